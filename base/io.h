@@ -1,0 +1,30 @@
+/* io.h - EINTR handled in one place; whole reads and writes; limits. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct b_err;
+struct b_str;
+
+/* All of it, or -1 with errno. [AS-safe] [no-alloc] */
+int b_write_all(int fd, const void *buf, size_t n);
+/* Up to n bytes, short only at end of file; -1 with errno. [AS-safe] [no-alloc] */
+ssize_t b_read_full(int fd, void *buf, size_t n);
+
+/* Reads a regular file of at most `limit` bytes. Refuses (B_FORMAT/B_LIMIT/B_SYSTEM
+ * errors naming the path) directories, FIFOs, devices: opened O_NONBLOCK|O_NOCTTY,
+ * never blocks. Appends to *out. */
+int b_read_file(const char *path, size_t limit, struct b_str *out, struct b_err *err);
+
+/* mkdir -p of every component, mode 0700 for those created. */
+int b_mkdirs(const char *path, struct b_err *err);
+
+/* Writes a file atomically: temporary beside it, fsync only if `durable`, rename. */
+int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool durable,
+		 struct b_err *err);
+
+uint64_t b_now_ms(void);      /* CLOCK_MONOTONIC [AS-safe] */
+uint64_t b_now_real_ns(void); /* CLOCK_REALTIME [AS-safe] */

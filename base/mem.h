@@ -1,0 +1,32 @@
+/* mem.h - allocation that dies on exhaustion, and an arena freed at once.
+ * Our own processes only (never core/ or shim/). Every input has a size limit
+ * before it gets here, so exhaustion is a broken machine, not bad input. */
+#pragma once
+
+#include <stddef.h>
+
+void *b_malloc(size_t size);
+void *b_calloc(size_t n, size_t size);
+void *b_realloc(void *p, size_t n, size_t size); /* n * size, overflow checked */
+char *b_strdup(const char *s);
+char *b_strndup(const char *s, size_t n);
+
+/* Arena: zero-initialised struct is empty. Memory is zeroed and 16-aligned. */
+struct b_arena {
+	struct b_arena_block *head;
+};
+void *b_arena_alloc(struct b_arena *a, size_t size);
+char *b_arena_strndup(struct b_arena *a, const char *s, size_t n);
+char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards */
+
+/* Growable array in three fields: T *v; size_t n, cap.  b_grow(v, n, cap) makes
+ * room for one more element. */
+#define b_grow(v, n, cap)                                                    \
+	do {                                                                 \
+		if ((n) == (cap)) {                                          \
+			(cap) = (cap) ? (cap) * 2 : 8;                       \
+			(v) = b_realloc((v), (cap), sizeof *(v));            \
+		}                                                            \
+	} while (0)

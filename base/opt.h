@@ -1,0 +1,63 @@
+/*
+ * opt.h - command-line options as a table: parser, help text, man-page check and
+ * completions all read the same rows.
+ *
+ *	static const struct b_opt opts[] = {
+ *		{ "policy", 0, "FILE", B_OPT_CALL, .call = add_policy, .help = "..." },
+ *		{ "quiet", 'q', NULL, B_OPT_FLAG, .offset = offsetof(struct o, quiet) },
+ *	};
+ *
+ * Grammar: --name VALUE, --name=VALUE, -x, -xVALUE, -x VALUE, grouped short flags;
+ * `--` ends options. Names are matched whole (no abbreviations).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct b_err;
+struct b_str;
+
+enum b_opt_kind {
+	B_OPT_FLAG,	/* bool at offset = true */
+	B_OPT_COUNT,	/* unsigned at offset += 1 */
+	B_OPT_STR,	/* const char * at offset, borrowed from argv; twice is an error */
+	B_OPT_LIST,	/* struct b_strlist at offset, appended */
+	B_OPT_ENUM,	/* int at offset = index of the value in `values` ("a|b|c") */
+	B_OPT_MS,	/* uint64_t at offset, b_parse_duration_ms */
+	B_OPT_U64,	/* uint64_t at offset */
+	B_OPT_CALL,	/* call(target, value, err) */
+};
+
+struct b_strlist {
+	const char **v;
+	size_t n, cap;
+};
+void b_strlist_add(struct b_strlist *, const char *s);
+void b_strlist_release(struct b_strlist *); /* the array; the strings are borrowed */
+
+struct b_opt {
+	const char *name;  /* without the dashes */
+	char letter;	   /* 0 = none */
+	const char *arg;   /* placeholder of the value, NULL = takes none */
+	enum b_opt_kind kind;
+	size_t offset;
+	const char *values; /* B_OPT_ENUM */
+	int value;	    /* B_OPT_FLAG with value != 0: int at offset = value (exclusive flags) */
+	int (*call)(void *target, const char *value, struct b_err *err);
+	const char *group; /* heading in the help text */
+	const char *help;  /* one line, may be long: wrapped at 80; NULL: not shown */
+};
+
+/* Parses argv[1..]; `target` is the struct the offsets point into. Stops at the first
+ * word that is no option (a lone `-` is none), or after `--`; *out_rest = its index, argc
+ * when there is none. With `words` not NULL, words that are no options, and all after
+ * `--`, are collected in *words instead and parsing goes on: *out_rest = argc.
+ * An option takes the next word as its value whatever it looks like, as getopt(3) does.
+ * B_USAGE on error, naming the option and, where one is close, a suggestion; errors of
+ * `call` keep their kind and get the option's name in front. Flags with a `value` that
+ * share an offset exclude each other; of other options given twice the last counts. */
+int b_opt_parse(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
+		struct b_strlist *words, int *out_rest, struct b_err *err);
+/* "Options" part of --help. */
+void b_opt_help(const struct b_opt *table, size_t n, struct b_str *out);

@@ -1,0 +1,193 @@
+/* str.c - see str.h. */
+#include "base/str.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+enum { FIRST_CAP = 64, DIGITS_U64 = 20 };
+
+void b_str_release(struct b_str *s)
+{
+	free(s->s);
+	*s = (struct b_str){0};
+}
+
+void b_str_reset(struct b_str *s)
+{
+	s->len = 0;
+	if (s->s)
+		s->s[0] = '\0';
+}
+
+void b_str_grow(struct b_str *s, size_t n)
+{
+	size_t need, cap = s->cap ? s->cap : FIRST_CAP;
+
+	/* Half the address space is never there: the sum below SIZE_MAX / 2 keeps the
+	 * doubling from wrapping, and b_realloc() dies on anything above. */
+	if (__builtin_add_overflow(s->len, n, &need) || need >= SIZE_MAX / 2)
+		need = SIZE_MAX - 1;
+	need++;
+	if (need > SIZE_MAX / 2)
+		cap = need;
+	while (cap < need)
+		cap *= 2;
+	s->s = b_realloc(s->s, cap, 1);
+	s->cap = cap;
+}
+
+void b_str_addn(struct b_str *s, const void *p, size_t n)
+{
+	char *end = b_str_room(s, n);
+
+	if (n) /* memcpy(3) from NULL is undefined even for nothing */
+		memcpy(end, p, n);
+	b_str_advance(s, n);
+}
+
+void b_str_add(struct b_str *s, const char *text)
+{
+	b_str_addn(s, text, strlen(text));
+}
+
+void b_str_addc(struct b_str *s, char c)
+{
+	*b_str_room(s, 1) = c;
+	b_str_advance(s, 1);
+}
+
+void b_str_addfv(struct b_str *s, const char *fmt, va_list ap)
+{
+	va_list again;
+	size_t room;
+	int want;
+
+	b_str_room(s, 0);
+	room = s->cap - s->len;
+	va_copy(again, ap);
+	want = vsnprintf(s->s + s->len, room, fmt, ap);
+	B_ASSERT(want >= 0);
+	if ((size_t)want >= room)
+		vsnprintf(b_str_room(s, (size_t)want), (size_t)want + 1, fmt, again);
+	va_end(again);
+	b_str_advance(s, (size_t)want);
+}
+
+void b_str_addf(struct b_str *s, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	b_str_addfv(s, fmt, ap);
+	va_end(ap);
+}
+
+/* Writes the digits of v so that they end before `end`; gives the first. */
+static char *digits_before(char *end, uint64_t v)
+{
+	static const char pair[] = "00010203040506070809"
+				   "10111213141516171819"
+				   "20212223242526272829"
+				   "30313233343536373839"
+				   "40414243444546474849"
+				   "50515253545556575859"
+				   "60616263646566676869"
+				   "70717273747576777879"
+				   "80818283848586878889"
+				   "90919293949596979899";
+
+	while (v >= 100) {
+		end -= 2;
+		memcpy(end, pair + v % 100 * 2, 2);
+		v /= 100;
+	}
+	if (v < 10) {
+		*--end = (char)('0' + v);
+		return end;
+	}
+	end -= 2;
+	memcpy(end, pair + v * 2, 2);
+	return end;
+}
+
+void b_str_add_u64(struct b_str *s, uint64_t v)
+{
+	char text[DIGITS_U64], *end = text + sizeof text, *first = digits_before(end, v);
+
+	b_str_addn(s, first, (size_t)(end - first));
+}
+
+void b_str_add_i64(struct b_str *s, int64_t v)
+{
+	if (v < 0)
+		b_str_addc(s, '-');
+	/* 0 - v in unsigned arithmetic: INT64_MIN has no positive twin */
+	b_str_add_u64(s, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+const char *b_str_c(const struct b_str *s)
+{
+	return s->s ? s->s : "";
+}
+
+char *b_str_take(struct b_str *s)
+{
+	char *text;
+
+	b_str_addn(s, NULL, 0); /* an empty string is a string, not NULL */
+	text = s->s;
+	*s = (struct b_str){0};
+	return text;
+}
+
+void b_str_add_visible(struct b_str *s, const void *bytes, size_t n)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *p = bytes, *end = p + n;
+
+	while (p < end) {
+		unsigned len = b_utf8_len(p, (size_t)(end - p));
+
+		if (len && b_char_visible(b_utf8_decode(p, len))) {
+			b_str_addn(s, p, len);
+			p += len;
+			continue;
+		}
+		for (len = len ? len : 1; len; len--, p++) {
+			char esc[4] = {'\\', 'x', hex[*p >> 4], hex[*p & 15]};
+
+			b_str_addn(s, esc, sizeof esc);
+		}
+	}
+}
+
+void b_str_add_base64(struct b_str *s, const void *bytes, size_t n)
+{
+	static const char letter[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
+	const unsigned char *p = bytes;
+
+	for (; n >= 3; n -= 3, p += 3) {
+		char out[4] = {letter[p[0] >> 2], letter[(p[0] & 3) << 4 | p[1] >> 4],
+			       letter[(p[1] & 15) << 2 | p[2] >> 6], letter[p[2] & 63]};
+
+		b_str_addn(s, out, sizeof out);
+	}
+	if (n) {
+		unsigned second = n == 2 ? p[1] : 0;
+		char out[4] = {letter[p[0] >> 2], letter[(p[0] & 3) << 4 | second >> 4],
+			       n == 2 ? letter[(second & 15) << 2] : '=', '='};
+
+		b_str_addn(s, out, sizeof out);
+	}
+}
+
+bool b_has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
