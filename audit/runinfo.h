@@ -1,0 +1,31 @@
+/* runinfo.h - run.json: what the run was, how it was confined, what was lost, how it ended. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/collector.h"
+
+struct b_err;
+struct b_str;
+
+struct aud_runinfo {
+	const char *run_id, *version;
+	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */
+	char *const *argv;
+	const char *cwd;
+	const char *policy, *policy_hash, *profile;
+	const char *const *workspaces;
+	size_t nworkspaces;
+	const char *const *floor;  /* "landlock abi 7", "seccomp", "network namespace" ... */
+	size_t nfloor;
+	const char *const *losses; /* printed losses of --best-effort and known limits */
+	size_t nlosses;
+	const char *audit_file, *audit_level, *final_hash;
+	int exit_status; /* as sbx-launch returns it; -1 = still running */
+	int exit_signal; /* 0 = none */
+	bool timed_out;
+	struct aud_counts counts;
+};
+void aud_runinfo_json(const struct aud_runinfo *, struct b_str *out);

@@ -1,0 +1,53 @@
+/*
+ * decide.h - the only code that decides. Walks an image; no allocation, no library,
+ * no system call. Everything here is [AS-safe] [MT-safe] [no-alloc].
+ *
+ * Paths are canonical absolute byte strings ("/", "/a/b"), any bytes but NUL, no
+ * trailing slash. A path that is not of that shape is denied.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/image.h"
+
+bool sbx_decide(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
+
+/* Index of the deciding (last matching) rule in the image's rule table, or -1. */
+int sbx_attribute(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
+
+struct sbx_verdict {
+	bool allowed;
+	int rule;	     /* -1: none matched */
+	const char *matched; /* rule text or sentinel; points into the image or static */
+	const char *origin;  /* "builtin:default" when no rule matched; never empty */
+};
+/* Both at once, with texts. */
+void sbx_explain(const struct sbx_image *, enum sbx_op, const char *path, size_t len,
+		 struct sbx_verdict *out);
+
+enum sbx_subtree {
+	SBX_SUBTREE_ALLOW, /* path and everything below it, existing or not, is allowed */
+	SBX_SUBTREE_DENY,
+	SBX_SUBTREE_MIXED
+};
+enum sbx_subtree sbx_subtree(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
+
+/* States, for walks below a path (plans, moves). A state is valid for its image and op. */
+uint32_t sbx_walk(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
+uint32_t sbx_step(const struct sbx_image *, enum sbx_op, uint32_t state, unsigned char byte);
+unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
+
+/*
+ * May the object at `from` appear at `to` (rename or hard link)? Not when something that
+ * is denied at or below `from` would be allowed at or below `to`, for read or modify; nor,
+ * for modify, when something allowed below `from` would land where it is denied (planting).
+ * A file compares its own verdicts; a directory compares the automata's states by a product
+ * walk of at most SBX_MOVE_BUDGET pairs: out of budget = refused. *out_op (may be NULL)
+ * names the operation that objects. Modify permission on both ends is asked separately.
+ */
+#define SBX_MOVE_BUDGET 512
+bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
+		      size_t to_len, bool is_dir, enum sbx_op *out_op);

@@ -1,0 +1,74 @@
+/*
+ * event.h - what the shim says of one call, as it lies in the ring.
+ *
+ * The reader trusts nothing in it: every length is checked against the frame, every enum
+ * against its count.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "core/op.h"
+
+enum sbx_event_kind {
+	SBX_EV_CALL,   /* a file call: result or denial */
+	SBX_EV_EXEC,   /* a call that is about to replace the image: path = program, aux = sbx_exec_class */
+	SBX_EV_HELLO,  /* a new image has mapped the policy: path = its executable */
+	SBX_EV_EXIT,   /* reserved for the supervisor */
+	SBX_EV_REPEAT, /* `count` more of an equal earlier event (folding) */
+	SBX_EV_LOSS,   /* the shim met something it cannot see through; path = what, aux = reason */
+	SBX_EV_KIND_COUNT
+};
+
+/* What kind of image an exec starts: who will be witnessed. */
+#define SBX_EXEC_CLASSES(X)                                              \
+	X(DYNAMIC, "dynamic")	   /* the shim will load */                \
+	X(STATIC, "static")	   /* no program interpreter */            \
+	X(FOREIGN, "foreign-abi")  /* other word size or machine */        \
+	X(OTHER_LIBC, "other-libc") /* interpreter of another C library */ \
+	X(SECURE, "set-id")	   /* set-id or file capabilities */       \
+	X(UNREADABLE, "unreadable")                                        \
+	X(MISSING, "missing")	   /* does not exist: the call will fail */
+
+enum sbx_exec_class {
+#define X(name, text) SBX_EXEC_##name,
+	SBX_EXEC_CLASSES(X)
+#undef X
+	SBX_EXEC_CLASS_COUNT
+};
+const char *sbx_exec_class_name(enum sbx_exec_class);
+
+#define SBX_EVF_ALLOWED	  0x01u
+#define SBX_EVF_TRUNCATED 0x02u /* a path did not fit and was cut */
+#define SBX_EVF_MOVE	  0x04u /* denied because the move would launder, aux = op that objects */
+#define SBX_EVF_PATH2_DENIED 0x08u /* the second path is the denied one */
+
+/* Fixed part; path then path2 follow, not NUL-terminated. 8-aligned. */
+struct sbx_event {
+	uint64_t time_ns; /* CLOCK_REALTIME at completion */
+	uint32_t pid;
+	uint32_t ppid;
+	uint32_t seq;	/* per process */
+	uint16_t kind;	/* enum sbx_event_kind */
+	uint16_t op;	/* enum sbx_op */
+	uint16_t call;	/* row of shim/calls.h, see sbx_call_name() */
+	uint16_t flags; /* SBX_EVF_* */
+	int32_t err;	/* errno of the call, 0 = succeeded */
+	uint32_t aux;
+	uint32_t count; /* SBX_EV_REPEAT: how many */
+	uint16_t path_len, path2_len;
+};
+
+/* Names of the calls that events mention, one list for shim and readers: core/callnames.c
+ * expands core/callnames.h. Out of range gives "?". */
+const char *sbx_call_name(unsigned call);
+
+/* Which events are wanted (--audit-level); decided in the shim, before any work is done. */
+enum sbx_audit_level {
+	SBX_AUDIT_FOLDED, /* each modify and exec; a read once per process and path; denials folded */
+	SBX_AUDIT_ALL,
+	SBX_AUDIT_MODIFY, /* modify, exec, denials */
+	SBX_AUDIT_DENIED,
+	SBX_AUDIT_NONE, /* coverage events only */
+	SBX_AUDIT_LEVEL_COUNT
+};

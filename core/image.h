@@ -1,0 +1,105 @@
+/*
+ * image.h - the compiled policy: one flat, versioned, position-independent file.
+ *
+ * Written by policy/back/image.c, mapped read-only by every process of a run, walked
+ * by core/decide.c only. Little-endian, all offsets from the start of the file, all
+ * sections 8-aligned. Equal rulesets give equal bytes.
+ *
+ * A verdict automaton answers allow/deny in one table step per byte. Attribution
+ * automata (groups of consecutive rules) name the deciding rule.
+ *
+ * Path spelling inside the automata: "" is the root directory, "/a/b" everything else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/op.h"
+
+#define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
+#define SBX_IMAGE_VERSION 1u
+
+/* Flags of a state of a verdict automaton. */
+#define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
+#define SBX_ST_SLASH	 0x02u /* the last byte was '/': no path ends here */
+#define SBX_ST_ALL_ALLOW 0x04u /* every path that goes on from here is allowed */
+#define SBX_ST_ALL_DENY	 0x08u /* every path that goes on from here is denied */
+
+struct sbx_dfa {
+	uint32_t start;
+	uint32_t nstates;
+	uint32_t nclasses;
+	uint32_t width;	    /* bytes per table entry: 2 or 4 */
+	uint32_t classes;   /* offset: uint8_t[256], byte -> class */
+	uint32_t table;	    /* offset: entry[nstates * nclasses] */
+	uint32_t flags;	    /* offset: uint8_t[nstates]; 0 in attribution automata */
+	uint32_t labels;    /* offset: uint32_t[nstates], rule index + 1 or 0; 0 in verdict automata */
+};
+
+struct sbx_image_op {
+	struct sbx_dfa verdict;
+	uint32_t groups;  /* offset: struct sbx_dfa[ngroups], last group of rules first */
+	uint32_t ngroups;
+	uint32_t first_rule; /* index of this operation's first rule in the rule table */
+	uint32_t nrules;
+	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching rule>" */
+	uint32_t pad;
+};
+
+struct sbx_image_str {
+	uint32_t off, len; /* NUL follows, not counted */
+};
+
+struct sbx_image_rule {
+	struct sbx_image_str matched; /* normalised rule, without '!' */
+	struct sbx_image_str origin;  /* "file:line:col", "builtin:base:3", "cli:--read:1" */
+	uint32_t allow;
+	uint32_t pad;
+};
+
+/* A directory symlink of the system that paths often pass through (/bin -> /usr/bin),
+ * resolved at launch, so that the shim need not ask the kernel. Longest first. */
+struct sbx_image_alias {
+	struct sbx_image_str from, to;
+};
+
+struct sbx_image_header {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t size;	   /* of the whole file */
+	uint64_t checksum; /* FNV-1a 64 of the file with this field zero */
+	struct sbx_image_op op[SBX_OP_COUNT];
+	uint32_t rules, nrules;	    /* struct sbx_image_rule[] */
+	uint32_t aliases, naliases; /* struct sbx_image_alias[] */
+	struct sbx_image_str profile;
+	uint32_t on_error; /* what the shim answers on an internal failure: 0 pass to the floor, 1 deny */
+	uint32_t pad;
+};
+
+struct sbx_image {
+	const unsigned char *base;
+	size_t size;
+	const struct sbx_image_header *hdr;
+};
+
+enum sbx_image_status {
+	SBX_IMAGE_OK,
+	SBX_IMAGE_SHORT,
+	SBX_IMAGE_BAD_MAGIC,
+	SBX_IMAGE_BAD_VERSION,
+	SBX_IMAGE_BAD_BOUNDS,
+	SBX_IMAGE_BAD_CHECKSUM
+};
+
+/* Checks header and section bounds (work independent of the size of the tables); with
+ * `whole` also the checksum, every table entry and every label. The walker stays in
+ * bounds on any image that passed without `whole` too. Borrowed: `data` must outlive *out.
+ * [AS-safe] [no-alloc] */
+enum sbx_image_status sbx_image_open(struct sbx_image *out, const void *data, size_t size,
+				     bool whole);
+const char *sbx_image_status_text(enum sbx_image_status);
+
+/* FNV-1a 64 with the header's checksum field taken as zero. */
+uint64_t sbx_image_checksum(const void *data, size_t size);

@@ -1,0 +1,44 @@
+# Checks of the source itself.
+
+# Each header compiles alone.
+HDR_OKS := $(HDRS:%=$(B)/hdr/%.ok)
+check-headers: $(HDR_OKS)
+$(B)/hdr/%.ok: % | $$(@D)/.d
+	$(Q)$(CC) $(BASE_CFLAGS) -Wno-unused -fsyntax-only -include $< -x c /dev/null && touch $@
+
+# Who may include whom.
+check-layers:
+	$(Q)awk -f scripts/layers.awk docs/layers.txt $$(git ls-files '*.c' '*.h' | grep -v '^tests/')
+
+# Length of files and functions; every option in a man page; spelling.
+check-lint: all
+	$(Q)B=$(B) scripts/lint
+
+lint:
+	$(Q)B=$(B) scripts/clang-tidy $(filter %.c,$(foreach m,$(ARCHIVED) shim,$($(m)_SRCS)))
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+run: setup
+	$(Q)$(MAKE) -j$(JOBS) all
+ifdef CMD
+	$(Q)$(B)/sbx-launch -v -- /bin/sh -c "$$CMD"
+else
+	$(Q)B=$(B) scripts/demo.sh
+endif
+export CMD
+
+clean:
+	$(Q)rm -rf build build-*
+
+help:
+	@echo 'make run [CMD="..."]  install what is missing, build, run the main job (or CMD) sandboxed'
+	@echo 'make check            build and run all tests'
+	@echo 'make check-san        unit tests under clang ASan+UBSan'
+	@echo 'make check-headers check-layers check-lint lint   checks of the source'
+	@echo 'make bench            measure against bare, bwrap, strace'
+	@echo 'make fuzz [FUZZ_SECONDS=60]'
+	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
+	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1'
+.PHONY: check-headers check-layers check-lint lint format run clean help

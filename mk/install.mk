@@ -1,0 +1,14 @@
+MANPAGES := $(wildcard docs/man/*.[1-8])
+
+install: all
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/sbx-launch $(DESTDIR)$(MANDIR)
+	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)
+	install -m 644 $(SHIM_PRODUCTS) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	set -e; for m in $(MANPAGES); do s=$${m##*.}; install -d $(DESTDIR)$(MANDIR)/man$$s; \
+		install -m 644 $$m $(DESTDIR)$(MANDIR)/man$$s; done
+
+uninstall:
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%)
+	rm -rf $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	set -e; for m in $(notdir $(MANPAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
+.PHONY: install uninstall

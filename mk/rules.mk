@@ -1,0 +1,44 @@
+# Objects, archives, programs. A module's sources are <module>_SRCS, generated ones
+# <module>_GEN (files under $(B)/gen, made by rules in its module.mk).
+
+ARCHIVED := core base policy audit launcher
+HDRS := $(sort $(wildcard */*.h */*/*.h))
+
+define archive_rule
+$(1)_OBJS := $$($(1)_SRCS:%.c=$$(B)/obj/%.o) $$($(1)_GEN:%.c=$$(B)/obj/gen/%.o)
+$$(B)/lib/$(1).a: $$($(1)_OBJS) | $$$$(@D)/.d
+	$$(call say,AR,$$@)
+	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$($(1)_OBJS)
+DEPS += $$($(1)_OBJS:.o=.d)
+endef
+$(foreach m,$(ARCHIVED),$(eval $(call archive_rule,$(m))))
+
+$(B)/obj/gen/%.o: $(B)/gen/%.c | $$(@D)/.d
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/obj/%.o: %.c | $$(@D)/.d
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+%/.d:
+	$(Q)mkdir -p $(@D) && touch $@
+.PRECIOUS: %/.d $(B)/gen/%.c
+
+lib = $(patsubst %,$(B)/lib/%.a,$(1))
+# link: output, objects, archives, libraries
+link = $(Q)$(CC) $(HARDEN_LDFLAGS) $(LDFLAGS) -o $@ $(1) -Wl,--start-group $(2) -Wl,--end-group $(3)
+
+PROGRAMS := sbx-launch sbx-policy sbx-audit
+sbx-launch_LIBS := $(LIBS_POLICY)
+sbx-policy_LIBS := $(LIBS_POLICY)
+sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
+
+$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $(call lib,launcher audit policy base core)
+	$(call say,LD,$@)
+	$(call link,$<,$(filter %.a,$^),$($*_LIBS))
+DEPS += $(PROGRAMS:%=$(B)/obj/cmd/%.d)
+
+all: $(PROGRAMS:%=$(B)/%) $(SHIM_PRODUCTS)
+.DEFAULT_GOAL := all
+
+-include $(DEPS)

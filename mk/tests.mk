@@ -1,0 +1,70 @@
+# Tests. tests/unit/<module>/test_<file>.c: one Criterion program each. tests/**/*.sh: TAP.
+
+TEST_SUPPORT_SRCS := $(wildcard tests/support/*.c)
+TEST_SUPPORT_TOOLS := $(filter tests/support/mk%.c,$(TEST_SUPPORT_SRCS))
+TEST_SUPPORT_LIB := $(filter-out $(TEST_SUPPORT_TOOLS),$(TEST_SUPPORT_SRCS))
+TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lyaml -lmd -lpthread
+
+UNIT_SRCS := $(sort $(wildcard tests/unit/*/test_*.c tests/agreement/test_*.c))
+UNIT_BINS := $(UNIT_SRCS:%.c=$(B)/%)
+TOOL_BINS := $(TEST_SUPPORT_TOOLS:tests/support/%.c=$(B)/tests/%)
+BENCH_SRCS := $(wildcard tests/bench/bench_*.c)
+BENCH_BINS := $(BENCH_SRCS:%.c=$(B)/%)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_BINS := $(FUZZ_SRCS:%.c=$(B)/%)
+
+$(B)/lib/test-support.a: $(TEST_SUPPORT_LIB:%.c=$(B)/obj/%.o) | $$(@D)/.d
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+TEST_ARCHIVES := $(B)/lib/test-support.a $(call lib,launcher audit policy base core)
+
+$(UNIT_BINS) $(BENCH_BINS): $(B)/%: $(B)/obj/%.o $(TEST_ARCHIVES) | $$(@D)/.d
+	$(call say,LD,$@)
+	$(call link,$<,$(filter %.a,$^),$(TEST_LIBS))
+$(TOOL_BINS): $(B)/tests/%: $(B)/obj/tests/support/%.o $(TEST_ARCHIVES) | $$(@D)/.d
+	$(call say,LD,$@)
+	$(call link,$<,$(filter %.a,$^),$(TEST_LIBS))
+
+# Fuzz targets: clang's libFuzzer when FUZZER=1, else a driver that replays a corpus.
+$(FUZZ_BINS): $(B)/%: $(B)/obj/%.o $(TEST_ARCHIVES) | $$(@D)/.d
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HARDEN_LDFLAGS) -fsanitize=fuzzer -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
+
+DEPS += $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
+	$(BENCH_SRCS:%.c=$(B)/obj/%.d) $(FUZZ_SRCS:%.c=$(B)/obj/%.d)
+-include $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
+	$(BENCH_SRCS:%.c=$(B)/obj/%.d) $(FUZZ_SRCS:%.c=$(B)/obj/%.d)
+
+SHELL_TESTS = $(sort $(wildcard tests/e2e/*.sh tests/live/*.sh tests/escape/run*.sh))
+
+tests-build: all $(UNIT_BINS) $(TOOL_BINS) $(EXTRA_TEST_BINS)
+check-unit: $(UNIT_BINS) $(TOOL_BINS) all $(EXTRA_TEST_BINS)
+	$(Q)B=$(B) scripts/run-tests unit $(UNIT_BINS)
+check-e2e: tests-build
+	$(Q)B=$(B) scripts/run-tests e2e $(SHELL_TESTS)
+# Everything a change must pass. Installs what is missing first (apt), says so, is silent when done.
+check: setup
+	$(Q)$(MAKE) -j$(JOBS) tests-build
+	$(Q)B=$(B) scripts/run-tests all $(UNIT_BINS) $(SHELL_TESTS)
+check-san: setup
+	$(Q)$(MAKE) -j$(JOBS) B=build-san CC=clang SAN=address,undefined WERROR=1 san-build
+	$(Q)B=build-san scripts/run-tests san $(UNIT_SRCS:%.c=build-san/%)
+san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+
+fuzz-build: $(FUZZ_BINS)
+# FUZZ_SECONDS per target; CI uses 10.
+FUZZ_SECONDS ?= 60
+fuzz: setup
+	$(Q)$(MAKE) -j$(JOBS) B=build-fuzz CC=clang SAN=address,undefined fuzz-build \
+		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link'
+	$(Q)B=build-fuzz scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ_SRCS:%.c=build-fuzz/%)
+
+bench: setup
+	$(Q)$(MAKE) -j$(JOBS) all bench-build
+	$(Q)B=$(B) tests/bench/run $(BENCH_ARGS)
+bench-build: $(BENCH_BINS) $(TOOL_BINS)
+
+setup:
+	$(Q)scripts/setup
+.PHONY: all check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup

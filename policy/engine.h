@@ -1,0 +1,82 @@
+/*
+ * engine.h - from a request to a compiled policy: the face that sbx-launch, sbx-policy and
+ * (later) embedders share.
+ *
+ *	struct pol_request rq = { ... };
+ *	struct pol_engine *e;
+ *	if (pol_engine_new(&rq, &e, &err) < 0) ...
+ *	pol_engine_check(e, SBX_READ, "/etc/passwd", &answer, &err);
+ *	pol_engine_free(e);
+ *
+ * Order of rules (DESIGN §3): base, profile, global denies, sets, side roots, command line.
+ * The literal prefix of each rule is resolved here: where it passes through a symlink a twin
+ * rule with the canonical spelling follows it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/decide.h"
+#include "policy/ruleset.h"
+
+struct b_err;
+struct b_str;
+
+enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM };
+enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
+enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
+
+/* One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. */
+struct pol_cli_rule {
+	enum sbx_op op;
+	bool allow;
+	const char *text;
+	const char *option; /* "--read" */
+	unsigned nth;	    /* 1 for the first --read */
+};
+
+struct pol_request {
+	const char *const *policies; /* files; none = the built-in default policy */
+	size_t npolicies;	     /* more than one is refused until merging exists */
+	const char *profile;	     /* NULL: the document's only profile, else an error naming them */
+	const char *const *workspaces; /* none = git toplevel or cwd, with the refusals of DESIGN §7 */
+	size_t nworkspaces;
+	const struct pol_cli_rule *rules;
+	size_t nrules;
+	enum pol_reads reads;
+	const char *scratch;  /* private scratch directory of the run, NULL = not yet known */
+	const char *cache;    /* private build cache of the workspace, NULL = none */
+	const char *const *hidden; /* directories of ours the command may not touch at all */
+	size_t nhidden;
+	bool with_protected;  /* the `protected` set (needs the broker) */
+};
+
+struct pol_engine {
+	struct pol_ruleset rules;
+	struct sbx_image image;
+	void *image_data; /* malloc'ed, image.size bytes */
+	const char *policy_name; /* "builtin:default" or the file */
+	char hash[65];		 /* SHA-256 of the image */
+};
+
+int pol_engine_new(const struct pol_request *, struct pol_engine **out, struct b_err *err);
+void pol_engine_free(struct pol_engine *);
+
+struct pol_answer {
+	enum sbx_op op;
+	bool allowed;
+	const char *path;     /* canonical absolute path judged; or the relative one as asked */
+	const char *matched;  /* matched_rule */
+	const char *origin;   /* rule */
+	const struct pol_rule *rule;	 /* NULL: none matched */
+	const struct pol_rule *overrode; /* last earlier matching rule of the other polarity, or NULL */
+};
+/* Absolute path: symlinks resolved as far as it exists, judged on the whole ruleset.
+ * Relative path: Orbit's rules (no "..", no "~"), judged at workspace/path. Strings live in
+ * the engine. */
+int pol_engine_check(struct pol_engine *, enum sbx_op, const char *path, struct pol_answer *out,
+		     struct b_err *err);
+
+/* The rules as text, in order, with tier and origin (`sbx-policy show`). */
+void pol_engine_show(const struct pol_engine *, struct b_str *out);

@@ -1,0 +1,13 @@
+/* orbit.h - front-end for Orbit v2 policy documents (YAML). */
+#pragma once
+
+#include <stddef.h>
+
+struct b_err;
+struct pol_doc;
+
+/* Parses and validates. `name` is how messages call the text ("policy.yaml", "builtin:default").
+ * Duplicate and unknown keys, anchors that nest or multiply beyond the limits, wrong types,
+ * tabs, bad UTF-8: B_POLICY with file:line:col. Never touches the file system. */
+int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_doc *out,
+		    struct b_err *err);

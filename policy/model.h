@@ -1,0 +1,82 @@
+/*
+ * model.h - what a policy document says, before it meets a host: the Orbit v2 shapes with
+ * positions. Filled by policy/front/, validated by policy/model.c. Arena-owned.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "core/op.h"
+
+struct b_err;
+
+/* Limits of a document (DESIGN: hostile input). */
+#define POL_MAX_FILE	 (4u << 20) /* bytes */
+#define POL_MAX_DEPTH	 32
+#define POL_MAX_NODES	 200000	    /* YAML events after alias expansion */
+#define POL_MAX_RULES	 20000	    /* in a document */
+#define POL_MAX_RULE_LEN 4096
+
+struct pol_pos {
+	const char *file; /* as the user named it */
+	unsigned line, col; /* from 1 */
+};
+
+struct pol_text {
+	const char *s; /* as written, UTF-8 */
+	struct pol_pos pos;
+};
+
+struct pol_texts {
+	struct pol_text *v;
+	size_t n, cap;
+};
+
+struct pol_profile {
+	struct pol_text name;
+	struct pol_texts read, modify;
+};
+
+struct pol_doc {
+	struct b_arena arena;
+	struct pol_text name;
+	const char *description; /* NULL = absent */
+	struct pol_texts deny_read, deny_modify;
+	struct pol_profile *profiles;
+	size_t nprofiles, profiles_cap;
+};
+void pol_doc_release(struct pol_doc *);
+
+/* Normal form of a rule: trim, one leading '!', '\' -> '/', "./" stripped, components
+ * rebuilt; `.` = root. B_POLICY with `label` on: empty, `~`, absolute, any "..", bad UTF-8,
+ * too long. Returns arena memory; *out_negated may not be NULL. The result has no '!'. */
+const char *pol_rule_normalise(struct b_arena *, const char *raw, const char *label,
+			       bool *out_negated, struct b_err *err);
+/* Normal form of a workspace-relative path asked about by a person; "" = root. */
+const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *err);
+/* Is a positive modify rule covered by this read rule (both normalised)? Textual. */
+bool pol_rule_covers(const char *read_rule, const char *modify_rule);
+/* Resource names (policy, profile stores): NULL = fine, else the reason. */
+const char *pol_name_check(const char *name);
+
+/* All of Orbit's validate(); B_POLICY "file:line:col: what, what is expected". */
+int pol_doc_validate(const struct pol_doc *, struct b_err *err);
+
+/* One normalised, polarised, positioned rule of the effective profile. */
+struct pol_eff_rule {
+	bool negated;
+	bool is_global_deny;
+	const char *rule;
+	struct pol_pos pos;
+};
+struct pol_effective {
+	const char *name;
+	struct pol_eff_rule *v[2]; /* indexed by SBX_READ, SBX_MODIFY */
+	size_t n[2];
+};
+/* Profile `name` with the global denies appended; "unrestricted" is synthesised when the
+ * document does not define it; B_PROFILE lists the known names. Arena-owned. */
+int pol_doc_effective(struct pol_doc *, const char *name, struct pol_effective *out,
+		      struct b_err *err);
