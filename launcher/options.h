@@ -1,4 +1,16 @@
-/* options.h - the command line of sbx-launch, one table; sbx-policy takes its policy rows. */
+/*
+ * options.h - the command line of sbx-launch, one table; sbx-policy takes its policy rows.
+ *
+ * Rows of lau_policy_table hold offsets into struct lau_policy_opts and their calls get a
+ * pointer to one: a program that uses them beside rows of its own makes it the first member of
+ * its options, parses with lau_options_join()ed tables, and gives rows offsets into the whole.
+ *
+ *	static const struct b_opt own[] = { ... offsetof(struct opts, json) ... };
+ *	b_auto_free struct b_opt *all = lau_options_join(lau_policy_table, lau_policy_table_n,
+ *							 own, n_own);
+ *	b_opt_parse(all, lau_policy_table_n + n_own, argc, argv, &opts, &words, NULL, &err);
+ *	lau_policy_request(&opts.policy, &request);
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,6 +22,7 @@
 #include "policy/engine.h"
 
 struct b_err;
+struct b_str;
 
 /* What decides the policy; shared by sbx-launch and sbx-policy. */
 struct lau_policy_opts {
@@ -23,12 +36,14 @@ struct lau_policy_opts {
 	int unix_;   /* enum pol_unix */
 };
 
+enum lau_strictness { LAU_STRICT_DEFAULT, LAU_STRICT, LAU_BEST_EFFORT };
+
 struct lau_options {
-	struct lau_policy_opts policy;
-	int audit_level; /* enum sbx_audit_level */
+	struct lau_policy_opts policy; /* first: see above */
+	int audit_level;	       /* enum sbx_audit_level */
 	const char *audit_file;
 	bool audit_required;
-	bool best_effort; /* false = strict */
+	int strictness;	     /* enum lau_strictness */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	int *keep_fds;
@@ -37,19 +52,29 @@ struct lau_options {
 	bool dry_run, doctor, json, help, version, no_shim;
 	bool quiet;
 	unsigned verbose;
-	const char *caps;      /* --caps LIST|none, NULL = default */
-	unsigned allow;	       /* POL_SC_ALLOW_* */
-	char **argv;	       /* the command, NULL-terminated; NULL when none */
+	const char *caps; /* --caps LIST|none, NULL = default */
+	unsigned allow;	  /* POL_SC_ALLOW_* */
+	char **argv;	  /* the command, NULL-terminated, borrowed; NULL when none */
 };
+
+#define LAU_KILL_AFTER_MS 5000
 
 extern const struct b_opt lau_policy_table[];
 extern const size_t lau_policy_table_n;
 extern const struct b_opt lau_option_table[]; /* the rest */
 extern const size_t lau_option_table_n;
 
+/* One table of two; free() it. */
+struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_opt *b, size_t nb);
+
+void lau_policy_opts_release(struct lau_policy_opts *);
+/* Everything of the request that options decide; borrowed from the options. */
+void lau_policy_request(const struct lau_policy_opts *, struct pol_request *out);
+
 void lau_options_init(struct lau_options *);
 void lau_options_release(struct lau_options *);
-/* B_USAGE on error. Changes nothing on disk. */
+/* B_USAGE on error. Changes nothing on disk. A missing command is an error unless one of the
+ * questions (--help, --version, --doctor) is asked. */
 int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_err *err);
-/* Parses a table made of policy rows and `extra` rows (sbx-policy); words collected. */
-void lau_policy_request(const struct lau_policy_opts *, struct pol_request *out);
+/* Text of --help. */
+void lau_options_help(struct b_str *out);

@@ -1,0 +1,301 @@
+/* options.c - see options.h. */
+#include "launcher/options.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/back/seccomp.h"
+
+/* ---- rows that need a call ---- */
+
+static int add_rule(struct lau_policy_opts *o, enum sbx_op op, bool allow, const char *option,
+		    const char *text, struct b_err *err)
+{
+	unsigned nth = 1;
+	size_t i;
+
+	if (!*text)
+		return b_fail(err, B_USAGE, 0, "needs a path or glob");
+	for (i = 0; i < o->nrules; i++)
+		nth += o->rules[i].op == op && o->rules[i].allow == allow;
+	b_grow(o->rules, o->nrules, o->rules_cap);
+	o->rules[o->nrules++] = (struct pol_cli_rule){op, allow, text, option, nth};
+	return 0;
+}
+
+static int add_read(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_READ, true, "--read", value, err);
+}
+
+static int add_modify(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_MODIFY, true, "--modify", value, err);
+}
+
+static int add_deny_read(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_READ, false, "--deny-read", value, err);
+}
+
+static int add_deny_modify(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_MODIFY, false, "--deny-modify", value, err);
+}
+
+static int set_unix(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+
+	if (strcmp(value, "host") == 0)
+		o->unix_ = POL_UNIX_HOST;
+	else if (strcmp(value, "none") == 0)
+		o->unix_ = POL_UNIX_NONE;
+	else
+		return b_fail(err, B_USAGE, 0,
+			      "opening the single socket `%s` needs the broker, which this version "
+			      "does not have: use `--unix host` to open all Unix sockets",
+			      value);
+	return 0;
+}
+
+static int parse_fd(const char *value, int *out, struct b_err *err)
+{
+	unsigned long long n;
+
+	if (b_parse_u64(value, INT_MAX, &n) < 0)
+		return b_fail(err, B_USAGE, 0, "`%s` is no descriptor number", value);
+	if (fcntl((int)n, F_GETFD) < 0)
+		return b_fail(err, B_USAGE, 0, "descriptor %s is not open", value);
+	*out = (int)n;
+	return 0;
+}
+
+static int add_keep_fd(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+	int fd;
+
+	if (parse_fd(value, &fd, err) < 0)
+		return -1;
+	b_grow(o->keep_fds, o->nkeep_fds, o->keep_fds_cap);
+	o->keep_fds[o->nkeep_fds++] = fd;
+	return 0;
+}
+
+static int set_status_fd(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	return parse_fd(value, &o->status_fd, err);
+}
+
+static int add_allow(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	if (strcmp(value, "debug") == 0)
+		o->allow |= POL_SC_ALLOW_DEBUG;
+	else if (strcmp(value, "namespaces") == 0)
+		o->allow |= POL_SC_ALLOW_NAMESPACES;
+	else
+		return b_fail(err, B_USAGE, 0, "unknown value `%s` (one of debug|namespaces)",
+			      value);
+	return 0;
+}
+
+/* ---- the tables ---- */
+
+#define P(field) offsetof(struct lau_policy_opts, field)
+#define O(field) offsetof(struct lau_options, field)
+#define CALL(fn) .kind = B_OPT_CALL, .call = (fn)
+
+_Static_assert(offsetof(struct lau_options, policy) == 0, "policy rows count from the start");
+
+#define GROUP "Policy"
+const struct b_opt lau_policy_table[] = {
+	{"policy", 'p', "FILE", B_OPT_LIST, P(policies), .group = GROUP,
+	 .help = "policy document (YAML); without one the built-in default policy holds"},
+	{"profile", 0, "NAME", B_OPT_STR, P(profile), .group = GROUP,
+	 .help = "profile of the document; may be left out when it has only one"},
+	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .group = GROUP,
+	 .help = "root of the rules and, by default, what may be modified (repeatable; else the git "
+		 "toplevel or the current directory)"},
+	{"read", 0, "RULE", .group = GROUP, CALL(add_read),
+	 .help = "also allow reading: a path or glob, absolute, ~ or relative to the workspace "
+		 "(repeatable, as the next three)"},
+	{"modify", 0, "RULE", .group = GROUP, CALL(add_modify), .help = "also allow modifying"},
+	{"deny-read", 0, "RULE", .group = GROUP, CALL(add_deny_read), .help = "deny reading"},
+	{"deny-modify", 0, "RULE", .group = GROUP, CALL(add_deny_modify),
+	 .help = "deny modifying"},
+	{"reads", 0, "broad|system", B_OPT_ENUM, P(reads), "broad|system", .group = GROUP,
+	 .help = "what may be read outside the workspace: everything but secrets and devices "
+		 "(broad, the default), or the system's directories only"},
+	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(network), "none|loopback|host",
+	 .group = GROUP, .help = "network of the command (default none)"},
+	{"unix", 0, "none|host", .group = GROUP, CALL(set_unix),
+	 .help = "Unix sockets that exist outside: none (default) or all of the host's"},
+};
+const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_table;
+#undef GROUP
+
+const struct b_opt lau_option_table[] = {
+#define GROUP "Floor"
+	{"strict", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_STRICT, .group = GROUP,
+	 .help = "refuse to run when a rule cannot be enforced by the kernel (default)"},
+	{"best-effort", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_BEST_EFFORT,
+	 .group = GROUP, .help = "run all the same; print and record each loss"},
+	{"caps", 0, "LIST|none", B_OPT_STR, O(caps), .group = GROUP,
+	 .help = "capabilities root keeps (default chown,dac_override,fowner,fsetid)"},
+	{"allow", 0, "debug|namespaces", .group = GROUP, CALL(add_allow),
+	 .help = "relax the system-call filter: debuggers, or making namespaces (repeatable)"},
+	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
+	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
+#undef GROUP
+#define GROUP "Audit"
+	{"audit-level", 0, "LEVEL", B_OPT_ENUM, O(audit_level), "folded|all|modify|denied|none",
+	 .group = GROUP,
+	 .help = "folded (default: each change and start, a read once per process and path), all, "
+		 "modify, denied, none"},
+	{"audit-file", 0, "FILE", B_OPT_STR, O(audit_file), .group = GROUP,
+	 .help = "append the log to FILE instead of the run's directory"},
+	{"audit-required", 0, NULL, B_OPT_FLAG, O(audit_required), .group = GROUP,
+	 .help = "end the run when the log cannot be written"},
+	{"no-shim", 0, NULL, B_OPT_FLAG, O(no_shim), .group = GROUP,
+	 .help = "preload nothing: the kernel enforces, no event is recorded"},
+#undef GROUP
+#define GROUP "Running"
+	{"timeout", 0, "TIME", B_OPT_MS, O(timeout_ms), .group = GROUP,
+	 .help = "terminate after 250ms, 1.5s, 90, 5m, 2h: status 124"},
+	{"kill-after", 0, "TIME", B_OPT_MS, O(kill_after_ms), .group = GROUP,
+	 .help = "kill what is still there this long after that (default 5s): status 137"},
+	{"status-fd", 0, "N", .group = GROUP, CALL(set_status_fd),
+	 .help = "write how it ended as a JSON line to this descriptor"},
+	{"quiet", 'q', NULL, B_OPT_FLAG, O(quiet), .group = GROUP,
+	 .help = "no denial lines while the command runs"},
+	{"verbose", 'v', NULL, B_OPT_COUNT, O(verbose), .group = GROUP,
+	 .help = "say how the run is confined, what it left running, and a summary at the end"},
+#undef GROUP
+#define GROUP "Questions"
+	{"dry-run", 0, NULL, B_OPT_FLAG, O(dry_run), .group = GROUP,
+	 .help = "print the plan; run nothing, write nothing"},
+	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
+	 .help = "what this host can enforce, and what is missing"},
+	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP, .help = "with --doctor: as JSON"},
+	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
+	{"version", 'V', NULL, B_OPT_FLAG, O(version), .group = GROUP, .help = "the version"},
+#undef GROUP
+};
+const size_t lau_option_table_n = sizeof lau_option_table / sizeof *lau_option_table;
+
+struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_opt *b, size_t nb)
+{
+	struct b_opt *all = b_calloc(na + nb, sizeof *all);
+
+	memcpy(all, a, na * sizeof *a);
+	memcpy(all + na, b, nb * sizeof *b);
+	return all;
+}
+
+static struct b_opt *whole_table(size_t *out_n)
+{
+	*out_n = lau_policy_table_n + lau_option_table_n;
+	return lau_options_join(lau_policy_table, lau_policy_table_n, lau_option_table,
+				lau_option_table_n);
+}
+
+/* ---- life ---- */
+
+void lau_policy_opts_release(struct lau_policy_opts *o)
+{
+	b_strlist_release(&o->policies);
+	b_strlist_release(&o->workspaces);
+	free(o->rules);
+	*o = (struct lau_policy_opts){0};
+}
+
+void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out)
+{
+	*out = (struct pol_request){
+		.policies = o->policies.v,
+		.npolicies = o->policies.n,
+		.profile = o->profile,
+		.workspaces = o->workspaces.v,
+		.nworkspaces = o->workspaces.n,
+		.rules = o->rules,
+		.nrules = o->nrules,
+		.reads = (enum pol_reads)o->reads,
+	};
+}
+
+void lau_options_init(struct lau_options *o)
+{
+	*o = (struct lau_options){.kill_after_ms = LAU_KILL_AFTER_MS, .status_fd = -1};
+}
+
+void lau_options_release(struct lau_options *o)
+{
+	lau_policy_opts_release(&o->policy);
+	free(o->keep_fds);
+	lau_options_init(o);
+}
+
+static int check(const struct lau_options *o, struct b_err *err)
+{
+	if (o->help || o->version || o->doctor)
+		return 0;
+	if (!o->argv)
+		return b_fail(err, B_USAGE, 0,
+			      "no command: sbx-launch [options] [--] command [args]; see --help");
+	if (o->json)
+		return b_fail(err, B_USAGE, 0, "--json: only together with --doctor");
+	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)
+		return b_fail(err, B_USAGE, 0,
+			      "--audit-required: cannot be used with --audit-level none");
+	if (o->audit_required && o->no_shim)
+		return b_fail(err, B_USAGE, 0, "--audit-required: cannot be used with --no-shim");
+	return 0;
+}
+
+int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_err *err)
+{
+	size_t n;
+	b_auto_free struct b_opt *table = whole_table(&n);
+	int rest;
+
+	if (b_opt_parse(table, n, argc, argv, out, NULL, &rest, err) < 0)
+		return -1;
+	out->argv = rest < argc ? argv + rest : NULL;
+	return check(out, err);
+}
+
+void lau_options_help(struct b_str *out)
+{
+	static const char head[] =
+		"Usage: sbx-launch [options] [--] command [args]\n"
+		"Runs a command under a kernel-enforced policy and records what it did to files.\n\n";
+	static const char tail[] =
+		"\nExit status: the command's own; 128+n when signal n ended it; 124 timed out; 137 had to\n"
+		"be killed; 125 sbx-launch failed; 126 not executable or refused; 127 not found.\n"
+		"\nExamples:\n"
+		"  sbx-launch make -j2                    build; writes stay in the workspace\n"
+		"  sbx-launch --network host npm install  the same with the network\n"
+		"  sbx-launch -p agent.yaml --profile review -- claude\n"
+		"  sbx-launch --deny-read '~/mail' --modify /srv/out -v ./report\n"
+		"  sbx-audit                              what the last run did\n";
+	size_t n;
+	b_auto_free struct b_opt *table = whole_table(&n);
+	struct b_str rows = {0};
+
+	b_opt_help(table, n, &rows);
+	b_str_add(out, head);
+	b_str_add(out, b_str_c(&rows));
+	b_str_add(out, tail);
+	b_str_release(&rows);
+}
