@@ -1,14 +1,27 @@
 /*
  * ring.h - many writers, one reader, one shared mapping, no system call, no lock.
  *
- * A writer claims a frame with one fetch_add on `head` after checking `tail`, fills it and
- * publishes it by a release store of its state word. A completed frame survives SIGKILL of
- * its writer; a claimed, never published frame is skipped by the reader once its writer is
- * dead or the grace time is over. When there is no room the writer spins shortly, then
- * counts the loss exactly in the header.
+ * Positions (`head`, `tail`) count bytes and never wrap; position p lies at data[p % size].
+ * The data is made of units of 64 bytes. A frame is a whole number of units; the first word of
+ * its first unit is its state word: (lap, pid, units, state), where lap = p / size.
  *
- * The writers are hostile: the reader copies a frame out before it looks at it, bounds every
- * length by the ring's size, bounds the work per drain, and keeps its own copy of the tail.
+ *	EMPTY  of lap(p)   may be claimed at position p. Zeroed memory is EMPTY of lap 0.
+ *	CLAIMED            a writer is filling the frame
+ *	READY              complete: survives SIGKILL of its writer
+ *
+ * A writer moves `head` by compare-and-swap when `tail` leaves room, turns its state word from
+ * EMPTY to CLAIMED, fills the frame, turns it to READY. The reader sets every unit it is done
+ * with to EMPTY of the next lap and then moves `tail`. Because both steps of a writer are
+ * compare-and-swap against a word that names the lap, neither a writer that was given up for
+ * dead, nor a lying `head` or `tail`, can overwrite a frame that was not read yet: the swap
+ * fails and the event is counted as lost. A writer that died between `head` and CLAIMED leaves
+ * a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
+ *
+ * When there is no room the writer spins shortly, then counts the loss exactly in the header.
+ *
+ * The mapping is hostile: whoever maps it takes the size from the size of the file
+ * (sbx_ring_check) and never again from the header; the reader copies a frame out before it
+ * looks at it, keeps its own tail, and repairs a `head` that makes no sense.
  */
 #pragma once
 
@@ -20,7 +33,10 @@
 #include "core/event.h"
 
 #define SBX_RING_MAGIC	   UINT64_C(0x31474e5258425301) /* "\1SBXRNG1" */
-#define SBX_RING_FRAME_MAX 8704 /* struct sbx_event + two paths of PATH_MAX, rounded up */
+#define SBX_RING_VERSION   1u
+#define SBX_RING_UNIT	   64u
+#define SBX_RING_MIN	   16384u /* the least data size: holds the longest frame */
+#define SBX_RING_FRAME_MAX 8704	  /* state word, event, two paths of PATH_MAX, rounded up */
 
 struct sbx_ring {
 	uint64_t magic;
@@ -29,38 +45,63 @@ struct sbx_ring {
 	uint64_t size;	/* bytes of data, a power of two */
 	_Alignas(64) _Atomic uint64_t head; /* writers: next byte to claim */
 	_Alignas(64) _Atomic uint64_t tail; /* reader: bytes before this may be overwritten */
-	_Alignas(64) _Atomic uint64_t lost; /* events dropped because the ring was full */
+	_Alignas(64) _Atomic uint64_t lost; /* events dropped: ring full, or writer given up */
 	_Alignas(64) _Atomic uint64_t internal; /* failures inside shims, passed to the floor */
 	_Alignas(64) unsigned char data[];
 };
 
-/* Bytes to allocate for a ring of `data_size` (rounded up to a power of two). */
+/* Bytes to allocate for a ring of `data_size` (rounded up to a power of two, SBX_RING_MIN at
+ * least). The data size of a ring of so many bytes is bytes - sizeof(struct sbx_ring). */
 size_t sbx_ring_bytes(size_t data_size);
-/* Prepares zeroed shared memory. */
+/* Prepares zeroed shared memory of sbx_ring_bytes(data_size) bytes. */
 void sbx_ring_init(struct sbx_ring *, size_t data_size, enum sbx_audit_level);
-/* Is this mapping of `bytes` a ring we may write to? */
-bool sbx_ring_check(const struct sbx_ring *, size_t bytes);
+/* Is this mapping of `bytes` a ring we may write to? *out_size = its data size, to be kept
+ * outside the mapping and handed to sbx_ring_write(). */
+bool sbx_ring_check(const struct sbx_ring *, size_t bytes, uint64_t *out_size);
 
-/* [AS-safe] [MT-safe] [no-alloc]; false = dropped and counted. */
-bool sbx_ring_write(struct sbx_ring *, const struct sbx_event *, const char *path,
+/* Paths are not NUL-terminated: their lengths are those of the event; longer than PATH_MAX - 1
+ * is cut and flagged. `path2` may be NULL when path2_len is 0. false = dropped and counted.
+ * [AS-safe] [MT-safe] [no-alloc], good after fork and in a vfork child; errno untouched. */
+bool sbx_ring_write(struct sbx_ring *, uint64_t size, const struct sbx_event *, const char *path,
 		    const char *path2);
 
-/* The reader, in the supervisor. `size` comes from us, never from the header. */
+/* Counts a failure inside a shim. [AS-safe] */
+static inline void sbx_ring_internal(struct sbx_ring *r)
+{
+	atomic_fetch_add_explicit(&r->internal, 1, memory_order_relaxed);
+}
+
+/* How long an unfinished frame may hold up the reader. A hole names no writer; a claimed frame
+ * does, and its writer may be stopped (SIGSTOP) in the middle. */
+#define SBX_RING_HOLE_MS  100
+#define SBX_RING_CLAIM_MS 1000
+
+/* The reader, in the supervisor; core/ring_read.c, which the shim does not link. */
 struct sbx_ring_reader {
 	struct sbx_ring *ring;
-	uint64_t size;
+	uint64_t size; /* from us, never from the header */
 	uint64_t tail;
+	uint64_t tail_shown; /* what the header was told: told in steps, its line is hot */
 	uint64_t lost_seen;
-	uint64_t stuck_since_ms; /* when a claimed, unpublished frame was first met; 0 = none */
-	uint64_t corrupt;	 /* frames that made no sense */
+	uint64_t stuck_since_ms; /* when the unfinished frame at `tail` was first met */
+	bool is_stuck;
+	uint64_t corrupt; /* frames and heads that made no sense */
+	uint64_t skipped; /* frames never finished: writer dead, or the grace time over */
+	/* Is the writer surely dead? NULL = cannot tell (other pid namespace): grace time only. */
+	bool (*is_dead)(uint32_t pid);
 };
+/* `data_size` as given to sbx_ring_init(), rounded the same way. */
 void sbx_ring_reader_init(struct sbx_ring_reader *, struct sbx_ring *, size_t data_size);
 
 /* Takes the next frame into buf (SBX_RING_FRAME_MAX bytes). Returns 1 and sets *out_ev,
- * *out_path, *out_path2 (into buf, NUL-terminated), 0 when there is nothing to read, -1 when
- * a frame was skipped (corrupt, or its writer died: counted). `now_ms` is monotonic time;
- * `final` = no writer is left, do not wait for unpublished frames. */
+ * *out_path, *out_path2 (into buf, NUL-terminated, free of other NULs, lengths as in *out_ev), 0
+ * when there is nothing to read now, -1 when something was skipped (corrupt, or its writer died:
+ * counted). Every call ends after work bounded by the size of the ring, but a hostile writer can
+ * make 1 and -1 go on for ever: bound the calls. `now_ms` is monotonic time; `final` = no
+ * writer is left, do not wait for unfinished frames. */
 int sbx_ring_read(struct sbx_ring_reader *, unsigned char *buf, uint64_t now_ms, bool final,
 		  struct sbx_event *out_ev, const char **out_path, const char **out_path2);
 /* Exact number of events lost since the last call. */
 uint64_t sbx_ring_take_lost(struct sbx_ring_reader *);
+/* Bytes waiting, as far as the header can be believed; at most `size`. */
+uint64_t sbx_ring_pending(const struct sbx_ring_reader *);

@@ -1,0 +1,224 @@
+/* ring_read.c - the reader of the ring, see ring.h. Everything in the mapping may change at any
+ * moment and may be a lie; only our own struct is believed. */
+#include "core/callnames.h"
+#include "core/ring.h"
+#include "core/ring_priv.h"
+
+static uint64_t load(struct sbx_ring_reader *rd, uint64_t pos)
+{
+	return atomic_load_explicit(ring_at(rd->ring, rd->size, pos), memory_order_acquire);
+}
+
+static void show_tail(struct sbx_ring_reader *rd)
+{
+	/* release: the units given back are EMPTY before writers see them as free */
+	atomic_store_explicit(&rd->ring->tail, rd->tail, memory_order_release);
+	rd->tail_shown = rd->tail;
+}
+
+/* Gives back `units` at the tail, whatever is in them. */
+static void give_back(struct sbx_ring_reader *rd, uint64_t units)
+{
+	uint64_t i;
+
+	for (i = 0; i < units; i++, rd->tail += SBX_RING_UNIT)
+		atomic_store_explicit(ring_at(rd->ring, rd->size, rd->tail),
+				      ring_empty(ring_lap(rd->tail, rd->size) + 1),
+				      memory_order_relaxed);
+	rd->is_stuck = false;
+	if (rd->tail - rd->tail_shown >= rd->size / 16)
+		show_tail(rd);
+}
+
+void sbx_ring_reader_init(struct sbx_ring_reader *rd, struct sbx_ring *r, size_t data_size)
+{
+	*rd = (struct sbx_ring_reader){
+		.ring = r,
+		.size = sbx_ring_bytes(data_size) - sizeof *r,
+	};
+}
+
+/* Waited long enough for the unfinished frame at the tail? */
+static bool grace_over(struct sbx_ring_reader *rd, uint64_t now_ms, uint64_t grace_ms, bool final)
+{
+	if (final)
+		return true;
+	if (!rd->is_stuck) {
+		rd->is_stuck = true;
+		rd->stuck_since_ms = now_ms;
+	}
+	return now_ms - rd->stuck_since_ms >= grace_ms;
+}
+
+static int corrupt_unit(struct sbx_ring_reader *rd)
+{
+	rd->corrupt++;
+	give_back(rd, 1);
+	return -1;
+}
+
+/* Is `word` a claimed or ready frame of the lap at the tail, with a possible size? */
+static bool is_frame(const struct sbx_ring_reader *rd, uint64_t word, enum ring_state state)
+{
+	uint64_t units = word >> 2 & RING_UNIT_MASK;
+
+	return (word & 3) == (uint64_t)state &&
+	       word >> 32 == (ring_lap(rd->tail, rd->size) & UINT32_MAX) &&
+	       units >= ring_units(0, 0) && units <= RING_UNITS_MAX;
+}
+
+/* EMPTY units below head: claimed by a writer that has not got to its state word. Takes them
+ * back one by one by compare-and-swap, so that a writer that comes late fails and counts. */
+static int skip_hole(struct sbx_ring_reader *rd, uint64_t head)
+{
+	rd->skipped++;
+	while (rd->tail != head) {
+		uint64_t lap = ring_lap(rd->tail, rd->size), want = ring_empty(lap);
+
+		if (!atomic_compare_exchange_strong_explicit(
+			    ring_at(rd->ring, rd->size, rd->tail), &want, ring_empty(lap + 1),
+			    memory_order_relaxed, memory_order_relaxed))
+			break;
+		rd->tail += SBX_RING_UNIT;
+	}
+	rd->is_stuck = false;
+	show_tail(rd);
+	return -1;
+}
+
+static int skip_claimed(struct sbx_ring_reader *rd, uint64_t word)
+{
+	uint64_t want = word;
+
+	/* the writer may finish at this very moment: then the frame is good, read it next */
+	if (!atomic_compare_exchange_strong_explicit(
+		    ring_at(rd->ring, rd->size, rd->tail), &want,
+		    ring_empty(ring_lap(rd->tail, rd->size) + 1), memory_order_relaxed,
+		    memory_order_relaxed))
+		return -1;
+	rd->skipped++;
+	give_back(rd, word >> 2 & RING_UNIT_MASK);
+	return -1;
+}
+
+/* Copies `len` bytes of the frame; false when there is a NUL among them. */
+static bool take_path(struct sbx_ring_reader *rd, uint64_t pos, size_t len, unsigned char *out)
+{
+	size_t i;
+	bool clean = true;
+
+	for (i = 0; i < len; i += 8) {
+		uint64_t w = atomic_load_explicit(ring_at(rd->ring, rd->size, pos + i),
+						  memory_order_relaxed);
+
+		__builtin_memcpy(out + i, &w, sizeof w);
+	}
+	for (i = 0; i < len; i++)
+		clean &= out[i] != 0;
+	out[len] = 0;
+	return clean;
+}
+
+static bool plausible(const struct sbx_event *ev, uint64_t units)
+{
+	return ev->kind < SBX_EV_KIND_COUNT && ev->op < SBX_OP_COUNT &&
+	       ev->call < SBX_CALL_COUNT && ev->path_len <= RING_PATH_MAX &&
+	       ev->path2_len <= RING_PATH_MAX && ring_units(ev->path_len, ev->path2_len) <= units;
+}
+
+static int take_frame(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t units,
+		      struct sbx_event *out_ev, const char **out_path, const char **out_path2)
+{
+	union {
+		struct sbx_event ev;
+		uint64_t words[RING_EV_WORDS];
+	} u;
+	uint64_t pos = rd->tail + 8;
+	unsigned char *second = buf + SBX_PATH_MAX;
+	bool good;
+	unsigned i;
+
+	for (i = 0; i < RING_EV_WORDS; i++, pos += 8)
+		u.words[i] = atomic_load_explicit(ring_at(rd->ring, rd->size, pos),
+						  memory_order_relaxed);
+	good = plausible(&u.ev, units) && take_path(rd, pos, u.ev.path_len, buf) &&
+	       take_path(rd, pos + 8 * ring_path_words(u.ev.path_len), u.ev.path2_len, second);
+	give_back(rd, units);
+	if (!good) {
+		rd->corrupt++;
+		return -1;
+	}
+	*out_ev = u.ev;
+	*out_path = (const char *)buf;
+	*out_path2 = (const char *)second;
+	return 1;
+}
+
+/* `head` is not within [tail, tail + size]: no writer may claim until it is back. Frames that
+ * are already claimed are still found by their state words. */
+static int repair_head(struct sbx_ring_reader *rd, uint64_t head)
+{
+	rd->corrupt++;
+	atomic_compare_exchange_strong_explicit(&rd->ring->head, &head, rd->tail,
+						memory_order_relaxed, memory_order_relaxed);
+	show_tail(rd);
+	return -1;
+}
+
+int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_ms, bool final,
+		  struct sbx_event *out_ev, const char **out_path, const char **out_path2)
+{
+	uint64_t word = load(rd, rd->tail), head, units = word >> 2 & RING_UNIT_MASK;
+
+	/* what is complete is taken whatever the header says */
+	if (is_frame(rd, word, RING_READY))
+		return take_frame(rd, buf, units, out_ev, out_path, out_path2);
+	if (is_frame(rd, word, RING_CLAIMED)) {
+		uint32_t pid = (uint32_t)(word >> 10) & RING_PID_MASK;
+
+		if (!(rd->is_dead && rd->is_dead(pid)) &&
+		    !grace_over(rd, now_ms, SBX_RING_CLAIM_MS, final)) {
+			show_tail(rd);
+			return 0;
+		}
+		return skip_claimed(rd, word);
+	}
+	head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
+	if (head == rd->tail) {
+		/* Writers believe the shared tail; a liar may have moved it. */
+		show_tail(rd);
+		return 0;
+	}
+	if (head - rd->tail > rd->size || head % SBX_RING_UNIT)
+		return repair_head(rd, head);
+	word = load(rd, rd->tail); /* may have been claimed since */
+	if (word != ring_empty(ring_lap(rd->tail, rd->size)))
+		return is_frame(rd, word, RING_READY) || is_frame(rd, word, RING_CLAIMED) ?
+			       -1 :
+			       corrupt_unit(rd);
+	if (!grace_over(rd, now_ms, SBX_RING_HOLE_MS, final)) {
+		show_tail(rd);
+		return 0;
+	}
+	return skip_hole(rd, head);
+}
+
+uint64_t sbx_ring_take_lost(struct sbx_ring_reader *rd)
+{
+	uint64_t now = atomic_load_explicit(&rd->ring->lost, memory_order_relaxed),
+		 more = now - rd->lost_seen;
+
+	rd->lost_seen = now;
+	if (more > UINT64_C(1) << 48) { /* no machine drops so many: someone wrote the counter */
+		rd->corrupt++;
+		return 0;
+	}
+	return more;
+}
+
+uint64_t sbx_ring_pending(const struct sbx_ring_reader *rd)
+{
+	uint64_t n = atomic_load_explicit(&rd->ring->head, memory_order_relaxed) - rd->tail;
+
+	return n > rd->size ? rd->size : n;
+}
