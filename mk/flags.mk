@@ -51,5 +51,5 @@ SHIM_CFLAGS := -O2 -g -fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-builtin 
 
 # Libraries go in as archives where they sit on the launch path: each shared object more costs
 # every start about 60 us of ld.so time.
-LIBS_POLICY := -Wl,-Bstatic -lyaml -lmd -Wl,-Bdynamic
+LIBS_POLICY := -Wl,-Bstatic -lyaml -lnettle -Wl,-Bdynamic
 LIBS_AUDIT := -Wl,-Bstatic -ljansson -Wl,-Bdynamic
