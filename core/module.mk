@@ -1,1 +1,1 @@
-core_SRCS := core/event.c core/ring.c core/ring_read.c
+core_SRCS := core/callnames.c core/event.c core/ring.c core/ring_read.c
