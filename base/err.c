@@ -84,6 +84,13 @@ const char *b_kind_code(enum b_kind kind)
 	return code[kind];
 }
 
+int b_kind_status(enum b_kind kind)
+{
+	if (kind == B_NOEXEC)
+		return EXIT_NOEXEC;
+	return kind == B_NOTFOUND ? EXIT_NOTFOUND : EXIT_OURS;
+}
+
 int b_report(const char *program, const struct b_err *err)
 {
 	struct b_str line = {0};
@@ -98,9 +105,7 @@ int b_report(const char *program, const struct b_err *err)
 	 * there is nobody left to tell; the exit status still says it. */
 	(void)b_write_all(STDERR_FILENO, line.s, line.len);
 	b_str_release(&line);
-	if (err->kind == B_NOEXEC)
-		return EXIT_NOEXEC;
-	return err->kind == B_NOTFOUND ? EXIT_NOTFOUND : EXIT_OURS;
+	return b_kind_status(err->kind);
 }
 
 _Noreturn void b_bug(const char *file, int line, const char *what)

@@ -56,9 +56,11 @@ int b_wrap(struct b_err *err, const char *fmt, ...) __attribute__((format(printf
 /* "E_POLICY" etc.; a static string. */
 const char *b_kind_code(enum b_kind kind);
 
+/* Exit status of the kind in sbx-launch's grammar: 126 for NOEXEC, 127 for NOTFOUND, else 125. */
+int b_kind_status(enum b_kind kind);
+
 /* Writes "PROGRAM: E_CODE: message\n" to descriptor 2, control bytes escaped,
- * always exactly one line; returns the exit status of the kind in sbx-launch's
- * grammar (125, or 126 for NOEXEC, 127 for NOTFOUND). */
+ * always exactly one line; returns b_kind_status(). */
 int b_report(const char *program, const struct b_err *err);
 
 /* An impossible state: prints file:line and aborts. */
