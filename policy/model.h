@@ -1,6 +1,6 @@
 /*
  * model.h - what a policy document says, before it meets a host: the Orbit v2 shapes with
- * positions. Filled by policy/front/, validated by policy/model.c. Arena-owned.
+ * positions. Filled by policy/front/. Arena-owned. Everything here is pure.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct pol_pos {
 };
 
 struct pol_text {
-	const char *s; /* as written, UTF-8 */
+	const char *s; /* as written, UTF-8, without NUL */
 	struct pol_pos pos;
 };
 
@@ -48,6 +48,9 @@ struct pol_doc {
 	size_t nprofiles, profiles_cap;
 };
 void pol_doc_release(struct pol_doc *);
+/* Appends to a list of the document (arena memory; the string is borrowed). */
+void pol_texts_add(struct pol_doc *, struct pol_texts *, struct pol_text);
+struct pol_profile *pol_doc_add_profile(struct pol_doc *, struct pol_text name);
 
 /* Normal form of a rule: trim, one leading '!', '\' -> '/', "./" stripped, components
  * rebuilt; `.` = root. B_POLICY with `label` on: empty, `~`, absolute, any "..", bad UTF-8,
@@ -60,6 +63,12 @@ const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *
 bool pol_rule_covers(const char *read_rule, const char *modify_rule);
 /* Resource names (policy, profile stores): NULL = fine, else the reason. */
 const char *pol_name_check(const char *name);
+const char *pol_name_check_n(const char *name, size_t len);
+/* Is the normalised rule one path, or one `<path>` with everything below? *out_len = length of
+ * the path ("" for `.` and `**`). */
+bool pol_rule_is_subtree(const char *rule, size_t *out_len, bool *out_with_below);
+/* Does normalised deny rule `outer` strictly contain literal path or subtree `inner`? Textual. */
+bool pol_rule_contains(const char *outer, const char *inner);
 
 /* All of Orbit's validate(); B_POLICY "file:line:col: what, what is expected". */
 int pol_doc_validate(const struct pol_doc *, struct b_err *err);
@@ -68,6 +77,7 @@ int pol_doc_validate(const struct pol_doc *, struct b_err *err);
 struct pol_eff_rule {
 	bool negated;
 	bool is_global_deny;
+	bool is_exception; /* `!` in denyModify: undoes the denies that contain it, grants nothing */
 	const char *rule;
 	struct pol_pos pos;
 };

@@ -1,0 +1,7 @@
+policy_SRCS := \
+policy_SRCS += \
+	policy/model.c policy/normalise.c policy/validate.c policy/effective.c \
+	policy/front/yaml.c policy/front/orbit.c
+
+# The floor planner and its plans.
+policy_SRCS += policy/back/seccomp.c policy/back/landlock.c
