@@ -1,4 +1,3 @@
-policy_SRCS := \
 policy_SRCS += \
 	policy/model.c policy/normalise.c policy/validate.c policy/effective.c \
 	policy/front/yaml.c policy/front/orbit.c
