@@ -1,9 +1,21 @@
 /*
- * floor.h - which mechanism carries which rule: a pure plan from ruleset x host abilities.
+ * floor.h - the planner: which mechanism carries each rule (DESIGN §4).
  *
- * Printed by `sbx-policy show --floor`, applied by launcher/linux/. Landlock grants only
- * subtrees that are clean; directories on the way to a literal deny are carved: their existing
- * entries are granted one by one. What stays inexpressible without the broker is a `gap`.
+ *	struct pol_floor floor;
+ *	pol_floor_plan(&engine->rules, &engine->image, pol_fsview_host(), &floor, &err);
+ *	pol_floor_grant(&floor, "/run/user/0/sbx/ring", POL_GRANT_RING, false);
+ *	fatal gaps:  --strict       refuse, naming them
+ *	             --best-effort  print them, pol_floor_accept_gaps(&floor)
+ *	pol_ll_plan(&floor, abi, &plan);
+ *
+ * A subtree is *clean* for an operation when no rule can change the verdict at or below it:
+ * clean and allowed, it is granted. A directory that lies above a rule is *carved*: its
+ * existing entries are judged one by one. Everything else gets no right, which fails closed,
+ * and is reported as a gap.
+ *
+ * Gaps that are fatal are rules the kernel does not enforce exactly. Where a broad allow is
+ * pierced by denies that cannot be carved, a grant marked `lax` waits beside the fatal gap:
+ * without pol_floor_accept_gaps() it is never applied.
  */
 #pragma once
 
@@ -18,45 +30,50 @@ struct b_err;
 struct b_str;
 struct pol_ruleset;
 
-/* Classes of Landlock rights; launcher/linux/landlock.c maps them to bits by ABI. */
-#define POL_GRANT_READ	0x01u /* READ_FILE, READ_DIR, EXECUTE as `exec` says */
-#define POL_GRANT_LIST	0x02u /* READ_DIR on this directory only is not expressible: lists beneath too */
-#define POL_GRANT_WRITE 0x04u /* everything that modifies, REFER and TRUNCATE included */
+/* Classes of Landlock rights; policy/back/landlock.c maps them to bits by ABI. */
+#define POL_GRANT_READ	0x01u /* open for reading, list */
+#define POL_GRANT_LIST	0x02u /* list; Landlock rights inherit, so it lists beneath, too */
+#define POL_GRANT_WRITE 0x04u /* everything that modifies, moves and truncation included */
 #define POL_GRANT_EXEC	0x08u
-#define POL_GRANT_DEV	0x10u /* IOCTL_DEV */
+#define POL_GRANT_DEV	0x10u /* ioctl on device nodes */
+#define POL_GRANT_RING	0x20u /* read and write a file of fixed size: no truncation */
 
 struct pol_grant {
 	const char *path;
 	unsigned rights; /* POL_GRANT_* */
 	bool is_dir;
+	bool lax; /* more than the rules allow: see above */
 };
 
-/* A rule the plan cannot enforce in the kernel. */
+/* A rule the plan cannot enforce, or not wholly, in the kernel. */
 struct pol_gap {
 	enum sbx_op op;
-	const char *rule;    /* matched text */
-	const char *origin;
-	const char *why;     /* "a deny inside a writable directory needs the broker" */
+	const char *rule;   /* matched text, or what it is about in <> */
+	const char *origin; /* "" when it is about no single rule */
+	const char *why;    /* "a deny inside a writable directory needs the broker" */
 	const char *remedy;
-	bool fatal;	     /* refused under --strict; else a known, printed limit */
+	bool fatal; /* refused under --strict; else a known, printed limit */
 };
+
+#define POL_CARVE_MAX 1000 /* entries of a carved directory granted one by one */
 
 struct pol_floor {
 	struct b_arena arena;
-	struct pol_grant *grants;
+	struct pol_grant *grants; /* sorted by path after planning; one per path and laxness */
 	size_t ngrants, grants_cap;
 	struct pol_gap *gaps;
 	size_t ngaps, gaps_cap;
 	const char **carved; /* directories whose entries were granted one by one */
 	size_t ncarved, carved_cap;
+	bool gaps_accepted;
 };
 void pol_floor_release(struct pol_floor *);
 
 /* The file system as the planner sees it: so that plans are pure and golden-tested. */
 struct pol_fsview {
 	void *ctx;
-	/* Calls each(arg, name, type) per entry, type 'd' directory, 'f' other, 'l' symlink.
-	 * 0, or -1 when the directory is missing or unreadable. */
+	/* Calls each(arg, name, type) per entry, type 'd' directory, 'f' other, 'l' symlink; a
+	 * non-zero result ends it. 0, or -1 when the directory is missing or unreadable. */
 	int (*list)(void *ctx, const char *dir, int (*each)(void *arg, const char *name, char type),
 		    void *arg);
 	/* 'd', 'f', 'l' or 0 when it does not exist. */
@@ -65,6 +82,14 @@ struct pol_fsview {
 /* The real one. */
 const struct pol_fsview *pol_fsview_host(void);
 
+/* The ruleset and the image compiled from it. *out is released by pol_floor_release() on success. */
 int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
 		   struct pol_floor *out, struct b_err *err);
+/* An exact grant beside the rules: the run's ring and image, never a user's path. */
+void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
+/* --best-effort: the rules named by fatal gaps are left to the shim. */
+void pol_floor_accept_gaps(struct pol_floor *);
+bool pol_floor_has_fatal(const struct pol_floor *);
+/* Limits of this floor that hold for any policy: line `i`, NULL after the last. */
+const char *pol_floor_limit(size_t i);
 void pol_floor_show(const struct pol_floor *, struct b_str *out);

@@ -1,5 +1,13 @@
-/* seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
- * Pure; printed by `sbx-policy show --plan seccomp`, built with libseccomp. */
+/*
+ * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
+ *
+ * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/gen-filters.c compiles it
+ * with libseccomp at build time, once per combination of flags, so that a launch only points
+ * the kernel at an array.
+ *
+ * Everything not named is allowed. Order of rows carries no meaning. A call that a machine
+ * does not have (open on arm64) is left out there.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +18,7 @@ struct b_str;
 
 /* What relaxes or tightens the filter. */
 #define POL_SC_ALLOW_DEBUG	0x1u /* ptrace, process_vm, personality */
-#define POL_SC_ALLOW_NAMESPACES 0x2u
+#define POL_SC_ALLOW_NAMESPACES 0x2u /* clone, unshare, setns, chroot (mounts stay shut: Landlock) */
 #define POL_SC_UNIX_HOST	0x4u /* socket(AF_UNIX) stays */
 #define POL_SC_NO_INET		0x8u /* --network none without a network namespace */
 #define POL_SC_NO_TRUNCATE	0x10u /* Landlock below ABI 3 */
@@ -18,17 +26,22 @@ struct b_str;
 
 struct pol_sc_arg {
 	unsigned char index;
-	char cmp;	   /* '=' equal, '!' not equal, '&' masked equal, '>' greater or equal */
-	uint64_t mask, value; /* low 32 bits only unless noted: CVE-2019-10063 */
+	/* '&': (argument & mask) == value, the form that looks at the low 32 bits only, as the
+	 * kernel does for int arguments (CVE-2019-10063). '!' and '>' compare all 64 bits with
+	 * `value`: stray high bits then refuse, never permit. */
+	char cmp;
+	uint64_t mask, value;
 };
 struct pol_sc_rule {
 	const char *call;
 	int err; /* errno to answer */
 	unsigned nargs;
-	struct pol_sc_arg arg[3];
+	struct pol_sc_arg arg[3]; /* all must hold, each about another argument */
 	unsigned unless; /* POL_SC_*: the row is left out when one of these is set */
 	unsigned only;	 /* POL_SC_*: the row applies only when one of these is set; 0 = always */
 	const char *why;
 };
 const struct pol_sc_rule *pol_sc_rules(size_t *out_n);
+/* Does the row belong to the filter of these flags? */
+bool pol_sc_applies(const struct pol_sc_rule *, unsigned flags);
 void pol_sc_show(unsigned flags, struct b_str *out);

@@ -1,0 +1,168 @@
+#include "launcher/confine.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+static const char *const cap_names[] = {
+	[CAP_CHOWN] = "chown",
+	[CAP_DAC_OVERRIDE] = "dac_override",
+	[CAP_DAC_READ_SEARCH] = "dac_read_search",
+	[CAP_FOWNER] = "fowner",
+	[CAP_FSETID] = "fsetid",
+	[CAP_KILL] = "kill",
+	[CAP_SETGID] = "setgid",
+	[CAP_SETUID] = "setuid",
+	[CAP_SETPCAP] = "setpcap",
+	[CAP_LINUX_IMMUTABLE] = "linux_immutable",
+	[CAP_NET_BIND_SERVICE] = "net_bind_service",
+	[CAP_NET_BROADCAST] = "net_broadcast",
+	[CAP_NET_ADMIN] = "net_admin",
+	[CAP_NET_RAW] = "net_raw",
+	[CAP_IPC_LOCK] = "ipc_lock",
+	[CAP_IPC_OWNER] = "ipc_owner",
+	[CAP_SYS_MODULE] = "sys_module",
+	[CAP_SYS_RAWIO] = "sys_rawio",
+	[CAP_SYS_CHROOT] = "sys_chroot",
+	[CAP_SYS_PTRACE] = "sys_ptrace",
+	[CAP_SYS_PACCT] = "sys_pacct",
+	[CAP_SYS_ADMIN] = "sys_admin",
+	[CAP_SYS_BOOT] = "sys_boot",
+	[CAP_SYS_NICE] = "sys_nice",
+	[CAP_SYS_RESOURCE] = "sys_resource",
+	[CAP_SYS_TIME] = "sys_time",
+	[CAP_SYS_TTY_CONFIG] = "sys_tty_config",
+	[CAP_MKNOD] = "mknod",
+	[CAP_LEASE] = "lease",
+	[CAP_AUDIT_WRITE] = "audit_write",
+	[CAP_AUDIT_CONTROL] = "audit_control",
+	[CAP_SETFCAP] = "setfcap",
+	[CAP_MAC_OVERRIDE] = "mac_override",
+	[CAP_MAC_ADMIN] = "mac_admin",
+	[CAP_SYSLOG] = "syslog",
+	[CAP_WAKE_ALARM] = "wake_alarm",
+	[CAP_BLOCK_SUSPEND] = "block_suspend",
+	[CAP_AUDIT_READ] = "audit_read",
+	[CAP_PERFMON] = "perfmon",
+	[CAP_BPF] = "bpf",
+	[CAP_CHECKPOINT_RESTORE] = "checkpoint_restore",
+};
+#define CAP_NAMES (sizeof cap_names / sizeof *cap_names)
+
+static int cap_by_name(const char *name, size_t len)
+{
+	if (len > 4 && !strncasecmp(name, "cap_", 4)) {
+		name += 4;
+		len -= 4;
+	}
+	for (size_t i = 0; i < CAP_NAMES; i++)
+		if (strlen(cap_names[i]) == len && !strncasecmp(cap_names[i], name, len))
+			return (int)i;
+	return -1;
+}
+
+int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err)
+{
+	uint64_t mask = 0;
+
+	if (!strcmp(list, "none")) {
+		*out_mask = 0;
+		return 0;
+	}
+	for (const char *p = list;; p++) {
+		size_t len = strcspn(p, ",");
+		int cap = cap_by_name(p, len);
+
+		if (cap < 0)
+			return b_fail(err, B_USAGE, 0,
+				      "capability `%.*s' is unknown: names as in capabilities(7), "
+				      "separated by commas, or none",
+				      (int)len, p);
+		mask |= UINT64_C(1) << cap;
+		p += len;
+		if (!*p)
+			break;
+	}
+	*out_mask = mask;
+	return 0;
+}
+
+/*
+ * The bounding set is what decides: without SECBIT_NOROOT an exec by uid 0 gives permitted =
+ * bounding (capabilities(7)), so a bounding set cut to `keep` gives exactly `keep`, in every
+ * later image. NOROOT plus ambient capabilities would give the same to the first image, but
+ * would hand them on through setuid(2) to weaker users. It needs CAP_SETPCAP; without it (a
+ * container's root) no_new_privs does the same work: an exec then gains nothing beyond the
+ * permitted set, which is cut below.
+ */
+static int drop_bounding(uint64_t keep, struct b_err *err)
+{
+	for (int cap = 0; cap < 64; cap++) {
+		int has = prctl(PR_CAPBSET_READ, cap, 0, 0, 0);
+
+		if (has < 0) /* EINVAL: beyond the last one the kernel knows */
+			break;
+		if (!has || (keep >> cap & 1))
+			continue;
+		if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 && errno != EPERM)
+			return b_fail(err, B_FLOOR, errno, "capabilities: bounding set: %s",
+				      strerror(errno));
+	}
+	return 0;
+}
+
+/* Locked as they are by default, so that nothing inside keeps capabilities over setuid(2),
+ * and no ambient set. EPERM without CAP_SETPCAP: then nothing inside can change them either. */
+static int lock_securebits(struct b_err *err)
+{
+	const unsigned long bits = SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED |
+				   SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
+				   SECBIT_NOROOT_LOCKED;
+
+	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0 && errno != EPERM)
+		return b_fail(err, B_FLOOR, errno, "capabilities: securebits: %s", strerror(errno));
+	return 0;
+}
+
+static int set_caps(uint64_t keep, struct b_err *err)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return b_fail(err, B_FLOOR, errno, "capabilities: capget: %s", strerror(errno));
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(keep >> 32 * i);
+		data[i].effective = data[i].permitted;
+		data[i].inheritable = 0;
+	}
+	if (syscall(SYS_capset, &head, data) < 0)
+		return b_fail(err, B_FLOOR, errno, "capabilities: capset: %s", strerror(errno));
+	return 0;
+}
+
+/* Order: bounding set and securebits while CAP_SETPCAP is still there; no_new_privs before any
+ * exec and before Landlock and seccomp, which demand it. */
+int lau_confine_caps(const struct lau_confine *c, struct b_err *err)
+{
+	/* For anyone but root the user namespace of step 1 has just given a full set. */
+	uint64_t keep = geteuid() == 0 ? c->keep_caps : 0;
+
+	if (drop_bounding(keep, err) < 0 || lock_securebits(err) < 0)
+		return -1;
+	/* EINVAL before 4.3, where there is no ambient set. */
+	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
+		return b_fail(err, B_FLOOR, errno, "capabilities: ambient set: %s", strerror(errno));
+	if (set_caps(keep, err) < 0)
+		return -1;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return b_fail(err, B_FLOOR, errno, "no_new_privs: %s", strerror(errno));
+	return 0;
+}

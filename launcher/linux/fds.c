@@ -1,0 +1,91 @@
+#include "launcher/confine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/* Only pipes pass unasked: they carry the make jobserver and process substitution, and lead
+ * nowhere but to their other end. A directory would be a way out (openat), a socket a service,
+ * a file a right that Landlock never judged. */
+static bool stays(const struct lau_confine *c, int fd)
+{
+	struct stat st;
+
+	if (fd <= 2 || fd == c->landlock_fd)
+		return true;
+	for (size_t i = 0; i < c->nkeep_fds; i++)
+		if (c->keep_fds[i] == fd)
+			return true;
+	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+static int fd_number(const char *name)
+{
+	int fd = 0;
+
+	if (!*name)
+		return -1;
+	for (; *name; name++) {
+		if (*name < '0' || *name > '9')
+			return -1;
+		fd = fd * 10 + (*name - '0');
+	}
+	return fd;
+}
+
+/* Closing while listing is safe: procfs goes on from the number it last gave. */
+static int close_listed(const struct lau_confine *c, int dir)
+{
+	_Alignas(struct dirent64) char buf[4096];
+	ssize_t n;
+
+	/* getdents64 itself: opendir(3) allocates. */
+	while ((n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *entry = (const void *)(buf + at);
+			int fd = fd_number(entry->d_name);
+
+			at += entry->d_reclen;
+			if (fd >= 0 && fd != dir && !stays(c, fd))
+				close(fd);
+		}
+	}
+	return (int)n;
+}
+
+/* No /proc: every number there could be. */
+static void close_counted(const struct lau_confine *c)
+{
+	struct rlimit lim;
+	int top = 1 << 20;
+
+	/* The hard limit: a descriptor may be older than a lowered soft one. */
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_max < (rlim_t)top)
+		top = (int)lim.rlim_max;
+	for (int fd = 3; fd < top; fd++)
+		if (!stays(c, fd))
+			close(fd);
+}
+
+int lau_confine_fds(const struct lau_confine *c, struct b_err *err)
+{
+	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc;
+
+	if (dir < 0) {
+		close_counted(c);
+		return 0;
+	}
+	rc = close_listed(c, dir);
+	if (rc < 0)
+		b_fail(err, B_FLOOR, errno, "descriptors: /proc/self/fd: %s", strerror(errno));
+	close(dir);
+	return rc;
+}

@@ -1,0 +1,129 @@
+#include "launcher/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+
+static int write_proc(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int rc, saved;
+
+	if (fd < 0)
+		return -1;
+	rc = b_write_all(fd, text, strlen(text));
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return rc;
+}
+
+/* The command keeps its own ids: a map of one, to itself. setgroups must be denied first, or
+ * an unprivileged gid_map is refused (user_namespaces(7), since 3.19). */
+static int map_self(uid_t uid, gid_t gid)
+{
+	char line[64];
+
+	if (write_proc("/proc/self/setgroups", "deny") < 0)
+		return -1;
+	snprintf(line, sizeof line, "%u %u 1", uid, uid);
+	if (write_proc("/proc/self/uid_map", line) < 0)
+		return -1;
+	snprintf(line, sizeof line, "%u %u 1", gid, gid);
+	return write_proc("/proc/self/gid_map", line);
+}
+
+static int loopback_up(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq req = { .ifr_name = "lo" };
+	int rc, saved;
+
+	if (fd < 0)
+		return -1;
+	rc = ioctl(fd, SIOCGIFFLAGS, &req);
+	if (rc == 0) {
+		req.ifr_flags |= IFF_UP;
+		rc = ioctl(fd, SIOCSIFFLAGS, &req);
+	}
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return rc;
+}
+
+/*
+ * Where AppArmor restricts user namespaces (Ubuntu 24.04), unshare succeeds and the maps are
+ * refused afterwards: the process would be left as uid 65534 in its own eyes, for good. So the
+ * maps are tried by somebody else first. vfork: no copy of the page tables, and nothing here
+ * returns from the frame the two share.
+ */
+static int try_user_ns(uid_t uid, gid_t gid)
+{
+	pid_t pid = vfork();
+	int status;
+
+	if (pid < 0)
+		return -1;
+	if (pid == 0) {
+		if (unshare(CLONE_NEWUSER) < 0 || map_self(uid, gid) < 0)
+			_exit(errno);
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+	return errno ? -1 : 0;
+}
+
+/* IPC goes with it: System V segments and message queues are network of a kind, and nothing
+ * else of the floor sees them. */
+static int unshare_net(void)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+
+	/* A root that may not (a container's) is not helped by a user namespace: with one id
+	 * mapped, its capabilities would no longer apply to anybody else's files. */
+	if (uid == 0)
+		return unshare(CLONE_NEWNET | CLONE_NEWIPC);
+	if (try_user_ns(uid, gid) < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) < 0)
+		return -1;
+	return map_self(uid, gid);
+}
+
+static const char *remedy(int e)
+{
+	if (e == ENOSPC)
+		return "raise user.max_user_namespaces or user.max_net_namespaces";
+	if (e == EINVAL || e == ENOSYS)
+		return "the kernel lacks CONFIG_USER_NS or CONFIG_NET_NS";
+	return "allow user namespaces (kernel.apparmor_restrict_unprivileged_userns=0, "
+	       "kernel.unprivileged_userns_clone=1) or use --network host";
+}
+
+/* Before Landlock, which would refuse to write the maps, and before the capabilities that a
+ * new namespace gives are dropped: lo needs one. A namespace without lo has no network at all,
+ * so going on with the stricter filter loses nothing. */
+int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
+{
+	if (!c->want_net_ns)
+		return 0;
+	if (unshare_net() == 0 && loopback_up() == 0)
+		return 0;
+	if (c->bpf_no_inet)
+		return LAU_NET_FILTERED;
+	return b_fail(err, B_FLOOR, errno, "network namespace: %s: %s", strerror(errno),
+		      remedy(errno));
+}

@@ -1,0 +1,142 @@
+/* processes.c - see processes.h. */
+#include "launcher/processes.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+
+struct proc {
+	pid_t pid, parent;
+	char state;
+	bool is_ours;
+	char name[64]; /* as the kernel has it: at most 15 bytes, kernel threads more */
+};
+
+struct procs {
+	struct proc *v;
+	size_t n, cap;
+};
+
+void lau_processes_adopt(void)
+{
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* proc_pid_stat(5): "pid (comm) state ppid"; comm may hold anything, so from its last ')'. */
+static bool parse_stat(char *text, struct proc *p)
+{
+	char *open = strchr(text, '('), *close = strrchr(text, ')');
+	int parent;
+	size_t n;
+
+	if (!open || !close || sscanf(close + 1, " %c %d", &p->state, &parent) != 2)
+		return false;
+	n = (size_t)(close - open - 1);
+	n = n < sizeof p->name ? n : sizeof p->name - 1;
+	memcpy(p->name, open + 1, n);
+	p->name[n] = '\0';
+	p->parent = parent;
+	return true;
+}
+
+static bool read_stat(int proc, const char *pid, struct proc *p)
+{
+	char path[32], text[512];
+	b_auto_fd int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "%.20s/stat", pid);
+	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return false; /* it ended meanwhile */
+	text[n] = '\0';
+	p->pid = (pid_t)atoi(pid);
+	p->is_ours = false;
+	return parse_stat(text, p);
+}
+
+/* Marks children of ours, then their children, until nothing is new. Processes that fork while
+ * we look may be missed: callers repeat. */
+static void mark(struct procs *all, pid_t root)
+{
+	bool more = true;
+	size_t i, j;
+
+	for (i = 0; i < all->n; i++)
+		all->v[i].is_ours = all->v[i].parent == root;
+	while (more) {
+		more = false;
+		for (i = 0; i < all->n; i++) {
+			for (j = 0; !all->v[i].is_ours && j < all->n; j++) {
+				if (all->v[j].is_ours && all->v[j].pid == all->v[i].parent)
+					all->v[i].is_ours = more = true;
+			}
+		}
+	}
+}
+
+static void look(struct procs *all)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *e;
+
+	*all = (struct procs){0};
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		if (e->d_name[0] < '1' || e->d_name[0] > '9')
+			continue;
+		b_grow(all->v, all->n, all->cap);
+		if (read_stat(dirfd(dir), e->d_name, &all->v[all->n]))
+			all->n++;
+	}
+	closedir(dir);
+	mark(all, getpid());
+}
+
+unsigned lau_processes_signal(int signo)
+{
+	struct procs all;
+	unsigned count = 0;
+	size_t i;
+
+	look(&all);
+	/* A number could only have been given to a stranger since look() if its process ended,
+	 * was reaped by a parent other than us, and the pid space wrapped around, all within
+	 * microseconds. */
+	for (i = 0; i < all.n; i++) {
+		if (all.v[i].is_ours && all.v[i].state != 'Z') {
+			(void)kill(all.v[i].pid, signo);
+			count++;
+		}
+	}
+	free(all.v);
+	return count;
+}
+
+void lau_processes_list(struct b_str *out)
+{
+	struct procs all;
+	size_t i;
+
+	look(&all);
+	for (i = 0; i < all.n; i++) {
+		if (!all.v[i].is_ours || all.v[i].state == 'Z')
+			continue;
+		b_str_addf(out, "%s%d ", out->len ? ", " : "", (int)all.v[i].pid);
+		b_str_add_visible(out, all.v[i].name, strlen(all.v[i].name));
+	}
+	free(all.v);
+}

@@ -1,0 +1,14 @@
+# The floor of Linux.
+launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c \
+	launcher/linux/netns.c launcher/linux/landlock.c launcher/linux/confine.c
+
+# The seccomp programs are compiled by libseccomp while building, not while launching.
+launcher_GEN += filters.c
+$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/policy/back/seccomp.o \
+		$(B)/lib/base.a
+	$(call say,LD,$@)
+	$(call link,$(filter %.o,$^),$(filter %.a,$^),-lseccomp)
+$(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
+	$(call say,GEN,$@)
+	$(Q)$(B)/gen-filters > $@.tmp && mv $@.tmp $@
+DEPS += $(B)/obj/launcher/linux/gen-filters.d

@@ -1,0 +1,293 @@
+#include "policy/back/seccomp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/str.h"
+
+/* Numbers of the Linux ABI, spelled out: this file must give the same plan on every host. */
+#define L_AF_UNIX    1
+#define L_AF_INET    2
+#define L_AF_INET6   10
+#define L_AF_NETLINK 16
+#define L_SOCK_TYPE  0xf
+#define L_SOCK_DGRAM 2
+#define L_SOCK_RAW   3 /* unix(7) sockets of this type are made datagram sockets */
+
+#define L_O_ACCMODE 03
+#define L_O_CREAT   0100
+#define L_O_TRUNC   01000
+#define L_O_TMPFILE 020000000
+
+#define L_SUID 04000
+#define L_SGID 02000
+
+#define L_PRIO_PROCESS	  0
+#define L_IOPRIO_PROCESS  1
+#define L_SET_MODE_FILTER 1
+#define L_NEW_LISTENER	  8
+
+/* Errno numbers differ between systems; a plan speaks Linux. */
+#define L_EPERM		  1
+#define L_EACCES	  13
+#define L_ENOSYS	  38
+#define L_EPROTONOSUPPORT 93
+#define L_EAFNOSUPPORT	  97
+
+#define LOW32 UINT64_C(0xffffffff)
+
+#define IS(i, v)     { .index = (i), .cmp = '&', .mask = LOW32, .value = (v) }
+#define BITS(i, b)   { .index = (i), .cmp = '&', .mask = (b), .value = (b) }
+#define PART(i, m, v) { .index = (i), .cmp = '&', .mask = (m), .value = (v) }
+#define NOT(i, v)    { .index = (i), .cmp = '!', .value = (v) }
+#define FROM(i, v)   { .index = (i), .cmp = '>', .value = (v) }
+
+#define ROW(c, e, w, ...)      { .call = (c), .err = (e), .why = (w), __VA_ARGS__ }
+#define WHEN(a)		       .nargs = 1, .arg = { a }
+#define WHEN2(a, b)	       .nargs = 2, .arg = { a, b }
+#define DENY(c, w)	       ROW(c, L_EPERM, w)
+#define ABSENT(c, w)	       ROW(c, L_ENOSYS, w)
+#define DEBUG(c, w)	       ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
+#define OTHERS(c, arg_no)      ROW(c, L_EPERM, why_others, WHEN(NOT(arg_no, 0)))
+#define NAMESPACE(c, flag)     ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)), \
+				   .unless = POL_SC_ALLOW_NAMESPACES)
+#define IOCTL(cmd, w)	       ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
+#define FAMILY(f)	       ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
+#define INET(f)		       ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), \
+				   .only = POL_SC_NO_INET)
+#define SETID(c, m)	       ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID))), \
+			       ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SGID)))
+/* The mode register holds anything unless the flags ask for a new file. */
+#define SETID_IF(c, f, flag, m) ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SUID))), \
+				ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SGID)))
+#define SETID_OPEN(c, f, m)	SETID_IF(c, f, L_O_CREAT, m), SETID_IF(c, f, L_O_TMPFILE, m)
+/* open(O_RDONLY | O_TRUNC) truncates without any write right below ABI 3. */
+#define NO_TRUNC(c, f) ROW(c, L_EACCES, why_trunc, \
+			   WHEN(PART(f, L_O_TRUNC | L_O_ACCMODE, L_O_TRUNC)), \
+			   .only = POL_SC_NO_TRUNCATE)
+
+static const char why_mount[] = "mounts would move files under other names";
+static const char why_newmount[] = "new mount calls; callers fall back to mount(2)";
+static const char why_trace[] = "reads or steers other processes";
+static const char why_others[] = "limits and priorities of other processes";
+static const char why_ns[] = "a new namespace brings new privileges over the kernel";
+static const char why_setid[] = "a set-id file is a door for whoever runs it outside";
+static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
+static const char why_inet[] = "no network";
+static const char why_trunc[] = "Landlock below ABI 3 does not see truncation";
+static const char why_xattr[] = "metadata by a new call; callers fall back";
+static const char why_keys[] = "keyrings are shared with processes outside";
+static const char why_kernel[] = "administration of the kernel";
+static const char why_clock[] = "the system clock";
+static const char why_surface[] = "kernel surface that a command does not need";
+static const char why_handle[] = "opens files past every path check";
+static const char why_tty[] = "types into the terminal";
+static const char why_inode[] = "changes inodes through a read-only descriptor";
+static const char why_dgram[] = "a datagram socket reaches any socket path by sendto(2)";
+static const char why_uring[] = "calls made by a ring are not filtered; callers fall back";
+
+static const struct pol_sc_rule rules[] = {
+	/* mounts and namespaces */
+	DENY("mount", why_mount),
+	DENY("umount2", why_mount),
+	DENY("pivot_root", why_mount),
+	ROW("chroot", L_EPERM, why_mount, .unless = POL_SC_ALLOW_NAMESPACES),
+	ROW("setns", L_EPERM, why_ns, .unless = POL_SC_ALLOW_NAMESPACES),
+	ABSENT("fsopen", why_newmount),
+	ABSENT("fsconfig", why_newmount),
+	ABSENT("fsmount", why_newmount),
+	ABSENT("fspick", why_newmount),
+	ABSENT("move_mount", why_newmount),
+	ABSENT("open_tree", why_newmount),
+	ABSENT("open_tree_attr", why_newmount),
+	ABSENT("mount_setattr", why_newmount),
+	ABSENT("clone3", "its flags lie in memory; callers fall back to clone(2)"),
+	NAMESPACE("clone", 0x00020000), /* NEWNS */
+	NAMESPACE("clone", 0x02000000), /* NEWCGROUP */
+	NAMESPACE("clone", 0x04000000), /* NEWUTS */
+	NAMESPACE("clone", 0x08000000), /* NEWIPC */
+	NAMESPACE("clone", 0x10000000), /* NEWUSER */
+	NAMESPACE("clone", 0x20000000), /* NEWPID */
+	NAMESPACE("clone", 0x40000000), /* NEWNET */
+	NAMESPACE("unshare", 0x00000080), /* NEWTIME; for clone(2) these bits are the exit signal */
+	NAMESPACE("unshare", 0x00020000),
+	NAMESPACE("unshare", 0x02000000),
+	NAMESPACE("unshare", 0x04000000),
+	NAMESPACE("unshare", 0x08000000),
+	NAMESPACE("unshare", 0x10000000),
+	NAMESPACE("unshare", 0x20000000),
+	NAMESPACE("unshare", 0x40000000),
+
+	/* other processes */
+	DEBUG("ptrace", why_trace),
+	DEBUG("process_vm_readv", why_trace),
+	DEBUG("process_vm_writev", why_trace),
+	DENY("process_madvise", why_trace),
+	DENY("pidfd_getfd", why_trace),
+	DENY("kcmp", why_trace),
+	/* From ADDR_NO_RANDOMIZE up, the query 0xffffffff included: a range with a hole is no
+	 * row, and who asks wants to set. */
+	ROW("personality", L_EPERM, "switches hardening off", WHEN(FROM(0, 0x40000)),
+	    .unless = POL_SC_ALLOW_DEBUG),
+	ROW("prlimit64", L_EPERM, why_others, WHEN2(NOT(0, 0), NOT(2, 0))),
+	/* PRIO_PGRP and PRIO_USER reach the supervisor even with who = 0. */
+	ROW("setpriority", L_EPERM, why_others, WHEN(NOT(0, L_PRIO_PROCESS))),
+	OTHERS("setpriority", 1),
+	ROW("ioprio_set", L_EPERM, why_others, WHEN(NOT(0, L_IOPRIO_PROCESS))),
+	OTHERS("ioprio_set", 1),
+	OTHERS("sched_setaffinity", 0),
+	OTHERS("sched_setattr", 0),
+	OTHERS("sched_setparam", 0),
+	OTHERS("sched_setscheduler", 0),
+	OTHERS("move_pages", 0),
+	OTHERS("migrate_pages", 0),
+	ROW("seccomp", L_EPERM, "a second listener would cut off ours",
+	    WHEN2(IS(0, L_SET_MODE_FILTER), BITS(1, L_NEW_LISTENER))),
+
+	/* files past Landlock */
+	DENY("open_by_handle_at", why_handle),
+	DENY("name_to_handle_at", why_handle),
+	DENY("fanotify_init", "watches whole mounts"),
+	ABSENT("setxattrat", why_xattr),
+	ABSENT("removexattrat", why_xattr),
+	ABSENT("file_setattr", why_xattr),
+	ABSENT("io_uring_setup", why_uring),
+	ABSENT("io_uring_enter", why_uring),
+	ABSENT("io_uring_register", why_uring),
+	/* mkdir(2) drops these bits itself; openat2(2) hides its mode in memory and stays a
+	 * known limit until it is trapped. */
+	SETID("chmod", 1),
+	SETID("fchmod", 1),
+	SETID("fchmodat", 2),
+	SETID("fchmodat2", 2),
+	SETID("creat", 1),
+	SETID("mknod", 1),
+	SETID("mknodat", 2),
+	SETID_OPEN("open", 1, 2),
+	SETID_OPEN("openat", 2, 3),
+	ROW("truncate", L_EACCES, why_trunc, .only = POL_SC_NO_TRUNCATE),
+	NO_TRUNC("open", 1),
+	NO_TRUNC("openat", 2),
+	ROW("openat2", L_ENOSYS, why_trunc, .only = POL_SC_NO_TRUNCATE),
+
+	/* ioctl: the command is an unsigned int, so low 32 bits */
+	IOCTL(0x5412, why_tty),			/* TIOCSTI */
+	IOCTL(0x541c, why_tty),			/* TIOCLINUX */
+	IOCTL(0x40086602, why_inode),		/* FS_IOC_SETFLAGS */
+	IOCTL(0x401c5820, why_inode),		/* FS_IOC_FSSETXATTR */
+	IOCTL(0x40087602, why_inode),		/* FS_IOC_SETVERSION */
+	IOCTL(0x800c6613, why_inode),		/* FS_IOC_SET_ENCRYPTION_POLICY */
+	IOCTL(0x40806685, why_inode),		/* FS_IOC_ENABLE_VERITY */
+
+	/* sockets */
+	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),
+	    .unless = POL_SC_UNIX_HOST),
+	ROW("socketpair", L_EACCES, why_dgram,
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)), .unless = POL_SC_UNIX_HOST),
+	ROW("socketpair", L_EACCES, why_dgram,
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .unless = POL_SC_UNIX_HOST),
+	FAMILY(3), FAMILY(4), FAMILY(5), FAMILY(6), FAMILY(7), FAMILY(8), FAMILY(9),
+	FAMILY(11), FAMILY(12), FAMILY(13), FAMILY(14), FAMILY(15),
+	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(FROM(0, L_AF_NETLINK + 1))),
+	ROW("socket", L_EPROTONOSUPPORT, "netlink beyond the routing tables",
+	    WHEN2(IS(0, L_AF_NETLINK), NOT(2, 0)), .unless = POL_SC_NO_INET),
+	INET(L_AF_INET), INET(L_AF_INET6), INET(L_AF_NETLINK),
+
+	/* the kernel itself */
+	DENY("bpf", why_surface),
+	DENY("perf_event_open", why_surface),
+	DENY("userfaultfd", why_surface),
+	DENY("lookup_dcookie", why_surface),
+	DENY("modify_ldt", why_surface),
+	DENY("uselib", why_surface),
+	DENY("nfsservctl", why_surface),
+	DENY("iopl", why_surface),
+	DENY("ioperm", why_surface),
+	DENY("vhangup", why_tty),
+	DENY("keyctl", why_keys),
+	DENY("add_key", why_keys),
+	DENY("request_key", why_keys),
+	DENY("init_module", why_kernel),
+	DENY("finit_module", why_kernel),
+	DENY("delete_module", why_kernel),
+	DENY("kexec_load", why_kernel),
+	DENY("kexec_file_load", why_kernel),
+	DENY("reboot", why_kernel),
+	DENY("swapon", why_kernel),
+	DENY("swapoff", why_kernel),
+	DENY("acct", why_kernel),
+	DENY("quotactl", why_kernel),
+	DENY("quotactl_fd", why_kernel),
+	DENY("syslog", why_kernel),
+	DENY("sethostname", why_kernel),
+	DENY("setdomainname", why_kernel),
+	DENY("settimeofday", why_clock),
+	DENY("clock_settime", why_clock),
+	DENY("adjtimex", why_clock),
+	DENY("clock_adjtime", why_clock),
+};
+
+const struct pol_sc_rule *pol_sc_rules(size_t *out_n)
+{
+	*out_n = sizeof rules / sizeof *rules;
+	return rules;
+}
+
+bool pol_sc_applies(const struct pol_sc_rule *rule, unsigned flags)
+{
+	if (rule->unless & flags)
+		return false;
+	return !rule->only || (rule->only & flags);
+}
+
+static const char *err_text(int err)
+{
+	static const struct {
+		int err;
+		const char *name;
+	} names[] = {
+		{ L_EPERM, "EPERM" },
+		{ L_EACCES, "EACCES" },
+		{ L_ENOSYS, "ENOSYS" },
+		{ L_EPROTONOSUPPORT, "EPROTONOSUPPORT" },
+		{ L_EAFNOSUPPORT, "EAFNOSUPPORT" },
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (names[i].err == err)
+			return names[i].name;
+	return "?";
+}
+
+static void show_arg(const struct pol_sc_arg *arg, struct b_str *out)
+{
+	if (arg->cmp == '!')
+		b_str_addf(out, "arg%u != %#" PRIx64, arg->index, arg->value);
+	else if (arg->cmp == '>')
+		b_str_addf(out, "arg%u >= %#" PRIx64, arg->index, arg->value);
+	else if (arg->mask == LOW32)
+		b_str_addf(out, "arg%u == %#" PRIx64, arg->index, arg->value);
+	else
+		b_str_addf(out, "arg%u & %#" PRIx64 " == %#" PRIx64, arg->index, arg->mask,
+			   arg->value);
+}
+
+void pol_sc_show(unsigned flags, struct b_str *out)
+{
+	b_str_add(out, "foreign architecture, 32-bit calls  kill\n"
+		       "x32 calls                           ENOSYS\n");
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		const struct pol_sc_rule *rule = &rules[i];
+
+		if (!pol_sc_applies(rule, flags))
+			continue;
+		b_str_addf(out, "%-20s %-15s", rule->call, err_text(rule->err));
+		for (unsigned k = 0; k < rule->nargs; k++) {
+			b_str_add(out, k ? ", " : " when ");
+			show_arg(&rule->arg[k], out);
+		}
+		b_str_addf(out, "  # %s\n", rule->why);
+	}
+	b_str_add(out, "everything else      allowed\n");
+}
