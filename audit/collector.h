@@ -1,11 +1,15 @@
 /*
  * collector.h - drains the ring into audit.jsonl, names the deciding rule, folds denials,
  * pairs exec intents with hellos, and keeps the run's counts. Lives in the supervisor.
- * Everything from the ring is untrusted input.
+ * Everything from the ring is untrusted input: the verdict of each event is recomputed from
+ * the image, and where the shim said otherwise the line says so (`shim_disagrees`).
  *
  *	aud_collector_new(&cfg, &c, &err);
- *	... while running: aud_collector_drain(c, now, false) whenever it asks to be polled
- *	aud_collector_drain(c, now, true); aud_collector_finish(c, ...); aud_collector_free(c);
+ *	aud_collector_started(c, pid, program, cls);
+ *	... while running: aud_collector_drain(c, now, false, &poll_ms, &err), again after poll_ms
+ *	aud_collector_drain(c, now, true, &poll_ms, &err);
+ *	aud_collector_finish(c, &err);	(counts and hash are final from here)
+ *	aud_collector_free(c);
  */
 #pragma once
 
@@ -18,43 +22,49 @@
 #include "core/image.h"
 
 struct b_err;
-struct b_str;
 struct aud_collector;
 
-/* One denial for the person on stderr. */
+/* A line for the person on stderr, without newline; control bytes are escaped. */
 typedef void aud_denial_fn(void *ctx, const char *line);
 
 struct aud_config {
-	const struct sbx_image *image;
+	const struct sbx_image *image; /* borrowed */
 	const char *run_id;
-	const char *const *workspaces; /* paths below are shown as ./x */
+	const char *const *workspaces; /* borrowed; paths below are shown as ./x */
 	size_t nworkspaces;
-	int log_fd;	    /* audit.jsonl, O_APPEND; -1 = none */
-	bool required;	    /* a failed write is an error of drain() */
-	void *ring;	    /* struct sbx_ring, mapped */
-	size_t ring_data;   /* its data size */
+	int log_fd;	       /* audit.jsonl, O_APPEND; borrowed; -1 = none */
+	bool required;	       /* a failed write is an error of drain() */
+	void *ring;	       /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
+	size_t ring_data;      /* its data size, as given to sbx_ring_init() */
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
+	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
+	bool foreign_pids; /* the run has its own pid namespace: pids mean nothing out here */
 };
 
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
+	uint64_t connects;
+	uint64_t abandoned;	       /* frames whose writer died before it finished them */
+	uint64_t disagreed;	       /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
 };
 
 int aud_collector_new(const struct aud_config *, struct aud_collector **out, struct b_err *err);
-/* Records the start of the command itself (an exec seen by the launcher). */
+/* Records the start of the command itself (an exec seen by the launcher). `program`: canonical
+ * absolute path. */
 void aud_collector_started(struct aud_collector *, pid_t pid, const char *program,
 			   enum sbx_exec_class);
-/* Takes what is there; *out_poll_ms = when to come back. -1 only when `required` and the log
- * cannot be written. */
+/* Takes what is there, a bounded amount; *out_poll_ms = when to come back (0: at once, there is
+ * more). `final`: no writer is left; takes all. -1 (B_AUDIT) only when `required` and the log
+ * cannot be written; else the run goes on, the person is told once and counts.lost grows. */
 int aud_collector_drain(struct aud_collector *, uint64_t now_ms, bool final, int *out_poll_ms,
 			struct b_err *err);
-/* Our own denials and notices (layer kernel). */
 void aud_collector_counts(const struct aud_collector *, struct aud_counts *out);
-/* Hash of the last line (chain), 64 hex digits. */
+/* Hash of the last line (chain), 64 hex digits; of no line: 64 zeros. */
 const char *aud_collector_hash(const struct aud_collector *);
-/* The rate limiter's closing line, if denials were suppressed. Flushes the log. */
+/* Folded counts, unwitnessed images, the rate limiter's closing line. Flushes the log; errors
+ * as drain(). */
 int aud_collector_finish(struct aud_collector *, struct b_err *err);
 void aud_collector_free(struct aud_collector *);

@@ -1,6 +1,15 @@
-/* rundir.h - one directory per run under $XDG_STATE_HOME/sbx-launch/runs/ (0700), with
+/*
+ * rundir.h - one directory per run under $XDG_STATE_HOME/sbx-launch/runs/ (0700), with
  * audit.jsonl and run.json; retention of 200 runs or 1 GiB. The sandbox can neither read nor
- * write it. */
+ * write it: the policy keeps the whole root out, see aud_runs_root().
+ *
+ *	struct aud_rundir d;
+ *	if (aud_rundir_new(&d, &err) < 0) ...		(creates, locks)
+ *	int log = openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+ *	aud_rundir_release(&d);				(the run is no longer live)
+ *
+ * "The last run" is found by sorting the names; no link to keep up to date.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -12,16 +21,33 @@ struct b_str;
 #define AUD_KEEP_RUNS  200
 #define AUD_KEEP_BYTES (1ull << 30)
 
+#define AUD_LOG_NAME  "audit.jsonl"
+#define AUD_INFO_NAME "run.json"
+
 struct aud_rundir {
 	char *path; /* malloc'ed */
 	char id[40]; /* "20261127T232401Z-1a2b3c": sorts by time */
-	int dirfd;
+	int dirfd;   /* CLOEXEC; locked (flock) while the run is live */
 };
 
 /* Directory that holds all runs ("/home/u/.local/state/sbx-launch/runs"). malloc'ed; NULL with
- * err when neither XDG_STATE_HOME (absolute), HOME nor passwd says. */
+ * err (B_AUDIT, naming the remedy) when neither XDG_STATE_HOME (absolute), HOME nor passwd says. */
 char *aud_runs_root(struct b_err *err);
+/* Creates and locks the directory of a new run. B_AUDIT when the root cannot be made, or belongs
+ * to or can be written by someone else. */
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err);
 void aud_rundir_release(struct aud_rundir *);
-/* Removes the oldest runs beyond the limits; never one whose supervisor still lives (flock). */
+/* Removes the oldest runs beyond the limits; never the newest, never one whose supervisor still
+ * lives (flock). What cannot be removed stays. */
 void aud_rundir_retain(const char *runs_root);
+/* The same with other limits. */
+void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes);
+
+/* Is it the name of a run? */
+bool aud_run_id_valid(const char *name);
+/* Names of all runs, oldest first; *out malloc'ed, its strings too. -1 (B_AUDIT) when the root
+ * cannot be read; a root that does not exist has no runs. */
+int aud_runs_list(const char *runs_root, char ***out, size_t *out_n, struct b_err *err);
+void aud_runs_free(char **names, size_t n);
+/* Is its supervisor alive? Takes no lock that outlives the call. */
+bool aud_run_is_live(const char *runs_root, const char *id);

@@ -1,4 +1,5 @@
-/* runinfo.h - run.json: what the run was, how it was confined, what was lost, how it ended. */
+/* runinfo.h - run.json: what the run was, how it was confined, what was lost, how it ended
+ * (docs/schema/run.schema.json). Written at the start and again at the end. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,7 +14,7 @@ struct b_str;
 struct aud_runinfo {
 	const char *run_id, *version;
 	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */
-	char *const *argv;
+	char *const *argv;	       /* NULL-terminated */
 	const char *cwd;
 	const char *policy, *policy_hash, *profile;
 	const char *const *workspaces;
@@ -22,10 +23,14 @@ struct aud_runinfo {
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;
-	const char *audit_file, *audit_level, *final_hash;
+	const char *audit_file; /* absolute; NULL = audit.jsonl beside run.json, or none */
+	const char *audit_level, *final_hash;
 	int exit_status; /* as sbx-launch returns it; -1 = still running */
 	int exit_signal; /* 0 = none */
 	bool timed_out;
 	struct aud_counts counts;
 };
+/* Appends the document, newline at the end. Pure. */
 void aud_runinfo_json(const struct aud_runinfo *, struct b_str *out);
+/* Writes it to DIR/run.json, atomically; 0600. */
+int aud_runinfo_write(const struct aud_runinfo *, const char *dir, struct b_err *err);

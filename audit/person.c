@@ -1,0 +1,104 @@
+/* person.c - see person.h. */
+#include "audit/person.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/str.h"
+
+enum { WINDOW_MS = 1000, PER_WINDOW = 10 };
+
+/* What re-opens each operation. A profile without an exec list execs what it may read. */
+static const char *const remedy[SBX_OP_COUNT] = {
+	[SBX_READ] = "--read",
+	[SBX_MODIFY] = "--modify",
+	[SBX_EXEC] = "--read",
+	[SBX_CONNECT] = "--unix",
+};
+
+static bool is_plain(const char *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (!isalnum((unsigned char)p[i]) && !strchr("/._-+@%:=,", p[i]))
+			return false;
+	return true;
+}
+
+/* The path as a word for a shell: as it is, in single quotes, or not at all where a person
+ * could not type it back. */
+static bool add_word(struct b_str *out, const char *p, size_t n)
+{
+	struct b_str seen = {0};
+	bool typable;
+
+	if (is_plain(p, n)) {
+		b_str_addn(out, p, n);
+		return true;
+	}
+	b_str_add_visible(&seen, p, n);
+	typable = seen.len == n && !memchr(p, '\'', n);
+	if (typable) {
+		b_str_addc(out, '\'');
+		b_str_addn(out, p, n);
+		b_str_addc(out, '\'');
+	}
+	b_str_release(&seen);
+	return typable;
+}
+
+void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_t now_ms)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+	size_t before;
+
+	if (!p->fn)
+		return;
+	if (now_ms - p->window_start_ms >= WINDOW_MS) {
+		p->window_start_ms = now_ms;
+		p->in_window = 0;
+	}
+	if (p->in_window >= PER_WINDOW) {
+		p->suppressed++;
+		return;
+	}
+	p->in_window++;
+	b_str_add(&line, "sbx-launch: denied ");
+	b_str_add(&line, sbx_op_name(d->op));
+	b_str_addc(&line, ' ');
+	b_str_add_visible(&line, d->path, d->path_len);
+	b_str_add(&line, " (rule ");
+	b_str_add_visible(&line, d->matched, strlen(d->matched));
+	b_str_add(&line, ", ");
+	b_str_add_visible(&line, d->origin, strlen(d->origin));
+	b_str_add(&line, ")");
+	before = line.len;
+	b_str_add(&line, ": allow with ");
+	b_str_add(&line, remedy[d->op]);
+	b_str_addc(&line, ' ');
+	if (!add_word(&line, d->path, d->path_len)) {
+		line.len = before;
+		line.s[before] = '\0';
+	}
+	p->fn(p->ctx, line.s);
+}
+
+void aud_person_say(struct aud_person *p, const char *text)
+{
+	if (p->fn)
+		p->fn(p->ctx, text);
+}
+
+void aud_person_close(struct aud_person *p)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	if (!p->suppressed)
+		return;
+	b_str_addf(&line, "sbx-launch: %llu more denial%s not shown: sbx-audit lists them",
+		   (unsigned long long)p->suppressed, p->suppressed == 1 ? "" : "s");
+	aud_person_say(p, line.s);
+	p->suppressed = 0;
+}

@@ -1,0 +1,32 @@
+/* person.h - what the person at the terminal reads of denials: one line each, rate-limited, with
+ * a closing count. Private to the audit module. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/collector.h"
+#include "core/op.h"
+
+struct aud_person {
+	aud_denial_fn *fn; /* NULL = quiet */
+	void *ctx;
+	uint64_t window_start_ms;
+	unsigned in_window;
+	uint64_t suppressed;
+};
+
+struct aud_denial {
+	enum sbx_op op;
+	const char *path;
+	size_t path_len;
+	const char *matched, *origin;
+};
+
+/* "sbx-launch: denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
+ * /home/u/.ssh/id"; counted instead when too many came lately. */
+void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);
+/* A notice that is never held back. */
+void aud_person_say(struct aud_person *, const char *text);
+/* "sbx-launch: 37 more denials not shown: sbx-audit lists them" */
+void aud_person_close(struct aud_person *);

@@ -1,0 +1,252 @@
+/* process.c - see process.h. */
+#include "audit/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/mem.h"
+#include "core/callnames.h"
+
+enum {
+	SLOTS = 16384,	     /* processes remembered, direct-mapped by pid */
+	EXES_MAX = 1024,     /* distinct executables remembered by name */
+	PENDING_MAX = 4096,  /* announced images that have not said hello */
+	SETTLE_MS = 1000     /* a failed exec is reported well within this */
+};
+
+struct exe {
+	UT_hash_handle hh;
+	char *path;
+};
+
+struct slot {
+	uint32_t pid;
+	bool has_pending;
+	const char *exe;
+	uint64_t origin;
+};
+
+struct pending {
+	uint32_t pid, ppid;
+	enum sbx_exec_class cls;
+	bool is_spawn; /* pid is the caller's: the image is a child of it */
+	const char *exe;
+	uint64_t seq, since_ms;
+};
+
+struct aud_procs {
+	struct aud_counts *counts;
+	struct slot *slots;
+	struct exe *exes; /* uthash */
+	struct pending *pending;
+	size_t npending;
+};
+
+struct aud_procs *aud_procs_new(struct aud_counts *counts)
+{
+	struct aud_procs *p = b_calloc(1, sizeof *p);
+
+	p->counts = counts;
+	p->slots = b_calloc(SLOTS, sizeof *p->slots);
+	p->pending = b_calloc(PENDING_MAX, sizeof *p->pending);
+	return p;
+}
+
+void aud_procs_free(struct aud_procs *p)
+{
+	struct exe *e, *next;
+
+	if (!p)
+		return;
+	HASH_ITER (hh, p->exes, e, next) {
+		HASH_DEL(p->exes, e);
+		free(e->path);
+		free(e);
+	}
+	free(p->slots);
+	free(p->pending);
+	free(p);
+}
+
+/* One copy of each name; NULL when there are too many to be true. */
+static const char *intern(struct aud_procs *p, const char *path, size_t len)
+{
+	struct exe *e;
+
+	HASH_FIND(hh, p->exes, path, len, e);
+	if (e)
+		return e->path;
+	if (HASH_COUNT(p->exes) >= EXES_MAX)
+		return NULL;
+	e = b_calloc(1, sizeof *e);
+	e->path = b_strndup(path, len);
+	HASH_ADD_KEYPTR(hh, p->exes, e->path, len, e);
+	return e->path;
+}
+
+static struct slot *slot_of(struct aud_procs *p, uint32_t pid)
+{
+	return &p->slots[pid % SLOTS];
+}
+
+/* The slot of pid; a process not seen before is taken for a fork of its parent. */
+static struct slot *known(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	struct slot *s = slot_of(p, pid), *parent = slot_of(p, ppid);
+
+	if (s->pid == pid)
+		return s;
+	*s = (struct slot){.pid = pid};
+	if (parent != s && parent->pid == ppid) {
+		s->exe = parent->exe;
+		s->origin = parent->origin;
+	}
+	return s;
+}
+
+const char *aud_procs_exe(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	return known(p, pid, ppid)->exe;
+}
+
+uint64_t aud_procs_origin(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	return known(p, pid, ppid)->origin;
+}
+
+static bool is_spawn(unsigned call)
+{
+	return call == SBX_CALL_posix_spawn || call == SBX_CALL_posix_spawnp ||
+	       call == SBX_CALL_system || call == SBX_CALL_popen;
+}
+
+static void drop(struct aud_procs *p, size_t i)
+{
+	p->npending--;
+	memmove(&p->pending[i], &p->pending[i + 1], (p->npending - i) * sizeof p->pending[0]);
+}
+
+/* Newest pending of pid, or npending. */
+static size_t find(const struct aud_procs *p, uint32_t pid, bool spawn)
+{
+	size_t i = p->npending;
+
+	while (i--)
+		if (p->pending[i].pid == pid && p->pending[i].is_spawn == spawn)
+			return i;
+	return p->npending;
+}
+
+/* The announced image never came to be. */
+static void take_back(struct aud_procs *p, size_t i)
+{
+	p->counts->processes--;
+	p->counts->unwitnessed_by_class[p->pending[i].cls]--;
+	drop(p, i);
+}
+
+void aud_procs_exec(struct aud_procs *p, const struct sbx_event *ev, const char *path, uint64_t seq,
+		    uint64_t now_ms)
+{
+	struct slot *s = known(p, ev->pid, ev->ppid);
+	bool spawn = is_spawn(ev->call);
+	size_t old = spawn ? p->npending : find(p, ev->pid, false);
+
+	if (old < p->npending && s->has_pending) /* it lives on to exec again: that one failed */
+		take_back(p, old);
+	if (ev->aux == SBX_EXEC_MISSING)
+		return;
+	if (p->npending == PENDING_MAX) /* its counts stay: announced and never heard of */
+		drop(p, 0);
+	p->counts->processes++;
+	p->counts->unwitnessed_by_class[ev->aux]++;
+	p->pending[p->npending++] = (struct pending){
+		.pid = ev->pid,
+		.ppid = ev->ppid,
+		.cls = (enum sbx_exec_class)ev->aux,
+		.is_spawn = spawn,
+		.exe = intern(p, path, ev->path_len),
+		.seq = seq,
+		.since_ms = now_ms,
+	};
+	if (!spawn)
+		s->has_pending = true;
+}
+
+/* Can an image of this class say hello? What runs set-id or was unreadable to its caller may
+ * after all; a static program that execs a dynamic one without the shim's help may not be
+ * mistaken for it. */
+static bool may_speak(enum sbx_exec_class c)
+{
+	return c == SBX_EXEC_DYNAMIC || c == SBX_EXEC_SECURE || c == SBX_EXEC_UNREADABLE;
+}
+
+/* The announced image this hello comes from: an exec of the process itself, or the oldest
+ * spawn of its parent. npending = none. */
+static size_t match(const struct aud_procs *p, const struct sbx_event *ev)
+{
+	size_t i = find(p, ev->pid, false);
+
+	if (i < p->npending && may_speak(p->pending[i].cls))
+		return i;
+	for (i = 0; i < p->npending; i++)
+		if (p->pending[i].is_spawn && p->pending[i].pid == ev->ppid &&
+		    may_speak(p->pending[i].cls))
+			return i;
+	return p->npending;
+}
+
+void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char *path)
+{
+	struct slot *s = slot_of(p, ev->pid);
+	size_t i = match(p, ev);
+
+	*s = (struct slot){.pid = ev->pid, .exe = intern(p, path, ev->path_len)};
+	p->counts->witnessed++;
+	if (i == p->npending) { /* its announcement was lost, or an unwitnessed parent ran it */
+		p->counts->processes++;
+		return;
+	}
+	s->origin = p->pending[i].seq;
+	p->counts->unwitnessed_by_class[p->pending[i].cls]--;
+	drop(p, i);
+}
+
+void aud_procs_call(struct aud_procs *p, const struct sbx_event *ev)
+{
+	struct slot *s = known(p, ev->pid, ev->ppid);
+	size_t i = p->npending;
+
+	if (s->has_pending) { /* the old image still speaks: its exec failed */
+		s->has_pending = false;
+		i = find(p, ev->pid, false);
+	} else if (ev->op == SBX_EXEC && ev->err && is_spawn(ev->call)) {
+		i = find(p, ev->pid, true);
+	}
+	if (i < p->npending)
+		take_back(p, i);
+}
+
+bool aud_procs_settled(struct aud_procs *p, uint64_t now_ms, bool final,
+		       struct aud_unwitnessed *out)
+{
+	size_t i;
+
+	for (i = 0; i < p->npending; i++) {
+		const struct pending *q = &p->pending[i];
+
+		if (!final && (q->cls == SBX_EXEC_DYNAMIC || now_ms - q->since_ms < SETTLE_MS))
+			continue;
+		*out = (struct aud_unwitnessed){.pid = q->pid,
+						.ppid = q->ppid,
+						.cls = q->cls,
+						.path = q->exe ? q->exe : "?",
+						.seq = q->seq};
+		if (!q->is_spawn) /* a later call of that pid is another story */
+			slot_of(p, q->pid)->has_pending = false;
+		drop(p, i);
+		return true;
+	}
+	return false;
+}

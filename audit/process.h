@@ -1,0 +1,45 @@
+/*
+ * process.h - who is who among the processes of a run, and who was witnessed: pairs the exec
+ * a shim announces with the hello of the new image. Private to the audit module.
+ *
+ * An announced image counts as unwitnessed until its hello; an exec that failed, told by a
+ * later call of the same process, is taken back. Everything is bounded: a flood of invented
+ * pids costs accuracy, not memory.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/collector.h"
+#include "core/event.h"
+
+struct aud_procs;
+
+struct aud_procs *aud_procs_new(struct aud_counts *counts); /* counts borrowed, kept up to date */
+void aud_procs_free(struct aud_procs *);
+
+/* Executable of a process: its own hello, or that of the parent it was forked from; NULL =
+ * unknown. The string lives as long as the table. */
+const char *aud_procs_exe(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* seq of the line that recorded the exec of this image; 0 = unknown. */
+uint64_t aud_procs_origin(struct aud_procs *, uint32_t pid, uint32_t ppid);
+
+/* `seq` = its line (0: not logged). */
+void aud_procs_exec(struct aud_procs *, const struct sbx_event *, const char *path, uint64_t seq,
+		    uint64_t now_ms);
+void aud_procs_hello(struct aud_procs *, const struct sbx_event *, const char *path);
+void aud_procs_call(struct aud_procs *, const struct sbx_event *);
+
+/* An image that turned out unwitnessed. */
+struct aud_unwitnessed {
+	uint32_t pid, ppid;
+	enum sbx_exec_class cls;
+	const char *path; /* lives until the next call */
+	uint64_t seq;
+};
+/* Takes the next image whose fate is settled: of a class that never says hello after a second,
+ * any at the end. false = none. */
+bool aud_procs_settled(struct aud_procs *, uint64_t now_ms, bool final,
+		       struct aud_unwitnessed *out);

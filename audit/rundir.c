@@ -1,0 +1,282 @@
+/* rundir.c - see rundir.h. */
+#include "audit/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+
+/* Shape of a run's name: d = digit, x = lower-case hex digit, the rest literal. */
+static const char id_shape[] = "ddddddddTddddddZ-xxxxxx";
+
+bool aud_run_id_valid(const char *name)
+{
+	size_t i;
+
+	if (strlen(name) != sizeof id_shape - 1)
+		return false;
+	for (i = 0; id_shape[i]; i++) {
+		char want = id_shape[i], c = name[i];
+		bool digit = c >= '0' && c <= '9';
+
+		if (want == 'd' ? !digit :
+		    want == 'x' ? !digit && !(c >= 'a' && c <= 'f') :
+				  c != want)
+			return false;
+	}
+	return true;
+}
+
+char *aud_runs_root(struct b_err *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
+	struct b_str s = {0};
+	struct passwd *pw;
+
+	if (!state || state[0] != '/') { /* the XDG specification: a relative one is ignored */
+		below = "/.local/state";
+		state = home;
+	}
+	if (!state || state[0] != '/') {
+		pw = getpwuid(geteuid());
+		state = pw ? pw->pw_dir : NULL;
+	}
+	if (!state || state[0] != '/') {
+		b_fail(err, B_AUDIT, 0,
+		       "no place for the run's log: neither XDG_STATE_HOME, HOME nor the user "
+		       "database names a directory: set XDG_STATE_HOME or use --audit-level none");
+		return NULL;
+	}
+	b_str_addf(&s, "%s%s/sbx-launch/runs", strcmp(state, "/") == 0 ? "" : state, below);
+	return b_str_take(&s);
+}
+
+/* Whoever can write the root can take the log away. */
+static int check_owner(const char *path, struct b_err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", path, strerror(errno));
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return b_fail(err, B_AUDIT, 0,
+			      "%s: not a directory of yours alone: chmod go-w it, or set "
+			      "XDG_STATE_HOME",
+			      path);
+	return 0;
+}
+
+static int make_root(const char *root, struct b_err *err)
+{
+	struct b_err why;
+
+	if (b_mkdirs(root, &why) < 0)
+		return b_fail(err, B_AUDIT, why.sys,
+			      "no place for the run's log: %s: set XDG_STATE_HOME or use "
+			      "--audit-level none",
+			      why.msg);
+	return check_owner(root, err);
+}
+
+static int make_id(char *id, size_t size, struct b_err *err)
+{
+	unsigned char r[3];
+	time_t now = time(NULL);
+	struct tm tm;
+	char stamp[32];
+
+	if (getrandom(r, sizeof r, 0) != sizeof r || !gmtime_r(&now, &tm) ||
+	    !strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm))
+		return b_fail(err, B_AUDIT, errno, "no run id: %s", strerror(errno));
+	snprintf(id, size, "%s-%02x%02x%02x", stamp, r[0], r[1], r[2]);
+	return 0;
+}
+
+int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
+{
+	b_auto_free char *root = aud_runs_root(err);
+	struct aud_rundir d = {.dirfd = -1};
+	struct b_str path = {0};
+	int tries;
+
+	if (!root || make_root(root, err) < 0)
+		return -1;
+	for (tries = 0; tries < 100; tries++) {
+		if (make_id(d.id, sizeof d.id, err) < 0)
+			break;
+		b_str_reset(&path);
+		b_str_addf(&path, "%s/%s", root, d.id);
+		if (mkdir(path.s, 0700) == 0)
+			d.dirfd = open(path.s, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		else if (errno == EEXIST)
+			continue;
+		if (d.dirfd < 0 || flock(d.dirfd, LOCK_EX | LOCK_NB) < 0) {
+			b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
+			break;
+		}
+		d.path = b_str_take(&path);
+		*out = d;
+		return 0;
+	}
+	if (tries == 100)
+		b_fail(err, B_AUDIT, EEXIST, "%s: no free run id", root);
+	if (d.dirfd >= 0)
+		close(d.dirfd);
+	b_str_release(&path);
+	return -1;
+}
+
+void aud_rundir_release(struct aud_rundir *d)
+{
+	if (d->dirfd >= 0)
+		close(d->dirfd); /* and with it the lock */
+	free(d->path);
+	*d = (struct aud_rundir){.dirfd = -1};
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int aud_runs_list(const char *runs_root, char ***out, size_t *out_n, struct b_err *err)
+{
+	DIR *dir = opendir(runs_root);
+	char **names = NULL;
+	size_t n = 0, cap = 0;
+	struct dirent *e;
+
+	if (!dir && errno != ENOENT)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", runs_root, strerror(errno));
+	while (dir && (e = readdir(dir))) {
+		if (!aud_run_id_valid(e->d_name))
+			continue;
+		b_grow(names, n, cap);
+		names[n++] = b_strdup(e->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	if (n)
+		qsort(names, n, sizeof *names, by_name);
+	*out = names;
+	*out_n = n;
+	return 0;
+}
+
+void aud_runs_free(char **names, size_t n)
+{
+	while (n--)
+		free(names[n]);
+	free(names);
+}
+
+static int open_run(const char *runs_root, const char *id)
+{
+	b_auto_fd int root = open(runs_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (root < 0)
+		return -1;
+	return openat(root, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool aud_run_is_live(const char *runs_root, const char *id)
+{
+	b_auto_fd int fd = open_run(runs_root, id);
+
+	/* shared: two who look at the same time do not take each other for the supervisor */
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+}
+
+/* Runs `each` on the names in a run's directory. */
+static void for_files(int dirfd, void (*each)(int dirfd, const char *name, void *ctx), void *ctx)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *e;
+
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((e = readdir(dir)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			each(dirfd, e->d_name, ctx);
+	closedir(dir);
+}
+
+static void add_size(int dirfd, const char *name, void *ctx)
+{
+	unsigned long long *sum = ctx;
+	struct stat st;
+
+	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		*sum += (unsigned long long)st.st_blocks * 512;
+}
+
+static void remove_file(int dirfd, const char *name, void *ctx)
+{
+	(void)ctx;
+	unlinkat(dirfd, name, 0); /* a directory nobody of ours made keeps the run's alive */
+}
+
+/* Bytes the run takes on disk. */
+static unsigned long long weigh(const char *runs_root, const char *id)
+{
+	b_auto_fd int fd = open_run(runs_root, id);
+	unsigned long long sum = 0;
+
+	if (fd >= 0)
+		for_files(fd, add_size, &sum);
+	return sum;
+}
+
+static void remove_run(const char *runs_root, const char *id)
+{
+	b_auto_fd int fd = open_run(runs_root, id);
+	b_auto(b_str_release) struct b_str path = {0};
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return; /* live */
+	for_files(fd, remove_file, NULL);
+	b_str_addf(&path, "%s/%s", runs_root, id);
+	rmdir(path.s);
+}
+
+void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes)
+{
+	unsigned long long bytes = 0;
+	size_t n, i, kept = 0;
+	struct b_err err;
+	char **names;
+
+	if (aud_runs_list(runs_root, &names, &n, &err) < 0)
+		return;
+	for (i = n; i-- > 0;) { /* newest first */
+		bytes += weigh(runs_root, names[i]);
+		if (kept > 0 && (kept >= keep_runs || bytes > keep_bytes))
+			remove_run(runs_root, names[i]);
+		else
+			kept++;
+	}
+	aud_runs_free(names, n);
+}
+
+void aud_rundir_retain(const char *runs_root)
+{
+	aud_rundir_retain_to(runs_root, AUD_KEEP_RUNS, AUD_KEEP_BYTES);
+}

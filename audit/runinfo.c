@@ -1,0 +1,129 @@
+/* runinfo.c - see runinfo.h. */
+#include "audit/runinfo.h"
+
+#include <string.h>
+
+#include "audit/record.h"
+#include "audit/rundir.h"
+#include "base/io.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/str.h"
+
+/* name in run.json, field of struct aud_counts */
+#define COUNTS(X)                                                                            \
+	X(events) X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(disagreed) \
+	X(lost) X(corrupt) X(abandoned) X(internal) X(processes) X(witnessed)
+
+static void add_bytes(struct b_json *j, const char *key, const char *value)
+{
+	if (value)
+		b_json_bytes(j, key, value, strlen(value));
+}
+
+static void add_u64(struct b_json *j, const char *key, uint64_t v)
+{
+	b_json_key(j, key);
+	b_json_u64(j, v);
+}
+
+static void add_list(struct b_json *j, const char *key, const char *const *v, size_t n)
+{
+	size_t i;
+
+	b_json_key(j, key);
+	b_json_open(j, '[');
+	for (i = 0; i < n; i++)
+		b_json_str(j, v[i]);
+	b_json_close(j, ']');
+}
+
+static void add_argv(struct b_json *j, char *const *argv)
+{
+	b_json_key(j, "argv");
+	b_json_open(j, '[');
+	for (; argv && *argv; argv++)
+		b_json_str(j, *argv);
+	b_json_close(j, ']');
+}
+
+static void add_when(struct b_json *j, const char *key, uint64_t ms)
+{
+	if (!ms)
+		return;
+	b_json_key(j, key);
+	b_str_addc(j->out, '"');
+	aud_add_time(ms * 1000000, j->out);
+	b_str_addc(j->out, '"');
+	j->need_comma = true;
+}
+
+static void add_counts(struct b_json *j, const struct aud_counts *k)
+{
+	unsigned i;
+
+	b_json_key(j, "counts");
+	b_json_open(j, '{');
+#define X(name) add_u64(j, #name, k->name);
+	COUNTS(X)
+#undef X
+	b_json_key(j, "unwitnessed");
+	b_json_open(j, '{');
+	for (i = 0; i < SBX_EXEC_CLASS_COUNT; i++)
+		if (k->unwitnessed_by_class[i])
+			add_u64(j, sbx_exec_class_name((enum sbx_exec_class)i),
+				k->unwitnessed_by_class[i]);
+	b_json_close(j, '}');
+	b_json_close(j, '}');
+}
+
+static void add_end(struct b_json *j, const struct aud_runinfo *r)
+{
+	if (r->exit_status < 0)
+		return;
+	b_json_key(j, "exit");
+	b_json_open(j, '{');
+	add_u64(j, "status", (uint64_t)r->exit_status);
+	if (r->exit_signal)
+		add_u64(j, "signal", (uint64_t)r->exit_signal);
+	b_json_key(j, "timed_out");
+	b_json_bool(j, r->timed_out);
+	b_json_close(j, '}');
+}
+
+void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+
+	b_json_open(&j, '{');
+	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
+	add_bytes(&j, "run_id", r->run_id);
+	add_bytes(&j, "version", r->version);
+	add_when(&j, "started", r->started_ms);
+	add_when(&j, "ended", r->ended_ms);
+	add_argv(&j, r->argv);
+	add_bytes(&j, "cwd", r->cwd);
+	add_bytes(&j, "policy", r->policy);
+	add_bytes(&j, "policy_hash", r->policy_hash);
+	add_bytes(&j, "profile", r->profile);
+	add_list(&j, "workspaces", r->workspaces, r->nworkspaces);
+	add_list(&j, "floor", r->floor, r->nfloor);
+	add_list(&j, "losses", r->losses, r->nlosses);
+	add_bytes(&j, "audit_level", r->audit_level);
+	add_bytes(&j, "audit_file", r->audit_file);
+	add_bytes(&j, "final_hash", r->final_hash);
+	add_end(&j, r);
+	add_counts(&j, &r->counts);
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+int aud_runinfo_write(const struct aud_runinfo *r, const char *dir, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	b_auto(b_str_release) struct b_str path = {0};
+
+	aud_runinfo_json(r, &text);
+	b_str_addf(&path, "%s/%s", dir, AUD_INFO_NAME);
+	return b_write_file(path.s, 0600, text.s, text.len, false, err);
+}
