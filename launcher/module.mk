@@ -12,3 +12,11 @@ $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 	$(call say,GEN,$@)
 	$(Q)$(B)/gen-filters > $@.tmp && mv $@.tmp $@
 DEPS += $(B)/obj/launcher/linux/gen-filters.d
+
+# Around the floor: from options to exit status.
+launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/scratch.c \
+	launcher/tree.c launcher/channel.c launcher/shimpath.c launcher/environment.c \
+	launcher/program.c launcher/plan.c launcher/record.c launcher/summary.c launcher/dryrun.c \
+	launcher/outcome.c launcher/supervise.c launcher/supervise_table.c \
+	launcher/linux/signals.c launcher/linux/processes.c launcher/linux/spawn.c \
+	launcher/linux/execclass.c

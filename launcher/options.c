@@ -125,15 +125,15 @@ const struct b_opt lau_policy_table[] = {
 	{"profile", 0, "NAME", B_OPT_STR, P(profile), .group = GROUP,
 	 .help = "profile of the document; may be left out when it has only one"},
 	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .group = GROUP,
-	 .help = "root of the rules and, by default, what may be modified (repeatable; else the git "
+	 .help = "root of the rules and, by default, what may be modified (repeatable; else the "
+		 "git "
 		 "toplevel or the current directory)"},
 	{"read", 0, "RULE", .group = GROUP, CALL(add_read),
 	 .help = "also allow reading: a path or glob, absolute, ~ or relative to the workspace "
 		 "(repeatable, as the next three)"},
 	{"modify", 0, "RULE", .group = GROUP, CALL(add_modify), .help = "also allow modifying"},
 	{"deny-read", 0, "RULE", .group = GROUP, CALL(add_deny_read), .help = "deny reading"},
-	{"deny-modify", 0, "RULE", .group = GROUP, CALL(add_deny_modify),
-	 .help = "deny modifying"},
+	{"deny-modify", 0, "RULE", .group = GROUP, CALL(add_deny_modify), .help = "deny modifying"},
 	{"reads", 0, "broad|system", B_OPT_ENUM, P(reads), "broad|system", .group = GROUP,
 	 .help = "what may be read outside the workspace: everything but secrets and devices "
 		 "(broad, the default), or the system's directories only"},
@@ -277,11 +277,12 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 
 void lau_options_help(struct b_str *out)
 {
-	static const char head[] =
-		"Usage: sbx-launch [options] [--] command [args]\n"
-		"Runs a command under a kernel-enforced policy and records what it did to files.\n\n";
+	static const char head[] = "Usage: sbx-launch [options] [--] command [args]\n"
+				   "Runs a command under a kernel-enforced policy and records what "
+				   "it did to files.\n\n";
 	static const char tail[] =
-		"\nExit status: the command's own; 128+n when signal n ended it; 124 timed out; 137 had to\n"
+		"\nExit status: the command's own; 128+n when signal n ended it; 124 timed out; "
+		"137 had to\n"
 		"be killed; 125 sbx-launch failed; 126 not executable or refused; 127 not found.\n"
 		"\nExamples:\n"
 		"  sbx-launch make -j2                    build; writes stay in the workspace\n"

@@ -1,0 +1,65 @@
+/* sbx-launch - runs a command under a policy: sbx-launch(1). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "launcher/run.h"
+
+static const char me[] = "sbx-launch";
+
+static int print(const struct b_str *text)
+{
+	struct b_err err;
+
+	if (b_write_all(STDOUT_FILENO, b_str_c(text), text->len) == 0)
+		return 0;
+	b_fail(&err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
+	return b_report(me, &err);
+}
+
+static int doctor(bool json)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct lau_host host;
+
+	lau_host_probe(&host);
+	lau_host_show(&host, json, !json && isatty(STDOUT_FILENO), &text);
+	return print(&text);
+}
+
+static int answer(const struct lau_options *o)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (o->doctor)
+		return doctor(o->json);
+	if (o->help)
+		lau_options_help(&text);
+	else
+		b_str_add(&text, "sbx-launch " SBX_VERSION "\n");
+	return print(&text);
+}
+
+int main(int argc, char **argv)
+{
+	struct lau_options o;
+	struct b_err err;
+	int status;
+
+	lau_options_init(&o);
+	if (lau_options_parse(argc, argv, &o, &err) < 0)
+		status = b_report(me, &err);
+	else if (o.help || o.version || o.doctor)
+		status = answer(&o);
+	else
+		status = lau_run(&o);
+	lau_options_release(&o);
+	return status;
+}

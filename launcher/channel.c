@@ -1,0 +1,227 @@
+/* channel.c - see channel.h. */
+#include "launcher/channel.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "core/channel.h"
+#include "core/ring.h"
+#include "launcher/scratch.h"
+
+enum { TMPFS = 0x01021994 }; /* statfs(2): TMPFS_MAGIC */
+
+/* ---- where ---- */
+
+/* The ring is memory: on a disk's file system its pages would be written back. */
+static bool is_tmpfs(const char *dir)
+{
+	struct statfs fs;
+
+	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS;
+}
+
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+	       (st.st_mode & 077) == 0;
+}
+
+/* A place where nobody else was first, or where it was us. */
+static bool is_free(const char *dir)
+{
+	struct stat st;
+
+	return (lstat(dir, &st) < 0 && errno == ENOENT) || is_ours(dir);
+}
+
+int lau_channel_base(char **out, struct b_err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	b_auto(b_str_release) struct b_str path = {0};
+	b_auto_free char *dir = NULL;
+
+	if (runtime && *runtime == '/' && is_ours(runtime) && is_tmpfs(runtime) &&
+	    (dir = realpath(runtime, NULL))) {
+		b_str_addf(&path, "%s/sbx-launch", dir);
+		if (is_free(path.s)) {
+			*out = b_str_take(&path);
+			return 0;
+		}
+	}
+	b_str_reset(&path);
+	b_str_addf(&path, "/dev/shm/sbx-launch-%u", (unsigned)geteuid());
+	if (is_tmpfs("/dev/shm") && access("/dev/shm", W_OK | X_OK) == 0 && is_free(path.s)) {
+		*out = b_str_take(&path);
+		return 0;
+	}
+	free(dir);
+	dir = NULL;
+	if (lau_scratch_base(&dir, err) < 0)
+		return -1;
+	b_str_reset(&path);
+	b_str_addf(&path, "%s/sbx-launch-%u", dir, (unsigned)geteuid());
+	*out = b_str_take(&path);
+	return 0;
+}
+
+/* In a directory anybody may write to, somebody else can have been first. */
+int lau_channel_make_base(const char *base, struct b_err *err)
+{
+	if (mkdir(base, 0700) < 0 && errno != EEXIST)
+		return b_fail(err, B_SHIM, errno, "cannot make %s: %s", base, strerror(errno));
+	if (!is_ours(base))
+		return b_fail(err, B_SHIM, 0, "%s is not a private directory of ours: remove it",
+			      base);
+	return 0;
+}
+
+/* ---- life and death ---- */
+
+static void remove_files(int dir)
+{
+	(void)unlinkat(dir, SBX_CHANNEL_IMAGE, 0);
+	(void)unlinkat(dir, SBX_CHANNEL_RING, 0);
+}
+
+/* Channels whose launcher is gone. Two sweepers, or a sweeper and a run that has made its
+ * directory and not locked it yet, may meet: who gets the lock removes, and a new run looks
+ * whether its directory still has a name (lock_dir). */
+static void sweep(const char *base)
+{
+	DIR *dir = opendir(base);
+	struct dirent *e;
+
+	if (!dir)
+		return;
+	while ((e = readdir(dir))) {
+		b_auto_fd int fd = -1;
+
+		if (e->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+			continue;
+		remove_files(fd);
+		(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
+static int lock_dir(const char *dir)
+{
+	b_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -1;
+	/* a sweeper was faster: no name any more */
+	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
+		return -1;
+	return b_take_fd(&fd);
+}
+
+static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
+{
+	unsigned tries;
+
+	for (tries = 0; tries < 10; tries++) {
+		b_auto(b_str_release) struct b_str dir = {0};
+
+		b_str_addf(&dir, "%s/XXXXXX", base);
+		if (!mkdtemp(dir.s))
+			break;
+		ch->lock_fd = lock_dir(dir.s);
+		if (ch->lock_fd >= 0) {
+			ch->dir = b_str_take(&dir);
+			return 0;
+		}
+	}
+	return b_fail(err, B_SHIM, errno, "cannot make the run's channel in %s: %s", base,
+		      strerror(errno));
+}
+
+static int write_image(const char *path, const void *image, size_t size)
+{
+	b_auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+
+	return fd < 0 ? -1 : b_write_all(fd, image, size);
+}
+
+/* Allocated for good: a full tmpfs must not become SIGBUS in somebody's program. */
+static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
+{
+	b_auto_fd int fd = open(ch->ring_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = posix_fallocate(fd, 0, (off_t)ch->ring_bytes);
+	if (rc) {
+		errno = rc;
+		return -1;
+	}
+	ch->ring = mmap(NULL, ch->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ch->ring == MAP_FAILED) {
+		ch->ring = NULL;
+		return -1;
+	}
+	sbx_ring_init(ch->ring, ch->ring_data, level);
+	return 0;
+}
+
+static char *join(const char *dir, const char *name)
+{
+	struct b_str path = {0};
+
+	b_str_addf(&path, "%s/%s", dir, name);
+	return b_str_take(&path);
+}
+
+int lau_channel_new(const char *base, const void *image, size_t image_size,
+		    enum sbx_audit_level level, struct lau_channel *out, struct b_err *err)
+{
+	*out = (struct lau_channel){.lock_fd = -1,
+				    .ring_data = LAU_RING_DATA,
+				    .ring_bytes = sbx_ring_bytes(LAU_RING_DATA)};
+	sweep(base);
+	if (make_dir(base, out, err) < 0)
+		return -1;
+	out->image_path = join(out->dir, SBX_CHANNEL_IMAGE);
+	out->ring_path = join(out->dir, SBX_CHANNEL_RING);
+	if (write_image(out->image_path, image, image_size) < 0 || map_ring(out, level) < 0) {
+		b_fail(err, B_SHIM, errno, "cannot fill the run's channel %s: %s", out->dir,
+		       strerror(errno));
+		lau_channel_release(out);
+		return -1;
+	}
+	return 0;
+}
+
+void lau_channel_release(struct lau_channel *ch)
+{
+	if (ch->ring)
+		munmap(ch->ring, ch->ring_bytes);
+	if (ch->dir) {
+		remove_files(ch->lock_fd);
+		(void)rmdir(ch->dir);
+		close(ch->lock_fd);
+	}
+	free(ch->dir);
+	free(ch->image_path);
+	free(ch->ring_path);
+	*ch = (struct lau_channel){.lock_fd = -1};
+}

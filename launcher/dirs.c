@@ -1,0 +1,81 @@
+/* dirs.c - see dirs.h. */
+#include "launcher/dirs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "audit/rundir.h"
+#include "base/err.h"
+#include "base/own.h"
+#include "launcher/channel.h"
+#include "launcher/options.h"
+#include "launcher/scratch.h"
+#include "launcher/tree.h"
+#include "policy/workspace.h"
+
+static int find_workspaces(const struct b_strlist *given, struct lau_dirs *d, struct b_err *err)
+{
+	size_t i, n = given->n ? given->n : 1;
+
+	d->workspaces = b_arena_alloc(&d->arena, n * sizeof *d->workspaces);
+	for (i = 0; i < given->n; i++)
+		if (pol_workspace_given(&d->arena, given->v[i], &d->workspaces[i], err) < 0)
+			return -1;
+	if (!given->n && pol_workspace_default(&d->arena, &d->workspaces[0], err) < 0)
+		return -1;
+	d->nworkspaces = n;
+	return 0;
+}
+
+int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
+{
+	*d = (struct lau_dirs){0};
+	if (find_workspaces(&o->policy.workspaces, d, err) < 0 ||
+	    lau_scratch_name(&d->scratch, err) < 0)
+		return -1;
+	/* A document says itself what may be written. */
+	if (o->policy.policies.n == 0)
+		d->cache = lau_cache_dir(d->workspaces[0]);
+	if (!o->no_shim) {
+		if (lau_channel_base(&d->channels, err) < 0)
+			return -1;
+		d->hidden[d->nhidden++] = d->channels;
+	}
+	/* Hidden also when this run keeps no log: those of other runs lie there. */
+	d->runs = aud_runs_root(err);
+	if (d->runs)
+		d->hidden[d->nhidden++] = d->runs;
+	else if (o->audit_level != SBX_AUDIT_NONE)
+		return b_wrap(err, "no place for the run's log (--audit-level none does without)");
+	return 0;
+}
+
+int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
+{
+	if (mkdir(d->scratch, 0700) < 0)
+		return b_fail(err, B_SYSTEM, errno, "cannot make %s: %s", d->scratch,
+			      strerror(errno));
+	d->scratch_made = true;
+	if (d->channels && lau_channel_make_base(d->channels, err) < 0)
+		return -1;
+	/* Builds go without it when it cannot be made (a home that is read-only). */
+	if (d->cache && !lau_cache_make(d->cache)) {
+		free(d->cache);
+		d->cache = NULL;
+	}
+	return 0;
+}
+
+void lau_dirs_release(struct lau_dirs *d)
+{
+	if (d->scratch_made)
+		(void)lau_tree_remove(d->scratch, NULL);
+	free(d->scratch);
+	free(d->cache);
+	free(d->channels);
+	free(d->runs);
+	b_arena_release(&d->arena);
+	*d = (struct lau_dirs){0};
+}

@@ -1,0 +1,67 @@
+/* dryrun.c - see dryrun.h. */
+#include "launcher/dryrun.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "launcher/environment.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+#include "policy/engine.h"
+
+static void add_text(struct b_str *out, const char *head, const char *text)
+{
+	b_str_add(out, head);
+	b_str_add_visible(out, text, strlen(text));
+	b_str_addc(out, '\n');
+}
+
+static void add_policy(const struct pol_engine *e, struct b_str *out)
+{
+	size_t i;
+
+	add_text(out, "policy: ", e->policy_name);
+	if (e->rules.profile)
+		add_text(out, "profile: ", e->rules.profile);
+	for (i = 0; i < e->rules.nworkspaces; i++)
+		add_text(out, "workspace: ", e->rules.workspaces[i]);
+	b_str_add(out, "rules:");
+	for (i = 0; i < SBX_OP_COUNT; i++)
+		b_str_addf(out, " %zu %s%s", e->rules.op[i].n, sbx_op_name((enum sbx_op)i),
+			   i + 1 < SBX_OP_COUNT ? "," : "\n");
+}
+
+static void add_floor(struct lau_plan *p, struct b_str *out)
+{
+	const char **list;
+	size_t n, i;
+
+	list = lau_plan_mechanisms(p, false, &n);
+	b_str_add(out, "floor:");
+	for (i = 0; i < n; i++)
+		b_str_addf(out, "%s %s", i ? "," : "", list[i]);
+	b_str_addc(out, '\n');
+	for (i = 0; i < p->nlosses; i++)
+		add_text(out, p->losses[i].fatal ? "not enforced: " : "limit: ", p->losses[i].text);
+}
+
+void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
+		     const struct lau_environment *env, const char *program, struct b_str *out)
+{
+	size_t i;
+
+	add_policy(p->engine, out);
+	add_floor(p, out);
+	if (p->nfatal && o->strictness != LAU_BEST_EFFORT)
+		b_str_add(out, "would be refused: not everything can be enforced (--best-effort "
+			       "runs all the same)\n");
+	b_str_add(out, "environment:\n");
+	lau_environment_show(env, out);
+	add_text(out, "program: ", program);
+	b_str_add(out, "command:");
+	for (i = 0; o->argv[i]; i++) {
+		b_str_addc(out, ' ');
+		b_str_add_visible(out, o->argv[i], strlen(o->argv[i]));
+	}
+	b_str_addc(out, '\n');
+}

@@ -1,0 +1,117 @@
+/* execclass.c - see execclass.h; elf(5), execve(2). */
+#include "launcher/execclass.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+
+enum { HEAD = 4096, MAX_SCRIPTS = 5 /* execve(2): interpreters of interpreters */ };
+
+#if defined(__x86_64__)
+enum { MACHINE = EM_X86_64 };
+#elif defined(__aarch64__)
+enum { MACHINE = EM_AARCH64 };
+#else
+#error "unknown machine"
+#endif
+
+/* PT_INTERP's text, when it lies in the head read; else "". */
+static const char *interpreter(const char *head, size_t n, bool *out_any)
+{
+	Elf64_Ehdr eh;
+	size_t i;
+
+	*out_any = false;
+	memcpy(&eh, head, sizeof eh);
+	for (i = 0; i < eh.e_phnum; i++) {
+		size_t at = eh.e_phoff + i * sizeof(Elf64_Phdr);
+		Elf64_Phdr ph;
+
+		if (at > n || n - at < sizeof ph)
+			break;
+		memcpy(&ph, head + at, sizeof ph);
+		if (ph.p_type != PT_INTERP)
+			continue;
+		*out_any = true;
+		if (ph.p_offset < n && ph.p_filesz && ph.p_filesz <= n - ph.p_offset &&
+		    head[ph.p_offset + ph.p_filesz - 1] == '\0')
+			return head + ph.p_offset;
+		break;
+	}
+	return "";
+}
+
+static enum sbx_exec_class elf_class(const char *head, size_t n)
+{
+	const char *loader;
+	bool is_dynamic;
+	Elf64_Ehdr eh;
+
+	if (n < sizeof eh || memcmp(head, ELFMAG, SELFMAG) != 0)
+		return SBX_EXEC_FOREIGN;
+	memcpy(&eh, head, sizeof eh);
+	if (head[EI_CLASS] != ELFCLASS64 || eh.e_machine != MACHINE ||
+	    eh.e_phentsize != sizeof(Elf64_Phdr))
+		return SBX_EXEC_FOREIGN;
+	loader = interpreter(head, n, &is_dynamic);
+	if (!is_dynamic)
+		return SBX_EXEC_STATIC;
+	/* musl's loader is ld-musl-ARCH.so.1; glibc's is ld-linux-ARCH.so.N */
+	return strstr(loader, "ld-musl") ? SBX_EXEC_OTHER_LIBC : SBX_EXEC_DYNAMIC;
+}
+
+static bool gains_rights(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
+		return true;
+	return fgetxattr(fd, "security.capability", NULL, 0) > 0;
+}
+
+/* "#!/usr/bin/env sh" -> /usr/bin/env, in place. */
+static const char *script_interpreter(char *head, size_t n)
+{
+	char *word = head + 2;
+
+	head[n] = '\0';
+	word += strspn(word, " \t");
+	word[strcspn(word, " \t\n")] = '\0';
+	return *word == '/' ? word : NULL;
+}
+
+enum sbx_exec_class lau_exec_class(const char *file)
+{
+	char head[HEAD + 1], next[HEAD + 1];
+	unsigned depth;
+
+	for (depth = 0; depth < MAX_SCRIPTS; depth++) {
+		b_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		ssize_t n = fd < 0 ? -1 : b_read_full(fd, head, HEAD);
+		const char *word;
+
+		if (n < 0)
+			return errno == ENOENT ? SBX_EXEC_MISSING : SBX_EXEC_UNREADABLE;
+		if (gains_rights(fd))
+			return SBX_EXEC_SECURE;
+		if (n < 2 || memcmp(head, "#!", 2) != 0) {
+			/* no ELF, no script: /bin/sh will read it (program.h) */
+			if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
+				return SBX_EXEC_DYNAMIC;
+			return elf_class(head, (size_t)n);
+		}
+		word = script_interpreter(head, (size_t)n);
+		if (!word)
+			return SBX_EXEC_FOREIGN;
+		file = strcpy(next, word);
+	}
+	return SBX_EXEC_FOREIGN;
+}

@@ -1,0 +1,159 @@
+/* plan.c - see plan.h. */
+#include "launcher/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/confine.h"
+#include "launcher/dirs.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "policy/back/seccomp.h"
+#include "policy/engine.h"
+
+enum { ABI_TRUNCATE = 3 }; /* Linux 6.2 */
+
+int lau_plan_policy(const struct lau_options *o, const struct lau_dirs *dirs, struct lau_plan *p,
+		    struct b_err *err)
+{
+	struct pol_request rq;
+
+	*p = (struct lau_plan){0};
+	lau_policy_request(&o->policy, &rq);
+	rq.workspaces = dirs->workspaces;
+	rq.nworkspaces = dirs->nworkspaces;
+	rq.scratch = dirs->scratch;
+	rq.cache = dirs->cache;
+	rq.hidden = dirs->hidden;
+	rq.nhidden = dirs->nhidden;
+	/* The protected set is denies inside a writable tree: the broker's work, which this
+	 * version does not have (doctor and show --floor say so). */
+	rq.with_protected = false;
+	return pol_engine_new(&rq, &p->engine, err);
+}
+
+/* ---- what cannot be held ---- */
+
+static void add_loss(struct lau_plan *p, bool fatal, const char *text)
+{
+	b_grow(p->losses, p->nlosses, p->losses_cap);
+	p->losses[p->nlosses++] = (struct lau_loss){text, fatal};
+	p->nfatal += fatal;
+}
+
+static void add_gaps(struct lau_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->floor.ngaps; i++) {
+		const struct pol_gap *g = &p->floor.gaps[i];
+
+		add_loss(p, g->fatal,
+			 b_arena_printf(&p->arena, "%s rule `%s` (%s): %s%s%s", sbx_op_name(g->op),
+					g->rule, g->origin, g->why, g->remedy ? ": " : "",
+					g->remedy ? g->remedy : ""));
+	}
+}
+
+static void add_abi_losses(struct lau_plan *p, int abi)
+{
+	const char *text;
+	size_t i;
+
+	for (i = 0; (text = pol_ll_lost(abi, i)); i++)
+		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
+}
+
+/* ---- parts of the floor ---- */
+
+static void plan_network(const struct lau_options *o, struct lau_plan *p)
+{
+	if (o->policy.network == POL_NET_HOST)
+		return;
+	p->want_net_ns = true;
+	p->filter_inet = true;
+	if (o->policy.network == POL_NET_LOOPBACK)
+		add_loss(p, true,
+			 "network loopback: the host's loopback alone needs the broker, which this "
+			 "version does not have: use --network none (a loopback of its own) or "
+			 "--network host");
+}
+
+static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
+{
+	p->seccomp_flags = o->allow;
+	if (o->policy.unix_ == POL_UNIX_HOST)
+		p->seccomp_flags |= POL_SC_UNIX_HOST;
+	if (abi < ABI_TRUNCATE)
+		p->seccomp_flags |= POL_SC_NO_TRUNCATE;
+}
+
+/* Below ABI 3 the right to write to the ring is the right to empty it: SIGBUS in every process
+ * that has it mapped. */
+static void plan_shim(const struct lau_options *o, int abi, struct lau_plan *p)
+{
+	p->use_shim = !o->no_shim;
+	if (!p->use_shim || abi >= ABI_TRUNCATE || abi == 0)
+		return;
+	p->use_shim = false;
+	add_loss(p, false,
+		 "events: recording needs Landlock ABI 3 (Linux 6.2): nothing is recorded");
+}
+
+int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
+		   struct b_err *err)
+{
+	const char *caps = o->caps ? o->caps : LAU_CAPS_DEFAULT_LIST;
+
+	if (lau_caps_parse(caps, &p->keep_caps, err) < 0)
+		return b_wrap(err, "--caps");
+	if (!host->is_root)
+		p->keep_caps = 0;
+	if (pol_floor_plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor,
+			   err) < 0)
+		return -1;
+	if (o->strictness == LAU_BEST_EFFORT)
+		pol_floor_accept_gaps(&p->floor);
+	add_gaps(p);
+	add_abi_losses(p, host->landlock_abi);
+	plan_network(o, p);
+	plan_filter(o, host->landlock_abi, p);
+	plan_shim(o, host->landlock_abi, p);
+	p->landlock_abi = host->landlock_abi;
+	return 0;
+}
+
+void lau_plan_kernel(struct lau_plan *p)
+{
+	if (p->landlock_abi > 0)
+		pol_ll_plan(&p->floor, p->landlock_abi, &p->landlock);
+}
+
+const char **lau_plan_mechanisms(struct lau_plan *p, bool net_filtered, size_t *out_n)
+{
+	const char **list = b_arena_alloc(&p->arena, 6 * sizeof *list);
+	size_t n = 0;
+
+	if (p->landlock_abi > 0)
+		list[n++] = b_arena_printf(&p->arena, "landlock abi %d", p->landlock_abi);
+	list[n++] = "seccomp filter";
+	list[n++] = p->keep_caps ? "capabilities reduced" : "no capabilities";
+	if (p->want_net_ns)
+		list[n++] = net_filtered ? "network filter" : "network namespace";
+	*out_n = n;
+	return list;
+}
+
+void lau_plan_release(struct lau_plan *p)
+{
+	if (p->engine)
+		pol_engine_free(p->engine);
+	pol_floor_release(&p->floor);
+	pol_ll_plan_release(&p->landlock);
+	free(p->losses);
+	b_arena_release(&p->arena);
+	*p = (struct lau_plan){0};
+}

@@ -1,0 +1,58 @@
+/*
+ * plan.h - from options, host and directories to everything that will hold the command: the
+ * compiled policy, the floor, what the floor cannot hold, the kernel's rules. A value: nothing
+ * is applied here.
+ *
+ *	lau_plan_policy(&options, &dirs, &plan, &err);	the rules; writes nothing, needs nothing
+ *	lau_dirs_make(&dirs, &err);			what the floor grants must exist
+ *	lau_plan_floor(&options, &host, &plan, &err);
+ *	if (plan.nfatal && strict) refuse, naming plan.losses[0 .. nlosses) that are fatal
+ *	pol_floor_grant(&plan.floor, ...);		files of the run itself
+ *	lau_plan_kernel(&plan);
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "policy/back/floor.h"
+#include "policy/back/landlock.h"
+
+struct b_err;
+struct b_str;
+struct lau_dirs;
+struct lau_host;
+struct lau_options;
+struct pol_engine;
+
+struct lau_loss {
+	const char *text; /* "what: why: remedy", one line */
+	bool fatal;	  /* refused under --strict; else a known limit */
+};
+
+struct lau_plan {
+	struct b_arena arena;
+	struct pol_engine *engine;
+	struct pol_floor floor;
+	struct pol_ll_plan landlock;
+	int landlock_abi;	       /* 0 = none */
+	bool want_net_ns, filter_inet; /* network none */
+	bool use_shim;
+	unsigned seccomp_flags; /* POL_SC_* */
+	uint64_t keep_caps;
+	struct lau_loss *losses;
+	size_t nlosses, losses_cap;
+	size_t nfatal;
+};
+
+int lau_plan_policy(const struct lau_options *, const struct lau_dirs *, struct lau_plan *out,
+		    struct b_err *err);
+int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
+		   struct b_err *err);
+/* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
+void lau_plan_kernel(struct lau_plan *);
+/* "landlock abi 7", "seccomp" ...: what holds; arena strings, NULL after the last. */
+const char **lau_plan_mechanisms(struct lau_plan *, bool net_filtered, size_t *out_n);
+void lau_plan_release(struct lau_plan *);

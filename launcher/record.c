@@ -1,0 +1,222 @@
+/* record.c - see record.h. */
+#include "launcher/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/runinfo.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/channel.h"
+#include "launcher/dirs.h"
+#include "launcher/execclass.h"
+#include "launcher/options.h"
+#include "launcher/outcome.h"
+#include "launcher/plan.h"
+#include "policy/engine.h"
+
+/* ---- the log ---- */
+
+/* A raw terminal (an editor, an interactive shell) does not return the carriage by itself. */
+static void say_denial(void *ctx, const char *line)
+{
+	const char *end = *(const bool *)ctx ? "\r\n" : "\n";
+	b_auto(b_str_release) struct b_str text = {0};
+
+	b_str_addf(&text, "sbx-launch: %s%s", line, end);
+	(void)b_write_all(STDERR_FILENO, text.s, text.len);
+}
+
+/* The command may not write its own log. Asked before the file is made. */
+static int check_audit_file(struct lau_plan *p, const char *file, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+	b_auto_free char *cwd = *file == '/' ? NULL : getcwd(NULL, 0);
+	struct pol_answer answer;
+
+	if (cwd)
+		b_str_addf(&path, "%s/", cwd);
+	b_str_add(&path, file);
+	if (pol_engine_check(p->engine, SBX_MODIFY, path.s, &answer, err) < 0)
+		return b_wrap(err, "--audit-file");
+	if (answer.allowed)
+		return b_fail(
+			err, B_AUDIT, 0,
+			"--audit-file %s: the command may modify it (rule `%s`, %s): choose a "
+			"place outside the workspace",
+			file, answer.matched, answer.origin);
+	return 0;
+}
+
+static int open_log(struct lau_record *r, struct b_err *err)
+{
+	const char *file = r->options->audit_file;
+
+	if (file && check_audit_file(r->plan, file, err) < 0)
+		return -1;
+	r->log_fd = file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
+			 : openat(r->dir.dirfd, "audit.jsonl",
+				  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (r->log_fd < 0)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : r->dir.path,
+			      strerror(errno));
+	return 0;
+}
+
+static int open_collector(struct lau_record *r, const struct lau_channel *channel,
+			  struct b_err *err)
+{
+	struct aud_config cfg = {
+		.image = &r->plan->engine->image,
+		.run_id = r->has_dir ? r->dir.id : "",
+		.workspaces = r->dirs->workspaces,
+		.nworkspaces = r->dirs->nworkspaces,
+		.log_fd = r->log_fd,
+		.required = r->options->audit_required,
+		.ring = channel->ring,
+		.ring_data = channel->ring_data,
+		.denial = r->options->quiet ? NULL : say_denial,
+		.denial_ctx = &r->is_terminal,
+		.level = (enum sbx_audit_level)r->options->audit_level,
+	};
+
+	r->is_terminal = isatty(STDERR_FILENO);
+	return aud_collector_new(&cfg, &r->collector, err);
+}
+
+int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const struct lau_dirs *dirs,
+		    const struct lau_channel *channel, struct lau_record *out, struct b_err *err)
+{
+	bool wants_log = o->audit_level != SBX_AUDIT_NONE;
+
+	*out = (struct lau_record){.options = o,
+				   .plan = plan,
+				   .dirs = dirs,
+				   .log_fd = -1,
+				   .started_ms = b_now_real_ns() / 1000000};
+	if (wants_log) {
+		if (aud_rundir_new(&out->dir, err) < 0)
+			return -1;
+		out->has_dir = true;
+		if (open_log(out, err) < 0)
+			return -1;
+	}
+	/* Without a log the events of coverage are of use to -v alone. */
+	if (channel && (wants_log || o->verbose))
+		return open_collector(out, channel, err);
+	return 0;
+}
+
+/* ---- run.json ---- */
+
+static const char *const level_names[SBX_AUDIT_LEVEL_COUNT] = {
+	[SBX_AUDIT_FOLDED] = "folded", [SBX_AUDIT_ALL] = "all",	  [SBX_AUDIT_MODIFY] = "modify",
+	[SBX_AUDIT_DENIED] = "denied", [SBX_AUDIT_NONE] = "none",
+};
+
+static const char **loss_texts(struct lau_plan *p)
+{
+	const char **texts = b_arena_alloc(&p->arena, (p->nlosses + 1) * sizeof *texts);
+	size_t i;
+
+	for (i = 0; i < p->nlosses; i++)
+		texts[i] = p->losses[i].text;
+	return texts;
+}
+
+static void add_end(const struct lau_record *r, const struct lau_outcome *o,
+		    struct aud_runinfo *info)
+{
+	if (r->collector) {
+		aud_collector_counts(r->collector, &info->counts);
+		info->final_hash = aud_collector_hash(r->collector);
+	}
+	info->exit_status = -1;
+	if (!o)
+		return;
+	info->ended_ms = b_now_real_ns() / 1000000;
+	info->exit_status = lau_outcome_status(o);
+	info->exit_signal = o->signal;
+	info->timed_out = o->phase == LAU_PHASE_TIMEOUT;
+}
+
+/* `o` NULL: it still runs. */
+static int write_info(struct lau_record *r, const struct lau_outcome *o, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0}, path = {0};
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	const struct pol_engine *e = r->plan->engine;
+	struct aud_runinfo info = {
+		.run_id = r->dir.id,
+		.version = SBX_VERSION,
+		.started_ms = r->started_ms,
+		.argv = r->options->argv,
+		.cwd = cwd ? cwd : "",
+		.policy = e->policy_name,
+		.policy_hash = e->hash,
+		.profile = e->rules.profile,
+		.workspaces = r->dirs->workspaces,
+		.nworkspaces = r->dirs->nworkspaces,
+		.losses = loss_texts(r->plan),
+		.nlosses = r->plan->nlosses,
+		.audit_file = r->options->audit_file,
+		.audit_level = level_names[r->options->audit_level],
+	};
+
+	if (!r->has_dir)
+		return 0;
+	info.floor = lau_plan_mechanisms(r->plan, r->net_filtered, &info.nfloor);
+	add_end(r, o, &info);
+	aud_runinfo_json(&info, &text);
+	b_str_addf(&path, "%s/run.json", r->dir.path);
+	return b_write_file(path.s, 0600, text.s, text.len, false, err);
+}
+
+/* ---- the run ---- */
+
+int lau_record_started(struct lau_record *r, pid_t pid, const char *program, struct b_err *err)
+{
+	b_auto_free char *real = realpath(program, NULL);
+
+	if (r->collector)
+		aud_collector_started(r->collector, pid, real ? real : program,
+				      lau_exec_class(program));
+	if (!r->has_dir)
+		return 0;
+	aud_rundir_retain(r->dirs->runs);
+	return write_info(r, NULL, err);
+}
+
+int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *err)
+{
+	struct lau_record *r = record;
+
+	return aud_collector_drain(r->collector, b_now_ms(), final, out_poll_ms, err);
+}
+
+int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct b_err *err)
+{
+	int rc = 0;
+
+	if (r->collector && aud_collector_finish(r->collector, err) < 0)
+		rc = -1;
+	if (write_info(r, o, rc < 0 ? NULL : err) < 0)
+		rc = -1;
+	return rc;
+}
+
+void lau_record_release(struct lau_record *r)
+{
+	if (r->collector)
+		aud_collector_free(r->collector);
+	if (r->log_fd >= 0)
+		close(r->log_fd);
+	if (r->has_dir)
+		aud_rundir_release(&r->dir);
+	*r = (struct lau_record){.log_fd = -1};
+}

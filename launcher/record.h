@@ -1,0 +1,43 @@
+/*
+ * record.h - the run's memory: its directory, its log, its run.json. Started before the
+ * command, fed by the supervisor's loop, closed with how it ended.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "audit/collector.h"
+#include "audit/rundir.h"
+
+struct b_err;
+struct lau_channel;
+struct lau_dirs;
+struct lau_options;
+struct lau_outcome;
+struct lau_plan;
+
+struct lau_record {
+	const struct lau_options *options;
+	struct lau_plan *plan;
+	const struct lau_dirs *dirs;
+	struct aud_rundir dir;
+	bool has_dir;
+	int log_fd;			 /* -1 = none */
+	struct aud_collector *collector; /* NULL = no events in this run */
+	uint64_t started_ms;
+	bool net_filtered;
+	bool is_terminal; /* standard error */
+};
+
+/* With --audit-level none there is no directory and no log. `channel` may be NULL. B_AUDIT. */
+int lau_record_open(const struct lau_options *, struct lau_plan *, const struct lau_dirs *,
+		    const struct lau_channel *channel, struct lau_record *out, struct b_err *err);
+/* The command runs: `program` is what was executed. Writes run.json. */
+int lau_record_started(struct lau_record *, pid_t pid, const char *program, struct b_err *err);
+/* lau_drain_fn, ctx = the record. */
+int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *err);
+/* The end: last lines of the log, run.json. Counts and hash are final from here. */
+int lau_record_finish(struct lau_record *, const struct lau_outcome *, struct b_err *err);
+void lau_record_release(struct lau_record *);

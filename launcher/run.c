@@ -1,0 +1,375 @@
+/*
+ * run.c - see run.h. A list of named steps: each gets the run so far, the first that fails ends
+ * it, what was made is released in one place. Nothing is written before the policy, the command
+ * and the floor have proved good.
+ */
+#include "launcher/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "core/channel.h"
+#include "launcher/channel.h"
+#include "launcher/confine.h"
+#include "launcher/dirs.h"
+#include "launcher/dryrun.h"
+#include "launcher/environment.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "launcher/outcome.h"
+#include "launcher/plan.h"
+#include "launcher/processes.h"
+#include "launcher/program.h"
+#include "launcher/record.h"
+#include "launcher/scratch.h"
+#include "launcher/shimpath.h"
+#include "launcher/signals.h"
+#include "launcher/spawn.h"
+#include "launcher/summary.h"
+#include "launcher/supervise.h"
+#include "policy/back/seccomp.h"
+#include "policy/engine.h"
+
+struct run {
+	const struct lau_options *o;
+	struct lau_host host;
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+	struct lau_channel channel;
+	struct lau_record record;
+	struct lau_environment env;
+	struct lau_signals signals;
+	struct lau_confine confine;
+	struct lau_spawned spawned;
+	struct lau_outcome outcome;
+	char *program, *shim;
+	char **envp;
+	bool has_signals;
+};
+
+static const char me[] = "sbx-launch";
+
+static void say(const struct b_str *text)
+{
+	(void)b_write_all(STDERR_FILENO, b_str_c(text), text->len);
+}
+
+/* ---- steps that write nothing ---- */
+
+/* A status descriptor that the command inherited would keep its reader waiting. */
+static int step_descriptors(struct run *r, struct b_err *err)
+{
+	if (r->o->status_fd >= 0 && fcntl(r->o->status_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
+	return 0;
+}
+
+static int step_policy(struct run *r, struct b_err *err)
+{
+	lau_host_quick(&r->host);
+	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
+		return -1;
+	return lau_plan_policy(r->o, &r->dirs, &r->plan, err);
+}
+
+static int step_program(struct run *r, struct b_err *err)
+{
+	b_auto_free char *real = NULL;
+	struct pol_answer answer;
+
+	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0)
+		return -1;
+	real = realpath(r->program, NULL);
+	if (!real)
+		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", r->program, strerror(errno));
+	if (pol_engine_check(r->plan.engine, SBX_EXEC, real, &answer, err) < 0)
+		return -1;
+	if (!answer.allowed)
+		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)",
+			      r->program, answer.matched, answer.origin);
+	return 0;
+}
+
+static int step_shim(struct run *r, struct b_err *err)
+{
+	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
+}
+
+static int step_environment(struct run *r, struct b_err *err)
+{
+	(void)err;
+	lau_scratch_export(r->dirs.scratch, &r->env);
+	if (r->dirs.cache)
+		lau_cache_export(r->dirs.cache, &r->env);
+	if (r->shim)
+		lau_environment_preload(&r->env, r->shim, getenv("LD_PRELOAD"));
+	return 0;
+}
+
+static int step_floor(struct run *r, struct b_err *err)
+{
+	return lau_plan_floor(r->o, &r->host, &r->plan, err);
+}
+
+/* ---- strict or best effort ---- */
+
+/* The last refusal becomes the run's error, those before it are printed here. */
+static int refuse(const struct lau_plan *p, struct b_err *err)
+{
+	size_t i, left = p->nfatal;
+
+	for (i = 0; i < p->nlosses; i++) {
+		if (!p->losses[i].fatal)
+			continue;
+		b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", p->losses[i].text);
+		if (--left)
+			(void)b_report(me, err);
+	}
+	return -1;
+}
+
+static int step_losses(struct run *r, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+	size_t i;
+
+	if (p->nfatal && r->o->strictness != LAU_BEST_EFFORT)
+		return refuse(p, err);
+	for (i = 0; i < p->nlosses; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+
+		if (!p->losses[i].fatal)
+			continue;
+		b_str_add(&line, "sbx-launch: loss: ");
+		b_str_add_visible(&line, p->losses[i].text, strlen(p->losses[i].text));
+		b_str_addc(&line, '\n');
+		say(&line);
+	}
+	return 0;
+}
+
+/* ---- steps that make something ---- */
+
+static int step_directories(struct run *r, struct b_err *err)
+{
+	return lau_dirs_make(&r->dirs, err);
+}
+
+static int step_channel(struct run *r, struct b_err *err)
+{
+	const struct pol_engine *e = r->plan.engine;
+
+	if (!r->plan.use_shim)
+		return 0;
+	if (lau_channel_new(r->dirs.channels, e->image_data, e->image.size,
+			    (enum sbx_audit_level)r->o->audit_level, &r->channel, err) < 0)
+		return -1;
+	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
+	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
+	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
+	pol_floor_grant(&r->plan.floor, r->channel.ring_path, POL_GRANT_RING, false);
+	pol_floor_grant(&r->plan.floor, r->shim, POL_GRANT_READ | POL_GRANT_EXEC, false);
+	return 0;
+}
+
+static int step_record(struct run *r, struct b_err *err)
+{
+	return lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
+			       &r->record, err);
+}
+
+static int step_kernel(struct run *r, struct b_err *err)
+{
+	struct lau_confine *c = &r->confine;
+	unsigned flags = r->plan.seccomp_flags;
+
+	lau_plan_kernel(&r->plan);
+	*c = (struct lau_confine){.want_net_ns = r->plan.want_net_ns,
+				  .keep_fds = r->o->keep_fds,
+				  .nkeep_fds = r->o->nkeep_fds,
+				  .keep_caps = r->plan.keep_caps,
+				  .landlock_fd = -1};
+	if (r->plan.landlock_abi > 0 &&
+	    lau_landlock_prepare(&r->plan.landlock, &c->landlock_fd, err) < 0)
+		return -1;
+	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
+		return -1;
+	return lau_seccomp_prepare(flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
+				   err);
+}
+
+/* ---- the command ---- */
+
+static int step_spawn(struct run *r, struct b_err *err)
+{
+	extern char **environ;
+	struct lau_spawn sp;
+
+	if (lau_signals_open(&r->signals, err) < 0)
+		return -1;
+	r->has_signals = true;
+	lau_processes_adopt();
+	r->envp = lau_environment_build(&r->env, environ);
+	sp = (struct lau_spawn){&r->confine, &r->signals, r->program, r->o->argv, r->envp};
+	if (lau_spawn(&sp, &r->spawned, err) < 0) {
+		if (r->spawned.step == LAU_SPAWN_EXEC)
+			r->outcome.phase = LAU_PHASE_EXEC;
+		return -1;
+	}
+	r->record.net_filtered = r->spawned.net_filtered;
+	return 0;
+}
+
+/* Our copies of the command's input and output would hide from the other end of a pipe that
+ * the command has closed its own. Standard error stays: denials are told there. */
+static void let_go_of_stdio(void)
+{
+	b_auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+}
+
+static void list_left(void *ctx, const char *list)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	(void)ctx;
+	b_str_addf(&line, "%s: left running, now ended: %s\n", me, list);
+	say(&line);
+}
+
+static void start_record(struct run *r)
+{
+	struct b_err err;
+
+	if (r->o->verbose) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		lau_summary_start(&r->plan, r->spawned.net_filtered, &text);
+		say(&text);
+	}
+	if (lau_record_started(&r->record, r->spawned.pid, r->program, &err) < 0)
+		(void)b_report(me, &err); /* the log goes on; the end is told again */
+}
+
+static int step_supervise(struct run *r, struct b_err *err)
+{
+	const struct lau_supervisor s = {
+		.signals = &r->signals,
+		.command = r->spawned.pid,
+		.timeout_ms = r->o->timeout_ms,
+		.kill_after_ms = r->o->kill_after_ms,
+		.drain = r->record.collector ? lau_record_drain : NULL,
+		.left = r->o->verbose ? list_left : NULL,
+		.ctx = &r->record,
+	};
+
+	let_go_of_stdio();
+	start_record(r);
+	lau_supervise(&s, &r->outcome);
+	if (lau_record_finish(&r->record, &r->outcome, err) < 0) {
+		if (r->o->audit_required) {
+			r->outcome.phase = LAU_PHASE_ABORTED;
+			return -1;
+		}
+		(void)b_report(me, err);
+	}
+	if (r->o->verbose) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		lau_summary_end(&r->record, &r->outcome, &text);
+		say(&text);
+	}
+	return 0;
+}
+
+/* ---- the list ---- */
+
+struct step {
+	int (*run)(struct run *, struct b_err *err);
+};
+
+static const struct step look[] = {
+	{step_descriptors}, {step_policy}, {step_program}, {step_shim}, {step_environment},
+};
+static const struct step launch[] = {
+	{step_directories}, {step_floor},  {step_losses}, {step_channel},
+	{step_record},	    {step_kernel}, {step_spawn},  {step_supervise},
+};
+
+static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (steps[i].run(r, err) < 0)
+			return -1;
+	return 0;
+}
+
+#define WALK(r, steps, err) walk(r, steps, sizeof(steps) / sizeof *(steps), err)
+
+static int dry_run(struct run *r, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (step_floor(r, err) < 0)
+		return -1;
+	lau_dryrun_show(r->o, &r->plan, &r->env, r->program, &text);
+	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)
+		return b_fail(err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
+	return 0;
+}
+
+static void release(struct run *r)
+{
+	lau_record_release(&r->record);
+	lau_channel_release(&r->channel);
+	if (r->confine.landlock_fd >= 0)
+		close(r->confine.landlock_fd);
+	if (r->has_signals)
+		lau_signals_close(&r->signals);
+	lau_plan_release(&r->plan);
+	lau_environment_release(&r->env);
+	free(r->envp);
+	free(r->program);
+	free(r->shim);
+	lau_dirs_release(&r->dirs);
+}
+
+int lau_run(const struct lau_options *o)
+{
+	struct run r = {
+		.o = o,
+		.channel.lock_fd = -1,
+		.record.log_fd = -1,
+		.confine.landlock_fd = -1,
+		.outcome.phase = LAU_PHASE_SETUP,
+	};
+	struct b_err err = {.kind = B_OK};
+	int rc = WALK(&r, look, &err);
+
+	if (rc == 0)
+		rc = o->dry_run ? dry_run(&r, &err) : WALK(&r, launch, &err);
+	if (rc < 0)
+		r.outcome.err = err;
+	else if (o->dry_run)
+		r.outcome.phase = LAU_PHASE_COMMAND;
+	release(&r);
+	if (r.outcome.err.kind != B_OK)
+		(void)b_report(me, &r.outcome.err);
+	if (o->status_fd >= 0)
+		lau_outcome_write(&r.outcome, o->status_fd);
+	return lau_outcome_status(&r.outcome);
+}

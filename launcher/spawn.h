@@ -1,0 +1,34 @@
+/*
+ * spawn.h - fork, confine, exec. All that can be prepared was prepared before: the child only
+ * makes system calls.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "launcher/confine.h"
+#include "launcher/signals.h"
+
+struct b_err;
+
+struct lau_spawn {
+	const struct lau_confine *confine; /* NULL = none */
+	const struct lau_signals *signals; /* put back in the child */
+	const char *program;		   /* for execve(2) */
+	char *const *argv;
+	char *const *envp;
+};
+
+/* Where a child failed. */
+enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_EXEC };
+
+struct lau_spawned {
+	pid_t pid;
+	bool net_filtered;	  /* LAU_NET_FILTERED: no namespace, the filter instead */
+	enum lau_spawn_step step; /* on failure */
+};
+
+/* The command's image runs when this returns 0. On failure nothing is left running:
+ * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */
+int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *err);

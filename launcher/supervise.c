@@ -1,0 +1,221 @@
+/* supervise.c - see supervise.h. */
+#include "launcher/supervise.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/processes.h"
+#include "launcher/supervise_table.h"
+
+struct loop {
+	const struct lau_supervisor *s;
+	struct lau_outcome *out;
+	enum lau_state state;
+	uint64_t deadline_ms; /* 0 = not armed */
+	unsigned rounds;
+	int stop_signal;	  /* EV_STOPPED */
+	struct lau_signal signal; /* EV_SIGNAL */
+	bool swallow_cont;	  /* the SIGCONT that woke us has been passed on */
+	int poll_ms;		  /* the drain's wish */
+};
+
+/* ---- actions ---- */
+
+static void pass_on(struct loop *l)
+{
+	const struct lau_signal *sig = &l->signal;
+
+	if (sig->signo == SIGCONT && l->swallow_cont) {
+		l->swallow_cont = false;
+		return;
+	}
+	/* The terminal told the whole group, the command in it included. */
+	if (sig->from_kernel && getpgid(l->s->command) == getpgrp())
+		return;
+	/* `kill 0` in the command, where the kernel does not keep its signals inside */
+	if (!sig->from_kernel && sig->sender == l->s->command)
+		return;
+	(void)kill(l->s->command, sig->signo);
+}
+
+static void stop_self(struct loop *l)
+{
+	lau_signals_stop_self(l->stop_signal);
+	/* `fg` continues the whole group; a command in a group of its own needs us. */
+	(void)kill(l->s->command, SIGCONT);
+	l->swallow_cont = true;
+}
+
+static void list_left(struct loop *l)
+{
+	b_auto(b_str_release) struct b_str list = {0};
+
+	if (!l->s->left)
+		return;
+	lau_processes_list(&list);
+	if (list.len)
+		l->s->left(l->s->ctx, list.s);
+}
+
+static void arm(struct loop *l, uint64_t ms)
+{
+	l->deadline_ms = b_now_ms() + ms;
+}
+
+static void act(struct loop *l, unsigned doing)
+{
+	if (doing & LAU_DO_PASS_ON)
+		pass_on(l);
+	if (doing & LAU_DO_STOP_SELF)
+		stop_self(l);
+	if (doing & LAU_DO_NOTE_LATE)
+		l->out->phase = LAU_PHASE_TIMEOUT;
+	if (doing & LAU_DO_NOTE_KILL)
+		l->out->was_killed = true;
+	if (doing & LAU_DO_LIST_LEFT)
+		list_left(l);
+	if (doing & LAU_DO_TERM) {
+		(void)lau_processes_signal(SIGTERM);
+		(void)lau_processes_signal(SIGCONT);
+	}
+	if (doing & LAU_DO_KILL)
+		(void)lau_processes_signal(SIGKILL);
+	if (doing & LAU_DO_ARM_GRACE)
+		arm(l, l->s->kill_after_ms);
+	if (doing & LAU_DO_ARM_SWEEP)
+		arm(l, LAU_SWEEP_MS);
+	if (doing & LAU_DO_ARM_ROUND)
+		arm(l, LAU_ROUND_MS);
+}
+
+static void dispatch(struct loop *l, enum lau_event event)
+{
+	const struct lau_move *move = &lau_moves[l->state][event];
+
+	if (event == LAU_EV_DEADLINE)
+		l->deadline_ms = 0;
+	if ((move->doing & LAU_DO_ARM_ROUND) && ++l->rounds > LAU_ROUNDS) {
+		l->state = LAU_ST_DONE;
+		return;
+	}
+	act(l, move->doing);
+	l->state = move->next;
+}
+
+/* ---- events ---- */
+
+static void note_end(struct lau_outcome *out, int status)
+{
+	if (WIFSIGNALED(status))
+		out->signal = WTERMSIG(status);
+	else
+		out->exit_code = WEXITSTATUS(status);
+}
+
+/* Takes every change of a child. The command's end is told only after we know whether somebody
+ * else is left: most often nobody is, and nothing needs to be looked for. */
+static void reap(struct loop *l)
+{
+	bool ended = false;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != l->s->command)
+			continue;
+		if (WIFSTOPPED(status)) {
+			l->stop_signal = WSTOPSIG(status);
+			dispatch(l, LAU_EV_STOPPED);
+			continue;
+		}
+		note_end(l->out, status);
+		ended = true;
+	}
+	if (pid < 0 && errno == ECHILD)
+		dispatch(l, LAU_EV_EMPTY);
+	else if (ended)
+		dispatch(l, LAU_EV_ENDED);
+}
+
+static enum lau_event event_of(int signo)
+{
+	switch (signo) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+		return LAU_EV_END_SIGNAL;
+	default:
+		return LAU_EV_SIGNAL;
+	}
+}
+
+static void take_signals(struct loop *l)
+{
+	bool is_child = false;
+
+	while (l->state != LAU_ST_DONE && lau_signals_next(l->s->signals, &l->signal)) {
+		if (l->signal.signo == SIGCHLD)
+			is_child = true;
+		else if (l->signal.signo != SIGPIPE) /* our own stderr, nobody's business */
+			dispatch(l, event_of(l->signal.signo));
+	}
+	if (is_child)
+		reap(l);
+}
+
+static void drain(struct loop *l, bool final)
+{
+	struct b_err err;
+
+	l->poll_ms = -1;
+	if (!l->s->drain || l->s->drain(l->s->ctx, final, &l->poll_ms, &err) == 0)
+		return;
+	if (l->out->err.kind == B_OK) {
+		l->out->phase = LAU_PHASE_ABORTED;
+		l->out->err = err;
+	}
+	if (!final)
+		dispatch(l, LAU_EV_FAILED);
+}
+
+/* Milliseconds to sleep: until the deadline or the next drain. */
+static int sleep_ms(const struct loop *l)
+{
+	uint64_t now, wait;
+
+	if (!l->deadline_ms)
+		return l->poll_ms;
+	now = b_now_ms();
+	wait = l->deadline_ms > now ? l->deadline_ms - now : 0;
+	if (l->poll_ms >= 0 && (uint64_t)l->poll_ms < wait)
+		return l->poll_ms;
+	return wait < INT_MAX ? (int)wait : INT_MAX;
+}
+
+void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
+{
+	struct loop l = {.s = s, .out = out, .state = LAU_ST_RUN, .poll_ms = 5};
+	struct pollfd wake = {.fd = s->signals->fd, .events = POLLIN};
+
+	*out = (struct lau_outcome){.phase = LAU_PHASE_COMMAND};
+	if (s->timeout_ms)
+		arm(&l, s->timeout_ms);
+	while (l.state != LAU_ST_DONE) {
+		if (poll(&wake, 1, sleep_ms(&l)) > 0)
+			take_signals(&l);
+		if (l.state == LAU_ST_DONE)
+			break;
+		if (l.deadline_ms && b_now_ms() >= l.deadline_ms)
+			dispatch(&l, LAU_EV_DEADLINE);
+		drain(&l, false);
+	}
+	drain(&l, true);
+}

@@ -1,0 +1,47 @@
+/*
+ * supervise.h - from the command's start to the end of the last process it left: one thread,
+ * one loop, one table (supervise_table.h).
+ *
+ * Terminal and job control. The command shares our process group, as it does under env(1): the
+ * shell around us made one group for its job, pipelines included, gave it the terminal, and
+ * takes it back by that group; a group of its own for the command would cut it off from the
+ * terminal, or the rest of the pipeline when we handed the terminal over. So
+ *  - what the terminal sends (Ctrl-C, Ctrl-\, Ctrl-Z, SIGWINCH, hang-up) reaches the command by
+ *    itself: it is not passed on, and does not end us: the command decides. Only when the
+ *    command has moved to a group of its own (an interactive shell) and we are the one the
+ *    terminal talks to, it is passed on;
+ *  - what a process sends to us (kill, timeout) is passed on. `kill -- -GROUP` so reaches the
+ *    command twice: nothing tells it from a signal to us alone;
+ *  - Ctrl-Z does not stop us: when the command has stopped, after it has put its terminal modes
+ *    back, we stop by the same signal. Continued, we continue the command.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "launcher/outcome.h"
+#include "launcher/signals.h"
+
+struct b_err;
+
+/* Takes events out of the ring; *out_poll_ms = when to come back, -1 = never. `final`: no
+ * process is left. -1 when the log is required and cannot be written. */
+typedef int lau_drain_fn(void *ctx, bool final, int *out_poll_ms, struct b_err *err);
+/* Names processes that the command left running. */
+typedef void lau_left_fn(void *ctx, const char *list);
+
+struct lau_supervisor {
+	const struct lau_signals *signals;
+	pid_t command;
+	uint64_t timeout_ms; /* 0 = none */
+	uint64_t kill_after_ms;
+	lau_drain_fn *drain; /* NULL = none */
+	lau_left_fn *left;   /* NULL = none */
+	void *ctx;
+};
+
+/* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,
+ * TIMEOUT, or ABORTED with the error of drain(). */
+void lau_supervise(const struct lau_supervisor *, struct lau_outcome *out);

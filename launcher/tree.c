@@ -1,0 +1,118 @@
+/* tree.c - see tree.h. */
+#include "launcher/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+
+enum { DEEPEST = 32, MAX_PASSES = 4096 };
+
+struct removal {
+	int top;	 /* the tree's root */
+	unsigned hoists; /* directories moved up to the root because they lay too deep */
+};
+
+/* A directory without permission bits: chmod(2) follows links, so the object is held first. */
+static int open_closed_dir(int at, const char *name)
+{
+	b_auto_fd int handle = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char link[sizeof "/proc/self/fd/" + 12];
+
+	if (handle < 0)
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+	if (chmod(link, 0700) < 0)
+		return -1;
+	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int open_dir(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES)
+		fd = open_closed_dir(at, name);
+	/* entries of a directory without w or x cannot be removed */
+	if (fd >= 0)
+		(void)fchmod(fd, 0700);
+	return fd;
+}
+
+static int empty_dir(struct removal *r, int fd, unsigned depth);
+
+static int remove_subdir(struct removal *r, int at, const char *name, unsigned depth)
+{
+	char hoisted[32];
+	int fd;
+
+	if (depth >= DEEPEST) {
+		snprintf(hoisted, sizeof hoisted, ".hoisted-%u", r->hoists);
+		r->hoists++;
+		return renameat(at, name, r->top, hoisted);
+	}
+	fd = open_dir(at, name);
+	if (fd < 0)
+		return -1;
+	if (empty_dir(r, fd, depth + 1) < 0)
+		return -1;
+	return unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* Takes over fd. */
+static int empty_dir(struct removal *r, int fd, unsigned depth)
+{
+	DIR *dir = fdopendir(fd);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!dir) {
+		close(fd);
+		return -1;
+	}
+	while ((e = readdir(dir))) {
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+			continue;
+		if (e->d_type != DT_DIR && unlinkat(fd, e->d_name, 0) == 0)
+			continue;
+		if (e->d_type != DT_DIR && errno != EISDIR)
+			rc = -1;
+		else if (remove_subdir(r, fd, e->d_name, depth) < 0)
+			rc = -1;
+	}
+	closedir(dir);
+	return rc;
+}
+
+int lau_tree_remove(const char *path, struct b_err *err)
+{
+	struct removal r = {.top = -1};
+	unsigned pass;
+
+	/* The usual case: nothing was left in it. */
+	if (rmdir(path) == 0 || errno == ENOENT)
+		return 0;
+	for (pass = 0; pass < MAX_PASSES; pass++) {
+		unsigned before = r.hoists;
+		b_auto_fd int top = open_dir(AT_FDCWD, path);
+
+		if (top < 0)
+			break;
+		r.top = top;
+		/* A failure is told by the rmdir() below. A pass that hoisted something has
+		 * left it at the root: once more. */
+		(void)empty_dir(&r, fcntl(top, F_DUPFD_CLOEXEC, 0), 0);
+		if (r.hoists == before)
+			break;
+	}
+	if (rmdir(path) < 0 && errno != ENOENT)
+		return b_fail(err, B_SYSTEM, errno, "cannot remove %s: %s", path, strerror(errno));
+	return 0;
+}

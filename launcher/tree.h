@@ -1,0 +1,9 @@
+/* tree.h - removing a directory tree that the sandbox filled: its names, links, modes and depth
+ * are hostile. Symbolic links are never followed. */
+#pragma once
+
+struct b_err;
+
+/* Removes `path` and everything below; missing is fine. At most a fixed number of descriptors
+ * is open at a time, however deep the tree. */
+int lau_tree_remove(const char *path, struct b_err *err);
