@@ -1,0 +1,90 @@
+/* Unit tests of policy/back/seccomp.c: the table of the static filter. */
+#include "policy/back/seccomp.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+Test(policy_seccomp, every_row_says_why_and_what)
+{
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	cr_assert_gt(n, 100);
+	for (size_t i = 0; i < n; i++) {
+		cr_expect(rules[i].call && *rules[i].call);
+		cr_expect(rules[i].why && *rules[i].why, "%s", rules[i].call);
+		cr_expect_gt(rules[i].err, 0, "%s", rules[i].call);
+		cr_expect_lt((rules[i].only | rules[i].unless), POL_SC_FLAGS);
+	}
+}
+
+Test(policy_seccomp, arguments_are_compared_in_known_ways_each_once)
+{
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned seen = 0;
+
+		cr_assert_leq(rules[i].nargs, 3);
+		for (unsigned k = 0; k < rules[i].nargs; k++) {
+			const struct pol_sc_arg *arg = &rules[i].arg[k];
+
+			cr_expect(arg->cmp && strchr("&!>", arg->cmp), "%s", rules[i].call);
+			cr_expect_lt(arg->index, 6);
+			cr_expect_not(seen & 1u << arg->index, "%s", rules[i].call);
+			seen |= 1u << arg->index;
+			/* A masked comparison that can never hold is a hole that looks shut. */
+			if (arg->cmp == '&')
+				cr_expect_eq(arg->value & ~arg->mask, 0, "%s", rules[i].call);
+		}
+	}
+}
+
+/* libseccomp refuses two answers for one condition, but silently drops a narrower rule behind a
+ * wider one of the same call. */
+Test(policy_seccomp, a_call_refused_outright_has_no_conditional_row_beside_it)
+{
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	for (unsigned flags = 0; flags < POL_SC_FLAGS; flags++)
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = 0; k < n; k++) {
+				if (i == k || rules[i].nargs || !pol_sc_applies(&rules[i], flags) ||
+				    !pol_sc_applies(&rules[k], flags))
+					continue;
+				cr_expect_str_neq(rules[i].call, rules[k].call);
+			}
+}
+
+Test(policy_seccomp, flags_choose_the_rows)
+{
+	struct pol_sc_rule row = { .unless = POL_SC_ALLOW_DEBUG };
+
+	cr_expect(pol_sc_applies(&row, 0));
+	cr_expect_not(pol_sc_applies(&row, POL_SC_ALLOW_DEBUG | POL_SC_NO_INET));
+	row = (struct pol_sc_rule){ .only = POL_SC_NO_INET };
+	cr_expect_not(pol_sc_applies(&row, 0));
+	cr_expect(pol_sc_applies(&row, POL_SC_NO_INET));
+}
+
+Test(policy_seccomp, show_names_call_answer_condition_and_reason)
+{
+	struct b_str out = { 0 };
+
+	pol_sc_show(0, &out);
+	cr_expect(strstr(b_str_c(&out), "ptrace               EPERM"));
+	cr_expect(strstr(b_str_c(&out), "clone3               ENOSYS"));
+	cr_expect(strstr(b_str_c(&out), "when arg1 == 0x5412  # types into the terminal"));
+	cr_expect(strstr(b_str_c(&out), "when arg0 != 0, arg2 != 0  # limits and priorities"));
+	cr_expect_null(strstr(b_str_c(&out), "truncate "));
+	b_str_reset(&out);
+	pol_sc_show(POL_SC_ALLOW_DEBUG | POL_SC_NO_TRUNCATE, &out);
+	cr_expect_null(strstr(b_str_c(&out), "\nptrace"));
+	cr_expect(strstr(b_str_c(&out), "\ntruncate "));
+	b_str_release(&out);
+}
