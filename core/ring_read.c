@@ -4,6 +4,8 @@
 #include "core/ring.h"
 #include "core/ring_priv.h"
 
+enum { LOOK_AGAIN = -2 }; /* between the functions of this file: the place changed meanwhile */
+
 static uint64_t load(struct sbx_ring_reader *rd, uint64_t pos)
 {
 	return atomic_load_explicit(ring_at(rd->ring, rd->size, pos), memory_order_acquire);
@@ -90,12 +92,12 @@ static int skip_claimed(struct sbx_ring_reader *rd, uint64_t word)
 {
 	uint64_t want = word;
 
-	/* the writer may finish at this very moment: then the frame is good, read it next */
+	/* the writer may finish at this very moment: then the frame is good */
 	if (!atomic_compare_exchange_strong_explicit(
 		    ring_at(rd->ring, rd->size, rd->tail), &want,
 		    ring_empty(ring_lap(rd->tail, rd->size) + 1), memory_order_relaxed,
 		    memory_order_relaxed))
-		return -1;
+		return LOOK_AGAIN;
 	rd->skipped++;
 	give_back(rd, word >> 2 & RING_UNIT_MASK);
 	return -1;
@@ -165,42 +167,62 @@ static int repair_head(struct sbx_ring_reader *rd, uint64_t head)
 	return -1;
 }
 
+/* Tells writers of all that was given back: they wait for it when the ring is full. */
+static int nothing(struct sbx_ring_reader *rd)
+{
+	show_tail(rd);
+	return 0;
+}
+
+/* The place at the tail is neither claimed nor complete. */
+static int read_unclaimed(struct sbx_ring_reader *rd, uint64_t word, uint64_t now_ms, bool final)
+{
+	uint64_t head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
+
+	if (head == rd->tail)
+		return nothing(rd);
+	if (head - rd->tail > rd->size || head % SBX_RING_UNIT)
+		return repair_head(rd, head);
+	if (load(rd, rd->tail) != word) /* claimed since */
+		return LOOK_AGAIN;
+	if (word != ring_empty(ring_lap(rd->tail, rd->size)))
+		return corrupt_unit(rd);
+	if (!grace_over(rd, now_ms, SBX_RING_HOLE_MS, final))
+		return nothing(rd);
+	return skip_hole(rd, head);
+}
+
+static int read_claimed(struct sbx_ring_reader *rd, uint64_t word, uint64_t now_ms, bool final)
+{
+	uint32_t pid = (uint32_t)(word >> 10) & RING_PID_MASK;
+
+	if (!(rd->is_dead && rd->is_dead(pid)) &&
+	    !grace_over(rd, now_ms, SBX_RING_CLAIM_MS, final))
+		return nothing(rd);
+	return skip_claimed(rd, word);
+}
+
 int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_ms, bool final,
 		  struct sbx_event *out_ev, const char **out_path, const char **out_path2)
 {
-	uint64_t word = load(rd, rd->tail), head, units = word >> 2 & RING_UNIT_MASK;
+	unsigned tries;
+	int got;
 
-	/* what is complete is taken whatever the header says */
-	if (is_frame(rd, word, RING_READY))
-		return take_frame(rd, buf, units, out_ev, out_path, out_path2);
-	if (is_frame(rd, word, RING_CLAIMED)) {
-		uint32_t pid = (uint32_t)(word >> 10) & RING_PID_MASK;
+	for (tries = 0; tries < 4; tries++) { /* a word that changes more often is a liar's */
+		uint64_t word = load(rd, rd->tail);
 
-		if (!(rd->is_dead && rd->is_dead(pid)) &&
-		    !grace_over(rd, now_ms, SBX_RING_CLAIM_MS, final)) {
-			show_tail(rd);
-			return 0;
-		}
-		return skip_claimed(rd, word);
+		/* what is complete is taken whatever the header says */
+		if (is_frame(rd, word, RING_READY))
+			return take_frame(rd, buf, word >> 2 & RING_UNIT_MASK, out_ev, out_path,
+					  out_path2);
+		if (is_frame(rd, word, RING_CLAIMED))
+			got = read_claimed(rd, word, now_ms, final);
+		else
+			got = read_unclaimed(rd, word, now_ms, final);
+		if (got != LOOK_AGAIN)
+			return got;
 	}
-	head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
-	if (head == rd->tail) {
-		/* Writers believe the shared tail; a liar may have moved it. */
-		show_tail(rd);
-		return 0;
-	}
-	if (head - rd->tail > rd->size || head % SBX_RING_UNIT)
-		return repair_head(rd, head);
-	word = load(rd, rd->tail); /* may have been claimed since */
-	if (word != ring_empty(ring_lap(rd->tail, rd->size)))
-		return is_frame(rd, word, RING_READY) || is_frame(rd, word, RING_CLAIMED) ?
-			       -1 :
-			       corrupt_unit(rd);
-	if (!grace_over(rd, now_ms, SBX_RING_HOLE_MS, final)) {
-		show_tail(rd);
-		return 0;
-	}
-	return skip_hole(rd, head);
+	return nothing(rd);
 }
 
 uint64_t sbx_ring_take_lost(struct sbx_ring_reader *rd)
