@@ -3,4 +3,5 @@ policy_SRCS += \
 	policy/front/yaml.c policy/front/orbit.c
 
 # The floor planner and its plans.
-policy_SRCS += policy/back/seccomp.c policy/back/landlock.c
+policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c \
+	policy/back/floor_show.c policy/back/fsview.c
