@@ -7,20 +7,26 @@
 
 struct b_str;
 
-struct lau_host {
-	int landlock_abi; /* 0 = none, */
-	int landlock_errno; /* why not */
-	bool seccomp_filter;
-	bool seccomp_notify; /* a listener could be installed (for the broker) */
-	bool user_ns, net_ns, pid_ns; /* could be created by us, as we are */
-	int user_ns_errno, net_ns_errno;
-	bool openat2;
-	bool pidfd;
-	bool is_root;
-	char kernel[65];
+struct lau_ability {
+	bool has;
+	int sys; /* errno of the attempt when it failed */
 };
 
-/* Cheap questions only (no fork): Landlock ABI, openat2, uid. Enough for a run; namespaces are
+struct lau_host {
+	int landlock_abi;   /* 0 = none, */
+	int landlock_errno; /* why not: ENOSYS not built in, EOPNOTSUPP switched off */
+	unsigned landlock_errata;
+	bool is_root;
+	bool apparmor_userns; /* kernel.apparmor_restrict_unprivileged_userns is 1 */
+	char kernel[65];
+	/* Could be made by us, as we are. */
+	struct lau_ability seccomp_filter;
+	struct lau_ability seccomp_notify; /* a listener (for the broker) */
+	struct lau_ability user_ns, net_ns, pid_ns;
+	struct lau_ability openat2, pidfd;
+};
+
+/* Cheap questions only (no fork): Landlock ABI, uid, kernel. Enough for a run; namespaces are
  * tried by the run itself. */
 void lau_host_quick(struct lau_host *);
 /* Everything, in throw-away children. */

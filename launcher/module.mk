@@ -1,6 +1,7 @@
 # The floor of Linux.
 launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c \
-	launcher/linux/netns.c launcher/linux/landlock.c launcher/linux/confine.c
+	launcher/linux/netns.c launcher/linux/landlock.c launcher/linux/confine.c \
+	launcher/linux/probe.c launcher/doctor.c
 
 # The seccomp programs are compiled by libseccomp while building, not while launching.
 launcher_GEN += filters.c

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "launcher/linux/netns.h"
 
 static int write_proc(const char *path, const char *text)
 {
@@ -30,7 +31,7 @@ static int write_proc(const char *path, const char *text)
 
 /* The command keeps its own ids: a map of one, to itself. setgroups must be denied first, or
  * an unprivileged gid_map is refused (user_namespaces(7), since 3.19). */
-static int map_self(uid_t uid, gid_t gid)
+int lau_userns_map(unsigned uid, unsigned gid)
 {
 	char line[64];
 
@@ -68,15 +69,17 @@ static int loopback_up(void)
  * maps are tried by somebody else first. vfork: no copy of the page tables, and nothing here
  * returns from the frame the two share.
  */
-static int try_user_ns(uid_t uid, gid_t gid)
+int lau_userns_try(void)
 {
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
 	pid_t pid = vfork();
 	int status;
 
 	if (pid < 0)
 		return -1;
 	if (pid == 0) {
-		if (unshare(CLONE_NEWUSER) < 0 || map_self(uid, gid) < 0)
+		if (unshare(CLONE_NEWUSER) < 0 || lau_userns_map(uid, gid) < 0)
 			_exit(errno);
 		_exit(0);
 	}
@@ -98,9 +101,9 @@ static int unshare_net(void)
 	 * mapped, its capabilities would no longer apply to anybody else's files. */
 	if (uid == 0)
 		return unshare(CLONE_NEWNET | CLONE_NEWIPC);
-	if (try_user_ns(uid, gid) < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) < 0)
+	if (lau_userns_try() < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) < 0)
 		return -1;
-	return map_self(uid, gid);
+	return lau_userns_map(uid, gid);
 }
 
 static const char *remedy(int e)

@@ -1,0 +1,221 @@
+/* doctor.c - what a host can do, as a table. Pure: values to text. */
+#include "launcher/host.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "policy/back/floor.h"
+#include "policy/back/landlock.h"
+
+struct row {
+	const char *name;
+	size_t offset; /* of a struct lau_ability */
+	bool needed;
+	const char *gives;  /* what it is for */
+	const char *loses;  /* without it */
+	const char *remedy; /* when errno says nothing better */
+};
+
+#define ROW(field, ...) { .name = #field, .offset = offsetof(struct lau_host, field), __VA_ARGS__ }
+
+static const struct row rows[] = {
+	ROW(seccomp_filter, .needed = true, .gives = "the static filter",
+	    .loses = "kernel surface, sockets and namespaces stay open",
+	    .remedy = "a kernel with CONFIG_SECCOMP_FILTER; in a container, a profile that allows "
+		      "seccomp(2)"),
+	ROW(net_ns, .gives = "--network none with a loopback of its own",
+	    .loses = "--network none refuses all network sockets, the loopback included"),
+	ROW(user_ns, .gives = "namespaces without root",
+	    .loses = "an ordinary user has no network namespace"),
+	ROW(pid_ns, .gives = "a process list of its own (comes with the broker)",
+	    .loses = "the process list stays the host's"),
+	ROW(seccomp_notify, .gives = "the broker (not in this version)",
+	    .loses = "rules inside writable directories will stay refused",
+	    .remedy = "Linux 5.0 or newer, not below another listener"),
+	ROW(openat2, .gives = "one system call per check in the shim",
+	    .loses = "the shim checks the slow way", .remedy = "Linux 5.6 or newer"),
+	ROW(pidfd, .gives = "signals without races", .loses = "nothing in this version",
+	    .remedy = "Linux 5.3 or newer"),
+};
+#define NROWS (sizeof rows / sizeof *rows)
+
+static const struct lau_ability *ability(const struct lau_host *h, const struct row *row)
+{
+	return (const void *)((const char *)h + row->offset);
+}
+
+/* Why namespaces are refused depends on who refuses; the errno tells (floor.md §4). */
+static const char *remedy(const struct lau_host *h, const struct row *row)
+{
+	if (row->remedy)
+		return row->remedy;
+	switch (ability(h, row)->sys) {
+	case ENOSPC:
+		return "raise user.max_user_namespaces, user.max_net_namespaces (sysctl)";
+	case EINVAL:
+	case ENOSYS:
+		return "a kernel with CONFIG_NAMESPACES, CONFIG_USER_NS, CONFIG_NET_NS";
+	case EPERM:
+	case EACCES:
+		if (h->apparmor_userns && !h->is_root)
+			return "an AppArmor profile with `userns,` for sbx-launch, or "
+			       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+		if (h->is_root)
+			return "in a container: grant CAP_SYS_ADMIN, or run as an ordinary user "
+			       "with a seccomp profile that allows unshare(2)";
+		return "sysctl kernel.unprivileged_userns_clone=1; in a container, a seccomp profile "
+		       "that allows unshare(2)";
+	default:
+		return "see errno";
+	}
+}
+
+static const char *landlock_remedy(const struct lau_host *h)
+{
+	if (h->landlock_errno == EOPNOTSUPP)
+		return "boot with landlock in the list of lsm=";
+	if (h->landlock_errno == EPERM)
+		return "in a container, a seccomp profile that allows landlock_*";
+	return "Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK";
+}
+
+static bool can_hold(const struct lau_host *h)
+{
+	return h->landlock_abi > 0 && h->seccomp_filter.has;
+}
+
+/* -- for people -- */
+
+static void mark(bool has, bool needed, bool colour, struct b_str *out)
+{
+	const char *tint = has ? "32" : needed ? "31" : "33";
+
+	if (colour)
+		b_str_addf(out, "\033[%sm", tint);
+	b_str_addf(out, "  %-4s", has ? "yes" : "no");
+	if (colour)
+		b_str_add(out, "\033[0m");
+}
+
+static void show_landlock(const struct lau_host *h, bool colour, struct b_str *out)
+{
+	mark(h->landlock_abi > 0, true, colour, out);
+	b_str_addf(out, "%-15s ", "landlock");
+	if (!h->landlock_abi) {
+		b_str_addf(out, "%s\n%22sloses: %s\n%22sremedy: %s\n", strerror(h->landlock_errno), "",
+			   pol_ll_lost(0, 0), "", landlock_remedy(h));
+		return;
+	}
+	b_str_addf(out, "rules about files: ABI %d", h->landlock_abi);
+	if (h->landlock_errata)
+		b_str_addf(out, ", errata fixed %#x", h->landlock_errata);
+	b_str_addc(out, '\n');
+	for (size_t i = 0; pol_ll_lost(h->landlock_abi, i); i++)
+		b_str_addf(out, "%22sloses: %s\n", "", pol_ll_lost(h->landlock_abi, i));
+}
+
+static void show_row(const struct lau_host *h, const struct row *row, bool colour, struct b_str *out)
+{
+	const struct lau_ability *a = ability(h, row);
+
+	mark(a->has, row->needed, colour, out);
+	b_str_addf(out, "%-15s %s\n", row->name, row->gives);
+	if (!a->has)
+		b_str_addf(out, "%22serror: %s\n%22sloses: %s\n%22sremedy: %s\n", "", strerror(a->sys),
+			   "", row->loses, "", remedy(h, row));
+}
+
+static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
+{
+	b_str_addf(out, "Linux %s, as %s\n", h->kernel, h->is_root ? "root" : "an ordinary user");
+	show_landlock(h, colour, out);
+	for (size_t i = 0; i < NROWS; i++)
+		show_row(h, &rows[i], colour, out);
+	b_str_addf(out, "The floor %s.\n",
+		   can_hold(h) ? "holds here" : "does not hold here: --strict will refuse to run");
+	b_str_add(out, "Known limits of this version, which has no broker:\n");
+	for (size_t i = 0; pol_floor_limit(i); i++)
+		b_str_addf(out, "  - %s\n", pol_floor_limit(i));
+}
+
+/* -- for programs -- */
+
+static void json_pair(struct b_json *j, const char *key, const char *value)
+{
+	b_json_key(j, key);
+	b_json_str(j, value);
+}
+
+static void json_lines(struct b_json *j, const char *key, const char *(*line)(int, size_t), int abi)
+{
+	b_json_key(j, key);
+	b_json_open(j, '[');
+	for (size_t i = 0; line(abi, i); i++)
+		b_json_str(j, line(abi, i));
+	b_json_close(j, ']');
+}
+
+static const char *limit_line(int abi, size_t i)
+{
+	(void)abi;
+	return pol_floor_limit(i);
+}
+
+static void json_row(struct b_json *j, const struct lau_host *h, const struct row *row)
+{
+	const struct lau_ability *a = ability(h, row);
+
+	b_json_key(j, row->name);
+	b_json_open(j, '{');
+	b_json_key(j, "available");
+	b_json_bool(j, a->has);
+	json_pair(j, "gives", row->gives);
+	if (!a->has) {
+		b_json_key(j, "errno");
+		b_json_i64(j, a->sys);
+		json_pair(j, "error", strerror(a->sys));
+		json_pair(j, "loses", row->loses);
+		json_pair(j, "remedy", remedy(h, row));
+	}
+	b_json_close(j, '}');
+}
+
+static void show_json(const struct lau_host *h, struct b_str *out)
+{
+	struct b_json j = { .out = out };
+
+	b_json_open(&j, '{');
+	json_pair(&j, "kernel", h->kernel);
+	b_json_key(&j, "root");
+	b_json_bool(&j, h->is_root);
+	b_json_key(&j, "holds");
+	b_json_bool(&j, can_hold(h));
+	b_json_key(&j, "landlock");
+	b_json_open(&j, '{');
+	b_json_key(&j, "abi");
+	b_json_i64(&j, h->landlock_abi);
+	b_json_key(&j, "errata");
+	b_json_u64(&j, h->landlock_errata);
+	if (!h->landlock_abi) {
+		b_json_key(&j, "errno");
+		b_json_i64(&j, h->landlock_errno);
+		json_pair(&j, "remedy", landlock_remedy(h));
+	}
+	json_lines(&j, "loses", pol_ll_lost, h->landlock_abi);
+	b_json_close(&j, '}');
+	for (size_t i = 0; i < NROWS; i++)
+		json_row(&j, h, &rows[i]);
+	json_lines(&j, "limits", limit_line, 0);
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+void lau_host_show(const struct lau_host *h, bool json, bool colour, struct b_str *out)
+{
+	if (json)
+		show_json(h, out);
+	else
+		show_text(h, colour, out);
+}

@@ -1,0 +1,141 @@
+#include "launcher/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/openat2.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher/confine.h"
+#include "launcher/linux/filters.h"
+#include "launcher/linux/netns.h"
+
+#define SECCOMP_NOTIFY_FLAG (1ul << 3) /* SECCOMP_FILTER_FLAG_NEW_LISTENER, 5.0 */
+
+/* Runs an attempt where it leaves no trace; the child's exit status is the errno. */
+static struct lau_ability attempt(int (*act)(void))
+{
+	pid_t pid = fork();
+	int status, sys = EAGAIN;
+
+	if (pid == 0)
+		_exit(act() < 0 ? errno : 0);
+	if (pid > 0) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		sys = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+	}
+	return (struct lau_ability){ .has = !sys, .sys = sys };
+}
+
+static int install_filter(unsigned long flags)
+{
+	const struct lau_filter *f = &lau_filters[0];
+	struct sock_fprog prog = { .len = f->len };
+
+	memcpy(&prog.filter, &f->prog, sizeof f->prog);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+}
+
+static int try_filter(void)
+{
+	return install_filter(0);
+}
+
+static int try_notify(void)
+{
+	return install_filter(SECCOMP_NOTIFY_FLAG);
+}
+
+/* What a run does, to the letter. */
+static int try_net_ns(void)
+{
+	const struct lau_confine c = { .want_net_ns = true };
+
+	return lau_confine_namespaces(&c, NULL);
+}
+
+/* The namespace is entered by the next child only. */
+static int try_pid_ns(void)
+{
+	int flags = geteuid() == 0 ? CLONE_NEWPID : CLONE_NEWUSER | CLONE_NEWPID;
+	pid_t pid;
+	int status;
+
+	if (unshare(flags) < 0)
+		return -1;
+	pid = fork();
+	if (pid < 0)
+		return -1;
+	if (pid == 0)
+		_exit(getpid() != 1);
+	if (waitpid(pid, &status, 0) < 0 || status != 0) {
+		errno = EPERM;
+		return -1;
+	}
+	return 0;
+}
+
+static int try_openat2(void)
+{
+	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
+}
+
+static int try_pidfd(void)
+{
+	return (int)syscall(SYS_pidfd_open, getpid(), 0);
+}
+
+static bool apparmor_restricts(void)
+{
+	char c = '0';
+	int fd = open("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &c, 1) != 1)
+		c = '0';
+	close(fd);
+	return c == '1';
+}
+
+void lau_host_quick(struct lau_host *h)
+{
+	struct utsname un;
+
+	*h = (struct lau_host){ .is_root = geteuid() == 0 };
+	errno = 0;
+	h->landlock_abi = lau_landlock_abi();
+	h->landlock_errno = h->landlock_abi ? 0 : errno;
+	if (uname(&un) == 0)
+		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
+}
+
+void lau_host_probe(struct lau_host *h)
+{
+	long errata;
+
+	lau_host_quick(h);
+	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
+	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
+	h->apparmor_userns = apparmor_restricts();
+	h->seccomp_filter = attempt(try_filter);
+	h->seccomp_notify = attempt(try_notify);
+	h->user_ns = attempt(lau_userns_try);
+	h->net_ns = attempt(try_net_ns);
+	h->pid_ns = attempt(try_pid_ns);
+	h->openat2 = attempt(try_openat2);
+	h->pidfd = attempt(try_pidfd);
+}
