@@ -80,7 +80,7 @@ static int parse_fd(const char *value, int *out, struct b_err *err)
 static int add_keep_fd(void *target, const char *value, struct b_err *err)
 {
 	struct lau_options *o = target;
-	int fd;
+	int fd = -1;
 
 	if (parse_fd(value, &fd, err) < 0)
 		return -1;

@@ -1,0 +1,218 @@
+/* The supervisor with real processes; no confinement. */
+#include "launcher/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <criterion/criterion.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "launcher/processes.h"
+#include "launcher/spawn.h"
+
+static struct lau_signals signals;
+static char left[512];
+static bool log_fails;
+
+static void note_left(void *ctx, const char *list)
+{
+	(void)ctx;
+	snprintf(left, sizeof left, "%s", list);
+}
+
+static int drain(void *ctx, bool final, int *out_poll_ms, struct b_err *err)
+{
+	(void)ctx;
+	(void) final;
+	*out_poll_ms = 5;
+	return log_fails ? b_fail(err, B_AUDIT, ENOSPC, "disk full") : 0;
+}
+
+static struct lau_outcome run(const char *script, uint64_t timeout_ms, uint64_t kill_after_ms)
+{
+	char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, strdup(script), NULL};
+	char *envp[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
+	struct lau_spawn sp = {NULL, &signals, "/bin/sh", argv, envp};
+	struct lau_spawned child;
+	struct lau_outcome out;
+	struct lau_supervisor s = {&signals, 0, timeout_ms, kill_after_ms, drain, note_left, NULL};
+	struct b_err err;
+
+	left[0] = '\0';
+	cr_assert_eq(lau_spawn(&sp, &child, &err), 0, "%s", err.msg);
+	s.command = child.pid;
+	lau_supervise(&s, &out);
+	free(argv[2]);
+	/* nobody is ever left behind */
+	cr_expect(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+	return out;
+}
+
+static void set_up(void)
+{
+	cr_assert_eq(lau_signals_open(&signals, NULL), 0);
+	lau_processes_adopt();
+}
+
+TestSuite(launcher_supervise, .init = set_up, .timeout = 20);
+
+Test(launcher_supervise, status_of_the_command_is_the_outcome)
+{
+	struct lau_outcome out = run("exit 7", 0, 0);
+
+	cr_expect_eq(out.phase, LAU_PHASE_COMMAND);
+	cr_expect_eq(out.exit_code, 7);
+	cr_expect_eq(out.signal, 0);
+	out = run("kill -USR1 $$", 0, 0);
+	cr_expect_eq(out.signal, SIGUSR1);
+}
+
+Test(launcher_supervise, a_quick_end_costs_no_grace)
+{
+	uint64_t start = b_now_ms();
+
+	run("exit 0", 0, 60000);
+	cr_expect_lt(b_now_ms() - start, 900);
+}
+
+Test(launcher_supervise, what_is_left_running_is_named_and_ended)
+{
+	uint64_t start = b_now_ms();
+	struct lau_outcome out = run("sleep 300 & exit 3", 0, 0);
+
+	cr_expect_eq(out.exit_code, 3);
+	cr_expect(strstr(left, "sleep"), "%s", left);
+	cr_expect_lt(b_now_ms() - start, 900); /* TERM was enough */
+}
+
+Test(launcher_supervise, what_left_the_session_is_found_too)
+{
+	struct lau_outcome out = run("setsid sh -c 'setsid sleep 301 & exit' & wait; exit 4", 0, 0);
+
+	cr_expect_eq(out.exit_code, 4);
+	cr_expect(*left); /* "sleep", or still "setsid" */
+}
+
+Test(launcher_supervise, what_ignores_term_is_killed_after_a_second)
+{
+	uint64_t start = b_now_ms(), took;
+	/* ignored signals are inherited */
+	struct lau_outcome out = run("trap '' TERM; sleep 304 & exit 5", 0, 0);
+
+	took = b_now_ms() - start;
+	cr_expect_eq(out.exit_code, 5, "%d %d", out.exit_code, out.signal);
+	cr_expect(took >= 900 && took < 5000, "%d ms", (int)took);
+}
+
+Test(launcher_supervise, deadline_ends_the_whole_tree)
+{
+	struct lau_outcome out = run("sleep 302; exit 0", 50, 10000);
+
+	cr_expect_eq(out.phase, LAU_PHASE_TIMEOUT);
+	cr_expect_not(out.was_killed);
+	cr_expect_eq(lau_outcome_status(&out), 124);
+}
+
+Test(launcher_supervise, deadline_kills_what_ignores_it)
+{
+	struct lau_outcome out = run("trap '' TERM; while :; do sleep 0.05; done", 50, 50);
+
+	cr_expect_eq(lau_outcome_status(&out), 137);
+	cr_expect_eq(out.signal, SIGKILL);
+}
+
+Test(launcher_supervise, stops_and_goes_on_with_the_command)
+{
+	pid_t me = getpid(), waker = fork();
+	struct lau_outcome out;
+
+	if (waker == 0) {
+		/* not a child of ours to be waited for: orphaned at once */
+		if (fork() == 0) {
+			char path[32], text[256] = "";
+
+			snprintf(path, sizeof path, "/proc/%d/stat", (int)me);
+			for (;;) { /* until the supervisor has stopped */
+				int fd = open(path, O_RDONLY);
+				ssize_t n = read(fd, text, sizeof text - 1);
+
+				close(fd);
+				if (n > 0 && strstr(text, ") T "))
+					break;
+				usleep(1000);
+			}
+			kill(me, SIGCONT);
+		}
+		_exit(0);
+	}
+	out = run("kill -STOP $$; exit 9", 0, 1000);
+	cr_expect_eq(out.exit_code, 9);
+}
+
+Test(launcher_supervise, signals_from_processes_are_passed_on)
+{
+	/* a child of the command signals us, whom it knows as the command's parent */
+	struct lau_outcome out = run("trap 'exit 11' USR1\n"
+				     "sh -c 'kill -USR1 '$PPID\n"
+				     "while :; do sleep 0.02; done",
+				     0, 0);
+
+	cr_expect_eq(out.exit_code, 11);
+}
+
+Test(launcher_supervise, a_required_log_that_fails_ends_the_run)
+{
+	struct lau_outcome out;
+
+	log_fails = true;
+	out = run("sleep 303", 0, 1000);
+	log_fails = false;
+	cr_expect_eq(out.phase, LAU_PHASE_ABORTED);
+	cr_expect_eq(lau_outcome_status(&out), 125);
+	cr_expect_str_eq(out.err.msg, "disk full");
+}
+
+Test(launcher_supervise, spawn_tells_what_exec_said)
+{
+	char *argv[] = {(char[]){"x"}, NULL}, *envp[] = {NULL};
+	struct lau_spawn sp = {NULL, &signals, "/nonexistent", argv, envp};
+	struct lau_spawned child;
+	struct b_err err;
+
+	cr_expect_eq(lau_spawn(&sp, &child, &err), -1);
+	cr_expect_eq(err.kind, B_NOTFOUND);
+	cr_expect_eq(child.step, LAU_SPAWN_EXEC);
+	sp.program = "/etc";
+	cr_expect_eq(lau_spawn(&sp, &child, &err), -1);
+	cr_expect_eq(err.kind, B_NOEXEC);
+	cr_expect(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
+}
+
+Test(launcher_supervise, script_without_interpreter_runs_under_sh)
+{
+	char path[] = "/tmp/test_supervise.XXXXXX";
+	char *argv[] = {(char[]){"name"}, (char[]){"6"}, NULL}, *envp[] = {NULL};
+	struct lau_spawn sp = {NULL, &signals, path, argv, envp};
+	struct lau_supervisor s = {&signals, 0, 0, 0, NULL, NULL, NULL};
+	int fd = mkstemp(path);
+	struct lau_spawned child;
+	struct lau_outcome out;
+	struct b_err err;
+
+	cr_assert_eq(b_write_all(fd, "exit $1\n", 8), 0);
+	fchmod(fd, 0755);
+	close(fd);
+	cr_assert_eq(lau_spawn(&sp, &child, &err), 0, "%s", err.msg);
+	s.command = child.pid;
+	lau_supervise(&s, &out);
+	cr_expect_eq(out.exit_code, 6);
+	unlink(path);
+}
