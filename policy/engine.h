@@ -27,7 +27,11 @@ enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM };
 enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
 enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
 
-/* One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. */
+/*
+ * One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. A
+ * text without wildcards covers the path and all below it; ".." is refused. Allowing to modify
+ * allows to read, too.
+ */
 struct pol_cli_rule {
 	enum sbx_op op;
 	bool allow;
@@ -39,25 +43,27 @@ struct pol_cli_rule {
 struct pol_request {
 	const char *const *policies; /* files; none = the built-in default policy */
 	size_t npolicies;	     /* more than one is refused until merging exists */
-	const char *profile;	     /* NULL: the document's only profile, else an error naming them */
-	const char *const *workspaces; /* none = git toplevel or cwd, with the refusals of DESIGN §7 */
+	const char *profile; /* NULL: the document's only profile, else an error naming them */
+	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
 	size_t nworkspaces;
 	const struct pol_cli_rule *rules;
 	size_t nrules;
 	enum pol_reads reads;
-	const char *scratch;  /* private scratch directory of the run, NULL = not yet known */
-	const char *cache;    /* private build cache of the workspace, NULL = none */
+	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */
+	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */
 	size_t nhidden;
-	bool with_protected;  /* the `protected` set (needs the broker) */
+	bool with_protected; /* the `protected` set (needs the broker) */
 };
 
 struct pol_engine {
 	struct pol_ruleset rules;
 	struct sbx_image image;
-	void *image_data; /* malloc'ed, image.size bytes */
+	void *image_data;	 /* malloc'ed, image.size bytes */
 	const char *policy_name; /* "builtin:default" or the file */
-	char hash[65];		 /* SHA-256 of the image */
+	const char **notices;	 /* a line each for the person: set rules re-opened ... */
+	size_t nnotices;
+	char hash[65]; /* SHA-256 of the image */
 };
 
 int pol_engine_new(const struct pol_request *, struct pol_engine **out, struct b_err *err);
@@ -66,11 +72,13 @@ void pol_engine_free(struct pol_engine *);
 struct pol_answer {
 	enum sbx_op op;
 	bool allowed;
-	const char *path;     /* canonical absolute path judged; or the relative one as asked */
-	const char *matched;  /* matched_rule */
-	const char *origin;   /* rule */
-	const struct pol_rule *rule;	 /* NULL: none matched */
-	const struct pol_rule *overrode; /* last earlier matching rule of the other polarity, or NULL */
+	const char *path; /* canonical absolute path judged; or "./x" when asked in the workspace */
+	const char *real; /* canonical absolute path judged */
+	const char *matched;	     /* matched_rule */
+	const char *origin;	     /* rule */
+	const struct pol_rule *rule; /* NULL: none matched */
+	const struct pol_rule
+		*overrode; /* last earlier matching rule of the other polarity, or NULL */
 };
 /* Absolute path: symlinks resolved as far as it exists, judged on the whole ruleset.
  * Relative path: Orbit's rules (no "..", no "~"), judged at workspace/path. Strings live in

@@ -1,6 +1,16 @@
 policy_SRCS += \
 	policy/model.c policy/normalise.c policy/validate.c policy/effective.c \
-	policy/front/yaml.c policy/front/orbit.c
+	policy/front/yaml.c policy/front/orbit.c \
+	policy/load.c policy/canonical.c policy/home.c policy/workspace.c \
+	policy/resolve.c policy/exception.c policy/base.c policy/sets.c policy/cli.c \
+	policy/engine.c
+
+# The presets, compiled in.
+policy_GEN += presets.c
+PRESETS := policy/presets/default.yaml policy/presets/secrets.yaml policy/presets/protected.yaml
+$(B)/gen/presets.c: $(PRESETS) scripts/gen-presets | $$(@D)/.d
+	$(call say,GEN,$@)
+	$(Q)scripts/gen-presets $(PRESETS) >$@
 
 # The floor planner and its plans.
 policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c \

@@ -1,4 +1,7 @@
-/* workspace.h - which directory is the workspace when nobody says (DESIGN §7), homes, git data. */
+/*
+ * workspace.h - what the host says about places: canonical paths, homes, which directory is the
+ * workspace when nobody says (DESIGN §7), a linked worktree's git data. Reads only.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -8,17 +11,25 @@
 
 struct b_err;
 
-/* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Arena. */
+/* Absolute path with every symlink resolved and "." and ".." taken as the kernel does, as far as
+ * it exists; what does not exist is kept as spelled. Links of /proc itself (self, thread-self,
+ * and those below a process) are not followed: they mean something else to the command. Arena. */
+const char *pol_canonical(struct b_arena *, const char *path);
+
+/* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
+ * like all that follows. Arena. */
 const char *pol_home(struct b_arena *);
-/* Every home the sensitive sets protect: the user's and, when root, all of passwd's. */
+/* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those
+ * of passwd's people and of system accounts that own their home. "/" and system directories are
+ * no homes. No duplicates. Arena. */
 const char **pol_homes(struct b_arena *, size_t *out_n);
 
 /* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed). */
 int pol_workspace_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
 /* Git toplevel of cwd, else cwd; refused when it is "/", the home or above it, or owned by
- * another user (root may use any). B_WORKSPACE names the remedy. */
+ * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
+ * names the remedy. */
 int pol_workspace_default(struct b_arena *, const char **out, struct b_err *err);
 /* A linked worktree's own git directory and the common directory, when `ws` is one and gitfile
- * and back-pointer agree; *out_n 0..2. */
-int pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n,
-		      struct b_err *err);
+ * and back-pointer agree; *out_n is 0 or 2. Anything that does not fit is no linked worktree. */
+void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n);

@@ -1,0 +1,185 @@
+/*
+ * base.c - what every command may need of the system, whatever its policy: origins
+ * `builtin:base:N`, N counting the rows below.
+ *
+ * Row 1 says what is true before any rule speaks, so that a path outside every workspace is
+ * reported as that; the workspace row says the same inside, where only the profile speaks.
+ */
+#include <string.h>
+
+#include "policy/build.h"
+
+#define R (1u << SBX_READ)
+#define M (1u << SBX_MODIFY)
+
+enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN };
+enum mode { ANY, BROAD, SYSTEM }; /* --reads */
+
+struct row {
+	unsigned ops;
+	bool allow;
+	enum pol_shape shape;
+	const char *path; /* AT_PATH */
+	enum mode mode;
+	enum pol_twin twin;
+	enum where where;
+	const char *matched; /* instead of the path */
+};
+
+#define OUTSIDE "<outside workspace>"
+
+/* Directories of /dev hold devices by the dozen; these are the harmless ones. /dev/stdin and its
+ * like are links into /proc, followed by no twin: they mean another file in every process. */
+#define DEV(ops, shape, path)                                                                      \
+	{                                                                                          \
+		ops, true, shape, path, ANY, POL_TWIN_NONE, AT_PATH, NULL                          \
+	}
+/* A system directory when only those are readable. */
+#define SYS(shape, path)                                                                           \
+	{                                                                                          \
+		R, true, shape, path, SYSTEM, POL_TWIN_ALWAYS, AT_PATH, NULL                       \
+	}
+#define NOT(shape, path, mode)                                                                     \
+	{                                                                                          \
+		R, false, shape, path, mode, POL_TWIN_NONE, AT_PATH, NULL                          \
+	}
+#define DYN(ops, allow, at, text)                                                                  \
+	{                                                                                          \
+		ops, allow, POL_TREE, NULL, ANY, POL_TWIN_ALWAYS, at, text                         \
+	}
+
+static const struct row rows[] = {
+	{R | M, false, POL_TREE, "/", ANY, POL_TWIN_NONE, AT_PATH, OUTSIDE},
+	{R, true, POL_TREE, "/", BROAD, POL_TWIN_NONE, AT_PATH, NULL},
+	NOT(POL_TREE, "/dev", BROAD),
+	DEV(R, POL_EXACT, "/dev"), /* its names may be listed */
+	DEV(R | M, POL_EXACT, "/dev/null"),
+	DEV(R | M, POL_EXACT, "/dev/zero"),
+	DEV(R | M, POL_EXACT, "/dev/full"),
+	DEV(R | M, POL_EXACT, "/dev/random"),
+	DEV(R | M, POL_EXACT, "/dev/urandom"),
+	DEV(R | M, POL_EXACT, "/dev/tty"),
+	DEV(R | M, POL_EXACT, "/dev/ptmx"),
+	DEV(R | M, POL_TREE, "/dev/pts"),
+	DEV(R | M, POL_TREE, "/dev/fd"),
+	DEV(R | M, POL_EXACT, "/dev/stdin"),
+	DEV(R | M, POL_EXACT, "/dev/stdout"),
+	DEV(R | M, POL_EXACT, "/dev/stderr"),
+	SYS(POL_TREE, "/usr"),
+	SYS(POL_TREE, "/bin"),
+	SYS(POL_TREE, "/sbin"),
+	SYS(POL_TREE, "/lib"),
+	SYS(POL_TREE, "/lib32"),
+	SYS(POL_TREE, "/lib64"),
+	SYS(POL_TREE, "/libx32"),
+	SYS(POL_TREE, "/opt"), /* software that brings its own tree; data seldom */
+	SYS(POL_TREE, "/nix/store"),
+	SYS(POL_TREE, "/gnu/store"),
+	SYS(POL_TREE, "/etc"),
+	SYS(POL_TREE, "/proc"),
+	SYS(POL_TREE, "/sys"),
+	SYS(POL_TREE, "/run/systemd/resolve"), /* what /etc/resolv.conf leads to */
+	SYS(POL_TREE, "/run/resolvconf"),
+	NOT(POL_EXACT, "/etc/shadow", SYSTEM),
+	NOT(POL_EXACT, "/etc/shadow-", SYSTEM),
+	NOT(POL_EXACT, "/etc/gshadow", SYSTEM),
+	NOT(POL_EXACT, "/etc/gshadow-", SYSTEM),
+	NOT(POL_EXACT, "/etc/sudoers", SYSTEM),
+	NOT(POL_TREE, "/etc/sudoers.d", SYSTEM),
+	NOT(POL_EXACT, "/etc/ssh/ssh_host_rsa_key", SYSTEM),
+	NOT(POL_EXACT, "/etc/ssh/ssh_host_dsa_key", SYSTEM),
+	NOT(POL_EXACT, "/etc/ssh/ssh_host_ecdsa_key", SYSTEM),
+	NOT(POL_EXACT, "/etc/ssh/ssh_host_ed25519_key", SYSTEM),
+	NOT(POL_TREE, "/sys/kernel/debug", ANY),
+	NOT(POL_TREE, "/sys/kernel/tracing", ANY),
+	DYN(R | M, false, AT_WORKSPACES, ""), /* the sentinel of the profile's list */
+	DYN(R | M, true, AT_SCRATCH, NULL),
+	DYN(R | M, true, AT_CACHE, NULL),
+	DYN(R | M, false, AT_HIDDEN, NULL),
+};
+
+static bool has_positive(const struct pol_effective *eff, enum sbx_op op)
+{
+	for (size_t i = 0; i < eff->n[op]; i++)
+		if (!eff->v[op][i].negated && !eff->v[op][i].is_exception)
+			return true;
+	return false;
+}
+
+static const char *matched_text(struct pol_build *b, const struct row *row, const char *path,
+				const struct pol_effective *eff, enum sbx_op op)
+{
+	if (row->where == AT_WORKSPACES)
+		return has_positive(eff, op) ? "<no matching rule>" : "[]";
+	if (row->matched)
+		return row->matched;
+	return row->shape == POL_TREE ? pol_build_join(b, path, "**") : path;
+}
+
+static void add(struct pol_build *b, const struct row *row, const char *path,
+		const struct pol_effective *eff)
+{
+	struct pol_rule r = {
+		.allow = row->allow,
+		.shape = row->shape,
+		.tier = POL_TIER_BASE,
+		.base = path,
+		.origin =
+			b_arena_printf(&b->rs->arena, "builtin:base:%zu", (size_t)(row - rows) + 1),
+	};
+
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		if (!(row->ops & (1u << op)))
+			continue;
+		r.matched = matched_text(b, row, path, eff, (enum sbx_op)op);
+		pol_build_add(b, (enum sbx_op)op, &r, row->twin);
+	}
+}
+
+/* The paths a row stands for in this request. */
+static size_t paths_of(const struct pol_build *b, const struct row *row, const char *const **out,
+		       const char *const *one)
+{
+	*out = one;
+	switch (row->where) {
+	case AT_WORKSPACES:
+		*out = b->rs->workspaces;
+		return b->rs->nworkspaces;
+	case AT_HIDDEN:
+		*out = b->rq->hidden;
+		return b->rq->nhidden;
+	case AT_PATH:
+	case AT_SCRATCH:
+	case AT_CACHE:
+		break;
+	}
+	return *one ? 1 : 0;
+}
+
+static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool hidden)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct row *row = &rows[i];
+		const char *one = row->where == AT_SCRATCH ? b->rq->scratch
+				  : row->where == AT_CACHE ? b->rq->cache
+							   : row->path;
+		const char *const *paths;
+		size_t n = paths_of(b, row, &paths, &one);
+		enum mode mode = b->rq->reads == POL_READS_BROAD ? BROAD : SYSTEM;
+
+		if ((row->where == AT_HIDDEN) != hidden || (row->mode != ANY && row->mode != mode))
+			continue;
+		for (size_t k = 0; k < n; k++)
+			add(b, row, paths[k], eff);
+	}
+}
+
+void pol_build_base(struct pol_build *b, const struct pol_effective *eff)
+{
+	add_rows(b, eff, false);
+}
+
+void pol_build_hidden(struct pol_build *b)
+{
+	add_rows(b, NULL, true);
+}

@@ -1,0 +1,62 @@
+/*
+ * build.h - the parts of pol_engine_new(): each appends its rules to one ruleset, in the order of
+ * DESIGN §3. Internal to policy/.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/engine.h"
+#include "policy/model.h"
+
+struct b_err;
+
+/* Whether a rule whose literal prefix passes through a symlink gets a twin with the real path. */
+enum pol_twin {
+	POL_TWIN_NONE,	 /* the system's own spelling is meant (/dev/fd) */
+	POL_TWIN_ALWAYS, /* written by the user of this host: the link is followed anywhere */
+	/* A rule of a document speaks of the workspace only: an allow is not followed out of it, or
+	 * a link that a project (or an earlier run) planted would open the rest of the host. */
+	POL_TWIN_WORKSPACE
+};
+
+struct pol_notices {
+	const char **v; /* arena of the ruleset */
+	size_t n, cap;
+};
+
+struct pol_build {
+	struct pol_ruleset *rs; /* its arena holds everything */
+	const struct pol_request *rq;
+	struct pol_notices notices;
+	const char *const *homes;
+	size_t nhomes;
+	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
+	const char **common_dirs, **own_dirs;
+};
+
+#define POL_MAX_LOWERED 200000 /* rules of a ruleset, exceptions multiplied out */
+
+/* Appends, and the twin behind it. `r->base` may be any absolute path. */
+void pol_build_add(struct pol_build *, enum sbx_op, const struct pol_rule *r, enum pol_twin);
+void pol_build_notice(struct pol_build *, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
+const char *pol_build_join(struct pol_build *, const char *dir, const char *name);
+
+/* base.c: what the command needs of the system; outside it nothing is allowed. */
+void pol_build_base(struct pol_build *, const struct pol_effective *);
+/* base.c: last of all, what no rule may open: our own run directories. */
+void pol_build_hidden(struct pol_build *);
+/* resolve.c: the profile and the global denies, at every workspace. */
+int pol_build_profile(struct pol_build *, const struct pol_effective *, struct b_err *err);
+/* exception.c: rule i of the modify list, an exception to denies before it. */
+int pol_build_exception(struct pol_build *, const struct pol_effective *, size_t i,
+			struct b_err *err);
+/* sets.c: a preset of paths ("secrets", "protected"). */
+int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
+/* sets.c: a linked worktree's own git data. */
+void pol_build_sides(struct pol_build *);
+/* cli.c */
+int pol_build_cli(struct pol_build *, struct b_err *err);

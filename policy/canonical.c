@@ -1,0 +1,88 @@
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/workspace.h"
+
+#define MAX_HOPS 40 /* MAXSYMLINKS of Linux */
+
+struct walk {
+	char done[PATH_MAX];	 /* canonical so far, "" = the root */
+	char todo[2 * PATH_MAX]; /* what is still to be walked */
+	size_t len;
+	unsigned hops;
+};
+
+static void pop(struct walk *w)
+{
+	while (w->len > 0 && w->done[w->len - 1] != '/')
+		w->len--;
+	if (w->len > 0)
+		w->len--;
+	w->done[w->len] = '\0';
+}
+
+/* Puts a link's text in front of the rest. False when it does not fit. */
+static bool follow(struct walk *w, const char *link, const char *rest)
+{
+	size_t a = strlen(link), b = strlen(rest);
+
+	if (++w->hops > MAX_HOPS || a + 1 + b + 1 > sizeof w->todo)
+		return false;
+	memmove(w->todo + a + 1, rest, b + 1); /* rest lies in todo itself */
+	memcpy(w->todo, link, a);
+	w->todo[a] = '/';
+	if (link[0] == '/')
+		w->len = 0;
+	else
+		pop(w);
+	w->done[w->len] = '\0';
+	return true;
+}
+
+static bool in_proc(const struct walk *w)
+{
+	return strncmp(w->done, "/proc/", 6) == 0;
+}
+
+/* One component; `rest` is what follows it. False: give up. */
+static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
+{
+	char link[PATH_MAX];
+	ssize_t got;
+
+	if (w->len + 1 + n + 1 > sizeof w->done)
+		return false;
+	w->done[w->len++] = '/';
+	memcpy(w->done + w->len, name, n);
+	w->len += n;
+	w->done[w->len] = '\0';
+	/* readlink alone: EINVAL says it is no link, ENOENT that nothing is there. */
+	got = in_proc(w) ? -1 : readlink(w->done, link, sizeof link - 1);
+	if (got <= 0)
+		return true;
+	link[got] = '\0';
+	return follow(w, link, rest);
+}
+
+const char *pol_canonical(struct b_arena *a, const char *path)
+{
+	struct walk w = {.len = 0};
+	char *p = w.todo;
+
+	if (strlen(path) >= PATH_MAX)
+		return path;
+	strcpy(w.todo, path);
+	while (*p) {
+		size_t n = strcspn(p, "/");
+		char *rest = p + n + (p[n] == '/');
+		unsigned hops = w.hops;
+
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			pop(&w);
+		else if (n > 0 && !(n == 1 && p[0] == '.') && !enter(&w, p, n, rest))
+			return path; /* a loop, or too long: the kernel refuses it, too */
+		p = w.hops == hops ? rest : w.todo;
+	}
+	return w.len ? b_arena_strndup(a, w.done, w.len) : "/";
+}

@@ -1,0 +1,279 @@
+#include "policy/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/sha256.h"
+#include "base/str.h"
+#include "policy/build.h"
+#include "policy/compile.h"
+#include "policy/front/orbit.h"
+#include "policy/load.h"
+#include "policy/presets.h"
+#include "policy/workspace.h"
+
+#define BUILTIN "builtin:default"
+
+/* The document of the request: the user's file, or the built-in default. */
+static int load(const struct pol_request *rq, struct pol_doc *doc, const char **out_name,
+		struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	const struct pol_preset *preset;
+
+	if (rq->npolicies > 1)
+		return b_fail(err, B_USAGE, 0, "%zu policies given, expected at most one",
+			      rq->npolicies);
+	if (rq->npolicies == 1) {
+		*out_name = rq->policies[0];
+		if (pol_policy_read(*out_name, &text, err) < 0)
+			return -1;
+		return pol_orbit_parse(*out_name, b_str_c(&text), text.len, doc, err);
+	}
+	*out_name = BUILTIN;
+	preset = pol_preset_find("default");
+	B_ASSERT(preset);
+	return pol_orbit_parse(BUILTIN, preset->text, preset->len, doc, err);
+}
+
+static int choose_profile(const struct pol_doc *doc, const char *asked, const char **out,
+			  struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str known = {0};
+
+	if (asked || doc->nprofiles == 1) {
+		*out = asked ? asked : doc->profiles[0].name.s;
+		return 0;
+	}
+	if (doc->nprofiles == 0)
+		return b_fail(err, B_PROFILE, 0,
+			      "policy `%s` has no fsProfile: --profile unrestricted, or add one",
+			      doc->name.s);
+	for (size_t i = 0; i < doc->nprofiles && known.len < 512; i++)
+		b_str_addf(&known, "%s%s", i ? ", " : "", doc->profiles[i].name.s);
+	return b_fail(err, B_PROFILE, 0, "policy `%s` has several fsProfiles: --profile one of %s",
+		      doc->name.s, b_str_c(&known));
+}
+
+static int find_workspaces(struct pol_build *b, struct b_err *err)
+{
+	const struct pol_request *rq = b->rq;
+	struct b_arena *a = &b->rs->arena;
+	size_t n = rq->nworkspaces ? rq->nworkspaces : 1;
+
+	b->rs->workspaces = b_arena_alloc(a, n * sizeof *b->rs->workspaces);
+	b->common_dirs = b_arena_alloc(a, n * sizeof *b->common_dirs);
+	b->own_dirs = b_arena_alloc(a, n * sizeof *b->own_dirs);
+	for (size_t i = 0; i < n; i++) {
+		const char **ws = &b->rs->workspaces[i], *dirs[2];
+		size_t ndirs;
+
+		if ((rq->nworkspaces ? pol_workspace_given(a, rq->workspaces[i], ws, err)
+				     : pol_workspace_default(a, ws, err)) < 0)
+			return -1;
+		pol_worktree_dirs(a, *ws, dirs, &ndirs);
+		if (ndirs == 2) {
+			b->own_dirs[i] = dirs[0];
+			b->common_dirs[i] = dirs[1];
+		}
+	}
+	b->rs->nworkspaces = n;
+	return 0;
+}
+
+/* The exec list is the read list: no dialect so far says more. */
+static void copy_reads_to_exec(struct pol_ruleset *rs)
+{
+	for (size_t i = 0; i < rs->op[SBX_READ].n; i++)
+		pol_ruleset_add(rs, SBX_EXEC, &rs->op[SBX_READ].v[i]);
+}
+
+/* All rules, in the order of DESIGN §3. */
+static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, struct b_err *err)
+{
+	struct pol_effective eff;
+
+	if (pol_doc_effective(doc, profile, &eff, err) < 0 || find_workspaces(b, err) < 0)
+		return -1;
+	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
+	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
+	pol_build_base(b, &eff);
+	if (pol_build_profile(b, &eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
+	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
+		return -1;
+	pol_build_sides(b);
+	if (pol_build_cli(b, err) < 0)
+		return -1;
+	pol_build_hidden(b);
+	copy_reads_to_exec(b->rs);
+	return 0;
+}
+
+/* Directory links of the system that paths often pass through, longest first. */
+static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
+{
+	static const char *const links[] = {"/var/lock", "/var/run", "/libx32", "/lib32",
+					    "/lib64",	 "/sbin",    "/bin",	"/lib"};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+		const char *real = pol_canonical(a, links[i]);
+
+		if (strcmp(real, links[i]) != 0)
+			out[n++] = (struct pol_alias){links[i], real};
+	}
+	return n;
+}
+
+static int compile(struct pol_engine *e, struct b_err *err)
+{
+	struct pol_alias aliases[16];
+	struct pol_compile_opts opts = {.aliases = aliases};
+	enum sbx_image_status status;
+	size_t size;
+
+	opts.naliases = find_aliases(&e->rules.arena, aliases);
+	if (pol_compile(&e->rules, &opts, &e->image_data, &size, err) < 0)
+		return -1;
+	status = sbx_image_open(&e->image, e->image_data, size, false);
+	if (status != SBX_IMAGE_OK)
+		return b_fail(err, B_FORMAT, 0, "compiled policy: %s",
+			      sbx_image_status_text(status));
+	b_sha256_hex(e->image_data, size, e->hash);
+	return 0;
+}
+
+int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct b_err *err)
+{
+	struct pol_engine *e = b_calloc(1, sizeof *e);
+	struct pol_build b = {.rs = &e->rules, .rq = rq};
+	struct pol_doc doc = {0};
+	const char *name = NULL, *profile = NULL;
+	int rc = -1;
+
+	pol_ruleset_init(&e->rules);
+	if (load(rq, &doc, &name, err) == 0 &&
+	    choose_profile(&doc, rq->profile, &profile, err) == 0 &&
+	    build(&b, &doc, profile, err) == 0)
+		rc = compile(e, err);
+	pol_doc_release(&doc);
+	if (rc < 0) {
+		pol_engine_free(e);
+		return -1;
+	}
+	e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
+	e->notices = b.notices.v;
+	e->nnotices = b.notices.n;
+	*out = e;
+	return 0;
+}
+
+void pol_engine_free(struct pol_engine *e)
+{
+	if (!e)
+		return;
+	pol_ruleset_release(&e->rules);
+	free(e->image_data);
+	free(e);
+}
+
+static const struct pol_rule *find_overrode(const struct pol_list *list, size_t end, bool allow,
+					    const char *path, size_t len)
+{
+	for (size_t i = end; i-- > 0;)
+		if (list->v[i].allow != allow && pol_rule_matches(&list->v[i], path, len))
+			return &list->v[i];
+	return NULL;
+}
+
+int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,
+		     struct b_err *err)
+{
+	struct b_arena *a = &e->rules.arena;
+	const struct pol_list *list = &e->rules.op[op];
+	const char *real, *shown = path;
+	struct sbx_verdict v;
+	size_t len;
+
+	if (path[0] == '/') {
+		shown = real = pol_canonical(a, path);
+	} else {
+		const char *norm = pol_path_normalise(a, path, err);
+
+		if (!norm)
+			return -1;
+		shown = *norm ? b_arena_printf(a, "./%s", norm) : ".";
+		real = *norm ? b_arena_printf(a, "%s/%s", e->rules.workspaces[0], norm)
+			     : e->rules.workspaces[0];
+		real = pol_canonical(a, real);
+	}
+	len = strlen(real);
+	sbx_explain(&e->image, op, real, len, &v);
+	*out = (struct pol_answer){
+		.op = op,
+		.allowed = v.allowed,
+		.path = b_arena_strndup(a, shown, strlen(shown)),
+		.real = b_arena_strndup(a, real, len),
+		.matched = v.matched,
+		.origin = v.origin,
+	};
+	if (v.rule >= 0) {
+		size_t i = (size_t)v.rule - e->image.hdr->op[op].first_rule;
+
+		B_ASSERT(i < list->n);
+		out->rule = &list->v[i];
+		out->overrode = find_overrode(list, i, out->rule->allow, real, len);
+	}
+	return 0;
+}
+
+static void show_rule(const struct pol_rule *r, struct b_str *out)
+{
+	struct b_str where = {0};
+
+	b_str_addf(&where, "%s%s", r->base_len || r->shape == POL_GLOB ? r->base : "/",
+		   r->shape != POL_TREE ? ""
+		   : r->base_len	? "/**"
+					: "**");
+	if (r->shape == POL_GLOB)
+		b_str_addf(&where, "/%s", r->glob);
+	b_str_addf(out, "  %-5s  %-7s  ", r->allow ? "allow" : "deny", pol_tier_name(r->tier));
+	b_str_add_visible(out, where.s, where.len);
+	if (strcmp(where.s, r->matched) != 0) {
+		b_str_add(out, "  as ");
+		b_str_add_visible(out, r->matched, strlen(r->matched));
+	}
+	b_str_add(out, "  (");
+	b_str_add_visible(out, r->origin, strlen(r->origin));
+	b_str_addf(out, "%s)\n", r->twin ? ", by its real path" : "");
+	b_str_release(&where);
+}
+
+void pol_engine_show(const struct pol_engine *e, struct b_str *out)
+{
+	b_str_addf(out, "policy     ");
+	b_str_add_visible(out, e->policy_name, strlen(e->policy_name));
+	b_str_add(out, "\nprofile    ");
+	b_str_add_visible(out, e->rules.profile, strlen(e->rules.profile));
+	for (size_t i = 0; i < e->rules.nworkspaces; i++) {
+		b_str_add(out, "\nworkspace  ");
+		b_str_add_visible(out, e->rules.workspaces[i], strlen(e->rules.workspaces[i]));
+	}
+	b_str_addf(out, "\nimage      %s\n", e->hash);
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &e->rules.op[op];
+
+		if (op == SBX_EXEC) {
+			b_str_add(out, "\nexec: the rules of read\n");
+			continue;
+		}
+		b_str_addf(out, "\n%s: the last rule that matches decides\n",
+			   sbx_op_name((enum sbx_op)op));
+		for (size_t i = 0; i < list->n; i++)
+			show_rule(&list->v[i], out);
+		if (list->n == 0)
+			b_str_add(out, "  nothing is allowed\n");
+	}
+}

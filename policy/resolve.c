@@ -1,0 +1,150 @@
+/* resolve.c - a document's rules, relative to the workspace, become rules on absolute paths. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "core/path.h"
+#include "policy/build.h"
+#include "policy/glob.h"
+#include "policy/workspace.h"
+
+const char *pol_build_join(struct pol_build *b, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+
+	if (n == 1)
+		n = 0;
+	return b_arena_printf(&b->rs->arena, "%.*s/%s", (int)n, dir, name);
+}
+
+void pol_build_notice(struct pol_build *b, const char *fmt, ...)
+{
+	struct pol_notices *list = &b->notices;
+	struct b_str s = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	b_str_addfv(&s, fmt, ap);
+	va_end(ap);
+	if (list->n == list->cap) {
+		const char **bigger;
+
+		list->cap = list->cap ? 2 * list->cap : 8;
+		bigger = b_arena_alloc(&b->rs->arena, list->cap * sizeof *bigger);
+		if (list->n)
+			memcpy(bigger, list->v, list->n * sizeof *bigger);
+		list->v = bigger;
+	}
+	list->v[list->n++] = b_arena_strndup(&b->rs->arena, b_str_c(&s), s.len);
+	b_str_release(&s);
+}
+
+static bool in_workspaces(const struct pol_build *b, const char *path)
+{
+	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
+		const char *ws = b->rs->workspaces[i];
+
+		if (sbx_path_under(path, strlen(path), ws, strlen(ws)))
+			return true;
+	}
+	return false;
+}
+
+/* The rule language spells the root directory "", everything else spells it "/". */
+static void set_base(struct pol_rule *r, const char *path)
+{
+	r->base = strcmp(path, "/") == 0 ? "" : path;
+	r->base_len = strlen(r->base);
+}
+
+static void add_twin(struct pol_build *b, enum sbx_op op, const struct pol_rule *r,
+		     enum pol_twin twin)
+{
+	size_t prefix = r->shape == POL_GLOB ? pol_glob_literal_prefix(r->glob) : 0;
+	const char *spelled = r->base_len ? r->base : "/", *real;
+	struct pol_rule t = *r;
+
+	if (prefix > 0) {
+		spelled =
+			pol_build_join(b, r->base, b_arena_strndup(&b->rs->arena, r->glob, prefix));
+		t.glob = r->glob + prefix + 1;
+		t.base_is_root = false;
+	}
+	real = pol_canonical(&b->rs->arena, spelled);
+	if (strcmp(real, spelled) == 0)
+		return;
+	if (twin == POL_TWIN_WORKSPACE && r->allow && !in_workspaces(b, real)) {
+		pol_build_notice(b,
+				 "%s: `%s` passes through a symlink out of the workspace to %s: "
+				 "not followed",
+				 r->origin, r->matched, real);
+		return;
+	}
+	set_base(&t, real);
+	t.twin = true;
+	pol_ruleset_add(b->rs, op, &t);
+}
+
+void pol_build_add(struct pol_build *b, enum sbx_op op, const struct pol_rule *r,
+		   enum pol_twin twin)
+{
+	struct pol_rule copy = *r;
+
+	set_base(&copy, r->base);
+	pol_ruleset_add(b->rs, op, &copy);
+	if (twin != POL_TWIN_NONE)
+		add_twin(b, op, &copy, twin);
+}
+
+static const char *origin_of(struct pol_build *b, const struct pol_pos *pos)
+{
+	return b_arena_printf(&b->rs->arena, "%s:%u:%u", pos->file, pos->line, pos->col);
+}
+
+/* Orbit's meaning: a literal is exactly that path, `<path>` + slash-star-star covers the path. */
+static void lower(struct pol_build *b, enum sbx_op op, const struct pol_eff_rule *e,
+		  const char *origin, const char *ws)
+{
+	struct pol_rule r = {
+		.allow = !e->negated,
+		.tier = e->is_global_deny ? POL_TIER_DENY : POL_TIER_PROFILE,
+		.matched = e->rule,
+		.origin = origin,
+	};
+	size_t len;
+	bool below;
+
+	if (pol_rule_is_subtree(e->rule, &len, &below)) {
+		r.shape = below ? POL_TREE : POL_EXACT;
+		r.base = len ? pol_build_join(b, ws, b_arena_strndup(&b->rs->arena, e->rule, len))
+			     : ws;
+	} else {
+		r.shape = POL_GLOB;
+		r.base = ws;
+		r.glob = e->rule;
+		r.base_is_root = true;
+	}
+	pol_build_add(b, op, &r, POL_TWIN_WORKSPACE);
+}
+
+int pol_build_profile(struct pol_build *b, const struct pol_effective *eff, struct b_err *err)
+{
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		for (size_t i = 0; i < eff->n[op]; i++) {
+			const struct pol_eff_rule *e = &eff->v[op][i];
+			const char *origin;
+
+			if (e->is_exception) {
+				if (pol_build_exception(b, eff, i, err) < 0)
+					return -1;
+				continue;
+			}
+			origin = origin_of(b, &e->pos);
+			for (size_t w = 0; w < b->rs->nworkspaces; w++)
+				lower(b, (enum sbx_op)op, e, origin, b->rs->workspaces[w]);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,208 @@
+/* sets.c - presets of paths, placed under homes, the root, workspaces and git directories; and
+ * the git data of a linked worktree. */
+#include <string.h>
+
+#include "base/err.h"
+#include "policy/build.h"
+#include "policy/front/yaml.h"
+#include "policy/presets.h"
+
+/* One preset being placed. */
+struct set {
+	struct pol_build *b;
+	const char *name;
+	bool denies[SBX_OP_COUNT];
+	struct b_err *err;
+};
+
+/* Below which directories the entries of a section stand. */
+struct places {
+	const char *const *v;
+	size_t n;
+};
+
+static const char *const root_dir[] = {"/"};
+
+/* key of spec, where its entries are relative to, how a person writes that */
+#define SECTIONS(X)                                                                                \
+	X(home, HOMES, "~/")                                                                       \
+	X(system, ROOT, "/")                                                                       \
+	X(workspace, WORKSPACE, "")                                                                \
+	X(gitCommon, COMMON, ".git/")
+
+enum section {
+#define X(key, name, text) IN_##name,
+	SECTIONS(X)
+#undef X
+		SECTION_COUNT
+};
+
+static const char *const section_keys[] = {
+#define X(key, name, text) [IN_##name] = #key,
+	SECTIONS(X)
+#undef X
+};
+static const char *const section_texts[] = {
+#define X(key, name, text) [IN_##name] = text,
+	SECTIONS(X)
+#undef X
+};
+
+static struct places places_of(const struct pol_build *b, enum section section)
+{
+	struct places p = {root_dir, 1};
+
+	switch (section) {
+	case IN_HOMES:
+		p = (struct places){b->homes, b->nhomes};
+		break;
+	case IN_WORKSPACE:
+		p = (struct places){b->rs->workspaces, b->rs->nworkspaces};
+		break;
+	case IN_COMMON:
+		p = (struct places){b->common_dirs, b->rs->nworkspaces};
+		break;
+	case IN_ROOT:
+	case SECTION_COUNT:
+		break;
+	}
+	return p;
+}
+
+static int place(struct set *set, const struct pol_ynode *entry, enum section section)
+{
+	struct pol_build *b = set->b;
+	struct places places = places_of(b, section);
+	struct pol_rule r = {.tier = POL_TIER_SET};
+	const char *path;
+	size_t len;
+	bool below;
+
+	if (pol_yaml_expect(entry, POL_Y_STR, section_keys[section], set->err) < 0)
+		return -1;
+	path = entry->s + (section == IN_ROOT && entry->s[0] == '/');
+	if (!pol_rule_is_subtree(path, &len, &below) || len == 0)
+		return pol_pos_fail(set->err, &entry->pos,
+				    "`%s` has wildcards, expected `path` or `path/**`", entry->s);
+	r.shape = below ? POL_TREE : POL_EXACT;
+	r.matched = b_arena_printf(&b->rs->arena, "%s%s", section_texts[section], path);
+	r.origin = b_arena_printf(&b->rs->arena, "preset:%s:%u:%u", set->name, entry->pos.line,
+				  entry->pos.col);
+	path = b_arena_strndup(&b->rs->arena, path, len);
+	for (size_t i = 0; i < places.n; i++) {
+		if (!places.v[i])
+			continue;
+		r.base = pol_build_join(b, places.v[i], path);
+		for (int op = 0; op < SBX_OP_COUNT; op++)
+			if (set->denies[op])
+				pol_build_add(b, (enum sbx_op)op, &r, POL_TWIN_ALWAYS);
+	}
+	return 0;
+}
+
+static int take_section(struct set *set, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	for (int s = 0; s < SECTION_COUNT; s++) {
+		if (strcmp(section_keys[s], key->s) != 0)
+			continue;
+		if (pol_yaml_expect(value, POL_Y_SEQ, key->s, set->err) < 0)
+			return -1;
+		for (size_t i = 0; i < value->n; i++)
+			if (place(set, value->v[i], (enum section)s) < 0)
+				return -1;
+		return 0;
+	}
+	if (strcmp(key->s, "deny") == 0 || strcmp(key->s, "description") == 0)
+		return 0;
+	return pol_pos_fail(set->err, &key->pos, "unknown field `%s` in spec", key->s);
+}
+
+static int take_deny(struct set *set, const struct pol_ynode *spec)
+{
+	const struct pol_ynode *deny = pol_yaml_get(spec, "deny");
+
+	if (!deny)
+		return pol_pos_fail(set->err, &spec->pos, "missing field `deny` in spec");
+	if (pol_yaml_expect(deny, POL_Y_SEQ, "deny", set->err) < 0)
+		return -1;
+	for (size_t i = 0; i < deny->n; i++) {
+		if (pol_yaml_expect(deny->v[i], POL_Y_STR, "deny", set->err) < 0)
+			return -1;
+		for (int op = SBX_READ; op <= SBX_MODIFY; op++)
+			set->denies[op] |= strcmp(deny->v[i]->s, sbx_op_name((enum sbx_op)op)) == 0;
+	}
+	return 0;
+}
+
+static int take_document(struct set *set, const struct pol_ynode *root)
+{
+	const struct pol_ynode *kind = pol_yaml_get(root, "kind");
+	const struct pol_ynode *spec = pol_yaml_get(root, "spec");
+
+	if (!kind || strcmp(kind->s ? kind->s : "", "PathSet") != 0)
+		return pol_pos_fail(set->err, &root->pos, "expected kind PathSet");
+	if (!spec)
+		return pol_pos_fail(set->err, &root->pos, "missing field `spec`");
+	if (pol_yaml_expect(spec, POL_Y_MAP, "spec", set->err) < 0 || take_deny(set, spec) < 0)
+		return -1;
+	for (size_t i = 0; i < spec->n; i++)
+		if (take_section(set, spec->v[2 * i], spec->v[2 * i + 1]) < 0)
+			return -1;
+	return 0;
+}
+
+int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
+{
+	const struct pol_preset *preset = pol_preset_find(name);
+	struct set set = {.b = b, .name = name, .err = err};
+	struct b_arena nodes = {0};
+	struct pol_ynode *root;
+	int rc;
+
+	if (!preset)
+		return b_fail(err, B_POLICY, 0, "no preset `%s`", name);
+	rc = pol_yaml_parse(&nodes, name, preset->text, preset->len, &root, err);
+	if (rc == 0)
+		rc = take_document(&set, root);
+	b_arena_release(&nodes);
+	return rc < 0 ? b_wrap(err, "preset") : 0;
+}
+
+/*
+ * What git writes of the common directory when it commits, branches, fetches or rebases in a
+ * linked worktree, and the worktree's own directory. Hooks and config stay closed: they act in
+ * the main worktree, outside the sandbox. The files beside the directories are replaced by
+ * rename, which takes rights on the common directory itself: what the kernel cannot grant by
+ * name, the broker will.
+ */
+void pol_build_sides(struct pol_build *b)
+{
+	static const char *const trees[] = {"objects", "refs", "logs"};
+	static const char *const files[] = {"packed-refs", "packed-refs.lock", "packed-refs.new"};
+	struct pol_rule r = {.allow = true, .tier = POL_TIER_SIDE};
+
+	for (size_t w = 0; w < b->rs->nworkspaces; w++) {
+		const char *own = b->own_dirs[w], *common = b->common_dirs[w];
+
+		if (!own)
+			continue;
+		r.origin = b_arena_printf(&b->rs->arena, "builtin:worktree:%zu", w + 1);
+		r.shape = POL_TREE;
+		r.base = common;
+		r.matched = pol_build_join(b, common, "**");
+		pol_build_add(b, SBX_READ, &r, POL_TWIN_NONE);
+		r.base = own;
+		r.matched = pol_build_join(b, own, "**");
+		pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+		for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
+			r.base = pol_build_join(b, common, trees[i]);
+			r.matched = pol_build_join(b, r.base, "**");
+			pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+		}
+		r.shape = POL_EXACT;
+		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+			r.base = r.matched = pol_build_join(b, common, files[i]);
+			pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+		}
+	}
+}

@@ -1,0 +1,200 @@
+#include "policy/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+
+#define MAX_GITFILE PATH_MAX
+
+static const char *join(struct b_arena *a, const char *dir, const char *name)
+{
+	if (name[0] == '/')
+		return name;
+	return b_arena_printf(a, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, name);
+}
+
+static const char *cwd(struct b_arena *a, struct b_err *err)
+{
+	char buf[PATH_MAX];
+
+	/* getcwd(2) answers "(unreachable)/..." for a directory outside the root. */
+	if (!getcwd(buf, sizeof buf) || buf[0] != '/') {
+		b_fail(err, B_WORKSPACE, errno,
+		       "the current directory has no path: --workspace DIR");
+		return NULL;
+	}
+	return b_arena_strndup(a, buf, strlen(buf));
+}
+
+int pol_workspace_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+{
+	const char *path = text, *base;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (*text == '\0')
+		return b_fail(err, B_WORKSPACE, 0, "workspace: empty, expected a directory");
+	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+		base = pol_home(a);
+		if (!base)
+			return b_fail(err, B_WORKSPACE, 0, "workspace %s: no home directory", text);
+		path = b_arena_printf(a, "%s%s", base, text + 1);
+	}
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", text, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return b_fail(err, B_WORKSPACE, ENOTDIR,
+			      "workspace %s: not a directory, expected one", text);
+	*out = b_arena_strndup(a, real, strlen(real));
+	return 0;
+}
+
+/* First line of a small file of git's, NULL when it is none. */
+static const char *git_line(struct b_arena *a, const char *path)
+{
+	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	char buf[MAX_GITFILE + 1];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	n = b_read_full(fd, buf, sizeof buf - 1);
+	if (n <= 0)
+		return NULL;
+	buf[n] = '\0';
+	if (strlen(buf) != (size_t)n)
+		return NULL;
+	buf[strcspn(buf, "\r\n")] = '\0';
+	return buf[0] ? b_arena_strndup(a, buf, strlen(buf)) : NULL;
+}
+
+/* Does `dir` hold a repository or a gitfile? *out_st describes its `.git`. */
+static bool has_git(struct b_arena *a, const char *dir, struct stat *out_st)
+{
+	const char *git = join(a, dir, ".git"), *line;
+	struct stat head;
+
+	if (lstat(git, out_st) < 0)
+		return false;
+	if (S_ISREG(out_st->st_mode)) {
+		line = git_line(a, git);
+		return line && strncmp(line, "gitdir: ", 8) == 0;
+	}
+	return lstat(join(a, git, "HEAD"), &head) == 0;
+}
+
+static const char *toplevel(struct b_arena *a, const char *dir, struct stat *out_git)
+{
+	char *up = b_arena_strndup(a, dir, strlen(dir));
+
+	for (;;) {
+		char *slash;
+
+		if (has_git(a, up, out_git))
+			return up;
+		slash = strrchr(up, '/');
+		if (!slash || slash == up)
+			return NULL;
+		*slash = '\0';
+	}
+}
+
+static bool is_above(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return strcmp(dir, "/") == 0 ||
+	       (strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0'));
+}
+
+static int refuse(const char *dir, const char *why, struct b_err *err)
+{
+	return b_fail(err, B_WORKSPACE, 0,
+		      "%s would be the workspace, but %s: cd to a project, or --workspace DIR", dir,
+		      why);
+}
+
+int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err)
+{
+	const char *here = cwd(a, err), *top, *home;
+	struct stat st, git = {0};
+	size_t n;
+	const char **homes;
+
+	if (!here)
+		return -1;
+	top = toplevel(a, here, &git);
+	if (!top)
+		top = here;
+	if (strcmp(top, "/") == 0)
+		return refuse(top, "it is everything", err);
+	homes = pol_homes(a, &n);
+	for (size_t i = 0; i < n; i++) {
+		home = homes[i];
+		if (strcmp(top, home) == 0)
+			return refuse(top, "it is a home directory", err);
+		if (is_above(top, home))
+			return refuse(top, "a home directory lies below it", err);
+	}
+	if (stat(top, &st) < 0)
+		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", top, strerror(errno));
+	if (geteuid() != 0 && st.st_uid != geteuid())
+		return refuse(top, "it belongs to somebody else", err);
+	/* Somebody's `.git` in a shared directory must not make that a workspace. */
+	if (git.st_mode && git.st_uid != st.st_uid)
+		return refuse(top, "its .git belongs to somebody else", err);
+	*out = top;
+	return 0;
+}
+
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       (geteuid() == 0 || st.st_uid == geteuid());
+}
+
+/*
+ * ws/.git says "gitdir: COMMON/worktrees/NAME", that directory's `commondir` leads to COMMON and
+ * its `gitdir` back to ws/.git (gitrepository-layout(5)). The back-pointer is the proof: a file
+ * planted in the workspace cannot make somebody else's repository point back at it.
+ */
+void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], size_t *out_n)
+{
+	const char *gitfile = join(a, ws, ".git"), *line = git_line(a, gitfile);
+	const char *own, *common, *back, *base;
+	struct stat st;
+	size_t n;
+
+	*out_n = 0;
+	if (!line || strncmp(line, "gitdir: ", 8) != 0)
+		return;
+	own = pol_canonical(a, join(a, ws, line + 8));
+	line = git_line(a, join(a, own, "commondir"));
+	back = git_line(a, join(a, own, "gitdir"));
+	if (!line || !back)
+		return;
+	common = pol_canonical(a, join(a, own, line));
+	base = b_arena_printf(a, "%s/worktrees/", common);
+	n = strlen(base);
+	if (strncmp(own, base, n) != 0 || own[n] == '\0' || strchr(own + n, '/'))
+		return;
+	/* git resolves a relative back-pointer (2.48) from the own directory. */
+	if (strcmp(pol_canonical(a, join(a, own, back)), gitfile) != 0)
+		return;
+	if (!is_ours(own) || !is_ours(common) || stat(join(a, common, "objects"), &st) < 0)
+		return;
+	out[0] = own;
+	out[1] = common;
+	*out_n = 2;
+}
