@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <string.h>
 
@@ -31,6 +32,10 @@ Test(base_err, errno_survives)
 	b_fail(&err, B_SYSTEM, EIO, "%s", "x");
 	b_wrap(&err, "%s", "y");
 	cr_expect_eq(errno, EXDEV);
+	/* more than INT_MAX bytes: vsnprintf(3) fails with EOVERFLOW */
+	b_fail(&err, B_SYSTEM, EIO, "%*d%*d", INT_MAX, 1, INT_MAX, 1);
+	cr_expect_eq(errno, EXDEV);
+	cr_expect_str_eq(err.msg, "");
 }
 
 Test(base_err, fail_may_quote_the_message_it_replaces)

@@ -334,6 +334,24 @@ Test(base_opt, names_of_any_length_are_survived)
 	done(r);
 }
 
+Test(base_opt, rows_of_any_length_are_survived)
+{
+	struct b_opt row = {.name = NULL, .arg = NULL, .kind = B_OPT_COUNT};
+	char name[200], typed[203] = "--", *argv[] = {name, typed, NULL};
+	unsigned count = 0;
+	struct b_err err;
+
+	memset(name, 'n', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	row.name = name;
+	strcpy(typed + 2, name);
+	cr_assert_eq(b_opt_parse(&row, 1, 2, argv, &count, NULL, NULL, &err), 0);
+	cr_expect_eq(count, 1);
+	strcpy(typed + 2, "near");
+	cr_assert_eq(b_opt_parse(&row, 1, 2, argv, &count, NULL, NULL, &err), -1);
+	cr_expect_str_eq(err.msg, "unknown option `--near`");
+}
+
 /* ---- help ---- */
 
 Test(base_opt, help_is_grouped_aligned_and_wrapped)
@@ -372,6 +390,36 @@ Test(base_opt, rows_without_a_group_are_options)
 	cr_expect_not_null(strstr(s.s, "\n\nPolicy:\n  -p, --policy FILE "), "%s", s.s);
 	cr_expect_null(strstr(s.s, "doctor"), "a row without help was shown");
 	b_str_release(&s);
+}
+
+Test(base_opt, a_hidden_row_does_not_hide_its_group)
+{
+	static const struct b_opt rows[] = {
+		{"hidden", 0, NULL, B_OPT_FLAG, .group = "One"},
+		{"shown", 0, NULL, B_OPT_FLAG, .group = "One", .help = "Shown."},
+	};
+	struct b_str s = {0};
+
+	b_opt_help(rows, N(rows), &s);
+	cr_expect_str_eq(b_str_c(&s), "One:\n      --shown               Shown.\n");
+	b_str_release(&s);
+}
+
+Test(base_opt, a_line_of_help_may_be_80_wide)
+{
+	struct b_opt row = {.name = "wide", .kind = B_OPT_FLAG};
+	int last;
+
+	for (last = 1; last <= 2; last++) { /* 28 columns, 50 of text, blank, one or two more */
+		struct b_str s = {0}, help = {0};
+
+		b_str_addf(&help, "%050d %0*d", 0, last, 0);
+		row.help = help.s;
+		b_opt_help(&row, 1, &s);
+		cr_expect_eq(strcspn(strchr(s.s, '\n') + 1, "\n"), last == 1 ? 80 : 78, "%s", s.s);
+		b_str_release(&s);
+		b_str_release(&help);
+	}
 }
 
 /* Words of all lengths: no line is too wide. */
