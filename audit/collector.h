@@ -24,7 +24,8 @@
 struct b_err;
 struct aud_collector;
 
-/* A line for the person on stderr, without newline; control bytes are escaped. */
+/* A line for the person on stderr, without the program's name and newline; control bytes are
+ * escaped. */
 typedef void aud_denial_fn(void *ctx, const char *line);
 
 struct aud_config {

@@ -65,7 +65,7 @@ void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_
 		return;
 	}
 	p->in_window++;
-	b_str_add(&line, "sbx-launch: denied ");
+	b_str_add(&line, "denied ");
 	b_str_add(&line, sbx_op_name(d->op));
 	b_str_addc(&line, ' ');
 	b_str_add_visible(&line, d->path, d->path_len);
@@ -97,7 +97,7 @@ void aud_person_close(struct aud_person *p)
 
 	if (!p->suppressed)
 		return;
-	b_str_addf(&line, "sbx-launch: %llu more denial%s not shown: sbx-audit lists them",
+	b_str_addf(&line, "%llu more denial%s not shown: sbx-audit lists them",
 		   (unsigned long long)p->suppressed, p->suppressed == 1 ? "" : "s");
 	aud_person_say(p, line.s);
 	p->suppressed = 0;

@@ -23,10 +23,10 @@ struct aud_denial {
 	const char *matched, *origin;
 };
 
-/* "sbx-launch: denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
+/* "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
  * /home/u/.ssh/id"; counted instead when too many came lately. */
 void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);
 /* A notice that is never held back. */
 void aud_person_say(struct aud_person *, const char *text);
-/* "sbx-launch: 37 more denials not shown: sbx-audit lists them" */
+/* "37 more denials not shown: sbx-audit lists them" */
 void aud_person_close(struct aud_person *);

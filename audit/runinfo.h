@@ -23,7 +23,7 @@ struct aud_runinfo {
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;
-	const char *audit_file; /* absolute; NULL = audit.jsonl beside run.json, or none */
+	const char *audit_file; /* as given, relative to cwd; NULL = audit.jsonl beside run.json */
 	const char *audit_level, *final_hash;
 	int exit_status; /* as sbx-launch returns it; -1 = still running */
 	int exit_signal; /* 0 = none */

@@ -1,0 +1,217 @@
+/* show.c - see show.h. */
+#include "audit/show.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/entry.h"
+#include "audit/runload.h"
+#include "base/str.h"
+
+enum { EXE_MAX = 40 };
+
+#define RED    "\033[31m"
+#define YELLOW "\033[33m"
+#define PLAIN  "\033[0m"
+
+static void add_visible(struct b_str *out, const char *s)
+{
+	b_str_add_visible(out, s, strlen(s));
+}
+
+static void add_errno(struct b_str *out, int64_t err)
+{
+	const char *name = err > 0 && err < 4096 ? strerrorname_np((int)err) : NULL;
+
+	if (name)
+		b_str_addf(out, " %s", name);
+	else
+		b_str_addf(out, " errno %" PRId64, err);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void add_process(const struct aud_entry *e, struct b_str *out)
+{
+	const char *exe = *e->exe ? base_name(e->exe) : "?";
+
+	b_str_add(out, "  ");
+	b_str_add_visible(out, exe, strnlen(exe, EXE_MAX));
+	b_str_addf(out, "[%" PRId64 "]", e->pid);
+}
+
+static void add_judged(const struct aud_entry *e, struct b_str *out)
+{
+	b_str_addc(out, ' ');
+	add_visible(out, *e->op ? e->op : "-");
+	b_str_addc(out, ' ');
+	add_visible(out, e->path);
+	if (*e->path2) {
+		b_str_add(out, " -> ");
+		add_visible(out, e->path2);
+	}
+	b_str_add(out, "  rule ");
+	add_visible(out, e->matched_rule);
+	b_str_add(out, " (");
+	add_visible(out, e->rule);
+	b_str_addc(out, ')');
+	add_process(e, out);
+	b_str_addc(out, ' ');
+	add_visible(out, e->call);
+	if (e->err)
+		add_errno(out, e->err);
+	if (*e->image && strcmp(e->image, "dynamic") != 0) {
+		b_str_addc(out, ' ');
+		add_visible(out, e->image);
+	}
+	if (e->count > 1)
+		b_str_addf(out, " x%" PRId64, e->count);
+	if (e->disagrees)
+		b_str_add(out, "  [the process reported the other verdict]");
+}
+
+void aud_show_entry(const struct aud_entry *e, bool colour, struct b_str *out)
+{
+	bool denied = strcmp(e->kind, "denied") == 0 || e->disagrees;
+	bool gap = strcmp(e->kind, "gap") == 0;
+	const char *clock = strchr(e->ts, 'T');
+
+	/* "2026-11-27T23:24:01.123456789Z": the day is the run's */
+	if (clock && strlen(clock) >= 13)
+		b_str_add_visible(out, clock + 1, 12);
+	b_str_addc(out, ' ');
+	if (colour && (denied || gap))
+		b_str_add(out, denied ? RED : YELLOW);
+	add_visible(out, e->kind);
+	if (colour && (denied || gap))
+		b_str_add(out, PLAIN);
+	if (gap) {
+		b_str_addf(out,
+			   " %" PRId64 " events lost, %" PRId64 " corrupt, %" PRId64 " abandoned",
+			   e->lost, e->corrupt, e->abandoned);
+	} else if (e->has_verdict) {
+		add_judged(e, out);
+	} else {
+		b_str_addc(out, ' ');
+		add_visible(out, e->path);
+		if (*e->image) {
+			b_str_add(out, "  ");
+			add_visible(out, e->image);
+		}
+		add_process(e, out);
+	}
+	b_str_addc(out, '\n');
+}
+
+static bool is_plain_word(const char *s)
+{
+	if (!*s)
+		return false;
+	for (; *s; s++)
+		if (!isalnum((unsigned char)*s) && !strchr("/._-+@%:=,", *s))
+			return false;
+	return true;
+}
+
+static void add_word(struct b_str *out, const char *word)
+{
+	const char *rest;
+
+	if (is_plain_word(word)) {
+		b_str_add(out, word);
+		return;
+	}
+	b_str_addc(out, '\'');
+	for (; (rest = strchr(word, '\'')); word = rest + 1) {
+		b_str_add_visible(out, word, (size_t)(rest - word));
+		b_str_add(out, "'\\''");
+	}
+	add_visible(out, word);
+	b_str_addc(out, '\'');
+}
+
+void aud_show_command(const struct aud_run *r, struct b_str *out)
+{
+	const json_t *argv = aud_run_get(r, "argv");
+	json_t *v;
+	size_t i;
+
+	if (!json_array_size(argv)) {
+		b_str_add(out, "(unknown)");
+		return;
+	}
+	json_array_foreach (argv, i, v) {
+		if (i)
+			b_str_addc(out, ' ');
+		add_word(out, json_is_string(v) ? json_string_value(v) : "");
+	}
+}
+
+void aud_show_end(const struct aud_run *r, struct b_str *out)
+{
+	int64_t status = aud_run_int(r, "exit.status", -1), sig = aud_run_int(r, "exit.signal", 0);
+	const char *name = sig > 0 && sig < 65 ? sigabbrev_np((int)sig) : NULL;
+
+	if (status < 0) {
+		b_str_add(out, r->live ? "still running" :
+			       r->info ? "unknown: sbx-launch was killed" :
+					 "never started");
+		return;
+	}
+	if (json_is_true(aud_run_get(r, "exit.timed_out")))
+		b_str_add(out, "timed out, ");
+	if (name)
+		b_str_addf(out, "killed by SIG%s, ", name);
+	else if (sig)
+		b_str_addf(out, "killed by signal %" PRId64 ", ", sig);
+	b_str_addf(out, "status %" PRId64, status);
+}
+
+void aud_show_coverage(const struct aud_run *r, struct b_str *out)
+{
+	const char *sep = " (", *cls;
+	json_t *v;
+
+	b_str_addf(out, "%" PRId64 " of %" PRId64 " processes witnessed",
+		   aud_run_int(r, "counts.witnessed", 0), aud_run_int(r, "counts.processes", 0));
+	json_object_foreach (aud_run_get(r, "counts.unwitnessed"), cls, v) {
+		b_str_addf(out, "%s%" PRId64 " ", sep, (int64_t)json_integer_value(v));
+		add_visible(out, cls);
+		sep = ", ";
+	}
+	if (*sep == ',')
+		b_str_addc(out, ')');
+}
+
+void aud_show_run_row(const struct aud_run *r, struct b_str *out)
+{
+	struct b_str end = {0};
+
+	aud_show_end(r, &end);
+	b_str_addf(out, "%s  %-12s  %5" PRId64 " denied  ", r->id, b_str_c(&end),
+		   aud_run_int(r, "counts.denied", 0));
+	aud_show_command(r, out);
+	b_str_addc(out, '\n');
+	b_str_release(&end);
+}
+
+void aud_show_run_json(const struct aud_run *r, struct b_str *out)
+{
+	json_t *copy = r->info ? json_copy(r->info) : json_pack("{s:s}", "run_id", r->id);
+	char *text;
+
+	json_object_set_new(copy, "live", json_boolean(r->live));
+	text = json_dumps(copy, JSON_COMPACT);
+	b_str_add(out, text ? text : "{}");
+	b_str_addc(out, '\n');
+	free(text);
+	json_decref(copy);
+}

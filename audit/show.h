@@ -1,0 +1,23 @@
+/* show.h - runs and events as people read them. Pure: values to text. All that came from the
+ * sandbox is escaped: no byte of it reaches the terminal as control. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct aud_entry;
+struct aud_run;
+struct b_str;
+
+/* "23:24:01.123 denied read /home/u/.ssh/id  rule .ssh (preset:secrets:3:5)  cat[12] openat" */
+void aud_show_entry(const struct aud_entry *, bool colour, struct b_str *out);
+/* One row of `sbx-audit runs`: id, end, denials, command. */
+void aud_show_run_row(const struct aud_run *, struct b_str *out);
+/* The same as one JSON line: run.json with `live` added; a run without one has its id alone. */
+void aud_show_run_json(const struct aud_run *, struct b_str *out);
+/* "status 0", "killed by SIGKILL", "timed out", "still running", "supervisor was killed" */
+void aud_show_end(const struct aud_run *, struct b_str *out);
+/* The command as a shell would read it, on one line. */
+void aud_show_command(const struct aud_run *, struct b_str *out);
+/* "12 of 14 processes witnessed (1 static, 1 set-id)" */
+void aud_show_coverage(const struct aud_run *, struct b_str *out);

@@ -1,0 +1,228 @@
+/* summary.c - see summary.h. */
+#include "audit/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uthash.h>
+
+#include "audit/entry.h"
+#include "audit/lines.h"
+#include "audit/runload.h"
+#include "audit/show.h"
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+
+enum { GROUPS_MAX = 20000, GROUPS_SHOWN = 20 };
+
+/* Denials of one operation on one path by one rule. */
+struct group {
+	UT_hash_handle hh;
+	char *key; /* the text shown: also what makes two denials the same */
+	uint64_t count;
+	bool did_happen; /* a process did what the policy denies */
+};
+
+struct tally {
+	struct group *groups; /* uthash */
+	uint64_t beyond;      /* denials in no group: too many */
+	uint64_t lines, bad_lines, first_bad;
+	uint64_t denied;
+	int64_t lost;
+};
+
+static void add_denial(struct tally *t, const struct aud_entry *e)
+{
+	b_auto(b_str_release) struct b_str key = {0};
+	struct group *g;
+
+	t->denied += (uint64_t)e->count;
+	b_str_add_visible(&key, e->op, strlen(e->op));
+	b_str_addc(&key, ' ');
+	b_str_add_visible(&key, e->path, strlen(e->path));
+	if (*e->path2) {
+		b_str_add(&key, " -> ");
+		b_str_add_visible(&key, e->path2, strlen(e->path2));
+	}
+	b_str_add(&key, "  rule ");
+	b_str_add_visible(&key, e->matched_rule, strlen(e->matched_rule));
+	b_str_add(&key, " (");
+	b_str_add_visible(&key, e->rule, strlen(e->rule));
+	b_str_addc(&key, ')');
+	HASH_FIND(hh, t->groups, key.s, key.len, g);
+	if (!g && HASH_COUNT(t->groups) >= GROUPS_MAX) {
+		t->beyond += (uint64_t)e->count;
+		return;
+	}
+	if (!g) {
+		g = b_calloc(1, sizeof *g);
+		g->key = b_strdup(key.s);
+		HASH_ADD_KEYPTR(hh, t->groups, g->key, key.len, g);
+	}
+	g->count += (uint64_t)e->count;
+	g->did_happen |= strcmp(e->kind, "denied") != 0;
+}
+
+static int read_log(const struct aud_run *r, struct tally *t, struct b_err *err)
+{
+	b_auto(aud_lines_release) struct aud_lines l = {.fd = -1};
+	struct aud_line line;
+	struct aud_entry e;
+	const char *why;
+	int got;
+
+	if (access(r->log, F_OK) < 0 && errno == ENOENT)
+		return 0; /* the run never got so far */
+	if (aud_lines_open(&l, r->log, err) < 0)
+		return -1;
+	while ((got = aud_lines_next(&l, &line, err)) > 0) {
+		if (line.torn && r->live)
+			break; /* being written */
+		t->lines++;
+		if (aud_entry_parse(&line, &e, &why) < 0) {
+			if (!t->bad_lines++)
+				t->first_bad = l.number;
+			continue;
+		}
+		if (strcmp(e.kind, "denied") == 0 || (e.has_verdict && !e.allowed))
+			add_denial(t, &e);
+		t->lost += e.lost;
+		aud_entry_release(&e);
+	}
+	return got < 0 ? -1 : 0;
+}
+
+static void free_tally(struct tally *t)
+{
+	struct group *g, *next;
+
+	HASH_ITER (hh, t->groups, g, next) {
+		HASH_DEL(t->groups, g);
+		free(g->key);
+		free(g);
+	}
+}
+
+static void add_row(struct b_str *out, const char *label, const char *value)
+{
+	b_str_addf(out, "%-10s", label);
+	b_str_add_visible(out, value, strlen(value));
+	b_str_addc(out, '\n');
+}
+
+static void add_list(struct b_str *out, const char *label, const json_t *list, const char *none)
+{
+	b_auto(b_str_release) struct b_str s = {0};
+	json_t *v;
+	size_t i;
+
+	json_array_foreach (list, i, v) {
+		if (i)
+			b_str_add(&s, ", ");
+		b_str_add(&s, json_is_string(v) ? json_string_value(v) : "?");
+	}
+	add_row(out, label, s.len ? s.s : none);
+}
+
+static void add_head(const struct aud_run *r, struct b_str *out)
+{
+	static const struct {
+		const char *label;
+		void (*text)(const struct aud_run *, struct b_str *out);
+	} rows[] = {{"command", aud_show_command}, {"ended", aud_show_end}};
+	const char *policy = aud_run_str(r, "policy"), *profile = aud_run_str(r, "profile");
+	size_t i;
+
+	add_row(out, "run", r->id);
+	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
+		b_str_addf(out, "%-10s", rows[i].label);
+		rows[i].text(r, out);
+		b_str_addc(out, '\n');
+	}
+	b_str_addf(out, "%-10s", "policy");
+	b_str_add_visible(out, policy ? policy : "?", strlen(policy ? policy : "?"));
+	if (profile) {
+		b_str_add(out, ", profile ");
+		b_str_add_visible(out, profile, strlen(profile));
+	}
+	b_str_addc(out, '\n');
+	add_list(out, "floor", aud_run_get(r, "floor"), "none");
+	add_list(out, "losses", aud_run_get(r, "losses"), "none");
+}
+
+/* While the run lives, run.json has no counts yet: the lines of the log stand in. */
+static void add_counts(const struct aud_run *r, const struct tally *t, struct b_str *out)
+{
+	bool ended = aud_run_int(r, "exit.status", -1) >= 0;
+
+	if (ended)
+		b_str_addf(out,
+			   "%-10s%" PRId64 ": %" PRId64 " read, %" PRId64 " modify, %" PRId64
+			   " exec, %" PRId64 " connect; %" PRId64 " denied\n",
+			   "events", aud_run_int(r, "counts.events", 0),
+			   aud_run_int(r, "counts.reads", 0), aud_run_int(r, "counts.modifies", 0),
+			   aud_run_int(r, "counts.execs", 0), aud_run_int(r, "counts.connects", 0),
+			   aud_run_int(r, "counts.denied", 0));
+	else
+		b_str_addf(out, "%-10s%" PRIu64 " lines so far, %" PRIu64 " denied\n", "events",
+			   t->lines, t->denied);
+	b_str_addf(out, "%-10s%" PRId64 " events lost, %" PRId64 " corrupt, %" PRId64
+			" failures inside shims\n",
+		   "missing", ended ? aud_run_int(r, "counts.lost", 0) : t->lost,
+		   aud_run_int(r, "counts.corrupt", 0) + aud_run_int(r, "counts.abandoned", 0),
+		   aud_run_int(r, "counts.internal", 0));
+	if (!ended)
+		return;
+	b_str_addf(out, "%-10s", "coverage");
+	aud_show_coverage(r, out);
+	b_str_addc(out, '\n');
+}
+
+static int by_count(const struct group *a, const struct group *b)
+{
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+static void add_groups(struct tally *t, bool colour, struct b_str *out)
+{
+	unsigned shown = 0, n = HASH_COUNT(t->groups);
+	const char *on = colour ? "\033[31m" : "", *off = colour ? "\033[0m" : "";
+	struct group *g, *next;
+
+	if (!n) {
+		b_str_addf(out, "%-10snone\n", "denied");
+		return;
+	}
+	HASH_SORT(t->groups, by_count);
+	b_str_add(out, "denied\n");
+	HASH_ITER (hh, t->groups, g, next) {
+		if (shown++ == GROUPS_SHOWN)
+			break;
+		b_str_addf(out, "  %s%s%s  x%" PRIu64 "%s\n", on, g->key, off, g->count,
+			   g->did_happen ? "  but a process did it" : "");
+	}
+	if (n > GROUPS_SHOWN || t->beyond)
+		b_str_addf(out, "  and %u more: sbx-audit show --verdict denied\n",
+			   n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0);
+}
+
+int aud_summary(const struct aud_run *r, bool colour, struct b_str *out, struct b_err *err)
+{
+	b_auto(free_tally) struct tally t = {0};
+
+	if (read_log(r, &t, err) < 0)
+		return -1;
+	add_head(r, out);
+	add_counts(r, &t, out);
+	if (t.bad_lines)
+		b_str_addf(out, "%-10s%" PRIu64 " lines of the log are no events, the first is %s:%" PRIu64
+				"\n",
+			   "corrupt", t.bad_lines, r->log, t.first_bad);
+	add_groups(&t, colour, out);
+	return 0;
+}

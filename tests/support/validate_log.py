@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+"""validate_log.py RUN_DIR | LOG...: every line of a log, and run.json of a run directory, against
+docs/schema; sequence and chain of the lines too. Prints what is wrong; exit status 1 then."""
+
+import hashlib
+import json
+import os
+import sys
+
+import jsonschema
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/schema")
+
+
+def validator(name):
+    with open(os.path.join(SCHEMA, name), encoding="utf-8") as f:
+        schema = json.load(f)
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+def no_duplicates(pairs):
+    names = [k for k, _ in pairs]
+    if len(names) != len(set(names)):
+        raise ValueError("a key appears twice")
+    return dict(pairs)
+
+
+def check_log(path, wrong):
+    check = validator("fs-call-event.schema.json")
+    prev, n = "0" * 64, 0
+    with open(path, "rb") as f:
+        for n, line in enumerate(f, 1):
+            if not line.endswith(b"\n"):
+                wrong.append(f"{path}:{n}: no newline")
+            line = line.rstrip(b"\n")
+            try:
+                event = json.loads(line.decode("utf-8"), object_pairs_hook=no_duplicates)
+            except ValueError as e:
+                wrong.append(f"{path}:{n}: {e}")
+                continue
+            wrong.extend(f"{path}:{n}: {e.message}" for e in check.iter_errors(event))
+            if event.get("seq") != n:
+                wrong.append(f"{path}:{n}: seq is {event.get('seq')}")
+            if event.get("prev") != prev:
+                wrong.append(f"{path}:{n}: prev is not the hash of the line before")
+            prev = hashlib.sha256(line).hexdigest()
+    return n, prev
+
+
+def check_run(path, wrong):
+    info_path = os.path.join(path, "run.json")
+    with open(info_path, encoding="utf-8") as f:
+        info = json.load(f, object_pairs_hook=no_duplicates)
+    check = validator("run.schema.json")
+    wrong.extend(f"{info_path}: {e.message}" for e in check.iter_errors(info))
+    log = info.get("audit_file", os.path.join(path, "audit.jsonl"))
+    if not os.path.exists(log):
+        return 0
+    n, last = check_log(log, wrong)
+    if "ended" in info and info.get("final_hash") != last:
+        wrong.append(f"{info_path}: final_hash is not that of the last line")
+    return n
+
+
+def main():
+    wrong, lines = [], 0
+    for path in sys.argv[1:]:
+        lines += check_run(path, wrong) if os.path.isdir(path) else check_log(path, wrong)[0]
+    for w in wrong[:50]:
+        print(w)
+    print(f"{lines} lines, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
