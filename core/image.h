@@ -24,16 +24,18 @@
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
 #define SBX_ST_SLASH	 0x02u /* the last byte was '/': no path ends here */
-#define SBX_ST_ALL_ALLOW 0x04u /* every path that goes on from here is allowed */
-#define SBX_ST_ALL_DENY	 0x08u /* every path that goes on from here is denied */
+#define SBX_ST_ALL_ALLOW 0x04u /* every canonical path that goes on from here is allowed */
+#define SBX_ST_ALL_DENY	 0x08u /* every canonical path that goes on from here is denied */
 
 struct sbx_dfa {
 	uint32_t start;
 	uint32_t nstates;
+	uint32_t nsettled;  /* states below this number: what follows cannot change the answer */
 	uint32_t nclasses;
+	uint32_t shift;	    /* a row of the table has 1 << shift entries, >= nclasses */
 	uint32_t width;	    /* bytes per table entry: 2 or 4 */
 	uint32_t classes;   /* offset: uint8_t[256], byte -> class */
-	uint32_t table;	    /* offset: entry[nstates * nclasses] */
+	uint32_t table;	    /* offset: entry[nstates << shift], next state; 256 readable entries follow */
 	uint32_t flags;	    /* offset: uint8_t[nstates]; 0 in attribution automata */
 	uint32_t labels;    /* offset: uint32_t[nstates], rule index + 1 or 0; 0 in verdict automata */
 };
@@ -100,6 +102,9 @@ enum sbx_image_status {
 enum sbx_image_status sbx_image_open(struct sbx_image *out, const void *data, size_t size,
 				     bool whole);
 const char *sbx_image_status_text(enum sbx_image_status);
+
+/* A text of the image, NUL-terminated; "" when it does not lie in the image. [AS-safe] */
+const char *sbx_image_text(const struct sbx_image *, struct sbx_image_str);
 
 /* FNV-1a 64 with the header's checksum field taken as zero. */
 uint64_t sbx_image_checksum(const void *data, size_t size);

@@ -3,7 +3,7 @@ policy_SRCS += \
 	policy/front/yaml.c policy/front/orbit.c \
 	policy/load.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/exception.c policy/base.c policy/sets.c policy/cli.c \
-	policy/engine.c
+	policy/engine.c policy/explain.c
 
 # The presets, compiled in.
 policy_GEN += presets.c
@@ -15,3 +15,7 @@ $(B)/gen/presets.c: $(PRESETS) scripts/gen-presets | $$(@D)/.d
 # The floor planner and its plans.
 policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c \
 	policy/back/floor_show.c policy/back/fsview.c
+
+# The rule language and its compilation into an image.
+policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loops.c \
+	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c policy/back/image.c

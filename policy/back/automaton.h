@@ -25,8 +25,8 @@ struct pol_edge {
 
 struct pol_state {
 	uint32_t label;
-	uint32_t base; /* a state without base of its own, or POL_NONE */
-	uint32_t dflt; /* where base is POL_NONE */
+	uint32_t base;		/* a state without base of its own, or POL_NONE */
+	uint32_t dflt;		/* where base is POL_NONE */
 	uint32_t first, nedges; /* edges, by symbol */
 	bool is_slash;
 	bool is_part; /* scaffolding of the construction: no row, never a target */
@@ -38,19 +38,20 @@ struct pol_automaton {
 	struct pol_edge *edges;
 	size_t nedges, edges_cap;
 	uint32_t start;
-	uint8_t sym[256]; /* byte -> symbol */
+	uint8_t sym[256];      /* byte -> symbol */
 	uint32_t nsyms, slash; /* symbol 0: bytes no pattern names; slash: of '/' */
 };
 
 struct pol_limits {
-	size_t states; /* states and, roughly, elementary steps: both decide the same way anywhere */
+	size_t states; /* states and, roughly, elementary steps: both decide the same way anywhere
+			*/
 	size_t work;
 };
 
 /* 0; or -1 when a limit was passed: *out_rule is the rule (pol_node.rule) that most of the
  * work was for. */
-int pol_automaton_build(struct pol_automaton *, const struct pol_nfa *,
-			const struct pol_limits *, uint32_t *out_rule);
+int pol_automaton_build(struct pol_automaton *, const struct pol_nfa *, const struct pol_limits *,
+			uint32_t *out_rule);
 void pol_automaton_release(struct pol_automaton *);
 
 /* Where `state` goes on `sym`. */

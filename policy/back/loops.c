@@ -127,25 +127,37 @@ static uint32_t loops_hash(const struct build *b, uint32_t id)
 	return build_hash(b->pool + k->first, k->n, k->dflt);
 }
 
+static void describe(const struct build *b, struct loops *k, const uint32_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct pol_node *node = &b->nfa->v[v[i]];
+		uint8_t behind = b->nfa->v[node->next].kind;
+
+		if (k->opposed == POL_NONE && b->nfa->label[node->group] != k->dflt)
+			k->opposed = node->group;
+		if (node->kind != POL_N_DIRS && (behind == POL_N_END || behind == POL_N_TAIL))
+			k->accept = node->group + 1;
+	}
+}
+
 /* `v` may lie in the pool. */
 uint32_t loops_intern(struct build *b, const uint32_t *v, size_t n, uint32_t dflt)
 {
 	static const uint32_t none;
-	struct wanted w = { n ? v : &none, n, dflt };
-	struct loops k = { .n = (uint32_t)n, .dflt = dflt, .opposed = POL_NONE,
-			   .after_slash = POL_NONE,
-			   .em = { { .state = POL_NONE }, { .state = POL_NONE } } };
+	struct wanted w = {n ? v : &none, n, dflt};
+	struct loops k = {.n = (uint32_t)n,
+			  .dflt = dflt,
+			  .opposed = POL_NONE,
+			  .after_slash = POL_NONE,
+			  .em = {{.state = POL_NONE}, {.state = POL_NONE}}};
 	size_t slot;
 	uint32_t id;
 
 	b->work += n / 4;
-	build_pool_reserve(b, 1); /* so that the pool is an address */
 	id = index_find(b, &b->loop_index, build_hash(w.v, n, dflt), loops_same, &w, &slot);
 	if (id != POL_NONE)
 		return id;
-	for (size_t i = 0; i < n && k.opposed == POL_NONE; i++)
-		if (b->nfa->label[b->nfa->v[v[i]].group] != dflt)
-			k.opposed = b->nfa->v[v[i]].group;
+	describe(b, &k, v, n);
 	if (n > 0 && v >= b->pool && v < b->pool + b->npool)
 		k.first = (uint32_t)(v - b->pool); /* a part of another set: shared */
 	else
@@ -233,7 +245,7 @@ uint32_t loops_after_slash(struct build *b, uint32_t id)
 /* Nodes of the emission by symbol: a stable counting sort. */
 static void emission_sort(struct build *b, struct emission *em)
 {
-	uint32_t count[257] = { 0 }, at;
+	uint32_t count[257] = {0}, at;
 
 	build_pool_reserve(b, (size_t)em->n * 2);
 	at = (uint32_t)b->npool;
@@ -250,7 +262,7 @@ static void emission_sort(struct build *b, struct emission *em)
 	for (uint32_t s = 0; s < 256; s++) {
 		if (count[s + 1] > 0) {
 			b_grow(b->runs, b->nruns, b->runs_cap);
-			b->runs[b->nruns++] = (struct run){ s, at + count[s], count[s + 1] };
+			b->runs[b->nruns++] = (struct run){s, at + count[s], count[s + 1]};
 			em->nruns++;
 		}
 		count[s + 1] += count[s];
@@ -272,16 +284,12 @@ static void emission_build(struct build *b, const struct loops *k, bool after_sl
 	em->is_built = true;
 	for (uint32_t i = 0; i < k->n; i++) {
 		const struct pol_node *n = &b->nfa->v[b->pool[k->first + i]];
-		uint32_t next = n->next;
+		uint32_t next = n->next; /* no loop: see loop() in nfa.c */
 
 		/* Inside a name (?:.*[/])? waits for the slash. */
 		if (n->kind == POL_N_DIRS && !after_slash)
 			continue;
-		while (pol_node_is_loop(&b->nfa->v[next])) /* in the set already */
-			next = b->nfa->v[next].next;
 		n = &b->nfa->v[next];
-		if ((n->kind == POL_N_END || n->kind == POL_N_TAIL) && n->group + 1 > em->accept)
-			em->accept = n->group + 1;
 		if (n->to_any < POL_FAR)
 			em->is_near_any = true;
 		if (n->kind != POL_N_END)

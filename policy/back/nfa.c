@@ -11,7 +11,7 @@
 
 void pol_nfa_init(struct pol_nfa *nfa)
 {
-	*nfa = (struct pol_nfa){ .nslots = 256 };
+	*nfa = (struct pol_nfa){.nslots = 256};
 	nfa->slots = b_malloc(nfa->nslots * sizeof *nfa->slots);
 	memset(nfa->slots, 0xff, nfa->nslots * sizeof *nfa->slots);
 }
@@ -22,7 +22,7 @@ void pol_nfa_release(struct pol_nfa *nfa)
 	free(nfa->starts);
 	free(nfa->label);
 	free(nfa->slots);
-	*nfa = (struct pol_nfa){ 0 };
+	*nfa = (struct pol_nfa){0};
 }
 
 void pol_nfa_group(struct pol_nfa *nfa, uint32_t label)
@@ -82,8 +82,8 @@ static uint32_t node(struct pol_nfa *nfa, uint8_t kind, uint8_t byte, uint32_t n
 	}
 	id = (uint32_t)nfa->n;
 	b_grow(nfa->v, nfa->n, nfa->cap);
-	nfa->v[nfa->n++] = (struct pol_node){ next, group, rule, kind, byte,
-					      distance_to_any(nfa, kind, byte, next) };
+	nfa->v[nfa->n++] = (struct pol_node){next, group, rule,
+					     kind, byte,  distance_to_any(nfa, kind, byte, next)};
 	nfa->slots[at] = id;
 	if (++nfa->nused * 2 > nfa->nslots)
 		rehash(nfa);
@@ -134,8 +134,7 @@ static uint32_t literal(struct pol_nfa *nfa, const char *s, size_t len, uint32_t
 
 /* Pieces are found left to right and linked right to left: `kinds` holds one mark for each
  * byte of the pattern, 0 where a piece goes on. */
-static uint32_t pieces(struct pol_nfa *nfa, const char *p, size_t len, uint32_t next,
-		       uint32_t rule)
+static uint32_t pieces(struct pol_nfa *nfa, const char *p, size_t len, uint32_t next, uint32_t rule)
 {
 	uint8_t *kinds = b_calloc(len + 1, 1);
 
@@ -184,8 +183,8 @@ static void start(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t next, 
 
 void pol_nfa_add(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t rule)
 {
-	bool covers_base = r->shape != POL_GLOB ||
-			   (r->base_is_root && pol_glob_match(r->glob, "", 0));
+	bool covers_base =
+		r->shape != POL_GLOB || (r->base_is_root && pol_glob_match(r->glob, "", 0));
 	uint32_t below;
 
 	if (r->shape == POL_TREE) {

@@ -21,17 +21,17 @@ struct run { /* nodes of an emission that read one symbol */
 /* What a set of loops adds to the nodes of a state, in the middle of a name or after a slash. */
 struct emission {
 	bool is_built, is_near_any;
-	uint32_t accept; /* group + 1 */
-	uint32_t first, n; /* pool: nodes, by id */
+	uint32_t first, n;    /* pool: nodes, by id */
 	uint32_t runs, nruns; /* by symbol; their nodes lie in the pool too */
 	uint32_t anys, nanys; /* pool: ANY nodes */
-	uint32_t state; /* the state with these loops and no rest, POL_NONE = not yet made */
+	uint32_t state;	      /* the state with these loops and no rest, POL_NONE = not yet made */
 };
 
 struct loops {
-	uint32_t first, n;  /* pool: loop nodes by id */
-	uint32_t dflt;	    /* answer when nothing live matches */
-	uint32_t opposed;   /* lowest group that could change the answer, POL_NONE = none */
+	uint32_t first, n; /* pool: loop nodes by id */
+	uint32_t dflt;	   /* answer when nothing live matches */
+	uint32_t opposed;  /* lowest group that could change the answer, POL_NONE = none */
+	uint32_t accept;   /* in the middle of a name: last group that matches, + 1 */
 	uint32_t after_slash;
 	struct emission em[2]; /* AT_MIDDLE, AT_SLASH */
 };
@@ -77,8 +77,6 @@ struct build {
 	size_t nruns, runs_cap;
 	struct index state_index, loop_index;
 	struct step step;
-	uint32_t *bucket_next; /* chains of the rest of the state being expanded */
-	size_t bucket_cap;
 };
 
 uint32_t build_pool_add(struct build *, const uint32_t *v, size_t n);

@@ -1,0 +1,192 @@
+#include "core/decide.h"
+
+#define NOWHERE UINT32_MAX /* where a damaged table leads: denied, and so is what follows */
+
+/* Eight bytes at any address, of any type. */
+struct word {
+	uint64_t v;
+} __attribute__((packed, may_alias));
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "images and slash_mask() are little-endian");
+
+#define EVERY(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Bit 7 of each byte that equals `byte`; exact, no carries between bytes. */
+static inline uint64_t equal_mask(uint64_t w, unsigned char byte)
+{
+	uint64_t x = w ^ EVERY(byte);
+
+	return ~(((x & EVERY(0x7f)) + EVERY(0x7f)) | x | EVERY(0x7f));
+}
+
+/* Is what follows the slash at p[i] a component that a canonical path may have? */
+static inline bool component_ok(const char *p, size_t len, size_t i)
+{
+	if (++i == len || p[i] == '/')
+		return false;
+	if (p[i] != '.')
+		return true;
+	if (++i == len || p[i] == '/')
+		return false;
+	return p[i] != '.' || (++i != len && p[i] != '/');
+}
+
+/* "/" or ("/" component)+, no "." or ".." among them, no NUL. Eight bytes a step: this runs
+ * before every verdict and is what lets the walk stop in a settled state. */
+static bool is_canonical(const char *p, size_t len)
+{
+	size_t i = 0;
+
+	if (len == 0 || p[0] != '/')
+		return false;
+	if (len == 1)
+		return true;
+	for (; len - i >= 8; i += 8) {
+		uint64_t w = ((const struct word *)(const void *)(p + i))->v;
+		uint64_t slashes = equal_mask(w, '/');
+
+		if (equal_mask(w, 0))
+			return false;
+		for (; slashes; slashes &= slashes - 1)
+			if (!component_ok(p, len, i + (unsigned)__builtin_ctzll(slashes) / 8))
+				return false;
+	}
+	for (; i < len; i++)
+		if (p[i] == '\0' || (p[i] == '/' && !component_ok(p, len, i)))
+			return false;
+	return true;
+}
+
+/* One step; the caller knows that state < d->nstates. The table has 256 entries to spare, so
+ * that no class leads out of it. */
+static inline uint32_t next_state(const struct sbx_image *img, const struct sbx_dfa *d,
+				  uint32_t state, unsigned char byte)
+{
+	const void *table = img->base + d->table;
+	size_t at = ((size_t)state << d->shift) + img->base[d->classes + byte];
+	uint32_t next =
+		d->width == 2 ? ((const uint16_t *)table)[at] : ((const uint32_t *)table)[at];
+
+	return next < d->nstates ? next : NOWHERE;
+}
+
+/* The loop of loops. Ends early in a state below `settled`. */
+#define DEFINE_WALK(name, entry)                                                                   \
+	static uint32_t name(const struct sbx_image *img, const struct sbx_dfa *d,                 \
+			     uint32_t settled, const char *path, size_t len)                       \
+	{                                                                                          \
+		const entry *table = (const void *)(img->base + d->table);                         \
+		const unsigned char *class = img->base + d->classes;                               \
+		const uint32_t nstates = d->nstates, shift = d->shift;                             \
+		uint32_t state = d->start;                                                         \
+                                                                                                   \
+		for (size_t i = 0; i < len && state >= settled; i++) {                             \
+			state = table[((size_t)state << shift) + class[(unsigned char)path[i]]];   \
+			if (state >= nstates)                                                      \
+				return NOWHERE;                                                    \
+		}                                                                                  \
+		return state;                                                                      \
+	}
+DEFINE_WALK(walk16, uint16_t)
+DEFINE_WALK(walk32, uint32_t)
+
+static uint32_t walk(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t settled,
+		     const char *path, size_t len)
+{
+	if (len == 1) /* the root is "" inside the automata */
+		len = 0;
+	return d->width == 2 ? walk16(img, d, settled, path, len)
+			     : walk32(img, d, settled, path, len);
+}
+
+static unsigned flags_of(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t state)
+{
+	return state < d->nstates ? img->base[d->flags + state] : SBX_ST_ALL_DENY;
+}
+
+bool sbx_decide(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
+{
+	const struct sbx_dfa *d;
+	uint32_t state;
+
+	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
+		return false;
+	d = &img->hdr->op[op].verdict;
+	state = walk(img, d, d->nsettled, path, len);
+	return flags_of(img, d, state) & (state < d->nsettled ? SBX_ST_ALL_ALLOW : SBX_ST_ALLOW);
+}
+
+int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
+{
+	const struct sbx_image_op *o;
+	const struct sbx_dfa *groups;
+
+	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
+		return -1;
+	o = &img->hdr->op[op];
+	groups = (const void *)(img->base + o->groups);
+	for (uint32_t i = 0; i < o->ngroups; i++) {
+		const struct sbx_dfa *d = &groups[i];
+		const uint32_t *labels = (const void *)(img->base + d->labels);
+		uint32_t state = walk(img, d, d->nsettled, path, len);
+		uint32_t label = state < d->nstates ? labels[state] : 0;
+
+		if (label > 0 && label <= o->nrules)
+			return (int)(o->first_rule + label - 1);
+	}
+	return -1;
+}
+
+void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len,
+		 struct sbx_verdict *out)
+{
+	int rule = sbx_attribute(img, op, path, len);
+
+	out->allowed = sbx_decide(img, op, path, len);
+	out->rule = rule;
+	if (rule >= 0) {
+		const struct sbx_image_rule *r =
+			(const struct sbx_image_rule *)(const void *)(img->base + img->hdr->rules) +
+			rule;
+
+		out->matched = sbx_image_text(img, r->matched);
+		out->origin = sbx_image_text(img, r->origin);
+		return;
+	}
+	out->matched = (unsigned)op < SBX_OP_COUNT && img->hdr->op[op].has_positive
+			       ? "<no matching rule>"
+			       : "[]";
+	out->origin = "builtin:default";
+}
+
+enum sbx_subtree sbx_subtree(const struct sbx_image *img, enum sbx_op op, const char *path,
+			     size_t len)
+{
+	bool allowed = sbx_decide(img, op, path, len);
+	unsigned below;
+
+	if (!is_canonical(path, len))
+		return SBX_SUBTREE_DENY;
+	below = sbx_state_flags(img, op, sbx_step(img, op, sbx_walk(img, op, path, len), '/'));
+	if (allowed && below & SBX_ST_ALL_ALLOW)
+		return SBX_SUBTREE_ALLOW;
+	return !allowed && below & SBX_ST_ALL_DENY ? SBX_SUBTREE_DENY : SBX_SUBTREE_MIXED;
+}
+
+uint32_t sbx_walk(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
+{
+	return walk(img, &img->hdr->op[op].verdict, 0, path, len);
+}
+
+uint32_t sbx_step(const struct sbx_image *img, enum sbx_op op, uint32_t state, unsigned char byte)
+{
+	const struct sbx_dfa *d = &img->hdr->op[op].verdict;
+
+	return state < d->nstates ? next_state(img, d, state, byte) : NOWHERE;
+}
+
+unsigned sbx_state_flags(const struct sbx_image *img, enum sbx_op op, uint32_t state)
+{
+	return flags_of(img, &img->hdr->op[op].verdict, state);
+}

@@ -1,0 +1,170 @@
+#include "core/image.h"
+
+#define STR_OK(img, s) ((uint64_t)(s).off + (s).len < (img)->size)
+
+/* Does [off, off + n * size) lie in the image behind the header, aligned? */
+static bool section_ok(const struct sbx_image *img, uint32_t off, uint64_t n, uint64_t size)
+{
+	return off % 8 == 0 && off >= sizeof(struct sbx_image_header) && off <= img->size &&
+	       n <= (img->size - off) / size;
+}
+
+/* The table's 256 spare entries bound what a wrong class map can reach. */
+static bool dfa_ok(const struct sbx_image *img, const struct sbx_dfa *d, bool is_verdict)
+{
+	if (d->nstates == 0 || d->start >= d->nstates || d->nsettled > d->nstates)
+		return false;
+	if ((d->width != 2 && d->width != 4) || d->shift > 8 || d->nclasses > 1u << d->shift)
+		return false;
+	if (!section_ok(img, d->classes, 256, 1) ||
+	    !section_ok(img, d->table, ((uint64_t)d->nstates << d->shift) + 256, d->width))
+		return false;
+	return is_verdict ? section_ok(img, d->flags, d->nstates, 1)
+			  : section_ok(img, d->labels, d->nstates, sizeof(uint32_t));
+}
+
+static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
+{
+	const struct sbx_dfa *groups;
+
+	if (!dfa_ok(img, &op->verdict, true) ||
+	    !section_ok(img, op->groups, op->ngroups, sizeof(struct sbx_dfa)) ||
+	    (uint64_t)op->first_rule + op->nrules > img->hdr->nrules)
+		return false;
+	groups = (const void *)(img->base + op->groups);
+	for (uint32_t i = 0; i < op->ngroups; i++)
+		if (!dfa_ok(img, &groups[i], false))
+			return false;
+	return true;
+}
+
+static bool bounds_ok(const struct sbx_image *img)
+{
+	const struct sbx_image_header *h = img->hdr;
+
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		if (!op_ok(img, &h->op[op]))
+			return false;
+	return section_ok(img, h->rules, h->nrules, sizeof(struct sbx_image_rule)) &&
+	       section_ok(img, h->aliases, h->naliases, sizeof(struct sbx_image_alias)) &&
+	       STR_OK(img, h->profile);
+}
+
+static bool table_ok(const struct sbx_image *img, const struct sbx_dfa *d)
+{
+	uint64_t n = (uint64_t)d->nstates << d->shift;
+
+	for (unsigned i = 0; i < 256; i++)
+		if (img->base[d->classes + i] >= d->nclasses)
+			return false;
+	for (uint64_t i = 0; i < n; i++) {
+		const unsigned char *entry = img->base + d->table + i * d->width;
+		uint32_t next = d->width == 2 ? *(const uint16_t *)(const void *)entry
+					      : *(const uint32_t *)(const void *)entry;
+
+		if (next >= d->nstates)
+			return false;
+	}
+	return true;
+}
+
+static bool labels_ok(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t nrules)
+{
+	const uint32_t *labels = (const void *)(img->base + d->labels);
+
+	for (uint32_t i = 0; i < d->nstates; i++)
+		if (labels[i] > nrules)
+			return false;
+	return true;
+}
+
+static bool tables_ok(const struct sbx_image *img)
+{
+	for (int i = 0; i < SBX_OP_COUNT; i++) {
+		const struct sbx_image_op *op = &img->hdr->op[i];
+		const struct sbx_dfa *groups = (const void *)(img->base + op->groups);
+
+		if (!table_ok(img, &op->verdict))
+			return false;
+		for (uint32_t g = 0; g < op->ngroups; g++)
+			if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], op->nrules))
+				return false;
+	}
+	return true;
+}
+
+static bool text_ok(const struct sbx_image *img, struct sbx_image_str s)
+{
+	return STR_OK(img, s) && img->base[s.off + s.len] == '\0';
+}
+
+static bool texts_ok(const struct sbx_image *img)
+{
+	const struct sbx_image_header *h = img->hdr;
+	const struct sbx_image_rule *rules = (const void *)(img->base + h->rules);
+	const struct sbx_image_alias *aliases = (const void *)(img->base + h->aliases);
+
+	for (uint32_t i = 0; i < h->nrules; i++)
+		if (!text_ok(img, rules[i].matched) || !text_ok(img, rules[i].origin))
+			return false;
+	for (uint32_t i = 0; i < h->naliases; i++)
+		if (!text_ok(img, aliases[i].from) || !text_ok(img, aliases[i].to))
+			return false;
+	return text_ok(img, h->profile);
+}
+
+enum sbx_image_status sbx_image_open(struct sbx_image *out, const void *data, size_t size,
+				     bool whole)
+{
+	struct sbx_image img = {.base = data, .size = size, .hdr = data};
+
+	/* Entries are read in place: a mapping or malloc() gives this alignment. */
+	if (size < sizeof(struct sbx_image_header) || (uintptr_t)data % 8 != 0)
+		return SBX_IMAGE_SHORT;
+	if (img.hdr->magic != SBX_IMAGE_MAGIC)
+		return SBX_IMAGE_BAD_MAGIC;
+	if (img.hdr->version != SBX_IMAGE_VERSION)
+		return SBX_IMAGE_BAD_VERSION;
+	if (img.hdr->size != size)
+		return SBX_IMAGE_SHORT;
+	if (!bounds_ok(&img))
+		return SBX_IMAGE_BAD_BOUNDS;
+	if (whole && sbx_image_checksum(data, size) != img.hdr->checksum)
+		return SBX_IMAGE_BAD_CHECKSUM;
+	if (whole && (!tables_ok(&img) || !texts_ok(&img)))
+		return SBX_IMAGE_BAD_BOUNDS;
+	*out = img;
+	return SBX_IMAGE_OK;
+}
+
+const char *sbx_image_status_text(enum sbx_image_status status)
+{
+	static const char *const texts[] = {
+		[SBX_IMAGE_OK] = "fine",
+		[SBX_IMAGE_SHORT] = "shorter or longer than its header says",
+		[SBX_IMAGE_BAD_MAGIC] = "not a policy image",
+		[SBX_IMAGE_BAD_VERSION] = "a policy image of another version",
+		[SBX_IMAGE_BAD_BOUNDS] = "damaged: a section leads outside of it",
+		[SBX_IMAGE_BAD_CHECKSUM] = "damaged: the checksum is wrong",
+	};
+
+	return (unsigned)status < sizeof texts / sizeof *texts ? texts[status] : "?";
+}
+
+const char *sbx_image_text(const struct sbx_image *img, struct sbx_image_str s)
+{
+	return text_ok(img, s) ? (const char *)img->base + s.off : "";
+}
+
+uint64_t sbx_image_checksum(const void *data, size_t size)
+{
+	const size_t at = offsetof(struct sbx_image_header, checksum);
+	const unsigned char *p = data;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < size; i++) {
+		h ^= i >= at && i < at + sizeof(uint64_t) ? 0 : p[i];
+		h *= UINT64_C(0x100000001b3);
+	}
+	return h;
+}

@@ -1,0 +1,82 @@
+#include "policy/ruleset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/glob.h"
+
+void pol_ruleset_init(struct pol_ruleset *rs)
+{
+	*rs = (struct pol_ruleset){.profile = ""};
+}
+
+void pol_ruleset_release(struct pol_ruleset *rs)
+{
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		free(rs->op[op].v);
+	b_arena_release(&rs->arena);
+	*rs = (struct pol_ruleset){.profile = ""};
+}
+
+static const char *copy(struct pol_ruleset *rs, const char *s)
+{
+	return s ? b_arena_strndup(&rs->arena, s, strlen(s)) : NULL;
+}
+
+struct pol_rule *pol_ruleset_add(struct pol_ruleset *rs, enum sbx_op op,
+				 const struct pol_rule *rule)
+{
+	struct pol_list *list = &rs->op[op];
+	struct pol_rule *r;
+
+	b_grow(list->v, list->n, list->cap);
+	r = &list->v[list->n++];
+	*r = *rule;
+	r->base = b_arena_strndup(&rs->arena, rule->base, rule->base_len);
+	r->glob = copy(rs, rule->glob);
+	r->matched = copy(rs, rule->matched);
+	r->origin = copy(rs, rule->origin);
+	return r;
+}
+
+bool pol_rule_matches(const struct pol_rule *r, const char *path, size_t len)
+{
+	if (len == 1 && path[0] == '/')
+		len = 0; /* "" is the root, as in `base` */
+	if (len < r->base_len || memcmp(path, r->base, r->base_len) != 0)
+		return false;
+	path += r->base_len;
+	len -= r->base_len;
+	if (len > 0 && path[0] != '/')
+		return false;
+	switch (r->shape) {
+	case POL_EXACT:
+		return len == 0;
+	case POL_TREE:
+		return true;
+	case POL_GLOB:
+		if (len == 0)
+			return r->base_is_root && pol_glob_match(r->glob, "", 0);
+		return pol_glob_match(r->glob, path + 1, len - 1);
+	}
+	return false;
+}
+
+int pol_list_last_match(const struct pol_list *list, size_t end, const char *path, size_t len)
+{
+	for (size_t i = end < list->n ? end : list->n; i-- > 0;)
+		if (pol_rule_matches(&list->v[i], path, len))
+			return (int)i;
+	return -1;
+}
+
+const char *pol_tier_name(enum pol_tier tier)
+{
+	static const char *const names[POL_TIER_COUNT] = {
+#define X(name, text) [POL_TIER_##name] = text,
+		POL_TIERS(X)
+#undef X
+	};
+
+	return (unsigned)tier < POL_TIER_COUNT ? names[tier] : "?";
+}
