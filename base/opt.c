@@ -80,7 +80,7 @@ static void offer(struct nearest *near, const char *typed, size_t n, const char 
 {
 	unsigned d = distance(typed, n, name, len);
 
-	if (d <= NEAR && d < near->best && d * 2 < (n > len ? n : len))
+	if (d <= NEAR && d < near->best && (size_t)d * 2 < (n > len ? n : len))
 		*near = (struct nearest){name, len, d};
 }
 

@@ -53,7 +53,7 @@ static int unit_ms(const char *s, unsigned long long *out)
 	static const struct {
 		const char *name;
 		unsigned long long ms;
-	} unit[] = {{"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}};
+	} unit[] = {{"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60000}, {"h", 3600000}};
 	size_t i;
 
 	for (i = 0; i < sizeof unit / sizeof *unit; i++)

@@ -181,8 +181,10 @@ void b_str_add_base64(struct b_str *s, const void *bytes, size_t n)
 	if (n) {
 		unsigned second = n == 2 ? p[1] : 0;
 		char out[4] = {letter[p[0] >> 2], letter[(p[0] & 3) << 4 | second >> 4],
-			       n == 2 ? letter[(second & 15) << 2] : '=', '='};
+			       letter[(second & 15) << 2], '='};
 
+		if (n == 1)
+			out[2] = '=';
 		b_str_addn(s, out, sizeof out);
 	}
 }

@@ -132,44 +132,44 @@ Test(base_str, integers_at_the_ends_of_their_range)
 	b_str_release(&s);
 }
 
+static const struct {
+	const char *in, *out;
+} visible[] = {
+	{"", ""},
+	{"plain ~ text", "plain ~ text"},
+	{"a\nb\r\t\x1b[0m", "a\\x0ab\\x0d\\x09\\x1b[0m"},
+	{"\x7f", "\\x7f"},
+	{"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+	{"\xc2\x9b", "\\xc2\\x9b"},		      /* U+009B, CSI */
+	{"\xc2\x85", "\\xc2\\x85"},		      /* U+0085, next line */
+	{"\xc2\xa0", "\xc2\xa0"},		      /* the first behind C1 */
+	{"\xd8\x9c", "\\xd8\\x9c"},		      /* U+061C */
+	{"\xe2\x80\x8d", "\xe2\x80\x8d"},	      /* U+200D joins emoji: stays */
+	{"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},	      /* U+200E */
+	{"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},	      /* U+200F */
+	{"\xe2\x80\xa7", "\xe2\x80\xa7"},	      /* U+2027, a visible point */
+	{"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},	      /* U+2028, line separator */
+	{"\xe2\x80\xa9", "\\xe2\\x80\\xa9"},	      /* U+2029, paragraph separator */
+	{"\xe2\x80\xae", "\\xe2\\x80\\xae"},	      /* U+202E, right-to-left override */
+	{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},	      /* U+2066 */
+	{"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},	      /* U+2069 */
+	{"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},	      /* U+FEFF */
+	{"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"}, /* U+E0041, tag */
+	{"\xff\xfe", "\\xff\\xfe"},
+	{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* surrogate */
+	{"\xe2\x82", "\\xe2\\x82"},	     /* cut short */
+	{"\xe2\x82z", "\\xe2\\x82z"},
+};
+
 Test(base_str, visible_text_cannot_move_the_cursor_or_turn_the_line)
 {
-	static const struct {
-		const char *in, *out;
-	} rows[] = {
-		{"", ""},
-		{"plain ~ text", "plain ~ text"},
-		{"a\nb\r\t\x1b[0m", "a\\x0ab\\x0d\\x09\\x1b[0m"},
-		{"\x7f", "\\x7f"},
-		{"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
-		 "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
-		{"\xc2\x9b", "\\xc2\\x9b"},		      /* U+009B, CSI */
-		{"\xc2\x85", "\\xc2\\x85"},		      /* U+0085, next line */
-		{"\xc2\xa0", "\xc2\xa0"},		      /* the first behind C1 */
-		{"\xd8\x9c", "\\xd8\\x9c"},		      /* U+061C */
-		{"\xe2\x80\x8d", "\xe2\x80\x8d"},	      /* U+200D joins emoji: stays */
-		{"\xe2\x80\x8e", "\\xe2\\x80\\x8e"},	      /* U+200E */
-		{"\xe2\x80\x8f", "\\xe2\\x80\\x8f"},	      /* U+200F */
-		{"\xe2\x80\xa7", "\xe2\x80\xa7"},	      /* U+2027, a visible point */
-		{"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},	      /* U+2028, line separator */
-		{"\xe2\x80\xa9", "\\xe2\\x80\\xa9"},	      /* U+2029, paragraph separator */
-		{"\xe2\x80\xae", "\\xe2\\x80\\xae"},	      /* U+202E, right-to-left override */
-		{"\xe2\x81\xa6", "\\xe2\\x81\\xa6"},	      /* U+2066 */
-		{"\xe2\x81\xa9", "\\xe2\\x81\\xa9"},	      /* U+2069 */
-		{"\xef\xbb\xbf", "\\xef\\xbb\\xbf"},	      /* U+FEFF */
-		{"\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"}, /* U+E0041, tag */
-		{"\xff\xfe", "\\xff\\xfe"},
-		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, /* surrogate */
-		{"\xe2\x82", "\\xe2\\x82"},	     /* cut short */
-		{"\xe2\x82z", "\\xe2\\x82z"},
-	};
 	size_t i;
 
-	for (i = 0; i < N(rows); i++) {
+	for (i = 0; i < N(visible); i++) {
 		struct b_str s = {0};
 
-		b_str_add_visible(&s, rows[i].in, strlen(rows[i].in));
-		cr_expect_str_eq(b_str_c(&s), rows[i].out, "row %zu", i);
+		b_str_add_visible(&s, visible[i].in, strlen(visible[i].in));
+		cr_expect_str_eq(b_str_c(&s), visible[i].out, "row %zu", i);
 		b_str_release(&s);
 	}
 }
