@@ -47,6 +47,9 @@ struct sbx_ring {
 	_Alignas(64) _Atomic uint64_t tail; /* reader: bytes before this may be overwritten */
 	_Alignas(64) _Atomic uint64_t lost; /* events dropped: ring full, or writer given up */
 	_Alignas(64) _Atomic uint64_t internal; /* failures inside shims, passed to the floor */
+	/* Directories renamed in this run: what a process remembers of its directories' paths is
+	 * stale when this has moved. A liar here only makes shims forget, or remember too long. */
+	_Alignas(64) _Atomic uint64_t moves;
 	_Alignas(64) unsigned char data[];
 };
 

@@ -1,0 +1,132 @@
+/*
+ * calls.h - every name the shim exports, in one place.
+ *
+ * SHIM_PATH_CALLS: calls that change something at one or two paths and return int. A row is
+ *
+ *	X(name, event, prototype, arguments, ends, moves, first, second, go)
+ *
+ *	event	 row of core/callnames.h that events name
+ *	ends	 how many paths the call has; `first`, `second` say where they are:
+ *		 END(directory fd, path, how), how = SHIM_* of shim/guard.h
+ *	moves	 SHIM_STAYS, SHIM_MOVES (first becomes second), SHIM_SWAPS
+ *	go	 the call to make once both ends are judged. AT(0), AT(1) expand to
+ *		 "parent descriptor, name": the parent was opened and read back, so the object
+ *		 acted on is the one that was judged. AS_ASKED where the call follows a last
+ *		 symlink: the object was judged, then the call is made as the program wrote it.
+ *
+ * SHIM_OTHER_CALLS: names whose bodies are written out in shim/linux/ (open, stdio, exec,
+ * context). SHIM_BORROWED: names we call and do not export.
+ *
+ * The version script, the table of next definitions and `make check-abi` come from here.
+ */
+#pragma once
+
+/* clang-format off */
+#define SHIM_PATH_CALLS(X) \
+	X(rename, rename, (const char *from, const char *to), (from, to), 2, SHIM_MOVES, \
+	  END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST), \
+	  NEXT(renameat)(AT(0), AT(1))) \
+	X(renameat, renameat, (int d1, const char *from, int d2, const char *to), \
+	  (d1, from, d2, to), 2, SHIM_MOVES, \
+	  END(d1, from, SHIM_LAST), END(d2, to, SHIM_LAST), NEXT(renameat)(AT(0), AT(1))) \
+	X(renameat2, renameat2, (int d1, const char *from, int d2, const char *to, unsigned flags), \
+	  (d1, from, d2, to, flags), 2, (flags & RENAME_EXCHANGE) ? SHIM_SWAPS : SHIM_MOVES, \
+	  END(d1, from, SHIM_LAST), \
+	  END(d2, to, (flags & RENAME_NOREPLACE) ? SHIM_LAST | SHIM_NEW : SHIM_LAST), \
+	  NEXT(renameat2)(AT(0), AT(1), flags)) \
+	X(link, link, (const char *from, const char *to), (from, to), 2, SHIM_LINKS, \
+	  END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST | SHIM_NEW), \
+	  NEXT(linkat)(AT(0), AT(1), 0)) \
+	X(linkat, linkat, (int d1, const char *from, int d2, const char *to, int flags), \
+	  (d1, from, d2, to, flags), 2, SHIM_LINKS, \
+	  END(d1, from, shim_how_link(flags)), END(d2, to, SHIM_LAST | SHIM_NEW), \
+	  NEXT(linkat)(AT(0), AT(1), flags)) \
+	X(symlink, symlink, (const char *target, const char *path), (target, path), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , NEXT(symlinkat)(target, AT(0))) \
+	X(symlinkat, symlinkat, (const char *target, int d, const char *path), (target, d, path), \
+	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , NEXT(symlinkat)(target, AT(0))) \
+	X(unlink, unlink, (const char *path), (path), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NO_DIR), , NEXT(unlinkat)(AT(0), 0)) \
+	X(unlinkat, unlinkat, (int d, const char *path, int flags), (d, path, flags), \
+	  1, SHIM_STAYS, \
+	  END(d, path, SHIM_LAST | ((flags & AT_REMOVEDIR) ? SHIM_A_DIR : SHIM_NO_DIR)), , \
+	  NEXT(unlinkat)(AT(0), flags)) \
+	X(rmdir, rmdir, (const char *path), (path), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_A_DIR), , NEXT(unlinkat)(AT(0), AT_REMOVEDIR)) \
+	X(remove, remove, (const char *path), (path), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST), , shim_remove_at(AT(0))) \
+	X(mkdir, mkdir, (const char *path, mode_t mode), (path, mode), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , NEXT(mkdirat)(AT(0), mode)) \
+	X(mkdirat, mkdirat, (int d, const char *path, mode_t mode), (d, path, mode), \
+	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , NEXT(mkdirat)(AT(0), mode)) \
+	X(mknod, mknod, (const char *path, mode_t mode, dev_t dev), (path, mode, dev), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , \
+	  NEXT(mknodat)(AT(0), mode, dev)) \
+	X(mknodat, mknodat, (int d, const char *path, mode_t mode, dev_t dev), \
+	  (d, path, mode, dev), 1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , \
+	  NEXT(mknodat)(AT(0), mode, dev)) \
+	X(__xmknod, mknod, (int ver, const char *path, mode_t mode, dev_t *dev), \
+	  (ver, path, mode, dev), 1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , \
+	  NEXT(__xmknodat)(ver, AT(0), mode, dev)) \
+	X(__xmknodat, mknodat, (int ver, int d, const char *path, mode_t mode, dev_t *dev), \
+	  (ver, d, path, mode, dev), 1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , \
+	  NEXT(__xmknodat)(ver, AT(0), mode, dev)) \
+	X(mkfifo, mkfifo, (const char *path, mode_t mode), (path, mode), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , NEXT(mkfifoat)(AT(0), mode)) \
+	X(mkfifoat, mkfifoat, (int d, const char *path, mode_t mode), (d, path, mode), \
+	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , NEXT(mkfifoat)(AT(0), mode)) \
+	X(truncate, truncate, (const char *path, off_t size), (path, size), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_FOLLOW | SHIM_NO_DIR), , AS_ASKED) \
+	X(truncate64, truncate, (const char *path, off64_t size), (path, size), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_FOLLOW | SHIM_NO_DIR), , AS_ASKED) \
+	X(chmod, chmod, (const char *path, mode_t mode), (path, mode), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(fchmodat, fchmodat, (int d, const char *path, mode_t mode, int flags), \
+	  (d, path, mode, flags), 1, SHIM_STAYS, END(d, path, shim_how(flags)), , \
+	  NEXT(fchmodat)(AT(0), mode, flags)) \
+	X(lchmod, lchmod, (const char *path, mode_t mode), (path, mode), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS), , \
+	  NEXT(fchmodat)(AT(0), mode, AT_SYMLINK_NOFOLLOW)) \
+	X(chown, chown, (const char *path, uid_t uid, gid_t gid), (path, uid, gid), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(lchown, lchown, (const char *path, uid_t uid, gid_t gid), (path, uid, gid), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS), , \
+	  NEXT(fchownat)(AT(0), uid, gid, AT_SYMLINK_NOFOLLOW)) \
+	X(fchownat, fchownat, (int d, const char *path, uid_t uid, gid_t gid, int flags), \
+	  (d, path, uid, gid, flags), 1, SHIM_STAYS, END(d, path, shim_how(flags)), , \
+	  NEXT(fchownat)(AT(0), uid, gid, flags)) \
+	X(utime, utime, (const char *path, const struct utimbuf *times), (path, times), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(utimes, utimes, (const char *path, const struct timeval times[2]), (path, times), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(lutimes, lutimes, (const char *path, const struct timeval times[2]), (path, times), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), , AS_ASKED) \
+	X(futimesat, futimesat, (int d, const char *path, const struct timeval times[2]), \
+	  (d, path, times), 1, SHIM_STAYS, END(d, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(utimensat, utimensat, (int d, const char *path, const struct timespec times[2], int flags), \
+	  (d, path, times, flags), 1, SHIM_STAYS, END(d, path, shim_how(flags)), , \
+	  NEXT(utimensat)(AT(0), times, flags))
+
+#define SHIM_OPEN_CALLS(X) \
+	X(open) X(open64) X(__open) X(__open64) X(__open_2) X(__open64_2) \
+	X(openat) X(openat64) X(__openat_2) X(__openat64_2) X(openat2) X(creat) X(creat64)
+#define SHIM_STDIO_CALLS(X) \
+	X(fopen) X(fopen64) X(freopen) X(freopen64) X(opendir) \
+	X(scandir) X(scandir64) X(scandirat) X(scandirat64)
+#define SHIM_TEMP_CALLS(X) \
+	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
+	X(mkostemps) X(mkostemps64) X(mkdtemp)
+#define SHIM_EXEC_CALLS(X) \
+	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) \
+	X(fexecve) X(posix_spawn) X(posix_spawnp) X(system) X(popen)
+/* Calls after which what we remember of the process (directories, filters) may be wrong. */
+#define SHIM_CONTEXT_CALLS(X) \
+	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(daemon) \
+	X(close) X(close_range) X(closefrom) X(closedir) X(dup2) X(dup3) \
+	X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall)
+#define SHIM_OTHER_CALLS(X) \
+	SHIM_OPEN_CALLS(X) SHIM_STDIO_CALLS(X) SHIM_TEMP_CALLS(X) SHIM_EXEC_CALLS(X) \
+	SHIM_CONTEXT_CALLS(X)
+
+#define SHIM_BORROWED(X) X(fdopen) X(fdopendir) X(dirfd) X(fileno)
+/* clang-format on */

@@ -1,0 +1,124 @@
+/* env.c - see env.h. */
+#include "shim/env.h"
+
+#include "core/channel.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+
+/* Copying more than this many pointers could overflow the small stack of a thread. */
+enum { ENTRIES_MAX = 8192 };
+
+#define PRELOAD "LD_PRELOAD"
+
+extern char **__environ __attribute__((weak));
+
+char *const *shim_environ(void)
+{
+	return &__environ ? __environ : NULL;
+}
+
+const char *shim_getenv(const char *name)
+{
+	char *const *e = shim_environ();
+	const char *v = NULL;
+
+	for (; e && *e && !v; e++)
+		v = shim_env_value(*e, name);
+	return v;
+}
+
+static bool has_entry(const char *list, const char *entry)
+{
+	size_t n = strlen(entry);
+
+	while (*list) {
+		size_t len = 0;
+
+		while (list[len] && list[len] != ':' && list[len] != ' ')
+			len++;
+		if (len == n && memcmp(list, entry, n) == 0)
+			return true;
+		list += len;
+		while (*list == ':' || *list == ' ')
+			list++;
+	}
+	return false;
+}
+
+bool shim_env_plan(struct shim_env *env, char *const *envp)
+{
+	const char *preload = NULL, *channel = NULL, *v;
+	size_t i;
+
+	*env = (struct shim_env){.from = envp};
+	for (i = 0; envp && envp[i]; i++) {
+		/* of two entries with one name the first counts, for getenv and for ld.so */
+		if (!preload && (v = shim_env_value(envp[i], PRELOAD))) {
+			preload = v;
+			env->preload_at = i;
+		} else if (!channel && (v = shim_env_value(envp[i], SBX_ENV_CHANNEL))) {
+			channel = v;
+			env->channel_at = i;
+		}
+	}
+	env->count = i;
+	if (!preload)
+		env->preload_at = i;
+	if (!channel)
+		env->channel_at = i;
+	if (i > ENTRIES_MAX || !shim.preload[0])
+		return false;
+	if (!preload || !has_entry(preload, shim.preload))
+		env->preload_len = sizeof PRELOAD + strlen(shim.preload) +
+				   (preload ? strlen(preload) + 1 : 0) + 1;
+	if (!channel || !shim_equal(channel, shim.channel))
+		env->channel_len = sizeof SBX_ENV_CHANNEL + strlen(shim.channel) + 1;
+	env->is_needed = env->preload_len || env->channel_len;
+	return env->preload_len <= 2 * SHIM_ENV_MAX;
+}
+
+size_t shim_env_bytes(const struct shim_env *env)
+{
+	return (env->count + 3) * sizeof(char *) + env->preload_len + env->channel_len;
+}
+
+static char *put(char *to, const char *s)
+{
+	size_t n = strlen(s);
+
+	memcpy(to, s, n + 1);
+	return to + n;
+}
+
+/* The foreign entries stay in front, in their order: they were first in line before us too. */
+static void put_preload(const struct shim_env *env, char *to)
+{
+	const char *old = env->preload_at < env->count
+				  ? shim_env_value(env->from[env->preload_at], PRELOAD)
+				  : "";
+
+	to = put(to, PRELOAD "=");
+	if (*old)
+		to = put(put(to, old), ":");
+	put(to, shim.preload);
+}
+
+char *const *shim_env_build(const struct shim_env *env, void *memory)
+{
+	char **to = memory, *text = (char *)(to + env->count + 3);
+	size_t n = env->count, i;
+
+	for (i = 0; i < n; i++)
+		to[i] = env->from[i];
+	if (env->preload_len) {
+		put_preload(env, text);
+		to[env->preload_at < env->count ? env->preload_at : n++] = text;
+		text += env->preload_len;
+	}
+	if (env->channel_len) {
+		put(put(text, SBX_ENV_CHANNEL "="), shim.channel);
+		to[env->channel_at < env->count ? env->channel_at : n++] = text;
+	}
+	to[n] = NULL;
+	return to;
+}

@@ -1,0 +1,413 @@
+/* exec.c - see exec.h. */
+#include "shim/exec.h"
+
+#include "core/callnames.h"
+#include "core/channel.h"
+#include "core/event.h"
+#include "shim/env.h"
+#include "shim/judge.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/next.h"
+#include "shim/proc.h"
+#include "shim/program.h"
+
+#include <limits.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char shell[] = "/bin/sh";
+
+static struct shim_told told(unsigned call, const struct shim_program *p, int err)
+{
+	return (struct shim_told){
+		.call = call,
+		.op = SBX_EXEC,
+		.err = err,
+		.flags = (p->is_denied ? 0 : SBX_EVF_ALLOWED) |
+			 (p->is_interp_denied ? SBX_EVF_PATH2_DENIED : 0),
+		.aux = (unsigned)p->class,
+		.path = p->path,
+		.len = p->len,
+		.path2 = p->interp,
+		.len2 = p->interp_len,
+	};
+}
+
+/* 0 = go on. A denial is told; the kernel's own refusals come out untold, as a search for a
+ * program meets many. */
+static int refusal(unsigned call, const struct shim_program *p)
+{
+	struct shim_told t = told(call, p, EACCES);
+
+	if (p->err)
+		return p->err;
+	if (!p->is_denied)
+		return 0;
+	shim_tell_exec(SBX_EV_CALL, &t, 0);
+	return EACCES;
+}
+
+/* Told before the call, for it does not return; a failure is told after it, so that the
+ * supervisor does not wait for a new image. */
+static void tell_start(unsigned call, const struct shim_program *p, uint32_t pid)
+{
+	struct shim_told t = told(call, p, 0);
+
+	shim_tell_exec(SBX_EV_EXEC, &t, pid);
+}
+
+static void tell_failure(unsigned call, const struct shim_program *p, int err)
+{
+	struct shim_told t = told(call, p, err);
+
+	shim_tell_exec(SBX_EV_CALL, &t, 0);
+	shim_set_errno(err);
+}
+
+static bool plan_env(struct shim_env *env, const struct shim_program *p, char *const *envp)
+{
+	if (!shim_program_is_witnessed(p->class))
+		return false;
+	if (!shim_env_plan(env, envp)) {
+		shim_trouble();
+		return false;
+	}
+	return env->is_needed;
+}
+
+static int exec_next(int dirfd, const char *path, char *const argv[], char *const envp[],
+		     int flags)
+{
+	if (dirfd == AT_FDCWD && !flags)
+		return NEXT(execve)(path, argv, envp);
+	/* not through the library: musl has no execveat */
+	return (int)shim_result(sys5(SYS_execveat, dirfd, path, argv, envp, flags));
+}
+
+int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[],
+	      char *const envp[], int flags)
+{
+	struct shim_program p;
+	struct shim_env env;
+	int ret, err;
+
+	if (!shim_is_ready())
+		return exec_next(dirfd, path, argv, envp, flags);
+	shim_program_look(&p, dirfd, path, flags);
+	err = refusal(call, &p);
+	if (err) {
+		shim_set_errno(err);
+		return -1;
+	}
+	if (plan_env(&env, &p, envp))
+		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
+	tell_start(call, &p, 0);
+	ret = exec_next(dirfd, path, argv, envp, flags);
+	tell_failure(call, &p, shim_get_errno());
+	return ret;
+}
+
+/* ---- search ---- */
+
+/* Next directory of a PATH joined with `file`; false = no more. Too long ones are skipped,
+ * as glibc does. */
+static bool next_candidate(const char **path, const char *file, char *buf, size_t size)
+{
+	size_t file_len = strlen(file);
+
+	while (*path) {
+		const char *dir = *path;
+		size_t n = 0, pos = 0;
+
+		while (dir[n] && dir[n] != ':')
+			n++;
+		*path = dir[n] ? dir + n + 1 : NULL;
+		if (n && (!shim_append(buf, size, &pos, dir, n) ||
+			  !shim_append(buf, size, &pos, "/", 1)))
+			continue;
+		if (shim_append(buf, size, &pos, file, file_len))
+			return true;
+	}
+	return false;
+}
+
+static const char *search_path(void)
+{
+	const char *path = shim_getenv("PATH");
+
+	return path ? path : "/bin:/usr/bin"; /* confstr(_CS_PATH) */
+}
+
+/* A file that is no program is a script for the shell: execvp(3). */
+static int exec_script(unsigned call, const char *path, char *const argv[], char *const envp[])
+{
+	size_t n = 0, i;
+	char **args;
+
+	while (argv[n])
+		n++;
+	if (n >= INT_MAX / sizeof *args - 2) {
+		shim_set_errno(E2BIG);
+		return -1;
+	}
+	args = __builtin_alloca((n + 3) * sizeof *args);
+	args[0] = (char *)(uintptr_t)shell;
+	args[1] = (char *)(uintptr_t)path;
+	for (i = 1; i < n; i++)
+		args[i + 1] = argv[i];
+	args[n > 1 ? n + 1 : 2] = NULL;
+	return shim_exec(call, AT_FDCWD, shell, args, envp, 0);
+}
+
+static int exec_or_script(unsigned call, const char *path, char *const argv[],
+			  char *const envp[])
+{
+	int ret = shim_exec(call, AT_FDCWD, path, argv, envp, 0);
+
+	return shim_get_errno() == ENOEXEC ? exec_script(call, path, argv, envp) : ret;
+}
+
+/* Errors after which the search goes on: the list of glibc's posix/execvpe.c. */
+static bool goes_on(int err)
+{
+	return err == EACCES || err == ENOENT || err == ESTALE || err == ENOTDIR ||
+	       err == ENODEV || err == ETIMEDOUT;
+}
+
+int shim_execvp(unsigned call, const char *file, char *const argv[], char *const envp[])
+{
+	char buf[SBX_PATH_MAX + NAME_MAX];
+	const char *path = search_path();
+	bool was_refused = false;
+	size_t len = strlen(file);
+	int err = ENOENT;
+
+	if (memchr(file, '/', len))
+		return exec_or_script(call, file, argv, envp);
+	if (len > NAME_MAX)
+		err = ENAMETOOLONG;
+	while (len && len <= NAME_MAX && next_candidate(&path, file, buf, sizeof buf)) {
+		exec_or_script(call, buf, argv, envp);
+		err = shim_get_errno();
+		was_refused |= err == EACCES;
+		if (!goes_on(err))
+			break;
+	}
+	shim_set_errno(was_refused && goes_on(err) ? EACCES : err);
+	return -1;
+}
+
+/* ---- spawn ---- */
+
+typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const[], char *const[]);
+
+/* The child's own calls happen inside the library: judged here, in the parent. */
+static int spawn_judged(const struct shim_spawn *s, const char *path, spawn_fn *next,
+			const struct shim_program *p)
+{
+	char *const *envp = s->envp;
+	struct shim_env env;
+	pid_t pid = 0;
+	int err;
+
+	if (plan_env(&env, p, envp))
+		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
+	err = next(&pid, path, s->actions, s->attr, s->argv, envp);
+	if (err)
+		return err;
+	if (s->pid)
+		*s->pid = pid;
+	tell_start(s->call, p, (uint32_t)pid);
+	return 0;
+}
+
+static int spawn_script(const struct shim_spawn *s, const char *path)
+{
+	struct shim_spawn as_shell = *s;
+	size_t n = 0, i;
+	char **args;
+
+	while (s->argv[n])
+		n++;
+	args = __builtin_alloca((n + 3) * sizeof *args);
+	args[0] = (char *)(uintptr_t)shell;
+	args[1] = (char *)(uintptr_t)path;
+	for (i = 1; i < n; i++)
+		args[i + 1] = s->argv[i];
+	args[n > 1 ? n + 1 : 2] = NULL;
+	as_shell.argv = args;
+	as_shell.path = shell;
+	as_shell.is_search = as_shell.runs_shell = false;
+	return shim_spawn(&as_shell);
+}
+
+static int spawn_path(const struct shim_spawn *s)
+{
+	struct shim_program p;
+	int err;
+
+	shim_program_look(&p, AT_FDCWD, s->path, 0);
+	/* relative to a directory that the file actions change to: the child will find out */
+	if (p.err && s->actions && !shim_is_no_pointer(s->path) && s->path[0] != '/')
+		p.err = 0;
+	/* the library's own answer, from the child: actions come before it */
+	if (p.err)
+		p.class = SBX_EXEC_MISSING;
+	else
+		err = refusal(s->call, &p);
+	if (!p.err && err)
+		return err;
+	err = spawn_judged(s, s->path, NEXT(posix_spawn), &p);
+	return err == ENOEXEC && s->runs_shell ? spawn_script(s, s->path) : err;
+}
+
+/* The library searches in the child, unseen: the same search is made here first. Where a
+ * denied candidate stands before an allowed one, the allowed one is started by its path. */
+static int spawn_search(const struct shim_spawn *s)
+{
+	char buf[SBX_PATH_MAX + NAME_MAX];
+	const char *path = search_path();
+	struct shim_program p = {.class = SBX_EXEC_MISSING};
+	bool was_denied = false;
+	int err = ENOENT;
+
+	while (next_candidate(&path, s->path, buf, sizeof buf)) {
+		shim_program_look(&p, AT_FDCWD, buf, 0);
+		if (p.err)
+			continue;
+		err = refusal(s->call, &p);
+		if (!err)
+			break;
+		was_denied = true;
+	}
+	if (err && was_denied)
+		return EACCES;
+	err = was_denied ? spawn_judged(s, buf, NEXT(posix_spawn), &p)
+			 : spawn_judged(s, s->path, NEXT(posix_spawnp), &p);
+	return err == ENOEXEC && s->runs_shell ? spawn_script(s, buf) : err;
+}
+
+int shim_spawn(const struct shim_spawn *s)
+{
+	bool is_search = s->is_search && !shim_is_no_pointer(s->path) && *s->path &&
+			 !memchr(s->path, '/', strlen(s->path));
+
+	if (!shim_is_ready()) {
+		int err = (s->is_search ? NEXT(posix_spawnp) : NEXT(posix_spawn))(
+			s->pid, s->path, s->actions, s->attr, s->argv, s->envp);
+
+		return err == ENOEXEC && s->runs_shell && !is_search ? spawn_script(s, s->path)
+								     : err;
+	}
+	return is_search ? spawn_search(s) : spawn_path(s);
+}
+
+/* ---- shell commands ---- */
+
+/*
+ * system() and popen() start the shell inside the library, with `environ`. Where that has lost
+ * our variables, the command becomes
+ *	LD_PRELOAD='..' SBX_CHANNEL='..' exec /bin/sh -c '<the command, quoted>'
+ * so that `environ`, which belongs to the program, stays as it is.
+ */
+enum { WRAP_MAX = 64 << 10 };
+static const char wrap_exec[] = "exec /bin/sh -c '", quoted_quote[] = "'\\''";
+
+static size_t quoted_len(const char *s)
+{
+	size_t n = 0;
+
+	for (; *s; s++)
+		n += *s == '\'' ? sizeof quoted_quote - 1 : 1;
+	return n;
+}
+
+/* Bytes of "NAME='value' " for both variables; 0 = a value cannot be quoted simply. */
+static size_t variables_len(const struct shim_env *env)
+{
+	if (memchr(shim.channel, '\'', strlen(shim.channel)) ||
+	    memchr(shim.preload, '\'', strlen(shim.preload)))
+		return 0;
+	if (env->preload_at < env->count &&
+	    memchr(env->from[env->preload_at], '\'', strlen(env->from[env->preload_at])))
+		return 0;
+	return env->preload_len + env->channel_len + 6;
+}
+
+int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes)
+{
+	struct shim_program p;
+	struct shim_env env;
+	struct shim_told t;
+	size_t n;
+	int err;
+
+	*out_bytes = 0;
+	if (!shim_is_ready() || shim_is_no_pointer(command))
+		return 0;
+	shim_program_look(&p, AT_FDCWD, shell, 0);
+	err = refusal(call, &p);
+	if (err)
+		return err;
+	t = told(call, &p, 0);
+	shim_tell_exec(SBX_EV_CALL, &t, 0);
+	if (!plan_env(&env, &p, shim_environ()))
+		return 0;
+	n = variables_len(&env);
+	if (n)
+		n += sizeof wrap_exec + quoted_len(command) + 2;
+	if (n && n <= WRAP_MAX)
+		*out_bytes = n;
+	else
+		shim_trouble();
+	return 0;
+}
+
+static char *put(char *to, const char *s)
+{
+	while (*s)
+		*to++ = *s++;
+	*to = '\0';
+	return to;
+}
+
+/* "NAME=value" becomes "NAME='value' ". */
+static char *put_variable(char *to, const char *entry)
+{
+	while (*entry != '=')
+		*to++ = *entry++;
+	*to++ = *entry++;
+	*to++ = '\'';
+	to = put(to, entry);
+	return put(to, "' ");
+}
+
+const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
+{
+	char *to = memory;
+	struct shim_env env;
+	char *const *built;
+
+	if (!shim_env_plan(&env, shim_environ()))
+		return command;
+	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
+	if (env.preload_len)
+		to = put_variable(to, built[env.preload_at]);
+	if (env.channel_len)
+		to = put_variable(to, built[env.preload_at == env.channel_at && env.preload_len
+						    ? env.channel_at + 1
+						    : env.channel_at]);
+	to = put(to, wrap_exec);
+	for (; *command && (size_t)(to - memory) + 8 < bytes + 1; command++) {
+		if (*command == '\'')
+			to = put(to, quoted_quote);
+		else
+			*to++ = *command;
+	}
+	put(to, "'");
+	return memory;
+}

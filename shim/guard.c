@@ -1,0 +1,348 @@
+/* guard.c - see guard.h. */
+#include "shim/guard.h"
+
+#include "core/decide.h"
+#include "shim/judge.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/next.h"
+#include "shim/proc.h"
+#include "shim/where.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* ---- finding ---- */
+
+enum { DIR_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC, NAME_SIZE = 256 };
+
+/* "x/.", "..", "/": calls that make, remove or rename refuse these by themselves. */
+static bool ends_in_dots(const char *path)
+{
+	size_t n = strlen(path);
+
+	while (n && path[n - 1] == '/')
+		n--;
+	if (!n)
+		return true;
+	if (path[n - 1] != '.')
+		return false;
+	return n == 1 || path[n - 2] == '/' ||
+	       (path[n - 2] == '.' && (n == 2 || path[n - 3] == '/'));
+}
+
+static bool ends_in_slash(const char *path)
+{
+	return path[strlen(path) - 1] == '/';
+}
+
+static void set_at(struct shim_end *e, int at, bool is_ours, size_t name_pos, bool has_slash)
+{
+	e->at = at;
+	e->is_at_ours = is_ours;
+	e->name = e->path + name_pos;
+	/* "dir/" must stay a demand for a directory */
+	if (has_slash && e->len + 1 < SBX_PATH_MAX) {
+		e->path[e->len] = '/';
+		e->path[e->len + 1] = '\0';
+	}
+}
+
+/* Splits what the program asked for at its last slash: the parent goes to `path`, the last
+ * component to `name`. */
+static int split(struct shim_end *e, char name[NAME_SIZE])
+{
+	size_t end = strlen(e->asked), start, n;
+
+	while (end && e->asked[end - 1] == '/')
+		end--;
+	for (start = end; start && e->asked[start - 1] != '/';)
+		start--;
+	n = end - start;
+	if (!n || n >= NAME_SIZE || start >= SBX_PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, e->asked + start, n);
+	name[n] = '\0';
+	memcpy(e->path, e->asked, start);
+	if (!start)
+		e->path[start++] = '.';
+	e->path[start] = '\0';
+	return 0;
+}
+
+/* The kernel resolves the parent, symlinks and ".." included, and tells what it is. */
+static int find_last_slowly(struct shim_end *e)
+{
+	char name[NAME_SIZE];
+	size_t name_pos;
+	int rc = split(e, name), fd;
+
+	if (rc < 0)
+		return rc;
+	fd = sys_openat(e->dirfd, e->path, DIR_FLAGS, 0);
+	if (fd < 0)
+		return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
+	e->len = shim_fd_text(fd, e->path);
+	if (e->len == 1)
+		e->len = 0;
+	else if (!e->len)
+		goto unknown;
+	name_pos = e->len + 1;
+	if (!shim_append(e->path, SBX_PATH_MAX, &e->len, "/", 1) ||
+	    !shim_append(e->path, SBX_PATH_MAX, &e->len, name, strlen(name)))
+		goto unknown;
+	set_at(e, fd, true, name_pos, ends_in_slash(e->asked));
+	return 0;
+unknown:
+	sys_close(fd);
+	return SHIM_UNKNOWN;
+}
+
+static int find_last(struct shim_end *e)
+{
+	struct shim_text t;
+	size_t parent, name_pos;
+	bool is_relative;
+	int fd;
+
+	if (ends_in_dots(e->asked))
+		return SHIM_AS_IS;
+	t = shim_text(e->path, e->dirfd, e->asked);
+	if (!t.len || t.flags & SBX_PATH_DOTDOT || atomic_load(&shim.no_openat2))
+		return find_last_slowly(e);
+	e->len = t.len;
+	parent = sbx_path_parent(e->path, t.len);
+	is_relative = !(t.flags & SHIM_TEXT_ABSOLUTE);
+	name_pos = parent == 1 ? 1 : parent + 1;
+	/* right in the directory the caller holds already, or in "/": nothing to prove */
+	if (is_relative && (parent == t.base || (parent == 1 && !t.base))) {
+		set_at(e, e->dirfd, false, name_pos, t.flags & SBX_PATH_TRAILING);
+		return 0;
+	}
+	if (!is_relative && parent == 1) {
+		set_at(e, AT_FDCWD, false, 0, t.flags & SBX_PATH_TRAILING);
+		return 0;
+	}
+	e->path[parent] = '\0';
+	fd = is_relative ? sys_open_proven(e->dirfd, e->path + t.base + 1, DIR_FLAGS, 0)
+			 : sys_open_proven(AT_FDCWD, e->path, DIR_FLAGS, 0);
+	e->path[parent] = '/';
+	if (fd == -ENOSYS)
+		atomic_store(&shim.no_openat2, true);
+	/* -EACCES: an ancestor of the cwd may be closed to us where the cwd itself is not */
+	if (fd == -ELOOP || fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
+		return find_last_slowly(e);
+	if (fd < 0)
+		return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
+	set_at(e, fd, true, name_pos, t.flags & SBX_PATH_TRAILING);
+	return 0;
+}
+
+/* An O_PATH handle has no side effects: it only proves what the path means. */
+static int find_followed(struct shim_end *e)
+{
+	struct shim_text t = shim_text(e->path, e->dirfd, e->asked);
+	int flags = O_PATH | O_CLOEXEC | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0), fd;
+
+	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && !atomic_load(&shim.no_openat2)) {
+		fd = t.flags & SHIM_TEXT_ABSOLUTE
+			     ? sys_open_proven(AT_FDCWD, e->path, flags, 0)
+			     : sys_open_proven(e->dirfd,
+					       t.len > t.base + 1 ? e->path + t.base + 1 : ".",
+					       flags, 0);
+		if (fd >= 0) {
+			sys_close(fd);
+			e->len = t.len;
+			return 0;
+		}
+		if (fd != -ELOOP && fd != -ENOSYS && fd != -EPERM && fd != -EACCES)
+			return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
+	}
+	fd = sys_openat(e->dirfd, e->asked, O_PATH | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
+	e->len = shim_fd_text(fd, e->path);
+	sys_close(fd);
+	return e->len ? 0 : SHIM_UNKNOWN;
+}
+
+int shim_find(struct shim_end *e)
+{
+	struct shim_text t;
+
+	e->at = e->dirfd;
+	e->name = e->asked;
+	/* NULL and the first page: the kernel answers EFAULT, or acts on the descriptor */
+	if (shim_is_no_pointer(e->asked) || !*e->asked)
+		return SHIM_AS_IS;
+	if (shim_has_filter()) {
+		t = shim_text(e->path, e->dirfd, e->asked);
+		e->len = t.len;
+		return t.len ? 0 : SHIM_UNKNOWN;
+	}
+	if (e->how & SHIM_ATTRS && (ends_in_dots(e->asked) || ends_in_slash(e->asked)))
+		return find_followed(e);
+	return e->how & SHIM_FOLLOW ? find_followed(e) : find_last(e);
+}
+
+void shim_end_close(struct shim_end *e)
+{
+	if (e->is_at_ours)
+		sys_close(e->at);
+	e->is_at_ours = false;
+}
+
+/* ---- judging ---- */
+
+static bool stat_end(const struct shim_end *e, struct stat *st)
+{
+	if (shim_has_filter())
+		return false;
+	return sys_lstatat(e->at, e->name, st) == 0;
+}
+
+/* What the kernel would have said had we not been there; 0 = nothing against it. */
+static int kernel_refusal(const struct shim_end *e, bool must_exist)
+{
+	struct stat st;
+
+	if (shim_has_filter() || e->how & SHIM_FOLLOW)
+		return 0;
+	if (!stat_end(e, &st))
+		return must_exist ? ENOENT : 0;
+	if (e->how & SHIM_NEW)
+		return EEXIST;
+	if (e->how & SHIM_A_DIR && !S_ISDIR(st.st_mode))
+		return ENOTDIR;
+	if (e->how & SHIM_NO_DIR && S_ISDIR(st.st_mode))
+		return EISDIR;
+	return 0;
+}
+
+static enum shim_way refuse(struct shim_op *op, unsigned which)
+{
+	unsigned i;
+
+	op->is_told = true;
+	op->flags |= which ? SBX_EVF_PATH2_DENIED : 0;
+	op->err = 0;
+	for (i = 0; i < op->nends && !op->err; i++)
+		op->err = kernel_refusal(&op->end[i],
+					 i == 0 && !(op->end[i].how & SHIM_NEW));
+	if (!op->err)
+		op->err = EACCES;
+	shim_set_errno(op->err);
+	return SHIM_REFUSE;
+}
+
+/* A rename takes what lies below with it: no rule may be escaped, or met, on the way. */
+static bool move_allowed(struct shim_op *op)
+{
+	const struct shim_end *a = &op->end[0], *b = &op->end[1];
+	enum sbx_op against = SBX_MODIFY;
+	struct stat st;
+	bool ok;
+
+	op->is_dir = stat_end(a, &st) && S_ISDIR(st.st_mode);
+	ok = sbx_move_allowed(&shim.image, a->path, a->len, b->path, b->len, op->is_dir, &against);
+	if (ok && op->moving == SHIM_SWAPS) {
+		bool is_dir = stat_end(b, &st) && S_ISDIR(st.st_mode);
+
+		op->is_dir |= is_dir;
+		ok = sbx_move_allowed(&shim.image, b->path, b->len, a->path, a->len, is_dir,
+				      &against);
+	}
+	if (!ok) {
+		op->flags |= SBX_EVF_MOVE;
+		op->aux = against;
+	}
+	return ok;
+}
+
+static enum shim_way judge(struct shim_op *op)
+{
+	unsigned i;
+
+	for (i = 0; i < op->nends; i++)
+		if (!shim_judge(SBX_MODIFY, op->end[i].path, op->end[i].len).allowed)
+			return refuse(op, i);
+	if (op->moving != SHIM_STAYS && !move_allowed(op))
+		return refuse(op, 0);
+	op->flags |= SBX_EVF_ALLOWED;
+	op->is_told = true;
+	if (shim_has_filter() || op->end[0].how & (SHIM_FOLLOW | SHIM_JUDGE_ONLY))
+		return SHIM_PASS;
+	return SHIM_AT;
+}
+
+enum shim_way shim_begin(struct shim_op *op)
+{
+	unsigned i;
+
+	if (!shim_is_ready())
+		return SHIM_PASS;
+	for (i = 0; i < op->nends; i++) {
+		int rc = shim_find(&op->end[i]);
+
+		if (rc == 0)
+			continue;
+		if (rc == SHIM_AS_IS)
+			return SHIM_PASS;
+		if (rc == SHIM_UNKNOWN && !shim_trouble())
+			return SHIM_PASS;
+		op->err = rc < 0 ? -rc : EACCES;
+		shim_set_errno(op->err);
+		return SHIM_REFUSE;
+	}
+	return judge(op);
+}
+
+int shim_end(struct shim_op *op, int ret)
+{
+	int err = shim_get_errno();
+	unsigned i;
+
+	for (i = 0; i < op->nends; i++)
+		shim_end_close(&op->end[i]);
+	if (op->moving != SHIM_STAYS && op->moving != SHIM_LINKS && op->is_dir && ret == 0)
+		atomic_fetch_add_explicit(&shim.ring->moves, 1, memory_order_relaxed);
+	/* the kernel would have refused without us: no denial to report */
+	if (!(op->flags & SBX_EVF_ALLOWED) && err != EACCES && shim.level != SBX_AUDIT_ALL)
+		op->is_told = false;
+	if (op->is_told) {
+		struct shim_told t = {
+			.call = op->call,
+			.op = SBX_MODIFY,
+			.err = ret == 0 ? 0 : err,
+			.flags = op->flags,
+			.aux = op->aux,
+			.path = op->end[0].path,
+			.len = op->end[0].len,
+			.path2 = op->nends > 1 ? op->end[1].path : NULL,
+			.len2 = op->nends > 1 ? op->end[1].len : 0,
+		};
+
+		shim_tell(&t, 0);
+	}
+	shim_set_errno(err);
+	return ret;
+}
+
+/* ---- flags of calls ---- */
+
+unsigned shim_how(int flags)
+{
+	return flags & AT_SYMLINK_NOFOLLOW ? SHIM_LAST | SHIM_ATTRS : SHIM_FOLLOW;
+}
+
+unsigned shim_how_link(int flags)
+{
+	return flags & AT_SYMLINK_FOLLOW ? SHIM_FOLLOW : SHIM_LAST;
+}
+
+int shim_remove_at(int at, const char *name)
+{
+	int rc = NEXT(unlinkat)(at, name, 0);
+
+	return rc < 0 && shim_get_errno() == EISDIR ? NEXT(unlinkat)(at, name, AT_REMOVEDIR) : rc;
+}

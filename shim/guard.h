@@ -1,0 +1,76 @@
+/*
+ * guard.h - the calls of SHIM_PATH_CALLS: find the object, judge it, act on it by its parent.
+ *
+ *	char buf[1][SBX_PATH_MAX];
+ *	struct shim_op op = { .call = SBX_CALL_unlink, .nends = 1, .end = { { buf[0], d, path,
+ *			      SHIM_LAST } } };
+ *	switch (shim_begin(&op)) { case SHIM_PASS: ... case SHIM_AT: ... case SHIM_REFUSE: ... }
+ *	return shim_end(&op, ret);
+ *
+ * [AS-safe] [MT-safe] [no-alloc]; errno is the call's own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/op.h"
+#include "core/path.h"
+
+#define SHIM_LAST	0x01u /* the name itself, no last symlink followed */
+#define SHIM_FOLLOW	0x02u
+#define SHIM_NEW	0x04u /* fails with EEXIST when it exists */
+#define SHIM_A_DIR	0x08u /* fails with ENOTDIR on anything but a directory */
+#define SHIM_NO_DIR	0x10u /* fails with EISDIR on a directory */
+#define SHIM_JUDGE_ONLY 0x20u /* with SHIM_LAST: the call is made as asked */
+#define SHIM_ATTRS	0x40u /* with SHIM_LAST: "link/" and "." name a directory all the same */
+
+enum shim_moving { SHIM_STAYS, SHIM_MOVES, SHIM_SWAPS, SHIM_LINKS };
+
+enum shim_way {
+	SHIM_PASS,  /* make the call as the program asked for it */
+	SHIM_AT,    /* make it on at, name of the ends */
+	SHIM_REFUSE /* do not make it: errno is set */
+};
+
+struct shim_end {
+	char *path; /* SBX_PATH_MAX bytes; canonical when the way is known */
+	int dirfd;
+	const char *asked;
+	unsigned how;
+	/* set by shim_begin() */
+	size_t len;
+	int at;
+	bool is_at_ours; /* `at` is to be closed */
+	const char *name;
+};
+
+struct shim_op {
+	unsigned call;
+	enum shim_moving moving;
+	unsigned nends;
+	struct shim_end end[2];
+	/* set by shim_begin() */
+	bool is_told; /* shim_end() has something to tell */
+	bool is_dir;  /* a directory moves */
+	int err;
+	unsigned flags, aux;
+};
+
+enum shim_way shim_begin(struct shim_op *);
+/* Closes what begin opened, tells the event, returns `ret`; errno as the call left it. */
+int shim_end(struct shim_op *, int ret);
+
+/* `how` of calls with AT_SYMLINK_NOFOLLOW, and of linkat with AT_SYMLINK_FOLLOW. */
+unsigned shim_how(int flags);
+unsigned shim_how_link(int flags);
+/* remove(3) by descriptor and name. */
+int shim_remove_at(int at, const char *name);
+
+/* Finds the canonical path of the object an end names: 0, -errno of the kernel's own refusal,
+ * or SHIM_UNKNOWN when the shim cannot tell. Sets len, and with SHIM_LAST at and name. */
+#define SHIM_UNKNOWN 1
+#define SHIM_AS_IS   2 /* no object by path: the kernel answers without side effects */
+int shim_find(struct shim_end *);
+void shim_end_close(struct shim_end *);

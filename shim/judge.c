@@ -1,0 +1,151 @@
+/* judge.c - see judge.h. */
+#include "shim/judge.h"
+
+#include <time.h>
+
+#include "core/callnames.h"
+#include "core/decide.h"
+#include "core/ring.h"
+#include "shim/clock.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+
+/* ---- verdict cache ---- */
+
+enum { PLACES = 2048 };
+
+/* A place holds a 61-bit hash and what is known of its (operation, path): the verdict was
+ * "allowed" when it is there at all. The hash is seeded by the kernel's random bytes, so that
+ * no program can look for two paths that meet in it. */
+#define TOLD_OK	  UINT64_C(1)
+#define TOLD_FAIL UINT64_C(2)
+#define KEY_MASK  (~UINT64_C(7))
+#define KEY_SET	  UINT64_C(4) /* no key is 0 */
+
+static _Atomic uint64_t places[PLACES];
+
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 p = (unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) *
+			      (b ^ UINT64_C(0xe7037ed1a0b428db));
+
+	return (uint64_t)p ^ (uint64_t)(p >> 64);
+}
+
+static uint64_t path_key(enum sbx_op op, const char *path, size_t len)
+{
+	uint64_t seed = atomic_load_explicit(&shim_life()->seed, memory_order_relaxed);
+	uint64_t h = mix(seed, (uint64_t)len << 8 | (uint64_t)op), w;
+
+	for (; len >= sizeof w; len -= sizeof w, path += sizeof w) {
+		__builtin_memcpy(&w, path, sizeof w);
+		h = mix(h ^ w, seed);
+	}
+	for (w = 0; len--;)
+		w = w << 8 | (unsigned char)path[len];
+	h = mix(h ^ w, seed);
+	return (h & KEY_MASK) | KEY_SET;
+}
+
+static inline _Atomic uint64_t *place_of(uint64_t key)
+{
+	return &places[key >> 32 & (PLACES - 1)];
+}
+
+struct shim_verdict shim_judge(enum sbx_op op, const char *path, size_t len)
+{
+	struct shim_verdict v = {.allowed = true, .key = path_key(op, path, len)};
+	_Atomic uint64_t *place = place_of(v.key);
+	uint64_t there = atomic_load_explicit(place, memory_order_relaxed);
+
+	if ((there & ~(TOLD_OK | TOLD_FAIL)) == v.key)
+		return v;
+	v.allowed = sbx_decide(&shim.image, op, path, len);
+	if (v.allowed)
+		atomic_store_explicit(place, v.key, memory_order_relaxed);
+	return v;
+}
+
+/* First time that this outcome of a remembered verdict is told? */
+static bool is_news(uint64_t key, int err)
+{
+	_Atomic uint64_t *place = place_of(key);
+	uint64_t bit = err ? TOLD_FAIL : TOLD_OK;
+	uint64_t there = atomic_load_explicit(place, memory_order_relaxed);
+
+	if ((there & ~(TOLD_OK | TOLD_FAIL)) != key)
+		there = key;
+	if (there & bit)
+		return false;
+	atomic_store_explicit(place, there | bit, memory_order_relaxed);
+	return true;
+}
+
+/* ---- events ---- */
+
+static bool is_wanted(const struct shim_told *t, uint64_t key)
+{
+	bool denied = !(t->flags & SBX_EVF_ALLOWED);
+
+	switch ((enum sbx_audit_level)shim.level) {
+	case SBX_AUDIT_ALL:
+		return true;
+	case SBX_AUDIT_FOLDED:
+		return denied || t->op != SBX_READ || !key || is_news(key, t->err);
+	case SBX_AUDIT_MODIFY:
+		return denied || t->op != SBX_READ;
+	case SBX_AUDIT_DENIED:
+		return denied;
+	case SBX_AUDIT_NONE:
+	case SBX_AUDIT_LEVEL_COUNT:
+		break;
+	}
+	return false;
+}
+
+static void write_event(enum sbx_event_kind kind, const struct shim_told *t, uint32_t pid,
+			uint32_t ppid)
+{
+	struct sbx_event ev = {
+		.time_ns = shim_now_ns(),
+		.pid = pid,
+		.ppid = ppid,
+		.seq = atomic_fetch_add_explicit(&shim_life()->seq, 1, memory_order_relaxed),
+		.kind = (uint16_t)kind,
+		.op = (uint16_t)t->op,
+		.call = (uint16_t)t->call,
+		.flags = (uint16_t)t->flags,
+		.err = t->err,
+		.aux = t->aux,
+		.path_len = (uint16_t)t->len,
+		.path2_len = (uint16_t)t->len2,
+	};
+
+	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, t->path2);
+}
+
+void shim_tell(const struct shim_told *t, uint64_t key)
+{
+	const struct shim_life *life;
+
+	if (!is_wanted(t, key))
+		return;
+	life = shim_life();
+	write_event(SBX_EV_CALL, t, atomic_load_explicit(&life->pid, memory_order_relaxed),
+		    atomic_load_explicit(&life->ppid, memory_order_relaxed));
+}
+
+void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_t pid)
+{
+	uint32_t self;
+
+	if (!shim_is_ready())
+		return;
+	/* most exec calls are made by a vfork child, where the remembered pid is its parent's */
+	self = (uint32_t)sys0(SYS_getpid);
+	if (pid)
+		write_event(kind, t, pid, self);
+	else
+		write_event(kind, t, self, (uint32_t)sys0(SYS_getppid));
+}

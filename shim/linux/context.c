@@ -1,0 +1,209 @@
+/* context.c - calls that change what we remember: directories, descriptors, filters. They are
+ * never refused here. In a vfork child they may only forget: its memory is its parent's. */
+#include "shim/linux/export.h"
+
+#include <fts.h>
+#include <ftw.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+#include "shim/where.h"
+
+static int moved(int ret)
+{
+	if (ret == 0)
+		shim_where_moved();
+	return ret;
+}
+
+SHIM_EXPORT int chdir(const char *path)
+{
+	return moved(NEXT(chdir)(path));
+}
+
+SHIM_EXPORT int fchdir(int fd)
+{
+	return moved(NEXT(fchdir)(fd));
+}
+
+static int distrusted(int ret)
+{
+	shim_where_distrust();
+	return ret;
+}
+
+SHIM_EXPORT int chroot(const char *path)
+{
+	return distrusted(NEXT(chroot)(path));
+}
+
+/* CLONE_FS, CLONE_FILES: from now on threads differ in what we take for the process's. */
+SHIM_EXPORT int unshare(int flags)
+{
+	return distrusted(NEXT(unshare)(flags));
+}
+
+SHIM_EXPORT int setns(int fd, int type)
+{
+	return distrusted(NEXT(setns)(fd, type));
+}
+
+SHIM_EXPORT int daemon(int keep_dir, int keep_fds)
+{
+	return moved(NEXT(daemon)(keep_dir, keep_fds));
+}
+
+/* ---- descriptors ---- */
+
+/* Forgotten before: once it is closed another thread may get the number. */
+SHIM_EXPORT int close(int fd)
+{
+	shim_where_closed(fd);
+	return NEXT(close)(fd);
+}
+
+SHIM_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	if (flags & (int)CLOSE_RANGE_UNSHARE)
+		shim_where_distrust();
+	else
+		shim_where_closed_all();
+	return NEXT(close_range)(first, last, flags);
+}
+
+SHIM_EXPORT void closefrom(int first)
+{
+	shim_where_closed_all();
+	NEXT(closefrom)(first);
+}
+
+SHIM_EXPORT int closedir(DIR *d)
+{
+	if (!shim_is_no_pointer(d))
+		shim_where_closed(NEXT(dirfd)(d));
+	return NEXT(closedir)(d);
+}
+
+SHIM_EXPORT int dup2(int from, int to)
+{
+	shim_where_closed(to);
+	return NEXT(dup2)(from, to);
+}
+
+SHIM_EXPORT int dup3(int from, int to, int flags)
+{
+	shim_where_closed(to);
+	return NEXT(dup3)(from, to, flags);
+}
+
+/* ---- walks that change directory inside the C library ---- */
+
+SHIM_EXPORT int nftw(const char *path, __nftw_func_t fn, int fds, int flags)
+{
+	if (flags & FTW_CHDIR)
+		shim_where_distrust();
+	return NEXT(nftw)(path, fn, fds, flags);
+}
+
+SHIM_EXPORT int nftw64(const char *path, __nftw64_func_t fn, int fds, int flags)
+{
+	if (flags & FTW_CHDIR)
+		shim_where_distrust();
+	return NEXT(nftw64)(path, fn, fds, flags);
+}
+
+SHIM_EXPORT FTS *fts_open(char *const *paths, int options,
+			  int (*compare)(const FTSENT **, const FTSENT **))
+{
+	if (!(options & FTS_NOCHDIR))
+		shim_where_distrust();
+	return NEXT(fts_open)(paths, options, compare);
+}
+
+SHIM_EXPORT FTS64 *fts64_open(char *const *paths, int options,
+			      int (*compare)(const FTSENT64 **, const FTSENT64 **))
+{
+	if (!(options & FTS_NOCHDIR))
+		shim_where_distrust();
+	return NEXT(fts64_open)(paths, options, compare);
+}
+
+/* ---- filters and raw system calls ---- */
+
+/* Before the call: with the filter in force it may be too late for one more of our own. */
+static void filter_comes(void)
+{
+	if (shim_is_ready())
+		shim_where_fill();
+	atomic_store(&shim.has_own_filter, true);
+}
+
+SHIM_EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+	int i;
+
+	va_start(ap, option);
+	for (i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP)
+		filter_comes();
+	return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
+}
+
+static void before_raw(long number, const long a[6])
+{
+	switch (number) {
+	case SYS_seccomp:
+		if (a[0] <= 1) /* SECCOMP_SET_MODE_STRICT, _FILTER */
+			filter_comes();
+		break;
+	case SYS_prctl:
+		if (a[0] == PR_SET_SECCOMP)
+			filter_comes();
+		break;
+	case SYS_close:
+		shim_where_closed((int)a[0]);
+		break;
+#ifdef SYS_dup2
+	case SYS_dup2:
+#endif
+	case SYS_dup3:
+		shim_where_closed((int)a[1]);
+		break;
+	case SYS_close_range:
+		shim_where_closed_all();
+		break;
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_chroot:
+		shim_where_distrust();
+		break;
+	default:
+		break;
+	}
+}
+
+SHIM_EXPORT long syscall(long number, ...)
+{
+	long a[6], ret;
+	va_list ap;
+	int i;
+
+	va_start(ap, number);
+	for (i = 0; i < 6; i++)
+		a[i] = va_arg(ap, long);
+	va_end(ap);
+	before_raw(number, a);
+	ret = sys6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (number == SYS_chdir || number == SYS_fchdir)
+		shim_where_moved();
+	return shim_result(ret);
+}

@@ -1,0 +1,123 @@
+/* execs.c - every name a program can be started by. */
+#include "shim/linux/export.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "shim/env.h"
+#include "shim/exec.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+
+SHIM_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+	return shim_exec(SBX_CALL_execve, AT_FDCWD, path, argv, envp, 0);
+}
+
+SHIM_EXPORT int execv(const char *path, char *const argv[])
+{
+	return shim_exec(SBX_CALL_execv, AT_FDCWD, path, argv, shim_environ(), 0);
+}
+
+SHIM_EXPORT int execvp(const char *file, char *const argv[])
+{
+	return shim_execvp(SBX_CALL_execvp, file, argv, shim_environ());
+}
+
+SHIM_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+	return shim_execvp(SBX_CALL_execvpe, file, argv, envp);
+}
+
+SHIM_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[],
+			 int flags)
+{
+	return shim_exec(SBX_CALL_execveat, dirfd, path, argv, envp, flags);
+}
+
+/* By the library: glibc starts scripts through /proc/self/fd where the kernel could not. */
+SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+	return shim_exec(SBX_CALL_fexecve, fd, "", argv, envp, AT_EMPTY_PATH);
+}
+
+/* The arguments of the l-forms, counted, then copied to the stack of the wrapper. */
+#define COUNT_ARGUMENTS(first, ap, n)                \
+	for ((n) = shim_is_no_pointer(first) ? 0 : 1; (n) && va_arg(ap, char *); (n)++)
+
+#define COPY_ARGUMENTS(argv, first, ap, n)                                    \
+	do {                                                                  \
+		size_t i_;                                                    \
+		(argv)[0] = (char *)(uintptr_t)(first);                       \
+		for (i_ = 1; !shim_is_no_pointer(first) && i_ <= (n); i_++)                      \
+			(argv)[i_] = va_arg(ap, char *);                      \
+	} while (0)
+
+#define EXECL(name, call_with)                                                               \
+	SHIM_EXPORT int name(const char *path, const char *arg, ...)                         \
+	{                                                                                    \
+		char **argv, *const *envp = shim_environ();                                  \
+		va_list ap;                                                                  \
+		size_t n;                                                                    \
+                                                                                             \
+		va_start(ap, arg);                                                           \
+		COUNT_ARGUMENTS(arg, ap, n);                                                 \
+		va_end(ap);                                                                  \
+		argv = __builtin_alloca((n + 1) * sizeof *argv);                             \
+		va_start(ap, arg);                                                           \
+		COPY_ARGUMENTS(argv, arg, ap, n);                                            \
+		call_with;                                                                   \
+	}
+
+EXECL(execl, va_end(ap); return shim_exec(SBX_CALL_execl, AT_FDCWD, path, argv, envp, 0))
+EXECL(execlp, va_end(ap); return shim_execvp(SBX_CALL_execlp, path, argv, envp))
+/* the environment follows the NULL that ends the arguments */
+EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
+      return shim_exec(SBX_CALL_execle, AT_FDCWD, path, argv, envp, 0))
+
+/* ---- spawn ---- */
+
+#define SPAWN(name, event, search, shell)                                                     \
+	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,                  \
+			     const posix_spawn_file_actions_t *restrict actions,              \
+			     const posix_spawnattr_t *restrict attr,                          \
+			     char *const argv[restrict], char *const envp[restrict])          \
+	{                                                                                     \
+		struct shim_spawn s = {SBX_CALL_##event, search, shell, pid,                  \
+				       path, actions, attr, argv, envp};                      \
+		int saved = shim_get_errno(), err = shim_spawn(&s);                           \
+                                                                                              \
+		shim_set_errno(saved); /* posix_spawn returns its error */                    \
+		return err;                                                                   \
+	}
+
+SPAWN(posix_spawn, posix_spawn, false, false)
+SPAWN(posix_spawnp, posix_spawnp, true, false)
+
+/* ---- shells ---- */
+
+#define WRAPPED(command, bytes) \
+	((bytes) ? shim_shell_wrap(command, __builtin_alloca(bytes), bytes) : (command))
+
+SHIM_EXPORT int system(const char *command)
+{
+	size_t bytes;
+	int err = shim_shell_begin(SBX_CALL_system, command, &bytes);
+
+	if (err)
+		return 127 << 8; /* what a shell that could not be started gives */
+	return NEXT(system)(WRAPPED(command, bytes));
+}
+
+SHIM_EXPORT FILE *popen(const char *command, const char *mode)
+{
+	size_t bytes;
+	int err = shim_shell_begin(SBX_CALL_popen, command, &bytes);
+
+	if (err) {
+		shim_set_errno(err);
+		return NULL;
+	}
+	return NEXT(popen)(WRAPPED(command, bytes), mode);
+}

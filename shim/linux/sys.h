@@ -1,0 +1,91 @@
+/*
+ * sys.h - system calls without a C library: results are the kernel's (-errno on failure),
+ * errno is never touched. [AS-safe] [MT-safe]
+ */
+#pragma once
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <linux/openat2.h>
+
+#if defined(__x86_64__)
+static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(n), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = n;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "shim/linux/sys.h: no system calls for this machine yet"
+#endif
+
+#define sys0(n)		    sys6(n, 0, 0, 0, 0, 0, 0)
+#define sys1(n, a)	    sys6(n, (long)(a), 0, 0, 0, 0, 0)
+#define sys2(n, a, b)	    sys6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define sys3(n, a, b, c)    sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define sys4(n, a, b, c, d) sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define sys5(n, a, b, c, d, e) \
+	sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+static inline int sys_openat(int at, const char *path, int flags, unsigned mode)
+{
+	return (int)sys4(SYS_openat, at, path, flags, mode);
+}
+
+/* Fails with -ELOOP when any component, the last included, is a symlink. */
+static inline int sys_open_proven(int at, const char *path, int flags, unsigned mode)
+{
+	struct open_how how = {
+		.flags = (unsigned)flags, .mode = mode, .resolve = RESOLVE_NO_SYMLINKS};
+
+	return (int)sys4(SYS_openat2, at, path, &how, sizeof how);
+}
+
+static inline void sys_close(int fd)
+{
+	sys1(SYS_close, fd);
+}
+
+static inline int sys_lstatat(int at, const char *name, struct stat *out)
+{
+	return (int)sys4(SYS_newfstatat, at, name, out, AT_SYMLINK_NOFOLLOW);
+}
+
+static inline int sys_fstat(int fd, struct stat *out)
+{
+	return (int)sys2(SYS_fstat, fd, out);
+}
+
+static inline long sys_readlinkat(int at, const char *path, char *buf, size_t size)
+{
+	return sys4(SYS_readlinkat, at, path, buf, size);
+}

@@ -1,0 +1,42 @@
+# The preloaded library. Its own objects, and those of core/ again: no stack protector, no
+# fortify, nothing of a C library (shim/mem.h).
+shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/where.c \
+	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/exec.c \
+	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
+	shim/linux/context.c
+shim_CORE := core/path.c core/image.c core/decide.c core/move.c core/ring.c
+shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
+SHIM_PRODUCTS := $(B)/libsbx-shim.so
+DEPS += $(shim_OBJS:.o=.d)
+
+# No delete-null-pointer-checks: the C library's headers promise non-null paths, programs pass
+# NULL all the same. No-plt: one jump less on every call of a neighbour in libc.
+SHIM_GCC_CFLAGS := -fno-tree-loop-distribute-patterns
+ifneq ($(findstring clang,$(CC)),)
+SHIM_CFLAGS := $(filter-out $(SHIM_GCC_CFLAGS),$(SHIM_CFLAGS))
+endif
+SHIM_ALL_CFLAGS = $(BASE_CFLAGS) $(CFLAGS) $(SHIM_CFLAGS) -fno-delete-null-pointer-checks \
+	-ftls-model=initial-exec -fno-plt
+
+$(B)/shim-obj/%.o: %.c | $$(@D)/.d
+	$(call say,CC,shim $<)
+	$(Q)$(CC) $(SHIM_ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The names of shim/calls.h, and nothing else, are visible.
+$(B)/shim-obj/exports.map: shim/exports.in shim/calls.h | $$(@D)/.d
+	$(Q)$(CC) -E -P -I. -x c $< | sed 's/^#.*//' >$@
+
+# -z initfirst: our constructor before every other library's. No libraries and so no
+# DT_NEEDED: the same file loads with any C library, and none is dragged in.
+$(B)/libsbx-shim.so: $(shim_OBJS) $(B)/shim-obj/exports.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -nostdlib -Wl,-soname,libsbx-shim.so -Wl,-z,initfirst -Wl,-z,now \
+		-Wl,-z,relro -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,--hash-style=gnu \
+		-Wl,-Bsymbolic -Wl,--gc-sections -Wl,--build-id=sha1 \
+		-Wl,--version-script=$(B)/shim-obj/exports.map -o $@ $(shim_OBJS)
+
+# Exported names are the table's; undefined ones are the few a loader always has, all weak.
+SHIM_UNDEFINED := __environ __errno_location _dl_debug_addr _r_debug gnu_get_libc_version
+check-abi: $(B)/libsbx-shim.so
+	$(Q)B=$(B) UNDEFINED='$(SHIM_UNDEFINED)' scripts/check-abi $<
+.PHONY: check-abi

@@ -1,0 +1,433 @@
+/* open.c - see open.h. */
+#include "shim/open.h"
+
+#include "core/callnames.h"
+#include "core/event.h"
+#include "core/op.h"
+#include "shim/judge.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+#include "shim/where.h"
+
+/* ---- what an open asks for ---- */
+
+/* open(2) ignores what it does not know, openat2(2) refuses it. */
+enum {
+	KNOWN_FLAGS = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK |
+		      O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY |
+		      O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE,
+	FOLLOWS_MAX = 40 /* as the kernel's MAXSYMLINKS */
+};
+
+static inline bool is_tmpfile(int flags)
+{
+	return (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* Access mode 3 is an old way to say "for ioctl": neither reads nor writes, but needs both. */
+static inline bool wants_read(int flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY;
+}
+
+static inline bool wants_write(int flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC || is_tmpfile(flags);
+}
+
+struct judged {
+	bool allowed;
+	enum sbx_op op; /* that decided, or that the event names */
+	uint64_t key;
+};
+
+static struct judged judge(int flags, bool is_new, const char *path, size_t len)
+{
+	bool write = wants_write(flags) || is_new;
+	struct judged j = {.op = SBX_READ};
+	struct shim_verdict v;
+
+	if (write) {
+		v = shim_judge(SBX_MODIFY, path, len);
+		j = (struct judged){v.allowed, SBX_MODIFY, v.key};
+		if (!v.allowed)
+			return j;
+	}
+	if (wants_read(flags)) {
+		v = shim_judge(SBX_READ, path, len);
+		if (!v.allowed || !write)
+			j = (struct judged){v.allowed, SBX_READ, v.key};
+	}
+	return j;
+}
+
+struct request {
+	unsigned call;
+	int dirfd;
+	const char *path;
+	int flags;
+	mode_t mode;
+	char *buf;
+	size_t len;
+};
+
+static void tell(const struct request *r, const struct judged *j, int ret)
+{
+	struct shim_told t = {
+		.call = r->call,
+		.op = j->op,
+		.err = ret < 0 ? -ret : 0,
+		.flags = j->allowed ? SBX_EVF_ALLOWED : 0,
+		.path = r->buf,
+		.len = r->len,
+	};
+
+	shim_tell(&t, j->key);
+	if (ret >= 0 && r->flags & O_DIRECTORY && !is_tmpfile(r->flags))
+		shim_where_learn(ret, r->buf, r->len);
+}
+
+/* A denial stands behind what the kernel would have said. */
+static int deny(const struct request *r, const struct judged *j, int kernel_says)
+{
+	if (!kernel_says || shim.level == SBX_AUDIT_ALL)
+		tell(r, j, kernel_says ? kernel_says : -EACCES);
+	return kernel_says ? kernel_says : -EACCES;
+}
+
+/* ---- the slow way ---- */
+
+/* Opens the very object behind an O_PATH descriptor, whatever its name has become. */
+static int reopen(const struct request *r, int fd)
+{
+	char link[SHIM_FD_PATH_SIZE];
+
+	return sys_openat(AT_FDCWD, shim_fd_path(link, fd),
+			  r->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW), r->mode);
+}
+
+/* By its name where that is enough: the object then has been reached by the path it is known
+ * by, and its descriptor is worth no second look. */
+static int open_real(const struct request *r, int fd, bool is_magic)
+{
+	int flags = r->flags & ~(O_NOFOLLOW | O_EXCL), ret;
+
+	if (!wants_write(flags) && !is_tmpfile(flags))
+		flags &= ~O_CREAT;
+	if (is_magic || atomic_load(&shim.no_openat2))
+		return reopen(r, fd);
+	ret = sys_open_proven(AT_FDCWD, r->buf, flags,
+			      flags & O_CREAT || is_tmpfile(flags) ? r->mode : 0);
+	/* replaced meanwhile, deleted, or below a directory closed to us */
+	if (ret == -ELOOP || ret == -ENOENT || ret == -EACCES || ret == -ENOTDIR)
+		return reopen(r, fd);
+	return ret;
+}
+
+static int kernel_refusal(const struct request *r, int fd)
+{
+	struct stat st;
+
+	if ((r->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		return -EEXIST;
+	if (sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && !is_tmpfile(r->flags) &&
+	    (wants_write(r->flags) || r->flags & O_CREAT))
+		return -EISDIR;
+	return 0;
+}
+
+/* O_TMPFILE makes a file without a name in the directory: judged as a name there. */
+static bool name_tmpfile(struct request *r)
+{
+	if (r->len == 1)
+		r->len = 0;
+	return shim_append(r->buf, SBX_PATH_MAX, &r->len, "/#tmpfile", 9);
+}
+
+static int open_held(struct request *r, int fd, bool is_magic)
+{
+	struct stat st;
+	struct judged j;
+	int ret;
+
+	if (r->flags & O_NOFOLLOW && sys_fstat(fd, &st) == 0 && S_ISLNK(st.st_mode))
+		return -ELOOP;
+	r->len = shim_fd_text(fd, r->buf);
+	/* a pipe or a socket behind /dev/fd: no path, no rule; or there is no /proc */
+	if (!r->len)
+		return sys_openat(r->dirfd, r->path, r->flags, r->mode);
+	if (is_tmpfile(r->flags) && !name_tmpfile(r))
+		return -ENAMETOOLONG;
+	j = judge(r->flags, false, r->buf, r->len);
+	if (!j.allowed)
+		return deny(r, &j, kernel_refusal(r, fd));
+	if ((r->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		ret = -EEXIST;
+	else
+		ret = is_tmpfile(r->flags) ? reopen(r, fd) : open_real(r, fd, is_magic);
+	tell(r, &j, ret);
+	return ret;
+}
+
+/* The parent of a name that does not exist yet, held and read back; `name` points into the
+ * path. -errno: the kernel's answer for such a path. */
+static int hold_parent(struct request *r, int at, const char *path, const char **name)
+{
+	size_t n = strlen(path), start = n;
+	int fd;
+
+	if (!n || n >= SBX_PATH_MAX)
+		return n ? -ENAMETOOLONG : -ENOENT;
+	if (path[n - 1] == '/')
+		return -EISDIR;
+	while (start && path[start - 1] != '/')
+		start--;
+	*name = path + start;
+	memcpy(r->buf, path, start);
+	if (!start)
+		r->buf[start++] = '.';
+	r->buf[start] = '\0';
+	fd = sys_openat(at, r->buf, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	r->len = shim_fd_text(fd, r->buf);
+	if (r->len == 1)
+		r->len = 0;
+	if (!shim_append(r->buf, SBX_PATH_MAX, &r->len, "/", 1) ||
+	    !shim_append(r->buf, SBX_PATH_MAX, &r->len, *name, n - (size_t)(*name - path))) {
+		sys_close(fd);
+		return -ENAMETOOLONG;
+	}
+	return fd;
+}
+
+/* One try at creating `name`: -ELOOP = it is a symlink, to be followed. */
+static int create_at(struct request *r, int parent, const char *name)
+{
+	struct judged j = judge(r->flags, true, r->buf, r->len);
+	struct stat st;
+	int ret;
+
+	if (!j.allowed) {
+		if (sys_lstatat(parent, name, &st) == 0 && S_ISLNK(st.st_mode) &&
+		    !(r->flags & O_EXCL))
+			return -ELOOP;
+		return deny(r, &j, 0);
+	}
+	ret = sys_openat(parent, name, r->flags | O_NOFOLLOW, r->mode);
+	if (ret != -ELOOP)
+		tell(r, &j, ret);
+	return ret;
+}
+
+/* A new file, perhaps at the end of a dangling symlink. Never inlined: a second path's worth
+ * of stack, which only this rare case needs. */
+static __attribute__((noinline)) int create(struct request *r)
+{
+	char link[SBX_PATH_MAX];
+	const char *path = r->path, *name;
+	int at = r->dirfd, ret = -ELOOP, hops;
+
+	for (hops = 0; hops < FOLLOWS_MAX; hops++) {
+		int parent = hold_parent(r, at, path, &name);
+		long n;
+
+		if (at != r->dirfd)
+			sys_close(at);
+		if (parent < 0)
+			return parent;
+		at = parent;
+		ret = create_at(r, parent, name);
+		if (ret != -ELOOP || r->flags & O_NOFOLLOW)
+			break;
+		n = sys_readlinkat(parent, name, link, sizeof link - 1);
+		if (n <= 0)
+			break;
+		link[n] = '\0';
+		path = link;
+	}
+	if (at != r->dirfd)
+		sys_close(at);
+	return ret;
+}
+
+static bool is_own_limit(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
+static int open_slowly(struct request *r, bool is_magic)
+{
+	int fd = sys_openat(r->dirfd, r->path,
+			    O_PATH | O_CLOEXEC | (r->flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
+	int ret;
+
+	if (fd == -ENOENT && r->flags & O_CREAT)
+		return create(r);
+	if (fd < 0) {
+		struct judged j = {.op = wants_write(r->flags) ? SBX_MODIFY : SBX_READ};
+
+		if (is_own_limit(fd))
+			return shim_trouble() ? -EACCES
+					      : sys_openat(r->dirfd, r->path, r->flags, r->mode);
+		/* the kernel's own answer; of use to a reader only with a path that is known */
+		j.allowed = true;
+		if (r->len && shim.level == SBX_AUDIT_ALL)
+			tell(r, &j, fd);
+		return fd;
+	}
+	ret = open_held(r, fd, is_magic);
+	sys_close(fd);
+	return ret;
+}
+
+/* ---- the fast way ---- */
+
+/* An own filter may kill for any call the program does not make itself: the text is judged,
+ * the plain call made. */
+static int open_plainly(struct request *r, struct shim_text t)
+{
+	struct judged j = {.allowed = true};
+	int ret;
+
+	if (!t.len) {
+		if (shim_trouble())
+			return -EACCES;
+		return sys_openat(r->dirfd, r->path, r->flags, r->mode);
+	}
+	j = judge(r->flags, r->flags & O_CREAT, r->buf, r->len);
+	ret = j.allowed ? sys_openat(r->dirfd, r->path, r->flags, r->mode) : -EACCES;
+	tell(r, &j, ret);
+	return ret;
+}
+
+/* EPERM is also what the kernel says of immutable files and O_NOATIME: ask the plain way. */
+static bool is_openat2_refused(const struct request *r)
+{
+	int fd = sys_openat(r->dirfd, r->path, O_PATH | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	sys_close(fd);
+	fd = sys_open_proven(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+	if (fd >= 0)
+		sys_close(fd);
+	return fd < 0;
+}
+
+static int open_text(struct request *r, struct shim_text t)
+{
+	bool is_magic = t.flags & SBX_PATH_MAGIC;
+	mode_t mode = r->flags & O_CREAT ? r->mode : 0;
+	struct judged j;
+	int fd;
+
+	if (!t.len || t.flags & SBX_PATH_DOTDOT || is_tmpfile(r->flags) ||
+	    atomic_load_explicit(&shim.no_openat2, memory_order_relaxed))
+		return open_slowly(r, is_magic);
+	j = judge(r->flags, r->flags & O_CREAT, r->buf, r->len);
+	/* the text is denied, the object need not be; a slash at the end is no part of the text */
+	if (!j.allowed || (t.flags & SBX_PATH_TRAILING && r->flags & O_CREAT))
+		return open_slowly(r, is_magic);
+	if (t.flags & SHIM_TEXT_ABSOLUTE)
+		fd = sys_open_proven(AT_FDCWD, r->buf,
+				     r->flags | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0),
+				     mode);
+	else
+		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
+	if (fd == -ELOOP)
+		return open_slowly(r, is_magic);
+	if (fd == -ENOSYS || (fd == -EPERM && is_openat2_refused(r))) {
+		atomic_store(&shim.no_openat2, true);
+		return open_slowly(r, is_magic);
+	}
+	tell(r, &j, fd);
+	return fd;
+}
+
+int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
+{
+	char buf[SBX_PATH_MAX];
+	struct request r = {call, dirfd, path, flags & KNOWN_FLAGS, mode & 07777, buf, 0};
+	struct shim_text t;
+
+	/* O_PATH neither reads nor writes; what is done with it later is judged then. NULL and
+	 * the first page: the kernel answers EFAULT. */
+	if (flags & O_PATH || shim_is_no_pointer(path) || !*path || !shim_is_ready())
+		return sys_openat(dirfd, path, flags, mode);
+	t = shim_text(buf, dirfd, path);
+	r.len = t.len;
+	return shim_has_filter() ? open_plainly(&r, t) : open_text(&r, t);
+}
+
+/* ---- calls we cannot make ourselves ---- */
+
+bool shim_opens(void)
+{
+	return shim_is_ready() && !shim_has_filter() &&
+	       !atomic_load_explicit(&shim.is_open_foreign, memory_order_relaxed);
+}
+
+static int ask(struct shim_asked *a, bool is_new)
+{
+	struct judged j = judge(a->flags, is_new, a->buf, a->len);
+	struct request r = {a->call, a->dirfd, a->path, a->flags, 0, a->buf, a->len};
+
+	a->op = j.op;
+	a->key = j.key;
+	a->is_told = j.allowed;
+	return j.allowed ? 0 : deny(&r, &j, 0);
+}
+
+static int unknown(void)
+{
+	return shim_trouble() ? -EACCES : 0;
+}
+
+int shim_may_open(struct shim_asked *a)
+{
+	struct request r = {a->call, a->dirfd, a->path, a->flags, 0, a->buf, 0};
+	const char *name;
+	int fd;
+
+	a->is_told = false;
+	if (!shim_is_ready() || shim_is_no_pointer(a->path) || !*a->path || a->flags & O_PATH)
+		return 0;
+	if (shim_has_filter()) {
+		a->len = shim_text(a->buf, a->dirfd, a->path).len;
+		return a->len ? ask(a, a->flags & O_CREAT) : unknown();
+	}
+	fd = sys_openat(a->dirfd, a->path, O_PATH | O_CLOEXEC | (a->flags & O_NOFOLLOW), 0);
+	if (fd >= 0) {
+		a->len = shim_fd_text(fd, a->buf);
+		sys_close(fd);
+		return a->len ? ask(a, false) : 0;
+	}
+	if (is_own_limit(fd))
+		return unknown();
+	/* what the kernel says of the path it will say again */
+	if (fd != -ENOENT || !(a->flags & O_CREAT))
+		return 0;
+	fd = hold_parent(&r, a->dirfd, a->path, &name);
+	if (fd < 0)
+		return 0;
+	sys_close(fd);
+	a->len = r.len;
+	return ask(a, true);
+}
+
+void shim_opened(const struct shim_asked *a, int err)
+{
+	struct shim_told t = {
+		.call = a->call,
+		.op = (enum sbx_op)a->op,
+		.err = err,
+		.flags = SBX_EVF_ALLOWED,
+		.path = a->buf,
+		.len = a->len,
+	};
+
+	if (a->is_told)
+		shim_tell(&t, a->key);
+}

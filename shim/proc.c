@@ -1,0 +1,43 @@
+/* proc.c - see proc.h. */
+#include "shim/proc.h"
+
+#include "shim/linux/sys.h"
+
+struct shim_proc shim;
+
+/* The one function of the C library we bind to by name: where errno is. NULL without one. */
+extern int *__errno_location(void) __attribute__((weak));
+
+void shim_set_errno(int err)
+{
+	if (__errno_location)
+		*__errno_location() = err;
+}
+
+int shim_get_errno(void)
+{
+	return __errno_location ? *__errno_location() : 0;
+}
+
+long shim_result(long ret)
+{
+	if (ret >= 0 || ret < -4095)
+		return ret;
+	shim_set_errno((int)-ret);
+	return -1;
+}
+
+bool shim_is_own_memory(void)
+{
+	struct shim_life *life = shim_life();
+
+	return (uint32_t)sys0(SYS_getpid) == atomic_load_explicit(&life->pid, memory_order_relaxed);
+}
+
+bool shim_trouble(void)
+{
+	if (!shim_is_ready())
+		return false;
+	sbx_ring_internal(shim.ring);
+	return shim.on_error != 0;
+}

@@ -1,0 +1,64 @@
+/*
+ * proc.h - what the shim knows of the process it lives in. Set by the constructor, read
+ * everywhere. [AS-safe] [MT-safe] [no-alloc]
+ */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/image.h"
+#include "core/ring.h"
+
+#define SHIM_ENV_MAX 1024 /* longest value of a variable we re-inject */
+
+struct shim_proc {
+	struct sbx_image image;
+	struct sbx_ring *ring;
+	uint64_t ring_size;
+	uint32_t level;		/* enum sbx_audit_level, at the start of the run */
+	uint32_t on_error;	/* of the image */
+	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */
+	_Atomic bool is_ready;	/* image and ring are mapped; false = inert, every call passes */
+	/* A filter of the program's own is in force: no system call it would not make itself. */
+	_Atomic bool has_own_filter;
+	_Atomic bool no_openat2; /* ENOSYS: kernel before 5.6, or somebody's filter */
+	_Atomic bool is_open_foreign; /* another preloaded library wants to see open() */
+	char channel[SHIM_ENV_MAX]; /* value of SBX_CHANNEL */
+	char preload[SHIM_ENV_MAX]; /* our own entry in LD_PRELOAD */
+};
+extern struct shim_proc shim;
+
+/*
+ * What a child of fork() must not inherit: the kernel wipes this page in it
+ * (MADV_WIPEONFORK, Linux 4.14), so that no fork hook is needed and raw clone() is covered.
+ * A child of vfork() shares it with its parent: shim_is_own_memory() tells.
+ */
+struct shim_life {
+	_Atomic uint32_t pid; /* 0 = not known yet */
+	_Atomic uint32_t ppid;
+	_Atomic uint32_t seq;
+	_Atomic uint64_t seed; /* of the verdict cache */
+};
+struct shim_life *shim_life(void);
+
+/* Costs a system call: only on rare paths. False in a vfork child, which may write no cache. */
+bool shim_is_own_memory(void);
+
+static inline bool shim_is_ready(void)
+{
+	return atomic_load_explicit(&shim.is_ready, memory_order_acquire);
+}
+static inline bool shim_has_filter(void)
+{
+	return atomic_load_explicit(&shim.has_own_filter, memory_order_relaxed);
+}
+
+void shim_set_errno(int err);
+int shim_get_errno(void);
+/* -errno to -1 and errno. */
+long shim_result(long ret);
+
+/* Something failed inside the shim: counted; true = the image says deny. */
+bool shim_trouble(void);

@@ -1,0 +1,223 @@
+/* program.c - see program.h. */
+#include "shim/program.h"
+
+#include <elf.h>
+#include <link.h>
+#include <sys/prctl.h>
+
+#include "shim/judge.h"
+#include "shim/linux/sys.h"
+#include "shim/mem.h"
+#include "shim/proc.h"
+#include "shim/where.h"
+
+enum {
+	HEAD_SIZE = 1024, /* ELF and program headers of all but the oddest files */
+	INTERP_SIZE = 128,
+	SHEBANG_SIZE = 256, /* BINPRM_BUF_SIZE: the kernel reads no more */
+	SCRIPTS_MAX = 5	    /* interpreters that are scripts themselves, as in the kernel */
+};
+
+#if defined(__x86_64__)
+#define OWN_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#endif
+
+static bool is_no_new_privs(void)
+{
+	return sys5(SYS_prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+}
+
+/* Will the kernel set AT_SECURE, which makes the loader ignore LD_PRELOAD? File capabilities
+ * do even where no_new_privs keeps them from being granted. */
+static bool is_secure(int fd, const struct stat *st)
+{
+	char cap[64];
+	uid_t uid = (uid_t)sys0(SYS_getuid);
+	gid_t gid = (gid_t)sys0(SYS_getgid);
+
+	if (st->st_mode & (S_ISUID | S_ISGID) && !is_no_new_privs()) {
+		if (st->st_mode & S_ISUID && st->st_uid != uid)
+			return true;
+		if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+		    st->st_gid != gid)
+			return true;
+	}
+	return uid != 0 && sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0;
+}
+
+/* glibc's loaders are called ld-linux*, ld.so.1, ld64.so*; musl's ld-musl-*: the shim imports
+ * nothing that either lacks. */
+static enum sbx_exec_class class_of_loader(const char *loader)
+{
+	const char *base = shim_basename(loader);
+
+	if (shim_has_prefix(base, "ld-linux") || shim_has_prefix(base, "ld-musl-") ||
+	    shim_has_prefix(base, "ld.so") || shim_has_prefix(base, "ld64.so") ||
+	    shim_has_prefix(base, "ld-2."))
+		return SBX_EXEC_DYNAMIC;
+	return SBX_EXEC_OTHER_LIBC;
+}
+
+static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, const char *path)
+{
+	const ElfW(Ehdr) *h = (const void *)head;
+	const ElfW(Phdr) *p = (const void *)(head + h->e_phoff);
+	char interp[INTERP_SIZE];
+	unsigned i;
+	long got;
+
+	if (n < sizeof *h || h->e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	    h->e_machine != OWN_MACHINE)
+		return SBX_EXEC_FOREIGN;
+	if (h->e_phentsize != sizeof *p || h->e_phoff > n || h->e_phoff % sizeof(long) ||
+	    h->e_phnum > (n - h->e_phoff) / sizeof *p)
+		return SBX_EXEC_UNREADABLE;
+	for (i = 0; i < h->e_phnum; i++) {
+		if (p[i].p_type != PT_INTERP)
+			continue;
+		got = sys4(SYS_pread64, fd, interp, sizeof interp - 1, (long)p[i].p_offset);
+		if (got <= 0)
+			return SBX_EXEC_UNREADABLE;
+		interp[got] = '\0';
+		return class_of_loader(interp);
+	}
+	/* the loader itself, started by name: it loads the shim into what it is given */
+	if (h->e_type == ET_DYN && class_of_loader(path) == SBX_EXEC_DYNAMIC)
+		return SBX_EXEC_DYNAMIC;
+	return SBX_EXEC_STATIC;
+}
+
+/* "#! /path arg": the path, NUL-terminated in place. */
+static char *interpreter_of(char *head, size_t n)
+{
+	char *p = head + 2, *end;
+
+	head[n < SHEBANG_SIZE ? n : SHEBANG_SIZE - 1] = '\0';
+	while (*p == ' ' || *p == '\t')
+		p++;
+	for (end = p; *end && *end != ' ' && *end != '\t' && *end != '\n';)
+		end++;
+	*end = '\0';
+	return *p ? p : NULL;
+}
+
+struct look {
+	int held; /* O_PATH */
+	struct stat st;
+	union {
+		char bytes[HEAD_SIZE];
+		long aligned;
+	} head;
+};
+
+/* Reads the beginning of the held file: fills class, or gives the interpreter of a script. */
+static char *read_head(struct look *l, const char *path, enum sbx_exec_class *out_class)
+{
+	char link[SHIM_FD_PATH_SIZE], *interp = NULL;
+	int fd = sys_openat(AT_FDCWD, shim_fd_path(link, l->held), O_RDONLY | O_CLOEXEC, 0);
+	long n;
+
+	*out_class = SBX_EXEC_UNREADABLE;
+	if (fd < 0)
+		return NULL;
+	n = sys4(SYS_pread64, fd, l->head.bytes, sizeof l->head.bytes, 0);
+	if (n >= 3 && l->head.bytes[0] == '#' && l->head.bytes[1] == '!')
+		interp = interpreter_of(l->head.bytes, (size_t)n);
+	else if (n >= SELFMAG && memcmp(l->head.bytes, ELFMAG, SELFMAG) == 0)
+		*out_class = is_secure(fd, &l->st)
+				     ? SBX_EXEC_SECURE
+				     : class_of_elf(fd, l->head.bytes, (size_t)n, path);
+	sys_close(fd);
+	return interp;
+}
+
+/* Finds, and asks the kernel's own questions; 0 or errno. */
+static int hold(struct look *l, int dirfd, const char *path, int flags, char *text,
+		size_t *out_len)
+{
+	int oflags = O_PATH | O_CLOEXEC | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
+
+	l->held = flags & AT_EMPTY_PATH && !*path ? dirfd : sys_openat(dirfd, path, oflags, 0);
+	if (l->held < 0)
+		return -l->held;
+	*out_len = shim_fd_text(l->held, text);
+	if (sys_fstat(l->held, &l->st) < 0)
+		return EACCES;
+	if (!S_ISREG(l->st.st_mode))
+		return S_ISLNK(l->st.st_mode) ? ELOOP : EACCES;
+	/* Linux 5.8; older kernels find out in execve itself */
+	if (sys4(SYS_faccessat2, l->held, "", X_OK, AT_EMPTY_PATH | AT_EACCESS) == -EACCES)
+		return EACCES;
+	return 0;
+}
+
+static void release(const struct look *l, int dirfd)
+{
+	if (l->held >= 0 && l->held != dirfd)
+		sys_close(l->held);
+}
+
+static void look_at_interpreters(struct shim_program *p, struct look *l, char *interp)
+{
+	int depth;
+
+	for (depth = 0; interp && depth < SCRIPTS_MAX; depth++) {
+		int err = hold(l, AT_FDCWD, interp, 0, p->interp, &p->interp_len);
+
+		if (!err && p->interp_len &&
+		    !shim_judge(SBX_EXEC, p->interp, p->interp_len).allowed)
+			p->is_denied = p->is_interp_denied = true;
+		if (err)
+			p->err = err;
+		interp = err ? NULL : read_head(l, p->interp, &p->class);
+		release(l, AT_FDCWD);
+	}
+}
+
+void shim_program_look(struct shim_program *p, int dirfd, const char *path, int flags)
+{
+	struct look l;
+	char *interp;
+	struct shim_text t;
+
+	p->len = p->interp_len = 0;
+	p->class = SBX_EXEC_UNREADABLE;
+	p->is_denied = p->is_interp_denied = false;
+	p->err = 0;
+	if (shim_is_no_pointer(path) || (!*path && !(flags & AT_EMPTY_PATH))) {
+		p->err = shim_is_no_pointer(path) ? EFAULT : ENOENT;
+		p->class = SBX_EXEC_MISSING;
+		return;
+	}
+	if (shim_has_filter()) {
+		t = shim_text(p->path, dirfd, path);
+		p->len = t.len;
+		p->is_denied = t.len && !shim_judge(SBX_EXEC, p->path, t.len).allowed;
+		return;
+	}
+	p->err = hold(&l, dirfd, path, flags, p->path, &p->len);
+	if (l.held < 0) {
+		p->class = SBX_EXEC_MISSING;
+		if (p->err == EMFILE || p->err == ENFILE) {
+			p->class = SBX_EXEC_UNREADABLE;
+			p->err = 0;
+			p->is_denied = shim_trouble();
+		}
+		return;
+	}
+	/* a memfd has no path and no rule */
+	if (p->len && !p->err && !shim_has_prefix(p->path, "/memfd:"))
+		p->is_denied = !shim_judge(SBX_EXEC, p->path, p->len).allowed;
+	interp = p->err ? NULL : read_head(&l, p->path, &p->class);
+	release(&l, dirfd);
+	if (!p->is_denied)
+		look_at_interpreters(p, &l, interp);
+}
+
+bool shim_program_is_witnessed(enum sbx_exec_class class)
+{
+	return class == SBX_EXEC_DYNAMIC || class == SBX_EXEC_UNREADABLE ||
+	       class == SBX_EXEC_MISSING;
+}

@@ -1,0 +1,27 @@
+/*
+ * program.h - a program about to be started: what it is, and whether the policy allows it.
+ * [AS-safe] [MT-safe] [no-alloc], good in a vfork child.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/event.h"
+#include "core/path.h"
+
+struct shim_program {
+	char path[SBX_PATH_MAX];   /* canonical */
+	char interp[SBX_PATH_MAX]; /* canonical path of a script's last interpreter */
+	size_t len, interp_len;	   /* 0 = not known, none */
+	enum sbx_exec_class class;
+	bool is_denied;
+	bool is_interp_denied;
+	int err; /* the kernel's refusal: ENOENT, EACCES, ...; 0 = it will try */
+};
+
+/* Looks at what execveat(dirfd, path, .., flags) would start. `path` may be "" with
+ * AT_EMPTY_PATH. */
+void shim_program_look(struct shim_program *, int dirfd, const char *path, int flags);
+/* Would the loader of such a program load the shim? */
+bool shim_program_is_witnessed(enum sbx_exec_class);

@@ -1,0 +1,44 @@
+/*
+ * where.h - what a path of a call means: absolute text, from the remembered paths of the
+ * current directory and of directory descriptors. [AS-safe] [MT-safe] [no-alloc]
+ *
+ * A remembered path is wrong when the directory was renamed, when the descriptor was closed
+ * behind our back, or when somebody changed directory inside the C library. Each such case
+ * either is hooked and forgets, or stops the remembering for good (shim_where_distrust): a
+ * slower right answer is better than a fast wrong one. Left over: renames by processes without
+ * a shim, and closes by inline system calls; the floor judges objects, not texts.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/path.h"
+
+#define SHIM_TEXT_ABSOLUTE 0x100u /* open by the text itself: absolute, or led through an alias */
+
+struct shim_text {
+	size_t len;	/* 0 = not known */
+	size_t base;	/* length of the directory's part; the rest, without '/', is relative to it */
+	unsigned flags; /* SBX_PATH_*, SHIM_TEXT_* */
+};
+
+/* Writes the absolute lexical text of (dirfd, path) to buf (SBX_PATH_MAX bytes). Known
+ * symlinks of the system (/bin) are replaced. With ".." the text is no more than a guess. */
+struct shim_text shim_text(char *buf, int dirfd, const char *path);
+
+/* The kernel's path of an open descriptor; 0 when it has none (a pipe, no /proc). A deleted
+ * file's " (deleted)" stays: nothing can be opened by that name. */
+size_t shim_fd_text(int fd, char *buf);
+
+/* A directory was opened as `fd`, and `text` is its canonical path. */
+void shim_where_learn(int fd, const char *text, size_t len);
+void shim_where_closed(int fd);
+void shim_where_closed_all(void);
+/* chdir and the like succeeded. */
+void shim_where_moved(void);
+/* Looks the current directory up now, while it is free to. */
+void shim_where_fill(void);
+/* From now on nothing is remembered: the process or the C library changes directories, or
+ * shares of descriptors, where we cannot see it. */
+void shim_where_distrust(void);
