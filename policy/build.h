@@ -38,6 +38,8 @@ struct pol_build {
 
 #define POL_MAX_LOWERED 200000 /* rules of a ruleset, exceptions multiplied out */
 
+/* Sets the base of a rule, the root as "". */
+void pol_build_at(struct pol_rule *, const char *path);
 /* Appends, and the twin behind it. `r->base` may be any absolute path. */
 void pol_build_add(struct pol_build *, enum sbx_op, const struct pol_rule *r, enum pol_twin);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)

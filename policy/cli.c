@@ -136,8 +136,9 @@ static void tell_reopened(struct pol_build *b, const struct pol_cli_rule *c,
 				 c->text, first->matched, n - 1, sbx_op_name(op), first->origin);
 }
 
-static void add(struct pol_build *b, const struct pol_cli_rule *c, const struct pol_rule *r)
+static void add(struct pol_build *b, const struct pol_cli_rule *c, struct pol_rule *r)
 {
+	pol_build_at(r, r->base);
 	/* What may be changed may be read: a directory that can be written and not listed is of no
 	 * use to the programs that people name it for. */
 	if (c->allow && c->op == SBX_MODIFY) {

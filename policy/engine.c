@@ -179,11 +179,19 @@ void pol_engine_free(struct pol_engine *e)
 	free(e);
 }
 
+/* The base rows that stand for "no rule matched" are found by their text: "<...>" and "[]" are
+ * no rules that anybody could have written there. */
+static bool is_sentinel(const struct pol_rule *r)
+{
+	return r->tier == POL_TIER_BASE && (r->matched[0] == '<' || r->matched[0] == '[');
+}
+
 static const struct pol_rule *find_overrode(const struct pol_list *list, size_t end, bool allow,
 					    const char *path, size_t len)
 {
 	for (size_t i = end; i-- > 0;)
-		if (list->v[i].allow != allow && pol_rule_matches(&list->v[i], path, len))
+		if (list->v[i].allow != allow && !is_sentinel(&list->v[i]) &&
+		    pol_rule_matches(&list->v[i], path, len))
 			return &list->v[i];
 	return NULL;
 }
@@ -223,8 +231,8 @@ int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, str
 		size_t i = (size_t)v.rule - e->image.hdr->op[op].first_rule;
 
 		B_ASSERT(i < list->n);
-		out->rule = &list->v[i];
-		out->overrode = find_overrode(list, i, out->rule->allow, real, len);
+		out->rule = is_sentinel(&list->v[i]) ? NULL : &list->v[i];
+		out->overrode = find_overrode(list, i, list->v[i].allow, real, len);
 	}
 	return 0;
 }
@@ -261,7 +269,7 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		b_str_add(out, "\nworkspace  ");
 		b_str_add_visible(out, e->rules.workspaces[i], strlen(e->rules.workspaces[i]));
 	}
-	b_str_addf(out, "\nimage      %s\n", e->hash);
+	b_str_addc(out, '\n');
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
 		const struct pol_list *list = &e->rules.op[op];
 

@@ -53,7 +53,7 @@ static bool in_workspaces(const struct pol_build *b, const char *path)
 }
 
 /* The rule language spells the root directory "", everything else spells it "/". */
-static void set_base(struct pol_rule *r, const char *path)
+void pol_build_at(struct pol_rule *r, const char *path)
 {
 	r->base = strcmp(path, "/") == 0 ? "" : path;
 	r->base_len = strlen(r->base);
@@ -82,7 +82,7 @@ static void add_twin(struct pol_build *b, enum sbx_op op, const struct pol_rule 
 				 r->origin, r->matched, real);
 		return;
 	}
-	set_base(&t, real);
+	pol_build_at(&t, real);
 	t.twin = true;
 	pol_ruleset_add(b->rs, op, &t);
 }
@@ -92,7 +92,7 @@ void pol_build_add(struct pol_build *b, enum sbx_op op, const struct pol_rule *r
 {
 	struct pol_rule copy = *r;
 
-	set_base(&copy, r->base);
+	pol_build_at(&copy, r->base);
 	pol_ruleset_add(b->rs, op, &copy);
 	if (twin != POL_TWIN_NONE)
 		add_twin(b, op, &copy, twin);

@@ -1,0 +1,364 @@
+/* sbx-policy - asks a policy without running anything: sbx-policy(1). */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/dirs.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+#include "policy/back/seccomp.h"
+#include "policy/engine.h"
+#include "policy/explain.h"
+#include "policy/front/orbit.h"
+#include "policy/load.h"
+#include "policy/model.h"
+#include "policy/presets.h"
+
+static const char me[] = "sbx-policy";
+
+enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
+
+#define MAX_STDIN (64u << 20) /* bytes of paths */
+
+enum plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_NONE };
+
+struct opts {
+	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
+	bool json, from_stdin, floor, effective, help, version;
+	int plan;     /* enum plan */
+	uint64_t abi; /* of Landlock, 0 = this host's */
+};
+
+#define O(field) offsetof(struct opts, field)
+static const struct b_opt own_table[] = {
+#define GROUP "Questions"
+	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
+	 .help = "why: one JSON object a line"},
+	{"null", '0', NULL, B_OPT_FLAG, O(from_stdin), .group = GROUP,
+	 .help = "why: paths, each ended by a NUL, from standard input"},
+	{"plan", 0, "landlock|seccomp", B_OPT_ENUM, O(plan), "landlock|seccomp", .group = GROUP,
+	 .help = "show: the kernel's rules as they would be applied"},
+	{"abi", 0, "N", B_OPT_U64, O(abi), .group = GROUP,
+	 .help = "show --plan landlock: for a kernel of this Landlock ABI (default: this host's)"},
+	{"floor", 0, NULL, B_OPT_FLAG, O(floor), .group = GROUP,
+	 .help = "show: which mechanism carries what, and what none does"},
+	{"effective", 0, NULL, B_OPT_FLAG, O(effective), .group = GROUP,
+	 .help = "show: the profile with the global denies, as the document means it"},
+	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
+	{"version", 'V', NULL, B_OPT_FLAG, O(version), .group = GROUP, .help = "the version"},
+#undef GROUP
+};
+enum { OWN_N = sizeof own_table / sizeof *own_table };
+
+static const char usage[] =
+	"sbx-policy check FILE...\n"
+	"sbx-policy why [options] read|modify|exec|connect PATH...\n"
+	"sbx-policy show [options] [FILE]\n"
+	"\n"
+	"Asks what sbx-launch would allow with the same options. check says nothing about a valid\n"
+	"policy. Status: 0 valid, or all allowed; 1 something denied; 2 trouble.\n";
+
+static int trouble(const struct b_err *err)
+{
+	(void)b_report(me, err);
+	return TROUBLE;
+}
+
+static int print(const struct b_str *text, int status)
+{
+	struct b_err err;
+
+	if (b_write_all(STDOUT_FILENO, b_str_c(text), text->len) == 0)
+		return status;
+	b_fail(&err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
+	return trouble(&err);
+}
+
+/* ---- check ---- */
+
+static int parse_file(const char *file, struct pol_doc *doc, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (pol_policy_read(file, &text, err) < 0)
+		return -1;
+	return pol_orbit_parse(file, b_str_c(&text), text.len, doc, err);
+}
+
+static int check(struct opts *o, char const *const *files, size_t n)
+{
+	struct b_err err;
+	int status = YES;
+
+	(void)o;
+	if (n == 0) {
+		b_fail(&err, B_USAGE, 0, "check: no file, expected sbx-policy check FILE...");
+		return trouble(&err);
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct pol_doc doc = {0};
+
+		if (parse_file(files[i], &doc, &err) < 0)
+			status = trouble(&err);
+		pol_doc_release(&doc);
+	}
+	return status;
+}
+
+/* ---- what sbx-launch would make of the options ---- */
+
+struct asked {
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+};
+
+static int ask(const struct opts *o, struct asked *a, struct b_err *err)
+{
+	struct lau_host host;
+
+	*a = (struct asked){0};
+	if (lau_dirs_find(&o->run, &a->dirs, err) < 0 ||
+	    lau_plan_policy(&o->run, &a->dirs, &a->plan, err) < 0)
+		return -1;
+	lau_host_quick(&host);
+	if (o->abi)
+		host.landlock_abi = (int)o->abi;
+	return lau_plan_floor(&o->run, &host, &a->plan, err);
+}
+
+static void asked_release(struct asked *a)
+{
+	lau_plan_release(&a->plan);
+	lau_dirs_release(&a->dirs);
+}
+
+static void say_notices(const struct pol_engine *e)
+{
+	for (size_t i = 0; i < e->nnotices; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+
+		b_str_addf(&line, "%s: note: ", me);
+		b_str_add_visible(&line, e->notices[i], strlen(e->notices[i]));
+		b_str_addc(&line, '\n');
+		(void)b_write_all(STDERR_FILENO, b_str_c(&line), line.len);
+	}
+}
+
+/* ---- why ---- */
+
+static int find_op(const char *word, enum sbx_op *out, struct b_err *err)
+{
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		if (strcmp(word, sbx_op_name((enum sbx_op)op)) != 0)
+			continue;
+		*out = (enum sbx_op)op;
+		return 0;
+	}
+	return b_fail(err, B_USAGE, 0,
+		      "why: no operation `%s`, expected one of read, modify, exec, connect", word);
+}
+
+static int why_one(const struct opts *o, struct asked *a, enum sbx_op op, const char *path,
+		   bool *all_allowed, struct b_str *out, struct b_err *err)
+{
+	struct pol_answer answer;
+	const char *floor;
+
+	if (pol_engine_check(a->plan.engine, op, path, &answer, err) < 0)
+		return -1;
+	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
+	if (o->json)
+		pol_explain_json(&answer, floor, out);
+	else
+		pol_explain_text(&answer, floor, out);
+	*all_allowed &= answer.allowed;
+	return 0;
+}
+
+/* Paths from standard input: each ended by a NUL, the last may lack it. */
+static int why_stdin(const struct opts *o, struct asked *a, enum sbx_op op, bool *all_allowed,
+		     struct b_str *out, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str in = {0};
+	const char *p, *end;
+
+	for (;;) {
+		ssize_t n = b_read_full(STDIN_FILENO, b_str_room(&in, 65536), 65536);
+
+		if (n < 0)
+			return b_fail(err, B_SYSTEM, errno, "standard input: %s", strerror(errno));
+		b_str_advance(&in, (size_t)n);
+		if (in.len > MAX_STDIN)
+			return b_fail(err, B_LIMIT, 0, "standard input: more than %u bytes",
+				      MAX_STDIN);
+		if (n < 65536)
+			break;
+	}
+	for (p = in.s, end = in.s + in.len; p < end; p += strlen(p) + 1)
+		if (why_one(o, a, op, p, all_allowed, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int why(struct opts *o, char const *const *words, size_t n)
+{
+	b_auto(asked_release) struct asked a = {0};
+	b_auto(b_str_release) struct b_str out = {0};
+	bool all_allowed = true;
+	enum sbx_op op = SBX_OP_COUNT;
+	struct b_err err;
+
+	if (n == 0 || (n == 1 && !o->from_stdin)) {
+		b_fail(&err, B_USAGE, 0, "why: expected sbx-policy why [options] OP PATH...");
+		return trouble(&err);
+	}
+	if (find_op(words[0], &op, &err) < 0 || ask(o, &a, &err) < 0)
+		return trouble(&err);
+	say_notices(a.plan.engine);
+	for (size_t i = 1; i < n; i++)
+		if (why_one(o, &a, op, words[i], &all_allowed, &out, &err) < 0)
+			return trouble(&err);
+	if (o->from_stdin && why_stdin(o, &a, op, &all_allowed, &out, &err) < 0)
+		return trouble(&err);
+	return print(&out, all_allowed ? YES : NO);
+}
+
+/* ---- show ---- */
+
+static int show_effective(const struct opts *o, struct b_str *out, struct b_err *err)
+{
+	const struct b_strlist *files = &o->run.policy.policies;
+	const struct pol_preset *builtin = pol_preset_find("default");
+	b_auto(pol_doc_release) struct pol_doc doc = {0};
+	struct pol_effective eff;
+	const char *name = o->run.policy.profile;
+
+	if (files->n > 0 ? parse_file(files->v[0], &doc, err) < 0
+			 : pol_orbit_parse("builtin:default", builtin->text, builtin->len, &doc,
+					   err) < 0)
+		return -1;
+	for (size_t i = 0; i < (name ? 1 : doc.nprofiles); i++) {
+		if (pol_doc_effective(&doc, name ? name : doc.profiles[i].name.s, &eff, err) < 0)
+			return -1;
+		pol_explain_effective(&eff, out);
+	}
+	return 0;
+}
+
+static void show_plan(const struct opts *o, struct asked *a, struct b_str *out)
+{
+	switch ((enum plan)o->plan) {
+	case PLAN_LANDLOCK:
+		lau_plan_kernel(&a->plan);
+		if (a->plan.landlock_abi > 0)
+			pol_ll_show(&a->plan.landlock, out);
+		else
+			b_str_add(out, "this host has no Landlock: --abi N shows another's plan\n");
+		break;
+	case PLAN_SECCOMP:
+		pol_sc_show(a->plan.seccomp_flags, out);
+		break;
+	case PLAN_NONE:
+		break;
+	}
+}
+
+static int show(struct opts *o, char const *const *words, size_t n)
+{
+	b_auto(asked_release) struct asked a = {0};
+	b_auto(b_str_release) struct b_str out = {0};
+	struct b_err err;
+
+	for (size_t i = 0; i < n; i++)
+		b_strlist_add(&o->run.policy.policies, words[i]);
+	if (o->effective) {
+		if (show_effective(o, &out, &err) < 0)
+			return trouble(&err);
+	}
+	if (!o->effective || o->floor || o->plan != PLAN_NONE) {
+		if (ask(o, &a, &err) < 0)
+			return trouble(&err);
+		say_notices(a.plan.engine);
+	}
+	if (o->floor)
+		pol_floor_show(&a.plan.floor, &out);
+	if (o->plan != PLAN_NONE)
+		show_plan(o, &a, &out);
+	else if (!o->floor && !o->effective)
+		pol_engine_show(a.plan.engine, &out);
+	return print(&out, YES);
+}
+
+/* ---- the program ---- */
+
+static const struct verb {
+	const char *name;
+	int (*run)(struct opts *, char const *const *words, size_t n);
+} verbs[] = {
+	{"check", check},
+	{"why", why},
+	{"show", show},
+};
+
+static int help(const struct b_opt *table, size_t n)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	b_str_add(&text, usage);
+	b_opt_help(table, n, &text);
+	return print(&text, YES);
+}
+
+static int dispatch(struct opts *o, const struct b_strlist *words)
+{
+	struct b_err err;
+
+	for (size_t i = 0; words->n > 0 && i < sizeof verbs / sizeof *verbs; i++)
+		if (strcmp(words->v[0], verbs[i].name) == 0)
+			return verbs[i].run(o, words->v + 1, words->n - 1);
+	if (words->n == 0)
+		b_fail(&err, B_USAGE, 0, "no question, expected check, why or show; see --help");
+	else
+		b_fail(&err, B_USAGE, 0, "no question `%s`, expected check, why or show",
+		       words->v[0]);
+	return trouble(&err);
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = lau_policy_table_n + OWN_N;
+	b_auto_free struct b_opt *table =
+		lau_options_join(lau_policy_table, lau_policy_table_n, own_table, OWN_N);
+	struct opts o = {.plan = PLAN_NONE};
+	b_auto(b_strlist_release) struct b_strlist words = {0};
+	struct b_err err;
+	int rest, status;
+
+	lau_options_init(&o.run);
+	o.run.audit_level = SBX_AUDIT_NONE; /* asking needs no place for a log */
+	if (b_opt_parse(table, n, argc, argv, &o, &words, &rest, &err) < 0) {
+		status = trouble(&err);
+	} else if (o.abi > INT_MAX) {
+		b_fail(&err, B_USAGE, 0, "--abi: too large");
+		status = trouble(&err);
+	} else if (o.help) {
+		status = help(table, n);
+	} else if (o.version) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		b_str_add(&text, "sbx-policy " SBX_VERSION "\n");
+		status = print(&text, YES);
+	} else {
+		status = dispatch(&o, &words);
+	}
+	lau_options_release(&o.run);
+	return status;
+}

@@ -1,0 +1,136 @@
+#include "policy/explain.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/str.h"
+#include "core/path.h"
+#include "policy/back/floor.h"
+#include "policy/engine.h"
+#include "policy/model.h"
+
+static bool covers(const struct pol_grant *g, const char *path, size_t len)
+{
+	size_t n = strlen(g->path);
+
+	if (!g->is_dir)
+		return n == len && memcmp(g->path, path, n) == 0;
+	return sbx_path_under(path, len, g->path, n);
+}
+
+static bool is_carved(const struct pol_floor *f, const char *path, size_t len)
+{
+	size_t parent = sbx_path_parent(path, len);
+
+	for (size_t i = 0; i < f->ncarved; i++) {
+		size_t n = strlen(f->carved[i]);
+
+		if ((n == parent || n == len) && memcmp(f->carved[i], path, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *pol_explain_floor(const struct pol_floor *f, enum sbx_op op, const char *path,
+			      bool allowed)
+{
+	static const unsigned rights[SBX_OP_COUNT] = {
+		[SBX_READ] = POL_GRANT_READ,
+		[SBX_MODIFY] = POL_GRANT_WRITE,
+		[SBX_EXEC] = POL_GRANT_EXEC,
+	};
+	const struct pol_grant *found = NULL;
+	size_t len = strlen(path);
+
+	if (op == SBX_CONNECT)
+		return "seccomp";
+	for (size_t i = 0; i < f->ngrants; i++) {
+		const struct pol_grant *g = &f->grants[i];
+
+		/* Of several, the exact one says more than a lax one. */
+		if ((g->rights & rights[op]) && covers(g, path, len) && (!found || found->lax))
+			found = g;
+	}
+	if (found && (!allowed || found->lax))
+		return "shim only: needs the broker";
+	if (!found && allowed)
+		return "kernel refuses: needs the broker";
+	if (found)
+		return is_carved(f, found->path, strlen(found->path)) ? "landlock-carved"
+								      : "landlock";
+	return is_carved(f, path, len) ? "landlock-carved" : "landlock";
+}
+
+void pol_explain_json(const struct pol_answer *a, const char *floor, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+
+	b_json_open(&j, '{');
+	b_json_key(&j, "op");
+	b_json_str(&j, sbx_op_name(a->op));
+	b_json_bytes(&j, "path", a->path, strlen(a->path));
+	b_json_key(&j, "allowed");
+	b_json_bool(&j, a->allowed);
+	b_json_bytes(&j, "matched_rule", a->matched, strlen(a->matched));
+	b_json_bytes(&j, "rule", a->origin, strlen(a->origin));
+	if (a->overrode) {
+		b_json_key(&j, "overrode");
+		b_json_open(&j, '{');
+		b_json_bytes(&j, "matched_rule", a->overrode->matched,
+			     strlen(a->overrode->matched));
+		b_json_bytes(&j, "rule", a->overrode->origin, strlen(a->overrode->origin));
+		b_json_close(&j, '}');
+	} else {
+		b_json_key(&j, "overrode");
+		b_json_null(&j);
+	}
+	b_json_key(&j, "floor");
+	if (floor)
+		b_json_str(&j, floor);
+	else
+		b_json_null(&j);
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+static void add_rule(const char *before, const char *matched, const char *origin, struct b_str *out)
+{
+	b_str_add(out, before);
+	b_str_add_visible(out, matched, strlen(matched));
+	b_str_add(out, " (");
+	b_str_add_visible(out, origin, strlen(origin));
+	b_str_addc(out, ')');
+}
+
+void pol_explain_text(const struct pol_answer *a, const char *floor, struct b_str *out)
+{
+	b_str_addf(out, "%-7s  %-7s  ", a->allowed ? "allowed" : "denied", sbx_op_name(a->op));
+	b_str_add_visible(out, a->path, strlen(a->path));
+	add_rule("  by rule ", a->matched, a->origin, out);
+	if (a->overrode)
+		add_rule(", against ", a->overrode->matched, a->overrode->origin, out);
+	if (floor)
+		b_str_addf(out, "  [%s]", floor);
+	b_str_addc(out, '\n');
+}
+
+void pol_explain_effective(const struct pol_effective *e, struct b_str *out)
+{
+	b_str_add(out, "profile ");
+	b_str_add_visible(out, e->name, strlen(e->name));
+	b_str_addc(out, '\n');
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		b_str_addf(out, "%s:%s\n", sbx_op_name((enum sbx_op)op), e->n[op] ? "" : " []");
+		for (size_t i = 0; i < e->n[op]; i++) {
+			const struct pol_eff_rule *r = &e->v[op][i];
+
+			b_str_add(out, r->is_exception ? "  except  "
+				       : r->negated    ? "  deny    "
+						       : "  allow   ");
+			b_str_add_visible(out, r->rule, strlen(r->rule));
+			b_str_addf(out, "  (%s", r->is_global_deny ? "global, " : "");
+			b_str_add_visible(out, r->pos.file, strlen(r->pos.file));
+			b_str_addf(out, ":%u:%u)\n", r->pos.line, r->pos.col);
+		}
+	}
+}

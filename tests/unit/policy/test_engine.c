@@ -1,0 +1,392 @@
+/* Unit tests of policy/engine.c, sets.c, cli.c: from a request to answers. */
+#include "policy/engine.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/workspace.h"
+
+static struct b_arena arena;
+static const char *top, *ws, *home;
+static struct pol_request rq;
+static struct pol_engine *engine;
+static struct b_err err;
+
+static const char *in(const char *dir, const char *name)
+{
+	return b_arena_printf(&arena, "%s/%s", dir, name);
+}
+
+static void put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	cr_assert(fd >= 0, "%s", path);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void setup(void)
+{
+	static char name[] = "/tmp/sbx-test-engine-XXXXXX";
+
+	cr_assert(mkdtemp(name));
+	top = pol_canonical(&arena, name);
+	ws = in(top, "ws");
+	home = in(top, "home");
+	cr_assert_eq(mkdir(ws, 0700) | mkdir(home, 0700), 0);
+	setenv("HOME", home, 1);
+	cr_assert_eq(chdir(ws), 0);
+}
+
+static void teardown(void)
+{
+	b_auto(b_str_release) struct b_str cmd = {0};
+
+	pol_engine_free(engine);
+	cr_assert_eq(chdir("/"), 0);
+	b_str_addf(&cmd, "rm -rf '%s'", top);
+	cr_assert_eq(system(b_str_c(&cmd)), 0);
+	b_arena_release(&arena);
+}
+
+TestSuite(policy_engine, .init = setup, .fini = teardown);
+
+static void make(void)
+{
+	pol_engine_free(engine);
+	engine = NULL;
+	cr_assert_eq(pol_engine_new(&rq, &engine, &err), 0, "%s", err.msg);
+}
+
+static void fails(enum b_kind kind, const char *part)
+{
+	struct pol_engine *none = NULL;
+
+	err = (struct b_err){0};
+	cr_expect_eq(pol_engine_new(&rq, &none, &err), -1);
+	cr_expect_eq(err.kind, kind, "%s", err.msg);
+	cr_expect(strstr(err.msg, part), "%s", err.msg);
+	cr_expect_null(none);
+}
+
+static struct pol_answer ask(enum sbx_op op, const char *path)
+{
+	struct pol_answer a;
+
+	cr_assert_eq(pol_engine_check(engine, op, path, &a, &err), 0, "%s", err.msg);
+	return a;
+}
+
+static bool allows(enum sbx_op op, const char *path)
+{
+	struct pol_answer a = ask(op, path);
+
+	/* Whatever the answer, it has a reason with an origin. */
+	cr_expect(a.matched[0] && a.origin[0], "%s", path);
+	return a.allowed;
+}
+
+static void policy(const char *spec)
+{
+	static const char *file[1];
+
+	file[0] = in(top, "p.yaml");
+	put(file[0],
+	    b_arena_printf(&arena, "schemaVersion: 2\nkind: Policy\nmetadata: {name: t}\nspec:\n%s",
+			   spec));
+	rq.policies = file;
+	rq.npolicies = 1;
+}
+
+Test(policy_engine, built_in_default_reads_broadly_and_changes_the_workspace)
+{
+	make();
+	cr_expect_str_eq(engine->policy_name, "builtin:default");
+	cr_expect_str_eq(engine->rules.profile, "default");
+	cr_expect(allows(SBX_READ, "/etc/passwd"));
+	cr_expect(allows(SBX_EXEC, "/bin/sh"));
+	cr_expect(allows(SBX_MODIFY, "x/y"));
+	cr_expect(allows(SBX_MODIFY, in(ws, ".git/config")), "protected is left out");
+	cr_expect_not(allows(SBX_MODIFY, in(top, "outside")));
+	cr_expect_not(allows(SBX_MODIFY, in(home, "f")));
+	cr_expect(allows(SBX_READ, in(home, ".bashrc")));
+	cr_expect_not(allows(SBX_CONNECT, "/run/docker.sock"));
+	cr_expect_str_eq(ask(SBX_MODIFY, "a").origin, "builtin:default:12:16");
+}
+
+Test(policy_engine, secrets_are_neither_read_nor_changed)
+{
+	static const char *const names[] = {
+		".ssh",		".ssh/id_ed25519", ".aws/credentials",
+		".netrc",	".gnupg/x",	   ".config/gh/hosts.yml",
+		".config/op/x", ".kube/config",	   ".docker/config.json",
+		".mozilla/a/b", ".pypirc",	   ".cargo/credentials.toml",
+		".azure/x",	".git-credentials"};
+	struct pol_answer a;
+
+	make();
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		cr_expect_not(allows(SBX_READ, in(home, names[i])), "%s", names[i]);
+		cr_expect_not(allows(SBX_EXEC, in(home, names[i])), "%s", names[i]);
+		cr_expect_not(allows(SBX_MODIFY, in(home, names[i])), "%s", names[i]);
+	}
+	cr_expect_not(allows(SBX_READ, "/etc/shadow"));
+	cr_expect_not(allows(SBX_READ, "/etc/ssh/ssh_host_ed25519_key"));
+	cr_expect(allows(SBX_READ, in(home, ".docker/other")));
+	cr_expect(allows(SBX_READ, in(home, ".gitconfig")));
+	a = ask(SBX_READ, in(home, ".ssh/x"));
+	cr_expect_str_eq(a.matched, "~/.ssh/**");
+	cr_expect_str_eq(a.origin, "preset:secrets:13:7");
+	cr_assert(a.overrode);
+	cr_expect_str_eq(a.overrode->origin, "builtin:base:2");
+}
+
+Test(policy_engine, a_secret_that_is_a_link_is_closed_where_it_leads)
+{
+	cr_assert_eq(mkdir(in(top, "vault"), 0700), 0);
+	cr_assert_eq(symlink("../vault", in(home, ".ssh")), 0);
+	make();
+	cr_expect_not(allows(SBX_READ, in(top, "vault/id")));
+	cr_expect_str_eq(ask(SBX_READ, in(home, ".ssh/id")).real, in(top, "vault/id"));
+}
+
+Test(policy_engine, protected_closes_hooks_and_settings_to_changes_only)
+{
+	rq.with_protected = true;
+	make();
+	cr_expect_not(allows(SBX_MODIFY, ".git/hooks/pre-commit"));
+	cr_expect_not(allows(SBX_MODIFY, ".git/config"));
+	cr_expect_not(allows(SBX_MODIFY, ".mcp.json"));
+	cr_expect(allows(SBX_READ, ".git/config"));
+	cr_expect(allows(SBX_MODIFY, ".git/index"));
+	cr_expect(allows(SBX_MODIFY, "sub/.mcp.json"));
+}
+
+Test(policy_engine, a_document_keeps_base_sets_and_command_line)
+{
+	struct pol_cli_rule cli[] = {{SBX_READ, false, "src/x", "--deny-read", 1}};
+
+	policy("  fsProfiles:\n    p: {read: [src/**], modify: [src/a]}\n");
+	rq.rules = cli;
+	rq.nrules = 1;
+	make();
+	cr_expect(allows(SBX_READ, "src/y"));
+	cr_expect_not(allows(SBX_READ, "src/x/deep"));
+	cr_expect_not(allows(SBX_READ, "other"));
+	cr_expect(allows(SBX_READ, "/etc/passwd"));
+	cr_expect_not(allows(SBX_READ, "/etc/shadow"));
+	cr_expect_str_eq(ask(SBX_READ, "src/x").origin, "cli:--deny-read:1");
+	cr_expect_str_eq(ask(SBX_READ, "src/x").matched, "src/x/**");
+	cr_expect_str_eq(ask(SBX_READ, "other").matched, "<no matching rule>");
+	cr_expect_null(ask(SBX_READ, "other").rule);
+	cr_expect_str_eq(ask(SBX_READ, "src/y").origin, in(top, "p.yaml:6:16"));
+}
+
+Test(policy_engine, profiles_are_chosen_by_name_or_by_being_the_only_one)
+{
+	policy("  fsProfiles: {a: {}, b: {read: [x]}}\n");
+	fails(B_PROFILE, "--profile one of a, b");
+	rq.profile = "c";
+	fails(B_PROFILE, "`a`, `b` or `unrestricted`");
+	rq.profile = "unrestricted";
+	make();
+	cr_expect(allows(SBX_MODIFY, "x"));
+	rq.profile = NULL;
+	policy("  denyRead: [x]\n");
+	fails(B_PROFILE, "no fsProfile");
+}
+
+Test(policy_engine, several_policies_and_bad_files_are_refused)
+{
+	const char *two[] = {"a", "b"};
+
+	rq.policies = two;
+	rq.npolicies = 2;
+	fails(B_USAGE, "2 policies");
+	rq.npolicies = 1;
+	fails(B_POLICY, "a: No such file");
+	policy("  bogus: 1\n");
+	fails(B_POLICY, "p.yaml:5:3: unknown field `bogus`");
+}
+
+Test(policy_engine, relative_questions_follow_orbit)
+{
+	struct pol_answer a;
+
+	make();
+	cr_expect_eq(pol_engine_check(engine, SBX_READ, "../x", &a, &err), -1);
+	cr_expect_eq(pol_engine_check(engine, SBX_READ, "~/x", &a, &err), -1);
+	cr_expect_eq(pol_engine_check(engine, SBX_READ, "", &a, &err), -1);
+	cr_expect_eq(err.kind, B_USAGE);
+	a = ask(SBX_READ, "./a//b/");
+	cr_expect_str_eq(a.path, "./a/b");
+	cr_expect_str_eq(a.real, in(ws, "a/b"));
+	cr_expect_str_eq(ask(SBX_READ, ".").path, ".");
+}
+
+Test(policy_engine, a_link_out_of_the_workspace_is_judged_where_it_leads)
+{
+	cr_assert_eq(symlink("/etc", in(ws, "etc")) | symlink(top, in(ws, "out")), 0);
+	make();
+	cr_expect(allows(SBX_READ, "etc/passwd"));
+	cr_expect_not(allows(SBX_READ, "etc/shadow"));
+	cr_expect_not(allows(SBX_MODIFY, "out/x"));
+	cr_expect_str_eq(ask(SBX_MODIFY, "out/x").matched, "<outside workspace>");
+}
+
+static void cli(enum sbx_op op, bool allow, const char *text, const char *option)
+{
+	static struct pol_cli_rule rule;
+
+	rule = (struct pol_cli_rule){op, allow, text, option, 1};
+	rq.rules = &rule;
+	rq.nrules = 1;
+}
+
+Test(policy_engine, a_modify_option_opens_a_tree_for_reading_too)
+{
+	rq.reads = POL_READS_SYSTEM;
+	cli(SBX_MODIFY, true, in(top, "side/"), "--modify");
+	make();
+	cr_expect(allows(SBX_MODIFY, in(top, "side/a/b")));
+	cr_expect(allows(SBX_READ, in(top, "side/a/b")));
+	cr_expect_not(allows(SBX_READ, in(top, "other")));
+	cr_expect_str_eq(ask(SBX_READ, in(top, "side")).origin, "cli:--modify:1");
+	cr_expect_eq(engine->nnotices, 0);
+}
+
+Test(policy_engine, options_take_homes_globs_and_workspace_paths)
+{
+	cli(SBX_READ, false, "~/notes", "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, in(home, "notes/x")));
+	cr_expect_str_eq(ask(SBX_READ, in(home, "notes/x")).matched, "~/notes/**");
+	cli(SBX_READ, false, in(top, "*/x"), "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, in(top, "any/x")));
+	cr_expect(allows(SBX_READ, in(top, "any/y")));
+	cli(SBX_READ, false, "**/*.env", "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, "a/b.env"));
+	cr_expect(allows(SBX_READ, in(top, "b.env")));
+	cli(SBX_READ, false, "/", "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, "/usr"));
+	cr_expect_not(allows(SBX_READ, "/"));
+	cli(SBX_READ, false, "/**", "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, "/usr/x"));
+	cli(SBX_READ, false, ".", "--deny-read");
+	make();
+	cr_expect_not(allows(SBX_READ, "a"));
+}
+
+Test(policy_engine, options_refuse_dotdot_and_nothing)
+{
+	cli(SBX_READ, true, "../x", "--read");
+	fails(B_USAGE, "--read ../x: contains `..`");
+	cli(SBX_READ, true, "/a/../x", "--read");
+	fails(B_USAGE, "contains `..`");
+	cli(SBX_READ, true, "", "--read");
+	fails(B_USAGE, "empty");
+}
+
+Test(policy_engine, reopening_a_set_rule_is_told_in_one_line)
+{
+	cli(SBX_READ, true, "~/.ssh/known_hosts", "--read");
+	make();
+	cr_expect(allows(SBX_READ, in(home, ".ssh/known_hosts")));
+	cr_expect_not(allows(SBX_READ, in(home, ".ssh/id")));
+	cr_assert_eq(engine->nnotices, 1);
+	cr_expect_str_eq(engine->notices[0],
+			 "--read ~/.ssh/known_hosts re-opens `~/.ssh/**` for read "
+			 "(preset:secrets:13:7)");
+	cli(SBX_MODIFY, true, "~", "--modify");
+	make();
+	cr_expect_eq(engine->nnotices, 2);
+	cr_expect(strstr(engine->notices[0], "re-opens `~/.ssh/**` and "), "%s",
+		  engine->notices[0]);
+	cli(SBX_READ, true, "~/.bashrc", "--read");
+	make();
+	cr_expect_eq(engine->nnotices, 0);
+}
+
+Test(policy_engine, equal_requests_give_equal_images)
+{
+	char hash[sizeof engine->hash];
+
+	make();
+	memcpy(hash, engine->hash, sizeof hash);
+	make();
+	cr_expect_str_eq(engine->hash, hash);
+	cli(SBX_READ, false, "x", "--deny-read");
+	make();
+	cr_expect_str_neq(engine->hash, hash);
+}
+
+Test(policy_engine, show_names_each_rule_with_tier_and_origin)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+
+	cr_assert_eq(symlink("real", in(ws, "link")), 0);
+	cli(SBX_READ, false, "link", "--deny-read");
+	make();
+	pol_engine_show(engine, &out);
+	cr_expect(strstr(b_str_c(&out), "deny   cli      "), "%s", b_str_c(&out));
+	cr_expect(strstr(b_str_c(&out),
+			 "/real/**  as link/**  (cli:--deny-read:1, by its real path)"),
+		  "%s", b_str_c(&out));
+	cr_expect(strstr(b_str_c(&out), "(preset:secrets:13:7)"));
+	cr_expect(strstr(b_str_c(&out), "connect: the last rule that matches decides\n  nothing"));
+}
+
+Test(policy_engine, a_linked_worktree_may_commit_and_not_touch_hooks)
+{
+	const char *main_git = in(top, "main/.git"), *own = in(main_git, "worktrees/w");
+
+	cr_assert_eq(mkdir(in(top, "main"), 0700) | mkdir(main_git, 0700) |
+			     mkdir(in(main_git, "objects"), 0700) |
+			     mkdir(in(main_git, "worktrees"), 0700) | mkdir(own, 0700),
+		     0);
+	put(in(own, "commondir"), "../..\n");
+	put(in(own, "gitdir"), b_arena_printf(&arena, "%s/.git\n", ws));
+	put(in(ws, ".git"), b_arena_printf(&arena, "gitdir: %s\n", own));
+	rq.reads = POL_READS_SYSTEM;
+	rq.with_protected = true;
+	make();
+	cr_expect(allows(SBX_MODIFY, in(own, "index.lock")));
+	cr_expect(allows(SBX_MODIFY, in(main_git, "objects/ab/cd")));
+	cr_expect(allows(SBX_MODIFY, in(main_git, "refs/heads/x")));
+	cr_expect(allows(SBX_MODIFY, in(main_git, "logs/HEAD")));
+	cr_expect(allows(SBX_MODIFY, in(main_git, "packed-refs.lock")));
+	cr_expect(allows(SBX_READ, in(main_git, "config")));
+	cr_expect_not(allows(SBX_MODIFY, in(main_git, "config")));
+	cr_expect_not(allows(SBX_MODIFY, in(main_git, "hooks/x")));
+	cr_expect_not(allows(SBX_MODIFY, in(main_git, "worktrees/other")));
+	cr_expect_not(allows(SBX_MODIFY, in(top, "main/file")));
+	cr_expect_eq(ask(SBX_MODIFY, in(own, "HEAD")).rule->tier, POL_TIER_SIDE);
+}
+
+Test(policy_engine, every_rule_of_the_tables_says_where_it_comes_from)
+{
+	rq.with_protected = true;
+	make();
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		for (size_t i = 0; i < engine->rules.op[op].n; i++) {
+			const struct pol_rule *r = &engine->rules.op[op].v[i];
+
+			cr_expect(r->origin[0] && r->matched[0]);
+			cr_expect(r->base_len == 0 || r->base[0] == '/', "%s", r->base);
+			cr_expect(r->base_len == 0 || r->base[r->base_len - 1] != '/', "%s",
+				  r->base);
+			cr_expect_null(strstr(r->base, "//"));
+		}
+}

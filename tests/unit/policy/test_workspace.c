@@ -1,0 +1,247 @@
+/* Unit tests of policy/workspace.c, canonical.c, home.c and load.c on a real directory. */
+#include "policy/workspace.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/load.h"
+
+static struct b_arena arena;
+static const char *top; /* canonical */
+static struct b_err err;
+
+static const char *in(const char *name)
+{
+	return b_arena_printf(&arena, "%s/%s", top, name);
+}
+
+static void put(const char *name, const char *text)
+{
+	int fd = open(in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	cr_assert(fd >= 0, "%s", name);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void dir(const char *name)
+{
+	cr_assert_eq(mkdir(in(name), 0700), 0, "%s", name);
+}
+
+static void setup(void)
+{
+	static char name[] = "/tmp/sbx-test-workspace-XXXXXX";
+
+	cr_assert(mkdtemp(name));
+	top = pol_canonical(&arena, name);
+	/* A home that is neither above nor below what the tests use. */
+	dir("home");
+	setenv("HOME", in("home"), 1);
+}
+
+static void teardown(void)
+{
+	b_auto(b_str_release) struct b_str cmd = {0};
+
+	cr_assert_eq(chdir("/"), 0);
+	b_str_addf(&cmd, "rm -rf '%s'", top);
+	cr_assert_eq(system(b_str_c(&cmd)), 0);
+	b_arena_release(&arena);
+}
+
+TestSuite(policy_workspace, .init = setup, .fini = teardown);
+
+Test(policy_workspace, canonical_follows_links_dots_and_what_is_missing)
+{
+	dir("d");
+	dir("d/e");
+	cr_assert_eq(symlink("d/e", in("l")) | symlink(in("nowhere"), in("dangling")) |
+			     symlink("../l", in("d/up")) | symlink("loop", in("loop")),
+		     0);
+	cr_expect_str_eq(pol_canonical(&arena, in("l/x/y")), in("d/e/x/y"));
+	cr_expect_str_eq(pol_canonical(&arena, in("d/up")), in("d/e"));
+	cr_expect_str_eq(pol_canonical(&arena, in("l/..")), in("d"));
+	cr_expect_str_eq(pol_canonical(&arena, in("dangling/x")), in("nowhere/x"));
+	cr_expect_str_eq(pol_canonical(&arena, in("./d//e/.")), in("d/e"));
+	cr_expect_str_eq(pol_canonical(&arena, in("loop/x")), in("loop/x"));
+	cr_expect_str_eq(pol_canonical(&arena, "/"), "/");
+	cr_expect_str_eq(pol_canonical(&arena, "/../.."), "/");
+	cr_expect_str_eq(pol_canonical(&arena, "/proc/self/fd"), "/proc/self/fd");
+	cr_expect_str_eq(pol_canonical(&arena, "/dev/fd/3"), "/proc/self/fd/3");
+}
+
+Test(policy_workspace, given_is_canonical_and_must_be_a_directory)
+{
+	const char *ws;
+
+	put("file", "x");
+	cr_assert_eq(symlink("home", in("link")), 0);
+	cr_expect_eq(pol_workspace_given(&arena, in("link"), &ws, &err), 0);
+	cr_expect_str_eq(ws, in("home"));
+	cr_expect_eq(pol_workspace_given(&arena, "~", &ws, &err), 0);
+	cr_expect_str_eq(ws, in("home"));
+	cr_expect_eq(pol_workspace_given(&arena, in("file"), &ws, &err), -1);
+	cr_expect_eq(err.kind, B_WORKSPACE);
+	cr_expect_eq(pol_workspace_given(&arena, in("none"), &ws, &err), -1);
+	cr_expect_eq(pol_workspace_given(&arena, "", &ws, &err), -1);
+}
+
+Test(policy_workspace, default_is_the_git_toplevel_else_the_current_directory)
+{
+	const char *ws;
+
+	dir("p");
+	dir("p/sub");
+	cr_assert_eq(chdir(in("p/sub")), 0);
+	cr_assert_eq(pol_workspace_default(&arena, &ws, &err), 0, "%s", err.msg);
+	cr_expect_str_eq(ws, in("p/sub"));
+	dir("p/.git");
+	cr_assert_eq(pol_workspace_default(&arena, &ws, &err), 0);
+	cr_expect_str_eq(ws, in("p/sub"), "an empty .git is no repository");
+	put("p/.git/HEAD", "ref: refs/heads/main\n");
+	cr_assert_eq(pol_workspace_default(&arena, &ws, &err), 0);
+	cr_expect_str_eq(ws, in("p"));
+}
+
+Test(policy_workspace, default_refuses_home_what_is_above_it_and_everything)
+{
+	const char *ws;
+
+	cr_assert_eq(chdir(in("home")), 0);
+	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
+	cr_expect_eq(err.kind, B_WORKSPACE);
+	cr_expect(strstr(err.msg, "it is a home directory"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "--workspace DIR"), "%s", err.msg);
+	cr_assert_eq(chdir(top), 0);
+	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
+	cr_expect(strstr(err.msg, "a home directory lies below it"), "%s", err.msg);
+	cr_assert_eq(chdir("/"), 0);
+	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
+	cr_expect(strstr(err.msg, "it is everything"), "%s", err.msg);
+}
+
+Test(policy_workspace, default_refuses_what_belongs_to_somebody_else)
+{
+	const char *ws;
+
+	if (geteuid() != 0) {
+		/* /tmp is root's */
+		cr_assert_eq(chdir("/usr/share"), 0);
+		cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
+		cr_expect(strstr(err.msg, "belongs to somebody else"), "%s", err.msg);
+		return;
+	}
+	dir("p");
+	dir("p/.git");
+	put("p/.git/HEAD", "ref: refs/heads/main\n");
+	cr_assert_eq(chown(in("p/.git"), 65534, 65534), 0);
+	cr_assert_eq(chdir(in("p")), 0);
+	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
+	cr_expect(strstr(err.msg, "its .git belongs to somebody else"), "%s", err.msg);
+}
+
+static void make_worktree(void)
+{
+	dir("main");
+	dir("main/.git");
+	dir("main/.git/objects");
+	dir("main/.git/worktrees");
+	dir("main/.git/worktrees/w");
+	put("main/.git/worktrees/w/commondir", "../..\n");
+	put("main/.git/worktrees/w/gitdir", b_arena_printf(&arena, "%s/w/.git\n", top));
+	dir("w");
+	put("w/.git", b_arena_printf(&arena, "gitdir: %s/main/.git/worktrees/w\n", top));
+}
+
+Test(policy_workspace, a_linked_worktree_has_two_directories)
+{
+	const char *dirs[2];
+	size_t n;
+
+	make_worktree();
+	pol_worktree_dirs(&arena, in("w"), dirs, &n);
+	cr_assert_eq(n, 2);
+	cr_expect_str_eq(dirs[0], in("main/.git/worktrees/w"));
+	cr_expect_str_eq(dirs[1], in("main/.git"));
+	pol_worktree_dirs(&arena, in("main"), dirs, &n);
+	cr_expect_eq(n, 0);
+}
+
+Test(policy_workspace, a_gitfile_without_its_back_pointer_is_not_believed)
+{
+	const char *dirs[2];
+	size_t n;
+
+	make_worktree();
+	put("main/.git/worktrees/w/gitdir", "/elsewhere/.git\n");
+	pol_worktree_dirs(&arena, in("w"), dirs, &n);
+	cr_expect_eq(n, 0);
+	put("main/.git/worktrees/w/gitdir", b_arena_printf(&arena, "%s/w/.git\n", top));
+	pol_worktree_dirs(&arena, in("w"), dirs, &n);
+	cr_expect_eq(n, 2);
+	put("main/.git/worktrees/w/commondir", "../../..\n");
+	pol_worktree_dirs(&arena, in("w"), dirs, &n);
+	cr_expect_eq(n, 0);
+}
+
+Test(policy_workspace, homes_are_canonical_and_named_once)
+{
+	const char **homes;
+	size_t n;
+
+	cr_assert_eq(symlink("home", in("hl")), 0);
+	setenv("HOME", b_arena_printf(&arena, "%s/hl/", top), 1);
+	cr_expect_str_eq(pol_home(&arena), in("home"));
+	homes = pol_homes(&arena, &n);
+	cr_assert_geq(n, 1);
+	cr_expect_str_eq(homes[0], in("home"));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			cr_expect_str_neq(homes[i], homes[k]);
+	unsetenv("HOME");
+	cr_expect(pol_home(&arena), "passwd knows");
+}
+
+static const char *read_error(const char *name)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	err = (struct b_err){0};
+	return pol_policy_read(in(name), &text, &err) < 0 ? err.msg : b_str_c(&text)[0] ? "" : "-";
+}
+
+Test(policy_workspace, policy_files_are_plain_files_of_ours)
+{
+	struct b_str text = {0};
+
+	put("p", "hello");
+	cr_expect_eq(pol_policy_read(in("p"), &text, &err), 0);
+	cr_expect_str_eq(b_str_c(&text), "hello");
+	b_str_release(&text);
+	cr_expect_eq(chmod(in("p"), 0620), 0);
+	cr_expect(strstr(read_error("p"), "chmod go-w"), "%s", err.msg);
+	cr_expect_eq(chmod(in("p"), 0602), 0);
+	cr_expect(strstr(read_error("p"), "writable by others"), "%s", err.msg);
+	cr_expect_eq(err.kind, B_POLICY);
+	dir("d");
+	cr_expect(strstr(read_error("d"), "a directory"), "%s", err.msg);
+	cr_assert_eq(mkfifo(in("f"), 0600), 0);
+	cr_expect(strstr(read_error("f"), "not a regular file"), "%s", err.msg);
+	cr_expect(strstr(read_error("none"), "No such file"), "%s", err.msg);
+	put("big", "x");
+	cr_assert_eq(truncate(in("big"), (4 << 20) + 1), 0);
+	cr_expect(strstr(read_error("big"), "larger than"), "%s", err.msg);
+	if (geteuid() != 0)
+		return;
+	cr_expect_eq(chmod(in("p"), 0644), 0);
+	cr_expect_eq(chown(in("p"), 65534, 65534), 0);
+	cr_expect(strstr(read_error("p"), "owned by uid 65534"), "%s", err.msg);
+}
