@@ -133,11 +133,9 @@ static void add_u64(struct b_json *j, const char *key, uint64_t v)
 	b_json_u64(j, v);
 }
 
-static void add_paths(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
+static void add_first(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
 {
 	add_path(j, f, "path", r->path, r->ev->path_len);
-	if (r->ev->path2_len)
-		add_path(j, f, "path2", r->path2, r->ev->path2_len);
 	if (r->ev->flags & SBX_EVF_TRUNCATED) {
 		b_json_key(j, "truncated");
 		b_json_bool(j, true);
@@ -147,7 +145,9 @@ static void add_paths(struct b_json *j, const struct aud_frame *f, const struct 
 static void add_judged(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
 {
 	add_str(j, "op", sbx_op_name((enum sbx_op)r->ev->op));
-	add_paths(j, f, r);
+	add_first(j, f, r);
+	if (r->ev->path2_len)
+		add_path(j, f, "path2", r->path2, r->ev->path2_len);
 	b_json_key(j, "allowed");
 	b_json_bool(j, r->allowed);
 	if (r->disagrees) {
@@ -184,14 +184,14 @@ static void add_body(struct b_json *j, const struct aud_frame *f, const struct a
 		add_image(j, r);
 		break;
 	case AUD_UNWITNESSED:
-		add_paths(j, f, r);
+		add_first(j, f, r);
 		add_image(j, r);
 		break;
 	case AUD_HELLO:
-		add_paths(j, f, r);
+		add_first(j, f, r);
 		break;
 	case AUD_LOSS:
-		add_paths(j, f, r);
+		add_first(j, f, r);
 		add_u64(j, "reason_code", r->ev->aux);
 		break;
 	case AUD_GAP:

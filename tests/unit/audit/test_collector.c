@@ -1,0 +1,364 @@
+/* The collector: from the ring to the log and the person. Each log is held to its schema and its
+ * chain by witness_end(). */
+#include "audit/collector.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "core/callnames.h"
+#include "core/ring.h"
+#include "tests/support/witness.h"
+
+static struct witness w;
+
+static void end(void)
+{
+	witness_release(&w);
+}
+
+static bool flag(size_t line, const char *key)
+{
+	return json_is_true(json_object_get(witness_line(&w, line), key));
+}
+
+static int64_t number(size_t line, const char *key)
+{
+	return json_integer_value(json_object_get(witness_line(&w, line), key));
+}
+
+Test(audit_collector, a_denial_names_the_rule_and_where_it_comes_from, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/id");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 0, "event_type"), "fs.call.denied");
+	cr_assert_str_eq(witness_str(&w, 0, "path"), "/home/u/.ssh/id");
+	cr_assert_str_eq(witness_str(&w, 0, "matched_rule"), ".ssh");
+	cr_assert_str_eq(witness_str(&w, 0, "rule"), "preset:secrets:3:5");
+	cr_assert_str_eq(witness_str(&w, 0, "profile"), "default");
+	cr_assert_eq(number(0, "errno"), 13);
+	cr_assert_not(flag(0, "allowed"));
+	cr_assert_str_eq(w.told.s, "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): "
+				   "allow with --read /home/u/.ssh/id\n");
+}
+
+Test(audit_collector, paths_in_the_workspace_are_shown_from_there, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_MODIFY, true, "/ws/a/b");
+	witness_call(&w, 10, SBX_READ, true, "/ws");
+	witness_call(&w, 10, SBX_READ, true, "/wso");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 0, "path"), "./a/b");
+	cr_assert_str_eq(witness_str(&w, 1, "path"), ".");
+	cr_assert_str_eq(witness_str(&w, 2, "path"), "/wso");
+}
+
+Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	aud_collector_started(w.c, 20, "/usr/bin/make", SBX_EXEC_DYNAMIC);
+	witness_hello(&w, 20, "/usr/bin/make");
+	witness_call(&w, 20, SBX_READ, true, "/etc/passwd");
+	witness_put(&w,
+		    (struct sbx_event){.pid = 20, .op = SBX_MODIFY, .call = SBX_CALL_rename,
+				       .flags = SBX_EVF_MOVE, .aux = SBX_READ, .err = 13},
+		    "/home/u/.ssh", "/ws/pub");
+	witness_exec(&w, 21, SBX_EXEC_STATIC, "/bin/busybox");
+	witness_put(&w, (struct sbx_event){.pid = 20, .kind = SBX_EV_LOSS, .aux = 3}, "io_uring", "");
+	witness_put(&w,
+		    (struct sbx_event){.pid = 20, .kind = SBX_EV_REPEAT, .op = SBX_READ, .count = 5,
+				       .flags = SBX_EVF_ALLOWED, .call = SBX_CALL_open},
+		    "/etc/passwd", "");
+	atomic_fetch_add(&w.ring->lost, 7);
+	witness_end(&w);
+	cr_assert_eq(json_array_size(w.lines), 9);
+	cr_assert_str_eq(witness_str(&w, 0, "layer"), "launcher");
+	cr_assert_str_eq(witness_str(&w, 3, "reason"), "move");
+	cr_assert_str_eq(witness_str(&w, 3, "matched_rule"), ".ssh");
+	cr_assert_eq(number(6, "count"), 5);
+	cr_assert_str_eq(witness_str(&w, 8, "kind"), "unwitnessed");
+	cr_assert_str_eq(witness_str(&w, 7, "kind"), "gap");
+	cr_assert_eq(number(7, "lost"), 7);
+	cr_assert_eq(w.counts.lost, 7);
+}
+
+Test(audit_collector, equal_denials_fold_and_their_counts_add_up, .fini = end)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	for (i = 0; i < 100; i++) {
+		witness_call(&w, 10 + (uint32_t)i % 3, SBX_READ, false, "/home/u/.ssh/id");
+		if (i % 40 == 39)
+			witness_drain(&w, 1500);
+	}
+	witness_call(&w, 10, SBX_MODIFY, false, "/home/u/.ssh/id");
+	witness_end(&w);
+	for (i = 0; i < json_array_size(w.lines); i++)
+		sum += number(i, "count") ? number(i, "count") : 1;
+	cr_assert_eq(sum, 101);
+	cr_assert_eq(w.counts.denied, 101);
+	cr_assert_leq(json_array_size(w.lines), 6);
+	cr_assert_eq(number(0, "count"), 0, "the first one goes out at once");
+}
+
+Test(audit_collector, folding_stays_exact_when_denials_push_each_other_out, .fini = end)
+{
+	int64_t sum = 0;
+	size_t i;
+
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	for (i = 0; i < 1200; i++) { /* twice each in a row: more paths than slots */
+		char path[64];
+
+		snprintf(path, sizeof path, "/home/u/.ssh/%zu", i / 2);
+		witness_call(&w, 10, SBX_READ, false, path);
+		if (i % 200 == 0)
+			witness_drain(&w, 1);
+	}
+	witness_end(&w);
+	for (i = 0; i < json_array_size(w.lines); i++)
+		sum += number(i, "count") ? number(i, "count") : 1;
+	cr_assert_eq(sum, 1200);
+	cr_assert_eq(w.counts.denied, 1200);
+}
+
+Test(audit_collector, level_all_writes_each_denial, .fini = end)
+{
+	size_t i;
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	for (i = 0; i < 20; i++)
+		witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/id");
+	witness_end(&w);
+	cr_assert_eq(json_array_size(w.lines), 20);
+	cr_assert_eq(strchr(w.told.s, '\n')[1], '\0', "the person reads it once");
+}
+
+Test(audit_collector, level_none_writes_nothing_but_counts_who_was_witnessed, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_NONE);
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/ls");
+	witness_hello(&w, 10, "/bin/ls");
+	witness_end(&w);
+	cr_assert_eq(json_array_size(w.lines), 0);
+	cr_assert_eq(w.counts.processes, 1);
+	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(w.counts.lost, 0);
+}
+
+Test(audit_collector, a_process_that_reports_the_wrong_verdict_is_marked, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_READ, true, "/home/u/.ssh/id");
+	witness_call(&w, 10, SBX_READ, false, "/etc/passwd");
+	witness_call(&w, 10, SBX_READ, true, "/etc/passwd");
+	witness_put(&w,
+		    (struct sbx_event){.pid = 10, .op = SBX_MODIFY, .call = SBX_CALL_rename,
+				       .flags = SBX_EVF_ALLOWED},
+		    "/ws/a", "/ws/locked/a");
+	witness_call(&w, 10, SBX_READ, true, "relative");
+	witness_end(&w);
+	cr_assert(flag(0, "shim_disagrees"));
+	cr_assert_not(flag(0, "allowed"));
+	cr_assert(flag(1, "shim_disagrees"));
+	cr_assert(flag(1, "allowed"));
+	cr_assert_str_eq(witness_str(&w, 1, "kind"), "denied");
+	cr_assert_not(flag(2, "shim_disagrees"));
+	cr_assert(flag(3, "shim_disagrees"), "the second path of a rename is judged too");
+	cr_assert_str_eq(witness_str(&w, 3, "matched_rule"), "locked");
+	cr_assert(flag(4, "shim_disagrees"));
+	cr_assert_eq(w.counts.disagreed, 4);
+}
+
+Test(audit_collector, lines_name_the_executable_and_the_exec_that_started_it, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/sh");
+	witness_hello(&w, 10, "/usr/bin/dash");
+	witness_call(&w, 10, SBX_READ, true, "/etc/a");
+	witness_call(&w, 11, SBX_READ, true, "/etc/b"); /* forked by 10 */
+	witness_call(&w, 99, SBX_READ, true, "/etc/c");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 2, "exe"), "/usr/bin/dash");
+	cr_assert_str_eq(witness_str(&w, 2, "parent_event_id"), witness_str(&w, 0, "event_id"));
+	cr_assert_str_eq(witness_str(&w, 3, "exe"), "/usr/bin/dash");
+	cr_assert_str_eq(witness_str(&w, 3, "parent_event_id"), witness_str(&w, 0, "event_id"));
+	cr_assert(json_is_null(json_object_get(witness_line(&w, 4), "exe")));
+}
+
+Test(audit_collector, odd_bytes_in_paths_are_kept_exactly, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/a\nb\x1b[31m\xff\"\\");
+	witness_call(&w, 10, SBX_READ, true, "/tmp/\xe2\x80\xae\xc3\xa9");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 0, "path_b64"), "L2hvbWUvdS8uc3NoL2EKYhtbMzFt/yJc");
+	cr_assert_str_eq(w.told.s, "denied read /home/u/.ssh/a\\x0ab\\x1b[31m\\xff\"\\ "
+				   "(rule .ssh, preset:secrets:3:5)\n");
+	cr_assert_str_eq(witness_str(&w, 1, "path"), "/tmp/\xe2\x80\xae\xc3\xa9");
+	cr_assert_str_eq(witness_str(&w, 1, "path_b64"), "(absent)");
+}
+
+Test(audit_collector, a_path_with_blanks_is_offered_as_one_word, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_MODIFY, false, "/x/my file");
+	witness_end(&w);
+	cr_assert_str_eq(w.told.s, "denied modify /x/my file (rule <no matching rule>, "
+				   "builtin:default): allow with --modify '/x/my file'\n");
+}
+
+Test(audit_collector, a_flood_of_denials_ends_in_a_count, .fini = end)
+{
+	unsigned i, lines = 0;
+	const char *at;
+
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	for (i = 0; i < 200; i++) {
+		char path[64];
+
+		snprintf(path, sizeof path, "/home/u/.ssh/%u", i);
+		witness_call(&w, 10, SBX_READ, false, path);
+	}
+	witness_end(&w);
+	for (at = w.told.s; (at = strchr(at, '\n')); at++)
+		lines++;
+	cr_assert_eq(lines, 11);
+	cr_assert_not_null(strstr(w.told.s, "190 more denials not shown: sbx-audit lists them\n"));
+}
+
+static uint64_t unwitnessed(enum sbx_exec_class c)
+{
+	return w.counts.unwitnessed_by_class[c];
+}
+
+Test(audit_collector, images_without_a_hello_are_counted_by_class, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/sh");
+	witness_hello(&w, 10, "/bin/sh");
+	witness_exec(&w, 11, SBX_EXEC_STATIC, "/bin/busybox");
+	witness_exec(&w, 12, SBX_EXEC_SECURE, "/usr/bin/sudo");
+	witness_exec(&w, 13, SBX_EXEC_DYNAMIC, "/bin/stripped"); /* lost its LD_PRELOAD */
+	witness_exec(&w, 14, SBX_EXEC_MISSING, "/bin/nothing");
+	witness_end(&w);
+	cr_assert_eq(w.counts.processes, 4);
+	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_STATIC), 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_SECURE), 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC), 1);
+	cr_assert_eq(json_array_size(w.lines), 9, "five execs, a hello, three unwitnessed");
+}
+
+Test(audit_collector, an_exec_that_failed_is_taken_back, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/usr/local/bin/cc");
+	witness_exec(&w, 10, SBX_EXEC_STATIC, "/usr/bin/cc"); /* the one before failed */
+	witness_call(&w, 10, SBX_READ, true, "/etc/a");	      /* and so did this */
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/cc");
+	witness_hello(&w, 10, "/bin/cc");
+	witness_end(&w);
+	cr_assert_eq(w.counts.processes, 1);
+	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC) + unwitnessed(SBX_EXEC_STATIC), 0);
+}
+
+Test(audit_collector, a_spawn_is_paired_with_the_hello_of_the_child, .fini = end)
+{
+	struct sbx_event spawn = {.pid = 10, .kind = SBX_EV_EXEC, .op = SBX_EXEC,
+				  .call = SBX_CALL_posix_spawn, .flags = SBX_EVF_ALLOWED};
+	struct sbx_event failed = {.pid = 10, .kind = SBX_EV_CALL, .op = SBX_EXEC, .err = 8,
+				   .call = SBX_CALL_posix_spawn, .flags = SBX_EVF_ALLOWED};
+
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_put(&w, spawn, "/bin/one", "");
+	witness_call(&w, 10, SBX_READ, true, "/etc/a"); /* the parent goes on */
+	witness_hello(&w, 11, "/bin/one");
+	witness_put(&w, spawn, "/bin/two", "");
+	witness_put(&w, failed, "/bin/two", "");
+	witness_end(&w);
+	cr_assert_eq(w.counts.processes, 1);
+	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC), 0);
+}
+
+Test(audit_collector, what_a_full_ring_dropped_becomes_one_exact_gap, .fini = end)
+{
+	uint64_t kept = 0;
+	unsigned i;
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	for (i = 0; i < 3000; i++)
+		kept += witness_call(&w, 10, SBX_READ, true, "/etc/some/file/with/a/usual/name");
+	witness_end(&w);
+	cr_assert_lt(kept, 3000);
+	cr_assert_eq(json_array_size(w.lines), kept + 1);
+	cr_assert_str_eq(witness_str(&w, kept, "event_type"), "audit.gap");
+	cr_assert_eq((uint64_t)number(kept, "lost"), 3000 - kept);
+}
+
+static void stop_full(bool required, int *out_rc, struct b_err *err)
+{
+	int poll_ms;
+
+	witness_start_on(&w, SBX_AUDIT_ALL, open("/dev/full", O_WRONLY | O_CLOEXEC), required);
+	witness_call(&w, 10, SBX_READ, true, "/etc/a");
+	witness_call(&w, 10, SBX_READ, true, "/etc/b");
+	*out_rc = aud_collector_drain(w.c, w.now_ms, false, &poll_ms, err);
+}
+
+Test(audit_collector, a_log_that_cannot_be_written_is_told_once_and_counted, .fini = end)
+{
+	struct b_err err;
+	int rc;
+
+	stop_full(false, &rc, &err);
+	cr_assert_eq(rc, 0);
+	witness_call(&w, 10, SBX_READ, true, "/etc/c");
+	witness_end(&w);
+	cr_assert_eq(w.counts.lost, 3);
+	cr_assert_str_eq(w.told.s, "the audit log cannot be written: No space left on device: the "
+				   "run goes on without\n");
+}
+
+Test(audit_collector, a_required_log_that_cannot_be_written_is_an_error, .fini = end)
+{
+	struct b_err err;
+	int rc;
+
+	stop_full(true, &rc, &err);
+	cr_assert_eq(rc, -1);
+	cr_assert_eq(err.kind, B_AUDIT);
+}
+
+Test(audit_collector, a_hostile_ring_gives_a_log_that_still_keeps_to_its_schema, .fini = end)
+{
+	unsigned char *p, *from;
+	unsigned i;
+
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	srand(7);
+	for (i = 0; i < 400; i++) { /* honest frames with bytes of the events changed */
+		struct sbx_event ev = {.pid = (uint32_t)rand() % 50};
+
+		for (p = (unsigned char *)&ev; p < (unsigned char *)(&ev + 1); p++)
+			if (rand() % 3 == 0)
+				*p = (unsigned char)(rand() % 4);
+		witness_put(&w, ev, i % 2 ? "/home/u/.ssh/x\xfe" : "", i % 3 ? "/ws/\x01" : "");
+		witness_drain(&w, 300);
+	}
+	from = (unsigned char *)w.ring + offsetof(struct sbx_ring, head);
+	for (p = from; p < (unsigned char *)w.ring + w.ring_bytes; p++)
+		if (rand() % 2)
+			*p = (unsigned char)rand();
+	witness_end(&w);
+	cr_assert_gt(json_array_size(w.lines), 100);
+	cr_assert_gt(w.counts.corrupt, 0);
+}
