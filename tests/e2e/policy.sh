@@ -1,0 +1,99 @@
+#!/bin/bash
+# sbx-policy on real files: check, why, show, and their statuses.
+. "$(dirname "$0")/../support/e2e.sh"
+
+POLICY=$(dirname "$SBX")/sbx-policy
+
+cat >"$TMP/p.yaml" <<'X'
+schemaVersion: 2
+kind: Policy
+metadata: {name: docs}
+spec:
+  denyRead: ["**/*.env"]
+  denyModify: [".orbit/**", "!.orbit/open/**"]
+  fsProfiles:
+    writer: {read: ["**"], modify: ["docs/**", "!docs/drafts/**"]}
+    compute: {}
+X
+chmod 600 "$TMP/p.yaml"
+
+answers() # STATUS TEXT ARGS... : exact output
+{
+	want=$1 text=$2
+	shift 2
+	"$POLICY" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	status=$?
+	[ "$status" -eq "$want" ] && [ "$(cat "$TMP/out")" = "$text" ] && [ ! -s "$TMP/err" ] || {
+		echo "status $status"
+		cat "$TMP/out" "$TMP/err"
+		return 1
+	}
+}
+
+has() # STATUS PATTERN ARGS... : a line of the output matches
+{
+	want=$1 pattern=$2
+	shift 2
+	"$POLICY" "$@" >"$TMP/out" 2>&1 </dev/null
+	status=$?
+	[ "$status" -eq "$want" ] && grep -qE -- "$pattern" "$TMP/out" || {
+		echo "status $status"
+		cat "$TMP/out"
+		return 1
+	}
+}
+
+o="--policy $TMP/p.yaml --profile writer"
+check 'check is silent about a valid policy' answers 0 '' check "$TMP/p.yaml"
+# shellcheck disable=SC2086
+{
+check 'allowed, by the rule of the profile' has 0 \
+	'^allowed  modify   ./docs/a  by rule docs/\*\* \(.*p.yaml:8:37\)' why $o modify docs/a
+check 'the last rule that matches decides' has 1 \
+	'^denied .* by rule docs/drafts/\*\* \(.*:8:48\), against docs/\*\*' why $o modify docs/drafts/x
+check 'a global deny is last' has 1 'by rule \*\*/\*\.env \(.*:5:14\)' why $o read docs/a.env
+check 'denyRead does not deny changes' has 0 '^allowed' why $o modify docs/a.env
+check 'no rule matches' has 1 'by rule <no matching rule>' why $o modify src/x
+check 'an exception grants nothing' has 1 'by rule <no matching rule>|by rule \.orbit' \
+	why $o modify .orbit/open/x
+check 'a profile without rules' has 1 'by rule \[\]' \
+	why --policy "$TMP/p.yaml" --profile compute read x
+check 'outside every workspace' has 1 'by rule <outside workspace>' why $o modify /etc/passwd
+check 'one denied of many is status 1' has 1 '^allowed' why $o read a b.env
+check 'an option overrides the document' has 0 'cli:--read:1' why $o --read b.env read b.env
+check 'JSON has all keys' answers 1 "$(printf '{"op":"modify","path":"./docs/drafts/x","allowed":false,"matched_rule":"docs/drafts/**","rule":"%s:8:48","overrode":{"matched_rule":"docs/**","rule":"%s:8:37"},"floor":"landlock"}' "$TMP/p.yaml" "$TMP/p.yaml")" \
+	why --json $o modify docs/drafts/x
+}
+
+nul() # paths from stdin, newline and all
+{
+	printf 'a\nb\0c.env\0docs' | "$POLICY" why -0 --json --policy "$TMP/p.yaml" --profile writer \
+		read >"$TMP/out" || [ $? -eq 1 ] || return 1
+	[ "$(wc -l <"$TMP/out")" -eq 3 ] && grep -q '"./a\\nb"' "$TMP/out" &&
+		[ "$(grep -c '"allowed":true' "$TMP/out")" -eq 2 ]
+}
+check 'paths ended by NUL from standard input' nul
+
+mkdir -p real "$HOME/.ssh" && ln -s real link && ln -s "$HOME/.ssh" keys
+check 'a linked prefix is shown with its real path' has 0 'real/\*\*  as link/\*\*.*by its real path' \
+	show --deny-read link
+check 'a link is judged where it leads' has 1 'by rule ~/.ssh/\*\* \(preset:secrets' \
+	why read keys/id
+check 're-opening a secret is told' has 0 'note: --read ~/.ssh/id re-opens .~/.ssh/\*\*. for read' \
+	why --read '~/.ssh/id' read "$HOME/.ssh/id"
+check 'show prints tier and origin of each rule' has 0 'deny   set .*\(preset:secrets:13:7\)' show
+check 'show --effective prints the document' has 0 '  except  .orbit/open/\*\*  \(global' \
+	show --effective --profile writer "$TMP/p.yaml"
+check 'show --floor names what the kernel cannot hold' has 0 'refused read \*\*/\*\.env' \
+	show --floor --profile writer "$TMP/p.yaml"
+check 'show --plan landlock of another kernel' has 0 '^landlock abi 3$' \
+	show --plan landlock --abi 3
+check 'show --plan seccomp' has 0 '^mount  *EPERM' show --plan seccomp
+check 'help' has 0 '^sbx-policy check FILE' --help
+check 'version' has 0 '^sbx-policy [0-9]' --version
+
+wrote_nothing()
+{
+	[ -z "$(find "$HOME" -mindepth 1 ! -path "$HOME/.ssh")" ] || { find "$HOME"; return 1; }
+}
+check 'asking writes nothing' wrote_nothing
