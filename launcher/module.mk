@@ -21,3 +21,11 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/scra
 	launcher/outcome.c launcher/supervise.c launcher/supervise_table.c \
 	launcher/linux/signals.c launcher/linux/processes.c launcher/linux/spawn.c \
 	launcher/linux/execclass.c
+
+# Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
+ESCAPE_SRCS := tests/escape/probe.c tests/escape/files.c tests/escape/processes.c \
+	tests/escape/system.c tests/escape/outside.c
+EXTRA_TEST_BINS += $(B)/tests/escape-probe
+$(B)/tests/escape-probe: $(ESCAPE_SRCS) tests/escape/probe.h | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS)
