@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "core/callnames.h"
 #include "core/path.h"
 #include "core/ring.h"
@@ -61,19 +62,15 @@ static bool is_dead(uint32_t pid)
 int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, struct b_err *err)
 {
 	const struct sbx_image_header *hdr = cfg->image ? cfg->image->hdr : NULL;
+	b_auto_free char *profile = NULL;
 	struct aud_collector *c;
 
 	if (!hdr)
 		return b_fail(err, B_AUDIT, 0, "the collector needs a compiled policy");
 	c = b_calloc(1, sizeof *c);
 	c->cfg = *cfg;
-	c->frame = (struct aud_frame){
-		.run_id = b_strdup(cfg->run_id),
-		.profile = b_strndup((const char *)cfg->image->base + hdr->profile.off,
-				     hdr->profile.len),
-		.workspaces = cfg->workspaces,
-		.nworkspaces = cfg->nworkspaces,
-	};
+	profile = b_strndup((const char *)cfg->image->base + hdr->profile.off, hdr->profile.len);
+	aud_frame_init(&c->frame, cfg->run_id, profile, cfg->workspaces, cfg->nworkspaces);
 	aud_log_init(&c->log, cfg->level == SBX_AUDIT_NONE ? -1 : cfg->log_fd);
 	c->person = (struct aud_person){.fn = cfg->denial, .ctx = cfg->denial_ctx};
 	c->procs = aud_procs_new(&c->counts);
@@ -91,8 +88,7 @@ void aud_collector_free(struct aud_collector *c)
 {
 	if (!c)
 		return;
-	free((char *)(uintptr_t)c->frame.run_id);
-	free((char *)(uintptr_t)c->frame.profile);
+	aud_frame_release(&c->frame);
 	aud_log_release(&c->log);
 	aud_fold_release(&c->fold);
 	aud_procs_free(c->procs);

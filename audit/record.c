@@ -1,10 +1,11 @@
-/* record.c - see record.h. The collector aims at half a million lines a second: no printf, no
- * libc time, one growing string. */
+/* record.c - see record.h. The collector aims at half a million lines a second: what a run's
+ * lines share is rendered once, the rest has no printf and no libc time in its way. */
 #include "audit/record.h"
 
 #include <string.h>
 
 #include "base/json.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "core/path.h"
 
@@ -95,152 +96,208 @@ void aud_path_shown(const char *path, size_t len, const char *const *workspaces,
 	b_str_advance(out, show_path(b_str_room(out, len + 2), path, len, workspaces, n));
 }
 
-static void add_path(struct b_json *j, const struct aud_frame *f, const char *key, const char *path,
-		     size_t len)
+void aud_frame_init(struct aud_frame *f, const char *run_id, const char *profile,
+		    const char *const *workspaces, size_t nworkspaces)
 {
+	b_auto(b_str_release) struct b_str run = {0}, prof = {0};
+	struct b_json j = {.out = &run}, k = {.out = &prof};
+	unsigned i;
+
+	b_json_str(&j, run_id);
+	b_json_str(&k, profile);
+	*f = (struct aud_frame){.workspaces = workspaces, .nworkspaces = nworkspaces};
+	b_str_addf(&f->id_head, "\"evt-%.*s-", (int)run.len - 2, run.s + 1);
+	b_str_addf(&f->run, "\",\"run_id\":%s,\"seq\":", run.s);
+	for (i = 0; i < AUD_KIND_COUNT; i++) {
+		b_str_addf(&f->head[i],
+			   "{\"schemaVersion\":%d,\"event_type\":\"%s\",\"event_id\":%s",
+			   AUD_SCHEMA_VERSION, kinds[i].type, f->id_head.s);
+		b_str_addf(&f->tail[i], ",\"kind\":\"%s\",\"profile\":%s", kinds[i].name, prof.s);
+	}
+}
+
+void aud_frame_release(struct aud_frame *f)
+{
+	unsigned i;
+
+	b_str_release(&f->id_head);
+	b_str_release(&f->run);
+	for (i = 0; i < AUD_KIND_COUNT; i++) {
+		b_str_release(&f->head[i]);
+		b_str_release(&f->tail[i]);
+	}
+}
+
+/* A constant piece of JSON. */
+#define ADD(out, literal) b_str_addn(out, literal, sizeof(literal) - 1)
+
+static void add(struct b_str *out, const struct b_str *s)
+{
+	b_str_addn(out, s->s, s->len);
+}
+
+/* A static name that needs no escaping. */
+static void add_name(struct b_str *out, const char *name)
+{
+	b_str_add(out, name);
+}
+
+static void add_text(struct b_str *out, const char *value)
+{
+	struct b_json j = {.out = out};
+
+	b_json_str(&j, value);
+}
+
+static void add_seq_hex(struct b_str *out, uint64_t seq)
+{
+	char text[17];
+	unsigned digits = 8, at = 0;
+
+	while (digits < 16 && seq >> 4 * digits)
+		digits++;
+	while (digits--)
+		text[at++] = "0123456789abcdef"[seq >> 4 * digits & 15];
+	text[at++] = '"';
+	b_str_addn(out, text, at);
+}
+
+/* Key and value, and the exact bytes where the value is no UTF-8. */
+static void add_path(struct b_str *out, const struct aud_frame *f, const char *key,
+		     const char *path, size_t len)
+{
+	struct b_json j = {.out = out, .need_comma = true};
 	char shown[SBX_PATH_MAX + 2];
 
 	if (len > SBX_PATH_MAX) /* no event is that long; other callers may be */
 		len = SBX_PATH_MAX;
-	b_json_bytes(j, key, shown, show_path(shown, path, len, f->workspaces, f->nworkspaces));
+	b_json_bytes(&j, key, shown, show_path(shown, path, len, f->workspaces, f->nworkspaces));
 }
 
-static void add_id(struct b_json *j, const char *key, const struct aud_frame *f, uint64_t seq)
+static void add_first(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
 {
-	char text[80] = "evt-";
-	size_t run = strnlen(f->run_id, 48), at = 4, i;
-
-	memcpy(text + at, f->run_id, run);
-	at += run;
-	text[at++] = '-';
-	for (i = 8; seq >> 4 * i && i < 16;)
-		i++;
-	while (i--)
-		text[at++] = "0123456789abcdef"[seq >> 4 * i & 15];
-	b_json_key(j, key);
-	b_json_strn(j, text, at);
+	add_path(out, f, "path", r->path, r->ev->path_len);
+	if (r->ev->flags & SBX_EVF_TRUNCATED)
+		ADD(out, ",\"truncated\":true");
 }
 
-static void add_str(struct b_json *j, const char *key, const char *value)
+static void add_judged(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
 {
-	b_json_key(j, key);
-	b_json_str(j, value);
-}
-
-static void add_u64(struct b_json *j, const char *key, uint64_t v)
-{
-	b_json_key(j, key);
-	b_json_u64(j, v);
-}
-
-static void add_first(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
-{
-	add_path(j, f, "path", r->path, r->ev->path_len);
-	if (r->ev->flags & SBX_EVF_TRUNCATED) {
-		b_json_key(j, "truncated");
-		b_json_bool(j, true);
-	}
-}
-
-static void add_judged(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
-{
-	add_str(j, "op", sbx_op_name((enum sbx_op)r->ev->op));
-	add_first(j, f, r);
+	ADD(out, ",\"op\":\"");
+	add_name(out, sbx_op_name((enum sbx_op)r->ev->op));
+	b_str_addc(out, '"');
+	add_first(out, f, r);
 	if (r->ev->path2_len)
-		add_path(j, f, "path2", r->path2, r->ev->path2_len);
-	b_json_key(j, "allowed");
-	b_json_bool(j, r->allowed);
-	if (r->disagrees) {
-		b_json_key(j, "shim_disagrees");
-		b_json_bool(j, true);
-	}
-	add_str(j, "matched_rule", r->matched_rule);
-	add_str(j, "rule", r->rule);
-	add_str(j, "call", sbx_call_name(r->ev->call));
+		add_path(out, f, "path2", r->path2, r->ev->path2_len);
+	if (r->allowed)
+		ADD(out, ",\"allowed\":true");
+	else
+		ADD(out, ",\"allowed\":false");
+	if (r->disagrees)
+		ADD(out, ",\"shim_disagrees\":true");
+	ADD(out, ",\"matched_rule\":");
+	add_text(out, r->matched_rule);
+	ADD(out, ",\"rule\":");
+	add_text(out, r->rule);
+	ADD(out, ",\"call\":\"");
+	add_name(out, sbx_call_name(r->ev->call));
+	b_str_addc(out, '"');
 	if (r->ev->err) {
-		b_json_key(j, "errno");
-		b_json_i64(j, r->ev->err);
+		ADD(out, ",\"errno\":");
+		b_str_add_i64(out, r->ev->err);
 	}
-	if (r->count)
-		add_u64(j, "count", r->count);
+	if (r->count) {
+		ADD(out, ",\"count\":");
+		b_str_add_u64(out, r->count);
+	}
 	if (r->kind == AUD_DENIED && r->ev->flags & SBX_EVF_MOVE)
-		add_str(j, "reason", "move");
+		ADD(out, ",\"reason\":\"move\"");
 }
 
-static void add_image(struct b_json *j, const struct aud_record *r)
+static void add_image(struct b_str *out, const struct aud_record *r)
 {
-	add_str(j, "image", sbx_exec_class_name((enum sbx_exec_class)r->ev->aux));
+	ADD(out, ",\"image\":\"");
+	add_name(out, sbx_exec_class_name((enum sbx_exec_class)r->ev->aux));
+	b_str_addc(out, '"');
 }
 
-static void add_body(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
+static void add_gap(struct b_str *out, const struct aud_record *r)
+{
+	ADD(out, ",\"lost\":");
+	b_str_add_u64(out, r->lost);
+	ADD(out, ",\"corrupt\":");
+	b_str_add_u64(out, r->corrupt);
+	ADD(out, ",\"abandoned\":");
+	b_str_add_u64(out, r->abandoned);
+}
+
+static void add_body(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
 {
 	switch (r->kind) {
 	case AUD_RESULT:
 	case AUD_DENIED:
-		add_judged(j, f, r);
+		add_judged(out, f, r);
 		break;
 	case AUD_EXEC:
-		add_judged(j, f, r);
-		add_image(j, r);
+		add_judged(out, f, r);
+		add_image(out, r);
 		break;
 	case AUD_UNWITNESSED:
-		add_first(j, f, r);
-		add_image(j, r);
+		add_first(out, f, r);
+		add_image(out, r);
 		break;
 	case AUD_HELLO:
-		add_first(j, f, r);
+		add_first(out, f, r);
 		break;
 	case AUD_LOSS:
-		add_first(j, f, r);
-		add_u64(j, "reason_code", r->ev->aux);
+		add_first(out, f, r);
+		ADD(out, ",\"reason_code\":");
+		b_str_add_u64(out, r->ev->aux);
 		break;
 	case AUD_GAP:
-		add_u64(j, "lost", r->lost);
-		add_u64(j, "corrupt", r->corrupt);
-		add_u64(j, "abandoned", r->abandoned);
+		add_gap(out, r);
 		break;
 	case AUD_KIND_COUNT:
 		break;
 	}
 }
 
-static void add_process(struct b_json *j, const struct aud_frame *f, const struct aud_record *r)
+static void add_process(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
 {
+	struct b_json j = {.out = out, .need_comma = true};
+
 	if (r->kind != AUD_GAP) {
-		add_u64(j, "pid", r->ev->pid);
-		add_u64(j, "ppid", r->ev->ppid);
+		ADD(out, ",\"pid\":");
+		b_str_add_u64(out, r->ev->pid);
+		ADD(out, ",\"ppid\":");
+		b_str_add_u64(out, r->ev->ppid);
 	}
-	if (r->exe) {
-		b_json_bytes(j, "exe", r->exe, strlen(r->exe));
-	} else {
-		b_json_key(j, "exe");
-		b_json_null(j);
+	if (r->exe)
+		b_json_bytes(&j, "exe", r->exe, strlen(r->exe));
+	else
+		ADD(out, ",\"exe\":null");
+	if (r->parent_seq) {
+		ADD(out, ",\"parent_event_id\":");
+		add(out, &f->id_head);
+		add_seq_hex(out, r->parent_seq);
 	}
-	if (r->parent_seq)
-		add_id(j, "parent_event_id", f, r->parent_seq);
 }
 
 void aud_record_json(const struct aud_frame *f, const struct aud_record *r, struct b_str *out)
 {
-	struct b_json j = {.out = out};
-
-	b_json_open(&j, '{');
-	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
-	add_str(&j, "event_type", kinds[r->kind].type);
-	add_id(&j, "event_id", f, r->seq);
-	b_json_key(&j, "ts");
-	b_str_addc(out, '"');
+	add(out, &f->head[r->kind]);
+	add_seq_hex(out, r->seq);
+	ADD(out, ",\"ts\":\"");
 	aud_add_time(r->ev->time_ns, out);
+	add(out, &f->run);
+	b_str_add_u64(out, r->seq);
+	add(out, &f->tail[r->kind]);
+	add_body(out, f, r);
+	ADD(out, ",\"layer\":\"");
+	add_name(out, r->layer);
 	b_str_addc(out, '"');
-	j.need_comma = true;
-	add_str(&j, "run_id", f->run_id);
-	add_u64(&j, "seq", r->seq);
-	add_str(&j, "kind", kinds[r->kind].name);
-	add_str(&j, "profile", f->profile);
-	add_body(&j, f, r);
-	add_str(&j, "layer", r->layer);
-	add_process(&j, f, r);
-	add_str(&j, "prev", r->prev);
-	b_json_close(&j, '}');
-	b_str_addc(out, '\n');
+	add_process(out, f, r);
+	ADD(out, ",\"prev\":\"");
+	add_name(out, r->prev);
+	ADD(out, "\"}\n");
 }

@@ -16,9 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/str.h"
 #include "core/event.h"
-
-struct b_str;
 
 /* kind, dotted event_type */
 #define AUD_KINDS(X)                                          \
@@ -40,13 +39,21 @@ const char *aud_kind_name(enum aud_kind);
 
 #define AUD_SCHEMA_VERSION 1
 
-/* What all lines of a run share. */
+/*
+ * What all lines of a run share, rendered once: most of a line is the same bytes each time.
+ * The workspaces are borrowed; paths below them are shown as ./x.
+ */
 struct aud_frame {
-	const char *run_id;
-	const char *profile;
-	const char *const *workspaces; /* canonical; paths below are shown as ./x */
+	const char *const *workspaces; /* canonical */
 	size_t nworkspaces;
+	struct b_str id_head;		  /* "evt-RUN- */
+	struct b_str head[AUD_KIND_COUNT]; /* from the brace to the event's number */
+	struct b_str run;		  /* from the time to the seq */
+	struct b_str tail[AUD_KIND_COUNT]; /* kind and profile */
 };
+void aud_frame_init(struct aud_frame *, const char *run_id, const char *profile,
+		    const char *const *workspaces, size_t nworkspaces);
+void aud_frame_release(struct aud_frame *);
 
 struct aud_record {
 	enum aud_kind kind;

@@ -113,8 +113,8 @@ static void add_rest(struct b_str *out, const unsigned char *p, size_t n, enum b
 	}
 }
 
-/* [,]"text"[:] */
-static void add_string(struct b_json *j, const void *bytes, size_t n, bool is_key,
+/* [,]"text"[:]; gives whether the text went out as it is. */
+static bool add_string(struct b_json *j, const void *bytes, size_t n, bool is_key,
 		       enum bad_bytes how)
 {
 	struct b_str *out = j->out;
@@ -137,6 +137,7 @@ static void add_string(struct b_json *j, const void *bytes, size_t n, bool is_ke
 		*end++ = ':';
 	b_str_advance(out, (size_t)(end - first));
 	j->need_comma = !is_key;
+	return run == n;
 }
 
 static void add_bare(struct b_json *j, const char *text, size_t n)
@@ -204,8 +205,7 @@ void b_json_bytes(struct b_json *j, const char *key, const void *p, size_t n)
 	static const char suffix[] = "_b64";
 
 	b_json_key(j, key);
-	add_string(j, p, n, false, BAD_AS_HEX);
-	if (b_utf8_valid(p, n))
+	if (add_string(j, p, n, false, BAD_AS_HEX) || b_utf8_valid(p, n))
 		return;
 	b_json_key(j, key);
 	/* reopen the key just written: `"key":` -> `"key_b64":` */

@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct sbx_event) % sizeof(uint64_t) == 0, "events are cop
 _Static_assert(RING_UNITS_MAX <= RING_UNIT_MASK, "a frame's units fit their field");
 _Static_assert(8 + sizeof(struct sbx_event) + 2 * SBX_PATH_MAX <= SBX_RING_FRAME_MAX, "fits");
 _Static_assert(SBX_RING_FRAME_MAX <= SBX_RING_MIN, "the longest frame fits the least ring");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "paths are packed lowest byte first");
 _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "words are lock-free and plain");
 
 static inline uint64_t ring_word(uint64_t lap, uint32_t pid, uint64_t units, enum ring_state st)
