@@ -1,0 +1,128 @@
+# e2e.sh - sourced by tests/e2e/*.sh: runs the script's tests as this user and, when that is
+# root, once more as an ordinary one, on a copy of the programs that anybody may use.
+#
+#	. "$(dirname "$0")/../support/e2e.sh"
+#	same 'a pipeline' 'seq 3 | tac'		bare and sandboxed: equal output and status
+#	check 'status 125' [ "$status" -eq 125 ]
+#
+# Inside: $SBX, $TMP (ours alone), $HOME (throw-away), cwd = $WS, an empty workspace.
+set -u
+
+E2E_UID=65534
+e2e_support=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+e2e_outer()
+{
+	B=${B:-build}
+	bin=$(cd "$B" && pwd) || exit 1
+	base=$(mktemp -d "${TMPDIR:-/tmp}/sbx-e2e.XXXXXX") || exit 1
+	trap 'chmod -R u+rwx "$base" 2>/dev/null; rm -rf "$base"' EXIT
+	chmod 755 "$base"
+	mkdir "$base/bin" "$base/test"
+	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
+	chmod -R a+rX "$base/bin"
+	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$base/test" 2>/dev/null
+	cp "$0" "$base/test/run.sh"
+	sed -i "s,^\. .*/e2e.sh.*,. '$base/test/e2e.sh'," "$base/test/run.sh"
+	chmod -R a+rX "$base/test"
+	e2e_user "$(id -un)" ""
+	if [ "$(id -u)" -eq 0 ]; then
+		e2e_user nobody "setpriv --reuid=$E2E_UID --regid=$E2E_UID --clear-groups"
+	fi
+	echo "1..$(cat "$base"/*.tap | grep -cE '^(not )?ok')"
+	! grep -q '^not ok' "$base"/*.tap
+	exit
+}
+
+e2e_user() # NAME PREFIX
+{
+	mkdir "$base/$1" "$base/$1/home" "$base/$1/tmp" "$base/$1/bare"
+	chmod 700 "$base/$1" "$base/$1/home" "$base/$1/tmp"
+	[ -z "$2" ] || chown -R $E2E_UID:$E2E_UID "$base/$1"
+	# shellcheck disable=SC2086
+	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
+		HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
+		E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
+	e2e_rc=$?
+	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
+	cat "$base/$1.tap"
+}
+
+ok() # NAME
+{
+	echo "ok - $E2E_INNER: $1"
+}
+
+not_ok() # NAME, then what is known of it on stdin
+{
+	echo "not ok - $E2E_INNER: $1"
+	sed 's/^/# /' | head -n "${E2E_LINES:-30}"
+}
+
+skip() # NAME REASON
+{
+	echo "ok - $E2E_INNER: $1 # SKIP $2"
+}
+
+check() # NAME COMMAND...: it succeeds
+{
+	e2e_name=$1
+	shift
+	if "$@" >"$TMP/check.out" 2>&1; then
+		ok "$e2e_name"
+	else
+		{ echo "failed: $*"; cat "$TMP/check.out"; } | not_ok "$e2e_name"
+	fi
+}
+
+# An empty workspace, the current directory.
+fresh()
+{
+	cd / || exit 1
+	chmod -R u+rwx "$WS" 2>/dev/null
+	rm -rf "$WS"
+	mkdir -p "$WS" && cd "$WS" || exit 1
+}
+
+# PREPARE (a function, may be `:`) fills the workspace; SCRIPT then runs bare and sandboxed.
+same_after() # NAME PREPARE SCRIPT [SBX-OPTIONS...]
+{
+	e2e_name=$1 e2e_prepare=$2 e2e_script=$3
+	shift 3
+	fresh
+	$e2e_prepare
+	bash -c "$e2e_script" >"$TMP/bare.out" 2>"$TMP/bare.err" </dev/null
+	echo "status $?" >>"$TMP/bare.out"
+	fresh
+	$e2e_prepare
+	"$SBX" "$@" -- bash -c "$e2e_script" >"$TMP/sbx.out" 2>"$TMP/sbx.err" </dev/null
+	echo "status $?" >>"$TMP/sbx.out"
+	if cmp -s "$TMP/bare.out" "$TMP/sbx.out" && cmp -s "$TMP/bare.err" "$TMP/sbx.err"; then
+		ok "$e2e_name"
+	else
+		{ diff "$TMP/bare.out" "$TMP/sbx.out"; diff "$TMP/bare.err" "$TMP/sbx.err"; } |
+			not_ok "$e2e_name"
+	fi
+}
+
+same() # NAME SCRIPT [SBX-OPTIONS...]
+{
+	e2e_n=$1 e2e_s=$2
+	shift 2
+	same_after "$e2e_n" : "$e2e_s" "$@"
+}
+
+# Runs sbx-launch; sets $status, leaves $TMP/out and $TMP/err.
+launch() # ARGS...
+{
+	"$SBX" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	status=$?
+}
+
+if [ -z "${E2E_INNER:-}" ]; then
+	e2e_outer
+fi
+TMP=$E2E_ROOT/scratch
+WS=$E2E_ROOT/ws
+mkdir -p "$TMP"
+fresh

@@ -1,0 +1,240 @@
+"""tty_tests.py - job control of sbx-launch on a terminal; prints TAP lines without numbers.
+
+Each test runs an interactive bash as the person's shell, and sbx-launch in it. Where the shell
+around is to show what it would show for a bare command, the test runs bare, too.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(__file__))
+from terminal import Terminal, CTRL_C, CTRL_D, CTRL_Z, CTRL_BACKSLASH  # noqa: E402
+
+SBX = os.environ["SBX"] + " "
+OUTER, INNER = "outer> ", "inner> "
+
+
+def shell(prompt=OUTER):
+    env = dict(os.environ, PS1=prompt, TERM="dumb", HISTFILE="/dev/null")
+    t = Terminal(["bash", "--norc", "--noprofile", "-i"], env)
+    t.expect(prompt)
+    return t
+
+
+def leave(t):
+    t.send("exit 0\n")
+    assert t.status() == 0
+
+
+def inner(t, wrap):
+    t.send(f"PS1='{INNER}' {wrap}bash --norc --noprofile -i\n")
+    t.expect("\n" + INNER)
+
+
+def ctrl_c_ends_the_command(wrap):
+    t = shell()
+    t.send(wrap + "sh -c 'echo up; exec sleep 100'\n")
+    t.expect("\nup")
+    t.send(CTRL_C)
+    t.expect("\n?" + OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 130\n")
+    leave(t)
+
+
+def ctrl_c_is_the_commands_to_handle(wrap):
+    t = shell()
+    t.send(wrap + "bash -c 'trap \"echo caught; exit 7\" INT; echo up; while :; do sleep 0.02; done'\n")
+    t.expect("\nup")
+    t.send(CTRL_C)
+    t.expect("caught")
+    t.expect(OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 7\n")
+    leave(t)
+
+
+def ctrl_backslash_quits(wrap):
+    t = shell()
+    t.send("ulimit -c 0\n")
+    t.expect(OUTER)
+    t.send(wrap + "sh -c 'echo up; exec sleep 100'\n")
+    t.expect("\nup")
+    t.send(CTRL_BACKSLASH)
+    t.expect(OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 131\n")
+    leave(t)
+
+
+def ctrl_z_stops_and_fg_goes_on(wrap):
+    t = shell()
+    t.send(wrap + "bash -c 'trap \"echo on\" CONT; echo up; read line; echo \"got $line\"; exit 5'\n")
+    t.expect("\nup")
+    t.send(CTRL_Z)
+    t.expect("Stopped")
+    t.expect(OUTER)
+    t.send("jobs\n")
+    t.expect("Stopped")
+    t.expect(OUTER)
+    t.send("fg\n")
+    t.expect("\non\n")
+    t.send("words\n")
+    t.expect("got words")
+    t.expect(OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 5\n")
+    leave(t)
+
+
+def a_job_goes_on_in_the_background(wrap):
+    t = shell()
+    t.send(wrap + "sh -c 'echo up; while [ ! -e go ]; do sleep 0.02; done; echo done >did'\n")
+    t.expect("\nup")
+    t.send(CTRL_Z)
+    t.expect("Stopped")
+    t.expect(OUTER)
+    t.send("bg\n")
+    t.expect("&")
+    t.send("touch go; wait; cat did; rm go did\n")
+    t.expect("\ndone\n")
+    leave(t)
+
+
+def a_background_reader_is_stopped_until_fg(wrap):
+    t = shell()
+    t.send(wrap + "sh -c 'read x; echo \"read $x\"' &\n")
+    t.expect(OUTER)
+    t.send("while ! jobs -s | grep -q .; do sleep 0.02; done; jobs -l\n")
+    t.expect(r"Stopped \(tty input\)")
+    t.expect(OUTER)
+    t.send("fg\n")
+    t.expect("read x")
+    t.send("typed\n")
+    t.expect("\nread typed\n")
+    leave(t)
+
+
+def a_pipeline_shares_the_terminal(wrap):
+    t = shell()
+    t.send(wrap + "sh -c 'echo one; read x </dev/tty; echo \"two $x\"' | cat\n")
+    t.expect("\none")
+    t.send("here\n")
+    t.expect("two here")
+    t.expect(OUTER)
+    leave(t)
+
+
+def window_changes_arrive(wrap):
+    t = shell()
+    t.resize(24, 80)
+    t.send(wrap + "bash -c 'trap \"stty size\" WINCH; echo up; while [ ! -e over ]; do sleep 0.02; done'\n")
+    t.expect("\nup")
+    t.resize(33, 101)
+    t.expect("33 101")
+    open("over", "w").close()
+    t.expect(OUTER)
+    os.unlink("over")
+    leave(t)
+
+
+def inner_shell_has_job_control(wrap):
+    t = shell()
+    inner(t, wrap)
+    t.send("sh -c 'echo up; exec sleep 100'\n")
+    t.expect("\nup")
+    t.send(CTRL_C)  # the inner command's, not the inner shell's, not sbx-launch's
+    t.expect("\n?" + INNER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 130\n")
+    t.expect(INNER)
+    t.send("sh -c 'echo up; read x; echo \"got $x\"'\n")
+    t.expect("\nup")
+    t.send(CTRL_Z)
+    t.expect("Stopped")
+    t.expect(INNER)
+    t.send("fg\n")
+    t.expect("read x")
+    t.send("again\n")
+    t.expect("got again")
+    t.expect(INNER)
+    t.send(CTRL_C)  # at the prompt: nothing ends
+    t.expect(INNER)
+    t.send("exit 6\n")
+    t.expect(OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 6\n")
+    leave(t)
+
+
+def suspend_of_the_inner_shell_reaches_the_outer(wrap):
+    t = shell()
+    inner(t, wrap)
+    t.send("suspend\n")
+    t.expect("Stopped")
+    t.expect(OUTER)
+    t.send("echo in the outer\n")
+    t.expect("\nin the outer\n")
+    t.expect(OUTER)
+    t.send("fg\n")
+    t.expect(INNER)
+    t.send("echo back $((40 + 2))\n")
+    t.expect("\nback 42\n")
+    t.expect(INNER)
+    t.send("exit 3\n")
+    t.expect(OUTER)
+    leave(t)
+
+
+def end_of_file_ends_the_inner_shell(wrap):
+    t = shell()
+    inner(t, wrap)
+    t.send(CTRL_D)
+    t.expect(OUTER)
+    leave(t)
+
+
+def hang_up_ends_everything(wrap):
+    t = shell()
+    t.send(wrap + "sh -c 'echo $$ >pid; echo up; exec sleep 100'\n")
+    t.expect("\nup")
+    pid = int(open("pid").read())
+    os.close(t.fd)
+    for _ in range(t.limit * 50):
+        if not os.path.exists(f"/proc/{pid}"):
+            break
+        os.waitpid(t.pid, os.WNOHANG) if os.path.exists(f"/proc/{t.pid}") else None
+        __import__("time").sleep(0.02)
+    assert not os.path.exists(f"/proc/{pid}"), "still there after the terminal went away"
+
+
+TESTS = [
+    ctrl_c_ends_the_command,
+    ctrl_c_is_the_commands_to_handle,
+    ctrl_backslash_quits,
+    ctrl_z_stops_and_fg_goes_on,
+    a_job_goes_on_in_the_background,
+    a_background_reader_is_stopped_until_fg,
+    a_pipeline_shares_the_terminal,
+    window_changes_arrive,
+    inner_shell_has_job_control,
+    suspend_of_the_inner_shell_reaches_the_outer,
+    end_of_file_ends_the_inner_shell,
+    hang_up_ends_everything,
+]
+
+
+def main():
+    who = os.environ["E2E_INNER"]
+    for test in TESTS:
+        for how, wrap in (("bare", ""), ("sandboxed", SBX)):
+            name = f"{who}: {test.__name__.replace('_', ' ')} ({how})"
+            try:
+                test(wrap)
+                print("ok -", name)
+            except AssertionError as e:
+                print("not ok -", name)
+                print("#", str(e).replace("\n", "\n# "))
+            sys.stdout.flush()
+
+
+main()
