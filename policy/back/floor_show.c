@@ -12,7 +12,7 @@ void pol_floor_release(struct pol_floor *f)
 	free(f->gaps);
 	free(f->carved);
 	b_arena_release(&f->arena);
-	*f = (struct pol_floor){ 0 };
+	*f = (struct pol_floor){0};
 }
 
 void pol_floor_grant(struct pol_floor *f, const char *path, unsigned rights, bool is_dir)
@@ -48,7 +48,8 @@ static const char *const limits[] = {
 	"programs that the shim does not witness are held by the kernel, but not logged",
 	"connect(2) to a socket path inside writable directories needs --unix host",
 	"--network none on top of user namespaces shows other users' files as owned by nobody",
-	"/dev/shm and the process list are shared with the host",
+	"/dev/shm and the process list are shared with the host; with --network host, or where no "
+	"namespace can be had, System V IPC is, too",
 };
 
 const char *pol_floor_limit(size_t i)
@@ -62,9 +63,8 @@ static void show_rights(unsigned rights, struct b_str *out)
 		unsigned bit;
 		const char *name;
 	} names[] = {
-		{ POL_GRANT_READ, "read" }, { POL_GRANT_LIST, "list" },
-		{ POL_GRANT_EXEC, "exec" }, { POL_GRANT_WRITE, "modify" },
-		{ POL_GRANT_DEV, "ioctl" }, { POL_GRANT_RING, "ring" },
+		{POL_GRANT_READ, "read"},    {POL_GRANT_LIST, "list"}, {POL_GRANT_EXEC, "exec"},
+		{POL_GRANT_WRITE, "modify"}, {POL_GRANT_DEV, "ioctl"}, {POL_GRANT_RING, "ring"},
 	};
 	const char *sep = "";
 

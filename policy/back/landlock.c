@@ -5,8 +5,8 @@
 #include "base/str.h"
 #include "policy/back/floor.h"
 
-#define FILE_RIGHTS (POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | \
-		     POL_LL_IOCTL_DEV)
+#define FILE_RIGHTS                                                                                \
+	(POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | POL_LL_IOCTL_DEV)
 
 /* MAKE_CHAR and MAKE_BLOCK are in no class: handled, never granted, so that no device node is
  * made even with CAP_MKNOD. */
@@ -14,16 +14,16 @@ static const struct {
 	unsigned grant;
 	uint64_t access;
 } classes[] = {
-	{ POL_GRANT_READ, POL_LL_READ_FILE | POL_LL_READ_DIR },
-	{ POL_GRANT_LIST, POL_LL_READ_DIR },
+	{POL_GRANT_READ, POL_LL_READ_FILE | POL_LL_READ_DIR},
+	{POL_GRANT_LIST, POL_LL_READ_DIR},
 	/* EXECUTE alone runs nothing: exec opens the file for reading, too (6.18). */
-	{ POL_GRANT_EXEC, POL_LL_EXECUTE | POL_LL_READ_FILE },
-	{ POL_GRANT_WRITE, POL_LL_WRITE_FILE | POL_LL_TRUNCATE | POL_LL_REMOVE_DIR |
-				   POL_LL_REMOVE_FILE | POL_LL_MAKE_DIR | POL_LL_MAKE_REG |
-				   POL_LL_MAKE_SOCK | POL_LL_MAKE_FIFO | POL_LL_MAKE_SYM |
-				   POL_LL_REFER },
-	{ POL_GRANT_DEV, POL_LL_IOCTL_DEV },
-	{ POL_GRANT_RING, POL_LL_READ_FILE | POL_LL_WRITE_FILE },
+	{POL_GRANT_EXEC, POL_LL_EXECUTE | POL_LL_READ_FILE},
+	{POL_GRANT_WRITE, POL_LL_WRITE_FILE | POL_LL_TRUNCATE | POL_LL_REMOVE_DIR |
+				  POL_LL_REMOVE_FILE | POL_LL_MAKE_DIR | POL_LL_MAKE_REG |
+				  POL_LL_MAKE_SOCK | POL_LL_MAKE_FIFO | POL_LL_MAKE_SYM |
+				  POL_LL_REFER},
+	{POL_GRANT_DEV, POL_LL_IOCTL_DEV},
+	{POL_GRANT_RING, POL_LL_READ_FILE | POL_LL_WRITE_FILE},
 };
 
 static const struct {
@@ -31,7 +31,7 @@ static const struct {
 	int abi;
 	const char *name;
 } rights[] = {
-#define X(name, bit, abi, text) { UINT64_C(1) << (bit), abi, text },
+#define X(name, bit, abi, text) {UINT64_C(1) << (bit), abi, text},
 	POL_LL_RIGHTS(X)
 #undef X
 };
@@ -41,14 +41,14 @@ static const struct {
 	int abi; /* the first that keeps it */
 	const char *lost;
 } losses[] = {
-	{ 1, "no Landlock: no rule about files can be enforced" },
-	{ 2, "moving or linking between directories fails with EXDEV (Linux 5.19)" },
-	{ 3, "truncation is not seen: truncate(2), openat2(2) and O_RDONLY|O_TRUNC are refused "
-	     "everywhere (Linux 6.2)" },
-	{ 4, "no TCP rules: without a network namespace only the seccomp filter keeps sockets "
-	     "away (Linux 6.7)" },
-	{ 5, "ioctl(2) on device files is not limited to the granted nodes (Linux 6.10)" },
-	{ 6, "signals and abstract Unix sockets reach processes outside (Linux 6.12)" },
+	{1, "no Landlock: no rule about files can be enforced"},
+	{2, "moving or linking between directories fails with EXDEV (Linux 5.19)"},
+	{3, "truncation is not seen: truncate(2), openat2(2) and O_RDONLY|O_TRUNC are refused "
+	    "everywhere (Linux 6.2)"},
+	{4, "no TCP rules: without a network namespace only the seccomp filter keeps sockets "
+	    "away (Linux 6.7)"},
+	{5, "ioctl(2) on device files is not limited to the granted nodes (Linux 6.10)"},
+	{6, "signals and abstract Unix sockets reach processes outside (Linux 6.12)"},
 };
 
 const char *pol_ll_lost(int abi, size_t i)
@@ -89,7 +89,7 @@ static uint64_t access_of(const struct pol_grant *grant)
 
 void pol_ll_plan(const struct pol_floor *floor, int abi, struct pol_ll_plan *out)
 {
-	*out = (struct pol_ll_plan){ .abi = abi };
+	*out = (struct pol_ll_plan){.abi = abi};
 	if (abi < 1)
 		return;
 	out->handled_fs = handled(abi);
@@ -112,7 +112,7 @@ void pol_ll_plan(const struct pol_floor *floor, int abi, struct pol_ll_plan *out
 void pol_ll_plan_release(struct pol_ll_plan *plan)
 {
 	b_arena_release(&plan->arena);
-	*plan = (struct pol_ll_plan){ 0 };
+	*plan = (struct pol_ll_plan){0};
 }
 
 static void show_rights(uint64_t access, struct b_str *out)
