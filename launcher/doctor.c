@@ -18,7 +18,10 @@ struct row {
 	const char *remedy; /* when errno says nothing better */
 };
 
-#define ROW(field, ...) { .name = #field, .offset = offsetof(struct lau_host, field), __VA_ARGS__ }
+#define ROW(field, ...)                                                                            \
+	{                                                                                          \
+		.name = #field, .offset = offsetof(struct lau_host, field), __VA_ARGS__            \
+	}
 
 static const struct row rows[] = {
 	ROW(seccomp_filter, .needed = true, .gives = "the static filter",
@@ -65,7 +68,8 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 		if (h->is_root)
 			return "in a container: grant CAP_SYS_ADMIN, or run as an ordinary user "
 			       "with a seccomp profile that allows unshare(2)";
-		return "sysctl kernel.unprivileged_userns_clone=1; in a container, a seccomp profile "
+		return "sysctl kernel.unprivileged_userns_clone=1; in a container, a seccomp "
+		       "profile "
 		       "that allows unshare(2)";
 	default:
 		return "see errno";
@@ -104,8 +108,8 @@ static void show_landlock(const struct lau_host *h, bool colour, struct b_str *o
 	mark(h->landlock_abi > 0, true, colour, out);
 	b_str_addf(out, "%-15s ", "landlock");
 	if (!h->landlock_abi) {
-		b_str_addf(out, "%s\n%22sloses: %s\n%22sremedy: %s\n", strerror(h->landlock_errno), "",
-			   pol_ll_lost(0, 0), "", landlock_remedy(h));
+		b_str_addf(out, "%s\n%22sloses: %s\n%22sremedy: %s\n", strerror(h->landlock_errno),
+			   "", pol_ll_lost(0, 0), "", landlock_remedy(h));
 		return;
 	}
 	b_str_addf(out, "rules about files: ABI %d", h->landlock_abi);
@@ -116,15 +120,16 @@ static void show_landlock(const struct lau_host *h, bool colour, struct b_str *o
 		b_str_addf(out, "%22sloses: %s\n", "", pol_ll_lost(h->landlock_abi, i));
 }
 
-static void show_row(const struct lau_host *h, const struct row *row, bool colour, struct b_str *out)
+static void show_row(const struct lau_host *h, const struct row *row, bool colour,
+		     struct b_str *out)
 {
 	const struct lau_ability *a = ability(h, row);
 
 	mark(a->has, row->needed, colour, out);
 	b_str_addf(out, "%-15s %s\n", row->name, row->gives);
 	if (!a->has)
-		b_str_addf(out, "%22serror: %s\n%22sloses: %s\n%22sremedy: %s\n", "", strerror(a->sys),
-			   "", row->loses, "", remedy(h, row));
+		b_str_addf(out, "%22serror: %s\n%22sloses: %s\n%22sremedy: %s\n", "",
+			   strerror(a->sys), "", row->loses, "", remedy(h, row));
 }
 
 static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
@@ -184,7 +189,7 @@ static void json_row(struct b_json *j, const struct lau_host *h, const struct ro
 
 static void show_json(const struct lau_host *h, struct b_str *out)
 {
-	struct b_json j = { .out = out };
+	struct b_json j = {.out = out};
 
 	b_json_open(&j, '{');
 	json_pair(&j, "kernel", h->kernel);

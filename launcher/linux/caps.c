@@ -122,9 +122,9 @@ static int drop_bounding(uint64_t keep, struct b_err *err)
  * and no ambient set. EPERM without CAP_SETPCAP: then nothing inside can change them either. */
 static int lock_securebits(struct b_err *err)
 {
-	const unsigned long bits = SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED |
-				   SECBIT_KEEP_CAPS_LOCKED | SECBIT_NO_SETUID_FIXUP_LOCKED |
-				   SECBIT_NOROOT_LOCKED;
+	const unsigned long bits = SECBIT_NO_CAP_AMBIENT_RAISE |
+				   SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
+				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NOROOT_LOCKED;
 
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0 && errno != EPERM)
 		return b_fail(err, B_FLOOR, errno, "capabilities: securebits: %s", strerror(errno));
@@ -133,7 +133,7 @@ static int lock_securebits(struct b_err *err)
 
 static int set_caps(uint64_t keep, struct b_err *err)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
 
 	if (syscall(SYS_capget, &head, data) < 0)
@@ -159,7 +159,8 @@ int lau_confine_caps(const struct lau_confine *c, struct b_err *err)
 		return -1;
 	/* EINVAL before 4.3, where there is no ambient set. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
-		return b_fail(err, B_FLOOR, errno, "capabilities: ambient set: %s", strerror(errno));
+		return b_fail(err, B_FLOOR, errno, "capabilities: ambient set: %s",
+			      strerror(errno));
 	if (set_caps(keep, err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

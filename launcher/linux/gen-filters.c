@@ -65,7 +65,7 @@ static int call_number(const char *name)
 		const char *name;
 		int nr;
 	} newer[] = {
-#define X(call, number) { call, number },
+#define X(call, number) {call, number},
 		LAU_NEW_CALLS(X)
 #undef X
 	};
@@ -78,7 +78,7 @@ static int call_number(const char *name)
 
 static struct scmp_arg_cmp compare(const struct pol_sc_arg *arg)
 {
-	struct scmp_arg_cmp cmp = { .arg = arg->index };
+	struct scmp_arg_cmp cmp = {.arg = arg->index};
 
 	switch (arg->cmp) {
 	case '!':

@@ -13,16 +13,16 @@
 #include "launcher/linux/uapi_compat.h"
 #include "policy/back/landlock.h"
 
-#define FILE_RIGHTS (POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | \
-		     POL_LL_IOCTL_DEV)
+#define FILE_RIGHTS                                                                                \
+	(POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | POL_LL_IOCTL_DEV)
 
 static long ruleset_new(const struct lau_ll_attr *attr, int abi)
 {
 	/* The size says which ABI the caller speaks; an older kernel refuses a longer struct
 	 * only when its tail is not zero, but then says E2BIG. */
-	size_t size = abi >= 6 ? sizeof *attr
-		    : abi >= 4 ? offsetof(struct lau_ll_attr, scoped)
-			       : offsetof(struct lau_ll_attr, handled_access_net);
+	size_t size = abi >= 6	 ? sizeof *attr
+		      : abi >= 4 ? offsetof(struct lau_ll_attr, scoped)
+				 : offsetof(struct lau_ll_attr, handled_access_net);
 
 	return syscall(SYS_landlock_create_ruleset, attr, size, 0);
 }
@@ -38,8 +38,8 @@ int lau_landlock_abi(void)
  * have something else granted: not followed. */
 static int open_path(const char *path)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-				.resolve = RESOLVE_NO_SYMLINKS };
+	struct open_how how = {.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+			       .resolve = RESOLVE_NO_SYMLINKS};
 	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
 
 	/* An outer sandbox may hide openat2. What it saw last stays checked: O_NOFOLLOW. */
@@ -52,7 +52,7 @@ static int open_path(const char *path)
 static int add_rule(int ruleset, const struct pol_ll_rule *rule, struct b_err *err)
 {
 	b_auto_fd int fd = open_path(rule->path);
-	struct landlock_path_beneath_attr attr = { .allowed_access = rule->access };
+	struct landlock_path_beneath_attr attr = {.allowed_access = rule->access};
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
@@ -64,17 +64,19 @@ static int add_rule(int ruleset, const struct pol_ll_rule *rule, struct b_err *e
 	attr.parent_fd = fd;
 	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0) == 0)
 		return 0;
-	/* Objects of internal file systems (an open pipe by /proc/PID/fd) take no rule and need none. */
+	/* Objects of internal file systems (an open pipe by /proc/PID/fd) take no rule and need
+	 * none. */
 	if (errno == EBADFD)
 		return 0;
-	return b_fail(err, B_FLOOR, errno, "landlock: rule for %s: %s", rule->path, strerror(errno));
+	return b_fail(err, B_FLOOR, errno, "landlock: rule for %s: %s", rule->path,
+		      strerror(errno));
 }
 
 int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
 {
-	struct lau_ll_attr attr = { .handled_access_fs = plan->handled_fs,
-				    .handled_access_net = plan->handled_net,
-				    .scoped = plan->scoped };
+	struct lau_ll_attr attr = {.handled_access_fs = plan->handled_fs,
+				   .handled_access_net = plan->handled_net,
+				   .scoped = plan->scoped};
 	b_auto_fd int fd = -1;
 
 	if (plan->abi < 1) {

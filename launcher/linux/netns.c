@@ -47,7 +47,7 @@ int lau_userns_map(unsigned uid, unsigned gid)
 static int loopback_up(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq req = { .ifr_name = "lo" };
+	struct ifreq req = {.ifr_name = "lo"};
 	int rc, saved;
 
 	if (fd < 0)

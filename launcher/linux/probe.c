@@ -33,13 +33,13 @@ static struct lau_ability attempt(int (*act)(void))
 			;
 		sys = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 	}
-	return (struct lau_ability){ .has = !sys, .sys = sys };
+	return (struct lau_ability){.has = !sys, .sys = sys};
 }
 
 static int install_filter(unsigned long flags)
 {
 	const struct lau_filter *f = &lau_filters[0];
-	struct sock_fprog prog = { .len = f->len };
+	struct sock_fprog prog = {.len = f->len};
 
 	memcpy(&prog.filter, &f->prog, sizeof f->prog);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -60,7 +60,7 @@ static int try_notify(void)
 /* What a run does, to the letter. */
 static int try_net_ns(void)
 {
-	const struct lau_confine c = { .want_net_ns = true };
+	const struct lau_confine c = {.want_net_ns = true};
 
 	return lau_confine_namespaces(&c, NULL);
 }
@@ -88,7 +88,7 @@ static int try_pid_ns(void)
 
 static int try_openat2(void)
 {
-	const struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS };
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
 
 	return (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
 }
@@ -101,7 +101,8 @@ static int try_pidfd(void)
 static bool apparmor_restricts(void)
 {
 	char c = '0';
-	int fd = open("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", O_RDONLY | O_CLOEXEC);
+	int fd = open("/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+		      O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
@@ -115,7 +116,7 @@ void lau_host_quick(struct lau_host *h)
 {
 	struct utsname un;
 
-	*h = (struct lau_host){ .is_root = geteuid() == 0 };
+	*h = (struct lau_host){.is_root = geteuid() == 0};
 	errno = 0;
 	h->landlock_abi = lau_landlock_abi();
 	h->landlock_errno = h->landlock_abi ? 0 : errno;

@@ -24,7 +24,7 @@ int lau_confine_seccomp(const struct lau_confine *c, int net_rc, struct b_err *e
 {
 	const void *bpf = net_rc == LAU_NET_FILTERED ? c->bpf_no_inet : c->bpf;
 	size_t len = net_rc == LAU_NET_FILTERED ? c->bpf_no_inet_len : c->bpf_len;
-	struct sock_fprog prog = { .len = (unsigned short)len };
+	struct sock_fprog prog = {.len = (unsigned short)len};
 
 	if (!bpf)
 		return 0;
@@ -32,6 +32,7 @@ int lau_confine_seccomp(const struct lau_confine *c, int net_rc, struct b_err *e
 	memcpy(&prog.filter, &bpf, sizeof bpf);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
 		return b_fail(err, B_FLOOR, errno,
-			      "seccomp: %s: the kernel needs CONFIG_SECCOMP_FILTER", strerror(errno));
+			      "seccomp: %s: the kernel needs CONFIG_SECCOMP_FILTER",
+			      strerror(errno));
 	return 0;
 }

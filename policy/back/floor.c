@@ -18,9 +18,9 @@ static const struct {
 	enum sbx_op op;
 	unsigned right;
 } planned[PLANNED_OPS] = {
-	{ SBX_READ, POL_GRANT_READ },
-	{ SBX_MODIFY, POL_GRANT_WRITE },
-	{ SBX_EXEC, POL_GRANT_EXEC },
+	{SBX_READ, POL_GRANT_READ},
+	{SBX_MODIFY, POL_GRANT_WRITE},
+	{SBX_EXEC, POL_GRANT_EXEC},
 };
 #define ALL_PENDING ((1u << PLANNED_OPS) - 1)
 
@@ -44,7 +44,7 @@ struct entries {
 	struct {
 		const char *name;
 		char type;
-	} *v;
+	} * v;
 	size_t n, cap;
 };
 
@@ -161,10 +161,12 @@ static void add_gap(struct pol_floor *f, const struct pol_gap *gap)
 
 static const char why_modify_deny[] = "a deny inside a writable directory needs the broker";
 static const char why_read_glob[] = "a deny pattern inside a readable directory needs the broker";
-static const char why_exec_glob[] = "a deny pattern inside an executable directory needs the broker";
+static const char why_exec_glob[] =
+	"a deny pattern inside an executable directory needs the broker";
 static const char why_allow_glob[] = "files allowed by a pattern alone need the broker";
 static const char why_missing[] = "it does not exist yet, and its directory may not be written to";
-static const char why_single[] = "a single file can be written, but not created, replaced or removed";
+static const char why_single[] =
+	"a single file can be written, but not created, replaced or removed";
 static const char why_new_files[] =
 	"entries made later directly in this carved directory cannot be opened until the next run";
 static const char why_too_many[] =
@@ -219,8 +221,12 @@ static bool still_denies(const struct plan *p, enum sbx_op op, const struct pol_
 static void gap_of_rule(struct plan *p, enum sbx_op op, const struct pol_rule *rule,
 			const char *why, const char *remedy)
 {
-	const struct pol_gap gap = { .op = op, .rule = rule->matched, .origin = rule->origin,
-				     .why = why, .remedy = remedy, .fatal = true };
+	const struct pol_gap gap = {.op = op,
+				    .rule = rule->matched,
+				    .origin = rule->origin,
+				    .why = why,
+				    .remedy = remedy,
+				    .fatal = true};
 
 	if (!rule->twin)
 		add_gap(p->out, &gap);
@@ -245,7 +251,7 @@ static void gap_denies(struct plan *p, enum sbx_op op, const char *path, size_t 
 {
 	const struct pol_list *list = &p->rules->op[op];
 	const char *why = op == SBX_MODIFY ? why_modify_deny
-			: op == SBX_READ   ? why_read_glob
+			  : op == SBX_READ ? why_read_glob
 					   : why_exec_glob;
 	const char *remedy = op == SBX_MODIFY ? remedy_modify : remedy_glob;
 
@@ -275,7 +281,8 @@ static void gap_allows(struct plan *p, enum sbx_op op, const char *path, size_t 
 /* exec usually is the read list over again: say it once. */
 static bool said_for_read(const struct plan *p, enum sbx_op op, unsigned mixed)
 {
-	return op == SBX_EXEC && (mixed & 1u) && p->rules->op[SBX_EXEC].n == p->rules->op[SBX_READ].n;
+	return op == SBX_EXEC && (mixed & 1u) &&
+	       p->rules->op[SBX_EXEC].n == p->rules->op[SBX_READ].n;
 }
 
 /* A directory that neither is clean nor can be carved for the operation. */
@@ -366,7 +373,7 @@ static void carve_gaps(struct plan *p, const char *path, size_t len, unsigned pe
 
 static void carve(struct plan *p, const char *path, size_t len, unsigned pending)
 {
-	struct entries e = { 0 };
+	struct entries e = {0};
 	struct pol_floor *f = p->out;
 	bool crowded;
 
@@ -500,18 +507,20 @@ static void settle_grants(struct pol_floor *f)
 int pol_floor_plan(const struct pol_ruleset *rules, const struct sbx_image *img,
 		   const struct pol_fsview *fs, struct pol_floor *out, struct b_err *err)
 {
-	struct plan p = { .rules = rules, .img = img, .fs = fs, .out = out };
+	struct plan p = {.rules = rules, .img = img, .fs = fs, .out = out};
 
-	*out = (struct pol_floor){ 0 };
+	*out = (struct pol_floor){0};
 	for (unsigned i = 0; i < PLANNED_OPS; i++)
 		collect_bases(&p, i);
 	visit(&p, "", 0, 'd', ALL_PENDING);
 	gap_single_targets(&p);
 	settle_grants(out);
 	if (p.listed_beneath) {
-		const struct pol_gap gap = { .op = SBX_READ, .rule = "<carved directories>",
-					     .origin = "", .why = why_names,
-					     .remedy = "none before the broker" };
+		const struct pol_gap gap = {.op = SBX_READ,
+					    .rule = "<carved directories>",
+					    .origin = "",
+					    .why = why_names,
+					    .remedy = "none before the broker"};
 
 		add_gap(out, &gap);
 	}

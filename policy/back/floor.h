@@ -82,7 +82,8 @@ struct pol_fsview {
 /* The real one. */
 const struct pol_fsview *pol_fsview_host(void);
 
-/* The ruleset and the image compiled from it. *out is released by pol_floor_release() on success. */
+/* The ruleset and the image compiled from it. *out is released by pol_floor_release() on success.
+ */
 int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
 		   struct pol_floor *out, struct b_err *err);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */

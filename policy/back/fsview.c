@@ -60,7 +60,7 @@ static char host_type(void *ctx, const char *path)
 
 const struct pol_fsview *pol_fsview_host(void)
 {
-	static const struct pol_fsview host = { .list = host_list, .type = host_type };
+	static const struct pol_fsview host = {.list = host_list, .type = host_type};
 
 	return &host;
 }

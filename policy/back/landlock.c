@@ -16,8 +16,9 @@ static const struct {
 } classes[] = {
 	{POL_GRANT_READ, POL_LL_READ_FILE | POL_LL_READ_DIR},
 	{POL_GRANT_LIST, POL_LL_READ_DIR},
-	/* EXECUTE alone runs nothing: exec opens the file for reading, too (6.18). */
-	{POL_GRANT_EXEC, POL_LL_EXECUTE | POL_LL_READ_FILE},
+	/* exec(2) needs READ_FILE as well (6.18), which only a read rule may give: the trees
+	 * that may be executed and those that may be read are planned apart. */
+	{POL_GRANT_EXEC, POL_LL_EXECUTE},
 	{POL_GRANT_WRITE, POL_LL_WRITE_FILE | POL_LL_TRUNCATE | POL_LL_REMOVE_DIR |
 				  POL_LL_REMOVE_FILE | POL_LL_MAKE_DIR | POL_LL_MAKE_REG |
 				  POL_LL_MAKE_SOCK | POL_LL_MAKE_FIFO | POL_LL_MAKE_SYM |

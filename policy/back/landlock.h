@@ -21,23 +21,23 @@ struct b_str;
 struct pol_floor;
 
 /* Bits of the kernel ABI (linux/landlock.h), here because plans are made on any host. */
-#define POL_LL_RIGHTS(X)                               \
-	X(EXECUTE, 0, 1, "execute")                    \
-	X(WRITE_FILE, 1, 1, "write_file")              \
-	X(READ_FILE, 2, 1, "read_file")                \
-	X(READ_DIR, 3, 1, "read_dir")                  \
-	X(REMOVE_DIR, 4, 1, "remove_dir")              \
-	X(REMOVE_FILE, 5, 1, "remove_file")            \
-	X(MAKE_CHAR, 6, 1, "make_char")                \
-	X(MAKE_DIR, 7, 1, "make_dir")                  \
-	X(MAKE_REG, 8, 1, "make_reg")                  \
-	X(MAKE_SOCK, 9, 1, "make_sock")                \
-	X(MAKE_FIFO, 10, 1, "make_fifo")               \
-	X(MAKE_BLOCK, 11, 1, "make_block")             \
-	X(MAKE_SYM, 12, 1, "make_sym")                 \
-	X(REFER, 13, 2, "refer")          /* 5.19 */   \
-	X(TRUNCATE, 14, 3, "truncate")    /* 6.2 */    \
-	X(IOCTL_DEV, 15, 5, "ioctl_dev")  /* 6.10 */
+#define POL_LL_RIGHTS(X)                                                                           \
+	X(EXECUTE, 0, 1, "execute")                                                                \
+	X(WRITE_FILE, 1, 1, "write_file")                                                          \
+	X(READ_FILE, 2, 1, "read_file")                                                            \
+	X(READ_DIR, 3, 1, "read_dir")                                                              \
+	X(REMOVE_DIR, 4, 1, "remove_dir")                                                          \
+	X(REMOVE_FILE, 5, 1, "remove_file")                                                        \
+	X(MAKE_CHAR, 6, 1, "make_char")                                                            \
+	X(MAKE_DIR, 7, 1, "make_dir")                                                              \
+	X(MAKE_REG, 8, 1, "make_reg")                                                              \
+	X(MAKE_SOCK, 9, 1, "make_sock")                                                            \
+	X(MAKE_FIFO, 10, 1, "make_fifo")                                                           \
+	X(MAKE_BLOCK, 11, 1, "make_block")                                                         \
+	X(MAKE_SYM, 12, 1, "make_sym")                                                             \
+	X(REFER, 13, 2, "refer")	 /* 5.19 */                                                \
+	X(TRUNCATE, 14, 3, "truncate")	 /* 6.2 */                                                 \
+	X(IOCTL_DEV, 15, 5, "ioctl_dev") /* 6.10 */
 
 enum pol_ll_right {
 #define X(name, bit, abi, text) POL_LL_##name = 1u << (bit),

@@ -1,8 +1,6 @@
 #include "policy/back/seccomp.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/str.h"
 
@@ -37,35 +35,54 @@
 
 #define LOW32 UINT64_C(0xffffffff)
 
-#define IS(i, v)     { .index = (i), .cmp = '&', .mask = LOW32, .value = (v) }
-#define BITS(i, b)   { .index = (i), .cmp = '&', .mask = (b), .value = (b) }
-#define PART(i, m, v) { .index = (i), .cmp = '&', .mask = (m), .value = (v) }
-#define NOT(i, v)    { .index = (i), .cmp = '!', .value = (v) }
-#define FROM(i, v)   { .index = (i), .cmp = '>', .value = (v) }
+#define IS(i, v)                                                                                   \
+	{                                                                                          \
+		.index = (i), .cmp = '&', .mask = LOW32, .value = (v)                              \
+	}
+#define BITS(i, b)                                                                                 \
+	{                                                                                          \
+		.index = (i), .cmp = '&', .mask = (b), .value = (b)                                \
+	}
+#define PART(i, m, v)                                                                              \
+	{                                                                                          \
+		.index = (i), .cmp = '&', .mask = (m), .value = (v)                                \
+	}
+#define NOT(i, v)                                                                                  \
+	{                                                                                          \
+		.index = (i), .cmp = '!', .value = (v)                                             \
+	}
+#define FROM(i, v)                                                                                 \
+	{                                                                                          \
+		.index = (i), .cmp = '>', .value = (v)                                             \
+	}
 
-#define ROW(c, e, w, ...)      { .call = (c), .err = (e), .why = (w), __VA_ARGS__ }
-#define WHEN(a)		       .nargs = 1, .arg = { a }
-#define WHEN2(a, b)	       .nargs = 2, .arg = { a, b }
-#define DENY(c, w)	       ROW(c, L_EPERM, w)
-#define ABSENT(c, w)	       ROW(c, L_ENOSYS, w)
-#define DEBUG(c, w)	       ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
-#define OTHERS(c, arg_no)      ROW(c, L_EPERM, why_others, WHEN(NOT(arg_no, 0)))
-#define NAMESPACE(c, flag)     ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)), \
-				   .unless = POL_SC_ALLOW_NAMESPACES)
-#define IOCTL(cmd, w)	       ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
-#define FAMILY(f)	       ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
-#define INET(f)		       ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), \
-				   .only = POL_SC_NO_INET)
-#define SETID(c, m)	       ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID))), \
-			       ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SGID)))
+#define ROW(c, e, w, ...)                                                                          \
+	{                                                                                          \
+		.call = (c), .err = (e), .why = (w), __VA_ARGS__                                   \
+	}
+#define WHEN(a)		  .nargs = 1, .arg = {a}
+#define WHEN2(a, b)	  .nargs = 2, .arg = {a, b}
+#define DENY(c, w)	  ROW(c, L_EPERM, w)
+#define ABSENT(c, w)	  ROW(c, L_ENOSYS, w)
+#define DEBUG(c, w)	  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
+#define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(NOT(arg_no, 0)))
+#define NAMESPACE(c, flag)                                                                         \
+	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)), .unless = POL_SC_ALLOW_NAMESPACES)
+#define IOCTL(cmd, w) ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
+#define FAMILY(f)     ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
+#define INET(f)	      ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
+#define SETID(c, m)                                                                                \
+	ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID))),                                         \
+		ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SGID)))
 /* The mode register holds anything unless the flags ask for a new file. */
-#define SETID_IF(c, f, flag, m) ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SUID))), \
-				ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SGID)))
-#define SETID_OPEN(c, f, m)	SETID_IF(c, f, L_O_CREAT, m), SETID_IF(c, f, L_O_TMPFILE, m)
+#define SETID_IF(c, f, flag, m)                                                                    \
+	ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SUID))),                         \
+		ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SGID)))
+#define SETID_OPEN(c, f, m) SETID_IF(c, f, L_O_CREAT, m), SETID_IF(c, f, L_O_TMPFILE, m)
 /* open(O_RDONLY | O_TRUNC) truncates without any write right below ABI 3. */
-#define NO_TRUNC(c, f) ROW(c, L_EACCES, why_trunc, \
-			   WHEN(PART(f, L_O_TRUNC | L_O_ACCMODE, L_O_TRUNC)), \
-			   .only = POL_SC_NO_TRUNCATE)
+#define NO_TRUNC(c, f)                                                                             \
+	ROW(c, L_EACCES, why_trunc, WHEN(PART(f, L_O_TRUNC | L_O_ACCMODE, L_O_TRUNC)),             \
+	    .only = POL_SC_NO_TRUNCATE)
 
 static const char why_mount[] = "mounts would move files under other names";
 static const char why_newmount[] = "new mount calls; callers fall back to mount(2)";
@@ -103,13 +120,13 @@ static const struct pol_sc_rule rules[] = {
 	ABSENT("open_tree_attr", why_newmount),
 	ABSENT("mount_setattr", why_newmount),
 	ABSENT("clone3", "its flags lie in memory; callers fall back to clone(2)"),
-	NAMESPACE("clone", 0x00020000), /* NEWNS */
-	NAMESPACE("clone", 0x02000000), /* NEWCGROUP */
-	NAMESPACE("clone", 0x04000000), /* NEWUTS */
-	NAMESPACE("clone", 0x08000000), /* NEWIPC */
-	NAMESPACE("clone", 0x10000000), /* NEWUSER */
-	NAMESPACE("clone", 0x20000000), /* NEWPID */
-	NAMESPACE("clone", 0x40000000), /* NEWNET */
+	NAMESPACE("clone", 0x00020000),	  /* NEWNS */
+	NAMESPACE("clone", 0x02000000),	  /* NEWCGROUP */
+	NAMESPACE("clone", 0x04000000),	  /* NEWUTS */
+	NAMESPACE("clone", 0x08000000),	  /* NEWIPC */
+	NAMESPACE("clone", 0x10000000),	  /* NEWUSER */
+	NAMESPACE("clone", 0x20000000),	  /* NEWPID */
+	NAMESPACE("clone", 0x40000000),	  /* NEWNET */
 	NAMESPACE("unshare", 0x00000080), /* NEWTIME; for clone(2) these bits are the exit signal */
 	NAMESPACE("unshare", 0x00020000),
 	NAMESPACE("unshare", 0x02000000),
@@ -172,27 +189,40 @@ static const struct pol_sc_rule rules[] = {
 	ROW("openat2", L_ENOSYS, why_trunc, .only = POL_SC_NO_TRUNCATE),
 
 	/* ioctl: the command is an unsigned int, so low 32 bits */
-	IOCTL(0x5412, why_tty),			/* TIOCSTI */
-	IOCTL(0x541c, why_tty),			/* TIOCLINUX */
-	IOCTL(0x40086602, why_inode),		/* FS_IOC_SETFLAGS */
-	IOCTL(0x401c5820, why_inode),		/* FS_IOC_FSSETXATTR */
-	IOCTL(0x40087602, why_inode),		/* FS_IOC_SETVERSION */
-	IOCTL(0x800c6613, why_inode),		/* FS_IOC_SET_ENCRYPTION_POLICY */
-	IOCTL(0x40806685, why_inode),		/* FS_IOC_ENABLE_VERITY */
+	IOCTL(0x5412, why_tty),	      /* TIOCSTI */
+	IOCTL(0x541c, why_tty),	      /* TIOCLINUX */
+	IOCTL(0x40086602, why_inode), /* FS_IOC_SETFLAGS */
+	IOCTL(0x401c5820, why_inode), /* FS_IOC_FSSETXATTR */
+	IOCTL(0x40087602, why_inode), /* FS_IOC_SETVERSION */
+	IOCTL(0x800c6613, why_inode), /* FS_IOC_SET_ENCRYPTION_POLICY */
+	IOCTL(0x40806685, why_inode), /* FS_IOC_ENABLE_VERITY */
 
 	/* sockets */
 	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),
 	    .unless = POL_SC_UNIX_HOST),
 	ROW("socketpair", L_EACCES, why_dgram,
-	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)), .unless = POL_SC_UNIX_HOST),
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)),
+	    .unless = POL_SC_UNIX_HOST),
 	ROW("socketpair", L_EACCES, why_dgram,
 	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .unless = POL_SC_UNIX_HOST),
-	FAMILY(3), FAMILY(4), FAMILY(5), FAMILY(6), FAMILY(7), FAMILY(8), FAMILY(9),
-	FAMILY(11), FAMILY(12), FAMILY(13), FAMILY(14), FAMILY(15),
+	FAMILY(3),
+	FAMILY(4),
+	FAMILY(5),
+	FAMILY(6),
+	FAMILY(7),
+	FAMILY(8),
+	FAMILY(9),
+	FAMILY(11),
+	FAMILY(12),
+	FAMILY(13),
+	FAMILY(14),
+	FAMILY(15),
 	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(FROM(0, L_AF_NETLINK + 1))),
 	ROW("socket", L_EPROTONOSUPPORT, "netlink beyond the routing tables",
 	    WHEN2(IS(0, L_AF_NETLINK), NOT(2, 0)), .unless = POL_SC_NO_INET),
-	INET(L_AF_INET), INET(L_AF_INET6), INET(L_AF_NETLINK),
+	INET(L_AF_INET),
+	INET(L_AF_INET6),
+	INET(L_AF_NETLINK),
 
 	/* the kernel itself */
 	DENY("bpf", why_surface),
@@ -247,11 +277,11 @@ static const char *err_text(int err)
 		int err;
 		const char *name;
 	} names[] = {
-		{ L_EPERM, "EPERM" },
-		{ L_EACCES, "EACCES" },
-		{ L_ENOSYS, "ENOSYS" },
-		{ L_EPROTONOSUPPORT, "EPROTONOSUPPORT" },
-		{ L_EAFNOSUPPORT, "EAFNOSUPPORT" },
+		{L_EPERM, "EPERM"},
+		{L_EACCES, "EACCES"},
+		{L_ENOSYS, "ENOSYS"},
+		{L_EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+		{L_EAFNOSUPPORT, "EAFNOSUPPORT"},
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -132,7 +132,7 @@ static int w_reopen(void)
 }
 static int w_openat2(void)
 {
-	const struct open_how how = { .flags = O_WRONLY | O_CLOEXEC };
+	const struct open_how how = {.flags = O_WRONLY | O_CLOEXEC};
 
 	return writes((int)syscall(SYS_openat2, AT_FDCWD, at("out/f"), &how, sizeof how));
 }
@@ -290,9 +290,10 @@ static int r_move_parent(void)
 }
 static int r_openat2(void)
 {
-	const struct open_how how = { .flags = O_RDONLY | O_CLOEXEC };
+	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC};
 
-	return reads_secret((int)syscall(SYS_openat2, AT_FDCWD, at("home/.ssh/id"), &how, sizeof how));
+	return reads_secret(
+		(int)syscall(SYS_openat2, AT_FDCWD, at("home/.ssh/id"), &how, sizeof how));
 }
 static int r_shell(void)
 {
@@ -316,7 +317,7 @@ static int h_handle(void)
 	union {
 		struct file_handle h;
 		char room[sizeof(struct file_handle) + MAX_HANDLE_SZ];
-	} u = { .h.handle_bytes = MAX_HANDLE_SZ };
+	} u = {.h.handle_bytes = MAX_HANDLE_SZ};
 	int mount_id, mount = open(at("ws"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (mount < 0 || name_to_handle_at(AT_FDCWD, at("home/.ssh/id"), &u.h, &mount_id, 0) < 0)
@@ -342,56 +343,56 @@ static int i_device(void)
 }
 
 const struct probe file_probes[] = {
-	{ "write-open", w_open, 0 },
-	{ "write-append", w_append, 0 },
-	{ "write-create", w_create, 0 },
-	{ "write-tmpfile", w_tmpfile, NEEDS_HOST },
-	{ "write-truncate", w_truncate, 0 },
-	{ "write-truncating-open", w_truncating_open, 0 },
-	{ "write-rename-out", w_rename_out, 0 },
-	{ "write-rename-in", w_rename_in, 0 },
-	{ "write-rename-over", w_rename_over, 0 },
-	{ "write-exchange", w_exchange, NEEDS_HOST },
-	{ "write-link-in", w_link_in, 0 },
-	{ "write-link-out", w_link_out, 0 },
-	{ "write-unlink", w_unlink, 0 },
-	{ "write-rmdir", w_rmdir, 0 },
-	{ "write-mkdir", w_mkdir, 0 },
-	{ "write-symlink", w_symlink, 0 },
-	{ "write-fifo", w_fifo, 0 },
-	{ "write-dotdot", w_dotdot, 0 },
-	{ "write-through-symlink", w_through_symlink, 0 },
-	{ "write-dangling-symlink", w_dangling_symlink, 0 },
-	{ "write-proc-root", w_proc_root, 0 },
-	{ "write-proc-cwd", w_proc_cwd, 0 },
-	{ "write-dirfd", w_dirfd, 0 },
-	{ "write-reopen", w_reopen, 0 },
-	{ "write-openat2", w_openat2, NEEDS_HOST },
-	{ "write-raw-syscall", w_raw, 0 },
-	{ "write-shell", w_shell, 0 },
-	{ "write-inherited-file", w_inherited_file, 0 },
-	{ "write-inherited-directory", w_inherited_dir, 0 },
-	{ "read-open", r_open, 0 },
-	{ "read-dotdot", r_dotdot, 0 },
-	{ "read-file-symlink", r_file_symlink, 0 },
-	{ "read-directory-symlink", r_dir_symlink, 0 },
-	{ "read-proc-root", r_proc_root, 0 },
-	{ "read-proc-thread-root", r_thread_root, 0 },
-	{ "read-proc-cwd", r_proc_cwd, 0 },
-	{ "read-dirfd", r_dirfd, 0 },
-	{ "read-fchdir", r_fchdir, 0 },
-	{ "read-path-descriptor", r_path_fd, 0 },
-	{ "read-dev-fd", r_empty_path, 0 },
-	{ "read-hard-link", r_hard_link, 0 },
-	{ "read-move-file", r_move_file, 0 },
-	{ "read-move-directory", r_move_dir, 0 },
-	{ "read-move-parent", r_move_parent, 0 },
-	{ "read-openat2", r_openat2, NEEDS_HOST },
-	{ "read-shell", r_shell, 0 },
-	{ "read-file-handle", h_handle, NEEDS_ROOT | NEEDS_HOST },
-	{ "set-id-chmod", i_set_id_chmod, 0 },
-	{ "set-id-fchmodat", i_set_id_fchmodat, 0 },
-	{ "set-id-create", i_set_id_create, 0 },
-	{ "device-node", i_device, NEEDS_ROOT },
-	{ NULL, NULL, 0 },
+	{"write-open", w_open, 0},
+	{"write-append", w_append, 0},
+	{"write-create", w_create, 0},
+	{"write-tmpfile", w_tmpfile, NEEDS_HOST},
+	{"write-truncate", w_truncate, 0},
+	{"write-truncating-open", w_truncating_open, 0},
+	{"write-rename-out", w_rename_out, 0},
+	{"write-rename-in", w_rename_in, 0},
+	{"write-rename-over", w_rename_over, 0},
+	{"write-exchange", w_exchange, NEEDS_HOST},
+	{"write-link-in", w_link_in, 0},
+	{"write-link-out", w_link_out, 0},
+	{"write-unlink", w_unlink, 0},
+	{"write-rmdir", w_rmdir, 0},
+	{"write-mkdir", w_mkdir, 0},
+	{"write-symlink", w_symlink, 0},
+	{"write-fifo", w_fifo, 0},
+	{"write-dotdot", w_dotdot, 0},
+	{"write-through-symlink", w_through_symlink, 0},
+	{"write-dangling-symlink", w_dangling_symlink, 0},
+	{"write-proc-root", w_proc_root, 0},
+	{"write-proc-cwd", w_proc_cwd, 0},
+	{"write-dirfd", w_dirfd, 0},
+	{"write-reopen", w_reopen, 0},
+	{"write-openat2", w_openat2, NEEDS_HOST},
+	{"write-raw-syscall", w_raw, 0},
+	{"write-shell", w_shell, 0},
+	{"write-inherited-file", w_inherited_file, 0},
+	{"write-inherited-directory", w_inherited_dir, 0},
+	{"read-open", r_open, 0},
+	{"read-dotdot", r_dotdot, 0},
+	{"read-file-symlink", r_file_symlink, 0},
+	{"read-directory-symlink", r_dir_symlink, 0},
+	{"read-proc-root", r_proc_root, 0},
+	{"read-proc-thread-root", r_thread_root, 0},
+	{"read-proc-cwd", r_proc_cwd, 0},
+	{"read-dirfd", r_dirfd, 0},
+	{"read-fchdir", r_fchdir, 0},
+	{"read-path-descriptor", r_path_fd, 0},
+	{"read-dev-fd", r_empty_path, 0},
+	{"read-hard-link", r_hard_link, 0},
+	{"read-move-file", r_move_file, 0},
+	{"read-move-directory", r_move_dir, 0},
+	{"read-move-parent", r_move_parent, 0},
+	{"read-openat2", r_openat2, NEEDS_HOST},
+	{"read-shell", r_shell, 0},
+	{"read-file-handle", h_handle, NEEDS_ROOT | NEEDS_HOST},
+	{"set-id-chmod", i_set_id_chmod, 0},
+	{"set-id-fchmodat", i_set_id_fchmodat, 0},
+	{"set-id-create", i_set_id_create, 0},
+	{"device-node", i_device, NEEDS_ROOT},
+	{NULL, NULL, 0},
 };

@@ -40,7 +40,7 @@ static int put(const char *rel, const char *text)
 
 int make_fixture(void)
 {
-	static const char *const fresh[] = { "ws", "out" };
+	static const char *const fresh[] = {"ws", "out"};
 
 	/* The outside process stands in the home: what an attack moved away is put back. */
 	(void)!rename(at("ws/home"), at("home"));
@@ -56,8 +56,9 @@ int make_fixture(void)
 	unlink(at("run/sigusr2"));
 	if (access(at("home/.ssh/id"), F_OK) < 0 && put("home/.ssh/id", SECRET "\n") < 0)
 		return -1;
-	return mkdir(at("ws"), 0755) < 0 || mkdir(at("out"), 0755) < 0 || mkdir(at("out/empty"), 0755) < 0 ||
-			       put("ws/f", "inside\n") < 0 || put("out/f", "outside\n") < 0
+	return mkdir(at("ws"), 0755) < 0 || mkdir(at("out"), 0755) < 0 ||
+			       mkdir(at("out/empty"), 0755) < 0 || put("ws/f", "inside\n") < 0 ||
+			       put("out/f", "outside\n") < 0
 		       ? -1
 		       : 0;
 }
@@ -66,7 +67,7 @@ int make_fixture(void)
 
 static int listen_unix(const char *path, int type, bool abstract)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	socklen_t len = sizeof sa;
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
@@ -84,7 +85,7 @@ static int listen_unix(const char *path, int type, bool abstract)
 
 static int listen_inet(int type, int *out_port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t len = sizeof sa;
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
@@ -163,9 +164,9 @@ static int announce(const struct outside *me)
 
 int serve_outside(void)
 {
-	struct outside me = { .pid = getpid(), .marker = (unsigned long)marker };
+	struct outside me = {.pid = getpid(), .marker = (unsigned long)marker};
 	struct pollfd fds[SOCKETS];
-	struct sigaction act = { .sa_handler = heard };
+	struct sigaction act = {.sa_handler = heard};
 	int shm;
 
 	/* run.sh holds the other end of standard input: its end is ours. */
@@ -173,13 +174,13 @@ int serve_outside(void)
 	sigaction(SIGUSR2, &act, NULL);
 	me.secret_fd = open(at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
 	shm = shmget((key_t)(0x5b780000 | (me.pid & 0xffff)), 4096, IPC_CREAT | 0600);
-	if (me.secret_fd < 0 || shm < 0 || chdir(at("home/.ssh")) < 0 || open_services(fds, &me) < 0 ||
-	    announce(&me) < 0) {
+	if (me.secret_fd < 0 || shm < 0 || chdir(at("home/.ssh")) < 0 ||
+	    open_services(fds, &me) < 0 || announce(&me) < 0) {
 		perror("outside");
 		return 1;
 	}
 	for (;;) {
-		struct pollfd all[SOCKETS + 1] = { { .fd = 0, .events = POLLIN } };
+		struct pollfd all[SOCKETS + 1] = {{.fd = 0, .events = POLLIN}};
 
 		memcpy(all + 1, fds, sizeof fds);
 		if (poll(all, SOCKETS + 1, -1) < 0)

@@ -42,7 +42,8 @@ const struct outside *outside(void)
 	if (o.pid)
 		return &o;
 	f = fopen(at("run/outside"), "re");
-	if (!f || fscanf(f, "%d %lu %d %d %d", &pid, &o.marker, &o.secret_fd, &o.tcp, &o.udp) != 5) {
+	if (!f ||
+	    fscanf(f, "%d %lu %d %d %d", &pid, &o.marker, &o.secret_fd, &o.tcp, &o.udp) != 5) {
 		fprintf(stderr, "probe: no outside process\n");
 		exit(2);
 	}
@@ -72,14 +73,15 @@ int writes(int fd)
 	return close(fd);
 }
 
-static const struct probe *const tables[] = { file_probes, process_probes, system_probes };
+static const struct probe *const tables[] = {file_probes, process_probes, system_probes};
 
 static int list(void)
 {
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (const struct probe *p = tables[t]; p->name; p++)
 			printf("%s%s%s%s\n", p->name, p->needs & NEEDS_ROOT ? " root" : "",
-			       p->needs & NEEDS_HOST ? " host" : "", p->needs & NEEDS_TTY ? " tty" : "");
+			       p->needs & NEEDS_HOST ? " host" : "",
+			       p->needs & NEEDS_TTY ? " tty" : "");
 	return 0;
 }
 
@@ -124,7 +126,8 @@ static int show_process(void)
 	struct rlimit lim;
 	cpu_set_t set;
 
-	if (prlimit(pid, RLIMIT_NOFILE, NULL, &lim) < 0 || sched_getaffinity(pid, sizeof set, &set) < 0)
+	if (prlimit(pid, RLIMIT_NOFILE, NULL, &lim) < 0 ||
+	    sched_getaffinity(pid, sizeof set, &set) < 0)
 		return -1;
 	printf("outside %llu %d %d %d\n", (unsigned long long)lim.rlim_cur,
 	       getpriority(PRIO_PROCESS, (id_t)pid), sched_getscheduler(pid), CPU_COUNT(&set));
@@ -133,7 +136,8 @@ static int show_process(void)
 
 static int show_state(void)
 {
-	if (nftw(at("out"), show_entry, 16, FTW_PHYS) < 0 || nftw(at("home"), show_entry, 16, FTW_PHYS) < 0)
+	if (nftw(at("out"), show_entry, 16, FTW_PHYS) < 0 ||
+	    nftw(at("home"), show_entry, 16, FTW_PHYS) < 0)
 		return 2;
 	return show_process() < 0 ? 2 : 0;
 }

@@ -30,7 +30,7 @@ static int p_tgkill(void)
 }
 static int p_sigqueue(void)
 {
-	return sigqueue(outside()->pid, SIGUSR1, (union sigval){ 0 });
+	return sigqueue(outside()->pid, SIGUSR1, (union sigval){0});
 }
 static int p_pidfd_signal(void)
 {
@@ -74,7 +74,7 @@ static int p_seize(void)
 static int p_vm_read(void)
 {
 	char buf[sizeof SECRET];
-	struct iovec mine = { buf, sizeof buf }, theirs = { (void *)outside()->marker, sizeof buf };
+	struct iovec mine = {buf, sizeof buf}, theirs = {(void *)outside()->marker, sizeof buf};
 
 	if (process_vm_readv(outside()->pid, &mine, 1, &theirs, 1, 0) < 0)
 		return -1;
@@ -186,7 +186,7 @@ static int p_affinity(void)
 }
 static int p_scheduler(void)
 {
-	const struct sched_param param = { 0 };
+	const struct sched_param param = {0};
 
 	return sched_setscheduler(outside()->pid, SCHED_BATCH, &param);
 }
@@ -199,7 +199,7 @@ static int p_ioprio(void)
 
 static socklen_t unix_address(struct sockaddr_un *sa, const char *path)
 {
-	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	*sa = (struct sockaddr_un){.sun_family = AF_UNIX};
 	strncpy(sa->sun_path, path, sizeof sa->sun_path - 1);
 	return sizeof *sa;
 }
@@ -207,7 +207,7 @@ static socklen_t unix_address(struct sockaddr_un *sa, const char *path)
 /* The service greets whoever connects. */
 static int greeted(int fd, const struct sockaddr *sa, socklen_t len)
 {
-	const struct timeval wait = { .tv_usec = 400000 };
+	const struct timeval wait = {.tv_usec = 400000};
 	char c;
 
 	if (fd < 0)
@@ -242,8 +242,9 @@ static int u_symlink(void)
 }
 static int u_abstract(void)
 {
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int n = snprintf(sa.sun_path + 1, sizeof sa.sun_path - 1, "sbx-escape-%d", (int)outside()->pid);
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	int n = snprintf(sa.sun_path + 1, sizeof sa.sun_path - 1, "sbx-escape-%d",
+			 (int)outside()->pid);
 
 	return greeted(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&sa,
 		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
@@ -288,8 +289,9 @@ static int u_bind(void)
 
 static int inet_service(int type, int port)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
-				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in sa = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)port),
+				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
 
 	return greeted(socket(AF_INET, type | SOCK_CLOEXEC, 0), (struct sockaddr *)&sa, sizeof sa);
 }
@@ -303,47 +305,48 @@ static int n_udp(void)
 }
 static int n_mptcp(void)
 {
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons((uint16_t)outside()->tcp),
-				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in sa = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)outside()->tcp),
+				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
 
 	return greeted(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262), (struct sockaddr *)&sa,
 		       sizeof sa);
 }
 
 const struct probe process_probes[] = {
-	{ "signal-kill", p_kill, 0 },
-	{ "signal-tgkill", p_tgkill, 0 },
-	{ "signal-sigqueue", p_sigqueue, 0 },
-	{ "signal-pidfd", p_pidfd_signal, 0 },
-	{ "signal-fowner", p_owner, 0 },
-	{ "trace-attach", p_attach, NEEDS_HOST },
-	{ "trace-seize", p_seize, NEEDS_HOST },
-	{ "trace-vm-read", p_vm_read, NEEDS_HOST },
-	{ "trace-steal-descriptor", p_steal_fd, NEEDS_HOST },
-	{ "proc-environ", p_environ, 0 },
-	{ "proc-maps", p_maps, 0 },
-	{ "proc-mem", p_mem, NEEDS_HOST },
-	{ "proc-auxv", p_auxv, 0 },
-	{ "proc-root", p_root, 0 },
-	{ "proc-cwd", p_cwd, 0 },
-	{ "proc-descriptor", p_fd, 0 },
-	{ "proc-oom-score", p_oom, 0 },
-	{ "limit-prlimit", p_prlimit, 0 },
-	{ "limit-nice", p_nice, 0 },
-	{ "limit-nice-user", p_nice_user, 0 },
-	{ "limit-affinity", p_affinity, 0 },
-	{ "limit-scheduler", p_scheduler, 0 },
-	{ "limit-io-priority", p_ioprio, 0 },
-	{ "unix-container-socket", u_container, 0 },
-	{ "unix-agent-socket", u_agent, 0 },
-	{ "unix-symlinked-socket", u_symlink, 0 },
-	{ "unix-abstract", u_abstract, 0 },
-	{ "unix-datagram", u_datagram, 0 },
-	{ "unix-datagram-pair", u_datagram_pair, 0 },
-	{ "unix-raw-pair", u_raw_pair, 0 },
-	{ "unix-bind-outside", u_bind, 0 },
-	{ "net-tcp", n_tcp, 0 },
-	{ "net-udp", n_udp, 0 },
-	{ "net-mptcp", n_mptcp, NEEDS_HOST },
-	{ NULL, NULL, 0 },
+	{"signal-kill", p_kill, 0},
+	{"signal-tgkill", p_tgkill, 0},
+	{"signal-sigqueue", p_sigqueue, 0},
+	{"signal-pidfd", p_pidfd_signal, 0},
+	{"signal-fowner", p_owner, 0},
+	{"trace-attach", p_attach, NEEDS_HOST},
+	{"trace-seize", p_seize, NEEDS_HOST},
+	{"trace-vm-read", p_vm_read, NEEDS_HOST},
+	{"trace-steal-descriptor", p_steal_fd, NEEDS_HOST},
+	{"proc-environ", p_environ, 0},
+	{"proc-maps", p_maps, 0},
+	{"proc-mem", p_mem, NEEDS_HOST},
+	{"proc-auxv", p_auxv, 0},
+	{"proc-root", p_root, 0},
+	{"proc-cwd", p_cwd, 0},
+	{"proc-descriptor", p_fd, 0},
+	{"proc-oom-score", p_oom, 0},
+	{"limit-prlimit", p_prlimit, 0},
+	{"limit-nice", p_nice, 0},
+	{"limit-nice-user", p_nice_user, 0},
+	{"limit-affinity", p_affinity, 0},
+	{"limit-scheduler", p_scheduler, 0},
+	{"limit-io-priority", p_ioprio, 0},
+	{"unix-container-socket", u_container, 0},
+	{"unix-agent-socket", u_agent, 0},
+	{"unix-symlinked-socket", u_symlink, 0},
+	{"unix-abstract", u_abstract, 0},
+	{"unix-datagram", u_datagram, 0},
+	{"unix-datagram-pair", u_datagram_pair, 0},
+	{"unix-raw-pair", u_raw_pair, 0},
+	{"unix-bind-outside", u_bind, 0},
+	{"net-tcp", n_tcp, 0},
+	{"net-udp", n_udp, 0},
+	{"net-mptcp", n_mptcp, NEEDS_HOST},
+	{NULL, NULL, 0},
 };

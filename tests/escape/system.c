@@ -49,7 +49,7 @@ static int s_clone_ns(void)
 }
 static int s_clone3_ns(void)
 {
-	struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
+	struct clone_args args = {.flags = CLONE_NEWUSER, .exit_signal = SIGCHLD};
 
 	return reap(syscall(SYS_clone3, &args, sizeof args));
 }
@@ -114,13 +114,14 @@ static int a_int80(void)
 
 static int k_io_uring(void)
 {
-	struct io_uring_params params = { 0 };
+	struct io_uring_params params = {0};
 
 	return syscall(SYS_io_uring_setup, 4, &params) < 0 ? -1 : 0;
 }
 static int k_add_key(void)
 {
-	return syscall(SYS_add_key, "user", "sbx-escape", "x", 1, -2 /* process keyring */) < 0 ? -1 : 0;
+	return syscall(SYS_add_key, "user", "sbx-escape", "x", 1, -2 /* process keyring */) < 0 ? -1
+												: 0;
 }
 static int k_session_keyring(void)
 {
@@ -128,15 +129,17 @@ static int k_session_keyring(void)
 }
 static int k_bpf(void)
 {
-	union bpf_attr attr = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4,
-				.max_entries = 1 };
+	union bpf_attr attr = {
+		.map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1};
 
 	return syscall(SYS_bpf, BPF_MAP_CREATE, &attr, sizeof attr) < 0 ? -1 : 0;
 }
 static int k_perf(void)
 {
-	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE, .size = sizeof attr,
-					.config = PERF_COUNT_SW_CPU_CLOCK, .exclude_kernel = 1 };
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .size = sizeof attr,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .exclude_kernel = 1};
 
 	return syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0 ? -1 : 0;
 }
@@ -162,8 +165,8 @@ static int k_cgroup(void)
 }
 static int k_raw_disk(void)
 {
-	static const char *const disks[] = { "/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/xvda",
-					     "/dev/loop0" };
+	static const char *const disks[] = {"/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/xvda",
+					    "/dev/loop0"};
 	char c;
 
 	for (size_t i = 0; i < sizeof disks / sizeof *disks; i++) {
@@ -213,36 +216,36 @@ static int k_shared_memory(void) /* made by the outside process */
 }
 
 const struct probe system_probes[] = {
-	{ "namespace-user", s_user_ns, NEEDS_HOST },
-	{ "namespace-user-mount", s_user_mount_ns, NEEDS_HOST },
-	{ "namespace-clone", s_clone_ns, NEEDS_HOST },
-	{ "namespace-clone3", s_clone3_ns, NEEDS_HOST },
-	{ "namespace-mount", s_mount_ns, NEEDS_ROOT | NEEDS_HOST },
-	{ "namespace-setns", s_setns, NEEDS_ROOT | NEEDS_HOST },
-	{ "mount-tmpfs", s_mount, NEEDS_ROOT | NEEDS_HOST },
-	{ "mount-bind", s_bind_mount, NEEDS_HOST },
-	{ "mount-fsopen", s_fsopen, NEEDS_ROOT | NEEDS_HOST },
-	{ "mount-chroot", s_chroot, NEEDS_ROOT },
-	{ "terminal-sti", t_sti, NEEDS_TTY | NEEDS_HOST },
-	{ "terminal-sti-high-bits", t_sti_high_bits, NEEDS_TTY | NEEDS_HOST },
-	{ "abi-x32", a_x32, NEEDS_HOST },
-	{ "abi-int80", a_int80, NEEDS_HOST },
-	{ "kernel-io-uring", k_io_uring, NEEDS_HOST },
-	{ "kernel-add-key", k_add_key, NEEDS_HOST },
-	{ "kernel-session-keyring", k_session_keyring, NEEDS_HOST },
-	{ "kernel-bpf", k_bpf, NEEDS_ROOT | NEEDS_HOST },
-	{ "kernel-perf", k_perf, NEEDS_HOST },
-	{ "kernel-userfaultfd", k_userfaultfd, NEEDS_HOST },
-	{ "kernel-no-randomize", k_no_randomize, NEEDS_HOST },
-	{ "kernel-sysctl", k_sysctl, NEEDS_ROOT | NEEDS_HOST },
-	{ "kernel-cgroup", k_cgroup, NEEDS_ROOT | NEEDS_HOST },
-	{ "kernel-raw-disk", k_raw_disk, NEEDS_ROOT | NEEDS_HOST },
-	{ "kernel-log", k_kernel_log, NEEDS_ROOT | NEEDS_HOST },
-	{ "kernel-hostname", k_hostname, NEEDS_ROOT | NEEDS_HOST },
-	{ "socket-packet", k_packet_socket, NEEDS_ROOT | NEEDS_HOST },
-	{ "socket-vsock", k_vsock, NEEDS_HOST },
-	{ "socket-netlink-audit", k_netlink_audit, NEEDS_HOST },
-	{ "privileges-gainable", k_new_privs, 0 },
-	{ "shared-memory-sysv", k_shared_memory, 0 },
-	{ NULL, NULL, 0 },
+	{"namespace-user", s_user_ns, NEEDS_HOST},
+	{"namespace-user-mount", s_user_mount_ns, NEEDS_HOST},
+	{"namespace-clone", s_clone_ns, NEEDS_HOST},
+	{"namespace-clone3", s_clone3_ns, NEEDS_HOST},
+	{"namespace-mount", s_mount_ns, NEEDS_ROOT | NEEDS_HOST},
+	{"namespace-setns", s_setns, NEEDS_ROOT | NEEDS_HOST},
+	{"mount-tmpfs", s_mount, NEEDS_ROOT | NEEDS_HOST},
+	{"mount-bind", s_bind_mount, NEEDS_HOST},
+	{"mount-fsopen", s_fsopen, NEEDS_ROOT | NEEDS_HOST},
+	{"mount-chroot", s_chroot, NEEDS_ROOT},
+	{"terminal-sti", t_sti, NEEDS_TTY | NEEDS_HOST},
+	{"terminal-sti-high-bits", t_sti_high_bits, NEEDS_TTY | NEEDS_HOST},
+	{"abi-x32", a_x32, NEEDS_HOST},
+	{"abi-int80", a_int80, NEEDS_HOST},
+	{"kernel-io-uring", k_io_uring, NEEDS_HOST},
+	{"kernel-add-key", k_add_key, NEEDS_HOST},
+	{"kernel-session-keyring", k_session_keyring, NEEDS_HOST},
+	{"kernel-bpf", k_bpf, NEEDS_ROOT | NEEDS_HOST},
+	{"kernel-perf", k_perf, NEEDS_HOST},
+	{"kernel-userfaultfd", k_userfaultfd, NEEDS_HOST},
+	{"kernel-no-randomize", k_no_randomize, NEEDS_HOST},
+	{"kernel-sysctl", k_sysctl, NEEDS_ROOT | NEEDS_HOST},
+	{"kernel-cgroup", k_cgroup, NEEDS_ROOT | NEEDS_HOST},
+	{"kernel-raw-disk", k_raw_disk, NEEDS_ROOT | NEEDS_HOST},
+	{"kernel-log", k_kernel_log, NEEDS_ROOT | NEEDS_HOST},
+	{"kernel-hostname", k_hostname, NEEDS_ROOT | NEEDS_HOST},
+	{"socket-packet", k_packet_socket, NEEDS_ROOT | NEEDS_HOST},
+	{"socket-vsock", k_vsock, NEEDS_HOST},
+	{"socket-netlink-audit", k_netlink_audit, NEEDS_HOST},
+	{"privileges-gainable", k_new_privs, 0},
+	{"shared-memory-sysv", k_shared_memory, 0},
+	{NULL, NULL, 0},
 };

@@ -25,14 +25,14 @@
 #include "policy/back/landlock.h"
 #include "policy/back/seccomp.h"
 
-#define OK	0
-#define BROKEN	250 /* the child could not even confine itself */
-#define NOBODY	65534
+#define OK     0
+#define BROKEN 250 /* the child could not even confine itself */
+#define NOBODY 65534
 
-static char root[64];	  /* fixture directory, 0777 */
-static char inside[80];	  /* writable by the plan */
-static char outside[80];  /* readable by the plan */
-static char secret[80];	  /* not granted at all */
+static char root[64];	 /* fixture directory, 0777 */
+static char inside[80];	 /* writable by the plan */
+static char outside[80]; /* readable by the plan */
+static char secret[80];	 /* not granted at all */
 
 static void write_file(const char *path, const char *text)
 {
@@ -67,7 +67,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	const char *const dirs[] = { inside, outside, secret };
+	const char *const dirs[] = {inside, outside, secret};
 	char cmd[160];
 
 	for (size_t i = 0; i < 3; i++)
@@ -78,10 +78,10 @@ static void tear_down(void)
 TestSuite(launcher_confine, .init = set_up, .fini = tear_down);
 
 struct setup {
-	bool bare;	   /* positive control */
-	bool net;	   /* want a namespace */
-	bool no_fallback;  /* a refused namespace is an error */
-	unsigned flags;	   /* POL_SC_* */
+	bool bare;	  /* positive control */
+	bool net;	  /* want a namespace */
+	bool no_fallback; /* a refused namespace is an error */
+	unsigned flags;	  /* POL_SC_* */
 	const char *caps;
 	const int *keep;
 	size_t nkeep;
@@ -92,27 +92,29 @@ struct setup {
 static int prepare(const struct setup *s, struct lau_confine *c, struct b_err *err)
 {
 	struct pol_grant grants[] = {
-		{ "/usr", POL_GRANT_READ | POL_GRANT_EXEC, true, false },
-		{ "/proc", POL_GRANT_READ, true, false },
-		{ "/etc", POL_GRANT_READ, true, false },
-		{ outside, POL_GRANT_READ | POL_GRANT_EXEC, true, false },
-		{ inside, POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE, true, false },
-		{ "/nonexistent/path", POL_GRANT_READ, true, false },
+		{"/usr", POL_GRANT_READ | POL_GRANT_EXEC, true, false},
+		{"/proc", POL_GRANT_READ, true, false},
+		{"/etc", POL_GRANT_READ, true, false},
+		{outside, POL_GRANT_READ | POL_GRANT_EXEC, true, false},
+		{inside, POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE, true, false},
+		{"/nonexistent/path", POL_GRANT_READ, true, false},
 	};
-	const struct pol_floor floor = { .grants = grants, .ngrants = sizeof grants / sizeof *grants };
+	const struct pol_floor floor = {.grants = grants,
+					.ngrants = sizeof grants / sizeof *grants};
 	struct pol_ll_plan plan;
 	int rc;
 
 	pol_ll_plan(&floor, s->abi ? s->abi : lau_landlock_abi(), &plan);
 	rc = lau_landlock_prepare(&plan, &c->landlock_fd, err);
 	pol_ll_plan_release(&plan);
-	if (rc < 0 || lau_caps_parse(s->caps ? s->caps : LAU_CAPS_DEFAULT_LIST, &c->keep_caps, err) < 0)
+	if (rc < 0 ||
+	    lau_caps_parse(s->caps ? s->caps : LAU_CAPS_DEFAULT_LIST, &c->keep_caps, err) < 0)
 		return -1;
 	c->want_net_ns = s->net;
 	c->keep_fds = s->keep;
 	c->nkeep_fds = s->nkeep;
-	if (!s->no_fallback &&
-	    lau_seccomp_prepare(s->flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len, err) < 0)
+	if (!s->no_fallback && lau_seccomp_prepare(s->flags | POL_SC_NO_INET, &c->bpf_no_inet,
+						   &c->bpf_no_inet_len, err) < 0)
 		return -1;
 	return lau_seccomp_prepare(s->flags, &c->bpf, &c->bpf_len, err);
 }
@@ -125,12 +127,13 @@ static int in_child(const struct setup *s, int (*act)(void))
 
 	cr_assert_geq(pid, 0);
 	if (pid == 0) {
-		struct lau_confine c = { .landlock_fd = -1 };
-		struct b_err err = { 0 };
+		struct lau_confine c = {.landlock_fd = -1};
+		struct b_err err = {0};
 
 		/* Changing ids makes /proc/self root's; an exec would make it ours again. */
 		if (s->uid && geteuid() == 0 &&
-		    (setresuid(s->uid, s->uid, s->uid) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
+		    (setresuid(s->uid, s->uid, s->uid) < 0 ||
+		     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
 			_exit(BROKEN);
 		if (!s->bare && (prepare(s, &c, &err) < 0 || lau_confine_apply(&c, &err) < 0)) {
 			dprintf(2, "%s\n", err.msg);
@@ -202,16 +205,16 @@ static int list_secret(void)
 
 Test(launcher_confine, granted_directories_work)
 {
-	const struct setup s = { 0 };
+	const struct setup s = {0};
 
 	cr_expect_eq(in_child(&s, write_inside), OK);
 	cr_expect_eq(in_child(&s, read_outside), OK);
-	cr_expect_eq(in_child(&(struct setup){ .uid = NOBODY }, write_inside), OK);
+	cr_expect_eq(in_child(&(struct setup){.uid = NOBODY}, write_inside), OK);
 }
 
 Test(launcher_confine, what_is_not_granted_is_refused)
 {
-	const struct setup s = { 0 };
+	const struct setup s = {0};
 
 	expect_refused(&s, write_outside, EACCES);
 	expect_refused(&s, truncate_outside, EACCES);
@@ -223,11 +226,11 @@ Test(launcher_confine, what_is_not_granted_is_refused)
 /* A kernel of ABI 1 does not see truncation: the filter closes both ways. */
 Test(launcher_confine, an_old_kernel_refuses_truncation_by_the_filter)
 {
-	const struct setup old = { .abi = 1, .flags = POL_SC_NO_TRUNCATE };
+	const struct setup old = {.abi = 1, .flags = POL_SC_NO_TRUNCATE};
 
 	expect_refused(&old, truncate_outside, EACCES);
 	expect_refused(&old, truncating_open, EACCES);
-	cr_expect_eq(in_child(&(struct setup){ .abi = 1 }, truncate_outside), OK,
+	cr_expect_eq(in_child(&(struct setup){.abi = 1}, truncate_outside), OK,
 		     "the hole is real without the flag");
 }
 
@@ -256,20 +259,20 @@ static int new_user_ns(void)
 
 Test(launcher_confine, debugging_and_namespaces_are_relaxed_by_name)
 {
-	expect_refused(&(struct setup){ 0 }, trace_child, EPERM);
-	cr_expect_eq(in_child(&(struct setup){ .flags = POL_SC_ALLOW_DEBUG }, trace_child), OK);
-	if (in_child(&(struct setup){ .bare = true, .uid = NOBODY }, new_user_ns) != OK)
+	expect_refused(&(struct setup){0}, trace_child, EPERM);
+	cr_expect_eq(in_child(&(struct setup){.flags = POL_SC_ALLOW_DEBUG}, trace_child), OK);
+	if (in_child(&(struct setup){.bare = true, .uid = NOBODY}, new_user_ns) != OK)
 		cr_skip_test("this host has no user namespaces");
-	expect_refused(&(struct setup){ 0 }, new_user_ns, EPERM);
-	cr_expect_eq(in_child(&(struct setup){ .flags = POL_SC_ALLOW_NAMESPACES }, new_user_ns), OK);
+	expect_refused(&(struct setup){0}, new_user_ns, EPERM);
+	cr_expect_eq(in_child(&(struct setup){.flags = POL_SC_ALLOW_NAMESPACES}, new_user_ns), OK);
 }
 
 Test(launcher_confine, signals_stay_inside)
 {
 	if (lau_landlock_abi() < 6)
 		cr_skip_test("Landlock ABI %d does not scope signals", lau_landlock_abi());
-	cr_expect_eq(in_child(&(struct setup){ .bare = true }, signal_parent), OK);
-	cr_expect_eq(in_child(&(struct setup){ 0 }, signal_parent), EPERM);
+	cr_expect_eq(in_child(&(struct setup){.bare = true}, signal_parent), OK);
+	cr_expect_eq(in_child(&(struct setup){0}, signal_parent), EPERM);
 }
 
 /* -- capabilities -- */
@@ -283,7 +286,8 @@ static int caps_after_exec(void)
 
 	snprintf(cmd, sizeof cmd,
 		 "a=$(grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | tr -d '\\t\\n'); "
-		 "[ \"$a\" = '%s' ] || { echo \"$a\" >&2; exit 1; }", caps_wanted);
+		 "[ \"$a\" = '%s' ] || { echo \"$a\" >&2; exit 1; }",
+		 caps_wanted);
 	execl("/usr/bin/sh", "sh", "-c", cmd, (char *)NULL);
 	return errno;
 }
@@ -294,22 +298,23 @@ Test(launcher_confine, root_keeps_the_named_capabilities_in_every_image)
 		cr_skip_test("needs root");
 	caps_wanted = "CapInh:0000000000000000CapPrm:000000000000001bCapEff:000000000000001b"
 		      "CapBnd:000000000000001bCapAmb:0000000000000000";
-	cr_expect_eq(in_child(&(struct setup){ 0 }, caps_after_exec), OK);
+	cr_expect_eq(in_child(&(struct setup){0}, caps_after_exec), OK);
 	caps_wanted = "CapInh:0000000000000000CapPrm:0000000000000000CapEff:0000000000000000"
 		      "CapBnd:0000000000000000CapAmb:0000000000000000";
-	cr_expect_eq(in_child(&(struct setup){ .caps = "none" }, caps_after_exec), OK);
+	cr_expect_eq(in_child(&(struct setup){.caps = "none"}, caps_after_exec), OK);
 	caps_wanted = "CapInh:0000000000000000CapPrm:0000000000000003CapEff:0000000000000003"
 		      "CapBnd:0000000000000003CapAmb:0000000000000000";
-	cr_expect_eq(in_child(&(struct setup){ .caps = "CAP_CHOWN,dac_override" }, caps_after_exec), OK);
+	cr_expect_eq(in_child(&(struct setup){.caps = "CAP_CHOWN,dac_override"}, caps_after_exec),
+		     OK);
 }
 
 /* As a container's root that may not lower the bounding set: no_new_privs must do. */
 static int caps_without_setpcap(void)
 {
-	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
-	struct lau_confine c = { .landlock_fd = -1 };
-	struct b_err err = { 0 };
+	struct lau_confine c = {.landlock_fd = -1};
+	struct b_err err = {0};
 
 	if (syscall(SYS_capget, &head, data) < 0)
 		return BROKEN;
@@ -321,7 +326,8 @@ static int caps_without_setpcap(void)
 		return BROKEN;
 	execl("/usr/bin/sh", "sh", "-c",
 	      "grep -q '^CapBnd:.*ff$' /proc/self/status && "
-	      "grep -q '^CapEff:.0000000000000008$' /proc/self/status", (char *)NULL);
+	      "grep -q '^CapEff:.0000000000000008$' /proc/self/status",
+	      (char *)NULL);
 	return errno;
 }
 
@@ -329,12 +335,12 @@ Test(launcher_confine, no_new_privs_bounds_what_an_image_may_gain)
 {
 	if (geteuid() != 0)
 		cr_skip_test("needs root");
-	cr_expect_eq(in_child(&(struct setup){ .bare = true }, caps_without_setpcap), OK);
+	cr_expect_eq(in_child(&(struct setup){.bare = true}, caps_without_setpcap), OK);
 }
 
 Test(launcher_confine, capability_lists_are_read_strictly)
 {
-	struct b_err err = { 0 };
+	struct b_err err = {0};
 	uint64_t mask = 7;
 
 	cr_expect_eq(lau_caps_parse("none", &mask, &err), 0);
@@ -344,8 +350,8 @@ Test(launcher_confine, capability_lists_are_read_strictly)
 	cr_expect_eq(lau_caps_parse("checkpoint_restore", &mask, &err), 0);
 	cr_expect_eq(mask, UINT64_C(1) << 40);
 	mask = 7;
-	for (const char *const *bad = (const char *const[]){ "", "chown,", ",chown", "all", "chown fowner",
-							     "chow", "cap_", NULL };
+	for (const char *const *bad = (const char *const[]){"", "chown,", ",chown", "all",
+							    "chown fowner", "chow", "cap_", NULL};
 	     *bad; bad++) {
 		cr_expect_eq(lau_caps_parse(*bad, &mask, &err), -1, "%s", *bad);
 		cr_expect_eq(err.kind, B_USAGE);
@@ -368,13 +374,13 @@ static int descriptors_left(void)
 
 Test(launcher_confine, pipes_and_named_descriptors_stay_the_rest_closes)
 {
-	struct setup s = { .keep = &kept_fd, .nkeep = 1 };
+	struct setup s = {.keep = &kept_fd, .nkeep = 1};
 
 	dir_fd = open(outside, O_RDONLY | O_DIRECTORY); /* NOLINT: inherited on purpose */
 	kept_fd = fcntl(dir_fd, F_DUPFD, 700);
 	cr_assert_eq(pipe(pipe_fds), 0);
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, socket_fds), 0);
-	cr_expect_eq(in_child(&(struct setup){ .bare = true }, descriptors_left), 1);
+	cr_expect_eq(in_child(&(struct setup){.bare = true}, descriptors_left), 1);
 	cr_expect_eq(in_child(&s, descriptors_left), OK);
 }
 
@@ -394,7 +400,7 @@ static int reach_service(void)
 /* A listener of our own on the loopback of our own namespace. */
 static int own_loopback(void)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	socklen_t len = sizeof any;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -415,7 +421,7 @@ static int listen_here(void)
 	socklen_t len = sizeof service;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	service = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	service = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
 	cr_assert_eq(bind(fd, (struct sockaddr *)&service, len), 0);
 	cr_assert_eq(listen(fd, 8), 0);
 	cr_assert_eq(getsockname(fd, (struct sockaddr *)&service, &len), 0);
@@ -424,8 +430,8 @@ static int listen_here(void)
 
 static bool has_net_ns(uid_t uid)
 {
-	return in_child(&(struct setup){ .net = true, .no_fallback = true, .uid = uid }, read_outside) ==
-	       OK;
+	return in_child(&(struct setup){.net = true, .no_fallback = true, .uid = uid},
+			read_outside) == OK;
 }
 
 Test(launcher_confine, a_network_namespace_has_only_its_own_loopback)
@@ -434,9 +440,9 @@ Test(launcher_confine, a_network_namespace_has_only_its_own_loopback)
 
 	if (!has_net_ns(NOBODY))
 		cr_skip_test("this host refuses network namespaces to users");
-	cr_expect_eq(in_child(&(struct setup){ .bare = true }, reach_service), OK);
+	cr_expect_eq(in_child(&(struct setup){.bare = true}, reach_service), OK);
 	for (int i = 0; i < 2; i++) {
-		const struct setup s = { .net = true, .no_fallback = true, .uid = i ? NOBODY : 0 };
+		const struct setup s = {.net = true, .no_fallback = true, .uid = i ? NOBODY : 0};
 
 		cr_expect_eq(in_child(&s, reach_service), ECONNREFUSED);
 		cr_expect_eq(in_child(&s, own_loopback), OK);
@@ -448,17 +454,17 @@ Test(launcher_confine, a_user_namespace_keeps_the_callers_ids)
 {
 	if (geteuid() != 0)
 		cr_skip_test("becomes nobody");
-	cr_expect_eq(in_child(&(struct setup){ .net = true, .uid = NOBODY }, who_am_i), OK);
+	cr_expect_eq(in_child(&(struct setup){.net = true, .uid = NOBODY}, who_am_i), OK);
 }
 
 /* Inside a filter that refuses unshare, as in a container. */
 static int apply_again(void)
 {
-	struct lau_confine c = { .landlock_fd = -1 };
-	struct b_err err = { 0 };
+	struct lau_confine c = {.landlock_fd = -1};
+	struct b_err err = {0};
 	int rc;
 
-	if (prepare(&(struct setup){ .net = true }, &c, &err) < 0)
+	if (prepare(&(struct setup){.net = true}, &c, &err) < 0)
 		return BROKEN;
 	rc = lau_confine_apply(&c, &err);
 	if (rc != LAU_NET_FILTERED)
@@ -468,10 +474,10 @@ static int apply_again(void)
 
 static int apply_again_strictly(void)
 {
-	struct lau_confine c = { .landlock_fd = -1 };
-	struct b_err err = { 0 };
+	struct lau_confine c = {.landlock_fd = -1};
+	struct b_err err = {0};
 
-	if (prepare(&(struct setup){ .net = true, .no_fallback = true }, &c, &err) < 0)
+	if (prepare(&(struct setup){.net = true, .no_fallback = true}, &c, &err) < 0)
 		return BROKEN;
 	if (lau_confine_apply(&c, &err) == 0)
 		return 1;
@@ -482,9 +488,9 @@ Test(launcher_confine, a_refused_namespace_falls_back_to_the_stricter_filter)
 {
 	int fd = listen_here();
 
-	cr_expect_eq(in_child(&(struct setup){ 0 }, apply_again), OK);
-	cr_expect_eq(in_child(&(struct setup){ .uid = NOBODY }, apply_again), OK);
-	cr_expect_eq(in_child(&(struct setup){ 0 }, apply_again_strictly), OK);
+	cr_expect_eq(in_child(&(struct setup){0}, apply_again), OK);
+	cr_expect_eq(in_child(&(struct setup){.uid = NOBODY}, apply_again), OK);
+	cr_expect_eq(in_child(&(struct setup){0}, apply_again_strictly), OK);
 	close(fd);
 }
 
@@ -492,10 +498,10 @@ Test(launcher_confine, a_refused_namespace_falls_back_to_the_stricter_filter)
 
 Test(launcher_confine, a_symlink_that_took_the_place_of_a_granted_path_grants_nothing)
 {
-	struct pol_ll_rule rule = { .access = POL_LL_READ_FILE | POL_LL_READ_DIR };
-	struct pol_ll_plan plan = { .abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1 };
-	struct lau_confine c = { .landlock_fd = -1 };
-	struct b_err err = { 0 };
+	struct pol_ll_rule rule = {.access = POL_LL_READ_FILE | POL_LL_READ_DIR};
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1};
+	struct lau_confine c = {.landlock_fd = -1};
+	struct b_err err = {0};
 	char link[128];
 	pid_t pid;
 	int status;
@@ -517,7 +523,7 @@ Test(launcher_confine, a_symlink_that_took_the_place_of_a_granted_path_grants_no
 
 Test(launcher_confine, unknown_filter_flags_are_refused)
 {
-	struct b_err err = { 0 };
+	struct b_err err = {0};
 	const void *bpf = NULL;
 	size_t len = 0;
 

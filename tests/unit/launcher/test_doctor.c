@@ -14,13 +14,18 @@
 static const struct lau_host good = {
 	.landlock_abi = 7,
 	.kernel = "6.18.0",
-	.seccomp_filter = { true, 0 }, .seccomp_notify = { true, 0 }, .user_ns = { true, 0 },
-	.net_ns = { true, 0 }, .pid_ns = { true, 0 }, .openat2 = { true, 0 }, .pidfd = { true, 0 },
+	.seccomp_filter = {true, 0},
+	.seccomp_notify = {true, 0},
+	.user_ns = {true, 0},
+	.net_ns = {true, 0},
+	.pid_ns = {true, 0},
+	.openat2 = {true, 0},
+	.pidfd = {true, 0},
 };
 
 static bool says(const struct lau_host *h, const char *text)
 {
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 	bool found;
 
 	lau_host_show(h, false, false, &out);
@@ -65,7 +70,7 @@ Test(launcher_doctor, the_remedy_follows_the_cause)
 {
 	struct lau_host h = good;
 
-	h.net_ns = (struct lau_ability){ false, EPERM };
+	h.net_ns = (struct lau_ability){false, EPERM};
 	h.apparmor_userns = true;
 	cr_expect(says(&h, "apparmor_restrict_unprivileged_userns=0"));
 	h.apparmor_userns = false;
@@ -79,17 +84,18 @@ Test(launcher_doctor, the_remedy_follows_the_cause)
 Test(launcher_doctor, json_is_one_object_with_all_rows)
 {
 	struct lau_host h = good;
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 	json_t *j;
 
-	h.user_ns = (struct lau_ability){ false, ENOSPC };
+	h.user_ns = (struct lau_ability){false, ENOSPC};
 	lau_host_show(&h, true, true, &out);
 	j = json_loads(b_str_c(&out), 0, NULL);
 	cr_assert_not_null(j, "%s", b_str_c(&out));
 	cr_expect(json_is_true(json_object_get(j, "holds")));
 	cr_expect_eq(json_integer_value(json_object_get(json_object_get(j, "landlock"), "abi")), 7);
 	cr_expect(json_is_false(json_object_get(json_object_get(j, "user_ns"), "available")));
-	cr_expect_eq(json_integer_value(json_object_get(json_object_get(j, "user_ns"), "errno")), ENOSPC);
+	cr_expect_eq(json_integer_value(json_object_get(json_object_get(j, "user_ns"), "errno")),
+		     ENOSPC);
 	cr_expect(json_is_true(json_object_get(json_object_get(j, "pidfd"), "available")));
 	cr_expect_gt(json_array_size(json_object_get(j, "limits")), 3);
 	json_decref(j);

@@ -14,17 +14,18 @@
 #include "policy/back/seccomp.h"
 
 #if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
+#define NATIVE	AUDIT_ARCH_X86_64
 #define FOREIGN AUDIT_ARCH_I386
 #else
-#define NATIVE AUDIT_ARCH_AARCH64
+#define NATIVE	AUDIT_ARCH_AARCH64
 #define FOREIGN AUDIT_ARCH_ARM
 #endif
 
 #define ERRNO(e) (SECCOMP_RET_ERRNO | (e))
 
 /* bpf(4) as far as seccomp(2) allows it and libseccomp uses it; anything else fails the test. */
-static uint32_t run(const struct lau_filter *f, const struct seccomp_data *data, unsigned *out_steps)
+static uint32_t run(const struct lau_filter *f, const struct seccomp_data *data,
+		    unsigned *out_steps)
 {
 	uint32_t acc = 0;
 	unsigned steps = 0;
@@ -66,7 +67,7 @@ static uint32_t run(const struct lau_filter *f, const struct seccomp_data *data,
 
 static uint32_t ask(unsigned flags, int nr, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
 {
-	struct seccomp_data data = { .nr = nr, .arch = NATIVE, .args = { a0, a1, a2, a3 } };
+	struct seccomp_data data = {.nr = nr, .arch = NATIVE, .args = {a0, a1, a2, a3}};
 
 	return run(&lau_filters[flags], &data, NULL);
 }
@@ -75,20 +76,76 @@ static const struct {
 	const char *name;
 	int nr;
 } numbers[] = {
-#define N(name) { #name, __NR_##name }
-	N(mount), N(umount2), N(pivot_root), N(chroot), N(setns), N(clone), N(unshare), N(ptrace),
-	N(process_vm_readv), N(process_vm_writev), N(personality), N(prlimit64), N(setpriority),
-	N(ioprio_set), N(sched_setaffinity), N(sched_setattr), N(sched_setparam),
-	N(sched_setscheduler), N(move_pages), N(migrate_pages), N(seccomp), N(open_by_handle_at),
-	N(name_to_handle_at), N(fanotify_init), N(io_uring_setup), N(io_uring_enter), N(fchmod),
-	N(fchmodat), N(mknodat), N(openat), N(openat2), N(truncate), N(ioctl), N(socket),
-	N(socketpair), N(bpf), N(perf_event_open), N(userfaultfd), N(keyctl), N(add_key),
-	N(request_key), N(init_module), N(finit_module), N(reboot), N(syslog), N(clone3), N(fsopen),
-	N(open_tree), N(move_mount), N(mount_setattr), N(pidfd_getfd), N(acct), N(clock_settime),
-	{ "fchmodat2", 452 }, { "setxattrat", 463 }, { "removexattrat", 466 },
-	{ "open_tree_attr", 467 }, { "file_setattr", 469 },
+#define N(name)                                                                                    \
+	{                                                                                          \
+#name, __NR_##name                                                                 \
+	}
+	N(mount),
+	N(umount2),
+	N(pivot_root),
+	N(chroot),
+	N(setns),
+	N(clone),
+	N(unshare),
+	N(ptrace),
+	N(process_vm_readv),
+	N(process_vm_writev),
+	N(personality),
+	N(prlimit64),
+	N(setpriority),
+	N(ioprio_set),
+	N(sched_setaffinity),
+	N(sched_setattr),
+	N(sched_setparam),
+	N(sched_setscheduler),
+	N(move_pages),
+	N(migrate_pages),
+	N(seccomp),
+	N(open_by_handle_at),
+	N(name_to_handle_at),
+	N(fanotify_init),
+	N(io_uring_setup),
+	N(io_uring_enter),
+	N(fchmod),
+	N(fchmodat),
+	N(mknodat),
+	N(openat),
+	N(openat2),
+	N(truncate),
+	N(ioctl),
+	N(socket),
+	N(socketpair),
+	N(bpf),
+	N(perf_event_open),
+	N(userfaultfd),
+	N(keyctl),
+	N(add_key),
+	N(request_key),
+	N(init_module),
+	N(finit_module),
+	N(reboot),
+	N(syslog),
+	N(clone3),
+	N(fsopen),
+	N(open_tree),
+	N(move_mount),
+	N(mount_setattr),
+	N(pidfd_getfd),
+	N(acct),
+	N(clock_settime),
+	{"fchmodat2", 452},
+	{"setxattrat", 463},
+	{"removexattrat", 466},
+	{"open_tree_attr", 467},
+	{"file_setattr", 469},
 #ifdef __x86_64__
-	N(open), N(creat), N(chmod), N(mknod), N(iopl), N(ioperm), N(modify_ldt),
+	N(open),
+	N(creat),
+	N(chmod),
+	N(mknod),
+	N(iopl),
+	N(ioperm),
+	N(modify_ldt),
 #endif
 #undef N
 };
@@ -122,14 +179,15 @@ Test(launcher_filters, every_row_is_answered_under_all_flags)
 	cr_assert_eq(lau_filters_n, POL_SC_FLAGS);
 	for (unsigned flags = 0; flags < POL_SC_FLAGS; flags++)
 		for (size_t i = 0; i < n; i++) {
-			struct seccomp_data data = { .arch = NATIVE };
+			struct seccomp_data data = {.arch = NATIVE};
 
 			data.nr = number_of(rules[i].call);
 			if (data.nr < 0 || !pol_sc_applies(&rules[i], flags))
 				continue;
 			fill(&rules[i], &data);
-			cr_expect_eq(run(&lau_filters[flags], &data, NULL), ERRNO((unsigned)rules[i].err),
-				     "%s, row %zu, flags %#x", rules[i].call, i, flags);
+			cr_expect_eq(run(&lau_filters[flags], &data, NULL),
+				     ERRNO((unsigned)rules[i].err), "%s, row %zu, flags %#x",
+				     rules[i].call, i, flags);
 			judged++;
 		}
 	cr_expect_gt(judged, 32 * 80);
@@ -137,13 +195,15 @@ Test(launcher_filters, every_row_is_answered_under_all_flags)
 
 Test(launcher_filters, ordinary_calls_pass)
 {
-	const int calls[] = { __NR_read,   __NR_write,	  __NR_openat, __NR_execve,	  __NR_exit_group,
-			      __NR_getpid, __NR_futex,	  __NR_mmap,   __NR_memfd_create, __NR_kill,
-			      __NR_wait4,  __NR_execveat, __NR_ioctl,  __NR_getrandom };
+	const int calls[] = {__NR_read,		__NR_write,    __NR_openat, __NR_execve,
+			     __NR_exit_group,	__NR_getpid,   __NR_futex,  __NR_mmap,
+			     __NR_memfd_create, __NR_kill,     __NR_wait4,  __NR_execveat,
+			     __NR_ioctl,	__NR_getrandom};
 
 	for (unsigned flags = 0; flags < POL_SC_FLAGS; flags++)
 		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-			cr_expect_eq(ask(flags, calls[i], 0, 0, 0, 0), SECCOMP_RET_ALLOW, "%d", calls[i]);
+			cr_expect_eq(ask(flags, calls[i], 0, 0, 0, 0), SECCOMP_RET_ALLOW, "%d",
+				     calls[i]);
 }
 
 Test(launcher_filters, threads_and_forks_pass_but_new_namespaces_do_not)
@@ -162,7 +222,8 @@ Test(launcher_filters, threads_and_forks_pass_but_new_namespaces_do_not)
 Test(launcher_filters, own_limits_and_priority_may_change)
 {
 	cr_expect_eq(ask(0, __NR_prlimit64, 0, 7, 0x7fff0000, 0), SECCOMP_RET_ALLOW);
-	cr_expect_eq(ask(0, __NR_prlimit64, 42, 7, 0, 0x7fff0000), SECCOMP_RET_ALLOW, "only asking");
+	cr_expect_eq(ask(0, __NR_prlimit64, 42, 7, 0, 0x7fff0000), SECCOMP_RET_ALLOW,
+		     "only asking");
 	cr_expect_eq(ask(0, __NR_prlimit64, 42, 7, 0x7fff0000, 0), ERRNO(EPERM));
 	cr_expect_eq(ask(0, __NR_setpriority, 0, 0, 10, 0), SECCOMP_RET_ALLOW);
 	cr_expect_eq(ask(0, __NR_setpriority, 1, 0, 10, 0), ERRNO(EPERM), "own group");
@@ -196,8 +257,8 @@ Test(launcher_filters, socket_families)
 {
 	for (uint64_t family = 3; family < 64; family++)
 		if (family != 10 && family != 16)
-			cr_expect_eq(ask(0, __NR_socket, family, 1, 0, 0), ERRNO(EAFNOSUPPORT), "%lu",
-				     (unsigned long)family);
+			cr_expect_eq(ask(0, __NR_socket, family, 1, 0, 0), ERRNO(EAFNOSUPPORT),
+				     "%lu", (unsigned long)family);
 	cr_expect_eq(ask(0, __NR_socket, 2, 1, 0, 0), SECCOMP_RET_ALLOW);
 	cr_expect_eq(ask(0, __NR_socket, 16, 3, 0, 0), SECCOMP_RET_ALLOW, "netlink route");
 	cr_expect_eq(ask(0, __NR_socket, 16, 3, 9, 0), ERRNO(EPROTONOSUPPORT), "netlink audit");
@@ -230,7 +291,7 @@ Test(launcher_filters, high_bits_do_not_hide_an_ioctl)
 
 Test(launcher_filters, foreign_architectures_die_and_x32_is_unknown)
 {
-	struct seccomp_data data = { .nr = 20, .arch = FOREIGN };
+	struct seccomp_data data = {.nr = 20, .arch = FOREIGN};
 
 	for (unsigned flags = 0; flags < POL_SC_FLAGS; flags++)
 		cr_expect_eq(run(&lau_filters[flags], &data, NULL), SECCOMP_RET_KILL_PROCESS);
@@ -243,10 +304,10 @@ Test(launcher_filters, foreign_architectures_die_and_x32_is_unknown)
 
 Test(launcher_filters, hot_calls_are_answered_in_few_steps)
 {
-	const int hot[] = { __NR_openat, __NR_ioctl, __NR_clone, __NR_socket, __NR_read, __NR_close };
+	const int hot[] = {__NR_openat, __NR_ioctl, __NR_clone, __NR_socket, __NR_read, __NR_close};
 
 	for (size_t i = 0; i < sizeof hot / sizeof *hot; i++) {
-		struct seccomp_data data = { .nr = hot[i], .arch = NATIVE };
+		struct seccomp_data data = {.nr = hot[i], .arch = NATIVE};
 		unsigned steps;
 
 		cr_expect_eq(run(&lau_filters[POL_SC_UNIX_HOST], &data, &steps), SECCOMP_RET_ALLOW);

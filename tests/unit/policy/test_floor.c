@@ -41,8 +41,8 @@ static char fake_type(void *ctx, const char *path)
 	return !strcmp(path, "/") ? 'd' : 0;
 }
 
-static int fake_list(void *ctx, const char *dir, int (*each)(void *arg, const char *name, char type),
-		     void *arg)
+static int fake_list(void *ctx, const char *dir,
+		     int (*each)(void *arg, const char *name, char type), void *arg)
 {
 	size_t len = strcmp(dir, "/") != 0 ? strlen(dir) : 0;
 
@@ -63,7 +63,7 @@ static int fake_list(void *ctx, const char *dir, int (*each)(void *arg, const ch
 	return 0;
 }
 
-static const struct pol_fsview fake = { .list = fake_list, .type = fake_type };
+static const struct pol_fsview fake = {.list = fake_list, .type = fake_type};
 
 /* -- rules as text: "r+ TREE /w", "m- GLOB /w **" + "/" + "*.env", "x" exec -- */
 
@@ -74,7 +74,8 @@ static struct pol_floor plan;
 
 static void add(enum sbx_op op, const char *line)
 {
-	struct pol_rule r = { .allow = line[0] == '+', .tier = POL_TIER_PROFILE, .origin = "p.yaml:1:1" };
+	struct pol_rule r = {
+		.allow = line[0] == '+', .tier = POL_TIER_PROFILE, .origin = "p.yaml:1:1"};
 	char kind, base[256] = "", glob[256] = "";
 
 	cr_assert_geq(sscanf(line + 1, " %c %255s %255s", &kind, base, glob), 2, "%s", line);
@@ -91,7 +92,7 @@ static void add(enum sbx_op op, const char *line)
 /* Lines start with r, m, x or a (read and exec) and go on with what add() takes. */
 static void make(const char *const *lines, const char *const *files)
 {
-	struct b_err err = { 0 };
+	struct b_err err = {0};
 	size_t size;
 
 	tree = files;
@@ -110,7 +111,7 @@ static void make(const char *const *lines, const char *const *files)
 	cr_assert_eq(pol_floor_plan(&rules, &img, &fake, &plan, &err), 0, "%s", err.msg);
 }
 
-#define LIST(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void tear_down(void)
 {
@@ -182,7 +183,8 @@ Test(policy_floor, what_does_not_exist_yet_is_carved_all_the_same)
 Test(policy_floor, a_directory_that_cannot_be_listed_is_passed_by_name)
 {
 	make(LIST("a+ T /", "a- T /unreadable/a/secret", "a- T /unreadable/b/secret"),
-	     LIST("/unreadable/", "/unreadable/a/", "/unreadable/a/x", "/unreadable/b/", "/unreadable/b/y"));
+	     LIST("/unreadable/", "/unreadable/a/", "/unreadable/a/x", "/unreadable/b/",
+		  "/unreadable/b/y"));
 	cr_expect_eq(at("/unreadable/a/x", false), R | X);
 	cr_expect_eq(at("/unreadable/b/y", false), R | X);
 	tear_down();
@@ -203,7 +205,8 @@ Test(policy_floor, a_writable_tree_is_granted_whole)
 
 Test(policy_floor, a_deny_inside_a_writable_tree_is_fatal_and_named_and_closed)
 {
-	make(LIST("a+ T /", "m+ T /w", "m- T /w/.git/hooks", "m- G /w **/*.lock", "m- T /elsewhere"),
+	make(LIST("a+ T /", "m+ T /w", "m- T /w/.git/hooks", "m- G /w **/*.lock",
+		  "m- T /elsewhere"),
 	     LIST("/w/", "/w/.git/", "/w/src/", "/elsewhere/"));
 	cr_expect(pol_floor_has_fatal(&plan));
 	cr_assert_not_null(gap(SBX_MODIFY, "/w/.git/hooks"));
@@ -230,7 +233,8 @@ Test(policy_floor, a_deny_that_was_taken_back_is_no_gap)
 
 Test(policy_floor, a_read_pattern_in_a_readable_tree_is_fatal_once)
 {
-	make(LIST("a+ T /usr", "a+ T /w", "a- G /w **/*.env"), LIST("/usr/", "/w/", "/w/a/", "/w/b/"));
+	make(LIST("a+ T /usr", "a+ T /w", "a- G /w **/*.env"),
+	     LIST("/usr/", "/w/", "/w/a/", "/w/b/"));
 	cr_assert_not_null(gap(SBX_READ, "*.env"));
 	cr_expect(gap(SBX_READ, "*.env")->fatal);
 	cr_expect_null(gap(SBX_EXEC, "*.env"), "the exec list is the read list: said once");
@@ -249,7 +253,8 @@ Test(policy_floor, files_allowed_by_a_pattern_alone_stay_closed_even_when_lax)
 
 Test(policy_floor, a_denied_read_does_not_close_the_writing)
 {
-	make(LIST("a+ T /", "a- T /w/secrets", "m+ T /w"), LIST("/w/", "/w/secrets/", "/w/src/", "/w/f"));
+	make(LIST("a+ T /", "a- T /w/secrets", "m+ T /w"),
+	     LIST("/w/", "/w/secrets/", "/w/src/", "/w/f"));
 	cr_expect_eq(at("/w", false), W | L);
 	cr_expect_eq(at("/w/secrets", false), 0);
 	cr_expect_eq(at("/w/src", false), R | X);
@@ -310,7 +315,8 @@ Test(policy_floor, single_writable_files_say_what_they_cannot)
 	cr_assert_not_null(gap(SBX_MODIFY, "/w/log"));
 	cr_expect_not(gap(SBX_MODIFY, "/w/log")->fatal);
 	cr_assert_not_null(gap(SBX_MODIFY, "/w/none"));
-	cr_expect_str_eq(gap(SBX_MODIFY, "/w/dist")->remedy, "create it first, or allow its directory");
+	cr_expect_str_eq(gap(SBX_MODIFY, "/w/dist")->remedy,
+			 "create it first, or allow its directory");
 }
 
 Test(policy_floor, writable_device_nodes_may_be_controlled)
@@ -325,7 +331,8 @@ Test(policy_floor, exec_may_be_wider_than_read)
 {
 	struct pol_ll_plan ll;
 
-	make(LIST("r+ T /", "r- T /w/secret", "x+ T /"), LIST("/usr/", "/w/", "/w/secret/", "/w/f"));
+	make(LIST("r+ T /", "r- T /w/secret", "x+ T /"),
+	     LIST("/usr/", "/w/", "/w/secret/", "/w/f"));
 	cr_expect_eq(at("/", false), X | L);
 	cr_expect_eq(at("/w/secret", false), 0);
 	pol_ll_plan(&plan, 7, &ll);
@@ -345,13 +352,14 @@ Test(policy_floor, exec_may_be_narrower_than_read)
 
 Test(policy_floor, names_that_only_share_a_prefix_are_not_carved)
 {
-	make(LIST("a+ T /", "a- T /home-old/x", "a- T /home.d/x"), LIST("/home/", "/home/u/", "/home-old/"));
+	make(LIST("a+ T /", "a- T /home-old/x", "a- T /home.d/x"),
+	     LIST("/home/", "/home/u/", "/home-old/"));
 	cr_expect_eq(at("/home", false), R | X);
 }
 
 Test(policy_floor, a_policy_that_allows_nothing_cannot_be_planned)
 {
-	struct b_err err = { 0 };
+	struct b_err err = {0};
 	struct pol_floor none;
 	size_t size;
 
@@ -382,33 +390,65 @@ Test(policy_floor, exact_grants_of_the_run_are_added)
 static void golden(const char *name, const struct b_str *text)
 {
 	const char *mode = getenv("SBX_GOLDEN");
-	struct b_str want = { 0 };
-	struct b_err err = { 0 };
+	struct b_str want = {0};
+	struct b_err err = {0};
 	char path[128];
 
 	snprintf(path, sizeof path, "tests/golden/floor/%s.txt", name);
 	if (mode && !strcmp(mode, "update"))
-		cr_assert_eq(b_write_file(path, 0644, text->s, text->len, false, &err), 0, "%s", err.msg);
+		cr_assert_eq(b_write_file(path, 0644, text->s, text->len, false, &err), 0, "%s",
+			     err.msg);
 	cr_assert_eq(b_read_file(path, 1 << 20, &want, &err), 0, "%s", err.msg);
 	cr_expect_str_eq(b_str_c(text), b_str_c(&want), "%s", path);
 	b_str_release(&want);
 }
 
 static const char *const home_rules[] = {
-	"a+ T /",	       "a- T /dev",		"a+ E /dev/null",     "a+ T /dev/pts",
-	"a- T /sys/kernel/debug", "a- T /home/u/.ssh",	"a- E /etc/shadow",   "m+ T /home/u/w",
-	"m+ T /tmp/scratch",   "m+ E /dev/null",	"m+ T /dev/pts",      NULL,
+	"a+ T /",
+	"a- T /dev",
+	"a+ E /dev/null",
+	"a+ T /dev/pts",
+	"a- T /sys/kernel/debug",
+	"a- T /home/u/.ssh",
+	"a- E /etc/shadow",
+	"m+ T /home/u/w",
+	"m+ T /tmp/scratch",
+	"m+ E /dev/null",
+	"m+ T /dev/pts",
+	NULL,
 };
 static const char *const home_files[] = {
-	"/bin@", "/usr/", "/etc/", "/etc/shadow", "/etc/passwd", "/etc/ssl/", "/dev/", "/dev/null",
-	"/dev/sda", "/dev/pts/", "/sys/", "/sys/kernel/", "/sys/kernel/debug/", "/sys/kernel/mm/",
-	"/sys/class/", "/home/", "/home/u/", "/home/u/.ssh/", "/home/u/w/", "/home/u/.gitconfig",
-	"/home/v/", "/tmp/", "/tmp/scratch/", "/tmp/other", "/proc/", NULL,
+	"/bin@",
+	"/usr/",
+	"/etc/",
+	"/etc/shadow",
+	"/etc/passwd",
+	"/etc/ssl/",
+	"/dev/",
+	"/dev/null",
+	"/dev/sda",
+	"/dev/pts/",
+	"/sys/",
+	"/sys/kernel/",
+	"/sys/kernel/debug/",
+	"/sys/kernel/mm/",
+	"/sys/class/",
+	"/home/",
+	"/home/u/",
+	"/home/u/.ssh/",
+	"/home/u/w/",
+	"/home/u/.gitconfig",
+	"/home/v/",
+	"/tmp/",
+	"/tmp/scratch/",
+	"/tmp/other",
+	"/proc/",
+	NULL,
 };
 
 Test(policy_floor, the_plan_of_a_usual_home_is_as_recorded)
 {
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 
 	make(home_rules, home_files);
 	pol_floor_show(&plan, &out);
@@ -429,9 +469,10 @@ Test(policy_floor, the_plan_of_a_usual_home_is_as_recorded)
 
 Test(policy_floor, the_plan_that_needs_a_broker_is_as_recorded)
 {
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 
-	make(LIST("a+ T /", "a- G /home/u/w **/*.env", "m+ T /home/u/w", "m- T /home/u/w/.git/hooks"),
+	make(LIST("a+ T /", "a- G /home/u/w **/*.env", "m+ T /home/u/w",
+		  "m- T /home/u/w/.git/hooks"),
 	     home_files);
 	pol_floor_show(&plan, &out);
 	golden("broker-strict", &out);

@@ -10,7 +10,7 @@
 
 static struct pol_floor floor_of(struct pol_grant *grants, size_t n)
 {
-	return (struct pol_floor){ .grants = grants, .ngrants = n };
+	return (struct pol_floor){.grants = grants, .ngrants = n};
 }
 
 static uint64_t access_for(struct pol_grant grant, int abi)
@@ -45,10 +45,10 @@ Test(policy_landlock, the_bits_are_the_kernels)
 
 Test(policy_landlock, each_abi_handles_what_it_knows_and_newer_ones_what_we_know)
 {
-	const uint64_t handled[] = { [1] = 0x1fff, [2] = 0x3fff, [3] = 0x7fff, [4] = 0x7fff,
-				     [5] = 0xffff, [6] = 0xffff, [7] = 0xffff, [8] = 0xffff,
-				     [12] = 0xffff };
-	struct pol_floor floor = { 0 };
+	const uint64_t handled[] = {
+		[1] = 0x1fff, [2] = 0x3fff, [3] = 0x7fff, [4] = 0x7fff, [5] = 0xffff,
+		[6] = 0xffff, [7] = 0xffff, [8] = 0xffff, [12] = 0xffff};
+	struct pol_floor floor = {0};
 
 	for (int abi = 1; abi <= 12; abi++) {
 		struct pol_ll_plan plan;
@@ -65,7 +65,7 @@ Test(policy_landlock, each_abi_handles_what_it_knows_and_newer_ones_what_we_know
 
 Test(policy_landlock, no_landlock_is_an_empty_plan)
 {
-	struct pol_grant grant = { "/", POL_GRANT_READ, true, false };
+	struct pol_grant grant = {"/", POL_GRANT_READ, true, false};
 	struct pol_floor floor = floor_of(&grant, 1);
 	struct pol_ll_plan plan;
 
@@ -81,35 +81,36 @@ Test(policy_landlock, files_get_file_rights_only)
 				     POL_LL_TRUNCATE | POL_LL_IOCTL_DEV;
 
 	for (unsigned rights = 1; rights < 0x40; rights++)
-		cr_expect_eq(access_for((struct pol_grant){ "/f", rights, false, false }, 7) &
-				     ~file_rights, 0);
-	cr_expect_eq(access_for((struct pol_grant){ "/f", POL_GRANT_LIST, false, false }, 7), 0);
+		cr_expect_eq(access_for((struct pol_grant){"/f", rights, false, false}, 7) &
+				     ~file_rights,
+			     0);
+	cr_expect_eq(access_for((struct pol_grant){"/f", POL_GRANT_LIST, false, false}, 7), 0);
 }
 
 Test(policy_landlock, device_nodes_cannot_be_made)
 {
-	uint64_t all = access_for((struct pol_grant){ "/", 0x3f, true, false }, 7);
+	uint64_t all = access_for((struct pol_grant){"/", 0x3f, true, false}, 7);
 
 	cr_expect_eq(all & (POL_LL_MAKE_CHAR | POL_LL_MAKE_BLOCK), 0);
 }
 
 Test(policy_landlock, a_ring_is_written_but_not_truncated)
 {
-	struct pol_grant ring = { "/ring", POL_GRANT_RING, false, false };
+	struct pol_grant ring = {"/ring", POL_GRANT_RING, false, false};
 
 	cr_expect_eq(access_for(ring, 7), POL_LL_READ_FILE | POL_LL_WRITE_FILE);
 }
 
 Test(policy_landlock, the_right_to_execute_gives_no_right_to_read)
 {
-	struct pol_grant exec = { "/bin", POL_GRANT_EXEC, true, false };
+	struct pol_grant exec = {"/bin", POL_GRANT_EXEC, true, false};
 
 	cr_expect_eq(access_for(exec, 7), POL_LL_EXECUTE);
 }
 
 Test(policy_landlock, lax_grants_wait_for_consent)
 {
-	struct pol_grant lax = { "/w", POL_GRANT_WRITE, true, true };
+	struct pol_grant lax = {"/w", POL_GRANT_WRITE, true, true};
 	struct pol_floor floor = floor_of(&lax, 1);
 	struct pol_ll_plan plan;
 
@@ -144,21 +145,22 @@ Test(policy_landlock, what_an_old_kernel_loses_is_said)
 
 Test(policy_landlock, show_prints_paths_on_one_line_each)
 {
-	struct pol_grant grants[] = { { "/a\nb", POL_GRANT_READ, true, false },
-				      { "/w", POL_GRANT_WRITE, true, false } };
+	struct pol_grant grants[] = {{"/a\nb", POL_GRANT_READ, true, false},
+				     {"/w", POL_GRANT_WRITE, true, false}};
 	struct pol_floor floor = floor_of(grants, 2);
 	struct pol_ll_plan plan;
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 
 	pol_ll_plan(&floor, 1, &plan);
 	pol_ll_show(&plan, &out);
-	cr_expect_str_eq(b_str_c(&out),
-			 "landlock abi 1\n"
-			 "handled execute,write_file,read_file,read_dir,remove_dir,remove_file,make_char,"
-			 "make_dir,make_reg,make_sock,make_fifo,make_block,make_sym\n"
-			 "/a\\x0ab read_file,read_dir\n"
-			 "/w write_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,"
-			 "make_sym\n");
+	cr_expect_str_eq(
+		b_str_c(&out),
+		"landlock abi 1\n"
+		"handled execute,write_file,read_file,read_dir,remove_dir,remove_file,make_char,"
+		"make_dir,make_reg,make_sock,make_fifo,make_block,make_sym\n"
+		"/a\\x0ab read_file,read_dir\n"
+		"/w write_file,remove_dir,remove_file,make_dir,make_reg,make_sock,make_fifo,"
+		"make_sym\n");
 	b_str_release(&out);
 	pol_ll_plan_release(&plan);
 }

@@ -63,18 +63,18 @@ Test(policy_seccomp, a_call_refused_outright_has_no_conditional_row_beside_it)
 
 Test(policy_seccomp, flags_choose_the_rows)
 {
-	struct pol_sc_rule row = { .unless = POL_SC_ALLOW_DEBUG };
+	struct pol_sc_rule row = {.unless = POL_SC_ALLOW_DEBUG};
 
 	cr_expect(pol_sc_applies(&row, 0));
 	cr_expect_not(pol_sc_applies(&row, POL_SC_ALLOW_DEBUG | POL_SC_NO_INET));
-	row = (struct pol_sc_rule){ .only = POL_SC_NO_INET };
+	row = (struct pol_sc_rule){.only = POL_SC_NO_INET};
 	cr_expect_not(pol_sc_applies(&row, 0));
 	cr_expect(pol_sc_applies(&row, POL_SC_NO_INET));
 }
 
 Test(policy_seccomp, show_names_call_answer_condition_and_reason)
 {
-	struct b_str out = { 0 };
+	struct b_str out = {0};
 
 	pol_sc_show(0, &out);
 	cr_expect(strstr(b_str_c(&out), "ptrace               EPERM"));
