@@ -136,6 +136,21 @@ static int refuse(const struct lau_plan *p, struct b_err *err)
 	return -1;
 }
 
+/* What the policy engine has to tell: set rules re-opened by an option, links not followed. */
+static void say_notices(const struct pol_engine *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->nnotices; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+
+		b_str_add(&line, "sbx-launch: note: ");
+		b_str_add_visible(&line, e->notices[i], strlen(e->notices[i]));
+		b_str_addc(&line, '\n');
+		say(&line);
+	}
+}
+
 static int step_losses(struct run *r, struct b_err *err)
 {
 	const struct lau_plan *p = &r->plan;
@@ -143,6 +158,8 @@ static int step_losses(struct run *r, struct b_err *err)
 
 	if (p->nfatal && r->o->strictness != LAU_BEST_EFFORT)
 		return refuse(p, err);
+	if (!r->o->quiet)
+		say_notices(p->engine);
 	for (i = 0; i < p->nlosses; i++) {
 		b_auto(b_str_release) struct b_str line = {0};
 
