@@ -22,6 +22,19 @@ static int gettime_by_call(clockid_t clock, struct timespec *out)
 	return (int)sys2(SYS_clock_gettime, clock, out);
 }
 
+static uint64_t in_ns(const struct timespec *t)
+{
+	return (uint64_t)t->tv_sec * UINT64_C(1000000000) + (uint64_t)t->tv_nsec;
+}
+
+uint64_t shim_now_ns_cold(void)
+{
+	struct timespec t = {0};
+
+	gettime_by_call(CLOCK_REALTIME, &t);
+	return in_ns(&t);
+}
+
 uint64_t shim_now_ns(void)
 {
 	static _Atomic(void *) found;
@@ -35,5 +48,5 @@ uint64_t shim_now_ns(void)
 		atomic_store_explicit(&found, fn, memory_order_relaxed);
 	}
 	((gettime_fn *)fn)(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+	return in_ns(&t);
 }

@@ -104,14 +104,17 @@ static bool is_wanted(const struct shim_told *t, uint64_t key)
 	return false;
 }
 
-static void write_event(enum sbx_event_kind kind, const struct shim_told *t, uint32_t pid,
-			uint32_t ppid)
+struct who {
+	uint32_t pid, ppid, seq;
+};
+
+static void write_event(enum sbx_event_kind kind, const struct shim_told *t, struct who who)
 {
 	struct sbx_event ev = {
-		.time_ns = shim_now_ns(),
-		.pid = pid,
-		.ppid = ppid,
-		.seq = atomic_fetch_add_explicit(&shim_life()->seq, 1, memory_order_relaxed),
+		.time_ns = kind == SBX_EV_CALL ? shim_now_ns() : shim_now_ns_cold(),
+		.pid = who.pid,
+		.ppid = who.ppid,
+		.seq = who.seq,
 		.kind = (uint16_t)kind,
 		.op = (uint16_t)t->op,
 		.call = (uint16_t)t->call,
@@ -127,25 +130,32 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, uin
 
 void shim_tell(const struct shim_told *t, uint64_t key)
 {
-	const struct shim_life *life;
+	struct shim_life *life;
 
 	if (!is_wanted(t, key))
 		return;
 	life = shim_life();
-	write_event(SBX_EV_CALL, t, atomic_load_explicit(&life->pid, memory_order_relaxed),
-		    atomic_load_explicit(&life->ppid, memory_order_relaxed));
+	write_event(SBX_EV_CALL, t,
+		    (struct who){
+			    atomic_load_explicit(&life->pid, memory_order_relaxed),
+			    atomic_load_explicit(&life->ppid, memory_order_relaxed),
+			    atomic_fetch_add_explicit(&life->seq, 1, memory_order_relaxed) + 1,
+		    });
 }
 
+/* Most exec calls are made by a vfork child, where the remembered pid is its parent's. Their
+ * `seq` is 0: they stand between two lives. */
 void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_t pid)
 {
-	uint32_t self;
+	struct who who = {.pid = pid};
 
-	if (!shim_is_ready())
+	if (!shim.ring)
 		return;
-	/* most exec calls are made by a vfork child, where the remembered pid is its parent's */
-	self = (uint32_t)sys0(SYS_getpid);
-	if (pid)
-		write_event(kind, t, pid, self);
-	else
-		write_event(kind, t, self, (uint32_t)sys0(SYS_getppid));
+	if (pid) {
+		who.ppid = (uint32_t)sys0(SYS_getpid);
+	} else {
+		who.pid = (uint32_t)sys0(SYS_getpid);
+		who.ppid = (uint32_t)sys0(SYS_getppid);
+	}
+	write_event(kind, t, who);
 }

@@ -366,7 +366,7 @@ int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode
 bool shim_opens(void)
 {
 	return shim_is_ready() && !shim_has_filter() &&
-	       !atomic_load_explicit(&shim.is_open_foreign, memory_order_relaxed);
+	       !shim_is_open_foreign();
 }
 
 static int ask(struct shim_asked *a, bool is_new)

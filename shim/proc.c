@@ -2,6 +2,7 @@
 #include "shim/proc.h"
 
 #include "shim/linux/sys.h"
+#include "shim/next.h"
 
 struct shim_proc shim;
 
@@ -32,6 +33,20 @@ bool shim_is_own_memory(void)
 	struct shim_life *life = shim_life();
 
 	return (uint32_t)sys0(SYS_getpid) == atomic_load_explicit(&life->pid, memory_order_relaxed);
+}
+
+bool shim_is_open_foreign(void)
+{
+	enum { UNKNOWN, LIBC, FOREIGN };
+	static _Atomic int owner;
+	int o = atomic_load_explicit(&owner, memory_order_relaxed);
+
+	if (o == UNKNOWN) {
+		o = shim_next_is_foreign(NEXT_open) || shim_next_is_foreign(NEXT_openat) ? FOREIGN
+											 : LIBC;
+		atomic_store_explicit(&owner, o, memory_order_relaxed);
+	}
+	return o == FOREIGN;
 }
 
 bool shim_trouble(void)

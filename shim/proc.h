@@ -24,7 +24,6 @@ struct shim_proc {
 	/* A filter of the program's own is in force: no system call it would not make itself. */
 	_Atomic bool has_own_filter;
 	_Atomic bool no_openat2; /* ENOSYS: kernel before 5.6, or somebody's filter */
-	_Atomic bool is_open_foreign; /* another preloaded library wants to see open() */
 	char channel[SHIM_ENV_MAX]; /* value of SBX_CHANNEL */
 	char preload[SHIM_ENV_MAX]; /* our own entry in LD_PRELOAD */
 };
@@ -59,6 +58,9 @@ void shim_set_errno(int err);
 int shim_get_errno(void);
 /* -errno to -1 and errno. */
 long shim_result(long ret);
+
+/* Does another preloaded library want to see open()? Looked up at the first open. */
+bool shim_is_open_foreign(void);
 
 /* Something failed inside the shim: counted; true = the image says deny. */
 bool shim_trouble(void);

@@ -9,6 +9,7 @@
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
+#include "shim/prove.h"
 #include "shim/where.h"
 
 enum {
@@ -116,10 +117,12 @@ struct look {
 static char *read_head(struct look *l, const char *path, enum sbx_exec_class *out_class)
 {
 	char link[SHIM_FD_PATH_SIZE], *interp = NULL;
-	int fd = sys_openat(AT_FDCWD, shim_fd_path(link, l->held), O_RDONLY | O_CLOEXEC, 0);
+	int fd = sys_open_proven(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	long n;
 
 	*out_class = SBX_EXEC_UNREADABLE;
+	if (fd < 0) /* deleted, a memfd, below a directory closed to us, no openat2 */
+		fd = sys_openat(AT_FDCWD, shim_fd_path(link, l->held), O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
 	n = sys4(SYS_pread64, fd, l->head.bytes, sizeof l->head.bytes, 0);
@@ -137,12 +140,14 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 static int hold(struct look *l, int dirfd, const char *path, int flags, char *text,
 		size_t *out_len)
 {
-	int oflags = O_PATH | O_CLOEXEC | (flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
-
-	l->held = flags & AT_EMPTY_PATH && !*path ? dirfd : sys_openat(dirfd, path, oflags, 0);
+	if (flags & AT_EMPTY_PATH && !*path) {
+		l->held = dirfd;
+		*out_len = shim_fd_text(dirfd, text);
+	} else {
+		l->held = shim_hold(dirfd, path, text, out_len);
+	}
 	if (l->held < 0)
 		return -l->held;
-	*out_len = shim_fd_text(l->held, text);
 	if (sys_fstat(l->held, &l->st) < 0)
 		return EACCES;
 	if (!S_ISREG(l->st.st_mode))

@@ -10,7 +10,7 @@
 
 #include "core/callnames.h"
 #include "core/channel.h"
-#include "core/decide.h"
+#include "core/path.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
@@ -22,11 +22,20 @@
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern char **__environ __attribute__((weak));
 
-static struct shim_life *life_page, life_static;
+/* A page to itself: the kernel wipes it whole. */
+enum { PAGE = 4096 };
+static _Alignas(PAGE) union {
+	struct shim_life life;
+	char page[PAGE];
+} wiped;
+static _Atomic bool is_wiped; /* the kernel does so: Linux 4.14, pages no larger than ours */
 static uint64_t random_seed = UINT64_C(0x5bd1e9955bd1e995);
 
-static void life_begin(struct shim_life *life, uint32_t pid)
+static __attribute__((noinline)) void life_begin(struct shim_life *life)
 {
+	uint32_t pid = (uint32_t)sys0(SYS_getpid);
+
+	atomic_store(&is_wiped, sys3(SYS_madvise, &wiped, sizeof wiped, MADV_WIPEONFORK) == 0);
 	atomic_store(&life->ppid, (uint32_t)sys0(SYS_getppid));
 	atomic_store(&life->seed, random_seed ^ (uint64_t)pid * UINT64_C(0x9e3779b97f4a7c15));
 	atomic_store(&life->pid, pid);
@@ -34,18 +43,13 @@ static void life_begin(struct shim_life *life, uint32_t pid)
 
 struct shim_life *shim_life(void)
 {
-	uint32_t pid;
+	struct shim_life *life = &wiped.life;
+	uint32_t pid = atomic_load_explicit(&life->pid, memory_order_acquire);
 
-	if (life_page) {
-		if (!atomic_load_explicit(&life_page->pid, memory_order_acquire))
-			life_begin(life_page, (uint32_t)sys0(SYS_getpid));
-		return life_page;
-	}
-	/* no wiped page: ask each time, in place of a fork hook */
-	pid = (uint32_t)sys0(SYS_getpid);
-	if (atomic_load(&life_static.pid) != pid)
-		life_begin(&life_static, pid);
-	return &life_static;
+	if (!pid || (!atomic_load_explicit(&is_wiped, memory_order_relaxed) &&
+		     pid != (uint32_t)sys0(SYS_getpid)))
+		life_begin(life);
+	return life;
 }
 
 static void *map(size_t size, int prot, int flags, int fd)
@@ -55,27 +59,21 @@ static void *map(size_t size, int prot, int flags, int fd)
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
-static void make_life(void)
-{
-	enum { SIZE = 4096 };
-	void *p = map(SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-
-	if (p && sys3(SYS_madvise, p, SIZE, MADV_WIPEONFORK) == 0)
-		life_page = p;
-}
+/* The constructor runs alone. On its stack this would be one page fault more at every start. */
+static char start_buf[SHIM_ENV_MAX + 16];
 
 /* The descriptor lives only as long as the mapping takes: programs count theirs. */
 static void *map_file(const char *name, bool is_shared, size_t *out_size)
 {
-	char path[SHIM_ENV_MAX + 16];
+	char *path = start_buf;
 	size_t pos = 0;
 	struct stat st;
 	void *p = NULL;
 	int fd;
 
-	if (!shim_append(path, sizeof path, &pos, shim.channel, strlen(shim.channel)) ||
-	    !shim_append(path, sizeof path, &pos, "/", 1) ||
-	    !shim_append(path, sizeof path, &pos, name, strlen(name)))
+	if (!shim_append(path, sizeof start_buf, &pos, shim.channel, strlen(shim.channel)) ||
+	    !shim_append(path, sizeof start_buf, &pos, "/", 1) ||
+	    !shim_append(path, sizeof start_buf, &pos, name, strlen(name)))
 		return NULL;
 	fd = sys_openat(AT_FDCWD, path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW,
 			0);
@@ -84,7 +82,7 @@ static void *map_file(const char *name, bool is_shared, size_t *out_size)
 	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		*out_size = (size_t)st.st_size;
 		p = map(*out_size, is_shared ? PROT_READ | PROT_WRITE : PROT_READ,
-			is_shared ? MAP_SHARED : MAP_PRIVATE, fd);
+			is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_POPULATE, fd);
 	}
 	sys_close(fd);
 	return p;
@@ -187,18 +185,30 @@ static bool open_ring(void)
 	return true;
 }
 
-static void say_hello(const char *execfn)
+static __attribute__((noinline)) void hello_relative(const char *execfn, struct shim_told *t)
 {
 	char buf[SBX_PATH_MAX];
-	long n = sys_readlinkat(AT_FDCWD, "/proc/self/exe", buf, sizeof buf - 1);
-	struct shim_told t = {
-		.call = SBX_CALL_start, .op = SBX_EXEC, .flags = SBX_EVF_ALLOWED, .path = buf};
 
-	if (n > 0)
-		t.len = (size_t)n;
-	else if (execfn) {
+	t->len = shim_text(buf, AT_FDCWD, execfn).len;
+	t->path = t->len ? buf : execfn;
+	if (!t->len)
+		t->len = strlen(execfn);
+	shim_tell_exec(SBX_EV_HELLO, t, 0);
+}
+
+/* As the kernel was told: /proc/self/exe would know better, but the first look of a process
+ * into /proc costs the kernel as much as all else we do here. The EXEC event before this one
+ * has the canonical path. */
+static void say_hello(const char *execfn)
+{
+	struct shim_told t = {.call = SBX_CALL_start, .op = SBX_EXEC, .flags = SBX_EVF_ALLOWED};
+
+	if (execfn && *execfn == '/') {
 		t.path = execfn;
 		t.len = strlen(execfn);
+	} else if (execfn) {
+		hello_relative(execfn, &t);
+		return;
 	}
 	shim_tell_exec(SBX_EV_HELLO, &t, 0);
 }
@@ -216,11 +226,6 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 	if (!shim.channel[0] || !open_image() || !open_ring())
 		return;
 	execfn = read_auxv(envp);
-	make_life();
-	shim_life();
-	atomic_store(&shim.is_open_foreign,
-		     shim_next_is_foreign(NEXT_open) || shim_next_is_foreign(NEXT_openat));
-	shim_where_fill();
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);
 }

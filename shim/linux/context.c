@@ -138,8 +138,10 @@ SHIM_EXPORT FTS64 *fts64_open(char *const *paths, int options,
 /* Before the call: with the filter in force it may be too late for one more of our own. */
 static void filter_comes(void)
 {
-	if (shim_is_ready())
+	if (shim_is_ready()) {
+		shim_life();
 		shim_where_fill();
+	}
 	atomic_store(&shim.has_own_filter, true);
 }
 

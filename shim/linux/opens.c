@@ -42,7 +42,7 @@ static int open_foreign(unsigned call, int dirfd, const char *path, int flags, m
 
 static int do_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
 {
-	if (atomic_load_explicit(&shim.is_open_foreign, memory_order_relaxed))
+	if (shim_is_open_foreign())
 		return open_foreign(call, dirfd, path, flags, mode);
 	return (int)shim_result(shim_open(call, dirfd, path, flags, mode));
 }

@@ -29,7 +29,7 @@
 #include "policy/compile.h"
 #include "policy/ruleset.h"
 
-enum { RING_DATA = 4 << 20, ALIASES_MAX = 16 };
+enum { RING_DATA = 512 << 10, ALIASES_MAX = 16 };
 
 struct options {
 	struct pol_ruleset rules;
