@@ -92,17 +92,20 @@ static int make_root(const char *root, struct b_err *err)
 	return check_owner(root, err);
 }
 
+/* Seconds, then microseconds in five hex digits, so that runs of one second sort too; the last
+ * digit is chance. mkdir() settles who comes first when all are equal. */
 static int make_id(char *id, size_t size, struct b_err *err)
 {
-	unsigned char r[3];
-	time_t now = time(NULL);
+	struct timespec now;
+	unsigned char r;
 	struct tm tm;
 	char stamp[32];
 
-	if (getrandom(r, sizeof r, 0) != sizeof r || !gmtime_r(&now, &tm) ||
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (getrandom(&r, 1, 0) != 1 || !gmtime_r(&now.tv_sec, &tm) ||
 	    !strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm))
 		return b_fail(err, B_AUDIT, errno, "no run id: %s", strerror(errno));
-	snprintf(id, size, "%s-%02x%02x%02x", stamp, r[0], r[1], r[2]);
+	snprintf(id, size, "%s-%05x%x", stamp, (unsigned)(now.tv_nsec / 1000), r & 15u);
 	return 0;
 }
 

@@ -61,7 +61,8 @@ static void hear(void *ctx, const char *line)
 	b_str_addc(&w->told, '\n');
 }
 
-void witness_start_on(struct witness *w, enum sbx_audit_level level, int log_fd, bool required)
+static void start(struct witness *w, enum sbx_audit_level level, int log_fd, bool required,
+		  const char *run_id)
 {
 	static const char *const workspaces[] = {"/ws"};
 	struct b_err err;
@@ -75,7 +76,7 @@ void witness_start_on(struct witness *w, enum sbx_audit_level level, int log_fd,
 	must(sbx_ring_check(w->ring, w->ring_bytes, &w->ring_size), "ring");
 	struct aud_config cfg = {
 		.image = &w->image,
-		.run_id = WITNESS_RUN,
+		.run_id = run_id,
 		.workspaces = workspaces,
 		.nworkspaces = 1,
 		.log_fd = log_fd,
@@ -89,6 +90,16 @@ void witness_start_on(struct witness *w, enum sbx_audit_level level, int log_fd,
 	};
 	must(aud_collector_new(&cfg, &w->c, &err) == 0, "collector");
 	w->now_ms = 1000000;
+}
+
+void witness_start_on(struct witness *w, enum sbx_audit_level level, int log_fd, bool required)
+{
+	start(w, level, log_fd, required, WITNESS_RUN);
+}
+
+void witness_start_named(struct witness *w, const char *run_id, int log_fd)
+{
+	start(w, SBX_AUDIT_FOLDED, log_fd, true, run_id);
 }
 
 void witness_start(struct witness *w, enum sbx_audit_level level)

@@ -47,8 +47,9 @@ struct witness {
 
 void witness_image(struct sbx_image *out, void **out_data);
 void witness_start(struct witness *, enum sbx_audit_level);
-/* The same on a log of the caller's. */
+/* The same on a log of the caller's, which is closed at the end. */
 void witness_start_on(struct witness *, enum sbx_audit_level, int log_fd, bool required);
+void witness_start_named(struct witness *, const char *run_id, int log_fd);
 void witness_release(struct witness *);
 
 /* Fills time, pid, ppid (pid - 1), seq and path lengths, and writes to the ring. */

@@ -1,0 +1,127 @@
+/* One event as one line. The schema is held by test_collector; here the pure parts. */
+#include "audit/record.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "core/callnames.h"
+
+Test(audit_record, times_are_those_of_the_calendar)
+{
+	unsigned i;
+
+	srand(3);
+	for (i = 0; i < 20000; i++) {
+		uint64_t s = ((uint64_t)rand() << 16 ^ (uint64_t)rand()) % 18446744073u,
+			 ns = (uint64_t)rand() % 1000000000;
+		struct b_str got = {0};
+		char day[32], want[48];
+		struct tm tm;
+		time_t t = (time_t)s;
+
+		cr_assert_not_null(gmtime_r(&t, &tm));
+		strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
+		snprintf(want, sizeof want, "%s.%09lluZ", day, (unsigned long long)ns);
+		aud_add_time(s * 1000000000 + ns, &got);
+		cr_assert_str_eq(got.s, want);
+		b_str_release(&got);
+	}
+}
+
+static const char *shown(const char *path, const char *const *ws, size_t n)
+{
+	static char text[256];
+	struct b_str s = {0};
+
+	aud_path_shown(path, strlen(path), ws, n, &s);
+	snprintf(text, sizeof text, "%s", b_str_c(&s));
+	b_str_release(&s);
+	return text;
+}
+
+Test(audit_record, paths_are_shown_from_the_workspace_they_lie_in)
+{
+	static const char *const two[] = {"/ws", "/home/u/other"}, *const root[] = {"/"};
+
+	cr_assert_str_eq(shown("/ws/a/b", two, 2), "./a/b");
+	cr_assert_str_eq(shown("/ws", two, 2), ".");
+	cr_assert_str_eq(shown("/ws2", two, 2), "/ws2");
+	cr_assert_str_eq(shown("/home/u/other/x", two, 2), "./x");
+	cr_assert_str_eq(shown("/etc", two, 2), "/etc");
+	cr_assert_str_eq(shown("/etc", root, 1), "./etc");
+	cr_assert_str_eq(shown("/", root, 1), ".");
+	cr_assert_str_eq(shown("/", NULL, 0), "/");
+	cr_assert_str_eq(shown("", two, 2), "");
+}
+
+static json_t *line_of(const struct aud_record *r, const char *profile)
+{
+	static const char *const ws[] = {"/ws"};
+	struct aud_frame f;
+	struct b_str s = {0};
+	json_t *j;
+
+	aud_frame_init(&f, "20261127T232401Z-1a2b3c", profile, ws, 1);
+	aud_record_json(&f, r, &s);
+	cr_assert_eq(s.s[s.len - 1], '\n');
+	cr_assert_eq(strchr(s.s, '\n'), s.s + s.len - 1, "one line");
+	j = json_loadb(s.s, s.len, JSON_REJECT_DUPLICATES, NULL);
+	cr_assert_not_null(j, "%s", s.s);
+	aud_frame_release(&f);
+	b_str_release(&s);
+	return j;
+}
+
+static const char *str(json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+Test(audit_record, strings_from_a_policy_are_escaped)
+{
+	struct sbx_event ev = {.path_len = 2};
+	struct aud_record r = {.kind = AUD_RESULT, .ev = &ev, .path = "/a", .path2 = "", .seq = 1,
+			       .matched_rule = "a\"b\n\\", .rule = "my file.yaml:1:\"2", .prev = "0",
+			       .layer = "shim", .exe = "/bin/\"sh\xff"};
+	json_t *j = line_of(&r, "pro\"file\n");
+
+	cr_assert_str_eq(str(j, "profile"), "pro\"file\n");
+	cr_assert_str_eq(str(j, "matched_rule"), "a\"b\n\\");
+	cr_assert_str_eq(str(j, "rule"), "my file.yaml:1:\"2");
+	cr_assert_str_eq(str(j, "exe"), "/bin/\"sh\\xff");
+	cr_assert_not_null(str(j, "exe_b64"));
+	json_decref(j);
+}
+
+Test(audit_record, ids_count_in_hex_and_grow_when_they_must)
+{
+	struct sbx_event ev = {0};
+	struct aud_record r = {.kind = AUD_GAP, .ev = &ev, .prev = "0", .layer = "launcher",
+			       .seq = 0x2a, .parent_seq = UINT64_C(0x123456789a)};
+	json_t *j = line_of(&r, "p");
+
+	cr_assert_str_eq(str(j, "event_id"), "evt-20261127T232401Z-1a2b3c-0000002a");
+	cr_assert_str_eq(str(j, "parent_event_id"), "evt-20261127T232401Z-1a2b3c-123456789a");
+	json_decref(j);
+}
+
+Test(audit_record, the_longest_paths_fit_a_line)
+{
+	static char path[4096];
+	struct sbx_event ev = {.path_len = 4095, .path2_len = 4095, .call = SBX_CALL_rename};
+	struct aud_record r = {.kind = AUD_RESULT, .ev = &ev, .path = path, .path2 = path, .seq = 1,
+			       .matched_rule = "", .rule = "", .prev = "0", .layer = "shim",
+			       .exe = path};
+	json_t *j;
+
+	memset(path, '\xff', 4095);
+	memcpy(path, "/ws/", 4);
+	j = line_of(&r, "p");
+	cr_assert_eq(strlen(str(j, "path")), 2 + 4 * 4091);
+	json_decref(j);
+}

@@ -1,0 +1,250 @@
+/* Where runs are kept, and for how long. */
+#include "audit/rundir.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/runload.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/str.h"
+
+static char top[64];
+
+static void begin(void)
+{
+	strcpy(top, "/tmp/sbx-rundir-XXXXXX");
+	cr_assert_not_null(mkdtemp(top));
+	setenv("XDG_STATE_HOME", top, 1);
+}
+
+static void end(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -rf %s", top);
+	cr_assert_eq(system(command), 0);
+}
+
+static char *root(void)
+{
+	struct b_err err;
+	char *r = aud_runs_root(&err);
+
+	cr_assert_not_null(r, "%s", err.msg);
+	return r;
+}
+
+Test(audit_rundir, the_root_is_looked_for_in_order)
+{
+	struct passwd *pw = getpwuid(geteuid());
+	char want[4200];
+
+	setenv("XDG_STATE_HOME", "/x/state", 1);
+	setenv("HOME", "/home/me", 1);
+	cr_assert_str_eq(root(), "/x/state/sbx-launch/runs");
+	setenv("XDG_STATE_HOME", "relative", 1);
+	cr_assert_str_eq(root(), "/home/me/.local/state/sbx-launch/runs");
+	unsetenv("XDG_STATE_HOME");
+	cr_assert_str_eq(root(), "/home/me/.local/state/sbx-launch/runs");
+	setenv("HOME", "", 1);
+	cr_assert_not_null(pw);
+	snprintf(want, sizeof want, "%s/.local/state/sbx-launch/runs", pw->pw_dir);
+	cr_assert_str_eq(root(), want);
+}
+
+Test(audit_rundir, a_run_is_private_locked_and_sorts_last, .init = begin, .fini = end)
+{
+	struct aud_rundir a, b;
+	struct b_err err;
+	struct stat st;
+
+	cr_assert_eq(aud_rundir_new(&a, &err), 0, "%s", err.msg);
+	cr_assert(aud_run_id_valid(a.id));
+	cr_assert_eq(fstat(a.dirfd, &st), 0);
+	cr_assert_eq(st.st_mode & 07777, 0700);
+	cr_assert_eq(fcntl(a.dirfd, F_GETFD), FD_CLOEXEC);
+	cr_assert(aud_run_is_live(root(), a.id));
+	cr_assert_eq(aud_rundir_new(&b, &err), 0);
+	cr_assert_lt(strcmp(a.id, b.id), 0);
+	aud_rundir_release(&a);
+	aud_rundir_release(&b);
+}
+
+Test(audit_rundir, a_released_run_is_no_longer_live, .init = begin, .fini = end)
+{
+	struct aud_rundir a;
+	struct b_err err;
+	char id[40];
+
+	cr_assert_eq(aud_rundir_new(&a, &err), 0);
+	strcpy(id, a.id);
+	aud_rundir_release(&a);
+	cr_assert_not(aud_run_is_live(root(), id));
+}
+
+Test(audit_rundir, a_root_others_can_write_is_refused, .init = begin, .fini = end)
+{
+	struct aud_rundir a;
+	struct b_err err;
+
+	cr_assert_eq(b_mkdirs(root(), &err), 0);
+	cr_assert_eq(chmod(root(), 0770), 0);
+	cr_assert_eq(aud_rundir_new(&a, &err), -1);
+	cr_assert_eq(err.kind, B_AUDIT);
+	cr_assert_not_null(strstr(err.msg, "chmod go-w"));
+}
+
+Test(audit_rundir, a_root_that_cannot_be_made_is_an_error_with_a_remedy, .init = begin, .fini = end)
+{
+	struct aud_rundir a;
+	struct b_err err;
+	char file[80];
+
+	snprintf(file, sizeof file, "%s/sbx-launch", top);
+	cr_assert_eq(close(open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	cr_assert_eq(aud_rundir_new(&a, &err), -1);
+	cr_assert_eq(err.kind, B_AUDIT);
+	cr_assert_not_null(strstr(err.msg, "--audit-level none"));
+}
+
+static void make(const char *id, size_t bytes)
+{
+	char path[200];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", root(), id);
+	cr_assert_eq(mkdir(path, 0700), 0);
+	strcat(path, "/audit.jsonl");
+	fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(posix_fallocate(fd, 0, (off_t)(bytes ? bytes : 1)), 0);
+	close(fd);
+}
+
+static bool there(const char *id)
+{
+	char path[200];
+
+	snprintf(path, sizeof path, "%s/%s", root(), id);
+	return access(path, F_OK) == 0;
+}
+
+static void make_four(void)
+{
+	struct b_err err;
+
+	cr_assert_eq(b_mkdirs(root(), &err), 0);
+	make("20260101T000000Z-000001", 1 << 20);
+	make("20260102T000000Z-000002", 1 << 20);
+	make("20260103T000000Z-000003", 1 << 20);
+	make("20260104T000000Z-000004", 1 << 20);
+}
+
+Test(audit_rundir, the_oldest_runs_beyond_the_number_go, .init = begin, .fini = end)
+{
+	make_four();
+	aud_rundir_retain_to(root(), 2, 1u << 30);
+	cr_assert_not(there("20260101T000000Z-000001"));
+	cr_assert_not(there("20260102T000000Z-000002"));
+	cr_assert(there("20260103T000000Z-000003"));
+	cr_assert(there("20260104T000000Z-000004"));
+}
+
+Test(audit_rundir, the_oldest_runs_beyond_the_bytes_go_but_never_the_newest, .init = begin,
+     .fini = end)
+{
+	make_four();
+	aud_rundir_retain_to(root(), 100, 5u << 19);
+	cr_assert_not(there("20260102T000000Z-000002"));
+	cr_assert(there("20260103T000000Z-000003"));
+	aud_rundir_retain_to(root(), 100, 1);
+	cr_assert_not(there("20260103T000000Z-000003"));
+	cr_assert(there("20260104T000000Z-000004"));
+}
+
+Test(audit_rundir, a_live_run_stays_whatever_its_age, .init = begin, .fini = end)
+{
+	struct aud_rundir live;
+	struct b_err err;
+
+	cr_assert_eq(aud_rundir_new(&live, &err), 0);
+	make("29990101T000000Z-000001", 0); /* newer than the live one */
+	aud_rundir_retain_to(root(), 1, 1u << 30);
+	cr_assert(there(live.id));
+	cr_assert(there("29990101T000000Z-000001"));
+	aud_rundir_release(&live);
+}
+
+Test(audit_rundir, what_is_no_run_is_left_alone, .init = begin, .fini = end)
+{
+	struct b_err err;
+
+	cr_assert_eq(b_mkdirs(root(), &err), 0);
+	make("notes", 0);
+	make("20260101T000000Z-00000g", 0);
+	aud_rundir_retain_to(root(), 0, 0);
+	cr_assert(there("notes"));
+	cr_assert(there("20260101T000000Z-00000g"));
+}
+
+Test(audit_rundir, runs_are_found_by_beginning_and_as_last, .init = begin, .fini = end)
+{
+	char id[AUD_ID_MAX];
+	struct b_err err;
+
+	cr_assert_eq(aud_run_find(root(), "last", id, &err), -1);
+	cr_assert_eq(err.kind, B_NOTFOUND);
+	make_four();
+	cr_assert_eq(aud_run_find(root(), "last", id, &err), 0);
+	cr_assert_str_eq(id, "20260104T000000Z-000004");
+	cr_assert_eq(aud_run_find(root(), "20260102", id, &err), 0);
+	cr_assert_str_eq(id, "20260102T000000Z-000002");
+	cr_assert_eq(aud_run_find(root(), "202601", id, &err), -1);
+	cr_assert_eq(err.kind, B_USAGE);
+	cr_assert_eq(aud_run_find(root(), "../x", id, &err), -1);
+	cr_assert_eq(err.kind, B_NOTFOUND);
+	cr_assert_eq(aud_run_find(root(), "", id, &err), -1);
+}
+
+static int load_with(const char *text, struct aud_run *run, struct b_err *err)
+{
+	struct b_str path = {0};
+	struct b_err why;
+	int rc;
+
+	b_str_addf(&path, "%s/20260104T000000Z-000004/run.json", root());
+	cr_assert_eq(b_write_file(path.s, 0600, text, strlen(text), false, &why), 0);
+	rc = aud_run_load(root(), "20260104T000000Z-000004", run, err);
+	b_str_release(&path);
+	return rc;
+}
+
+Test(audit_rundir, a_run_json_of_any_shape_is_survived, .init = begin, .fini = end)
+{
+	static const char *const odd[] = {"{}", "{\"argv\":3,\"counts\":[],\"exit\":7}",
+					  "{\"workspaces\":[1,\"relative\",null]}",
+					  "{\"exit\":{\"status\":\"zero\"}}"};
+	struct aud_run run;
+	struct b_err err;
+	size_t i;
+
+	make_four();
+	for (i = 0; i < sizeof odd / sizeof *odd; i++) {
+		cr_assert_eq(load_with(odd[i], &run, &err), 0, "%s", odd[i]);
+		cr_assert_eq(run.nworkspaces, 0);
+		cr_assert_eq(aud_run_int(&run, "exit.status", -1), -1);
+		cr_assert_null(aud_run_str(&run, "argv.0"));
+		aud_run_release(&run);
+	}
+	cr_assert_eq(load_with("[]", &run, &err), -1);
+	cr_assert_eq(load_with("{\"a\":", &run, &err), -1);
+	cr_assert_eq(err.kind, B_FORMAT);
+}
