@@ -9,8 +9,8 @@
 
 #include "policy/build.h"
 
-#define R (1u << SBX_READ)
-#define M (1u << SBX_MODIFY)
+#define R POL_OPS(SBX_READ)
+#define M POL_OPS(SBX_MODIFY)
 
 enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN };
 enum mode { ANY, BROAD, SYSTEM }; /* --reads */
@@ -129,10 +129,10 @@ static void add(struct pol_build *b, const struct row *row, const char *path,
 	};
 
 	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
-		if (!(row->ops & (1u << op)))
+		if (!(row->ops & POL_OPS(op)))
 			continue;
 		r.matched = matched_text(b, row, path, eff, (enum sbx_op)op);
-		pol_build_add(b, (enum sbx_op)op, &r, row->twin);
+		pol_build_add(b, POL_OPS(op), &r, row->twin);
 	}
 }
 

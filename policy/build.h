@@ -30,7 +30,7 @@ struct pol_build {
 	struct pol_ruleset *rs; /* its arena holds everything */
 	const struct pol_request *rq;
 	struct pol_notices notices;
-	const char *const *homes;
+	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
@@ -40,8 +40,10 @@ struct pol_build {
 
 /* Sets the base of a rule, the root as "". */
 void pol_build_at(struct pol_rule *, const char *path);
-/* Appends, and the twin behind it. `r->base` may be any absolute path. */
-void pol_build_add(struct pol_build *, enum sbx_op, const struct pol_rule *r, enum pol_twin);
+#define POL_OPS(op) (1u << (op))
+/* Appends to the list of each operation in `ops`, and the twin behind it. `r->base` may be any
+ * absolute path. */
+void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, enum pol_twin);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */

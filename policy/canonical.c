@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@ struct walk {
 	char todo[2 * PATH_MAX]; /* what is still to be walked */
 	size_t len;
 	unsigned hops;
+	bool missing; /* `done` does not exist: nothing below it can be a link */
 };
 
 static void pop(struct walk *w)
@@ -20,6 +22,7 @@ static void pop(struct walk *w)
 	if (w->len > 0)
 		w->len--;
 	w->done[w->len] = '\0';
+	w->missing = false;
 }
 
 /* Puts a link's text in front of the rest. False when it does not fit. */
@@ -57,32 +60,57 @@ static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
 	memcpy(w->done + w->len, name, n);
 	w->len += n;
 	w->done[w->len] = '\0';
-	/* readlink alone: EINVAL says it is no link, ENOENT that nothing is there. */
-	got = in_proc(w) ? -1 : readlink(w->done, link, sizeof link - 1);
-	if (got <= 0)
+	if (w->missing || in_proc(w))
 		return true;
+	/* readlink alone: EINVAL says it is no link, the rest that nothing can be found there. */
+	got = readlink(w->done, link, sizeof link - 1);
+	if (got <= 0) {
+		w->missing = got < 0 && errno != EINVAL;
+		return true;
+	}
 	link[got] = '\0';
 	return follow(w, link, rest);
 }
 
-const char *pol_canonical(struct b_arena *a, const char *path)
+/* Walks w.todo from w.done. NULL: the kernel refuses it, too (a loop, or too long). */
+static const char *walk(struct b_arena *a, struct walk *w)
 {
-	struct walk w = {.len = 0};
-	char *p = w.todo;
+	char *p = w->todo;
 
-	if (strlen(path) >= PATH_MAX)
-		return path;
-	strcpy(w.todo, path);
 	while (*p) {
 		size_t n = strcspn(p, "/");
 		char *rest = p + n + (p[n] == '/');
-		unsigned hops = w.hops;
+		unsigned hops = w->hops;
 
 		if (n == 2 && p[0] == '.' && p[1] == '.')
-			pop(&w);
-		else if (n > 0 && !(n == 1 && p[0] == '.') && !enter(&w, p, n, rest))
-			return path; /* a loop, or too long: the kernel refuses it, too */
-		p = w.hops == hops ? rest : w.todo;
+			pop(w);
+		else if (n > 0 && !(n == 1 && p[0] == '.') && !enter(w, p, n, rest))
+			return NULL;
+		p = w->hops == hops ? rest : w->todo;
 	}
-	return w.len ? b_arena_strndup(a, w.done, w.len) : "/";
+	return w->len ? b_arena_strndup(a, w->done, w->len) : "/";
+}
+
+const char *pol_canonical(struct b_arena *a, const char *path)
+{
+	return pol_canonical_below(a, "/", path);
+}
+
+const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path)
+{
+	struct walk w;
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+	const char *real = NULL;
+
+	w.len = n;
+	w.hops = 0;
+	w.missing = false;
+	if (n + 1 + strlen(path) < PATH_MAX) {
+		memcpy(w.done, dir, n);
+		w.done[n] = '\0';
+		strcpy(w.todo, path);
+		real = walk(a, &w);
+	}
+	return real ? real
+		    : b_arena_printf(a, "%.*s%s%s", (int)n, dir, path[0] == '/' ? "" : "/", path);
 }

@@ -138,16 +138,18 @@ static void tell_reopened(struct pol_build *b, const struct pol_cli_rule *c,
 
 static void add(struct pol_build *b, const struct pol_cli_rule *c, struct pol_rule *r)
 {
+	unsigned ops = POL_OPS(c->op);
+
 	pol_build_at(r, r->base);
 	/* What may be changed may be read: a directory that can be written and not listed is of no
 	 * use to the programs that people name it for. */
 	if (c->allow && c->op == SBX_MODIFY) {
 		tell_reopened(b, c, r, SBX_READ);
-		pol_build_add(b, SBX_READ, r, POL_TWIN_ALWAYS);
+		ops |= POL_OPS(SBX_READ);
 	}
 	if (c->allow)
 		tell_reopened(b, c, r, c->op);
-	pol_build_add(b, c->op, r, POL_TWIN_ALWAYS);
+	pol_build_add(b, ops, r, POL_TWIN_ALWAYS);
 }
 
 int pol_build_cli(struct pol_build *b, struct b_err *err)

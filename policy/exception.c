@@ -104,7 +104,7 @@ static void emit(struct pol_build *b, const struct pol_rule *proto, enum pol_sha
 	r.glob = glob;
 	for (size_t w = 0; w < b->rs->nworkspaces; w++) {
 		r.base = pol_build_join(b, b->rs->workspaces[w], path);
-		pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_WORKSPACE);
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_WORKSPACE);
 	}
 }
 

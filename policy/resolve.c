@@ -59,7 +59,33 @@ void pol_build_at(struct pol_rule *r, const char *path)
 	r->base_len = strlen(r->base);
 }
 
-static void add_twin(struct pol_build *b, enum sbx_op op, const struct pol_rule *r,
+/* The canonical directory that a path starts with: a workspace or home, or the root. */
+static const char *known_prefix(const struct pol_build *b, const char *path, size_t len)
+{
+	for (size_t i = 0; i < b->rs->nworkspaces + b->nhomes; i++) {
+		const char *dir = i < b->nhomes ? b->homes[i] : b->rs->workspaces[i - b->nhomes];
+
+		if (sbx_path_under(path, len, dir, strlen(dir)))
+			return dir;
+	}
+	return "/";
+}
+
+static const char *real_path(struct pol_build *b, const char *path)
+{
+	const char *dir = known_prefix(b, path, strlen(path));
+
+	return pol_canonical_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0));
+}
+
+static void append(struct pol_build *b, unsigned ops, const struct pol_rule *r)
+{
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		if (ops & POL_OPS(op))
+			pol_ruleset_add(b->rs, (enum sbx_op)op, r);
+}
+
+static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
 		     enum pol_twin twin)
 {
 	size_t prefix = r->shape == POL_GLOB ? pol_glob_literal_prefix(r->glob) : 0;
@@ -72,7 +98,7 @@ static void add_twin(struct pol_build *b, enum sbx_op op, const struct pol_rule 
 		t.glob = r->glob + prefix + 1;
 		t.base_is_root = false;
 	}
-	real = pol_canonical(&b->rs->arena, spelled);
+	real = real_path(b, spelled);
 	if (strcmp(real, spelled) == 0)
 		return;
 	if (twin == POL_TWIN_WORKSPACE && r->allow && !in_workspaces(b, real)) {
@@ -84,18 +110,17 @@ static void add_twin(struct pol_build *b, enum sbx_op op, const struct pol_rule 
 	}
 	pol_build_at(&t, real);
 	t.twin = true;
-	pol_ruleset_add(b->rs, op, &t);
+	append(b, ops, &t);
 }
 
-void pol_build_add(struct pol_build *b, enum sbx_op op, const struct pol_rule *r,
-		   enum pol_twin twin)
+void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, enum pol_twin twin)
 {
 	struct pol_rule copy = *r;
 
 	pol_build_at(&copy, r->base);
-	pol_ruleset_add(b->rs, op, &copy);
+	append(b, ops, &copy);
 	if (twin != POL_TWIN_NONE)
-		add_twin(b, op, &copy, twin);
+		add_twin(b, ops, &copy, twin);
 }
 
 static const char *origin_of(struct pol_build *b, const struct pol_pos *pos)
@@ -126,7 +151,7 @@ static void lower(struct pol_build *b, enum sbx_op op, const struct pol_eff_rule
 		r.glob = e->rule;
 		r.base_is_root = true;
 	}
-	pol_build_add(b, op, &r, POL_TWIN_WORKSPACE);
+	pol_build_add(b, POL_OPS(op), &r, POL_TWIN_WORKSPACE);
 }
 
 int pol_build_profile(struct pol_build *b, const struct pol_effective *eff, struct b_err *err)

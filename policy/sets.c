@@ -11,7 +11,7 @@
 struct set {
 	struct pol_build *b;
 	const char *name;
-	bool denies[SBX_OP_COUNT];
+	unsigned ops; /* POL_OPS() that are denied */
 	struct b_err *err;
 };
 
@@ -93,9 +93,7 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 		if (!places.v[i])
 			continue;
 		r.base = pol_build_join(b, places.v[i], path);
-		for (int op = 0; op < SBX_OP_COUNT; op++)
-			if (set->denies[op])
-				pol_build_add(b, (enum sbx_op)op, &r, POL_TWIN_ALWAYS);
+		pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
 	}
 	return 0;
 }
@@ -129,7 +127,8 @@ static int take_deny(struct set *set, const struct pol_ynode *spec)
 		if (pol_yaml_expect(deny->v[i], POL_Y_STR, "deny", set->err) < 0)
 			return -1;
 		for (int op = SBX_READ; op <= SBX_MODIFY; op++)
-			set->denies[op] |= strcmp(deny->v[i]->s, sbx_op_name((enum sbx_op)op)) == 0;
+			if (strcmp(deny->v[i]->s, sbx_op_name((enum sbx_op)op)) == 0)
+				set->ops |= POL_OPS(op);
 	}
 	return 0;
 }
@@ -190,19 +189,19 @@ void pol_build_sides(struct pol_build *b)
 		r.shape = POL_TREE;
 		r.base = common;
 		r.matched = pol_build_join(b, common, "**");
-		pol_build_add(b, SBX_READ, &r, POL_TWIN_NONE);
+		pol_build_add(b, POL_OPS(SBX_READ), &r, POL_TWIN_NONE);
 		r.base = own;
 		r.matched = pol_build_join(b, own, "**");
-		pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
 			r.base = pol_build_join(b, common, trees[i]);
 			r.matched = pol_build_join(b, r.base, "**");
-			pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		}
 		r.shape = POL_EXACT;
 		for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 			r.base = r.matched = pol_build_join(b, common, files[i]);
-			pol_build_add(b, SBX_MODIFY, &r, POL_TWIN_NONE);
+			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		}
 	}
 }

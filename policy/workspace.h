@@ -15,6 +15,8 @@ struct b_err;
  * it exists; what does not exist is kept as spelled. Links of /proc itself (self, thread-self,
  * and those below a process) are not followed: they mean something else to the command. Arena. */
 const char *pol_canonical(struct b_arena *, const char *path);
+/* The same of `path` below a directory that is known to be canonical: walks the rest only. */
+const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path);
 
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
