@@ -1,0 +1,102 @@
+/* Unit tests of policy/explain.c on floors made by hand. */
+#include "policy/explain.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/back/floor.h"
+#include "policy/engine.h"
+#include "policy/model.h"
+
+static const char *carried(enum sbx_op op, const char *path, bool allowed)
+{
+	static struct pol_grant grants[] = {
+		{.path = "/usr", .rights = POL_GRANT_READ | POL_GRANT_EXEC, .is_dir = true},
+		{.path = "/home/u/.bashrc", .rights = POL_GRANT_READ},
+		{.path = "/w", .rights = POL_GRANT_WRITE, .is_dir = true, .lax = true},
+		{.path = "/data", .rights = POL_GRANT_READ, .is_dir = true},
+	};
+	static const char *carved[] = {"/", "/home/u"};
+	const struct pol_floor floor = {
+		.grants = grants, .ngrants = 4, .carved = carved, .ncarved = 2};
+
+	return pol_explain_floor(&floor, op, path, allowed);
+}
+
+Test(policy_explain, a_grant_carries_what_is_allowed)
+{
+	cr_expect_str_eq(carried(SBX_READ, "/home/u/.bashrc", true), "landlock-carved");
+	cr_expect_str_eq(carried(SBX_EXEC, "/usr/bin/env", true), "landlock-carved");
+	cr_expect_str_eq(carried(SBX_EXEC, "/home/u/.bashrc", false), "landlock-carved");
+}
+
+Test(policy_explain, no_grant_carries_what_is_denied)
+{
+	cr_expect_str_eq(carried(SBX_READ, "/home/u/.ssh", false), "landlock-carved");
+	cr_expect_str_eq(carried(SBX_READ, "/home/u/.ssh/id", false), "landlock");
+	cr_expect_str_eq(carried(SBX_MODIFY, "/usr/bin/env", false), "landlock");
+	cr_expect_str_eq(carried(SBX_READ, "/usrlocal/x", false), "landlock");
+}
+
+Test(policy_explain, what_the_kernel_does_not_hold_is_said)
+{
+	cr_expect_str_eq(carried(SBX_READ, "/data/a.env", false), "shim only: needs the broker");
+	cr_expect_str_eq(carried(SBX_MODIFY, "/w/.git/hooks", false),
+			 "shim only: needs the broker");
+	cr_expect_str_eq(carried(SBX_MODIFY, "/w/x", true), "shim only: needs the broker");
+	cr_expect_str_eq(carried(SBX_READ, "/srv/x", true), "kernel refuses: needs the broker");
+	cr_expect_str_eq(carried(SBX_CONNECT, "/run/x", false), "seccomp");
+}
+
+Test(policy_explain, json_has_every_key_and_exact_bytes)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+	struct pol_rule other = {.matched = "**", .origin = "p:1:2"};
+	struct pol_answer a = {.op = SBX_READ,
+			       .path = "./a\xff",
+			       .matched = "a*",
+			       .origin = "p:3:4",
+			       .overrode = &other};
+
+	pol_explain_json(&a, "landlock", &out);
+	cr_expect_str_eq(b_str_c(&out),
+			 "{\"op\":\"read\",\"path\":\"./a\\\\xff\",\"path_b64\":\"Li9h/w==\","
+			 "\"allowed\":false,\"matched_rule\":\"a*\",\"rule\":\"p:3:4\","
+			 "\"overrode\":{\"matched_rule\":\"**\",\"rule\":\"p:1:2\"},"
+			 "\"floor\":\"landlock\"}\n");
+	b_str_reset(&out);
+	a.overrode = NULL;
+	a.path = "x";
+	a.allowed = true;
+	pol_explain_json(&a, NULL, &out);
+	cr_expect(strstr(b_str_c(&out), "\"overrode\":null,\"floor\":null}"), "%s", b_str_c(&out));
+}
+
+Test(policy_explain, text_is_one_line_whatever_the_path)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+	struct pol_answer a = {
+		.op = SBX_MODIFY, .path = "./a\nb\x1b[2J", .matched = "[]", .origin = "o"};
+
+	pol_explain_text(&a, "landlock", &out);
+	cr_expect_str_eq(b_str_c(&out),
+			 "denied   modify   ./a\\x0ab\\x1b[2J  by rule [] (o)  [landlock]\n");
+}
+
+Test(policy_explain, the_effective_profile_shows_denies_and_exceptions)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+	struct pol_eff_rule modify[] = {
+		{.rule = "**", .pos = {"p", 1, 2}},
+		{.rule = ".o/**", .negated = true, .is_global_deny = true, .pos = {"p", 3, 4}},
+		{.rule = ".o/x", .is_exception = true, .is_global_deny = true, .pos = {"p", 5, 6}},
+	};
+	struct pol_effective e = {.name = "w", .v = {NULL, modify}, .n = {0, 3}};
+
+	pol_explain_effective(&e, &out);
+	cr_expect_str_eq(b_str_c(&out), "profile w\nread: []\nmodify:\n  allow   **  (p:1:2)\n"
+					"  deny    .o/**  (global, p:3:4)\n"
+					"  except  .o/x  (global, p:5:6)\n");
+}
