@@ -22,7 +22,8 @@ static const struct {
 	{SBX_MODIFY, POL_GRANT_WRITE},
 	{SBX_EXEC, POL_GRANT_EXEC},
 };
-#define ALL_PENDING ((1u << PLANNED_OPS) - 1)
+#define ALL_PENDING  ((1u << PLANNED_OPS) - 1)
+#define EXEC_PENDING (1u << 2)
 
 struct bases {
 	const char **v; /* sorted bases of the rules of one operation */
@@ -35,6 +36,7 @@ struct plan {
 	const struct pol_fsview *fs;
 	struct pol_floor *out;
 	struct bases bases[PLANNED_OPS];
+	bool exec_is_read;   /* the two lists are one: planned once */
 	bool listed_beneath; /* some carved directory was made listable */
 };
 
@@ -49,6 +51,31 @@ struct entries {
 };
 
 static void visit(struct plan *, const char *path, size_t len, char type, unsigned pending);
+
+static unsigned rights_of(const struct plan *p, unsigned i)
+{
+	if (p->exec_is_read && planned[i].op == SBX_READ)
+		return POL_GRANT_READ | POL_GRANT_EXEC;
+	return planned[i].right;
+}
+
+static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
+{
+	if (a->allow != b->allow || a->shape != b->shape || strcmp(a->base, b->base) != 0)
+		return false;
+	return a->shape != POL_GLOB ||
+	       (a->base_is_root == b->base_is_root && !strcmp(a->glob, b->glob));
+}
+
+static bool same_list(const struct pol_list *a, const struct pol_list *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (!same_rule(&a->v[i], &b->v[i]))
+			return false;
+	return true;
+}
 
 static int by_text(const void *a, const void *b)
 {
@@ -278,15 +305,8 @@ static void gap_allows(struct plan *p, enum sbx_op op, const char *path, size_t 
 	}
 }
 
-/* exec usually is the read list over again: say it once. */
-static bool said_for_read(const struct plan *p, enum sbx_op op, unsigned mixed)
-{
-	return op == SBX_EXEC && (mixed & 1u) &&
-	       p->rules->op[SBX_EXEC].n == p->rules->op[SBX_READ].n;
-}
-
 /* A directory that neither is clean nor can be carved for the operation. */
-static void complex_dir(struct plan *p, unsigned i, const char *path, size_t len, unsigned mixed)
+static void complex_dir(struct plan *p, unsigned i, const char *path, size_t len)
 {
 	enum sbx_op op = planned[i].op;
 	long cover = last_cover(&p->rules->op[op], path, len);
@@ -298,13 +318,11 @@ static void complex_dir(struct plan *p, unsigned i, const char *path, size_t len
 		return;
 	}
 	if (cover < 0) {
-		if (!said_for_read(p, op, mixed))
-			gap_allows(p, op, path, len);
+		gap_allows(p, op, path, len);
 		return;
 	}
-	if (!said_for_read(p, op, mixed))
-		gap_denies(p, op, path, len, cover);
-	add_grant(p->out, path, len, planned[i].right, true, true);
+	gap_denies(p, op, path, len, cover);
+	add_grant(p->out, path, len, rights_of(p, i), true, true);
 }
 
 static int collect_entry(void *arg, const char *name, char type)
@@ -408,12 +426,12 @@ static unsigned carvable(struct plan *p, const char *path, size_t len, unsigned 
 		/* Granting entries one by one would take away the making of new ones, which is
 		 * what a writable directory is for. */
 		if (op == SBX_MODIFY && new_names_allowed(p, op, path, len))
-			complex_dir(p, i, path, len, mixed);
+			complex_dir(p, i, path, len);
 		else if (lies_above_a_rule(p, i, path, len) ||
 			 beneath(p, op, path, len) == SBX_SUBTREE_ALLOW)
 			carved |= 1u << i;
 		else
-			complex_dir(p, i, path, len, mixed);
+			complex_dir(p, i, path, len);
 	}
 	return carved;
 }
@@ -431,7 +449,7 @@ static void visit(struct plan *p, const char *path, size_t len, char type, unsig
 			continue;
 		s = subtree(p, op, path, len, is_dir);
 		if (s == SBX_SUBTREE_ALLOW)
-			rights |= planned[i].right;
+			rights |= rights_of(p, i);
 		else if (s == SBX_SUBTREE_MIXED)
 			mixed |= 1u << i;
 	}
@@ -512,7 +530,8 @@ int pol_floor_plan(const struct pol_ruleset *rules, const struct sbx_image *img,
 	*out = (struct pol_floor){0};
 	for (unsigned i = 0; i < PLANNED_OPS; i++)
 		collect_bases(&p, i);
-	visit(&p, "", 0, 'd', ALL_PENDING);
+	p.exec_is_read = same_list(&rules->op[SBX_READ], &rules->op[SBX_EXEC]);
+	visit(&p, "", 0, 'd', p.exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
 	gap_single_targets(&p);
 	settle_grants(out);
 	if (p.listed_beneath) {
