@@ -117,25 +117,43 @@ bool sbx_decide(const struct sbx_image *img, enum sbx_op op, const char *path, s
 	return flags_of(img, d, state) & (state < d->nsettled ? SBX_ST_ALL_ALLOW : SBX_ST_ALLOW);
 }
 
+/* The largest rule index + 1 that the walk meets, 0 = none. A settled state adds nothing. */
+static uint32_t last_label(const struct sbx_image *img, const struct sbx_dfa *d, const char *path,
+			   size_t len)
+{
+	const uint32_t *labels = (const void *)(img->base + d->labels);
+	const uint32_t *latches = (const void *)(img->base + d->latches);
+	uint32_t state = d->start, last = latches[state];
+
+	if (len == 1) /* the root is "" inside the automata */
+		len = 0;
+	for (size_t i = 0; i < len && state >= d->nsettled; i++) {
+		state = next_state(img, d, state, (unsigned char)path[i]);
+		if (state == NOWHERE)
+			return last;
+		if (latches[state] > last)
+			last = latches[state];
+	}
+	return labels[state] > last ? labels[state] : last;
+}
+
 int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
 {
 	const struct sbx_image_op *o;
 	const struct sbx_dfa *groups;
+	uint32_t last = 0;
 
 	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
 		return -1;
 	o = &img->hdr->op[op];
 	groups = (const void *)(img->base + o->groups);
-	for (uint32_t i = 0; i < o->ngroups; i++) {
-		const struct sbx_dfa *d = &groups[i];
-		const uint32_t *labels = (const void *)(img->base + d->labels);
-		uint32_t state = walk(img, d, d->nsettled, path, len);
-		uint32_t label = state < d->nstates ? labels[state] : 0;
+	for (uint32_t i = 0; i < o->ngroups && groups[i].last > last; i++) {
+		uint32_t label = last_label(img, &groups[i], path, len);
 
-		if (label > 0 && label <= o->nrules)
-			return (int)(o->first_rule + label - 1);
+		if (label > last)
+			last = label;
 	}
-	return -1;
+	return last > 0 && last <= o->nrules ? (int)(o->first_rule + last - 1) : -1;
 }
 
 void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len,

@@ -20,7 +20,8 @@ static bool dfa_ok(const struct sbx_image *img, const struct sbx_dfa *d, bool is
 	    !section_ok(img, d->table, ((uint64_t)d->nstates << d->shift) + 256, d->width))
 		return false;
 	return is_verdict ? section_ok(img, d->flags, d->nstates, 1)
-			  : section_ok(img, d->labels, d->nstates, sizeof(uint32_t));
+			  : section_ok(img, d->labels, d->nstates, sizeof(uint32_t)) &&
+				    section_ok(img, d->latches, d->nstates, sizeof(uint32_t));
 }
 
 static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
@@ -71,9 +72,10 @@ static bool table_ok(const struct sbx_image *img, const struct sbx_dfa *d)
 static bool labels_ok(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t nrules)
 {
 	const uint32_t *labels = (const void *)(img->base + d->labels);
+	const uint32_t *latches = (const void *)(img->base + d->latches);
 
 	for (uint32_t i = 0; i < d->nstates; i++)
-		if (labels[i] > nrules)
+		if (labels[i] > nrules || latches[i] > nrules)
 			return false;
 	return true;
 }

@@ -30,23 +30,29 @@
 struct sbx_dfa {
 	uint32_t start;
 	uint32_t nstates;
-	uint32_t nsettled;  /* states below this number: what follows cannot change the answer */
+	uint32_t nsettled; /* states below this number: what follows cannot change the answer */
 	uint32_t nclasses;
-	uint32_t shift;	    /* a row of the table has 1 << shift entries, >= nclasses */
-	uint32_t width;	    /* bytes per table entry: 2 or 4 */
-	uint32_t classes;   /* offset: uint8_t[256], byte -> class */
-	uint32_t table;	    /* offset: entry[nstates << shift], next state; 256 readable entries follow */
-	uint32_t flags;	    /* offset: uint8_t[nstates]; 0 in attribution automata */
-	uint32_t labels;    /* offset: uint32_t[nstates], rule index + 1 or 0; 0 in verdict automata */
+	uint32_t shift;	  /* a row of the table has 1 << shift entries, >= nclasses */
+	uint32_t width;	  /* bytes per table entry: 2 or 4 */
+	uint32_t classes; /* offset: uint8_t[256], byte -> class */
+	uint32_t table; /* offset: entry[nstates << shift], next state; 256 readable entries follow
+			 */
+	uint32_t flags; /* offset: uint8_t[nstates]; 0 in attribution automata */
+	/* Attribution automata, offsets, uint32_t[nstates] of rule index + 1 or 0; of all that the
+	 * walk meets the largest counts. */
+	uint32_t labels;  /* the last rule that matches a path ending here */
+	uint32_t latches; /* the last rule that matches every path that comes here */
+	uint32_t last;	  /* the largest of all */
 };
 
 struct sbx_image_op {
 	struct sbx_dfa verdict;
-	uint32_t groups;  /* offset: struct sbx_dfa[ngroups], last group of rules first */
+	uint32_t groups; /* offset: struct sbx_dfa[ngroups], by `last`, largest first */
 	uint32_t ngroups;
 	uint32_t first_rule; /* index of this operation's first rule in the rule table */
 	uint32_t nrules;
-	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching rule>" */
+	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching
+				  rule>" */
 	uint32_t pad;
 };
 
@@ -76,7 +82,8 @@ struct sbx_image_header {
 	uint32_t rules, nrules;	    /* struct sbx_image_rule[] */
 	uint32_t aliases, naliases; /* struct sbx_image_alias[] */
 	struct sbx_image_str profile;
-	uint32_t on_error; /* what the shim answers on an internal failure: 0 pass to the floor, 1 deny */
+	uint32_t on_error; /* what the shim answers on an internal failure: 0 pass to the floor, 1
+			      deny */
 	uint32_t pad;
 };
 

@@ -77,14 +77,15 @@ static bool key_same(const struct build *b, uint32_t id, const void *key)
 
 struct named_key {
 	struct key key;
-	uint32_t label;
+	uint32_t label, latch;
 };
 
 static bool named_key_same(const struct build *b, uint32_t id, const void *key)
 {
 	const struct named_key *k = key;
 
-	return b->out->states[id].label == k->label && key_same(b, id, &k->key);
+	return b->out->states[id].label == k->label && b->out->states[id].latch == k->latch &&
+	       key_same(b, id, &k->key);
 }
 
 static uint32_t key_hash(const struct build *b, uint32_t id)
@@ -110,6 +111,7 @@ static uint32_t intern(struct build *b, const struct named_key *k)
 	b->keys[id] = k->key;
 	a->states[a->nstates++] = (struct pol_state){
 		.label = k->label,
+		.latch = k->latch,
 		.base = POL_NONE,
 		.dflt = POL_NONE,
 		.is_slash = k->key.where == AT_SLASH,
@@ -193,7 +195,10 @@ static uint32_t step_end(struct build *b, uint32_t loops, uint32_t where)
 	uint32_t accept = s->accept, *rest;
 	size_t n = 0;
 
-	if (s->latch > 0) {
+	k.latch = 0;
+	if (s->latch > 0 && !b->is_verdict) {
+		k.latch = b->nfa->label[s->latch - 1];
+	} else if (s->latch > 0) {
 		drop_below(b, s->rest, &s->nrest, s->latch);
 		drop_below(b, s->loop, &s->nloop, s->latch);
 		accept = accept > s->latch ? accept : 0;
@@ -215,7 +220,7 @@ static uint32_t step_end(struct build *b, uint32_t loops, uint32_t where)
 		  : accept > 0	     ? b->nfa->label[accept - 1]
 				     : b->loops[loops].dflt;
 	k.key = (struct key){loops, (uint32_t)b->npool, (uint32_t)n, where,
-			     build_hash(rest, n, loops * 8 + where) + k.label};
+			     build_hash(rest, n, loops * 8 + where) + k.label * 5 + k.latch};
 	accept = (uint32_t)b->out->nstates;
 	loops = intern(b, &k);
 	if (loops == accept) /* a new one: it keeps its list */
@@ -310,10 +315,12 @@ static bool is_near_any(struct build *b, const struct key *k)
 static uint32_t pending(struct build *b, uint8_t how_far, uint32_t broken, uint32_t completed)
 {
 	uint32_t v[2] = {broken, completed};
-	struct named_key k = {.label = b->out->states[broken].label};
+	/* A latch never depends on how the character ends: see pol_nfa_add(). */
+	struct named_key k = {.label = b->out->states[broken].label,
+			      .latch = b->out->states[broken].latch};
 
 	k.key = (struct key){broken, completed, 0, AT_PENDING + how_far,
-			     build_hash(v, 2, how_far * 8 + 7u) + k.label};
+			     build_hash(v, 2, how_far * 8 + 7u) + k.label * 5 + k.latch};
 	return intern(b, &k);
 }
 
@@ -495,7 +502,7 @@ static void build_release(struct build *b)
 int pol_automaton_build(struct pol_automaton *out, const struct pol_nfa *nfa,
 			const struct pol_limits *limits, uint32_t *out_rule)
 {
-	struct build b = {.nfa = nfa, .out = out, .limits = *limits};
+	struct build b = {.nfa = nfa, .out = out, .limits = *limits, .is_verdict = nfa->is_verdict};
 	bool is_done;
 
 	*out = (struct pol_automaton){0};

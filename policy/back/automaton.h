@@ -3,8 +3,10 @@
  * policy/back/. Pure.
  *
  * A state answers for the bytes read so far: label of the last group that matches, 0 when none
- * does. Rows are sparse: what a state does on a symbol is its own edge, else the edge or default
- * of its base, else its default.
+ * does. When groups are to be told apart, states do not remember what has matched for ever (they
+ * would multiply): a state that is entered when a group latches says so, the walker remembers. Rows
+ * are sparse: what a state does on a symbol is its own edge, else the edge or default of its base,
+ * else its default.
  *
  * Only canonical paths are judged: after a slash a state answers nothing, a second slash leads
  * to the state that answers 0 for ever.
@@ -25,8 +27,10 @@ struct pol_edge {
 
 struct pol_state {
 	uint32_t label;
-	uint32_t base;		/* a state without base of its own, or POL_NONE */
-	uint32_t dflt;		/* where base is POL_NONE */
+	uint32_t latch; /* label of the last group that matches from here on; 0 = none, or forgotten
+			 */
+	uint32_t base;	/* a state without base of its own, or POL_NONE */
+	uint32_t dflt;	/* where base is POL_NONE */
 	uint32_t first, nedges; /* edges, by symbol */
 	bool is_slash;
 	bool is_part; /* scaffolding of the construction: no row, never a target */

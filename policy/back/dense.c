@@ -226,6 +226,7 @@ static void fill(struct work *w)
 		d->shift++;
 	d->table = b_calloc((size_t)d->nstates << d->shift, d->width);
 	d->label = b_malloc(d->nstates * sizeof *d->label);
+	d->latch = b_malloc(d->nstates * sizeof *d->latch);
 	d->settled = b_malloc(d->nstates * sizeof *d->settled);
 	d->is_slash = b_malloc(d->nstates);
 	for (uint32_t i = 0; i < d->nstates; i++) {
@@ -234,6 +235,7 @@ static void fill(struct work *w)
 		fill_row(w, i);
 		d->settled[i] = w->c->v[w->order[i]].settled;
 		d->is_slash[i] = s->is_slash;
+		d->latch[i] = s->latch;
 		d->label[i] = i < d->nsettled ? d->settled[i] : s->label;
 	}
 }
@@ -265,6 +267,7 @@ void pol_dense_release(struct pol_dense *d)
 {
 	free(d->table);
 	free(d->label);
+	free(d->latch);
 	free(d->settled);
 	free(d->is_slash);
 	*d = (struct pol_dense){0};

@@ -13,8 +13,9 @@ struct pol_dense {
 	uint32_t start, nstates, nsettled; /* see struct sbx_dfa */
 	uint32_t nclasses, shift, width;
 	uint8_t byte_class[256];
-	void *table;	   /* (nstates << shift) entries of `width` bytes */
-	uint32_t *label;   /* by state; of a settled state: the label of what follows */
+	void *table;	 /* (nstates << shift) entries of `width` bytes */
+	uint32_t *label; /* by state; of a settled state: the label of what follows */
+	uint32_t *latch;
 	uint32_t *settled; /* label of whatever follows, or POL_MIXED */
 	uint8_t *is_slash;
 };

@@ -242,19 +242,20 @@ uint32_t loops_after_slash(struct build *b, uint32_t id)
 	return n;
 }
 
-/* Nodes of the emission by symbol: a stable counting sort. */
+/* Nodes of the emission by symbol, then the ANY ones: a stable counting sort. */
 static void emission_sort(struct build *b, struct emission *em)
 {
 	uint32_t count[257] = {0}, at;
 
-	build_pool_reserve(b, (size_t)em->n * 2);
+	build_pool_reserve(b, em->n);
 	at = (uint32_t)b->npool;
+	b->npool += em->n;
 	em->anys = at + em->n;
 	for (uint32_t i = 0; i < em->n; i++) {
 		const struct pol_node *n = &b->nfa->v[b->pool[em->first + i]];
 
 		if (n->kind == POL_N_ANY)
-			b->pool[em->anys + em->nanys++] = b->pool[em->first + i];
+			b->pool[--em->anys] = b->pool[em->first + i], em->nanys++;
 		else
 			count[b->out->sym[n->byte] + 1]++;
 	}
@@ -273,7 +274,6 @@ static void emission_sort(struct build *b, struct emission *em)
 		if (n->kind != POL_N_ANY)
 			b->pool[at + count[b->out->sym[n->byte]]++] = b->pool[em->first + i];
 	}
-	b->npool += (size_t)em->n * 2;
 }
 
 static void emission_build(struct build *b, const struct loops *k, bool after_slash,
@@ -320,7 +320,7 @@ bool emission_has(const struct build *b, const struct emission *em, uint32_t nod
 
 const struct run *emission_run(const struct build *b, const struct emission *em, uint32_t sym)
 {
-	const struct run *v = b->runs + em->runs;
+	const struct run *v = em->nruns ? b->runs + em->runs : NULL;
 	size_t low = 0, high = em->nruns;
 
 	while (low < high) {

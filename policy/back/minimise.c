@@ -110,15 +110,15 @@ static uint32_t new_class(struct work *w, uint32_t member)
 static uint64_t face(const struct work *w, uint32_t state)
 {
 	const struct pol_state *s = &w->a->states[state];
-
-	return mix(((uint64_t)s->label << 1 | s->is_slash) ^ (uint64_t)w->settled[state] << 33);
+	return mix(((uint64_t)s->label << 1 | s->is_slash) ^ (uint64_t)w->settled[state] << 33) +
+	       mix(~(uint64_t)s->latch);
 }
 
 static bool faces_equal(const struct work *w, uint32_t x, uint32_t y)
 {
 	const struct pol_state *s = &w->a->states[x], *t = &w->a->states[y];
-
-	return s->label == t->label && s->is_slash == t->is_slash && w->settled[x] == w->settled[y];
+	return s->label == t->label && s->latch == t->latch && s->is_slash == t->is_slash &&
+	       w->settled[x] == w->settled[y];
 }
 
 /* Settled states need no row: their face says it all. */
@@ -179,7 +179,8 @@ static uint32_t meet(uint32_t common, uint32_t label)
 static uint32_t meet_target(const struct work *w, uint32_t common, uint32_t to)
 {
 	const struct pol_state *t = &w->a->states[to];
-
+	if (t->latch != 0)
+		return POL_MIXED;
 	if (!t->is_slash)
 		common = meet(common, t->label);
 	return meet(common, w->settled[to]);

@@ -9,9 +9,9 @@
 
 #define NO_NODE UINT32_MAX
 
-void pol_nfa_init(struct pol_nfa *nfa)
+void pol_nfa_init(struct pol_nfa *nfa, bool is_verdict)
 {
-	*nfa = (struct pol_nfa){.nslots = 256};
+	*nfa = (struct pol_nfa){.is_verdict = is_verdict, .nslots = 256};
 	nfa->slots = b_malloc(nfa->nslots * sizeof *nfa->slots);
 	memset(nfa->slots, 0xff, nfa->nslots * sizeof *nfa->slots);
 }
@@ -100,8 +100,11 @@ static uint32_t loop(struct pol_nfa *nfa, uint8_t kind, uint32_t next, uint32_t 
 
 	if (follower == POL_N_LATCH || follower == POL_N_DSTAR)
 		return next;
-	if (kind == POL_N_DSTAR && (follower == POL_N_END || follower == POL_N_TAIL))
-		return node(nfa, POL_N_LATCH, 0, NO_NODE, rule);
+	if (kind == POL_N_DSTAR && (follower == POL_N_END || follower == POL_N_TAIL)) {
+		if (nfa->may_latch)
+			return node(nfa, POL_N_LATCH, 0, NO_NODE, rule);
+		return node(nfa, POL_N_DSTAR, 0, node(nfa, POL_N_END, 0, NO_NODE, rule), rule);
+	}
 	if (follower == kind)
 		return next;
 	if (kind == POL_N_DSTAR && (follower == POL_N_STAR || follower == POL_N_DIRS))
@@ -187,6 +190,9 @@ void pol_nfa_add(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t rule)
 		r->shape != POL_GLOB || (r->base_is_root && pol_glob_match(r->glob, "", 0));
 	uint32_t below;
 
+	/* Where states forget latches, a latch must not hang on an ANY inside a character that
+	 * may yet break off: such a rule keeps its last loop instead. */
+	nfa->may_latch = nfa->is_verdict || r->shape != POL_GLOB || !strchr(r->glob, '?');
 	if (r->shape == POL_TREE) {
 		start(nfa, r, node(nfa, POL_N_TAIL, '/', NO_NODE, rule), rule);
 		return;

@@ -42,6 +42,8 @@ struct pol_nfa {
 	size_t nstarts, starts_cap;
 	uint32_t *label; /* by group */
 	size_t ngroups, label_cap;
+	bool is_verdict; /* two answers, 0 and 1, only they count; else groups are told apart */
+	bool may_latch;	 /* the rule being added */
 	bool has_any;
 	bool literal[256]; /* bytes that occur */
 	/* Hash-consing within the last group. */
@@ -49,7 +51,7 @@ struct pol_nfa {
 	size_t nslots, nused;
 };
 
-void pol_nfa_init(struct pol_nfa *);
+void pol_nfa_init(struct pol_nfa *, bool is_verdict);
 void pol_nfa_release(struct pol_nfa *);
 /* The rules added from here on form a group with this answer. */
 void pol_nfa_group(struct pol_nfa *, uint32_t label);

@@ -65,6 +65,7 @@ struct build {
 	const struct pol_nfa *nfa;
 	struct pol_automaton *out;
 	struct pol_limits limits;
+	bool is_verdict;
 	size_t work;
 	struct symbol sym[256];
 	uint32_t *pool;

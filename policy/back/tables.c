@@ -1,0 +1,216 @@
+/* tables.c - the automata of a list of rules, written into the image. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "policy/back/automaton.h"
+#include "policy/back/dense.h"
+#include "policy/back/minimise.h"
+#include "policy/back/nfa.h"
+#include "policy/back/writer.h"
+#include "policy/compile.h"
+#include "policy/ruleset.h"
+
+#define SPARE 1024 /* behind each table: 256 entries of the larger width, see core/image.h */
+
+#define WORK_MAX (100u << 20) /* of one automaton: about a second */
+
+static uint8_t verdict_flags(const struct pol_dense *d, uint32_t state)
+{
+	uint8_t flags = 0;
+
+	if (d->is_slash[state])
+		flags |= SBX_ST_SLASH;
+	else if (d->label[state])
+		flags |= SBX_ST_ALLOW;
+	if (d->settled[state] != POL_MIXED)
+		flags |= d->settled[state] ? SBX_ST_ALL_ALLOW : SBX_ST_ALL_DENY;
+	return flags;
+}
+
+static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_verdict,
+		       struct sbx_dfa *out)
+{
+	*out = (struct sbx_dfa){
+		.start = d->start,
+		.nstates = d->nstates,
+		.nsettled = d->nsettled,
+		.nclasses = d->nclasses,
+		.shift = d->shift,
+		.width = d->width,
+	};
+	out->classes = pol_writer_append(w, d->byte_class, sizeof d->byte_class);
+	out->table = pol_writer_append(w, d->table, ((size_t)d->nstates << d->shift) * d->width);
+	pol_writer_append(w, NULL, SPARE);
+	if (!is_verdict) {
+		out->labels = pol_writer_append(w, d->label, d->nstates * sizeof *d->label);
+		out->latches = pol_writer_append(w, d->latch, d->nstates * sizeof *d->latch);
+		return;
+	}
+	out->flags = pol_writer_append(w, NULL, d->nstates);
+	for (uint32_t i = 0; i < d->nstates; i++)
+		w->out.s[out->flags + i] = (char)verdict_flags(d, i);
+}
+
+/* 0; or -1 when the automaton passes the limits, *out_rule is to blame. */
+static int write_automaton(struct pol_writer *w, const struct pol_nfa *nfa,
+			   const struct pol_limits *limits, struct sbx_dfa *out, uint32_t *out_rule)
+{
+	struct pol_automaton a;
+	struct pol_classes classes;
+	struct pol_dense dense;
+
+	if (pol_automaton_build(&a, nfa, limits, out_rule) < 0)
+		return -1;
+	pol_minimise(&a, &classes);
+	pol_dense_build(&dense, &a, &classes);
+	append_dfa(w, &dense, nfa->is_verdict, out);
+	pol_dense_release(&dense);
+	pol_classes_release(&classes);
+	pol_automaton_release(&a);
+	return 0;
+}
+
+static const struct pol_limits most = {POL_MAX_STATES, WORK_MAX};
+
+static int refuse(const struct pol_rule *r, struct b_err *err)
+{
+	return b_fail(err, B_LIMIT, 0,
+		      "%s: rule `%s` needs too many states together with the others: "
+		      "use fewer wildcards in it",
+		      r->origin, r->matched);
+}
+
+/* Runs of rules of one polarity are one group: their order does not matter. */
+int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct sbx_dfa *out,
+		      struct b_err *err)
+{
+	struct pol_nfa nfa;
+	uint32_t rule;
+	int rc;
+
+	pol_nfa_init(&nfa, true);
+	for (size_t i = 0; i < list->n; i++) {
+		if (i == 0 || list->v[i].allow != list->v[i - 1].allow)
+			pol_nfa_group(&nfa, list->v[i].allow);
+		pol_nfa_add(&nfa, &list->v[i], (uint32_t)i);
+	}
+	rc = write_automaton(w, &nfa, &most, out, &rule);
+	pol_nfa_release(&nfa);
+	return rc < 0 ? refuse(&list->v[rule], err) : 0;
+}
+
+/*
+ * Where rules are told apart, rules that stay alive everywhere below their base multiply with
+ * those that wait inside a name: each kind has automata of its own. (Verdicts need no such
+ * care, as rules of one polarity share their nodes.)
+ */
+enum kind {
+	FIXED,	  /* no `**` but at the end: alive along one path */
+	FLOATING, /* `**` first, then a literal: alive everywhere */
+	WILD,	  /* the others */
+	KINDS
+};
+
+static enum kind kind_of(const struct pol_rule *r)
+{
+	const char *p, *rest;
+
+	if (r->shape != POL_GLOB)
+		return FIXED;
+	p = strstr(r->glob, "**");
+	if (!p || p[2] == '\0')
+		return FIXED;
+	rest = r->glob + strspn(r->glob, "*/");
+	rest += strcspn(rest, "*?");
+	if (p == r->glob && (*rest == '\0' || (!strcmp(rest, "**") && rest[-1] == '/')))
+		return FLOATING;
+	return WILD;
+}
+
+struct subset { /* rules of one kind, as indices */
+	const struct pol_list *list;
+	uint32_t *v;
+	size_t n;
+};
+
+/* A group that passes this many states, for its bytes of rule text, is split. */
+static size_t states_fair(const struct subset *s)
+{
+	size_t n = 512;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct pol_rule *r = &s->list->v[s->v[i]];
+
+		n += 3 * (r->base_len + (r->shape == POL_GLOB ? strlen(r->glob) : 0) + 2);
+	}
+	return n;
+}
+
+static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_dfa *out,
+		       uint32_t *out_rule)
+{
+	struct pol_limits limits = {states_fair(s), WORK_MAX};
+	struct pol_nfa nfa;
+	int rc;
+
+	pol_nfa_init(&nfa, false);
+	for (size_t i = 0; i < s->n; i++) {
+		pol_nfa_group(&nfa, s->v[i] + 1);
+		pol_nfa_add(&nfa, &s->list->v[s->v[i]], s->v[i]);
+	}
+	rc = write_automaton(w, &nfa, s->n == 1 ? &most : &limits, out, out_rule);
+	out->last = s->v[s->n - 1] + 1;
+	pol_nfa_release(&nfa);
+	return rc;
+}
+
+static int write_kind(struct pol_writer *w, const struct subset *s, struct sbx_dfa *groups,
+		      uint32_t *ngroups, struct b_err *err)
+{
+	struct subset part = *s;
+	uint32_t rule = 0;
+
+	for (size_t end = s->n, size = s->n; end > 0;) {
+		part.n = size < end ? size : end;
+		part.v = s->v + end - part.n;
+		if (write_group(w, &part, &groups[*ngroups], &rule) == 0) {
+			++*ngroups;
+			end -= part.n;
+		} else if (part.n == 1) {
+			return refuse(&s->list->v[rule], err);
+		} else {
+			size = part.n / 2;
+		}
+	}
+	return 0;
+}
+
+static int later_first(const void *a, const void *b)
+{
+	const struct sbx_dfa *x = a, *y = b;
+
+	return (x->last < y->last) - (x->last > y->last);
+}
+
+int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct sbx_image_op *op,
+		     struct b_err *err)
+{
+	b_auto_free struct sbx_dfa *groups = b_calloc(list->n + 1, sizeof *groups);
+	b_auto_free uint32_t *rules = b_calloc(list->n + 1, sizeof *rules);
+
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct subset s = {.list = list, .v = rules};
+
+		for (size_t i = 0; i < list->n; i++)
+			if (kind_of(&list->v[i]) == (enum kind)kind)
+				rules[s.n++] = (uint32_t)i;
+		if (write_kind(w, &s, groups, &op->ngroups, err) < 0)
+			return -1;
+	}
+	qsort(groups, op->ngroups, sizeof *groups, later_first);
+	op->groups = pol_writer_append(w, groups, op->ngroups * sizeof *groups);
+	return 0;
+}
