@@ -51,10 +51,14 @@ static void add_gaps(struct lau_plan *p)
 	for (i = 0; i < p->floor.ngaps; i++) {
 		const struct pol_gap *g = &p->floor.gaps[i];
 
+		const char *who = *g->origin
+					  ? b_arena_printf(&p->arena, "%s rule `%s` (%s)",
+							   sbx_op_name(g->op), g->rule, g->origin)
+					  : b_arena_printf(&p->arena, "%s of %s",
+							   sbx_op_name(g->op), g->rule);
+
 		add_loss(p, g->fatal,
-			 b_arena_printf(&p->arena, "%s rule `%s` (%s): %s%s%s", sbx_op_name(g->op),
-					g->rule, g->origin, g->why, g->remedy ? ": " : "",
-					g->remedy ? g->remedy : ""));
+			 b_arena_printf(&p->arena, "%s: %s: %s", who, g->why, g->remedy));
 	}
 }
 
