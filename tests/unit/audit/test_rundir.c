@@ -33,13 +33,16 @@ static void end(void)
 	cr_assert_eq(system(command), 0);
 }
 
-static char *root(void)
+static const char *root(void)
 {
+	static char text[4200];
 	struct b_err err;
 	char *r = aud_runs_root(&err);
 
 	cr_assert_not_null(r, "%s", err.msg);
-	return r;
+	snprintf(text, sizeof text, "%s", r);
+	free(r);
+	return text;
 }
 
 Test(audit_rundir, the_root_is_looked_for_in_order)
