@@ -386,13 +386,16 @@ static char *put_variable(char *to, const char *entry)
 	return put(to, "' ");
 }
 
+/* The command itself when it does not fit. */
 const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
 {
 	char *to = memory;
+	const char *p;
 	struct shim_env env;
 	char *const *built;
 
-	if (!shim_env_plan(&env, shim_environ()))
+	if (!shim_env_plan(&env, shim_environ()) ||
+	    variables_len(&env) + sizeof wrap_exec > bytes)
 		return command;
 	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	if (env.preload_len)
@@ -402,11 +405,14 @@ const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
 						    ? env.channel_at + 1
 						    : env.channel_at]);
 	to = put(to, wrap_exec);
-	for (; *command && (size_t)(to - memory) + 8 < bytes + 1; command++) {
-		if (*command == '\'')
+	/* sized by shim_shell_begin(); another thread may have changed the environment since */
+	if ((size_t)(to - memory) + quoted_len(command) + 2 > bytes)
+		return command;
+	for (p = command; *p; p++) {
+		if (*p == '\'')
 			to = put(to, quoted_quote);
 		else
-			*to++ = *command;
+			*to++ = *p;
 	}
 	put(to, "'");
 	return memory;

@@ -342,7 +342,10 @@ unsigned shim_how_link(int flags)
 
 int shim_remove_at(int at, const char *name)
 {
-	int rc = NEXT(unlinkat)(at, name, 0);
+	int saved = shim_get_errno(), rc = NEXT(unlinkat)(at, name, 0);
 
-	return rc < 0 && shim_get_errno() == EISDIR ? NEXT(unlinkat)(at, name, AT_REMOVEDIR) : rc;
+	if (rc == 0 || shim_get_errno() != EISDIR)
+		return rc;
+	shim_set_errno(saved);
+	return NEXT(unlinkat)(at, name, AT_REMOVEDIR);
 }

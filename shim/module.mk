@@ -42,3 +42,10 @@ SHIM_UNDEFINED := __environ __errno_location _dl_debug_addr _r_debug gnu_get_lib
 check-abi: $(B)/libsbx-shim.so
 	$(Q)B=$(B) UNDEFINED='$(SHIM_UNDEFINED)' scripts/check-abi $<
 .PHONY: check-abi
+
+# Programs the tests of the shim run under it.
+SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law
+EXTRA_TEST_BINS += $(SHIM_PROBES)
+$(SHIM_PROBES): $(B)/tests/%: tests/probe/%.c | $$(@D)/.d
+	$(call say,CC,$<)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -Wno-deprecated-declarations -fPIE -pie -o $@ $< -lpthread

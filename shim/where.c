@@ -253,7 +253,8 @@ static struct shim_text absolute_text(char *buf, const char *path)
 {
 	struct shim_text t = {.len = copy_plain(buf, SBX_PATH_MAX, path)};
 
-	if (!t.len)
+	/* what folds to a short text may be too long for the kernel all the same */
+	if (!t.len && strlen(path) < SBX_PATH_MAX)
 		t.len = sbx_path_join(buf, SBX_PATH_MAX, NULL, 0, path, &t.flags);
 	t.flags |= SHIM_TEXT_ABSOLUTE;
 	return t;
@@ -276,7 +277,9 @@ static struct shim_text relative_text(char *buf, int dirfd, const char *path)
 		}
 	}
 	/* in place: join reads each component of the directory where it writes it */
-	t.len = sbx_path_join(buf, SBX_PATH_MAX, buf, t.len, path, &t.flags);
+	t.len = strlen(path) < SBX_PATH_MAX
+			? sbx_path_join(buf, SBX_PATH_MAX, buf, t.len, path, &t.flags)
+			: 0;
 	return t;
 }
 

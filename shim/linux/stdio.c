@@ -236,7 +236,7 @@ static void temp_named(struct shim_op *op, const char *made)
 				     .end = {{.path = buf,                                   \
 					      .dirfd = AT_FDCWD,                             \
 					      .asked = path,                                 \
-					      .how = SHIM_LAST}}};                           \
+					      .how = SHIM_LAST | SHIM_NEW}}};                \
 		ret_type ret = failed;                                                       \
                                                                                              \
 		if (temp_begin(&op) == SHIM_PASS)                                            \

@@ -1,0 +1,132 @@
+#!/bin/bash
+# Programs started under the shim: judged, classified, with the shim in their environment.
+. "$(dirname "$0")/../support/shim.sh"
+
+cat >prog.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	const char *p = getenv("LD_PRELOAD"), *c = getenv("SBX_CHANNEL");
+	printf("%s %s\n", p ? p : "-", c ? "channel" : "-");
+	return 0;
+}
+C
+gcc -o prog prog.c && gcc -static -o static prog.c || exit 1
+printf '#!/bin/sh\necho script "$@"\n' >script
+printf 'echo plain "$@"\n' >plain
+printf '#!%s\n' "$T/script" >nested
+chmod +x script plain nested
+mkdir bin hide
+cp prog bin/tool
+cp prog hide/tool
+policy=(--rule all:/)
+
+run all "${policy[@]}" -- ./prog
+check 'a program finds both variables' [ "$out" = "$shim channel" ]
+event 'and says hello by its path' "HELLO start exec allow 0 - * $T/prog"
+
+for how in 'env -i ./prog' 'env -u LD_PRELOAD ./prog' 'env -u SBX_CHANNEL ./prog' \
+	'env SBX_CHANNEL=/elsewhere ./prog' '/bin/sh -c "unset LD_PRELOAD; exec ./prog"' \
+	'python3 -Ec "import subprocess; subprocess.run([\"./prog\"], env={})"' \
+	'python3 -Ec "import os; os.posix_spawn(\"./prog\", [\"p\"], {})"' \
+	'python3 -Ec "import os; os.posix_spawnp(\"./prog\", [\"p\"], {})"' \
+	'python3 -Ec "import os; os.environ.clear(); os.execvp(\"./prog\", [\"p\"])"' \
+	'python3 -Ec "import os; os.unsetenv(\"LD_PRELOAD\"); os.system(\"./prog\")"' \
+	'perl -e "%ENV = (); exec \"./prog\""' 'perl -e "delete \$ENV{LD_PRELOAD}; print \`./prog\`"' \
+	'perl -e "%ENV = (); system(\"./prog; true\")"'; do
+	run all "${policy[@]}" -- bash -c "$how"
+	check "put back: $how" [ "$out" = "$shim channel" ]
+	event "witnessed: $how" "HELLO start exec allow 0 - * $T/prog"
+done
+cat >shells.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	char line[4096];
+	FILE *f;
+	clearenv();
+	system("echo \"it's\" 'quo''ted'; ./prog");
+	f = popen("cat; ./prog", "w");
+	fputs("to a pipe\n", f);
+	pclose(f);
+	f = popen("./prog", "r");
+	while (fgets(line, sizeof line, f))
+		fputs(line, stdout);
+	return pclose(f);
+}
+C
+gcc -o shells shells.c || exit 1
+run all "${policy[@]}" -- ./shells
+check 'system and popen without an environment' \
+	[ "$out" = "it's quoted"$'\n'"$shim channel"$'\n'"to a pipe"$'\n'"$shim channel"$'\n'"$shim channel" ]
+
+# ---- what belongs to others ----
+gcc -shared -fPIC -o libother.so -xc - </dev/null || exit 1
+run all "${policy[@]}" -- env LD_PRELOAD="$T/libother.so" ./prog
+check "a foreign preload stays in front" [ "$out" = "$T/libother.so:$shim channel" ]
+run all "${policy[@]}" -- env "LD_PRELOAD=$shim $T/libother.so" ./prog
+check "its order stays" [ "$out" = "$shim $T/libother.so channel" ]
+run all "${policy[@]}" -- python3 -Ec 'import os
+before = dict(os.environ); os.system("true"); os.spawnvpe(os.P_WAIT, "true", ["true"], {}); print(before == dict(os.environ))'
+check 'the environment of the caller is left alone' [ "$out" = True ]
+# ---- classes ----
+run all "${policy[@]}" -- env -i ./static
+check 'a static program gets what it was given' [ "$out" = '- -' ]
+event 'static' "EXEC execv* exec allow 0 static * $T/static"
+run all "${policy[@]}" -- env ./script a b
+check 'a script runs' [ "$out" = 'script a b' ]
+event 'a script has the class of its interpreter' "EXEC execv* exec allow 0 dynamic * $T/script /usr/bin/*sh"
+run all "${policy[@]}" -- env ./nested
+check 'a script of a script runs' [ "$out" = "script ./nested" ]
+run all "${policy[@]}" -- env ./plain x
+check 'a file that is no program is a script for execvp' [ "$out" = 'plain x' ]
+printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' >elf32
+chmod +x elf32
+run all "${policy[@]}" -- env ./elf32
+event 'another ABI' "EXEC execv* exec allow 0 foreign-abi * $T/elf32"
+event 'a failed exec is told, so that nobody waits for its hello' "CALL execv* exec allow ENOEXEC - * $T/elf32"
+if [ "$(id -u)" -eq 0 ]; then
+	cp prog setid && chown 65534 setid && chmod u+s setid
+	run all "${policy[@]}" -- env ./setid
+	event 'set-id' "EXEC execv* exec allow 0 set-id * $T/setid"
+	run all "${policy[@]}" -- setpriv --no-new-privs ./setid
+	event 'set-id is void under no_new_privs' "EXEC execv* exec allow 0 dynamic * $T/setid"
+fi
+if command -v musl-gcc >/dev/null; then
+	musl-gcc -o musl prog.c
+	run all "${policy[@]}" -- env -i ./musl
+	check "another C library loads the shim too" [ "$out" = "$shim channel" ]
+	event 'musl' "HELLO start exec allow 0 - * $T/musl"
+else
+	echo "ok - $SHIM_TEST_USER: musl # skip no musl-gcc"
+fi
+run all "${policy[@]}" -- python3 -Ec 'import os
+fd = os.memfd_create("m"); os.write(fd, open("prog", "rb").read()); os.execve(fd, ["p"], {})'
+check 'a program without a path' [ "$out" = "$shim channel" ]
+
+# ---- verdicts ----
+run all "${policy[@]}" --rule "exec:!$T/prog" -- bash -c './prog; echo $?'
+check 'a denied program does not start' [ "$out" = 126 ]
+event 'told' "CALL execve exec DENY EACCES * $T/prog"
+no_event 'and never starts' "EXEC * $T/prog"
+run all "${policy[@]}" --rule "exec:!$T/prog" -- python3 -Ec 'import os
+try: os.posix_spawn("./prog", ["p"], {})
+except PermissionError: print("EACCES")'
+check 'nor by posix_spawn' [ "$out" = EACCES ]
+run all "${policy[@]}" --rule "exec:!$T/script" -- bash -c './nested; echo $?'
+check 'nor as the interpreter of a script' [ "$out" = 126 ]
+ln -s prog alias
+run all "${policy[@]}" --rule "exec:!$T/prog" -- bash -c './alias; echo $?'
+check 'nor by a symlink' [ "$out" = 126 ]
+run all "${policy[@]}" --rule "exec:!$T/hide/" -- env "PATH=$T/hide:$T/bin:/usr/bin" tool
+check 'the search of execvp goes on after a denial' [ "$out" = "$shim channel" ]
+run all "${policy[@]}" --rule "exec:!$T/hide/" -- env "PATH=$T/hide:$T/bin:/usr/bin" \
+	python3 -Ec 'import os; os.waitpid(os.posix_spawnp("tool", ["tool"], {}), 0)'
+check 'that of posix_spawnp too' [ "$out" = "$shim channel" ]
+run all "${policy[@]}" --rule "exec:!/usr/bin/dash" --rule "exec:!/usr/bin/bash" -- \
+	python3 -Ec 'import os; print(os.system("true") >> 8)'
+check 'system without a shell' [ "$out" = 127 ]
+run all "${policy[@]}" -- bash -c 'nonexistent-command; echo $?; ./missing; echo $?; . ./missing; : ; ./bin; echo $?'
+check 'what is missing is missing as ever' [ "$out" = $'127\n127\n126' ]

@@ -1,0 +1,49 @@
+#!/bin/bash
+# Every exported name, allowed and denied; and the situations a preloaded library must survive
+# (tests/probe/shim_law.c lists them).
+. "$(dirname "$0")/../support/shim.sh"
+
+fresh()
+{
+	rm -rf ok no
+	mkdir -p ok/dir no
+	printf abc >ok/file
+	printf abc >no/file
+	: >ok/file2
+	: >ok/dir/x
+	ln -s file ok/link
+}
+policy=(--rule all:/ --rule "all:!$T/no/")
+
+fresh
+run all "${policy[@]}" -- "$BIN/shim_matrix" "$T"
+check 'every name: allowed does, denied does not' [ "$status" -eq 0 ]
+printf '%s\n' "$out" | grep '^not ok' | sed 's/^/# /'
+matrix=$out
+missing=
+while read -r _ _ event name; do
+	case $event in mkstemp|mkdtemp) object=$name.?????? ;; *) object=$name ;; esac
+	has_event "CALL $event * allow 0 - * $T/ok/$object*" || missing="$missing $name(allowed)"
+	has_event "CALL $event * DENY EACCES * $T/no/$object*" || missing="$missing $name(denied)"
+done < <(printf '%s\n' "$matrix" | grep '^# event')
+check "every name tells its event${missing:+, but:$missing}" [ -z "$missing" ]
+
+for name in $("$BIN/shim_law" list); do
+	fresh
+	"$BIN/shim_law" "$name" "$T" >/dev/null 2>"$T.err"
+	[ "$?" -ne 2 ] || echo "not ok - $name: not a case"
+	fresh
+	run all "${policy[@]}" -- "$BIN/shim_law" "$name" "$T"
+	check "law: ${name//_/ }" [ "$status" -eq 0 ]
+	case $name in
+	raw_fork) event 'a raw fork has its own pid' "CALL open read DENY EACCES - $out $T/no/file" ;;
+	nofile) event 'failures inside are counted' 'TROUBLE*internal=*' ;;
+	vfork)
+		event 'a vfork child in another directory' "CALL open read allow 0 - * $T/ok/file"
+		event 'and its parent, where it was' "CALL open read DENY EACCES - * $T/no/file"
+		;;
+	esac
+done
+fresh
+run all --deny-on-error "${policy[@]}" -- "$BIN/shim_law" nofile "$T"
+check 'an image that denies on failure' [ "$status" -ne 0 ]
