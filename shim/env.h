@@ -14,9 +14,9 @@
 struct shim_env {
 	char *const *from; /* may be NULL: an empty one */
 	size_t count;
-	size_t preload_at, channel_at; /* entry to replace; count = to be added */
+	size_t preload_at, channel_at;	 /* entry to replace; count = to be added */
 	size_t preload_len, channel_len; /* bytes of the new entries, NUL included; 0 = keep */
-	bool is_needed; /* false: it has all it needs */
+	bool is_needed;			 /* false: it has all it needs */
 };
 
 /* false = so big that a copy could overflow the stack: use it as it is. */

@@ -78,8 +78,7 @@ static bool plan_env(struct shim_env *env, const struct shim_program *p, char *c
 	return env->is_needed;
 }
 
-static int exec_next(int dirfd, const char *path, char *const argv[], char *const envp[],
-		     int flags)
+static int exec_next(int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
 {
 	if (dirfd == AT_FDCWD && !flags)
 		return NEXT(execve)(path, argv, envp);
@@ -87,8 +86,8 @@ static int exec_next(int dirfd, const char *path, char *const argv[], char *cons
 	return (int)shim_result(sys5(SYS_execveat, dirfd, path, argv, envp, flags));
 }
 
-int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[],
-	      char *const envp[], int flags)
+int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], char *const envp[],
+	      int flags)
 {
 	struct shim_program p;
 	struct shim_env env;
@@ -162,8 +161,7 @@ static int exec_script(unsigned call, const char *path, char *const argv[], char
 	return shim_exec(call, AT_FDCWD, shell, args, envp, 0);
 }
 
-static int exec_or_script(unsigned call, const char *path, char *const argv[],
-			  char *const envp[])
+static int exec_or_script(unsigned call, const char *path, char *const argv[], char *const envp[])
 {
 	int ret = shim_exec(call, AT_FDCWD, path, argv, envp, 0);
 
@@ -173,8 +171,8 @@ static int exec_or_script(unsigned call, const char *path, char *const argv[],
 /* Errors after which the search goes on: the list of glibc's posix/execvpe.c. */
 static bool goes_on(int err)
 {
-	return err == EACCES || err == ENOENT || err == ESTALE || err == ENOTDIR ||
-	       err == ENODEV || err == ETIMEDOUT;
+	return err == EACCES || err == ENOENT || err == ESTALE || err == ENOTDIR || err == ENODEV ||
+	       err == ETIMEDOUT;
 }
 
 int shim_execvp(unsigned call, const char *file, char *const argv[], char *const envp[])
@@ -394,8 +392,7 @@ const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
 	struct shim_env env;
 	char *const *built;
 
-	if (!shim_env_plan(&env, shim_environ()) ||
-	    variables_len(&env) + sizeof wrap_exec > bytes)
+	if (!shim_env_plan(&env, shim_environ()) || variables_len(&env) + sizeof wrap_exec > bytes)
 		return command;
 	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	if (env.preload_len)

@@ -12,8 +12,8 @@
 /* The search of execvp(3): every candidate is judged for itself. -1 with errno. */
 int shim_execvp(unsigned call, const char *file, char *const argv[], char *const envp[]);
 /* flags as for execveat(2); AT_FDCWD and 0 make it execve(2). -1 with errno. */
-int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[],
-	      char *const envp[], int flags);
+int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], char *const envp[],
+	      int flags);
 
 struct shim_spawn {
 	unsigned call;

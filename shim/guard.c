@@ -227,8 +227,7 @@ static enum shim_way refuse(struct shim_op *op, unsigned which)
 	op->flags |= which ? SBX_EVF_PATH2_DENIED : 0;
 	op->err = 0;
 	for (i = 0; i < op->nends && !op->err; i++)
-		op->err = kernel_refusal(&op->end[i],
-					 i == 0 && !(op->end[i].how & SHIM_NEW));
+		op->err = kernel_refusal(&op->end[i], i == 0 && !(op->end[i].how & SHIM_NEW));
 	if (!op->err)
 		op->err = EACCES;
 	shim_set_errno(op->err);

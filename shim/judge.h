@@ -23,7 +23,7 @@ struct shim_verdict shim_judge(enum sbx_op, const char *path, size_t len);
 struct shim_told {
 	unsigned call; /* enum sbx_call */
 	enum sbx_op op;
-	int err; /* errno of the call, 0 = succeeded */
+	int err;	/* errno of the call, 0 = succeeded */
 	unsigned flags; /* SBX_EVF_* */
 	unsigned aux;
 	const char *path, *path2;

@@ -34,11 +34,11 @@ static const struct link_map *own_object(void)
 }
 
 struct symbols {
-	const ElfW(Sym) *sym;
+	const ElfW(Sym) * sym;
 	const char *str;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
-	const ElfW(Half) *version;
+	const ElfW(Half) * version;
 };
 
 /* glibc writes the final addresses into the dynamic section, except where it is read-only
@@ -52,7 +52,7 @@ static const void *dyn_pointer(const struct link_map *m, ElfW(Addr) value)
 
 static bool read_symbols(const struct link_map *m, struct symbols *s)
 {
-	const ElfW(Dyn) *d;
+	const ElfW(Dyn) * d;
 
 	*s = (struct symbols){0};
 	for (d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
@@ -94,7 +94,7 @@ static uint32_t gnu_hash(const char *name)
 	return h;
 }
 
-static const ElfW(Sym) *find_gnu(const struct symbols *s, const char *name, uint32_t hash)
+static const ElfW(Sym) * find_gnu(const struct symbols *s, const char *name, uint32_t hash)
 {
 	uint32_t nbuckets = s->gnu_hash[0], first = s->gnu_hash[1], nbloom = s->gnu_hash[2];
 	const ElfW(Addr) *bloom = (const void *)(s->gnu_hash + 4);
@@ -120,7 +120,7 @@ static const ElfW(Sym) *find_gnu(const struct symbols *s, const char *name, uint
 }
 
 /* Objects without a GNU hash table are rare (the vdso of old kernels): all symbols in turn. */
-static const ElfW(Sym) *find_linear(const struct symbols *s, const char *name)
+static const ElfW(Sym) * find_linear(const struct symbols *s, const char *name)
 {
 	uint32_t i, n = s->sysv_hash[1];
 
@@ -133,7 +133,7 @@ static const ElfW(Sym) *find_linear(const struct symbols *s, const char *name)
 static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
 {
 	struct symbols s;
-	const ElfW(Sym) *sym;
+	const ElfW(Sym) * sym;
 
 	if (!read_symbols(m, &s))
 		return NULL;
@@ -162,21 +162,21 @@ static void *find_after(const struct link_map *m, const char *name, const struct
 
 /* Offsets into one block: an array of pointers would cost a relocation each at every start. */
 struct names {
-#define X(name) char name_##name[sizeof #name];
+#define X(name)	     char name_##name[sizeof #name];
 #define P(name, ...) char name_##name[sizeof #name];
 	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
 #undef P
 #undef X
 };
 static const struct names names = {
-#define X(name) #name,
+#define X(name)	     #name,
 #define P(name, ...) #name,
 	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
 #undef P
 #undef X
 };
 static const uint16_t name_at[] = {
-#define X(name) offsetof(struct names, name_##name),
+#define X(name)	     offsetof(struct names, name_##name),
 #define P(name, ...) offsetof(struct names, name_##name),
 	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
 #undef P

@@ -19,12 +19,12 @@
 #include "shim/calls.h"
 
 enum shim_next_id {
-#define X(name) NEXT_##name,
+#define X(name)	     NEXT_##name,
 #define P(name, ...) NEXT_##name,
 	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
 #undef P
 #undef X
-	SHIM_NEXT_COUNT
+		SHIM_NEXT_COUNT
 };
 
 extern _Atomic(void *) shim_next_found[SHIM_NEXT_COUNT];

@@ -365,8 +365,7 @@ int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode
 
 bool shim_opens(void)
 {
-	return shim_is_ready() && !shim_has_filter() &&
-	       !shim_is_open_foreign();
+	return shim_is_ready() && !shim_has_filter() && !shim_is_open_foreign();
 }
 
 static int ask(struct shim_asked *a, bool is_new)

@@ -17,13 +17,13 @@ struct shim_proc {
 	struct sbx_image image;
 	struct sbx_ring *ring;
 	uint64_t ring_size;
-	uint32_t level;		/* enum sbx_audit_level, at the start of the run */
-	uint32_t on_error;	/* of the image */
+	uint32_t level;		 /* enum sbx_audit_level, at the start of the run */
+	uint32_t on_error;	 /* of the image */
 	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */
-	_Atomic bool is_ready;	/* image and ring are mapped; false = inert, every call passes */
+	_Atomic bool is_ready;	 /* image and ring are mapped; false = inert, every call passes */
 	/* A filter of the program's own is in force: no system call it would not make itself. */
 	_Atomic bool has_own_filter;
-	_Atomic bool no_openat2; /* ENOSYS: kernel before 5.6, or somebody's filter */
+	_Atomic bool no_openat2;    /* ENOSYS: kernel before 5.6, or somebody's filter */
 	char channel[SHIM_ENV_MAX]; /* value of SBX_CHANNEL */
 	char preload[SHIM_ENV_MAX]; /* our own entry in LD_PRELOAD */
 };

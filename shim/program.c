@@ -41,8 +41,7 @@ static bool is_secure(int fd, const struct stat *st)
 	if (st->st_mode & (S_ISUID | S_ISGID) && !is_no_new_privs()) {
 		if (st->st_mode & S_ISUID && st->st_uid != uid)
 			return true;
-		if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
-		    st->st_gid != gid)
+		if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != gid)
 			return true;
 	}
 	return uid != 0 && sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0;
@@ -69,7 +68,8 @@ static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, cons
 	unsigned i;
 	long got;
 
-	if (n < sizeof *h || h->e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	if (n < sizeof *h ||
+	    h->e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32) ||
 	    h->e_machine != OWN_MACHINE)
 		return SBX_EXEC_FOREIGN;
 	if (h->e_phentsize != sizeof *p || h->e_phoff > n || h->e_phoff % sizeof(long) ||
@@ -137,8 +137,7 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 }
 
 /* Finds, and asks the kernel's own questions; 0 or errno. */
-static int hold(struct look *l, int dirfd, const char *path, int flags, char *text,
-		size_t *out_len)
+static int hold(struct look *l, int dirfd, const char *path, int flags, char *text, size_t *out_len)
 {
 	if (flags & AT_EMPTY_PATH && !*path) {
 		l->held = dirfd;

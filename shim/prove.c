@@ -24,8 +24,7 @@ static long read_link(int parent, const char *name, char *link)
 	struct stat st;
 	long n;
 
-	if (sys_fstat(parent, &st) < 0 ||
-	    (st.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH))
+	if (sys_fstat(parent, &st) < 0 || (st.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH))
 		return -EACCES;
 	n = sys_readlinkat(parent, name, link, LINK_SIZE - 1);
 	if (n <= 0 || n >= LINK_SIZE - 1)

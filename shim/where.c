@@ -44,8 +44,7 @@ static size_t note_read(const struct note *n, const char *text, uint32_t epoch, 
 	uint32_t seq = atomic_load_explicit(&n->seq, memory_order_acquire);
 	uint32_t len = n->len;
 
-	if (seq & 1 || !len || len >= SBX_PATH_MAX || n->epoch != epoch ||
-	    n->moves != moves_now())
+	if (seq & 1 || !len || len >= SBX_PATH_MAX || n->epoch != epoch || n->moves != moves_now())
 		return 0;
 	memcpy(buf, text, len);
 	atomic_thread_fence(memory_order_acquire);
@@ -62,9 +61,8 @@ static void note_write(struct note *n, char *text, struct moment at, const char 
 {
 	uint32_t seq = atomic_load_explicit(&n->seq, memory_order_relaxed);
 
-	if (seq & 1 || !atomic_compare_exchange_strong_explicit(&n->seq, &seq, seq + 1,
-								 memory_order_acquire,
-								 memory_order_relaxed))
+	if (seq & 1 || !atomic_compare_exchange_strong_explicit(
+			       &n->seq, &seq, seq + 1, memory_order_acquire, memory_order_relaxed))
 		return;
 	atomic_thread_fence(memory_order_release);
 	n->epoch = at.epoch;
@@ -169,10 +167,9 @@ void shim_where_closed(int fd)
 {
 	/* no atomic add: two threads that close one descriptor at once are broken already */
 	if (is_noted_fd(fd))
-		atomic_store_explicit(
-			&fd_epoch[fd],
-			atomic_load_explicit(&fd_epoch[fd], memory_order_relaxed) + 1,
-			memory_order_relaxed);
+		atomic_store_explicit(&fd_epoch[fd],
+				      atomic_load_explicit(&fd_epoch[fd], memory_order_relaxed) + 1,
+				      memory_order_relaxed);
 }
 
 void shim_where_closed_all(void)
@@ -202,8 +199,7 @@ static size_t copy_plain(char *to, size_t size, const char *p)
 	for (; *p && t < end; *t++ = *p++) {
 		if (p[0] == '/' && (p[1] == '/' || p[1] == '\0'))
 			return 0;
-		if (p[0] == '/' && p[1] == '.' &&
-		    (p[2] == '\0' || p[2] == '/' || p[2] == '.'))
+		if (p[0] == '/' && p[1] == '.' && (p[2] == '\0' || p[2] == '/' || p[2] == '.'))
 			return 0;
 	}
 	if (*p)
@@ -285,11 +281,10 @@ static struct shim_text relative_text(char *buf, int dirfd, const char *path)
 
 struct shim_text shim_text(char *buf, int dirfd, const char *path)
 {
-	struct shim_text t = path[0] == '/' ? absolute_text(buf, path)
-					    : relative_text(buf, dirfd, path);
+	struct shim_text t =
+		path[0] == '/' ? absolute_text(buf, path) : relative_text(buf, dirfd, path);
 
-	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && may_be_alias(buf) &&
-	    follow_alias(buf, &t.len))
+	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && may_be_alias(buf) && follow_alias(buf, &t.len))
 		t.flags |= SHIM_TEXT_ABSOLUTE;
 	return t;
 }

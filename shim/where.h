@@ -18,8 +18,8 @@
 #define SHIM_TEXT_ABSOLUTE 0x100u /* open by the text itself: absolute, or led through an alias */
 
 struct shim_text {
-	size_t len;	/* 0 = not known */
-	size_t base;	/* length of the directory's part; the rest, without '/', is relative to it */
+	size_t len;  /* 0 = not known */
+	size_t base; /* length of the directory's part; the rest, without '/', is relative to it */
 	unsigned flags; /* SBX_PATH_*, SHIM_TEXT_* */
 };
 

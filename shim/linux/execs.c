@@ -43,31 +43,31 @@ SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 }
 
 /* The arguments of the l-forms, counted, then copied to the stack of the wrapper. */
-#define COUNT_ARGUMENTS(first, ap, n)                \
+#define COUNT_ARGUMENTS(first, ap, n)                                                              \
 	for ((n) = shim_is_no_pointer(first) ? 0 : 1; (n) && va_arg(ap, char *); (n)++)
 
-#define COPY_ARGUMENTS(argv, first, ap, n)                                    \
-	do {                                                                  \
-		size_t i_;                                                    \
-		(argv)[0] = (char *)(uintptr_t)(first);                       \
-		for (i_ = 1; !shim_is_no_pointer(first) && i_ <= (n); i_++)                      \
-			(argv)[i_] = va_arg(ap, char *);                      \
+#define COPY_ARGUMENTS(argv, first, ap, n)                                                         \
+	do {                                                                                       \
+		size_t i_;                                                                         \
+		(argv)[0] = (char *)(uintptr_t)(first);                                            \
+		for (i_ = 1; !shim_is_no_pointer(first) && i_ <= (n); i_++)                        \
+			(argv)[i_] = va_arg(ap, char *);                                           \
 	} while (0)
 
-#define EXECL(name, call_with)                                                               \
-	SHIM_EXPORT int name(const char *path, const char *arg, ...)                         \
-	{                                                                                    \
-		char **argv, *const *envp = shim_environ();                                  \
-		va_list ap;                                                                  \
-		size_t n;                                                                    \
-                                                                                             \
-		va_start(ap, arg);                                                           \
-		COUNT_ARGUMENTS(arg, ap, n);                                                 \
-		va_end(ap);                                                                  \
-		argv = __builtin_alloca((n + 1) * sizeof *argv);                             \
-		va_start(ap, arg);                                                           \
-		COPY_ARGUMENTS(argv, arg, ap, n);                                            \
-		call_with;                                                                   \
+#define EXECL(name, call_with)                                                                     \
+	SHIM_EXPORT int name(const char *path, const char *arg, ...)                               \
+	{                                                                                          \
+		char **argv, *const *envp = shim_environ();                                        \
+		va_list ap;                                                                        \
+		size_t n;                                                                          \
+                                                                                                   \
+		va_start(ap, arg);                                                                 \
+		COUNT_ARGUMENTS(arg, ap, n);                                                       \
+		va_end(ap);                                                                        \
+		argv = __builtin_alloca((n + 1) * sizeof *argv);                                   \
+		va_start(ap, arg);                                                                 \
+		COPY_ARGUMENTS(argv, arg, ap, n);                                                  \
+		call_with;                                                                         \
 	}
 
 EXECL(execl, va_end(ap); return shim_exec(SBX_CALL_execl, AT_FDCWD, path, argv, envp, 0))
@@ -78,18 +78,18 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 
 /* ---- spawn ---- */
 
-#define SPAWN(name, event, search, shell)                                                     \
-	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,                  \
-			     const posix_spawn_file_actions_t *restrict actions,              \
-			     const posix_spawnattr_t *restrict attr,                          \
-			     char *const argv[restrict], char *const envp[restrict])          \
-	{                                                                                     \
-		struct shim_spawn s = {SBX_CALL_##event, search, shell, pid,                  \
-				       path, actions, attr, argv, envp};                      \
-		int saved = shim_get_errno(), err = shim_spawn(&s);                           \
-                                                                                              \
-		shim_set_errno(saved); /* posix_spawn returns its error */                    \
-		return err;                                                                   \
+#define SPAWN(name, event, search, shell)                                                          \
+	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,                       \
+			     const posix_spawn_file_actions_t *restrict actions,                   \
+			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],   \
+			     char *const envp[restrict])                                           \
+	{                                                                                          \
+		struct shim_spawn s = {SBX_CALL_##event, search, shell, pid, path,                 \
+				       actions,		 attr,	 argv,	envp};                     \
+		int saved = shim_get_errno(), err = shim_spawn(&s);                                \
+                                                                                                   \
+		shim_set_errno(saved); /* posix_spawn returns its error */                         \
+		return err;                                                                        \
 	}
 
 SPAWN(posix_spawn, posix_spawn, false, false)
@@ -97,7 +97,7 @@ SPAWN(posix_spawnp, posix_spawnp, true, false)
 
 /* ---- shells ---- */
 
-#define WRAPPED(command, bytes) \
+#define WRAPPED(command, bytes)                                                                    \
 	((bytes) ? shim_shell_wrap(command, __builtin_alloca(bytes), bytes) : (command))
 
 SHIM_EXPORT int system(const char *command)

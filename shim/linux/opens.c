@@ -10,16 +10,16 @@
 #include "shim/where.h"
 
 /* A mode was passed exactly when open(2) says it is looked at. */
-#define MODE_ARGUMENT(flags)                                                    \
-	({                                                                      \
-		mode_t mode_ = 0;                                               \
-		if ((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE) {  \
-			va_list ap_;                                            \
-			va_start(ap_, flags);                                   \
-			mode_ = va_arg(ap_, mode_t);                            \
-			va_end(ap_);                                            \
-		}                                                               \
-		mode_;                                                          \
+#define MODE_ARGUMENT(flags)                                                                       \
+	({                                                                                         \
+		mode_t mode_ = 0;                                                                  \
+		if ((flags)&O_CREAT || ((flags)&O_TMPFILE) == O_TMPFILE) {                         \
+			va_list ap_;                                                               \
+			va_start(ap_, flags);                                                      \
+			mode_ = va_arg(ap_, mode_t);                                               \
+			va_end(ap_);                                                               \
+		}                                                                                  \
+		mode_;                                                                             \
 	})
 
 /* Judged, then opened by the library that wants to see it. */
@@ -47,50 +47,50 @@ static int do_open(unsigned call, int dirfd, const char *path, int flags, mode_t
 	return (int)shim_result(shim_open(call, dirfd, path, flags, mode));
 }
 
-#define OPEN(name)                                                                           \
-	SHIM_EXPORT int name(const char *path, int flags, ...)                               \
-	{                                                                                    \
-		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, MODE_ARGUMENT(flags));  \
+#define OPEN(name)                                                                                 \
+	SHIM_EXPORT int name(const char *path, int flags, ...)                                     \
+	{                                                                                          \
+		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, MODE_ARGUMENT(flags));        \
 	}
 OPEN(open)
 OPEN(open64)
 OPEN(__open)
 OPEN(__open64)
 
-#define OPENAT(name)                                                                      \
-	SHIM_EXPORT int name(int dirfd, const char *path, int flags, ...)                 \
-	{                                                                                 \
-		return do_open(SBX_CALL_openat, dirfd, path, flags, MODE_ARGUMENT(flags)); \
+#define OPENAT(name)                                                                               \
+	SHIM_EXPORT int name(int dirfd, const char *path, int flags, ...)                          \
+	{                                                                                          \
+		return do_open(SBX_CALL_openat, dirfd, path, flags, MODE_ARGUMENT(flags));         \
 	}
 OPENAT(openat)
 OPENAT(openat64)
 
 /* glibc aborts here when the flags call for a mode; it says so itself. */
-#define OPEN_2(name)                                                                    \
-	SHIM_EXPORT int name(const char *path, int flags)                               \
-	{                                                                               \
-		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                \
-			return NEXT(name)(path, flags);                                 \
-		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, 0);                \
+#define OPEN_2(name)                                                                               \
+	SHIM_EXPORT int name(const char *path, int flags)                                          \
+	{                                                                                          \
+		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                           \
+			return NEXT(name)(path, flags);                                            \
+		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, 0);                           \
 	}
 OPEN_2(__open_2)
 OPEN_2(__open64_2)
 
-#define OPENAT_2(name)                                                                  \
-	SHIM_EXPORT int name(int dirfd, const char *path, int flags)                    \
-	{                                                                               \
-		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                \
-			return NEXT(name)(dirfd, path, flags);                          \
-		return do_open(SBX_CALL_openat, dirfd, path, flags, 0);                 \
+#define OPENAT_2(name)                                                                             \
+	SHIM_EXPORT int name(int dirfd, const char *path, int flags)                               \
+	{                                                                                          \
+		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                           \
+			return NEXT(name)(dirfd, path, flags);                                     \
+		return do_open(SBX_CALL_openat, dirfd, path, flags, 0);                            \
 	}
 OPENAT_2(__openat_2)
 OPENAT_2(__openat64_2)
 
-#define CREAT(name)                                                                        \
-	SHIM_EXPORT int name(const char *path, mode_t mode)                                \
-	{                                                                                  \
-		return do_open(SBX_CALL_creat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, \
-			       mode);                                                      \
+#define CREAT(name)                                                                                \
+	SHIM_EXPORT int name(const char *path, mode_t mode)                                        \
+	{                                                                                          \
+		return do_open(SBX_CALL_creat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC,       \
+			       mode);                                                              \
 	}
 CREAT(creat)
 CREAT(creat64)

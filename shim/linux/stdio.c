@@ -179,28 +179,28 @@ static int judge_list(unsigned call, int dirfd, const char *path, char *buf)
 	return 0;
 }
 
-#define SCANDIR(name, entry)                                                                  \
-	SHIM_EXPORT int name(const char *path, struct entry ***list,                          \
-			     int (*filter)(const struct entry *),                             \
-			     int (*compare)(const struct entry **, const struct entry **))    \
-	{                                                                                     \
-		char buf[SBX_PATH_MAX];                                                       \
-		if (judge_list(SBX_CALL_scandir, AT_FDCWD, path, buf) < 0)                    \
-			return -1;                                                            \
-		return NEXT(name)(path, list, filter, compare);                               \
+#define SCANDIR(name, entry)                                                                       \
+	SHIM_EXPORT int name(const char *path, struct entry ***list,                               \
+			     int (*filter)(const struct entry *),                                  \
+			     int (*compare)(const struct entry **, const struct entry **))         \
+	{                                                                                          \
+		char buf[SBX_PATH_MAX];                                                            \
+		if (judge_list(SBX_CALL_scandir, AT_FDCWD, path, buf) < 0)                         \
+			return -1;                                                                 \
+		return NEXT(name)(path, list, filter, compare);                                    \
 	}
 SCANDIR(scandir, dirent)
 SCANDIR(scandir64, dirent64)
 
-#define SCANDIRAT(name, entry)                                                                \
-	SHIM_EXPORT int name(int dirfd, const char *path, struct entry ***list,               \
-			     int (*filter)(const struct entry *),                             \
-			     int (*compare)(const struct entry **, const struct entry **))    \
-	{                                                                                     \
-		char buf[SBX_PATH_MAX];                                                       \
-		if (judge_list(SBX_CALL_scandirat, dirfd, path, buf) < 0)                     \
-			return -1;                                                            \
-		return NEXT(name)(dirfd, path, list, filter, compare);                        \
+#define SCANDIRAT(name, entry)                                                                     \
+	SHIM_EXPORT int name(int dirfd, const char *path, struct entry ***list,                    \
+			     int (*filter)(const struct entry *),                                  \
+			     int (*compare)(const struct entry **, const struct entry **))         \
+	{                                                                                          \
+		char buf[SBX_PATH_MAX];                                                            \
+		if (judge_list(SBX_CALL_scandirat, dirfd, path, buf) < 0)                          \
+			return -1;                                                                 \
+		return NEXT(name)(dirfd, path, list, filter, compare);                             \
 	}
 SCANDIRAT(scandirat, dirent)
 SCANDIRAT(scandirat64, dirent64)
@@ -227,24 +227,24 @@ static void temp_named(struct shim_op *op, const char *made)
 		memcpy(op->end[0].path + len - base_len, base, base_len);
 }
 
-#define TEMP(ret_type, name, event, proto, args, failed)                                     \
-	SHIM_EXPORT ret_type name proto                                                      \
-	{                                                                                    \
-		char buf[SBX_PATH_MAX];                                                      \
-		struct shim_op op = {.call = SBX_CALL_##event,                               \
-				     .nends = 1,                                             \
-				     .end = {{.path = buf,                                   \
-					      .dirfd = AT_FDCWD,                             \
-					      .asked = path,                                 \
-					      .how = SHIM_LAST | SHIM_NEW}}};                \
-		ret_type ret = failed;                                                       \
-                                                                                             \
-		if (temp_begin(&op) == SHIM_PASS)                                            \
-			ret = NEXT(name) args;                                               \
-		if (ret != failed)                                                           \
-			temp_named(&op, path);                                               \
-		shim_end(&op, ret == failed ? -1 : 0);                                       \
-		return ret;                                                                  \
+#define TEMP(ret_type, name, event, proto, args, failed)                                           \
+	SHIM_EXPORT ret_type name proto                                                            \
+	{                                                                                          \
+		char buf[SBX_PATH_MAX];                                                            \
+		struct shim_op op = {.call = SBX_CALL_##event,                                     \
+				     .nends = 1,                                                   \
+				     .end = {{.path = buf,                                         \
+					      .dirfd = AT_FDCWD,                                   \
+					      .asked = path,                                       \
+					      .how = SHIM_LAST | SHIM_NEW}}};                      \
+		ret_type ret = failed;                                                             \
+                                                                                                   \
+		if (temp_begin(&op) == SHIM_PASS)                                                  \
+			ret = NEXT(name) args;                                                     \
+		if (ret != failed)                                                                 \
+			temp_named(&op, path);                                                     \
+		shim_end(&op, ret == failed ? -1 : 0);                                             \
+		return ret;                                                                        \
 	}
 
 #define NO_DIR ((char *)0)

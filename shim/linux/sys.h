@@ -48,13 +48,12 @@ static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 #error "shim/linux/sys.h: no system calls for this machine yet"
 #endif
 
-#define sys0(n)		    sys6(n, 0, 0, 0, 0, 0, 0)
-#define sys1(n, a)	    sys6(n, (long)(a), 0, 0, 0, 0, 0)
-#define sys2(n, a, b)	    sys6(n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define sys3(n, a, b, c)    sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define sys4(n, a, b, c, d) sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
-#define sys5(n, a, b, c, d, e) \
-	sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define sys0(n)		       sys6(n, 0, 0, 0, 0, 0, 0)
+#define sys1(n, a)	       sys6(n, (long)(a), 0, 0, 0, 0, 0)
+#define sys2(n, a, b)	       sys6(n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define sys3(n, a, b, c)       sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define sys4(n, a, b, c, d)    sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define sys5(n, a, b, c, d, e) sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
 static inline int sys_openat(int at, const char *path, int flags, unsigned mode)
 {

@@ -37,8 +37,8 @@ static void before_constructors(void)
 {
 	early_errno = open("/nonexistent/early", O_RDONLY) < 0 ? errno : 0;
 }
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) =
-	before_constructors;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const preinit)(void) = before_constructors;
 
 static int fail(const char *what)
 {
@@ -57,14 +57,14 @@ static int try_open(const char *path, int flags)
 	return 0;
 }
 
-#define WANT(err, expr)                                                                   \
-	do {                                                                              \
-		int got_ = (expr);                                                        \
-		if (got_ != (err)) {                                                      \
-			fprintf(stderr, "shim_law: %s: got %s, want %s\n", #expr,         \
-				strerrorname_np(got_), strerrorname_np(err));             \
-			return 1;                                                         \
-		}                                                                         \
+#define WANT(err, expr)                                                                            \
+	do {                                                                                       \
+		int got_ = (expr);                                                                 \
+		if (got_ != (err)) {                                                               \
+			fprintf(stderr, "shim_law: %s: got %s, want %s\n", #expr,                  \
+				strerrorname_np(got_), strerrorname_np(err));                      \
+			return 1;                                                                  \
+		}                                                                                  \
 	} while (0)
 
 static int both(void)
@@ -268,7 +268,8 @@ static int case_vfork(void)
 		return 1;
 	pid = vfork();
 	if (pid == 0) {
-		if (chdir("ok") < 0 || open("file", O_RDONLY) < 0 || open("../no/file", O_RDONLY) >= 0)
+		if (chdir("ok") < 0 || open("file", O_RDONLY) < 0 ||
+		    open("../no/file", O_RDONLY) >= 0)
 			_exit(1);
 		execl("/bin/true", "true", (char *)NULL);
 		_exit(127);
@@ -368,8 +369,8 @@ static int case_renamed(void)
 
 /* ---- the program's own filter ---- */
 
-#define ALLOW(nr)                                                \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(nr), 0, 1), \
+#define ALLOW(nr)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(nr), 0, 1),                                 \
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static int filter(bool by_syscall)

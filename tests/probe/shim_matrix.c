@@ -77,15 +77,42 @@ static int temp_at(const struct where *w, int (*make)(char *))
 	return rc;
 }
 
-static int do_mkstemp(char *t) { return done(mkstemp(t)); }
-static int do_mkstemp64(char *t) { return done(mkstemp64(t)); }
-static int do_mkostemp(char *t) { return done(mkostemp(t, O_CLOEXEC)); }
-static int do_mkostemp64(char *t) { return done(mkostemp64(t, O_CLOEXEC)); }
-static int do_mkstemps(char *t) { return done(mkstemps(t, 0)); }
-static int do_mkstemps64(char *t) { return done(mkstemps64(t, 0)); }
-static int do_mkostemps(char *t) { return done(mkostemps(t, 0, O_CLOEXEC)); }
-static int do_mkostemps64(char *t) { return done(mkostemps64(t, 0, O_CLOEXEC)); }
-static int do_mkdtemp(char *t) { return mkdtemp(t) ? 0 : -1; }
+static int do_mkstemp(char *t)
+{
+	return done(mkstemp(t));
+}
+static int do_mkstemp64(char *t)
+{
+	return done(mkstemp64(t));
+}
+static int do_mkostemp(char *t)
+{
+	return done(mkostemp(t, O_CLOEXEC));
+}
+static int do_mkostemp64(char *t)
+{
+	return done(mkostemp64(t, O_CLOEXEC));
+}
+static int do_mkstemps(char *t)
+{
+	return done(mkstemps(t, 0));
+}
+static int do_mkstemps64(char *t)
+{
+	return done(mkstemps64(t, 0));
+}
+static int do_mkostemps(char *t)
+{
+	return done(mkostemps(t, 0, O_CLOEXEC));
+}
+static int do_mkostemps64(char *t)
+{
+	return done(mkostemps64(t, 0, O_CLOEXEC));
+}
+static int do_mkdtemp(char *t)
+{
+	return mkdtemp(t) ? 0 : -1;
+}
 
 static const struct timeval tv[2] = {{1, 0}, {2, 0}};
 static const struct timespec ts[2] = {{1, 0}, {2, 0}};
@@ -94,6 +121,7 @@ static dev_t no_dev;
 static struct dirent **list;
 static struct dirent64 **list64;
 
+/* clang-format off */
 /*      name, event, need, what is left behind, call; w = where */
 #define ROWS(X)                                                                                 \
 	X(open, open, A_FILE, A_FILE, done(open(w->path, O_RDONLY)))                            \
@@ -182,6 +210,8 @@ static struct dirent64 **list64;
 ROWS(X)
 #undef X
 
+/* clang-format on */
+
 static const struct row {
 	const char *name, *event;
 	enum need need, left;
@@ -244,7 +274,8 @@ static void run(const struct row *r, const char *dir, int dirfd, bool allowed)
 	err = errno;
 	if (allowed) {
 		check(rc >= 0, r->name, "allowed", rc, err);
-		/* stdio and scandir set errno on success as they please; system call wrappers not */
+		/* stdio and scandir set errno on success as they please; system call wrappers not
+		 */
 		if (rc >= 0 && !strstr(r->event, "open") && !strstr(r->event, "scandir"))
 			check(err == 77, r->name, "errno kept", rc, err);
 		check(look(path) == r->left, r->name, "did its work", rc, err);

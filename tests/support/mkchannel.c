@@ -46,9 +46,11 @@ static void die(const char *what)
 	exit(125);
 }
 
-static const char *const level_names[SBX_AUDIT_LEVEL_COUNT] = {
-	[SBX_AUDIT_FOLDED] = "folded", [SBX_AUDIT_ALL] = "all", [SBX_AUDIT_MODIFY] = "modify",
-	[SBX_AUDIT_DENIED] = "denied", [SBX_AUDIT_NONE] = "none"};
+static const char *const level_names[SBX_AUDIT_LEVEL_COUNT] = {[SBX_AUDIT_FOLDED] = "folded",
+							       [SBX_AUDIT_ALL] = "all",
+							       [SBX_AUDIT_MODIFY] = "modify",
+							       [SBX_AUDIT_DENIED] = "denied",
+							       [SBX_AUDIT_NONE] = "none"};
 
 static enum sbx_audit_level level_of(const char *name)
 {
@@ -204,8 +206,8 @@ static void remove_channel(const char *dir)
 /* ---- events ---- */
 
 static const char *const kind_names[SBX_EV_KIND_COUNT] = {
-	[SBX_EV_CALL] = "CALL",	    [SBX_EV_EXEC] = "EXEC",	[SBX_EV_HELLO] = "HELLO",
-	[SBX_EV_EXIT] = "EXIT",	    [SBX_EV_REPEAT] = "REPEAT", [SBX_EV_LOSS] = "LOSS",
+	[SBX_EV_CALL] = "CALL", [SBX_EV_EXEC] = "EXEC",	    [SBX_EV_HELLO] = "HELLO",
+	[SBX_EV_EXIT] = "EXIT", [SBX_EV_REPEAT] = "REPEAT", [SBX_EV_LOSS] = "LOSS",
 };
 
 static void print_event(FILE *f, const struct sbx_event *ev, const char *path, const char *path2)
