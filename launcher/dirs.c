@@ -1,18 +1,15 @@
 /* dirs.c - see dirs.h. */
 #include "launcher/dirs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/own.h"
+#include "base/str.h"
 #include "launcher/channel.h"
 #include "launcher/options.h"
-#include "launcher/scratch.h"
-#include "launcher/tree.h"
 #include "policy/workspace.h"
 
 static int find_workspaces(const struct b_strlist *given, struct lau_dirs *d, struct b_err *err)
@@ -29,11 +26,32 @@ static int find_workspaces(const struct b_strlist *given, struct lau_dirs *d, st
 	return 0;
 }
 
+/* Logs of all runs and compiled policies: hidden also when this run keeps no log. */
+static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str images = {0};
+	char *state;
+
+	d->runs = aud_runs_root(err);
+	if (!d->runs)
+		return o->audit_level == SBX_AUDIT_NONE
+			       ? 0
+			       : b_wrap(err, "no place for the run's log (--audit-level none "
+					     "does without)");
+	state = b_arena_strndup(&d->arena, d->runs, (size_t)(strrchr(d->runs, '/') - d->runs));
+	d->hidden[d->nhidden++] = state;
+	if (!o->dry_run) {
+		b_str_addf(&images, "%s/images", state);
+		d->images = b_str_take(&images);
+	}
+	return 0;
+}
+
 int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
-	*d = (struct lau_dirs){0};
+	*d = (struct lau_dirs){.scratch.lock = -1};
 	if (find_workspaces(&o->policy.workspaces, d, err) < 0 ||
-	    lau_scratch_name(&d->scratch, err) < 0)
+	    lau_scratch_take(!o->dry_run, &d->scratch, err) < 0)
 		return -1;
 	/* A document says itself what may be written. */
 	if (o->policy.policies.n == 0)
@@ -43,21 +61,12 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 			return -1;
 		d->hidden[d->nhidden++] = d->channels;
 	}
-	/* Hidden also when this run keeps no log: those of other runs lie there. */
-	d->runs = aud_runs_root(err);
-	if (d->runs)
-		d->hidden[d->nhidden++] = d->runs;
-	else if (o->audit_level != SBX_AUDIT_NONE)
-		return b_wrap(err, "no place for the run's log (--audit-level none does without)");
-	return 0;
+	return find_state(o, d, err);
 }
 
 int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 {
-	if (mkdir(d->scratch, 0700) < 0)
-		return b_fail(err, B_SYSTEM, errno, "cannot make %s: %s", d->scratch,
-			      strerror(errno));
-	d->scratch_made = true;
+	d->was_made = true;
 	if (d->channels && lau_channel_make_base(d->channels, err) < 0)
 		return -1;
 	/* Builds go without it when it cannot be made (a home that is read-only). */
@@ -70,12 +79,11 @@ int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 
 void lau_dirs_release(struct lau_dirs *d)
 {
-	if (d->scratch_made)
-		(void)lau_tree_remove(d->scratch, NULL);
-	free(d->scratch);
+	lau_scratch_release(&d->scratch, !d->was_made);
 	free(d->cache);
 	free(d->channels);
+	free(d->images);
 	free(d->runs);
 	b_arena_release(&d->arena);
-	*d = (struct lau_dirs){0};
+	*d = (struct lau_dirs){.scratch.lock = -1};
 }

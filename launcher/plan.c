@@ -25,10 +25,11 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_dirs *dirs, st
 	lau_policy_request(&o->policy, &rq);
 	rq.workspaces = dirs->workspaces;
 	rq.nworkspaces = dirs->nworkspaces;
-	rq.scratch = dirs->scratch;
+	rq.scratch = dirs->scratch.path;
 	rq.cache = dirs->cache;
 	rq.hidden = dirs->hidden;
 	rq.nhidden = dirs->nhidden;
+	rq.image_cache = dirs->images;
 	/* The protected set is denies inside a writable tree: the broker's work, which this
 	 * version does not have (doctor and show --floor say so). */
 	rq.with_protected = false;

@@ -106,7 +106,7 @@ static int step_shim(struct run *r, struct b_err *err)
 static int step_environment(struct run *r, struct b_err *err)
 {
 	(void)err;
-	lau_scratch_export(r->dirs.scratch, &r->env);
+	lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
 	if (r->shim)
@@ -369,6 +369,7 @@ int lau_run(const struct lau_options *o)
 {
 	struct run r = {
 		.o = o,
+		.dirs.scratch.lock = -1,
 		.channel.lock_fd = -1,
 		.record.log_fd = -1,
 		.confine.landlock_fd = -1,

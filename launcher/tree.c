@@ -91,27 +91,36 @@ static int empty_dir(struct removal *r, int fd, unsigned depth)
 	return rc;
 }
 
-int lau_tree_remove(const char *path, struct b_err *err)
+int lau_tree_clear(const char *path, struct b_err *err)
 {
 	struct removal r = {.top = -1};
 	unsigned pass;
 
-	/* The usual case: nothing was left in it. */
-	if (rmdir(path) == 0 || errno == ENOENT)
-		return 0;
 	for (pass = 0; pass < MAX_PASSES; pass++) {
 		unsigned before = r.hoists;
 		b_auto_fd int top = open_dir(AT_FDCWD, path);
+		int rc;
 
 		if (top < 0)
 			break;
 		r.top = top;
-		/* A failure is told by the rmdir() below. A pass that hoisted something has
-		 * left it at the root: once more. */
-		(void)empty_dir(&r, fcntl(top, F_DUPFD_CLOEXEC, 0), 0);
+		rc = empty_dir(&r, fcntl(top, F_DUPFD_CLOEXEC, 0), 0);
+		/* What a pass hoisted lies at the root now: once more. */
+		if (rc == 0 && r.hoists == before)
+			return 0;
 		if (r.hoists == before)
 			break;
 	}
+	return b_fail(err, B_SYSTEM, errno, "cannot empty %s: %s", path, strerror(errno));
+}
+
+int lau_tree_remove(const char *path, struct b_err *err)
+{
+	/* The usual case: nothing was left in it. */
+	if (rmdir(path) == 0 || errno == ENOENT)
+		return 0;
+	if (lau_tree_clear(path, err) < 0)
+		return -1;
 	if (rmdir(path) < 0 && errno != ENOENT)
 		return b_fail(err, B_SYSTEM, errno, "cannot remove %s: %s", path, strerror(errno));
 	return 0;

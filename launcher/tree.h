@@ -7,3 +7,5 @@ struct b_err;
 /* Removes `path` and everything below; missing is fine. At most a fixed number of descriptors
  * is open at a time, however deep the tree. */
 int lau_tree_remove(const char *path, struct b_err *err);
+/* Everything below it, and not itself. */
+int lau_tree_clear(const char *path, struct b_err *err);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -10,6 +11,7 @@
 #include "policy/build.h"
 #include "policy/compile.h"
 #include "policy/front/orbit.h"
+#include "policy/imgcache.h"
 #include "policy/load.h"
 #include "policy/presets.h"
 #include "policy/workspace.h"
@@ -127,14 +129,35 @@ static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
 	return n;
 }
 
-static int compile(struct pol_engine *e, struct b_err *err)
+/* The image of these rules, when an earlier run compiled it. */
+static bool recall(struct pol_engine *e, const char *dir, const char *key)
+{
+	size_t size;
+
+	if (!pol_imgcache_get(dir, key, &e->map, &e->map_size, &size, e->hash))
+		return false;
+	e->image_data = e->map;
+	if (sbx_image_open(&e->image, e->image_data, size, false) == SBX_IMAGE_OK)
+		return true;
+	munmap(e->map, e->map_size);
+	e->image_data = e->map = NULL;
+	return false;
+}
+
+static int compile(struct pol_engine *e, const char *cache, struct b_err *err)
 {
 	struct pol_alias aliases[16];
 	struct pol_compile_opts opts = {.aliases = aliases};
 	enum sbx_image_status status;
+	char key[B_SHA256_HEX];
 	size_t size;
 
 	opts.naliases = find_aliases(&e->rules.arena, aliases);
+	if (cache) {
+		pol_imgcache_key(&e->rules, &opts, key);
+		if (recall(e, cache, key))
+			return 0;
+	}
 	if (pol_compile(&e->rules, &opts, &e->image_data, &size, err) < 0)
 		return -1;
 	status = sbx_image_open(&e->image, e->image_data, size, false);
@@ -142,6 +165,8 @@ static int compile(struct pol_engine *e, struct b_err *err)
 		return b_fail(err, B_FORMAT, 0, "compiled policy: %s",
 			      sbx_image_status_text(status));
 	b_sha256_hex(e->image_data, size, e->hash);
+	if (cache)
+		pol_imgcache_put(cache, key, e->image_data, size, e->hash);
 	return 0;
 }
 
@@ -157,7 +182,7 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	if (load(rq, &doc, &name, err) == 0 &&
 	    choose_profile(&doc, rq->profile, &profile, err) == 0 &&
 	    build(&b, &doc, profile, err) == 0)
-		rc = compile(e, err);
+		rc = compile(e, rq->image_cache, err);
 	pol_doc_release(&doc);
 	if (rc < 0) {
 		pol_engine_free(e);
@@ -175,7 +200,10 @@ void pol_engine_free(struct pol_engine *e)
 	if (!e)
 		return;
 	pol_ruleset_release(&e->rules);
-	free(e->image_data);
+	if (e->map)
+		munmap(e->map, e->map_size);
+	else
+		free(e->image_data);
 	free(e);
 }
 

@@ -53,13 +53,16 @@ struct pol_request {
 	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */
 	size_t nhidden;
-	bool with_protected; /* the `protected` set (needs the broker) */
+	const char *image_cache; /* directory of compiled policies, NULL = none (imgcache.h) */
+	bool with_protected;	 /* the `protected` set (needs the broker) */
 };
 
 struct pol_engine {
 	struct pol_ruleset rules;
 	struct sbx_image image;
-	void *image_data;	 /* malloc'ed, image.size bytes */
+	void *image_data;	 /* image.size bytes */
+	void *map; /* they lie in this mapping of a cached image; NULL: malloc'ed */
+	size_t map_size;
 	const char *policy_name; /* "builtin:default" or the file */
 	const char **notices;	 /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;

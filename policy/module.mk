@@ -3,7 +3,7 @@ policy_SRCS += \
 	policy/front/yaml.c policy/front/orbit.c \
 	policy/load.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/exception.c policy/base.c policy/sets.c policy/cli.c \
-	policy/engine.c policy/explain.c
+	policy/engine.c policy/imgcache.c policy/explain.c
 
 # The presets, compiled in.
 policy_GEN += presets.c

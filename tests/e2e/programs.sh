@@ -61,5 +61,5 @@ check 'the reader of a closed output sees the end' [ -e seen ]
 head -c 100000000 /dev/zero | "$SBX" head -c 1 | wc -c >"$TMP/out"
 check 'a writer to a command that ended is stopped' [ "$(cat "$TMP/out")" -eq 1 ]
 launch sh -c 'echo "$TMPDIR" && touch "$TMPDIR/x" && mktemp' && rm -f seen
-check 'temporary files are made in the private directory' grep -q '/sbx-launch\..*/tmp\.' "$TMP/out"
+check 'temporary files are made in the private directory' grep -q '/sbx-launch-.*/tmp\.' "$TMP/out"
 exit 0
