@@ -120,11 +120,12 @@ struct asked {
 	struct lau_plan plan;
 };
 
+/* Also after a failure *a is to be released. */
 static int ask(const struct opts *o, struct asked *a, struct b_err *err)
 {
 	struct lau_host host;
 
-	*a = (struct asked){0};
+	memset(&a->plan, 0, sizeof a->plan);
 	if (lau_dirs_find(&o->run, &a->dirs, err) < 0 ||
 	    lau_plan_policy(&o->run, &a->dirs, &a->plan, err) < 0)
 		return -1;
@@ -208,11 +209,26 @@ static int why_stdin(const struct opts *o, struct asked *a, enum sbx_op op, bool
 	return 0;
 }
 
-static int why(struct opts *o, char const *const *words, size_t n)
+static int why_all(const struct opts *o, enum sbx_op op, char const *const *paths, size_t n)
 {
-	b_auto(asked_release) struct asked a = {0};
+	b_auto(asked_release) struct asked a;
 	b_auto(b_str_release) struct b_str out = {0};
 	bool all_allowed = true;
+	struct b_err err;
+
+	if (ask(o, &a, &err) < 0)
+		return trouble(&err);
+	say_notices(a.plan.engine);
+	for (size_t i = 0; i < n; i++)
+		if (why_one(o, &a, op, paths[i], &all_allowed, &out, &err) < 0)
+			return trouble(&err);
+	if (o->from_stdin && why_stdin(o, &a, op, &all_allowed, &out, &err) < 0)
+		return trouble(&err);
+	return print(&out, all_allowed ? YES : NO);
+}
+
+static int why(struct opts *o, char const *const *words, size_t n)
+{
 	enum sbx_op op = SBX_OP_COUNT;
 	struct b_err err;
 
@@ -220,15 +236,9 @@ static int why(struct opts *o, char const *const *words, size_t n)
 		b_fail(&err, B_USAGE, 0, "why: expected sbx-policy why [options] OP PATH...");
 		return trouble(&err);
 	}
-	if (find_op(words[0], &op, &err) < 0 || ask(o, &a, &err) < 0)
+	if (find_op(words[0], &op, &err) < 0)
 		return trouble(&err);
-	say_notices(a.plan.engine);
-	for (size_t i = 1; i < n; i++)
-		if (why_one(o, &a, op, words[i], &all_allowed, &out, &err) < 0)
-			return trouble(&err);
-	if (o->from_stdin && why_stdin(o, &a, op, &all_allowed, &out, &err) < 0)
-		return trouble(&err);
-	return print(&out, all_allowed ? YES : NO);
+	return why_all(o, op, words + 1, n - 1);
 }
 
 /* ---- show ---- */
@@ -241,6 +251,9 @@ static int show_effective(const struct opts *o, struct b_str *out, struct b_err 
 	struct pol_effective eff;
 	const char *name = o->run.policy.profile;
 
+	if (files->n > 1)
+		return b_fail(err, B_USAGE, 0, "%zu policies given, expected at most one",
+			      files->n);
 	if (files->n > 0 ? parse_file(files->v[0], &doc, err) < 0
 			 : pol_orbit_parse("builtin:default", builtin->text, builtin->len, &doc,
 					   err) < 0)
@@ -271,29 +284,34 @@ static void show_plan(const struct opts *o, struct asked *a, struct b_str *out)
 	}
 }
 
+/* What a run would do: its floor, a plan of the kernel's, or the ruleset. */
+static int show_run(const struct opts *o, struct b_str *out, struct b_err *err)
+{
+	b_auto(asked_release) struct asked a;
+
+	if (ask(o, &a, err) < 0)
+		return -1;
+	say_notices(a.plan.engine);
+	if (o->floor)
+		pol_floor_show(&a.plan.floor, out);
+	if (o->plan != PLAN_NONE)
+		show_plan(o, &a, out);
+	else if (!o->floor)
+		pol_engine_show(a.plan.engine, out);
+	return 0;
+}
+
 static int show(struct opts *o, char const *const *words, size_t n)
 {
-	b_auto(asked_release) struct asked a = {0};
 	b_auto(b_str_release) struct b_str out = {0};
 	struct b_err err;
 
 	for (size_t i = 0; i < n; i++)
 		b_strlist_add(&o->run.policy.policies, words[i]);
-	if (o->effective) {
-		if (show_effective(o, &out, &err) < 0)
-			return trouble(&err);
-	}
-	if (!o->effective || o->floor || o->plan != PLAN_NONE) {
-		if (ask(o, &a, &err) < 0)
-			return trouble(&err);
-		say_notices(a.plan.engine);
-	}
-	if (o->floor)
-		pol_floor_show(&a.plan.floor, &out);
-	if (o->plan != PLAN_NONE)
-		show_plan(o, &a, &out);
-	else if (!o->floor && !o->effective)
-		pol_engine_show(a.plan.engine, &out);
+	if (o->effective && show_effective(o, &out, &err) < 0)
+		return trouble(&err);
+	if ((!o->effective || o->floor || o->plan != PLAN_NONE) && show_run(o, &out, &err) < 0)
+		return trouble(&err);
 	return print(&out, YES);
 }
 
@@ -343,7 +361,9 @@ int main(int argc, char **argv)
 	int rest, status;
 
 	lau_options_init(&o.run);
-	o.run.audit_level = SBX_AUDIT_NONE; /* asking needs no place for a log */
+	/* Asking writes nothing and needs no place for a log. */
+	o.run.dry_run = true;
+	o.run.audit_level = SBX_AUDIT_NONE;
 	if (b_opt_parse(table, n, argc, argv, &o, &words, &rest, &err) < 0) {
 		status = trouble(&err);
 	} else if (o.abi > INT_MAX) {

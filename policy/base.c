@@ -16,41 +16,34 @@ enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN };
 enum mode { ANY, BROAD, SYSTEM }; /* --reads */
 
 struct row {
+	const char *path;    /* AT_PATH */
+	const char *matched; /* instead of the path */
 	unsigned ops;
-	bool allow;
 	enum pol_shape shape;
-	const char *path; /* AT_PATH */
 	enum mode mode;
 	enum pol_twin twin;
 	enum where where;
-	const char *matched; /* instead of the path */
+	bool allow;
 };
 
 #define OUTSIDE "<outside workspace>"
 
 /* Directories of /dev hold devices by the dozen; these are the harmless ones. /dev/stdin and its
  * like are links into /proc, followed by no twin: they mean another file in every process. */
-#define DEV(ops, shape, path)                                                                      \
+#define ROW(p, m, o, s, md, t, w, a)                                                               \
 	{                                                                                          \
-		ops, true, shape, path, ANY, POL_TWIN_NONE, AT_PATH, NULL                          \
+		.path = p, .matched = m, .ops = o, .shape = s, .mode = md, .twin = t, .where = w,  \
+		.allow = a                                                                         \
 	}
+#define DEV(ops, shape, path) ROW(path, NULL, ops, shape, ANY, POL_TWIN_NONE, AT_PATH, true)
 /* A system directory when only those are readable. */
-#define SYS(shape, path)                                                                           \
-	{                                                                                          \
-		R, true, shape, path, SYSTEM, POL_TWIN_ALWAYS, AT_PATH, NULL                       \
-	}
-#define NOT(shape, path, mode)                                                                     \
-	{                                                                                          \
-		R, false, shape, path, mode, POL_TWIN_NONE, AT_PATH, NULL                          \
-	}
-#define DYN(ops, allow, at, text)                                                                  \
-	{                                                                                          \
-		ops, allow, POL_TREE, NULL, ANY, POL_TWIN_ALWAYS, at, text                         \
-	}
+#define SYS(shape, path)	  ROW(path, NULL, R, shape, SYSTEM, POL_TWIN_ALWAYS, AT_PATH, true)
+#define NOT(shape, path, mode)	  ROW(path, NULL, R, shape, mode, POL_TWIN_NONE, AT_PATH, false)
+#define DYN(ops, allow, at, text) ROW(NULL, text, ops, POL_TREE, ANY, POL_TWIN_ALWAYS, at, allow)
 
 static const struct row rows[] = {
-	{R | M, false, POL_TREE, "/", ANY, POL_TWIN_NONE, AT_PATH, OUTSIDE},
-	{R, true, POL_TREE, "/", BROAD, POL_TWIN_NONE, AT_PATH, NULL},
+	ROW("/", OUTSIDE, R | M, POL_TREE, ANY, POL_TWIN_NONE, AT_PATH, false),
+	ROW("/", NULL, R, POL_TREE, BROAD, POL_TWIN_NONE, AT_PATH, true),
 	NOT(POL_TREE, "/dev", BROAD),
 	DEV(R, POL_EXACT, "/dev"), /* its names may be listed */
 	DEV(R | M, POL_EXACT, "/dev/null"),
@@ -181,5 +174,7 @@ void pol_build_base(struct pol_build *b, const struct pol_effective *eff)
 
 void pol_build_hidden(struct pol_build *b)
 {
-	add_rows(b, NULL, true);
+	static const struct pol_effective none;
+
+	add_rows(b, &none, true);
 }

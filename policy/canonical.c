@@ -99,16 +99,16 @@ const char *pol_canonical(struct b_arena *a, const char *path)
 const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path)
 {
 	struct walk w;
-	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir), len = strlen(path);
 	const char *real = NULL;
 
 	w.len = n;
 	w.hops = 0;
 	w.missing = false;
-	if (n + 1 + strlen(path) < PATH_MAX) {
+	if (n + 1 + len < PATH_MAX) {
 		memcpy(w.done, dir, n);
 		w.done[n] = '\0';
-		strcpy(w.todo, path);
+		memcpy(w.todo, path, len + 1);
 		real = walk(a, &w);
 	}
 	return real ? real

@@ -48,7 +48,7 @@ static int parse(struct pol_build *b, const struct pol_cli_rule *c, struct rule_
 {
 	const char *text = c->text;
 
-	*out = (struct rule_text){.cli = c};
+	*out = (struct rule_text){.cli = c, .path = ""};
 	if (*text == '\0')
 		return fail(c, "empty, expected a path or glob", err);
 	if (strlen(text) > POL_MAX_RULE_LEN)
@@ -75,11 +75,10 @@ static struct pol_rule lower(struct pol_build *b, const struct rule_text *t, con
 		.shape = POL_TREE,
 		.origin = b_arena_printf(&b->rs->arena, "cli:%s:%u", c->option, c->nth),
 	};
-	size_t len, prefix;
+	size_t len = 0, prefix;
 	bool below;
 
 	if (*t->path == '\0' || pol_rule_is_subtree(t->path, &len, &below)) {
-		len = *t->path ? len : 0;
 		r.base = len ? pol_build_join(b, dir, b_arena_strndup(&b->rs->arena, t->path, len))
 			     : dir;
 		r.matched = b_arena_printf(&b->rs->arena, "%s%.*s%s", lead, (int)len, t->path,

@@ -15,12 +15,12 @@ struct b_err;
 /* Limits of a document (DESIGN: hostile input). */
 #define POL_MAX_FILE	 (4u << 20) /* bytes */
 #define POL_MAX_DEPTH	 32
-#define POL_MAX_NODES	 200000	    /* YAML events after alias expansion */
-#define POL_MAX_RULES	 20000	    /* in a document */
+#define POL_MAX_NODES	 200000 /* YAML events after alias expansion */
+#define POL_MAX_RULES	 20000	/* in a document */
 #define POL_MAX_RULE_LEN 4096
 
 struct pol_pos {
-	const char *file; /* as the user named it */
+	const char *file;   /* as the user named it */
 	unsigned line, col; /* from 1 */
 };
 
@@ -77,7 +77,8 @@ int pol_doc_validate(const struct pol_doc *, struct b_err *err);
 struct pol_eff_rule {
 	bool negated;
 	bool is_global_deny;
-	bool is_exception; /* `!` in denyModify: undoes the denies that contain it, grants nothing */
+	bool is_exception; /* `!` in denyModify: undoes the denies that contain it, grants nothing
+			    */
 	const char *rule;
 	struct pol_pos pos;
 };

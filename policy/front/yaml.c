@@ -346,6 +346,7 @@ static int take_children(struct reader *r, struct pol_ynode *node, unsigned dept
 			return -1;
 		if (is_end)
 			break;
+		B_ASSERT(child);
 		b_grow(v, n, cap);
 		v[n++] = child;
 		node->weight += child->weight;
