@@ -197,8 +197,8 @@ static void on_denial(struct aud_collector *c, const struct item *it, const stru
 	bool all = c->cfg.level == SBX_AUDIT_ALL;
 	uint64_t n = it->count ? it->count : 1;
 	struct aud_folded evicted;
-	enum aud_fold_answer a = aud_fold_add(&c->fold, &it->ev, it->path, it->path2, all ? 0 : n,
-					      &evicted);
+	enum aud_fold_answer a =
+		aud_fold_add(&c->fold, &it->ev, it->path, it->path2, all ? 0 : n, &evicted);
 
 	if (evicted.count)
 		write_folded(c, &evicted);
@@ -310,8 +310,7 @@ static void note_gaps(struct aud_collector *c, bool final)
 	if (c->cfg.ring) {
 		k->corrupt = c->reader.corrupt;
 		k->abandoned = c->reader.skipped;
-		k->internal =
-			atomic_load_explicit(&c->reader.ring->internal, memory_order_relaxed);
+		k->internal = atomic_load_explicit(&c->reader.ring->internal, memory_order_relaxed);
 		k->lost += sbx_ring_take_lost(&c->reader);
 	}
 	r.lost = k->lost - c->lost;

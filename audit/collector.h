@@ -33,10 +33,10 @@ struct aud_config {
 	const char *run_id;
 	const char *const *workspaces; /* borrowed; paths below are shown as ./x */
 	size_t nworkspaces;
-	int log_fd;	       /* audit.jsonl, O_APPEND; borrowed; -1 = none */
-	bool required;	       /* a failed write is an error of drain() */
-	void *ring;	       /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
-	size_t ring_data;      /* its data size, as given to sbx_ring_init() */
+	int log_fd;	  /* audit.jsonl, O_APPEND; borrowed; -1 = none */
+	bool required;	  /* a failed write is an error of drain() */
+	void *ring;	  /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
+	size_t ring_data; /* its data size, as given to sbx_ring_init() */
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */

@@ -14,24 +14,26 @@
 static const struct {
 	const char *key;
 	size_t at;
-} strings[] = {
-	{"kind", offsetof(struct aud_entry, kind)},
-	{"op", offsetof(struct aud_entry, op)},
-	{"path", offsetof(struct aud_entry, path)},
-	{"path2", offsetof(struct aud_entry, path2)},
-	{"matched_rule", offsetof(struct aud_entry, matched_rule)},
-	{"rule", offsetof(struct aud_entry, rule)},
-	{"call", offsetof(struct aud_entry, call)},
-	{"exe", offsetof(struct aud_entry, exe)},
-	{"image", offsetof(struct aud_entry, image)},
-	{"ts", offsetof(struct aud_entry, ts)},
-}, numbers[] = {
-	{"pid", offsetof(struct aud_entry, pid)},
-	{"errno", offsetof(struct aud_entry, err)},
-	{"count", offsetof(struct aud_entry, count)},
-	{"lost", offsetof(struct aud_entry, lost)},
-	{"corrupt", offsetof(struct aud_entry, corrupt)},
-	{"abandoned", offsetof(struct aud_entry, abandoned)},
+} strings[] =
+	{
+		{"kind", offsetof(struct aud_entry, kind)},
+		{"op", offsetof(struct aud_entry, op)},
+		{"path", offsetof(struct aud_entry, path)},
+		{"path2", offsetof(struct aud_entry, path2)},
+		{"matched_rule", offsetof(struct aud_entry, matched_rule)},
+		{"rule", offsetof(struct aud_entry, rule)},
+		{"call", offsetof(struct aud_entry, call)},
+		{"exe", offsetof(struct aud_entry, exe)},
+		{"image", offsetof(struct aud_entry, image)},
+		{"ts", offsetof(struct aud_entry, ts)},
+},
+  numbers[] = {
+	  {"pid", offsetof(struct aud_entry, pid)},
+	  {"errno", offsetof(struct aud_entry, err)},
+	  {"count", offsetof(struct aud_entry, count)},
+	  {"lost", offsetof(struct aud_entry, lost)},
+	  {"corrupt", offsetof(struct aud_entry, corrupt)},
+	  {"abandoned", offsetof(struct aud_entry, abandoned)},
 };
 
 static int sextet(char c)
@@ -148,8 +150,8 @@ static bool match_path(const struct aud_filter *f, const char *glob, const char 
 	if (*path != '.' || (path[1] && path[1] != '/'))
 		return false;
 	path += path[1] ? 2 : 1; /* "./x" -> "x", "." -> "" */
-	if (*glob != '/' && pol_glob_match(glob + (b_has_prefix(glob, "./") ? 2 : 0), path,
-					   strlen(path)))
+	if (*glob != '/' &&
+	    pol_glob_match(glob + (b_has_prefix(glob, "./") ? 2 : 0), path, strlen(path)))
 		return true;
 	for (i = 0; absolute && i < f->nworkspaces; i++) {
 		b_auto(b_str_release) struct b_str full = {0};

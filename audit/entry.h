@@ -14,7 +14,7 @@ struct aud_line;
 struct aud_entry {
 	struct json_t *json;
 	const char *kind, *op, *path, *path2, *matched_rule, *rule, *call, *exe, *image, *ts;
-	char *exact, *exact2; /* decoded path_b64, path2_b64: owned */
+	char *exact, *exact2;	 /* decoded path_b64, path2_b64: owned */
 	int64_t pid, err, count; /* count: calls the line stands for, at least 1 */
 	int64_t lost, corrupt, abandoned;
 	bool has_verdict, allowed, disagrees;
@@ -27,12 +27,12 @@ void aud_entry_release(struct aud_entry *);
 enum aud_verdict_filter { AUD_ANY_VERDICT = -1, AUD_ONLY_ALLOWED, AUD_ONLY_DENIED };
 
 struct aud_filter {
-	int op;	     /* enum sbx_op, -1 = any */
-	int verdict; /* enum aud_verdict_filter */
+	int op;			  /* enum sbx_op, -1 = any */
+	int verdict;		  /* enum aud_verdict_filter */
 	const char *const *globs; /* one must match the path or the second path; none = any */
 	size_t nglobs;
-	int64_t pid; /* -1 = any */
-	const char *kind; /* NULL = any */
+	int64_t pid;		       /* -1 = any */
+	const char *kind;	       /* NULL = any */
 	const char *const *workspaces; /* for absolute globs on paths shown as ./x */
 	size_t nworkspaces;
 };

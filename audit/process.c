@@ -9,10 +9,10 @@
 #include "core/callnames.h"
 
 enum {
-	SLOTS = 16384,	     /* processes remembered, direct-mapped by pid */
-	EXES_MAX = 1024,     /* distinct executables remembered by name */
-	PENDING_MAX = 4096,  /* announced images that have not said hello */
-	SETTLE_MS = 1000     /* a failed exec is reported well within this */
+	SLOTS = 16384,	    /* processes remembered, direct-mapped by pid */
+	EXES_MAX = 1024,    /* distinct executables remembered by name */
+	PENDING_MAX = 4096, /* announced images that have not said hello */
+	SETTLE_MS = 1000    /* a failed exec is reported well within this */
 };
 
 struct exe {
@@ -59,7 +59,8 @@ void aud_procs_free(struct aud_procs *p)
 
 	if (!p)
 		return;
-	HASH_ITER (hh, p->exes, e, next) {
+	HASH_ITER(hh, p->exes, e, next)
+	{
 		HASH_DEL(p->exes, e);
 		free(e->path);
 		free(e);

@@ -20,20 +20,20 @@
 #include "core/event.h"
 
 /* kind, dotted event_type */
-#define AUD_KINDS(X)                                          \
-	X(RESULT, "result", "fs.call.result")                 \
-	X(DENIED, "denied", "fs.call.denied")                 \
-	X(EXEC, "exec", "process.exec")                       \
-	X(HELLO, "hello", "process.hello")                    \
-	X(UNWITNESSED, "unwitnessed", "process.unwitnessed")  \
-	X(LOSS, "loss", "audit.loss")                         \
+#define AUD_KINDS(X)                                                                               \
+	X(RESULT, "result", "fs.call.result")                                                      \
+	X(DENIED, "denied", "fs.call.denied")                                                      \
+	X(EXEC, "exec", "process.exec")                                                            \
+	X(HELLO, "hello", "process.hello")                                                         \
+	X(UNWITNESSED, "unwitnessed", "process.unwitnessed")                                       \
+	X(LOSS, "loss", "audit.loss")                                                              \
 	X(GAP, "gap", "audit.gap")
 
 enum aud_kind {
 #define X(name, text, type) AUD_##name,
 	AUD_KINDS(X)
 #undef X
-	AUD_KIND_COUNT
+		AUD_KIND_COUNT
 };
 const char *aud_kind_name(enum aud_kind);
 
@@ -46,9 +46,9 @@ const char *aud_kind_name(enum aud_kind);
 struct aud_frame {
 	const char *const *workspaces; /* canonical */
 	size_t nworkspaces;
-	struct b_str id_head;		  /* "evt-RUN- */
+	struct b_str id_head;		   /* "evt-RUN- */
 	struct b_str head[AUD_KIND_COUNT]; /* from the brace to the event's number */
-	struct b_str run;		  /* from the time to the seq */
+	struct b_str run;		   /* from the time to the seq */
 	struct b_str tail[AUD_KIND_COUNT]; /* kind and profile */
 };
 void aud_frame_init(struct aud_frame *, const char *run_id, const char *profile,
@@ -64,10 +64,10 @@ struct aud_record {
 	bool allowed;		  /* the policy's verdict, recomputed */
 	bool disagrees;		  /* the shim said otherwise */
 	const char *matched_rule, *rule;
-	const char *exe;   /* of the process, NULL = unknown */
-	const char *layer; /* "shim", "broker", "kernel", "launcher" */
-	const char *prev;  /* hash of the line before */
-	uint64_t count;	   /* denials folded into this line; 0 = the call itself */
+	const char *exe;		   /* of the process, NULL = unknown */
+	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
+	const char *prev;		   /* hash of the line before */
+	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
 	uint64_t lost, corrupt, abandoned; /* gap */
 };
 

@@ -33,9 +33,9 @@ bool aud_run_id_valid(const char *name)
 		char want = id_shape[i], c = name[i];
 		bool digit = c >= '0' && c <= '9';
 
-		if (want == 'd' ? !digit :
-		    want == 'x' ? !digit && !(c >= 'a' && c <= 'f') :
-				  c != want)
+		if (want == 'd'	  ? !digit
+		    : want == 'x' ? !digit && !(c >= 'a' && c <= 'f')
+				  : c != want)
 			return false;
 	}
 	return true;

@@ -25,7 +25,7 @@ struct b_str;
 #define AUD_INFO_NAME "run.json"
 
 struct aud_rundir {
-	char *path; /* malloc'ed */
+	char *path;  /* malloc'ed */
 	char id[40]; /* "20261127T232401Z-1a2b3c": sorts by time */
 	int dirfd;   /* CLOEXEC; locked (flock) while the run is live */
 };

@@ -11,9 +11,10 @@
 #include "base/str.h"
 
 /* name in run.json, field of struct aud_counts */
-#define COUNTS(X)                                                                            \
-	X(events) X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(disagreed) \
-	X(lost) X(corrupt) X(abandoned) X(internal) X(processes) X(witnessed)
+#define COUNTS(X)                                                                                  \
+	X(events)                                                                                  \
+	X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(disagreed) X(lost)        \
+		X(corrupt) X(abandoned) X(internal) X(processes) X(witnessed)
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
 {

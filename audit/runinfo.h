@@ -19,7 +19,7 @@ struct aud_runinfo {
 	const char *policy, *policy_hash, *profile;
 	const char *const *workspaces;
 	size_t nworkspaces;
-	const char *const *floor;  /* "landlock abi 7", "seccomp", "network namespace" ... */
+	const char *const *floor; /* "landlock abi 7", "seccomp", "network namespace" ... */
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;

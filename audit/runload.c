@@ -84,9 +84,9 @@ static void note_workspaces(struct aud_run *r)
 	json_t *v;
 	size_t i;
 
-	json_array_foreach (list, i, v)
-		if (json_is_string(v) && *json_string_value(v) == '/' && r->nworkspaces < max)
-			r->workspaces[r->nworkspaces++] = json_string_value(v);
+	json_array_foreach(list, i, v) if (json_is_string(v) && *json_string_value(v) == '/' &&
+					   r->nworkspaces < max) r->workspaces[r->nworkspaces++] =
+		json_string_value(v);
 }
 
 /* --audit-file may have put the log elsewhere. */

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "audit/entry.h"
 #include "audit/runload.h"
@@ -50,8 +51,10 @@ static void add_process(const struct aud_entry *e, struct b_str *out)
 
 static void add_judged(const struct aud_entry *e, struct b_str *out)
 {
-	b_str_addc(out, ' ');
-	add_visible(out, *e->op ? e->op : "-");
+	if (strcmp(e->kind, e->op) != 0) { /* "exec" says it once */
+		b_str_addc(out, ' ');
+		add_visible(out, *e->op ? e->op : "-");
+	}
 	b_str_addc(out, ' ');
 	add_visible(out, e->path);
 	if (*e->path2) {
@@ -148,7 +151,8 @@ void aud_show_command(const struct aud_run *r, struct b_str *out)
 		b_str_add(out, "(unknown)");
 		return;
 	}
-	json_array_foreach (argv, i, v) {
+	json_array_foreach(argv, i, v)
+	{
 		if (i)
 			b_str_addc(out, ' ');
 		add_word(out, json_is_string(v) ? json_string_value(v) : "");
@@ -161,9 +165,9 @@ void aud_show_end(const struct aud_run *r, struct b_str *out)
 	const char *name = sig > 0 && sig < 65 ? sigabbrev_np((int)sig) : NULL;
 
 	if (status < 0) {
-		b_str_add(out, r->live ? "still running" :
-			       r->info ? "unknown: sbx-launch was killed" :
-					 "never started");
+		b_str_add(out, r->live	 ? "still running"
+			       : r->info ? "unknown: sbx-launch was killed"
+					 : "never started");
 		return;
 	}
 	if (json_is_true(aud_run_get(r, "exit.timed_out")))
@@ -182,7 +186,8 @@ void aud_show_coverage(const struct aud_run *r, struct b_str *out)
 
 	b_str_addf(out, "%" PRId64 " of %" PRId64 " processes witnessed",
 		   aud_run_int(r, "counts.witnessed", 0), aud_run_int(r, "counts.processes", 0));
-	json_object_foreach (aud_run_get(r, "counts.unwitnessed"), cls, v) {
+	json_object_foreach(aud_run_get(r, "counts.unwitnessed"), cls, v)
+	{
 		b_str_addf(out, "%s%" PRId64 " ", sep, (int64_t)json_integer_value(v));
 		add_visible(out, cls);
 		sep = ", ";
@@ -214,4 +219,35 @@ void aud_show_run_json(const struct aud_run *r, struct b_str *out)
 	b_str_addc(out, '\n');
 	free(text);
 	json_decref(copy);
+}
+
+/* "2026-11-27T23:24:01.123456789Z" -> milliseconds since 1970; -1 when it is no such text. */
+static int64_t parse_ms(const char *ts)
+{
+	struct tm tm = {0};
+	const char *rest = ts ? strptime(ts, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
+	unsigned long long ms;
+	char frac[4] = "";
+
+	if (!rest || *rest != '.' || strlen(rest) < 4)
+		return -1;
+	memcpy(frac, rest + 1, 3);
+	if (b_parse_u64(frac, 999, &ms) < 0)
+		return -1;
+	return (int64_t)timegm(&tm) * 1000 + (int64_t)ms;
+}
+
+void aud_show_when(const struct aud_run *r, struct b_str *out)
+{
+	const char *started = aud_run_str(r, "started");
+	int64_t from = parse_ms(started), to = parse_ms(aud_run_str(r, "ended"));
+
+	if (from < 0) {
+		b_str_add(out, "unknown");
+		return;
+	}
+	b_str_addf(out, "%.10s %.8s UTC", started, started + 11);
+	if (to >= from)
+		b_str_addf(out, ", for %" PRId64 ".%03d s", (to - from) / 1000,
+			   (int)((to - from) % 1000));
 }

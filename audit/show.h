@@ -17,6 +17,8 @@ void aud_show_run_row(const struct aud_run *, struct b_str *out);
 void aud_show_run_json(const struct aud_run *, struct b_str *out);
 /* "status 0", "killed by SIGKILL", "timed out", "still running", "supervisor was killed" */
 void aud_show_end(const struct aud_run *, struct b_str *out);
+/* "2026-11-27 23:24:01 UTC, for 1.500 s" */
+void aud_show_when(const struct aud_run *, struct b_str *out);
 /* The command as a shell would read it, on one line. */
 void aud_show_command(const struct aud_run *, struct b_str *out);
 /* "12 of 14 processes witnessed (1 static, 1 set-id)" */

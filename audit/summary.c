@@ -101,7 +101,8 @@ static void free_tally(struct tally *t)
 {
 	struct group *g, *next;
 
-	HASH_ITER (hh, t->groups, g, next) {
+	HASH_ITER(hh, t->groups, g, next)
+	{
 		HASH_DEL(t->groups, g);
 		free(g->key);
 		free(g);
@@ -121,7 +122,8 @@ static void add_list(struct b_str *out, const char *label, const json_t *list, c
 	json_t *v;
 	size_t i;
 
-	json_array_foreach (list, i, v) {
+	json_array_foreach(list, i, v)
+	{
 		if (i)
 			b_str_add(&s, ", ");
 		b_str_add(&s, json_is_string(v) ? json_string_value(v) : "?");
@@ -134,7 +136,8 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 	static const struct {
 		const char *label;
 		void (*text)(const struct aud_run *, struct b_str *out);
-	} rows[] = {{"command", aud_show_command}, {"ended", aud_show_end}};
+	} rows[] = {
+		{"started", aud_show_when}, {"command", aud_show_command}, {"ended", aud_show_end}};
 	const char *policy = aud_run_str(r, "policy"), *profile = aud_run_str(r, "profile");
 	size_t i;
 
@@ -171,8 +174,9 @@ static void add_counts(const struct aud_run *r, const struct tally *t, struct b_
 	else
 		b_str_addf(out, "%-10s%" PRIu64 " lines so far, %" PRIu64 " denied\n", "events",
 			   t->lines, t->denied);
-	b_str_addf(out, "%-10s%" PRId64 " events lost, %" PRId64 " corrupt, %" PRId64
-			" failures inside shims\n",
+	b_str_addf(out,
+		   "%-10s%" PRId64 " events lost, %" PRId64 " corrupt, %" PRId64
+		   " failures inside shims\n",
 		   "missing", ended ? aud_run_int(r, "counts.lost", 0) : t->lost,
 		   aud_run_int(r, "counts.corrupt", 0) + aud_run_int(r, "counts.abandoned", 0),
 		   aud_run_int(r, "counts.internal", 0));
@@ -200,7 +204,8 @@ static void add_groups(struct tally *t, bool colour, struct b_str *out)
 	}
 	HASH_SORT(t->groups, by_count);
 	b_str_add(out, "denied\n");
-	HASH_ITER (hh, t->groups, g, next) {
+	HASH_ITER(hh, t->groups, g, next)
+	{
 		if (shown++ == GROUPS_SHOWN)
 			break;
 		b_str_addf(out, "  %s%s%s  x%" PRIu64 "%s\n", on, g->key, off, g->count,
@@ -220,8 +225,9 @@ int aud_summary(const struct aud_run *r, bool colour, struct b_str *out, struct 
 	add_head(r, out);
 	add_counts(r, &t, out);
 	if (t.bad_lines)
-		b_str_addf(out, "%-10s%" PRIu64 " lines of the log are no events, the first is %s:%" PRIu64
-				"\n",
+		b_str_addf(out,
+			   "%-10s%" PRIu64
+			   " lines of the log are no events, the first is %s:%" PRIu64 "\n",
 			   "corrupt", t.bad_lines, r->log, t.first_bad);
 	add_groups(&t, colour, out);
 	return 0;

@@ -11,10 +11,10 @@ struct aud_run;
 
 struct aud_verify {
 	uint64_t lines;
-	uint64_t broken_line;	/* the first whose `prev` or `seq` is wrong; 0 = none */
-	const char *why;	/* static text, when broken_line */
+	uint64_t broken_line;	 /* the first whose `prev` or `seq` is wrong; 0 = none */
+	const char *why;	 /* static text, when broken_line */
 	char hash[B_SHA256_HEX]; /* of the last line */
-	bool has_final;		/* run.json names the hash of the last line */
+	bool has_final;		 /* run.json names the hash of the last line */
 	bool final_matches;
 };
 

@@ -264,7 +264,8 @@ static int do_verify(const struct options *o, const char *root)
 		b_str_addf(&text, "%s: broken at line %llu: %s\n", run.id,
 			   (unsigned long long)v.broken_line, v.why);
 	else if (v.has_final && !v.final_matches)
-		b_str_addf(&text, "%s: %llu lines hold together, but the run ended with another: %s\n",
+		b_str_addf(&text,
+			   "%s: %llu lines hold together, but the run ended with another: %s\n",
 			   run.id, (unsigned long long)v.lines, aud_run_str(&run, "final_hash"));
 	else
 		b_str_addf(&text, "%s: %llu lines hold together%s; last %s\n", run.id,

@@ -152,9 +152,9 @@ bool sbx_ring_write(struct sbx_ring *r, uint64_t size, const struct sbx_event *e
 		put(&c, u.words[i]);
 	put_path(&c, path, u.ev.path_len);
 	put_path(&c, path2, u.ev.path2_len);
-	if (!atomic_compare_exchange_strong_explicit(
-		    state, &claimed, claimed ^ RING_CLAIMED ^ RING_READY, memory_order_release,
-		    memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(state, &claimed,
+						     claimed ^ RING_CLAIMED ^ RING_READY,
+						     memory_order_release, memory_order_relaxed))
 		return dropped(r);
 	return true;
 }

@@ -41,11 +41,11 @@
 struct sbx_ring {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t level; /* enum sbx_audit_level */
-	uint64_t size;	/* bytes of data, a power of two */
-	_Alignas(64) _Atomic uint64_t head; /* writers: next byte to claim */
-	_Alignas(64) _Atomic uint64_t tail; /* reader: bytes before this may be overwritten */
-	_Alignas(64) _Atomic uint64_t lost; /* events dropped: ring full, or writer given up */
+	uint32_t level;				/* enum sbx_audit_level */
+	uint64_t size;				/* bytes of data, a power of two */
+	_Alignas(64) _Atomic uint64_t head;	/* writers: next byte to claim */
+	_Alignas(64) _Atomic uint64_t tail;	/* reader: bytes before this may be overwritten */
+	_Alignas(64) _Atomic uint64_t lost;	/* events dropped: ring full, or writer given up */
 	_Alignas(64) _Atomic uint64_t internal; /* failures inside shims, passed to the floor */
 	/* Directories renamed in this run: what a process remembers of its directories' paths is
 	 * stale when this has moved. A liar here only makes shims forget, or remember too long. */

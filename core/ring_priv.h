@@ -1,4 +1,4 @@
-/* ring_priv.h - the state word of a frame and the words of the data, shared by writer and reader. */
+/* ring_priv.h - the state word of a frame and the words of the data, for writer and reader. */
 #pragma once
 
 #include <stdatomic.h>
@@ -55,8 +55,7 @@ static inline uint64_t ring_path_words(uint64_t len)
 /* Units of a frame: state word, event, both paths each rounded up to words. */
 static inline uint64_t ring_units(uint64_t path_len, uint64_t path2_len)
 {
-	uint64_t words =
-		1 + RING_EV_WORDS + ring_path_words(path_len) + ring_path_words(path2_len);
+	uint64_t words = 1 + RING_EV_WORDS + ring_path_words(path_len) + ring_path_words(path2_len);
 
 	return (words * 8 + SBX_RING_UNIT - 1) / SBX_RING_UNIT;
 }

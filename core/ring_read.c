@@ -93,10 +93,9 @@ static int skip_claimed(struct sbx_ring_reader *rd, uint64_t word)
 	uint64_t want = word;
 
 	/* the writer may finish at this very moment: then the frame is good */
-	if (!atomic_compare_exchange_strong_explicit(
-		    ring_at(rd->ring, rd->size, rd->tail), &want,
-		    ring_empty(ring_lap(rd->tail, rd->size) + 1), memory_order_relaxed,
-		    memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(ring_at(rd->ring, rd->size, rd->tail), &want,
+						     ring_empty(ring_lap(rd->tail, rd->size) + 1),
+						     memory_order_relaxed, memory_order_relaxed))
 		return LOOK_AGAIN;
 	rd->skipped++;
 	give_back(rd, word >> 2 & RING_UNIT_MASK);
@@ -132,9 +131,9 @@ static bool take_path(struct sbx_ring_reader *rd, uint64_t pos, size_t len, unsi
 
 static bool plausible(const struct sbx_event *ev, uint64_t units)
 {
-	return ev->kind < SBX_EV_KIND_COUNT && ev->op < SBX_OP_COUNT &&
-	       ev->call < SBX_CALL_COUNT && ev->path_len <= RING_PATH_MAX &&
-	       ev->path2_len <= RING_PATH_MAX && ring_units(ev->path_len, ev->path2_len) <= units;
+	return ev->kind < SBX_EV_KIND_COUNT && ev->op < SBX_OP_COUNT && ev->call < SBX_CALL_COUNT &&
+	       ev->path_len <= RING_PATH_MAX && ev->path2_len <= RING_PATH_MAX &&
+	       ring_units(ev->path_len, ev->path2_len) <= units;
 }
 
 static int take_frame(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t units,
@@ -205,8 +204,7 @@ static int read_claimed(struct sbx_ring_reader *rd, uint64_t word, uint64_t now_
 {
 	uint32_t pid = (uint32_t)(word >> 10) & RING_PID_MASK;
 
-	if (!(rd->is_dead && rd->is_dead(pid)) &&
-	    !grace_over(rd, now_ms, SBX_RING_CLAIM_MS, final))
+	if (!(rd->is_dead && rd->is_dead(pid)) && !grace_over(rd, now_ms, SBX_RING_CLAIM_MS, final))
 		return nothing(rd);
 	return skip_claimed(rd, word);
 }

@@ -1,7 +1,7 @@
 /* How fast the witness is, as JSON lines:
  *	ring		events a second that two writer processes put into the ring, 60-byte paths
- *	collector	lines a second from the ring to a chained log in memory (tmpfs or page cache)
- * Goals (DESIGN §8): 5,000,000 and 500,000. */
+ *	collector	lines a second from the ring to a chained log in memory (tmpfs or page
+ *cache) Goals (DESIGN §8): 5,000,000 and 500,000. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,8 +141,9 @@ int main(void)
 	unsigned i;
 
 	for (i = 0; i < PATHS; i++)
-		snprintf(paths[i], sizeof paths[i], "/usr/share/some/directory/of/a/usual/depth/f%04u.txt%s",
-			 i, i % 2 ? "" : ".more");
+		snprintf(paths[i], sizeof paths[i],
+			 "/usr/share/some/directory/of/a/usual/depth/f%04u.txt%s", i,
+			 i % 2 ? "" : ".more");
 	sbx_ring_reader_init(&rd, r, BIG);
 	for (i = 0; i < ROUNDS; i++)
 		v[i] = ring_round(r, &rd, 500000);

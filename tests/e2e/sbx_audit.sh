@@ -54,7 +54,7 @@ lines() # N
 
 summary()
 {
-	audit 0 "$@" && out "run       $id" && out "command   make -j2 'it'\\''s'" && out 'ended     status 2' &&
+	audit 0 "$@" && out "run       $id" && out 'started   2026-11-27 23:24:01 UTC, for 1.500 s' && out "command   make -j2 'it'\\''s'" && out 'ended     status 2' &&
 		out 'floor     landlock abi 7, seccomp' && out 'losses    none' &&
 		out 'coverage  2 of 3 processes witnessed (1 static)' &&
 		out 'events    12: 6 read, 3 modify, 3 exec' && out '6 denied' &&

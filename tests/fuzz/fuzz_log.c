@@ -13,8 +13,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static const char *const ws[] = {"/ws"}, *const globs[] = {"**/x*", "/ws/?", "src/**"};
-	struct aud_filter f = {.op = -1, .verdict = AUD_ONLY_DENIED, .globs = globs, .nglobs = 3,
-			       .pid = -1, .workspaces = ws, .nworkspaces = 1};
+	struct aud_filter f = {.op = -1,
+			       .verdict = AUD_ONLY_DENIED,
+			       .globs = globs,
+			       .nglobs = 3,
+			       .pid = -1,
+			       .workspaces = ws,
+			       .nworkspaces = 1};
 	struct aud_line line = {.s = (const char *)data, .len = n};
 	b_auto(b_str_release) struct b_str out = {0};
 	struct aud_entry e;

@@ -16,8 +16,8 @@
 
 static void feed(struct witness *w)
 {
-	struct sbx_event mv = {.pid = 501, .op = SBX_MODIFY, .call = SBX_CALL_rename,
-			       .flags = SBX_EVF_ALLOWED};
+	struct sbx_event mv = {
+		.pid = 501, .op = SBX_MODIFY, .call = SBX_CALL_rename, .flags = SBX_EVF_ALLOWED};
 	int i;
 
 	aud_collector_started(w->c, 500, "/usr/bin/make", SBX_EXEC_DYNAMIC);
@@ -78,9 +78,9 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || aud_rundir_new(&d, &err) < 0)
 		die(&err);
-	witness_start_named(&w, d.id,
-			    openat(d.dirfd, AUD_LOG_NAME,
-				   O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+	witness_start_named(
+		&w, d.id,
+		openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
 	feed(&w);
 	if (ended)
 		witness_end(&w);

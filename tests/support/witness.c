@@ -29,9 +29,13 @@ void witness_image(struct sbx_image *out, void **out_data)
 		enum sbx_op op;
 		struct pol_rule rule;
 	} rules[] = {
-#define TREE(yes, at, text, from)                                                          \
-	{.allow = (yes), .shape = POL_TREE, .base = (at), .base_len = sizeof(at) - 1, \
-	 .matched = (text), .origin = (from)}
+#define TREE(yes, at, text, from)                                                                  \
+	{.allow = (yes),                                                                           \
+	 .shape = POL_TREE,                                                                        \
+	 .base = (at),                                                                             \
+	 .base_len = sizeof(at) - 1,                                                               \
+	 .matched = (text),                                                                        \
+	 .origin = (from)}
 		{SBX_READ, TREE(true, "", "/", "builtin:base:1")},
 		{SBX_READ, TREE(false, "/home/u/.ssh", ".ssh", "preset:secrets:3:5")},
 		{SBX_MODIFY, TREE(true, "/ws", ".", "p.yaml:8:3")},

@@ -24,7 +24,7 @@
 #include "base/str.h"
 #include "core/op.h"
 
-#define WITNESS_RUN "20261127T232401Z-1a2b3c"
+#define WITNESS_RUN  "20261127T232401Z-1a2b3c"
 #define WITNESS_RING 65536
 
 struct sbx_ring;

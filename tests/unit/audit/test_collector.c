@@ -65,14 +65,23 @@ Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 	witness_hello(&w, 20, "/usr/bin/make");
 	witness_call(&w, 20, SBX_READ, true, "/etc/passwd");
 	witness_put(&w,
-		    (struct sbx_event){.pid = 20, .op = SBX_MODIFY, .call = SBX_CALL_rename,
-				       .flags = SBX_EVF_MOVE, .aux = SBX_READ, .err = 13},
+		    (struct sbx_event){.pid = 20,
+				       .op = SBX_MODIFY,
+				       .call = SBX_CALL_rename,
+				       .flags = SBX_EVF_MOVE,
+				       .aux = SBX_READ,
+				       .err = 13},
 		    "/home/u/.ssh", "/ws/pub");
 	witness_exec(&w, 21, SBX_EXEC_STATIC, "/bin/busybox");
-	witness_put(&w, (struct sbx_event){.pid = 20, .kind = SBX_EV_LOSS, .aux = 3}, "io_uring", "");
+	witness_put(&w, (struct sbx_event){.pid = 20, .kind = SBX_EV_LOSS, .aux = 3}, "io_uring",
+		    "");
 	witness_put(&w,
-		    (struct sbx_event){.pid = 20, .kind = SBX_EV_REPEAT, .op = SBX_READ, .count = 5,
-				       .flags = SBX_EVF_ALLOWED, .call = SBX_CALL_open},
+		    (struct sbx_event){.pid = 20,
+				       .kind = SBX_EV_REPEAT,
+				       .op = SBX_READ,
+				       .count = 5,
+				       .flags = SBX_EVF_ALLOWED,
+				       .call = SBX_CALL_open},
 		    "/etc/passwd", "");
 	atomic_fetch_add(&w.ring->lost, 7);
 	witness_end(&w);
@@ -160,7 +169,9 @@ Test(audit_collector, a_process_that_reports_the_wrong_verdict_is_marked, .fini 
 	witness_call(&w, 10, SBX_READ, false, "/etc/passwd");
 	witness_call(&w, 10, SBX_READ, true, "/etc/passwd");
 	witness_put(&w,
-		    (struct sbx_event){.pid = 10, .op = SBX_MODIFY, .call = SBX_CALL_rename,
+		    (struct sbx_event){.pid = 10,
+				       .op = SBX_MODIFY,
+				       .call = SBX_CALL_rename,
 				       .flags = SBX_EVF_ALLOWED},
 		    "/ws/a", "/ws/locked/a");
 	witness_call(&w, 10, SBX_READ, true, "relative");
@@ -273,10 +284,17 @@ Test(audit_collector, an_exec_that_failed_is_taken_back, .fini = end)
 
 Test(audit_collector, a_spawn_is_paired_with_the_hello_of_the_child, .fini = end)
 {
-	struct sbx_event spawn = {.pid = 10, .kind = SBX_EV_EXEC, .op = SBX_EXEC,
-				  .call = SBX_CALL_posix_spawn, .flags = SBX_EVF_ALLOWED};
-	struct sbx_event failed = {.pid = 10, .kind = SBX_EV_CALL, .op = SBX_EXEC, .err = 8,
-				   .call = SBX_CALL_posix_spawn, .flags = SBX_EVF_ALLOWED};
+	struct sbx_event spawn = {.pid = 10,
+				  .kind = SBX_EV_EXEC,
+				  .op = SBX_EXEC,
+				  .call = SBX_CALL_posix_spawn,
+				  .flags = SBX_EVF_ALLOWED};
+	struct sbx_event failed = {.pid = 10,
+				   .kind = SBX_EV_CALL,
+				   .op = SBX_EXEC,
+				   .err = 8,
+				   .call = SBX_CALL_posix_spawn,
+				   .flags = SBX_EVF_ALLOWED};
 
 	witness_start(&w, SBX_AUDIT_FOLDED);
 	witness_put(&w, spawn, "/bin/one", "");

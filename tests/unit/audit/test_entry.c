@@ -65,7 +65,8 @@ Test(audit_entry, globs_are_asked_of_the_shown_and_the_absolute_path)
 
 Test(audit_entry, exact_bytes_are_matched_not_their_escapes)
 {
-	const char *json = "{\"kind\":\"denied\",\"path\":\"/t/\\\\xff\",\"path_b64\":\"L3Qv/w==\"}";
+	const char *json =
+		"{\"kind\":\"denied\",\"path\":\"/t/\\\\xff\",\"path_b64\":\"L3Qv/w==\"}";
 	const char *one = "/t/?", *four = "/t/????";
 
 	cr_assert(matches((struct aud_filter){ANY, .globs = &one, .nglobs = 1}, json));
@@ -92,24 +93,32 @@ Test(audit_entry, filters_hold_together)
 	const char *hello = "{\"kind\":\"hello\",\"pid\":7,\"path\":\"/a\"}";
 
 	cr_assert(matches((struct aud_filter){ANY}, json));
-	cr_assert(matches((struct aud_filter){.op = SBX_READ, .verdict = AUD_ONLY_DENIED, .pid = 7,
-					      .kind = "denied"},
-			  json));
+	cr_assert(matches(
+		(struct aud_filter){
+			.op = SBX_READ, .verdict = AUD_ONLY_DENIED, .pid = 7, .kind = "denied"},
+		json));
 	cr_assert_not(matches((struct aud_filter){.op = SBX_EXEC, .verdict = -1, .pid = -1}, json));
 	cr_assert_not(matches((struct aud_filter){.op = -1, .verdict = AUD_ONLY_ALLOWED, .pid = -1},
 			      json));
 	cr_assert_not(matches((struct aud_filter){.op = -1, .verdict = -1, .pid = 8}, json));
 	cr_assert_not(matches((struct aud_filter){ANY, .kind = "result"}, json));
-	cr_assert(matches((struct aud_filter){.op = -1, .verdict = AUD_ONLY_DENIED, .pid = -1}, done),
-		  "what the policy denies and a process did is found among the denied");
+	cr_assert(
+		matches((struct aud_filter){.op = -1, .verdict = AUD_ONLY_DENIED, .pid = -1}, done),
+		"what the policy denies and a process did is found among the denied");
 	cr_assert_not(matches((struct aud_filter){.op = -1, .verdict = AUD_ONLY_ALLOWED, .pid = -1},
 			      hello));
 }
 
 Test(audit_entry, what_is_no_event_is_refused_with_a_reason)
 {
-	static const char *const bad[] = {"",     "[]",	  "{",	     "{}",
-					  "null", "\"x\"", "{\"kind\":1}", "{\"kind\":\"a\"} {}",
+	static const char *const bad[] = {"",
+					  "[]",
+					  "{",
+					  "{}",
+					  "null",
+					  "\"x\"",
+					  "{\"kind\":1}",
+					  "{\"kind\":\"a\"} {}",
 					  "{\"kind\":\"a\",\"kind\":\"b\"}"};
 	const char *why;
 	struct aud_entry e;

@@ -85,9 +85,16 @@ static const char *str(json_t *j, const char *key)
 Test(audit_record, strings_from_a_policy_are_escaped)
 {
 	struct sbx_event ev = {.path_len = 2};
-	struct aud_record r = {.kind = AUD_RESULT, .ev = &ev, .path = "/a", .path2 = "", .seq = 1,
-			       .matched_rule = "a\"b\n\\", .rule = "my file.yaml:1:\"2", .prev = "0",
-			       .layer = "shim", .exe = "/bin/\"sh\xff"};
+	struct aud_record r = {.kind = AUD_RESULT,
+			       .ev = &ev,
+			       .path = "/a",
+			       .path2 = "",
+			       .seq = 1,
+			       .matched_rule = "a\"b\n\\",
+			       .rule = "my file.yaml:1:\"2",
+			       .prev = "0",
+			       .layer = "shim",
+			       .exe = "/bin/\"sh\xff"};
 	json_t *j = line_of(&r, "pro\"file\n");
 
 	cr_assert_str_eq(str(j, "profile"), "pro\"file\n");
@@ -101,8 +108,12 @@ Test(audit_record, strings_from_a_policy_are_escaped)
 Test(audit_record, ids_count_in_hex_and_grow_when_they_must)
 {
 	struct sbx_event ev = {0};
-	struct aud_record r = {.kind = AUD_GAP, .ev = &ev, .prev = "0", .layer = "launcher",
-			       .seq = 0x2a, .parent_seq = UINT64_C(0x123456789a)};
+	struct aud_record r = {.kind = AUD_GAP,
+			       .ev = &ev,
+			       .prev = "0",
+			       .layer = "launcher",
+			       .seq = 0x2a,
+			       .parent_seq = UINT64_C(0x123456789a)};
 	json_t *j = line_of(&r, "p");
 
 	cr_assert_str_eq(str(j, "event_id"), "evt-20261127T232401Z-1a2b3c-0000002a");
@@ -114,8 +125,15 @@ Test(audit_record, the_longest_paths_fit_a_line)
 {
 	static char path[4096];
 	struct sbx_event ev = {.path_len = 4095, .path2_len = 4095, .call = SBX_CALL_rename};
-	struct aud_record r = {.kind = AUD_RESULT, .ev = &ev, .path = path, .path2 = path, .seq = 1,
-			       .matched_rule = "", .rule = "", .prev = "0", .layer = "shim",
+	struct aud_record r = {.kind = AUD_RESULT,
+			       .ev = &ev,
+			       .path = path,
+			       .path2 = path,
+			       .seq = 1,
+			       .matched_rule = "",
+			       .rule = "",
+			       .prev = "0",
+			       .layer = "shim",
 			       .exe = path};
 	json_t *j;
 

@@ -70,10 +70,19 @@ static int get_next(bool final)
 
 Test(core_ring, what_is_written_is_read_back_whole)
 {
-	struct sbx_event ev = {.time_ns = 1, .pid = 2, .ppid = 3, .seq = 4,
-			       .kind = SBX_EV_REPEAT, .op = SBX_MODIFY, .call = SBX_CALL_rename,
-			       .flags = SBX_EVF_ALLOWED, .err = 5, .aux = 6, .count = 7,
-			       .path_len = 2, .path2_len = 9};
+	struct sbx_event ev = {.time_ns = 1,
+			       .pid = 2,
+			       .ppid = 3,
+			       .seq = 4,
+			       .kind = SBX_EV_REPEAT,
+			       .op = SBX_MODIFY,
+			       .call = SBX_CALL_rename,
+			       .flags = SBX_EVF_ALLOWED,
+			       .err = 5,
+			       .aux = 6,
+			       .count = 7,
+			       .path_len = 2,
+			       .path2_len = 9};
 
 	start(0);
 	cr_assert(sbx_ring_write(f.ring, f.size, &ev, "/a", "/bcdefghi"));
@@ -175,8 +184,8 @@ Test(core_ring, many_threads_lose_nothing_uncounted_and_keep_their_order)
 		cr_assert_geq(f.ev.seq, next[f.ev.pid]);
 		next[f.ev.pid] = f.ev.seq + 1;
 		cr_assert_eq(f.ev.path_len, f.ev.seq % 64);
-		cr_assert(!f.ev.path_len || f.path[f.ev.path_len - 1] ==
-						    (char)('a' + (f.ev.pid + f.ev.seq) % 26));
+		cr_assert(!f.ev.path_len ||
+			  f.path[f.ev.path_len - 1] == (char)('a' + (f.ev.pid + f.ev.seq) % 26));
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
@@ -188,8 +197,8 @@ enum { WRITERS = 4, ROUNDS = 40 };
 
 Test(core_ring, a_killed_writer_loses_nothing_it_completed)
 {
-	_Atomic uint32_t *done = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	_Atomic uint32_t *done =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned round, w;
 	pid_t pid[WRITERS];
 
