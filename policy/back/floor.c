@@ -1,44 +1,26 @@
-#include "policy/back/floor.h"
+#include "policy/back/floor_priv.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "core/decide.h"
 #include "policy/ruleset.h"
 
 /* A name nobody has: what the policy says of it is what it says of new names. */
 #define NEW_NAME "/\001sbx"
 
-#define PLANNED_OPS 3
-
 /* The operations that Landlock carries, as bits of a `pending` set. */
 static const struct {
 	enum sbx_op op;
 	unsigned right;
-} planned[PLANNED_OPS] = {
+} planned[POL_PLANNED_OPS] = {
 	{SBX_READ, POL_GRANT_READ},
 	{SBX_MODIFY, POL_GRANT_WRITE},
 	{SBX_EXEC, POL_GRANT_EXEC},
 };
-#define ALL_PENDING  ((1u << PLANNED_OPS) - 1)
+#define ALL_PENDING  ((1u << POL_PLANNED_OPS) - 1)
 #define EXEC_PENDING (1u << 2)
-
-struct bases {
-	const char **v; /* sorted bases of the rules of one operation */
-	size_t n;
-};
-
-struct plan {
-	const struct pol_ruleset *rules;
-	const struct sbx_image *img;
-	const struct pol_fsview *fs;
-	struct pol_floor *out;
-	struct bases bases[PLANNED_OPS];
-	bool exec_is_read;   /* the two lists are one: planned once */
-	bool listed_beneath; /* some carved directory was made listable */
-};
 
 /* One directory on its way to be carved. */
 struct entries {
@@ -50,9 +32,9 @@ struct entries {
 	size_t n, cap;
 };
 
-static void visit(struct plan *, const char *path, size_t len, char type, unsigned pending);
+static void visit(struct pol_plan *, const char *path, size_t len, char type, unsigned pending);
 
-static unsigned rights_of(const struct plan *p, unsigned i)
+static unsigned rights_of(const struct pol_plan *p, unsigned i)
 {
 	if (p->exec_is_read && planned[i].op == SBX_READ)
 		return POL_GRANT_READ | POL_GRANT_EXEC;
@@ -82,10 +64,10 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void collect_bases(struct plan *p, unsigned i)
+static void collect_bases(struct pol_plan *p, unsigned i)
 {
 	const struct pol_list *list = &p->rules->op[planned[i].op];
-	struct bases *bases = &p->bases[i];
+	struct pol_bases *bases = &p->bases[i];
 
 	bases->v = b_arena_alloc(&p->out->arena, (list->n + 1) * sizeof *bases->v);
 	for (size_t k = 0; k < list->n; k++)
@@ -94,7 +76,7 @@ static void collect_bases(struct plan *p, unsigned i)
 }
 
 /* Index of the first base below directory `path` ("" = root), or n. */
-static size_t first_below(const struct bases *bases, const char *path, size_t len)
+static size_t first_below(const struct pol_bases *bases, const char *path, size_t len)
 {
 	size_t lo = 0, hi = bases->n;
 
@@ -111,26 +93,27 @@ static size_t first_below(const struct bases *bases, const char *path, size_t le
 	return lo;
 }
 
-static bool is_below(const char *base, const char *path, size_t len)
+bool pol_plan_is_below(const char *base, const char *path, size_t len)
 {
 	return !strncmp(base, path, len) && base[len] == '/';
 }
 
-static bool lies_above_a_rule(const struct plan *p, unsigned i, const char *path, size_t len)
+static bool lies_above_a_rule(const struct pol_plan *p, unsigned i, const char *path, size_t len)
 {
 	size_t at = first_below(&p->bases[i], path, len);
 
-	return at < p->bases[i].n && is_below(p->bases[i].v[at], path, len);
+	return at < p->bases[i].n && pol_plan_is_below(p->bases[i].v[at], path, len);
 }
 
 /* The automata call the root directory "", people and the kernel "/". */
-static bool allowed(const struct plan *p, enum sbx_op op, const char *path, size_t len)
+bool pol_plan_allows(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
 {
 	return len ? sbx_decide(p->img, op, path, len) : sbx_decide(p->img, op, "/", 1);
 }
 
 /* What the policy says of everything beneath a directory, whatever it says of itself. */
-static enum sbx_subtree beneath(const struct plan *p, enum sbx_op op, const char *path, size_t len)
+enum sbx_subtree pol_plan_beneath(const struct pol_plan *p, enum sbx_op op, const char *path,
+				  size_t len)
 {
 	uint32_t state = sbx_step(p->img, op, sbx_walk(p->img, op, path, len), '/');
 	unsigned flags = sbx_state_flags(p->img, op, state);
@@ -145,17 +128,17 @@ static enum sbx_subtree beneath(const struct plan *p, enum sbx_op op, const char
  * what lies beneath: the directory itself (its removal, its name) is its parent's affair. To
  * read one is to list it, so there its own verdict counts. Nothing is beneath a file.
  */
-static enum sbx_subtree subtree(const struct plan *p, enum sbx_op op, const char *path, size_t len,
-				bool is_dir)
+static enum sbx_subtree subtree(const struct pol_plan *p, enum sbx_op op, const char *path,
+				size_t len, bool is_dir)
 {
 	if (!is_dir)
-		return allowed(p, op, path, len) ? SBX_SUBTREE_ALLOW : SBX_SUBTREE_DENY;
+		return pol_plan_allows(p, op, path, len) ? SBX_SUBTREE_ALLOW : SBX_SUBTREE_DENY;
 	if (op != SBX_READ)
-		return beneath(p, op, path, len);
+		return pol_plan_beneath(p, op, path, len);
 	return len ? sbx_subtree(p->img, op, path, len) : sbx_subtree(p->img, op, "/", 1);
 }
 
-static bool new_names_allowed(const struct plan *p, enum sbx_op op, const char *path, size_t len)
+bool pol_plan_new_names(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
 {
 	char probe[PATH_MAX + sizeof NEW_NAME];
 
@@ -176,153 +159,18 @@ static void add_grant(struct pol_floor *f, const char *path, size_t len, unsigne
 	};
 }
 
-static void add_gap(struct pol_floor *f, const struct pol_gap *gap)
-{
-	for (size_t i = 0; i < f->ngaps; i++)
-		if (f->gaps[i].op == gap->op && f->gaps[i].why == gap->why &&
-		    !strcmp(f->gaps[i].rule, gap->rule) && !strcmp(f->gaps[i].origin, gap->origin))
-			return;
-	b_grow(f->gaps, f->ngaps, f->gaps_cap);
-	f->gaps[f->ngaps++] = *gap;
-}
-
-static const char why_modify_deny[] = "a deny inside a writable directory needs the broker";
-static const char why_read_glob[] = "a deny pattern inside a readable directory needs the broker";
-static const char why_exec_glob[] =
-	"a deny pattern inside an executable directory needs the broker";
-static const char why_allow_glob[] = "files allowed by a pattern alone need the broker";
-static const char why_missing[] = "it does not exist yet, and its directory may not be written to";
-static const char why_single[] =
-	"a single file can be written, but not created, replaced or removed";
-static const char why_new_files[] =
-	"entries made later directly in this carved directory cannot be opened until the next run";
-static const char why_too_many[] =
-	"too many entries to grant one by one: files directly in it cannot be opened";
-static const char why_names[] =
-	"names, never content, beneath carved directories can be listed, denied ones included";
-
-static const char remedy_modify[] = "deny outside of writable directories, or --best-effort: "
-				    "witnessed programs are still refused by the shim";
-static const char remedy_glob[] = "name directories or files instead of a pattern, or "
-				  "--best-effort: witnessed programs are still refused by the shim";
-static const char remedy_allow[] = "allow a directory instead, or --best-effort: these files "
-				   "stay closed";
-static const char remedy_missing[] = "create it first, or allow its directory";
-static const char remedy_single[] = "allow its directory";
-static const char remedy_carved[] = "allow or deny whole subdirectories";
-
-/* Can this rule speak of anything at or below the directory? */
-static bool touches(const struct pol_rule *rule, const char *path, size_t len)
-{
-	if (is_below(rule->base, path, len))
-		return true;
-	if (rule->shape == POL_EXACT)
-		return false;
-	/* base at or above the directory */
-	return rule->base_len <= len && !strncmp(rule->base, path, rule->base_len) &&
-	       (path[rule->base_len] == '/' || rule->base_len == len);
-}
-
-static bool covers_tree(const struct pol_rule *rule, const char *path, size_t len)
-{
-	if (rule->shape == POL_EXACT || (rule->shape == POL_GLOB && strcmp(rule->glob, "**") != 0))
-		return false;
-	return !is_below(rule->base, path, len) && touches(rule, path, len);
-}
-
-/* Index of the last rule that allows the whole subtree, or -1. */
-static long last_cover(const struct pol_list *list, const char *path, size_t len)
-{
-	for (size_t i = list->n; i-- > 0;)
-		if (list->v[i].allow && covers_tree(&list->v[i], path, len))
-			return (long)i;
-	return -1;
-}
-
-/* A literal deny that a later rule took back is no gap. */
-static bool still_denies(const struct plan *p, enum sbx_op op, const struct pol_rule *rule)
-{
-	return rule->shape == POL_GLOB || !allowed(p, op, rule->base, rule->base_len);
-}
-
-static void gap_of_rule(struct plan *p, enum sbx_op op, const struct pol_rule *rule,
-			const char *why, const char *remedy)
-{
-	const struct pol_gap gap = {.op = op,
-				    .rule = rule->matched,
-				    .origin = rule->origin,
-				    .why = why,
-				    .remedy = remedy,
-				    .fatal = true};
-
-	if (!rule->twin)
-		add_gap(p->out, &gap);
-}
-
-static void gap_of_path(struct plan *p, enum sbx_op op, const char *path, size_t len,
-			const char *why, const char *remedy)
-{
-	const struct pol_gap gap = {
-		.op = op,
-		.rule = len ? b_arena_strndup(&p->out->arena, path, len) : "/",
-		.origin = "",
-		.why = why,
-		.remedy = remedy,
-	};
-
-	add_gap(p->out, &gap);
-}
-
-/* Names every deny that pierces the allow `cover`. */
-static void gap_denies(struct plan *p, enum sbx_op op, const char *path, size_t len, long cover)
-{
-	const struct pol_list *list = &p->rules->op[op];
-	const char *why = op == SBX_MODIFY ? why_modify_deny
-			  : op == SBX_READ ? why_read_glob
-					   : why_exec_glob;
-	const char *remedy = op == SBX_MODIFY ? remedy_modify : remedy_glob;
-
-	for (size_t i = (size_t)cover + 1; i < list->n; i++) {
-		const struct pol_rule *rule = &list->v[i];
-
-		/* What is readable in part was carved above down to the patterns. */
-		if (op != SBX_MODIFY && rule->shape != POL_GLOB)
-			continue;
-		if (!rule->allow && touches(rule, path, len) && still_denies(p, op, rule))
-			gap_of_rule(p, op, rule, why, remedy);
-	}
-}
-
-static void gap_allows(struct plan *p, enum sbx_op op, const char *path, size_t len)
-{
-	const struct pol_list *list = &p->rules->op[op];
-
-	for (size_t i = 0; i < list->n; i++) {
-		const struct pol_rule *rule = &list->v[i];
-
-		if (rule->allow && rule->shape == POL_GLOB && touches(rule, path, len))
-			gap_of_rule(p, op, rule, why_allow_glob, remedy_allow);
-	}
-}
-
 /* A directory that neither is clean nor can be carved for the operation. */
-static void complex_dir(struct plan *p, unsigned i, const char *path, size_t len)
+static void complex_dir(struct pol_plan *p, unsigned i, const char *path, size_t len)
 {
 	enum sbx_op op = planned[i].op;
-	long cover = last_cover(&p->rules->op[op], path, len);
-
-	if (beneath(p, op, path, len) == SBX_SUBTREE_DENY) {
+	if (pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_DENY) {
 		/* Reading it, but nothing in it: that is listing. */
 		add_grant(p->out, path, len, POL_GRANT_LIST, true, false);
 		p->listed_beneath = true;
 		return;
 	}
-	if (cover < 0) {
-		gap_allows(p, op, path, len);
-		return;
-	}
-	gap_denies(p, op, path, len, cover);
-	add_grant(p->out, path, len, rights_of(p, i), true, true);
+	if (pol_gap_complex(p, op, path, len))
+		add_grant(p->out, path, len, rights_of(p, i), true, true);
 }
 
 static int collect_entry(void *arg, const char *name, char type)
@@ -335,7 +183,7 @@ static int collect_entry(void *arg, const char *name, char type)
 	return 0;
 }
 
-static void visit_child(struct plan *p, const char *dir, size_t len, const char *name,
+static void visit_child(struct pol_plan *p, const char *dir, size_t len, const char *name,
 			size_t name_len, char type, unsigned pending)
 {
 	char child[PATH_MAX];
@@ -354,17 +202,17 @@ static void visit_child(struct plan *p, const char *dir, size_t len, const char 
 }
 
 /* A directory that cannot be listed may still be passed through to what the rules name. */
-static void visit_named(struct plan *p, const char *path, size_t len, unsigned pending)
+static void visit_named(struct pol_plan *p, const char *path, size_t len, unsigned pending)
 {
-	for (unsigned i = 0; i < PLANNED_OPS; i++) {
-		const struct bases *bases = &p->bases[i];
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++) {
+		const struct pol_bases *bases = &p->bases[i];
 		const char *last = "";
 		size_t last_len = 0;
 
 		if (!(pending & 1u << i))
 			continue;
 		for (size_t at = first_below(bases, path, len);
-		     at < bases->n && is_below(bases->v[at], path, len); at++) {
+		     at < bases->n && pol_plan_is_below(bases->v[at], path, len); at++) {
 			const char *name = bases->v[at] + len + 1;
 			size_t name_len = strcspn(name, "/");
 
@@ -377,19 +225,7 @@ static void visit_named(struct plan *p, const char *path, size_t len, unsigned p
 	}
 }
 
-/* What carving a directory cannot give. */
-static void carve_gaps(struct plan *p, const char *path, size_t len, unsigned pending, bool crowded)
-{
-	bool readable = (pending & 1u) && new_names_allowed(p, SBX_READ, path, len);
-
-	if (crowded && readable)
-		gap_of_path(p, SBX_READ, path, len, why_too_many, remedy_carved);
-	/* Elsewhere nobody inside makes entries, and the broker will open what others make. */
-	if (readable && new_names_allowed(p, SBX_MODIFY, path, len))
-		gap_of_path(p, SBX_READ, path, len, why_new_files, remedy_carved);
-}
-
-static void carve(struct plan *p, const char *path, size_t len, unsigned pending)
+static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pending)
 {
 	struct entries e = {0};
 	struct pol_floor *f = p->out;
@@ -400,11 +236,11 @@ static void carve(struct plan *p, const char *path, size_t len, unsigned pending
 	crowded = e.n > POL_CARVE_MAX;
 	b_grow(f->carved, f->ncarved, f->carved_cap);
 	f->carved[f->ncarved++] = len ? b_arena_strndup(&f->arena, path, len) : "/";
-	if ((pending & 1u) && allowed(p, SBX_READ, path, len)) {
+	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len)) {
 		add_grant(f, path, len, POL_GRANT_LIST, true, false);
 		p->listed_beneath = true;
 	}
-	carve_gaps(p, path, len, pending, crowded);
+	pol_gap_carved(p, path, len, pending, crowded);
 	for (size_t i = 0; i < e.n; i++)
 		if (e.v[i].type == 'd' || (e.v[i].type == 'f' && !crowded))
 			visit_child(p, path, len, e.v[i].name, strlen(e.v[i].name), e.v[i].type,
@@ -414,21 +250,21 @@ static void carve(struct plan *p, const char *path, size_t len, unsigned pending
 }
 
 /* Which of the mixed operations can be carved here; the others are dealt with. */
-static unsigned carvable(struct plan *p, const char *path, size_t len, unsigned mixed)
+static unsigned carvable(struct pol_plan *p, const char *path, size_t len, unsigned mixed)
 {
 	unsigned carved = 0;
 
-	for (unsigned i = 0; i < PLANNED_OPS; i++) {
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++) {
 		enum sbx_op op = planned[i].op;
 
 		if (!(mixed & 1u << i))
 			continue;
 		/* Granting entries one by one would take away the making of new ones, which is
 		 * what a writable directory is for. */
-		if (op == SBX_MODIFY && new_names_allowed(p, op, path, len))
+		if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
 			complex_dir(p, i, path, len);
 		else if (lies_above_a_rule(p, i, path, len) ||
-			 beneath(p, op, path, len) == SBX_SUBTREE_ALLOW)
+			 pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW)
 			carved |= 1u << i;
 		else
 			complex_dir(p, i, path, len);
@@ -436,12 +272,12 @@ static unsigned carvable(struct plan *p, const char *path, size_t len, unsigned 
 	return carved;
 }
 
-static void visit(struct plan *p, const char *path, size_t len, char type, unsigned pending)
+static void visit(struct pol_plan *p, const char *path, size_t len, char type, unsigned pending)
 {
 	bool is_dir = type == 'd';
 	unsigned rights = 0, mixed = 0;
 
-	for (unsigned i = 0; i < PLANNED_OPS; i++) {
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++) {
 		enum sbx_op op = planned[i].op;
 		enum sbx_subtree s;
 
@@ -458,35 +294,6 @@ static void visit(struct plan *p, const char *path, size_t len, char type, unsig
 	mixed = carvable(p, path, len, mixed);
 	if (mixed)
 		carve(p, path, len, mixed);
-}
-
-/* Positive rules that name one thing: missing, or a file whose directory stays closed. */
-static void gap_single_targets(struct plan *p)
-{
-	const struct pol_list *list = &p->rules->op[SBX_MODIFY];
-
-	for (size_t i = 0; i < list->n; i++) {
-		const struct pol_rule *rule = &list->v[i];
-		size_t up = rule->base_len;
-		char type;
-
-		/* Of base and side rules the launcher knows what it wants. */
-		if (!rule->allow || rule->twin || rule->shape == POL_GLOB || !rule->base_len ||
-		    rule->tier == POL_TIER_BASE || rule->tier == POL_TIER_SIDE)
-			continue;
-		while (up && rule->base[up] != '/')
-			up--;
-		if (!allowed(p, SBX_MODIFY, rule->base, rule->base_len) ||
-		    new_names_allowed(p, SBX_MODIFY, rule->base, up))
-			continue;
-		type = p->fs->type(p->fs->ctx, rule->base);
-		if (!type)
-			gap_of_path(p, SBX_MODIFY, rule->base, rule->base_len, why_missing,
-				    remedy_missing);
-		else if (type == 'f')
-			gap_of_path(p, SBX_MODIFY, rule->base, rule->base_len, why_single,
-				    remedy_single);
-	}
 }
 
 static bool in_dev(const char *path)
@@ -525,24 +332,18 @@ static void settle_grants(struct pol_floor *f)
 int pol_floor_plan(const struct pol_ruleset *rules, const struct sbx_image *img,
 		   const struct pol_fsview *fs, struct pol_floor *out, struct b_err *err)
 {
-	struct plan p = {.rules = rules, .img = img, .fs = fs, .out = out};
+	struct pol_plan p = {.rules = rules, .img = img, .fs = fs, .out = out};
 
 	*out = (struct pol_floor){0};
-	for (unsigned i = 0; i < PLANNED_OPS; i++)
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
 		collect_bases(&p, i);
 	p.exec_is_read = same_list(&rules->op[SBX_READ], &rules->op[SBX_EXEC]);
 	visit(&p, "", 0, 'd', p.exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
-	gap_single_targets(&p);
+	pol_gap_single_targets(&p);
+	pol_gap_movable(&p);
 	settle_grants(out);
-	if (p.listed_beneath) {
-		const struct pol_gap gap = {.op = SBX_READ,
-					    .rule = "<carved directories>",
-					    .origin = "",
-					    .why = why_names,
-					    .remedy = "none before the broker"};
-
-		add_gap(out, &gap);
-	}
+	if (p.listed_beneath)
+		pol_gap_names(&p);
 	if (!out->ngrants) {
 		pol_floor_release(out);
 		return b_fail(err, B_FLOOR, 0,

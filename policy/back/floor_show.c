@@ -48,8 +48,11 @@ static const char *const limits[] = {
 	"programs that the shim does not witness are held by the kernel, but not logged",
 	"connect(2) to a socket path inside writable directories needs --unix host",
 	"--network none on top of user namespaces shows other users' files as owned by nobody",
-	"/dev/shm and the process list are shared with the host; with --network host, or where no "
-	"namespace can be had, System V IPC is, too",
+	"the process list is the host's; with --network host, or where no namespace can be had, "
+	"System V IPC is, too",
+	"/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) need "
+	"--modify /dev/shm, which is the host's",
+	"other terminals of the same user can be opened (/dev/pts); typing into them is refused",
 };
 
 const char *pol_floor_limit(size_t i)
