@@ -310,6 +310,51 @@ static int r_thread_root(void)
 	return reads_secret(open(path, O_RDONLY | O_CLOEXEC));
 }
 
+/* -- a directory of the writable workspace that may not be read: moving it must not help -- */
+
+static int read_at(const char *rel)
+{
+	return reads_secret(open(at(rel), O_RDONLY | O_CLOEXEC));
+}
+static int m_direct(void)
+{
+	return read_at("ws/hidden/id");
+}
+static int m_move_file(void)
+{
+	return rename(at("ws/hidden/id"), at("ws/src/id")) < 0 ? -1 : read_at("ws/src/id");
+}
+static int m_move_dir(void)
+{
+	return rename(at("ws/hidden"), at("ws/src/h")) < 0 ? -1 : read_at("ws/src/h/id");
+}
+static int m_rename_dir(void)
+{
+	return rename(at("ws/hidden"), at("ws/seen")) < 0 ? -1 : read_at("ws/seen/id");
+}
+static int m_swap(void)
+{
+	if (rename(at("ws/src"), at("ws/old")) < 0 || rename(at("ws/hidden"), at("ws/src")) < 0)
+		return -1;
+	return read_at("ws/src/id");
+}
+static int m_exchange(void)
+{
+	if (renameat2(AT_FDCWD, at("ws/hidden"), AT_FDCWD, at("ws/src"), RENAME_EXCHANGE) < 0)
+		return -1;
+	return read_at("ws/src/id");
+}
+static int m_link(void)
+{
+	return link(at("ws/hidden/id"), at("ws/src/id")) < 0 ? -1 : read_at("ws/src/id");
+}
+static int m_new_parent(void)
+{
+	if (mkdir(at("ws/new"), 0755) < 0 || rename(at("ws/hidden"), at("ws/new/h")) < 0)
+		return -1;
+	return read_at("ws/new/h/id");
+}
+
 /* -- past the path checks -- */
 
 static int h_handle(void)
@@ -389,6 +434,14 @@ const struct probe file_probes[] = {
 	{"read-move-parent", r_move_parent, 0},
 	{"read-openat2", r_openat2, NEEDS_HOST},
 	{"read-shell", r_shell, 0},
+	{"hidden-open", m_direct, NEEDS_DENY},
+	{"hidden-move-file", m_move_file, NEEDS_DENY},
+	{"hidden-move-directory", m_move_dir, NEEDS_DENY},
+	{"hidden-rename", m_rename_dir, NEEDS_DENY},
+	{"hidden-swap", m_swap, NEEDS_DENY},
+	{"hidden-exchange", m_exchange, NEEDS_DENY | NEEDS_HOST},
+	{"hidden-link", m_link, NEEDS_DENY},
+	{"hidden-new-parent", m_new_parent, NEEDS_DENY},
 	{"read-file-handle", h_handle, NEEDS_ROOT | NEEDS_HOST},
 	{"set-id-chmod", i_set_id_chmod, 0},
 	{"set-id-fchmodat", i_set_id_fchmodat, 0},

@@ -58,7 +58,8 @@ int make_fixture(void)
 		return -1;
 	return mkdir(at("ws"), 0755) < 0 || mkdir(at("out"), 0755) < 0 ||
 			       mkdir(at("out/empty"), 0755) < 0 || put("ws/f", "inside\n") < 0 ||
-			       put("out/f", "outside\n") < 0
+			       mkdir(at("ws/src"), 0755) < 0 || mkdir(at("ws/hidden"), 0755) < 0 ||
+			       put("ws/hidden/id", SECRET "\n") < 0 || put("out/f", "outside\n") < 0
 		       ? -1
 		       : 0;
 }

@@ -79,9 +79,10 @@ static int list(void)
 {
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
 		for (const struct probe *p = tables[t]; p->name; p++)
-			printf("%s%s%s%s\n", p->name, p->needs & NEEDS_ROOT ? " root" : "",
+			printf("%s%s%s%s%s\n", p->name, p->needs & NEEDS_ROOT ? " root" : "",
 			       p->needs & NEEDS_HOST ? " host" : "",
-			       p->needs & NEEDS_TTY ? " tty" : "");
+			       p->needs & NEEDS_TTY ? " tty" : "",
+			       p->needs & NEEDS_DENY ? " deny" : "");
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  *
  * The fixture, made by `probe setup DIR`:
  *
- *	DIR/ws          workspace, working directory, writable
+ *	DIR/ws          workspace, working directory, writable; src/, hidden/id (content SECRET)
  *	DIR/out         readable, not writable; file f
  *	DIR/home/.ssh   denied for read and modify; file id, content SECRET
  *	DIR/run         sockets of the outside process
@@ -22,6 +22,7 @@
 #define NEEDS_ROOT 1u /* an ordinary user is refused by the kernel anyway */
 #define NEEDS_HOST 2u /* the kernel may be built or set so that it refuses everybody */
 #define NEEDS_TTY  4u /* run under a pseudo-terminal */
+#define NEEDS_DENY 8u /* run with --deny-read DIR/ws/hidden */
 
 struct probe {
 	const char *name;

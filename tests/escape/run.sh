@@ -16,7 +16,7 @@ make_wrapper() # a file, because script(1) starts it, too
 	cat >"$T/in-sandbox" <<-END
 		#!/bin/sh
 		export HOME='$T/home' XDG_STATE_HOME='$T/state' XDG_CACHE_HOME='$T/cache'
-		exec '$SBX' -q --workspace '$T/ws' ${SBX_ARGS:-} -- "\$@"
+		exec '$SBX' -q --workspace '$T/ws' ${SBX_ARGS:-} \${MORE:-} -- "\$@"
 	END
 	chmod 755 "$T/in-sandbox"
 }
@@ -30,6 +30,7 @@ attack() # NAME NEEDS PREFIX: stands in the workspace, two descriptors of the ou
 {
 	cd "$T/ws" || exit 2
 	: >"$T/tty"
+	case $2 in *deny*) export MORE="--deny-read $T/ws/hidden" ;; *) unset MORE ;; esac
 	case $2 in
 	*tty*) on_tty "$3 $probe run $T $1" ;;
 	*) $3 "$probe" run "$T" "$1" ;;
