@@ -23,6 +23,7 @@ struct exe {
 struct slot {
 	uint32_t pid;
 	bool has_pending;
+	bool is_early; /* said hello before anyone announced it */
 	const char *exe;
 	uint64_t origin;
 };
@@ -30,7 +31,7 @@ struct slot {
 struct pending {
 	uint32_t pid, ppid;
 	enum sbx_exec_class cls;
-	bool is_spawn; /* pid is the caller's: the image is a child of it */
+	bool is_spawn;
 	const char *exe;
 	uint64_t seq, since_ms;
 };
@@ -116,10 +117,11 @@ uint64_t aud_procs_origin(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 	return known(p, pid, ppid)->origin;
 }
 
+/* Told by the parent once the child has its pid: the child may have said hello before. */
 static bool is_spawn(unsigned call)
 {
 	return call == SBX_CALL_posix_spawn || call == SBX_CALL_posix_spawnp ||
-	       call == SBX_CALL_system || call == SBX_CALL_popen;
+	       call == SBX_CALL_system || call == SBX_CALL_popen || call == SBX_CALL_start;
 }
 
 static void drop(struct aud_procs *p, size_t i)
@@ -129,50 +131,14 @@ static void drop(struct aud_procs *p, size_t i)
 }
 
 /* Newest pending of pid, or npending. */
-static size_t find(const struct aud_procs *p, uint32_t pid, bool spawn)
+static size_t find(const struct aud_procs *p, uint32_t pid)
 {
 	size_t i = p->npending;
 
 	while (i--)
-		if (p->pending[i].pid == pid && p->pending[i].is_spawn == spawn)
+		if (p->pending[i].pid == pid)
 			return i;
 	return p->npending;
-}
-
-/* The announced image never came to be. */
-static void take_back(struct aud_procs *p, size_t i)
-{
-	p->counts->processes--;
-	p->counts->unwitnessed_by_class[p->pending[i].cls]--;
-	drop(p, i);
-}
-
-void aud_procs_exec(struct aud_procs *p, const struct sbx_event *ev, const char *path, uint64_t seq,
-		    uint64_t now_ms)
-{
-	struct slot *s = known(p, ev->pid, ev->ppid);
-	bool spawn = is_spawn(ev->call);
-	size_t old = spawn ? p->npending : find(p, ev->pid, false);
-
-	if (old < p->npending && s->has_pending) /* it lives on to exec again: that one failed */
-		take_back(p, old);
-	if (ev->aux == SBX_EXEC_MISSING)
-		return;
-	if (p->npending == PENDING_MAX) /* its counts stay: announced and never heard of */
-		drop(p, 0);
-	p->counts->processes++;
-	p->counts->unwitnessed_by_class[ev->aux]++;
-	p->pending[p->npending++] = (struct pending){
-		.pid = ev->pid,
-		.ppid = ev->ppid,
-		.cls = (enum sbx_exec_class)ev->aux,
-		.is_spawn = spawn,
-		.exe = intern(p, path, ev->path_len),
-		.seq = seq,
-		.since_ms = now_ms,
-	};
-	if (!spawn)
-		s->has_pending = true;
 }
 
 /* Can an image of this class say hello? What runs set-id or was unreadable to its caller may
@@ -183,30 +149,70 @@ static bool may_speak(enum sbx_exec_class c)
 	return c == SBX_EXEC_DYNAMIC || c == SBX_EXEC_SECURE || c == SBX_EXEC_UNREADABLE;
 }
 
-/* The announced image this hello comes from: an exec of the process itself, or the oldest
- * spawn of its parent. npending = none. */
-static size_t match(const struct aud_procs *p, const struct sbx_event *ev)
+/* The announced image never came to be. */
+static void take_back(struct aud_procs *p, size_t i)
 {
-	size_t i = find(p, ev->pid, false);
+	p->counts->processes--;
+	p->counts->unwitnessed_by_class[p->pending[i].cls]--;
+	drop(p, i);
+}
 
-	if (i < p->npending && may_speak(p->pending[i].cls))
-		return i;
-	for (i = 0; i < p->npending; i++)
-		if (p->pending[i].is_spawn && p->pending[i].pid == ev->ppid &&
-		    may_speak(p->pending[i].cls))
-			return i;
-	return p->npending;
+static void add_pending(struct aud_procs *p, const struct pending *q)
+{
+	if (p->npending == PENDING_MAX) /* its counts stay: announced and never heard of */
+		drop(p, 0);
+	p->counts->processes++;
+	p->counts->unwitnessed_by_class[q->cls]++;
+	p->pending[p->npending++] = *q;
+}
+
+void aud_procs_exec(struct aud_procs *p, const struct sbx_event *ev, const char *path, uint64_t seq,
+		    uint64_t now_ms)
+{
+	struct slot *s = known(p, ev->pid, ev->ppid);
+	struct pending q = {
+		.pid = ev->pid,
+		.ppid = ev->ppid,
+		.cls = (enum sbx_exec_class)ev->aux,
+		.is_spawn = is_spawn(ev->call),
+		.seq = seq,
+		.since_ms = now_ms,
+	};
+
+	if (q.cls == SBX_EXEC_MISSING)
+		return;
+	if (q.is_spawn && s->is_early && may_speak(q.cls)) {
+		s->is_early = false; /* counted when it said hello */
+		s->origin = s->origin ? s->origin : seq;
+		return;
+	}
+	if (!q.is_spawn && s->has_pending) { /* it lives on to exec again: that one failed */
+		size_t old = find(p, ev->pid);
+
+		if (old < p->npending)
+			take_back(p, old);
+	}
+	q.exe = intern(p, path, ev->path_len);
+	add_pending(p, &q);
+	s->has_pending = !q.is_spawn; /* a spawned child never speaks as the old image */
 }
 
 void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char *path)
 {
 	struct slot *s = slot_of(p, ev->pid);
-	size_t i = match(p, ev);
+	bool was_early = s->pid == ev->pid && s->is_early;
+	size_t i = find(p, ev->pid);
 
-	*s = (struct slot){.pid = ev->pid, .exe = intern(p, path, ev->path_len)};
+	*s = (struct slot){
+		.pid = ev->pid,
+		.is_early = was_early,
+		.exe = intern(p, path, ev->path_len),
+	};
 	p->counts->witnessed++;
-	if (i == p->npending) { /* its announcement was lost, or an unwitnessed parent ran it */
+	if (i == p->npending || !may_speak(p->pending[i].cls)) {
+		/* not announced yet, or by nobody: an unwitnessed parent ran it */
 		p->counts->processes++;
+		s->is_early = true;
 		return;
 	}
 	s->origin = p->pending[i].seq;
@@ -217,14 +223,12 @@ void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char
 void aud_procs_call(struct aud_procs *p, const struct sbx_event *ev)
 {
 	struct slot *s = known(p, ev->pid, ev->ppid);
-	size_t i = p->npending;
+	size_t i;
 
-	if (s->has_pending) { /* the old image still speaks: its exec failed */
-		s->has_pending = false;
-		i = find(p, ev->pid, false);
-	} else if (ev->op == SBX_EXEC && ev->err && is_spawn(ev->call)) {
-		i = find(p, ev->pid, true);
-	}
+	if (!s->has_pending)
+		return;
+	s->has_pending = false; /* the old image still speaks: its exec failed */
+	i = find(p, ev->pid);
 	if (i < p->npending)
 		take_back(p, i);
 }

@@ -3,7 +3,8 @@
  * a shim announces with the hello of the new image. Private to the audit module.
  *
  * An announced image counts as unwitnessed until its hello; an exec that failed, told by a
- * later call of the same process, is taken back. Everything is bounded: a flood of invented
+ * later call of the same process, is taken back. A spawn is announced by the parent, in the
+ * name of the child, when the child may have said hello already. Everything is bounded: a flood of invented
  * pids costs accuracy, not memory.
  */
 #pragma once

@@ -42,8 +42,12 @@ static const char *base_name(const char *path)
 
 static void add_process(const struct aud_entry *e, struct b_str *out)
 {
-	const char *exe = *e->exe ? base_name(e->exe) : "?";
+	const char *exe = base_name(e->exe);
 
+	if (!*exe) {
+		b_str_addf(out, "  pid %" PRId64, e->pid);
+		return;
+	}
 	b_str_add(out, "  ");
 	b_str_add_visible(out, exe, strnlen(exe, EXE_MAX));
 	b_str_addf(out, "[%" PRId64 "]", e->pid);

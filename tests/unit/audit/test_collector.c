@@ -282,30 +282,44 @@ Test(audit_collector, an_exec_that_failed_is_taken_back, .fini = end)
 	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC) + unwitnessed(SBX_EXEC_STATIC), 0);
 }
 
-Test(audit_collector, a_spawn_is_paired_with_the_hello_of_the_child, .fini = end)
+Test(audit_collector, a_spawn_is_paired_with_the_hello_of_the_child_whichever_comes_first,
+     .fini = end)
 {
-	struct sbx_event spawn = {.pid = 10,
+	struct sbx_event spawn = {.pid = 11,
 				  .kind = SBX_EV_EXEC,
 				  .op = SBX_EXEC,
 				  .call = SBX_CALL_posix_spawn,
 				  .flags = SBX_EVF_ALLOWED};
-	struct sbx_event failed = {.pid = 10,
-				   .kind = SBX_EV_CALL,
-				   .op = SBX_EXEC,
-				   .err = 8,
-				   .call = SBX_CALL_posix_spawn,
-				   .flags = SBX_EVF_ALLOWED};
 
 	witness_start(&w, SBX_AUDIT_FOLDED);
 	witness_put(&w, spawn, "/bin/one", "");
 	witness_call(&w, 10, SBX_READ, true, "/etc/a"); /* the parent goes on */
 	witness_hello(&w, 11, "/bin/one");
+	witness_call(&w, 11, SBX_READ, true, "/etc/b");
+	spawn.pid = 12;
+	witness_hello(&w, 12, "/bin/two");
+	witness_exec(&w, 12, SBX_EXEC_DYNAMIC, "/bin/three");
+	witness_hello(&w, 12, "/bin/three");
 	witness_put(&w, spawn, "/bin/two", "");
-	witness_put(&w, failed, "/bin/two", "");
+	spawn.pid = 13;
+	spawn.aux = SBX_EXEC_STATIC;
+	witness_put(&w, spawn, "/bin/four", "");
 	witness_end(&w);
-	cr_assert_eq(w.counts.processes, 1);
-	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(w.counts.processes, 4);
+	cr_assert_eq(w.counts.witnessed, 3);
 	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC), 0);
+	cr_assert_eq(unwitnessed(SBX_EXEC_STATIC), 1);
+}
+
+Test(audit_collector, a_dynamic_program_run_by_a_static_one_is_not_taken_for_it, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_exec(&w, 10, SBX_EXEC_STATIC, "/bin/busybox");
+	witness_hello(&w, 10, "/bin/ls");
+	witness_end(&w);
+	cr_assert_eq(w.counts.processes, 2);
+	cr_assert_eq(w.counts.witnessed, 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_STATIC), 1);
 }
 
 Test(audit_collector, what_a_full_ring_dropped_becomes_one_exact_gap, .fini = end)
