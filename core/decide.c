@@ -58,46 +58,72 @@ static bool is_canonical(const char *p, size_t len)
 	return true;
 }
 
-/* One step; the caller knows that state < d->nstates. The table has 256 entries to spare, so
- * that no class leads out of it. */
+/* The next entry, in the row of `at`, a scaled state. Rows begin at multiples of 1 << shift:
+ * `rest` is what scaling left of the shift. The table has 256 entries to spare, so that no class
+ * leads out of it. */
+#define ENTRY(table, at, rest, class) ((table)[((size_t)(at) << (rest)) + (class)])
+
+/* One step; the caller knows that state < d->nstates. */
 static inline uint32_t next_state(const struct sbx_image *img, const struct sbx_dfa *d,
 				  uint32_t state, unsigned char byte)
 {
 	const void *table = img->base + d->table;
-	size_t at = ((size_t)state << d->shift) + img->base[d->classes + byte];
-	uint32_t next =
-		d->width == 2 ? ((const uint16_t *)table)[at] : ((const uint32_t *)table)[at];
+	uint8_t class = img->base[d->classes + byte];
+	uint32_t next = d->width == 2 ? ENTRY((const uint16_t *)table, state, d->shift, class)
+				      : ENTRY((const uint32_t *)table, state, d->shift, class);
 
+	next >>= d->scaled;
 	return next < d->nstates ? next : NOWHERE;
 }
 
-/* The loop of loops. Ends early in a state below `settled`. */
-#define DEFINE_WALK(name, entry)                                                                   \
+/* Keeps the compiler from adding up an address in another order than ours. */
+#define AS_IT_STANDS(x) __asm__("" : "+r"(x))
+
+/*
+ * The loop of loops. A step is a load that waits for the one before, so nothing else may stand
+ * in its way: the column of the byte is found meanwhile. Ends early in a state below `settled`.
+ * `at` is scaled throughout; a damaged entry that is no multiple of the scale ends up in the
+ * midst of a row, not out of bounds.
+ */
+#define DEFINE_WALK(name, entry, rest)                                                             \
 	static uint32_t name(const struct sbx_image *img, const struct sbx_dfa *d,                 \
 			     uint32_t settled, const char *path, size_t len)                       \
 	{                                                                                          \
-		const entry *table = (const void *)(img->base + d->table);                         \
+		const entry *table = (const void *)(img->base + d->table), *column;                \
 		const unsigned char *class = img->base + d->classes;                               \
-		const uint32_t nstates = d->nstates, shift = d->shift;                             \
-		uint32_t state = d->start;                                                         \
+		const uint64_t end = (uint64_t)d->nstates << d->scaled;                            \
+		const uint64_t stop = (uint64_t)settled << d->scaled;                              \
+		uint64_t at = (uint64_t)d->start << d->scaled;                                     \
                                                                                                    \
-		for (size_t i = 0; i < len && state >= settled; i++) {                             \
-			state = table[((size_t)state << shift) + class[(unsigned char)path[i]]];   \
-			if (state >= nstates)                                                      \
+		for (size_t i = 0; i < len && at >= stop; i++) {                                   \
+			column = table + class[(unsigned char)path[i]];                            \
+			AS_IT_STANDS(column);                                                      \
+			at = ENTRY(column, at, rest, 0);                                           \
+			if (at >= end)                                                             \
 				return NOWHERE;                                                    \
 		}                                                                                  \
-		return state;                                                                      \
+		return (uint32_t)(at >> d->scaled);                                                \
 	}
-DEFINE_WALK(walk16, uint16_t)
-DEFINE_WALK(walk32, uint32_t)
+DEFINE_WALK(walk16_0, uint16_t, 0)
+DEFINE_WALK(walk16_1, uint16_t, 1)
+DEFINE_WALK(walk16_2, uint16_t, 2)
+DEFINE_WALK(walk16, uint16_t, d->shift - d->scaled)
+DEFINE_WALK(walk32_0, uint32_t, 0)
+DEFINE_WALK(walk32, uint32_t, d->shift - d->scaled)
 
 static uint32_t walk(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t settled,
 		     const char *path, size_t len)
 {
+	uint32_t rest = d->shift - d->scaled;
+
 	if (len == 1) /* the root is "" inside the automata */
 		len = 0;
-	return d->width == 2 ? walk16(img, d, settled, path, len)
-			     : walk32(img, d, settled, path, len);
+	if (d->width == 4)
+		return (rest == 0 ? walk32_0 : walk32)(img, d, settled, path, len);
+	return (rest == 0   ? walk16_0
+		: rest == 1 ? walk16_1
+		: rest == 2 ? walk16_2
+			    : walk16)(img, d, settled, path, len);
 }
 
 static unsigned flags_of(const struct sbx_image *img, const struct sbx_dfa *d, uint32_t state)

@@ -1,5 +1,11 @@
 #include "core/image.h"
 
+struct word {
+	uint64_t v;
+} __attribute__((packed, may_alias));
+
+_Static_assert(offsetof(struct sbx_image_header, checksum) % 8 == 0, "the checksum is a word");
+
 #define STR_OK(img, s) ((uint64_t)(s).off + (s).len < (img)->size)
 
 /* Does [off, off + n * size) lie in the image behind the header, aligned? */
@@ -14,7 +20,8 @@ static bool dfa_ok(const struct sbx_image *img, const struct sbx_dfa *d, bool is
 {
 	if (d->nstates == 0 || d->start >= d->nstates || d->nsettled > d->nstates)
 		return false;
-	if ((d->width != 2 && d->width != 4) || d->shift > 8 || d->nclasses > 1u << d->shift)
+	if ((d->width != 2 && d->width != 4) || d->shift > 8 || d->nclasses > 1u << d->shift ||
+	    d->scaled > d->shift)
 		return false;
 	if (!section_ok(img, d->classes, 256, 1) ||
 	    !section_ok(img, d->table, ((uint64_t)d->nstates << d->shift) + 256, d->width))
@@ -62,8 +69,7 @@ static bool table_ok(const struct sbx_image *img, const struct sbx_dfa *d)
 		const unsigned char *entry = img->base + d->table + i * d->width;
 		uint32_t next = d->width == 2 ? *(const uint16_t *)(const void *)entry
 					      : *(const uint32_t *)(const void *)entry;
-
-		if (next >= d->nstates)
+		if (next >> d->scaled >= d->nstates || next & ((1u << d->scaled) - 1))
 			return false;
 	}
 	return true;
@@ -163,10 +169,10 @@ uint64_t sbx_image_checksum(const void *data, size_t size)
 	const size_t at = offsetof(struct sbx_image_header, checksum);
 	const unsigned char *p = data;
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < size; i++) {
-		h ^= i >= at && i < at + sizeof(uint64_t) ? 0 : p[i];
+	for (size_t i = 0; i + 8 <= size; i += 8) {
+		h ^= i == at ? 0 : ((const struct word *)(const void *)(p + i))->v;
 		h *= UINT64_C(0x100000001b3);
+		h ^= h >> 32; /* words, unlike bytes, have high bits that a product loses */
 	}
 	return h;
 }

@@ -33,10 +33,10 @@ struct sbx_dfa {
 	uint32_t nsettled; /* states below this number: what follows cannot change the answer */
 	uint32_t nclasses;
 	uint32_t shift;	  /* a row of the table has 1 << shift entries, >= nclasses */
-	uint32_t width;	  /* bytes per table entry: 2 or 4 */
+	uint32_t width;	    /* bytes per table entry: 2 or 4 */
+	uint32_t scaled;    /* an entry is next state << scaled, 0..shift: the walk need not multiply */
 	uint32_t classes; /* offset: uint8_t[256], byte -> class */
-	uint32_t table; /* offset: entry[nstates << shift], next state; 256 readable entries follow
-			 */
+	uint32_t table; /* offset: entry[nstates << shift]; 256 readable entries follow */
 	uint32_t flags; /* offset: uint8_t[nstates]; 0 in attribution automata */
 	/* Attribution automata, offsets, uint32_t[nstates] of rule index + 1 or 0; of all that the
 	 * walk meets the largest counts. */
@@ -77,7 +77,7 @@ struct sbx_image_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;	   /* of the whole file */
-	uint64_t checksum; /* FNV-1a 64 of the file with this field zero */
+	uint64_t checksum; /* sbx_image_checksum() */
 	struct sbx_image_op op[SBX_OP_COUNT];
 	uint32_t rules, nrules;	    /* struct sbx_image_rule[] */
 	uint32_t aliases, naliases; /* struct sbx_image_alias[] */
@@ -113,5 +113,5 @@ const char *sbx_image_status_text(enum sbx_image_status);
 /* A text of the image, NUL-terminated; "" when it does not lie in the image. [AS-safe] */
 const char *sbx_image_text(const struct sbx_image *, struct sbx_image_str);
 
-/* FNV-1a 64 with the header's checksum field taken as zero. */
+/* FNV-1a 64, a word at a time, with the header's checksum field taken as zero. */
 uint64_t sbx_image_checksum(const void *data, size_t size);

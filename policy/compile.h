@@ -13,7 +13,7 @@
 struct b_err;
 struct pol_ruleset;
 
-#define POL_MAX_STATES (1u << 20) /* of one automaton, before minimisation */
+#define POL_MAX_STATES (1u << 18) /* of one automaton, before minimisation */
 
 struct pol_alias {
 	const char *from, *to;

@@ -287,8 +287,7 @@ static uint32_t step(struct build *b, uint32_t state, uint32_t sym, enum reading
 	bool is_slash = sym == b->out->slash;
 	const struct emission *em = loops_emission(b, k.loops, k.where == AT_SLASH);
 	const struct run *run = emission_run(b, em, sym);
-
-	b->work += k.n / 4;
+	b->work += (k.n + em->nanys) / 4;
 	step_begin(b);
 	for (uint32_t i = 0; i < k.n; i++)
 		advance(b, b->pool[k.first + i], sym, how);

@@ -193,6 +193,7 @@ static void put(const struct work *w, uint32_t state, uint32_t class, uint32_t t
 {
 	size_t at = ((size_t)state << w->out->shift) + class;
 
+	to <<= w->out->scaled;
 	if (w->out->width == 2)
 		((uint16_t *)w->out->table)[at] = (uint16_t)to;
 	else
@@ -223,7 +224,10 @@ static void fill(struct work *w)
 	d->start = number_of(w, w->a->start);
 	d->width = w->n <= 0x10000 ? 2 : 4;
 	while (1u << d->shift < d->nclasses)
-		d->shift++;
+		d->shift++; /* As far as it goes: two bytes rather than speed, tables live in
+			       everybody's cache. */
+	while (d->scaled < d->shift && (uint64_t)w->n << (d->scaled + 1) <= 1ull << 8 * d->width)
+		d->scaled++;
 	d->table = b_calloc((size_t)d->nstates << d->shift, d->width);
 	d->label = b_malloc(d->nstates * sizeof *d->label);
 	d->latch = b_malloc(d->nstates * sizeof *d->latch);

@@ -11,7 +11,7 @@ struct pol_classes;
 
 struct pol_dense {
 	uint32_t start, nstates, nsettled; /* see struct sbx_dfa */
-	uint32_t nclasses, shift, width;
+	uint32_t nclasses, shift, width, scaled;
 	uint8_t byte_class[256];
 	void *table;	 /* (nstates << shift) entries of `width` bytes */
 	uint32_t *label; /* by state; of a settled state: the label of what follows */

@@ -8,7 +8,7 @@
 
 #define OPEN (UINT32_MAX - 1) /* not settled yet: the component is still being visited */
 
-#define REFINE_BUDGET (8u << 20) /* states looked at again, in one cycle */
+#define REFINE_BUDGET (4u << 20) /* states looked at again, in one cycle */
 
 /*
  * A row is compared by a sum over symbols, weight(symbol) * value(class of the target): linear,

@@ -33,25 +33,33 @@ void pol_nfa_group(struct pol_nfa *nfa, uint32_t label)
 
 static size_t node_hash(uint32_t group, uint32_t next, uint8_t kind, uint8_t byte)
 {
-	uint64_t h = ((uint64_t)next << 16 | (uint64_t)kind << 8 | byte) + ((uint64_t)group << 48);
+	uint64_t h = (uint64_t)next << 32 ^ (uint64_t)group << 12 ^ (uint64_t)kind << 8 ^ byte;
 
-	h *= UINT64_C(0x9e3779b97f4a7c15);
-	return (size_t)(h >> 32 ^ h >> 11);
+	h = (h ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+	return (size_t)(h ^ h >> 32);
 }
 
 static void rehash(struct pol_nfa *nfa)
 {
-	nfa->nslots *= 2;
-	nfa->slots = b_realloc(nfa->slots, nfa->nslots, sizeof *nfa->slots);
-	memset(nfa->slots, 0xff, nfa->nslots * sizeof *nfa->slots);
-	for (size_t i = 0; i < nfa->n; i++) {
-		const struct pol_node *n = &nfa->v[i];
-		size_t at = node_hash(n->group, n->next, n->kind, n->byte);
+	uint32_t *old = nfa->slots;
+	size_t nold = nfa->nslots;
 
+	nfa->nslots *= 4;
+	nfa->slots = b_malloc(nfa->nslots * sizeof *nfa->slots);
+	memset(nfa->slots, 0xff, nfa->nslots * sizeof *nfa->slots);
+	for (size_t i = 0; i < nold; i++) {
+		const struct pol_node *n;
+		size_t at;
+
+		if (old[i] == NO_NODE)
+			continue;
+		n = &nfa->v[old[i]];
+		at = node_hash(n->group, n->next, n->kind, n->byte);
 		for (; nfa->slots[at &= nfa->nslots - 1] != NO_NODE; at++)
 			;
-		nfa->slots[at] = (uint32_t)i;
+		nfa->slots[at] = old[i];
 	}
+	free(old);
 }
 
 static uint8_t distance_to_any(const struct pol_nfa *nfa, uint8_t kind, uint8_t byte, uint32_t next)
@@ -68,6 +76,17 @@ static uint8_t distance_to_any(const struct pol_nfa *nfa, uint8_t kind, uint8_t 
 	return byte < 0x80 || d >= POL_FAR ? POL_FAR : (uint8_t)(d + 1);
 }
 
+static uint32_t append(struct pol_nfa *nfa, uint8_t kind, uint8_t byte, uint32_t next,
+		       uint32_t rule)
+{
+	uint32_t group = (uint32_t)nfa->ngroups - 1;
+
+	b_grow(nfa->v, nfa->n, nfa->cap);
+	nfa->v[nfa->n] = (struct pol_node){next, group, rule,
+					   kind, byte,	distance_to_any(nfa, kind, byte, next)};
+	return (uint32_t)nfa->n++;
+}
+
 /* The node of this content in the current group, made when there is none. */
 static uint32_t node(struct pol_nfa *nfa, uint8_t kind, uint8_t byte, uint32_t next, uint32_t rule)
 {
@@ -80,11 +99,7 @@ static uint32_t node(struct pol_nfa *nfa, uint8_t kind, uint8_t byte, uint32_t n
 		if (n->next == next && n->kind == kind && n->byte == byte && n->group == group)
 			return id;
 	}
-	id = (uint32_t)nfa->n;
-	b_grow(nfa->v, nfa->n, nfa->cap);
-	nfa->v[nfa->n++] = (struct pol_node){next, group, rule,
-					     kind, byte,  distance_to_any(nfa, kind, byte, next)};
-	nfa->slots[at] = id;
+	id = nfa->slots[at] = append(nfa, kind, byte, next, rule);
 	if (++nfa->nused * 2 > nfa->nslots)
 		rehash(nfa);
 	return id;
@@ -178,10 +193,26 @@ static uint32_t glob_chain(struct pol_nfa *nfa, const char *glob, uint32_t rule)
 	return pieces(nfa, glob, len - 3, node(nfa, POL_N_TAIL, '/', NO_NODE, rule), rule);
 }
 
+/* As literal(), for the directories of a path: hardly two rules have them in common together
+ * with all that follows, so only the last component is looked up. */
+static uint32_t path(struct pol_nfa *nfa, const char *s, size_t len, uint32_t next, uint32_t rule)
+{
+	size_t dir = len;
+
+	while (dir > 0 && s[dir - 1] != '/')
+		dir--;
+	next = literal(nfa, s + dir, len - dir, next, rule);
+	while (dir-- > 0) {
+		nfa->literal[(unsigned char)s[dir]] = true;
+		next = append(nfa, POL_N_BYTE, (uint8_t)s[dir], next, rule);
+	}
+	return next;
+}
+
 static void start(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t next, uint32_t rule)
 {
 	b_grow(nfa->starts, nfa->nstarts, nfa->starts_cap);
-	nfa->starts[nfa->nstarts++] = literal(nfa, r->base, r->base_len, next, rule);
+	nfa->starts[nfa->nstarts++] = path(nfa, r->base, r->base_len, next, rule);
 }
 
 void pol_nfa_add(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t rule)

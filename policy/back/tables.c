@@ -15,7 +15,7 @@
 
 #define SPARE 1024 /* behind each table: 256 entries of the larger width, see core/image.h */
 
-#define WORK_MAX (100u << 20) /* of one automaton: about a second */
+#define WORK_MAX (32u << 20) /* of one automaton: about a second */
 
 static uint8_t verdict_flags(const struct pol_dense *d, uint32_t state)
 {
@@ -40,6 +40,7 @@ static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_
 		.nclasses = d->nclasses,
 		.shift = d->shift,
 		.width = d->width,
+		.scaled = d->scaled,
 	};
 	out->classes = pol_writer_append(w, d->byte_class, sizeof d->byte_class);
 	out->table = pol_writer_append(w, d->table, ((size_t)d->nstates << d->shift) * d->width);
@@ -152,7 +153,8 @@ static size_t states_fair(const struct subset *s)
 static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_dfa *out,
 		       uint32_t *out_rule)
 {
-	struct pol_limits limits = {states_fair(s), WORK_MAX};
+	size_t fair = states_fair(s);
+	struct pol_limits limits = {fair, fair * 32};
 	struct pol_nfa nfa;
 	int rc;
 
@@ -167,13 +169,15 @@ static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_
 	return rc;
 }
 
-static int write_kind(struct pol_writer *w, const struct subset *s, struct sbx_dfa *groups,
-		      uint32_t *ngroups, struct b_err *err)
+#define WILD_FIRST 8 /* wild rules that are tried together */
+
+static int write_kind(struct pol_writer *w, const struct subset *s, enum kind kind,
+		      struct sbx_dfa *groups, uint32_t *ngroups, struct b_err *err)
 {
 	struct subset part = *s;
 	uint32_t rule = 0;
 
-	for (size_t end = s->n, size = s->n; end > 0;) {
+	for (size_t end = s->n, size = kind == WILD ? WILD_FIRST : s->n; end > 0;) {
 		part.n = size < end ? size : end;
 		part.v = s->v + end - part.n;
 		if (write_group(w, &part, &groups[*ngroups], &rule) == 0) {
@@ -207,7 +211,7 @@ int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct s
 		for (size_t i = 0; i < list->n; i++)
 			if (kind_of(&list->v[i]) == (enum kind)kind)
 				rules[s.n++] = (uint32_t)i;
-		if (write_kind(w, &s, groups, &op->ngroups, err) < 0)
+		if (write_kind(w, &s, (enum kind)kind, groups, &op->ngroups, err) < 0)
 			return -1;
 	}
 	qsort(groups, op->ngroups, sizeof *groups, later_first);
