@@ -21,6 +21,7 @@ static const char why_read_glob[] = "a deny pattern inside a readable directory 
 static const char why_exec_glob[] =
 	"a deny pattern inside an executable directory needs the broker";
 static const char why_allow_glob[] = "files allowed by a pattern alone need the broker";
+static const char why_mixed[] = "its rules allow some of it in a way that only the broker can keep";
 static const char why_missing[] = "it does not exist yet, and its directory may not be written to";
 static const char why_single[] =
 	"a single file can be written, but not created, replaced or removed";
@@ -42,6 +43,7 @@ static const char remedy_glob[] = "name directories or files instead of a patter
 				  "--best-effort: witnessed programs are still refused by the shim";
 static const char remedy_allow[] = "allow a directory instead, or --best-effort: these files "
 				   "stay closed";
+static const char remedy_mixed[] = "simpler rules there, or --best-effort: it stays closed";
 static const char remedy_missing[] = "create it first, or allow its directory";
 static const char remedy_single[] = "allow its directory";
 static const char remedy_carved[] = "allow or deny whole subdirectories";
@@ -90,32 +92,40 @@ static void gap_of_rule(struct pol_plan *p, enum sbx_op op, const struct pol_rul
 				    .remedy = remedy,
 				    .fatal = true};
 
-	if (!rule->twin)
-		add_gap(p->out, &gap);
+	/* A twin says the same of the same rule: add_gap() hears it once. */
+	add_gap(p->out, &gap);
 }
 
-static void gap_of_path(struct pol_plan *p, enum sbx_op op, const char *path, size_t len,
-			const char *why, const char *remedy)
+static struct pol_gap gap_at(struct pol_plan *p, enum sbx_op op, const char *path, size_t len,
+			     const char *why, const char *remedy)
 {
-	const struct pol_gap gap = {
+	return (struct pol_gap){
 		.op = op,
 		.rule = len ? b_arena_strndup(&p->out->arena, path, len) : "/",
 		.origin = "",
 		.why = why,
 		.remedy = remedy,
 	};
+}
+
+static void gap_of_path(struct pol_plan *p, enum sbx_op op, const char *path, size_t len,
+			const char *why, const char *remedy)
+{
+	const struct pol_gap gap = gap_at(p, op, path, len, why, remedy);
 
 	add_gap(p->out, &gap);
 }
 
-/* Names every deny that pierces the allow `cover`. */
-static void gap_denies(struct pol_plan *p, enum sbx_op op, const char *path, size_t len, long cover)
+/* Names every deny that pierces the allow `cover`; their number. */
+static size_t gap_denies(struct pol_plan *p, enum sbx_op op, const char *path, size_t len,
+			 long cover)
 {
 	const struct pol_list *list = &p->rules->op[op];
 	const char *why = op == SBX_MODIFY ? why_modify_deny
 			  : op == SBX_READ ? why_read_glob
 					   : why_exec_glob;
 	const char *remedy = op == SBX_MODIFY ? remedy_modify : remedy_glob;
+	size_t named = 0;
 
 	for (size_t i = (size_t)cover + 1; i < list->n; i++) {
 		const struct pol_rule *rule = &list->v[i];
@@ -123,21 +133,28 @@ static void gap_denies(struct pol_plan *p, enum sbx_op op, const char *path, siz
 		/* What is readable in part was carved above down to the patterns. */
 		if (op != SBX_MODIFY && rule->shape != POL_GLOB)
 			continue;
-		if (!rule->allow && touches(rule, path, len) && still_denies(p, op, rule))
-			gap_of_rule(p, op, rule, why, remedy);
+		if (rule->allow || !touches(rule, path, len) || !still_denies(p, op, rule))
+			continue;
+		gap_of_rule(p, op, rule, why, remedy);
+		named++;
 	}
+	return named;
 }
 
-static void gap_allows(struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
+static size_t gap_allows(struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
 {
 	const struct pol_list *list = &p->rules->op[op];
+	size_t named = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *rule = &list->v[i];
 
-		if (rule->allow && rule->shape == POL_GLOB && touches(rule, path, len))
-			gap_of_rule(p, op, rule, why_allow_glob, remedy_allow);
+		if (!rule->allow || rule->shape != POL_GLOB || !touches(rule, path, len))
+			continue;
+		gap_of_rule(p, op, rule, why_allow_glob, remedy_allow);
+		named++;
 	}
+	return named;
 }
 
 /* What carving a directory cannot give. */
@@ -151,6 +168,12 @@ void pol_gap_carved(struct pol_plan *p, const char *path, size_t len, unsigned p
 	/* Elsewhere nobody inside makes entries, and the broker will open what others make. */
 	if (readable && pol_plan_new_names(p, SBX_MODIFY, path, len))
 		gap_of_path(p, SBX_READ, path, len, why_new_files, remedy_carved);
+}
+
+/* Then the twin has the canonical spelling, which is the one that counts. */
+static bool has_twin(const struct pol_list *list, size_t i)
+{
+	return i + 1 < list->n && list->v[i + 1].twin;
 }
 
 static size_t parent_of(const struct pol_rule *rule)
@@ -173,8 +196,8 @@ void pol_gap_single_targets(struct pol_plan *p)
 		char type;
 
 		/* Of base and side rules the launcher knows what it wants. */
-		if (!rule->allow || rule->twin || rule->shape == POL_GLOB || !rule->base_len ||
-		    rule->tier == POL_TIER_BASE || rule->tier == POL_TIER_SIDE)
+		if (!rule->allow || has_twin(list, i) || rule->shape == POL_GLOB ||
+		    !rule->base_len || rule->tier == POL_TIER_BASE || rule->tier == POL_TIER_SIDE)
 			continue;
 		if (!pol_plan_allows(p, SBX_MODIFY, rule->base, rule->base_len) ||
 		    pol_plan_new_names(p, SBX_MODIFY, rule->base, up))
@@ -203,7 +226,7 @@ void pol_gap_movable(struct pol_plan *p)
 				      .why = why_movable,
 				      .remedy = remedy_movable};
 
-		if (rule->allow || rule->twin || rule->shape == POL_GLOB || !rule->base_len)
+		if (rule->allow || rule->shape == POL_GLOB || !rule->base_len)
 			continue;
 		if (pol_plan_new_names(p, SBX_MODIFY, rule->base, parent_of(rule)) &&
 		    still_denies(p, SBX_READ, rule))
@@ -214,12 +237,17 @@ void pol_gap_movable(struct pol_plan *p)
 bool pol_gap_complex(struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
 {
 	long cover = last_cover(&p->rules->op[op], path, len);
+	size_t named =
+		cover < 0 ? gap_allows(p, op, path, len) : gap_denies(p, op, path, len, cover);
+	struct pol_gap gap;
 
-	if (cover < 0)
-		gap_allows(p, op, path, len);
-	else
-		gap_denies(p, op, path, len, cover);
-	return cover >= 0;
+	if (named)
+		return cover >= 0;
+	/* Nothing is left out in silence: what no single rule explains is named by its path. */
+	gap = gap_at(p, op, path, len, why_mixed, remedy_mixed);
+	gap.fatal = true;
+	add_gap(p->out, &gap);
+	return false;
 }
 
 void pol_gap_names(struct pol_plan *p)
