@@ -223,26 +223,6 @@ static int spawn_judged(const struct shim_spawn *s, const char *path, spawn_fn *
 	return 0;
 }
 
-static int spawn_script(const struct shim_spawn *s, const char *path)
-{
-	struct shim_spawn as_shell = *s;
-	size_t n = 0, i;
-	char **args;
-
-	while (s->argv[n])
-		n++;
-	args = __builtin_alloca((n + 3) * sizeof *args);
-	args[0] = (char *)(uintptr_t)shell;
-	args[1] = (char *)(uintptr_t)path;
-	for (i = 1; i < n; i++)
-		args[i + 1] = s->argv[i];
-	args[n > 1 ? n + 1 : 2] = NULL;
-	as_shell.argv = args;
-	as_shell.path = shell;
-	as_shell.is_search = as_shell.runs_shell = false;
-	return shim_spawn(&as_shell);
-}
-
 static int spawn_path(const struct shim_spawn *s)
 {
 	struct shim_program p;
@@ -259,8 +239,7 @@ static int spawn_path(const struct shim_spawn *s)
 		err = refusal(s->call, &p);
 	if (!p.err && err)
 		return err;
-	err = spawn_judged(s, s->path, NEXT(posix_spawn), &p);
-	return err == ENOEXEC && s->runs_shell ? spawn_script(s, s->path) : err;
+	return spawn_judged(s, s->path, NEXT(posix_spawn), &p);
 }
 
 /* The library searches in the child, unseen: the same search is made here first. Where a
@@ -284,9 +263,8 @@ static int spawn_search(const struct shim_spawn *s)
 	}
 	if (err && was_denied)
 		return EACCES;
-	err = was_denied ? spawn_judged(s, buf, NEXT(posix_spawn), &p)
-			 : spawn_judged(s, s->path, NEXT(posix_spawnp), &p);
-	return err == ENOEXEC && s->runs_shell ? spawn_script(s, buf) : err;
+	return was_denied ? spawn_judged(s, buf, NEXT(posix_spawn), &p)
+			  : spawn_judged(s, s->path, NEXT(posix_spawnp), &p);
 }
 
 int shim_spawn(const struct shim_spawn *s)
@@ -294,13 +272,9 @@ int shim_spawn(const struct shim_spawn *s)
 	bool is_search = s->is_search && !shim_is_no_pointer(s->path) && *s->path &&
 			 !memchr(s->path, '/', strlen(s->path));
 
-	if (!shim_is_ready()) {
-		int err = (s->is_search ? NEXT(posix_spawnp) : NEXT(posix_spawn))(
+	if (!shim_is_ready())
+		return (s->is_search ? NEXT(posix_spawnp) : NEXT(posix_spawn))(
 			s->pid, s->path, s->actions, s->attr, s->argv, s->envp);
-
-		return err == ENOEXEC && s->runs_shell && !is_search ? spawn_script(s, s->path)
-								     : err;
-	}
 	return is_search ? spawn_search(s) : spawn_path(s);
 }
 

@@ -173,8 +173,14 @@ int shim_find(struct shim_end *e)
 	e->at = e->dirfd;
 	e->name = e->asked;
 	/* NULL and the first page: the kernel answers EFAULT, or acts on the descriptor */
-	if (shim_is_no_pointer(e->asked) || !*e->asked)
+	if (shim_is_no_pointer(e->asked))
 		return SHIM_AS_IS;
+	if (!*e->asked) {
+		if (!(e->how & SHIM_EMPTY) || shim_has_filter())
+			return SHIM_AS_IS;
+		e->len = shim_fd_text(e->dirfd, e->path);
+		return e->len ? 0 : SHIM_UNKNOWN;
+	}
 	if (shim_has_filter()) {
 		t = shim_text(e->path, e->dirfd, e->asked);
 		e->len = t.len;
@@ -336,7 +342,8 @@ unsigned shim_how(int flags)
 
 unsigned shim_how_link(int flags)
 {
-	return flags & AT_SYMLINK_FOLLOW ? SHIM_FOLLOW : SHIM_LAST;
+	return (flags & AT_SYMLINK_FOLLOW ? SHIM_FOLLOW : SHIM_LAST) |
+	       (flags & AT_EMPTY_PATH ? SHIM_EMPTY : 0);
 }
 
 int shim_remove_at(int at, const char *name)

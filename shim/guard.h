@@ -24,6 +24,7 @@
 #define SHIM_A_DIR	0x08u /* fails with ENOTDIR on anything but a directory */
 #define SHIM_NO_DIR	0x10u /* fails with EISDIR on a directory */
 #define SHIM_JUDGE_ONLY 0x20u /* with SHIM_LAST: the call is made as asked */
+#define SHIM_EMPTY	0x80u /* "" is the descriptor itself */
 #define SHIM_ATTRS	0x40u /* with SHIM_LAST: "link/" and "." name a directory all the same */
 
 enum shim_moving { SHIM_STAYS, SHIM_MOVES, SHIM_SWAPS, SHIM_LINKS };

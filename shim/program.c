@@ -32,19 +32,23 @@ static bool is_no_new_privs(void)
 
 /* Will the kernel set AT_SECURE, which makes the loader ignore LD_PRELOAD? File capabilities
  * do even where no_new_privs keeps them from being granted. */
+static bool is_set_id(const struct stat *st)
+{
+	if (!(st->st_mode & (S_ISUID | S_ISGID)) || is_no_new_privs())
+		return false;
+	if (st->st_mode & S_ISUID && st->st_uid != (uid_t)sys0(SYS_getuid))
+		return true;
+	return (st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) &&
+	       st->st_gid != (gid_t)sys0(SYS_getgid);
+}
+
 static bool is_secure(int fd, const struct stat *st)
 {
 	char cap[64];
-	uid_t uid = (uid_t)sys0(SYS_getuid);
-	gid_t gid = (gid_t)sys0(SYS_getgid);
 
-	if (st->st_mode & (S_ISUID | S_ISGID) && !is_no_new_privs()) {
-		if (st->st_mode & S_ISUID && st->st_uid != uid)
-			return true;
-		if ((st->st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st->st_gid != gid)
-			return true;
-	}
-	return uid != 0 && sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0;
+	return is_set_id(st) ||
+	       ((uid_t)sys0(SYS_getuid) != 0 &&
+		sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0);
 }
 
 /* glibc's loaders are called ld-linux*, ld.so.1, ld64.so*; musl's ld-musl-*: the shim imports
@@ -78,6 +82,8 @@ static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, cons
 	for (i = 0; i < h->e_phnum; i++) {
 		if (p[i].p_type != PT_INTERP)
 			continue;
+		if (p[i].p_offset < n && memchr(head + p[i].p_offset, '\0', n - p[i].p_offset))
+			return class_of_loader(head + p[i].p_offset);
 		got = sys4(SYS_pread64, fd, interp, sizeof interp - 1, (long)p[i].p_offset);
 		if (got <= 0)
 			return SBX_EXEC_UNREADABLE;

@@ -33,8 +33,14 @@ static uint64_t random_seed = UINT64_C(0x5bd1e9955bd1e995);
 
 static __attribute__((noinline)) void life_begin(struct shim_life *life)
 {
-	uint32_t pid = (uint32_t)sys0(SYS_getpid);
+	uint32_t pid;
 
+	/* a child forked under a filter of the program's own: who it is stays unknown */
+	if (shim_has_filter()) {
+		atomic_store(&life->seed, random_seed);
+		return;
+	}
+	pid = (uint32_t)sys0(SYS_getpid);
 	atomic_store(&is_wiped, sys3(SYS_madvise, &wiped, sizeof wiped, MADV_WIPEONFORK) == 0);
 	atomic_store(&life->ppid, (uint32_t)sys0(SYS_getppid));
 	atomic_store(&life->seed, random_seed ^ (uint64_t)pid * UINT64_C(0x9e3779b97f4a7c15));

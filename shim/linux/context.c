@@ -160,7 +160,10 @@ SHIM_EXPORT int prctl(int option, ...)
 	return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
 }
 
-static void before_raw(long number, const long a[6])
+/* What a raw call changes of what we remember; returns the library's syscall(), to which the
+ * thunk below jumps. */
+void *shim_before_raw(long number, const long a[6]);
+void *shim_before_raw(long number, const long a[6])
 {
 	switch (number) {
 	case SYS_seccomp:
@@ -183,6 +186,8 @@ static void before_raw(long number, const long a[6])
 	case SYS_close_range:
 		shim_where_closed_all();
 		break;
+	case SYS_chdir: /* we do not come back after it */
+	case SYS_fchdir:
 	case SYS_unshare:
 	case SYS_setns:
 	case SYS_chroot:
@@ -191,21 +196,56 @@ static void before_raw(long number, const long a[6])
 	default:
 		break;
 	}
+	return (void *)NEXT(syscall);
 }
 
-SHIM_EXPORT long syscall(long number, ...)
-{
-	long a[6], ret;
-	va_list ap;
-	int i;
-
-	va_start(ap, number);
-	for (i = 0; i < 6; i++)
-		a[i] = va_arg(ap, long);
-	va_end(ap);
-	before_raw(number, a);
-	ret = sys6(number, a[0], a[1], a[2], a[3], a[4], a[5]);
-	if (number == SYS_chdir || number == SYS_fchdir)
-		shim_where_moved();
-	return shim_result(ret);
-}
+/*
+ * syscall(2) ends in a jump, not a call: of clone() and vfork() made through it a child
+ * returns, on another stack or on its parent's, and no frame of ours may lie there.
+ */
+#if defined(__x86_64__)
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, @function\n"
+	"syscall:\n"
+	"	push %rdi\n"
+	"	push 16(%rsp)\n" /* the sixth argument lies above the return address */
+	"	push %r9\n"
+	"	push %r8\n"
+	"	push %rcx\n"
+	"	push %rdx\n"
+	"	push %rsi\n"
+	"	mov %rsp, %rsi\n"
+	"	call shim_before_raw\n"
+	"	pop %rsi\n"
+	"	pop %rdx\n"
+	"	pop %rcx\n"
+	"	pop %r8\n"
+	"	pop %r9\n"
+	"	pop %rdi\n"
+	"	pop %rdi\n"
+	"	jmp *%rax\n"
+	".size syscall, .-syscall\n"
+	".popsection\n");
+#elif defined(__aarch64__)
+__asm__(".pushsection .text\n"
+	".globl syscall\n"
+	".type syscall, %function\n"
+	"syscall:\n"
+	"	stp x29, x30, [sp, #-80]!\n"
+	"	stp x1, x2, [sp, #16]\n"
+	"	stp x3, x4, [sp, #32]\n"
+	"	stp x5, x6, [sp, #48]\n"
+	"	stp x0, x7, [sp, #64]\n"
+	"	add x1, sp, #16\n"
+	"	bl shim_before_raw\n"
+	"	mov x16, x0\n"
+	"	ldp x1, x2, [sp, #16]\n"
+	"	ldp x3, x4, [sp, #32]\n"
+	"	ldp x5, x6, [sp, #48]\n"
+	"	ldp x0, x7, [sp, #64]\n"
+	"	ldp x29, x30, [sp], #80\n"
+	"	br x16\n"
+	".size syscall, .-syscall\n"
+	".popsection\n");
+#endif

@@ -78,22 +78,24 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 
 /* ---- spawn ---- */
 
-#define SPAWN(name, event, search, shell)                                                          \
-	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,                       \
-			     const posix_spawn_file_actions_t *restrict actions,                   \
-			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],   \
-			     char *const envp[restrict])                                           \
-	{                                                                                          \
-		struct shim_spawn s = {SBX_CALL_##event, search, shell, pid, path,                 \
-				       actions,		 attr,	 argv,	envp};                     \
-		int saved = shim_get_errno(), err = shim_spawn(&s);                                \
-                                                                                                   \
-		shim_set_errno(saved); /* posix_spawn returns its error */                         \
-		return err;                                                                        \
+/* clang-format off */
+#define SPAWN(name, search)                                                          \
+	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,         \
+			     const posix_spawn_file_actions_t *restrict actions,     \
+			     const posix_spawnattr_t *restrict attr,                 \
+			     char *const argv[restrict], char *const envp[restrict]) \
+	{                                                                            \
+		struct shim_spawn s = {SBX_CALL_##name, search, pid,  path,          \
+				       actions,		attr,	argv, envp};         \
+		int saved = shim_get_errno(), err = shim_spawn(&s);                  \
+                                                                                     \
+		shim_set_errno(saved); /* posix_spawn returns its error */           \
+		return err;                                                          \
 	}
+/* clang-format on */
 
-SPAWN(posix_spawn, posix_spawn, false, false)
-SPAWN(posix_spawnp, posix_spawnp, true, false)
+SPAWN(posix_spawn, false)
+SPAWN(posix_spawnp, true)
 
 /* ---- shells ---- */
 

@@ -74,9 +74,11 @@ static inline void sys_close(int fd)
 	sys1(SYS_close, fd);
 }
 
+/* The last symlink is not followed; "" is the descriptor itself. */
 static inline int sys_lstatat(int at, const char *name, struct stat *out)
 {
-	return (int)sys4(SYS_newfstatat, at, name, out, AT_SYMLINK_NOFOLLOW);
+	return (int)sys4(SYS_newfstatat, at, name, out,
+			 AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH));
 }
 
 static inline int sys_fstat(int fd, struct stat *out)

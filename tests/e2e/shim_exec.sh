@@ -29,8 +29,8 @@ event 'and says hello by its path' "HELLO start exec allow 0 - * $T/prog"
 for how in 'env -i ./prog' 'env -u LD_PRELOAD ./prog' 'env -u SBX_CHANNEL ./prog' \
 	'env SBX_CHANNEL=/elsewhere ./prog' '/bin/sh -c "unset LD_PRELOAD; exec ./prog"' \
 	'python3 -Ec "import subprocess; subprocess.run([\"./prog\"], env={})"' \
-	'python3 -Ec "import os; os.posix_spawn(\"./prog\", [\"p\"], {})"' \
-	'python3 -Ec "import os; os.posix_spawnp(\"./prog\", [\"p\"], {})"' \
+	'python3 -Ec "import os; os.waitpid(os.posix_spawn(\"./prog\", [\"p\"], {}), 0)"' \
+	'python3 -Ec "import os; os.waitpid(os.posix_spawnp(\"./prog\", [\"p\"], {}), 0)"' \
 	'python3 -Ec "import os; os.environ.clear(); os.execvp(\"./prog\", [\"p\"])"' \
 	'python3 -Ec "import os; os.unsetenv(\"LD_PRELOAD\"); os.system(\"./prog\")"' \
 	'perl -e "%ENV = (); exec \"./prog\""' 'perl -e "delete \$ENV{LD_PRELOAD}; print \`./prog\`"' \

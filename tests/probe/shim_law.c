@@ -10,6 +10,7 @@
 #include <linux/seccomp.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -153,6 +154,22 @@ static int mode_of(int fd)
 	return fstat(fd, &st) < 0 ? -1 : (int)(st.st_mode & 07777);
 }
 
+/* A file without a name gets one, by its descriptor: judged by where it goes. */
+static int case_link_descriptor(void)
+{
+	int fd = open("ok", O_WRONLY | O_TMPFILE, 0600);
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	WANT(EACCES,
+	     linkat(AT_FDCWD, path, AT_FDCWD, "no/linked", AT_SYMLINK_FOLLOW) < 0 ? errno : 0);
+	WANT(0, linkat(AT_FDCWD, path, AT_FDCWD, "ok/linked", AT_SYMLINK_FOLLOW) < 0 ? errno : 0);
+	WANT(0, unlink("ok/linked") < 0 ? errno : 0);
+	fd = open(OK_FILE, O_RDONLY);
+	WANT(EACCES, linkat(fd, "", AT_FDCWD, "no/linked", AT_EMPTY_PATH) < 0 ? errno : 0);
+	return 0;
+}
+
 static int case_mode(void)
 {
 	int fd;
@@ -294,6 +311,40 @@ static int case_raw_fork(void)
 		_exit(try_open(NO_FILE, O_RDONLY) != EACCES);
 	}
 	return waitpid(pid, &status, 0) < 0 || status ? fail("the child") : 0;
+}
+
+static void leave(void)
+{
+	_exit(7);
+}
+
+/* All seven words of syscall() arrive, and a child made by it on another stack comes out. */
+static int case_raw_calls(void)
+{
+	static _Alignas(16) char stack[16384];
+	long got = syscall(SYS_mmap, NULL, 4096L, 1L, 0x22L, -1L, 0L);
+	int status;
+	pid_t pid;
+
+	if (got == -1 || syscall(SYS_munmap, got, 4096L) < 0)
+		return fail("mmap by syscall");
+	WANT(EBADF, syscall(SYS_close, -1L) < 0 ? errno : 0);
+	if (syscall(SYS_chdir, "ok") < 0)
+		return fail("chdir by syscall");
+	WANT(0, try_open("file", O_RDONLY));
+	WANT(EACCES, try_open("../no/file", O_RDONLY));
+#if defined(__x86_64__)
+	/* what syscall() of the library returns to stands on top of the new stack */
+	*(void (**)(void))(void *)(stack + sizeof stack - 16) = leave;
+	pid = (pid_t)syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, stack + sizeof stack - 16,
+			     0, 0, 0);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != 7)
+		return fail("a child on another stack");
+#else
+	(void)stack, (void)status, (void)pid;
+#endif
+	return 0;
 }
 
 static void *small_stack(void *arg)
@@ -462,10 +513,12 @@ static const struct {
 	{"fsize", case_fsize},
 	{"bad_pointer", case_bad_pointer},
 	{"mode", case_mode},
+	{"link_descriptor", case_link_descriptor},
 	{"signals", case_signals},
 	{"fork", case_fork},
 	{"vfork", case_vfork},
 	{"raw_fork", case_raw_fork},
+	{"raw_calls", case_raw_calls},
 	{"small_stack", case_small_stack},
 	{"directories", case_directories},
 	{"renamed", case_renamed},
