@@ -50,8 +50,7 @@ static const char *const limits[] = {
 	"--network none on top of user namespaces shows other users' files as owned by nobody",
 	"the process list is the host's; with --network host, or where no namespace can be had, "
 	"System V IPC is, too",
-	"/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) need "
-	"--modify /dev/shm, which is the host's",
+	"/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail",
 	"other terminals of the same user can be opened (/dev/pts); typing into them is refused",
 };
 
