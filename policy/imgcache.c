@@ -140,12 +140,20 @@ static void trim(const char *path)
 	closedir(dir);
 }
 
+static bool can_open(const char *dir)
+{
+	b_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd >= 0;
+}
+
 void pol_imgcache_put(const char *dir, const char *key, const void *image, size_t size,
 		      const char hash[B_SHA256_HEX])
 {
 	b_auto(b_str_release) struct b_str path = {0}, data = {0};
 
-	if (b_mkdirs(dir, NULL) < 0)
+	/* In a run inside a run it is closed to us: open(2) says so, unlike access(2). */
+	if (b_mkdirs(dir, NULL) < 0 || !can_open(dir))
 		return;
 	b_str_addf(&path, "%s/%s", dir, key);
 	b_str_addn(&data, image, size);

@@ -1,0 +1,66 @@
+#!/bin/bash
+# What is refused before anything runs, what runs with a loss under --best-effort, where the log
+# may lie, a run inside a run.
+. "$(dirname "$0")/../support/e2e.sh"
+
+# Refused: 125, each line "sbx-launch: CODE: ...", the command not run.
+refused() # NAME CODE LINES ARGS...
+{
+	name=$1 code=$2 lines=$3
+	shift 3
+	rm -f ran
+	launch "$@" touch ran
+	if [ "$status" -eq 125 ] && [ ! -e ran ] && [ ! -s "$TMP/out" ] &&
+		[ "$(grep -c "^sbx-launch: $code: " "$TMP/err")" -eq "$lines" ] &&
+		[ "$(wc -l <"$TMP/err")" -eq "$lines" ]; then
+		ok "$name"
+	else
+		{ echo "status $status"; cat "$TMP/err"; } | not_ok "$name"
+	fi
+}
+
+refused 'a deny inside the workspace is refused' E_FLOOR 1 --deny-modify 'src/**'
+check 'naming the rule' grep -qF '`src/**` (cli:--deny-modify:1)' "$TMP/err"
+check 'and a remedy' grep -q -- '--best-effort' "$TMP/err"
+refused 'each rule has its line' E_FLOOR 2 --deny-modify 'src/**' --deny-read '**/*.env'
+refused 'loopback is refused' E_FLOOR 1 --network loopback
+launch --network loopback --best-effort true
+check 'best effort runs' [ "$status" -eq 0 ]
+check 'and says the loss' grep -q '^sbx-launch: loss: network loopback' "$TMP/err"
+run=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)
+check 'and records it' grep -q '"losses":\[.*network loopback' "$run/run.json"
+launch --deny-modify 'src/**' --best-effort sh -c 'mkdir src; echo "$?"'
+check 'the shim still refuses what the kernel cannot' grep -qx 1 "$TMP/out"
+
+(cd / && refused 'the root is no workspace' E_WORKSPACE 1)
+cd "$HOME" && refused 'the home is no workspace' E_WORKSPACE 1
+cd "$WS" || exit 1
+
+refused 'a log that the command may write is refused' E_AUDIT 1 --audit-file ./log.jsonl
+check 'and not made' [ ! -e log.jsonl ]
+refused 'a log that cannot be opened is refused' E_AUDIT 1 --audit-file "$TMP/none/log"
+launch --audit-file "$TMP/log" sh -c "echo x >made; echo forged >>'$TMP/log'"
+check 'a log elsewhere is written' grep -q '"path":"./made"' "$TMP/log"
+check 'and the command cannot' [ "$(grep -c forged "$TMP/log")" -le 1 ]
+check 'a forged line is refused and logged' grep -q '"allowed":false' "$TMP/log"
+launch sh -c 'cat "$HOME"/.local/state/sbx-launch/runs/*/audit.jsonl || ls "$SBX_CHANNEL"; rm -f "$SBX_CHANNEL/ring" && echo removed; : >"$SBX_CHANNEL/ring" && echo emptied'
+check 'the command reads no log, and neither removes nor empties the ring' [ ! -s "$TMP/out" ]
+chmod 000 "$HOME/.local/state/sbx-launch/runs"
+if [ "$(id -u)" -ne 0 ]; then
+	refused 'no place for the log' E_AUDIT 1
+	launch --audit-level none sh -c 'exit 3'
+	check 'level none does without' [ "$status" -eq 3 ]
+fi
+chmod 700 "$HOME/.local/state/sbx-launch/runs"
+
+launch "$SBX" --audit-level none --network host sh -c 'echo inner; echo x >in; echo y >"$HOME/out"'
+check 'a run inside a run' grep -qx inner "$TMP/out"
+check 'works in the workspace' [ -e in ]
+check 'and nowhere else' [ ! -e "$HOME/out" ]
+launch --no-shim sh -c 'env | grep -cE "^(LD_PRELOAD|SBX_CHANNEL)="'
+check '--no-shim preloads nothing' grep -qx 0 "$TMP/out"
+LD_PRELOAD=libm.so.6 launch sh -c 'echo "$LD_PRELOAD"'
+check 'a foreign LD_PRELOAD stays behind the shim' grep -q 'libsbx-shim.so:libm.so.6$' "$TMP/out"
+launch -q sh -c 'echo x >"$HOME/out"'
+check '-q says nothing of denials' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 ]
+exit 0
