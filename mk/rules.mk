@@ -1,7 +1,7 @@
 # Objects, archives, programs. A module's sources are <module>_SRCS, generated ones
 # <module>_GEN (files under $(B)/gen, made by rules in its module.mk).
 
-ARCHIVED := core base policy audit launcher
+ARCHIVED := core base policy sbpl audit launcher
 HDRS := $(sort $(wildcard */*.h */*/*.h))
 
 define archive_rule
@@ -33,7 +33,7 @@ sbx-launch_LIBS := $(LIBS_POLICY)
 sbx-policy_LIBS := $(LIBS_POLICY)
 sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
 
-$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $(call lib,launcher audit policy base core)
+$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $(call lib,launcher audit sbpl policy base core)
 	$(call say,LD,$@)
 	$(call link,$<,$(filter %.a,$^),$($*_LIBS))
 DEPS += $(PROGRAMS:%=$(B)/obj/cmd/%.d)

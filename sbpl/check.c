@@ -1,0 +1,190 @@
+/*
+ * check.c - a profile before it is believed: read back, run, asked under both readings of
+ * precedence, compared with core/decide on paths in and around every rule.
+ *
+ * The profile may say less than the rules in three known ways, each recognised here by other
+ * means than those that wrote it: a deny that matches the other case, a deny repeated in another
+ * tree, and what the groups of the system open.
+ */
+#include <string.h>
+
+#include "policy/glob.h"
+#include "sbpl/emit.h"
+#include "base/own.h"
+#include "sbpl/sample.h"
+
+#define MAX_PER_RULE 4000 /* checks: larger rulesets get fewer paths a rule */
+
+struct check {
+	struct sbpl_emit *e;
+	struct sbpl_program *p;
+	struct b_str lower_a, lower_b;
+};
+
+static const struct {
+	const char *name;
+	enum sbpl_part part;
+} asked[SBX_OP_COUNT] = {
+	[SBX_READ] = {"file-read-data", SBPL_PART_READ},
+	[SBX_MODIFY] = {"file-write-data", SBPL_PART_WRITE},
+	[SBX_EXEC] = {"process-exec*", SBPL_PART_EXEC},
+	[SBX_CONNECT] = {"network-outbound", SBPL_PART_HEAD},
+};
+
+static void lower(struct b_str *out, const char *s)
+{
+	b_str_reset(out);
+	for (; *s; s++)
+		b_str_addc(out, (char)(*s >= 'A' && *s <= 'Z' ? *s + 32 : *s));
+}
+
+/* Does the rule match when the case of its glob part is forgotten? */
+static bool matches_folded(struct check *c, const struct pol_rule *r, const char *path, size_t len)
+{
+	struct pol_rule folded = *r;
+
+	if (r->shape != POL_GLOB || len < r->base_len || memcmp(path, r->base, r->base_len) != 0)
+		return false;
+	lower(&c->lower_a, r->glob);
+	lower(&c->lower_b, path + r->base_len);
+	folded.glob = b_str_c(&c->lower_a);
+	folded.base = "";
+	folded.base_len = 0;
+	return pol_rule_matches(&folded, b_str_c(&c->lower_b), c->lower_b.len);
+}
+
+static bool is_known_difference(struct check *c, enum sbx_op op, const char *path, size_t len,
+				bool allowed)
+{
+	const struct sbpl_emit *e = c->e;
+	const struct pol_list *list = &e->rs->op[op];
+
+	if (allowed)
+		return sbpl_groups_cover(e->o->groups, asked[op].part, path, len);
+	for (size_t i = 0; i < e->nwidened; i++)
+		if (e->widened[i].op == op && (pol_rule_matches(&e->widened[i].rule, path, len) ||
+					       matches_folded(c, &e->widened[i].rule, path, len)))
+			return true;
+	for (size_t i = 0; i < list->n && !e->o->exact_case; i++)
+		if (!list->v[i].allow && matches_folded(c, &list->v[i], path, len))
+			return true;
+	return false;
+}
+
+static int differ(const struct check *c, const struct pol_rule *r, const char *path,
+		  const char *what)
+{
+	b_auto(b_str_release) struct b_str shown = {0};
+
+	b_str_add_visible(&shown, path, strlen(path));
+	return b_fail(c->e->err, B_POLICY, 0,
+		      "sbpl: self-check: %s on `%s`, tried for rule `%s` (%s); please report this",
+		      what, b_str_c(&shown), r->matched, r->origin);
+}
+
+static bool ask(struct check *c, const char *op, const char *path, size_t len,
+		enum sbpl_model model)
+{
+	struct sbpl_question q = {.op = sbpl_op_find(op), .path = path, .len = len, .model = model};
+
+	c->e->prof->nchecks++;
+	return sbpl_program_allows(c->p, &q, NULL);
+}
+
+static int check_path(struct check *c, enum sbx_op op, const struct pol_rule *r, const char *path)
+{
+	size_t len = strlen(path);
+	bool specific = ask(c, asked[op].name, path, len, SBPL_MODEL_SPECIFIC), allowed;
+
+	if (len > 1 && path[len - 1] == '/')
+		return 0;
+	if (specific != ask(c, asked[op].name, path, len, SBPL_MODEL_TEXTUAL))
+		return differ(c, r, path, "two readings of precedence differ");
+	if (c->e->o->style == SBPL_STYLE_ORBIT)
+		return 0;
+	allowed = sbx_decide(c->e->img, op, path, len);
+	if (specific != allowed && !is_known_difference(c, op, path, len, specific))
+		return differ(c, r, path,
+			      specific ? "the profile allows what the rules deny"
+				       : "the profile denies what the rules allow");
+	if (op == SBX_MODIFY && ask(c, "file-write-unlink", path, len, SBPL_MODEL_SPECIFIC) &&
+	    !(specific && sbx_decide(c->e->img, SBX_READ, path, len)))
+		return differ(c, r, path, "a name that is denied may be moved away");
+	return 0;
+}
+
+/* The rule's own path or paths, one below, the directory above, and a neighbour. */
+static int check_rule(struct check *c, enum sbx_op op, const struct pol_rule *r, unsigned variants)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+	size_t len;
+
+	for (unsigned v = 0; v < variants; v++) {
+		sbpl_sample(r, v, &path);
+		if (check_path(c, op, r, b_str_c(&path)) < 0)
+			return -1;
+	}
+	if (variants == 1)
+		return 0;
+	len = path.len;
+	b_str_add(&path, len > 1 ? "/sbx~z" : "sbx~z");
+	if (check_path(c, op, r, b_str_c(&path)) < 0)
+		return -1;
+	path.s[len] = 'x';
+	path.s[len + 1] = '\0';
+	if (check_path(c, op, r, b_str_c(&path)) < 0)
+		return -1;
+	path.s[len] = '\0';
+	while (len > 1 && path.s[--len] != '/')
+		;
+	path.s[len > 0 ? len : 1] = '\0';
+	return check_path(c, op, r, b_str_c(&path));
+}
+
+static int check_all(struct check *c)
+{
+	size_t total = 0;
+
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		total += c->e->rs->op[op].n;
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &c->e->rs->op[op];
+
+		for (size_t i = 0; i < list->n; i++)
+			if (check_rule(c, (enum sbx_op)op, &list->v[i],
+				       total * SBPL_SAMPLES > MAX_PER_RULE / 4 ? 1 : SBPL_SAMPLES) <
+			    0)
+				return -1;
+	}
+	return 0;
+}
+
+static int check_text(const struct sbpl_emit *e)
+{
+	for (size_t i = 0; i < e->prof->len; i++) {
+		unsigned char b = (unsigned char)e->prof->text[i];
+
+		if ((b < ' ' && b != '\n') || b > '~')
+			return b_fail(e->err, B_POLICY, 0,
+				      "sbpl: self-check: not ASCII at byte %zu", i);
+	}
+	return 0;
+}
+
+int sbpl_self_check(struct sbpl_emit *e)
+{
+	struct sbpl_source source = {"profile", e->prof->text, e->prof->len, e->prof->params,
+				     e->prof->nparams};
+	struct check c = {.e = e};
+	int rc;
+
+	if (check_text(e) < 0)
+		return -1;
+	if (sbpl_program_new(&source, &c.p, e->err) < 0)
+		return b_wrap(e->err, "sbpl: self-check");
+	rc = check_all(&c);
+	sbpl_program_free(c.p);
+	b_str_release(&c.lower_a);
+	b_str_release(&c.lower_b);
+	return rc;
+}

@@ -1,0 +1,262 @@
+#include "sbpl/groups.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "core/path.h"
+
+/* SUB, LIT: a path below which, or which alone, is opened; FORM: operations and filters. */
+enum shape { FORM, SUB, LIT, RE };
+
+struct allowance {
+	enum sbpl_group group;
+	enum sbpl_part part;
+	enum shape shape;
+	const char *what;
+	const char *guard;    /* an operation or filter that older releases lack */
+	unsigned from, until; /* releases: 2600 = 26.0; 0 = no bound */
+	const char *why;
+};
+
+#define HEAD(group, what, why)                                                                     \
+	{                                                                                          \
+		SBPL_GROUP_##group, SBPL_PART_HEAD, FORM, what, NULL, 0, 0, why                    \
+	}
+#define GUARDED(group, guard, what, why)                                                           \
+	{                                                                                          \
+		SBPL_GROUP_##group, SBPL_PART_HEAD, FORM, what, guard, 0, 0, why                   \
+	}
+#define READS(group, shape, path, why)                                                             \
+	{                                                                                          \
+		SBPL_GROUP_##group, SBPL_PART_READ, shape, path, NULL, 0, 0, why                   \
+	}
+#define WRITES(group, shape, path, why)                                                            \
+	{                                                                                          \
+		SBPL_GROUP_##group, SBPL_PART_WRITE, shape, path, NULL, 0, 0, why                  \
+	}
+#define MACH(group, name, why) HEAD(group, "mach-lookup (global-name \"" name "\")", why)
+
+static const struct allowance table[] = {
+	HEAD(BASE, "process-fork", "start other programs"),
+	HEAD(BASE, "signal (target same-sandbox)", "job control among the command's own processes"),
+	HEAD(BASE, "process-info* (target same-sandbox)", "ask after own children"),
+	HEAD(BASE, "sysctl-read (sysctl-name-prefix \"hw.\")",
+	     "node aborts without processor data"),
+	HEAD(BASE, "sysctl-read (sysctl-name-prefix \"kern.\")", "host name, limits, boot time"),
+	HEAD(BASE, "sysctl-read (sysctl-name-prefix \"machdep.\")", "processor features"),
+	HEAD(BASE, "sysctl-read (sysctl-name-prefix \"vm.\")", "memory pressure, page size"),
+	HEAD(BASE, "sysctl-read (sysctl-name-prefix \"security.mac.\")", "dyld asks at start"),
+	MACH(BASE, "com.apple.system.opendirectoryd.libinfo", "getpwuid"),
+	MACH(BASE, "com.apple.system.opendirectoryd.membership", "getgrouplist"),
+	MACH(BASE, "com.apple.system.logger", "syslog"),
+	MACH(BASE, "com.apple.logd", "os_log"),
+	MACH(BASE, "com.apple.system.notification_center", "time-zone and locale changes"),
+	MACH(BASE, "com.apple.bsd.dirhelper", "confstr of the per-user temporary directory"),
+	MACH(BASE, "com.apple.cfprefsd.daemon", "CoreFoundation preferences"),
+	MACH(BASE, "com.apple.cfprefsd.agent", "CoreFoundation preferences"),
+	HEAD(BASE, "ipc-posix-shm-read* (ipc-posix-name \"apple.shm.notification_center\")",
+	     "notify(3) reads its table"),
+	HEAD(BASE, "ipc-posix-shm-read* (ipc-posix-name-prefix \"apple.cfprefs.\")",
+	     "CoreFoundation preferences"),
+	HEAD(BASE, "system-socket (socket-domain AF_UNIX)", "socketpair and local sockets"),
+	HEAD(BASE, "file-ioctl (literal \"/dev/dtracehelper\")", "dyld registers probes at start"),
+	READS(BASE, LIT, "/", "dyld of macOS 26 aborts without"),
+	READS(BASE, SUB, "/System", "frameworks, dyld cache, time zones"),
+	READS(BASE, SUB, "/usr/lib", "dyld and libraries"),
+	READS(BASE, SUB, "/usr/bin", "programs"),
+	READS(BASE, SUB, "/bin", "programs"),
+	READS(BASE, SUB, "/usr/sbin", "programs"),
+	READS(BASE, SUB, "/sbin", "programs"),
+	READS(BASE, SUB, "/usr/libexec", "helpers of programs"),
+	READS(BASE, SUB, "/usr/share", "terminfo, locales, zone files"),
+	READS(BASE, SUB, "/Library/Apple", "the part of the system that updates on its own"),
+	READS(BASE, SUB, "/private/var/db/timezone", "local time"),
+	READS(BASE, SUB, "/private/var/db/dyld", "the dyld cache of old releases"),
+	READS(BASE, SUB, "/private/var/select", "which shell is sh"),
+	READS(BASE, LIT, "/private/etc/hosts", "names"),
+	READS(BASE, LIT, "/private/etc/resolv.conf", "names"),
+	READS(BASE, LIT, "/private/etc/passwd", "users"),
+	READS(BASE, LIT, "/private/etc/group", "groups"),
+	READS(BASE, LIT, "/private/etc/services", "ports"),
+	READS(BASE, LIT, "/private/etc/protocols", "protocols"),
+	READS(BASE, LIT, "/private/etc/localtime", "local time"),
+	READS(BASE, LIT, "/private/etc/shells", "login shells"),
+	READS(BASE, SUB, "/private/etc/ssl", "certificates of OpenSSL"),
+	READS(BASE, LIT, "/tmp", "a link to follow"),
+	READS(BASE, LIT, "/var", "a link to follow"),
+	READS(BASE, LIT, "/etc", "a link to follow"),
+	READS(BASE, LIT, "/Library/Preferences/.GlobalPreferences.plist", "locale"),
+	WRITES(BASE, LIT, "/dev/null", "the null device"),
+	WRITES(BASE, LIT, "/dev/zero", "the zero device"),
+	READS(BASE, LIT, "/dev/random", "random bytes"),
+	READS(BASE, LIT, "/dev/urandom", "random bytes"),
+	READS(BASE, LIT, "/dev/autofs_nowait", "lookups that must not mount"),
+	WRITES(BASE, LIT, "/dev/dtracehelper", "dyld registers probes at start"),
+	WRITES(BASE, SUB, "/dev/fd", "descriptors by name"),
+	WRITES(BASE, LIT, "/dev/stdin", "descriptors by name"),
+	WRITES(BASE, LIT, "/dev/stdout", "descriptors by name"),
+	WRITES(BASE, LIT, "/dev/stderr", "descriptors by name"),
+
+	HEAD(TTY, "pseudo-tty", "openpty of terminal programs and tests"),
+	HEAD(TTY, "file-ioctl (literal \"/dev/tty\") (literal \"/dev/ptmx\")", "raw mode"),
+	HEAD(TTY, "file-ioctl (regex \"^/dev/ttys[0-9]*$\")", "raw mode, window size"),
+	WRITES(TTY, LIT, "/dev/tty", "ask for a pass phrase"),
+	WRITES(TTY, LIT, "/dev/ptmx", "openpty"),
+	WRITES(TTY, RE, "^/dev/ttys[0-9]*$", "the terminal itself"),
+
+	READS(TOOLS, SUB, "/opt/homebrew", "Homebrew on Apple silicon"),
+	READS(TOOLS, SUB, "/usr/local", "Homebrew on Intel, software put in by hand"),
+	READS(TOOLS, SUB, "/nix/store", "Nix"),
+	READS(TOOLS, SUB, "/Library/Developer", "command-line tools: git, clang, make"),
+	READS(TOOLS, RE, "^/Applications/Xcode[^/]*\\.app/Contents/Developer(/.*)?$", "Xcode"),
+	READS(TOOLS, LIT, "/private/var/db/xcode_select_link", "which Xcode: /usr/bin/git asks"),
+	READS(TOOLS, LIT, "/Library/Preferences/com.apple.dt.Xcode.plist",
+	      "/usr/bin/git asks for the licence"),
+
+	HEAD(PYTHON, "ipc-posix-sem*", "multiprocessing makes semaphores"),
+	HEAD(PYTHON, "ipc-posix-shm* (ipc-posix-name-prefix \"__KMP_REGISTERED_LIB_\")", "OpenMP"),
+	HEAD(NODE, "sysctl-write (sysctl-name \"kern.tcsm_enable\")", "V8 at start"),
+	HEAD(JAVA, "sysctl-write (sysctl-name \"kern.grade_cputype\")", "start on Apple silicon"),
+
+	HEAD(DNS, "network-outbound (literal \"/private/var/run/mDNSResponder\")", "getaddrinfo"),
+	MACH(DNS, "com.apple.dnssd.service", "getaddrinfo"),
+	MACH(DNS, "com.apple.SystemConfiguration.configd", "resolver and proxy settings"),
+	MACH(DNS, "com.apple.SystemConfiguration.DNSConfiguration", "resolver settings"),
+	HEAD(DNS, "system-socket (socket-domain AF_ROUTE)", "address selection"),
+
+	MACH(TLS, "com.apple.trustd", "certificates by Security.framework"),
+	MACH(TLS, "com.apple.trustd.agent", "certificates by Security.framework"),
+	MACH(TLS, "com.apple.SecurityServer", "certificates by Security.framework"),
+	READS(TLS, SUB, "/private/var/db/mds", "Security.framework's module table"),
+
+	MACH(FSEVENTS, "com.apple.FSEvents", "watchers; else they poll"),
+	{SBPL_GROUP_SSH_AGENT, SBPL_PART_HEAD, FORM,
+	 "network-outbound (regex "
+	 "\"^/private/tmp/com\\\\.apple\\\\.launchd\\\\.[^/]*/Listeners$\")",
+	 NULL, 0, 2603, "the agent's socket"},
+	{SBPL_GROUP_SSH_AGENT, SBPL_PART_HEAD, FORM,
+	 "network-outbound (regex "
+	 "\"^/private/var/run/com\\\\.apple\\\\.launchd\\\\.[^/]*/Listeners$\")",
+	 NULL, 2604, 0, "the agent's socket, where 26.4 moved it"},
+	MACH(KEYCHAIN, "com.apple.securityd.xpc", "claude and osxkeychain log in with it"),
+	MACH(KEYCHAIN, "com.apple.SecurityServer", "claude and osxkeychain log in with it"),
+	MACH(KEYCHAIN, "com.apple.secd", "claude and osxkeychain log in with it"),
+	GUARDED(POWER, "iokit-open-user-client",
+		"iokit-open-user-client (iokit-user-client-class \"RootDomainUserClient\")",
+		"keep the machine awake during long builds"),
+};
+
+#define N (sizeof table / sizeof *table)
+
+static const char *const names[] = {
+#define X(name, text, on) [SBPL_GROUP_##name] = text,
+	SBPL_GROUPS(X)
+#undef X
+};
+
+unsigned sbpl_groups_default(void)
+{
+	unsigned bits = 0;
+
+#define X(name, text, on) bits |= (on) ? 1u << SBPL_GROUP_##name : 0;
+	SBPL_GROUPS(X)
+#undef X
+	return bits;
+}
+
+static const char *operations(enum sbpl_part part)
+{
+	if (part == SBPL_PART_EXEC)
+		return "process-exec*";
+	return part == SBPL_PART_READ ? "file-read*" : "file-write* file-link";
+}
+
+static void add_filter(struct b_str *out, const struct allowance *a)
+{
+	if (a->shape != RE) {
+		b_str_addf(out, "(%s \"%s\")", a->shape == SUB ? "subpath" : "literal", a->what);
+		return;
+	}
+	b_str_add(out, "(regex \"");
+	for (const char *p = a->what; *p; p++)
+		b_str_addf(out, *p == '\\' ? "\\%c" : "%c", *p);
+	b_str_add(out, "\")");
+}
+
+static void add_one(struct b_str *out, const struct allowance *a, enum sbpl_part part)
+{
+	if (a->guard)
+		b_str_addf(out, "(if (defined? '%s) ", a->guard);
+	if (a->shape == FORM) {
+		b_str_addf(out, "(allow %s)", a->what);
+	} else {
+		b_str_addf(out, "(allow %s ", operations(part));
+		add_filter(out, a);
+		b_str_addc(out, ')');
+	}
+	b_str_addf(out, "%s ; %s: %s\n", a->guard ? ")" : "", names[a->group], a->why);
+}
+
+static bool in_release(const struct allowance *a, unsigned macos)
+{
+	return !macos || ((!a->from || macos >= a->from) && (!a->until || macos <= a->until));
+}
+
+/* What may be written may be read. */
+static bool in_part(const struct allowance *a, enum sbpl_part part)
+{
+	if (part == SBPL_PART_EXEC)
+		return a->part == SBPL_PART_READ && a->shape != LIT;
+	return a->part == part || (part == SBPL_PART_READ && a->part == SBPL_PART_WRITE);
+}
+
+size_t sbpl_groups_add(struct b_str *out, unsigned bits, enum sbpl_part part, unsigned macos)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < N; i++) {
+		if (!(bits >> table[i].group & 1) || !in_part(&table[i], part) ||
+		    !in_release(&table[i], macos))
+			continue;
+		add_one(out, &table[i], part);
+		n++;
+	}
+	return n;
+}
+
+/* The regexes of the table are about terminals and Xcode: a prefix is enough to know them. */
+static bool covers(const struct allowance *a, const char *path, size_t len)
+{
+	size_t n = strlen(a->what);
+
+	if (a->shape == LIT)
+		return n == len && memcmp(path, a->what, n) == 0;
+	if (a->shape == SUB)
+		return sbx_path_under(path, len, a->what, n);
+	n = strcspn(a->what, "[") - 1;
+	return a->shape == RE && len > n && memcmp(path, a->what + 1, n) == 0;
+}
+
+bool sbpl_groups_cover(unsigned bits, enum sbpl_part part, const char *path, size_t len)
+{
+	for (size_t i = 0; i < N; i++)
+		if (bits >> table[i].group & 1 && in_part(&table[i], part) &&
+		    covers(&table[i], path, len))
+			return true;
+	return false;
+}
+
+bool sbpl_group_file(const char *file, struct b_str *out)
+{
+	for (int g = 0; g < SBPL_GROUP_COUNT; g++) {
+		size_t n = strlen(names[g]);
+
+		if (strncmp(file, "sbx-", 4) != 0 || strncmp(file + 4, names[g], n) != 0 ||
+		    strcmp(file + 4 + n, ".sb") != 0)
+			continue;
+		for (int part = SBPL_PART_HEAD; part <= SBPL_PART_WRITE; part++)
+			sbpl_groups_add(out, 1u << g, (enum sbpl_part)part, 0);
+		return true;
+	}
+	return false;
+}

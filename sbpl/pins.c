@@ -1,0 +1,436 @@
+/*
+ * pins.c - denials behind the ordered blocks: what keeps moves and links from laundering.
+ *
+ * The kernel asks file-write-unlink about the old name and file-write-create about the new one,
+ * each alone. So whether a move may change verdicts must be settled at one end:
+ *
+ *   old end   what may not be read; a directory with something denied (for either operation)
+ *             below it, or with nothing below it allowed
+ *   new end   a directory below which something is not writable
+ *
+ * A rule bounds these places by its pattern: the literal directories above it, and the directories
+ * that its wildcards pass through. The second kind is unbounded for a leading double star: such a
+ * deny is repeated in the other writable trees instead (sbpl_find_widened), so that both ends of
+ * a move agree.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/path.h"
+#include "policy/glob.h"
+#include "sbpl/emit.h"
+#include "base/own.h"
+#include "sbpl/sample.h"
+
+#define MAX_EXCEPT 256 /* later allows carved out of one pin */
+
+/* A set of filters, as text, without doubles; becomes forms of at most SBPL_MAX_FORM bytes. */
+struct filters {
+	char **v;
+	size_t n, cap;
+};
+
+struct pins {
+	struct sbpl_emit *e;
+	struct filters unlink, link, clone, create;
+};
+
+static void release(struct filters *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->v[i]);
+	free(f->v);
+}
+
+static void add(struct filters *f, const struct b_str *text)
+{
+	b_grow(f->v, f->n, f->cap);
+	f->v[f->n++] = b_strdup(b_str_c(text));
+}
+
+static bool under(const char *path, size_t len, const struct pol_rule *r)
+{
+	return sbx_path_under(path, len, r->base, r->base_len);
+}
+
+static bool nested(const struct pol_rule *a, const struct pol_rule *b)
+{
+	return under(a->base, a->base_len, b) || under(b->base, b->base_len, a);
+}
+
+/* Everything `r` speaks of is also spoken of by `by`. */
+static bool covered(const struct pol_rule *r, const struct pol_rule *by)
+{
+	if (by->shape == POL_TREE)
+		return under(r->base, r->base_len, by);
+	return by->shape == POL_EXACT && r->shape == POL_EXACT && r->base_len == by->base_len &&
+	       under(r->base, r->base_len, by);
+}
+
+/* A later rule decides instead, wherever this one matches. */
+static bool is_overruled(const struct pol_list *list, size_t i, const struct pol_rule *r)
+{
+	for (size_t k = i; k < list->n; k++)
+		if (covered(r, &list->v[k]))
+			return true;
+	return false;
+}
+
+/* May anything be written where the rule speaks? Else no name there can be moved anyway. */
+static bool is_writable(const struct sbpl_emit *e, const struct pol_rule *r)
+{
+	const struct pol_list *list = &e->rs->op[SBX_MODIFY];
+	struct pol_rule region = *r;
+
+	region.shape = r->shape == POL_EXACT ? POL_EXACT : POL_TREE;
+	/* Devices are no directories and of no other volume: nothing is moved there. */
+	if (sbx_path_under(r->base, r->base_len, "/dev", 4))
+		return false;
+	for (size_t i = list->n; i-- > 0;) {
+		const struct pol_rule *m = &list->v[i];
+
+		if (!m->allow && covered(&region, m))
+			return false;
+		if (m->allow &&
+		    (r->shape == POL_EXACT && m->shape == POL_EXACT ? covered(&region, m)
+								    : nested(&region, m)))
+			return true;
+	}
+	return false;
+}
+
+static bool allows(const struct sbpl_emit *e, enum sbx_op op, const char *path, size_t len)
+{
+	return sbx_decide(e->img, op, len ? path : "/", len ? len : 1);
+}
+
+/* Is a path that the rule matches allowed, while what lies below it is not? */
+static bool is_lone(const struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+
+	sbpl_sample(r, 0, &path);
+	if (!allows(e, op, b_str_c(&path), path.len))
+		return false;
+	b_str_add(&path, "/sbx~below");
+	return !allows(e, op, b_str_c(&path), path.len);
+}
+
+/* A deny whose pattern begins with two stars: it says the same at every depth of its tree. */
+static bool has_leading_stars(const struct pol_rule *r)
+{
+	return r->shape == POL_GLOB && strncmp(r->glob, "**", 2) == 0;
+}
+
+/* Repeating it elsewhere is enough unless a later rule re-opens a part of its own tree. */
+static bool can_widen(const struct pol_list *list, size_t i)
+{
+	for (size_t k = i + 1; k < list->n; k++)
+		if (list->v[k].allow && nested(&list->v[k], &list->v[i]))
+			return false;
+	return true;
+}
+
+/* Writable trees: the bases of rules that allow writing below what they match. */
+static bool is_tree_of_writes(const struct sbpl_emit *e, size_t i)
+{
+	const struct pol_rule *m = &e->rs->op[SBX_MODIFY].v[i];
+
+	return m->allow && m->shape != POL_EXACT && is_writable(e, m) && !is_lone(e, SBX_MODIFY, m);
+}
+
+static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
+{
+	for (size_t i = 0; i < e->nwidened; i++) {
+		const struct sbpl_widened *have = &e->widened[i];
+
+		if (have->op == w->op && strcmp(have->rule.glob, w->rule.glob) == 0 &&
+		    under(w->rule.base, w->rule.base_len, &have->rule))
+			return true;
+	}
+	return false;
+}
+
+static void widen(struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
+{
+	const struct pol_list *writes = &e->rs->op[SBX_MODIFY];
+
+	for (size_t i = 0; i < writes->n; i++) {
+		const struct pol_rule *m = &writes->v[i];
+		struct sbpl_widened w = {op, *r};
+
+		if (under(m->base, m->base_len, r) || !is_tree_of_writes(e, i))
+			continue;
+		w.rule.base = m->base;
+		w.rule.base_len = m->base_len;
+		w.rule.base_is_root = false;
+		if (is_widened(e, &w))
+			continue;
+		b_grow(e->widened, e->nwidened, e->widened_cap);
+		e->widened[e->nwidened++] = w;
+		sbpl_note(e,
+			  "`%s` (%s) is denied for %s under %s/ too: a directory moved there "
+			  "carries it along",
+			  r->matched, r->origin, sbx_op_name(op), m->base);
+	}
+}
+
+void sbpl_find_widened(struct sbpl_emit *e)
+{
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		const struct pol_list *list = &e->rs->op[op];
+
+		for (size_t i = 0; i < list->n; i++)
+			if (!list->v[i].allow && has_leading_stars(&list->v[i]) &&
+			    can_widen(list, i) && !is_overruled(list, i + 1, &list->v[i]) &&
+			    is_writable(e, &list->v[i]))
+				widen(e, (enum sbx_op)op, &list->v[i]);
+	}
+}
+
+/* (require-all F (require-not G) ...): what the deny still denies behind later allows. */
+static int put_rest(struct sbpl_emit *e, const struct pol_list *list, size_t next,
+		    const struct pol_rule *r, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str except = {0};
+	size_t n = 0;
+
+	for (size_t k = next; k < list->n; k++) {
+		if (!list->v[k].allow || !nested(&list->v[k], r))
+			continue;
+		if (++n > MAX_EXCEPT)
+			return b_fail(
+				e->err, B_LIMIT, 0,
+				"%s: more than %d later rules re-open parts of what it denies",
+				r->origin, MAX_EXCEPT);
+		b_str_add(&except, " (require-not ");
+		sbpl_put_rule_filter(e, &except, &list->v[k], false);
+		b_str_addc(&except, ')');
+	}
+	if (n > 0)
+		b_str_add(out, "(require-all ");
+	sbpl_put_rule_filter(e, out, r, true);
+	b_str_addn(out, b_str_c(&except), except.len);
+	if (n > 0)
+		b_str_addc(out, ')');
+	return 0;
+}
+
+/* What may not be read may not get another name. */
+static int pin_unreadable(struct pins *p, const struct pol_list *list, size_t next,
+			  const struct pol_rule *r)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (put_rest(p->e, list, next, r, &text) < 0)
+		return -1;
+	add(&p->unlink, &text);
+	add(&p->link, &text);
+	add(&p->clone, &text);
+	return 0;
+}
+
+/* A directory by its name: it stays, and what is missing is not made, by a link neither. */
+static void pin_literal(struct pins *p, enum sbx_op op, const char *path, size_t len)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (len == 0 || !allows(p->e, SBX_MODIFY, path, len))
+		return;
+	sbpl_put_path(p->e, &text, "literal", path, len);
+	add(&p->unlink, &text);
+	if (op == SBX_MODIFY)
+		add(&p->create, &text);
+}
+
+static void pin_above(struct pins *p, enum sbx_op op, const struct pol_rule *r)
+{
+	for (size_t i = 1; i < r->base_len; i++)
+		if (r->base[i] == '/')
+			pin_literal(p, op, r->base, i);
+	if (r->shape == POL_GLOB)
+		pin_literal(p, op, r->base, r->base_len);
+}
+
+/* The directories that match the first `len` bytes of the pattern, or, with `deep`, that lie
+ * anywhere below. */
+static void pin_pattern(struct pins *p, const struct pol_rule *r, size_t len, bool deep)
+{
+	b_auto(b_str_release) struct b_str tail = {0}, text = {0};
+
+	sbpl_re_glob(&tail, r->glob, len, false, !p->e->o->exact_case);
+	if (deep)
+		b_str_add(&tail, ".*");
+	b_str_add(&text, "(require-all ");
+	sbpl_put_regex(p->e, &text, r->base, r->base_len, &tail);
+	b_str_add(&text, " (vnode-type DIRECTORY))");
+	add(&p->unlink, &text);
+}
+
+static void pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r, size_t len)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+
+	if (memchr(r->glob, '*', len) || memchr(r->glob, '?', len)) {
+		pin_pattern(p, r, len, false);
+		return;
+	}
+	b_str_addf(&path, "%s/%.*s", r->base, (int)len, r->glob);
+	pin_literal(p, op, path.s, path.len);
+}
+
+/* Every directory that a match of the pattern may lie in. */
+static void pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r,
+			bool is_widened_too)
+{
+	size_t len = strlen(r->glob), i = 0;
+
+	if (len >= 3 && memcmp(r->glob + len - 3, "/**", 3) == 0)
+		len -= 3;
+	while (i < len) {
+		if (len - i >= 2 && memcmp(r->glob + i, "**", 2) == 0) {
+			if (i > 0 || !is_widened_too)
+				pin_pattern(p, r, i, true);
+			i += 2;
+			i += i < len && r->glob[i] == '/';
+		} else {
+			if (r->glob[i] == '/')
+				pin_prefix(p, op, r, i);
+			i++;
+		}
+	}
+}
+
+static bool passes_wildcards(const struct pol_rule *r)
+{
+	const char *slash = strrchr(r->glob, '/');
+
+	return slash && strcspn(r->glob, "*?") < (size_t)(slash - r->glob);
+}
+
+static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
+{
+	const struct pol_list *list = &p->e->rs->op[op];
+	const struct pol_rule *r = &list->v[i];
+	bool widened = has_leading_stars(r) && can_widen(list, i);
+
+	if (is_overruled(list, i + 1, r))
+		return 0;
+	pin_above(p, op, r);
+	if (!is_writable(p->e, r))
+		return 0;
+	if (op == SBX_READ && pin_unreadable(p, list, i + 1, r) < 0)
+		return -1;
+	if (r->shape != POL_GLOB)
+		return 0;
+	pin_through(p, op, r, widened);
+	if (has_leading_stars(r) && !widened)
+		sbpl_note(p->e,
+			  "directories below %s/ cannot be moved or removed: `%s` (%s) is "
+			  "re-opened in parts by later rules",
+			  r->base, r->matched, r->origin);
+	if (op == SBX_MODIFY && passes_wildcards(r) && !widened)
+		sbpl_note(p->e, "a directory moved in may carry names that `%s` (%s) denies",
+			  r->matched, r->origin);
+	return 0;
+}
+
+/* An allow of single names: a directory under one of them has nothing allowed in it. */
+static void pin_allow(struct pins *p, enum sbx_op op, const struct pol_rule *r)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (r->shape == POL_TREE || !is_writable(p->e, r) || !is_lone(p->e, op, r))
+		return;
+	b_str_add(&text, "(require-all ");
+	sbpl_put_rule_filter(p->e, &text, r, false);
+	b_str_add(&text, " (vnode-type DIRECTORY))");
+	add(&p->unlink, &text);
+	if (op == SBX_MODIFY)
+		add(&p->create, &text);
+}
+
+static int find_pins(struct pins *p)
+{
+	/* What no rule matches is denied: a deny of everything before the first rule. */
+	const struct pol_rule all = {.shape = POL_TREE, .base = "", .origin = "builtin:default"};
+	const struct pol_list *reads = &p->e->rs->op[SBX_READ];
+
+	if (!is_overruled(reads, 0, &all) && is_writable(p->e, &all) &&
+	    pin_unreadable(p, reads, 0, &all) < 0)
+		return -1;
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		const struct pol_list *list = &p->e->rs->op[op];
+
+		for (size_t i = 0; i < list->n; i++)
+			if (list->v[i].allow)
+				pin_allow(p, (enum sbx_op)op, &list->v[i]);
+			else if (pin_deny(p, (enum sbx_op)op, i) < 0)
+				return -1;
+	}
+	for (size_t i = 0; i < p->e->nwidened; i++) {
+		const struct sbpl_widened *w = &p->e->widened[i];
+		const struct pol_list none = {0};
+
+		if (w->op == SBX_READ && pin_unreadable(p, &none, 0, &w->rule) < 0)
+			return -1;
+		pin_through(p, w->op, &w->rule, true);
+	}
+	return 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int put_filters(struct sbpl_emit *e, const char *op, bool guarded, struct filters *f)
+{
+	size_t in_form = 0;
+	const char *end = guarded ? "))\n" : ")\n";
+
+	if (f->n == 0)
+		return 0;
+	qsort(f->v, f->n, sizeof *f->v, by_text);
+	for (size_t i = 0; i < f->n; i++) {
+		if (i > 0 && strcmp(f->v[i], f->v[i - 1]) == 0)
+			continue;
+		if (in_form > 0 && in_form + strlen(f->v[i]) > SBPL_MAX_FORM) {
+			b_str_add(&e->out, end);
+			in_form = 0;
+		}
+		if (in_form == 0) {
+			if (guarded)
+				b_str_addf(&e->out, "(if (defined? '%s) ", op);
+			b_str_addf(&e->out, "(deny %s", op);
+			if (sbpl_count_rules(e, 1, "the pins") < 0)
+				return -1;
+		}
+		b_str_addf(&e->out, "\n  %s", f->v[i]);
+		in_form += strlen(f->v[i]) + 3;
+	}
+	b_str_add(&e->out, end);
+	return 0;
+}
+
+int sbpl_put_pins(struct sbpl_emit *e)
+{
+	struct pins p = {.e = e};
+	int rc = find_pins(&p);
+
+	if (p.unlink.n)
+		sbpl_put_title(e, "moves and links may not launder: denials only from here on");
+	if (rc == 0)
+		rc = put_filters(e, "file-write-unlink", false, &p.unlink);
+	if (rc == 0)
+		rc = put_filters(e, "file-write-create", false, &p.create);
+	if (rc == 0)
+		rc = put_filters(e, "file-link", false, &p.link);
+	if (rc == 0)
+		rc = put_filters(e, "file-clone", true, &p.clone);
+	release(&p.unlink);
+	release(&p.create);
+	release(&p.link);
+	release(&p.clone);
+	return rc;
+}
