@@ -1,32 +1,69 @@
 /* home.c - whose secrets there are on this host. */
 #include <pwd.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
 #include "policy/workspace.h"
 
 #define UID_PEOPLE 1000 /* UID_MIN of login.defs(5) */
 #define MAX_HOMES  4096
+#define MAX_PASSWD (16u << 20)
+
+/* One line of passwd(5). */
+struct account {
+	uid_t uid;
+	char *home;
+};
+
+/* Takes the next sound line off *text: name:password:uid:gid:gecos:home:shell. fgetpwent(3) would
+ * ask the kernel for the file position before each line. */
+static bool next_account(char **text, struct account *out)
+{
+	char *line, *field[7];
+	unsigned long long uid;
+
+	while ((line = strsep(text, "\n"))) {
+		size_t n = 0;
+
+		while (n < 7 && (field[n] = strsep(&line, ":")))
+			n++;
+		if (n < 7 || b_parse_u64(field[2], UINT32_MAX, &uid) < 0 || field[5][0] != '/')
+			continue;
+		*out = (struct account){(uid_t)uid, field[5]};
+		return true;
+	}
+	return false;
+}
+
+/* The text of /etc/passwd in memory of the arena, "" when it cannot be read. */
+static char *read_passwd(struct b_arena *a)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (b_read_file("/etc/passwd", MAX_PASSWD, &text, NULL) < 0)
+		b_str_reset(&text);
+	return b_arena_strndup(a, b_str_c(&text), text.len);
+}
 
 /* /etc/passwd before NSS: no daemon is asked, and most users are there. */
 static const char *passwd_home(struct b_arena *a, uid_t uid)
 {
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *pw = NULL;
-	const char *home;
+	char *text = read_passwd(a);
+	struct account account;
+	const struct passwd *pw;
 
-	while (f && (pw = fgetpwent(f)) && pw->pw_uid != uid)
-		;
-	if (!pw)
-		pw = getpwuid(uid);
-	home = pw && pw->pw_dir[0] == '/' ? b_arena_strndup(a, pw->pw_dir, strlen(pw->pw_dir))
+	while (next_account(&text, &account))
+		if (account.uid == uid)
+			return account.home;
+	pw = getpwuid(uid);
+	return pw && pw->pw_dir[0] == '/' ? b_arena_strndup(a, pw->pw_dir, strlen(pw->pw_dir))
 					  : NULL;
-	if (f)
-		fclose(f);
-	return home;
 }
 
 static const char *env_home(struct b_arena *a)
@@ -76,32 +113,39 @@ static void add(struct b_arena *a, const char **v, size_t *n, const char *dir)
 
 static void add_everybody(struct b_arena *a, const char **v, size_t *n)
 {
-	FILE *f = fopen("/etc/passwd", "re");
-	const struct passwd *pw;
+	char *text = read_passwd(a);
+	struct account account;
 	struct stat st;
 
-	while (f && (pw = fgetpwent(f))) {
-		const char *dir = pw->pw_dir;
+	while (next_account(&text, &account)) {
+		const char *dir = account.home;
 
-		if (dir[0] != '/' || is_system_dir(dir) || stat(dir, &st) < 0 ||
-		    !S_ISDIR(st.st_mode))
+		if (is_system_dir(dir) || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		if (pw->pw_uid == 0 || pw->pw_uid >= UID_PEOPLE || st.st_uid == pw->pw_uid)
+		if (account.uid == 0 || account.uid >= UID_PEOPLE || st.st_uid == account.uid)
 			add(a, v, n, dir);
 	}
-	if (f)
-		fclose(f);
 }
 
-const char **pol_homes(struct b_arena *a, size_t *out_n)
+const char **pol_own_homes(struct b_arena *a, size_t *out_n)
 {
-	const char **v = b_arena_alloc(a, MAX_HOMES * sizeof *v);
+	const char **v = b_arena_alloc(a, 2 * sizeof *v);
 	size_t n = 0;
 
 	add(a, v, &n, env_home(a));
 	add(a, v, &n, passwd_home(a, getuid()));
-	if (geteuid() == 0)
-		add_everybody(a, v, &n);
 	*out_n = n;
+	return v;
+}
+
+const char **pol_homes(struct b_arena *a, size_t *out_n)
+{
+	const char **v, **own = pol_own_homes(a, out_n);
+
+	if (geteuid() != 0)
+		return own;
+	v = b_arena_alloc(a, MAX_HOMES * sizeof *v);
+	memcpy(v, own, *out_n * sizeof *v);
+	add_everybody(a, v, out_n);
 	return v;
 }

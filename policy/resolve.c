@@ -12,11 +12,16 @@
 
 const char *pol_build_join(struct pol_build *b, const char *dir, const char *name)
 {
-	size_t n = strlen(dir);
+	size_t n = strlen(dir), len = strlen(name);
+	char *s;
 
 	if (n == 1)
 		n = 0;
-	return b_arena_printf(&b->rs->arena, "%.*s/%s", (int)n, dir, name);
+	s = b_arena_alloc(&b->rs->arena, n + 1 + len + 1);
+	memcpy(s, dir, n);
+	s[n] = '/';
+	memcpy(s + n + 1, name, len);
+	return s;
 }
 
 void pol_build_notice(struct pol_build *b, const char *fmt, ...)

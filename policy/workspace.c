@@ -137,13 +137,13 @@ int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err
 		top = here;
 	if (strcmp(top, "/") == 0)
 		return refuse(top, "it is everything", err);
-	homes = pol_homes(a, &n);
+	homes = pol_own_homes(a, &n);
 	for (size_t i = 0; i < n; i++) {
 		home = homes[i];
 		if (strcmp(top, home) == 0)
-			return refuse(top, "it is a home directory", err);
+			return refuse(top, "it is your home directory", err);
 		if (is_above(top, home))
-			return refuse(top, "a home directory lies below it", err);
+			return refuse(top, "your home directory lies below it", err);
 	}
 	if (stat(top, &st) < 0)
 		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", top, strerror(errno));

@@ -21,6 +21,8 @@ const char *pol_canonical_below(struct b_arena *, const char *dir, const char *p
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
 const char *pol_home(struct b_arena *);
+/* The invoking user's, by HOME and by passwd: 0 to 2 of them, "/" left out. Arena. */
+const char **pol_own_homes(struct b_arena *, size_t *out_n);
 /* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those
  * of passwd's people and of system accounts that own their home. "/" and system directories are
  * no homes. No duplicates. Arena. */

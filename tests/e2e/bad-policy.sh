@@ -167,7 +167,7 @@ both 'an unknown option' E_USAGE 'bogus' --bogus
 check 'sbx-launch: missing command' line_of sbx-launch 125 E_USAGE 'no command' "$SBX"
 
 cd "$HOME" || exit 1
-both 'the home as workspace' E_WORKSPACE 'it is a home directory'
+both 'the home as workspace' E_WORKSPACE 'it is your home directory'
 cd / || exit 1
 both 'everything as workspace' E_WORKSPACE 'it is everything'
 cd "$WS" || exit 1

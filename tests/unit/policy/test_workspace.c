@@ -118,11 +118,11 @@ Test(policy_workspace, default_refuses_home_what_is_above_it_and_everything)
 	cr_assert_eq(chdir(in("home")), 0);
 	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
 	cr_expect_eq(err.kind, B_WORKSPACE);
-	cr_expect(strstr(err.msg, "it is a home directory"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "it is your home directory"), "%s", err.msg);
 	cr_expect(strstr(err.msg, "--workspace DIR"), "%s", err.msg);
 	cr_assert_eq(chdir(top), 0);
 	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
-	cr_expect(strstr(err.msg, "a home directory lies below it"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "your home directory lies below it"), "%s", err.msg);
 	cr_assert_eq(chdir("/"), 0);
 	cr_expect_eq(pol_workspace_default(&arena, &ws, &err), -1);
 	cr_expect(strstr(err.msg, "it is everything"), "%s", err.msg);
