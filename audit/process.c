@@ -60,9 +60,10 @@ void aud_procs_free(struct aud_procs *p)
 
 	if (!p)
 		return;
-	HASH_ITER(hh, p->exes, e, next)
-	{
-		HASH_DEL(p->exes, e);
+	e = p->exes;
+	HASH_CLEAR(hh, p->exes); /* the table; the elements stay linked */
+	for (; e; e = next) {
+		next = e->hh.next;
 		free(e->path);
 		free(e);
 	}

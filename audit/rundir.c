@@ -263,9 +263,9 @@ static void remove_run(const char *runs_root, const char *id)
 void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes)
 {
 	unsigned long long bytes = 0;
-	size_t n, i, kept = 0;
+	size_t n = 0, i, kept = 0;
+	char **names = NULL;
 	struct b_err err;
-	char **names;
 
 	if (aud_runs_list(runs_root, &names, &n, &err) < 0)
 		return;

@@ -99,11 +99,11 @@ static int read_log(const struct aud_run *r, struct tally *t, struct b_err *err)
 
 static void free_tally(struct tally *t)
 {
-	struct group *g, *next;
+	struct group *g = t->groups, *next;
 
-	HASH_ITER(hh, t->groups, g, next)
-	{
-		HASH_DEL(t->groups, g);
+	HASH_CLEAR(hh, t->groups); /* the table; the elements stay linked */
+	for (; g; g = next) {
+		next = g->hh.next;
 		free(g->key);
 		free(g);
 	}

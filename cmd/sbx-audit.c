@@ -316,10 +316,20 @@ static int check_verb(size_t verb, const struct options *o, struct b_err *err)
 	return 0;
 }
 
+static int run_verb(size_t verb, const struct options *o)
+{
+	b_auto_free char *root = NULL;
+	struct b_err err;
+
+	if (check_verb(verb, o, &err) < 0)
+		return fail(&err);
+	root = aud_runs_root(&err);
+	return root ? verbs[verb].run(o, root) : fail(&err);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.op = -1, .verdict = -1};
-	b_auto_free char *root = NULL;
 	struct b_err err;
 	size_t verb = 0, i;
 	int rest, status;
@@ -329,14 +339,13 @@ int main(int argc, char **argv)
 			verb = i;
 	argc -= verb != 0;
 	argv += verb != 0;
-	if (b_opt_parse(table, sizeof table / sizeof *table, argc, argv, &o, &o.words, &rest, &err))
+	if (b_opt_parse(table, sizeof table / sizeof *table, argc, argv, &o, &o.words, &rest,
+			&err) < 0)
 		status = fail(&err);
 	else if (o.help || o.version)
 		status = help(!o.help);
-	else if (check_verb(verb, &o, &err) < 0 || !(root = aud_runs_root(&err)))
-		status = fail(&err);
 	else
-		status = verbs[verb].run(&o, root);
+		status = run_verb(verb, &o);
 	b_strlist_release(&o.globs);
 	b_strlist_release(&o.words);
 	return status;
