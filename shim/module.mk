@@ -49,3 +49,9 @@ EXTRA_TEST_BINS += $(SHIM_PROBES)
 $(SHIM_PROBES): $(B)/tests/%: tests/probe/%.c | $$(@D)/.d
 	$(call say,CC,$<)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -Wno-deprecated-declarations -fPIE -pie -o $@ $< -lpthread
+
+# Unit tests see all but the exported names, which would take the place of the test's own.
+SHIM_UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/shim/test_*.c))
+$(B)/lib/shim-unit.a: $(filter $(B)/shim-obj/shim/%,$(filter-out $(B)/shim-obj/shim/linux/%,$(shim_OBJS))) | $$(@D)/.d
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+$(SHIM_UNIT): $(B)/lib/shim-unit.a
