@@ -12,7 +12,7 @@ static const char *preload_of(const char *old)
 	static struct lau_environment env;
 	size_t i;
 
-	env = (struct lau_environment){0};
+	lau_environment_release(&env); /* of the call before */
 	lau_environment_preload(&env, "/lib/libsbx-shim.so", old);
 	for (i = 0; i < env.n; i++)
 		if (strcmp(env.vars[i].name, "LD_PRELOAD") == 0)

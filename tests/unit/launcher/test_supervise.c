@@ -86,7 +86,9 @@ Test(launcher_supervise, a_quick_end_costs_no_grace)
 Test(launcher_supervise, what_is_left_running_is_named_and_ended)
 {
 	uint64_t start = b_now_ms();
-	struct lau_outcome out = run("sleep 300 & exit 3", 0, 0);
+	struct lau_outcome out = run("sleep 300 & while [ \"$(cat /proc/$!/comm)\" != sleep ]; "
+				     "do :; done; exit 3",
+				     0, 0);
 
 	cr_expect_eq(out.exit_code, 3);
 	cr_expect(strstr(left, "sleep"), "%s", left);
