@@ -9,10 +9,11 @@ MAKEFLAGS += -rR --no-print-directory
 B ?= build
 V ?= 0
 SAN ?=
-ifeq ($(origin CC),default)
+# undefined: a make started by this one inherits -R
+ifneq ($(filter default undefined,$(origin CC)),)
 CC := gcc
 endif
-ifeq ($(origin AR),default)
+ifneq ($(filter default undefined,$(origin AR)),)
 AR := ar
 endif
 ifneq ($(V),0)
