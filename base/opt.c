@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/near.h"
 #include "base/own.h"
 #include "base/str.h"
 
@@ -34,63 +35,13 @@ void b_strlist_release(struct b_strlist *list)
 
 /* ---- suggestions ---- */
 
-enum { NAME_MAX_LEN = 63, NEAR = 2 };
-
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-	unsigned m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
-/* Edit distance where swapped neighbours count as one (optimal string alignment); anything
- * over NEAR for names too long. */
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb)
-{
-	unsigned rows[3][NAME_MAX_LEN + 1];
-	size_t i, j;
-
-	if (na > NAME_MAX_LEN || nb > NAME_MAX_LEN)
-		return NEAR + 1;
-	for (j = 0; j <= nb; j++)
-		rows[0][j] = (unsigned)j;
-	for (i = 1; i <= na; i++) {
-		unsigned *row = rows[i % 3], *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
-
-		row[0] = (unsigned)i;
-		for (j = 1; j <= nb; j++) {
-			row[j] =
-				min3(up[j] + 1, row[j - 1] + 1, up[j - 1] + (a[i - 1] != b[j - 1]));
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = min3(row[j], up2[j - 2] + 1, row[j]);
-		}
-	}
-	return rows[na % 3][nb];
-}
-
-/* The nearest so far of the candidates offered. Less than half of the letters may differ, or
- * every two-letter name would be near every other. */
-struct nearest {
-	const char *text;
-	size_t len;
-	unsigned best;
-};
-
-static void offer(struct nearest *near, const char *typed, size_t n, const char *name, size_t len)
-{
-	unsigned d = distance(typed, n, name, len);
-
-	if (d <= NEAR && d < near->best && (size_t)d * 2 < (n > len ? n : len))
-		*near = (struct nearest){name, len, d};
-}
-
 static int unknown_long(struct parse *p, const char *name, size_t len)
 {
-	struct nearest near = {.best = NEAR + 1};
+	struct b_near near = B_NEAR_INIT;
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		offer(&near, name, len, p->table[i].name, strlen(p->table[i].name));
+		b_near_offer(&near, name, len, p->table[i].name, strlen(p->table[i].name));
 	if (!near.text)
 		return b_fail(p->err, B_USAGE, 0, "unknown option `--%.*s`", (int)len, name);
 	return b_fail(p->err, B_USAGE, 0, "unknown option `--%.*s`; did you mean `--%s`?", (int)len,
@@ -134,7 +85,7 @@ static int unknown_letter(struct parse *p, const char *letter, const char *word)
 
 static int set_enum(const struct b_opt *o, const char *value, int *out, struct b_err *err)
 {
-	struct nearest near = {.best = NEAR + 1};
+	struct b_near near = B_NEAR_INIT;
 	size_t n = strlen(value);
 	const char *v = o->values;
 	int index;
@@ -146,7 +97,7 @@ static int set_enum(const struct b_opt *o, const char *value, int *out, struct b
 			*out = index;
 			return 0;
 		}
-		offer(&near, value, n, v, len);
+		b_near_offer(&near, value, n, v, len);
 		if (!v[len])
 			break;
 		v += len + 1;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "policy/workspace.h"
 
 #define MAX_HOPS 40 /* MAXSYMLINKS of Linux */
@@ -96,21 +97,37 @@ const char *pol_canonical(struct b_arena *a, const char *path)
 	return pol_canonical_below(a, "/", path);
 }
 
-const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path)
+static const char *resolve(struct b_arena *a, const char *dir, size_t n, const char *path)
 {
+	size_t len = strlen(path);
 	struct walk w;
-	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir), len = strlen(path);
-	const char *real = NULL;
 
+	if (n + 1 + len >= PATH_MAX)
+		return NULL;
 	w.len = n;
 	w.hops = 0;
 	w.missing = false;
-	if (n + 1 + len < PATH_MAX) {
-		memcpy(w.done, dir, n);
-		w.done[n] = '\0';
-		memcpy(w.todo, path, len + 1);
-		real = walk(a, &w);
-	}
+	memcpy(w.done, dir, n);
+	w.done[n] = '\0';
+	memcpy(w.todo, path, len + 1);
+	return walk(a, &w);
+}
+
+const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path)
+{
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+	const char *real = resolve(a, dir, n, path);
+
 	return real ? real
 		    : b_arena_printf(a, "%.*s%s%s", (int)n, dir, path[0] == '/' ? "" : "/", path);
+}
+
+const char *pol_canonical_strict(struct b_arena *a, const char *path, struct b_err *err)
+{
+	const char *real = resolve(a, "/", 0, path);
+
+	if (!real)
+		b_fail(err, B_USAGE, ELOOP, "path `%s`: a loop of symbolic links, or too long",
+		       path);
+	return real;
 }

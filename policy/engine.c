@@ -8,6 +8,7 @@
 #include "base/own.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/path.h"
 #include "policy/build.h"
 #include "policy/compile.h"
 #include "policy/front/orbit.h"
@@ -224,34 +225,49 @@ static const struct pol_rule *find_overrode(const struct pol_list *list, size_t 
 	return NULL;
 }
 
+/* Where the question leads, and how the path is shown: as "./x" when it was asked relative to the
+ * workspace and does not lead out of it. */
+static int locate(struct pol_engine *e, const char *path, const char **out_real,
+		  const char **out_shown, struct b_err *err)
+{
+	struct b_arena *a = &e->rules.arena;
+	const char *ws = e->rules.workspaces[0], *norm, *asked = path, *real;
+	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
+
+	if (path[0] != '/') {
+		norm = pol_path_normalise(a, path, err);
+		if (!norm)
+			return -1;
+		asked = b_arena_printf(a, "%.*s/%s", (int)n, ws, norm);
+	}
+	real = pol_canonical_strict(a, asked, err);
+	if (!real)
+		return -1;
+	*out_real = *out_shown = real;
+	if (path[0] != '/' && strcmp(real, ws) == 0)
+		*out_shown = ".";
+	else if (path[0] != '/' && sbx_path_under(real, strlen(real), ws, strlen(ws)))
+		*out_shown = b_arena_printf(a, ".%s", real + n);
+	return 0;
+}
+
 int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,
 		     struct b_err *err)
 {
-	struct b_arena *a = &e->rules.arena;
 	const struct pol_list *list = &e->rules.op[op];
-	const char *real, *shown = path;
+	const char *real, *shown;
 	struct sbx_verdict v;
 	size_t len;
 
-	if (path[0] == '/') {
-		shown = real = pol_canonical(a, path);
-	} else {
-		const char *norm = pol_path_normalise(a, path, err);
-
-		if (!norm)
-			return -1;
-		shown = *norm ? b_arena_printf(a, "./%s", norm) : ".";
-		real = *norm ? b_arena_printf(a, "%s/%s", e->rules.workspaces[0], norm)
-			     : e->rules.workspaces[0];
-		real = pol_canonical(a, real);
-	}
+	if (locate(e, path, &real, &shown, err) < 0)
+		return -1;
 	len = strlen(real);
 	sbx_explain(&e->image, op, real, len, &v);
 	*out = (struct pol_answer){
 		.op = op,
 		.allowed = v.allowed,
-		.path = b_arena_strndup(a, shown, strlen(shown)),
-		.real = b_arena_strndup(a, real, len),
+		.path = shown,
+		.real = real,
 		.matched = v.matched,
 		.origin = v.origin,
 	};

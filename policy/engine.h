@@ -60,8 +60,8 @@ struct pol_request {
 struct pol_engine {
 	struct pol_ruleset rules;
 	struct sbx_image image;
-	void *image_data;	 /* image.size bytes */
-	void *map; /* they lie in this mapping of a cached image; NULL: malloc'ed */
+	void *image_data; /* image.size bytes */
+	void *map;	  /* they lie in this mapping of a cached image; NULL: malloc'ed */
 	size_t map_size;
 	const char *policy_name; /* "builtin:default" or the file */
 	const char **notices;	 /* a line each for the person: set rules re-opened ... */
@@ -75,10 +75,10 @@ void pol_engine_free(struct pol_engine *);
 struct pol_answer {
 	enum sbx_op op;
 	bool allowed;
-	const char *path; /* canonical absolute path judged; or "./x" when asked in the workspace */
-	const char *real; /* canonical absolute path judged */
-	const char *matched;	     /* matched_rule */
-	const char *origin;	     /* rule */
+	const char *path;    /* the path judged, as "./x" when asked relative to the workspace */
+	const char *real;    /* canonical absolute path judged */
+	const char *matched; /* matched_rule */
+	const char *origin;  /* rule */
 	const struct pol_rule *rule; /* NULL: none matched */
 	const struct pol_rule
 		*overrode; /* last earlier matching rule of the other polarity, or NULL */

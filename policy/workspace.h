@@ -15,6 +15,9 @@ struct b_err;
  * it exists; what does not exist is kept as spelled. Links of /proc itself (self, thread-self,
  * and those below a process) are not followed: they mean something else to the command. Arena. */
 const char *pol_canonical(struct b_arena *, const char *path);
+/* The same, but B_USAGE for a path that the kernel cannot follow either (more than 40 links, or
+ * longer than PATH_MAX), where the others keep it as spelled. */
+const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_err *err);
 /* The same of `path` below a directory that is known to be canonical: walks the rest only. */
 const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path);
 

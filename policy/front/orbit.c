@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/near.h"
 #include "base/str.h"
 #include "policy/front/yaml.h"
 #include "policy/model.h"
@@ -26,6 +27,7 @@ struct key {
 static int fail_unknown(struct front *f, const struct pol_ynode *key, const char *where,
 			const struct key *rows, size_t n)
 {
+	struct b_near near = B_NEAR_INIT;
 	struct b_str known = {0};
 
 	for (size_t i = 0; i < n; i++) {
@@ -34,11 +36,17 @@ static int fail_unknown(struct front *f, const struct pol_ynode *key, const char
 			return pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s: %s",
 					    key->s, where, rows[i].refused);
 		}
-		if (!rows[i].refused)
-			b_str_addf(&known, "%s%s", known.len ? ", " : "", rows[i].name);
+		if (rows[i].refused)
+			continue;
+		b_near_offer(&near, key->s, key->len, rows[i].name, strlen(rows[i].name));
+		b_str_addf(&known, "%s%s", known.len ? ", " : "", rows[i].name);
 	}
-	pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, expected one of %s", key->s,
-		     where, b_str_c(&known));
+	if (near.text)
+		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, did you mean `%s`?",
+			     key->s, where, near.text);
+	else
+		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, expected one of %s",
+			     key->s, where, b_str_c(&known));
 	b_str_release(&known);
 	return -1;
 }
@@ -80,13 +88,13 @@ static int take_rules(struct front *f, const struct pol_ynode *key, const struct
 		return -1;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_ynode *item = list->v[i];
-		struct b_str what = {0};
-		int rc;
 
-		b_str_addf(&what, "an entry of %s", key->s);
-		rc = pol_yaml_expect(item, POL_Y_STR, b_str_c(&what), f->err);
-		b_str_release(&what);
-		if (rc < 0)
+		if (item->kind != POL_Y_STR)
+			return pol_pos_fail(f->err, &item->pos,
+					    "an entry of %s is %s, expected a string: rules that "
+					    "start with * ! # { [ & ~ @ %% need quotes",
+					    key->s, pol_yaml_kind_name(item->kind));
+		if (pol_yaml_expect(item, POL_Y_STR, "a rule", f->err) < 0)
 			return -1;
 		if (++f->nrules > POL_MAX_RULES)
 			return pol_pos_fail(f->err, &item->pos, "more than %d rules",

@@ -129,8 +129,11 @@ static int fail_parser(struct reader *r)
 	if (c == '@' || c == '`' || c == '%')
 		return pol_pos_fail(r->err, &pos,
 				    "`%c` cannot start a plain value, expected quotes", c);
-	return pol_pos_fail(r->err, &pos, "not YAML: %s%s%s", p->context ? p->context : "",
-			    p->context ? ", " : "", p->problem ? p->problem : "unknown problem");
+	return pol_pos_fail(r->err, &pos, "not YAML: %s%s%s%s", p->context ? p->context : "",
+			    p->context ? ", " : "", p->problem ? p->problem : "unknown problem",
+			    p->context && strstr(p->context, "block collection")
+				    ? " (rules that start with { or [ need quotes)"
+				    : "");
 }
 
 /* The type a plain scalar has in the core schema of YAML 1.2. */
@@ -434,6 +437,11 @@ int pol_yaml_parse(struct b_arena *arena, const char *name, const char *text, si
 	size_t bad;
 	int rc;
 
+	/* libyaml looks for the mark only while it guesses the encoding. */
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+		text += 3;
+		len -= 3;
+	}
 	r->arena = arena;
 	r->name = name;
 	r->text = text;

@@ -106,7 +106,7 @@ file unknown <<X
 $head
 spec: {fsProfil: {}}
 X
-bad 'unknown key' 'unknown:4:8: unknown field `fsProfil` in spec' "$P/unknown"
+bad 'unknown key' 'unknown:4:8: unknown field `fsProfil` in spec, did you mean `fsProfiles`?' "$P/unknown"
 
 printf '%s\nspec:\n\tdenyRead: [a]\n' "$head" | file tabs
 bad 'tab indentation' 'tabs:5:1: a tab, expected spaces' "$P/tabs"

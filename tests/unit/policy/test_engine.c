@@ -242,6 +242,38 @@ Test(policy_engine, a_link_out_of_the_workspace_is_judged_where_it_leads)
 	cr_expect_str_eq(ask(SBX_MODIFY, "out/x").matched, "<outside workspace>");
 }
 
+/* Orbit's check_resolved: rows 001 to 007 by layout; where a link leads out of the workspace the
+ * whole ruleset answers. */
+Test(policy_engine, links_inside_the_workspace_are_judged_where_they_lead)
+{
+	struct pol_answer a;
+
+	cr_assert_eq(mkdir(in(ws, "allowed"), 0700) | mkdir(in(ws, "denied"), 0700), 0);
+	cr_assert_eq(symlink("../denied", in(ws, "allowed/link")) |
+			     symlink("../denied/planted.txt", in(ws, "allowed/dangling")) |
+			     symlink(in(top, "planted.txt"), in(ws, "escape")) |
+			     symlink("b", in(ws, "a")) | symlink("a", in(ws, "b")),
+		     0);
+	policy("  denyRead: [denied/**]\n  denyModify: [denied/**]\n"
+	       "  fsProfiles:\n    p: {read: [./**], modify: [./**]}\n");
+	make();
+	a = ask(SBX_READ, "allowed/link/secret.txt");
+	cr_expect_not(a.allowed);
+	cr_expect_str_eq(a.matched, "denied/**");
+	cr_expect_str_eq(a.path, "./denied/secret.txt");
+	cr_expect_str_eq(ask(SBX_READ, "allowed/ok.txt").matched, "**");
+	cr_expect_not(allows(SBX_MODIFY, "allowed/link/new.txt"));
+	a = ask(SBX_MODIFY, "allowed/dangling");
+	cr_expect_not(a.allowed);
+	cr_expect_str_eq(a.path, "./denied/planted.txt");
+	a = ask(SBX_MODIFY, "escape");
+	cr_expect_not(a.allowed);
+	cr_expect_str_eq(a.matched, "<outside workspace>");
+	cr_expect_str_eq(a.path, in(top, "planted.txt"));
+	cr_expect_eq(pol_engine_check(engine, SBX_MODIFY, "a", &a, &err), -1);
+	cr_expect_eq(err.kind, B_USAGE);
+}
+
 static void cli(enum sbx_op op, bool allow, const char *text, const char *option)
 {
 	static struct pol_cli_rule rule;

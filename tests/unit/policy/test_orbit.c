@@ -85,9 +85,13 @@ Test(policy_orbit, what_must_be_there_is_missed)
 
 Test(policy_orbit, unknown_fields_are_told_with_those_there_are)
 {
-	refused(HEAD "spec: {fsProfil: {}}\n",
-		"p:4:8: unknown field `fsProfil` in spec, expected one of description, denyRead, "
+	refused(HEAD "spec: {rules: {}}\n",
+		"p:4:8: unknown field `rules` in spec, expected one of description, denyRead, "
 		"denyModify, fsProfiles, created_at, updated_at");
+	refused(HEAD "spec: {deny_read: []}\n",
+		"p:4:8: unknown field `deny_read` in spec, did you mean `denyRead`?");
+	refused(HEAD "spec: {fsProfiles: {a: {Modify: []}}}\n",
+		"p:4:25: unknown field `Modify` in fsProfile `a`, did you mean `modify`?");
 	refused(HEAD "spec: {fsProfiles: {a: {exec: []}}}\n",
 		"p:4:25: unknown field `exec` in fsProfile `a`, expected one of read, modify");
 	refused(HEAD "spec: {sandbox: {}}\n",
@@ -106,11 +110,13 @@ Test(policy_orbit, types_are_exact)
 	refused(HEAD "spec: {denyRead: x}\n", "p:4:18: denyRead is a string, expected a list");
 	refused(HEAD "spec: {denyRead: }\n", "p:4:18: denyRead is nothing, expected a list");
 	refused(HEAD "spec: {denyRead: [1]}\n",
-		"p:4:19: an entry of denyRead is an integer, expected a string");
+		"p:4:19: an entry of denyRead is an integer, expected a string: rules that start "
+		"with * ! # { [ & ~ @ % need quotes");
 	refused(HEAD "spec: {denyRead: [~]}\n",
-		"p:4:19: an entry of denyRead is nothing, expected a string");
+		"p:4:19: an entry of denyRead is nothing, expected a string: rules that start with "
+		"* ! # { [ & ~ @ % need quotes");
 	refused(HEAD "spec: {denyRead: [\"a\\0b\"]}\n",
-		"p:4:19: an entry of denyRead contains a NUL, expected a name or rule without");
+		"p:4:19: a rule contains a NUL, expected a name or rule without");
 	refused(HEAD "spec: {fsProfiles: []}\n",
 		"p:4:20: fsProfiles is a list, expected a mapping");
 	refused(HEAD "spec: {fsProfiles: {a: }}\n",

@@ -185,7 +185,23 @@ Test(policy_yaml, unquoted_rules_are_told_to_be_quoted)
 	refused("- !docs/drafts/**\n",
 		"f:1:3: tag `!docs/drafts/**`, expected quotes around a rule that starts with `!`");
 	refused("- *name\n", "f:1:3: unknown alias `*name`, expected quotes if a rule was meant");
+	refused("a:\n  - {a,b}/x\n",
+		"f:2:10: not YAML: while parsing a block collection, did not find expected '-' "
+		"indicator (rules that start with { or [ need quotes)");
 	refused("- @x\n", "f:1:3: `@` cannot start a plain value, expected quotes");
+}
+
+Test(policy_yaml, crlf_and_a_byte_order_mark_change_nothing)
+{
+	const struct pol_ynode *root = parse("\xef\xbb\xbf"
+					     "a: b\r\nc:\r\n  - d\r\n");
+	const struct pol_ynode *c = pol_yaml_get(root, "c");
+
+	cr_assert(c, "%s", err.msg);
+	cr_expect_str_eq(pol_yaml_get(root, "a")->s, "b");
+	cr_expect_str_eq(c->v[0]->s, "d");
+	cr_expect_eq(c->v[0]->pos.line, 3);
+	refused("\xef\xbb\xbf", "f:1:1: empty, expected a YAML document");
 }
 
 Test(policy_yaml, keys_must_be_scalars)
