@@ -49,12 +49,47 @@ static bool add_word(struct b_str *out, const char *p, size_t n)
 	return typable;
 }
 
+/* Programs try again by other calls; one line will do. A forgotten or colliding hash costs a line
+ * more or less, never one of the log. */
+static bool told_before(struct aud_person *p, const struct aud_denial *d)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
+	size_t i;
+
+	for (i = 0; i < d->path_len; i++)
+		h = (h ^ (unsigned char)d->path[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+	if (p->seen[h % AUD_PERSON_SEEN] == h)
+		return true;
+	p->seen[h % AUD_PERSON_SEEN] = h;
+	return false;
+}
+
+/* What the base rules deny by name is the run's own machinery: nothing to open up. */
+static bool is_own(const struct aud_denial *d)
+{
+	return b_has_prefix(d->origin, "builtin:base:") && d->matched[0] != '<';
+}
+
+static void add_remedy(struct b_str *line, const struct aud_denial *d)
+{
+	size_t before = line->len;
+
+	if (is_own(d))
+		return;
+	b_str_add(line, ": allow with ");
+	b_str_add(line, remedy[d->op]);
+	b_str_addc(line, ' ');
+	if (!add_word(line, d->path, d->path_len)) {
+		line->len = before;
+		line->s[before] = '\0';
+	}
+}
+
 void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_t now_ms)
 {
 	b_auto(b_str_release) struct b_str line = {0};
-	size_t before;
 
-	if (!p->fn)
+	if (!p->fn || told_before(p, d))
 		return;
 	if (now_ms - p->window_start_ms >= WINDOW_MS) {
 		p->window_start_ms = now_ms;
@@ -73,15 +108,8 @@ void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_
 	b_str_add_visible(&line, d->matched, strlen(d->matched));
 	b_str_add(&line, ", ");
 	b_str_add_visible(&line, d->origin, strlen(d->origin));
-	b_str_add(&line, ")");
-	before = line.len;
-	b_str_add(&line, ": allow with ");
-	b_str_add(&line, remedy[d->op]);
-	b_str_addc(&line, ' ');
-	if (!add_word(&line, d->path, d->path_len)) {
-		line.len = before;
-		line.s[before] = '\0';
-	}
+	b_str_addc(&line, ')');
+	add_remedy(&line, d);
 	p->fn(p->ctx, line.s);
 }
 

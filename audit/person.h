@@ -8,12 +8,15 @@
 #include "audit/collector.h"
 #include "core/op.h"
 
+#define AUD_PERSON_SEEN 512u
+
 struct aud_person {
 	aud_denial_fn *fn; /* NULL = quiet */
 	void *ctx;
 	uint64_t window_start_ms;
 	unsigned in_window;
 	uint64_t suppressed;
+	uint64_t seen[AUD_PERSON_SEEN]; /* hashes of operation and path, told once */
 };
 
 struct aud_denial {
@@ -24,7 +27,8 @@ struct aud_denial {
 };
 
 /* "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
- * /home/u/.ssh/id"; counted instead when too many came lately. */
+ * /home/u/.ssh/id"; counted instead when too many came lately; nothing when the same operation on
+ * the same path was told already, whatever call it was. */
 void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);
 /* A notice that is never held back. */
 void aud_person_say(struct aud_person *, const char *text);

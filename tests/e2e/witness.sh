@@ -1,0 +1,137 @@
+#!/bin/bash
+# What the log of a real run says: denials, killed writers, liars, levels, coverage.
+. "$(dirname "$0")/../support/e2e.sh"
+
+AUDIT=${SBX%/*}/sbx-audit
+STATE=$HOME/.local/state/sbx-launch/runs
+mkdir -p "$HOME/.ssh"
+echo secret >"$HOME/.ssh/id_rsa"
+
+shown() # ARGS...: lines of the last run
+{
+	"$AUDIT" show "$@"
+}
+
+count() # KEY: of the last run's counts
+{
+	"$AUDIT" runs --json | tail -n 1 | python3 -c "import json, sys
+print(json.load(sys.stdin)['counts']['$1'])"
+}
+
+# calls that the lines of a selection stand for
+calls() # FILTERS...
+{
+	shown --json "$@" | python3 -c 'import json, sys
+print(sum(json.loads(l).get("count", 1) for l in sys.stdin))'
+}
+
+is() # WANT GOT
+{
+	[ "$1" = "$2" ] || { echo "$2, not $1"; false; }
+}
+
+denial()
+{
+	launch -- cat "$HOME/.ssh/id_rsa"
+	is 1 "$status" && grep -q "^sbx-launch: denied read .*id_rsa (rule .*, preset:secrets:.*): allow with --read $HOME/.ssh/id_rsa$" "$TMP/err" &&
+		is 1 "$(calls --verdict denied --op read --path '**/id_rsa')"
+}
+check 'a denial names path, rule and remedy, and is in the log' denial
+
+folded()
+{
+	launch -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat "$HOME/.ssh/id_rsa"; done'
+	is 12 "$(calls --verdict denied --op read)" && is 12 "$(count denied)" &&
+		is 1 "$(grep -c '^sbx-launch: denied' "$TMP/err")" &&
+		[ "$(shown --verdict denied | wc -l)" -lt 12 ]
+}
+check 'equal denials fold into an exact count' folded
+
+killed()
+{
+	launch -- sh -c 'i=0; while [ $i -lt 30 ]; do i=$((i + 1))
+		sh -c ": >f$i; kill -9 \$\$"; done; true'
+	is 0 "$status" && is 30 "$(shown --op modify --path 'f*' | wc -l)" && is 0 "$(count lost)"
+}
+check 'what a process did before SIGKILL is in the log' killed
+
+cat >"$TMP/liar.c" <<'END'
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+/* maps the run's ring by itself and fills it with garbage, header and all */
+int main(void)
+{
+	char path[4200];
+	struct stat st;
+	uint64_t s = 88172645463325252u, *p;
+	int fd, n;
+
+	snprintf(path, sizeof path, "%s/ring", getenv("SBX_CHANNEL"));
+	fd = open(path, O_RDWR);
+	if (fd < 0 || fstat(fd, &st))
+		return 2;
+	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return 3;
+	for (n = 0; n < 20000000; n++) {
+		s ^= s << 13, s ^= s >> 7, s ^= s << 17;
+		p[n % 3 ? s % (st.st_size / 8) : s % 64] = s * 0x9e3779b97f4a7c15u;
+	}
+	return 0;
+}
+END
+liar()
+{
+	cp "$TMP/liar" .
+	launch -- sh -c './liar & pid=$!; while kill -0 $pid; do cat /etc/passwd >/dev/null || exit 9
+		: >mark; done 2>/dev/null; wait $pid && exit 7'
+	is 7 "$status" && "$AUDIT" verify && [ "$(count corrupt)" -gt 0 ] && "$AUDIT"
+}
+if gcc -O2 -static -o "$TMP/liar" "$TMP/liar.c" 2>/dev/null; then
+	check 'a program that fills the ring with garbage harms neither run nor log' liar
+	cp "$TMP/liar" "$WS/plain"
+	unwitnessed()
+	{
+		launch -v -- sh -c 'SBX_CHANNEL=/none ./plain; true'
+		is 1 "$(shown --kind unwitnessed | grep -c '\./plain  static')" && "$AUDIT" |
+			grep -q '1 of 2 processes witnessed (1 static)'
+	}
+	check 'a static program is counted as unwitnessed' unwitnessed
+else
+	skip 'a program that fills the ring with garbage' 'no static libc'
+fi
+
+levels()
+{
+	launch --audit-level modify -- sh -c 'cat /etc/passwd >out; cat "$HOME/.ssh/id_rsa"'
+	! shown --op read --verdict allowed && shown --op modify --path out && shown --verdict denied &&
+		launch --audit-level denied -- sh -c ': >out; cat "$HOME/.ssh/id_rsa"' &&
+		is 1 "$status" && ! shown --kind result && shown --kind denied
+}
+check 'levels leave out what they say' levels
+
+none()
+{
+	before=$(ls "$STATE")
+	launch --audit-level none -- true
+	is 0 "$status" && is "$before" "$(ls "$STATE")"
+}
+check 'level none leaves nothing behind' none
+
+hidden()
+{
+	launch -- sh -c 'ls "$0"; cat "$0"/*/audit.jsonl; echo x >"$0/x"' "$STATE"
+	! grep -q fs.call "$TMP/out" && [ ! -e "$STATE/x" ] && "$AUDIT" verify
+}
+check 'the run can neither read nor write the logs' hidden
+
+moved()
+{
+	launch --audit-file "$TMP/elsewhere.jsonl" -- true
+	is 0 "$status" && grep -q process.exec "$TMP/elsewhere.jsonl" && shown --kind exec && "$AUDIT" verify
+}
+check 'a log kept elsewhere is found again' moved
