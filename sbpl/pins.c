@@ -20,7 +20,6 @@
 #include "policy/glob.h"
 #include "sbpl/emit.h"
 #include "base/own.h"
-#include "sbpl/sample.h"
 
 #define MAX_EXCEPT 256 /* later allows carved out of one pin */
 
@@ -104,16 +103,30 @@ static bool allows(const struct sbpl_emit *e, enum sbx_op op, const char *path, 
 	return sbx_decide(e->img, op, len ? path : "/", len ? len : 1);
 }
 
-/* Is a path that the rule matches allowed, while what lies below it is not? */
-static bool is_lone(const struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
+/* Does a later tree decide below all that the rule matches? */
+static bool is_under_tree(const struct pol_list *list, size_t from, const struct pol_rule *r)
 {
-	b_auto(b_str_release) struct b_str path = {0};
+	for (size_t k = from; k < list->n; k++)
+		if (list->v[k].shape == POL_TREE && under(r->base, r->base_len, &list->v[k]))
+			return true;
+	return false;
+}
 
-	sbpl_sample(r, 0, &path);
-	if (!allows(e, op, b_str_c(&path), path.len))
+/* May something that allow i matches be allowed while what lies below it is denied, by an earlier
+ * rule or by none? (By a later one: that rule pins its own surroundings.) */
+static bool is_lone(const struct pol_list *list, size_t i)
+{
+	const struct pol_rule *r = &list->v[i];
+	size_t len = r->shape == POL_GLOB ? strlen(r->glob) : 0;
+
+	if (r->shape == POL_TREE || (len >= 2 && memcmp(r->glob + len - 2, "**", 2) == 0))
 		return false;
-	b_str_add(&path, "/sbx~below");
-	return !allows(e, op, b_str_c(&path), path.len);
+	if (!is_under_tree(list, 0, r))
+		return true;
+	for (size_t k = 0; k < i; k++)
+		if (!list->v[k].allow && nested(&list->v[k], r) && !is_under_tree(list, k + 1, r))
+			return true;
+	return false;
 }
 
 /* A deny whose pattern begins with two stars: it says the same at every depth of its tree. */
@@ -136,7 +149,8 @@ static bool is_tree_of_writes(const struct sbpl_emit *e, size_t i)
 {
 	const struct pol_rule *m = &e->rs->op[SBX_MODIFY].v[i];
 
-	return m->allow && m->shape != POL_EXACT && is_writable(e, m) && !is_lone(e, SBX_MODIFY, m);
+	return m->allow && m->shape != POL_EXACT && is_writable(e, m) &&
+	       !is_lone(&e->rs->op[SBX_MODIFY], i);
 }
 
 static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
@@ -336,11 +350,12 @@ static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
 }
 
 /* An allow of single names: a directory under one of them has nothing allowed in it. */
-static void pin_allow(struct pins *p, enum sbx_op op, const struct pol_rule *r)
+static void pin_allow(struct pins *p, enum sbx_op op, size_t i)
 {
+	const struct pol_rule *r = &p->e->rs->op[op].v[i];
 	b_auto(b_str_release) struct b_str text = {0};
 
-	if (r->shape == POL_TREE || !is_writable(p->e, r) || !is_lone(p->e, op, r))
+	if (!is_writable(p->e, r) || !is_lone(&p->e->rs->op[op], i))
 		return;
 	b_str_add(&text, "(require-all ");
 	sbpl_put_rule_filter(p->e, &text, r, false);
@@ -364,7 +379,7 @@ static int find_pins(struct pins *p)
 
 		for (size_t i = 0; i < list->n; i++)
 			if (list->v[i].allow)
-				pin_allow(p, (enum sbx_op)op, &list->v[i]);
+				pin_allow(p, (enum sbx_op)op, i);
 			else if (pin_deny(p, (enum sbx_op)op, i) < 0)
 				return -1;
 	}

@@ -11,7 +11,7 @@ static const struct {
 } stand_ins[SBPL_SAMPLES] = {
 	{"sbx~a", "sbx~b", "sbx~c/", "q"},
 	{"", "", "", "\xc3\xa9"},
-	{".sbx", "sbx~d/.sbx", "sbx~e/sbx~f/", "."},
+	{".sbx", "sbx~d/.sbx", "sbx~e/sbx~f/", "_"},
 	{"S B", "a/b/c", "", "~"},
 };
 
