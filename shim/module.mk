@@ -44,7 +44,7 @@ check-abi: $(B)/libsbx-shim.so
 .PHONY: check-abi
 
 # Programs the tests of the shim run under it.
-SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law
+SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress
 EXTRA_TEST_BINS += $(SHIM_PROBES)
 $(SHIM_PROBES): $(B)/tests/%: tests/probe/%.c | $$(@D)/.d
 	$(call say,CC,$<)

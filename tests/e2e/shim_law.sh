@@ -47,3 +47,9 @@ done
 fresh
 run all --deny-on-error "${policy[@]}" -- "$BIN/shim_law" nofile "$T"
 check 'an image that denies on failure' [ "$status" -ne 0 ]
+
+# the long form: build/tests/mkchannel .. -- build/tests/shim_stress DIR 600
+fresh
+run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 2
+check 'threads, forks, spawns, renames and signals at once' [ "$status" -eq 0 ]
+check 'lose no event and break no frame' [ "$(count_events 'TROUBLE*')" = 0 ]
