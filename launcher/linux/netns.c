@@ -63,27 +63,32 @@ static int loopback_up(void)
 	return rc;
 }
 
-/*
- * Where AppArmor restricts user namespaces (Ubuntu 24.04), unshare succeeds and the maps are
- * refused afterwards: the process would be left as uid 65534 in its own eyes, for good. So the
- * maps are tried by somebody else first. vfork: no copy of the page tables, and nothing here
- * returns from the frame the two share.
- */
-int lau_userns_try(void)
+static int map_in_new_userns(void *unused)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
-	pid_t pid = vfork();
+
+	(void)unused;
+	return unshare(CLONE_NEWUSER) < 0 || lau_userns_map(uid, gid) < 0 ? errno : 0;
+}
+
+/*
+ * Where AppArmor restricts user namespaces (Ubuntu 24.04), unshare succeeds and the maps are
+ * refused afterwards: the process would be left as uid 65534 in its own eyes, for good. So the
+ * maps are tried by somebody else first, on a stack of its own in our memory: no copy of the
+ * page tables, and we stand still until it is gone. Without an exit signal, because a caller that
+ * ignores SIGCHLD would leave nothing to wait for.
+ */
+int lau_userns_try(void)
+{
+	_Alignas(16) char stack[16384];
+	pid_t pid = clone(map_in_new_userns, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
+			  NULL);
 	int status;
 
 	if (pid < 0)
 		return -1;
-	if (pid == 0) {
-		if (unshare(CLONE_NEWUSER) < 0 || lau_userns_map(uid, gid) < 0)
-			_exit(errno);
-		_exit(0);
-	}
-	while (waitpid(pid, &status, 0) < 0)
+	while (waitpid(pid, &status, __WALL) < 0)
 		if (errno != EINTR)
 			return -1;
 	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;

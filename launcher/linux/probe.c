@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,13 +25,14 @@
 static struct lau_ability attempt(int (*act)(void))
 {
 	pid_t pid = fork();
-	int status, sys = EAGAIN;
+	int status = 0, sys = EAGAIN;
 
 	if (pid == 0)
 		_exit(act() < 0 ? errno : 0);
 	if (pid > 0) {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
+		while (waitpid(pid, &status, 0) < 0)
+			if (errno != EINTR)
+				return (struct lau_ability){.sys = errno};
 		sys = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 	}
 	return (struct lau_ability){.has = !sys, .sys = sys};
@@ -126,8 +128,11 @@ void lau_host_quick(struct lau_host *h)
 
 void lau_host_probe(struct lau_host *h)
 {
+	struct sigaction waitable = {.sa_handler = SIG_DFL}, before;
 	long errata;
 
+	/* Ignored, as it may be inherited, it would leave no child to wait for. */
+	sigaction(SIGCHLD, &waitable, &before);
 	lau_host_quick(h);
 	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
 	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
@@ -139,4 +144,5 @@ void lau_host_probe(struct lau_host *h)
 	h->pid_ns = attempt(try_pid_ns);
 	h->openat2 = attempt(try_openat2);
 	h->pidfd = attempt(try_pidfd);
+	sigaction(SIGCHLD, &before, NULL);
 }

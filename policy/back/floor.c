@@ -249,22 +249,27 @@ static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pen
 	b_arena_release(&e.arena);
 }
 
+static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, size_t len)
+{
+	enum sbx_op op = planned[i].op;
+
+	/* Granting entries one by one would take away the making of new ones, which is what a
+	 * writable directory is for. */
+	if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
+		return false;
+	return lies_above_a_rule(p, i, path, len) ||
+	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;
+}
+
 /* Which of the mixed operations can be carved here; the others are dealt with. */
 static unsigned carvable(struct pol_plan *p, const char *path, size_t len, unsigned mixed)
 {
 	unsigned carved = 0;
 
 	for (unsigned i = 0; i < POL_PLANNED_OPS; i++) {
-		enum sbx_op op = planned[i].op;
-
 		if (!(mixed & 1u << i))
 			continue;
-		/* Granting entries one by one would take away the making of new ones, which is
-		 * what a writable directory is for. */
-		if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
-			complex_dir(p, i, path, len);
-		else if (lies_above_a_rule(p, i, path, len) ||
-			 pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW)
+		if (can_carve(p, i, path, len))
 			carved |= 1u << i;
 		else
 			complex_dir(p, i, path, len);

@@ -39,8 +39,8 @@ bool pol_floor_has_fatal(const struct pol_floor *f)
 }
 
 static const char *const limits[] = {
-	"metadata calls (chmod, chown, utime, setxattr) are not seen by Landlock: outside the "
-	"writable directories only the file owner's rights and the shim stop them",
+	("metadata calls (chmod, chown, utime, setxattr) are not seen by Landlock: outside the "
+	 "writable directories only the file owner's rights and the shim stop them"),
 	"names, never content, beneath carved directories can be listed",
 	"entries made after the start directly in a carved directory cannot be opened",
 	"the protected set inside the workspace is left out",
@@ -48,8 +48,8 @@ static const char *const limits[] = {
 	"programs that the shim does not witness are held by the kernel, but not logged",
 	"connect(2) to a socket path inside writable directories needs --unix host",
 	"--network none on top of user namespaces shows other users' files as owned by nobody",
-	"the process list is the host's; with --network host, or where no namespace can be had, "
-	"System V IPC is, too",
+	("the process list is the host's; with --network host, or where no namespace can be had, "
+	 "System V IPC is, too"),
 	"/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail",
 	"other terminals of the same user can be opened (/dev/pts); typing into them is refused",
 };

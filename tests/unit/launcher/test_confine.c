@@ -450,6 +450,26 @@ Test(launcher_confine, a_network_namespace_has_only_its_own_loopback)
 	close(fd);
 }
 
+static int apply_while_ignoring_children(void)
+{
+	struct lau_confine c = {.landlock_fd = -1};
+	struct b_err err = {0};
+
+	signal(SIGCHLD, SIG_IGN);
+	if (prepare(&(struct setup){.net = true}, &c, &err) < 0)
+		return BROKEN;
+	return lau_confine_apply(&c, &err);
+}
+
+Test(launcher_confine, an_ignored_sigchld_does_not_cost_the_namespace)
+{
+	if (!has_net_ns(NOBODY))
+		cr_skip_test("this host refuses network namespaces to users");
+	cr_expect_eq(in_child(&(struct setup){.bare = true, .uid = NOBODY},
+			      apply_while_ignoring_children),
+		     0);
+}
+
 Test(launcher_confine, a_user_namespace_keeps_the_callers_ids)
 {
 	if (geteuid() != 0)

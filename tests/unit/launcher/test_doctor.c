@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <jansson.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ Test(launcher_doctor, probing_leaves_us_as_we_were)
 	struct lau_host h, again;
 
 	lau_host_probe(&h);
+	signal(SIGCHLD, SIG_IGN);
 	lau_host_probe(&again);
 	cr_expect_eq(h.is_root, geteuid() == 0);
 	cr_expect_eq(h.landlock_abi, lau_landlock_abi());
