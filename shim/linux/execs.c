@@ -60,7 +60,6 @@ SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 		char **argv, *const *envp = shim_environ();                                        \
 		va_list ap;                                                                        \
 		size_t n;                                                                          \
-                                                                                                   \
 		va_start(ap, arg);                                                                 \
 		COUNT_ARGUMENTS(arg, ap, n);                                                       \
 		va_end(ap);                                                                        \
@@ -88,7 +87,6 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 		struct shim_spawn s = {SBX_CALL_##name, search, pid,  path,          \
 				       actions,		attr,	argv, envp};         \
 		int saved = shim_get_errno(), err = shim_spawn(&s);                  \
-                                                                                     \
 		shim_set_errno(saved); /* posix_spawn returns its error */           \
 		return err;                                                          \
 	}

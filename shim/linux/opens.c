@@ -47,6 +47,36 @@ static int do_open(unsigned call, int dirfd, const char *path, int flags, mode_t
 	return (int)shim_result(shim_open(call, dirfd, path, flags, mode));
 }
 
+/* glibc 2.43. With resolve flags "/" and ".." mean other things than in open(): the kernel
+ * finds the object first, by an O_PATH descriptor that honours them; what does not exist yet
+ * is left to the floor. */
+SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how, size_t size)
+{
+	struct open_how held = {.flags = O_PATH | O_CLOEXEC};
+	char link[SHIM_FD_PATH_SIZE], buf[SBX_PATH_MAX];
+	struct shim_asked a = {.call = SBX_CALL_openat2, .dirfd = AT_FDCWD, .buf = buf};
+	int fd, ret;
+
+	if (shim_is_no_pointer(how) || size < sizeof *how || how->flags & O_PATH)
+		return (int)shim_result(sys4(SYS_openat2, dirfd, path, how, size));
+	if (!how->resolve && shim_opens())
+		return (int)shim_result(shim_open(SBX_CALL_openat2, dirfd, path, (int)how->flags,
+						  (mode_t)how->mode));
+	held.resolve = how->resolve;
+	fd = (int)sys4(SYS_openat2, dirfd, path, &held, sizeof held);
+	if (fd >= 0) {
+		a.path = shim_fd_path(link, fd);
+		a.flags = (int)how->flags & ~(O_CREAT | O_NOFOLLOW);
+		ret = shim_may_open(&a);
+		sys_close(fd);
+		if (ret < 0)
+			return (int)shim_result(ret);
+	}
+	ret = (int)sys4(SYS_openat2, dirfd, path, how, size);
+	shim_opened(&a, ret < 0 ? -ret : 0);
+	return (int)shim_result(ret);
+}
+
 #define OPEN(name)                                                                                 \
 	SHIM_EXPORT int name(const char *path, int flags, ...)                                     \
 	{                                                                                          \
@@ -94,33 +124,3 @@ OPENAT_2(__openat64_2)
 	}
 CREAT(creat)
 CREAT(creat64)
-
-/* glibc 2.43. With resolve flags "/" and ".." mean other things than in open(): the kernel
- * finds the object first, by an O_PATH descriptor that honours them; what does not exist yet
- * is left to the floor. */
-SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how, size_t size)
-{
-	struct open_how held = {.flags = O_PATH | O_CLOEXEC};
-	char link[SHIM_FD_PATH_SIZE], buf[SBX_PATH_MAX];
-	struct shim_asked a = {.call = SBX_CALL_openat2, .dirfd = AT_FDCWD, .buf = buf};
-	int fd, ret;
-
-	if (shim_is_no_pointer(how) || size < sizeof *how || how->flags & O_PATH)
-		return (int)shim_result(sys4(SYS_openat2, dirfd, path, how, size));
-	if (!how->resolve && shim_opens())
-		return (int)shim_result(shim_open(SBX_CALL_openat2, dirfd, path, (int)how->flags,
-						  (mode_t)how->mode));
-	held.resolve = how->resolve;
-	fd = (int)sys4(SYS_openat2, dirfd, path, &held, sizeof held);
-	if (fd >= 0) {
-		a.path = shim_fd_path(link, fd);
-		a.flags = (int)how->flags & ~(O_CREAT | O_NOFOLLOW);
-		ret = shim_may_open(&a);
-		sys_close(fd);
-		if (ret < 0)
-			return (int)shim_result(ret);
-	}
-	ret = (int)sys4(SYS_openat2, dirfd, path, how, size);
-	shim_opened(&a, ret < 0 ? -ret : 0);
-	return (int)shim_result(ret);
-}

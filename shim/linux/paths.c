@@ -19,7 +19,6 @@
 				     .nends = (ends),                                              \
 				     .end = {first, second}};                                      \
 		int ret = -1;                                                                      \
-                                                                                                   \
 		op.end[1].path = buf[(ends)-1];                                                    \
 		switch (shim_begin(&op)) {                                                         \
 		case SHIM_PASS:                                                                    \

@@ -238,7 +238,6 @@ static void temp_named(struct shim_op *op, const char *made)
 					      .asked = path,                                       \
 					      .how = SHIM_LAST | SHIM_NEW}}};                      \
 		ret_type ret = failed;                                                             \
-                                                                                                   \
 		if (temp_begin(&op) == SHIM_PASS)                                                  \
 			ret = NEXT(name) args;                                                     \
 		if (ret != failed)                                                                 \

