@@ -24,12 +24,15 @@ enum { TMPFS = 0x01021994 }; /* statfs(2): TMPFS_MAGIC */
 
 /* ---- where ---- */
 
-/* The ring is memory: on a disk's file system its pages would be written back. */
-static bool is_tmpfs(const char *dir)
+/* The ring is memory: on a disk's file system its pages would be written back. With room to
+ * spare, as it is allocated in two steps (LAU_RING_EARLY). */
+static bool is_good_tmpfs(const char *dir)
 {
 	struct statfs fs;
 
-	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS;
+	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS &&
+	       (fs.f_blocks == 0 || /* without a limit */
+		(uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= 4u * LAU_RING_DATA);
 }
 
 static bool is_ours(const char *dir)
@@ -55,7 +58,7 @@ int lau_channel_base(char **out, struct b_err *err)
 	b_auto(b_str_release) struct b_str path = {0};
 	b_auto_free char *dir = NULL;
 
-	if (runtime && *runtime == '/' && is_ours(runtime) && is_tmpfs(runtime) &&
+	if (runtime && *runtime == '/' && is_ours(runtime) && is_good_tmpfs(runtime) &&
 	    (dir = realpath(runtime, NULL))) {
 		b_str_addf(&path, "%s/sbx-launch", dir);
 		if (is_free(path.s)) {
@@ -65,7 +68,7 @@ int lau_channel_base(char **out, struct b_err *err)
 	}
 	b_str_reset(&path);
 	b_str_addf(&path, "/dev/shm/sbx-launch-%u", (unsigned)geteuid());
-	if (is_tmpfs("/dev/shm") && access("/dev/shm", W_OK | X_OK) == 0 && is_free(path.s)) {
+	if (is_good_tmpfs("/dev/shm") && access("/dev/shm", W_OK | X_OK) == 0 && is_free(path.s)) {
 		*out = b_str_take(&path);
 		return 0;
 	}
@@ -162,25 +165,37 @@ static int write_image(const char *path, const void *image, size_t size)
 	return fd < 0 ? -1 : b_write_all(fd, image, size);
 }
 
-/* Allocated for good: a full tmpfs must not become SIGBUS in somebody's program. */
 static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
 {
-	b_auto_fd int fd = open(ch->ring_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int rc;
 
-	if (fd < 0)
+	ch->ring_fd = open(ch->ring_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (ch->ring_fd < 0 || ftruncate(ch->ring_fd, (off_t)ch->ring_bytes) < 0)
 		return -1;
-	rc = posix_fallocate(fd, 0, (off_t)ch->ring_bytes);
+	ch->is_settled = ch->ring_bytes <= LAU_RING_EARLY;
+	rc = posix_fallocate(ch->ring_fd, 0,
+			     (off_t)(ch->is_settled ? ch->ring_bytes : LAU_RING_EARLY));
 	if (rc) {
 		errno = rc;
 		return -1;
 	}
-	ch->ring = mmap(NULL, ch->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ch->ring = mmap(NULL, ch->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, ch->ring_fd, 0);
 	if (ch->ring == MAP_FAILED) {
 		ch->ring = NULL;
 		return -1;
 	}
 	sbx_ring_init(ch->ring, ch->ring_data, level);
+	return 0;
+}
+
+int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
+{
+	int rc = ch->is_settled ? 0 : posix_fallocate(ch->ring_fd, 0, (off_t)ch->ring_bytes);
+
+	if (rc)
+		return b_fail(err, B_SHIM, rc, "no room for the run's events (%s): %s", ch->dir,
+			      strerror(rc));
+	ch->is_settled = true;
 	return 0;
 }
 
@@ -195,9 +210,13 @@ static char *join(const char *dir, const char *name)
 int lau_channel_new(const char *base, const void *image, size_t image_size,
 		    enum sbx_audit_level level, struct lau_channel *out, struct b_err *err)
 {
+	/* Coverage alone needs little, and nobody may be there to read it. */
+	size_t data = level == SBX_AUDIT_NONE ? LAU_RING_COVERAGE : LAU_RING_DATA;
+
 	*out = (struct lau_channel){.lock_fd = -1,
-				    .ring_data = LAU_RING_DATA,
-				    .ring_bytes = sbx_ring_bytes(LAU_RING_DATA)};
+				    .ring_fd = -1,
+				    .ring_data = data,
+				    .ring_bytes = sbx_ring_bytes(data)};
 	sweep(base);
 	if (make_dir(base, out, err) < 0)
 		return -1;
@@ -216,6 +235,8 @@ void lau_channel_release(struct lau_channel *ch)
 {
 	if (ch->ring)
 		munmap(ch->ring, ch->ring_bytes);
+	if (ch->ring_fd >= 0)
+		close(ch->ring_fd);
 	if (ch->dir) {
 		remove_files(ch->lock_fd);
 		(void)rmdir(ch->dir);
@@ -224,5 +245,5 @@ void lau_channel_release(struct lau_channel *ch)
 	free(ch->dir);
 	free(ch->image_path);
 	free(ch->ring_path);
-	*ch = (struct lau_channel){.lock_fd = -1};
+	*ch = (struct lau_channel){.lock_fd = -1, .ring_fd = -1};
 }

@@ -21,22 +21,32 @@
 struct b_err;
 struct sbx_ring;
 
-/* Bytes of events the ring holds. The collector looks every 5 ms when it is busy: room for
- * 20 M of small events a second. */
-#define LAU_RING_DATA (512u << 10)
+/* Bytes of events the ring holds. The collector may sleep for 100 ms when nothing happened: this
+ * is room for a burst of 350,000 events a second that begins then. */
+#define LAU_RING_DATA (4u << 20)
+/* Of these, allocated before the command starts; the rest when it has lived for a few
+ * milliseconds: most commands end before they fill it, and clearing memory is a good part of
+ * their time. */
+#define LAU_RING_EARLY	  (128u << 10)
+#define LAU_RING_COVERAGE (64u << 10) /* with --audit-level none */
 
 struct lau_channel {
 	char *dir, *image_path, *ring_path; /* malloc'ed */
-	int lock_fd;
+	int lock_fd, ring_fd;
+	bool is_settled;
 	struct sbx_ring *ring;
 	size_t ring_bytes, ring_data;
 };
 
 /* Directory that holds the channels of this user's runs: below $XDG_RUNTIME_DIR when that is
- * ours and on tmpfs, else /dev/shm, else the temporary directory. malloc'ed; nothing is made. */
+ * ours and on tmpfs with room, else /dev/shm, else the temporary directory. malloc'ed; nothing is
+ * made. */
 int lau_channel_base(char **out, struct b_err *err);
 /* Afterwards it exists, is 0700 and ours; else B_SHIM. */
 int lau_channel_make_base(const char *base, struct b_err *err);
 int lau_channel_new(const char *base, const void *image, size_t image_size, enum sbx_audit_level,
 		    struct lau_channel *out, struct b_err *err);
+/* Allocates the rest of the ring, once: a tmpfs that fills up must not become SIGBUS in somebody's
+ * program. B_SHIM when it is full already. */
+int lau_channel_settle(struct lau_channel *, struct b_err *err);
 void lau_channel_release(struct lau_channel *);

@@ -90,13 +90,14 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 }
 
 int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const struct lau_dirs *dirs,
-		    const struct lau_channel *channel, struct lau_record *out, struct b_err *err)
+		    struct lau_channel *channel, struct lau_record *out, struct b_err *err)
 {
 	bool wants_log = o->audit_level != SBX_AUDIT_NONE;
 
 	*out = (struct lau_record){.options = o,
 				   .plan = plan,
 				   .dirs = dirs,
+				   .channel = channel,
 				   .log_fd = -1,
 				   .started_ms = b_now_real_ns() / 1000000};
 	if (wants_log) {
@@ -199,6 +200,8 @@ int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *e
 {
 	struct lau_record *r = record;
 
+	if (!final && lau_channel_settle(r->channel, err) < 0)
+		return -1;
 	return aud_collector_drain(r->collector, b_now_ms(), final, out_poll_ms, err);
 }
 

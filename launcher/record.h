@@ -22,6 +22,7 @@ struct lau_record {
 	const struct lau_options *options;
 	struct lau_plan *plan;
 	const struct lau_dirs *dirs;
+	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;
 	int log_fd;			 /* -1 = none */
@@ -33,7 +34,7 @@ struct lau_record {
 
 /* With --audit-level none there is no directory and no log. `channel` may be NULL. B_AUDIT. */
 int lau_record_open(const struct lau_options *, struct lau_plan *, const struct lau_dirs *,
-		    const struct lau_channel *channel, struct lau_record *out, struct b_err *err);
+		    struct lau_channel *channel, struct lau_record *out, struct b_err *err);
 /* The command runs: `program` is what was executed. Writes run.json. */
 int lau_record_started(struct lau_record *, pid_t pid, const char *program, struct b_err *err);
 /* lau_drain_fn, ctx = the record. */

@@ -371,6 +371,7 @@ int lau_run(const struct lau_options *o)
 		.o = o,
 		.dirs.scratch.lock = -1,
 		.channel.lock_fd = -1,
+		.channel.ring_fd = -1,
 		.record.log_fd = -1,
 		.confine.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,

@@ -58,6 +58,9 @@ Test(launcher_channel, holds_the_image_and_a_ready_ring)
 	cr_assert_eq(stat(ch.ring_path, &st), 0);
 	cr_expect_eq(st.st_mode & 0777, 0600);
 	/* allocated, not only sized: no SIGBUS when the file system fills up */
+	cr_expect_geq(st.st_blocks * 512, (off_t)LAU_RING_EARLY);
+	cr_assert_eq(lau_channel_settle(&ch, &err), 0);
+	cr_assert_eq(stat(ch.ring_path, &st), 0);
 	cr_expect_geq((size_t)st.st_blocks * 512, ch.ring_bytes);
 	cr_assert_eq(stat(ch.dir, &st), 0);
 	cr_expect_eq(st.st_mode & 0777, 0700);
