@@ -82,8 +82,7 @@ static int map_in_new_userns(void *unused)
 int lau_userns_try(void)
 {
 	_Alignas(16) char stack[16384];
-	pid_t pid = clone(map_in_new_userns, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD,
-			  NULL);
+	pid_t pid = clone(map_in_new_userns, stack + sizeof stack, CLONE_VM | CLONE_VFORK, NULL);
 	int status;
 
 	if (pid < 0)
