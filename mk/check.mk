@@ -23,9 +23,9 @@ format:
 run: setup
 	$(Q)$(MAKE) -j$(JOBS) all
 ifdef CMD
-	$(Q)$(B)/sbx-launch -v -- /bin/sh -c "$$CMD"
+	$(Q)$(NOT_UNDER_MAKE) $(B)/sbx-launch -v -- /bin/sh -c "$$CMD"
 else
-	$(Q)B=$(B) scripts/demo.sh
+	$(Q)$(NOT_UNDER_MAKE) B=$(B) scripts/demo.sh
 endif
 export CMD
 

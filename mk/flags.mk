@@ -23,6 +23,9 @@ Q := @
 endif
 say = @$(if $(filter 0,$(V)),printf '  %-7s %s\n' '$(1)' '$(2)',:)
 
+# A make inside the command is its own, not a part of this one.
+NOT_UNDER_MAKE := env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES
+
 VERSION := $(shell cat VERSION)
 
 PREFIX ?= /usr/local
