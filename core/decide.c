@@ -196,6 +196,8 @@ void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, 
 
 		out->matched = sbx_image_text(img, r->matched);
 		out->origin = sbx_image_text(img, r->origin);
+		if (out->origin[0] == '\0') /* a damaged image */
+			out->origin = "builtin:unknown";
 		return;
 	}
 	out->matched = (unsigned)op < SBX_OP_COUNT && img->hdr->op[op].has_positive

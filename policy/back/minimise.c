@@ -149,23 +149,44 @@ static void grow_slots(struct work *w)
 	free(sum);
 }
 
+/* What the class of a state is looked up by; the sum of its row is known. */
+static uint64_t class_key(const struct work *w, uint32_t state)
+{
+	return face(w, state) + (w->settled[state] == POL_MIXED ? w->sum[state] : 0);
+}
+
+static void put_class(struct work *w, size_t at, uint64_t key, uint32_t class)
+{
+	w->slot[at] = class;
+	w->slot_sum[at] = key;
+	if (++w->nused * 2 > w->nslots)
+		grow_slots(w);
+}
+
 /* A state all of whose targets have their class already joins its like. */
 static void classify(struct work *w, uint32_t state)
 {
-	uint64_t sum = face(w, state);
-	size_t at;
+	uint64_t key = class_key(w, state);
+	size_t at = key;
 
-	if (w->settled[state] == POL_MIXED)
-		sum += w->sum[state];
-	for (at = sum; w->slot[at &= w->nslots - 1] != POL_NONE; at++)
-		if (w->slot_sum[at] == sum && same_class(w, w->out->v[w->slot[at]].member, state)) {
+	for (; w->slot[at &= w->nslots - 1] != POL_NONE; at++)
+		if (w->slot_sum[at] == key && same_class(w, w->out->v[w->slot[at]].member, state)) {
 			w->out->of[state] = w->slot[at];
 			return;
 		}
-	w->out->of[state] = w->slot[at] = new_class(w, state);
-	w->slot_sum[at] = sum;
-	if (++w->nused * 2 > w->nslots)
-		grow_slots(w);
+	w->out->of[state] = new_class(w, state);
+	put_class(w, at, key, w->out->of[state]);
+}
+
+/* States that come later may be like one of a cycle. */
+static void publish(struct work *w, uint32_t class)
+{
+	uint64_t key = class_key(w, w->out->v[class].member);
+	size_t at = key;
+
+	while (w->slot[at &= w->nslots - 1] != POL_NONE)
+		at++;
+	put_class(w, at, key, class);
 }
 
 /* What `label` adds to what was `common` so far. */
@@ -303,7 +324,7 @@ static bool loops_on_itself(const struct work *w, uint32_t state)
 static void component(struct work *w, const uint32_t *v, uint32_t n)
 {
 	bool is_cycle = n > 1 || loops_on_itself(w, v[0]);
-	uint32_t common = OPEN;
+	uint32_t common = OPEN, first = w->out->n;
 
 	for (uint32_t i = 0; i < n; i++)
 		common = common == POL_MIXED ? common : meet(common, settle(w, v[i]));
@@ -314,12 +335,16 @@ static void component(struct work *w, const uint32_t *v, uint32_t n)
 		classify(w, v[0]);
 		return;
 	}
-	if (common == POL_MIXED)
-		refine(w, v, n);
-	else
+	if (common != POL_MIXED) {
 		for (uint32_t i = 0; i < n; i++)
 			classify(w, v[i]);
+		sum_all(w, v, n);
+		return;
+	}
+	refine(w, v, n);
 	sum_all(w, v, n);
+	for (; first < w->out->n; first++)
+		publish(w, first);
 }
 
 static void open_state(struct work *w, uint32_t state)

@@ -1,0 +1,187 @@
+/* Unit tests of policy/back/{image,tables}.c: pol_compile(). */
+#include "policy/compile.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/support/engine.h"
+
+static struct engine e;
+
+static void setup(void)
+{
+	engine_init(&e);
+}
+
+static void teardown(void)
+{
+	engine_release(&e);
+}
+
+TestSuite(policy_compile, .init = setup, .fini = teardown);
+
+Test(policy_compile, equal_rulesets_give_equal_bytes)
+{
+	struct engine other;
+	struct draw d;
+
+	engine_init(&other);
+	for (int i = 0; i < 2; i++) {
+		draw_seed(&d, 41);
+		for (int n = 0; n < 60; n++)
+			draw_rule(&d, true, i ? &other.rules : &e.rules);
+	}
+	engine_compile(&e);
+	engine_compile(&other);
+	cr_assert_eq(e.size, other.size);
+	cr_expect_eq(memcmp(e.data, other.data, e.size), 0);
+	engine_release(&other);
+}
+
+Test(policy_compile, texts_and_options_are_in_the_image)
+{
+	const struct pol_alias aliases[] = {
+		{"/bin", "/usr/bin"}, {"/lib64/x", "/usr/lib64/x"}, {"/lib", "/usr/lib"}};
+	struct pol_compile_opts opts = {aliases, 3, true};
+	const struct sbx_image_alias *a;
+	const struct sbx_image_rule *rules;
+
+	engine_rule(&e, "+ /usr/");
+	e.rules.profile = "editor";
+	cr_assert_eq(pol_compile(&e.rules, &opts, &e.data, &e.size, &e.err), 0);
+	cr_assert_eq(sbx_image_open(&e.image, e.data, e.size, true), SBX_IMAGE_OK);
+	cr_expect_str_eq(sbx_image_text(&e.image, e.image.hdr->profile), "editor");
+	cr_expect_eq(e.image.hdr->on_error, 1);
+	cr_assert_eq(e.image.hdr->naliases, 3);
+	a = (const void *)(e.image.base + e.image.hdr->aliases);
+	cr_expect_str_eq(sbx_image_text(&e.image, a[0].from), "/lib64/x");
+	cr_expect_str_eq(sbx_image_text(&e.image, a[0].to), "/usr/lib64/x");
+	cr_expect_str_eq(sbx_image_text(&e.image, a[1].from), "/bin");
+	rules = (const void *)(e.image.base + e.image.hdr->rules);
+	cr_expect_eq(rules[0].allow, 1);
+	cr_expect_str_eq(sbx_image_text(&e.image, rules[0].origin), "+ /usr/");
+}
+
+Test(policy_compile, operations_with_equal_lists_share_their_automata)
+{
+	const struct sbx_image_op *op;
+
+	for (int i = 0; i < 2; i++) {
+		engine_rule_for(&e, i ? SBX_EXEC : SBX_READ, "+ /usr/");
+		engine_rule_for(&e, i ? SBX_EXEC : SBX_READ, "- /usr **/*.so");
+	}
+	engine_rule_for(&e, SBX_MODIFY, "+ /usr/");
+	engine_compile(&e);
+	op = e.image.hdr->op;
+	cr_expect_eq(op[SBX_EXEC].verdict.table, op[SBX_READ].verdict.table);
+	cr_expect_neq(op[SBX_MODIFY].verdict.table, op[SBX_READ].verdict.table);
+	/* Names stay their own. */
+	cr_expect_eq(sbx_attribute(&e.image, SBX_EXEC, "/usr/x", 6), 3);
+	cr_expect_eq(sbx_attribute(&e.image, SBX_READ, "/usr/x", 6), 0);
+}
+
+/* Compiles, or is refused with a rule's origin; in either case soon. */
+static bool compile_or_refuse(const char *origin)
+{
+	clock_t start = clock();
+	int rc = engine_try(&e);
+
+	cr_expect_lt(clock() - start, 10 * CLOCKS_PER_SEC, "%s", origin);
+	if (rc == 0)
+		return true;
+	cr_expect_eq(e.err.kind, B_LIMIT);
+	cr_expect(strstr(e.err.msg, origin), "%s", e.err.msg);
+	return false;
+}
+
+Test(policy_compile, a_token_far_from_the_end_is_refused)
+{
+	engine_rule(&e, "+ /ws **");
+	engine_rule(&e, "- /ws **a??????????????????");
+	cr_expect_not(compile_or_refuse("- /ws **a?"));
+}
+
+Test(policy_compile, many_stars_in_many_rules_end_soon)
+{
+	char rule[64];
+
+	engine_rule(&e, "+ /ws **");
+	for (int i = 0; i < 200; i++) {
+		snprintf(rule, sizeof rule, "%c /ws **/a%d*b%d*c%d*/**", i % 2 ? '-' : '+', i,
+			 i * 7, i * 3);
+		engine_rule(&e, rule);
+	}
+	compile_or_refuse("/ws **/a");
+}
+
+Test(policy_compile, a_thousand_infixes_compile)
+{
+	char rule[64];
+
+	engine_rule(&e, "+ /ws **");
+	for (int i = 0; i < 1000; i++) {
+		snprintf(rule, sizeof rule, "- /ws **/*x%d*/**", i * 37);
+		engine_rule(&e, rule);
+	}
+	cr_expect(compile_or_refuse("/ws **/*x"));
+	cr_expect_not(engine_allows(&e, "/ws/a/bx37c/d"));
+	cr_expect(engine_allows(&e, "/ws/a/bx36c/d"));
+}
+
+Test(policy_compile, alternating_answers_below_names_are_refused)
+{
+	char rule[64];
+
+	for (unsigned i = 0; i < 1500; i++) {
+		snprintf(rule, sizeof rule, "%c /ws **/%08x/**", i % 2 ? '-' : '+',
+			 i * 2654435761u);
+		engine_rule(&e, rule);
+	}
+	cr_expect_not(compile_or_refuse("/ws **/"));
+}
+
+Test(policy_compile, rules_told_apart_in_several_groups_keep_their_order)
+{
+	char rule[64];
+
+	/* Stars inside names: many small automata. */
+	engine_rule(&e, "+ /ws **");
+	for (int i = 0; i < 60; i++) {
+		snprintf(rule, sizeof rule, "- /ws **/%c%d*x", 'a' + i % 5, i);
+		engine_rule(&e, rule);
+	}
+	engine_rule(&e, "+ /ws/a0yx");
+	engine_compile(&e);
+	cr_expect_gt(e.image.hdr->op[SBX_READ].ngroups, 3);
+	for (int i = 0; i < 60; i++) {
+		int named;
+
+		snprintf(rule, sizeof rule, "/ws/d/%c%d-x", 'a' + i % 5, i);
+		named = sbx_attribute(&e.image, SBX_READ, rule, strlen(rule));
+		cr_expect_eq(named,
+			     pol_list_last_match(&e.rules.op[SBX_READ], 62, rule, strlen(rule)));
+	}
+	cr_expect_eq(sbx_attribute(&e.image, SBX_READ, "/ws/a0yx", 8), 61);
+}
+
+Test(policy_compile, more_states_than_sixteen_bits_number)
+{
+	char rule[64];
+	unsigned seed = 1;
+
+	engine_rule(&e, "+ /ws/");
+	for (int i = 0; i < 9000; i++) {
+		seed = seed * 1103515245u + 12345u;
+		snprintf(rule, sizeof rule, "- /ws/%08x%08x", seed, seed * 2654435761u);
+		engine_rule(&e, rule);
+	}
+	engine_compile(&e);
+	cr_expect_eq(e.image.hdr->op[SBX_READ].verdict.width, 4);
+	cr_expect_not(engine_allows(&e, rule + 2));
+	cr_expect_eq(sbx_attribute(&e.image, SBX_READ, rule + 2, strlen(rule + 2)), 9000);
+	rule[strlen(rule) - 1] = 'x';
+	cr_expect(engine_allows(&e, rule + 2));
+}
