@@ -4,8 +4,8 @@
  *
  * An announced image counts as unwitnessed until its hello; an exec that failed, told by a
  * later call of the same process, is taken back. A spawn is announced by the parent, in the
- * name of the child, when the child may have said hello already. Everything is bounded: a flood of invented
- * pids costs accuracy, not memory.
+ * name of the child, when the child may have said hello already. Everything is bounded: a flood
+ * of invented pids costs accuracy, not memory.
  */
 #pragma once
 

@@ -135,3 +135,5 @@ moved()
 	is 0 "$status" && grep -q process.exec "$TMP/elsewhere.jsonl" && shown --kind exec && "$AUDIT" verify
 }
 check 'a log kept elsewhere is found again' moved
+
+check 'all these logs keep to their schemas' python3 "$e2e_support/validate_log.py" "$STATE"/*

@@ -9,11 +9,14 @@ import sys
 
 import jsonschema
 
-SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/schema")
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def validator(name):
-    with open(os.path.join(SCHEMA, name), encoding="utf-8") as f:
+    path = os.path.join(HERE, name)  # copied beside this script, or in the source tree
+    if not os.path.exists(path):
+        path = os.path.join(HERE, "../../docs/schema", name)
+    with open(path, encoding="utf-8") as f:
         schema = json.load(f)
     jsonschema.Draft7Validator.check_schema(schema)
     return jsonschema.Draft7Validator(schema)
