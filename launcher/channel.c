@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
@@ -158,11 +159,31 @@ static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
 		      strerror(errno));
 }
 
-static int write_image(const char *path, const void *image, size_t size)
+static char *join(const char *dir, const char *name)
+{
+	struct b_str path = {0};
+
+	b_str_addf(&path, "%s/%s", dir, name);
+	return b_str_take(&path);
+}
+
+static int copy_image(const char *path, const struct lau_channel_image *image)
 {
 	b_auto_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
 
-	return fd < 0 ? -1 : b_write_all(fd, image, size);
+	return fd < 0 ? -1 : b_write_all(fd, image->data, image->size);
+}
+
+static int add_image(struct lau_channel *ch, const struct lau_channel_image *image)
+{
+	ch->image_path = join(ch->dir, SBX_CHANNEL_IMAGE);
+	if (!image->file)
+		return copy_image(ch->image_path, image);
+	if (symlink(image->file, ch->image_path) < 0)
+		return -1;
+	free(ch->image_path);
+	ch->image_path = b_strdup(image->file);
+	return 0;
 }
 
 static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
@@ -199,15 +220,7 @@ int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
 	return 0;
 }
 
-static char *join(const char *dir, const char *name)
-{
-	struct b_str path = {0};
-
-	b_str_addf(&path, "%s/%s", dir, name);
-	return b_str_take(&path);
-}
-
-int lau_channel_new(const char *base, const void *image, size_t image_size,
+int lau_channel_new(const char *base, const struct lau_channel_image *image,
 		    enum sbx_audit_level level, struct lau_channel *out, struct b_err *err)
 {
 	/* Coverage alone needs little, and nobody may be there to read it. */
@@ -220,9 +233,8 @@ int lau_channel_new(const char *base, const void *image, size_t image_size,
 	sweep(base);
 	if (make_dir(base, out, err) < 0)
 		return -1;
-	out->image_path = join(out->dir, SBX_CHANNEL_IMAGE);
 	out->ring_path = join(out->dir, SBX_CHANNEL_RING);
-	if (write_image(out->image_path, image, image_size) < 0 || map_ring(out, level) < 0) {
+	if (add_image(out, image) < 0 || map_ring(out, level) < 0) {
 		b_fail(err, B_SHIM, errno, "cannot fill the run's channel %s: %s", out->dir,
 		       strerror(errno));
 		lau_channel_release(out);

@@ -4,7 +4,7 @@
  *
  *	lau_channel_base(&base, &err);		  before the policy: it hides `base`
  *	lau_channel_make_base(base, &err);
- *	lau_channel_new(base, image, size, level, &ch, &err);
+ *	lau_channel_new(base, &image, level, &ch, &err);
  *	... ch.ring is mapped; the command finds the directory by SBX_CHANNEL ...
  *	lau_channel_release(&ch);		  removes the directory
  *
@@ -30,8 +30,14 @@ struct sbx_ring;
 #define LAU_RING_EARLY	  (128u << 10)
 #define LAU_RING_COVERAGE (64u << 10) /* with --audit-level none */
 
+struct lau_channel_image {
+	const void *data;
+	size_t size;
+	const char *file; /* NULL = none */
+};
+
 struct lau_channel {
-	char *dir, *image_path, *ring_path; /* malloc'ed */
+	char *dir, *image_path, *ring_path; /* malloc'ed; image_path: the file itself */
 	int lock_fd, ring_fd;
 	bool is_settled;
 	struct sbx_ring *ring;
@@ -44,7 +50,8 @@ struct lau_channel {
 int lau_channel_base(char **out, struct b_err *err);
 /* Afterwards it exists, is 0700 and ours; else B_SHIM. */
 int lau_channel_make_base(const char *base, struct b_err *err);
-int lau_channel_new(const char *base, const void *image, size_t image_size, enum sbx_audit_level,
+/* The image is linked to when it lies in a file that lives as long as the run, else copied. */
+int lau_channel_new(const char *base, const struct lau_channel_image *, enum sbx_audit_level,
 		    struct lau_channel *out, struct b_err *err);
 /* Allocates the rest of the ring, once: a tmpfs that fills up must not become SIGBUS in somebody's
  * program. B_SHIM when it is full already. */

@@ -183,11 +183,12 @@ static int step_directories(struct run *r, struct b_err *err)
 static int step_channel(struct run *r, struct b_err *err)
 {
 	const struct pol_engine *e = r->plan.engine;
+	const struct lau_channel_image image = {e->image_data, e->image.size, e->cached.path};
 
 	if (!r->plan.use_shim)
 		return 0;
-	if (lau_channel_new(r->dirs.channels, e->image_data, e->image.size,
-			    (enum sbx_audit_level)r->o->audit_level, &r->channel, err) < 0)
+	if (lau_channel_new(r->dirs.channels, &image, (enum sbx_audit_level)r->o->audit_level,
+			    &r->channel, err) < 0)
 		return -1;
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -133,16 +132,17 @@ static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
 /* The image of these rules, when an earlier run compiled it. */
 static bool recall(struct pol_engine *e, const char *dir, const char *key)
 {
-	size_t size;
+	struct pol_cached *c = &e->cached;
 
-	if (!pol_imgcache_get(dir, key, &e->map, &e->map_size, &size, e->hash))
+	if (!pol_imgcache_get(dir, key, c))
 		return false;
-	e->image_data = e->map;
-	if (sbx_image_open(&e->image, e->image_data, size, false) == SBX_IMAGE_OK)
-		return true;
-	munmap(e->map, e->map_size);
-	e->image_data = e->map = NULL;
-	return false;
+	if (sbx_image_open(&e->image, c->map, c->size, false) != SBX_IMAGE_OK) {
+		pol_cached_release(c);
+		return false;
+	}
+	e->image_data = c->map;
+	memcpy(e->hash, c->hash, sizeof e->hash);
+	return true;
 }
 
 static int compile(struct pol_engine *e, const char *cache, struct b_err *err)
@@ -180,6 +180,7 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	int rc = -1;
 
 	pol_ruleset_init(&e->rules);
+	e->cached.fd = -1;
 	if (load(rq, &doc, &name, err) == 0 &&
 	    choose_profile(&doc, rq->profile, &profile, err) == 0 &&
 	    build(&b, &doc, profile, err) == 0)
@@ -201,10 +202,9 @@ void pol_engine_free(struct pol_engine *e)
 	if (!e)
 		return;
 	pol_ruleset_release(&e->rules);
-	if (e->map)
-		munmap(e->map, e->map_size);
-	else
+	if (!e->cached.map)
 		free(e->image_data);
+	pol_cached_release(&e->cached);
 	free(e);
 }
 

@@ -18,6 +18,7 @@
 #include <stddef.h>
 
 #include "core/decide.h"
+#include "policy/imgcache.h"
 #include "policy/ruleset.h"
 
 struct b_err;
@@ -60,11 +61,10 @@ struct pol_request {
 struct pol_engine {
 	struct pol_ruleset rules;
 	struct sbx_image image;
-	void *image_data; /* image.size bytes */
-	void *map;	  /* they lie in this mapping of a cached image; NULL: malloc'ed */
-	size_t map_size;
-	const char *policy_name; /* "builtin:default" or the file */
-	const char **notices;	 /* a line each for the person: set rules re-opened ... */
+	void *image_data;	  /* image.size bytes */
+	struct pol_cached cached; /* they lie in this file, when cached.map; else malloc'ed */
+	const char *policy_name;  /* "builtin:default" or the file */
+	const char **notices;	  /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;
 	char hash[65]; /* SHA-256 of the image */
 };

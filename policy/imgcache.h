@@ -4,6 +4,9 @@
  * Equal rules give equal images, so what was compiled once need not be compiled at the next
  * start. The directory is private, and no sandboxed command may touch it: what lies there is
  * believed. Nothing here fails: without the cache the policy is compiled.
+ *
+ * DIR/HASH is an image, by its content; DIR/key-KEY is a link to the image of these rules. The
+ * oldest images beyond POL_CACHE_KEEP that no run uses are dropped.
  */
 #pragma once
 
@@ -15,15 +18,23 @@
 
 struct pol_ruleset;
 
-#define POL_CACHE_KEEP 32 /* images */
+#define POL_CACHE_KEEP 32
 
-/* Names the image of these rules, compiled by this very program. */
+/* Names the rules, as compiled by this very program. */
 void pol_imgcache_key(const struct pol_ruleset *, const struct pol_compile_opts *,
 		      char out[B_SHA256_HEX]);
-/* Maps the image read-only (munmap() *out_map, *out_map_size); it is the first *out_size bytes.
- * `out_hash` is its SHA-256. False: not there. */
-bool pol_imgcache_get(const char *dir, const char *key, void **out_map, size_t *out_map_size,
-		      size_t *out_size, char out_hash[B_SHA256_HEX]);
-/* Makes the directory when it is missing, and drops the oldest images beyond POL_CACHE_KEEP. */
+
+/* An image in use: while `fd` is open it is not dropped. */
+struct pol_cached {
+	int fd;
+	char *path; /* malloc'ed */
+	void *map;  /* read-only */
+	size_t size;
+	char hash[B_SHA256_HEX]; /* SHA-256 of the image, its name */
+};
+
+/* False: not there. */
+bool pol_imgcache_get(const char *dir, const char *key, struct pol_cached *out);
 void pol_imgcache_put(const char *dir, const char *key, const void *image, size_t size,
 		      const char hash[B_SHA256_HEX]);
+void pol_cached_release(struct pol_cached *);

@@ -81,7 +81,8 @@ static void *map_file(const char *name, bool is_shared, size_t *out_size)
 	    !shim_append(path, sizeof start_buf, &pos, "/", 1) ||
 	    !shim_append(path, sizeof start_buf, &pos, name, strlen(name)))
 		return NULL;
-	fd = sys_openat(AT_FDCWD, path, (is_shared ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW,
+	/* The image may be a link to the file that its rules were compiled to before. */
+	fd = sys_openat(AT_FDCWD, path, (is_shared ? O_RDWR | O_NOFOLLOW : O_RDONLY) | O_CLOEXEC,
 			0);
 	if (fd < 0)
 		return NULL;

@@ -15,6 +15,7 @@
 #include "launcher/tree.h"
 
 static char base[64];
+static const struct lau_channel_image whole = {"IMAGE", 5, NULL};
 
 static void set_up(void)
 {
@@ -47,8 +48,7 @@ Test(launcher_channel, holds_the_image_and_a_ready_ring)
 	struct stat st;
 	uint64_t size;
 
-	cr_assert_eq(lau_channel_new(base, "IMAGE", 5, SBX_AUDIT_MODIFY, &ch, &err), 0, "%s",
-		     err.msg);
+	cr_assert_eq(lau_channel_new(base, &whole, SBX_AUDIT_MODIFY, &ch, &err), 0, "%s", err.msg);
 	cr_expect(sbx_ring_check(ch.ring, ch.ring_bytes, &size));
 	cr_expect_eq(size, ch.ring_data);
 	cr_expect_eq(ch.ring->level, SBX_AUDIT_MODIFY);
@@ -68,21 +68,37 @@ Test(launcher_channel, holds_the_image_and_a_ready_ring)
 	cr_expect_eq(entries(), 0);
 }
 
+Test(launcher_channel, an_image_in_a_file_is_linked_to)
+{
+	const struct lau_channel_image linked = {"x", 1, "/etc/passwd"};
+	struct lau_channel ch;
+	char path[128], target[64] = "";
+
+	cr_assert_eq(lau_channel_new(base, &linked, SBX_AUDIT_NONE, &ch, NULL), 0);
+	cr_expect_str_eq(ch.image_path, "/etc/passwd");
+	snprintf(path, sizeof path, "%s/image", ch.dir);
+	cr_expect_gt(readlink(path, target, sizeof target - 1), 0);
+	cr_expect_str_eq(target, "/etc/passwd");
+	lau_channel_release(&ch);
+	cr_expect_eq(access("/etc/passwd", F_OK), 0);
+	cr_expect_eq(entries(), 0);
+}
+
 Test(launcher_channel, sweeps_what_dead_runs_left_and_nothing_else)
 {
 	struct lau_channel alive, next;
 	pid_t pid;
 
-	cr_assert_eq(lau_channel_new(base, "I", 1, SBX_AUDIT_ALL, &alive, NULL), 0);
+	cr_assert_eq(lau_channel_new(base, &whole, SBX_AUDIT_ALL, &alive, NULL), 0);
 	pid = fork();
 	if (pid == 0) { /* dies without releasing */
 		struct lau_channel dead;
 
-		_exit(lau_channel_new(base, "I", 1, SBX_AUDIT_ALL, &dead, NULL) < 0);
+		_exit(lau_channel_new(base, &whole, SBX_AUDIT_ALL, &dead, NULL) < 0);
 	}
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	cr_expect_eq(entries(), 2);
-	cr_assert_eq(lau_channel_new(base, "I", 1, SBX_AUDIT_ALL, &next, NULL), 0);
+	cr_assert_eq(lau_channel_new(base, &whole, SBX_AUDIT_ALL, &next, NULL), 0);
 	cr_expect_eq(entries(), 2); /* alive and next */
 	cr_expect_eq(access(alive.ring_path, F_OK), 0);
 	lau_channel_release(&next);
