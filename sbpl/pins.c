@@ -268,58 +268,78 @@ static void pin_above(struct pins *p, enum sbx_op op, const struct pol_rule *r)
 
 /* The directories that match the first `len` bytes of the pattern, or, with `deep`, that lie
  * anywhere below. */
-static void pin_pattern(struct pins *p, const struct pol_rule *r, size_t len, bool deep)
+static void put_pattern(const struct pins *p, const struct pol_rule *r, size_t len, bool deep,
+			struct b_str *out)
 {
-	b_auto(b_str_release) struct b_str tail = {0}, text = {0};
+	b_auto(b_str_release) struct b_str tail = {0};
 
 	sbpl_re_glob(&tail, r->glob, len, false, !p->e->o->exact_case);
 	if (deep)
 		b_str_add(&tail, ".*");
+	sbpl_put_regex(p->e, out, r->base, r->base_len, &tail);
+}
+
+static void pin_pattern(struct pins *p, const struct pol_rule *r, size_t len, bool deep)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
 	b_str_add(&text, "(require-all ");
-	sbpl_put_regex(p->e, &text, r->base, r->base_len, &tail);
+	put_pattern(p, r, len, deep, &text);
 	b_str_add(&text, " (vnode-type DIRECTORY))");
 	add(&p->unlink, &text);
 }
 
-static void pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r, size_t len)
+static bool has_wildcard(const char *s, size_t len)
 {
-	b_auto(b_str_release) struct b_str path = {0};
-
-	if (memchr(r->glob, '*', len) || memchr(r->glob, '?', len)) {
-		pin_pattern(p, r, len, false);
-		return;
-	}
-	b_str_addf(&path, "%s/%.*s", r->base, (int)len, r->glob);
-	pin_literal(p, op, path.s, path.len);
+	return memchr(s, '*', len) || memchr(s, '?', len);
 }
 
-/* Every directory that a match of the pattern may lie in. */
-static void pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r,
-			bool is_widened_too)
+/* The directories that end at byte `len` of the pattern. False: for writing, making one cannot be
+ * denied, because its name may be any. */
+static bool pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r, size_t len)
+{
+	const char *slash = memrchr(r->glob, '/', len);
+	size_t name = slash ? (size_t)(slash + 1 - r->glob) : 0;
+	b_auto(b_str_release) struct b_str path = {0};
+
+	if (!has_wildcard(r->glob, len)) {
+		b_str_addf(&path, "%s/%.*s", r->base, (int)len, r->glob);
+		pin_literal(p, op, path.s, path.len);
+		return true;
+	}
+	pin_pattern(p, r, len, false);
+	if (op != SBX_MODIFY)
+		return true;
+	if (has_wildcard(r->glob + name, len - name))
+		return false;
+	put_pattern(p, r, len, false, &path);
+	add(&p->create, &path);
+	return true;
+}
+
+/* Every directory that a match of the pattern may lie in. False: as above. */
+static bool pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r, bool widened)
 {
 	size_t len = strlen(r->glob), i = 0;
+	bool closed = true;
 
 	if (len >= 3 && memcmp(r->glob + len - 3, "/**", 3) == 0)
 		len -= 3;
 	while (i < len) {
 		if (len - i >= 2 && memcmp(r->glob + i, "**", 2) == 0) {
-			if (i > 0 || !is_widened_too)
+			if (i > 0 || !widened) {
 				pin_pattern(p, r, i, true);
+				closed = closed && op != SBX_MODIFY;
+			}
 			i += 2;
 			i += i < len && r->glob[i] == '/';
 		} else {
-			if (r->glob[i] == '/')
-				pin_prefix(p, op, r, i);
+			if (r->glob[i] == '/' && !pin_prefix(p, op, r, i))
+				closed = false;
 			i++;
 		}
 	}
-}
-
-static bool passes_wildcards(const struct pol_rule *r)
-{
-	const char *slash = strrchr(r->glob, '/');
-
-	return slash && strcspn(r->glob, "*?") < (size_t)(slash - r->glob);
+	return closed;
 }
 
 static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
@@ -337,15 +357,14 @@ static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
 		return -1;
 	if (r->shape != POL_GLOB)
 		return 0;
-	pin_through(p, op, r, widened);
+	if (!pin_through(p, op, r, widened))
+		sbpl_note(p->e, "a directory moved in may carry names that `%s` (%s) denies",
+			  r->matched, r->origin);
 	if (has_leading_stars(r) && !widened)
 		sbpl_note(p->e,
 			  "directories below %s/ cannot be moved or removed: `%s` (%s) is "
 			  "re-opened in parts by later rules",
 			  r->base, r->matched, r->origin);
-	if (op == SBX_MODIFY && passes_wildcards(r) && !widened)
-		sbpl_note(p->e, "a directory moved in may carry names that `%s` (%s) denies",
-			  r->matched, r->origin);
 	return 0;
 }
 
