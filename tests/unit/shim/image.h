@@ -16,6 +16,7 @@
 enum { TEST_RING = 64 << 10 };
 
 static struct sbx_ring_reader test_reader;
+static void *test_image;
 
 static inline void test_policy(const char *denied, const char *alias_from, const char *alias_to,
 			       enum sbx_audit_level level)
@@ -32,17 +33,18 @@ static inline void test_policy(const char *denied, const char *alias_from, const
 	struct pol_compile_opts opts = {.aliases = &alias, .naliases = alias_from ? 1 : 0};
 	struct b_err err = {0};
 	enum sbx_op op;
-	void *data;
 	size_t size;
 
+	free(test_image);
+	free(shim.ring);
 	pol_ruleset_init(&rs);
 	rs.profile = "test";
 	for (op = 0; op < SBX_OP_COUNT; op++) {
 		pol_ruleset_add(&rs, op, &all);
 		pol_ruleset_add(&rs, op, &no);
 	}
-	cr_assert_eq(pol_compile(&rs, &opts, &data, &size, &err), 0, "%s", err.msg);
-	cr_assert_eq(sbx_image_open(&shim.image, data, size, true), SBX_IMAGE_OK);
+	cr_assert_eq(pol_compile(&rs, &opts, &test_image, &size, &err), 0, "%s", err.msg);
+	cr_assert_eq(sbx_image_open(&shim.image, test_image, size, true), SBX_IMAGE_OK);
 	pol_ruleset_release(&rs);
 	shim.ring = aligned_alloc(64, sbx_ring_bytes(TEST_RING));
 	memset(shim.ring, 0, sbx_ring_bytes(TEST_RING));

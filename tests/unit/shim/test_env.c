@@ -25,16 +25,20 @@ static void expect(char *const *from, const char *const *want)
 {
 	struct shim_env env;
 	char *const *got = from;
+	void *memory = NULL;
 	size_t i;
 
 	cr_assert(shim_env_plan(&env, from));
-	if (env.is_needed)
-		got = shim_env_build(&env, malloc(shim_env_bytes(&env)));
+	if (env.is_needed) {
+		memory = malloc(shim_env_bytes(&env));
+		got = shim_env_build(&env, memory);
+	}
 	for (i = 0; want[i]; i++) {
 		cr_assert_not_null(got[i], "entry %zu is missing: %s", i, want[i]);
 		cr_expect_str_eq(got[i], want[i]);
 	}
 	cr_expect_null(got[i]);
+	free(memory);
 }
 
 #define S(...) ((char *const *)(uintptr_t)(const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
@@ -102,14 +106,14 @@ Test(shim_env, of_two_entries_the_first_counts)
 Test(shim_env, what_would_overflow_the_stack_is_refused)
 {
 	enum { N = 10000 };
-	char **from = calloc(N + 1, sizeof *from), *big = calloc(1, 1 << 16);
+	static char *from[N + 1], big[1 << 16], entry[] = "A=1";
 	struct shim_env env;
 	size_t i;
 
 	for (i = 0; i < N; i++)
-		from[i] = strdup("A=1");
+		from[i] = entry;
 	cr_expect_not(shim_env_plan(&env, from));
-	snprintf(big, 1 << 16, "LD_PRELOAD=%060000d", 0);
+	snprintf(big, sizeof big, "LD_PRELOAD=%060000d", 0);
 	cr_expect_not(shim_env_plan(&env, S(big)));
 }
 

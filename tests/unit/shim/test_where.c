@@ -171,7 +171,7 @@ Test(shim_where, under_a_filter_of_the_programs_own_the_unknown_stays_unknown)
 
 Test(shim_where, what_the_kernel_finds_too_long_has_no_text)
 {
-	char *path = malloc(8192);
+	static char path[8192];
 
 	memset(path, 'x', 8191);
 	path[8191] = '\0';
