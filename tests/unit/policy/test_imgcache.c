@@ -90,7 +90,7 @@ Test(policy_imgcache, keeps_few_and_those_in_use)
 
 Test(policy_imgcache, links_elsewhere_are_not_followed)
 {
-	char path[160];
+	char path[192];
 	struct pol_cached c;
 
 	put("k", 1);
