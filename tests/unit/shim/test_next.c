@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "policy/back/traps.h"
 #include "shim/clock.h"
+#include "shim/linux/sys.h"
 #include "shim/mem.h"
 
 Test(shim_next, finds_what_dlsym_finds)
@@ -55,6 +57,15 @@ Test(shim_next, the_vdso_tells_the_time)
 	cr_expect(before <= now && now <= after);
 	cr_expect_not_null(shim_vdso("__vdso_clock_gettime"));
 	cr_expect_null(shim_vdso("no_such_symbol"));
+}
+
+Test(shim_next, the_brokers_filter_knows_the_quick_openat2)
+{
+	int fd = sys_open_quickly(AT_FDCWD, "/", O_PATH, 0);
+
+	cr_expect_eq(SHIM_QUICK_HOW_SIZE, POL_QUICK_HOW_SIZE);
+	cr_expect_geq(fd, 0, "the kernel takes it");
+	close(fd);
 }
 
 Test(shim_next, paths_of_descriptors_and_other_strings)
