@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "policy/front/orbit.h"
 
@@ -29,7 +30,7 @@ static void teardown(void)
 /* "+a -b" of one operation; a global deny as `--b`, an exception as `-+b`. */
 static const char *shown(const struct pol_effective *e, enum sbx_op op)
 {
-	struct b_str s = {0};
+	b_auto(b_str_release) struct b_str s = {0};
 
 	for (size_t i = 0; i < e->n[op]; i++)
 		b_str_addf(&s, "%s%s%s%s", i ? " " : "", e->v[op][i].is_global_deny ? "-" : "",
