@@ -21,6 +21,7 @@
 #include "policy/load.h"
 #include "policy/model.h"
 #include "policy/presets.h"
+#include "sbpl/sbpl.h"
 
 static const char me[] = "sbx-policy";
 
@@ -28,13 +29,14 @@ enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
 
 #define MAX_STDIN (64u << 20) /* bytes of paths */
 
-enum plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_NONE };
+enum plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
 
 struct opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
 	bool json, from_stdin, floor, effective, help, version;
 	int plan;     /* enum plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
+	int style;    /* enum sbpl_style */
 };
 
 #define O(field) offsetof(struct opts, field)
@@ -44,8 +46,10 @@ static const struct b_opt own_table[] = {
 	 .help = "why: one JSON object a line"},
 	{"null", '0', NULL, B_OPT_FLAG, O(from_stdin), .group = GROUP,
 	 .help = "why: paths, each ended by a NUL, from standard input"},
-	{"plan", 0, "landlock|seccomp", B_OPT_ENUM, O(plan), "landlock|seccomp", .group = GROUP,
-	 .help = "show: the kernel's rules as they would be applied"},
+	{"plan", 0, "landlock|seccomp|sbpl", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl",
+	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
+	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
+	 .help = "show --plan sbpl: our profile for macOS (default), or the one Orbit would make"},
 	{"abi", 0, "N", B_OPT_U64, O(abi), .group = GROUP,
 	 .help = "show --plan landlock: for a kernel of this Landlock ABI (default: this host's)"},
 	{"floor", 0, NULL, B_OPT_FLAG, O(floor), .group = GROUP,
@@ -266,7 +270,34 @@ static int show_effective(const struct opts *o, struct b_str *out, struct b_err 
 	return 0;
 }
 
-static void show_plan(const struct opts *o, struct asked *a, struct b_str *out)
+static int show_sbpl(const struct opts *o, const struct asked *a, struct b_str *out,
+		     struct b_err *err)
+{
+	static const enum sbpl_net nets[] = {
+		[POL_NET_NONE] = SBPL_NET_NONE,
+		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
+		[POL_NET_HOST] = SBPL_NET_HOST,
+	};
+	const struct pol_engine *engine = a->plan.engine;
+	struct sbpl_opts opts = sbpl_opts_default();
+	struct sbpl_profile prof;
+
+	opts.style = (enum sbpl_style)o->style;
+	opts.net = nets[o->run.policy.network];
+	opts.orbit = (struct sbpl_orbit_env){
+		.home = getenv("HOME"),
+		.codex_home = getenv("CODEX_HOME"),
+		.claude_config_dir = getenv("CLAUDE_CONFIG_DIR"),
+		.grok_home = getenv("GROK_HOME"),
+	};
+	if (sbpl_compile(&engine->rules, &engine->image, &opts, &prof, err) < 0)
+		return -1;
+	sbpl_profile_show(&prof, out);
+	sbpl_profile_release(&prof);
+	return 0;
+}
+
+static int show_plan(const struct opts *o, struct asked *a, struct b_str *out, struct b_err *err)
 {
 	switch ((enum plan)o->plan) {
 	case PLAN_LANDLOCK:
@@ -279,9 +310,12 @@ static void show_plan(const struct opts *o, struct asked *a, struct b_str *out)
 	case PLAN_SECCOMP:
 		pol_sc_show(a->plan.seccomp_flags, out);
 		break;
+	case PLAN_SBPL:
+		return show_sbpl(o, a, out, err);
 	case PLAN_NONE:
 		break;
 	}
+	return 0;
 }
 
 /* What a run would do: its floor, a plan of the kernel's, or the ruleset. */
@@ -295,8 +329,8 @@ static int show_run(const struct opts *o, struct b_str *out, struct b_err *err)
 	if (o->floor)
 		pol_floor_show(&a.plan.floor, out);
 	if (o->plan != PLAN_NONE)
-		show_plan(o, &a, out);
-	else if (!o->floor)
+		return show_plan(o, &a, out, err);
+	if (!o->floor)
 		pol_engine_show(a.plan.engine, out);
 	return 0;
 }

@@ -62,8 +62,10 @@ static bool is_known_difference(struct check *c, enum sbx_op op, const char *pat
 	if (allowed)
 		return sbpl_groups_cover(e->o->groups, asked[op].part, path, len);
 	for (size_t i = 0; i < e->nwidened; i++)
-		if (e->widened[i].op == op && (pol_rule_matches(&e->widened[i].rule, path, len) ||
-					       matches_folded(c, &e->widened[i].rule, path, len)))
+		/* The list of exec may be that of read, and stand in one block with it. */
+		if ((e->widened[i].op == op || op == SBX_EXEC) &&
+		    (pol_rule_matches(&e->widened[i].rule, path, len) ||
+		     matches_folded(c, &e->widened[i].rule, path, len)))
 			return true;
 	for (size_t i = 0; i < list->n && !e->o->exact_case; i++)
 		if (!list->v[i].allow && matches_folded(c, &list->v[i], path, len))

@@ -48,6 +48,29 @@ static const struct block blocks[] = {
 	{SBX_CONNECT, SBPL_PART_HEAD, "network-outbound", "connect"},
 };
 
+/* Where a dialect has no list for exec, that of read serves: a third of the rules less. */
+static const struct block read_and_exec = {SBX_READ, SBPL_PART_READ, "file-read* process-exec*",
+					   "read, exec"};
+
+static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
+{
+	return a->allow == b->allow && a->shape == b->shape && a->base_len == b->base_len &&
+	       a->base_is_root == b->base_is_root && strcmp(a->base, b->base) == 0 &&
+	       (a->shape != POL_GLOB || strcmp(a->glob, b->glob) == 0);
+}
+
+static bool exec_is_read(const struct sbpl_emit *e)
+{
+	const struct pol_list *read = &e->rs->op[SBX_READ], *exec = &e->rs->op[SBX_EXEC];
+
+	if (read->n == 0 || read->n != exec->n)
+		return false;
+	for (size_t i = 0; i < read->n; i++)
+		if (!same_rule(&read->v[i], &exec->v[i]))
+			return false;
+	return true;
+}
+
 static void put_rule(struct sbpl_emit *e, const struct block *b, const struct pol_rule *r)
 {
 	b_str_addf(&e->out, "(%s %s ", r->allow ? "allow" : "deny", b->operations);
@@ -206,14 +229,21 @@ static bool has_char(const struct pol_ruleset *rs)
 
 static int put_hardened(struct sbpl_emit *e)
 {
+	bool merged = exec_is_read(e);
+
 	sbpl_find_widened(e);
 	if (put_head(e) < 0 || put_network(e) < 0)
 		return -1;
 	if (has_char(e->rs))
 		b_str_add(&e->out, sbpl_char_define);
-	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-		if (put_block(e, &blocks[i]) < 0)
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+		const struct block *b = &blocks[i];
+
+		if (merged && b->op == SBX_EXEC)
+			continue;
+		if (put_block(e, merged && b->op == SBX_READ ? &read_and_exec : b) < 0)
 			return -1;
+	}
 	if (put_metadata(e) < 0)
 		return -1;
 	return sbpl_put_pins(e);

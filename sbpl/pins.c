@@ -103,11 +103,17 @@ static bool allows(const struct sbpl_emit *e, enum sbx_op op, const char *path, 
 	return sbx_decide(e->img, op, len ? path : "/", len ? len : 1);
 }
 
+/* Everything below the base: a tree, or the glob that an exception to a deny is lowered to. */
+static bool is_tree(const struct pol_rule *r)
+{
+	return r->shape == POL_TREE || (r->shape == POL_GLOB && strcmp(r->glob, "**") == 0);
+}
+
 /* Does a later tree decide below all that the rule matches? */
 static bool is_under_tree(const struct pol_list *list, size_t from, const struct pol_rule *r)
 {
 	for (size_t k = from; k < list->n; k++)
-		if (list->v[k].shape == POL_TREE && under(r->base, r->base_len, &list->v[k]))
+		if (is_tree(&list->v[k]) && under(r->base, r->base_len, &list->v[k]))
 			return true;
 	return false;
 }
