@@ -3,6 +3,15 @@ launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/f
 	launcher/linux/netns.c launcher/linux/landlock.c launcher/linux/confine.c \
 	launcher/linux/probe.c launcher/doctor.c
 
+# The broker (launcher/broker.h).
+launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/linux/broker/trapfilter.c \
+	launcher/linux/broker/trap.c launcher/linux/broker/notify.c \
+	launcher/linux/broker/caller.c launcher/linux/broker/resolve.c \
+	launcher/linux/broker/walk.c launcher/linux/broker/open.c launcher/linux/broker/how.c \
+	launcher/linux/broker/change.c launcher/linux/broker/move.c \
+	launcher/linux/broker/meta.c launcher/linux/broker/socket.c launcher/linux/broker/exec.c \
+	launcher/linux/broker/events.c launcher/linux/broker/confine.c
+
 # The seccomp programs are compiled by libseccomp while building, not while launching.
 launcher_GEN += filters.c
 $(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/policy/back/seccomp.o \

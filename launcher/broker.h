@@ -1,0 +1,62 @@
+/*
+ * broker.h - performs for a confined command the file calls that the kernel's rules alone cannot
+ * decide (DESIGN §4.3).
+ *
+ * The command's Landlock domain grants nothing where the policy is complex; a seccomp filter
+ * stops its calls there and hands them to the broker, a process outside of that domain. It finds
+ * the object as the caller would, judges it on the compiled policy, acts through descriptors and
+ * answers with the caller's errno. What it forgets, or leaves to the kernel, is refused.
+ *
+ *	in the broker's process, single-threaded:
+ *	lau_broker_enter(&plan, &err);		Landlock domain of its own, capabilities
+ *	fork: in the target: ... Landlock domain, then
+ *		fd = lau_broker_trap(&filter, &err);	listener: handed to the broker
+ *	lau_broker_serve(&plan, listener, &err);	until no caller is left
+ *
+ * When the broker dies, calls that it holds or would get fail with ENOSYS: nothing is allowed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/event.h"
+#include "policy/back/traps.h"
+
+struct b_err;
+struct sbx_image;
+struct sbx_ring;
+struct sock_filter;
+
+struct lau_broker_plan {
+	const struct sbx_image *image;
+	enum pol_read_level read_level;
+	unsigned traps; /* POL_TRAP_* */
+	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is granted
+	 * and everything the policy can allow. */
+	int landlock_fd;
+	uint64_t keep_caps;    /* of the target (root only) */
+	bool foreign_roots;    /* the target may enter namespaces and chroot */
+	bool no_inet;	       /* connect(2) and bind(2) of the network are refused */
+	struct sbx_ring *ring; /* shared with the supervisor alone; NULL = no events */
+	uint64_t ring_size;    /* its data size */
+	enum sbx_audit_level level;
+	bool no_filter; /* leave out its own seccomp filter (tests under a sanitizer) */
+};
+
+#define LAU_TRAP_MAX 512 /* more than the longest trap filter */
+
+/* The filter that traps, for this machine, into LAU_TRAP_MAX instructions. Pure. Its length. */
+size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out);
+
+/* In the target, after no_new_privs and before the static filter, which refuses a listener: the
+ * listener's descriptor, or -1 with B_FLOOR. [AS-safe] */
+int lau_broker_trap(const struct sock_filter *, size_t len, struct b_err *err);
+
+/* In the broker, before it forks the target, so that the target's domain is a part of its own
+ * and it may look into it. 0 or -1 with B_FLOOR. */
+int lau_broker_enter(const struct lau_broker_plan *, struct b_err *err);
+
+/* Serves until the last process behind the listener is gone: 0; -1 when it cannot start. */
+int lau_broker_serve(const struct lau_broker_plan *, int listener, struct b_err *err);

@@ -1,0 +1,238 @@
+/*
+ * broker.h - the broker from inside: one call as it is served. Private to launcher/linux/broker.
+ *
+ * A worker thread receives a call, reads its paths from the caller's memory, finds the objects as
+ * the caller would find them, asks the policy, acts, answers. Nothing is kept of a call when the
+ * answer is given.
+ */
+#pragma once
+
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "core/decide.h"
+#include "launcher/linux/broker/calls.h"
+
+#define BR_TEXT_MAX (PATH_MAX + NAME_MAX + 2)
+
+enum br_kind {
+	BR_KIND_ERROR,
+	BR_KIND_VALUE,
+	BR_KIND_FD,	  /* given to the caller */
+	BR_KIND_CONTINUE, /* the kernel decides: only where Landlock says no by itself, or the call
+			     changes nothing the policy speaks of */
+};
+struct br_answer {
+	enum br_kind kind;
+	int err;	   /* BR_KIND_ERROR, positive */
+	long value;	   /* BR_KIND_VALUE */
+	int fd;		   /* BR_KIND_FD, closed by who answers */
+	unsigned fd_flags; /* O_CLOEXEC or 0 */
+};
+
+/* One path of a call, and what it was found to be. */
+struct br_end {
+	const struct br_end_spec *spec;
+	int dirfd;
+	bool follow, is_empty; /* is_empty: the descriptor itself */
+	size_t asked_len;
+	char asked[PATH_MAX]; /* as the caller wrote it */
+
+	int at;		  /* parent directory, O_PATH; -1 */
+	const char *name; /* in it; a trailing slash of the caller stays */
+	int fd;		  /* the object, O_PATH; -1: it does not exist, or was not looked for */
+	struct stat st;	  /* of fd */
+	bool is_pathless; /* no rule speaks of it: a pipe, a socket, an unlinked file */
+	size_t len;
+	char path[BR_TEXT_MAX]; /* canonical */
+	char name_buf[NAME_MAX + 2];
+};
+
+/* What is remembered of a task, bound to it: a number given to a new task finds a dead handle. */
+struct br_task {
+	pid_t tid, tgid;
+	int dir; /* /proc/TID, O_PATH; -1 = free */
+	mode_t umask;
+	unsigned umask_age; /* of br_broker.umask_age when it was read; 0 = unknown */
+};
+#define BR_TASKS 16
+
+struct br_credentials {
+	uid_t uid;
+	gid_t gid;
+	uint64_t caps;
+	int ngroups;
+	gid_t groups[64];
+	bool too_many; /* groups */
+};
+
+struct br_worker {
+	struct br_broker *b;
+	pthread_t thread;
+	_Atomic pid_t tid;	 /* 0 = slot free */
+	_Atomic uint64_t busy;	 /* id of the call being served, 0 = none */
+	_Atomic bool waits;	 /* the call may take as long as it likes */
+	_Atomic bool has_signal; /* it was interrupted for a signal of the caller's */
+	_Atomic pid_t caller;
+	mode_t umask;  /* this thread's own, now */
+	bool is_other; /* this thread has a caller's credentials on */
+	struct br_task tasks[BR_TASKS];
+	struct br_call *call; /* buffers */
+};
+#define BR_WORKERS_MAX 256
+
+struct br_broker {
+	const struct lau_broker_plan *plan;
+	int listener;
+	int root;    /* "/" */
+	int proc;    /* /proc */
+	int self_fd; /* /proc/self/fd */
+	int wake[2]; /* pipe to the main thread */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
+	uint64_t caps;		    /* that a caller may have, of those that matter for files */
+	bool links_protected;	    /* fs.protected_symlinks */
+	pthread_rwlock_t moves;	    /* exclusive: a directory changes its place */
+	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
+	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
+	_Atomic uint64_t umask_ms;  /* when the last one was announced */
+	_Atomic int idle;
+	_Atomic int waiting; /* workers whose call may take as long as it likes */
+	_Atomic unsigned served;
+	_Atomic bool is_watched; /* the main thread looks after stuck workers */
+	struct br_worker *workers[BR_WORKERS_MAX];
+	_Atomic int nworkers;
+};
+
+struct br_call {
+	struct br_broker *b;
+	struct br_worker *w;
+	const struct br_row *row;
+	struct seccomp_notif n;
+	struct br_task *task;
+	unsigned flags; /* of the row's flags argument */
+	mode_t mode;
+	struct br_end end[2];
+	int root; /* the caller's, -1 = not yet asked for */
+	bool is_locked;
+	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
+};
+
+static inline struct br_answer br_fail(int err)
+{
+	return (struct br_answer){.kind = BR_KIND_ERROR, .err = err};
+}
+static inline struct br_answer br_value(long value)
+{
+	return (struct br_answer){.kind = BR_KIND_VALUE, .value = value};
+}
+static inline struct br_answer br_continue(void)
+{
+	return (struct br_answer){.kind = BR_KIND_CONTINUE};
+}
+/* The result of a system call made for the caller: errno or its value. */
+struct br_answer br_result(long rc);
+
+static inline uint64_t br_arg(const struct br_call *c, unsigned i)
+{
+	return c->n.data.args[i];
+}
+
+/* ---- caller.c: who asks ---- */
+
+#define BR_UNREADABLE (-EUCLEAN) /* the caller cannot be looked into */
+
+/* c->task. 0, -ESRCH, or BR_UNREADABLE. */
+int br_task_find(struct br_call *);
+void br_tasks_drop(struct br_worker *);
+/* Copies from the caller: 0, -EFAULT, or BR_UNREADABLE. */
+int br_read(struct br_call *, uint64_t addr, void *buf, size_t size);
+/* A string: its length, -EFAULT, -ENAMETOOLONG or BR_UNREADABLE. */
+long br_read_text(struct br_call *, uint64_t addr, char *buf, size_t size);
+/* Does the caller still wait? To be asked after its memory and its /proc were read, before any
+ * effect: the number of a dead task may have a new owner. */
+bool br_is_alive(const struct br_call *);
+/* What an O_PATH descriptor of the caller's refers to: AT_FDCWD, or a number. */
+int br_open_caller_fd(struct br_call *, int fd);
+/* Borrowed; the broker's own unless the caller may have changed its own. Or -errno. */
+int br_root(struct br_call *);
+/* This thread makes files as the caller would: umask and credentials. 0 or -errno. */
+int br_become(struct br_call *);
+void br_become_self(struct br_worker *);
+/* "self" and "thread-self" for the caller. */
+pid_t br_tgid(struct br_call *);
+/* Where a descriptor of the caller's, or its cwd, lies, as far as a text can say: 0 or -1. */
+int br_text_of_caller(struct br_call *, int fd, char *path, size_t *out_len);
+/* Is this descriptor of the caller's an O_PATH one? */
+bool br_is_path_only(struct br_call *, int fd);
+/* tty_nr of the caller, 0 = none. */
+long br_terminal_of(struct br_call *);
+
+/* ---- resolve.c: what a path means ---- */
+
+/* Reads the paths of a call: 0 or as br_read_text(). */
+int br_ends_read(struct br_call *);
+void br_ends_release(struct br_call *);
+/* The parent of the last component: at, name, path, len. 0 or -errno. BR_AS_IS: "." or the like
+ * at the end, where every call fails by itself. */
+#define BR_AS_IS 1
+int br_find_parent(struct br_call *, struct br_end *);
+/* The object itself: fd, st, path, len; and when it is missing with an existing parent -ENOENT
+ * with at, name, path, len. */
+int br_find_object(struct br_call *, struct br_end *);
+/* Canonical path of a descriptor of ours. 0; -ENOENT: deleted; -EXDEV: no path in our view. */
+int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
+/* "/proc/self/fd/N" */
+void br_fd_path(char out[32], int fd);
+/* Is this a path of the broker's own in /proc, that the caller must not be lent? */
+bool br_is_own_proc(const struct br_call *, const char *path, size_t len);
+
+/* ---- judging and telling: events.c ---- */
+
+bool br_allowed(const struct br_call *, enum sbx_op, const char *path, size_t len);
+struct br_told {
+	enum sbx_op op;
+	bool allowed;
+	int err;	/* of the call, positive */
+	unsigned flags; /* SBX_EVF_* */
+	unsigned aux;
+	const char *path, *path2;
+	size_t len, len2;
+};
+void br_tell(struct br_call *, const struct br_told *);
+/* A call on the one path of end 0, done or refused. */
+struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer);
+/* Refused by the policy, unless the kernel would have refused anyway. */
+struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, int kernel_says);
+
+/* What a name must be for a call: the kernel's answer to one that we refuse, 0 = none. change.c */
+enum br_want { BR_WANT_NEW, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
+int br_kernel_says(const struct br_end *, enum br_want);
+
+/* ---- notify.c ---- */
+
+/* From here on the call may take as long as it likes: another worker takes its place, and it is
+ * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. */
+void br_may_block(struct br_call *);
+/* May an answer be left to the kernel when the caller cannot be looked into? calls.c */
+bool br_leaves_to_kernel(const struct br_call *);
+void br_lock_shared(struct br_call *);
+void br_lock_moves(struct br_call *);
+void br_unlock(struct br_call *);
+
+/* ---- confine.c ---- */
+
+/* Of the capabilities a caller may have, those that matter for what is done in its name. */
+uint64_t br_file_caps(void);
+/* What the broker itself needs, whoever it acts for. */
+uint64_t br_own_caps(void);
+/* Of this thread; what is not permitted stays out. */
+int br_set_effective(uint64_t caps);
+/* Before any thread is made: capabilities and filter. */
+int br_confine_threads(const struct lau_broker_plan *, struct b_err *err);

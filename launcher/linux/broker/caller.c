@@ -1,0 +1,389 @@
+/* caller.c - the caller as it is: its memory, directories, umask and credentials. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/io.h"
+
+#define PAGE	    4096u
+#define FIRST_CHUNK 256u
+/* A umask(2) that was announced takes effect after our answer; what another thread of the same
+ * process is seen to have meanwhile is not remembered. */
+#define UMASK_SETTLES_MS 20
+
+struct br_answer br_result(long rc)
+{
+	return rc < 0 ? br_fail(errno) : br_value(rc);
+}
+
+/* ---- the task ---- */
+
+static void drop(struct br_task *t)
+{
+	if (t->dir >= 0)
+		close(t->dir);
+	*t = (struct br_task){.dir = -1};
+}
+
+void br_tasks_drop(struct br_worker *w)
+{
+	for (unsigned i = 0; i < BR_TASKS; i++)
+		drop(&w->tasks[i]);
+}
+
+int br_task_find(struct br_call *c)
+{
+	pid_t tid = (pid_t)c->n.pid;
+	struct br_task *t = &c->w->tasks[(unsigned)tid % BR_TASKS];
+	char name[16];
+
+	c->task = t;
+	if (t->dir >= 0 && t->tid == tid)
+		return 0;
+	drop(t);
+	snprintf(name, sizeof name, "%d", tid);
+	t->dir = openat(c->b->proc, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir < 0)
+		return errno == ENOENT ? -ESRCH : BR_UNREADABLE;
+	t->tid = tid;
+	return 0;
+}
+
+/* A handle of a dead task whose number was given away finds nothing: once more with a new one. */
+static int open_at_task(struct br_call *c, const char *name, int flags)
+{
+	int fd = -1;
+
+	for (int tries = 0; tries < 2; tries++) {
+		int rc = br_task_find(c);
+
+		if (rc < 0)
+			return rc;
+		fd = openat(c->task->dir, name, flags | O_CLOEXEC);
+		if (fd >= 0 || (errno != ENOENT && errno != ESRCH))
+			break;
+		rc = errno;
+		drop(c->task);
+		errno = rc;
+	}
+	if (fd >= 0)
+		return fd;
+	return errno == EACCES || errno == EPERM ? BR_UNREADABLE : -errno;
+}
+
+/* ---- its memory ---- */
+
+static ssize_t read_memory(const struct br_call *c, uint64_t addr, void *buf, size_t size)
+{
+	const struct iovec to = {buf, size};
+	struct iovec from = {.iov_len = size};
+
+	memcpy(&from.iov_base, &addr, sizeof addr);
+	return process_vm_readv((pid_t)c->n.pid, &to, 1, &from, 1, 0);
+}
+
+static int read_error(void)
+{
+	return errno == EPERM || errno == EACCES ? BR_UNREADABLE : -errno;
+}
+
+int br_read(struct br_call *c, uint64_t addr, void *buf, size_t size)
+{
+	ssize_t n = size ? read_memory(c, addr, buf, size) : 0;
+
+	if (n < 0)
+		return read_error();
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+/* Not beyond the page the string may end on: the next one need not exist. */
+long br_read_text(struct br_call *c, uint64_t addr, char *buf, size_t size)
+{
+	size_t len = 0, want = FIRST_CHUNK;
+
+	while (len < size) {
+		size_t in_page = PAGE - (size_t)((addr + len) % PAGE);
+		ssize_t n;
+		char *end;
+
+		want = want < in_page ? want : in_page;
+		want = want < size - len ? want : size - len;
+		n = read_memory(c, addr + len, buf + len, want);
+		if (n <= 0)
+			return n < 0 ? read_error() : -EFAULT;
+		end = memchr(buf + len, '\0', (size_t)n);
+		if (end)
+			return end - buf;
+		len += (size_t)n;
+		want = PAGE;
+	}
+	return -ENAMETOOLONG;
+}
+
+bool br_is_alive(const struct br_call *c)
+{
+	uint64_t id = c->n.id;
+
+	return ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* ---- its directories ---- */
+
+int br_open_caller_fd(struct br_call *c, int fd)
+{
+	char name[16] = "cwd";
+	int rc;
+
+	if (fd != AT_FDCWD)
+		snprintf(name, sizeof name, "fd/%d", fd);
+	if (fd < 0 && fd != AT_FDCWD)
+		return -EBADF;
+	rc = open_at_task(c, name, O_PATH);
+	return rc == -ENOENT ? -EBADF : rc;
+}
+
+int br_text_of_caller(struct br_call *c, int fd, char *path, size_t *out_len)
+{
+	static const char deleted[] = " (deleted)";
+	char name[16] = "cwd";
+	ssize_t n = -1;
+
+	if (fd != AT_FDCWD)
+		snprintf(name, sizeof name, "fd/%d", fd);
+	for (int tries = 0; tries < 2 && n < 0; tries++) {
+		if (br_task_find(c) < 0)
+			return -1;
+		n = readlinkat(c->task->dir, name, path, PATH_MAX);
+		if (n < 0)
+			drop(c->task);
+	}
+	if (n <= 0 || n >= PATH_MAX || path[0] != '/')
+		return -1;
+	if ((size_t)n >= sizeof deleted - 1 &&
+	    !memcmp(path + n - (sizeof deleted - 1), deleted, sizeof deleted - 1))
+		return -1;
+	path[n] = '\0';
+	*out_len = (size_t)n;
+	return 0;
+}
+
+int br_root(struct br_call *c)
+{
+	struct stat mine, its;
+	int fd;
+
+	if (c->root >= 0)
+		return c->root;
+	if (!c->b->plan->foreign_roots)
+		return c->root = c->b->root;
+	fd = open_at_task(c, "root", O_PATH | O_DIRECTORY);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &its) == 0 && fstat(c->b->root, &mine) == 0 && its.st_ino == mine.st_ino &&
+	    its.st_dev == mine.st_dev) {
+		close(fd);
+		fd = c->b->root;
+	}
+	return c->root = fd;
+}
+
+/* ---- its umask and credentials ---- */
+
+/* proc_pid_status(5), read in one go: one moment. */
+static int read_status(struct br_call *c, char *buf, size_t size)
+{
+	int fd = open_at_task(c, "status", O_RDONLY);
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	n = b_read_full(fd, buf, size - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	buf[n] = '\0';
+	return 0;
+}
+
+static const char *field(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+
+	return at ? at + strlen(name) : NULL;
+}
+
+static int note_status(struct br_call *c, const char *status, unsigned age, uint64_t now)
+{
+	const char *tgid = field(status, "\nTgid:\t"), *umask_text = field(status, "\nUmask:\t");
+
+	if (!tgid || !umask_text)
+		return -ESRCH;
+	c->task->tgid = (pid_t)strtol(tgid, NULL, 10);
+	c->task->umask = (mode_t)strtol(umask_text, NULL, 8);
+	c->task->umask_age = now - c->b->umask_ms > UMASK_SETTLES_MS ? age : 0;
+	return 0;
+}
+
+static int ask_status(struct br_call *c, char *status, size_t size)
+{
+	unsigned age = c->b->umask_age; /* before: a call announced later makes this one stale */
+	uint64_t now = b_now_ms();
+	int rc = read_status(c, status, size);
+
+	return rc < 0 ? rc : note_status(c, status, age, now);
+}
+
+bool br_is_path_only(struct br_call *c, int fd)
+{
+	char name[24], text[128];
+	const char *flags;
+	ssize_t n;
+	int info;
+
+	snprintf(name, sizeof name, "fdinfo/%d", fd);
+	info = open_at_task(c, name, O_RDONLY);
+	if (info < 0)
+		return false;
+	n = b_read_full(info, text, sizeof text - 1);
+	close(info);
+	text[n > 0 ? n : 0] = '\0';
+	flags = strstr(text, "flags:");
+	return flags && strtoul(flags + 6, NULL, 8) & O_PATH;
+}
+
+long br_terminal_of(struct br_call *c)
+{
+	int fd = open_at_task(c, "stat", O_RDONLY);
+	char text[512];
+	const char *end;
+	ssize_t n;
+	long nr;
+
+	if (fd < 0)
+		return 0;
+	n = b_read_full(fd, text, sizeof text - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	/* the name may hold anything: what follows its last ')' counts */
+	end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %*c %*d %*d %*d %ld", &nr) == 1 ? nr : 0;
+}
+
+pid_t br_tgid(struct br_call *c)
+{
+	char status[4096];
+
+	if (br_task_find(c) < 0)
+		return (pid_t)c->n.pid;
+	if (!c->task->tgid && ask_status(c, status, sizeof status) < 0)
+		return (pid_t)c->n.pid;
+	return c->task->tgid;
+}
+
+static int parse_credentials(const char *status, struct br_credentials *out)
+{
+	const char *uid = field(status, "\nUid:\t"), *gid = field(status, "\nGid:\t"),
+		   *groups = field(status, "\nGroups:\t"), *caps = field(status, "\nCapEff:\t");
+	unsigned v[4];
+
+	if (!uid || !gid || !groups || !caps ||
+	    sscanf(uid, "%u %u %u %u", &v[0], &v[1], &v[2], &v[3]) != 4)
+		return -EACCES;
+	out->uid = v[3];
+	if (sscanf(gid, "%u %u %u %u", &v[0], &v[1], &v[2], &v[3]) != 4)
+		return -EACCES;
+	out->gid = v[3];
+	out->caps = strtoull(caps, NULL, 16);
+	for (out->ngroups = 0; *groups && *groups != '\n';) {
+		char *end;
+		unsigned long g = strtoul(groups, &end, 10);
+
+		if (end == groups)
+			break;
+		if (out->ngroups == (int)(sizeof out->groups / sizeof *out->groups))
+			return -EACCES; /* not seen whole: nothing is done in its name */
+		out->groups[out->ngroups++] = (gid_t)g;
+		groups = end + strspn(end, " ");
+	}
+	return 0;
+}
+
+/* By the system calls themselves: the C library would change all threads. */
+static int put_on(struct br_worker *w, const struct br_credentials *cr)
+{
+	if (syscall(SYS_setgroups, (long)cr->ngroups, cr->groups) < 0 && w->b->uid == 0)
+		return -EACCES;
+	syscall(SYS_setfsgid, (long)cr->gid);
+	syscall(SYS_setfsuid, (long)cr->uid);
+	/* setfsuid(2) reports no failure: it tells the old value, so ask again */
+	if ((uid_t)syscall(SYS_setfsuid, -1L) != cr->uid ||
+	    (gid_t)syscall(SYS_setfsgid, -1L) != cr->gid)
+		return -EACCES;
+	return br_set_effective((cr->caps & w->b->caps) | br_own_caps()) < 0 ? -EACCES : 0;
+}
+
+void br_become_self(struct br_worker *w)
+{
+	const struct br_credentials own = {.uid = w->b->uid, .gid = w->b->gid, .caps = w->b->caps};
+
+	if (!w->is_other)
+		return;
+	/* Groups stay as the last caller's: each next one brings its own. */
+	syscall(SYS_setfsuid, (long)own.uid);
+	syscall(SYS_setfsgid, (long)own.gid);
+	(void)br_set_effective(own.caps | br_own_caps());
+	w->is_other = false;
+}
+
+int br_become(struct br_call *c)
+{
+	struct br_worker *w = c->w;
+	struct br_credentials cr;
+	bool is_mixed = c->b->mixed_creds;
+	char status[8192];
+	int rc = br_task_find(c);
+
+	if (rc < 0)
+		return rc;
+	if (is_mixed || c->task->umask_age != c->b->umask_age) {
+		rc = ask_status(c, status, sizeof status);
+		if (rc < 0)
+			return rc;
+	}
+	if (w->umask != c->task->umask) {
+		umask(c->task->umask);
+		w->umask = c->task->umask;
+	}
+	if (!is_mixed)
+		return 0;
+	rc = parse_credentials(status, &cr);
+	if (rc < 0)
+		return rc;
+	w->is_other = true;
+	return put_on(w, &cr);
+}
+
+/* The argument is in a register: nothing can be swapped, and the answer is the kernel's. */
+struct br_answer br_umask(struct br_call *c)
+{
+	c->b->umask_ms = b_now_ms();
+	c->b->umask_age++;
+	return br_continue();
+}
+
+/* Within a run whose callers cannot change what they are but downwards, credentials are asked
+ * for only once somebody did. */
+struct br_answer br_credentials(struct br_call *c)
+{
+	c->b->mixed_creds = true;
+	return br_continue();
+}

@@ -1,0 +1,125 @@
+/* change.c - what is made, removed or cut by one path. The parent is held, its path read under
+ * the lock, the name judged below it, and the act done relative to what is held. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int br_kernel_says(const struct br_end *e, enum br_want want)
+{
+	struct stat st;
+
+	if (fstatat(e->at, e->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT && want == BR_WANT_NEW ? 0 : errno;
+	if (want == BR_WANT_NEW)
+		return EEXIST;
+	if (want == BR_WANT_FILE && S_ISDIR(st.st_mode))
+		return EISDIR;
+	return want == BR_WANT_DIR && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
+}
+
+/* Everything up to the act. 0: go on, the lock is held; else *out is the answer. */
+static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
+{
+	struct br_end *e = &c->end[0];
+	int rc;
+
+	br_lock_shared(c);
+	rc = br_find_parent(c, e);
+	if (rc == BR_AS_IS || rc == BR_UNREADABLE)
+		*out = br_continue();
+	else if (rc < 0)
+		*out = br_fail(-rc);
+	else if (!br_allowed(c, SBX_MODIFY, e->path, e->len))
+		*out = br_deny(c, SBX_MODIFY, e, br_kernel_says(e, want));
+	else if (!br_is_alive(c))
+		*out = br_fail(EINTR);
+	else
+		return 0;
+	return -1;
+}
+
+struct br_answer br_mkdir(struct br_call *c)
+{
+	struct br_answer a;
+
+	if (prepare(c, BR_WANT_NEW, &a) < 0)
+		return a;
+	a = br_result(mkdirat(c->end[0].at, c->end[0].name, c->mode));
+	return br_told_result(c, SBX_MODIFY, a);
+}
+
+/* Device nodes take a capability that no caller has, but the broker's may be another. */
+struct br_answer br_mknod(struct br_call *c)
+{
+	unsigned dev_arg = c->row->mode_arg + 1u;
+	struct br_answer a;
+
+	if (S_ISCHR(c->mode) || S_ISBLK(c->mode))
+		return br_fail(EPERM);
+	if (prepare(c, BR_WANT_NEW, &a) < 0)
+		return a;
+	a = br_result(mknodat(c->end[0].at, c->end[0].name, c->mode, br_arg(c, dev_arg)));
+	return br_told_result(c, SBX_MODIFY, a);
+}
+
+static struct br_answer remove_at(struct br_call *c, int flags)
+{
+	struct br_answer a;
+
+	if (flags & ~AT_REMOVEDIR)
+		return br_fail(EINVAL);
+	if (prepare(c, flags ? BR_WANT_DIR : BR_WANT_FILE, &a) < 0)
+		return a;
+	a = br_result(unlinkat(c->end[0].at, c->end[0].name, flags));
+	return br_told_result(c, SBX_MODIFY, a);
+}
+
+struct br_answer br_unlink(struct br_call *c)
+{
+	return remove_at(c, (int)c->flags);
+}
+
+struct br_answer br_rmdir(struct br_call *c)
+{
+	return remove_at(c, AT_REMOVEDIR);
+}
+
+struct br_answer br_symlink(struct br_call *c)
+{
+	struct br_answer a;
+
+	if (!c->end[1].asked_len)
+		return br_fail(ENOENT);
+	if (prepare(c, BR_WANT_NEW, &a) < 0)
+		return a;
+	a = br_result(symlinkat(c->end[1].asked, c->end[0].at, c->end[0].name));
+	return br_told_result(c, SBX_MODIFY, a);
+}
+
+/* By the descriptor's name in /proc, so that the kernel checks all that it checks for a path. */
+struct br_answer br_truncate(struct br_call *c)
+{
+	struct br_end *e = &c->end[0];
+	struct br_answer a;
+	char name[32];
+	int rc;
+
+	br_lock_shared(c);
+	rc = br_find_object(c, e);
+	if (rc == BR_UNREADABLE)
+		return br_continue();
+	if (rc < 0)
+		return br_fail(-rc);
+	if (S_ISDIR(e->st.st_mode))
+		return br_fail(EISDIR);
+	if (!e->is_pathless && !br_allowed(c, SBX_MODIFY, e->path, e->len))
+		return br_deny(c, SBX_MODIFY, e, 0);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	br_fd_path(name, e->fd);
+	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
+	return e->is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
+}

@@ -1,0 +1,196 @@
+/*
+ * confine.c - what holds the broker itself.
+ *
+ * Landlock before the target is forked: the target's domain then is a part of ours, which is what
+ * lets us look into it. Capabilities and the filter after: the target must not inherit them.
+ */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "launcher/linux/broker/broker.h"
+
+#define CAP(c) (UINT64_C(1) << (c))
+
+/* Of the capabilities a caller may have, those that matter for what is done in its name. */
+uint64_t br_file_caps(void)
+{
+	return CAP(CAP_CHOWN) | CAP(CAP_DAC_OVERRIDE) | CAP(CAP_DAC_READ_SEARCH) | CAP(CAP_FOWNER) |
+	       CAP(CAP_FSETID) | CAP(CAP_SETFCAP) | CAP(CAP_NET_BIND_SERVICE) |
+	       CAP(CAP_SYS_RESOURCE);
+}
+
+/* To look into callers of other credentials, and to take these on. */
+uint64_t br_own_caps(void)
+{
+	return CAP(CAP_SYS_PTRACE) | CAP(CAP_SETUID) | CAP(CAP_SETGID);
+}
+
+static int set_caps(uint64_t effective, uint64_t permitted)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		data[i].permitted &= (uint32_t)(permitted >> 32 * i);
+		data[i].effective = data[i].permitted & (uint32_t)(effective >> 32 * i);
+		data[i].inheritable = 0;
+	}
+	return (int)syscall(SYS_capset, &head, data);
+}
+
+int br_set_effective(uint64_t caps)
+{
+	return set_caps(caps, UINT64_MAX);
+}
+
+int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: no_new_privs: %s", strerror(errno));
+	if (plan->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock_fd, 0) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: landlock: %s", strerror(errno));
+	return 0;
+}
+
+/* ---- the filter: what it never does, it cannot be made to do ---- */
+
+static const int permitted[] = {
+	/* the loop */
+	SYS_ioctl,
+	SYS_read,
+	SYS_write,
+	SYS_close,
+	SYS_futex,
+	SYS_ppoll,
+	SYS_process_vm_readv,
+	SYS_getpid,
+	SYS_gettid,
+	SYS_tgkill,
+	SYS_exit,
+	SYS_exit_group,
+	SYS_rt_sigaction,
+	SYS_rt_sigprocmask,
+	SYS_rt_sigreturn,
+	SYS_restart_syscall,
+	SYS_clock_gettime,
+	SYS_sched_yield,
+	SYS_set_robust_list,
+	SYS_rseq,
+	SYS_mmap,
+	SYS_munmap,
+	SYS_mprotect,
+	SYS_madvise,
+	SYS_mremap,
+	SYS_brk,
+	SYS_getrandom,
+	/* looking */
+	SYS_openat,
+	SYS_openat2,
+	SYS_readlinkat,
+	SYS_fstat,
+	SYS_newfstatat,
+	SYS_fstatfs,
+	SYS_fcntl,
+	SYS_getdents64,
+	SYS_lseek,
+	SYS_statx,
+	/* acting */
+	SYS_mkdirat,
+	SYS_mknodat,
+	SYS_unlinkat,
+	SYS_renameat2,
+	SYS_linkat,
+	SYS_symlinkat,
+	SYS_truncate,
+	SYS_fchmodat,
+	SYS_fchownat,
+	SYS_utimensat,
+	SYS_setxattr,
+	SYS_removexattr,
+	SYS_pidfd_open,
+	SYS_pidfd_getfd,
+	SYS_bind,
+	SYS_connect,
+	SYS_chdir,
+	/* as the caller */
+	SYS_umask,
+	SYS_setfsuid,
+	SYS_setfsgid,
+	SYS_setgroups,
+	SYS_capget,
+	SYS_capset,
+#ifdef SYS_open
+	SYS_open,
+	SYS_poll,
+	SYS_readlink,
+	SYS_lstat,
+	SYS_chmod,
+#endif
+};
+#define NPERMITTED (sizeof permitted / sizeof *permitted)
+
+#define STMT(code, k)	      ((struct sock_filter)BPF_STMT((code), (k)))
+#define JUMP(code, k, jt, jf) ((struct sock_filter)BPF_JUMP((code), (k), (jt), (jf)))
+#define THREAD_FLAGS	      (CLONE_VM | CLONE_THREAD)
+
+/* Threads of its own, by clone(2), whose flags can be seen, but no process; unshare(2) of the
+ * working directory alone. */
+static size_t special(struct sock_filter *p)
+{
+	size_t n = 0;
+
+	p[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4);
+	p[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
+	p[n++] = STMT(BPF_ALU | BPF_AND | BPF_K, THREAD_FLAGS);
+	p[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, THREAD_FLAGS, 0, 4);
+	p[n++] = STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	p[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 3);
+	p[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0]));
+	p[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, CLONE_FS, 0, 1);
+	p[n++] = STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	p[n++] = STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	return n;
+}
+
+static size_t make_filter(struct sock_filter *p)
+{
+	size_t n = 0;
+
+	p[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < NPERMITTED; i++) {
+		p[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)permitted[i], 0, 1);
+		p[n++] = STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	return n + special(p + n);
+}
+
+/* Before any thread: they all get it. */
+int br_confine_threads(const struct lau_broker_plan *plan, struct b_err *err)
+{
+	uint64_t keep = plan->keep_caps & br_file_caps();
+	struct sock_filter insn[2 * NPERMITTED + 16];
+	struct sock_fprog prog = {.filter = insn};
+
+	/* For anyone but root a user namespace may have given a full set. */
+	if (geteuid() != 0)
+		keep = 0;
+	keep |= br_own_caps();
+	if (set_caps(keep, keep) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: capabilities: %s", strerror(errno));
+	if (plan->no_filter)
+		return 0;
+	prog.len = (unsigned short)make_filter(insn);
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: seccomp: %s", strerror(errno));
+	return 0;
+}

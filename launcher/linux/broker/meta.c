@@ -1,0 +1,188 @@
+/* meta.c - metadata by path and by descriptor. Landlock does not see these calls: none of them
+ * is ever left to the kernel, because what a descriptor means may be changed by another thread
+ * between our look and the kernel's. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utime.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+
+/* The argument after the object. */
+static unsigned after_object(const struct br_call *c)
+{
+	const struct br_end_spec *spec = &c->row->end[0];
+
+	return (spec->how & BR_END_FD ? spec->dirfd : spec->path) + 1u;
+}
+
+/* The object, held and judged. 0: go on, the lock is held; else *out is the answer. */
+static int prepare(struct br_call *c, struct br_answer *out)
+{
+	struct br_end *e = &c->end[0];
+	bool is_number = e->is_empty && !(c->flags & AT_EMPTY_PATH);
+	int rc;
+
+	if (is_number && e->dirfd >= 0 && br_is_path_only(c, e->dirfd)) {
+		*out = br_fail(EBADF); /* O_PATH descriptors stand for names only */
+		return -1;
+	}
+	br_lock_shared(c);
+	rc = br_find_object(c, e);
+	if (rc < 0)
+		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
+	else if (!e->is_pathless && !br_allowed(c, SBX_MODIFY, e->path, e->len))
+		*out = br_deny(c, SBX_MODIFY, e, 0);
+	else if (!br_is_alive(c))
+		*out = br_fail(EINTR);
+	else
+		return 0;
+	return -1;
+}
+
+static struct br_answer done(struct br_call *c, struct br_answer a)
+{
+	return c->end[0].is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
+}
+
+struct br_answer br_chmod(struct br_call *c)
+{
+	struct br_answer a;
+	char name[32];
+
+	if (prepare(c, &a) < 0)
+		return a;
+	br_fd_path(name, c->end[0].fd);
+	return done(c, br_result(chmod(name, c->mode)));
+}
+
+struct br_answer br_chown(struct br_call *c)
+{
+	unsigned arg = after_object(c);
+	struct br_answer a;
+
+	if (prepare(c, &a) < 0)
+		return a;
+	return done(c, br_result(fchownat(c->end[0].fd, "", (uid_t)br_arg(c, arg),
+					  (gid_t)br_arg(c, arg + 1), AT_EMPTY_PATH)));
+}
+
+/* ---- times, in the units of each call ---- */
+
+static int from_utime(struct br_call *c, uint64_t addr, struct timespec ts[2])
+{
+	struct utimbuf t;
+	int rc = br_read(c, addr, &t, sizeof t);
+
+	if (rc < 0)
+		return rc;
+	ts[0] = (struct timespec){.tv_sec = t.actime};
+	ts[1] = (struct timespec){.tv_sec = t.modtime};
+	return 0;
+}
+
+static int from_timeval(struct br_call *c, uint64_t addr, struct timespec ts[2])
+{
+	struct timeval t[2];
+	int rc = br_read(c, addr, t, sizeof t);
+
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 2; i++) {
+		if (t[i].tv_usec < 0 || t[i].tv_usec >= 1000000)
+			return -EINVAL;
+		ts[i] = (struct timespec){t[i].tv_sec, t[i].tv_usec * 1000};
+	}
+	return 0;
+}
+
+static int read_times(struct br_call *c, uint64_t addr, struct timespec ts[2])
+{
+	if (c->row->nr == SYS_utimensat)
+		return br_read(c, addr, ts, 2 * sizeof *ts);
+#ifdef SYS_utime
+	if (c->row->nr == SYS_utime)
+		return from_utime(c, addr, ts);
+#else
+	(void)from_utime;
+#endif
+	return from_timeval(c, addr, ts);
+}
+
+struct br_answer br_utimes(struct br_call *c)
+{
+	uint64_t addr = br_arg(c, after_object(c));
+	struct timespec ts[2];
+	struct br_answer a;
+	int rc;
+
+	if (addr) {
+		rc = read_times(c, addr, ts);
+		if (rc < 0)
+			return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
+	}
+	if (c->flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return br_fail(EINVAL);
+	if (prepare(c, &a) < 0)
+		return a;
+	return done(c, br_result(utimensat(c->end[0].fd, "", addr ? ts : NULL, AT_EMPTY_PATH)));
+}
+
+/* ---- extended attributes ---- */
+
+static int read_name(struct br_call *c, uint64_t addr, char name[XATTR_NAME_MAX + 1])
+{
+	long n = br_read_text(c, addr, name, XATTR_NAME_MAX + 1);
+
+	if (n == BR_UNREADABLE)
+		return EACCES;
+	if (n == -ENAMETOOLONG || n == 0)
+		return ERANGE;
+	return n < 0 ? (int)-n : 0;
+}
+
+struct br_answer br_setxattr(struct br_call *c)
+{
+	unsigned arg = after_object(c);
+	size_t size = (size_t)br_arg(c, arg + 2);
+	char name[XATTR_NAME_MAX + 1], path[32];
+	b_auto_free void *value = NULL;
+	struct br_answer a;
+	int rc = read_name(c, br_arg(c, arg), name);
+
+	if (rc)
+		return br_fail(rc);
+	if (size > XATTR_SIZE_MAX)
+		return br_fail(E2BIG);
+	value = b_malloc(size + 1);
+	rc = br_read(c, br_arg(c, arg + 1), value, size);
+	if (rc < 0)
+		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
+	if (prepare(c, &a) < 0)
+		return a;
+	br_fd_path(path, c->end[0].fd);
+	return done(c, br_result(setxattr(path, name, value, size, (int)br_arg(c, arg + 3))));
+}
+
+struct br_answer br_removexattr(struct br_call *c)
+{
+	char name[XATTR_NAME_MAX + 1], path[32];
+	struct br_answer a;
+	int rc = read_name(c, br_arg(c, after_object(c)), name);
+
+	if (rc)
+		return br_fail(rc);
+	if (prepare(c, &a) < 0)
+		return a;
+	br_fd_path(path, c->end[0].fd);
+	return done(c, br_result(removexattr(path, name)));
+}

@@ -1,0 +1,178 @@
+/* move.c - rename and link: two ends, judged together under the lock that nobody shares. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct move {
+	struct br_call *c;
+	struct br_end *from, *to;
+	bool swaps;
+	enum sbx_op against; /* that objects to the move itself */
+};
+
+static struct br_answer tell(const struct move *m, struct br_answer a, unsigned flags)
+{
+	bool allowed = flags & SBX_EVF_ALLOWED;
+	const struct br_told t = {
+		.op = SBX_MODIFY,
+		.allowed = allowed,
+		.err = a.kind == BR_KIND_ERROR ? a.err : 0,
+		.flags = flags & ~SBX_EVF_ALLOWED,
+		.aux = flags & SBX_EVF_MOVE ? m->against : 0,
+		.path = m->from->path,
+		.len = m->from->len,
+		.path2 = m->to->path,
+		.len2 = m->to->len,
+	};
+
+	br_tell(m->c, &t);
+	return a;
+}
+
+static struct br_answer refuse(const struct move *m, unsigned flags, enum br_want to)
+{
+	int says = br_kernel_says(m->from, BR_WANT_ANY);
+
+	if (!says && to != BR_WANT_ANY)
+		says = br_kernel_says(m->to, to);
+	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
+}
+
+static bool is_dir(const struct br_end *e)
+{
+	struct stat st;
+
+	return fstatat(e->at, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool one_way(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
+{
+	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, dir,
+				&m->against);
+}
+
+/* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
+#define REFUSED_FROM 0x80000000u
+static unsigned judge_ends(struct move *m)
+{
+	const struct br_call *c = m->c;
+
+	if (!br_allowed(c, SBX_MODIFY, m->from->path, m->from->len))
+		return REFUSED_FROM;
+	if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len))
+		return SBX_EVF_PATH2_DENIED;
+	return 0;
+}
+
+static int find_ends(struct move *m)
+{
+	int rc = br_find_parent(m->c, m->from);
+
+	return rc ? rc : br_find_parent(m->c, m->to);
+}
+
+static struct br_answer not_found(int rc)
+{
+	return rc == BR_AS_IS || rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
+}
+
+struct br_answer br_rename(struct br_call *c)
+{
+	struct move m = {
+		.c = c, .from = &c->end[0], .to = &c->end[1], .swaps = c->flags & RENAME_EXCHANGE};
+	enum br_want to = m.swaps			? BR_WANT_ANY
+			  : c->flags & RENAME_NOREPLACE ? BR_WANT_NEW
+							: BR_WANT_ANY;
+	unsigned refused;
+	bool ok;
+	int rc;
+
+	if (c->flags & RENAME_WHITEOUT)
+		return br_fail(EPERM); /* makes a device node */
+	br_lock_moves(c);
+	rc = find_ends(&m);
+	if (rc)
+		return not_found(rc);
+	refused = judge_ends(&m);
+	if (refused)
+		return refuse(&m, refused & ~REFUSED_FROM, to);
+	ok = one_way(&m, m.from, m.to, is_dir(m.from)) &&
+	     (!m.swaps || one_way(&m, m.to, m.from, is_dir(m.to)));
+	if (!ok)
+		return refuse(&m, SBX_EVF_MOVE, to);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	rc = (int)syscall(SYS_renameat2, m.from->at, m.from->name, m.to->at, m.to->name, c->flags);
+	return tell(&m, br_result(rc), SBX_EVF_ALLOWED);
+}
+
+/* ---- link ---- */
+
+/* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
+ * without a name (O_TMPFILE) has no place it could escape from. */
+static struct br_answer link_object(struct move *m)
+{
+	struct br_call *c = m->c;
+	struct br_end *from = m->from;
+	char name[32];
+	int rc = br_find_object(c, from);
+
+	if (rc == 0)
+		rc = br_find_parent(c, m->to);
+	if (rc)
+		return not_found(rc);
+	if (!from->is_pathless) {
+		unsigned refused = judge_ends(m);
+		int says = br_kernel_says(m->to, BR_WANT_NEW);
+
+		if (!refused && !one_way(m, from, m->to, false))
+			refused = SBX_EVF_MOVE;
+		if (refused)
+			return says ? br_fail(says)
+				    : tell(m, br_fail(EACCES), refused & ~REFUSED_FROM);
+	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
+		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));
+	}
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	br_fd_path(name, from->fd);
+	rc = linkat(AT_FDCWD, name, m->to->at, m->to->name, AT_SYMLINK_FOLLOW);
+	if (from->is_pathless)
+		from->len = 0;
+	return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+}
+
+static struct br_answer link_name(struct move *m)
+{
+	struct br_call *c = m->c;
+	unsigned refused;
+	int rc = find_ends(m);
+
+	if (rc)
+		return not_found(rc);
+	refused = judge_ends(m);
+	if (!refused && !one_way(m, m->from, m->to, false))
+		refused = SBX_EVF_MOVE;
+	if (refused)
+		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	rc = linkat(m->from->at, m->from->name, m->to->at, m->to->name, 0);
+	return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+}
+
+struct br_answer br_link(struct br_call *c)
+{
+	struct move m = {.c = c, .from = &c->end[0], .to = &c->end[1]};
+
+	if (c->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+		return br_fail(EINVAL);
+	/* A file's new name changes the place of no directory, but the old one must not change
+	 * while both are judged. */
+	br_lock_moves(c);
+	return m.from->follow || m.from->is_empty ? link_object(&m) : link_name(&m);
+}

@@ -1,0 +1,420 @@
+/*
+ * notify.c - the loop: receive, serve, answer; and the threads that run it.
+ *
+ * Two workers are there from the start, so that one slow call holds up nobody. A call that may
+ * wait (a FIFO without its other end, a connect) says so, gives its lock back, and a new worker
+ * takes its place; a worker that waits for a caller which is gone, or has a signal to handle, is
+ * interrupted. The main thread only watches over them, and over the end.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "launcher/linux/broker/broker.h"
+
+#define WORKERS_MIN 2
+#define WATCH_MS    20 /* how often waiting workers are looked at */
+#define GROW_MS	    1  /* nobody was idle for so long: one more */
+#define INTERRUPT   SIGUSR1
+
+/* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
+#ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
+#define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1ul << 0) /* 6.6 */
+#endif
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
+#endif
+#define KERNEL_RESTARTSYS 512 /* ERESTARTSYS: the call is made again after the signal's handler */
+
+/* ---- locks ---- */
+
+void br_lock_shared(struct br_call *c)
+{
+	pthread_rwlock_rdlock(&c->b->moves);
+	c->is_locked = true;
+}
+
+void br_lock_moves(struct br_call *c)
+{
+	pthread_rwlock_wrlock(&c->b->moves);
+	c->is_locked = true;
+}
+
+void br_unlock(struct br_call *c)
+{
+	if (c->is_locked)
+		pthread_rwlock_unlock(&c->b->moves);
+	c->is_locked = false;
+}
+
+/* ---- one call ---- */
+
+static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
+{
+	/* ENOENT: the caller is gone, or a fatal signal took it */
+	(void)ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
+}
+
+/* Puts the descriptor into the caller and answers with its number, in one. */
+static void give_fd(struct br_call *c, const struct br_answer *a)
+{
+	struct seccomp_notif_addfd add = {
+		.id = c->n.id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (unsigned)a->fd,
+		.newfd_flags = a->fd_flags,
+	};
+	struct seccomp_notif_resp resp = {.id = c->n.id};
+	int rc;
+
+	do
+		rc = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	while (rc < 0 && errno == EINTR);
+	resp.error = -errno;
+	close(a->fd);
+	if (rc < 0) /* the caller's table is full: EMFILE */
+		answer_with(c, &resp);
+}
+
+static void answer(struct br_call *c, const struct br_answer *a)
+{
+	struct seccomp_notif_resp resp = {.id = c->n.id};
+
+	switch (a->kind) {
+	case BR_KIND_FD:
+		give_fd(c, a);
+		return;
+	case BR_KIND_CONTINUE:
+		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		break;
+	case BR_KIND_ERROR:
+		resp.error = -a->err;
+		break;
+	case BR_KIND_VALUE:
+		resp.val = a->value;
+		break;
+	}
+	answer_with(c, &resp);
+}
+
+/* What cannot be seen is not done. Where Landlock holds without us, it decides; where it does
+ * not, the answer is no. */
+static struct br_answer unreadable(const struct br_call *c)
+{
+	return br_leaves_to_kernel(c) ? br_continue() : br_fail(EACCES);
+}
+
+static struct br_answer serve(struct br_call *c)
+{
+	int rc;
+
+	c->row = br_row_find(c->n.data.nr);
+	if (!c->row || !c->row->handler)
+		return br_fail(ENOSYS);
+	c->flags = c->row->flags_arg == BR_NO_ARG ? 0 : (unsigned)br_arg(c, c->row->flags_arg);
+	c->mode = c->row->mode_arg == BR_NO_ARG ? 0 : (mode_t)br_arg(c, c->row->mode_arg);
+	rc = br_ends_read(c);
+	if (rc == 0 && c->b->mixed_creds)
+		rc = br_become(c);
+	if (rc == BR_UNREADABLE)
+		return unreadable(c);
+	if (rc < 0)
+		return br_fail(-rc);
+	return c->row->handler(c);
+}
+
+static void handle(struct br_call *c)
+{
+	struct br_worker *w = c->w;
+	struct br_answer a;
+
+	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
+	w->caller = (pid_t)c->n.pid;
+	w->busy = c->n.id;
+	a = serve(c);
+	br_unlock(c);
+	w->busy = 0;
+	if (w->waits) {
+		w->waits = false;
+		c->b->waiting--;
+		/* not a failure of the call: the program's handler runs, then it goes on waiting */
+		if (a.kind == BR_KIND_ERROR && a.err == EINTR && w->has_signal)
+			a.err = KERNEL_RESTARTSYS;
+		w->has_signal = false;
+	}
+	br_become_self(w);
+	answer(c, &a);
+	br_ends_release(c);
+}
+
+/* ---- workers ---- */
+
+static void wake_main(struct br_broker *b)
+{
+	if (!atomic_exchange(&b->is_watched, true))
+		(void)!write(b->wake[1], "", 1);
+}
+
+static void *work(void *arg);
+
+static void start_worker(struct br_broker *b)
+{
+	struct br_worker *w;
+	pthread_attr_t attr;
+
+	if (b->nworkers == BR_WORKERS_MAX)
+		return;
+	w = b_calloc(1, sizeof *w);
+	w->b = b;
+	w->call = b_calloc(1, sizeof *w->call);
+	w->call->b = b;
+	w->call->w = w;
+	for (unsigned i = 0; i < BR_TASKS; i++)
+		w->tasks[i].dir = -1;
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, 256u << 10);
+	b->workers[b->nworkers] = w;
+	if (pthread_create(&w->thread, &attr, work, w) == 0)
+		b->nworkers++;
+	pthread_attr_destroy(&attr);
+}
+
+void br_may_block(struct br_call *c)
+{
+	br_unlock(c);
+	c->w->waits = true;
+	c->b->waiting++;
+	wake_main(c->b);
+}
+
+static void on_interrupt(int signo)
+{
+	(void)signo; /* only to have system calls end with EINTR */
+}
+
+static void prepare_thread(struct br_worker *w)
+{
+	sigset_t set;
+
+	/* its own umask and working directory */
+	if (unshare(CLONE_FS) < 0)
+		_exit(1);
+	w->umask = umask(0);
+	umask(w->umask);
+	sigemptyset(&set);
+	sigaddset(&set, INTERRUPT);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	w->tid = (pid_t)syscall(SYS_gettid);
+}
+
+static void *work(void *arg)
+{
+	struct br_worker *w = arg;
+	struct br_broker *b = w->b;
+
+	prepare_thread(w);
+	for (;;) {
+		int rc;
+
+		memset(&w->call->n, 0, sizeof w->call->n);
+		b->idle++;
+		rc = ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &w->call->n);
+		if (--b->idle == 0)
+			wake_main(b);
+		if (rc < 0) {
+			/* ENOENT: the caller died meanwhile */
+			if (errno == EINTR || errno == ENOENT || errno == EAGAIN)
+				continue;
+			break; /* nobody is left to be served */
+		}
+		b->served++;
+		handle(w->call);
+	}
+	return NULL;
+}
+
+/* ---- the watch ---- */
+
+/* A signal the caller would handle now: WAIT_KILLABLE_RECV holds it back until we answer. */
+static bool has_signal(const struct br_broker *b, pid_t tid)
+{
+	unsigned long long blocked, pending, shared, ignored;
+	char path[32], text[4096];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "%d/status", tid);
+	fd = openat(b->proc, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	at = strstr(text, "\nSigPnd:");
+	if (!at || sscanf(at, " SigPnd: %llx ShdPnd: %llx SigBlk: %llx SigIgn: %llx", &pending,
+			  &shared, &blocked, &ignored) != 4)
+		return false;
+	return ((pending | shared) & ~blocked & ~ignored) != 0;
+}
+
+static void look_after_waiting(struct br_broker *b)
+{
+	for (int i = 0; i < b->nworkers; i++) {
+		struct br_worker *w = b->workers[i];
+		uint64_t id = w->busy;
+
+		if (!id || !w->waits)
+			continue;
+		if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0) {
+			if (!has_signal(b, w->caller))
+				continue;
+			w->has_signal = true;
+		}
+		/* The signal may come just before it waits: repeated until it is answered. */
+		syscall(SYS_tgkill, b->pid, w->tid, INTERRUPT);
+	}
+}
+
+/* While nobody is idle, or somebody waits. */
+static void watch(struct br_broker *b)
+{
+	unsigned served = b->served;
+
+	while (b->idle == 0 || b->waiting > 0) {
+		struct pollfd end = {.fd = b->listener};
+		bool all_busy = b->idle == 0;
+
+		if (all_busy && b->nworkers - b->waiting < WORKERS_MIN)
+			start_worker(b);
+		if (poll(&end, 1, all_busy ? GROW_MS : WATCH_MS) > 0 && end.revents & POLLHUP)
+			return;
+		if (all_busy && b->idle == 0 && b->served == served)
+			start_worker(b);
+		served = b->served;
+		look_after_waiting(b);
+	}
+}
+
+/* Until the last process that the filter is on has ended: then the listener hangs up. */
+static void main_loop(struct br_broker *b)
+{
+	struct pollfd p[] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
+	char bytes[64];
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
+			return;
+		if (!(p[1].revents & POLLIN))
+			continue;
+		(void)!read(b->wake[0], bytes, sizeof bytes);
+		watch(b);
+		b->is_watched = false;
+		/* who became busy before the flag fell wakes nobody */
+		if (b->idle == 0 || b->waiting > 0)
+			wake_main(b);
+	}
+}
+
+/* ---- start ---- */
+
+static bool links_are_protected(void)
+{
+	int fd = open("/proc/sys/fs/protected_symlinks", O_RDONLY | O_CLOEXEC);
+	char c = '1';
+
+	if (fd < 0)
+		return true;
+	if (read(fd, &c, 1) != 1)
+		c = '1';
+	close(fd);
+	return c == '1';
+}
+
+static int open_views(struct br_broker *b, struct b_err *err)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+	b->root = open("/", flags);
+	b->proc = open("/proc", flags);
+	b->self_fd = open("/proc/self/fd", flags);
+	if (b->root < 0 || b->proc < 0 || b->self_fd < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
+			      strerror(errno));
+	if (pipe2(b->wake, O_CLOEXEC | O_NONBLOCK) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: pipe: %s", strerror(errno));
+	return 0;
+}
+
+/* Every caller may have a few of our descriptors open at once. */
+static void raise_limits(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &lim);
+	}
+}
+
+static void set_up(struct br_broker *b)
+{
+	const struct sigaction act = {.sa_handler = on_interrupt};
+	uint64_t flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
+
+	b->pid = getpid();
+	b->uid = geteuid();
+	b->gid = getegid();
+	b->caps = b->uid == 0 ? b->plan->keep_caps & br_file_caps() : 0;
+	b->umask_age = 1;
+	b->links_protected = links_are_protected();
+	raise_limits();
+	sigaction(INTERRUPT, &act, NULL);
+	/* the caller and we take turns: stay on its processor; EINVAL before 6.6 */
+	(void)ioctl(b->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
+	(void)br_row_find(0); /* fills its index */
+}
+
+int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_err *err)
+{
+	/* never freed: detached workers may still look at it when the process ends */
+	struct br_broker *b = b_calloc(1, sizeof *b);
+	sigset_t all;
+
+	b->plan = plan;
+	b->listener = listener;
+	pthread_rwlock_init(&b->moves, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	if (open_views(b, err) < 0)
+		return -1;
+	set_up(b);
+	if (br_confine_threads(plan, err) < 0)
+		return -1;
+	while (b->nworkers < WORKERS_MIN) {
+		int before = b->nworkers;
+
+		start_worker(b);
+		if (b->nworkers == before)
+			return b_fail(err, B_FLOOR, errno, "broker: no thread: %s",
+				      strerror(errno));
+	}
+	main_loop(b);
+	return 0;
+}

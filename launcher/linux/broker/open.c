@@ -1,0 +1,395 @@
+/*
+ * open.c - opens that trap.
+ *
+ * Most paths have no symlink: their text is judged and opened by one openat2(2) that refuses
+ * symlinks, so that success proves the object to be the text. All others are found first, held
+ * by an O_PATH descriptor, judged by what they are, and opened anew through /proc/self/fd.
+ */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "core/path.h"
+#include "launcher/linux/broker/open.h"
+
+/* open(2) ignores what it does not know, openat2(2) refuses it. */
+#define KNOWN_FLAGS                                                                                \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |      \
+	 O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |       \
+	 O_CLOEXEC | O_PATH | O_TMPFILE)
+#define SET_ID 06000
+#define TRIES  8 /* at a name that comes and goes while we look */
+
+static bool is_tmpfile(unsigned flags)
+{
+	return (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+/* Access mode 3 is an old way to say "for ioctl": neither reads nor writes, but needs both. */
+static bool wants_read(unsigned flags)
+{
+	return (flags & O_ACCMODE) != O_WRONLY;
+}
+
+static bool wants_write(unsigned flags)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || flags & O_TRUNC || is_tmpfile(flags);
+}
+
+static bool is_exclusive(unsigned flags)
+{
+	return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+
+/* The operation that objects, or -1. */
+static int objects(const struct br_call *c, unsigned flags, bool is_new, const char *path,
+		   size_t len)
+{
+	if ((wants_write(flags) || is_new) && !br_allowed(c, SBX_MODIFY, path, len))
+		return SBX_MODIFY;
+	if (wants_read(flags) && !br_allowed(c, SBX_READ, path, len))
+		return SBX_READ;
+	return -1;
+}
+
+static struct br_answer give(const struct br_open_request *r, int fd)
+{
+	return (struct br_answer){.kind = BR_KIND_FD, .fd = fd, .fd_flags = r->flags & O_CLOEXEC};
+}
+
+/* What was opened, or errno; told when it was to write. */
+static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
+{
+	struct br_answer a = fd < 0 ? br_fail(errno) : give(r, fd);
+
+	if (wants_write(r->flags) || is_new)
+		return br_told_result(r->c, SBX_MODIFY, a);
+	return a;
+}
+
+/* A writer's open of a FIFO waits for readers. With O_NONBLOCK it fails at once (ENXIO), and
+ * with a reader there the two are the same; so writers are opened without waiting, and only
+ * those that would wait are opened again, without a lock. Readers are not: a reader that looks
+ * in and goes makes waiting writers die. */
+static unsigned without_waiting(unsigned flags)
+{
+	return (flags & O_ACCMODE) == O_WRONLY ? flags | O_NONBLOCK : flags;
+}
+
+static void wait_again(const struct br_open_request *r, int fd)
+{
+	if (fd >= 0 && !(r->flags & O_NONBLOCK) && without_waiting(r->flags) != r->flags)
+		(void)fcntl(fd, F_SETFL, (int)(r->flags & ~(unsigned)O_NONBLOCK));
+}
+
+/* ---- the object is held ---- */
+
+static int reopen(struct br_open_request *r)
+{
+	unsigned flags = r->flags & ~(unsigned)(O_CREAT | O_EXCL | O_NOFOLLOW);
+	struct br_end *e = &r->c->end[0];
+	char name[32];
+	int fd;
+
+	br_fd_path(name, e->fd);
+	if (S_ISFIFO(e->st.st_mode))
+		br_may_block(r->c);
+	fd = open(name, (int)(flags | O_CLOEXEC | O_NOCTTY), is_tmpfile(flags) ? r->mode : 0);
+	return fd;
+}
+
+/* /dev/tty is whatever terminal the caller has, not ours: field 7 of proc_pid_stat(5). */
+static struct br_answer open_terminal(struct br_open_request *r)
+{
+	char name[32];
+	long nr = br_terminal_of(r->c);
+	int fd;
+
+	if (nr <= 0)
+		return br_fail(ENXIO);
+	if (major((unsigned)nr) < 136 || major((unsigned)nr) > 143)
+		return br_fail(EACCES); /* a real console: not by this way */
+	snprintf(name, sizeof name, "/dev/pts/%u",
+		 (major((unsigned)nr) - 136) * 256 + minor((unsigned)nr));
+	fd = open(name, (int)((r->flags & ~(unsigned)(O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC));
+	return fd < 0 ? br_fail(errno) : give(r, fd);
+}
+
+/* Devices and pipes are opened by the caller itself where the kernel's rules are exact for
+ * them: a terminal may become its controlling terminal. */
+static bool is_for_kernel(const struct br_open_request *r)
+{
+	const struct br_end *e = &r->c->end[0];
+
+	if (r->c->b->plan->read_level == POL_READ_ALL)
+		return false;
+	return S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode) ||
+	       (e->is_pathless && (S_ISFIFO(e->st.st_mode) || S_ISSOCK(e->st.st_mode)));
+}
+
+/* What the kernel would say of an object that is there, whatever the policy. */
+static int refusal(const struct br_open_request *r)
+{
+	const struct br_end *e = &r->c->end[0];
+	bool is_dir = S_ISDIR(e->st.st_mode);
+
+	if (is_exclusive(r->flags))
+		return EEXIST;
+	if (S_ISLNK(e->st.st_mode))
+		return ELOOP;
+	if (r->flags & O_DIRECTORY && !is_dir)
+		return ENOTDIR;
+	if (is_dir && !is_tmpfile(r->flags) && (wants_write(r->flags) || r->flags & O_CREAT))
+		return EISDIR;
+	return S_ISSOCK(e->st.st_mode) ? ENXIO : 0;
+}
+
+/* O_TMPFILE makes a file without a name in the directory: judged as a name there. */
+static int name_tmpfile(struct br_end *e)
+{
+	static const char name[] = "/#tmpfile";
+
+	if (e->len == 1)
+		e->len = 0;
+	if (e->len + sizeof name > sizeof e->path)
+		return -1;
+	memcpy(e->path + e->len, name, sizeof name);
+	e->len += sizeof name - 1;
+	return 0;
+}
+
+static struct br_answer open_held(struct br_open_request *r)
+{
+	struct br_call *c = r->c;
+	struct br_end *e = &c->end[0];
+	int err, against;
+
+	if (r->flags & O_PATH) {
+		int fd = e->fd;
+
+		if (r->flags & O_DIRECTORY && !S_ISDIR(e->st.st_mode))
+			return br_fail(ENOTDIR);
+		e->fd = -1;
+		return give(r, fd);
+	}
+	err = refusal(r);
+	if (err)
+		return br_fail(err);
+	if (is_for_kernel(r))
+		return br_continue();
+	if (is_tmpfile(r->flags) && name_tmpfile(e) < 0)
+		return br_fail(ENAMETOOLONG);
+	against = e->is_pathless ? -1 : objects(c, r->flags, false, e->path, e->len);
+	if (against >= 0)
+		return br_deny(c, (enum sbx_op)against, e, 0);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	if (S_ISCHR(e->st.st_mode) && e->st.st_rdev == makedev(5, 0))
+		return open_terminal(r);
+	return opened(r, reopen(r), is_tmpfile(r->flags));
+}
+
+/* ---- the object is missing ---- */
+
+static struct br_answer create(struct br_open_request *r, bool *out_again)
+{
+	struct br_call *c = r->c;
+	struct br_end *e = &c->end[0];
+	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_CLOEXEC;
+	int rc = e->at >= 0 ? 0 : br_find_parent(c, e), against, fd;
+
+	if (rc < 0)
+		return br_fail(-rc);
+	if (rc == BR_AS_IS || e->name[strlen(e->name) - 1] == '/')
+		return br_fail(EISDIR);
+	against = objects(c, r->flags, true, e->path, e->len);
+	if (against >= 0)
+		return br_deny(c, (enum sbx_op)against, e, 0);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	if (!wants_write(r->flags))
+		flags |= O_EXCL; /* what came meanwhile may be a FIFO: to be looked at first */
+	fd = openat(e->at, e->name, (int)flags, r->mode);
+	if (fd < 0 &&
+	    (errno == ELOOP || errno == ENXIO || (errno == EEXIST && !is_exclusive(r->flags)))) {
+		*out_again = true;
+		return br_fail(errno);
+	}
+	wait_again(r, fd);
+	return opened(r, fd, true);
+}
+
+static void let_go(struct br_end *e)
+{
+	if (e->at >= 0)
+		close(e->at);
+	if (e->fd >= 0)
+		close(e->fd);
+	e->at = e->fd = -1;
+}
+
+static struct br_answer open_slowly(struct br_open_request *r)
+{
+	struct br_call *c = r->c;
+	struct br_end *e = &c->end[0];
+	struct br_answer a = br_fail(ELOOP);
+	bool again = true;
+
+	e->follow = !(r->flags & O_NOFOLLOW) && !is_exclusive(r->flags);
+	for (int tries = 0; again && tries < TRIES; tries++) {
+		int rc = r->resolve ? br_find_restricted(r) : br_find_object(c, e);
+
+		again = false;
+		if (rc == 0)
+			return open_held(r);
+		if (rc == BR_UNREADABLE)
+			return c->b->plan->read_level == POL_READ_ALL ? br_fail(EACCES)
+								      : br_continue();
+		if (rc != -ENOENT || !(r->flags & O_CREAT) || is_tmpfile(r->flags))
+			return br_fail(-rc);
+		a = create(r, &again);
+		let_go(e);
+	}
+	return a;
+}
+
+/* ---- by its text ---- */
+
+/* The text of what was asked, when it can be known without looking: no "..", nothing in /proc or
+ * /dev, whose links are not texts. */
+static bool make_text(struct br_open_request *r)
+{
+	struct br_call *c = r->c;
+	struct br_end *e = &c->end[0];
+	char cwd[BR_TEXT_MAX];
+	size_t cwd_len = 0;
+	unsigned flags;
+
+	if (r->resolve || r->flags & O_PATH || is_tmpfile(r->flags) || c->b->plan->foreign_roots)
+		return false;
+	if (e->asked[0] != '/' && br_text_of_caller(c, e->dirfd, cwd, &cwd_len) < 0)
+		return false;
+	e->len = sbx_path_join(e->path, PATH_MAX, cwd, cwd_len, e->asked, &flags);
+	if (!e->len || flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC) ||
+	    (flags & SBX_PATH_TRAILING && r->flags & O_CREAT))
+		return false;
+	if (flags & SBX_PATH_TRAILING)
+		r->text_flags = O_DIRECTORY;
+	return strncmp(e->path, "/proc/", 6) != 0 && strncmp(e->path, "/dev/", 5) != 0;
+}
+
+static int open_text(const struct br_open_request *r, unsigned flags)
+{
+	struct open_how how = {
+		.flags = flags | r->text_flags | O_CLOEXEC,
+		.mode = r->flags & O_CREAT ? r->mode : 0,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, r->c->b->root, r->c->end[0].path, &how, sizeof how);
+}
+
+/* A reader's open may wait at a FIFO, and must not. */
+static int open_reader(const struct br_open_request *r)
+{
+	struct br_end *e = &r->c->end[0];
+	int fd;
+
+	if (r->flags & O_DIRECTORY || r->text_flags)
+		return open_text(r, r->flags);
+	e->fd = open_text(r, O_PATH | (r->flags & O_NOFOLLOW));
+	if (e->fd < 0)
+		return -1;
+	if (fstat(e->fd, &e->st) == 0 && (S_ISREG(e->st.st_mode) || S_ISDIR(e->st.st_mode))) {
+		char name[32];
+
+		br_fd_path(name, e->fd);
+		fd = open(name, (int)(r->flags & ~(unsigned)O_NOFOLLOW) | O_CLOEXEC);
+		return fd;
+	}
+	close(e->fd);
+	e->fd = -1;
+	errno = ELOOP; /* not a plain file: the slow way */
+	return -1;
+}
+
+/* true: *out is the answer. Whatever is not plain is left to the slow way. */
+static bool open_fast(struct br_open_request *r, struct br_answer *out)
+{
+	struct br_call *c = r->c;
+	struct br_end *e = &c->end[0];
+	bool writes = wants_write(r->flags);
+	int fd;
+
+	if ((r->flags & O_CREAT && !writes) || !make_text(r))
+		return false;
+	if (objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0)
+		return false;
+	if (!br_is_alive(c)) {
+		*out = br_fail(EINTR);
+		return true;
+	}
+	fd = writes ? open_text(r, without_waiting(r->flags)) : open_reader(r);
+	if (fd < 0 && (errno == ELOOP || errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
+		       errno == EAGAIN || errno == ENXIO || errno == EWOULDBLOCK))
+		return false;
+	wait_again(r, fd);
+	*out = opened(r, fd, r->flags & O_CREAT);
+	return true;
+}
+
+/* ---- the calls ---- */
+
+static struct br_answer perform(struct br_call *c, struct br_open_request *r)
+{
+	struct br_answer a;
+	int rc;
+
+	if (r->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {
+		if (r->mode & SET_ID) /* openat2(2) hides it from the static filter */
+			return br_fail(EPERM);
+		rc = br_become(c);
+		if (rc < 0 && rc != BR_UNREADABLE)
+			return br_fail(-rc);
+		if (rc == BR_UNREADABLE)
+			return c->b->plan->read_level == POL_READ_ALL ? br_fail(EACCES)
+								      : br_continue();
+	}
+	br_lock_shared(c);
+	if (open_fast(r, &a))
+		return a;
+	let_go(&c->end[0]);
+	return open_slowly(r);
+}
+
+struct br_answer br_open(struct br_call *c)
+{
+	struct br_open_request r = {
+		.c = c, .flags = c->flags & KNOWN_FLAGS, .mode = c->mode & 07777};
+
+	return perform(c, &r);
+}
+
+struct br_answer br_creat(struct br_call *c)
+{
+	struct br_open_request r = {
+		.c = c, .flags = O_CREAT | O_WRONLY | O_TRUNC, .mode = c->mode & 07777};
+
+	return perform(c, &r);
+}
+
+struct br_answer br_openat2(struct br_call *c)
+{
+	struct br_open_request r = {.c = c};
+	int rc = br_read_how(&r);
+
+	return rc < 0 ? br_fail(-rc) : perform(c, &r);
+}

@@ -1,0 +1,300 @@
+/*
+ * resolve.c - from a caller's path to the object it means.
+ *
+ * First by one openat2(2) that refuses symlinks. Where there are some, component by component, as
+ * the caller would go: its root, its /proc/self, its descriptors behind magic links, and never
+ * the broker's.
+ */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "launcher/linux/broker/walk.h"
+
+static const char deleted[] = " (deleted)";
+
+void br_fd_path(char out[32], int fd)
+{
+	snprintf(out, 32, "/proc/self/fd/%d", fd);
+}
+
+static bool is_same_object(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* What the kernel calls deleted may have another name left, may never have had one, or may be
+ * called just so. */
+static int judge_deleted(int fd, char *path, size_t *len)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
+		return -ENOENT;
+	if (is_same_object(fd, path))
+		return 0;
+	*len -= sizeof deleted - 1;
+	path[*len] = '\0';
+	return 0;
+}
+
+int br_text_of(const struct br_broker *b, int fd, char *path, size_t *out_len)
+{
+	char name[16];
+	ssize_t n;
+
+	snprintf(name, sizeof name, "%d", fd);
+	n = readlinkat(b->self_fd, name, path, PATH_MAX);
+	if (n <= 0 || n >= PATH_MAX)
+		return -ENAMETOOLONG;
+	path[n] = '\0';
+	if (path[0] != '/')
+		return -EXDEV;
+	*out_len = (size_t)n;
+	if ((size_t)n > sizeof deleted - 1 && !strcmp(path + n - (sizeof deleted - 1), deleted))
+		return judge_deleted(fd, path, out_len);
+	return 0;
+}
+
+bool br_is_own_proc(const struct br_call *c, const char *path, size_t len)
+{
+	const struct br_broker *b = c->b;
+	int n = b->nworkers;
+	long pid;
+
+	if (len < 7 || strncmp(path, "/proc/", 6) != 0)
+		return false;
+	pid = strtol(path + 6, NULL, 10);
+	if (pid == b->pid)
+		return true;
+	for (int i = 0; i < n; i++)
+		if (b->workers[i] && b->workers[i]->tid == pid)
+			return true;
+	return false;
+}
+
+/* ---- the paths of a call ---- */
+
+static void end_init(struct br_call *c, struct br_end *e, const struct br_end_spec *spec)
+{
+	e->spec = spec;
+	e->at = e->fd = -1;
+	e->len = e->asked_len = 0;
+	e->is_empty = e->is_pathless = false;
+	e->dirfd = spec->dirfd == BR_NO_ARG ? AT_FDCWD : (int)br_arg(c, spec->dirfd);
+	e->follow = spec->how & BR_END_FOLLOW ||
+		    (spec->how & BR_END_AT && !(c->flags & AT_SYMLINK_NOFOLLOW)) ||
+		    (spec->how & BR_END_ATLINK && c->flags & AT_SYMLINK_FOLLOW);
+}
+
+static int end_read(struct br_call *c, struct br_end *e)
+{
+	unsigned how = e->spec->how;
+	long n;
+
+	if (how & BR_END_FD || (how & BR_END_NULL && !br_arg(c, e->spec->path))) {
+		e->is_empty = true;
+		return 0;
+	}
+	n = br_read_text(c, br_arg(c, e->spec->path), e->asked, sizeof e->asked);
+	if (n < 0)
+		return (int)n;
+	e->asked_len = (size_t)n;
+	if (n || how & BR_END_TEXT)
+		return 0;
+	e->is_empty = how & BR_END_EMPTY && c->flags & AT_EMPTY_PATH;
+	return e->is_empty ? 0 : -ENOENT;
+}
+
+int br_ends_read(struct br_call *c)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct br_end_spec *spec = &c->row->end[i];
+		int rc;
+
+		if (!spec->how)
+			continue;
+		end_init(c, &c->end[i], spec);
+		rc = end_read(c, &c->end[i]);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+void br_ends_release(struct br_call *c)
+{
+	for (int i = 0; i < 2; i++) {
+		if (c->end[i].at >= 0)
+			close(c->end[i].at);
+		if (c->end[i].fd >= 0)
+			close(c->end[i].fd);
+		c->end[i].at = c->end[i].fd = -1;
+	}
+	if (c->root >= 0 && c->root != c->b->root)
+		close(c->root);
+	c->root = -1;
+}
+
+/* ---- one call of the kernel ---- */
+
+int br_open_plain(int base, const char *path, unsigned flags)
+{
+	const struct open_how how = {.flags = flags | O_PATH | O_CLOEXEC,
+				     .resolve = RESOLVE_NO_SYMLINKS};
+	long fd = syscall(SYS_openat2, base, path, &how, sizeof how);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* Where a path of the caller's starts; *is_ours = to be closed. */
+static int base_of(struct br_call *c, int dirfd, const char *path, bool *is_ours)
+{
+	*is_ours = path[0] != '/';
+	return *is_ours ? br_open_caller_fd(c, dirfd) : br_root(c);
+}
+
+/* path may be "": the base itself. */
+static int open_from(struct br_call *c, struct br_end *e, const char *path, unsigned flags,
+		     bool follow)
+{
+	bool is_ours, is_own_root = path[0] != '/' || br_root(c) == c->b->root;
+	int base = base_of(c, e->dirfd, path, &is_ours), fd;
+
+	if (base < 0 || !*path)
+		return base;
+	fd = is_own_root && !c->b->plan->foreign_roots ? br_open_plain(base, path, flags) : -ELOOP;
+	if (fd == -ELOOP || fd == -EAGAIN)
+		fd = br_walk(c, e, base, path, follow);
+	if (fd >= 0 && flags & O_DIRECTORY) {
+		struct stat st;
+
+		if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)) {
+			close(fd);
+			fd = -ENOTDIR;
+		}
+	}
+	if (is_ours)
+		close(base);
+	return fd;
+}
+
+/* ---- parents ---- */
+
+/* "x/.", "..", "/" */
+static bool is_dots(const char *name, size_t n)
+{
+	return n == 0 || (name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.')));
+}
+
+/* path and len from the parent held in `at` and the name. */
+int br_name_end(struct br_call *c, struct br_end *e)
+{
+	size_t n = strlen(e->name);
+	int rc = br_text_of(c->b, e->at, e->path, &e->len);
+
+	if (rc == -ENOENT)
+		return -ENOENT; /* nothing can be made in, or is left in, a removed directory */
+	if (rc < 0 || br_is_own_proc(c, e->path, e->len))
+		return -EACCES;
+	while (n && e->name[n - 1] == '/')
+		n--;
+	if (e->len == 1)
+		e->len = 0;
+	e->path[e->len++] = '/';
+	memcpy(e->path + e->len, e->name, n);
+	e->len += n;
+	e->path[e->len] = '\0';
+	return 0;
+}
+
+int br_find_parent(struct br_call *c, struct br_end *e)
+{
+	size_t end = e->asked_len, start, n;
+	bool has_slash;
+	char *cut;
+	char saved;
+	int fd;
+
+	while (end && e->asked[end - 1] == '/')
+		end--;
+	has_slash = end < e->asked_len;
+	for (start = end; start && e->asked[start - 1] != '/';)
+		start--;
+	n = end - start;
+	if (is_dots(e->asked + start, n))
+		return BR_AS_IS;
+	if (n > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(e->name_buf, e->asked + start, n);
+	strcpy(e->name_buf + n, has_slash ? "/" : "");
+	e->name = e->name_buf;
+	cut = e->asked + start;
+	saved = *cut;
+	*cut = '\0';
+	fd = open_from(c, e, e->asked, O_DIRECTORY, true);
+	*cut = saved;
+	if (fd < 0)
+		return fd;
+	if (e->at >= 0)
+		close(e->at);
+	e->at = fd;
+	return br_name_end(c, e);
+}
+
+/* ---- objects ---- */
+
+int br_look_at(struct br_call *c, struct br_end *e)
+{
+	int rc = br_text_of(c->b, e->fd, e->path, &e->len);
+
+	if (fstat(e->fd, &e->st) < 0)
+		return -errno;
+	e->is_pathless = rc == -ENOENT || (rc == -EXDEV && !S_ISDIR(e->st.st_mode));
+	if (rc < 0 && !e->is_pathless)
+		return -EACCES;
+	return !e->is_pathless && br_is_own_proc(c, e->path, e->len) ? -EACCES : 0;
+}
+
+int br_find_object(struct br_call *c, struct br_end *e)
+{
+	int fd;
+
+	if (e->is_empty)
+		fd = br_open_caller_fd(c, e->dirfd);
+	else if (!e->follow)
+		return br_find_last(c, e);
+	else
+		fd = open_from(c, e, e->asked, 0, true);
+	if (fd < 0)
+		return fd;
+	e->fd = fd;
+	return br_look_at(c, e);
+}
+
+/* The name itself, a symlink or not; but "dir/." and "link/" mean what they lead to. */
+int br_find_last(struct br_call *c, struct br_end *e)
+{
+	bool is_plain = e->asked[e->asked_len - 1] != '/';
+	int rc = is_plain ? br_find_parent(c, e) : BR_AS_IS;
+	int fd;
+
+	if (rc < 0)
+		return rc;
+	fd = rc == BR_AS_IS ? open_from(c, e, e->asked, 0, true)
+			    : openat(e->at, e->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return rc == BR_AS_IS ? fd : -errno;
+	e->fd = fd;
+	return br_look_at(c, e);
+}

@@ -1,0 +1,23 @@
+/*
+ * traps.h - what the broker must see of a command's system calls, as the planner decides it and
+ * the trap filter carries it out (DESIGN §4.3).
+ */
+#pragma once
+
+/* Which opens for reading the broker performs; the lowest level that is exact is chosen. */
+enum pol_read_level {
+	POL_READ_NONE,	    /* Landlock decides them all */
+	POL_READ_DIRECTORY, /* those with O_DIRECTORY: carved directories are listed by the broker
+			     */
+	POL_READ_ALL,	    /* all of them: a deny pattern lies inside what is readable */
+};
+
+#define POL_TRAP_FILES                                                                             \
+	0x1u /* what makes, removes, moves, writes to or changes the metadata of files */
+#define POL_TRAP_SOCKETS 0x2u /* bind and connect */
+#define POL_TRAP_EXEC	 0x4u /* execve: a deny lies inside what is executable */
+
+/* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not
+ * given: the shim's proof that it only asks, and lives with the kernel's answer. Below level
+ * POL_READ_ALL the kernel's answer is exact for reads, and no for writes. */
+#define POL_QUICK_HOW_SIZE 32u

@@ -1,0 +1,45 @@
+/*
+ * broker.h - a child under a policy, held by Landlock and the broker alone, without launcher and
+ * shim: what the floor tests and benches run their acts in.
+ *
+ *	struct sb_policy p;
+ *	sb_policy_make(&p, lines);		"r+ T /", "m- G /tmp/x **" "/" "*.env"
+ *	rc = sb_run(&p, &opts, act, arg);	act's result, 1000 + signal, or SB_BROKEN
+ *	sb_policy_release(&p);
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "core/image.h"
+#include "policy/back/traps.h"
+#include "policy/ruleset.h"
+
+#define SB_BROKEN 250 /* the child could not confine itself */
+
+struct sb_policy {
+	struct pol_ruleset rules;
+	struct sbx_image image;
+	void *data;
+};
+/* Lines: operations (r read, m modify, x exec, c connect), + or -, E exact / T tree / G glob, the
+ * base, and with G the glob. NULL ends them. */
+void sb_policy_make(struct sb_policy *, const char *const *lines);
+void sb_policy_release(struct sb_policy *);
+
+struct sbx_ring;
+struct sb_options {
+	enum pol_read_level level;
+	unsigned traps;	       /* 0: all */
+	uid_t uid;	       /* 0: as who we are */
+	bool no_read;	       /* Landlock grants no reading of `dir` and below */
+	bool bare;	       /* no broker, no Landlock: the positive control */
+	bool no_filter;	       /* the broker's own filter is left out */
+	const char *dir;       /* for no_read: its siblings are granted instead */
+	struct sbx_ring *ring; /* events, shared memory */
+	size_t ring_size;
+	const char *caps; /* kept by a target of root; NULL: the launcher's default */
+};
+int sb_run(const struct sb_policy *, const struct sb_options *, int (*act)(void *), void *arg);
