@@ -53,8 +53,10 @@ static bool pair_settled(enum sbx_op op, unsigned a, unsigned b)
 	return a & b & (SBX_ST_ALL_ALLOW | SBX_ST_ALL_DENY);
 }
 
-/* Every continuation below the two directories, by pairs of states. */
-static bool below_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
+/* Every continuation below the two directories, by pairs of states. Never inlined: its 4 KiB of
+ * stack are for renamed directories only, and programs rename files on stacks of 16 KiB. */
+static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum sbx_op op,
+					       uint32_t from, uint32_t to)
 {
 	unsigned char bytes[256];
 	size_t nbytes = class_bytes(img, &img->hdr->op[op].verdict, bytes);
