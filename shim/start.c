@@ -58,6 +58,9 @@ struct shim_life *shim_life(void)
 	return life;
 }
 
+/* Up to here one fault-around of the kernel's would bring it in anyway, and costs more. */
+enum { POPULATE_MAX = 64 << 10 };
+
 static void *map(size_t size, int prot, int flags, int fd)
 {
 	long p = sys6(SYS_mmap, 0, (long)size, prot, flags, fd, 0);
@@ -89,7 +92,9 @@ static void *map_file(const char *name, bool is_shared, size_t *out_size)
 	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
 		*out_size = (size_t)st.st_size;
 		p = map(*out_size, is_shared ? PROT_READ | PROT_WRITE : PROT_READ,
-			is_shared ? MAP_SHARED : MAP_PRIVATE | MAP_POPULATE, fd);
+			(is_shared ? MAP_SHARED : MAP_PRIVATE) |
+				(!is_shared && *out_size <= POPULATE_MAX ? MAP_POPULATE : 0),
+			fd);
 	}
 	sys_close(fd);
 	return p;

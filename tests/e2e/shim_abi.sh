@@ -1,0 +1,28 @@
+#!/bin/bash
+# The library as a file: what it exports, what it needs, what it costs to map.
+set -u
+B=${B:-build}
+lib=$B/libsbx-shim.so
+bad=0
+
+check() # NAME COMMAND...
+{
+	local name=$1
+	shift
+	if "$@"; then echo "ok - $name"; else echo "not ok - $name"; bad=1; fi
+}
+
+cd "$(dirname "$0")/../.." || exit 1
+why=$(B=$B scripts/check-abi "$lib" 2>&1)
+check 'exports the table, needs five weak names and no library' [ -z "$why" ]
+printf '%s' "$why" | sed 's/^/# /'
+# each relocation is a word to write, and the page under it to copy, at every start of a program
+relocations=$(readelf -rW "$lib" | grep -c R_)
+check "few relocations: $relocations" [ "$relocations" -le 24 ]
+private=$(readelf -lW "$lib" | awk '$1 == "LOAD" && /RW/ { print $6 }')
+private=$((${private:-0xffffffff}))
+check "at most 300 KiB private: $private bytes" [ "$private" -le 307200 ]
+check 'no executable stack, no writable code' \
+	[ -z "$(readelf -lW "$lib" | grep -E 'RWE')" ]
+echo 1..4
+exit $bad
