@@ -1,0 +1,33 @@
+/*
+ * floorplan.h - plans of the floor for made-up rules on a made-up file system.
+ *
+ *	floorplan_make(LIST("a+ T /", "a- T /home/u/.ssh", "m+ T /w"),
+ *		       LIST("/home/", "/home/u/", "/home/u/.ssh/", "/bin@", "/w/"));
+ *	... floorplan.grants, floorplan.gaps ...
+ *	floorplan_release();
+ *
+ * A rule starts with r (read), m (modify), x (exec) or a (read and exec), goes on with + or -,
+ * a shape E, T or G (exact, tree, glob), the base and, for a glob, the pattern. A path of the
+ * file system that ends in a slash is a directory, in @ a symlink.
+ */
+#pragma once
+
+#include "core/image.h"
+#include "policy/back/floor.h"
+
+struct b_err;
+
+#define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+extern struct sbx_image floorplan_img;
+extern struct pol_floor floorplan;
+extern unsigned floorplan_lists; /* directories listed by the last plan */
+
+/* Fails the test when the rules do not compile or the plan does not come about. */
+void floorplan_make(const char *const *rules, const char *const *files);
+/* The same for a plan that may fail: what pol_floor_plan() gives. */
+int floorplan_try(const char *const *rules, const char *const *files, struct b_err *err);
+void floorplan_release(void);
+/* Of an entry of the file system: length without the mark, and 'd', 'f' or 'l'. */
+size_t floorplan_plain_len(const char *entry);
+char floorplan_type_at(const char *entry);
