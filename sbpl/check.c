@@ -184,7 +184,10 @@ int sbpl_self_check(struct sbpl_emit *e)
 		return -1;
 	if (sbpl_program_new(&source, &c.p, e->err) < 0)
 		return b_wrap(e->err, "sbpl: self-check");
-	rc = check_all(&c);
+	rc = sbpl_program_rules(c.p) == e->nrules
+		     ? check_all(&c)
+		     : b_fail(e->err, B_POLICY, 0, "sbpl: self-check: %zu rules written, %zu read",
+			      e->nrules, sbpl_program_rules(c.p));
 	sbpl_program_free(c.p);
 	b_str_release(&c.lower_a);
 	b_str_release(&c.lower_b);

@@ -178,6 +178,8 @@ static int put_metadata(struct sbpl_emit *e)
 		return sbpl_count_rules(e, 1, "stat");
 	}
 	b_str_add(&e->out, "(allow file-read-metadata (literal \"/\"))\n");
+	if (sbpl_count_rules(e, 1, "stat") < 0)
+		return -1;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
 

@@ -5,6 +5,8 @@
 #include "sbpl/emit.h"
 #include "base/own.h"
 
+#define BROAD_RULES 17
+
 static const char broad[] = "(version 1)\n"
 			    "(deny default)\n"
 			    "(allow file-read*)\n"
@@ -170,7 +172,8 @@ static int put_list(struct sbpl_emit *e, enum sbx_op op, const char *operation)
 int sbpl_put_orbit(struct sbpl_emit *e)
 {
 	b_str_add(&e->out, broad);
-	if (put_home(e) < 0 || put_list(e, SBX_MODIFY, "file-write*") < 0)
+	if (sbpl_count_rules(e, BROAD_RULES, "the head") < 0 || put_home(e) < 0 ||
+	    put_list(e, SBX_MODIFY, "file-write*") < 0)
 		return -1;
 	return put_list(e, SBX_READ, "file-read*");
 }

@@ -323,6 +323,23 @@ static bool pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r,
 	return true;
 }
 
+/* The pattern goes on at any depth behind byte `len`, and is said nowhere else. */
+static void pin_below(struct pins *p, const struct pol_rule *r, size_t len)
+{
+	if (p->e->o->lax_moves) {
+		sbpl_note(p->e,
+			  "moving a directory from below %s/%.*s may open what `%s` (%s) denies",
+			  r->base, (int)len, r->glob, r->matched, r->origin);
+		return;
+	}
+	pin_pattern(p, r, len, true);
+	sbpl_note(
+		p->e,
+		"directories below %s/%.*s cannot be moved or removed: `%s` (%s) would not follow "
+		"them",
+		r->base, (int)len, r->glob, r->matched, r->origin);
+}
+
 /* Every directory that a match of the pattern may lie in. False: as above. */
 static bool pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r, bool widened)
 {
@@ -334,7 +351,7 @@ static bool pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r
 	while (i < len) {
 		if (len - i >= 2 && memcmp(r->glob + i, "**", 2) == 0) {
 			if (i > 0 || !widened) {
-				pin_pattern(p, r, i, true);
+				pin_below(p, r, i);
 				closed = closed && op != SBX_MODIFY;
 			}
 			i += 2;
@@ -366,11 +383,6 @@ static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
 	if (!pin_through(p, op, r, widened))
 		sbpl_note(p->e, "a directory moved in may carry names that `%s` (%s) denies",
 			  r->matched, r->origin);
-	if (has_leading_stars(r) && !widened)
-		sbpl_note(p->e,
-			  "directories below %s/ cannot be moved or removed: `%s` (%s) is "
-			  "re-opened in parts by later rules",
-			  r->base, r->matched, r->origin);
 	return 0;
 }
 

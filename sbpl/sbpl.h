@@ -64,6 +64,9 @@ struct sbpl_opts {
 	unsigned proxy_port; /* SBPL_NET_PROXY: 1 to 65535 */
 	bool inline_paths;   /* paths in the text instead of parameters */
 	bool exact_case;     /* deny globs match the case they are written in only */
+	/* Directories that a re-opened deny could be escaped through stay free to move: a note says
+	 * so. Else they are pinned, however many. */
+	bool lax_moves;
 	bool stat_ancestors; /* stat only above what a rule names; else stat is free (DESIGN §3) */
 	struct sbpl_orbit_env orbit; /* SBPL_STYLE_ORBIT */
 };

@@ -566,3 +566,25 @@ Test(sbpl_compile, releases_get_what_they_have)
 	cr_expect(!strstr(prof.text, "/private/tmp/com") &&
 		  strstr(prof.text, "/private/var/run/com"));
 }
+
+Test(sbpl_compile, unbounded_pins_can_be_left_out_and_then_are_said)
+{
+	add(SBX_READ, true, POL_TREE, C, NULL);
+	add(SBX_READ, false, POL_GLOB, C, "a/**/k");
+	add(SBX_MODIFY, true, POL_TREE, C, NULL);
+	for (int lax = 0; lax < 2; lax++) {
+		struct sbpl_question q = {.op = sbpl_op_find("file-write-unlink"),
+					  .path = C "/a/d",
+					  .len = strlen(C "/a/d"),
+					  .vnode = SBPL_V_DIRECTORY};
+
+		opts.lax_moves = lax;
+		sbpl_program_free(prog);
+		sbpl_profile_release(&prof);
+		compile();
+		cr_expect_eq(sbpl_program_allows(prog, &q, NULL), lax);
+		cr_assert_eq(prof.nnotes, 1);
+		cr_expect(strstr(prof.notes[0], lax ? "may open" : "cannot be moved"), "%s",
+			  prof.notes[0]);
+	}
+}
