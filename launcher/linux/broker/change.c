@@ -41,11 +41,22 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 	return -1;
 }
 
+/* What is made has the caller's umask: on before the lock, for it may have to be read. */
+static int prepare_new(struct br_call *c, struct br_answer *out)
+{
+	int rc = br_become(c);
+
+	if (rc == 0)
+		return prepare(c, BR_WANT_NEW, out);
+	*out = rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
+	return -1;
+}
+
 struct br_answer br_mkdir(struct br_call *c)
 {
 	struct br_answer a;
 
-	if (prepare(c, BR_WANT_NEW, &a) < 0)
+	if (prepare_new(c, &a) < 0)
 		return a;
 	a = br_result(mkdirat(c->end[0].at, c->end[0].name, c->mode));
 	return br_told_result(c, SBX_MODIFY, a);
@@ -59,7 +70,7 @@ struct br_answer br_mknod(struct br_call *c)
 
 	if (S_ISCHR(c->mode) || S_ISBLK(c->mode))
 		return br_fail(EPERM);
-	if (prepare(c, BR_WANT_NEW, &a) < 0)
+	if (prepare_new(c, &a) < 0)
 		return a;
 	a = br_result(mknodat(c->end[0].at, c->end[0].name, c->mode, br_arg(c, dev_arg)));
 	return br_told_result(c, SBX_MODIFY, a);
