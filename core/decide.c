@@ -163,16 +163,69 @@ static uint32_t last_label(const struct sbx_image *img, const struct sbx_dfa *d,
 	return labels[state] > last ? labels[state] : last;
 }
 
+static bool bytes_equal(const unsigned char *a, const char *b, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (a[i] != (unsigned char)b[i])
+			return false;
+	return true;
+}
+
+/* The entry of a path of this hash. The table is not trusted: probes and texts are bounded. */
+static const struct sbx_image_literal *find_literal(const struct sbx_image *img,
+						    const struct sbx_image_op *op, uint64_t hash,
+						    const char *path, size_t len)
+{
+	const struct sbx_image_literal *v = (const void *)(img->base + op->literals);
+	uint32_t slot = sbx_literal_slot(hash);
+
+	for (uint32_t i = 0; i < SBX_LITERAL_PROBES; i++) {
+		const struct sbx_image_literal *l = &v[slot++ & (op->nliterals - 1)];
+
+		if (l->exact == 0 && l->tree == 0)
+			return NULL;
+		if (l->path.len == len && (uint64_t)l->path.off + len < img->size &&
+		    bytes_equal(img->base + l->path.off, path, len))
+			return l;
+	}
+	return NULL;
+}
+
+/* The last literal rule that matches, + 1: the path itself, and trees at each parent. */
+static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image_op *op,
+			     const char *path, size_t len)
+{
+	uint64_t hash = sbx_literal_start(op->seed);
+	const struct sbx_image_literal *l;
+	uint32_t last = 0;
+
+	if (op->nliterals == 0)
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		if (path[i] == '/') {
+			l = find_literal(img, op, hash, path, i);
+			last = l && l->tree > last ? l->tree : last;
+		}
+		hash = sbx_literal_step(hash, (unsigned char)path[i]);
+	}
+	l = len == 1 ? find_literal(img, op, sbx_literal_start(op->seed), path, 0)
+		     : find_literal(img, op, hash, path, len);
+	if (l && l->tree > last)
+		last = l->tree;
+	return l && l->exact > last ? l->exact : last;
+}
+
 int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
 {
 	const struct sbx_image_op *o;
 	const struct sbx_dfa *groups;
-	uint32_t last = 0;
+	uint32_t last;
 
 	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
 		return -1;
 	o = &img->hdr->op[op];
 	groups = (const void *)(img->base + o->groups);
+	last = last_literal(img, o, path, len);
 	for (uint32_t i = 0; i < o->ngroups && groups[i].last > last; i++) {
 		uint32_t label = last_label(img, &groups[i], path, len);
 

@@ -37,7 +37,9 @@ static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
 
 	if (!dfa_ok(img, &op->verdict, true) ||
 	    !section_ok(img, op->groups, op->ngroups, sizeof(struct sbx_dfa)) ||
-	    (uint64_t)op->first_rule + op->nrules > img->hdr->nrules)
+	    (uint64_t)op->first_rule + op->nrules > img->hdr->nrules ||
+	    !section_ok(img, op->literals, op->nliterals, sizeof(struct sbx_image_literal)) ||
+	    (op->nliterals & (op->nliterals - 1)) != 0)
 		return false;
 	groups = (const void *)(img->base + op->groups);
 	for (uint32_t i = 0; i < op->ngroups; i++)
@@ -86,24 +88,34 @@ static bool labels_ok(const struct sbx_image *img, const struct sbx_dfa *d, uint
 	return true;
 }
 
+static bool text_ok(const struct sbx_image *img, struct sbx_image_str s)
+{
+	return STR_OK(img, s) && img->base[s.off + s.len] == '\0';
+}
+
+static bool literals_ok(const struct sbx_image *img, const struct sbx_image_op *op)
+{
+	const struct sbx_image_literal *v = (const void *)(img->base + op->literals);
+
+	for (uint32_t i = 0; i < op->nliterals; i++)
+		if (v[i].exact > op->nrules || v[i].tree > op->nrules || !text_ok(img, v[i].path))
+			return false;
+	return true;
+}
+
 static bool tables_ok(const struct sbx_image *img)
 {
 	for (int i = 0; i < SBX_OP_COUNT; i++) {
 		const struct sbx_image_op *op = &img->hdr->op[i];
 		const struct sbx_dfa *groups = (const void *)(img->base + op->groups);
 
-		if (!table_ok(img, &op->verdict))
+		if (!table_ok(img, &op->verdict) || !literals_ok(img, op))
 			return false;
 		for (uint32_t g = 0; g < op->ngroups; g++)
 			if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], op->nrules))
 				return false;
 	}
 	return true;
-}
-
-static bool text_ok(const struct sbx_image *img, struct sbx_image_str s)
-{
-	return STR_OK(img, s) && img->base[s.off + s.len] == '\0';
 }
 
 static bool texts_ok(const struct sbx_image *img)

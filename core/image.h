@@ -5,8 +5,9 @@
  * by core/decide.c only. Little-endian, all offsets from the start of the file, all
  * sections 8-aligned. Equal rulesets give equal bytes.
  *
- * A verdict automaton answers allow/deny in one table step per byte. Attribution
- * automata (groups of consecutive rules) name the deciding rule.
+ * A verdict automaton answers allow/deny in one table step per byte. The deciding rule is
+ * named by a hash table of literal rules and by attribution automata of the others: the
+ * largest rule number counts.
  *
  * Path spelling inside the automata: "" is the root directory, "/a/b" everything else.
  */
@@ -19,7 +20,7 @@
 #include "core/op.h"
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 1u
+#define SBX_IMAGE_VERSION 2u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -32,12 +33,13 @@ struct sbx_dfa {
 	uint32_t nstates;
 	uint32_t nsettled; /* states below this number: what follows cannot change the answer */
 	uint32_t nclasses;
-	uint32_t shift;	  /* a row of the table has 1 << shift entries, >= nclasses */
-	uint32_t width;	    /* bytes per table entry: 2 or 4 */
-	uint32_t scaled;    /* an entry is next state << scaled, 0..shift: the walk need not multiply */
+	uint32_t shift; /* a row of the table has 1 << shift entries, >= nclasses */
+	uint32_t width; /* bytes per table entry: 2 or 4 */
+	uint32_t
+		scaled; /* an entry is next state << scaled, 0..shift: the walk need not multiply */
 	uint32_t classes; /* offset: uint8_t[256], byte -> class */
-	uint32_t table; /* offset: entry[nstates << shift]; 256 readable entries follow */
-	uint32_t flags; /* offset: uint8_t[nstates]; 0 in attribution automata */
+	uint32_t table;	  /* offset: entry[nstates << shift]; 256 readable entries follow */
+	uint32_t flags;	  /* offset: uint8_t[nstates]; 0 in attribution automata */
 	/* Attribution automata, offsets, uint32_t[nstates] of rule index + 1 or 0; of all that the
 	 * walk meets the largest counts. */
 	uint32_t labels;  /* the last rule that matches a path ending here */
@@ -53,12 +55,37 @@ struct sbx_image_op {
 	uint32_t nrules;
 	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching
 				  rule>" */
-	uint32_t pad;
+	/* Rules that are one path, or one and all below it, named without an automaton. */
+	uint32_t literals;  /* offset: struct sbx_image_literal[nliterals], a hash table */
+	uint32_t nliterals; /* a power of two, or 0 */
+	uint32_t seed;	    /* of sbx_literal_start() */
 };
 
 struct sbx_image_str {
 	uint32_t off, len; /* NUL follows, not counted */
 };
+
+/* The last rules of each shape for a path; in a free slot both are 0. */
+struct sbx_image_literal {
+	struct sbx_image_str path; /* "" = the root directory */
+	uint32_t exact, tree;	   /* rule index + 1, 0 = none */
+};
+
+#define SBX_LITERAL_PROBES 16 /* the slot of a path is one of so many, without a gap */
+
+/* The hash of a path, a byte at a time (FNV-1a). */
+static inline uint64_t sbx_literal_start(uint32_t seed)
+{
+	return UINT64_C(0xcbf29ce484222325) + seed;
+}
+static inline uint64_t sbx_literal_step(uint64_t h, unsigned char byte)
+{
+	return (h ^ byte) * UINT64_C(0x100000001b3);
+}
+static inline uint32_t sbx_literal_slot(uint64_t h)
+{
+	return (uint32_t)(h ^ h >> 32);
+}
 
 struct sbx_image_rule {
 	struct sbx_image_str matched; /* normalised rule, without '!' */

@@ -18,5 +18,5 @@ policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c 
 
 # The rule language and its compilation into an image.
 policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loops.c \
-	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c policy/back/tables.c \
-	policy/back/image.c
+	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c \
+	policy/back/literals.c policy/back/tables.c policy/back/image.c

@@ -76,10 +76,14 @@ static int write_op(struct image *im, enum sbx_op op, struct b_err *err)
 			o->verdict = im->hdr.op[other].verdict;
 			o->groups = im->hdr.op[other].groups;
 			o->ngroups = im->hdr.op[other].ngroups;
+			o->literals = im->hdr.op[other].literals;
+			o->nliterals = im->hdr.op[other].nliterals;
+			o->seed = im->hdr.op[other].seed;
 			return 0;
 		}
 	if (pol_write_verdict(&im->w, list, &o->verdict, err) < 0)
 		return -1;
+	pol_write_literals(&im->w, list, o);
 	return pol_write_groups(&im->w, list, o, err);
 }
 

@@ -109,6 +109,7 @@ int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct 
  * care, as rules of one polarity share their nodes.)
  */
 enum kind {
+	LITERAL,  /* needs none: see literals.c */
 	FIXED,	  /* no `**` but at the end: alive along one path */
 	FLOATING, /* `**` first, then a literal: alive everywhere */
 	WILD,	  /* the others */
@@ -117,10 +118,13 @@ enum kind {
 
 static enum kind kind_of(const struct pol_rule *r)
 {
+	struct b_str path = {0};
+	enum pol_literal literal = pol_rule_literal(r, &path);
 	const char *p, *rest;
 
-	if (r->shape != POL_GLOB)
-		return FIXED;
+	b_str_release(&path);
+	if (literal != POL_LITERAL_NO)
+		return LITERAL;
 	p = strstr(r->glob, "**");
 	if (!p || p[2] == '\0')
 		return FIXED;
@@ -205,7 +209,7 @@ int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct s
 	b_auto_free struct sbx_dfa *groups = b_calloc(list->n + 1, sizeof *groups);
 	b_auto_free uint32_t *rules = b_calloc(list->n + 1, sizeof *rules);
 
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = FIXED; kind < KINDS; kind++) {
 		struct subset s = {.list = list, .v = rules};
 
 		for (size_t i = 0; i < list->n; i++)

@@ -8,6 +8,7 @@
 
 struct b_err;
 struct pol_list;
+struct pol_rule;
 
 struct pol_writer {
 	struct b_str out;
@@ -21,6 +22,12 @@ struct sbx_image_str pol_writer_text(struct pol_writer *, const char *s);
 /* The verdict automaton of a list; B_LIMIT names the rule to blame. */
 int pol_write_verdict(struct pol_writer *, const struct pol_list *, struct sbx_dfa *out,
 		      struct b_err *);
-/* The attribution automata of a list: op->groups and op->ngroups. */
+/* What a rule amounts to when it is one path, or one path and all below it. */
+enum pol_literal { POL_LITERAL_NO, POL_LITERAL_EXACT, POL_LITERAL_TREE, POL_LITERAL_NOTHING };
+/* *out_path: appended to, where the answer is EXACT or TREE. */
+enum pol_literal pol_rule_literal(const struct pol_rule *, struct b_str *out_path);
+/* The table of the literal rules of a list: op->literals, nliterals, seed. */
+void pol_write_literals(struct pol_writer *, const struct pol_list *, struct sbx_image_op *op);
+/* The attribution automata of the other rules of a list: op->groups and op->ngroups. */
 int pol_write_groups(struct pol_writer *, const struct pol_list *, struct sbx_image_op *op,
 		     struct b_err *);

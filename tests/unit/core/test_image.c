@@ -84,6 +84,8 @@ Test(core_image, sections_that_lead_outside_are_refused)
 				    &hdr->profile.off,
 				    &hdr->profile.len,
 				    &hdr->op[SBX_READ].groups,
+				    &hdr->op[SBX_READ].literals,
+				    &hdr->op[SBX_READ].nliterals,
 				    &hdr->op[SBX_READ].ngroups,
 				    &hdr->op[SBX_MODIFY].nrules};
 

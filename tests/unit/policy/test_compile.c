@@ -83,6 +83,27 @@ Test(policy_compile, operations_with_equal_lists_share_their_automata)
 	cr_expect_eq(sbx_attribute(&e.image, SBX_READ, "/usr/x", 6), 0);
 }
 
+/* What amounts to a path is looked up, not walked: no automaton tells such rules apart. */
+Test(policy_compile, literal_rules_of_every_spelling_are_named)
+{
+	static const char *const rules[] = {"+ /a/",	 "- /a/b",   "+ /a b/c", "- /a b/d/**",
+					    "+ /a/e **", "- /a/f .", "+ /a/b/",	 "- /a/e"};
+	static const struct {
+		const char *path;
+		int rule;
+	} rows[] = {{"/a", 0},	     {"/a/b", 6},  {"/a/b/c", 6}, {"/a/b/d", 6},
+		    {"/a/b/d/x", 6}, {"/a/e", 7},  {"/a/e/x", 4}, {"/a/f", 5},
+		    {"/a/f/x", 0},   {"/a/bb", 0}, {"/", -1},	  {"/b", -1}};
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		engine_rule(&e, rules[i]);
+	engine_compile(&e);
+	cr_expect_eq(e.image.hdr->op[SBX_READ].ngroups, 0);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(sbx_attribute(&e.image, SBX_READ, rows[i].path, strlen(rows[i].path)),
+			     rows[i].rule, "%s", rows[i].path);
+}
+
 /* Compiles, or is refused with a rule's origin; in either case soon. */
 static bool compile_or_refuse(const char *origin)
 {
