@@ -148,16 +148,22 @@ static void filter_comes(void)
 SHIM_EXPORT int prctl(int option, ...)
 {
 	unsigned long a[4];
+	bool had_filter;
 	va_list ap;
-	int i;
+	int i, ret;
 
 	va_start(ap, option);
 	for (i = 0; i < 4; i++)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
-	if (option == PR_SET_SECCOMP)
-		filter_comes();
-	return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
+	if (option != PR_SET_SECCOMP)
+		return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
+	had_filter = shim_has_filter();
+	filter_comes();
+	ret = NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
+	if (ret < 0 && !had_filter)
+		atomic_store(&shim.has_own_filter, false);
+	return ret;
 }
 
 /* What a raw call changes of what we remember; returns the library's syscall(), to which the
@@ -167,7 +173,9 @@ void *shim_before_raw(long number, const long a[6])
 {
 	switch (number) {
 	case SYS_seccomp:
-		if (a[0] <= 1) /* SECCOMP_SET_MODE_STRICT, _FILTER */
+		/* SECCOMP_SET_MODE_STRICT, _FILTER; libseccomp asks what there is by a NULL filter
+		 */
+		if (a[0] == 0 || (a[0] == 1 && a[2]))
 			filter_comes();
 		break;
 	case SYS_prctl:

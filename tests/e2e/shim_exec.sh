@@ -71,6 +71,34 @@ check "its order stays" [ "$out" = "$shim $T/libother.so channel" ]
 run all "${policy[@]}" -- python3 -Ec 'import os
 before = dict(os.environ); os.system("true"); os.spawnvpe(os.P_WAIT, "true", ["true"], {}); print(before == dict(os.environ))'
 check 'the environment of the caller is left alone' [ "$out" = True ]
+cat >tap.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <unistd.h>
+int open(const char *path, int flags, ...)
+{
+	int (*next)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
+	va_list ap;
+	unsigned mode;
+	va_start(ap, flags);
+	mode = va_arg(ap, unsigned);
+	va_end(ap);
+	write(2, "tapped\n", 7);
+	return next(path, flags, mode);
+}
+C
+gcc -shared -fPIC -o libtap.so tap.c || exit 1
+echo x >allowed
+echo x >denied
+run all "${policy[@]}" --rule "read:!$T/denied" -- env "LD_PRELOAD=$shim $T/libtap.so" cat allowed
+check 'a library behind us sees the calls it wraps' [ "$out" = x -a "$(grep -c tapped "$T.err")" = 1 ]
+event 'and we too' "CALL open read allow 0 - * $T/allowed"
+run all "${policy[@]}" --rule "read:!$T/denied" -- env "LD_PRELOAD=$shim $T/libtap.so" cat denied
+check 'but not those that are denied' [ "$status$(grep -c tapped "$T.err")" = 10 ]
+run all "${policy[@]}" --rule "read:!$T/denied" -- env "LD_PRELOAD=$T/libtap.so $shim" cat denied
+check 'a library before us sees all' [ "$status$(grep -c tapped "$T.err")" = 11 ]
 # ---- classes ----
 run all "${policy[@]}" -- env -i ./static
 check 'a static program gets what it was given' [ "$out" = '- -' ]

@@ -12,6 +12,7 @@ fresh()
 	: >ok/file2
 	: >ok/dir/x
 	ln -s file ok/link
+	ln -s ../no/file ok/to-no
 }
 policy=(--rule all:/ --rule "all:!$T/no/")
 
