@@ -94,7 +94,6 @@ static inline uint32_t next_state(const struct sbx_image *img, const struct sbx_
 		const uint64_t end = (uint64_t)d->nstates << d->scaled;                            \
 		const uint64_t stop = (uint64_t)settled << d->scaled;                              \
 		uint64_t at = (uint64_t)d->start << d->scaled;                                     \
-                                                                                                   \
 		for (size_t i = 0; i < len && at >= stop; i++) {                                   \
 			column = table + class[(unsigned char)path[i]];                            \
 			AS_IT_STANDS(column);                                                      \

@@ -52,6 +52,10 @@ check-san: setup
 san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
+# More than a million random pairs of rules and paths, by all judges.
+agreement: $(B)/tests/agreement/test_engine
+	$(Q)AGREEMENT_TIMES=10 $<
+
 fuzz-build: $(FUZZ_BINS)
 # FUZZ_SECONDS per target; CI uses 10.
 FUZZ_SECONDS ?= 60
@@ -67,4 +71,4 @@ bench-build: $(BENCH_BINS) $(TOOL_BINS)
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup
+.PHONY: all agreement check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup

@@ -35,7 +35,7 @@ static double now_ns(void)
 /* A word that is number i's own. */
 static const char *word(unsigned i)
 {
-	static const char *const parts[] = { "con", "fi",  "ser", "vice", "da", "ta", "mod", "el",
+	static const char *const parts[] = { "con", "fi",  "sor", "vice", "da", "ta", "mod", "el",
 					     "in",  "dex", "pro", "to",	  "ba", "se", "lo",  "g" };
 	static char buf[4][64];
 	static unsigned turn;

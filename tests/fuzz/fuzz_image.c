@@ -1,47 +1,71 @@
-/* fuzz_image - whatever the bytes, the reader refuses or stays in bounds. The first byte chooses
- * whether the checksum is put right, so that the check of tables is reached. */
+/*
+ * fuzz_image - a sound image with bytes changed: the reader refuses it or stays in bounds.
+ *
+ * The input is one byte of flags (1: put the checksum right, so that the check of tables is
+ * reached; 2: write into the header only) and then writes, five bytes each: place and value.
+ */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/decide.h"
+#include "tests/support/engine.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void use(const struct sbx_image *img)
 {
-	static const char *const paths[] = {"/", "/ws/a/b.env", "/usr/lib/x"};
+	static const char *const paths[] = {"/", "/ws/a/b.env", "/usr/lib/x", "/ws/keys/\303\251"};
 	struct sbx_verdict v;
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		for (int op = 0; op < SBX_OP_COUNT; op++) {
-			sbx_explain(img, (enum sbx_op)op, paths[i], strlen(paths[i]), &v);
-			if (strlen(v.matched) + strlen(v.origin) == 0)
+			size_t len = strlen(paths[i]);
+
+			sbx_explain(img, (enum sbx_op)op, paths[i], len, &v);
+			if (strlen(v.origin) == 0 || strlen(v.matched) > img->size)
 				abort();
-			sbx_subtree(img, (enum sbx_op)op, paths[i], strlen(paths[i]));
+			sbx_subtree(img, (enum sbx_op)op, paths[i], len);
 		}
 	sbx_move_allowed(img, "/ws/a", 5, "/ws/b", 5, true, NULL);
 }
 
+static const struct engine *sound(void)
+{
+	static struct engine e;
+	static const char *const rules[] = {"+ /usr/",	   "+ /ws **",	      "- /ws **/*.env",
+					    "- /ws/keys/", "- /ws **/?b*/**", "- /ws src/*/x.c"};
+
+	if (e.data)
+		return &e;
+	engine_init(&e);
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+		engine_rule(&e, rules[i]);
+		if (i % 2)
+			engine_rule_for(&e, SBX_MODIFY, rules[i]);
+	}
+	engine_compile(&e);
+	return &e;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	const struct engine *e = sound();
+	unsigned char *copy = malloc(e->size);
+	struct sbx_image_header *h = (void *)copy;
 	struct sbx_image img;
-	unsigned char *copy;
 
-	if (size < 1 + sizeof(struct sbx_image_header))
-		return 0;
-	copy = malloc(size - 1);
-	memcpy(copy, data + 1, size - 1);
-	if (data[0] & 1) {
-		struct sbx_image_header *h = (void *)copy;
+	memcpy(copy, e->data, e->size);
+	for (size_t i = 1; i + 5 <= size; i += 5) {
+		uint32_t at;
 
-		h->magic = SBX_IMAGE_MAGIC;
-		h->version = SBX_IMAGE_VERSION;
-		h->size = (uint32_t)(size - 1);
-		h->checksum = sbx_image_checksum(copy, size - 1);
+		memcpy(&at, data + i, sizeof at);
+		copy[at % (data[0] & 2 ? sizeof *h : e->size)] = data[i + 4];
 	}
+	if (size > 0 && data[0] & 1)
+		h->checksum = sbx_image_checksum(copy, e->size);
 	for (int whole = 0; whole < 2; whole++)
-		if (sbx_image_open(&img, copy, size - 1, whole) == SBX_IMAGE_OK)
+		if (sbx_image_open(&img, copy, e->size, whole) == SBX_IMAGE_OK)
 			use(&img);
 	free(copy);
 	return 0;
