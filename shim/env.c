@@ -74,7 +74,7 @@ bool shim_env_plan(struct shim_env *env, char *const *envp)
 	if (!channel || !shim_equal(channel, shim.channel))
 		env->channel_len = sizeof SBX_ENV_CHANNEL + strlen(shim.channel) + 1;
 	env->is_needed = env->preload_len || env->channel_len;
-	return env->preload_len <= 2 * SHIM_ENV_MAX;
+	return env->preload_len <= 2ul * SHIM_ENV_MAX;
 }
 
 size_t shim_env_bytes(const struct shim_env *env)

@@ -84,7 +84,7 @@ static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, cons
 			continue;
 		if (p[i].p_offset < n && memchr(head + p[i].p_offset, '\0', n - p[i].p_offset))
 			return class_of_loader(head + p[i].p_offset);
-		got = sys4(SYS_pread64, fd, interp, sizeof interp - 1, (long)p[i].p_offset);
+		got = sys_pread(fd, interp, sizeof interp - 1, (long)p[i].p_offset);
 		if (got <= 0)
 			return SBX_EXEC_UNREADABLE;
 		interp[got] = '\0';
@@ -131,7 +131,7 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 		fd = sys_openat(AT_FDCWD, shim_fd_path(link, l->held), O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	n = sys4(SYS_pread64, fd, l->head.bytes, sizeof l->head.bytes, 0);
+	n = sys_pread(fd, l->head.bytes, sizeof l->head.bytes, 0);
 	if (n >= 3 && l->head.bytes[0] == '#' && l->head.bytes[1] == '!')
 		interp = interpreter_of(l->head.bytes, (size_t)n);
 	else if (n >= SELFMAG && memcmp(l->head.bytes, ELFMAG, SELFMAG) == 0)

@@ -197,15 +197,26 @@ static bool open_ring(void)
 	return true;
 }
 
-static __attribute__((noinline)) void hello_relative(const char *execfn, struct shim_told *t)
+static void hello(const char *path, size_t len)
+{
+	struct shim_told t = {.call = SBX_CALL_start,
+			      .op = SBX_EXEC,
+			      .flags = SBX_EVF_ALLOWED,
+			      .path = path,
+			      .len = len};
+
+	shim_tell_exec(SBX_EV_HELLO, &t, 0);
+}
+
+static __attribute__((noinline)) void hello_relative(const char *execfn)
 {
 	char buf[SBX_PATH_MAX];
+	size_t len = shim_text(buf, AT_FDCWD, execfn).len;
 
-	t->len = shim_text(buf, AT_FDCWD, execfn).len;
-	t->path = t->len ? buf : execfn;
-	if (!t->len)
-		t->len = strlen(execfn);
-	shim_tell_exec(SBX_EV_HELLO, t, 0);
+	if (len)
+		hello(buf, len);
+	else
+		hello(execfn, strlen(execfn));
 }
 
 /* As the kernel was told: /proc/self/exe would know better, but the first look of a process
@@ -213,16 +224,10 @@ static __attribute__((noinline)) void hello_relative(const char *execfn, struct 
  * has the canonical path. */
 static void say_hello(const char *execfn)
 {
-	struct shim_told t = {.call = SBX_CALL_start, .op = SBX_EXEC, .flags = SBX_EVF_ALLOWED};
-
-	if (execfn && *execfn == '/') {
-		t.path = execfn;
-		t.len = strlen(execfn);
-	} else if (execfn) {
-		hello_relative(execfn, &t);
-		return;
-	}
-	shim_tell_exec(SBX_EV_HELLO, &t, 0);
+	if (execfn && *execfn && *execfn != '/')
+		hello_relative(execfn);
+	else
+		hello(execfn ? execfn : "", execfn ? strlen(execfn) : 0);
 }
 
 static __attribute__((constructor)) void start(int argc, char **argv, char **envp)

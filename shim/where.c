@@ -89,7 +89,7 @@ static size_t cwd_text(char *buf)
 		return len;
 	if (shim_has_filter())
 		return 0;
-	n = sys2(SYS_getcwd, buf, SBX_PATH_MAX);
+	n = sys_getcwd(buf, SBX_PATH_MAX);
 	/* "(unreachable)/x": the directory lies outside the root of this process */
 	if (n < 2 || buf[0] != '/')
 		return 0;

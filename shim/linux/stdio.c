@@ -163,9 +163,10 @@ SHIM_EXPORT DIR *opendir(const char *path)
 }
 
 /* Judged by a descriptor that is closed before the library opens the directory itself: the
- * callbacks of scandir(3) see no descriptor of ours. */
-static int judge_list(unsigned call, int dirfd, const char *path, char *buf)
+ * callbacks of scandir(3) see no descriptor, and no stack, of ours. */
+static __attribute__((noinline)) int judge_list(unsigned call, int dirfd, const char *path)
 {
+	char buf[SBX_PATH_MAX];
 	struct shim_asked a = {.call = call,
 			       .dirfd = dirfd,
 			       .path = path,
@@ -184,8 +185,7 @@ static int judge_list(unsigned call, int dirfd, const char *path, char *buf)
 			     int (*filter)(const struct entry *),                                  \
 			     int (*compare)(const struct entry **, const struct entry **))         \
 	{                                                                                          \
-		char buf[SBX_PATH_MAX];                                                            \
-		if (judge_list(SBX_CALL_scandir, AT_FDCWD, path, buf) < 0)                         \
+		if (judge_list(SBX_CALL_scandir, AT_FDCWD, path) < 0)                              \
 			return -1;                                                                 \
 		return NEXT(name)(path, list, filter, compare);                                    \
 	}
@@ -197,8 +197,7 @@ SCANDIR(scandir64, dirent64)
 			     int (*filter)(const struct entry *),                                  \
 			     int (*compare)(const struct entry **, const struct entry **))         \
 	{                                                                                          \
-		char buf[SBX_PATH_MAX];                                                            \
-		if (judge_list(SBX_CALL_scandirat, dirfd, path, buf) < 0)                          \
+		if (judge_list(SBX_CALL_scandirat, dirfd, path) < 0)                               \
 			return -1;                                                                 \
 		return NEXT(name)(dirfd, path, list, filter, compare);                             \
 	}
