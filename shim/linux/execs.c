@@ -92,8 +92,9 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 	}
 /* clang-format on */
 
-SPAWN(posix_spawn, false)
-SPAWN(posix_spawnp, true)
+/* the prototype is the C library's */
+SPAWN(posix_spawn, false) /* NOLINT(readability-non-const-parameter) */
+SPAWN(posix_spawnp, true) /* NOLINT(readability-non-const-parameter) */
 
 /* ---- shells ---- */
 
