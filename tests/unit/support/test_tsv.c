@@ -168,11 +168,11 @@ static void ask_json(const struct tsv_row *row)
 
 Test(support_tsv, bad_questions_end_the_process)
 {
-	static const char text[] = "#id\tmatch_seed\tmatch_head\tlist\n1\tyes\tT\t[1\n";
+	static const char text[] = "#id\tmatch_seed\tmatch_head\tlist\n1\tmaybe\tT\t[1\n";
 
 	expect_death(text, ask_missing, ":1: no column `colour`");
 	expect_death(text, ask_shared, ":1: more than one column `match`");
-	expect_death(text, ask_truth, ":2: `match_seed` is `yes`, not T or F");
+	expect_death(text, ask_truth, ":2: `match_seed` is `maybe`, not T or F");
 	expect_death(text, ask_json, ":2: `list` is not JSON: ");
 }
 
