@@ -13,12 +13,15 @@
 #include "base/own.h"
 #include "sbpl/sample.h"
 
-#define MAX_PER_RULE 4000 /* checks: larger rulesets get fewer paths a rule */
+#define MAX_AT_LENGTH 250 /* rules: larger rulesets are checked with fewer paths a rule */
 
 struct check {
 	struct sbpl_emit *e;
 	struct sbpl_program *p;
 	struct b_str lower_a, lower_b;
+	bool briefly; /* a large ruleset: one path a rule, the side questions for every fourth */
+	size_t nth;
+	int op[SBX_OP_COUNT], unlink; /* as the profile calls them */
 };
 
 static const struct {
@@ -84,40 +87,51 @@ static int differ(const struct check *c, const struct pol_rule *r, const char *p
 		      what, b_str_c(&shown), r->matched, r->origin);
 }
 
-static bool ask(struct check *c, const char *op, const char *path, size_t len,
-		enum sbpl_model model)
+static bool ask(struct check *c, int op, const char *path, size_t len, enum sbpl_model model)
 {
-	struct sbpl_question q = {.op = sbpl_op_find(op), .path = path, .len = len, .model = model};
+	struct sbpl_question q = {.op = op, .path = path, .len = len, .model = model};
 
 	c->e->prof->nchecks++;
 	return sbpl_program_allows(c->p, &q, NULL);
 }
 
+static int compare(struct check *c, enum sbx_op op, const struct pol_rule *r, const char *path,
+		   bool is)
+{
+	size_t len = strlen(path);
+
+	if (c->e->o->style == SBPL_STYLE_ORBIT || is == sbx_decide(c->e->img, op, path, len) ||
+	    is_known_difference(c, op, path, len, is))
+		return 0;
+	return differ(c, r, path,
+		      is ? "the profile allows what the rules deny"
+			 : "the profile denies what the rules allow");
+}
+
 static int check_path(struct check *c, enum sbx_op op, const struct pol_rule *r, const char *path)
 {
 	size_t len = strlen(path);
-	bool specific = ask(c, asked[op].name, path, len, SBPL_MODEL_SPECIFIC), allowed;
+	bool is = ask(c, c->op[op], path, len, SBPL_MODEL_SPECIFIC);
 
 	if (len > 1 && path[len - 1] == '/')
+		return 0; /* below the root: no path */
+	if (compare(c, op, r, path, is) < 0)
+		return -1;
+	if (c->briefly && c->nth % 4 != 0)
 		return 0;
-	if (specific != ask(c, asked[op].name, path, len, SBPL_MODEL_TEXTUAL))
+	if (is != ask(c, c->op[op], path, len, SBPL_MODEL_TEXTUAL))
 		return differ(c, r, path, "two readings of precedence differ");
-	if (c->e->o->style == SBPL_STYLE_ORBIT)
-		return 0;
-	allowed = sbx_decide(c->e->img, op, path, len);
-	if (specific != allowed && !is_known_difference(c, op, path, len, specific))
-		return differ(c, r, path,
-			      specific ? "the profile allows what the rules deny"
-				       : "the profile denies what the rules allow");
-	if (op == SBX_MODIFY && ask(c, "file-write-unlink", path, len, SBPL_MODEL_SPECIFIC) &&
-	    !(specific && sbx_decide(c->e->img, SBX_READ, path, len)))
+	if (c->e->o->style == SBPL_STYLE_HARDENED && op == SBX_MODIFY &&
+	    ask(c, c->unlink, path, len, SBPL_MODEL_SPECIFIC) &&
+	    !(is && sbx_decide(c->e->img, SBX_READ, path, len)))
 		return differ(c, r, path, "a name that is denied may be moved away");
 	return 0;
 }
 
 /* The rule's own path or paths, one below, the directory above, and a neighbour. */
-static int check_rule(struct check *c, enum sbx_op op, const struct pol_rule *r, unsigned variants)
+static int check_rule(struct check *c, enum sbx_op op, const struct pol_rule *r)
 {
+	unsigned variants = c->briefly ? 1 : SBPL_SAMPLES;
 	b_auto(b_str_release) struct b_str path = {0};
 	size_t len;
 
@@ -126,7 +140,8 @@ static int check_rule(struct check *c, enum sbx_op op, const struct pol_rule *r,
 		if (check_path(c, op, r, b_str_c(&path)) < 0)
 			return -1;
 	}
-	if (variants == 1)
+	c->nth++;
+	if (c->briefly)
 		return 0;
 	len = path.len;
 	b_str_add(&path, len > 1 ? "/sbx~z" : "sbx~z");
@@ -147,15 +162,17 @@ static int check_all(struct check *c)
 {
 	size_t total = 0;
 
+	c->unlink = sbpl_op_find("file-write-unlink");
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		c->op[op] = sbpl_op_find(asked[op].name);
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		total += c->e->rs->op[op].n;
+	c->briefly = total > MAX_AT_LENGTH;
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
 		const struct pol_list *list = &c->e->rs->op[op];
 
 		for (size_t i = 0; i < list->n; i++)
-			if (check_rule(c, (enum sbx_op)op, &list->v[i],
-				       total * SBPL_SAMPLES > MAX_PER_RULE / 4 ? 1 : SBPL_SAMPLES) <
-			    0)
+			if (check_rule(c, (enum sbx_op)op, &list->v[i]) < 0)
 				return -1;
 	}
 	return 0;

@@ -69,12 +69,28 @@ static void bind(struct sbpl_machine *m, struct sbpl_scope *scope, const char *n
 	scope->names = b;
 }
 
+static const char *op_name(const void *ctx, size_t i)
+{
+	(void)ctx;
+	return sbpl_op_name((int)i);
+}
+
+static const char *param_name(const void *ctx, size_t i)
+{
+	const struct sbpl_param *params = ctx;
+
+	return params[i].name;
+}
+
 static int eval_symbol(struct sbpl_machine *m, struct sbpl_scope *scope,
 		       const struct sbpl_node *node, struct sbpl_value *out)
 {
 	const struct sbpl_value *bound = look_up(scope, node->s);
-	int op = sbpl_op_find(node->s);
+	unsigned known = bound ? 0 : sbpl_names_find(&m->ops, node->s);
+	int op = known ? (int)known - 1 : SBPL_OP_NONE;
 
+	if (!bound && !known)
+		op = sbpl_op_find(node->s); /* an alias */
 	if (bound)
 		*out = *bound;
 	else if (op != SBPL_OP_NONE)
@@ -303,15 +319,16 @@ static int call_trace(const struct call *c, struct sbpl_value *out)
 static int call_param(const struct call *c, struct sbpl_value *out)
 {
 	const struct sbpl_source *src = c->m->source;
+	unsigned found;
 
 	if (expect(c, 1, SBPL_VAL_STRING) < 0)
 		return -1;
 	*out = boolean(false);
-	for (size_t i = 0; i < src->nparams; i++)
-		if (strcmp(src->params[i].name, c->args[0].s) == 0)
-			*out = (struct sbpl_value){.kind = SBPL_VAL_STRING,
-						   .s = src->params[i].value,
-						   .len = strlen(src->params[i].value)};
+	found = sbpl_names_find(&c->m->params, c->args[0].s);
+	if (found)
+		*out = (struct sbpl_value){.kind = SBPL_VAL_STRING,
+					   .s = src->params[found - 1].value,
+					   .len = strlen(src->params[found - 1].value)};
 	return 0;
 }
 
@@ -534,6 +551,11 @@ int sbpl_program_new(const struct sbpl_source *source, struct sbpl_program **out
 
 	p->op = b_arena_alloc(&p->arena, sbpl_op_count() * sizeof *p->op);
 	p->scratch = sbpl_scratch_new();
+	m.ops.name = op_name;
+	sbpl_names_build(&m.ops, &p->arena, sbpl_op_count());
+	m.params.name = param_name;
+	m.params.ctx = source->params;
+	sbpl_names_build(&m.params, &p->arena, source->nparams);
 	if (run_text(&m, source) < 0) {
 		sbpl_program_free(p);
 		return -1;

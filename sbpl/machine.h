@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "sbpl/names.h"
 #include "sbpl/program_priv.h"
 #include "sbpl/read.h"
 
@@ -44,6 +45,7 @@ struct sbpl_machine {
 	struct sbpl_program *p;
 	const struct sbpl_source *source;
 	struct sbpl_scope globals;
+	struct sbpl_names ops, params;
 	unsigned depth, imports;
 	size_t steps, bytes;
 	unsigned order;

@@ -7,6 +7,7 @@
 struct subject {
 	struct sbpl_program *p;
 	const struct sbpl_question *q;
+	struct sbpl_subject text;
 };
 
 static bool subpath_matches(const struct sbpl_filter *f, const char *path, size_t len)
@@ -31,7 +32,7 @@ static bool matches(const struct subject *s, const struct sbpl_filter *f)
 	case SBPL_F_PREFIX:
 		return len >= f->len && memcmp(path, f->s, f->len) == 0;
 	case SBPL_F_REGEX:
-		return sbpl_regex_match(f->regex, s->p->scratch, path, s->p->lower, len);
+		return sbpl_regex_match(f->regex, s->p->scratch, &s->text);
 	case SBPL_F_VNODE:
 		return s->q->vnode != SBPL_V_ANY && s->q->vnode == f->vnode;
 	case SBPL_F_ALL:
@@ -116,10 +117,11 @@ static void fold_path(struct sbpl_program *p, const char *path, size_t len)
 
 bool sbpl_program_allows(struct sbpl_program *p, const struct sbpl_question *q, unsigned *out_line)
 {
-	struct subject s = {p, q};
+	struct subject s = {.p = p, .q = q};
 	const struct sbpl_rule *r;
 
 	fold_path(p, q->path, q->len);
+	sbpl_subject_init(&s.text, q->path, p->lower, q->len);
 	r = q->model == SBPL_MODEL_SPECIFIC ? decide_specific(&s) : decide_textual(&s);
 	if (r && sbpl_op_is_open(q->op) && is_default_rule(p, r))
 		r = NULL;

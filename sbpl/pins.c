@@ -21,7 +21,8 @@
 #include "sbpl/emit.h"
 #include "base/own.h"
 
-#define MAX_EXCEPT 256 /* later allows carved out of one pin */
+#define MAX_EXCEPT     300  /* later allows carved out of all pins */
+#define MAX_EXCEPT_ALL 1000 /* out of the pin on everything, which cannot do without */
 
 /* A set of filters, as text, without doubles; becomes forms of at most SBPL_MAX_FORM bytes. */
 struct filters {
@@ -32,6 +33,7 @@ struct filters {
 struct pins {
 	struct sbpl_emit *e;
 	struct filters unlink, link, clone, create;
+	size_t excepted;
 };
 
 static void release(struct filters *f)
@@ -208,28 +210,56 @@ void sbpl_find_widened(struct sbpl_emit *e)
 	}
 }
 
-/* (require-all F (require-not G) ...): what the deny still denies behind later allows. */
-static int put_rest(struct sbpl_emit *e, const struct pol_list *list, size_t next,
+/* Can later allow `g` open anything of what `r` denies, where names can be moved? A quick no for
+ * single paths; else the bases tell. */
+static bool opens_part(const struct sbpl_emit *e, const struct pol_rule *g,
+		       const struct pol_rule *r)
+{
+	if (!g->allow || !nested(g, r))
+		return false;
+	if (g->shape == POL_EXACT &&
+	    !pol_rule_matches(r, g->base_len ? g->base : "/", g->base_len ? g->base_len : 1))
+		return false;
+	if (r->shape == POL_EXACT &&
+	    !pol_rule_matches(g, r->base_len ? r->base : "/", r->base_len ? r->base_len : 1))
+		return false;
+	return is_writable(e, g);
+}
+
+/* (require-all F (require-not G) ...): what the deny still denies behind later allows. Past the
+ * budget of the profile the whole of F is pinned: more than the rules deny, never less. */
+static int put_rest(struct pins *p, const struct pol_list *list, size_t next,
 		    const struct pol_rule *r, struct b_str *out)
 {
 	b_auto(b_str_release) struct b_str except = {0};
-	size_t n = 0;
+	bool is_all = r->shape == POL_TREE && r->base_len == 0;
+	size_t limit = is_all ? MAX_EXCEPT_ALL : MAX_EXCEPT, n = 0;
 
-	for (size_t k = next; k < list->n; k++) {
-		if (!list->v[k].allow || !nested(&list->v[k], r))
+	for (size_t k = next; k < list->n && p->excepted + n <= limit; k++) {
+		if (!opens_part(p->e, &list->v[k], r))
 			continue;
-		if (++n > MAX_EXCEPT)
-			return b_fail(
-				e->err, B_LIMIT, 0,
-				"%s: more than %d later rules re-open parts of what it denies",
-				r->origin, MAX_EXCEPT);
+		n++;
 		b_str_add(&except, " (require-not ");
-		sbpl_put_rule_filter(e, &except, &list->v[k], false);
+		sbpl_put_rule_filter(p->e, &except, &list->v[k], false);
 		b_str_addc(&except, ')');
+	}
+	if (p->excepted + n <= limit) {
+		p->excepted += is_all ? 0 : n;
+	} else if (is_all) {
+		return b_fail(p->e->err, B_LIMIT, 0,
+			      "%s: more than %zu rules re-open parts of what it denies", r->origin,
+			      limit);
+	} else if (n > 0) {
+		sbpl_note(p->e,
+			  "what `%s` (%s) denies cannot be moved or removed where later rules "
+			  "re-open it",
+			  r->matched, r->origin);
+		n = 0;
+		b_str_reset(&except);
 	}
 	if (n > 0)
 		b_str_add(out, "(require-all ");
-	sbpl_put_rule_filter(e, out, r, true);
+	sbpl_put_rule_filter(p->e, out, r, true);
 	b_str_addn(out, b_str_c(&except), except.len);
 	if (n > 0)
 		b_str_addc(out, ')');
@@ -242,7 +272,7 @@ static int pin_unreadable(struct pins *p, const struct pol_list *list, size_t ne
 {
 	b_auto(b_str_release) struct b_str text = {0};
 
-	if (put_rest(p->e, list, next, r, &text) < 0)
+	if (put_rest(p, list, next, r, &text) < 0)
 		return -1;
 	add(&p->unlink, &text);
 	add(&p->link, &text);
@@ -289,9 +319,9 @@ static void pin_pattern(struct pins *p, const struct pol_rule *r, size_t len, bo
 {
 	b_auto(b_str_release) struct b_str text = {0};
 
-	b_str_add(&text, "(require-all ");
+	b_str_add(&text, "(require-all (vnode-type DIRECTORY) ");
 	put_pattern(p, r, len, deep, &text);
-	b_str_add(&text, " (vnode-type DIRECTORY))");
+	b_str_addc(&text, ')');
 	add(&p->unlink, &text);
 }
 
@@ -394,9 +424,9 @@ static void pin_allow(struct pins *p, enum sbx_op op, size_t i)
 
 	if (!is_writable(p->e, r) || !is_lone(&p->e->rs->op[op], i))
 		return;
-	b_str_add(&text, "(require-all ");
+	b_str_add(&text, "(require-all (vnode-type DIRECTORY) ");
 	sbpl_put_rule_filter(p->e, &text, r, false);
-	b_str_add(&text, " (vnode-type DIRECTORY))");
+	b_str_addc(&text, ')');
 	add(&p->unlink, &text);
 	if (op == SBX_MODIFY)
 		add(&p->create, &text);

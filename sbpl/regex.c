@@ -29,8 +29,10 @@ struct sbpl_regex {
 	int n;
 	struct class *classes;
 	bool anchored;
-	char needle[NEEDLE_MAX]; /* folded; in every match */
-	size_t needle_len;
+	/* Folded text that every match begins with, and that every match has somewhere. */
+	char prefix[NEEDLE_MAX], needle[NEEDLE_MAX];
+	size_t prefix_len, needle_len;
+	uint64_t pairs[4]; /* of the needle */
 };
 
 struct parser {
@@ -41,11 +43,27 @@ struct parser {
 	unsigned nclasses;
 	unsigned depth;
 	/* The run of single characters being read at the top level, and the longest so far. */
-	char run[NEEDLE_MAX], best[NEEDLE_MAX];
-	size_t run_len, best_len;
+	char run[NEEDLE_MAX], best[NEEDLE_MAX], prefix[NEEDLE_MAX];
+	size_t run_len, best_len, prefix_len;
+	bool at_start;	 /* behind ^, nothing but the run so far */
 	bool has_choice; /* a `|` outside groups: nothing is in every match */
 	struct b_err *err;
 };
+
+static void add_pairs(uint64_t pairs[4], const char *s, size_t len)
+{
+	for (size_t i = 1; i < len; i++) {
+		unsigned h = (unsigned char)s[i - 1] * 31u + (unsigned char)s[i] * 7u;
+
+		pairs[h / 64 % 4] |= UINT64_C(1) << h % 64;
+	}
+}
+
+void sbpl_subject_init(struct sbpl_subject *out, const char *s, const char *lower, size_t len)
+{
+	*out = (struct sbpl_subject){.s = s, .lower = lower, .len = len};
+	add_pairs(out->pairs, lower, len);
+}
 
 static int complain(struct parser *p, const char *what)
 {
@@ -72,7 +90,11 @@ static int insert(struct parser *p, int at, struct inst inst)
 
 static void end_run(struct parser *p)
 {
-	if (p->run_len > p->best_len) {
+	if (p->at_start) {
+		memcpy(p->prefix, p->run, p->run_len);
+		p->prefix_len = p->run_len;
+		p->at_start = false;
+	} else if (p->run_len > p->best_len) {
 		memcpy(p->best, p->run, p->run_len);
 		p->best_len = p->run_len;
 	}
@@ -364,6 +386,7 @@ static int parse_all(struct parser *p, bool *out_anchored)
 {
 	*out_anchored = p->p < p->end && *p->p == '^';
 	p->p += *out_anchored;
+	p->at_start = *out_anchored;
 	if (parse_choice(p) < 0)
 		return -1;
 	if (p->p < p->end)
@@ -401,6 +424,9 @@ struct sbpl_regex *sbpl_regex_new(struct b_arena *a, const char *text, size_t le
 		if (!p.has_choice) {
 			memcpy(re->needle, p.best, p.best_len);
 			re->needle_len = p.best_len;
+			memcpy(re->prefix, p.prefix, p.prefix_len);
+			re->prefix_len = p.prefix_len;
+			add_pairs(re->pairs, re->needle, re->needle_len);
 		}
 	}
 	b_arena_release(&scratch);
@@ -477,31 +503,42 @@ static bool takes(const struct sbpl_regex *re, const struct inst *i, unsigned ch
 	       (i->op == OP_CLASS && in_class(&re->classes[i->class], c));
 }
 
-bool sbpl_regex_match(const struct sbpl_regex *re, struct sbpl_scratch *w, const char *s,
-		      const char *lower, size_t len)
+/* Cheap tests that most expressions fail, before any state is followed. */
+static bool may_match(const struct sbpl_regex *re, const struct sbpl_subject *q)
+{
+	for (int i = 0; i < 4; i++)
+		if (re->pairs[i] & ~q->pairs[i])
+			return false;
+	if (q->len < re->prefix_len || memcmp(q->lower, re->prefix, re->prefix_len) != 0)
+		return false;
+	return re->needle_len == 0 || memmem(q->lower, q->len, re->needle, re->needle_len);
+}
+
+bool sbpl_regex_match(const struct sbpl_regex *re, struct sbpl_scratch *w,
+		      const struct sbpl_subject *q)
 {
 	struct threads now = {.mark = w->mark, .pc = w->list[0]};
 	struct threads next = {.mark = w->mark, .pc = w->list[1]};
 
-	if (re->needle_len > 0 && !memmem(lower, len, re->needle, re->needle_len))
+	if (!may_match(re, q))
 		return false;
 	if (w->stamp > UINT_MAX / 2) {
 		memset(w->mark, 0, sizeof w->mark);
 		w->stamp = 0;
 	}
 	now.stamp = ++w->stamp;
-	if (follow(re, &now, w->stack, 0, len == 0))
+	if (follow(re, &now, w->stack, 0, q->len == 0))
 		return true;
-	for (size_t i = 0; i < len; i++) {
+	for (size_t i = 0; i < q->len; i++) {
 		struct threads spare = now;
-		bool at_end = i + 1 == len;
+		bool at_end = i + 1 == q->len;
 
 		next.stamp = ++w->stamp;
 		next.n = 0;
 		for (int k = 0; k < now.n; k++) {
 			int pc = now.pc[k] + 1;
 
-			if (takes(re, &re->code[now.pc[k]], (unsigned char)s[i]) &&
+			if (takes(re, &re->code[now.pc[k]], (unsigned char)q->s[i]) &&
 			    next.mark[pc] != next.stamp && follow(re, &next, w->stack, pc, at_end))
 				return true;
 		}

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/mem.h"
 
@@ -31,7 +32,14 @@ struct sbpl_regex *sbpl_regex_new(struct b_arena *, const char *text, size_t len
 
 size_t sbpl_regex_size(const struct sbpl_regex *); /* bytes it takes, about */
 
-/* `lower` is the subject with ASCII letters folded, of the same length: a cheap first test for
- * the longest piece of text that every match must contain. */
-bool sbpl_regex_match(const struct sbpl_regex *, struct sbpl_scratch *, const char *s,
-		      const char *lower, size_t len);
+/* What is matched, prepared once for any number of expressions: `lower` is `s` with ASCII letters
+ * folded, of the same length; both are borrowed. */
+struct sbpl_subject {
+	const char *s, *lower;
+	size_t len;
+	uint64_t pairs[4]; /* of neighbouring bytes, hashed: text that lacks one cannot be inside */
+};
+void sbpl_subject_init(struct sbpl_subject *, const char *s, const char *lower, size_t len);
+
+bool sbpl_regex_match(const struct sbpl_regex *, struct sbpl_scratch *,
+		      const struct sbpl_subject *);

@@ -191,8 +191,8 @@ Test(sbpl_eval, our_groups_can_be_imported)
 
 Test(sbpl_eval, errors_are_those_of_sandbox_exec)
 {
-	refuses(V1 "(allow file-raed* (literal \"/\"))", "unbound variable: file-raed*");
-	refuses(V1 "(allow file-read* (literal \"/\"))", "unbound variable");
+	refuses(V1 "(allow file-readx* (literal \"/\"))", "unbound variable: file-readx*");
+	refuses(V1 "(allow file-read* (literalx \"/\"))", "unbound variable");
 	refuses(V1 "(allow file-read* (literal (param \"NO\")))",
 		"invalid data type of path filter; expected pattern, got boolean");
 	refuses(V1 "(allow network-outbound (remote ip \"127.0.0.1:8080\"))",

@@ -241,7 +241,7 @@ Test(sbpl_golden, tinyscheme_reads_every_profile)
 	}
 	cr_expect_eq(scheme_run(&scheme), 0);
 	/* The judge can say no. */
-	b_str_add(&scheme.text, "(allow file-raed*)\n");
+	b_str_add(&scheme.text, "(allow file-readx*)\n");
 	scheme.rules[0]++;
 	cr_expect_eq(scheme_run(&scheme), 1);
 	scheme_release(&scheme);

@@ -28,12 +28,14 @@ TestSuite(sbpl_regex, .init = setup, .fini = teardown);
 static bool matches(const char *re, const char *s)
 {
 	struct sbpl_regex *r = sbpl_regex_new(&arena, re, strlen(re), &err);
+	struct sbpl_subject q;
 	char lower[256];
 
 	cr_assert(r, "%s: %s", re, err.msg);
 	for (size_t i = 0; i <= strlen(s); i++)
 		lower[i] = (char)(s[i] >= 'A' && s[i] <= 'Z' ? s[i] + 32 : s[i]);
-	return sbpl_regex_match(r, scratch, s, lower, strlen(s));
+	sbpl_subject_init(&q, s, lower, strlen(s));
+	return sbpl_regex_match(r, scratch, &q);
 }
 
 static void refuses(const char *re, enum b_kind kind, const char *part)
