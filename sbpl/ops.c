@@ -241,6 +241,7 @@ static const struct {
 } filters[] = {
 	{"literal", SBPL_F_LITERAL},
 	{"path", SBPL_F_LITERAL},
+	{"path-literal", SBPL_F_LITERAL},
 	{"subpath", SBPL_F_SUBPATH},
 	{"prefix", SBPL_F_PREFIX},
 	{"regex", SBPL_F_REGEX},

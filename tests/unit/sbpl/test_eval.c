@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "sbpl/groups.h"
@@ -271,4 +272,45 @@ Test(sbpl_eval, every_operation_has_its_parent)
 	cr_expect_eq(sbpl_op_find("file-unlink"), sbpl_op_find("file-write-unlink"));
 	for (size_t i = 1; i < sbpl_op_count(); i++)
 		cr_expect_neq(sbpl_op_parent((int)i), SBPL_OP_NONE, "%s", sbpl_op_name((int)i));
+}
+
+static void run_file(const char *path, const struct sbpl_param *p, size_t n)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	sbpl_program_free(prog);
+	prog = NULL;
+	cr_assert_eq(b_read_file(path, 1 << 16, &text, &err), 0, "%s", err.msg);
+	cr_assert_eq(
+		sbpl_program_new(&(struct sbpl_source){path, text.s, text.len, p, n}, &prog, &err),
+		0, "%s", err.msg);
+}
+
+Test(sbpl_eval, profiles_of_real_shape)
+{
+	static const struct sbpl_param agent[] = {
+		{"HOME", "/Users/u"}, {"PROJECT", "/Users/u/p"}, {"PROXY_PORT", "8080"}};
+	static const struct sbpl_param build[] = {{"OUT", "/Users/u/out"}, {"NET", "none"}};
+
+	run_file("tests/vectors/profiles/agent.sb", agent, 3);
+	cr_expect(allows("file-read-data", "/Users/u/.gitconfig"));
+	cr_expect(allows("file-read-data", "/private/tmp/agent-12/x"));
+	cr_expect_not(allows("file-read-data", "/private/tmp/agent-x"));
+	cr_expect_not(allows("file-read-data", "/Users/u/.ssh/id"));
+	cr_expect(allows("file-write-unlink", "/Users/u/p/.git/index"));
+	cr_expect_not(allows("file-write-unlink", "/Users/u/p/sub/.git/hooks/x"));
+	run_file("tests/vectors/profiles/build.sb", build, 2);
+	cr_expect(allows("file-read-data", "/anything"));
+	cr_expect(allows("file-write-data", "/Users/u/out/x"));
+	cr_expect_not(allows("file-write-data", "/Users/u/out/lock"));
+	cr_expect_not(allows("file-write-data", "/Users/u/x"));
+	cr_expect(allows("file-write-data", "/dev/fd/3"));
+	cr_expect_not(allows("process-exec*", "/usr/bin/sudo"));
+	run_file("tests/vectors/profiles/helper.sb", NULL, 0);
+	cr_expect(allows("file-read-data", "/Applications/Some App.app/Contents/Frameworks/x"));
+	cr_expect(allows("file-read-metadata", "/Users/u/x"));
+	cr_expect_not(allows("file-read-data", "/Users/u/x"));
+	cr_expect_not(allows("device-camera", ""));
+	cr_expect(ask("file-read-data", "/Library/Fonts/a.ttf", SBPL_V_REGULAR_FILE,
+		      SBPL_MODEL_SPECIFIC));
 }
