@@ -14,6 +14,7 @@
 #include "audit/person.h"
 #include "audit/process.h"
 #include "audit/record.h"
+#include "audit/twins.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -36,7 +37,8 @@ struct aud_collector {
 	struct aud_person person;
 	struct aud_fold fold;
 	struct aud_procs *procs;
-	struct sbx_ring_reader reader;
+	struct sbx_ring_reader reader, broker;
+	struct aud_twins twins;
 	unsigned char *buf; /* one frame, copied out */
 	uint64_t seq;
 	uint64_t now_ms, folded_at_ms, gap_at_ms;
@@ -80,6 +82,8 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 		sbx_ring_reader_init(&c->reader, cfg->ring, cfg->ring_data);
 		c->reader.is_dead = cfg->foreign_pids ? NULL : is_dead;
 	}
+	if (cfg->broker_ring)
+		sbx_ring_reader_init(&c->broker, cfg->broker_ring, cfg->broker_ring_data);
 	*out = c;
 	return 0;
 }
@@ -92,6 +96,7 @@ void aud_collector_free(struct aud_collector *c)
 	aud_log_release(&c->log);
 	aud_fold_release(&c->fold);
 	aud_procs_free(c->procs);
+	aud_twins_release(&c->twins);
 	free(c->buf);
 	free(c);
 }
@@ -313,6 +318,8 @@ static void note_gaps(struct aud_collector *c, bool final)
 		k->internal = atomic_load_explicit(&c->reader.ring->internal, memory_order_relaxed);
 		k->lost += sbx_ring_take_lost(&c->reader);
 	}
+	if (c->cfg.broker_ring)
+		k->lost += sbx_ring_take_lost(&c->broker);
 	r.lost = k->lost - c->lost;
 	r.corrupt = k->corrupt - c->corrupt;
 	r.abandoned = k->abandoned - c->abandoned;
@@ -375,6 +382,49 @@ static int flush(struct aud_collector *c, struct b_err *err)
 	return 0;
 }
 
+static bool may_have_twin(const struct sbx_event *ev)
+{
+	return ev->kind == SBX_EV_CALL && ev->op == SBX_MODIFY;
+}
+
+/* What the broker told and nobody else. */
+static void write_alone(struct aud_collector *c, bool final)
+{
+	struct aud_told t;
+
+	while (aud_twins_alone(&c->twins, c->now_ms, final, &t)) {
+		struct item it = {.ev = t.ev, .path = t.path, .path2 = t.path2, .layer = "broker"};
+
+		on_event(c, &it);
+		free(t.path);
+		free(t.path2);
+	}
+}
+
+/* The broker's own ring: bounded by what it can hold, its writer being ours. */
+static uint64_t take_broker(struct aud_collector *c, bool final)
+{
+	struct item it;
+	uint64_t n = 0, limit = c->broker.size / SBX_RING_UNIT;
+
+	while (n < limit) {
+		int got = sbx_ring_read(&c->broker, c->buf, c->now_ms, final, &it.ev, &it.path,
+					&it.path2);
+
+		if (got == 0)
+			break;
+		n++;
+		if (got > 0 && may_have_twin(&it.ev)) {
+			aud_twins_broker(&c->twins, &it.ev, it.path, it.path2, c->now_ms);
+		} else if (got > 0) {
+			it = (struct item){it.ev, it.path, it.path2, "broker", 0};
+			on_event(c, &it);
+		}
+		write_alone(c, false);
+	}
+	return n;
+}
+
 /* Takes up to `limit` frames; gives how many were there. */
 static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 {
@@ -391,8 +441,11 @@ static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 		if (got == 0)
 			break;
 		n++;
-		if (got > 0)
-			on_event(c, &it);
+		if (got <= 0)
+			continue;
+		if (c->cfg.broker_ring && may_have_twin(&it.ev))
+			aud_twins_shim(&c->twins, &it.ev, it.path, it.path2, c->now_ms);
+		on_event(c, &it);
 	}
 	return n;
 }
@@ -403,14 +456,19 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	/* A ring full of the smallest frames, twice: more cannot be there once all writers are
 	 * gone, and a writer that is not gone after all does not keep us here for ever. */
 	uint64_t limit = final ? 2 * c->reader.size / SBX_RING_UNIT : FRAMES_PER_DRAIN, n;
+	uint64_t told = 0;
 
 	c->now_ms = now_ms;
+	if (c->cfg.broker_ring)
+		told = take_broker(c, final);
 	n = take_frames(c, limit, final);
+	if (c->cfg.broker_ring)
+		write_alone(c, final);
 	if (now_ms - c->folded_at_ms >= AUD_FOLD_MS)
 		write_all_folded(c);
 	note_unwitnessed(c, false);
 	note_gaps(c, false);
-	if (n)
+	if (n || told)
 		c->poll_ms = POLL_MIN_MS;
 	else if (c->poll_ms < POLL_MAX_MS)
 		c->poll_ms *= 2;
@@ -431,6 +489,7 @@ const char *aud_collector_hash(const struct aud_collector *c)
 
 int aud_collector_finish(struct aud_collector *c, struct b_err *err)
 {
+	write_alone(c, true);
 	write_all_folded(c);
 	note_unwitnessed(c, true);
 	note_gaps(c, true);

@@ -37,6 +37,10 @@ struct aud_config {
 	bool required;	  /* a failed write is an error of drain() */
 	void *ring;	  /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
 	size_t ring_data; /* its data size, as given to sbx_ring_init() */
+	/* What the broker tells, in a ring that only it and we have; NULL = no broker. A call that
+	 * the shim tells as well is logged once. */
+	void *broker_ring;
+	size_t broker_ring_data;
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */

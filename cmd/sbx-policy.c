@@ -130,12 +130,12 @@ static int ask(const struct opts *o, struct asked *a, struct b_err *err)
 	struct lau_host host;
 
 	memset(&a->plan, 0, sizeof a->plan);
-	if (lau_dirs_find(&o->run, &a->dirs, err) < 0 ||
-	    lau_plan_policy(&o->run, &a->dirs, &a->plan, err) < 0)
-		return -1;
 	lau_host_quick(&host);
 	if (o->abi)
 		host.landlock_abi = (int)o->abi;
+	if (lau_dirs_find(&o->run, &a->dirs, err) < 0 ||
+	    lau_plan_policy(&o->run, &host, &a->dirs, &a->plan, err) < 0)
+		return -1;
 	return lau_plan_floor(&o->run, &host, &a->plan, err);
 }
 

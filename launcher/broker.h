@@ -36,8 +36,11 @@ struct lau_broker_plan {
 	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is granted
 	 * and everything the policy can allow. */
 	int landlock_fd;
-	uint64_t keep_caps;    /* of the target (root only) */
-	bool foreign_roots;    /* the target may enter namespaces and chroot */
+	uint64_t keep_caps; /* of the target (root only) */
+	bool foreign_roots; /* the target may enter namespaces and chroot */
+	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
+	 * NULL = none: one that callers write to, and two that they read. */
+	const char *ring_path, *image_path, *shim_path;
 	bool no_inet;	       /* connect(2) and bind(2) of the network are refused */
 	struct sbx_ring *ring; /* shared with the supervisor alone; NULL = no events */
 	uint64_t ring_size;    /* its data size */

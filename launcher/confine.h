@@ -6,7 +6,8 @@
  *  2. lau_confine_fds         descriptors above 2
  *  3. lau_confine_caps        bounding set, securebits, capability sets, no_new_privs
  *  4. lau_confine_landlock    deny by default, grants of the plan
- *  5. lau_confine_seccomp     static filter, last: it refuses what the steps before need
+ *  5. lau_confine_trap	       the broker's filter: its listener goes out by a socket
+ *  6. lau_confine_seccomp     static filter, last: it refuses what the steps before need
  *
  * Plans are made before the fork; the child only applies: no allocation after fork.
  *
@@ -41,10 +42,14 @@ struct lau_confine {
 	uint64_t keep_caps;
 	/* 4: ruleset descriptor prepared before the fork by lau_landlock_prepare(), -1 = none */
 	int landlock_fd;
-	/* 5: prepared BPF program */
+	/* 5: the broker's filter, NULL = none, and the socket to send its listener to */
+	const void *trap;
+	size_t trap_len;
+	int listener_to;
+	/* 6: prepared BPF program */
 	const void *bpf;
 	size_t bpf_len; /* number of struct sock_filter */
-	/* 5, when the network namespace of 1 is refused: the same filter with POL_SC_NO_INET.
+	/* 6, when the network namespace of 1 is refused: the same filter with POL_SC_NO_INET.
 	 * NULL = a refused namespace is an error. */
 	const void *bpf_no_inet;
 	size_t bpf_no_inet_len;
@@ -73,6 +78,9 @@ int lau_confine_fds(const struct lau_confine *, struct b_err *err);
 int lau_confine_caps(const struct lau_confine *, struct b_err *err);
 /* `net_rc` is what lau_confine_namespaces() gave. */
 int lau_confine_landlock(const struct lau_confine *, int net_rc, struct b_err *err);
+int lau_confine_trap(const struct lau_confine *, struct b_err *err);
 int lau_confine_seccomp(const struct lau_confine *, int net_rc, struct b_err *err);
 /* All, in order: 0, LAU_NET_FILTERED, or -1. [no-alloc] */
 int lau_confine_apply(const struct lau_confine *, struct b_err *err);
+/* All but the namespaces, which the broker has made for both. */
+int lau_confine_apply_in(const struct lau_confine *, int net_rc, struct b_err *err);

@@ -140,9 +140,9 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 		show_row(h, &rows[i], colour, out);
 	b_str_addf(out, "The floor %s.\n",
 		   can_hold(h) ? "holds here" : "does not hold here: --strict will refuse to run");
-	b_str_add(out, "Known limits of this version, which has no broker:\n");
-	for (size_t i = 0; pol_floor_limit(i); i++)
-		b_str_addf(out, "  - %s\n", pol_floor_limit(i));
+	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");
+	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
+		b_str_addf(out, "  - %s\n", pol_floor_limit(h->has_broker, i));
 }
 
 /* -- for programs -- */
@@ -164,8 +164,7 @@ static void json_lines(struct b_json *j, const char *key, const char *(*line)(in
 
 static const char *limit_line(int abi, size_t i)
 {
-	(void)abi;
-	return pol_floor_limit(i);
+	return pol_floor_limit(abi >= 3, i);
 }
 
 static void json_row(struct b_json *j, const struct lau_host *h, const struct row *row)

@@ -24,6 +24,10 @@ struct lau_host {
 	struct lau_ability seccomp_notify; /* a listener (for the broker) */
 	struct lau_ability user_ns, net_ns, pid_ns;
 	struct lau_ability openat2, pidfd;
+	/* The kernel has what the broker needs. That nobody listens already (EBUSY) is seen only
+	 * by trying, which the run does. */
+	bool has_broker;
+	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
 };
 
 /* Cheap questions only (no fork): Landlock ABI, uid, kernel. Enough for a run; namespaces are

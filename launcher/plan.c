@@ -16,8 +16,8 @@
 
 enum { ABI_TRUNCATE = 3 }; /* Linux 6.2 */
 
-int lau_plan_policy(const struct lau_options *o, const struct lau_dirs *dirs, struct lau_plan *p,
-		    struct b_err *err)
+int lau_plan_policy(const struct lau_options *o, const struct lau_host *host,
+		    const struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
 {
 	struct pol_request rq;
 
@@ -30,9 +30,8 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_dirs *dirs, st
 	rq.hidden = dirs->hidden;
 	rq.nhidden = dirs->nhidden;
 	rq.image_cache = dirs->images;
-	/* The protected set is denies inside a writable tree: the broker's work, which this
-	 * version does not have (doctor and show --floor say so). */
-	rq.with_protected = false;
+	/* The protected set is denies inside a writable tree: the broker's work. */
+	rq.with_protected = host->has_broker;
 	return pol_engine_new(&rq, &p->engine, err);
 }
 
@@ -63,11 +62,18 @@ static void add_gaps(struct lau_plan *p)
 	}
 }
 
-static void add_abi_losses(struct lau_plan *p, int abi)
+static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 {
+	int abi = host->landlock_abi;
 	const char *text;
 	size_t i;
 
+	if (host->is_inside) {
+		add_loss(p, true,
+			 "a run inside a run has no floor of its own: that of the outer run holds: "
+			 "--best-effort keeps the inner policy by the shim");
+		return;
+	}
 	for (i = 0; (text = pol_ll_lost(abi, i)); i++)
 		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
 }
@@ -94,6 +100,10 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
 	if (abi < ABI_TRUNCATE)
 		p->seccomp_flags |= POL_SC_NO_TRUNCATE;
+	if (!p->floor.uses_broker || o->policy.unix_ == POL_UNIX_HOST)
+		return;
+	p->floor.traps |= POL_TRAP_SOCKETS;
+	p->seccomp_flags |= POL_SC_BROKER;
 }
 
 /* Below ABI 3 the right to write to the ring is the right to empty it: SIGBUS in every process
@@ -112,18 +122,19 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		   struct b_err *err)
 {
 	const char *caps = o->caps ? o->caps : LAU_CAPS_DEFAULT_LIST;
+	__typeof__(pol_floor_plan) *plan;
 
 	if (lau_caps_parse(caps, &p->keep_caps, err) < 0)
 		return b_wrap(err, "--caps");
 	if (!host->is_root)
 		p->keep_caps = 0;
-	if (pol_floor_plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor,
-			   err) < 0)
+	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
+	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
 		return -1;
 	if (o->strictness == LAU_BEST_EFFORT)
 		pol_floor_accept_gaps(&p->floor);
 	add_gaps(p);
-	add_abi_losses(p, host->landlock_abi);
+	add_abi_losses(p, host);
 	plan_network(o, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
@@ -133,17 +144,26 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 
 void lau_plan_kernel(struct lau_plan *p)
 {
+	struct pol_floor both;
+
 	if (p->landlock_abi > 0)
 		pol_ll_plan(&p->floor, p->landlock_abi, &p->landlock);
+	if (!p->floor.uses_broker)
+		return;
+	pol_floor_union(&p->floor, &both);
+	pol_ll_plan(&both, p->landlock_abi, &p->broker_landlock);
+	pol_floor_release(&both);
 }
 
 const char **lau_plan_mechanisms(struct lau_plan *p, bool net_filtered, size_t *out_n)
 {
-	const char **list = b_arena_alloc(&p->arena, 6 * sizeof *list);
+	const char **list = b_arena_alloc(&p->arena, 7 * sizeof *list);
 	size_t n = 0;
 
 	if (p->landlock_abi > 0)
 		list[n++] = b_arena_printf(&p->arena, "landlock abi %d", p->landlock_abi);
+	if (p->floor.uses_broker)
+		list[n++] = p->floor.read_level == POL_READ_ALL ? "broker, all opens" : "broker";
 	list[n++] = "seccomp filter";
 	list[n++] = p->keep_caps ? "capabilities reduced" : "no capabilities";
 	if (p->want_net_ns)
@@ -158,6 +178,7 @@ void lau_plan_release(struct lau_plan *p)
 		pol_engine_free(p->engine);
 	pol_floor_release(&p->floor);
 	pol_ll_plan_release(&p->landlock);
+	pol_ll_plan_release(&p->broker_landlock);
 	free(p->losses);
 	b_arena_release(&p->arena);
 	*p = (struct lau_plan){0};

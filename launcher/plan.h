@@ -3,8 +3,8 @@
  * compiled policy, the floor, what the floor cannot hold, the kernel's rules. A value: nothing
  * is applied here.
  *
- *	lau_plan_policy(&options, &dirs, &plan, &err);	the rules; writes nothing, needs nothing
- *	lau_dirs_make(&dirs, &err);			what the floor grants must exist
+ *	lau_plan_policy(&options, &host, &dirs, &plan, &err);	the rules; writes nothing, needs
+ *nothing lau_dirs_make(&dirs, &err);			what the floor grants must exist
  *	lau_plan_floor(&options, &host, &plan, &err);
  *	if (plan.nfatal && strict) refuse, naming plan.losses[0 .. nlosses) that are fatal
  *	pol_floor_grant(&plan.floor, ...);		files of the run itself
@@ -37,8 +37,9 @@ struct lau_plan {
 	struct pol_engine *engine;
 	struct pol_floor floor;
 	struct pol_ll_plan landlock;
-	int landlock_abi;	       /* 0 = none */
-	bool want_net_ns, filter_inet; /* network none */
+	struct pol_ll_plan broker_landlock; /* of the broker's own domain, when there is one */
+	int landlock_abi;		    /* 0 = none */
+	bool want_net_ns, filter_inet;	    /* network none */
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;
@@ -47,8 +48,8 @@ struct lau_plan {
 	size_t nfatal;
 };
 
-int lau_plan_policy(const struct lau_options *, const struct lau_dirs *, struct lau_plan *out,
-		    struct b_err *err);
+int lau_plan_policy(const struct lau_options *, const struct lau_host *, const struct lau_dirs *,
+		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */

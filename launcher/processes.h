@@ -10,6 +10,6 @@ struct b_str;
  * found and ended. */
 void lau_processes_adopt(void);
 /* Sends `signo` to every descendant of ours; returns how many there were. */
-unsigned lau_processes_signal(int signo);
+unsigned lau_processes_signal(int signo, pid_t except);
 /* "1234 name, 1240 name": every living descendant. */
-void lau_processes_list(struct b_str *out);
+void lau_processes_list(struct b_str *out, pid_t except);

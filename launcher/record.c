@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "audit/runinfo.h"
@@ -12,6 +13,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "core/ring.h"
 #include "launcher/channel.h"
 #include "launcher/dirs.h"
 #include "launcher/execclass.h"
@@ -19,6 +21,9 @@
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
 #include "policy/engine.h"
+
+/* Bytes of the broker's events between two drains, some 40 ms; pages come as they are used. */
+#define BROKER_RING (2u << 20)
 
 /* ---- the log ---- */
 
@@ -78,8 +83,10 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.nworkspaces = r->dirs->nworkspaces,
 		.log_fd = r->log_fd,
 		.required = r->options->audit_required,
-		.ring = channel->ring,
-		.ring_data = channel->ring_data,
+		.ring = channel ? channel->ring : NULL,
+		.ring_data = channel ? channel->ring_data : 0,
+		.broker_ring = r->broker_ring,
+		.broker_ring_data = r->broker_ring_data,
 		.denial = r->options->quiet ? NULL : say_denial,
 		.denial_ctx = &r->is_terminal,
 		.level = (enum sbx_audit_level)r->options->audit_level,
@@ -87,6 +94,20 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 
 	r->is_terminal = isatty(STDERR_FILENO);
 	return aud_collector_new(&cfg, &r->collector, err);
+}
+
+/* Anonymous: nobody but those forked from us can have it, and an exec takes it away. */
+static int make_broker_ring(struct lau_record *r, struct b_err *err)
+{
+	void *ring = mmap(NULL, sbx_ring_bytes(BROKER_RING), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (ring == MAP_FAILED)
+		return b_fail(err, B_AUDIT, errno, "the broker's ring: %s", strerror(errno));
+	r->broker_ring = ring;
+	r->broker_ring_data = BROKER_RING;
+	sbx_ring_init(ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
+	return 0;
 }
 
 int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const struct lau_dirs *dirs,
@@ -107,8 +128,10 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 		if (open_log(out, err) < 0)
 			return -1;
 	}
+	if (plan->floor.uses_broker && wants_log && make_broker_ring(out, err) < 0)
+		return -1;
 	/* Without a log the events of coverage are of use to -v alone. */
-	if (channel && (wants_log || o->verbose))
+	if ((channel || out->broker_ring) && (wants_log || o->verbose))
 		return open_collector(out, channel, err);
 	return 0;
 }
@@ -200,7 +223,7 @@ int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *e
 {
 	struct lau_record *r = record;
 
-	if (!final && lau_channel_settle(r->channel, err) < 0)
+	if (!final && r->channel && lau_channel_settle(r->channel, err) < 0)
 		return -1;
 	return aud_collector_drain(r->collector, b_now_ms(), final, out_poll_ms, err);
 }
@@ -220,6 +243,8 @@ void lau_record_release(struct lau_record *r)
 {
 	if (r->collector)
 		aud_collector_free(r->collector);
+	if (r->broker_ring)
+		munmap(r->broker_ring, sbx_ring_bytes(r->broker_ring_data));
 	if (r->log_fd >= 0)
 		close(r->log_fd);
 	if (r->has_dir)

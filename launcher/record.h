@@ -13,6 +13,7 @@
 
 struct b_err;
 struct lau_channel;
+struct sbx_ring;
 struct lau_dirs;
 struct lau_options;
 struct lau_outcome;
@@ -29,6 +30,8 @@ struct lau_record {
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;
 	bool net_filtered;
+	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
+	size_t broker_ring_data;
 	bool is_terminal; /* standard error */
 };
 

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/broker.h"
 #include "launcher/channel.h"
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
@@ -48,6 +49,7 @@ struct run {
 	struct lau_environment env;
 	struct lau_signals signals;
 	struct lau_confine confine;
+	struct lau_broker_plan broker;
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
 	char *program, *shim;
@@ -77,7 +79,7 @@ static int step_policy(struct run *r, struct b_err *err)
 	lau_host_quick(&r->host);
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
 		return -1;
-	return lau_plan_policy(r->o, &r->dirs, &r->plan, err);
+	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }
 
 static int step_program(struct run *r, struct b_err *err)
@@ -204,6 +206,27 @@ static int step_record(struct run *r, struct b_err *err)
 			       &r->record, err);
 }
 
+static int prepare_broker(struct run *r, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+
+	r->broker = (struct lau_broker_plan){
+		.image = &p->engine->image,
+		.read_level = p->floor.read_level,
+		.traps = p->floor.traps,
+		.landlock_fd = -1,
+		.keep_caps = p->keep_caps,
+		.ring_path = r->channel.ring_path,
+		.image_path = r->channel.image_path,
+		.shim_path = r->plan.use_shim ? r->shim : NULL,
+		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
+		.ring = r->record.broker_ring,
+		.ring_size = r->record.broker_ring_data,
+		.level = (enum sbx_audit_level)r->o->audit_level,
+	};
+	return lau_landlock_prepare(&p->broker_landlock, &r->broker.landlock_fd, err);
+}
+
 static int step_kernel(struct run *r, struct b_err *err)
 {
 	struct lau_confine *c = &r->confine;
@@ -217,6 +240,8 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .landlock_fd = -1};
 	if (r->plan.landlock_abi > 0 &&
 	    lau_landlock_prepare(&r->plan.landlock, &c->landlock_fd, err) < 0)
+		return -1;
+	if (r->plan.floor.uses_broker && prepare_broker(r, err) < 0)
 		return -1;
 	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
 		return -1;
@@ -236,7 +261,12 @@ static int step_spawn(struct run *r, struct b_err *err)
 	r->has_signals = true;
 	lau_processes_adopt();
 	r->envp = lau_environment_build(&r->env, environ);
-	sp = (struct lau_spawn){&r->confine, &r->signals, r->program, r->o->argv, r->envp};
+	sp = (struct lau_spawn){.confine = &r->confine,
+				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
+				.signals = &r->signals,
+				.program = r->program,
+				.argv = r->o->argv,
+				.envp = r->envp};
 	if (lau_spawn(&sp, &r->spawned, err) < 0) {
 		if (r->spawned.step == LAU_SPAWN_EXEC)
 			r->outcome.phase = LAU_PHASE_EXEC;
@@ -286,6 +316,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 	const struct lau_supervisor s = {
 		.signals = &r->signals,
 		.command = r->spawned.pid,
+		.broker = r->spawned.broker,
 		.timeout_ms = r->o->timeout_ms,
 		.kill_after_ms = r->o->kill_after_ms,
 		.drain = r->record.collector ? lau_record_drain : NULL,
@@ -356,6 +387,8 @@ static void release(struct run *r)
 	lau_channel_release(&r->channel);
 	if (r->confine.landlock_fd >= 0)
 		close(r->confine.landlock_fd);
+	if (r->broker.landlock_fd >= 0)
+		close(r->broker.landlock_fd);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
 	lau_plan_release(&r->plan);
@@ -375,6 +408,7 @@ int lau_run(const struct lau_options *o)
 		.channel.ring_fd = -1,
 		.record.log_fd = -1,
 		.confine.landlock_fd = -1,
+		.broker.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
 	};
 	struct b_err err = {.kind = B_OK};

@@ -11,9 +11,13 @@
 #include "launcher/signals.h"
 
 struct b_err;
+struct lau_broker_plan;
 
 struct lau_spawn {
 	const struct lau_confine *confine; /* NULL = none */
+	/* The broker that serves the command, NULL = none: it is forked first, makes the
+	 * namespaces, and starts the command as our child. Needs `confine`. */
+	const struct lau_broker_plan *broker;
 	const struct lau_signals *signals; /* put back in the child */
 	const char *program;		   /* for execve(2) */
 	char *const *argv;
@@ -25,6 +29,7 @@ enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_EXEC };
 
 struct lau_spawned {
 	pid_t pid;
+	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
 	bool net_filtered;	  /* LAU_NET_FILTERED: no namespace, the filter instead */
 	enum lau_spawn_step step; /* on failure */
 };

@@ -19,6 +19,7 @@ struct loop {
 	struct lau_outcome *out;
 	enum lau_state state;
 	uint64_t deadline_ms; /* 0 = not armed */
+	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
 	unsigned rounds;
 	int stop_signal;	  /* EV_STOPPED */
 	struct lau_signal signal; /* EV_SIGNAL */
@@ -59,7 +60,7 @@ static void list_left(struct loop *l)
 
 	if (!l->s->left)
 		return;
-	lau_processes_list(&list);
+	lau_processes_list(&list, l->s->broker);
 	if (list.len)
 		l->s->left(l->s->ctx, list.s);
 }
@@ -82,11 +83,11 @@ static void act(struct loop *l, unsigned doing)
 	if (doing & LAU_DO_LIST_LEFT)
 		list_left(l);
 	if (doing & LAU_DO_TERM) {
-		(void)lau_processes_signal(SIGTERM);
-		(void)lau_processes_signal(SIGCONT);
+		(void)lau_processes_signal(SIGTERM, l->s->broker);
+		(void)lau_processes_signal(SIGCONT, l->s->broker);
 	}
 	if (doing & LAU_DO_KILL)
-		(void)lau_processes_signal(SIGKILL);
+		(void)lau_processes_signal(SIGKILL, l->s->broker);
 	if (doing & LAU_DO_ARM_GRACE)
 		arm(l, l->s->kill_after_ms);
 	if (doing & LAU_DO_ARM_SWEEP)
@@ -119,29 +120,54 @@ static void note_end(struct lau_outcome *out, int status)
 		out->exit_code = WEXITSTATUS(status);
 }
 
+/* Without it every call it would have performed fails: the run has no sense any more. */
+static void broker_ended(struct loop *l, int status)
+{
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	if (l->out->err.kind == B_OK) {
+		l->out->phase = LAU_PHASE_ABORTED;
+		b_fail(&l->out->err, B_FLOOR, 0,
+		       "the broker died (%s %d): nothing was allowed since",
+		       WIFSIGNALED(status) ? "signal" : "status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	}
+	dispatch(l, LAU_EV_FAILED);
+}
+
+static void command_changed(struct loop *l, int status)
+{
+	if (WIFSTOPPED(status)) {
+		l->stop_signal = WSTOPSIG(status);
+		dispatch(l, LAU_EV_STOPPED);
+		return;
+	}
+	note_end(l->out, status);
+	/* A broker that serves nobody else ends at once: then nobody is left, and nothing needs
+	 * to be looked for. */
+	l->ended_ms = b_now_ms() + (l->s->broker ? LAU_BROKER_MS : 0);
+}
+
 /* Takes every change of a child. The command's end is told only after we know whether somebody
- * else is left: most often nobody is, and nothing needs to be looked for. */
+ * else is left: most often nobody is. */
 static void reap(struct loop *l)
 {
-	bool ended = false;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != l->s->command)
-			continue;
-		if (WIFSTOPPED(status)) {
-			l->stop_signal = WSTOPSIG(status);
-			dispatch(l, LAU_EV_STOPPED);
-			continue;
-		}
-		note_end(l->out, status);
-		ended = true;
+		if (pid == l->s->command)
+			command_changed(l, status);
+		else if (pid == l->s->broker && !WIFSTOPPED(status))
+			broker_ended(l, status);
 	}
-	if (pid < 0 && errno == ECHILD)
+	if (pid < 0 && errno == ECHILD) {
+		l->ended_ms = 0;
 		dispatch(l, LAU_EV_EMPTY);
-	else if (ended)
+	} else if (l->ended_ms && !l->s->broker) {
+		l->ended_ms = 0;
 		dispatch(l, LAU_EV_ENDED);
+	}
 }
 
 static enum lau_event event_of(int signo)
@@ -186,15 +212,17 @@ static void drain(struct loop *l, bool final)
 		dispatch(l, LAU_EV_FAILED);
 }
 
-/* Milliseconds to sleep: until the deadline or the next drain. */
+/* Milliseconds to sleep: until the deadline, the news of the command's end, or the next drain. */
 static int sleep_ms(const struct loop *l)
 {
-	uint64_t now, wait;
+	uint64_t now, wait, until = l->deadline_ms;
 
-	if (!l->deadline_ms)
+	if (l->ended_ms && (!until || l->ended_ms < until))
+		until = l->ended_ms;
+	if (!until)
 		return l->poll_ms;
 	now = b_now_ms();
-	wait = l->deadline_ms > now ? l->deadline_ms - now : 0;
+	wait = until > now ? until - now : 0;
 	if (l->poll_ms >= 0 && (uint64_t)l->poll_ms < wait)
 		return l->poll_ms;
 	return wait < INT_MAX ? (int)wait : INT_MAX;
@@ -213,6 +241,10 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 			take_signals(&l);
 		if (l.state == LAU_ST_DONE)
 			break;
+		if (l.ended_ms && b_now_ms() >= l.ended_ms) {
+			l.ended_ms = 0;
+			dispatch(&l, LAU_EV_ENDED);
+		}
 		if (l.deadline_ms && b_now_ms() >= l.deadline_ms)
 			dispatch(&l, LAU_EV_DEADLINE);
 		drain(&l, false);

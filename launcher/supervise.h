@@ -35,6 +35,7 @@ typedef void lau_left_fn(void *ctx, const char *list);
 struct lau_supervisor {
 	const struct lau_signals *signals;
 	pid_t command;
+	pid_t broker;	     /* 0 = none; ends by itself after the last process it serves */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	lau_drain_fn *drain; /* NULL = none */

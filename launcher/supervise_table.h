@@ -38,9 +38,10 @@ enum lau_event {
 #define LAU_DO_ARM_SWEEP 0x100u /* deadline: LAU_SWEEP_MS */
 #define LAU_DO_ARM_ROUND 0x200u /* deadline: LAU_ROUND_MS, at most LAU_ROUNDS times */
 
-#define LAU_SWEEP_MS 1000 /* between TERM and KILL for what the command left running */
-#define LAU_ROUND_MS 50	  /* a process that forks while it is killed is met by the next round */
-#define LAU_ROUNDS   40	  /* then what cannot be killed (sleeping in the kernel) is left */
+#define LAU_BROKER_MS 20   /* a broker that serves nobody any more has ended by then */
+#define LAU_SWEEP_MS  1000 /* between TERM and KILL for what the command left running */
+#define LAU_ROUND_MS  50   /* a process that forks while it is killed is met by the next round */
+#define LAU_ROUNDS    40   /* then what cannot be killed (sleeping in the kernel) is left */
 
 struct lau_move {
 	enum lau_state next;

@@ -43,7 +43,10 @@ const char *pol_explain_floor(const struct pol_floor *f, enum sbx_op op, const c
 	size_t len = strlen(path);
 
 	if (op == SBX_CONNECT)
-		return "seccomp";
+		return f->traps & POL_TRAP_SOCKETS ? "broker" : "seccomp";
+	for (size_t i = 0; i < f->nbrokered; i++)
+		if ((f->brokered[i].rights & rights[op]) && covers(&f->brokered[i], path, len))
+			return "broker";
 	for (size_t i = 0; i < f->ngrants; i++) {
 		const struct pol_grant *g = &f->grants[i];
 

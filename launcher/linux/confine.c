@@ -1,12 +1,42 @@
 #include "launcher/confine.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "launcher/broker.h"
+#include "launcher/linux/fdpass.h"
+
+/* The listener must not stay with those it listens to: they could answer themselves. */
+int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
+{
+	int listener, rc, saved;
+
+	if (!c->trap)
+		return 0;
+	listener = lau_broker_trap(c->trap, c->trap_len, err);
+	if (listener < 0)
+		return -1;
+	rc = lau_fd_send(c->listener_to, listener);
+	saved = errno;
+	close(listener);
+	close(c->listener_to);
+	return rc == 0 ? 0 : b_fail(err, B_FLOOR, saved, "broker: listener: %s", strerror(saved));
+}
+
+int lau_confine_apply_in(const struct lau_confine *c, int net, struct b_err *err)
+{
+	if (lau_confine_fds(c, err) < 0 || lau_confine_caps(c, err) < 0 ||
+	    lau_confine_landlock(c, net, err) < 0 || lau_confine_trap(c, err) < 0)
+		return -1;
+	return lau_confine_seccomp(c, net, err);
+}
+
 /* The order is the one confine.h argues for. */
 int lau_confine_apply(const struct lau_confine *c, struct b_err *err)
 {
 	int net = lau_confine_namespaces(c, err);
 
-	if (net < 0 || lau_confine_fds(c, err) < 0 || lau_confine_caps(c, err) < 0 ||
-	    lau_confine_landlock(c, net, err) < 0 || lau_confine_seccomp(c, net, err) < 0)
-		return -1;
-	return net;
+	return net < 0 || lau_confine_apply_in(c, net, err) < 0 ? -1 : net;
 }

@@ -18,7 +18,7 @@ static bool stays(const struct lau_confine *c, int fd)
 {
 	struct stat st;
 
-	if (fd <= 2 || fd == c->landlock_fd)
+	if (fd <= 2 || fd == c->landlock_fd || (c->trap && fd == c->listener_to))
 		return true;
 	for (size_t i = 0; i < c->nkeep_fds; i++)
 		if (c->keep_fds[i] == fd)

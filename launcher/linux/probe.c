@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/channel.h"
 #include "launcher/confine.h"
 #include "launcher/linux/filters.h"
 #include "launcher/linux/netns.h"
@@ -114,6 +116,20 @@ static bool apparmor_restricts(void)
 	return c == '1';
 }
 
+/* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is Linux 5.19; Landlock's TRUNCATE, without which an
+ * openat2(2) that is not looked at could empty a file, 6.2. */
+static bool has_broker(int abi, const char *release)
+{
+	struct seccomp_notif_sizes sizes;
+	unsigned major = 0, minor = 0;
+
+	if (abi < 3 || sscanf(release, "%u.%u", &major, &minor) != 2)
+		return false;
+	if (major < 5 || (major == 5 && minor < 19))
+		return false;
+	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0;
+}
+
 void lau_host_quick(struct lau_host *h)
 {
 	struct utsname un;
@@ -124,6 +140,8 @@ void lau_host_quick(struct lau_host *h)
 	h->landlock_errno = h->landlock_abi ? 0 : errno;
 	if (uname(&un) == 0)
 		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
+	h->has_broker = has_broker(h->landlock_abi, h->kernel);
+	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
 }
 
 void lau_host_probe(struct lau_host *h)

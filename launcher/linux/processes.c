@@ -106,7 +106,7 @@ static void look(struct procs *all)
 	mark(all, getpid());
 }
 
-unsigned lau_processes_signal(int signo)
+unsigned lau_processes_signal(int signo, pid_t except)
 {
 	struct procs all;
 	unsigned count = 0;
@@ -117,7 +117,7 @@ unsigned lau_processes_signal(int signo)
 	 * was reaped by a parent other than us, and the pid space wrapped around, all within
 	 * microseconds. */
 	for (i = 0; i < all.n; i++) {
-		if (all.v[i].is_ours && all.v[i].state != 'Z') {
+		if (all.v[i].is_ours && all.v[i].state != 'Z' && all.v[i].pid != except) {
 			(void)kill(all.v[i].pid, signo);
 			count++;
 		}
@@ -126,14 +126,14 @@ unsigned lau_processes_signal(int signo)
 	return count;
 }
 
-void lau_processes_list(struct b_str *out)
+void lau_processes_list(struct b_str *out, pid_t except)
 {
 	struct procs all;
 	size_t i;
 
 	look(&all);
 	for (i = 0; i < all.n; i++) {
-		if (!all.v[i].is_ours || all.v[i].state == 'Z')
+		if (!all.v[i].is_ours || all.v[i].state == 'Z' || all.v[i].pid == except)
 			continue;
 		b_str_addf(out, "%s%d ", out->len ? ", " : "", (int)all.v[i].pid);
 		b_str_add_visible(out, all.v[i].name, strlen(all.v[i].name));

@@ -159,17 +159,46 @@ static void add_grant(struct pol_floor *f, const char *path, size_t len, unsigne
 	};
 }
 
+/* Landlock's right to list goes for all that lies beneath as well: the broker lists exactly. */
+static void make_listable(struct pol_plan *p, const char *path, size_t len)
+{
+	if (p->has_broker) {
+		pol_brokered_add(p, path, len, POL_GRANT_READ);
+		pol_brokered_read(p, POL_READ_DIRECTORY);
+		return;
+	}
+	add_grant(p->out, path, len, POL_GRANT_LIST, true, false);
+	p->listed_beneath = true;
+}
+
+/* To be read in part, all of it is opened by the broker, and Landlock lets all of it be read:
+ * it knows no execution of what may not be read. */
+static void leave_to_broker(struct pol_plan *p, unsigned i, const char *path, size_t len)
+{
+	unsigned rights = rights_of(p, i);
+
+	pol_brokered_add(p, path, len, rights);
+	if (rights & POL_GRANT_READ)
+		pol_brokered_read(p, POL_READ_ALL);
+	if (rights & POL_GRANT_EXEC)
+		p->out->traps |= POL_TRAP_EXEC;
+	if (planned[i].op != SBX_MODIFY)
+		add_grant(p->out, path, len, rights, true, false);
+}
+
 /* A directory that neither is clean nor can be carved for the operation. */
 static void complex_dir(struct pol_plan *p, unsigned i, const char *path, size_t len)
 {
 	enum sbx_op op = planned[i].op;
+
 	if (pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_DENY) {
 		/* Reading it, but nothing in it: that is listing. */
-		add_grant(p->out, path, len, POL_GRANT_LIST, true, false);
-		p->listed_beneath = true;
+		make_listable(p, path, len);
 		return;
 	}
-	if (pol_gap_complex(p, op, path, len))
+	if (p->has_broker)
+		leave_to_broker(p, i, path, len);
+	else if (pol_gap_complex(p, op, path, len))
 		add_grant(p->out, path, len, rights_of(p, i), true, true);
 }
 
@@ -236,10 +265,8 @@ static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pen
 	crowded = e.n > POL_CARVE_MAX;
 	b_grow(f->carved, f->ncarved, f->carved_cap);
 	f->carved[f->ncarved++] = len ? b_arena_strndup(&f->arena, path, len) : "/";
-	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len)) {
-		add_grant(f, path, len, POL_GRANT_LIST, true, false);
-		p->listed_beneath = true;
-	}
+	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len))
+		make_listable(p, path, len);
 	pol_gap_carved(p, path, len, pending, crowded);
 	for (size_t i = 0; i < e.n; i++)
 		if (e.v[i].type == 'd' || (e.v[i].type == 'f' && !crowded))
@@ -334,25 +361,42 @@ static void settle_grants(struct pol_floor *f)
 	f->ngrants = n;
 }
 
+static int make_plan(struct pol_plan *p, struct b_err *err)
+{
+	struct pol_floor *f = p->out;
+
+	*f = (struct pol_floor){0};
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
+		collect_bases(p, i);
+	p->exec_is_read = same_list(&p->rules->op[SBX_READ], &p->rules->op[SBX_EXEC]);
+	visit(p, "", 0, 'd', p->exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
+	pol_gap_single_targets(p);
+	if (!p->has_broker)
+		pol_gap_movable(p);
+	pol_brokered_settle(p);
+	settle_grants(f);
+	if (p->listed_beneath)
+		pol_gap_names(p);
+	if (!f->ngrants) {
+		pol_floor_release(f);
+		return b_fail(err, B_FLOOR, 0,
+			      "the policy allows nothing that exists: no command could start");
+	}
+	return 0;
+}
+
 int pol_floor_plan(const struct pol_ruleset *rules, const struct sbx_image *img,
 		   const struct pol_fsview *fs, struct pol_floor *out, struct b_err *err)
 {
 	struct pol_plan p = {.rules = rules, .img = img, .fs = fs, .out = out};
 
-	*out = (struct pol_floor){0};
-	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
-		collect_bases(&p, i);
-	p.exec_is_read = same_list(&rules->op[SBX_READ], &rules->op[SBX_EXEC]);
-	visit(&p, "", 0, 'd', p.exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
-	pol_gap_single_targets(&p);
-	pol_gap_movable(&p);
-	settle_grants(out);
-	if (p.listed_beneath)
-		pol_gap_names(&p);
-	if (!out->ngrants) {
-		pol_floor_release(out);
-		return b_fail(err, B_FLOOR, 0,
-			      "the policy allows nothing that exists: no command could start");
-	}
-	return 0;
+	return make_plan(&p, err);
+}
+
+int pol_floor_plan_broker(const struct pol_ruleset *rules, const struct sbx_image *img,
+			  const struct pol_fsview *fs, struct pol_floor *out, struct b_err *err)
+{
+	struct pol_plan p = {.rules = rules, .img = img, .fs = fs, .out = out, .has_broker = true};
+
+	return make_plan(&p, err);
 }

@@ -25,6 +25,7 @@
 
 #include "base/mem.h"
 #include "core/image.h"
+#include "policy/back/traps.h"
 
 struct b_err;
 struct b_str;
@@ -37,6 +38,7 @@ struct pol_ruleset;
 #define POL_GRANT_EXEC	0x08u
 #define POL_GRANT_DEV	0x10u /* ioctl on device nodes */
 #define POL_GRANT_RING	0x20u /* read and write a file of fixed size: no truncation */
+#define POL_GRANT_PUT	0x40u /* write to files that are there: device nodes */
 
 struct pol_grant {
 	const char *path;
@@ -66,6 +68,12 @@ struct pol_floor {
 	const char **carved; /* directories whose entries were granted one by one */
 	size_t ncarved, carved_cap;
 	bool gaps_accepted;
+	/* What the broker performs, when one is used: directories and what is done in them. */
+	bool uses_broker;
+	struct pol_grant *brokered; /* sorted by path after planning */
+	size_t nbrokered, brokered_cap;
+	enum pol_read_level read_level;
+	unsigned traps; /* POL_TRAP_* */
 };
 void pol_floor_release(struct pol_floor *);
 
@@ -86,11 +94,22 @@ const struct pol_fsview *pol_fsview_host(void);
  */
 int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
 		   struct pol_floor *out, struct b_err *err);
+/*
+ * The same where a broker can be had (launcher/broker.h): what would be a fatal gap is performed
+ * by it. When nothing is, uses_broker stays false. When something is, its filter stops all calls
+ * that modify, wherever they go, so that a right to write to a directory would save nothing and
+ * be a second way: such rights become the broker's, too.
+ */
+int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
+			  const struct pol_fsview *, struct pol_floor *out, struct b_err *err);
+/* What the broker's own domain is granted: all that its target is, and what it performs. */
+void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */
 void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
 /* --best-effort: the rules named by fatal gaps are left to the shim. */
 void pol_floor_accept_gaps(struct pol_floor *);
 bool pol_floor_has_fatal(const struct pol_floor *);
-/* Limits of this floor that hold for any policy: line `i`, NULL after the last. */
-const char *pol_floor_limit(size_t i);
+/* Limits of the floor that hold for any policy, with or without a broker: line `i`, NULL after
+ * the last. */
+const char *pol_floor_limit(bool with_broker, size_t i);
 void pol_floor_show(const struct pol_floor *, struct b_str *out);

@@ -27,6 +27,8 @@ static const char why_single[] =
 	"a single file can be written, but not created, replaced or removed";
 static const char why_new_files[] =
 	"entries made later directly in this carved directory cannot be opened until the next run";
+static const char why_new_static[] = "entries made later directly in this carved directory can be "
+				     "opened by witnessed programs only";
 static const char why_too_many[] =
 	"too many entries to grant one by one: files directly in it cannot be opened";
 static const char why_names[] =
@@ -167,7 +169,8 @@ void pol_gap_carved(struct pol_plan *p, const char *path, size_t len, unsigned p
 		gap_of_path(p, SBX_READ, path, len, why_too_many, remedy_carved);
 	/* Elsewhere nobody inside makes entries, and the broker will open what others make. */
 	if (readable && pol_plan_new_names(p, SBX_MODIFY, path, len))
-		gap_of_path(p, SBX_READ, path, len, why_new_files, remedy_carved);
+		gap_of_path(p, SBX_READ, path, len, p->has_broker ? why_new_static : why_new_files,
+			    remedy_carved);
 }
 
 /* Then the twin has the canonical spelling, which is the one that counts. */
@@ -203,7 +206,9 @@ void pol_gap_single_targets(struct pol_plan *p)
 		    pol_plan_new_names(p, SBX_MODIFY, rule->base, up))
 			continue;
 		type = p->fs->type(p->fs->ctx, rule->base);
-		if (!type)
+		if (p->has_broker && type != 'd')
+			pol_brokered_add(p, rule->base, up, POL_GRANT_WRITE);
+		else if (!type)
 			gap_of_path(p, SBX_MODIFY, rule->base, rule->base_len, why_missing,
 				    remedy_missing);
 		else if (type == 'f')

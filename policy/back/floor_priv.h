@@ -22,7 +22,17 @@ struct pol_plan {
 	struct pol_bases bases[POL_PLANNED_OPS];
 	bool exec_is_read;   /* the two lists are one: planned once */
 	bool listed_beneath; /* some carved directory was made listable */
+	bool has_broker;
 };
+
+/* ---- floor_broker.c: what is left to the broker ---- */
+
+/* `rights` (POL_GRANT_*) at and below the directory, or the nearest one that exists. */
+void pol_brokered_add(struct pol_plan *, const char *path, size_t len, unsigned rights);
+/* At least this level of reads. */
+void pol_brokered_read(struct pol_plan *, enum pol_read_level);
+/* Once all is visited: traps, and the rights that become the broker's. */
+void pol_brokered_settle(struct pol_plan *);
 
 /* Is `base` strictly below the directory? */
 bool pol_plan_is_below(const char *base, const char *path, size_t len);

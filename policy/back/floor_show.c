@@ -11,6 +11,7 @@ void pol_floor_release(struct pol_floor *f)
 	free(f->grants);
 	free(f->gaps);
 	free(f->carved);
+	free(f->brokered);
 	b_arena_release(&f->arena);
 	*f = (struct pol_floor){0};
 }
@@ -38,25 +39,49 @@ bool pol_floor_has_fatal(const struct pol_floor *f)
 	return false;
 }
 
-static const char *const limits[] = {
-	("metadata calls (chmod, chown, utime, setxattr) are not seen by Landlock: outside the "
-	 "writable directories only the file owner's rights and the shim stop them"),
-	"names, never content, beneath carved directories can be listed",
-	"entries made after the start directly in a carved directory cannot be opened",
-	"the protected set inside the workspace is left out",
-	"openat2(2) can create a set-id file in a writable directory: its mode is hidden in memory",
-	"programs that the shim does not witness are held by the kernel, but not logged",
-	"connect(2) to a socket path inside writable directories needs --unix host",
-	"--network none on top of user namespaces shows other users' files as owned by nobody",
-	("the process list is the host's; with --network host, or where no namespace can be had, "
-	 "System V IPC is, too"),
-	"/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail",
-	"other terminals of the same user can be opened (/dev/pts); typing into them is refused",
+/* Which floor has the limit. */
+enum { BARE = 1, BROKER = 2, BOTH = 3 };
+
+static const struct {
+	unsigned where;
+	const char *text;
+} limits[] = {
+	{BARE,
+	 "metadata calls (chmod, chown, utime, setxattr) are not seen by Landlock: outside the "
+	 "writable directories only the file owner's rights and the shim stop them"},
+	{BARE, "names, never content, beneath carved directories can be listed"},
+	{BARE, "entries made after the start directly in a carved directory cannot be opened"},
+	{BROKER, "programs without the shim list carved directories only by O_DIRECTORY, and open "
+		 "what was made later directly in one only by openat2(2)"},
+	{BARE, "the protected set inside the workspace is left out"},
+	{BARE, "openat2(2) can create a set-id file in a writable directory: its mode is hidden in "
+	       "memory"},
+	{BARE, "programs that the shim does not witness are held by the kernel, but not logged"},
+	{BROKER, "reads that the kernel refuses to programs without the shim are not logged"},
+	{BARE, "connect(2) to a socket path inside writable directories needs --unix host"},
+	{BROKER, "servers on a Unix socket see the broker's process number as their peer's"},
+	{BROKER,
+	 "programs cannot put a Landlock domain on themselves: they are told there is none"},
+	{BROKER, "a program file that may not be read by its user (mode 0111) can change nothing"},
+	{BROKER, "where a pattern denies reading, a second thread can swap a denied program in "
+		 "between the check of execve(2) and its start: it runs, its content stays unread"},
+	{BOTH,
+	 "--network none on top of user namespaces shows other users' files as owned by nobody"},
+	{BOTH,
+	 "the process list is the host's; with --network host, or where no namespace can be had, "
+	 "System V IPC is, too"},
+	{BOTH,
+	 "/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail"},
+	{BOTH,
+	 "other terminals of the same user can be opened (/dev/pts); typing into them is refused"},
 };
 
-const char *pol_floor_limit(size_t i)
+const char *pol_floor_limit(bool with_broker, size_t i)
 {
-	return i < sizeof limits / sizeof *limits ? limits[i] : NULL;
+	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
+		if (limits[k].where & (with_broker ? BROKER : BARE) && i-- == 0)
+			return limits[k].text;
+	return NULL;
 }
 
 static void show_rights(unsigned rights, struct b_str *out)
@@ -67,6 +92,7 @@ static void show_rights(unsigned rights, struct b_str *out)
 	} names[] = {
 		{POL_GRANT_READ, "read"},    {POL_GRANT_LIST, "list"}, {POL_GRANT_EXEC, "exec"},
 		{POL_GRANT_WRITE, "modify"}, {POL_GRANT_DEV, "ioctl"}, {POL_GRANT_RING, "ring"},
+		{POL_GRANT_PUT, "put"},
 	};
 	const char *sep = "";
 
@@ -99,6 +125,27 @@ static void show_gap(const struct pol_gap *gap, struct b_str *out)
 	b_str_addf(out, ": %s; %s\n", gap->why, gap->remedy);
 }
 
+static void show_broker(const struct pol_floor *f, struct b_str *out)
+{
+	static const char *const levels[] = {
+		[POL_READ_NONE] = "none: the kernel decides",
+		[POL_READ_DIRECTORY] = "of directories",
+		[POL_READ_ALL] = "all",
+	};
+
+	if (!f->uses_broker)
+		return;
+	b_str_addf(out, "performed by the broker: calls that modify%s; opens to read: %s\n",
+		   f->traps & POL_TRAP_EXEC ? ", execve" : "", levels[f->read_level]);
+	for (size_t i = 0; i < f->nbrokered; i++) {
+		b_str_add(out, "  ");
+		show_rights(f->brokered[i].rights, out);
+		b_str_addc(out, ' ');
+		show_path(f->brokered[i].path, f->brokered[i].is_dir, out);
+		b_str_addc(out, '\n');
+	}
+}
+
 void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 {
 	b_str_add(out, "granted by the kernel (landlock)\n");
@@ -113,6 +160,7 @@ void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 		show_path(g->path, g->is_dir, out);
 		b_str_add(out, g->lax ? "  # wider than the rules\n" : "\n");
 	}
+	show_broker(f, out);
 	b_str_add(out, "carved: entries granted one by one\n");
 	for (size_t i = 0; i < f->ncarved; i++) {
 		b_str_add(out, "  ");
@@ -125,6 +173,6 @@ void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 		show_gap(&f->gaps[i], out);
 	}
 	b_str_add(out, "limits of this floor\n");
-	for (size_t i = 0; pol_floor_limit(i); i++)
-		b_str_addf(out, "  %s\n", pol_floor_limit(i));
+	for (size_t i = 0; pol_floor_limit(f->uses_broker, i); i++)
+		b_str_addf(out, "  %s\n", pol_floor_limit(f->uses_broker, i));
 }

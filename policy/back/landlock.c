@@ -25,6 +25,7 @@ static const struct {
 				  POL_LL_REFER},
 	{POL_GRANT_DEV, POL_LL_IOCTL_DEV},
 	{POL_GRANT_RING, POL_LL_READ_FILE | POL_LL_WRITE_FILE},
+	{POL_GRANT_PUT, POL_LL_WRITE_FILE | POL_LL_TRUNCATE},
 };
 
 static const struct {

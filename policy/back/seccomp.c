@@ -199,7 +199,11 @@ static const struct pol_sc_rule rules[] = {
 
 	/* sockets */
 	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),
-	    .unless = POL_SC_UNIX_HOST),
+	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
+	ROW("socket", L_EACCES, why_dgram,
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)), .only = POL_SC_BROKER),
+	ROW("socket", L_EACCES, why_dgram,
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .only = POL_SC_BROKER),
 	ROW("socketpair", L_EACCES, why_dgram,
 	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)),
 	    .unless = POL_SC_UNIX_HOST),

@@ -49,10 +49,27 @@ static bool is_exclusive(unsigned flags)
 	return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 }
 
+static bool is_path(const char *a, const char *b)
+{
+	return a && !strcmp(a, b);
+}
+
+/* What the shim needs of us. Landlock lets nobody do more with it, the broker included. */
+static bool is_of_run(const struct br_call *c, unsigned flags, const char *path)
+{
+	const struct lau_broker_plan *p = c->b->plan;
+
+	if (is_path(p->ring_path, path))
+		return true;
+	return !wants_write(flags) && (is_path(p->image_path, path) || is_path(p->shim_path, path));
+}
+
 /* The operation that objects, or -1. */
 static int objects(const struct br_call *c, unsigned flags, bool is_new, const char *path,
 		   size_t len)
 {
+	if (is_of_run(c, flags, path))
+		return -1;
 	if ((wants_write(flags) || is_new) && !br_allowed(c, SBX_MODIFY, path, len))
 		return SBX_MODIFY;
 	if (wants_read(flags) && !br_allowed(c, SBX_READ, path, len))
@@ -70,7 +87,7 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
 	struct br_answer a = fd < 0 ? br_fail(errno) : give(r, fd);
 
-	if (wants_write(r->flags) || is_new)
+	if ((wants_write(r->flags) || is_new) && !is_of_run(r->c, r->flags, r->c->end[0].path))
 		return br_told_result(r->c, SBX_MODIFY, a);
 	return a;
 }
@@ -172,14 +189,6 @@ static struct br_answer open_held(struct br_open_request *r)
 	struct br_end *e = &c->end[0];
 	int err, against;
 
-	if (r->flags & O_PATH) {
-		int fd = e->fd;
-
-		if (r->flags & O_DIRECTORY && !S_ISDIR(e->st.st_mode))
-			return br_fail(ENOTDIR);
-		e->fd = -1;
-		return give(r, fd);
-	}
 	err = refusal(r);
 	if (err)
 		return br_fail(err);
@@ -273,7 +282,8 @@ static bool make_text(struct br_open_request *r)
 	size_t cwd_len = 0;
 	unsigned flags;
 
-	if (r->resolve || r->flags & O_PATH || is_tmpfile(r->flags) || c->b->plan->foreign_roots)
+	if (r->resolve & ~(uint64_t)RESOLVE_NO_SYMLINKS || is_tmpfile(r->flags) ||
+	    c->b->plan->foreign_roots)
 		return false;
 	if (e->asked[0] != '/' && br_text_of_caller(c, e->dirfd, cwd, &cwd_len) < 0)
 		return false;
@@ -386,10 +396,20 @@ struct br_answer br_creat(struct br_call *c)
 	return perform(c, &r);
 }
 
+/* The kernel puts no O_PATH descriptor into another process (ADDFD: EBADF). It may make one itself
+ * where it can do nothing worse should the flags be swapped in memory; else programs, the shim
+ * among them, go back to openat(2), whose flags the filter sees. */
+static struct br_answer path_only(const struct br_call *c)
+{
+	return c->b->plan->read_level == POL_READ_ALL ? br_fail(ENOSYS) : br_continue();
+}
+
 struct br_answer br_openat2(struct br_call *c)
 {
 	struct br_open_request r = {.c = c};
 	int rc = br_read_how(&r);
 
-	return rc < 0 ? br_fail(-rc) : perform(c, &r);
+	if (rc < 0)
+		return br_fail(-rc);
+	return r.flags & O_PATH ? path_only(c) : perform(c, &r);
 }

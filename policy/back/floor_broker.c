@@ -1,0 +1,100 @@
+/* floor_broker.c - the part of a floor plan that the broker performs. */
+#include "policy/back/floor_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct pol_floor *f, const char *path, size_t len, unsigned rights)
+{
+	b_grow(f->brokered, f->nbrokered, f->brokered_cap);
+	f->brokered[f->nbrokered++] = (struct pol_grant){
+		.path = len ? b_arena_strndup(&f->arena, path, len) : "/",
+		.rights = rights,
+		.is_dir = true,
+	};
+}
+
+/* What does not exist yet is made in what does: there the broker needs its right. */
+void pol_brokered_add(struct pol_plan *p, const char *path, size_t len, unsigned rights)
+{
+	while (len) {
+		const char *at = b_arena_strndup(&p->out->arena, path, len);
+
+		if (p->fs->type(p->fs->ctx, at) == 'd')
+			break;
+		while (len && path[--len] != '/')
+			;
+	}
+	add(p->out, path, len, rights);
+}
+
+void pol_brokered_read(struct pol_plan *p, enum pol_read_level level)
+{
+	if (level > p->out->read_level)
+		p->out->read_level = level;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct pol_grant *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+static void merge(struct pol_floor *f)
+{
+	size_t n = 0;
+
+	qsort(f->brokered, f->nbrokered, sizeof *f->brokered, by_path);
+	for (size_t i = 0; i < f->nbrokered; i++) {
+		if (n && !strcmp(f->brokered[n - 1].path, f->brokered[i].path))
+			f->brokered[n - 1].rights |= f->brokered[i].rights;
+		else
+			f->brokered[n++] = f->brokered[i];
+	}
+	f->nbrokered = n;
+}
+
+/* Terminals are opened by their users: the controlling one becomes so only that way. */
+static bool stays_with_kernel(const struct pol_grant *g)
+{
+	return !g->is_dir || (!strncmp(g->path, "/dev/", 5) && strcmp(g->path, "/dev/shm") != 0);
+}
+
+void pol_brokered_settle(struct pol_plan *p)
+{
+	struct pol_floor *f = p->out;
+	size_t n = f->ngrants;
+
+	f->uses_broker = f->nbrokered > 0;
+	if (!f->uses_broker)
+		return;
+	f->traps |= POL_TRAP_FILES;
+	for (size_t i = 0; i < n; i++) {
+		struct pol_grant *g = &f->grants[i];
+
+		if (!(g->rights & POL_GRANT_WRITE) || stays_with_kernel(g))
+			continue;
+		add(f, g->path, strlen(g->path), POL_GRANT_WRITE);
+		g->rights &= ~POL_GRANT_WRITE;
+		/* devices below it stay writable for the kernel, by which they are opened */
+		if (!strcmp(g->path, "/") || !strcmp(g->path, "/dev"))
+			pol_floor_grant(f, "/dev", POL_GRANT_PUT | POL_GRANT_DEV, true);
+	}
+	merge(f);
+}
+
+void pol_floor_union(const struct pol_floor *f, struct pol_floor *out)
+{
+	*out = (struct pol_floor){.gaps_accepted = f->gaps_accepted};
+	for (size_t i = 0; i < f->ngrants; i++) {
+		const struct pol_grant *g = &f->grants[i];
+
+		if (!g->lax || f->gaps_accepted)
+			pol_floor_grant(out, g->path, g->rights, g->is_dir);
+	}
+	for (size_t i = 0; i < f->nbrokered; i++)
+		pol_floor_grant(out, f->brokered[i].path, f->brokered[i].rights, true);
+	/* it looks into its callers there */
+	pol_floor_grant(out, "/proc", POL_GRANT_READ, true);
+}

@@ -1,0 +1,113 @@
+#!/bin/bash
+# Denies inside what is allowed, held by the broker for programs without the shim as well: real
+# programs, what stays on the host, the log.
+. "$(dirname "$0")/../support/e2e.sh"
+
+git_here()
+{
+	git init -q . && git config user.email t@example.org && git config user.name t
+	mkdir -p src lib && echo one >src/a && echo two >lib/b && echo secret >app.env
+	# not racily clean: git then looks at times, not at content
+	touch -d 2020-01-01 src/a lib/b app.env
+	git add -A && git commit -qm first
+}
+fresh
+git_here
+check 'the protected set is in the default policy' \
+	grep -q 'Permission denied' <("$SBX" -q --no-shim -- sh -c 'echo x >.git/hooks/pre-commit' 2>&1)
+check 'and nothing was made' [ ! -e .git/hooks/pre-commit ]
+launch -q --no-shim sh -c 'echo x >new && mv new newer && rm newer && mkdir d && rmdir d && ln -s a l && rm l'
+check 'all else works without the shim' [ "$status" -eq 0 ]
+launch -q --no-shim --deny-modify 'src/**' sh -c 'echo x >src/a; rm -rf src; mv src s2; : >lib/c'
+check 'a denied tree keeps its files' grep -qx one src/a
+check 'and its siblings can be changed' [ -e lib/c ]
+launch -q --no-shim --deny-read '**/*.env' sh -c 'cat app.env; cat <app.env; cp app.env x; mv app.env y; ln app.env z; cat src/a'
+check 'a denied pattern is not read, and not moved into reach' [ "$(cat "$TMP/out")" = one ]
+check 'nothing of it is copied' [ ! -e y ] && [ ! -e z ]
+rm -f x
+launch -q --no-shim --deny-read '**/*.env' sh -c 'echo new >late.env; cat late.env; mkdir -p deep/er; echo new >deep/er/x.env; cat deep/er/x.env'
+check 'names that did not exist are denied, too' [ ! -s "$TMP/out" ]
+
+# Real work under a read pattern and the protected set, as bare but for what is denied.
+under='--deny-read **/*.env'
+work() # NAME SCRIPT
+{
+	# shellcheck disable=SC2086
+	same_after "$1" git_here "$2" -q $under
+}
+work 'git status' 'git status --porcelain'
+work 'git add and commit' 'echo x >>src/a; git add src lib && git commit -qm second && git log --format=%s'
+work 'git stash' 'echo x >>src/a; git stash -q; cat src/a; git stash pop -q; cat src/a'
+work 'git rebase' 'git checkout -qb t; echo x >n; git add n; git commit -qm n; git checkout -q -; echo y >m; git add m; git commit -qm m; git rebase -q t; git log --format=%s'
+work 'git gc' 'git gc -q; git fsck --strict; git count-objects'
+work 'git worktree' 'git worktree add -q --no-checkout "$TMPDIR/wt" && git -C "$TMPDIR/wt" checkout -q HEAD -- src lib && cat "$TMPDIR/wt/src/a"; git worktree prune'
+work 'sed -i' 'sed -i s/one/1/ src/a && cat src/a'
+work 'tar' 'tar cf x.tar src lib && mkdir o && tar xf x.tar -C o && find o | sort'
+work 'cp -a' 'cp -a src copy && diff -r src copy && stat -c %a copy/a'
+work 'rm -rf' 'rm -rf src lib && ls'
+work 'find and xargs' 'find . -name "[ab]" -print0 | sort -z | xargs -0 cat'
+work 'a pipeline through a fifo' 'mkfifo p; echo hi >p & cat p; wait'
+work 'process substitution' 'diff <(echo a) <(echo b)'
+work 'make' 'printf "all: a b\n\techo done\na:\n\ttouch a\nb:\n\ttouch b\n" >Makefile; make -j4 -s && ls a b'
+work 'compiling' 'echo "int main(void){return 0;}" >m.c && cc m.c -o m && ./m && echo ran'
+work 'python' 'python3 -c "
+import os, tempfile, pathlib, shutil, sqlite3
+p = pathlib.Path(\"t\"); p.mkdir(); (p/\"a\").write_text(\"x\")
+os.replace(p/\"a\", p/\"b\"); shutil.copytree(p, \"u\"); print(sorted(os.listdir(\"u\")))
+with tempfile.NamedTemporaryFile() as f: f.write(b\"1\")
+c = sqlite3.connect(\"db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t(a)\"); c.commit(); print(c.execute(\"select count(*) from t\").fetchall())
+"'
+work 'a server on a Unix socket' 'python3 -c "
+import socket, threading
+s = socket.socket(socket.AF_UNIX); s.bind(\"srv.sock\"); s.listen()
+t = threading.Thread(target=lambda: s.accept()[0].sendall(b\"hi\")); t.start()
+c = socket.socket(socket.AF_UNIX); c.connect(\"srv.sock\"); print(c.recv(2), s.getsockname()); t.join()
+"'
+
+# A socket of the host.
+fresh
+python3 -c '
+import socket, time
+s = socket.socket(socket.AF_UNIX); s.bind("host.sock"); s.listen()
+open("ready", "w").close(); time.sleep(30)' &
+server=$!
+while [ ! -e ready ]; do :; done
+launch -q --no-shim python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("host.sock")'
+check 'a socket of the host is closed' grep -q 'Permission denied' "$TMP/err"
+launch -q --unix host python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("host.sock")'
+check 'unless sockets are opened' [ "$status" -eq 0 ]
+kill $server
+
+# The log.
+fresh
+run_log() # ARGS...: the log of a run
+{
+	launch "$@"
+	cat "$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl"
+}
+run_log --no-shim --deny-modify 'keep/**' sh -c 'echo x >made; mkdir keep; echo x >keep/y' >"$TMP/log"
+check 'what the broker performs is logged' grep -q '"path":"./made".*"layer":"broker"' "$TMP/log"
+check 'what it refuses, too, with the rule' grep -q '"allowed":false,"matched_rule":"keep/\*\*".*"layer":"broker"' "$TMP/log"
+run_log sh -c 'mkdir once; rmdir once' >"$TMP/log"
+check 'what the shim tells is logged once' [ "$(grep -c '"op":"modify"' "$TMP/log")" -eq 2 ]
+
+# Its death.
+fresh
+cat >die.sh <<'END'
+echo $$ >pid
+while [ ! -e go ]; do sleep 0.02; done
+mkdir after || echo refused
+sleep 30
+END
+"$SBX" -q -- sh die.sh >"$TMP/out" 2>"$TMP/err" &
+launcher=$!
+while [ ! -s pid ]; do sleep 0.02; done
+broker=$(pgrep -P $launcher -x sbx-broker)
+kill -9 "$broker"
+touch go
+wait $launcher
+status=$?
+check 'a run whose broker dies ends with 125' [ "$status" -eq 125 ]
+check 'and says so' grep -q 'E_FLOOR: the broker died' "$TMP/err"
+check 'and nothing was allowed since' [ ! -e after ]
+exit 0
