@@ -273,16 +273,19 @@ static int with_image(struct sbpl_emit *e, const struct sbx_image *image)
 	b_auto_free void *data = NULL;
 	struct sbx_image own;
 	size_t size;
+	int rc;
 
-	e->img = image;
 	if (!image) {
 		if (pol_compile(e->rs, NULL, &data, &size, e->err) < 0)
 			return -1;
 		if (sbx_image_open(&own, data, size, false) != SBX_IMAGE_OK)
 			return b_fail(e->err, B_POLICY, 0, "sbpl: the compiled rules do not open");
-		e->img = &own;
+		image = &own;
 	}
-	return build(e);
+	e->img = image;
+	rc = build(e);
+	e->img = NULL; /* it may end here */
+	return rc;
 }
 
 int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,

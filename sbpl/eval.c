@@ -520,6 +520,7 @@ static int eval(struct sbpl_machine *m, struct sbpl_scope *scope, const struct s
 {
 	int rc = 0;
 
+	*out = nothing;
 	if (++m->steps > SBPL_MAX_STEPS)
 		return sbpl_complain(m, node, B_LIMIT, "does not end");
 	switch (node->kind) {

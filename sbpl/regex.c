@@ -339,7 +339,7 @@ static int parse_repeat(struct parser *p, int start)
 
 static bool at_repeat(const struct parser *p)
 {
-	return p->p < p->end && memchr("*+?{", *p->p, 4);
+	return p->p < p->end && *p->p && strchr("*+?{", *p->p);
 }
 
 static int parse_sequence(struct parser *p)
@@ -422,9 +422,9 @@ struct sbpl_regex *sbpl_regex_new(struct b_arena *a, const char *text, size_t le
 		re->classes = b_arena_alloc(a, (p.nclasses + 1) * sizeof *re->classes);
 		memcpy(re->classes, p.classes, p.nclasses * sizeof *re->classes);
 		if (!p.has_choice) {
-			memcpy(re->needle, p.best, p.best_len);
+			memcpy(re->needle, p.best, sizeof re->needle);
 			re->needle_len = p.best_len;
-			memcpy(re->prefix, p.prefix, p.prefix_len);
+			memcpy(re->prefix, p.prefix, sizeof re->prefix);
 			re->prefix_len = p.prefix_len;
 			add_pairs(re->pairs, re->needle, re->needle_len);
 		}
