@@ -1,0 +1,40 @@
+#!/bin/bash
+# sbx-policy show --plan sbpl: profiles of whole policies, in both styles.
+. "$(dirname "$0")/../support/e2e.sh"
+
+policy=$(dirname "$SBX")/sbx-policy
+cat >"$TMP/agent.yaml" <<'P'
+schemaVersion: 2
+kind: Policy
+metadata: {name: agent}
+spec:
+  denyRead: ["**/*.env"]
+  denyModify: [".orbit/**", "!.orbit/resources/**", "**/*.env"]
+  fsProfiles: {implementer: {read: ["./**"], modify: ["./**", "!docs/?/final.md"]}}
+P
+
+shows() # NAME LINE-REGEX ARGS...
+{
+	name=$1 re=$2
+	shift 2
+	if "$policy" show --plan sbpl "$@" >"$TMP/out" 2>"$TMP/err" && grep -qE "$re" "$TMP/out"; then
+		ok "$name"
+	else
+		head -c 2000 "$TMP/err" | not_ok "$name"
+	fi
+}
+
+shows 'the default policy' '^\(deny default\)$'
+shows 'secrets are closed, by origin' '^\(deny file-read\* process-exec\* \(subpath .*preset:secrets'
+shows 'a glob deny' '^\(deny file-read\* process-exec\* \(regex .*\[Ee\]\[Nn\]\[Vv\]\$.*agent.yaml:5' "$TMP/agent.yaml"
+shows 'a question mark is a character' '^\(define sbx-char ' "$TMP/agent.yaml"
+shows 'pins on moves' '^\(deny file-write-unlink$' "$TMP/agent.yaml"
+shows 'what is denied beyond the rules is said' '^; .*a directory moved there' "$TMP/agent.yaml"
+shows 'no network unless asked' '^\(deny file-link\)' "$TMP/agent.yaml"
+check 'and none is' sh -c "! grep -q 'allow network' '$TMP/out'"
+shows 'all of it' '^\(allow network-outbound \(remote ip "\*:\*"\)\)$' --network host "$TMP/agent.yaml"
+shows 'Orbit'"'"'s style' '^\(allow file-read\*\)$' --sbpl-style orbit "$TMP/agent.yaml"
+CODEX_HOME=/Users/c shows 'a provider'"'"'s directory' '^\(allow file-write\* \(subpath "/Users/c"\)\)$' \
+	--sbpl-style orbit "$TMP/agent.yaml"
+"$policy" show --plan sbpl --sbpl-style other >"$TMP/out" 2>&1
+check 'an unknown style is a usage error' [ $? -eq 2 ]
