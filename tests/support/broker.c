@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "launcher/broker.h"
 #include "launcher/confine.h"
 #include "launcher/linux/fdpass.h"
@@ -62,20 +63,41 @@ void sb_policy_release(struct sb_policy *p)
 	free(p->data);
 }
 
+static int landlock_of_floor(const struct pol_floor *floor, struct b_err *err)
+{
+	struct pol_ll_plan plan;
+	int fd = -1;
+
+	pol_ll_plan(floor, lau_landlock_abi(), &plan);
+	if (lau_landlock_prepare(&plan, &fd, err) < 0)
+		fd = -1;
+	pol_ll_plan_release(&plan);
+	return fd;
+}
+
 /* What the target gets: reading and executing everywhere, or everywhere but below `dir`; writing
  * to device nodes alone. The broker gets everything. */
 struct grants {
-	struct pol_grant v[256];
-	size_t n;
-	char names[256][300];
+	struct b_arena arena;
+	struct pol_grant *v;
+	size_t n, cap;
 };
 
 static void grant(struct grants *g, const char *path, unsigned rights, bool is_dir)
 {
-	cr_assert_lt(g->n, 256);
-	snprintf(g->names[g->n], sizeof g->names[0], "%s", path);
-	g->v[g->n] = (struct pol_grant){g->names[g->n], rights, is_dir, false};
-	g->n++;
+	b_grow(g->v, g->n, g->cap);
+	g->v[g->n++] = (struct pol_grant){b_arena_strndup(&g->arena, path, strlen(path)), rights,
+					  is_dir, false};
+}
+
+static int settle(struct grants *g, struct b_err *err)
+{
+	const struct pol_floor floor = {.grants = g->v, .ngrants = g->n};
+	int fd = landlock_of_floor(&floor, err);
+
+	free(g->v);
+	b_arena_release(&g->arena);
+	return fd;
 }
 
 /* Everything along the way to `dir`, but not `dir`. */
@@ -107,42 +129,34 @@ static void grant_around(struct grants *g, const char *dir)
 	}
 }
 
-static int landlock_of(struct grants *g, struct b_err *err)
-{
-	const struct pol_floor floor = {.grants = g->v, .ngrants = g->n};
-	struct pol_ll_plan plan;
-	int fd = -1;
-
-	pol_ll_plan(&floor, lau_landlock_abi(), &plan);
-	if (lau_landlock_prepare(&plan, &fd, err) < 0)
-		fd = -1;
-	pol_ll_plan_release(&plan);
-	return fd;
-}
-
 static int target_landlock(const struct sb_options *o, struct b_err *err)
 {
-	struct grants *g = calloc(1, sizeof *g);
-	int fd;
+	struct grants g = {0};
 
+	if (o->floor)
+		return landlock_of_floor(o->floor, err);
 	if (o->no_read)
-		grant_around(g, o->dir);
+		grant_around(&g, o->dir);
 	else
-		grant(g, "/", POL_GRANT_READ | POL_GRANT_EXEC, true);
-	grant(g, "/dev", POL_GRANT_READ | POL_GRANT_WRITE | POL_GRANT_DEV, true);
-	fd = landlock_of(g, err);
-	free(g);
-	return fd;
+		grant(&g, "/", POL_GRANT_READ | POL_GRANT_EXEC, true);
+	grant(&g, "/dev", POL_GRANT_READ | POL_GRANT_WRITE | POL_GRANT_DEV, true);
+	return settle(&g, err);
 }
 
-static int broker_landlock(struct b_err *err)
+static int broker_landlock(const struct sb_options *o, struct b_err *err)
 {
-	struct grants *g = calloc(1, sizeof *g);
+	struct grants g = {0};
+	struct pol_floor both;
 	int fd;
 
-	grant(g, "/", POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE | POL_GRANT_DEV, true);
-	fd = landlock_of(g, err);
-	free(g);
+	if (!o->floor) {
+		grant(&g, "/", POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE | POL_GRANT_DEV,
+		      true);
+		return settle(&g, err);
+	}
+	pol_floor_union(o->floor, &both);
+	fd = landlock_of_floor(&both, err);
+	pol_floor_release(&both);
 	return fd;
 }
 
@@ -190,8 +204,12 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 
 	if (lau_caps_parse(o->caps ? o->caps : LAU_CAPS_DEFAULT_LIST, &plan.keep_caps, &err) < 0)
 		give_up(&err);
+	if (o->floor) {
+		plan.read_level = o->floor->read_level;
+		plan.traps = o->floor->traps;
+	}
 	landlock = target_landlock(o, &err);
-	plan.landlock_fd = broker_landlock(&err);
+	plan.landlock_fd = broker_landlock(o, &err);
 	if (landlock < 0 || plan.landlock_fd < 0 || lau_broker_enter(&plan, &err) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		give_up(&err);
