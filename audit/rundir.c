@@ -41,6 +41,14 @@ bool aud_run_id_valid(const char *name)
 	return true;
 }
 
+/* A home that does not exist is nobody's: daemons' accounts name such. It is not made. */
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 char *aud_runs_root(struct b_err *err)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
@@ -59,6 +67,13 @@ char *aud_runs_root(struct b_err *err)
 		b_fail(err, B_AUDIT, 0,
 		       "no place for the run's log: neither XDG_STATE_HOME, HOME nor the user "
 		       "database names a directory: set XDG_STATE_HOME or use --audit-level none");
+		return NULL;
+	}
+	if (*below && !is_dir(state)) {
+		b_fail(err, B_AUDIT, 0,
+		       "no place for the run's log: the home directory %s does not exist: set "
+		       "XDG_STATE_HOME or use --audit-level none",
+		       state);
 		return NULL;
 	}
 	b_str_addf(&s, "%s%s/sbx-launch/runs", strcmp(state, "/") == 0 ? "" : state, below);

@@ -153,14 +153,15 @@ char *lau_cache_dir(const char *workspace)
 	b_auto(b_arena_release) struct b_arena arena = {0};
 	b_auto(b_str_release) struct b_str path = {0};
 	char hash[B_SHA256_HEX];
+	struct stat st;
 
 	if (xdg && *xdg == '/') {
 		b_str_add(&path, xdg);
 	} else {
 		const char *home = pol_home(&arena);
 
-		if (!home)
-			return NULL;
+		if (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode))
+			return NULL; /* a home that does not exist is not made */
 		b_str_addf(&path, "%s/.cache", home);
 	}
 	b_sha256_hex(workspace, strlen(workspace), hash);

@@ -51,16 +51,30 @@ Test(audit_rundir, the_root_is_looked_for_in_order)
 	char want[4200];
 
 	setenv("XDG_STATE_HOME", "/x/state", 1);
-	setenv("HOME", "/home/me", 1);
+	setenv("HOME", "/usr", 1); /* exists everywhere */
 	cr_assert_str_eq(root(), "/x/state/sbx-launch/runs");
 	setenv("XDG_STATE_HOME", "relative", 1);
-	cr_assert_str_eq(root(), "/home/me/.local/state/sbx-launch/runs");
+	cr_assert_str_eq(root(), "/usr/.local/state/sbx-launch/runs");
 	unsetenv("XDG_STATE_HOME");
-	cr_assert_str_eq(root(), "/home/me/.local/state/sbx-launch/runs");
+	cr_assert_str_eq(root(), "/usr/.local/state/sbx-launch/runs");
 	setenv("HOME", "", 1);
 	cr_assert_not_null(pw);
 	snprintf(want, sizeof want, "%s/.local/state/sbx-launch/runs", pw->pw_dir);
-	cr_assert_str_eq(root(), want);
+	if (access(pw->pw_dir, F_OK) == 0)
+		cr_assert_str_eq(root(), want);
+	else /* nobody's */
+		cr_assert_null(aud_runs_root(NULL));
+}
+
+Test(audit_rundir, a_home_that_does_not_exist_is_refused_not_made)
+{
+	struct b_err err;
+
+	unsetenv("XDG_STATE_HOME");
+	setenv("HOME", "/no/such/home", 1);
+	cr_assert_null(aud_runs_root(&err));
+	cr_assert_eq(err.kind, B_AUDIT);
+	cr_assert_not_null(strstr(err.msg, "/no/such/home does not exist"), "%s", err.msg);
 }
 
 Test(audit_rundir, a_run_is_private_locked_and_sorts_last, .init = begin, .fini = end)
