@@ -276,6 +276,23 @@ static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pen
 	b_arena_release(&e.arena);
 }
 
+/* Does a pattern allow names in the directory that nobody has yet? Its base is there or above. */
+static bool has_allow_pattern(const struct pol_plan *p, enum sbx_op op, const char *path,
+			      size_t len)
+{
+	const struct pol_list *list = &p->rules->op[op];
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_rule *r = &list->v[i];
+
+		if (r->allow && r->shape == POL_GLOB && r->base_len <= len &&
+		    !strncmp(r->base, path, r->base_len) &&
+		    (r->base_len == len || path[r->base_len] == '/'))
+			return true;
+	}
+	return false;
+}
+
 static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, size_t len)
 {
 	enum sbx_op op = planned[i].op;
@@ -283,6 +300,9 @@ static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, si
 	/* Granting entries one by one would take away the making of new ones, which is what a
 	 * writable directory is for. */
 	if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
+		return false;
+	/* The broker makes and finds by name what is not there yet. */
+	if (p->has_broker && has_allow_pattern(p, op, path, len))
 		return false;
 	return lies_above_a_rule(p, i, path, len) ||
 	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;

@@ -61,11 +61,47 @@ static bool stays_with_kernel(const struct pol_grant *g)
 	return !g->is_dir || (!strncmp(g->path, "/dev/", 5) && strcmp(g->path, "/dev/shm") != 0);
 }
 
+static void add_parent(struct pol_floor *f, const char *path)
+{
+	size_t len = strlen(path);
+
+	while (len && path[--len] != '/')
+		;
+	add(f, path, len, POL_GRANT_WRITE);
+}
+
+/* What may be removed, renamed or replaced itself: that is done in its parent. */
+static void add_parents(struct pol_plan *p)
+{
+	struct pol_floor *f = p->out;
+	size_t n = f->nbrokered;
+
+	for (size_t i = 0; i < n; i++) {
+		const char *path = f->brokered[i].path;
+
+		if (path[1] && f->brokered[i].rights & POL_GRANT_WRITE &&
+		    pol_plan_allows(p, SBX_MODIFY, path, strlen(path)))
+			add_parent(f, path);
+	}
+}
+
+/* A file that Landlock lets be written to, but not replaced. */
+static void add_files(struct pol_floor *f)
+{
+	for (size_t i = 0; i < f->ngrants; i++) {
+		const struct pol_grant *g = &f->grants[i];
+
+		if (g->rights & POL_GRANT_WRITE && !g->is_dir && strncmp(g->path, "/dev/", 5) != 0)
+			add_parent(f, g->path);
+	}
+}
+
 void pol_brokered_settle(struct pol_plan *p)
 {
 	struct pol_floor *f = p->out;
 	size_t n = f->ngrants;
 
+	add_files(f);
 	f->uses_broker = f->nbrokered > 0;
 	if (!f->uses_broker)
 		return;
@@ -81,6 +117,7 @@ void pol_brokered_settle(struct pol_plan *p)
 		if (!strcmp(g->path, "/") || !strcmp(g->path, "/dev"))
 			pol_floor_grant(f, "/dev", POL_GRANT_PUT | POL_GRANT_DEV, true);
 	}
+	add_parents(p);
 	merge(f);
 }
 
@@ -93,8 +130,17 @@ void pol_floor_union(const struct pol_floor *f, struct pol_floor *out)
 		if (!g->lax || f->gaps_accepted)
 			pol_floor_grant(out, g->path, g->rights, g->is_dir);
 	}
-	for (size_t i = 0; i < f->nbrokered; i++)
-		pol_floor_grant(out, f->brokered[i].path, f->brokered[i].rights, true);
+	/* Alike wherever it writes: Landlock lets nothing be moved to where it has more rights, and
+	 * what may be moved or read is the policy's to say, not this domain's. */
+	for (size_t i = 0; i < f->nbrokered; i++) {
+		const struct pol_grant *g = &f->brokered[i];
+		bool writes = g->rights & POL_GRANT_WRITE;
+
+		pol_floor_grant(out, g->path,
+				writes ? POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE
+				       : g->rights,
+				true);
+	}
 	/* it looks into its callers there */
 	pol_floor_grant(out, "/proc", POL_GRANT_READ, true);
 }

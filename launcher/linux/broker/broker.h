@@ -40,6 +40,8 @@ struct br_end {
 	const struct br_end_spec *spec;
 	int dirfd;
 	bool follow, is_empty; /* is_empty: the descriptor itself */
+	bool was_walked;       /* there are symlinks on it */
+	bool creates;	       /* O_CREAT: nothing that ends in a slash is made */
 	size_t asked_len;
 	char asked[PATH_MAX]; /* as the caller wrote it */
 
@@ -183,6 +185,8 @@ void br_ends_release(struct br_call *);
  * at the end, where every call fails by itself. */
 #define BR_AS_IS 1
 int br_find_parent(struct br_call *, struct br_end *);
+/* Does the path end in a slash, "." or ".."? */
+bool br_ends_in_dots(const struct br_end *);
 /* The object itself: fd, st, path, len; and when it is missing with an existing parent -ENOENT
  * with at, name, path, len. */
 int br_find_object(struct br_call *, struct br_end *);
@@ -212,7 +216,7 @@ struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer)
 struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, int kernel_says);
 
 /* What a name must be for a call: the kernel's answer to one that we refuse, 0 = none. change.c */
-enum br_want { BR_WANT_NEW, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
+enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
 /* ---- notify.c ---- */

@@ -4,16 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 int br_kernel_says(const struct br_end *e, enum br_want want)
 {
+	bool is_new = want == BR_WANT_NEW || want == BR_WANT_NEW_DIR;
+	char name[NAME_MAX + 2];
+	size_t n = strlen(strcpy(name, e->name));
+	bool has_slash = name[n - 1] == '/';
 	struct stat st;
 
-	if (fstatat(e->at, e->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT && want == BR_WANT_NEW ? 0 : errno;
-	if (want == BR_WANT_NEW)
+	/* what is to be made is looked for without the slash that only a directory may have */
+	if (is_new && has_slash)
+		name[n - 1] = '\0';
+	if (fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (errno != ENOENT || !is_new)
+			return errno;
+		return has_slash && want == BR_WANT_NEW ? ENOENT : 0;
+	}
+	if (is_new)
 		return EEXIST;
 	if (want == BR_WANT_FILE && S_ISDIR(st.st_mode))
 		return EISDIR;
@@ -42,12 +53,12 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 }
 
 /* What is made has the caller's umask: on before the lock, for it may have to be read. */
-static int prepare_new(struct br_call *c, struct br_answer *out)
+static int prepare_new(struct br_call *c, enum br_want want, struct br_answer *out)
 {
 	int rc = br_become(c);
 
 	if (rc == 0)
-		return prepare(c, BR_WANT_NEW, out);
+		return prepare(c, want, out);
 	*out = rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
 	return -1;
 }
@@ -56,7 +67,7 @@ struct br_answer br_mkdir(struct br_call *c)
 {
 	struct br_answer a;
 
-	if (prepare_new(c, &a) < 0)
+	if (prepare_new(c, BR_WANT_NEW_DIR, &a) < 0)
 		return a;
 	a = br_result(mkdirat(c->end[0].at, c->end[0].name, c->mode));
 	return br_told_result(c, SBX_MODIFY, a);
@@ -70,7 +81,7 @@ struct br_answer br_mknod(struct br_call *c)
 
 	if (S_ISCHR(c->mode) || S_ISBLK(c->mode))
 		return br_fail(EPERM);
-	if (prepare_new(c, &a) < 0)
+	if (prepare_new(c, BR_WANT_NEW, &a) < 0)
 		return a;
 	a = br_result(mknodat(c->end[0].at, c->end[0].name, c->mode, br_arg(c, dev_arg)));
 	return br_told_result(c, SBX_MODIFY, a);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,9 +45,14 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 
 static bool is_dir(const struct br_end *e)
 {
+	size_t n = strcspn(e->name, "/");
+	char name[NAME_MAX + 1];
 	struct stat st;
 
-	return fstatat(e->at, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	/* without its slash, by which fstatat(2) would follow a symlink */
+	memcpy(name, e->name, n);
+	name[n] = '\0';
+	return fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
 static bool one_way(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
@@ -85,7 +91,7 @@ struct br_answer br_rename(struct br_call *c)
 	struct move m = {
 		.c = c, .from = &c->end[0], .to = &c->end[1], .swaps = c->flags & RENAME_EXCHANGE};
 	enum br_want to = m.swaps			? BR_WANT_ANY
-			  : c->flags & RENAME_NOREPLACE ? BR_WANT_NEW
+			  : c->flags & RENAME_NOREPLACE ? BR_WANT_NEW_DIR
 							: BR_WANT_ANY;
 	unsigned refused;
 	bool ok;
@@ -112,6 +118,17 @@ struct br_answer br_rename(struct br_call *c)
 
 /* ---- link ---- */
 
+/* Our own domain would answer EXDEV before the kernel says that directories have one name. */
+static int directory_refusal(const struct move *m, bool from_is_dir)
+{
+	int says;
+
+	if (!from_is_dir)
+		return 0;
+	says = br_kernel_says(m->to, BR_WANT_NEW);
+	return says ? says : EPERM;
+}
+
 /* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
  * without a name (O_TMPFILE) has no place it could escape from. */
 static struct br_answer link_object(struct move *m)
@@ -137,6 +154,9 @@ static struct br_answer link_object(struct move *m)
 	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
 		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));
 	}
+	rc = directory_refusal(m, S_ISDIR(from->st.st_mode));
+	if (rc)
+		return br_fail(rc);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	br_fd_path(name, from->fd);
@@ -146,11 +166,22 @@ static struct br_answer link_object(struct move *m)
 	return tell(m, br_result(rc), SBX_EVF_ALLOWED);
 }
 
+/* The kernel looks the old one up before it looks at the new one. */
+static int find_for_link(struct move *m)
+{
+	struct stat st;
+	int rc = br_find_parent(m->c, m->from);
+
+	if (rc == 0 && fstatat(m->from->at, m->from->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	return rc ? rc : br_find_parent(m->c, m->to);
+}
+
 static struct br_answer link_name(struct move *m)
 {
 	struct br_call *c = m->c;
 	unsigned refused;
-	int rc = find_ends(m);
+	int rc = find_for_link(m);
 
 	if (rc)
 		return not_found(rc);
@@ -159,6 +190,9 @@ static struct br_answer link_name(struct move *m)
 		refused = SBX_EVF_MOVE;
 	if (refused)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
+	rc = directory_refusal(m, is_dir(m->from));
+	if (rc)
+		return br_fail(rc);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = linkat(m->from->at, m->from->name, m->to->at, m->to->name, 0);
@@ -174,5 +208,8 @@ struct br_answer br_link(struct br_call *c)
 	/* A file's new name changes the place of no directory, but the old one must not change
 	 * while both are judged. */
 	br_lock_moves(c);
+	/* "dir/." and "link/" mean what they lead to */
+	if (!m.from->is_empty && br_ends_in_dots(m.from))
+		m.from->follow = true;
 	return m.from->follow || m.from->is_empty ? link_object(&m) : link_name(&m);
 }

@@ -213,11 +213,17 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	struct br_call *c = r->c;
 	struct br_end *e = &c->end[0];
 	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_CLOEXEC;
-	int rc = e->at >= 0 ? 0 : br_find_parent(c, e), against, fd;
+	int rc, against, fd;
 
+	/* a link led to where not even the parent is */
+	if (e->at < 0 && e->was_walked && e->follow)
+		return br_fail(ENOENT);
+	rc = e->at >= 0 ? 0 : br_find_parent(c, e);
 	if (rc < 0)
 		return br_fail(-rc);
-	if (rc == BR_AS_IS || e->name[strlen(e->name) - 1] == '/')
+	if (rc == BR_AS_IS) /* "none/." */
+		return br_fail(ENOENT);
+	if (e->name[strlen(e->name) - 1] == '/')
 		return br_fail(EISDIR);
 	against = objects(c, r->flags, true, e->path, e->len);
 	if (against >= 0)
@@ -234,6 +240,15 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	}
 	wait_again(r, fd);
 	return opened(r, fd, true);
+}
+
+/* What ends in a slash is not made by open(2), nor opened by one that would make it. */
+static bool slash_at_end(struct br_open_request *r, struct br_answer *out)
+{
+	int rc = br_find_parent(r->c, &r->c->end[0]);
+
+	*out = br_fail(rc < 0 ? -rc : EISDIR);
+	return rc != BR_AS_IS; /* "dir/./" is there already */
 }
 
 static void let_go(struct br_end *e)
@@ -253,6 +268,9 @@ static struct br_answer open_slowly(struct br_open_request *r)
 	bool again = true;
 
 	e->follow = !(r->flags & O_NOFOLLOW) && !is_exclusive(r->flags);
+	e->creates = r->flags & O_CREAT;
+	if (r->flags & O_CREAT && e->asked[e->asked_len - 1] == '/' && slash_at_end(r, &a))
+		return a;
 	for (int tries = 0; again && tries < TRIES; tries++) {
 		int rc = r->resolve ? br_find_restricted(r) : br_find_object(c, e);
 

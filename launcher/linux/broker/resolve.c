@@ -90,7 +90,7 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 	e->spec = spec;
 	e->at = e->fd = -1;
 	e->len = e->asked_len = 0;
-	e->is_empty = e->is_pathless = false;
+	e->is_empty = e->is_pathless = e->was_walked = e->creates = false;
 	e->dirfd = spec->dirfd == BR_NO_ARG ? AT_FDCWD : (int)br_arg(c, spec->dirfd);
 	e->follow = spec->how & BR_END_FOLLOW ||
 		    (spec->how & BR_END_AT && !(c->flags & AT_SYMLINK_NOFOLLOW)) ||
@@ -174,7 +174,8 @@ static int open_from(struct br_call *c, struct br_end *e, const char *path, unsi
 	if (base < 0 || !*path)
 		return base;
 	fd = is_own_root && !c->b->plan->foreign_roots ? br_open_plain(base, path, flags) : -ELOOP;
-	if (fd == -ELOOP || fd == -EAGAIN)
+	e->was_walked = fd == -ELOOP || fd == -EAGAIN;
+	if (e->was_walked)
 		fd = br_walk(c, e, base, path, follow);
 	if (fd >= 0 && flags & O_DIRECTORY) {
 		struct stat st;
@@ -218,10 +219,18 @@ int br_name_end(struct br_call *c, struct br_end *e)
 	return 0;
 }
 
+bool br_ends_in_dots(const struct br_end *e)
+{
+	const char *slash = memrchr(e->asked, '/', e->asked_len);
+	const char *name = slash ? slash + 1 : e->asked;
+
+	return is_dots(name, e->asked_len - (size_t)(name - e->asked));
+}
+
 int br_find_parent(struct br_call *c, struct br_end *e)
 {
 	size_t end = e->asked_len, start, n;
-	bool has_slash;
+	bool has_slash, creates = e->creates;
 	char *cut;
 	char saved;
 	int fd;
@@ -242,13 +251,16 @@ int br_find_parent(struct br_call *c, struct br_end *e)
 	cut = e->asked + start;
 	saved = *cut;
 	*cut = '\0';
+	e->creates = false; /* not the parent */
 	fd = open_from(c, e, e->asked, O_DIRECTORY, true);
+	e->creates = creates;
 	*cut = saved;
-	if (fd < 0)
-		return fd;
+	/* what the walk noted of a missing parent is no parent of ours */
 	if (e->at >= 0)
 		close(e->at);
-	e->at = fd;
+	e->at = fd < 0 ? -1 : fd;
+	if (fd < 0)
+		return fd;
 	return br_name_end(c, e);
 }
 

@@ -21,6 +21,7 @@ struct walk {
 	char *rest; /* what is still to be walked, in c->text */
 	unsigned links;
 	bool follow; /* a symlink at the very end */
+	bool creates;
 	/* the component at hand */
 	char name[NAME_MAX + 1];
 	bool is_last, has_slash;
@@ -205,6 +206,8 @@ static int step(struct walk *w)
 		return STEP_ON;
 	if (!strcmp(w->name, ".."))
 		return up(w);
+	if (w->creates && w->is_last && w->has_slash)
+		return -EISDIR;
 	fd = openat(w->dir, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -244,7 +247,7 @@ static int note_missing(struct walk *w, struct br_end *e)
 
 int br_walk(struct br_call *c, struct br_end *e, int base, const char *path, bool follow_last)
 {
-	struct walk w = {.c = c, .follow = follow_last, .rest = c->text};
+	struct walk w = {.c = c, .follow = follow_last, .creates = e->creates, .rest = c->text};
 	int rc;
 
 	w.dir = openat(base, ".", O_PATH | O_CLOEXEC);
