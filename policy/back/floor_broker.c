@@ -121,26 +121,43 @@ void pol_brokered_settle(struct pol_plan *p)
 	merge(f);
 }
 
+/* Alike wherever it writes: Landlock lets nothing be moved to where it has more rights; and what
+ * may be read, run or moved there is the policy's to say, not this domain's. */
+static unsigned union_rights(const struct pol_grant *g)
+{
+	return g->rights | POL_GRANT_READ | POL_GRANT_EXEC;
+}
+
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t n = dir[1] ? strlen(dir) : 0;
+
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
+}
+
+/* Carved directories have hundreds of entries, all within what the broker may read anyway. */
+static bool is_covered(const struct pol_floor *f, const struct pol_grant *g)
+{
+	for (size_t i = 0; i < f->nbrokered; i++) {
+		const struct pol_grant *b = &f->brokered[i];
+
+		if (!(g->rights & ~(union_rights(b) | POL_GRANT_LIST)) && lies_in(g->path, b->path))
+			return true;
+	}
+	return false;
+}
+
 void pol_floor_union(const struct pol_floor *f, struct pol_floor *out)
 {
 	*out = (struct pol_floor){.gaps_accepted = f->gaps_accepted};
 	for (size_t i = 0; i < f->ngrants; i++) {
 		const struct pol_grant *g = &f->grants[i];
 
-		if (!g->lax || f->gaps_accepted)
+		if ((!g->lax || f->gaps_accepted) && !is_covered(f, g))
 			pol_floor_grant(out, g->path, g->rights, g->is_dir);
 	}
-	/* Alike wherever it writes: Landlock lets nothing be moved to where it has more rights, and
-	 * what may be moved or read is the policy's to say, not this domain's. */
-	for (size_t i = 0; i < f->nbrokered; i++) {
-		const struct pol_grant *g = &f->brokered[i];
-		bool writes = g->rights & POL_GRANT_WRITE;
-
-		pol_floor_grant(out, g->path,
-				writes ? POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE
-				       : g->rights,
-				true);
-	}
+	for (size_t i = 0; i < f->nbrokered; i++)
+		pol_floor_grant(out, f->brokered[i].path, union_rights(&f->brokered[i]), true);
 	/* it looks into its callers there */
 	pol_floor_grant(out, "/proc", POL_GRANT_READ, true);
 }

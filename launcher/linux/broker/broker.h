@@ -78,6 +78,7 @@ struct br_worker {
 	pthread_t thread;
 	_Atomic pid_t tid;	 /* 0 = slot free */
 	_Atomic uint64_t busy;	 /* id of the call being served, 0 = none */
+	uint64_t seen;		 /* by the main thread when it last looked: busy */
 	_Atomic bool waits;	 /* the call may take as long as it likes */
 	_Atomic bool has_signal; /* it was interrupted for a signal of the caller's */
 	_Atomic pid_t caller;
@@ -123,6 +124,8 @@ struct br_call {
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
 	bool is_locked;
+	size_t cwd_len; /* 0 = not yet asked for */
+	char cwd[BR_TEXT_MAX];
 	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
 };
 
@@ -185,6 +188,9 @@ void br_ends_release(struct br_call *);
  * at the end, where every call fails by itself. */
 #define BR_AS_IS 1
 int br_find_parent(struct br_call *, struct br_end *);
+/* The text of what was asked, when it can be known without looking: absolute, no "..", nothing in
+ * /proc or /dev, whose links are no texts. To path and len; *out_flags = SBX_PATH_*. */
+bool br_make_text(struct br_call *, struct br_end *, unsigned *out_flags);
 /* Does the path end in a slash, "." or ".."? */
 bool br_ends_in_dots(const struct br_end *);
 /* The object itself: fd, st, path, len; and when it is missing with an existing parent -ENOENT

@@ -1,10 +1,12 @@
 /*
  * notify.c - the loop: receive, serve, answer; and the threads that run it.
  *
- * Two workers are there from the start, so that one slow call holds up nobody. A call that may
- * wait (a FIFO without its other end, a connect) says so, gives its lock back, and a new worker
- * takes its place; a worker that waits for a caller which is gone, or has a signal to handle, is
- * interrupted. The main thread only watches over them, and over the end.
+ * One worker serves most runs: it stays beside its caller, and a second one would take turns with
+ * it on another processor, at twice the price of a call. A call that may wait (a FIFO without its
+ * other end, a connect) says so, gives its lock back, and a new worker takes its place; one that
+ * is slow without saying so gets help after a few milliseconds; a worker that waits for a caller
+ * which is gone, or has a signal to handle, is interrupted. The main thread only watches over
+ * them while there is something to serve, and over the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +26,9 @@
 #include "base/mem.h"
 #include "launcher/linux/broker/broker.h"
 
-#define WORKERS_MIN 2
-#define WATCH_MS    20 /* how often waiting workers are looked at */
-#define GROW_MS	    1  /* nobody was idle for so long: one more */
+#define WORKERS_MIN 1
+#define WATCH_MS    10 /* how often workers are looked at */
+#define CALM_TICKS  50 /* nothing to serve for so many looks: no more, until there is */
 #define INTERRUPT   SIGUSR1
 
 /* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
@@ -140,6 +142,7 @@ static void handle(struct br_call *c)
 	struct br_worker *w = c->w;
 	struct br_answer a;
 
+	c->cwd_len = 0;
 	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
 	w->caller = (pid_t)c->n.pid;
 	w->busy = c->n.id;
@@ -155,15 +158,16 @@ static void handle(struct br_call *c)
 		w->has_signal = false;
 	}
 	br_become_self(w);
-	answer(c, &a);
+	/* Before the answer: the caller's next call should find this worker waiting for it. */
 	br_ends_release(c);
+	answer(c, &a);
 }
 
 /* ---- workers ---- */
 
 static void wake_main(struct br_broker *b)
 {
-	if (!atomic_exchange(&b->is_watched, true))
+	if (!b->is_watched && !atomic_exchange(&b->is_watched, true))
 		(void)!write(b->wake[1], "", 1);
 }
 
@@ -197,7 +201,9 @@ void br_may_block(struct br_call *c)
 	br_unlock(c);
 	c->w->waits = true;
 	c->b->waiting++;
-	wake_main(c->b);
+	/* at once, also when it watches already and sleeps */
+	c->b->is_watched = true;
+	(void)!write(c->b->wake[1], "", 1);
 }
 
 static void on_interrupt(int signo)
@@ -232,8 +238,8 @@ static void *work(void *arg)
 		memset(&w->call->n, 0, sizeof w->call->n);
 		b->idle++;
 		rc = ioctl(b->listener, SECCOMP_IOCTL_NOTIF_RECV, &w->call->n);
-		if (--b->idle == 0)
-			wake_main(b);
+		b->idle--;
+		wake_main(b);
 		if (rc < 0) {
 			/* ENOENT: the caller died meanwhile */
 			if (errno == EINTR || errno == ENOENT || errno == EAGAIN)
@@ -272,41 +278,47 @@ static bool has_signal(const struct br_broker *b, pid_t tid)
 	return ((pending | shared) & ~blocked & ~ignored) != 0;
 }
 
-static void look_after_waiting(struct br_broker *b)
+/* Waiting for a caller that is gone, or for longer than a signal of its should be held back. */
+static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64_t id)
 {
-	for (int i = 0; i < b->nworkers; i++) {
-		struct br_worker *w = b->workers[i];
-		uint64_t id = w->busy;
-
-		if (!id || !w->waits)
-			continue;
-		if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0) {
-			if (!has_signal(b, w->caller))
-				continue;
-			w->has_signal = true;
-		}
-		/* The signal may come just before it waits: repeated until it is answered. */
-		syscall(SYS_tgkill, b->pid, w->tid, INTERRUPT);
-	}
+	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
+		return true;
+	if (!w->waits || !has_signal(b, w->caller))
+		return false;
+	w->has_signal = true;
+	return true;
 }
 
-/* While nobody is idle, or somebody waits. */
+/* The call of the last look, still there at this one. */
+static void look_after(struct br_broker *b, struct br_worker *w)
+{
+	uint64_t id = w->busy;
+
+	/* The interrupt may come just before it waits: repeated until it is answered. */
+	if (id && id == w->seen && waits_in_vain(b, w, id))
+		syscall(SYS_tgkill, b->pid, w->tid, INTERRUPT);
+	w->seen = id;
+}
+
+/* While there are calls to serve. */
 static void watch(struct br_broker *b)
 {
-	unsigned served = b->served;
+	unsigned served = b->served, calm = 0;
 
-	while (b->idle == 0 || b->waiting > 0) {
+	while (calm < CALM_TICKS) {
 		struct pollfd end = {.fd = b->listener};
-		bool all_busy = b->idle == 0;
+		bool stuck = b->idle == 0;
 
-		if (all_busy && b->nworkers - b->waiting < WORKERS_MIN)
+		if (b->nworkers - b->waiting < WORKERS_MIN)
 			start_worker(b);
-		if (poll(&end, 1, all_busy ? GROW_MS : WATCH_MS) > 0 && end.revents & POLLHUP)
+		if (poll(&end, 1, WATCH_MS) > 0 && end.revents & POLLHUP)
 			return;
-		if (all_busy && b->idle == 0 && b->served == served)
+		if (stuck && b->idle == 0 && b->served == served)
 			start_worker(b);
+		calm = b->served == served && !b->waiting && b->idle ? calm + 1 : 0;
 		served = b->served;
-		look_after_waiting(b);
+		for (int i = 0; i < b->nworkers; i++)
+			look_after(b, b->workers[i]);
 	}
 }
 
@@ -326,8 +338,8 @@ static void main_loop(struct br_broker *b)
 		(void)!read(b->wake[0], bytes, sizeof bytes);
 		watch(b);
 		b->is_watched = false;
-		/* who became busy before the flag fell wakes nobody */
-		if (b->idle == 0 || b->waiting > 0)
+		/* who became busy before the flag fell has woken nobody */
+		if (b->idle < b->nworkers)
 			wake_main(b);
 	}
 }

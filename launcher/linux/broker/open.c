@@ -116,10 +116,11 @@ static int reopen(struct br_open_request *r)
 	char name[32];
 	int fd;
 
-	br_fd_path(name, e->fd);
+	snprintf(name, sizeof name, "%d", e->fd);
 	if (S_ISFIFO(e->st.st_mode))
 		br_may_block(r->c);
-	fd = open(name, (int)(flags | O_CLOEXEC | O_NOCTTY), is_tmpfile(flags) ? r->mode : 0);
+	fd = openat(r->c->b->self_fd, name, (int)(flags | O_CLOEXEC | O_NOCTTY),
+		    is_tmpfile(flags) ? r->mode : 0);
 	return fd;
 }
 
@@ -290,28 +291,16 @@ static struct br_answer open_slowly(struct br_open_request *r)
 
 /* ---- by its text ---- */
 
-/* The text of what was asked, when it can be known without looking: no "..", nothing in /proc or
- * /dev, whose links are not texts. */
 static bool make_text(struct br_open_request *r)
 {
-	struct br_call *c = r->c;
-	struct br_end *e = &c->end[0];
-	char cwd[BR_TEXT_MAX];
-	size_t cwd_len = 0;
 	unsigned flags;
 
 	if (r->resolve & ~(uint64_t)RESOLVE_NO_SYMLINKS || is_tmpfile(r->flags) ||
-	    c->b->plan->foreign_roots)
-		return false;
-	if (e->asked[0] != '/' && br_text_of_caller(c, e->dirfd, cwd, &cwd_len) < 0)
-		return false;
-	e->len = sbx_path_join(e->path, PATH_MAX, cwd, cwd_len, e->asked, &flags);
-	if (!e->len || flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC) ||
-	    (flags & SBX_PATH_TRAILING && r->flags & O_CREAT))
+	    !br_make_text(r->c, &r->c->end[0], &flags))
 		return false;
 	if (flags & SBX_PATH_TRAILING)
 		r->text_flags = O_DIRECTORY;
-	return strncmp(e->path, "/proc/", 6) != 0 && strncmp(e->path, "/dev/", 5) != 0;
+	return !(flags & SBX_PATH_TRAILING && r->flags & O_CREAT);
 }
 
 static int open_text(const struct br_open_request *r, unsigned flags)
@@ -325,26 +314,19 @@ static int open_text(const struct br_open_request *r, unsigned flags)
 	return (int)syscall(SYS_openat2, r->c->b->root, r->c->end[0].path, &how, sizeof how);
 }
 
-/* A reader's open may wait at a FIFO, and must not. */
+/* A reader's open may wait at a FIFO, and must not under our lock: looked at first. What takes
+ * its place between the look and the open makes one worker wait, until its caller is gone. */
 static int open_reader(const struct br_open_request *r)
 {
-	struct br_end *e = &r->c->end[0];
-	int fd;
+	const char *path = r->c->end[0].path;
+	struct stat st;
 
 	if (r->flags & O_DIRECTORY || r->text_flags)
 		return open_text(r, r->flags);
-	e->fd = open_text(r, O_PATH | (r->flags & O_NOFOLLOW));
-	if (e->fd < 0)
+	if (fstatat(r->c->b->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
-	if (fstat(e->fd, &e->st) == 0 && (S_ISREG(e->st.st_mode) || S_ISDIR(e->st.st_mode))) {
-		char name[32];
-
-		br_fd_path(name, e->fd);
-		fd = open(name, (int)(r->flags & ~(unsigned)O_NOFOLLOW) | O_CLOEXEC);
-		return fd;
-	}
-	close(e->fd);
-	e->fd = -1;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return open_text(r, r->flags);
 	errno = ELOOP; /* not a plain file: the slow way */
 	return -1;
 }
@@ -361,7 +343,8 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 		return false;
 	if (objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0)
 		return false;
-	if (!br_is_alive(c)) {
+	/* without a caller a reader's open comes to nothing: ADDFD fails */
+	if (writes && !br_is_alive(c)) {
 		*out = br_fail(EINTR);
 		return true;
 	}

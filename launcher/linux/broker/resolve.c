@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/path.h"
 #include "launcher/linux/broker/walk.h"
 
 static const char deleted[] = " (deleted)";
@@ -219,6 +220,68 @@ int br_name_end(struct br_call *c, struct br_end *e)
 	return 0;
 }
 
+/* Of a caller's cwd once a call. */
+static const char *base_text(struct br_call *c, const struct br_end *e, char *room, size_t *len)
+{
+	if (e->dirfd != AT_FDCWD)
+		return br_text_of_caller(c, e->dirfd, room, len) < 0 ? NULL : room;
+	if (!c->cwd_len && br_text_of_caller(c, AT_FDCWD, c->cwd, &c->cwd_len) < 0)
+		return NULL;
+	*len = c->cwd_len;
+	return c->cwd;
+}
+
+bool br_make_text(struct br_call *c, struct br_end *e, unsigned *out_flags)
+{
+	char room[BR_TEXT_MAX];
+	const char *base = "";
+	size_t len = 0;
+
+	if (c->b->plan->foreign_roots)
+		return false;
+	if (e->asked[0] != '/') {
+		base = base_text(c, e, room, &len);
+		if (!base)
+			return false;
+	}
+	e->len = sbx_path_join(e->path, PATH_MAX, base, len, e->asked, out_flags);
+	if (!e->len || *out_flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC))
+		return false;
+	return strncmp(e->path, "/proc/", 6) != 0 && strncmp(e->path, "/dev/", 5) != 0;
+}
+
+/* The parent by its text, which then needs no reading back. true: at, name, path, len are set. */
+static bool find_parent_by_text(struct br_call *c, struct br_end *e, const char *name)
+{
+	const struct br_end *first = &c->end[0];
+	size_t parent;
+	unsigned flags;
+	int fd;
+
+	if (!br_make_text(c, e, &flags))
+		return false;
+	parent = sbx_path_parent(e->path, e->len);
+	if (strcmp(e->path + parent + (parent > 1), name) != 0)
+		return false;
+	/* under the lock of a move both ends' parents stay what they are */
+	if (e != first && first->at >= 0 && sbx_path_parent(first->path, first->len) == parent &&
+	    !memcmp(first->path, e->path, parent)) {
+		fd = fcntl(first->at, F_DUPFD_CLOEXEC, 0);
+	} else {
+		if (parent > 1)
+			e->path[parent] = '\0';
+		fd = br_open_plain(c->b->root, parent > 1 ? e->path : "/", O_DIRECTORY);
+		if (parent > 1)
+			e->path[parent] = '/';
+	}
+	if (fd < 0)
+		return false;
+	if (e->at >= 0)
+		close(e->at);
+	e->at = fd;
+	return true;
+}
+
 bool br_ends_in_dots(const struct br_end *e)
 {
 	const char *slash = memrchr(e->asked, '/', e->asked_len);
@@ -246,8 +309,13 @@ int br_find_parent(struct br_call *c, struct br_end *e)
 	if (n > NAME_MAX)
 		return -ENAMETOOLONG;
 	memcpy(e->name_buf, e->asked + start, n);
-	strcpy(e->name_buf + n, has_slash ? "/" : "");
+	e->name_buf[n] = '\0';
 	e->name = e->name_buf;
+	if (find_parent_by_text(c, e, e->name)) {
+		strcpy(e->name_buf + n, has_slash ? "/" : "");
+		return 0;
+	}
+	strcpy(e->name_buf + n, has_slash ? "/" : "");
 	cut = e->asked + start;
 	saved = *cut;
 	*cut = '\0';
