@@ -391,9 +391,10 @@ static int make_plan(struct pol_plan *p, struct b_err *err)
 	p->exec_is_read = same_list(&p->rules->op[SBX_READ], &p->rules->op[SBX_EXEC]);
 	visit(p, "", 0, 'd', p->exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
 	pol_gap_single_targets(p);
-	if (!p->has_broker)
+	if (p->has_broker)
+		pol_brokered_settle(p);
+	else
 		pol_gap_movable(p);
-	pol_brokered_settle(p);
 	settle_grants(f);
 	if (p->listed_beneath)
 		pol_gap_names(p);
