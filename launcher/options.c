@@ -58,10 +58,7 @@ static int set_unix(void *target, const char *value, struct b_err *err)
 	else if (strcmp(value, "none") == 0)
 		o->unix_ = POL_UNIX_NONE;
 	else
-		return b_fail(err, B_USAGE, 0,
-			      "opening the single socket `%s` needs the broker, which this version "
-			      "does not have: use `--unix host` to open all Unix sockets",
-			      value);
+		return add_rule(o, SBX_CONNECT, true, "--unix", value, err);
 	return 0;
 }
 
@@ -139,8 +136,8 @@ const struct b_opt lau_policy_table[] = {
 		 "(broad, the default), or the system's directories only"},
 	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(network), "none|loopback|host",
 	 .group = GROUP, .help = "network of the command (default none)"},
-	{"unix", 0, "none|host", .group = GROUP, CALL(set_unix),
-	 .help = "Unix sockets that exist outside: none (default) or all of the host's"},
+	{"unix", 0, "none|host|PATH", .group = GROUP, CALL(set_unix),
+	 .help = "Unix sockets that exist outside: none (default), all of the host's, or this one"},
 };
 const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_table;
 #undef GROUP

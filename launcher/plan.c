@@ -93,6 +93,19 @@ static void plan_network(const struct lau_options *o, struct lau_plan *p)
 			 "--network host");
 }
 
+/* Sockets by path are the broker's alone to judge. */
+static void plan_sockets(const struct lau_options *o, const struct lau_host *host,
+			 struct lau_plan *p)
+{
+	if (!p->engine->rules.op[SBX_CONNECT].n || o->policy.unix_ == POL_UNIX_HOST)
+		return;
+	if (host->has_broker)
+		p->floor.uses_broker = true;
+	else
+		add_loss(p, true,
+			 "single Unix sockets: they need the broker (Linux 6.2): use --unix host");
+}
+
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
 {
 	p->seccomp_flags = o->allow;
@@ -136,6 +149,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	add_gaps(p);
 	add_abi_losses(p, host);
 	plan_network(o, p);
+	plan_sockets(o, host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
 	p->landlock_abi = host->landlock_abi;

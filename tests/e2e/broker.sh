@@ -76,6 +76,10 @@ launch -q --no-shim python3 -c 'import socket; socket.socket(socket.AF_UNIX).con
 check 'a socket of the host is closed' grep -q 'Permission denied' "$TMP/err"
 launch -q --unix host python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("host.sock")'
 check 'unless sockets are opened' [ "$status" -eq 0 ]
+launch -q --no-shim --unix host.sock python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("host.sock")'
+check 'or this one is' [ "$status" -eq 0 ]
+launch -q --no-shim --unix other.sock python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect("host.sock")'
+check 'and not another' grep -q 'Permission denied' "$TMP/err"
 kill $server
 
 # The log.

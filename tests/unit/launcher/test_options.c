@@ -109,6 +109,12 @@ Test(launcher_options, relaxations_add_up)
 	cr_expect_eq(o.allow, POL_SC_ALLOW_DEBUG | POL_SC_ALLOW_NAMESPACES);
 	cr_expect_eq(o.policy.unix_, POL_UNIX_HOST);
 	lau_options_release(&o);
+	cr_assert_eq(parse("--unix /run/d.sock x"), 0);
+	cr_expect_eq(o.policy.unix_, POL_UNIX_NONE);
+	cr_assert_eq(o.policy.nrules, 1);
+	cr_expect_eq(o.policy.rules[0].op, SBX_CONNECT);
+	cr_expect_str_eq(o.policy.rules[0].text, "/run/d.sock");
+	lau_options_release(&o);
 }
 
 Test(launcher_options, bad_lines_are_refused_with_a_reason)
@@ -122,7 +128,6 @@ Test(launcher_options, bad_lines_are_refused_with_a_reason)
 	refused("--keep-fd 99999 x", "descriptor 99999 is not open");
 	refused("--keep-fd -1 x", "no descriptor number");
 	refused("--status-fd 98765 x", "not open");
-	refused("--unix /run/d.sock x", "broker");
 	refused("--allow everything x", "debug|namespaces");
 	refused("--json x", "--doctor");
 	refused("--audit-required --audit-level none x", "--audit-level none");
