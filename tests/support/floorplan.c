@@ -84,6 +84,8 @@ static void add(enum sbx_op op, const char *line)
 	pol_ruleset_add(&rules, op, &r);
 }
 
+bool floorplan_broker;
+
 int floorplan_try(const char *const *lines, const char *const *files, struct b_err *err)
 {
 	size_t size;
@@ -101,7 +103,8 @@ int floorplan_try(const char *const *lines, const char *const *files, struct b_e
 	}
 	cr_assert_eq(pol_compile(&rules, NULL, &image_data, &size, err), 0, "%s", err->msg);
 	cr_assert_eq(sbx_image_open(&floorplan_img, image_data, size, true), SBX_IMAGE_OK);
-	return pol_floor_plan(&rules, &floorplan_img, &fake, &floorplan, err);
+	return (floorplan_broker ? pol_floor_plan_broker : pol_floor_plan)(&rules, &floorplan_img,
+									   &fake, &floorplan, err);
 }
 
 void floorplan_make(const char *const *lines, const char *const *files)

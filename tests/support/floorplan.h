@@ -12,6 +12,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "core/image.h"
 #include "policy/back/floor.h"
 
@@ -21,6 +23,7 @@ struct b_err;
 
 extern struct sbx_image floorplan_img;
 extern struct pol_floor floorplan;
+extern bool floorplan_broker;	 /* plan for a host that has one */
 extern unsigned floorplan_lists; /* directories listed by the last plan */
 
 /* Fails the test when the rules do not compile or the plan does not come about. */
