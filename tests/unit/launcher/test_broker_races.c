@@ -1,0 +1,263 @@
+/* Two threads against the broker: what a path means is changed while it is looked at. */
+#include "launcher/broker.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/broker.h"
+
+#define OK	0
+#define RACE_MS 400
+
+static char root[64];
+static struct sb_policy policy;
+
+static void make_file(const char *name, const char *text)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/%s", root, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	cr_assert_geq(fd, 0, "%s", path);
+	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+static void set_up(void)
+{
+	static char rule[128], other[128];
+
+	strcpy(root, "/tmp/sbx-race-XXXXXX");
+	cr_assert_not_null(mkdtemp(root));
+	cr_assert_eq(chdir(root), 0);
+	cr_assert_eq(mkdir("open", 0755) | mkdir("shut", 0755), 0);
+	make_file("open/f", "public");
+	make_file("shut/f", "secret");
+	snprintf(rule, sizeof rule, "rm- T %s/shut", root);
+	snprintf(other, sizeof other, "rm- T %s/none", root);
+	sb_policy_make(&policy, (const char *const[]){"rmx+ T /", rule, other, NULL});
+}
+
+static void tear_down(void)
+{
+	char cmd[128];
+
+	sb_policy_release(&policy);
+	cr_assert_eq(chdir("/"), 0);
+	snprintf(cmd, sizeof cmd, "rm -rf %s", root);
+	cr_assert_eq(system(cmd), 0);
+}
+TestSuite(launcher_broker_races, .init = set_up, .fini = tear_down);
+
+static atomic_bool stop;
+static _Alignas(4) char path[16];
+static int slot;
+
+static bool is_over(void)
+{
+	static struct timespec start;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!start.tv_sec)
+		start = now;
+	return (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 >
+	       RACE_MS;
+}
+
+/* ---- who changes what is looked at ---- */
+
+static void *swap_text(void *arg)
+{
+	uint32_t shut, open_;
+
+	(void)arg;
+	memcpy(&shut, "shut", sizeof shut);
+	memcpy(&open_, "open", sizeof open_);
+	while (!stop) {
+		__atomic_store_n((uint32_t *)(void *)path, shut, __ATOMIC_RELAXED);
+		__atomic_store_n((uint32_t *)(void *)path, open_, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+static void *swap_link(void *arg)
+{
+	(void)arg;
+	while (!stop) {
+		(void)!symlink("shut", "next");
+		rename("next", "way");
+		(void)!symlink("open", "next");
+		rename("next", "way");
+	}
+	return NULL;
+}
+
+static void *swap_cwd(void *arg)
+{
+	(void)arg;
+	while (!stop)
+		(void)(chdir("open") | chdir("../shut") | chdir(".."));
+	return NULL;
+}
+
+static void *swap_fd(void *arg)
+{
+	int a = open("open/f", O_RDONLY), b = open("shut/f", O_PATH);
+
+	(void)arg;
+	while (!stop) {
+		dup2(b, slot);
+		dup2(a, slot);
+	}
+	return NULL;
+}
+
+/* ---- who looks ---- */
+
+/* 0: never got what is denied; 1: it did. */
+static int read_often(const char *name)
+{
+	char text[8];
+
+	while (!is_over()) {
+		int fd = open(name, O_RDONLY | O_CLOEXEC);
+		ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text);
+
+		if (fd >= 0)
+			close(fd);
+		if (n == 6 && !memcmp(text, "secret", 6))
+			return 1;
+	}
+	return 0;
+}
+
+static int write_often(const char *name)
+{
+	while (!is_over()) {
+		int fd = open(name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+		if (fd >= 0)
+			close(fd);
+		(void)chmod(name, 0611);
+		(void)unlink(name);
+	}
+	return 0;
+}
+
+static int with(void *(*swap)(void *), int (*look)(const char *), const char *name)
+{
+	pthread_t t;
+	int rc;
+
+	if (chdir(root) < 0 || pthread_create(&t, NULL, swap, NULL) != 0)
+		return 200;
+	rc = look(name);
+	stop = true;
+	pthread_join(t, NULL);
+	return rc;
+}
+
+static int text_read(void *arg)
+{
+	(void)arg;
+	strcpy(path, "open/f");
+	return with(swap_text, read_often, path);
+}
+static int text_write(void *arg)
+{
+	(void)arg;
+	strcpy(path, "open/f");
+	return with(swap_text, write_often, path);
+}
+static int link_read(void *arg)
+{
+	(void)arg;
+	return with(swap_link, read_often, "way/f");
+}
+static int link_write(void *arg)
+{
+	(void)arg;
+	return with(swap_link, write_often, "way/f");
+}
+static int cwd_read(void *arg)
+{
+	(void)arg;
+	return with(swap_cwd, read_often, "f");
+}
+static int cwd_write(void *arg)
+{
+	(void)arg;
+	return with(swap_cwd, write_often, "f");
+}
+
+static int fchmod_often(const char *name)
+{
+	(void)name;
+	while (!is_over())
+		(void)fchmod(slot, 0611);
+	return 0;
+}
+static int fd_chmod(void *arg)
+{
+	(void)arg;
+	if (chdir(root) < 0)
+		return 200;
+	slot = open("open/f", O_RDONLY);
+	return with(swap_fd, fchmod_often, "");
+}
+
+static void expect_held(int (*act)(void *))
+{
+	const struct sb_options o = {.level = POL_READ_ALL};
+	struct stat before, after;
+
+	cr_assert_eq(stat("shut/f", &before), 0);
+	cr_expect_eq(sb_run(&policy, &o, act, NULL), OK);
+	cr_assert_eq(stat("shut/f", &after), 0, "it was removed");
+	cr_expect_eq(before.st_ino, after.st_ino);
+	cr_expect_eq(before.st_mode, after.st_mode);
+}
+
+Test(launcher_broker_races, the_text_in_memory_changes)
+{
+	expect_held(text_read);
+	expect_held(text_write);
+}
+
+Test(launcher_broker_races, a_symlink_changes)
+{
+	expect_held(link_read);
+	expect_held(link_write);
+}
+
+Test(launcher_broker_races, the_working_directory_changes)
+{
+	expect_held(cwd_read);
+	expect_held(cwd_write);
+}
+
+Test(launcher_broker_races, the_descriptor_changes)
+{
+	expect_held(fd_chmod);
+}
+
+/* The races are real: without us the secret is read. */
+Test(launcher_broker_races, positive_control)
+{
+	const struct sb_options bare = {.bare = true};
+
+	cr_expect_eq(sb_run(&policy, &bare, text_read, NULL), 1);
+	cr_expect_eq(sb_run(&policy, &bare, link_read, NULL), 1);
+	cr_expect_eq(sb_run(&policy, &bare, cwd_read, NULL), 1);
+}
