@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,16 +41,16 @@ int lau_landlock_abi(void)
  * have something else granted: not followed. openat2 without O_NOFOLLOW refuses one at the end,
  * too, which saves an fstat for each of some hundred rules of a launch.
  */
-static int open_path(const char *path, int flags)
+static int open_path(int dir, const char *path, int flags)
 {
 	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 			       .resolve = RESOLVE_NO_SYMLINKS};
-	long fd = syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
 	struct stat st;
 
 	/* An outer sandbox may hide openat2: then at least the end is checked. */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
-		fd = open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
+		fd = openat(dir, path, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
 		if (fd >= 0 && (fstat((int)fd, &st) < 0 || S_ISLNK(st.st_mode))) {
 			close((int)fd);
 			return -1;
@@ -57,19 +59,102 @@ static int open_path(const char *path, int flags)
 	return (int)fd;
 }
 
-/* 0 also when there is nothing (any more) to grant. */
-static int add_rule(int ruleset, const struct pol_ll_rule *rule, struct b_err *err)
+/*
+ * Rules on their way into a ruleset. Neighbours lie in one directory most of the time (a carved
+ * one): it is opened once and they by their names. Descriptors are closed by the batch.
+ */
+#define BATCH 32 /* the kernel's smallest table, of 64 descriptors, needs not grow */
+struct adder {
+	int ruleset;
+	int dir; /* the directory `path[..len]` of the rule before, -1 = none */
+	const char *path;
+	size_t len;
+	int fds[BATCH];
+	size_t n;
+};
+
+/* Handed out one after another, they are neighbours but for what we inherited between them. */
+static void close_batch(struct adder *a)
+{
+	for (size_t i = 0, end; i < a->n; i = end) {
+		for (end = i + 1; end < a->n && a->fds[end] == a->fds[end - 1] + 1; end++)
+			;
+		if (syscall(SYS_close_range, a->fds[i], a->fds[end - 1], 0) == 0)
+			continue;
+		for (size_t k = i; k < end; k++) /* before Linux 5.9 */
+			close(a->fds[k]);
+	}
+	a->n = 0;
+}
+
+static void end_batch(struct adder *a)
+{
+	close_batch(a);
+	a->dir = -1; /* was one of them */
+}
+
+static int keep(struct adder *a, int fd)
+{
+	if (fd >= 0)
+		a->fds[a->n++] = fd;
+	return fd;
+}
+
+static size_t parent_len(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static bool is_in(const char *path, const char *dir, size_t len)
+{
+	return len && parent_len(path) == len && !strncmp(path, dir, len);
+}
+
+static void open_dir(struct adder *a, const char *path, size_t len)
+{
+	char dir[PATH_MAX];
+
+	if (len >= sizeof dir)
+		return;
+	memcpy(dir, path, len);
+	dir[len] = '\0';
+	a->dir = keep(a, open_path(AT_FDCWD, dir, O_DIRECTORY));
+	a->path = path;
+	a->len = len;
+}
+
+/* Moving the directory between its opening and theirs changes nothing: rules are of objects, and
+ * move with these after they were made as well. */
+static int open_rule(struct adder *a, const struct pol_ll_rule *rule,
+		     const struct pol_ll_rule *next)
 {
 	/* The kernel refuses rights on directories for anything else, so what stopped being a
 	 * directory since the plan gets nothing. */
 	int flags = rule->access & ~(uint64_t)FILE_RIGHTS ? O_DIRECTORY : 0;
-	b_auto_fd int fd = open_path(rule->path, flags);
-	const struct landlock_path_beneath_attr attr = {.allowed_access = rule->access,
-							.parent_fd = fd};
+	size_t len = parent_len(rule->path);
 
-	if (fd < 0)
+	if (a->n + 2 > BATCH)
+		end_batch(a);
+	if (next && is_in(next->path, rule->path, len) &&
+	    !(a->dir >= 0 && is_in(rule->path, a->path, a->len)))
+		open_dir(a, rule->path, len);
+	if (a->dir >= 0 && is_in(rule->path, a->path, a->len))
+		return keep(a, open_path(a->dir, rule->path + len + 1, flags));
+	return keep(a, open_path(AT_FDCWD, rule->path, flags));
+}
+
+/* 0 also when there is nothing (any more) to grant. */
+static int add_rule(struct adder *a, const struct pol_ll_rule *rule, const struct pol_ll_rule *next,
+		    struct b_err *err)
+{
+	const struct landlock_path_beneath_attr attr = {.allowed_access = rule->access,
+							.parent_fd = open_rule(a, rule, next)};
+
+	if (attr.parent_fd < 0)
 		return 0;
-	if (syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0) == 0)
+	if (syscall(SYS_landlock_add_rule, a->ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0) == 0)
 		return 0;
 	/* Objects of internal file systems (an open pipe by /proc/PID/fd) take no rule and need
 	 * none. */
@@ -77,6 +162,18 @@ static int add_rule(int ruleset, const struct pol_ll_rule *rule, struct b_err *e
 		return 0;
 	return b_fail(err, B_FLOOR, errno, "landlock: rule for %s: %s", rule->path,
 		      strerror(errno));
+}
+
+static int add_rules(int ruleset, const struct pol_ll_plan *plan, struct b_err *err)
+{
+	struct adder a = {.ruleset = ruleset, .dir = -1};
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->nrules && rc == 0; i++)
+		rc = add_rule(&a, &plan->rules[i],
+			      i + 1 < plan->nrules ? &plan->rules[i + 1] : NULL, err);
+	end_batch(&a);
+	return rc;
 }
 
 int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
@@ -93,9 +190,8 @@ int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_e
 	fd = (int)ruleset_new(&attr, plan->abi);
 	if (fd < 0)
 		return b_fail(err, B_FLOOR, errno, "landlock: create_ruleset: %s", strerror(errno));
-	for (size_t i = 0; i < plan->nrules; i++)
-		if (add_rule(fd, &plan->rules[i], err) < 0)
-			return -1;
+	if (add_rules(fd, plan, err) < 0)
+		return -1;
 	*out_fd = b_take_fd(&fd);
 	return 0;
 }
