@@ -384,6 +384,8 @@ struct br_answer br_umask(struct br_call *c)
  * for only once somebody did. */
 struct br_answer br_credentials(struct br_call *c)
 {
-	c->b->mixed_creds = true;
+	/* an ordinary user's processes can only become what they are */
+	if (c->b->uid == 0)
+		c->b->mixed_creds = true;
 	return br_continue();
 }
