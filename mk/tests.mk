@@ -52,9 +52,10 @@ check-san: setup
 san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# More than a million random pairs of rules and paths, by all judges.
-agreement: $(B)/tests/agreement/test_engine
+# More than a million random pairs of rules and paths, by all judges; a million calls by the broker.
+agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker
 	$(Q)AGREEMENT_TIMES=10 $<
+	$(Q)SBX_ROUNDS=3000 $(B)/tests/agreement/test_broker
 
 fuzz-build: $(FUZZ_BINS)
 # FUZZ_SECONDS per target; CI uses 10.

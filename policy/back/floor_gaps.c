@@ -206,7 +206,7 @@ void pol_gap_single_targets(struct pol_plan *p)
 		    pol_plan_new_names(p, SBX_MODIFY, rule->base, up))
 			continue;
 		type = p->fs->type(p->fs->ctx, rule->base);
-		if (p->has_broker && type != 'd')
+		if (p->has_broker && (type != 'd' || rule->shape == POL_EXACT))
 			pol_brokered_add(p, rule->base, up, POL_GRANT_WRITE);
 		else if (!type)
 			gap_of_path(p, SBX_MODIFY, rule->base, rule->base_len, why_missing,

@@ -198,8 +198,9 @@ static void report(double (*all)[MODES][CALLS], unsigned rounds)
 				bare = v[rounds / 2];
 			printf("{\"bench\":\"broker "
 			       "%s\",\"mode\":\"%s\",\"ns\":%.0f,\"min_ns\":%.0f,"
-			       "\"added_ns\":%.0f}\n",
-			       calls[c], modes[m], v[rounds / 2], v[0], v[rounds / 2] - bare);
+			       "\"added_ns\":%.0f,\"ratio\":%.3f}\n",
+			       calls[c], modes[m], v[rounds / 2], v[0], v[rounds / 2] - bare,
+			       v[rounds / 2] / bare);
 		}
 	}
 }
