@@ -9,6 +9,7 @@
 
 #include "policy/engine.h"
 #include "policy/model.h"
+#include "policy/names.h"
 
 struct b_err;
 
@@ -32,6 +33,7 @@ struct pol_build {
 	struct pol_notices notices;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
+	struct pol_names names; /* in homes and workspaces */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
 };

@@ -4,16 +4,19 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "policy/names.h"
 #include "policy/workspace.h"
 
 #define MAX_HOPS 40 /* MAXSYMLINKS of Linux */
 
 struct walk {
+	struct b_arena *arena;
 	char done[PATH_MAX];	 /* canonical so far, "" = the root */
 	char todo[2 * PATH_MAX]; /* what is still to be walked */
 	size_t len;
 	unsigned hops;
-	bool missing; /* `done` does not exist: nothing below it can be a link */
+	struct pol_names *names; /* of the directories that the walk began in, NULL = none */
+	bool missing;		 /* `done` does not exist: nothing below it can be a link */
 };
 
 static void pop(struct walk *w)
@@ -49,19 +52,30 @@ static bool in_proc(const struct walk *w)
 	return strncmp(w->done, "/proc/", 6) == 0;
 }
 
+/* Before the first link: what that leads to is not asked for again and again. */
+static enum pol_name look(const struct walk *w, const char *name, size_t n)
+{
+	if (!w->names || w->hops || w->missing || !w->len)
+		return POL_NAME_UNKNOWN;
+	return pol_names_look(w->names, w->arena, w->done, w->len, name, n);
+}
+
 /* One component; `rest` is what follows it. False: give up. */
 static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
 {
 	char link[PATH_MAX];
 	ssize_t got;
+	enum pol_name known;
 
 	if (w->len + 1 + n + 1 > sizeof w->done)
 		return false;
+	known = look(w, name, n);
 	w->done[w->len++] = '/';
 	memcpy(w->done + w->len, name, n);
 	w->len += n;
 	w->done[w->len] = '\0';
-	if (w->missing || in_proc(w))
+	w->missing |= known == POL_NAME_MISSING;
+	if (w->missing || known == POL_NAME_PLAIN || in_proc(w))
 		return true;
 	/* readlink alone: EINVAL says it is no link, the rest that nothing can be found there. */
 	got = readlink(w->done, link, sizeof link - 1);
@@ -94,10 +108,11 @@ static const char *walk(struct b_arena *a, struct walk *w)
 
 const char *pol_canonical(struct b_arena *a, const char *path)
 {
-	return pol_canonical_below(a, "/", path);
+	return pol_canonical_below(a, "/", path, NULL);
 }
 
-static const char *resolve(struct b_arena *a, const char *dir, size_t n, const char *path)
+static const char *resolve(struct b_arena *a, const char *dir, size_t n, const char *path,
+			   struct pol_names *names)
 {
 	size_t len = strlen(path);
 	struct walk w;
@@ -107,16 +122,19 @@ static const char *resolve(struct b_arena *a, const char *dir, size_t n, const c
 	w.len = n;
 	w.hops = 0;
 	w.missing = false;
+	w.names = names;
+	w.arena = a;
 	memcpy(w.done, dir, n);
 	w.done[n] = '\0';
 	memcpy(w.todo, path, len + 1);
 	return walk(a, &w);
 }
 
-const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path)
+const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path,
+				struct pol_names *names)
 {
 	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
-	const char *real = resolve(a, dir, n, path);
+	const char *real = resolve(a, dir, n, path, names);
 
 	return real ? real
 		    : b_arena_printf(a, "%.*s%s%s", (int)n, dir, path[0] == '/' ? "" : "/", path);
@@ -124,7 +142,7 @@ const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *
 
 const char *pol_canonical_strict(struct b_arena *a, const char *path, struct b_err *err)
 {
-	const char *real = resolve(a, "/", 0, path);
+	const char *real = resolve(a, "/", 0, path, NULL);
 
 	if (!real)
 		b_fail(err, B_USAGE, ELOOP, "path `%s`: a loop of symbolic links, or too long",

@@ -80,7 +80,8 @@ static const char *real_path(struct pol_build *b, const char *path)
 {
 	const char *dir = known_prefix(b, path, strlen(path));
 
-	return pol_canonical_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0));
+	return pol_canonical_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0),
+				   dir[1] ? &b->names : NULL);
 }
 
 static void append(struct pol_build *b, unsigned ops, const struct pol_rule *r)

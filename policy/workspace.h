@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 struct b_err;
+struct pol_names;
 
 /* Absolute path with every symlink resolved and "." and ".." taken as the kernel does, as far as
  * it exists; what does not exist is kept as spelled. Links of /proc itself (self, thread-self,
@@ -18,8 +19,10 @@ const char *pol_canonical(struct b_arena *, const char *path);
 /* The same, but B_USAGE for a path that the kernel cannot follow either (more than 40 links, or
  * longer than PATH_MAX), where the others keep it as spelled. */
 const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_err *err);
-/* The same of `path` below a directory that is known to be canonical: walks the rest only. */
-const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path);
+/* The same of `path` below a directory that is known to be canonical: walks the rest only, with
+ * `names` (NULL = none) to remember what is in the directories that it passes. */
+const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path,
+				struct pol_names *names);
 
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
