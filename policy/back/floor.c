@@ -230,67 +230,105 @@ static void visit_child(struct pol_plan *p, const char *dir, size_t len, const c
 		visit(p, child, len + 1 + name_len, type, pending);
 }
 
-/* A directory that cannot be listed may still be passed through to what the rules name. */
+/* Does a rule of the operation speak of `path` itself or of something below it? */
+static bool is_named(const struct pol_plan *p, unsigned i, const char *path, size_t len)
+{
+	const struct pol_bases *bases = &p->bases[i];
+
+	return lies_above_a_rule(p, i, path, len) ||
+	       (bases->n && bsearch(&path, bases->v, bases->n, sizeof *bases->v, by_text));
+}
+
+/* The child of operation `i`, unless it was visited for one before. */
+static void visit_once(struct pol_plan *p, const char *dir, size_t len, const char *base,
+		       unsigned pending, unsigned i)
+{
+	size_t end = len + 1 + strcspn(base + len + 1, "/");
+	char child[PATH_MAX];
+
+	if (end >= sizeof child)
+		return;
+	memcpy(child, base, end);
+	child[end] = '\0';
+	while (i-- > 0)
+		if (pending & 1u << i && is_named(p, i, child, end))
+			return;
+	visit_child(p, dir, len, child + len + 1, end - len - 1, 0, pending);
+}
+
+/* What the rules name directly in or below a directory. */
 static void visit_named(struct pol_plan *p, const char *path, size_t len, unsigned pending)
 {
 	for (unsigned i = 0; i < POL_PLANNED_OPS; i++) {
 		const struct pol_bases *bases = &p->bases[i];
-		const char *last = "";
-		size_t last_len = 0;
+		const char *last = NULL;
 
 		if (!(pending & 1u << i))
 			continue;
 		for (size_t at = first_below(bases, path, len);
 		     at < bases->n && pol_plan_is_below(bases->v[at], path, len); at++) {
-			const char *name = bases->v[at] + len + 1;
-			size_t name_len = strcspn(name, "/");
+			const char *base = bases->v[at];
+			size_t end = len + 1 + strcspn(base + len + 1, "/");
 
-			if (name_len == last_len && !strncmp(name, last, name_len))
+			if (last && !strncmp(base, last, end) && (!last[end] || last[end] == '/'))
 				continue;
-			visit_child(p, path, len, name, name_len, 0, 1u << i);
-			last = name;
-			last_len = name_len;
+			visit_once(p, path, len, base, pending, i);
+			last = base;
 		}
 	}
 }
 
-static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pending)
-{
-	struct entries e = {0};
-	struct pol_floor *f = p->out;
-	bool crowded;
-
-	if (p->fs->list(p->fs->ctx, len ? path : "/", collect_entry, &e) < 0)
-		visit_named(p, path, len, pending);
-	crowded = e.n > POL_CARVE_MAX;
-	b_grow(f->carved, f->ncarved, f->carved_cap);
-	f->carved[f->ncarved++] = len ? b_arena_strndup(&f->arena, path, len) : "/";
-	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len))
-		make_listable(p, path, len);
-	pol_gap_carved(p, path, len, pending, crowded);
-	for (size_t i = 0; i < e.n; i++)
-		if (e.v[i].type == 'd' || (e.v[i].type == 'f' && !crowded))
-			visit_child(p, path, len, e.v[i].name, strlen(e.v[i].name), e.v[i].type,
-				    pending);
-	free(e.v);
-	b_arena_release(&e.arena);
-}
-
-/* Does a pattern allow names in the directory that nobody has yet? Its base is there or above. */
-static bool has_allow_pattern(const struct pol_plan *p, enum sbx_op op, const char *path,
-			      size_t len)
+/* Does a pattern, of those that allow or of all, tell names in this directory apart that nobody
+ * may have yet? Its base is there or above. */
+static bool has_pattern(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len,
+			bool allow_only)
 {
 	const struct pol_list *list = &p->rules->op[op];
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
 
-		if (r->allow && r->shape == POL_GLOB && r->base_len <= len &&
+		if (r->shape == POL_GLOB && (r->allow || !allow_only) && r->base_len <= len &&
 		    !strncmp(r->base, path, r->base_len) &&
 		    (r->base_len == len || path[r->base_len] == '/'))
 			return true;
 	}
 	return false;
+}
+
+/* Where whole subtrees decide and the one that reaches here denies, all that no rule names is
+ * denied: a workspace in /tmp does not depend on how much else lies there. */
+static bool names_suffice(const struct pol_plan *p, const char *path, size_t len, unsigned pending)
+{
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
+		if (pending & 1u << i && (pol_plan_new_names(p, planned[i].op, path, len) ||
+					  has_pattern(p, planned[i].op, path, len, false)))
+			return false;
+	return true;
+}
+
+static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pending)
+{
+	struct entries e = {0};
+	struct pol_floor *f = p->out;
+	bool is_listed = !names_suffice(p, path, len, pending) &&
+			 p->fs->list(p->fs->ctx, len ? path : "/", collect_entry, &e) == 0;
+	bool crowded = e.n > POL_CARVE_MAX;
+
+	b_grow(f->carved, f->ncarved, f->carved_cap);
+	f->carved[f->ncarved++] = len ? b_arena_strndup(&f->arena, path, len) : "/";
+	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len))
+		make_listable(p, path, len);
+	pol_gap_carved(p, path, len, pending, crowded);
+	/* A directory that cannot be listed may still be passed through to what rules name. */
+	if (!is_listed)
+		visit_named(p, path, len, pending);
+	for (size_t i = 0; i < e.n; i++)
+		if (e.v[i].type == 'd' || (e.v[i].type == 'f' && !crowded))
+			visit_child(p, path, len, e.v[i].name, strlen(e.v[i].name), e.v[i].type,
+				    pending);
+	free(e.v);
+	b_arena_release(&e.arena);
 }
 
 static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, size_t len)
@@ -302,7 +340,7 @@ static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, si
 	if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
 		return false;
 	/* The broker makes and finds by name what is not there yet. */
-	if (p->has_broker && has_allow_pattern(p, op, path, len))
+	if (p->has_broker && has_pattern(p, op, path, len, true))
 		return false;
 	return lies_above_a_rule(p, i, path, len) ||
 	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;

@@ -73,6 +73,23 @@ Test(policy_floor, what_does_not_exist_yet_is_carved_all_the_same)
 	cr_expect_eq(at("/home/u/a", false), R | X);
 }
 
+Test(policy_floor, where_only_named_subtrees_are_open_nothing_is_listed)
+{
+	floorplan_make(LIST("a+ T /", "m+ T /tmp/w", "m+ T /tmp/x/y", "m+ E /tmp/f"),
+		       LIST("/tmp/", "/tmp/w/", "/tmp/x/", "/tmp/x/y/", "/tmp/f", "/tmp/other/"));
+	cr_expect_eq(at("/tmp/w", false), W);
+	cr_expect_eq(at("/tmp/x/y", false), W);
+	cr_expect_eq(at("/tmp/f", false), W);
+	cr_expect_eq(at("/tmp/other", false), 0);
+	cr_expect_eq(floorplan_lists, 0);
+	floorplan_release();
+	floorplan_make(LIST("a+ T /", "m+ G /tmp w*/**", "m+ T /tmp/x"),
+		       LIST("/tmp/", "/tmp/w1/", "/tmp/x/", "/tmp/other/"));
+	cr_expect_eq(at("/tmp/w1", false), W, "a pattern names what must be looked for");
+	cr_expect_eq(at("/tmp/x", false), W);
+	cr_expect_eq(floorplan_lists, 1);
+}
+
 Test(policy_floor, a_directory_that_cannot_be_listed_is_passed_by_name)
 {
 	floorplan_make(LIST("a+ T /", "a- T /unreadable/a/secret", "a- T /unreadable/b/secret"),
