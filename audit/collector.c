@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/fold.h"
+#include "audit/guard.h"
 #include "audit/judge.h"
 #include "audit/log.h"
 #include "audit/person.h"
@@ -69,6 +70,8 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 
 	if (!hdr)
 		return b_fail(err, B_AUDIT, 0, "the collector needs a compiled policy");
+	if (cfg->ring && aud_guard_start(cfg->ring, sbx_ring_bytes(cfg->ring_data), err) < 0)
+		return -1;
 	c = b_calloc(1, sizeof *c);
 	c->cfg = *cfg;
 	profile = b_strndup((const char *)cfg->image->base + hdr->profile.off, hdr->profile.len);
@@ -92,6 +95,8 @@ void aud_collector_free(struct aud_collector *c)
 {
 	if (!c)
 		return;
+	if (c->cfg.ring)
+		aud_guard_stop(c->cfg.ring);
 	aud_frame_release(&c->frame);
 	aud_log_release(&c->log);
 	aud_fold_release(&c->fold);
@@ -480,6 +485,7 @@ void aud_collector_counts(const struct aud_collector *c, struct aud_counts *out)
 {
 	*out = c->counts;
 	out->lost += c->log.dropped_lines;
+	out->damaged = c->cfg.ring ? aud_guard_damaged() : 0;
 }
 
 const char *aud_collector_hash(const struct aud_collector *c)

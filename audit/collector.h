@@ -51,6 +51,7 @@ struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
 	uint64_t abandoned;	       /* frames whose writer died before it finished them */
+	uint64_t damaged;	       /* pages of the ring that were taken away: events are missing */
 	uint64_t disagreed;	       /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];

@@ -180,6 +180,11 @@ static void add_counts(const struct aud_run *r, const struct tally *t, struct b_
 		   "missing", ended ? aud_run_int(r, "counts.lost", 0) : t->lost,
 		   aud_run_int(r, "counts.corrupt", 0) + aud_run_int(r, "counts.abandoned", 0),
 		   aud_run_int(r, "counts.internal", 0));
+	if (aud_run_int(r, "counts.damaged", 0))
+		b_str_addf(out,
+			   "%-10sthe ring was damaged (%" PRId64 " pages): a process of the run "
+			   "took them away\n",
+			   "", aud_run_int(r, "counts.damaged", 0));
 	if (!ended)
 		return;
 	b_str_addf(out, "%-10s", "coverage");

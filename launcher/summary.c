@@ -61,6 +61,9 @@ void lau_summary_end(const struct lau_record *r, const struct lau_outcome *o, st
 		   c.events, c.denied, c.witnessed, c.processes);
 	if (c.lost)
 		b_str_addf(out, "; %" PRIu64 " events lost", c.lost);
+	if (c.damaged)
+		b_str_addf(out, "; the ring was damaged (%" PRIu64 " pages), events are missing",
+			   c.damaged);
 	b_str_addc(out, '\n');
 	if (r->has_dir) {
 		b_str_addf(out, "%srun ", me);

@@ -4,9 +4,12 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "core/callnames.h"
@@ -394,4 +397,43 @@ Test(audit_collector, a_hostile_ring_gives_a_log_that_still_keeps_to_its_schema,
 	witness_end(&w);
 	cr_assert_gt(json_array_size(w.lines), 100);
 	cr_assert_gt(w.counts.corrupt, 0);
+}
+
+/* As a process of the run can: the file loses its pages below the mapping. */
+static void cut_ring(void)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+
+	cr_assert_eq(ftruncate(fd, (off_t)w.ring_bytes), 0);
+	cr_assert_eq(pwrite(fd, w.ring, w.ring_bytes, 0), (ssize_t)w.ring_bytes);
+	cr_assert_neq(
+		mmap(w.ring, w.ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
+		MAP_FAILED);
+	cr_assert_eq(ftruncate(fd, 0), 0);
+	close(fd);
+}
+
+Test(audit_collector, a_ring_whose_pages_are_taken_away_is_told_and_survived, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_MODIFY, true, "/ws/before");
+	witness_drain(&w, 300);
+	cut_ring();
+	witness_drain(&w, 300);
+	witness_drain(&w, 300);
+	witness_end(&w);
+	cr_assert_geq(json_array_size(w.lines), 1, "what was read before stays");
+	cr_assert_gt(w.counts.damaged, 0);
+}
+
+Test(audit_collector, a_fault_elsewhere_still_ends_the_process, .signal = SIGBUS, .fini = end)
+{
+	int fd = memfd_create("other", MFD_CLOEXEC);
+	volatile char *p;
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	cr_assert_eq(ftruncate(fd, 4096), 0);
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	cr_assert_eq(ftruncate(fd, 0), 0);
+	*p = 1;
 }
