@@ -18,6 +18,9 @@
 #define L_O_TRUNC   01000
 #define L_O_TMPFILE 020000000
 
+#define L_PUNCH_HOLE  0x2
+#define L_MADV_REMOVE 9
+
 #define L_SUID 04000
 #define L_SGID 02000
 
@@ -29,8 +32,10 @@
 /* Errno numbers differ between systems; a plan speaks Linux. */
 #define L_EPERM		  1
 #define L_EACCES	  13
+#define L_EINVAL	  22
 #define L_ENOSYS	  38
 #define L_EPROTONOSUPPORT 93
+#define L_EOPNOTSUPP	  95
 #define L_EAFNOSUPPORT	  97
 
 #define LOW32 UINT64_C(0xffffffff)
@@ -101,6 +106,8 @@ static const char why_surface[] = "kernel surface that a command does not need";
 static const char why_handle[] = "opens files past every path check";
 static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
+static const char why_hole[] =
+	"holes in the run's ring take its events; callers write zeros instead";
 static const char why_dgram[] = "a datagram socket reaches any socket path by sendto(2)";
 static const char why_uring[] = "calls made by a ring are not filtered; callers fall back";
 
@@ -183,6 +190,9 @@ static const struct pol_sc_rule rules[] = {
 	SETID("mknodat", 2),
 	SETID_OPEN("open", 1, 2),
 	SETID_OPEN("openat", 2, 3),
+	/* fallocate(1), qemu-img, cp(1) and databases take this answer from many file systems. */
+	ROW("fallocate", L_EOPNOTSUPP, why_hole, WHEN(BITS(1, L_PUNCH_HOLE))),
+	ROW("madvise", L_EINVAL, why_hole, WHEN(IS(2, L_MADV_REMOVE))),
 	ROW("truncate", L_EACCES, why_trunc, .only = POL_SC_NO_TRUNCATE),
 	NO_TRUNC("open", 1),
 	NO_TRUNC("openat", 2),
@@ -283,8 +293,10 @@ static const char *err_text(int err)
 	} names[] = {
 		{L_EPERM, "EPERM"},
 		{L_EACCES, "EACCES"},
+		{L_EINVAL, "EINVAL"},
 		{L_ENOSYS, "ENOSYS"},
 		{L_EPROTONOSUPPORT, "EPROTONOSUPPORT"},
+		{L_EOPNOTSUPP, "EOPNOTSUPP"},
 		{L_EAFNOSUPPORT, "EAFNOSUPPORT"},
 	};
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/ipc.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -110,6 +111,22 @@ static int a_int80(void)
 	errno = ENOSYS;
 	return -1;
 #endif
+}
+
+/* On tmpfs, as the run's ring is. */
+static int r_punch_hole(void)
+{
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 8192) < 0)
+		return -1;
+	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096);
+}
+static int r_madv_remove(void)
+{
+	void *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? -1 : madvise(p, 8192, MADV_REMOVE);
 }
 
 static int k_io_uring(void)
@@ -230,6 +247,8 @@ const struct probe system_probes[] = {
 	{"terminal-sti-high-bits", t_sti_high_bits, NEEDS_TTY | NEEDS_HOST},
 	{"abi-x32", a_x32, NEEDS_HOST},
 	{"abi-int80", a_int80, NEEDS_HOST},
+	{"ring-punch-hole", r_punch_hole, 0},
+	{"ring-madv-remove", r_madv_remove, 0},
 	{"kernel-io-uring", k_io_uring, NEEDS_HOST},
 	{"kernel-add-key", k_add_key, NEEDS_HOST},
 	{"kernel-session-keyring", k_session_keyring, NEEDS_HOST},

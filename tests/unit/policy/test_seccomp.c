@@ -81,6 +81,8 @@ Test(policy_seccomp, show_names_call_answer_condition_and_reason)
 	cr_expect(strstr(b_str_c(&out), "clone3               ENOSYS"));
 	cr_expect(strstr(b_str_c(&out), "when arg1 == 0x5412  # types into the terminal"));
 	cr_expect(strstr(b_str_c(&out), "when arg0 != 0, arg2 != 0  # limits and priorities"));
+	cr_expect(strstr(b_str_c(&out), "fallocate            EOPNOTSUPP      when arg1 & 0x2"));
+	cr_expect(strstr(b_str_c(&out), "madvise              EINVAL          when arg2 == 0x9"));
 	cr_expect_null(strstr(b_str_c(&out), "truncate "));
 	b_str_reset(&out);
 	pol_sc_show(POL_SC_ALLOW_DEBUG | POL_SC_NO_TRUNCATE, &out);
