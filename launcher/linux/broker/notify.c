@@ -226,6 +226,14 @@ static void prepare_thread(struct br_worker *w)
 	w->tid = (pid_t)syscall(SYS_gettid);
 }
 
+/* Has the last process under the filter ended? */
+static bool is_over(int listener)
+{
+	struct pollfd p = {.fd = listener};
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 static void *work(void *arg)
 {
 	struct br_worker *w = arg;
@@ -241,8 +249,10 @@ static void *work(void *arg)
 		b->idle--;
 		wake_main(b);
 		if (rc < 0) {
-			/* ENOENT: the caller died meanwhile */
-			if (errno == EINTR || errno == ENOENT || errno == EAGAIN)
+			/* ENOENT: the caller died meanwhile, or the last one did: then it would
+			 * come again and again until main_loop() ends us */
+			if (errno == EINTR || errno == EAGAIN ||
+			    (errno == ENOENT && !is_over(b->listener)))
 				continue;
 			break; /* nobody is left to be served */
 		}
