@@ -91,6 +91,46 @@ liar()
 		: >mark; done 2>/dev/null; wait $pid && exit 7'
 	is 7 "$status" && "$AUDIT" verify && [ "$(count corrupt)" -gt 0 ] && "$AUDIT"
 }
+# The ring lies where the broker may write (below the parent of the workspace).
+cat >"$TMP/cutter.c" <<'END'
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	char path[4200];
+	int fd;
+
+	snprintf(path, sizeof path, "%s/ring", getenv("SBX_CHANNEL"));
+	fd = open(path, O_RDWR);
+	if (fd < 0)
+		return 2;
+	return ftruncate(fd, 0) < 0 && open(path, O_RDWR | O_TRUNC) < 0 ? 7 : 3;
+}
+END
+cutter()
+{
+	cp "$TMP/cutter" . && mkdir -p "$TMP/t" && TMPDIR=$TMP/t launch -- ./cutter
+	is 7 "$status"
+}
+
+if gcc -O2 -static -o "$TMP/cutter" "$TMP/cutter.c" 2>/dev/null; then
+	ring_here() # a run whose ring lies beside the workspace
+	{
+		local dir=/dev/shm/sbx-e2e.$$
+
+		mkdir -m 700 "$dir" "$dir/ws" "$dir/run" && cp "$TMP/cutter" "$dir/ws" || return
+		(cd "$dir/ws" && XDG_RUNTIME_DIR=$dir/run exec timeout 20 "$SBX" -q -- ./cutter)
+		set -- $?
+		rm -rf "$dir"
+		is 7 "$1"
+	}
+	check 'the ring can be filled by the command, not emptied' cutter
+	check 'nor where the broker itself might empty it' ring_here
+else
+	skip 'a program that empties the ring' 'no static libc'
+fi
 if gcc -O2 -static -o "$TMP/liar" "$TMP/liar.c" 2>/dev/null; then
 	check 'a program that fills the ring with garbage harms neither run nor log' liar
 	cp "$TMP/liar" "$WS/plain"

@@ -54,7 +54,7 @@ static bool is_path(const char *a, const char *b)
 	return a && !strcmp(a, b);
 }
 
-/* What the shim needs of us. Landlock lets nobody do more with it, the broker included. */
+/* What the shim needs of us. */
 static bool is_of_run(const struct br_call *c, unsigned flags, const char *path)
 {
 	const struct lau_broker_plan *p = c->b->plan;
@@ -147,6 +147,10 @@ static bool is_for_kernel(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
 
+	/* The caller may open the ring, and not empty it. We may have the right to truncate where it
+	 * lies, and what is opened keeps the rights of its opener. */
+	if (is_path(r->c->b->plan->ring_path, e->path))
+		return true;
 	if (r->c->b->plan->read_level == POL_READ_ALL)
 		return false;
 	return S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode) ||
@@ -341,7 +345,8 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 
 	if ((r->flags & O_CREAT && !writes) || !make_text(r))
 		return false;
-	if (objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0)
+	if (is_path(c->b->plan->ring_path, e->path) ||
+	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0)
 		return false;
 	/* without a caller a reader's open comes to nothing: ADDFD fails */
 	if (writes && !br_is_alive(c)) {
