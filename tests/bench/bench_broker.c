@@ -196,8 +196,8 @@ static void report(double (*all)[MODES][CALLS], unsigned rounds)
 			qsort(v, rounds, sizeof *v, by_value);
 			if (m == BARE)
 				bare = v[rounds / 2];
-			printf("{\"bench\":\"broker "
-			       "%s\",\"mode\":\"%s\",\"ns\":%.0f,\"min_ns\":%.0f,"
+			printf("{\"name\":\"broker "
+			       "%s\",\"label\":\"%s\",\"ns\":%.0f,\"min_ns\":%.0f,"
 			       "\"added_ns\":%.0f,\"ratio\":%.3f}\n",
 			       calls[c], modes[m], v[rounds / 2], v[0], v[rounds / 2] - bare,
 			       v[rounds / 2] / bare);
