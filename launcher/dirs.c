@@ -46,7 +46,7 @@ static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_
 
 int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
-	*d = (struct lau_dirs){.scratch.lock = -1};
+	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
 	if (find_workspaces(&o->policy.workspaces, d, err) < 0 ||
 	    lau_scratch_take(!o->dry_run, &d->scratch, err) < 0)
 		return -1;
@@ -63,7 +63,6 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 
 int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 {
-	d->was_made = true;
 	if (d->channels && lau_channel_make_base(d->channels, err) < 0)
 		return -1;
 	/* Builds go without it when it cannot be made (a home that is read-only). */
@@ -76,11 +75,11 @@ int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 
 void lau_dirs_release(struct lau_dirs *d)
 {
-	lau_scratch_release(&d->scratch, !d->was_made);
+	lau_scratch_release(&d->scratch);
 	free(d->cache);
 	free(d->channels);
 	free(d->images);
 	free(d->runs);
 	b_arena_release(&d->arena);
-	*d = (struct lau_dirs){.scratch.lock = -1};
+	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
 }

@@ -18,7 +18,6 @@ struct lau_dirs {
 	const char **workspaces; /* canonical */
 	size_t nworkspaces;
 	struct lau_scratch scratch;
-	bool was_made;	       /* lau_dirs_make() was called: the scratch directory is in use */
 	char *cache;	       /* build cache of the workspace; NULL = none */
 	char *channels;	       /* holds the channels of all runs; NULL = no shim */
 	char *images;	       /* compiled policies of all runs; NULL = none */
@@ -29,5 +28,5 @@ struct lau_dirs {
 
 int lau_dirs_find(const struct lau_options *, struct lau_dirs *out, struct b_err *err);
 int lau_dirs_make(struct lau_dirs *, struct b_err *err);
-/* Empties the scratch directory and releases. */
+/* Removes the scratch directory and releases. */
 void lau_dirs_release(struct lau_dirs *);

@@ -403,7 +403,7 @@ int lau_run(const struct lau_options *o)
 {
 	struct run r = {
 		.o = o,
-		.dirs.scratch.lock = -1,
+		.dirs.scratch = {.base = -1, .lock = -1},
 		.channel.lock_fd = -1,
 		.channel.ring_fd = -1,
 		.record.log_fd = -1,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,9 +54,9 @@ int lau_scratch_base(char **out, struct b_err *err)
 enum { MAX_SLOTS = 1000, RETRIES = 3 };
 
 /* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it. */
-static int lock_slot(const char *path)
+static int lock_slot(int base, const char *name)
 {
-	b_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	b_auto_fd int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
@@ -64,75 +65,116 @@ static int lock_slot(const char *path)
 	return b_take_fd(&fd);
 }
 
-/* Makes or takes over one number. A run that found it had no use for a directory it had made
- * removes it while it holds the lock, so what we locked may have no name any more: once more. */
-static bool take_slot(const char *path, struct lau_scratch *out)
+static bool is_named(int base, const char *name, int fd)
+{
+	struct stat held, there;
+
+	return fstat(fd, &held) == 0 && fstatat(base, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       held.st_dev == there.st_dev && held.st_ino == there.st_ino;
+}
+
+/* What a run that was killed left. The directory goes, too: processes that outlived that run
+ * still have Landlock rights on the inode (which they keep from being used anew). One that goes
+ * on filling it keeps its number, and we take the next. */
+static bool remove_stale(int base, const char *name)
+{
+	b_auto_fd int fd = lock_slot(base, name);
+
+	return fd >= 0 && lau_tree_clear_at(fd, NULL) == 0 && is_named(base, name, fd) &&
+	       unlinkat(base, name, AT_REMOVEDIR) == 0;
+}
+
+/* Makes one number. Before we lock it another may find it stale, and remove it: once more. */
+static bool take_slot(int base, const char *name, struct lau_scratch *out)
 {
 	unsigned i;
 
 	for (i = 0; i < RETRIES; i++) {
 		b_auto_fd int fd = -1;
-		struct stat st;
 
-		out->is_new = mkdir(path, 0700) == 0;
-		if (!out->is_new && errno != EEXIST)
-			return false;
-		fd = lock_slot(path);
-		if (fd < 0)
-			return false;
-		if (fstat(fd, &st) < 0 || st.st_nlink == 0)
+		if (mkdirat(base, name, 0700) < 0) {
+			if (errno != EEXIST || !remove_stale(base, name))
+				return false;
 			continue;
-		if (!out->is_new && lau_tree_clear(path, NULL) < 0)
-			return false;
+		}
+		fd = lock_slot(base, name);
+		if (fd < 0 || !is_named(base, name, fd))
+			continue;
 		out->lock = b_take_fd(&fd);
 		return true;
 	}
 	return false;
 }
 
-static bool is_free_slot(const char *path)
+static bool is_free_slot(int base, const char *name)
 {
 	b_auto_fd int fd = -1;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT)
+	if (faccessat(base, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
 		return true;
-	fd = lock_slot(path);
+	fd = lock_slot(base, name);
 	return fd >= 0;
+}
+
+/* Somebody was first everywhere: a name nobody can know before. */
+static void random_name(struct b_str *name)
+{
+	unsigned char raw[16] = {0};
+	size_t i;
+
+	if (getrandom(raw, sizeof raw, 0) < 0)
+		raw[0] = 0; /* mkdir(2) tells whether the name was free */
+	b_str_reset(name);
+	b_str_addf(name, "sbx-launch-%u.", (unsigned)geteuid());
+	for (i = 0; i < sizeof raw; i++)
+		b_str_addf(name, "%02x", raw[i]);
 }
 
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str path = {0};
+	b_auto(b_str_release) struct b_str path = {0}, name = {0};
 	b_auto_free char *base = NULL;
+	b_auto_fd int at = -1;
 	unsigned slot;
 
-	*out = (struct lau_scratch){.lock = -1};
+	*out = (struct lau_scratch){.base = -1, .lock = -1};
 	if (lau_scratch_base(&base, err) < 0)
 		return -1;
-	for (slot = 0; slot < MAX_SLOTS; slot++) {
-		b_str_reset(&path);
-		b_str_addf(&path, "%s/sbx-launch-%u.%u", strcmp(base, "/") == 0 ? "" : base,
-			   (unsigned)geteuid(), slot);
-		if (make ? take_slot(path.s, out) : is_free_slot(path.s)) {
-			out->path = b_str_take(&path);
-			return 0;
-		}
+	at = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0) /* writable and not readable: w and x suffice for the rest */
+		at = open(base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	for (slot = 0; at >= 0 && slot <= MAX_SLOTS; slot++) {
+		b_str_reset(&name);
+		b_str_addf(&name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot);
+		if (slot == MAX_SLOTS)
+			random_name(&name);
+		if (!(make ? take_slot(at, name.s, out) : is_free_slot(at, name.s)))
+			continue;
+		b_str_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name.s);
+		out->path = b_str_take(&path);
+		out->base = b_take_fd(&at);
+		return 0;
 	}
-	return b_fail(err, B_SYSTEM, errno, "cannot make a directory like %s: %s", path.s,
+	return b_fail(err, B_SYSTEM, errno, "cannot make a directory in %s: %s", base,
 		      strerror(errno));
 }
 
-void lau_scratch_release(struct lau_scratch *s, bool unused)
+/* By descriptors alone: the command may have had the directories of the path to itself, and put
+ * others there. */
+void lau_scratch_release(struct lau_scratch *s)
 {
 	if (s->lock >= 0) {
-		if (unused && s->is_new)
-			(void)rmdir(s->path);
-		else if (!unused)
-			(void)lau_tree_clear(s->path, NULL);
+		const char *name = strrchr(s->path, '/') + 1;
+
+		(void)lau_tree_clear_at(s->lock, NULL);
+		if (is_named(s->base, name, s->lock))
+			(void)unlinkat(s->base, name, AT_REMOVEDIR);
 		close(s->lock);
 	}
+	if (s->base >= 0)
+		close(s->base);
 	free(s->path);
-	*s = (struct lau_scratch){.lock = -1};
+	*s = (struct lau_scratch){.base = -1, .lock = -1};
 }
 
 void lau_scratch_export(const char *path, struct lau_environment *env)

@@ -14,17 +14,16 @@ struct lau_environment;
 int lau_scratch_base(char **out, struct b_err *err);
 struct lau_scratch {
 	char *path; /* malloc'ed */
-	int lock;   /* held while the run lives; -1: only the name is known */
-	bool is_new;
+	int base;   /* the directory it lies in, -1 = none */
+	int lock;   /* itself, locked while the run lives; -1: only the name is known */
 };
 
-/* The run's own there: 0700, empty, locked. Names are numbered and the directories stay, empty,
- * for the next run: it then has the same rules, so that it needs not compile them again, and
- * makes no inode (a fifth of a small run's time on a busy ext4). What a run that was killed left
- * is removed. With `make` false only the name is looked for. */
+/* The run's own there: 0700, empty, locked, of a fresh inode. Names are numbered and used again,
+ * so that the next run has the same rules and needs not compile them again. What a run that was
+ * killed left is removed. With `make` false only the name is looked for. */
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
-/* Empties it, or with `unused` removes what take() made, and unlocks. */
-void lau_scratch_release(struct lau_scratch *, bool unused);
+/* Removes it and unlocks. */
+void lau_scratch_release(struct lau_scratch *);
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
 void lau_scratch_export(const char *path, struct lau_environment *);
 

@@ -91,26 +91,34 @@ static int empty_dir(struct removal *r, int fd, unsigned depth)
 	return rc;
 }
 
-int lau_tree_clear(const char *path, struct b_err *err)
+int lau_tree_clear_at(int top, struct b_err *err)
 {
-	struct removal r = {.top = -1};
+	struct removal r = {.top = top};
 	unsigned pass;
 
+	/* entries of a directory without w or x cannot be removed */
+	(void)fchmod(top, 0700);
 	for (pass = 0; pass < MAX_PASSES; pass++) {
 		unsigned before = r.hoists;
-		b_auto_fd int top = open_dir(AT_FDCWD, path);
-		int rc;
+		/* an offset of its own: a copy would share it, and see nothing the second time */
+		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		int rc = again < 0 ? -1 : empty_dir(&r, again, 0);
 
-		if (top < 0)
-			break;
-		r.top = top;
-		rc = empty_dir(&r, fcntl(top, F_DUPFD_CLOEXEC, 0), 0);
 		/* What a pass hoisted lies at the root now: once more. */
 		if (rc == 0 && r.hoists == before)
 			return 0;
 		if (r.hoists == before)
 			break;
 	}
+	return b_fail(err, B_SYSTEM, errno, "cannot empty a directory: %s", strerror(errno));
+}
+
+int lau_tree_clear(const char *path, struct b_err *err)
+{
+	b_auto_fd int top = open_dir(AT_FDCWD, path);
+
+	if (top >= 0 && lau_tree_clear_at(top, NULL) == 0)
+		return 0;
 	return b_fail(err, B_SYSTEM, errno, "cannot empty %s: %s", path, strerror(errno));
 }
 

@@ -9,3 +9,5 @@ struct b_err;
 int lau_tree_remove(const char *path, struct b_err *err);
 /* Everything below it, and not itself. */
 int lau_tree_clear(const char *path, struct b_err *err);
+/* The same of an open directory, whatever its path leads to by now. */
+int lau_tree_clear_at(int dir, struct b_err *err);

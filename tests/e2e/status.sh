@@ -75,7 +75,7 @@ check 'status-fd is not inherited' grep -q 'Bad file descriptor' <(
 
 # Nothing of ours is left behind.
 launch sh -c 'echo "$SBX_CHANNEL"; touch "$TMPDIR/left"'
-check 'scratch directory is empty' [ -z "$(find "$TMPDIR"/sbx-launch-* -mindepth 1)" ]
+check 'scratch directory is gone' [ -z "$(find "$TMPDIR" -mindepth 1 -name 'sbx-launch-*')" ]
 check 'channel was there' [ -n "$(cat "$TMP/out")" ]
 check 'channel is gone' [ ! -e "$(cat "$TMP/out")" ]
 "$SBX" -v sh -c 'sleep 300 & exit 4' 2>"$TMP/err"

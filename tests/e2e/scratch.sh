@@ -1,0 +1,44 @@
+#!/bin/bash
+# The private directory for temporary files: nobody's but this run's, and no way to other files.
+. "$(dirname "$0")/../support/e2e.sh"
+
+me=$(id -u)
+
+# The command renames a directory of TMPDIR's path, and leads it to somebody's files.
+victim=$E2E_ROOT/victim
+mkdir -p "$victim/sbx-launch-$me.0/deep" && chmod 700 "$victim/sbx-launch-$me.0"
+echo precious >"$victim/sbx-launch-$me.0/deep/file"
+mkdir tt
+TMPDIR=$WS/tt launch sh -c "touch \"\$TMPDIR/mine\"; mv tt tt.old && ln -s '$victim' tt"
+check 'the parent was exchanged' [ -L tt ]
+check 'clearing follows no exchanged parent' [ -s "$victim/sbx-launch-$me.0/deep/file" ]
+check 'what was really ours is gone' [ ! -e "tt.old/sbx-launch-$me.0" ]
+
+# A process that outlived its supervisor has rights on an inode, which is not used again.
+fresh
+"$SBX" -- sh -c 'touch "$TMPDIR/left"; echo "$TMPDIR" >first.new; mv first.new first; exec sleep 60' \
+	>/dev/null 2>&1 &
+victim=$!
+for _ in $(seq 400); do
+	[ ! -e first ] || break
+	sleep 0.02
+done
+kill -9 $victim
+wait $victim 2>/dev/null
+first=$(cat first)
+check 'a killed run leaves its directory' [ -e "$first/left" ]
+exec 7<"$first" # the number of an inode that is held is nobody else's
+launch sh -c 'echo "$TMPDIR"; ls -A "$TMPDIR"; stat -c %i "$TMPDIR"'
+check 'the next run takes the same name, empty' [ "$(sed '$d' "$TMP/out")" = "$first" ]
+check 'and another inode' [ "$(sed '$!d' "$TMP/out")" != "$(stat -Lc %i /dev/fd/7)" ]
+exec 7<&-
+
+# Names that are taken.
+fresh
+for i in $(seq 0 999); do
+	: >"$TMPDIR/sbx-launch-$me.$i"
+done
+launch sh -c 'touch "$TMPDIR/x" && ls -A "$TMPDIR"'
+check 'all numbers taken: another name' [ "$(cat "$TMP/out")" = x ]
+rm -f "$TMPDIR/sbx-launch-$me".*
+exit 0
