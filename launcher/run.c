@@ -55,6 +55,7 @@ struct run {
 	char *program, *shim;
 	char **envp;
 	bool has_signals;
+	int status_fd; /* -1 = none */
 };
 
 static const char me[] = "sbx-launch";
@@ -66,10 +67,16 @@ static void say(const struct b_str *text)
 
 /* ---- steps that write nothing ---- */
 
-/* A status descriptor that the command inherited would keep its reader waiting. */
+/* A status descriptor that the command inherited would keep its reader waiting. Ours is a copy:
+ * when it is one of 0 to 2 the command keeps that, and we let go of ours. */
 static int step_descriptors(struct run *r, struct b_err *err)
 {
-	if (r->o->status_fd >= 0 && fcntl(r->o->status_fd, F_SETFD, FD_CLOEXEC) < 0)
+	int fd = r->o->status_fd;
+
+	if (fd < 0)
+		return 0;
+	r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
 		return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
 	return 0;
 }
@@ -410,6 +417,7 @@ int lau_run(const struct lau_options *o)
 		.confine.landlock_fd = -1,
 		.broker.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
+		.status_fd = -1,
 	};
 	struct b_err err = {.kind = B_OK};
 	int rc = WALK(&r, look, &err);
@@ -423,7 +431,7 @@ int lau_run(const struct lau_options *o)
 	release(&r);
 	if (r.outcome.err.kind != B_OK)
 		(void)b_report(me, &r.outcome.err);
-	if (o->status_fd >= 0)
-		lau_outcome_write(&r.outcome, o->status_fd);
+	if (r.status_fd >= 0)
+		lau_outcome_write(&r.outcome, r.status_fd);
 	return lau_outcome_status(&r.outcome);
 }

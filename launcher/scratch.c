@@ -229,4 +229,11 @@ void lau_cache_export(const char *path, struct lau_environment *env)
 		b_str_add(&value, names[i][1]);
 		lau_environment_set(env, names[i][0], value.s);
 	}
+	/* It knows no XDG directory. Its variables count in any case (npm-config(7)). */
+	if (!getenv("npm_config_cache") && !getenv("NPM_CONFIG_CACHE")) {
+		b_auto(b_str_release) struct b_str value = {0};
+
+		b_str_addf(&value, "%s/npm", path);
+		lau_environment_set(env, "npm_config_cache", value.s);
+	}
 }

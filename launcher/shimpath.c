@@ -1,7 +1,10 @@
 /* shimpath.c - see shimpath.h. */
 #include "launcher/shimpath.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -11,33 +14,66 @@
 
 static const char installed[] = SBX_LIBEXECDIR "/sbx-launch/" SBX_SHIM_SONAME;
 
-int lau_shim_find(char **out, struct b_err *err)
+/* Every process of the run loads it: nobody but root and the caller may have written it. */
+static bool is_trusted(const char *path)
 {
-	b_auto(b_str_release) struct b_str path = {0};
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH) &&
+	       (!(st.st_mode & S_IWGRP) || st.st_gid == 0 || st.st_gid == getegid()) &&
+	       access(path, R_OK) == 0;
+}
+
+/* "/usr/bin/", of the program that runs; "" when nothing tells. */
+static void own_directory(struct b_str *out)
+{
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self);
 
 	while (n > 0 && n < (ssize_t)sizeof self && self[n - 1] != '/')
 		n--;
-	if (n > 0)
-		b_str_addn(&path, self, (size_t)n);
-	b_str_add(&path, SBX_SHIM_SONAME);
-	if (access(path.s, R_OK) < 0) {
-		b_str_reset(&path);
-		b_str_add(&path, installed);
+	if (n > 0 && n < (ssize_t)sizeof self)
+		b_str_addn(out, self, (size_t)n);
+}
+
+/* Beside the program (a build directory), where `make install` puts it for any PREFIX, or where
+ * it was configured to be. Its canonical path, malloc'ed, NULL = nowhere. */
+static char *look(void)
+{
+	static const char *const places[] = {SBX_SHIM_SONAME,
+					     "../libexec/sbx-launch/" SBX_SHIM_SONAME};
+	b_auto(b_str_release) struct b_str self = {0};
+
+	own_directory(&self);
+	for (size_t i = 0; self.len && i < sizeof places / sizeof *places; i++) {
+		b_auto(b_str_release) struct b_str path = {0};
+
+		b_str_addf(&path, "%s%s", self.s, places[i]);
+		if (is_trusted(path.s))
+			return realpath(path.s, NULL);
 	}
-	if (access(path.s, R_OK) < 0)
+	return is_trusted(installed) ? realpath(installed, NULL) : NULL;
+}
+
+int lau_shim_find(char **out, struct b_err *err)
+{
+	b_auto_free char *path = look();
+
+	if (!path)
 		return b_fail(err, B_SHIM, 0,
-			      "%s is neither beside sbx-launch nor in %s: install it, or run "
-			      "without events (--no-shim)",
+			      "%s, of root or of yours and writable by nobody else, is neither "
+			      "beside sbx-launch nor in ../libexec/sbx-launch nor %s: install "
+			      "it, or run without events (--no-shim)",
 			      SBX_SHIM_SONAME, installed);
 	/* ld.so(8) splits there, and has no quoting */
-	if (strpbrk(path.s, ": "))
+	if (strpbrk(path, ": "))
 		return b_fail(
 			err, B_SHIM, 0,
 			"%s cannot be preloaded: its path holds a blank or colon: move it, or "
 			"run without events (--no-shim)",
-			path.s);
-	*out = b_str_take(&path);
+			path);
+	*out = path;
+	path = NULL;
 	return 0;
 }

@@ -33,4 +33,11 @@ same_after 'npm install of a local tarball' package '
 		--cache ./.npm ./local-dep-1.2.3.tgz | sed "s/in [0-9.]*m\?s//"
 	node -e "console.log(require(\"local-dep\")())"
 	./node_modules/.bin/local-dep && cat package.json'
+# Without --cache, and ~/.npm is not to be written.
+same_after 'npm install with the cache where it is by default' package '
+	npm install --offline --no-audit --no-fund --no-update-notifier --loglevel=error \
+		./local-dep-1.2.3.tgz | sed "s/in [0-9.]*m\?s//"
+	node -e "console.log(require(\"local-dep\")())"'
+npm_config_cache=$WS/.c same 'a cache of npm that the user chose stays' 'echo "$npm_config_cache$NPM_CONFIG_CACHE"'
+NPM_CONFIG_CACHE=$WS/.c same 'also in capitals' 'echo "$npm_config_cache$NPM_CONFIG_CACHE"'
 exit 0

@@ -33,7 +33,7 @@ same 'status 7' 'exit 7'
 same 'status 125 is passed on' 'exit 125'
 same 'output of both streams' 'echo out; echo err >&2; exit 3'
 same 'nothing is added to the environment but the known names' \
-	'env | grep -vE "^(TMPDIR|TMP|TEMP|TMPPREFIX|LD_PRELOAD|SBX_CHANNEL|XDG_CACHE_HOME|GOCACHE|CCACHE_DIR|_)=" | sort'
+	'env | grep -vE "^(TMPDIR|TMP|TEMP|TMPPREFIX|LD_PRELOAD|SBX_CHANNEL|XDG_CACHE_HOME|GOCACHE|CCACHE_DIR|npm_config_cache|_)=" | sort'
 same 'cwd and umask' 'umask; pwd; cd ..; pwd'
 is 'died of TERM' 143 sh -c 'kill -TERM $$'
 is 'died of KILL' 137 sh -c 'kill -KILL $$'
@@ -72,6 +72,27 @@ check 'status-fd: timeout' grep -q '^{"phase":"timeout","status":124,"signal":15
 	<(status_line --timeout 50ms sleep 100)
 check 'status-fd is not inherited' grep -q 'Bad file descriptor' <(
 	"$SBX" --status-fd 9 -- bash -c 'echo x >&9' 9>/dev/null 2>&1)
+
+# The command keeps its streams when one of them is the status descriptor.
+"$SBX" --status-fd 1 -- sh -c 'echo out; echo err >&2' >"$TMP/out" 2>"$TMP/err"
+check 'status-fd 1: output, then the line' [ "$(cat "$TMP/out")" = 'out
+{"phase":"command","status":0,"signal":null,"error":null}' ]
+check 'status-fd 1: errors' [ "$(cat "$TMP/err")" = err ]
+"$SBX" --status-fd 2 -- sh -c 'echo out; echo err >&2' >"$TMP/out" 2>"$TMP/err"
+check 'status-fd 2: errors, then the line' [ "$(cat "$TMP/err")" = 'err
+{"phase":"command","status":0,"signal":null,"error":null}' ]
+check 'status-fd 2: output' [ "$(cat "$TMP/out")" = out ]
+
+# The shim is found beside any place the tree was installed to, and trusted by owner and mode.
+mkdir -p "$TMP/usr/bin" "$TMP/usr/libexec/sbx-launch"
+cp "$SBX" "$TMP/usr/bin" && cp "${SBX%/*}"/libsbx-shim.so "$TMP/usr/libexec/sbx-launch"
+"$TMP/usr/bin/sbx-launch" -- sh -c 'echo "$LD_PRELOAD"' >"$TMP/out" 2>&1
+check 'shim: below ../libexec' [ "$(cat "$TMP/out")" = \
+	"$TMP/usr/libexec/sbx-launch/libsbx-shim.so" ]
+chmod o+w "$TMP/usr/libexec/sbx-launch/libsbx-shim.so"
+"$TMP/usr/bin/sbx-launch" -- sh -c 'echo "$LD_PRELOAD"' >"$TMP/out" 2>&1
+check 'shim: not when anybody may write it' [ "$(grep -c "^$TMP" "$TMP/out")" = 0 ]
+rm -r "$TMP/usr"
 
 # Nothing of ours is left behind.
 launch sh -c 'echo "$SBX_CHANNEL"; touch "$TMPDIR/left"'
