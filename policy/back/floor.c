@@ -374,7 +374,8 @@ static void visit(struct pol_plan *p, const char *path, size_t len, char type, u
 		if (!(pending & 1u << i))
 			continue;
 		s = subtree(p, op, path, len, is_dir);
-		if (s == SBX_SUBTREE_ALLOW)
+		if (s == SBX_SUBTREE_ALLOW ||
+		    (s == SBX_SUBTREE_MIXED && pol_plan_held(p, op, path, len)))
 			rights |= rights_of(p, i);
 		else if (s == SBX_SUBTREE_MIXED)
 			mixed |= 1u << i;

@@ -67,6 +67,8 @@ struct pol_floor {
 	size_t ngaps, gaps_cap;
 	const char **carved; /* directories whose entries were granted one by one */
 	size_t ncarved, carved_cap;
+	const char **held; /* denied reads that are left to file permissions */
+	size_t nheld, held_cap;
 	bool gaps_accepted;
 	/* What the broker performs, when one is used: directories and what is done in them. */
 	bool uses_broker;
@@ -86,8 +88,16 @@ struct pol_fsview {
 		    void *arg);
 	/* 'd', 'f', 'l' or 0 when it does not exist. */
 	char (*type)(void *ctx, const char *path);
+	/*
+	 * Is it out of our reach whatever the policy says, and will it be? NULL = never. True of an
+	 * object of root's that we may neither read nor enter or execute, and of one that is not
+	 * there, where only root can make, move and replace, all the way up. The command gains no
+	 * rights (no_new_privs). What remains is an administrator who opens it to everybody while
+	 * a run lasts: that run may read it then.
+	 */
+	bool (*is_closed)(void *ctx, const char *path);
 };
-/* The real one. */
+/* The real one, for whoever we are now: nothing is closed to root. */
 const struct pol_fsview *pol_fsview_host(void);
 
 /* The ruleset and the image compiled from it. *out is released by pol_floor_release() on success.

@@ -25,6 +25,12 @@ struct pol_plan {
 	bool has_broker;
 };
 
+/* ---- floor_held.c ---- */
+
+/* May the directory be granted whole to read or execute, because permissions keep closed all that
+ * is denied below it? Notes what that is. */
+bool pol_plan_held(struct pol_plan *, enum sbx_op, const char *path, size_t len);
+
 /* ---- floor_broker.c: what is left to the broker ---- */
 
 /* `rights` (POL_GRANT_*) at and below the directory, or the nearest one that exists. */

@@ -11,6 +11,7 @@ void pol_floor_release(struct pol_floor *f)
 	free(f->grants);
 	free(f->gaps);
 	free(f->carved);
+	free(f->held);
 	free(f->brokered);
 	b_arena_release(&f->arena);
 	*f = (struct pol_floor){0};
@@ -165,6 +166,14 @@ void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 	for (size_t i = 0; i < f->ncarved; i++) {
 		b_str_add(out, "  ");
 		show_path(f->carved[i], true, out);
+		b_str_addc(out, '\n');
+	}
+	if (f->nheld)
+		b_str_add(out,
+			  "left to file permissions: denied, and closed to you by their owner\n");
+	for (size_t i = 0; i < f->nheld; i++) {
+		b_str_add(out, "  ");
+		show_path(f->held[i], false, out);
 		b_str_addc(out, '\n');
 	}
 	b_str_add(out, "gaps\n");

@@ -2,9 +2,14 @@
 #include "policy/back/floor.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static char type_of_mode(mode_t mode)
 {
@@ -58,9 +63,78 @@ static char host_type(void *ctx, const char *path)
 	return lstat(path, &st) < 0 ? 0 : type_of_mode(st.st_mode);
 }
 
+/* Root is asked for no permission, nor is whoever has capabilities or may take them. */
+static bool has_privileges(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+
+	return geteuid() == 0 || getuid() == 0 || syscall(SYS_capget, &head, data) < 0 ||
+	       data[0].permitted || data[1].permitted;
+}
+
+/* Can nobody but root make, move or replace something in the directory, or the directory? */
+static bool is_roots(char *dir)
+{
+	struct stat st;
+
+	for (;;) {
+		char *slash = strrchr(dir, '/');
+
+		if (lstat(*dir ? dir : "/", &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != 0 ||
+		    st.st_mode & S_IWOTH ||
+		    faccessat(AT_FDCWD, *dir ? dir : "/", W_OK, AT_EACCESS) == 0)
+			return false;
+		if (!slash)
+			return true;
+		*slash = '\0';
+	}
+}
+
+/* Nearest directory above that exists: whoever may write there decides what the path means. */
+static bool lies_in_roots(const char *path)
+{
+	char dir[PATH_MAX];
+	struct stat st;
+	char *slash;
+
+	if (strlen(path) >= sizeof dir)
+		return false;
+	strcpy(dir, path);
+	do {
+		slash = strrchr(dir, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	} while (lstat(*dir ? dir : "/", &st) < 0 && errno == ENOENT);
+	return is_roots(dir);
+}
+
+static bool is_refused(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) < 0 && errno == EACCES;
+}
+
+static bool host_is_closed(void *ctx, const char *path)
+{
+	struct stat st;
+
+	(void)ctx;
+	if (lstat(path, &st) < 0) {
+		if (errno != ENOENT)
+			return false;
+	} else if (st.st_uid != 0 || S_ISLNK(st.st_mode) || !is_refused(path, R_OK) ||
+		   !is_refused(path, X_OK)) {
+		return false;
+	}
+	return lies_in_roots(path);
+}
+
 const struct pol_fsview *pol_fsview_host(void)
 {
-	static const struct pol_fsview host = {.list = host_list, .type = host_type};
+	static const struct pol_fsview user = {
+		.list = host_list, .type = host_type, .is_closed = host_is_closed};
+	static const struct pol_fsview root = {.list = host_list, .type = host_type};
 
-	return &host;
+	return has_privileges() ? &root : &user;
 }

@@ -60,7 +60,15 @@ static int fake_list(void *ctx, const char *dir,
 	return 0;
 }
 
-static const struct pol_fsview fake = {.list = fake_list, .type = fake_type};
+/* Whatever is called so. */
+static bool fake_is_closed(void *ctx, const char *path)
+{
+	(void)ctx;
+	return strstr(path, "/closed") != NULL;
+}
+
+static const struct pol_fsview fake = {
+	.list = fake_list, .type = fake_type, .is_closed = fake_is_closed};
 
 static struct pol_ruleset rules;
 struct sbx_image floorplan_img;

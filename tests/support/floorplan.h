@@ -8,7 +8,8 @@
  *
  * A rule starts with r (read), m (modify), x (exec) or a (read and exec), goes on with + or -,
  * a shape E, T or G (exact, tree, glob), the base and, for a glob, the pattern. A path of the
- * file system that ends in a slash is a directory, in @ a symlink.
+ * file system that ends in a slash is a directory, in @ a symlink. What is called "closed..." is
+ * kept so by file permissions.
  */
 #pragma once
 

@@ -73,6 +73,29 @@ Test(policy_floor, what_does_not_exist_yet_is_carved_all_the_same)
 	cr_expect_eq(at("/home/u/a", false), R | X);
 }
 
+Test(policy_floor, what_permissions_keep_closed_is_not_carved)
+{
+	const char *const *files = LIST("/etc/", "/etc/closed", "/etc/shadow", "/etc/passwd");
+
+	floorplan_make(LIST("a+ T /", "a- E /etc/closed", "a- T /etc/closed.d"), files);
+	cr_expect_eq(at("/", false), R | X);
+	cr_expect_eq(floorplan.ncarved, 0);
+	cr_assert_eq(floorplan.nheld, 2);
+	cr_expect_str_eq(floorplan.held[0], "/etc/closed");
+	floorplan_release();
+	floorplan_make(LIST("a+ T /", "a- E /etc/closed", "a- E /etc/shadow"), files);
+	cr_expect_eq(at("/etc", false), L, "one that is open to us has all carved");
+	cr_expect_eq(at("/etc/closed", false) | at("/etc/shadow", false), 0);
+	cr_expect_eq(floorplan.nheld, 0);
+	floorplan_release();
+	floorplan_make(LIST("a+ T /", "a- E /etc/closed", "a- G /etc *.key"), files);
+	cr_expect_eq(at("/etc", false) & R, 0, "patterns are not left to them");
+	floorplan_release();
+	floorplan_make(LIST("a+ T /usr", "a- E /usr/closed", "m+ T /usr", "m- E /usr/closed"),
+		       LIST("/usr/", "/usr/closed"));
+	cr_expect_eq(at("/usr", false), R | X, "reads only");
+}
+
 Test(policy_floor, where_only_named_subtrees_are_open_nothing_is_listed)
 {
 	floorplan_make(LIST("a+ T /", "m+ T /tmp/w", "m+ T /tmp/x/y", "m+ E /tmp/f"),
