@@ -85,13 +85,6 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 	return 0;
 }
 
-/* The exec list is the read list: no dialect so far says more. */
-static void copy_reads_to_exec(struct pol_ruleset *rs)
-{
-	for (size_t i = 0; i < rs->op[SBX_READ].n; i++)
-		pol_ruleset_add(rs, SBX_EXEC, &rs->op[SBX_READ].v[i]);
-}
-
 /* All rules, in the order of DESIGN §3. */
 static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, struct b_err *err)
 {
@@ -109,7 +102,8 @@ static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, 
 	if (pol_build_cli(b, err) < 0)
 		return -1;
 	pol_build_hidden(b);
-	copy_reads_to_exec(b->rs);
+	/* no dialect so far says more of it */
+	pol_ruleset_copy(b->rs, SBX_READ, SBX_EXEC);
 	return 0;
 }
 

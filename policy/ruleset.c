@@ -39,6 +39,18 @@ struct pol_rule *pol_ruleset_add(struct pol_ruleset *rs, enum sbx_op op,
 	return r;
 }
 
+void pol_ruleset_copy(struct pol_ruleset *rs, enum sbx_op from, enum sbx_op to)
+{
+	const struct pol_list *src = &rs->op[from];
+	struct pol_list *dst = &rs->op[to];
+
+	dst->v = b_realloc(dst->v, src->n + 1, sizeof *dst->v);
+	dst->cap = src->n + 1;
+	dst->n = src->n;
+	if (src->n)
+		memcpy(dst->v, src->v, src->n * sizeof *dst->v);
+}
+
 bool pol_rule_matches(const struct pol_rule *r, const char *path, size_t len)
 {
 	if (len == 1 && path[0] == '/')

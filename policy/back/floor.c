@@ -43,7 +43,8 @@ static unsigned rights_of(const struct pol_plan *p, unsigned i)
 
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
-	if (a->allow != b->allow || a->shape != b->shape || strcmp(a->base, b->base) != 0)
+	if (a->allow != b->allow || a->shape != b->shape ||
+	    (a->base != b->base && strcmp(a->base, b->base) != 0))
 		return false;
 	return a->shape != POL_GLOB ||
 	       (a->base_is_root == b->base_is_root && !strcmp(a->glob, b->glob));
@@ -425,9 +426,10 @@ static int make_plan(struct pol_plan *p, struct b_err *err)
 	struct pol_floor *f = p->out;
 
 	*f = (struct pol_floor){0};
-	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
-		collect_bases(p, i);
 	p->exec_is_read = same_list(&p->rules->op[SBX_READ], &p->rules->op[SBX_EXEC]);
+	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
+		if (!p->exec_is_read || planned[i].op != SBX_EXEC)
+			collect_bases(p, i);
 	visit(p, "", 0, 'd', p->exec_is_read ? ALL_PENDING & ~EXEC_PENDING : ALL_PENDING);
 	pol_gap_single_targets(p);
 	if (p->has_broker)
