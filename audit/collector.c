@@ -15,6 +15,7 @@
 #include "audit/person.h"
 #include "audit/process.h"
 #include "audit/record.h"
+#include "audit/trust.h"
 #include "audit/twins.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -40,10 +41,12 @@ struct aud_collector {
 	struct aud_procs *procs;
 	struct sbx_ring_reader reader, broker;
 	struct aud_twins twins;
+	struct aud_trust trust;
 	unsigned char *buf; /* one frame, copied out */
 	uint64_t seq;
 	uint64_t now_ms, folded_at_ms, gap_at_ms;
 	uint64_t lost, corrupt, abandoned; /* already in a gap line */
+	uint64_t unwritten; /* lines beyond the limit of the log */
 	bool told_failure;
 	int poll_ms;
 };
@@ -79,6 +82,7 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 	aud_log_init(&c->log, cfg->level == SBX_AUDIT_NONE ? -1 : cfg->log_fd);
 	c->person = (struct aud_person){.fn = cfg->denial, .ctx = cfg->denial_ctx};
 	c->procs = aud_procs_new(&c->counts);
+	aud_trust_init(&c->trust, cfg->kin);
 	c->buf = b_malloc(SBX_RING_FRAME_MAX);
 	c->poll_ms = POLL_MIN_MS;
 	if (cfg->ring) {
@@ -106,13 +110,35 @@ void aud_collector_free(struct aud_collector *c)
 	free(c);
 }
 
-/* Numbers, chains and buffers one line. Gives its seq, 0 when there is no log. */
+static bool is_full(const struct aud_collector *c)
+{
+	return c->cfg.log_limit && c->log.bytes >= c->cfg.log_limit;
+}
+
+static void note_full(struct aud_collector *c)
+{
+	char text[120];
+
+	if (c->unwritten++)
+		return;
+	snprintf(text, sizeof text,
+		 "the audit log is full (%llu MiB): events are counted from here, not written",
+		 (unsigned long long)(c->cfg.log_limit >> 20));
+	aud_person_say(&c->person, text);
+}
+
+/* Numbers, chains and buffers one line. Gives its seq, 0 when there is no log. A gap is told
+ * whatever the limit. */
 static uint64_t put_line(struct aud_collector *c, struct aud_record *r)
 {
 	size_t start = c->log.buf.len;
 
 	if (!aud_log_open(&c->log)) {
 		c->log.dropped_lines += c->log.failed;
+		return 0;
+	}
+	if (r->kind != AUD_GAP && is_full(c)) {
+		note_full(c);
 		return 0;
 	}
 	r->seq = ++c->seq;
@@ -213,7 +239,8 @@ static void on_denial(struct aud_collector *c, const struct item *it, const stru
 	if (evicted.count)
 		write_folded(c, &evicted);
 	aud_folded_release(&evicted);
-	if (a == AUD_FOLD_FIRST)
+	/* the person reads the policy's verdict, not a claim of the command */
+	if (a == AUD_FOLD_FIRST && !v->allowed)
 		tell_denial(c, it, v);
 	if (a == AUD_FOLD_FIRST || all)
 		put_judged(c, it, AUD_DENIED, v);
@@ -307,6 +334,7 @@ void aud_collector_started(struct aud_collector *c, pid_t pid, const char *progr
 	};
 
 	c->now_ms = b_now_ms();
+	aud_trust_member(&c->trust, it.ev.pid);
 	on_call(c, &it);
 }
 
@@ -325,7 +353,9 @@ static void note_gaps(struct aud_collector *c, bool final)
 	}
 	if (c->cfg.broker_ring)
 		k->lost += sbx_ring_take_lost(&c->broker);
-	r.lost = k->lost - c->lost;
+	if (!final && is_full(c))
+		return; /* all that is missing from here on in one line, at the end */
+	r.lost = k->lost - c->lost + (final ? c->unwritten : 0);
 	r.corrupt = k->corrupt - c->corrupt;
 	r.abandoned = k->abandoned - c->abandoned;
 	if (!(r.lost | r.corrupt | r.abandoned))
@@ -419,6 +449,8 @@ static uint64_t take_broker(struct aud_collector *c, bool final)
 		if (got == 0)
 			break;
 		n++;
+		if (got > 0)
+			aud_trust_member(&c->trust, it.ev.pid);
 		if (got > 0 && may_have_twin(&it.ev)) {
 			aud_twins_broker(&c->twins, &it.ev, it.path, it.path2, c->now_ms);
 		} else if (got > 0) {
@@ -450,6 +482,11 @@ static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 			continue;
 		if (c->cfg.broker_ring && may_have_twin(&it.ev))
 			aud_twins_shim(&c->twins, &it.ev, it.path, it.path2, c->now_ms);
+		if (!aud_trust_event(&c->trust, &it.ev)) {
+			c->reader.corrupt++;
+			continue;
+		}
+		c->counts.unverified += !!(it.ev.flags & AUD_EVF_UNVERIFIED);
 		on_event(c, &it);
 	}
 	return n;
@@ -464,6 +501,7 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	uint64_t told = 0;
 
 	c->now_ms = now_ms;
+	aud_trust_tick(&c->trust, now_ms);
 	if (c->cfg.broker_ring)
 		told = take_broker(c, final);
 	n = take_frames(c, limit, final);
@@ -484,7 +522,7 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 void aud_collector_counts(const struct aud_collector *c, struct aud_counts *out)
 {
 	*out = c->counts;
-	out->lost += c->log.dropped_lines;
+	out->lost += c->log.dropped_lines + c->unwritten;
 	out->damaged = c->cfg.ring ? aud_guard_damaged() : 0;
 }
 

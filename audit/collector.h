@@ -28,6 +28,15 @@ struct aud_collector;
  * escaped. */
 typedef void aud_denial_fn(void *ctx, const char *line);
 
+/* Is this a process of the run? */
+enum aud_kin { AUD_KIN_OURS, AUD_KIN_STRANGER, AUD_KIN_GONE };
+typedef enum aud_kin aud_kin_fn(uint32_t pid);
+/* By the parents in /proc up to us: right in the supervisor, whose children all orphans become. */
+enum aud_kin aud_kin_of(uint32_t pid);
+
+/* Of an ordinary run's log: what comes after is counted, not written. */
+#define AUD_LOG_LIMIT (UINT64_C(256) << 20)
+
 struct aud_config {
 	const struct sbx_image *image; /* borrowed */
 	const char *run_id;
@@ -44,6 +53,8 @@ struct aud_config {
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
+	aud_kin_fn *kin;	   /* NULL: what the events say of their processes is believed */
+	uint64_t log_limit;	   /* bytes of the log; 0 = none */
 	bool foreign_pids; /* the run has its own pid namespace: pids mean nothing out here */
 };
 
@@ -52,6 +63,7 @@ struct aud_counts {
 	uint64_t connects;
 	uint64_t abandoned;	       /* frames whose writer died before it finished them */
 	uint64_t damaged;	       /* pages of the ring that were taken away: events are missing */
+	uint64_t unverified;	       /* events of processes that could not be found in the run */
 	uint64_t disagreed;	       /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];

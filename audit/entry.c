@@ -94,6 +94,7 @@ static void fill(struct aud_entry *e)
 	e->has_verdict = json_is_boolean(json_object_get(j, "allowed"));
 	e->allowed = json_is_true(json_object_get(j, "allowed"));
 	e->disagrees = json_is_true(json_object_get(j, "shim_disagrees"));
+	e->unverified = json_is_true(json_object_get(j, "unverified"));
 	e->exact = decode(json_object_get(j, "path_b64"));
 	e->exact2 = decode(json_object_get(j, "path2_b64"));
 	if (e->exact)

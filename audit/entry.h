@@ -17,7 +17,7 @@ struct aud_entry {
 	char *exact, *exact2;	 /* decoded path_b64, path2_b64: owned */
 	int64_t pid, err, count; /* count: calls the line stands for, at least 1 */
 	int64_t lost, corrupt, abandoned;
-	bool has_verdict, allowed, disagrees;
+	bool has_verdict, allowed, disagrees, unverified;
 };
 
 /* 0, or -1 with *out_why: not JSON, not an object, no kind. */

@@ -22,6 +22,7 @@ void aud_log_release(struct aud_log *l)
 void aud_log_line(struct aud_log *l, size_t start)
 {
 	b_sha256_hex(l->buf.s + start, l->buf.len - start - 1, l->hash);
+	l->bytes += l->buf.len - start;
 	l->pending_lines++;
 	if (l->buf.len >= FLUSH_BYTES)
 		aud_log_flush(l);

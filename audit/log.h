@@ -18,6 +18,7 @@ struct aud_log {
 	int fd; /* -1: none, or given up */
 	bool failed;
 	int error; /* errno of the failure */
+	uint64_t bytes; /* of all lines so far */
 	uint64_t pending_lines;
 	uint64_t dropped_lines; /* lines a failed write swallowed */
 	struct b_str buf;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "audit/trust.h"
 #include "base/json.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -271,6 +272,8 @@ static void add_process(struct b_str *out, const struct aud_frame *f, const stru
 		b_str_add_u64(out, r->ev->pid);
 		ADD(out, ",\"ppid\":");
 		b_str_add_u64(out, r->ev->ppid);
+		if (r->ev->flags & AUD_EVF_UNVERIFIED)
+			ADD(out, ",\"unverified\":true");
 	}
 	if (r->exe)
 		b_json_bytes(&j, "exe", r->exe, strlen(r->exe));

@@ -14,7 +14,7 @@
 #define COUNTS(X)                                                                                  \
 	X(events)                                                                                  \
 	X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(disagreed) X(lost)        \
-		X(corrupt) X(abandoned) X(damaged) X(internal) X(processes) X(witnessed)
+		X(corrupt) X(abandoned) X(damaged) X(unverified) X(internal) X(processes) X(witnessed)
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
 {

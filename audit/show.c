@@ -83,6 +83,8 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		b_str_addf(out, " x%" PRId64, e->count);
 	if (e->disagrees)
 		b_str_add(out, "  [the process reported the other verdict]");
+	if (e->unverified)
+		b_str_add(out, "  [of no process that was found in the run]");
 }
 
 void aud_show_entry(const struct aud_entry *e, bool colour, struct b_str *out)

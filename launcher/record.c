@@ -20,6 +20,7 @@
 #include "launcher/options.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
+#include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
 /* Bytes of the broker's events between two drains, some 40 ms; pages come as they are used. */
@@ -90,6 +91,9 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.denial = r->options->quiet ? NULL : say_denial,
 		.denial_ctx = &r->is_terminal,
 		.level = (enum sbx_audit_level)r->options->audit_level,
+		/* in a pid namespace of its own a process has numbers that mean nothing here */
+		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : aud_kin_of,
+		.log_limit = r->options->audit_required ? 0 : AUD_LOG_LIMIT,
 	};
 
 	r->is_terminal = isatty(STDERR_FILENO);

@@ -49,6 +49,8 @@ void witness_image(struct sbx_image *out, void **out_data);
 void witness_start(struct witness *, enum sbx_audit_level);
 /* The same on a log of the caller's, which is closed at the end. */
 void witness_start_on(struct witness *, enum sbx_audit_level, int log_fd, bool required);
+/* With what config.kin and config.log_limit of the collector are. */
+void witness_start_wary(struct witness *, aud_kin_fn *, uint64_t log_limit);
 void witness_start_named(struct witness *, const char *run_id, int log_fd);
 void witness_release(struct witness *);
 

@@ -9,9 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "core/callnames.h"
 #include "core/ring.h"
 #include "tests/support/witness.h"
@@ -397,6 +400,130 @@ Test(audit_collector, a_hostile_ring_gives_a_log_that_still_keeps_to_its_schema,
 	witness_end(&w);
 	cr_assert_gt(json_array_size(w.lines), 100);
 	cr_assert_gt(w.counts.corrupt, 0);
+}
+
+static bool put_at(uint64_t time_ns, uint16_t kind, uint32_t count, const char *path)
+{
+	struct sbx_event ev = {.pid = 10,
+			       .ppid = 9,
+			       .kind = kind,
+			       .op = SBX_READ,
+			       .call = SBX_CALL_open,
+			       .flags = SBX_EVF_ALLOWED,
+			       .time_ns = time_ns,
+			       .count = count,
+			       .path_len = (uint16_t)strlen(path)};
+
+	return sbx_ring_write(w.ring, w.ring_size, &ev, path, "");
+}
+
+Test(audit_collector, repeats_that_no_machine_can_make_are_not_counted, .fini = end)
+{
+	int i;
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	put_at(b_now_real_ns(), SBX_EV_REPEAT, 1000, "/ws/a");
+	for (i = 0; i < 200; i++)
+		put_at(b_now_real_ns(), SBX_EV_REPEAT, UINT32_MAX, "/ws/a");
+	witness_end(&w);
+	cr_assert_eq(w.counts.events, 1000);
+	cr_assert_eq(w.counts.corrupt, 200);
+}
+
+Test(audit_collector, a_time_outside_the_run_is_replaced_by_that_of_receipt, .fini = end)
+{
+	const uint64_t year = UINT64_C(31536000000000000);
+	char today[16];
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t i;
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	put_at(1, SBX_EV_CALL, 0, "/ws/past");
+	put_at(b_now_real_ns() + year, SBX_EV_CALL, 0, "/ws/future");
+	witness_end(&w);
+	strftime(today, sizeof today, "%Y-%m-", gmtime_r(&now, &tm));
+	cr_assert_eq(json_array_size(w.lines), 2);
+	for (i = 0; i < 2; i++)
+		cr_assert_eq(strncmp(witness_str(&w, i, "ts"), today, 8), 0, "%s",
+			     witness_str(&w, i, "ts"));
+}
+
+/* 10 to 19 live below us, 1 lives and is a stranger, the others are gone. */
+static enum aud_kin some_live(uint32_t pid)
+{
+	if (pid >= 10 && pid < 20)
+		return AUD_KIN_OURS;
+	return pid == 1 ? AUD_KIN_STRANGER : AUD_KIN_GONE;
+}
+
+Test(audit_collector, events_of_processes_that_are_not_in_the_run_are_marked, .fini = end)
+{
+	static const struct {
+		uint32_t pid;
+		bool unverified;
+	} calls[] = {{10, false}, {1, true}, {5000, true}, {20, false}, {21, false}, {23, true}};
+	size_t i;
+
+	witness_start_wary(&w, some_live, 0);
+	for (i = 0; i < sizeof calls / sizeof *calls; i++) /* their parents: pid - 1 */
+		witness_call(&w, calls[i].pid, SBX_READ, true, "/ws/a");
+	witness_hello(&w, 30, "/usr/bin/short"); /* gone, and was there */
+	witness_call(&w, 30, SBX_READ, true, "/ws/a");
+	witness_end(&w);
+	for (i = 0; i < sizeof calls / sizeof *calls; i++)
+		cr_assert_eq(flag(i, "unverified"), calls[i].unverified, "pid %u", calls[i].pid);
+	cr_assert_not(flag(i, "unverified"));
+	cr_assert_not(flag(i + 1, "unverified"));
+	cr_assert_eq(w.counts.unverified, 3);
+}
+
+Test(audit_collector, the_kernel_knows_who_is_below_us)
+{
+	int hold[2];
+	pid_t pid;
+
+	cr_assert_eq(pipe(hold), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(hold[1]);
+		_exit(read(hold[0], &pid, 1) != 0);
+	}
+	cr_assert_eq(aud_kin_of((uint32_t)pid), AUD_KIN_OURS);
+	cr_assert_eq(aud_kin_of(1), AUD_KIN_STRANGER);
+	cr_assert_eq(aud_kin_of((uint32_t)getppid()), AUD_KIN_STRANGER);
+	close(hold[1]);
+	waitpid(pid, NULL, 0);
+	cr_assert_eq(aud_kin_of((uint32_t)pid), AUD_KIN_GONE);
+}
+
+Test(audit_collector, a_full_log_ends_in_one_exact_gap_and_counting_goes_on, .fini = end)
+{
+	size_t i, n;
+
+	witness_start_wary(&w, NULL, 8192);
+	for (i = 0; i < 400; i++) {
+		witness_call(&w, 10, SBX_READ, true, "/ws/a");
+		if (i % 50 == 49)
+			witness_drain(&w, 1500);
+	}
+	witness_end(&w);
+	n = json_array_size(w.lines);
+	cr_assert_lt(n, 100);
+	cr_assert_str_eq(witness_str(&w, n - 1, "kind"), "gap");
+	cr_assert_eq(number(n - 1, "lost"), (int64_t)(400 - (n - 1)));
+	cr_assert_eq(w.counts.events, 400);
+	cr_assert_eq(w.counts.lost, 400 - (n - 1));
+	cr_assert_not_null(strstr(b_str_c(&w.told), "the audit log is full"));
+}
+
+Test(audit_collector, the_person_is_not_told_a_denial_that_the_policy_did_not_make, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_READ, false, "/ws/open-to-all");
+	witness_end(&w);
+	cr_assert(flag(0, "shim_disagrees"));
+	cr_assert_null(strstr(b_str_c(&w.told), "open-to-all"));
 }
 
 /* As a process of the run can: the file loses its pages below the mapping. */

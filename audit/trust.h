@@ -1,0 +1,35 @@
+/*
+ * trust.h - what an event from the ring may claim: a time within the run, a process of the run,
+ * no more repeats than the machine can make. Private to the audit module.
+ *
+ * A hostile process can still invent events of its own, or of processes that are gone: this keeps
+ * the claims plausible, not true (docs/THREAT-MODEL.md).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "audit/collector.h"
+#include "core/event.h"
+
+/* Set by aud_trust_event() alone: its process could not be found in the run. */
+#define AUD_EVF_UNVERIFIED 0x8000u
+
+enum { AUD_TRUST_SLOTS = 4096 };
+
+struct aud_trust {
+	aud_kin_fn *kin; /* NULL = every pid is believed */
+	uint64_t started_ns, now_ns, started_ms, now_ms;
+	uint64_t repeats;		  /* believed so far */
+	uint64_t per_ms;		  /* calls that this machine can make */
+	uint32_t member[AUD_TRUST_SLOTS]; /* pids found in the run, direct-mapped */
+};
+
+void aud_trust_init(struct aud_trust *, aud_kin_fn *kin);
+/* Before the events of a drain. */
+void aud_trust_tick(struct aud_trust *, uint64_t now_ms);
+/* The launcher or the broker has met this process. */
+void aud_trust_member(struct aud_trust *, uint32_t pid);
+/* Corrects the time, flags the unverified. false = the event makes no sense: drop it. */
+bool aud_trust_event(struct aud_trust *, struct sbx_event *);
