@@ -9,7 +9,11 @@ struct b_str;
 /* Orphans of the command become our children (PR_SET_CHILD_SUBREAPER), so that they can be
  * found and ended. */
 void lau_processes_adopt(void);
-/* Sends `signo` to every descendant of ours; returns how many there were. */
-unsigned lau_processes_signal(int signo, pid_t except);
-/* "1234 name, 1240 name": every living descendant. */
-void lau_processes_list(struct b_str *out, pid_t except);
+/* Children of ours that serve the run: 0 = none. */
+struct lau_servants {
+	pid_t broker, timer;
+};
+/* Sends `signo` to every descendant of ours but those; returns how many there were. */
+unsigned lau_processes_signal(int signo, const struct lau_servants *);
+/* "1234 name, 1240 name": every living descendant but those. */
+void lau_processes_list(struct b_str *out, const struct lau_servants *);

@@ -36,6 +36,7 @@
 #include "launcher/spawn.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
+#include "launcher/timer.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
@@ -56,6 +57,8 @@ struct run {
 	char **envp;
 	bool has_signals;
 	int status_fd; /* -1 = none */
+	uint64_t deadline_ms;
+	pid_t timer;
 };
 
 static const char me[] = "sbx-launch";
@@ -274,6 +277,10 @@ static int step_spawn(struct run *r, struct b_err *err)
 				.program = r->program,
 				.argv = r->o->argv,
 				.envp = r->envp};
+	if (r->o->timeout_ms) {
+		r->deadline_ms = b_now_ms() + r->o->timeout_ms;
+		r->timer = lau_timer_start(r->deadline_ms);
+	}
 	if (lau_spawn(&sp, &r->spawned, err) < 0) {
 		if (r->spawned.step == LAU_SPAWN_EXEC)
 			r->outcome.phase = LAU_PHASE_EXEC;
@@ -324,7 +331,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 		.signals = &r->signals,
 		.command = r->spawned.pid,
 		.broker = r->spawned.broker,
-		.timeout_ms = r->o->timeout_ms,
+		.timer = r->timer,
+		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
@@ -390,6 +398,7 @@ static int dry_run(struct run *r, struct b_err *err)
 
 static void release(struct run *r)
 {
+	lau_timer_stop(r->timer);
 	lau_record_release(&r->record);
 	lau_channel_release(&r->channel);
 	if (r->confine.landlock_fd >= 0)

@@ -17,6 +17,7 @@
 struct loop {
 	const struct lau_supervisor *s;
 	struct lau_outcome *out;
+	struct lau_servants servants;
 	enum lau_state state;
 	uint64_t deadline_ms; /* 0 = not armed */
 	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
@@ -33,6 +34,8 @@ static void pass_on(struct loop *l)
 {
 	const struct lau_signal *sig = &l->signal;
 
+	if (sig->sender == l->s->timer && !sig->from_kernel)
+		return; /* meant for us */
 	if (sig->signo == SIGCONT && l->swallow_cont) {
 		l->swallow_cont = false;
 		return;
@@ -49,6 +52,9 @@ static void pass_on(struct loop *l)
 static void stop_self(struct loop *l)
 {
 	lau_signals_stop_self(l->stop_signal);
+	/* Continued by the timer: it must not get further, but be ended. */
+	if (l->deadline_ms && b_now_ms() >= l->deadline_ms)
+		return;
 	/* `fg` continues the whole group; a command in a group of its own needs us. */
 	(void)kill(l->s->command, SIGCONT);
 	l->swallow_cont = true;
@@ -60,7 +66,7 @@ static void list_left(struct loop *l)
 
 	if (!l->s->left)
 		return;
-	lau_processes_list(&list, l->s->broker);
+	lau_processes_list(&list, &l->servants);
 	if (list.len)
 		l->s->left(l->s->ctx, list.s);
 }
@@ -83,11 +89,11 @@ static void act(struct loop *l, unsigned doing)
 	if (doing & LAU_DO_LIST_LEFT)
 		list_left(l);
 	if (doing & LAU_DO_TERM) {
-		(void)lau_processes_signal(SIGTERM, l->s->broker);
-		(void)lau_processes_signal(SIGCONT, l->s->broker);
+		(void)lau_processes_signal(SIGTERM, &l->servants);
+		(void)lau_processes_signal(SIGCONT, &l->servants);
 	}
 	if (doing & LAU_DO_KILL)
-		(void)lau_processes_signal(SIGKILL, l->s->broker);
+		(void)lau_processes_signal(SIGKILL, &l->servants);
 	if (doing & LAU_DO_ARM_GRACE)
 		arm(l, l->s->kill_after_ms);
 	if (doing & LAU_DO_ARM_SWEEP)
@@ -230,12 +236,15 @@ static int sleep_ms(const struct loop *l)
 
 void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 {
-	struct loop l = {.s = s, .out = out, .state = LAU_ST_RUN, .poll_ms = 5};
+	struct loop l = {.s = s,
+			 .out = out,
+			 .servants = {s->broker, s->timer},
+			 .deadline_ms = s->deadline_ms,
+			 .state = LAU_ST_RUN,
+			 .poll_ms = 5};
 	struct pollfd wake = {.fd = s->signals->fd, .events = POLLIN};
 
 	*out = (struct lau_outcome){.phase = LAU_PHASE_COMMAND};
-	if (s->timeout_ms)
-		arm(&l, s->timeout_ms);
 	while (l.state != LAU_ST_DONE) {
 		if (poll(&wake, 1, sleep_ms(&l)) > 0)
 			take_signals(&l);

@@ -14,6 +14,7 @@
  *    command twice: nothing tells it from a signal to us alone;
  *  - Ctrl-Z does not stop us: when the command has stopped, after it has put its terminal modes
  *    back, we stop by the same signal. Continued, we continue the command.
+ *  - Stopped, we cannot keep a deadline: launcher/timer.h continues us then.
  */
 #pragma once
 
@@ -36,11 +37,12 @@ struct lau_supervisor {
 	const struct lau_signals *signals;
 	pid_t command;
 	pid_t broker;	     /* 0 = none; ends by itself after the last process it serves */
-	uint64_t timeout_ms; /* 0 = none */
+	uint64_t deadline_ms; /* of b_now_ms(); 0 = none */
 	uint64_t kill_after_ms;
 	lau_drain_fn *drain; /* NULL = none */
 	lau_left_fn *left;   /* NULL = none */
 	void *ctx;
+	pid_t timer; /* timer.h; 0 = none */
 };
 
 /* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,

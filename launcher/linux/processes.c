@@ -106,7 +106,12 @@ static void look(struct procs *all)
 	mark(all, getpid());
 }
 
-unsigned lau_processes_signal(int signo, pid_t except)
+static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
+{
+	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer;
+}
+
+unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 {
 	struct procs all;
 	unsigned count = 0;
@@ -117,7 +122,7 @@ unsigned lau_processes_signal(int signo, pid_t except)
 	 * was reaped by a parent other than us, and the pid space wrapped around, all within
 	 * microseconds. */
 	for (i = 0; i < all.n; i++) {
-		if (all.v[i].is_ours && all.v[i].state != 'Z' && all.v[i].pid != except) {
+		if (is_of_the_run(&all.v[i], but)) {
 			(void)kill(all.v[i].pid, signo);
 			count++;
 		}
@@ -126,14 +131,14 @@ unsigned lau_processes_signal(int signo, pid_t except)
 	return count;
 }
 
-void lau_processes_list(struct b_str *out, pid_t except)
+void lau_processes_list(struct b_str *out, const struct lau_servants *but)
 {
 	struct procs all;
 	size_t i;
 
 	look(&all);
 	for (i = 0; i < all.n; i++) {
-		if (!all.v[i].is_ours || all.v[i].state == 'Z' || all.v[i].pid == except)
+		if (!is_of_the_run(&all.v[i], but))
 			continue;
 		b_str_addf(out, "%s%d ", out->len ? ", " : "", (int)all.v[i].pid);
 		b_str_add_visible(out, all.v[i].name, strlen(all.v[i].name));

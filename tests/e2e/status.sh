@@ -39,6 +39,8 @@ is 'died of TERM' 143 sh -c 'kill -TERM $$'
 is 'died of KILL' 137 sh -c 'kill -KILL $$'
 is 'timed out' 124 --timeout 50ms sleep 100
 is 'had to be killed' 137 --timeout 50ms --kill-after 50ms sh -c "trap '' TERM; while :; do sleep 0.05; done"
+is 'stopped and timed out' 124 --timeout 50ms sh -c 'kill -STOP $$'
+is 'stopped with its group and timed out' 124 --timeout 50ms sh -c 'kill -STOP 0'
 is 'in time' 3 --timeout 60 sh -c 'exit 3'
 says 'not found' 127 E_NOTFOUND no-such-command-anywhere
 says 'not found by path' 127 E_NOTFOUND ./none

@@ -17,6 +17,7 @@
 #include "base/io.h"
 #include "launcher/processes.h"
 #include "launcher/spawn.h"
+#include "launcher/timer.h"
 
 static struct lau_signals signals;
 static char left[512];
@@ -43,14 +44,20 @@ static struct lau_outcome run(const char *script, uint64_t timeout_ms, uint64_t 
 	struct lau_spawn sp = {NULL, NULL, &signals, "/bin/sh", argv, envp};
 	struct lau_spawned child;
 	struct lau_outcome out;
-	struct lau_supervisor s = {&signals,	  0,	 0,	    timeout_ms,
-				   kill_after_ms, drain, note_left, NULL};
+	struct lau_supervisor s = {.signals = &signals,
+				   .deadline_ms = timeout_ms ? b_now_ms() + timeout_ms : 0,
+				   .kill_after_ms = kill_after_ms,
+				   .drain = drain,
+				   .left = note_left};
 	struct b_err err;
 
 	left[0] = '\0';
+	if (timeout_ms)
+		s.timer = lau_timer_start(s.deadline_ms);
 	cr_assert_eq(lau_spawn(&sp, &child, &err), 0, "%s", err.msg);
 	s.command = child.pid;
 	lau_supervise(&s, &out);
+	lau_timer_stop(s.timer);
 	free(argv[2]);
 	/* nobody is ever left behind */
 	cr_expect(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
@@ -113,6 +120,27 @@ Test(launcher_supervise, what_ignores_term_is_killed_after_a_second)
 	took = b_now_ms() - start;
 	cr_expect_eq(out.exit_code, 5, "%d %d", out.exit_code, out.signal);
 	cr_expect(took >= 900 && took < 5000, "%d ms", (int)took);
+}
+
+Test(launcher_supervise, a_deadline_ends_a_command_that_stops_itself)
+{
+	/* one that stops us with it: in a process group of its own, not to stop the test's */
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		struct lau_outcome out;
+
+		setpgid(0, 0);
+		out = run("kill -STOP $$; exit 0", 100, 10000);
+		if (out.phase != LAU_PHASE_TIMEOUT || out.signal != SIGTERM)
+			_exit(1);
+		/* TERM does not end it, and it stops the group once more */
+		out = run("trap 'kill -STOP 0' TERM; kill -STOP 0; while :; do :; done", 100, 300);
+		_exit(out.phase == LAU_PHASE_TIMEOUT && out.was_killed ? 0 : 2);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	cr_expect_eq(status, 0, "%x", status);
 }
 
 Test(launcher_supervise, deadline_ends_the_whole_tree)
@@ -204,7 +232,7 @@ Test(launcher_supervise, script_without_interpreter_runs_under_sh)
 	char path[] = "/tmp/test_supervise.XXXXXX";
 	char *argv[] = {(char[]){"name"}, (char[]){"6"}, NULL}, *envp[] = {NULL};
 	struct lau_spawn sp = {NULL, NULL, &signals, path, argv, envp};
-	struct lau_supervisor s = {&signals, 0, 0, 0, 0, NULL, NULL, NULL};
+	struct lau_supervisor s = {.signals = &signals};
 	int fd = mkstemp(path);
 	struct lau_spawned child;
 	struct lau_outcome out;
