@@ -53,6 +53,35 @@ static bool is_free(const char *dir)
 	return fd < 0 ? errno == ENOENT : is_ours(dir);
 }
 
+/* Another user was first: everybody may make entries there. */
+static bool is_squatted(const char *dir)
+{
+	struct stat st;
+
+	return lstat(dir, &st) == 0 && st.st_uid != geteuid();
+}
+
+enum { MAX_NAMES = 1000 };
+
+/* "PARENT/sbx-launch-UID", with a number when somebody else holds that. False: none is free. */
+static bool find_name(const char *parent, struct b_str *path)
+{
+	unsigned i;
+
+	for (i = 0; i < MAX_NAMES; i++) {
+		b_str_reset(path);
+		b_str_addf(path, "%s/sbx-launch-%u", strcmp(parent, "/") == 0 ? "" : parent,
+			   (unsigned)geteuid());
+		if (i)
+			b_str_addf(path, "-%u", i);
+		if (is_free(path->s))
+			return true;
+		if (!is_squatted(path->s))
+			return false;
+	}
+	return false;
+}
+
 int lau_channel_base(char **out, struct b_err *err)
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -67,9 +96,8 @@ int lau_channel_base(char **out, struct b_err *err)
 			return 0;
 		}
 	}
-	b_str_reset(&path);
-	b_str_addf(&path, "/dev/shm/sbx-launch-%u", (unsigned)geteuid());
-	if (is_good_tmpfs("/dev/shm") && access("/dev/shm", W_OK | X_OK) == 0 && is_free(path.s)) {
+	if (is_good_tmpfs("/dev/shm") && access("/dev/shm", W_OK | X_OK) == 0 &&
+	    find_name("/dev/shm", &path)) {
 		*out = b_str_take(&path);
 		return 0;
 	}
@@ -77,8 +105,7 @@ int lau_channel_base(char **out, struct b_err *err)
 	dir = NULL;
 	if (lau_scratch_base(&dir, err) < 0)
 		return -1;
-	b_str_reset(&path);
-	b_str_addf(&path, "%s/sbx-launch-%u", dir, (unsigned)geteuid());
+	(void)find_name(dir, &path); /* else lau_channel_make_base() tells what is wrong */
 	*out = b_str_take(&path);
 	return 0;
 }

@@ -41,4 +41,25 @@ done
 launch sh -c 'touch "$TMPDIR/x" && ls -A "$TMPDIR"'
 check 'all numbers taken: another name' [ "$(cat "$TMP/out")" = x ]
 rm -f "$TMPDIR/sbx-launch-$me".*
+if [ "$me" -ne 0 ]; then
+	skip 'places that another user took' 'needs root'
+	exit 0
+fi
+# A user number that nobody has, and root was first.
+other=$((60000 + $$ % 4000))
+place=$(mktemp -d "${SBX%/*}/../squat.XXXXXX") && chmod 1777 "$place"
+mkdir -p -m 700 "/dev/shm/sbx-launch-$other" "$place/sbx-launch-$other" \
+	"$place/sbx-launch-$other.0" "$place/home" && chown "$other" "$place/home"
+mkdir "$place/ws" && chown "$other" "$place/ws"
+as_other() # ARGS...
+{
+	cd "$place/ws" && setpriv --reuid="$other" --regid="$other" --clear-groups \
+		env TMPDIR="$place" HOME="$place/home" "$SBX" "$@" >"$TMP/out" 2>"$TMP/err"
+}
+check 'places that another user took: others are' as_other sh -c '[ -n "$SBX_CHANNEL" ]
+	[ "$TMPDIR" = "$1" ]' - "$(realpath "$place")/sbx-launch-$other.1"
+check 'the channel too is private' [ "$(stat -c '%u %a' "/dev/shm/sbx-launch-$other-1")" = \
+	"$other 700" ]
+rmdir "/dev/shm/sbx-launch-$other" "/dev/shm/sbx-launch-$other-1"
+rm -r "$place"
 exit 0
