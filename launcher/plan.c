@@ -25,6 +25,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host,
 	lau_policy_request(&o->policy, &rq);
 	rq.workspaces = dirs->workspaces;
 	rq.nworkspaces = dirs->nworkspaces;
+	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
 	rq.scratch = dirs->scratch.path;
 	rq.cache = dirs->cache;
 	rq.hidden = dirs->hidden;

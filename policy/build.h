@@ -64,5 +64,8 @@ int pol_build_exception(struct pol_build *, const struct pol_effective *, size_t
 int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
 /* sets.c: a linked worktree's own git data. */
 void pol_build_sides(struct pol_build *);
+/* setlinks.c: what the links in the secret directory of `r` lead to is closed, too; or a notice
+ * where that is the system's or the workspace's. */
+void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

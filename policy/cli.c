@@ -135,7 +135,10 @@ static void tell_reopened(struct pol_build *b, const struct pol_cli_rule *c,
 				 c->text, first->matched, n - 1, sbx_op_name(op), first->origin);
 }
 
-static void add(struct pol_build *b, const struct pol_cli_rule *c, struct pol_rule *r)
+/* A relative text speaks of the workspace, where an earlier run may have planted a link; an
+ * absolute one of the host, whose links are followed. */
+static void add(struct pol_build *b, const struct pol_cli_rule *c, struct pol_rule *r,
+		enum pol_twin twin)
 {
 	unsigned ops = POL_OPS(c->op);
 
@@ -148,7 +151,7 @@ static void add(struct pol_build *b, const struct pol_cli_rule *c, struct pol_ru
 	}
 	if (c->allow)
 		tell_reopened(b, c, r, c->op);
-	pol_build_add(b, ops, r, POL_TWIN_ALWAYS);
+	pol_build_add(b, ops, r, twin);
 }
 
 int pol_build_cli(struct pol_build *b, struct b_err *err)
@@ -162,12 +165,12 @@ int pol_build_cli(struct pol_build *b, struct b_err *err)
 			return -1;
 		if (t.dir) {
 			r = lower(b, &t, t.dir);
-			add(b, c, &r);
+			add(b, c, &r, POL_TWIN_ALWAYS);
 			continue;
 		}
 		for (size_t w = 0; w < b->rs->nworkspaces; w++) {
 			r = lower(b, &t, b->rs->workspaces[w]);
-			add(b, c, &r);
+			add(b, c, &r, POL_TWIN_WORKSPACE);
 		}
 	}
 	return 0;

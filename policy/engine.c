@@ -1,7 +1,9 @@
 #include "policy/engine.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -59,11 +61,26 @@ static int choose_profile(const struct pol_doc *doc, const char *asked, const ch
 		      doc->name.s, b_str_c(&known));
 }
 
+/* `-w sub` may be a link that an earlier run in this directory planted. */
+static void tell_linked(struct pol_build *b, const char *text, const char *real)
+{
+	char here[PATH_MAX]; /* the kernel's, without links */
+
+	if (!getcwd(here, sizeof here) || *text == '/' || *text == '~' || strstr(text, "..") ||
+	    sbx_path_under(real, strlen(real), here, strlen(here)))
+		return;
+	pol_build_notice(b,
+			 "-w %s passes through a symlink out of the current directory: the "
+			 "workspace is %s",
+			 text, real);
+}
+
 static int find_workspaces(struct pol_build *b, struct b_err *err)
 {
 	const struct pol_request *rq = b->rq;
 	struct b_arena *a = &b->rs->arena;
 	size_t n = rq->nworkspaces ? rq->nworkspaces : 1;
+	const char *const *texts = rq->workspace_texts ? rq->workspace_texts : rq->workspaces;
 
 	b->rs->workspaces = b_arena_alloc(a, n * sizeof *b->rs->workspaces);
 	b->common_dirs = b_arena_alloc(a, n * sizeof *b->common_dirs);
@@ -75,6 +92,8 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 		if ((rq->nworkspaces ? pol_workspace_given(a, rq->workspaces[i], ws, err)
 				     : pol_workspace_default(a, ws, err)) < 0)
 			return -1;
+		if (rq->nworkspaces)
+			tell_linked(b, texts[i], *ws);
 		pol_worktree_dirs(a, *ws, dirs, &ndirs);
 		if (ndirs == 2) {
 			b->own_dirs[i] = dirs[0];

@@ -56,6 +56,8 @@ struct pol_request {
 	size_t nhidden;
 	const char *image_cache; /* directory of compiled policies, NULL = none (imgcache.h) */
 	bool with_protected;	 /* the `protected` set (needs the broker) */
+	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
+	const char *const *workspace_texts;
 };
 
 struct pol_engine {

@@ -2,7 +2,7 @@ policy_SRCS += \
 	policy/model.c policy/normalise.c policy/validate.c policy/effective.c \
 	policy/front/yaml.c policy/front/orbit.c \
 	policy/load.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
-	policy/resolve.c policy/exception.c policy/base.c policy/sets.c policy/cli.c \
+	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c
 
 # The presets, compiled in.

@@ -110,8 +110,9 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	if (twin == POL_TWIN_WORKSPACE && r->allow && !in_workspaces(b, real)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
-				 "not followed",
-				 r->origin, r->matched, real);
+				 "not followed%s",
+				 r->origin, r->matched, real,
+				 r->tier == POL_TIER_CLI ? ": an absolute path opens it" : "");
 		return;
 	}
 	pol_build_at(&t, real);

@@ -94,6 +94,8 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 			continue;
 		r.base = pol_build_join(b, places.v[i], path);
 		pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
+		if (set->ops & POL_OPS(SBX_READ))
+			pol_build_set_links(b, set->ops, &r);
 	}
 	return 0;
 }

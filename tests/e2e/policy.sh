@@ -79,6 +79,14 @@ check 'a linked prefix is shown with its real path' has 0 'real/\*\*  as link/\*
 	show --deny-read link
 check 'a link is judged where it leads' has 1 'by rule ~/.ssh/\*\* \(preset:secrets' \
 	why read keys/id
+ln -s "$TMP" planted
+check 'a relative path is not followed out of the workspace, and told' \
+	has 1 'planted/\*\*. passes through a symlink .*not followed: an absolute path opens it' \
+	why --modify planted modify planted/x
+check 'a workspace that is a link out of here is told' \
+	has 0 '-w planted passes through a symlink out of the current directory' \
+	why -w planted modify x
+rm planted
 check 're-opening a secret is told' has 0 'note: --read ~/.ssh/id re-opens .~/.ssh/\*\*. for read' \
 	why --read '~/.ssh/id' read "$HOME/.ssh/id"
 check 'show prints tier and origin of each rule' has 0 'deny   set .*\(preset:secrets:13:7\)' show

@@ -158,6 +158,31 @@ Test(policy_engine, a_secret_that_is_a_link_is_closed_where_it_leads)
 	cr_expect_str_eq(ask(SBX_READ, in(home, ".ssh/id")).real, in(top, "vault/id"));
 }
 
+Test(policy_engine, links_in_a_secret_directory_are_closed_where_they_lead)
+{
+	cr_assert_eq(mkdir(in(home, ".ssh"), 0700) | mkdir(in(home, "dots"), 0700) |
+			     mkdir(in(home, "keys"), 0700),
+		     0);
+	put(in(home, "dots/key"), "secret");
+	put(in(home, "dots/other"), "no secret");
+	cr_assert_eq(symlink("../dots/key", in(home, ".ssh/id_ed25519")) |
+			     symlink(in(home, "keys"), in(home, ".ssh/all")) |
+			     symlink("id_ed25519", in(home, ".ssh/id")) |
+			     symlink("/etc/hostname", in(home, ".ssh/host")) |
+			     symlink(ws, in(home, ".ssh/ws")) | symlink(home, in(home, ".ssh/h")),
+		     0);
+	make();
+	cr_expect_not(allows(SBX_READ, in(home, "dots/key")));
+	cr_expect_not(allows(SBX_READ, in(home, "keys/deep/key")));
+	cr_expect_str_eq(ask(SBX_READ, in(home, "dots/key")).matched, "~/.ssh/**");
+	cr_expect(allows(SBX_READ, in(home, "dots/other")));
+	cr_expect(allows(SBX_READ, "/etc/hostname"));
+	cr_expect(allows(SBX_READ, in(ws, "x")));
+	cr_expect_eq(engine->nnotices, 3);
+	for (size_t i = 0; i < engine->nnotices; i++)
+		cr_expect(strstr(engine->notices[i], ": not closed there"));
+}
+
 Test(policy_engine, protected_closes_hooks_and_settings_to_changes_only)
 {
 	rq.with_protected = true;
@@ -281,6 +306,35 @@ static void cli(enum sbx_op op, bool allow, const char *text, const char *option
 	rule = (struct pol_cli_rule){op, allow, text, option, 1};
 	rq.rules = &rule;
 	rq.nrules = 1;
+}
+
+Test(policy_engine, a_relative_text_is_not_followed_out_of_the_workspace)
+{
+	static const char *const planted[] = {"planted"};
+
+	cr_assert_eq(mkdir(in(top, "host"), 0700), 0);
+	cr_assert_eq(symlink("../host", in(ws, "planted")) | mkdir(in(ws, "real"), 0700) |
+			     symlink("real", in(ws, "link")),
+		     0);
+	cli(SBX_MODIFY, true, "planted", "--modify");
+	make();
+	cr_expect_not(allows(SBX_MODIFY, in(top, "host/x")));
+	cr_assert_eq(engine->nnotices, 1);
+	cr_expect(strstr(engine->notices[0], "not followed: an absolute path opens it"), "%s",
+		  engine->notices[0]);
+	cli(SBX_MODIFY, true, in(ws, "planted"), "--modify");
+	make();
+	cr_expect(allows(SBX_MODIFY, in(top, "host/x")));
+	cli(SBX_MODIFY, false, "link", "--deny-modify");
+	make();
+	cr_expect_not(allows(SBX_MODIFY, "real/x"));
+	rq.nrules = 0;
+	rq.workspaces = planted;
+	rq.nworkspaces = 1;
+	make();
+	cr_assert_eq(engine->nnotices, 1);
+	cr_expect(strstr(engine->notices[0], "-w planted passes through a symlink"), "%s",
+		  engine->notices[0]);
 }
 
 Test(policy_engine, a_modify_option_opens_a_tree_for_reading_too)
