@@ -24,7 +24,7 @@ $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 DEPS += $(B)/obj/launcher/linux/gen-filters.d
 
 # Around the floor: from options to exit status.
-launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/scratch.c \
+launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdio.c launcher/scratch.c \
 	launcher/tree.c launcher/channel.c launcher/shimpath.c launcher/environment.c \
 	launcher/program.c launcher/plan.c launcher/record.c launcher/summary.c launcher/dryrun.c \
 	launcher/outcome.c launcher/supervise.c launcher/supervise_table.c \

@@ -11,25 +11,29 @@
 #include "launcher/dirs.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
+#include "launcher/stdio.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
 enum { ABI_TRUNCATE = 3 }; /* Linux 6.2 */
 
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host,
-		    const struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
+		    struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
 {
+	struct pol_stdio stdio[POL_STDIO_MAX];
 	struct pol_request rq;
 
 	*p = (struct lau_plan){0};
 	lau_policy_request(&o->policy, &rq);
+	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
 	rq.workspaces = dirs->workspaces;
 	rq.nworkspaces = dirs->nworkspaces;
-	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
 	rq.scratch = dirs->scratch.path;
 	rq.cache = dirs->cache;
 	rq.hidden = dirs->hidden;
 	rq.nhidden = dirs->nhidden;
+	rq.stdio = stdio;
+	rq.nstdio = lau_stdio_find(dirs, stdio);
 	rq.image_cache = dirs->images;
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	rq.with_protected = host->has_broker;

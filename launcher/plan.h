@@ -48,7 +48,7 @@ struct lau_plan {
 	size_t nfatal;
 };
 
-int lau_plan_policy(const struct lau_options *, const struct lau_host *, const struct lau_dirs *,
+int lau_plan_policy(const struct lau_options *, const struct lau_host *, struct lau_dirs *,
 		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);

@@ -178,3 +178,20 @@ void pol_build_hidden(struct pol_build *b)
 
 	add_rows(b, &none, true);
 }
+
+void pol_build_stdio(struct pol_build *b)
+{
+	for (size_t i = 0; i < b->rq->nstdio; i++) {
+		const struct pol_stdio *f = &b->rq->stdio[i];
+		const struct pol_rule r = {
+			.allow = true,
+			.shape = POL_EXACT,
+			.tier = POL_TIER_BASE,
+			.base = f->path,
+			.matched = f->path,
+			.origin = b_arena_printf(&b->rs->arena, "builtin:stdio:%d", f->fd),
+		};
+
+		pol_build_add(b, (f->reads ? R : 0) | (f->modifies ? M : 0), &r, POL_TWIN_NONE);
+	}
+}

@@ -53,6 +53,8 @@ const char *pol_build_join(struct pol_build *, const char *dir, const char *name
 
 /* base.c: what the command needs of the system; outside it nothing is allowed. */
 void pol_build_base(struct pol_build *, const struct pol_effective *);
+/* base.c: files of descriptors 0 to 2, origin `builtin:stdio:N`. */
+void pol_build_stdio(struct pol_build *);
 /* base.c: last of all, what no rule may open: our own run directories. */
 void pol_build_hidden(struct pol_build *);
 /* resolve.c: the profile and the global denies, at every workspace. */
@@ -62,10 +64,10 @@ int pol_build_exception(struct pol_build *, const struct pol_effective *, size_t
 			struct b_err *err);
 /* sets.c: a preset of paths ("secrets", "protected"). */
 int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
-/* sets.c: a linked worktree's own git data. */
-void pol_build_sides(struct pol_build *);
 /* setlinks.c: what the links in the secret directory of `r` lead to is closed, too; or a notice
  * where that is the system's or the workspace's. */
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* sets.c: a linked worktree's own git data. */
+void pol_build_sides(struct pol_build *);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

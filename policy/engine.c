@@ -114,6 +114,7 @@ static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, 
 	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
 	pol_build_base(b, &eff);
+	pol_build_stdio(b);
 	if (pol_build_profile(b, &eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;

@@ -41,12 +41,23 @@ struct pol_cli_rule {
 	unsigned nth;	    /* 1 for the first --read */
 };
 
+/* A regular file the command gets as descriptor `fd` (0 to 2): it may open it by name, too, for
+ * what the descriptor is open for (`> /dev/stdout`), where no rule of a policy says otherwise. */
+struct pol_stdio {
+	int fd;
+	const char *path; /* canonical */
+	bool reads, modifies;
+};
+#define POL_STDIO_MAX 3
+
 struct pol_request {
 	const char *const *policies; /* files; none = the built-in default policy */
 	size_t npolicies;	     /* more than one is refused until merging exists */
 	const char *profile; /* NULL: the document's only profile, else an error naming them */
 	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
 	size_t nworkspaces;
+	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
+	const char *const *workspace_texts;
 	const struct pol_cli_rule *rules;
 	size_t nrules;
 	enum pol_reads reads;
@@ -54,10 +65,10 @@ struct pol_request {
 	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */
 	size_t nhidden;
+	const struct pol_stdio *stdio;
+	size_t nstdio;
 	const char *image_cache; /* directory of compiled policies, NULL = none (imgcache.h) */
 	bool with_protected;	 /* the `protected` set (needs the broker) */
-	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
-	const char *const *workspace_texts;
 };
 
 struct pol_engine {
