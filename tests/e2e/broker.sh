@@ -25,6 +25,10 @@ launch -q --no-shim --deny-read '**/*.env' sh -c 'cat app.env; cat <app.env; cp 
 check 'a denied pattern is not read, and not moved into reach' [ "$(cat "$TMP/out")" = one ]
 check 'nothing of it is copied' [ ! -e y ] && [ ! -e z ]
 rm -f x
+mkdir -p "$HOME/.ssh" "$HOME/dots" && echo key >"$HOME/dots/key" && echo open >"$HOME/dots/other"
+ln -sf ../dots/key "$HOME/.ssh/id_linked"
+launch -q --no-shim sh -c 'cat ~/.ssh/id_linked; cat ~/dots/key; cat ~/dots/other'
+check 'a secret that is a link is closed where it leads' [ "$(cat "$TMP/out")" = open ]
 launch -q --no-shim --deny-read '**/*.env' sh -c 'echo new >late.env; cat late.env; mkdir -p deep/er; echo new >deep/er/x.env; cat deep/er/x.env'
 check 'names that did not exist are denied, too' [ ! -s "$TMP/out" ]
 
