@@ -15,10 +15,13 @@
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
-enum { ABI_TRUNCATE = 3 }; /* Linux 6.2 */
+enum {
+	ABI_TRUNCATE = 3, /* Linux 6.2 */
+	GAPS_SHOWN = 5
+};
 
-int lau_plan_policy(const struct lau_options *o, const struct lau_host *host,
-		    struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
+int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
+		    struct lau_plan *p, struct b_err *err)
 {
 	struct pol_stdio stdio[POL_STDIO_MAX];
 	struct pol_request rq;
@@ -49,13 +52,35 @@ static void add_loss(struct lau_plan *p, bool fatal, const char *text)
 	p->nfatal += fatal;
 }
 
+/* Gaps of the same weight and remedy in [from, to). */
+static size_t alike(const struct lau_plan *p, const struct pol_gap *g, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (; from < to; from++)
+		n += p->floor.gaps[from].fatal == g->fatal &&
+		     strcmp(p->floor.gaps[from].remedy, g->remedy) == 0;
+	return n;
+}
+
+/* One broad option can leave a gap for each rule of a set: the first few of a remedy stand for
+ * all. */
 static void add_gaps(struct lau_plan *p)
 {
 	size_t i;
 
 	for (i = 0; i < p->floor.ngaps; i++) {
 		const struct pol_gap *g = &p->floor.gaps[i];
+		size_t before = alike(p, g, 0, i), after;
 
+		if (before == GAPS_SHOWN) {
+			after = alike(p, g, i, p->floor.ngaps);
+			add_loss(p, g->fatal,
+				 b_arena_printf(&p->arena, "and %zu more rules: %s", after,
+						g->remedy));
+		}
+		if (before >= GAPS_SHOWN)
+			continue;
 		const char *who = *g->origin
 					  ? b_arena_printf(&p->arena, "%s rule `%s` (%s)",
 							   sbx_op_name(g->op), g->rule, g->origin)
