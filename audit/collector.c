@@ -193,7 +193,7 @@ static void write_folded(struct aud_collector *c, struct aud_folded *f)
 	struct item it = {.ev = f->ev,
 			  .path = f->path,
 			  .path2 = f->path2,
-			  .layer = "shim",
+			  .layer = f->layer,
 			  .count = f->count};
 	struct aud_verdict v;
 
@@ -232,9 +232,9 @@ static void on_denial(struct aud_collector *c, const struct item *it, const stru
 {
 	bool all = c->cfg.level == SBX_AUDIT_ALL;
 	uint64_t n = it->count ? it->count : 1;
+	const struct aud_denied d = {&it->ev, it->path, it->path2, it->layer};
 	struct aud_folded evicted;
-	enum aud_fold_answer a =
-		aud_fold_add(&c->fold, &it->ev, it->path, it->path2, all ? 0 : n, &evicted);
+	enum aud_fold_answer a = aud_fold_add(&c->fold, &d, all ? 0 : n, &evicted);
 
 	if (evicted.count)
 		write_folded(c, &evicted);

@@ -52,14 +52,15 @@ void aud_fold_release(struct aud_fold *f)
 		aud_folded_release(&f->slot[i]);
 }
 
-enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct sbx_event *ev, const char *path,
-				  const char *path2, uint64_t n, struct aud_folded *out_evicted)
+enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d, uint64_t n,
+				  struct aud_folded *out_evicted)
 {
-	uint64_t h = hash_of(ev, path, path2);
+	const struct sbx_event *ev = d->ev;
+	uint64_t h = hash_of(ev, d->path, d->path2);
 	struct aud_folded *s = &f->slot[h % AUD_FOLD_SLOTS];
 
 	*out_evicted = (struct aud_folded){0};
-	if (s->hash == h && same(s, ev, path, path2)) {
+	if (s->hash == h && same(s, ev, d->path, d->path2)) {
 		s->count += n;
 		s->ev = *ev;
 		return AUD_FOLD_COUNTED;
@@ -70,8 +71,9 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct sbx_event *ev
 		aud_folded_release(s);
 	*s = (struct aud_folded){
 		.ev = *ev,
-		.path = b_strndup(path, ev->path_len),
-		.path2 = b_strndup(path2, ev->path2_len),
+		.path = b_strndup(d->path, ev->path_len),
+		.path2 = b_strndup(d->path2, ev->path2_len),
+		.layer = d->layer,
 		.hash = h,
 	};
 	return AUD_FOLD_FIRST;
