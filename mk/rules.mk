@@ -33,10 +33,10 @@ sbx-launch_LIBS := $(LIBS_POLICY)
 sbx-policy_LIBS := $(LIBS_POLICY)
 sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
 
-$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $(call lib,launcher audit sbpl policy base core)
+$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher audit sbpl policy base core)
 	$(call say,LD,$@)
-	$(call link,$<,$(filter %.a,$^),$($*_LIBS))
-DEPS += $(PROGRAMS:%=$(B)/obj/cmd/%.d)
+	$(call link,$(filter %.o,$^),$(filter %.a,$^),$($*_LIBS))
+DEPS += $(patsubst %,$(B)/obj/cmd/%.d,$(PROGRAMS)) $(foreach p,$(PROGRAMS),$($(p)_SRCS:%.c=$(B)/obj/%.d))
 
 all: $(PROGRAMS:%=$(B)/%) $(SHIM_PRODUCTS)
 .DEFAULT_GOAL := all

@@ -1,0 +1,51 @@
+/*
+ * ask.h - what the questions of sbx-policy share. A question is a function of the options and the
+ * words behind its name that prints its answer and gives the exit status.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "launcher/dirs.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+
+struct b_err;
+struct b_str;
+struct pol_doc;
+struct pol_engine;
+
+enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
+
+enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
+
+struct ask_opts {
+	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
+	bool json, from_stdin, floor, effective, help, version;
+	int plan;     /* enum ask_plan */
+	uint64_t abi; /* of Landlock, 0 = this host's */
+	int style;    /* enum sbpl_style */
+};
+
+int ask_why(struct ask_opts *, char const *const *words, size_t n);
+int ask_show(struct ask_opts *, char const *const *words, size_t n);
+
+/* Prints the message; TROUBLE. */
+int ask_trouble(const struct b_err *);
+/* Prints to standard output; `status`, or TROUBLE when that fails. */
+int ask_print(const struct b_str *text, int status);
+
+int ask_parse_file(const char *file, struct pol_doc *, struct b_err *);
+
+/* What sbx-launch would make of the options. */
+struct asked {
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+};
+/* Also after a failure *out is to be released. */
+int ask_run(const struct ask_opts *, struct asked *out, struct b_err *);
+void asked_release(struct asked *);
+/* Lines for the person, to standard error. */
+void ask_notices(const struct pol_engine *);

@@ -1,0 +1,117 @@
+/* ask_show.c - sbx-policy show: the rules, the floor, the kernel's plans. */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "cmd/ask.h"
+#include "policy/back/seccomp.h"
+#include "policy/engine.h"
+#include "policy/explain.h"
+#include "policy/front/orbit.h"
+#include "policy/model.h"
+#include "policy/presets.h"
+#include "sbpl/sbpl.h"
+
+static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_err *err)
+{
+	const struct b_strlist *files = &o->run.policy.policies;
+	const struct pol_preset *builtin = pol_preset_find("default");
+	b_auto(pol_doc_release) struct pol_doc doc = {0};
+	struct pol_effective eff;
+	const char *name = o->run.policy.profile;
+
+	if (files->n > 1)
+		return b_fail(err, B_USAGE, 0, "%zu policies given, expected at most one",
+			      files->n);
+	if (files->n > 0 ? ask_parse_file(files->v[0], &doc, err) < 0
+			 : pol_orbit_parse("builtin:default", builtin->text, builtin->len, &doc,
+					   err) < 0)
+		return -1;
+	for (size_t i = 0; i < (name ? 1 : doc.nprofiles); i++) {
+		if (pol_doc_effective(&doc, name ? name : doc.profiles[i].name.s, &eff, err) < 0)
+			return -1;
+		pol_explain_effective(&eff, out);
+	}
+	return 0;
+}
+
+static int show_sbpl(const struct ask_opts *o, const struct asked *a, struct b_str *out,
+		     struct b_err *err)
+{
+	static const enum sbpl_net nets[] = {
+		[POL_NET_NONE] = SBPL_NET_NONE,
+		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
+		[POL_NET_HOST] = SBPL_NET_HOST,
+	};
+	const struct pol_engine *engine = a->plan.engine;
+	struct sbpl_opts opts = sbpl_opts_default();
+	struct sbpl_profile prof;
+
+	opts.style = (enum sbpl_style)o->style;
+	opts.net = nets[o->run.policy.network];
+	opts.orbit = (struct sbpl_orbit_env){
+		.home = getenv("HOME"),
+		.codex_home = getenv("CODEX_HOME"),
+		.claude_config_dir = getenv("CLAUDE_CONFIG_DIR"),
+		.grok_home = getenv("GROK_HOME"),
+	};
+	if (sbpl_compile(&engine->rules, &engine->image, &opts, &prof, err) < 0)
+		return -1;
+	sbpl_profile_show(&prof, out);
+	sbpl_profile_release(&prof);
+	return 0;
+}
+
+static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *out,
+		     struct b_err *err)
+{
+	switch ((enum ask_plan)o->plan) {
+	case PLAN_LANDLOCK:
+		lau_plan_kernel(&a->plan);
+		if (a->plan.landlock_abi > 0)
+			pol_ll_show(&a->plan.landlock, out);
+		else
+			b_str_add(out, "this host has no Landlock: --abi N shows another's plan\n");
+		break;
+	case PLAN_SECCOMP:
+		pol_sc_show(a->plan.seccomp_flags, out);
+		break;
+	case PLAN_SBPL:
+		return show_sbpl(o, a, out, err);
+	case PLAN_NONE:
+		break;
+	}
+	return 0;
+}
+
+/* What a run would do: its floor, a plan of the kernel's, or the ruleset. */
+static int show_run(const struct ask_opts *o, struct b_str *out, struct b_err *err)
+{
+	b_auto(asked_release) struct asked a;
+
+	if (ask_run(o, &a, err) < 0)
+		return -1;
+	ask_notices(a.plan.engine);
+	if (o->floor)
+		pol_floor_show(&a.plan.floor, out);
+	if (o->plan != PLAN_NONE)
+		return show_plan(o, &a, out, err);
+	if (!o->floor)
+		pol_engine_show(a.plan.engine, out);
+	return 0;
+}
+
+int ask_show(struct ask_opts *o, char const *const *words, size_t n)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+	struct b_err err;
+
+	for (size_t i = 0; i < n; i++)
+		b_strlist_add(&o->run.policy.policies, words[i]);
+	if (o->effective && show_effective(o, &out, &err) < 0)
+		return ask_trouble(&err);
+	if ((!o->effective || o->floor || o->plan != PLAN_NONE) && show_run(o, &out, &err) < 0)
+		return ask_trouble(&err);
+	return ask_print(&out, YES);
+}

@@ -1,0 +1,100 @@
+/* ask_why.c - sbx-policy why: what is allowed, by which rule, held by what. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "cmd/ask.h"
+#include "policy/engine.h"
+#include "policy/explain.h"
+
+#define MAX_STDIN (64u << 20) /* bytes of paths */
+
+static int find_op(const char *word, enum sbx_op *out, struct b_err *err)
+{
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		if (strcmp(word, sbx_op_name((enum sbx_op)op)) != 0)
+			continue;
+		*out = (enum sbx_op)op;
+		return 0;
+	}
+	return b_fail(err, B_USAGE, 0,
+		      "why: no operation `%s`, expected one of read, modify, exec, connect", word);
+}
+
+static int why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
+		   bool *all_allowed, struct b_str *out, struct b_err *err)
+{
+	struct pol_answer answer;
+	const char *floor;
+
+	if (pol_engine_check(a->plan.engine, op, path, &answer, err) < 0)
+		return -1;
+	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
+	if (o->json)
+		pol_explain_json(&answer, floor, out);
+	else
+		pol_explain_text(&answer, floor, out);
+	*all_allowed &= answer.allowed;
+	return 0;
+}
+
+/* Paths from standard input: each ended by a NUL, the last may lack it. */
+static int why_stdin(const struct ask_opts *o, struct asked *a, enum sbx_op op, bool *all_allowed,
+		     struct b_str *out, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str in = {0};
+	const char *p, *end;
+
+	for (;;) {
+		ssize_t n = b_read_full(STDIN_FILENO, b_str_room(&in, 65536), 65536);
+
+		if (n < 0)
+			return b_fail(err, B_SYSTEM, errno, "standard input: %s", strerror(errno));
+		b_str_advance(&in, (size_t)n);
+		if (in.len > MAX_STDIN)
+			return b_fail(err, B_LIMIT, 0, "standard input: more than %u bytes",
+				      MAX_STDIN);
+		if (n < 65536)
+			break;
+	}
+	for (p = in.s, end = in.s + in.len; p < end; p += strlen(p) + 1)
+		if (why_one(o, a, op, p, all_allowed, out, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int why_all(const struct ask_opts *o, enum sbx_op op, char const *const *paths, size_t n)
+{
+	b_auto(asked_release) struct asked a;
+	b_auto(b_str_release) struct b_str out = {0};
+	bool all_allowed = true;
+	struct b_err err;
+
+	if (ask_run(o, &a, &err) < 0)
+		return ask_trouble(&err);
+	ask_notices(a.plan.engine);
+	for (size_t i = 0; i < n; i++)
+		if (why_one(o, &a, op, paths[i], &all_allowed, &out, &err) < 0)
+			return ask_trouble(&err);
+	if (o->from_stdin && why_stdin(o, &a, op, &all_allowed, &out, &err) < 0)
+		return ask_trouble(&err);
+	return ask_print(&out, all_allowed ? YES : NO);
+}
+
+int ask_why(struct ask_opts *o, char const *const *words, size_t n)
+{
+	enum sbx_op op = SBX_OP_COUNT;
+	struct b_err err;
+
+	if (n == 0 || (n == 1 && !o->from_stdin)) {
+		b_fail(&err, B_USAGE, 0, "why: expected sbx-policy why [options] OP PATH...");
+		return ask_trouble(&err);
+	}
+	if (find_op(words[0], &op, &err) < 0)
+		return ask_trouble(&err);
+	return why_all(o, op, words + 1, n - 1);
+}
