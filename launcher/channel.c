@@ -9,7 +9,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -19,9 +18,8 @@
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/ring.h"
+#include "launcher/os.h"
 #include "launcher/scratch.h"
-
-enum { TMPFS = 0x01021994 }; /* statfs(2): TMPFS_MAGIC */
 
 /* ---- where ---- */
 
@@ -29,11 +27,7 @@ enum { TMPFS = 0x01021994 }; /* statfs(2): TMPFS_MAGIC */
  * spare, as it is allocated in two steps (LAU_RING_EARLY). */
 static bool is_good_tmpfs(const char *dir)
 {
-	struct statfs fs;
-
-	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS &&
-	       (fs.f_blocks == 0 || /* without a limit */
-		(uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize >= 4u * LAU_RING_DATA);
+	return lau_os_is_memory(dir, 4u * LAU_RING_DATA);
 }
 
 static bool is_ours(const char *dir)
@@ -221,8 +215,8 @@ static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
 	if (ch->ring_fd < 0 || ftruncate(ch->ring_fd, (off_t)ch->ring_bytes) < 0)
 		return -1;
 	ch->is_settled = ch->ring_bytes <= LAU_RING_EARLY;
-	rc = posix_fallocate(ch->ring_fd, 0,
-			     (off_t)(ch->is_settled ? ch->ring_bytes : LAU_RING_EARLY));
+	rc = lau_os_reserve(ch->ring_fd,
+			    (off_t)(ch->is_settled ? ch->ring_bytes : LAU_RING_EARLY));
 	if (rc) {
 		errno = rc;
 		return -1;
@@ -238,7 +232,7 @@ static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
 
 int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
 {
-	int rc = ch->is_settled ? 0 : posix_fallocate(ch->ring_fd, 0, (off_t)ch->ring_bytes);
+	int rc = ch->is_settled ? 0 : lau_os_reserve(ch->ring_fd, (off_t)ch->ring_bytes);
 
 	if (rc)
 		return b_fail(err, B_SHIM, rc, "no room for the run's events (%s): %s", ch->dir,

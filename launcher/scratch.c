@@ -17,6 +17,7 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "launcher/environment.h"
+#include "launcher/os.h"
 #include "launcher/tree.h"
 #include "policy/workspace.h"
 
@@ -142,7 +143,7 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		return -1;
 	at = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0) /* writable and not readable: w and x suffice for the rest */
-		at = open(base, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		at = open(base, LAU_O_SEARCH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	for (slot = 0; at >= 0 && slot <= MAX_SLOTS; slot++) {
 		b_str_reset(&name);
 		b_str_addf(&name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot);

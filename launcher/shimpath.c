@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/os.h"
 
 static const char installed[] = SBX_LIBEXECDIR "/sbx-launch/" SBX_SHIM_SONAME;
 
@@ -29,12 +30,9 @@ static bool is_trusted(const char *path)
 static void own_directory(struct b_str *out)
 {
 	char self[4096];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self);
 
-	while (n > 0 && n < (ssize_t)sizeof self && self[n - 1] != '/')
-		n--;
-	if (n > 0 && n < (ssize_t)sizeof self)
-		b_str_addn(out, self, (size_t)n);
+	if (lau_os_own_path(self, sizeof self))
+		b_str_addn(out, self, (size_t)(strrchr(self, '/') + 1 - self));
 }
 
 /* Beside the program (a build directory), where `make install` puts it for any PREFIX, or where

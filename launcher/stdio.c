@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "launcher/dirs.h"
+#include "launcher/os.h"
 
 static bool is_within(const char *path, const char *dir)
 {
@@ -30,17 +30,10 @@ static bool is_given(const struct lau_dirs *d, const char *path)
  * now counts, and must be the very file. */
 static bool path_of(int fd, char path[PATH_MAX])
 {
-	char link[sizeof "/proc/self/fd/" + 12];
 	struct stat held, there;
-	ssize_t n;
 
-	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-	if (fstat(fd, &held) < 0 || !S_ISREG(held.st_mode))
+	if (fstat(fd, &held) < 0 || !S_ISREG(held.st_mode) || !lau_os_fd_path(fd, path, PATH_MAX))
 		return false;
-	n = readlink(link, path, PATH_MAX);
-	if (n <= 0 || n >= PATH_MAX)
-		return false;
-	path[n] = '\0';
 	return lstat(path, &there) == 0 && held.st_dev == there.st_dev &&
 	       held.st_ino == there.st_ino;
 }
@@ -53,7 +46,7 @@ size_t lau_stdio_find(struct lau_dirs *d, struct pol_stdio out[POL_STDIO_MAX])
 		int flags = fcntl(fd, F_GETFL);
 		char path[PATH_MAX];
 
-		if (flags < 0 || (flags & O_PATH) || !path_of(fd, path) || is_given(d, path))
+		if (flags < 0 || !path_of(fd, path) || is_given(d, path))
 			continue;
 		out[n++] = (struct pol_stdio){
 			.fd = fd,

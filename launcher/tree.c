@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "launcher/os.h"
 
 enum { DEEPEST = 32, MAX_PASSES = 4096 };
 
@@ -20,26 +21,12 @@ struct removal {
 	unsigned hoists; /* directories moved up to the root because they lay too deep */
 };
 
-/* A directory without permission bits: chmod(2) follows links, so the object is held first. */
-static int open_closed_dir(int at, const char *name)
-{
-	b_auto_fd int handle = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char link[sizeof "/proc/self/fd/" + 12];
-
-	if (handle < 0)
-		return -1;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
-	if (chmod(link, 0700) < 0)
-		return -1;
-	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
 static int open_dir(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 && errno == EACCES)
-		fd = open_closed_dir(at, name);
+		fd = lau_os_open_closed_dir(at, name);
 	/* entries of a directory without w or x cannot be removed */
 	if (fd >= 0)
 		(void)fchmod(fd, 0700);

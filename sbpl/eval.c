@@ -60,8 +60,8 @@ static const struct sbpl_value *look_up(struct sbpl_scope *scope, const char *na
 	return NULL;
 }
 
-static void bind(struct sbpl_machine *m, struct sbpl_scope *scope, const char *name,
-		 const struct sbpl_value *value)
+static void bind_name(struct sbpl_machine *m, struct sbpl_scope *scope, const char *name,
+		      const struct sbpl_value *value)
 {
 	struct sbpl_binding *b = b_arena_alloc(&m->p->arena, sizeof *b);
 
@@ -199,7 +199,7 @@ static int do_define(struct sbpl_machine *m, struct sbpl_scope *scope, const str
 	if (what && what->kind == SBPL_SYMBOL && node->n == 3) {
 		if (eval(m, scope, node->v[2], &value) < 0)
 			return -1;
-		bind(m, scope, what->s, &value);
+		bind_name(m, scope, what->s, &value);
 		return 0;
 	}
 	if (!what || what->kind != SBPL_LIST || what->n == 0)
@@ -208,7 +208,7 @@ static int do_define(struct sbpl_machine *m, struct sbpl_scope *scope, const str
 		if (what->v[i]->kind != SBPL_SYMBOL)
 			return sbpl_complain(m, what, B_FORMAT, "define: expected names");
 	value = (struct sbpl_value){.kind = SBPL_VAL_CLOSURE, .node = node, .scope = scope};
-	bind(m, scope, what->v[0]->s, &value);
+	bind_name(m, scope, what->v[0]->s, &value);
 	return 0;
 }
 
@@ -229,7 +229,7 @@ static int do_let(struct sbpl_machine *m, struct sbpl_scope *scope, const struct
 			return sbpl_complain(m, pair, B_FORMAT, "let: expected (name value)");
 		if (eval(m, in_turn ? inner : scope, pair->v[1], &value) < 0)
 			return -1;
-		bind(m, inner, pair->v[0]->s, &value);
+		bind_name(m, inner, pair->v[0]->s, &value);
 	}
 	return eval_body(m, inner, node, 2, out);
 }
@@ -468,7 +468,7 @@ static int call_closure(const struct call *c, const struct sbpl_value *f, struct
 				     names->v[0]->s, names->n - 1);
 	scope->up = f->scope;
 	for (size_t i = 0; i < c->n; i++)
-		bind(c->m, scope, names->v[i + 1]->s, &c->args[i]);
+		bind_name(c->m, scope, names->v[i + 1]->s, &c->args[i]);
 	return eval_body(c->m, scope, f->node, 2, out);
 }
 
