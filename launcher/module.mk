@@ -28,7 +28,7 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 	launcher/tree.c launcher/channel.c launcher/shimpath.c launcher/environment.c \
 	launcher/program.c launcher/plan.c launcher/record.c launcher/summary.c launcher/dryrun.c \
 	launcher/outcome.c launcher/supervise.c launcher/supervise_table.c \
-	launcher/linux/signals.c launcher/linux/timer.c launcher/linux/processes.c launcher/linux/spawn.c \
+	launcher/linux/signals.c launcher/linux/limits.c launcher/linux/timer.c launcher/linux/processes.c launcher/linux/spawn.c \
 	launcher/linux/execclass.c launcher/linux/os.c
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).

@@ -20,6 +20,10 @@ enum {
 	GAPS_SHOWN = 5
 };
 
+const char lau_inside_text[] =
+	"a run inside a run has no floor of its own: that of the outer run holds: "
+	"--best-effort --audit-level none keeps the inner policy by the shim";
+
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
@@ -99,9 +103,7 @@ static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 	size_t i;
 
 	if (host->is_inside) {
-		add_loss(p, true,
-			 "a run inside a run has no floor of its own: that of the outer run holds: "
-			 "--best-effort keeps the inner policy by the shim");
+		add_loss(p, true, lau_inside_text);
 		return;
 	}
 	for (i = 0; (text = pol_ll_lost(abi, i)); i++)

@@ -48,6 +48,9 @@ struct lau_plan {
 	size_t nfatal;
 };
 
+/* Why a run inside a run is refused under --strict, and what to do. */
+extern const char lau_inside_text[];
+
 int lau_plan_policy(const struct lau_options *, const struct lau_host *, struct lau_dirs *,
 		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,

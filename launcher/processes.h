@@ -15,5 +15,7 @@ struct lau_servants {
 };
 /* Sends `signo` to every descendant of ours but those; returns how many there were. */
 unsigned lau_processes_signal(int signo, const struct lau_servants *);
-/* "1234 name, 1240 name": every living descendant but those. */
+/* "1234 name\n1240 name\n": living descendants but those, at most LAU_LIST_MAX, then how many
+ * more there are. */
+#define LAU_LIST_MAX 20
 void lau_processes_list(struct b_str *out, const struct lau_servants *);

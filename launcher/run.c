@@ -24,6 +24,7 @@
 #include "launcher/dryrun.h"
 #include "launcher/environment.h"
 #include "launcher/host.h"
+#include "launcher/limits.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
@@ -49,6 +50,7 @@ struct run {
 	struct lau_record record;
 	struct lau_environment env;
 	struct lau_signals signals;
+	struct lau_limits limits;
 	struct lau_confine confine;
 	struct lau_broker_plan broker;
 	struct lau_spawned spawned;
@@ -70,6 +72,11 @@ static void say(const struct b_str *text)
 
 /* ---- steps that write nothing ---- */
 
+static int step_limits(struct run *r, struct b_err *err)
+{
+	return lau_limits_raise(&r->limits, err);
+}
+
 /* A status descriptor that the command inherited would keep its reader waiting. Ours is a copy:
  * when it is one of 0 to 2 the command keeps that, and we let go of ours. */
 static int step_descriptors(struct run *r, struct b_err *err)
@@ -87,6 +94,9 @@ static int step_descriptors(struct run *r, struct b_err *err)
 static int step_policy(struct run *r, struct b_err *err)
 {
 	lau_host_quick(&r->host);
+	/* before anything that the outer run would refuse with less to say */
+	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
+		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
@@ -192,6 +202,22 @@ static int step_directories(struct run *r, struct b_err *err)
 	return lau_dirs_make(&r->dirs, err);
 }
 
+/* Where the hard limit leaves no room for it (ulimit -f) the command runs without events, as it
+ * does when the log cannot be written. */
+static int do_without_channel(struct run *r, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str why = {0};
+
+	b_str_add(&why, err->msg);
+	b_fail(err, B_AUDIT, err->sys, "%s: nothing can be recorded: raise the limit (ulimit -f)",
+	       why.s);
+	if (r->o->audit_required)
+		return -1;
+	(void)b_report(me, err);
+	r->plan.use_shim = false;
+	return 0;
+}
+
 static int step_channel(struct run *r, struct b_err *err)
 {
 	const struct pol_engine *e = r->plan.engine;
@@ -201,7 +227,7 @@ static int step_channel(struct run *r, struct b_err *err)
 		return 0;
 	if (lau_channel_new(r->dirs.channels, &image, (enum sbx_audit_level)r->o->audit_level,
 			    &r->channel, err) < 0)
-		return -1;
+		return err->sys == EFBIG ? do_without_channel(r, err) : -1;
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
@@ -212,8 +238,18 @@ static int step_channel(struct run *r, struct b_err *err)
 
 static int step_record(struct run *r, struct b_err *err)
 {
-	return lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
-			       &r->record, err);
+	b_auto(b_str_release) struct b_str why = {0};
+
+	if (lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
+			    &r->record, err) == 0)
+		return 0;
+	if (!r->host.is_inside || err->kind != B_AUDIT || err->sys != EACCES)
+		return -1;
+	b_str_add(&why, err->msg);
+	return b_fail(err, B_AUDIT, err->sys,
+		      "%s: the outer run, which records, keeps the logs closed: "
+		      "--audit-level none",
+		      why.s);
 }
 
 static int prepare_broker(struct run *r, struct b_err *err)
@@ -274,6 +310,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 	sp = (struct lau_spawn){.confine = &r->confine,
 				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
 				.signals = &r->signals,
+				.limits = &r->limits,
 				.program = r->program,
 				.argv = r->o->argv,
 				.envp = r->envp};
@@ -304,11 +341,13 @@ static void let_go_of_stdio(void)
 
 static void list_left(void *ctx, const char *list)
 {
-	b_auto(b_str_release) struct b_str line = {0};
+	b_auto(b_str_release) struct b_str lines = {0};
 
 	(void)ctx;
-	b_str_addf(&line, "%s: left running, now ended: %s\n", me, list);
-	say(&line);
+	for (; *list; list += strcspn(list, "\n") + 1)
+		b_str_addf(&lines, "%s: left running, now ended: %.*s\n", me,
+			   (int)strcspn(list, "\n"), list);
+	say(&lines);
 }
 
 static void start_record(struct run *r)
@@ -365,7 +404,8 @@ struct step {
 };
 
 static const struct step look[] = {
-	{step_descriptors}, {step_policy}, {step_program}, {step_shim}, {step_environment},
+	{step_limits},  {step_descriptors}, {step_policy},
+	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {
 	{step_directories}, {step_floor},  {step_losses}, {step_channel},

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "launcher/confine.h"
+#include "launcher/limits.h"
 #include "launcher/signals.h"
 
 struct b_err;
@@ -22,6 +23,7 @@ struct lau_spawn {
 	const char *program;		   /* for execve(2) */
 	char *const *argv;
 	char *const *envp;
+	const struct lau_limits *limits; /* put back in the child, NULL = none */
 };
 
 /* Where a child failed. */

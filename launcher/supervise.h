@@ -30,7 +30,7 @@ struct b_err;
 /* Takes events out of the ring; *out_poll_ms = when to come back, -1 = never. `final`: no
  * process is left. -1 when the log is required and cannot be written. */
 typedef int lau_drain_fn(void *ctx, bool final, int *out_poll_ms, struct b_err *err);
-/* Names processes that the command left running. */
+/* Names processes that the command left running, one a line. */
 typedef void lau_left_fn(void *ctx, const char *list);
 
 struct lau_supervisor {

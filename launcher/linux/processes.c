@@ -134,14 +134,17 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 void lau_processes_list(struct b_str *out, const struct lau_servants *but)
 {
 	struct procs all;
-	size_t i;
+	size_t i, n = 0;
 
 	look(&all);
 	for (i = 0; i < all.n; i++) {
-		if (!is_of_the_run(&all.v[i], but))
+		if (!is_of_the_run(&all.v[i], but) || n++ >= LAU_LIST_MAX)
 			continue;
-		b_str_addf(out, "%s%d ", out->len ? ", " : "", (int)all.v[i].pid);
+		b_str_addf(out, "%d ", (int)all.v[i].pid);
 		b_str_add_visible(out, all.v[i].name, strlen(all.v[i].name));
+		b_str_addc(out, '\n');
 	}
+	if (n > LAU_LIST_MAX)
+		b_str_addf(out, "and %zu more\n", n - LAU_LIST_MAX);
 	free(all.v);
 }

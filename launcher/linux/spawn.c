@@ -85,6 +85,8 @@ static _Noreturn void start(const struct lau_spawn *sp, char **shell_argv, pid_t
 	r->net_filtered = rc == LAU_NET_FILTERED;
 	if (rc >= 0 && die_with(parent, &r->err) == 0) {
 		lau_signals_restore(sp->signals);
+		if (sp->limits)
+			lau_limits_restore(sp->limits);
 		r->step = LAU_SPAWN_EXEC;
 		if (!r->net_filtered || b_write_all(out, &r->net_filtered, 1) == 0)
 			(void)step_exec(sp, shell_argv, &r->err);

@@ -1,0 +1,26 @@
+/*
+ * limits.h - the resource limits and the one signal that would end the launcher without a word.
+ *
+ * A soft limit is raised to the hard one for ourselves (what we make for a run is no output of
+ * the command's); the command gets back what we were started with.
+ */
+#pragma once
+
+#include <signal.h>
+#include <sys/resource.h>
+
+struct b_err;
+
+/* Descriptors that a launch, its broker and its record may need at once. */
+#define LAU_FILES_NEEDED 64
+
+struct lau_limits {
+	struct rlimit files, size; /* RLIMIT_NOFILE, RLIMIT_FSIZE as found */
+	struct sigaction xfsz;
+};
+
+/* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ.
+ * B_LIMIT when the hard limit of open files is below LAU_FILES_NEEDED. */
+int lau_limits_raise(struct lau_limits *, struct b_err *err);
+/* In the child, right before execve. [AS-safe] */
+void lau_limits_restore(const struct lau_limits *);
