@@ -48,6 +48,9 @@ void pol_build_at(struct pol_rule *, const char *path);
 void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, enum pol_twin);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
+ * directory has not. */
+bool pol_build_is_missing(struct pol_build *, const char *path);
 /* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
 const char *pol_build_join(struct pol_build *, const char *dir, const char *name);
 

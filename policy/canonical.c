@@ -111,23 +111,39 @@ const char *pol_canonical(struct b_arena *a, const char *path)
 	return pol_canonical_below(a, "/", path, NULL);
 }
 
+static bool begin(struct walk *w, struct b_arena *a, const char *dir, size_t n, const char *path,
+		  struct pol_names *names)
+{
+	size_t len = strlen(path);
+
+	if (n + 1 + len >= PATH_MAX)
+		return false;
+	w->len = n;
+	w->hops = 0;
+	w->missing = false;
+	w->names = names;
+	w->arena = a;
+	memcpy(w->done, dir, n);
+	w->done[n] = '\0';
+	memcpy(w->todo, path, len + 1);
+	return true;
+}
+
 static const char *resolve(struct b_arena *a, const char *dir, size_t n, const char *path,
 			   struct pol_names *names)
 {
-	size_t len = strlen(path);
 	struct walk w;
 
-	if (n + 1 + len >= PATH_MAX)
-		return NULL;
-	w.len = n;
-	w.hops = 0;
-	w.missing = false;
-	w.names = names;
-	w.arena = a;
-	memcpy(w.done, dir, n);
-	w.done[n] = '\0';
-	memcpy(w.todo, path, len + 1);
-	return walk(a, &w);
+	return begin(&w, a, dir, n, path, names) ? walk(a, &w) : NULL;
+}
+
+bool pol_is_missing_below(struct b_arena *a, const char *dir, const char *path,
+			  struct pol_names *names)
+{
+	size_t n = strcmp(dir, "/") == 0 ? 0 : strlen(dir);
+	struct walk w;
+
+	return begin(&w, a, dir, n, path, names) && walk(a, &w) && w.missing;
 }
 
 const char *pol_canonical_below(struct b_arena *a, const char *dir, const char *path,

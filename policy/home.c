@@ -1,4 +1,6 @@
 /* home.c - whose secrets there are on this host. */
+#include <dirent.h>
+#include <errno.h>
 #include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -111,20 +113,45 @@ static void add(struct b_arena *a, const char **v, size_t *n, const char *dir)
 	v[(*n)++] = dir;
 }
 
+/*
+ * Daemons keep their data where people keep their home, and most have nothing else there: each
+ * entry of /var/cache/man and of what lies beside it, up to the root, would have to be granted
+ * by itself. All that the sets close in a home is hidden or a snap's, so a home without any such
+ * entry holds nothing of it now. What may still come while a run lasts is put there by that
+ * account, not by the run, which may modify nothing in such places unless an option says so.
+ */
+bool pol_home_may_hold_secrets(const char *home)
+{
+	DIR *dir = opendir(home);
+	const struct dirent *e;
+	bool found = !dir && errno != ENOENT; /* who cannot look must take it for one */
+
+	while (dir && !found && (e = readdir(dir)))
+		found = (e->d_name[0] == '.' && strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) ||
+			!strcmp(e->d_name, "snap");
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool counts(const struct account *account, const char *dir)
+{
+	struct stat st;
+
+	if (is_system_dir(dir) || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		return false;
+	return account->uid == 0 || account->uid >= UID_PEOPLE ||
+	       (st.st_uid == account->uid && pol_home_may_hold_secrets(dir));
+}
+
 static void add_everybody(struct b_arena *a, const char **v, size_t *n)
 {
 	char *text = read_passwd(a);
 	struct account account;
-	struct stat st;
 
-	while (next_account(&text, &account)) {
-		const char *dir = account.home;
-
-		if (is_system_dir(dir) || stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
-			continue;
-		if (account.uid == 0 || account.uid >= UID_PEOPLE || st.st_uid == account.uid)
-			add(a, v, n, dir);
-	}
+	while (next_account(&text, &account))
+		if (counts(&account, account.home))
+			add(a, v, n, account.home);
 }
 
 const char **pol_own_homes(struct b_arena *a, size_t *out_n)

@@ -84,6 +84,14 @@ static const char *real_path(struct pol_build *b, const char *path)
 				   dir[1] ? &b->names : NULL);
 }
 
+bool pol_build_is_missing(struct pol_build *b, const char *path)
+{
+	const char *dir = known_prefix(b, path, strlen(path));
+
+	return pol_is_missing_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0),
+				    dir[1] ? &b->names : NULL);
+}
+
 static void append(struct pol_build *b, unsigned ops, const struct pol_rule *r)
 {
 	for (int op = 0; op < SBX_OP_COUNT; op++)

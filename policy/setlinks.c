@@ -66,10 +66,13 @@ static bool is_link(int dir, const struct dirent *e)
 
 void pol_build_set_links(struct pol_build *b, unsigned ops, const struct pol_rule *r)
 {
-	DIR *dir = r->shape == POL_TREE ? opendir(r->base) : NULL;
 	const char *own;
 	struct dirent *e;
+	DIR *dir;
 
+	if (r->shape != POL_TREE || pol_build_is_missing(b, r->base))
+		return;
+	dir = opendir(r->base);
 	if (!dir)
 		return;
 	own = pol_canonical(&b->rs->arena, r->base);

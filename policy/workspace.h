@@ -23,6 +23,9 @@ const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_er
  * `names` (NULL = none) to remember what is in the directories that it passes. */
 const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path,
 				struct pol_names *names);
+/* Is it certain that nothing can be found there? */
+bool pol_is_missing_below(struct b_arena *, const char *dir, const char *path,
+			  struct pol_names *names);
 
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
@@ -30,9 +33,12 @@ const char *pol_home(struct b_arena *);
 /* The invoking user's, by HOME and by passwd: 0 to 2 of them, "/" left out. Arena. */
 const char **pol_own_homes(struct b_arena *, size_t *out_n);
 /* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those
- * of passwd's people and of system accounts that own their home. "/" and system directories are
- * no homes. No duplicates. Arena. */
+ * of passwd's people and of system accounts that own their home and have hidden entries or a snap
+ * there. "/" and system directories are no homes. No duplicates. Arena. */
 const char **pol_homes(struct b_arena *, size_t *out_n);
+
+/* Has a directory a hidden entry, or a snap's, or is it closed to us? */
+bool pol_home_may_hold_secrets(const char *home);
 
 /* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed). */
 int pol_workspace_given(struct b_arena *, const char *text, const char **out, struct b_err *err);

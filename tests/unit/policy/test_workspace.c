@@ -11,7 +11,9 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "policy/front/yaml.h"
 #include "policy/load.h"
+#include "policy/presets.h"
 
 static struct b_arena arena;
 static const char *top; /* canonical */
@@ -208,6 +210,36 @@ Test(policy_workspace, homes_are_canonical_and_named_once)
 			cr_expect_str_neq(homes[i], homes[k]);
 	unsetenv("HOME");
 	cr_expect(pol_home(&arena), "passwd knows");
+}
+
+Test(policy_workspace, a_home_without_hidden_entries_holds_no_secrets)
+{
+	dir("daemon");
+	put("daemon/data", "x");
+	cr_expect_not(pol_home_may_hold_secrets(in("daemon")));
+	cr_expect_not(pol_home_may_hold_secrets(in("none")));
+	put("daemon/.pgpass", "x");
+	cr_expect(pol_home_may_hold_secrets(in("daemon")));
+	dir("other");
+	dir("other/snap");
+	cr_expect(pol_home_may_hold_secrets(in("other")));
+}
+
+/* What pol_home_may_hold_secrets() looks for. */
+Test(policy_workspace, secrets_of_a_home_are_hidden_or_in_snap)
+{
+	const struct pol_preset *preset = pol_preset_find("secrets");
+	const struct pol_ynode *section;
+	struct b_arena nodes = {0};
+	struct pol_ynode *root;
+
+	cr_assert_eq(pol_yaml_parse(&nodes, "secrets", preset->text, preset->len, &root, &err), 0);
+	section = pol_yaml_get(pol_yaml_get(root, "spec"), "home");
+	cr_assert(section && section->n > 20);
+	for (size_t i = 0; i < section->n; i++)
+		cr_expect(section->v[i]->s[0] == '.' || !strncmp(section->v[i]->s, "snap/", 5),
+			  "%s", section->v[i]->s);
+	b_arena_release(&nodes);
 }
 
 static const char *read_error(const char *name)
