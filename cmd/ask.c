@@ -10,9 +10,8 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/host.h"
+#include "policy/documents.h"
 #include "policy/engine.h"
-#include "policy/front/orbit.h"
-#include "policy/load.h"
 #include "policy/model.h"
 
 static const char me[] = "sbx-policy";
@@ -35,11 +34,7 @@ int ask_print(const struct b_str *text, int status)
 
 int ask_parse_file(const char *file, struct pol_doc *doc, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0};
-
-	if (pol_policy_read(file, &text, err) < 0)
-		return -1;
-	return pol_orbit_parse(file, b_str_c(&text), text.len, doc, err);
+	return pol_document_read(file, doc, err);
 }
 
 int ask_run(const struct ask_opts *o, struct asked *a, struct b_err *err)

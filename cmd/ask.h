@@ -31,6 +31,8 @@ struct ask_opts {
 
 int ask_why(struct ask_opts *, char const *const *words, size_t n);
 int ask_show(struct ask_opts *, char const *const *words, size_t n);
+int ask_list(struct ask_opts *, char const *const *words, size_t n);
+int ask_add(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */
 int ask_trouble(const struct b_err *);

@@ -6,27 +6,20 @@
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/back/seccomp.h"
+#include "policy/documents.h"
 #include "policy/engine.h"
 #include "policy/explain.h"
-#include "policy/front/orbit.h"
 #include "policy/model.h"
-#include "policy/presets.h"
 #include "sbpl/sbpl.h"
 
 static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_err *err)
 {
 	const struct b_strlist *files = &o->run.policy.policies;
-	const struct pol_preset *builtin = pol_preset_find("default");
 	b_auto(pol_doc_release) struct pol_doc doc = {0};
 	struct pol_effective eff;
-	const char *name = o->run.policy.profile;
+	const char *name = o->run.policy.profile, *title;
 
-	if (files->n > 1)
-		return b_fail(err, B_USAGE, 0, "%zu policies given, expected at most one",
-			      files->n);
-	if (files->n > 0 ? ask_parse_file(files->v[0], &doc, err) < 0
-			 : pol_orbit_parse("builtin:default", builtin->text, builtin->len, &doc,
-					   err) < 0)
+	if (pol_documents_load(files->v, files->n, &doc, &title, err) < 0)
 		return -1;
 	for (size_t i = 0; i < (name ? 1 : doc.nprofiles); i++) {
 		if (pol_doc_effective(&doc, name ? name : doc.profiles[i].name.s, &eff, err) < 0)

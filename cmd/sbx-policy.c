@@ -64,7 +64,9 @@ static const struct verb {
 } verbs[] = {
 	{"check", "FILE...", check},
 	{"why", "[options] read|modify|exec|connect PATH...", ask_why},
-	{"show", "[options] [FILE]", ask_show},
+	{"show", "[options] [NAME | FILE]", ask_show},
+	{"list", "", ask_list},
+	{"add", "FILE...", ask_add},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 

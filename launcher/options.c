@@ -117,8 +117,9 @@ _Static_assert(offsetof(struct lau_options, policy) == 0, "policy rows count fro
 
 #define GROUP "Policy"
 const struct b_opt lau_policy_table[] = {
-	{"policy", 'p', "FILE", B_OPT_LIST, P(policies), .group = GROUP,
-	 .help = "policy document (YAML); without one the built-in default policy holds"},
+	{"policy", 'p', "FILE|NAME", B_OPT_LIST, P(policies), .group = GROUP,
+	 .help = "policy document (YAML), or the name of one in the store; repeated, they merge; "
+		 "without one the built-in default policy holds"},
 	{"profile", 0, "NAME", B_OPT_STR, P(profile), .group = GROUP,
 	 .help = "profile of the document; may be left out when it has only one"},
 	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .group = GROUP,

@@ -12,35 +12,9 @@
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/compile.h"
-#include "policy/front/orbit.h"
+#include "policy/documents.h"
 #include "policy/imgcache.h"
-#include "policy/load.h"
-#include "policy/presets.h"
 #include "policy/workspace.h"
-
-#define BUILTIN "builtin:default"
-
-/* The document of the request: the user's file, or the built-in default. */
-static int load(const struct pol_request *rq, struct pol_doc *doc, const char **out_name,
-		struct b_err *err)
-{
-	b_auto(b_str_release) struct b_str text = {0};
-	const struct pol_preset *preset;
-
-	if (rq->npolicies > 1)
-		return b_fail(err, B_USAGE, 0, "%zu policies given, expected at most one",
-			      rq->npolicies);
-	if (rq->npolicies == 1) {
-		*out_name = rq->policies[0];
-		if (pol_policy_read(*out_name, &text, err) < 0)
-			return -1;
-		return pol_orbit_parse(*out_name, b_str_c(&text), text.len, doc, err);
-	}
-	*out_name = BUILTIN;
-	preset = pol_preset_find("default");
-	B_ASSERT(preset);
-	return pol_orbit_parse(BUILTIN, preset->text, preset->len, doc, err);
-}
 
 static int choose_profile(const struct pol_doc *doc, const char *asked, const char **out,
 			  struct b_err *err)
@@ -195,16 +169,17 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 
 	pol_ruleset_init(&e->rules);
 	e->cached.fd = -1;
-	if (load(rq, &doc, &name, err) == 0 &&
+	if (pol_documents_load(rq->policies, rq->npolicies, &doc, &name, err) == 0 &&
 	    choose_profile(&doc, rq->profile, &profile, err) == 0 &&
 	    build(&b, &doc, profile, err) == 0)
 		rc = compile(e, rq->image_cache, err);
+	if (rc == 0)
+		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
 	pol_doc_release(&doc);
 	if (rc < 0) {
 		pol_engine_free(e);
 		return -1;
 	}
-	e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
 	e->notices = b.notices.v;
 	e->nnotices = b.notices.n;
 	*out = e;

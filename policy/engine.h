@@ -51,8 +51,10 @@ struct pol_stdio {
 #define POL_STDIO_MAX 3
 
 struct pol_request {
-	const char *const *policies; /* files; none = the built-in default policy */
-	size_t npolicies;	     /* more than one is refused until merging exists */
+	/* Files or names in the store, merged in order (documents.h); none = the built-in default
+	 * policy. */
+	const char *const *policies;
+	size_t npolicies;
 	const char *profile; /* NULL: the document's only profile, else an error naming them */
 	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
 	size_t nworkspaces;

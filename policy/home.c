@@ -176,3 +176,13 @@ const char **pol_homes(struct b_arena *a, size_t *out_n)
 	add_everybody(a, v, out_n);
 	return v;
 }
+
+const char *pol_config_dir(struct b_arena *a)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home;
+
+	if (config && config[0] == '/') /* the XDG specification: a relative one is ignored */
+		return b_arena_printf(a, "%s/sbx-launch", config);
+	home = pol_home(a);
+	return home ? b_arena_printf(a, "%s/.config/sbx-launch", home) : NULL;
+}

@@ -42,7 +42,9 @@ struct pol_profile {
 struct pol_doc {
 	struct b_arena arena;
 	struct pol_text name;
-	const char *description; /* NULL = absent */
+	const char *description;	     /* NULL = absent */
+	const char *created_at, *updated_at; /* RFC 3339; NULL = absent */
+	struct pol_texts files;		     /* read for it, in the order of merging */
 	struct pol_texts deny_read, deny_modify;
 	struct pol_profile *profiles;
 	size_t nprofiles, profiles_cap;
@@ -87,6 +89,12 @@ struct pol_effective {
 	struct pol_eff_rule *v[2]; /* indexed by SBX_READ, SBX_MODIFY */
 	size_t n[2];
 };
+/* Orbit's merged(): `global` is the host's, `workspace` adds to it. Denies of both, global first;
+ * a profile of the workspace replaces the global one of its name; exceptions of the workspace must
+ * lie within those of the host. Revalidated. Copies: both stay the caller's. */
+int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
+		  struct pol_doc *out, struct b_err *err);
+
 /* Profile `name` with the global denies appended; "unrestricted" is synthesised when the
  * document does not define it; B_PROFILE lists the known names. Arena-owned. */
 int pol_doc_effective(struct pol_doc *, const char *name, struct pol_effective *out,

@@ -3,7 +3,8 @@ policy_SRCS += \
 	policy/front/yaml.c policy/front/orbit.c \
 	policy/load.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c policy/cli.c \
-	policy/engine.c policy/imgcache.c policy/explain.c
+	policy/engine.c policy/imgcache.c policy/explain.c \
+	policy/merge.c policy/documents.c policy/store.c
 
 # The presets, compiled in.
 policy_GEN += presets.c

@@ -30,6 +30,9 @@ bool pol_is_missing_below(struct b_arena *, const char *dir, const char *path,
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
 const char *pol_home(struct b_arena *);
+/* $XDG_CONFIG_HOME/sbx-launch, else ~/.config/sbx-launch, which need not exist; NULL: no home.
+ * Arena. */
+const char *pol_config_dir(struct b_arena *);
 /* The invoking user's, by HOME and by passwd: 0 to 2 of them, "/" left out. Arena. */
 const char **pol_own_homes(struct b_arena *, size_t *out_n);
 /* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those

@@ -198,6 +198,10 @@ static int take_timestamp(struct front *f, const struct pol_ynode *key,
 		return pol_pos_fail(f->err, &value->pos,
 				    "%s is `%s`, expected a time like 2026-05-18T09:30:00Z", key->s,
 				    value->s);
+	if (key->s[0] == 'c')
+		f->doc->created_at = value->s;
+	else
+		f->doc->updated_at = value->s;
 	return 0;
 }
 

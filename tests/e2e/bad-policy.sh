@@ -161,7 +161,8 @@ both() # NAME CODE TEXT LAUNCH-ARGS... : sbx-policy why and sbx-launch with the 
 both 'missing profile' E_PROFILE 'no fsProfile `q`' --policy "$P/loose" --profile q
 both 'missing workspace' E_WORKSPACE 'No such file' --workspace "$P/nowhere"
 both 'a workspace that is a file' E_WORKSPACE 'ot a directory' --workspace "$P/loose"
-both 'two policies' E_USAGE 'expected at most one' --policy "$P/loose" --policy "$P/loose"
+both 'a policy by a name that none has' E_POLICY 'no policy `nowhere` in' --policy nowhere
+both 'a policy by a name that is none' E_POLICY 'must not contain separators' --policy a:b
 both 'a rule with ..' E_USAGE 'contains `..`' --read ../x
 both 'an unknown option' E_USAGE 'bogus' --bogus
 check 'sbx-launch: missing command' line_of sbx-launch 125 E_USAGE 'no command' "$SBX"

@@ -105,3 +105,37 @@ wrote_nothing()
 	[ -z "$(find "$HOME" -mindepth 1 ! -path "$HOME/.ssh")" ] || { find "$HOME"; return 1; }
 }
 check 'asking writes nothing' wrote_nothing
+
+# The store: HOME is ours alone.
+export XDG_CONFIG_HOME=$TMP/config
+store=$XDG_CONFIG_HOME/sbx-launch/policies
+check 'an empty store lists nothing of ours' bash -c '! "$1" list | grep -q docs' - "$POLICY"
+check 'add puts a document into the store, and says where' answers 0 "$store/docs.yaml" \
+	add "$TMP/p.yaml"
+check 'list names it' has 0 '^docs$' list
+check 'show NAME shows it' has 0 "policy +$store/docs.yaml" show --profile writer docs
+check '--policy NAME takes it' has 1 'by rule \*\*/\*.env' \
+	why --policy docs --profile writer read x.env
+cat >"$TMP/more.yaml" <<'X'
+schemaVersion: 2
+kind: Policy
+metadata: {name: more}
+spec:
+  denyRead: [closed]
+  fsProfiles: {writer: {read: [src/**, closed/x]}}
+X
+chmod 600 "$TMP/more.yaml"
+check 'a later document adds its denies' has 1 'by rule closed \(.*more.yaml:5:14\)' \
+	why --policy docs --policy "$TMP/more.yaml" --profile writer read closed
+check 'and replaces a profile' has 1 'by rule <no matching rule>' \
+	why --policy docs --policy "$TMP/more.yaml" --profile writer read other
+check 'but never removes a deny' has 1 'by rule \*\*/\*.env' \
+	why --policy docs --policy "$TMP/more.yaml" --profile writer read src/x.env
+sed 's/closed\]/"!closed"]/' "$TMP/more.yaml" >"$TMP/bad.yaml" && chmod 600 "$TMP/bad.yaml"
+check 'an invalid document is not added' has 2 'bad.yaml:5:14: .*cannot be an exception' \
+	add "$TMP/bad.yaml"
+check 'a name is validated before a path is built' has 2 'must not contain separators' \
+	show --policy 'a:b'
+check 'a name that none has' has 2 'no policy .nowhere. in' why --policy nowhere read x
+check 'the store is read by a run' bash -c '[ "$("$1" -q --network host --policy docs --profile writer -- echo ran)" = ran ]' - "$SBX"
+unset XDG_CONFIG_HOME

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -229,13 +230,33 @@ Test(policy_engine, profiles_are_chosen_by_name_or_by_being_the_only_one)
 	fails(B_PROFILE, "no fsProfile");
 }
 
-Test(policy_engine, several_policies_and_bad_files_are_refused)
+Test(policy_engine, several_policies_merge_in_their_order)
 {
-	const char *two[] = {"a", "b"};
+	const char *two[2];
 
+	policy("  denyRead: [s]\n  fsProfiles: {p: {read: [a]}, q: {}}\n");
+	two[0] = in(top, "first.yaml");
+	cr_assert_eq(rename(in(top, "p.yaml"), two[0]), 0);
+	policy("  fsProfiles: {p: {read: [\"**\"]}}\n");
+	two[1] = in(top, "p.yaml");
 	rq.policies = two;
 	rq.npolicies = 2;
-	fails(B_USAGE, "2 policies");
+	rq.profile = "p";
+	make();
+	cr_expect(allows(SBX_READ, "x"));
+	cr_expect_not(allows(SBX_READ, "s"));
+	cr_expect(strstr(ask(SBX_READ, "s").origin, "/first.yaml:5:14"));
+	cr_expect(strstr(engine->policy_name, "/first.yaml + "));
+	rq.profile = "q";
+	make();
+	cr_expect_not(allows(SBX_READ, "x"));
+}
+
+Test(policy_engine, bad_files_are_refused)
+{
+	const char *none[] = {"./a"};
+
+	rq.policies = none;
 	rq.npolicies = 1;
 	fails(B_POLICY, "a: No such file");
 	policy("  bogus: 1\n");

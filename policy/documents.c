@@ -1,0 +1,97 @@
+/* documents.c - see documents.h. */
+#include "policy/documents.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/front/orbit.h"
+#include "policy/load.h"
+#include "policy/model.h"
+#include "policy/presets.h"
+#include "policy/store.h"
+
+#define BUILTIN "builtin:default"
+
+int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct pol_text file = {.pos = {path, 1, 1}};
+
+	if (pol_policy_read(path, &text, err) < 0 ||
+	    pol_orbit_parse(path, b_str_c(&text), text.len, out, err) < 0)
+		return -1;
+	file.s = file.pos.file = b_arena_strndup(&out->arena, path, strlen(path));
+	pol_texts_add(out, &out->files, file);
+	return 0;
+}
+
+/* Puts what the file says on what was read before. */
+static int put_on(const char *path, struct pol_doc *doc, struct b_err *err)
+{
+	struct pol_doc next = {0}, both = {0};
+	int rc;
+
+	if (doc->files.n == 0)
+		return pol_document_read(path, doc, err);
+	if (pol_document_read(path, &next, err) < 0)
+		return -1;
+	rc = pol_doc_merge(doc, &next, &both, err);
+	pol_doc_release(&next);
+	if (rc < 0)
+		return -1;
+	pol_doc_release(doc);
+	*doc = both;
+	return 0;
+}
+
+static int put_text(const struct pol_store *store, struct b_arena *a, const char *text,
+		    struct pol_doc *doc, struct b_err *err)
+{
+	const char *files[POL_STORE_PLACES] = {text};
+	size_t n = 1;
+
+	if (pol_store_is_name(text) && pol_store_files(store, a, text, files, &n, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (put_on(files[i], doc, err) < 0)
+			return -1;
+	return 0;
+}
+
+static const char *name_of(struct pol_doc *doc)
+{
+	const char *name = doc->files.v[0].s;
+
+	for (size_t i = 1; i < doc->files.n; i++)
+		name = b_arena_printf(&doc->arena, "%s + %s", name, doc->files.v[i].s);
+	return name;
+}
+
+int pol_documents_load(const char *const *texts, size_t n, struct pol_doc *out,
+		       const char **out_name, struct b_err *err)
+{
+	const struct pol_preset *preset = pol_preset_find("default");
+	struct pol_doc doc = {0};
+	struct pol_store store;
+	struct b_arena a = {0};
+	int rc = 0;
+
+	B_ASSERT(preset);
+	if (n == 0) {
+		*out_name = BUILTIN;
+		return pol_orbit_parse(BUILTIN, preset->text, preset->len, out, err);
+	}
+	pol_store_find(&a, &store);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = put_text(&store, &a, texts[i], &doc, err);
+	b_arena_release(&a);
+	if (rc < 0) {
+		pol_doc_release(&doc);
+		return -1;
+	}
+	*out_name = name_of(&doc);
+	*out = doc;
+	return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * documents.h - the document of a request: which files it means, read, parsed and merged.
+ *
+ *	struct pol_doc doc = {0};
+ *	const char *name;
+ *	if (pol_documents_load(rq->policies, rq->npolicies, &doc, &name, &err) < 0) ...
+ *	pol_doc_release(&doc);
+ *
+ * Each text is a file, or the name of a policy in the store (store.h), which may be two files.
+ * Several merge, in order, as Orbit's merged(): pol_doc_merge(). None is the built-in default.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct b_err;
+struct pol_doc;
+
+/* *out_name (in the document's arena) is how messages call the whole: the files, or
+ * "builtin:default". */
+int pol_documents_load(const char *const *texts, size_t n, struct pol_doc *out,
+		       const char **out_name, struct b_err *err);
+/* One file, with its path in doc->files. */
+int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err);

@@ -1,0 +1,192 @@
+/* merge.c - two documents as one: Orbit's merged(global, workspace). */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "policy/model.h"
+
+static const char *copy(struct pol_doc *to, const char *s)
+{
+	return s ? b_arena_strndup(&to->arena, s, strlen(s)) : NULL;
+}
+
+static struct pol_text copy_text(struct pol_doc *to, const struct pol_text *text)
+{
+	struct pol_text t = *text;
+
+	t.s = copy(to, text->s);
+	t.pos.file = copy(to, text->pos.file);
+	return t;
+}
+
+static void add_all(struct pol_doc *to, struct pol_texts *list, const struct pol_texts *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		pol_texts_add(to, list, copy_text(to, &from->v[i]));
+}
+
+/* ---- denies ---- */
+
+static bool is_exception(const struct pol_text *text)
+{
+	return text->s[strspn(text->s, " \t\r\n")] == '!';
+}
+
+/*
+ * A deny that is there already, by exact text, is not said twice: unless an exception has been
+ * taken out of it since. Then it is what takes that back, and dropping it would open what the
+ * workspace's own document keeps closed.
+ */
+static bool is_said(const struct pol_texts *list, const struct pol_text *text)
+{
+	for (size_t i = list->n; i-- > 0;) {
+		if (strcmp(list->v[i].s, text->s) == 0)
+			return true;
+		if (is_exception(&list->v[i]) != is_exception(text))
+			return false;
+	}
+	return false;
+}
+
+static void add_denies(struct pol_doc *to, struct pol_texts *list, const struct pol_texts *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!is_said(list, &from->v[i]))
+			pol_texts_add(to, list, copy_text(to, &from->v[i]));
+}
+
+/* Is the exception `rule` one of the host's, or within one? */
+static bool is_on_surface(struct b_arena *a, const struct pol_texts *host, const char *rule)
+{
+	struct b_err ignored;
+	bool negated;
+
+	for (size_t i = 0; i < host->n; i++) {
+		const char *s =
+			pol_rule_normalise(a, host->v[i].s, "denyModify", &negated, &ignored);
+
+		if (s && negated && (strcmp(s, rule) == 0 || pol_rule_contains(s, rule)))
+			return true;
+	}
+	return false;
+}
+
+static int check_exceptions(struct b_arena *a, const struct pol_texts *host,
+			    const struct pol_texts *workspace, struct b_err *err)
+{
+	for (size_t i = 0; i < workspace->n; i++) {
+		const struct pol_text *t = &workspace->v[i];
+		const char *rule;
+		bool negated;
+
+		rule = pol_rule_normalise(a, t->s, "denyModify", &negated, err);
+		if (!rule)
+			return -1;
+		if (!negated || is_on_surface(a, host, rule))
+			continue;
+		return b_fail(err, B_POLICY, 0,
+			      "%s:%u:%u: denyModify exception `!%s` is outside the host policy "
+			      "exception surface, expected it within an exception of the policy "
+			      "before",
+			      t->pos.file, t->pos.line, t->pos.col, rule);
+	}
+	return 0;
+}
+
+/* ---- profiles ---- */
+
+static bool has_profile(const struct pol_doc *doc, const char *name)
+{
+	for (size_t i = 0; i < doc->nprofiles; i++)
+		if (strcmp(doc->profiles[i].name.s, name) == 0)
+			return true;
+	return false;
+}
+
+static void add_profile(struct pol_doc *to, const struct pol_profile *from)
+{
+	struct pol_profile *p = pol_doc_add_profile(to, copy_text(to, &from->name));
+
+	add_all(to, &p->read, &from->read);
+	add_all(to, &p->modify, &from->modify);
+}
+
+/* ---- times ---- */
+
+/* RFC 3339, as the front-end let it pass: seconds since 1970, and what comes behind the point. */
+static int64_t seconds(const char *s, const char **out_fraction)
+{
+	struct tm tm = {.tm_year = atoi(s) - 1900,
+			.tm_mon = atoi(s + 5) - 1,
+			.tm_mday = atoi(s + 8),
+			.tm_hour = atoi(s + 11),
+			.tm_min = atoi(s + 14),
+			.tm_sec = atoi(s + 17)};
+	int64_t t = timegm(&tm);
+	const char *zone = s + strlen("2026-05-18T01:02:03");
+
+	*out_fraction = "";
+	if (*zone == '.') {
+		*out_fraction = zone + 1;
+		zone += 1 + strspn(zone + 1, "0123456789");
+	}
+	if (*zone == 'Z')
+		return t;
+	return t - (*zone == '-' ? -60 : 60) * (atoi(zone + 1) * 60 + atoi(zone + 4));
+}
+
+static bool is_later(const char *a, const char *b)
+{
+	const char *x, *y;
+	int64_t s = seconds(a, &x), t = seconds(b, &y);
+	size_t m = strspn(x, "0123456789"), n = strspn(y, "0123456789");
+	int cmp = strncmp(x, y, m < n ? m : n);
+
+	if (s != t)
+		return s > t;
+	return cmp ? cmp > 0 : m > n;
+}
+
+static const char *later(const char *a, const char *b)
+{
+	if (!a || !b)
+		return a ? a : b;
+	return is_later(a, b) ? a : b;
+}
+
+/* ---- the whole ---- */
+
+int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
+		  struct pol_doc *out, struct b_err *err)
+{
+	struct pol_doc doc = {0};
+
+	if (check_exceptions(&doc.arena, &global->deny_modify, &workspace->deny_modify, err) < 0)
+		goto failed;
+	doc.name = copy_text(&doc, &workspace->name);
+	doc.description =
+		copy(&doc, workspace->description ? workspace->description : global->description);
+	doc.created_at =
+		copy(&doc, global->created_at ? global->created_at : workspace->created_at);
+	doc.updated_at = copy(&doc, later(global->updated_at, workspace->updated_at));
+	add_all(&doc, &doc.files, &global->files);
+	add_all(&doc, &doc.files, &workspace->files);
+	add_denies(&doc, &doc.deny_read, &global->deny_read);
+	add_denies(&doc, &doc.deny_read, &workspace->deny_read);
+	add_denies(&doc, &doc.deny_modify, &global->deny_modify);
+	add_denies(&doc, &doc.deny_modify, &workspace->deny_modify);
+	for (size_t i = 0; i < global->nprofiles; i++)
+		if (!has_profile(workspace, global->profiles[i].name.s))
+			add_profile(&doc, &global->profiles[i]);
+	for (size_t i = 0; i < workspace->nprofiles; i++)
+		add_profile(&doc, &workspace->profiles[i]);
+	if (pol_doc_validate(&doc, err) < 0)
+		goto failed;
+	*out = doc;
+	return 0;
+failed:
+	pol_doc_release(&doc);
+	return -1;
+}
