@@ -46,7 +46,7 @@ struct aud_collector {
 	uint64_t seq;
 	uint64_t now_ms, folded_at_ms, gap_at_ms;
 	uint64_t lost, corrupt, abandoned; /* already in a gap line */
-	uint64_t unwritten; /* lines beyond the limit of the log */
+	uint64_t unwritten;		   /* lines beyond the limit of the log */
 	bool told_failure;
 	int poll_ms;
 };
@@ -222,6 +222,7 @@ static void tell_denial(struct aud_collector *c, const struct item *it, const st
 		.path_len = v->second ? ev->path2_len : ev->path_len,
 		.matched = v->matched,
 		.origin = v->origin,
+		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
 	};
 
 	aud_person_denial(&c->person, &d, c->now_ms);

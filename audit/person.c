@@ -109,7 +109,11 @@ void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_
 	b_str_add(&line, ", ");
 	b_str_add_visible(&line, d->origin, strlen(d->origin));
 	b_str_addc(&line, ')');
-	add_remedy(&line, d);
+	if (d->is_unseen)
+		b_str_add(&line, ": too much lies below to be looked through, or it cannot be "
+				 "read: move it in parts");
+	else
+		add_remedy(&line, d);
 	p->fn(p->ctx, line.s);
 }
 

@@ -24,6 +24,7 @@ struct aud_denial {
 	const char *path;
 	size_t path_len;
 	const char *matched, *origin;
+	bool is_unseen; /* a move: what lies below could not be looked through */
 };
 
 /* "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read

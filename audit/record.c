@@ -211,7 +211,11 @@ static void add_judged(struct b_str *out, const struct aud_frame *f, const struc
 		ADD(out, ",\"count\":");
 		b_str_add_u64(out, r->count);
 	}
-	if (r->kind == AUD_DENIED && r->ev->flags & SBX_EVF_MOVE)
+	if (r->kind != AUD_DENIED || !(r->ev->flags & SBX_EVF_MOVE))
+		return;
+	if (r->ev->flags & SBX_EVF_UNSEEN)
+		ADD(out, ",\"reason\":\"move-unseen\"");
+	else
 		ADD(out, ",\"reason\":\"move\"");
 }
 

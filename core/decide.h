@@ -51,3 +51,11 @@ unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
 #define SBX_MOVE_BUDGET 512
 bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		      size_t to_len, bool is_dir, enum sbx_op *out_op);
+
+/*
+ * The same for who looks at what really lies below a moved directory, name by name: `from` and
+ * `to` are the states of one name at the old and at the new place. May this name move along?
+ * And, by states after its slash, whatever lies beneath it, existing or not? Out of budget: no.
+ */
+bool sbx_move_name(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_t to);
+bool sbx_move_beneath(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_t to);

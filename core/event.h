@@ -42,6 +42,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_TRUNCATED 0x02u /* a path did not fit and was cut */
 #define SBX_EVF_MOVE	  0x04u /* denied because the move would launder, aux = op that objects */
 #define SBX_EVF_PATH2_DENIED 0x08u /* the second path is the denied one */
+#define SBX_EVF_UNSEEN	  0x10u /* with SBX_EVF_MOVE: what lies below could not be looked through */
 
 /* Fixed part; path then path2 follow, not NUL-terminated. 8-aligned. */
 struct sbx_event {

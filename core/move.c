@@ -84,6 +84,17 @@ static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum
 	return true;
 }
 
+bool sbx_move_name(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
+{
+	return answer_ok(op, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
+			 sbx_state_flags(img, op, to) & SBX_ST_ALLOW);
+}
+
+bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
+{
+	return below_ok(img, op, from, to);
+}
+
 static bool op_allows_move(const struct sbx_image *img, enum sbx_op op, const char *from,
 			   size_t from_len, const char *to, size_t to_len, bool is_dir)
 {

@@ -17,6 +17,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "core/ring.h"
 #include "launcher/broker.h"
 #include "launcher/channel.h"
 #include "launcher/confine.h"
@@ -228,6 +229,7 @@ static int step_channel(struct run *r, struct b_err *err)
 	if (lau_channel_new(r->dirs.channels, &image, (enum sbx_audit_level)r->o->audit_level,
 			    &r->channel, err) < 0)
 		return err->sys == EFBIG ? do_without_channel(r, err) : -1;
+	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);

@@ -240,28 +240,40 @@ static enum shim_way refuse(struct shim_op *op, unsigned which)
 	return SHIM_REFUSE;
 }
 
-/* A rename takes what lies below with it: no rule may be escaped, or met, on the way. */
-static bool move_allowed(struct shim_op *op)
+static bool end_is_dir(const struct shim_end *e)
+{
+	struct stat st;
+
+	return stat_end(e, &st) && S_ISDIR(st.st_mode);
+}
+
+static bool may_move(struct shim_op *op, bool from_is_dir, bool to_is_dir)
 {
 	const struct shim_end *a = &op->end[0], *b = &op->end[1];
 	enum sbx_op against = SBX_MODIFY;
-	struct stat st;
-	bool ok;
 
-	op->is_dir = stat_end(a, &st) && S_ISDIR(st.st_mode);
-	ok = sbx_move_allowed(&shim.image, a->path, a->len, b->path, b->len, op->is_dir, &against);
-	if (ok && op->moving == SHIM_SWAPS) {
-		bool is_dir = stat_end(b, &st) && S_ISDIR(st.st_mode);
+	if (sbx_move_allowed(&shim.image, a->path, a->len, b->path, b->len, from_is_dir,
+			     &against) &&
+	    (op->moving != SHIM_SWAPS ||
+	     sbx_move_allowed(&shim.image, b->path, b->len, a->path, a->len, to_is_dir, &against)))
+		return true;
+	op->aux = against;
+	return false;
+}
 
-		op->is_dir |= is_dir;
-		ok = sbx_move_allowed(&shim.image, b->path, b->len, a->path, a->len, is_dir,
-				      &against);
-	}
-	if (!ok) {
-		op->flags |= SBX_EVF_MOVE;
-		op->aux = against;
-	}
-	return ok;
+/* A rename takes what lies below with it: no rule may be escaped, or met, on the way. The broker
+ * can look at what does lie there; where there is none, no name there could be may object. */
+static bool move_allowed(struct shim_op *op)
+{
+	bool from_is_dir = end_is_dir(&op->end[0]);
+	bool to_is_dir = op->moving == SHIM_SWAPS && end_is_dir(&op->end[1]);
+
+	op->is_dir = from_is_dir || to_is_dir;
+	if (may_move(op, from_is_dir, to_is_dir))
+		return true;
+	op->is_left = op->is_dir && shim.ring->judges_moves && may_move(op, false, false);
+	op->flags |= op->is_left ? 0 : SBX_EVF_MOVE;
+	return op->is_left;
 }
 
 static enum shim_way judge(struct shim_op *op)
@@ -311,6 +323,8 @@ int shim_end(struct shim_op *op, int ret)
 		shim_end_close(&op->end[i]);
 	if (op->moving != SHIM_STAYS && op->moving != SHIM_LINKS && op->is_dir && ret == 0)
 		atomic_fetch_add_explicit(&shim.ring->moves, 1, memory_order_relaxed);
+	if (op->is_left && ret != 0 && err == EACCES)
+		op->is_told = false; /* by the broker, which knows what objected */
 	/* the kernel would have refused without us: no denial to report */
 	if (!(op->flags & SBX_EVF_ALLOWED) && err != EACCES && shim.level != SBX_AUDIT_ALL)
 		op->is_told = false;

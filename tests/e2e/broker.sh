@@ -68,6 +68,32 @@ t = threading.Thread(target=lambda: s.accept()[0].sendall(b\"hi\")); t.start()
 c = socket.socket(socket.AF_UNIX); c.connect(\"srv.sock\"); print(c.recv(2), s.getsockname()); t.join()
 "'
 
+# Directories that move: what lies in them decides, with the shim and without.
+for how in --no-shim ''; do
+	fresh
+	mkdir -p src/a lib evil/hooks good/objects pkg/node_modules/x secrets test conf
+	echo s >pkg/node_modules/x/a.env; echo s >secrets/k; echo s >conf/a.env; echo x >conf/b
+	rules=(--deny-modify '**/.git/hooks/**' --deny-read 'secrets/**' --deny-read '**/*.env'
+		--read 'test/**/*.env')
+	# shellcheck disable=SC2086
+	launch $how "${rules[@]}" sh -c '
+		mv src lib2 && mv lib2/a lib2/b && mv lib2 src && echo tree
+		mv pkg/node_modules pkg/.tmp-x && mv pkg/.tmp-x pkg/node_modules && echo npm
+		mv good .git && echo git
+		mv evil other && mv other evil && echo there and back
+		mkdir n && mv n .git/n && mv .git/n m && echo new'
+	check "moving what may move works $how" \
+		[ "$(tr '\n' ' ' <"$TMP/out")" = 'tree npm git there and back new ' ]
+	rm -rf .git
+	# shellcheck disable=SC2086
+	launch $how "${rules[@]}" sh -c 'mv evil .git; mv secrets pub; mv conf test/conf; ls -A'
+	check "what would escape or meet a rule stays $how" \
+		[ -d evil/hooks ] && [ -d secrets ] && [ -d conf ] && [ ! -e .git ]
+	check "its rule is named to the person $how" \
+		grep -q 'denied modify .*evil/hooks\|denied modify .*\.git/hooks (rule \*\*/\.git/hooks' "$TMP/err"
+done
+work 'git worktree move' 'git worktree add -q --no-checkout wt && git worktree move wt wt2 && git worktree list --porcelain | grep -c wt2; git worktree remove --force wt2'
+
 # A socket of the host.
 fresh
 python3 -c '

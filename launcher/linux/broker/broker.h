@@ -225,6 +225,24 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
+/* ---- tree.c: directories that move ---- */
+
+enum br_tree_answer {
+	BR_TREE_MOVES,
+	BR_TREE_REFUSED,
+	BR_TREE_UNSEEN, /* too much to look through, or it could not be opened */
+};
+/* Why not. */
+struct br_tree {
+	enum sbx_op against;
+	size_t len;
+	char name[PATH_MAX]; /* below the moved directory: what may not be at the new place; "" */
+};
+/* May all that really lies below the directory `from` be below `to`? Asked when the automata do
+ * not allow it for every name there could be; the lock of moves is held. */
+enum br_tree_answer br_tree_moves(struct br_call *, const struct br_end *from,
+				  const struct br_end *to, struct br_tree *out);
+
 /* ---- notify.c ---- */
 
 /* From here on the call may take as long as it likes: another worker takes its place, and it is

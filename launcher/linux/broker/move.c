@@ -13,6 +13,8 @@ struct move {
 	struct br_end *from, *to;
 	bool swaps;
 	enum sbx_op against; /* that objects to the move itself */
+	/* the name below `from` that objects, told for the directory that was asked about */
+	struct br_tree tree;
 };
 
 static struct br_answer tell(const struct move *m, struct br_answer a, unsigned flags)
@@ -55,10 +57,41 @@ static bool is_dir(const struct br_end *e)
 	return fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-static bool one_way(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
+static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
 {
 	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, dir,
 				&m->against);
+}
+
+/* Names what objects, in the event. */
+static void name_below(struct br_end *e, const struct br_tree *t)
+{
+	if (!t->len || e->len + t->len + 1 >= PATH_MAX)
+		return;
+	e->path[e->len++] = '/';
+	memcpy(e->path + e->len, t->name, t->len + 1);
+	e->len += t->len;
+}
+
+/* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
+ * be may move. */
+static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b, bool dir)
+{
+	enum br_tree_answer answer;
+
+	if (may_move(m, a, b, dir))
+		return 0;
+	if (!dir || !may_move(m, a, b, false))
+		return SBX_EVF_MOVE;
+	answer = br_tree_moves(m->c, a, b, &m->tree);
+	if (answer == BR_TREE_MOVES)
+		return 0;
+	m->against = m->tree.against;
+	if (answer == BR_TREE_UNSEEN)
+		return SBX_EVF_MOVE | SBX_EVF_UNSEEN;
+	name_below(a, &m->tree);
+	name_below(b, &m->tree);
+	return SBX_EVF_MOVE;
 }
 
 /* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
@@ -94,7 +127,6 @@ struct br_answer br_rename(struct br_call *c)
 			  : c->flags & RENAME_NOREPLACE ? BR_WANT_NEW_DIR
 							: BR_WANT_ANY;
 	unsigned refused;
-	bool ok;
 	int rc;
 
 	if (c->flags & RENAME_WHITEOUT)
@@ -104,12 +136,12 @@ struct br_answer br_rename(struct br_call *c)
 	if (rc)
 		return not_found(rc);
 	refused = judge_ends(&m);
+	if (!refused)
+		refused = one_way(&m, m.from, m.to, is_dir(m.from));
+	if (!refused && m.swaps)
+		refused = one_way(&m, m.to, m.from, is_dir(m.to));
 	if (refused)
 		return refuse(&m, refused & ~REFUSED_FROM, to);
-	ok = one_way(&m, m.from, m.to, is_dir(m.from)) &&
-	     (!m.swaps || one_way(&m, m.to, m.from, is_dir(m.to)));
-	if (!ok)
-		return refuse(&m, SBX_EVF_MOVE, to);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = (int)syscall(SYS_renameat2, m.from->at, m.from->name, m.to->at, m.to->name, c->flags);
@@ -146,7 +178,7 @@ static struct br_answer link_object(struct move *m)
 		unsigned refused = judge_ends(m);
 		int says = br_kernel_says(m->to, BR_WANT_NEW);
 
-		if (!refused && !one_way(m, from, m->to, false))
+		if (!refused && !may_move(m, from, m->to, false))
 			refused = SBX_EVF_MOVE;
 		if (refused)
 			return says ? br_fail(says)
@@ -186,7 +218,7 @@ static struct br_answer link_name(struct move *m)
 	if (rc)
 		return not_found(rc);
 	refused = judge_ends(m);
-	if (!refused && !one_way(m, m->from, m->to, false))
+	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
 	if (refused)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);

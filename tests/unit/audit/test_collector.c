@@ -102,6 +102,23 @@ Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 	cr_assert_eq(w.counts.lost, 7);
 }
 
+Test(audit_collector, a_move_that_was_too_much_to_look_through_says_so, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	witness_put(&w,
+		    (struct sbx_event){.pid = 20,
+				       .op = SBX_MODIFY,
+				       .call = SBX_CALL_rename,
+				       .flags = SBX_EVF_MOVE | SBX_EVF_UNSEEN,
+				       .aux = SBX_READ,
+				       .err = 13},
+		    "/ws/many", "/ws/pub");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 0, "reason"), "move-unseen");
+	cr_assert_not_null(strstr(w.told.s, ": move it in parts\n"));
+	cr_assert_null(strstr(w.told.s, "allow with"));
+}
+
 Test(audit_collector, equal_denials_fold_and_their_counts_add_up, .fini = end)
 {
 	int64_t sum = 0;

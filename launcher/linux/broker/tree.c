@@ -1,0 +1,260 @@
+/*
+ * tree.c - what lies below a directory that is to be moved, where the automata alone cannot say
+ * that every name may be there.
+ *
+ * Called with the lock of moves held alone: who is inside can make and move nothing meanwhile.
+ * Directories are opened below the moved one, symlinks are names like others. Only those are
+ * read below which some name would be judged otherwise at the new place.
+ */
+#include "launcher/linux/broker/broker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+
+#define BUDGET	     50000u /* names: some 50 ms */
+#define BENEATH_COST 50u    /* what comparing two automata costs, in names */
+#define MEMO	     64u
+
+enum { READ, MODIFY, OPS };
+static const enum sbx_op ops[OPS] = {SBX_READ, SBX_MODIFY};
+
+/* States at the old and at the new place. */
+struct pair {
+	uint32_t from, to;
+};
+
+/* A directory that is still to be read. */
+struct spot {
+	struct spot *next;
+	struct pair at[OPS]; /* after its slash */
+	bool is_open[OPS];   /* the operation is not settled below it */
+	size_t len;
+	char rel[]; /* below the moved directory, "" = that one */
+};
+
+struct look {
+	const struct sbx_image *img;
+	int root;
+	unsigned left; /* of the budget */
+	struct spot *todo;
+	struct br_tree *out;
+	struct {
+		struct pair at;
+		bool is_known, moves;
+	} memo[OPS][MEMO];
+};
+
+static uint32_t walk_on(const struct look *l, int i, uint32_t state, const char *name)
+{
+	for (; *name; name++)
+		state = sbx_step(l->img, ops[i], state, (unsigned char)*name);
+	return state;
+}
+
+static bool charge(struct look *l, unsigned n)
+{
+	l->left = l->left > n ? l->left - n : 0;
+	return l->left > 0;
+}
+
+static bool beneath_moves(struct look *l, int i, struct pair at)
+{
+	unsigned slot = (at.from * 31u + at.to) % MEMO;
+
+	if (at.from == at.to)
+		return true;
+	if (!l->memo[i][slot].is_known || memcmp(&l->memo[i][slot].at, &at, sizeof at) != 0) {
+		charge(l, BENEATH_COST);
+		l->memo[i][slot].at = at;
+		l->memo[i][slot].is_known = true;
+		l->memo[i][slot].moves = sbx_move_beneath(l->img, ops[i], at.from, at.to);
+	}
+	return l->memo[i][slot].moves;
+}
+
+static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, int i,
+				    const struct spot *dir, const char *name)
+{
+	size_t n = strlen(name);
+
+	l->out->against = ops[i];
+	l->out->len = 0;
+	if (a != BR_TREE_REFUSED || dir->len + n + 2 > sizeof l->out->name)
+		return a;
+	memcpy(l->out->name, dir->rel, dir->len);
+	if (dir->len)
+		l->out->name[l->out->len = dir->len] = '/';
+	l->out->len += dir->len > 0;
+	memcpy(l->out->name + l->out->len, name, n + 1);
+	l->out->len += n;
+	return a;
+}
+
+/* Some operation that is open below the directory, to be named. */
+static int open_op(const struct spot *dir)
+{
+	return dir->is_open[READ] ? READ : MODIFY;
+}
+
+static void push(struct look *l, struct spot *s, const struct spot *dir, const char *name)
+{
+	size_t n = strlen(name), len = dir->len + (dir->len > 0) + n;
+	struct spot *to = b_malloc(sizeof *to + len + 1);
+
+	*to = *s;
+	to->len = len;
+	memcpy(to->rel, dir->rel, dir->len);
+	if (dir->len)
+		to->rel[dir->len] = '/';
+	memcpy(to->rel + len - n, name, n + 1);
+	to->next = l->todo;
+	l->todo = to;
+}
+
+/* One name in a directory. */
+static enum br_tree_answer meet(struct look *l, const struct spot *dir, const char *name,
+				bool is_dir)
+{
+	struct spot below = {0};
+	bool is_open = false;
+
+	for (int i = 0; i < OPS; i++) {
+		struct pair at = dir->at[i];
+
+		if (!dir->is_open[i])
+			continue;
+		at = (struct pair){walk_on(l, i, at.from, name), walk_on(l, i, at.to, name)};
+		if (!sbx_move_name(l->img, ops[i], at.from, at.to))
+			return end_with(l, BR_TREE_REFUSED, i, dir, name);
+		if (!is_dir)
+			continue;
+		below.at[i].from = sbx_step(l->img, ops[i], at.from, '/');
+		below.at[i].to = sbx_step(l->img, ops[i], at.to, '/');
+		below.is_open[i] = !beneath_moves(l, i, below.at[i]);
+		is_open |= below.is_open[i];
+	}
+	if (!charge(l, 1))
+		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, name);
+	if (is_open)
+		push(l, &below, dir, name);
+	return BR_TREE_MOVES;
+}
+
+static bool is_directory(int fd, const struct dirent *d)
+{
+	struct stat st;
+
+	if (d->d_type != DT_UNKNOWN)
+		return d->d_type == DT_DIR;
+	/* what cannot be looked at is read as a directory: that fails */
+	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode);
+}
+
+static bool is_dots(const char *name)
+{
+	return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static enum br_tree_answer read_entries(struct look *l, const struct spot *dir, DIR *d)
+{
+	enum br_tree_answer a = BR_TREE_MOVES;
+	struct dirent *e;
+
+	for (;;) {
+		errno = 0;
+		e = readdir(d);
+		if (!e)
+			return errno ? end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "") : a;
+		if (is_dots(e->d_name))
+			continue;
+		a = meet(l, dir, e->d_name, is_directory(dirfd(d), e));
+		if (a != BR_TREE_MOVES)
+			return a;
+	}
+}
+
+static enum br_tree_answer look_into(struct look *l, const struct spot *dir)
+{
+	const struct open_how how = {.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+				     .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+	int fd = (int)syscall(SYS_openat2, l->root, dir->len ? dir->rel : ".", &how, sizeof how);
+	enum br_tree_answer a;
+	DIR *d;
+
+	if (fd < 0 && errno == ENOENT)
+		return BR_TREE_MOVES; /* the host took it away */
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "");
+	}
+	a = read_entries(l, dir, d);
+	closedir(d);
+	return a;
+}
+
+static enum br_tree_answer look_through(struct look *l)
+{
+	enum br_tree_answer a = BR_TREE_MOVES;
+
+	while (l->todo && a == BR_TREE_MOVES) {
+		b_auto_free struct spot *dir = l->todo;
+
+		l->todo = dir->next;
+		a = look_into(l, dir);
+	}
+	while (l->todo) {
+		struct spot *dir = l->todo;
+
+		l->todo = dir->next;
+		free(dir);
+	}
+	return a;
+}
+
+static void start_at(struct look *l, const struct br_end *from, const struct br_end *to)
+{
+	struct spot *s = b_calloc(1, sizeof *s + 1);
+
+	for (int i = 0; i < OPS; i++) {
+		s->at[i].from = sbx_step(l->img, ops[i],
+					 sbx_walk(l->img, ops[i], from->path, from->len), '/');
+		s->at[i].to =
+			sbx_step(l->img, ops[i], sbx_walk(l->img, ops[i], to->path, to->len), '/');
+		s->is_open[i] = !beneath_moves(l, i, s->at[i]);
+	}
+	l->todo = s;
+}
+
+enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
+				  const struct br_end *to, struct br_tree *out)
+{
+	b_auto_free struct look *l = b_calloc(1, sizeof *l);
+	size_t n = strcspn(from->name, "/");
+	char name[NAME_MAX + 1];
+	enum br_tree_answer a;
+
+	memcpy(name, from->name, n);
+	name[n] = '\0';
+	out->len = 0;
+	l->img = c->b->plan->image;
+	l->left = BUDGET;
+	l->out = out;
+	l->root = openat(from->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (l->root < 0)
+		return BR_TREE_UNSEEN;
+	start_at(l, from, to);
+	a = look_through(l);
+	close(l->root);
+	return a;
+}
