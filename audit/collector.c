@@ -222,6 +222,7 @@ static void tell_denial(struct aud_collector *c, const struct item *it, const st
 		.path_len = v->second ? ev->path2_len : ev->path_len,
 		.matched = v->matched,
 		.origin = v->origin,
+		.call = ev->call,
 		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
 	};
 

@@ -6,6 +6,7 @@
 
 #include "base/own.h"
 #include "base/str.h"
+#include "core/callnames.h"
 
 enum { WINDOW_MS = 1000, PER_WINDOW = 10 };
 
@@ -54,9 +55,9 @@ static bool add_word(struct b_str *out, const char *p, size_t n)
 static bool told_before(struct aud_person *p, const struct aud_denial *d)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
-	size_t i;
+	size_t i, n = d->call == SBX_CALL_ptrace ? 0 : d->path_len;
 
-	for (i = 0; i < d->path_len; i++)
+	for (i = 0; i < n; i++)
 		h = (h ^ (unsigned char)d->path[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
 	if (p->seen[h % AUD_PERSON_SEEN] == h)
 		return true;
@@ -70,12 +71,43 @@ static bool is_own(const struct aud_denial *d)
 	return b_has_prefix(d->origin, "builtin:base:") && d->matched[0] != '<';
 }
 
+/* "uid_map" of "/proc/123/uid_map"; NULL: of no single process. */
+static const char *of_process(const struct aud_denial *d)
+{
+	const char *at = d->path + 6;
+
+	if (!b_has_prefix(d->path, "/proc/") || !isdigit((unsigned char)*at))
+		return NULL;
+	while (isdigit((unsigned char)*at))
+		at++;
+	return *at == '/' ? at + 1 : NULL;
+}
+
+static const char no_ptrace[] = "denied ptrace (system-call filter): debuggers, strace and "
+				"LeakSanitizer need --allow debug";
+
+/* The number of a process is another one the next time: no rule can name it. */
+static void add_process_remedy(struct b_str *line, const struct aud_denial *d, const char *name)
+{
+	static const char *const maps[] = {"uid_map", "gid_map", "setgroups"};
+	size_t i;
+
+	for (i = 0; d->op == SBX_MODIFY && i < sizeof maps / sizeof *maps; i++)
+		if (strcmp(name, maps[i]) == 0)
+			b_str_add(line, ": mapping user namespaces needs --allow namespaces");
+}
+
 static void add_remedy(struct b_str *line, const struct aud_denial *d)
 {
+	const char *name = of_process(d);
 	size_t before = line->len;
 
 	if (is_own(d))
 		return;
+	if (name) {
+		add_process_remedy(line, d, name);
+		return;
+	}
 	b_str_add(line, ": allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
@@ -83,6 +115,29 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		line->len = before;
 		line->s[before] = '\0';
 	}
+}
+
+/* Whom it was to be is of no use: one line for all. */
+static void add_denial(struct b_str *line, const struct aud_denial *d)
+{
+	if (d->call == SBX_CALL_ptrace) {
+		b_str_add(line, no_ptrace);
+		return;
+	}
+	b_str_add(line, "denied ");
+	b_str_add(line, sbx_op_name(d->op));
+	b_str_addc(line, ' ');
+	b_str_add_visible(line, d->path, d->path_len);
+	b_str_add(line, " (rule ");
+	b_str_add_visible(line, d->matched, strlen(d->matched));
+	b_str_add(line, ", ");
+	b_str_add_visible(line, d->origin, strlen(d->origin));
+	b_str_addc(line, ')');
+	if (d->is_unseen)
+		b_str_add(line, ": too much lies below to be looked through, or it cannot be "
+				"read: move it in parts");
+	else
+		add_remedy(line, d);
 }
 
 void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_t now_ms)
@@ -100,20 +155,7 @@ void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_
 		return;
 	}
 	p->in_window++;
-	b_str_add(&line, "denied ");
-	b_str_add(&line, sbx_op_name(d->op));
-	b_str_addc(&line, ' ');
-	b_str_add_visible(&line, d->path, d->path_len);
-	b_str_add(&line, " (rule ");
-	b_str_add_visible(&line, d->matched, strlen(d->matched));
-	b_str_add(&line, ", ");
-	b_str_add_visible(&line, d->origin, strlen(d->origin));
-	b_str_addc(&line, ')');
-	if (d->is_unseen)
-		b_str_add(&line, ": too much lies below to be looked through, or it cannot be "
-				 "read: move it in parts");
-	else
-		add_remedy(&line, d);
+	add_denial(&line, d);
 	p->fn(p->ctx, line.s);
 }
 

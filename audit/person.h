@@ -24,10 +24,12 @@ struct aud_denial {
 	const char *path;
 	size_t path_len;
 	const char *matched, *origin;
+	unsigned call;	/* SBX_CALL_* */
 	bool is_unseen; /* a move: what lies below could not be looked through */
 };
 
-/* "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
+/* What opens a class of calls instead of a path is named as that: "allow with --allow debug".
+ * "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
  * /home/u/.ssh/id"; counted instead when too many came lately; nothing when the same operation on
  * the same path was told already, whatever call it was. */
 void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);

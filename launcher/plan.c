@@ -44,6 +44,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	rq.image_cache = dirs->images;
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	rq.with_protected = host->has_broker;
+	rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
 	return pol_engine_new(&rq, &p->engine, err);
 }
 
@@ -52,7 +53,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 static void add_loss(struct lau_plan *p, bool fatal, const char *text)
 {
 	b_grow(p->losses, p->nlosses, p->losses_cap);
-	p->losses[p->nlosses++] = (struct lau_loss){text, fatal};
+	p->losses[p->nlosses++] = (struct lau_loss){.text = text, .fatal = fatal};
 	p->nfatal += fatal;
 }
 
@@ -110,6 +111,26 @@ static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
 }
 
+/* What --allow namespaces alone does not give. */
+static void add_namespace_losses(const struct lau_options *o, const struct lau_host *host,
+				 struct lau_plan *p)
+{
+	size_t before = p->nlosses;
+
+	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
+		return;
+	if (!host->has_broker)
+		add_loss(p, false,
+			 "user namespaces can be made, but not mapped: /proc/PID/uid_map needs the "
+			 "broker (Linux 6.2)");
+	else if (host->is_root && !(p->keep_caps & LAU_CAP_SETFCAP))
+		add_loss(p, false,
+			 "root cannot map itself in a user namespace without CAP_SETFCAP: "
+			 "add setfcap to --caps, or run as an ordinary user");
+	if (p->nlosses > before)
+		p->losses[before].is_note = true;
+}
+
 /* ---- parts of the floor ---- */
 
 static void plan_network(const struct lau_options *o, struct lau_plan *p)
@@ -145,10 +166,13 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
 	if (abi < ABI_TRUNCATE)
 		p->seccomp_flags |= POL_SC_NO_TRUNCATE;
-	if (!p->floor.uses_broker || o->policy.unix_ == POL_UNIX_HOST)
+	if (!p->floor.uses_broker)
 		return;
-	p->floor.traps |= POL_TRAP_SOCKETS;
 	p->seccomp_flags |= POL_SC_BROKER;
+	if (o->policy.unix_ != POL_UNIX_HOST)
+		p->floor.traps |= POL_TRAP_SOCKETS;
+	if (!(o->allow & POL_SC_ALLOW_DEBUG))
+		p->floor.traps |= POL_TRAP_TRACE;
 }
 
 /* Below ABI 3 the right to write to the ring is the right to empty it: SIGBUS in every process
@@ -180,6 +204,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		pol_floor_accept_gaps(&p->floor);
 	add_gaps(p);
 	add_abi_losses(p, host);
+	add_namespace_losses(o, host, p);
 	plan_network(o, p);
 	plan_sockets(o, host, p);
 	plan_filter(o, host->landlock_abi, p);

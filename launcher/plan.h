@@ -30,6 +30,7 @@ struct pol_engine;
 struct lau_loss {
 	const char *text; /* "what: why: remedy", one line */
 	bool fatal;	  /* refused under --strict; else a known limit */
+	bool is_note;	  /* a limit of an option that was given: told at the start */
 };
 
 struct lau_plan {

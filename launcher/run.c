@@ -186,9 +186,9 @@ static int step_losses(struct run *r, struct b_err *err)
 	for (i = 0; i < p->nlosses; i++) {
 		b_auto(b_str_release) struct b_str line = {0};
 
-		if (!p->losses[i].fatal)
+		if (!p->losses[i].fatal && (!p->losses[i].is_note || r->o->quiet))
 			continue;
-		b_str_add(&line, "sbx-launch: loss: ");
+		b_str_addf(&line, "sbx-launch: %s: ", p->losses[i].fatal ? "loss" : "note");
 		b_str_add_visible(&line, p->losses[i].text, strlen(p->losses[i].text));
 		b_str_addc(&line, '\n');
 		say(&line);
@@ -406,7 +406,7 @@ struct step {
 };
 
 static const struct step look[] = {
-	{step_limits},  {step_descriptors}, {step_policy},
+	{step_limits},	{step_descriptors}, {step_policy},
 	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {

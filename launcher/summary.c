@@ -26,8 +26,8 @@ void lau_summary_start(struct lau_plan *p, bool net_filtered, struct b_str *out)
 		b_str_addf(out, "%s%s", i ? ", " : "", list[i]);
 	b_str_addc(out, '\n');
 	for (i = 0; i < p->nlosses; i++) {
-		if (p->losses[i].fatal)
-			continue; /* printed as a loss already */
+		if (p->losses[i].fatal || p->losses[i].is_note)
+			continue; /* printed already */
 		b_str_addf(out, "%slimit: ", me);
 		b_str_add_visible(out, p->losses[i].text, strlen(p->losses[i].text));
 		b_str_addc(out, '\n');

@@ -179,6 +179,26 @@ void pol_build_hidden(struct pol_build *b)
 	add_rows(b, &none, true);
 }
 
+/* Whose namespace may be mapped, and how, the kernel asks itself (user_namespaces(7)); that the
+ * process is one of the run's, the broker. */
+void pol_build_id_maps(struct pol_build *b)
+{
+	static const char *const names[] = {"uid_map", "gid_map", "setgroups"};
+	struct pol_rule r = {
+		.allow = true,
+		.shape = POL_GLOB,
+		.tier = POL_TIER_BASE,
+		.base = "/proc",
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		r.glob = b_arena_printf(&b->rs->arena, "*/%s", names[i]);
+		r.matched = pol_build_join(b, "/proc", r.glob);
+		r.origin = b_arena_printf(&b->rs->arena, "builtin:namespaces:%zu", i + 1);
+		pol_build_add(b, M, &r, POL_TWIN_NONE);
+	}
+}
+
 void pol_build_stdio(struct pol_build *b)
 {
 	for (size_t i = 0; i < b->rq->nstdio; i++) {

@@ -58,6 +58,8 @@ const char *pol_build_join(struct pol_build *, const char *dir, const char *name
 void pol_build_base(struct pol_build *, const struct pol_effective *);
 /* base.c: files of descriptors 0 to 2, origin `builtin:stdio:N`. */
 void pol_build_stdio(struct pol_build *);
+/* base.c: the files that map a user namespace, origin `builtin:namespaces:N`. */
+void pol_build_id_maps(struct pol_build *);
 /* base.c: last of all, what no rule may open: our own run directories. */
 void pol_build_hidden(struct pol_build *);
 /* resolve.c: the profile and the global denies, at every workspace. */

@@ -89,6 +89,8 @@ static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, 
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
 	pol_build_base(b, &eff);
 	pol_build_stdio(b);
+	if (b->rq->with_id_maps)
+		pol_build_id_maps(b);
 	if (pol_build_profile(b, &eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;

@@ -71,6 +71,7 @@ struct pol_request {
 	size_t nstdio;
 	const char *image_cache; /* directory of compiled policies, NULL = none (imgcache.h) */
 	bool with_protected;	 /* the `protected` set (needs the broker) */
+	bool with_id_maps;	 /* user namespaces may be mapped (needs the broker) */
 };
 
 struct pol_engine {

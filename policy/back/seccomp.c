@@ -144,7 +144,8 @@ static const struct pol_sc_rule rules[] = {
 	NAMESPACE("unshare", 0x40000000),
 
 	/* other processes */
-	DEBUG("ptrace", why_trace),
+	/* the broker refuses it as well, and says so */
+	ROW("ptrace", L_EPERM, why_trace, .unless = POL_SC_ALLOW_DEBUG | POL_SC_BROKER),
 	DEBUG("process_vm_readv", why_trace),
 	DEBUG("process_vm_writev", why_trace),
 	DENY("process_madvise", why_trace),
@@ -211,9 +212,11 @@ static const struct pol_sc_rule rules[] = {
 	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),
 	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
 	ROW("socket", L_EACCES, why_dgram,
-	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)), .only = POL_SC_BROKER),
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)), .only = POL_SC_BROKER,
+	    .unless = POL_SC_UNIX_HOST),
 	ROW("socket", L_EACCES, why_dgram,
-	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .only = POL_SC_BROKER),
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .only = POL_SC_BROKER,
+	    .unless = POL_SC_UNIX_HOST),
 	ROW("socketpair", L_EACCES, why_dgram,
 	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)),
 	    .unless = POL_SC_UNIX_HOST),

@@ -15,6 +15,7 @@ enum pol_read_level {
 #define POL_TRAP_FILES                                                                             \
 	0x1u /* what makes, removes, moves, writes to or changes the metadata of files */
 #define POL_TRAP_SOCKETS 0x2u /* bind and connect */
+#define POL_TRAP_TRACE	 0x8u /* ptrace, to be refused aloud */
 #define POL_TRAP_EXEC	 0x4u /* execve: a deny lies inside what is executable */
 
 /* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not

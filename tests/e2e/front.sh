@@ -99,4 +99,68 @@ launch -v sh -c 'for i in $(seq 22); do sleep 100 & done'
 check 'one line for each process left' \
 	[ "$(grep -cE '^sbx-launch: left running, now ended: [0-9]+ [a-z]+$' "$TMP/err")" -eq 20 ]
 check 'and the rest counted' grep -qx 'sbx-launch: left running, now ended: and 2 more' "$TMP/err"
+
+# ---- --allow debug, --allow namespaces ----
+
+hint='denied ptrace (system-call filter): debuggers, strace and LeakSanitizer need --allow debug'
+launch sh -c 'strace true; strace true; :'
+check 'a debugger is refused with one hint' [ "$(grep -cF "$hint" "$TMP/err")" -eq 1 ]
+launch --unix host strace true
+check 'also with all sockets open' grep -qF "$hint" "$TMP/err"
+launch --allow debug strace -o trace true
+check 'which helps' grep -q '^execve(' trace
+
+# Root maps itself with CAP_SETFCAP alone (user_namespaces(7)).
+caps=
+launch --allow namespaces true
+check 'root is told what it lacks' \
+	[ "$(grep -c '^sbx-launch: note: root cannot map .* setfcap to --caps' "$TMP/err")" -eq "$((! $(id -u)))" ]
+[ "$(id -u)" -ne 0 ] || caps='--caps chown,dac_override,fowner,fsetid,setfcap'
+if unshare -Ur true 2>/dev/null; then
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps unshare -Ur id -u
+	check 'a command may map itself' grep -qx 0 "$TMP/out"
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps unshare -Urpfn sh -c 'echo $$'
+	check 'with a pid and a network namespace' grep -qx 1 "$TMP/out"
+	cat >child.py <<'EOF'
+import ctypes, os, sys
+there, back = os.pipe(), os.pipe()
+pid = int(sys.argv[1]) if len(sys.argv) > 1 else os.fork()
+if pid == 0:
+    ctypes.CDLL(None).unshare(0x10000000)
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+    print(os.getuid(), *open("/proc/self/uid_map").read().split(), flush=True)
+    os._exit(0)
+len(sys.argv) > 1 or os.read(there[0], 1)
+open(f"/proc/{pid}/setgroups", "w").write("deny")
+open(f"/proc/{pid}/uid_map", "w").write(f"0 {os.getuid()} 1")
+open(f"/proc/{pid}/gid_map", "w").write(f"0 {os.getgid()} 1")
+os.write(back[1], b"x")
+len(sys.argv) > 1 or os.wait()
+EOF
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps python3 child.py
+	check 'a parent maps its child' grep -qx "0 0 $(id -u) 1" "$TMP/out"
+	unshare -U sleep 100 &
+	stranger=$!
+	while [ "$(readlink /proc/$stranger/ns/user)" = "$(readlink /proc/$$/ns/user)" ]; do :; done
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps python3 child.py $stranger
+	check 'but no process outside' grep -q 'PermissionError.*setgroups' "$TMP/err"
+	check 'which is still without a map' [ -z "$(cat /proc/$stranger/uid_map)" ]
+	python3 child.py $stranger
+	check 'and can be given one by us' [ -n "$(cat /proc/$stranger/uid_map)" ]
+	kill $stranger
+	wait 2>/dev/null
+else
+	skip 'mapping of user namespaces' 'this host allows none'
+fi
+launch sh -c 'exec 2>/dev/null; echo x >/proc/$$/uid_map'
+check 'the remedy for a map is the option' \
+	grep -q 'uid_map .*: mapping user namespaces needs --allow namespaces$' "$TMP/err"
+launch sh -c 'exec 2>/dev/null; echo x >/proc/$$/oom_score_adj'
+check 'no remedy names a process by its number' \
+	[ "$(grep -c 'denied modify /proc/[0-9]*/oom_score_adj (rule [^)]*)$' "$TMP/err")" -eq 1 ]
 exit 0

@@ -203,7 +203,9 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 	struct lau_broker_plan plan = {
 		.image = &p->image,
 		.read_level = o->level,
-		.traps = o->traps ? o->traps : POL_TRAP_FILES | POL_TRAP_SOCKETS | POL_TRAP_EXEC,
+		.traps = o->traps ? o->traps
+				  : POL_TRAP_FILES | POL_TRAP_SOCKETS | POL_TRAP_EXEC |
+					    POL_TRAP_TRACE,
 		.ring = o->ring,
 		.ring_size = o->ring_size,
 		.level = SBX_AUDIT_ALL,

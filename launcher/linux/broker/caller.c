@@ -344,6 +344,16 @@ void br_become_self(struct br_worker *w)
 	w->is_other = false;
 }
 
+/* The capabilities of a namespace of its own are none over the host's files. */
+static bool is_in_our_userns(struct br_call *c)
+{
+	char its[64], ours[64];
+	ssize_t n = readlinkat(c->task->dir, "ns/user", its, sizeof its);
+
+	return n > 0 && n == readlinkat(c->b->self_fd, "../ns/user", ours, sizeof ours) &&
+	       memcmp(its, ours, (size_t)n) == 0;
+}
+
 int br_become(struct br_call *c)
 {
 	struct br_worker *w = c->w;
@@ -368,6 +378,8 @@ int br_become(struct br_call *c)
 	rc = parse_credentials(status, &cr);
 	if (rc < 0)
 		return rc;
+	if (c->b->plan->foreign_roots && !is_in_our_userns(c))
+		cr.caps = 0;
 	w->is_other = true;
 	return put_on(w, &cr);
 }

@@ -67,6 +67,7 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_bind, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, bind, NO_END, NONE, NONE, br_bind),
 	TRAPROW(SYS_connect, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, connect, NO_END, NONE, NONE,
 		br_connect),
+	TRAPROW(SYS_ptrace, BR_TRAP_ALWAYS, POL_TRAP_TRACE, ptrace, NO_END, NONE, NONE, br_ptrace),
 	TRAPROW(SYS_execve, BR_TRAP_ALWAYS, POL_TRAP_EXEC, execve, END(CWD, 0, BR_END_FOLLOW), NONE,
 		NONE, br_exec),
 	TRAPROW(SYS_execveat, BR_TRAP_ALWAYS, POL_TRAP_EXEC, execveat,

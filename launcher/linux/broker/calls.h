@@ -64,4 +64,5 @@ br_handler br_rename, br_link;						     /* move.c */
 br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr;	     /* meta.c */
 br_handler br_bind, br_connect;						     /* socket.c */
 br_handler br_exec;							     /* exec.c */
+br_handler br_ptrace;							     /* trace.c */
 br_handler br_umask, br_credentials;					     /* caller.c */

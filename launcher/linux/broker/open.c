@@ -147,8 +147,8 @@ static bool is_for_kernel(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
 
-	/* The caller may open the ring, and not empty it. We may have the right to truncate where it
-	 * lies, and what is opened keeps the rights of its opener. */
+	/* The caller may open the ring, and not empty it. We may have the right to truncate where
+	 * it lies, and what is opened keeps the rights of its opener. */
 	if (is_path(r->c->b->plan->ring_path, e->path))
 		return true;
 	if (r->c->b->plan->read_level == POL_READ_ALL)
@@ -204,6 +204,8 @@ static struct br_answer open_held(struct br_open_request *r)
 	against = e->is_pathless ? -1 : objects(c, r->flags, false, e->path, e->len);
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
+	if (wants_write(r->flags) && br_is_foreign_proc(c, e->path))
+		return br_fail(EACCES);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (S_ISCHR(e->st.st_mode) && e->st.st_rdev == makedev(5, 0))

@@ -84,6 +84,23 @@ bool br_is_own_proc(const struct br_call *c, const char *path, size_t len)
 	return false;
 }
 
+/* We are of the same user as processes outside, whose user namespaces the kernel would let us map
+ * as it lets the command map its own. What only a tracer may read tells them apart: Landlock lets
+ * us look into our own domain and those within it. */
+bool br_is_foreign_proc(const struct br_call *c, const char *path)
+{
+	char name[32], *end, none;
+	unsigned long pid;
+
+	if (strncmp(path, "/proc/", 6) != 0)
+		return false;
+	pid = strtoul(path + 6, &end, 10);
+	if (end == path + 6 || *end != '/')
+		return false;
+	snprintf(name, sizeof name, "%lu/ns/user", pid);
+	return readlinkat(c->b->proc, name, &none, 1) < 0;
+}
+
 /* ---- the paths of a call ---- */
 
 static void end_init(struct br_call *c, struct br_end *e, const struct br_end_spec *spec)
