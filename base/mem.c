@@ -92,8 +92,9 @@ static struct b_arena_block *block_new(size_t size)
 
 	if (__builtin_add_overflow(size, sizeof *b, &total))
 		exhausted();
-	b = b_calloc(1, total); /* zeroed: for big blocks the kernel's pages already are */
-	b->size = size;
+	/* Zeroed as it is handed out: what of a block is not used is not touched either. */
+	b = b_malloc(total);
+	*b = (struct b_arena_block){.size = size};
 	return b;
 }
 
@@ -129,7 +130,7 @@ void *b_arena_alloc(struct b_arena *a, size_t size)
 	rounded &= ~(size_t)(ARENA_ALIGN - 1);
 	if (!b || b->size - b->used < rounded)
 		b = arena_extend(a, rounded);
-	p = b->data + b->used;
+	p = memset(b->data + b->used, 0, rounded);
 	b->used += rounded;
 	return p;
 }

@@ -12,8 +12,6 @@
 #include "policy/presets.h"
 #include "policy/store.h"
 
-#define BUILTIN "builtin:default"
-
 int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};
@@ -80,8 +78,8 @@ int pol_documents_load(const char *const *texts, size_t n, struct pol_doc *out,
 
 	B_ASSERT(preset);
 	if (n == 0) {
-		*out_name = BUILTIN;
-		return pol_orbit_parse(BUILTIN, preset->text, preset->len, out, err);
+		*out_name = preset->file;
+		return pol_orbit_take(preset->root, out, err);
 	}
 	pol_store_find(&a, &store);
 	for (size_t i = 0; i < n && rc == 0; i++)

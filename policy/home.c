@@ -14,7 +14,6 @@
 #include "policy/workspace.h"
 
 #define UID_PEOPLE 1000 /* UID_MIN of login.defs(5) */
-#define MAX_HOMES  4096
 #define MAX_PASSWD (16u << 20)
 
 /* One line of passwd(5). */
@@ -102,7 +101,7 @@ static bool is_system_dir(const char *dir)
 
 static void add(struct b_arena *a, const char **v, size_t *n, const char *dir)
 {
-	if (!dir || *n == MAX_HOMES)
+	if (!dir)
 		return;
 	dir = pol_canonical(a, dir);
 	if (strcmp(dir, "/") == 0)
@@ -144,14 +143,24 @@ static bool counts(const struct account *account, const char *dir)
 	       (st.st_uid == account->uid && pol_home_may_hold_secrets(dir));
 }
 
-static void add_everybody(struct b_arena *a, const char **v, size_t *n)
+static void add_everybody(struct b_arena *a, char *text, const char **v, size_t *n)
 {
-	char *text = read_passwd(a);
 	struct account account;
 
 	while (next_account(&text, &account))
 		if (counts(&account, account.home))
 			add(a, v, n, account.home);
+}
+
+static size_t lines(const char *text)
+{
+	size_t n = 1;
+
+	while ((text = strchr(text, '\n'))) {
+		text++;
+		n++;
+	}
+	return n;
 }
 
 const char **pol_own_homes(struct b_arena *a, size_t *out_n)
@@ -168,12 +177,14 @@ const char **pol_own_homes(struct b_arena *a, size_t *out_n)
 const char **pol_homes(struct b_arena *a, size_t *out_n)
 {
 	const char **v, **own = pol_own_homes(a, out_n);
+	char *text;
 
 	if (geteuid() != 0)
 		return own;
-	v = b_arena_alloc(a, MAX_HOMES * sizeof *v);
+	text = read_passwd(a);
+	v = b_arena_alloc(a, (*out_n + lines(text)) * sizeof *v);
 	memcpy(v, own, *out_n * sizeof *v);
-	add_everybody(a, v, out_n);
+	add_everybody(a, text, v, out_n);
 	return v;
 }
 

@@ -21,27 +21,45 @@ enum { HASH_LEN = B_SHA256_HEX - 1 };
 
 /* ---- the key ---- */
 
-static void add_string(struct b_str *out, const char *s)
+static void add_string(struct b_sha256 *h, const char *s)
 {
-	b_str_addn(out, s ? s : "", (s ? strlen(s) : 0) + 1);
+	b_sha256_update(h, s ? s : "", (s ? strlen(s) : 0) + 1);
 }
 
-static void add_list(struct b_str *out, const struct pol_list *list)
+static void add_list(struct b_sha256 *h, const struct pol_list *list)
 {
 	uint64_t n = list->n;
 	size_t i;
 
-	b_str_addn(out, &n, sizeof n);
+	b_sha256_update(h, &n, sizeof n);
 	for (i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
+		const unsigned char head[] = {
+			(unsigned char)(r->allow | r->base_is_root << 1 | r->twin << 2),
+			(unsigned char)r->shape, (unsigned char)r->tier};
 
-		b_str_addc(out, (char)(r->allow | r->base_is_root << 1 | r->twin << 2));
-		b_str_addc(out, (char)r->shape);
-		b_str_addc(out, (char)r->tier);
-		add_string(out, r->base);
-		add_string(out, r->glob);
-		add_string(out, r->matched);
-		add_string(out, r->origin);
+		b_sha256_update(h, head, sizeof head);
+		add_string(h, r->base);
+		add_string(h, r->glob);
+		add_string(h, r->matched);
+		add_string(h, r->origin);
+	}
+}
+
+/* As pol_ruleset_copy() makes it: the strings are the same ones. */
+static bool is_copy(const struct pol_list *a, const struct pol_list *b)
+{
+	return a->n && a->n == b->n && memcmp(a->v, b->v, a->n * sizeof *a->v) == 0;
+}
+
+static void add_lists(struct b_sha256 *h, const struct pol_ruleset *rs)
+{
+	for (unsigned i = 0; i < SBX_OP_COUNT; i++) {
+		unsigned char same = i > 0 && is_copy(&rs->op[0], &rs->op[i]);
+
+		b_sha256_update(h, &same, sizeof same);
+		if (!same)
+			add_list(h, &rs->op[i]);
 	}
 }
 
@@ -60,19 +78,22 @@ static void add_program(struct b_str *out)
 void pol_imgcache_key(const struct pol_ruleset *rs, const struct pol_compile_opts *opts,
 		      char out[B_SHA256_HEX])
 {
-	b_auto(b_str_release) struct b_str text = {0};
+	b_auto(b_str_release) struct b_str program = {0};
+	const unsigned char deny = opts->deny_on_error;
+	struct b_sha256 h;
 	size_t i;
 
-	add_program(&text);
-	add_string(&text, rs->profile);
-	for (i = 0; i < SBX_OP_COUNT; i++)
-		add_list(&text, &rs->op[i]);
+	b_sha256_init(&h);
+	add_program(&program);
+	add_string(&h, program.s);
+	add_string(&h, rs->profile);
+	add_lists(&h, rs);
 	for (i = 0; i < opts->naliases; i++) {
-		add_string(&text, opts->aliases[i].from);
-		add_string(&text, opts->aliases[i].to);
+		add_string(&h, opts->aliases[i].from);
+		add_string(&h, opts->aliases[i].to);
 	}
-	b_str_addc(&text, (char)opts->deny_on_error);
-	b_sha256_hex(text.s, text.len, out);
+	b_sha256_update(&h, &deny, sizeof deny);
+	b_sha256_final(&h, out);
 }
 
 /* ---- files ---- */

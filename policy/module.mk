@@ -6,12 +6,18 @@ policy_SRCS += \
 	policy/engine.c policy/imgcache.c policy/explain.c \
 	policy/merge.c policy/documents.c policy/store.c
 
-# The presets, compiled in.
+# The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c
+policy_SRCS += policy/presets/find.c
 PRESETS := policy/presets/default.yaml policy/presets/secrets.yaml policy/presets/protected.yaml
-$(B)/gen/presets.c: $(PRESETS) scripts/gen-presets | $$(@D)/.d
+$(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
+		$(B)/lib/base.a
+	$(call say,LD,$@)
+	$(call link,$(filter %.o,$^),$(filter %.a,$^),$(LIBS_POLICY))
+$(B)/gen/presets.c: $(B)/gen-presets $(PRESETS) | $$(@D)/.d
 	$(call say,GEN,$@)
-	$(Q)scripts/gen-presets $(PRESETS) >$@
+	$(Q)$(B)/gen-presets $(PRESETS) > $@.tmp && mv $@.tmp $@
+DEPS += $(B)/obj/policy/presets/gen-presets.d
 
 # The floor planner and its plans.
 policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c \

@@ -92,13 +92,6 @@ bool pol_build_is_missing(struct pol_build *b, const char *path)
 				    dir[1] ? &b->names : NULL);
 }
 
-static void append(struct pol_build *b, unsigned ops, const struct pol_rule *r)
-{
-	for (int op = 0; op < SBX_OP_COUNT; op++)
-		if (ops & POL_OPS(op))
-			pol_ruleset_add(b->rs, (enum sbx_op)op, r);
-}
-
 static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
 		     enum pol_twin twin)
 {
@@ -125,7 +118,7 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	}
 	pol_build_at(&t, real);
 	t.twin = true;
-	append(b, ops, &t);
+	pol_ruleset_add_to(b->rs, ops, &t);
 }
 
 void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, enum pol_twin twin)
@@ -133,7 +126,7 @@ void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, 
 	struct pol_rule copy = *r;
 
 	pol_build_at(&copy, r->base);
-	append(b, ops, &copy);
+	pol_ruleset_add_to(b->rs, ops, &copy);
 	if (twin != POL_TWIN_NONE)
 		add_twin(b, ops, &copy, twin);
 }

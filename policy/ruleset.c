@@ -23,20 +23,39 @@ static const char *copy(struct pol_ruleset *rs, const char *s)
 	return s ? b_arena_strndup(&rs->arena, s, strlen(s)) : NULL;
 }
 
+static struct pol_rule own(struct pol_ruleset *rs, const struct pol_rule *rule)
+{
+	struct pol_rule r = *rule;
+
+	r.base = b_arena_strndup(&rs->arena, rule->base, rule->base_len);
+	r.glob = copy(rs, rule->glob);
+	r.matched = copy(rs, rule->matched);
+	r.origin = copy(rs, rule->origin);
+	return r;
+}
+
+static struct pol_rule *append(struct pol_list *list, const struct pol_rule *rule)
+{
+	b_grow(list->v, list->n, list->cap);
+	list->v[list->n] = *rule;
+	return &list->v[list->n++];
+}
+
 struct pol_rule *pol_ruleset_add(struct pol_ruleset *rs, enum sbx_op op,
 				 const struct pol_rule *rule)
 {
-	struct pol_list *list = &rs->op[op];
-	struct pol_rule *r;
+	const struct pol_rule r = own(rs, rule);
 
-	b_grow(list->v, list->n, list->cap);
-	r = &list->v[list->n++];
-	*r = *rule;
-	r->base = b_arena_strndup(&rs->arena, rule->base, rule->base_len);
-	r->glob = copy(rs, rule->glob);
-	r->matched = copy(rs, rule->matched);
-	r->origin = copy(rs, rule->origin);
-	return r;
+	return append(&rs->op[op], &r);
+}
+
+void pol_ruleset_add_to(struct pol_ruleset *rs, unsigned ops, const struct pol_rule *rule)
+{
+	const struct pol_rule r = own(rs, rule);
+
+	for (unsigned op = 0; op < SBX_OP_COUNT; op++)
+		if (ops & 1u << op)
+			append(&rs->op[op], &r);
 }
 
 void pol_ruleset_copy(struct pol_ruleset *rs, enum sbx_op from, enum sbx_op to)

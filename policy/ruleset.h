@@ -66,6 +66,8 @@ void pol_ruleset_release(struct pol_ruleset *);
 
 /* Copies the rule (strings into the arena) to the end of the list. */
 struct pol_rule *pol_ruleset_add(struct pol_ruleset *, enum sbx_op, const struct pol_rule *);
+/* The same for the list of each operation of `ops` (bit 1u << op): they share one copy. */
+void pol_ruleset_add_to(struct pol_ruleset *, unsigned ops, const struct pol_rule *);
 /* Makes the list `to` the same as `from`; the strings, in the arena, are shared. */
 void pol_ruleset_copy(struct pol_ruleset *, enum sbx_op from, enum sbx_op to);
 

@@ -156,17 +156,10 @@ int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
 {
 	const struct pol_preset *preset = pol_preset_find(name);
 	struct set set = {.b = b, .name = name, .err = err};
-	struct b_arena nodes = {0};
-	struct pol_ynode *root;
-	int rc;
 
 	if (!preset)
 		return b_fail(err, B_POLICY, 0, "no preset `%s`", name);
-	rc = pol_yaml_parse(&nodes, name, preset->text, preset->len, &root, err);
-	if (rc == 0)
-		rc = take_document(&set, root);
-	b_arena_release(&nodes);
-	return rc < 0 ? b_wrap(err, "preset") : 0;
+	return take_document(&set, preset->root) < 0 ? b_wrap(err, "preset") : 0;
 }
 
 /*

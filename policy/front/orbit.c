@@ -301,16 +301,34 @@ static int take_document(struct front *f, const struct pol_ynode *root)
 	return pol_doc_validate(f->doc, f->err);
 }
 
+static int take_tree(struct pol_doc *doc, const struct pol_ynode *root, struct b_err *err)
+{
+	struct front f = {.doc = doc, .err = err};
+
+	return take_document(&f, root);
+}
+
+int pol_orbit_take(const struct pol_ynode *root, struct pol_doc *out, struct b_err *err)
+{
+	struct pol_doc doc = {0};
+
+	if (take_tree(&doc, root, err) < 0) {
+		pol_doc_release(&doc);
+		return -1;
+	}
+	*out = doc;
+	return 0;
+}
+
 int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_doc *out,
 		    struct b_err *err)
 {
 	struct pol_doc doc = {0};
-	struct front f = {.doc = &doc, .err = err};
 	struct pol_ynode *root;
 	const char *file = b_arena_strndup(&doc.arena, name, strlen(name));
 
 	if (pol_yaml_parse(&doc.arena, file, text, len, &root, err) < 0 ||
-	    take_document(&f, root) < 0) {
+	    take_tree(&doc, root, err) < 0) {
 		pol_doc_release(&doc);
 		return -1;
 	}

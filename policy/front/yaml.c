@@ -299,7 +299,7 @@ static int compare_keys(const void *a, const void *b)
 
 static int refuse_duplicates(struct reader *r, const struct pol_ynode *map)
 {
-	b_auto_free struct pol_ynode **keys = b_calloc(map->n + 1, sizeof *keys);
+	b_auto_free const struct pol_ynode **keys = b_calloc(map->n + 1, sizeof *keys);
 
 	for (size_t i = 0; i < map->n; i++) {
 		keys[i] = map->v[2 * i];
@@ -330,7 +330,8 @@ static int take_children(struct reader *r, struct pol_ynode *node, unsigned dept
 {
 	yaml_event_type_t end =
 		node->kind == POL_Y_SEQ ? YAML_SEQUENCE_END_EVENT : YAML_MAPPING_END_EVENT;
-	b_auto_free struct pol_ynode **v = NULL;
+	b_auto_free const struct pol_ynode **v = NULL;
+	const struct pol_ynode **kept;
 	size_t n = 0, cap = 0;
 
 	for (;;) {
@@ -356,9 +357,10 @@ static int take_children(struct reader *r, struct pol_ynode *node, unsigned dept
 		if (child->height + 1 > node->height)
 			node->height = child->height + 1;
 	}
-	node->v = b_arena_alloc(r->arena, (n + 1) * sizeof *v);
+	kept = b_arena_alloc(r->arena, (n + 1) * sizeof *v);
 	if (n)
-		memcpy(node->v, v, n * sizeof *v);
+		memcpy(kept, v, n * sizeof *v);
+	node->v = kept;
 	node->n = node->kind == POL_Y_SEQ ? n : n / 2;
 	return node->kind == POL_Y_MAP ? refuse_duplicates(r, node) : 0;
 }
