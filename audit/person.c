@@ -108,7 +108,11 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		add_process_remedy(line, d, name);
 		return;
 	}
-	b_str_add(line, ": allow with ");
+	if (b_has_prefix(d->origin, "builtin:self:"))
+		b_str_add(line, ": a program of this sandbox: run one installed elsewhere, or");
+	else
+		b_str_addc(line, ':');
+	b_str_add(line, " allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
 	if (!add_word(line, d->path, d->path_len)) {

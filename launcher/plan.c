@@ -10,6 +10,7 @@
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
 #include "launcher/host.h"
+#include "launcher/shimpath.h"
 #include "launcher/options.h"
 #include "launcher/stdio.h"
 #include "policy/back/seccomp.h"
@@ -24,10 +25,36 @@ const char lau_inside_text[] =
 	"a run inside a run has no floor of its own: that of the outer run holds: "
 	"--best-effort --audit-level none keeps the inner policy by the shim";
 
+static void add_loss(struct lau_plan *p, bool fatal, const char *text)
+{
+	b_grow(p->losses, p->nlosses, p->losses_cap);
+	p->losses[p->nlosses++] = (struct lau_loss){.text = text, .fatal = fatal};
+	p->nfatal += fatal;
+}
+
+/* In a build tree that is the workspace the next run would load what this one has written: a
+ * deny inside a writable tree, the broker's work. How many rules. */
+static size_t protect_own(const struct lau_host *host, const struct lau_dirs *dirs,
+			  struct lau_plan *p, const char *own[LAU_OWN_MAX])
+{
+	size_t n = lau_own_files(&p->arena, dirs->workspaces, dirs->nworkspaces, own);
+
+	if (!n || host->has_broker)
+		return n;
+	add_loss(p, false,
+		 b_arena_printf(&p->arena,
+				"%s lies in the workspace: without the broker (Linux 6.2) the "
+				"command may replace it: run one installed elsewhere",
+				own[n - 1]));
+	p->losses[p->nlosses - 1].is_note = true;
+	return 0;
+}
+
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
 	struct pol_stdio stdio[POL_STDIO_MAX];
+	const char *own[LAU_OWN_MAX];
 	struct pol_request rq;
 
 	*p = (struct lau_plan){0};
@@ -42,6 +69,8 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	rq.stdio = stdio;
 	rq.nstdio = lau_stdio_find(dirs, stdio);
 	rq.image_cache = dirs->images;
+	rq.own_files = own;
+	rq.nown_files = protect_own(host, dirs, p, own);
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	rq.with_protected = host->has_broker;
 	rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
@@ -49,13 +78,6 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 }
 
 /* ---- what cannot be held ---- */
-
-static void add_loss(struct lau_plan *p, bool fatal, const char *text)
-{
-	b_grow(p->losses, p->nlosses, p->losses_cap);
-	p->losses[p->nlosses++] = (struct lau_loss){.text = text, .fatal = fatal};
-	p->nfatal += fatal;
-}
 
 /* Gaps of the same weight and remedy in [from, to). */
 static size_t alike(const struct lau_plan *p, const struct pol_gap *g, size_t from, size_t to)

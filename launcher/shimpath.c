@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "core/path.h"
 #include "launcher/os.h"
 
 static const char installed[] = SBX_LIBEXECDIR "/sbx-launch/" SBX_SHIM_SONAME;
@@ -74,4 +76,35 @@ int lau_shim_find(char **out, struct b_err *err)
 	*out = path;
 	path = NULL;
 	return 0;
+}
+
+static bool lies_in(const char *path, const char *const *dirs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sbx_path_under(path, strlen(path), dirs[i], strlen(dirs[i])))
+			return true;
+	return false;
+}
+
+size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nworkspaces,
+		     const char *out[LAU_OWN_MAX])
+{
+	static const char *const beside[] = {"sbx-launch", "sbx-policy", "sbx-audit"};
+	b_auto(b_str_release) struct b_str dir = {0};
+	b_auto_free char *shim = NULL;
+	size_t n = 0;
+
+	own_directory(&dir);
+	if (!dir.len || !lies_in(dir.s, workspaces, nworkspaces))
+		return 0;
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		const char *path = b_arena_printf(a, "%s%s", dir.s, beside[i]);
+
+		if (access(path, F_OK) == 0)
+			out[n++] = path;
+	}
+	shim = look();
+	if (shim)
+		out[n++] = b_arena_strndup(a, shim, strlen(shim));
+	return n;
 }

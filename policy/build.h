@@ -60,6 +60,8 @@ void pol_build_base(struct pol_build *, const struct pol_effective *);
 void pol_build_stdio(struct pol_build *);
 /* base.c: the files that map a user namespace, origin `builtin:namespaces:N`. */
 void pol_build_id_maps(struct pol_build *);
+/* sets.c: what we are made of, origin `builtin:self:N`. */
+void pol_build_own(struct pol_build *);
 /* base.c: last of all, what no rule may open: our own run directories. */
 void pol_build_hidden(struct pol_build *);
 /* resolve.c: the profile and the global denies, at every workspace. */

@@ -94,6 +94,7 @@ static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, 
 	if (pol_build_profile(b, &eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;
+	pol_build_own(b);
 	pol_build_sides(b);
 	if (pol_build_cli(b, err) < 0)
 		return -1;

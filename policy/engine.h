@@ -69,9 +69,11 @@ struct pol_request {
 	size_t nhidden;
 	const struct pol_stdio *stdio;
 	size_t nstdio;
-	const char *image_cache; /* directory of compiled policies, NULL = none (imgcache.h) */
-	bool with_protected;	 /* the `protected` set (needs the broker) */
-	bool with_id_maps;	 /* user namespaces may be mapped (needs the broker) */
+	const char *image_cache;      /* directory of compiled policies, NULL = none (imgcache.h) */
+	const char *const *own_files; /* files of this program, which no command may change */
+	size_t nown_files;
+	bool with_protected; /* the `protected` set (needs the broker) */
+	bool with_id_maps;   /* user namespaces may be mapped (needs the broker) */
 };
 
 struct pol_engine {

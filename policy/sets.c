@@ -162,6 +162,18 @@ int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
 	return take_document(&set, preset->root) < 0 ? b_wrap(err, "preset") : 0;
 }
 
+/* In a build tree that is the workspace, the next run would load what this one has written. */
+void pol_build_own(struct pol_build *b)
+{
+	struct pol_rule r = {.tier = POL_TIER_SET, .shape = POL_EXACT};
+
+	for (size_t i = 0; i < b->rq->nown_files; i++) {
+		r.base = r.matched = b->rq->own_files[i];
+		r.origin = b_arena_printf(&b->rs->arena, "builtin:self:%zu", i + 1);
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
+	}
+}
+
 /*
  * What git writes of the common directory when it commits, branches, fetches or rebases in a
  * linked worktree, and the worktree's own directory. Hooks and config stay closed: they act in

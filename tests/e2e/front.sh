@@ -100,6 +100,19 @@ check 'one line for each process left' \
 	[ "$(grep -cE '^sbx-launch: left running, now ended: [0-9]+ [a-z]+$' "$TMP/err")" -eq 20 ]
 check 'and the rest counted' grep -qx 'sbx-launch: left running, now ended: and 2 more' "$TMP/err"
 
+# ---- a workspace that holds our programs ----
+
+mkdir own
+cp "$(dirname "$SBX")"/sbx-* "$(dirname "$SBX")"/libsbx-shim.so own
+own=$WS/own/libsbx-shim.so
+SBX=$WS/own/sbx-launch launch sh -c "echo x >'$own'; rm own/sbx-policy; mv own moved; echo y >own/new"
+check 'the next run'\''s programs cannot be changed' cmp "$own" "$(dirname "$SBX")/libsbx-shim.so"
+check 'removed or moved' [ -x own/sbx-policy ]
+check 'what lies beside them can' [ -s own/new ]
+check 'the remedy says why' grep -q 'builtin:self:[0-9]*): a program of this sandbox: .*allow with --modify' "$TMP/err"
+SBX=$WS/own/sbx-launch launch -q --modify own sh -c "rm '$own'; echo x >'$own'"
+check 'and works' grep -qx x "$own"
+
 # ---- --allow debug, --allow namespaces ----
 
 hint='denied ptrace (system-call filter): debuggers, strace and LeakSanitizer need --allow debug'

@@ -543,34 +543,6 @@ Test(audit_collector, the_person_is_not_told_a_denial_that_the_policy_did_not_ma
 	cr_assert_null(strstr(b_str_c(&w.told), "open-to-all"));
 }
 
-Test(audit_collector, what_opens_a_class_of_calls_is_named_as_that, .fini = end)
-{
-	static const char *const paths[] = {"/proc/12/mem", "/proc/13/mem"};
-
-	witness_start(&w, SBX_AUDIT_ALL);
-	for (size_t i = 0; i < 2; i++)
-		witness_put(&w,
-			    (struct sbx_event){
-				    .pid = 10, .op = SBX_MODIFY, .call = SBX_CALL_ptrace, .err = 1},
-			    paths[i], "");
-	witness_end(&w);
-	cr_assert_str_eq(witness_str(&w, 1, "path"), "/proc/13/mem");
-	cr_assert_str_eq(w.told.s, "denied ptrace (system-call filter): debuggers, strace and "
-				   "LeakSanitizer need --allow debug\n");
-}
-
-Test(audit_collector, no_remedy_names_a_process_by_its_number, .fini = end)
-{
-	witness_start(&w, SBX_AUDIT_ALL);
-	witness_call(&w, 10, SBX_MODIFY, false, "/proc/12/uid_map");
-	witness_call(&w, 10, SBX_MODIFY, false, "/proc/12/oom_score_adj");
-	witness_end(&w);
-	cr_assert_not_null(strstr(w.told.s, "uid_map"));
-	cr_assert_not_null(strstr(w.told.s, "): mapping user namespaces needs --allow "
-					    "namespaces\n"));
-	cr_assert_null(strstr(w.told.s, "allow with"));
-}
-
 /* As a process of the run can: the file loses its pages below the mapping. */
 static void cut_ring(void)
 {

@@ -426,6 +426,24 @@ Test(policy_engine, reopening_a_set_rule_is_told_in_one_line)
 	cr_expect_eq(engine->nnotices, 0);
 }
 
+Test(policy_engine, our_own_files_are_closed_to_changes_until_an_option_opens_them)
+{
+	const char *const own[] = {in(ws, "build/sbx-launch"), in(ws, "build/shim.so")};
+
+	rq.own_files = own;
+	rq.nown_files = 2;
+	make();
+	cr_expect_not(allows(SBX_MODIFY, "build/sbx-launch"));
+	cr_expect_not(allows(SBX_MODIFY, "build/shim.so"));
+	cr_expect(allows(SBX_READ, "build/shim.so"));
+	cr_expect(allows(SBX_EXEC, "build/sbx-launch"));
+	cr_expect(allows(SBX_MODIFY, "build/other"));
+	cli(SBX_MODIFY, true, "build", "--modify");
+	make();
+	cr_expect(allows(SBX_MODIFY, "build/sbx-launch"));
+	cr_expect_eq(engine->nnotices, 1);
+}
+
 Test(policy_engine, equal_requests_give_equal_images)
 {
 	char hash[sizeof engine->hash];
