@@ -11,7 +11,7 @@
 	X(mkstemp) X(mkdtemp) X(tmpfile) X(setxattr) X(removexattr) X(bind) X(connect) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) X(fexecve) \
 	X(posix_spawn) X(posix_spawnp) X(system) X(popen) X(chdir) X(fchdir) X(chroot) X(dlopen) X(dlmopen) \
-	X(start) X(lutimes) X(futimesat) X(scandirat) X(ptrace)
+	X(start) X(lutimes) X(futimesat) X(scandirat) X(ptrace) X(getxattr) X(listxattr)
 
 enum sbx_call {
 #define X(name) SBX_CALL_##name,

@@ -10,7 +10,8 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/walk.c launcher/linux/broker/open.c launcher/linux/broker/how.c \
 	launcher/linux/broker/change.c launcher/linux/broker/move.c \
 	launcher/linux/broker/tree.c \
-	launcher/linux/broker/meta.c launcher/linux/broker/socket.c launcher/linux/broker/exec.c \
+	launcher/linux/broker/meta.c launcher/linux/broker/attrs.c \
+	launcher/linux/broker/socket.c launcher/linux/broker/exec.c \
 	launcher/linux/broker/trace.c \
 	launcher/linux/broker/events.c launcher/linux/broker/confine.c
 

@@ -10,6 +10,8 @@
 #define LAU_NEW_CALLS(X)                                                                           \
 	X("fchmodat2", 452)	 /* 6.6 */                                                         \
 	X("setxattrat", 463)	 /* 6.13 */                                                        \
+	X("getxattrat", 464)	 /* 6.13 */                                                        \
+	X("listxattrat", 465)	 /* 6.13 */                                                        \
 	X("removexattrat", 466)	 /* 6.13 */                                                        \
 	X("open_tree_attr", 467) /* 6.15 */                                                        \
 	X("file_setattr", 469)	 /* 6.17 */

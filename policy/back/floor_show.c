@@ -47,9 +47,8 @@ static const struct {
 	unsigned where;
 	const char *text;
 } limits[] = {
-	{BARE,
-	 "metadata calls (chmod, chown, utime, setxattr) are not seen by Landlock: outside the "
-	 "writable directories only the file owner's rights and the shim stop them"},
+	{BARE, "metadata calls (chmod, chown, utime, xattrs) are not seen by Landlock: outside the "
+	       "writable directories only the file owner's rights and the shim stop them"},
 	{BARE, "names, never content, beneath carved directories can be listed"},
 	{BARE, "entries made after the start directly in a carved directory cannot be opened"},
 	{BROKER, "programs without the shim list carved directories only by O_DIRECTORY, and open "

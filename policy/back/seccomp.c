@@ -175,6 +175,8 @@ static const struct pol_sc_rule rules[] = {
 	DENY("name_to_handle_at", why_handle),
 	DENY("fanotify_init", "watches whole mounts"),
 	ABSENT("setxattrat", why_xattr),
+	ABSENT("getxattrat", why_xattr),
+	ABSENT("listxattrat", why_xattr),
 	ABSENT("removexattrat", why_xattr),
 	ABSENT("file_setattr", why_xattr),
 	ABSENT("io_uring_setup", why_uring),

@@ -160,6 +160,8 @@ void br_tasks_drop(struct br_worker *);
 int br_read(struct br_call *, uint64_t addr, void *buf, size_t size);
 /* A string: its length, -EFAULT, -ENAMETOOLONG or BR_UNREADABLE. */
 long br_read_text(struct br_call *, uint64_t addr, char *buf, size_t size);
+/* To the caller: as br_read(). */
+int br_write(struct br_call *, uint64_t addr, const void *buf, size_t size);
 /* Does the caller still wait? To be asked after its memory and its /proc were read, before any
  * effect: the number of a dead task may have a new owner. */
 bool br_is_alive(const struct br_call *);
@@ -226,6 +228,18 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 /* What a name must be for a call: the kernel's answer to one that we refuse, 0 = none. change.c */
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
+
+/* ---- meta.c ---- */
+
+/* The object of a call, held and judged for an operation (BR_FREE: for none). 0: go on, the lock
+ * is held; else *out is the answer. */
+#define BR_FREE (-1)
+int br_hold_object(struct br_call *, int op, struct br_answer *out);
+/* The argument after the object. */
+unsigned br_after_object(const struct br_call *);
+/* Of an extended attribute: 0 or errno. */
+#define BR_ATTR_NAME 256 /* XATTR_NAME_MAX and its NUL */
+int br_read_attr_name(struct br_call *, uint64_t addr, char name[BR_ATTR_NAME]);
 
 /* ---- tree.c: directories that move ---- */
 

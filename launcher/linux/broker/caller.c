@@ -105,6 +105,19 @@ int br_read(struct br_call *c, uint64_t addr, void *buf, size_t size)
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
+int br_write(struct br_call *c, uint64_t addr, const void *buf, size_t size)
+{
+	const struct iovec from = {(void *)(uintptr_t)buf, size};
+	struct iovec to = {.iov_len = size};
+	ssize_t n;
+
+	memcpy(&to.iov_base, &addr, sizeof addr);
+	n = process_vm_writev((pid_t)c->n.pid, &from, 1, &to, 1, 0);
+	if (n < 0)
+		return read_error();
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
 /* Not beyond the page the string may end on: the next one need not exist. */
 long br_read_text(struct br_call *c, uint64_t addr, char *buf, size_t size)
 {

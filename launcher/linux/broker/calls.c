@@ -63,6 +63,12 @@ const struct br_row br_rows[] = {
 	    br_removexattr),
 	ROW(SYS_fremovexattr, removexattr, END(0, NONE, BR_END_FD), NO_END, NONE, NONE,
 	    br_removexattr),
+	ROW(SYS_getxattr, getxattr, END(CWD, 0, BR_END_FOLLOW), NO_END, NONE, NONE, br_getxattr),
+	ROW(SYS_lgetxattr, getxattr, END(CWD, 0, BR_END_LAST), NO_END, NONE, NONE, br_getxattr),
+	ROW(SYS_fgetxattr, getxattr, END(0, NONE, BR_END_FD), NO_END, NONE, NONE, br_getxattr),
+	ROW(SYS_listxattr, listxattr, END(CWD, 0, BR_END_FOLLOW), NO_END, NONE, NONE, br_listxattr),
+	ROW(SYS_llistxattr, listxattr, END(CWD, 0, BR_END_LAST), NO_END, NONE, NONE, br_listxattr),
+	ROW(SYS_flistxattr, listxattr, END(0, NONE, BR_END_FD), NO_END, NONE, NONE, br_listxattr),
 
 	TRAPROW(SYS_bind, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, bind, NO_END, NONE, NONE, br_bind),
 	TRAPROW(SYS_connect, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, connect, NO_END, NONE, NONE,

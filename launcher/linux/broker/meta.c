@@ -17,16 +17,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 
-/* The argument after the object. */
-static unsigned after_object(const struct br_call *c)
+unsigned br_after_object(const struct br_call *c)
 {
 	const struct br_end_spec *spec = &c->row->end[0];
 
 	return (spec->how & BR_END_FD ? spec->dirfd : spec->path) + 1u;
 }
 
-/* The object, held and judged. 0: go on, the lock is held; else *out is the answer. */
-static int prepare(struct br_call *c, struct br_answer *out)
+int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 {
 	struct br_end *e = &c->end[0];
 	bool is_number = e->is_empty && !(c->flags & AT_EMPTY_PATH);
@@ -40,13 +38,19 @@ static int prepare(struct br_call *c, struct br_answer *out)
 	rc = br_find_object(c, e);
 	if (rc < 0)
 		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
-	else if (!e->is_pathless && !br_allowed(c, SBX_MODIFY, e->path, e->len))
-		*out = br_deny(c, SBX_MODIFY, e, 0);
+	else if (op != BR_FREE && !e->is_pathless &&
+		 !br_allowed(c, (enum sbx_op)op, e->path, e->len))
+		*out = br_deny(c, (enum sbx_op)op, e, 0);
 	else if (!br_is_alive(c))
 		*out = br_fail(EINTR);
 	else
 		return 0;
 	return -1;
+}
+
+static int prepare(struct br_call *c, struct br_answer *out)
+{
+	return br_hold_object(c, SBX_MODIFY, out);
 }
 
 static struct br_answer done(struct br_call *c, struct br_answer a)
@@ -67,7 +71,7 @@ struct br_answer br_chmod(struct br_call *c)
 
 struct br_answer br_chown(struct br_call *c)
 {
-	unsigned arg = after_object(c);
+	unsigned arg = br_after_object(c);
 	struct br_answer a;
 
 	if (prepare(c, &a) < 0)
@@ -120,7 +124,7 @@ static int read_times(struct br_call *c, uint64_t addr, struct timespec ts[2])
 
 struct br_answer br_utimes(struct br_call *c)
 {
-	uint64_t addr = br_arg(c, after_object(c));
+	uint64_t addr = br_arg(c, br_after_object(c));
 	struct timespec ts[2];
 	struct br_answer a;
 	int rc;
@@ -139,9 +143,9 @@ struct br_answer br_utimes(struct br_call *c)
 
 /* ---- extended attributes ---- */
 
-static int read_name(struct br_call *c, uint64_t addr, char name[XATTR_NAME_MAX + 1])
+int br_read_attr_name(struct br_call *c, uint64_t addr, char name[BR_ATTR_NAME])
 {
-	long n = br_read_text(c, addr, name, XATTR_NAME_MAX + 1);
+	long n = br_read_text(c, addr, name, BR_ATTR_NAME);
 
 	if (n == BR_UNREADABLE)
 		return EACCES;
@@ -152,12 +156,12 @@ static int read_name(struct br_call *c, uint64_t addr, char name[XATTR_NAME_MAX 
 
 struct br_answer br_setxattr(struct br_call *c)
 {
-	unsigned arg = after_object(c);
+	unsigned arg = br_after_object(c);
 	size_t size = (size_t)br_arg(c, arg + 2);
-	char name[XATTR_NAME_MAX + 1], path[32];
+	char name[BR_ATTR_NAME], path[32];
 	b_auto_free void *value = NULL;
 	struct br_answer a;
-	int rc = read_name(c, br_arg(c, arg), name);
+	int rc = br_read_attr_name(c, br_arg(c, arg), name);
 
 	if (rc)
 		return br_fail(rc);
@@ -175,9 +179,9 @@ struct br_answer br_setxattr(struct br_call *c)
 
 struct br_answer br_removexattr(struct br_call *c)
 {
-	char name[XATTR_NAME_MAX + 1], path[32];
+	char name[BR_ATTR_NAME], path[32];
 	struct br_answer a;
-	int rc = read_name(c, br_arg(c, after_object(c)), name);
+	int rc = br_read_attr_name(c, br_arg(c, br_after_object(c)), name);
 
 	if (rc)
 		return br_fail(rc);

@@ -324,6 +324,77 @@ static int xattr_denied(void *arg)
 	return result(setxattr(in("a.env"), "user.x", "v", 1, 0));
 }
 
+/* Where the file system has attributes of users. */
+static bool put_attributes(void)
+{
+	return setxattr(in("f"), "user.x", "value", 5, 0) == 0 &&
+	       setxattr(in("a.env"), "user.x", "secret", 6, 0) == 0;
+}
+static int attributes(void *arg)
+{
+	int fd = open(in("f"), O_RDONLY | O_CLOEXEC);
+	char text[64] = "";
+
+	(void)arg;
+	if (getxattr(in("f"), "user.x", text, sizeof text) != 5 || strcmp(text, "value") != 0)
+		return 200;
+	if (fgetxattr(fd, "user.x", text, 5) != 5 || lgetxattr(in("f"), "user.x", NULL, 0) != 5)
+		return 201;
+	if (flistxattr(fd, text, sizeof text) < 7 || llistxattr(in("f"), NULL, 0) < 7 ||
+	    listxattr(in("f"), text, sizeof text) < 7 || !memmem(text, sizeof text, "user.x", 7))
+		return 202;
+	if (getxattr(in("f"), "user.x", text, 2) >= 0 || errno != ERANGE)
+		return 203;
+	if (getxattr(in("f"), "user.y", text, 2) >= 0 || errno != ENODATA)
+		return 204;
+	if (syscall(SYS_getxattr, in("f"), "user.x", 8, 5) >= 0 || errno != EFAULT)
+		return 205;
+	if (getxattr(in("none"), "user.x", text, 5) >= 0 || errno != ENOENT)
+		return 206;
+	/* mode bits are free */
+	if (getxattr(in("a.env"), "system.posix_acl_access", NULL, 0) >= 0 ||
+	    (errno != ENODATA && errno != EOPNOTSUPP))
+		return 207;
+	fd = open(in("f"), O_PATH | O_CLOEXEC);
+	return fgetxattr(fd, "user.x", text, 5) < 0 && errno == EBADF ? OK : 208;
+}
+static int attribute_of_denied(void *arg)
+{
+	(void)arg;
+	return result(getxattr(in("a.env"), "user.x", NULL, 0));
+}
+static int attribute_by_descriptor(void *arg)
+{
+	char path[64], text[8];
+	int fd = open(in("a.env"), O_PATH | O_CLOEXEC);
+
+	(void)arg;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return result(getxattr(path, "user.x", text, sizeof text));
+}
+static int names_of_denied(void *arg)
+{
+	(void)arg;
+	return result(llistxattr(in("a.env"), NULL, 0));
+}
+
+Test(launcher_broker_calls, attributes_are_read_by_who_may_read)
+{
+	static int (*const denied[])(void *) = {attribute_of_denied, attribute_by_descriptor,
+						names_of_denied};
+	const struct sb_options bare = {.bare = true};
+
+	if (!put_attributes())
+		cr_skip_test("no attributes of users in /tmp");
+	expect_at(attributes, POL_READ_NONE, OK);
+	expect_at(attributes, POL_READ_ALL, OK);
+	for (unsigned i = 0; i < sizeof denied / sizeof *denied; i++) {
+		cr_expect_eq(sb_run(&policy, &bare, denied[i], NULL), OK, "positive control %u", i);
+		expect_at(denied[i], POL_READ_NONE, EACCES);
+		expect_at(denied[i], POL_READ_ALL, EACCES);
+	}
+}
+
 Test(launcher_broker_calls, metadata_by_path_and_by_descriptor)
 {
 	expect_at(metadata, POL_READ_NONE, OK);

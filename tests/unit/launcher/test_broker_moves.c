@@ -84,7 +84,7 @@ static const struct row rows[] = {
 	{HOOKS, "mkdir -p evil/hooks && echo x >evil/hooks/pre-push", "evil", ".git", 0, EACCES,
 	 "evil/hooks"},
 	{HOOKS, "mkdir -p a/.git a/.gi2/hooks", "a/.gi2", "a/.git", 0, EACCES, "a/.gi2/hooks"},
-	{GENERATED, "mkdir -p lib/gen lib/generat", "lib", "src", 0, 0, NULL},
+	{GENERATED, "mkdir -p lib/gen lib/genera", "lib", "src", 0, 0, NULL},
 	{GENERATED, "mkdir -p lib/generated", "lib", "src", 0, EACCES, "lib/generated"},
 	/* a name below the moved one that may be read there, and here not */
 	{TESTS_ENV, "mkdir -p lib/x/y && echo s >lib/x/y/f", "lib", "test", 0, 0, NULL},

@@ -135,6 +135,8 @@ static const struct {
 	N(clock_settime),
 	{"fchmodat2", 452},
 	{"setxattrat", 463},
+	{"getxattrat", 464},
+	{"listxattrat", 465},
 	{"removexattrat", 466},
 	{"open_tree_attr", 467},
 	{"file_setattr", 469},
