@@ -18,50 +18,95 @@ static bool covers(const struct pol_grant *g, const char *path, size_t len)
 	return sbx_path_under(path, len, g->path, n);
 }
 
-static bool is_carved(const struct pol_floor *f, const char *path, size_t len)
+static bool is_carved_itself(const struct pol_floor *f, const char *path, size_t len)
 {
-	size_t parent = sbx_path_parent(path, len);
-
-	for (size_t i = 0; i < f->ncarved; i++) {
-		size_t n = strlen(f->carved[i]);
-
-		if ((n == parent || n == len) && memcmp(f->carved[i], path, n) == 0)
+	for (size_t i = 0; i < f->ncarved; i++)
+		if (strlen(f->carved[i]) == len && memcmp(f->carved[i], path, len) == 0)
 			return true;
-	}
 	return false;
 }
 
-const char *pol_explain_floor(const struct pol_floor *f, enum sbx_op op, const char *path,
-			      bool allowed)
+static bool is_carved(const struct pol_floor *f, const char *path, size_t len)
+{
+	return is_carved_itself(f, path, len) ||
+	       is_carved_itself(f, path, sbx_path_parent(path, len));
+}
+
+/* What a floor has for an operation on a path. */
+struct carriers {
+	const struct pol_grant *grant; /* Landlock's */
+	bool is_brokered, is_listed, is_held;
+};
+
+static void find_carriers(const struct pol_floor *f, enum sbx_op op, const char *path, size_t len,
+			  struct carriers *c)
 {
 	static const unsigned rights[SBX_OP_COUNT] = {
 		[SBX_READ] = POL_GRANT_READ,
 		[SBX_MODIFY] = POL_GRANT_WRITE,
 		[SBX_EXEC] = POL_GRANT_EXEC,
 	};
-	const struct pol_grant *found = NULL;
-	size_t len = strlen(path);
 
-	if (op == SBX_CONNECT)
-		return f->traps & POL_TRAP_SOCKETS ? "broker" : "seccomp";
+	*c = (struct carriers){0};
 	for (size_t i = 0; i < f->nbrokered; i++)
-		if ((f->brokered[i].rights & rights[op]) && covers(&f->brokered[i], path, len))
-			return "broker";
+		c->is_brokered |=
+			(f->brokered[i].rights & rights[op]) && covers(&f->brokered[i], path, len);
 	for (size_t i = 0; i < f->ngrants; i++) {
 		const struct pol_grant *g = &f->grants[i];
 
+		if (!covers(g, path, len))
+			continue;
+		c->is_listed |= op == SBX_READ && (g->rights & POL_GRANT_LIST);
 		/* Of several, the exact one says more than a lax one. */
-		if ((g->rights & rights[op]) && covers(g, path, len) && (!found || found->lax))
-			found = g;
+		if ((g->rights & rights[op]) && (!c->grant || c->grant->lax))
+			c->grant = g;
 	}
-	if (found && (!allowed || found->lax))
-		return "shim only: needs the broker";
-	if (!found && allowed)
-		return "kernel refuses: needs the broker";
-	if (found)
-		return is_carved(f, found->path, strlen(found->path)) ? "landlock-carved"
-								      : "landlock";
+	for (size_t i = 0; op == SBX_READ && i < f->nheld; i++)
+		c->is_held |= sbx_path_under(path, len, f->held[i], strlen(f->held[i]));
+}
+
+static const char *landlock(const struct pol_floor *f, const char *path, size_t len)
+{
 	return is_carved(f, path, len) ? "landlock-carved" : "landlock";
+}
+
+static const char *why_allowed(const struct pol_floor *f, const struct carriers *c,
+			       const char *path, size_t len)
+{
+	bool is_itself = is_carved_itself(f, path, len);
+
+	if (c->grant)
+		return c->grant->lax ? "shim only: needs the broker"
+				     : landlock(f, c->grant->path, strlen(c->grant->path));
+	if (c->is_brokered)
+		return is_itself ? "broker" : "broker, for witnessed programs";
+	return is_itself && c->is_listed ? "landlock-carved" : "kernel refuses: needs the broker";
+}
+
+static const char *why_denied(const struct pol_floor *f, const struct carriers *c, const char *path,
+			      size_t len)
+{
+	if (c->is_held)
+		return "file permissions";
+	if (c->grant)
+		return "shim only: needs the broker";
+	return c->is_listed ? "landlock, but names can be listed" : landlock(f, path, len);
+}
+
+const char *pol_explain_floor(const struct pol_floor *f, enum sbx_op op, const char *path,
+			      bool allowed)
+{
+	size_t len = strlen(path);
+	struct carriers c;
+
+	if (op == SBX_CONNECT)
+		return f->traps & POL_TRAP_SOCKETS ? "broker" : "seccomp";
+	find_carriers(f, op, path, len, &c);
+	/* Changes all go through it, reads and starts where some of them must. */
+	if (c.is_brokered && (op == SBX_MODIFY || f->read_level == POL_READ_ALL ||
+			      (op == SBX_EXEC && f->traps & POL_TRAP_EXEC)))
+		return "broker";
+	return (allowed ? why_allowed : why_denied)(f, &c, path, len);
 }
 
 void pol_explain_json(const struct pol_answer *a, const char *floor, struct b_str *out)

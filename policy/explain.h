@@ -11,10 +11,20 @@ struct pol_doc;
 struct pol_effective;
 struct pol_floor;
 
-/* What carries a verdict on this floor: "landlock", "landlock-carved" (an entry of a carved
- * directory, or what was left out there), "seccomp" (socket paths), "kernel refuses: needs the
- * broker" (the rules allow more than could be granted), "shim only: needs the broker" (a grant is
- * wider than the rules). Static string. `path` canonical absolute. */
+/*
+ * What carries a verdict on this floor, as a static string; `path` canonical absolute:
+ *
+ *  landlock				the kernel alone
+ *  landlock-carved			it, by an entry of a carved directory or what was left out there
+ *  landlock, but names can be listed	denied, and Landlock's right to list reaches it
+ *  seccomp				socket paths, without a broker
+ *  broker				performed or refused by it
+ *  broker, for witnessed programs	made after the start in a carved directory: static programs
+ *					are refused by the kernel
+ *  file permissions			denied, and closed to this user by the owner: left to that
+ *  kernel refuses: needs the broker	allowed by the policy, and no right could be granted
+ *  shim only: needs the broker		a grant is wider than the rules (--best-effort)
+ */
 const char *pol_explain_floor(const struct pol_floor *, enum sbx_op, const char *path,
 			      bool allowed);
 

@@ -65,6 +65,9 @@ check 'JSON has all keys' answers 1 "$(printf '{"op":"modify","path":"./docs/dra
 	why --json $o modify docs/drafts/x
 }
 
+if [ "$(id -u)" -ne 0 ]; then
+	check 'what only permissions hold is said' has 1 '\[file permissions\]' why read /etc/shadow
+fi
 nul() # paths from stdin, newline and all
 {
 	printf 'a\nb\0c.env\0docs' | "$POLICY" why -0 --json --policy "$TMP/p.yaml" --profile writer \

@@ -50,6 +50,68 @@ Test(policy_explain, what_the_kernel_does_not_hold_is_said)
 	cr_expect_str_eq(carried(SBX_CONNECT, "/run/x", false), "seccomp");
 }
 
+Test(policy_explain, listing_a_carved_directory_is_the_kernels_without_a_broker)
+{
+	static struct pol_grant grants[] = {
+		{.path = "/home/u", .rights = POL_GRANT_LIST, .is_dir = true},
+	};
+	static const char *carved[] = {"/home/u"};
+	const struct pol_floor f = {.grants = grants, .ngrants = 1, .carved = carved, .ncarved = 1};
+
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u", true), "landlock-carved");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/new", true),
+			 "kernel refuses: needs the broker");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/.ssh", false),
+			 "landlock, but names can be listed");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_MODIFY, "/home/u/.ssh", false),
+			 "landlock-carved");
+}
+
+Test(policy_explain, with_a_broker_the_kernel_carries_what_it_grants)
+{
+	static struct pol_grant grants[] = {
+		{.path = "/home/u/src", .rights = POL_GRANT_READ, .is_dir = true},
+	};
+	static struct pol_grant brokered[] = {
+		{.path = "/home/u", .rights = POL_GRANT_READ, .is_dir = true},
+		{.path = "/w", .rights = POL_GRANT_WRITE, .is_dir = true},
+	};
+	static const char *carved[] = {"/home/u"};
+	struct pol_floor f = {.grants = grants,
+			      .ngrants = 1,
+			      .brokered = brokered,
+			      .nbrokered = 2,
+			      .carved = carved,
+			      .ncarved = 1,
+			      .read_level = POL_READ_DIRECTORY,
+			      .traps = POL_TRAP_FILES | POL_TRAP_SOCKETS};
+
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u", true), "broker");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/src/a", true), "landlock-carved");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/new", true),
+			 "broker, for witnessed programs");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/.ssh/id", false), "landlock");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_MODIFY, "/w/.git/hooks", false), "broker");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_CONNECT, "/run/x", false), "broker");
+	f.read_level = POL_READ_ALL;
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/src/a", true), "broker");
+}
+
+Test(policy_explain, what_permissions_keep_closed_is_said)
+{
+	static struct pol_grant grants[] = {
+		{.path = "/etc", .rights = POL_GRANT_READ, .is_dir = true},
+	};
+	static const char *held[] = {"/etc/shadow", "/etc/ssl/private"};
+	const struct pol_floor f = {.grants = grants, .ngrants = 1, .held = held, .nheld = 2};
+
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/etc/shadow", false), "file permissions");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/etc/ssl/private/k", false),
+			 "file permissions");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_MODIFY, "/etc/shadow", false), "landlock");
+	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/etc/passwd", true), "landlock");
+}
+
 Test(policy_explain, json_has_every_key_and_exact_bytes)
 {
 	b_auto(b_str_release) struct b_str out = {0};
