@@ -22,6 +22,7 @@ e2e_outer()
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
 	chmod -R a+rX "$base/bin"
 	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json \
+		"$e2e_support"/../../docs/man/*.[1-8] \
 		"$base/test" 2>/dev/null
 	cp "$0" "$base/test/run.sh"
 	sed -i "s,^\. .*/e2e.sh.*,. '$base/test/e2e.sh'," "$base/test/run.sh"
