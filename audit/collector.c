@@ -262,6 +262,15 @@ static void add_counts(struct aud_counts *k, const struct sbx_event *ev, uint64_
 	*(ev->flags & SBX_EVF_ALLOWED ? &k->allowed : &k->denied) += n;
 }
 
+/* A question about a path, told at the level `all`: no rule speaks of it. */
+static void on_query(struct aud_collector *c, const struct item *it)
+{
+	aud_procs_call(c->procs, &it->ev);
+	c->counts.events++;
+	c->counts.queries++;
+	put_plain(c, it, AUD_QUERY);
+}
+
 /* A call, or the announcement of an exec. */
 static void on_call(struct aud_collector *c, struct item *it)
 {
@@ -296,7 +305,10 @@ static void on_event(struct aud_collector *c, struct item *it)
 		on_call(c, it);
 		return;
 	case SBX_EV_CALL:
-		on_call(c, it);
+		if (ev->flags & SBX_EVF_QUERY)
+			on_query(c, it);
+		else
+			on_call(c, it);
 		return;
 	case SBX_EV_EXEC:
 		if (ev->aux >= SBX_EXEC_CLASS_COUNT)
@@ -308,6 +320,9 @@ static void on_event(struct aud_collector *c, struct item *it)
 		put_plain(c, it, AUD_HELLO);
 		return;
 	case SBX_EV_LOSS:
+		if (ev->aux >= SBX_LOSS_COUNT)
+			break;
+		c->counts.losses++;
 		put_plain(c, it, AUD_LOSS);
 		return;
 	case SBX_EV_EXIT: /* the supervisor's alone: from the ring it is a lie */

@@ -61,6 +61,8 @@ struct aud_config {
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
+	uint64_t queries; /* questions about paths, of which no rule speaks */
+	uint64_t losses;  /* what shims said they could not see through */
 	uint64_t abandoned;	       /* frames whose writer died before it finished them */
 	uint64_t damaged;	       /* pages of the ring that were taken away: events are missing */
 	uint64_t unverified;	       /* events of processes that could not be found in the run */

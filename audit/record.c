@@ -182,6 +182,17 @@ static void add_first(struct b_str *out, const struct aud_frame *f, const struct
 		ADD(out, ",\"truncated\":true");
 }
 
+static void add_call(struct b_str *out, const struct aud_record *r)
+{
+	ADD(out, ",\"call\":\"");
+	add_name(out, sbx_call_name(r->ev->call));
+	b_str_addc(out, '"');
+	if (r->ev->err) {
+		ADD(out, ",\"errno\":");
+		b_str_add_i64(out, r->ev->err);
+	}
+}
+
 static void add_judged(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
 {
 	ADD(out, ",\"op\":\"");
@@ -200,13 +211,7 @@ static void add_judged(struct b_str *out, const struct aud_frame *f, const struc
 	add_text(out, r->matched_rule);
 	ADD(out, ",\"rule\":");
 	add_text(out, r->rule);
-	ADD(out, ",\"call\":\"");
-	add_name(out, sbx_call_name(r->ev->call));
-	b_str_addc(out, '"');
-	if (r->ev->err) {
-		ADD(out, ",\"errno\":");
-		b_str_add_i64(out, r->ev->err);
-	}
+	add_call(out, r);
 	if (r->count) {
 		ADD(out, ",\"count\":");
 		b_str_add_u64(out, r->count);
@@ -243,6 +248,10 @@ static void add_body(struct b_str *out, const struct aud_frame *f, const struct 
 	case AUD_DENIED:
 		add_judged(out, f, r);
 		break;
+	case AUD_QUERY:
+		add_first(out, f, r);
+		add_call(out, r);
+		break;
 	case AUD_EXEC:
 		add_judged(out, f, r);
 		add_image(out, r);
@@ -256,8 +265,9 @@ static void add_body(struct b_str *out, const struct aud_frame *f, const struct 
 		break;
 	case AUD_LOSS:
 		add_first(out, f, r);
-		ADD(out, ",\"reason_code\":");
-		b_str_add_u64(out, r->ev->aux);
+		ADD(out, ",\"reason\":\"");
+		add_name(out, sbx_loss_name(r->ev->aux));
+		b_str_addc(out, '"');
 		break;
 	case AUD_GAP:
 		add_gap(out, r);

@@ -23,6 +23,7 @@
 #define AUD_KINDS(X)                                                                               \
 	X(RESULT, "result", "fs.call.result")                                                      \
 	X(DENIED, "denied", "fs.call.denied")                                                      \
+	X(QUERY, "query", "fs.call.query")                                                         \
 	X(EXEC, "exec", "process.exec")                                                            \
 	X(HELLO, "hello", "process.hello")                                                         \
 	X(UNWITNESSED, "unwitnessed", "process.unwitnessed")                                       \

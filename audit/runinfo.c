@@ -13,8 +13,10 @@
 /* name in run.json, field of struct aud_counts */
 #define COUNTS(X)                                                                                  \
 	X(events)                                                                                  \
-	X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(disagreed) X(lost)        \
-		X(corrupt) X(abandoned) X(damaged) X(unverified) X(internal) X(processes) X(witnessed)
+	X(allowed)                                                                                 \
+	X(denied) X(reads) X(modifies) X(execs) X(connects) X(queries) X(losses) X(disagreed)      \
+		X(lost) X(corrupt) X(abandoned) X(damaged) X(unverified) X(internal) X(processes)  \
+			X(witnessed)
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
 {

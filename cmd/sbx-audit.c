@@ -80,7 +80,8 @@ static const struct b_opt table[] = {
 	{"pid", 0, "N", B_OPT_CALL, .call = set_pid, .group = "Filters of show",
 	 .help = "only this process"},
 	{"kind", 0, "KIND", B_OPT_CALL, .call = set_kind, .group = "Filters of show",
-	 .help = "only lines of this kind: result, denied, exec, hello, unwitnessed, loss, gap"},
+	 .help = "only lines of this kind: result, denied, query, exec, hello, unwitnessed, loss, "
+		 "gap"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, AT(version), .help = "the version"},
 };

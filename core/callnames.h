@@ -2,6 +2,7 @@
  * rings of a run carry numbers. The shim's table (shim/calls.h) refers to these by name. */
 #pragma once
 
+/* clang-format off */
 #define SBX_CALL_NAMES(X) \
 	X(unknown) X(open) X(openat) X(openat2) X(creat) X(fopen) X(freopen) X(opendir) X(scandir) \
 	X(rename) X(renameat) X(renameat2) X(unlink) X(unlinkat) X(rmdir) X(remove) \
@@ -11,7 +12,12 @@
 	X(mkstemp) X(mkdtemp) X(tmpfile) X(setxattr) X(removexattr) X(bind) X(connect) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) X(fexecve) \
 	X(posix_spawn) X(posix_spawnp) X(system) X(popen) X(chdir) X(fchdir) X(chroot) X(dlopen) X(dlmopen) \
-	X(start) X(lutimes) X(futimesat) X(scandirat) X(ptrace) X(getxattr) X(listxattr)
+	X(start) X(lutimes) X(futimesat) X(scandirat) X(ptrace) X(getxattr) X(listxattr) \
+	X(stat) X(lstat) X(fstatat) X(statx) X(readlink) X(readlinkat) X(realpath) X(statfs) X(statvfs) \
+	X(name_to_handle_at) X(inotify_add_watch) X(euidaccess) \
+	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(mq_unlink) \
+	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp)
+/* clang-format on */
 
 enum sbx_call {
 #define X(name) SBX_CALL_##name,

@@ -11,3 +11,14 @@ const char *sbx_exec_class_name(enum sbx_exec_class c)
 
 	return (unsigned)c < SBX_EXEC_CLASS_COUNT ? names[c] : "?";
 }
+
+const char *sbx_loss_name(unsigned loss)
+{
+	static const char *const names[] = {
+#define X(name, text) [SBX_LOSS_##name] = text,
+		SBX_LOSSES(X)
+#undef X
+	};
+
+	return loss < SBX_LOSS_COUNT ? names[loss] : "?";
+}

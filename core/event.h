@@ -43,6 +43,20 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_MOVE	  0x04u /* denied because the move would launder, aux = op that objects */
 #define SBX_EVF_PATH2_DENIED 0x08u /* the second path is the denied one */
 #define SBX_EVF_UNSEEN	  0x10u /* with SBX_EVF_MOVE: what lies below could not be looked through */
+#define SBX_EVF_QUERY	  0x20u /* a question about the path: no rule speaks of it, no op */
+
+/* What the shim could not see through: aux of SBX_EV_LOSS. */
+#define SBX_LOSSES(X)                                                                              \
+	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
+	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */
+
+enum sbx_loss {
+#define X(name, text) SBX_LOSS_##name,
+	SBX_LOSSES(X)
+#undef X
+		SBX_LOSS_COUNT
+};
+const char *sbx_loss_name(unsigned loss); /* "?" when out of range */
 
 /* Fixed part; path then path2 follow, not NUL-terminated. 8-aligned. */
 struct sbx_event {

@@ -14,12 +14,17 @@
  *		 acted on is the one that was judged. AS_ASKED where the call follows a last
  *		 symlink: the object was judged, then the call is made as the program wrote it.
  *
- * SHIM_OTHER_CALLS: names whose bodies are written out in shim/linux/ (open, stdio, exec,
- * context). SHIM_BORROWED: names we call and do not export.
+ * SHIM_READ_CALLS, SHIM_QUERY_CALLS: shim/queries.h. SHIM_OTHER_CALLS: names whose bodies are
+ * written out in shim/linux/ (open, stdio, access, names of memory, exec, context).
+ * SHIM_BORROWED: names we call and do not export.
  *
- * The version script, the table of next definitions and `make check-abi` come from here.
+ * The version script, the table of next definitions, `make check-abi` and `make check-imports`
+ * come from here. What programs import and is not here stands, with its reason, in
+ * shim/exceptions.txt.
  */
 #pragma once
+
+#include "shim/queries.h"
 
 /* clang-format off */
 #define SHIM_PATH_CALLS(X) \
@@ -102,31 +107,65 @@
 	X(lutimes, lutimes, (const char *path, const struct timeval times[2]), (path, times), \
 	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), , AS_ASKED) \
 	X(futimesat, futimesat, (int d, const char *path, const struct timeval times[2]), \
-	  (d, path, times), 1, SHIM_STAYS, END(d, path, SHIM_FOLLOW), , AS_ASKED) \
+	  (d, path, times), 1, SHIM_STAYS, END(d, path, SHIM_FOLLOW | SHIM_NULL), , AS_ASKED) \
 	X(utimensat, utimensat, (int d, const char *path, const struct timespec times[2], int flags), \
-	  (d, path, times, flags), 1, SHIM_STAYS, END(d, path, shim_how(flags)), , \
-	  NEXT(utimensat)(AT(0), times, flags))
+	  (d, path, times, flags), 1, SHIM_STAYS, END(d, path, shim_how(flags) | SHIM_NULL), , \
+	  NEXT(utimensat)(AT(0), times, flags)) \
+	X(setxattr, setxattr, (const char *path, const char *name, const void *v, size_t n, int flags), \
+	  (path, name, v, n, flags), 1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(lsetxattr, setxattr, (const char *path, const char *name, const void *v, size_t n, int flags), \
+	  (path, name, v, n, flags), 1, SHIM_STAYS, \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), , AS_ASKED) \
+	X(removexattr, removexattr, (const char *path, const char *name), (path, name), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED) \
+	X(lremovexattr, removexattr, (const char *path, const char *name), (path, name), \
+	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), , AS_ASKED) \
+	X(fchmod, fchmodat, (int fd, mode_t mode), (fd, mode), \
+	  1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED) \
+	X(fchown, fchownat, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), \
+	  1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED) \
+	X(futimes, utimes, (int fd, const struct timeval times[2]), (fd, times), \
+	  1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED) \
+	X(futimens, utimensat, (int fd, const struct timespec times[2]), (fd, times), \
+	  1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED) \
+	X(fsetxattr, setxattr, (int fd, const char *name, const void *v, size_t n, int flags), \
+	  (fd, name, v, n, flags), 1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED) \
+	X(fremovexattr, removexattr, (int fd, const char *name), (fd, name), \
+	  1, SHIM_STAYS, END(fd, "", SHIM_FD), , AS_ASKED)
 
 #define SHIM_OPEN_CALLS(X) \
 	X(open) X(open64) X(__open) X(__open64) X(__open_2) X(__open64_2) \
 	X(openat) X(openat64) X(__openat_2) X(__openat64_2) X(openat2) X(creat) X(creat64)
 #define SHIM_STDIO_CALLS(X) \
-	X(fopen) X(fopen64) X(freopen) X(freopen64) X(opendir) \
-	X(scandir) X(scandir64) X(scandirat) X(scandirat64)
+	X(fopen) X(fopen64) X(freopen) X(freopen64) X(tmpfile) X(tmpfile64) X(opendir) \
+	X(scandir) X(scandir64) X(scandirat) X(scandirat64) X(glob) X(glob64)
 #define SHIM_TEMP_CALLS(X) \
 	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
 	X(mkostemps) X(mkostemps64) X(mkdtemp)
+#define SHIM_ACCESS_CALLS(X) X(access) X(faccessat) X(euidaccess) X(eaccess)
+/* Objects whose names the library turns into paths; sockets. */
+#define SHIM_NAME_CALLS(X) \
+	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(__mq_open_2) \
+	X(mq_unlink) X(bind) X(connect)
 #define SHIM_EXEC_CALLS(X) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) \
-	X(fexecve) X(posix_spawn) X(posix_spawnp) X(system) X(popen)
+	X(fexecve) X(posix_spawn) X(posix_spawnp) \
+	X(posix_spawn_file_actions_addopen) X(posix_spawn_file_actions_addchdir_np) \
+	X(posix_spawn_file_actions_addfchdir_np) X(system) X(popen) X(wordexp)
 /* Calls after which what we remember of the process (directories, filters) may be wrong. */
 #define SHIM_CONTEXT_CALLS(X) \
-	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(daemon) \
-	X(close) X(close_range) X(closefrom) X(closedir) X(dup2) X(dup3) \
-	X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall)
+	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(mount) X(umount) X(umount2) \
+	X(clone) X(daemon) X(close) X(close_range) X(closefrom) X(closedir) X(dup2) X(dup3) \
+	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \
+	X(dlopen) X(dlmopen)
 #define SHIM_OTHER_CALLS(X) \
-	SHIM_OPEN_CALLS(X) SHIM_STDIO_CALLS(X) SHIM_TEMP_CALLS(X) SHIM_EXEC_CALLS(X) \
-	SHIM_CONTEXT_CALLS(X)
+	SHIM_OPEN_CALLS(X) SHIM_STDIO_CALLS(X) SHIM_TEMP_CALLS(X) SHIM_ACCESS_CALLS(X) \
+	SHIM_NAME_CALLS(X) SHIM_EXEC_CALLS(X) SHIM_CONTEXT_CALLS(X)
 
-#define SHIM_BORROWED(X) X(fdopen) X(fdopendir) X(dirfd) X(fileno)
+/* Every exported name, as the first argument of X. */
+#define SHIM_EXPORTS(X) \
+	SHIM_PATH_CALLS(X) SHIM_READ_CALLS(X) SHIM_QUERY_CALLS(X) SHIM_OTHER_CALLS(X)
+
+#define SHIM_BORROWED(X) \
+	X(fdopen) X(fdopendir) X(dirfd) X(fileno) X(readdir) X(readdir64)
 /* clang-format on */

@@ -166,6 +166,28 @@ static int find_followed(struct shim_end *e)
 	return e->len ? 0 : SHIM_UNKNOWN;
 }
 
+/* The descriptor itself. What has no path (a pipe, a memfd), or none any more, no rule speaks
+ * of: whoever holds it was judged when it was opened. */
+static int find_open(struct shim_end *e)
+{
+	struct stat st;
+
+	if (shim_has_filter())
+		return SHIM_AS_IS;
+	if (e->dirfd == AT_FDCWD) {
+		e->len = shim_text(e->path, AT_FDCWD, ".").len;
+		return e->len ? 0 : SHIM_UNKNOWN;
+	}
+	e->len = shim_fd_text(e->dirfd, e->path);
+	if (e->how & SHIM_SOURCE)
+		return e->len ? 0 : SHIM_UNKNOWN;
+	if (sys_fstat(e->dirfd, &st) < 0 || st.st_nlink == 0)
+		return SHIM_AS_IS;
+	if (!e->len)
+		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? SHIM_UNKNOWN : SHIM_AS_IS;
+	return 0;
+}
+
 int shim_find(struct shim_end *e)
 {
 	struct shim_text t;
@@ -174,13 +196,9 @@ int shim_find(struct shim_end *e)
 	e->name = e->asked;
 	/* NULL and the first page: the kernel answers EFAULT, or acts on the descriptor */
 	if (shim_is_no_pointer(e->asked))
-		return SHIM_AS_IS;
-	if (!*e->asked) {
-		if (!(e->how & SHIM_EMPTY) || shim_has_filter())
-			return SHIM_AS_IS;
-		e->len = shim_fd_text(e->dirfd, e->path);
-		return e->len ? 0 : SHIM_UNKNOWN;
-	}
+		return !e->asked && e->how & SHIM_NULL ? find_open(e) : SHIM_AS_IS;
+	if (!*e->asked)
+		return e->how & SHIM_EMPTY ? find_open(e) : SHIM_AS_IS;
 	if (shim_has_filter()) {
 		t = shim_text(e->path, e->dirfd, e->asked);
 		e->len = t.len;
@@ -278,11 +296,15 @@ static bool move_allowed(struct shim_op *op)
 
 static enum shim_way judge(struct shim_op *op)
 {
+	struct shim_verdict v;
 	unsigned i;
 
-	for (i = 0; i < op->nends; i++)
-		if (!shim_judge(SBX_MODIFY, op->end[i].path, op->end[i].len).allowed)
+	for (i = 0; i < op->nends; i++) {
+		v = shim_judge(op->op, op->end[i].path, op->end[i].len);
+		if (!v.allowed)
 			return refuse(op, i);
+		op->key = op->op == SBX_READ ? v.key : 0;
+	}
 	if (op->moving != SHIM_STAYS && !move_allowed(op))
 		return refuse(op, 0);
 	op->flags |= SBX_EVF_ALLOWED;
@@ -325,14 +347,17 @@ int shim_end(struct shim_op *op, int ret)
 		atomic_fetch_add_explicit(&shim.ring->moves, 1, memory_order_relaxed);
 	if (op->is_left && ret != 0 && err == EACCES)
 		op->is_told = false; /* by the broker, which knows what objected */
+	/* an attribute that is not there was not read */
+	if (op->op == SBX_READ && ret < 0 && op->flags & SBX_EVF_ALLOWED)
+		op->is_told = shim.level == SBX_AUDIT_ALL;
 	/* the kernel would have refused without us: no denial to report */
 	if (!(op->flags & SBX_EVF_ALLOWED) && err != EACCES && shim.level != SBX_AUDIT_ALL)
 		op->is_told = false;
 	if (op->is_told) {
 		struct shim_told t = {
 			.call = op->call,
-			.op = SBX_MODIFY,
-			.err = ret == 0 ? 0 : err,
+			.op = op->op,
+			.err = ret < 0 ? err : 0,
 			.flags = op->flags,
 			.aux = op->aux,
 			.path = op->end[0].path,
@@ -341,23 +366,93 @@ int shim_end(struct shim_op *op, int ret)
 			.len2 = op->nends > 1 ? op->end[1].len : 0,
 		};
 
-		shim_tell(&t, 0);
+		shim_tell(&t, op->key);
 	}
 	shim_set_errno(err);
 	return ret;
+}
+
+/* ---- questions ---- */
+
+static bool is_dir(const struct shim_end *e)
+{
+	struct stat st;
+	int fd, rc;
+
+	if (shim_has_filter())
+		return false;
+	fd = sys_openat(e->dirfd, *e->asked ? e->asked : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	rc = sys_fstat(fd, &st);
+	sys_close(fd);
+	return rc == 0;
+}
+
+/* Searching a directory is free; writing to one means making something in it. */
+static bool is_denied(const struct shim_end *e, enum sbx_op op)
+{
+	if (shim_judge(op, e->path, e->len).allowed)
+		return false;
+	if (op == SBX_READ || !is_dir(e))
+		return true;
+	return op == SBX_MODIFY &&
+	       sbx_subtree(&shim.image, op, e->path, e->len) == SBX_SUBTREE_DENY;
+}
+
+int shim_access_denied(int dirfd, const char *path, int mode, int flags)
+{
+	char buf[SBX_PATH_MAX];
+	struct shim_end e = {.path = buf,
+			     .dirfd = dirfd,
+			     .asked = path,
+			     .how = shim_how(flags) | SHIM_JUDGE_ONLY};
+	int rc;
+
+	if (!shim_is_ready() || !(mode & (R_OK | W_OK | X_OK)))
+		return 0;
+	rc = shim_find(&e);
+	shim_end_close(&e);
+	if (rc == SHIM_UNKNOWN)
+		return shim_trouble() ? EACCES : 0;
+	if (rc)
+		return 0;
+	if ((mode & R_OK && is_denied(&e, SBX_READ)) ||
+	    (mode & W_OK && is_denied(&e, SBX_MODIFY)) || (mode & X_OK && is_denied(&e, SBX_EXEC)))
+		return EACCES;
+	return 0;
+}
+
+void shim_query(unsigned call, int dirfd, const char *path, bool failed)
+{
+	int err = failed ? shim_get_errno() : 0;
+	struct shim_told t = {.call = call, .err = err, .flags = SBX_EVF_ALLOWED | SBX_EVF_QUERY};
+	char buf[SBX_PATH_MAX];
+
+	/* a pointer the kernel could not follow is not followed here either */
+	if (shim.level != SBX_AUDIT_ALL || !shim_is_ready() || err == EFAULT ||
+	    shim_is_no_pointer(path) || !*path)
+		return;
+	t.path = buf;
+	t.len = shim_text(buf, dirfd, path).len;
+	if (t.len)
+		shim_tell(&t, 0);
+	if (failed)
+		shim_set_errno(err);
 }
 
 /* ---- flags of calls ---- */
 
 unsigned shim_how(int flags)
 {
-	return flags & AT_SYMLINK_NOFOLLOW ? SHIM_LAST | SHIM_ATTRS : SHIM_FOLLOW;
+	return (flags & AT_SYMLINK_NOFOLLOW ? SHIM_LAST | SHIM_ATTRS : SHIM_FOLLOW) |
+	       (flags & AT_EMPTY_PATH ? SHIM_EMPTY : 0);
 }
 
 unsigned shim_how_link(int flags)
 {
 	return (flags & AT_SYMLINK_FOLLOW ? SHIM_FOLLOW : SHIM_LAST) |
-	       (flags & AT_EMPTY_PATH ? SHIM_EMPTY : 0);
+	       (flags & AT_EMPTY_PATH ? SHIM_EMPTY : 0) | SHIM_SOURCE;
 }
 
 int shim_remove_at(int at, const char *name)

@@ -20,11 +20,14 @@
 
 #define SHIM_LAST	0x01u /* the name itself, no last symlink followed */
 #define SHIM_FOLLOW	0x02u
-#define SHIM_NEW	0x04u /* fails with EEXIST when it exists */
-#define SHIM_A_DIR	0x08u /* fails with ENOTDIR on anything but a directory */
-#define SHIM_NO_DIR	0x10u /* fails with EISDIR on a directory */
-#define SHIM_JUDGE_ONLY 0x20u /* with SHIM_LAST: the call is made as asked */
-#define SHIM_EMPTY	0x80u /* "" is the descriptor itself */
+#define SHIM_NEW	0x04u  /* fails with EEXIST when it exists */
+#define SHIM_A_DIR	0x08u  /* fails with ENOTDIR on anything but a directory */
+#define SHIM_NO_DIR	0x10u  /* fails with EISDIR on a directory */
+#define SHIM_JUDGE_ONLY 0x20u  /* with SHIM_LAST: the call is made as asked */
+#define SHIM_EMPTY	0x80u  /* "" is the descriptor itself */
+#define SHIM_NULL	0x100u /* so is NULL */
+#define SHIM_SOURCE	0x200u /* of a link: a file without a name is about to get one */
+#define SHIM_FD		(SHIM_FOLLOW | SHIM_EMPTY) /* a call on a descriptor, path "" */
 #define SHIM_ATTRS	0x40u /* with SHIM_LAST: "link/" and "." name a directory all the same */
 
 enum shim_moving { SHIM_STAYS, SHIM_MOVES, SHIM_SWAPS, SHIM_LINKS };
@@ -49,6 +52,7 @@ struct shim_end {
 
 struct shim_op {
 	unsigned call;
+	enum sbx_op op; /* SBX_MODIFY; SBX_READ: one end, never SHIM_AT */
 	enum shim_moving moving;
 	unsigned nends;
 	struct shim_end end[2];
@@ -58,11 +62,18 @@ struct shim_op {
 	bool is_left; /* what lies in it decides: the broker's to judge and to deny */
 	int err;
 	unsigned flags, aux;
+	uint64_t key; /* of the verdict cache, where equal events fold */
 };
 
 enum shim_way shim_begin(struct shim_op *);
 /* Closes what begin opened, tells the event, returns `ret`; errno as the call left it. */
 int shim_end(struct shim_op *, int ret);
+
+/* access(2) and its kin, after the kernel has said yes: the answer of the policy for the object
+ * named. A directory that something may be created in is writable. 0, or EACCES. */
+int shim_access_denied(int dirfd, const char *path, int mode, int flags);
+/* Tells, at the audit level `all`, that a path was asked about. `failed`: errno says how. */
+void shim_query(unsigned call, int dirfd, const char *path, bool failed);
 
 /* `how` of calls with AT_SYMLINK_NOFOLLOW, and of linkat with AT_SYMLINK_FOLLOW. */
 unsigned shim_how(int flags);

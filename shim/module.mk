@@ -3,7 +3,7 @@
 shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/where.c shim/prove.c \
 	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/exec.c \
 	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
-	shim/linux/context.c
+	shim/linux/context.c shim/linux/raw.c shim/linux/names.c
 shim_CORE := core/path.c core/image.c core/decide.c core/move.c core/ring.c
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
 SHIM_PRODUCTS := $(B)/libsbx-shim.so
@@ -39,7 +39,11 @@ $(B)/libsbx-shim.so: $(shim_OBJS) $(B)/shim-obj/exports.map
 
 check-abi: $(B)/libsbx-shim.so
 	$(Q)B=$(B) scripts/check-abi $<
-.PHONY: check-abi
+
+# What the programs of this machine import, against the table.
+check-imports: $(B)/libsbx-shim.so
+	$(Q)B=$(B) CC='$(CC)' scripts/check-imports
+.PHONY: check-abi check-imports
 
 # Programs the tests of the shim run under it.
 SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress

@@ -162,24 +162,18 @@ static void *find_after(const struct link_map *m, const char *name, const struct
 
 /* Offsets into one block: an array of pointers would cost a relocation each at every start. */
 struct names {
-#define X(name)	     char name_##name[sizeof #name];
-#define P(name, ...) char name_##name[sizeof #name];
-	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
-#undef P
+#define X(name, ...) char name_##name[sizeof #name];
+	SHIM_EXPORTS(X) SHIM_BORROWED(X)
 #undef X
 };
 static const struct names names = {
-#define X(name)	     #name,
-#define P(name, ...) #name,
-	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
-#undef P
+#define X(name, ...) #name,
+	SHIM_EXPORTS(X) SHIM_BORROWED(X)
 #undef X
 };
 static const uint16_t name_at[] = {
-#define X(name)	     offsetof(struct names, name_##name),
-#define P(name, ...) offsetof(struct names, name_##name),
-	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
-#undef P
+#define X(name, ...) offsetof(struct names, name_##name),
+	SHIM_EXPORTS(X) SHIM_BORROWED(X)
 #undef X
 };
 
@@ -192,6 +186,19 @@ static long missing(void)
 {
 	shim_set_errno(ENOSYS);
 	return -1;
+}
+
+static void *missing_pointer(void)
+{
+	shim_set_errno(ENOSYS);
+	return NULL;
+}
+
+static void *stand_in(enum shim_next_id id)
+{
+	if (id == NEXT_canonicalize_file_name || id == NEXT_fts_open || id == NEXT_fts64_open)
+		return (void *)missing_pointer;
+	return (void *)missing;
 }
 
 /* musl from 1.2.4 on has no names in 64: the plain ones are meant. */
@@ -210,7 +217,7 @@ static void *find(enum shim_next_id id, const struct link_map **owner)
 {
 	const struct link_map *own = own_object();
 	const char *name = name_of(id);
-	char plain[24];
+	char plain[40];
 	void *fn = find_after(own, name, owner);
 
 	if (!fn && plain_name(name, plain, sizeof plain))
@@ -224,7 +231,7 @@ void *shim_next_find(enum shim_next_id id)
 	void *fn = find(id, &owner);
 
 	if (!fn)
-		return (void *)missing;
+		return stand_in(id);
 	atomic_store_explicit(&shim_next_found[id], fn, memory_order_relaxed);
 	return fn;
 }

@@ -19,10 +19,8 @@
 #include "shim/calls.h"
 
 enum shim_next_id {
-#define X(name)	     NEXT_##name,
-#define P(name, ...) NEXT_##name,
-	SHIM_PATH_CALLS(P) SHIM_OTHER_CALLS(X) SHIM_BORROWED(X)
-#undef P
+#define X(name, ...) NEXT_##name,
+	SHIM_EXPORTS(X) SHIM_BORROWED(X)
 #undef X
 		SHIM_NEXT_COUNT
 };

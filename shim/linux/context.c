@@ -2,15 +2,20 @@
  * never refused here. In a vfork child they may only forget: its memory is its parent's. */
 #include "shim/linux/export.h"
 
+#include <dlfcn.h>
 #include <fts.h>
 #include <ftw.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 
+#include "shim/judge.h"
+#include "shim/linux/context.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
+#include "shim/open.h"
 #include "shim/proc.h"
 #include "shim/where.h"
 
@@ -51,6 +56,42 @@ SHIM_EXPORT int unshare(int flags)
 SHIM_EXPORT int setns(int fd, int type)
 {
 	return distrusted(NEXT(setns)(fd, type));
+}
+
+/* Paths mean other files now. */
+SHIM_EXPORT int mount(const char *source, const char *target, const char *type, unsigned long flags,
+		      const void *data)
+{
+	return distrusted(NEXT(mount)(source, target, type, flags, data));
+}
+
+SHIM_EXPORT int umount(const char *target)
+{
+	return distrusted(NEXT(umount)(target));
+}
+
+SHIM_EXPORT int umount2(const char *target, int flags)
+{
+	return distrusted(NEXT(umount2)(target, flags));
+}
+
+/* A process that shares our directory, or our descriptors, and not our memory. The child begins
+ * in `fn` on a stack of its own, so that no frame of this one is in its way. fork() and vfork()
+ * need no wrapper (shim/proc.h). */
+SHIM_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
+{
+	pid_t *parent_tid, *child_tid;
+	void *tls;
+	va_list ap;
+
+	va_start(ap, arg);
+	parent_tid = va_arg(ap, pid_t *);
+	tls = va_arg(ap, void *);
+	child_tid = va_arg(ap, pid_t *);
+	va_end(ap);
+	if (flags & (CLONE_FS | CLONE_FILES) && !(flags & CLONE_THREAD))
+		shim_where_distrust();
+	return NEXT(clone)(fn, stack, flags, arg, parent_tid, tls, child_tid);
 }
 
 SHIM_EXPORT int daemon(int keep_dir, int keep_fds)
@@ -101,42 +142,72 @@ SHIM_EXPORT int dup3(int from, int to, int flags)
 	return NEXT(dup3)(from, to, flags);
 }
 
-/* ---- walks that change directory inside the C library ---- */
+/* ---- walks inside the C library ---- */
 
-SHIM_EXPORT int nftw(const char *path, __nftw_func_t fn, int fds, int flags)
+/* The library opens and lists what lies below by itself: of a walk the root is judged and told,
+ * the floor judges the rest. A walk that changes directory ends our remembering. */
+static __attribute__((noinline)) bool may_walk(unsigned call, const char *path)
 {
-	if (flags & FTW_CHDIR)
-		shim_where_distrust();
-	return NEXT(nftw)(path, fn, fds, flags);
+	char buf[SBX_PATH_MAX];
+	struct shim_asked a = {
+		.call = call, .dirfd = AT_FDCWD, .path = path, .flags = O_RDONLY, .buf = buf};
+	int ret, fd = -1;
+
+	if (shim_is_ready() && !shim_has_filter() && !shim_is_no_pointer(path))
+		fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0) /* a file is looked at, not read */
+		return true;
+	sys_close(fd);
+	ret = shim_may_open(&a);
+	if (ret < 0) {
+		shim_result(ret);
+		return false;
+	}
+	shim_opened(&a, 0);
+	return true;
 }
 
-SHIM_EXPORT int nftw64(const char *path, __nftw64_func_t fn, int fds, int flags)
+#define FTW(name, fn_type)                                                                         \
+	SHIM_EXPORT int name(const char *path, fn_type fn, int fds)                                \
+	{                                                                                          \
+		return may_walk(SBX_CALL_ftw, path) ? NEXT(name)(path, fn, fds) : -1;              \
+	}
+FTW(ftw, __ftw_func_t)
+FTW(ftw64, __ftw64_func_t)
+
+#define NFTW(name, fn_type)                                                                        \
+	SHIM_EXPORT int name(const char *path, fn_type fn, int fds, int flags)                     \
+	{                                                                                          \
+		if (flags & FTW_CHDIR)                                                             \
+			shim_where_distrust();                                                     \
+		return may_walk(SBX_CALL_ftw, path) ? NEXT(name)(path, fn, fds, flags) : -1;       \
+	}
+NFTW(nftw, __nftw_func_t)
+NFTW(nftw64, __nftw64_func_t)
+
+static bool may_walk_all(char *const *paths)
 {
-	if (flags & FTW_CHDIR)
-		shim_where_distrust();
-	return NEXT(nftw64)(path, fn, fds, flags);
+	for (; !shim_is_no_pointer(paths) && *paths; paths++)
+		if (!may_walk(SBX_CALL_fts_open, *paths))
+			return false;
+	return true;
 }
 
-SHIM_EXPORT FTS *fts_open(char *const *paths, int options,
-			  int (*compare)(const FTSENT **, const FTSENT **))
-{
-	if (!(options & FTS_NOCHDIR))
-		shim_where_distrust();
-	return NEXT(fts_open)(paths, options, compare);
-}
+#define FTS_OPEN(name, fts_type, entry)                                                            \
+	SHIM_EXPORT fts_type *name(char *const *paths, int options,                                \
+				   int (*compare)(const entry **, const entry **))                 \
+	{                                                                                          \
+		if (!(options & FTS_NOCHDIR))                                                      \
+			shim_where_distrust();                                                     \
+		return may_walk_all(paths) ? NEXT(name)(paths, options, compare) : NULL;           \
+	}
+FTS_OPEN(fts_open, FTS, FTSENT)
+FTS_OPEN(fts64_open, FTS64, FTSENT64)
 
-SHIM_EXPORT FTS64 *fts64_open(char *const *paths, int options,
-			      int (*compare)(const FTSENT64 **, const FTSENT64 **))
-{
-	if (!(options & FTS_NOCHDIR))
-		shim_where_distrust();
-	return NEXT(fts64_open)(paths, options, compare);
-}
-
-/* ---- filters and raw system calls ---- */
+/* ---- filters ---- */
 
 /* Before the call: with the filter in force it may be too late for one more of our own. */
-static void filter_comes(void)
+void shim_filter_comes(void)
 {
 	if (shim_is_ready()) {
 		shim_life();
@@ -159,101 +230,48 @@ SHIM_EXPORT int prctl(int option, ...)
 	if (option != PR_SET_SECCOMP)
 		return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
 	had_filter = shim_has_filter();
-	filter_comes();
+	shim_filter_comes();
 	ret = NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
 	if (ret < 0 && !had_filter)
 		atomic_store(&shim.has_own_filter, false);
 	return ret;
 }
 
-/* What a raw call changes of what we remember; returns the library's syscall(), to which the
- * thunk below jumps. */
-void *shim_before_raw(long number, const long a[6]);
-void *shim_before_raw(long number, const long a[6])
+/* ---- libraries the program loads ---- */
+
+static void tell_loss(enum sbx_loss why, const char *what)
 {
-	switch (number) {
-	case SYS_seccomp:
-		/* SECCOMP_SET_MODE_STRICT, _FILTER; libseccomp asks what there is by a NULL filter
-		 */
-		if (a[0] == 0 || (a[0] == 1 && a[2]))
-			filter_comes();
-		break;
-	case SYS_prctl:
-		if (a[0] == PR_SET_SECCOMP)
-			filter_comes();
-		break;
-	case SYS_close:
-		shim_where_closed((int)a[0]);
-		break;
-#ifdef SYS_dup2
-	case SYS_dup2:
-#endif
-	case SYS_dup3:
-		shim_where_closed((int)a[1]);
-		break;
-	case SYS_close_range:
-		shim_where_closed_all();
-		break;
-	case SYS_chdir: /* we do not come back after it */
-	case SYS_fchdir:
-	case SYS_unshare:
-	case SYS_setns:
-	case SYS_chroot:
-		shim_where_distrust();
-		break;
-	default:
-		break;
-	}
-	return (void *)NEXT(syscall);
+	struct shim_told t = {.op = SBX_READ, .flags = SBX_EVF_ALLOWED, .aux = why};
+	char buf[SBX_PATH_MAX];
+
+	if (!shim_is_ready())
+		return;
+	t.call = why == SBX_LOSS_DLMOPEN ? SBX_CALL_dlmopen : SBX_CALL_dlopen;
+	t.path = buf;
+	if (!shim_is_no_pointer(what) && *what == '/')
+		t.len = shim_text(buf, AT_FDCWD, what).len;
+	else if (!shim_is_no_pointer(what))
+		shim_append(buf, sizeof buf, &t.len, what, strlen(what));
+	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 }
 
-/*
- * syscall(2) ends in a jump, not a call: of clone() and vfork() made through it a child
- * returns, on another stack or on its parent's, and no frame of ours may lie there.
- */
-#if defined(__x86_64__)
-__asm__(".pushsection .text\n"
-	".globl syscall\n"
-	".type syscall, @function\n"
-	"syscall:\n"
-	"	push %rdi\n"
-	"	push 16(%rsp)\n" /* the sixth argument lies above the return address */
-	"	push %r9\n"
-	"	push %r8\n"
-	"	push %rcx\n"
-	"	push %rdx\n"
-	"	push %rsi\n"
-	"	mov %rsp, %rsi\n"
-	"	call shim_before_raw\n"
-	"	pop %rsi\n"
-	"	pop %rdx\n"
-	"	pop %rcx\n"
-	"	pop %r8\n"
-	"	pop %r9\n"
-	"	pop %rdi\n"
-	"	pop %rdi\n"
-	"	jmp *%rax\n"
-	".size syscall, .-syscall\n"
-	".popsection\n");
-#elif defined(__aarch64__)
-__asm__(".pushsection .text\n"
-	".globl syscall\n"
-	".type syscall, %function\n"
-	"syscall:\n"
-	"	stp x29, x30, [sp, #-80]!\n"
-	"	stp x1, x2, [sp, #16]\n"
-	"	stp x3, x4, [sp, #32]\n"
-	"	stp x5, x6, [sp, #48]\n"
-	"	stp x0, x7, [sp, #64]\n"
-	"	add x1, sp, #16\n"
-	"	bl shim_before_raw\n"
-	"	mov x16, x0\n"
-	"	ldp x1, x2, [sp, #16]\n"
-	"	ldp x3, x4, [sp, #32]\n"
-	"	ldp x5, x6, [sp, #48]\n"
-	"	ldp x0, x7, [sp, #64]\n"
-	"	ldp x29, x30, [sp], #80\n"
-	"	br x16\n"
-	".size syscall, .-syscall\n"
-	".popsection\n");
-#endif
+/* The loader looks in the run path of whoever called, which it finds by the return address. */
+void *shim_before_dlopen(const char *path, const long a[6]);
+void *shim_before_dlopen(const char *path, const long a[6])
+{
+	if (path && (int)a[0] & RTLD_DEEPBIND)
+		tell_loss(SBX_LOSS_DEEPBIND, path);
+	return (void *)NEXT(dlopen);
+}
+SHIM_THUNK(dlopen, shim_before_dlopen);
+
+void *shim_before_dlmopen(long space, const long a[6]);
+void *shim_before_dlmopen(long space, const long a[6])
+{
+	if (space != LM_ID_BASE)
+		tell_loss(SBX_LOSS_DLMOPEN, (const char *)a[0]);
+	else if ((int)a[1] & RTLD_DEEPBIND)
+		tell_loss(SBX_LOSS_DEEPBIND, (const char *)a[0]);
+	return (void *)NEXT(dlmopen);
+}
+SHIM_THUNK(dlmopen, shim_before_dlmopen);

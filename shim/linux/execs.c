@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <wordexp.h>
 
+#include "core/path.h"
 #include "shim/env.h"
 #include "shim/exec.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
+#include "shim/open.h"
 #include "shim/proc.h"
 
 SHIM_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
@@ -96,6 +100,47 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 SPAWN(posix_spawn, false) /* NOLINT(readability-non-const-parameter) */
 SPAWN(posix_spawnp, true) /* NOLINT(readability-non-const-parameter) */
 
+/* What the actions open, the library opens in the child, unseen: it is judged when the action is
+ * added. After a change of directory among the actions a relative path means something only the
+ * child will know, and the floor judges it. Which set of actions an address belongs to is not
+ * ours to follow: one change, and relative paths are left alone from then on. */
+static _Atomic bool has_spawn_chdir;
+
+SHIM_EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict actions,
+						 int fd, const char *restrict path, int flags,
+						 mode_t mode)
+{
+	char buf[SBX_PATH_MAX];
+	struct shim_asked a = {.call = SBX_CALL_spawn_addopen,
+			       .dirfd = AT_FDCWD,
+			       .path = path,
+			       .flags = flags,
+			       .buf = buf};
+	int saved = shim_get_errno(), ret = 0;
+
+	if (shim_is_no_pointer(path) || *path == '/' ||
+	    !atomic_load_explicit(&has_spawn_chdir, memory_order_relaxed))
+		ret = shim_may_open(&a);
+	if (ret < 0)
+		return -ret;
+	shim_opened(&a, 0);
+	shim_set_errno(saved);
+	return NEXT(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
+}
+
+SHIM_EXPORT int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *restrict actions,
+						     const char *restrict path)
+{
+	atomic_store(&has_spawn_chdir, true);
+	return NEXT(posix_spawn_file_actions_addchdir_np)(actions, path);
+}
+
+SHIM_EXPORT int posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t *actions, int fd)
+{
+	atomic_store(&has_spawn_chdir, true);
+	return NEXT(posix_spawn_file_actions_addfchdir_np)(actions, fd);
+}
+
 /* ---- shells ---- */
 
 #define WRAPPED(command, bytes)                                                                    \
@@ -121,4 +166,24 @@ SHIM_EXPORT FILE *popen(const char *command, const char *mode)
 		return NULL;
 	}
 	return NEXT(popen)(WRAPPED(command, bytes), mode);
+}
+
+/* Commands inside the words are run by the shell, without our variables where `environ` has lost
+ * them: the new image then is one without a shim, and told as such. */
+static bool has_command(const char *words)
+{
+	for (; *words; words++)
+		if (*words == '`' || (words[0] == '$' && words[1] == '('))
+			return true;
+	return false;
+}
+
+SHIM_EXPORT int wordexp(const char *restrict words, wordexp_t *restrict out, int flags)
+{
+	size_t bytes;
+
+	if (!shim_is_no_pointer(words) && !(flags & WRDE_NOCMD) && has_command(words) &&
+	    shim_shell_begin(SBX_CALL_wordexp, words, &bytes))
+		return WRDE_CMDSUB;
+	return NEXT(wordexp)(words, out, flags);
 }

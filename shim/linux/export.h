@@ -19,6 +19,56 @@
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
+/* A name that ends in a jump to the next definition, not a call: for what looks at who called it
+ * (the loader), or returns on another stack (clone through syscall()). `before` gets the first
+ * argument and the other six as an array, and gives the function to go on with. */
+#if defined(__x86_64__)
+#define SHIM_THUNK(name, before)                                                                   \
+	__asm__(".pushsection .text\n"                                                             \
+		".globl " #name "\n"                                                               \
+		".type " #name ", @function\n" #name ":\n"                                         \
+		"	push %rdi\n"                                                                     \
+		"	push 16(%rsp)\n" /* the seventh argument, above the return address */      \
+		"	push %r9\n"                                                                      \
+		"	push %r8\n"                                                                      \
+		"	push %rcx\n"                                                                     \
+		"	push %rdx\n"                                                                     \
+		"	push %rsi\n"                                                                     \
+		"	mov %rsp, %rsi\n"                                                                \
+		"	call " #before "\n"                                                        \
+		"	pop %rsi\n"                                                                      \
+		"	pop %rdx\n"                                                                      \
+		"	pop %rcx\n"                                                                      \
+		"	pop %r8\n"                                                                       \
+		"	pop %r9\n"                                                                       \
+		"	pop %rdi\n"                                                                      \
+		"	pop %rdi\n"                                                                      \
+		"	jmp *%rax\n"                                                                     \
+		".size " #name ", .-" #name "\n"                                                   \
+		".popsection\n")
+#elif defined(__aarch64__)
+#define SHIM_THUNK(name, before)                                                                   \
+	__asm__(".pushsection .text\n"                                                             \
+		".globl " #name "\n"                                                               \
+		".type " #name ", %function\n" #name ":\n"                                         \
+		"	stp x29, x30, [sp, #-80]!\n"                                                     \
+		"	stp x1, x2, [sp, #16]\n"                                                         \
+		"	stp x3, x4, [sp, #32]\n"                                                         \
+		"	stp x5, x6, [sp, #48]\n"                                                         \
+		"	stp x0, x7, [sp, #64]\n"                                                         \
+		"	add x1, sp, #16\n"                                                               \
+		"	bl " #before "\n"                                                          \
+		"	mov x16, x0\n"                                                                   \
+		"	ldp x1, x2, [sp, #16]\n"                                                         \
+		"	ldp x3, x4, [sp, #32]\n"                                                         \
+		"	ldp x5, x6, [sp, #48]\n"                                                         \
+		"	ldp x0, x7, [sp, #64]\n"                                                         \
+		"	ldp x29, x30, [sp], #80\n"                                                       \
+		"	br x16\n"                                                                        \
+		".size " #name ", .-" #name "\n"                                                   \
+		".popsection\n")
+#endif
+
 struct open_how;
 struct stat;
 
@@ -31,3 +81,13 @@ int __openat64_2(int, const char *, int);
 int openat2(int, const char *, const struct open_how *, size_t);
 int __xmknod(int, const char *, mode_t, dev_t *);
 int __xmknodat(int, int, const char *, mode_t, dev_t *);
+int __xstat(int, const char *, struct stat *);
+int __xstat64(int, const char *, struct stat64 *);
+int __lxstat(int, const char *, struct stat *);
+int __lxstat64(int, const char *, struct stat64 *);
+int __fxstatat(int, int, const char *, struct stat *, int);
+int __fxstatat64(int, int, const char *, struct stat64 *, int);
+ssize_t __readlink_chk(const char *, char *, size_t, size_t);
+ssize_t __readlinkat_chk(int, const char *, char *, size_t, size_t);
+char *__realpath_chk(const char *, char *, size_t);
+int __mq_open_2(const char *, int);

@@ -1,7 +1,15 @@
-/* paths.c - the wrappers of SHIM_PATH_CALLS, each made from its row in shim/calls.h. */
+/* paths.c - the wrappers of SHIM_PATH_CALLS, SHIM_READ_CALLS and SHIM_QUERY_CALLS, each made
+ * from its row in shim/calls.h; and access(2) with its kin. */
 #include "shim/linux/export.h"
 
+#include <sys/inotify.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+
 #include "shim/guard.h"
+#include "shim/judge.h"
+#include "shim/proc.h"
 
 #define END(d, p, h)                                                                               \
 	{                                                                                          \
@@ -15,6 +23,7 @@
 	{                                                                                          \
 		char buf[ends][SBX_PATH_MAX];                                                      \
 		struct shim_op op = {.call = SBX_CALL_##event,                                     \
+				     .op = SBX_MODIFY,                                             \
 				     .moving = (moves),                                            \
 				     .nends = (ends),                                              \
 				     .end = {first, second}};                                      \
@@ -34,3 +43,70 @@
 	}
 SHIM_PATH_CALLS(X)
 #undef X
+
+#define X(fn, type, failure, event, proto, args, where)                                            \
+	SHIM_EXPORT type fn proto                                                                  \
+	{                                                                                          \
+		char buf[1][SBX_PATH_MAX];                                                         \
+		struct shim_op op = {                                                              \
+			.call = SBX_CALL_##event, .op = SBX_READ, .nends = 1, .end = {where}};     \
+		type ret = (failure);                                                              \
+		if (shim_begin(&op) == SHIM_PASS)                                                  \
+			ret = NEXT(fn) args;                                                       \
+		shim_end(&op, ret == (failure) ? -1 : 0);                                          \
+		return ret;                                                                        \
+	}
+SHIM_READ_CALLS(X)
+#undef X
+
+#define X(fn, type, failure, event, proto, args, dirfd, path)                                      \
+	SHIM_EXPORT type fn proto                                                                  \
+	{                                                                                          \
+		type ret;                                                                          \
+		if (__builtin_expect(shim.level != SBX_AUDIT_ALL, 1))                              \
+			return NEXT(fn) args;                                                      \
+		ret = NEXT(fn) args;                                                               \
+		shim_query(SBX_CALL_##event, dirfd, path, ret == (failure));                       \
+		return ret;                                                                        \
+	}
+SHIM_QUERY_CALLS(X)
+#undef X
+
+/* ---- access ---- */
+
+/* The kernel first: its refusals come out as without us. */
+static int answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret)
+{
+	int saved, denied;
+
+	if (ret == 0) {
+		saved = shim_get_errno();
+		denied = shim_access_denied(dirfd, path, mode, flags);
+		shim_set_errno(denied ? denied : saved);
+		ret = denied ? -1 : 0;
+	}
+	if (shim.level == SBX_AUDIT_ALL)
+		shim_query(call, dirfd, path, ret < 0);
+	return ret;
+}
+
+SHIM_EXPORT int access(const char *path, int mode)
+{
+	return answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, NEXT(access)(path, mode));
+}
+
+SHIM_EXPORT int faccessat(int dirfd, const char *path, int mode, int flags)
+{
+	return answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
+		      NEXT(faccessat)(dirfd, path, mode, flags));
+}
+
+SHIM_EXPORT int euidaccess(const char *path, int mode)
+{
+	return answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(euidaccess)(path, mode));
+}
+
+SHIM_EXPORT int eaccess(const char *path, int mode)
+{
+	return answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(eaccess)(path, mode));
+}

@@ -3,6 +3,8 @@
  * library. Temporary names. */
 #include "shim/linux/export.h"
 
+#include <glob.h>
+
 #include "shim/guard.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
@@ -137,6 +139,38 @@ SHIM_EXPORT FILE *freopen64(const char *path, const char *mode, FILE *f)
 	return do_freopen(path, mode, f, NEXT(freopen64));
 }
 
+/* A file without a name in the usual place; where the file system has none such, the library
+ * makes one and takes its name away again. */
+static FILE *do_tmpfile(FILE *(*next)(void))
+{
+	int fd;
+	FILE *f;
+
+	if (!shim_opens())
+		return next();
+	fd = shim_open(SBX_CALL_tmpfile, AT_FDCWD, P_tmpdir, O_RDWR | O_TMPFILE | O_EXCL, 0600);
+	if (fd == -EACCES) {
+		shim_set_errno(EACCES);
+		return NULL;
+	}
+	if (fd < 0)
+		return next();
+	f = NEXT(fdopen)(fd, "w+");
+	if (!f)
+		sys_close(fd);
+	return f;
+}
+
+SHIM_EXPORT FILE *tmpfile(void)
+{
+	return do_tmpfile(NEXT(tmpfile));
+}
+
+SHIM_EXPORT FILE *tmpfile64(void)
+{
+	return do_tmpfile(NEXT(tmpfile64));
+}
+
 /* ---- directories ---- */
 
 SHIM_EXPORT DIR *opendir(const char *path)
@@ -203,6 +237,38 @@ SCANDIR(scandir64, dirent64)
 	}
 SCANDIRAT(scandirat, dirent)
 SCANDIRAT(scandirat64, dirent64)
+
+/* glob(3) lists by calls inside the library, unless it is given functions to use instead: ours
+ * are the wrapped ones. Where the program has its own it knows what it does. */
+static void *open_listed(const char *path)
+{
+	return opendir(path);
+}
+
+static void close_listed(void *d)
+{
+	closedir(d);
+}
+
+#define GLOB(name, glob_type, entry, read_next, stat_next, lstat_next)                             \
+	static struct entry *name##_read(void *d)                                                  \
+	{                                                                                          \
+		return NEXT(read_next)(d);                                                         \
+	}                                                                                          \
+	SHIM_EXPORT int name(const char *pattern, int flags, int (*failed)(const char *, int),     \
+			     glob_type *out)                                                       \
+	{                                                                                          \
+		if (!shim_is_ready() || flags & GLOB_ALTDIRFUNC || shim_is_no_pointer(out))        \
+			return NEXT(name)(pattern, flags, failed, out);                            \
+		out->gl_opendir = open_listed;                                                     \
+		out->gl_closedir = close_listed;                                                   \
+		out->gl_readdir = name##_read;                                                     \
+		out->gl_stat = stat_next;                                                          \
+		out->gl_lstat = lstat_next;                                                        \
+		return NEXT(name)(pattern, flags | GLOB_ALTDIRFUNC, failed, out);                  \
+	}
+GLOB(glob, glob_t, dirent, readdir, stat, lstat)
+GLOB(glob64, glob64_t, dirent64, readdir64, stat64, lstat64)
 
 /* ---- temporary names ---- */
 

@@ -99,3 +99,41 @@ check 'an unreadable channel: inert' [ "$out" = secret ]
 mkdir bad && head -c 5000 /dev/zero >bad/image && cp bad/image bad/ring
 out=$(LD_PRELOAD=$shim SBX_CHANNEL=$T/bad cat no/f)
 check 'a broken channel: inert' [ "$out" = secret ]
+
+# ---- questions ----
+mkdir -p ok/sub
+run all "${policy[@]}" -- bash -c 'test -r no/f; echo $?; test -r ok/f; echo $?; test -w no; echo $?; test -e no/f; echo $?; test -x ok/sub; echo $?; test -r ok/to-no; echo $?'
+check 'access is answered from the policy, existence is free' \
+	[ "$out" = $'1\n0\n1\n0\n0\n1' ]
+run all --rule all:/ --rule 'modify:!/' --rule "modify:$T/ok/sub/*.txt" -- \
+	bash -c 'test -w ok/sub; echo $?; test -w ok; echo $?; test -w no; echo $?'
+check 'a directory is writable where something may be made in it' [ "$out" = $'0\n0\n1' ]
+run all "${policy[@]}" -- stat no/f
+check 'stat is free' [ "$status" -eq 0 ]
+event 'and told at the level all' "QUERY statx read allow 0 - * $T/no/f"
+run all "${policy[@]}" -- stat no/missing
+event 'with the kernel'"'"'s answer' "QUERY statx read allow ENOENT - * $T/no/missing"
+run folded "${policy[@]}" -- bash -c 'stat no/f; test -r no/f'
+no_event 'at no other' 'QUERY *'
+run folded "${policy[@]}" -- ls -l ok
+no_event 'attributes that are not there were not read' 'CALL getxattr *'
+
+# ---- what the library does by itself ----
+run all "${policy[@]}" -- python3 -Ec 'import tempfile, multiprocessing.shared_memory as m
+s = m.SharedMemory(create=True, size=64); s.close(); s.unlink()'
+event 'shared memory has a path' 'CALL shm_open modify allow 0 - * /dev/shm/psm_*'
+event 'and loses it' 'CALL shm_unlink modify allow 0 - * /dev/shm/psm_*'
+run all --rule all:/ --rule 'modify:!/dev/shm/*' -- python3 -Ec 'import _multiprocessing as m
+try: m.SemLock(1, 1, 1, "/sbx-test", True)
+except PermissionError: print("EACCES")'
+check 'a semaphore is a file of /dev/shm' [ "$out" = EACCES ]
+event 'told by its path' 'CALL sem_open modify DENY EACCES - * /dev/shm/sem.sbx-test'
+run all "${policy[@]}" -- python3 -Ec 'import ctypes, os
+print(ctypes.CDLL(None, mode=os.RTLD_DEEPBIND | os.RTLD_NOW) is not None)
+ctypes.CDLL("libm.so.6", mode=os.RTLD_DEEPBIND | os.RTLD_NOW)'
+event 'a library bound past every preload is a loss' 'LOSS dlopen * allow 0 deepbind * libm.so.6'
+run all "${policy[@]}" -- python3 -Ec 'import ctypes
+f = ctypes.CDLL(None).dlmopen; f.argtypes = [ctypes.c_long, ctypes.c_char_p, ctypes.c_int]
+f.restype = ctypes.c_void_p; print(f(-1, b"libm.so.6", 2) is not None)'
+check 'a namespace of its own works' [ "$out" = True ]
+event 'and is a loss too' 'LOSS dlmopen * allow 0 namespace * libm.so.6'

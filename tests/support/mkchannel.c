@@ -216,11 +216,16 @@ static void print_event(FILE *f, const struct sbx_event *ev, const char *path, c
 
 	if (ev->kind == SBX_EV_EXEC)
 		aux = sbx_exec_class_name((enum sbx_exec_class)ev->aux);
+	else if (ev->kind == SBX_EV_LOSS)
+		aux = sbx_loss_name(ev->aux);
 	else if (ev->flags & SBX_EVF_MOVE)
 		aux = sbx_op_name((enum sbx_op)ev->aux);
 	fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\t%u\t%s%s%s\n",
-		ev->kind < SBX_EV_KIND_COUNT ? kind_names[ev->kind] : "?", sbx_call_name(ev->call),
-		sbx_op_name((enum sbx_op)ev->op), ev->flags & SBX_EVF_ALLOWED ? "allow" : "DENY",
+		ev->flags & SBX_EVF_QUERY      ? "QUERY"
+		: ev->kind < SBX_EV_KIND_COUNT ? kind_names[ev->kind]
+					       : "?",
+		sbx_call_name(ev->call), sbx_op_name((enum sbx_op)ev->op),
+		ev->flags & SBX_EVF_ALLOWED ? "allow" : "DENY",
 		ev->err ? strerrorname_np(ev->err) : "0", aux, ev->pid, path,
 		ev->path2_len ? "\t" : "", path2);
 }

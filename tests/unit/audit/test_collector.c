@@ -79,8 +79,15 @@ Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 				       .err = 13},
 		    "/home/u/.ssh", "/ws/pub");
 	witness_exec(&w, 21, SBX_EXEC_STATIC, "/bin/busybox");
-	witness_put(&w, (struct sbx_event){.pid = 20, .kind = SBX_EV_LOSS, .aux = 3}, "io_uring",
-		    "");
+	witness_put(&w,
+		    (struct sbx_event){.pid = 20, .kind = SBX_EV_LOSS, .aux = SBX_LOSS_DEEPBIND},
+		    "/usr/lib/libx.so", "");
+	witness_put(&w,
+		    (struct sbx_event){.pid = 20,
+				       .call = SBX_CALL_stat,
+				       .flags = SBX_EVF_ALLOWED | SBX_EVF_QUERY,
+				       .err = 2},
+		    "/home/u/.ssh/id", "");
 	witness_put(&w,
 		    (struct sbx_event){.pid = 20,
 				       .kind = SBX_EV_REPEAT,
@@ -91,14 +98,19 @@ Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 		    "/etc/passwd", "");
 	atomic_fetch_add(&w.ring->lost, 7);
 	witness_end(&w);
-	cr_assert_eq(json_array_size(w.lines), 9);
+	cr_assert_eq(json_array_size(w.lines), 10);
 	cr_assert_str_eq(witness_str(&w, 0, "layer"), "launcher");
 	cr_assert_str_eq(witness_str(&w, 3, "reason"), "move");
 	cr_assert_str_eq(witness_str(&w, 3, "matched_rule"), ".ssh");
-	cr_assert_eq(number(6, "count"), 5);
-	cr_assert_str_eq(witness_str(&w, 8, "kind"), "unwitnessed");
-	cr_assert_str_eq(witness_str(&w, 7, "kind"), "gap");
-	cr_assert_eq(number(7, "lost"), 7);
+	cr_assert_str_eq(witness_str(&w, 5, "reason"), "deepbind");
+	cr_assert_str_eq(witness_str(&w, 6, "kind"), "query");
+	cr_assert_eq(number(6, "errno"), 2);
+	cr_assert_eq(number(7, "count"), 5);
+	cr_assert_str_eq(witness_str(&w, 9, "kind"), "unwitnessed");
+	cr_assert_str_eq(witness_str(&w, 8, "kind"), "gap");
+	cr_assert_eq(number(8, "lost"), 7);
+	cr_assert_eq(w.counts.losses, 1);
+	cr_assert_eq(w.counts.queries, 1);
 	cr_assert_eq(w.counts.lost, 7);
 }
 

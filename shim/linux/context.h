@@ -1,0 +1,6 @@
+/* context.h - what the wrapper of syscall() needs of the wrappers it stands for. */
+#pragma once
+
+/* A filter of the program's own is about to be put in force: the last moment for system calls
+ * the program would not make itself. */
+void shim_filter_comes(void);
