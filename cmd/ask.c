@@ -10,8 +10,10 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/host.h"
+#include "policy/doctests.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
+#include "policy/load.h"
 #include "policy/model.h"
 
 static const char me[] = "sbx-policy";
@@ -34,19 +36,47 @@ int ask_print(const struct b_str *text, int status)
 
 int ask_parse_file(const char *file, struct pol_doc *doc, struct b_err *err)
 {
-	return pol_document_read(file, doc, err);
+	b_auto(b_str_release) struct b_str text = {0};
+	struct pol_tests tests;
+
+	if (pol_document_read(file, doc, err) < 0)
+		return -1;
+	/* Nobody but us reads them: a document is whole when they are. */
+	if (pol_policy_read(file, &text, err) < 0 ||
+	    pol_tests_parse(file, b_str_c(&text), text.len, &tests, err) < 0) {
+		pol_doc_release(doc);
+		return -1;
+	}
+	pol_tests_release(&tests);
+	return 0;
+}
+
+static int find(const struct ask_opts *o, struct lau_host *host, struct asked *a, struct b_err *err)
+{
+	*a = (struct asked)ASKED_NONE;
+	lau_host_quick(host);
+	if (o->abi) {
+		host->landlock_abi = (int)o->abi;
+		/* ABI 3 came with Linux 6.2, which is what the broker needs. */
+		host->has_broker &= o->abi >= 3;
+	}
+	if (lau_dirs_find(&o->run, &a->dirs, err) < 0)
+		return -1;
+	return lau_plan_policy(&o->run, host, &a->dirs, &a->plan, err);
+}
+
+int ask_policy(const struct ask_opts *o, struct asked *a, struct b_err *err)
+{
+	struct lau_host host;
+
+	return find(o, &host, a, err);
 }
 
 int ask_run(const struct ask_opts *o, struct asked *a, struct b_err *err)
 {
 	struct lau_host host;
 
-	memset(&a->plan, 0, sizeof a->plan);
-	lau_host_quick(&host);
-	if (o->abi)
-		host.landlock_abi = (int)o->abi;
-	if (lau_dirs_find(&o->run, &a->dirs, err) < 0 ||
-	    lau_plan_policy(&o->run, &host, &a->dirs, &a->plan, err) < 0)
+	if (find(o, &host, a, err) < 0)
 		return -1;
 	return lau_plan_floor(&o->run, &host, &a->plan, err);
 }

@@ -23,16 +23,20 @@ enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
 
 struct ask_opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
-	bool json, from_stdin, floor, effective, help, version;
+	bool json, from_stdin, all, table, floor, effective, help, version;
 	int plan;     /* enum ask_plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
 };
 
+/* The questions. */
 int ask_why(struct ask_opts *, char const *const *words, size_t n);
 int ask_show(struct ask_opts *, char const *const *words, size_t n);
 int ask_list(struct ask_opts *, char const *const *words, size_t n);
 int ask_add(struct ask_opts *, char const *const *words, size_t n);
+int ask_diff(struct ask_opts *, char const *const *words, size_t n);
+int ask_test(struct ask_opts *, char const *const *words, size_t n);
+int ask_lint(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */
 int ask_trouble(const struct b_err *);
@@ -46,7 +50,13 @@ struct asked {
 	struct lau_dirs dirs;
 	struct lau_plan plan;
 };
-/* Also after a failure *out is to be released. */
+/* Of nothing yet: safe to release. */
+#define ASKED_NONE                                                                                 \
+	{                                                                                          \
+		.dirs = {.scratch = {.base = -1, .lock = -1} }                                     \
+	}
+/* The rules alone, and with the floor. Also after a failure *out is to be released. */
+int ask_policy(const struct ask_opts *, struct asked *out, struct b_err *);
 int ask_run(const struct ask_opts *, struct asked *out, struct b_err *);
 void asked_release(struct asked *);
 /* Lines for the person, to standard error. */

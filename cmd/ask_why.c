@@ -35,9 +35,11 @@ static int why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, co
 		return -1;
 	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
 	if (o->json)
-		pol_explain_json(&answer, floor, out);
+		pol_explain_json(&answer, floor, o->all ? a->plan.engine : NULL, out);
 	else
 		pol_explain_text(&answer, floor, out);
+	if (o->all && !o->json)
+		pol_explain_matches(&answer, a->plan.engine, out);
 	*all_allowed &= answer.allowed;
 	return 0;
 }

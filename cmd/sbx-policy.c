@@ -14,9 +14,13 @@
 static const struct b_opt own_table[] = {
 #define GROUP "Questions"
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
-	 .help = "why: one JSON object a line"},
+	 .help = "why, diff, test, lint: for programs"},
 	{"null", '0', NULL, B_OPT_FLAG, O(from_stdin), .group = GROUP,
 	 .help = "why: paths, each ended by a NUL, from standard input"},
+	{"all", 0, NULL, B_OPT_FLAG, O(all), .group = GROUP,
+	 .help = "why: every rule that matches, in order"},
+	{"table", 0, NULL, B_OPT_FLAG, O(table), .group = GROUP,
+	 .help = "test: a line for each, with what decided, instead of TAP"},
 	{"plan", 0, "landlock|seccomp|sbpl", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl",
 	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
@@ -67,6 +71,9 @@ static const struct verb {
 	{"show", "[options] [NAME | FILE]", ask_show},
 	{"list", "", ask_list},
 	{"add", "FILE...", ask_add},
+	{"diff", "[options] OLD NEW", ask_diff},
+	{"test", "[options] [FILE...]", ask_test},
+	{"lint", "[options] NAME|FILE...", ask_lint},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -77,9 +84,8 @@ static int help(const struct b_opt *table, size_t n)
 	for (size_t i = 0; i < VERBS; i++)
 		b_str_addf(&text, "sbx-policy %s %s\n", verbs[i].name, verbs[i].synopsis);
 	b_str_add(&text,
-		  "\nAsks what sbx-launch would allow with the same options. check says "
-		  "nothing about a valid\npolicy. Status: 0 valid, or all allowed; 1 something "
-		  "denied; 2 trouble.\n\n");
+		  "\nAsks what sbx-launch would allow with the same options. Status: 0 valid, all\n"
+		  "allowed, equal, passed, nothing found; 1 the opposite; 2 trouble.\n\n");
 	b_opt_help(table, n, &text);
 	return ask_print(&text, YES);
 }

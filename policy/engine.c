@@ -273,6 +273,30 @@ int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, str
 	return 0;
 }
 
+void pol_engine_matches(const struct pol_engine *e, const struct pol_answer *a,
+			void (*each)(void *arg, const struct pol_rule *, bool decides), void *arg)
+{
+	const struct pol_list *list = &e->rules.op[a->op];
+	size_t len = strlen(a->real);
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!is_sentinel(&list->v[i]) && pol_rule_matches(&list->v[i], a->real, len))
+			each(arg, &list->v[i], &list->v[i] == a->rule);
+}
+
+void pol_engine_shown(const struct pol_engine *e, const char *real, struct b_str *out)
+{
+	const char *ws = e->rules.workspaces[0];
+	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
+
+	if (strcmp(real, ws) == 0)
+		b_str_addc(out, '.');
+	else if (sbx_path_under(real, strlen(real), ws, strlen(ws)))
+		b_str_addf(out, ".%s", real + n);
+	else
+		b_str_add(out, real);
+}
+
 static void show_rule(const struct pol_rule *r, struct b_str *out)
 {
 	struct b_str where = {0};

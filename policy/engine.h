@@ -107,5 +107,13 @@ struct pol_answer {
 int pol_engine_check(struct pol_engine *, enum sbx_op, const char *path, struct pol_answer *out,
 		     struct b_err *err);
 
+/* Rules of the answer's list that match its path, in order; the last is the one that decided.
+ * Calls each(arg, rule, decides). */
+void pol_engine_matches(const struct pol_engine *, const struct pol_answer *,
+			void (*each)(void *arg, const struct pol_rule *, bool decides), void *arg);
+
+/* Appends a canonical path as events show it: below the first workspace as "./x". */
+void pol_engine_shown(const struct pol_engine *, const char *real, struct b_str *out);
+
 /* The rules as text, in order, with tier and origin (`sbx-policy show`). */
 void pol_engine_show(const struct pol_engine *, struct b_str *out);

@@ -109,7 +109,24 @@ const char *pol_explain_floor(const struct pol_floor *f, enum sbx_op op, const c
 	return (allowed ? why_allowed : why_denied)(f, &c, path, len);
 }
 
-void pol_explain_json(const struct pol_answer *a, const char *floor, struct b_str *out)
+static void json_match(void *arg, const struct pol_rule *r, bool decides)
+{
+	struct b_json *j = arg;
+
+	b_json_open(j, '{');
+	b_json_bytes(j, "matched_rule", r->matched, strlen(r->matched));
+	b_json_bytes(j, "rule", r->origin, strlen(r->origin));
+	b_json_key(j, "allow");
+	b_json_bool(j, r->allow);
+	b_json_key(j, "tier");
+	b_json_str(j, pol_tier_name(r->tier));
+	b_json_key(j, "decides");
+	b_json_bool(j, decides);
+	b_json_close(j, '}');
+}
+
+void pol_explain_json(const struct pol_answer *a, const char *floor, const struct pol_engine *e,
+		      struct b_str *out)
 {
 	struct b_json j = {.out = out};
 
@@ -137,6 +154,12 @@ void pol_explain_json(const struct pol_answer *a, const char *floor, struct b_st
 		b_json_str(&j, floor);
 	else
 		b_json_null(&j);
+	if (e) {
+		b_json_key(&j, "matches");
+		b_json_open(&j, '[');
+		pol_engine_matches(e, a, json_match, &j);
+		b_json_close(&j, ']');
+	}
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }
@@ -160,6 +183,21 @@ void pol_explain_text(const struct pol_answer *a, const char *floor, struct b_st
 	if (floor)
 		b_str_addf(out, "  [%s]", floor);
 	b_str_addc(out, '\n');
+}
+
+static void text_match(void *arg, const struct pol_rule *r, bool decides)
+{
+	struct b_str *out = arg;
+
+	b_str_addf(out, "  %c %-5s  %-7s", decides ? '>' : ' ', r->allow ? "allow" : "deny",
+		   pol_tier_name(r->tier));
+	add_rule("  ", r->matched, r->origin, out);
+	b_str_addc(out, '\n');
+}
+
+void pol_explain_matches(const struct pol_answer *a, const struct pol_engine *e, struct b_str *out)
+{
+	pol_engine_matches(e, a, text_match, out);
 }
 
 void pol_explain_effective(const struct pol_effective *e, struct b_str *out)

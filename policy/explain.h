@@ -9,6 +9,7 @@ struct b_str;
 struct pol_answer;
 struct pol_doc;
 struct pol_effective;
+struct pol_engine;
 struct pol_floor;
 
 /*
@@ -28,10 +29,15 @@ struct pol_floor;
 const char *pol_explain_floor(const struct pol_floor *, enum sbx_op, const char *path,
 			      bool allowed);
 
-/* {op, path, allowed, matched_rule, rule, overrode, floor} on one line; `floor` may be NULL. */
-void pol_explain_json(const struct pol_answer *, const char *floor, struct b_str *out);
+/* {op, path, allowed, matched_rule, rule, overrode, floor} on one line; `floor` may be NULL. With
+ * an engine also `matches`: [{matched_rule, rule, allow, tier, decides}], in order. */
+void pol_explain_json(const struct pol_answer *, const char *floor, const struct pol_engine *,
+		      struct b_str *out);
 /* "allowed  read  /x  by `rule` (origin), against `rule` (origin); landlock" on one line. */
 void pol_explain_text(const struct pol_answer *, const char *floor, struct b_str *out);
+
+/* A line for each rule that matches, the one that decides marked by `>`. */
+void pol_explain_matches(const struct pol_answer *, const struct pol_engine *, struct b_str *out);
 
 /* The effective profile: its rules and the global denies, as `sbx-policy show --effective`. */
 void pol_explain_effective(const struct pol_effective *, struct b_str *out);

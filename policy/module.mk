@@ -4,7 +4,8 @@ policy_SRCS += \
 	policy/load.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
-	policy/merge.c policy/documents.c policy/store.c
+	policy/merge.c policy/documents.c policy/store.c policy/difference.c policy/lint.c \
+	policy/lint_rules.c policy/lint_host.c policy/doctests.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c
@@ -26,4 +27,5 @@ policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c 
 # The rule language and its compilation into an image.
 policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loops.c \
 	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c \
-	policy/back/literals.c policy/back/tables.c policy/back/image.c
+	policy/back/literals.c policy/back/tables.c policy/back/image.c \
+	policy/back/compare.c

@@ -122,7 +122,7 @@ Test(policy_explain, json_has_every_key_and_exact_bytes)
 			       .origin = "p:3:4",
 			       .overrode = &other};
 
-	pol_explain_json(&a, "landlock", &out);
+	pol_explain_json(&a, "landlock", NULL, &out);
 	cr_expect_str_eq(b_str_c(&out),
 			 "{\"op\":\"read\",\"path\":\"./a\\\\xff\",\"path_b64\":\"Li9h/w==\","
 			 "\"allowed\":false,\"matched_rule\":\"a*\",\"rule\":\"p:3:4\","
@@ -132,7 +132,7 @@ Test(policy_explain, json_has_every_key_and_exact_bytes)
 	a.overrode = NULL;
 	a.path = "x";
 	a.allowed = true;
-	pol_explain_json(&a, NULL, &out);
+	pol_explain_json(&a, NULL, NULL, &out);
 	cr_expect(strstr(b_str_c(&out), "\"overrode\":null,\"floor\":null}"), "%s", b_str_c(&out));
 }
 

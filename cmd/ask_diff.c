@@ -1,0 +1,152 @@
+/* ask_diff.c - sbx-policy diff: what a second document allows or denies that a first does not. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "cmd/ask.h"
+#include "policy/difference.h"
+#include "policy/documents.h"
+#include "policy/engine.h"
+#include "policy/model.h"
+
+struct diff {
+	const struct ask_opts *o;
+	const char *files[2];
+	struct pol_doc docs[2];
+	bool is_same;
+	struct b_str *out;
+	struct b_json json;
+};
+
+/* The engine of one file and profile, with the options of the question. */
+static int engine_of(const struct diff *d, int side, const char *profile, struct asked *out,
+		     struct b_err *err)
+{
+	struct ask_opts o = *d->o;
+	int rc;
+
+	o.run.policy.policies = (struct b_strlist){0};
+	b_strlist_add(&o.run.policy.policies, d->files[side]);
+	o.run.policy.profile = profile;
+	rc = ask_policy(&o, out, err);
+	b_strlist_release(&o.run.policy.policies);
+	return rc;
+}
+
+static void tell(struct diff *d, const char *profile, const struct pol_differences *found,
+		 const struct pol_engine *after)
+{
+	d->is_same &= found->n == 0;
+	if (d->o->json) {
+		b_json_open(&d->json, '{');
+		b_json_bytes(&d->json, "profile", profile, strlen(profile));
+		b_json_key(&d->json, "equal");
+		b_json_bool(&d->json, found->n == 0);
+		b_json_key(&d->json, "differences");
+		pol_differences_json(found, after, &d->json);
+		b_json_close(&d->json, '}');
+		return;
+	}
+	if (found->n == 0)
+		return;
+	b_str_add(d->out, "profile ");
+	b_str_add_visible(d->out, profile, strlen(profile));
+	b_str_addc(d->out, '\n');
+	pol_differences_text(found, after, d->out);
+}
+
+static int compare(struct diff *d, const char *profile, struct b_err *err)
+{
+	b_auto(asked_release) struct asked before = ASKED_NONE, after = ASKED_NONE;
+	struct pol_differences found;
+
+	if (engine_of(d, 0, profile, &before, err) < 0 || engine_of(d, 1, profile, &after, err) < 0)
+		return -1;
+	if (pol_differences_find(before.plan.engine, after.plan.engine, &found, err) < 0)
+		return -1;
+	tell(d, profile, &found, after.plan.engine);
+	pol_differences_release(&found);
+	return 0;
+}
+
+static bool has_profile(const struct pol_doc *doc, const char *name)
+{
+	for (size_t i = 0; i < doc->nprofiles; i++)
+		if (strcmp(doc->profiles[i].name.s, name) == 0)
+			return true;
+	return false;
+}
+
+static void tell_missing(struct diff *d, const char *profile, int side)
+{
+	d->is_same = false;
+	if (d->o->json) {
+		b_json_open(&d->json, '{');
+		b_json_bytes(&d->json, "profile", profile, strlen(profile));
+		b_json_key(&d->json, "equal");
+		b_json_bool(&d->json, false);
+		b_json_key(&d->json, "only_in");
+		b_json_str(&d->json, side == 0 ? "before" : "after");
+		b_json_close(&d->json, '}');
+		return;
+	}
+	b_str_add(d->out, "profile ");
+	b_str_add_visible(d->out, profile, strlen(profile));
+	b_str_add(d->out, "\n  only in ");
+	b_str_add_visible(d->out, d->files[side], strlen(d->files[side]));
+	b_str_addc(d->out, '\n');
+}
+
+/* Each profile that both have; that one has alone is a difference. */
+static int compare_all(struct diff *d, struct b_err *err)
+{
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < d->docs[side].nprofiles; i++) {
+			const char *name = d->docs[side].profiles[i].name.s;
+
+			if (!has_profile(&d->docs[!side], name))
+				tell_missing(d, name, side);
+			else if (side == 0 && compare(d, name, err) < 0)
+				return -1;
+		}
+	return 0;
+}
+
+static int run(struct diff *d, struct b_err *err)
+{
+	const char *name;
+
+	for (int side = 0; side < 2; side++)
+		if (pol_documents_load(&d->files[side], 1, &d->docs[side], &name, err) < 0)
+			return -1;
+	return d->o->run.policy.profile ? compare(d, d->o->run.policy.profile, err)
+					: compare_all(d, err);
+}
+
+int ask_diff(struct ask_opts *o, char const *const *words, size_t n)
+{
+	b_auto(b_str_release) struct b_str out = {0}, text = {0};
+	struct diff d = {.o = o, .is_same = true, .out = &text, .json = {.out = &text}};
+	struct b_err err;
+	int rc;
+
+	if (n != 2 || o->run.policy.policies.n > 0) {
+		b_fail(&err, B_USAGE, 0, "diff: expected sbx-policy diff [options] OLD NEW");
+		return ask_trouble(&err);
+	}
+	d.files[0] = words[0];
+	d.files[1] = words[1];
+	rc = run(&d, &err);
+	pol_doc_release(&d.docs[0]);
+	pol_doc_release(&d.docs[1]);
+	if (rc < 0)
+		return ask_trouble(&err);
+	if (o->json)
+		b_str_addf(&out, "{\"equal\":%s,\"profiles\":[%s]}\n", d.is_same ? "true" : "false",
+			   b_str_c(&text));
+	else
+		b_str_add(&out, d.is_same ? "equal: every verdict is the same\n" : b_str_c(&text));
+	return ask_print(&out, d.is_same ? YES : NO);
+}
