@@ -59,16 +59,27 @@ int aud_run_find(const char *root, const char *text, char out_id[AUD_ID_MAX], st
 	return rc;
 }
 
+/* It is written over in one call (infofile.h): who reads in that moment reads again. */
+static int read_info(const char *path, json_t **out, json_error_t *why, struct b_err *err)
+{
+	for (unsigned tries = 0; !*out && tries < 3; tries++) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		if (b_read_file(path, AUD_INFO_MAX, &text, err) < 0)
+			return -1;
+		*out = json_loadb(b_str_c(&text), text.len, JSON_REJECT_DUPLICATES, why);
+	}
+	return 0;
+}
+
 static int load_info(const char *path, json_t **out, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0};
 	json_error_t why;
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
-	if (b_read_file(path, AUD_INFO_MAX, &text, err) < 0)
+	if (read_info(path, out, &why, err) < 0)
 		return -1;
-	*out = json_loadb(b_str_c(&text), text.len, JSON_REJECT_DUPLICATES, &why);
 	if (!*out)
 		return b_fail(err, B_FORMAT, 0, "%s:%d:%d: %s", path, why.line, why.column,
 			      why.text);

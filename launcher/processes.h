@@ -2,6 +2,7 @@
  * met that left the process group or the session. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct b_str;
@@ -9,6 +10,8 @@ struct b_str;
 /* Orphans of the command become our children (PR_SET_CHILD_SUBREAPER), so that they can be
  * found and ended. */
 void lau_processes_adopt(void);
+/* Is nobody below us, and would be here who were? Then no process has rights of the run left. */
+bool lau_processes_none(void);
 /* Children of ours that serve the run: 0 = none. */
 struct lau_servants {
 	pid_t broker, timer;

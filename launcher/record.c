@@ -124,6 +124,7 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 				   .dirs = dirs,
 				   .channel = channel,
 				   .log_fd = -1,
+				   .info = AUD_INFOFILE_INIT,
 				   .started_ms = b_now_real_ns() / 1000000};
 	if (wants_log) {
 		if (aud_rundir_new(&out->dir, err) < 0)
@@ -176,7 +177,7 @@ static void add_end(const struct lau_record *r, const struct lau_outcome *o,
 /* `o` NULL: it still runs. */
 static int write_info(struct lau_record *r, const struct lau_outcome *o, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0}, path = {0};
+	b_auto(b_str_release) struct b_str text = {0};
 	b_auto_free char *cwd = getcwd(NULL, 0);
 	const struct pol_engine *e = r->plan->engine;
 	struct aud_runinfo info = {
@@ -201,8 +202,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 	info.floor = lau_plan_mechanisms(r->plan, r->net_filtered, &info.nfloor);
 	add_end(r, o, &info);
 	aud_runinfo_json(&info, &text);
-	b_str_addf(&path, "%s/run.json", r->dir.path);
-	return b_write_file(path.s, 0600, text.s, text.len, false, err);
+	return aud_infofile_put(&r->info, &r->dir, &text, err);
 }
 
 /* ---- the run ---- */
@@ -251,7 +251,8 @@ void lau_record_release(struct lau_record *r)
 		munmap(r->broker_ring, sbx_ring_bytes(r->broker_ring_data));
 	if (r->log_fd >= 0)
 		close(r->log_fd);
+	aud_infofile_release(&r->info);
 	if (r->has_dir)
 		aud_rundir_release(&r->dir);
-	*r = (struct lau_record){.log_fd = -1};
+	*r = (struct lau_record){.log_fd = -1, .info = AUD_INFOFILE_INIT};
 }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "audit/collector.h"
+#include "audit/infofile.h"
 #include "audit/rundir.h"
 
 struct b_err;
@@ -26,7 +27,8 @@ struct lau_record {
 	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;
-	int log_fd;			 /* -1 = none */
+	int log_fd; /* -1 = none */
+	struct aud_infofile info;
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;
 	bool net_filtered;

@@ -465,6 +465,7 @@ int lau_run(const struct lau_options *o)
 		.channel.lock_fd = -1,
 		.channel.ring_fd = -1,
 		.record.log_fd = -1,
+		.record.info = AUD_INFOFILE_INIT,
 		.confine.landlock_fd = -1,
 		.broker.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,

@@ -16,13 +16,15 @@ struct lau_scratch {
 	char *path; /* malloc'ed */
 	int base;   /* the directory it lies in, -1 = none */
 	int lock;   /* itself, locked while the run lives; -1: only the name is known */
+	bool keeps; /* the place is everybody's: what is left empty disturbs nobody */
 };
 
-/* The run's own there: 0700, empty, locked, of a fresh inode. Names are numbered and used again,
- * so that the next run has the same rules and needs not compile them again. What a run that was
- * killed left is removed. With `make` false only the name is looked for. */
+/* The run's own there: 0700, empty, locked, of an inode that no living process of another run has
+ * rights on. Names are numbered and used again, so that the next run has the same rules and needs
+ * not compile them again. What a run that was killed left is removed. With `make` false only the
+ * name is looked for. */
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
-/* Removes it and unlocks. */
+/* Removes it, or in /tmp and /var/tmp leaves it empty for the next run, and unlocks. */
 void lau_scratch_release(struct lau_scratch *);
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
 void lau_scratch_export(const char *path, struct lau_environment *);

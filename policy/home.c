@@ -126,7 +126,8 @@ bool pol_home_may_hold_secrets(const char *home)
 	bool found = !dir && errno != ENOENT; /* who cannot look must take it for one */
 
 	while (dir && !found && (e = readdir(dir)))
-		found = (e->d_name[0] == '.' && strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) ||
+		found = (e->d_name[0] == '.' && strcmp(e->d_name, ".") &&
+			 strcmp(e->d_name, "..")) ||
 			!strcmp(e->d_name, "snap");
 	if (dir)
 		closedir(dir);

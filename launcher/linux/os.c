@@ -1,11 +1,15 @@
 /* os.c - see os.h; proc_pid_fd(5), statfs(2). */
 #include "launcher/os.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -39,6 +43,26 @@ int lau_os_open_closed_dir(int at, const char *name)
 	if (chmod(link, 0700) < 0)
 		return -1;
 	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int lau_os_rename_new(int dir, const char *from, const char *to)
+{
+	return renameat2(dir, from, dir, to, RENAME_NOREPLACE);
+}
+
+/* Flags of ext4 and its like that say how the directory is stored, and nothing else. */
+#define STORAGE_FLAGS (FS_EXTENT_FL | FS_INDEX_FL | FS_INLINE_DATA_FL)
+
+bool lau_os_is_plain_dir(int fd)
+{
+	struct stat st;
+	int flags = 0;
+
+	if (fstat(fd, &st) < 0 || st.st_mode != (S_IFDIR | 0700) || st.st_uid != geteuid() ||
+	    st.st_gid != getegid() || flistxattr(fd, NULL, 0) > 0)
+		return false;
+	return ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ? errno == ENOTTY || errno == EOPNOTSUPP
+						      : !(flags & ~STORAGE_FLAGS);
 }
 
 bool lau_os_fd_path(int fd, char *path, size_t size)

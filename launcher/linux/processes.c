@@ -2,6 +2,7 @@
 #include "launcher/processes.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -31,6 +33,14 @@ struct procs {
 void lau_processes_adopt(void)
 {
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+bool lau_processes_none(void)
+{
+	int adopts = 0;
+
+	return prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0) == 0 && adopts &&
+	       waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
 /* proc_pid_stat(5): "pid (comm) state ppid"; comm may hold anything, so from its last ')'. */

@@ -1,6 +1,6 @@
 /*
- * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each file as
- * its text and as the tree that policy/front/yaml.c makes of it.
+ * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each
+ *file as its text and as the tree that policy/front/yaml.c makes of it.
  *
  *	gen-presets policy/presets/secrets.yaml ... > presets.c
  *
@@ -58,8 +58,8 @@ static unsigned print_node(const struct pol_ynode *node, const char *file)
 			printf("%s&node%u,", i % 8 ? " " : "\n\t", parts[i]);
 		printf("\n};\n");
 	}
-	printf("static const struct pol_ynode node%u = {\n\t.kind = %s, .pos = { %s, %u, %u },", self,
-	       kinds[node->kind], file, node->pos.line, node->pos.col);
+	printf("static const struct pol_ynode node%u = {\n\t.kind = %s, .pos = { %s, %u, %u },",
+	       self, kinds[node->kind], file, node->pos.line, node->pos.col);
 	if (node->s) {
 		printf(" .len = %zu,\n\t.s = ", node->len);
 		print_string(node->s, node->len);
@@ -102,9 +102,9 @@ static int print_preset(const char *path, unsigned i, struct b_str *rows, struct
 	print_bytes(&text, i);
 	printf("static const char file%u[] = \"%s%s\";\n", i,
 	       strcmp(name.s, "default") == 0 ? "builtin:" : "", name.s);
-	b_str_addf(rows, "\t{ \"%s\", file%u, (const char *)text%u, sizeof text%u - 1, &node%u },\n",
-		   name.s, i, i, i,
-		   print_node(root, b_arena_printf(&arena, "file%u", i)));
+	b_str_addf(rows,
+		   "\t{ \"%s\", file%u, (const char *)text%u, sizeof text%u - 1, &node%u },\n",
+		   name.s, i, i, i, print_node(root, b_arena_printf(&arena, "file%u", i)));
 	return 0;
 }
 

@@ -1,0 +1,138 @@
+#include "launcher/scratch.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "launcher/os.h"
+#include "launcher/processes.h"
+#include "launcher/tree.h"
+
+static char top[64];
+
+static void set_up(void)
+{
+	strcpy(top, "/tmp/test_scratch.XXXXXX");
+	cr_assert(mkdtemp(top));
+}
+
+static void tear_down(void)
+{
+	cr_expect_eq(lau_tree_remove(top, NULL), 0);
+}
+
+TestSuite(launcher_scratch, .init = set_up, .fini = tear_down);
+
+static void take(struct lau_scratch *s)
+{
+	struct b_err err = {0};
+
+	cr_assert_eq(lau_scratch_take(true, s, &err), 0, "%s", err.msg);
+}
+
+static void fill(const struct lau_scratch *s)
+{
+	int fd = openat(s->lock, "left", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	cr_assert_geq(fd, 0);
+	close(fd);
+}
+
+Test(launcher_scratch, in_a_directory_of_somebodys_own_nothing_is_left)
+{
+	struct lau_scratch s;
+
+	setenv("TMPDIR", top, 1);
+	lau_processes_adopt();
+	take(&s);
+	cr_expect(!strncmp(s.path, top, strlen(top)));
+	cr_expect(lau_os_is_plain_dir(s.lock));
+	fill(&s);
+	lau_scratch_release(&s);
+	cr_expect_eq(rmdir(top), 0, "empty");
+	cr_assert_eq(mkdir(top, 0700), 0);
+}
+
+Test(launcher_scratch, in_tmp_the_next_run_gets_the_directory_of_one_that_ended)
+{
+	struct lau_scratch s;
+	struct stat before, after;
+	char name[128], kept[160];
+
+	unsetenv("TMPDIR");
+	lau_processes_adopt();
+	take(&s);
+	cr_assert_eq(fstat(s.lock, &before), 0);
+	snprintf(name, sizeof name, "%s", s.path);
+	snprintf(kept, sizeof kept, "%s.free", name);
+	fill(&s);
+	lau_scratch_release(&s);
+	cr_expect_lt(lstat(name, &after), 0);
+	/* unless a run that goes on meanwhile was faster */
+	if (lstat(kept, &after) == 0 && after.st_ino == before.st_ino) {
+		cr_expect_eq(after.st_nlink, 2);
+		take(&s);
+		cr_assert_eq(fstat(s.lock, &after), 0);
+		cr_expect(strcmp(s.path, name) || after.st_ino == before.st_ino);
+		cr_expect_lt(faccessat(s.lock, "left", F_OK, 0), 0);
+		lau_scratch_release(&s);
+	}
+}
+
+Test(launcher_scratch, a_process_that_is_left_keeps_its_directory_from_being_used_again)
+{
+	struct lau_scratch s;
+	struct stat before, after;
+	char kept[160];
+	pid_t pid;
+
+	unsetenv("TMPDIR");
+	lau_processes_adopt();
+	take(&s);
+	cr_assert_eq(fstat(s.lock, &before), 0);
+	snprintf(kept, sizeof kept, "%s.free", s.path);
+	pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	cr_expect_not(lau_processes_none());
+	lau_scratch_release(&s);
+	cr_expect(lstat(kept, &after) < 0 || after.st_ino != before.st_ino);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	cr_expect(lau_processes_none());
+}
+
+Test(launcher_scratch, only_a_directory_as_mkdir_makes_it_is_plain)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	cr_expect(lau_os_is_plain_dir(fd));
+	cr_assert_eq(fchmod(fd, 0750), 0);
+	cr_expect_not(lau_os_is_plain_dir(fd));
+	cr_assert_eq(fchmod(fd, 0700), 0);
+	if (fsetxattr(fd, "user.sbx", "x", 1, 0) == 0)
+		cr_expect_not(lau_os_is_plain_dir(fd));
+	close(fd);
+}
+
+Test(launcher_scratch, a_rename_replaces_nothing)
+{
+	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(mkdirat(fd, "a", 0700), 0);
+	cr_assert_eq(mkdirat(fd, "b", 0700), 0);
+	cr_expect_lt(lau_os_rename_new(fd, "a", "b"), 0);
+	cr_expect_eq(lau_os_rename_new(fd, "a", "c"), 0);
+	close(fd);
+}
