@@ -2,6 +2,7 @@
 #include "audit/judge.h"
 
 #include "core/callnames.h"
+#include "core/path.h"
 
 /* Is the operation asked of both paths (rename and link)? */
 static bool both_ends(const struct sbx_event *ev)
@@ -32,6 +33,28 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 	out->disagrees = false;
 }
 
+static bool is_cut(const struct sbx_event *ev)
+{
+	return ev->flags & SBX_EVF_TRUNCATED &&
+	       (ev->path_len == SBX_PATH_MAX - 1 || ev->path2_len == SBX_PATH_MAX - 1);
+}
+
+/* Of a path that is cut only its writer could tell. A rule that is none is a liar's. */
+static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
+		      struct aud_verdict *out)
+{
+	enum sbx_op op = (enum sbx_op)ev->op;
+	struct sbx_verdict v;
+
+	sbx_explain_rule(img, op, ev->rule <= img->hdr->nrules ? (int)ev->rule - 1 : -1, &v);
+	*out = (struct aud_verdict){
+		.allowed = ev->flags & SBX_EVF_ALLOWED,
+		.second = ev->flags & SBX_EVF_PATH2_DENIED,
+		.matched = v.matched,
+		.origin = v.origin,
+	};
+}
+
 void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const char *path,
 	       const char *path2, struct aud_verdict *out)
 {
@@ -39,6 +62,10 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	enum sbx_op op = (enum sbx_op)ev->op;
 	struct sbx_verdict v;
 
+	if (is_cut(ev)) {
+		judge_cut(img, ev, out);
+		return;
+	}
 	if (ev->flags & SBX_EVF_MOVE && !claimed) {
 		judge_move(img, ev, path, path2, out);
 		return;
@@ -52,6 +79,5 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	out->allowed = v.allowed;
 	out->matched = v.matched;
 	out->origin = v.origin;
-	/* of a cut path only its beginning is known */
-	out->disagrees = v.allowed != claimed && !(ev->flags & SBX_EVF_TRUNCATED);
+	out->disagrees = v.allowed != claimed;
 }

@@ -234,12 +234,9 @@ int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path,
 	return last > 0 && last <= o->nrules ? (int)(o->first_rule + last - 1) : -1;
 }
 
-void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len,
-		 struct sbx_verdict *out)
+void sbx_explain_rule(const struct sbx_image *img, enum sbx_op op, int rule,
+		      struct sbx_verdict *out)
 {
-	int rule = sbx_attribute(img, op, path, len);
-
-	out->allowed = sbx_decide(img, op, path, len);
 	out->rule = rule;
 	if (rule >= 0) {
 		const struct sbx_image_rule *r =
@@ -256,6 +253,13 @@ void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, 
 			       ? "<no matching rule>"
 			       : "[]";
 	out->origin = "builtin:default";
+}
+
+void sbx_explain(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len,
+		 struct sbx_verdict *out)
+{
+	out->allowed = sbx_decide(img, op, path, len);
+	sbx_explain_rule(img, op, sbx_attribute(img, op, path, len), out);
 }
 
 enum sbx_subtree sbx_subtree(const struct sbx_image *img, enum sbx_op op, const char *path,

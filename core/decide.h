@@ -28,6 +28,9 @@ struct sbx_verdict {
 void sbx_explain(const struct sbx_image *, enum sbx_op, const char *path, size_t len,
 		 struct sbx_verdict *out);
 
+/* The texts of a rule, -1 = none matched; allowed is left alone. */
+void sbx_explain_rule(const struct sbx_image *, enum sbx_op, int rule, struct sbx_verdict *out);
+
 enum sbx_subtree {
 	SBX_SUBTREE_ALLOW, /* path and everything below it, existing or not, is allowed */
 	SBX_SUBTREE_DENY,

@@ -71,6 +71,7 @@ struct sbx_event {
 	int32_t err;	/* errno of the call, 0 = succeeded */
 	uint32_t aux;
 	uint32_t count; /* SBX_EV_REPEAT: how many */
+	uint32_t rule;	/* with a path that is cut: deciding rule + 1, sbx_deep_rule(); 0 = none */
 	uint16_t path_len, path2_len;
 };
 

@@ -1,5 +1,5 @@
 core_SRCS := core/callnames.c core/event.c core/ring.c core/ring_read.c \
-	core/op.c core/path.c core/image.c core/decide.c core/move.c
+	core/op.c core/path.c core/image.c core/decide.c core/move.c core/deep.c
 
 # The ring's threads under ThreadSanitizer, run by tests/live/ring_tsan.sh.
 TSAN_RING := tests/tsan/ring.c core/ring.c core/ring_read.c

@@ -27,7 +27,9 @@ static struct shim_told told(unsigned call, const struct shim_program *p, int er
 		.op = SBX_EXEC,
 		.err = err,
 		.flags = (p->is_denied ? 0 : SBX_EVF_ALLOWED) |
-			 (p->is_interp_denied ? SBX_EVF_PATH2_DENIED : 0),
+			 (p->is_interp_denied ? SBX_EVF_PATH2_DENIED : 0) |
+			 (p->is_cut ? SBX_EVF_TRUNCATED : 0),
+		.rule = p->is_cut ? p->rule : 0,
 		.aux = (unsigned)p->class,
 		.path = p->path,
 		.len = p->len,

@@ -2,6 +2,7 @@
 #include "shim/guard.h"
 
 #include "core/decide.h"
+#include "shim/deep.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
@@ -42,7 +43,7 @@ static void set_at(struct shim_end *e, int at, bool is_ours, size_t name_pos, bo
 	e->is_at_ours = is_ours;
 	e->name = e->path + name_pos;
 	/* "dir/" must stay a demand for a directory */
-	if (has_slash && e->len + 1 < SBX_PATH_MAX) {
+	if (has_slash && e->len + 1 < (e->deep ? SBX_DEEP_ROOM : SBX_PATH_MAX)) {
 		e->path[e->len] = '/';
 		e->path[e->len + 1] = '\0';
 	}
@@ -70,6 +71,49 @@ static int split(struct shim_end *e, char name[NAME_SIZE])
 	return 0;
 }
 
+static int unknown_or(int rc)
+{
+	return rc == SHIM_DEEP_UNKNOWN ? SHIM_UNKNOWN : rc;
+}
+
+/* What the end is from now on known by is in a mapping, kept until the event is told. */
+static void take_deep(struct shim_end *e, struct shim_deep *d)
+{
+	e->deep = d->room;
+	if (d->room) {
+		e->path = d->room;
+		e->len = d->len;
+	}
+	d->room = NULL;
+	shim_deep_release(d);
+}
+
+/* The parent is held as `fd`: its path, and the name behind it. Never inlined, as all that is
+ * deep, for its stack. */
+static __attribute__((noinline)) int find_deep_last(struct shim_end *e, int fd, const char *name)
+{
+	bool has_slash = ends_in_slash(e->asked);
+	size_t n = strlen(name);
+	struct shim_deep d;
+	int rc = shim_deep_text(&d, fd);
+
+	if (rc == 0 && !sbx_deep_append(d.room, &d.len, name, n))
+		rc = -ENAMETOOLONG;
+	take_deep(e, &d);
+	if (rc == 0)
+		set_at(e, fd, true, e->len - n, has_slash);
+	return unknown_or(rc);
+}
+
+static __attribute__((noinline)) int find_deep_followed(struct shim_end *e)
+{
+	struct shim_deep d;
+	int rc = shim_deep_find(&d, e->dirfd, e->asked, true);
+
+	take_deep(e, &d);
+	return unknown_or(rc);
+}
+
 /* The kernel resolves the parent, symlinks and ".." included, and tells what it is. */
 static int find_last_slowly(struct shim_end *e)
 {
@@ -83,19 +127,19 @@ static int find_last_slowly(struct shim_end *e)
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
 	e->len = shim_fd_text(fd, e->path);
-	if (e->len == 1)
-		e->len = 0;
-	else if (!e->len)
-		goto unknown;
-	name_pos = e->len + 1;
-	if (!shim_append(e->path, SBX_PATH_MAX, &e->len, "/", 1) ||
-	    !shim_append(e->path, SBX_PATH_MAX, &e->len, name, strlen(name)))
-		goto unknown;
-	set_at(e, fd, true, name_pos, ends_in_slash(e->asked));
-	return 0;
-unknown:
-	sys_close(fd);
-	return SHIM_UNKNOWN;
+	if (e->len) {
+		e->len -= e->len == 1;
+		name_pos = e->len + 1;
+		if (shim_append(e->path, SBX_PATH_MAX, &e->len, "/", 1) &&
+		    shim_append(e->path, SBX_PATH_MAX, &e->len, name, strlen(name))) {
+			set_at(e, fd, true, name_pos, ends_in_slash(e->asked));
+			return 0;
+		}
+	}
+	rc = find_deep_last(e, fd, name);
+	if (rc)
+		sys_close(fd);
+	return rc;
 }
 
 static int find_last(struct shim_end *e)
@@ -143,6 +187,7 @@ static int find_followed(struct shim_end *e)
 {
 	struct shim_text t = shim_text(e->path, e->dirfd, e->asked);
 	int flags = O_PATH | O_CLOEXEC | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0), fd;
+	bool is_deep;
 
 	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && !atomic_load(&shim.no_openat2)) {
 		fd = t.flags & SHIM_TEXT_ABSOLUTE
@@ -162,8 +207,28 @@ static int find_followed(struct shim_end *e)
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
 	e->len = shim_fd_text(fd, e->path);
+	is_deep = !e->len && shim_is_deep(fd);
 	sys_close(fd);
+	if (is_deep)
+		return find_deep_followed(e);
 	return e->len ? 0 : SHIM_UNKNOWN;
+}
+
+/* A file has no "..": the floor may find it, and it was judged when it was opened. */
+static int find_open_deep(struct shim_end *e, const struct stat *st)
+{
+	struct shim_deep d;
+	int rc;
+
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return SHIM_AS_IS;
+	if (!shim_is_deep(e->dirfd))
+		return SHIM_UNKNOWN;
+	if (!S_ISDIR(st->st_mode))
+		return SHIM_AS_IS;
+	rc = shim_deep_text(&d, e->dirfd);
+	take_deep(e, &d);
+	return unknown_or(rc);
 }
 
 /* The descriptor itself. What has no path (a pipe, a memfd), or none any more, no rule speaks
@@ -184,7 +249,7 @@ static int find_open(struct shim_end *e)
 	if (sys_fstat(e->dirfd, &st) < 0 || st.st_nlink == 0)
 		return SHIM_AS_IS;
 	if (!e->len)
-		return S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? SHIM_UNKNOWN : SHIM_AS_IS;
+		return find_open_deep(e, &st);
 	return 0;
 }
 
@@ -368,6 +433,9 @@ int shim_end(struct shim_op *op, int ret)
 
 		shim_tell(&t, op->key);
 	}
+	for (i = 0; i < op->nends; i++)
+		if (op->end[i].deep)
+			shim_deep_release(&(struct shim_deep){.room = op->end[i].deep, .at = -1});
 	shim_set_errno(err);
 	return ret;
 }

@@ -39,7 +39,7 @@ enum shim_way {
 };
 
 struct shim_end {
-	char *path; /* SBX_PATH_MAX bytes; canonical when the way is known */
+	char *path; /* SBX_PATH_MAX bytes, or `deep`; canonical when the way is known */
 	int dirfd;
 	const char *asked;
 	unsigned how;
@@ -48,6 +48,7 @@ struct shim_end {
 	int at;
 	bool is_at_ours; /* `at` is to be closed */
 	const char *name;
+	char *deep; /* mapped for a path that is longer, shim/deep.h */
 };
 
 struct shim_op {

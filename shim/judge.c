@@ -5,6 +5,8 @@
 
 #include "core/callnames.h"
 #include "core/decide.h"
+#include "core/deep.h"
+#include "core/path.h"
 #include "core/ring.h"
 #include "shim/clock.h"
 #include "shim/linux/sys.h"
@@ -133,10 +135,13 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 		.flags = (uint16_t)t->flags,
 		.err = t->err,
 		.aux = t->aux,
+		.rule = t->rule,
 		.path_len = (uint16_t)t->len,
 		.path2_len = (uint16_t)t->len2,
 	};
 
+	if (t->len >= SBX_PATH_MAX || t->len2 >= SBX_PATH_MAX)
+		ev.rule = sbx_deep_rule(&shim.image, &ev, t->path, t->len, t->path2, t->len2);
 	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, t->path2);
 	warm_next_frame();
 }

@@ -28,6 +28,7 @@ struct shim_told {
 	unsigned aux;
 	const char *path, *path2;
 	size_t len, len2;
+	uint32_t rule; /* of a path that is cut already, as in struct sbx_event */
 };
 
 /* Writes the event of a call if the level wants it; errno stays. `key` as from shim_judge(),

@@ -2,8 +2,10 @@
 #include "shim/open.h"
 
 #include "core/callnames.h"
+#include "core/decide.h"
 #include "core/event.h"
 #include "core/op.h"
+#include "shim/deep.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
@@ -96,6 +98,58 @@ static int deny(const struct request *r, const struct judged *j, int kernel_says
 	return kernel_says ? kernel_says : -EACCES;
 }
 
+/* ---- below the depth the kernel tells a path for ---- */
+
+static bool is_exclusive(int flags)
+{
+	return (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+}
+
+/* The parent is held, so that neither we nor the floor need more than one name of it. */
+static int open_deep_at(struct request *r, const struct shim_deep *d)
+{
+	struct stat st;
+	bool is_there = sys_lstatat(d->at, d->name, &st) == 0;
+	int flags = r->flags, ret;
+	struct judged j;
+
+	if (!is_there && !(flags & O_CREAT))
+		return -ENOENT;
+	if (is_there && is_exclusive(flags))
+		return -EEXIST;
+	if (is_tmpfile(flags) && !sbx_deep_append(d->room, &r->len, "#tmpfile", 8))
+		return -ENAMETOOLONG;
+	j = judge(flags, !is_there, r->buf, r->len);
+	if (!j.allowed)
+		return deny(r, &j, is_there && S_ISDIR(st.st_mode) && !is_tmpfile(flags) &&
+						   (wants_write(flags) || flags & O_CREAT)
+					   ? -EISDIR
+					   : 0);
+	ret = sys_openat(d->at, d->name, flags | O_NOFOLLOW, r->mode);
+	tell(r, &j, ret);
+	return ret;
+}
+
+static __attribute__((noinline)) int open_deep(struct request *r)
+{
+	char *buf = r->buf;
+	bool follow = !(r->flags & O_NOFOLLOW) && !is_exclusive(r->flags);
+	struct shim_deep d;
+	int ret = shim_deep_find(&d, r->dirfd, r->path, follow);
+
+	if (ret == SHIM_DEEP_UNKNOWN) {
+		ret = shim_trouble() ? -EACCES : sys_openat(r->dirfd, r->path, r->flags, r->mode);
+	} else if (ret == 0) {
+		r->buf = d.room;
+		r->len = d.len;
+		ret = open_deep_at(r, &d);
+	}
+	shim_deep_release(&d);
+	r->buf = buf;
+	r->len = 0;
+	return ret;
+}
+
 /* ---- the slow way ---- */
 
 /* Opens the very object behind an O_PATH descriptor, whatever its name has become. */
@@ -129,7 +183,7 @@ static int kernel_refusal(const struct request *r, int fd)
 {
 	struct stat st;
 
-	if ((r->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+	if (is_exclusive(r->flags))
 		return -EEXIST;
 	if (sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && !is_tmpfile(r->flags) &&
 	    (wants_write(r->flags) || r->flags & O_CREAT))
@@ -156,13 +210,14 @@ static int open_held(struct request *r, int fd, bool is_magic)
 	r->len = shim_fd_text(fd, r->buf);
 	/* a pipe or a socket behind /dev/fd: no path, no rule; or there is no /proc */
 	if (!r->len)
-		return sys_openat(r->dirfd, r->path, r->flags, r->mode);
+		return shim_is_deep(fd) ? open_deep(r)
+					: sys_openat(r->dirfd, r->path, r->flags, r->mode);
 	if (is_tmpfile(r->flags) && !name_tmpfile(r))
 		return -ENAMETOOLONG;
 	j = judge(r->flags, false, r->buf, r->len);
 	if (!j.allowed)
 		return deny(r, &j, kernel_refusal(r, fd));
-	if ((r->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+	if (is_exclusive(r->flags))
 		ret = -EEXIST;
 	else
 		ret = is_tmpfile(r->flags) ? reopen(r, fd) : open_real(r, fd, is_magic);
@@ -171,7 +226,9 @@ static int open_held(struct request *r, int fd, bool is_magic)
 }
 
 /* The parent of a name that does not exist yet, held and read back; `name` points into the
- * path. -errno: the kernel's answer for such a path. */
+ * path. -errno: the kernel's answer for such a path. NO_TEXT: the parent has none, or the name
+ * does not fit behind it. */
+#define NO_TEXT (-1000)
 static int hold_parent(struct request *r, int at, const char *path, const char **name)
 {
 	size_t n = strlen(path), start = n;
@@ -192,14 +249,14 @@ static int hold_parent(struct request *r, int at, const char *path, const char *
 	if (fd < 0)
 		return fd;
 	r->len = shim_fd_text(fd, r->buf);
-	if (r->len == 1)
-		r->len = 0;
-	if (!shim_append(r->buf, SBX_PATH_MAX, &r->len, "/", 1) ||
-	    !shim_append(r->buf, SBX_PATH_MAX, &r->len, *name, n - (size_t)(*name - path))) {
-		sys_close(fd);
-		return -ENAMETOOLONG;
+	if (r->len) {
+		r->len -= r->len == 1;
+		if (shim_append(r->buf, SBX_PATH_MAX, &r->len, "/", 1) &&
+		    shim_append(r->buf, SBX_PATH_MAX, &r->len, *name, n - (size_t)(*name - path)))
+			return fd;
 	}
-	return fd;
+	sys_close(fd);
+	return NO_TEXT;
 }
 
 /* One try at creating `name`: -ELOOP = it is a symlink, to be followed. */
@@ -236,7 +293,7 @@ static __attribute__((noinline)) int create(struct request *r)
 		if (at != r->dirfd)
 			sys_close(at);
 		if (parent < 0)
-			return parent;
+			return parent == NO_TEXT ? open_deep(r) : parent;
 		at = parent;
 		ret = create_at(r, parent, name);
 		if (ret != -ELOOP || r->flags & O_NOFOLLOW)
@@ -384,13 +441,42 @@ static int unknown(void)
 	return shim_trouble() ? -EACCES : 0;
 }
 
+/* The verdict is of the whole path, what is told later of its beginning. */
+static __attribute__((noinline)) int ask_deep(struct shim_asked *a)
+{
+	char *buf = a->buf;
+	struct shim_deep d;
+	struct stat st;
+	int ret = shim_deep_find(&d, a->dirfd, a->path, !(a->flags & O_NOFOLLOW));
+
+	if (ret == SHIM_DEEP_UNKNOWN) {
+		ret = unknown();
+	} else if (ret == 0) {
+		a->buf = d.room;
+		a->len = d.len;
+		ret = ask(a, sys_lstatat(d.at, d.name, &st) < 0);
+		a->buf = buf;
+		a->is_cut = d.len >= SBX_PATH_MAX;
+		a->rule = (unsigned)sbx_attribute(&shim.image, (enum sbx_op)a->op, d.room, d.len) +
+			  1;
+		a->len = a->is_cut ? SBX_PATH_MAX - 1 : d.len;
+		memcpy(buf, d.room, a->len);
+		buf[a->len] = '\0';
+	} else {
+		ret = 0; /* what the kernel says of the path it will say again */
+	}
+	shim_deep_release(&d);
+	return ret;
+}
+
 int shim_may_open(struct shim_asked *a)
 {
 	struct request r = {a->call, a->dirfd, a->path, a->flags, 0, a->buf, 0};
 	const char *name;
+	bool is_deep;
 	int fd;
 
-	a->is_told = false;
+	a->is_told = a->is_cut = false;
 	if (!shim_is_ready() || shim_is_no_pointer(a->path) || !*a->path || a->flags & O_PATH)
 		return 0;
 	if (shim_has_filter()) {
@@ -400,7 +486,10 @@ int shim_may_open(struct shim_asked *a)
 	fd = sys_openat(a->dirfd, a->path, O_PATH | O_CLOEXEC | (a->flags & O_NOFOLLOW), 0);
 	if (fd >= 0) {
 		a->len = shim_fd_text(fd, a->buf);
+		is_deep = !a->len && shim_is_deep(fd);
 		sys_close(fd);
+		if (is_deep)
+			return ask_deep(a);
 		return a->len ? ask(a, false) : 0;
 	}
 	if (is_own_limit(fd))
@@ -410,7 +499,7 @@ int shim_may_open(struct shim_asked *a)
 		return 0;
 	fd = hold_parent(&r, a->dirfd, a->path, &name);
 	if (fd < 0)
-		return 0;
+		return fd == NO_TEXT ? ask_deep(a) : 0;
 	sys_close(fd);
 	a->len = r.len;
 	return ask(a, true);
@@ -422,7 +511,8 @@ void shim_opened(const struct shim_asked *a, int err)
 		.call = a->call,
 		.op = (enum sbx_op)a->op,
 		.err = err,
-		.flags = SBX_EVF_ALLOWED,
+		.flags = SBX_EVF_ALLOWED | (a->is_cut ? SBX_EVF_TRUNCATED : 0),
+		.rule = a->is_cut ? a->rule : 0,
 		.path = a->buf,
 		.len = a->len,
 	};

@@ -29,6 +29,8 @@ struct shim_asked {
 	unsigned op;
 	unsigned long key;
 	bool is_told;
+	bool is_cut;   /* buf holds the beginning of the path only ... */
+	unsigned rule; /* ... and this is what decided, for struct sbx_event */
 };
 int shim_may_open(struct shim_asked *);
 void shim_opened(const struct shim_asked *, int err);

@@ -5,6 +5,8 @@
 #include <link.h>
 #include <sys/prctl.h>
 
+#include "core/decide.h"
+#include "shim/deep.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
@@ -169,6 +171,26 @@ static void release(const struct look *l, int dirfd)
 		sys_close(l->held);
 }
 
+/* Judged by the whole path, of which the beginning is kept. */
+static __attribute__((noinline)) void judge_deep(struct shim_program *p, int dirfd,
+						 const char *path)
+{
+	struct shim_deep d;
+	int rc = shim_deep_find(&d, dirfd, path, true);
+
+	if (rc == 0) {
+		p->is_denied = !shim_judge(SBX_EXEC, d.room, d.len).allowed;
+		p->rule = (unsigned)sbx_attribute(&shim.image, SBX_EXEC, d.room, d.len) + 1;
+		p->is_cut = true;
+		p->len = d.len < SBX_PATH_MAX ? d.len : SBX_PATH_MAX - 1;
+		memcpy(p->path, d.room, p->len);
+		p->path[p->len] = '\0';
+	} else if (rc == SHIM_DEEP_UNKNOWN) {
+		p->is_denied = shim_trouble();
+	}
+	shim_deep_release(&d);
+}
+
 static void look_at_interpreters(struct shim_program *p, struct look *l, char *interp)
 {
 	int depth;
@@ -194,7 +216,7 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 
 	p->len = p->interp_len = 0;
 	p->class = SBX_EXEC_UNREADABLE;
-	p->is_denied = p->is_interp_denied = false;
+	p->is_denied = p->is_interp_denied = p->is_cut = false;
 	p->err = 0;
 	if (shim_is_no_pointer(path) || (!*path && !(flags & AT_EMPTY_PATH))) {
 		p->err = shim_is_no_pointer(path) ? EFAULT : ENOENT;
@@ -220,7 +242,9 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 	/* a memfd has no path and no rule */
 	if (p->len && !p->err && !shim_has_prefix(p->path, "/memfd:"))
 		p->is_denied = !shim_judge(SBX_EXEC, p->path, p->len).allowed;
-	interp = p->err ? NULL : read_head(&l, p->path, &p->class);
+	else if (!p->len && !p->err && *path && shim_is_deep(l.held))
+		judge_deep(p, dirfd, path);
+	interp = p->err ? NULL : read_head(&l, p->is_cut ? "" : p->path, &p->class);
 	release(&l, dirfd);
 	if (!p->is_denied)
 		look_at_interpreters(p, &l, interp);

@@ -27,7 +27,8 @@ struct shim_text {
  * symlinks of the system (/bin) are replaced. With ".." the text is no more than a guess. */
 struct shim_text shim_text(char *buf, int dirfd, const char *path);
 
-/* The kernel's path of an open descriptor; 0 when it has none (a pipe, no /proc). A deleted
+/* The kernel's path of an open descriptor; 0 when it has none (a pipe, no /proc), or when it does
+ * not fit (shim/deep.h). A deleted
  * file's " (deleted)" stays: nothing can be opened by that name. */
 size_t shim_fd_text(int fd, char *buf);
 

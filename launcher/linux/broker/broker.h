@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "core/decide.h"
+#include "core/deep.h"
 #include "launcher/linux/broker/calls.h"
 
 #define BR_TEXT_MAX (PATH_MAX + NAME_MAX + 2)
@@ -51,7 +52,7 @@ struct br_end {
 	struct stat st;	  /* of fd */
 	bool is_pathless; /* no rule speaks of it: a pipe, a socket, an unlinked file */
 	size_t len;
-	char path[BR_TEXT_MAX]; /* canonical */
+	char path[SBX_DEEP_ROOM]; /* canonical */
 	char name_buf[NAME_MAX + 2];
 };
 
@@ -198,7 +199,8 @@ bool br_ends_in_dots(const struct br_end *);
 /* The object itself: fd, st, path, len; and when it is missing with an existing parent -ENOENT
  * with at, name, path, len. */
 int br_find_object(struct br_call *, struct br_end *);
-/* Canonical path of a descriptor of ours. 0; -ENOENT: deleted; -EXDEV: no path in our view. */
+/* Canonical path of a descriptor of ours, to BR_TEXT_MAX bytes. 0; -ENOENT: deleted; -EXDEV: no
+ * path in our view; -ENAMETOOLONG: walk.h. */
 int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
 /* "/proc/self/fd/N" */
 void br_fd_path(char out[32], int fd);

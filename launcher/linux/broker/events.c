@@ -38,6 +38,8 @@ void br_tell(struct br_call *c, const struct br_told *t)
 	if (!is_wanted(c->b, t))
 		return;
 	ev.pid = (uint32_t)br_tgid(c);
+	if (t->len >= PATH_MAX || t->len2 >= PATH_MAX)
+		ev.rule = sbx_deep_rule(c->b->plan->image, &ev, t->path, t->len, t->path2, t->len2);
 	(void)sbx_ring_write(c->b->plan->ring, c->b->plan->ring_size, &ev, t->path, t->path2);
 }
 

@@ -106,5 +106,6 @@ int br_find_restricted(struct br_open_request *r)
 	if (fd < 0)
 		return rc;
 	e->fd = (int)fd;
-	return br_look_at(c, e);
+	/* below another root the path means another object */
+	return br_look_at(c, e, !(r->resolve & RESOLVE_IN_ROOT));
 }

@@ -181,7 +181,7 @@ static int name_tmpfile(struct br_end *e)
 
 	if (e->len == 1)
 		e->len = 0;
-	if (e->len + sizeof name > sizeof e->path)
+	if (e->len + sizeof name > SBX_DEEP_MAX)
 		return -1;
 	memcpy(e->path + e->len, name, sizeof name);
 	e->len += sizeof name - 1;

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/deep.h"
 #include "core/path.h"
 #include "launcher/linux/broker/walk.h"
 
@@ -220,21 +221,16 @@ static bool is_dots(const char *name, size_t n)
 int br_name_end(struct br_call *c, struct br_end *e)
 {
 	size_t n = strlen(e->name);
-	int rc = br_text_of(c->b, e->at, e->path, &e->len);
+	int rc = br_text_of_dir(c->b, e->at, e->path, &e->len);
 
-	if (rc == -ENOENT)
-		return -ENOENT; /* nothing can be made in, or is left in, a removed directory */
+	/* ENOENT: nothing can be made in, or is left in, a removed directory */
+	if (rc == -ENOENT || rc == -ENAMETOOLONG)
+		return rc;
 	if (rc < 0 || br_is_own_proc(c, e->path, e->len))
 		return -EACCES;
 	while (n && e->name[n - 1] == '/')
 		n--;
-	if (e->len == 1)
-		e->len = 0;
-	e->path[e->len++] = '/';
-	memcpy(e->path + e->len, e->name, n);
-	e->len += n;
-	e->path[e->len] = '\0';
-	return 0;
+	return sbx_deep_append(e->path, &e->len, e->name, n) ? 0 : -ENAMETOOLONG;
 }
 
 /* Of a caller's cwd once a call. */
@@ -351,12 +347,17 @@ int br_find_parent(struct br_call *c, struct br_end *e)
 
 /* ---- objects ---- */
 
-int br_look_at(struct br_call *c, struct br_end *e)
+int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 {
-	int rc = br_text_of(c->b, e->fd, e->path, &e->len);
+	int rc;
 
 	if (fstat(e->fd, &e->st) < 0)
 		return -errno;
+	rc = br_text_of(c->b, e->fd, e->path, &e->len);
+	if (rc == -ENAMETOOLONG)
+		rc = br_text_of_object(c, e, is_as_asked);
+	if (rc == -ENAMETOOLONG)
+		return rc;
 	e->is_pathless = rc == -ENOENT || (rc == -EXDEV && !S_ISDIR(e->st.st_mode));
 	if (rc < 0 && !e->is_pathless)
 		return -EACCES;
@@ -376,7 +377,7 @@ int br_find_object(struct br_call *c, struct br_end *e)
 	if (fd < 0)
 		return fd;
 	e->fd = fd;
-	return br_look_at(c, e);
+	return br_look_at(c, e, true);
 }
 
 /* The name itself, a symlink or not; but "dir/." and "link/" mean what they lead to. */
@@ -393,5 +394,5 @@ int br_find_last(struct br_call *c, struct br_end *e)
 	if (fd < 0)
 		return rc == BR_AS_IS ? fd : -errno;
 	e->fd = fd;
-	return br_look_at(c, e);
+	return br_look_at(c, e, true);
 }

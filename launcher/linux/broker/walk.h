@@ -1,6 +1,10 @@
 /* walk.h - shared by resolve.c and walk.c. Private to launcher/linux/broker. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
+struct br_broker;
 struct br_call;
 struct br_end;
 
@@ -13,5 +17,12 @@ int br_open_plain(int base, const char *path, unsigned flags);
 /* path and len from at and name. */
 int br_name_end(struct br_call *, struct br_end *);
 int br_find_last(struct br_call *, struct br_end *);
-/* st, path, len, is_pathless from fd: 0 or -errno. */
-int br_look_at(struct br_call *, struct br_end *);
+/* st, path, len, is_pathless from fd: 0 or -errno; is_as_asked as for br_text_of_object(). */
+int br_look_at(struct br_call *, struct br_end *, bool is_as_asked);
+
+/* deep.c: br_text_of() whatever the depth; path has SBX_DEEP_ROOM bytes. -ENAMETOOLONG: beyond
+ * SBX_DEEP_MAX; -EACCES: a directory on the way may not be listed. */
+int br_text_of_dir(const struct br_broker *, int fd, char *path, size_t *out_len);
+/* Of e->fd, which is too deep for br_text_of(). is_as_asked: the caller asked for it by a path that
+ * br_find_parent() understands. -ENOENT: deleted; -EACCES: it cannot be found. */
+int br_text_of_object(struct br_call *, struct br_end *, bool is_as_asked);

@@ -1,0 +1,62 @@
+/*
+ * deep.h - the path of a directory that is longer than the kernel tells.
+ *
+ * Neither readlink(2) on /proc/self/fd/N nor getcwd(2) gives a path that does not fit a page
+ * (d_path: ENAMETOOLONG), yet programs get there by one short chdir(2) after the other. Its end
+ * is found from below: the name a directory has in its "..", until the kernel knows the rest.
+ * To look for a name the parent has to be listed: where that is refused, so is the path.
+ *
+ * Who works down there asks again and again, and each time would climb all the way: the last path
+ * found is kept, and used as far as going along it, without a symlink, leads to where we are.
+ *
+ * No system call is made here: shim and broker bring their own. [AS-safe] [MT-safe] [no-alloc]
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SBX_DEEP_MAX  61440u /* the longest path that is looked at, without NUL */
+#define SBX_DEEP_ROOM 65536u /* it, and what is needed to find it */
+
+struct sbx_deep_id {
+	uint64_t dev, ino, mount; /* mount 0: not known (STATX_MNT_ID, Linux 5.8) */
+};
+
+/* Results below 0 are -errno. */
+struct sbx_deep_sys {
+	int (*up)(int dir); /* "..", held */
+	/* A directory below, no symlink followed; an absolute path from wherever. */
+	int (*down)(int at, const char *path);
+	int (*list)(int dir); /* opened for getdents64(2) */
+	long (*entries)(int list, void *buf, size_t size);
+	long (*text)(int fd, char *buf, size_t size); /* readlink(2) of /proc/self/fd/N */
+	/* No symlink is followed; "" is `at` itself. */
+	int (*identify)(int at, const char *name, struct sbx_deep_id *out);
+	void (*close)(int fd);
+};
+
+/* One user at a time; all zero: nothing is kept yet. */
+struct sbx_deep_memo {
+	struct sbx_deep_id id;
+	size_t len; /* 0: none */
+	char text[SBX_DEEP_MAX + 1];
+};
+
+/*
+ * Canonical path of a directory, NUL-terminated in room[SBX_DEEP_ROOM]: its length, or -errno.
+ * -ENAMETOOLONG: longer than SBX_DEEP_MAX; -ENOENT: removed, or moved while we looked; -EXDEV: no
+ * path in our view; -EACCES: a directory on the way may not be listed. `memo` may be NULL.
+ */
+long sbx_deep_text(const struct sbx_deep_sys *, int dir, char *room, struct sbx_deep_memo *);
+
+/* Appends "/name" at *len: false when it is too long. */
+bool sbx_deep_append(char *room, size_t *len, const char *name, size_t n);
+
+/* An event holds the beginning of a path only: who knows all of it finds the rule. For ev->rule,
+ * from op, flags and aux. */
+struct sbx_event;
+struct sbx_image;
+uint32_t sbx_deep_rule(const struct sbx_image *, const struct sbx_event *, const char *path,
+		       size_t len, const char *path2, size_t len2);
