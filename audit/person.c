@@ -50,21 +50,6 @@ static bool add_word(struct b_str *out, const char *p, size_t n)
 	return typable;
 }
 
-/* Programs try again by other calls; one line will do. A forgotten or colliding hash costs a line
- * more or less, never one of the log. */
-static bool told_before(struct aud_person *p, const struct aud_denial *d)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
-	size_t i, n = d->call == SBX_CALL_ptrace ? 0 : d->path_len;
-
-	for (i = 0; i < n; i++)
-		h = (h ^ (unsigned char)d->path[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-	if (p->seen[h % AUD_PERSON_SEEN] == h)
-		return true;
-	p->seen[h % AUD_PERSON_SEEN] = h;
-	return false;
-}
-
 /* What the base rules deny by name is the run's own machinery: nothing to open up. */
 static bool is_own(const struct aud_denial *d)
 {
@@ -83,8 +68,38 @@ static const char *of_process(const struct aud_denial *d)
 	return *at == '/' ? at + 1 : NULL;
 }
 
-static const char no_ptrace[] = "denied ptrace (system-call filter): debuggers, strace and "
-				"LeakSanitizer need --allow debug";
+#define NO_NAMESPACE                                                                               \
+	"denied namespaces (system-call filter): programs that make their own need "               \
+	"--allow namespaces"
+
+/* Calls that no rule opens; whom they were about is of no use: one line for all. */
+static const char *const whole_call[SBX_CALL_COUNT] = {
+	[SBX_CALL_ptrace] = "denied ptrace (system-call filter): debuggers, strace and "
+			    "LeakSanitizer need --allow debug",
+	[SBX_CALL_clone] = NO_NAMESPACE,
+	[SBX_CALL_unshare] = NO_NAMESPACE,
+};
+
+static const char *of_call(const struct aud_denial *d)
+{
+	return d->call < SBX_CALL_COUNT ? whole_call[d->call] : NULL;
+}
+
+/* Programs try again by other calls; one line will do. A forgotten or colliding hash costs a line
+ * more or less, never one of the log. */
+static bool told_before(struct aud_person *p, const struct aud_denial *d)
+{
+	const char *text = of_call(d) ? of_call(d) : d->path;
+	size_t i, n = of_call(d) ? strlen(text) : d->path_len;
+	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
+
+	for (i = 0; i < n; i++)
+		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
+	if (p->seen[h % AUD_PERSON_SEEN] == h)
+		return true;
+	p->seen[h % AUD_PERSON_SEEN] = h;
+	return false;
+}
 
 /* The number of a process is another one the next time: no rule can name it. */
 static void add_process_remedy(struct b_str *line, const struct aud_denial *d, const char *name)
@@ -121,11 +136,10 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	}
 }
 
-/* Whom it was to be is of no use: one line for all. */
 static void add_denial(struct b_str *line, const struct aud_denial *d)
 {
-	if (d->call == SBX_CALL_ptrace) {
-		b_str_add(line, no_ptrace);
+	if (of_call(d)) {
+		b_str_add(line, of_call(d));
 		return;
 	}
 	b_str_add(line, "denied ");

@@ -16,7 +16,7 @@
 	X(stat) X(lstat) X(fstatat) X(statx) X(readlink) X(readlinkat) X(realpath) X(statfs) X(statvfs) \
 	X(name_to_handle_at) X(inotify_add_watch) X(euidaccess) \
 	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(mq_unlink) \
-	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp)
+	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp) X(clone) X(unshare)
 /* clang-format on */
 
 enum sbx_call {

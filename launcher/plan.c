@@ -195,6 +195,8 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->floor.traps |= POL_TRAP_SOCKETS;
 	if (!(o->allow & POL_SC_ALLOW_DEBUG))
 		p->floor.traps |= POL_TRAP_TRACE;
+	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
+		p->floor.traps |= POL_TRAP_NAMESPACE;
 }
 
 /* Below ABI 3 the right to write to the ring is the right to empty it: SIGBUS in every process

@@ -73,7 +73,8 @@ static const struct {
 	{BOTH,
 	 "/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail"},
 	{BOTH,
-	 "other terminals of the same user can be opened (/dev/pts); typing into them is refused"},
+	 "other terminals of the same user can be opened (/dev/pts), not typed into: --deny-read "
+	 "/dev/pts --deny-modify /dev/pts closes them, and new pseudo-terminals with them"},
 };
 
 const char *pol_floor_limit(bool with_broker, size_t i)

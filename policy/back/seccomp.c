@@ -72,7 +72,9 @@
 #define DEBUG(c, w)	  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
 #define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(NOT(arg_no, 0)))
 #define NAMESPACE(c, flag)                                                                         \
-	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)), .unless = POL_SC_ALLOW_NAMESPACES)
+	/* the broker refuses it as well, and says so */                                           \
+	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)),                                               \
+	    .unless = POL_SC_ALLOW_NAMESPACES | POL_SC_BROKER)
 #define IOCTL(cmd, w) ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
 #define FAMILY(f)     ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
 #define INET(f)	      ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)

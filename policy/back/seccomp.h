@@ -23,8 +23,10 @@ struct b_str;
 #define POL_SC_UNIX_HOST   0x4u	 /* socket(AF_UNIX) stays */
 #define POL_SC_NO_INET	   0x8u	 /* --network none without a network namespace */
 #define POL_SC_NO_TRUNCATE 0x10u /* Landlock below ABI 3 */
-#define POL_SC_BROKER	   0x20u /* the broker judges sockets by path, modes of openat2, ptrace */
-#define POL_SC_FLAGS	   0x40u /* all combinations are below this */
+#define POL_SC_BROKER                                                                              \
+	0x20u		   /* the broker judges sockets by path and modes of openat2;              \
+			    * it refuses ptrace and namespaces aloud */
+#define POL_SC_FLAGS 0x40u /* all combinations are below this */
 
 struct pol_sc_arg {
 	unsigned char index;

@@ -15,8 +15,10 @@ enum pol_read_level {
 #define POL_TRAP_FILES                                                                             \
 	0x1u /* what makes, removes, moves, writes to or changes the metadata of files */
 #define POL_TRAP_SOCKETS 0x2u /* bind and connect */
-#define POL_TRAP_TRACE	 0x8u /* ptrace, to be refused aloud */
-#define POL_TRAP_EXEC	 0x4u /* execve: a deny lies inside what is executable */
+/* Refused whatever the policy, but aloud: the person learns which option helps. */
+#define POL_TRAP_TRACE	   0x8u	 /* ptrace */
+#define POL_TRAP_NAMESPACE 0x10u /* clone and unshare that make namespaces */
+#define POL_TRAP_EXEC	   0x4u	 /* execve: a deny lies inside what is executable */
 
 /* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not
  * given: the shim's proof that it only asks, and lives with the kernel's answer. Below level

@@ -123,6 +123,24 @@ check 'also with all sockets open' grep -qF "$hint" "$TMP/err"
 launch --allow debug strace -o trace true
 check 'which helps' grep -q '^execve(' trace
 
+cat >ns.py <<'EOF'
+import ctypes, os
+clone = {"x86_64": 56, "aarch64": 220}[os.uname().machine]
+c = ctypes.CDLL(None, use_errno=True)
+for flag in [0x80] + [1 << n for n in (17, 25, 26, 27, 28, 29, 30)]:
+    print("unshare", hex(flag), c.unshare(flag), ctypes.get_errno())
+for flag in [1 << n for n in (17, 25, 26, 27, 28, 29, 30)]:
+    if (pid := c.syscall(clone, flag | 17, 0, 0, 0, 0)) == 0:
+        c._exit(0)
+    print("clone", hex(flag), pid, ctypes.get_errno())
+EOF
+launch python3 ns.py
+check 'no namespace is made' [ "$(grep -c -- ' -1 1$' "$TMP/out")" -eq 15 -a "$(wc -l <"$TMP/out")" -eq 15 ]
+check 'and one line says what helps' grep -qx \
+	'sbx-launch: denied namespaces (system-call filter): programs that make their own need --allow namespaces' "$TMP/err"
+launch sh -c '(exit 3); true | true; sleep 0 & wait; exit 4'
+check 'other children are' [ "$status" -eq 4 -a ! -s "$TMP/err" ]
+
 # Root maps itself with CAP_SETFCAP alone (user_namespaces(7)).
 caps=
 launch --allow namespaces true

@@ -205,7 +205,7 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.read_level = o->level,
 		.traps = o->traps ? o->traps
 				  : POL_TRAP_FILES | POL_TRAP_SOCKETS | POL_TRAP_EXEC |
-					    POL_TRAP_TRACE,
+					    POL_TRAP_TRACE | POL_TRAP_NAMESPACE,
 		.ring = o->ring,
 		.ring_size = o->ring_size,
 		.level = SBX_AUDIT_ALL,

@@ -15,10 +15,11 @@ struct br_answer;
 
 enum br_trap {
 	BR_TRAP_ALWAYS,
-	BR_TRAP_OPEN,	 /* depends on the flags of open(2) */
-	BR_TRAP_OPENAT2, /* depends on the size of struct open_how */
-	BR_TRAP_PRCTL,	 /* answered by the filter */
-	BR_TRAP_ABSENT,	 /* answered by the filter: as if the kernel lacked it */
+	BR_TRAP_OPEN,	   /* depends on the flags of open(2) */
+	BR_TRAP_OPENAT2,   /* depends on the size of struct open_how */
+	BR_TRAP_NAMESPACE, /* depends on the flags of clone(2) */
+	BR_TRAP_PRCTL,	   /* answered by the filter */
+	BR_TRAP_ABSENT,	   /* answered by the filter: as if the kernel lacked it */
 };
 
 /* How a path is meant. */
@@ -65,5 +66,5 @@ br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr;	     /* m
 br_handler br_getxattr, br_listxattr;					     /* attrs.c */
 br_handler br_bind, br_connect;						     /* socket.c */
 br_handler br_exec;							     /* exec.c */
-br_handler br_ptrace;							     /* trace.c */
+br_handler br_ptrace, br_namespace;					     /* refuse.c */
 br_handler br_umask, br_credentials;					     /* caller.c */

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -37,6 +38,10 @@
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 /* Flags that make, empty or write to a file. */
 #define WRITE_INTENT (O_ACCMODE | O_CREAT | O_TRUNC | TMPFILE_BIT)
+
+#define NAMESPACES                                                                                 \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
+	 CLONE_NEWPID | CLONE_NEWNET)
 
 struct prog {
 	struct sock_filter *insn;
@@ -92,6 +97,15 @@ static void put_openat2(struct prog *p, const struct lau_broker_plan *plan)
 	ret(p, NOTIFY);
 }
 
+/* For clone(2) the bit of CLONE_NEWTIME is one of the exit signal. */
+static void put_namespace(struct prog *p, int nr)
+{
+	load(p, LOW(0));
+	when(p, BPF_JSET, NAMESPACES | (nr == SYS_unshare ? CLONE_NEWTIME : 0));
+	ret(p, NOTIFY);
+	ret(p, PASS);
+}
+
 /* A program that makes itself unreadable would be served no more. It keeps its belief: what it
  * fears, others looking into it, is refused to all but the broker. */
 static void put_prctl(struct prog *p)
@@ -115,6 +129,9 @@ static void put_row(struct prog *p, const struct lau_broker_plan *plan, const st
 		return;
 	case BR_TRAP_OPENAT2:
 		put_openat2(p, plan);
+		return;
+	case BR_TRAP_NAMESPACE:
+		put_namespace(p, row->nr);
 		return;
 	case BR_TRAP_PRCTL:
 		put_prctl(p);

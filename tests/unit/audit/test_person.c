@@ -30,6 +30,22 @@ Test(audit_person, what_opens_a_class_of_calls_is_named_as_that, .fini = end)
 				   "LeakSanitizer need --allow debug\n");
 }
 
+Test(audit_person, namespaces_are_told_once_by_whatever_call, .fini = end)
+{
+	static const unsigned short calls[] = {SBX_CALL_clone, SBX_CALL_unshare};
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	for (size_t i = 0; i < 2; i++)
+		witness_put(
+			&w,
+			(struct sbx_event){.pid = 10, .op = SBX_MODIFY, .call = calls[i], .err = 1},
+			"/proc/12/ns", "");
+	witness_end(&w);
+	cr_assert_str_eq(witness_str(&w, 1, "call"), "unshare");
+	cr_assert_str_eq(w.told.s, "denied namespaces (system-call filter): programs that make "
+				   "their own need --allow namespaces\n");
+}
+
 Test(audit_person, no_remedy_names_a_process_by_its_number, .fini = end)
 {
 	witness_start(&w, SBX_AUDIT_ALL);
