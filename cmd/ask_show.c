@@ -42,7 +42,7 @@ static int show_sbpl(const struct ask_opts *o, const struct asked *a, struct b_s
 	struct sbpl_profile prof;
 
 	opts.style = (enum sbpl_style)o->style;
-	opts.net = nets[o->run.policy.network];
+	opts.net = nets[engine->effect.network];
 	opts.orbit = (struct sbpl_orbit_env){
 		.home = getenv("HOME"),
 		.codex_home = getenv("CODEX_HOME"),

@@ -26,6 +26,18 @@ static int find_workspaces(const struct b_strlist *given, struct lau_dirs *d, st
 	return 0;
 }
 
+static int load_documents(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
+{
+	struct pol_said said = o->policy.said;
+	struct pol_request rq;
+
+	if (o->strictness != LAU_STRICT_DEFAULT)
+		said.v[POL_SET_strict] = o->strictness == LAU_STRICT;
+	lau_policy_request(&o->policy, &rq);
+	rq.said = &said;
+	return pol_layers_load(&rq, d->workspaces, d->nworkspaces, &d->layers, err);
+}
+
 /* Logs of all runs and compiled policies: hidden also when this run keeps no log. */
 static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
@@ -47,11 +59,11 @@ static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_
 int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
 	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
-	if (find_workspaces(&o->policy.workspaces, d, err) < 0 ||
-	    lau_scratch_take(!o->dry_run, &d->scratch, err) < 0)
+	if (find_workspaces(&o->policy.workspaces, d, err) < 0 || load_documents(o, d, err) < 0)
 		return -1;
-	/* A document says itself what may be written. */
-	if (o->policy.policies.n == 0)
+	if (d->layers.effect.scratch && lau_scratch_take(!o->dry_run, &d->scratch, err) < 0)
+		return -1;
+	if (d->layers.effect.cache)
 		d->cache = lau_cache_dir(d->workspaces[0]);
 	if (!o->no_shim) {
 		if (lau_channel_base(&d->channels, err) < 0)
@@ -80,6 +92,7 @@ void lau_dirs_release(struct lau_dirs *d)
 	free(d->channels);
 	free(d->images);
 	free(d->runs);
+	pol_layers_release(&d->layers);
 	b_arena_release(&d->arena);
 	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
 }

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "launcher/scratch.h"
+#include "policy/layers.h"
 
 struct b_err;
 struct lau_options;
@@ -17,12 +18,13 @@ struct lau_dirs {
 	struct b_arena arena;
 	const char **workspaces; /* canonical */
 	size_t nworkspaces;
-	struct lau_scratch scratch;
-	char *cache;	       /* build cache of the workspace; NULL = none */
-	char *channels;	       /* holds the channels of all runs; NULL = no shim */
-	char *images;	       /* compiled policies of all runs; NULL = none */
-	char *runs;	       /* holds the run directories; NULL = none wanted */
-	const char *hidden[2]; /* of these, what the command may not touch */
+	struct pol_layers layers;   /* the documents: they say which of the rest are wanted */
+	struct lau_scratch scratch; /* no path: none wanted */
+	char *cache;		    /* build cache of the workspace; NULL = none */
+	char *channels;		    /* holds the channels of all runs; NULL = no shim */
+	char *images;		    /* compiled policies of all runs; NULL = none */
+	char *runs;		    /* holds the run directories; NULL = none wanted */
+	const char *hidden[2];	    /* of these, what the command may not touch */
 	size_t nhidden;
 };
 

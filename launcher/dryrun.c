@@ -52,7 +52,7 @@ void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 
 	add_policy(p->engine, out);
 	add_floor(p, out);
-	if (p->nfatal && o->strictness != LAU_BEST_EFFORT)
+	if (p->nfatal && !p->engine->effect.lax)
 		b_str_add(out, "would be refused: not everything can be enforced (--best-effort "
 			       "runs all the same)\n");
 	b_str_add(out, "environment:\n");

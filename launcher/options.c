@@ -23,15 +23,26 @@ static int add_rule(struct lau_policy_opts *o, enum sbx_op op, bool allow, const
 	if (!*text)
 		return b_fail(err, B_USAGE, 0, "needs a path or glob");
 	for (i = 0; i < o->nrules; i++)
-		nth += o->rules[i].op == op && o->rules[i].allow == allow;
+		nth += strcmp(o->rules[i].option, option) == 0;
 	b_grow(o->rules, o->nrules, o->rules_cap);
-	o->rules[o->nrules++] = (struct pol_cli_rule){op, allow, text, option, nth};
+	o->rules[o->nrules++] = (struct pol_cli_rule){
+		.op = op, .allow = allow, .text = text, .option = option, .nth = nth};
 	return 0;
 }
 
 static int add_read(void *target, const char *value, struct b_err *err)
 {
 	return add_rule(target, SBX_READ, true, "--read", value, err);
+}
+
+static int add_also_read(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+
+	if (add_rule(o, SBX_READ, true, "--also-read", value, err) < 0)
+		return -1;
+	o->rules[o->nrules - 1].is_file = true;
+	return 0;
 }
 
 static int add_modify(void *target, const char *value, struct b_err *err)
@@ -54,9 +65,9 @@ static int set_unix(void *target, const char *value, struct b_err *err)
 	struct lau_policy_opts *o = target;
 
 	if (strcmp(value, "host") == 0)
-		o->unix_ = POL_UNIX_HOST;
+		o->said.v[POL_SET_unixSockets] = POL_UNIX_HOST;
 	else if (strcmp(value, "none") == 0)
-		o->unix_ = POL_UNIX_NONE;
+		o->said.v[POL_SET_unixSockets] = POL_UNIX_NONE;
 	else
 		return add_rule(o, SBX_CONNECT, true, "--unix", value, err);
 	return 0;
@@ -128,15 +139,18 @@ const struct b_opt lau_policy_table[] = {
 		 "toplevel or the current directory)"},
 	{"read", 0, "RULE", .group = GROUP, CALL(add_read),
 	 .help = "also allow reading: a path or glob, absolute, ~ or relative to the workspace "
-		 "(repeatable, as the next three)"},
+		 "(repeatable, as the next four)"},
+	{"also-read", 0, "FILE", .group = GROUP, CALL(add_also_read),
+	 .help = "also allow reading this one file, named as cat would find it (repeatable)"},
 	{"modify", 0, "RULE", .group = GROUP, CALL(add_modify), .help = "also allow modifying"},
 	{"deny-read", 0, "RULE", .group = GROUP, CALL(add_deny_read), .help = "deny reading"},
 	{"deny-modify", 0, "RULE", .group = GROUP, CALL(add_deny_modify), .help = "deny modifying"},
-	{"reads", 0, "broad|system", B_OPT_ENUM, P(reads), "broad|system", .group = GROUP,
+	{"reads", 0, "broad|system", B_OPT_ENUM, P(said.v[POL_SET_reads]), "broad|system",
+	 .group = GROUP,
 	 .help = "what may be read outside the workspace: everything but secrets and devices "
 		 "(broad, the default), or the system's directories only"},
-	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(network), "none|loopback|host",
-	 .group = GROUP, .help = "network of the command (default none)"},
+	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
+	 "none|loopback|host", .group = GROUP, .help = "network of the command (default none)"},
 	{"unix", 0, "none|host|PATH", .group = GROUP, CALL(set_unix),
 	 .help = "Unix sockets that exist outside: none (default), all of the host's, or this one"},
 };
@@ -228,13 +242,15 @@ void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out
 		.nworkspaces = o->workspaces.n,
 		.rules = o->rules,
 		.nrules = o->nrules,
-		.reads = (enum pol_reads)o->reads,
+		.said = &o->said,
 	};
 }
 
 void lau_options_init(struct lau_options *o)
 {
-	*o = (struct lau_options){.kill_after_ms = LAU_KILL_AFTER_MS, .status_fd = -1};
+	*o = (struct lau_options){.policy.said = pol_said_nothing(),
+				  .kill_after_ms = LAU_KILL_AFTER_MS,
+				  .status_fd = -1};
 }
 
 void lau_options_release(struct lau_options *o)

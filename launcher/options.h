@@ -31,9 +31,7 @@ struct lau_policy_opts {
 	struct b_strlist workspaces;
 	struct pol_cli_rule *rules; /* in the order given */
 	size_t nrules, rules_cap;
-	int reads;   /* enum pol_reads */
-	int network; /* enum pol_network */
-	int unix_;   /* enum pol_unix */
+	struct pol_said said; /* settings, POL_UNSAID where no option was given */
 };
 
 enum lau_strictness { LAU_STRICT_DEFAULT, LAU_STRICT, LAU_BEST_EFFORT };
@@ -43,7 +41,7 @@ struct lau_options {
 	int audit_level;	       /* enum sbx_audit_level */
 	const char *audit_file;
 	bool audit_required;
-	int strictness;	     /* enum lau_strictness */
+	int strictness;	     /* enum lau_strictness; holds by way of pol_engine.effect.lax */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	int *keep_fds;

@@ -59,6 +59,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 
 	*p = (struct lau_plan){0};
 	lau_policy_request(&o->policy, &rq);
+	rq.layers = &dirs->layers;
 	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
 	rq.workspaces = dirs->workspaces;
 	rq.nworkspaces = dirs->nworkspaces;
@@ -155,13 +156,13 @@ static void add_namespace_losses(const struct lau_options *o, const struct lau_h
 
 /* ---- parts of the floor ---- */
 
-static void plan_network(const struct lau_options *o, struct lau_plan *p)
+static void plan_network(struct lau_plan *p)
 {
-	if (o->policy.network == POL_NET_HOST)
+	if (p->engine->effect.network == POL_NET_HOST)
 		return;
 	p->want_net_ns = true;
 	p->filter_inet = true;
-	if (o->policy.network == POL_NET_LOOPBACK)
+	if (p->engine->effect.network == POL_NET_LOOPBACK)
 		add_loss(p, true,
 			 "network loopback: the host's loopback alone needs the broker, which this "
 			 "version does not have: use --network none (a loopback of its own) or "
@@ -169,10 +170,9 @@ static void plan_network(const struct lau_options *o, struct lau_plan *p)
 }
 
 /* Sockets by path are the broker's alone to judge. */
-static void plan_sockets(const struct lau_options *o, const struct lau_host *host,
-			 struct lau_plan *p)
+static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 {
-	if (!p->engine->rules.op[SBX_CONNECT].n || o->policy.unix_ == POL_UNIX_HOST)
+	if (!p->engine->rules.op[SBX_CONNECT].n || p->engine->effect.unix_ == POL_UNIX_HOST)
 		return;
 	if (host->has_broker)
 		p->floor.uses_broker = true;
@@ -184,14 +184,14 @@ static void plan_sockets(const struct lau_options *o, const struct lau_host *hos
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
 {
 	p->seccomp_flags = o->allow;
-	if (o->policy.unix_ == POL_UNIX_HOST)
+	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
 	if (abi < ABI_TRUNCATE)
 		p->seccomp_flags |= POL_SC_NO_TRUNCATE;
 	if (!p->floor.uses_broker)
 		return;
 	p->seccomp_flags |= POL_SC_BROKER;
-	if (o->policy.unix_ != POL_UNIX_HOST)
+	if (p->engine->effect.unix_ != POL_UNIX_HOST)
 		p->floor.traps |= POL_TRAP_SOCKETS;
 	if (!(o->allow & POL_SC_ALLOW_DEBUG))
 		p->floor.traps |= POL_TRAP_TRACE;
@@ -224,13 +224,13 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
 	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
 		return -1;
-	if (o->strictness == LAU_BEST_EFFORT)
+	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
 	add_gaps(p);
 	add_abi_losses(p, host);
 	add_namespace_losses(o, host, p);
-	plan_network(o, p);
-	plan_sockets(o, host, p);
+	plan_network(p);
+	plan_sockets(host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
 	p->landlock_abi = host->landlock_abi;

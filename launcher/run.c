@@ -129,7 +129,8 @@ static int step_shim(struct run *r, struct b_err *err)
 static int step_environment(struct run *r, struct b_err *err)
 {
 	(void)err;
-	lau_scratch_export(r->dirs.scratch.path, &r->env);
+	if (r->dirs.scratch.path)
+		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
 	if (r->shim)
@@ -179,7 +180,7 @@ static int step_losses(struct run *r, struct b_err *err)
 	const struct lau_plan *p = &r->plan;
 	size_t i;
 
-	if (p->nfatal && r->o->strictness != LAU_BEST_EFFORT)
+	if (p->nfatal && !p->engine->effect.lax)
 		return refuse(p, err);
 	if (!r->o->quiet)
 		say_notices(p->engine);

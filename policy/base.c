@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "policy/build.h"
+#include "policy/layers.h"
 
 #define R POL_OPS(SBX_READ)
 #define M POL_OPS(SBX_MODIFY)
@@ -158,7 +159,7 @@ static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool 
 							   : row->path;
 		const char *const *paths;
 		size_t n = paths_of(b, row, &paths, &one);
-		enum mode mode = b->rq->reads == POL_READS_BROAD ? BROAD : SYSTEM;
+		enum mode mode = b->layers->effect.reads == POL_READS_BROAD ? BROAD : SYSTEM;
 
 		if ((row->where == AT_HIDDEN) != hidden || (row->mode != ANY && row->mode != mode))
 			continue;

@@ -30,6 +30,7 @@ struct pol_notices {
 struct pol_build {
 	struct pol_ruleset *rs; /* its arena holds everything */
 	const struct pol_request *rq;
+	struct pol_layers *layers;
 	struct pol_notices notices;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;

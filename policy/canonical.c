@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -164,4 +165,38 @@ const char *pol_canonical_strict(struct b_arena *a, const char *path, struct b_e
 		b_fail(err, B_USAGE, ELOOP, "path `%s`: a loop of symbolic links, or too long",
 		       path);
 	return real;
+}
+
+static bool only_root_changes(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool pol_links_are_roots(struct b_arena *a, const char *path)
+{
+	size_t name = 1; /* where the component begins that is looked at; before it is no link */
+	char link[PATH_MAX];
+
+	for (int hops = 0; hops <= MAX_HOPS;) {
+		size_t len = strcspn(path + name, "/");
+		const char *dir = b_arena_strndup(a, path, name);
+		ssize_t n;
+
+		n = len ? readlink(b_arena_strndup(a, path, name + len), link, sizeof link) : -1;
+		if (n < 0) {
+			if (!path[name + len])
+				return true;
+			name += len + 1;
+			continue;
+		}
+		if ((size_t)n >= sizeof link || !only_root_changes(dir))
+			return false;
+		path = b_arena_printf(a, "%s%.*s%s", link[0] == '/' ? "" : dir, (int)n, link,
+				      path + name + len);
+		name = 1;
+		hops++;
+	}
+	return false;
 }

@@ -12,8 +12,9 @@
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/compile.h"
-#include "policy/documents.h"
+#include "policy/absolute.h"
 #include "policy/imgcache.h"
+#include "policy/layers.h"
 #include "policy/workspace.h"
 
 static int choose_profile(const struct pol_doc *doc, const char *asked, const char **out,
@@ -78,12 +79,36 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 	return 0;
 }
 
-/* All rules, in the order of DESIGN §3. */
-static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, struct b_err *err)
+static void tell_lax(struct pol_build *b)
 {
+	const struct pol_pos *pos = b->layers->effect.forbids_lax;
+
+	if (pos)
+		pol_build_notice(
+			b, "what cannot be enforced is refused all the same: %s:%u:%u says so",
+			pos->file, pos->line, pos->col);
+}
+
+/* The documents, unless the caller has loaded them. */
+static int load(struct pol_build *b, struct pol_layers *loaded, struct b_err *err)
+{
+	if (!b->layers) {
+		if (pol_layers_load(b->rq, b->rs->workspaces, b->rs->nworkspaces, loaded, err) < 0)
+			return -1;
+		b->layers = loaded;
+	}
+	return 0;
+}
+
+/* All rules, in the order of DESIGN §3. */
+static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *err)
+{
+	const char *profile = NULL;
 	struct pol_effective eff;
 
-	if (pol_doc_effective(doc, profile, &eff, err) < 0 || find_workspaces(b, err) < 0)
+	if (find_workspaces(b, err) < 0 || load(b, loaded, err) < 0 ||
+	    choose_profile(&b->layers->main, b->rq->profile, &profile, err) < 0 ||
+	    pol_doc_effective(&b->layers->main, profile, &eff, err) < 0)
 		return -1;
 	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
@@ -96,9 +121,11 @@ static int build(struct pol_build *b, struct pol_doc *doc, const char *profile, 
 		return -1;
 	pol_build_own(b);
 	pol_build_sides(b);
+	pol_build_roots(b, &b->layers->main.settings);
 	if (pol_build_cli(b, err) < 0)
 		return -1;
 	pol_build_hidden(b);
+	tell_lax(b);
 	/* no dialect so far says more of it */
 	pol_ruleset_copy(b->rs, SBX_READ, SBX_EXEC);
 	return 0;
@@ -165,20 +192,22 @@ static int compile(struct pol_engine *e, const char *cache, struct b_err *err)
 int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct b_err *err)
 {
 	struct pol_engine *e = b_calloc(1, sizeof *e);
-	struct pol_build b = {.rs = &e->rules, .rq = rq};
-	struct pol_doc doc = {0};
-	const char *name = NULL, *profile = NULL;
+	struct pol_build b = {.rs = &e->rules, .rq = rq, .layers = rq->layers};
+	struct pol_layers loaded = {0};
+	const char *name;
 	int rc = -1;
 
 	pol_ruleset_init(&e->rules);
 	e->cached.fd = -1;
-	if (pol_documents_load(rq->policies, rq->npolicies, &doc, &name, err) == 0 &&
-	    choose_profile(&doc, rq->profile, &profile, err) == 0 &&
-	    build(&b, &doc, profile, err) == 0)
+	if (build(&b, &loaded, err) == 0)
 		rc = compile(e, rq->image_cache, err);
-	if (rc == 0)
+	if (rc == 0) {
+		name = b.layers->main_name;
 		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
-	pol_doc_release(&doc);
+		e->effect = b.layers->effect;
+		e->effect.forbids_lax = NULL; /* told, and gone with its document */
+	}
+	pol_layers_release(&loaded);
 	if (rc < 0) {
 		pol_engine_free(e);
 		return -1;
@@ -319,6 +348,26 @@ static void show_rule(const struct pol_rule *r, struct b_str *out)
 	b_str_release(&where);
 }
 
+/* The word at index i of "a|b|c". */
+static void add_word(struct b_str *out, enum pol_setting s, int i)
+{
+	const char *w = pol_setting_words(s);
+
+	while (i-- > 0)
+		w += strcspn(w, "|") + 1;
+	b_str_addf(out, "%s %.*s, ", pol_setting_name(s), (int)strcspn(w, "|"), w);
+}
+
+static void show_effect(const struct pol_effect *e, struct b_str *out)
+{
+	b_str_add(out, "\nsandbox    ");
+	add_word(out, POL_SET_reads, (int)e->reads);
+	add_word(out, POL_SET_network, (int)e->network);
+	add_word(out, POL_SET_unixSockets, (int)e->unix_);
+	b_str_addf(out, "%s, %s, %s\n", e->scratch ? "scratch" : "no scratch",
+		   e->cache ? "cache" : "no cache", e->lax ? "not strict" : "strict");
+}
+
 void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 {
 	b_str_addf(out, "policy     ");
@@ -329,7 +378,7 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		b_str_add(out, "\nworkspace  ");
 		b_str_add_visible(out, e->rules.workspaces[i], strlen(e->rules.workspaces[i]));
 	}
-	b_str_addc(out, '\n');
+	show_effect(&e->effect, out);
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
 		const struct pol_list *list = &e->rules.op[op];
 

@@ -20,13 +20,11 @@
 #include "core/decide.h"
 #include "policy/imgcache.h"
 #include "policy/ruleset.h"
+#include "policy/settings.h"
 
 struct b_err;
 struct b_str;
-
-enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM };
-enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
-enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
+struct pol_layers;
 
 /*
  * One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. A
@@ -39,6 +37,7 @@ struct pol_cli_rule {
 	const char *text;
 	const char *option; /* "--read" */
 	unsigned nth;	    /* 1 for the first --read */
+	bool is_file;	    /* one existing file or directory, relative to the current directory */
 };
 
 /* A regular file the command gets as descriptor `fd` (0 to 2): it may open it by name, too, for
@@ -62,7 +61,8 @@ struct pol_request {
 	const char *const *workspace_texts;
 	const struct pol_cli_rule *rules;
 	size_t nrules;
-	enum pol_reads reads;
+	const struct pol_said *said; /* settings of the command line, NULL = none */
+	struct pol_layers *layers;   /* the documents of `policies`, when they are loaded */
 	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */
 	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */
@@ -82,7 +82,8 @@ struct pol_engine {
 	void *image_data;	  /* image.size bytes */
 	struct pol_cached cached; /* they lie in this file, when cached.map; else malloc'ed */
 	const char *policy_name;  /* "builtin:default" or the file */
-	const char **notices;	  /* a line each for the person: set rules re-opened ... */
+	struct pol_effect effect;
+	const char **notices; /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;
 	char hash[65]; /* SHA-256 of the image */
 };

@@ -156,6 +156,31 @@ static const char *later(const char *a, const char *b)
 	return is_later(a, b) ? a : b;
 }
 
+/* ---- settings ---- */
+
+/* What the workspace says counts; its rules come behind those that are there. */
+static void merge_settings(struct pol_doc *to, const struct pol_settings *global,
+			   const struct pol_settings *workspace)
+{
+	for (int i = 0; i < POL_SETTING_COUNT; i++) {
+		const struct pol_setting_value *w = &workspace->value[i];
+
+		to->settings.value[i] = w->said ? *w : global->value[i];
+		if (to->settings.value[i].said)
+			to->settings.value[i].pos.file = copy(to, to->settings.value[i].pos.file);
+	}
+	/* Two ways to say one thing: who says the one takes the other back. */
+	if (workspace->value[POL_SET_strict].said)
+		to->settings.value[POL_SET_allowFallback] =
+			(struct pol_setting_value){.said = false};
+	if (workspace->value[POL_SET_allowFallback].said)
+		to->settings.value[POL_SET_strict] = (struct pol_setting_value){.said = false};
+	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++) {
+		add_all(to, &to->settings.roots[i], &global->roots[i]);
+		add_all(to, &to->settings.roots[i], &workspace->roots[i]);
+	}
+}
+
 /* ---- the whole ---- */
 
 int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
@@ -182,6 +207,7 @@ int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
 			add_profile(&doc, &global->profiles[i]);
 	for (size_t i = 0; i < workspace->nprofiles; i++)
 		add_profile(&doc, &workspace->profiles[i]);
+	merge_settings(&doc, &global->settings, &workspace->settings);
 	if (pol_doc_validate(&doc, err) < 0)
 		goto failed;
 	*out = doc;

@@ -39,12 +39,58 @@ struct pol_profile {
 	struct pol_texts read, modify;
 };
 
+/* Settings of `spec.sandbox` that are one value: its words, NULL = a boolean. What they mean:
+ * settings.h and sbx-policy(5). */
+#define POL_SETTINGS(X)                                                                            \
+	X(reads, "broad|system")                                                                   \
+	X(network, "none|loopback|host")                                                           \
+	X(unixSockets, "none|host")                                                                \
+	X(scratch, NULL)                                                                           \
+	X(cache, NULL)                                                                             \
+	X(strict, NULL)                                                                            \
+	X(allowFallback, NULL)                                                                     \
+	X(enabled, NULL)
+
+enum pol_setting {
+#define X(key, words) POL_SET_##key,
+	POL_SETTINGS(X)
+#undef X
+		POL_SETTING_COUNT
+};
+
+/* Settings that are rules on absolute paths, variables allowed (vars.h). */
+#define POL_ROOT_LISTS(X)                                                                          \
+	X(readRoots)                                                                               \
+	X(sideRoots)                                                                               \
+	X(denyRead)                                                                                \
+	X(denyModify)                                                                              \
+	X(sockets) /* unixSockets, when it is a list */
+
+enum pol_root_list {
+#define X(key) POL_ROOTS_##key,
+	POL_ROOT_LISTS(X)
+#undef X
+		POL_ROOT_LIST_COUNT
+};
+
+struct pol_setting_value {
+	bool said;
+	int v; /* index of the word, or 0 and 1 */
+	struct pol_pos pos;
+};
+
+struct pol_settings {
+	struct pol_setting_value value[POL_SETTING_COUNT];
+	struct pol_texts roots[POL_ROOT_LIST_COUNT];
+};
+
 struct pol_doc {
 	struct b_arena arena;
 	struct pol_text name;
 	const char *description;	     /* NULL = absent */
 	const char *created_at, *updated_at; /* RFC 3339; NULL = absent */
 	struct pol_texts files;		     /* read for it, in the order of merging */
+	struct pol_settings settings;
 	struct pol_texts deny_read, deny_modify;
 	struct pol_profile *profiles;
 	size_t nprofiles, profiles_cap;

@@ -1,10 +1,11 @@
 policy_SRCS += \
 	policy/model.c policy/normalise.c policy/validate.c policy/effective.c \
-	policy/front/yaml.c policy/front/orbit.c \
+	policy/front/yaml.c policy/front/keys.c policy/front/orbit.c policy/front/sandbox.c \
 	policy/load.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
-	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c policy/cli.c \
+	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c \
+	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
-	policy/merge.c policy/documents.c policy/store.c policy/difference.c policy/lint.c \
+	policy/merge.c policy/documents.c policy/store.c policy/layers.c policy/difference.c policy/lint.c \
 	policy/lint_rules.c policy/lint_host.c policy/doctests.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.

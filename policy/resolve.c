@@ -92,6 +92,16 @@ bool pol_build_is_missing(struct pol_build *b, const char *path)
 				    dir[1] ? &b->names : NULL);
 }
 
+/* May an allow of a document be followed from `spelled` to `real`? Into a workspace; elsewhere
+ * along links that no run can have planted, such as /var/run. */
+static bool may_follow(struct pol_build *b, const char *spelled, const char *real)
+{
+	if (in_workspaces(b, real))
+		return true;
+	return known_prefix(b, spelled, strlen(spelled))[1] == '\0' &&
+	       pol_links_are_roots(&b->rs->arena, spelled);
+}
+
 static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
 		     enum pol_twin twin)
 {
@@ -108,12 +118,14 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	real = real_path(b, spelled);
 	if (strcmp(real, spelled) == 0)
 		return;
-	if (twin == POL_TWIN_WORKSPACE && r->allow && !in_workspaces(b, real)) {
+	if (twin == POL_TWIN_WORKSPACE && r->allow && !may_follow(b, spelled, real)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
 				 "not followed%s",
 				 r->origin, r->matched, real,
-				 r->tier == POL_TIER_CLI ? ": an absolute path opens it" : "");
+				 r->tier == POL_TIER_CLI    ? ": an absolute path opens it"
+				 : r->tier == POL_TIER_SIDE ? ": name that itself"
+							    : "");
 		return;
 	}
 	pol_build_at(&t, real);

@@ -34,25 +34,49 @@ static const char *cwd(struct b_arena *a, struct b_err *err)
 	return b_arena_strndup(a, buf, strlen(buf));
 }
 
-int pol_workspace_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+/* What the user names: relative to the current directory, or to the home. */
+static const char *given(struct b_arena *a, const char *text, char real[PATH_MAX])
 {
 	const char *path = text, *base;
+
+	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+		base = pol_home(a);
+		if (!base)
+			return "no home directory";
+		path = b_arena_printf(a, "%s%s", base, text + 1);
+	}
+	return realpath(path, real) ? NULL : strerror(errno);
+}
+
+int pol_workspace_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+{
+	const char *why;
 	char real[PATH_MAX];
 	struct stat st;
 
 	if (*text == '\0')
 		return b_fail(err, B_WORKSPACE, 0, "workspace: empty, expected a directory");
-	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
-		base = pol_home(a);
-		if (!base)
-			return b_fail(err, B_WORKSPACE, 0, "workspace %s: no home directory", text);
-		path = b_arena_printf(a, "%s%s", base, text + 1);
-	}
-	if (!realpath(path, real) || stat(real, &st) < 0)
-		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", text, strerror(errno));
+	why = given(a, text, real);
+	if (!why && stat(real, &st) < 0)
+		why = strerror(errno);
+	if (why)
+		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", text, why);
 	if (!S_ISDIR(st.st_mode))
 		return b_fail(err, B_WORKSPACE, ENOTDIR,
 			      "workspace %s: not a directory, expected one", text);
+	*out = b_arena_strndup(a, real, strlen(real));
+	return 0;
+}
+
+int pol_file_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+{
+	const char *why = *text ? NULL : "expected a file";
+	char real[PATH_MAX];
+
+	if (!why)
+		why = given(a, text, real);
+	if (why)
+		return b_fail(err, B_USAGE, errno, "%s: %s", text, why);
 	*out = b_arena_strndup(a, real, strlen(real));
 	return 0;
 }
@@ -197,4 +221,27 @@ void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], si
 	out[0] = own;
 	out[1] = common;
 	*out_n = 2;
+}
+
+void pol_git_find(struct b_arena *a, const char *dir, struct pol_git *out)
+{
+	const char *dirs[2], *git;
+	struct stat st = {0};
+	size_t n;
+
+	*out = (struct pol_git){.toplevel = toplevel(a, dir, &st)};
+	if (!out->toplevel || !is_ours(out->toplevel)) {
+		out->toplevel = NULL;
+		return;
+	}
+	git = join(a, out->toplevel, ".git");
+	if (S_ISDIR(st.st_mode) && is_ours(git)) {
+		out->dir = out->common = git;
+		return;
+	}
+	pol_worktree_dirs(a, out->toplevel, dirs, &n);
+	if (n == 2) {
+		out->dir = dirs[0];
+		out->common = dirs[1];
+	}
 }

@@ -49,6 +49,18 @@ int pol_workspace_given(struct b_arena *, const char *text, const char **out, st
  * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
  * names the remedy. */
 int pol_workspace_default(struct b_arena *, const char **out, struct b_err *err);
+/* Canonical path of a file or directory given by the user (relative to cwd, `~` allowed). B_USAGE
+ * when there is none. */
+int pol_file_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
+/* Is every symlink on the way to `path` in a directory that only root can change? */
+bool pol_links_are_roots(struct b_arena *, const char *path);
+/* The repository that holds `dir`, all canonical, NULL where there is none or where it is not
+ * ours: toplevel, its git directory, the one it shares with other worktrees. A gitfile counts only
+ * with its back-pointer, as below. */
+struct pol_git {
+	const char *toplevel, *dir, *common;
+};
+void pol_git_find(struct b_arena *, const char *dir, struct pol_git *out);
 /* A linked worktree's own git directory and the common directory, when `ws` is one and gitfile
  * and back-pointer agree; *out_n is 0 or 2. Anything that does not fit is no linked worktree. */
 void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n);

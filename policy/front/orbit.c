@@ -4,132 +4,39 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
 #include "base/str.h"
+#include "policy/front/keys.h"
 #include "policy/front/yaml.h"
 #include "policy/model.h"
 
-struct front {
-	struct pol_doc *doc;
-	size_t nrules;
-	struct b_err *err;
-	struct pol_profile *profile; /* the one being read */
-};
-
-/* One key of a mapping. A mapping that is `strict` refuses keys that have no row. */
-struct key {
-	const char *name;
-	bool required;
-	int (*take)(struct front *, const struct pol_ynode *key, const struct pol_ynode *value);
-	const char *refused; /* text of a key that is known, and refused */
-};
-
-static int fail_unknown(struct front *f, const struct pol_ynode *key, const char *where,
-			const struct key *rows, size_t n)
+static int take_read(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
 {
-	struct b_near near = B_NEAR_INIT;
-	struct b_str known = {0};
-
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].refused && strcmp(rows[i].name, key->s) == 0) {
-			b_str_release(&known);
-			return pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s: %s",
-					    key->s, where, rows[i].refused);
-		}
-		if (rows[i].refused)
-			continue;
-		b_near_offer(&near, key->s, key->len, rows[i].name, strlen(rows[i].name));
-		b_str_addf(&known, "%s%s", known.len ? ", " : "", rows[i].name);
-	}
-	if (near.text)
-		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, did you mean `%s`?",
-			     key->s, where, near.text);
-	else
-		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, expected one of %s",
-			     key->s, where, b_str_c(&known));
-	b_str_release(&known);
-	return -1;
+	return pol_front_rules(f, key, value, &f->profile->read);
 }
 
-static const struct key *find_key(const struct key *rows, size_t n, const struct pol_ynode *key)
+static int take_modify(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!rows[i].refused && strlen(rows[i].name) == key->len &&
-		    memcmp(rows[i].name, key->s, key->len) == 0)
-			return &rows[i];
-	return NULL;
+	return pol_front_rules(f, key, value, &f->profile->modify);
 }
 
-static int take_map(struct front *f, const struct pol_ynode *map, const char *where, bool strict,
-		    const struct key *rows, size_t n)
-{
-	if (pol_yaml_expect(map, POL_Y_MAP, where, f->err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].required && !pol_yaml_get(map, rows[i].name))
-			return pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s",
-					    rows[i].name, where);
-	for (size_t i = 0; i < map->n; i++) {
-		const struct pol_ynode *key = map->v[2 * i];
-		const struct key *row = find_key(rows, n, key);
-
-		if (!row && strict)
-			return fail_unknown(f, key, where, rows, n);
-		if (row && row->take(f, key, map->v[2 * i + 1]) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int take_rules(struct front *f, const struct pol_ynode *key, const struct pol_ynode *list,
-		      struct pol_texts *out)
-{
-	if (pol_yaml_expect(list, POL_Y_SEQ, key->s, f->err) < 0)
-		return -1;
-	for (size_t i = 0; i < list->n; i++) {
-		const struct pol_ynode *item = list->v[i];
-
-		if (item->kind != POL_Y_STR)
-			return pol_pos_fail(f->err, &item->pos,
-					    "an entry of %s is %s, expected a string: rules that "
-					    "start with * ! # { [ & ~ @ %% need quotes",
-					    key->s, pol_yaml_kind_name(item->kind));
-		if (pol_yaml_expect(item, POL_Y_STR, "a rule", f->err) < 0)
-			return -1;
-		if (++f->nrules > POL_MAX_RULES)
-			return pol_pos_fail(f->err, &item->pos, "more than %d rules",
-					    POL_MAX_RULES);
-		pol_texts_add(f->doc, out, (struct pol_text){item->s, item->pos});
-	}
-	return 0;
-}
-
-static int take_read(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
-{
-	return take_rules(f, key, value, &f->profile->read);
-}
-
-static int take_modify(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
-{
-	return take_rules(f, key, value, &f->profile->modify);
-}
-
-static int take_deny_read(struct front *f, const struct pol_ynode *key,
+static int take_deny_read(struct pol_front *f, const struct pol_ynode *key,
 			  const struct pol_ynode *value)
 {
-	return take_rules(f, key, value, &f->doc->deny_read);
+	return pol_front_rules(f, key, value, &f->doc->deny_read);
 }
 
-static int take_deny_modify(struct front *f, const struct pol_ynode *key,
+static int take_deny_modify(struct pol_front *f, const struct pol_ynode *key,
 			    const struct pol_ynode *value)
 {
-	return take_rules(f, key, value, &f->doc->deny_modify);
+	return pol_front_rules(f, key, value, &f->doc->deny_modify);
 }
 
-static int take_profiles(struct front *f, const struct pol_ynode *key,
+static int take_profiles(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
-	static const struct key rows[] = {
+	static const struct pol_key rows[] = {
 		{.name = "read", .take = take_read},
 		{.name = "modify", .take = take_modify},
 	};
@@ -145,8 +52,8 @@ static int take_profiles(struct front *f, const struct pol_ynode *key,
 			return pol_pos_fail(f->err, &name->pos, "an fsProfile name contains a NUL");
 		f->profile = pol_doc_add_profile(f->doc, (struct pol_text){name->s, name->pos});
 		b_str_addf(&where, "fsProfile `%s`", name->s);
-		rc = take_map(f, value->v[2 * i + 1], b_str_c(&where), true, rows,
-			      sizeof rows / sizeof *rows);
+		rc = pol_front_map(f, value->v[2 * i + 1], b_str_c(&where), true, rows,
+				   sizeof rows / sizeof *rows);
 		b_str_release(&where);
 		if (rc < 0)
 			return -1;
@@ -154,7 +61,7 @@ static int take_profiles(struct front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-static int take_description(struct front *f, const struct pol_ynode *key,
+static int take_description(struct pol_front *f, const struct pol_ynode *key,
 			    const struct pol_ynode *value)
 {
 	if (value->kind == POL_Y_NULL)
@@ -187,7 +94,7 @@ static bool is_timestamp(const char *s)
 	return (*s == '+' || *s == '-') && has_shape(s + 1, "dd:dd") && strlen(s) == 6;
 }
 
-static int take_timestamp(struct front *f, const struct pol_ynode *key,
+static int take_timestamp(struct pol_front *f, const struct pol_ynode *key,
 			  const struct pol_ynode *value)
 {
 	if (value->kind == POL_Y_NULL)
@@ -205,24 +112,24 @@ static int take_timestamp(struct front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-static int take_spec(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+static int take_spec(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
 {
-	static const struct key rows[] = {
+	static const struct pol_key rows[] = {
 		{.name = "description", .take = take_description},
 		{.name = "denyRead", .take = take_deny_read},
 		{.name = "denyModify", .take = take_deny_modify},
 		{.name = "fsProfiles", .take = take_profiles},
 		{.name = "created_at", .take = take_timestamp},
 		{.name = "updated_at", .take = take_timestamp},
-		{.name = "sandbox",
-		 .refused = "launcher settings in a document are not supported, expected them as "
-			    "options of sbx-launch"},
+		{.name = "sandbox", .take = pol_front_sandbox},
 	};
 
-	return take_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows);
+	return pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows);
 }
 
-static int take_name(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+static int take_name(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
 {
 	const char *reason;
 
@@ -235,7 +142,8 @@ static int take_name(struct front *f, const struct pol_ynode *key, const struct 
 	return 0;
 }
 
-static int take_strings(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+static int take_strings(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
 {
 	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
 		return -1;
@@ -245,19 +153,20 @@ static int take_strings(struct front *f, const struct pol_ynode *key, const stru
 	return 0;
 }
 
-static int take_metadata(struct front *f, const struct pol_ynode *key,
+static int take_metadata(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
-	static const struct key rows[] = {
+	static const struct pol_key rows[] = {
 		{.name = "name", .required = true, .take = take_name},
 		{.name = "labels", .take = take_strings},
 		{.name = "annotations", .take = take_strings},
 	};
 
-	return take_map(f, value, key->s, false, rows, sizeof rows / sizeof *rows);
+	return pol_front_map(f, value, key->s, false, rows, sizeof rows / sizeof *rows);
 }
 
-static int take_kind(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+static int take_kind(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
 {
 	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
@@ -267,7 +176,8 @@ static int take_kind(struct front *f, const struct pol_ynode *key, const struct 
 	return 0;
 }
 
-static int take_version(struct front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+static int take_version(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
 {
 	if (pol_yaml_expect(value, POL_Y_INT, key->s, f->err) < 0)
 		return -1;
@@ -284,26 +194,26 @@ static int take_version(struct front *f, const struct pol_ynode *key, const stru
 
 /* The envelope tells what the document is; it is judged before the rest, so that a document of
  * another kind or version is called that, not full of unknown keys. */
-static int take_document(struct front *f, const struct pol_ynode *root)
+static int take_document(struct pol_front *f, const struct pol_ynode *root)
 {
-	static const struct key envelope[] = {
+	static const struct pol_key envelope[] = {
 		{.name = "kind", .required = true, .take = take_kind},
 		{.name = "schemaVersion", .required = true, .take = take_version},
 	};
-	static const struct key body[] = {
+	static const struct pol_key body[] = {
 		{.name = "metadata", .required = true, .take = take_metadata},
 		{.name = "spec", .required = true, .take = take_spec},
 	};
 
-	if (take_map(f, root, "the policy", false, envelope, 2) < 0 ||
-	    take_map(f, root, "the policy", false, body, 2) < 0)
+	if (pol_front_map(f, root, "the policy", false, envelope, 2) < 0 ||
+	    pol_front_map(f, root, "the policy", false, body, 2) < 0)
 		return -1;
 	return pol_doc_validate(f->doc, f->err);
 }
 
 static int take_tree(struct pol_doc *doc, const struct pol_ynode *root, struct b_err *err)
 {
-	struct front f = {.doc = doc, .err = err};
+	struct pol_front f = {.doc = doc, .err = err};
 
 	return take_document(&f, root);
 }

@@ -41,9 +41,8 @@ static void refused(const char *line, const char *part)
 Test(launcher_options, defaults_are_strict_and_closed)
 {
 	cr_assert_eq(parse("true"), 0);
-	cr_expect_eq(o.policy.network, POL_NET_NONE);
-	cr_expect_eq(o.policy.unix_, POL_UNIX_NONE);
-	cr_expect_eq(o.policy.reads, POL_READS_BROAD);
+	for (int i = 0; i < POL_SETTING_COUNT; i++)
+		cr_expect_eq(o.policy.said.v[i], POL_UNSAID);
 	cr_expect_eq(o.audit_level, SBX_AUDIT_FOLDED);
 	cr_expect_neq(o.strictness, LAU_BEST_EFFORT);
 	cr_expect_eq(o.status_fd, -1);
@@ -56,7 +55,7 @@ Test(launcher_options, first_word_that_is_no_option_is_the_command)
 {
 	cr_assert_eq(parse("-v --network host make -v --policy x"), 0);
 	cr_expect_eq(o.verbose, 1);
-	cr_expect_eq(o.policy.network, POL_NET_HOST);
+	cr_expect_eq(o.policy.said.v[POL_SET_network], POL_NET_HOST);
 	cr_expect_eq(o.policy.policies.n, 0);
 	cr_expect_str_eq(o.argv[0], "make");
 	cr_expect_str_eq(o.argv[3], "x");
@@ -107,10 +106,10 @@ Test(launcher_options, relaxations_add_up)
 {
 	cr_assert_eq(parse("--allow debug --allow namespaces --unix host x"), 0);
 	cr_expect_eq(o.allow, POL_SC_ALLOW_DEBUG | POL_SC_ALLOW_NAMESPACES);
-	cr_expect_eq(o.policy.unix_, POL_UNIX_HOST);
+	cr_expect_eq(o.policy.said.v[POL_SET_unixSockets], POL_UNIX_HOST);
 	lau_options_release(&o);
 	cr_assert_eq(parse("--unix /run/d.sock x"), 0);
-	cr_expect_eq(o.policy.unix_, POL_UNIX_NONE);
+	cr_expect_eq(o.policy.said.v[POL_SET_unixSockets], POL_UNSAID);
 	cr_assert_eq(o.policy.nrules, 1);
 	cr_expect_eq(o.policy.rules[0].op, SBX_CONNECT);
 	cr_expect_str_eq(o.policy.rules[0].text, "/run/d.sock");

@@ -67,6 +67,15 @@ static void make(void)
 	cr_assert_eq(pol_engine_new(&rq, &engine, &err), 0, "%s", err.msg);
 }
 
+static void reads_system(void)
+{
+	static struct pol_said said;
+
+	said = pol_said_nothing();
+	said.v[POL_SET_reads] = POL_READS_SYSTEM;
+	rq.said = &said;
+}
+
 static void fails(enum b_kind kind, const char *part)
 {
 	struct pol_engine *none = NULL;
@@ -198,7 +207,7 @@ Test(policy_engine, protected_closes_hooks_and_settings_to_changes_only)
 
 Test(policy_engine, a_document_keeps_base_sets_and_command_line)
 {
-	struct pol_cli_rule cli[] = {{SBX_READ, false, "src/x", "--deny-read", 1}};
+	struct pol_cli_rule cli[] = {{SBX_READ, false, "src/x", "--deny-read", 1, false}};
 
 	policy("  fsProfiles:\n    p: {read: [src/**], modify: [src/a]}\n");
 	rq.rules = cli;
@@ -324,7 +333,7 @@ static void cli(enum sbx_op op, bool allow, const char *text, const char *option
 {
 	static struct pol_cli_rule rule;
 
-	rule = (struct pol_cli_rule){op, allow, text, option, 1};
+	rule = (struct pol_cli_rule){op, allow, text, option, 1, false};
 	rq.rules = &rule;
 	rq.nrules = 1;
 }
@@ -360,7 +369,7 @@ Test(policy_engine, a_relative_text_is_not_followed_out_of_the_workspace)
 
 Test(policy_engine, a_modify_option_opens_a_tree_for_reading_too)
 {
-	rq.reads = POL_READS_SYSTEM;
+	reads_system();
 	cli(SBX_MODIFY, true, in(top, "side/"), "--modify");
 	make();
 	cr_expect(allows(SBX_MODIFY, in(top, "side/a/b")));
@@ -484,7 +493,7 @@ Test(policy_engine, a_linked_worktree_may_commit_and_not_touch_hooks)
 	put(in(own, "commondir"), "../..\n");
 	put(in(own, "gitdir"), b_arena_printf(&arena, "%s/.git\n", ws));
 	put(in(ws, ".git"), b_arena_printf(&arena, "gitdir: %s\n", own));
-	rq.reads = POL_READS_SYSTEM;
+	reads_system();
 	rq.with_protected = true;
 	make();
 	cr_expect(allows(SBX_MODIFY, in(own, "index.lock")));

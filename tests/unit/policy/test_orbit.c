@@ -87,16 +87,13 @@ Test(policy_orbit, unknown_fields_are_told_with_those_there_are)
 {
 	refused(HEAD "spec: {rules: {}}\n",
 		"p:4:8: unknown field `rules` in spec, expected one of description, denyRead, "
-		"denyModify, fsProfiles, created_at, updated_at");
+		"denyModify, fsProfiles, created_at, updated_at, sandbox");
 	refused(HEAD "spec: {deny_read: []}\n",
 		"p:4:8: unknown field `deny_read` in spec, did you mean `denyRead`?");
 	refused(HEAD "spec: {fsProfiles: {a: {Modify: []}}}\n",
 		"p:4:25: unknown field `Modify` in fsProfile `a`, did you mean `modify`?");
 	refused(HEAD "spec: {fsProfiles: {a: {exec: []}}}\n",
 		"p:4:25: unknown field `exec` in fsProfile `a`, expected one of read, modify");
-	refused(HEAD "spec: {sandbox: {}}\n",
-		"p:4:8: unknown field `sandbox` in spec: launcher settings in a document are not "
-		"supported, expected them as options of sbx-launch");
 }
 
 Test(policy_orbit, types_are_exact)

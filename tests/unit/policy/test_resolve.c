@@ -1,6 +1,7 @@
 /* Unit tests of policy/resolve.c, exception.c and base.c: documents lowered to absolute rules,
  * judged by the naive matcher. The workspace does not exist: no symlink interferes. */
 #include "policy/build.h"
+#include "policy/layers.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 struct world {
 	struct pol_ruleset rs;
 	struct pol_request rq;
+	struct pol_layers layers;
 	struct pol_build b;
 	const char *ws[2];
 	const char *none[2];
@@ -34,7 +36,7 @@ static void world_init(struct world *w, const char *ws)
 	w->ws[0] = ws;
 	w->rs.workspaces = w->ws;
 	w->rs.nworkspaces = 1;
-	w->b = (struct pol_build){.rs = &w->rs, .rq = &w->rq};
+	w->b = (struct pol_build){.rs = &w->rs, .rq = &w->rq, .layers = &w->layers};
 	w->b.common_dirs = w->none;
 	w->b.own_dirs = w->none;
 }
@@ -327,7 +329,7 @@ Test(policy_resolve, system_reads_are_system_directories_only)
 	struct world w;
 
 	world_init(&w, WS);
-	w.rq.reads = POL_READS_SYSTEM;
+	w.layers.effect.reads = POL_READS_SYSTEM;
 	w.rq.scratch = "/no-such-place/scratch";
 	cr_assert_eq(lower(&w, "[]", "[]", "[a]", "[]", NULL), 0);
 	cr_expect(allows(&w, SBX_READ, "/usr/bin/env"));

@@ -63,15 +63,17 @@ static struct pol_engine *engine_of(const struct tsv_row *row, bool is_read)
 {
 	const char *file = b_arena_printf(&arena, "%s/p.yaml", top);
 	const char *rules = tsv_cell(row, "profile_rules"), *deny = tsv_cell(row, "deny");
+	struct pol_said said = pol_said_nothing();
 	/* no base rule speaks of the place outside: what Orbit knows of it, too */
 	struct pol_request rq = {.policies = &file,
 				 .npolicies = 1,
 				 .workspaces = &ws,
 				 .nworkspaces = 1,
-				 .reads = POL_READS_SYSTEM};
+				 .said = &said};
 	struct pol_engine *e;
 	struct b_err err;
 
+	said.v[POL_SET_reads] = POL_READS_SYSTEM;
 	run("umask 077; cat >%s <<'X'\nschemaVersion: 2\nkind: Policy\nmetadata: {name: p}\n"
 	    "spec: {%s: %s, fsProfiles: {p: {read: %s, modify: %s}}}\nX\n",
 	    file, is_read ? "denyRead" : "denyModify", deny, rules, rules);

@@ -1,0 +1,118 @@
+/* absolute.c - see absolute.h. */
+#include "policy/absolute.h"
+
+#include <string.h>
+
+#include "core/path.h"
+#include "policy/glob.h"
+#include "policy/workspace.h"
+
+/* ".." would mean two things in a glob. */
+const char *pol_components(struct b_arena *a, const char *text)
+{
+	char *s = b_arena_strndup(a, text, strlen(text)), *to = s;
+
+	for (const char *p = text; *p;) {
+		size_t n = strcspn(p, "/");
+
+		if (n == 2 && p[0] == '.' && p[1] == '.')
+			return NULL;
+		if (n > 0 && !(n == 1 && p[0] == '.')) {
+			if (to != s)
+				*to++ = '/';
+			memcpy(to, p, n);
+			to += n;
+		}
+		p += n + (p[n] == '/');
+	}
+	*to = '\0';
+	return s;
+}
+
+/* A glob-free text is a tree, as people expect of an option that takes a directory. */
+static struct pol_rule lower(struct pol_build *b, const struct pol_absolute *t)
+{
+	struct b_arena *a = &b->rs->arena;
+	struct pol_rule r = {
+		.allow = t->allow, .tier = t->tier, .shape = POL_TREE, .origin = t->origin};
+	size_t len = strlen(t->path), prefix;
+	bool below;
+
+	if (t->is_exact) {
+		r.shape = POL_EXACT;
+		r.base = len ? pol_build_join(b, t->dir, t->path) : t->dir;
+		r.matched = b_arena_printf(a, "%s%s", t->lead, t->path);
+		return r;
+	}
+	if (len == 0 || pol_rule_is_subtree(t->path, &len, &below)) {
+		r.base = len ? pol_build_join(b, t->dir, b_arena_strndup(a, t->path, len)) : t->dir;
+		r.matched = b_arena_printf(a, "%s%.*s%s", t->lead, (int)len, t->path,
+					   len ? "/**" : "**");
+		return r;
+	}
+	r.shape = POL_GLOB;
+	r.matched = b_arena_printf(a, "%s%s", t->lead, t->path);
+	r.base = t->dir;
+	r.glob = t->path;
+	r.base_is_root = true;
+	prefix = *t->lead ? pol_glob_literal_prefix(t->path) : 0;
+	if (prefix > 0) {
+		r.base = pol_build_join(b, t->dir, b_arena_strndup(a, t->path, prefix));
+		r.glob = t->path + prefix + 1;
+		r.base_is_root = false;
+	}
+	return r;
+}
+
+static bool under(const char *path, const char *dir)
+{
+	return dir[0] == '\0' || sbx_path_under(path, strlen(path), dir, strlen(dir));
+}
+
+/* May allow rule r open something that set rule s closes? */
+static bool opens(const struct pol_rule *r, const struct pol_rule *s)
+{
+	if (pol_rule_matches(r, s->base, s->base_len))
+		return true;
+	return s->shape == POL_TREE && r->base_len > 0 && under(r->base, s->base);
+}
+
+static void tell_reopened(struct pol_build *b, const char *what, const struct pol_rule *r,
+			  enum sbx_op op)
+{
+	const struct pol_list *list = &b->rs->op[op];
+	const struct pol_rule *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_rule *s = &list->v[i];
+
+		if (s->tier != POL_TIER_SET || s->twin || s->allow || !opens(r, s))
+			continue;
+		first = first ? first : s;
+		n++;
+	}
+	if (n == 1)
+		pol_build_notice(b, "%s re-opens `%s` for %s (%s)", what, first->matched,
+				 sbx_op_name(op), first->origin);
+	else if (n > 1)
+		pol_build_notice(b, "%s re-opens `%s` and %zu more for %s (%s)", what,
+				 first->matched, n - 1, sbx_op_name(op), first->origin);
+}
+
+void pol_build_absolute(struct pol_build *b, const struct pol_absolute *t)
+{
+	struct pol_rule r = lower(b, t);
+	unsigned ops = POL_OPS(t->op);
+
+	pol_build_at(&r, r.base);
+	/* What may be changed may be read: a directory that can be written and not listed is of no
+	 * use to the programs that people name it for. */
+	if (t->allow && t->op == SBX_MODIFY) {
+		tell_reopened(b, t->what, &r, SBX_READ);
+		ops |= POL_OPS(SBX_READ);
+	}
+	if (t->allow)
+		tell_reopened(b, t->what, &r, t->op);
+	pol_build_add(b, ops, &r, t->twin);
+}

@@ -1,0 +1,30 @@
+/*
+ * absolute.h - rules on absolute paths, from options and from `spec.sandbox`. Internal to policy/.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "policy/build.h"
+
+struct pol_absolute {
+	enum sbx_op op;
+	bool allow;
+	bool is_exact; /* that path alone, whatever characters it has */
+	enum pol_tier tier;
+	const char *what;   /* in notices: "--read /x" */
+	const char *origin; /* "cli:--read:1", "p.yaml:3:5" */
+	const char *lead;   /* how a person writes `dir` before `path`: "/", "~/", "" */
+	const char *dir;    /* canonical */
+	const char *path;   /* below it, from pol_components(); "" = dir itself */
+	enum pol_twin twin;
+};
+
+/* Drops empty and "." components; NULL when one is "..". Arena. */
+const char *pol_components(struct b_arena *, const char *text);
+/* A text without wildcards is a tree. Allowing to modify allows to read, too. Tells what it
+ * re-opens of a set. */
+void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
+/* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies,
+ * then sockets. */
+void pol_build_roots(struct pol_build *, const struct pol_settings *);

@@ -1,0 +1,83 @@
+/* keys.c - see keys.h. */
+#include "policy/front/keys.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/near.h"
+#include "base/str.h"
+#include "policy/front/yaml.h"
+#include "policy/model.h"
+
+static int fail_unknown(struct pol_front *f, const struct pol_ynode *key, const char *where,
+			const struct pol_key *rows, size_t n)
+{
+	struct b_near near = B_NEAR_INIT;
+	struct b_str known = {0};
+
+	for (size_t i = 0; i < n; i++) {
+		b_near_offer(&near, key->s, key->len, rows[i].name, strlen(rows[i].name));
+		b_str_addf(&known, "%s%s", known.len ? ", " : "", rows[i].name);
+	}
+	if (near.text)
+		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, did you mean `%s`?",
+			     key->s, where, near.text);
+	else
+		pol_pos_fail(f->err, &key->pos, "unknown field `%s` in %s, expected one of %s",
+			     key->s, where, b_str_c(&known));
+	b_str_release(&known);
+	return -1;
+}
+
+static const struct pol_key *find_key(const struct pol_key *rows, size_t n,
+				      const struct pol_ynode *key)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strlen(rows[i].name) == key->len && memcmp(rows[i].name, key->s, key->len) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *where, bool strict,
+		  const struct pol_key *rows, size_t n)
+{
+	if (pol_yaml_expect(map, POL_Y_MAP, where, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].required && !pol_yaml_get(map, rows[i].name))
+			return pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s",
+					    rows[i].name, where);
+	for (size_t i = 0; i < map->n; i++) {
+		const struct pol_ynode *key = map->v[2 * i];
+		const struct pol_key *row = find_key(rows, n, key);
+
+		if (!row && strict)
+			return fail_unknown(f, key, where, rows, n);
+		if (row && row->take(f, key, map->v[2 * i + 1]) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int pol_front_rules(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *list,
+		    struct pol_texts *out)
+{
+	if (pol_yaml_expect(list, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_ynode *item = list->v[i];
+
+		if (item->kind != POL_Y_STR)
+			return pol_pos_fail(f->err, &item->pos,
+					    "an entry of %s is %s, expected a string: rules that "
+					    "start with * ! # { [ & ~ @ %% need quotes",
+					    key->s, pol_yaml_kind_name(item->kind));
+		if (pol_yaml_expect(item, POL_Y_STR, "a rule", f->err) < 0)
+			return -1;
+		if (++f->nrules > POL_MAX_RULES)
+			return pol_pos_fail(f->err, &item->pos, "more than %d rules",
+					    POL_MAX_RULES);
+		pol_texts_add(f->doc, out, (struct pol_text){item->s, item->pos});
+	}
+	return 0;
+}

@@ -1,0 +1,152 @@
+/* sandbox.c - `spec.sandbox` of a document: settings of the run. */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/near.h"
+#include "base/str.h"
+#include "policy/front/keys.h"
+#include "policy/front/yaml.h"
+#include "policy/model.h"
+#include "policy/settings.h"
+#include "policy/vars.h"
+
+static const char *const setting_keys[] = {
+#define X(key, words) [POL_SET_##key] = #key,
+	POL_SETTINGS(X)
+#undef X
+};
+static const char *const root_keys[] = {
+#define X(key) [POL_ROOTS_##key] = #key,
+	POL_ROOT_LISTS(X)
+#undef X
+};
+
+/* Index of the word in "a|b|c", or -1. */
+static int find_word(const char *words, const char *s, size_t len)
+{
+	for (int i = 0; *words; i++) {
+		size_t n = strcspn(words, "|");
+
+		if (n == len && memcmp(words, s, n) == 0)
+			return i;
+		words += n + (words[n] == '|');
+	}
+	return -1;
+}
+
+static int fail_word(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value, const char *words)
+{
+	struct b_near near = B_NEAR_INIT;
+
+	for (const char *w = words; *w;) {
+		size_t n = strcspn(w, "|");
+
+		b_near_offer(&near, value->s, value->len, w, n);
+		w += n + (w[n] == '|');
+	}
+	if (near.text)
+		return pol_pos_fail(f->err, &value->pos, "%s is `%s`, did you mean `%.*s`?", key->s,
+				    value->s, (int)near.len, near.text);
+	return pol_pos_fail(f->err, &value->pos, "%s is `%s`, expected one of %s", key->s, value->s,
+			    words);
+}
+
+static int take_value(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	struct pol_setting_value *out;
+	const char *words;
+	int i = 0;
+
+	while (strcmp(setting_keys[i], key->s) != 0)
+		i++;
+	out = &f->doc->settings.value[i];
+	words = pol_setting_words((enum pol_setting)i);
+	if (!words) {
+		if (pol_yaml_expect(value, POL_Y_BOOL, key->s, f->err) < 0)
+			return -1;
+		/* YAML 1.2, core schema: true, True, TRUE */
+		out->v = value->s[0] == 't' || value->s[0] == 'T';
+	} else {
+		if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+			return -1;
+		out->v = find_word(words, value->s, value->len);
+		if (out->v < 0)
+			return fail_word(f, key, value, words);
+	}
+	out->said = true;
+	out->pos = value->pos;
+	return 0;
+}
+
+static int take_roots(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value, enum pol_root_list which)
+{
+	struct pol_texts *list = &f->doc->settings.roots[which];
+	size_t before = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (size_t i = before; i < list->n; i++)
+		if (pol_root_check(&list->v[i], key->s, f->err) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_root_list(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	int i = 0;
+
+	while (strcmp(root_keys[i], key->s) != 0)
+		i++;
+	return take_roots(f, key, value, (enum pol_root_list)i);
+}
+
+/* `none`, `host`, or the paths that are open. */
+static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	struct pol_setting_value *out = &f->doc->settings.value[POL_SET_unixSockets];
+
+	if (value->kind != POL_Y_SEQ)
+		return take_value(f, key, value);
+	*out = (struct pol_setting_value){.said = true, .v = POL_UNIX_NONE, .pos = value->pos};
+	return take_roots(f, key, value, POL_ROOTS_sockets);
+}
+
+static int check(struct pol_front *f)
+{
+	const struct pol_setting_value *strict = &f->doc->settings.value[POL_SET_strict];
+	const struct pol_setting_value *fallback = &f->doc->settings.value[POL_SET_allowFallback];
+
+	if (strict->said && fallback->said && strict->v == fallback->v)
+		return pol_pos_fail(f->err, &fallback->pos,
+				    "allowFallback says the opposite of strict, expected one of "
+				    "the two");
+	return 0;
+}
+
+int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "reads", .take = take_value},
+		{.name = "network", .take = take_value},
+		{.name = "unixSockets", .take = take_sockets},
+		{.name = "scratch", .take = take_value},
+		{.name = "cache", .take = take_value},
+		{.name = "readRoots", .take = take_root_list},
+		{.name = "sideRoots", .take = take_root_list},
+		{.name = "denyRead", .take = take_root_list},
+		{.name = "denyModify", .take = take_root_list},
+		{.name = "strict", .take = take_value},
+		{.name = "allowFallback", .take = take_value},
+		{.name = "enabled", .take = take_value},
+	};
+
+	if (pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows) < 0)
+		return -1;
+	return check(f);
+}

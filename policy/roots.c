@@ -1,0 +1,71 @@
+/* roots.c - rules of `spec.sandbox` on absolute paths: what the host must keep open beside the
+ * workspace, and what it must keep closed. */
+#include <string.h>
+
+#include "base/str.h"
+#include "policy/absolute.h"
+#include "policy/vars.h"
+
+/* In this order: a deny of the document is not opened by a root of it. */
+static const struct {
+	enum pol_root_list list;
+	enum sbx_op op;
+	bool allow;
+} lists[] = {
+	{POL_ROOTS_readRoots, SBX_READ, true},	{POL_ROOTS_sideRoots, SBX_MODIFY, true},
+	{POL_ROOTS_denyRead, SBX_READ, false},	{POL_ROOTS_denyModify, SBX_MODIFY, false},
+	{POL_ROOTS_sockets, SBX_CONNECT, true},
+};
+
+static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, size_t w)
+{
+	t->dir = pol_root_dir(b, text, w);
+	if (t->dir)
+		pol_build_absolute(b, t);
+	else
+		pol_build_notice(b, "%s: %.*s names nothing here: the rule is left out", t->what,
+				 (int)pol_root_head(text), text);
+}
+
+static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_text *text)
+{
+	struct b_arena *a = &b->rs->arena;
+	size_t head = pol_root_head(text->s);
+
+	t->what = b_arena_printf(a, "%s:%u:%u: `%s`", text->pos.file, text->pos.line, text->pos.col,
+				 text->s);
+	t->origin = b_arena_printf(a, "%s:%u:%u", text->pos.file, text->pos.line, text->pos.col);
+	t->lead = *text->s == '/' ? "/" : b_arena_printf(a, "%.*s/", (int)head, text->s);
+	/* checked by the front-end: no ".." */
+	t->path = pol_components(a, text->s + head);
+	/* Links are followed as for all of a document: what a run can change, it can also replace
+	 * by a link, and the next run must not be led by it. */
+	t->twin = POL_TWIN_WORKSPACE;
+	for (size_t w = 0; w < (pol_root_is_local(text->s) ? b->rs->nworkspaces : 1); w++)
+		add_at(b, t, text->s, w);
+}
+
+/* `--unix none` takes back the sockets of the document. */
+static bool is_taken_back(const struct pol_build *b, enum pol_root_list list)
+{
+	const struct pol_said *said = b->rq->said;
+
+	return list == POL_ROOTS_sockets && said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
+}
+
+void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
+{
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const struct pol_texts *texts = &s->roots[lists[i].list];
+
+		for (size_t k = 0; k < texts->n && !is_taken_back(b, lists[i].list); k++) {
+			struct pol_absolute t = {
+				.op = lists[i].op,
+				.allow = lists[i].allow,
+				.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
+			};
+
+			add(b, &t, &texts->v[k]);
+		}
+	}
+}

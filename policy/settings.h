@@ -1,0 +1,51 @@
+/*
+ * settings.h - `spec.sandbox`: what a document says about the run beside its rules. Pure.
+ *
+ *	struct pol_said cli = pol_said_nothing();
+ *	cli.v[POL_SET_network] = POL_NET_HOST;		(an option of the command line)
+ *	pol_settings_settle(&doc.settings, limits, nlimits, &cli, &effect, &err);
+ *
+ * What nobody says has its default. The command line wins over the document; a limit, which is the
+ * document of another layer, can only tighten what these two say.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/model.h"
+
+struct b_err;
+
+enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM };
+enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
+enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
+
+#define POL_UNSAID (-1)
+
+/* One value for each setting, or POL_UNSAID. */
+struct pol_said {
+	int v[POL_SETTING_COUNT];
+};
+struct pol_said pol_said_nothing(void);
+
+/* What holds. */
+struct pol_effect {
+	enum pol_reads reads;
+	enum pol_network network;
+	enum pol_unix unix_;
+	bool scratch; /* a private directory for temporary files */
+	bool cache;   /* a private build cache */
+	bool lax;     /* what cannot be enforced is told, and the command runs */
+	/* The limit that forbade laxness that was asked for, NULL = none did. */
+	const struct pol_pos *forbids_lax;
+};
+
+/* Words of a setting ("none|loopback|host"); NULL: true or false. */
+const char *pol_setting_words(enum pol_setting);
+const char *pol_setting_name(enum pol_setting);
+
+/* B_POLICY: a document says `enabled: false`, which is a refusal to run, never a bare run. */
+int pol_settings_settle(const struct pol_settings *doc, const struct pol_settings *const *limits,
+			size_t nlimits, const struct pol_said *cli, bool has_document,
+			struct pol_effect *out, struct b_err *err);

@@ -1,0 +1,175 @@
+/* vars.c - see vars.h. */
+#include "policy/vars.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/near.h"
+#include "base/str.h"
+#include "policy/build.h"
+#include "policy/front/yaml.h"
+#include "policy/workspace.h"
+
+enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_TMP, IN_ENV };
+
+/* name, where it leads, its place below the home when the environment says nothing of it */
+#define VARS(X)                                                                                    \
+	X(WORKSPACE, IN_WORKSPACE, NULL)                                                           \
+	X(GIT_TOPLEVEL, IN_TOPLEVEL, NULL)                                                         \
+	X(GIT_DIR, IN_GIT, NULL)                                                                   \
+	X(GIT_COMMON_DIR, IN_GIT_COMMON, NULL)                                                     \
+	X(HOME, IN_HOME, NULL)                                                                     \
+	X(TMPDIR, IN_TMP, NULL)                                                                    \
+	X(XDG_CONFIG_HOME, IN_ENV, ".config")                                                      \
+	X(XDG_CACHE_HOME, IN_ENV, ".cache")                                                        \
+	X(XDG_DATA_HOME, IN_ENV, ".local/share")                                                   \
+	X(XDG_STATE_HOME, IN_ENV, ".local/state")                                                  \
+	X(XDG_RUNTIME_DIR, IN_ENV, NULL)                                                           \
+	X(CARGO_HOME, IN_ENV, ".cargo")                                                            \
+	X(RUSTUP_HOME, IN_ENV, ".rustup")                                                          \
+	X(GOPATH, IN_ENV, "go")                                                                    \
+	X(PIP_CACHE_DIR, IN_ENV, ".cache/pip")                                                     \
+	X(npm_config_cache, IN_ENV, ".npm")                                                        \
+	X(CODEX_HOME, IN_ENV, ".codex")                                                            \
+	X(CLAUDE_CONFIG_DIR, IN_ENV, ".claude")                                                    \
+	X(GEMINI_DIR, IN_ENV, ".gemini")                                                           \
+	X(GROK_HOME, IN_ENV, ".grok")
+
+static const struct var {
+	const char *name;
+	enum where where;
+	const char *below_home;
+} vars[] = {
+#define X(name, where, below) {#name, where, below},
+	VARS(X)
+#undef X
+};
+enum { NVARS = sizeof vars / sizeof *vars };
+
+/* Bytes of "${NAME}" at the beginning; 0: there is none. */
+static size_t var_len(const char *text)
+{
+	const char *end = text[0] == '$' && text[1] == '{' ? strchr(text, '}') : NULL;
+
+	return end ? (size_t)(end - text) + 1 : 0;
+}
+
+static const struct var *find(const char *text)
+{
+	size_t n = var_len(text);
+
+	for (int i = 0; n && i < NVARS; i++)
+		if (strlen(vars[i].name) == n - 3 && !memcmp(vars[i].name, text + 2, n - 3))
+			return &vars[i];
+	return NULL;
+}
+
+size_t pol_root_head(const char *text)
+{
+	size_t n = var_len(text);
+
+	return n ? n : *text == '/' || *text == '~';
+}
+
+static int fail_var(const struct pol_text *t, const char *key, struct b_err *err)
+{
+	struct b_near near = B_NEAR_INIT;
+	struct b_str known = {0};
+	size_t n = var_len(t->s);
+
+	for (int i = 0; i < NVARS; i++) {
+		b_near_offer(&near, t->s + 2, n - 3, vars[i].name, strlen(vars[i].name));
+		b_str_addf(&known, "%s%s", i ? ", " : "", vars[i].name);
+	}
+	if (near.text)
+		pol_pos_fail(err, &t->pos, "%s: unknown variable `%.*s`, did you mean `${%s}`?",
+			     key, (int)n, t->s, near.text);
+	else
+		pol_pos_fail(err, &t->pos, "%s: unknown variable `%.*s`, expected one of %s", key,
+			     (int)n, t->s, b_str_c(&known));
+	b_str_release(&known);
+	return -1;
+}
+
+static bool has_dotdot(const char *s)
+{
+	for (; *s; s += strspn(s, "/")) {
+		size_t n = strcspn(s, "/");
+
+		if (n == 2 && s[0] == '.' && s[1] == '.')
+			return true;
+		s += n;
+	}
+	return false;
+}
+
+int pol_root_check(const struct pol_text *t, const char *key, struct b_err *err)
+{
+	size_t n = strlen(t->s), head = pol_root_head(t->s);
+
+	if (n > POL_MAX_RULE_LEN)
+		return pol_pos_fail(err, &t->pos, "%s: a rule of more than %d bytes", key,
+				    POL_MAX_RULE_LEN);
+	if (!b_utf8_valid(t->s, n))
+		return pol_pos_fail(err, &t->pos, "%s: a rule that is not UTF-8", key);
+	if (var_len(t->s) && !find(t->s))
+		return fail_var(t, key, err);
+	if (head == 0 || (t->s[0] != '/' && t->s[head] && t->s[head] != '/'))
+		return pol_pos_fail(err, &t->pos,
+				    "%s: `%s`, expected a rule that begins with /, ~/ or a "
+				    "variable like ${HOME}/",
+				    key, t->s);
+	if (has_dotdot(t->s))
+		return pol_pos_fail(err, &t->pos, "%s: `%s` contains `..`", key, t->s);
+	return 0;
+}
+
+bool pol_root_is_local(const char *text)
+{
+	const struct var *v = find(text);
+
+	return v && v->where <= IN_GIT_COMMON;
+}
+
+/* The environment is the caller's, and may hold anything: what is no place of its own does not
+ * count. */
+static const char *from_environment(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s && s[0] == '/' && s[strspn(s, "/")] ? s : NULL;
+}
+
+static const char *host_dir(struct pol_build *b, const struct var *v)
+{
+	struct b_arena *a = &b->rs->arena;
+	const char *dir = from_environment(v->name), *home;
+
+	if (v->where == IN_HOME)
+		return pol_home(a);
+	if (v->where == IN_TMP && b->rq->scratch)
+		return b->rq->scratch;
+	if (v->where == IN_TMP && !dir)
+		dir = "/tmp";
+	if (!dir && v->below_home) {
+		home = pol_home(a);
+		dir = home ? pol_build_join(b, home, v->below_home) : NULL;
+	}
+	return dir ? pol_canonical(a, dir) : NULL;
+}
+
+const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)
+{
+	const struct var *v = find(text);
+	struct pol_git git;
+
+	if (!v)
+		return *text == '/' ? "/" : pol_home(&b->rs->arena);
+	if (v->where == IN_WORKSPACE)
+		return b->rs->workspaces[w];
+	if (v->where > IN_GIT_COMMON)
+		return host_dir(b, v);
+	pol_git_find(&b->rs->arena, b->rs->workspaces[w], &git);
+	return v->where == IN_TOPLEVEL ? git.toplevel : v->where == IN_GIT ? git.dir : git.common;
+}
