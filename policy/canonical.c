@@ -17,6 +17,7 @@ struct walk {
 	size_t len;
 	unsigned hops;
 	struct pol_names *names; /* of the directories that the walk began in, NULL = none */
+	bool may_list;		 /* they are homes or workspaces */
 	bool missing;		 /* `done` does not exist: nothing below it can be a link */
 };
 
@@ -53,24 +54,27 @@ static bool in_proc(const struct walk *w)
 	return strncmp(w->done, "/proc/", 6) == 0;
 }
 
-/* Before the first link: what that leads to is not asked for again and again. */
-static enum pol_name look(const struct walk *w, const char *name, size_t n)
+/* Where the next component is looked for. Before the first link only: what that leads to is not
+ * asked for again and again. */
+static bool names_at(const struct walk *w, struct pol_names_at *out)
 {
-	if (!w->names || w->hops || w->missing || !w->len)
-		return POL_NAME_UNKNOWN;
-	return pol_names_look(w->names, w->arena, w->done, w->len, name, n);
+	*out = (struct pol_names_at){w->done, w->len, w->may_list};
+	return w->names && !w->hops && !w->missing;
 }
 
 /* One component; `rest` is what follows it. False: give up. */
 static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
 {
+	enum pol_name known = POL_NAME_UNKNOWN;
+	struct pol_names_at at;
 	char link[PATH_MAX];
+	bool is_asked = names_at(w, &at);
 	ssize_t got;
-	enum pol_name known;
 
 	if (w->len + 1 + n + 1 > sizeof w->done)
 		return false;
-	known = look(w, name, n);
+	if (is_asked)
+		known = pol_names_look(w->names, w->arena, &at, name, n);
 	w->done[w->len++] = '/';
 	memcpy(w->done + w->len, name, n);
 	w->len += n;
@@ -82,6 +86,9 @@ static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
 	got = readlink(w->done, link, sizeof link - 1);
 	if (got <= 0) {
 		w->missing = got < 0 && errno != EINVAL;
+		if (is_asked)
+			pol_names_tell(w->names, w->arena, &at, name, n,
+				       w->missing ? POL_NAME_MISSING : POL_NAME_PLAIN);
 		return true;
 	}
 	link[got] = '\0';
@@ -123,6 +130,7 @@ static bool begin(struct walk *w, struct b_arena *a, const char *dir, size_t n, 
 	w->hops = 0;
 	w->missing = false;
 	w->names = names;
+	w->may_list = n > 0;
 	w->arena = a;
 	memcpy(w->done, dir, n);
 	w->done[n] = '\0';

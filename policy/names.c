@@ -15,12 +15,21 @@ struct name {
 	char type; /* of struct pol_fsview */
 };
 
+/* One that was looked up. */
+struct told {
+	struct told *next;
+	const char *name;
+	size_t len;
+	enum pol_name what;
+};
+
 struct pol_names_dir {
 	struct pol_names_dir *next;
 	const char *path;
 	size_t len;
 	unsigned asked;
 	bool is_listed;
+	struct told *told;
 	struct name *v; /* sorted */
 	size_t n, cap;
 };
@@ -83,17 +92,35 @@ static struct pol_names_dir *find(struct pol_names *names, struct b_arena *a, co
 	return d;
 }
 
-enum pol_name pol_names_look(struct pol_names *names, struct b_arena *a, const char *dir,
-			     size_t dir_len, const char *name, size_t len)
+static enum pol_name recall(const struct pol_names_dir *d, const char *name, size_t len)
 {
-	struct pol_names_dir *d = find(names, a, dir, dir_len);
+	for (const struct told *t = d->told; t; t = t->next)
+		if (t->len == len && !memcmp(t->name, name, len))
+			return t->what;
+	return POL_NAME_UNKNOWN;
+}
+
+void pol_names_tell(struct pol_names *names, struct b_arena *a, const struct pol_names_at *at,
+		    const char *name, size_t len, enum pol_name what)
+{
+	struct pol_names_dir *d = find(names, a, at->dir, at->len);
+	struct told *t = b_arena_alloc(a, sizeof *t);
+
+	*t = (struct told){d->told, b_arena_strndup(a, name, len), len, what};
+	d->told = t;
+}
+
+enum pol_name pol_names_look(struct pol_names *names, struct b_arena *a,
+			     const struct pol_names_at *at, const char *name, size_t len)
+{
+	struct pol_names_dir *d = find(names, a, at->dir, at->len);
 	char text[NAME_MAX + 1];
 	const struct name key = {.name = text}, *found;
 
-	if (d->asked++ == ASKED_BEFORE)
+	if (at->may_list && d->asked++ == ASKED_BEFORE)
 		list(a, d);
 	if (!d->is_listed || len > NAME_MAX)
-		return POL_NAME_UNKNOWN;
+		return recall(d, name, len);
 	memcpy(text, name, len);
 	text[len] = '\0';
 	found = d->n ? bsearch(&key, d->v, d->n, sizeof *d->v, by_name) : NULL;

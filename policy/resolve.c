@@ -81,7 +81,7 @@ static const char *real_path(struct pol_build *b, const char *path)
 	const char *dir = known_prefix(b, path, strlen(path));
 
 	return pol_canonical_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0),
-				   dir[1] ? &b->names : NULL);
+				   &b->names);
 }
 
 bool pol_build_is_missing(struct pol_build *b, const char *path)
@@ -89,7 +89,7 @@ bool pol_build_is_missing(struct pol_build *b, const char *path)
 	const char *dir = known_prefix(b, path, strlen(path));
 
 	return pol_is_missing_below(&b->rs->arena, dir, path + (dir[1] ? strlen(dir) : 0),
-				    dir[1] ? &b->names : NULL);
+				    &b->names);
 }
 
 /* May an allow of a document be followed from `spelled` to `real`? Into a workspace; elsewhere

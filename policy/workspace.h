@@ -20,7 +20,8 @@ const char *pol_canonical(struct b_arena *, const char *path);
  * longer than PATH_MAX), where the others keep it as spelled. */
 const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_err *err);
 /* The same of `path` below a directory that is known to be canonical: walks the rest only, with
- * `names` (NULL = none) to remember what is in the directories that it passes. */
+ * `names` (NULL = none) to remember what is in the directories that it passes; those below "/" are
+ * not listed. */
 const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path,
 				struct pol_names *names);
 /* Is it certain that nothing can be found there? */

@@ -40,7 +40,9 @@ TestSuite(policy_names, .init = begin, .fini = end);
 
 static enum pol_name look(const char *name)
 {
-	return pol_names_look(&names, &arena, dir, strlen(dir), name, strlen(name));
+	const struct pol_names_at at = {dir, strlen(dir), true};
+
+	return pol_names_look(&names, &arena, &at, name, strlen(name));
 }
 
 Test(policy_names, a_directory_is_listed_once_it_is_asked_often)
@@ -57,9 +59,24 @@ Test(policy_names, a_directory_is_listed_once_it_is_asked_often)
 
 Test(policy_names, what_cannot_be_listed_is_not_known)
 {
+	const struct pol_names_at at = {"/nonexistent/x", 14, true};
+
 	for (int i = 0; i < 5; i++)
-		cr_expect_eq(pol_names_look(&names, &arena, "/nonexistent/x", 14, "a", 1),
-			     POL_NAME_UNKNOWN);
+		cr_expect_eq(pol_names_look(&names, &arena, &at, "a", 1), POL_NAME_UNKNOWN);
+}
+
+Test(policy_names, what_was_found_in_a_directory_that_is_not_listed_is_remembered)
+{
+	const struct pol_names_at at = {dir, strlen(dir), false};
+
+	for (int i = 0; i < 5; i++)
+		cr_expect_eq(pol_names_look(&names, &arena, &at, "file", 4), POL_NAME_UNKNOWN);
+	pol_names_tell(&names, &arena, &at, "file", 4, POL_NAME_PLAIN);
+	pol_names_tell(&names, &arena, &at, "none", 4, POL_NAME_MISSING);
+	cr_expect_eq(pol_names_look(&names, &arena, &at, "file", 4), POL_NAME_PLAIN);
+	cr_expect_eq(pol_names_look(&names, &arena, &at, "none", 4), POL_NAME_MISSING);
+	cr_expect_eq(pol_names_look(&names, &arena, &at, "fil", 3), POL_NAME_UNKNOWN);
+	cr_expect_eq(pol_names_look(&names, &arena, &at, "file2", 5), POL_NAME_UNKNOWN);
 }
 
 Test(policy_names, paths_are_the_same_with_and_without)
@@ -68,8 +85,11 @@ Test(policy_names, paths_are_the_same_with_and_without)
 					    "none", "none/x", "sub/../link", "link/../file"};
 
 	for (unsigned round = 0; round < 3; round++)
-		for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
 			cr_expect_str_eq(pol_canonical_below(&arena, dir, paths[i], &names),
 					 pol_canonical_below(&arena, dir, paths[i], NULL), "%s",
 					 paths[i]);
+			cr_expect_str_eq(pol_canonical_below(&arena, "/", in_dir(paths[i]), &names),
+					 pol_canonical(&arena, in_dir(paths[i])), "%s", paths[i]);
+		}
 }
