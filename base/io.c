@@ -32,6 +32,15 @@ static bool again(int fd, short events)
 	return poll(&pfd, 1, -1) >= 0 || errno == EINTR;
 }
 
+int b_fill_stdio(void)
+{
+	/* the lowest free descriptor is given: each closed one in its turn (open(2)) */
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) != fd)
+			return -1;
+	return 0;
+}
+
 int b_write_all(int fd, const void *buf, size_t n)
 {
 	const char *p = buf;

@@ -9,6 +9,10 @@
 struct b_err;
 struct b_str;
 
+/* First of all in a program: descriptors 0 to 2 that are closed become /dev/null, until exec, or
+ * what is opened next would be taken for a standard stream, written to and replaced. 0 or -1. */
+int b_fill_stdio(void);
+
 /* All of it, or -1 with errno. [AS-safe] [no-alloc] */
 int b_write_all(int fd, const void *buf, size_t n);
 /* Up to n bytes, short only at end of file; -1 with errno. [AS-safe] [no-alloc] */

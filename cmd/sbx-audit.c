@@ -335,6 +335,8 @@ int main(int argc, char **argv)
 	size_t verb = 0, i;
 	int rest, status;
 
+	if (b_fill_stdio() < 0)
+		return 2; /* nowhere to say why */
 	for (i = 1; argc > 1 && i < sizeof verbs / sizeof *verbs; i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
 			verb = i;

@@ -53,6 +53,8 @@ int main(int argc, char **argv)
 	struct b_err err;
 	int status;
 
+	if (b_fill_stdio() < 0)
+		return 125; /* nowhere to say why */
 	lau_options_init(&o);
 	if (lau_options_parse(argc, argv, &o, &err) < 0)
 		status = b_report(me, &err);

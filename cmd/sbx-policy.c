@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/near.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -129,6 +130,8 @@ int main(int argc, char **argv)
 	struct b_err err;
 	int rest, status;
 
+	if (b_fill_stdio() < 0)
+		return TROUBLE; /* nowhere to say why */
 	lau_options_init(&o.run);
 	/* Asking writes nothing and needs no place for a log. */
 	o.run.dry_run = true;

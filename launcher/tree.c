@@ -81,7 +81,13 @@ static int empty_dir(struct removal *r, int fd, unsigned depth)
 int lau_tree_clear_at(int top, struct b_err *err)
 {
 	struct removal r = {.top = top};
+	struct stat st;
 	unsigned pass;
+
+	/* whatever happened to the descriptor: nothing else is made ours */
+	if (fstat(top, &st) < 0 || !S_ISDIR(st.st_mode))
+		return b_fail(err, B_SYSTEM, ENOTDIR, "cannot empty a directory: %s",
+			      strerror(ENOTDIR));
 
 	/* entries of a directory without w or x cannot be removed */
 	(void)fchmod(top, 0700);

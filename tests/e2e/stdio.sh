@@ -23,6 +23,25 @@ echo kept >"$TMP/beside"
 run "echo x >'$TMP/beside'; echo x >'$TMP/new'"
 check 'nothing beside it is opened' [ "$(cat "$TMP/beside")$(ls "$TMP" | grep -cx new)" = kept0 ]
 
+# Closed ones stay closed for the command, and nothing of ours takes their place.
+cat >"$TMP/which.py" <<'EOF'
+import os, sys
+closed = []
+for fd in range(3):
+    try:
+        os.fstat(fd)
+    except OSError:
+        closed.append(fd)
+open(sys.argv[1], "w").write(f"{closed}\n")
+EOF
+mode=$(stat -c %a /dev/null)
+for how in '<&-' '>&-' '2>&-' '<&- >&-' '<&- >&- 2>&-'; do
+	(eval "exec '$SBX' python3 '$TMP/which.py' inside $how")
+	(eval "exec python3 '$TMP/which.py' bare $how")
+	check "$how" cmp bare inside
+done
+check 'and /dev/null is as it was' [ "$(stat -c %a /dev/null)" = "$mode" ]
+
 # A secret stays one.
 mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"
 "$SBX" -- sh -c 'cat /dev/fd/0 >/dev/null && cat "$HOME/.ssh/id_rsa"' <"$HOME/.ssh/id_rsa" \

@@ -511,3 +511,38 @@ Test(base_io, clocks_go_forward)
 	cr_expect_gt(ns, UINT64_C(1700000000000000000), "not a time of this decade: %zu",
 		     (size_t)ns);
 }
+
+/* 0, or what is wrong, in a child that has `closed` of descriptors 0 to 2 closed. */
+static int fill(unsigned closed)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		struct stat null, st;
+
+		for (int fd = 0; fd <= 2; fd++)
+			if (closed & 1u << fd)
+				close(fd);
+		if (stat("/dev/null", &null) < 0 || b_fill_stdio() < 0)
+			_exit(1);
+		for (int fd = 0; fd <= 2; fd++) {
+			if (fstat(fd, &st) < 0)
+				_exit(2);
+			if (closed & 1u << fd &&
+			    (st.st_rdev != null.st_rdev || fcntl(fd, F_GETFD) != FD_CLOEXEC))
+				_exit(3);
+			if (!(closed & 1u << fd) && fcntl(fd, F_GETFD) != 0)
+				_exit(4);
+		}
+		_exit(0);
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+Test(base_io, closed_standard_streams_are_filled_until_exec)
+{
+	for (unsigned closed = 0; closed < 8; closed++)
+		cr_expect_eq(fill(closed), 0, "closed %#x: %d", closed, fill(closed));
+}

@@ -100,3 +100,18 @@ Test(launcher_tree, a_link_in_place_of_the_tree_is_left_alone)
 	cr_expect_eq(lau_tree_remove("tree", &err), -1);
 	cr_expect_eq(access("outside/kept", F_OK), 0);
 }
+
+Test(launcher_tree, what_is_no_directory_keeps_its_mode)
+{
+	struct b_err err;
+	struct stat st;
+	int fd;
+
+	touch("file");
+	cr_assert_eq(chmod("file", 0640), 0);
+	fd = open("file", O_RDONLY | O_CLOEXEC);
+	cr_expect_eq(lau_tree_clear_at(fd, &err), -1);
+	cr_assert_eq(fstat(fd, &st), 0);
+	cr_expect_eq(st.st_mode & 0777, 0640);
+	close(fd);
+}
