@@ -113,6 +113,14 @@ check 'the remedy says why' grep -q 'builtin:self:[0-9]*): a program of this san
 SBX=$WS/own/sbx-launch launch -q --modify own sh -c "rm '$own'; echo x >'$own'"
 check 'and works' grep -qx x "$own"
 
+# ---- devices are the host's ----
+
+mode=$(stat -c %a /dev/null)
+launch sh -c "chmod $mode /dev/null || chown 0 /dev/null || touch -d 2001-01-01 /dev/null"
+check 'nobody changes a device node' [ "$(grep -c 'Operation not permitted' "$TMP/err")" -eq 3 ]
+launch sh -c 'echo x >/dev/null && touch /dev/null'
+check 'but writes to it' [ "$status" -eq 0 ]
+
 # ---- --allow debug, --allow namespaces ----
 
 hint='denied ptrace (system-call filter): debuggers, strace and LeakSanitizer need --allow debug'
