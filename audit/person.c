@@ -158,11 +158,21 @@ static void add_denial(struct b_str *line, const struct aud_denial *d)
 		add_remedy(line, d);
 }
 
+/* Each shell reads its history when it starts and writes it when it ends: no news. */
+static bool is_history(const struct aud_denial *d)
+{
+	static const char end[] = "_history";
+	size_t n = sizeof end - 1;
+
+	return b_has_prefix(d->origin, "preset:secrets:") && d->path_len > n &&
+	       memcmp(d->path + d->path_len - n, end, n) == 0;
+}
+
 void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_t now_ms)
 {
 	b_auto(b_str_release) struct b_str line = {0};
 
-	if (!p->fn || told_before(p, d))
+	if (!p->fn || is_history(d) || told_before(p, d))
 		return;
 	if (now_ms - p->window_start_ms >= WINDOW_MS) {
 		p->window_start_ms = now_ms;

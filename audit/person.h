@@ -31,7 +31,7 @@ struct aud_denial {
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".
  * "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
  * /home/u/.ssh/id"; counted instead when too many came lately; nothing when the same operation on
- * the same path was told already, whatever call it was. */
+ * the same path was told already, whatever call it was, or when it is a secret history. */
 void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);
 /* A notice that is never held back. */
 void aud_person_say(struct aud_person *, const char *text);

@@ -46,6 +46,17 @@ Test(audit_person, namespaces_are_told_once_by_whatever_call, .fini = end)
 				   "their own need --allow namespaces\n");
 }
 
+Test(audit_person, a_secret_history_is_closed_quietly, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/bash_history");
+	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/history");
+	witness_end(&w);
+	cr_assert_eq(json_array_size(w.lines), 2);
+	cr_assert_not_null(strstr(w.told.s, "/history "));
+	cr_assert_null(strstr(w.told.s, "bash_history"));
+}
+
 Test(audit_person, no_remedy_names_a_process_by_its_number, .fini = end)
 {
 	witness_start(&w, SBX_AUDIT_ALL);
