@@ -54,6 +54,9 @@ unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
 #define SBX_MOVE_BUDGET 512
 bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		      size_t to_len, bool is_dir, enum sbx_op *out_op);
+/* Cheaper, and for files and directories alike: true = allowed, false = ask the above. */
+bool sbx_move_free(const struct sbx_image *, const char *from, size_t from_len, const char *to,
+		   size_t to_len);
 
 /*
  * The same for who looks at what really lies below a moved directory, name by name: `from` and

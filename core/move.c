@@ -119,3 +119,24 @@ bool sbx_move_allowed(const struct sbx_image *img, const char *from, size_t from
 		}
 	return true;
 }
+
+bool sbx_move_free(const struct sbx_image *img, const char *from, size_t from_len, const char *to,
+		   size_t to_len)
+{
+	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
+
+	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++) {
+		enum sbx_op op = ops[i];
+		uint32_t a = sbx_walk(img, op, from, from_len), b = sbx_walk(img, op, to, to_len);
+
+		if (!answer_ok(op, sbx_state_flags(img, op, a) & SBX_ST_ALLOW,
+			       sbx_state_flags(img, op, b) & SBX_ST_ALLOW))
+			return false;
+		a = sbx_step(img, op, a, '/');
+		b = sbx_step(img, op, b, '/');
+		if (a != b &&
+		    !pair_settled(op, sbx_state_flags(img, op, a), sbx_state_flags(img, op, b)))
+			return false;
+	}
+	return true;
+}

@@ -45,7 +45,8 @@ struct lau_broker_plan {
 	struct sbx_ring *ring; /* shared with the supervisor alone; NULL = no events */
 	uint64_t ring_size;    /* its data size */
 	enum sbx_audit_level level;
-	bool no_filter; /* leave out its own seccomp filter (tests under a sanitizer) */
+	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
+	bool no_filter;	      /* leave out its own seccomp filter (tests under a sanitizer) */
 };
 
 #define LAU_TRAP_MAX 512 /* more than the longest trap filter */

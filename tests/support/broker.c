@@ -209,6 +209,7 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.ring = o->ring,
 		.ring_size = o->ring_size,
 		.level = SBX_AUDIT_ALL,
+		.tree_budget = o->tree_budget,
 		.no_filter = o->no_filter || SANITIZED,
 	};
 	int landlock, socks[2], listener;

@@ -33,12 +33,13 @@ struct sbx_ring;
 struct pol_floor;
 struct sb_options {
 	enum pol_read_level level;
-	unsigned traps;	 /* 0: all */
-	uid_t uid;	 /* 0: as who we are */
-	bool no_read;	 /* Landlock grants no reading of `dir` and below */
-	bool bare;	 /* no broker, no Landlock: the positive control */
-	bool no_filter;	 /* the broker's own filter is left out */
-	const char *dir; /* for no_read: its siblings are granted instead */
+	unsigned traps;	      /* 0: all */
+	uid_t uid;	      /* 0: as who we are */
+	bool no_read;	      /* Landlock grants no reading of `dir` and below */
+	bool bare;	      /* no broker, no Landlock: the positive control */
+	unsigned tree_budget; /* of the broker's plan */
+	bool no_filter;	      /* the broker's own filter is left out */
+	const char *dir;      /* for no_read: its siblings are granted instead */
 	/* Both domains, level and traps of a plan; NULL: as above. */
 	const struct pol_floor *floor;
 	struct sbx_ring *ring; /* events, shared memory */

@@ -161,6 +161,8 @@ void br_tasks_drop(struct br_worker *);
 int br_read(struct br_call *, uint64_t addr, void *buf, size_t size);
 /* A string: its length, -EFAULT, -ENAMETOOLONG or BR_UNREADABLE. */
 long br_read_text(struct br_call *, uint64_t addr, char *buf, size_t size);
+/* Two strings of usual length at once, into buffers of PATH_MAX; false: one by one. */
+bool br_read_two(struct br_call *, const uint64_t addr[2], char *const buf[2], size_t out_len[2]);
 /* To the caller: as br_read(). */
 int br_write(struct br_call *, uint64_t addr, const void *buf, size_t size);
 /* Does the caller still wait? To be asked after its memory and its /proc were read, before any

@@ -118,6 +118,37 @@ int br_write(struct br_call *c, uint64_t addr, const void *buf, size_t size)
 	return (size_t)n == size ? 0 : -EFAULT;
 }
 
+/* How much of a string is read at first: not beyond the page that it may end on. */
+static size_t first_chunk(uint64_t addr)
+{
+	size_t in_page = PAGE - (size_t)(addr % PAGE);
+
+	return in_page < FIRST_CHUNK ? in_page : FIRST_CHUNK;
+}
+
+bool br_read_two(struct br_call *c, const uint64_t addr[2], char *const buf[2], size_t out_len[2])
+{
+	struct iovec to[2], from[2] = {0};
+	size_t all = 0;
+
+	for (int i = 0; i < 2; i++) {
+		size_t n = first_chunk(addr[i]);
+
+		to[i] = (struct iovec){buf[i], n};
+		memcpy(&from[i].iov_base, &addr[i], sizeof addr[i]);
+		from[i].iov_len = n;
+		all += n;
+	}
+	if (process_vm_readv((pid_t)c->n.pid, to, 2, from, 2, 0) != (ssize_t)all)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		out_len[i] = strnlen(buf[i], to[i].iov_len);
+		if (out_len[i] == to[i].iov_len)
+			return false;
+	}
+	return true;
+}
+
 /* Not beyond the page the string may end on: the next one need not exist. */
 long br_read_text(struct br_call *c, uint64_t addr, char *buf, size_t size)
 {
@@ -405,12 +436,46 @@ struct br_answer br_umask(struct br_call *c)
 	return br_continue();
 }
 
+/* The ids that a call sets, as far as they are in registers; -1 leaves one as it is. */
+static unsigned ids_of(int nr)
+{
+	switch (nr) {
+	case SYS_setuid:
+	case SYS_setgid:
+	case SYS_setfsuid:
+	case SYS_setfsgid:
+		return 1;
+	case SYS_setreuid:
+	case SYS_setregid:
+		return 2;
+	case SYS_setresuid:
+	case SYS_setresgid:
+		return 3;
+	}
+	return 0;
+}
+
+/* Does the call leave a caller that is what we are as it is? make(1) has each of its children
+ * drop what it never had. */
+static bool changes_nothing(const struct br_call *c)
+{
+	unsigned n = ids_of(c->n.data.nr);
+
+	/* in a user namespace the numbers are others */
+	if (c->b->plan->foreign_roots || c->b->gid != c->b->uid)
+		return false;
+	for (unsigned i = 0; i < n; i++)
+		if ((uid_t)br_arg(c, i) != (uid_t)-1 && (uid_t)br_arg(c, i) != c->b->uid)
+			return false;
+	return n > 0;
+}
+
 /* Within a run whose callers cannot change what they are but downwards, credentials are asked
  * for only once somebody did. */
 struct br_answer br_credentials(struct br_call *c)
 {
 	/* an ordinary user's processes can only become what they are */
-	if (c->b->uid == 0)
+	if (c->b->uid == 0 && !changes_nothing(c))
 		c->b->mixed_creds = true;
 	return br_continue();
 }

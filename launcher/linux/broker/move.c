@@ -75,10 +75,14 @@ static void name_below(struct br_end *e, const struct br_tree *t)
 
 /* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
  * be may move. */
-static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b, bool dir)
+static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
+	bool dir;
 
+	if (sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
+		return 0;
+	dir = is_dir(a);
 	if (may_move(m, a, b, dir))
 		return 0;
 	if (!dir || !may_move(m, a, b, false))
@@ -137,9 +141,9 @@ struct br_answer br_rename(struct br_call *c)
 		return not_found(rc);
 	refused = judge_ends(&m);
 	if (!refused)
-		refused = one_way(&m, m.from, m.to, is_dir(m.from));
+		refused = one_way(&m, m.from, m.to);
 	if (!refused && m.swaps)
-		refused = one_way(&m, m.to, m.from, is_dir(m.to));
+		refused = one_way(&m, m.to, m.from);
 	if (refused)
 		return refuse(&m, refused & ~REFUSED_FROM, to);
 	if (!br_is_alive(c))

@@ -98,6 +98,9 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
  * in and goes makes waiting writers die. */
 static unsigned without_waiting(unsigned flags)
 {
+	/* what must be new is no FIFO */
+	if (is_exclusive(flags))
+		return flags;
 	return (flags & O_ACCMODE) == O_WRONLY ? flags | O_NONBLOCK : flags;
 }
 

@@ -116,6 +116,18 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 		    (spec->how & BR_END_ATLINK && c->flags & AT_SYMLINK_FOLLOW);
 }
 
+/* Once its text was read. */
+static int end_settle(struct br_call *c, struct br_end *e, size_t len)
+{
+	unsigned how = e->spec->how;
+
+	e->asked_len = len;
+	if (len || how & BR_END_TEXT)
+		return 0;
+	e->is_empty = how & BR_END_EMPTY && c->flags & AT_EMPTY_PATH;
+	return e->is_empty ? 0 : -ENOENT;
+}
+
 static int end_read(struct br_call *c, struct br_end *e)
 {
 	unsigned how = e->spec->how;
@@ -126,33 +138,42 @@ static int end_read(struct br_call *c, struct br_end *e)
 		return 0;
 	}
 	n = br_read_text(c, br_arg(c, e->spec->path), e->asked, sizeof e->asked);
-	if (n < 0)
-		return (int)n;
-	e->asked_len = (size_t)n;
-	if (n || how & BR_END_TEXT)
-		return 0;
-	e->is_empty = how & BR_END_EMPTY && c->flags & AT_EMPTY_PATH;
-	return e->is_empty ? 0 : -ENOENT;
+	return n < 0 ? (int)n : end_settle(c, e, (size_t)n);
+}
+
+/* Calls with two ends have two strings. */
+static int both_ends_read(struct br_call *c)
+{
+	struct br_end *e = c->end;
+	const uint64_t addr[2] = {br_arg(c, e[0].spec->path), br_arg(c, e[1].spec->path)};
+	size_t len[2];
+	int rc;
+
+	if (br_read_two(c, addr, (char *const[]){e[0].asked, e[1].asked}, len)) {
+		rc = end_settle(c, &e[0], len[0]);
+		return rc < 0 ? rc : end_settle(c, &e[1], len[1]);
+	}
+	rc = end_read(c, &e[0]);
+	return rc < 0 ? rc : end_read(c, &e[1]);
 }
 
 int br_ends_read(struct br_call *c)
 {
-	for (int i = 0; i < 2; i++) {
-		const struct br_end_spec *spec = &c->row->end[i];
-		int rc;
+	const struct br_end_spec *spec = c->row->end;
 
-		if (!spec->how)
-			continue;
-		end_init(c, &c->end[i], spec);
-		rc = end_read(c, &c->end[i]);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	if (!spec[0].how)
+		return 0;
+	end_init(c, &c->end[0], &spec[0]);
+	if (!spec[1].how)
+		return end_read(c, &c->end[0]);
+	end_init(c, &c->end[1], &spec[1]);
+	return both_ends_read(c);
 }
 
 void br_ends_release(struct br_call *c)
 {
+	if (c->end[1].at == c->end[0].at)
+		c->end[1].at = -1; /* one directory, held once */
 	for (int i = 0; i < 2; i++) {
 		if (c->end[i].at >= 0)
 			close(c->end[i].at);
@@ -279,7 +300,7 @@ static bool find_parent_by_text(struct br_call *c, struct br_end *e, const char 
 	/* under the lock of a move both ends' parents stay what they are */
 	if (e != first && first->at >= 0 && sbx_path_parent(first->path, first->len) == parent &&
 	    !memcmp(first->path, e->path, parent)) {
-		fd = fcntl(first->at, F_DUPFD_CLOEXEC, 0);
+		fd = first->at;
 	} else {
 		if (parent > 1)
 			e->path[parent] = '\0';

@@ -248,7 +248,7 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	name[n] = '\0';
 	out->len = 0;
 	l->img = c->b->plan->image;
-	l->left = BUDGET;
+	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
 	l->root = openat(from->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)

@@ -274,6 +274,23 @@ static int changes_user(void *arg)
 	return st.st_uid == NOBODY && st.st_gid == NOBODY ? OK : 201;
 }
 
+/* As it is, like children of make(1); then by the effective id alone, and back. */
+static int changes_effective_user(void *arg)
+{
+	(void)arg;
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0 || setresgid((gid_t)-1, 0, (gid_t)-1) < 0)
+		return errno;
+	if (mkdir(in("closed/x"), 0700) < 0 || rmdir(in("closed/x")) < 0)
+		return errno;
+	if (setresuid((uid_t)-1, NOBODY, (uid_t)-1) < 0)
+		return errno;
+	if (mkdir(in("closed/x"), 0700) >= 0 || errno != EACCES)
+		return 200;
+	if (setresuid((uid_t)-1, 0, (uid_t)-1) < 0)
+		return errno;
+	return result(mkdir(in("closed/x"), 0700));
+}
+
 Test(launcher_broker_callers, the_broker_lends_neither_view_nor_rights)
 {
 	const struct sb_options ids = {.caps = "chown,dac_override,setuid,setgid"};
@@ -287,6 +304,7 @@ Test(launcher_broker_callers, the_broker_lends_neither_view_nor_rights)
 	cr_assert_eq(chown(in("closed"), 1234, 1234), 0);
 	cr_expect_eq(run(drops_capabilities, POL_READ_NONE, 0), EACCES);
 	cr_expect_eq(sb_run(&policy, &ids, changes_user, NULL), OK);
+	cr_expect_eq(sb_run(&policy, &ids, changes_effective_user, NULL), OK);
 }
 
 static void *many(void *arg)

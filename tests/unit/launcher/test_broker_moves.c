@@ -27,7 +27,7 @@ static void make_tree(const char *script)
 
 	strcpy(root, "/tmp/sbx-moves-XXXXXX");
 	cr_assert_not_null(mkdtemp(root));
-	snprintf(cmd, sizeof cmd, "cd %s && %s && chmod -R a+rwX .", root, script);
+	snprintf(cmd, sizeof cmd, "cd %s && (%s) && chmod -R a+rwX .", root, script);
 	cr_assert_eq(system(cmd), 0, "%s", cmd);
 }
 
@@ -164,8 +164,11 @@ static void make_ring(void)
 
 static int run(const struct row *r, uid_t uid, bool bare)
 {
-	const struct sb_options o = {
-		.uid = uid, .bare = bare, .ring = ring, .ring_size = SBX_RING_MIN};
+	const struct sb_options o = {.uid = uid,
+				     .bare = bare,
+				     .ring = ring,
+				     .ring_size = SBX_RING_MIN,
+				     .tree_budget = 200};
 	struct sb_policy policy;
 	int rc;
 
@@ -224,7 +227,7 @@ Test(launcher_broker_moves, what_cannot_be_looked_through_stays, .timeout = 120)
 
 	umask(0);
 	make_ring();
-	make_tree("mkdir -p lib/a && (cd lib/a && seq 60000 | xargs mkdir)");
+	make_tree("mkdir -p lib/a && (cd lib/a && seq 250 | xargs mkdir)");
 	expect_unseen(&crowd, 0);
 	remove_tree();
 	make_tree("mkdir -p d/closed/x");
