@@ -23,7 +23,7 @@ enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
 
 struct ask_opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
-	bool json, from_stdin, all, table, floor, effective, help, version;
+	bool json, from_stdin, all, table, write, check_only, floor, effective, help, version;
 	int plan;     /* enum ask_plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
@@ -36,6 +36,8 @@ int ask_list(struct ask_opts *, char const *const *words, size_t n);
 int ask_add(struct ask_opts *, char const *const *words, size_t n);
 int ask_diff(struct ask_opts *, char const *const *words, size_t n);
 int ask_test(struct ask_opts *, char const *const *words, size_t n);
+int ask_fmt(struct ask_opts *, char const *const *words, size_t n);
+int ask_schema(struct ask_opts *, char const *const *words, size_t n);
 int ask_lint(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */

@@ -22,6 +22,10 @@ static const struct b_opt own_table[] = {
 	 .help = "why: every rule that matches, in order"},
 	{"table", 0, NULL, B_OPT_FLAG, O(table), .group = GROUP,
 	 .help = "test: a line for each, with what decided, instead of TAP"},
+	{"write", 0, NULL, B_OPT_FLAG, O(write), .group = GROUP,
+	 .help = "fmt: into the files (behind fmt also -w), instead of to standard output"},
+	{"check", 0, NULL, B_OPT_FLAG, O(check_only), .group = GROUP,
+	 .help = "fmt: only name the files that are not formatted"},
 	{"plan", 0, "landlock|seccomp|sbpl", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl",
 	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
@@ -75,6 +79,8 @@ static const struct verb {
 	{"diff", "[options] OLD NEW", ask_diff},
 	{"test", "[options] [FILE...]", ask_test},
 	{"lint", "[options] NAME|FILE...", ask_lint},
+	{"fmt", "[-w | --check] FILE...", ask_fmt},
+	{"schema", "", ask_schema},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -120,6 +126,16 @@ static int dispatch(struct ask_opts *o, const struct b_strlist *words)
 	return fail_verb(words->n ? words->v[0] : NULL);
 }
 
+/* fmt asks no policy: there -w is the usual letter of formatters, not a workspace. */
+static void give_letter(struct b_opt *table, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(table[i].name, "workspace") == 0)
+			table[i].letter = 0;
+		else if (strcmp(table[i].name, "write") == 0)
+			table[i].letter = 'w';
+}
+
 int main(int argc, char **argv)
 {
 	size_t n = lau_policy_table_n + OWN_N;
@@ -132,6 +148,8 @@ int main(int argc, char **argv)
 
 	if (b_fill_stdio() < 0)
 		return TROUBLE; /* nowhere to say why */
+	if (argc > 1 && strcmp(argv[1], "fmt") == 0)
+		give_letter(table, n);
 	lau_options_init(&o.run);
 	/* Asking writes nothing and needs no place for a log. */
 	o.run.dry_run = true;

@@ -6,7 +6,8 @@ policy_SRCS += \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
 	policy/merge.c policy/documents.c policy/store.c policy/layers.c policy/difference.c policy/lint.c \
-	policy/lint_rules.c policy/lint_host.c policy/doctests.c
+	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
+	policy/front/source.c policy/format.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c
@@ -30,3 +31,10 @@ policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loop
 	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c \
 	policy/back/literals.c policy/back/tables.c policy/back/image.c \
 	policy/back/compare.c
+
+# The schema of documents, as a string.
+policy_GEN += schema.c
+$(B)/gen/schema.c: docs/schema/policy.schema.json | $$(@D)/.d
+	$(call say,GEN,$@)
+	$(Q){ echo '#include "policy/schema.h"'; echo 'const char pol_schema[] ='; \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
