@@ -10,12 +10,14 @@
 #include "policy/documents.h"
 #include "policy/engine.h"
 #include "policy/model.h"
+#include "policy/settings.h"
 
 struct diff {
 	const struct ask_opts *o;
 	const char *files[2];
 	struct pol_doc docs[2];
 	bool is_same;
+	bool has_settings; /* that differ, of this profile */
 	struct b_str *out;
 	struct b_json json;
 };
@@ -35,26 +37,84 @@ static int engine_of(const struct diff *d, int side, const char *profile, struct
 	return rc;
 }
 
-static void tell(struct diff *d, const char *profile, const struct pol_differences *found,
-		 const struct pol_engine *after)
+/* The word of a setting that two policies set differently. */
+static void setting_word(enum pol_setting which, int value, struct b_str *out)
 {
-	d->is_same &= found->n == 0;
+	const char *words = pol_setting_words(which);
+
+	if (!words)
+		words = "false|true";
+	for (; value > 0; value--)
+		words += strcspn(words, "|") + 1;
+	b_str_addn(out, words, strcspn(words, "|"));
+}
+
+static void tell_setting(struct diff *d, enum pol_setting which, int before, int after,
+			 struct b_json *out)
+{
+	b_auto(b_str_release) struct b_str from = {0}, to = {0};
+
+	if (before == after)
+		return;
+	d->has_settings = true;
+	setting_word(which, before, &from);
+	setting_word(which, after, &to);
+	if (!d->o->json) {
+		b_str_addf(out->out, "~ %s: %s, before %s\n", pol_setting_name(which), to.s,
+			   from.s);
+		return;
+	}
+	b_json_open(out, '{');
+	b_json_key(out, "name");
+	b_json_str(out, pol_setting_name(which));
+	b_json_key(out, "before");
+	b_json_str(out, from.s);
+	b_json_key(out, "after");
+	b_json_str(out, to.s);
+	b_json_close(out, '}');
+}
+
+/* Settings that no verdict shows. */
+static void tell_settings(struct diff *d, const struct pol_effect *a, const struct pol_effect *b,
+			  struct b_json *out)
+{
+	tell_setting(d, POL_SET_network, a->network, b->network, out);
+	tell_setting(d, POL_SET_unixSockets, a->unix_, b->unix_, out);
+	tell_setting(d, POL_SET_scratch, a->scratch, b->scratch, out);
+	tell_setting(d, POL_SET_cache, a->cache, b->cache, out);
+	tell_setting(d, POL_SET_strict, !a->lax, !b->lax, out);
+}
+
+static void tell(struct diff *d, const char *profile, const struct pol_differences *found,
+		 const struct pol_engine *before, const struct pol_engine *after)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_json settings = {.out = &text};
+	bool is_same;
+
+	d->has_settings = false;
+	if (d->o->json)
+		b_json_open(&settings, '[');
+	tell_settings(d, &before->effect, &after->effect, &settings);
+	is_same = found->n == 0 && !d->has_settings;
+	d->is_same &= is_same;
 	if (d->o->json) {
+		b_json_close(&settings, ']');
 		b_json_open(&d->json, '{');
 		b_json_bytes(&d->json, "profile", profile, strlen(profile));
 		b_json_key(&d->json, "equal");
-		b_json_bool(&d->json, found->n == 0);
+		b_json_bool(&d->json, is_same);
 		b_json_key(&d->json, "differences");
 		pol_differences_json(found, after, &d->json);
+		b_json_key(&d->json, "settings");
+		b_str_add(d->out, b_str_c(&text));
 		b_json_close(&d->json, '}');
-		return;
+	} else if (!is_same) {
+		b_str_add(d->out, "profile ");
+		b_str_add_visible(d->out, profile, strlen(profile));
+		b_str_addf(d->out, "\n%s", b_str_c(&text));
+		pol_differences_text(found, after, d->out);
 	}
-	if (found->n == 0)
-		return;
-	b_str_add(d->out, "profile ");
-	b_str_add_visible(d->out, profile, strlen(profile));
-	b_str_addc(d->out, '\n');
-	pol_differences_text(found, after, d->out);
 }
 
 static int compare(struct diff *d, const char *profile, struct b_err *err)
@@ -66,7 +126,7 @@ static int compare(struct diff *d, const char *profile, struct b_err *err)
 		return -1;
 	if (pol_differences_find(before.plan.engine, after.plan.engine, &found, err) < 0)
 		return -1;
-	tell(d, profile, &found, after.plan.engine);
+	tell(d, profile, &found, before.plan.engine, after.plan.engine);
 	pol_differences_release(&found);
 	return 0;
 }

@@ -130,6 +130,12 @@ spec:
   created_at: 2026-05-18T01:02:03.5+01:00
   updated_at: ~
   description: ~
+  sandbox:
+    network: none
+    unixSockets: ["${XDG_RUNTIME_DIR}/bus"]
+    readRoots: ["~/x", "/srv/*", "${CARGO_HOME}"]
+    strict: true
+    allowFallback: false
   denyModify: [" a/** ", "!a\\b/**", "~user", "a/..b", "..."]
   fsProfiles: {w: {read: ["!x", "."], modify: []}, "ü b": {}}
 X
@@ -148,7 +154,10 @@ for edit in 's/: 2$/: 3/' 's/Policy/Role/' 's/times, /..x, /' 's/times/a.b/' 's/
 	's/created_at/created/' 's/01:00$/01/' 's/description: ~/description: 5/' \
 	's/"\.\.\."/"\/x"/' 's/"\.\.\."/"a\/..\/b"/' 's/"\.\.\."/"~"/' 's/"\.\.\."/"!"/' \
 	's/"\.\.\."/" "/' 's/"\.\.\."/5/' 's/denyModify/denyRead/' 's/read:/reads:/' 's/"ü b"/" "/' \
-	's/modify: \[\]/modify: x/' 's/^other: {}/tests: [{op: read, path: x}]/' \
+	's/modify: \[\]/modify: x/' \
+	's/network: none/network: off/' 's/network:/net:/' 's/"~\/x"/"x"/' 's/"~\/x"/"\/a\/..\/x"/' \
+	's/strict: true/strict: false/' 's/strict: true/strict: 1/' 's/\["${XDG.*/some/' \
+	's/^other: {}/tests: [{op: read, path: x}]/' \
 	's/^other: {}/tests: [{op: write, path: x, allowed: true}]/' \
 	's/^other: {}/tests: [{op: read, path: x, allowed: "yes"}]/'; do
 	check "both refuse: $edit" both_refuse "$edit"
