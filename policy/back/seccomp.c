@@ -342,5 +342,11 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 		}
 		b_str_addf(out, "  # %s\n", rule->why);
 	}
+	if (flags & POL_SC_BROKER && !(flags & POL_SC_ALLOW_DEBUG))
+		b_str_add(out,
+			  "ptrace               by the broker   # EPERM, and a line says why\n");
+	if (flags & POL_SC_BROKER && !(flags & POL_SC_ALLOW_NAMESPACES))
+		b_str_add(out, "clone, unshare       by the broker   when a namespace is made  "
+			       "# EPERM, and a line says why\n");
 	b_str_add(out, "everything else      allowed\n");
 }

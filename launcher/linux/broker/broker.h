@@ -208,8 +208,8 @@ int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
 void br_fd_path(char out[32], int fd);
 /* Is this a path of the broker's own in /proc, that the caller must not be lent? */
 bool br_is_own_proc(const struct br_call *, const char *path, size_t len);
-/* Is this a file in /proc of a process that is not of the run? */
-bool br_is_foreign_proc(const struct br_call *, const char *path);
+/* Does this file map the user namespace of a process that is not of the run? */
+bool br_is_foreign_map(const struct br_call *, const char *path);
 
 /* ---- judging and telling: events.c ---- */
 

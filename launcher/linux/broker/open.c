@@ -207,7 +207,7 @@ static struct br_answer open_held(struct br_open_request *r)
 	against = e->is_pathless ? -1 : objects(c, r->flags, false, e->path, e->len);
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
-	if (wants_write(r->flags) && br_is_foreign_proc(c, e->path))
+	if (wants_write(r->flags) && br_is_foreign_map(c, e->path))
 		return br_fail(EACCES);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);

@@ -88,12 +88,15 @@ bool br_is_own_proc(const struct br_call *c, const char *path, size_t len)
 /* We are of the same user as processes outside, whose user namespaces the kernel would let us map
  * as it lets the command map its own. What only a tracer may read tells them apart: Landlock lets
  * us look into our own domain and those within it. */
-bool br_is_foreign_proc(const struct br_call *c, const char *path)
+bool br_is_foreign_map(const struct br_call *c, const char *path)
 {
+	const char *file = strrchr(path, '/') + 1;
 	char name[32], *end, none;
 	unsigned long pid;
 
-	if (strncmp(path, "/proc/", 6) != 0)
+	if (strncmp(path, "/proc/", 6) != 0 ||
+	    (strcmp(file, "uid_map") != 0 && strcmp(file, "gid_map") != 0 &&
+	     strcmp(file, "setgroups") != 0))
 		return false;
 	pid = strtoul(path + 6, &end, 10);
 	if (end == path + 6 || *end != '/')
