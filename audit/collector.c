@@ -106,6 +106,7 @@ void aud_collector_free(struct aud_collector *c)
 	aud_fold_release(&c->fold);
 	aud_procs_free(c->procs);
 	aud_twins_release(&c->twins);
+	aud_trust_release(&c->trust);
 	free(c->buf);
 	free(c);
 }
@@ -332,13 +333,19 @@ static void on_event(struct aud_collector *c, struct item *it)
 	c->reader.corrupt++;
 }
 
-void aud_collector_started(struct aud_collector *c, pid_t pid, const char *program,
+void aud_collector_enter(struct aud_collector *c, int proc)
+{
+	aud_trust_enter(&c->trust, proc);
+	c->reader.is_dead = NULL; /* asks for numbers of ours */
+}
+
+void aud_collector_started(struct aud_collector *c, pid_t pid, pid_t ppid, const char *program,
 			   enum sbx_exec_class cls)
 {
 	struct item it = {
 		.ev = {.time_ns = b_now_real_ns(),
 		       .pid = (uint32_t)pid,
-		       .ppid = (uint32_t)getpid(),
+		       .ppid = (uint32_t)ppid,
 		       .kind = SBX_EV_EXEC,
 		       .op = SBX_EXEC,
 		       .call = SBX_CALL_start,

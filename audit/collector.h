@@ -5,7 +5,7 @@
  * the image, and where the shim said otherwise the line says so (`shim_disagrees`).
  *
  *	aud_collector_new(&cfg, &c, &err);
- *	aud_collector_started(c, pid, program, cls);
+ *	aud_collector_started(c, pid, ppid, program, cls);
  *	... while running: aud_collector_drain(c, now, false, &poll_ms, &err), again after poll_ms
  *	aud_collector_drain(c, now, true, &poll_ms, &err);
  *	aud_collector_finish(c, &err);	(counts and hash are final from here)
@@ -53,9 +53,9 @@ struct aud_config {
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
+	bool foreign_pids; /* the numbers of its events mean nothing out here */
 	aud_kin_fn *kin;	   /* NULL: what the events say of their processes is believed */
 	uint64_t log_limit;	   /* bytes of the log; 0 = none */
-	bool foreign_pids; /* the run has its own pid namespace: pids mean nothing out here */
 };
 
 struct aud_counts {
@@ -72,9 +72,12 @@ struct aud_counts {
 };
 
 int aud_collector_new(const struct aud_config *, struct aud_collector **out, struct b_err *err);
+/* The run has a pid namespace of its own: its events have the numbers of that. `proc`: its /proc,
+ * taken over; below 0 = not to be had. */
+void aud_collector_enter(struct aud_collector *, int proc);
 /* Records the start of the command itself (an exec seen by the launcher). `program`: canonical
  * absolute path. */
-void aud_collector_started(struct aud_collector *, pid_t pid, const char *program,
+void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const char *program,
 			   enum sbx_exec_class);
 /* Takes what is there, a bounded amount; *out_poll_ms = when to come back (0: at once, there is
  * more). `final`: no writer is left; takes all. -1 (B_AUDIT) only when `required` and the log

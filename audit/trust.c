@@ -23,10 +23,26 @@ void aud_trust_init(struct aud_trust *t, aud_kin_fn *kin)
 
 	*t = (struct aud_trust){
 		.kin = kin,
+		.proc = -1,
 		.started_ns = b_now_real_ns(),
 		.per_ms = CALLS_PER_MS * (uint64_t)(cpus > 0 ? cpus : 1),
 	};
 	t->now_ns = t->started_ns;
+}
+
+void aud_trust_enter(struct aud_trust *t, int proc)
+{
+	aud_trust_release(t);
+	t->proc = proc;
+	if (proc < 0)
+		t->kin = NULL;
+}
+
+void aud_trust_release(struct aud_trust *t)
+{
+	if (t->proc >= 0)
+		close(t->proc);
+	t->proc = -1;
 }
 
 void aud_trust_tick(struct aud_trust *t, uint64_t now_ms)
@@ -72,6 +88,17 @@ enum aud_kin aud_kin_of(uint32_t pid)
 	return AUD_KIN_GONE;
 }
 
+/* Of the process itself: nobody else has numbers there. */
+static enum aud_kin kin_of(const struct aud_trust *t, uint32_t pid)
+{
+	char name[16];
+
+	if (t->proc < 0)
+		return t->kin(pid);
+	snprintf(name, sizeof name, "%u", (unsigned)pid);
+	return pid && faccessat(t->proc, name, F_OK, 0) == 0 ? AUD_KIN_OURS : AUD_KIN_GONE;
+}
+
 static bool is_member(const struct aud_trust *t, uint32_t pid)
 {
 	return pid && t->member[pid % AUD_TRUST_SLOTS] == pid;
@@ -90,9 +117,9 @@ static bool is_verified(struct aud_trust *t, const struct sbx_event *ev)
 
 	if (!t->kin || is_member(t, ev->pid))
 		return true;
-	kin = t->kin(ev->pid);
+	kin = kin_of(t, ev->pid);
 	if (kin == AUD_KIN_GONE && (ev->kind == SBX_EV_EXEC || ev->kind == SBX_EV_HELLO ||
-				    is_member(t, ev->ppid) || t->kin(ev->ppid) == AUD_KIN_OURS))
+				    is_member(t, ev->ppid) || kin_of(t, ev->ppid) == AUD_KIN_OURS))
 		kin = AUD_KIN_OURS;
 	if (kin != AUD_KIN_OURS)
 		return false;

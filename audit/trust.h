@@ -20,6 +20,7 @@ enum { AUD_TRUST_SLOTS = 4096 };
 
 struct aud_trust {
 	aud_kin_fn *kin; /* NULL = every pid is believed */
+	int proc;	 /* of a pid namespace that is the run's alone, -1 = none */
 	uint64_t started_ns, now_ns, started_ms, now_ms;
 	uint64_t repeats;		  /* believed so far */
 	uint64_t per_ms;		  /* calls that this machine can make */
@@ -27,6 +28,10 @@ struct aud_trust {
 };
 
 void aud_trust_init(struct aud_trust *, aud_kin_fn *kin);
+/* The run has a pid namespace, and this is its /proc (taken over): who lives there is of the run.
+ * Below 0: it could not be opened, and every pid is believed. */
+void aud_trust_enter(struct aud_trust *, int proc);
+void aud_trust_release(struct aud_trust *);
 /* Before the events of a drain. */
 void aud_trust_tick(struct aud_trust *, uint64_t now_ms);
 /* The launcher or the broker has met this process. */

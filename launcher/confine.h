@@ -1,8 +1,9 @@
 /*
  * confine.h - what the child does to itself between fork and exec, in this order:
  *
- *  1. lau_confine_namespaces  network namespace (user namespace first when not root): a Landlock
- *			       domain would forbid it later
+ *  1. lau_confine_namespaces  network, mount and pid namespaces (user namespace first when not
+ *			       root), /dev/shm and /proc in them: a Landlock domain would forbid
+ *			       it later
  *  2. lau_confine_fds         descriptors above 2
  *  3. lau_confine_caps        bounding set, securebits, capability sets, no_new_privs
  *  4. lau_confine_landlock    deny by default, grants of the plan
@@ -19,7 +20,7 @@
  *	lau_seccomp_prepare(flags | POL_SC_NO_INET, &c.bpf_no_inet, &c.bpf_no_inet_len, &err);
  *	in the child:
  *	rc = lau_confine_apply(&c, &err);
- *	if (rc == LAU_NET_FILTERED)   (tell the parent: recorded in run.json)
+ *	if (rc & LAU_NET_FILTERED)   (tell the parent: recorded in run.json)
  *
  * Without bpf_no_inet a refused namespace is an error (B_FLOOR, naming the remedy).
  */
@@ -29,12 +30,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <sys/types.h>
+
 struct b_err;
 struct pol_ll_plan;
+
+/* What the run has for itself, beside the network. */
+#define LAU_ISOLATE_SHM 1u /* /dev/shm: an empty tmpfs, gone with the run */
+#define LAU_ISOLATE_PID 2u /* pid namespace and its /proc; with the supervisor all of it dies */
 
 struct lau_confine {
 	/* 1 */
 	bool want_net_ns;
+	unsigned isolate;      /* LAU_ISOLATE_* */
+	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
+	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
+	/* What was granted below a directory that a mount hides is granted in the mount as well:
+	 * the plan of landlock_fd, and the broker's with its ruleset. NULL = none. */
+	const struct pol_ll_plan *plan, *broker_plan;
+	int broker_landlock_fd;
 	/* 2: kept besides 0, 1, 2 and pipes. landlock_fd need not be named. */
 	const int *keep_fds;
 	size_t nkeep_fds;
@@ -58,10 +72,21 @@ struct lau_confine {
 /* No namespace: sockets of the network are refused by the filter and, from ABI 4, by an own
  * Landlock layer. There is no loopback either. Stricter than the namespace, never laxer. */
 #define LAU_NET_FILTERED 1
+/* LAU_ISOLATE_* that was wanted and could not be had: the host's /proc and pid numbers; /dev/shm
+ * stays closed. */
+#define LAU_NO_SHM 2
+#define LAU_NO_PID 4
 
 /* Opens every granted path O_PATH and adds it to a new ruleset. A path that vanished since the
  * plan, or became a symlink, is skipped: nothing is granted. *out_fd is CLOEXEC. */
 int lau_landlock_prepare(const struct pol_ll_plan *, int *out_fd, struct b_err *err);
+/* The same; with `own_shm` nothing of what lies in /dev/shm and not in `keep`: that is meant of the
+ * private one, and nothing of the host's is granted for it. */
+int lau_landlock_prepare_in(const struct pol_ll_plan *, bool own_shm, const char *keep, int *out_fd,
+			    struct b_err *err);
+/* Rules of the plan at and below `dir`, once more: of what is there now. [no-alloc] */
+int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *, const char *dir,
+			struct b_err *err);
 /* ABI of this kernel, or 0 with errno: ENOSYS (not built in), EOPNOTSUPP (switched off). */
 int lau_landlock_abi(void);
 /* The compiled static filter for POL_SC_* flags; points to memory of static duration. */
@@ -72,16 +97,22 @@ int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err);
 #define LAU_CAP_SETFCAP (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
 #define LAU_CAPS_DEFAULT_LIST "chown,dac_override,fowner,fsetid"
 
-/* 0, LAU_NET_FILTERED, or -1. [AS-safe] */
+/* A mask of LAU_NET_FILTERED and LAU_NO_*, or -1. With LAU_ISOLATE_PID the next child of the
+ * caller, and only that, must become the namespace's first process by lau_confine_init(). */
 int lau_confine_namespaces(const struct lau_confine *, struct b_err *err);
+/* Forks it as a child of our parent `supervisor`, with whom it dies, and all of the namespace with
+ * it; it mounts /proc, reaps orphans, and after a SIGTERM ends as soon as it is alone. *out_pid
+ * also on failure: a process to be killed, or 0. B_FLOOR: cannot be had here. */
+int lau_confine_init(const struct lau_confine *, pid_t supervisor, pid_t *out_pid,
+		     struct b_err *err);
 /* 0 or -1. [AS-safe] */
 int lau_confine_fds(const struct lau_confine *, struct b_err *err);
 int lau_confine_caps(const struct lau_confine *, struct b_err *err);
-/* `net_rc` is what lau_confine_namespaces() gave. */
-int lau_confine_landlock(const struct lau_confine *, int net_rc, struct b_err *err);
+/* `lost` is what lau_confine_namespaces() gave. */
+int lau_confine_landlock(const struct lau_confine *, int lost, struct b_err *err);
 int lau_confine_trap(const struct lau_confine *, struct b_err *err);
-int lau_confine_seccomp(const struct lau_confine *, int net_rc, struct b_err *err);
-/* All, in order: 0, LAU_NET_FILTERED, or -1. [no-alloc] */
+int lau_confine_seccomp(const struct lau_confine *, int lost, struct b_err *err);
+/* All, in order, without LAU_ISOLATE_PID: as lau_confine_namespaces(). [no-alloc] */
 int lau_confine_apply(const struct lau_confine *, struct b_err *err);
 /* All but the namespaces, which the broker has made for both. */
-int lau_confine_apply_in(const struct lau_confine *, int net_rc, struct b_err *err);
+int lau_confine_apply_in(const struct lau_confine *, int lost, struct b_err *err);

@@ -36,7 +36,7 @@ static void add_floor(struct lau_plan *p, struct b_str *out)
 	const char **list;
 	size_t n, i;
 
-	list = lau_plan_mechanisms(p, false, &n);
+	list = lau_plan_mechanisms(p, 0, &n);
 	b_str_add(out, "floor:");
 	for (i = 0; i < n; i++)
 		b_str_addf(out, "%s %s", i ? "," : "", list[i]);

@@ -22,11 +22,13 @@ struct lau_host {
 	/* Could be made by us, as we are. */
 	struct lau_ability seccomp_filter;
 	struct lau_ability seccomp_notify; /* a listener (for the broker) */
-	struct lau_ability user_ns, net_ns, pid_ns;
+	struct lau_ability user_ns, net_ns;
+	struct lau_ability pid_ns, mount_ns; /* as --isolate pid, shm */
 	struct lau_ability openat2, pidfd;
 	/* The kernel has what the broker needs. That nobody listens already (EBUSY) is seen only
 	 * by trying, which the run does. */
 	bool has_broker;
+	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
 	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
 };
 

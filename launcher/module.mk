@@ -1,6 +1,6 @@
 # The floor of Linux.
 launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c \
-	launcher/linux/netns.c launcher/linux/landlock.c launcher/linux/confine.c \
+	launcher/linux/netns.c launcher/linux/isolate.c launcher/linux/landlock.c launcher/linux/confine.c \
 	launcher/linux/probe.c launcher/doctor.c
 
 # The broker (launcher/broker.h).

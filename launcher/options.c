@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/confine.h"
 #include "policy/back/seccomp.h"
 
 /* ---- rows that need a call ---- */
@@ -118,6 +119,33 @@ static int add_allow(void *target, const char *value, struct b_err *err)
 	return 0;
 }
 
+static int set_isolate(void *target, const char *value, struct b_err *err)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} parts[] = {{"none", 0}, {"shm", LAU_ISOLATE_SHM}, {"pid", LAU_ISOLATE_PID}};
+	struct lau_options *o = target;
+	size_t n, i;
+
+	o->isolate = 0;
+	o->isolate_given = strcmp(value, "auto") != 0;
+	for (const char *p = value; o->isolate_given; p += n + 1) {
+		n = strcspn(p, ",");
+		for (i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (strlen(parts[i].name) == n && !strncmp(p, parts[i].name, n))
+				break;
+		if (i == sizeof parts / sizeof *parts)
+			return b_fail(err, B_USAGE, 0,
+				      "unknown value `%s` (auto, none, or a list of pid, shm)",
+				      value);
+		o->isolate |= parts[i].bit;
+		if (!p[n])
+			break;
+	}
+	return 0;
+}
+
 /* ---- the tables ---- */
 
 #define P(field) offsetof(struct lau_policy_opts, field)
@@ -167,6 +195,10 @@ const struct b_opt lau_option_table[] = {
 	 .help = "capabilities root keeps (default chown,dac_override,fowner,fsetid)"},
 	{"allow", 0, "debug|namespaces", .group = GROUP, CALL(add_allow),
 	 .help = "relax the system-call filter: debuggers, or making namespaces (repeatable)"},
+	{"isolate", 0, "auto|none|LIST", .group = GROUP, CALL(set_isolate),
+	 .help = "what the run has for itself: a pid namespace with its /proc (pid), /dev/shm "
+		 "(shm); "
+		 "auto (default): what the host allows"},
 	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
 #undef GROUP

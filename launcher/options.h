@@ -50,9 +50,11 @@ struct lau_options {
 	bool dry_run, doctor, json, help, version, no_shim;
 	bool quiet;
 	unsigned verbose;
-	const char *caps; /* --caps LIST|none, NULL = default */
-	unsigned allow;	  /* POL_SC_ALLOW_* */
-	char **argv;	  /* the command, NULL-terminated, borrowed; NULL when none */
+	const char *caps;   /* --caps LIST|none, NULL = default */
+	unsigned allow;	    /* POL_SC_ALLOW_* */
+	bool isolate_given; /* --isolate: exactly these or a refusal; else what costs nothing */
+	unsigned isolate;   /* LAU_ISOLATE_* */
+	char **argv;	    /* the command, NULL-terminated, borrowed; NULL when none */
 };
 
 #define LAU_KILL_AFTER_MS 5000

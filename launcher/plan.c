@@ -20,6 +20,7 @@ enum {
 	ABI_TRUNCATE = 3, /* Linux 6.2 */
 	GAPS_SHOWN = 5
 };
+#define SHM "/dev/shm"
 
 const char lau_inside_text[] =
 	"a run inside a run has no floor of its own: that of the outer run holds: "
@@ -50,6 +51,66 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 	return 0;
 }
 
+/* ---- what the run has for itself ---- */
+
+/* An ordinary user needs a user namespace for it, in which files of others belong to nobody (ssh(1)
+ * refuses its own configuration there). So only where the network needs one already, or when asked
+ * for. In a run inside a run nothing can be had. */
+static unsigned isolate_auto(const struct lau_host *host, const struct lau_dirs *dirs)
+{
+	if (host->is_inside || (!host->is_root && dirs->layers.effect.network == POL_NET_HOST))
+		return 0;
+	return LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
+}
+
+static bool is_in_shm(const char *path)
+{
+	return path && strncmp(path, SHM, sizeof SHM - 1) == 0 &&
+	       (path[sizeof SHM - 1] == '/' || !path[sizeof SHM - 1]);
+}
+
+/* What the command works with lies in the host's /dev/shm, which a private one would hide. */
+static const char *needed_in_shm(const struct lau_options *o, const struct lau_dirs *dirs)
+{
+	for (size_t i = 0; i < dirs->nworkspaces; i++)
+		if (is_in_shm(dirs->workspaces[i]))
+			return "the workspace";
+	for (size_t i = 0; i < o->policy.nrules; i++)
+		if (is_in_shm(o->policy.rules[i].text))
+			return o->policy.rules[i].option;
+	return is_in_shm(dirs->scratch.path) ? "the scratch directory" : NULL;
+}
+
+/* The channel may lie in /dev/shm: a deny inside what is allowed, which needs the broker. */
+static const char *no_shm(const struct lau_options *o, const struct lau_host *host,
+			  const struct lau_dirs *dirs, struct lau_plan *p)
+{
+	const char *what = needed_in_shm(o, dirs);
+
+	if (!host->has_shm)
+		return SHM " is no directory here: use --isolate none or pid";
+	if (what)
+		return b_arena_printf(&p->arena,
+				      "%s lies in the host's " SHM ": use --isolate none or pid",
+				      what);
+	if (p->shm_keep && !host->has_broker)
+		return "the channel to the shim lies there, which needs the broker (Linux 6.2): "
+		       "set "
+		       "XDG_RUNTIME_DIR, or use --no-shim";
+	return NULL;
+}
+
+static void plan_isolation(const struct lau_options *o, const struct lau_host *host,
+			   const struct lau_dirs *dirs, struct lau_plan *p)
+{
+	p->isolate = o->isolate_given ? o->isolate : isolate_auto(host, dirs);
+	p->isolate_must = o->isolate_given ? p->isolate : 0;
+	p->shm_keep = is_in_shm(dirs->channels) ? dirs->channels : NULL;
+	p->no_shm = no_shm(o, host, dirs, p);
+	if (p->no_shm)
+		p->isolate &= ~LAU_ISOLATE_SHM;
+}
+
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
@@ -58,6 +119,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	struct pol_request rq;
 
 	*p = (struct lau_plan){0};
+	plan_isolation(o, host, dirs, p);
 	lau_policy_request(&o->policy, &rq);
 	rq.layers = &dirs->layers;
 	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
@@ -72,6 +134,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	rq.image_cache = dirs->images;
 	rq.own_files = own;
 	rq.nown_files = protect_own(host, dirs, p, own);
+	rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	rq.with_protected = host->has_broker;
 	rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
@@ -156,6 +219,15 @@ static void add_namespace_losses(const struct lau_options *o, const struct lau_h
 
 /* ---- parts of the floor ---- */
 
+/* Asked for by name, and known to be out of reach before anything was tried. */
+static void plan_isolated(struct lau_plan *p)
+{
+	if (!(p->isolate_must & ~p->isolate))
+		return;
+	add_loss(p, true, b_arena_printf(&p->arena, "--isolate shm: %s", p->no_shm));
+	p->isolate_must &= p->isolate;
+}
+
 static void plan_network(struct lau_plan *p)
 {
 	if (p->engine->effect.network == POL_NET_HOST)
@@ -229,6 +301,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	add_gaps(p);
 	add_abi_losses(p, host);
 	add_namespace_losses(o, host, p);
+	plan_isolated(p);
 	plan_network(p);
 	plan_sockets(host, p);
 	plan_filter(o, host->landlock_abi, p);
@@ -250,9 +323,9 @@ void lau_plan_kernel(struct lau_plan *p)
 	pol_floor_release(&both);
 }
 
-const char **lau_plan_mechanisms(struct lau_plan *p, bool net_filtered, size_t *out_n)
+const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 {
-	const char **list = b_arena_alloc(&p->arena, 7 * sizeof *list);
+	const char **list = b_arena_alloc(&p->arena, 9 * sizeof *list);
 	size_t n = 0;
 
 	if (p->landlock_abi > 0)
@@ -262,7 +335,11 @@ const char **lau_plan_mechanisms(struct lau_plan *p, bool net_filtered, size_t *
 	list[n++] = "seccomp filter";
 	list[n++] = p->keep_caps ? "capabilities reduced" : "no capabilities";
 	if (p->want_net_ns)
-		list[n++] = net_filtered ? "network filter" : "network namespace";
+		list[n++] = lost & LAU_NET_FILTERED ? "network filter" : "network namespace";
+	if (p->isolate & LAU_ISOLATE_PID && !(lost & LAU_NO_PID))
+		list[n++] = "pid namespace";
+	if (p->isolate & LAU_ISOLATE_SHM && !(lost & LAU_NO_SHM))
+		list[n++] = "private " SHM;
 	*out_n = n;
 	return list;
 }

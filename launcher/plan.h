@@ -41,6 +41,10 @@ struct lau_plan {
 	struct pol_ll_plan broker_landlock; /* of the broker's own domain, when there is one */
 	int landlock_abi;		    /* 0 = none */
 	bool want_net_ns, filter_inet;	    /* network none */
+	unsigned isolate;		    /* LAU_ISOLATE_* wanted */
+	unsigned isolate_must;		    /* of those, what the run may not go without */
+	const char *no_shm;		    /* why no private /dev/shm can be made, NULL = it can */
+	const char *shm_keep;		    /* the channel's directory, when it lies in /dev/shm */
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;
@@ -58,6 +62,7 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 		   struct b_err *err);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
-/* "landlock abi 7", "seccomp" ...: what holds; arena strings, NULL after the last. */
-const char **lau_plan_mechanisms(struct lau_plan *, bool net_filtered, size_t *out_n);
+/* "landlock abi 7", "seccomp" ...: what holds; arena strings. `lost`: what the
+ * spawn could not have (LAU_NET_FILTERED, LAU_NO_*). */
+const char **lau_plan_mechanisms(struct lau_plan *, int lost, size_t *out_n);
 void lau_plan_release(struct lau_plan *);

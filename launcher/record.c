@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@
 #include "launcher/options.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
+#include "launcher/spawn.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
@@ -199,7 +201,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 
 	if (!r->has_dir)
 		return 0;
-	info.floor = lau_plan_mechanisms(r->plan, r->net_filtered, &info.nfloor);
+	info.floor = lau_plan_mechanisms(r->plan, r->lost, &info.nfloor);
 	add_end(r, o, &info);
 	aud_runinfo_json(&info, &text);
 	return aud_infofile_put(&r->info, &r->dir, &text, err);
@@ -207,18 +209,33 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 
 /* ---- the run ---- */
 
-int lau_record_started(struct lau_record *r, pid_t pid, const char *program, struct b_err *err)
+/* In a pid namespace of its own the log has the numbers that the command and all below it see. */
+static void tell_start(struct lau_record *r, const struct lau_spawned *spawned, const char *real,
+		       enum sbx_exec_class cls)
+{
+	char path[64];
+
+	if (!spawned->init) {
+		aud_collector_started(r->collector, spawned->pid, getpid(), real, cls);
+		return;
+	}
+	snprintf(path, sizeof path, "/proc/%d/root/proc", (int)spawned->init);
+	aud_collector_enter(r->collector, open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	aud_collector_started(r->collector, LAU_INNER_PID(spawned->broker > 0), 0, real, cls);
+}
+
+int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, const char *program,
+		       struct b_err *err)
 {
 	b_auto_free char *real = realpath(program, NULL);
 
 	if (r->collector)
-		aud_collector_started(r->collector, pid, real ? real : program,
-				      lau_exec_class(program));
+		tell_start(r, spawned, real ? real : program, lau_exec_class(program));
 	if (!r->has_dir)
 		return 0;
 	/* Looking through two hundred directories costs more than a small run: one run in
 	 * sixteen does it, so at most a few more are kept. */
-	if (pid % 16 == 0)
+	if (spawned->pid % 16 == 0)
 		aud_rundir_retain(r->dirs->runs);
 	return write_info(r, NULL, err);
 }

@@ -19,6 +19,7 @@ struct lau_dirs;
 struct lau_options;
 struct lau_outcome;
 struct lau_plan;
+struct lau_spawned;
 
 struct lau_record {
 	const struct lau_options *options;
@@ -31,7 +32,7 @@ struct lau_record {
 	struct aud_infofile info;
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;
-	bool net_filtered;
+	int lost;		      /* LAU_NET_FILTERED, LAU_NO_* */
 	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
 	size_t broker_ring_data;
 	bool is_terminal; /* standard error */
@@ -41,7 +42,8 @@ struct lau_record {
 int lau_record_open(const struct lau_options *, struct lau_plan *, const struct lau_dirs *,
 		    struct lau_channel *channel, struct lau_record *out, struct b_err *err);
 /* The command runs: `program` is what was executed. Writes run.json. */
-int lau_record_started(struct lau_record *, pid_t pid, const char *program, struct b_err *err);
+int lau_record_started(struct lau_record *, const struct lau_spawned *, const char *program,
+		       struct b_err *err);
 /* lau_drain_fn, ctx = the record. */
 int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *err);
 /* The end: last lines of the log, run.json. Counts and hash are final from here. */

@@ -273,7 +273,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
 	};
-	return lau_landlock_prepare(&p->broker_landlock, &r->broker.landlock_fd, err);
+	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
+				       p->shm_keep, &r->broker.landlock_fd, err);
 }
 
 static int step_kernel(struct run *r, struct b_err *err)
@@ -283,15 +284,22 @@ static int step_kernel(struct run *r, struct b_err *err)
 
 	lau_plan_kernel(&r->plan);
 	*c = (struct lau_confine){.want_net_ns = r->plan.want_net_ns,
+				  .isolate = r->plan.isolate,
+				  .isolate_must = r->plan.isolate_must,
+				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
+				  .plan = &r->plan.landlock,
+				  .broker_plan = &r->plan.broker_landlock,
 				  .keep_fds = r->o->keep_fds,
 				  .nkeep_fds = r->o->nkeep_fds,
 				  .keep_caps = r->plan.keep_caps,
 				  .landlock_fd = -1};
 	if (r->plan.landlock_abi > 0 &&
-	    lau_landlock_prepare(&r->plan.landlock, &c->landlock_fd, err) < 0)
+	    lau_landlock_prepare_in(&r->plan.landlock, c->isolate & LAU_ISOLATE_SHM,
+				    r->plan.shm_keep, &c->landlock_fd, err) < 0)
 		return -1;
 	if (r->plan.floor.uses_broker && prepare_broker(r, err) < 0)
 		return -1;
+	c->broker_landlock_fd = r->broker.landlock_fd;
 	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
 		return -1;
 	return lau_seccomp_prepare(flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
@@ -326,7 +334,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 			r->outcome.phase = LAU_PHASE_EXEC;
 		return -1;
 	}
-	r->record.net_filtered = r->spawned.net_filtered;
+	r->record.lost = r->spawned.lost;
 	return 0;
 }
 
@@ -360,10 +368,10 @@ static void start_record(struct run *r)
 	if (r->o->verbose) {
 		b_auto(b_str_release) struct b_str text = {0};
 
-		lau_summary_start(&r->plan, r->spawned.net_filtered, &text);
+		lau_summary_start(&r->plan, r->spawned.lost, &text);
 		say(&text);
 	}
-	if (lau_record_started(&r->record, r->spawned.pid, r->program, &err) < 0)
+	if (lau_record_started(&r->record, &r->spawned, r->program, &err) < 0)
 		(void)b_report(me, &err); /* the log goes on; the end is told again */
 }
 
@@ -373,6 +381,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 		.signals = &r->signals,
 		.command = r->spawned.pid,
 		.broker = r->spawned.broker,
+		.init = r->spawned.init,
 		.timer = r->timer,
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,

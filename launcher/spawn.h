@@ -26,15 +26,20 @@ struct lau_spawn {
 	const struct lau_limits *limits; /* put back in the child, NULL = none */
 };
 
-/* Where a child failed. */
-enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_EXEC };
+/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. */
+enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
 
 struct lau_spawned {
 	pid_t pid;
 	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
-	bool net_filtered;	  /* LAU_NET_FILTERED: no namespace, the filter instead */
+	pid_t init;   /* a child as well, 0 = none: the first process of the pid namespace */
+	int lost;     /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */
 };
+
+/* The command's pid in a pid namespace of its own, where its parent has none: after the first
+ * process, and the broker. */
+#define LAU_INNER_PID(has_broker) ((has_broker) ? 3 : 2)
 
 /* The command's image runs when this returns 0. On failure nothing is left running:
  * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */

@@ -13,12 +13,12 @@
 
 static const char me[] = "sbx-launch: ";
 
-void lau_summary_start(struct lau_plan *p, bool net_filtered, struct b_str *out)
+void lau_summary_start(struct lau_plan *p, int lost, struct b_str *out)
 {
 	const char **list;
 	size_t n, i;
 
-	list = lau_plan_mechanisms(p, net_filtered, &n);
+	list = lau_plan_mechanisms(p, lost, &n);
 	b_str_addf(out, "%spolicy ", me);
 	b_str_add_visible(out, p->engine->policy_name, strlen(p->engine->policy_name));
 	b_str_addf(out, " (%.12s), confined by ", p->engine->hash);

@@ -20,6 +20,8 @@ struct loop {
 	struct lau_servants servants;
 	enum lau_state state;
 	uint64_t deadline_ms; /* 0 = not armed */
+	bool has_ended;	      /* the command */
+	bool all_killed;      /* a pid namespace, the broker in it as well */
 	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
 	unsigned rounds;
 	int stop_signal;	  /* EV_STOPPED */
@@ -92,8 +94,10 @@ static void act(struct loop *l, unsigned doing)
 		(void)lau_processes_signal(SIGTERM, &l->servants);
 		(void)lau_processes_signal(SIGCONT, &l->servants);
 	}
-	if (doing & LAU_DO_KILL)
+	if (doing & LAU_DO_KILL) {
 		(void)lau_processes_signal(SIGKILL, &l->servants);
+		l->all_killed = l->servants.init;
+	}
 	if (doing & LAU_DO_ARM_GRACE)
 		arm(l, l->s->kill_after_ms);
 	if (doing & LAU_DO_ARM_SWEEP)
@@ -129,7 +133,7 @@ static void note_end(struct lau_outcome *out, int status)
 /* Without it every call it would have performed fails: the run has no sense any more. */
 static void broker_ended(struct loop *l, int status)
 {
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (l->all_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return;
 	if (l->out->err.kind == B_OK) {
 		l->out->phase = LAU_PHASE_ABORTED;
@@ -149,9 +153,11 @@ static void command_changed(struct loop *l, int status)
 		return;
 	}
 	note_end(l->out, status);
-	/* A broker that serves nobody else ends at once: then nobody is left, and nothing needs
-	 * to be looked for. */
-	l->ended_ms = b_now_ms() + (l->s->broker ? LAU_BROKER_MS : 0);
+	l->has_ended = true;
+	/* A broker that serves nobody else ends at once, and so does the first process of a pid
+	 * namespace that is alone in it: then nobody is left, and nothing needs to be looked for.
+	 */
+	l->ended_ms = b_now_ms() + (l->s->broker || l->s->init ? LAU_BROKER_MS : 0);
 }
 
 /* Takes every change of a child. The command's end is told only after we know whether somebody
@@ -166,11 +172,16 @@ static void reap(struct loop *l)
 			command_changed(l, status);
 		else if (pid == l->s->broker && !WIFSTOPPED(status))
 			broker_ended(l, status);
+		else if (pid == l->servants.init && !WIFSTOPPED(status))
+			l->servants.init = 0;
+		/* it hears of neither end, being nobody's parent */
+		if (l->servants.init && l->has_ended)
+			(void)kill(l->servants.init, SIGTERM);
 	}
 	if (pid < 0 && errno == ECHILD) {
 		l->ended_ms = 0;
 		dispatch(l, LAU_EV_EMPTY);
-	} else if (l->ended_ms && !l->s->broker) {
+	} else if (l->ended_ms && !l->s->broker && !l->s->init) {
 		l->ended_ms = 0;
 		dispatch(l, LAU_EV_ENDED);
 	}
@@ -238,7 +249,7 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 {
 	struct loop l = {.s = s,
 			 .out = out,
-			 .servants = {s->broker, s->timer},
+			 .servants = {s->broker, s->timer, s->init},
 			 .deadline_ms = s->deadline_ms,
 			 .state = LAU_ST_RUN,
 			 .poll_ms = 5};

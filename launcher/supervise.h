@@ -43,6 +43,7 @@ struct lau_supervisor {
 	lau_left_fn *left;   /* NULL = none */
 	void *ctx;
 	pid_t timer; /* timer.h; 0 = none */
+	pid_t init;  /* of a pid namespace, 0 = none; told when the command ended, ends alone */
 };
 
 /* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,

@@ -13,7 +13,7 @@
 #define R POL_OPS(SBX_READ)
 #define M POL_OPS(SBX_MODIFY)
 
-enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN };
+enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN, AT_SHM };
 enum mode { ANY, BROAD, SYSTEM }; /* --reads */
 
 struct row {
@@ -90,6 +90,7 @@ static const struct row rows[] = {
 	DYN(R | M, true, AT_SCRATCH, NULL),
 	DYN(R | M, true, AT_CACHE, NULL),
 	DYN(R | M, false, AT_HIDDEN, NULL),
+	ROW("/dev/shm", NULL, R | M, POL_TREE, ANY, POL_TWIN_NONE, AT_SHM, true),
 };
 
 static bool has_positive(const struct pol_effective *eff, enum sbx_op op)
@@ -142,6 +143,8 @@ static size_t paths_of(const struct pol_build *b, const struct row *row, const c
 	case AT_HIDDEN:
 		*out = b->rq->hidden;
 		return b->rq->nhidden;
+	case AT_SHM:
+		return b->rq->with_shm ? 1 : 0;
 	case AT_PATH:
 	case AT_SCRATCH:
 	case AT_CACHE:

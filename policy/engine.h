@@ -74,6 +74,7 @@ struct pol_request {
 	size_t nown_files;
 	bool with_protected; /* the `protected` set (needs the broker) */
 	bool with_id_maps;   /* user namespaces may be mapped (needs the broker) */
+	bool with_shm;	     /* /dev/shm, which then must be the run's own */
 };
 
 struct pol_engine {

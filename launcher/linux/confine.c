@@ -25,18 +25,18 @@ int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
 	return rc == 0 ? 0 : b_fail(err, B_FLOOR, saved, "broker: listener: %s", strerror(saved));
 }
 
-int lau_confine_apply_in(const struct lau_confine *c, int net, struct b_err *err)
+int lau_confine_apply_in(const struct lau_confine *c, int lost, struct b_err *err)
 {
 	if (lau_confine_fds(c, err) < 0 || lau_confine_caps(c, err) < 0 ||
-	    lau_confine_landlock(c, net, err) < 0 || lau_confine_trap(c, err) < 0)
+	    lau_confine_landlock(c, lost, err) < 0 || lau_confine_trap(c, err) < 0)
 		return -1;
-	return lau_confine_seccomp(c, net, err);
+	return lau_confine_seccomp(c, lost, err);
 }
 
 /* The order is the one confine.h argues for. */
 int lau_confine_apply(const struct lau_confine *c, struct b_err *err)
 {
-	int net = lau_confine_namespaces(c, err);
+	int lost = lau_confine_namespaces(c, err);
 
-	return net < 0 || lau_confine_apply_in(c, net, err) < 0 ? -1 : net;
+	return lost < 0 || lau_confine_apply_in(c, lost, err) < 0 ? -1 : lost;
 }

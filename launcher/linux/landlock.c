@@ -164,19 +164,47 @@ static int add_rule(struct adder *a, const struct pol_ll_rule *rule, const struc
 		      strerror(errno));
 }
 
-static int add_rules(int ruleset, const struct pol_ll_plan *plan, struct b_err *err)
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return !strncmp(path, dir, n) && (path[n] == '/' || !path[n]);
+}
+
+/* Rules of a plan that stand together, so that the adder finds its directories. */
+struct part {
+	const char *in, *but, *keep; /* only in; not in; but in it after all. NULL = no such */
+};
+
+static bool is_part(const struct part *p, const char *path)
+{
+	if (p->in)
+		return lies_in(path, p->in);
+	return !p->but || !lies_in(path, p->but) || (p->keep && lies_in(path, p->keep));
+}
+
+static int add_part(int ruleset, const struct pol_ll_plan *plan, const struct part *part,
+		    struct b_err *err)
 {
 	struct adder a = {.ruleset = ruleset, .dir = -1};
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->nrules && rc == 0; i++)
-		rc = add_rule(&a, &plan->rules[i],
-			      i + 1 < plan->nrules ? &plan->rules[i + 1] : NULL, err);
+		if (is_part(part, plan->rules[i].path))
+			rc = add_rule(&a, &plan->rules[i],
+				      i + 1 < plan->nrules ? &plan->rules[i + 1] : NULL, err);
 	end_batch(&a);
 	return rc;
 }
 
-int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
+int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *plan, const char *dir,
+			struct b_err *err)
+{
+	return add_part(ruleset, plan, &(struct part){.in = dir}, err);
+}
+
+static int prepare(const struct pol_ll_plan *plan, const struct part *part, int *out_fd,
+		   struct b_err *err)
 {
 	struct lau_ll_attr attr = {.handled_access_fs = plan->handled_fs,
 				   .handled_access_net = plan->handled_net,
@@ -190,10 +218,23 @@ int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_e
 	fd = (int)ruleset_new(&attr, plan->abi);
 	if (fd < 0)
 		return b_fail(err, B_FLOOR, errno, "landlock: create_ruleset: %s", strerror(errno));
-	if (add_rules(fd, plan, err) < 0)
+	if (add_part(fd, plan, part, err) < 0)
 		return -1;
 	*out_fd = b_take_fd(&fd);
 	return 0;
+}
+
+int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
+{
+	return prepare(plan, &(struct part){0}, out_fd, err);
+}
+
+int lau_landlock_prepare_in(const struct pol_ll_plan *plan, bool own_shm, const char *keep,
+			    int *out_fd, struct b_err *err)
+{
+	const struct part part = {.but = own_shm ? "/dev/shm" : NULL, .keep = keep};
+
+	return prepare(plan, &part, out_fd, err);
 }
 
 /* A layer of its own that handles TCP and allows none: the filter's second lock, for sockets
@@ -214,9 +255,9 @@ static int refuse_tcp(struct b_err *err)
 }
 
 /* Needs no_new_privs (step 3), and comes after it so that it holds as root as well. */
-int lau_confine_landlock(const struct lau_confine *c, int net_rc, struct b_err *err)
+int lau_confine_landlock(const struct lau_confine *c, int lost, struct b_err *err)
 {
 	if (c->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "landlock: restrict_self: %s", strerror(errno));
-	return net_rc == LAU_NET_FILTERED ? refuse_tcp(err) : 0;
+	return lost & LAU_NET_FILTERED ? refuse_tcp(err) : 0;
 }

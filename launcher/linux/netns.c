@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "launcher/linux/isolate.h"
 #include "launcher/linux/netns.h"
 
 static int write_proc(const char *path, const char *text)
@@ -94,9 +95,8 @@ int lau_userns_try(void)
 	return errno ? -1 : 0;
 }
 
-/* IPC goes with it: System V segments and message queues are network of a kind, and nothing
- * else of the floor sees them. */
-static int unshare_net(void)
+/* Atomic: none of them, when one is refused. */
+static int enter(int flags)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
@@ -104,8 +104,8 @@ static int unshare_net(void)
 	/* A root that may not (a container's) is not helped by a user namespace: with one id
 	 * mapped, its capabilities would no longer apply to anybody else's files. */
 	if (uid == 0)
-		return unshare(CLONE_NEWNET | CLONE_NEWIPC);
-	if (lau_userns_try() < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) < 0)
+		return unshare(flags);
+	if (lau_userns_try() < 0 || unshare(CLONE_NEWUSER | flags) < 0)
 		return -1;
 	return lau_userns_map(uid, gid);
 }
@@ -113,24 +113,59 @@ static int unshare_net(void)
 static const char *remedy(int e)
 {
 	if (e == ENOSPC)
-		return "raise user.max_user_namespaces or user.max_net_namespaces";
+		return "raise user.max_user_namespaces and its like (sysctl)";
 	if (e == EINVAL || e == ENOSYS)
 		return "the kernel lacks CONFIG_USER_NS or CONFIG_NET_NS";
 	return "allow user namespaces (kernel.apparmor_restrict_unprivileged_userns=0, "
-	       "kernel.unprivileged_userns_clone=1) or use --network host";
+	       "kernel.unprivileged_userns_clone=1)";
+}
+
+static int refused(const char *what, const char *other, int sys, struct b_err *err)
+{
+	return b_fail(err, B_FLOOR, sys, "%s: %s: %s or use %s", what, strerror(sys), remedy(sys),
+		      other);
+}
+
+/* IPC goes with the network: System V segments and message queues are network of a kind, and
+ * nothing else of the floor sees them. */
+static int net_flags(const struct lau_confine *c)
+{
+	return c->want_net_ns ? CLONE_NEWNET | CLONE_NEWIPC : 0;
+}
+
+static int isolate_flags(const struct lau_confine *c)
+{
+	if (!c->isolate)
+		return 0;
+	return CLONE_NEWNS | (c->isolate & LAU_ISOLATE_PID ? CLONE_NEWPID : 0);
+}
+
+static int lost_isolation(const struct lau_confine *c)
+{
+	return (c->isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
+	       (c->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0);
 }
 
 /* Before Landlock, which would refuse to write the maps, and before the capabilities that a
- * new namespace gives are dropped: lo needs one. A namespace without lo has no network at all,
- * so going on with the stricter filter loses nothing. */
+ * new namespace gives are dropped: lo needs one. A network namespace without lo has no network at
+ * all, so going on with the stricter filter loses nothing. */
 int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 {
+	bool is_in = c->isolate && enter(net_flags(c) | isolate_flags(c)) == 0;
+	int lost = 0;
+
+	if (c->isolate && !is_in) {
+		if (c->isolate_must)
+			return refused("isolation", "--isolate none", errno, err);
+		lost = lost_isolation(c);
+	}
+	if (is_in && lau_isolate_shm(c, err) < 0)
+		return -1;
 	if (!c->want_net_ns)
-		return 0;
-	if (unshare_net() == 0 && loopback_up() == 0)
-		return 0;
+		return lost;
+	if ((is_in || enter(net_flags(c)) == 0) && loopback_up() == 0)
+		return lost;
 	if (c->bpf_no_inet)
-		return LAU_NET_FILTERED;
-	return b_fail(err, B_FLOOR, errno, "network namespace: %s: %s", strerror(errno),
-		      remedy(errno));
+		return lost | LAU_NET_FILTERED;
+	return refused("network namespace", "--network host", errno, err);
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -69,25 +70,37 @@ static int try_net_ns(void)
 	return lau_confine_namespaces(&c, NULL);
 }
 
-/* The namespace is entered by the next child only. */
+static int try_shm(void)
+{
+	const struct lau_confine c = {.isolate = LAU_ISOLATE_SHM,
+				      .isolate_must = LAU_ISOLATE_SHM,
+				      .landlock_fd = -1,
+				      .broker_landlock_fd = -1};
+
+	return lau_confine_namespaces(&c, NULL);
+}
+
+/* The first process of the namespace is made a child of ours, so of one that has time to wait. */
 static int try_pid_ns(void)
 {
-	int flags = geteuid() == 0 ? CLONE_NEWPID : CLONE_NEWUSER | CLONE_NEWPID;
-	pid_t pid;
-	int status;
+	const struct lau_confine c = {.isolate = LAU_ISOLATE_PID,
+				      .isolate_must = LAU_ISOLATE_PID,
+				      .landlock_fd = -1,
+				      .broker_landlock_fd = -1};
+	pid_t self = getpid(), pid = fork(), init;
+	int status, sys;
 
-	if (unshare(flags) < 0)
-		return -1;
-	pid = fork();
-	if (pid < 0)
-		return -1;
-	if (pid == 0)
-		_exit(getpid() != 1);
-	if (waitpid(pid, &status, 0) < 0 || status != 0) {
-		errno = EPERM;
-		return -1;
+	if (pid == 0) {
+		sys = lau_confine_namespaces(&c, NULL) < 0 ||
+				      lau_confine_init(&c, self, &init, NULL) < 0
+			      ? errno
+			      : 0;
+		_exit(sys);
 	}
-	return 0;
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return -1;
+	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
+	return errno ? -1 : 0; /* and our end is that of the first process */
 }
 
 static int try_openat2(void)
@@ -133,6 +146,7 @@ static bool has_broker(int abi, const char *release)
 void lau_host_quick(struct lau_host *h)
 {
 	struct utsname un;
+	struct stat st;
 
 	*h = (struct lau_host){.is_root = geteuid() == 0};
 	errno = 0;
@@ -141,6 +155,7 @@ void lau_host_quick(struct lau_host *h)
 	if (uname(&un) == 0)
 		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
 	h->has_broker = has_broker(h->landlock_abi, h->kernel);
+	h->has_shm = lstat("/dev/shm", &st) == 0 && S_ISDIR(st.st_mode);
 	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
 }
 
@@ -160,6 +175,7 @@ void lau_host_probe(struct lau_host *h)
 	h->user_ns = attempt(lau_userns_try);
 	h->net_ns = attempt(try_net_ns);
 	h->pid_ns = attempt(try_pid_ns);
+	h->mount_ns = attempt(try_shm);
 	h->openat2 = attempt(try_openat2);
 	h->pidfd = attempt(try_pidfd);
 	sigaction(SIGCHLD, &before, NULL);

@@ -118,7 +118,8 @@ static void look(struct procs *all)
 
 static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
 {
-	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer;
+	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer &&
+	       p->pid != but->init;
 }
 
 unsigned lau_processes_signal(int signo, const struct lau_servants *but)
@@ -127,6 +128,10 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 	unsigned count = 0;
 	size_t i;
 
+	if (signo == SIGKILL && but->init) {
+		(void)kill(but->init, SIGKILL); /* nobody can fork away from that */
+		return 1;
+	}
 	look(&all);
 	/* A number could only have been given to a stranger since look() if its process ended,
 	 * was reaped by a parent other than us, and the pid space wrapped around, all within

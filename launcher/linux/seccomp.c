@@ -20,10 +20,10 @@ int lau_seccomp_prepare(unsigned flags, const void **out_bpf, size_t *out_len, s
 
 /* Needs no_new_privs (step 3). Last, because the filter refuses unshare, socket and, once
  * installed, nothing of it can be taken back. */
-int lau_confine_seccomp(const struct lau_confine *c, int net_rc, struct b_err *err)
+int lau_confine_seccomp(const struct lau_confine *c, int lost, struct b_err *err)
 {
-	const void *bpf = net_rc == LAU_NET_FILTERED ? c->bpf_no_inet : c->bpf;
-	size_t len = net_rc == LAU_NET_FILTERED ? c->bpf_no_inet_len : c->bpf_len;
+	const void *bpf = lost & LAU_NET_FILTERED ? c->bpf_no_inet : c->bpf;
+	size_t len = lost & LAU_NET_FILTERED ? c->bpf_no_inet_len : c->bpf_len;
 	struct sock_fprog prog = {.len = (unsigned short)len};
 
 	if (!bpf)

@@ -22,10 +22,10 @@
 #include "launcher/linux/fdpass.h"
 #include "launcher/program.h"
 
-/* What the child says. Nothing: all is well. The first byte alone: it is, and net_filtered
- * holds. All of it: it failed. */
+/* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
+ * All of it: it failed. */
 struct report {
-	char net_filtered;
+	char lost; /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step;
 	struct b_err err;
 };
@@ -69,37 +69,41 @@ static int step_exec(const struct lau_spawn *sp, char **shell_argv, struct b_err
 	return exec_failed(sp, errno, err);
 }
 
-/* The byte of net_filtered, when it was sent, is not sent again. */
+/* The first byte, when it was sent, is not sent again. */
 static _Noreturn void give_up(const struct report *r, int out)
 {
-	size_t skip = r->step == LAU_SPAWN_EXEC && r->net_filtered;
+	size_t skip = r->step == LAU_SPAWN_EXEC && r->lost;
 
 	(void)b_write_all(out, (const char *)r + skip, sizeof *r - skip);
 	_exit(127);
 }
 
-/* Confined already, when `rc` (0, LAU_NET_FILTERED) is not negative. */
-static _Noreturn void start(const struct lau_spawn *sp, char **shell_argv, pid_t parent, int out,
-			    struct report *r, int rc)
+/* From the launcher to the command, by whatever processes. */
+struct way {
+	const struct lau_spawn *sp;
+	char **shell_argv;
+	pid_t parent;	/* the launcher */
+	int out;	/* for a struct report */
+	int hello;	/* the command says here that it is there; -1 = it needs not */
+	bool in_pid_ns; /* where the launcher has no number, and whose first process ends all */
+};
+
+static _Noreturn void command(const struct way *w, const struct lau_confine *c, int lost,
+			      struct report *r)
 {
-	r->net_filtered = rc == LAU_NET_FILTERED;
-	if (rc >= 0 && die_with(parent, &r->err) == 0) {
-		lau_signals_restore(sp->signals);
-		if (sp->limits)
-			lau_limits_restore(sp->limits);
+	r->lost = (char)lost;
+	if (w->hello >= 0 && b_write_all(w->hello, "", 1) < 0)
+		b_fail(&r->err, B_SYSTEM, errno, "hello: %s", strerror(errno));
+	else if ((!c || lau_confine_apply_in(c, lost, &r->err) == 0) &&
+		 (w->in_pid_ns || die_with(w->parent, &r->err) == 0)) {
+		lau_signals_restore(w->sp->signals);
+		if (w->sp->limits)
+			lau_limits_restore(w->sp->limits);
 		r->step = LAU_SPAWN_EXEC;
-		if (!r->net_filtered || b_write_all(out, &r->net_filtered, 1) == 0)
-			(void)step_exec(sp, shell_argv, &r->err);
+		if (!r->lost || b_write_all(w->out, &r->lost, 1) == 0)
+			(void)step_exec(w->sp, w->shell_argv, &r->err);
 	}
-	give_up(r, out);
-}
-
-static _Noreturn void child(const struct lau_spawn *sp, char **shell_argv, pid_t parent, int out)
-{
-	struct report r = {.step = LAU_SPAWN_CONFINE};
-	int rc = sp->confine ? lau_confine_apply(sp->confine, &r.err) : 0;
-
-	start(sp, shell_argv, parent, out, &r, rc);
+	give_up(r, w->out);
 }
 
 /* ---- the broker ---- */
@@ -131,26 +135,23 @@ static _Noreturn void serve(const struct lau_broker_plan *plan, int sock, int nu
 	_exit(b_report("sbx-launch", &err));
 }
 
-/* Namespaces first, which a Landlock domain forbids; then the broker's domain; then the command,
- * whose domain so is a part of it. The command is made a child of our parent (CLONE_PARENT), for
- * which nothing changes: it waits, signals and stops with it as without a broker. */
-static _Noreturn void broker(const struct lau_spawn *sp, char **shell_argv, pid_t parent, int out,
-			     int hello)
+/* Enters the broker's domain; then the command, whose domain so is a part of it. The command is
+ * made a child of our parent (CLONE_PARENT), for which nothing changes: it waits, signals and stops
+ * with it as without a broker. `lost`: of the namespaces, which both are in. */
+static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 {
 	struct sock_filter insn[LAU_TRAP_MAX];
-	struct lau_broker_plan plan = *sp->broker;
-	struct lau_confine c = *sp->confine;
-	struct report r = {.step = LAU_SPAWN_CONFINE};
-	int net = lau_confine_namespaces(&c, &r.err), null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	int socks[2];
+	struct lau_broker_plan plan = *w->sp->broker;
+	struct lau_confine c = *w->sp->confine;
+	int socks[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid;
 
-	plan.no_inet = net == LAU_NET_FILTERED;
-	if (net < 0 || lau_broker_enter(&plan, &r.err) < 0)
-		give_up(&r, out);
+	plan.no_inet = lost & LAU_NET_FILTERED;
+	if (lau_broker_enter(&plan, &r->err) < 0)
+		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
-		b_fail(&r.err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
-		give_up(&r, out);
+		b_fail(&r->err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+		give_up(r, w->out);
 	}
 	c.trap = insn;
 	c.trap_len = lau_broker_filter(&plan, insn);
@@ -158,20 +159,89 @@ static _Noreturn void broker(const struct lau_spawn *sp, char **shell_argv, pid_
 	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid == 0) {
 		close(socks[0]);
-		net = lau_confine_apply_in(&c, net, &r.err) < 0 ? -1 : net;
-		start(sp, shell_argv, parent, out, &r, net);
+		command(w, &c, lost, r);
 	}
 	if (pid < 0) {
-		b_fail(&r.err, B_SYSTEM, errno, "clone: %s", strerror(errno));
-		give_up(&r, out);
+		b_fail(&r->err, B_SYSTEM, errno, "clone: %s", strerror(errno));
+		give_up(r, w->out);
 	}
-	(void)b_write_all(hello, &pid, sizeof pid);
-	close(hello);
-	close(out);
+	close(w->hello);
+	close(w->out);
 	close(socks[1]);
-	if (die_with(parent, &r.err) < 0)
+	if (!w->in_pid_ns && die_with(w->parent, &r->err) < 0)
 		_exit(1);
 	serve(&plan, socks[0], null);
+}
+
+/* The child that is to be the broker, or the command. `lost` < 0: in no namespace yet. */
+static _Noreturn void child(const struct way *w, int lost)
+{
+	struct report r = {.step = LAU_SPAWN_ISOLATE};
+
+	if (lost < 0 && w->sp->confine)
+		lost = lau_confine_namespaces(w->sp->confine, &r.err);
+	else if (lost < 0)
+		lost = 0;
+	if (lost < 0)
+		give_up(&r, w->out);
+	r.step = LAU_SPAWN_CONFINE;
+	if (w->sp->broker)
+		broker(w, lost, &r);
+	command(w, w->sp->confine, lost, &r);
+}
+
+/* ---- into a pid namespace ---- */
+
+/* In the launcher's memory, while it stands still, so that nothing is copied for somebody who is
+ * there for three calls: who makes a pid namespace is not in it, its children are. They are made
+ * children of the launcher. */
+struct entry {
+	struct way *way;
+	struct lau_spawned *out;
+	int lost;
+	struct b_err *err;
+};
+
+static int enter_namespaces(void *ctx)
+{
+	struct entry *e = ctx;
+	struct way *w = e->way;
+	const struct lau_confine *c = w->sp->confine;
+	pid_t pid;
+
+	e->lost = lau_confine_namespaces(c, e->err);
+	if (e->lost < 0)
+		return 1;
+	w->in_pid_ns = !(e->lost & LAU_NO_PID);
+	if (w->in_pid_ns && lau_confine_init(c, w->parent, &e->out->init, e->err) < 0)
+		return 1;
+	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
+	if (pid == 0)
+		child(w, e->lost);
+	if (pid < 0)
+		return b_fail(e->err, B_SYSTEM, errno, "clone: %s", strerror(errno)), 1;
+	*(w->sp->broker ? &e->out->broker : &e->out->pid) = pid;
+	return 0;
+}
+
+static int spawn_isolated(struct way *w, struct lau_spawned *out, struct b_err *err)
+{
+	_Alignas(16) char stack[65536];
+	struct entry e = {w, out, 0, err};
+	/* SIGCHLD: children made for our parent are waited for as we are (clone(2)) */
+	pid_t pid =
+		clone(enter_namespaces, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, &e);
+	int status;
+
+	if (pid < 0)
+		return b_fail(err, B_SYSTEM, errno, "clone: %s", strerror(errno));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return b_fail(err, B_SYSTEM, errno, "waitpid: %s", strerror(errno));
+	if (status == 0)
+		return 0;
+	out->step = LAU_SPAWN_ISOLATE;
+	return -1;
 }
 
 /* ---- the parent ---- */
@@ -205,17 +275,25 @@ static void reap(pid_t pid)
 		;
 }
 
+static void end_all(const struct lau_spawned *out)
+{
+	if (out->init)
+		(void)kill(out->init, SIGKILL);
+	reap(out->pid);
+	reap(out->broker);
+	reap(out->init);
+}
+
 static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 {
 	struct report r;
 	ssize_t n = b_read_full(in, &r, sizeof r);
 
 	if (n == 0 || n == 1) { /* exec closed the pipe */
-		out->net_filtered = n == 1 && r.net_filtered;
+		out->lost = n == 1 ? r.lost : 0;
 		return 0;
 	}
-	reap(out->pid);
-	reap(out->broker);
+	end_all(out);
 	out->step = LAU_SPAWN_CONFINE;
 	if (n != (ssize_t)sizeof r)
 		return b_fail(err, B_SYSTEM, errno, "the child's report was cut short");
@@ -224,53 +302,121 @@ static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 	return -1;
 }
 
-static int spawn_plain(const struct lau_spawn *sp, char **shell_argv, const int report[2],
-		       struct lau_spawned *out)
+/* ---- who is who ---- */
+
+/* The command is no child of the launcher's own making, and may live among other numbers: the
+ * kernel translates the number of who wrote to a socket (unix(7), SO_PASSCRED). */
+static int hello_open(int socks[2])
 {
-	pid_t parent = getpid();
+	const int on = 1;
 
-	out->pid = fork();
-	if (out->pid == 0)
-		child(sp, shell_argv, parent, report[1]);
-	return out->pid < 0 ? -1 : 0;
-}
-
-/* The broker says who the command is; when it says nothing, its report will say why. */
-static int spawn_brokered(const struct lau_spawn *sp, char **shell_argv, const int report[2],
-			  struct lau_spawned *out)
-{
-	pid_t parent = getpid();
-	int hello[2], saved;
-
-	if (pipe2(hello, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		return -1;
-	out->broker = fork();
-	saved = errno;
-	if (out->broker == 0)
-		broker(sp, shell_argv, parent, report[1], hello[1]);
-	close(hello[1]);
-	if (b_read_full(hello[0], &out->pid, sizeof out->pid) != (ssize_t)sizeof out->pid)
-		out->pid = 0;
-	close(hello[0]);
-	errno = saved;
-	return out->broker < 0 ? -1 : 0;
+	return setsockopt(socks[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
-int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)
+/* 0: nobody said anything, and the report will say why. */
+static pid_t hello_read(int sock)
 {
-	char **shell_argv;
-	int report[2], rc, sys;
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = room,
+			     .msg_controllen = sizeof room};
+	const struct cmsghdr *c;
+	struct ucred who;
+	ssize_t n;
+
+	do
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	while (n < 0 && errno == EINTR);
+	c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (!c || c->cmsg_type != SCM_CREDENTIALS)
+		return 0;
+	memcpy(&who, CMSG_DATA(c), sizeof who);
+	return who.pid;
+}
+
+/* ---- the parent, again ---- */
+
+static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		child(w, -1);
+	if (pid < 0)
+		return b_fail(err, B_SYSTEM, errno, "fork: %s", strerror(errno));
+	*(w->sp->broker ? &out->broker : &out->pid) = pid;
+	return 0;
+}
+
+/* As one of the ways, up to the first child. */
+static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
+{
+	const struct lau_confine *c = w->sp->confine;
+	int hello[2] = {-1, -1}, rc;
+
+	if (w->sp->broker && hello_open(hello) < 0)
+		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+	w->hello = hello[1];
+	rc = (c && c->isolate & LAU_ISOLATE_PID ? spawn_isolated : spawn_child)(w, out, err);
+	if (!w->sp->broker)
+		return rc;
+	close(hello[1]);
+	if (rc == 0)
+		out->pid = hello_read(hello[0]);
+	close(hello[0]);
+	return rc;
+}
+
+static int spawn_once(const struct lau_spawn *sp, char **shell_argv, struct lau_spawned *out,
+		      struct b_err *err)
+{
+	struct way w = {.sp = sp, .shell_argv = shell_argv, .parent = getpid()};
+	int report[2], rc;
 
 	*out = (struct lau_spawned){.step = LAU_SPAWN_CONFINE};
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
-	shell_argv = make_shell_argv(sp);
-	rc = (sp->broker ? spawn_brokered : spawn_plain)(sp, shell_argv, report, out);
-	sys = errno;
+	w.out = report[1];
+	rc = set_out(&w, out, err);
 	close(report[1]);
-	rc = rc < 0 ? b_fail(err, B_SYSTEM, sys, "fork: %s", strerror(sys))
-		    : wait_for_exec(report[0], out, err);
+	if (rc == 0)
+		rc = wait_for_exec(report[0], out, err);
+	else
+		end_all(out);
 	close(report[0]);
+	return rc;
+}
+
+/* A container may let namespaces be made and their /proc not be mounted: nobody leaves a pid
+ * namespace, so the child gave up. Without them, if that may be. */
+static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_spawned *out,
+		      struct b_err *err)
+{
+	struct lau_confine c = *sp->confine;
+	struct lau_spawn less = *sp;
+	int rc;
+
+	less.confine = &c;
+	c.isolate = 0;
+	rc = spawn_once(&less, shell_argv, out, err);
+	out->lost |= sp->confine->isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0;
+	out->lost |= sp->confine->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0;
+	return rc;
+}
+
+int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)
+{
+	char **shell_argv = make_shell_argv(sp);
+	int rc = spawn_once(sp, shell_argv, out, err);
+
+	if (rc < 0 && out->step == LAU_SPAWN_ISOLATE && sp->confine && sp->confine->isolate &&
+	    !sp->confine->isolate_must)
+		rc = spawn_less(sp, shell_argv, out, err);
 	free_shell_argv(shell_argv);
 	return rc;
 }

@@ -67,11 +67,13 @@ static const struct {
 		 "between the check of execve(2) and its start: it runs, its content stays unread"},
 	{BOTH,
 	 "--network none on top of user namespaces shows other users' files as owned by nobody"},
+	{BOTH, "with --network host, or where no namespace can be had, System V IPC is the host's"},
 	{BOTH,
-	 "the process list is the host's; with --network host, or where no namespace can be had, "
-	 "System V IPC is, too"},
-	{BOTH,
-	 "/dev/shm is closed: POSIX shared memory and semaphores (python multiprocessing) fail"},
+	 "where no pid namespace can be had (--isolate), the process list is the host's, and a "
+	 "supervisor killed by SIGKILL leaves what the command started"},
+	{BOTH, "where no /dev/shm of its own can be had (--isolate), it is closed: POSIX shared "
+	       "memory and "
+	       "semaphores fail"},
 	{BOTH,
 	 "other terminals of the same user can be opened (/dev/pts), not typed into: --deny-read "
 	 "/dev/pts --deny-modify /dev/pts closes them, and new pseudo-terminals with them"},

@@ -20,7 +20,7 @@ static void feed(struct witness *w)
 		.pid = 501, .op = SBX_MODIFY, .call = SBX_CALL_rename, .flags = SBX_EVF_ALLOWED};
 	int i;
 
-	aud_collector_started(w->c, 500, "/usr/bin/make", SBX_EXEC_DYNAMIC);
+	aud_collector_started(w->c, 500, getpid(), "/usr/bin/make", SBX_EXEC_DYNAMIC);
 	witness_hello(w, 500, "/usr/bin/make");
 	witness_exec(w, 501, SBX_EXEC_DYNAMIC, "/usr/bin/cc");
 	witness_hello(w, 501, "/usr/bin/cc");

@@ -67,7 +67,7 @@ Test(audit_collector, paths_in_the_workspace_are_shown_from_there, .fini = end)
 Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 {
 	witness_start(&w, SBX_AUDIT_FOLDED);
-	aud_collector_started(w.c, 20, "/usr/bin/make", SBX_EXEC_DYNAMIC);
+	aud_collector_started(w.c, 20, getpid(), "/usr/bin/make", SBX_EXEC_DYNAMIC);
 	witness_hello(&w, 20, "/usr/bin/make");
 	witness_call(&w, 20, SBX_READ, true, "/etc/passwd");
 	witness_put(&w,

@@ -20,6 +20,7 @@ static const struct lau_host good = {
 	.user_ns = {true, 0},
 	.net_ns = {true, 0},
 	.pid_ns = {true, 0},
+	.mount_ns = {true, 0},
 	.openat2 = {true, 0},
 	.pidfd = {true, 0},
 };

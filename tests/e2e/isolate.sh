@@ -1,0 +1,149 @@
+#!/bin/bash
+# --isolate: a pid namespace with its /proc, a private /dev/shm.
+. "$(dirname "$0")/../support/e2e.sh"
+
+launch -v true
+if ! grep -q 'pid namespace, private /dev/shm' "$TMP/err"; then
+	skip 'isolation' 'this host lets no namespaces be made'
+	exit 0
+fi
+
+# What runs as `sleep ARG`, in this host's numbers.
+sleepers() # ARG
+{
+	grep -lz "^$1\$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l
+}
+
+same 'python semaphores, queues and shared memory' '
+	cat >m.py <<PY
+import multiprocessing as m
+from multiprocessing import shared_memory as s
+def f(q, l, i):
+    with l: q.put(i * i)
+if __name__ == "__main__":
+    q, l = m.Queue(), m.Lock()
+    ps = [m.Process(target=f, args=(q, l, i)) for i in range(3)]
+    [p.start() for p in ps]
+    print(sorted(q.get() for _ in ps))
+    [p.join() for p in ps]
+    x = s.SharedMemory(create=True, size=100)
+    x.buf[0] = 7
+    y = s.SharedMemory(name=x.name)
+    print(y.buf[0])
+    y.close(); x.close(); x.unlink()
+PY
+	command -v python3 >/dev/null && python3 m.py'
+
+private_shm()
+{
+	echo host >"/dev/shm/sbx-e2e.$$"
+	launch -- sh -c "ls /dev/shm; cat /dev/shm/sbx-e2e.$$; echo in >/dev/shm/sbx-e2e.$$ && cat /dev/shm/sbx-e2e.$$"
+	set -- "$(cat "/dev/shm/sbx-e2e.$$")"
+	rm -f "/dev/shm/sbx-e2e.$$"
+	[ "$1" = host ] && [ "$status" = 0 ] && grep -qx in "$TMP/out" && ! grep -q '^sbx-e2e' "$TMP/out"
+}
+check '/dev/shm is its own, the host keeps what it has' private_shm
+
+closed_shm()
+{
+	launch --isolate "$1" -- sh -c ': >/dev/shm/sbx-e2e-new'
+	[ "$status" != 0 ] && [ ! -e /dev/shm/sbx-e2e-new ]
+}
+check '/dev/shm is closed with pid alone' closed_shm pid
+check '/dev/shm is closed with none' closed_shm none
+
+not_in_shm()
+{
+	local dir=/dev/shm/sbx-e2e-ws.$$
+	mkdir "$dir" || return
+	(cd "$dir" && "$SBX" -- sh -c 'echo x >made') && [ "$(cat "$dir/made")" = x ]
+	set -- $?
+	(cd "$dir" && "$SBX" --isolate shm -- true) 2>"$TMP/err"
+	set -- "$1" $?
+	rm -rf "$dir"
+	[ "$1" = 0 ] && [ "$2" = 125 ] && grep -q 'E_FLOOR.*the workspace lies in' "$TMP/err"
+}
+check 'a workspace in /dev/shm is not hidden' not_in_shm
+
+channel_in_shm()
+{
+	local here=/dev/shm/sbx-launch-$(id -u)
+	env -u XDG_RUNTIME_DIR "$SBX" -- sh -c "
+		! ls '$here' && ! (: >'$here/x') && ! mv '$here' /dev/shm/moved && ! rm -r '$here' &&
+		! (: >\"\$SBX_CHANNEL/ring\") && ! rm \"\$SBX_CHANNEL/ring\" && [ -d \"\$SBX_CHANNEL\" ]"
+}
+check 'the channel in it can be used, not touched' channel_in_shm
+
+own_processes()
+{
+	launch -- sh -c 'echo /proc/[0-9]*; readlink /proc/self; echo $$ $PPID; cat /proc/1/comm; kill -9 1; ls /proc/1/fd; cat /proc/1/environ'
+	[ "$(head -n 1 "$TMP/out" | wc -w)" = 3 ] && grep -qx '3 0' "$TMP/out" &&
+		[ "$(tail -n 1 "$TMP/out")" = sbx-init ] && [ "$status" != 0 ]
+}
+check 'it sees its own processes alone, and the first is nobody' own_processes
+
+numbers()
+{
+	launch -- sh -c 'echo $$; sh -c "echo \$\$ >x; : >y"'
+	local run
+	run=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)
+	grep -q '"call":"start".*"pid":3,"ppid":0\|"pid":3,"ppid":0.*"call":"start"' "$run/audit.jsonl" &&
+		grep '"path":"./y"' "$run/audit.jsonl" | grep -q "\"pid\":$(cat x)," &&
+		! grep -q unverified "$run/audit.jsonl" && grep -q '"pid namespace"' "$run/run.json"
+}
+check 'the log has the numbers inside' numbers
+
+orphans()
+{
+	launch --timeout 20 -- sh -c 'for i in 1 2 3 4 5 6 7 8; do (sh -c : & ) ; done; sleep 0.2; cat /proc/[0-9]*/stat | grep -c ") Z "'
+	[ "$(cat "$TMP/out")" = 0 ]
+}
+check 'orphans are reaped' orphans
+
+left()
+{
+	launch -v -- sh -c "sleep 61.$$ & setsid sleep 61.$$ & exit 3"
+	[ "$status" = 3 ] && grep -q 'left running, now ended: .*sleep' "$TMP/err" && [ "$(sleepers 61.$$)" = 0 ]
+}
+check 'what is left running is ended and named' left
+
+stubborn()
+{
+	launch --timeout 0.3 --kill-after 0.2 -- sh -c "trap '' TERM; (trap '' TERM; sleep 62.$$; sleep 62.$$) & sleep 62.$$; sleep 62.$$"
+	[ "$status" = 137 ] && [ "$(sleepers 62.$$)" = 0 ]
+}
+check 'what does not want to end is killed' stubborn
+
+killed()
+{
+	"$SBX" -- sh -c "sleep 63.$$ & setsid sleep 63.$$ & (trap '' TERM HUP; sleep 63.$$; sleep 63.$$) & wait" &
+	local pid=$! i
+	for ((i = 0; i < 500 && $(sleepers 63.$$) < 3; i++)); do sleep 0.02; done
+	[ "$(sleepers 63.$$)" -ge 3 ] || return
+	kill -9 $pid
+	wait $pid
+	for ((i = 0; i < 500 && $(sleepers 63.$$) > 0; i++)); do sleep 0.02; done
+	[ "$(sleepers 63.$$)" = 0 ]
+} 2>/dev/null
+check 'a supervisor that is killed leaves nothing running' killed
+
+same 'statuses of signals' 'exec 2>/dev/null; sh -c "kill -9 \$\$"; echo $?; kill -TERM $$'
+
+as_asked()
+{
+	launch -v --network host true
+	if [ "$(id -u)" = 0 ]; then
+		grep -q 'pid namespace, private /dev/shm' "$TMP/err"
+	else
+		! grep -q namespace "$TMP/err" && launch -v --network host --isolate pid,shm true &&
+			grep -q 'pid namespace, private /dev/shm' "$TMP/err"
+	fi
+}
+check 'an ordinary user gets no user namespace unasked' as_asked
+
+wrong()
+{
+	launch --isolate pid,net true
+	[ "$status" = 125 ] && grep -q 'E_USAGE.*auto, none, or a list of pid, shm' "$TMP/err"
+}
+check 'a wrong part is refused' wrong
