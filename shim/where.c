@@ -117,9 +117,10 @@ void shim_where_moved(void)
 size_t shim_fd_text(int fd, char *buf)
 {
 	char link[SHIM_FD_PATH_SIZE];
-	long n = sys_readlinkat(AT_FDCWD, shim_fd_path(link, fd), buf, SBX_PATH_MAX - 1);
+	long n = sys_readlinkat(AT_FDCWD, shim_fd_path(link, fd), buf, SBX_PATH_MAX);
 
-	if (n <= 0 || n >= SBX_PATH_MAX - 1 || buf[0] != '/')
+	/* d_path() has a page for the text and its NUL: what comes is whole */
+	if (n <= 0 || n >= SBX_PATH_MAX || buf[0] != '/')
 		return 0;
 	buf[n] = '\0';
 	return (size_t)n;

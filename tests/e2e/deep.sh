@@ -123,8 +123,39 @@ for how in '' --no-shim; do
 	# shellcheck disable=SC2086
 	launch $how --deny-read '**/*.env' --deny-modify '**/*.ro' python3 -B "$TMP/denied.py"
 	check "denied at depth $how" diff "$TMP/denied.want" "$TMP/out"
+	log=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl
 done
-log=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl
+# Every length about the one the kernel knows no more.
+cat >"$TMP/edge.py" <<'END'
+from deep import *
+import deep
+deep.LEVELS = 38; down(True)
+here = len(os.getcwd()); ok = 0; bad = []
+def refused(act):
+    try:
+        act()
+    except PermissionError:
+        return True
+for length in range(4080, 4108):
+    name = "n" * 200; rest = "m" * (length - here - 202)
+    os.makedirs(f"{name}/{rest}"); os.chdir(name); os.chdir(rest)
+    put("f"); put("x.env"); os.mkdir("d"); os.rename("f", "d/g"); os.rename("d", "e")
+    fd = os.open("e/g", os.O_RDWR); os.fchmod(fd, 0o600); os.chmod("e/g", 0o644); os.close(fd)
+    good = get("e/g") == "x" and refused(lambda: get("x.env")) and refused(lambda: os.rename("x.env", "y"))
+    good = good and refused(lambda: get("e/../x.env")) and refused(lambda: get(f"../{rest}/x.env"))
+    good = good and sorted(os.listdir(".")) == ["e", "x.env"]
+    os.unlink("x.env"); os.unlink("e/g"); os.rmdir("e")
+    os.chdir("../.."); os.removedirs(f"{name}/{rest}")
+    ok += good; bad += [] if good else [length]
+print(ok, bad)
+END
+for how in '' --no-shim; do
+	fresh
+	# shellcheck disable=SC2086
+	launch -q $how --deny-read '**/*.env' python3 -B "$TMP/edge.py"
+	check "each length about PATH_MAX $how" [ "$(cat "$TMP/out")" = '28 []' ]
+done
+
 check 'a cut path is marked, with the rule of the whole one' \
 	grep -q '"truncated":true,"allowed":false,"matched_rule":"\*\*/\*.env","rule":"cli:--deny-read:1"' "$log"
 check 'and none is told under a wrong name' \

@@ -1,0 +1,65 @@
+/* Verdicts of lines, by events whose paths are not whole. */
+#include "audit/judge.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "core/callnames.h"
+#include "core/deep.h"
+#include "core/event.h"
+#include "tests/support/witness.h"
+
+static struct witness w;
+
+static void end(void)
+{
+	witness_release(&w);
+}
+
+static bool flag(size_t line, const char *key)
+{
+	return json_is_true(json_object_get(witness_line(&w, line), key));
+}
+
+/* Whole it is a secret's; the beginning is not. */
+static void put_deep(uint32_t rule, uint16_t flags)
+{
+	char path[5000];
+	size_t n = strlen(strcpy(path, "/home/u/.sshd"));
+	struct sbx_event ev = {
+		.pid = 10, .op = SBX_READ, .call = SBX_CALL_open, .err = EACCES, .flags = flags};
+
+	memset(path + n, 'x', sizeof path - n - 1);
+	path[sizeof path - 1] = '\0';
+	ev.rule = rule;
+	witness_put(&w, ev, path, "");
+}
+
+Test(audit_judge, of_a_cut_path_the_rule_is_what_its_writer_found, .fini = end)
+{
+	const char *whole = "/home/u/.ssh/x", *open = "/etc/x";
+	struct sbx_event ev = {.op = SBX_READ};
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	put_deep(sbx_deep_rule(&w.image, &ev, whole, strlen(whole), NULL, 0), 0);
+	put_deep(sbx_deep_rule(&w.image, &ev, open, strlen(open), NULL, 0), SBX_EVF_ALLOWED);
+	put_deep(UINT32_MAX, 0);
+	/* nothing is cut: the claim is looked at */
+	witness_put(&w,
+		    (struct sbx_event){.pid = 10,
+				       .op = SBX_READ,
+				       .call = SBX_CALL_open,
+				       .flags = SBX_EVF_TRUNCATED},
+		    "/etc/passwd", "");
+	witness_end(&w);
+	for (size_t i = 0; i < 3; i++)
+		cr_expect(flag(i, "truncated"));
+	cr_expect_str_eq(witness_str(&w, 0, "matched_rule"), ".ssh");
+	cr_expect_str_eq(witness_str(&w, 0, "rule"), "preset:secrets:3:5");
+	cr_expect_not(flag(0, "allowed"));
+	cr_expect(flag(1, "allowed"));
+	cr_expect_str_neq(witness_str(&w, 1, "rule"), "preset:secrets:3:5");
+	cr_expect_str_eq(witness_str(&w, 2, "matched_rule"), "<no matching rule>");
+	cr_expect(flag(3, "shim_disagrees"));
+}
