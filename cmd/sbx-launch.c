@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
+#include "launcher/printenv.h"
 #include "launcher/run.h"
 
 static const char me[] = "sbx-launch";
@@ -60,6 +61,8 @@ int main(int argc, char **argv)
 		status = b_report(me, &err);
 	else if (o.help || o.version || o.doctor)
 		status = answer(&o);
+	else if (o.print_env)
+		status = lau_print_env(&o);
 	else
 		status = lau_run(&o);
 	lau_options_release(&o);

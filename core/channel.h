@@ -2,9 +2,14 @@
  * which sets them, and the shim, which reads and re-injects them. */
 #pragma once
 
-/* Absolute path of the run's channel directory (0700, on tmpfs), holding the two files below. */
-#define SBX_ENV_CHANNEL "SBX_CHANNEL"
+/* Absolute path of the run's channel directory (0700, on tmpfs), holding the two files below.
+ * With SBX_CHANNEL_DENY in front a program that cannot use it does not start. */
+#define SBX_ENV_CHANNEL	  "SBX_CHANNEL"
+#define SBX_CHANNEL_DENY  "deny:"
 #define SBX_CHANNEL_IMAGE "image" /* compiled policy, read-only */
 #define SBX_CHANNEL_RING  "ring"  /* struct sbx_ring, shared by all writers */
+
+/* Preload-only mode: nobody reads the ring, whose header says so; lines are appended here. */
+#define SBX_CHANNEL_LOG "audit.jsonl"
 
 #define SBX_SHIM_SONAME "libsbx-shim.so"

@@ -48,7 +48,8 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 /* What the shim could not see through: aux of SBX_EV_LOSS. */
 #define SBX_LOSSES(X)                                                                              \
 	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
-	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */
+	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */              \
+	X(NO_FLOOR, "no-floor") /* preload-only mode: nothing but the shims holds the policy */
 
 enum sbx_loss {
 #define X(name, text) SBX_LOSS_##name,

@@ -38,6 +38,12 @@ void sbx_ring_init(struct sbx_ring *r, size_t data_size, enum sbx_audit_level le
 	r->magic = SBX_RING_MAGIC;
 }
 
+void sbx_ring_set_alone(struct sbx_ring *r, uint64_t lines)
+{
+	r->is_alone = 1;
+	atomic_store_explicit(&r->lines, lines, memory_order_relaxed);
+}
+
 bool sbx_ring_check(const struct sbx_ring *r, size_t bytes, uint64_t *out_size)
 {
 	size_t size;

@@ -41,8 +41,8 @@
 struct sbx_ring {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t level;				/* enum sbx_audit_level */
-	uint64_t size;				/* bytes of data, a power of two */
+	uint32_t level; /* enum sbx_audit_level */
+	uint64_t size;	/* bytes of data, a power of two */
 	/* A broker looks through directories that are moved: shims leave to it what the automata
 	 * alone must refuse. A liar here only sends such moves to the floor. */
 	uint32_t judges_moves;
@@ -53,6 +53,10 @@ struct sbx_ring {
 	/* Directories renamed in this run: what a process remembers of its directories' paths is
 	 * stale when this has moved. A liar here only makes shims forget, or remember too long. */
 	_Alignas(64) _Atomic uint64_t moves;
+	/* Preload-only mode: no reader, no floor; every shim appends its events to a log, and this
+	 * is the number of the last line. */
+	_Atomic uint64_t lines;
+	uint32_t is_alone;
 	_Alignas(64) unsigned char data[];
 };
 
@@ -61,6 +65,8 @@ struct sbx_ring {
 size_t sbx_ring_bytes(size_t data_size);
 /* Prepares zeroed shared memory of sbx_ring_bytes(data_size) bytes. */
 void sbx_ring_init(struct sbx_ring *, size_t data_size, enum sbx_audit_level);
+/* Then: nobody will read it, `lines` lines of the log are written. */
+void sbx_ring_set_alone(struct sbx_ring *, uint64_t lines);
 /* Is this mapping of `bytes` a ring we may write to? *out_size = its data size, to be kept
  * outside the mapping and handed to sbx_ring_write(). */
 bool sbx_ring_check(const struct sbx_ring *, size_t bytes, uint64_t *out_size);

@@ -229,6 +229,12 @@ const struct b_opt lau_option_table[] = {
 #define GROUP "Questions"
 	{"dry-run", 0, NULL, B_OPT_FLAG, O(dry_run), .group = GROUP,
 	 .help = "print the plan; run nothing, write nothing"},
+	{"print-env", 0, NULL, B_OPT_FLAG, O(print_env), .group = GROUP,
+	 .help = "print variables for eval: programs started with them are checked and recorded by "
+		 "the shim alone, without a floor; the policy is --policy or SBX_PROFILE"},
+	{"on-error", 0, "deny|pass", B_OPT_ENUM, O(on_error_pass), "deny|pass", .group = GROUP,
+	 .help = "with --print-env: what a shim does that cannot read its policy, or fails inside "
+		 "(default deny)"},
 	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
 	 .help = "what this host can enforce, and what is missing"},
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP, .help = "with --doctor: as JSON"},
@@ -296,6 +302,13 @@ static int check(const struct lau_options *o, struct b_err *err)
 {
 	if (o->help || o->version || o->doctor)
 		return 0;
+	if (o->on_error_pass && !o->print_env)
+		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
+	if (o->print_env)
+		return o->argv || o->no_shim
+			       ? b_fail(err, B_USAGE, 0,
+					"--print-env: takes no command, and needs the shim")
+			       : 0;
 	if (!o->argv)
 		return b_fail(err, B_USAGE, 0,
 			      "no command: sbx-launch [options] [--] command [args]; see --help");

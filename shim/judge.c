@@ -9,6 +9,7 @@
 #include "core/path.h"
 #include "core/ring.h"
 #include "shim/clock.h"
+#include "shim/line.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
@@ -142,6 +143,10 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 
 	if (t->len >= SBX_PATH_MAX || t->len2 >= SBX_PATH_MAX)
 		ev.rule = sbx_deep_rule(&shim.image, &ev, t->path, t->len, t->path2, t->len2);
+	if (shim.is_alone) {
+		shim_line_write(&ev, t->path, t->path2);
+		return;
+	}
 	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, t->path2);
 	warm_next_frame();
 }

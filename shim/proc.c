@@ -1,7 +1,9 @@
 /* proc.c - see proc.h. */
 #include "shim/proc.h"
 
+#include "core/channel.h"
 #include "shim/linux/sys.h"
+#include "shim/mem.h"
 #include "shim/next.h"
 
 struct shim_proc shim;
@@ -26,6 +28,13 @@ long shim_result(long ret)
 		return ret;
 	shim_set_errno((int)-ret);
 	return -1;
+}
+
+const char *shim_channel_dir(void)
+{
+	const size_t n = sizeof SBX_CHANNEL_DENY - 1;
+
+	return shim_has_prefix(shim.channel, SBX_CHANNEL_DENY) ? shim.channel + n : shim.channel;
 }
 
 bool shim_is_own_memory(void)

@@ -19,6 +19,7 @@ struct shim_proc {
 	uint64_t ring_size;
 	uint32_t level;		 /* enum sbx_audit_level, at the start of the run */
 	uint32_t on_error;	 /* of the image */
+	bool is_alone;		 /* preload-only mode: no supervisor, no floor */
 	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */
 	_Atomic bool is_ready;	 /* image and ring are mapped; false = inert, every call passes */
 	/* A filter of the program's own is in force: no system call it would not make itself. */
@@ -53,6 +54,9 @@ static inline bool shim_has_filter(void)
 {
 	return atomic_load_explicit(&shim.has_own_filter, memory_order_relaxed);
 }
+
+/* The directory in the value of SBX_CHANNEL. */
+const char *shim_channel_dir(void);
 
 void shim_set_errno(int err);
 int shim_get_errno(void);

@@ -71,16 +71,29 @@ static void *map(size_t size, int prot, int flags, int fd)
 /* The constructor runs alone. On its stack this would be one page fault more at every start. */
 static char start_buf[SHIM_ENV_MAX + 16];
 
+/* Under a supervisor the files are as safe as its directory. Alone, whoever could write them
+ * would write the policy. */
+static bool is_trusted(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return false;
+	if (!shim.is_alone && !shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
+		return true;
+	return !(st->st_mode & (S_IWGRP | S_IWOTH)) &&
+	       (st->st_uid == (uid_t)sys0(SYS_geteuid) || st->st_uid == 0);
+}
+
 /* The descriptor lives only as long as the mapping takes: programs count theirs. */
 static void *map_file(const char *name, bool is_shared, size_t *out_size)
 {
 	char *path = start_buf;
 	size_t pos = 0;
 	struct stat st;
+	const char *dir = shim_channel_dir();
 	void *p = NULL;
 	int fd;
 
-	if (!shim_append(path, sizeof start_buf, &pos, shim.channel, strlen(shim.channel)) ||
+	if (!shim_append(path, sizeof start_buf, &pos, dir, strlen(dir)) ||
 	    !shim_append(path, sizeof start_buf, &pos, "/", 1) ||
 	    !shim_append(path, sizeof start_buf, &pos, name, strlen(name)))
 		return NULL;
@@ -89,7 +102,7 @@ static void *map_file(const char *name, bool is_shared, size_t *out_size)
 			0);
 	if (fd < 0)
 		return NULL;
-	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+	if (sys_fstat(fd, &st) == 0 && is_trusted(&st) && st.st_size > 0) {
 		*out_size = (size_t)st.st_size;
 		p = map(*out_size, is_shared ? PROT_READ | PROT_WRITE : PROT_READ,
 			(is_shared ? MAP_SHARED : MAP_PRIVATE) |
@@ -141,7 +154,8 @@ static void read_environment(char *const *envp)
 	for (; envp && *envp; envp++) {
 		if ((v = shim_env_value(*envp, "LD_PRELOAD")))
 			preload = v;
-		else if ((v = shim_env_value(*envp, SBX_ENV_CHANNEL)) && *v == '/')
+		else if ((v = shim_env_value(*envp, SBX_ENV_CHANNEL)) &&
+			 (*v == '/' || shim_has_prefix(v, SBX_CHANNEL_DENY "/")))
 			copy_value(shim.channel, v);
 	}
 	if (shim.channel[0])
@@ -193,6 +207,7 @@ static bool open_ring(void)
 	if (!ring || !sbx_ring_check(ring, size, &shim.ring_size))
 		return false;
 	shim.level = ring->level;
+	shim.is_alone = ring->is_alone;
 	shim.ring = ring;
 	return true;
 }
@@ -230,6 +245,28 @@ static void say_hello(const char *execfn)
 		hello(execfn ? execfn : "", execfn ? strlen(execfn) : 0);
 }
 
+/* Nobody else looked at the image: a supervisor checks what it hands out. */
+static bool is_image_whole(void)
+{
+	const struct sbx_image *i = &shim.image;
+
+	return !shim.is_alone || i->hdr->checksum == sbx_image_checksum(i->base, i->size);
+}
+
+/* Without its policy a program may not start where the environment says so. */
+static void refuse_to_start(void)
+{
+	static const char text[] =
+		"sbx-launch: E_SHIM: the policy of this environment cannot be read, or is not "
+		"its owner's alone: set the environment up again\n";
+
+	if (!shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
+		return;
+	sys3(SYS_write, 2, text, sizeof text - 1);
+	for (;;)
+		sys1(SYS_exit_group, 126);
+}
+
 static __attribute__((constructor)) void start(int argc, char **argv, char **envp)
 {
 	const char *execfn;
@@ -240,8 +277,13 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 	if (!envp)
 		return;
 	read_environment(envp);
-	if (!shim.channel[0] || !open_image() || !open_ring())
+	if (!shim.channel[0])
 		return;
+	/* the ring first: it says whether there is a supervisor */
+	if (!open_ring() || !open_image() || !is_image_whole()) {
+		refuse_to_start();
+		return;
+	}
 	execfn = read_auxv(envp);
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);

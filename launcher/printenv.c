@@ -1,0 +1,290 @@
+/* printenv.c - see printenv.h. */
+#include "launcher/printenv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "audit/record.h"
+#include "audit/rundir.h"
+#include "audit/runinfo.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "core/channel.h"
+#include "core/ring.h"
+#include "launcher/dirs.h"
+#include "launcher/environment.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+#include "launcher/shimpath.h"
+#include "policy/engine.h"
+
+static const char me[] = "sbx-launch";
+static const char no_floor[] =
+	"preload-only: no kernel floor: static programs, raw system calls and "
+	"programs that drop the shim are neither held nor recorded";
+static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+struct alone {
+	struct lau_options o; /* a copy: members point into the caller's, but for `policies` */
+	struct lau_host host;
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+	struct lau_environment env;
+	struct aud_rundir dir;
+	char *shim, *named;
+};
+
+/* ---- the policy ---- */
+
+/* SBX_PROFILE names a profile of the documents given, or else a document, DOCUMENT:PROFILE, or
+ * `default`, the built-in policy. Nothing named: a harness that forgot, not one that is free. */
+static int name_policy(struct alone *a, struct b_err *err)
+{
+	struct lau_policy_opts *p = &a->o.policy;
+	const char *name = getenv("SBX_PROFILE");
+	char *colon;
+
+	if (p->policies.n) {
+		p->profile = p->profile ? p->profile : name;
+		return 0;
+	}
+	if (!name || !*name)
+		return b_fail(err, B_PROFILE, 0,
+			      "--print-env: no policy is named: set SBX_PROFILE to a document, "
+			      "DOCUMENT:PROFILE or `default`, or give --policy");
+	if (strcmp(name, "default") == 0)
+		return 0;
+	a->named = b_strdup(name);
+	colon = strrchr(a->named, ':');
+	if (colon) {
+		*colon = '\0';
+		p->profile = p->profile ? p->profile : colon + 1;
+	}
+	b_strlist_add(&p->policies, a->named);
+	return 0;
+}
+
+/* The programs' own place for temporary files, in the name of this environment: no supervisor
+ * lives to remove one with the run. */
+static int make_scratch(struct alone *a, struct b_err *err)
+{
+	b_auto_free char *base = NULL;
+	b_auto(b_str_release) struct b_str path = {0};
+
+	if (lau_scratch_base(&base, err) < 0)
+		return -1;
+	b_str_addf(&path, "%s/sbx-env.XXXXXX", base);
+	if (!mkdtemp(path.s))
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", path.s, strerror(errno));
+	free(a->dirs.scratch.path);
+	a->dirs.scratch.path = b_str_take(&path);
+	return 0;
+}
+
+static int resolve(struct alone *a, struct b_err *err)
+{
+	a->o.dry_run = true; /* nothing shared is made, no name is taken */
+	if (name_policy(a, err) < 0)
+		return -1;
+	lau_host_quick(&a->host);
+	if (lau_dirs_find(&a->o, &a->dirs, err) < 0 || make_scratch(a, err) < 0)
+		return -1;
+	return lau_plan_policy(&a->o, &a->host, &a->dirs, &a->plan, err);
+}
+
+/* ---- the files ---- */
+
+static int write_image(const struct alone *a, struct b_err *err)
+{
+	const struct pol_engine *e = a->plan.engine;
+	b_auto_free unsigned char *copy = b_malloc(e->image.size);
+	struct sbx_image_header *h = (struct sbx_image_header *)(void *)copy;
+	b_auto_fd int fd = openat(a->dir.dirfd, SBX_CHANNEL_IMAGE,
+				  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+
+	memcpy(copy, e->image_data, e->image.size);
+	h->on_error = !a->o.on_error_pass;
+	h->checksum = sbx_image_checksum(copy, e->image.size);
+	if (fd < 0 || b_write_all(fd, (const char *)copy, e->image.size) < 0)
+		return b_fail(err, B_SHIM, errno, "%s/" SBX_CHANNEL_IMAGE ": %s", a->dir.path,
+			      strerror(errno));
+	return 0;
+}
+
+static int write_ring(const struct alone *a, struct b_err *err)
+{
+	size_t bytes = sbx_ring_bytes(SBX_RING_MIN);
+	b_auto_fd int fd =
+		openat(a->dir.dirfd, SBX_CHANNEL_RING, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)bytes);
+	void *map = MAP_FAILED;
+	struct sbx_ring *ring;
+
+	if (rc == 0) {
+		map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		rc = map == MAP_FAILED ? errno : 0;
+	}
+	if (rc)
+		return b_fail(err, B_SHIM, rc, "%s/" SBX_CHANNEL_RING ": %s", a->dir.path,
+			      strerror(rc));
+	ring = map;
+	sbx_ring_init(ring, SBX_RING_MIN, (enum sbx_audit_level)a->o.audit_level);
+	sbx_ring_set_alone(ring, 1);
+	munmap(ring, bytes);
+	return 0;
+}
+
+static void banner(const struct alone *a, struct b_str *out)
+{
+	struct sbx_event ev = {.time_ns = b_now_real_ns(),
+			       .pid = (uint32_t)getpid(),
+			       .ppid = (uint32_t)getppid(),
+			       .kind = SBX_EV_LOSS,
+			       .aux = SBX_LOSS_NO_FLOOR,
+			       .path_len = (uint16_t)strlen(a->shim)};
+	struct aud_record r = {.kind = AUD_LOSS,
+			       .ev = &ev,
+			       .path = a->shim,
+			       .path2 = "",
+			       .seq = 1,
+			       .matched_rule = "",
+			       .rule = "",
+			       .layer = "launcher",
+			       .prev = zeros};
+	struct aud_frame frame;
+
+	aud_frame_init(&frame, a->dir.id, a->plan.engine->rules.profile, NULL, 0);
+	aud_record_json(&frame, &r, out);
+	aud_frame_release(&frame);
+}
+
+/* Elsewhere the log is a link in the run's directory, which the shims find. */
+static int write_log(const struct alone *a, struct b_err *err)
+{
+	const char *file = a->o.audit_file;
+	b_auto(b_str_release) struct b_str line = {0};
+	b_auto_free char *real = NULL;
+	b_auto_fd int fd =
+		file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
+		     : openat(a->dir.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+			      0600);
+
+	if (fd >= 0 && file) {
+		real = realpath(file, NULL);
+		if (!real || symlinkat(real, a->dir.dirfd, AUD_LOG_NAME) < 0)
+			return b_fail(err, B_AUDIT, errno, "%s: %s", file, strerror(errno));
+	}
+	banner(a, &line);
+	if (fd < 0 || b_write_all(fd, line.s, line.len) < 0)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : a->dir.path,
+			      strerror(errno));
+	return 0;
+}
+
+static int write_info(const struct alone *a, struct b_err *err)
+{
+	static const char *const levels[SBX_AUDIT_LEVEL_COUNT] = {
+		[SBX_AUDIT_FOLDED] = "folded", [SBX_AUDIT_ALL] = "all",
+		[SBX_AUDIT_MODIFY] = "modify", [SBX_AUDIT_DENIED] = "denied",
+		[SBX_AUDIT_NONE] = "none",
+	};
+	const char *const losses[] = {no_floor};
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	const struct pol_engine *e = a->plan.engine;
+	struct aud_runinfo info = {
+		.run_id = a->dir.id,
+		.version = SBX_VERSION,
+		.started_ms = b_now_real_ns() / 1000000,
+		.cwd = cwd ? cwd : "",
+		.policy = e->policy_name,
+		.policy_hash = e->hash,
+		.profile = e->rules.profile,
+		.workspaces = a->dirs.workspaces,
+		.nworkspaces = a->dirs.nworkspaces,
+		.losses = losses,
+		.nlosses = 1,
+		.audit_file = a->o.audit_file,
+		.audit_level = levels[a->o.audit_level],
+		.exit_status = -1,
+	};
+
+	return aud_runinfo_write(&info, a->dir.path, err);
+}
+
+static int make_files(struct alone *a, struct b_err *err)
+{
+	if (lau_shim_find(&a->shim, err) < 0 || aud_rundir_new(&a->dir, err) < 0)
+		return -1;
+	if (write_image(a, err) < 0 || write_ring(a, err) < 0 || write_log(a, err) < 0)
+		return -1;
+	return write_info(a, err);
+}
+
+/* ---- the commands ---- */
+
+static void add_export(struct b_str *out, const char *name, const char *value)
+{
+	b_str_addf(out, "export %s='", name);
+	for (; *value; value++) {
+		if (*value == '\'')
+			b_str_add(out, "'\\''");
+		else
+			b_str_addc(out, *value);
+	}
+	b_str_add(out, "'\n");
+}
+
+static int print(struct alone *a, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str channel = {0}, text = {0};
+	size_t i;
+
+	b_str_addf(&channel, "%s%s", a->o.on_error_pass ? "" : SBX_CHANNEL_DENY, a->dir.path);
+	lau_scratch_export(a->dirs.scratch.path, &a->env);
+	lau_environment_set(&a->env, SBX_ENV_CHANNEL, channel.s);
+	lau_environment_preload(&a->env, a->shim, getenv("LD_PRELOAD"));
+	for (i = 0; i < a->env.n; i++)
+		add_export(&text, a->env.vars[i].name, a->env.vars[i].value);
+	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)
+		return b_fail(err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
+	return 0;
+}
+
+static void release(struct alone *a)
+{
+	if (a->dir.path)
+		aud_rundir_release(&a->dir);
+	lau_plan_release(&a->plan);
+	lau_environment_release(&a->env);
+	lau_dirs_release(&a->dirs);
+	free(a->shim);
+	free(a->named);
+}
+
+/* In a function, a sourced file or a script: wherever the text is evaluated, it goes no further. */
+static const char stop[] = "return 125 2>/dev/null || exit 125\n";
+
+int lau_print_env(const struct lau_options *o)
+{
+	struct alone a = {.o = *o, .dirs.scratch = {.base = -1, .lock = -1}};
+	struct b_err err = {.kind = B_OK};
+	int status = 0;
+
+	if (resolve(&a, &err) < 0 || make_files(&a, &err) < 0 || print(&a, &err) < 0) {
+		(void)b_write_all(STDOUT_FILENO, stop, sizeof stop - 1);
+		status = b_report(me, &err);
+	}
+	/* the list may have grown in the copy */
+	if (a.named)
+		b_strlist_release(&a.o.policy.policies);
+	release(&a);
+	return status;
+}

@@ -1,0 +1,117 @@
+#!/bin/bash
+# Preload-only mode: the variables of --print-env, and the recipes of docs/PRELOAD.md.
+. "$(dirname "$0")/../support/e2e.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+export WS TMP XDG_STATE_HOME=$TMP/state SBX_PROFILE=default
+log() { echo "$XDG_STATE_HOME"/sbx-launch/runs/*/audit.jsonl; }
+begin() # a fresh workspace with something to deny, and no runs
+{
+	rm -rf "$XDG_STATE_HOME" "${WS:?}"/* "$WS"/.[!.]*
+	echo secret >.env
+	echo plain >file
+}
+in_env() # SCRIPT: run by a shell that evaluates the variables first
+{
+	out=$(timeout -k 1 60 bash -c 'set -e; eval "$("$SBX" --print-env --workspace "$WS" --deny-read .env '"${options:-}"')"; set +e
+'"$1" 2>"$TMP/err")
+	status=$?
+}
+logged() # PATTERN of a whole line of the log
+{
+	grep -qE "$1" "$(log)"
+}
+
+# ---- a shell ----
+begin
+in_env 'cat .env; echo $?; cat file; env -i /bin/cat .env; sh -c "echo x >made; cat made"'
+check 'a shell: what is denied is, what is allowed works' [ "$out" = $'1\nplain\nx' ]
+check 'the first line says that there is no floor' \
+	[ "$(head -n 1 "$(log)" | grep -c '"kind":"loss".*"reason":"no-floor"')" = 1 ]
+check 'a denial is a line with its rule' \
+	logged '"kind":"denied".*"path":"[^"]*/\.env","allowed":false,"matched_rule":"[^"]*\.env[^"]*","rule":"cli:--deny-read:1"'
+check 'a change is a line' logged '"kind":"result".*"op":"modify".*/made","allowed":true'
+check 'every image says hello' logged '"kind":"hello".*/cat"'
+check 'every line keeps to the schema' python3 "$here/validate_log.py" --unchained "$(log)"
+check 'the summary reads it' "${SBX%/*}/sbx-audit" 
+
+# ---- a Python subprocess harness ----
+begin
+cat >"$TMP/harness.py" <<'PY'
+import os, subprocess, sys
+sbx, workspace = sys.argv[1:]
+text = subprocess.run([sbx, "--print-env", "--workspace", workspace, "--deny-read", ".env"],
+                      check=True, capture_output=True, text=True).stdout
+env = dict(os.environ)
+shell = subprocess.run(["sh", "-c", text + "\nenv -0"], check=True, capture_output=True)
+env.update(e.split("=", 1) for e in shell.stdout.decode().split("\0") if "=" in e)
+def tool(*argv):
+    return subprocess.run(argv, env=env, capture_output=True, text=True)
+print(tool("cat", "file").stdout, tool("cat", ".env").returncode,
+      tool("sh", "-c", "cat .env || echo refused").stdout, sep="", end="")
+PY
+out=$(timeout -k 1 60 python3 "$TMP/harness.py" "$SBX" "$WS" 2>"$TMP/err")
+check 'a Python harness' [ "$out" = $'plain\n1refused' ]
+check 'its tools are recorded' logged '"kind":"denied".*/\.env"'
+
+# ---- a node CLI ----
+if command -v node >/dev/null; then
+	begin
+	in_env 'node -e "
+const fs = require(\"fs\"), cp = require(\"child_process\");
+for (const f of [\".env\", \"file\"])
+	try { console.log(fs.readFileSync(f, \"utf8\").trim()); } catch (e) { console.log(e.code); }
+console.log(cp.spawnSync(\"cat\", [\".env\"], { env: {} }).status);"'
+	check 'a node CLI, and what it starts with an empty environment' [ "$out" = $'EACCES\nplain\n1' ]
+else
+	skip 'a node CLI' 'no node'
+fi
+
+# ---- a CI job ----
+begin
+printf 'all:\n\t@cat file; cat .env; true\n' >Makefile
+options='--audit-file "$TMP/job.jsonl"' in_env 'exec make -s all'
+check 'a CI job: make and its recipes' [ "$out" = plain ]
+check 'the log goes where the job keeps it' grep -q '"kind":"denied".*/\.env"' "$TMP/job.jsonl"
+
+# ---- refusals ----
+begin
+out=$(SBX_PROFILE='' bash -c 'eval "$("$SBX" --print-env)"; echo went on' 2>"$TMP/err")
+check 'no profile: the shell goes no further' [ "$?" -eq 125 -a -z "$out" ]
+check 'and says why' grep -q 'E_PROFILE.*SBX_PROFILE' "$TMP/err"
+in_env 'chmod 644 "${SBX_CHANNEL#deny:}/image"; exec 9<"${SBX_CHANNEL#deny:}/image"; echo x >&2; true'
+channel=$(echo "$XDG_STATE_HOME"/sbx-launch/runs/*)
+shim=${SBX%/*}/libsbx-shim.so
+try() # VALUE-OF-SBX_CHANNEL
+{
+	out=$(env LD_PRELOAD="$shim" SBX_CHANNEL="$1" cat .env file 2>"$TMP/err")
+	status=$?
+}
+try "deny:$channel"
+check 'the whole policy is used' [ "$status:$out" = 1:plain ]
+chmod 666 "$channel/image"
+try "deny:$channel"
+check 'a policy that others may write: no program starts' [ "$status:$out" = 126: ]
+check 'and says why' grep -q E_SHIM "$TMP/err"
+chmod 600 "$channel/image"
+printf x | dd of="$channel/image" bs=1 seek=400 conv=notrunc status=none
+try "deny:$channel"
+check 'a policy with a wrong checksum: no program starts' [ "$status:$out" = 126: ]
+try "$channel"
+check 'unless the environment says pass' [ "$status:$out" = $'0:secret\nplain' ]
+try "deny:$channel/gone"
+check 'a policy that is gone: no program starts' [ "$status:$out" = 126: ]
+
+# ---- what a log must survive ----
+begin
+in_env 'python3 -c "
+import resource, signal
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+print(open(\"file\").read().strip())"'
+check 'a limit on file sizes ends no program' [ "$status:$out" = 0:plain ]
+begin
+in_env 'for i in $(seq 20); do
+	(for j in $(seq 20); do : <"file"; cat "$(printf "n%.0s" $(seq 200))/none.$i.$j" "$PWD"/file; done) & done >/dev/null 2>&1; wait'
+check 'many writers: no line is torn' python3 "$here/validate_log.py" --unchained "$(log)"
+check 'and none is missing' [ "$(grep -c '"kind":"hello".*/cat"' "$(log)")" -ge 400 ]
