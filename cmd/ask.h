@@ -27,6 +27,7 @@ struct ask_opts {
 	int plan;     /* enum ask_plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
+	const char *output;
 };
 
 /* The questions. */
@@ -36,6 +37,7 @@ int ask_list(struct ask_opts *, char const *const *words, size_t n);
 int ask_add(struct ask_opts *, char const *const *words, size_t n);
 int ask_diff(struct ask_opts *, char const *const *words, size_t n);
 int ask_test(struct ask_opts *, char const *const *words, size_t n);
+int ask_compile(struct ask_opts *, char const *const *words, size_t n);
 int ask_fmt(struct ask_opts *, char const *const *words, size_t n);
 int ask_schema(struct ask_opts *, char const *const *words, size_t n);
 int ask_lint(struct ask_opts *, char const *const *words, size_t n);

@@ -26,6 +26,8 @@ static const struct b_opt own_table[] = {
 	 .help = "fmt: into the files (behind fmt also -w), instead of to standard output"},
 	{"check", 0, NULL, B_OPT_FLAG, O(check_only), .group = GROUP,
 	 .help = "fmt: only name the files that are not formatted"},
+	{"output", 'o', "IMAGE", B_OPT_STR, O(output), .group = GROUP,
+	 .help = "compile: the file to write"},
 	{"plan", 0, "landlock|seccomp|sbpl", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl",
 	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
@@ -81,6 +83,7 @@ static const struct verb {
 	{"lint", "[options] NAME|FILE...", ask_lint},
 	{"fmt", "[-w | --check] FILE...", ask_fmt},
 	{"schema", "", ask_schema},
+	{"compile", "-o IMAGE [options] [NAME | FILE...]", ask_compile},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -166,6 +169,8 @@ int main(int argc, char **argv)
 
 		b_str_add(&text, "sbx-policy " SBX_VERSION "\n");
 		status = ask_print(&text, YES);
+	} else if (lau_policy_settle(&o.run.policy, &err) < 0) {
+		status = ask_trouble(&err);
 	} else {
 		status = dispatch(&o, &words);
 	}

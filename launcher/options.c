@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "launcher/confine.h"
 #include "policy/back/seccomp.h"
+#include "policy/bundle.h"
 
 /* ---- rows that need a call ---- */
 
@@ -159,6 +160,8 @@ const struct b_opt lau_policy_table[] = {
 	{"policy", 'p', "FILE|NAME", B_OPT_LIST, P(policies), .group = GROUP,
 	 .help = "policy document (YAML), or the name of one in the store; repeated, they merge; "
 		 "without one the built-in default policy holds"},
+	{"image", 0, "FILE", B_OPT_STR, P(image), .group = GROUP,
+	 .help = "policy compiled by sbx-policy compile, in place of documents"},
 	{"profile", 0, "NAME", B_OPT_STR, P(profile), .group = GROUP,
 	 .help = "profile of the document; may be left out when it has only one"},
 	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .group = GROUP,
@@ -262,8 +265,42 @@ static struct b_opt *whole_table(size_t *out_n)
 
 /* ---- life ---- */
 
+/* The rules and settings inside are as if written first on the command line. */
+static void take_bundle(struct lau_policy_opts *o)
+{
+	const struct pol_bundle *b = o->bundle;
+	size_t n = b->nrules + o->nrules;
+	struct pol_cli_rule *rules = b_calloc(n + 1, sizeof *rules);
+
+	memcpy(rules, b->rules, b->nrules * sizeof *rules);
+	if (o->nrules > 0)
+		memcpy(rules + b->nrules, o->rules, o->nrules * sizeof *rules);
+	free(o->rules);
+	o->rules = rules;
+	o->nrules = n;
+	o->rules_cap = n + 1;
+	if (!o->profile)
+		o->profile = b->profile;
+	for (int i = 0; i < POL_SETTING_COUNT; i++)
+		if (o->said.v[i] == POL_UNSAID)
+			o->said.v[i] = b->said.v[i];
+}
+
+int lau_policy_settle(struct lau_policy_opts *o, struct b_err *err)
+{
+	if (!o->image)
+		return 0;
+	if (o->policies.n > 0)
+		return b_fail(err, B_USAGE, 0, "--image: cannot be used with --policy");
+	if (pol_bundle_read(o->image, &o->bundle, err) < 0)
+		return b_wrap(err, "--image");
+	take_bundle(o);
+	return 0;
+}
+
 void lau_policy_opts_release(struct lau_policy_opts *o)
 {
+	pol_bundle_free(o->bundle);
 	b_strlist_release(&o->policies);
 	b_strlist_release(&o->workspaces);
 	free(o->rules);
@@ -273,6 +310,7 @@ void lau_policy_opts_release(struct lau_policy_opts *o)
 void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out)
 {
 	*out = (struct pol_request){
+		.bundle = o->bundle,
 		.policies = o->policies.v,
 		.npolicies = o->policies.n,
 		.profile = o->profile,
@@ -331,7 +369,10 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	if (b_opt_parse(table, n, argc, argv, out, NULL, &rest, err) < 0)
 		return -1;
 	out->argv = rest < argc ? argv + rest : NULL;
-	return check(out, err);
+	if (check(out, err) < 0)
+		return -1;
+	/* A question about the host needs no policy. */
+	return out->argv ? lau_policy_settle(&out->policy, err) : 0;
 }
 
 void lau_options_help(struct b_str *out)

@@ -27,6 +27,8 @@ struct b_str;
 /* What decides the policy; shared by sbx-launch and sbx-policy. */
 struct lau_policy_opts {
 	struct b_strlist policies;
+	const char *image;	   /* --image FILE, NULL = none */
+	struct pol_bundle *bundle; /* that file, once lau_policy_settle() has read it */
 	const char *profile;
 	struct b_strlist workspaces;
 	struct pol_cli_rule *rules; /* in the order given */
@@ -68,6 +70,9 @@ extern const size_t lau_option_table_n;
 /* One table of two; free() it. */
 struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_opt *b, size_t nb);
 
+/* Reads --image and puts what it holds before the options given: B_POLICY, B_FORMAT, B_USAGE. To
+ * be called once, after the options were parsed. */
+int lau_policy_settle(struct lau_policy_opts *, struct b_err *err);
 void lau_policy_opts_release(struct lau_policy_opts *);
 /* Everything of the request that options decide; borrowed from the options. */
 void lau_policy_request(const struct lau_policy_opts *, struct pol_request *out);

@@ -12,28 +12,36 @@
 #include "policy/presets.h"
 #include "policy/store.h"
 
-int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err)
+static int parse(const char *path, const char *text, size_t len, struct pol_doc *out,
+		 struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0};
 	struct pol_text file = {.pos = {path, 1, 1}};
 
-	if (pol_policy_read(path, &text, err) < 0 ||
-	    pol_orbit_parse(path, b_str_c(&text), text.len, out, err) < 0)
+	if (pol_orbit_parse(path, text, len, out, err) < 0)
 		return -1;
 	file.s = file.pos.file = b_arena_strndup(&out->arena, path, strlen(path));
 	pol_texts_add(out, &out->files, file);
 	return 0;
 }
 
-/* Puts what the file says on what was read before. */
-static int put_on(const char *path, struct pol_doc *doc, struct b_err *err)
+int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (pol_policy_read(path, &text, err) < 0)
+		return -1;
+	return parse(path, b_str_c(&text), text.len, out, err);
+}
+
+int pol_documents_put(const char *path, const char *text, size_t len, struct pol_doc *doc,
+		      struct b_err *err)
 {
 	struct pol_doc next = {0}, both = {0};
 	int rc;
 
 	if (doc->files.n == 0)
-		return pol_document_read(path, doc, err);
-	if (pol_document_read(path, &next, err) < 0)
+		return parse(path, text, len, doc, err);
+	if (parse(path, text, len, &next, err) < 0)
 		return -1;
 	rc = pol_doc_merge(doc, &next, &both, err);
 	pol_doc_release(&next);
@@ -42,6 +50,15 @@ static int put_on(const char *path, struct pol_doc *doc, struct b_err *err)
 	pol_doc_release(doc);
 	*doc = both;
 	return 0;
+}
+
+static int put_on(const char *path, struct pol_doc *doc, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (pol_policy_read(path, &text, err) < 0)
+		return -1;
+	return pol_documents_put(path, b_str_c(&text), text.len, doc, err);
 }
 
 static int put_text(const struct pol_store *store, struct b_arena *a, const char *text,
@@ -58,7 +75,7 @@ static int put_text(const struct pol_store *store, struct b_arena *a, const char
 	return 0;
 }
 
-static const char *name_of(struct pol_doc *doc)
+const char *pol_documents_name(struct pol_doc *doc)
 {
 	const char *name = doc->files.v[0].s;
 
@@ -89,7 +106,7 @@ int pol_documents_load(const char *const *texts, size_t n, struct pol_doc *out,
 		pol_doc_release(&doc);
 		return -1;
 	}
-	*out_name = name_of(&doc);
+	*out_name = pol_documents_name(&doc);
 	*out = doc;
 	return 0;
 }

@@ -22,3 +22,8 @@ int pol_documents_load(const char *const *texts, size_t n, struct pol_doc *out,
 		       const char **out_name, struct b_err *err);
 /* One file, with its path in doc->files. */
 int pol_document_read(const char *path, struct pol_doc *out, struct b_err *err);
+/* Puts what the text of a file says on what was read before (nothing: as it is). */
+int pol_documents_put(const char *path, const char *text, size_t len, struct pol_doc *doc,
+		      struct b_err *err);
+/* What messages call the whole, from the files in it; in the document's arena. */
+const char *pol_documents_name(struct pol_doc *);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/build.h"
+#include "policy/bundle.h"
 #include "policy/compile.h"
 #include "policy/absolute.h"
 #include "policy/imgcache.h"
@@ -163,8 +164,27 @@ static bool recall(struct pol_engine *e, const char *dir, const char *key)
 	return true;
 }
 
-static int compile(struct pol_engine *e, const char *cache, struct b_err *err)
+static bool fits_bundle(const struct pol_engine *e, const struct pol_compile_opts *opts,
+			const struct pol_bundle *bundle)
 {
+	char key[B_SHA256_HEX];
+
+	pol_imgcache_rules_key(&e->rules, opts, key);
+	return strcmp(bundle->key, key) == 0;
+}
+
+void pol_engine_rules_key(struct pol_engine *e, char out[B_SHA256_HEX])
+{
+	struct pol_alias aliases[16];
+	struct pol_compile_opts opts = {.aliases = aliases};
+
+	opts.naliases = find_aliases(&e->rules.arena, aliases);
+	pol_imgcache_rules_key(&e->rules, &opts, out);
+}
+
+static int compile(struct pol_engine *e, const struct pol_request *rq, struct b_err *err)
+{
+	const char *cache = rq->image_cache;
 	struct pol_alias aliases[16];
 	struct pol_compile_opts opts = {.aliases = aliases};
 	enum sbx_image_status status;
@@ -177,8 +197,13 @@ static int compile(struct pol_engine *e, const char *cache, struct b_err *err)
 		if (recall(e, cache, key))
 			return 0;
 	}
-	if (pol_compile(&e->rules, &opts, &e->image_data, &size, err) < 0)
+	if (rq->bundle && fits_bundle(e, &opts, rq->bundle)) {
+		size = rq->bundle->image_size;
+		e->image_data = b_malloc(size);
+		memcpy(e->image_data, rq->bundle->image, size);
+	} else if (pol_compile(&e->rules, &opts, &e->image_data, &size, err) < 0) {
 		return -1;
+	}
 	status = sbx_image_open(&e->image, e->image_data, size, false);
 	if (status != SBX_IMAGE_OK)
 		return b_fail(err, B_FORMAT, 0, "compiled policy: %s",
@@ -200,7 +225,7 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	pol_ruleset_init(&e->rules);
 	e->cached.fd = -1;
 	if (build(&b, &loaded, err) == 0)
-		rc = compile(e, rq->image_cache, err);
+		rc = compile(e, rq, err);
 	if (rc == 0) {
 		name = b.layers->main_name;
 		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));

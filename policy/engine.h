@@ -24,6 +24,7 @@
 
 struct b_err;
 struct b_str;
+struct pol_bundle;
 struct pol_layers;
 
 /*
@@ -61,8 +62,9 @@ struct pol_request {
 	const char *const *workspace_texts;
 	const struct pol_cli_rule *rules;
 	size_t nrules;
-	const struct pol_said *said; /* settings of the command line, NULL = none */
-	struct pol_layers *layers;   /* the documents of `policies`, when they are loaded */
+	const struct pol_said *said;	 /* settings of the command line, NULL = none */
+	const struct pol_bundle *bundle; /* in place of `policies`, bundle.h; NULL = none */
+	struct pol_layers *layers;	 /* the documents of `policies`, when they are loaded */
 	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */
 	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */
@@ -91,6 +93,8 @@ struct pol_engine {
 
 int pol_engine_new(const struct pol_request *, struct pol_engine **out, struct b_err *err);
 void pol_engine_free(struct pol_engine *);
+/* Names the rules, see pol_imgcache_rules_key(). */
+void pol_engine_rules_key(struct pol_engine *, char out[B_SHA256_HEX]);
 
 struct pol_answer {
 	enum sbx_op op;

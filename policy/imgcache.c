@@ -75,17 +75,15 @@ static void add_program(struct b_str *out)
 	b_str_addf(out, "%s %u", SBX_VERSION, SBX_IMAGE_VERSION);
 }
 
-void pol_imgcache_key(const struct pol_ruleset *rs, const struct pol_compile_opts *opts,
-		      char out[B_SHA256_HEX])
+static void hash_rules(const char *program, const struct pol_ruleset *rs,
+		       const struct pol_compile_opts *opts, char out[B_SHA256_HEX])
 {
-	b_auto(b_str_release) struct b_str program = {0};
 	const unsigned char deny = opts->deny_on_error;
 	struct b_sha256 h;
 	size_t i;
 
 	b_sha256_init(&h);
-	add_program(&program);
-	add_string(&h, program.s);
+	add_string(&h, program);
 	add_string(&h, rs->profile);
 	add_lists(&h, rs);
 	for (i = 0; i < opts->naliases; i++) {
@@ -94,6 +92,24 @@ void pol_imgcache_key(const struct pol_ruleset *rs, const struct pol_compile_opt
 	}
 	b_sha256_update(&h, &deny, sizeof deny);
 	b_sha256_final(&h, out);
+}
+
+void pol_imgcache_key(const struct pol_ruleset *rs, const struct pol_compile_opts *opts,
+		      char out[B_SHA256_HEX])
+{
+	b_auto(b_str_release) struct b_str program = {0};
+
+	add_program(&program);
+	hash_rules(b_str_c(&program), rs, opts, out);
+}
+
+void pol_imgcache_rules_key(const struct pol_ruleset *rs, const struct pol_compile_opts *opts,
+			    char out[B_SHA256_HEX])
+{
+	b_auto(b_str_release) struct b_str version = {0};
+
+	b_str_addf(&version, "%s %u", SBX_VERSION, SBX_IMAGE_VERSION);
+	hash_rules(version.s, rs, opts, out);
 }
 
 /* ---- files ---- */

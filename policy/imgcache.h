@@ -24,6 +24,10 @@ struct pol_ruleset;
 void pol_imgcache_key(const struct pol_ruleset *, const struct pol_compile_opts *,
 		      char out[B_SHA256_HEX]);
 
+/* The same, as compiled by any build of this version. */
+void pol_imgcache_rules_key(const struct pol_ruleset *, const struct pol_compile_opts *,
+			    char out[B_SHA256_HEX]);
+
 /* An image in use: while `fd` is open it is not dropped. */
 struct pol_cached {
 	int fd;

@@ -2,6 +2,7 @@
 #include "policy/layers.h"
 
 #include "base/err.h"
+#include "policy/bundle.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
 
@@ -13,10 +14,12 @@ int pol_layers_load(const struct pol_request *rq, const char *const *workspaces,
 
 	(void)workspaces;
 	(void)nworkspaces;
-	if (pol_documents_load(rq->policies, rq->npolicies, &l.main, &l.main_name, err) < 0)
+	if ((rq->bundle ? pol_bundle_documents(rq->bundle, &l.main, &l.main_name, err)
+			: pol_documents_load(rq->policies, rq->npolicies, &l.main, &l.main_name,
+					     err)) < 0)
 		return -1;
 	if (pol_settings_settle(&l.main.settings, NULL, 0, rq->said ? rq->said : &nothing,
-				rq->npolicies > 0, &l.effect, err) < 0) {
+				l.main.files.n > 0, &l.effect, err) < 0) {
 		pol_layers_release(&l);
 		return -1;
 	}

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "policy/model.h"
 
-static int check(const char *path, const struct stat *st, struct b_err *err)
+static int check(const char *path, const struct stat *st, size_t limit, struct b_err *err)
 {
 	if (S_ISDIR(st->st_mode))
 		return b_fail(err, B_POLICY, EISDIR, "%s: a directory, expected a file", path);
@@ -26,12 +26,12 @@ static int check(const char *path, const struct stat *st, struct b_err *err)
 	if (st->st_mode & (S_IWGRP | S_IWOTH))
 		return b_fail(err, B_POLICY, 0, "%s: writable by %s: chmod go-w %s", path,
 			      st->st_mode & S_IWOTH ? "others" : "its group", path);
-	if (st->st_size > (off_t)POL_MAX_FILE)
-		return b_fail(err, B_POLICY, 0, "%s: larger than %u bytes", path, POL_MAX_FILE);
+	if (st->st_size > (off_t)limit)
+		return b_fail(err, B_POLICY, 0, "%s: larger than %zu bytes", path, limit);
 	return 0;
 }
 
-int pol_policy_read(const char *path, struct b_str *out, struct b_err *err)
+int pol_trusted_read(const char *path, size_t limit, struct b_str *out, struct b_err *err)
 {
 	/* O_NONBLOCK: opening a FIFO must not wait for a writer. */
 	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -41,7 +41,7 @@ int pol_policy_read(const char *path, struct b_str *out, struct b_err *err)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return b_fail(err, B_POLICY, errno, "%s: %s", path, strerror(errno));
-	if (check(path, &st, err) < 0)
+	if (check(path, &st, limit, err) < 0)
 		return -1;
 	/* One byte more than there was: a file that grows meanwhile is noticed. */
 	want = (size_t)st.st_size + 1;
@@ -52,4 +52,9 @@ int pol_policy_read(const char *path, struct b_str *out, struct b_err *err)
 		return b_fail(err, B_POLICY, 0, "%s: grew while it was read", path);
 	b_str_advance(out, (size_t)n);
 	return 0;
+}
+
+int pol_policy_read(const char *path, struct b_str *out, struct b_err *err)
+{
+	return pol_trusted_read(path, POL_MAX_FILE, out, err);
 }

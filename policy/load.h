@@ -1,6 +1,8 @@
 /* load.h - reads a policy file that nobody but its user or root can have written. */
 #pragma once
 
+#include <stddef.h>
+
 struct b_err;
 struct b_str;
 
@@ -9,3 +11,5 @@ struct b_str;
  * is neither root nor the caller, unreadable, missing. What is checked is what is read: one
  * descriptor serves both. */
 int pol_policy_read(const char *path, struct b_str *out, struct b_err *err);
+/* The same with another limit of bytes. */
+int pol_trusted_read(const char *path, size_t limit, struct b_str *out, struct b_err *err);

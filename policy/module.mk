@@ -5,7 +5,7 @@ policy_SRCS += \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
-	policy/merge.c policy/documents.c policy/store.c policy/layers.c policy/difference.c policy/lint.c \
+	policy/merge.c policy/documents.c policy/store.c policy/layers.c policy/bundle.c policy/difference.c policy/lint.c \
 	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
 	policy/front/source.c policy/format.c
 

@@ -1,0 +1,86 @@
+#!/bin/bash
+# sbx-policy compile and --image: a policy in one file.
+. "$(dirname "$0")/../support/e2e.sh"
+
+POLICY=$(dirname "$SBX")/sbx-policy
+umask 077
+cat >"$TMP/p.yaml" <<'X'
+schemaVersion: 2
+kind: Policy
+metadata: {name: packed}
+spec:
+  denyModify: ["**/*.lock"]
+  sandbox: {network: host}
+  fsProfiles:
+    writer: {read: ["**"], modify: ["src/**"]}
+    reader: {read: ["**"]}
+X
+mkdir src
+
+compile() { "$POLICY" compile -o "$TMP/p.image" "$@" "$TMP/p.yaml" >"$TMP/c.out" 2>&1; }
+check 'compile' compile --profile writer --modify out
+same_answers()
+{
+	for op in read modify exec; do
+		for path in src/a src/a.lock b out/x /etc/passwd "$HOME/.ssh/id" /usr/bin/env; do
+			a=$("$POLICY" why --json -p "$TMP/p.yaml" --profile writer --modify out $op "$path")
+			b=$("$POLICY" why --json --image "$TMP/p.image" $op "$path")
+			[ -n "$a" ] && [ "$a" = "$b" ] || { echo "$a"; echo "$b"; return 1; }
+		done
+	done
+}
+check 'why --image answers as the documents do, with their places' same_answers
+runs()
+{
+	mv "$TMP/p.yaml" "$TMP/away.yaml"
+	launch --image "$TMP/p.image" -- sh -c 'echo 1 >src/a; echo 2 >src/a.lock; cat src/a'
+	mv "$TMP/away.yaml" "$TMP/p.yaml"
+	[ "$status" -eq 0 ] && [ "$(cat "$TMP/out")" = 1 ] && [ ! -e src/a.lock ] &&
+		grep -q "rule \*\*/\*.lock, $TMP/p.yaml:5:16" "$TMP/err" || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+check 'sbx-launch --image holds it, without the documents' runs
+elsewhere()
+{
+	mkdir -p sub/src && cd sub && launch --image "$TMP/p.image" -w . -- sh -c 'echo 1 >src/b; echo 2 >../src/c'
+	cd ..
+	[ -e sub/src/b ] && [ ! -e src/c ]
+}
+check 'in another workspace the same rules hold' elsewhere
+tighter() { launch --image "$TMP/p.image" --deny-modify src -- sh -c 'echo 1 >src/d'; [ "$status" -ne 0 ] && [ ! -e src/d ]; }
+check 'options come on top' tighter
+setting() { "$POLICY" diff --json "$TMP/p.yaml" "$TMP/p.yaml" >/dev/null && launch --dry-run --image "$TMP/p.image" -- true && ! grep -q 'network namespace' "$TMP/out"; }
+check 'settings of the document hold' setting
+
+refused() # PATTERN ARGS...
+{
+	pattern=$1
+	shift
+	launch "$@" -- touch src/refused
+	[ "$status" -eq 125 ] && grep -qE "$pattern" "$TMP/err" && [ ! -e src/refused ] || { cat "$TMP/err"; return 1; }
+}
+damaged() # OFFSET
+{
+	cp "$TMP/p.image" "$TMP/bad.image"
+	printf '~' | dd of="$TMP/bad.image" bs=1 seek="$1" conv=notrunc 2>/dev/null
+	refused 'E_FORMAT.*compile' --image "$TMP/bad.image"
+}
+for at in 0 9 50 110 150 400 5000; do
+	check "a changed byte is refused: $at" damaged "$at"
+done
+short() { head -c "$1" "$TMP/p.image" >"$TMP/bad.image"; refused 'E_FORMAT' --image "$TMP/bad.image"; }
+check 'a file cut short is refused' short 2000
+check 'an empty file is refused' short 0
+writable() { cp "$TMP/p.image" "$TMP/bad.image"; chmod 620 "$TMP/bad.image"; refused 'writable by its group' --image "$TMP/bad.image"; }
+check 'a file that others may write is refused' writable
+foreign() { cp "$TMP/p.image" "$TMP/bad.image"; chown 12345 "$TMP/bad.image" && refused 'owned by uid 12345' --image "$TMP/bad.image"; }
+if [ "$(id -u)" -eq 0 ]; then
+	check 'a file of another user is refused' foreign
+else
+	skip 'a file of another user is refused' 'needs root'
+fi
+mkfifo "$TMP/fifo"
+check 'a FIFO is refused, not waited for' refused 'not a regular file' --image "$TMP/fifo"
+check 'a document is no image' refused 'no compiled policy' --image "$TMP/p.yaml"
+check '--image and --policy exclude each other' refused 'E_USAGE.*--policy' --image "$TMP/p.image" -p "$TMP/p.yaml"
+private() { [ "$(stat -c %a "$TMP/p.image")" = 600 ]; }
+check 'the file is private' private
