@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -52,16 +52,15 @@ static bool is_dir(const char *path)
 char *aud_runs_root(struct b_err *err)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME"), *below = "";
+	b_auto(b_str_release) struct b_str account = {0};
 	struct b_str s = {0};
-	struct passwd *pw;
 
 	if (!state || state[0] != '/') { /* the XDG specification: a relative one is ignored */
 		below = "/.local/state";
 		state = home;
 	}
 	if (!state || state[0] != '/') {
-		pw = getpwuid(geteuid());
-		state = pw ? pw->pw_dir : NULL;
+		state = b_account_home(geteuid(), &account) ? account.s : NULL;
 	}
 	if (!state || state[0] != '/') {
 		b_fail(err, B_AUDIT, 0,

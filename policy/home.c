@@ -1,13 +1,13 @@
 /* home.c - whose secrets there are on this host. */
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/io.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -52,19 +52,17 @@ static char *read_passwd(struct b_arena *a)
 	return b_arena_strndup(a, b_str_c(&text), text.len);
 }
 
-/* /etc/passwd before NSS: no daemon is asked, and most users are there. */
+/* /etc/passwd first: no daemon is asked, and most users are there. */
 static const char *passwd_home(struct b_arena *a, uid_t uid)
 {
 	char *text = read_passwd(a);
 	struct account account;
-	const struct passwd *pw;
+	b_auto(b_str_release) struct b_str home = {0};
 
 	while (next_account(&text, &account))
 		if (account.uid == uid)
 			return account.home;
-	pw = getpwuid(uid);
-	return pw && pw->pw_dir[0] == '/' ? b_arena_strndup(a, pw->pw_dir, strlen(pw->pw_dir))
-					  : NULL;
+	return b_account_home(uid, &home) ? b_arena_strndup(a, home.s, home.len) : NULL;
 }
 
 static const char *env_home(struct b_arena *a)

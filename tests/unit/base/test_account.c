@@ -1,0 +1,39 @@
+#include "base/account.h"
+
+#include <criterion/criterion.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "base/str.h"
+
+Test(base_account, the_home_is_what_the_user_database_says)
+{
+	b_auto(b_str_release) struct b_str home = {0};
+	struct passwd *root = getpwuid(0);
+
+	cr_assert(root);
+	cr_expect(b_account_home(0, &home));
+	cr_expect_str_eq(b_str_c(&home), root->pw_dir);
+}
+
+Test(base_account, nobody_has_no_number_that_is_not_given)
+{
+	b_auto(b_str_release) struct b_str home = {0};
+
+	cr_assert_null(getpwuid(4000000123u));
+	cr_expect_not(b_account_home(4000000123u, &home));
+	cr_expect_eq(home.len, 0u);
+}
+
+Test(base_account, only_whole_lines_with_an_absolute_home_count)
+{
+	char good[] = "u:x:7:7:a name:/home/u:/bin/sh", no_shell[] = "u:x:7:7::/home/u:";
+	char relative[] = "u:x:7:7::home:/bin/sh", cut[] = "u:x:7:7::/home/u", empty[] = "";
+
+	cr_expect_str_eq(b_account_home_of(good), "/home/u");
+	cr_expect_str_eq(b_account_home_of(no_shell), "/home/u");
+	cr_expect_null(b_account_home_of(relative));
+	cr_expect_null(b_account_home_of(cut));
+	cr_expect_null(b_account_home_of(empty));
+}
