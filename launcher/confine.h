@@ -26,13 +26,15 @@
  */
 #pragma once
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <sys/types.h>
 
-struct b_err;
+#include "base/err.h"
+
 struct pol_ll_plan;
 
 /* What the run has for itself, beside the network. */
@@ -56,6 +58,8 @@ struct lau_confine {
 	uint64_t keep_caps;
 	/* 4: ruleset descriptor prepared before the fork by lau_landlock_prepare(), -1 = none */
 	int landlock_fd;
+	/* 4: a pipe; its rules are complete when a 0 can be read from [0]. NULL = they are */
+	const int *landlock_ready;
 	/* 5: the broker's filter, NULL = none, and the socket to send its listener to */
 	const void *trap;
 	size_t trap_len;
@@ -87,6 +91,38 @@ int lau_landlock_prepare_in(const struct pol_ll_plan *, bool own_shm, const char
 /* Rules of the plan at and below `dir`, once more: of what is there now. [no-alloc] */
 int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *, const char *dir,
 			struct b_err *err);
+/*
+ * The same by a thread, beside the caller: some hundred rules take as long as making the run's
+ * files, a network namespace and a process, and only the last step before the exec needs them.
+ *
+ *	struct lau_landlock_job job = LAU_LANDLOCK_JOB_INIT;
+ *	job.plan = &plan;
+ *	if (lau_landlock_begin(&job, &err) < 0) ...
+ *	c.landlock_fd = job.ruleset, c.landlock_ready = job.ready
+ *	fork; the child waits in lau_confine_landlock()
+ *	rc = lau_landlock_finish(&job, &err);	(always; the plan must live until then)
+ *
+ * A child that is told of none, or whose launcher is gone, ends. Where there can be no thread,
+ * begin does it all.
+ */
+struct lau_landlock_job {
+	const struct pol_ll_plan *plan;
+	bool own_shm;	  /* as of lau_landlock_prepare_in() */
+	const char *keep; /* the same */
+	int ruleset;	  /* -1 = no Landlock; closed by whoever applies it */
+	int ready[2];
+	pthread_t thread;
+	bool has_thread;
+	int rc;
+	struct b_err err;
+};
+#define LAU_LANDLOCK_JOB_INIT                                                                      \
+	{                                                                                          \
+		.ruleset = -1, .ready = { -1, -1 }                                                 \
+	}
+/* `job` has its first three fields, the rest is as LAU_LANDLOCK_JOB_INIT makes it. */
+int lau_landlock_begin(struct lau_landlock_job *, struct b_err *err);
+int lau_landlock_finish(struct lau_landlock_job *, struct b_err *err);
 /* ABI of this kernel, or 0 with errno: ENOSYS (not built in), EOPNOTSUPP (switched off). */
 int lau_landlock_abi(void);
 /* The compiled static filter for POL_SC_* flags; points to memory of static duration. */

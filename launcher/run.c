@@ -53,6 +53,7 @@ struct run {
 	struct lau_signals signals;
 	struct lau_limits limits;
 	struct lau_confine confine;
+	struct lau_landlock_job landlock;
 	struct lau_broker_plan broker;
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
@@ -277,12 +278,21 @@ static int prepare_broker(struct run *r, struct b_err *err)
 				       p->shm_keep, &r->broker.landlock_fd, err);
 }
 
+/* After the last grant, and before what needs no rules. */
+static int step_landlock(struct run *r, struct b_err *err)
+{
+	lau_plan_kernel(&r->plan);
+	r->landlock.plan = &r->plan.landlock;
+	r->landlock.own_shm = r->plan.isolate & LAU_ISOLATE_SHM;
+	r->landlock.keep = r->plan.shm_keep;
+	return r->plan.landlock_abi > 0 ? lau_landlock_begin(&r->landlock, err) : 0;
+}
+
 static int step_kernel(struct run *r, struct b_err *err)
 {
 	struct lau_confine *c = &r->confine;
 	unsigned flags = r->plan.seccomp_flags;
 
-	lau_plan_kernel(&r->plan);
 	*c = (struct lau_confine){.want_net_ns = r->plan.want_net_ns,
 				  .isolate = r->plan.isolate,
 				  .isolate_must = r->plan.isolate_must,
@@ -292,11 +302,8 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .keep_fds = r->o->keep_fds,
 				  .nkeep_fds = r->o->nkeep_fds,
 				  .keep_caps = r->plan.keep_caps,
-				  .landlock_fd = -1};
-	if (r->plan.landlock_abi > 0 &&
-	    lau_landlock_prepare_in(&r->plan.landlock, c->isolate & LAU_ISOLATE_SHM,
-				    r->plan.shm_keep, &c->landlock_fd, err) < 0)
-		return -1;
+				  .landlock_fd = r->landlock.ruleset,
+				  .landlock_ready = r->landlock.ready};
 	if (r->plan.floor.uses_broker && prepare_broker(r, err) < 0)
 		return -1;
 	c->broker_landlock_fd = r->broker.landlock_fd;
@@ -312,6 +319,8 @@ static int step_spawn(struct run *r, struct b_err *err)
 {
 	extern char **environ;
 	struct lau_spawn sp;
+	struct b_err why;
+	int rc;
 
 	if (lau_signals_open(&r->signals, err) < 0)
 		return -1;
@@ -329,7 +338,12 @@ static int step_spawn(struct run *r, struct b_err *err)
 		r->deadline_ms = b_now_ms() + r->o->timeout_ms;
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
-	if (lau_spawn(&sp, &r->spawned, err) < 0) {
+	rc = lau_spawn(&sp, &r->spawned, err);
+	if (lau_landlock_finish(&r->landlock, &why) < 0) {
+		*err = why; /* and so the child gave up */
+		return -1;
+	}
+	if (rc < 0) {
 		if (r->spawned.step == LAU_SPAWN_EXEC)
 			r->outcome.phase = LAU_PHASE_EXEC;
 		return -1;
@@ -420,7 +434,7 @@ static const struct step look[] = {
 	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {
-	{step_directories}, {step_floor},  {step_losses}, {step_channel},
+	{step_directories}, {step_floor},  {step_losses}, {step_channel},   {step_landlock},
 	{step_record},	    {step_kernel}, {step_spawn},  {step_supervise},
 };
 
@@ -451,10 +465,11 @@ static int dry_run(struct run *r, struct b_err *err)
 static void release(struct run *r)
 {
 	lau_timer_stop(r->timer);
+	(void)lau_landlock_finish(&r->landlock, &(struct b_err){0});
 	lau_record_release(&r->record);
 	lau_channel_release(&r->channel);
-	if (r->confine.landlock_fd >= 0)
-		close(r->confine.landlock_fd);
+	if (r->landlock.ruleset >= 0)
+		close(r->landlock.ruleset);
 	if (r->broker.landlock_fd >= 0)
 		close(r->broker.landlock_fd);
 	if (r->has_signals)
@@ -476,7 +491,7 @@ int lau_run(const struct lau_options *o)
 		.channel.ring_fd = -1,
 		.record.log_fd = -1,
 		.record.info = AUD_INFOFILE_INIT,
-		.confine.landlock_fd = -1,
+		.landlock = LAU_LANDLOCK_JOB_INIT,
 		.broker.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
 		.status_fd = -1,

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/own.h"
 #include "launcher/linux/uapi_compat.h"
 #include "policy/back/landlock.h"
@@ -203,22 +205,34 @@ int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *plan, const char 
 	return add_part(ruleset, plan, &(struct part){.in = dir}, err);
 }
 
-static int prepare(const struct pol_ll_plan *plan, const struct part *part, int *out_fd,
-		   struct b_err *err)
+/* *out_fd -1: no Landlock here. */
+static int make_ruleset(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
 {
 	struct lau_ll_attr attr = {.handled_access_fs = plan->handled_fs,
 				   .handled_access_net = plan->handled_net,
 				   .scoped = plan->scoped};
+
+	*out_fd = -1;
+	if (plan->abi < 1)
+		return 0;
+	*out_fd = (int)ruleset_new(&attr, plan->abi);
+	if (*out_fd < 0)
+		return b_fail(err, B_FLOOR, errno, "landlock: create_ruleset: %s", strerror(errno));
+	return 0;
+}
+
+static struct part outside_shm(bool own_shm, const char *keep)
+{
+	return (struct part){.but = own_shm ? "/dev/shm" : NULL, .keep = keep};
+}
+
+int lau_landlock_prepare_in(const struct pol_ll_plan *plan, bool own_shm, const char *keep,
+			    int *out_fd, struct b_err *err)
+{
+	const struct part part = outside_shm(own_shm, keep);
 	b_auto_fd int fd = -1;
 
-	if (plan->abi < 1) {
-		*out_fd = -1;
-		return 0;
-	}
-	fd = (int)ruleset_new(&attr, plan->abi);
-	if (fd < 0)
-		return b_fail(err, B_FLOOR, errno, "landlock: create_ruleset: %s", strerror(errno));
-	if (add_part(fd, plan, part, err) < 0)
+	if (make_ruleset(plan, &fd, err) < 0 || (fd >= 0 && add_part(fd, plan, &part, err) < 0))
 		return -1;
 	*out_fd = b_take_fd(&fd);
 	return 0;
@@ -226,15 +240,76 @@ static int prepare(const struct pol_ll_plan *plan, const struct part *part, int 
 
 int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
 {
-	return prepare(plan, &(struct part){0}, out_fd, err);
+	return lau_landlock_prepare_in(plan, false, NULL, out_fd, err);
 }
 
-int lau_landlock_prepare_in(const struct pol_ll_plan *plan, bool own_shm, const char *keep,
-			    int *out_fd, struct b_err *err)
-{
-	const struct part part = {.but = own_shm ? "/dev/shm" : NULL, .keep = keep};
+/* ---- beside the caller ---- */
 
-	return prepare(plan, &part, out_fd, err);
+/* Before the byte no child applies the ruleset. No memory is taken: a fork meanwhile must not find
+ * it locked. */
+static void *work(void *arg)
+{
+	struct lau_landlock_job *job = arg;
+	const struct part part = outside_shm(job->own_shm, job->keep);
+
+	job->rc = add_part(job->ruleset, job->plan, &part, &job->err);
+	(void)b_write_all(job->ready[1], job->rc == 0 ? "\0" : "\1", 1);
+	return NULL;
+}
+
+/* Signals are the main thread's, who blocks them to wait for them. */
+static bool start(struct lau_landlock_job *job)
+{
+	sigset_t all, before;
+	bool ok;
+
+	sigfillset(&all);
+	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+		return false;
+	ok = pthread_create(&job->thread, NULL, work, job) == 0;
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ok;
+}
+
+int lau_landlock_begin(struct lau_landlock_job *job, struct b_err *err)
+{
+	if (make_ruleset(job->plan, &job->ruleset, err) < 0)
+		return -1;
+	if (job->ruleset < 0)
+		return 0;
+	if (pipe2(job->ready, O_CLOEXEC) < 0)
+		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+	job->has_thread = start(job);
+	if (!job->has_thread)
+		(void)work(job);
+	return 0;
+}
+
+int lau_landlock_finish(struct lau_landlock_job *job, struct b_err *err)
+{
+	if (job->has_thread)
+		(void)pthread_join(job->thread, NULL);
+	job->has_thread = false;
+	for (int i = 0; i < 2; i++) {
+		if (job->ready[i] >= 0)
+			close(job->ready[i]);
+		job->ready[i] = -1;
+	}
+	if (job->rc < 0)
+		*err = job->err;
+	return job->rc;
+}
+
+static int wait_for_rules(const struct lau_confine *c, struct b_err *err)
+{
+	char failed;
+
+	if (!c->landlock_ready || c->landlock_ready[0] < 0)
+		return 0;
+	close(c->landlock_ready[1]); /* ours would keep us waiting for a launcher that is gone */
+	if (b_read_full(c->landlock_ready[0], &failed, 1) == 1 && !failed)
+		return 0;
+	return b_fail(err, B_FLOOR, 0, "landlock: the launcher could not make the rules");
 }
 
 /* A layer of its own that handles TCP and allows none: the filter's second lock, for sockets
@@ -257,6 +332,8 @@ static int refuse_tcp(struct b_err *err)
 /* Needs no_new_privs (step 3), and comes after it so that it holds as root as well. */
 int lau_confine_landlock(const struct lau_confine *c, int lost, struct b_err *err)
 {
+	if (wait_for_rules(c, err) < 0)
+		return -1;
 	if (c->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "landlock: restrict_self: %s", strerror(errno));
 	return lost & LAU_NET_FILTERED ? refuse_tcp(err) : 0;
