@@ -46,6 +46,7 @@ struct lau_broker_plan {
 	uint64_t ring_size;    /* its data size */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
+	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
 	bool no_filter;	      /* leave out its own seccomp filter (tests under a sanitizer) */
 };
 

@@ -46,6 +46,7 @@ struct lau_confine {
 	bool want_net_ns;
 	unsigned isolate;      /* LAU_ISOLATE_* */
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
+	int lost;	       /* LAU_NO_* of an attempt before */
 	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
 	/* What was granted below a directory that a mount hides is granted in the mount as well:
 	 * the plan of landlock_fd, and the broker's with its ruleset. NULL = none. */

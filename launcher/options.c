@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/confine.h"
+#include "launcher/require.h"
 #include "policy/back/seccomp.h"
 #include "policy/bundle.h"
 
@@ -120,12 +121,28 @@ static int add_allow(void *target, const char *value, struct b_err *err)
 	return 0;
 }
 
+static int add_require(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+	int need = lau_need_find(value);
+
+	if (need < 0)
+		return b_fail(err, B_USAGE, 0,
+			      "unknown ability `%s` (landlock, landlock=2 to 6, broker, "
+			      "network-namespace, pid-namespace, private-shm, shim)",
+			      value);
+	o->require |= 1u << need;
+	return 0;
+}
+
 static int set_isolate(void *target, const char *value, struct b_err *err)
 {
 	static const struct {
 		const char *name;
-		unsigned bit;
-	} parts[] = {{"none", 0}, {"shm", LAU_ISOLATE_SHM}, {"pid", LAU_ISOLATE_PID}};
+		unsigned bit, need;
+	} parts[] = {{"none", 0, 0},
+		     {"shm", LAU_ISOLATE_SHM, 1u << LAU_NEED_SHM},
+		     {"pid", LAU_ISOLATE_PID, 1u << LAU_NEED_PID}};
 	struct lau_options *o = target;
 	size_t n, i;
 
@@ -141,6 +158,7 @@ static int set_isolate(void *target, const char *value, struct b_err *err)
 				      "unknown value `%s` (auto, none, or a list of pid, shm)",
 				      value);
 		o->isolate |= parts[i].bit;
+		o->require |= parts[i].need;
 		if (!p[n])
 			break;
 	}
@@ -194,6 +212,9 @@ const struct b_opt lau_option_table[] = {
 	 .help = "refuse to run when a rule cannot be enforced by the kernel (default)"},
 	{"best-effort", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_BEST_EFFORT,
 	 .group = GROUP, .help = "run all the same; print and record each loss"},
+	{"require", 0, "ABILITY", .group = GROUP, CALL(add_require),
+	 .help = "refuse to run on a host without it: landlock, landlock=N, broker, "
+		 "network-namespace, pid-namespace, private-shm, shim (repeatable)"},
 	{"caps", 0, "LIST|none", B_OPT_STR, O(caps), .group = GROUP,
 	 .help = "capabilities root keeps (default chown,dac_override,fowner,fsetid)"},
 	{"allow", 0, "debug|namespaces", .group = GROUP, CALL(add_allow),

@@ -55,6 +55,7 @@ struct lau_options {
 	unsigned verbose;
 	const char *caps;   /* --caps LIST|none, NULL = default */
 	unsigned allow;	    /* POL_SC_ALLOW_* */
+	unsigned require;   /* 1 << enum lau_need */
 	bool isolate_given; /* --isolate: exactly these or a refusal; else what costs nothing */
 	unsigned isolate;   /* LAU_ISOLATE_* */
 	char **argv;	    /* the command, NULL-terminated, borrowed; NULL when none */

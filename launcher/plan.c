@@ -12,6 +12,7 @@
 #include "launcher/host.h"
 #include "launcher/shimpath.h"
 #include "launcher/options.h"
+#include "launcher/require.h"
 #include "launcher/stdio.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
@@ -103,8 +104,9 @@ static const char *no_shm(const struct lau_options *o, const struct lau_host *ho
 static void plan_isolation(const struct lau_options *o, const struct lau_host *host,
 			   const struct lau_dirs *dirs, struct lau_plan *p)
 {
-	p->isolate = o->isolate_given ? o->isolate : isolate_auto(host, dirs);
-	p->isolate_must = o->isolate_given ? p->isolate : 0;
+	p->isolate_must = (o->require >> LAU_NEED_PID & 1 ? LAU_ISOLATE_PID : 0) |
+			  (o->require >> LAU_NEED_SHM & 1 ? LAU_ISOLATE_SHM : 0);
+	p->isolate = p->isolate_must | (o->isolate_given ? o->isolate : isolate_auto(host, dirs));
 	p->shm_keep = is_in_shm(dirs->channels) ? dirs->channels : NULL;
 	p->no_shm = no_shm(o, host, dirs, p);
 	if (p->no_shm)
@@ -197,6 +199,17 @@ static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
 }
 
+/* A promise of the default policy that goes without saying. */
+static void add_protected_loss(struct lau_plan *p, const struct lau_host *host)
+{
+	if (host->has_broker || host->is_inside)
+		return;
+	add_loss(p, false,
+		 b_arena_printf(&p->arena, "the protected set is left out: it needs the broker: %s",
+				lau_needs[LAU_NEED_BROKER].remedy));
+	p->losses[p->nlosses - 1].is_note = true;
+}
+
 /* What --allow namespaces alone does not give. */
 static void add_namespace_losses(const struct lau_options *o, const struct lau_host *host,
 				 struct lau_plan *p)
@@ -218,15 +231,6 @@ static void add_namespace_losses(const struct lau_options *o, const struct lau_h
 }
 
 /* ---- parts of the floor ---- */
-
-/* Asked for by name, and known to be out of reach before anything was tried. */
-static void plan_isolated(struct lau_plan *p)
-{
-	if (!(p->isolate_must & ~p->isolate))
-		return;
-	add_loss(p, true, b_arena_printf(&p->arena, "--isolate shm: %s", p->no_shm));
-	p->isolate_must &= p->isolate;
-}
 
 static void plan_network(struct lau_plan *p)
 {
@@ -300,14 +304,32 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		pol_floor_accept_gaps(&p->floor);
 	add_gaps(p);
 	add_abi_losses(p, host);
+	add_protected_loss(p, host);
 	add_namespace_losses(o, host, p);
-	plan_isolated(p);
 	plan_network(p);
 	plan_sockets(host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
 	p->landlock_abi = host->landlock_abi;
-	return 0;
+	return lau_require_check(o, host, p, err);
+}
+
+void lau_plan_lost(struct lau_plan *p, int lost)
+{
+	static const struct {
+		int bit;
+		enum lau_need need;
+	} rows[] = {{LAU_NET_FILTERED, LAU_NEED_NET},
+		    {LAU_NO_PID, LAU_NEED_PID},
+		    {LAU_NO_SHM, LAU_NEED_SHM}};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (lost & rows[i].bit)
+			add_loss(p, false,
+				 b_arena_printf(&p->arena, "no %s: %s: %s",
+						lau_needs[rows[i].need].name,
+						lau_needs[rows[i].need].lost,
+						lau_needs[rows[i].need].remedy));
 }
 
 void lau_plan_kernel(struct lau_plan *p)

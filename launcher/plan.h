@@ -62,6 +62,8 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 		   struct b_err *err);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
+/* What the spawn could not have (LAU_NET_FILTERED, LAU_NO_*) becomes losses, none of them fatal. */
+void lau_plan_lost(struct lau_plan *, int lost);
 /* "landlock abi 7", "seccomp" ...: what holds; arena strings. `lost`: what the
  * spawn could not have (LAU_NET_FILTERED, LAU_NO_*). */
 const char **lau_plan_mechanisms(struct lau_plan *, int lost, size_t *out_n);

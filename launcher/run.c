@@ -32,6 +32,7 @@
 #include "launcher/processes.h"
 #include "launcher/program.h"
 #include "launcher/record.h"
+#include "launcher/require.h"
 #include "launcher/scratch.h"
 #include "launcher/shimpath.h"
 #include "launcher/signals.h"
@@ -309,6 +310,9 @@ static int step_kernel(struct run *r, struct b_err *err)
 	c->broker_landlock_fd = r->broker.landlock_fd;
 	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
 		return -1;
+	/* without it a namespace that cannot be had is an error */
+	if (r->o->require >> LAU_NEED_NET & 1)
+		return 0;
 	return lau_seccomp_prepare(flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
 				   err);
 }
@@ -349,6 +353,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 		return -1;
 	}
 	r->record.lost = r->spawned.lost;
+	lau_plan_lost(&r->plan, r->spawned.lost);
 	return 0;
 }
 

@@ -152,11 +152,13 @@ static int lost_isolation(const struct lau_confine *c)
 int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 {
 	bool is_in = c->isolate && enter(net_flags(c) | isolate_flags(c)) == 0;
-	int lost = 0;
+	int lost = c->lost;
 
 	if (c->isolate && !is_in) {
 		if (c->isolate_must)
-			return refused("isolation", "--isolate none", errno, err);
+			return refused(c->isolate_must & LAU_ISOLATE_PID ? "required: pid-namespace"
+									 : "required: private-shm",
+				       "--isolate none", errno, err);
 		lost = lost_isolation(c);
 	}
 	if (is_in && lau_isolate_shm(c, err) < 0)
@@ -167,5 +169,5 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 		return lost;
 	if (c->bpf_no_inet)
 		return lost | LAU_NET_FILTERED;
-	return refused("network namespace", "--network host", errno, err);
+	return refused("required: network-namespace", "--network host", errno, err);
 }

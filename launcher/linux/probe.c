@@ -27,17 +27,22 @@
 /* Runs an attempt where it leaves no trace; the child's exit status is the errno. */
 static struct lau_ability attempt(int (*act)(void))
 {
-	pid_t pid = fork();
+	const struct sigaction waitable = {.sa_handler = SIG_DFL};
+	struct sigaction before;
 	int status = 0, sys = EAGAIN;
+	pid_t pid;
 
+	/* Ignored, as it may be inherited, it would leave no child to wait for. */
+	sigaction(SIGCHLD, &waitable, &before);
+	pid = fork();
 	if (pid == 0)
 		_exit(act() < 0 ? errno : 0);
 	if (pid > 0) {
-		while (waitpid(pid, &status, 0) < 0)
-			if (errno != EINTR)
-				return (struct lau_ability){.sys = errno};
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
 		sys = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 	}
+	sigaction(SIGCHLD, &before, NULL);
 	return (struct lau_ability){.has = !sys, .sys = sys};
 }
 
@@ -103,13 +108,6 @@ static int try_pid_ns(void)
 	return errno ? -1 : 0; /* and our end is that of the first process */
 }
 
-static int try_openat2(void)
-{
-	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
-
-	return (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
-}
-
 static int try_pidfd(void)
 {
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -129,6 +127,13 @@ static bool apparmor_restricts(void)
 	return c == '1';
 }
 
+static int try_openat2(void)
+{
+	const struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
+}
+
 /* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is Linux 5.19; Landlock's TRUNCATE, without which an
  * openat2(2) that is not looked at could empty a file, 6.2. */
 static bool has_broker(int abi, const char *release)
@@ -143,6 +148,18 @@ static bool has_broker(int abi, const char *release)
 	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0;
 }
 
+/* Only who is below a filter already can be below a listener, or be refused one: asked first,
+ * because trying takes a process. */
+static bool may_listen(void)
+{
+	int fd = try_openat2(); /* a container's filter may hide it; every answer begins with it */
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0 || attempt(try_notify).has;
+}
+
 void lau_host_quick(struct lau_host *h)
 {
 	struct utsname un;
@@ -154,18 +171,15 @@ void lau_host_quick(struct lau_host *h)
 	h->landlock_errno = h->landlock_abi ? 0 : errno;
 	if (uname(&un) == 0)
 		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
-	h->has_broker = has_broker(h->landlock_abi, h->kernel);
+	h->has_broker = has_broker(h->landlock_abi, h->kernel) && may_listen();
 	h->has_shm = lstat("/dev/shm", &st) == 0 && S_ISDIR(st.st_mode);
 	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
 }
 
 void lau_host_probe(struct lau_host *h)
 {
-	struct sigaction waitable = {.sa_handler = SIG_DFL}, before;
 	long errata;
 
-	/* Ignored, as it may be inherited, it would leave no child to wait for. */
-	sigaction(SIGCHLD, &waitable, &before);
 	lau_host_quick(h);
 	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
 	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
@@ -178,5 +192,4 @@ void lau_host_probe(struct lau_host *h)
 	h->mount_ns = attempt(try_shm);
 	h->openat2 = attempt(try_openat2);
 	h->pidfd = attempt(try_pidfd);
-	sigaction(SIGCHLD, &before, NULL);
 }

@@ -147,6 +147,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	pid_t pid;
 
 	plan.no_inet = lost & LAU_NET_FILTERED;
+	plan.no_shm = lost & LAU_NO_SHM;
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
@@ -399,14 +400,12 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 {
 	struct lau_confine c = *sp->confine;
 	struct lau_spawn less = *sp;
-	int rc;
 
 	less.confine = &c;
+	c.lost = (c.isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
+		 (c.isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0);
 	c.isolate = 0;
-	rc = spawn_once(&less, shell_argv, out, err);
-	out->lost |= sp->confine->isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0;
-	out->lost |= sp->confine->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0;
-	return rc;
+	return spawn_once(&less, shell_argv, out, err);
 }
 
 int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)

@@ -7,8 +7,18 @@
 #include "base/io.h"
 #include "core/ring.h"
 
+static bool is_in_shm(const char *path, size_t len)
+{
+	static const char shm[] = "/dev/shm";
+	const size_t n = sizeof shm - 1;
+
+	return len >= n && !memcmp(path, shm, n) && (len == n || path[n] == '/');
+}
+
 bool br_allowed(const struct br_call *c, enum sbx_op op, const char *path, size_t len)
 {
+	if (c->b->plan->no_shm && is_in_shm(path, len))
+		return false;
 	return sbx_decide(c->b->plan->image, op, path, len);
 }
 

@@ -1,0 +1,121 @@
+/* require.c - see require.h. */
+#include "launcher/require.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "launcher/confine.h"
+#include "launcher/options.h"
+#include "launcher/plan.h"
+
+#define ABI(n, lost_, strict_, lax_, linux)                                                        \
+	{                                                                                          \
+		.name = "landlock=" #n, .lost = lost_, .strict = strict_, .lax = lax_,             \
+		.remedy = "Linux " linux " or newer"                                               \
+	}
+
+const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
+	[LAU_NEED_LANDLOCK] =
+		{.name = "landlock",
+		 .lost = "every rule about files, for programs without the shim",
+		 .strict = LAU_LACK_REFUSED,
+		 .lax = "the shim's checks, network, capabilities, system-call filter",
+		 .remedy = "Linux 5.13 or newer, landlock among lsm= at boot; in a "
+			   "container, a seccomp profile that allows landlock_*"},
+	[LAU_NEED_ABI2] = ABI(2, "moves and links between directories fail (EXDEV)",
+			      LAU_LACK_REFUSED, "", "5.19"),
+	[LAU_NEED_ABI3] = ABI(3, "truncation fails everywhere, nothing is recorded, no broker",
+			      LAU_LACK_REFUSED, "all that broker is not needed for", "6.2"),
+	[LAU_NEED_ABI4] = ABI(4, "without a network namespace the filter alone keeps TCP away",
+			      LAU_LACK_RUNS, "", "6.7"),
+	[LAU_NEED_ABI5] = ABI(5, "ioctl on device nodes that may be opened for reading",
+			      LAU_LACK_RUNS, "", "6.10"),
+	[LAU_NEED_ABI6] = ABI(6, "signals and abstract Unix sockets reach processes outside",
+			      LAU_LACK_RUNS, "", "6.12"),
+	[LAU_NEED_BROKER] =
+		{.name = "broker",
+		 .lost = "denies inside what is allowed, patterns, single Unix sockets, "
+			 "metadata, the protected set",
+		 .strict = LAU_LACK_RULES,
+		 .lax = "rules about whole subtrees; the rest by the shim",
+		 .remedy = "Linux 6.2 or newer, and no other seccomp listener above"},
+	[LAU_NEED_NET] =
+		{.name = "network-namespace",
+		 .lost = "a loopback of its own: network none refuses every network socket",
+		 .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+	[LAU_NEED_PID] = {.name = "pid-namespace",
+			  .lost = "the host's processes are seen; a killed supervisor leaves some",
+			  .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+	[LAU_NEED_SHM] = {.name = "private-shm",
+			  .lost = "/dev/shm is closed: no POSIX shared memory",
+			  .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+	[LAU_NEED_SHIM] = {.name = "shim",
+			   .lost = "events of allowed reads and starts, rules for what the kernel "
+				   "refuses",
+			   .remedy = "Landlock ABI 3 (Linux 6.2), and no --no-shim"},
+};
+
+const char *lau_lack_text(enum lau_lack lack)
+{
+	static const char *const texts[] = {
+		[LAU_LACK_RUNS] = "runs",
+		[LAU_LACK_RULES] = "refused where a rule needs it",
+		[LAU_LACK_REFUSED] = "refused",
+	};
+
+	return texts[lack];
+}
+
+int lau_need_find(const char *name)
+{
+	for (int i = 0; i < LAU_NEED_COUNT; i++)
+		if (!strcmp(lau_needs[i].name, name))
+			return i;
+	return -1;
+}
+
+static bool is_there(enum lau_need need, const struct lau_host *host, const struct lau_plan *p)
+{
+	switch (need) {
+	case LAU_NEED_BROKER:
+		return host->has_broker;
+	case LAU_NEED_NET:
+		return p->want_net_ns;
+	case LAU_NEED_PID:
+		return p->isolate & LAU_ISOLATE_PID;
+	case LAU_NEED_SHM:
+		return p->isolate & LAU_ISOLATE_SHM;
+	case LAU_NEED_SHIM:
+		return p->use_shim;
+	case LAU_NEED_LANDLOCK:
+	case LAU_NEED_ABI2:
+	case LAU_NEED_ABI3:
+	case LAU_NEED_ABI4:
+	case LAU_NEED_ABI5:
+	case LAU_NEED_ABI6:
+	case LAU_NEED_COUNT:
+		break;
+	}
+	return host->landlock_abi > (int)need; /* the rows of Landlock are the first */
+}
+
+int lau_require_check(const struct lau_options *o, const struct lau_host *host,
+		      const struct lau_plan *p, struct b_err *err)
+{
+	for (int i = 0; i < LAU_NEED_COUNT; i++) {
+		const struct lau_need_row *row = &lau_needs[i];
+
+		if (!(o->require >> i & 1) || is_there((enum lau_need)i, host, p))
+			continue;
+		if (i == LAU_NEED_SHM && p->no_shm)
+			return b_fail(err, B_FLOOR, 0, "required: %s: %s", row->name, p->no_shm);
+		if (i == LAU_NEED_NET)
+			return b_fail(err, B_FLOOR, 0,
+				      "required: %s: the network is the host's: use --network none",
+				      row->name);
+		return b_fail(err, B_FLOOR, 0, "required: %s: not on this host: %s", row->name,
+			      row->remedy);
+	}
+	return 0;
+}

@@ -1,0 +1,142 @@
+#!/bin/bash
+# Hosts that lack something, simulated by tests/support/mkhost.c: what --strict refuses and what
+# --best-effort loses, --require, and that what remains promised holds.
+. "$(dirname "$0")/../support/e2e.sh"
+
+HOST=$(dirname "$SBX")/mkhost
+if ! [ -x "$HOST" ] || ! "$HOST" --abi 3 true 2>/dev/null; then
+	skip 'hosts that lack something' 'mkhost cannot make them here'
+	exit 0
+fi
+mkdir -p "$HOME/.ssh"
+echo secret >"$HOME/.ssh/id"
+
+on() # LACK ARGS...: as launch, on a host without
+{
+	local lack=$1
+	shift
+	rm -f ran
+	# shellcheck disable=SC2086
+	"$HOST" $lack "$SBX" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	status=$?
+}
+
+refused() # NAME LACK TEXT ARGS...
+{
+	local name=$1 lack=$2 text=$3
+	shift 3
+	on "$lack" "$@" touch ran
+	if [ "$status" = 125 ] && [ ! -e ran ] && grep -q "^sbx-launch: E_FLOOR: .*$text" "$TMP/err"; then
+		ok "$name"
+	else
+		{ echo "status $status"; cat "$TMP/err"; } | not_ok "$name"
+	fi
+}
+
+runs() # NAME LACK TEXT-IN-RUN.JSON ARGS...
+{
+	local name=$1 lack=$2 text=$3 run
+	shift 3
+	on "$lack" "$@" touch ran
+	run=$(ls -td "$HOME"/.local/state/sbx-launch/runs/* | head -n 1)
+	if [ "$status" = 0 ] && [ -e ran ] && grep -q "$text" "$run/run.json"; then
+		ok "$name"
+	else
+		{ echo "status $status"; cat "$TMP/err" "$run/run.json"; } | not_ok "$name"
+	fi
+}
+
+# What every one of these hosts promises, by a shell that nobody preloads into.
+holds() # NAME LACK ARGS...
+{
+	local name=$1 lack=$2
+	shift 2
+	rm -f "$HOME/made"
+	on "$lack" -q "$@" -- sh -c '
+		cat "$HOME/.ssh/id" 2>/dev/null && echo read
+		(echo x >"$HOME/made") 2>/dev/null && echo wrote
+		mv "$HOME/.ssh" ./moved 2>/dev/null && echo moved
+		ln "$HOME/.ssh/id" ./linked 2>/dev/null && cat ./linked
+		cat /proc/'$$'/environ >/dev/null 2>&1 && echo looked
+		echo x >in && cat in'
+	if [ "$(cat "$TMP/out")" = x ] && [ ! -e "$HOME/made" ] && [ -e "$HOME/.ssh/id" ]; then
+		ok "$name"
+	else
+		{ echo "status $status"; cat "$TMP/out" "$TMP/err"; } | not_ok "$name"
+	fi
+}
+
+for why in ENOSYS EOPNOTSUPP EPERM; do
+	refused "no Landlock ($why): refused" "--no landlock=$why" 'no Landlock'
+	runs "no Landlock ($why): best effort" "--no landlock=$why" '"losses":\[.*no Landlock' --best-effort
+	check 'says the loss in a line' [ "$(grep -c '^sbx-launch: loss:' "$TMP/err")" = 1 ]
+done
+on '--no landlock' -q --best-effort -- sh -c 'cat "$HOME/.ssh/id"'
+check 'and the shim still refuses' [ "$status" != 0 ]
+on '--no landlock' -q --best-effort -- sh -c 'grep -E "^(NoNewPrivs|Seccomp):" /proc/self/status; cat /proc/net/dev'
+check 'and filter and network hold' [ "$(grep -cE 'NoNewPrivs:.1|Seccomp:.2|^ *lo:' "$TMP/out")" = 3 ]
+
+refused 'ABI 1: refused' '--abi 1' EXDEV
+refused 'ABI 2: refused' '--abi 2' truncation
+for abi in 1 2; do
+	runs "ABI $abi: best effort" "--abi $abi" '"losses":\[.*nothing is recorded' --best-effort
+	holds "ABI $abi: what remains holds" "--abi $abi" --best-effort --no-shim
+done
+for abi in 3 4 5; do
+	runs "ABI $abi: runs and says what is lost" "--abi $abi" '"losses":\[.*Linux 6.12'
+	holds "ABI $abi: what remains holds" "--abi $abi" --no-shim
+done
+runs 'ABI 6: runs' '--abi 6' 'landlock abi 6'
+holds 'ABI 6 holds' '--abi 6' --no-shim
+
+for why in EBUSY EPERM ENOSYS; do
+	refused "no listener ($why): a rule that needs the broker is refused" "--no listener=$why" \
+		'modify rule `\*\*/\*.env` (cli:--deny-modify:1)' --deny-modify '**/*.env'
+	runs "no listener ($why): best effort" "--no listener=$why" '"losses":\[.*\*\*/\*.env' \
+		--best-effort --deny-modify '**/*.env'
+done
+check 'the loss is told' grep -q '^sbx-launch: loss: modify rule' "$TMP/err"
+runs 'no listener: without such a rule it runs' '--no listener' '"losses":\[.*protected set is left out'
+check 'and says what is left out' grep -q '^sbx-launch: .*the protected set is left out' "$TMP/err"
+holds 'no listener: what remains holds' '--no listener' --no-shim
+runs 'no openat2: as without a listener' '--no openat2' 'protected set is left out'
+holds 'no openat2: what remains holds' '--no openat2' --no-shim
+
+for why in EPERM ENOSPC; do
+	runs "no namespaces ($why): runs with the filter" "--no namespaces=$why" \
+		'"network filter".*no network-namespace.*no pid-namespace.*no private-shm'
+	holds "no namespaces ($why): what remains holds" "--no namespaces=$why" --no-shim
+done
+runs 'no mounts: runs without' '--no mounts' 'no pid-namespace.*no private-shm'
+holds 'no mounts: what remains holds' '--no mounts' --no-shim
+closed_shm() # LACK
+{
+	echo secret >"/dev/shm/sbx-e2e.$$"
+	on "$1" -q -- sh -c "
+		(: >/dev/shm/sbx-e2e-there) 2>/dev/null && echo made
+		ls /dev/shm 2>/dev/null; cat /dev/shm/sbx-e2e.$$ 2>/dev/null
+		echo x >/dev/shm/sbx-e2e.$$"
+	set -- "$(cat "/dev/shm/sbx-e2e.$$")"
+	rm -f "/dev/shm/sbx-e2e.$$"
+	[ "$1" = secret ] && [ ! -s "$TMP/out" ] && [ "$status" != 0 ]
+}
+check "no namespaces: the host's /dev/shm is closed" closed_shm '--no namespaces'
+check "no mounts: the host's /dev/shm is closed" closed_shm '--no mounts'
+on '--no namespaces' -q -- bash -c 'echo >/dev/tcp/127.0.0.1/1'
+check 'and there is no network' grep -qi 'permission denied\|not permitted\|not supported' "$TMP/err"
+
+refused 'required: landlock' '--no landlock' 'landlock: not on this host: .*lsm=' --require landlock --best-effort
+refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' --require landlock=6 --best-effort
+refused 'required: the broker' '--no listener' 'broker: not on this host: .*6.2' --require broker --best-effort
+refused 'required: the shim' '--abi 2' 'shim: not on this host: ' --require shim --best-effort
+for need in network-namespace pid-namespace private-shm; do
+	refused "required: $need" '--no namespaces' "required: $need: .*allow user namespaces" \
+		--require $need --best-effort
+done
+refused 'named by --isolate is required' '--no namespaces' 'required: pid-namespace: ' --isolate pid --best-effort
+refused 'a network namespace without network none' '--abi 7' 'network-namespace: the network is the host' \
+	--network host --require network-namespace
+runs 'a host that has all' '--abi 7' 'pid namespace' --require landlock --require landlock=6 --require broker \
+	--require network-namespace --require pid-namespace --require private-shm --require shim
+on '--abi 7' --require magic true
+check 'an unknown ability is a usage error' grep -q 'E_USAGE: .*unknown ability `magic`' "$TMP/err"
