@@ -28,6 +28,7 @@ struct ask_opts {
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
 	const char *output;
+	int completion; /* enum b_shell, -1 = none */
 };
 
 /* The questions. */

@@ -13,6 +13,7 @@
 #include "audit/show.h"
 #include "audit/summary.h"
 #include "audit/verify.h"
+#include "base/complete.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/opt.h"
@@ -32,6 +33,7 @@ struct options {
 	bool has_pid;
 	const char *kind;
 	struct b_strlist words;
+	int completion; /* enum b_shell, -1 = none */
 };
 
 static int set_pid(void *target, const char *value, struct b_err *err)
@@ -82,6 +84,8 @@ static const struct b_opt table[] = {
 	{"kind", 0, "KIND", B_OPT_CALL, .call = set_kind, .group = "Filters of show",
 	 .help = "only lines of this kind: result, denied, query, exec, hello, unwitnessed, loss, "
 		 "gap"},
+	{"completion", 0, B_SHELLS, B_OPT_ENUM, AT(completion), B_SHELLS,
+	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, AT(version), .help = "the version"},
 };
@@ -290,6 +294,18 @@ static const struct {
 	{"verify", do_verify, false, false},
 };
 
+static int complete(enum b_shell shell)
+{
+	static const char *const names[] = {"runs", "show", "verify", NULL};
+	static const struct b_completion c = {"sbx-audit", table, sizeof table / sizeof *table,
+					      names, false};
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	b_complete(&c, shell, &text);
+	return put(&text, &err) < 0 ? fail(&err) : FOUND;
+}
+
 static int help(bool version)
 {
 	b_auto(b_str_release) struct b_str text = {0};
@@ -330,7 +346,7 @@ static int run_verb(size_t verb, const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.op = -1, .verdict = -1};
+	struct options o = {.op = -1, .verdict = -1, .completion = -1};
 	struct b_err err;
 	size_t verb = 0, i;
 	int rest, status;
@@ -345,6 +361,8 @@ int main(int argc, char **argv)
 	if (b_opt_parse(table, sizeof table / sizeof *table, argc, argv, &o, &o.words, &rest,
 			&err) < 0)
 		status = fail(&err);
+	else if (o.completion >= 0)
+		status = complete((enum b_shell)o.completion);
 	else if (o.help || o.version)
 		status = help(!o.help);
 	else

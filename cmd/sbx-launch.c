@@ -41,7 +41,9 @@ static int answer(const struct lau_options *o)
 
 	if (o->doctor)
 		return doctor(o->json);
-	if (o->help)
+	if (o->completion >= 0)
+		lau_options_complete((enum b_shell)o->completion, &text);
+	else if (o->help)
 		lau_options_help(&text);
 	else
 		b_str_add(&text, "sbx-launch " SBX_VERSION "\n");
@@ -59,7 +61,7 @@ int main(int argc, char **argv)
 	lau_options_init(&o);
 	if (lau_options_parse(argc, argv, &o, &err) < 0)
 		status = b_report(me, &err);
-	else if (o.help || o.version || o.doctor)
+	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);
 	else if (o.print_env)
 		status = lau_print_env(&o);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/complete.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/near.h"
@@ -38,6 +39,8 @@ static const struct b_opt own_table[] = {
 	 .help = "show: which mechanism carries what, and what none does"},
 	{"effective", 0, NULL, B_OPT_FLAG, O(effective), .group = GROUP,
 	 .help = "show: the profile with the global denies, as the document means it"},
+	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
+	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, O(version), .group = GROUP, .help = "the version"},
 #undef GROUP
@@ -100,6 +103,18 @@ static int help(const struct b_opt *table, size_t n)
 	return ask_print(&text, YES);
 }
 
+static int complete(const struct b_opt *table, size_t n, enum b_shell shell)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	const char *names[VERBS + 1] = {NULL};
+	const struct b_completion c = {"sbx-policy", table, n, names, false};
+
+	for (size_t i = 0; i < VERBS; i++)
+		names[i] = verbs[i].name;
+	b_complete(&c, shell, &text);
+	return ask_print(&text, YES);
+}
+
 static int fail_verb(const char *word)
 {
 	b_auto(b_str_release) struct b_str known = {0};
@@ -144,7 +159,7 @@ int main(int argc, char **argv)
 	size_t n = lau_policy_table_n + OWN_N;
 	b_auto_free struct b_opt *table =
 		lau_options_join(lau_policy_table, lau_policy_table_n, own_table, OWN_N);
-	struct ask_opts o = {.plan = PLAN_NONE};
+	struct ask_opts o = {.plan = PLAN_NONE, .completion = -1};
 	b_auto(b_strlist_release) struct b_strlist words = {0};
 	struct b_err err;
 	int rest, status;
@@ -162,6 +177,8 @@ int main(int argc, char **argv)
 	} else if (o.abi > INT_MAX) {
 		b_fail(&err, B_USAGE, 0, "--abi: too large");
 		status = ask_trouble(&err);
+	} else if (o.completion >= 0) {
+		status = complete(table, n, (enum b_shell)o.completion);
 	} else if (o.help) {
 		status = help(table, n);
 	} else if (o.version) {

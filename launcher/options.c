@@ -262,6 +262,8 @@ const struct b_opt lau_option_table[] = {
 	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
 	 .help = "what this host can enforce, and what is missing"},
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP, .help = "with --doctor: as JSON"},
+	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
+	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, O(version), .group = GROUP, .help = "the version"},
 #undef GROUP
@@ -347,7 +349,8 @@ void lau_options_init(struct lau_options *o)
 {
 	*o = (struct lau_options){.policy.said = pol_said_nothing(),
 				  .kill_after_ms = LAU_KILL_AFTER_MS,
-				  .status_fd = -1};
+				  .status_fd = -1,
+				  .completion = -1};
 }
 
 void lau_options_release(struct lau_options *o)
@@ -359,7 +362,7 @@ void lau_options_release(struct lau_options *o)
 
 static int check(const struct lau_options *o, struct b_err *err)
 {
-	if (o->help || o->version || o->doctor)
+	if (o->help || o->version || o->completion >= 0 || o->doctor)
 		return 0;
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
@@ -394,6 +397,15 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 		return -1;
 	/* A question about the host needs no policy. */
 	return out->argv ? lau_policy_settle(&out->policy, err) : 0;
+}
+
+void lau_options_complete(enum b_shell shell, struct b_str *out)
+{
+	size_t n;
+	b_auto_free struct b_opt *table = whole_table(&n);
+	const struct b_completion c = {"sbx-launch", table, n, NULL, true};
+
+	b_complete(&c, shell, out);
 }
 
 void lau_options_help(struct b_str *out)

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/complete.h"
 #include "base/opt.h"
 #include "core/event.h"
 #include "policy/engine.h"
@@ -52,6 +53,7 @@ struct lau_options {
 	bool dry_run, doctor, json, help, version, no_shim, print_env;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	bool quiet;
+	int completion; /* enum b_shell, -1 = none */
 	unsigned verbose;
 	const char *caps;   /* --caps LIST|none, NULL = default */
 	unsigned allow;	    /* POL_SC_ALLOW_* */
@@ -84,4 +86,6 @@ void lau_options_release(struct lau_options *);
  * questions (--help, --version, --doctor) is asked. */
 int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_err *err);
 /* Text of --help. */
+/* Text of --completion. */
+void lau_options_complete(enum b_shell, struct b_str *out);
 void lau_options_help(struct b_str *out);
