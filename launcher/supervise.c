@@ -14,6 +14,8 @@
 #include "launcher/processes.h"
 #include "launcher/supervise_table.h"
 
+enum { FIRST_DRAIN_MS = 5 };
+
 struct loop {
 	const struct lau_supervisor *s;
 	struct lau_outcome *out;
@@ -27,7 +29,7 @@ struct loop {
 	int stop_signal;	  /* EV_STOPPED */
 	struct lau_signal signal; /* EV_SIGNAL */
 	bool swallow_cont;	  /* the SIGCONT that woke us has been passed on */
-	int poll_ms;		  /* the drain's wish */
+	uint64_t drain_ms;	  /* the next drain, 0 = none is wished */
 };
 
 /* ---- actions ---- */
@@ -216,10 +218,13 @@ static void take_signals(struct loop *l)
 
 static void drain(struct loop *l, bool final)
 {
+	int wish_ms = -1, rc = 0;
 	struct b_err err;
 
-	l->poll_ms = -1;
-	if (!l->s->drain || l->s->drain(l->s->ctx, final, &l->poll_ms, &err) == 0)
+	if (l->s->drain)
+		rc = l->s->drain(l->s->ctx, final, &wish_ms, &err);
+	l->drain_ms = wish_ms < 0 ? 0 : b_now_ms() + (unsigned)wish_ms;
+	if (rc == 0)
 		return;
 	if (l->out->err.kind == B_OK) {
 		l->out->phase = LAU_PHASE_ABORTED;
@@ -229,19 +234,27 @@ static void drain(struct loop *l, bool final)
 		dispatch(l, LAU_EV_FAILED);
 }
 
+/* Draining is due by time alone, not whenever a signal wakes us: it begins by clearing some
+ * megabytes, for which a short command has no use. Who has ended has nothing more to tell in the
+ * few milliseconds until it is known whether somebody is left. */
+static bool is_drain_due(const struct loop *l)
+{
+	return l->drain_ms && !l->ended_ms && b_now_ms() >= l->drain_ms;
+}
+
 /* Milliseconds to sleep: until the deadline, the news of the command's end, or the next drain. */
 static int sleep_ms(const struct loop *l)
 {
-	uint64_t now, wait, until = l->deadline_ms;
+	const uint64_t ends[] = {l->deadline_ms, l->ended_ms, l->ended_ms ? 0 : l->drain_ms};
+	uint64_t now, wait, until = 0;
 
-	if (l->ended_ms && (!until || l->ended_ms < until))
-		until = l->ended_ms;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends[i] && (!until || ends[i] < until))
+			until = ends[i];
 	if (!until)
-		return l->poll_ms;
+		return -1;
 	now = b_now_ms();
 	wait = until > now ? until - now : 0;
-	if (l->poll_ms >= 0 && (uint64_t)l->poll_ms < wait)
-		return l->poll_ms;
 	return wait < INT_MAX ? (int)wait : INT_MAX;
 }
 
@@ -252,7 +265,7 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 			 .servants = {s->broker, s->timer, s->init},
 			 .deadline_ms = s->deadline_ms,
 			 .state = LAU_ST_RUN,
-			 .poll_ms = 5};
+			 .drain_ms = b_now_ms() + FIRST_DRAIN_MS};
 	struct pollfd wake = {.fd = s->signals->fd, .events = POLLIN};
 
 	*out = (struct lau_outcome){.phase = LAU_PHASE_COMMAND};
@@ -267,7 +280,8 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 		}
 		if (l.deadline_ms && b_now_ms() >= l.deadline_ms)
 			dispatch(&l, LAU_EV_DEADLINE);
-		drain(&l, false);
+		if (is_drain_due(&l))
+			drain(&l, false);
 	}
 	drain(&l, true);
 }
