@@ -62,6 +62,8 @@ static const struct {
 	{BROKER, "servers on a Unix socket see the broker's process number as their peer's"},
 	{BROKER,
 	 "programs cannot put a Landlock domain on themselves: they are told there is none"},
+	{BROKER, "a directory that moves to where other rules hold is looked through: with more "
+		 "than 50,000 names in it, or one that cannot be read, it stays"},
 	{BROKER, "a program file that may not be read by its user (mode 0111) can change nothing"},
 	{BROKER, "where a pattern denies reading, a second thread can swap a denied program in "
 		 "between the check of execve(2) and its start: it runs, its content stays unread"},

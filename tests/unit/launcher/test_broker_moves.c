@@ -5,6 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,5 +244,69 @@ Test(launcher_broker_moves, what_cannot_be_looked_through_stays, .timeout = 120)
 		expect_unseen(&shut, 0);
 	cr_assert_eq(chmod("d/closed", 0700), 0);
 	cr_assert_eq(chdir("/"), 0);
+	remove_tree();
+}
+
+/* ---- two threads ---- */
+
+static _Atomic bool over;
+
+static void *plant(void *arg)
+{
+	int dir = *(int *)arg;
+
+	while (!over) {
+		(void)mkdirat(dir, "hooks", 0777);
+		(void)unlinkat(dir, "hooks", AT_REMOVEDIR);
+	}
+	return NULL;
+}
+
+/* One thread makes and removes what may not be at the new place, by a descriptor that moves
+ * along, while the other moves the directory there and back: 1 = it was there. */
+static int move_and_plant(void *arg)
+{
+	bool is_planted = false;
+	unsigned moves = 0;
+	struct stat st;
+	pthread_t t;
+	int dir;
+
+	(void)arg;
+	if (chdir(root) < 0)
+		return 200;
+	dir = open("evil", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || pthread_create(&t, NULL, plant, &dir))
+		return 201;
+	for (int i = 0; i < 20000 && !is_planted && moves < 300; i++) {
+		if (rename("evil", ".git") < 0)
+			continue;
+		moves++;
+		for (int k = 0; k < 5; k++)
+			is_planted |= stat(".git/hooks", &st) == 0;
+		if (rename(".git", "evil") < 0)
+			return 202;
+	}
+	over = true;
+	pthread_join(t, NULL);
+	return is_planted ? 1 : moves ? 0 : 203;
+}
+
+Test(launcher_broker_moves, nothing_is_planted_while_it_is_looked_for, .timeout = 120)
+{
+	static const struct row row = {HOOKS, NULL, NULL, NULL, 0, 0, NULL};
+	const struct sb_options bare = {.bare = true}, held = {0};
+	struct sb_policy policy;
+
+	umask(0);
+	make_tree("mkdir evil");
+	make_policy(&policy, row.rules);
+	cr_expect_eq(sb_run(&policy, &bare, move_and_plant, NULL), 1, "positive control");
+	remove_tree();
+	make_tree("mkdir evil");
+	sb_policy_release(&policy);
+	make_policy(&policy, row.rules);
+	cr_expect_eq(sb_run(&policy, &held, move_and_plant, NULL), 0);
+	sb_policy_release(&policy);
 	remove_tree();
 }
