@@ -41,6 +41,16 @@ struct pol_ll_plan;
 #define LAU_ISOLATE_SHM 1u /* /dev/shm: an empty tmpfs, gone with the run */
 #define LAU_ISOLATE_PID 2u /* pid namespace and its /proc; with the supervisor all of it dies */
 
+/* Pipes above 2 that came to us from who started us. */
+struct lau_pipes {
+	int *v;
+	size_t n, cap;
+	bool known; /* false: there is no /proc to tell */
+};
+/* Called while few descriptors are open: asking /proc for one costs microseconds. */
+void lau_pipes_find(struct lau_pipes *);
+void lau_pipes_release(struct lau_pipes *);
+
 struct lau_confine {
 	/* 1 */
 	bool want_net_ns;
@@ -55,6 +65,8 @@ struct lau_confine {
 	/* 2: kept besides 0, 1, 2 and pipes. landlock_fd need not be named. */
 	const int *keep_fds;
 	size_t nkeep_fds;
+	/* 2: the pipes that were inherited, NULL = look for them; the rest goes with the exec */
+	const struct lau_pipes *pipes;
 	/* 3: capability mask kept (root only); 0 = none */
 	uint64_t keep_caps;
 	/* 4: ruleset descriptor prepared before the fork by lau_landlock_prepare(), -1 = none */

@@ -55,6 +55,7 @@ struct run {
 	struct lau_limits limits;
 	struct lau_confine confine;
 	struct lau_landlock_job landlock;
+	struct lau_pipes pipes;
 	struct lau_broker_plan broker;
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
@@ -86,11 +87,12 @@ static int step_descriptors(struct run *r, struct b_err *err)
 {
 	int fd = r->o->status_fd;
 
-	if (fd < 0)
-		return 0;
-	r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
-		return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
+	if (fd >= 0) {
+		r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
+			return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
+	}
+	lau_pipes_find(&r->pipes);
 	return 0;
 }
 
@@ -300,6 +302,7 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
 				  .plan = &r->plan.landlock,
 				  .broker_plan = &r->plan.broker_landlock,
+				  .pipes = &r->pipes,
 				  .keep_fds = r->o->keep_fds,
 				  .nkeep_fds = r->o->nkeep_fds,
 				  .keep_caps = r->plan.keep_caps,
@@ -481,6 +484,7 @@ static void release(struct run *r)
 		lau_signals_close(&r->signals);
 	lau_plan_release(&r->plan);
 	lau_environment_release(&r->env);
+	lau_pipes_release(&r->pipes);
 	free(r->envp);
 	free(r->program);
 	free(r->shim);

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 
 /* Only pipes pass unasked: they carry the make jobserver and process substitution, and lead
  * nowhere but to their other end. A directory would be a way out (openat), a socket a service,
@@ -38,6 +41,51 @@ static int fd_number(const char *name)
 		fd = fd * 10 + (*name - '0');
 	}
 	return fd;
+}
+
+static bool is_inherited_pipe(int fd)
+{
+	int flags = fcntl(fd, F_GETFD);
+	struct stat st;
+
+	return fd > 2 && flags >= 0 && !(flags & FD_CLOEXEC) && fstat(fd, &st) == 0 &&
+	       S_ISFIFO(st.st_mode);
+}
+
+void lau_pipes_find(struct lau_pipes *pipes)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *e;
+
+	*pipes = (struct lau_pipes){.known = dir != NULL};
+	while (dir && (e = readdir(dir))) {
+		int fd = fd_number(e->d_name);
+
+		if (!is_inherited_pipe(fd))
+			continue;
+		b_grow(pipes->v, pipes->n, pipes->cap);
+		pipes->v[pipes->n++] = fd;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void lau_pipes_release(struct lau_pipes *pipes)
+{
+	free(pipes->v);
+	*pipes = (struct lau_pipes){0};
+}
+
+/* All but these go with the exec. False: before Linux 5.11. */
+static bool mark_all(const struct lau_confine *c)
+{
+	if (syscall(SYS_close_range, 3, ~0u, CLOSE_RANGE_CLOEXEC) < 0)
+		return false;
+	for (size_t i = 0; i < c->pipes->n; i++)
+		(void)fcntl(c->pipes->v[i], F_SETFD, 0);
+	for (size_t i = 0; i < c->nkeep_fds; i++)
+		(void)fcntl(c->keep_fds[i], F_SETFD, 0);
+	return true;
 }
 
 /* Closing while listing is safe: procfs goes on from the number it last gave. */
@@ -76,9 +124,11 @@ static void close_counted(const struct lau_confine *c)
 
 int lau_confine_fds(const struct lau_confine *c, struct b_err *err)
 {
-	int dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc;
+	int dir, rc;
 
+	if (c->pipes && c->pipes->known && mark_all(c))
+		return 0;
+	dir = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0) {
 		close_counted(c);
 		return 0;

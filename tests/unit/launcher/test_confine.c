@@ -363,6 +363,25 @@ Test(launcher_confine, capability_lists_are_read_strictly)
 
 static int dir_fd, pipe_fds[2], socket_fds[2], kept_fd;
 
+/* What an exec would leave. */
+static int descriptors_marked(void)
+{
+	struct lau_pipes pipes;
+	struct lau_confine c = {.landlock_fd = -1, .keep_fds = &kept_fd, .nkeep_fds = 1};
+	struct b_err err = {0};
+
+	lau_pipes_find(&pipes);
+	c.pipes = &pipes;
+	if (!pipes.known || lau_confine_fds(&c, &err) < 0)
+		return BROKEN;
+	lau_pipes_release(&pipes);
+	if (fcntl(dir_fd, F_GETFD) != FD_CLOEXEC || fcntl(socket_fds[0], F_GETFD) != FD_CLOEXEC)
+		return 1;
+	if (fcntl(pipe_fds[0], F_GETFD) != 0 || fcntl(pipe_fds[1], F_GETFD) != FD_CLOEXEC)
+		return 2;
+	return fcntl(kept_fd, F_GETFD) == 0 && fcntl(1, F_GETFD) == 0 ? OK : 3;
+}
+
 static int descriptors_left(void)
 {
 	if (fcntl(dir_fd, F_GETFD) >= 0 || fcntl(socket_fds[0], F_GETFD) >= 0)
@@ -382,6 +401,9 @@ Test(launcher_confine, pipes_and_named_descriptors_stay_the_rest_closes)
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, socket_fds), 0);
 	cr_expect_eq(in_child(&(struct setup){.bare = true}, descriptors_left), 1);
 	cr_expect_eq(in_child(&s, descriptors_left), OK);
+	/* by a list made before, as a launch does it; our own pipes are never inherited */
+	cr_assert_eq(fcntl(pipe_fds[1], F_SETFD, FD_CLOEXEC), 0);
+	cr_expect_eq(in_child(&(struct setup){.bare = true}, descriptors_marked), OK);
 }
 
 /* -- network -- */
