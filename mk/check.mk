@@ -38,6 +38,8 @@ help:
 	@echo 'make check-san        unit tests under clang ASan+UBSan'
 	@echo 'make check-headers check-layers check-lint lint   checks of the source'
 	@echo 'make bench            measure against bare, bwrap, strace'
+	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
+	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
 	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1'

@@ -45,7 +45,10 @@ check-abi: $(B)/libsbx-shim.so
 # What the programs of this machine import, against the table.
 check-imports: $(B)/libsbx-shim.so
 	$(Q)B=$(B) CC='$(CC)' scripts/check-imports
-.PHONY: check-abi check-imports
+# What strace sees of real programs, against the shim's log: a minute or two.
+coverage: $(B)/libsbx-shim.so $(B)/tests/mkchannel
+	$(Q)B=$(B) tests/coverage/run.sh
+.PHONY: check-abi check-imports coverage
 
 # Programs the tests of the shim run under it.
 SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress

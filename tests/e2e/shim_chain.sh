@@ -1,0 +1,104 @@
+#!/bin/bash
+# Other preloaded libraries beside the shim, each in both orders; and what cannot be chained.
+. "$(dirname "$0")/../support/shim.sh"
+
+echo hello >ok
+echo secret >no
+policy=(--rule all:/ --rule "all:!$T/no")
+lib=/usr/lib/x86_64-linux-gnu
+[ -d "$lib" ] || lib=/usr/lib/$(uname -m)-linux-gnu
+
+both_orders() # NAME LIBRARY COMMAND EXPECTED
+{
+	local order
+	[ -e "$2" ] || {
+		echo "ok - $SHIM_TEST_USER: $1 # SKIP not installed"
+		return
+	}
+	for order in "$2:$shim" "$shim:$2"; do
+		run all "${policy[@]}" -- env LD_PRELOAD="$order" bash -c "$3"
+		case $order in "$shim"*) name="$1 behind the shim" ;; *) name="$1 before the shim" ;; esac
+		check "$name works, and the shim judges" [ "$out" = "$4" ]
+		event "$name: the denial is told" "CALL open read DENY EACCES - * $T/no"
+	done
+}
+judged='cat ok; cat no; sh -c "cat no" || echo refused'
+both_orders jemalloc "$lib/libjemalloc.so.2" "$judged" $'hello\nrefused'
+both_orders eatmydata "$lib/libeatmydata.so.1" "$judged" $'hello\nrefused'
+both_orders faketime "$lib/faketime/libfaketime.so.1" \
+	"export FAKETIME='@2001-01-01 00:00:00'; date +%Y; $judged" $'2001\nhello\nrefused'
+if [ -e "$lib/libeatmydata.so" ] && [ ! -e "$lib/libeatmydata.so.1" ]; then
+	both_orders eatmydata "$lib/libeatmydata.so" "$judged" $'hello\nrefused'
+fi
+if command -v faketime >/dev/null; then
+	run all "${policy[@]}" -- faketime 2001-01-01 sh -c 'date +%Y; cat no || echo refused'
+	check 'faketime as it is used' [ "$out" = $'2001\nrefused' ]
+	check 'the times told are the true ones' [ "$(count_events 'HELLO *')" -ge 3 ]
+fi
+if command -v fakeroot >/dev/null; then
+	run all "${policy[@]}" -- fakeroot sh -c 'id -u; touch f; chown 1:1 f; stat -c %u f; cat no || echo refused'
+	check 'fakeroot: its answers, and ours' [ "$out" = $'0\n1\nrefused' ]
+	event 'its change of owner is told' "CALL *chown* modify allow * - * $T/f"
+	run all "${policy[@]}" --rule "modify:!$T/f" -- fakeroot sh -c 'chown 2:2 f || echo refused; chmod 600 f || echo refused'
+	check 'fakeroot: what is denied is' [ "$out" = $'refused\nrefused' ]
+else
+	echo "ok - $SHIM_TEST_USER: fakeroot # SKIP not installed"
+fi
+run all "${policy[@]}" -- env LD_PRELOAD="$lib/libeatmydata.so:$lib/faketime/libfaketime.so.1:$shim" \
+	FAKETIME='@2001-01-01 00:00:00' sh -c 'date +%Y; env -i /bin/cat no || echo refused; echo "$LD_PRELOAD" | tr : "\n" | wc -l'
+[ ! -e "$lib/libeatmydata.so" ] || [ ! -e "$lib/faketime/libfaketime.so.1" ] ||
+	check 'three in a row keep their places' [ "$out" = $'2001\nrefused\n3' ]
+
+# ---- sanitizers ----
+cat >san.c <<'C'
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	int fd = open("ok", O_RDONLY);
+	printf("%d %d\n", fd >= 0, open("no", O_RDONLY));
+	return 0;
+}
+C
+san() # NAME COMPILER...
+{
+	local name=$1
+	shift
+	if ! "$@" -o san san.c 2>/dev/null; then
+		echo "ok - $SHIM_TEST_USER: $name # SKIP cannot be built here"
+		return
+	fi
+	run all "${policy[@]}" -- ./san
+	check "$name: starts, and is judged" [ "$status:$out" = '0:1 -1' ]
+}
+san 'gcc ASan, shared' gcc -fsanitize=address
+san 'gcc ASan, static' gcc -fsanitize=address -static-libasan
+san 'clang ASan' clang -fsanitize=address
+san 'gcc UBSan' gcc -fsanitize=undefined
+san 'gcc TSan' gcc -fsanitize=thread
+
+# ---- a library that is first by its own mark ----
+cat >first.c <<'C'
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void early(void)
+{
+	int fd = open("no", O_RDONLY);
+	if (fd >= 0)
+		write(2, "early open\n", 11), close(fd);
+}
+C
+gcc -shared -fPIC -o libordinary.so first.c
+gcc -shared -fPIC -Wl,-z,initfirst -o libfirst.so first.c
+run all "${policy[@]}" -- env LD_PRELOAD="$shim:$T/libordinary.so" true
+check 'constructors of other libraries find the shim at work' [ "$(grep -c 'early open' "$T.err")" = 0 ]
+run all "${policy[@]}" -- env LD_PRELOAD="$shim:$T/libfirst.so" cat ok
+check 'a library marked initfirst as well: the program runs' [ "$out" = hello ]
+run all "${policy[@]}" -- env LD_PRELOAD="$shim:$T/libfirst.so" cat no
+check 'and is judged' [ "$status:$out" = 1: ]
+
+# ---- loads that fail ----
+run all "${policy[@]}" -- bash -c 'ulimit -n 3; exec /bin/cat ok'
+event 'a program that cannot load it is announced' "EXEC execve exec allow 0 unreadable *"
+no_event 'and never says hello, so that it counts as unwitnessed' 'HELLO * /bin/cat'
