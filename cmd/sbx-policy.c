@@ -81,6 +81,8 @@ static const struct verb {
 	{"show", "[options] [NAME | FILE]", ask_show},
 	{"list", "", ask_list},
 	{"add", "FILE...", ask_add},
+	{"trust", "[FILE...]", ask_trust},
+	{"distrust", "FILE...", ask_distrust},
 	{"diff", "[options] OLD NEW", ask_diff},
 	{"test", "[options] [FILE...]", ask_test},
 	{"lint", "[options] NAME|FILE...", ask_lint},

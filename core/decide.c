@@ -172,7 +172,7 @@ static bool bytes_equal(const unsigned char *a, const char *b, size_t n)
 
 /* The entry of a path of this hash. The table is not trusted: probes and texts are bounded. */
 static const struct sbx_image_literal *find_literal(const struct sbx_image *img,
-						    const struct sbx_image_op *op, uint64_t hash,
+						    const struct sbx_image_layer *op, uint64_t hash,
 						    const char *path, size_t len)
 {
 	const struct sbx_image_literal *v = (const void *)(img->base + op->literals);
@@ -191,7 +191,7 @@ static const struct sbx_image_literal *find_literal(const struct sbx_image *img,
 }
 
 /* The last literal rule that matches, + 1: the path itself, and trees at each parent. */
-static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image_op *op,
+static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image_layer *op,
 			     const char *path, size_t len)
 {
 	uint64_t hash = sbx_literal_start(op->seed);
@@ -214,24 +214,45 @@ static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image
 	return l && l->exact > last ? l->exact : last;
 }
 
-int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
+/* The last rule of the layer that matches, counted from 1; 0 = none. */
+static uint32_t last_rule(const struct sbx_image *img, const struct sbx_image_layer *l,
+			  const char *path, size_t len)
 {
-	const struct sbx_image_op *o;
-	const struct sbx_dfa *groups;
-	uint32_t last;
+	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
+	uint32_t last = last_literal(img, l, path, len);
 
-	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
-		return -1;
-	o = &img->hdr->op[op];
-	groups = (const void *)(img->base + o->groups);
-	last = last_literal(img, o, path, len);
-	for (uint32_t i = 0; i < o->ngroups && groups[i].last > last; i++) {
+	for (uint32_t i = 0; i < l->ngroups && groups[i].last > last; i++) {
 		uint32_t label = last_label(img, &groups[i], path, len);
 
 		if (label > last)
 			last = label;
 	}
-	return last > 0 && last <= o->nrules ? (int)(o->first_rule + last - 1) : -1;
+	return last <= l->nrules ? last : 0;
+}
+
+int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path, size_t len)
+{
+	const struct sbx_image_rule *rules;
+	const struct sbx_image_op *o;
+	int found = -1;
+
+	if ((unsigned)op >= SBX_OP_COUNT || !is_canonical(path, len))
+		return -1;
+	o = &img->hdr->op[op];
+	rules = (const void *)(img->base + img->hdr->rules);
+	for (uint32_t i = 0; i < o->nlayers; i++) {
+		const struct sbx_image_layer *l = &o->layer[i];
+		uint32_t last = last_rule(img, l, path, len), rule;
+
+		if (last == 0) /* the layer says nothing, which denies */
+			return -1;
+		rule = o->first_rule + l->first_rule + last - 1;
+		if (!rules[rule].allow)
+			return (int)rule;
+		if (found < 0 || l->is_main)
+			found = (int)rule;
+	}
+	return found;
 }
 
 void sbx_explain_rule(const struct sbx_image *img, enum sbx_op op, int rule,

@@ -15,7 +15,8 @@
 
 bool sbx_decide(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
 
-/* Index of the deciding (last matching) rule in the image's rule table, or -1. */
+/* Index of the deciding rule in the image's rule table, or -1: the last that matches; of several
+ * layers, that of the first which denies, else that of the main one. */
 int sbx_attribute(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
 
 struct sbx_verdict {

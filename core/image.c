@@ -31,19 +31,30 @@ static bool dfa_ok(const struct sbx_image *img, const struct sbx_dfa *d, bool is
 				    section_ok(img, d->latches, d->nstates, sizeof(uint32_t));
 }
 
-static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
+static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
+		     const struct sbx_image_layer *l)
 {
 	const struct sbx_dfa *groups;
 
-	if (!dfa_ok(img, &op->verdict, true) ||
-	    !section_ok(img, op->groups, op->ngroups, sizeof(struct sbx_dfa)) ||
-	    (uint64_t)op->first_rule + op->nrules > img->hdr->nrules ||
-	    !section_ok(img, op->literals, op->nliterals, sizeof(struct sbx_image_literal)) ||
-	    (op->nliterals & (op->nliterals - 1)) != 0)
+	if (!section_ok(img, l->groups, l->ngroups, sizeof(struct sbx_dfa)) ||
+	    (uint64_t)l->first_rule + l->nrules > op->nrules ||
+	    !section_ok(img, l->literals, l->nliterals, sizeof(struct sbx_image_literal)) ||
+	    (l->nliterals & (l->nliterals - 1)) != 0)
 		return false;
-	groups = (const void *)(img->base + op->groups);
-	for (uint32_t i = 0; i < op->ngroups; i++)
+	groups = (const void *)(img->base + l->groups);
+	for (uint32_t i = 0; i < l->ngroups; i++)
 		if (!dfa_ok(img, &groups[i], false))
+			return false;
+	return true;
+}
+
+static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
+{
+	if (!dfa_ok(img, &op->verdict, true) || op->nlayers > SBX_LAYERS_MAX ||
+	    (uint64_t)op->first_rule + op->nrules > img->hdr->nrules)
+		return false;
+	for (uint32_t i = 0; i < op->nlayers; i++)
+		if (!layer_ok(img, op, &op->layer[i]))
 			return false;
 	return true;
 }
@@ -93,26 +104,35 @@ static bool text_ok(const struct sbx_image *img, struct sbx_image_str s)
 	return STR_OK(img, s) && img->base[s.off + s.len] == '\0';
 }
 
-static bool literals_ok(const struct sbx_image *img, const struct sbx_image_op *op)
+static bool literals_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
 {
-	const struct sbx_image_literal *v = (const void *)(img->base + op->literals);
+	const struct sbx_image_literal *v = (const void *)(img->base + l->literals);
 
-	for (uint32_t i = 0; i < op->nliterals; i++)
-		if (v[i].exact > op->nrules || v[i].tree > op->nrules || !text_ok(img, v[i].path))
+	for (uint32_t i = 0; i < l->nliterals; i++)
+		if (v[i].exact > l->nrules || v[i].tree > l->nrules || !text_ok(img, v[i].path))
 			return false;
 	return true;
+}
+
+static bool names_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
+{
+	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
+
+	for (uint32_t g = 0; g < l->ngroups; g++)
+		if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], l->nrules))
+			return false;
+	return literals_ok(img, l);
 }
 
 static bool tables_ok(const struct sbx_image *img)
 {
 	for (int i = 0; i < SBX_OP_COUNT; i++) {
 		const struct sbx_image_op *op = &img->hdr->op[i];
-		const struct sbx_dfa *groups = (const void *)(img->base + op->groups);
 
-		if (!table_ok(img, &op->verdict) || !literals_ok(img, op))
+		if (!table_ok(img, &op->verdict))
 			return false;
-		for (uint32_t g = 0; g < op->ngroups; g++)
-			if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], op->nrules))
+		for (uint32_t k = 0; k < op->nlayers; k++)
+			if (!names_ok(img, &op->layer[k]))
 				return false;
 	}
 	return true;

@@ -20,7 +20,7 @@
 #include "core/op.h"
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 2u
+#define SBX_IMAGE_VERSION 3u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -47,18 +47,32 @@ struct sbx_dfa {
 	uint32_t last;	  /* the largest of all */
 };
 
-struct sbx_image_op {
-	struct sbx_dfa verdict;
+/*
+ * What names the deciding rule. A policy may be several documents that must all allow, in layers:
+ * each has its own last matching rule, and the first layer that denies is the one that counts.
+ */
+struct sbx_image_layer {
 	uint32_t groups; /* offset: struct sbx_dfa[ngroups], by `last`, largest first */
 	uint32_t ngroups;
-	uint32_t first_rule; /* index of this operation's first rule in the rule table */
+	uint32_t first_rule; /* of the layer, among those of the operation */
 	uint32_t nrules;
-	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching
-				  rule>" */
 	/* Rules that are one path, or one and all below it, named without an automaton. */
 	uint32_t literals;  /* offset: struct sbx_image_literal[nliterals], a hash table */
 	uint32_t nliterals; /* a power of two, or 0 */
 	uint32_t seed;	    /* of sbx_literal_start() */
+	uint32_t is_main;   /* names what all layers allow */
+};
+
+#define SBX_LAYERS_MAX 8
+
+struct sbx_image_op {
+	struct sbx_dfa verdict; /* of all layers */
+	uint32_t first_rule;	/* index of this operation's first rule in the rule table */
+	uint32_t nrules;
+	uint32_t has_positive; /* 0: "[]" is the sentinel of an unmatched path, else "<no matching
+				  rule>" */
+	uint32_t nlayers;
+	struct sbx_image_layer layer[SBX_LAYERS_MAX];
 };
 
 struct sbx_image_str {

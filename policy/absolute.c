@@ -87,7 +87,8 @@ static void tell_reopened(struct pol_build *b, const char *what, const struct po
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *s = &list->v[i];
 
-		if (s->tier != POL_TIER_SET || s->twin || s->allow || !opens(r, s))
+		if (s->layer != pol_build_layer_number(b) || s->tier != POL_TIER_SET || s->twin ||
+		    s->allow || !opens(r, s))
 			continue;
 		first = first ? first : s;
 		n++;

@@ -6,12 +6,15 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "policy/engine.h"
 #include "policy/model.h"
 #include "policy/names.h"
 
 struct b_err;
+struct pol_layer;
+struct pol_layers;
 
 /* Whether a rule whose literal prefix passes through a symlink gets a twin with the real path. */
 enum pol_twin {
@@ -31,6 +34,8 @@ struct pol_build {
 	struct pol_ruleset *rs; /* its arena holds everything */
 	const struct pol_request *rq;
 	struct pol_layers *layers;
+	const struct pol_layer *at; /* the layer that is being built, NULL = the main one */
+	bool has_sockets;	    /* the main one opens some */
 	struct pol_notices notices;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
@@ -52,6 +57,13 @@ void pol_build_notice(struct pol_build *, const char *fmt, ...)
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
+uint8_t pol_build_layer_number(const struct pol_build *);
+/* Behind the last workspace that the document of this layer speaks of; the first is
+ * pol_build_first(). */
+size_t pol_build_first(const struct pol_build *);
+size_t pol_build_end(const struct pol_build *);
+/* "file:line:col", with the layer in front where it is not the main one. Arena. */
+const char *pol_build_origin(struct pol_build *, const struct pol_pos *);
 /* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
 const char *pol_build_join(struct pol_build *, const char *dir, const char *name);
 
@@ -77,5 +89,10 @@ int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
 /* sets.c: a linked worktree's own git data. */
 void pol_build_sides(struct pol_build *);
+/* layer_rules.c: a document beside the main one. */
+int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_profile,
+		    struct b_err *err);
+/* in_use.c: the documents in use, and where trust and policies are kept: never changed. */
+void pol_build_documents(struct pol_build *);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

@@ -80,7 +80,7 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 	return 0;
 }
 
-static void tell_lax(struct pol_build *b)
+static void tell_layers(struct pol_build *b)
 {
 	const struct pol_pos *pos = b->layers->effect.forbids_lax;
 
@@ -88,6 +88,8 @@ static void tell_lax(struct pol_build *b)
 		pol_build_notice(
 			b, "what cannot be enforced is refused all the same: %s:%u:%u says so",
 			pos->file, pos->line, pos->col);
+	for (size_t i = 0; i < b->layers->nnotices; i++)
+		pol_build_notice(b, "%s", b->layers->notices[i]);
 }
 
 /* The documents, unless the caller has loaded them. */
@@ -101,7 +103,68 @@ static int load(struct pol_build *b, struct pol_layers *loaded, struct b_err *er
 	return 0;
 }
 
-/* All rules, in the order of DESIGN §3. */
+/* All of them: another layer says which. */
+static void open_sockets(struct pol_build *b)
+{
+	const struct pol_rule all = {.allow = true,
+				     .shape = POL_TREE,
+				     .tier = POL_TIER_BASE,
+				     .base = "/",
+				     .matched = "/**",
+				     .origin = "builtin:sockets:1"};
+
+	pol_build_add(b, POL_OPS(SBX_CONNECT), &all, POL_TWIN_NONE);
+}
+
+/* The main layer, in the order of DESIGN §3. */
+static int build_main(struct pol_build *b, const struct pol_effective *eff, struct b_err *err)
+{
+	pol_build_base(b, eff);
+	pol_build_stdio(b);
+	if (b->rq->with_id_maps)
+		pol_build_id_maps(b);
+	if (pol_build_profile(b, eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
+	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
+		return -1;
+	pol_build_own(b);
+	pol_build_sides(b);
+	pol_build_roots(b, &b->layers->main.settings);
+	if (b->layers->effect.all_sockets)
+		open_sockets(b);
+	if (pol_build_cli(b, err) < 0)
+		return -1;
+	pol_build_documents(b);
+	pol_build_hidden(b);
+	return 0;
+}
+
+/* The layers beside it with numbers in [from, to). */
+static int build_layers(struct pol_build *b, unsigned from, unsigned to, struct b_err *err)
+{
+	for (size_t i = 0; i < b->layers->n; i++) {
+		struct pol_layer *l = &b->layers->v[i];
+
+		if (l->number >= from && l->number < to &&
+		    pol_build_layer(b, l, b->rs->profile, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Does the main document, or the command line, open any socket? */
+static bool opens_sockets(const struct pol_build *b)
+{
+	const struct pol_said *said = b->rq->said;
+
+	for (size_t i = 0; i < b->rq->nrules; i++)
+		if (b->rq->rules[i].op == SBX_CONNECT)
+			return true;
+	if (b->layers->effect.all_sockets)
+		return true;
+	return b->layers->main.settings.roots[POL_ROOTS_sockets].n > 0 &&
+	       !(said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE);
+}
+
 static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *err)
 {
 	const char *profile = NULL;
@@ -113,20 +176,12 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 		return -1;
 	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
-	pol_build_base(b, &eff);
-	pol_build_stdio(b);
-	if (b->rq->with_id_maps)
-		pol_build_id_maps(b);
-	if (pol_build_profile(b, &eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
-	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
+	b->has_sockets = opens_sockets(b);
+	if (build_layers(b, POL_LAYER_MANAGED, POL_LAYER_MAIN, err) < 0 ||
+	    build_main(b, &eff, err) < 0 ||
+	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0)
 		return -1;
-	pol_build_own(b);
-	pol_build_sides(b);
-	pol_build_roots(b, &b->layers->main.settings);
-	if (pol_build_cli(b, err) < 0)
-		return -1;
-	pol_build_hidden(b);
-	tell_lax(b);
+	tell_layers(b);
 	/* no dialect so far says more of it */
 	pol_ruleset_copy(b->rs, SBX_READ, SBX_EXEC);
 	return 0;
@@ -265,8 +320,8 @@ static const struct pol_rule *find_overrode(const struct pol_list *list, size_t 
 					    const char *path, size_t len)
 {
 	for (size_t i = end; i-- > 0;)
-		if (list->v[i].allow != allow && !is_sentinel(&list->v[i]) &&
-		    pol_rule_matches(&list->v[i], path, len))
+		if (list->v[i].layer == list->v[end].layer && list->v[i].allow != allow &&
+		    !is_sentinel(&list->v[i]) && pol_rule_matches(&list->v[i], path, len))
 			return &list->v[i];
 	return NULL;
 }
@@ -373,6 +428,19 @@ static void show_rule(const struct pol_rule *r, struct b_str *out)
 	b_str_release(&where);
 }
 
+/* A layer that is not alone is told where it begins. */
+static void show_layered(const struct pol_list *list, size_t i, struct b_str *out)
+{
+	static const char *const names[] = {"managed", "main", "project"};
+	unsigned number = list->v[i].layer;
+
+	if ((i == 0 || list->v[i - 1].layer != number) && pol_layer_end(list, 0) < list->n)
+		b_str_addf(out, "  layer %s%s\n",
+			   names[number < POL_LAYER_PROJECT ? number : POL_LAYER_PROJECT],
+			   i == 0 ? ": all layers must allow" : "");
+	show_rule(&list->v[i], out);
+}
+
 /* The word at index i of "a|b|c". */
 static void add_word(struct b_str *out, enum pol_setting s, int i)
 {
@@ -414,7 +482,7 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		b_str_addf(out, "\n%s: the last rule that matches decides\n",
 			   sbx_op_name((enum sbx_op)op));
 		for (size_t i = 0; i < list->n; i++)
-			show_rule(&list->v[i], out);
+			show_layered(list, i, out);
 		if (list->n == 0)
 			b_str_add(out, "  nothing is allowed\n");
 	}

@@ -102,7 +102,7 @@ static void emit(struct pol_build *b, const struct pol_rule *proto, enum pol_sha
 
 	r.shape = shape;
 	r.glob = glob;
-	for (size_t w = 0; w < b->rs->nworkspaces; w++) {
+	for (size_t w = pol_build_first(b); w < pol_build_end(b); w++) {
 		r.base = pol_build_join(b, b->rs->workspaces[w], path);
 		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_WORKSPACE);
 	}
@@ -114,8 +114,7 @@ static void replay(struct pol_build *b, const struct pol_eff_rule *e, const char
 		.allow = !e->negated,
 		.tier = e->is_global_deny ? POL_TIER_DENY : POL_TIER_PROFILE,
 		.matched = e->rule,
-		.origin = b_arena_printf(&b->rs->arena, "%s:%u:%u", e->pos.file, e->pos.line,
-					 e->pos.col),
+		.origin = pol_build_origin(b, &e->pos),
 	};
 	bool at = pol_glob_match(e->rule, path, strlen(path));
 	struct live left;

@@ -36,7 +36,7 @@ static void add_list(struct b_sha256 *h, const struct pol_list *list)
 		const struct pol_rule *r = &list->v[i];
 		const unsigned char head[] = {
 			(unsigned char)(r->allow | r->base_is_root << 1 | r->twin << 2),
-			(unsigned char)r->shape, (unsigned char)r->tier};
+			(unsigned char)r->shape, (unsigned char)r->tier, r->layer};
 
 		b_sha256_update(h, head, sizeof head);
 		add_string(h, r->base);

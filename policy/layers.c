@@ -1,34 +1,223 @@
 /* layers.c - see layers.h. */
 #include "policy/layers.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/err.h"
+#include "base/own.h"
+#include "base/sha256.h"
+#include "base/str.h"
 #include "policy/bundle.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
+#include "policy/load.h"
+#include "policy/trust.h"
+#include "policy/workspace.h"
+
+static void notice(struct pol_layers *l, const char *line)
+{
+	b_grow(l->notices, l->nnotices, l->notices_cap);
+	l->notices[l->nnotices++] = line;
+}
+
+static struct pol_layer *add_layer(struct pol_layers *l, const struct pol_layer *layer)
+{
+	b_grow(l->v, l->n, l->cap);
+	l->v[l->n] = *layer;
+	return &l->v[l->n++];
+}
+
+/* ---- managed ---- */
+
+static int load_managed(const struct pol_request *rq, size_t nworkspaces, struct pol_layers *l,
+			struct b_err *err)
+{
+	const char *path = rq->managed ? rq->managed : POL_MANAGED_FILE;
+	struct pol_layer layer = {
+		.number = POL_LAYER_MANAGED, .label = "managed:", .end_ws = nworkspaces};
+	b_auto(b_str_release) struct b_str text = {0};
+	bool is_there;
+
+	if (pol_managed_read(path, &text, &is_there, err) < 0)
+		return -1;
+	if (!is_there)
+		return 0;
+	if (pol_documents_put(path, b_str_c(&text), text.len, &layer.doc, err) < 0)
+		return b_wrap(err, "managed policy");
+	add_layer(l, &layer);
+	return 0;
+}
+
+/* ---- projects ---- */
+
+struct project {
+	const char *path;
+	struct b_str text;
+	enum pol_trust trust;
+	size_t ws;
+};
+
+/* What it asks for and, as a layer, cannot have. */
+static const char *wish(const struct pol_doc *doc, const struct pol_effect *e)
+{
+	const struct pol_setting_value *v = doc->settings.value;
+	const struct pol_texts *roots = doc->settings.roots;
+
+	if (v[POL_SET_network].said && v[POL_SET_network].v > (int)e->network)
+		return "the network";
+	if (v[POL_SET_unixSockets].said && v[POL_SET_unixSockets].v > (int)e->unix_)
+		return "Unix sockets";
+	if (roots[POL_ROOTS_sideRoots].n)
+		return "side roots";
+	if (e->reads == POL_READS_SYSTEM && roots[POL_ROOTS_readRoots].n)
+		return "more to read";
+	return NULL;
+}
+
+static void tell_wishes(struct pol_layers *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const struct pol_layer *p = &l->v[i];
+		const char *what = p->number < POL_LAYER_PROJECT ? NULL : wish(&p->doc, &l->effect);
+
+		if (what)
+			notice(l, b_arena_printf(&l->arena,
+						 "%s asks for %s: a project only tightens the "
+						 "policy: sbx-policy trust %s lets it say more",
+						 p->doc.files.v[0].s, what, p->doc.files.v[0].s));
+	}
+}
+
+static int add_project(struct pol_layers *l, struct project *p, struct b_err *err)
+{
+	struct pol_layer layer = {.number = POL_LAYER_PROJECT,
+				  .label = "project:",
+				  .first_ws = p->ws,
+				  .end_ws = p->ws + 1};
+
+	if (l->n)
+		layer.number += l->v[l->n - 1].number >= POL_LAYER_PROJECT
+					? l->v[l->n - 1].number - POL_LAYER_PROJECT + 1
+					: 0;
+	if (layer.number >= POL_LAYERS_MAX)
+		return b_fail(err, B_LIMIT, 0, "%s: more than %d project files", p->path,
+			      POL_LAYERS_MAX - POL_LAYER_PROJECT);
+	if (pol_documents_put(p->path, b_str_c(&p->text), p->text.len, &layer.doc, err) < 0)
+		return -1;
+	add_layer(l, &layer);
+	return 0;
+}
+
+/* A trusted file is what Orbit calls the workspace's policy; where nobody named another, it is the
+ * policy. */
+static int merge_project(struct pol_layers *l, struct project *p, struct b_err *err)
+{
+	struct pol_doc doc = {0}, both = {0};
+	int rc = 0;
+
+	if (pol_documents_put(p->path, b_str_c(&p->text), p->text.len, &doc, err) < 0)
+		return -1;
+	if (l->main.files.n == 0) {
+		both = doc;
+		l->main_name = b_arena_strndup(&l->arena, p->path, strlen(p->path));
+	} else {
+		rc = pol_doc_merge(&l->main, &doc, &both, err);
+		l->main_name = b_arena_printf(&l->arena, "%s + %s", l->main_name, p->path);
+		pol_doc_release(&doc);
+	}
+	if (rc < 0)
+		return -1;
+	pol_doc_release(&l->main);
+	l->main = both;
+	return 0;
+}
+
+static int load_project(const char *const *workspaces, size_t n, struct project *p,
+			struct pol_layers *l, struct b_err *err)
+{
+	char hash[B_SHA256_HEX];
+	bool is_there;
+
+	p->path = b_arena_printf(&l->arena, "%s/%s",
+				 strcmp(workspaces[p->ws], "/") == 0 ? "" : workspaces[p->ws],
+				 POL_PROJECT_FILE);
+	if (pol_project_read(p->path, &p->text, &is_there, err) < 0)
+		return -1;
+	if (!is_there)
+		return 0;
+	b_sha256_hex(p->text.s, p->text.len, hash);
+	p->trust = pol_trust_of(pol_config_dir(&l->arena), p->path, hash);
+	if (p->trust == POL_TRUST_CHANGED)
+		notice(l,
+		       b_arena_printf(&l->arena,
+				      "%s is not as it was when it was trusted: it only tightens "
+				      "the policy: sbx-policy trust %s",
+				      p->path, p->path));
+	if (p->trust == POL_TRUSTED && n == 1)
+		return merge_project(l, p, err);
+	if (p->trust == POL_TRUSTED)
+		notice(l, b_arena_printf(&l->arena,
+					 "%s is trusted for a workspace alone: beside others it "
+					 "only tightens the policy",
+					 p->path));
+	return add_project(l, p, err);
+}
+
+static int load_projects(const char *const *workspaces, size_t n, struct pol_layers *l,
+			 struct b_err *err)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct project p = {.ws = i};
+		int rc = load_project(workspaces, n, &p, l, err);
+
+		b_str_release(&p.text);
+		if (rc < 0)
+			return b_wrap(err, "project file");
+	}
+	return 0;
+}
+
+/* ---- all ---- */
+
+static int settle(const struct pol_request *rq, struct pol_layers *l, struct b_err *err)
+{
+	const struct pol_said nothing = pol_said_nothing();
+	const struct pol_settings **limits = b_arena_alloc(&l->arena, (l->n + 1) * sizeof *limits);
+
+	for (size_t i = 0; i < l->n; i++)
+		limits[i] = &l->v[i].doc.settings;
+	return pol_settings_settle(&l->main.settings, limits, l->n, rq->said ? rq->said : &nothing,
+				   l->main.files.n > 0, &l->effect, err);
+}
 
 int pol_layers_load(const struct pol_request *rq, const char *const *workspaces, size_t nworkspaces,
 		    struct pol_layers *out, struct b_err *err)
 {
-	const struct pol_said nothing = pol_said_nothing();
 	struct pol_layers l = {0};
 
-	(void)workspaces;
-	(void)nworkspaces;
 	if ((rq->bundle ? pol_bundle_documents(rq->bundle, &l.main, &l.main_name, err)
 			: pol_documents_load(rq->policies, rq->npolicies, &l.main, &l.main_name,
 					     err)) < 0)
 		return -1;
-	if (pol_settings_settle(&l.main.settings, NULL, 0, rq->said ? rq->said : &nothing,
-				l.main.files.n > 0, &l.effect, err) < 0) {
+	l.main_name = b_arena_strndup(&l.arena, l.main_name, strlen(l.main_name));
+	if (load_managed(rq, nworkspaces, &l, err) < 0 ||
+	    load_projects(workspaces, nworkspaces, &l, err) < 0 || settle(rq, &l, err) < 0) {
 		pol_layers_release(&l);
 		return -1;
 	}
+	tell_wishes(&l);
 	*out = l;
 	return 0;
 }
 
 void pol_layers_release(struct pol_layers *l)
 {
+	for (size_t i = 0; i < l->n; i++)
+		pol_doc_release(&l->v[i].doc);
 	pol_doc_release(&l->main);
+	free(l->v);
+	free(l->notices);
+	b_arena_release(&l->arena);
 	*l = (struct pol_layers){0};
 }

@@ -5,9 +5,12 @@ policy_SRCS += \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
-	policy/merge.c policy/documents.c policy/store.c policy/layers.c policy/bundle.c policy/difference.c policy/lint.c \
+	policy/merge.c policy/documents.c policy/store.c policy/bundle.c policy/difference.c policy/lint.c \
 	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
 	policy/front/source.c policy/format.c
+
+# Documents beside the main one.
+policy_SRCS += policy/layers.c policy/layer_rules.c policy/trust.c policy/in_use.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c
@@ -28,7 +31,7 @@ policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c 
 
 # The rule language and its compilation into an image.
 policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loops.c \
-	policy/back/automaton.c policy/back/minimise.c policy/back/dense.c \
+	policy/back/automaton.c policy/back/product.c policy/back/minimise.c policy/back/dense.c \
 	policy/back/literals.c policy/back/tables.c policy/back/image.c \
 	policy/back/compare.c
 

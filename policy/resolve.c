@@ -8,6 +8,7 @@
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/glob.h"
+#include "policy/layers.h"
 #include "policy/workspace.h"
 
 const char *pol_build_join(struct pol_build *b, const char *dir, const char *name)
@@ -137,15 +138,32 @@ void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, 
 {
 	struct pol_rule copy = *r;
 
+	copy.layer = pol_build_layer_number(b);
 	pol_build_at(&copy, r->base);
 	pol_ruleset_add_to(b->rs, ops, &copy);
 	if (twin != POL_TWIN_NONE)
 		add_twin(b, ops, &copy, twin);
 }
 
-static const char *origin_of(struct pol_build *b, const struct pol_pos *pos)
+const char *pol_build_origin(struct pol_build *b, const struct pol_pos *pos)
 {
-	return b_arena_printf(&b->rs->arena, "%s:%u:%u", pos->file, pos->line, pos->col);
+	return b_arena_printf(&b->rs->arena, "%s%s:%u:%u", b->at ? b->at->label : "", pos->file,
+			      pos->line, pos->col);
+}
+
+uint8_t pol_build_layer_number(const struct pol_build *b)
+{
+	return (uint8_t)(b->at ? b->at->number : POL_LAYER_MAIN);
+}
+
+size_t pol_build_first(const struct pol_build *b)
+{
+	return b->at ? b->at->first_ws : 0;
+}
+
+size_t pol_build_end(const struct pol_build *b)
+{
+	return b->at ? b->at->end_ws : b->rs->nworkspaces;
 }
 
 /* Orbit's meaning: a literal is exactly that path, `<path>` + slash-star-star covers the path. */
@@ -186,8 +204,8 @@ int pol_build_profile(struct pol_build *b, const struct pol_effective *eff, stru
 					return -1;
 				continue;
 			}
-			origin = origin_of(b, &e->pos);
-			for (size_t w = 0; w < b->rs->nworkspaces; w++)
+			origin = pol_build_origin(b, &e->pos);
+			for (size_t w = pol_build_first(b); w < pol_build_end(b); w++)
 				lower(b, (enum sbx_op)op, e, origin, b->rs->workspaces[w]);
 		}
 	}

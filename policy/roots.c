@@ -17,6 +17,16 @@ static const struct {
 	{POL_ROOTS_sockets, SBX_CONNECT, true},
 };
 
+/* A layer's sockets count where the main document opens some; `--unix none` takes them back. */
+static bool are_left_out(const struct pol_build *b, enum pol_root_list list)
+{
+	const struct pol_said *said = b->rq->said;
+
+	if (list != POL_ROOTS_sockets)
+		return false;
+	return b->at ? !b->has_sockets : said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
+}
+
 static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, size_t w)
 {
 	t->dir = pol_root_dir(b, text, w);
@@ -34,23 +44,17 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 
 	t->what = b_arena_printf(a, "%s:%u:%u: `%s`", text->pos.file, text->pos.line, text->pos.col,
 				 text->s);
-	t->origin = b_arena_printf(a, "%s:%u:%u", text->pos.file, text->pos.line, text->pos.col);
+	t->origin = pol_build_origin(b, &text->pos);
 	t->lead = *text->s == '/' ? "/" : b_arena_printf(a, "%.*s/", (int)head, text->s);
 	/* checked by the front-end: no ".." */
 	t->path = pol_components(a, text->s + head);
 	/* Links are followed as for all of a document: what a run can change, it can also replace
 	 * by a link, and the next run must not be led by it. */
 	t->twin = POL_TWIN_WORKSPACE;
-	for (size_t w = 0; w < (pol_root_is_local(text->s) ? b->rs->nworkspaces : 1); w++)
+	if (!pol_root_is_local(text->s))
+		add_at(b, t, text->s, 0);
+	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < pol_build_end(b); w++)
 		add_at(b, t, text->s, w);
-}
-
-/* `--unix none` takes back the sockets of the document. */
-static bool is_taken_back(const struct pol_build *b, enum pol_root_list list)
-{
-	const struct pol_said *said = b->rq->said;
-
-	return list == POL_ROOTS_sockets && said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
 }
 
 void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
@@ -58,7 +62,7 @@ void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const struct pol_texts *texts = &s->roots[lists[i].list];
 
-		for (size_t k = 0; k < texts->n && !is_taken_back(b, lists[i].list); k++) {
+		for (size_t k = 0; k < texts->n && !are_left_out(b, lists[i].list); k++) {
 			struct pol_absolute t = {
 				.op = lists[i].op,
 				.allow = lists[i].allow,

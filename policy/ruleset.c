@@ -95,10 +95,38 @@ bool pol_rule_matches(const struct pol_rule *r, const char *path, size_t len)
 
 int pol_list_last_match(const struct pol_list *list, size_t end, const char *path, size_t len)
 {
-	for (size_t i = end < list->n ? end : list->n; i-- > 0;)
+	if (end > list->n)
+		end = list->n;
+	for (size_t i = end; i-- > 0 && list->v[i].layer == list->v[end - 1].layer;)
 		if (pol_rule_matches(&list->v[i], path, len))
 			return (int)i;
 	return -1;
+}
+
+size_t pol_layer_end(const struct pol_list *list, size_t first)
+{
+	size_t end = first;
+
+	while (end < list->n && list->v[end].layer == list->v[first].layer)
+		end++;
+	return end;
+}
+
+int pol_list_decide(const struct pol_list *list, const char *path, size_t len)
+{
+	int found = -1;
+
+	for (size_t first = 0, end; first < list->n; first = end) {
+		int last;
+
+		end = pol_layer_end(list, first);
+		last = pol_list_last_match(list, end, path, len);
+		if (last < 0 || !list->v[last].allow)
+			return last;
+		if (found < 0 || list->v[last].layer == POL_LAYER_MAIN)
+			found = last;
+	}
+	return found;
 }
 
 const char *pol_tier_name(enum pol_tier tier)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/mem.h"
 #include "core/op.h"
@@ -19,23 +20,32 @@ enum pol_shape {
 };
 
 /* Where a rule stands in the order of DESIGN §3; printed by `sbx-policy show`. */
-#define POL_TIERS(X)          \
-	X(BASE, "base")       \
-	X(PROFILE, "profile") \
-	X(DENY, "deny")       \
-	X(SET, "set")         \
-	X(SIDE, "side")       \
+#define POL_TIERS(X)                                                                               \
+	X(BASE, "base")                                                                            \
+	X(PROFILE, "profile")                                                                      \
+	X(DENY, "deny")                                                                            \
+	X(SET, "set")                                                                              \
+	X(SIDE, "side")                                                                            \
 	X(CLI, "cli")
 
 enum pol_tier {
 #define X(name, text) POL_TIER_##name,
 	POL_TIERS(X)
 #undef X
-	POL_TIER_COUNT
+		POL_TIER_COUNT
 };
+
+/*
+ * Documents that must all allow: each is a layer of the list, an ordered list of its own. Layers
+ * stand one behind the other, in this order; what is said of "the last rule that matches" is said
+ * within one. A list mostly is the main layer alone.
+ */
+enum pol_layer_number { POL_LAYER_MANAGED, POL_LAYER_MAIN, POL_LAYER_PROJECT /* and further */ };
+#define POL_LAYERS_MAX 8
 
 struct pol_rule {
 	bool allow;
+	uint8_t layer;
 	enum pol_shape shape;
 	enum pol_tier tier;
 	bool twin;	   /* canonical spelling of the rule before it (symlinked prefix) */
@@ -44,7 +54,8 @@ struct pol_rule {
 	size_t base_len;
 	const char *glob;    /* POL_GLOB only */
 	const char *matched; /* the normalised rule without '!', as events report it */
-	const char *origin;  /* "file:line:col", "builtin:base:3", "preset:secrets:12:5", "cli:--read:1" */
+	const char *origin;  /* "file:line:col", "builtin:base:3", "preset:secrets:12:5",
+				"cli:--read:1" */
 };
 
 struct pol_list {
@@ -73,6 +84,11 @@ void pol_ruleset_copy(struct pol_ruleset *, enum sbx_op from, enum sbx_op to);
 
 /* Judges one rule by the naive matcher. `path` canonical absolute. */
 bool pol_rule_matches(const struct pol_rule *, const char *path, size_t len);
-/* Index of the last matching rule of the list before index `end`, or -1. Slow, for explanations. */
+/* Index of the last matching rule of the list before index `end`, in the layer of the one before
+ * `end`, or -1. Slow, for explanations. */
 int pol_list_last_match(const struct pol_list *, size_t end, const char *path, size_t len);
+/* Index of the rule that decides, or -1, by the naive matcher: what sbx_attribute() says. */
+int pol_list_decide(const struct pol_list *, const char *path, size_t len);
+/* Where the layer ends that begins at rule `first`. */
+size_t pol_layer_end(const struct pol_list *, size_t first);
 const char *pol_tier_name(enum pol_tier);

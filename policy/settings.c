@@ -83,6 +83,15 @@ static int says_lax(const struct pol_settings *s, const struct pol_pos **out_pos
 	return strict->said ? !strict->v : fallback->v;
 }
 
+static void settle_sockets(const struct limits *l, struct pol_effect *out)
+{
+	if (asked(l, POL_SET_unixSockets, POL_UNIX_NONE) != POL_UNIX_HOST ||
+	    out->unix_ == POL_UNIX_HOST)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		out->all_sockets |= l->v[i]->roots[POL_ROOTS_sockets].n > 0;
+}
+
 static void settle_lax(const struct limits *l, struct pol_effect *out)
 {
 	const struct pol_pos *pos;
@@ -129,6 +138,7 @@ int pol_settings_settle(const struct pol_settings *doc, const struct pol_setting
 		/* A document says itself what may be written. */
 		.cache = least(&l, POL_SET_cache, !has_document),
 	};
+	settle_sockets(&l, out);
 	settle_lax(&l, out);
 	return 0;
 }

@@ -34,6 +34,8 @@ struct pol_effect {
 	enum pol_reads reads;
 	enum pol_network network;
 	enum pol_unix unix_;
+	/* All sockets are asked for, and a limit opens some: what it opens is open. */
+	bool all_sockets;
 	bool scratch; /* a private directory for temporary files */
 	bool cache;   /* a private build cache */
 	bool lax;     /* what cannot be enforced is told, and the command runs */

@@ -288,6 +288,22 @@ static int with_image(struct sbpl_emit *e, const struct sbx_image *image)
 	return rc;
 }
 
+/* A profile is one ordered list, too: that a second list must allow as well cannot be said. */
+static int check_layers(const struct pol_ruleset *rs, struct b_err *err)
+{
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &rs->op[op];
+
+		if (pol_layer_end(list, 0) < list->n)
+			return b_fail(err, B_POLICY, 0,
+				      "%s: a profile holds the rules of one document, not of a "
+				      "managed or project file beside it: merge them with "
+				      "--policy, or sbx-policy trust the project's",
+				      list->v[pol_layer_end(list, 0)].origin);
+	}
+	return 0;
+}
+
 int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,
 		 const struct sbpl_opts *o, struct sbpl_profile *out, struct b_err *err)
 {
@@ -296,6 +312,8 @@ int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,
 	struct sbpl_emit e = {.rs = rs, .o = o, .prof = &prof, .err = err};
 	int rc;
 
+	if (check_layers(rs, err) < 0)
+		return -1;
 	pol_ruleset_init(&canonical);
 	if (o->style == SBPL_STYLE_HARDENED && sbpl_canonical(rs, &canonical)) {
 		e.rs = &canonical;

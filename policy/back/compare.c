@@ -293,7 +293,7 @@ int pol_verdicts_of(const struct pol_list *list, struct pol_verdicts *out, struc
 int pol_verdicts_decided(const struct pol_list *list, size_t i, struct pol_verdicts *out,
 			 struct b_err *err)
 {
-	size_t n = list->n - i;
+	size_t n = pol_layer_end(list, i) - i;
 	b_auto_free struct pol_rule *v = b_calloc(n, sizeof *v);
 	struct pol_list part = {v, n, n};
 

@@ -43,7 +43,7 @@ static unsigned rights_of(const struct pol_plan *p, unsigned i)
 
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
-	if (a->allow != b->allow || a->shape != b->shape ||
+	if (a->allow != b->allow || a->shape != b->shape || a->layer != b->layer ||
 	    (a->base != b->base && strcmp(a->base, b->base) != 0))
 		return false;
 	return a->shape != POL_GLOB ||

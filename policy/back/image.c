@@ -52,12 +52,24 @@ static bool lists_equal(const struct pol_list *a, const struct pol_list *b)
 	for (size_t i = 0; i < a->n; i++) {
 		const struct pol_rule *r = &a->v[i], *s = &b->v[i];
 
-		if (r->allow != s->allow || r->shape != s->shape ||
+		if (r->allow != s->allow || r->shape != s->shape || r->layer != s->layer ||
 		    r->base_is_root != s->base_is_root || r->base_len != s->base_len ||
 		    memcmp(r->base, s->base, r->base_len) != 0 || !same_text(r->glob, s->glob))
 			return false;
 	}
 	return true;
+}
+
+static int write_layer(struct image *im, const struct pol_list *list, size_t first, size_t end,
+		       struct sbx_image_layer *out, struct b_err *err)
+{
+	const struct pol_list part = {list->v + first, end - first, end - first};
+
+	*out = (struct sbx_image_layer){.first_rule = (uint32_t)first,
+					.nrules = (uint32_t)part.n,
+					.is_main = list->v[first].layer == POL_LAYER_MAIN};
+	pol_write_literals(&im->w, &part, out);
+	return pol_write_groups(&im->w, &part, out, err);
 }
 
 static int write_op(struct image *im, enum sbx_op op, struct b_err *err)
@@ -74,17 +86,21 @@ static int write_op(struct image *im, enum sbx_op op, struct b_err *err)
 	for (int other = 0; other < (int)op; other++)
 		if (lists_equal(list, &im->rs->op[other])) {
 			o->verdict = im->hdr.op[other].verdict;
-			o->groups = im->hdr.op[other].groups;
-			o->ngroups = im->hdr.op[other].ngroups;
-			o->literals = im->hdr.op[other].literals;
-			o->nliterals = im->hdr.op[other].nliterals;
-			o->seed = im->hdr.op[other].seed;
+			o->nlayers = im->hdr.op[other].nlayers;
+			memcpy(o->layer, im->hdr.op[other].layer, sizeof o->layer);
 			return 0;
 		}
 	if (pol_write_verdict(&im->w, list, &o->verdict, err) < 0)
 		return -1;
-	pol_write_literals(&im->w, list, o);
-	return pol_write_groups(&im->w, list, o, err);
+	for (size_t first = 0, end; first < list->n; first = end) {
+		end = pol_layer_end(list, first);
+		if (o->nlayers == SBX_LAYERS_MAX)
+			return b_fail(err, B_LIMIT, 0, "%s: more than %d layers of documents",
+				      list->v[first].origin, SBX_LAYERS_MAX);
+		if (write_layer(im, list, first, end, &o->layer[o->nlayers++], err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static void write_rules(struct image *im)

@@ -9,6 +9,7 @@
 #include "policy/back/dense.h"
 #include "policy/back/minimise.h"
 #include "policy/back/nfa.h"
+#include "policy/back/product.h"
 #include "policy/back/writer.h"
 #include "policy/compile.h"
 #include "policy/ruleset.h"
@@ -55,21 +56,28 @@ static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_
 		w->out.s[out->flags + i] = (char)verdict_flags(d, i);
 }
 
+static void write_dense(struct pol_writer *w, const struct pol_automaton *a, bool is_verdict,
+			struct sbx_dfa *out)
+{
+	struct pol_classes classes;
+	struct pol_dense dense;
+
+	pol_minimise(a, &classes);
+	pol_dense_build(&dense, a, &classes);
+	append_dfa(w, &dense, is_verdict, out);
+	pol_dense_release(&dense);
+	pol_classes_release(&classes);
+}
+
 /* 0; or -1 when the automaton passes the limits, *out_rule is to blame. */
 static int write_automaton(struct pol_writer *w, const struct pol_nfa *nfa,
 			   const struct pol_limits *limits, struct sbx_dfa *out, uint32_t *out_rule)
 {
 	struct pol_automaton a;
-	struct pol_classes classes;
-	struct pol_dense dense;
 
 	if (pol_automaton_build(&a, nfa, limits, out_rule) < 0)
 		return -1;
-	pol_minimise(&a, &classes);
-	pol_dense_build(&dense, &a, &classes);
-	append_dfa(w, &dense, nfa->is_verdict, out);
-	pol_dense_release(&dense);
-	pol_classes_release(&classes);
+	write_dense(w, &a, nfa->is_verdict, out);
 	pol_automaton_release(&a);
 	return 0;
 }
@@ -84,23 +92,63 @@ static int refuse(const struct pol_rule *r, struct b_err *err)
 		      r->origin, r->matched);
 }
 
-/* Runs of rules of one polarity are one group: their order does not matter. */
-int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct sbx_dfa *out,
-		      struct b_err *err)
+/* One layer. Runs of rules of one polarity are one group: their order does not matter. */
+static int build_verdict(const struct pol_list *list, size_t first, size_t end,
+			 struct pol_automaton *out, struct b_err *err)
 {
 	struct pol_nfa nfa;
 	uint32_t rule;
 	int rc;
 
 	pol_nfa_init(&nfa, true);
-	for (size_t i = 0; i < list->n; i++) {
-		if (i == 0 || list->v[i].allow != list->v[i - 1].allow)
+	for (size_t i = first; i < end; i++) {
+		if (i == first || list->v[i].allow != list->v[i - 1].allow)
 			pol_nfa_group(&nfa, list->v[i].allow);
 		pol_nfa_add(&nfa, &list->v[i], (uint32_t)i);
 	}
-	rc = write_automaton(w, &nfa, &most, out, &rule);
+	rc = pol_automaton_build(out, &nfa, &most, &rule);
 	pol_nfa_release(&nfa);
 	return rc < 0 ? refuse(&list->v[rule], err) : 0;
+}
+
+/* Adds a layer to those before it. */
+static int and_verdict(const struct pol_list *list, size_t first, size_t end,
+		       struct pol_automaton *all, struct b_err *err)
+{
+	struct pol_automaton layer, both;
+	int rc;
+
+	if (build_verdict(list, first, end, &layer, err) < 0)
+		return -1;
+	rc = pol_product(all, &layer, POL_MAX_STATES, &both);
+	pol_automaton_release(&layer);
+	if (rc < 0)
+		return b_fail(err, B_LIMIT, 0,
+			      "%s: this document needs too many states together with the others: "
+			      "use fewer wildcards",
+			      list->v[end - 1].origin);
+	pol_automaton_release(all);
+	*all = both;
+	return 0;
+}
+
+int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct sbx_dfa *out,
+		      struct b_err *err)
+{
+	size_t end = pol_layer_end(list, 0);
+	struct pol_automaton a;
+	int rc = 0;
+
+	if (build_verdict(list, 0, end, &a, err) < 0)
+		return -1;
+	for (size_t first = end; first < list->n && rc == 0; first = end) {
+		end = pol_layer_end(list, first);
+		rc = and_verdict(list, first, end, &a, err);
+	}
+	if (rc == 0)
+		write_dense(w, &a, true, out);
+	pol_automaton_release(&a);
+	return rc;
 }
 
 /*
@@ -203,7 +251,7 @@ static int later_first(const void *a, const void *b)
 	return (x->last < y->last) - (x->last > y->last);
 }
 
-int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct sbx_image_op *op,
+int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct sbx_image_layer *op,
 		     struct b_err *err)
 {
 	b_auto_free struct sbx_dfa *groups = b_calloc(list->n + 1, sizeof *groups);

@@ -27,7 +27,7 @@ enum pol_literal { POL_LITERAL_NO, POL_LITERAL_EXACT, POL_LITERAL_TREE, POL_LITE
 /* *out_path: appended to, where the answer is EXACT or TREE. */
 enum pol_literal pol_rule_literal(const struct pol_rule *, struct b_str *out_path);
 /* The table of the literal rules of a list: op->literals, nliterals, seed. */
-void pol_write_literals(struct pol_writer *, const struct pol_list *, struct sbx_image_op *op);
+void pol_write_literals(struct pol_writer *, const struct pol_list *, struct sbx_image_layer *op);
 /* The attribution automata of the other rules of a list: op->groups and op->ngroups. */
-int pol_write_groups(struct pol_writer *, const struct pol_list *, struct sbx_image_op *op,
+int pol_write_groups(struct pol_writer *, const struct pol_list *, struct sbx_image_layer *op,
 		     struct b_err *);

@@ -190,7 +190,7 @@ static void measure(const char *name, void (*make)(struct pol_ruleset *, unsigne
 	printf("{\"name\":\"compile %s\",\"rules\":%u,\"ns\":%.0f,\"bytes\":%zu,\"states\":%u,"
 	       "\"groups\":%u}\n",
 	       name, n, best, size, img.hdr->op[SBX_READ].verdict.nstates,
-	       img.hdr->op[SBX_READ].ngroups);
+	       img.hdr->op[SBX_READ].layer[0].ngroups);
 	fill_paths(n);
 	best = best_verdict(&img, &allowed);
 	printf("{\"name\":\"verdict %s\",\"rules\":%u,\"ns\":%.1f,\"allowed\":%u}\n", name, n, best,

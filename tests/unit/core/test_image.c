@@ -83,10 +83,10 @@ Test(core_image, sections_that_lead_outside_are_refused)
 				    &hdr->naliases,
 				    &hdr->profile.off,
 				    &hdr->profile.len,
-				    &hdr->op[SBX_READ].groups,
-				    &hdr->op[SBX_READ].literals,
-				    &hdr->op[SBX_READ].nliterals,
-				    &hdr->op[SBX_READ].ngroups,
+				    &hdr->op[SBX_READ].layer[0].groups,
+				    &hdr->op[SBX_READ].layer[0].literals,
+				    &hdr->op[SBX_READ].layer[0].nliterals,
+				    &hdr->op[SBX_READ].layer[0].ngroups,
 				    &hdr->op[SBX_MODIFY].nrules};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {

@@ -126,7 +126,7 @@ static uint32_t states_of_names(unsigned n)
 	engine_compile(&e);
 	states = e.image.hdr->op[SBX_READ].verdict.nstates;
 	cr_expect_leq(e.size, 4u << 20, "%zu bytes", e.size);
-	cr_expect_leq(e.image.hdr->op[SBX_READ].ngroups, 3);
+	cr_expect_leq(e.image.hdr->op[SBX_READ].layer[0].ngroups, 3);
 	engine_release(&e);
 	return states;
 }

@@ -98,7 +98,7 @@ Test(policy_compile, literal_rules_of_every_spelling_are_named)
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		engine_rule(&e, rules[i]);
 	engine_compile(&e);
-	cr_expect_eq(e.image.hdr->op[SBX_READ].ngroups, 0);
+	cr_expect_eq(e.image.hdr->op[SBX_READ].layer[0].ngroups, 0);
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		cr_expect_eq(sbx_attribute(&e.image, SBX_READ, rows[i].path, strlen(rows[i].path)),
 			     rows[i].rule, "%s", rows[i].path);
@@ -176,7 +176,7 @@ Test(policy_compile, rules_told_apart_in_several_groups_keep_their_order)
 	}
 	engine_rule(&e, "+ /ws/a0yx");
 	engine_compile(&e);
-	cr_expect_gt(e.image.hdr->op[SBX_READ].ngroups, 3);
+	cr_expect_gt(e.image.hdr->op[SBX_READ].layer[0].ngroups, 3);
 	for (int i = 0; i < 60; i++) {
 		int named;
 

@@ -1,0 +1,111 @@
+#!/bin/bash
+# Documents beside the user's: a project file tightens, in the kernel too; trust lets it say more;
+# no document in use is changed from inside; root's managed policy holds for all.
+. "$(dirname "$0")/../support/e2e.sh"
+
+POLICY=$(dirname "$SBX")/sbx-policy
+export XDG_CONFIG_HOME=$TMP/config
+
+doc() # FILE SPEC
+{
+	printf 'schemaVersion: 2\nkind: Policy\nmetadata: {name: t}\nspec: %s\n' "$2" >"$1"
+	chmod 600 "$1"
+}
+
+out() # TEXT ARGS... : what the command prints
+{
+	want=$1
+	shift
+	got=$("$SBX" -q "$@" 2>"$TMP/err") || true
+	[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
+}
+
+said() # PATTERN ARGS... : a line of standard error
+{
+	pattern=$1
+	shift
+	"$SBX" "$@" >"$TMP/out" 2>"$TMP/err"
+	grep -qE -- "$pattern" "$TMP/err" || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+
+mkdir -p src keep && echo key >app.env && echo one >src/a && echo two >keep/b
+doc .sbx-launch.yaml '{denyRead: ["**/*.env"], denyModify: [keep/**]}'
+static='cp app.env copy'
+check 'what a project file denies to read is denied' out no -- bash -c 'cat app.env || echo no'
+check 'by another program, too' out no -- bash -c "$static || echo no"
+check 'without the shim' out no --no-shim -- bash -c 'cat app.env || echo no'
+check 'what it denies to change is denied' out no --no-shim -- \
+	bash -c 'echo x >keep/b || echo no'
+check 'a move does not launder it' out no --no-shim -- \
+	bash -c 'mv app.env pub.txt 2>/dev/null && cat pub.txt || echo no'
+check 'nor does an option open it' out no --read app.env -- bash -c 'cat app.env || echo no'
+check 'the rest is as before' out onex -- bash -c 'printf %s "$(cat src/a)"; echo x >src/n; cat src/n'
+check 'the denial names layer and place' \
+	said 'project:.*/\.sbx-launch\.yaml:4:19' -- cat app.env
+# one event, as sbx-audit prints it
+"$SBX" -q -- cat app.env 2>/dev/null
+check 'and so does the log' bash -c '"$1" show --verdict denied | grep -q "project:.*sbx-launch.yaml:4:19" || {
+	"$1" show; exit 1; }' - "$(dirname "$SBX")/sbx-audit"
+check 'why says the same' bash -c '"$1" why read app.env | grep -qE "denied .*project:" ' - "$POLICY"
+check 'it is not changed from inside' out no -- bash -c 'echo x >>.sbx-launch.yaml || echo no'
+check 'nor replaced' out no -- \
+	bash -c 'echo x >n && mv -f n .sbx-launch.yaml 2>/dev/null || echo no'
+
+doc .sbx-launch.yaml '{fsProfiles: {default: {read: ["**"], modify: ["**"]}}, sandbox: {sideRoots: [~/side]}}'
+mkdir -p "$HOME/side"
+check 'a project asks for more in vain' out no -- bash -c 'echo x >~/side/f || echo no'
+check 'and is told how it could' said 'asks for side roots.*sbx-policy trust' -- true
+check 'trust prints what is trusted' bash -c '"$1" trust . | grep -q "  $PWD/.sbx-launch.yaml$"' - "$POLICY"
+check 'trusted, it says more' out yes -- bash -c 'echo x >~/side/f && echo yes'
+check 'the list of trust is closed from inside' out no --modify "$TMP" -- \
+	bash -c 'echo x >>"$XDG_CONFIG_HOME/sbx-launch/trusted" || echo no'
+echo '# changed' >>.sbx-launch.yaml
+check 'a change ends the trust' out no -- bash -c 'echo x >~/side/f || echo no'
+check 'and is told' said 'not as it was when it was trusted' -- true
+"$POLICY" trust . >"$TMP/out" && "$POLICY" distrust .
+check 'distrust ends it, too' out no -- bash -c 'echo x >~/side/f || echo no'
+rm .sbx-launch.yaml
+
+doc "$WS/p.yaml" '{fsProfiles: {p: {read: ["**"], modify: ["**"]}}}'
+check 'the policy in use is not changed from inside' out no -p ./p.yaml -- \
+	bash -c 'echo x >>p.yaml || echo no'
+check 'nor moved away' out no -p ./p.yaml -- bash -c 'mv p.yaml q.yaml 2>/dev/null || echo no'
+check 'other files are' out yes -p ./p.yaml -- bash -c 'echo x >q.yaml && echo yes'
+
+# A managed policy, in a mount namespace of its own: /etc/sbx-launch is root's.
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	managed() # SPEC COMMAND...
+	{
+		doc "$TMP/managed.yaml" "$1"
+		chmod 644 "$TMP/managed.yaml"
+		shift
+		unshare -m bash -c 'm=$1 etc=$2; shift 2
+			mkdir -p "$etc/up" "$etc/work" && mount -t tmpfs none "$etc" &&
+			mkdir "$etc/up" "$etc/work" "$etc/up/sbx-launch" &&
+			cp "$m" "$etc/up/sbx-launch/policy.yaml" &&
+			mount -t overlay -o "lowerdir=/etc,upperdir=$etc/up,workdir=$etc/work" none /etc &&
+			exec "$@"' - "$TMP/managed.yaml" "$TMP/etc" "$@"
+	}
+	mkdir "$TMP/etc"
+	if managed '{}' test -e /etc/sbx-launch/policy.yaml 2>/dev/null; then
+		inside() # TEXT SPEC ARGS...
+		{
+			want=$1 spec=$2
+			shift 2
+			got=$(managed "$spec" "$SBX" -q "$@" 2>"$TMP/err") || true
+			[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
+		}
+		check 'what a managed policy denies is denied' \
+			inside no '{denyRead: ["**/*.env"]}' -- bash -c 'cat app.env || echo no'
+		check 'whatever the options' \
+			inside no '{denyRead: ["**/*.env"]}' --read / -- bash -c 'cat app.env || echo no'
+		check 'absolute places, too' \
+			inside no '{sandbox: {denyRead: [/usr/share/doc]}}' -- \
+			bash -c 'ls /usr/share/doc || echo no'
+		check 'it takes the network' inside 0 '{sandbox: {network: none}}' --network host -- \
+			bash -c 'tail -n +3 /proc/net/dev | grep -vc " lo:"'
+		check 'and laxness' inside '' '{sandbox: {strict: true}}' --best-effort \
+			--network loopback -- echo ran
+		check 'which it says' grep -q 'refused all the same\|cannot be enforced' "$TMP/err"
+	fi
+fi
