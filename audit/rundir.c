@@ -59,9 +59,8 @@ char *aud_runs_root(struct b_err *err)
 		below = "/.local/state";
 		state = home;
 	}
-	if (!state || state[0] != '/') {
+	if (!state || state[0] != '/')
 		state = b_account_home(geteuid(), &account) ? account.s : NULL;
-	}
 	if (!state || state[0] != '/') {
 		b_fail(err, B_AUDIT, 0,
 		       "no place for the run's log: neither XDG_STATE_HOME, HOME nor the user "

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,7 +16,7 @@
 
 extern char **environ;
 
-enum { MAX_LINE = 16384 };
+enum { MAX_LINE = 16384, MAX_PASSWD = 16 << 20 };
 
 /* -1: it could not be started. Its complaints are nobody's. */
 static pid_t start(const char *program, uid_t uid, int out)
@@ -60,23 +61,91 @@ static void ask(uid_t uid, char line[MAX_LINE])
 	line[strcspn(line, "\n")] = '\0';
 }
 
-char *b_account_home_of(char *line)
+/* systemd answers from these (nss-systemd(8)); where none is, it knows root and nobody. */
+static bool has_userdb(void)
 {
-	char *field = NULL;
-	size_t n;
+	static const char *const dirs[] = {"/run/systemd/userdb", "/run/userdb", "/etc/userdb",
+					   "/usr/lib/userdb"};
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		if (access(dirs[i], F_OK) == 0)
+			return true;
+	return false;
+}
+
+bool b_account_asks_others(char *nsswitch)
+{
+	char *line, *word;
+
+	while ((line = strsep(&nsswitch, "\n"))) {
+		line[strcspn(line, "#")] = '\0';
+		line += strspn(line, " \t");
+		if (strncmp(line, "passwd:", 7) != 0)
+			continue;
+		line += 7;
+		while ((word = strsep(&line, " \t")))
+			if (*word && *word != '[' && strcmp(word, "files") != 0 &&
+			    strcmp(word, "compat") != 0 &&
+			    (strcmp(word, "systemd") != 0 || has_userdb()))
+				return true;
+		return false;
+	}
+	return false; /* nsswitch.conf(5): files */
+}
+
+/* Two programs started cost more than the rest of a launch: not where the file is all there is. */
+static bool is_worth_asking(void)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (access("/etc/nsswitch.conf", F_OK) < 0)
+		return errno != ENOENT;
+	return b_read_file("/etc/nsswitch.conf", MAX_LINE, &text, NULL) < 0 || !text.len ||
+	       b_account_asks_others(text.s);
+}
+
+char *b_account_home_of(char *line, uid_t uid)
+{
+	unsigned long long number;
+	char *field[7];
+	size_t n = 0;
 
 	/* name:password:uid:gid:gecos:home:shell */
-	for (n = 0; n < 6 && (field = strsep(&line, ":")); n++)
-		;
-	return n == 6 && line && field[0] == '/' ? field : NULL;
+	while (n < 7 && (field[n] = strsep(&line, ":")))
+		n++;
+	if (n < 7 || b_parse_u64(field[2], UINT32_MAX, &number) < 0 || number != uid)
+		return NULL;
+	return field[5][0] == '/' ? field[5] : NULL;
+}
+
+static bool in_file(uid_t uid, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	char *rest, *line, *home;
+
+	if (b_read_file("/etc/passwd", MAX_PASSWD, &text, NULL) < 0)
+		return false;
+	rest = text.s;
+	while ((line = strsep(&rest, "\n"))) {
+		home = b_account_home_of(line, uid);
+		if (home)
+			b_str_add(out, home);
+		if (home)
+			return true;
+	}
+	return false;
 }
 
 bool b_account_home(uid_t uid, struct b_str *out)
 {
 	char line[MAX_LINE], *home;
 
+	if (in_file(uid, out))
+		return true;
+	if (!is_worth_asking())
+		return false;
 	ask(uid, line);
-	home = b_account_home_of(line);
+	home = b_account_home_of(line, uid);
 	if (home)
 		b_str_add(out, home);
 	return home != NULL;

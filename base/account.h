@@ -1,8 +1,7 @@
 /*
  * account.h - the user database, asked by getent(1) and not by getpwuid(3): what NSS loads (LDAP,
  * systemd) stays out of our processes, and the launcher can be linked statically, which saves a
- * fifth of a millisecond of each start. It is asked only for users that neither the environment
- * nor /etc/passwd knows.
+ * fifth of a millisecond of each start.
  */
 #pragma once
 
@@ -11,7 +10,10 @@
 
 struct b_str;
 
-/* Appends the absolute path of the user's home directory. False: nobody knows one. */
+/* Appends the absolute path of the user's home directory. False: nobody knows one. getent(1) is not
+ * asked where /etc/passwd is all there is (nsswitch.conf(5)). */
 bool b_account_home(uid_t uid, struct b_str *out);
-/* The home in a line of passwd(5), which it cuts into pieces; NULL = no sound one. */
-char *b_account_home_of(char *line);
+/* Does this nsswitch.conf(5), which it cuts into pieces, name others for passwd than the file? */
+bool b_account_asks_others(char *nsswitch);
+/* The home in a line of passwd(5), which it cuts into pieces; NULL = not the user's, or not sound. */
+char *b_account_home_of(char *line, uid_t uid);

@@ -17,6 +17,19 @@ Test(base_account, the_home_is_what_the_user_database_says)
 	cr_expect_str_eq(b_str_c(&home), root->pw_dir);
 }
 
+Test(base_account, others_than_the_file_are_asked_where_they_are_named)
+{
+	char ldap[] = "# x\ngroup: ldap\n passwd:\tfiles [NOTFOUND=continue] ldap\n";
+	char files[] = "passwd: compat files # ldap\ngroup: sss\n", none[] = "group: sss\n";
+	char sss[] = "passwd:sss files\n", empty[] = "";
+
+	cr_expect(b_account_asks_others(ldap));
+	cr_expect(b_account_asks_others(sss));
+	cr_expect_not(b_account_asks_others(files));
+	cr_expect_not(b_account_asks_others(none));
+	cr_expect_not(b_account_asks_others(empty));
+}
+
 Test(base_account, nobody_has_no_number_that_is_not_given)
 {
 	b_auto(b_str_release) struct b_str home = {0};
@@ -29,11 +42,13 @@ Test(base_account, nobody_has_no_number_that_is_not_given)
 Test(base_account, only_whole_lines_with_an_absolute_home_count)
 {
 	char good[] = "u:x:7:7:a name:/home/u:/bin/sh", no_shell[] = "u:x:7:7::/home/u:";
-	char relative[] = "u:x:7:7::home:/bin/sh", cut[] = "u:x:7:7::/home/u", empty[] = "";
+	char relative[] = "u:x:7:7::home:/bin/sh", cut[] = "u:x:7:7::/home/u", empty[] = "",
+	     other[] = "u:x:7:7::/home/u:/bin/sh";
 
-	cr_expect_str_eq(b_account_home_of(good), "/home/u");
-	cr_expect_str_eq(b_account_home_of(no_shell), "/home/u");
-	cr_expect_null(b_account_home_of(relative));
-	cr_expect_null(b_account_home_of(cut));
-	cr_expect_null(b_account_home_of(empty));
+	cr_expect_str_eq(b_account_home_of(good, 7), "/home/u");
+	cr_expect_str_eq(b_account_home_of(no_shell, 7), "/home/u");
+	cr_expect_null(b_account_home_of(relative, 7));
+	cr_expect_null(b_account_home_of(cut, 7));
+	cr_expect_null(b_account_home_of(empty, 7));
+	cr_expect_null(b_account_home_of(other, 8));
 }
