@@ -284,7 +284,9 @@ bool br_make_text(struct br_call *c, struct br_end *e, unsigned *out_flags)
 	e->len = sbx_path_join(e->path, PATH_MAX, base, len, e->asked, out_flags);
 	if (!e->len || *out_flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC))
 		return false;
-	return strncmp(e->path, "/proc/", 6) != 0 && strncmp(e->path, "/dev/", 5) != 0;
+	if (!strncmp(e->path, "/dev/", 5))
+		return !strncmp(e->path, "/dev/shm/", 9); /* no links of the kernel's there */
+	return strncmp(e->path, "/proc/", 6) != 0;
 }
 
 /* The parent by its text, which then needs no reading back. true: at, name, path, len are set. */
