@@ -12,6 +12,7 @@
 #include "launcher/options.h"
 #include "launcher/printenv.h"
 #include "launcher/run.h"
+#include "launcher/selftest.h"
 
 static const char me[] = "sbx-launch";
 
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
 		status = b_report(me, &err);
 	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);
+	else if (o.selftest)
+		status = lau_selftest(argc, argv, &o);
 	else if (o.print_env)
 		status = lau_print_env(&o);
 	else

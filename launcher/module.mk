@@ -35,9 +35,12 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 	launcher/linux/execclass.c launcher/linux/os.c
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
-ESCAPE_SRCS := tests/escape/probe.c tests/escape/files.c tests/escape/processes.c \
-	tests/escape/system.c tests/escape/outside.c
+launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c \
+	launcher/linux/selftest/processes.c launcher/linux/selftest/system.c \
+	launcher/linux/selftest/outside.c
+launcher_SRCS += $(launcher_PROBES) launcher/linux/selftest/selftest.c
+ESCAPE_SRCS := tests/escape/probe.c $(launcher_PROBES)
 EXTRA_TEST_BINS += $(B)/tests/escape-probe
-$(B)/tests/escape-probe: $(ESCAPE_SRCS) tests/escape/probe.h | $$(@D)/.d
+$(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS)

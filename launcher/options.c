@@ -261,7 +261,10 @@ const struct b_opt lau_option_table[] = {
 		 "(default deny)"},
 	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
 	 .help = "what this host can enforce, and what is missing"},
-	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP, .help = "with --doctor: as JSON"},
+	{"selftest", 0, NULL, B_OPT_FLAG, O(selftest), .group = GROUP,
+	 .help = "try to get out, in a hundred ways: 0 all held, 1 one got through"},
+	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
+	 .help = "with --doctor, --selftest: as JSON"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
@@ -362,7 +365,7 @@ void lau_options_release(struct lau_options *o)
 
 static int check(const struct lau_options *o, struct b_err *err)
 {
-	if (o->help || o->version || o->completion >= 0 || o->doctor)
+	if (o->help || o->version || o->completion >= 0 || o->doctor || o->selftest)
 		return 0;
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
@@ -375,7 +378,7 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return b_fail(err, B_USAGE, 0,
 			      "no command: sbx-launch [options] [--] command [args]; see --help");
 	if (o->json)
-		return b_fail(err, B_USAGE, 0, "--json: only together with --doctor");
+		return b_fail(err, B_USAGE, 0, "--json: only together with --doctor or --selftest");
 	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)
 		return b_fail(err, B_USAGE, 0,
 			      "--audit-required: cannot be used with --audit-level none");

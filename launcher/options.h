@@ -50,7 +50,7 @@ struct lau_options {
 	int *keep_fds;
 	size_t nkeep_fds, keep_fds_cap;
 	int status_fd; /* -1 = none */
-	bool dry_run, doctor, json, help, version, no_shim, print_env;
+	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	bool quiet;
 	int completion; /* enum b_shell, -1 = none */

@@ -1,5 +1,5 @@
 /* processes.c - attacks on a process outside, of the same user, and on its sockets. */
-#include "tests/escape/probe.h"
+#include "launcher/linux/selftest/probes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -22,19 +22,19 @@
 
 static int p_kill(void)
 {
-	return kill(outside()->pid, SIGUSR1);
+	return kill(st_outside()->pid, SIGUSR1);
 }
 static int p_tgkill(void)
 {
-	return (int)syscall(SYS_tgkill, outside()->pid, outside()->pid, SIGUSR1);
+	return (int)syscall(SYS_tgkill, st_outside()->pid, st_outside()->pid, SIGUSR1);
 }
 static int p_sigqueue(void)
 {
-	return sigqueue(outside()->pid, SIGUSR1, (union sigval){0});
+	return sigqueue(st_outside()->pid, SIGUSR1, (union sigval){0});
 }
 static int p_pidfd_signal(void)
 {
-	int fd = (int)syscall(SYS_pidfd_open, outside()->pid, 0);
+	int fd = (int)syscall(SYS_pidfd_open, st_outside()->pid, 0);
 
 	return fd < 0 ? -1 : (int)syscall(SYS_pidfd_send_signal, fd, SIGUSR1, NULL, 0);
 }
@@ -44,12 +44,13 @@ static int p_owner(void)
 
 	/* SIGIO by the kernel on our behalf */
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0 ||
-	    fcntl(fds[0], F_SETOWN, outside()->pid) < 0 || fcntl(fds[0], F_SETSIG, SIGUSR2) < 0 ||
+	    fcntl(fds[0], F_SETOWN, st_outside()->pid) < 0 ||
+	    fcntl(fds[0], F_SETSIG, SIGUSR2) < 0 ||
 	    fcntl(fds[0], F_SETFL, O_ASYNC | O_NONBLOCK) < 0 || write(fds[1], "x", 1) != 1)
 		return -1;
 	/* No error tells whether it arrived: the outside process says so in a file. */
 	for (int i = 0; i < 30; i++) {
-		if (access(at("run/sigusr2"), F_OK) == 0)
+		if (access(st_at("run/sigusr2"), F_OK) == 0)
 			return 0;
 		usleep(2000);
 	}
@@ -58,7 +59,7 @@ static int p_owner(void)
 }
 static int p_attach(void)
 {
-	pid_t pid = outside()->pid;
+	pid_t pid = st_outside()->pid;
 
 	if (ptrace(PTRACE_ATTACH, pid, NULL, NULL) < 0)
 		return -1;
@@ -67,26 +68,26 @@ static int p_attach(void)
 }
 static int p_seize(void)
 {
-	if (ptrace(PTRACE_SEIZE, outside()->pid, NULL, NULL) < 0)
+	if (ptrace(PTRACE_SEIZE, st_outside()->pid, NULL, NULL) < 0)
 		return -1;
 	return 0; /* our exit detaches */
 }
 static int p_vm_read(void)
 {
-	char buf[sizeof SECRET];
-	struct iovec mine = {buf, sizeof buf}, theirs = {(void *)outside()->marker, sizeof buf};
+	char buf[sizeof ST_SECRET];
+	struct iovec mine = {buf, sizeof buf}, theirs = {(void *)st_outside()->marker, sizeof buf};
 
-	if (process_vm_readv(outside()->pid, &mine, 1, &theirs, 1, 0) < 0)
+	if (process_vm_readv(st_outside()->pid, &mine, 1, &theirs, 1, 0) < 0)
 		return -1;
-	return memcmp(buf, SECRET, sizeof buf) ? -1 : 0;
+	return memcmp(buf, ST_SECRET, sizeof buf) ? -1 : 0;
 }
 static int p_steal_fd(void)
 {
-	int pid = (int)syscall(SYS_pidfd_open, outside()->pid, 0);
+	int pid = (int)syscall(SYS_pidfd_open, st_outside()->pid, 0);
 
 	if (pid < 0)
 		return -1;
-	return reads_secret((int)syscall(SYS_pidfd_getfd, pid, outside()->secret_fd, 0));
+	return st_reads_secret((int)syscall(SYS_pidfd_getfd, pid, st_outside()->secret_fd, 0));
 }
 
 /* -- /proc of the outside process -- */
@@ -95,7 +96,7 @@ static const char *proc(const char *name)
 {
 	static char path[700];
 
-	snprintf(path, sizeof path, "/proc/%d/%s", (int)outside()->pid, name);
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)st_outside()->pid, name);
 	return path;
 }
 static int open_proc(const char *name, int flags)
@@ -104,7 +105,7 @@ static int open_proc(const char *name, int flags)
 }
 static int p_environ(void)
 {
-	return reads_secret(open_proc("environ", O_RDONLY));
+	return st_reads_secret(open_proc("environ", O_RDONLY));
 }
 static int p_maps(void)
 {
@@ -115,12 +116,12 @@ static int p_maps(void)
 }
 static int p_mem(void)
 {
-	char buf[sizeof SECRET] = "";
+	char buf[sizeof ST_SECRET] = "";
 	int fd = open_proc("mem", O_RDONLY);
 
-	if (fd < 0 || pread(fd, buf, sizeof buf, (off_t)outside()->marker) < 0)
+	if (fd < 0 || pread(fd, buf, sizeof buf, (off_t)st_outside()->marker) < 0)
 		return -1;
-	return memcmp(buf, SECRET, sizeof buf) ? -1 : 0;
+	return memcmp(buf, ST_SECRET, sizeof buf) ? -1 : 0;
 }
 static int p_auxv(void)
 {
@@ -133,19 +134,19 @@ static int p_root(void)
 {
 	char name[600];
 
-	snprintf(name, sizeof name, "root%s", at("home/.ssh/id"));
-	return reads_secret(open_proc(name, O_RDONLY));
+	snprintf(name, sizeof name, "root%s", st_at("home/.ssh/id"));
+	return st_reads_secret(open_proc(name, O_RDONLY));
 }
 static int p_cwd(void) /* the outside process stands in DIR/home/.ssh */
 {
-	return reads_secret(open_proc("cwd/id", O_RDONLY));
+	return st_reads_secret(open_proc("cwd/id", O_RDONLY));
 }
 static int p_fd(void)
 {
 	char name[32];
 
-	snprintf(name, sizeof name, "fd/%d", outside()->secret_fd);
-	return reads_secret(open_proc(name, O_RDONLY));
+	snprintf(name, sizeof name, "fd/%d", st_outside()->secret_fd);
+	return st_reads_secret(open_proc(name, O_RDONLY));
 }
 static int p_oom(void)
 {
@@ -158,20 +159,20 @@ static int p_prlimit(void)
 {
 	struct rlimit lim;
 
-	if (prlimit(outside()->pid, RLIMIT_NOFILE, NULL, &lim) < 0)
+	if (prlimit(st_outside()->pid, RLIMIT_NOFILE, NULL, &lim) < 0)
 		return -1;
 	lim.rlim_cur--;
-	return prlimit(outside()->pid, RLIMIT_NOFILE, &lim, NULL);
+	return prlimit(st_outside()->pid, RLIMIT_NOFILE, &lim, NULL);
 }
 static int p_nice(void)
 {
-	int now = getpriority(PRIO_PROCESS, (id_t)outside()->pid);
+	int now = getpriority(PRIO_PROCESS, (id_t)st_outside()->pid);
 
-	return setpriority(PRIO_PROCESS, (id_t)outside()->pid, now < 19 ? now + 1 : 19);
+	return setpriority(PRIO_PROCESS, (id_t)st_outside()->pid, now < 19 ? now + 1 : 19);
 }
 static int p_nice_user(void)
 {
-	int now = getpriority(PRIO_PROCESS, (id_t)outside()->pid);
+	int now = getpriority(PRIO_PROCESS, (id_t)st_outside()->pid);
 
 	/* who = 0 is our own user, which is the outside's */
 	return setpriority(PRIO_USER, 0, now < 19 ? now + 1 : 19);
@@ -180,19 +181,19 @@ static int p_affinity(void)
 {
 	cpu_set_t set;
 
-	if (sched_getaffinity(outside()->pid, sizeof set, &set) < 0)
+	if (sched_getaffinity(st_outside()->pid, sizeof set, &set) < 0)
 		return -1;
-	return sched_setaffinity(outside()->pid, sizeof set, &set);
+	return sched_setaffinity(st_outside()->pid, sizeof set, &set);
 }
 static int p_scheduler(void)
 {
 	const struct sched_param param = {0};
 
-	return sched_setscheduler(outside()->pid, SCHED_BATCH, &param);
+	return sched_setscheduler(st_outside()->pid, SCHED_BATCH, &param);
 }
 static int p_ioprio(void)
 {
-	return (int)syscall(SYS_ioprio_set, 1, outside()->pid, 2 << 13 | 7);
+	return (int)syscall(SYS_ioprio_set, 1, st_outside()->pid, 2 << 13 | 7);
 }
 
 /* -- Unix sockets -- */
@@ -228,23 +229,23 @@ static int connect_unix(const char *path, int type)
 }
 static int u_container(void)
 {
-	return connect_unix(at("run/container.sock"), SOCK_STREAM);
+	return connect_unix(st_at("run/container.sock"), SOCK_STREAM);
 }
 static int u_agent(void)
 {
-	return connect_unix(at("home/.ssh/agent.sock"), SOCK_STREAM);
+	return connect_unix(st_at("home/.ssh/agent.sock"), SOCK_STREAM);
 }
 static int u_symlink(void)
 {
-	if (symlink(at("run/container.sock"), at("ws/sock")) < 0)
+	if (symlink(st_at("run/container.sock"), st_at("ws/sock")) < 0)
 		return -1;
-	return connect_unix(at("ws/sock"), SOCK_STREAM);
+	return connect_unix(st_at("ws/sock"), SOCK_STREAM);
 }
 static int u_abstract(void)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int n = snprintf(sa.sun_path + 1, sizeof sa.sun_path - 1, "sbx-escape-%d",
-			 (int)outside()->pid);
+			 (int)st_outside()->pid);
 
 	return greeted(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&sa,
 		       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
@@ -252,7 +253,7 @@ static int u_abstract(void)
 static int send_to(int fd)
 {
 	struct sockaddr_un sa;
-	socklen_t len = unix_address(&sa, at("run/datagram.sock"));
+	socklen_t len = unix_address(&sa, st_at("run/datagram.sock"));
 
 	if (fd < 0)
 		return -1;
@@ -279,7 +280,7 @@ static int u_raw_pair(void)
 static int u_bind(void)
 {
 	struct sockaddr_un sa;
-	socklen_t len = unix_address(&sa, at("out/s"));
+	socklen_t len = unix_address(&sa, st_at("out/s"));
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? -1 : bind(fd, (struct sockaddr *)&sa, len);
@@ -297,35 +298,35 @@ static int inet_service(int type, int port)
 }
 static int n_tcp(void)
 {
-	return inet_service(SOCK_STREAM, outside()->tcp);
+	return inet_service(SOCK_STREAM, st_outside()->tcp);
 }
 static int n_udp(void)
 {
-	return inet_service(SOCK_DGRAM, outside()->udp);
+	return inet_service(SOCK_DGRAM, st_outside()->udp);
 }
 static int n_mptcp(void)
 {
 	struct sockaddr_in sa = {.sin_family = AF_INET,
-				 .sin_port = htons((uint16_t)outside()->tcp),
+				 .sin_port = htons((uint16_t)st_outside()->tcp),
 				 .sin_addr = {htonl(INADDR_LOOPBACK)}};
 
 	return greeted(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262), (struct sockaddr *)&sa,
 		       sizeof sa);
 }
 
-const struct probe process_probes[] = {
+const struct st_probe st_process_probes[] = {
 	{"signal-kill", p_kill, 0},
 	{"signal-tgkill", p_tgkill, 0},
 	{"signal-sigqueue", p_sigqueue, 0},
 	{"signal-pidfd", p_pidfd_signal, 0},
 	{"signal-fowner", p_owner, 0},
-	{"trace-attach", p_attach, NEEDS_HOST},
-	{"trace-seize", p_seize, NEEDS_HOST},
-	{"trace-vm-read", p_vm_read, NEEDS_HOST},
-	{"trace-steal-descriptor", p_steal_fd, NEEDS_HOST},
+	{"trace-attach", p_attach, ST_NEEDS_HOST},
+	{"trace-seize", p_seize, ST_NEEDS_HOST},
+	{"trace-vm-read", p_vm_read, ST_NEEDS_HOST},
+	{"trace-steal-descriptor", p_steal_fd, ST_NEEDS_HOST},
 	{"proc-environ", p_environ, 0},
 	{"proc-maps", p_maps, 0},
-	{"proc-mem", p_mem, NEEDS_HOST},
+	{"proc-mem", p_mem, ST_NEEDS_HOST},
 	{"proc-auxv", p_auxv, 0},
 	{"proc-root", p_root, 0},
 	{"proc-cwd", p_cwd, 0},
@@ -347,6 +348,6 @@ const struct probe process_probes[] = {
 	{"unix-bind-outside", u_bind, 0},
 	{"net-tcp", n_tcp, 0},
 	{"net-udp", n_udp, 0},
-	{"net-mptcp", n_mptcp, NEEDS_HOST},
+	{"net-mptcp", n_mptcp, ST_NEEDS_HOST},
 	{NULL, NULL, 0},
 };

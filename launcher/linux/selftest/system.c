@@ -1,5 +1,5 @@
 /* system.c - attacks by namespaces, mounts, the terminal, other call tables, the kernel itself. */
-#include "tests/escape/probe.h"
+#include "launcher/linux/selftest/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,13 +65,13 @@ static int s_mount(void)
 	/* in a namespace of its own, so that the bare run leaves nothing behind */
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return -1;
-	return mount("none", at("ws"), "tmpfs", 0, NULL);
+	return mount("none", st_at("ws"), "tmpfs", 0, NULL);
 }
 static int s_bind_mount(void)
 {
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return -1;
-	return mount(at("out"), at("ws"), NULL, MS_BIND, NULL);
+	return mount(st_at("out"), st_at("ws"), NULL, MS_BIND, NULL);
 }
 static int s_fsopen(void)
 {
@@ -79,7 +79,7 @@ static int s_fsopen(void)
 }
 static int s_chroot(void)
 {
-	return chroot(at("ws"));
+	return chroot(st_at("ws"));
 }
 
 static int t_sti(void)
@@ -227,43 +227,43 @@ static int k_new_privs(void)
 }
 static int k_shared_memory(void) /* made by the outside process */
 {
-	int id = shmget((key_t)(0x5b780000 | (outside()->pid & 0xffff)), 0, 0);
+	int id = shmget((key_t)(0x5b780000 | (st_outside()->pid & 0xffff)), 0, 0);
 
 	return id < 0 || shmat(id, NULL, 0) == (void *)-1 ? -1 : 0;
 }
 
-const struct probe system_probes[] = {
-	{"namespace-user", s_user_ns, NEEDS_HOST},
-	{"namespace-user-mount", s_user_mount_ns, NEEDS_HOST},
-	{"namespace-clone", s_clone_ns, NEEDS_HOST},
-	{"namespace-clone3", s_clone3_ns, NEEDS_HOST},
-	{"namespace-mount", s_mount_ns, NEEDS_ROOT | NEEDS_HOST},
-	{"namespace-setns", s_setns, NEEDS_ROOT | NEEDS_HOST},
-	{"mount-tmpfs", s_mount, NEEDS_ROOT | NEEDS_HOST},
-	{"mount-bind", s_bind_mount, NEEDS_HOST},
-	{"mount-fsopen", s_fsopen, NEEDS_ROOT | NEEDS_HOST},
-	{"mount-chroot", s_chroot, NEEDS_ROOT},
-	{"terminal-sti", t_sti, NEEDS_TTY | NEEDS_HOST},
-	{"terminal-sti-high-bits", t_sti_high_bits, NEEDS_TTY | NEEDS_HOST},
-	{"abi-x32", a_x32, NEEDS_HOST},
-	{"abi-int80", a_int80, NEEDS_HOST},
+const struct st_probe st_system_probes[] = {
+	{"namespace-user", s_user_ns, ST_NEEDS_HOST},
+	{"namespace-user-mount", s_user_mount_ns, ST_NEEDS_HOST},
+	{"namespace-clone", s_clone_ns, ST_NEEDS_HOST},
+	{"namespace-clone3", s_clone3_ns, ST_NEEDS_HOST},
+	{"namespace-mount", s_mount_ns, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"namespace-setns", s_setns, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"mount-tmpfs", s_mount, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"mount-bind", s_bind_mount, ST_NEEDS_HOST},
+	{"mount-fsopen", s_fsopen, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"mount-chroot", s_chroot, ST_NEEDS_ROOT},
+	{"terminal-sti", t_sti, ST_NEEDS_TTY | ST_NEEDS_HOST},
+	{"terminal-sti-high-bits", t_sti_high_bits, ST_NEEDS_TTY | ST_NEEDS_HOST},
+	{"abi-x32", a_x32, ST_NEEDS_HOST},
+	{"abi-int80", a_int80, ST_NEEDS_HOST},
 	{"ring-punch-hole", r_punch_hole, 0},
 	{"ring-madv-remove", r_madv_remove, 0},
-	{"kernel-io-uring", k_io_uring, NEEDS_HOST},
-	{"kernel-add-key", k_add_key, NEEDS_HOST},
-	{"kernel-session-keyring", k_session_keyring, NEEDS_HOST},
-	{"kernel-bpf", k_bpf, NEEDS_ROOT | NEEDS_HOST},
-	{"kernel-perf", k_perf, NEEDS_HOST},
-	{"kernel-userfaultfd", k_userfaultfd, NEEDS_HOST},
-	{"kernel-no-randomize", k_no_randomize, NEEDS_HOST},
-	{"kernel-sysctl", k_sysctl, NEEDS_ROOT | NEEDS_HOST},
-	{"kernel-cgroup", k_cgroup, NEEDS_ROOT | NEEDS_HOST},
-	{"kernel-raw-disk", k_raw_disk, NEEDS_ROOT | NEEDS_HOST},
-	{"kernel-log", k_kernel_log, NEEDS_ROOT | NEEDS_HOST},
-	{"kernel-hostname", k_hostname, NEEDS_ROOT | NEEDS_HOST},
-	{"socket-packet", k_packet_socket, NEEDS_ROOT | NEEDS_HOST},
-	{"socket-vsock", k_vsock, NEEDS_HOST},
-	{"socket-netlink-audit", k_netlink_audit, NEEDS_HOST},
+	{"kernel-io-uring", k_io_uring, ST_NEEDS_HOST},
+	{"kernel-add-key", k_add_key, ST_NEEDS_HOST},
+	{"kernel-session-keyring", k_session_keyring, ST_NEEDS_HOST},
+	{"kernel-bpf", k_bpf, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"kernel-perf", k_perf, ST_NEEDS_HOST},
+	{"kernel-userfaultfd", k_userfaultfd, ST_NEEDS_HOST},
+	{"kernel-no-randomize", k_no_randomize, ST_NEEDS_HOST},
+	{"kernel-sysctl", k_sysctl, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"kernel-cgroup", k_cgroup, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"kernel-raw-disk", k_raw_disk, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"kernel-log", k_kernel_log, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"kernel-hostname", k_hostname, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"socket-packet", k_packet_socket, ST_NEEDS_ROOT | ST_NEEDS_HOST},
+	{"socket-vsock", k_vsock, ST_NEEDS_HOST},
+	{"socket-netlink-audit", k_netlink_audit, ST_NEEDS_HOST},
 	{"privileges-gainable", k_new_privs, 0},
 	{"shared-memory-sysv", k_shared_memory, 0},
 	{NULL, NULL, 0},

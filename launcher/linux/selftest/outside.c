@@ -1,5 +1,5 @@
 /* outside.c - the fixture and the process that lives outside the sandbox: victim and services. */
-#include "tests/escape/probe.h"
+#include "launcher/linux/selftest/probes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static char marker[] = SECRET; /* found by its address */
+static char marker[] = ST_SECRET; /* found by its address */
 
 /* -- fixture -- */
 
@@ -31,35 +31,38 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static int put(const char *rel, const char *text)
 {
-	int fd = open(at(rel), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = open(st_at(rel), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
 		return -1;
 	return close(fd);
 }
 
-int make_fixture(void)
+int st_make_fixture(void)
 {
 	static const char *const fresh[] = {"ws", "out"};
 
 	/* The outside process stands in the home: what an attack moved away is put back. */
-	(void)!rename(at("ws/home"), at("home"));
-	(void)!rename(at("ws/ssh"), at("home/.ssh"));
-	(void)!rename(at("ws/id"), at("home/.ssh/id"));
+	(void)!rename(st_at("ws/home"), st_at("home"));
+	(void)!rename(st_at("ws/ssh"), st_at("home/.ssh"));
+	(void)!rename(st_at("ws/id"), st_at("home/.ssh/id"));
 	for (size_t i = 0; i < 2; i++)
-		if (nftw(at(fresh[i]), remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
+		if (nftw(st_at(fresh[i]), remove_one, 16, FTW_DEPTH | FTW_PHYS) < 0 &&
+		    errno != ENOENT)
 			return -1;
-	if ((mkdir(at("home"), 0755) < 0 && errno != EEXIST) ||
-	    (mkdir(at("home/.ssh"), 0700) < 0 && errno != EEXIST) ||
-	    (mkdir(at("run"), 0755) < 0 && errno != EEXIST))
+	if ((mkdir(st_at("home"), 0755) < 0 && errno != EEXIST) ||
+	    (mkdir(st_at("home/.ssh"), 0700) < 0 && errno != EEXIST) ||
+	    (mkdir(st_at("run"), 0755) < 0 && errno != EEXIST))
 		return -1;
-	unlink(at("run/sigusr2"));
-	if (access(at("home/.ssh/id"), F_OK) < 0 && put("home/.ssh/id", SECRET "\n") < 0)
+	unlink(st_at("run/sigusr2"));
+	if (access(st_at("home/.ssh/id"), F_OK) < 0 && put("home/.ssh/id", ST_SECRET "\n") < 0)
 		return -1;
-	return mkdir(at("ws"), 0755) < 0 || mkdir(at("out"), 0755) < 0 ||
-			       mkdir(at("out/empty"), 0755) < 0 || put("ws/f", "inside\n") < 0 ||
-			       mkdir(at("ws/src"), 0755) < 0 || mkdir(at("ws/hidden"), 0755) < 0 ||
-			       put("ws/hidden/id", SECRET "\n") < 0 || put("out/f", "outside\n") < 0
+	return mkdir(st_at("ws"), 0755) < 0 || mkdir(st_at("out"), 0755) < 0 ||
+			       mkdir(st_at("out/empty"), 0755) < 0 || put("ws/f", "inside\n") < 0 ||
+			       mkdir(st_at("ws/src"), 0755) < 0 ||
+			       mkdir(st_at("ws/hidden"), 0755) < 0 ||
+			       put("ws/hidden/id", ST_SECRET "\n") < 0 ||
+			       put("out/f", "outside\n") < 0
 		       ? -1
 		       : 0;
 }
@@ -105,7 +108,7 @@ static void heard(int sig)
 
 	if (sig != SIGUSR2)
 		return;
-	fd = open(at("run/sigusr2"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(st_at("run/sigusr2"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	if (fd >= 0)
 		close(fd);
 }
@@ -132,17 +135,17 @@ static void echo(int fd)
 
 enum { SOCKETS = 6 };
 
-static int open_services(struct pollfd *fds, struct outside *me)
+static int open_services(struct pollfd *fds, struct st_outside *me)
 {
 	char name[64];
 
 	snprintf(name, sizeof name, "sbx-escape-%d", (int)getpid());
-	fds[0].fd = listen_unix(at("run/container.sock"), SOCK_STREAM, false);
-	fds[1].fd = listen_unix(at("home/.ssh/agent.sock"), SOCK_STREAM, false);
+	fds[0].fd = listen_unix(st_at("run/container.sock"), SOCK_STREAM, false);
+	fds[1].fd = listen_unix(st_at("home/.ssh/agent.sock"), SOCK_STREAM, false);
 	fds[2].fd = listen_unix(name, SOCK_STREAM, true);
 	fds[3].fd = listen_inet(SOCK_STREAM, &me->tcp);
 	fds[4].fd = listen_inet(SOCK_DGRAM, &me->udp);
-	fds[5].fd = listen_unix(at("run/datagram.sock"), SOCK_DGRAM, false);
+	fds[5].fd = listen_unix(st_at("run/datagram.sock"), SOCK_DGRAM, false);
 	for (int i = 0; i < SOCKETS; i++) {
 		fds[i].events = POLLIN;
 		if (fds[i].fd < 0)
@@ -151,31 +154,31 @@ static int open_services(struct pollfd *fds, struct outside *me)
 	return 0;
 }
 
-static int announce(const struct outside *me)
+static int announce(const struct st_outside *me)
 {
-	FILE *f = fopen(at("run/outside.new"), "we");
+	FILE *f = fopen(st_at("run/outside.new"), "we");
 
 	if (!f)
 		return -1;
 	fprintf(f, "%d %lu %d %d %d\n", (int)me->pid, me->marker, me->secret_fd, me->tcp, me->udp);
 	if (fclose(f))
 		return -1;
-	return rename(at("run/outside.new"), at("run/outside"));
+	return rename(st_at("run/outside.new"), st_at("run/outside"));
 }
 
-int serve_outside(void)
+int st_serve_outside(void)
 {
-	struct outside me = {.pid = getpid(), .marker = (unsigned long)marker};
+	struct st_outside me = {.pid = getpid(), .marker = (unsigned long)marker};
 	struct pollfd fds[SOCKETS];
 	struct sigaction act = {.sa_handler = heard};
 	int shm;
 
-	/* run.sh holds the other end of standard input: its end is ours. */
+	/* who started us holds the other end of standard input: its end is ours. */
 	sigaction(SIGUSR1, &act, NULL);
 	sigaction(SIGUSR2, &act, NULL);
-	me.secret_fd = open(at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
+	me.secret_fd = open(st_at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
 	shm = shmget((key_t)(0x5b780000 | (me.pid & 0xffff)), 4096, IPC_CREAT | 0600);
-	if (me.secret_fd < 0 || shm < 0 || chdir(at("home/.ssh")) < 0 ||
+	if (me.secret_fd < 0 || shm < 0 || chdir(st_at("home/.ssh")) < 0 ||
 	    open_services(fds, &me) < 0 || announce(&me) < 0) {
 		perror("outside");
 		return 1;

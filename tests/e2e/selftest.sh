@@ -1,0 +1,29 @@
+#!/bin/bash
+# sbx-launch --selftest: the attacks of tests/escape from the product itself. That it can fail is
+# shown by options that let something through.
+. "$(dirname "$0")/../support/e2e.sh"
+
+tested() # STATUS ARGS...
+{
+	local want=$1
+	shift
+	"$SBX" --selftest "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	status=$?
+	[ "$status" = "$want" ] && [ -z "$(ls -d /tmp/sbx-selftest-* 2>/dev/null |
+		while read -r d; do [ -O "$d" ] && echo "$d"; done)" ]
+}
+
+check 'all hold' tested 0
+check 'more than sixty, each named' [ "$(grep -c '^held  ' "$TMP/out")" -gt 60 ]
+check 'and counted' grep -q "^$(grep -c '^held  ' "$TMP/out") held, 0 got through" "$TMP/out"
+if [ "$E2E_INNER" = nobody ]; then
+	check 'what gets through is told' tested 1 --json --unix host
+	check 'as JSON, too' python3 -c '
+import json, sys
+t = json.load(open(sys.argv[1]))
+through = [p["probe"] for p in t["probes"] if p["result"] == "through"]
+assert "unix-container-socket" in through and len(through) == t["through"], through
+assert all(p.startswith("unix-") for p in through), through' "$TMP/out"
+	check 'nothing can be tested where nothing can run' tested 125 --profile none
+	check 'which is an error' grep -q '^sbx-launch: E_FLOOR: selftest: nothing can be run confined: sbx-launch: E_' "$TMP/err"
+fi
