@@ -16,6 +16,8 @@ endif
 ifneq ($(filter default undefined,$(origin AR)),)
 AR := ar
 endif
+LD_R ?= ld
+OBJCOPY ?= objcopy
 ifneq ($(V),0)
 Q :=
 else
@@ -31,6 +33,8 @@ VERSION := $(shell cat VERSION)
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBEXECDIR ?= $(PREFIX)/libexec
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions

@@ -1,9 +1,13 @@
 MANPAGES := $(wildcard docs/man/*.[1-8])
 
-install: all
+install: all $(B)/sbx.pc
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/sbx-launch $(DESTDIR)$(MANDIR)
 	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)
 	install -m 644 $(SHIM_PRODUCTS) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	install -m 644 $(B)/libsbx.a $(DESTDIR)$(LIBDIR)
+	install -m 644 $(B)/sbx.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 policy/sbx.h $(DESTDIR)$(INCLUDEDIR)
 	set -e; install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR); \
 	for p in $(PROGRAMS); do \
 		$(B)/$$p --completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p; \
@@ -16,5 +20,6 @@ uninstall:
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(BASHCOMPDIR)/%) \
 		$(PROGRAMS:%=$(DESTDIR)$(ZSHCOMPDIR)/_%) $(PROGRAMS:%=$(DESTDIR)$(FISHCOMPDIR)/%.fish)
 	rm -rf $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	rm -f $(DESTDIR)$(LIBDIR)/libsbx.a $(DESTDIR)$(LIBDIR)/pkgconfig/sbx.pc $(DESTDIR)$(INCLUDEDIR)/sbx.h
 	set -e; for m in $(notdir $(MANPAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 .PHONY: install uninstall

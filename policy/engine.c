@@ -328,10 +328,9 @@ static const struct pol_rule *find_overrode(const struct pol_list *list, size_t 
 
 /* Where the question leads, and how the path is shown: as "./x" when it was asked relative to the
  * workspace and does not lead out of it. */
-static int locate(struct pol_engine *e, const char *path, const char **out_real,
-		  const char **out_shown, struct b_err *err)
+static int locate(const struct pol_engine *e, struct b_arena *a, const char *path,
+		  const char **out_real, const char **out_shown, struct b_err *err)
 {
-	struct b_arena *a = &e->rules.arena;
 	const char *ws = e->rules.workspaces[0], *norm, *asked = path, *real;
 	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
 
@@ -352,15 +351,15 @@ static int locate(struct pol_engine *e, const char *path, const char **out_real,
 	return 0;
 }
 
-int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,
-		     struct b_err *err)
+int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
+			const char *path, struct pol_answer *out, struct b_err *err)
 {
 	const struct pol_list *list = &e->rules.op[op];
 	const char *real, *shown;
 	struct sbx_verdict v;
 	size_t len;
 
-	if (locate(e, path, &real, &shown, err) < 0)
+	if (locate(e, arena, path, &real, &shown, err) < 0)
 		return -1;
 	len = strlen(real);
 	sbx_explain(&e->image, op, real, len, &v);
@@ -380,6 +379,12 @@ int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, str
 		out->overrode = find_overrode(list, i, list->v[i].allow, real, len);
 	}
 	return 0;
+}
+
+int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,
+		     struct b_err *err)
+{
+	return pol_engine_check_in(e, &e->rules.arena, op, path, out, err);
 }
 
 void pol_engine_matches(const struct pol_engine *e, const struct pol_answer *a,

@@ -113,6 +113,9 @@ struct pol_answer {
  * the engine. */
 int pol_engine_check(struct pol_engine *, enum sbx_op, const char *path, struct pol_answer *out,
 		     struct b_err *err);
+/* The same, with the strings that the question makes in another arena: for who asks for long. */
+int pol_engine_check_in(const struct pol_engine *, struct b_arena *, enum sbx_op, const char *path,
+			struct pol_answer *out, struct b_err *err);
 
 /* Rules of the answer's list that match its path, in order; the last is the one that decided.
  * Calls each(arg, rule, decides). */

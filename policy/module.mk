@@ -5,7 +5,8 @@ policy_SRCS += \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
-	policy/merge.c policy/documents.c policy/store.c policy/bundle.c policy/difference.c policy/lint.c \
+	policy/merge.c policy/documents.c policy/store.c policy/bundle.c policy/embed.c policy/difference.c \
+	policy/lint.c \
 	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
 	policy/front/source.c policy/format.c
 
@@ -41,3 +42,15 @@ $(B)/gen/schema.c: docs/schema/policy.schema.json | $$(@D)/.d
 	$(call say,GEN,$@)
 	$(Q){ echo '#include "policy/schema.h"'; echo 'const char pol_schema[] ='; \
 		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
+
+# The library for other programs: one object in which only what policy/sbx.h declares is visible.
+SBX_PUBLIC := load free check explain decide version
+$(B)/libsbx.a: $(B)/lib/policy.a $(B)/lib/base.a $(B)/lib/core.a policy/sbx.h
+	$(call say,AR,$@)
+	$(Q)$(LD_R) -r -o $(B)/libsbx.o --whole-archive $(filter %.a,$^)
+	$(Q)$(OBJCOPY) $(SBX_PUBLIC:%=--keep-global-symbol=sbx_policy_%) $(B)/libsbx.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/libsbx.o && rm -f $(B)/libsbx.o
+$(B)/sbx.pc: policy/sbx.pc.in VERSION GNUmakefile | $$(@D)/.d
+	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' \
+		$< >$@
+all: $(B)/libsbx.a
