@@ -563,55 +563,6 @@ Test(launcher_confine, a_symlink_that_took_the_place_of_a_granted_path_grants_no
 	close(c.landlock_fd);
 }
 
-/* A child that waits for the rules of `plan`, made beside it, and acts. Its status. */
-static int wait_and_act(const struct pol_ll_plan *plan, int (*act)(void), int *out_rc)
-{
-	struct lau_landlock_job job = LAU_LANDLOCK_JOB_INIT;
-	struct b_err err = {0};
-	int status;
-	pid_t pid;
-
-	job.plan = plan;
-	cr_assert_eq(lau_landlock_begin(&job, &err), 0, "%s", err.msg);
-	pid = fork();
-	if (pid == 0) {
-		struct lau_confine c = {.landlock_fd = job.ruleset, .landlock_ready = job.ready};
-
-		if (lau_confine_caps(&c, &err) < 0 || lau_confine_landlock(&c, 0, &err) < 0)
-			_exit(BROKEN);
-		_exit(act());
-	}
-	waitpid(pid, &status, 0); /* as lau_spawn() does: the child does not wait for the end */
-	*out_rc = lau_landlock_finish(&job, &err);
-	cr_expect_eq(*out_rc < 0, err.kind != B_OK);
-	close(job.ruleset);
-	return WEXITSTATUS(status);
-}
-
-Test(launcher_confine, a_child_waits_for_rules_that_are_made_beside_it)
-{
-	struct pol_ll_rule rules[200];
-	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = rules, .nrules = 200};
-	int rc;
-
-	for (size_t i = 0; i < plan.nrules; i++)
-		rules[i] = (struct pol_ll_rule){"/usr", POL_LL_READ_FILE | POL_LL_READ_DIR};
-	cr_expect_eq(wait_and_act(&plan, read_secret, &rc), EACCES);
-	cr_expect_eq(rc, 0);
-	rules[199].path = "/";
-	cr_expect_eq(wait_and_act(&plan, read_secret, &rc), OK, "the last one counts");
-}
-
-Test(launcher_confine, a_child_whose_rules_could_not_be_made_ends)
-{
-	struct pol_ll_rule rule = {"/usr", POL_LL_TRUNCATE};
-	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1};
-	int rc;
-
-	cr_expect_eq(wait_and_act(&plan, read_secret, &rc), BROKEN);
-	cr_expect_eq(rc, -1, "a right that is not handled");
-}
-
 Test(launcher_confine, unknown_filter_flags_are_refused)
 {
 	struct b_err err = {0};

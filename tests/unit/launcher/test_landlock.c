@@ -1,0 +1,67 @@
+/* Unit tests of launcher/linux/landlock.c: rules made beside the caller. */
+#include "launcher/confine.h"
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "policy/back/landlock.h"
+
+enum { OK = 0, BROKEN = 99 };
+
+static int read_passwd(void)
+{
+	return open("/etc/passwd", O_RDONLY | O_CLOEXEC) < 0 ? errno : OK;
+}
+
+/* A child that waits for the rules of `plan`, made beside it, and acts. Its status. */
+static int wait_and_act(const struct pol_ll_plan *plan, int (*act)(void), int *out_rc)
+{
+	struct lau_landlock_job job = LAU_LANDLOCK_JOB_INIT;
+	struct b_err err = {0};
+	int status;
+	pid_t pid;
+
+	job.plan = plan;
+	cr_assert_eq(lau_landlock_begin(&job, &err), 0, "%s", err.msg);
+	pid = fork();
+	if (pid == 0) {
+		struct lau_confine c = {.landlock_fd = job.ruleset, .landlock_ready = job.ready};
+
+		if (lau_confine_caps(&c, &err) < 0 || lau_confine_landlock(&c, 0, &err) < 0)
+			_exit(BROKEN);
+		_exit(act());
+	}
+	waitpid(pid, &status, 0); /* as lau_spawn() does: the child does not wait for the end */
+	*out_rc = lau_landlock_finish(&job, &err);
+	cr_expect_eq(*out_rc < 0, err.kind != B_OK);
+	close(job.ruleset);
+	return WEXITSTATUS(status);
+}
+
+Test(launcher_landlock, a_child_waits_for_rules_that_are_made_beside_it)
+{
+	struct pol_ll_rule rules[200];
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = rules, .nrules = 200};
+	int rc;
+
+	for (size_t i = 0; i < plan.nrules; i++)
+		rules[i] = (struct pol_ll_rule){"/usr", POL_LL_READ_FILE | POL_LL_READ_DIR};
+	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), EACCES);
+	cr_expect_eq(rc, 0);
+	rules[199].path = "/";
+	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), OK, "the last one counts");
+}
+
+Test(launcher_landlock, a_child_whose_rules_could_not_be_made_ends)
+{
+	struct pol_ll_rule rule = {"/usr", POL_LL_TRUNCATE};
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1};
+	int rc;
+
+	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), BROKEN);
+	cr_expect_eq(rc, -1, "a right that is not handled");
+}
