@@ -49,6 +49,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_LOSSES(X)                                                                              \
 	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
 	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */              \
+	X(NO_SHIM, "no-shim")	/* a program that would run without the shim was not started */ \
 	X(NO_FLOOR, "no-floor") /* preload-only mode: nothing but the shims holds the policy */
 
 enum sbx_loss {

@@ -46,6 +46,8 @@ struct sbx_ring {
 	/* A broker looks through directories that are moved: shims leave to it what the automata
 	 * alone must refuse. A liar here only sends such moves to the floor. */
 	uint32_t judges_moves;
+	/* `--require shim`: shims start no program that would run without one. */
+	uint32_t witnesses_all;
 	_Alignas(64) _Atomic uint64_t head;	/* writers: next byte to claim */
 	_Alignas(64) _Atomic uint64_t tail;	/* reader: bytes before this may be overwritten */
 	_Alignas(64) _Atomic uint64_t lost;	/* events dropped: ring full, or writer given up */

@@ -21,6 +21,7 @@
 #include "launcher/options.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
+#include "launcher/require.h"
 #include "launcher/spawn.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
@@ -137,8 +138,9 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 	}
 	if (plan->floor.uses_broker && wants_log && make_broker_ring(out, err) < 0)
 		return -1;
-	/* Without a log the events of coverage are of use to -v alone. */
-	if ((channel || out->broker_ring) && (wants_log || o->verbose))
+	/* Without a log the events of coverage are of use to -v and --require shim alone. */
+	if ((channel || out->broker_ring) &&
+	    (wants_log || o->verbose || o->require >> LAU_NEED_SHIM & 1))
 		return open_collector(out, channel, err);
 	return 0;
 }

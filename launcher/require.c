@@ -4,7 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "audit/collector.h"
 #include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
 #include "launcher/confine.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
@@ -118,4 +121,26 @@ int lau_require_check(const struct lau_options *o, const struct lau_host *host,
 			      row->remedy);
 	}
 	return 0;
+}
+
+int lau_require_witnessed(const struct aud_counts *k, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str what = {0};
+	uint64_t unseen = 0, missing = k->lost + k->corrupt + k->abandoned + k->damaged;
+
+	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++)
+		unseen += k->unwitnessed_by_class[i];
+	if (!unseen && !missing && !k->losses)
+		return 0;
+	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++)
+		if (k->unwitnessed_by_class[i])
+			b_str_addf(&what, "%s%llu %s", what.len ? ", " : ": ",
+				   (unsigned long long)k->unwitnessed_by_class[i],
+				   sbx_exec_class_name((enum sbx_exec_class)i));
+	return b_fail(
+		err, B_AUDIT, 0,
+		"required: shim: %llu of %llu programs ran unwitnessed%s; %llu things the shim "
+		"cannot see through, %llu events missing: sbx-audit names them",
+		(unsigned long long)unseen, (unsigned long long)k->processes, b_str_c(&what),
+		(unsigned long long)k->losses, (unsigned long long)missing);
 }

@@ -9,6 +9,7 @@
 struct b_err;
 struct lau_options;
 struct lau_plan;
+struct aud_counts;
 
 /* What a run does on a host without. */
 enum lau_lack {
@@ -49,3 +50,6 @@ int lau_need_find(const char *name);
  * ability and remedy. Namespaces are tried by the spawn (lau_confine.isolate_must, bpf_no_inet). */
 int lau_require_check(const struct lau_options *, const struct lau_host *, const struct lau_plan *,
 		      struct b_err *err);
+/* `--require shim`, when the run is over: every program that started was witnessed, and no event
+ * is missing; else B_AUDIT, which says what is. */
+int lau_require_witnessed(const struct aud_counts *, struct b_err *err);

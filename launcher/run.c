@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/collector.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
@@ -24,6 +25,7 @@
 #include "launcher/dirs.h"
 #include "launcher/dryrun.h"
 #include "launcher/environment.h"
+#include "launcher/execclass.h"
 #include "launcher/host.h"
 #include "launcher/limits.h"
 #include "launcher/options.h"
@@ -125,8 +127,22 @@ static int step_program(struct run *r, struct b_err *err)
 	return 0;
 }
 
+static bool requires_shim(const struct run *r)
+{
+	return r->o->require >> LAU_NEED_SHIM & 1;
+}
+
 static int step_shim(struct run *r, struct b_err *err)
 {
+	enum sbx_exec_class cls;
+
+	if (requires_shim(r)) {
+		cls = lau_exec_class(r->program);
+		if (cls != SBX_EXEC_DYNAMIC && cls != SBX_EXEC_UNREADABLE)
+			return b_fail(err, B_NOEXEC, 0,
+				      "`%s`: required: shim: it would not be loaded (%s)",
+				      r->program, sbx_exec_class_name(cls));
+	}
 	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
 }
 
@@ -235,6 +251,7 @@ static int step_channel(struct run *r, struct b_err *err)
 			    &r->channel, err) < 0)
 		return err->sys == EFBIG ? do_without_channel(r, err) : -1;
 	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
+	r->channel.ring->witnesses_all = requires_shim(r);
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
@@ -397,6 +414,20 @@ static void start_record(struct run *r)
 		(void)b_report(me, &err); /* the log goes on; the end is told again */
 }
 
+/* A log with holes is an error where it was to have none. */
+static int check_witnessed(struct run *r, struct b_err *err)
+{
+	struct aud_counts counts;
+
+	if (!requires_shim(r) || !r->record.collector)
+		return 0;
+	aud_collector_counts(r->record.collector, &counts);
+	if (lau_require_witnessed(&counts, err) == 0)
+		return 0;
+	r->outcome.phase = LAU_PHASE_ABORTED;
+	return -1;
+}
+
 static int step_supervise(struct run *r, struct b_err *err)
 {
 	const struct lau_supervisor s = {
@@ -422,6 +453,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 		}
 		(void)b_report(me, err);
 	}
+	if (check_witnessed(r, err) < 0)
+		return -1;
 	if (r->o->verbose) {
 		b_auto(b_str_release) struct b_str text = {0};
 

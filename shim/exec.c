@@ -46,6 +46,12 @@ static int refusal(unsigned call, const struct shim_program *p)
 
 	if (p->err)
 		return p->err;
+	if (!p->is_denied && shim.ring->witnesses_all && !shim_program_is_witnessed(p->class)) {
+		t.flags = SBX_EVF_ALLOWED;
+		t.aux = SBX_LOSS_NO_SHIM;
+		shim_tell_exec(SBX_EV_LOSS, &t, 0);
+		return EACCES;
+	}
 	if (!p->is_denied)
 		return 0;
 	shim_tell_exec(SBX_EV_CALL, &t, 0);

@@ -177,3 +177,24 @@ moved()
 check 'a log kept elsewhere is found again' moved
 
 check 'all these logs keep to their schemas' python3 "$e2e_support/validate_log.py" "$STATE"/*
+
+# ---- --require shim ----
+fresh
+printf 'int main(void) { return 0; }\n' >s.c
+gcc -static -o static s.c && gcc -o dynamic s.c
+launch --require shim -- sh -c './dynamic; git --version >/dev/null; make -f /dev/null x 2>/dev/null; echo done'
+check 'every program witnessed: the command'"'"'s own status' [ "$status:$(cat "$TMP/out")" = 0:done ]
+launch --require shim -- ./static
+check 'a command that would run without the shim: 126' [ "$status" -eq 126 ]
+check 'and says why' grep -q 'E_NOEXEC.*required: shim.*static' "$TMP/err"
+launch --require shim -- sh -c './static; echo "rc $?"'
+check 'a program that would is not started' [ "$(cat "$TMP/out")" = 'rc 126' ]
+check 'and the run has a hole: 125' [ "$status" -eq 125 ]
+check 'which is named' grep -q 'E_AUDIT.*required: shim: 0 of .* unwitnessed; 1 things' "$TMP/err"
+launch -- sh -c './static; echo "rc $?"'
+check 'without --require it runs' [ "$status:$(cat "$TMP/out")" = '0:rc 0' ]
+launch --require shim -- python3 -Ec 'import ctypes, os
+ctypes.CDLL("libm.so.6", mode=os.RTLD_DEEPBIND | os.RTLD_NOW)'
+check 'a library bound past the shim is a hole too: 125' [ "$status" -eq 125 ]
+launch --require shim --audit-level none -- sh -c './static; true'
+check 'also when nothing is recorded' [ "$status" -eq 125 ]
