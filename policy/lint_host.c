@@ -117,6 +117,7 @@ static int lint_sets(struct host_lint *h, struct b_err *err)
 		if (list->v[i].tier != POL_TIER_SET || list->v[i].allow)
 			continue;
 		v[closed.n] = list->v[i];
+		v[closed.n].layer = POL_LAYER_MAIN;
 		v[closed.n++].allow = true;
 	}
 	if (closed.n == 0)
@@ -166,6 +167,55 @@ static void lint_floor(struct host_lint *h, const struct pol_floor *floor)
 	}
 }
 
+/* ---- layers ---- */
+
+/* Does all that the rule decides in its layer stay closed by another one? */
+static int lint_layer_rule(struct host_lint *h, enum sbx_op op, size_t i, struct b_err *err)
+{
+	const struct pol_list *list = &h->engine->rules.op[op];
+	b_auto(b_str_release) struct b_str path = {0}, any = {0};
+	struct pol_verdicts decided;
+	const struct pol_side sides[] = {{&decided.image, SBX_READ}, {&h->engine->image, op}};
+	struct sbx_verdict v;
+	int rc;
+
+	if (h->lint->work + list->n > POL_LINT_WORK) {
+		h->lint->unexamined++;
+		return 0;
+	}
+	h->lint->work += list->n;
+	if (pol_verdicts_decided(list, i, &decided, err) < 0)
+		return -1;
+	rc = pol_find_path(sides, 2, POL_WHERE(1 | 2), &any, err);
+	if (rc == 0)
+		rc = pol_find_path(sides, 1, POL_WHERE(1), &path, err) < 0 ? -1 : 0;
+	pol_verdicts_release(&decided);
+	if (rc != 0 || path.len == 0)
+		return rc < 0 ? -1 : 0;
+	sbx_explain(&h->engine->image, op, path.s, path.len, &v);
+	pol_lint_add(h->lint, POL_LINT_WEAKENED, list->v[i].origin, list->v[i].matched,
+		     "%s rule `%s` opens what another document closes, and it stays closed: `%s` "
+		     "(%s)",
+		     sbx_op_name(op), list->v[i].matched, v.matched, v.origin)
+		->is_exact = true;
+	return 0;
+}
+
+static int lint_layers(struct host_lint *h, struct b_err *err)
+{
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
+		const struct pol_list *list = &h->engine->rules.op[op];
+
+		if (list->n == 0 || list->v[0].layer == list->v[list->n - 1].layer)
+			continue;
+		for (size_t i = 0; i < list->n; i++)
+			if (list->v[i].allow && list->v[i].tier == POL_TIER_PROFILE &&
+			    lint_layer_rule(h, (enum sbx_op)op, i, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
 int pol_lint_host(struct pol_lint *l, struct pol_doc *doc, struct pol_engine *engine,
 		  const struct pol_floor *floor, struct b_err *err)
 {
@@ -182,5 +232,5 @@ int pol_lint_host(struct pol_lint *l, struct pol_doc *doc, struct pol_engine *en
 	}
 	lint_workspace(&h);
 	lint_floor(&h, floor);
-	return lint_sets(&h, err);
+	return lint_sets(&h, err) < 0 ? -1 : lint_layers(&h, err);
 }

@@ -84,8 +84,7 @@ check 'diff: a profile that one has alone' has 1 '^  only in renamed.yaml' diff 
 check 'diff: options of a run hold for both' says 0 'equal: every verdict is the same' \
 	diff --deny-modify src/gen --deny-modify docs old.yaml new.yaml
 sed 's/^spec:/spec:\n  sandbox: {network: host}/' old.yaml >online.yaml
-check 'diff: a setting of the run' says 1 'profile writer
-~ network: host, before none' diff old.yaml online.yaml
+check 'diff: a setting of the run' has 1 '^~ network: host, before none$' diff old.yaml online.yaml
 check 'diff --json: a setting' json "d['profiles'][0]['settings'] == [{'name':'network','before':'none','after':'host'}]" \
 	diff --json old.yaml online.yaml
 check 'diff: a missing file is trouble' has 2 'E_POLICY' diff old.yaml none.yaml
@@ -159,3 +158,16 @@ check 'why --all: all rules that match, in order' says 1 "denied   modify   ./sr
 check 'why --all --json' json "[m['decides'] for m in d['matches']] == [False, True] and d['matches'][1]['tier'] == 'profile'" \
 	why --all --json -p new.yaml modify src/gen/x
 check 'a question that is none suggests one' has 2 'did you mean .lint.' lnit x
+
+# ---- beside another document ----
+
+printf 'schemaVersion: 2\nkind: Policy\nmetadata: {name: p}\nspec: {denyModify: ["docs/**"]}\n' >.sbx-launch.yaml
+check 'lint: what another document closes' has 1 \
+	'^new.yaml:10:[0-9]+: modify rule .docs/\*. opens what another document closes.*project:.*\[layer-weakened\]' \
+	lint new.yaml
+check 'lint: what it leaves open is no finding' lacks 'src/\*\*.*layer-weakened' lint new.yaml
+document half.yaml '"**/*.env"' '"docs/**", "src/**"'
+document less.yaml '"**/*.env"' '"src/**"'
+check 'diff: with the other document in force' says 0 'equal: every verdict is the same' \
+	diff half.yaml less.yaml
+rm .sbx-launch.yaml
