@@ -115,7 +115,7 @@ static int make_id(char *id, size_t size, struct b_err *err)
 	char stamp[32];
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (getrandom(&r, 1, 0) != 1 || !gmtime_r(&now.tv_sec, &tm) ||
+	if (getentropy(&r, 1) < 0 || !gmtime_r(&now.tv_sec, &tm) ||
 	    !strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm))
 		return b_fail(err, B_AUDIT, errno, "no run id: %s", strerror(errno));
 	snprintf(id, size, "%s-%05x%x", stamp, (unsigned)(now.tv_nsec / 1000), r & 15u);

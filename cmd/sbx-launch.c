@@ -13,6 +13,9 @@
 #include "launcher/printenv.h"
 #include "launcher/run.h"
 #include "launcher/selftest.h"
+#ifdef __APPLE__
+#include "launcher/macos/stage2.h"
+#endif
 
 static const char me[] = "sbx-launch";
 
@@ -59,6 +62,10 @@ int main(int argc, char **argv)
 
 	if (b_fill_stdio() < 0)
 		return 125; /* nowhere to say why */
+#ifdef __APPLE__
+	if (lau_stage2_asked(argc, argv))
+		return lau_stage2(argc, argv);
+#endif
 	lau_options_init(&o);
 	if (lau_options_parse(argc, argv, &o, &err) < 0)
 		status = b_report(me, &err);

@@ -12,4 +12,11 @@
 /* Preload-only mode: nobody reads the ring, whose header says so; lines are appended here. */
 #define SBX_CHANNEL_LOG "audit.jsonl"
 
+/* The variable that has the loader load it. */
+#ifdef __APPLE__
+#define SBX_SHIM_SONAME "libsbx-shim.dylib"
+#define SBX_ENV_PRELOAD "DYLD_INSERT_LIBRARIES"
+#else
+#define SBX_ENV_PRELOAD "LD_PRELOAD"
 #define SBX_SHIM_SONAME "libsbx-shim.so"
+#endif

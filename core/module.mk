@@ -1,4 +1,4 @@
-core_SRCS := core/callnames.c core/event.c core/ring.c core/ring_read.c \
+core_SRCS := core/macho.c core/callnames.c core/event.c core/ring.c core/ring_read.c \
 	core/op.c core/path.c core/image.c core/decide.c core/move.c core/deep.c
 
 # The ring's threads under ThreadSanitizer, run by tests/live/ring_tsan.sh.

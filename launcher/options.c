@@ -223,6 +223,11 @@ const struct b_opt lau_option_table[] = {
 	 .help = "what the run has for itself: a pid namespace with its /proc (pid), /dev/shm "
 		 "(shm); "
 		 "auto (default): what the host allows"},
+#ifdef __APPLE__
+	{"backend", 0, "sandbox-exec|init", B_OPT_ENUM, O(backend), "sandbox-exec|init",
+	 .group = GROUP,
+	 .help = "who applies the profile: /usr/bin/sandbox-exec (default), or the call it makes"},
+#endif
 	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
 #undef GROUP

@@ -37,6 +37,9 @@ struct lau_policy_opts {
 	struct pol_said said; /* settings, POL_UNSAID where no option was given */
 };
 
+/* macOS only. */
+enum lau_backend { LAU_BACKEND_SANDBOX_EXEC, LAU_BACKEND_INIT };
+
 enum lau_strictness { LAU_STRICT_DEFAULT, LAU_STRICT, LAU_BEST_EFFORT };
 
 struct lau_options {
@@ -45,6 +48,7 @@ struct lau_options {
 	const char *audit_file;
 	bool audit_required;
 	int strictness;	     /* enum lau_strictness; holds by way of pol_engine.effect.lax */
+	int backend;	     /* enum lau_backend */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	int *keep_fds;

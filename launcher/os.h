@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "audit/collector.h"
+
 /* Opens a directory to make entries in it, which needs no right to list it. */
 #ifdef O_SEARCH
 #define LAU_O_SEARCH O_SEARCH /* POSIX */
@@ -30,3 +32,5 @@ bool lau_os_own_path(char *path, size_t size);
 bool lau_os_is_memory(const char *dir, unsigned long long need);
 /* Allocates the first `size` bytes of a file, so that touching them cannot fail: 0 or an errno. */
 int lau_os_reserve(int fd, off_t size);
+/* Tells the processes of the run from others; NULL = this system has nothing to tell them by. */
+extern aud_kin_fn *const lau_os_kin;

@@ -19,6 +19,7 @@
 #include "launcher/dirs.h"
 #include "launcher/execclass.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
 #include "launcher/require.h"
@@ -95,7 +96,7 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.denial_ctx = &r->is_terminal,
 		.level = (enum sbx_audit_level)r->options->audit_level,
 		/* in a pid namespace of its own a process has numbers that mean nothing here */
-		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : aud_kin_of,
+		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : lau_os_kin,
 		.log_limit = r->options->audit_required ? 0 : AUD_LOG_LIMIT,
 	};
 
@@ -222,7 +223,7 @@ static void tell_start(struct lau_record *r, const struct lau_spawned *spawned, 
 		return;
 	}
 	snprintf(path, sizeof path, "/proc/%d/root/proc", (int)spawned->init);
-	aud_collector_enter(r->collector, open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+	aud_collector_enter(r->collector, open(path, LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC));
 	aud_collector_started(r->collector, LAU_INNER_PID(spawned->broker > 0), 0, real, cls);
 }
 

@@ -165,7 +165,7 @@ static void random_name(struct b_str *name)
 	unsigned char raw[16] = {0};
 	size_t i;
 
-	if (getrandom(raw, sizeof raw, 0) < 0)
+	if (getentropy(raw, sizeof raw) < 0)
 		raw[0] = 0; /* mkdir(2) tells whether the name was free */
 	b_str_reset(name);
 	b_str_addf(name, "sbx-launch-%u.", (unsigned)geteuid());

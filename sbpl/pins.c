@@ -334,10 +334,11 @@ static bool has_wildcard(const char *s, size_t len)
  * denied, because its name may be any. */
 static bool pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r, size_t len)
 {
-	const char *slash = memrchr(r->glob, '/', len);
-	size_t name = slash ? (size_t)(slash + 1 - r->glob) : 0;
+	size_t name = len; /* where the last component begins */
 	b_auto(b_str_release) struct b_str path = {0};
 
+	while (name > 0 && r->glob[name - 1] != '/')
+		name--;
 	if (!has_wildcard(r->glob, len)) {
 		b_str_addf(&path, "%s/%.*s", r->base, (int)len, r->glob);
 		pin_literal(p, op, path.s, path.len);

@@ -8,13 +8,19 @@
 /* Copying more than this many pointers could overflow the small stack of a thread. */
 enum { ENTRIES_MAX = 8192 };
 
-#define PRELOAD "LD_PRELOAD"
+#define PRELOAD SBX_ENV_PRELOAD
 
+#ifdef __APPLE__
+#include <crt_externs.h>
+#define THE_ENVIRONMENT (*_NSGetEnviron())
+#else
 extern char **__environ __attribute__((weak));
+#define THE_ENVIRONMENT (&__environ ? __environ : NULL)
+#endif
 
 char *const *shim_environ(void)
 {
-	return &__environ ? __environ : NULL;
+	return THE_ENVIRONMENT;
 }
 
 const char *shim_getenv(const char *name)

@@ -4,7 +4,7 @@
 #include "core/decide.h"
 #include "shim/deep.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"

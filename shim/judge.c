@@ -10,7 +10,6 @@
 #include "core/ring.h"
 #include "shim/clock.h"
 #include "shim/line.h"
-#include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 
@@ -175,10 +174,10 @@ void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_
 	if (!shim.ring)
 		return;
 	if (pid) {
-		who.ppid = (uint32_t)sys0(SYS_getpid);
+		who.ppid = shim_ask_pid();
 	} else {
-		who.pid = (uint32_t)sys0(SYS_getpid);
-		who.ppid = (uint32_t)sys0(SYS_getppid);
+		who.pid = shim_ask_pid();
+		who.ppid = shim_ask_ppid();
 	}
 	write_event(kind, t, who);
 }

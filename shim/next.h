@@ -36,7 +36,11 @@ static inline void *shim_next(enum shim_next_id id)
 	return fn ? fn : shim_next_find(id);
 }
 
+#ifdef __APPLE__
+#define NEXT(name) (name) /* dyld leaves the interposing library's own calls alone */
+#else
 #define NEXT(name) ((__typeof__(&name))shim_next(NEXT_##name))
+#endif
 
 /* Is the next definition some other preloaded library's, which wants to see the call? */
 bool shim_next_is_foreign(enum shim_next_id);

@@ -37,11 +37,21 @@ const char *shim_channel_dir(void)
 	return shim_has_prefix(shim.channel, SBX_CHANNEL_DENY) ? shim.channel + n : shim.channel;
 }
 
+uint32_t shim_ask_pid(void)
+{
+	return (uint32_t)sys0(SYS_getpid);
+}
+
+uint32_t shim_ask_ppid(void)
+{
+	return (uint32_t)sys0(SYS_getppid);
+}
+
 bool shim_is_own_memory(void)
 {
 	struct shim_life *life = shim_life();
 
-	return (uint32_t)sys0(SYS_getpid) == atomic_load_explicit(&life->pid, memory_order_relaxed);
+	return shim_ask_pid() == atomic_load_explicit(&life->pid, memory_order_relaxed);
 }
 
 bool shim_is_open_foreign(void)

@@ -43,6 +43,10 @@ struct shim_life {
 };
 struct shim_life *shim_life(void);
 
+/* Of the kernel: right in a vfork child, too. */
+uint32_t shim_ask_pid(void);
+uint32_t shim_ask_ppid(void);
+
 /* Costs a system call: only on rare paths. False in a vfork child, which may write no cache. */
 bool shim_is_own_memory(void);
 

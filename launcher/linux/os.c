@@ -94,3 +94,5 @@ int lau_os_reserve(int fd, off_t size)
 {
 	return posix_fallocate(fd, 0, size);
 }
+
+aud_kin_fn *const lau_os_kin = aud_kin_of;

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#endif
 
 static char type_of_mode(mode_t mode)
 {
@@ -64,13 +66,16 @@ static char host_type(void *ctx, const char *path)
 }
 
 /* Root is asked for no permission, nor is whoever has capabilities or may take them. */
-static bool has_privileges(void)
+static bool has_capabilities(void)
 {
+#ifdef __linux__
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2];
 
-	return geteuid() == 0 || getuid() == 0 || syscall(SYS_capget, &head, data) < 0 ||
-	       data[0].permitted || data[1].permitted;
+	return syscall(SYS_capget, &head, data) < 0 || data[0].permitted || data[1].permitted;
+#else
+	return false;
+#endif
 }
 
 /* Can nobody but root make, move or replace something in the directory, or the directory? */
@@ -136,5 +141,5 @@ const struct pol_fsview *pol_fsview_host(void)
 		.list = host_list, .type = host_type, .is_closed = host_is_closed};
 	static const struct pol_fsview root = {.list = host_list, .type = host_type};
 
-	return has_privileges() ? &root : &user;
+	return geteuid() == 0 || getuid() == 0 || has_capabilities() ? &root : &user;
 }

@@ -1,0 +1,442 @@
+/*
+ * run.c - see launcher/run.h: a run on macOS, a list of steps as on Linux. The policy becomes a
+ * profile, sandbox-exec applies it and executes our second stage (stage2.h), which executes the
+ * command: one process number from the fork to the end.
+ */
+#include "launcher/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "core/channel.h"
+#include "launcher/channel.h"
+#include "launcher/dirs.h"
+#include "launcher/dryrun.h"
+#include "launcher/environment.h"
+#include "launcher/host.h"
+#include "launcher/macos/fds.h"
+#include "launcher/macos/release.h"
+#include "launcher/macos/seatbelt.h"
+#include "launcher/macos/stage2.h"
+#include "launcher/options.h"
+#include "launcher/os.h"
+#include "launcher/outcome.h"
+#include "launcher/plan.h"
+#include "launcher/processes.h"
+#include "launcher/program.h"
+#include "launcher/record.h"
+#include "launcher/scratch.h"
+#include "launcher/shimpath.h"
+#include "launcher/signals.h"
+#include "launcher/spawn.h"
+#include "launcher/summary.h"
+#include "launcher/supervise.h"
+#include "launcher/timer.h"
+#include "policy/engine.h"
+#include "sbpl/sbpl.h"
+
+struct run {
+	const struct lau_options *o;
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+	struct sbpl_profile profile;
+	struct lau_channel channel;
+	struct lau_record record;
+	struct lau_environment env;
+	struct lau_signals signals;
+	struct lau_seatbelt seatbelt;
+	struct lau_outcome outcome;
+	struct b_str profile_file; /* removed at the end */
+	char self[4096];
+	char *program, *shim;
+	char **envp, **words; /* of the second stage */
+	char report_fd[16];
+	int report[2];
+	pid_t command, timer;
+	uint64_t deadline_ms;
+	int status_fd;
+	bool has_signals;
+};
+
+static const char me[] = "sbx-launch";
+
+static void say(const char *what, const char *text)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	b_str_addf(&line, "%s: %s: ", me, what);
+	b_str_add_visible(&line, text, strlen(text));
+	b_str_addc(&line, '\n');
+	(void)b_write_all(STDERR_FILENO, line.s, line.len);
+}
+
+/* ---- steps that write nothing ---- */
+
+static int step_descriptors(struct run *r, struct b_err *err)
+{
+	int fd = r->o->status_fd;
+
+	if (fd < 0)
+		return 0;
+	r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
+		return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
+	return 0;
+}
+
+static int step_policy(struct run *r, struct b_err *err)
+{
+	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
+		return -1;
+	return lau_plan_policy(r->o, NULL, &r->dirs, &r->plan, err);
+}
+
+static int step_program(struct run *r, struct b_err *err)
+{
+	b_auto_free char *real = NULL;
+	struct pol_answer answer;
+
+	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0)
+		return -1;
+	real = realpath(r->program, NULL);
+	if (!real)
+		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", r->program, strerror(errno));
+	if (pol_engine_check(r->plan.engine, SBX_EXEC, real, &answer, err) < 0)
+		return -1;
+	if (!answer.allowed)
+		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)",
+			      r->program, answer.matched, answer.origin);
+	return 0;
+}
+
+static int step_shim(struct run *r, struct b_err *err)
+{
+	if (!lau_os_own_path(r->self, sizeof r->self))
+		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
+	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
+}
+
+static int step_environment(struct run *r, struct b_err *err)
+{
+	(void)err;
+	lau_scratch_export(r->dirs.scratch.path, &r->env);
+	if (r->dirs.cache)
+		lau_cache_export(r->dirs.cache, &r->env);
+	return 0;
+}
+
+/* The run's own files, for the command: this program and the shim to be executed and mapped, the
+ * image to be read, the ring to be written. The directories they lie in are hidden. */
+static void grant(struct run *r, enum sbx_op op, const char *path)
+{
+	const struct pol_rule rule = {
+		.allow = true,
+		.shape = POL_EXACT,
+		.tier = POL_TIER_CLI,
+		.base = path,
+		.base_len = strlen(path),
+		.matched = path,
+		.origin = "builtin:run:1",
+	};
+
+	pol_ruleset_add(&r->plan.engine->rules, op, &rule);
+}
+
+static int step_profile(struct run *r, struct b_err *err)
+{
+	static const enum sbpl_net nets[] = {
+		[POL_NET_NONE] = SBPL_NET_NONE,
+		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
+		[POL_NET_HOST] = SBPL_NET_HOST,
+	};
+	struct sbpl_opts opts = sbpl_opts_default();
+
+	opts.macos = lau_macos_release();
+	opts.net = nets[r->plan.engine->effect.network];
+	grant(r, SBX_READ, r->self);
+	grant(r, SBX_EXEC, r->self);
+	if (r->plan.use_shim && r->channel.dir) {
+		grant(r, SBX_READ, r->shim);
+		grant(r, SBX_EXEC, r->shim);
+		grant(r, SBX_READ, r->channel.image_path);
+		grant(r, SBX_READ, r->channel.ring_path);
+		grant(r, SBX_MODIFY, r->channel.ring_path);
+	}
+	return sbpl_compile(&r->plan.engine->rules, NULL, &opts, &r->profile, err);
+}
+
+static int step_seatbelt(struct run *r, struct b_err *err)
+{
+	(void)r;
+	return lau_seatbelt_probe(err);
+}
+
+static int step_notices(struct run *r, struct b_err *err)
+{
+	const struct pol_engine *e = r->plan.engine;
+
+	(void)err;
+	for (size_t i = 0; !r->o->quiet && i < e->nnotices; i++)
+		say("note", e->notices[i]);
+	for (size_t i = 0; r->o->verbose && i < r->profile.nnotes; i++)
+		say("note", r->profile.notes[i]);
+	return 0;
+}
+
+/* ---- steps that make something ---- */
+
+static int step_directories(struct run *r, struct b_err *err)
+{
+	return lau_dirs_make(&r->dirs, err);
+}
+
+static int step_channel(struct run *r, struct b_err *err)
+{
+	const struct pol_engine *e = r->plan.engine;
+	const struct lau_channel_image image = {e->image_data, e->image.size, NULL};
+
+	if (!r->plan.use_shim)
+		return 0;
+	if (lau_channel_new(r->dirs.channels, &image, (enum sbx_audit_level)r->o->audit_level,
+			    &r->channel, err) < 0)
+		return -1;
+	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
+	return 0;
+}
+
+static int step_record(struct run *r, struct b_err *err)
+{
+	return lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
+			       &r->record, err);
+}
+
+/* Where the command can neither read nor write; without a log and a shim, in the temporary
+ * directory, 0600: its own profile is no secret of its own. */
+static int step_file(struct run *r, struct b_err *err)
+{
+	struct b_str *path = &r->profile_file;
+	b_auto_free char *base = NULL;
+	b_auto_fd int fd = -1;
+
+	if (r->record.has_dir)
+		b_str_addf(path, "%s/profile.sb.XXXXXX", r->record.dir.path);
+	else if (lau_scratch_base(&base, err) < 0)
+		return -1;
+	else
+		b_str_addf(path, "%s/sbx-launch-profile.XXXXXX", base);
+	fd = mkstemp(path->s);
+	if (fd < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", path->s, strerror(errno));
+	if (b_write_all(fd, r->profile.text, r->profile.len) < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", path->s, strerror(errno));
+	return 0;
+}
+
+/* ---- the command ---- */
+
+static int step_words(struct run *r, struct b_err *err)
+{
+	char *const head[] = {r->self, (char[]){LAU_STAGE2}, r->report_fd,
+			      r->shim && r->channel.dir ? r->shim : (char[]){"-"}, r->program};
+	const size_t nhead = sizeof head / sizeof *head;
+	size_t n = 0;
+
+	if (pipe(r->report) < 0)
+		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+	(void)fcntl(r->report[0], F_SETFD, FD_CLOEXEC);
+	snprintf(r->report_fd, sizeof r->report_fd, "%d", r->report[1]);
+	while (r->o->argv[n])
+		n++;
+	r->words = b_arena_alloc(&r->plan.arena, (nhead + n + 1) * sizeof *r->words);
+	for (size_t i = 0; i < nhead; i++)
+		r->words[i] = b_arena_strndup(&r->plan.arena, head[i], strlen(head[i]));
+	memcpy(r->words + nhead, r->o->argv, (n + 1) * sizeof *r->words);
+	lau_seatbelt_argv(&r->profile, r->profile_file.s, r->words, &r->seatbelt);
+	return 0;
+}
+
+static _Noreturn void child(struct run *r)
+{
+	struct b_err err;
+
+	lau_signals_restore(&r->signals);
+	close(r->report[0]);
+	lau_fds_close(r->o->keep_fds, r->o->nkeep_fds);
+	environ = r->envp;
+	if (r->o->backend == LAU_BACKEND_SANDBOX_EXEC) {
+		execve(LAU_SANDBOX_EXEC, r->seatbelt.argv, r->envp);
+		_exit(LAU_STATUS_OURS);
+	}
+	if (lau_seatbelt_enter(&r->profile, &r->seatbelt, &err) < 0) {
+		(void)b_report(me, &err);
+		_exit(LAU_STATUS_OURS);
+	}
+	_exit(lau_stage2_run(r->report[1], r->shim && r->channel.dir ? r->shim : NULL, r->program,
+			     r->o->argv));
+}
+
+/* The command was not reached. */
+static int fail_start(struct run *r, const struct lau_stage2_said *said, struct b_err *err)
+{
+	int status = 0;
+
+	while (waitpid(r->command, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!said->ran)
+		return lau_seatbelt_blame(status, r->profile_file.s, err);
+	r->outcome.phase = LAU_PHASE_EXEC;
+	return b_fail(err, said->error == ENOENT ? B_NOTFOUND : B_NOEXEC, said->error, "`%s`: %s",
+		      r->program, strerror(said->error));
+}
+
+static int step_spawn(struct run *r, struct b_err *err)
+{
+	struct lau_stage2_said said;
+
+	if (lau_signals_open(&r->signals, err) < 0)
+		return -1;
+	r->has_signals = true;
+	lau_processes_adopt();
+	r->envp = lau_environment_build(&r->env, environ);
+	if (r->o->timeout_ms) {
+		r->deadline_ms = b_now_ms() + r->o->timeout_ms;
+		r->timer = lau_timer_start(r->deadline_ms);
+	}
+	r->command = fork();
+	if (r->command < 0)
+		return b_fail(err, B_SYSTEM, errno, "fork: %s", strerror(errno));
+	if (r->command == 0)
+		child(r);
+	close(r->report[1]);
+	r->report[1] = -1;
+	lau_stage2_listen(r->report[0], &said);
+	if (!said.ran || said.error)
+		return fail_start(r, &said, err);
+	return 0;
+}
+
+static void list_left(void *ctx, const char *list)
+{
+	(void)ctx;
+	say("left running, now ended", list);
+}
+
+static int step_supervise(struct run *r, struct b_err *err)
+{
+	const struct lau_supervisor s = {
+		.signals = &r->signals,
+		.command = r->command,
+		.timer = r->timer,
+		.deadline_ms = r->deadline_ms,
+		.kill_after_ms = r->o->kill_after_ms,
+		.drain = r->record.collector ? lau_record_drain : NULL,
+		.left = r->o->verbose ? list_left : NULL,
+		.ctx = &r->record,
+	};
+	const struct lau_spawned spawned = {.pid = r->command};
+	struct b_err late;
+
+	if (lau_record_started(&r->record, &spawned, r->program, &late) < 0)
+		(void)b_report(me, &late);
+	lau_supervise(&s, &r->outcome);
+	if (lau_record_finish(&r->record, &r->outcome, err) == 0)
+		return 0;
+	if (!r->o->audit_required) {
+		(void)b_report(me, err);
+		return 0;
+	}
+	r->outcome.phase = LAU_PHASE_ABORTED;
+	return -1;
+}
+
+/* ---- the list ---- */
+
+typedef int step_fn(struct run *, struct b_err *);
+
+static step_fn *const look[] = {step_descriptors, step_policy, step_program, step_shim,
+				step_environment};
+static step_fn *const launch[] = {step_seatbelt, step_directories, step_channel, step_profile,
+				  step_notices,	 step_record,	   step_file,	 step_words,
+				  step_spawn,	 step_supervise};
+
+static int walk(struct run *r, step_fn *const *steps, size_t n, struct b_err *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (steps[i](r, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int dry_run(struct run *r, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (step_profile(r, err) < 0)
+		return -1;
+	lau_dryrun_show(r->o, &r->plan, &r->env, r->program, &text);
+	sbpl_profile_show(&r->profile, &text);
+	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)
+		return b_fail(err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
+	return 0;
+}
+
+static void release(struct run *r)
+{
+	lau_timer_stop(r->timer);
+	for (int i = 0; i < 2; i++)
+		if (r->report[i] >= 0)
+			close(r->report[i]);
+	if (r->profile_file.len)
+		(void)unlink(r->profile_file.s);
+	lau_record_release(&r->record);
+	lau_channel_release(&r->channel);
+	if (r->has_signals)
+		lau_signals_close(&r->signals);
+	lau_seatbelt_release(&r->seatbelt);
+	sbpl_profile_release(&r->profile);
+	lau_plan_release(&r->plan);
+	lau_environment_release(&r->env);
+	b_str_release(&r->profile_file);
+	free(r->envp);
+	free(r->program);
+	free(r->shim);
+	lau_dirs_release(&r->dirs);
+}
+
+int lau_run(const struct lau_options *o)
+{
+	struct run r = {
+		.o = o,
+		.dirs.scratch = {.base = -1, .lock = -1},
+		.channel = {.lock_fd = -1, .ring_fd = -1},
+		.record.log_fd = -1,
+		.outcome.phase = LAU_PHASE_SETUP,
+		.report = {-1, -1},
+		.status_fd = -1,
+	};
+	struct b_err err = {.kind = B_OK};
+	int rc = walk(&r, look, sizeof look / sizeof *look, &err);
+
+	if (rc == 0)
+		rc = o->dry_run ? dry_run(&r, &err)
+				: walk(&r, launch, sizeof launch / sizeof *launch, &err);
+	if (rc < 0)
+		r.outcome.err = err;
+	else if (o->dry_run)
+		r.outcome.phase = LAU_PHASE_COMMAND;
+	release(&r);
+	if (r.outcome.err.kind != B_OK)
+		(void)b_report(me, &r.outcome.err);
+	if (r.status_fd >= 0)
+		lau_outcome_write(&r.outcome, r.status_fd);
+	return lau_outcome_status(&r.outcome);
+}

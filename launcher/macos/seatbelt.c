@@ -1,0 +1,112 @@
+/* seatbelt.c - see seatbelt.h; sandbox-exec(1), sysexits(3). */
+#include "launcher/macos/seatbelt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "sbpl/sbpl.h"
+
+/* libSystem exports both, no header declares them. */
+typedef int init_fn(const char *text, uint64_t flags, const char *const params[], char **error);
+typedef int check_fn(pid_t, const char *operation, int type, ...);
+
+/* A data pointer that is a function: POSIX's dlsym() promises it, ISO C does not. */
+#define FUNCTION(type, name) (*(type **)&(void *){dlsym(RTLD_DEFAULT, name)})
+
+int lau_seatbelt_probe(struct b_err *err)
+{
+	check_fn *check = FUNCTION(check_fn, "sandbox_check");
+	struct stat st;
+
+	if (stat(LAU_SANDBOX_EXEC, &st) < 0 || !S_ISREG(st.st_mode) ||
+	    access(LAU_SANDBOX_EXEC, X_OK))
+		return b_fail(err, B_FLOOR, errno,
+			      LAU_SANDBOX_EXEC
+			      " cannot be used: nothing else confines on macOS: restore it");
+	if (check && check(getpid(), NULL, 0) == 1)
+		return b_fail(err, B_FLOOR, 0,
+			      "this process is in a sandbox already, and macOS puts none into "
+			      "another: start sbx-launch outside, or switch the outer one off");
+	return 0;
+}
+
+void lau_seatbelt_argv(const struct sbpl_profile *prof, const char *file, char *const *words,
+		       struct lau_seatbelt *out)
+{
+	size_t n = 0, at = 0;
+
+	*out = (struct lau_seatbelt){0};
+	while (words[n])
+		n++;
+	out->argv = b_arena_alloc(&out->arena, (5 + prof->nparams + n) * sizeof *out->argv);
+	out->params = b_arena_alloc(&out->arena, (2 * prof->nparams + 1) * sizeof *out->params);
+	out->argv[at++] = b_arena_printf(&out->arena, "%s", "sandbox-exec");
+	out->argv[at++] = b_arena_printf(&out->arena, "-f");
+	out->argv[at++] = b_arena_printf(&out->arena, "%s", file);
+	for (size_t i = 0; i < prof->nparams; i++) {
+		const struct sbpl_param *p = &prof->params[i];
+
+		out->argv[at++] = b_arena_printf(&out->arena, "-D%s=%s", p->name, p->value);
+		out->params[2 * i] = p->name;
+		out->params[2 * i + 1] = p->value;
+	}
+	out->params[2 * prof->nparams] = NULL;
+	out->argv[at++] = b_arena_printf(&out->arena, "--");
+	memcpy(out->argv + at, words, n * sizeof *words);
+	out->argv[at + n] = NULL;
+}
+
+void lau_seatbelt_release(struct lau_seatbelt *s)
+{
+	b_arena_release(&s->arena);
+	*s = (struct lau_seatbelt){0};
+}
+
+int lau_seatbelt_enter(const struct sbpl_profile *prof, const struct lau_seatbelt *s,
+		       struct b_err *err)
+{
+	init_fn *init = FUNCTION(init_fn, "sandbox_init_with_parameters");
+	char *why = NULL;
+
+	if (!init)
+		return b_fail(err, B_FLOOR, 0,
+			      "sandbox_init_with_parameters() is gone from this macOS: use "
+			      "--backend sandbox-exec");
+	if (init(prof->text, 0, s->params, &why) != 0)
+		return b_fail(err, B_FLOOR, 0, "macOS rejects the profile: %s",
+			      why ? why : "no reason given");
+	return 0;
+}
+
+int lau_seatbelt_blame(int status, const char *file, struct b_err *err)
+{
+	static const struct {
+		int code;
+		const char *text;
+	} known[] = {
+		{64, "it was called wrongly: report this"},
+		{65, "it rejects the profile"},
+		{66, "it cannot read the profile"},
+		{71, "macOS refuses to apply the profile: in a sandbox already?"},
+	};
+
+	if (WIFSIGNALED(status))
+		return b_fail(err, B_FLOOR, 0,
+			      LAU_SANDBOX_EXEC " died of signal %d with the profile %s: nothing "
+					       "was run",
+			      WTERMSIG(status), file);
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (WEXITSTATUS(status) == known[i].code)
+			return b_fail(err, B_FLOOR, 0,
+				      LAU_SANDBOX_EXEC ": %s (status %d): nothing was run",
+				      known[i].text, known[i].code);
+	return b_fail(err, B_FLOOR, 0,
+		      LAU_SANDBOX_EXEC " ended with status %d before the command: nothing was run",
+		      WEXITSTATUS(status));
+}

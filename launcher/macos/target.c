@@ -1,0 +1,139 @@
+/* target.c - see target.h. */
+#include "launcher/macos/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/own.h"
+#include "core/macho.h"
+#include "launcher/program.h"
+
+enum { HEAD = 4096, MAX_SCRIPTS = 5 };
+
+#if defined(__x86_64__)
+enum { OUR_SLICE = SBX_SLICE_X86_64 };
+#else
+enum { OUR_SLICE = SBX_SLICE_ARM64 };
+#endif
+
+/* The flag of files on the sealed system volume; set on copies only by root with SIP off. */
+static bool is_restricted(const struct stat *st)
+{
+	return st->st_flags & SF_RESTRICTED || st->st_mode & (S_ISUID | S_ISGID);
+}
+
+static enum sbx_exec_class class_of(const char *head, size_t n, const struct stat *st)
+{
+	unsigned slices = sbx_macho_slices(head, n);
+
+	if (is_restricted(st))
+		return SBX_EXEC_SECURE;
+	/* One arm64e slice is enough: the kernel prefers it, and dyld ends a process whose inserted
+	 * library has no such slice. */
+	if (!(slices & OUR_SLICE) || slices & SBX_SLICE_ARM64E)
+		return SBX_EXEC_FOREIGN;
+	return SBX_EXEC_DYNAMIC;
+}
+
+/* The words behind "#!": the interpreter and at most one argument, as the kernel splits them. */
+struct line {
+	char *interpreter, *argument; /* argument: NULL = none */
+};
+
+static bool parse_line(struct lau_target *t, const char *head, size_t n, struct line *out)
+{
+	const char *end = memchr(head, '\n', n);
+	char *s, *tail;
+
+	if (n < 2 || memcmp(head, "#!", 2) != 0 || !end)
+		return false;
+	s = b_arena_strndup(&t->arena, head + 2, (size_t)(end - head) - 2);
+	s += strspn(s, " \t");
+	out->interpreter = s;
+	s += strcspn(s, " \t");
+	out->argument = NULL;
+	if (*s) {
+		*s++ = '\0';
+		s += strspn(s, " \t");
+		tail = s + strlen(s);
+		while (tail > s && (tail[-1] == ' ' || tail[-1] == '\t'))
+			*--tail = '\0';
+		out->argument = *s ? s : NULL;
+	}
+	return *out->interpreter == '/';
+}
+
+/* "env NAME" without options or assignments means NAME found in PATH. */
+static void skip_env(struct lau_target *t, struct line *line, const char *search)
+{
+	char *found;
+
+	if (strcmp(line->interpreter, "/usr/bin/env") != 0 || !line->argument ||
+	    strpbrk(line->argument, " \t=") || line->argument[0] == '-' ||
+	    lau_program_find(line->argument, search, &found, NULL) < 0)
+		return;
+	line->interpreter = b_arena_strndup(&t->arena, found, strlen(found));
+	line->argument = NULL;
+	free(found);
+}
+
+/* interpreter [argument] script rest-of-argv */
+static void put_in_front(struct lau_target *t, const struct line *line)
+{
+	size_t n = 0, at = 0;
+	char **argv;
+
+	while (t->argv[n])
+		n++;
+	argv = b_arena_alloc(&t->arena, (n + 4) * sizeof *argv);
+	argv[at++] = line->interpreter;
+	if (line->argument)
+		argv[at++] = line->argument;
+	argv[at++] = b_arena_strndup(&t->arena, t->path, strlen(t->path));
+	for (size_t i = 1; i < n; i++)
+		argv[at++] = t->argv[i];
+	argv[at] = NULL;
+	t->argv = argv;
+	t->path = line->interpreter;
+}
+
+void lau_target_find(const char *path, char *const *argv, const char *search,
+		     struct lau_target *out)
+{
+	struct lau_target *t = out;
+	size_t n = 0;
+
+	*t = (struct lau_target){.path = path, .cls = SBX_EXEC_FOREIGN};
+	while (argv[n])
+		n++;
+	t->argv = b_arena_alloc(&t->arena, (n + 1) * sizeof *t->argv);
+	memcpy(t->argv, argv, (n + 1) * sizeof *t->argv);
+	for (unsigned depth = 0; depth < MAX_SCRIPTS; depth++) {
+		b_auto_fd int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+		char head[HEAD];
+		ssize_t got = fd < 0 ? -1 : b_read_full(fd, head, sizeof head);
+		struct line line;
+		struct stat st;
+
+		if (got < 0 || fstat(fd, &st) < 0) {
+			t->cls = errno == ENOENT ? SBX_EXEC_MISSING : SBX_EXEC_UNREADABLE;
+			return;
+		}
+		if (!parse_line(t, head, (size_t)got, &line)) {
+			t->cls = class_of(head, (size_t)got, &st);
+			return;
+		}
+		skip_env(t, &line, search);
+		put_in_front(t, &line);
+	}
+}
+
+void lau_target_release(struct lau_target *t)
+{
+	b_arena_release(&t->arena);
+	*t = (struct lau_target){0};
+}

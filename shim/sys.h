@@ -1,0 +1,9 @@
+/* sys.h - system calls of this system in one spelling: results are the kernel's, -errno on
+ * failure; errno is never touched. */
+#pragma once
+
+#ifdef __APPLE__
+#include "shim/macos/sys.h"
+#else
+#include "shim/linux/sys.h"
+#endif

@@ -1,0 +1,159 @@
+#!/bin/bash
+# What was built for macOS, looked at and run on Linux (tests/darwin/main.c): interpose pairs,
+# exports, load commands, signature; the launcher from options to exit status against a fake
+# sandbox-exec; the shim inserted into a program. Nothing here touches a Mac.
+set -u
+B=${B:-build}
+cd "$(dirname "$0")/../.." || exit 1
+case $B in /*) ;; *) B=$PWD/$B ;; esac
+D=$B/darwin
+OBJDUMP=${OBJDUMP:-llvm-objdump-14}
+NM=${NM:-llvm-nm-14}
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+n=0
+
+ok() # ok STATUS WHAT
+{
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+}
+
+# ---- the files ----
+
+for machine in x86_64 arm64; do
+	$OBJDUMP --macho --bind "$D/$machine/libsbx-shim.dylib" >"$T/bind"
+	grep '__interpose' "$T/bind" | awk '{print $NF}' | sort >"$T/pairs"
+	sed -n 's/^#define HAS_\(.*[^ ]\)  *WRAP.*/_\1/p' shim/macos/paths.c | sort >"$T/rows"
+	missing=$(comm -23 "$T/rows" "$T/pairs")
+	[ -s "$T/rows" ] && [ -z "$missing" ]
+	ok $? "$machine: a pair for every row of the table${missing:+: missing $missing}"
+	for name in '_open$NOCANCEL' '_openat$NOCANCEL' _fopen '_fopen$DARWIN_EXTSN' _creat \
+		_execve _execv _execvp _posix_spawn _posix_spawnp _renamex_np _renameatx_np \
+		_clonefile _clonefileat _exchangedata _setxattr _removexattr _chflags; do
+		grep -qx -- "$(printf %s "$name" | sed 's/\$/\\$/')" "$T/pairs" || missing="$missing $name"
+	done
+	[ -z "$missing" ]
+	ok $? "$machine: and for the names that only macOS has${missing:+: missing$missing}"
+	[ -z "$($NM --extern-only --defined-only "$D/$machine/libsbx-shim.dylib" | grep -v 'no symbols')" ]
+	ok $? "$machine: the library exports nothing"
+	$OBJDUMP --macho --private-headers "$D/$machine/sbx-launch" >"$T/load"
+	grep -q 'cmd LC_MAIN' "$T/load" && grep -q 'LC_BUILD_VERSION' "$T/load" &&
+		grep -A5 LC_BUILD_VERSION "$T/load" | grep -Eq 'platform (macos|1)$' &&
+		grep -q '/usr/lib/libSystem.B.dylib' "$T/load"
+	ok $? "$machine: the program is one for macOS, on libSystem"
+done
+for file in sbx-launch libsbx-shim.dylib; do
+	$OBJDUMP --macho --private-headers "$D/arm64/$file" | grep -q LC_CODE_SIGNATURE
+	ok $? "arm64: $file carries its ad-hoc signature"
+	[ "$($OBJDUMP --macho --universal-headers "$D/$file" | grep -c 'cputype')" = 2 ]
+	ok $? "$file holds both machines"
+done
+
+# ---- the shim alone ----
+
+[ "$(uname -m)" = x86_64 ] || { echo "1..$n"; exit 0; }
+mkdir "$T/work" && cd "$T/work" || exit 1
+echo s >secret
+echo k >keep
+chmod 644 keep
+ln -s made link
+ln -s secret to-secret
+# shellcheck disable=SC2016
+"$B/tests/mkchannel" --shim '' --rule 'read:/' --rule 'exec:/' --rule "modify:$T/work/" \
+	--rule "read:!$T/work/secret" --rule "exec:!$T/work/secret" --rule "modify:!$T/work/*keep" \
+	--log "$T/events" -- "$D/load" shim "$D/libsbx-shim.dylib" "$T/work" >"$T/shim.tap"
+status=$?
+sed 's/^ok [0-9]*/\x01/; s/^not ok [0-9]*/\x02/' "$T/shim.tap" | grep -v '^1\.\.' >"$T/lines"
+while IFS= read -r line; do
+	case $line in
+	$'\x01'*) ok 0 "shim:${line#*-}" ;;
+	$'\x02'*) ok 1 "shim:${line#*-}" ;;
+	esac
+done <"$T/lines"
+ok $status "the shim's tests ran to their end"
+grep -q "denied" "$T/events" || grep -q 'EACCES\|13' "$T/events"
+ok $? "its denials are events"
+
+# ---- the launcher ----
+
+mkdir "$T/home" "$T/home/.ssh" "$T/ws"
+echo key >"$T/home/.ssh/id"
+cd "$T/ws" || exit 1
+export HOME=$T/home FAKE_LOG=$T/log
+unset XDG_STATE_HOME XDG_CACHE_HOME
+run() { timeout -k 1 30 "$D/load" run "$D/sbx-launch" -w "$T/ws" "$@"; }
+
+status_is() # status_is N WHAT ARG...
+{
+	local want=$1 what=$2 got
+	shift 2
+	run "$@" >"$T/out" 2>"$T/err"
+	got=$?
+	[ $got = "$want" ]
+	ok $? "$what (status $got)"
+}
+says() { grep -q -- "$1" "$T/err"; ok $? "and says: $1"; }
+
+status_is 0 "a command runs" -- /bin/echo hello
+[ "$(cat "$T/out")" = hello ]
+ok $? "and has our output"
+head -2 "$T/log" | tr '\n' ' ' | grep -qx 'sandbox-exec -f '
+ok $? "by sandbox-exec, with a file"
+profile=$(sed -n 3p "$T/log")
+[ ! -e "$profile" ] && case $profile in "$T/home/.local/state/sbx-launch/runs/"*) ;; *) false ;; esac
+ok $? "which lay in the run's directory and is gone"
+grep -q '^-DP[0-9]*=/' "$T/log"
+ok $? "and with parameters for paths"
+status_is 42 "its status is the command's" -- /bin/sh -c 'exit 42'
+status_is 158 "and its signal, by the number of macOS" -- /bin/sh -c 'kill -USR1 $$'
+status_is 127 "a command that is not there" -- no-such-command
+status_is 124 "a deadline ends it" --timeout 200ms -- sleep 20
+status_is 0 "the other back-end" --backend init -- /bin/echo in-process
+grep -q sandbox_init_with_parameters "$T/log"
+ok $? "makes the call itself"
+printf '#!/nowhere/x\n' >script && chmod +x script
+status_is 127 "a script without its interpreter" -- ./script
+for code in 64 65 66 71; do
+	FAKE_SANDBOX_STATUS=$code status_is 125 "sandbox-exec's own status $code is ours" -- /bin/echo no
+	says "(status $code): nothing was run"
+	[ ! -s "$T/out" ]
+	ok $? "and nothing ran"
+done
+FAKE_INSIDE=1 status_is 125 "in a sandbox already" -- /bin/echo no
+says 'in a sandbox already'
+FAKE_NO_SANDBOX_EXEC=1 status_is 125 "without sandbox-exec" -- /bin/echo no
+says '/usr/bin/sandbox-exec cannot be used'
+FAKE_INIT_FAILS=1 status_is 125 "a profile that the call rejects" --backend init -- /bin/echo no
+says 'macOS rejects the profile'
+status_is 0 "the plan without a run" --dry-run -- /bin/echo no
+grep -q '(version 1)' "$T/out" && grep -q '(deny default)' "$T/out"
+ok $? "shows the profile"
+"$D/load" run "$D/sbx-launch" --doctor >"$T/out"
+grep -q '^macOS  *14.4$' "$T/out"
+ok $? "the doctor knows the release"
+
+# ---- both, in a program for macOS ----
+
+cp "$D/probe" .
+status_is 0 "the shim is inserted into a program" -- ./probe read probe read "$T/home/.ssh/id" \
+	write new write /etc/no mkdir .git mkdir .git/hooks exec ./probe unlink new
+cat >"$T/want" <<EOF
+read probe 0
+read $T/home/.ssh/id 13
+write new 0
+write /etc/no 13
+mkdir .git 0
+mkdir .git/hooks 13
+unlink new 0
+EOF
+cmp -s "$T/want" "$T/out"
+ok $? "which denies what the policy denies, with EACCES, also after an exec"
+says 'denied read .*/.ssh/id (rule ~/.ssh/\*\*, preset:secrets'
+log=$(ls -d "$T/home/.local/state/sbx-launch/runs/"*/audit.jsonl | tail -1)
+[ "$(grep -c '"kind":"hello"' "$log")" = 2 ] && [ "$(grep -c '"kind":"denied"' "$log")" = 3 ] &&
+	[ "$(grep -c '"layer":"shim"' "$log")" -ge 10 ]
+ok $? "and told every call"
+[ -z "$(find /tmp -maxdepth 1 -name 'sbx-launch-profile*' 2>/dev/null)" ]
+ok $? "no profile is left behind"
+echo "1..$n"
