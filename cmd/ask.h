@@ -36,6 +36,7 @@ int ask_why(struct ask_opts *, char const *const *words, size_t n);
 int ask_show(struct ask_opts *, char const *const *words, size_t n);
 int ask_list(struct ask_opts *, char const *const *words, size_t n);
 int ask_add(struct ask_opts *, char const *const *words, size_t n);
+int ask_presets(struct ask_opts *, char const *const *words, size_t n);
 int ask_trust(struct ask_opts *, char const *const *words, size_t n);
 int ask_distrust(struct ask_opts *, char const *const *words, size_t n);
 int ask_diff(struct ask_opts *, char const *const *words, size_t n);

@@ -13,6 +13,9 @@ static int compile(struct ask_opts *o, struct b_err *err)
 	b_auto(asked_release) struct asked a = ASKED_NONE;
 	struct pol_request rq;
 
+	if (o->run.policy.presets.n)
+		return b_fail(err, B_USAGE, 0,
+			      "compile: --preset is not kept: name it in sandbox.presets");
 	if (ask_policy(o, &a, err) < 0)
 		return -1;
 	ask_notices(a.plan.engine);

@@ -1,4 +1,5 @@
-/* ask_store.c - sbx-policy list and add: policies by name; trust and distrust: project files. */
+/* ask_store.c - sbx-policy list and add: policies by name; presets: those compiled in; trust and
+ * distrust: project files. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@
 #include "policy/documents.h"
 #include "policy/layers.h"
 #include "policy/load.h"
+#include "policy/presets.h"
 #include "policy/store.h"
 #include "policy/trust.h"
 #include "policy/workspace.h"
@@ -54,6 +56,27 @@ int ask_add(struct ask_opts *o, char const *const *files, size_t n)
 			return ask_trouble(&err);
 		b_str_add_visible(&out, path, strlen(path));
 		b_str_addc(&out, '\n');
+	}
+	return ask_print(&out, YES);
+}
+
+int ask_presets(struct ask_opts *o, char const *const *words, size_t n)
+{
+	b_auto(b_str_release) struct b_str out = {0};
+	struct b_err err;
+
+	(void)o;
+	for (unsigned i = 0; n == 0 && i < pol_presets_n; i++)
+		b_str_addf(&out, "%s\n", pol_presets[i].name);
+	for (size_t i = 0; i < n; i++) {
+		const struct pol_preset *p = pol_preset_find(words[i]);
+
+		if (!p) {
+			b_fail(&err, B_USAGE, 0, "presets: no `%s`; without a name all are listed",
+			       words[i]);
+			return ask_trouble(&err);
+		}
+		b_str_addn(&out, p->text, p->len);
 	}
 	return ask_print(&out, YES);
 }

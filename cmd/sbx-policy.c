@@ -81,6 +81,7 @@ static const struct verb {
 	{"show", "[options] [NAME | FILE]", ask_show},
 	{"list", "", ask_list},
 	{"add", "FILE...", ask_add},
+	{"presets", "[NAME...]", ask_presets},
 	{"trust", "[FILE...]", ask_trust},
 	{"distrust", "FILE...", ask_distrust},
 	{"diff", "[options] OLD NEW", ask_diff},

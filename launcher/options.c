@@ -180,6 +180,9 @@ const struct b_opt lau_policy_table[] = {
 		 "without one the built-in default policy holds"},
 	{"image", 0, "FILE", B_OPT_STR, P(image), .group = GROUP,
 	 .help = "policy compiled by sbx-policy compile, in place of documents"},
+	{"preset", 0, "NAME", B_OPT_LIST, P(presets), .group = GROUP,
+	 .help = "put a preset under the policy: what a tool needs beside the workspace, or a "
+		 "policy by name (repeatable; sbx-policy presets)"},
 	{"profile", 0, "NAME", B_OPT_STR, P(profile), .group = GROUP,
 	 .help = "profile of the document; may be left out when it has only one"},
 	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .group = GROUP,
@@ -333,6 +336,7 @@ void lau_policy_opts_release(struct lau_policy_opts *o)
 {
 	pol_bundle_free(o->bundle);
 	b_strlist_release(&o->policies);
+	b_strlist_release(&o->presets);
 	b_strlist_release(&o->workspaces);
 	free(o->rules);
 	*o = (struct lau_policy_opts){0};
@@ -344,6 +348,8 @@ void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out
 		.bundle = o->bundle,
 		.policies = o->policies.v,
 		.npolicies = o->policies.n,
+		.presets = o->presets.v,
+		.npresets = o->presets.n,
 		.profile = o->profile,
 		.workspaces = o->workspaces.v,
 		.nworkspaces = o->workspaces.n,

@@ -27,7 +27,7 @@ struct b_str;
 
 /* What decides the policy; shared by sbx-launch and sbx-policy. */
 struct lau_policy_opts {
-	struct b_strlist policies;
+	struct b_strlist policies, presets;
 	const char *image;	   /* --image FILE, NULL = none */
 	struct pol_bundle *bundle; /* that file, once lau_policy_settle() has read it */
 	const char *profile;

@@ -64,8 +64,10 @@ struct pol_request {
 	size_t nrules;
 	const struct pol_said *said;	 /* settings of the command line, NULL = none */
 	const struct pol_bundle *bundle; /* in place of `policies`, bundle.h; NULL = none */
-	const char *managed;		 /* NULL = POL_MANAGED_FILE (layers.h) */
-	struct pol_layers *layers;	 /* the documents of `policies`, when they are loaded */
+	const char *const *presets;	 /* put under the document */
+	size_t npresets;
+	const char *managed;	   /* NULL = POL_MANAGED_FILE (layers.h) */
+	struct pol_layers *layers; /* the documents of `policies`, when they are loaded */
 	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */
 	const char *cache;	   /* private build cache of the workspace, NULL = none */
 	const char *const *hidden; /* directories of ours the command may not touch at all */

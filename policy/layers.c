@@ -11,7 +11,9 @@
 #include "policy/bundle.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
+#include "policy/front/orbit.h"
 #include "policy/load.h"
+#include "policy/presets.h"
 #include "policy/trust.h"
 #include "policy/workspace.h"
 
@@ -178,6 +180,41 @@ static int load_projects(const char *const *workspaces, size_t n, struct pol_lay
 	return 0;
 }
 
+/* ---- presets ---- */
+
+/* A set of paths is in force anyway. */
+static int absorb(struct pol_doc *doc, const char *name, struct b_err *err)
+{
+	const struct pol_preset *preset = pol_preset_find(name);
+	const struct pol_ynode *kind = preset ? pol_yaml_get(preset->root, "kind") : NULL;
+	struct pol_doc under = {0};
+	int rc;
+
+	if (!preset)
+		return b_fail(err, B_USAGE, 0,
+			      "no preset `%s`: sbx-policy presets names those there are", name);
+	if (!kind || !kind->s || strcmp(kind->s, "Policy") != 0)
+		return 0;
+	if (pol_orbit_take(preset->root, &under, err) < 0)
+		return -1;
+	rc = pol_doc_absorb(doc, &under, err);
+	pol_doc_release(&under);
+	return rc;
+}
+
+static int absorb_presets(const struct pol_request *rq, struct pol_layers *l, struct b_err *err)
+{
+	const struct pol_texts named = l->main.settings.presets;
+
+	for (size_t i = 0; i < rq->npresets; i++)
+		if (absorb(&l->main, rq->presets[i], err) < 0)
+			return b_wrap(err, "--preset %s", rq->presets[i]);
+	for (size_t i = 0; i < named.n; i++)
+		if (absorb(&l->main, named.v[i].s, err) < 0)
+			return b_wrap(err, "preset %s", named.v[i].s);
+	return 0;
+}
+
 /* ---- all ---- */
 
 static int settle(const struct pol_request *rq, struct pol_layers *l, struct b_err *err)
@@ -202,7 +239,8 @@ int pol_layers_load(const struct pol_request *rq, const char *const *workspaces,
 		return -1;
 	l.main_name = b_arena_strndup(&l.arena, l.main_name, strlen(l.main_name));
 	if (load_managed(rq, nworkspaces, &l, err) < 0 ||
-	    load_projects(workspaces, nworkspaces, &l, err) < 0 || settle(rq, &l, err) < 0) {
+	    load_projects(workspaces, nworkspaces, &l, err) < 0 ||
+	    absorb_presets(rq, &l, err) < 0 || settle(rq, &l, err) < 0) {
 		pol_layers_release(&l);
 		return -1;
 	}

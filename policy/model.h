@@ -82,6 +82,7 @@ struct pol_setting_value {
 struct pol_settings {
 	struct pol_setting_value value[POL_SETTING_COUNT];
 	struct pol_texts roots[POL_ROOT_LIST_COUNT];
+	struct pol_texts presets; /* `presets` and `providers` */
 };
 
 struct pol_doc {
@@ -140,6 +141,11 @@ struct pol_effective {
  * lie within those of the host. Revalidated. Copies: both stay the caller's. */
 int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
 		  struct pol_doc *out, struct b_err *err);
+
+/* Puts a preset under the document: its roots and denies are added, a setting counts where the
+ * document says nothing. Its profiles count where `doc` has no file behind it (the built-in
+ * default). Revalidated; copies. */
+int pol_doc_absorb(struct pol_doc *doc, const struct pol_doc *preset, struct b_err *err);
 
 /* Profile `name` with the global denies appended; "unrestricted" is synthesised when the
  * document does not define it; B_PROFILE lists the known names. Arena-owned. */

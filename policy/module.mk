@@ -11,12 +11,14 @@ policy_SRCS += \
 	policy/front/source.c policy/format.c
 
 # Documents beside the main one.
-policy_SRCS += policy/layers.c policy/layer_rules.c policy/trust.c policy/in_use.c
+policy_SRCS += policy/absorb.c policy/layers.c policy/layer_rules.c policy/trust.c policy/in_use.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c
 policy_SRCS += policy/presets/find.c
-PRESETS := policy/presets/default.yaml policy/presets/secrets.yaml policy/presets/protected.yaml
+PRESETS := $(addprefix policy/presets/, \
+	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml \
+	npm.yaml pip.yaml cargo.yaml go.yaml codex.yaml claude.yaml gemini.yaml grok.yaml orbit.yaml)
 $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
 		$(B)/lib/base.a
 	$(call say,LD,$@)

@@ -32,7 +32,7 @@ static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text
 	t->dir = pol_root_dir(b, text, w);
 	if (t->dir)
 		pol_build_absolute(b, t);
-	else
+	else if (!b_has_prefix(t->origin, "preset:")) /* those speak of any host */
 		pol_build_notice(b, "%s: %.*s names nothing here: the rule is left out", t->what,
 				 (int)pol_root_head(text), text);
 }

@@ -11,7 +11,7 @@
 #include "policy/front/yaml.h"
 #include "policy/workspace.h"
 
-enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_TMP, IN_ENV };
+enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_BESIDE, IN_TMP, IN_ENV };
 
 /* name, where it leads, its place below the home when the environment says nothing of it */
 #define VARS(X)                                                                                    \
@@ -33,6 +33,7 @@ enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_TMP, 
 	X(npm_config_cache, IN_ENV, ".npm")                                                        \
 	X(CODEX_HOME, IN_ENV, ".codex")                                                            \
 	X(CLAUDE_CONFIG_DIR, IN_ENV, ".claude")                                                    \
+	X(CLAUDE_BESIDE, IN_BESIDE, NULL)                                                          \
 	X(GEMINI_DIR, IN_ENV, ".gemini")                                                           \
 	X(GROK_HOME, IN_ENV, ".grok")
 
@@ -148,6 +149,9 @@ static const char *host_dir(struct pol_build *b, const struct var *v)
 
 	if (v->where == IN_HOME)
 		return pol_home(a);
+	/* where claude keeps files unless it was given a directory */
+	if (v->where == IN_BESIDE)
+		return from_environment("CLAUDE_CONFIG_DIR") ? NULL : pol_home(a);
 	if (v->where == IN_TMP && b->rq->scratch)
 		return b->rq->scratch;
 	if (v->where == IN_TMP && !dir)

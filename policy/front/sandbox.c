@@ -7,6 +7,7 @@
 #include "policy/front/keys.h"
 #include "policy/front/yaml.h"
 #include "policy/model.h"
+#include "policy/presets.h"
 #include "policy/settings.h"
 #include "policy/vars.h"
 
@@ -116,6 +117,30 @@ static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
 	return take_roots(f, key, value, POL_ROOTS_sockets);
 }
 
+/* `presets` and `providers`, by name: both are presets. */
+static int take_presets(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const char *const providers[] = {"codex", "claude", "gemini", "grok"};
+	struct pol_texts *list = &f->doc->settings.presets;
+	bool is_provider = strcmp(key->s, "providers") == 0, found;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++) {
+		found = !is_provider && pol_preset_find(list->v[i].s);
+		for (size_t k = 0; k < sizeof providers / sizeof *providers; k++)
+			found |= strcmp(list->v[i].s, providers[k]) == 0;
+		if (!found)
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: no `%s`, expected one of %s", key->s, list->v[i].s,
+					    is_provider ? "codex, claude, gemini, grok"
+							: "those of sbx-policy presets");
+	}
+	return 0;
+}
+
 static int check(struct pol_front *f)
 {
 	const struct pol_setting_value *strict = &f->doc->settings.value[POL_SET_strict];
@@ -141,6 +166,8 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "sideRoots", .take = take_root_list},
 		{.name = "denyRead", .take = take_root_list},
 		{.name = "denyModify", .take = take_root_list},
+		{.name = "presets", .take = take_presets},
+		{.name = "providers", .take = take_presets},
 		{.name = "strict", .take = take_value},
 		{.name = "allowFallback", .take = take_value},
 		{.name = "enabled", .take = take_value},

@@ -101,7 +101,7 @@ static int print_preset(const char *path, unsigned i, struct b_str *rows, struct
 		return -1;
 	print_bytes(&text, i);
 	printf("static const char file%u[] = \"%s%s\";\n", i,
-	       strcmp(name.s, "default") == 0 ? "builtin:" : "", name.s);
+	       strcmp(name.s, "default") == 0 ? "builtin:" : "preset:", name.s);
 	b_str_addf(rows,
 		   "\t{ \"%s\", file%u, (const char *)text%u, sizeof text%u - 1, &node%u },\n",
 		   name.s, i, i, i, print_node(root, b_arena_printf(&arena, "file%u", i)));

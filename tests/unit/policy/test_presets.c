@@ -38,8 +38,8 @@ Test(policy_presets, trees_are_what_the_reader_makes_of_the_texts)
 		b_auto(b_arena_release) struct b_arena arena = {0};
 		struct pol_ynode *root;
 
-		cr_assert_eq(pol_yaml_parse(&arena, p->file, p->text, p->len, &root, &err), 0,
-			     "%s", err.msg);
+		cr_assert_eq(pol_yaml_parse(&arena, p->file, p->text, p->len, &root, &err), 0, "%s",
+			     err.msg);
 		compare(p->root, root, p->file);
 	}
 	cr_expect_gt(compared, 200);
@@ -49,6 +49,6 @@ Test(policy_presets, are_found_by_name)
 {
 	cr_assert(pol_preset_find("default"));
 	cr_expect_str_eq(pol_preset_find("default")->file, "builtin:default");
-	cr_expect_str_eq(pol_preset_find("secrets")->file, "secrets");
+	cr_expect_str_eq(pol_preset_find("secrets")->file, "preset:secrets");
 	cr_expect_null(pol_preset_find("none"));
 }

@@ -70,6 +70,8 @@ Test(policy_settings, every_mistake_is_refused_with_its_place)
 	refused("{sideRoots: [\"${PATH_TO_ALL}\"]}", "unknown variable");
 	refused("{sideRoots: [\"${HOME}x\"]}", "expected a rule that begins with /");
 	refused("{unixSockets: [run/x]}", "unixSockets: `run/x`, expected a rule");
+	refused("{presets: [npn]}", "presets: no `npn`, expected one of those of sbx-policy");
+	refused("{providers: [npm]}", "providers: no `npm`, expected one of codex, claude");
 	refused("[]", "sandbox is a list, expected a mapping");
 }
 
@@ -345,6 +347,39 @@ Test(policy_roots, a_later_document_overrides_settings_and_adds_rules)
 	pol_doc_release(&a);
 	pol_doc_release(&b);
 	pol_doc_release(&both);
+}
+
+Test(policy_roots, a_preset_lies_under_the_document)
+{
+	static const char *const orbit[] = {"orbit"};
+
+	policy("{presets: [cargo], denyModify: [\"${CARGO_HOME}/git/keep\"]}");
+	cr_expect(ask(SBX_MODIFY, in(home, ".cargo/git/x")).allowed);
+	cr_expect(strncmp(ask(SBX_MODIFY, in(home, ".cargo/git/x")).origin, "preset:cargo:", 13) ==
+		  0);
+	cr_expect_not(ask(SBX_MODIFY, in(home, ".cargo/git/keep/x")).allowed);
+	cr_expect_not(ask(SBX_MODIFY, in(home, ".cargo/config.toml")).allowed);
+	rq.presets = orbit;
+	rq.npresets = 1;
+	policy("{}");
+	cr_expect_not(ask(SBX_READ, "a/.env").allowed);
+	cr_expect_not(ask(SBX_MODIFY, ".orbit/x").allowed);
+	cr_expect(ask(SBX_MODIFY, ".orbit/resources/x").allowed);
+	cr_expect(ask(SBX_MODIFY, ".orbit/tasks/x").allowed, "a side root, behind the denies");
+	cr_expect(ask(SBX_MODIFY, ".orbit/state/semantic.db-wal").allowed);
+	cr_expect_eq(engine->nnotices, 0);
+}
+
+Test(policy_roots, a_profile_of_a_preset_replaces_only_the_built_in)
+{
+	static const char *const readonly[] = {"readonly"};
+
+	rq.presets = readonly;
+	rq.npresets = 1;
+	cr_assert_eq(pol_engine_new(&rq, &engine, &err), 0, "%s", err.msg);
+	cr_expect_not(ask(SBX_MODIFY, "x").allowed);
+	policy("{}");
+	cr_expect(ask(SBX_MODIFY, "x").allowed);
 }
 
 Test(policy_roots, also_read_takes_a_file_as_it_is_called)

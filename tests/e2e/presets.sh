@@ -1,0 +1,107 @@
+#!/bin/bash
+# Presets: each is tried by its tool, or by a stand-in that does the tool's own file calls,
+# temporary files and renames included, and opens nothing beside.
+. "$(dirname "$0")/../support/e2e.sh"
+
+POLICY=$(dirname "$SBX")/sbx-policy
+
+out() # TEXT ARGS... : what the command prints
+{
+	want=$1
+	shift
+	got=$("$SBX" -q "$@" 2>"$TMP/err") || true
+	[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
+}
+
+# As programs replace a file: a temporary one beside it, synced, renamed.
+replace='r() { d=${1%/*}; mkdir -p "$d" && echo new >"$1.tmp.$$.1" && mv -f "$1.tmp.$$.1" "$1"; }; '
+# The same in a directory that is written as a whole.
+within='w() { mkdir -p "$1" && echo new >"$1/.t$$" && mv "$1/.t$$" "$1/f" && rm "$1/f" && : >"$1/f"; }; '
+
+every()
+{
+	for p in $("$POLICY" presets); do
+		"$POLICY" presets "$p" | grep -q "^  name: $p$" || { echo "$p"; return 1; }
+		"$POLICY" show --preset "$p" >/dev/null 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
+	done
+}
+check 'each is printed, and can be put under a policy' every
+check 'an unknown one is refused' bash -c '"$1" why --preset npn read x 2>&1 | grep -q "no preset .npn."' - "$POLICY"
+
+check 'readonly: nothing is changed' out no --preset readonly -- bash -c 'echo x >f || echo no'
+check 'readonly: all is read' out ok --preset readonly -- bash -c 'ls . >/dev/null && echo ok'
+check 'workspace: changed at will' out ok --preset workspace -- bash -c "$within w d && echo ok"
+check 'offline-build: builds, with a cache, without a network' out 'ok 0' --preset offline-build -- \
+	bash -c "$within"'w d && w "$XDG_CACHE_HOME/x" && echo "ok $(tail -n +3 /proc/net/dev |
+		grep -vc " lo:")"'
+check 'secrets: a key is closed' out no --preset secrets -- \
+	bash -c 'mkdir -p ~/.ssh; cat ~/.ssh/id 2>/dev/null || echo no'
+check 'protected: hooks are closed' out no --preset protected -- \
+	bash -c 'mkdir -p .git && { echo x >.git/config; } 2>/dev/null || echo no'
+
+for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
+	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex claude:.claude \
+	gemini:.gemini grok:.grok orbit:.orbit/tasks orbit:.orbit/state/logs; do
+	preset=${place%%:*} dir=${place#*:}
+	mkdir -p "$HOME/$dir"
+	unset npm_config_cache XDG_CACHE_HOME
+	check "$preset: ~/$dir is the tool's" out yes --preset "$preset" -- \
+		bash -c "$within w '$HOME/$dir/sub' && echo yes"
+	check "$preset: without it, it is not" out no --preset readonly -- \
+		bash -c "{ echo x >'$HOME/$dir/n'; } 2>/dev/null || echo no"
+	check "$preset: the home is not" out no --preset "$preset" -- \
+		bash -c '{ echo x >~/other; } 2>/dev/null || echo no'
+done
+
+check 'cargo: its locks at the top, not its configuration' out 'yes no' --preset cargo -- \
+	bash -c 'echo x >~/.cargo/.package-cache && { echo x >~/.cargo/config.toml; } 2>/dev/null &&
+		echo yes || echo yes no'
+echo old >"$HOME/.claude.json"
+check 'claude: its settings are replaced by a temporary file' out new --preset claude -- \
+	bash -c "$replace"'r ~/.claude.json && cat ~/.claude.json'
+check 'claude: another name beside them is not' out no --preset claude -- \
+	bash -c '{ echo x >~/.claude.jso; } 2>/dev/null || echo no'
+export CLAUDE_CONFIG_DIR=$HOME/cc
+mkdir -p "$CLAUDE_CONFIG_DIR"
+check 'claude: with a directory of its own, in that alone' out 'yes no' --preset claude -- \
+	bash -c "$within"'w ~/cc && printf "yes " && { echo x >~/.claude.json; } 2>/dev/null || echo no'
+unset CLAUDE_CONFIG_DIR
+echo login >"$HOME/.codex/auth.json"
+check 'codex: its login is opened, and replaced' out new --preset codex -- \
+	bash -c "$replace"'cat ~/.codex/auth.json >/dev/null && r ~/.codex/auth.json &&
+		cat ~/.codex/auth.json'
+mkdir -p .orbit/resources .orbit/tasks .orbit/state/audit .orbit/other
+echo k >x.env
+check 'orbit: its runtime writes, the rest of .orbit stays closed' out 'yes no no' --preset orbit -- \
+	bash -c "$within"'w .orbit/tasks && w .orbit/state/audit && w .orbit/resources &&
+		echo x >.orbit/state/semantic.db-wal && printf "yes " &&
+		{ { echo x >.orbit/other/f; } 2>/dev/null || printf "no "; } &&
+		{ cat x.env 2>/dev/null || echo no; }'
+
+for tool in npm pip3 cargo go; do
+	command -v "$tool" >/dev/null || continue
+	case $tool in
+	npm) check 'npm: the tool itself' out yes --preset npm -- \
+		bash -c 'npm cache verify >/dev/null 2>&1; npm init -y >/dev/null && echo yes' ;;
+	pip3) check 'pip: the tool itself' out "$HOME/.cache/pip" --preset pip -- pip3 cache dir ;;
+	cargo) check 'cargo: the tool itself' out yes --preset cargo -- \
+		bash -c 'cargo init -q --vcs none --name t . 2>/dev/null && cargo check -q --offline && echo yes' ;;
+	go) check 'go: the tool itself' out yes --preset go -- \
+		bash -c 'go mod init t 2>/dev/null && echo "package main; func main() {}" | tr ";" "\n" >m.go &&
+			go build -o t . && echo yes' ;;
+	esac
+done
+
+cat >"$TMP/p.yaml" <<'X'
+schemaVersion: 2
+kind: Policy
+metadata: {name: p}
+spec:
+  fsProfiles: {p: {read: ["**"], modify: ["src/**"]}}
+  sandbox: {presets: [pip], providers: [codex], denyModify: [~/.codex/keep]}
+X
+chmod 600 "$TMP/p.yaml"
+mkdir -p "$HOME/.codex/keep"
+check 'in a document, whose denies win' out 'yes no' -p "$TMP/p.yaml" -- \
+	bash -c "$within"'w ~/.codex/s && w ~/.cache/pip/s && printf "yes " &&
+		{ { echo x >~/.codex/keep/f; } 2>/dev/null || echo no; }'
