@@ -186,7 +186,7 @@ EOF
 	stranger=$!
 	while [ "$(readlink /proc/$stranger/ns/user)" = "$(readlink /proc/$$/ns/user)" ]; do :; done
 	# shellcheck disable=SC2086
-	launch --allow namespaces $caps python3 child.py $stranger
+	launch --isolate none --allow namespaces $caps python3 child.py $stranger
 	check 'but no process outside' grep -q 'PermissionError.*setgroups' "$TMP/err"
 	check 'which is still without a map' [ -z "$(cat /proc/$stranger/uid_map)" ]
 	python3 child.py $stranger
