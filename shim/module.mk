@@ -48,7 +48,14 @@ check-imports: $(B)/libsbx-shim.so
 # What strace sees of real programs, against the shim's log: a minute or two.
 coverage: $(B)/libsbx-shim.so $(B)/tests/mkchannel
 	$(Q)B=$(B) tests/coverage/run.sh
-.PHONY: check-abi check-imports coverage
+# Sixty-four threads that open, rename, fork, exec and take signals, for STRESS_SECONDS.
+STRESS_SECONDS ?= 600
+stress: $(B)/libsbx-shim.so $(B)/tests/mkchannel $(B)/tests/shim_stress
+	$(Q)d=$$(mktemp -d) && mkdir $$d/ok $$d/no && echo abc | tee $$d/ok/file >$$d/no/file && \
+	$(B)/tests/mkchannel --shim "$$(realpath $(B)/libsbx-shim.so)" --level folded --log $$d/log --rule all:/ \
+		--rule "all:!$$d/no/" -- $(B)/tests/shim_stress $$d $(STRESS_SECONDS); rc=$$?; \
+	grep TROUBLE $$d/log; grep -q 'corrupt=[1-9]' $$d/log && rc=1; rm -rf $$d; exit $$rc
+.PHONY: check-abi check-imports coverage stress
 
 # Programs the tests of the shim run under it.
 SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress

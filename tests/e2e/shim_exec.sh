@@ -127,6 +127,34 @@ if command -v musl-gcc >/dev/null; then
 	run all "${policy[@]}" -- env -i ./musl
 	check "another C library loads the shim too" [ "$out" = "$shim channel" ]
 	event 'musl' "HELLO start exec allow 0 - * $T/musl"
+	cat >calls.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	struct stat st;
+	char t[] = "secret/XXXXXX", *p = realpath("prog", NULL);
+	printf("%d%d%d", open("secret/f", O_RDONLY), access("secret/f", R_OK), mkstemp(t));
+	printf("%d%d", open("prog", O_RDONLY) > 2, stat("secret/f", &st));
+	printf("%d", (int)syscall(SYS_open, "secret/f", O_RDONLY));
+	printf("%d%d%d%d\n", chmod("secret/f", 0600), rename("secret/f", "x"), !p, fopen("secret/f", "w") != NULL);
+	fflush(stdout);
+	execlp("./musl", "musl", (char *)NULL);
+	return 1;
+}
+C
+	mkdir -p secret && echo s >secret/f
+	musl-gcc -o calls calls.c
+	run all "${policy[@]}" --rule "all:!$T/secret/" -- env -i ./calls
+	check 'and judges there' [ "$out" = "-1-1-110-1-1-100"$'\n'"$shim channel" ]
+	event 'and tells' "CALL open read DENY EACCES - * $T/secret/f"
 else
 	echo "ok - $SHIM_TEST_USER: musl # skip no musl-gcc"
 fi

@@ -47,8 +47,8 @@ fresh
 run all --deny-on-error "${policy[@]}" -- "$BIN/shim_law" nofile "$T"
 check 'an image that denies on failure' [ "$status" -ne 0 ]
 
-# the long form: build/tests/mkchannel .. -- build/tests/shim_stress DIR 600
+# the long form: make stress
 fresh
-run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 2
+run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 5
 check 'threads, forks, spawns, renames and signals at once' [ "$status" -eq 0 ]
 check 'break no frame of the ring' [ "$(count_events 'TROUBLE*corrupt=[1-9]*')" = 0 ]

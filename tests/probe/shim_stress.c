@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 32 };
+enum { THREADS = 64 };
 
 extern char **environ;
 static atomic_bool stop;
