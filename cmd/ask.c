@@ -83,6 +83,7 @@ int ask_run(const struct ask_opts *o, struct asked *a, struct b_err *err)
 
 void asked_release(struct asked *a)
 {
+	ask_macos_free(a->macos);
 	lau_plan_release(&a->plan);
 	lau_dirs_release(&a->dirs);
 }

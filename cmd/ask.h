@@ -21,12 +21,15 @@ enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
 
 enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
 
+enum ask_on { ON_THIS_HOST, ON_MACOS };
+
 struct ask_opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
 	bool json, from_stdin, all, table, write, check_only, floor, effective, help, version;
 	int plan;     /* enum ask_plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
+	int on;	      /* enum ask_on */
 	const char *output;
 	int completion; /* enum b_shell, -1 = none */
 };
@@ -57,6 +60,7 @@ int ask_parse_file(const char *file, struct pol_doc *, struct b_err *);
 struct asked {
 	struct lau_dirs dirs;
 	struct lau_plan plan;
+	struct ask_macos *macos; /* NULL until asked for */
 };
 /* Of nothing yet: safe to release. */
 #define ASKED_NONE                                                                                 \
@@ -67,5 +71,15 @@ struct asked {
 int ask_policy(const struct ask_opts *, struct asked *out, struct b_err *);
 int ask_run(const struct ask_opts *, struct asked *out, struct b_err *);
 void asked_release(struct asked *);
+/* The profile that macOS would be given: its text, and what it answers. */
+struct ask_macos;
+int ask_macos_show(const struct ask_opts *, const struct pol_engine *, struct b_str *out,
+		   struct b_err *);
+int ask_macos_new(const struct ask_opts *, const struct pol_engine *, struct ask_macos **out,
+		  struct b_err *);
+void ask_macos_free(struct ask_macos *);
+/* `path` canonical. *out_line (0 = none) is that of the profile, whose text *out_text is. */
+bool ask_macos_allows(struct ask_macos *, enum sbx_op, const char *path, unsigned *out_line,
+		      const char **out_text);
 /* Lines for the person, to standard error. */
 void ask_notices(const struct pol_engine *);

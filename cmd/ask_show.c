@@ -1,6 +1,4 @@
 /* ask_show.c - sbx-policy show: the rules, the floor, the kernel's plans. */
-#include <stdlib.h>
-
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
@@ -10,7 +8,6 @@
 #include "policy/engine.h"
 #include "policy/explain.h"
 #include "policy/model.h"
-#include "sbpl/sbpl.h"
 
 static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_err *err)
 {
@@ -29,33 +26,6 @@ static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_
 	return 0;
 }
 
-static int show_sbpl(const struct ask_opts *o, const struct asked *a, struct b_str *out,
-		     struct b_err *err)
-{
-	static const enum sbpl_net nets[] = {
-		[POL_NET_NONE] = SBPL_NET_NONE,
-		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
-		[POL_NET_HOST] = SBPL_NET_HOST,
-	};
-	const struct pol_engine *engine = a->plan.engine;
-	struct sbpl_opts opts = sbpl_opts_default();
-	struct sbpl_profile prof;
-
-	opts.style = (enum sbpl_style)o->style;
-	opts.net = nets[engine->effect.network];
-	opts.orbit = (struct sbpl_orbit_env){
-		.home = getenv("HOME"),
-		.codex_home = getenv("CODEX_HOME"),
-		.claude_config_dir = getenv("CLAUDE_CONFIG_DIR"),
-		.grok_home = getenv("GROK_HOME"),
-	};
-	if (sbpl_compile(&engine->rules, &engine->image, &opts, &prof, err) < 0)
-		return -1;
-	sbpl_profile_show(&prof, out);
-	sbpl_profile_release(&prof);
-	return 0;
-}
-
 static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *out,
 		     struct b_err *err)
 {
@@ -71,7 +41,7 @@ static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *ou
 		pol_sc_show(a->plan.seccomp_flags, out);
 		break;
 	case PLAN_SBPL:
-		return show_sbpl(o, a, out, err);
+		return ask_macos_show(o, a->plan.engine, out, err);
 	case PLAN_NONE:
 		break;
 	}

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/json.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "cmd/ask.h"
@@ -25,6 +26,38 @@ static int find_op(const char *word, enum sbx_op *out, struct b_err *err)
 		      "why: no operation `%s`, expected one of read, modify, exec, connect", word);
 }
 
+/* What the profile for macOS says, and the line that decides. */
+static void why_macos(const struct ask_opts *o, struct asked *a, const struct pol_answer *answer,
+		      bool *all_allowed, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+	const char *text;
+	unsigned line;
+	bool allowed = ask_macos_allows(a->macos, answer->op, answer->real, &line, &text);
+
+	*all_allowed &= allowed;
+	if (!o->json) {
+		b_str_addf(out, "%s %s ", allowed ? "allowed" : "denied", sbx_op_name(answer->op));
+		b_str_add_visible(out, answer->path, strlen(answer->path));
+		b_str_addf(out, "\n  on macos  line %u: %s\n", line, text);
+		return;
+	}
+	b_json_open(&j, '{');
+	b_json_key(&j, "op");
+	b_json_str(&j, sbx_op_name(answer->op));
+	b_json_bytes(&j, "path", answer->path, strlen(answer->path));
+	b_json_key(&j, "on");
+	b_json_str(&j, "macos");
+	b_json_key(&j, "allowed");
+	b_json_bool(&j, allowed);
+	b_json_key(&j, "line");
+	b_json_u64(&j, line);
+	b_json_key(&j, "clause");
+	b_json_str(&j, text);
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
 static int why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
 		   bool *all_allowed, struct b_str *out, struct b_err *err)
 {
@@ -33,6 +66,10 @@ static int why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, co
 
 	if (pol_engine_check(a->plan.engine, op, path, &answer, err) < 0)
 		return -1;
+	if (o->on == ON_MACOS) {
+		why_macos(o, a, &answer, all_allowed, out);
+		return 0;
+	}
 	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
 	if (o->json)
 		pol_explain_json(&answer, floor, o->all ? a->plan.engine : NULL, out);
@@ -77,6 +114,8 @@ static int why_all(const struct ask_opts *o, enum sbx_op op, char const *const *
 	struct b_err err;
 
 	if (ask_run(o, &a, &err) < 0)
+		return ask_trouble(&err);
+	if (o->on == ON_MACOS && ask_macos_new(o, a.plan.engine, &a.macos, &err) < 0)
 		return ask_trouble(&err);
 	ask_notices(a.plan.engine);
 	for (size_t i = 0; i < n; i++)

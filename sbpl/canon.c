@@ -28,6 +28,13 @@ static const char *resolve(struct b_arena *a, const char *path, size_t len)
 	return NULL;
 }
 
+const char *sbpl_canonical_path(struct b_arena *a, const char *path)
+{
+	const char *real = resolve(a, path, strlen(path));
+
+	return real ? real : path;
+}
+
 /* The base, and of a glob its literal directories, too: "" with "tmp/x*" is /tmp with "x*". */
 static bool resolve_rule(struct b_arena *a, struct pol_rule *r)
 {

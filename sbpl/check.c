@@ -34,6 +34,11 @@ static const struct {
 	[SBX_CONNECT] = {"network-outbound", SBPL_PART_HEAD},
 };
 
+const char *sbpl_op_of(enum sbx_op op)
+{
+	return asked[op].name;
+}
+
 static void lower(struct b_str *out, const char *s)
 {
 	b_str_reset(out);

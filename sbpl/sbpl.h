@@ -34,6 +34,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "core/op.h"
 #include "sbpl/groups.h"
 #include "sbpl/program.h"
 
@@ -89,6 +90,11 @@ struct sbpl_profile {
 int sbpl_compile(const struct pol_ruleset *, const struct sbx_image *image,
 		 const struct sbpl_opts *, struct sbpl_profile *out, struct b_err *err);
 void sbpl_profile_release(struct sbpl_profile *);
+
+/* The operation that stands for ours in a profile: "file-read-data" ... Static. */
+const char *sbpl_op_of(enum sbx_op);
+/* A canonical path as the kernel of macOS spells it: /tmp/x is /private/tmp/x there. */
+const char *sbpl_canonical_path(struct b_arena *, const char *path);
 
 /* The text, its parameters as comments in front, notes behind (`sbx-policy show --plan sbpl`). */
 void sbpl_profile_show(const struct sbpl_profile *, struct b_str *out);

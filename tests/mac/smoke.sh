@@ -1,0 +1,86 @@
+#!/bin/bash
+# For whoever has a Mac: what no test on Linux can tell. Not run by us.
+#
+#	tests/mac/smoke.sh DIRECTORY-WITH-sbx-launch-AND-libsbx-shim.dylib
+#
+# Prints TAP. Needs an ordinary user, no other sandbox around, and no rights beyond the temporary
+# directory. In this order, because each step needs those before it.
+set -u
+DIR=${1:?directory with sbx-launch and libsbx-shim.dylib}
+SBX=$DIR/sbx-launch
+[ "$(uname -s)" = Darwin ] || { echo "1..0 # SKIP not a Mac"; exit 0; }
+T=$(mktemp -d /private/tmp/sbx-smoke.XXXXXX) || exit 1
+trap 'rm -rf "$T"' EXIT
+mkdir "$T/ws" "$T/home" "$T/out"
+cd "$T/ws" || exit 1
+export HOME=$T/home
+n=0
+ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
+fails() { ! "$@" >/dev/null 2>&1; }
+raw() { /usr/bin/sandbox-exec -p "$1" "${@:2}" >/dev/null 2>&1; }
+sbx() { "$SBX" -q -w "$T/ws" "$@"; }
+
+# ---- what our evaluator believes of Seatbelt (sbpl/program.h) ----
+base='(version 1)(allow default)'
+raw "$base" /usr/bin/true
+ok $? "a profile is accepted"
+echo x >file
+raw "$base(deny file-read-data (literal \"$T/ws/file\"))(allow file-read* (subpath \"$T/ws\"))" /bin/cat file
+[ $? -ne 0 ]
+ok $? "a later rule on a parent operation does not cancel a leaf"
+raw "$base(deny file-read* (literal \"$T/ws/file\"))(allow file-read*)" /bin/cat file
+[ $? -ne 0 ]
+ok $? "an unfiltered rule does not override filtered ones"
+raw '(version 1)(deny default)(allow process*)(allow file-read*)(allow sysctl-read)(allow mach-lookup)' \
+	/bin/ln file hard
+ok $? "file-link is open under (deny default)"
+rm -f hard
+raw "$base(deny file-read* (literal \"$T/ws/FILE\"))" /bin/cat file
+[ $? -ne 0 ]
+ok $? "literals fold case on this volume"
+printf x >"$(printf 'caf\303\251')"
+raw "$base(deny file-read* (regex #\"^$T/ws/caf[\\x80-\\xff]+\$\"))" /bin/cat "$(printf 'caf\303\251')"
+[ $? -ne 0 ]
+ok $? "ranges of bytes above 0x80 match"
+
+# ---- the launcher ----
+sbx /usr/bin/true
+ok $? "the default policy runs /usr/bin/true"
+sbx /bin/sh -c 'exit 42'
+[ $? -eq 42 ]
+ok $? "statuses are the command's"
+mkdir "$HOME/.ssh" && echo key >"$HOME/.ssh/id"
+fails sbx /bin/cat "$HOME/.ssh/id"
+ok $? "a secret cannot be read"
+fails sbx /bin/sh -c "echo x >'$T/out/x'"
+ok $? "nothing is written outside the workspace"
+sbx /bin/sh -c 'echo x >new && mv new moved && rm moved'
+ok $? "the workspace is writable"
+mkdir -p .git/hooks
+fails sbx /bin/sh -c 'echo x >.git/hooks/pre-commit'
+ok $? "hooks cannot be planted"
+fails sbx /bin/mv .git aside
+ok $? "nor their directory moved away"
+ln -s "$HOME/.ssh" link
+fails sbx /bin/cat link/id
+ok $? "nor a secret read through a link"
+echo hidden >hidden.env
+fails sbx --deny-read '**/*.env' /bin/cp -c hidden.env shown
+ok $? "a clone does not launder"
+fails sbx "$SBX" -w "$T/ws" /usr/bin/true
+ok $? "a sandbox in a sandbox is refused"
+fails sbx /usr/bin/curl -sS --max-time 5 http://127.0.0.1:1
+ok $? "no network"
+
+# ---- the shim ----
+for tool in python3 node; do
+	path=$(command -v "$tool") || continue
+	case $path in /usr/bin/*) continue ;; esac
+	sbx -v "$path" --version 2>"$T/err" >/dev/null
+	grep -q '1 of 1' "$T/err"
+	ok $? "$tool is witnessed"
+done
+sbx -v /bin/ls 2>"$T/err" >/dev/null
+grep -q '0 of 1' "$T/err"
+ok $? "/bin/ls is told as unwitnessed"
+echo "1..$n"
