@@ -35,7 +35,8 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 	launcher/linux/execclass.c launcher/linux/os.c
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
-launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c \
+launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \
+	launcher/linux/selftest/races.c \
 	launcher/linux/selftest/processes.c launcher/linux/selftest/system.c \
 	launcher/linux/selftest/outside.c
 launcher_SRCS += $(launcher_PROBES) launcher/linux/selftest/selftest.c
@@ -43,4 +44,4 @@ ESCAPE_SRCS := tests/escape/probe.c $(launcher_PROBES)
 EXTRA_TEST_BINS += $(B)/tests/escape-probe
 $(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D)/.d
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS)
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread

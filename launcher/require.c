@@ -45,7 +45,8 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 		 .remedy = "Linux 6.2 or newer, and no other seccomp listener above"},
 	[LAU_NEED_NET] =
 		{.name = "network-namespace",
-		 .lost = "a loopback of its own: network none refuses every network socket",
+		 .lost = "a loopback and IPC of its own: network none refuses network sockets "
+			 "and System V IPC",
 		 .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
 	[LAU_NEED_PID] = {.name = "pid-namespace",
 			  .lost = "the host's processes are seen; a killed supervisor leaves some",

@@ -57,6 +57,13 @@ agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker
 	$(Q)AGREEMENT_TIMES=10 $<
 	$(Q)SBX_ROUNDS=3000 $(B)/tests/agreement/test_broker
 
+# All attacks, races of seconds, and the same where no namespace can be had, or is wanted.
+escape: tests-build
+	$(Q)B=$(B) SBX_RACE_MS=5000 tests/escape/run.sh
+	$(Q)B=$(B) ON='--no namespaces' SBX_RACE_MS=2000 tests/escape/run.sh
+	$(Q)B=$(B) SBX_ARGS='--isolate none' tests/escape/run.sh
+	$(Q)B=$(B) tests/escape/run-host.sh
+
 fuzz-build: $(FUZZ_BINS)
 # FUZZ_SECONDS per target; CI uses 10.
 FUZZ_SECONDS ?= 60
@@ -72,4 +79,4 @@ bench-build: $(BENCH_BINS) $(TOOL_BINS)
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup
+.PHONY: all agreement escape check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup

@@ -69,7 +69,9 @@ static const struct {
 		 "between the check of execve(2) and its start: it runs, its content stays unread"},
 	{BOTH,
 	 "--network none on top of user namespaces shows other users' files as owned by nobody"},
-	{BOTH, "with --network host, or where no namespace can be had, System V IPC is the host's"},
+	{BOTH, "with --network host System V IPC is the host's; with --network none, where no "
+	       "namespace can "
+	       "be had, it is refused"},
 	{BOTH,
 	 "where no pid namespace can be had (--isolate), the process list is the host's, and a "
 	 "supervisor killed by SIGKILL leaves what the command started"},

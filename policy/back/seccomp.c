@@ -78,6 +78,8 @@
 #define IOCTL(cmd, w) ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
 #define FAMILY(f)     ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
 #define INET(f)	      ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
+/* What the namespace would have had apart. */
+#define IPC(c) ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET)
 #define SETID(c, m)                                                                                \
 	ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID))),                                         \
 		ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SGID)))
@@ -99,6 +101,7 @@ static const char why_ns[] = "a new namespace brings new privileges over the ker
 static const char why_setid[] = "a set-id file is a door for whoever runs it outside";
 static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
 static const char why_inet[] = "no network";
+static const char why_ipc[] = "IPC of the host, where no namespace keeps it apart";
 static const char why_trunc[] = "Landlock below ABI 3 does not see truncation";
 static const char why_xattr[] = "metadata by a new call; callers fall back";
 static const char why_keys[] = "keyrings are shared with processes outside";
@@ -244,6 +247,19 @@ static const struct pol_sc_rule rules[] = {
 	INET(L_AF_INET),
 	INET(L_AF_INET6),
 	INET(L_AF_NETLINK),
+	IPC("shmget"),
+	IPC("shmat"),
+	IPC("shmctl"),
+	IPC("semget"),
+	IPC("semop"),
+	IPC("semtimedop"),
+	IPC("semctl"),
+	IPC("msgget"),
+	IPC("msgsnd"),
+	IPC("msgrcv"),
+	IPC("msgctl"),
+	IPC("mq_open"),
+	IPC("mq_unlink"),
 
 	/* the kernel itself */
 	DENY("bpf", why_surface),

@@ -3,7 +3,8 @@
 # Then it runs under sbx-launch and must be refused, with the outside as it was before. Twice:
 # as whoever runs this and, when that is root, as an ordinary user.
 #
-# SBX_ARGS may hold more arguments for sbx-launch; ONLY a pattern of probe names.
+# SBX_ARGS may hold more arguments for sbx-launch; ONLY a pattern of probe names; ON what the host
+# lacks (arguments of tests/support/mkhost.c); SBX_RACE_MS how long a race lasts.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 B=${B:-build}
@@ -16,7 +17,7 @@ make_wrapper() # a file, because script(1) starts it, too
 	cat >"$T/in-sandbox" <<-END
 		#!/bin/sh
 		export HOME='$T/home' XDG_STATE_HOME='$T/state' XDG_CACHE_HOME='$T/cache'
-		exec '$SBX' -q --workspace '$T/ws' ${SBX_ARGS:-} \${MORE:-} -- "\$@"
+		exec ${ON:+'$B/tests/mkhost' $ON} '$SBX' -q --workspace '$T/ws' ${SBX_ARGS:-} \${MORE:-} -- "\$@"
 	END
 	chmod 755 "$T/in-sandbox"
 }

@@ -55,6 +55,7 @@ int st_make_fixture(void)
 	    (mkdir(st_at("run"), 0755) < 0 && errno != EEXIST))
 		return -1;
 	unlink(st_at("run/sigusr2"));
+	(void)chmod(st_at("home/.ssh/id"), 0644);
 	if (access(st_at("home/.ssh/id"), F_OK) < 0 && put("home/.ssh/id", ST_SECRET "\n") < 0)
 		return -1;
 	return mkdir(st_at("ws"), 0755) < 0 || mkdir(st_at("out"), 0755) < 0 ||
@@ -62,6 +63,9 @@ int st_make_fixture(void)
 			       mkdir(st_at("ws/src"), 0755) < 0 ||
 			       mkdir(st_at("ws/hidden"), 0755) < 0 ||
 			       put("ws/hidden/id", ST_SECRET "\n") < 0 ||
+			       mkdir(st_at("ws/.git"), 0755) < 0 ||
+			       mkdir(st_at("ws/.git/hooks"), 0755) < 0 ||
+			       put("ws/.git/config", "[core]\n") < 0 ||
 			       put("out/f", "outside\n") < 0
 		       ? -1
 		       : 0;

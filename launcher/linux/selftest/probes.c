@@ -69,8 +69,8 @@ int st_writes(int fd)
 	return close(fd);
 }
 
-static const struct st_probe *const tables[] = {st_file_probes, st_process_probes,
-						st_system_probes};
+static const struct st_probe *const tables[] = {st_file_probes, st_change_probes, st_process_probes,
+						st_system_probes, st_race_probes};
 
 const struct st_probe *st_probe_at(size_t i)
 {

@@ -4,7 +4,8 @@
  *
  * The fixture, made by st_make_fixture():
  *
- *	DIR/ws          workspace, working directory, writable; src/, hidden/id (content ST_SECRET)
+ *	DIR/ws          workspace, working directory, writable; src/, hidden/id (content ST_SECRET),
+ *			.git/ with hooks/ and config
  *	DIR/out         readable, not writable; file f
  *	DIR/home/.ssh   denied for read and modify; file id, content ST_SECRET
  *	DIR/run         sockets of the outside process
@@ -31,7 +32,8 @@ struct st_probe {
 	int (*attack)(void);
 	unsigned needs;
 };
-extern const struct st_probe st_file_probes[], st_process_probes[], st_system_probes[];
+extern const struct st_probe st_file_probes[], st_change_probes[], st_process_probes[],
+	st_system_probes[], st_race_probes[];
 
 const struct st_probe *st_probe_at(size_t i); /* NULL after the last */
 /* DIR, borrowed. */
