@@ -242,7 +242,7 @@ int br_root(struct br_call *c)
 
 /* ---- its umask and credentials ---- */
 
-/* proc_pid_status(5), read in one go: one moment. */
+/* proc_pid_status(5), read in one go: one moment, and the kernel hands out as much as fits. */
 static int read_status(struct br_call *c, char *buf, size_t size)
 {
 	int fd = open_at_task(c, "status", O_RDONLY);
@@ -250,7 +250,9 @@ static int read_status(struct br_call *c, char *buf, size_t size)
 
 	if (fd < 0)
 		return fd;
-	n = b_read_full(fd, buf, size - 1);
+	do
+		n = read(fd, buf, size - 1);
+	while (n < 0 && errno == EINTR);
 	close(fd);
 	if (n <= 0)
 		return -ESRCH;
