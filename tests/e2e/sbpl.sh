@@ -39,9 +39,9 @@ CODEX_HOME=/Users/c shows 'a provider'"'"'s directory' '^\(allow file-write\* \(
 cd "$WS" || exit 1
 "$policy" why --on macos --policy "$TMP/agent.yaml" read x.env y.txt >"$TMP/out" 2>&1
 check 'one path is denied on macOS' [ $? -eq 1 ]
-check 'by a line of the profile' grep -q '^denied read x.env' "$TMP/out"
+check 'by a line of the profile' grep -q '^denied read ./x.env' "$TMP/out"
 check 'with its text and origin' \
 	grep -qE '^  on macos  line [0-9]+: \(deny file-read\*.*agent.yaml:5' "$TMP/out"
-check 'another is allowed' grep -q '^allowed read y.txt' "$TMP/out"
+check 'another is allowed' grep -q '^allowed read ./y.txt' "$TMP/out"
 "$policy" show --plan sbpl --sbpl-style other >"$TMP/out" 2>&1
 check 'an unknown style is a usage error' [ $? -eq 2 ]
