@@ -58,19 +58,46 @@ static void add_denies(struct pol_doc *to, struct pol_texts *list, const struct 
 }
 
 /* Is the exception `rule` one of the host's, or within one? */
-static bool is_on_surface(struct b_arena *a, const struct pol_texts *host, const char *rule)
+static bool is_within(struct b_arena *a, const struct pol_text *host, const char *rule,
+		      const char **out_exception)
 {
 	struct b_err ignored;
 	bool negated;
 
-	for (size_t i = 0; i < host->n; i++) {
-		const char *s =
-			pol_rule_normalise(a, host->v[i].s, "denyModify", &negated, &ignored);
+	*out_exception = pol_rule_normalise(a, host->s, "denyModify", &negated, &ignored);
+	return *out_exception && negated &&
+	       (strcmp(*out_exception, rule) == 0 || pol_rule_contains(*out_exception, rule));
+}
 
-		if (s && negated && (strcmp(s, rule) == 0 || pol_rule_contains(s, rule)))
+/* Does the host itself take back its deny number i there, by an exception behind it? */
+static bool is_taken_back(struct b_arena *a, const struct pol_texts *host, size_t i,
+			  const char *deny, const char *rule)
+{
+	const char *exception;
+
+	for (size_t k = i + 1; k < host->n; k++)
+		if (is_within(a, &host->v[k], rule, &exception) &&
+		    pol_rule_contains(deny, exception))
 			return true;
-	}
 	return false;
+}
+
+/* The exception takes back all denies that contain it: those of the host must be taken back there
+ * by the host's own exceptions. */
+static bool is_on_surface(struct b_arena *a, const struct pol_texts *host, const char *rule)
+{
+	bool is_excepted = false, negated;
+	struct b_err ignored;
+	const char *s;
+
+	for (size_t i = 0; i < host->n; i++) {
+		is_excepted |= is_within(a, &host->v[i], rule, &s);
+		s = pol_rule_normalise(a, host->v[i].s, "denyModify", &negated, &ignored);
+		if (!s ||
+		    (!negated && pol_rule_contains(s, rule) && !is_taken_back(a, host, i, s, rule)))
+			return false;
+	}
+	return is_excepted;
 }
 
 static int check_exceptions(struct b_arena *a, const struct pol_texts *host,

@@ -178,6 +178,10 @@ Test(policy_merge, exceptions_stay_within_those_of_the_host)
 	cr_expect(strstr(err.msg, "w:4:"), "%s", err.msg);
 	cr_expect(strstr(err.msg, "`!o/q/**` is outside the host policy exception surface"), "%s",
 		  err.msg);
+	/* what the host closes again stays closed */
+	cr_expect_eq(merge("{denyModify: [\"o/**\", \"!o/r/**\", \"o/r/x/**\"]}",
+			   "{denyModify: [\"o/**\", \"!o/r/x/y\"]}"),
+		     -1);
 	/* one directory is not within one file of it */
 	cr_expect_eq(merge("{denyModify: [\"o/**\", \"!o/r\"]}",
 			   "{denyModify: [\"o/**\", \"!o/r/**\"]}"),
