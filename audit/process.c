@@ -147,7 +147,8 @@ static size_t find(const struct aud_procs *p, uint32_t pid)
  * mistaken for it. */
 static bool may_speak(enum sbx_exec_class c)
 {
-	return c == SBX_EXEC_DYNAMIC || c == SBX_EXEC_SECURE || c == SBX_EXEC_UNREADABLE;
+	return c == SBX_EXEC_DYNAMIC || c == SBX_EXEC_SECURE || c == SBX_EXEC_CAPS ||
+	       c == SBX_EXEC_UNREADABLE;
 }
 
 /* The announced image never came to be. */

@@ -26,9 +26,10 @@ enum sbx_event_kind {
 	X(STATIC, "static")	   /* no program interpreter */            \
 	X(FOREIGN, "foreign-abi")  /* other word size or machine */        \
 	X(OTHER_LIBC, "other-libc") /* interpreter of another C library */ \
-	X(SECURE, "set-id")	   /* set-id or file capabilities */       \
+	X(SECURE, "set-id")	   /* set-id, not void by no_new_privs */  \
 	X(UNREADABLE, "unreadable")                                        \
-	X(MISSING, "missing")	   /* does not exist: the call will fail */
+	X(MISSING, "missing")	   /* does not exist: the call will fail */ \
+	X(CAPS, "file-capability") /* file capabilities: the loader heeds no preload */
 
 enum sbx_exec_class {
 #define X(name, text) SBX_EXEC_##name,

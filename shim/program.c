@@ -44,13 +44,12 @@ static bool is_set_id(const struct stat *st)
 	       st->st_gid != (gid_t)sys0(SYS_getgid);
 }
 
-static bool is_secure(int fd, const struct stat *st)
+static bool has_caps(int fd)
 {
 	char cap[64];
 
-	return is_set_id(st) ||
-	       ((uid_t)sys0(SYS_getuid) != 0 &&
-		sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0);
+	return (uid_t)sys0(SYS_getuid) != 0 &&
+	       sys4(SYS_fgetxattr, fd, "security.capability", cap, sizeof cap) > 0;
 }
 
 /* glibc's loaders are called ld-linux*, ld.so.1, ld64.so*; musl's ld-musl-*: the shim imports
@@ -137,9 +136,9 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 	if (n >= 3 && l->head.bytes[0] == '#' && l->head.bytes[1] == '!')
 		interp = interpreter_of(l->head.bytes, (size_t)n);
 	else if (n >= SELFMAG && memcmp(l->head.bytes, ELFMAG, SELFMAG) == 0)
-		*out_class = is_secure(fd, &l->st)
-				     ? SBX_EXEC_SECURE
-				     : class_of_elf(fd, l->head.bytes, (size_t)n, path);
+		*out_class = is_set_id(&l->st) ? SBX_EXEC_SECURE
+			     : has_caps(fd)    ? SBX_EXEC_CAPS
+					       : class_of_elf(fd, l->head.bytes, (size_t)n, path);
 	sys_close(fd);
 	return interp;
 }

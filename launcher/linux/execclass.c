@@ -64,17 +64,21 @@ static enum sbx_exec_class elf_class(const char *head, size_t n)
 	loader = interpreter(head, n, &is_dynamic);
 	if (!is_dynamic)
 		return SBX_EXEC_STATIC;
-	/* musl's loader is ld-musl-ARCH.so.1; glibc's is ld-linux-ARCH.so.N */
-	return strstr(loader, "ld-musl") ? SBX_EXEC_OTHER_LIBC : SBX_EXEC_DYNAMIC;
+	loader = strrchr(loader, '/') ? strrchr(loader, '/') + 1 : loader;
+	/* musl's loader is ld-musl-ARCH.so.1, glibc's ld-linux-ARCH.so.N, ld64.so.N or ld.so.1: the
+	 * shim loads into both */
+	return strncmp(loader, "ld-musl-", 8) == 0 || strncmp(loader, "ld-linux", 8) == 0 ||
+			       strncmp(loader, "ld64.so", 7) == 0 ||
+			       strncmp(loader, "ld.so", 5) == 0
+		       ? SBX_EXEC_DYNAMIC
+		       : SBX_EXEC_OTHER_LIBC;
 }
 
-static bool gains_rights(int fd)
+/* Set-id bits are void: every run has no_new_privs. File capabilities give nothing either, yet
+ * for them the loader heeds no preload. */
+static bool has_caps(int fd)
 {
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)))
-		return true;
-	return fgetxattr(fd, "security.capability", NULL, 0) > 0;
+	return geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
 /* "#!/usr/bin/env sh" -> /usr/bin/env, in place. */
@@ -100,8 +104,8 @@ enum sbx_exec_class lau_exec_class(const char *file)
 
 		if (n < 0)
 			return errno == ENOENT ? SBX_EXEC_MISSING : SBX_EXEC_UNREADABLE;
-		if (gains_rights(fd))
-			return SBX_EXEC_SECURE;
+		if (has_caps(fd))
+			return SBX_EXEC_CAPS;
 		if (n < 2 || memcmp(head, "#!", 2) != 0) {
 			/* no ELF, no script: /bin/sh will read it (program.h) */
 			if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)

@@ -121,6 +121,13 @@ if [ "$(id -u)" -eq 0 ]; then
 	event 'set-id' "EXEC execv* exec allow 0 set-id * $T/setid"
 	run all "${policy[@]}" -- setpriv --no-new-privs ./setid
 	event 'set-id is void under no_new_privs' "EXEC execv* exec allow 0 dynamic * $T/setid"
+	cp prog capable
+	if python3 -Ec 'import os, struct
+os.setxattr("capable", "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))' 2>/dev/null; then
+		run all "${policy[@]}" -- setpriv --reuid=65534 --clear-groups ./capable
+		event 'file capabilities' "EXEC execv* exec allow 0 file-capability * $T/capable"
+		no_event 'are not witnessed' "HELLO * $T/capable"
+	fi
 fi
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -o musl prog.c
