@@ -140,6 +140,7 @@ static void grant(struct run *r, enum sbx_op op, const char *path)
 {
 	const struct pol_rule rule = {
 		.allow = true,
+		.layer = POL_LAYER_MAIN,
 		.shape = POL_EXACT,
 		.tier = POL_TIER_CLI,
 		.base = path,
