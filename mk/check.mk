@@ -40,6 +40,7 @@ help:
 	@echo 'make bench            measure against bare, bwrap, strace'
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'
+	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'

@@ -64,6 +64,14 @@ escape: tests-build
 	$(Q)B=$(B) SBX_ARGS='--isolate none' tests/escape/run.sh
 	$(Q)B=$(B) tests/escape/run-host.sh
 
+# Ten minutes of mixed work under two policies: no wrong or lost answer, nothing grows.
+SOAK_SECONDS ?= 600
+soak: all $(B)/tests/soak
+	$(Q)B=$(B) tests/soak/run $(SOAK_SECONDS)
+$(B)/tests/soak: tests/soak/soak.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $< -lpthread
+
 fuzz-build: $(FUZZ_BINS)
 # FUZZ_SECONDS per target; CI uses 10.
 FUZZ_SECONDS ?= 60
@@ -79,4 +87,4 @@ bench-build: $(BENCH_BINS) $(TOOL_BINS)
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement escape check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup
+.PHONY: all agreement escape soak check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build setup

@@ -125,6 +125,39 @@ check 'what it refuses, too, with the rule' grep -q '"allowed":false,"matched_ru
 run_log sh -c 'mkdir once; rmdir once' >"$TMP/log"
 check 'what the shim tells is logged once' [ "$(grep -c '"op":"modify"' "$TMP/log")" -eq 2 ]
 
+# Forty opens that wait are forty threads of the broker; when they have ended, those go.
+fresh
+cat >wait.py <<'P'
+import os, threading, time
+for i in range(40): os.mkfifo(f"p{i}")
+ts = [threading.Thread(target=lambda i=i: open(f"p{i}", "w").close()) for i in range(40)]
+[t.start() for t in ts]
+open("waiting", "w").close()
+while not os.path.exists("go"): time.sleep(.02)
+for i in range(40): open(f"p{i}").read()
+[t.join() for t in ts]
+open("done", "w").close()
+while not os.path.exists("end"): time.sleep(.02)
+P
+"$SBX" -q --timeout 60 -- python3 -B wait.py >"$TMP/out" 2>"$TMP/err" </dev/null &
+launcher=$!
+threads_are() # TEST NUMBER: of the broker, within five seconds
+{
+	for _ in $(seq 250); do
+		n=$(awk '/^Threads:/ { print $2 }' "/proc/$(pgrep -P $launcher -x sbx-broker)/status" 2>/dev/null)
+		[ "${n:-0}" "$1" "$2" ] && return
+		sleep 0.02
+	done
+	echo "$n threads"
+	return 1
+}
+check 'each open that waits has a thread' threads_are -gt 40
+touch go
+check 'which goes when that has ended' threads_are -le 12
+touch end
+wait $launcher
+check 'and all were answered' [ "$? $(ls done)" = '0 done' ]
+
 # Its death.
 fresh
 cat >die.sh <<'END'

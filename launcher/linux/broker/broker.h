@@ -81,6 +81,7 @@ struct br_worker {
 	_Atomic uint64_t busy;	 /* id of the call being served, 0 = none */
 	uint64_t seen;		 /* by the main thread when it last looked: busy */
 	_Atomic bool waits;	 /* the call may take as long as it likes */
+	_Atomic bool has_ended;	 /* its thread is done with it */
 	_Atomic bool has_signal; /* it was interrupted for a signal of the caller's */
 	_Atomic pid_t caller;
 	mode_t umask;  /* this thread's own, now */

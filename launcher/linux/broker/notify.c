@@ -4,9 +4,10 @@
  * One worker serves most runs: it stays beside its caller, and a second one would take turns with
  * it on another processor, at twice the price of a call. A call that may wait (a FIFO without its
  * other end, a connect) says so, gives its lock back, and a new worker takes its place; one that
- * is slow without saying so gets help after a few milliseconds; a worker that waits for a caller
- * which is gone, or has a signal to handle, is interrupted. The main thread only watches over
- * them while there is something to serve, and over the end.
+ * is slow without saying so gets help after a few milliseconds; who comes back when enough others
+ * are idle is one too many, and goes. A worker that waits for a caller which is gone, or has a
+ * signal to handle, is interrupted. The main thread only watches over them while there is something
+ * to serve, and over the end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,9 +25,11 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "launcher/linux/broker/broker.h"
 
 #define WORKERS_MIN 1
+#define SPARE	    4  /* so many may be idle */
 #define WATCH_MS    10 /* how often workers are looked at */
 #define CALM_TICKS  50 /* nothing to serve for so many looks: no more, until there is */
 #define INTERRUPT   SIGUSR1
@@ -258,7 +261,11 @@ static void *work(void *arg)
 		}
 		b->served++;
 		handle(w->call);
+		if (b->idle >= SPARE)
+			break;
 	}
+	br_tasks_drop(w);
+	w->has_ended = true; /* the last we do with it */
 	return NULL;
 }
 
@@ -310,6 +317,32 @@ static void look_after(struct br_broker *b, struct br_worker *w)
 	w->seen = id;
 }
 
+static void bury(struct br_broker *b)
+{
+	for (int i = b->nworkers - 1; i >= 0; i--)
+		if (b->workers[i]->has_ended) {
+			free(b->workers[i]->call);
+			free(b->workers[i]);
+			b->workers[i] = b->workers[--b->nworkers];
+		}
+}
+
+/* Is one of them at work? Then a processor is what is missing, and not one more of them. */
+static bool one_runs(const struct br_broker *b)
+{
+	for (int i = 0; i < b->nworkers; i++) {
+		char path[48], text[64] = "";
+		b_auto_fd int fd = -1;
+
+		snprintf(path, sizeof path, "%d/task/%d/stat", b->pid, b->workers[i]->tid);
+		fd = openat(b->proc, path, O_RDONLY | O_CLOEXEC);
+		/* TID (sbx-broker) STATE */
+		if (fd >= 0 && b_read_full(fd, text, sizeof text - 1) > 0 && strstr(text, ") R "))
+			return true;
+	}
+	return false;
+}
+
 /* While there are calls to serve. */
 static void watch(struct br_broker *b)
 {
@@ -319,11 +352,12 @@ static void watch(struct br_broker *b)
 		struct pollfd end = {.fd = b->listener};
 		bool stuck = b->idle == 0;
 
+		bury(b);
 		if (b->nworkers - b->waiting < WORKERS_MIN)
 			start_worker(b);
 		if (poll(&end, 1, WATCH_MS) > 0 && end.revents & POLLHUP)
 			return;
-		if (stuck && b->idle == 0 && b->served == served)
+		if (stuck && b->idle == 0 && b->served == served && !one_runs(b))
 			start_worker(b);
 		calm = b->served == served && !b->waiting && b->idle ? calm + 1 : 0;
 		served = b->served;
@@ -347,6 +381,7 @@ static void main_loop(struct br_broker *b)
 			continue;
 		(void)!read(b->wake[0], bytes, sizeof bytes);
 		watch(b);
+		bury(b);
 		b->is_watched = false;
 		/* who became busy before the flag fell has woken nobody */
 		if (b->idle < b->nworkers)
@@ -355,6 +390,17 @@ static void main_loop(struct br_broker *b)
 }
 
 /* ---- start ---- */
+
+/* Who moves a directory is not kept waiting by ever new ones who do not; none locks twice. */
+static void make_lock(struct br_broker *b)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&b->moves, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
 
 static bool links_are_protected(void)
 {
@@ -421,7 +467,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 
 	b->plan = plan;
 	b->listener = listener;
-	pthread_rwlock_init(&b->moves, NULL);
+	make_lock(b);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	if (open_views(b, err) < 0)
