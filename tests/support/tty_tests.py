@@ -6,6 +6,7 @@ around is to show what it would show for a bare command, the test runs bare, too
 import glob
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from terminal import Terminal, CTRL_C, CTRL_D, CTRL_Z, CTRL_BACKSLASH  # noqa: E402
