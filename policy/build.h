@@ -40,11 +40,14 @@ struct pol_build {
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names; /* in homes and workspaces */
+	size_t exception_work; /* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
 };
 
 #define POL_MAX_LOWERED 200000 /* rules of a ruleset, exceptions multiplied out */
+/* Bytes of rules times bytes of paths, for all exceptions: seconds, for a hostile document. */
+#define POL_MAX_EXCEPTION_WORK (200u << 20)
 
 /* Sets the base of a rule, the root as "". */
 void pol_build_at(struct pol_rule *, const char *path);

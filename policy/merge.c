@@ -29,11 +29,6 @@ static void add_all(struct pol_doc *to, struct pol_texts *list, const struct pol
 
 /* ---- denies ---- */
 
-static bool is_exception(const struct pol_text *text)
-{
-	return text->s[strspn(text->s, " \t\r\n")] == '!';
-}
-
 /*
  * A deny that is there already, by exact text, is not said twice: unless an exception has been
  * taken out of it since. Then it is what takes that back, and dropping it would open what the
@@ -44,7 +39,7 @@ static bool is_said(const struct pol_texts *list, const struct pol_text *text)
 	for (size_t i = list->n; i-- > 0;) {
 		if (strcmp(list->v[i].s, text->s) == 0)
 			return true;
-		if (is_exception(&list->v[i]) != is_exception(text))
+		if (pol_rule_is_negated(list->v[i].s) != pol_rule_is_negated(text->s))
 			return false;
 	}
 	return false;

@@ -106,6 +106,8 @@ struct pol_profile *pol_doc_add_profile(struct pol_doc *, struct pol_text name);
  * too long. Returns arena memory; *out_negated may not be NULL. The result has no '!'. */
 const char *pol_rule_normalise(struct b_arena *, const char *raw, const char *label,
 			       bool *out_negated, struct b_err *err);
+/* Has its normal form a '!' in front? */
+bool pol_rule_is_negated(const char *raw);
 /* Normal form of a workspace-relative path asked about by a person; "" = root. */
 const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *err);
 /* Is a positive modify rule covered by this read rule (both normalised)? Textual. */

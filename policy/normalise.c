@@ -131,6 +131,14 @@ const char *pol_rule_normalise(struct b_arena *a, const char *raw, const char *l
 	return *norm ? norm : ".";
 }
 
+bool pol_rule_is_negated(const char *raw)
+{
+	size_t n = strlen(raw);
+
+	trim(&raw, &n);
+	return n > 0 && *raw == '!';
+}
+
 const char *pol_path_normalise(struct b_arena *a, const char *raw, struct b_err *err)
 {
 	const char *s = raw, *norm;

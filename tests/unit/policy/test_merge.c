@@ -194,6 +194,9 @@ Test(policy_merge, a_deny_behind_an_exception_is_said_again)
 	cr_expect(is(&both.deny_modify, "o/** !o/r/** o/**"));
 	merges("{denyModify: [\"o/**\", \"!o/r/**\"]}", "{denyModify: [\"o/**\", \"!o/r/**\"]}");
 	cr_expect(is(&both.deny_modify, "o/** !o/r/** o/** !o/r/**"));
+	/* a no-break space is trimmed as any other */
+	merges("{denyModify: [\"o/**\", \"\\u00a0!o/r/**\"]}", "{denyModify: [\"o/**\"]}");
+	cr_expect(is(&both.deny_modify, "o/** \xc2\xa0!o/r/** o/**"));
 }
 
 Test(policy_merge, times_are_compared_as_moments)

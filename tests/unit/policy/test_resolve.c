@@ -409,3 +409,72 @@ Test(policy_resolve, a_linked_prefix_gets_a_twin_at_the_same_place)
 	clean(dir);
 	pol_ruleset_release(&w.rs);
 }
+
+/* real: ws/a/x/real; ws/a/x/in -> real; ws/k -> a/x/real; ws/a/z -> ../b */
+Test(policy_resolve, an_exception_keeps_denies_that_links_lead_to_it)
+{
+	struct world w, *p = &w;
+	const char *dir, *ws;
+
+	world_init(&w, WS);
+	dir = playground(&w);
+	ws = IN(p, dir, "ws");
+	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) |
+			     mkdir(IN(p, ws, "a/x"), 0700) | mkdir(IN(p, ws, "a/x/real"), 0700),
+		     0);
+	cr_assert_eq(symlink("real", IN(p, ws, "a/x/in")) | symlink("a/x/real", IN(p, ws, "k")), 0);
+	w.ws[0] = ws;
+	cr_assert_eq(lower(&w, "[]", "[a/**, a/x/in/s, k/t/**, a/x/in/u/**, '!a/x/**', "
+			   "'!a/x/real/**']",
+			   "['**']", "['**']", NULL),
+		     0);
+	cr_expect(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/f")));
+	cr_expect(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/f")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/s")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/t")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/t/f")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/u")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "a/x/real/u/f")));
+	clean(dir);
+	pol_ruleset_release(&w.rs);
+}
+
+Test(policy_resolve, an_exception_is_not_followed_along_a_link)
+{
+	struct world w, *p = &w;
+	const char *dir, *ws;
+
+	world_init(&w, WS);
+	dir = playground(&w);
+	ws = IN(p, dir, "ws");
+	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) | mkdir(IN(p, ws, "b"), 0700), 0);
+	cr_assert_eq(symlink("../b", IN(p, ws, "a/z")), 0);
+	w.ws[0] = ws;
+	cr_assert_eq(lower(&w, "[]", "[b/**, a/**, '!a/z/**']", "['**']", "['**']", NULL),
+		     0);
+	cr_expect(allows(&w, SBX_MODIFY, IN(p, ws, "a/z")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "b")));
+	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "b/f")));
+	cr_assert_eq(w.b.notices.n, 1);
+	cr_expect(strstr(w.b.notices.v[0], "nothing is opened there"), "%s", w.b.notices.v[0]);
+	clean(dir);
+	pol_ruleset_release(&w.rs);
+}
+
+Test(policy_resolve, exceptions_without_end_are_refused)
+{
+	b_auto(b_str_release) struct b_str deny = {0};
+	struct world w;
+	struct b_err err;
+
+	world_init(&w, WS);
+	b_str_add(&deny, "[z/**");
+	for (int i = 0; i < 9000; i++)
+		b_str_addf(&deny, ", 'x%d/**/y'", i);
+	for (int i = 0; i < 9000; i++)
+		b_str_addf(&deny, ", '!z/%d'", i);
+	b_str_addc(&deny, ']');
+	cr_assert_eq(lower(&w, "[]", b_str_c(&deny), "[]", "[]", &err), -1);
+	cr_expect_eq(err.kind, B_LIMIT);
+	pol_ruleset_release(&w.rs);
+}
