@@ -196,10 +196,10 @@ is_gone() { ! kill -0 "$1"; }
 left() # NAME WHO STATUS
 {
 	fresh
-	"$SBX" -q --deny-read '**/*.env' -- bash -c "echo \$\$ >pid; exec python3 -B '$TMP/storm.py'" >"$TMP/out" 2>"$TMP/err" </dev/null &
+	"$SBX" -q --deny-read '**/*.env' -- python3 -B "$TMP/storm.py" >"$TMP/out" 2>"$TMP/err" </dev/null &
 	launcher=$!
 	until_ [ -e go3 ]
-	command=$(cat pid)
+	command=$(pgrep -P $launcher -x python3)
 	case $2 in
 	launcher) kill -9 $launcher ;;
 	broker) kill -9 "$(pgrep -P $launcher -x sbx-broker)" ;;
@@ -210,8 +210,8 @@ left() # NAME WHO STATUS
 	check "$1: its status" [ $status -eq "$3" ]
 	until_ is_gone "$command"
 	check "$1: only what the command made is left" \
-		sh -c '! ls -A | grep -vxE "(pid|go[0-3]|t[0-3](\.tmp)?)"'
-	"$SBX" -q --deny-read '**/*.env' -- rm -rf pid go* t* >"$TMP/out" 2>&1
+		sh -c '! ls -A | grep -vxE "(go[0-3]|t[0-3](\.tmp)?)"'
+	"$SBX" -q --deny-read '**/*.env' -- rm -rf go* t* >"$TMP/out" 2>&1
 	check "$1: the next run finds nothing in its way" sh -c "[ ! -s '$TMP/out' ] && [ -z \"\$(ls -A)\" ]"
 	check "$1: and no scratch is left after it" [ -z "$(ls -A "$TMPDIR")" ]
 }
