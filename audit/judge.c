@@ -10,6 +10,7 @@ static bool both_ends(const struct sbx_event *ev)
 	static const bool table[SBX_CALL_COUNT] = {
 		[SBX_CALL_rename] = true, [SBX_CALL_renameat] = true, [SBX_CALL_renameat2] = true,
 		[SBX_CALL_link] = true,	  [SBX_CALL_linkat] = true,
+		[SBX_CALL_clonefile] = true, [SBX_CALL_exchangedata] = true,
 	};
 
 	return ev->path2_len && table[ev->call];

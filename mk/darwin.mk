@@ -63,14 +63,32 @@ $(DARWIN_PRODUCTS:%=$(DARWIN)/%):
 	$(call say,LIPO,$@)
 	$(Q)$(DARWIN_LIPO) -create $^ -output $@
 
-darwin: $(DARWIN_PRODUCTS:%=$(DARWIN)/%)
-darwin-check: darwin $(DARWIN)/load $(DARWIN)/probe $(B)/tests/mkchannel
-	$(Q)B=$(B) tests/darwin/run.sh
+$(DARWIN)/sdk.ok: scripts/check-darwin-sdk $(wildcard $(DARWIN_SDK)/*) $(wildcard shim/macos/*.c) | $$(@D)/.d
+	$(Q)scripts/check-darwin-sdk && touch $@
+
+DARWIN_LOADER := $(addprefix tests/darwin/,main.c test_names.c load.c libsystem.c libsystem_macos.c \
+	libsystem_process.c)
+
+# The same loader for arm64, for the user mode of qemu: by clang with Debian's C library for that
+# machine (libc6-dev-arm64-cross), where both are there.
+ARM64_ROOT ?= /usr/aarch64-linux-gnu
+QEMU_ARM64 ?= $(firstword $(wildcard /usr/bin/qemu-aarch64 /usr/bin/qemu-aarch64-static))
+DARWIN_QEMU_FLAGS := -L $(ARM64_ROOT)
+DARWIN_LOAD_ARM64 := $(if $(QEMU_ARM64),$(if $(wildcard $(ARM64_ROOT)/lib/crt1.o),$(DARWIN)/load-arm64))
+$(DARWIN)/load-arm64: $(DARWIN_LOADER) $(wildcard tests/darwin/*.h) | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(DARWIN_CC) -target aarch64-linux-gnu -isystem $(ARM64_ROOT)/include -std=gnu17 -D_GNU_SOURCE \
+		-I. -O1 -g -nostdlib -fuse-ld=lld-14 -rdynamic -o $@ $(filter %.c,$^) \
+		$(addprefix $(ARM64_ROOT)/lib/,crt1.o crti.o libc.so.6 libc_nonshared.a crtn.o) \
+		-Wl,--dynamic-linker=/lib/ld-linux-aarch64.so.1
+
+darwin: $(DARWIN)/sdk.ok $(DARWIN_PRODUCTS:%=$(DARWIN)/%)
+darwin-check: darwin $(DARWIN)/load $(DARWIN)/probe $(B)/tests/mkchannel $(DARWIN_LOAD_ARM64)
+	$(Q)B=$(B) QEMU_ARM64="$(QEMU_ARM64) $(DARWIN_QEMU_FLAGS)" tests/darwin/run.sh
 .PHONY: darwin darwin-check
 
 # The loader: every function of the C library must be there to be found by name.
-$(DARWIN)/load: tests/darwin/main.c tests/darwin/load.c tests/darwin/libsystem.c \
-		tests/darwin/libsystem_process.c tests/darwin/load.h tests/darwin/libsystem.h | $$(@D)/.d
+$(DARWIN)/load: $(DARWIN_LOADER) $(wildcard tests/darwin/*.h) | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -rdynamic -o $@ $(filter %.c,$^) -Wl,--no-as-needed -lyaml -lnettle -ldl
 

@@ -1,10 +1,12 @@
 /*
- * execs.c - execve, execv, execvp, posix_spawn and posix_spawnp on macOS: what is about to start is
- * classified and announced, refused where the policy says so, and gets our two variables.
+ * execs.c - execve, execv, execvp, execvP, posix_spawn(p), system and popen on macOS: what is about
+ * to start is classified and announced, refused where the policy says so, and gets our two
+ * variables.
  */
 #include <crt_externs.h>
 #include <errno.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,14 +167,14 @@ static int shim_execv_call(const char *file, char *const argv[])
 	return start(SBX_CALL_execv, file, argv, *_NSGetEnviron());
 }
 
-/* The file execvp(3) would find: in buf, or `name` itself. */
-static const char *find_in_path(const char *name, char buf[SBX_PATH_MAX])
+/* The file execvp(3) would find in `search`: in buf, or `name` itself. NULL: the usual path. */
+static const char *find_in(const char *name, const char *search, char buf[SBX_PATH_MAX])
 {
-	const char *p = shim_getenv("PATH"), *end;
+	const char *p, *end;
 
 	if (strchr(name, '/'))
 		return name;
-	for (p = p ? p : "/usr/bin:/bin"; *p; p = *end ? end + 1 : end) {
+	for (p = search ? search : "/usr/bin:/bin"; *p; p = *end ? end + 1 : end) {
 		size_t n = 0;
 		struct stat st;
 
@@ -188,6 +190,11 @@ static const char *find_in_path(const char *name, char buf[SBX_PATH_MAX])
 	return name;
 }
 
+static const char *find_in_path(const char *name, char buf[SBX_PATH_MAX])
+{
+	return find_in(name, shim_getenv("PATH"), buf);
+}
+
 static int shim_execvp_call(const char *name, char *const argv[])
 {
 	struct program p = {.len = 0};
@@ -200,6 +207,46 @@ static int shim_execvp_call(const char *name, char *const argv[])
 	tell(SBX_CALL_execvp, &p, 0);
 	*_NSGetEnviron() = (char **)(uintptr_t)WITH_VARIABLES(*_NSGetEnviron());
 	return execvp(name, argv); /* a script without "#!" is the library's to run */
+}
+
+static int shim_execvP_call(const char *name, const char *search, char *const argv[])
+{
+	struct program p = {.len = 0};
+	char buf[SBX_PATH_MAX];
+
+	if (!shim_is_ready() || shim_is_no_pointer(name) || shim_is_no_pointer(search))
+		return execvP(name, search, argv);
+	if (!may_start(SBX_CALL_execvP, &p, find_in(name, search, buf)))
+		return -1;
+	tell(SBX_CALL_execvP, &p, 0);
+	*_NSGetEnviron() = (char **)(uintptr_t)WITH_VARIABLES(*_NSGetEnviron());
+	return execvP(name, search, argv);
+}
+
+/* The library starts the shell by itself. It is under System Integrity Protection and drops our
+ * variables: judged and told, class included, and no more to be done. */
+static const char shell[] = "/bin/sh";
+FILE *popen_extsn(const char *, const char *) __asm("_popen$DARWIN_EXTSN");
+
+static bool may_start_shell(unsigned call, const char *command)
+{
+	struct program p = {.len = 0};
+
+	if (!command || !may_start(call, &p, shell))
+		return !command;
+	if (shim_is_ready())
+		tell(call, &p, 0);
+	return true;
+}
+
+static int shim_system_call(const char *command)
+{
+	return may_start_shell(SBX_CALL_system, command) ? system(command) : -1;
+}
+
+static FILE *shim_popen_call(const char *command, const char *mode)
+{
+	return may_start_shell(SBX_CALL_popen, command) ? popen(command, mode) : NULL;
 }
 
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
@@ -256,5 +303,9 @@ static int shim_posix_spawnp_call(pid_t *pid, const char *file,
 SHIM_INTERPOSE(shim_execve_call, execve);
 SHIM_INTERPOSE(shim_execv_call, execv);
 SHIM_INTERPOSE(shim_execvp_call, execvp);
+SHIM_INTERPOSE(shim_execvP_call, execvP);
+SHIM_INTERPOSE(shim_system_call, system);
+SHIM_INTERPOSE(shim_popen_call, popen);
+SHIM_INTERPOSE(shim_popen_call, popen_extsn);
 SHIM_INTERPOSE(shim_posix_spawn_call, posix_spawn);
 SHIM_INTERPOSE(shim_posix_spawnp_call, posix_spawnp);

@@ -1,17 +1,28 @@
-/* paths.c - the rows of SHIM_PATH_CALLS that macOS has, each a wrapper and a pair. A row that is
- * not named below does not build: whoever adds one says whether macOS has the call. */
+/* paths.c - the rows of SHIM_PATH_CALLS that macOS has, each a wrapper and a pair, and the calls
+ * only macOS has. A row that is not named below does not build: whoever adds one says whether macOS
+ * has the call. */
+#include <copyfile.h>
+#include <errno.h>
 #include <stdio.h>
+#include <sys/acl.h>
+#include <sys/attr.h>
+#include <sys/clonefile.h>
+#include <sys/snapshot.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "core/callnames.h"
 #include "shim/calls.h"
 #include "shim/guard.h"
+#include "shim/judge.h"
 #include "shim/macos/interpose.h"
 #include "shim/macos/sys.h"
+#include "shim/mem.h"
 #include "shim/next.h"
+#include "shim/proc.h"
 
 /* In parentheses, for a row goes through two macros here. */
 #define END(d, p, h) (d, p, h)
@@ -110,21 +121,132 @@ RENAMEX(renamex_np, (const char *from, const char *to, unsigned flags), (from, t
 RENAMEX(renameatx_np, (int d1, const char *from, int d2, const char *to, unsigned flags),
 	(d1, from, d2, to, flags), d1, from, d2, to)
 /* A clone shares content as a hard link does. */
-WRAP(clonefileat, link, (int d1, const char *from, int d2, const char *to, uint32_t flags),
+WRAP(clonefileat, clonefile, (int d1, const char *from, int d2, const char *to, uint32_t flags),
      (d1, from, d2, to, flags), 2, SHIM_LINKS, END(d1, from, SHIM_LAST),
      END(d2, to, SHIM_LAST | SHIM_NEW), clonefileat(AT(0), AT(1), flags))
-WRAP(clonefile, link, (const char *from, const char *to, uint32_t flags), (from, to, flags), 2,
+WRAP(clonefile, clonefile, (const char *from, const char *to, uint32_t flags), (from, to, flags), 2,
      SHIM_LINKS, END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST | SHIM_NEW),
      clonefileat(AT(0), AT(1), flags))
-WRAP(exchangedata, renameat, (const char *from, const char *to, unsigned flags), (from, to, flags),
-     2, SHIM_SWAPS, END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST),
+WRAP(exchangedata, exchangedata, (const char *from, const char *to, unsigned flags),
+     (from, to, flags), 2, SHIM_SWAPS, END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST),
      exchangedata(op.end[0].path, op.end[1].path, flags))
-WRAP(chflags, chmod, (const char *path, uint32_t flags), (path, flags), 1, SHIM_STAYS,
-     END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED)
-WRAP(setxattr, setxattr,
-     (const char *path, const char *name, const void *value, size_t size, uint32_t position,
-      int options),
-     (path, name, value, size, position, options), 1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW),
-     , AS_ASKED)
-WRAP(removexattr, removexattr, (const char *path, const char *name, int options),
-     (path, name, options), 1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_FOLLOW), , AS_ASKED)
+/* The source is held already: what it is called now is judged, and the call is made as asked. */
+WRAP(fclonefileat, clonefile, (int from, int d2, const char *to, uint32_t flags),
+     (from, d2, to, flags), 2, SHIM_LINKS, END(from, "", SHIM_FD | SHIM_SOURCE),
+     END(d2, to, SHIM_LAST | SHIM_NEW), AS_ASKED)
+
+/* Calls that change what is at one end and are made as the program wrote them. */
+#define CHANGES(fn, event, proto, args, end)                                                       \
+	WRAP(fn, event, proto, args, 1, SHIM_STAYS, end, , AS_ASKED)
+#define AT_PATH	     END(AT_FDCWD, path, SHIM_FOLLOW)
+#define AT_LINK	     END(AT_FDCWD, path, LINK_ITSELF)
+#define AT_FD	     END(fd, "", SHIM_FD)
+#define AT_NO_OBJECT END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW | SHIM_JUDGE_ONLY)
+#define LINK_ITSELF  (SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY)
+/* setattrlist(2) and setxattr(2) have a flag for links, with one value. */
+_Static_assert(FSOPT_NOFOLLOW == XATTR_NOFOLLOW, "how a link is spared");
+#define MAY_FOLLOW(options) ((options)&FSOPT_NOFOLLOW ? LINK_ITSELF : SHIM_FOLLOW)
+
+CHANGES(chflags, chflags, (const char *path, uint32_t flags), (path, flags), AT_PATH)
+CHANGES(lchflags, chflags, (const char *path, uint32_t flags), (path, flags), AT_LINK)
+CHANGES(fchflags, chflags, (int fd, uint32_t flags), (fd, flags), AT_FD)
+CHANGES(setxattr, setxattr,
+	(const char *path, const char *name, const void *value, size_t size, uint32_t position,
+	 int options),
+	(path, name, value, size, position, options), END(AT_FDCWD, path, MAY_FOLLOW(options)))
+CHANGES(fsetxattr, setxattr,
+	(int fd, const char *name, const void *value, size_t size, uint32_t position, int options),
+	(fd, name, value, size, position, options), AT_FD)
+CHANGES(removexattr, removexattr, (const char *path, const char *name, int options),
+	(path, name, options), END(AT_FDCWD, path, MAY_FOLLOW(options)))
+CHANGES(fremovexattr, removexattr, (int fd, const char *name, int options), (fd, name, options),
+	AT_FD)
+CHANGES(setattrlist, setattrlist,
+	(const char *path, void *list, void *buf_, size_t size, uint32_t options),
+	(path, list, buf_, size, options), END(AT_FDCWD, path, MAY_FOLLOW(options)))
+CHANGES(setattrlistat, setattrlist,
+	(int d, const char *path, void *list, void *buf_, size_t size, uint32_t options),
+	(d, path, list, buf_, size, options), END(d, path, MAY_FOLLOW(options)))
+CHANGES(fsetattrlist, setattrlist, (int fd, void *list, void *buf_, size_t size, uint32_t options),
+	(fd, list, buf_, size, options), AT_FD)
+CHANGES(acl_set_file, acl_set_file, (const char *path, acl_type_t type, acl_t acl),
+	(path, type, acl), AT_PATH)
+CHANGES(acl_set_link_np, acl_set_file, (const char *path, acl_type_t type, acl_t acl),
+	(path, type, acl), AT_LINK)
+/* What a whiteout of a union mount hides: there is no object by that name. */
+CHANGES(undelete, undelete, (const char *path), (path), AT_NO_OBJECT)
+/* Of the whole volume: asked of the directory it is named by. */
+CHANGES(fs_snapshot_create, fs_snapshot_create, (int fd, const char *name, uint32_t flags),
+	(fd, name, flags), AT_FD)
+
+/* ---- copies: one end is read, the other changed ---- */
+
+/* False: refused, errno is set. What is not there yet is judged by its name. */
+static bool may(enum sbx_op op, const char *path, bool follows)
+{
+	char buf[SBX_PATH_MAX];
+	struct shim_end e = {.path = buf,
+			     .dirfd = AT_FDCWD,
+			     .asked = path,
+			     .how = follows ? SHIM_FOLLOW : LINK_ITSELF};
+	struct shim_told t = {.call = SBX_CALL_copyfile, .op = op, .path = buf, .err = EACCES};
+	int rc = shim_find(&e);
+
+	if (rc == -ENOENT && op == SBX_MODIFY) {
+		e.how = LINK_ITSELF;
+		rc = shim_find(&e);
+	}
+	shim_end_close(&e);
+	if (rc)
+		return rc != SHIM_UNKNOWN || !shim_trouble(); /* copyfile() says what is wrong */
+	if (shim_judge(op, buf, e.len).allowed)
+		return true;
+	t.len = e.len;
+	shim_tell(&t, 0);
+	shim_set_errno(EACCES);
+	return false;
+}
+
+/* A tree is judged at its top: what lies below is Seatbelt's to refuse. */
+static int shim_copyfile(const char *from, const char *to, copyfile_state_t state, uint32_t flags)
+{
+	bool moves = flags & COPYFILE_MOVE;
+
+	if (shim_is_ready() &&
+	    (!may(moves ? SBX_MODIFY : SBX_READ, from, !(flags & COPYFILE_NOFOLLOW_SRC)) ||
+	     !may(SBX_MODIFY, to, !(flags & COPYFILE_NOFOLLOW_DST))))
+		return -1;
+	return copyfile(from, to, state, flags);
+}
+SHIM_INTERPOSE(shim_copyfile, copyfile);
+
+/* ---- access ---- */
+
+/* The kernel first: its refusals come out as without us. */
+static int answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret)
+{
+	int saved, denied;
+
+	if (ret == 0) {
+		saved = shim_get_errno();
+		denied = shim_access_denied(dirfd, path, mode, flags);
+		shim_set_errno(denied ? denied : saved);
+		ret = denied ? -1 : 0;
+	}
+	if (shim.level == SBX_AUDIT_ALL)
+		shim_query(call, dirfd, path, ret < 0);
+	return ret;
+}
+
+static int shim_access(const char *path, int mode)
+{
+	return answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, access(path, mode));
+}
+SHIM_INTERPOSE(shim_access, access);
+
+static int shim_faccessat(int dirfd, const char *path, int mode, int flags)
+{
+	return answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
+		      faccessat(dirfd, path, mode, flags));
+}
+SHIM_INTERPOSE(shim_faccessat, faccessat);

@@ -7,13 +7,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <nettle/sha2.h>
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +18,10 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <yaml.h>
 
 #include "tests/darwin/libsystem.h"
 #include "tests/darwin/load.h"
@@ -75,36 +70,6 @@ static char *d_strerror(int e)
 
 /* ---- files ---- */
 
-static const struct {
-	int darwin, host;
-} open_flags[] = {{0x4, O_NONBLOCK},	   {0x8, O_APPEND},
-		  {0x100, O_NOFOLLOW},	   {0x200, O_CREAT},
-		  {0x400, O_TRUNC},	   {0x800, O_EXCL},
-		  {0x8000, O_PATH},	   {0x20000, O_NOCTTY},
-		  {0x100000, O_DIRECTORY}, {0x200000, O_PATH | O_NOFOLLOW},
-		  {0x1000000, O_CLOEXEC},  {0x40000000, O_PATH}};
-enum { D_NOFOLLOW_ANY = 0x20000000, D_CREAT = 0x200 };
-
-static int host_flags(int flags)
-{
-	int out = flags & 3;
-
-	for (size_t i = 0; i < sizeof open_flags / sizeof *open_flags; i++)
-		if (flags & open_flags[i].darwin)
-			out |= open_flags[i].host;
-	return out;
-}
-
-static int darwin_flags(int flags)
-{
-	int out = flags & 3;
-
-	for (size_t i = 0; i < 3; i++)
-		if (flags & open_flags[i].host)
-			out |= open_flags[i].darwin;
-	return out;
-}
-
 static int host_at(int at)
 {
 	return at == -2 ? AT_FDCWD : at;
@@ -114,81 +79,6 @@ static int host_at_flags(int flags)
 {
 	return (flags & 0x10 ? AT_EACCESS : 0) | (flags & 0x20 ? AT_SYMLINK_NOFOLLOW : 0) |
 	       (flags & 0x40 ? AT_SYMLINK_FOLLOW : 0) | (flags & 0x80 ? AT_REMOVEDIR : 0);
-}
-
-static int do_open(int at, const char *path, int flags, unsigned mode)
-{
-	struct open_how how = {.flags = (unsigned)host_flags(flags), .mode = 0};
-
-	if (flags & D_CREAT)
-		how.mode = mode & 07777;
-	if (flags & D_NOFOLLOW_ANY)
-		how.resolve = RESOLVE_NO_SYMLINKS;
-	return (int)syscall(SYS_openat2, host_at(at), path, &how, sizeof how);
-}
-
-/* A program that passes the mode where this function does not look would show. */
-#define MODE(flags)                                                                                \
-	({                                                                                         \
-		unsigned mode_ = 0;                                                                \
-		if ((flags)&D_CREAT) {                                                             \
-			va_list ap_;                                                               \
-			va_start(ap_, flags);                                                      \
-			mode_ = va_arg(ap_, unsigned);                                             \
-			va_end(ap_);                                                               \
-		}                                                                                  \
-		mode_;                                                                             \
-	})
-
-static int d_open(const char *path, int flags, ...)
-{
-	return do_open(-2, path, flags, MODE(flags));
-}
-
-static int d_openat(int at, const char *path, int flags, ...)
-{
-	return do_open(at, path, flags, MODE(flags));
-}
-
-static int d_creat(const char *path, uint16_t mode)
-{
-	return creat(path, mode);
-}
-
-static int d_fcntl(int fd, int command, ...)
-{
-	char link[40];
-	va_list ap;
-	long n, arg;
-
-	va_start(ap, command);
-	arg = va_arg(ap, long);
-	va_end(ap);
-	switch (command) {
-	case 3:
-		n = fcntl(fd, F_GETFL);
-		return n < 0 ? -1 : darwin_flags((int)n);
-	case 4:
-		return fcntl(fd, F_SETFL, host_flags((int)arg));
-	case 50: /* F_GETPATH */
-		snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-		n = readlink(link, (char *)arg, 1023);
-		if (n <= 0 || *(char *)arg != '/')
-			return errno = EBADF, -1;
-		((char *)arg)[n] = '\0';
-		return 0;
-	case 42: /* F_PREALLOCATE */
-		n = posix_fallocate(fd, 0, ((const int64_t *)arg)[2]);
-		return n ? (errno = (int)n, -1) : 0;
-	case 67:
-		return fcntl(fd, F_DUPFD_CLOEXEC, (int)arg);
-	case 0:
-	case 1:
-	case 2:
-		return fcntl(fd, command, (int)arg);
-	default:
-		return errno = EINVAL, -1;
-	}
 }
 
 struct d_stat {
@@ -447,11 +337,6 @@ static int d_issetugid(void)
 	return 0;
 }
 
-static int d_refuse(void)
-{
-	return errno = EOPNOTSUPP, -1;
-}
-
 static char ***d_environ(void)
 {
 	return &environ;
@@ -465,23 +350,14 @@ static _Noreturn void d_smashed(void)
 
 static uintptr_t guard = 0x5eed5eed5eed5eed;
 
-#define OWN(name, fn)                                                                              \
-	{                                                                                          \
-		"_" name, (void *)(uintptr_t) & (fn)                                               \
-	}
-static const struct {
-	const char *symbol;
-	void *address;
-} own[] = {
+static const struct libsystem_name own[] = {
 	OWN("__error", libsystem_errno),
 	OWN("strerror", d_strerror),
-	OWN("open", d_open),
-	OWN("open$NOCANCEL", d_open),
-	OWN("openat", d_openat),
-	OWN("openat$NOCANCEL", d_openat),
-	OWN("creat", d_creat),
-	OWN("creat$NOCANCEL", d_creat),
-	OWN("fcntl", d_fcntl),
+	OWN("stat", d_stat), /* arm64 has these names, x86_64 the others */
+	OWN("lstat", d_lstat),
+	OWN("fstat", d_fstat),
+	OWN("fstatat", d_fstatat),
+	OWN("readdir", d_readdir),
 	OWN("stat$INODE64", d_stat),
 	OWN("lstat$INODE64", d_lstat),
 	OWN("fstat$INODE64", d_fstat),
@@ -533,15 +409,6 @@ static const struct {
 	OWN("__stack_chk_fail", d_smashed),
 	OWN("__stack_chk_guard", guard),
 	OWN("dyld_stub_binder", d_smashed),
-	/* there is nothing of the kind on Linux */
-	OWN("chflags", d_refuse),
-	OWN("clonefile", d_refuse),
-	OWN("clonefileat", d_refuse),
-	OWN("exchangedata", d_refuse),
-	OWN("renamex_np", d_refuse),
-	OWN("setxattr", d_refuse),
-	OWN("removexattr", d_refuse),
-	OWN("lchmod", d_refuse),
 };
 
 void *libsystem_find(const char *symbol)
@@ -549,6 +416,9 @@ void *libsystem_find(const char *symbol)
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		if (strcmp(own[i].symbol, symbol) == 0)
 			return own[i].address;
+	for (const struct libsystem_name *p = libsystem_macos; p->symbol; p++)
+		if (strcmp(p->symbol, symbol) == 0)
+			return p->address;
 	if (strcmp(symbol, "dyld_stub_binder") == 0)
 		return (void *)(uintptr_t)&d_smashed;
 	return dlsym(RTLD_DEFAULT, symbol + 1);

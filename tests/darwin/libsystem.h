@@ -28,4 +28,15 @@ int d_spawn(pid_t *pid, const char *file, const void *actions, const void *attr,
 int d_spawnp(pid_t *pid, const char *file, const void *actions, const void *attr, char *const *argv,
 	     char *const *envp);
 pid_t d_waitpid(pid_t pid, int *out, int options);
+struct libsystem_name {
+	const char *symbol;
+	void *address;
+};
+#define OWN(name, fn)                                                                              \
+	{                                                                                          \
+		"_" name, (void *)(uintptr_t) & (fn)                                               \
+	}
+/* libsystem_macos.c: what only macOS has, and what is variadic there. Ends with NULL. */
+extern const struct libsystem_name libsystem_macos[];
+
 void log_arguments(char *const *argv);

@@ -15,7 +15,11 @@ static const struct macho *inserted;
 
 enum {
 	MH_MAGIC_64 = 0xfeedfacf,
-	CPU_X86_64 = 0x01000007,
+#ifdef __aarch64__
+	CPU_HERE = 0x0100000c,
+#else
+	CPU_HERE = 0x01000007,
+#endif
 	FAT_MAGIC_BIG = 0xcafebabe,
 	LC_SEGMENT_64 = 0x19,
 	LC_DYLD_INFO_ONLY = 0x80000022,
@@ -75,7 +79,7 @@ static void read_file(struct macho *m, const char *file)
 	if (big(image) != FAT_MAGIC_BIG)
 		return;
 	for (uint32_t i = 0; i < big(image + 4); i++)
-		if (big(image + 8 + 20 * i) == CPU_X86_64) {
+		if (big(image + 8 + 20 * i) == CPU_HERE) {
 			m->image = image + big(image + 16 + 20 * i);
 			return;
 		}
@@ -320,7 +324,7 @@ void macho_load(const char *file, struct macho *out)
 	*out = (struct macho){.file = file};
 	read_file(out, file);
 	if (((const struct header *)(const void *)out->image)->magic != MH_MAGIC_64 ||
-	    ((const struct header *)(const void *)out->image)->cpu != CPU_X86_64)
+	    ((const struct header *)(const void *)out->image)->cpu != CPU_HERE)
 		fail("not for this machine", file);
 	each_command(out, LC_SEGMENT_64, note_segment);
 	map_segments(out);

@@ -18,14 +18,24 @@
 #include <unistd.h>
 
 #include "tests/darwin/load.h"
+#include "tests/darwin/tests.h"
 
 static unsigned ntests, nfailed;
 
-static void ok(bool good, const char *what)
+void ok(bool good, const char *what)
 {
 	nfailed += !good;
 	printf("%sok %u - %s\n", good ? "" : "not ", ++ntests, what);
 }
+
+#ifdef __aarch64__
+__asm(".text\n.global darwin_variadic\n.type darwin_variadic, %function\n"
+      "darwin_variadic:\n"
+      "\tstp x29, x30, [sp, #-16]!\n\tmov x29, sp\n\tsub sp, sp, #16\n"
+      "\tstr x5, [sp]\n\tmov x9, x0\n\tmov x0, x1\n\tmov x1, x2\n\tmov x2, x3\n"
+      "\tmov x3, x4\n\tmov x5, #-1\n\tblr x9\n\tadd sp, sp, #16\n"
+      "\tldp x29, x30, [sp], #16\n\tret\n");
+#endif
 
 typedef int open_fn(const char *, int, ...);
 typedef int openat_fn(int, const char *, int, ...);
@@ -35,18 +45,11 @@ typedef FILE *fopen_fn(const char *, const char *);
 typedef int mkdir_fn(const char *, uint16_t);
 typedef int execve_fn(const char *, char *const *, char *const *);
 
-#define REPLACED(m, type, name) (*(type **)&(void *){macho_replacement(m, name)})
-
 static mode_t mode_of(const char *path)
 {
 	struct stat st;
 
 	return stat(path, &st) == 0 ? st.st_mode & 0777 : 0;
-}
-
-static int d_errno(void)
-{
-	return *libsystem_errno();
 }
 
 static void test_opens(const struct macho *m)
@@ -59,8 +62,11 @@ static void test_opens(const struct macho *m)
 
 	ok(o && nocancel && at && f, "open, openat, fopen and their other names are replaced");
 	umask(0);
-	fd = o("made", 1 | DARWIN_O_CREAT, 0640);
+	fd = CALL_OPEN(o, "made", 1 | DARWIN_O_CREAT, 0640);
 	ok(fd >= 0 && mode_of("made") == 0640, "open passes the mode of O_CREAT on");
+	close(fd);
+	fd = CALL_OPENAT(at, -2, "made-at", 1 | DARWIN_O_CREAT, 0604);
+	ok(fd >= 0 && mode_of("made-at") == 0604, "so does openat");
 	close(fd);
 	fd = o("../work/./made", 0);
 	ok(fd >= 0, "a path with .. is opened");
@@ -71,12 +77,12 @@ static void test_opens(const struct macho *m)
 	ok(o("secret", 0) < 0 && d_errno() == DARWIN_EACCES, "a denied read fails with EACCES");
 	ok(o("to-secret", 0) < 0 && d_errno() == DARWIN_EACCES, "so it does through a symlink");
 	ok(nocancel("secret", 0) < 0 && d_errno() == DARWIN_EACCES, "and by the other name");
-	ok(at(-2, "secret", 0) < 0 && d_errno() == DARWIN_EACCES, "and by openat");
+	ok(CALL_OPENAT(at, -2, "secret", 0, 0) < 0 && d_errno() == DARWIN_EACCES, "and by openat");
 	ok(!f("secret", "r") && d_errno() == DARWIN_EACCES, "and by fopen");
 	ok(o("keep", 1 | DARWIN_O_TRUNC) < 0 && d_errno() == DARWIN_EACCES &&
 		   mode_of("keep") == 0644,
 	   "a denied write fails");
-	ok(o("new.keep", 1 | DARWIN_O_CREAT, 0644) < 0 && access("new.keep", F_OK) < 0,
+	ok(CALL_OPEN(o, "new.keep", 1 | DARWIN_O_CREAT, 0644) < 0 && access("new.keep", F_OK) < 0,
 	   "a denied name is not created");
 	ok(o("missing", 0) < 0 && d_errno() == ENOENT, "what is missing is missing");
 	*libsystem_errno() = 77;
@@ -124,6 +130,7 @@ static int test_shim(const char *library, const char *dir)
 	test_opens(&m);
 	test_changes(&m);
 	test_exec(&m);
+	test_names(&m);
 	printf("1..%u\n", ntests);
 	return nfailed != 0;
 }

@@ -84,6 +84,7 @@ int *__error(void);
 #define ENAMETOOLONG 63
 #define ENOTEMPTY    66
 #define ENOSYS	     78
+#define EADDRINUSE   48
 #define EOVERFLOW    84
 #define EBADARCH     86
 #define EOPNOTSUPP   102
@@ -248,6 +249,17 @@ int open(const char *, int, ...);
 int openat(int, const char *, int, ...);
 int creat(const char *, mode_t);
 int fcntl(int, int, ...);
+/* The header does not promise these on every release: dyld binds NULL where they are missing. */
+#define DARWIN_MAY_MISS __attribute__((weak_import))
+typedef struct {
+	int32_t val[2];
+} fsid_t;
+typedef struct {
+	uint32_t fid_objno, fid_generation;
+} fsobj_id_t;
+int open_dprotected_np(const char *, int, int, int, ...);
+int openat_dprotected_np(int, const char *, int, int, int, ...) DARWIN_MAY_MISS;
+int openbyid_np(fsid_t *, fsobj_id_t *, int) DARWIN_MAY_MISS;
 #define POSIX_FADV_SEQUENTIAL 2
 
 /* ---- sys/stat.h ---- */
@@ -313,6 +325,7 @@ int lchmod(const char *, mode_t);
 int fchmodat(int, const char *, mode_t, int);
 int chflags(const char *, uint32_t);
 int lchflags(const char *, uint32_t);
+int fchflags(int, uint32_t);
 int utimensat(int, const char *, const struct timespec[2], int);
 int futimens(int, const struct timespec[2]);
 mode_t umask(mode_t);

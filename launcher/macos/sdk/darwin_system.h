@@ -86,18 +86,41 @@ struct sockaddr_un {
 };
 #define AF_UNIX 1
 typedef uint32_t socklen_t;
+typedef struct {
+	unsigned sae_srcif;
+	const struct sockaddr *sae_srcaddr;
+	socklen_t sae_srcaddrlen;
+	const struct sockaddr *sae_dstaddr;
+	socklen_t sae_dstaddrlen;
+} sa_endpoints_t;
 int connect(int, const struct sockaddr *, socklen_t);
 int bind(int, const struct sockaddr *, socklen_t);
+int connectx(int, const sa_endpoints_t *, uint32_t, unsigned, const void *, unsigned, size_t *,
+	     uint32_t *);
 
-/* ---- sys/xattr.h, sys/attr.h, sys/clonefile.h, copyfile.h ---- */
+/* ---- sys/xattr.h, sys/attr.h, sys/acl.h, sys/clonefile.h, sys/snapshot.h, copyfile.h ---- */
 
+#define XATTR_NOFOLLOW 0x0001
+#define FSOPT_NOFOLLOW 0x00000001
 int setxattr(const char *, const char *, const void *, size_t, uint32_t, int);
 int removexattr(const char *, const char *, int);
+int fsetxattr(int, const char *, const void *, size_t, uint32_t, int);
+int fremovexattr(int, const char *, int);
 int setattrlist(const char *, void *, void *, size_t, uint32_t);
+int fsetattrlist(int, void *, void *, size_t, uint32_t);
+int setattrlistat(int, const char *, void *, void *, size_t, uint32_t);
+typedef struct darwin_acl *acl_t;
+typedef unsigned acl_type_t; /* an enumeration */
+int acl_set_file(const char *, acl_type_t, acl_t);
+int acl_set_link_np(const char *, acl_type_t, acl_t);
+int fs_snapshot_create(int, const char *, uint32_t);
 int clonefile(const char *, const char *, uint32_t);
 int clonefileat(int, const char *, int, const char *, uint32_t);
 int fclonefileat(int, int, const char *, uint32_t);
 typedef struct darwin_copyfile_state *copyfile_state_t;
+#define COPYFILE_NOFOLLOW_SRC (1 << 18)
+#define COPYFILE_NOFOLLOW_DST (1 << 19)
+#define COPYFILE_MOVE	      (1 << 20)
 int copyfile(const char *, const char *, copyfile_state_t, uint32_t);
 
 /* ---- sys/sysctl.h ---- */
