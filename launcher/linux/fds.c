@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "launcher/linux/fdclose.h"
 
 /* Only pipes pass unasked: they carry the make jobserver and process substitution, and lead
  * nowhere but to their other end. A directory would be a way out (openat), a socket a service,
@@ -108,8 +109,8 @@ static int close_listed(const struct lau_confine *c, int dir)
 	return (int)n;
 }
 
-/* No /proc: every number there could be. */
-static void close_counted(const struct lau_confine *c)
+/* One more than the highest number there could be. */
+static int top_fd(void)
 {
 	struct rlimit lim;
 	int top = 1 << 20;
@@ -117,6 +118,25 @@ static void close_counted(const struct lau_confine *c)
 	/* The hard limit: a descriptor may be older than a lowered soft one. */
 	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_max < (rlim_t)top)
 		top = (int)lim.rlim_max;
+	return top;
+}
+
+void lau_fdclose_range(unsigned first, unsigned last)
+{
+	unsigned top;
+
+	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	top = (unsigned)top_fd();
+	for (unsigned fd = first; fd <= last && fd < top; fd++)
+		close((int)fd);
+}
+
+/* No /proc: every number there could be. */
+static void close_counted(const struct lau_confine *c)
+{
+	int top = top_fd();
+
 	for (int fd = 3; fd < top; fd++)
 		if (!stays(c, fd))
 			close(fd);

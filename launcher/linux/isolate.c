@@ -26,6 +26,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "launcher/confine.h"
+#include "launcher/linux/fdclose.h"
 
 #define SHM	"/dev/shm"
 #define SHM_LEN (sizeof SHM - 1)
@@ -107,9 +108,7 @@ static void give_up_everything(void)
 	(void)syscall(SYS_capset, &head, none);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "sbx-init", 0, 0, 0);
-	if (syscall(SYS_close_range, 0, ~0u, 0) < 0) /* before Linux 5.9 */
-		for (int fd = 0; fd < 1024; fd++)
-			close(fd);
+	lau_fdclose_range(0, ~0u);
 }
 
 static bool is_alone(void)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "launcher/linux/fdclose.h"
 #include "launcher/linux/uapi_compat.h"
 #include "policy/back/landlock.h"
 
@@ -81,10 +82,7 @@ static void close_batch(struct adder *a)
 	for (size_t i = 0, end; i < a->n; i = end) {
 		for (end = i + 1; end < a->n && a->fds[end] == a->fds[end - 1] + 1; end++)
 			;
-		if (syscall(SYS_close_range, a->fds[i], a->fds[end - 1], 0) == 0)
-			continue;
-		for (size_t k = i; k < end; k++) /* before Linux 5.9 */
-			close(a->fds[k]);
+		lau_fdclose_range((unsigned)a->fds[i], (unsigned)a->fds[end - 1]);
 	}
 	a->n = 0;
 }

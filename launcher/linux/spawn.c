@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "launcher/broker.h"
+#include "launcher/linux/fdclose.h"
 #include "launcher/linux/fdpass.h"
 #include "launcher/program.h"
 
@@ -116,9 +117,8 @@ static void let_go(int listener, int null)
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	if (listener > 3)
-		(void)syscall(SYS_close_range, 3, listener - 1, 0);
-	(void)syscall(SYS_close_range, listener + 1, ~0u, 0);
+	lau_fdclose_range(3, (unsigned)listener - 1);
+	lau_fdclose_range((unsigned)listener + 1, ~0u);
 }
 
 static _Noreturn void serve(const struct lau_broker_plan *plan, int sock, int null)
@@ -242,6 +242,9 @@ static int spawn_isolated(struct way *w, struct lau_spawned *out, struct b_err *
 	if (status == 0)
 		return 0;
 	out->step = LAU_SPAWN_ISOLATE;
+	if (WIFSIGNALED(status)) /* nothing told why */
+		b_fail(err, B_SYSTEM, 0, "a process of the launcher was killed by signal %d",
+		       WTERMSIG(status));
 	return -1;
 }
 

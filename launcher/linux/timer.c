@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "launcher/linux/fdclose.h"
 
 /* Again and again: what continued may be stopped once more before it has done its work. */
 enum { AGAIN_MS = 100 };
@@ -30,7 +31,7 @@ static _Noreturn void wait_and_continue(pid_t supervisor, uint64_t end)
 	(void)prctl(PR_SET_NAME, "sbx-timer", 0, 0, 0);
 	(void)setsid();
 	/* what others wait for the end of */
-	(void)syscall(SYS_close_range, 0, ~0u, 0);
+	lau_fdclose_range(0, ~0u);
 	while ((now = b_now_ms()) < end && getppid() == supervisor)
 		sleep_ms(end - now);
 	while (getppid() == supervisor) {
