@@ -156,6 +156,8 @@ static void command_changed(struct loop *l, int status)
 	}
 	note_end(l->out, status);
 	l->has_ended = true;
+	if (l->state == LAU_ST_RUN)
+		l->deadline_ms = 0; /* it was kept, however long the rest takes to be found */
 	/* A broker that serves nobody else ends at once, and so does the first process of a pid
 	 * namespace that is alone in it: then nobody is left, and nothing needs to be looked for.
 	 */

@@ -3,11 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,6 +146,59 @@ Test(launcher_supervise, a_deadline_ends_a_command_that_stops_itself)
 	}
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
 	cr_expect_eq(status, 0, "%x", status);
+}
+
+/* With a broker it takes some milliseconds to know whether somebody is left: the deadline may come
+ * in between. */
+Test(launcher_supervise, who_ended_before_the_deadline_was_in_time)
+{
+	struct lau_supervisor s = {.signals = &signals, .broker = getpid(), .left = note_left};
+	pid_t left_over = fork();
+	struct lau_outcome out;
+	siginfo_t info;
+
+	if (left_over == 0) {
+		lau_signals_restore(&signals);
+		pause();
+	}
+	s.command = fork();
+	if (s.command == 0)
+		_exit(6);
+	cr_assert_eq(waitid(P_PID, (id_t)s.command, &info, WEXITED | WNOWAIT), 0);
+	s.deadline_ms = b_now_ms() + 1;
+	lau_supervise(&s, &out);
+	cr_expect_eq(out.phase, LAU_PHASE_COMMAND);
+	cr_expect_eq(lau_outcome_status(&out), 6);
+}
+
+/* As before Linux 5.9, and below the filter of an old container. */
+static int hide_close_range(void)
+{
+	struct sock_filter insn[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	const struct sock_fprog prog = {4, insn};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0
+		       ? -1
+		       : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+Test(launcher_supervise, the_timer_holds_nothing_open_without_close_range)
+{
+	int pipes[2];
+	pid_t timer;
+	char none;
+
+	cr_assert_eq(hide_close_range(), 0);
+	cr_assert_eq(pipe(pipes), 0);
+	timer = lau_timer_start(b_now_ms() + 60000); /* returns when it has let go */
+	cr_expect_gt(timer, 0);
+	close(pipes[1]);
+	cr_expect_eq(read(pipes[0], &none, 1), 0);
+	lau_timer_stop(timer);
 }
 
 Test(launcher_supervise, deadline_ends_the_whole_tree)
