@@ -155,18 +155,18 @@ static void json_pair(struct b_json *j, const char *key, const char *value)
 	b_json_str(j, value);
 }
 
-static void json_lines(struct b_json *j, const char *key, const char *(*line)(int, size_t), int abi)
+static void json_lines(struct b_json *j, const char *key, const char *(*line)(int, size_t), int of)
 {
 	b_json_key(j, key);
 	b_json_open(j, '[');
-	for (size_t i = 0; line(abi, i); i++)
-		b_json_str(j, line(abi, i));
+	for (size_t i = 0; line(of, i); i++)
+		b_json_str(j, line(of, i));
 	b_json_close(j, ']');
 }
 
-static const char *limit_line(int abi, size_t i)
+static const char *limit_line(int has_broker, size_t i)
 {
-	return pol_floor_limit(abi >= 3, i);
+	return pol_floor_limit(has_broker, i);
 }
 
 static void json_row(struct b_json *j, const struct lau_host *h, const struct row *row)
@@ -213,7 +213,7 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	b_json_close(&j, '}');
 	for (size_t i = 0; i < NROWS; i++)
 		json_row(&j, h, &rows[i]);
-	json_lines(&j, "limits", limit_line, 0);
+	json_lines(&j, "limits", limit_line, h->has_broker);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

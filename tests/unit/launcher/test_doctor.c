@@ -104,6 +104,27 @@ Test(launcher_doctor, json_is_one_object_with_all_rows)
 	b_str_release(&out);
 }
 
+Test(launcher_doctor, json_has_the_limits_of_this_host)
+{
+	for (int has_broker = 0; has_broker < 2; has_broker++) {
+		struct lau_host h = good;
+		struct b_str out = {0};
+		json_t *j, *limits;
+
+		h.has_broker = has_broker;
+		lau_host_show(&h, true, false, &out);
+		j = json_loads(b_str_c(&out), 0, NULL);
+		limits = json_object_get(j, "limits");
+		cr_assert_gt(json_array_size(limits), 0);
+		for (size_t i = 0; i < json_array_size(limits); i++)
+			cr_expect_str_eq(json_string_value(json_array_get(limits, i)),
+					 pol_floor_limit(has_broker, i));
+		cr_expect_null(pol_floor_limit(has_broker, json_array_size(limits)));
+		json_decref(j);
+		b_str_release(&out);
+	}
+}
+
 Test(launcher_doctor, probing_leaves_us_as_we_were)
 {
 	struct lau_host h, again;
