@@ -139,10 +139,8 @@ static int set_isolate(void *target, const char *value, struct b_err *err)
 {
 	static const struct {
 		const char *name;
-		unsigned bit, need;
-	} parts[] = {{"none", 0, 0},
-		     {"shm", LAU_ISOLATE_SHM, 1u << LAU_NEED_SHM},
-		     {"pid", LAU_ISOLATE_PID, 1u << LAU_NEED_PID}};
+		unsigned bit;
+	} parts[] = {{"none", 0}, {"shm", LAU_ISOLATE_SHM}, {"pid", LAU_ISOLATE_PID}};
 	struct lau_options *o = target;
 	size_t n, i;
 
@@ -158,11 +156,19 @@ static int set_isolate(void *target, const char *value, struct b_err *err)
 				      "unknown value `%s` (auto, none, or a list of pid, shm)",
 				      value);
 		o->isolate |= parts[i].bit;
-		o->require |= parts[i].need;
 		if (!p[n])
 			break;
 	}
 	return 0;
+}
+
+/* What --isolate names must be had. After the last one: it replaces those before it. */
+static void require_isolation(struct lau_options *o)
+{
+	if (o->isolate & LAU_ISOLATE_SHM)
+		o->require |= 1u << LAU_NEED_SHM;
+	if (o->isolate & LAU_ISOLATE_PID)
+		o->require |= 1u << LAU_NEED_PID;
 }
 
 /* ---- the tables ---- */
@@ -380,6 +386,9 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return 0;
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
+	if (o->print_env && o->require)
+		return b_fail(err, B_USAGE, 0,
+			      "--print-env: has no floor: --require and --isolate need a command");
 	if (o->print_env)
 		return o->argv || o->no_shim
 			       ? b_fail(err, B_USAGE, 0,
@@ -407,6 +416,7 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	if (b_opt_parse(table, n, argc, argv, out, NULL, &rest, err) < 0)
 		return -1;
 	out->argv = rest < argc ? argv + rest : NULL;
+	require_isolation(out);
 	if (check(out, err) < 0)
 		return -1;
 	/* A question about the host needs no policy. */

@@ -89,7 +89,7 @@ void lau_options_release(struct lau_options *);
 /* B_USAGE on error. Changes nothing on disk. A missing command is an error unless one of the
  * questions (--help, --version, --doctor) is asked. */
 int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_err *err);
-/* Text of --help. */
 /* Text of --completion. */
 void lau_options_complete(enum b_shell, struct b_str *out);
+/* Text of --help. */
 void lau_options_help(struct b_str *out);

@@ -240,9 +240,8 @@ static void plan_network(struct lau_plan *p)
 	p->filter_inet = true;
 	if (p->engine->effect.network == POL_NET_LOOPBACK)
 		add_loss(p, true,
-			 "network loopback: the host's loopback alone needs the broker, which this "
-			 "version does not have: use --network none (a loopback of its own) or "
-			 "--network host");
+			 "network loopback: this version cannot open the host's loopback alone: "
+			 "use --network none (a loopback of its own) or --network host");
 }
 
 /* Sockets by path are the broker's alone to judge. */

@@ -3,8 +3,8 @@
  * compiled policy, the floor, what the floor cannot hold, the kernel's rules. A value: nothing
  * is applied here.
  *
- *	lau_plan_policy(&options, &host, &dirs, &plan, &err);	the rules; writes nothing, needs
- *nothing lau_dirs_make(&dirs, &err);			what the floor grants must exist
+ *	lau_plan_policy(&options, &host, &dirs, &plan, &err);	the rules; writes nothing
+ *	lau_dirs_make(&dirs, &err);		what the floor grants must exist
  *	lau_plan_floor(&options, &host, &plan, &err);
  *	if (plan.nfatal && strict) refuse, naming plan.losses[0 .. nlosses) that are fatal
  *	pol_floor_grant(&plan.floor, ...);		files of the run itself

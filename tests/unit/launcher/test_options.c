@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "launcher/confine.h"
+#include "launcher/require.h"
 #include "policy/back/seccomp.h"
 
 static struct lau_options o;
@@ -116,6 +118,20 @@ Test(launcher_options, relaxations_add_up)
 	lau_options_release(&o);
 }
 
+Test(launcher_options, the_last_isolation_counts)
+{
+	cr_assert_eq(parse("--isolate pid --isolate shm x"), 0);
+	cr_expect_eq(o.isolate, LAU_ISOLATE_SHM);
+	cr_expect_eq(o.require, 1u << LAU_NEED_SHM, "what is named is had");
+	lau_options_release(&o);
+	cr_assert_eq(parse("--isolate pid,shm --isolate none x"), 0);
+	cr_expect_eq(o.require, 0);
+	lau_options_release(&o);
+	cr_assert_eq(parse("--require pid-namespace --isolate none x"), 0);
+	cr_expect_eq(o.require, 1u << LAU_NEED_PID, "whatever else is said");
+	lau_options_release(&o);
+}
+
 Test(launcher_options, bad_lines_are_refused_with_a_reason)
 {
 	refused("", "no command");
@@ -130,6 +146,7 @@ Test(launcher_options, bad_lines_are_refused_with_a_reason)
 	refused("--allow everything x", "debug|namespaces");
 	refused("--json x", "--doctor");
 	refused("--audit-required --audit-level none x", "--audit-level none");
+	refused("--print-env --require broker", "no floor");
 	refused("--profile", "needs a value");
 }
 
