@@ -134,6 +134,7 @@ static int open_rule(struct adder *a, const struct pol_ll_rule *rule,
 	 * directory since the plan gets nothing. */
 	int flags = rule->access & ~(uint64_t)FILE_RIGHTS ? O_DIRECTORY : 0;
 	size_t len = parent_len(rule->path);
+	int fd;
 
 	if (a->n + 2 > BATCH)
 		end_batch(a);
@@ -141,8 +142,14 @@ static int open_rule(struct adder *a, const struct pol_ll_rule *rule,
 	    !(a->dir >= 0 && is_in(rule->path, a->path, a->len)))
 		open_dir(a, rule->path, len);
 	if (a->dir >= 0 && is_in(rule->path, a->path, a->len))
-		return keep(a, open_path(a->dir, rule->path + len + 1, flags));
-	return keep(a, open_path(AT_FDCWD, rule->path, flags));
+		fd = open_path(a->dir, rule->path + len + 1, flags);
+	else
+		fd = open_path(AT_FDCWD, rule->path, flags);
+	if (fd < 0 && errno == EMFILE && a->n) { /* who started us left few descriptors */
+		end_batch(a);
+		fd = open_path(AT_FDCWD, rule->path, flags);
+	}
+	return keep(a, fd);
 }
 
 /* 0 also when there is nothing (any more) to grant. */
@@ -152,8 +159,10 @@ static int add_rule(struct adder *a, const struct pol_ll_rule *rule, const struc
 	const struct landlock_path_beneath_attr attr = {.allowed_access = rule->access,
 							.parent_fd = open_rule(a, rule, next)};
 
-	if (attr.parent_fd < 0)
+	if (attr.parent_fd < 0 && errno != EMFILE && errno != ENFILE && errno != ENOMEM)
 		return 0;
+	if (attr.parent_fd < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", rule->path, strerror(errno));
 	if (syscall(SYS_landlock_add_rule, a->ruleset, LANDLOCK_RULE_PATH_BENEATH, &attr, 0) == 0)
 		return 0;
 	/* Objects of internal file systems (an open pipe by /proc/PID/fd) take no rule and need

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,4 +65,50 @@ Test(launcher_landlock, a_child_whose_rules_could_not_be_made_ends)
 
 	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), BROKEN);
 	cr_expect_eq(rc, -1, "a right that is not handled");
+}
+
+/* Leaves room for `more` descriptors. */
+static void leave(int more)
+{
+	int next = dup(STDIN_FILENO);
+	struct rlimit lim = {(rlim_t)(next + more), (rlim_t)(next + more)};
+
+	cr_assert_geq(next, 0);
+	close(next);
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &lim), 0);
+}
+
+enum { RULESET_AND_PIPE = 3 };
+
+/* Without what the maker of the rules held open when we were forked. */
+static int read_passwd_alone(void)
+{
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++)
+		close(fd);
+	return read_passwd();
+}
+
+Test(launcher_landlock, few_descriptors_are_enough_for_many_rules)
+{
+	struct pol_ll_rule rules[100];
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = rules, .nrules = 100};
+	int rc;
+
+	for (size_t i = 0; i < plan.nrules; i++)
+		rules[i] = (struct pol_ll_rule){"/usr", POL_LL_READ_FILE | POL_LL_READ_DIR};
+	rules[99].path = "/";
+	leave(RULESET_AND_PIPE + 2);
+	cr_expect_eq(wait_and_act(&plan, read_passwd_alone, &rc), OK, "the last one counts");
+	cr_expect_eq(rc, 0);
+}
+
+Test(launcher_landlock, a_rule_that_cannot_be_opened_for_want_of_one_is_told)
+{
+	struct pol_ll_rule rule = {"/usr", POL_LL_READ_FILE};
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1};
+	int rc;
+
+	leave(RULESET_AND_PIPE);
+	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), BROKEN);
+	cr_expect_eq(rc, -1);
 }
