@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
+#include "launcher/outcome.h"
 #include "launcher/printenv.h"
 #include "launcher/run.h"
 #include "launcher/selftest.h"
@@ -54,6 +55,17 @@ static int answer(const struct lau_options *o)
 	return print(&text);
 }
 
+/* Who asked for --status-fd learns of what is wrong behind it, too. */
+static int refuse(const struct lau_options *o, const struct b_err *err)
+{
+	const struct lau_outcome outcome = {.phase = LAU_PHASE_SETUP, .err = *err};
+	int status = b_report(me, err);
+
+	if (o->status_fd >= 0)
+		lau_outcome_write(&outcome, o->status_fd);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct lau_options o;
@@ -68,7 +80,7 @@ int main(int argc, char **argv)
 #endif
 	lau_options_init(&o);
 	if (lau_options_parse(argc, argv, &o, &err) < 0)
-		status = b_report(me, &err);
+		status = refuse(&o, &err);
 	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);
 	else if (o.selftest)

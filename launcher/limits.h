@@ -1,5 +1,5 @@
 /*
- * limits.h - the resource limits and the one signal that would end the launcher without a word.
+ * limits.h - the resource limits and the two signals that would end the launcher without a word.
  *
  * A soft limit is raised to the hard one for ourselves (what we make for a run is no output of
  * the command's); the command gets back what we were started with.
@@ -16,10 +16,11 @@ struct b_err;
 
 struct lau_limits {
 	struct rlimit files, size; /* RLIMIT_NOFILE, RLIMIT_FSIZE as found */
-	struct sigaction xfsz;
+	struct sigaction xfsz, pipe;
 };
 
-/* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ.
+/* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ, and
+ * that nobody reads what is said on standard error no reason to end (EPIPE), not SIGPIPE.
  * B_LIMIT when the hard limit of open files is below LAU_FILES_NEEDED. */
 int lau_limits_raise(struct lau_limits *, struct b_err *err);
 /* In the child, right before execve. [AS-safe] */

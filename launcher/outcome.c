@@ -1,6 +1,8 @@
 /* outcome.c - see outcome.h. */
 #include "launcher/outcome.h"
 
+#include <signal.h>
+
 #include "base/io.h"
 #include "base/json.h"
 #include "base/own.h"
@@ -53,5 +55,6 @@ void lau_outcome_write(const struct lau_outcome *o, int fd)
 	}
 	b_json_close(&j, '}');
 	b_str_addc(&line, '\n');
+	(void)signal(SIGPIPE, SIG_IGN);
 	(void)b_write_all(fd, line.s, line.len);
 }

@@ -34,5 +34,6 @@ struct lau_outcome {
 
 /* The exit status of sbx-launch (DESIGN §7). */
 int lau_outcome_status(const struct lau_outcome *);
-/* One JSON line {phase, status, signal, error} to `fd`; a reader that is gone is no error. */
+/* One JSON line {phase, status, signal, error} to `fd`, as the last thing before the exit; a reader
+ * that is gone is no error (SIGPIPE is ignored from here). */
 void lau_outcome_write(const struct lau_outcome *, int fd);

@@ -153,9 +153,14 @@ static int step_environment(struct run *r, struct b_err *err)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
-	if (r->shim)
-		lau_environment_preload(&r->env, r->shim, getenv("LD_PRELOAD"));
 	return 0;
+}
+
+/* Not what has nothing to report to: nothing is granted for it either. */
+static void preload_shim(struct run *r)
+{
+	if (r->plan.use_shim)
+		lau_environment_preload(&r->env, r->shim, getenv("LD_PRELOAD"));
 }
 
 static int step_floor(struct run *r, struct b_err *err)
@@ -253,6 +258,7 @@ static int step_channel(struct run *r, struct b_err *err)
 	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
 	r->channel.ring->witnesses_all = requires_shim(r);
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
+	preload_shim(r);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
 	pol_floor_grant(&r->plan.floor, r->channel.ring_path, POL_GRANT_RING, false);
@@ -497,6 +503,8 @@ static int dry_run(struct run *r, struct b_err *err)
 
 	if (step_floor(r, err) < 0)
 		return -1;
+	preload_shim(r);
+	lau_limits_restore(&r->limits); /* SIGPIPE, as in every other program that prints */
 	lau_dryrun_show(r->o, &r->plan, &r->env, r->program, &text);
 	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)
 		return b_fail(err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
@@ -539,7 +547,7 @@ int lau_run(const struct lau_options *o)
 		.status_fd = -1,
 	};
 	struct b_err err = {.kind = B_OK};
-	int rc = WALK(&r, look, &err);
+	int rc = WALK(&r, look, &err), status_fd;
 
 	if (rc == 0)
 		rc = o->dry_run ? dry_run(&r, &err) : WALK(&r, launch, &err);
@@ -550,7 +558,8 @@ int lau_run(const struct lau_options *o)
 	release(&r);
 	if (r.outcome.err.kind != B_OK)
 		(void)b_report(me, &r.outcome.err);
-	if (r.status_fd >= 0)
-		lau_outcome_write(&r.outcome, r.status_fd);
+	status_fd = r.status_fd >= 0 ? r.status_fd : o->status_fd; /* there may be no copy yet */
+	if (status_fd >= 0)
+		lau_outcome_write(&r.outcome, status_fd);
 	return lau_outcome_status(&r.outcome);
 }

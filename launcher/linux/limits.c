@@ -25,6 +25,7 @@ int lau_limits_raise(struct lau_limits *l, struct b_err *err)
 	*l = (struct lau_limits){.files = {RLIM_INFINITY, RLIM_INFINITY},
 				 .size = {RLIM_INFINITY, RLIM_INFINITY}};
 	sigaction(SIGXFSZ, &ignore, &l->xfsz);
+	sigaction(SIGPIPE, &ignore, &l->pipe);
 	raise_one(RLIMIT_FSIZE, &l->size);
 	if (getrlimit(RLIMIT_NOFILE, &l->files) < 0 || l->files.rlim_cur >= LAU_FILES_NEEDED)
 		return 0;
@@ -40,6 +41,7 @@ int lau_limits_raise(struct lau_limits *l, struct b_err *err)
 void lau_limits_restore(const struct lau_limits *l)
 {
 	sigaction(SIGXFSZ, &l->xfsz, NULL);
+	sigaction(SIGPIPE, &l->pipe, NULL);
 	if (l->size.rlim_cur != l->size.rlim_max)
 		(void)setrlimit(RLIMIT_FSIZE, &l->size);
 	if (l->files.rlim_cur < LAU_FILES_NEEDED)

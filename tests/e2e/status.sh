@@ -72,6 +72,35 @@ check 'status-fd: ours' grep -q '^{"phase":"setup","status":127,"signal":null,"e
 	<(status_line no-such-command)
 check 'status-fd: timeout' grep -q '^{"phase":"timeout","status":124,"signal":15,' \
 	<(status_line --timeout 50ms sleep 100)
+check 'status-fd: wrong options behind it' grep -q '"phase":"setup","status":125,.*"E_USAGE"' \
+	<(status_line --timeout never true)
+check 'status-fd: too few descriptors' grep -q '"phase":"setup","status":125,.*"E_LIMIT"' \
+	<(ulimit -n 32 && status_line true)
+gone() # DESCRIPTOR ARGS...: with a pipe there that nobody reads; the status
+{
+	python3 - "$@" <<'PY'
+import os, subprocess, sys
+read, write = os.pipe()
+os.close(read)
+fd = int(sys.argv[1])
+def place():
+    os.dup2(write, fd)
+run = subprocess.run([os.environ["SBX"], *sys.argv[2:]], preexec_fn=place, close_fds=False,
+                     stdout=subprocess.DEVNULL)
+sys.exit(run.returncode if run.returncode >= 0 else 99)
+PY
+	[ $? -eq "$want" ]
+}
+export SBX
+want=127
+check 'status-fd: a reader that is gone' gone 9 --status-fd 9 no-such-command 2>/dev/null
+want=3
+check 'errors that nobody reads do not keep the command from running' \
+	gone 2 -v --best-effort --network loopback sh -c 'exit 3'
+check 'the command has SIGPIPE as we were given it' [ "$("$SBX" sh -c 'kill -PIPE $$'; echo $?)" = 141 ]
+# (with no room for the channel)
+check 'what cannot report is not preloaded' [ \
+	"$(ulimit -f 8 && "$SBX" sh -c 'echo "${LD_PRELOAD-none}"' 2>/dev/null)" = none ]
 check 'status-fd is not inherited' grep -q 'Bad file descriptor' <(
 	"$SBX" --status-fd 9 -- bash -c 'echo x >&9' 9>/dev/null 2>&1)
 
