@@ -40,6 +40,7 @@ struct alone {
 	struct lau_environment env;
 	struct aud_rundir dir;
 	char *shim, *named;
+	bool has_scratch;
 };
 
 /* ---- the policy ---- */
@@ -86,6 +87,7 @@ static int make_scratch(struct alone *a, struct b_err *err)
 		return b_fail(err, B_SYSTEM, errno, "%s: %s", path.s, strerror(errno));
 	free(a->dirs.scratch.path);
 	a->dirs.scratch.path = b_str_take(&path);
+	a->has_scratch = true;
 	return 0;
 }
 
@@ -281,6 +283,8 @@ int lau_print_env(const struct lau_options *o)
 	if (resolve(&a, &err) < 0 || make_files(&a, &err) < 0 || print(&a, &err) < 0) {
 		(void)b_write_all(STDOUT_FILENO, stop, sizeof stop - 1);
 		status = b_report(me, &err);
+		if (a.has_scratch)
+			(void)rmdir(a.dirs.scratch.path);
 	}
 	/* the list may have grown in the copy */
 	if (a.named)

@@ -35,6 +35,11 @@ check 'every image says hello' logged '"kind":"hello".*/cat"'
 check 'every line keeps to the schema' python3 "$here/validate_log.py" --unchained "$(log)"
 check 'the summary reads it' "${SBX%/*}/sbx-audit" 
 
+before=$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)
+"$SBX" --print-env -w "$WS" --audit-file "$TMP/none/log" >"$TMP/out" 2>"$TMP/err"
+check 'a failure leaves no temporary directory' \
+	[ "$?:$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)" = "125:$before" ]
+
 # ---- a Python subprocess harness ----
 begin
 cat >"$TMP/harness.py" <<'PY'
