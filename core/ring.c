@@ -88,11 +88,12 @@ static bool claim(struct sbx_ring *r, uint64_t size, uint64_t need, uint64_t *ou
 
 struct cursor {
 	struct sbx_ring *ring;
-	uint64_t size, pos;
+	uint64_t size, pos, sum;
 };
 
 static inline void put(struct cursor *c, uint64_t w)
 {
+	c->sum = ring_sum(c->sum, w);
 	atomic_store_explicit(ring_at(c->ring, c->size, c->pos), w, memory_order_relaxed);
 	c->pos += sizeof w;
 }
@@ -136,7 +137,7 @@ bool sbx_ring_write(struct sbx_ring *r, uint64_t size, const struct sbx_event *e
 		uint64_t words[RING_EV_WORDS];
 	} u = {.ev = *event};
 	struct cursor c = {.ring = r, .size = size};
-	uint64_t units, pos, empty, claimed;
+	uint64_t units, pos, empty, claimed, ready;
 	_Atomic uint64_t *state;
 	unsigned i;
 
@@ -153,14 +154,16 @@ bool sbx_ring_write(struct sbx_ring *r, uint64_t size, const struct sbx_event *e
 	if (!atomic_compare_exchange_strong_explicit(state, &empty, claimed, memory_order_acquire,
 						     memory_order_relaxed))
 		return dropped(r);
-	c.pos = pos + sizeof claimed;
+	ready = claimed ^ RING_CLAIMED ^ RING_READY;
+	c.sum = ready;
+	c.pos = pos + 2 * sizeof claimed;
 	for (i = 0; i < RING_EV_WORDS; i++)
 		put(&c, u.words[i]);
 	put_path(&c, path, u.ev.path_len);
 	put_path(&c, path2, u.ev.path2_len);
-	if (!atomic_compare_exchange_strong_explicit(state, &claimed,
-						     claimed ^ RING_CLAIMED ^ RING_READY,
-						     memory_order_release, memory_order_relaxed))
+	atomic_store_explicit(ring_at(r, size, pos + sizeof claimed), c.sum, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(state, &claimed, ready, memory_order_release,
+						     memory_order_relaxed))
 		return dropped(r);
 	return true;
 }

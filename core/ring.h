@@ -9,12 +9,17 @@
  *	CLAIMED            a writer is filling the frame
  *	READY              complete: survives SIGKILL of its writer
  *
+ * The second word is a sum over the state word and all that follows, see ring_priv.h.
+ *
  * A writer moves `head` by compare-and-swap when `tail` leaves room, turns its state word from
  * EMPTY to CLAIMED, fills the frame, turns it to READY. The reader sets every unit it is done
  * with to EMPTY of the next lap and then moves `tail`. Because both steps of a writer are
  * compare-and-swap against a word that names the lap, neither a writer that was given up for
  * dead, nor a lying `head` or `tail`, can overwrite a frame that was not read yet: the swap
- * fails and the event is counted as lost. A writer that died between `head` and CLAIMED leaves
+ * fails and the event is counted as lost. A writer that was stopped (SIGSTOP, a frozen cgroup)
+ * while it filled its frame, and goes on after the place was given up, still stores what is left
+ * of it into frames of a later lap: the sum then is wrong, and the reader counts the frame as
+ * corrupt instead of telling what nobody said. A writer that died between `head` and CLAIMED leaves
  * a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
  *
  * When there is no room the writer spins shortly, then counts the loss exactly in the header.
@@ -33,10 +38,10 @@
 #include "core/event.h"
 
 #define SBX_RING_MAGIC	   UINT64_C(0x31474e5258425301) /* "\1SBXRNG1" */
-#define SBX_RING_VERSION   1u
+#define SBX_RING_VERSION   2u
 #define SBX_RING_UNIT	   64u
 #define SBX_RING_MIN	   16384u /* the least data size: holds the longest frame */
-#define SBX_RING_FRAME_MAX 8704	  /* state word, event, two paths of PATH_MAX, rounded up */
+#define SBX_RING_FRAME_MAX 8704	  /* state word, sum, event, two paths of PATH_MAX, rounded up */
 
 struct sbx_ring {
 	uint64_t magic;

@@ -19,7 +19,7 @@ enum ring_state { RING_EMPTY, RING_CLAIMED, RING_READY };
 
 _Static_assert(sizeof(struct sbx_event) % sizeof(uint64_t) == 0, "events are copied by words");
 _Static_assert(RING_UNITS_MAX <= RING_UNIT_MASK, "a frame's units fit their field");
-_Static_assert(8 + sizeof(struct sbx_event) + 2 * SBX_PATH_MAX <= SBX_RING_FRAME_MAX, "fits");
+_Static_assert(16 + sizeof(struct sbx_event) + 2 * SBX_PATH_MAX <= SBX_RING_FRAME_MAX, "fits");
 _Static_assert(SBX_RING_FRAME_MAX <= SBX_RING_MIN, "the longest frame fits the least ring");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "paths are packed lowest byte first");
 _Static_assert(sizeof(_Atomic uint64_t) == sizeof(uint64_t), "words are lock-free and plain");
@@ -47,15 +47,22 @@ static inline _Atomic uint64_t *ring_at(struct sbx_ring *r, uint64_t size, uint6
 	return (_Atomic uint64_t *)(void *)(r->data + (pos & (size - 1)));
 }
 
+/* The sum of a frame begins with its state word when READY, whose lap no other frame of the
+ * place has. Against accidents: who means to lie can as well write a whole frame. */
+static inline uint64_t ring_sum(uint64_t sum, uint64_t word)
+{
+	return (sum << 7 | sum >> 57) + word;
+}
+
 static inline uint64_t ring_path_words(uint64_t len)
 {
 	return (len + 7) / 8;
 }
 
-/* Units of a frame: state word, event, both paths each rounded up to words. */
+/* Units of a frame: state word, sum, event, both paths each rounded up to words. */
 static inline uint64_t ring_units(uint64_t path_len, uint64_t path2_len)
 {
-	uint64_t words = 1 + RING_EV_WORDS + ring_path_words(path_len) + ring_path_words(path2_len);
+	uint64_t words = 2 + RING_EV_WORDS + ring_path_words(path_len) + ring_path_words(path2_len);
 
 	return (words * 8 + SBX_RING_UNIT - 1) / SBX_RING_UNIT;
 }

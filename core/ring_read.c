@@ -111,7 +111,8 @@ static bool has_nul(uint64_t w)
 }
 
 /* Copies `len` bytes of the frame; false when there is a NUL among them. */
-static bool take_path(struct sbx_ring_reader *rd, uint64_t pos, size_t len, unsigned char *out)
+static bool take_path(struct sbx_ring_reader *rd, uint64_t pos, size_t len, unsigned char *out,
+		      uint64_t *sum)
 {
 	bool nul = false;
 	size_t i;
@@ -120,6 +121,7 @@ static bool take_path(struct sbx_ring_reader *rd, uint64_t pos, size_t len, unsi
 		uint64_t w = atomic_load_explicit(ring_at(rd->ring, rd->size, pos + i),
 						  memory_order_relaxed);
 
+		*sum = ring_sum(*sum, w);
 		__builtin_memcpy(out + i, &w, sizeof w);
 		if (len - i < 8) /* what pads the last word is not part of the path */
 			w |= ~UINT64_C(0) << 8 * (len - i);
@@ -136,23 +138,29 @@ static bool plausible(const struct sbx_event *ev, uint64_t units)
 	       ring_units(ev->path_len, ev->path2_len) <= units;
 }
 
-static int take_frame(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t units,
+static int take_frame(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t word,
 		      struct sbx_event *out_ev, const char **out_path, const char **out_path2)
 {
 	union {
 		struct sbx_event ev;
 		uint64_t words[RING_EV_WORDS];
 	} u;
-	uint64_t pos = rd->tail + 8;
+	uint64_t pos = rd->tail + 16, units = word >> 2 & RING_UNIT_MASK, sum = word;
+	uint64_t said = atomic_load_explicit(ring_at(rd->ring, rd->size, rd->tail + 8),
+					     memory_order_relaxed);
 	unsigned char *second = buf + SBX_PATH_MAX;
 	bool good;
 	unsigned i;
 
-	for (i = 0; i < RING_EV_WORDS; i++, pos += 8)
+	for (i = 0; i < RING_EV_WORDS; i++, pos += 8) {
 		u.words[i] = atomic_load_explicit(ring_at(rd->ring, rd->size, pos),
 						  memory_order_relaxed);
-	good = plausible(&u.ev, units) && take_path(rd, pos, u.ev.path_len, buf) &&
-	       take_path(rd, pos + 8 * ring_path_words(u.ev.path_len), u.ev.path2_len, second);
+		sum = ring_sum(sum, u.words[i]);
+	}
+	good = plausible(&u.ev, units) && take_path(rd, pos, u.ev.path_len, buf, &sum) &&
+	       take_path(rd, pos + 8 * ring_path_words(u.ev.path_len), u.ev.path2_len, second,
+			 &sum) &&
+	       sum == said;
 	give_back(rd, units);
 	if (!good) {
 		rd->corrupt++;
@@ -220,8 +228,7 @@ int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_m
 
 		/* what is complete is taken whatever the header says */
 		if (is_frame(rd, word, RING_READY))
-			return take_frame(rd, buf, word >> 2 & RING_UNIT_MASK, out_ev, out_path,
-					  out_path2);
+			return take_frame(rd, buf, word, out_ev, out_path, out_path2);
 		if (is_frame(rd, word, RING_CLAIMED))
 			got = read_claimed(rd, word, now_ms, final);
 		else
