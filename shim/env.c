@@ -51,6 +51,16 @@ static bool has_entry(const char *list, const char *entry)
 	return false;
 }
 
+/* Of two entries with one name glibc's loader takes the last, musl's the first, as getenv does. */
+static bool is_last_taken(void)
+{
+#ifdef __APPLE__
+	return false;
+#else
+	return gnu_get_libc_version != NULL;
+#endif
+}
+
 bool shim_env_plan(struct shim_env *env, char *const *envp)
 {
 	const char *preload = NULL, *channel = NULL, *v;
@@ -58,11 +68,14 @@ bool shim_env_plan(struct shim_env *env, char *const *envp)
 
 	*env = (struct shim_env){.from = envp};
 	for (i = 0; envp && envp[i]; i++) {
-		/* of two entries with one name the first counts, for getenv and for ld.so */
-		if (!preload && (v = shim_env_value(envp[i], PRELOAD))) {
+		if ((v = shim_env_value(envp[i], PRELOAD))) {
+			env->is_doubled |= preload != NULL;
+			if (preload && !is_last_taken())
+				continue;
 			preload = v;
 			env->preload_at = i;
-		} else if (!channel && (v = shim_env_value(envp[i], SBX_ENV_CHANNEL))) {
+		} else if ((v = shim_env_value(envp[i], SBX_ENV_CHANNEL))) {
+			env->is_doubled |= channel != NULL;
 			channel = v;
 			env->channel_at = i;
 		}
@@ -74,10 +87,10 @@ bool shim_env_plan(struct shim_env *env, char *const *envp)
 		env->channel_at = i;
 	if (i > ENTRIES_MAX || !shim.preload[0])
 		return false;
-	if (!preload || !has_entry(preload, shim.preload))
+	if (!preload || env->is_doubled || !has_entry(preload, shim.preload))
 		env->preload_len = sizeof PRELOAD + strlen(shim.preload) +
 				   (preload ? strlen(preload) + 1 : 0) + 1;
-	if (!channel || !shim_equal(channel, shim.channel))
+	if (!channel || env->is_doubled || !shim_equal(channel, shim.channel))
 		env->channel_len = sizeof SBX_ENV_CHANNEL + strlen(shim.channel) + 1;
 	env->is_needed = env->preload_len || env->channel_len;
 	return env->preload_len <= 2ul * SHIM_ENV_MAX;
@@ -104,9 +117,23 @@ static void put_preload(const struct shim_env *env, char *to)
 				  : "";
 
 	to = put(to, PRELOAD "=");
+	if (has_entry(old, shim.preload)) {
+		put(to, old);
+		return;
+	}
 	if (*old)
 		to = put(put(to, old), ":");
 	put(to, shim.preload);
+}
+
+/* Whichever of them a loader takes, or a shell keeps. */
+static void replace_all(const struct shim_env *env, char **to, const char *name, char *text)
+{
+	size_t i;
+
+	for (i = 0; i < env->count; i++)
+		if (shim_env_value(env->from[i], name))
+			to[i] = text;
 }
 
 char *const *shim_env_build(const struct shim_env *env, void *memory)
@@ -119,11 +146,15 @@ char *const *shim_env_build(const struct shim_env *env, void *memory)
 	if (env->preload_len) {
 		put_preload(env, text);
 		to[env->preload_at < env->count ? env->preload_at : n++] = text;
+		if (env->is_doubled)
+			replace_all(env, to, PRELOAD, text);
 		text += env->preload_len;
 	}
 	if (env->channel_len) {
 		put(put(text, SBX_ENV_CHANNEL "="), shim.channel);
 		to[env->channel_at < env->count ? env->channel_at : n++] = text;
+		if (env->is_doubled)
+			replace_all(env, to, SBX_ENV_CHANNEL, text);
 	}
 	to[n] = NULL;
 	return to;

@@ -16,6 +16,7 @@ struct shim_env {
 	size_t count;
 	size_t preload_at, channel_at;	 /* entry to replace; count = to be added */
 	size_t preload_len, channel_len; /* bytes of the new entries, NUL included; 0 = keep */
+	bool is_doubled;		 /* a name stands there twice: each is replaced */
 	bool is_needed;			 /* false: it has all it needs */
 };
 

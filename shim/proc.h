@@ -59,6 +59,9 @@ static inline bool shim_has_filter(void)
 	return atomic_load_explicit(&shim.has_own_filter, memory_order_relaxed);
 }
 
+/* NULL where the C library is another than glibc. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
 /* The directory in the value of SBX_CHANNEL. */
 const char *shim_channel_dir(void);
 

@@ -19,7 +19,6 @@
 #include "shim/where.h"
 
 /* glibc hands main's arguments to constructors and sets environ later; musl does the reverse. */
-extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern char **__environ __attribute__((weak));
 
 /* A page to itself: the kernel wipes it whole. */

@@ -63,6 +63,15 @@ Test(shim_env, no_environment_is_an_empty_one)
 	expect(NULL, W(OUR_PRELOAD, OUR_CHANNEL));
 }
 
+/* glibc's loader takes the last LD_PRELOAD of several, getenv the first. */
+Test(shim_env, of_a_name_that_stands_there_twice_each_entry_is_ours)
+{
+	expect(S(OUR_PRELOAD, OUR_CHANNEL, "LD_PRELOAD=b.so", "SBX_CHANNEL=/other"),
+	       W("LD_PRELOAD=b.so:/lib/libsbx-shim.so", OUR_CHANNEL,
+		 "LD_PRELOAD=b.so:/lib/libsbx-shim.so", OUR_CHANNEL));
+	expect(S("LD_PRELOAD=b.so", OUR_PRELOAD), W(OUR_PRELOAD, OUR_PRELOAD, OUR_CHANNEL));
+}
+
 Test(shim_env, foreign_entries_stay_in_front)
 {
 	expect(S("LD_PRELOAD=a.so:b.so", "X=y"),
@@ -95,12 +104,6 @@ Test(shim_env, names_that_only_begin_alike_are_left)
 {
 	expect(S("LD_PRELOAD_X=1", "SBX_CHANNELS=2"),
 	       W("LD_PRELOAD_X=1", "SBX_CHANNELS=2", OUR_PRELOAD, OUR_CHANNEL));
-}
-
-Test(shim_env, of_two_entries_the_first_counts)
-{
-	expect(S("LD_PRELOAD=a", "LD_PRELOAD=b", OUR_CHANNEL),
-	       W("LD_PRELOAD=a:/lib/libsbx-shim.so", "LD_PRELOAD=b", OUR_CHANNEL));
 }
 
 Test(shim_env, what_would_overflow_the_stack_is_refused)
