@@ -259,9 +259,11 @@ int shim_find(struct shim_end *e)
 
 	e->at = e->dirfd;
 	e->name = e->asked;
-	/* NULL and the first page: the kernel answers EFAULT, or acts on the descriptor */
+	/* NULL and the first page: the kernel answers EFAULT, or acts on the descriptor; without a
+	 * name there is no link not to follow (EINVAL) */
 	if (shim_is_no_pointer(e->asked))
-		return !e->asked && e->how & SHIM_NULL ? find_open(e) : SHIM_AS_IS;
+		return !e->asked && e->how & SHIM_NULL && e->how & SHIM_FOLLOW ? find_open(e)
+									       : SHIM_AS_IS;
 	if (!*e->asked)
 		return e->how & SHIM_EMPTY ? find_open(e) : SHIM_AS_IS;
 	if (shim_has_filter()) {

@@ -58,7 +58,8 @@ stress: $(B)/libsbx-shim.so $(B)/tests/mkchannel $(B)/tests/shim_stress
 .PHONY: check-abi check-imports coverage stress
 
 # Programs the tests of the shim run under it.
-SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress
+SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress \
+	$(B)/tests/shim_same
 EXTRA_TEST_BINS += $(SHIM_PROBES)
 $(SHIM_PROBES): $(B)/tests/%: tests/probe/%.c | $$(@D)/.d
 	$(call say,CC,$<)

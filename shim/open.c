@@ -14,11 +14,7 @@
 
 /* ---- what an open asks for ---- */
 
-/* open(2) ignores what it does not know, openat2(2) refuses it. */
 enum {
-	KNOWN_FLAGS = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK |
-		      O_SYNC | O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY |
-		      O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE,
 	FOLLOWS_MAX = 40 /* as the kernel's MAXSYMLINKS */
 };
 
@@ -98,6 +94,19 @@ static int deny(const struct request *r, const struct judged *j, int kernel_says
 	return kernel_says ? kernel_says : -EACCES;
 }
 
+/* The program is promised the lowest free number, and daemons count on it: the descriptor held
+ * for the search has had it, and hands it on. Closes `held`. */
+static int take_number(int held, int fd, int flags)
+{
+	if (fd > held && sys3(SYS_dup3, fd, held, flags & O_CLOEXEC) == held) {
+		shim_where_closed(fd);
+		sys_close(fd);
+		return held;
+	}
+	sys_close(held);
+	return fd;
+}
+
 /* ---- below the depth the kernel tells a path for ---- */
 
 static bool is_exclusive(int flags)
@@ -121,10 +130,11 @@ static int open_deep_at(struct request *r, const struct shim_deep *d)
 		return -ENAMETOOLONG;
 	j = judge(flags, !is_there, r->buf, r->len);
 	if (!j.allowed)
-		return deny(r, &j, is_there && S_ISDIR(st.st_mode) && !is_tmpfile(flags) &&
-						   (wants_write(flags) || flags & O_CREAT)
-					   ? -EISDIR
-					   : 0);
+		return deny(r, &j,
+			    is_there && S_ISDIR(st.st_mode) && !is_tmpfile(flags) &&
+					    (wants_write(flags) || flags & O_CREAT)
+				    ? -EISDIR
+				    : 0);
 	ret = sys_openat(d->at, d->name, flags | O_NOFOLLOW, r->mode);
 	tell(r, &j, ret);
 	return ret;
@@ -143,6 +153,10 @@ static __attribute__((noinline)) int open_deep(struct request *r)
 		r->buf = d.room;
 		r->len = d.len;
 		ret = open_deep_at(r, &d);
+		if (ret >= 0) {
+			ret = take_number(d.at, ret, r->flags);
+			d.at = -1;
+		}
 	}
 	shim_deep_release(&d);
 	r->buf = buf;
@@ -152,20 +166,21 @@ static __attribute__((noinline)) int open_deep(struct request *r)
 
 /* ---- the slow way ---- */
 
-/* Opens the very object behind an O_PATH descriptor, whatever its name has become. */
+/* Opens the very object behind an O_PATH descriptor, whatever its name has become. O_EXCL stays:
+ * without O_CREAT it means something for block devices, and to O_TMPFILE. */
 static int reopen(const struct request *r, int fd)
 {
 	char link[SHIM_FD_PATH_SIZE];
 
-	return sys_openat(AT_FDCWD, shim_fd_path(link, fd),
-			  r->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW), r->mode);
+	return sys_openat(AT_FDCWD, shim_fd_path(link, fd), r->flags & ~(O_CREAT | O_NOFOLLOW),
+			  r->mode);
 }
 
 /* By its name where that is enough: the object then has been reached by the path it is known
  * by, and its descriptor is worth no second look. */
 static int open_real(const struct request *r, int fd, bool is_magic)
 {
-	int flags = r->flags & ~(O_NOFOLLOW | O_EXCL), ret;
+	int flags = r->flags & ~O_NOFOLLOW, ret;
 
 	if (!wants_write(flags) && !is_tmpfile(flags))
 		flags &= ~O_CREAT;
@@ -305,7 +320,7 @@ static __attribute__((noinline)) int create(struct request *r)
 		path = link;
 	}
 	if (at != r->dirfd)
-		sys_close(at);
+		ret = take_number(at, ret, r->flags);
 	return ret;
 }
 
@@ -318,7 +333,6 @@ static int open_slowly(struct request *r, bool is_magic)
 {
 	int fd = sys_openat(r->dirfd, r->path,
 			    O_PATH | O_CLOEXEC | (r->flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
-	int ret;
 
 	if (fd == -ENOENT && r->flags & O_CREAT)
 		return create(r);
@@ -334,9 +348,7 @@ static int open_slowly(struct request *r, bool is_magic)
 			tell(r, &j, fd);
 		return fd;
 	}
-	ret = open_held(r, fd, is_magic);
-	sys_close(fd);
-	return ret;
+	return take_number(fd, open_held(r, fd, is_magic), r->flags);
 }
 
 /* ---- the fast way ---- */
@@ -406,7 +418,7 @@ static int open_text(struct request *r, struct shim_text t)
 int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
 {
 	char buf[SBX_PATH_MAX];
-	struct request r = {call, dirfd, path, flags & KNOWN_FLAGS, mode & 07777, buf, 0};
+	struct request r = {call, dirfd, path, flags & SHIM_OPEN_FLAGS, mode & 07777, buf, 0};
 	struct shim_text t;
 
 	/* O_PATH neither reads nor writes; what is done with it later is judged then. NULL and
@@ -457,8 +469,8 @@ static __attribute__((noinline)) int ask_deep(struct shim_asked *a)
 		ret = ask(a, sys_lstatat(d.at, d.name, &st) < 0);
 		a->buf = buf;
 		a->is_cut = d.len >= SBX_PATH_MAX;
-		a->rule = (unsigned)sbx_attribute(&shim.image, (enum sbx_op)a->op, d.room, d.len) +
-			  1;
+		a->rule =
+			(unsigned)sbx_attribute(&shim.image, (enum sbx_op)a->op, d.room, d.len) + 1;
 		a->len = a->is_cut ? SBX_PATH_MAX - 1 : d.len;
 		memcpy(buf, d.room, a->len);
 		buf[a->len] = '\0';

@@ -8,9 +8,16 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <stdbool.h>
 
 #include <sys/types.h>
+
+/* open(2) ignores what it does not know, openat2(2) refuses it. */
+#define SHIM_OPEN_FLAGS                                                                            \
+	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |      \
+	 O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |       \
+	 O_CLOEXEC | O_PATH | O_TMPFILE)
 
 /* Descriptor or -errno; errno untouched. */
 int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode);

@@ -146,7 +146,11 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 /* Finds, and asks the kernel's own questions; 0 or errno. */
 static int hold(struct look *l, int dirfd, const char *path, int flags, char *text, size_t *out_len)
 {
-	if (flags & AT_EMPTY_PATH && !*path) {
+	int rc;
+
+	if (flags & AT_EMPTY_PATH && !*path && dirfd < 0) {
+		l->held = dirfd == AT_FDCWD ? -EACCES : -EBADF; /* a directory, or nothing */
+	} else if (flags & AT_EMPTY_PATH && !*path) {
 		l->held = dirfd;
 		*out_len = shim_fd_text(dirfd, text);
 	} else {
@@ -154,8 +158,9 @@ static int hold(struct look *l, int dirfd, const char *path, int flags, char *te
 	}
 	if (l->held < 0)
 		return -l->held;
-	if (sys_fstat(l->held, &l->st) < 0)
-		return EACCES;
+	rc = sys_fstat(l->held, &l->st);
+	if (rc < 0)
+		return -rc;
 	if (!S_ISREG(l->st.st_mode))
 		return S_ISLNK(l->st.st_mode) ? ELOOP : EACCES;
 	/* whether we in particular may, the kernel finds out */

@@ -130,16 +130,22 @@ SHIM_EXPORT int closedir(DIR *d)
 	return NEXT(closedir)(d);
 }
 
+/* Forgotten after: until then another thread may use the number for what it was, and what it
+ * learns of it must not outlive the change. */
+static int replaced(int fd, int ret)
+{
+	shim_where_closed(fd);
+	return ret;
+}
+
 SHIM_EXPORT int dup2(int from, int to)
 {
-	shim_where_closed(to);
-	return NEXT(dup2)(from, to);
+	return replaced(to, NEXT(dup2)(from, to));
 }
 
 SHIM_EXPORT int dup3(int from, int to, int flags)
 {
-	shim_where_closed(to);
-	return NEXT(dup3)(from, to, flags);
+	return replaced(to, NEXT(dup3)(from, to, flags));
 }
 
 /* ---- walks inside the C library ---- */

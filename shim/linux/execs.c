@@ -40,9 +40,13 @@ SHIM_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *
 	return shim_exec(SBX_CALL_execveat, dirfd, path, argv, envp, flags);
 }
 
-/* By the library: glibc starts scripts through /proc/self/fd where the kernel could not. */
+/* What glibc refuses without asking the kernel stays glibc's. */
 SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	bool lacks = shim_is_no_pointer(argv) || shim_is_no_pointer(envp);
+
+	if (fd < 0 || (lacks && gnu_get_libc_version))
+		return NEXT(fexecve)(fd, argv, envp);
 	return shim_exec(SBX_CALL_fexecve, fd, "", argv, envp, AT_EMPTY_PATH);
 }
 

@@ -22,6 +22,8 @@
 		mode_;                                                                             \
 	})
 
+enum { PAGE_LEAST = 4096 }; /* no struct longer than a page is taken */
+
 /* Judged, then opened by the library that wants to see it. */
 static int open_foreign(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
 {
@@ -47,6 +49,22 @@ static int do_open(unsigned call, int dirfd, const char *path, int flags, mode_t
 	return (int)shim_result(shim_open(call, dirfd, path, flags, mode));
 }
 
+/* openat2() refuses what open() ignores: the kernel then has to see it as it was asked. */
+static bool is_as_open(const struct open_how *how, size_t size)
+{
+	const char *tail = (const char *)how;
+	bool has_mode = how->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY));
+	size_t i;
+
+	if (how->resolve || how->flags & ~(uint64_t)SHIM_OPEN_FLAGS ||
+	    how->mode & ~UINT64_C(07777) || (how->mode && !has_mode))
+		return false;
+	for (i = sizeof *how; i < size; i++) /* a newer struct, asked for nothing new */
+		if (i == PAGE_LEAST || tail[i])
+			return false;
+	return true;
+}
+
 /* glibc 2.43. With resolve flags "/" and ".." mean other things than in open(): the kernel
  * finds the object first, by an O_PATH descriptor that honours them; what does not exist yet
  * is left to the floor. */
@@ -59,7 +77,7 @@ SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how,
 
 	if (shim_is_no_pointer(how) || size < sizeof *how || how->flags & O_PATH)
 		return (int)shim_result(sys4(SYS_openat2, dirfd, path, how, size));
-	if (!how->resolve && shim_opens())
+	if (is_as_open(how, size) && shim_opens())
 		return (int)shim_result(shim_open(SBX_CALL_openat2, dirfd, path, (int)how->flags,
 						  (mode_t)how->mode));
 	held.resolve = how->resolve;

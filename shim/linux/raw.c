@@ -46,8 +46,8 @@
 	X(fchmodat, fchmodat(INT(a), PATH(b), (mode_t)c, 0)) \
 	X(fchown, fchown(INT(a), (uid_t)b, (gid_t)c)) \
 	X(fchownat, fchownat(INT(a), PATH(b), (uid_t)c, (gid_t)d, INT(e))) \
-	X(utimensat, b ? utimensat(INT(a), PATH(b), (const struct timespec *)c, INT(d)) \
-		       : futimens(INT(a), (const struct timespec *)c)) \
+	X(utimensat, b || d ? utimensat(INT(a), PATH(b), (const struct timespec *)c, INT(d)) \
+			    : futimens(INT(a), (const struct timespec *)c)) \
 	X(setxattr, setxattr(PATH(a), PATH(b), (const void *)c, (size_t)d, INT(e))) \
 	X(lsetxattr, lsetxattr(PATH(a), PATH(b), (const void *)c, (size_t)d, INT(e))) \
 	X(fsetxattr, fsetxattr(INT(a), PATH(b), (const void *)c, (size_t)d, INT(e))) \

@@ -81,6 +81,9 @@ static FILE *do_fopen(const char *path, const char *mode, fopen_fn *next)
 		shim_result(fd);
 		return NULL;
 	}
+	/* glibc's fopen() goes to the end of what it only appends to, its fdopen() does not */
+	if (gnu_get_libc_version && flags & O_APPEND && (flags & O_ACCMODE) == O_WRONLY)
+		sys3(SYS_lseek, fd, 0, SEEK_END);
 	f = NEXT(fdopen)(fd, mode);
 	if (!f) {
 		err = shim_get_errno();
@@ -278,7 +281,9 @@ static enum shim_way temp_begin(struct shim_op *op)
 {
 	enum shim_way way = shim_begin(op);
 
-	/* the library writes the name into the program's template: no parent descriptor */
+	/* the library writes the name into the program's template: no parent descriptor, and the
+	 * number that one has had is for the file */
+	shim_end_close(&op->end[0]);
 	return way == SHIM_AT ? SHIM_PASS : way;
 }
 

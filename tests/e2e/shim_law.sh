@@ -47,6 +47,14 @@ fresh
 run all --deny-on-error "${policy[@]}" -- "$BIN/shim_law" nofile "$T"
 check 'an image that denies on failure' [ "$status" -ne 0 ]
 
+# what the shim has no part in comes out as without it
+mkdir bare shimmed
+(cd bare && "$BIN/shim_same") >"$T.bare" </dev/null
+run all "${policy[@]}" -- sh -c "cd shimmed && exec $BIN/shim_same"
+check 'outcomes are those of a run without the shim' \
+	[ "$out" = "$(cat "$T.bare")" -a "$(wc -l <"$T.bare")" -gt 40 ]
+diff "$T.bare" <(printf '%s\n' "$out") | sed 's/^/# /'
+
 # the long form: make stress
 fresh
 run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 5
