@@ -18,7 +18,6 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "launcher/environment.h"
-#include "launcher/os.h"
 #include "launcher/processes.h"
 #include "launcher/os.h"
 #include "launcher/tree.h"
@@ -104,13 +103,28 @@ static void name_slot(const char *name, struct slot *out)
 	snprintf(out->kept, sizeof out->kept, "%s" FREE, name);
 }
 
+/* A directory that held many names keeps their blocks (ext4): each later run would read them. */
+enum { KEPT_BYTES = 64 << 10 };
+
+static bool is_as_new(int fd)
+{
+	struct stat st;
+
+	return lau_os_is_plain_dir(fd) && fstat(fd, &st) == 0 && st.st_size <= KEPT_BYTES;
+}
+
+/* What is not as it was left is not handed on, nor left to be looked at again. */
 static bool take_kept(int base, const struct slot *slot, struct lau_scratch *out)
 {
 	b_auto_fd int fd = lock_slot(base, slot->kept);
 
-	if (fd < 0 || lau_tree_clear_at(fd, NULL) < 0 || !lau_os_is_plain_dir(fd) ||
-	    !is_named(base, slot->kept, fd) ||
-	    lau_os_rename_new(base, slot->kept, slot->name) < 0 || !is_named(base, slot->name, fd))
+	if (fd < 0 || lau_tree_clear_at(fd, NULL) < 0 || !is_named(base, slot->kept, fd))
+		return false;
+	if (!is_as_new(fd)) {
+		(void)unlinkat(base, slot->kept, AT_REMOVEDIR);
+		return false;
+	}
+	if (lau_os_rename_new(base, slot->kept, slot->name) < 0 || !is_named(base, slot->name, fd))
 		return false;
 	out->lock = b_take_fd(&fd);
 	return true;
@@ -119,7 +133,7 @@ static bool take_kept(int base, const struct slot *slot, struct lau_scratch *out
 /* Empty, and nobody is left who has rights on it. */
 static bool leave_kept(const struct lau_scratch *s, const struct slot *slot)
 {
-	return s->keeps && lau_processes_none() && lau_os_is_plain_dir(s->lock) &&
+	return s->keeps && lau_processes_none() && is_as_new(s->lock) &&
 	       lau_os_rename_new(s->base, slot->name, slot->kept) == 0;
 }
 

@@ -86,6 +86,28 @@ Test(launcher_scratch, in_tmp_the_next_run_gets_the_directory_of_one_that_ended)
 	}
 }
 
+Test(launcher_scratch, a_directory_that_grew_large_is_not_used_again)
+{
+	struct lau_scratch s;
+	struct stat before, after;
+	char kept[160], name[256];
+
+	unsetenv("TMPDIR");
+	lau_processes_adopt();
+	take(&s);
+	cr_assert_eq(fstat(s.lock, &before), 0);
+	snprintf(kept, sizeof kept, "%s.free", s.path);
+	for (int i = 0; i < 600; i++) { /* 120 KiB of names */
+		snprintf(name, sizeof name, "%0200d", i);
+		close(openat(s.lock, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+	}
+	lau_scratch_release(&s);
+	/* not every file system keeps the blocks */
+	cr_expect(lstat(kept, &after) < 0 || after.st_ino != before.st_ino ||
+			  after.st_size <= 64 << 10,
+		  "%lld bytes", (long long)after.st_size);
+}
+
 Test(launcher_scratch, a_process_that_is_left_keeps_its_directory_from_being_used_again)
 {
 	struct lau_scratch s;
