@@ -256,6 +256,13 @@ uint64_t b_now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
+uint64_t b_deadline_ms(uint64_t ms)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(b_now_ms(), ms, &end) ? UINT64_MAX : end;
+}
+
 uint64_t b_now_real_ns(void)
 {
 	struct timespec ts = now(CLOCK_REALTIME);

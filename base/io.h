@@ -32,3 +32,5 @@ int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool 
 
 uint64_t b_now_ms(void);      /* CLOCK_MONOTONIC [AS-safe] */
 uint64_t b_now_real_ns(void); /* CLOCK_REALTIME [AS-safe] */
+/* So much later than b_now_ms(); UINT64_MAX when that is beyond it. */
+uint64_t b_deadline_ms(uint64_t ms);

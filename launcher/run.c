@@ -365,7 +365,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 				.argv = r->o->argv,
 				.envp = r->envp};
 	if (r->o->timeout_ms) {
-		r->deadline_ms = b_now_ms() + r->o->timeout_ms;
+		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
 	rc = lau_spawn(&sp, &r->spawned, err);

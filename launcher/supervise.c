@@ -77,7 +77,7 @@ static void list_left(struct loop *l)
 
 static void arm(struct loop *l, uint64_t ms)
 {
-	l->deadline_ms = b_now_ms() + ms;
+	l->deadline_ms = b_deadline_ms(ms);
 }
 
 static void act(struct loop *l, unsigned doing)

@@ -16,6 +16,7 @@ tested() # STATUS ARGS...
 check 'all hold' tested 0
 check 'more than sixty, each named' [ "$(grep -c '^held  ' "$TMP/out")" -gt 60 ]
 check 'and counted' grep -q "^$(grep -c '^held  ' "$TMP/out") held, 0 got through" "$TMP/out"
+check 'a command is not taken for options of the attacks' tested 125 true
 if [ "$E2E_INNER" = nobody ]; then
 	check 'what gets through is told' tested 1 --json --unix host
 	check 'as JSON, too' python3 -c '

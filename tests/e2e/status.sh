@@ -41,6 +41,7 @@ is 'timed out' 124 --timeout 50ms sleep 100
 is 'had to be killed' 137 --timeout 50ms --kill-after 50ms sh -c "trap '' TERM; while :; do sleep 0.05; done"
 is 'stopped and timed out' 124 --timeout 50ms sh -c 'kill -STOP $$'
 is 'stopped with its group and timed out' 124 --timeout 50ms sh -c 'kill -STOP 0'
+is 'a time beyond all clocks' 3 --timeout 18446744073709551615ms sh -c 'exit 3'
 is 'in time' 3 --timeout 60 sh -c 'exit 3'
 says 'not found' 127 E_NOTFOUND no-such-command-anywhere
 says 'not found by path' 127 E_NOTFOUND ./none

@@ -354,6 +354,10 @@ int lau_selftest(int argc, char **argv, const struct lau_options *o)
 		st_base(o->argv[1]);
 		return strcmp(o->argv[0], "outside") == 0 ? st_serve_outside() : st_run(o->argv[0]);
 	}
+	if (o->argv) {
+		b_fail(&err, B_USAGE, 0, "--selftest: takes no command");
+		return b_report("sbx-launch", &err);
+	}
 	sigaction(SIGCHLD, &waitable, NULL);
 	keep_options(&t, argc, argv);
 	t.json.out = &t.out;
