@@ -32,6 +32,10 @@ static int engine_of(const struct diff *d, int side, const char *profile, struct
 	o.run.policy.policies = (struct b_strlist){0};
 	b_strlist_add(&o.run.policy.policies, d->files[side]);
 	o.run.policy.profile = profile;
+	/* what a run has for itself follows from host and network: no rule of a document's */
+	if (!o.run.isolate_given)
+		o.run.isolate = 0;
+	o.run.isolate_given = true;
 	rc = ask_policy(&o, out, err);
 	b_strlist_release(&o.run.policy.policies);
 	return rc;

@@ -84,7 +84,8 @@ check 'diff: a profile that one has alone' has 1 '^  only in renamed.yaml' diff 
 check 'diff: options of a run hold for both' says 0 'equal: every verdict is the same' \
 	diff --deny-modify src/gen --deny-modify docs old.yaml new.yaml
 sed 's/^spec:/spec:\n  sandbox: {network: host}/' old.yaml >online.yaml
-check 'diff: a setting of the run' has 1 '^~ network: host, before none$' diff old.yaml online.yaml
+check 'diff: a setting of the run, and nothing else' says 1 "profile writer
+~ network: host, before none" diff old.yaml online.yaml
 check 'diff --json: a setting' json "d['profiles'][0]['settings'] == [{'name':'network','before':'none','after':'host'}]" \
 	diff --json old.yaml online.yaml
 check 'diff: a missing file is trouble' has 2 'E_POLICY' diff old.yaml none.yaml
