@@ -38,6 +38,7 @@ help:
 	@echo 'make check-san        unit tests under clang ASan+UBSan'
 	@echo 'make check-headers check-layers check-lint lint   checks of the source'
 	@echo 'make bench            measure against bare, bwrap, strace'
+	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'
 	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'

@@ -1,10 +1,10 @@
 /*
  * soak - mixed work for a while, each answer of each call checked: soak SECONDS [glob]. Runs in a
  * workspace that soak.sh prepared: .git/hooks may not be changed, host.sock is a socket of the
- * host, and with `glob` secret.env may not be read. Every other worker calls the kernel without
+ * host, and with `glob` secret.env may not be read. Every other round calls the kernel without
  * libc, as programs do that no preload sees.
  *
- * A wrong answer, a worker that died and one that waits for an answer for 30 seconds are failures.
+ * A wrong answer, a worker that died and one that waits a minute for an answer are failures.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,12 +26,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS = 18, PATIENCE_S = 30 };
+enum { WORKERS = 10, PATIENCE_S = 60 };
 
 struct share {
 	atomic_bool stop;
 	atomic_int wrong;
 	atomic_long rounds[WORKERS];
+	atomic_long answers[WORKERS];
 };
 static struct share *share;
 static unsigned slot;	 /* which worker this is */
@@ -62,6 +63,7 @@ static bool expect(const char *what, long rc, int want)
 {
 	int got = rc < 0 ? errno : 0;
 
+	atomic_fetch_add(&share->answers[slot], 1);
 	if (got != want)
 		wrong(what, got);
 	return got == want;
@@ -172,6 +174,7 @@ static bool reap(pid_t pid, int want)
 
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	atomic_fetch_add(&share->answers[slot], 1);
 	if (status == want)
 		return true;
 	wrong("a child's status", status == -1 ? ECHILD : EIO);
@@ -379,10 +382,9 @@ enum { KINDS = sizeof work / sizeof *work };
 static void worker(unsigned number)
 {
 	slot = number;
-	raw = number / KINDS != number % 2;
 	while (!atomic_load(&share->stop)) {
 		work[number % KINDS]();
-		atomic_fetch_add(&share->rounds[number], 1);
+		raw = atomic_fetch_add(&share->rounds[number], 1) % 2 == 0;
 	}
 	_exit(0);
 }
@@ -395,13 +397,14 @@ static bool watch(const pid_t *pids, long seconds)
 	for (long tick = 0; tick < seconds * 10 && atomic_load(&share->wrong) == 0; tick++) {
 		usleep(100000);
 		for (unsigned i = 0; i < WORKERS; i++) {
-			long now = atomic_load(&share->rounds[i]);
+			long now = atomic_load(&share->answers[i]);
 
 			if (now != seen[i])
 				since[i] = tick;
 			seen[i] = now;
 			if (tick - since[i] > PATIENCE_S * 10) {
 				fprintf(stderr, "soak: worker %u waits for an answer\n", i);
+				sleep(5); /* for whoever wants to see what it waits for */
 				return false;
 			}
 			if (waitpid(pids[i], NULL, WNOHANG) == pids[i]) {

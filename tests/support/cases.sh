@@ -1,4 +1,4 @@
-# cases.sh - sourced after e2e.sh by tests/e2e/cases_*.sh: failures that others' tools are known
+# cases.sh - bash, sourced after e2e.sh by tests/e2e/cases_*.sh: failures that others' tools are known
 # for, as documents and scripts (tests/cases.tsv says which case is which test).
 #
 #	held NAME SETUP DOC SCRIPT WANT	what SCRIPT prints sandboxed; bare it prints something

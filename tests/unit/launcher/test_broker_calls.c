@@ -18,130 +18,41 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "tests/support/broker.h"
+#include "tests/support/brokertree.h"
 
-#define NOBODY 65534
-#define OK     0
-
-static char root[64];
-static struct sb_policy policy;
-static char rules[6][256];
-
-static const char *in(const char *name)
-{
-	static _Thread_local char path[4][256];
-	static _Thread_local unsigned n;
-
-	n = (n + 1) % 4;
-	snprintf(path[n], sizeof path[n], "%s/%s", root, name);
-	return path[n];
-}
-
-static void make_file(const char *name, const char *text)
-{
-	int fd = open(in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-
-	cr_assert_geq(fd, 0, "%s", name);
-	cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	chmod(in(name), 0666);
-}
-
-static void set_up(void)
-{
-	const char *lines[] = {"rmx+ T /", rules[0], rules[1], rules[2], rules[3], NULL};
-
-	strcpy(root, "/tmp/sbx-brokr2-XXXXXX");
-	cr_assert_not_null(mkdtemp(root));
-	cr_assert_eq(chmod(root, 0777), 0);
-	make_file("f", "text");
-	make_file("a.env", "secret");
-	cr_assert_eq(mkdir(in("deny"), 0777), 0);
-	cr_assert_eq(chmod(in("deny"), 0777), 0);
-	snprintf(rules[0], sizeof rules[0], "m- T %s/deny", root);
-	snprintf(rules[1], sizeof rules[1], "rm- G %s **/*.env", root);
-	snprintf(rules[2], sizeof rules[2], "x- E %s/tool", root);
-	snprintf(rules[3], sizeof rules[3], "c+ E %s/open.sock", root);
-	sb_policy_make(&policy, lines);
-	umask(022);
-}
-
-static void tear_down(void)
-{
-	char cmd[128];
-
-	sb_policy_release(&policy);
-	snprintf(cmd, sizeof cmd, "rm -rf %s", root);
-	cr_assert_eq(system(cmd), 0);
-}
-TestSuite(launcher_broker_calls, .init = set_up, .fini = tear_down);
-
-/* What an act may leave, and the next one makes. */
-static void clean(void)
-{
-	static const char *const left[] = {"l", "pub", "out", "fresh"};
-
-	for (unsigned i = 0; i < sizeof left / sizeof *left; i++)
-		unlink(in(left[i]));
-	if (geteuid() == 0)
-		cr_assert_eq(chown(in("f"), NOBODY, NOBODY), 0);
-}
-
-static int result(long rc)
-{
-	return rc < 0 ? errno : OK;
-}
-
-static int run(int (*act)(void *), enum pol_read_level level, uid_t uid)
-{
-	const struct sb_options o = {.level = level, .uid = uid};
-
-	return sb_run(&policy, &o, act, NULL);
-}
-
-static void expect_at(int (*act)(void *), enum pol_read_level level, int want)
-{
-	int got = run(act, level, 0);
-
-	cr_expect_eq(got, want, "level %u: got %d, want %d", level, got, want);
-	if (geteuid() != 0)
-		return;
-	clean();
-	got = run(act, level, NOBODY);
-	cr_expect_eq(got, want, "level %u, ordinary user: got %d, want %d", level, got, want);
-}
+TestSuite(launcher_broker_calls, .init = sb_tree_set_up, .fini = sb_tree_tear_down);
 
 /* ---- reads ---- */
 
 static int read_env(void *arg)
 {
 	(void)arg;
-	return result(open(in("a.env"), O_RDONLY | O_CLOEXEC));
+	return sb_result(open(sb_in("a.env"), O_RDONLY | O_CLOEXEC));
 }
 static int read_env_by_cwd(void *arg)
 {
 	(void)arg;
-	return chdir(root) < 0 ? 200 : result(open("/proc/thread-self/cwd/a.env", O_RDONLY));
+	return chdir(sb_root) < 0 ? 200 : sb_result(open("/proc/thread-self/cwd/a.env", O_RDONLY));
 }
 static int read_env_by_openat2(void *arg)
 {
 	const struct open_how how = {.flags = O_RDONLY, .resolve = RESOLVE_BENEATH};
-	int fd = open(root, O_PATH | O_DIRECTORY);
+	int fd = open(sb_root, O_PATH | O_DIRECTORY);
 
 	(void)arg;
-	return fd < 0 ? 200 : result(syscall(SYS_openat2, fd, "a.env", &how, sizeof how));
+	return fd < 0 ? 200 : sb_result(syscall(SYS_openat2, fd, "a.env", &how, sizeof how));
 }
 static int read_plain(void *arg)
 {
 	char text[8] = "";
-	int fd = open(in("f"), O_RDONLY | O_CLOEXEC);
+	int fd = open(sb_in("f"), O_RDONLY | O_CLOEXEC);
 
 	(void)arg;
 	if (fd < 0 || read(fd, text, sizeof text) != 4 || strcmp(text, "text") != 0)
 		return 200;
 	if (fcntl(fd, F_GETFL) & (O_NONBLOCK | O_PATH))
 		return 201;
-	return fcntl(fd, F_GETFD) == FD_CLOEXEC ? OK : 202;
+	return fcntl(fd, F_GETFD) == FD_CLOEXEC ? SB_OK : 202;
 }
 static int read_broker_proc(void *arg)
 {
@@ -152,7 +63,7 @@ static int read_broker_proc(void *arg)
 	/* our parent is the broker */
 	snprintf(path, sizeof path, "/proc/%d/environ", getppid());
 	fd = open(path, O_RDONLY);
-	return fd < 0 ? errno : OK;
+	return fd < 0 ? errno : SB_OK;
 }
 static int own_proc_is_the_caller_s(void *arg)
 {
@@ -162,29 +73,29 @@ static int own_proc_is_the_caller_s(void *arg)
 	(void)arg;
 	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
 		return 200;
-	return atoi(text) == getpid() ? OK : 201;
+	return atoi(text) == getpid() ? SB_OK : 201;
 }
 static int list_directory(void *arg)
 {
-	DIR *d = opendir(root);
+	DIR *d = opendir(sb_root);
 	unsigned n = 0;
 
 	(void)arg;
 	while (d && readdir(d))
 		n++;
-	return n == 5 ? OK : 200;
+	return n == 5 ? SB_OK : 200;
 }
 
 Test(launcher_broker_calls, at_level_all_denied_files_cannot_be_read)
 {
-	cr_expect_eq(run(read_env, POL_READ_NONE, 0), OK, "positive control");
-	expect_at(read_env, POL_READ_ALL, EACCES);
-	expect_at(read_env_by_cwd, POL_READ_ALL, EACCES);
-	expect_at(read_env_by_openat2, POL_READ_ALL, EACCES);
-	expect_at(read_plain, POL_READ_ALL, OK);
-	expect_at(list_directory, POL_READ_ALL, OK);
-	expect_at(read_broker_proc, POL_READ_ALL, EACCES);
-	expect_at(own_proc_is_the_caller_s, POL_READ_ALL, OK);
+	cr_expect_eq(sb_run_in_tree(read_env, POL_READ_NONE, 0), SB_OK, "positive control");
+	sb_expect_at(read_env, POL_READ_ALL, EACCES);
+	sb_expect_at(read_env_by_cwd, POL_READ_ALL, EACCES);
+	sb_expect_at(read_env_by_openat2, POL_READ_ALL, EACCES);
+	sb_expect_at(read_plain, POL_READ_ALL, SB_OK);
+	sb_expect_at(list_directory, POL_READ_ALL, SB_OK);
+	sb_expect_at(read_broker_proc, POL_READ_ALL, EACCES);
+	sb_expect_at(own_proc_is_the_caller_s, POL_READ_ALL, SB_OK);
 }
 
 /* Landlock grants no reading below the directory: the broker lists it, and opens by openat2. */
@@ -192,26 +103,27 @@ static int list_then_read(void *arg)
 {
 	const struct open_how how = {.flags = O_RDONLY | O_CLOEXEC};
 
-	if (list_directory(arg) != OK || read_env(arg) != EACCES)
+	if (list_directory(arg) != SB_OK || read_env(arg) != EACCES)
 		return 200;
-	if (open(in("f"), O_RDONLY) >= 0)
+	if (open(sb_in("f"), O_RDONLY) >= 0)
 		return 201;
-	return result(syscall(SYS_openat2, AT_FDCWD, in("f"), &how, sizeof how));
+	return sb_result(syscall(SYS_openat2, AT_FDCWD, sb_in("f"), &how, sizeof how));
 }
 
 Test(launcher_broker_calls, at_level_directory_closed_directories_are_listed)
 {
-	const struct sb_options o = {.level = POL_READ_DIRECTORY, .no_read = true, .dir = root};
-	const struct sb_options none = {.level = POL_READ_NONE, .no_read = true, .dir = root};
+	const struct sb_options o = {.level = POL_READ_DIRECTORY, .no_read = true, .dir = sb_root};
+	const struct sb_options none = {.level = POL_READ_NONE, .no_read = true, .dir = sb_root};
 
-	cr_expect_neq(sb_run(&policy, &none, list_directory, NULL), OK, "closed without us");
-	cr_expect_eq(sb_run(&policy, &o, list_then_read, NULL), OK);
+	cr_expect_neq(sb_run(&sb_tree_policy, &none, list_directory, NULL), SB_OK,
+		      "closed without us");
+	cr_expect_eq(sb_run(&sb_tree_policy, &o, list_then_read, NULL), SB_OK);
 }
 
 static int exec_tool(void *arg)
 {
 	(void)arg;
-	execl(in("tool"), "tool", (char *)NULL);
+	execl(sb_in("tool"), "tool", (char *)NULL);
 	return errno;
 }
 static int exec_true(void *arg)
@@ -232,17 +144,17 @@ Test(launcher_broker_calls, denied_programs_do_not_start)
 {
 	char cmd[128];
 
-	snprintf(cmd, sizeof cmd, "cp /bin/true %s/tool", root);
+	snprintf(cmd, sizeof cmd, "cp /bin/true %s/tool", sb_root);
 	cr_assert_eq(system(cmd), 0);
-	expect_at(exec_tool, POL_READ_NONE, EACCES);
-	expect_at(exec_true, POL_READ_NONE, OK);
+	sb_expect_at(exec_tool, POL_READ_NONE, EACCES);
+	sb_expect_at(exec_true, POL_READ_NONE, SB_OK);
 }
 
 /* ---- files without a name, and openat2 ---- */
 
 static int publish(void *arg)
 {
-	int fd = open(root, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(sb_root, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	char path[64];
 	struct stat st;
 
@@ -250,21 +162,21 @@ static int publish(void *arg)
 	if (fd < 0 || write(fd, "x", 1) != 1)
 		return errno;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	if (linkat(AT_FDCWD, path, AT_FDCWD, in("deny/pub"), AT_SYMLINK_FOLLOW) == 0 ||
+	if (linkat(AT_FDCWD, path, AT_FDCWD, sb_in("deny/pub"), AT_SYMLINK_FOLLOW) == 0 ||
 	    errno != EACCES)
 		return 200;
-	if (linkat(AT_FDCWD, path, AT_FDCWD, in("pub"), AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(AT_FDCWD, path, AT_FDCWD, sb_in("pub"), AT_SYMLINK_FOLLOW) < 0)
 		return errno;
-	return stat(in("pub"), &st) == 0 && st.st_size == 1 ? OK : 201;
+	return stat(sb_in("pub"), &st) == 0 && st.st_size == 1 ? SB_OK : 201;
 }
 static int restricted(void *arg)
 {
 	struct open_how how = {
 		.flags = O_RDWR | O_CREAT | O_CLOEXEC, .mode = 0600, .resolve = RESOLVE_BENEATH};
-	int dir = open(root, O_PATH | O_DIRECTORY);
+	int dir = open(sb_root, O_PATH | O_DIRECTORY);
 
 	(void)arg;
-	if (symlink("/etc", in("out")) < 0)
+	if (symlink("/etc", sb_in("out")) < 0)
 		return 200;
 	if (syscall(SYS_openat2, dir, "fresh", &how, sizeof how) < 0)
 		return errno;
@@ -276,16 +188,16 @@ static int restricted(void *arg)
 	how = (struct open_how){.flags = O_WRONLY | O_CREAT, .mode = 04755};
 	if (syscall(SYS_openat2, dir, "setid", &how, sizeof how) >= 0 || errno != EPERM)
 		return 203;
-	return OK;
+	return SB_OK;
 }
 
 Test(launcher_broker_calls, tmpfile_and_openat2_keep_their_meaning)
 {
-	expect_at(publish, POL_READ_NONE, OK);
-	tear_down();
-	set_up();
-	cr_expect_eq(run(publish, POL_READ_ALL, 0), OK);
-	cr_expect_eq(run(restricted, POL_READ_NONE, 0), OK);
+	sb_expect_at(publish, POL_READ_NONE, SB_OK);
+	sb_tree_tear_down();
+	sb_tree_set_up();
+	cr_expect_eq(sb_run_in_tree(publish, POL_READ_ALL, 0), SB_OK);
+	cr_expect_eq(sb_run_in_tree(restricted, POL_READ_NONE, 0), SB_OK);
 }
 
 /* ---- metadata ---- */
@@ -294,11 +206,11 @@ static int metadata(void *arg)
 {
 	const struct timespec ts[2] = {{1000, 5}, {2000, 7}};
 	const struct timeval tv[2] = {{3000, 0}, {4000, 0}};
-	int fd = open(in("f"), O_RDONLY | O_CLOEXEC);
+	int fd = open(sb_in("f"), O_RDONLY | O_CLOEXEC);
 	struct stat st;
 
 	(void)arg;
-	if (chmod(in("f"), 0640) < 0 || utimensat(AT_FDCWD, in("f"), ts, 0) < 0 ||
+	if (chmod(sb_in("f"), 0640) < 0 || utimensat(AT_FDCWD, sb_in("f"), ts, 0) < 0 ||
 	    fstat(fd, &st) < 0)
 		return errno;
 	if ((st.st_mode & 07777) != 0640 || st.st_mtim.tv_sec != 2000 || st.st_mtim.tv_nsec != 7)
@@ -307,75 +219,77 @@ static int metadata(void *arg)
 		return errno;
 	if ((st.st_mode & 07777) != 0600 || st.st_mtim.tv_sec != 4000)
 		return 201;
-	if (symlink("f", in("l")) < 0 ||
-	    utimensat(AT_FDCWD, in("l"), ts, AT_SYMLINK_NOFOLLOW) < 0 || lstat(in("l"), &st) < 0)
+	if (symlink("f", sb_in("l")) < 0 ||
+	    utimensat(AT_FDCWD, sb_in("l"), ts, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    lstat(sb_in("l"), &st) < 0)
 		return errno;
 	if (st.st_mtim.tv_sec != 2000 || !S_ISLNK(st.st_mode))
 		return 202;
-	if (lchown(in("l"), (uid_t)-1, getegid()) < 0 || chown(in("f"), getuid(), (gid_t)-1) < 0)
+	if (lchown(sb_in("l"), (uid_t)-1, getegid()) < 0 ||
+	    chown(sb_in("f"), getuid(), (gid_t)-1) < 0)
 		return errno;
-	if (setxattr(in("f"), "user.x", "v", 1, 0) < 0 && errno != EOPNOTSUPP)
+	if (setxattr(sb_in("f"), "user.x", "v", 1, 0) < 0 && errno != EOPNOTSUPP)
 		return errno;
-	return fchmod(open(in("f"), O_PATH), 0644) < 0 && errno == EBADF ? OK : 203;
+	return fchmod(open(sb_in("f"), O_PATH), 0644) < 0 && errno == EBADF ? SB_OK : 203;
 }
 static int xattr_denied(void *arg)
 {
 	(void)arg;
-	return result(setxattr(in("a.env"), "user.x", "v", 1, 0));
+	return sb_result(setxattr(sb_in("a.env"), "user.x", "v", 1, 0));
 }
 
 /* Where the file system has attributes of users. */
 static bool put_attributes(void)
 {
-	return setxattr(in("f"), "user.x", "value", 5, 0) == 0 &&
-	       setxattr(in("a.env"), "user.x", "secret", 6, 0) == 0;
+	return setxattr(sb_in("f"), "user.x", "value", 5, 0) == 0 &&
+	       setxattr(sb_in("a.env"), "user.x", "secret", 6, 0) == 0;
 }
 static int attributes(void *arg)
 {
-	int fd = open(in("f"), O_RDONLY | O_CLOEXEC);
+	int fd = open(sb_in("f"), O_RDONLY | O_CLOEXEC);
 	char text[64] = "";
 
 	(void)arg;
-	if (getxattr(in("f"), "user.x", text, sizeof text) != 5 || strcmp(text, "value") != 0)
+	if (getxattr(sb_in("f"), "user.x", text, sizeof text) != 5 || strcmp(text, "value") != 0)
 		return 200;
-	if (fgetxattr(fd, "user.x", text, 5) != 5 || lgetxattr(in("f"), "user.x", NULL, 0) != 5)
+	if (fgetxattr(fd, "user.x", text, 5) != 5 || lgetxattr(sb_in("f"), "user.x", NULL, 0) != 5)
 		return 201;
-	if (flistxattr(fd, text, sizeof text) < 7 || llistxattr(in("f"), NULL, 0) < 7 ||
-	    listxattr(in("f"), text, sizeof text) < 7 || !memmem(text, sizeof text, "user.x", 7))
+	if (flistxattr(fd, text, sizeof text) < 7 || llistxattr(sb_in("f"), NULL, 0) < 7 ||
+	    listxattr(sb_in("f"), text, sizeof text) < 7 || !memmem(text, sizeof text, "user.x", 7))
 		return 202;
-	if (getxattr(in("f"), "user.x", text, 2) >= 0 || errno != ERANGE)
+	if (getxattr(sb_in("f"), "user.x", text, 2) >= 0 || errno != ERANGE)
 		return 203;
-	if (getxattr(in("f"), "user.y", text, 2) >= 0 || errno != ENODATA)
+	if (getxattr(sb_in("f"), "user.y", text, 2) >= 0 || errno != ENODATA)
 		return 204;
-	if (syscall(SYS_getxattr, in("f"), "user.x", 8, 5) >= 0 || errno != EFAULT)
+	if (syscall(SYS_getxattr, sb_in("f"), "user.x", 8, 5) >= 0 || errno != EFAULT)
 		return 205;
-	if (getxattr(in("none"), "user.x", text, 5) >= 0 || errno != ENOENT)
+	if (getxattr(sb_in("none"), "user.x", text, 5) >= 0 || errno != ENOENT)
 		return 206;
 	/* mode bits are free */
-	if (getxattr(in("a.env"), "system.posix_acl_access", NULL, 0) >= 0 ||
+	if (getxattr(sb_in("a.env"), "system.posix_acl_access", NULL, 0) >= 0 ||
 	    (errno != ENODATA && errno != EOPNOTSUPP))
 		return 207;
-	fd = open(in("f"), O_PATH | O_CLOEXEC);
-	return fgetxattr(fd, "user.x", text, 5) < 0 && errno == EBADF ? OK : 208;
+	fd = open(sb_in("f"), O_PATH | O_CLOEXEC);
+	return fgetxattr(fd, "user.x", text, 5) < 0 && errno == EBADF ? SB_OK : 208;
 }
 static int attribute_of_denied(void *arg)
 {
 	(void)arg;
-	return result(getxattr(in("a.env"), "user.x", NULL, 0));
+	return sb_result(getxattr(sb_in("a.env"), "user.x", NULL, 0));
 }
 static int attribute_by_descriptor(void *arg)
 {
 	char path[64], text[8];
-	int fd = open(in("a.env"), O_PATH | O_CLOEXEC);
+	int fd = open(sb_in("a.env"), O_PATH | O_CLOEXEC);
 
 	(void)arg;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return result(getxattr(path, "user.x", text, sizeof text));
+	return sb_result(getxattr(path, "user.x", text, sizeof text));
 }
 static int names_of_denied(void *arg)
 {
 	(void)arg;
-	return result(llistxattr(in("a.env"), NULL, 0));
+	return sb_result(llistxattr(sb_in("a.env"), NULL, 0));
 }
 
 Test(launcher_broker_calls, attributes_are_read_by_who_may_read)
@@ -386,19 +300,20 @@ Test(launcher_broker_calls, attributes_are_read_by_who_may_read)
 
 	if (!put_attributes())
 		cr_skip_test("no attributes of users in /tmp");
-	expect_at(attributes, POL_READ_NONE, OK);
-	expect_at(attributes, POL_READ_ALL, OK);
+	sb_expect_at(attributes, POL_READ_NONE, SB_OK);
+	sb_expect_at(attributes, POL_READ_ALL, SB_OK);
 	for (unsigned i = 0; i < sizeof denied / sizeof *denied; i++) {
-		cr_expect_eq(sb_run(&policy, &bare, denied[i], NULL), OK, "positive control %u", i);
-		expect_at(denied[i], POL_READ_NONE, EACCES);
-		expect_at(denied[i], POL_READ_ALL, EACCES);
+		cr_expect_eq(sb_run(&sb_tree_policy, &bare, denied[i], NULL), SB_OK,
+			     "positive control %u", i);
+		sb_expect_at(denied[i], POL_READ_NONE, EACCES);
+		sb_expect_at(denied[i], POL_READ_ALL, EACCES);
 	}
 }
 
 Test(launcher_broker_calls, metadata_by_path_and_by_descriptor)
 {
-	expect_at(metadata, POL_READ_NONE, OK);
-	expect_at(xattr_denied, POL_READ_NONE, EACCES);
+	sb_expect_at(metadata, POL_READ_NONE, SB_OK);
+	sb_expect_at(xattr_denied, POL_READ_NONE, EACCES);
 }
 
 /* ---- sockets ---- */
@@ -417,7 +332,7 @@ static int serve_self(void *arg)
 	int a, b;
 
 	(void)arg;
-	if (chdir(root) < 0)
+	if (chdir(sb_root) < 0)
 		return 200;
 	a = address(&un, "own.sock");
 	if (bind(a, (struct sockaddr *)&un, sizeof un) < 0 || listen(a, 1) < 0)
@@ -426,22 +341,22 @@ static int serve_self(void *arg)
 		return 201;
 	if (stat("own.sock", &st) < 0 || (st.st_mode & 0777) != 0755)
 		return 202;
-	b = address(&un, in("own.sock"));
+	b = address(&un, sb_in("own.sock"));
 	if (connect(b, (struct sockaddr *)&un, sizeof un) < 0)
 		return errno;
 	if (write(b, "x", 1) != 1)
 		return errno;
-	a = address(&un, in("own.sock"));
+	a = address(&un, sb_in("own.sock"));
 	if (bind(a, (struct sockaddr *)&un, sizeof un) == 0 || errno != EADDRINUSE)
 		return 203;
-	return result(unlink("own.sock"));
+	return sb_result(unlink("own.sock"));
 }
 static int connect_to(const char *name)
 {
 	struct sockaddr_un un;
-	int fd = address(&un, in(name));
+	int fd = address(&un, sb_in(name));
 
-	return result(connect(fd, (struct sockaddr *)&un, sizeof un));
+	return sb_result(connect(fd, (struct sockaddr *)&un, sizeof un));
 }
 static int connect_open(void *arg)
 {
@@ -461,29 +376,29 @@ static int connect_missing(void *arg)
 static int bind_denied(void *arg)
 {
 	struct sockaddr_un un;
-	int fd = address(&un, in("deny/s"));
+	int fd = address(&un, sb_in("deny/s"));
 
 	(void)arg;
-	return result(bind(fd, (struct sockaddr *)&un, sizeof un));
+	return sb_result(bind(fd, (struct sockaddr *)&un, sizeof un));
 }
 
 static void listen_at(const char *name)
 {
 	struct sockaddr_un un;
-	int fd = address(&un, in(name));
+	int fd = address(&un, sb_in(name));
 
 	cr_assert_eq(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
 	cr_assert_eq(listen(fd, 20), 0);
-	cr_assert_eq(chmod(in(name), 0777), 0);
+	cr_assert_eq(chmod(sb_in(name), 0777), 0);
 }
 
 Test(launcher_broker_calls, sockets_of_the_host_need_a_rule_and_own_ones_do_not)
 {
 	listen_at("open.sock");
 	listen_at("shut.sock");
-	expect_at(serve_self, POL_READ_NONE, OK);
-	expect_at(connect_open, POL_READ_NONE, OK);
-	expect_at(connect_shut, POL_READ_NONE, EACCES);
-	expect_at(connect_missing, POL_READ_NONE, ENOENT);
-	expect_at(bind_denied, POL_READ_NONE, EACCES);
+	sb_expect_at(serve_self, POL_READ_NONE, SB_OK);
+	sb_expect_at(connect_open, POL_READ_NONE, SB_OK);
+	sb_expect_at(connect_shut, POL_READ_NONE, EACCES);
+	sb_expect_at(connect_missing, POL_READ_NONE, ENOENT);
+	sb_expect_at(bind_denied, POL_READ_NONE, EACCES);
 }
