@@ -74,15 +74,22 @@ struct br_credentials {
 	bool too_many; /* groups */
 };
 
+/* A signal that a caller which waits has to handle. */
+enum br_signal {
+	BR_SIGNAL_NONE,
+	BR_SIGNAL_OWN,
+	BR_SIGNAL_SHARED, /* the process's, and perhaps another thread's to handle */
+};
+
 struct br_worker {
 	struct br_broker *b;
 	pthread_t thread;
-	_Atomic pid_t tid;	 /* 0 = slot free */
-	_Atomic uint64_t busy;	 /* id of the call being served, 0 = none */
-	uint64_t seen;		 /* by the main thread when it last looked: busy */
-	_Atomic bool waits;	 /* the call may take as long as it likes */
-	_Atomic bool has_ended;	 /* its thread is done with it */
-	_Atomic bool has_signal; /* it was interrupted for a signal of the caller's */
+	_Atomic pid_t tid;	/* 0 = slot free */
+	_Atomic uint64_t busy;	/* id of the call being served, 0 = none */
+	uint64_t seen;		/* by the main thread when it last looked: busy */
+	_Atomic bool waits;	/* the call may take as long as it likes */
+	_Atomic bool has_ended; /* its thread is done with it */
+	_Atomic int signal;	/* enum br_signal: why it was interrupted */
 	_Atomic pid_t caller;
 	mode_t umask;  /* this thread's own, now */
 	bool is_other; /* this thread has a caller's credentials on */
@@ -103,6 +110,8 @@ struct br_broker {
 	gid_t gid;
 	uint64_t caps;		    /* that a caller may have, of those that matter for files */
 	bool links_protected;	    /* fs.protected_symlinks */
+	unsigned held_max;	    /* sockets that may be held open */
+	char **other_procs;	    /* mount points, NULL ends them; ownproc.c */
 	pthread_rwlock_t moves;	    /* exclusive: a directory changes its place */
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
 	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
@@ -205,10 +214,17 @@ int br_find_object(struct br_call *, struct br_end *);
 /* Canonical path of a descriptor of ours, to BR_TEXT_MAX bytes. 0; -ENOENT: deleted; -EXDEV: no
  * path in our view; -ENAMETOOLONG: walk.h. */
 int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
+/* Is this in the /proc of a process that the caller is not, of which we might see more than it? */
+bool br_is_of_another(struct br_call *, const char *path);
 /* "/proc/self/fd/N" */
 void br_fd_path(char out[32], int fd);
-/* Is this a path of the broker's own in /proc, that the caller must not be lent? */
+/* Is this a path of the broker's own in /proc, that the caller must not be lent? Anything in
+ * another procfs is. */
 bool br_is_own_proc(const struct br_call *, const char *path, size_t len);
+/* ownproc.c: is it in a procfs that is mounted elsewhere? */
+bool br_is_other_proc(const struct br_broker *, const char *path, size_t len);
+/* Fills other_procs: 0 or -1 with errno. */
+int br_find_other_procs(struct br_broker *);
 /* Does this file map the user namespace of a process that is not of the run? */
 bool br_is_foreign_map(const struct br_call *, const char *path);
 
@@ -283,5 +299,7 @@ uint64_t br_file_caps(void);
 uint64_t br_own_caps(void);
 /* Of this thread; what is not permitted stays out. */
 int br_set_effective(uint64_t caps);
+/* CAP_SYS_PTRACE of this thread: 0 or -1. */
+int br_set_trace(bool on);
 /* Before any thread is made: capabilities and filter. */
 int br_confine_threads(const struct lau_broker_plan *, struct b_err *err);

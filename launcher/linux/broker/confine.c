@@ -53,6 +53,18 @@ int br_set_effective(uint64_t caps)
 	return set_caps(caps, UINT64_MAX);
 }
 
+int br_set_trace(bool on)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	const uint32_t bit = (uint32_t)CAP(CAP_SYS_PTRACE);
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return -1;
+	data[0].effective = (data[0].effective & ~bit) | (on ? data[0].permitted & bit : 0);
+	return (int)syscall(SYS_capset, &head, data);
+}
+
 int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

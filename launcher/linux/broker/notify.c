@@ -156,9 +156,9 @@ static void handle(struct br_call *c)
 		w->waits = false;
 		c->b->waiting--;
 		/* not a failure of the call: the program's handler runs, then it goes on waiting */
-		if (a.kind == BR_KIND_ERROR && a.err == EINTR && w->has_signal)
+		if (a.kind == BR_KIND_ERROR && a.err == EINTR && w->signal == BR_SIGNAL_OWN)
 			a.err = KERNEL_RESTARTSYS;
-		w->has_signal = false;
+		w->signal = BR_SIGNAL_NONE;
 	}
 	br_become_self(w);
 	/* Before the answer: the caller's next call should find this worker waiting for it. */
@@ -194,8 +194,13 @@ static void start_worker(struct br_broker *b)
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, 256u << 10);
 	b->workers[b->nworkers] = w;
-	if (pthread_create(&w->thread, &attr, work, w) == 0)
+	if (pthread_create(&w->thread, &attr, work, w) == 0) {
 		b->nworkers++;
+	} else { /* tried again at each look, for as long as the callers use up all threads */
+		b->workers[b->nworkers] = NULL;
+		free(w->call);
+		free(w);
+	}
 	pthread_attr_destroy(&attr);
 }
 
@@ -271,12 +276,15 @@ static void *work(void *arg)
 
 /* ---- the watch ---- */
 
-/* A signal the caller would handle now: WAIT_KILLABLE_RECV holds it back until we answer. */
-static bool has_signal(const struct br_broker *b, pid_t tid)
+struct signals {
+	int tgid;
+	unsigned long long own, shared, blocked, ignored;
+};
+
+static bool read_signals(const struct br_broker *b, pid_t tid, struct signals *out)
 {
-	unsigned long long blocked, pending, shared, ignored;
 	char path[32], text[4096];
-	const char *at;
+	const char *at, *tgid;
 	ssize_t n;
 	int fd;
 
@@ -288,22 +296,49 @@ static bool has_signal(const struct br_broker *b, pid_t tid)
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
+	tgid = strstr(text, "\nTgid:");
 	at = strstr(text, "\nSigPnd:");
-	if (!at || sscanf(at, " SigPnd: %llx ShdPnd: %llx SigBlk: %llx SigIgn: %llx", &pending,
-			  &shared, &blocked, &ignored) != 4)
-		return false;
-	return ((pending | shared) & ~blocked & ~ignored) != 0;
+	return tgid && at && sscanf(tgid, " Tgid: %d", &out->tgid) == 1 &&
+	       sscanf(at, " SigPnd: %llx ShdPnd: %llx SigBlk: %llx SigIgn: %llx", &out->own,
+		      &out->shared, &out->blocked, &out->ignored) == 4;
+}
+
+/*
+ * A signal the caller would handle now: WAIT_KILLABLE_RECV holds it back until we answer. One of
+ * the whole process is the first thread's, unless that blocks it. Else it may be the caller's, or
+ * another thread's that takes it before we have answered, and then KERNEL_RESTARTSYS would reach
+ * the program: it gets EINTR, as if it had not asked for a restart.
+ */
+static enum br_signal signal_of(const struct br_broker *b, pid_t tid)
+{
+	struct signals s, first;
+	unsigned long long shared;
+
+	if (!read_signals(b, tid, &s))
+		return BR_SIGNAL_NONE;
+	if (s.own & ~s.blocked & ~s.ignored)
+		return BR_SIGNAL_OWN;
+	shared = s.shared & ~s.blocked & ~s.ignored;
+	if (!shared || s.tgid == tid)
+		return shared ? BR_SIGNAL_OWN : BR_SIGNAL_NONE;
+	if (!read_signals(b, s.tgid, &first) || !(shared & ~first.blocked))
+		return BR_SIGNAL_SHARED;
+	return BR_SIGNAL_NONE;
 }
 
 /* Waiting for a caller that is gone, or for longer than a signal of its should be held back. */
 static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64_t id)
 {
+	enum br_signal signal;
+
 	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		return true;
-	if (!w->waits || !has_signal(b, w->caller))
+	if (!w->waits)
 		return false;
-	w->has_signal = true;
-	return true;
+	signal = signal_of(b, w->caller);
+	if (signal)
+		w->signal = signal;
+	return signal;
 }
 
 /* The call of the last look, still there at this one. */
@@ -425,20 +460,25 @@ static int open_views(struct br_broker *b, struct b_err *err)
 	if (b->root < 0 || b->proc < 0 || b->self_fd < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
 			      strerror(errno));
+	if (br_find_other_procs(b) < 0)
+		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
+			      strerror(errno));
 	if (pipe2(b->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: pipe: %s", strerror(errno));
 	return 0;
 }
 
 /* Every caller may have a few of our descriptors open at once. */
-static void raise_limits(void)
+static void raise_limits(struct br_broker *b)
 {
 	struct rlimit lim;
 
 	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
 		lim.rlim_cur = lim.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &lim);
+		b->held_max = lim.rlim_max < UINT_MAX ? (unsigned)lim.rlim_max / 4 : UINT_MAX;
 	}
+	b->held_max += !b->held_max;
 }
 
 static void set_up(struct br_broker *b)
@@ -452,7 +492,7 @@ static void set_up(struct br_broker *b)
 	b->caps = b->uid == 0 ? b->plan->keep_caps & br_file_caps() : 0;
 	b->umask_age = 1;
 	b->links_protected = links_are_protected();
-	raise_limits();
+	raise_limits(b);
 	sigaction(INTERRUPT, &act, NULL);
 	/* the caller and we take turns: stay on its processor; EINVAL before 6.6 */
 	(void)ioctl(b->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);

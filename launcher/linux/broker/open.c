@@ -116,14 +116,21 @@ static int reopen(struct br_open_request *r)
 {
 	unsigned flags = r->flags & ~(unsigned)(O_CREAT | O_EXCL | O_NOFOLLOW);
 	struct br_end *e = &r->c->end[0];
+	bool lends_less;
 	char name[32];
 	int fd;
 
 	snprintf(name, sizeof name, "%d", e->fd);
 	if (S_ISFIFO(e->st.st_mode))
 		br_may_block(r->c);
+	/* to look into another process is the caller's own affair */
+	lends_less = !e->is_pathless && br_is_of_another(r->c, e->path);
+	if (lends_less && br_set_trace(false) < 0)
+		return -1;
 	fd = openat(r->c->b->self_fd, name, (int)(flags | O_CLOEXEC | O_NOCTTY),
 		    is_tmpfile(flags) ? r->mode : 0);
+	if (lends_less)
+		(void)br_set_trace(true);
 	return fd;
 }
 
@@ -222,7 +229,7 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 {
 	struct br_call *c = r->c;
 	struct br_end *e = &c->end[0];
-	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_CLOEXEC;
+	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
 	int rc, against, fd;
 
 	/* a link led to where not even the parent is */
@@ -315,7 +322,7 @@ static bool make_text(struct br_open_request *r)
 static int open_text(const struct br_open_request *r, unsigned flags)
 {
 	struct open_how how = {
-		.flags = flags | r->text_flags | O_CLOEXEC,
+		.flags = flags | r->text_flags | O_CLOEXEC | O_NOCTTY,
 		.mode = r->flags & O_CREAT ? r->mode : 0,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};

@@ -70,19 +70,26 @@ int br_text_of(const struct br_broker *b, int fd, char *path, size_t *out_len)
 
 bool br_is_own_proc(const struct br_call *c, const char *path, size_t len)
 {
-	const struct br_broker *b = c->b;
-	int n = b->nworkers;
 	long pid;
 
+	if (br_is_other_proc(c->b, path, len))
+		return true;
 	if (len < 7 || strncmp(path, "/proc/", 6) != 0)
 		return false;
 	pid = strtol(path + 6, NULL, 10);
-	if (pid == b->pid)
-		return true;
-	for (int i = 0; i < n; i++)
-		if (b->workers[i] && b->workers[i]->tid == pid)
-			return true;
-	return false;
+	/* the kernel knows which threads are ours, those included that just begin */
+	return pid > 0 && syscall(SYS_tgkill, (long)c->b->pid, pid, 0L) == 0;
+}
+
+bool br_is_of_another(struct br_call *c, const char *path)
+{
+	pid_t owner;
+
+	/* as long as all have the same credentials, we see what they see */
+	if (!c->b->mixed_creds || strncmp(path, "/proc/", 6) != 0)
+		return false;
+	owner = (pid_t)strtol(path + 6, NULL, 10);
+	return owner && owner != br_tgid(c) && owner != (pid_t)c->n.pid;
 }
 
 /* We are of the same user as processes outside, whose user namespaces the kernel would let us map
@@ -282,7 +289,8 @@ bool br_make_text(struct br_call *c, struct br_end *e, unsigned *out_flags)
 			return false;
 	}
 	e->len = sbx_path_join(e->path, PATH_MAX, base, len, e->asked, out_flags);
-	if (!e->len || *out_flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC))
+	if (!e->len || *out_flags & (SBX_PATH_DOTDOT | SBX_PATH_MAGIC) ||
+	    br_is_other_proc(c->b, e->path, e->len))
 		return false;
 	if (!strncmp(e->path, "/dev/", 5))
 		return !strncmp(e->path, "/dev/shm/", 9); /* no links of the kernel's there */

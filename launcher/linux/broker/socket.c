@@ -21,15 +21,17 @@
 #define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, 6.9 */
 #define PATH_AT		offsetof(struct sockaddr_un, sun_path)
 
-/* Sockets made inside are free: by their inodes, the last so many. */
-#define MADE_MAX 4096
+/* Sockets made inside are free: by their inodes, the last so many. Each is held, or its number
+ * would soon be that of a socket made outside. */
+#define MADE_MAX 1024
 static struct {
 	pthread_mutex_t lock;
 	struct {
+		int fd;
 		dev_t dev;
 		ino_t ino;
 	} v[MADE_MAX];
-	size_t n;
+	size_t n, next; /* next: to be given up once all are used */
 } made = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const struct br_end_spec by_path = {BR_NO_ARG, BR_NO_ARG, BR_END_FOLLOW};
@@ -44,26 +46,53 @@ struct address {
 	socklen_t len;
 };
 
-static void note_made(const struct br_end *e)
+/* A free place: one whose socket was removed, or else the oldest. */
+static size_t place(size_t max)
 {
 	struct stat st;
+	size_t at;
 
-	if (fstatat(e->at, e->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (made.n < max)
+		return made.n++;
+	for (size_t i = 0; i < made.n; i++) {
+		at = (made.next + i) % made.n;
+		if (fstat(made.v[at].fd, &st) == 0 && st.st_nlink)
+			continue;
+		close(made.v[at].fd);
+		return at;
+	}
+	at = made.next;
+	made.next = (at + 1) % made.n;
+	close(made.v[at].fd);
+	return at;
+}
+
+static void note_made(const struct br_broker *b, const struct br_end *e)
+{
+	int fd = openat(e->at, e->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	size_t at;
+
+	if (fd < 0)
+		return; /* not remembered, not free */
+	if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode)) {
+		close(fd);
 		return;
+	}
 	pthread_mutex_lock(&made.lock);
-	made.v[made.n % MADE_MAX].dev = st.st_dev;
-	made.v[made.n++ % MADE_MAX].ino = st.st_ino;
+	at = place(b->held_max < MADE_MAX ? b->held_max : MADE_MAX);
+	made.v[at].fd = fd;
+	made.v[at].dev = st.st_dev;
+	made.v[at].ino = st.st_ino;
 	pthread_mutex_unlock(&made.lock);
 }
 
 static bool was_made(const struct stat *st)
 {
 	bool found = false;
-	size_t n;
 
 	pthread_mutex_lock(&made.lock);
-	n = made.n < MADE_MAX ? made.n : MADE_MAX;
-	for (size_t i = 0; i < n && !found; i++)
+	for (size_t i = 0; i < made.n && !found; i++)
 		found = made.v[i].dev == st->st_dev && made.v[i].ino == st->st_ino;
 	pthread_mutex_unlock(&made.lock);
 	return found;
@@ -223,7 +252,7 @@ static struct br_answer bind_path(struct br_call *c, const struct address *a, in
 		return br_fail(EINTR);
 	answer = bind_at(c, a, fd);
 	if (answer.kind == BR_KIND_VALUE)
-		note_made(e);
+		note_made(c->b, e);
 	return tell(c, SBX_MODIFY, answer);
 }
 

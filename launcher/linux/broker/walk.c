@@ -121,14 +121,13 @@ static int follow_plain(struct walk *w, int fd)
  * process but our own: our own is what the caller must not be lent. */
 static int follow_magic(struct walk *w, const char *dir, size_t len)
 {
-	pid_t owner = (pid_t)strtol(dir + 6, NULL, 10);
 	struct stat st;
 	int fd;
 
 	if (br_is_own_proc(w->c, dir, len))
 		return -EACCES;
 	/* With mixed credentials our leave to look into others is wider than the caller's. */
-	if (w->c->b->mixed_creds && owner != br_tgid(w->c) && owner != (pid_t)w->c->n.pid)
+	if (br_is_of_another(w->c, dir))
 		return -EACCES;
 	fd = openat(w->dir, w->name, O_PATH | O_CLOEXEC);
 	if (fd < 0)
