@@ -111,6 +111,8 @@ static const char why_surface[] = "kernel surface that a command does not need";
 static const char why_handle[] = "opens files past every path check";
 static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
+static const char why_subvolume[] =
+	"a snapshot shows denied files under names that are allowed, a subvolume is made or removed";
 static const char why_hole[] =
 	"holes in the run's ring take its events; callers write zeros instead";
 static const char why_dgram[] = "a datagram socket reaches any socket path by sendto(2)";
@@ -214,6 +216,21 @@ static const struct pol_sc_rule rules[] = {
 	IOCTL(0x40087602, why_inode), /* FS_IOC_SETVERSION */
 	IOCTL(0x800c6613, why_inode), /* FS_IOC_SET_ENCRYPTION_POLICY */
 	IOCTL(0x40806685, why_inode), /* FS_IOC_ENABLE_VERITY */
+	IOCTL(0x40086604, why_inode), /* EXT4_IOC_SETVERSION_OLD */
+	IOCTL(0x40047211, why_inode), /* FAT_IOCTL_SET_ATTRIBUTES */
+	IOCTL(0x4008941a, why_inode), /* BTRFS_IOC_SUBVOL_SETFLAGS */
+	IOCTL(0xc0c89425, why_inode), /* BTRFS_IOC_SET_RECEIVED_SUBVOL */
+
+	/* ioctl on a directory that is open for reading: no path check of Landlock's or ours */
+	IOCTL(0x50009401, why_subvolume), /* BTRFS_IOC_SNAP_CREATE */
+	IOCTL(0x50009417, why_subvolume), /* BTRFS_IOC_SNAP_CREATE_V2 */
+	IOCTL(0x5000940e, why_subvolume), /* BTRFS_IOC_SUBVOL_CREATE */
+	IOCTL(0x50009418, why_subvolume), /* BTRFS_IOC_SUBVOL_CREATE_V2 */
+	IOCTL(0x5000940f, why_subvolume), /* BTRFS_IOC_SNAP_DESTROY */
+	IOCTL(0x5000943f, why_subvolume), /* BTRFS_IOC_SNAP_DESTROY_V2 */
+	IOCTL(0x4020bc10, why_subvolume), /* BCH_IOCTL_SUBVOLUME_CREATE */
+	IOCTL(0x4020bc11, why_subvolume), /* BCH_IOCTL_SUBVOLUME_DESTROY */
+	IOCTL(0x40186f04, why_subvolume), /* OCFS2_IOC_REFLINK */
 
 	/* sockets */
 	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),

@@ -6,6 +6,10 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/audit.h>
+#include <linux/btrfs.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <linux/msdos_fs.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -289,6 +293,26 @@ Test(launcher_filters, high_bits_do_not_hide_an_ioctl)
 	cr_expect_eq(ask(0, __NR_ioctl, 0, 0x5412, 0, 0), ERRNO(EPERM));
 	cr_expect_eq(ask(0, __NR_ioctl, 0, 0x5412 | UINT64_C(1) << 32, 0, 0), ERRNO(EPERM));
 	cr_expect_eq(ask(0, __NR_ioctl, 0, 0x5401, 0, 0), SECCOMP_RET_ALLOW, "TCGETS");
+}
+
+/* A snapshot of the home, put into the workspace, would show the keys in it. */
+Test(launcher_filters, copies_of_whole_trees_pass_no_ioctl)
+{
+	const unsigned long denied[] = {
+		BTRFS_IOC_SNAP_CREATE,	   BTRFS_IOC_SNAP_CREATE_V2,
+		BTRFS_IOC_SUBVOL_CREATE,   BTRFS_IOC_SUBVOL_CREATE_V2,
+		BTRFS_IOC_SNAP_DESTROY,	   BTRFS_IOC_SNAP_DESTROY_V2,
+		BTRFS_IOC_SUBVOL_SETFLAGS, BTRFS_IOC_SET_RECEIVED_SUBVOL,
+		FAT_IOCTL_SET_ATTRIBUTES,
+	};
+	const unsigned long free_ones[] = {FICLONE, FICLONERANGE, FIDEDUPERANGE, FS_IOC_FIEMAP};
+
+	for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+		cr_expect_eq(ask(0, __NR_ioctl, 3, denied[i], 0, 0), ERRNO(EPERM), "%#lx",
+			     denied[i]);
+	for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
+		cr_expect_eq(ask(0, __NR_ioctl, 3, free_ones[i], 0, 0), SECCOMP_RET_ALLOW, "%#lx",
+			     free_ones[i]);
 }
 
 Test(launcher_filters, foreign_architectures_die_and_x32_is_unknown)
