@@ -184,11 +184,34 @@ int b_mkdirs(const char *path, struct b_err *err)
 	return ensure_dir(copy, err);
 }
 
-static int fill(int fd, unsigned mode, const void *p, size_t n, bool durable)
+struct content {
+	const void *p;
+	size_t n;
+	unsigned mode;
+	bool durable;
+	const struct stat *owner; /* NULL = who we are */
+};
+
+/* Before the mode: what the owner may not, nobody else may. */
+static int give(int fd, const struct stat *owner)
 {
-	if (b_write_all(fd, p, n) < 0 || fchmod(fd, (mode_t)mode) < 0)
+	struct stat st;
+
+	if (!owner)
+		return 0;
+	if (fstat(fd, &st) < 0)
 		return -1;
-	return durable ? fsync(fd) : 0;
+	if (st.st_uid == owner->st_uid && st.st_gid == owner->st_gid)
+		return 0;
+	return fchown(fd, owner->st_uid, owner->st_gid);
+}
+
+static int fill(int fd, const struct content *c)
+{
+	if (b_write_all(fd, c->p, c->n) < 0 || give(fd, c->owner) < 0 ||
+	    fchmod(fd, (mode_t)c->mode) < 0)
+		return -1;
+	return c->durable ? fsync(fd) : 0;
 }
 
 /* A rename lasts once the directory is on disk: fsync(2). */
@@ -214,8 +237,7 @@ static int finish(int fd, const char *temp, const char *path, bool filled)
 	return rename(temp, path);
 }
 
-int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool durable,
-		 struct b_err *err)
+static int write_file(const char *path, const struct content *c, struct b_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	size_t dir_len = slash ? (size_t)(slash - path) + 1 : 0;
@@ -228,16 +250,41 @@ int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool 
 	fd = mkostemp(temp.s, O_CLOEXEC); /* 0600 until it is complete */
 	if (fd < 0)
 		return fail_sys(err, path);
-	if (finish(fd, temp.s, path, fill(fd, mode, p, n, durable) == 0) < 0) {
+	if (finish(fd, temp.s, path, fill(fd, c) == 0) < 0) {
 		sys = errno;
 		unlink(temp.s);
 		errno = sys;
 		return fail_sys(err, path);
 	}
 	temp.s[dir_len] = '\0';
-	if (durable && sync_dir(dir_len ? temp.s : ".") < 0)
+	if (c->durable && sync_dir(dir_len ? temp.s : ".") < 0)
 		return fail_sys(err, path);
 	return 0;
+}
+
+int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool durable,
+		 struct b_err *err)
+{
+	const struct content c = {.p = p, .n = n, .mode = mode, .durable = durable};
+
+	return write_file(path, &c, err);
+}
+
+int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t n,
+		   struct b_err *err)
+{
+	b_auto_free char *real = realpath(path, NULL);
+	struct content c = {.p = p, .n = n, .mode = mode ? *mode : 0600, .durable = true};
+	struct stat st;
+
+	if (!real)
+		return errno == ENOENT ? write_file(path, &c, err) : fail_sys(err, path);
+	if (stat(real, &st) < 0)
+		return fail_sys(err, path);
+	if (check_regular(path, &st, SIZE_MAX, err) < 0)
+		return -1;
+	c.owner = &st;
+	return write_file(real, &c, err);
 }
 
 static struct timespec now(clockid_t clock)

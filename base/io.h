@@ -29,6 +29,10 @@ int b_mkdirs(const char *path, struct b_err *err);
 /* Writes a file atomically: temporary beside it, fsync only if `durable`, rename. */
 int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool durable,
 		 struct b_err *err);
+/* The same for a file that a person names, durable: where a link leads, and in place of nothing
+ * but a regular file, which keeps its owner. *mode NULL = 0600. */
+int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t n,
+		   struct b_err *err);
 
 uint64_t b_now_ms(void);      /* CLOCK_MONOTONIC [AS-safe] */
 uint64_t b_now_real_ns(void); /* CLOCK_REALTIME [AS-safe] */

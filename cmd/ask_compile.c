@@ -16,13 +16,15 @@ static int compile(struct ask_opts *o, struct b_err *err)
 	if (o->run.policy.presets.n)
 		return b_fail(err, B_USAGE, 0,
 			      "compile: --preset is not kept: name it in sandbox.presets");
+	/* It is a document in use of the runs to come: the rules compiled are theirs. */
+	o->run.policy.also_used = o->output;
 	if (ask_policy(o, &a, err) < 0)
 		return -1;
 	ask_notices(a.plan.engine);
 	lau_policy_request(&o->run.policy, &rq);
 	if (pol_bundle_write(&rq, a.plan.engine, &file, err) < 0)
 		return -1;
-	return b_write_file(o->output, 0600, b_str_c(&file), file.len, true, err);
+	return b_replace_file(o->output, NULL, b_str_c(&file), file.len, err);
 }
 
 int ask_compile(struct ask_opts *o, char const *const *words, size_t n)

@@ -11,6 +11,7 @@
 #include "policy/engine.h"
 #include "policy/model.h"
 #include "policy/settings.h"
+#include "policy/store.h"
 
 struct diff {
 	const struct ask_opts *o;
@@ -36,6 +37,10 @@ static int engine_of(const struct diff *d, int side, const char *profile, struct
 	if (!o.run.isolate_given)
 		o.run.isolate = 0;
 	o.run.isolate_given = true;
+	/* The document itself may lie where it lets the command write: closed on both sides, that
+	 * is no difference. */
+	if (!pol_store_is_name(d->files[!side]))
+		o.run.policy.also_used = d->files[!side];
 	rc = ask_policy(&o, out, err);
 	b_strlist_release(&o.run.policy.policies);
 	return rc;
@@ -163,9 +168,12 @@ static void tell_missing(struct diff *d, const char *profile, int side)
 	b_str_addc(d->out, '\n');
 }
 
-/* Each profile that both have; that one has alone is a difference. */
+/* Each profile that both have; that one has alone is a difference. Of documents without any, what
+ * they deny is what there is to compare. */
 static int compare_all(struct diff *d, struct b_err *err)
 {
+	if (d->docs[0].nprofiles == 0 && d->docs[1].nprofiles == 0)
+		return compare(d, "unrestricted", err);
 	for (int side = 0; side < 2; side++)
 		for (size_t i = 0; i < d->docs[side].nprofiles; i++) {
 			const char *name = d->docs[side].profiles[i].name.s;

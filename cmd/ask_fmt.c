@@ -26,15 +26,16 @@ static int read_stdin(struct b_str *out, struct b_err *err)
 	return 0;
 }
 
-/* In place of the file, with its mode; a link stays one. */
+/* In place of the file, with its mode. */
 static int replace(const char *file, const struct b_str *text, struct b_err *err)
 {
-	b_auto_free char *real = realpath(file, NULL);
 	struct stat st;
+	unsigned mode;
 
-	if (!real || stat(real, &st) < 0)
+	if (stat(file, &st) < 0)
 		return b_fail(err, B_SYSTEM, errno, "%s: %s", file, strerror(errno));
-	return b_write_file(real, st.st_mode & 07777, b_str_c(text), text->len, true, err);
+	mode = st.st_mode & 07777;
+	return b_replace_file(file, &mode, b_str_c(text), text->len, err);
 }
 
 static int format_file(const struct ask_opts *o, const char *file, bool *all_same,

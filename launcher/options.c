@@ -352,6 +352,7 @@ void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out
 {
 	*out = (struct pol_request){
 		.bundle = o->bundle,
+		.also_used = o->also_used ? o->also_used : o->image,
 		.policies = o->policies.v,
 		.npolicies = o->policies.n,
 		.presets = o->presets.v,

@@ -29,6 +29,7 @@ struct b_str;
 struct lau_policy_opts {
 	struct b_strlist policies, presets;
 	const char *image;	   /* --image FILE, NULL = none */
+	const char *also_used;	   /* no option: see struct pol_request */
 	struct pol_bundle *bundle; /* that file, once lau_policy_settle() has read it */
 	const char *profile;
 	struct b_strlist workspaces;

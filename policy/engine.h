@@ -64,6 +64,9 @@ struct pol_request {
 	size_t nrules;
 	const struct pol_said *said;	 /* settings of the command line, NULL = none */
 	const struct pol_bundle *bundle; /* in place of `policies`, bundle.h; NULL = none */
+	/* Another file in use beside `policies`, which no command may change: the one that `bundle`
+	 * is, or will be, in; NULL = none. */
+	const char *also_used;
 	const char *const *presets;	 /* put under the document */
 	size_t npresets;
 	const char *managed;	   /* NULL = POL_MANAGED_FILE (layers.h) */

@@ -182,8 +182,8 @@ static int load_projects(const char *const *workspaces, size_t n, struct pol_lay
 
 /* ---- presets ---- */
 
-/* A set of paths is in force anyway. */
-static int absorb(struct pol_doc *doc, const char *name, struct b_err *err)
+/* A set of paths is in force anyway; what was taken once is. */
+static int absorb(struct pol_doc *doc, const char *name, bool *taken, struct b_err *err)
 {
 	const struct pol_preset *preset = pol_preset_find(name);
 	const struct pol_ynode *kind = preset ? pol_yaml_get(preset->root, "kind") : NULL;
@@ -193,8 +193,9 @@ static int absorb(struct pol_doc *doc, const char *name, struct b_err *err)
 	if (!preset)
 		return b_fail(err, B_USAGE, 0,
 			      "no preset `%s`: sbx-policy presets names those there are", name);
-	if (!kind || !kind->s || strcmp(kind->s, "Policy") != 0)
+	if (!kind || !kind->s || strcmp(kind->s, "Policy") != 0 || taken[preset - pol_presets])
 		return 0;
+	taken[preset - pol_presets] = true;
 	if (pol_orbit_take(preset->root, &under, err) < 0)
 		return -1;
 	rc = pol_doc_absorb(doc, &under, err);
@@ -205,12 +206,13 @@ static int absorb(struct pol_doc *doc, const char *name, struct b_err *err)
 static int absorb_presets(const struct pol_request *rq, struct pol_layers *l, struct b_err *err)
 {
 	const struct pol_texts named = l->main.settings.presets;
+	b_auto_free bool *taken = b_calloc(pol_presets_n, sizeof *taken);
 
 	for (size_t i = 0; i < rq->npresets; i++)
-		if (absorb(&l->main, rq->presets[i], err) < 0)
+		if (absorb(&l->main, rq->presets[i], taken, err) < 0)
 			return b_wrap(err, "--preset %s", rq->presets[i]);
 	for (size_t i = 0; i < named.n; i++)
-		if (absorb(&l->main, named.v[i].s, err) < 0)
+		if (absorb(&l->main, named.v[i].s, taken, err) < 0)
 			return b_wrap(err, "preset %s", named.v[i].s);
 	return 0;
 }

@@ -22,7 +22,8 @@
 struct b_err;
 struct pol_request;
 
-#define POL_MANAGED_FILE "/etc/sbx-launch/policy.yaml"
+#define POL_HOST_DIR	 "/etc/sbx-launch"
+#define POL_MANAGED_FILE POL_HOST_DIR "/policy.yaml"
 #define POL_PROJECT_FILE ".sbx-launch.yaml"
 
 struct pol_layer {

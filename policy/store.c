@@ -12,11 +12,12 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "policy/front/orbit.h"
+#include "policy/layers.h"
 #include "policy/load.h"
 #include "policy/model.h"
 #include "policy/workspace.h"
 
-#define HOST_DIR  "/etc/sbx-launch/policies"
+#define HOST_DIR  POL_HOST_DIR "/policies"
 #define SUFFIX	  ".yaml"
 #define NAMES_MAX 10000
 

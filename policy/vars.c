@@ -160,7 +160,8 @@ static const char *host_dir(struct pol_build *b, const struct var *v)
 		home = pol_home(a);
 		dir = home ? pol_build_join(b, home, v->below_home) : NULL;
 	}
-	return dir ? pol_canonical(a, dir) : NULL;
+	dir = dir ? pol_canonical(a, dir) : NULL;
+	return dir && dir[1] ? dir : NULL; /* "/tmp/.." is no place either */
 }
 
 const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)

@@ -72,6 +72,17 @@ document same.yaml '"**/*.env", "**/a.env"' '"docs/*.md", "src", "src/*", "src/*
 check 'diff: equal to itself' says 0 'equal: every verdict is the same' diff old.yaml old.yaml
 check 'diff: other rules, the same meaning' says 0 'equal: every verdict is the same' \
 	diff old.yaml same.yaml
+document all.yaml '"*.env"' '"**"'
+cp all.yaml copy.yaml
+for d in a b; do
+	printf 'kind: Policy\nschemaVersion: 2\nmetadata: {name: m}\nspec: {denyModify: [%s/**]}\n' $d >deny-$d.yaml
+done
+check 'diff: a copy in the workspace is equal' says 0 'equal: every verdict is the same' \
+	diff ./all.yaml ./copy.yaml
+check 'diff: documents without profiles differ by what they deny' says 1 "profile unrestricted
++ modify   ./a  by rule ** (deny-b.yaml:1:1), before by a/** (deny-a.yaml:4:21)
+- modify   ./b  by rule b/** (deny-b.yaml:4:21), before by ** (deny-a.yaml:1:1)" \
+	diff deny-a.yaml deny-b.yaml
 check 'diff: what becomes allowed and denied, with the rules' says 1 "profile writer
 + modify   ./docs/a  by rule docs/* (new.yaml:10:41), before by <no matching rule> (builtin:base:44)
 - modify   ./src/gen  by rule src/gen/** (new.yaml:10:26), before by src/** (old.yaml:10:16)" \

@@ -78,7 +78,17 @@ if [ "$(id -u)" -eq 0 ]; then
 else
 	skip 'a file of another user is refused' 'needs root'
 fi
+kept()
+{
+	"$POLICY" compile -o here.image --profile writer --modify / "$TMP/p.yaml" >"$TMP/c.out" 2>&1 &&
+		before=$(cksum <here.image) &&
+		launch --image here.image -- sh -c 'echo x >>here.image; rm -f here.image; mv src here.image; echo 1 >src/k'
+	[ "$(cksum <here.image)" = "$before" ] && [ -e src/k ] || { cat "$TMP/err"; return 1; }
+}
+check 'the command cannot change the image it runs by' kept
 mkfifo "$TMP/fifo"
+onto() { ! "$POLICY" compile -o "$1" "$TMP/p.yaml" --profile writer 2>"$TMP/err" && [ -p "$1" ] && grep -q 'not a regular file' "$TMP/err"; }
+check 'nothing but a regular file is replaced' onto "$TMP/fifo"
 check 'a FIFO is refused, not waited for' refused 'not a regular file' --image "$TMP/fifo"
 check 'a document is no image' refused 'no compiled policy' --image "$TMP/p.yaml"
 check '--image and --policy exclude each other' refused 'E_USAGE.*--policy' --image "$TMP/p.image" -p "$TMP/p.yaml"

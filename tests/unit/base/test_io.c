@@ -464,6 +464,38 @@ Test(base_io, a_link_is_replaced_and_what_it_names_left_alone)
 	expect_content("f", "new");
 }
 
+Test(base_io, the_file_that_a_link_names_is_replaced_and_keeps_its_owner)
+{
+	uid_t owner = geteuid() == 0 ? 12345 : geteuid();
+	unsigned mode = 0640;
+	struct b_err err;
+	struct stat st;
+
+	put("target", "old", 3);
+	cr_assert_eq(chown("target", owner, getegid()) | symlink("target", "f"), 0);
+	cr_assert_eq(b_replace_file("f", &mode, "new", 3, &err), 0, "%s", err.msg);
+	expect_content("target", "new");
+	cr_assert_eq(lstat("f", &st), 0);
+	cr_expect(S_ISLNK(st.st_mode));
+	cr_assert_eq(stat("f", &st), 0);
+	cr_expect_eq(st.st_uid, owner);
+	cr_expect_eq(mode_of("target"), 0640);
+	cr_assert_eq(b_replace_file("g", NULL, "x", 1, &err), 0, "%s", err.msg);
+	cr_expect_eq(mode_of("g"), 0600);
+}
+
+Test(base_io, what_is_no_regular_file_is_not_replaced)
+{
+	struct b_err err;
+	struct stat st;
+
+	cr_assert_eq(mkfifo("p", 0600), 0);
+	cr_assert_eq(b_replace_file("p", NULL, "x", 1, &err), -1);
+	cr_expect(strstr(err.msg, "not a regular file"), "%s", err.msg);
+	cr_assert_eq(lstat("p", &st), 0);
+	cr_expect(S_ISFIFO(st.st_mode));
+}
+
 Test(base_io, a_reader_keeps_the_old_file)
 {
 	struct b_err err;

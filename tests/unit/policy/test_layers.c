@@ -297,6 +297,46 @@ Test(policy_layers, documents_in_use_are_not_changed)
 	cr_expect(ask(SBX_MODIFY, in(top, "q.yaml")).allowed);
 }
 
+Test(policy_layers, links_on_the_way_to_a_document_are_not_changed)
+{
+	rq.with_protected = true;
+	user("{fsProfiles: {p: {read: [\"**\"], modify: [\"**\"]}}, sandbox: {sideRoots: [/]}}");
+	cr_assert_eq(symlink("..", in(ws, "up")), 0);
+	file[0] = in(ws, "up/p.yaml");
+	make();
+	cr_expect_not(sbx_decide(&engine->image, SBX_MODIFY, in(ws, "up"), strlen(in(ws, "up"))));
+	cr_expect_not(ask(SBX_MODIFY, in(top, "p.yaml")).allowed);
+	cr_expect_not(ask(SBX_MODIFY, "/etc/sbx-launch/policies/x.yaml").allowed);
+	cr_expect(ask(SBX_MODIFY, "up2").allowed);
+}
+
+Test(policy_layers, another_file_in_use_is_not_changed)
+{
+	rq.with_protected = true;
+	rq.also_used = in(ws, "x.image");
+	user("{fsProfiles: {p: {read: [\"**\"], modify: [\"**\"]}}}");
+	make();
+	cr_expect_not(ask(SBX_MODIFY, "x.image").allowed);
+	cr_expect(ask(SBX_MODIFY, "y.image").allowed);
+}
+
+Test(policy_layers, a_preset_counts_once_however_often_it_is_named)
+{
+	b_auto(b_str_release) struct b_str spec = {0};
+	size_t once;
+
+	user("{fsProfiles: {p: {read: [\"**\"]}}, sandbox: {presets: [npm]}}");
+	make();
+	once = engine->rules.op[SBX_READ].n;
+	b_str_add(&spec, "{fsProfiles: {p: {read: [\"**\"]}}, sandbox: {presets: [npm");
+	for (int i = 0; i < 15000; i++)
+		b_str_add(&spec, ", npm");
+	b_str_add(&spec, "]}}");
+	user(b_str_c(&spec));
+	make();
+	cr_expect_eq(engine->rules.op[SBX_READ].n, once);
+}
+
 /* ---- managed: needs a file of root's ---- */
 
 Test(policy_layers, a_managed_file_must_be_roots)
