@@ -47,7 +47,7 @@ void lau_host_show(const struct lau_host *h, bool json, bool colour, struct b_st
 {
 	unsigned release = lau_macos_release();
 	struct b_err err = {.kind = B_OK};
-	bool has = lau_seatbelt_probe(&err) == 0;
+	bool has = lau_seatbelt_probe(LAU_BACKEND_SANDBOX_EXEC, &err) == 0;
 
 	(void)h, (void)colour;
 	if (json) {

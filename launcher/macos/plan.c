@@ -41,7 +41,7 @@ const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 	const char **list = b_arena_alloc(&p->arena, sizeof *list);
 
 	(void)lost;
-	list[0] = "seatbelt profile";
+	list[0] = p->nfatal ? "the shim alone" : "seatbelt profile";
 	*out_n = 1;
 	return list;
 }

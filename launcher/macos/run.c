@@ -22,11 +22,13 @@
 #include "launcher/dirs.h"
 #include "launcher/dryrun.h"
 #include "launcher/environment.h"
+#include "launcher/execclass.h"
 #include "launcher/host.h"
 #include "launcher/macos/fds.h"
 #include "launcher/macos/release.h"
 #include "launcher/macos/seatbelt.h"
 #include "launcher/macos/stage2.h"
+#include "launcher/macopts.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
@@ -34,6 +36,7 @@
 #include "launcher/processes.h"
 #include "launcher/program.h"
 #include "launcher/record.h"
+#include "launcher/require.h"
 #include "launcher/scratch.h"
 #include "launcher/shimpath.h"
 #include "launcher/signals.h"
@@ -93,6 +96,19 @@ static int step_descriptors(struct run *r, struct b_err *err)
 	return 0;
 }
 
+static int step_options(struct run *r, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str notes = {0};
+	char *at, *line;
+
+	if (lau_macopts_check(r->o, &notes, err) < 0)
+		return -1;
+	at = notes.len && !r->o->quiet ? notes.s : NULL;
+	while ((line = strsep(&at, "\n")) && *line)
+		say("note", line);
+	return 0;
+}
+
 static int step_policy(struct run *r, struct b_err *err)
 {
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
@@ -118,8 +134,18 @@ static int step_program(struct run *r, struct b_err *err)
 	return 0;
 }
 
+static bool requires_shim(const struct run *r)
+{
+	return r->o->require >> LAU_NEED_SHIM & 1;
+}
+
 static int step_shim(struct run *r, struct b_err *err)
 {
+	enum sbx_exec_class cls = requires_shim(r) ? lau_exec_class(r->program) : SBX_EXEC_DYNAMIC;
+
+	if (cls != SBX_EXEC_DYNAMIC && cls != SBX_EXEC_UNREADABLE)
+		return b_fail(err, B_NOEXEC, 0, "`%s`: required: shim: it would not be loaded (%s)",
+			      r->program, sbx_exec_class_name(cls));
 	if (!lau_os_own_path(r->self, sizeof r->self))
 		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
 	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
@@ -128,10 +154,17 @@ static int step_shim(struct run *r, struct b_err *err)
 static int step_environment(struct run *r, struct b_err *err)
 {
 	(void)err;
-	lau_scratch_export(r->dirs.scratch.path, &r->env);
+	if (r->dirs.scratch.path)
+		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
 	return 0;
+}
+
+/* Does Seatbelt hold the command? */
+static bool is_confined(const struct run *r)
+{
+	return r->plan.nfatal == 0;
 }
 
 /* The run's own files, for the command: this program and the shim to be executed and mapped, the
@@ -161,6 +194,8 @@ static int step_profile(struct run *r, struct b_err *err)
 	};
 	struct sbpl_opts opts = sbpl_opts_default();
 
+	if (!is_confined(r))
+		return 0;
 	opts.macos = lau_macos_release();
 	opts.net = nets[r->plan.engine->effect.network];
 	grant(r, SBX_READ, r->self);
@@ -175,10 +210,43 @@ static int step_profile(struct run *r, struct b_err *err)
 	return sbpl_compile(&r->plan.engine->rules, NULL, &opts, &r->profile, err);
 }
 
+/* Nothing confines here: refused, unless the documents are lax about it. Then the shim alone
+ * checks; without it the command would run bare, which nobody can ask for. */
+static int look_for_seatbelt(struct run *r, bool *out_has, struct b_err *err)
+{
+	struct lau_plan *p = &r->plan;
+	struct b_err why;
+
+	*out_has = lau_seatbelt_probe((enum lau_backend)r->o->backend, &why) == 0;
+	if (*out_has)
+		return 0;
+	if (r->o->no_shim)
+		return b_fail(err, B_FLOOR, 0, "%s: with --no-shim nothing at all would hold",
+			      why.msg);
+	p->losses = b_calloc(1, sizeof *p->losses);
+	p->losses[0] = (struct lau_loss){
+		.text = b_arena_printf(&p->arena,
+				       "the whole policy, for programs that do not load the shim: "
+				       "%s",
+				       why.msg),
+		.fatal = true,
+	};
+	p->nlosses = p->nfatal = 1;
+	return 0;
+}
+
 static int step_seatbelt(struct run *r, struct b_err *err)
 {
-	(void)r;
-	return lau_seatbelt_probe(err);
+	bool has;
+
+	if (look_for_seatbelt(r, &has, err) < 0)
+		return -1;
+	if (has)
+		return 0;
+	if (!r->plan.engine->effect.lax)
+		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", r->plan.losses[0].text);
+	say("loss", r->plan.losses[0].text);
+	return 0;
 }
 
 static int step_notices(struct run *r, struct b_err *err)
@@ -228,6 +296,8 @@ static int step_file(struct run *r, struct b_err *err)
 	b_auto_free char *base = NULL;
 	b_auto_fd int fd = -1;
 
+	if (!is_confined(r))
+		return 0;
 	if (r->record.has_dir)
 		b_str_addf(path, "%s/profile.sb.XXXXXX", r->record.dir.path);
 	else if (lau_scratch_base(&base, err) < 0)
@@ -273,11 +343,11 @@ static _Noreturn void child(struct run *r)
 	close(r->report[0]);
 	lau_fds_close(r->o->keep_fds, r->o->nkeep_fds);
 	environ = r->envp;
-	if (r->o->backend == LAU_BACKEND_SANDBOX_EXEC) {
+	if (is_confined(r) && r->o->backend == LAU_BACKEND_SANDBOX_EXEC) {
 		execve(LAU_SANDBOX_EXEC, r->seatbelt.argv, r->envp);
 		_exit(LAU_STATUS_OURS);
 	}
-	if (lau_seatbelt_enter(&r->profile, &r->seatbelt, &err) < 0) {
+	if (is_confined(r) && lau_seatbelt_enter(&r->profile, &r->seatbelt, &err) < 0) {
 		(void)b_report(me, &err);
 		_exit(LAU_STATUS_OURS);
 	}
@@ -331,6 +401,20 @@ static void list_left(void *ctx, const char *list)
 	say("left running, now ended", list);
 }
 
+/* `--require shim`: the log must know of every program that ran. */
+static int check_witnessed(struct run *r, struct b_err *err)
+{
+	struct aud_counts counts;
+
+	if (!requires_shim(r) || !r->record.collector)
+		return 0;
+	aud_collector_counts(r->record.collector, &counts);
+	if (lau_require_witnessed(&counts, err) == 0)
+		return 0;
+	r->outcome.phase = LAU_PHASE_ABORTED;
+	return -1;
+}
+
 static int step_supervise(struct run *r, struct b_err *err)
 {
 	const struct lau_supervisor s = {
@@ -350,7 +434,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 		(void)b_report(me, &late);
 	lau_supervise(&s, &r->outcome);
 	if (lau_record_finish(&r->record, &r->outcome, err) == 0)
-		return 0;
+		return check_witnessed(r, err);
 	if (!r->o->audit_required) {
 		(void)b_report(me, err);
 		return 0;
@@ -363,8 +447,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 
 typedef int step_fn(struct run *, struct b_err *);
 
-static step_fn *const look[] = {step_descriptors, step_policy, step_program, step_shim,
-				step_environment};
+static step_fn *const look[] = {step_descriptors, step_options, step_policy,
+				step_program,	  step_shim,	step_environment};
 static step_fn *const launch[] = {step_seatbelt, step_directories, step_channel, step_profile,
 				  step_notices,	 step_record,	   step_file,	 step_words,
 				  step_spawn,	 step_supervise};
@@ -380,11 +464,13 @@ static int walk(struct run *r, step_fn *const *steps, size_t n, struct b_err *er
 static int dry_run(struct run *r, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};
+	bool has;
 
-	if (step_profile(r, err) < 0)
+	if (step_profile(r, err) < 0 || look_for_seatbelt(r, &has, err) < 0)
 		return -1;
 	lau_dryrun_show(r->o, &r->plan, &r->env, r->program, &text);
-	sbpl_profile_show(&r->profile, &text);
+	if (has)
+		sbpl_profile_show(&r->profile, &text);
 	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)
 		return b_fail(err, B_SYSTEM, errno, "standard output: %s", strerror(errno));
 	return 0;

@@ -19,16 +19,30 @@ typedef int check_fn(pid_t, const char *operation, int type, ...);
 /* A data pointer that is a function: POSIX's dlsym() promises it, ISO C does not. */
 #define FUNCTION(type, name) (*(type **)&(void *){dlsym(RTLD_DEFAULT, name)})
 
-int lau_seatbelt_probe(struct b_err *err)
+static const char no_call[] =
+	"sandbox_init_with_parameters() is gone from libSystem: use --backend sandbox-exec";
+
+static int probe_program(struct b_err *err)
 {
-	check_fn *check = FUNCTION(check_fn, "sandbox_check");
 	struct stat st;
 
-	if (stat(LAU_SANDBOX_EXEC, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    access(LAU_SANDBOX_EXEC, X_OK))
-		return b_fail(err, B_FLOOR, errno,
-			      LAU_SANDBOX_EXEC
-			      " cannot be used: nothing else confines on macOS: restore it");
+	errno = 0;
+	if (stat(LAU_SANDBOX_EXEC, &st) == 0 && S_ISREG(st.st_mode) &&
+	    access(LAU_SANDBOX_EXEC, X_OK) == 0)
+		return 0;
+	return b_fail(err, B_FLOOR, errno,
+		      LAU_SANDBOX_EXEC " cannot be used (%s): restore it, or use --backend init",
+		      errno ? strerror(errno) : "it is no program");
+}
+
+int lau_seatbelt_probe(enum lau_backend backend, struct b_err *err)
+{
+	check_fn *check = FUNCTION(check_fn, "sandbox_check");
+
+	if (backend == LAU_BACKEND_SANDBOX_EXEC && probe_program(err) < 0)
+		return -1;
+	if (backend == LAU_BACKEND_INIT && !FUNCTION(init_fn, "sandbox_init_with_parameters"))
+		return b_fail(err, B_FLOOR, 0, "%s", no_call);
 	if (check && check(getpid(), NULL, 0) == 1)
 		return b_fail(err, B_FLOOR, 0,
 			      "this process is in a sandbox already, and macOS puts none into "
@@ -75,9 +89,7 @@ int lau_seatbelt_enter(const struct sbpl_profile *prof, const struct lau_seatbel
 	char *why = NULL;
 
 	if (!init)
-		return b_fail(err, B_FLOOR, 0,
-			      "sandbox_init_with_parameters() is gone from this macOS: use "
-			      "--backend sandbox-exec");
+		return b_fail(err, B_FLOOR, 0, "%s", no_call);
 	if (init(prof->text, 0, s->params, &why) != 0)
 		return b_fail(err, B_FLOOR, 0, "macOS rejects the profile: %s",
 			      why ? why : "no reason given");

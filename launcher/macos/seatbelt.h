@@ -8,15 +8,17 @@
 #include <stddef.h>
 
 #include "base/mem.h"
+#include "launcher/options.h"
 
 struct b_err;
 struct sbpl_profile;
 
 #define LAU_SANDBOX_EXEC "/usr/bin/sandbox-exec"
 
-/* B_FLOOR unless sandbox-exec is there, and we are in no sandbox yet: one cannot be put into
- * another (sandbox_apply: Operation not permitted, status 71). */
-int lau_seatbelt_probe(struct b_err *err);
+/* B_FLOOR unless what the back-end needs is there, which the message names, and we are in no
+ * sandbox yet: one cannot be put into another (sandbox_apply: Operation not permitted, status
+ * 71). */
+int lau_seatbelt_probe(enum lau_backend, struct b_err *err);
 
 struct lau_seatbelt {
 	struct b_arena arena;

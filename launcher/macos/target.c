@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "core/macho.h"
 #include "launcher/program.h"
+#include "launcher/script.h"
 
 enum { HEAD = 4096, MAX_SCRIPTS = 5 };
 
@@ -39,66 +40,17 @@ static enum sbx_exec_class class_of(const char *head, size_t n, const struct sta
 	return SBX_EXEC_DYNAMIC;
 }
 
-/* The words behind "#!": the interpreter and at most one argument, as the kernel splits them. */
-struct line {
-	char *interpreter, *argument; /* argument: NULL = none */
-};
-
-static bool parse_line(struct lau_target *t, const char *head, size_t n, struct line *out)
+/* "#!/usr/bin/env NAME" would lose the variable in env: NAME is executed itself. */
+static void skip_env(struct lau_target *t, struct lau_script *line, const char *search)
 {
-	const char *end = memchr(head, '\n', n);
-	char *s, *tail;
-
-	if (n < 2 || memcmp(head, "#!", 2) != 0 || !end)
-		return false;
-	s = b_arena_strndup(&t->arena, head + 2, (size_t)(end - head) - 2);
-	s += strspn(s, " \t");
-	out->interpreter = s;
-	s += strcspn(s, " \t");
-	out->argument = NULL;
-	if (*s) {
-		*s++ = '\0';
-		s += strspn(s, " \t");
-		tail = s + strlen(s);
-		while (tail > s && (tail[-1] == ' ' || tail[-1] == '\t'))
-			*--tail = '\0';
-		out->argument = *s ? s : NULL;
-	}
-	return *out->interpreter == '/';
-}
-
-/* "env NAME" without options or assignments means NAME found in PATH. */
-static void skip_env(struct lau_target *t, struct line *line, const char *search)
-{
+	const char *name = lau_script_env(line);
 	char *found;
 
-	if (strcmp(line->interpreter, "/usr/bin/env") != 0 || !line->argument ||
-	    strpbrk(line->argument, " \t=") || line->argument[0] == '-' ||
-	    lau_program_find(line->argument, search, &found, NULL) < 0)
+	if (!name || lau_program_find(name, search, &found, NULL) < 0)
 		return;
 	line->interpreter = b_arena_strndup(&t->arena, found, strlen(found));
 	line->argument = NULL;
 	free(found);
-}
-
-/* interpreter [argument] script rest-of-argv */
-static void put_in_front(struct lau_target *t, const struct line *line)
-{
-	size_t n = 0, at = 0;
-	char **argv;
-
-	while (t->argv[n])
-		n++;
-	argv = b_arena_alloc(&t->arena, (n + 4) * sizeof *argv);
-	argv[at++] = line->interpreter;
-	if (line->argument)
-		argv[at++] = line->argument;
-	argv[at++] = b_arena_strndup(&t->arena, t->path, strlen(t->path));
-	for (size_t i = 1; i < n; i++)
-		argv[at++] = t->argv[i];
-	argv[at] = NULL;
-	t->argv = argv;
-	t->path = line->interpreter;
 }
 
 void lau_target_find(const char *path, char *const *argv, const char *search,
@@ -116,19 +68,20 @@ void lau_target_find(const char *path, char *const *argv, const char *search,
 		b_auto_fd int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		char head[HEAD];
 		ssize_t got = fd < 0 ? -1 : b_read_full(fd, head, sizeof head);
-		struct line line;
+		struct lau_script line;
 		struct stat st;
 
 		if (got < 0 || fstat(fd, &st) < 0) {
 			t->cls = errno == ENOENT ? SBX_EXEC_MISSING : SBX_EXEC_UNREADABLE;
 			return;
 		}
-		if (!parse_line(t, head, (size_t)got, &line)) {
+		if (!lau_script_parse(&t->arena, head, (size_t)got, &line)) {
 			t->cls = class_of(head, (size_t)got, &st);
 			return;
 		}
 		skip_env(t, &line, search);
-		put_in_front(t, &line);
+		t->argv = lau_script_argv(&t->arena, &line, t->path, t->argv);
+		t->path = line.interpreter;
 	}
 }
 

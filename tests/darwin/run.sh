@@ -151,6 +151,54 @@ FAKE_INSIDE=1 status_is 125 "in a sandbox already" -- /bin/echo no
 says 'in a sandbox already'
 FAKE_NO_SANDBOX_EXEC=1 status_is 125 "without sandbox-exec" -- /bin/echo no
 says '/usr/bin/sandbox-exec cannot be used'
+FAKE_NO_SANDBOX_EXEC=1 status_is 0 "the other back-end does without it" --backend init -- /bin/echo in
+# without a floor: refused, or by the shim alone
+cp "$D/probe" .
+for missing in FAKE_NO_SANDBOX_EXEC FAKE_INSIDE; do
+	rm -f "$T/log"
+	export $missing=1
+	status_is 0 "$missing, but --best-effort" --best-effort -- ./probe read probe read \
+		"$T/home/.ssh/id"
+	[ "$(grep -c '^sbx-launch: loss: ' "$T/err")" = 1 ] && [ ! -e "$T/log" ]
+	ok $? "tells one loss and asks nothing of Seatbelt"
+	[ "$(cat "$T/out")" = "read probe 0
+read $T/home/.ssh/id 13" ]
+	ok $? "and the shim checks"
+	run_json=$(ls -td "$T/home/.local/state/sbx-launch/runs/"*/run.json | head -1)
+	grep -q 'the whole policy, for programs that do not load the shim' "$run_json" &&
+		grep -q 'the shim alone' "$run_json"
+	ok $? "which run.json records"
+	status_is 125 "$missing and no shim is no run" --best-effort --no-shim -- /bin/echo no
+	says 'nothing at all would hold'
+	status_is 0 "$missing in a plan" --dry-run -- /bin/echo no
+	grep -q 'would be refused' "$T/out"
+	ok $? "says that it would be refused"
+	unset $missing
+done
+cat >lax.yaml <<'EOF'
+schemaVersion: 2
+kind: Policy
+metadata: {name: lax}
+spec:
+  fsProfiles: {p: {read: ["**"], modify: ["**"]}}
+  sandbox: {allowFallback: true}
+EOF
+chmod 600 lax.yaml
+FAKE_INSIDE=1 status_is 0 "a document may be lax" -p ./lax.yaml -- ./probe read probe
+says '^sbx-launch: loss: '
+# options of Linux
+for options in '--caps none' '--isolate pid' '--isolate shm' '--require landlock' \
+	'--require broker' '--require network-namespace' '--require shim --no-shim'; do
+	# shellcheck disable=SC2086
+	status_is 125 "$options is refused" $options -- /bin/echo no
+	says 'E_FLOOR'
+done
+status_is 0 "--allow is told to do nothing" --allow debug -- /bin/echo
+says 'note: --allow has no effect on macOS'
+status_is 0 "--isolate none is what there is" --isolate none -- /bin/echo
+status_is 0 "--require shim runs what loads it" --require shim -- ./probe read probe
+status_is 126 "and nothing else" --require shim -- /bin/echo no
+says 'required: shim'
 FAKE_INIT_FAILS=1 status_is 125 "a profile that the call rejects" --backend init -- /bin/echo no
 says 'macOS rejects the profile'
 status_is 0 "the plan without a run" --dry-run -- /bin/echo no
