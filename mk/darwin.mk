@@ -63,8 +63,8 @@ $(DARWIN_PRODUCTS:%=$(DARWIN)/%):
 	$(call say,LIPO,$@)
 	$(Q)$(DARWIN_LIPO) -create $^ -output $@
 
-$(DARWIN)/sdk.ok: scripts/check-darwin-sdk $(wildcard $(DARWIN_SDK)/*) $(wildcard shim/macos/*.c) | $$(@D)/.d
-	$(Q)scripts/check-darwin-sdk && touch $@
+$(DARWIN)/sdk.ok: scripts/check-darwin-sdk.py $(wildcard $(DARWIN_SDK)/*) $(wildcard shim/macos/*.c) | $$(@D)/.d
+	$(Q)scripts/check-darwin-sdk.py && touch $@
 
 DARWIN_LOADER := $(addprefix tests/darwin/,main.c test_names.c load.c libsystem.c libsystem_macos.c \
 	libsystem_process.c)

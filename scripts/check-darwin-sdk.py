@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Do the headers for building on other systems and the linker's list of libSystem agree?
 
-    scripts/check-darwin-sdk [--write]
+    scripts/check-darwin-sdk.py [--write]
 
 launcher/macos/sdk/darwin*.h declare what our sources use of macOS; libSystem.tbd has to list the
 same symbols, and no others: a name that is only in the one compiles and does not link, one that is
