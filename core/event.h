@@ -29,7 +29,8 @@ enum sbx_event_kind {
 	X(SECURE, "set-id")	   /* set-id, not void by no_new_privs */  \
 	X(UNREADABLE, "unreadable")                                        \
 	X(MISSING, "missing")	   /* does not exist: the call will fail */ \
-	X(CAPS, "file-capability") /* file capabilities: the loader heeds no preload */
+	X(CAPS, "file-capability") /* file capabilities: the loader heeds no preload */ \
+	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */
 
 enum sbx_exec_class {
 #define X(name, text) SBX_EXEC_##name,

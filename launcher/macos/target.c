@@ -27,7 +27,12 @@ static bool is_restricted(const struct stat *st)
 	return st->st_flags & SF_RESTRICTED || st->st_mode & (S_ISUID | S_ISGID);
 }
 
-static enum sbx_exec_class class_of(const char *head, size_t n, const struct stat *st)
+static bool read_at(void *fd, uint64_t at, void *to, size_t n)
+{
+	return pread(*(int *)fd, to, n, (off_t)at) == (ssize_t)n;
+}
+
+static enum sbx_exec_class class_of(int fd, const char *head, size_t n, const struct stat *st)
 {
 	unsigned slices = sbx_macho_slices(head, n);
 
@@ -37,7 +42,7 @@ static enum sbx_exec_class class_of(const char *head, size_t n, const struct sta
 	 * library has no such slice. */
 	if (!(slices & OUR_SLICE) || slices & SBX_SLICE_ARM64E)
 		return SBX_EXEC_FOREIGN;
-	return SBX_EXEC_DYNAMIC;
+	return sbx_macho_is_closed(read_at, &fd, OUR_SLICE) ? SBX_EXEC_HARDENED : SBX_EXEC_DYNAMIC;
 }
 
 /* "#!/usr/bin/env NAME" would lose the variable in env: NAME is executed itself. */
@@ -76,7 +81,7 @@ void lau_target_find(const char *path, char *const *argv, const char *search,
 			return;
 		}
 		if (!lau_script_parse(&t->arena, head, (size_t)got, &line)) {
-			t->cls = class_of(head, (size_t)got, &st);
+			t->cls = class_of(fd, head, (size_t)got, &st);
 			return;
 		}
 		skip_env(t, &line, search);

@@ -20,7 +20,7 @@ struct lau_target {
 	const char *path; /* to execute */
 	char **argv;	  /* NULL-terminated; ours and the caller's strings */
 	/* DYNAMIC: the shim will be inserted. SECURE: restricted (SIP, set-id). FOREIGN: no slice
-	 * we have a shim for, arm64e included. */
+	 * we have a shim for, arm64e included. HARDENED: its signature keeps libraries out. */
 	enum sbx_exec_class cls;
 };
 

@@ -59,7 +59,12 @@ static const char *interpreter(char *head, size_t n)
 
 /* dyld inserts nothing into what is restricted, and ends what prefers an arm64e slice
  * (core/macho.h). */
-static enum sbx_exec_class class_of(const char *head, size_t n, const struct stat *st)
+static bool read_at(void *fd, uint64_t at, void *to, size_t n)
+{
+	return SHIM_QUIETLY(ssize_t, pread(*(int *)fd, to, n, (off_t)at)) == (ssize_t)n;
+}
+
+static enum sbx_exec_class class_of(int fd, const char *head, size_t n, const struct stat *st)
 {
 	unsigned slices = sbx_macho_slices(head, n);
 
@@ -67,7 +72,7 @@ static enum sbx_exec_class class_of(const char *head, size_t n, const struct sta
 		return SBX_EXEC_SECURE;
 	if (!(slices & OUR_SLICE) || slices & SBX_SLICE_ARM64E)
 		return SBX_EXEC_FOREIGN;
-	return SBX_EXEC_DYNAMIC;
+	return sbx_macho_is_closed(read_at, &fd, OUR_SLICE) ? SBX_EXEC_HARDENED : SBX_EXEC_DYNAMIC;
 }
 
 static void look(struct program *p, const char *file)
@@ -91,6 +96,7 @@ static void look(struct program *p, const char *file)
 		}
 		len = shim_fd_text(fd, text);
 		n = sys_fstat(fd, &st) < 0 ? -1 : read_head(fd, head);
+		p->cls = n > 0 ? class_of(fd, head, (size_t)n, &st) : SBX_EXEC_FOREIGN;
 		sys_close(fd);
 		if (!len || n < 0)
 			return;
@@ -100,8 +106,6 @@ static void look(struct program *p, const char *file)
 			p->len = len;
 		}
 		file = interpreter(head, (size_t)n);
-		if (!file)
-			p->cls = class_of(head, (size_t)n, &st);
 	}
 }
 
