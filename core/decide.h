@@ -66,3 +66,13 @@ bool sbx_move_free(const struct sbx_image *, const char *from, size_t from_len, 
  */
 bool sbx_move_name(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_t to);
 bool sbx_move_beneath(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_t to);
+
+/*
+ * May a symlink at `link` lead to `target`? Not when something that may not be modified below the
+ * name of the link may be below the target: whoever follows the link takes the one for the other
+ * (`.git` -> `evil`, whose hooks are not protected). Of the budget above.
+ */
+bool sbx_link_allowed(const struct sbx_image *, const char *link, size_t link_len,
+		      const char *target, size_t target_len);
+/* Cheaper: true = allowed wherever it leads. */
+bool sbx_link_free(const struct sbx_image *, const char *link, size_t len);

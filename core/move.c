@@ -41,14 +41,14 @@ static size_t class_bytes(const struct sbx_image *img, const struct sbx_dfa *d,
 }
 
 /* May what is answered so at the old place be answered so at the new one? */
-static bool answer_ok(enum sbx_op op, bool was_allowed, bool is_allowed)
+static bool answer_ok(bool both_ways, bool was_allowed, bool is_allowed)
 {
-	return was_allowed == is_allowed || (was_allowed && op != SBX_MODIFY);
+	return was_allowed == is_allowed || (was_allowed && !both_ways);
 }
 
-static bool pair_settled(enum sbx_op op, unsigned a, unsigned b)
+static bool pair_settled(bool both_ways, unsigned a, unsigned b)
 {
-	if (op != SBX_MODIFY && (a & SBX_ST_ALL_ALLOW || b & SBX_ST_ALL_DENY))
+	if (!both_ways && (a & SBX_ST_ALL_ALLOW || b & SBX_ST_ALL_DENY))
 		return true;
 	return a & b & (SBX_ST_ALL_ALLOW | SBX_ST_ALL_DENY);
 }
@@ -56,7 +56,7 @@ static bool pair_settled(enum sbx_op op, unsigned a, unsigned b)
 /* Every continuation below the two directories, by pairs of states. Never inlined: its 4 KiB of
  * stack are for renamed directories only, and programs rename files on stacks of 16 KiB. */
 static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum sbx_op op,
-					       uint32_t from, uint32_t to)
+					       bool both_ways, uint32_t from, uint32_t to)
 {
 	unsigned char bytes[256];
 	size_t nbytes = class_bytes(img, &img->hdr->op[op].verdict, bytes);
@@ -69,9 +69,9 @@ static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum
 		unsigned fa = sbx_state_flags(img, op, a), fb = sbx_state_flags(img, op, b);
 
 		if (!((fa | fb) & SBX_ST_SLASH) &&
-		    !answer_ok(op, fa & SBX_ST_ALLOW, fb & SBX_ST_ALLOW))
+		    !answer_ok(both_ways, fa & SBX_ST_ALLOW, fb & SBX_ST_ALLOW))
 			return false;
-		if (a == b || pair_settled(op, fa, fb))
+		if (a == b || pair_settled(both_ways, fa, fb))
 			continue;
 		for (size_t j = 0; j < nbytes; j++) {
 			if (bytes[j] == '/' && (fa | fb) & SBX_ST_SLASH)
@@ -86,13 +86,13 @@ static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum
 
 bool sbx_move_name(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
 {
-	return answer_ok(op, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
+	return answer_ok(op == SBX_MODIFY, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
 			 sbx_state_flags(img, op, to) & SBX_ST_ALLOW);
 }
 
 bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
 {
-	return below_ok(img, op, from, to);
+	return below_ok(img, op, op == SBX_MODIFY, from, to);
 }
 
 static bool op_allows_move(const struct sbx_image *img, enum sbx_op op, const char *from,
@@ -101,9 +101,9 @@ static bool op_allows_move(const struct sbx_image *img, enum sbx_op op, const ch
 	/* Leave to remove the one and to create the other is asked elsewhere. */
 	if (!sbx_decide(img, op, from, from_len) && sbx_decide(img, op, to, to_len))
 		return false;
-	return !is_dir ||
-	       below_ok(img, op, sbx_step(img, op, sbx_walk(img, op, from, from_len), '/'),
-			sbx_step(img, op, sbx_walk(img, op, to, to_len), '/'));
+	return !is_dir || below_ok(img, op, op == SBX_MODIFY,
+				   sbx_step(img, op, sbx_walk(img, op, from, from_len), '/'),
+				   sbx_step(img, op, sbx_walk(img, op, to, to_len), '/'));
 }
 
 bool sbx_move_allowed(const struct sbx_image *img, const char *from, size_t from_len,
@@ -129,14 +129,31 @@ bool sbx_move_free(const struct sbx_image *img, const char *from, size_t from_le
 		enum sbx_op op = ops[i];
 		uint32_t a = sbx_walk(img, op, from, from_len), b = sbx_walk(img, op, to, to_len);
 
-		if (!answer_ok(op, sbx_state_flags(img, op, a) & SBX_ST_ALLOW,
+		if (!answer_ok(op == SBX_MODIFY, sbx_state_flags(img, op, a) & SBX_ST_ALLOW,
 			       sbx_state_flags(img, op, b) & SBX_ST_ALLOW))
 			return false;
 		a = sbx_step(img, op, a, '/');
 		b = sbx_step(img, op, b, '/');
-		if (a != b &&
-		    !pair_settled(op, sbx_state_flags(img, op, a), sbx_state_flags(img, op, b)))
+		if (a != b && !pair_settled(op == SBX_MODIFY, sbx_state_flags(img, op, a),
+					    sbx_state_flags(img, op, b)))
 			return false;
 	}
 	return true;
+}
+
+static uint32_t below_state(const struct sbx_image *img, const char *path, size_t len)
+{
+	return sbx_step(img, SBX_MODIFY, sbx_walk(img, SBX_MODIFY, path, len), '/');
+}
+
+bool sbx_link_free(const struct sbx_image *img, const char *link, size_t len)
+{
+	return sbx_state_flags(img, SBX_MODIFY, below_state(img, link, len)) & SBX_ST_ALL_ALLOW;
+}
+
+bool sbx_link_allowed(const struct sbx_image *img, const char *link, size_t link_len,
+		      const char *target, size_t target_len)
+{
+	return below_ok(img, SBX_MODIFY, false, below_state(img, link, link_len),
+			below_state(img, target, target_len));
 }

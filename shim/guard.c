@@ -412,8 +412,10 @@ int shim_end(struct shim_op *op, int ret)
 		shim_end_close(&op->end[i]);
 	if (op->moving != SHIM_STAYS && op->moving != SHIM_LINKS && op->is_dir && ret == 0)
 		atomic_fetch_add_explicit(&shim.ring->moves, 1, memory_order_relaxed);
-	if (op->is_left && ret != 0 && err == EACCES)
-		op->is_told = false; /* by the broker, which knows what objected */
+	/* by the broker, which knows what objected: it looks at trees and at links */
+	if (op->op == SBX_MODIFY && ret != 0 && err == EACCES && shim.ring &&
+	    op->flags & SBX_EVF_ALLOWED && shim.ring->judges_moves)
+		op->is_told = false;
 	/* an attribute that is not there was not read */
 	if (op->op == SBX_READ && ret < 0 && op->flags & SBX_EVF_ALLOWED)
 		op->is_told = shim.level == SBX_AUDIT_ALL;

@@ -148,6 +148,19 @@ touch end
 wait $launcher
 check 'and all were answered' [ "$? $(ls done)" = '0 done' ]
 
+# A link does not stand for a protected directory.
+fresh
+mkdir -p evil/hooks
+"$SBX" --no-shim -- sh -c 'ln -s evil .git; ln -s evil x; mv -T x .git; ln x .git; [ ! -e .git ]' \
+	>"$TMP/out" 2>"$TMP/err"
+check 'no symlink takes the place of .git, made, moved or linked' [ $? -eq 0 ]
+check 'nothing of it is left' [ ! -L .git ]
+check 'and it is told' grep -q 'denied modify .*/\.git ' "$TMP/err"
+"$SBX" -q -- sh -c 'ln -s evil a && ln -s /usr/include b && mv a c && mkdir d && ln -s ../evil d/e && mv d f'
+check 'other links are made and moved' [ $? -eq 0 ]
+"$SBX" -q --deny-modify '**/*.env' -- sh -c 'ln -s evil g && ln -s ../evil f/h && mv g i && mv f j'
+check 'also where a pattern may match below any of them' [ $? -eq 0 ]
+
 # Its death.
 fresh
 cat >die.sh <<'END'

@@ -250,6 +250,13 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
+/* ---- leads.c ---- */
+
+/* May a symlink be at this end that leads to `target`, a text that is relative to its parent? */
+bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
+/* When `from` is a symlink: may it be at `to`? */
+bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
+
 /* ---- meta.c ---- */
 
 /* The object of a call, held and judged for an operation (BR_FREE: for none). 0: go on, the lock

@@ -80,6 +80,10 @@ static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
 	enum br_tree_answer answer;
 	bool dir;
 
+	if (!br_may_lead_from(m->c, a, b)) {
+		m->against = SBX_MODIFY;
+		return SBX_EVF_MOVE;
+	}
 	if (sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
 		return 0;
 	dir = is_dir(a);
@@ -224,6 +228,10 @@ static struct br_answer link_name(struct move *m)
 	refused = judge_ends(m);
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
+	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
+		m->against = SBX_MODIFY;
+		refused = SBX_EVF_MOVE;
+	}
 	if (refused)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
 	rc = directory_refusal(m, is_dir(m->from));

@@ -122,7 +122,7 @@ static void push(struct look *l, struct spot *s, const struct spot *dir, const c
 
 /* One name in a directory. */
 static enum br_tree_answer meet(struct look *l, const struct spot *dir, const char *name,
-				bool is_dir)
+				mode_t type)
 {
 	struct spot below = {0};
 	bool is_open = false;
@@ -135,28 +135,31 @@ static enum br_tree_answer meet(struct look *l, const struct spot *dir, const ch
 		at = (struct pair){walk_on(l, i, at.from, name), walk_on(l, i, at.to, name)};
 		if (!sbx_move_name(l->img, ops[i], at.from, at.to))
 			return end_with(l, BR_TREE_REFUSED, i, dir, name);
-		if (!is_dir)
+		if (type != S_IFDIR && type != S_IFLNK)
 			continue;
 		below.at[i].from = sbx_step(l->img, ops[i], at.from, '/');
 		below.at[i].to = sbx_step(l->img, ops[i], at.to, '/');
 		below.is_open[i] = !beneath_moves(l, i, below.at[i]);
+		/* a link is a directory to who follows it; where it leads is not looked at */
+		if (type == S_IFLNK && below.is_open[i] && ops[i] == SBX_MODIFY)
+			return end_with(l, BR_TREE_REFUSED, i, dir, name);
 		is_open |= below.is_open[i];
 	}
 	if (!charge(l, 1))
 		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, name);
-	if (is_open)
+	if (is_open && type == S_IFDIR)
 		push(l, &below, dir, name);
 	return BR_TREE_MOVES;
 }
 
-static bool is_directory(int fd, const struct dirent *d)
+static mode_t type_of(int fd, const struct dirent *d)
 {
 	struct stat st;
 
 	if (d->d_type != DT_UNKNOWN)
-		return d->d_type == DT_DIR;
+		return DTTOIF(d->d_type);
 	/* what cannot be looked at is read as a directory: that fails */
-	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode);
+	return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? S_IFDIR : st.st_mode & S_IFMT;
 }
 
 static bool is_dots(const char *name)
@@ -176,7 +179,7 @@ static enum br_tree_answer read_entries(struct look *l, const struct spot *dir, 
 			return errno ? end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "") : a;
 		if (is_dots(e->d_name))
 			continue;
-		a = meet(l, dir, e->d_name, is_directory(dirfd(d), e));
+		a = meet(l, dir, e->d_name, type_of(dirfd(d), e));
 		if (a != BR_TREE_MOVES)
 			return a;
 	}

@@ -366,6 +366,25 @@ Test(core_decide, a_move_that_takes_too_long_to_prove_is_refused)
 	cr_expect_not(long_move(200));
 }
 
+static bool may_lead(const char *link, const char *target)
+{
+	return sbx_link_allowed(&e.image, link, strlen(link), target, strlen(target));
+}
+
+Test(core_decide, a_link_does_not_lead_around_what_is_protected)
+{
+	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
+	engine_rule_for(&e, SBX_MODIFY, "- /ws/.git/hooks/");
+	engine_compile(&e);
+	cr_expect_not(may_lead("/ws/.git", "/ws/evil"));
+	cr_expect(may_lead("/ws/.git", "/elsewhere"), "nothing can be put there");
+	cr_expect(may_lead("/ws/.git", "/ws/.git"));
+	cr_expect(may_lead("/ws/other", "/ws/evil"));
+	cr_expect(may_lead("/ws/other", "/elsewhere"), "the kernel judges what it leads to");
+	cr_expect(sbx_link_free(&e.image, "/ws/other", 9));
+	cr_expect_not(sbx_link_free(&e.image, "/ws/.git", 8));
+}
+
 Test(core_decide, names_of_operations)
 {
 	cr_expect_str_eq(sbx_op_name(SBX_READ), "read");

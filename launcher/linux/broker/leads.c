@@ -1,0 +1,58 @@
+/* leads.c - where symlinks may lead: one that stands for a directory with protected names must not
+ * lead to where those names are free. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "core/path.h"
+
+/* What the text leads to now; nothing, or nothing with a path: the text alone counts. */
+static bool allows_object(struct br_call *c, const struct br_end *e, const char *target, char *room)
+{
+	b_auto_fd int fd = openat(e->at, target, O_PATH | O_CLOEXEC);
+	size_t len;
+
+	if (fd < 0 || br_text_of(c->b, fd, room, &len) < 0)
+		return true;
+	return sbx_link_allowed(c->b->plan->image, e->path, e->len, room, len);
+}
+
+bool br_may_lead(struct br_call *c, const struct br_end *e, const char *target)
+{
+	const struct sbx_image *img = c->b->plan->image;
+	b_auto_free char *room = NULL;
+	unsigned flags;
+	size_t len;
+
+	if (sbx_link_free(img, e->path, e->len))
+		return true;
+	room = b_malloc(BR_TEXT_MAX);
+	len = sbx_path_join(room, BR_TEXT_MAX, e->path, sbx_path_parent(e->path, e->len), target,
+			    &flags);
+	return len && sbx_link_allowed(img, e->path, e->len, room, len) &&
+	       allows_object(c, e, target, room);
+}
+
+bool br_may_lead_from(struct br_call *c, const struct br_end *from, const struct br_end *to)
+{
+	char name[NAME_MAX + 1], target[PATH_MAX];
+	size_t n = strcspn(from->name, "/");
+	ssize_t len;
+
+	if (sbx_link_free(c->b->plan->image, to->path, to->len))
+		return true;
+	memcpy(name, from->name, n);
+	name[n] = '\0';
+	len = readlinkat(from->at, name, target, sizeof target - 1);
+	if (len < 0)
+		return errno == EINVAL || errno == ENOENT; /* no symlink, or nothing */
+	target[len] = '\0';
+	return br_may_lead(c, to, target);
+}
