@@ -1,5 +1,6 @@
 /* Unit tests of the evaluator: sbpl/eval.c, rules.c, match.c, ops.c. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -313,4 +314,62 @@ Test(sbpl_eval, profiles_of_real_shape)
 	cr_expect_not(allows("device-camera", ""));
 	cr_expect(ask("file-read-data", "/Library/Fonts/a.ttf", SBPL_V_REGULAR_FILE,
 		      SBPL_MODEL_SPECIFIC));
+}
+
+/* Each file under tests/vectors/profiles uses other constructs: a path it allows and one it does
+ * not, of the operation named. */
+Test(sbpl_eval, profiles_of_many_programs)
+{
+	static const struct sbpl_param p[] = {
+		{"BUNDLE", "/Applications/B.app"},
+		{"LOGGING", "TRUE"},
+		{"DATA", "/Users/u/db"},
+		{"TMP", "/private/tmp/t"},
+		{"PROGRAM", "/Users/u/a.out"},
+		{"BOX", "/Users/u/box"},
+		{"PREFIX", "/opt/p"},
+		{"PORT", "8888"},
+		{"KIND", "midi"},
+		{"TREE", "/Users/u/tree"},
+		{"NET", "no"},
+	};
+	static const struct {
+		const char *file, *op, *allowed, *denied;
+	} rows[] = {
+		{"browser", "file-read-data", "/System/Library/Fonts/x", "/System/Library/Frame"},
+		{"browser", "file-write-data", "/dev/ttys001", "/dev/ttys002"},
+		{"database", "file-write-create", "/Users/u/db/x", "/Users/u/dbx"},
+		{"database", "file-read-data", "/Users/u/db", "/Users/u"},
+		{"editor", "file-write-data", "/Users/u/work/x", "/Users/u/x"},
+		{"editor", "file-read-data", "/Users/u/x", "/Users/u/.aws/credentials"},
+		{"editor", "process-exec*", "/usr/bin/x", "/Users/u/x"},
+		{"fetch", "file-read-data", "/private/etc/hosts", "/private/etc/passwd"},
+		{"fetch", "file-write-data", "/private/tmp/t/build/x", "/private/tmp/t/x"},
+		{"grader", "file-write-data", "/Users/u/box/x", "/Users/u/box/answers"},
+		{"grader", "process-exec*", "/Users/u/a.out", "/bin/sh"},
+		{"installer", "file-write-data", "/opt/p/x", "/opt/pkg/x"},
+		{"installer", "file-write-data", "/private/var/tmp/x", "/private/var/db/x"},
+		{"notebook", "file-write-data", "/Users/u/Library/Caches/x",
+		 "/Users/u/Library/Caches/x.lock"},
+		{"plugin", "file-read-data", "/Library/MIDI/x", "/Library/Audio/x"},
+		{"proxy", "file-read-data", "/opt/proxy/x", "/opt/proxies"},
+		{"quoting", "file-read-data", "/Users/u/a \"b\" \\ c", "/Users/u/a b"},
+		{"quoting", "file-read-data", "/Users/u/tabA", "/Users/u/tab"},
+		{"quoting", "file-read-data", "/Users/u/part/x", "/Users/u/parts"},
+		{"quoting", "file-read-data", "/Users/u/a.txt", "/Users/u/a/a.txt"},
+		{"quoting", "file-read-data", "/Users/u/raw.c", "/Users/u/rawxc"},
+		{"shell", "file-write-data", "/dev/fd/12", "/dev/fd/12x"},
+		{"shell", "file-ioctl", "/dev/ttys003", "/dev/disk0"},
+		{"tests", "file-write-unlink", "/Users/u/tree/x", "/Users/u/tree/keep/x"},
+		{"tests", "file-link", "/Users/u/tree/x", "/Users/u/x"},
+		{"tests", "file-map-executable", "/usr/lib/x", "/Users/u/tree/x"},
+	};
+	char path[80];
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		snprintf(path, sizeof path, "tests/vectors/profiles/%s.sb", rows[i].file);
+		run_file(path, p, sizeof p / sizeof *p);
+		cr_expect(allows(rows[i].op, rows[i].allowed), "%s: %s", path, rows[i].allowed);
+		cr_expect_not(allows(rows[i].op, rows[i].denied), "%s: %s", path, rows[i].denied);
+	}
 }
