@@ -113,6 +113,32 @@ static void add_preset(const char *name)
 	add_entries(name, spec, "gitCommon", WS "/.git", deny && deny->n == 2);
 }
 
+/* A preset that opens directories of a tool: each `${NAME}` lies at ~/NAME here. */
+static bool add_side_roots(const struct pol_preset *p)
+{
+	const struct pol_ynode *spec = pol_yaml_get(p->root, "spec"),
+			       *sandbox = spec ? pol_yaml_get(spec, "sandbox") : NULL,
+			       *roots = sandbox ? pol_yaml_get(sandbox, "sideRoots") : NULL;
+
+	for (size_t i = 0; roots && i < roots->n; i++) {
+		const char *s = roots->v[i]->s, *end = strchr(s, '}');
+		const char *origin = b_arena_printf(&arena, "preset:%s:%u:%u", p->name,
+						    roots->v[i]->pos.line, roots->v[i]->pos.col);
+		const char *star, *path;
+
+		cr_assert(strncmp(s, "${", 2) == 0 && end, "%s", s);
+		path = b_arena_printf(&arena, HOME "/%.*s%s", (int)(end - s - 2), s + 2, end + 1);
+		star = strchr(path, '*');
+		while (star && *star != '/')
+			star--;
+		for (int op = SBX_READ; op <= SBX_MODIFY; op++)
+			add((enum sbx_op)op, true, star ? POL_GLOB : POL_TREE,
+			    star ? b_arena_strndup(&arena, path, (size_t)(star - path)) : path,
+			    star ? star + 1 : NULL, origin);
+	}
+	return roots && roots->n > 0;
+}
+
 /* An Orbit document's shape: globs denied everywhere, exceptions, a side root behind them. */
 static void add_orbit(void)
 {
@@ -177,6 +203,24 @@ Test(sbpl_golden, preset_protected)
 	add_preset("protected");
 	exec_as_read();
 	compare("protected");
+}
+
+Test(sbpl_golden, each_preset_of_side_roots)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < pol_presets_n; i++) {
+		pol_ruleset_release(&rs);
+		pol_ruleset_init(&rs);
+		surroundings(true);
+		if (strncmp(pol_presets[i].name, "orbit", 5) == 0 ||
+		    !add_side_roots(&pol_presets[i]))
+			continue;
+		exec_as_read();
+		compare(pol_presets[i].name);
+		n++;
+	}
+	cr_expect_geq(n, 8);
 }
 
 Test(sbpl_golden, system_reads_only)
