@@ -24,6 +24,7 @@
 
 #include "base/err.h"
 #include "core/decide.h"
+#include "core/path.h"
 #include "policy/back/floor.h"
 #include "tests/support/broker.h"
 
@@ -249,6 +250,51 @@ static bool name_moves(const char *from, const char *to, bool is_top)
 	return true;
 }
 
+static uint32_t below(const char *path)
+{
+	return sbx_step(&policy.image, SBX_MODIFY,
+			sbx_walk(&policy.image, SBX_MODIFY, path, strlen(path)), '/');
+}
+
+/* A link is a directory to who follows it. */
+static bool link_moves(const char *from, const char *to)
+{
+	struct stat st;
+
+	return lstat(from, &st) < 0 || !S_ISLNK(st.st_mode) ||
+	       sbx_move_beneath(&policy.image, SBX_MODIFY, below(from), below(to));
+}
+
+/* May a link be there that leads to this text, and to what that is now? */
+static bool may_lead(const char *link, const char *target)
+{
+	size_t parent = sbx_path_parent(link, strlen(link)), n;
+	char text[2 * PATH_MAX], real[PATH_MAX];
+	unsigned flags;
+
+	n = sbx_path_join(text, sizeof text, link, parent, target, &flags);
+	if (!n || !sbx_link_allowed(&policy.image, link, strlen(link), text, n))
+		return false;
+	if (*target == '/')
+		snprintf(text, sizeof text, "%s", target);
+	else
+		snprintf(text, sizeof text, "%.*s/%s", (int)parent, link, target);
+	return !realpath(text, real) ||
+	       sbx_link_allowed(&policy.image, link, strlen(link), real, strlen(real));
+}
+
+/* The same of the link at `from`, when it is one. */
+static bool may_lead_from(const char *from, const char *link)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(from, target, sizeof target - 1);
+
+	if (n < 0)
+		return true;
+	target[n] = '\0';
+	return may_lead(link, target);
+}
+
 /* By looking at every name that is there. */
 static bool tree_moves(const char *from, const char *to, bool is_top)
 {
@@ -264,7 +310,7 @@ static bool tree_moves(const char *from, const char *to, bool is_top)
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
 		    (size_t)snprintf(a, sizeof a, "%s/%s", from, e->d_name) < sizeof a &&
 		    (size_t)snprintf(b, sizeof b, "%s/%s", to, e->d_name) < sizeof b)
-			ok = tree_moves(a, b, false);
+			ok = tree_moves(a, b, false) && link_moves(a, b);
 	}
 	if (d)
 		closedir(d);
@@ -291,7 +337,11 @@ static bool move_allowed(const struct call *c)
 		return true;
 	if (!ask(SBX_MODIFY, a) || !ask(SBX_MODIFY, b))
 		return false;
+	if (!by_object && !may_lead_from(a, b))
+		return false;
 	if (!dir_moves(a, b, c->kind == RENAME))
+		return false;
+	if (c->kind == RENAME && c->flags == RENAME_EXCHANGE && !may_lead_from(b, a))
 		return false;
 	return c->kind != RENAME || c->flags != RENAME_EXCHANGE || dir_moves(b, a, true);
 }
@@ -310,6 +360,8 @@ static bool allowed(const struct call *c)
 		follows = true; /* "x/.": the directory */
 	if (!(follows ? object_of : name_of)(c->a, path))
 		return true;
+	if (c->kind == SYMLINK && !may_lead(path, c->b))
+		return false;
 	return ask(SBX_MODIFY, path);
 }
 
