@@ -370,10 +370,10 @@ static void note_gaps(struct aud_collector *c, bool final)
 	struct aud_record r = {.kind = AUD_GAP, .ev = &ev, .layer = "launcher"};
 
 	if (c->cfg.ring) {
-		k->corrupt = c->reader.corrupt;
-		k->abandoned = c->reader.skipped;
-		k->internal = atomic_load_explicit(&c->reader.ring->internal, memory_order_relaxed);
 		k->lost += sbx_ring_take_lost(&c->reader);
+		k->internal += sbx_ring_take_internal(&c->reader);
+		k->corrupt = c->reader.corrupt; /* what the two above refused is in it */
+		k->abandoned = c->reader.skipped;
 	}
 	if (c->cfg.broker_ring)
 		k->lost += sbx_ring_take_lost(&c->broker);
@@ -495,6 +495,7 @@ static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 
 	if (!c->cfg.ring)
 		return 0;
+	sbx_ring_inspect(&c->reader);
 	while (n < limit) {
 		it = (struct item){.layer = "shim"};
 		got = sbx_ring_read(&c->reader, c->buf, c->now_ms, final, &it.ev, &it.path,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/jsonload.h"
 #include "audit/lines.h"
 #include "base/mem.h"
 #include "base/own.h"
@@ -85,7 +86,7 @@ static void fill(struct aud_entry *e)
 		memcpy((char *)e + strings[i].at, &(const char *){v ? v : ""}, sizeof v);
 	}
 	for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		int64_t v = json_integer_value(json_object_get(j, numbers[i].key));
+		int64_t v = aud_json_int(json_object_get(j, numbers[i].key), 0);
 
 		memcpy((char *)e + numbers[i].at, &v, sizeof v);
 	}
@@ -112,7 +113,7 @@ int aud_entry_parse(const struct aud_line *line, struct aud_entry *out, const ch
 		*out_why = "longer than any line of a log";
 		return -1;
 	}
-	e.json = json_loadb(line->s, line->len, JSON_REJECT_DUPLICATES, &why);
+	e.json = aud_json_load(line->s, line->len, &why);
 	if (!e.json) {
 		*out_why = "not JSON";
 		return -1;

@@ -164,6 +164,14 @@ void aud_rundir_release(struct aud_rundir *d)
 	*d = (struct aud_rundir){.dirfd = -1};
 }
 
+void aud_rundir_discard(struct aud_rundir *d)
+{
+	unlinkat(d->dirfd, AUD_LOG_NAME, 0);
+	unlinkat(d->dirfd, AUD_INFO_NAME, 0);
+	rmdir(d->path);
+	aud_rundir_release(d);
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);

@@ -37,6 +37,9 @@ char *aud_runs_root(struct b_err *err);
  * to or can be written by someone else. */
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err);
 void aud_rundir_release(struct aud_rundir *);
+/* The same for a run that never began: its log and its run.json go, and the directory with them
+ * when nothing else is in it. */
+void aud_rundir_discard(struct aud_rundir *);
 /* Removes the oldest runs beyond the limits; never the newest, never one whose supervisor still
  * lives (flock). What cannot be removed stays. */
 void aud_rundir_retain(const char *runs_root);

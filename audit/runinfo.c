@@ -27,7 +27,7 @@ static void add_bytes(struct b_json *j, const char *key, const char *value)
 static void add_u64(struct b_json *j, const char *key, uint64_t v)
 {
 	b_json_key(j, key);
-	b_json_u64(j, v);
+	b_json_u64(j, v <= INT64_MAX ? v : INT64_MAX); /* readers of JSON have no more */
 }
 
 static void add_list(struct b_json *j, const char *key, const char *const *v, size_t n)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/jsonload.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -19,14 +20,30 @@ static void copy_id(char out[AUD_ID_MAX], const char *id)
 	memcpy(out, id, strlen(id) + 1); /* aud_runs_list() gives valid ids only */
 }
 
+/* The newest that got as far as a run.json: one whose start was cut short tells nothing. The
+ * newest of all when there is none. */
+static size_t last(const char *root, char *const *names, size_t n)
+{
+	size_t i;
+
+	for (i = n; i-- > 0;) {
+		b_auto(b_str_release) struct b_str path = {0};
+
+		b_str_addf(&path, "%s/%s/%s", root, names[i], AUD_INFO_NAME);
+		if (access(path.s, F_OK) == 0)
+			return i;
+	}
+	return n ? n - 1 : n;
+}
+
 /* Index of the run meant, n when none, with *out_more when it is not the only one. */
-static size_t pick(char *const *names, size_t n, const char *text, bool *out_more)
+static size_t pick(const char *root, char *const *names, size_t n, const char *text, bool *out_more)
 {
 	size_t i, found = n;
 
 	*out_more = false;
 	if (strcmp(text, "last") == 0)
-		return n ? n - 1 : n;
+		return last(root, names, n);
 	for (i = 0; i < n; i++) {
 		if (!b_has_prefix(names[i], text))
 			continue;
@@ -45,7 +62,7 @@ int aud_run_find(const char *root, const char *text, char out_id[AUD_ID_MAX], st
 
 	if (aud_runs_list(root, &names, &n, err) < 0)
 		return -1;
-	i = pick(names, n, text, &more);
+	i = pick(root, names, n, text, &more);
 	if (!n)
 		rc = b_fail(err, B_NOTFOUND, 0, "no runs are recorded in %s", root);
 	else if (i == n || !*text)
@@ -67,7 +84,7 @@ static int read_info(const char *path, json_t **out, json_error_t *why, struct b
 
 		if (b_read_file(path, AUD_INFO_MAX, &text, err) < 0)
 			return -1;
-		*out = json_loadb(b_str_c(&text), text.len, JSON_REJECT_DUPLICATES, why);
+		*out = aud_json_load(b_str_c(&text), text.len, why);
 	}
 	return 0;
 }
@@ -166,7 +183,5 @@ const char *aud_run_str(const struct aud_run *r, const char *path)
 
 int64_t aud_run_int(const struct aud_run *r, const char *path, int64_t fallback)
 {
-	const json_t *v = aud_run_get(r, path);
-
-	return json_is_integer(v) ? json_integer_value(v) : fallback;
+	return aud_json_int(aud_run_get(r, path), fallback);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "audit/entry.h"
+#include "audit/jsonload.h"
 #include "audit/runload.h"
 #include "base/str.h"
 
@@ -194,7 +195,7 @@ void aud_show_coverage(const struct aud_run *r, struct b_str *out)
 		   aud_run_int(r, "counts.witnessed", 0), aud_run_int(r, "counts.processes", 0));
 	json_object_foreach(aud_run_get(r, "counts.unwitnessed"), cls, v)
 	{
-		b_str_addf(out, "%s%" PRId64 " ", sep, (int64_t)json_integer_value(v));
+		b_str_addf(out, "%s%" PRId64 " ", sep, aud_json_int(v, 0));
 		add_visible(out, cls);
 		sep = ", ";
 	}

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "audit/jsonload.h"
 #include "audit/lines.h"
 #include "audit/log.h"
 #include "audit/runload.h"
@@ -19,13 +20,13 @@ static const char *check_line(const struct aud_line *line, const struct aud_veri
 		return "longer than any line of a log";
 	if (line->torn)
 		return "the file ends in the middle of it";
-	j = json_loadb(line->s, line->len, JSON_REJECT_DUPLICATES, &(json_error_t){0});
+	j = aud_json_load(line->s, line->len, &(json_error_t){0});
 	prev = json_string_value(json_object_get(j, "prev"));
 	if (!prev)
 		why = "not an event";
 	else if (strcmp(prev, v->hash) != 0)
 		why = "its prev is not the hash of the line before";
-	else if (json_integer_value(json_object_get(j, "seq")) != (json_int_t)v->lines + 1)
+	else if (aud_json_int(json_object_get(j, "seq"), 0) != (int64_t)v->lines + 1)
 		why = "its seq does not follow";
 	json_decref(j);
 	return why;

@@ -95,13 +95,22 @@ static inline void sbx_ring_internal(struct sbx_ring *r)
 #define SBX_RING_HOLE_MS  100
 #define SBX_RING_CLAIM_MS 1000
 
+/* The most events a run can lose, or failures it can have: twelve days of a million a second. */
+#define SBX_RING_COUNT_MAX (UINT64_C(1) << 40)
+
 /* The reader, in the supervisor; core/ring_read.c, which the shim does not link. */
 struct sbx_ring_reader {
 	struct sbx_ring *ring;
 	uint64_t size; /* from us, never from the header */
 	uint64_t tail;
 	uint64_t tail_shown; /* what the header was told: told in steps, its line is hot */
-	uint64_t lost_seen;
+	uint64_t lost_seen, lost_total;
+	uint64_t internal_seen, internal_total;
+	uint64_t head_seen; /* the last that made sense */
+	struct {
+		uint64_t magic;
+		uint32_t version, level, judges_moves, witnesses_all, is_alone;
+	} header;		 /* as it was before anyone else had it */
 	uint64_t stuck_since_ms; /* when the unfinished frame at `tail` was first met */
 	bool is_stuck;
 	uint64_t corrupt; /* frames and heads that made no sense */
@@ -120,7 +129,14 @@ void sbx_ring_reader_init(struct sbx_ring_reader *, struct sbx_ring *, size_t da
  * writer is left, do not wait for unfinished frames. */
 int sbx_ring_read(struct sbx_ring_reader *, unsigned char *buf, uint64_t now_ms, bool final,
 		  struct sbx_event *out_ev, const char **out_path, const char **out_path2);
-/* Exact number of events lost since the last call. */
+/* Exact number of events lost since the last call. A count that comes to more than
+ * SBX_RING_COUNT_MAX in all was written by someone: 0, and counted as corrupt. */
 uint64_t sbx_ring_take_lost(struct sbx_ring_reader *);
+/* Failures inside shims since the last call, held to the same. */
+uint64_t sbx_ring_take_internal(struct sbx_ring_reader *);
+/* Compares the header with what it was and has to be, and puts it right: `magic` and what follows
+ * it, `tail` which only the reader moves, `head` which goes forward only. Any difference is one
+ * corrupt. To be called before each round of reads. */
+void sbx_ring_inspect(struct sbx_ring_reader *);
 /* Bytes waiting, as far as the header can be believed; at most `size`. */
 uint64_t sbx_ring_pending(const struct sbx_ring_reader *);

@@ -37,7 +37,56 @@ void sbx_ring_reader_init(struct sbx_ring_reader *rd, struct sbx_ring *r, size_t
 	*rd = (struct sbx_ring_reader){
 		.ring = r,
 		.size = sbx_ring_bytes(data_size) - sizeof *r,
+		.header = {r->magic, r->version, r->level, r->judges_moves, r->witnesses_all,
+			   r->is_alone},
 	};
+}
+
+static bool restore32(uint32_t *at, uint32_t want)
+{
+	if (__atomic_load_n(at, __ATOMIC_RELAXED) == want)
+		return false;
+	__atomic_store_n(at, want, __ATOMIC_RELAXED);
+	return true;
+}
+
+static bool restore64(uint64_t *at, uint64_t want)
+{
+	if (__atomic_load_n(at, __ATOMIC_RELAXED) == want)
+		return false;
+	__atomic_store_n(at, want, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* Writers only add to it, and the reader's own repair is noted. What makes no sense at all is
+ * left to repair_head(), which knows whether there are frames. */
+static bool head_went_back(struct sbx_ring_reader *rd)
+{
+	uint64_t head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
+	bool back = head < rd->head_seen;
+
+	if (head - rd->tail <= rd->size)
+		rd->head_seen = head;
+	return back;
+}
+
+void sbx_ring_inspect(struct sbx_ring_reader *rd)
+{
+	struct sbx_ring *r = rd->ring;
+	bool bad = head_went_back(rd);
+
+	bad |= restore64(&r->magic, rd->header.magic);
+	bad |= restore64(&r->size, rd->size);
+	bad |= restore32(&r->version, rd->header.version);
+	bad |= restore32(&r->level, rd->header.level);
+	bad |= restore32(&r->judges_moves, rd->header.judges_moves);
+	bad |= restore32(&r->witnesses_all, rd->header.witnesses_all);
+	bad |= restore32(&r->is_alone, rd->header.is_alone);
+	if (atomic_load_explicit(&r->tail, memory_order_relaxed) != rd->tail_shown) {
+		bad = true;
+		show_tail(rd);
+	}
+	rd->corrupt += bad;
 }
 
 /* Waited long enough for the unfinished frame at the tail? */
@@ -179,6 +228,7 @@ static int repair_head(struct sbx_ring_reader *rd, uint64_t head)
 	rd->corrupt++;
 	atomic_compare_exchange_strong_explicit(&rd->ring->head, &head, rd->tail,
 						memory_order_relaxed, memory_order_relaxed);
+	rd->head_seen = rd->tail;
 	show_tail(rd);
 	return -1;
 }
@@ -190,13 +240,30 @@ static int nothing(struct sbx_ring_reader *rd)
 	return 0;
 }
 
+/* Nothing is claimed and yet the place is not as it was left: no writer could ever claim it. A
+ * writer that comes between fails, which it counts, or has claimed the place: then it is right. */
+static void clean_place(struct sbx_ring_reader *rd, uint64_t word)
+{
+	uint64_t want = word, empty = ring_empty(ring_lap(rd->tail, rd->size));
+
+	if (word == empty ||
+	    atomic_load_explicit(&rd->ring->head, memory_order_acquire) != rd->tail)
+		return;
+	if (atomic_compare_exchange_strong_explicit(ring_at(rd->ring, rd->size, rd->tail), &want,
+						    empty, memory_order_relaxed,
+						    memory_order_relaxed))
+		rd->corrupt++;
+}
+
 /* The place at the tail is neither claimed nor complete. */
 static int read_unclaimed(struct sbx_ring_reader *rd, uint64_t word, uint64_t now_ms, bool final)
 {
 	uint64_t head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
 
-	if (head == rd->tail)
+	if (head == rd->tail) {
+		clean_place(rd, word);
 		return nothing(rd);
+	}
 	if (head - rd->tail > rd->size || head % SBX_RING_UNIT)
 		return repair_head(rd, head);
 	if (load(rd, rd->tail) != word) /* claimed since */
@@ -239,17 +306,29 @@ int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_m
 	return nothing(rd);
 }
 
-uint64_t sbx_ring_take_lost(struct sbx_ring_reader *rd)
+/* What a counter of the header has come to since the last look. */
+static uint64_t take_count(struct sbx_ring_reader *rd, _Atomic uint64_t *counter, uint64_t *seen,
+			   uint64_t *total)
 {
-	uint64_t now = atomic_load_explicit(&rd->ring->lost, memory_order_relaxed),
-		 more = now - rd->lost_seen;
+	uint64_t now = atomic_load_explicit(counter, memory_order_relaxed), more = now - *seen;
 
-	rd->lost_seen = now;
-	if (more > UINT64_C(1) << 48) { /* no machine drops so many: someone wrote the counter */
+	*seen = now;
+	if (more > SBX_RING_COUNT_MAX - *total) { /* someone wrote the counter */
 		rd->corrupt++;
 		return 0;
 	}
+	*total += more;
 	return more;
+}
+
+uint64_t sbx_ring_take_lost(struct sbx_ring_reader *rd)
+{
+	return take_count(rd, &rd->ring->lost, &rd->lost_seen, &rd->lost_total);
+}
+
+uint64_t sbx_ring_take_internal(struct sbx_ring_reader *rd)
+{
+	return take_count(rd, &rd->ring->internal, &rd->internal_seen, &rd->internal_total);
 }
 
 uint64_t sbx_ring_pending(const struct sbx_ring_reader *rd)

@@ -232,6 +232,7 @@ int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, 
 {
 	b_auto_free char *real = realpath(program, NULL);
 
+	r->is_started = true;
 	if (r->collector)
 		tell_start(r, spawned, real ? real : program, lau_exec_class(program));
 	if (!r->has_dir)
@@ -272,7 +273,9 @@ void lau_record_release(struct lau_record *r)
 	if (r->log_fd >= 0)
 		close(r->log_fd);
 	aud_infofile_release(&r->info);
-	if (r->has_dir)
+	if (r->has_dir && r->is_started)
 		aud_rundir_release(&r->dir);
+	else if (r->has_dir)
+		aud_rundir_discard(&r->dir);
 	*r = (struct lau_record){.log_fd = -1, .info = AUD_INFOFILE_INIT};
 }

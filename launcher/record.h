@@ -28,7 +28,8 @@ struct lau_record {
 	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;
-	int log_fd; /* -1 = none */
+	bool is_started; /* else the directory goes: a refused start leaves none */
+	int log_fd;	 /* -1 = none */
 	struct aud_infofile info;
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;

@@ -33,6 +33,9 @@ cd "$WS" || exit 1
 refused 'a log that the command may write is refused' E_AUDIT 1 --audit-file ./log.jsonl
 check 'and not made' [ ! -e log.jsonl ]
 refused 'a log that cannot be opened is refused' E_AUDIT 1 --audit-file "$TMP/none/log"
+printf '\177ELF\0\0\0\0' >broken && chmod +x broken
+launch ./broken
+check 'neither leaves a run, nor does what is no program' [ "$run" = "$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)" ]
 launch --audit-file "$TMP/log" sh -c "echo x >made; echo forged >>'$TMP/log'"
 check 'a log elsewhere is written' grep -q '"path":"./made"' "$TMP/log"
 check 'and the command cannot' [ "$(grep -c forged "$TMP/log")" -le 1 ]

@@ -236,3 +236,12 @@ Test(audit_entry, a_fifo_or_a_directory_is_no_log)
 	cr_assert_eq(aud_lines_open(&l, fifo, &err), -1);
 	unlink(fifo);
 }
+
+Test(audit_entry, numbers_beyond_any_integer_are_held_to_it)
+{
+	struct aud_entry e = entry("{\"kind\":\"gap\",\"pid\":7,\"lost\":18446744073709551615}");
+
+	cr_assert_eq(e.lost, INT64_MAX);
+	cr_assert_eq(e.pid, 7);
+	aud_entry_release(&e);
+}

@@ -265,3 +265,47 @@ Test(audit_rundir, a_run_json_of_any_shape_is_survived, .init = begin, .fini = e
 	cr_assert_eq(load_with("{\"a\":", &run, &err), -1);
 	cr_assert_eq(err.kind, B_FORMAT);
 }
+
+Test(audit_rundir, a_number_beyond_any_integer_does_not_hide_the_run, .init = begin, .fini = end)
+{
+	struct aud_run run;
+	struct b_err err;
+
+	make_four();
+	cr_assert_eq(load_with("{\"exit\":{\"status\":3},\"counts\":{\"internal\":"
+			       "18446744073709551615,\"lost\":-18446744073709551615}}",
+			       &run, &err),
+		     0);
+	cr_assert_eq(aud_run_int(&run, "exit.status", -1), 3);
+	cr_assert_eq(aud_run_int(&run, "counts.internal", 0), INT64_MAX);
+	cr_assert_eq(aud_run_int(&run, "counts.lost", 0), INT64_MIN);
+	aud_run_release(&run);
+}
+
+Test(audit_rundir, a_run_that_never_began_leaves_nothing, .init = begin, .fini = end)
+{
+	struct aud_rundir d;
+	struct b_err err;
+	char path[4400];
+
+	cr_assert_eq(aud_rundir_new(&d, &err), 0);
+	close(openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT, 0600));
+	snprintf(path, sizeof path, "%s", d.path);
+	aud_rundir_discard(&d);
+	cr_assert_neq(access(path, F_OK), 0);
+}
+
+Test(audit_rundir, the_last_run_is_one_that_began, .init = begin, .fini = end)
+{
+	struct aud_rundir began, cut;
+	char id[AUD_ID_MAX];
+	struct b_err err;
+
+	cr_assert_eq(aud_rundir_new(&began, &err), 0);
+	close(openat(began.dirfd, AUD_INFO_NAME, O_WRONLY | O_CREAT, 0600));
+	cr_assert_eq(aud_rundir_new(&cut, &err), 0);
+	cr_assert_eq(aud_run_find(root(), "last", id, &err), 0);
+	cr_assert_str_eq(id, began.id);
+	aud_rundir_release(&began);
+	aud_rundir_release(&cut);
+}

@@ -494,3 +494,67 @@ Test(core_ring, only_a_ring_of_the_right_shape_is_taken_for_one)
 	f.ring->magic ^= 1;
 	cr_assert_not(sbx_ring_check(f.ring, f.bytes, &size));
 }
+
+Test(core_ring, counters_come_to_no_more_than_a_run_can_have)
+{
+	start(0);
+	atomic_store(&f.ring->internal, 5);
+	cr_assert_eq(sbx_ring_take_internal(&f.rd), 5);
+	atomic_store(&f.ring->internal, UINT64_MAX);
+	cr_assert_eq(sbx_ring_take_internal(&f.rd), 0);
+	cr_assert_eq(f.rd.corrupt, 1);
+	atomic_store(&f.ring->lost, SBX_RING_COUNT_MAX - 1);
+	cr_assert_eq(sbx_ring_take_lost(&f.rd), SBX_RING_COUNT_MAX - 1);
+	atomic_fetch_add(&f.ring->lost, 2); /* by steps, too */
+	cr_assert_eq(sbx_ring_take_lost(&f.rd), 0);
+	cr_assert_eq(f.rd.corrupt, 2);
+}
+
+Test(core_ring, every_change_of_the_header_is_corrupt_once_and_undone)
+{
+	const struct sbx_ring *r;
+	uint64_t want = 0;
+	struct sbx_ring was;
+	size_t at;
+
+	start(0);
+	r = f.ring;
+	cr_assert(put(1, 1, "/a", ""));
+	cr_assert_eq(get_next(false), 1);
+	cr_assert_eq(get_next(false), 0);
+	sbx_ring_inspect(&f.rd);
+	cr_assert_eq(f.rd.corrupt, 0);
+	memcpy(&was, r, sizeof was);
+	for (at = 0; at < offsetof(struct sbx_ring, head); at += 4) {
+		if (at >= offsetof(struct sbx_ring, witnesses_all) + 4)
+			break;
+		((unsigned char *)f.ring)[at] ^= 0x55;
+		sbx_ring_inspect(&f.rd);
+		cr_assert_eq(f.rd.corrupt, ++want, "%zu", at);
+		cr_assert_eq(memcmp(&was, r, sizeof was), 0, "%zu", at);
+	}
+	atomic_store(&f.ring->tail, 0);
+	sbx_ring_inspect(&f.rd);
+	cr_assert_eq(f.rd.corrupt, ++want);
+	atomic_store(&f.ring->head, 0);
+	sbx_ring_inspect(&f.rd);
+	cr_assert_eq(f.rd.corrupt, ++want);
+	cr_assert_eq(get_next(false), 0); /* the head is repaired, and all is well again */
+	sbx_ring_inspect(&f.rd);
+	want = f.rd.corrupt;
+	cr_assert(put(1, 2, "/b", ""));
+	cr_assert_eq(get_next(false), 1);
+	sbx_ring_inspect(&f.rd);
+	cr_assert_eq(f.rd.corrupt, want);
+}
+
+Test(core_ring, a_place_that_is_not_as_it_was_left_is_corrupt_and_made_good)
+{
+	start(0);
+	atomic_store(ring_at(f.ring, f.size, 0), UINT64_C(0x4141414141414141));
+	cr_assert_eq(get_next(false), 0);
+	cr_assert_eq(f.rd.corrupt, 1);
+	cr_assert(put(1, 1, "/a", ""));
+	cr_assert_eq(get_next(false), 1);
+	cr_assert_eq(f.rd.corrupt, 1);
+}
