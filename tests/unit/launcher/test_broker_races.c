@@ -252,12 +252,21 @@ Test(launcher_broker_races, the_descriptor_changes)
 	expect_held(fd_chmod);
 }
 
-/* The races are real: without us the secret is read. */
-Test(launcher_broker_races, positive_control)
+/* Won on a busy machine, too, if not at the first try. */
+static bool is_won(int (*race)(void *))
 {
 	const struct sb_options bare = {.bare = true};
 
-	cr_expect_eq(sb_run(&policy, &bare, text_read, NULL), 1);
-	cr_expect_eq(sb_run(&policy, &bare, link_read, NULL), 1);
-	cr_expect_eq(sb_run(&policy, &bare, cwd_read, NULL), 1);
+	for (int i = 0; i < 20; i++)
+		if (sb_run(&policy, &bare, race, NULL) == 1)
+			return true;
+	return false;
+}
+
+/* The races are real: without us the secret is read. */
+Test(launcher_broker_races, positive_control)
+{
+	cr_expect(is_won(text_read));
+	cr_expect(is_won(link_read));
+	cr_expect(is_won(cwd_read));
 }
