@@ -25,6 +25,11 @@ static int add_rule(struct lau_policy_opts *o, enum sbx_op op, bool allow, const
 
 	if (!*text)
 		return b_fail(err, B_USAGE, 0, "needs a path or glob");
+	if (*text == '!') /* gitignore's way to say not; a path may still be named ./!x */
+		return b_fail(err, B_USAGE, 0,
+			      "`%s`: no rule begins with `!`: to deny, use --deny-read or "
+			      "--deny-modify %s (a file of this name: ./%s)",
+			      text, text + 1, text);
 	for (i = 0; i < o->nrules; i++)
 		nth += strcmp(o->rules[i].option, option) == 0;
 	b_grow(o->rules, o->nrules, o->rules_cap);

@@ -66,7 +66,12 @@ static const struct {
 		 "than 50,000 names in it, or one that cannot be read, it stays"},
 	{BROKER, "a program file that may not be read by its user (mode 0111) can change nothing"},
 	{BROKER, "where a pattern denies reading, a second thread can swap a denied program in "
-		 "between the check of execve(2) and its start: it runs, its content stays unread"},
+		 "between the check of execve(2) and its start: it runs, and what is preloaded "
+		 "into it can read its content"},
+	{BROKER, "where a pattern denies reading, about 250 opens that block at once (FIFOs) "
+		 "keep every other open of the run waiting: --timeout ends it"},
+	{BOTH, "inotify and readlink tell names and changes of denied directories that file "
+	       "permissions let be read"},
 	{BOTH,
 	 "--network none on top of user namespaces shows other users' files as owned by nobody"},
 	{BOTH, "with --network host System V IPC is the host's; with --network none, where no "

@@ -148,6 +148,8 @@ Test(launcher_options, bad_lines_are_refused_with_a_reason)
 	refused("--audit-required --audit-level none x", "--audit-level none");
 	refused("--print-env --require broker", "no floor");
 	refused("--profile", "needs a value");
+	refused("--read !x y", "--deny-read");
+	refused("--modify !x y", "./!x");
 }
 
 Test(launcher_options, questions_need_no_command)
