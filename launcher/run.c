@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/collector.h"
@@ -27,6 +29,7 @@
 #include "launcher/environment.h"
 #include "launcher/execclass.h"
 #include "launcher/host.h"
+#include "launcher/linux/interp.h"
 #include "launcher/limits.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
@@ -109,21 +112,46 @@ static int step_policy(struct run *r, struct b_err *err)
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }
 
-static int step_program(struct run *r, struct b_err *err)
+static int check_exec(struct run *r, const char *file, struct b_err *err)
 {
-	b_auto_free char *real = NULL;
+	b_auto_free char *real = realpath(file, NULL);
 	struct pol_answer answer;
 
-	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0)
-		return -1;
-	real = realpath(r->program, NULL);
 	if (!real)
-		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", r->program, strerror(errno));
+		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", file, strerror(errno));
 	if (pol_engine_check(r->plan.engine, SBX_EXEC, real, &answer, err) < 0)
 		return -1;
 	if (!answer.allowed)
-		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)",
-			      r->program, answer.matched, answer.origin);
+		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)", file,
+			      answer.matched, answer.origin);
+	return 0;
+}
+
+/* The command, and what the kernel starts or maps for it: no call of the command asks for those.
+ * What cannot be opened the kernel refuses. */
+static int step_program(struct run *r, struct b_err *err)
+{
+	char next[PATH_MAX];
+	struct stat st;
+
+	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0 ||
+	    check_exec(r, r->program, err) < 0)
+		return -1;
+	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
+	for (unsigned i = 0; i < LAU_INTERP_DEPTH; i++) {
+		b_auto_fd int fd = open(next, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+		if (fd < 0 && errno == EACCES && stat(next, &st) == 0 && st.st_uid != 0)
+			return b_fail(err, B_NOEXEC, EACCES,
+				      "`%s` cannot be read, so what it starts cannot be judged: "
+				      "chmod u+r",
+				      next);
+		if (fd < 0 || lau_interp_read(fd, next) == LAU_INTERP_NONE ||
+		    access(next, F_OK) < 0)
+			return 0;
+		if (check_exec(r, next, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 

@@ -12,8 +12,9 @@
 
 #include "base/io.h"
 #include "base/own.h"
+#include "launcher/linux/interp.h"
 
-enum { HEAD = 4096, MAX_SCRIPTS = 5 /* execve(2): interpreters of interpreters */ };
+enum { HEAD = sizeof(Elf64_Ehdr), MAX_SCRIPTS = 5 /* execve(2): interpreters of interpreters */ };
 
 #if defined(__x86_64__)
 enum { MACHINE = EM_X86_64 };
@@ -23,36 +24,9 @@ enum { MACHINE = EM_AARCH64 };
 #error "unknown machine"
 #endif
 
-/* PT_INTERP's text, when it lies in the head read; else "". */
-static const char *interpreter(const char *head, size_t n, bool *out_any)
+/* `loader`: NULL = none. */
+static enum sbx_exec_class elf_class(const char *head, size_t n, const char *loader)
 {
-	Elf64_Ehdr eh;
-	size_t i;
-
-	*out_any = false;
-	memcpy(&eh, head, sizeof eh);
-	for (i = 0; i < eh.e_phnum; i++) {
-		size_t at = eh.e_phoff + i * sizeof(Elf64_Phdr);
-		Elf64_Phdr ph;
-
-		if (at > n || n - at < sizeof ph)
-			break;
-		memcpy(&ph, head + at, sizeof ph);
-		if (ph.p_type != PT_INTERP)
-			continue;
-		*out_any = true;
-		if (ph.p_offset < n && ph.p_filesz && ph.p_filesz <= n - ph.p_offset &&
-		    head[ph.p_offset + ph.p_filesz - 1] == '\0')
-			return head + ph.p_offset;
-		break;
-	}
-	return "";
-}
-
-static enum sbx_exec_class elf_class(const char *head, size_t n)
-{
-	const char *loader;
-	bool is_dynamic;
 	Elf64_Ehdr eh;
 
 	if (n < sizeof eh || memcmp(head, ELFMAG, SELFMAG) != 0)
@@ -61,8 +35,7 @@ static enum sbx_exec_class elf_class(const char *head, size_t n)
 	if (head[EI_CLASS] != ELFCLASS64 || eh.e_machine != MACHINE ||
 	    eh.e_phentsize != sizeof(Elf64_Phdr))
 		return SBX_EXEC_FOREIGN;
-	loader = interpreter(head, n, &is_dynamic);
-	if (!is_dynamic)
+	if (!loader)
 		return SBX_EXEC_STATIC;
 	loader = strrchr(loader, '/') ? strrchr(loader, '/') + 1 : loader;
 	/* musl's loader is ld-musl-ARCH.so.1, glibc's ld-linux-ARCH.so.N, ld64.so.N or ld.so.1: the
@@ -81,41 +54,31 @@ static bool has_caps(int fd)
 	return geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0;
 }
 
-/* "#!/usr/bin/env sh" -> /usr/bin/env, in place. */
-static const char *script_interpreter(char *head, size_t n)
-{
-	char *word = head + 2;
-
-	head[n] = '\0';
-	word += strspn(word, " \t");
-	word[strcspn(word, " \t\n")] = '\0';
-	return *word == '/' ? word : NULL;
-}
-
 enum sbx_exec_class lau_exec_class(const char *file)
 {
-	char head[HEAD + 1], next[HEAD + 1];
+	char head[HEAD], next[PATH_MAX];
 	unsigned depth;
 
 	for (depth = 0; depth < MAX_SCRIPTS; depth++) {
 		b_auto_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 		ssize_t n = fd < 0 ? -1 : b_read_full(fd, head, HEAD);
-		const char *word;
+		enum lau_interp interp;
 
 		if (n < 0)
 			return errno == ENOENT ? SBX_EXEC_MISSING : SBX_EXEC_UNREADABLE;
 		if (has_caps(fd))
 			return SBX_EXEC_CAPS;
-		if (n < 2 || memcmp(head, "#!", 2) != 0) {
+		interp = lau_interp_read(fd, next);
+		if (interp != LAU_INTERP_SCRIPT) {
 			/* no ELF, no script: /bin/sh will read it (program.h) */
 			if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
 				return SBX_EXEC_DYNAMIC;
-			return elf_class(head, (size_t)n);
+			return elf_class(head, (size_t)n,
+					 interp == LAU_INTERP_LOADER ? next : NULL);
 		}
-		word = script_interpreter(head, (size_t)n);
-		if (!word)
+		if (*next != '/')
 			return SBX_EXEC_FOREIGN;
-		file = strcpy(next, word);
+		file = next;
 	}
 	return SBX_EXEC_FOREIGN;
 }

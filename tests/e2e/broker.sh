@@ -161,6 +161,25 @@ check 'other links are made and moved' [ $? -eq 0 ]
 "$SBX" -q --deny-modify '**/*.env' -- sh -c 'ln -s evil g && ln -s ../evil f/h && mv g i && mv f j'
 check 'also where a pattern may match below any of them' [ $? -eq 0 ]
 
+# What a program names is started or mapped with it: judged as well.
+fresh
+cp /bin/true den.env
+printf '#!%s\n' "$PWD/den.env" >script
+printf '#!/bin/sh\nexec ./script\n' >outer
+chmod +x script outer
+printf 'int main(void){return 0;}\n' >"$TMP/n.c"
+cc -o loaded "$TMP/n.c" -Wl,--dynamic-linker="$PWD/den.env"
+for program in ./script ./loaded; do
+	"$SBX" -q --deny-read '**/*.env' -- $program >"$TMP/out" 2>"$TMP/err"
+	check "$program names a denied program: not started" [ $? -eq 126 ]
+	check 'which is named' grep -q 'den.env' "$TMP/err"
+done
+"$SBX" -q --no-shim --deny-read '**/*.env' -- sh -c './script; a=$?; ./loaded; echo $a $?' >"$TMP/out" 2>/dev/null
+check 'nor from inside' grep -qx '126 126' "$TMP/out"
+rm -f den.env && printf 'int main(void){return 0;}\n' | cc -x c -o fine - && printf '#!%s\n' "$PWD/fine" >script
+"$SBX" -q --deny-read '**/*.env' -- ./script
+check 'an allowed one is' [ $? -eq 0 ]
+
 # Its death.
 fresh
 cat >die.sh <<'END'

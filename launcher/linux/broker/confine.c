@@ -80,6 +80,7 @@ static const int permitted[] = {
 	/* the loop */
 	SYS_ioctl,
 	SYS_read,
+	SYS_pread64,
 	SYS_write,
 	SYS_close,
 	SYS_futex,

@@ -1,24 +1,85 @@
 /* exec.c - execve, trapped where a deny lies inside what the kernel lets be executed. Denied
- * files are refused. An allowed one is started by the kernel, which reads its path again: a
- * second thread that swaps it in between starts something else; documented. */
+ * files are refused, as programs, as interpreters of scripts and as loaders. An allowed one is
+ * started by the kernel, which reads its path again: a second thread that swaps it in between
+ * starts something else; documented. */
 #include "launcher/linux/broker/broker.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "launcher/linux/interp.h"
+
+/* -1: *out is the answer. */
+static int judge(struct br_call *c, struct br_end *e, struct br_answer *out)
+{
+	static const enum sbx_op ops[] = {SBX_EXEC, SBX_READ};
+
+	for (unsigned i = 0; i < 2; i++)
+		if (!br_allowed(c, ops[i], e->path, e->len)) {
+			*out = br_deny(c, ops[i], e, 0);
+			return -1;
+		}
+	return 0;
+}
+
+/* Finds the program or interpreter at this end. 0: judged, and allowed. */
+static int find(struct br_call *c, struct br_end *e, struct br_answer *out)
+{
+	int rc = br_find_object(c, e);
+
+	*out = br_continue(); /* it fails by itself, or runs what has no path */
+	if (rc == BR_UNREADABLE)
+		*out = br_fail(EACCES);
+	if (rc < 0 || e->is_pathless || !S_ISREG(e->st.st_mode))
+		return -1;
+	return judge(c, e, out);
+}
+
+enum named { NAMES_NONE, NAMES_ONE, NAMES_UNREADABLE };
+
+/* What the file at `e` names, to be looked for as the caller would. A file that may be executed
+ * and not read names nothing when it is root's; else the caller may have made it. */
+static enum named take_interpreter(const struct br_end *e, struct br_end *next)
+{
+	char name[32];
+	b_auto_fd int fd = -1;
+
+	br_fd_path(name, e->fd);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return e->st.st_uid ? NAMES_UNREADABLE : NAMES_NONE;
+	if (lau_interp_read(fd, next->asked) == LAU_INTERP_NONE)
+		return NAMES_NONE;
+	next->asked_len = strlen(next->asked);
+	next->dirfd = AT_FDCWD;
+	next->follow = true;
+	next->is_empty = false;
+	return NAMES_ONE;
+}
 
 struct br_answer br_exec(struct br_call *c)
 {
-	struct br_end *e = &c->end[0];
-	int rc = br_find_object(c, e);
+	struct br_end *e = &c->end[0], *next = &c->end[1];
+	struct br_answer out;
 
-	if (rc == BR_UNREADABLE)
-		return br_fail(EACCES);
-	if (rc < 0 || e->is_pathless)
-		return br_continue(); /* it fails by itself, or runs what has no path */
-	if (!S_ISREG(e->st.st_mode))
-		return br_continue();
-	if (!br_allowed(c, SBX_EXEC, e->path, e->len))
-		return br_deny(c, SBX_EXEC, e, 0);
-	if (!br_allowed(c, SBX_READ, e->path, e->len))
-		return br_deny(c, SBX_READ, e, 0);
+	if (find(c, e, &out) < 0)
+		return out;
+	for (unsigned i = 0; i < LAU_INTERP_DEPTH; i++) {
+		enum named named = take_interpreter(e, next);
+
+		if (named == NAMES_UNREADABLE)
+			return br_deny(c, SBX_EXEC, e, 0);
+		if (named == NAMES_NONE)
+			break;
+		if (next->fd >= 0)
+			close(next->fd);
+		next->fd = -1;
+		if (find(c, next, &out) < 0)
+			return out;
+		e = next;
+	}
 	return br_continue();
 }

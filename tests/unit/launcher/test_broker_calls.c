@@ -126,6 +126,12 @@ static int exec_tool(void *arg)
 	execl(sb_in("tool"), "tool", (char *)NULL);
 	return errno;
 }
+static int exec_script(void *arg)
+{
+	(void)arg;
+	execl(sb_in("script"), "script", (char *)NULL);
+	return errno;
+}
 static int exec_true(void *arg)
 {
 	int status;
@@ -142,12 +148,16 @@ static int exec_true(void *arg)
 
 Test(launcher_broker_calls, denied_programs_do_not_start)
 {
-	char cmd[128];
+	char cmd[512];
 
 	snprintf(cmd, sizeof cmd, "cp /bin/true %s/tool", sb_root);
 	cr_assert_eq(system(cmd), 0);
 	sb_expect_at(exec_tool, POL_READ_NONE, EACCES);
 	sb_expect_at(exec_true, POL_READ_NONE, SB_OK);
+	snprintf(cmd, sizeof cmd, "printf '#!%s/tool\\n' >%s/script; chmod +x %s/script", sb_root,
+		 sb_root, sb_root);
+	cr_assert_eq(system(cmd), 0);
+	sb_expect_at(exec_script, POL_READ_NONE, EACCES);
 }
 
 /* ---- files without a name, and openat2 ---- */
