@@ -12,14 +12,6 @@ doc() # FILE SPEC
 	chmod 600 "$1"
 }
 
-out() # TEXT ARGS... : what the command prints
-{
-	want=$1
-	shift
-	got=$("$SBX" -q "$@" 2>"$TMP/err") || true
-	[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
-}
-
 said() # PATTERN ARGS... : a line of standard error
 {
 	pattern=$1
@@ -92,7 +84,7 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 		{
 			want=$1 spec=$2
 			shift 2
-			got=$(managed "$spec" "$SBX" -q "$@" 2>"$TMP/err") || true
+			got=$(managed "$spec" "$SBX" -q "$@" 2>"$TMP/err")
 			[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
 		}
 		check 'what a managed policy denies is denied' \

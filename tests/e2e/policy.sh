@@ -17,19 +17,6 @@ spec:
 X
 chmod 600 "$TMP/p.yaml"
 
-answers() # STATUS TEXT ARGS... : exact output
-{
-	want=$1 text=$2
-	shift 2
-	"$POLICY" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
-	status=$?
-	[ "$status" -eq "$want" ] && [ "$(cat "$TMP/out")" = "$text" ] && [ ! -s "$TMP/err" ] || {
-		echo "status $status"
-		cat "$TMP/out" "$TMP/err"
-		return 1
-	}
-}
-
 has() # STATUS PATTERN ARGS... : a line of the output matches
 {
 	want=$1 pattern=$2

@@ -21,19 +21,6 @@ spec:
 X
 }
 
-says() # STATUS TEXT ARGS...: exact output, nothing on standard error
-{
-	want=$1 text=$2
-	shift 2
-	"$POLICY" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
-	status=$?
-	[ "$status" -eq "$want" ] && [ "$(cat "$TMP/out")" = "$text" ] && [ ! -s "$TMP/err" ] || {
-		echo "status $status"
-		cat "$TMP/out" "$TMP/err"
-		return 1
-	}
-}
-
 has() # STATUS PATTERN ARGS...: a line of the output or of the messages matches
 {
 	want=$1 pattern=$2
@@ -69,21 +56,21 @@ json() # EXPRESSION ARGS...: Python's view of the answer `d`
 document old.yaml '"**/*.env"' '"src/**", "docs/*.md"'
 document new.yaml '"**/*.env"' '"src/**", "!src/gen/**", "docs/*"'
 document same.yaml '"**/*.env", "**/a.env"' '"docs/*.md", "src", "src/*", "src/**"'
-check 'diff: equal to itself' says 0 'equal: every verdict is the same' diff old.yaml old.yaml
-check 'diff: other rules, the same meaning' says 0 'equal: every verdict is the same' \
+check 'diff: equal to itself' answers 0 'equal: every verdict is the same' diff old.yaml old.yaml
+check 'diff: other rules, the same meaning' answers 0 'equal: every verdict is the same' \
 	diff old.yaml same.yaml
 document all.yaml '"*.env"' '"**"'
 cp all.yaml copy.yaml
 for d in a b; do
 	printf 'kind: Policy\nschemaVersion: 2\nmetadata: {name: m}\nspec: {denyModify: [%s/**]}\n' $d >deny-$d.yaml
 done
-check 'diff: a copy in the workspace is equal' says 0 'equal: every verdict is the same' \
+check 'diff: a copy in the workspace is equal' answers 0 'equal: every verdict is the same' \
 	diff ./all.yaml ./copy.yaml
-check 'diff: documents without profiles differ by what they deny' says 1 "profile unrestricted
+check 'diff: documents without profiles differ by what they deny' answers 1 "profile unrestricted
 + modify   ./a  by rule ** (deny-b.yaml:1:1), before by a/** (deny-a.yaml:4:21)
 - modify   ./b  by rule b/** (deny-b.yaml:4:21), before by ** (deny-a.yaml:1:1)" \
 	diff deny-a.yaml deny-b.yaml
-check 'diff: what becomes allowed and denied, with the rules' says 1 "profile writer
+check 'diff: what becomes allowed and denied, with the rules' answers 1 "profile writer
 + modify   ./docs/a  by rule docs/* (new.yaml:10:41), before by <no matching rule> (builtin:base:44)
 - modify   ./src/gen  by rule src/gen/** (new.yaml:10:26), before by src/** (old.yaml:10:16)" \
 	diff old.yaml new.yaml
@@ -92,10 +79,10 @@ check 'diff --json' json \
 	diff --json old.yaml new.yaml
 sed 's/writer:/other:/' old.yaml >renamed.yaml
 check 'diff: a profile that one has alone' has 1 '^  only in renamed.yaml' diff old.yaml renamed.yaml
-check 'diff: options of a run hold for both' says 0 'equal: every verdict is the same' \
+check 'diff: options of a run hold for both' answers 0 'equal: every verdict is the same' \
 	diff --deny-modify src/gen --deny-modify docs old.yaml new.yaml
 sed 's/^spec:/spec:\n  sandbox: {network: host}/' old.yaml >online.yaml
-check 'diff: a setting of the run, and nothing else' says 1 "profile writer
+check 'diff: a setting of the run, and nothing else' answers 1 "profile writer
 ~ network: host, before none" diff old.yaml online.yaml
 check 'diff --json: a setting' json "d['profiles'][0]['settings'] == [{'name':'network','before':'none','after':'host'}]" \
 	diff --json old.yaml online.yaml
@@ -111,12 +98,12 @@ tests:
   - {op: modify, path: src/x.c, allowed: true, rule: "tested.yaml:10:16"}
   - {op: modify, path: "a #1", allowed: false, profile: writer}
 X
-check 'test: the tests of a document' says 0 'ok 1 - read a.env: denied by **/*.env
+check 'test: the tests of a document' answers 0 'ok 1 - read a.env: denied by **/*.env
 ok 2 - modify src/x.c: allowed at tested.yaml:10:16
 ok 3 - modify a \#1: denied
 1..3' test tested.yaml
 echo '- {op: modify, path: docs/x.c, allowed: true}' >more.yaml
-check 'test: a file of tests, that fail' says 1 'not ok 1 - modify docs/x.c: allowed
+check 'test: a file of tests, that fail' answers 1 'not ok 1 - modify docs/x.c: allowed
 # more.yaml:1:3: denied by <no matching rule> (builtin:base:44)
 1..1' test -p old.yaml more.yaml
 check 'test --table' has 1 '^FAIL +modify +docs/x.c +denied by .*, expected allowed' \
@@ -134,7 +121,7 @@ check 'check reads the tests, too' has 2 'tested.yaml:15:5: missing field .path.
 
 # ---- lint ----
 
-check 'lint: nothing to say' says 0 '' lint old.yaml
+check 'lint: nothing to say' answers 0 '' lint old.yaml
 mkdir -p dir '[id]' && touch '[id]/x' .env
 document odd.yaml '"secret"' '"dir", "src/a", "src/**", "[id]/x", "x[ab]", "lib/**", "!lib/**"'
 check 'lint: shadowed by another spelling' has 1 \
@@ -164,7 +151,7 @@ check 'lint: with its place' has 2 'broken.yaml:2:1' lint broken.yaml
 
 # ---- why --all ----
 
-check 'why --all: all rules that match, in order' says 1 "denied   modify   ./src/gen/x  by rule src/gen/** (new.yaml:10:26), against src/** (new.yaml:10:16)  [broker]
+check 'why --all: all rules that match, in order' answers 1 "denied   modify   ./src/gen/x  by rule src/gen/** (new.yaml:10:26), against src/** (new.yaml:10:16)  [broker]
     allow  profile  src/** (new.yaml:10:16)
   > deny   profile  src/gen/** (new.yaml:10:26)" why --all -p new.yaml modify src/gen/x
 check 'why --all --json' json "[m['decides'] for m in d['matches']] == [False, True] and d['matches'][1]['tier'] == 'profile'" \
@@ -180,6 +167,6 @@ check 'lint: what another document closes' has 1 \
 check 'lint: what it leaves open is no finding' lacks 'src/\*\*.*layer-weakened' lint new.yaml
 document half.yaml '"**/*.env"' '"docs/**", "src/**"'
 document less.yaml '"**/*.env"' '"src/**"'
-check 'diff: with the other document in force' says 0 'equal: every verdict is the same' \
+check 'diff: with the other document in force' answers 0 'equal: every verdict is the same' \
 	diff half.yaml less.yaml
 rm .sbx-launch.yaml

@@ -5,14 +5,6 @@
 
 POLICY=$(dirname "$SBX")/sbx-policy
 
-out() # TEXT ARGS... : what the command prints
-{
-	want=$1
-	shift
-	got=$("$SBX" -q "$@" 2>"$TMP/err") || true
-	[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
-}
-
 # As programs replace a file: a temporary one beside it, synced, renamed.
 replace='r() { d=${1%/*}; mkdir -p "$d" && echo new >"$1.tmp.$$.1" && mv -f "$1.tmp.$$.1" "$1"; }; '
 # The same in a directory that is written as a whole.

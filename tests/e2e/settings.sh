@@ -15,14 +15,6 @@ X
 	chmod 600 "$TMP/$1.yaml"
 }
 
-out() # TEXT ARGS... : what the command prints, and nothing else of interest
-{
-	want=$1
-	shift
-	got=$("$SBX" -q "$@" 2>"$TMP/err") || true
-	[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
-}
-
 interfaces='tail -n +3 /proc/net/dev | grep -vc " lo:"'
 host=$(bash -c "$interfaces")
 doc host '{network: host}'

@@ -122,6 +122,29 @@ launch() # ARGS...
 	status=$?
 }
 
+# The command prints this, and nothing else on standard output; whatever it and its status say.
+out() # TEXT ARGS...
+{
+	e2e_want=$1
+	shift
+	launch -q "$@"
+	[ "$(cat "$TMP/out")" = "$e2e_want" ] || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+
+# sbx-policy ends so, prints this, and nothing on standard error.
+answers() # STATUS TEXT ARGS...
+{
+	e2e_want=$1 e2e_text=$2
+	shift 2
+	"$POLICY" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	status=$?
+	[ "$status" -eq "$e2e_want" ] && [ "$(cat "$TMP/out")" = "$e2e_text" ] && [ ! -s "$TMP/err" ] || {
+		echo "status $status"
+		cat "$TMP/out" "$TMP/err"
+		return 1
+	}
+}
+
 if [ -z "${E2E_INNER:-}" ]; then
 	e2e_outer
 fi
