@@ -47,6 +47,9 @@ static void pass_on(struct loop *l)
 	/* The terminal told the whole group, the command in it included. */
 	if (sig->from_kernel && getpgid(l->s->command) == getpgrp())
 		return;
+	/* our own doing, as SIGXFSZ is when a log meets the limit of file sizes (setrlimit(2)) */
+	if (sig->sender == getpid())
+		return;
 	/* `kill 0` in the command, where the kernel does not keep its signals inside */
 	if (!sig->from_kernel && sig->sender == l->s->command)
 		return;

@@ -32,6 +32,11 @@ check 'and the log is whole' grep -q '"path":"./big"' "$run/audit.jsonl"
 piped '-f 1' sh -c 'echo ran; exit 3'
 check 'a hard one: the run goes on' [ "$status" -eq 3 ]
 check 'and says that it keeps no record' grep -q '^sbx-launch: E_AUDIT: .*ulimit -f' "$TMP/err"
+# shellcheck disable=SC2016
+piped '-f 4' sh -c 'i=0; while [ $i -lt 300 ]; do : >f_$i; i=$((i + 1)); done; echo all; exit 4'
+check 'nor does a log that fills up to it end the command' [ "$status" -eq 4 ]
+check 'which is told once' [ "$(grep -c 'the run goes on without' "$TMP/err")" -eq 1 ]
+rm -f f_*
 piped '-f 1' --audit-required touch ran
 check 'a hard one, the record required: refused' [ "$status" -eq 125 ]
 check 'with the remedy, the command not run' grep -q '^sbx-launch: E_AUDIT: .*ulimit -f' "$TMP/err"
