@@ -513,6 +513,21 @@ void shim_query(unsigned call, int dirfd, const char *path, bool failed)
 		shim_set_errno(err);
 }
 
+int shim_access_answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret)
+{
+	int saved, denied;
+
+	if (ret == 0) {
+		saved = shim_get_errno();
+		denied = shim_access_denied(dirfd, path, mode, flags);
+		shim_set_errno(denied ? denied : saved);
+		ret = denied ? -1 : 0;
+	}
+	if (shim.level == SBX_AUDIT_ALL)
+		shim_query(call, dirfd, path, ret < 0);
+	return ret;
+}
+
 /* ---- flags of calls ---- */
 
 unsigned shim_how(int flags)

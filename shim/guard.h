@@ -75,6 +75,8 @@ int shim_end(struct shim_op *, int ret);
 int shim_access_denied(int dirfd, const char *path, int mode, int flags);
 /* Tells, at the audit level `all`, that a path was asked about. `failed`: errno says how. */
 void shim_query(unsigned call, int dirfd, const char *path, bool failed);
+/* Both: the kernel was asked first, so that its refusals come out as without us, and said `ret`. */
+int shim_access_answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret);
 
 /* `how` of calls with AT_SYMLINK_NOFOLLOW, and of linkat with AT_SYMLINK_FOLLOW. */
 unsigned shim_how(int flags);

@@ -7,40 +7,14 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
-#include "shim/guard.h"
 #include "shim/judge.h"
 #include "shim/proc.h"
+#include "shim/wrap.h"
 
-#define END(d, p, h)                                                                               \
-	{                                                                                          \
-		.path = buf[0], .dirfd = (d), .asked = (p), .how = (h)                             \
-	}
-#define AT(i)	 op.end[i].at, op.end[i].name
-#define AS_ASKED (-1) /* shim_begin() answers SHIM_PASS for such rows */
+#define END SHIM_END
 
 #define X(fn, event, proto, args, ends, moves, first, second, go)                                  \
-	SHIM_EXPORT int fn proto                                                                   \
-	{                                                                                          \
-		char buf[ends][SBX_PATH_MAX];                                                      \
-		struct shim_op op = {.call = SBX_CALL_##event,                                     \
-				     .op = SBX_MODIFY,                                             \
-				     .moving = (moves),                                            \
-				     .nends = (ends),                                              \
-				     .end = {first, second}};                                      \
-		int ret = -1;                                                                      \
-		op.end[1].path = buf[(ends)-1];                                                    \
-		switch (shim_begin(&op)) {                                                         \
-		case SHIM_PASS:                                                                    \
-			ret = NEXT(fn) args;                                                       \
-			break;                                                                     \
-		case SHIM_AT:                                                                      \
-			ret = go;                                                                  \
-			break;                                                                     \
-		case SHIM_REFUSE:                                                                  \
-			break;                                                                     \
-		}                                                                                  \
-		return shim_end(&op, ret);                                                         \
-	}
+	SHIM_EXPORT int fn proto SHIM_BODY(event, ends, moves, NEXT(fn) args, go, first, second)
 SHIM_PATH_CALLS(X)
 #undef X
 
@@ -74,39 +48,23 @@ SHIM_QUERY_CALLS(X)
 
 /* ---- access ---- */
 
-/* The kernel first: its refusals come out as without us. */
-static int answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret)
-{
-	int saved, denied;
-
-	if (ret == 0) {
-		saved = shim_get_errno();
-		denied = shim_access_denied(dirfd, path, mode, flags);
-		shim_set_errno(denied ? denied : saved);
-		ret = denied ? -1 : 0;
-	}
-	if (shim.level == SBX_AUDIT_ALL)
-		shim_query(call, dirfd, path, ret < 0);
-	return ret;
-}
-
 SHIM_EXPORT int access(const char *path, int mode)
 {
-	return answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, NEXT(access)(path, mode));
+	return shim_access_answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, NEXT(access)(path, mode));
 }
 
 SHIM_EXPORT int faccessat(int dirfd, const char *path, int mode, int flags)
 {
-	return answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
+	return shim_access_answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
 		      NEXT(faccessat)(dirfd, path, mode, flags));
 }
 
 SHIM_EXPORT int euidaccess(const char *path, int mode)
 {
-	return answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(euidaccess)(path, mode));
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(euidaccess)(path, mode));
 }
 
 SHIM_EXPORT int eaccess(const char *path, int mode)
 {
-	return answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(eaccess)(path, mode));
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(eaccess)(path, mode));
 }

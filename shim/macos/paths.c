@@ -16,48 +16,22 @@
 
 #include "core/callnames.h"
 #include "shim/calls.h"
-#include "shim/guard.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"
 #include "shim/macos/sys.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
+#include "shim/wrap.h"
 
 /* In parentheses, for a row goes through two macros here. */
 #define END(d, p, h) (d, p, h)
-#define THE_END(d, p, h)                                                                           \
-	{                                                                                          \
-		.path = buf[0], .dirfd = (d), .asked = (p), .how = (h)                             \
-	}
 #define SECOND_1(end)
-#define SECOND_2(end) , THE_END end
-#define AT(i)	      op.end[i].at, op.end[i].name
-#define AS_ASKED      (-1)
+#define SECOND_2(end) , SHIM_END end
 
 #define WRAP(fn, event, proto, args, ends, moves, first, second, go)                               \
-	static int shim_##fn proto                                                                 \
-	{                                                                                          \
-		char buf[ends][SBX_PATH_MAX];                                                      \
-		struct shim_op op = {.call = SBX_CALL_##event,                                     \
-				     .op = SBX_MODIFY,                                             \
-				     .moving = (moves),                                            \
-				     .nends = (ends),                                              \
-				     .end = {THE_END first SECOND_##ends(second)}};                \
-		int ret = -1;                                                                      \
-		op.end[1].path = buf[(ends)-1];                                                    \
-		switch (shim_begin(&op)) {                                                         \
-		case SHIM_PASS:                                                                    \
-			ret = fn args;                                                             \
-			break;                                                                     \
-		case SHIM_AT:                                                                      \
-			ret = go;                                                                  \
-			break;                                                                     \
-		case SHIM_REFUSE:                                                                  \
-			break;                                                                     \
-		}                                                                                  \
-		return shim_end(&op, ret);                                                         \
-	}                                                                                          \
+	static int shim_##fn proto SHIM_BODY(event, ends, moves, fn args, go,                      \
+					     SHIM_END first SECOND_##ends(second))                 \
 	SHIM_INTERPOSE(shim_##fn, fn);
 
 #define SKIP(...)
@@ -222,31 +196,15 @@ SHIM_INTERPOSE(shim_copyfile, copyfile);
 
 /* ---- access ---- */
 
-/* The kernel first: its refusals come out as without us. */
-static int answer(unsigned call, int dirfd, const char *path, int mode, int flags, int ret)
-{
-	int saved, denied;
-
-	if (ret == 0) {
-		saved = shim_get_errno();
-		denied = shim_access_denied(dirfd, path, mode, flags);
-		shim_set_errno(denied ? denied : saved);
-		ret = denied ? -1 : 0;
-	}
-	if (shim.level == SBX_AUDIT_ALL)
-		shim_query(call, dirfd, path, ret < 0);
-	return ret;
-}
-
 static int shim_access(const char *path, int mode)
 {
-	return answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, access(path, mode));
+	return shim_access_answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, access(path, mode));
 }
 SHIM_INTERPOSE(shim_access, access);
 
 static int shim_faccessat(int dirfd, const char *path, int mode, int flags)
 {
-	return answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
+	return shim_access_answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
 		      faccessat(dirfd, path, mode, flags));
 }
 SHIM_INTERPOSE(shim_faccessat, faccessat);

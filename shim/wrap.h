@@ -1,0 +1,36 @@
+/* wrap.h - the body of a wrapper made from a row of SHIM_PATH_CALLS: judge, then make the call as
+ * asked, or on what was judged. Each system gives it a name and a way in. */
+#pragma once
+
+#include "shim/guard.h"
+
+#define SHIM_END(d, p, h)                                                                          \
+	{                                                                                          \
+		.path = buf[0], .dirfd = (d), .asked = (p), .how = (h)                             \
+	}
+#define AT(i)	 op.end[i].at, op.end[i].name
+#define AS_ASKED (-1) /* shim_begin() answers SHIM_PASS for such rows */
+
+/* What follows `go` are the ends. */
+#define SHIM_BODY(event, ends, moves, as_asked, go, ...)                                           \
+	{                                                                                          \
+		char buf[ends][SBX_PATH_MAX];                                                      \
+		struct shim_op op = {.call = SBX_CALL_##event,                                     \
+				     .op = SBX_MODIFY,                                             \
+				     .moving = (moves),                                            \
+				     .nends = (ends),                                              \
+				     .end = {__VA_ARGS__}};                                        \
+		int ret = -1;                                                                      \
+		op.end[1].path = buf[(ends)-1];                                                    \
+		switch (shim_begin(&op)) {                                                         \
+		case SHIM_PASS:                                                                    \
+			ret = as_asked;                                                            \
+			break;                                                                     \
+		case SHIM_AT:                                                                      \
+			ret = go;                                                                  \
+			break;                                                                     \
+		case SHIM_REFUSE:                                                                  \
+			break;                                                                     \
+		}                                                                                  \
+		return shim_end(&op, ret);                                                         \
+	}
