@@ -10,10 +10,10 @@
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
 #include "launcher/host.h"
+#include "launcher/parts.h"
 #include "launcher/shimpath.h"
 #include "launcher/options.h"
 #include "launcher/require.h"
-#include "launcher/stdio.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
@@ -116,31 +116,19 @@ static void plan_isolation(const struct lau_options *o, const struct lau_host *h
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
-	struct pol_stdio stdio[POL_STDIO_MAX];
 	const char *own[LAU_OWN_MAX];
-	struct pol_request rq;
+	struct lau_request q;
 
 	*p = (struct lau_plan){0};
 	plan_isolation(o, host, dirs, p);
-	lau_policy_request(&o->policy, &rq);
-	rq.layers = &dirs->layers;
-	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
-	rq.workspaces = dirs->workspaces;
-	rq.nworkspaces = dirs->nworkspaces;
-	rq.scratch = dirs->scratch.path;
-	rq.cache = dirs->cache;
-	rq.hidden = dirs->hidden;
-	rq.nhidden = dirs->nhidden;
-	rq.stdio = stdio;
-	rq.nstdio = lau_stdio_find(dirs, stdio);
-	rq.image_cache = dirs->images;
-	rq.own_files = own;
-	rq.nown_files = protect_own(host, dirs, p, own);
-	rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
+	lau_parts_request(o, dirs, &q);
+	q.rq.own_files = own;
+	q.rq.nown_files = protect_own(host, dirs, p, own);
+	q.rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
 	/* The protected set is denies inside a writable tree: the broker's work. */
-	rq.with_protected = host->has_broker;
-	rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
-	return pol_engine_new(&rq, &p->engine, err);
+	q.rq.with_protected = host->has_broker;
+	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
+	return pol_engine_new(&q.rq, &p->engine, err);
 }
 
 /* ---- what cannot be held ---- */

@@ -33,6 +33,7 @@
 #include "launcher/limits.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
+#include "launcher/parts.h"
 #include "launcher/plan.h"
 #include "launcher/processes.h"
 #include "launcher/program.h"
@@ -86,17 +87,10 @@ static int step_limits(struct run *r, struct b_err *err)
 	return lau_limits_raise(&r->limits, err);
 }
 
-/* A status descriptor that the command inherited would keep its reader waiting. Ours is a copy:
- * when it is one of 0 to 2 the command keeps that, and we let go of ours. */
 static int step_descriptors(struct run *r, struct b_err *err)
 {
-	int fd = r->o->status_fd;
-
-	if (fd >= 0) {
-		r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
-			return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
-	}
+	if (lau_parts_status_fd(r->o, &r->status_fd, err) < 0)
+		return -1;
 	lau_pipes_find(&r->pipes);
 	return 0;
 }
@@ -112,21 +106,6 @@ static int step_policy(struct run *r, struct b_err *err)
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }
 
-static int check_exec(struct run *r, const char *file, struct b_err *err)
-{
-	b_auto_free char *real = realpath(file, NULL);
-	struct pol_answer answer;
-
-	if (!real)
-		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", file, strerror(errno));
-	if (pol_engine_check(r->plan.engine, SBX_EXEC, real, &answer, err) < 0)
-		return -1;
-	if (!answer.allowed)
-		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)", file,
-			      answer.matched, answer.origin);
-	return 0;
-}
-
 /* The command, and what the kernel starts or maps for it: no call of the command asks for those.
  * What cannot be opened the kernel refuses. */
 static int step_program(struct run *r, struct b_err *err)
@@ -135,7 +114,7 @@ static int step_program(struct run *r, struct b_err *err)
 	struct stat st;
 
 	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0 ||
-	    check_exec(r, r->program, err) < 0)
+	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0)
 		return -1;
 	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
 	for (unsigned i = 0; i < LAU_INTERP_DEPTH; i++) {
@@ -149,29 +128,15 @@ static int step_program(struct run *r, struct b_err *err)
 		if (fd < 0 || lau_interp_read(fd, next) == LAU_INTERP_NONE ||
 		    access(next, F_OK) < 0)
 			return 0;
-		if (check_exec(r, next, err) < 0)
+		if (lau_parts_may_exec(r->plan.engine, next, err) < 0)
 			return -1;
 	}
 	return 0;
 }
 
-static bool requires_shim(const struct run *r)
-{
-	return r->o->require >> LAU_NEED_SHIM & 1;
-}
-
 static int step_shim(struct run *r, struct b_err *err)
 {
-	enum sbx_exec_class cls;
-
-	if (requires_shim(r)) {
-		cls = lau_exec_class(r->program);
-		if (cls != SBX_EXEC_DYNAMIC && cls != SBX_EXEC_UNREADABLE)
-			return b_fail(err, B_NOEXEC, 0,
-				      "`%s`: required: shim: it would not be loaded (%s)",
-				      r->program, sbx_exec_class_name(cls));
-	}
-	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
+	return lau_parts_shim(r->o, r->program, &r->shim, err);
 }
 
 static int step_environment(struct run *r, struct b_err *err)
@@ -284,7 +249,7 @@ static int step_channel(struct run *r, struct b_err *err)
 			    &r->channel, err) < 0)
 		return err->sys == EFBIG ? do_without_channel(r, err) : -1;
 	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
-	r->channel.ring->witnesses_all = requires_shim(r);
+	r->channel.ring->witnesses_all = lau_parts_requires_shim(r->o);
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	preload_shim(r);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
@@ -448,20 +413,6 @@ static void start_record(struct run *r)
 		(void)b_report(me, &err); /* the log goes on; the end is told again */
 }
 
-/* A log with holes is an error where it was to have none. */
-static int check_witnessed(struct run *r, struct b_err *err)
-{
-	struct aud_counts counts;
-
-	if (!requires_shim(r) || !r->record.collector)
-		return 0;
-	aud_collector_counts(r->record.collector, &counts);
-	if (lau_require_witnessed(&counts, err) == 0)
-		return 0;
-	r->outcome.phase = LAU_PHASE_ABORTED;
-	return -1;
-}
-
 static int step_supervise(struct run *r, struct b_err *err)
 {
 	const struct lau_supervisor s = {
@@ -480,14 +431,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 	let_go_of_stdio();
 	start_record(r);
 	lau_supervise(&s, &r->outcome);
-	if (lau_record_finish(&r->record, &r->outcome, err) < 0) {
-		if (r->o->audit_required) {
-			r->outcome.phase = LAU_PHASE_ABORTED;
-			return -1;
-		}
-		(void)b_report(me, err);
-	}
-	if (check_witnessed(r, err) < 0)
+	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
 		return -1;
 	if (r->o->verbose) {
 		b_auto(b_str_release) struct b_str text = {0};

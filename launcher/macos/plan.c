@@ -5,35 +5,23 @@
 
 #include "launcher/dirs.h"
 #include "launcher/options.h"
+#include "launcher/parts.h"
 #include "launcher/shimpath.h"
-#include "launcher/stdio.h"
 #include "policy/engine.h"
 
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
-	struct pol_stdio stdio[POL_STDIO_MAX];
 	const char *own[LAU_OWN_MAX];
-	struct pol_request rq;
+	struct lau_request q;
 
 	(void)host;
 	*p = (struct lau_plan){.use_shim = !o->no_shim};
-	lau_policy_request(&o->policy, &rq);
-	rq.layers = &dirs->layers;
-	rq.workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
-	rq.workspaces = dirs->workspaces;
-	rq.nworkspaces = dirs->nworkspaces;
-	rq.scratch = dirs->scratch.path;
-	rq.cache = dirs->cache;
-	rq.hidden = dirs->hidden;
-	rq.nhidden = dirs->nhidden;
-	rq.stdio = stdio;
-	rq.nstdio = lau_stdio_find(dirs, stdio);
-	rq.image_cache = dirs->images;
-	rq.own_files = own;
-	rq.nown_files = lau_own_files(&p->arena, dirs->workspaces, dirs->nworkspaces, own);
-	rq.with_protected = true; /* denies inside what may be written are rules like others */
-	return pol_engine_new(&rq, &p->engine, err);
+	lau_parts_request(o, dirs, &q);
+	q.rq.own_files = own;
+	q.rq.nown_files = lau_own_files(&p->arena, dirs->workspaces, dirs->nworkspaces, own);
+	q.rq.with_protected = true; /* denies inside what may be written are rules like others */
+	return pol_engine_new(&q.rq, &p->engine, err);
 }
 
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)

@@ -32,6 +32,7 @@
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
+#include "launcher/parts.h"
 #include "launcher/plan.h"
 #include "launcher/processes.h"
 #include "launcher/program.h"
@@ -86,14 +87,7 @@ static void say(const char *what, const char *text)
 
 static int step_descriptors(struct run *r, struct b_err *err)
 {
-	int fd = r->o->status_fd;
-
-	if (fd < 0)
-		return 0;
-	r->status_fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (r->status_fd < 0 || (fd > STDERR_FILENO && fcntl(fd, F_SETFD, FD_CLOEXEC) < 0))
-		return b_fail(err, B_SYSTEM, errno, "--status-fd: %s", strerror(errno));
-	return 0;
+	return lau_parts_status_fd(r->o, &r->status_fd, err);
 }
 
 static int step_options(struct run *r, struct b_err *err)
@@ -118,37 +112,16 @@ static int step_policy(struct run *r, struct b_err *err)
 
 static int step_program(struct run *r, struct b_err *err)
 {
-	b_auto_free char *real = NULL;
-	struct pol_answer answer;
-
 	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0)
 		return -1;
-	real = realpath(r->program, NULL);
-	if (!real)
-		return b_fail(err, B_NOEXEC, errno, "`%s`: %s", r->program, strerror(errno));
-	if (pol_engine_check(r->plan.engine, SBX_EXEC, real, &answer, err) < 0)
-		return -1;
-	if (!answer.allowed)
-		return b_fail(err, B_NOEXEC, 0, "`%s`: refused by the policy: rule `%s` (%s)",
-			      r->program, answer.matched, answer.origin);
-	return 0;
-}
-
-static bool requires_shim(const struct run *r)
-{
-	return r->o->require >> LAU_NEED_SHIM & 1;
+	return lau_parts_may_exec(r->plan.engine, r->program, err);
 }
 
 static int step_shim(struct run *r, struct b_err *err)
 {
-	enum sbx_exec_class cls = requires_shim(r) ? lau_exec_class(r->program) : SBX_EXEC_DYNAMIC;
-
-	if (cls != SBX_EXEC_DYNAMIC && cls != SBX_EXEC_UNREADABLE)
-		return b_fail(err, B_NOEXEC, 0, "`%s`: required: shim: it would not be loaded (%s)",
-			      r->program, sbx_exec_class_name(cls));
 	if (!lau_os_own_path(r->self, sizeof r->self))
 		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
-	return r->o->no_shim ? 0 : lau_shim_find(&r->shim, err);
+	return lau_parts_shim(r->o, r->program, &r->shim, err);
 }
 
 static int step_environment(struct run *r, struct b_err *err)
@@ -401,20 +374,6 @@ static void list_left(void *ctx, const char *list)
 	say("left running, now ended", list);
 }
 
-/* `--require shim`: the log must know of every program that ran. */
-static int check_witnessed(struct run *r, struct b_err *err)
-{
-	struct aud_counts counts;
-
-	if (!requires_shim(r) || !r->record.collector)
-		return 0;
-	aud_collector_counts(r->record.collector, &counts);
-	if (lau_require_witnessed(&counts, err) == 0)
-		return 0;
-	r->outcome.phase = LAU_PHASE_ABORTED;
-	return -1;
-}
-
 static int step_supervise(struct run *r, struct b_err *err)
 {
 	const struct lau_supervisor s = {
@@ -433,14 +392,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 	if (lau_record_started(&r->record, &spawned, r->program, &late) < 0)
 		(void)b_report(me, &late);
 	lau_supervise(&s, &r->outcome);
-	if (lau_record_finish(&r->record, &r->outcome, err) == 0)
-		return check_witnessed(r, err);
-	if (!r->o->audit_required) {
-		(void)b_report(me, err);
-		return 0;
-	}
-	r->outcome.phase = LAU_PHASE_ABORTED;
-	return -1;
+	return lau_parts_end(r->o, &r->record, &r->outcome, err);
 }
 
 /* ---- the list ---- */
