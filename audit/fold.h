@@ -37,8 +37,9 @@ enum aud_fold_answer {
 	AUD_FOLD_COUNTED /* an equal one was written: it is in the slot's count */
 };
 
-/* `n` more events equal to this one (0 = remember only). When another denial lives in the slot and has a count to write, it is moved to
- * *out_evicted first (release it), whose count is otherwise 0. */
+/* `n` more events equal to this one (0 = remember only). When another denial lives in the slot and
+ * has a count to write, it is moved to *out_evicted first (release it), whose count is otherwise
+ * 0. */
 enum aud_fold_answer aud_fold_add(struct aud_fold *, const struct aud_denied *, uint64_t n,
 				  struct aud_folded *out_evicted);
 void aud_folded_release(struct aud_folded *);

@@ -60,7 +60,7 @@ done
 
 shim_tests() # shim_tests MACHINE LOADER...: in a directory of its own
 {
-	local machine=$1 status w=$T/$1/work
+	local machine=$1 status w=$T/$1/tree
 	shift
 	mkdir -p "$w" && cd "$w" || exit 1
 	echo s >secret
