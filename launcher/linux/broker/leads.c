@@ -33,8 +33,8 @@ bool br_may_lead(struct br_call *c, const struct br_end *e, const char *target)
 
 	if (sbx_link_free(img, e->path, e->len))
 		return true;
-	room = b_malloc(BR_TEXT_MAX);
-	len = sbx_path_join(room, BR_TEXT_MAX, e->path, sbx_path_parent(e->path, e->len), target,
+	room = b_malloc(SBX_DEEP_ROOM); /* at least BR_TEXT_MAX */
+	len = sbx_path_join(room, SBX_DEEP_ROOM, e->path, sbx_path_parent(e->path, e->len), target,
 			    &flags);
 	return len && sbx_link_allowed(img, e->path, e->len, room, len) &&
 	       allows_object(c, e, target, room);
