@@ -78,7 +78,7 @@ FUZZ_SECONDS ?= 60
 fuzz: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-fuzz CC=clang SAN=address,undefined fuzz-build \
 		CFLAGS='-O1 -g -fsanitize=fuzzer-no-link'
-	$(Q)B=build-fuzz scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ_SRCS:%.c=build-fuzz/%)
+	$(Q)B=build-fuzz JOBS=$(JOBS) scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZ_SRCS:%.c=build-fuzz/%)
 
 bench: setup
 	$(Q)$(MAKE) -j$(JOBS) all bench-build

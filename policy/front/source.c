@@ -52,6 +52,32 @@ static bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/*
+ * The bytes of the line break at `i`, 0 = none: YAML 1.1's, as libyaml's marks count them, which
+ * are CR, LF, both, NEL, LS and PS.
+ */
+static size_t break_len(const char *s, size_t i, size_t len)
+{
+	if (s[i] == '\n')
+		return 1;
+	if (s[i] == '\r')
+		return i + 1 < len && s[i + 1] == '\n' ? 2 : 1;
+	if (len - i >= 2 && memcmp(s + i, "\xc2\x85", 2) == 0)
+		return 2;
+	if (len - i >= 3 &&
+	    (memcmp(s + i, "\xe2\x80\xa8", 3) == 0 || memcmp(s + i, "\xe2\x80\xa9", 3) == 0))
+		return 3;
+	return 0;
+}
+
+static bool has_break(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (break_len(s, i, len) > 0)
+			return true;
+	return false;
+}
+
 /* Anchor and tag, which libyaml counts as part of what they belong to. Returns their end. */
 static size_t take_props(struct reader *r, size_t from, size_t to, struct pol_ysource *node)
 {
@@ -120,7 +146,7 @@ static int take_scalar(struct reader *r, const yaml_event_t *ev, struct pol_ysou
 		return take_block(r, ev, from, to, node);
 	while (to > from && style == YAML_PLAIN_SCALAR_STYLE && is_space(r->text[to - 1]))
 		to--;
-	if (memchr(r->text + from, '\n', to - from) || memchr(r->text + from, '\r', to - from)) {
+	if (has_break(r->text + from, to - from)) {
 		b_auto(b_str_release) struct b_str s = {0};
 
 		quote((const char *)ev->data.scalar.value, ev->data.scalar.length, &s);
@@ -239,49 +265,70 @@ static bool is_only_dashes(const char *s, size_t n)
 	return true;
 }
 
+static size_t count_lines(const char *s, size_t len)
+{
+	size_t n = 1;
+
+	for (size_t i = 0; i < len;) {
+		size_t step = break_len(s, i, len);
+
+		n += step > 0;
+		i += step ? step : 1;
+	}
+	return n;
+}
+
+static bool is_only_spaces(const char *s, size_t n)
+{
+	while (n > 0 && is_space(s[n - 1]))
+		n--;
+	return n == 0;
+}
+
+/* The comment at byte `i` of the line that begins at `line_at`. Returns its end. */
+static size_t take_comment(struct reader *r, size_t i, size_t line_at, unsigned line, size_t *cap)
+{
+	struct pol_ysource_doc *doc = r->doc;
+	size_t end = i, text_end;
+
+	while (end < r->len && break_len(r->text, end, r->len) == 0)
+		end++;
+	for (text_end = end; is_space(r->text[text_end - 1]);) /* the `#` is none */
+		text_end--;
+	b_grow(doc->comments, doc->ncomments, *cap);
+	doc->comments[doc->ncomments++] = (struct pol_ycomment){
+		.at = i,
+		.line = line,
+		.col = (unsigned)(i - line_at),
+		.is_trailing = !is_only_dashes(r->text + line_at, i - line_at),
+		.text = b_arena_strndup(&doc->arena, r->text + i, text_end - i),
+	};
+	return end;
+}
+
 /* In a gap between scalars a `#` behind white space begins a comment, whatever else is there. */
 static void find_comments(struct reader *r)
 {
-	size_t next = 0, line_at = 0, cap = 0, nlines = 0;
+	size_t next = 0, line_at = 0, cap = 0;
 	unsigned line = 0;
-	struct pol_ycomment *v = NULL;
 
-	for (size_t i = 0; i < r->len; i++)
-		nlines += r->text[i] == '\n';
-	r->doc->is_blank = b_arena_alloc(&r->doc->arena, nlines + 2);
-	for (size_t i = 0; i < r->len; i++) {
-		size_t end = i;
+	r->doc->is_blank = b_arena_alloc(&r->doc->arena, count_lines(r->text, r->len));
+	for (size_t i = 0; i < r->len;) {
+		size_t step = break_len(r->text, i, r->len);
 
 		while (next < r->nscalars && r->scalars[next].to <= i)
 			next++;
-		if (r->text[i] == '\n') {
-			r->doc->is_blank[line] = is_only_dashes(r->text + line_at, i - line_at) &&
-						 !memchr(r->text + line_at, '-', i - line_at) &&
-						 !memchr(r->text + line_at, '?', i - line_at);
-			line_at = i + 1;
-			line++;
-		}
-		if (r->text[i] != '#' || (i > 0 && !is_space(r->text[i - 1])) ||
-		    (next < r->nscalars && r->scalars[next].from <= i))
+		if (step > 0) {
+			r->doc->is_blank[line++] = is_only_spaces(r->text + line_at, i - line_at);
+			line_at = i += step;
 			continue;
-		while (end < r->len && r->text[end] != '\n' && r->text[end] != '\r')
-			end++;
-		b_grow(v, r->doc->ncomments, cap);
-		v[r->doc->ncomments++] = (struct pol_ycomment){
-			.at = i,
-			.line = line,
-			.col = (unsigned)(i - line_at),
-			.is_trailing = !is_only_dashes(r->text + line_at, i - line_at),
-		};
-		for (size_t e = end; e > i; e--)
-			if (!is_space(r->text[e - 1])) {
-				v[r->doc->ncomments - 1].text =
-					b_arena_strndup(&r->doc->arena, r->text + i, e - i);
-				break;
-			}
-		i = end - 1;
+		}
+		if (r->text[i] == '#' && (i == line_at || is_space(r->text[i - 1])) &&
+		    (next >= r->nscalars || r->scalars[next].from > i))
+			i = take_comment(r, i, line_at, line, &cap);
+		else
+			i++;
 	}
-	r->doc->comments = v;
 }
 
 int pol_ysource_parse(const char *name, const char *text, size_t len, struct pol_ysource_doc *out,
