@@ -8,28 +8,163 @@
 static bool both_ends(const struct sbx_event *ev)
 {
 	static const bool table[SBX_CALL_COUNT] = {
-		[SBX_CALL_rename] = true, [SBX_CALL_renameat] = true, [SBX_CALL_renameat2] = true,
-		[SBX_CALL_link] = true,	  [SBX_CALL_linkat] = true,
-		[SBX_CALL_clonefile] = true, [SBX_CALL_exchangedata] = true,
+		[SBX_CALL_rename] = true,	[SBX_CALL_renameat] = true,
+		[SBX_CALL_renameat2] = true,	[SBX_CALL_link] = true,
+		[SBX_CALL_linkat] = true,	[SBX_CALL_clonefile] = true,
+		[SBX_CALL_exchangedata] = true,
 	};
 
 	return ev->path2_len && table[ev->call];
 }
 
+/* ---- which rule objects to a move ---- */
+
+enum { SLOTS = 2 * SBX_MOVE_BUDGET, NONE = SBX_MOVE_BUDGET };
+
+/* States below the two ends, in the order they were met, and how: by a byte behind another. A
+ * hostile program may ask for this with every record: each pair is looked up at once. */
+struct walk {
+	const struct sbx_image *img;
+	enum sbx_op op;
+	struct {
+		uint32_t from, to;
+		uint16_t behind;
+		unsigned char byte;
+	} v[SBX_MOVE_BUDGET];
+	size_t n;
+	uint16_t slot[SLOTS];	  /* index + 1, by hash */
+	unsigned char bytes[255]; /* one of each class that the automaton tells apart */
+	size_t nbytes;
+};
+
+static void find_bytes(struct walk *w)
+{
+	const unsigned char *class = w->img->base + w->img->hdr->op[w->op].verdict.classes;
+	bool met[256] = {false};
+
+	for (unsigned c = 1; c < 256; c++)
+		if (!met[class[c]]) {
+			met[class[c]] = true;
+			w->bytes[w->nbytes++] = (unsigned char)c;
+		}
+}
+
+static void meet(struct walk *w, uint32_t from, uint32_t to, size_t behind, unsigned char byte)
+{
+	uint64_t h = ((uint64_t)from << 32 | to) * UINT64_C(0x9e3779b97f4a7c15);
+	size_t k = (size_t)(h >> 32) % SLOTS, i;
+
+	for (; w->slot[k]; k = (k + 1) % SLOTS) {
+		i = w->slot[k] - 1u;
+		if (w->v[i].from == from && w->v[i].to == to)
+			return;
+	}
+	if (w->n == SBX_MOVE_BUDGET)
+		return;
+	i = w->n++;
+	w->slot[k] = (uint16_t)(i + 1);
+	w->v[i].from = from;
+	w->v[i].to = to;
+	w->v[i].behind = (uint16_t)behind;
+	w->v[i].byte = byte;
+}
+
+static uint32_t below(const struct walk *w, const char *path, size_t len)
+{
+	return sbx_step(w->img, w->op, sbx_walk(w->img, w->op, path, len), '/');
+}
+
+static bool is_name(const struct walk *w, size_t i)
+{
+	return !((sbx_state_flags(w->img, w->op, w->v[i].from) |
+		  sbx_state_flags(w->img, w->op, w->v[i].to)) &
+		 SBX_ST_SLASH);
+}
+
+static bool allows(const struct walk *w, uint32_t state)
+{
+	return sbx_state_flags(w->img, w->op, state) & SBX_ST_ALLOW;
+}
+
+/* The first name below the two ends that may not be moved so, or NONE. */
+static size_t find_objector(struct walk *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		bool from = allows(w, w->v[i].from), to = allows(w, w->v[i].to);
+
+		if (is_name(w, i) && from != to && (to || w->op == SBX_MODIFY))
+			return i;
+		for (size_t k = 0; k < w->nbytes; k++)
+			if (w->bytes[k] != '/' || is_name(w, i))
+				meet(w, sbx_step(w->img, w->op, w->v[i].from, w->bytes[k]),
+				     sbx_step(w->img, w->op, w->v[i].to, w->bytes[k]), i,
+				     w->bytes[k]);
+	}
+	return NONE;
+}
+
+/* The rule that decides on name `i` below `path`. */
+static void explain_below(const struct walk *w, size_t i, const char *path, size_t len,
+			  struct sbx_verdict *out)
+{
+	char room[SBX_PATH_MAX], *at = room + sizeof room;
+
+	for (; i > 0; i = w->v[i].behind)
+		*--at = (char)w->v[i].byte;
+	*--at = '/';
+	len -= len == 1; /* the root directory */
+	if (len > (size_t)(at - room))
+		return;
+	at -= len;
+	for (size_t k = 0; k < len; k++)
+		at[k] = path[k];
+	sbx_explain(w->img, w->op, at, (size_t)(room + sizeof room - at), out);
+}
+
+/* Both ends allow the operation: what objects lies below them. A symlink's event has one path for
+ * both, and what is denied below that is what the link would stand for. Returns whether it is
+ * the second. */
+static bool explain_move(struct walk *w, const struct sbx_event *ev, const char *path,
+			 const char *path2, struct sbx_verdict *out)
+{
+	size_t i;
+
+	find_bytes(w);
+	meet(w, below(w, path, ev->path_len), below(w, path2, ev->path2_len), 0, 0);
+	i = find_objector(w);
+	if (i != NONE && !allows(w, w->v[i].from)) {
+		explain_below(w, i, path, ev->path_len, out);
+		return false;
+	}
+	for (i = i == NONE ? 0 : i; i < w->n; i++)
+		if (is_name(w, i) && !allows(w, w->v[i].to)) {
+			explain_below(w, i, path2, ev->path2_len, out);
+			return true;
+		}
+	return false;
+}
+
 /* A move refused because it would launder: names the end that is denied for the operation that
- * objects. Its verdict depends on the kind of the object at that time, which no one can ask now:
- * the claim stands. */
+ * objects, or what is denied below one. Its verdict depends on the kind of the object at that
+ * time, which no one can ask now: the claim stands. */
 static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, const char *path,
 		       const char *path2, struct aud_verdict *out)
 {
-	enum sbx_op op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY;
-	struct sbx_verdict from, to;
+	struct walk w = {
+		.img = img,
+		.op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY,
+	};
+	struct sbx_verdict v, to;
 
-	sbx_explain(img, op, path, ev->path_len, &from);
-	sbx_explain(img, op, path2, ev->path2_len, &to);
-	out->second = from.allowed && !to.allowed;
-	out->matched = out->second ? to.matched : from.matched;
-	out->origin = out->second ? to.origin : from.origin;
+	sbx_explain(img, w.op, path, ev->path_len, &v);
+	sbx_explain(img, w.op, path2, ev->path2_len, &to);
+	out->second = v.allowed && !to.allowed;
+	if (out->second)
+		v = to;
+	else if (v.allowed)
+		out->second = explain_move(&w, ev, path, path2, &v);
+	out->matched = v.matched;
+	out->origin = v.origin;
 	out->allowed = false;
 	out->disagrees = false;
 }

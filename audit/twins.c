@@ -19,7 +19,10 @@ static uint64_t mix(uint64_t h, const void *p, size_t n)
 static uint64_t key_of(const struct sbx_event *ev, const char *path, const char *path2)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	/* What the shim let pass may have been refused: that is for the broker to tell. */
+	unsigned char allowed = ev->flags & SBX_EVF_ALLOWED ? 1 : 0;
 
+	h = mix(h, &allowed, 1);
 	h = mix(h, &ev->pid, sizeof ev->pid);
 	h = mix(h, &ev->op, sizeof ev->op);
 	h = mix(h, path, ev->path_len);

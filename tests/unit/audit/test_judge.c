@@ -63,3 +63,36 @@ Test(audit_judge, of_a_cut_path_the_rule_is_what_its_writer_found, .fini = end)
 	cr_expect_str_eq(witness_str(&w, 2, "matched_rule"), "<no matching rule>");
 	cr_expect(flag(3, "shim_disagrees"));
 }
+
+static void put_move(const char *from, const char *to)
+{
+	witness_put(&w,
+		    (struct sbx_event){.pid = 10,
+				       .op = SBX_MODIFY,
+				       .call = SBX_CALL_rename,
+				       .err = EACCES,
+				       .aux = SBX_MODIFY,
+				       .flags = SBX_EVF_MOVE},
+		    from, to);
+}
+
+/* Both ends may be changed: the rule is that of a name below. A symlink has one end. */
+Test(audit_judge, of_a_move_the_rule_is_the_one_that_objects, .fini = end)
+{
+	static const struct {
+		const char *from, *to, *rule;
+	} t[] = {{"/ws", "/ws/b", "p.yaml:9:3"},
+		 {"/ws/b", "/ws", "p.yaml:9:3"},
+		 {"/ws", "/ws", "p.yaml:9:3"},
+		 {"/ws/locked", "/ws/b", "p.yaml:9:3"},
+		 {"/ws/a", "/ws/b", "p.yaml:8:3"}}; /* a lie: nothing objects */
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++)
+		put_move(t[i].from, t[i].to);
+	witness_end(&w);
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		cr_expect_not(flag(i, "allowed"));
+		cr_expect_str_eq(witness_str(&w, i, "rule"), t[i].rule, "%zu", i);
+	}
+}

@@ -81,6 +81,16 @@ Test(audit_twins, other_processes_and_paths_are_no_twins)
 	cr_expect_str_eq(alone(AUD_TWIN_MS, false), "/b");
 }
 
+Test(audit_twins, another_verdict_is_no_twin)
+{
+	struct sbx_event ev = event(1, "/a");
+
+	broker(1, "/a", 0);
+	ev.flags = SBX_EVF_ALLOWED;
+	aud_twins_shim(&twins, &ev, "/a", "", 1);
+	cr_expect_str_eq(alone(1000, true), "/a", "what was refused is told");
+}
+
 Test(audit_twins, a_shims_word_is_soon_forgotten)
 {
 	shim(1, "/a", 0);
