@@ -139,15 +139,24 @@ static int trust_all(char const *const *files, size_t n, bool trust)
 	return ask_print(&out, YES);
 }
 
+/* Names of files are anybody's: a line of the list is shown as any other line with one. */
 int ask_trust(struct ask_opts *o, char const *const *files, size_t n)
 {
-	b_auto(b_str_release) struct b_str out = {0};
+	b_auto(b_str_release) struct b_str list = {0}, out = {0};
 	b_auto(b_arena_release) struct b_arena a = {0};
+	const char *line;
 
 	(void)o;
 	if (n > 0)
 		return trust_all(files, n, true);
-	pol_trust_list(pol_config_dir(&a), &out);
+	pol_trust_list(pol_config_dir(&a), &list);
+	for (line = b_str_c(&list); *line;) {
+		size_t len = strcspn(line, "\n");
+
+		b_str_add_visible(&out, line, len);
+		b_str_addc(&out, '\n');
+		line += len + (line[len] == '\n');
+	}
 	return ask_print(&out, YES);
 }
 

@@ -26,16 +26,23 @@ static int find_op(const char *word, enum sbx_op *out, struct b_err *err)
 		      "why: no operation `%s`, expected one of read, modify, exec, connect", word);
 }
 
+/* A path that cannot be judged is trouble; the others are answered all the same. */
+struct answers {
+	struct b_str text;
+	bool some_denied, trouble;
+};
+
 /* What the profile for macOS says, and the line that decides. */
 static void why_macos(const struct ask_opts *o, struct asked *a, const struct pol_answer *answer,
-		      bool *all_allowed, struct b_str *out)
+		      struct answers *to)
 {
+	struct b_str *out = &to->text;
 	struct b_json j = {.out = out};
 	const char *text;
 	unsigned line;
 	bool allowed = ask_macos_allows(a->macos, answer->op, answer->real, &line, &text);
 
-	*all_allowed &= allowed;
+	to->some_denied |= !allowed;
 	if (!o->json) {
 		b_str_addf(out, "%s %s ", allowed ? "allowed" : "denied", sbx_op_name(answer->op));
 		b_str_add_visible(out, answer->path, strlen(answer->path));
@@ -58,32 +65,35 @@ static void why_macos(const struct ask_opts *o, struct asked *a, const struct po
 	b_str_addc(out, '\n');
 }
 
-static int why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
-		   bool *all_allowed, struct b_str *out, struct b_err *err)
+static void why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
+		    struct answers *to)
 {
 	struct pol_answer answer;
 	const char *floor;
+	struct b_err err;
 
-	if (pol_engine_check(a->plan.engine, op, path, &answer, err) < 0)
-		return -1;
+	if (pol_engine_check(a->plan.engine, op, path, &answer, &err) < 0) {
+		(void)ask_trouble(&err);
+		to->trouble = true;
+		return;
+	}
 	if (o->on == ON_MACOS) {
-		why_macos(o, a, &answer, all_allowed, out);
-		return 0;
+		why_macos(o, a, &answer, to);
+		return;
 	}
 	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
 	if (o->json)
-		pol_explain_json(&answer, floor, o->all ? a->plan.engine : NULL, out);
+		pol_explain_json(&answer, floor, o->all ? a->plan.engine : NULL, &to->text);
 	else
-		pol_explain_text(&answer, floor, out);
+		pol_explain_text(&answer, floor, &to->text);
 	if (o->all && !o->json)
-		pol_explain_matches(&answer, a->plan.engine, out);
-	*all_allowed &= answer.allowed;
-	return 0;
+		pol_explain_matches(&answer, a->plan.engine, &to->text);
+	to->some_denied |= !answer.allowed;
 }
 
 /* Paths from standard input: each ended by a NUL, the last may lack it. */
-static int why_stdin(const struct ask_opts *o, struct asked *a, enum sbx_op op, bool *all_allowed,
-		     struct b_str *out, struct b_err *err)
+static int why_stdin(const struct ask_opts *o, struct asked *a, enum sbx_op op, struct answers *to,
+		     struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str in = {0};
 	const char *p, *end;
@@ -101,17 +111,16 @@ static int why_stdin(const struct ask_opts *o, struct asked *a, enum sbx_op op, 
 			break;
 	}
 	for (p = in.s, end = in.s + in.len; p < end; p += strlen(p) + 1)
-		if (why_one(o, a, op, p, all_allowed, out, err) < 0)
-			return -1;
+		why_one(o, a, op, p, to);
 	return 0;
 }
 
 static int why_all(const struct ask_opts *o, enum sbx_op op, char const *const *paths, size_t n)
 {
 	b_auto(asked_release) struct asked a;
-	b_auto(b_str_release) struct b_str out = {0};
-	bool all_allowed = true;
+	struct answers to = {0};
 	struct b_err err;
+	int status;
 
 	if (ask_run(o, &a, &err) < 0)
 		return ask_trouble(&err);
@@ -119,11 +128,14 @@ static int why_all(const struct ask_opts *o, enum sbx_op op, char const *const *
 		return ask_trouble(&err);
 	ask_notices(a.plan.engine);
 	for (size_t i = 0; i < n; i++)
-		if (why_one(o, &a, op, paths[i], &all_allowed, &out, &err) < 0)
-			return ask_trouble(&err);
-	if (o->from_stdin && why_stdin(o, &a, op, &all_allowed, &out, &err) < 0)
-		return ask_trouble(&err);
-	return ask_print(&out, all_allowed ? YES : NO);
+		why_one(o, &a, op, paths[i], &to);
+	if (o->from_stdin && why_stdin(o, &a, op, &to, &err) < 0) {
+		(void)ask_trouble(&err);
+		to.trouble = true;
+	}
+	status = ask_print(&to.text, to.trouble ? TROUBLE : to.some_denied ? NO : YES);
+	b_str_release(&to.text);
+	return status;
 }
 
 int ask_why(struct ask_opts *o, char const *const *words, size_t n)

@@ -306,6 +306,9 @@ static int refuse_duplicates(struct reader *r, const struct pol_ynode *map)
 		if (keys[i]->kind == POL_Y_SEQ || keys[i]->kind == POL_Y_MAP)
 			return pol_pos_fail(r->err, &keys[i]->pos, "a key is %s, expected a string",
 					    pol_yaml_kind_name(keys[i]->kind));
+		if (strlen(keys[i]->s) != keys[i]->len)
+			return pol_pos_fail(r->err, &keys[i]->pos,
+					    "a key contains a NUL, expected a name without");
 	}
 	qsort(keys, map->n, sizeof *keys, compare_keys);
 	for (size_t i = 1; i < map->n; i++)

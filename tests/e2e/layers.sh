@@ -54,6 +54,11 @@ check 'the list of trust is closed from inside' out no --modify "$TMP" -- \
 echo '# changed' >>.sbx-launch.yaml
 check 'a change ends the trust' out no -- bash -c 'echo x >~/side/f || echo no'
 check 'and is told' said 'not as it was when it was trusted' -- true
+mkdir -p "$TMP/"$'e\e[1m'
+cp .sbx-launch.yaml "$TMP/"$'e\e[1m/'
+"$POLICY" trust "$TMP/"$'e\e[1m' >"$TMP/out"
+"$POLICY" trust >>"$TMP/out"
+check 'names are shown as text' sh -c '[ "$(grep -cF "/e\\x1b[1m/" "$1")" = 2 ] && ! grep -q "$(printf "\\033")" "$1"' - "$TMP/out"
 "$POLICY" trust . >"$TMP/out" && "$POLICY" distrust .
 check 'distrust ends it, too' out no -- bash -c 'echo x >~/side/f || echo no'
 rm .sbx-launch.yaml

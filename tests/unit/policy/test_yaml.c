@@ -78,6 +78,7 @@ Test(policy_yaml, plain_scalars_have_the_types_of_the_core_schema)
 
 Test(policy_yaml, duplicate_keys_are_refused_at_every_level)
 {
+	refused("\"a\\0\": 1\n", "f:1:1: a key contains a NUL, expected a name without");
 	refused("a: 1\nb: 2\na: 3\n", "f:3:1: duplicate key `a`, first given in line 1");
 	refused("x:\n  - {k: 1, \"k\": 2}\n", "f:2:12: duplicate key `k`, first given in line 2");
 }
