@@ -158,7 +158,11 @@ static bool match_path(const struct aud_filter *f, const char *glob, const char 
 	for (i = 0; absolute && i < f->nworkspaces; i++) {
 		b_auto(b_str_release) struct b_str full = {0};
 
-		b_str_addf(&full, "%s%s%s", f->workspaces[i], *path ? "/" : "", path);
+		if (strcmp(f->workspaces[i], "/") != 0)
+			b_str_add(&full, f->workspaces[i]);
+		b_str_addf(&full, "/%s", path);
+		if (full.len > 1 && !*path)
+			full.s[--full.len] = '\0';
 		if (glob_absolute(glob, full.s))
 			return true;
 	}

@@ -63,6 +63,32 @@ Test(audit_entry, globs_are_asked_of_the_shown_and_the_absolute_path)
 	cr_assert_not(glob("**", ""));
 }
 
+Test(audit_entry, the_root_directory_may_be_the_workspace)
+{
+	static const char *const ws[] = {"/"};
+	static const struct {
+		const char *glob, *path;
+		bool matches;
+	} t[] = {{"/etc/*", "./etc/x", true},
+		 {"**/x", "./etc/x", true},
+		 {"/", ".", true},
+		 {"/etc/*", "./usr/x", false}};
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		char json[64];
+		struct aud_entry e;
+
+		snprintf(json, sizeof json, "{\"kind\":\"result\",\"path\":\"%s\"}", t[i].path);
+		e = entry(json);
+		cr_expect_eq(
+			aud_filter_match(&(struct aud_filter){ANY, .globs = &t[i].glob, .nglobs = 1,
+							      .workspaces = ws, .nworkspaces = 1},
+					 &e),
+			t[i].matches, "%s %s", t[i].glob, t[i].path);
+		aud_entry_release(&e);
+	}
+}
+
 Test(audit_entry, exact_bytes_are_matched_not_their_escapes)
 {
 	const char *json =
