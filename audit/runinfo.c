@@ -102,6 +102,8 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
 	add_bytes(&j, "run_id", r->run_id);
 	add_bytes(&j, "version", r->version);
+	if (r->pid)
+		add_u64(&j, "pid", (uint64_t)r->pid);
 	add_when(&j, "started", r->started_ms);
 	add_when(&j, "ended", r->ended_ms);
 	add_argv(&j, r->argv);

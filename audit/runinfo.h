@@ -13,6 +13,7 @@ struct b_str;
 
 struct aud_runinfo {
 	const char *run_id, *version;
+	int pid;		       /* of the supervisor, which holds the lock; 0 = not told */
 	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */
 	char *const *argv;	       /* NULL-terminated */
 	const char *cwd;

@@ -13,6 +13,7 @@
 #include "launcher/outcome.h"
 #include "launcher/printenv.h"
 #include "launcher/run.h"
+#include "launcher/runs.h"
 #include "launcher/selftest.h"
 #ifdef __APPLE__
 #include "launcher/macos/stage2.h"
@@ -38,6 +39,20 @@ static int doctor(bool json)
 	lau_host_probe(&host);
 	lau_host_show(&host, json, !json && isatty(STDOUT_FILENO), &text);
 	return print(&text);
+}
+
+/* Those of other runs. */
+static int answer_runs(const struct lau_options *o)
+{
+#ifdef __linux__
+	if (o->ps)
+		return lau_runs_list(o->json);
+	return o->stop ? lau_runs_stop(o->stop, o->timeout_ms)
+		       : lau_runs_wait(o->wait, o->timeout_ms);
+#else
+	(void)o;
+	return 125; /* no option asks */
+#endif
 }
 
 static int answer(const struct lau_options *o)
@@ -83,6 +98,8 @@ int main(int argc, char **argv)
 		status = refuse(&o, &err);
 	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);
+	else if (o.ps || o.stop || o.wait)
+		status = answer_runs(&o);
 	else if (o.selftest)
 		status = lau_selftest(argc, argv, &o);
 	else if (o.print_env)

@@ -282,8 +282,15 @@ const struct b_opt lau_option_table[] = {
 	 .help = "what this host can enforce, and what is missing"},
 	{"selftest", 0, NULL, B_OPT_FLAG, O(selftest), .group = GROUP,
 	 .help = "try to get out, in a hundred ways: 0 all held, 1 one got through"},
+#ifdef __linux__
+	{"ps", 0, NULL, B_OPT_FLAG, O(ps), .group = GROUP, .help = "list the runs that go on"},
+	{"stop", 0, "RUN", B_OPT_STR, O(stop), .group = GROUP,
+	 .help = "end a run (an id, a beginning of one, or last) as a timeout would; wait for it"},
+	{"wait", 0, "RUN", B_OPT_STR, O(wait), .group = GROUP,
+	 .help = "wait for the end of a run: its status; --timeout limits --stop and --wait"},
+#endif
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
-	 .help = "with --doctor, --selftest: as JSON"},
+	 .help = "with --doctor, --selftest, --ps: as JSON"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
@@ -386,10 +393,24 @@ void lau_options_release(struct lau_options *o)
 	lau_options_init(o);
 }
 
+/* Questions about other runs. */
+static int check_runs(const struct lau_options *o, struct b_err *err)
+{
+	if (o->ps + !!o->stop + !!o->wait > 1)
+		return b_fail(err, B_USAGE, 0, "--ps, --stop, --wait: one at a time");
+	if (o->argv)
+		return b_fail(err, B_USAGE, 0, "--ps, --stop, --wait: take no command");
+	if (o->json && !o->ps)
+		return b_fail(err, B_USAGE, 0, "--json: not with --stop or --wait");
+	return 0;
+}
+
 static int check(const struct lau_options *o, struct b_err *err)
 {
 	if (o->help || o->version || o->completion >= 0 || o->doctor || o->selftest)
 		return 0;
+	if (o->ps || o->stop || o->wait)
+		return check_runs(o, err);
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
 	if (o->print_env && o->require)
@@ -404,7 +425,8 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return b_fail(err, B_USAGE, 0,
 			      "no command: sbx-launch [options] [--] command [args]; see --help");
 	if (o->json)
-		return b_fail(err, B_USAGE, 0, "--json: only together with --doctor or --selftest");
+		return b_fail(err, B_USAGE, 0,
+			      "--json: only together with --doctor, --selftest or --ps");
 	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)
 		return b_fail(err, B_USAGE, 0,
 			      "--audit-required: cannot be used with --audit-level none");

@@ -54,7 +54,9 @@ struct lau_options {
 	uint64_t kill_after_ms;
 	int *keep_fds;
 	size_t nkeep_fds, keep_fds_cap;
-	int status_fd; /* -1 = none */
+	int status_fd;		 /* -1 = none */
+	const char *stop, *wait; /* RUN, NULL = not asked */
+	bool ps;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	bool quiet;

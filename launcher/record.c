@@ -188,6 +188,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 	struct aud_runinfo info = {
 		.run_id = r->dir.id,
 		.version = SBX_VERSION,
+		.pid = getpid(),
 		.started_ms = r->started_ms,
 		.argv = r->options->argv,
 		.cwd = cwd ? cwd : "",

@@ -18,8 +18,13 @@ struct lau_signals {
 	struct sigaction old_chld;
 };
 
+/* The value that `sbx-launch --stop` sends with SIGTERM (sigqueue(3)): the run is to end, and the
+ * command is not asked. */
+#define LAU_STOP_VALUE 0x53425853
+
 struct lau_signal {
 	int signo;
+	bool is_stop;	  /* with the value above */
 	bool from_kernel; /* typed at the terminal, or sent by it: not by a process */
 	pid_t sender;
 };

@@ -194,9 +194,11 @@ static void reap(struct loop *l)
 	}
 }
 
-static enum lau_event event_of(int signo)
+static enum lau_event event_of(const struct lau_signal *sig)
 {
-	switch (signo) {
+	if (sig->is_stop)
+		return LAU_EV_STOP;
+	switch (sig->signo) {
 	case SIGINT:
 	case SIGTERM:
 	case SIGHUP:
@@ -215,7 +217,7 @@ static void take_signals(struct loop *l)
 		if (l->signal.signo == SIGCHLD)
 			is_child = true;
 		else if (l->signal.signo != SIGPIPE) /* our own stderr, nobody's business */
-			dispatch(l, event_of(l->signal.signo));
+			dispatch(l, event_of(&l->signal));
 	}
 	if (is_child)
 		reap(l);

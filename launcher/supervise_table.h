@@ -20,6 +20,7 @@ enum lau_event {
 	LAU_EV_STOPPED,	   /* the command was stopped */
 	LAU_EV_SIGNAL,	   /* a signal that does not ask us to end */
 	LAU_EV_END_SIGNAL, /* INT, TERM, HUP, QUIT */
+	LAU_EV_STOP,	   /* somebody else wants the run to end, whatever the command wants */
 	LAU_EV_DEADLINE,   /* the timer that is armed */
 	LAU_EV_FAILED,	   /* the log is required and cannot be written */
 	LAU_EVENT_COUNT

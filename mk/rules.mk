@@ -34,7 +34,7 @@ STATIC ?= $(if $(SAN),,$(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$
 sbx-launch_PIE := $(if $(STATIC),-static-pie)
 
 PROGRAMS := sbx-launch sbx-policy sbx-audit
-sbx-launch_LIBS := $(if $(STATIC),$(filter -l%,$(LIBS_POLICY)),$(LIBS_POLICY))
+sbx-launch_LIBS := $(if $(STATIC),$(filter -l%,$(LIBS_POLICY) $(LIBS_AUDIT)),$(LIBS_POLICY) $(LIBS_AUDIT))
 sbx-policy_LIBS := $(LIBS_POLICY)
 sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
 

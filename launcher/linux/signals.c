@@ -51,8 +51,13 @@ int lau_signals_next(const struct lau_signals *s, struct lau_signal *out)
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof info)
 		return 0;
-	*out = (struct lau_signal){(int)info.ssi_signo, info.ssi_code == SI_KERNEL,
-				   (pid_t)info.ssi_pid};
+	*out = (struct lau_signal){
+		.signo = (int)info.ssi_signo,
+		.is_stop = info.ssi_signo == SIGTERM && info.ssi_code == SI_QUEUE &&
+			   info.ssi_int == LAU_STOP_VALUE,
+		.from_kernel = info.ssi_code == SI_KERNEL,
+		.sender = (pid_t)info.ssi_pid,
+	};
 	return 1;
 }
 
