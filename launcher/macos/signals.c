@@ -18,7 +18,11 @@ static void note(int signo, siginfo_t *info, void *context)
 {
 	int saved = errno;
 	/* the kernel sends for no process: si_pid is 0 */
-	const struct lau_signal sig = {signo, info->si_pid == 0, info->si_pid};
+	const struct lau_signal sig = {
+		.signo = signo,
+		.from_kernel = info->si_pid == 0,
+		.sender = info->si_pid,
+	};
 
 	(void)context;
 	(void)!write(pipe_fd, &sig, sizeof sig);
