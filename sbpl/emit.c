@@ -54,7 +54,7 @@ static const struct block read_and_exec = {SBX_READ, SBPL_PART_READ, "file-read*
 
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
-	return a->allow == b->allow && a->shape == b->shape && a->base_len == b->base_len &&
+	return a->allow == b->allow && a->layer == b->layer && a->shape == b->shape && a->base_len == b->base_len &&
 	       a->base_is_root == b->base_is_root && strcmp(a->base, b->base) == 0 &&
 	       (a->shape != POL_GLOB || strcmp(a->glob, b->glob) == 0);
 }
@@ -96,20 +96,20 @@ static int put_groups(struct sbpl_emit *e, const struct block *b)
 
 static int put_block(struct sbpl_emit *e, const struct block *b)
 {
-	const struct pol_list *list = &e->rs->op[b->op];
+	const struct pol_list list = sbpl_main_layer(&e->rs->op[b->op]);
 	bool groups_done = false;
 
-	if (list->n == 0 && (b->op == SBX_EXEC || b->op == SBX_CONNECT))
+	if (e->rs->op[b->op].n == 0 && (b->op == SBX_EXEC || b->op == SBX_CONNECT))
 		return 0;
 	sbpl_put_title(e, b->title);
-	for (size_t i = 0; i < list->n; i++) {
-		if (!groups_done && !speaks_of_all(&list->v[i])) {
+	for (size_t i = 0; i < list.n; i++) {
+		if (!groups_done && !speaks_of_all(&list.v[i])) {
 			groups_done = true;
 			if (put_groups(e, b) < 0)
 				return -1;
 		}
-		put_rule(e, b, &list->v[i]);
-		if (sbpl_count_rules(e, 1, list->v[i].origin) < 0)
+		put_rule(e, b, &list.v[i]);
+		if (sbpl_count_rules(e, 1, list.v[i].origin) < 0)
 			return -1;
 	}
 	if (!groups_done && put_groups(e, b) < 0)
@@ -121,7 +121,7 @@ static int put_block(struct sbpl_emit *e, const struct block *b)
 		if (sbpl_count_rules(e, 1, e->widened[i].rule.origin) < 0)
 			return -1;
 	}
-	return 0;
+	return sbpl_put_layers(e, b->op, b->operations);
 }
 
 static int put_network(struct sbpl_emit *e)
@@ -169,7 +169,7 @@ static int put_head(struct sbpl_emit *e)
 /* realpath(3) and getcwd(3) stat each directory above. */
 static int put_metadata(struct sbpl_emit *e)
 {
-	const struct pol_list *list = &e->rs->op[SBX_READ];
+	const struct pol_list list = sbpl_main_layer(&e->rs->op[SBX_READ]);
 
 	sbpl_put_title(e, "stat");
 	if (!e->o->stat_ancestors) {
@@ -180,8 +180,8 @@ static int put_metadata(struct sbpl_emit *e)
 	b_str_add(&e->out, "(allow file-read-metadata (literal \"/\"))\n");
 	if (sbpl_count_rules(e, 1, "stat") < 0)
 		return -1;
-	for (size_t i = 0; i < list->n; i++) {
-		const struct pol_rule *r = &list->v[i];
+	for (size_t i = 0; i < list.n; i++) {
+		const struct pol_rule *r = &list.v[i];
 
 		if (!r->allow || r->base_len == 0)
 			continue;
@@ -288,7 +288,7 @@ static int with_image(struct sbpl_emit *e, const struct sbx_image *image)
 	return rc;
 }
 
-/* A profile is one ordered list, too: that a second list must allow as well cannot be said. */
+/* Orbit has one list: that a second must allow as well is not of its style. */
 static int check_layers(const struct pol_ruleset *rs, struct b_err *err)
 {
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
@@ -296,9 +296,9 @@ static int check_layers(const struct pol_ruleset *rs, struct b_err *err)
 
 		if (pol_layer_end(list, 0) < list->n)
 			return b_fail(err, B_POLICY, 0,
-				      "%s: a profile holds the rules of one document, not of a "
-				      "managed or project file beside it: merge them with "
-				      "--policy, or sbx-policy trust the project's",
+				      "%s: a profile in Orbit's style holds the rules of one "
+				      "document, not of a managed or project file beside it: "
+				      "--sbpl-style hardened",
 				      list->v[pol_layer_end(list, 0)].origin);
 	}
 	return 0;
@@ -312,7 +312,7 @@ int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,
 	struct sbpl_emit e = {.rs = rs, .o = o, .prof = &prof, .err = err};
 	int rc;
 
-	if (check_layers(rs, err) < 0)
+	if (o->style == SBPL_STYLE_ORBIT && check_layers(rs, err) < 0)
 		return -1;
 	pol_ruleset_init(&canonical);
 	if (o->style == SBPL_STYLE_HARDENED && sbpl_canonical(rs, &canonical)) {

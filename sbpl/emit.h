@@ -59,6 +59,12 @@ int sbpl_count_rules(struct sbpl_emit *, size_t n, const char *origin);
 /* "; == title ==" */
 void sbpl_put_title(struct sbpl_emit *, const char *title);
 
+/* layers.c */
+struct pol_list sbpl_layer_at(const struct pol_list *, size_t first); /* borrowed */
+struct pol_list sbpl_main_layer(const struct pol_list *);
+/* Behind the block of the operation: what the other layers deny. */
+int sbpl_put_layers(struct sbpl_emit *, enum sbx_op, const char *operations);
+
 /* pins.c: what must stand behind the ordered blocks. */
 void sbpl_find_widened(struct sbpl_emit *);
 int sbpl_put_pins(struct sbpl_emit *);

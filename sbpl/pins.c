@@ -77,18 +77,19 @@ static bool is_overruled(const struct pol_list *list, size_t i, const struct pol
 	return false;
 }
 
-/* May anything be written where the rule speaks? Else no name there can be moved anyway. */
+/* May anything be written where the rule speaks, by the main layer? Else no name there can be
+ * moved anyway. */
 static bool is_writable(const struct sbpl_emit *e, const struct pol_rule *r)
 {
-	const struct pol_list *list = &e->rs->op[SBX_MODIFY];
+	const struct pol_list list = sbpl_main_layer(&e->rs->op[SBX_MODIFY]);
 	struct pol_rule region = *r;
 
 	region.shape = r->shape == POL_EXACT ? POL_EXACT : POL_TREE;
 	/* Devices are no directories and of no other volume: nothing is moved there. */
 	if (sbx_path_under(r->base, r->base_len, "/dev", 4))
 		return false;
-	for (size_t i = list->n; i-- > 0;) {
-		const struct pol_rule *m = &list->v[i];
+	for (size_t i = list.n; i-- > 0;) {
+		const struct pol_rule *m = &list.v[i];
 
 		if (!m->allow && covered(&region, m))
 			return false;
@@ -153,12 +154,11 @@ static bool can_widen(const struct pol_list *list, size_t i)
 }
 
 /* Writable trees: the bases of rules that allow writing below what they match. */
-static bool is_tree_of_writes(const struct sbpl_emit *e, size_t i)
+static bool is_tree_of_writes(const struct sbpl_emit *e, const struct pol_list *writes, size_t i)
 {
-	const struct pol_rule *m = &e->rs->op[SBX_MODIFY].v[i];
+	const struct pol_rule *m = &writes->v[i];
 
-	return m->allow && m->shape != POL_EXACT && is_writable(e, m) &&
-	       !is_lone(&e->rs->op[SBX_MODIFY], i);
+	return m->allow && m->shape != POL_EXACT && is_writable(e, m) && !is_lone(writes, i);
 }
 
 static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
@@ -175,13 +175,13 @@ static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
 
 static void widen(struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
 {
-	const struct pol_list *writes = &e->rs->op[SBX_MODIFY];
+	const struct pol_list writes = sbpl_main_layer(&e->rs->op[SBX_MODIFY]);
 
-	for (size_t i = 0; i < writes->n; i++) {
-		const struct pol_rule *m = &writes->v[i];
+	for (size_t i = 0; i < writes.n; i++) {
+		const struct pol_rule *m = &writes.v[i];
 		struct sbpl_widened w = {op, *r};
 
-		if (under(m->base, m->base_len, r) || !is_tree_of_writes(e, i))
+		if (under(m->base, m->base_len, r) || !is_tree_of_writes(e, &writes, i))
 			continue;
 		w.rule.base = m->base;
 		w.rule.base_len = m->base_len;
@@ -197,16 +197,24 @@ static void widen(struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
 	}
 }
 
+static void find_widened_in(struct sbpl_emit *e, enum sbx_op op, const struct pol_list *layer)
+{
+	for (size_t i = 0; i < layer->n; i++)
+		if (!layer->v[i].allow && has_leading_stars(&layer->v[i]) && can_widen(layer, i) &&
+		    !is_overruled(layer, i + 1, &layer->v[i]) && is_writable(e, &layer->v[i]))
+			widen(e, op, &layer->v[i]);
+}
+
 void sbpl_find_widened(struct sbpl_emit *e)
 {
 	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
 		const struct pol_list *list = &e->rs->op[op];
 
-		for (size_t i = 0; i < list->n; i++)
-			if (!list->v[i].allow && has_leading_stars(&list->v[i]) &&
-			    can_widen(list, i) && !is_overruled(list, i + 1, &list->v[i]) &&
-			    is_writable(e, &list->v[i]))
-				widen(e, (enum sbx_op)op, &list->v[i]);
+		for (size_t i = 0; i < list->n; i = pol_layer_end(list, i)) {
+			const struct pol_list layer = sbpl_layer_at(list, i);
+
+			find_widened_in(e, (enum sbx_op)op, &layer);
+		}
 	}
 }
 
@@ -396,9 +404,8 @@ static bool pin_through(struct pins *p, enum sbx_op op, const struct pol_rule *r
 	return closed;
 }
 
-static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
+static int pin_deny(struct pins *p, enum sbx_op op, const struct pol_list *list, size_t i)
 {
-	const struct pol_list *list = &p->e->rs->op[op];
 	const struct pol_rule *r = &list->v[i];
 	bool widened = has_leading_stars(r) && can_widen(list, i);
 
@@ -418,12 +425,12 @@ static int pin_deny(struct pins *p, enum sbx_op op, size_t i)
 }
 
 /* An allow of single names: a directory under one of them has nothing allowed in it. */
-static void pin_allow(struct pins *p, enum sbx_op op, size_t i)
+static void pin_allow(struct pins *p, enum sbx_op op, const struct pol_list *list, size_t i)
 {
-	const struct pol_rule *r = &p->e->rs->op[op].v[i];
+	const struct pol_rule *r = &list->v[i];
 	b_auto(b_str_release) struct b_str text = {0};
 
-	if (!is_writable(p->e, r) || !is_lone(&p->e->rs->op[op], i))
+	if (!is_writable(p->e, r) || !is_lone(list, i))
 		return;
 	b_str_add(&text, "(require-all (vnode-type DIRECTORY) ");
 	sbpl_put_rule_filter(p->e, &text, r, false);
@@ -433,23 +440,34 @@ static void pin_allow(struct pins *p, enum sbx_op op, size_t i)
 		add(&p->create, &text);
 }
 
+static int pin_layer(struct pins *p, enum sbx_op op, const struct pol_list *layer)
+{
+	for (size_t i = 0; i < layer->n; i++)
+		if (layer->v[i].allow)
+			pin_allow(p, op, layer, i);
+		else if (pin_deny(p, op, layer, i) < 0)
+			return -1;
+	return 0;
+}
+
 static int find_pins(struct pins *p)
 {
 	/* What no rule matches is denied: a deny of everything before the first rule. */
 	const struct pol_rule all = {.shape = POL_TREE, .base = "", .origin = "builtin:default"};
-	const struct pol_list *reads = &p->e->rs->op[SBX_READ];
+	const struct pol_list reads = sbpl_main_layer(&p->e->rs->op[SBX_READ]);
 
-	if (!is_overruled(reads, 0, &all) && is_writable(p->e, &all) &&
-	    pin_unreadable(p, reads, 0, &all) < 0)
+	if (!is_overruled(&reads, 0, &all) && is_writable(p->e, &all) &&
+	    pin_unreadable(p, &reads, 0, &all) < 0)
 		return -1;
 	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
 		const struct pol_list *list = &p->e->rs->op[op];
 
-		for (size_t i = 0; i < list->n; i++)
-			if (list->v[i].allow)
-				pin_allow(p, (enum sbx_op)op, i);
-			else if (pin_deny(p, (enum sbx_op)op, i) < 0)
+		for (size_t i = 0; i < list->n; i = pol_layer_end(list, i)) {
+			const struct pol_list layer = sbpl_layer_at(list, i);
+
+			if (pin_layer(p, (enum sbx_op)op, &layer) < 0)
 				return -1;
+		}
 	}
 	for (size_t i = 0; i < p->e->nwidened; i++) {
 		const struct sbpl_widened *w = &p->e->widened[i];

@@ -20,7 +20,8 @@
  *    help, and the directories below are pinned instead (a note says so).
  *
  * So the profile denies a little more than core/decide, never less; each kind is named in
- * sbpl_profile.notes. Letters in the glob part of a deny match both cases (APFS usually does).
+ * sbpl_profile.notes. Of several documents that must all allow, the main one gives the ordered
+ * blocks, and the others what they deny, behind it. Letters in the glob part of a deny match both cases (APFS usually does).
  *
  * ORBIT reproduces Orbit's own profile: broad reads, literals as subtrees, no pins.
  *

@@ -18,6 +18,9 @@
 #include "policy/ruleset.h"
 #include "sbpl/sbpl.h"
 
+#define NO_STARS 1u /* kinds of rulesets: no glob begins with two of them */
+#define LAYERED	 2u /* several documents that must all allow */
+
 #define RULESETS 150
 #define MOVES	 250 /* of each ruleset */
 #define DEPTH	 4
@@ -70,9 +73,10 @@ static const char *random_dir(struct world *w)
 	return dir;
 }
 
-static void add_rule(struct world *w, enum sbx_op op, bool allow, bool no_stars)
+static void add_rule(struct world *w, enum sbx_op op, bool allow, unsigned layer, unsigned kind)
 {
-	struct pol_rule r = {.allow = allow, .base_is_root = pick(2), .origin = "t:1"};
+	struct pol_rule r = {
+		.allow = allow, .layer = (uint8_t)layer, .base_is_root = pick(2), .origin = "t:1"};
 
 	r.shape = pick(5) < 2 ? POL_TREE : pick(4) ? POL_GLOB : POL_EXACT;
 	r.base = random_dir(w);
@@ -80,16 +84,30 @@ static void add_rule(struct world *w, enum sbx_op op, bool allow, bool no_stars)
 	if (r.shape == POL_GLOB) {
 		do
 			r.glob = globs[pick(sizeof globs / sizeof *globs)];
-		while (no_stars && strncmp(r.glob, "**", 2) == 0);
+		while (kind & NO_STARS && strncmp(r.glob, "**", 2) == 0);
 	}
 	r.matched = r.glob ? r.glob : r.base;
 	pol_ruleset_add(&w->rs, op, &r);
 }
 
-static void make(struct world *w, unsigned seed, bool no_stars)
+static void add_layer(struct world *w, enum sbx_op op, unsigned layer, unsigned kind)
 {
-	static const struct pol_rule all = {
-		.allow = true, .shape = POL_TREE, .base = "", .matched = "/", .origin = "t:0"};
+	const struct pol_rule all = {.allow = true,
+				     .layer = (uint8_t)layer,
+				     .shape = POL_TREE,
+				     .base = "",
+				     .matched = "/",
+				     .origin = "t:0"};
+
+	/* Only the main document may have nothing to say of a path. */
+	if (layer != POL_LAYER_MAIN || pick(3) > 0)
+		pol_ruleset_add(&w->rs, op, &all);
+	for (unsigned n = 1 + pick(layer == POL_LAYER_MAIN ? 6 : 4); n > 0; n--)
+		add_rule(w, op, pick(5) < 2, layer, kind);
+}
+
+static void make(struct world *w, unsigned seed, unsigned kind)
+{
 	struct sbpl_opts o = sbpl_opts_default();
 	struct b_err err;
 	size_t size;
@@ -98,12 +116,10 @@ static void make(struct world *w, unsigned seed, bool no_stars)
 	state = seed;
 	pol_ruleset_init(&w->rs);
 	add_paths(w, "", 0);
-	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
-		if (pick(3) > 0)
-			pol_ruleset_add(&w->rs, (enum sbx_op)op, &all);
-		for (unsigned n = 1 + pick(6); n > 0; n--)
-			add_rule(w, (enum sbx_op)op, pick(5) < 2, no_stars);
-	}
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++)
+		for (unsigned layer = POL_LAYER_MANAGED; layer <= POL_LAYER_PROJECT; layer++)
+			if (layer == POL_LAYER_MAIN || (kind & LAYERED && pick(3) > 0))
+				add_layer(w, (enum sbx_op)op, layer, kind);
 	o.groups = 0;
 	cr_assert_eq(pol_compile(&w->rs, NULL, &w->data, &size, &err), 0, "%s", err.msg);
 	cr_assert_eq(sbx_image_open(&w->img, w->data, size, true), SBX_IMAGE_OK);
@@ -302,13 +318,13 @@ static unsigned rounds(void)
 	return s && b_parse_u64(s, 10000, &n) == 0 ? (unsigned)n : 1;
 }
 
-static void run(unsigned first, unsigned n, bool no_stars)
+static void run(unsigned first, unsigned n, unsigned kind)
 {
 	n *= rounds();
 	for (unsigned seed = first; seed < first + n; seed++) {
 		struct world w;
 
-		make(&w, seed, no_stars);
+		make(&w, seed, kind);
 		each_path(&w, seed);
 		for (unsigned i = 0; i < MOVES; i++) {
 			const char *from = w.paths[pick((unsigned)w.npaths)];
@@ -323,7 +339,7 @@ static void run(unsigned first, unsigned n, bool no_stars)
 
 Test(agreement_sbpl, profile_and_engine_agree_and_no_move_launders)
 {
-	run(1, RULESETS, false);
+	run(1, RULESETS, 0);
 	cr_expect_geq(nchecks, 100000);
 	/* Denying every move would be easy. */
 	cr_expect_lt(refused_by_profile, allowed_by_engine / 4 * 3, "%zu of %zu",
@@ -332,6 +348,13 @@ Test(agreement_sbpl, profile_and_engine_agree_and_no_move_launders)
 
 Test(agreement_sbpl, verdicts_are_equal_where_no_deny_begins_with_two_stars)
 {
-	run(100001, RULESETS / 3, true);
+	run(100001, RULESETS / 3, NO_STARS);
 	cr_expect_geq(nchecks, 100000);
+}
+
+Test(agreement_sbpl, of_several_documents_all_must_allow)
+{
+	run(200001, RULESETS / 2, LAYERED);
+	run(300001, RULESETS / 3, LAYERED | NO_STARS);
+	cr_expect_geq(nchecks, 200000);
 }

@@ -43,5 +43,23 @@ check 'by a line of the profile' grep -q '^denied read ./x.env' "$TMP/out"
 check 'with its text and origin' \
 	grep -qE '^  on macos  line [0-9]+: \(deny file-read\*.*agent.yaml:5' "$TMP/out"
 check 'another is allowed' grep -q '^allowed read ./y.txt' "$TMP/out"
+cat >.sbx-launch.yaml <<'P'
+schemaVersion: 2
+kind: Policy
+metadata: {name: project}
+spec:
+  denyModify: ["keys/**", "!keys/open/**"]
+  fsProfiles: {default: {read: ["**", "!a.key"], modify: ["src/**", "keys/**"]}}
+P
+shows 'a document beside it only takes away' '^\(deny file-write\* file-link \(require-all \(subpath .*\(require-not .*project:'
+"$policy" why --on macos read a.key >"$TMP/out"
+"$policy" why --on macos modify keys/open/x >>"$TMP/out"
+check 'one path is denied by the project' grep -q '^denied read ./a.key' "$TMP/out"
+check 'what it opens again is not' grep -q '^allowed modify ./keys/open/x' "$TMP/out"
+"$policy" why --on macos modify src/x y >"$TMP/out"
+check 'changes stay where both allow them' sh -c 'grep -q "^allowed modify ./src/x" "$1" && grep -q "^denied modify ./y" "$1"' - "$TMP/out"
+"$policy" show --plan sbpl --sbpl-style orbit >"$TMP/out" 2>&1
+check "Orbit's style holds one document" grep -q 'holds the rules of one document.*--sbpl-style hardened' "$TMP/out"
+rm .sbx-launch.yaml
 "$policy" show --plan sbpl --sbpl-style other >"$TMP/out" 2>&1
 check 'an unknown style is a usage error' [ $? -eq 2 ]

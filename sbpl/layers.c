@@ -1,0 +1,94 @@
+/*
+ * layers.c - several documents that must all allow, in a profile that is one ordered list: the
+ * main one is written in its order, of the others what they deny, behind it. A denial alone, each
+ * stands for the paths that its rule decides in its own layer: without those of later allows.
+ */
+#include <string.h>
+
+#include "base/own.h"
+#include "core/path.h"
+#include "sbpl/emit.h"
+
+struct pol_list sbpl_layer_at(const struct pol_list *list, size_t first)
+{
+	size_t end = first < list->n ? pol_layer_end(list, first) : first;
+
+	return (struct pol_list){.v = list->v + first, .n = end - first};
+}
+
+struct pol_list sbpl_main_layer(const struct pol_list *list)
+{
+	size_t i = 0;
+
+	while (i < list->n && list->v[i].layer != POL_LAYER_MAIN)
+		i++;
+	return sbpl_layer_at(list, i);
+}
+
+/* Can both match one path? Where their bases lie apart, no. */
+static bool may_meet(const struct pol_rule *a, const struct pol_rule *b)
+{
+	return sbx_path_under(a->base, a->base_len, b->base, b->base_len) ||
+	       sbx_path_under(b->base, b->base_len, a->base, a->base_len);
+}
+
+static bool is_everything(const struct pol_rule *r)
+{
+	return r->shape == POL_TREE && r->base_len == 0;
+}
+
+static int put_denial(struct sbpl_emit *e, const char *operations, const struct pol_list *layer,
+		      size_t i)
+{
+	const struct pol_rule *r = &layer->v[i];
+	size_t from = e->out.len, n = 0;
+
+	for (size_t k = i + 1; k < layer->n; k++)
+		if (is_everything(&layer->v[k]))
+			return 0; /* decided there, wherever this one matches */
+	b_str_addf(&e->out, "(deny %s (require-all ", operations);
+	sbpl_put_rule_filter(e, &e->out, r, true);
+	for (size_t k = i + 1; k < layer->n; k++) {
+		if (!layer->v[k].allow || !may_meet(r, &layer->v[k]))
+			continue;
+		b_str_add(&e->out, " (require-not ");
+		sbpl_put_rule_filter(e, &e->out, &layer->v[k], false);
+		b_str_addc(&e->out, ')');
+		n++;
+	}
+	b_str_add(&e->out, "))");
+	if (e->out.len - from > SBPL_MAX_FORM)
+		return b_fail(e->err, B_LIMIT, 0,
+			      "%s: %zu later rules re-open parts of what it denies: more than a "
+			      "profile for macOS holds",
+			      r->origin, n);
+	sbpl_put_comment(&e->out, r->origin);
+	return sbpl_count_rules(e, 1, r->origin);
+}
+
+/* What no rule of a layer matches it denies; each begins with a rule about everything. */
+static int put_layer(struct sbpl_emit *e, const char *operations, const struct pol_list *layer)
+{
+	if (!is_everything(&layer->v[0]))
+		return b_fail(e->err, B_POLICY, 0,
+			      "%s: a document beside the main one says nothing of most paths: a "
+			      "profile for macOS cannot hold it",
+			      layer->v[0].origin);
+	for (size_t i = 0; i < layer->n; i++)
+		if (!layer->v[i].allow && put_denial(e, operations, layer, i) < 0)
+			return -1;
+	return 0;
+}
+
+int sbpl_put_layers(struct sbpl_emit *e, enum sbx_op op, const char *operations)
+{
+	const struct pol_list *list = &e->rs->op[op];
+
+	for (size_t first = 0; first < list->n; first = pol_layer_end(list, first)) {
+		const struct pol_list layer = sbpl_layer_at(list, first);
+
+		if (layer.v[0].layer != POL_LAYER_MAIN && put_layer(e, operations, &layer) < 0)
+			return -1;
+	}
+	return 0;
+}
