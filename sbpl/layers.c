@@ -16,13 +16,21 @@ struct pol_list sbpl_layer_at(const struct pol_list *list, size_t first)
 	return (struct pol_list){.v = list->v + first, .n = end - first};
 }
 
-struct pol_list sbpl_main_layer(const struct pol_list *list)
+/* Where the main layer begins: of a list that is one document's alone, whatever its number. */
+static size_t find_main(const struct pol_list *list)
 {
 	size_t i = 0;
 
+	if (list->n == 0 || pol_layer_end(list, 0) == list->n)
+		return 0;
 	while (i < list->n && list->v[i].layer != POL_LAYER_MAIN)
 		i++;
-	return sbpl_layer_at(list, i);
+	return i;
+}
+
+struct pol_list sbpl_main_layer(const struct pol_list *list)
+{
+	return sbpl_layer_at(list, find_main(list));
 }
 
 /* Can both match one path? Where their bases lie apart, no. */
@@ -83,11 +91,12 @@ static int put_layer(struct sbpl_emit *e, const char *operations, const struct p
 int sbpl_put_layers(struct sbpl_emit *e, enum sbx_op op, const char *operations)
 {
 	const struct pol_list *list = &e->rs->op[op];
+	size_t main = find_main(list);
 
 	for (size_t first = 0; first < list->n; first = pol_layer_end(list, first)) {
 		const struct pol_list layer = sbpl_layer_at(list, first);
 
-		if (layer.v[0].layer != POL_LAYER_MAIN && put_layer(e, operations, &layer) < 0)
+		if (first != main && put_layer(e, operations, &layer) < 0)
 			return -1;
 	}
 	return 0;

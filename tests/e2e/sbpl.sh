@@ -49,7 +49,7 @@ kind: Policy
 metadata: {name: project}
 spec:
   denyModify: ["keys/**", "!keys/open/**"]
-  fsProfiles: {default: {read: ["**", "!a.key"], modify: ["src/**", "keys/**"]}}
+  fsProfiles: {default: {read: ["**", "!a.key"], modify: ["src/**", "k*/**"]}}
 P
 shows 'a document beside it only takes away' '^\(deny file-write\* file-link \(require-all \(subpath .*\(require-not .*project:'
 "$policy" why --on macos read a.key >"$TMP/out"
