@@ -60,6 +60,8 @@ static int find(const struct ask_opts *o, struct lau_host *host, struct asked *a
 		/* ABI 3 came with Linux 6.2, which is what the broker needs. */
 		host->has_broker &= o->abi >= 3;
 	}
+	/* as a run with --backend bwrap */
+	host->has_broker &= o->run.backend != LAU_BACKEND_BWRAP;
 	if (lau_dirs_find(&o->run, &a->dirs, err) < 0)
 		return -1;
 	return lau_plan_policy(&o->run, host, &a->dirs, &a->plan, err);

@@ -19,7 +19,7 @@ struct pol_engine;
 
 enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
 
-enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_NONE };
+enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_BWRAP, PLAN_NONE };
 
 enum ask_on { ON_THIS_HOST, ON_MACOS };
 

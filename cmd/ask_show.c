@@ -1,8 +1,11 @@
 /* ask_show.c - sbx-policy show: the rules, the floor, the kernel's plans. */
+#include <unistd.h>
+
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "cmd/ask.h"
+#include "policy/back/bwrap.h"
 #include "policy/back/seccomp.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
@@ -26,6 +29,15 @@ static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_
 	return 0;
 }
 
+static void show_bwrap(struct asked *a, struct b_str *out)
+{
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	struct pol_bwrap options;
+
+	lau_plan_wrap(&a->plan, geteuid() == 0, cwd ? cwd : "/", &options);
+	pol_bwrap_show(&a->plan.mounts, &options, out);
+}
+
 static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *out,
 		     struct b_err *err)
 {
@@ -42,6 +54,9 @@ static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *ou
 		break;
 	case PLAN_SBPL:
 		return ask_macos_show(o, a->plan.engine, out, err);
+	case PLAN_BWRAP:
+		show_bwrap(a, out);
+		break;
 	case PLAN_NONE:
 		break;
 	}
@@ -70,6 +85,8 @@ int ask_show(struct ask_opts *o, char const *const *words, size_t n)
 	b_auto(b_str_release) struct b_str out = {0};
 	struct b_err err;
 
+	if (o->plan == PLAN_BWRAP)
+		o->run.backend = LAU_BACKEND_BWRAP;
 	for (size_t i = 0; i < n; i++)
 		b_strlist_add(&o->run.policy.policies, words[i]);
 	if (o->effective && show_effective(o, &out, &err) < 0)

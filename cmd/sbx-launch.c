@@ -17,6 +17,8 @@
 #include "launcher/selftest.h"
 #ifdef __APPLE__
 #include "launcher/macos/stage2.h"
+#else
+#include "launcher/wrap.h"
 #endif
 
 static const char me[] = "sbx-launch";
@@ -89,10 +91,8 @@ int main(int argc, char **argv)
 
 	if (b_fill_stdio() < 0)
 		return 125; /* nowhere to say why */
-#ifdef __APPLE__
 	if (lau_stage2_asked(argc, argv))
 		return lau_stage2(argc, argv);
-#endif
 	lau_options_init(&o);
 	if (lau_options_parse(argc, argv, &o, &err) < 0)
 		status = refuse(&o, &err);

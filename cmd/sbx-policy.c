@@ -31,7 +31,7 @@ static const struct b_opt own_table[] = {
 	 .help = "fmt: only name the files that are not formatted"},
 	{"output", 'o', "IMAGE", B_OPT_STR, O(output), .group = GROUP,
 	 .help = "compile: the file to write"},
-	{"plan", 0, "landlock|seccomp|sbpl", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl",
+	{"plan", 0, "landlock|seccomp|sbpl|bwrap", B_OPT_ENUM, O(plan), "landlock|seccomp|sbpl|bwrap",
 	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
 	 .help = "show --plan sbpl: our profile for macOS (default), or the one Orbit would make"},

@@ -143,7 +143,8 @@ int lau_seccomp_prepare(unsigned flags, const void **out_bpf, size_t *out_len, s
 
 /* CAP names "chown,fowner" or "none" -> mask; "cap_" in front and capitals are taken too. */
 int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err);
-#define LAU_CAP_SETFCAP (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
+#define LAU_CAP_SETPCAP	      (UINT64_C(1) << 8)  /* and this */
+#define LAU_CAP_SETFCAP	      (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
 #define LAU_CAPS_DEFAULT_LIST "chown,dac_override,fowner,fsetid"
 
 /* A mask of LAU_NET_FILTERED and LAU_NO_*, or -1. With LAU_ISOLATE_PID the next child of the

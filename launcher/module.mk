@@ -32,7 +32,7 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 	launcher/program.c launcher/plan.c launcher/require.c launcher/record.c launcher/summary.c launcher/dryrun.c \
 	launcher/outcome.c launcher/parts.c launcher/macopts.c launcher/script.c launcher/printenv.c launcher/supervise.c launcher/supervise_table.c \
 	launcher/linux/signals.c launcher/linux/limits.c launcher/linux/timer.c launcher/linux/processes.c launcher/linux/spawn.c \
-	launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/interp.c launcher/linux/os.c
+	launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/hello.c launcher/linux/wrap.c launcher/linux/stage2.c launcher/linux/interp.c launcher/linux/os.c
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
 launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \

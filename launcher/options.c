@@ -241,6 +241,10 @@ const struct b_opt lau_option_table[] = {
 	{"backend", 0, "sandbox-exec|init", B_OPT_ENUM, O(backend), "sandbox-exec|init",
 	 .group = GROUP,
 	 .help = "who applies the profile: /usr/bin/sandbox-exec (default), or the call it makes"},
+#else
+	{"backend", 0, "landlock|bwrap", B_OPT_ENUM, O(backend), "landlock|bwrap", .group = GROUP,
+	 .help = "who keeps the files: Landlock and the broker (default), or mounts made by "
+		 "bubblewrap"},
 #endif
 	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},

@@ -38,8 +38,12 @@ struct lau_policy_opts {
 	struct pol_said said; /* settings, POL_UNSAID where no option was given */
 };
 
-/* macOS only. */
+/* Who keeps the files: by system. */
+#ifdef __APPLE__
 enum lau_backend { LAU_BACKEND_SANDBOX_EXEC, LAU_BACKEND_INIT };
+#else
+enum lau_backend { LAU_BACKEND_LANDLOCK, LAU_BACKEND_BWRAP };
+#endif
 
 enum lau_strictness { LAU_STRICT_DEFAULT, LAU_STRICT, LAU_BEST_EFFORT };
 

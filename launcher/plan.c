@@ -14,6 +14,7 @@
 #include "launcher/shimpath.h"
 #include "launcher/options.h"
 #include "launcher/require.h"
+#include "policy/back/bwrap.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
@@ -111,6 +112,15 @@ static void plan_isolation(const struct lau_options *o, const struct lau_host *h
 	p->no_shm = no_shm(o, host, dirs, p);
 	if (p->no_shm)
 		p->isolate &= ~LAU_ISOLATE_SHM;
+#ifdef __linux__
+	p->is_wrapped = o->backend == LAU_BACKEND_BWRAP;
+#endif
+	/* bubblewrap makes the namespaces, and a /dev of its own */
+	if (p->is_wrapped) {
+		p->wrap_pid = !o->isolate_given || o->isolate & LAU_ISOLATE_PID;
+		p->isolate = p->isolate_must = 0;
+		p->no_shm = NULL;
+	}
 }
 
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
@@ -183,6 +193,8 @@ static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 		add_loss(p, true, lau_inside_text);
 		return;
 	}
+	if (p->is_wrapped && abi == 0)
+		return; /* the mounts do without */
 	for (i = 0; (text = pol_ll_lost(abi, i)); i++)
 		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
 }
@@ -193,8 +205,12 @@ static void add_protected_loss(struct lau_plan *p, const struct lau_host *host)
 	if (host->has_broker || host->is_inside)
 		return;
 	add_loss(p, false,
-		 b_arena_printf(&p->arena, "the protected set is left out: it needs the broker: %s",
-				lau_needs[LAU_NEED_BROKER].remedy));
+		 p->is_wrapped ? "the protected set is left out: its patterns cannot be covered by "
+				 "mounts: --backend landlock"
+			       : b_arena_printf(&p->arena,
+						"the protected set is left out: it needs the "
+						"broker: %s",
+						lau_needs[LAU_NEED_BROKER].remedy));
 	p->losses[p->nlosses - 1].is_note = true;
 }
 
@@ -224,8 +240,8 @@ static void plan_network(struct lau_plan *p)
 {
 	if (p->engine->effect.network == POL_NET_HOST)
 		return;
-	p->want_net_ns = true;
-	p->filter_inet = true;
+	p->want_net_ns = !p->is_wrapped;
+	p->filter_inet = !p->is_wrapped;
 	if (p->engine->effect.network == POL_NET_LOOPBACK)
 		add_loss(p, true,
 			 "network loopback: this version cannot open the host's loopback alone: "
@@ -274,6 +290,30 @@ static void plan_shim(const struct lau_options *o, int abi, struct lau_plan *p)
 		 "events: recording needs Landlock ABI 3 (Linux 6.2): nothing is recorded");
 }
 
+/* Once for the gaps that they close, and once more when the run's own files are granted. */
+static void plan_mounts(struct lau_plan *p)
+{
+	pol_mounts_release(&p->mounts);
+	pol_mounts_plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor,
+			&p->mounts);
+}
+
+/* Inside the mounts: what is bound there, and the covers keep the rest. */
+static void plan_inside(struct lau_plan *p)
+{
+	struct pol_floor inside = {0};
+
+	for (size_t i = 0; i < p->floor.ngrants; i++) {
+		const struct pol_grant *g = &p->floor.grants[i];
+		unsigned all = POL_GRANT_READ | POL_GRANT_EXEC | POL_GRANT_WRITE;
+
+		pol_floor_grant(&inside, g->path, g->lax ? g->rights | all : g->rights, g->is_dir);
+	}
+	pol_floor_grant(&inside, "/", POL_GRANT_LIST, true);
+	pol_ll_plan(&inside, p->landlock_abi, &p->landlock);
+	pol_floor_release(&inside);
+}
+
 int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
 		   struct b_err *err)
 {
@@ -287,6 +327,8 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
 	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
 		return -1;
+	if (p->is_wrapped)
+		plan_mounts(p);
 	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
 	add_gaps(p);
@@ -323,6 +365,12 @@ void lau_plan_kernel(struct lau_plan *p)
 {
 	struct pol_floor both;
 
+	if (p->is_wrapped) {
+		plan_mounts(p);
+		if (p->landlock_abi > 0)
+			plan_inside(p);
+		return;
+	}
 	if (p->landlock_abi > 0)
 		pol_ll_plan(&p->floor, p->landlock_abi, &p->landlock);
 	if (!p->floor.uses_broker)
@@ -332,17 +380,35 @@ void lau_plan_kernel(struct lau_plan *p)
 	pol_floor_release(&both);
 }
 
+void lau_plan_wrap(const struct lau_plan *p, bool is_root, const char *cwd, struct pol_bwrap *out)
+{
+	*out = (struct pol_bwrap){
+		.network = p->engine->effect.network == POL_NET_HOST,
+		.user = !is_root,
+		.pid = p->wrap_pid,
+		/* the second stage takes the others from the bounding set */
+		.keep_caps = p->keep_caps ? p->keep_caps | LAU_CAP_SETPCAP : 0,
+		.cwd = cwd,
+	};
+}
+
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 {
-	const char **list = b_arena_alloc(&p->arena, 9 * sizeof *list);
+	const char **list = b_arena_alloc(&p->arena, 12 * sizeof *list);
 	size_t n = 0;
 
+	if (p->is_wrapped)
+		list[n++] = "mounts by bubblewrap";
 	if (p->landlock_abi > 0)
 		list[n++] = b_arena_printf(&p->arena, "landlock abi %d", p->landlock_abi);
 	if (p->floor.uses_broker)
 		list[n++] = p->floor.read_level == POL_READ_ALL ? "broker, all opens" : "broker";
 	list[n++] = "seccomp filter";
 	list[n++] = p->keep_caps ? "capabilities reduced" : "no capabilities";
+	if (p->is_wrapped && p->engine->effect.network != POL_NET_HOST)
+		list[n++] = "network namespace";
+	if (p->is_wrapped && p->wrap_pid)
+		list[n++] = "pid namespace";
 	if (p->want_net_ns)
 		list[n++] = lost & LAU_NET_FILTERED ? "network filter" : "network namespace";
 	if (p->isolate & LAU_ISOLATE_PID && !(lost & LAU_NO_PID))
@@ -358,6 +424,7 @@ void lau_plan_release(struct lau_plan *p)
 	if (p->engine)
 		pol_engine_free(p->engine);
 	pol_floor_release(&p->floor);
+	pol_mounts_release(&p->mounts);
 	pol_ll_plan_release(&p->landlock);
 	pol_ll_plan_release(&p->broker_landlock);
 	free(p->losses);

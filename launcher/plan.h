@@ -19,12 +19,14 @@
 #include "base/mem.h"
 #include "policy/back/floor.h"
 #include "policy/back/landlock.h"
+#include "policy/back/mounts.h"
 
 struct b_err;
 struct b_str;
 struct lau_dirs;
 struct lau_host;
 struct lau_options;
+struct pol_bwrap;
 struct pol_engine;
 
 struct lau_loss {
@@ -40,11 +42,15 @@ struct lau_plan {
 	struct pol_ll_plan landlock;
 	struct pol_ll_plan broker_landlock; /* of the broker's own domain, when there is one */
 	int landlock_abi;		    /* 0 = none */
-	bool want_net_ns, filter_inet;	    /* network none */
-	unsigned isolate;		    /* LAU_ISOLATE_* wanted */
-	unsigned isolate_must;		    /* of those, what the run may not go without */
-	const char *no_shm;		    /* why no private /dev/shm can be made, NULL = it can */
-	const char *shm_keep;		    /* the channel's directory, when it lies in /dev/shm */
+	bool is_wrapped;		    /* --backend bwrap: the mounts, and Landlock inside */
+	bool wrap_pid;			    /* a pid namespace, made by bubblewrap */
+	struct pol_mounts mounts;
+	const char *wrap_self;	       /* this program, which is started once more inside */
+	bool want_net_ns, filter_inet; /* network none */
+	unsigned isolate;	       /* LAU_ISOLATE_* wanted */
+	unsigned isolate_must;	       /* of those, what the run may not go without */
+	const char *no_shm;	       /* why no private /dev/shm can be made, NULL = it can */
+	const char *shm_keep;	       /* the channel's directory, when it lies in /dev/shm */
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;
@@ -62,6 +68,8 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 		   struct b_err *err);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
+/* With --backend bwrap: what bubblewrap is told beside the mounts. `cwd` is borrowed. */
+void lau_plan_wrap(const struct lau_plan *, bool is_root, const char *cwd, struct pol_bwrap *out);
 /* What the spawn could not have (LAU_NET_FILTERED, LAU_NO_*) becomes losses, none of them fatal. */
 void lau_plan_lost(struct lau_plan *, int lost);
 /* "landlock abi 7", "seccomp" ...: what holds; arena strings. `lost`: what the

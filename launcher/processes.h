@@ -15,6 +15,7 @@ bool lau_processes_none(void);
 /* Children of ours that serve the run: 0 = none. */
 struct lau_servants {
 	pid_t broker, timer;
+	pid_t wrap; /* whose death would kill the command at once */
 	pid_t init; /* of a pid namespace: what it is killed with, the kernel kills in it */
 };
 /* Sends `signo` to every descendant of ours but those; returns how many there were. */

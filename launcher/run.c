@@ -32,6 +32,7 @@
 #include "launcher/linux/interp.h"
 #include "launcher/limits.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/outcome.h"
 #include "launcher/parts.h"
 #include "launcher/plan.h"
@@ -46,6 +47,8 @@
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
 #include "launcher/timer.h"
+#include "launcher/wrap.h"
+#include "policy/back/bwrap.h"
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
@@ -66,6 +69,7 @@ struct run {
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
 	char *program, *shim;
+	struct b_str bwrap; /* its path */
 	char **envp;
 	bool has_signals;
 	int status_fd; /* -1 = none */
@@ -98,6 +102,11 @@ static int step_descriptors(struct run *r, struct b_err *err)
 static int step_policy(struct run *r, struct b_err *err)
 {
 	lau_host_quick(&r->host);
+	if (r->o->backend == LAU_BACKEND_BWRAP) {
+		r->host.has_broker = false; /* no Landlock domain, and no process, outside */
+		if (lau_wrap_find(&r->bwrap, err) < 0)
+			return -1;
+	}
 	/* before anything that the outer run would refuse with less to say */
 	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
@@ -238,6 +247,20 @@ static int do_without_channel(struct run *r, struct b_err *err)
 	return 0;
 }
 
+/* The second stage is this program, where it lies. */
+static int step_wrap(struct run *r, struct b_err *err)
+{
+	char self[PATH_MAX];
+
+	if (!r->plan.is_wrapped)
+		return 0;
+	if (!lau_os_own_path(self, sizeof self))
+		return b_fail(err, B_SYSTEM, errno, "/proc/self/exe: %s", strerror(errno));
+	r->plan.wrap_self = b_arena_strndup(&r->plan.arena, self, strlen(self));
+	pol_floor_grant(&r->plan.floor, r->plan.wrap_self, POL_GRANT_READ | POL_GRANT_EXEC, false);
+	return 0;
+}
+
 static int step_channel(struct run *r, struct b_err *err)
 {
 	const struct pol_engine *e = r->plan.engine;
@@ -301,6 +324,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 static int step_landlock(struct run *r, struct b_err *err)
 {
 	lau_plan_kernel(&r->plan);
+	if (r->plan.is_wrapped)
+		return 0; /* the second stage's affair */
 	r->landlock.plan = &r->plan.landlock;
 	r->landlock.own_shm = r->plan.isolate & LAU_ISOLATE_SHM;
 	r->landlock.keep = r->plan.shm_keep;
@@ -338,6 +363,25 @@ static int step_kernel(struct run *r, struct b_err *err)
 
 /* ---- the command ---- */
 
+static int spawn_wrapped(struct run *r, const struct lau_spawn *sp, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	struct pol_bwrap options;
+	const struct lau_wrap wrap = {
+		.bwrap = b_str_c(&r->bwrap),
+		.self = p->wrap_self,
+		.mounts = &p->mounts,
+		.options = &options,
+		.landlock = p->landlock_abi > 0 ? &p->landlock : NULL,
+		.seccomp_flags = p->seccomp_flags,
+		.keep_caps = p->keep_caps,
+	};
+
+	lau_plan_wrap(p, r->host.is_root, cwd ? cwd : "/", &options);
+	return lau_wrap_spawn(sp, &wrap, &r->spawned, err);
+}
+
 static int step_spawn(struct run *r, struct b_err *err)
 {
 	extern char **environ;
@@ -361,7 +405,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
-	rc = lau_spawn(&sp, &r->spawned, err);
+	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
 	if (lau_landlock_finish(&r->landlock, &why) < 0) {
 		*err = why; /* and so the child gave up */
 		return -1;
@@ -418,6 +462,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 	const struct lau_supervisor s = {
 		.signals = &r->signals,
 		.command = r->spawned.pid,
+		.wrap = r->spawned.wrap,
 		.broker = r->spawned.broker,
 		.init = r->spawned.init,
 		.timer = r->timer,
@@ -453,8 +498,8 @@ static const struct step look[] = {
 	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {
-	{step_directories}, {step_floor},  {step_losses}, {step_channel},   {step_landlock},
-	{step_record},	    {step_kernel}, {step_spawn},  {step_supervise},
+	{step_directories}, {step_floor},  {step_losses}, {step_wrap},	{step_channel},
+	{step_landlock},    {step_record}, {step_kernel}, {step_spawn}, {step_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
@@ -501,6 +546,7 @@ static void release(struct run *r)
 	free(r->envp);
 	free(r->program);
 	free(r->shim);
+	b_str_release(&r->bwrap);
 	lau_dirs_release(&r->dirs);
 }
 

@@ -32,6 +32,7 @@ enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
 struct lau_spawned {
 	pid_t pid;
 	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
+	pid_t wrap;   /* our child in place of the command, which then is none; 0 = none */
 	pid_t init;   /* a child as well, 0 = none: the first process of the pid namespace */
 	int lost;     /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */
@@ -44,3 +45,11 @@ struct lau_spawned {
 /* The command's image runs when this returns 0. On failure nothing is left running:
  * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */
 int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *err);
+
+/* Parts of it. To die when the process `parent` does. [AS-safe] */
+int lau_spawn_die_with(pid_t parent, struct b_err *err);
+/* What runs a script that names no interpreter: {"/bin/sh", program, arguments}. The array and its
+ * first two strings are malloc'ed. */
+char **lau_spawn_shell(const struct lau_spawn *);
+/* Becomes the program, or returns -1: B_NOTFOUND, B_NOEXEC. [AS-safe] */
+int lau_spawn_exec(const struct lau_spawn *, char *const *shell_argv, struct b_err *err);

@@ -175,7 +175,7 @@ static void reap(struct loop *l)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid == l->s->command)
+		if (pid == (l->s->wrap ? l->s->wrap : l->s->command))
 			command_changed(l, status);
 		else if (pid == l->s->broker && !WIFSTOPPED(status))
 			broker_ended(l, status);
@@ -269,7 +269,10 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 {
 	struct loop l = {.s = s,
 			 .out = out,
-			 .servants = {s->broker, s->timer, s->init},
+			 .servants = {.broker = s->broker,
+				      .timer = s->timer,
+				      .wrap = s->wrap,
+				      .init = s->init},
 			 .deadline_ms = s->deadline_ms,
 			 .state = LAU_ST_RUN,
 			 .drain_ms = b_now_ms() + FIRST_DRAIN_MS};

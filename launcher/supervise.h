@@ -36,6 +36,7 @@ typedef void lau_left_fn(void *ctx, const char *list);
 struct lau_supervisor {
 	const struct lau_signals *signals;
 	pid_t command;
+	pid_t wrap;	     /* waited for in place of the command, which is no child; 0 = none */
 	pid_t broker;	     /* 0 = none; ends by itself after the last process it serves */
 	uint64_t deadline_ms; /* of b_now_ms(); 0 = none */
 	uint64_t kill_after_ms;

@@ -21,6 +21,7 @@
 #include "launcher/broker.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/fdpass.h"
+#include "launcher/linux/hello.h"
 #include "launcher/program.h"
 
 /* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
@@ -35,7 +36,7 @@ struct report {
 
 /* After the credentials changed: that clears the death signal (prctl(2)). A launcher that died
  * before sends none: so look. */
-static int die_with(pid_t parent, struct b_err *err)
+int lau_spawn_die_with(pid_t parent, struct b_err *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return b_fail(err, B_SYSTEM, errno, "PR_SET_PDEATHSIG: %s", strerror(errno));
@@ -59,7 +60,7 @@ static int exec_failed(const struct lau_spawn *sp, int why, struct b_err *err)
 	return b_fail(err, B_NOEXEC, why, "`%s`: %s", sp->program, strerror(why));
 }
 
-static int step_exec(const struct lau_spawn *sp, char **shell_argv, struct b_err *err)
+int lau_spawn_exec(const struct lau_spawn *sp, char *const *shell_argv, struct b_err *err)
 {
 	execve(sp->program, sp->argv, sp->envp);
 	if (errno == ENOEXEC && lau_program_is_text(sp->program)) {
@@ -96,13 +97,13 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 	if (w->hello >= 0 && b_write_all(w->hello, "", 1) < 0)
 		b_fail(&r->err, B_SYSTEM, errno, "hello: %s", strerror(errno));
 	else if ((!c || lau_confine_apply_in(c, lost, &r->err) == 0) &&
-		 (w->in_pid_ns || die_with(w->parent, &r->err) == 0)) {
+		 (w->in_pid_ns || lau_spawn_die_with(w->parent, &r->err) == 0)) {
 		lau_signals_restore(w->sp->signals);
 		if (w->sp->limits)
 			lau_limits_restore(w->sp->limits);
 		r->step = LAU_SPAWN_EXEC;
 		if (!r->lost || b_write_all(w->out, &r->lost, 1) == 0)
-			(void)step_exec(w->sp, w->shell_argv, &r->err);
+			(void)lau_spawn_exec(w->sp, w->shell_argv, &r->err);
 	}
 	give_up(r, w->out);
 }
@@ -169,7 +170,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	close(w->hello);
 	close(w->out);
 	close(socks[1]);
-	if (!w->in_pid_ns && die_with(w->parent, &r->err) < 0)
+	if (!w->in_pid_ns && lau_spawn_die_with(w->parent, &r->err) < 0)
 		_exit(1);
 	serve(&plan, socks[0], null);
 }
@@ -251,7 +252,7 @@ static int spawn_isolated(struct way *w, struct lau_spawned *out, struct b_err *
 /* ---- the parent ---- */
 
 /* /bin/sh PROGRAM ARGS...: made before the fork, where memory may be taken. */
-static char **make_shell_argv(const struct lau_spawn *sp)
+char **lau_spawn_shell(const struct lau_spawn *sp)
 {
 	size_t n = 0, i;
 	char **argv;
@@ -306,45 +307,6 @@ static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 	return -1;
 }
 
-/* ---- who is who ---- */
-
-/* The command is no child of the launcher's own making, and may live among other numbers: the
- * kernel translates the number of who wrote to a socket (unix(7), SO_PASSCRED). */
-static int hello_open(int socks[2])
-{
-	const int on = 1;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
-		return -1;
-	return setsockopt(socks[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-}
-
-/* 0: nobody said anything, and the report will say why. */
-static pid_t hello_read(int sock)
-{
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
-	char byte;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = room,
-			     .msg_controllen = sizeof room};
-	const struct cmsghdr *c;
-	struct ucred who;
-	ssize_t n;
-
-	do
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (!c || c->cmsg_type != SCM_CREDENTIALS)
-		return 0;
-	memcpy(&who, CMSG_DATA(c), sizeof who);
-	return who.pid;
-}
-
-/* ---- the parent, again ---- */
-
 static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err)
 {
 	pid_t pid = fork();
@@ -363,7 +325,7 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 	const struct lau_confine *c = w->sp->confine;
 	int hello[2] = {-1, -1}, rc;
 
-	if (w->sp->broker && hello_open(hello) < 0)
+	if (w->sp->broker && lau_hello_open(hello) < 0)
 		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
 	w->hello = hello[1];
 	rc = (c && c->isolate & LAU_ISOLATE_PID ? spawn_isolated : spawn_child)(w, out, err);
@@ -371,7 +333,7 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 		return rc;
 	close(hello[1]);
 	if (rc == 0)
-		out->pid = hello_read(hello[0]);
+		out->pid = lau_hello_read(hello[0]);
 	close(hello[0]);
 	return rc;
 }
@@ -413,7 +375,7 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 
 int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)
 {
-	char **shell_argv = make_shell_argv(sp);
+	char **shell_argv = lau_spawn_shell(sp);
 	int rc = spawn_once(sp, shell_argv, out, err);
 
 	if (rc < 0 && out->step == LAU_SPAWN_ISOLATE && sp->confine && sp->confine->isolate &&

@@ -88,6 +88,8 @@ struct pol_fsview {
 		    void *arg);
 	/* 'd', 'f', 'l' or 0 when it does not exist. */
 	char (*type)(void *ctx, const char *path);
+	/* Where the symlink leads, as it is written: length, or -1. NULL = nobody asks. */
+	int (*link)(void *ctx, const char *path, char *out, size_t size);
 	/*
 	 * Is it out of our reach whatever the policy says, and will it be? NULL = never. True of an
 	 * object of root's that we may neither read nor enter or execute, and of one that is not

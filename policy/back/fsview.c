@@ -65,6 +65,17 @@ static char host_type(void *ctx, const char *path)
 	return lstat(path, &st) < 0 ? 0 : type_of_mode(st.st_mode);
 }
 
+static int host_link(void *ctx, const char *path, char *out, size_t size)
+{
+	ssize_t n = readlink(path, out, size - 1);
+
+	(void)ctx;
+	if (n < 0)
+		return -1;
+	out[n] = '\0';
+	return (int)n;
+}
+
 /* Root is asked for no permission, nor is whoever has capabilities or may take them. */
 static bool has_capabilities(void)
 {
@@ -137,9 +148,12 @@ static bool host_is_closed(void *ctx, const char *path)
 
 const struct pol_fsview *pol_fsview_host(void)
 {
-	static const struct pol_fsview user = {
-		.list = host_list, .type = host_type, .is_closed = host_is_closed};
-	static const struct pol_fsview root = {.list = host_list, .type = host_type};
+	static const struct pol_fsview user = {.list = host_list,
+					       .type = host_type,
+					       .link = host_link,
+					       .is_closed = host_is_closed};
+	static const struct pol_fsview root = {
+		.list = host_list, .type = host_type, .link = host_link};
 
 	return geteuid() == 0 || getuid() == 0 || has_capabilities() ? &root : &user;
 }

@@ -67,8 +67,15 @@ static bool fake_is_closed(void *ctx, const char *path)
 	return strstr(path, "/closed") != NULL;
 }
 
+/* All lead to the same place. */
+static int fake_link(void *ctx, const char *path, char *out, size_t size)
+{
+	(void)ctx;
+	return fake_type(ctx, path) == 'l' ? snprintf(out, size, "usr%s", path) : -1;
+}
+
 static const struct pol_fsview fake = {
-	.list = fake_list, .type = fake_type, .is_closed = fake_is_closed};
+	.list = fake_list, .type = fake_type, .link = fake_link, .is_closed = fake_is_closed};
 
 static struct pol_ruleset rules;
 struct sbx_image floorplan_img;
@@ -120,6 +127,11 @@ void floorplan_make(const char *const *lines, const char *const *files)
 	struct b_err err = {0};
 
 	cr_assert_eq(floorplan_try(lines, files, &err), 0, "%s", err.msg);
+}
+
+void floorplan_mounts(struct pol_mounts *out)
+{
+	pol_mounts_plan(&rules, &floorplan_img, &fake, &floorplan, out);
 }
 
 void floorplan_release(void)

@@ -17,6 +17,7 @@
 
 #include "core/image.h"
 #include "policy/back/floor.h"
+#include "policy/back/mounts.h"
 
 struct b_err;
 
@@ -31,6 +32,8 @@ extern unsigned floorplan_lists; /* directories listed by the last plan */
 void floorplan_make(const char *const *rules, const char *const *files);
 /* The same for a plan that may fail: what pol_floor_plan() gives. */
 int floorplan_try(const char *const *rules, const char *const *files, struct b_err *err);
+/* Of the plan made last, as mounts; released by the caller. */
+void floorplan_mounts(struct pol_mounts *out);
 void floorplan_release(void);
 /* Of an entry of the file system: length without the mark, and 'd', 'f' or 'l'. */
 size_t floorplan_plain_len(const char *entry);

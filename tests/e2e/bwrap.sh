@@ -1,0 +1,99 @@
+#!/bin/bash
+# --backend bwrap: the same promises by mounts: what is granted is bound, what is denied in a
+# writable directory is covered, and what cannot be covered is refused.
+. "$(dirname "$0")/../support/e2e.sh"
+
+policy=$(dirname "$SBX")/sbx-policy
+if ! command -v bwrap >/dev/null || ! bwrap --ro-bind / / --unshare-user true 2>/dev/null; then
+	skip 'runs inside bubblewrap' 'bwrap is missing or may not make namespaces here'
+	exit 0
+fi
+wrapped()
+{
+	"$SBX" -q --backend bwrap "$@"
+}
+answers() # NAME WANT OPTIONS... -- COMMAND...: its output
+{
+	name=$1 want=$2
+	shift 2
+	got=$(wrapped "$@" 2>"$TMP/err")
+	if [ "$got" = "$want" ]; then ok "$name"; else { echo "$got"; cat "$TMP/err"; } | not_ok "$name"; fi
+}
+
+mkdir -p keep/sub hide/in .cfg/hooks
+echo k >keep/k
+echo s >secret
+echo h >hide/in/h
+answers 'the command runs, and writes in the workspace' 'hi' -- sh -c 'echo hi >f; cat f'
+check 'on the host' [ "$(cat f)" = hi ]
+wrapped -- sh -c 'exit 7'
+check 'its status is ours' [ $? -eq 7 ]
+wrapped -- sh -c 'kill -9 $$'
+check 'and its signal: 137' [ $? -eq 137 ]
+wrapped -- ./keep/k 2>/dev/null
+check 'what cannot be executed: 126' [ $? -eq 126 ]
+wrapped -- /nosuch 2>/dev/null
+check 'what is not there: 127' [ $? -eq 127 ]
+wrapped -- sh -c 'echo x >/etc/sbx-x' 2>/dev/null
+check 'nothing is written outside' [ $? -ne 0 -a ! -e /etc/sbx-x ]
+answers 'a secret is not there' 'no' -- sh -c 'cat ~/.ssh/id 2>/dev/null || echo no'
+answers 'nor found by another way' 'no' -- sh -c 'cat /proc/self/root$HOME/.ssh/id /proc/1/root$HOME/.ssh/id 2>/dev/null || echo no'
+
+# ---- covers ----
+raw() # PYTHON: without the shim, no library in between
+{
+	wrapped --no-shim --deny-read secret --deny-read hide --deny-modify keep --deny-modify .cfg/hooks \
+		-- python3 -c "$1" 2>&1
+}
+check 'a denied file cannot be read' sh -c 'case $1 in *Error*) ;; *) exit 1 ;; esac' - "$(raw 'open("secret").read()')"
+check 'a denied directory is empty' [ "$(raw 'import os; print(os.listdir("hide"))')" = '[]' ]
+check 'and cannot be filled' sh -c 'case $1 in *Error*) ;; *) exit 1 ;; esac' - "$(raw 'open("hide/x", "w")')"
+check 'what is kept can be read' [ "$(raw 'print(open("keep/k").read().strip())')" = k ]
+for change in 'open("keep/k", "a")' 'os.unlink("keep/k")' 'os.rename("keep", "k2")' \
+	'os.rename("secret", "s2")' 'os.rename("hide", "h2")' 'os.mkdir("keep/n")' \
+	'os.chmod("keep/k", 0o777)' 'os.utime("keep/k")' 'os.rename(".cfg", "c2")' \
+	'os.rmdir(".cfg/hooks")' 'os.link("keep/k", "l")' 'open(".cfg/hooks/x", "w")'; do
+	check "not allowed: $change" sh -c 'case $1 in *Error*) ;; *) exit 1 ;; esac' - "$(raw "import os; $change")"
+done
+check 'nothing of it has changed' [ "$(cat keep/k secret hide/in/h)" = "$(printf 'k\ns\nh')" ]
+check 'beside it all can be changed' [ "$(raw 'import os; os.mkdir(".cfg/n"); open(".cfg/n/f","w").write("x"); os.rename(".cfg/n", ".cfg/m"); print(open(".cfg/m/f").read())')" = x ]
+check 'nothing is left of mounts' sh -c '! grep -q "$1" /proc/self/mountinfo' - "$PWD"
+wrapped --deny-modify nothere -- true 2>"$TMP/err"
+check 'what is not there cannot be covered: 125' [ $? -eq 125 ]
+check 'and the rule is named' grep -q 'nothere.*cli:--deny-modify:1' "$TMP/err"
+check 'and not made' [ ! -e nothere ]
+wrapped --deny-read '**/*.env' -- true 2>"$TMP/err"
+check 'nor can a pattern' [ $? -eq 125 ]
+"$SBX" --backend bwrap --best-effort --deny-read '**/*.env' -- true 2>"$TMP/err"
+check 'best effort says so' grep -q '^sbx-launch: loss: read rule `\*\*/\*.env`' "$TMP/err"
+
+# ---- around it ----
+answers 'descriptors are ours to give' "$("$SBX" -q -- sh -c 'ls /proc/self/fd | sort -n | xargs' 9</etc/passwd)" \
+	-- sh -c 'ls /proc/self/fd | sort -n | xargs' 9</etc/passwd
+answers 'those that are kept are there' ok --keep-fd 9 -- sh -c 'read -r _ <&9 && echo ok' 9</etc/passwd
+answers 'its processes are alone' 0 -- sh -c 'ls -d /proc/[0-9]* | grep -vxc "/proc/[1-9]"'
+check 'no namespaces inside' sh -c '! "$1" -q --backend bwrap -- unshare -Ur true 2>/dev/null' - "$SBX"
+check 'no new privileges, no capability but the four' sh -c \
+	'"$1" -q --backend bwrap -- sh -c "grep -q NoNewPrivs:.1 /proc/self/status && grep -qE CapBnd:.00000000000000\(1b\|00\) /proc/self/status"' - "$SBX"
+wrapped --timeout 300ms -- sleep 50
+check 'a time limit holds: 124' [ $? -eq 124 ]
+"$SBX" -q --backend bwrap -- sh -c 'trap "exit 5" TERM; echo up >up; while :; do sleep 0.05; done' &
+pid=$!
+while [ ! -s up ]; do sleep 0.02; done
+kill "$pid"
+wait "$pid"
+check 'signals reach the command' [ $? -eq 5 ]
+"$SBX" -q --backend bwrap -- sh -c 'echo up >up2; exec sleep 1234' &
+pid=$!
+while [ ! -s up2 ]; do sleep 0.02; done
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+for _ in 1 2 3 4 5 6 7 8 9 10; do pgrep -fx 'sleep 1234' >/dev/null || break; sleep 0.1; done
+check 'with the launcher it dies' sh -c '! pgrep -fx "sleep 1234" >/dev/null'
+"$SBX" --backend bwrap -- sh -c 'cat secret; : >/etc/x' >"$TMP/out" 2>"$TMP/err"
+check 'denials are told, with their rule' grep -q 'denied modify /etc/x (rule' "$TMP/err"
+check 'the record names the mounts' sh -c '"$1" | grep -q "^floor .*mounts by bubblewrap"' - "$(dirname "$SBX")/sbx-audit"
+check 'the arguments can be read' sh -c '"$1" show --plan bwrap --deny-modify "$2/keep" | grep -q "^--ro-bind $2/keep $2/keep$"' - "$policy" "$PWD"
+same_git() { git init -q r && cd r && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm m && git status --short && git log --oneline | wc -l; }
+export -f same_git
+answers 'git works' 1 -- bash -c same_git
