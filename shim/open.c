@@ -171,7 +171,12 @@ static __attribute__((noinline)) int open_deep(struct request *r)
 static int reopen(const struct request *r, int fd)
 {
 	char link[SHIM_FD_PATH_SIZE];
+	struct stat st;
 
+	/* What has lost its name, by the program's own descriptor: the broker looks for what that
+	 * is good, and ours is good for nothing. */
+	if (sys_fstat(fd, &st) == 0 && st.st_nlink == 0)
+		return sys_openat(r->dirfd, r->path, r->flags, r->mode);
 	return sys_openat(AT_FDCWD, shim_fd_path(link, fd), r->flags & ~(O_CREAT | O_NOFOLLOW),
 			  r->mode);
 }

@@ -114,6 +114,23 @@ void shim_where_moved(void)
 
 /* ---- descriptors ---- */
 
+/* What has lost its name is judged by that, as far as the shim can tell: the broker looks at how
+ * the descriptor was opened. A memfd never had one: 0. */
+static size_t without_mark(int fd, char *buf, size_t len)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = sizeof deleted - 1;
+	struct stat st;
+
+	if (buf[len - 1] != ')' || len <= n || memcmp(buf + len - n, deleted, n) != 0 ||
+	    sys_fstat(fd, &st) < 0 || st.st_nlink > 0)
+		return len;
+	if (memcmp(buf, "/memfd:", 7) == 0)
+		return 0;
+	buf[len - n] = '\0';
+	return len - n;
+}
+
 size_t shim_fd_text(int fd, char *buf)
 {
 	char link[SHIM_FD_PATH_SIZE];
@@ -123,7 +140,7 @@ size_t shim_fd_text(int fd, char *buf)
 	if (n <= 0 || n >= SBX_PATH_MAX || buf[0] != '/')
 		return 0;
 	buf[n] = '\0';
-	return (size_t)n;
+	return without_mark(fd, buf, (size_t)n);
 }
 
 static inline bool is_noted_fd(int fd)

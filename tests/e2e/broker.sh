@@ -148,6 +148,47 @@ touch end
 wait $launcher
 check 'and all were answered' [ "$? $(ls done)" = '0 done' ]
 
+# What has lost its name is opened for no more than the descriptor was that led to it.
+for shim in '' --no-shim; do
+	fresh
+	echo secret >z.env
+	"$SBX" -q $shim --deny-read '**/*.env' -- \
+		sh -c 'exec 3>>z.env; rm z.env; cat /proc/self/fd/3' >"$TMP/out" 2>"$TMP/err"
+	check "a denied file is not read once its name is gone $shim" [ $? -ne 0 -a ! -s "$TMP/out" ]
+done
+"$SBX" -q --deny-read '**/*.env' -- python3 - >"$TMP/out" 2>&1 <<'P'
+import errno, os
+def refused(f):
+    try:
+        f()
+    except OSError as e:
+        return e.errno == errno.EACCES
+    return False
+def at(fd):
+    return "/proc/self/fd/%d" % fd
+fd = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o600)
+os.write(os.open(at(fd), os.O_WRONLY), b"hello")
+assert os.read(os.open(at(fd), os.O_RDONLY), 9) == b"hello"
+f = open("a", "w+")
+os.unlink("a")
+os.open(at(f.fileno()), os.O_RDWR)
+os.truncate(at(f.fileno()), 0)
+os.fchmod(f.fileno(), 0o600)
+open("ro", "w").close()
+r = os.open("ro", os.O_RDONLY)
+os.unlink("ro")
+os.open(at(r), os.O_RDONLY)
+assert refused(lambda: os.open(at(r), os.O_WRONLY))
+assert refused(lambda: os.fchmod(r, 0o600))
+m = os.memfd_create("m")
+os.open(at(m), os.O_RDWR)
+os.mkdir("dd")
+d = os.open("dd", os.O_RDONLY)
+os.rmdir("dd")
+os.open(".", os.O_RDONLY, dir_fd=d)
+P
+check 'temporary files without a name are used as ever' [ $? -eq 0 ]
+
 # A link does not stand for a protected directory.
 fresh
 mkdir -p evil/hooks

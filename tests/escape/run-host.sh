@@ -14,6 +14,9 @@ ask() # what each secret looks like by several ways
 	(cd d && cat /proc/self/cwd/x.env ./../d/x.env) 2>/dev/null
 	ln -sf d/x.env link; cat link 2>/dev/null
 	cat "$HOME/.ssh/id" "$HOME"/.ssh/*.new "$HOME/moved/id" 2>/dev/null
+	cat /proc/self/fd/3 /proc/self/fd/4 2>/dev/null # opened to write, before their names went
+	(echo evil >/proc/self/fd/5) 2>/dev/null
+	{ command exec 3>>ws.env; command exec 4>>d/x.env; command exec 5<.git/config; } 2>/dev/null
 	cp d/x.env copy 2>/dev/null && cat copy
 	ln d/x.env hard 2>/dev/null && cat hard
 	mv d/x.env d/plain 2>/dev/null && cat d/plain && mv d/plain d/x.env
@@ -39,6 +42,11 @@ host() # in $T/ws, step after step; the command asks all the while
 		echo "secret-home-$i" >"$HOME/.ssh/$i.new"
 		mv "$HOME/.ssh" "$HOME/ssh.old" && mkdir "$HOME/.ssh" &&
 			echo "secret-home-$i" >"$HOME/.ssh/id" && rm -rf "$HOME/ssh.old"
+		exec 8<.git/config
+		echo "[core]" >"$T/e" && mv "$T/e" .git/config
+		sleep 0.03
+		cat <&8 >>"$T/config"
+		exec 8<&-
 		rm -rf .git/hooks && mkdir .git/hooks
 		mv .git git.old && mkdir -p .git/hooks && echo '[core]' >.git/config && rm -rf git.old
 		sleep 0.05
@@ -48,7 +56,7 @@ host() # in $T/ws, step after step; the command asks all the while
 
 once() # WRAPPER...: leaves $T/seen
 {
-	rm -rf "$T/ws" "$HOME"
+	rm -rf "$T/ws" "$HOME" "$T/config"
 	mkdir -p "$T/ws/d" "$T/ws/.git/hooks" "$HOME/.ssh"
 	cd "$T/ws" || exit 2
 	echo '[core]' >.git/config
@@ -73,12 +81,12 @@ as_me() # FIRST-NUMBER
 	T=$(mktemp -d /tmp/sbx-host-XXXXXX) || exit 2
 	export HOME=$T/home XDG_STATE_HOME=$T/state XDG_CACHE_HOME=$T/cache
 	once
-	grep -q secret-replaced "$T/seen" && grep -q secret-home "$T/seen" && grep -q evil .git/config "$T/ws/.git/hooks/pre-commit" &&
+	grep -q secret-replaced "$T/seen" && grep -q secret-home "$T/seen" && grep -q evil .git/config "$T/ws/.git/hooks/pre-commit" && grep -q evil "$T/config" &&
 		report ok 'bare all of it can be had' || report not 'bare all of it can be had'
 	for more in '' '--isolate none' '--no-shim' '--no-shim --isolate none --network host'; do
 		# shellcheck disable=SC2086
 		once "$SBX" -q $more --deny-read '**/*.env' --
-		if [ -e go ] && ! grep -q secret "$T/seen" && ! grep -qr evil .git; then
+		if [ -e go ] && ! grep -q secret "$T/seen" && ! grep -qr evil .git "$T/config"; then
 			report ok "nothing seen, nothing planted ($more)"
 		else
 			report not "nothing seen, nothing planted ($more)"

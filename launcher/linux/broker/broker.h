@@ -51,10 +51,16 @@ struct br_end {
 	int fd;		  /* the object, O_PATH; -1: it does not exist, or was not looked for */
 	struct stat st;	  /* of fd */
 	bool is_pathless; /* no rule speaks of it: a pipe, a socket, an unlinked file */
+	bool is_magic;	  /* a link in /proc led to it, not a path */
+	bool is_nameless; /* pathless, and a file that had a name: */
+	unsigned lent;	  /* BR_LENT_*, what the descriptor that led to it was opened for */
 	size_t len;
 	char path[SBX_DEEP_ROOM]; /* canonical */
 	char name_buf[NAME_MAX + 2];
 };
+
+#define BR_LENT_READ  1u
+#define BR_LENT_WRITE 2u
 
 /* What is remembered of a task, bound to it: a number given to a new task finds a dead handle. */
 struct br_task {
@@ -110,6 +116,7 @@ struct br_broker {
 	gid_t gid;
 	uint64_t caps;		    /* that a caller may have, of those that matter for files */
 	bool links_protected;	    /* fs.protected_symlinks */
+	dev_t memory_dev;	    /* of files that lie in no file system */
 	unsigned held_max;	    /* sockets that may be held open */
 	char **other_procs;	    /* mount points, NULL ends them; ownproc.c */
 	pthread_rwlock_t moves;	    /* exclusive: a directory changes its place */
@@ -214,6 +221,12 @@ int br_find_object(struct br_call *, struct br_end *);
 /* Canonical path of a descriptor of ours, to BR_TEXT_MAX bytes. 0; -ENOENT: deleted; -EXDEV: no
  * path in our view; -ENAMETOOLONG: walk.h. */
 int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
+/* lent.c: may this be done to the object at the end, as far as the policy says? */
+bool br_may(const struct br_call *, enum sbx_op, const struct br_end *);
+/* A descriptor of a thread of the run, ours as well: or -errno. */
+int br_take_fd(struct br_call *, pid_t tid, int number);
+/* Fills memory_dev: 0 or -1 with errno. */
+int br_find_memory(struct br_broker *);
 /* Is this in the /proc of a process that the caller is not, of which we might see more than it? */
 bool br_is_of_another(struct br_call *, const char *path);
 /* "/proc/self/fd/N" */

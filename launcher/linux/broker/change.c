@@ -159,7 +159,7 @@ struct br_answer br_truncate(struct br_call *c)
 		return br_fail(-rc);
 	if (S_ISDIR(e->st.st_mode))
 		return br_fail(EISDIR);
-	if (!e->is_pathless && !br_allowed(c, SBX_MODIFY, e->path, e->len))
+	if (!br_may(c, SBX_MODIFY, e))
 		return br_deny(c, SBX_MODIFY, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);

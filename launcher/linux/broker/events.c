@@ -80,6 +80,9 @@ struct br_answer br_deny(struct br_call *c, enum sbx_op op, const struct br_end 
 
 	if (kernel_says)
 		return br_fail(kernel_says);
+	/* no rule refuses it, but the lack of a descriptor */
+	if (e->is_nameless && br_allowed(c, op, e->path, e->len))
+		return br_fail(EACCES);
 	br_tell(c, &t);
 	return br_fail(EACCES);
 }

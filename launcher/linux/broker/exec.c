@@ -33,6 +33,8 @@ static int find(struct br_call *c, struct br_end *e, struct br_answer *out)
 	*out = br_continue(); /* it fails by itself, or runs what has no path */
 	if (rc == BR_UNREADABLE)
 		*out = br_fail(EACCES);
+	if (rc == 0 && e->is_nameless && !br_may(c, SBX_EXEC, e))
+		*out = br_deny(c, SBX_EXEC, e, 0);
 	if (rc < 0 || e->is_pathless || !S_ISREG(e->st.st_mode))
 		return -1;
 	return judge(c, e, out);

@@ -39,8 +39,7 @@ int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 	rc = br_find_object(c, e);
 	if (rc < 0)
 		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
-	else if (op != BR_FREE && !e->is_pathless &&
-		 !br_allowed(c, (enum sbx_op)op, e->path, e->len))
+	else if (op != BR_FREE && !br_may(c, (enum sbx_op)op, e))
 		*out = br_deny(c, (enum sbx_op)op, e, 0);
 	else if (!br_is_alive(c))
 		*out = br_fail(EINTR);

@@ -191,6 +191,8 @@ static struct br_answer link_object(struct move *m)
 		if (refused)
 			return says ? br_fail(says)
 				    : tell(m, br_fail(EACCES), refused & ~REFUSED_FROM);
+	} else if (!br_may(c, SBX_MODIFY, from)) {
+		return br_deny(c, SBX_MODIFY, from, br_kernel_says(m->to, BR_WANT_NEW));
 	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
 		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));
 	}

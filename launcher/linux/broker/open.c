@@ -19,6 +19,7 @@
 
 #include "core/path.h"
 #include "launcher/linux/broker/open.h"
+#include "launcher/linux/broker/walk.h"
 
 /* open(2) ignores what it does not know, openat2(2) refuses it. */
 #define KNOWN_FLAGS                                                                                \
@@ -198,6 +199,16 @@ static int name_tmpfile(struct br_end *e)
 	return 0;
 }
 
+/* objects(), of what has no path. */
+static int objects_to_lent(const struct br_open_request *r)
+{
+	const struct br_end *e = &r->c->end[0];
+
+	if (wants_write(r->flags) && !br_may(r->c, SBX_MODIFY, e))
+		return SBX_MODIFY;
+	return wants_read(r->flags) && !br_may(r->c, SBX_READ, e) ? SBX_READ : -1;
+}
+
 static struct br_answer open_held(struct br_open_request *r)
 {
 	struct br_call *c = r->c;
@@ -211,7 +222,7 @@ static struct br_answer open_held(struct br_open_request *r)
 		return br_continue();
 	if (is_tmpfile(r->flags) && name_tmpfile(e) < 0)
 		return br_fail(ENAMETOOLONG);
-	against = e->is_pathless ? -1 : objects(c, r->flags, false, e->path, e->len);
+	against = e->is_pathless ? objects_to_lent(r) : objects(c, r->flags, false, e->path, e->len);
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
 	if (wants_write(r->flags) && br_is_foreign_map(c, e->path))
@@ -297,6 +308,12 @@ static struct br_answer open_slowly(struct br_open_request *r)
 		if (rc == BR_UNREADABLE)
 			return c->b->plan->read_level == POL_READ_ALL ? br_fail(EACCES)
 								      : br_continue();
+		if (rc == BR_VANISHED) { /* by a restricted path */
+			again = true;
+			a = br_fail(ENOENT);
+			let_go(e);
+			continue;
+		}
 		if (rc != -ENOENT || !(r->flags & O_CREAT) || is_tmpfile(r->flags))
 			return br_fail(-rc);
 		a = create(r, &again);

@@ -22,6 +22,8 @@
 
 static const char deleted[] = " (deleted)";
 
+#define VANISHED_TRIES 16 /* at a name that the host replaces again and again */
+
 void br_fd_path(char out[32], int fd)
 {
 	snprintf(out, 32, "/proc/self/fd/%d", fd);
@@ -120,6 +122,8 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 	e->at = e->fd = -1;
 	e->len = e->asked_len = 0;
 	e->is_empty = e->is_pathless = e->was_walked = e->creates = false;
+	e->is_magic = e->is_nameless = false;
+	e->lent = 0;
 	e->dirfd = spec->dirfd == BR_NO_ARG ? AT_FDCWD : (int)br_arg(c, spec->dirfd);
 	e->follow = spec->how & BR_END_FOLLOW ||
 		    (spec->how & BR_END_AT && !(c->flags & AT_SYMLINK_NOFOLLOW)) ||
@@ -395,10 +399,12 @@ int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 	e->is_pathless = rc == -ENOENT || (rc == -EXDEV && !S_ISDIR(e->st.st_mode));
 	if (rc < 0 && !e->is_pathless)
 		return -EACCES;
+	if (rc == -ENOENT)
+		return br_look_at_nameless(c, e);
 	return !e->is_pathless && br_is_own_proc(c, e->path, e->len) ? -EACCES : 0;
 }
 
-int br_find_object(struct br_call *c, struct br_end *e)
+static int find_once(struct br_call *c, struct br_end *e)
 {
 	int fd;
 
@@ -412,6 +418,20 @@ int br_find_object(struct br_call *c, struct br_end *e)
 		return fd;
 	e->fd = fd;
 	return br_look_at(c, e, true);
+}
+
+/* Replaced while we looked, there is another in its place; removed, there is none. */
+int br_find_object(struct br_call *c, struct br_end *e)
+{
+	int rc = find_once(c, e);
+
+	for (int tries = 0; rc == BR_VANISHED; tries++) {
+		close(e->fd);
+		e->fd = -1;
+		e->is_pathless = e->is_magic = false;
+		rc = tries < VANISHED_TRIES ? find_once(c, e) : -ENOENT;
+	}
+	return rc;
 }
 
 /* The name itself, a symlink or not; but "dir/." and "link/" mean what they lead to. */

@@ -18,7 +18,6 @@
 #include "base/own.h"
 #include "core/path.h"
 
-#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD, 6.9 */
 #define PATH_AT		offsetof(struct sockaddr_un, sun_path)
 
 /* Sockets made inside are free: by their inodes, the last so many. Each is held, or its number
@@ -98,21 +97,10 @@ static bool was_made(const struct stat *st)
 	return found;
 }
 
-/* The caller's socket, ours as well. A thread's own, because its leader may have ended. */
+/* The caller's socket, ours as well. */
 static int take_socket(struct br_call *c)
 {
-	pid_t tid = (pid_t)c->n.pid;
-	b_auto_fd int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
-	long fd;
-
-	if (pidfd < 0)
-		pidfd = (int)syscall(SYS_pidfd_open, br_tgid(c), 0);
-	if (pidfd < 0)
-		return -ESRCH;
-	fd = syscall(SYS_pidfd_getfd, pidfd, (int)br_arg(c, 0), 0);
-	if (fd < 0)
-		return errno == EPERM ? -EACCES : -errno;
-	return (int)fd;
+	return br_take_fd(c, (pid_t)c->n.pid, (int)br_arg(c, 0));
 }
 
 static int read_address(struct br_call *c, struct address *a)

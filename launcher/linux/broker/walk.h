@@ -1,6 +1,7 @@
 /* walk.h - shared by resolve.c and walk.c. Private to launcher/linux/broker. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -19,6 +20,12 @@ int br_name_end(struct br_call *, struct br_end *);
 int br_find_last(struct br_call *, struct br_end *);
 /* st, path, len, is_pathless from fd: 0 or -errno; is_as_asked as for br_text_of_object(). */
 int br_look_at(struct br_call *, struct br_end *, bool is_as_asked);
+
+/* lent.c. Of an object without a name: 0, or BR_VANISHED: it had one when it was found. */
+#define BR_VANISHED (-ESTALE)
+int br_look_at_nameless(struct br_call *, struct br_end *);
+/* The link `name` of directory `dir` in /proc has led to fd. */
+void br_note_magic(struct br_call *, struct br_end *, const char *dir, const char *name, int fd);
 
 /* deep.c: br_text_of() whatever the depth; path has SBX_DEEP_ROOM bytes. -ENAMETOOLONG: beyond
  * SBX_DEEP_MAX; -EACCES: a directory on the way may not be listed. */

@@ -13,6 +13,37 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* -- a denied file without its name -- */
+
+static int reads_through(int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return fd < 0 || unlink(st_at("ws/hidden/id")) < 0
+		       ? -1
+		       : st_reads_secret(open(path, O_RDONLY | O_CLOEXEC));
+}
+static int n_read_path(void)
+{
+	return reads_through(open(st_at("ws/hidden/id"), O_PATH | O_CLOEXEC));
+}
+static int n_read_writer(void)
+{
+	return reads_through(open(st_at("ws/hidden/id"), O_WRONLY | O_CLOEXEC));
+}
+static int n_read_moved(void)
+{
+	int fd = open(st_at("ws/hidden/id"), O_PATH | O_CLOEXEC);
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (fd < 0 || unlink(st_at("ws/hidden/id")) < 0)
+		return -1;
+	(void)rename(st_at("ws/hidden"), st_at("ws/shown")); /* what it was called by */
+	return st_reads_secret(open(path, O_RDONLY | O_CLOEXEC));
+}
+
 /* -- writing outside -- */
 
 static int w_open(void)
@@ -443,6 +474,9 @@ const struct st_probe st_file_probes[] = {
 	{"hidden-exchange", m_exchange, ST_NEEDS_DENY | ST_NEEDS_HOST},
 	{"hidden-link", m_link, ST_NEEDS_DENY},
 	{"hidden-new-parent", m_new_parent, ST_NEEDS_DENY},
+	{"hidden-nameless", n_read_path, ST_NEEDS_DENY},
+	{"hidden-nameless-writer", n_read_writer, ST_NEEDS_DENY},
+	{"hidden-nameless-moved", n_read_moved, ST_NEEDS_DENY},
 	{"read-file-handle", h_handle, ST_NEEDS_ROOT | ST_NEEDS_HOST},
 	{"set-id-chmod", i_set_id_chmod, 0},
 	{"set-id-fchmodat", i_set_id_fchmodat, 0},

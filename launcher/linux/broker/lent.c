@@ -1,0 +1,123 @@
+/*
+ * lent.c - descriptors of callers, and files that have lost their name.
+ *
+ * No rule speaks of a file without a name, and none of its former one can be trusted: the host
+ * has put another in its place, the run has moved the directory it was in. What the caller may do
+ * with it is what it may do anyway, by the descriptor that led to it: it is opened for no more than
+ * that one was, and an O_PATH descriptor, which nobody was asked for, opens nothing.
+ */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/own.h"
+#include "launcher/linux/broker/walk.h"
+
+#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of Linux 6.9; EINVAL before */
+
+int br_take_fd(struct br_call *c, pid_t tid, int number)
+{
+	b_auto_fd int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
+	long fd;
+
+	/* before 6.9: of the process, whose leader may have ended */
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, tid == (pid_t)c->n.pid ? br_tgid(c) : tid, 0);
+	if (pidfd < 0)
+		return -ESRCH;
+	fd = syscall(SYS_pidfd_getfd, pidfd, number, 0);
+	if (fd < 0)
+		return errno == EPERM ? -EACCES : -errno;
+	return (int)fd;
+}
+
+/* The description itself is asked: what its number means may change meanwhile. */
+static unsigned lent_by(struct br_call *c, pid_t tid, int number, const struct stat *st)
+{
+	static const unsigned lent[] = {
+		[O_RDONLY] = BR_LENT_READ,
+		[O_WRONLY] = BR_LENT_WRITE,
+		[O_RDWR] = BR_LENT_READ | BR_LENT_WRITE,
+		[O_ACCMODE] = 0, /* for ioctl alone */
+	};
+	b_auto_fd int fd = br_take_fd(c, tid, number);
+	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+	struct stat there;
+
+	if (flags < 0 || flags & O_PATH || fstat(fd, &there) < 0 || there.st_dev != st->st_dev ||
+	    there.st_ino != st->st_ino)
+		return 0;
+	return lent[flags & O_ACCMODE];
+}
+
+/* "/proc/1/fd", "/proc/1/task/2/fd": the number before the last slash. */
+static pid_t owner_of(const char *dir)
+{
+	const char *end = strrchr(dir, '/'), *start = end;
+
+	while (start > dir && start[-1] != '/')
+		start--;
+	return (pid_t)strtol(start, NULL, 10);
+}
+
+void br_note_magic(struct br_call *c, struct br_end *e, const char *dir, const char *name, int fd)
+{
+	struct stat st;
+
+	e->is_magic = true;
+	if (fstat(fd, &st) < 0 || st.st_nlink > 0)
+		return;
+	if (strcmp(name, "exe") == 0)
+		e->lent = BR_LENT_READ; /* it was read and executed, and is */
+	else if (strcmp(strrchr(dir, '/'), "/fd") == 0)
+		e->lent = lent_by(c, owner_of(dir), (int)strtol(name, NULL, 10), &st);
+}
+
+/* What was never in a file system: a memfd, System V's shared memory. */
+static bool is_memory(const struct br_call *c, const struct stat *st)
+{
+	return st->st_dev == c->b->memory_dev;
+}
+
+static const char deleted[] = " (deleted)";
+
+/* The path becomes its former one, for the record alone. A directory without a name is empty and
+ * stays so; other things hold nothing either. */
+int br_look_at_nameless(struct br_call *c, struct br_end *e)
+{
+	if (!S_ISREG(e->st.st_mode) || is_memory(c, &e->st))
+		return 0;
+	if (!e->is_empty && !e->is_magic)
+		return BR_VANISHED; /* while we looked: a path leads to what has a name */
+	e->is_nameless = true;
+	if (e->len > sizeof deleted - 1 &&
+	    !strcmp(e->path + e->len - (sizeof deleted - 1), deleted))
+		e->path[e->len -= sizeof deleted - 1] = '\0';
+	if (e->is_empty && e->dirfd >= 0)
+		e->lent = lent_by(c, (pid_t)c->n.pid, e->dirfd, &e->st);
+	return 0;
+}
+
+bool br_may(const struct br_call *c, enum sbx_op op, const struct br_end *e)
+{
+	if (e->is_nameless)
+		return e->lent & (op == SBX_MODIFY ? BR_LENT_WRITE : BR_LENT_READ);
+	return e->is_pathless || br_allowed(c, op, e->path, e->len);
+}
+
+int br_find_memory(struct br_broker *b)
+{
+	b_auto_fd int fd = memfd_create("sbx-broker", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	b->memory_dev = st.st_dev;
+	return 0;
+}
