@@ -316,6 +316,14 @@ static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pen
 			 p->fs->list(p->fs->ctx, len ? path : "/", collect_entry, &e) == 0;
 	bool crowded = e.n > POL_CARVE_MAX;
 
+	if (crowded && p->has_broker) {
+		for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
+			if (pending & 1u << i)
+				leave_to_broker(p, i, path, len);
+		free(e.v);
+		b_arena_release(&e.arena);
+		return;
+	}
 	b_grow(f->carved, f->ncarved, f->carved_cap);
 	f->carved[f->ncarved++] = len ? b_arena_strndup(&f->arena, path, len) : "/";
 	if ((pending & 1u) && pol_plan_allows(p, SBX_READ, path, len))
@@ -340,8 +348,10 @@ static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, si
 	 * writable directory is for. */
 	if (op == SBX_MODIFY && pol_plan_new_names(p, op, path, len))
 		return false;
-	/* The broker makes and finds by name what is not there yet. */
-	if (p->has_broker && has_pattern(p, op, path, len, true))
+	/* The broker makes and finds by name what is not there yet: what a pattern allows, and what
+	 * the command itself makes, to be executed soon, which nobody can do for it. */
+	if (p->has_broker && (has_pattern(p, op, path, len, true) ||
+			      pol_plan_new_names(p, SBX_MODIFY, path, len)))
 		return false;
 	return lies_above_a_rule(p, i, path, len) ||
 	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;

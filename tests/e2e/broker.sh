@@ -148,6 +148,22 @@ touch end
 wait $launcher
 check 'and all were answered' [ "$? $(ls done)" = '0 done' ]
 
+# What is made beside a denied file can be executed.
+fresh
+echo s >.env
+for shim in '' --no-shim; do
+	"$SBX" -q $shim --deny-read .env -- sh -c 'cp /bin/true prog && ./prog && printf "#!/bin/sh\nexit 7\n" >run.sh &&
+		chmod +x run.sh; ./run.sh; [ $? -eq 7 ] && ! cat .env' 2>/dev/null
+	check "a program that is made beside a denied file runs $shim" [ $? -eq 0 ]
+done
+# However much lies beside it.
+fresh
+mkdir "$TMP/crowd"
+(cd "$TMP/crowd" && seq 1100 | xargs touch && echo secret >key && echo open >other)
+"$SBX" -q --no-shim --deny-read "$TMP/crowd/key" -- sh -c 'cat "$1/other"; cat "$1/key"' - "$TMP/crowd" >"$TMP/out" 2>/dev/null
+check 'a denied file in a crowd is closed, and the crowd is not' [ "$(cat "$TMP/out")" = open ]
+rm -rf "$TMP/crowd"
+
 # What has lost its name is opened for no more than the descriptor was that led to it.
 for shim in '' --no-shim; do
 	fresh

@@ -1,5 +1,6 @@
 /* Unit tests of policy/back/floor_broker.c: what a plan leaves to the broker. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,37 @@ Test(policy_floor_broker, carved_directories_are_listed_by_it)
 	cr_expect_eq(brokered("/home/u"), R);
 	cr_expect_eq(granted("/home/u"), 0, "no name below leaks");
 	cr_expect_eq(granted("/home/u/f"), R | X);
+}
+
+/* What the command makes there it may execute at once, which the broker cannot do for it. */
+Test(policy_floor_broker, a_literal_deny_where_things_are_made_is_not_carved_out)
+{
+	floorplan_make(LIST("a+ T /", "a- T /w/.env", "m+ T /w"),
+		       LIST("/w/", "/w/.env", "/w/f", "/usr/"));
+	cr_expect_eq(floorplan.read_level, POL_READ_ALL);
+	cr_expect(floorplan.traps & POL_TRAP_EXEC);
+	cr_expect_eq(granted("/w") & (R | X), R | X);
+	cr_expect_eq(granted("/w/f"), 0);
+	cr_expect_eq(brokered("/w") & R, R);
+}
+
+Test(policy_floor_broker, a_crowded_directory_is_its_work)
+{
+	static const char *files[POL_CARVE_MAX + 8];
+	static char names[POL_CARVE_MAX + 8][32];
+	size_t n = 0;
+
+	files[n++] = "/bin/";
+	for (; n < POL_CARVE_MAX + 6; n++) {
+		snprintf(names[n], sizeof names[n], "/bin/p%zu", n);
+		files[n] = names[n];
+	}
+	floorplan_make(LIST("a+ T /", "a- E /bin/p7"), files);
+	cr_expect_eq(floorplan.read_level, POL_READ_ALL);
+	cr_expect_eq(granted("/bin") & (R | X), R | X);
+	cr_expect_not(pol_floor_has_fatal(&floorplan));
+	for (size_t i = 0; i < floorplan.ngaps; i++)
+		cr_expect_str_neq(floorplan.gaps[i].rule, "/bin", "%s", floorplan.gaps[i].why);
 }
 
 Test(policy_floor_broker, a_read_pattern_makes_it_open_everything)
