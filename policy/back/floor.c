@@ -340,6 +340,19 @@ static void carve(struct pol_plan *p, const char *path, size_t len, unsigned pen
 	b_arena_release(&e.arena);
 }
 
+/* Does somebody deny something below? What the launcher keeps to itself in /dev/shm, where nobody
+ * executes anything, is not worth performing every open of a run. */
+static bool has_deny_below(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
+{
+	const struct pol_list *list = &p->rules->op[op];
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!list->v[i].allow && list->v[i].tier != POL_TIER_BASE &&
+		    pol_plan_is_below(list->v[i].base, path, len))
+			return true;
+	return false;
+}
+
 static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, size_t len)
 {
 	enum sbx_op op = planned[i].op;
@@ -351,7 +364,8 @@ static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, si
 	/* The broker makes and finds by name what is not there yet: what a pattern allows, and what
 	 * the command itself makes, to be executed soon, which nobody can do for it. */
 	if (p->has_broker && (has_pattern(p, op, path, len, true) ||
-			      pol_plan_new_names(p, SBX_MODIFY, path, len)))
+			      (pol_plan_new_names(p, SBX_MODIFY, path, len) &&
+			       has_deny_below(p, op, path, len))))
 		return false;
 	return lies_above_a_rule(p, i, path, len) ||
 	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;

@@ -156,6 +156,7 @@ for shim in '' --no-shim; do
 		chmod +x run.sh; ./run.sh; [ $? -eq 7 ] && ! cat .env' 2>/dev/null
 	check "a program that is made beside a denied file runs $shim" [ $? -eq 0 ]
 done
+check 'who denies nothing there pays for no such opens' sh -c '! "$1" -v -- true 2>&1 | grep -q "all opens"' - "$SBX"
 # However much lies beside it.
 fresh
 mkdir "$TMP/crowd"
