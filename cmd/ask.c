@@ -24,6 +24,19 @@ int ask_trouble(const struct b_err *err)
 	return TROUBLE;
 }
 
+int ask_trouble_all(const struct b_str *report, const struct b_err *err)
+{
+	struct b_err one;
+	size_t n;
+
+	for (const char *line = b_str_c(report); *line; line += n + 1) {
+		n = strcspn(line, "\n");
+		b_fail(&one, err->kind, err->sys, "%.*s", (int)n, line);
+		(void)ask_trouble(&one);
+	}
+	return report->len ? TROUBLE : ask_trouble(err);
+}
+
 int ask_print(const struct b_str *text, int status)
 {
 	struct b_err err;
@@ -34,13 +47,16 @@ int ask_print(const struct b_str *text, int status)
 	return ask_trouble(&err);
 }
 
-int ask_parse_file(const char *file, struct pol_doc *doc, struct b_err *err)
+int ask_parse_file(const struct ask_opts *o, const char *file, struct b_str *report,
+		   struct pol_doc *doc, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};
 	struct pol_tests tests;
 
-	if (pol_document_read(file, doc, err) < 0)
+	if (pol_document_read(file, (enum pol_dialect)o->run.policy.dialect, report, doc, err) < 0)
 		return -1;
+	if (pol_doc_is_foreign(doc))
+		return 0;
 	/* Nobody but us reads them: a document is whole when they are. */
 	if (pol_policy_read(file, &text, err) < 0 ||
 	    pol_tests_parse(file, b_str_c(&text), text.len, &tests, err) < 0) {

@@ -51,10 +51,15 @@ int ask_lint(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */
 int ask_trouble(const struct b_err *);
+/* The same for each line of the report, if it has several. */
+int ask_trouble_all(const struct b_str *report, const struct b_err *);
 /* Prints to standard output; `status`, or TROUBLE when that fails. */
 int ask_print(const struct b_str *text, int status);
 
-int ask_parse_file(const char *file, struct pol_doc *, struct b_err *);
+/* All that is wrong with the file, a line each, is added to *report, where its language lists it.
+ */
+int ask_parse_file(const struct ask_opts *, const char *file, struct b_str *report,
+		   struct pol_doc *, struct b_err *);
 
 /* What sbx-launch would make of the options. */
 struct asked {

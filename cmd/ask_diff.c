@@ -191,7 +191,9 @@ static int run(struct diff *d, struct b_err *err)
 	const char *name;
 
 	for (int side = 0; side < 2; side++)
-		if (pol_documents_load(&d->files[side], 1, &d->docs[side], &name, err) < 0)
+		if (pol_documents_load(&d->files[side], 1,
+				       (enum pol_dialect)d->o->run.policy.dialect, &d->docs[side],
+				       &name, err) < 0)
 			return -1;
 	return d->o->run.policy.profile ? compare(d, d->o->run.policy.profile, err)
 					: compare_all(d, err);

@@ -36,7 +36,8 @@ static int lint_file(struct ask_opts *o, const char *file, struct b_str *out, si
 
 	o->run.policy.policies.n = 0;
 	b_strlist_add(&o->run.policy.policies, file);
-	if (pol_documents_load(&file, 1, &doc, &name, err) < 0)
+	if (pol_documents_load(&file, 1, (enum pol_dialect)o->run.policy.dialect, &doc, &name,
+			       err) < 0)
 		return -1;
 	rc = pol_lint_document(&lint, &doc, err);
 	if (rc == 0)

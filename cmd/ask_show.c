@@ -19,7 +19,8 @@ static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_
 	struct pol_effective eff;
 	const char *name = o->run.policy.profile, *title;
 
-	if (pol_documents_load(files->v, files->n, &doc, &title, err) < 0)
+	if (pol_documents_load(files->v, files->n, (enum pol_dialect)o->run.policy.dialect, &doc,
+			       &title, err) < 0)
 		return -1;
 	for (size_t i = 0; i < (name ? 1 : doc.nprofiles); i++) {
 		if (pol_doc_effective(&doc, name ? name : doc.profiles[i].name.s, &eff, err) < 0)

@@ -105,17 +105,21 @@ static int trust_one(struct b_arena *a, const char *text, bool trust, struct b_s
 	char hash[B_SHA256_HEX];
 	const char *path;
 	bool is_there;
+	struct pol_input in = {.dialect = POL_DIALECT_orbit};
 
 	if (find_project(a, text, &path, err) < 0)
 		return -1;
 	if (!trust)
 		return pol_trust_set(pol_config_dir(a), path, NULL, err);
+	in.name = path;
 	/* What is hashed is what was found valid. */
 	if (pol_project_read(path, &content, &is_there, err) < 0)
 		return -1;
 	if (!is_there)
 		return b_fail(err, B_POLICY, 0, "%s: there is no such file", path);
-	if (pol_documents_put(path, b_str_c(&content), content.len, &doc, err) < 0)
+	in.text = b_str_c(&content);
+	in.len = content.len;
+	if (pol_documents_put(&in, &doc, err) < 0)
 		return -1;
 	pol_doc_release(&doc);
 	b_sha256_hex(content.s, content.len, hash);

@@ -170,9 +170,12 @@ static int run_all(struct bench *b, char const *const *words, size_t n, struct b
 	b_auto(pol_doc_release) struct pol_doc doc = {0};
 	const char *name;
 
-	if (texts->n > 0 && pol_documents_load(texts->v, texts->n, &doc, &name, err) < 0)
+	if (texts->n > 0 &&
+	    pol_documents_load(texts->v, texts->n, (enum pol_dialect)b->o->run.policy.dialect, &doc,
+			       &name, err) < 0)
 		return -1;
-	for (size_t i = 0; i < doc.files.n; i++)
+	/* Only Orbit's have tests inside. */
+	for (size_t i = 0; i < doc.files.n && !pol_doc_is_foreign(&doc); i++)
 		if (run_file(b, doc.files.v[i].s, err) < 0)
 			return -1;
 	for (size_t i = 0; i < n; i++)

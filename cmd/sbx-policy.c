@@ -56,7 +56,6 @@ static int check(struct ask_opts *o, char const *const *files, size_t n)
 	struct b_err err;
 	int status = YES;
 
-	(void)o;
 	if (n == 0) {
 		b_fail(&err, B_USAGE, 0, "check: no file, expected sbx-policy check FILE...");
 		return ask_trouble(&err);
@@ -64,8 +63,10 @@ static int check(struct ask_opts *o, char const *const *files, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct pol_doc doc = {0};
 
-		if (ask_parse_file(files[i], &doc, &err) < 0)
-			status = ask_trouble(&err);
+		b_auto(b_str_release) struct b_str report = {0};
+
+		if (ask_parse_file(o, files[i], &report, &doc, &err) < 0)
+			status = ask_trouble_all(&report, &err);
 		pol_doc_release(&doc);
 	}
 	return status;

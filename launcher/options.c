@@ -187,8 +187,11 @@ _Static_assert(offsetof(struct lau_options, policy) == 0, "policy rows count fro
 #define GROUP "Policy"
 const struct b_opt lau_policy_table[] = {
 	{"policy", 'p', "FILE|NAME", B_OPT_LIST, P(policies), .group = GROUP,
-	 .help = "policy document (YAML), or the name of one in the store; repeated, they merge; "
+	 .help = "policy document, or the name of one in the store; repeated, they merge; "
 		 "without one the built-in default policy holds"},
+	{"dialect", 0, POL_DIALECT_WORDS, B_OPT_ENUM, P(dialect), POL_DIALECT_WORDS, .group = GROUP,
+	 .help = "language of the policy: Orbit's and OpenShell's YAML, the JSON settings of srt, "
+		 "caliban's TOML; auto (default): by its content"},
 	{"image", 0, "FILE", B_OPT_STR, P(image), .group = GROUP,
 	 .help = "policy compiled by sbx-policy compile, in place of documents"},
 	{"preset", 0, "NAME", B_OPT_LIST, P(presets), .group = GROUP,
@@ -208,10 +211,10 @@ const struct b_opt lau_policy_table[] = {
 	{"modify", 0, "RULE", .group = GROUP, CALL(add_modify), .help = "also allow modifying"},
 	{"deny-read", 0, "RULE", .group = GROUP, CALL(add_deny_read), .help = "deny reading"},
 	{"deny-modify", 0, "RULE", .group = GROUP, CALL(add_deny_modify), .help = "deny modifying"},
-	{"reads", 0, "broad|system", B_OPT_ENUM, P(said.v[POL_SET_reads]), "broad|system",
-	 .group = GROUP,
+	{"reads", 0, "broad|system|listed", B_OPT_ENUM, P(said.v[POL_SET_reads]),
+	 "broad|system|listed", .group = GROUP,
 	 .help = "what may be read outside the workspace: everything but secrets and devices "
-		 "(broad, the default), or the system's directories only"},
+		 "(broad, the default), the system's directories, or only what rules list"},
 	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
 	 "none|loopback|host", .group = GROUP, .help = "network of the command (default none)"},
 	{"unix", 0, "none|host|PATH", .group = GROUP, CALL(set_unix),
@@ -337,6 +340,7 @@ static void take_bundle(struct lau_policy_opts *o)
 	o->rules_cap = n + 1;
 	if (!o->profile)
 		o->profile = b->profile;
+	o->dialect = (int)b->dialect;
 	for (int i = 0; i < POL_SETTING_COUNT; i++)
 		if (o->said.v[i] == POL_UNSAID)
 			o->said.v[i] = b->said.v[i];
@@ -371,6 +375,7 @@ void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out
 		.also_used = o->also_used ? o->also_used : o->image,
 		.policies = o->policies.v,
 		.npolicies = o->policies.n,
+		.dialect = (enum pol_dialect)o->dialect,
 		.presets = o->presets.v,
 		.npresets = o->presets.n,
 		.profile = o->profile,

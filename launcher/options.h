@@ -28,6 +28,7 @@ struct b_str;
 /* What decides the policy; shared by sbx-launch and sbx-policy. */
 struct lau_policy_opts {
 	struct b_strlist policies, presets;
+	int dialect;		   /* enum pol_dialect */
 	const char *image;	   /* --image FILE, NULL = none */
 	const char *also_used;	   /* no option: see struct pol_request */
 	struct pol_bundle *bundle; /* that file, once lau_policy_settle() has read it */

@@ -331,6 +331,8 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		plan_mounts(p);
 	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
+	for (size_t i = 0; i < p->engine->nlosses; i++)
+		add_loss(p, true, p->engine->losses[i]);
 	add_gaps(p);
 	add_abi_losses(p, host);
 	add_protected_loss(p, host);

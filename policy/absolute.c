@@ -44,7 +44,7 @@ static struct pol_rule lower(struct pol_build *b, const struct pol_absolute *t)
 		r.matched = b_arena_printf(a, "%s%s", t->lead, t->path);
 		return r;
 	}
-	if (len == 0 || pol_rule_is_subtree(t->path, &len, &below)) {
+	if (len == 0 || t->is_literal || pol_rule_is_subtree(t->path, &len, &below)) {
 		r.base = len ? pol_build_join(b, t->dir, b_arena_strndup(a, t->path, len)) : t->dir;
 		r.matched = b_arena_printf(a, "%s%.*s%s", t->lead, (int)len, t->path,
 					   len ? "/**" : "**");
@@ -101,12 +101,29 @@ static void tell_reopened(struct pol_build *b, const char *what, const struct po
 				 first->matched, n - 1, sbx_op_name(op), first->origin);
 }
 
+/* Does a set close the path that the rule names? */
+static bool is_closed(const struct pol_build *b, const struct pol_rule *r, enum sbx_op op)
+{
+	const struct pol_list *list = &b->rs->op[op];
+
+	for (size_t i = 0; i < list->n && r->shape == POL_TREE; i++) {
+		const struct pol_rule *s = &list->v[i];
+
+		if (s->tier == POL_TIER_SET && !s->allow && s->layer == pol_build_layer_number(b) &&
+		    pol_rule_matches(s, r->base, r->base_len))
+			return true;
+	}
+	return false;
+}
+
 void pol_build_absolute(struct pol_build *b, const struct pol_absolute *t)
 {
 	struct pol_rule r = lower(b, t);
 	unsigned ops = POL_OPS(t->op);
 
 	pol_build_at(&r, r.base);
+	if (t->only_closed && !is_closed(b, &r, t->op))
+		return;
 	/* What may be changed may be read: a directory that can be written and not listed is of no
 	 * use to the programs that people name it for. */
 	if (t->allow && t->op == SBX_MODIFY) {

@@ -10,7 +10,9 @@
 struct pol_absolute {
 	enum sbx_op op;
 	bool allow;
-	bool is_exact; /* that path alone, whatever characters it has */
+	bool is_exact;	  /* that path alone, whatever characters it has */
+	bool is_literal;  /* the path and all below it, whatever characters it has */
+	bool only_closed; /* only where a set closes the very path: it is open already */
 	enum pol_tier tier;
 	const char *what;   /* in notices: "--read /x" */
 	const char *origin; /* "cli:--read:1", "p.yaml:3:5" */
@@ -25,6 +27,10 @@ const char *pol_components(struct b_arena *, const char *text);
 /* A text without wildcards is a tree. Allowing to modify allows to read, too. Tells what it
  * re-opens of a set. */
 void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
-/* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies,
- * then sockets. */
+/* roots.c: readRoots and sideRoots of a document of another system, which are its profile: a set
+ * closes what lies below them, as below a workspace, and pol_build_roots() opens only those again
+ * that name what a set closes. */
+void pol_build_allows(struct pol_build *, const struct pol_settings *);
+/* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies
+ * and what they leave open, then sockets. */
 void pol_build_roots(struct pol_build *, const struct pol_settings *);

@@ -5,11 +5,11 @@
 
 static struct pol_text copy(struct pol_doc *to, const struct pol_text *text)
 {
-	return (struct pol_text){
-		b_arena_strndup(&to->arena, text->s, strlen(text->s)),
-		{b_arena_strndup(&to->arena, text->pos.file, strlen(text->pos.file)),
-		 text->pos.line, text->pos.col},
-	};
+	struct pol_text t = *text;
+
+	t.s = b_arena_strndup(&to->arena, text->s, strlen(text->s));
+	t.pos.file = b_arena_strndup(&to->arena, text->pos.file, strlen(text->pos.file));
+	return t;
 }
 
 static void add(struct pol_doc *to, struct pol_texts *list, const struct pol_texts *from)

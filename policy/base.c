@@ -14,7 +14,7 @@
 #define M POL_OPS(SBX_MODIFY)
 
 enum where { AT_PATH, AT_WORKSPACES, AT_SCRATCH, AT_CACHE, AT_HIDDEN, AT_SHM };
-enum mode { ANY, BROAD, SYSTEM }; /* --reads */
+enum mode { ANY, BROAD, SYSTEM, LISTED }; /* --reads; no row is of LISTED alone */
 
 struct row {
 	const char *path;    /* AT_PATH */
@@ -155,6 +155,10 @@ static size_t paths_of(const struct pol_build *b, const struct row *row, const c
 
 static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool hidden)
 {
+	static const enum mode modes[] = {[POL_READS_BROAD] = BROAD,
+					  [POL_READS_SYSTEM] = SYSTEM,
+					  [POL_READS_LISTED] = LISTED};
+
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		const struct row *row = &rows[i];
 		const char *one = row->where == AT_SCRATCH ? b->rq->scratch
@@ -162,7 +166,7 @@ static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool 
 							   : row->path;
 		const char *const *paths;
 		size_t n = paths_of(b, row, &paths, &one);
-		enum mode mode = b->layers->effect.reads == POL_READS_BROAD ? BROAD : SYSTEM;
+		enum mode mode = modes[b->layers->effect.reads];
 
 		if ((row->where == AT_HIDDEN) != hidden || (row->mode != ANY && row->mode != mode))
 			continue;

@@ -36,11 +36,11 @@ struct pol_build {
 	struct pol_layers *layers;
 	const struct pol_layer *at; /* the layer that is being built, NULL = the main one */
 	bool has_sockets;	    /* the main one opens some */
-	struct pol_notices notices;
+	struct pol_notices notices, losses;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names; /* in homes and workspaces */
-	size_t exception_work; /* done so far */
+	size_t exception_work;	/* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
 };
@@ -57,6 +57,8 @@ void pol_build_at(struct pol_rule *, const char *path);
 void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, enum pol_twin);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* What the policy says and nothing here enforces: "where: what: why". */
+void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
@@ -97,5 +99,7 @@ int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_prof
 		    struct b_err *err);
 /* in_use.c: the documents in use, and where trust and policies are kept: never changed. */
 void pol_build_documents(struct pol_build *);
+/* foreign.c: what a document of another system asks of this host. B_FLOOR: it is not to be had. */
+int pol_build_foreign(struct pol_build *, struct b_err *err);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

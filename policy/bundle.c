@@ -52,6 +52,7 @@ static void put_text(struct b_str *out, const char *s)
 static void put_options(const struct pol_request *rq, struct b_str *out)
 {
 	put_text(out, rq->profile);
+	put_u64(out, rq->dialect);
 	put_u64(out, POL_SETTING_COUNT);
 	for (int i = 0; i < POL_SETTING_COUNT; i++)
 		put_u64(out, (uint64_t)(rq->said ? rq->said->v[i] : POL_UNSAID));
@@ -73,7 +74,7 @@ static int put_documents(const struct pol_request *rq, struct b_str *out, struct
 	const char *name;
 
 	if (rq->npolicies > 0 &&
-	    pol_documents_load(rq->policies, rq->npolicies, &doc, &name, err) < 0)
+	    pol_documents_load(rq->policies, rq->npolicies, rq->dialect, &doc, &name, err) < 0)
 		return -1;
 	put_u64(out, doc.files.n);
 	for (size_t i = 0; i < doc.files.n; i++) {
@@ -182,7 +183,12 @@ static size_t get_count(struct cursor *c, size_t size)
 
 static void get_options(struct cursor *c, struct pol_bundle *b)
 {
+	uint64_t dialect;
+
 	b->profile = get_text(c);
+	dialect = get_u64(c);
+	c->is_bad |= dialect >= POL_DIALECT_COUNT;
+	b->dialect = c->is_bad ? POL_DIALECT_auto : (enum pol_dialect)dialect;
 	if (get_count(c, 8) != POL_SETTING_COUNT)
 		c->is_bad = true;
 	for (int i = 0; i < POL_SETTING_COUNT; i++) {
@@ -315,11 +321,13 @@ int pol_bundle_documents(const struct pol_bundle *b, struct pol_doc *out, const 
 	struct pol_doc doc = {0};
 
 	if (b->ndocs == 0)
-		return pol_documents_load(NULL, 0, out, out_name, err);
+		return pol_documents_load(NULL, 0, POL_DIALECT_auto, out, out_name, err);
 	for (size_t i = 0; i < b->ndocs; i++) {
 		const struct pol_bundle_text *d = &b->docs[i];
+		const struct pol_input in = {
+			.name = d->name, .text = d->text, .len = d->len, .dialect = b->dialect};
 
-		if (pol_documents_put(d->name, d->text, d->len, &doc, err) < 0) {
+		if (pol_documents_put(&in, &doc, err) < 0) {
 			pol_doc_release(&doc);
 			return -1;
 		}

@@ -37,6 +37,7 @@ struct pol_bundle_text {
 struct pol_bundle {
 	struct b_arena arena;
 	const char *profile; /* NULL: the only one */
+	enum pol_dialect dialect;
 	struct pol_said said;
 	struct pol_cli_rule *rules;
 	size_t nrules;

@@ -12,6 +12,7 @@
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/bundle.h"
+#include "policy/front/dialect.h"
 #include "policy/compile.h"
 #include "policy/absolute.h"
 #include "policy/imgcache.h"
@@ -123,7 +124,11 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	pol_build_stdio(b);
 	if (b->rq->with_id_maps)
 		pol_build_id_maps(b);
-	if (pol_build_profile(b, eff, err) < 0 || pol_build_set(b, "secrets", err) < 0 ||
+	if (pol_build_profile(b, eff, err) < 0)
+		return -1;
+	if (pol_doc_is_foreign(&b->layers->main))
+		pol_build_allows(b, &b->layers->main.settings);
+	if (pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;
 	pol_build_own(b);
@@ -177,6 +182,8 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
 	b->has_sockets = opens_sockets(b);
+	if (pol_doc_is_foreign(&b->layers->main) && pol_build_foreign(b, err) < 0)
+		return -1;
 	if (build_layers(b, POL_LAYER_MANAGED, POL_LAYER_MAIN, err) < 0 ||
 	    build_main(b, &eff, err) < 0 ||
 	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0)
@@ -294,6 +301,8 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	}
 	e->notices = b.notices.v;
 	e->nnotices = b.notices.n;
+	e->losses = b.losses.v;
+	e->nlosses = b.losses.n;
 	*out = e;
 	return 0;
 }

@@ -55,7 +55,8 @@ struct pol_request {
 	 * policy. */
 	const char *const *policies;
 	size_t npolicies;
-	const char *profile; /* NULL: the document's only profile, else an error naming them */
+	enum pol_dialect dialect; /* of `policies`; auto = by their content */
+	const char *profile;	  /* NULL: the document's only profile, else an error naming them */
 	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
 	size_t nworkspaces;
 	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
@@ -67,7 +68,7 @@ struct pol_request {
 	/* Another file in use beside `policies`, which no command may change: the one that `bundle`
 	 * is, or will be, in; NULL = none. */
 	const char *also_used;
-	const char *const *presets;	 /* put under the document */
+	const char *const *presets; /* put under the document */
 	size_t npresets;
 	const char *managed;	   /* NULL = POL_MANAGED_FILE (layers.h) */
 	struct pol_layers *layers; /* the documents of `policies`, when they are loaded */
@@ -94,6 +95,8 @@ struct pol_engine {
 	struct pol_effect effect;
 	const char **notices; /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;
+	const char **losses; /* a line each: what the policy says and nothing enforces */
+	size_t nlosses;
 	char hash[65]; /* SHA-256 of the image */
 };
 

@@ -30,6 +30,18 @@ static struct pol_layer *add_layer(struct pol_layers *l, const struct pol_layer 
 	return &l->v[l->n++];
 }
 
+/* Documents beside the main one only tighten it, by what a workspace's profile says: Orbit's. */
+static int put_orbit(const char *path, const struct b_str *text, struct pol_doc *doc,
+		     struct b_err *err)
+{
+	const struct pol_input in = {.name = path,
+				     .text = b_str_c(text),
+				     .len = text->len,
+				     .dialect = POL_DIALECT_orbit};
+
+	return pol_documents_put(&in, doc, err);
+}
+
 /* ---- managed ---- */
 
 static int load_managed(const struct pol_request *rq, size_t nworkspaces, struct pol_layers *l,
@@ -45,7 +57,7 @@ static int load_managed(const struct pol_request *rq, size_t nworkspaces, struct
 		return -1;
 	if (!is_there)
 		return 0;
-	if (pol_documents_put(path, b_str_c(&text), text.len, &layer.doc, err) < 0)
+	if (put_orbit(path, &text, &layer.doc, err) < 0)
 		return b_wrap(err, "managed policy");
 	add_layer(l, &layer);
 	return 0;
@@ -72,7 +84,7 @@ static const char *wish(const struct pol_doc *doc, const struct pol_effect *e)
 		return "Unix sockets";
 	if (roots[POL_ROOTS_sideRoots].n)
 		return "side roots";
-	if (e->reads == POL_READS_SYSTEM && roots[POL_ROOTS_readRoots].n)
+	if (e->reads != POL_READS_BROAD && roots[POL_ROOTS_readRoots].n)
 		return "more to read";
 	return NULL;
 }
@@ -105,7 +117,7 @@ static int add_project(struct pol_layers *l, struct project *p, struct b_err *er
 	if (layer.number >= POL_LAYERS_MAX)
 		return b_fail(err, B_LIMIT, 0, "%s: more than %d project files", p->path,
 			      POL_LAYERS_MAX - POL_LAYER_PROJECT);
-	if (pol_documents_put(p->path, b_str_c(&p->text), p->text.len, &layer.doc, err) < 0)
+	if (put_orbit(p->path, &p->text, &layer.doc, err) < 0)
 		return -1;
 	add_layer(l, &layer);
 	return 0;
@@ -118,8 +130,16 @@ static int merge_project(struct pol_layers *l, struct project *p, struct b_err *
 	struct pol_doc doc = {0}, both = {0};
 	int rc = 0;
 
-	if (pol_documents_put(p->path, b_str_c(&p->text), p->text.len, &doc, err) < 0)
+	if (put_orbit(p->path, &p->text, &doc, err) < 0)
 		return -1;
+	if (pol_doc_is_foreign(&l->main)) {
+		pol_doc_release(&doc);
+		notice(l, b_arena_printf(&l->arena,
+					 "%s is trusted, but a policy of %s merges with no other: "
+					 "it only tightens the policy",
+					 p->path, pol_dialect_name(l->main.foreign.dialect)));
+		return add_project(l, p, err);
+	}
 	if (l->main.files.n == 0) {
 		both = doc;
 		l->main_name = b_arena_strndup(&l->arena, p->path, strlen(p->path));
@@ -236,8 +256,8 @@ int pol_layers_load(const struct pol_request *rq, const char *const *workspaces,
 	struct pol_layers l = {0};
 
 	if ((rq->bundle ? pol_bundle_documents(rq->bundle, &l.main, &l.main_name, err)
-			: pol_documents_load(rq->policies, rq->npolicies, &l.main, &l.main_name,
-					     err)) < 0)
+			: pol_documents_load(rq->policies, rq->npolicies, rq->dialect, &l.main,
+					     &l.main_name, err)) < 0)
 		return -1;
 	l.main_name = b_arena_strndup(&l.arena, l.main_name, strlen(l.main_name));
 	if (load_managed(rq, nworkspaces, &l, err) < 0 ||

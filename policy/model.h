@@ -11,6 +11,7 @@
 #include "core/op.h"
 
 struct b_err;
+struct pol_ynode;
 
 /* Limits of a document (DESIGN: hostile input). */
 #define POL_MAX_FILE	 (4u << 20) /* bytes */
@@ -27,6 +28,7 @@ struct pol_pos {
 struct pol_text {
 	const char *s; /* as written, UTF-8, without NUL */
 	struct pol_pos pos;
+	bool is_literal; /* of a root list: no character of it is a wildcard */
 };
 
 struct pol_texts {
@@ -42,7 +44,7 @@ struct pol_profile {
 /* Settings of `spec.sandbox` that are one value: its words, NULL = a boolean. What they mean:
  * settings.h and sbx-policy(5). */
 #define POL_SETTINGS(X)                                                                            \
-	X(reads, "broad|system")                                                                   \
+	X(reads, "broad|system|listed")                                                            \
 	X(network, "none|loopback|host")                                                           \
 	X(unixSockets, "none|host")                                                                \
 	X(scratch, NULL)                                                                           \
@@ -64,7 +66,8 @@ enum pol_setting {
 	X(sideRoots)                                                                               \
 	X(denyRead)                                                                                \
 	X(denyModify)                                                                              \
-	X(sockets) /* unixSockets, when it is a list */
+	X(allowRead) /* opens what denyRead closes; no key of Orbit's documents */                 \
+	X(sockets)   /* unixSockets, when it is a list */
 
 enum pol_root_list {
 #define X(key) POL_ROOTS_##key,
@@ -85,8 +88,40 @@ struct pol_settings {
 	struct pol_texts presets; /* `presets` and `providers` */
 };
 
+/* Whose language a document is in, as --dialect spells it, and how a person calls it; `auto` is no
+ * language but the question. */
+#define POL_DIALECTS(X)                                                                            \
+	X(auto, "auto")                                                                            \
+	X(orbit, "Orbit")                                                                          \
+	X(openshell, "OpenShell")                                                                  \
+	X(srt, "srt")                                                                              \
+	X(caliban, "caliban")
+#define POL_DIALECT_WORDS "auto|orbit|openshell|srt|caliban"
+
+enum pol_dialect {
+#define X(name, text) POL_DIALECT_##name,
+	POL_DIALECTS(X)
+#undef X
+		POL_DIALECT_COUNT
+};
+
+/* What a document of another system says that Orbit's shapes have no word for. Such a document
+ * stands alone: it merges with no other. */
+struct pol_foreign {
+	enum pol_dialect dialect;
+	/* What nothing here enforces: refused where the run is strict, else told and recorded. */
+	struct pol_texts losses;
+	struct pol_texts notes;	      /* lines for the person */
+	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
+	bool must_exist;	      /* one that is not is a refusal; else it is told */
+	struct pol_text user, group;  /* whom the command runs as, s NULL = not said */
+	struct pol_text bwrap;	      /* the program that is to be trusted, s NULL = not said */
+	const struct pol_ynode *tree; /* all of it, for who asks for more: rules on the network */
+};
+
 struct pol_doc {
 	struct b_arena arena;
+	struct pol_foreign foreign;
 	struct pol_text name;
 	const char *description;	     /* NULL = absent */
 	const char *created_at, *updated_at; /* RFC 3339; NULL = absent */

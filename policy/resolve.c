@@ -25,15 +25,11 @@ const char *pol_build_join(struct pol_build *b, const char *dir, const char *nam
 	return s;
 }
 
-void pol_build_notice(struct pol_build *b, const char *fmt, ...)
+static void add_line(struct pol_build *b, struct pol_notices *list, const char *fmt, va_list ap)
 {
-	struct pol_notices *list = &b->notices;
 	struct b_str s = {0};
-	va_list ap;
 
-	va_start(ap, fmt);
 	b_str_addfv(&s, fmt, ap);
-	va_end(ap);
 	if (list->n == list->cap) {
 		const char **bigger;
 
@@ -45,6 +41,24 @@ void pol_build_notice(struct pol_build *b, const char *fmt, ...)
 	}
 	list->v[list->n++] = b_arena_strndup(&b->rs->arena, b_str_c(&s), s.len);
 	b_str_release(&s);
+}
+
+void pol_build_notice(struct pol_build *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(b, &b->notices, fmt, ap);
+	va_end(ap);
+}
+
+void pol_build_loss(struct pol_build *b, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(b, &b->losses, fmt, ap);
+	va_end(ap);
 }
 
 static bool in_workspaces(const struct pol_build *b, const char *path)

@@ -4,6 +4,8 @@
 
 #include "base/str.h"
 #include "policy/absolute.h"
+#include "policy/front/dialect.h"
+#include "policy/layers.h"
 #include "policy/vars.h"
 
 /* In this order: a deny of the document is not opened by a root of it. */
@@ -12,9 +14,9 @@ static const struct {
 	enum sbx_op op;
 	bool allow;
 } lists[] = {
-	{POL_ROOTS_readRoots, SBX_READ, true},	{POL_ROOTS_sideRoots, SBX_MODIFY, true},
-	{POL_ROOTS_denyRead, SBX_READ, false},	{POL_ROOTS_denyModify, SBX_MODIFY, false},
-	{POL_ROOTS_sockets, SBX_CONNECT, true},
+	{POL_ROOTS_readRoots, SBX_READ, true},	   {POL_ROOTS_sideRoots, SBX_MODIFY, true},
+	{POL_ROOTS_denyRead, SBX_READ, false},	   {POL_ROOTS_allowRead, SBX_READ, true},
+	{POL_ROOTS_denyModify, SBX_MODIFY, false}, {POL_ROOTS_sockets, SBX_CONNECT, true},
 };
 
 /* A layer's sockets count where the main document opens some; `--unix none` takes them back. */
@@ -51,14 +53,37 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 	/* Links are followed as for all of a document: what a run can change, it can also replace
 	 * by a link, and the next run must not be led by it. */
 	t->twin = POL_TWIN_WORKSPACE;
+	t->is_literal = text->is_literal;
 	if (!pol_root_is_local(text->s))
 		add_at(b, t, text->s, 0);
 	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < pol_build_end(b); w++)
 		add_at(b, t, text->s, w);
 }
 
+/* Is it one of the lists that open paths before the sets speak? */
+static bool is_allow(size_t i)
+{
+	return lists[i].list == POL_ROOTS_readRoots || lists[i].list == POL_ROOTS_sideRoots;
+}
+
+void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
+{
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const struct pol_texts *texts = &s->roots[lists[i].list];
+
+		for (size_t k = 0; is_allow(i) && k < texts->n; k++) {
+			struct pol_absolute t = {
+				.op = lists[i].op, .allow = true, .tier = POL_TIER_PROFILE};
+
+			add(b, &t, &texts->v[k]);
+		}
+	}
+}
+
 void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 {
+	bool is_foreign = !b->at && pol_doc_is_foreign(&b->layers->main);
+
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const struct pol_texts *texts = &s->roots[lists[i].list];
 
@@ -67,6 +92,7 @@ void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 				.op = lists[i].op,
 				.allow = lists[i].allow,
 				.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
+				.only_closed = is_foreign && is_allow(i),
 			};
 
 			add(b, &t, &texts->v[k]);

@@ -17,7 +17,9 @@
 
 struct b_err;
 
-enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM };
+/* Outside the workspace: all but secrets and devices; the system's directories; what the document
+ * lists. Each is a part of the one before. */
+enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM, POL_READS_LISTED };
 enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
 enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
 

@@ -9,6 +9,26 @@
 #include "policy/front/yaml.h"
 #include "policy/model.h"
 
+int pol_front_found(struct pol_front *f)
+{
+	if (!f->findings)
+		return -1;
+	b_str_addf(&f->findings->text, "%s\n", f->err->msg);
+	f->findings->n++;
+	return 0;
+}
+
+int pol_front_judge(struct pol_front *f)
+{
+	const char *text = b_str_c(&f->findings->text);
+	int first = (int)strcspn(text, "\n");
+
+	if (f->findings->n < 2)
+		return f->findings->n ? b_fail(f->err, B_POLICY, 0, "%.*s", first, text) : 0;
+	return b_fail(f->err, B_POLICY, 0, "%.*s; %zu more: sbx-policy check names all", first,
+		      text, f->findings->n - 1);
+}
+
 static int fail_unknown(struct pol_front *f, const struct pol_ynode *key, const char *where,
 			const struct pol_key *rows, size_t n)
 {
@@ -42,18 +62,23 @@ int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *
 		  const struct pol_key *rows, size_t n)
 {
 	if (pol_yaml_expect(map, POL_Y_MAP, where, f->err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].required && !pol_yaml_get(map, rows[i].name))
-			return pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s",
-					    rows[i].name, where);
+		return pol_front_found(f);
+	for (size_t i = 0; i < n; i++) {
+		if (!rows[i].required || pol_yaml_get(map, rows[i].name))
+			continue;
+		pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s", rows[i].name, where);
+		if (pol_front_found(f) < 0)
+			return -1;
+	}
 	for (size_t i = 0; i < map->n; i++) {
 		const struct pol_ynode *key = map->v[2 * i];
 		const struct pol_key *row = find_key(rows, n, key);
 
-		if (!row && strict)
-			return fail_unknown(f, key, where, rows, n);
-		if (row && row->take(f, key, map->v[2 * i + 1]) < 0)
+		if (row ? row->take(f, key, map->v[2 * i + 1]) == 0 : !strict)
+			continue;
+		if (!row)
+			fail_unknown(f, key, where, rows, n);
+		if (pol_front_found(f) < 0)
 			return -1;
 	}
 	return 0;
@@ -77,7 +102,7 @@ int pol_front_rules(struct pol_front *f, const struct pol_ynode *key, const stru
 		if (++f->nrules > POL_MAX_RULES)
 			return pol_pos_fail(f->err, &item->pos, "more than %d rules",
 					    POL_MAX_RULES);
-		pol_texts_add(f->doc, out, (struct pol_text){item->s, item->pos});
+		pol_texts_add(f->doc, out, (struct pol_text){.s = item->s, .pos = item->pos});
 	}
 	return 0;
 }

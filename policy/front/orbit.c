@@ -50,7 +50,8 @@ static int take_profiles(struct pol_front *f, const struct pol_ynode *key,
 
 		if (strlen(name->s) != name->len)
 			return pol_pos_fail(f->err, &name->pos, "an fsProfile name contains a NUL");
-		f->profile = pol_doc_add_profile(f->doc, (struct pol_text){name->s, name->pos});
+		f->profile = pol_doc_add_profile(f->doc,
+						 (struct pol_text){.s = name->s, .pos = name->pos});
 		b_str_addf(&where, "fsProfile `%s`", name->s);
 		rc = pol_front_map(f, value->v[2 * i + 1], b_str_c(&where), true, rows,
 				   sizeof rows / sizeof *rows);
@@ -138,7 +139,7 @@ static int take_name(struct pol_front *f, const struct pol_ynode *key,
 		return pol_pos_fail(f->err, &value->pos, "metadata.name `%s` %s", value->s, reason);
 	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
-	f->doc->name = (struct pol_text){value->s, value->pos};
+	f->doc->name = (struct pol_text){.s = value->s, .pos = value->pos};
 	return 0;
 }
 
@@ -211,7 +212,7 @@ static int take_document(struct pol_front *f, const struct pol_ynode *root)
 	return pol_doc_validate(f->doc, f->err);
 }
 
-static int take_tree(struct pol_doc *doc, const struct pol_ynode *root, struct b_err *err)
+int pol_orbit_take_in(const struct pol_ynode *root, struct pol_doc *doc, struct b_err *err)
 {
 	struct pol_front f = {.doc = doc, .err = err};
 
@@ -222,7 +223,7 @@ int pol_orbit_take(const struct pol_ynode *root, struct pol_doc *out, struct b_e
 {
 	struct pol_doc doc = {0};
 
-	if (take_tree(&doc, root, err) < 0) {
+	if (pol_orbit_take_in(root, &doc, err) < 0) {
 		pol_doc_release(&doc);
 		return -1;
 	}
@@ -238,7 +239,7 @@ int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_d
 	const char *file = b_arena_strndup(&doc.arena, name, strlen(name));
 
 	if (pol_yaml_parse(&doc.arena, file, text, len, &root, err) < 0 ||
-	    take_tree(&doc, root, err) < 0) {
+	    pol_orbit_take_in(root, &doc, err) < 0) {
 		pol_doc_release(&doc);
 		return -1;
 	}

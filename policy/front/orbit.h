@@ -14,3 +14,5 @@ int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_d
 		    struct b_err *err);
 /* The same of a tree (policy/front/yaml.h), which lives as long as the document. */
 int pol_orbit_take(const struct pol_ynode *root, struct pol_doc *out, struct b_err *err);
+/* The same into an empty document, whose arena may hold the tree. */
+int pol_orbit_take_in(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);

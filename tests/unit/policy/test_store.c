@@ -188,7 +188,8 @@ Test(policy_store, several_documents_become_one_in_their_order)
 	texts[0] = b_arena_printf(&arena, "%s/one.yaml", top);
 	texts[1] = "mine";
 	texts[2] = b_arena_printf(&arena, "%s/two.yaml", top);
-	cr_assert_eq(pol_documents_load(texts, 3, &doc, &title, &err), 0, "%s", err.msg);
+	cr_assert_eq(pol_documents_load(texts, 3, POL_DIALECT_auto, &doc, &title, &err), 0, "%s",
+		     err.msg);
 	cr_expect_str_eq(doc.name.s, "two");
 	cr_assert_eq(doc.files.n, 3);
 	cr_expect_str_eq(doc.files.v[2].s, texts[2]);

@@ -1,0 +1,575 @@
+/*
+ * openshell_net.c - `network_policies` of an OpenShell policy. Nothing here enforces them yet: they
+ * are checked as strictly as the rest, kept with the document, and are a loss of the run. What is
+ * only questionable is told.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "policy/front/foreign.h"
+
+enum { MAX_MIDDLEWARES = 10, MAX_PATTERNS = 32 };
+
+#define WITH(f, node, ...) pol_pos_fail((f)->err, &(node)->pos, __VA_ARGS__)
+
+static bool is_true(const struct pol_ynode *v)
+{
+	return v && v->kind == POL_Y_BOOL && (v->s[0] | 32) == 't';
+}
+
+static bool is_text(const struct pol_ynode *v, const char *text)
+{
+	return v && v->kind == POL_Y_STR && strcmp(v->s, text) == 0;
+}
+
+/* ---- values ---- */
+
+static int take_string(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
+}
+
+static int take_bool(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	bool ignored;
+
+	return pol_foreign_bool(f, value, key->s, &ignored);
+}
+
+static int take_size(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	unsigned long long ignored;
+
+	return pol_foreign_number(f, value, key->s, 1, 1u << 30, &ignored);
+}
+
+static int take_anything(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	(void)f;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+static int pass(struct pol_front *f, const struct pol_ynode *item)
+{
+	(void)f;
+	(void)item;
+	return 0;
+}
+
+static int take_words(struct pol_front *f, const struct pol_ynode *value, const char *what,
+		      const char *words)
+{
+	int ignored;
+
+	return pol_foreign_word(f, value, what, words, &ignored);
+}
+
+/* globset would refuse it when it is matched, too late for a person. */
+static void check_glob(struct pol_front *f, const struct pol_ynode *glob)
+{
+	for (const char *open = "[{"; *open; open++) {
+		const char *p = strchr(glob->s, *open);
+
+		if (p && !strchr(p, *open == '[' ? ']' : '}'))
+			pol_foreign_note(f->doc, &glob->pos, "glob pattern '%s' has unclosed '%c'",
+					 glob->s, *open);
+	}
+}
+
+/* ---- hosts and ports ---- */
+
+static size_t labels(const char *host)
+{
+	size_t n = 1;
+
+	for (; *host; host++)
+		n += *host == '.' && host[1];
+	return n;
+}
+
+/* HEAD's rules: `**` only as the whole first label, `*` within the first or as a whole other. */
+static int check_wildcards(struct pol_front *f, const struct pol_ynode *host)
+{
+	const char *s = host->s;
+
+	if (strcmp(s, "*") == 0 || strcmp(s, "**") == 0)
+		return WITH(f, host,
+			    "host wildcard '%s' matches all hosts; use specific patterns like "
+			    "'*.example.com'",
+			    s);
+	if (labels(s) <= 2)
+		return WITH(f, host,
+			    "TLD wildcard '%s' is not allowed; use subdomain wildcards like "
+			    "'*.example.com' instead",
+			    s);
+	for (bool first = true; *s; first = false) {
+		size_t n = strcspn(s, "."), stars = 0;
+
+		for (size_t i = 0; i < n; i++)
+			stars += s[i] == '*';
+		if ((memmem(s, n, "**", 2) && !(first && n == 2)) || (stars && !first && n != 1))
+			return WITH(f, host,
+				    "invalid host wildcard: middle DNS label wildcards must be the "
+				    "entire label '*' and recursive '**' is only allowed as the "
+				    "entire first label, got '%s'",
+				    host->s);
+		s += n + (s[n] == '.');
+	}
+	return 0;
+}
+
+static int take_host(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+		return -1;
+	return strchr(value->s, '*') ? check_wildcards(f, value) : 0;
+}
+
+static int take_port(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	unsigned long long port;
+
+	if (pol_yaml_expect(value, POL_Y_INT, key->s, f->err) < 0)
+		return -1;
+	if (b_parse_u64(value->s, 65535, &port) < 0 || port == 0)
+		return WITH(f, value, "invalid port %s; expected 1..=65535", value->s);
+	return 0;
+}
+
+static int take_ports(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++)
+		if (take_port(f, key, value->v[i]) < 0 && pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_ips(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, pass);
+}
+
+/* ---- rules ---- */
+
+static int check_any(struct pol_front *f, const struct pol_ynode *any)
+{
+	if (any->kind != POL_Y_SEQ)
+		return WITH(f, any, ".any: expected a list of strings");
+	if (any->n == 0)
+		return WITH(f, any, ".any: list must not be empty");
+	for (size_t i = 0; i < any->n; i++) {
+		if (any->v[i]->kind != POL_Y_STR)
+			return WITH(f, any->v[i], ".any: all values must be strings");
+		check_glob(f, any->v[i]);
+	}
+	return 0;
+}
+
+static int check_matcher(struct pol_front *f, const struct pol_ynode *m)
+{
+	const struct pol_ynode *glob = pol_yaml_get(m, "glob"), *any = pol_yaml_get(m, "any");
+
+	if (m->kind == POL_Y_STR) {
+		check_glob(f, m);
+		return 0;
+	}
+	if (m->kind != POL_Y_MAP)
+		return WITH(f, m, "query: expected string glob or object with `any`");
+	for (size_t i = 0; i < m->n; i++)
+		if (strcmp(m->v[2 * i]->s, "glob") != 0 && strcmp(m->v[2 * i]->s, "any") != 0)
+			return WITH(
+				f, m->v[2 * i],
+				"query: unknown matcher keys; only `glob` or `any` are supported");
+	if (glob && any)
+		return WITH(f, m, "query: matcher cannot specify both `glob` and `any`");
+	if (!glob && !any)
+		return WITH(f, m,
+			    "query: object matcher requires `glob` string or non-empty `any` list");
+	if (any)
+		return check_any(f, any);
+	if (glob->kind != POL_Y_STR)
+		return WITH(f, glob, ".glob: expected glob string");
+	check_glob(f, glob);
+	return 0;
+}
+
+static int take_query(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	(void)key;
+	if (value->kind != POL_Y_MAP)
+		return WITH(f, value, "query: expected map of query matchers");
+	for (size_t i = 0; i < value->n; i++)
+		if (check_matcher(f, value->v[2 * i + 1]) < 0 && pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_glob(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+		return -1;
+	check_glob(f, value);
+	return 0;
+}
+
+static int take_match(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "method", .take = take_string},
+		{.name = "path", .take = take_glob},
+		{.name = "query", .take = take_query},
+		{.name = "command", .take = take_string},
+		/* of graphql, json-rpc and mcp */
+		{.name = "operation_type", .take = take_string},
+		{.name = "operation_name", .take = take_string},
+		{.name = "fields", .take = take_anything},
+		{.name = "rpc_method", .take = take_string},
+		{.name = "tool", .take = take_anything},
+		{.name = "params", .take = take_anything},
+	};
+
+	return pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows);
+}
+
+static int take_rule(struct pol_front *f, const struct pol_ynode *rule)
+{
+	static const struct pol_key rows[] = {
+		{.name = "allow", .required = true, .take = take_match},
+	};
+
+	return pol_front_map(f, rule, "a rule", true, rows, 1);
+}
+
+static int take_rules(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	if (value->n == 0)
+		return WITH(f, value,
+			    "rules list cannot be empty (would deny all traffic). Use `access: "
+			    "full` or remove rules.");
+	for (size_t i = 0; i < value->n; i++)
+		if (take_rule(f, value->v[i]) < 0 && pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+/* Each is the match itself, without an `allow` around it. */
+static int take_deny_rules(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	if (value->n == 0)
+		return WITH(f, value, "deny_rules: list must not be empty");
+	for (size_t i = 0; i < value->n; i++)
+		if (take_match(f, key, value->v[i]) < 0 && pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- endpoints ---- */
+
+static int take_protocol(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	return take_words(f, value, key->s, "rest|websocket|graphql|mcp|json-rpc|sql|tcp");
+}
+
+static int take_tls(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	if (take_words(f, value, key->s, "skip|terminate|passthrough|auto") < 0)
+		return -1;
+	if (is_text(value, "terminate") || is_text(value, "passthrough"))
+		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated", value->s);
+	return 0;
+}
+
+static int take_enforcement(struct pol_front *f, const struct pol_ynode *key,
+			    const struct pol_ynode *value)
+{
+	return take_words(f, value, key->s, "audit|enforce");
+}
+
+static int take_access(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return take_words(f, value, key->s, "read-only|read-write|full");
+}
+
+static int take_queries(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	return take_words(f, value, key->s, "deny|allow_registered");
+}
+
+static int take_signing(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	if (is_text(value, "sigv4") || is_text(value, "sigv4:body") ||
+	    is_text(value, "sigv4:no_body"))
+		return 0;
+	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+		return -1;
+	return WITH(f, value,
+		    "unrecognized credential_signing value `%s` (expected sigv4, sigv4:body, or "
+		    "sigv4:no_body)",
+		    value->s);
+}
+
+static int take_binding(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {{.name = "provider", .take = take_string}};
+
+	return pol_front_map(f, value, key->s, true, rows, 1);
+}
+
+static int take_rpc(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {{.name = "max_body_bytes", .take = take_size}};
+
+	return pol_front_map(f, value, key->s, true, rows, 1);
+}
+
+static int take_mcp(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "max_body_bytes", .take = take_size},
+		{.name = "strict_tool_names", .take = take_bool},
+		{.name = "allow_all_known_mcp_methods", .take = take_bool},
+	};
+
+	return pol_front_map(f, value, key->s, true, rows, 3);
+}
+
+static bool is_address(const char *host)
+{
+	return strchr(host, ':') || (*host && strspn(host, "0123456789.") == strlen(host));
+}
+
+static int check_place(struct pol_front *f, const struct pol_ynode *e)
+{
+	const struct pol_ynode *host = pol_yaml_get(e, "host"),
+			       *ips = pol_yaml_get(e, "allowed_ips");
+	bool is_tcp = is_text(pol_yaml_get(e, "protocol"), "tcp");
+	bool has_host = host && host->kind == POL_Y_STR && host->len;
+
+	if (pol_yaml_get(e, "port") && pol_yaml_get(e, "ports"))
+		return WITH(f, e,
+			    "port and ports are mutually exclusive; use ports for multiple ports");
+	if (!pol_yaml_get(e, "port") && !pol_yaml_get(e, "ports"))
+		return WITH(f, e, "endpoint without a port, expected port or ports");
+	if (!has_host && (!ips || ips->n == 0 || is_tcp))
+		return WITH(f, e,
+			    "endpoint host must not be empty unless allowed_ips constrains a "
+			    "non-TCP proxy endpoint");
+	if (has_host && is_tcp && is_address(host->s))
+		return WITH(f, host,
+			    "protocol tcp endpoint must use a DNS hostname, not an IP literal");
+	return 0;
+}
+
+static int check_inspection(struct pol_front *f, const struct pol_ynode *e)
+{
+	const struct pol_ynode *protocol = pol_yaml_get(e, "protocol");
+	const struct pol_ynode *rules = pol_yaml_get(e, "rules"),
+			       *deny = pol_yaml_get(e, "deny_rules");
+	const struct pol_ynode *access = pol_yaml_get(e, "access"), *mcp = pol_yaml_get(e, "mcp");
+	bool allows_known = mcp && is_true(pol_yaml_get(mcp, "allow_all_known_mcp_methods"));
+
+	if (rules && access)
+		return WITH(f, e, "rules and access are mutually exclusive");
+	if (deny && !protocol)
+		return WITH(f, deny, "deny_rules require protocol");
+	if (deny && !rules && !access && !allows_known)
+		return WITH(f, deny, "deny_rules require a base allow: rules or access");
+	if (protocol && !is_text(protocol, "tcp") && !rules && !access && !allows_known)
+		return WITH(f, protocol,
+			    "protocol requires rules or access to define allowed traffic");
+	if (is_text(protocol, "sql") && is_text(pol_yaml_get(e, "enforcement"), "enforce"))
+		return WITH(f, protocol,
+			    "SQL enforcement requires full SQL parsing (not available in v1). Use "
+			    "`enforcement: audit`.");
+	return 0;
+}
+
+static bool has_port(const struct pol_ynode *e, const char *port)
+{
+	const struct pol_ynode *one = pol_yaml_get(e, "port"), *all = pol_yaml_get(e, "ports");
+	bool found = one && one->s && strcmp(one->s, port) == 0;
+
+	for (size_t i = 0; all && all->kind == POL_Y_SEQ && i < all->n; i++)
+		found |= all->v[i]->s && strcmp(all->v[i]->s, port) == 0;
+	return found;
+}
+
+static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
+{
+	static const struct pol_key rows[] = {
+		{.name = "host", .take = take_host},
+		{.name = "path", .take = take_glob},
+		{.name = "port", .take = take_port},
+		{.name = "ports", .take = take_ports},
+		{.name = "protocol", .take = take_protocol},
+		{.name = "tls", .take = take_tls},
+		{.name = "enforcement", .take = take_enforcement},
+		{.name = "access", .take = take_access},
+		{.name = "rules", .take = take_rules},
+		{.name = "deny_rules", .take = take_deny_rules},
+		{.name = "allowed_ips", .take = take_ips},
+		{.name = "allow_encoded_slash", .take = take_bool},
+		{.name = "websocket_credential_rewrite", .take = take_bool},
+		{.name = "request_body_credential_rewrite", .take = take_bool},
+		{.name = "allow_uninspected_credentials", .take = take_bool},
+		{.name = "persisted_queries", .take = take_queries},
+		{.name = "graphql_persisted_queries", .take = take_anything},
+		{.name = "graphql_max_body_bytes", .take = take_size},
+		{.name = "credential_signing", .take = take_signing},
+		{.name = "signing_service", .take = take_string},
+		{.name = "signing_region", .take = take_string},
+		{.name = "credential_binding", .take = take_binding},
+		{.name = "json_rpc", .take = take_rpc},
+		{.name = "mcp", .take = take_mcp},
+	};
+
+	if (pol_front_map(f, e, "an endpoint", true, rows, sizeof rows / sizeof *rows) < 0)
+		return -1;
+	if (e->kind != POL_Y_MAP)
+		return 0;
+	if (check_place(f, e) < 0 && pol_front_found(f) < 0)
+		return -1;
+	if (check_inspection(f, e) < 0 && pol_front_found(f) < 0)
+		return -1;
+	if (is_text(pol_yaml_get(e, "tls"), "skip") && has_port(e, "443") &&
+	    (pol_yaml_get(e, "rules") || pol_yaml_get(e, "access")))
+		pol_foreign_note(f->doc, &e->pos,
+				 "'tls: skip' with L7 rules on port 443: L7 inspection cannot work "
+				 "on encrypted traffic");
+	return 0;
+}
+
+static int take_endpoints(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++)
+		if (take_endpoint(f, value->v[i]) < 0 && pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_binaries(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "path", .required = true, .take = take_glob},
+		{.name = "harness", .take = take_bool},
+	};
+
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++)
+		if (pol_front_map(f, value->v[i], "a binary", true, rows, 2) < 0 &&
+		    pol_front_found(f) < 0)
+			return -1;
+	return 0;
+}
+
+int pol_openshell_network(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "name", .take = take_string},
+		{.name = "endpoints", .take = take_endpoints},
+		{.name = "binaries", .take = take_binaries},
+	};
+
+	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++) {
+		const struct pol_ynode *name = value->v[2 * i];
+
+		if (pol_front_map(f, value->v[2 * i + 1], "a network policy", true, rows, 3) < 0 &&
+		    pol_front_found(f) < 0)
+			return -1;
+		pol_foreign_loss(
+			f->doc, &name->pos,
+			"network policy `%s`: rules on the network cannot be enforced yet: "
+			"the command has no network",
+			name->s);
+	}
+	return 0;
+}
+
+/* ---- middlewares ---- */
+
+static size_t patterns(const struct pol_ynode *selector)
+{
+	size_t n = 0;
+
+	if (selector->kind == POL_Y_STR)
+		return 1;
+	for (size_t i = 0; i < selector->n; i++)
+		n += patterns(selector->kind == POL_Y_MAP ? selector->v[2 * i + 1]
+							  : selector->v[i]);
+	return n;
+}
+
+static int check_middleware(struct pol_front *f, const struct pol_ynode *all, size_t i)
+{
+	const struct pol_ynode *m = all->v[i], *order = pol_yaml_get(m, "order");
+	const struct pol_ynode *selector = pol_yaml_get(m, "selectors");
+	size_t n;
+
+	if (pol_yaml_expect(m, POL_Y_MAP, "a middleware", f->err) < 0)
+		return -1;
+	selector = selector ? selector : pol_yaml_get(m, "selector");
+	n = selector ? patterns(selector) : 0;
+	if (n > MAX_PATTERNS)
+		return WITH(f, selector, "too many selector patterns (%zu > %d)", n, MAX_PATTERNS);
+	for (size_t k = 0; order && order->s && k < i; k++) {
+		const struct pol_ynode *other = pol_yaml_get(all->v[k], "order");
+
+		if (other && other->s && strcmp(other->s, order->s) == 0)
+			return WITH(f, order, "network middlewares use duplicate order %s",
+				    order->s);
+	}
+	return 0;
+}
+
+int pol_openshell_middlewares(struct pol_front *f, const struct pol_ynode *key,
+			      const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+		return -1;
+	if (value->n > MAX_MIDDLEWARES)
+		return WITH(f, value, "too many network middlewares (%zu > %d)", value->n,
+			    MAX_MIDDLEWARES);
+	for (size_t i = 0; i < value->n; i++)
+		if (check_middleware(f, value, i) < 0 && pol_front_found(f) < 0)
+			return -1;
+	if (value->n > 0)
+		pol_foreign_loss(
+			f->doc, &key->pos,
+			"network middlewares: nothing here passes traffic through them yet: "
+			"the command has no network");
+	return 0;
+}

@@ -1,0 +1,491 @@
+/*
+ * srt.c - the settings of Anthropic's sandbox runtime (JSON). Everything may be read but what is
+ * listed; nothing modified but what is listed, less the mandatory denies, which hold for names
+ * that do not exist yet, too.
+ *
+ * A path is it and all below it; a trailing slash-star-star says the same. Other wildcards are
+ * enforced: `*` and `?` within a name, `**` across, classes as all their members. What is relative
+ * is below the workspace.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/front/foreign.h"
+#include "policy/settings.h"
+
+enum { MAX_EXPANDED = 512, DEPTH_DEFAULT = 3, DEPTH_MAX = 10 };
+
+#define KEYS(rows) rows, sizeof(rows) / sizeof *(rows)
+
+/* ---- paths ---- */
+
+static char *trim_tree(struct b_arena *a, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n >= 3 && memcmp(text + n - 3, "/**", 3) == 0)
+		n -= 3;
+	while (n > 1 && text[n - 1] == '/')
+		n--;
+	return b_arena_strndup(a, n ? text : "/", n ? n : 1);
+}
+
+/* What a rule of ours begins with: the root, the home, or the workspace. */
+static const char *anchored(struct b_arena *a, const char *text)
+{
+	if (text[0] == '/' || text[0] == '~')
+		return text;
+	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
+		text += text[1] ? 2 : 1;
+	return *text ? b_arena_printf(a, "${WORKSPACE}/%s", text) : "${WORKSPACE}";
+}
+
+static bool has_wildcards(const char *text)
+{
+	return strpbrk(text, "*?") || (strchr(text, '[') && strchr(strchr(text, '['), ']'));
+}
+
+/* The bytes of a class that begins at s, "[a-z_]"; *out_len of the text. False: it cannot be
+ * written as a list of names (a negated one, one with other than ASCII, an empty one). */
+static bool members(const char *s, char out[128], size_t *out_len)
+{
+	const char *end = strchr(s, ']'), *p = s + 1;
+	bool in[128] = {false};
+	size_t n = 0;
+
+	*out_len = (size_t)(end - s) + 1;
+	if (*p == '^' || *p == '!' || p == end)
+		return false;
+	for (; p < end; p++) {
+		int from = (unsigned char)p[0], to = from;
+
+		if (p + 2 < end && p[1] == '-') {
+			to = (unsigned char)p[2];
+			p += 2;
+		}
+		if (from > 127 || to > 127 || from > to || p[0] == '\\')
+			return false;
+		for (; from <= to; from++)
+			in[from] = true;
+	}
+	for (int c = 1; c < 128; c++)
+		if (in[c] && c != '/' && c != '*' && c != '?')
+			out[n++] = (char)c;
+	out[n] = '\0';
+	return n > 0;
+}
+
+struct entry {
+	enum pol_root_list list;
+	bool is_tree; /* a glob that had a trailing slash-star-star */
+	struct pol_pos pos;
+	size_t n; /* rules that came of it */
+};
+
+/* `done` and all that the classes of `rest` can be. */
+static int expand(struct pol_front *f, struct entry *e, const char *done, const char *rest)
+{
+	struct b_arena *a = &f->doc->arena;
+	const char *open = strchr(rest, '[');
+	char chars[128];
+	size_t len;
+
+	if (!open || !strchr(open, ']')) {
+		if (++e->n > MAX_EXPANDED)
+			return pol_pos_fail(f->err, &e->pos,
+					    "`%s%s`: its classes stand for more than %d names",
+					    done, rest, MAX_EXPANDED);
+		return pol_foreign_root(
+			f, e->list,
+			b_arena_printf(a, "%s%s%s", done, rest, e->is_tree ? "/**" : ""), e->pos,
+			false);
+	}
+	if (!members(open, chars, &len))
+		return pol_pos_fail(f->err, &e->pos,
+				    "`%.*s`: a class that cannot be enforced, expected the "
+				    "characters it may be, like [a-z_]",
+				    (int)len, open);
+	for (const char *c = chars; *c; c++)
+		if (expand(f, e, b_arena_printf(a, "%s%.*s%c", done, (int)(open - rest), rest, *c),
+			   open + len) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
+{
+	struct b_arena *a = &f->doc->arena;
+	const char *text = anchored(a, trim_tree(a, item->s));
+	struct entry e = {.list = list, .pos = item->pos};
+
+	if (!has_wildcards(text))
+		return pol_foreign_root(f, list, text, item->pos, true);
+	e.is_tree = strlen(item->s) >= 3 && strcmp(item->s + strlen(item->s) - 3, "/**") == 0;
+	return expand(f, &e, "", text);
+}
+
+/* ---- filesystem ---- */
+
+static int add_deny_read(struct pol_front *f, const struct pol_ynode *item)
+{
+	return add_path(f, item, POL_ROOTS_denyRead);
+}
+
+static int add_allow_read(struct pol_front *f, const struct pol_ynode *item)
+{
+	return add_path(f, item, POL_ROOTS_allowRead);
+}
+
+static int add_allow_write(struct pol_front *f, const struct pol_ynode *item)
+{
+	return add_path(f, item, POL_ROOTS_sideRoots);
+}
+
+static int add_deny_write(struct pol_front *f, const struct pol_ynode *item)
+{
+	return add_path(f, item, POL_ROOTS_denyModify);
+}
+
+static int take_deny_read(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_deny_read);
+}
+
+static int take_allow_read(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_allow_read);
+}
+
+static int take_allow_write(struct pol_front *f, const struct pol_ynode *key,
+			    const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_allow_write);
+}
+
+static int take_deny_write(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_deny_write);
+}
+
+static int take_bool(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	bool ignored;
+
+	return pol_foreign_bool(f, value, key->s, &ignored);
+}
+
+static int take_disabled(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	bool off;
+
+	if (pol_foreign_bool(f, value, key->s, &off) < 0)
+		return -1;
+	if (off)
+		pol_foreign_set(f->doc, POL_SET_enabled, false, value->pos);
+	return 0;
+}
+
+static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "denyRead", .required = true, .take = take_deny_read},
+		{.name = "allowRead", .take = take_allow_read},
+		{.name = "allowWrite", .required = true, .take = take_allow_write},
+		{.name = "denyWrite", .required = true, .take = take_deny_write},
+		{.name = "allowGitConfig", .take = take_bool},
+		{.name = "disabled", .take = take_disabled},
+	};
+
+	return pol_front_map(f, value, key->s, true, KEYS(rows));
+}
+
+/* What is always writable there, and its mandatory denies. */
+static const char *const always[] = {"/tmp/claude", "~/.npm/_logs", "~/.claude/debug"};
+static const char *const mandatory[] = {
+	".gitconfig", ".gitmodules",	  ".bashrc",	    ".bash_profile", ".zshrc",
+	".zprofile",  ".profile",	  ".ripgreprc",	    ".mcp.json",     ".vscode",
+	".idea",      ".claude/commands", ".claude/agents", ".git/hooks",    ".git/config",
+};
+
+static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsigned depth)
+{
+	const struct pol_ynode *fs = pol_yaml_get(root, "filesystem");
+	const struct pol_ynode *git = fs ? pol_yaml_get(fs, "allowGitConfig") : NULL;
+	size_t n = sizeof mandatory / sizeof *mandatory;
+	struct b_str up = {0};
+	int rc = 0;
+
+	if (git && git->s[0] == 't')
+		n--;
+	for (size_t i = 0; i < sizeof always / sizeof *always && rc == 0; i++)
+		rc = pol_foreign_root(f, POL_ROOTS_sideRoots, always[i], root->pos, true);
+	for (; depth > 0 && rc == 0; depth--, b_str_add(&up, "*/"))
+		for (size_t i = 0; i < n && rc == 0; i++) {
+			const char *text = b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s%s/**",
+							  b_str_c(&up), mandatory[i]);
+
+			rc = pol_foreign_root(f, POL_ROOTS_denyModify, text, root->pos, false);
+		}
+	b_str_release(&up);
+	return rc;
+}
+
+/* ---- network ---- */
+
+/* Two labels or more, or localhost; `*.` before two or more. */
+static bool is_domain(const char *s)
+{
+	const char *base = strncmp(s, "*.", 2) == 0 ? s + 2 : s;
+	size_t n = strlen(base);
+
+	if (strcmp(s, "localhost") == 0)
+		return true;
+	if (strpbrk(base, "*/:") || n == 0 || base[0] == '.' || base[n - 1] == '.')
+		return false;
+	if (base != s && strstr(base, ".."))
+		return false;
+	return strchr(base, '.') != NULL;
+}
+
+static int check_domain(struct pol_front *f, const struct pol_ynode *item)
+{
+	if (is_domain(item->s))
+		return 0;
+	return pol_pos_fail(f->err, &item->pos,
+			    "`%s` is no domain, expected example.com, *.example.com or localhost",
+			    item->s);
+}
+
+static int take_domains(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	if (pol_foreign_strings(f, value, key->s, check_domain) < 0)
+		return -1;
+	if (value->n > 0 && key->s[0] == 'a')
+		pol_foreign_loss(f->doc, &key->pos,
+				 "%s: rules on the network cannot be enforced yet: the command has "
+				 "no network",
+				 key->s);
+	return 0;
+}
+
+static int take_port(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value)
+{
+	unsigned long long ignored;
+
+	if (pol_foreign_number(f, value, key->s, 1, 65535, &ignored) < 0)
+		return -1;
+	pol_foreign_loss(f->doc, &key->pos,
+			 "%s: nothing here leads to the proxy yet: the command has no network",
+			 key->s);
+	return 0;
+}
+
+static int add_socket(struct pol_front *f, const struct pol_ynode *item)
+{
+	return add_path(f, item, POL_ROOTS_sockets);
+}
+
+static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_socket);
+}
+
+static int take_all_sockets(struct pol_front *f, const struct pol_ynode *key,
+			    const struct pol_ynode *value)
+{
+	bool on;
+
+	if (pol_foreign_bool(f, value, key->s, &on) < 0)
+		return -1;
+	if (on)
+		pol_foreign_set(f->doc, POL_SET_unixSockets, POL_UNIX_HOST, value->pos);
+	return 0;
+}
+
+/* Newer keys about the network: each says more than that there is none. */
+static int take_later(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	if (value->kind == POL_Y_BOOL && value->s[0] == 'f')
+		return 0;
+	pol_foreign_loss(f->doc, &key->pos, "%s: cannot be enforced yet", key->s);
+	return 0;
+}
+
+/* What concerns macOS, or how srt does things, and nothing here. */
+static int take_unused(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	(void)f;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+static int take_network(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "allowedDomains", .required = true, .take = take_domains},
+		{.name = "deniedDomains", .required = true, .take = take_domains},
+		{.name = "allowUnixSockets", .take = take_sockets},
+		{.name = "allowAllUnixSockets", .take = take_all_sockets},
+		{.name = "allowLocalBinding", .take = take_bool},
+		{.name = "httpProxyPort", .take = take_port},
+		{.name = "socksProxyPort", .take = take_port},
+		{.name = "strictAllowlist", .take = take_bool},
+		{.name = "allowAllDomains", .take = take_later},
+		{.name = "deniedDomainReasons", .take = take_unused},
+		{.name = "deniedResolvedAddresses", .take = take_unused},
+		{.name = "parentProxy", .take = take_later},
+		{.name = "mitmProxy", .take = take_later},
+		{.name = "tlsTerminate", .take = take_later},
+		{.name = "filterRequest", .take = take_later},
+		{.name = "allowMachLookup", .take = take_unused},
+	};
+
+	return pol_front_map(f, value, key->s, true, KEYS(rows));
+}
+
+/* ---- the rest ---- */
+
+static int pass(struct pol_front *f, const struct pol_ynode *item)
+{
+	(void)f;
+	(void)item;
+	return 0;
+}
+
+/* Which denials not to report: here all are recorded, and a person filters the log. */
+static int take_ignored(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++)
+		if (pol_foreign_strings(f, value->v[2 * i + 1], key->s, pass) < 0)
+			return -1;
+	if (value->n > 0)
+		pol_foreign_note(f->doc, &key->pos, "ignoreViolations: all denials are recorded");
+	return 0;
+}
+
+static int take_string(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
+}
+
+static int take_texts(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, pass);
+}
+
+static int take_ripgrep(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "command", .required = true, .take = take_string},
+		{.name = "args", .take = take_texts},
+	};
+
+	return pol_front_map(f, value, key->s, true, KEYS(rows));
+}
+
+static int take_depth(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	unsigned long long ignored;
+
+	return pol_foreign_number(f, value, key->s, 1, DEPTH_MAX, &ignored);
+}
+
+static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+		return -1;
+	if (value->s[0] != '/')
+		return pol_pos_fail(f->err, &value->pos, "%s is `%s`, expected an absolute path",
+				    key->s, value->s);
+	return 0;
+}
+
+static int take_root(struct pol_front *f, const struct pol_ynode *root)
+{
+	static const struct pol_key rows[] = {
+		{.name = "network", .required = true, .take = take_network},
+		{.name = "filesystem", .required = true, .take = take_filesystem},
+		{.name = "ignoreViolations", .take = take_ignored},
+		{.name = "enableWeakerNestedSandbox", .take = take_bool},
+		{.name = "enableWeakerNetworkIsolation", .take = take_later},
+		{.name = "ripgrep", .take = take_ripgrep},
+		{.name = "mandatoryDenySearchDepth", .take = take_depth},
+		{.name = "allowPty", .take = take_bool},
+		{.name = "allowAppleEvents", .take = take_unused},
+		{.name = "credentials", .take = take_later},
+		{.name = "seccomp", .take = take_unused},
+		{.name = "bwrapPath", .take = take_bwrap},
+		{.name = "socatPath", .take = take_bwrap},
+		{.name = "git", .take = take_unused},
+		{.name = "windows", .take = take_unused},
+	};
+
+	return pol_front_map(f, root, "the settings", true, KEYS(rows));
+}
+
+/* Could something of the list lie below the path? Of what begins otherwise nobody knows. */
+static bool is_above(const struct pol_text *path, const struct pol_texts *list)
+{
+	size_t n = strlen(path->s);
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].s[0] != path->s[0] || strncmp(list->v[i].s, path->s, n) == 0)
+			return true;
+	return false;
+}
+
+/* A path that may not be read is not there at all under srt, so nothing is changed there either:
+ * unless something that is open could lie below it. */
+static void close_unreadable(struct pol_doc *doc)
+{
+	struct pol_texts *roots = doc->settings.roots;
+	const struct pol_texts *denied = &roots[POL_ROOTS_denyRead];
+
+	for (size_t i = 0; i < denied->n; i++)
+		if (!is_above(&denied->v[i], &roots[POL_ROOTS_sideRoots]) &&
+		    !is_above(&denied->v[i], &roots[POL_ROOTS_allowRead]))
+			pol_texts_add(doc, &roots[POL_ROOTS_denyModify], denied->v[i]);
+}
+
+int pol_srt_take(const struct pol_ynode *root, struct pol_doc *doc, struct b_err *err)
+{
+	struct pol_front f = {.doc = doc, .err = err};
+	const struct pol_ynode *depth = pol_yaml_get(root, "mandatoryDenySearchDepth");
+	unsigned long long levels = DEPTH_DEFAULT;
+	struct pol_profile *p = pol_foreign_begin(doc, root, POL_DIALECT_srt);
+
+	pol_foreign_rule(doc, &p->read, "./**", root->pos);
+	pol_foreign_set(doc, POL_SET_reads, POL_READS_BROAD, root->pos);
+	pol_foreign_set(doc, POL_SET_network, POL_NET_NONE, root->pos);
+	if (take_root(&f, root) < 0)
+		return -1;
+	if (depth)
+		(void)b_parse_u64(depth->s, DEPTH_MAX, &levels);
+	close_unreadable(doc);
+	if (add_mandatory(&f, root, (unsigned)levels) < 0)
+		return -1;
+	return pol_doc_validate(doc, err);
+}

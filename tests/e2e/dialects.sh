@@ -1,0 +1,125 @@
+#!/bin/bash
+# Policies of other systems run as they are: OpenShell's YAML, srt's JSON, caliban's TOML.
+. "$(dirname "$0")/../support/e2e.sh"
+
+file() # NAME: the text is on stdin
+{
+	cat >"$TMP/$1" && chmod 600 "$TMP/$1"
+}
+refused() # TEXT ARGS...
+{
+	text=$1
+	shift
+	rm -f ran
+	"$SBX" "$@" -- touch ran >"$TMP/err" 2>&1
+	status=$?
+	[ "$status" -eq 125 ] && [ ! -e ran ] && grep -qF -- "$text" "$TMP/err" ||
+		{ cat "$TMP/err"; return 1; }
+}
+told() # TEXT ARGS...: the command runs, and the line is printed once
+{
+	text=$1
+	shift
+	"$SBX" "$@" >"$TMP/err" 2>&1 && [ "$(grep -cF -- "$text" "$TMP/err")" -eq 1 ] ||
+		{ cat "$TMP/err"; return 1; }
+}
+ask=${SBX%launch}policy
+check_lists() # LINES FILE: sbx-policy check names so many mistakes, each with its place
+{
+	"$ask" check "$TMP/$2" 2>"$TMP/err"
+	[ $? -eq 2 ] && [ "$(grep -cE "^sbx-policy: E_POLICY: $TMP/$2:[0-9]+:[0-9]+: " "$TMP/err")" -eq "$1" ] ||
+		{ cat "$TMP/err"; return 1; }
+}
+try='{ echo x >$1; } 2>/dev/null && echo ok || echo no'
+
+# ---- OpenShell ----
+mkdir -p "$HOME/data" "$HOME/out" && echo data >"$HOME/data/f"
+file open.yaml <<X
+version: 1
+filesystem_policy:
+  include_workdir: true
+  read_only: [/usr, /bin, /lib, /lib64, /etc, /proc, "$HOME/data"]
+  read_write: ["$HOME/out", /dev/null]
+landlock: {compatibility: hard_requirement}
+X
+sed 's/include_workdir: true/include_workdir: false/' "$TMP/open.yaml" | file closed.yaml
+check 'openshell: read_only is read' out data -p "$TMP/open.yaml" -- cat "$HOME/data/f"
+check 'openshell: and not written' out no -p "$TMP/open.yaml" -- bash -c "$try" - "$HOME/data/f"
+check 'openshell: read_write is' out ok -p "$TMP/open.yaml" -- bash -c "$try" - "$HOME/out/f"
+check 'openshell: what is not listed is closed, whoever owns it' out no -p "$TMP/open.yaml" -- \
+	bash -c "ls ~ /opt /root 2>/dev/null || echo no"
+check 'openshell: the working directory is open' out ok -p "$TMP/open.yaml" -- bash -c "$try" - f
+check 'openshell: unless it is not' out no -p "$TMP/closed.yaml" -- bash -c "$try" - f
+sed 's|\[/usr,|[/usr, /nowhere,|' "$TMP/open.yaml" | file hard.yaml
+check 'openshell: hard_requirement refuses a path that is not there' refused \
+	'Landlock path unavailable in hard_requirement mode: /nowhere (path does not exist)' \
+	-p "$TMP/hard.yaml"
+sed 's/hard_requirement/best_effort/' "$TMP/hard.yaml" | file soft.yaml
+check 'openshell: best_effort tells of it and goes on' told \
+	'/nowhere is left out (path does not exist)' -p "$TMP/soft.yaml" -- true
+file bad.yaml <<X
+version: 1
+filesystem_policy: {read_only: [usr/lib, ../x], read_write: [/]}
+process: {run_as_user: root}
+X
+check 'openshell: every mistake is named' check_lists 5 bad.yaml
+check 'openshell: and nothing is run' refused '4 more' -p "$TMP/bad.yaml"
+{ cat "$TMP/open.yaml"; echo 'network_policies: {a: {endpoints: [{host: a.example.com, port: 443}]}}'; } | file net.yaml
+check 'openshell: rules on the network are refused' refused 'network policy `a`' -p "$TMP/net.yaml"
+check 'openshell: or told of, with no network' told 'network policy `a`' --best-effort \
+	-p "$TMP/net.yaml" -- bash -c '[ "$(tail -n +3 /proc/net/dev | grep -vc " lo:")" -eq 0 ]'
+
+# ---- srt ----
+file s.json <<X
+{ // as its authors write them
+  "network": {"allowedDomains": [], "deniedDomains": []},
+  "filesystem": {"denyRead": ["~/data", "./.env"], "allowWrite": [".", "~/out"],
+    "denyWrite": ["*.lock", "gen[0-9].c"]} }
+X
+echo secret >.env
+check 'srt: what is listed is written to' out 'ok ok' -p "$TMP/s.json" -- \
+	bash -c "echo \$(bash -c '$try' - s) \$(bash -c '$try' - ~/out/s)"
+check 'srt: nothing else is' out no -p "$TMP/s.json" -- bash -c "$try" - "$HOME/s"
+check 'srt: denyRead closes' out 'no no' -p "$TMP/s.json" -- \
+	bash -c 'for f in ~/data/f .env; do cat $f 2>/dev/null || echo no; done | xargs'
+check 'srt: denyWrite has wildcards' out 'no no ok' -p "$TMP/s.json" -- \
+	bash -c "for f in a.lock gen7.c genx.c; do bash -c '$try' - \$f; done | xargs"
+check 'srt: names that are not there yet are protected' out 'no no no ok' -p "$TMP/s.json" -- \
+	bash -c "mkdir -p sub .vscode 2>/dev/null; for f in .bashrc sub/.zshrc .mcp.json sub/x; do bash -c '$try' - \$f; done | xargs"
+echo '{"network": {"allowedDomains": [],}}' | file comma.json
+check 'srt: a comma too many is refused with its place' refused \
+	'comma.json:1:34: a comma behind the last value' -p "$TMP/comma.json"
+sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/s.json" | file net.json
+check 'srt: domains are refused' refused 'allowedDomains: rules on the network' -p "$TMP/net.json"
+
+# ---- caliban ----
+file c.toml <<X
+[model]
+name = "x"
+[sandbox]
+enabled = true
+fail_if_unavailable = true
+[sandbox.filesystem]
+allow_read = ['\${HOME}/data']
+allow_write = ["\${WORKSPACE}"]
+deny_read = ["\${WORKSPACE}/.env"]
+deny_write = ["\${WORKSPACE}/ro"]
+X
+check 'caliban: allow_write and deny_write' out 'ok no' -p "$TMP/c.toml" -- \
+	bash -c "mkdir ro 2>/dev/null; for f in c ro/c; do bash -c '$try' - \$f; done | xargs"
+check 'caliban: allow_read and deny_read' out 'data no no' -p "$TMP/c.toml" -- \
+	bash -c 'for f in ~/data/f .env ~/out/s; do cat $f 2>/dev/null || echo no; done | xargs'
+sed 's/enabled = true/enabled = false/' "$TMP/c.toml" | file off.toml
+check 'caliban: switched off is a refusal' refused 'enabled is false' -p "$TMP/off.toml"
+sed 's/^fail_if.*/bwrap_path = "\/nowhere\/bwrap"/' "$TMP/c.toml" | file bwrap.toml
+check 'caliban: a bwrap that is not there is refused' refused \
+	"sandbox backend 'bwrap' not available at /nowhere/bwrap" -p "$TMP/bwrap.toml"
+sed 's/^bwrap_path/fail_if_unavailable = false\n&/' "$TMP/bwrap.toml" | file lax.toml
+check 'caliban: or told of, and the command is confined all the same' told \
+	'not available at /nowhere/bwrap' -p "$TMP/lax.toml" -- bash -c '! cat .env 2>/dev/null'
+
+# ---- which is which ----
+check '--dialect takes the text at its word' refused '1:1: expected a value, found `v`' \
+	--dialect srt -p "$TMP/open.yaml"
+check 'two documents of which one is foreign do not merge' refused 'merges with no other' \
+	-p "$TMP/open.yaml" -p "$TMP/closed.yaml"
