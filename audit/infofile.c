@@ -48,9 +48,15 @@ int aud_infofile_put(struct aud_infofile *f, const struct aud_rundir *dir, struc
 			       O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	pad(text, f->len);
 	n = f->fd < 0 ? -1 : pwrite(f->fd, text->s, text->len, 0);
-	if (n != (ssize_t)text->len)
-		return b_fail(err, B_SYSTEM, n < 0 ? errno : ENOSPC, "%s/" AUD_INFO_NAME ": %s",
-			      dir->path, strerror(n < 0 ? errno : ENOSPC));
+	if (n != (ssize_t)text->len) {
+		int why = n < 0 ? errno : ENOSPC;
+
+		/* the beginning alone is nothing that could be read */
+		if (f->fd >= 0 && n >= 0)
+			(void)!ftruncate(f->fd, 0);
+		return b_fail(err, B_SYSTEM, why, "%s/" AUD_INFO_NAME ": %s", dir->path,
+			      strerror(why));
+	}
 	f->len = text->len;
 	return 0;
 }

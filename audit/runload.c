@@ -77,13 +77,15 @@ int aud_run_find(const char *root, const char *text, char out_id[AUD_ID_MAX], st
 }
 
 /* It is written over in one call (infofile.h): who reads in that moment reads again. */
-static int read_info(const char *path, json_t **out, json_error_t *why, struct b_err *err)
+static int read_info(const char *path, json_t **out, bool *is_empty, json_error_t *why,
+		     struct b_err *err)
 {
 	for (unsigned tries = 0; !*out && tries < 3; tries++) {
 		b_auto(b_str_release) struct b_str text = {0};
 
 		if (b_read_file(path, AUD_INFO_MAX, &text, err) < 0)
 			return -1;
+		*is_empty = text.len == 0;
 		*out = aud_json_load(b_str_c(&text), text.len, why);
 	}
 	return 0;
@@ -92,11 +94,14 @@ static int read_info(const char *path, json_t **out, json_error_t *why, struct b
 static int load_info(const char *path, json_t **out, struct b_err *err)
 {
 	json_error_t why;
+	bool is_empty;
 
 	if (access(path, F_OK) < 0 && errno == ENOENT)
 		return 0;
-	if (read_info(path, out, &why, err) < 0)
+	if (read_info(path, out, &is_empty, &why, err) < 0)
 		return -1;
+	if (!*out && is_empty)
+		return 0; /* there was no room for it: as good as none */
 	if (!*out)
 		return b_fail(err, B_FORMAT, 0, "%s:%d:%d: %s", path, why.line, why.column,
 			      why.text);

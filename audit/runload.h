@@ -24,7 +24,7 @@ struct aud_run {
 	char id[AUD_ID_MAX];
 	char *log;		    /* path of the log */
 	bool live;		    /* its supervisor runs */
-	struct json_t *info;	    /* run.json; NULL when there is none (the run never started) */
+	struct json_t *info;	    /* run.json; NULL when there is none */
 	const char *workspaces[64]; /* borrowed from info */
 	size_t nworkspaces;
 };

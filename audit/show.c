@@ -174,7 +174,7 @@ void aud_show_end(const struct aud_run *r, struct b_str *out)
 	if (status < 0) {
 		b_str_add(out, r->live	 ? "still running"
 			       : r->info ? "unknown: sbx-launch was killed"
-					 : "never started");
+					 : "unknown: nothing is recorded");
 		return;
 	}
 	if (json_is_true(aud_run_get(r, "exit.timed_out")))

@@ -111,7 +111,9 @@ static int make_broker_ring(struct lau_record *r, struct b_err *err)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (ring == MAP_FAILED)
-		return b_fail(err, B_AUDIT, errno, "the broker's ring: %s", strerror(errno));
+		return b_fail(err, errno == ENOMEM ? B_LIMIT : B_AUDIT, errno,
+			      "the broker's ring: %s%s", strerror(errno),
+			      errno == ENOMEM ? ": raise the limit on memory (ulimit -v)" : "");
 	r->broker_ring = ring;
 	r->broker_ring_data = BROKER_RING;
 	sbx_ring_init(ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
@@ -168,7 +170,8 @@ static void add_end(const struct lau_record *r, const struct lau_outcome *o,
 {
 	if (r->collector) {
 		aud_collector_counts(r->collector, &info->counts);
-		info->final_hash = aud_collector_hash(r->collector);
+		/* while the run goes on, what it says last is to come */
+		info->final_hash = o ? aud_collector_hash(r->collector) : NULL;
 	}
 	info->exit_status = -1;
 	if (!o)

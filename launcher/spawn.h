@@ -46,6 +46,8 @@ struct lau_spawned {
  * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */
 int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *err);
 
+/* What clone(2) said, with the limit that there is: -1. [AS-safe] */
+int lau_spawn_no_process(struct b_err *err);
 /* Parts of it. To die when the process `parent` does. [AS-safe] */
 int lau_spawn_die_with(pid_t parent, struct b_err *err);
 /* What runs a script that names no interpreter: {"/bin/sh", program, arguments}. The array and its

@@ -87,6 +87,8 @@ static int put_text(const struct pol_store *store, struct b_arena *a, const char
 	const char *files[POL_STORE_PLACES] = {text};
 	size_t n = 1;
 
+	if (!*text)
+		return b_fail(err, B_USAGE, 0, "--policy: empty, expected a file or a name");
 	if (pol_store_is_name(text) && pol_store_files(store, a, text, files, &n, err) < 0)
 		return -1;
 	for (size_t i = 0; i < n; i++)

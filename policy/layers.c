@@ -72,28 +72,36 @@ struct project {
 	size_t ws;
 };
 
-/* What it asks for and, as a layer, cannot have. */
-static const char *wish(const struct pol_doc *doc, const struct pol_effect *e)
+/* What it asks for and, as a layer, cannot have: "the network, Unix sockets", or NULL. */
+static const char *wishes(struct b_arena *a, const struct pol_doc *doc, const struct pol_effect *e)
 {
 	const struct pol_setting_value *v = doc->settings.value;
 	const struct pol_texts *roots = doc->settings.roots;
+	const struct {
+		bool is_wished;
+		const char *text;
+	} all[] = {
+		{v[POL_SET_network].said && v[POL_SET_network].v > (int)e->network, "the network"},
+		{v[POL_SET_unixSockets].said && v[POL_SET_unixSockets].v > (int)e->unix_,
+		 "Unix sockets"},
+		{roots[POL_ROOTS_sideRoots].n > 0, "side roots"},
+		{e->reads != POL_READS_BROAD && roots[POL_ROOTS_readRoots].n > 0, "more to read"},
+	};
+	const char *text = NULL;
 
-	if (v[POL_SET_network].said && v[POL_SET_network].v > (int)e->network)
-		return "the network";
-	if (v[POL_SET_unixSockets].said && v[POL_SET_unixSockets].v > (int)e->unix_)
-		return "Unix sockets";
-	if (roots[POL_ROOTS_sideRoots].n)
-		return "side roots";
-	if (e->reads != POL_READS_BROAD && roots[POL_ROOTS_readRoots].n)
-		return "more to read";
-	return NULL;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].is_wished)
+			text = text ? b_arena_printf(a, "%s, %s", text, all[i].text) : all[i].text;
+	return text;
 }
 
 static void tell_wishes(struct pol_layers *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct pol_layer *p = &l->v[i];
-		const char *what = p->number < POL_LAYER_PROJECT ? NULL : wish(&p->doc, &l->effect);
+		const char *what = p->number < POL_LAYER_PROJECT
+					   ? NULL
+					   : wishes(&l->arena, &p->doc, &l->effect);
 
 		if (what)
 			notice(l, b_arena_printf(&l->arena,

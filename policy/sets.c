@@ -1,5 +1,6 @@
 /* sets.c - presets of paths, placed under homes, the root, workspaces and git directories; and
  * the git data of a linked worktree. */
+#include <dirent.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -69,34 +70,78 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	return p;
 }
 
-static int place(struct set *set, const struct pol_ynode *entry, enum section section)
+/* At one place. `path` without wildcards, as the preset writes it. */
+static int place_at(struct set *set, const char *dir, const char *path, const char *text,
+		    const struct pol_pos *pos)
 {
 	struct pol_build *b = set->b;
-	struct places places = places_of(b, section);
 	struct pol_rule r = {.tier = POL_TIER_SET};
-	const char *path;
 	size_t len;
 	bool below;
+
+	if (!pol_rule_is_subtree(path, &len, &below) || len == 0)
+		return pol_pos_fail(set->err, pos,
+				    "`%s` has wildcards, expected `path`, `path/**` or `*` for "
+				    "the name of a directory",
+				    path);
+	r.shape = below ? POL_TREE : POL_EXACT;
+	r.matched = b_arena_printf(&b->rs->arena, "%s%s", text, path);
+	r.origin = b_arena_printf(&b->rs->arena, "preset:%s:%u:%u", set->name, pos->line, pos->col);
+	r.base = pol_build_join(b, dir, b_arena_strndup(&b->rs->arena, path, len));
+	pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
+	if (set->ops & POL_OPS(SBX_READ))
+		pol_build_set_links(b, set->ops, &r);
+	return 0;
+}
+
+#define LISTED_MAX 1000
+
+/* "a/" + star + "/b": for each directory in a. Its name may hold a wildcard: a rule of a set is
+ * literal. */
+static int place_listed(struct set *set, const char *dir, const char *path, const char *text,
+			const struct pol_pos *pos)
+{
+	const char *star = strstr(path, "*/");
+	struct b_arena *a = &set->b->rs->arena;
+	const char *head, *rest;
+	const struct dirent *entry;
+	size_t n = 0;
+	int rc = 0;
+	DIR *list;
+
+	if (!star || star[1] != '/' || (star > path && star[-1] != '/'))
+		return place_at(set, dir, path, text, pos);
+	head = b_arena_strndup(a, path, (size_t)(star - path));
+	rest = star + 2;
+	list = opendir(pol_build_join(set->b, dir, head));
+	while (list && rc == 0 && (entry = readdir(list))) {
+		if (entry->d_name[0] == '.' || strpbrk(entry->d_name, "*?"))
+			continue;
+		if (++n > LISTED_MAX)
+			rc = pol_pos_fail(set->err, pos, "%s/%s: more than %d entries", dir, head,
+					  LISTED_MAX);
+		else
+			rc = place_listed(set, dir,
+					  b_arena_printf(a, "%s%s/%s", head, entry->d_name, rest),
+					  text, pos);
+	}
+	if (list)
+		closedir(list);
+	return rc;
+}
+
+static int place(struct set *set, const struct pol_ynode *entry, enum section section)
+{
+	struct places places = places_of(set->b, section);
+	const char *path;
 
 	if (pol_yaml_expect(entry, POL_Y_STR, section_keys[section], set->err) < 0)
 		return -1;
 	path = entry->s + (section == IN_ROOT && entry->s[0] == '/');
-	if (!pol_rule_is_subtree(path, &len, &below) || len == 0)
-		return pol_pos_fail(set->err, &entry->pos,
-				    "`%s` has wildcards, expected `path` or `path/**`", entry->s);
-	r.shape = below ? POL_TREE : POL_EXACT;
-	r.matched = b_arena_printf(&b->rs->arena, "%s%s", section_texts[section], path);
-	r.origin = b_arena_printf(&b->rs->arena, "preset:%s:%u:%u", set->name, entry->pos.line,
-				  entry->pos.col);
-	path = b_arena_strndup(&b->rs->arena, path, len);
-	for (size_t i = 0; i < places.n; i++) {
-		if (!places.v[i])
-			continue;
-		r.base = pol_build_join(b, places.v[i], path);
-		pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
-		if (set->ops & POL_OPS(SBX_READ))
-			pol_build_set_links(b, set->ops, &r);
-	}
+	for (size_t i = 0; i < places.n; i++)
+		if (places.v[i] &&
+		    place_listed(set, places.v[i], path, section_texts[section], &entry->pos) < 0)
+			return -1;
 	return 0;
 }
 
@@ -174,6 +219,18 @@ void pol_build_own(struct pol_build *b)
 	}
 }
 
+/* What says where the rest of a repository is stays as it is. */
+static void keep_pointers(struct pol_build *b, const char *own, const char *origin)
+{
+	static const char *const names[] = {"commondir", "gitdir", "config.worktree"};
+	struct pol_rule r = {.tier = POL_TIER_SIDE, .shape = POL_EXACT, .origin = origin};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		r.base = r.matched = pol_build_join(b, own, names[i]);
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
+	}
+}
+
 /*
  * What git writes of the common directory when it commits, branches, fetches or rebases in a
  * linked worktree, and the worktree's own directory. Hooks and config stay closed: they act in
@@ -210,5 +267,6 @@ void pol_build_sides(struct pol_build *b)
 			r.base = r.matched = pol_build_join(b, common, files[i]);
 			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		}
+		keep_pointers(b, own, r.origin);
 	}
 }

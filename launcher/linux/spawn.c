@@ -45,6 +45,14 @@ int lau_spawn_die_with(pid_t parent, struct b_err *err)
 	return 0;
 }
 
+int lau_spawn_no_process(struct b_err *err)
+{
+	return b_fail(err, errno == EAGAIN ? B_LIMIT : B_SYSTEM, errno, "no process can be made: %s%s",
+		      strerror(errno),
+		      errno == EAGAIN ? ": raise the limit on processes (ulimit -u, or the cgroup's)"
+				      : "");
+}
+
 /* execve(2)'s answers as env(1) and timeout(1) report them: ENOENT can also be a script's
  * interpreter or a program's loader. */
 static int exec_failed(const struct lau_spawn *sp, int why, struct b_err *err)
@@ -164,7 +172,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 		command(w, &c, lost, r);
 	}
 	if (pid < 0) {
-		b_fail(&r->err, B_SYSTEM, errno, "clone: %s", strerror(errno));
+		lau_spawn_no_process(&r->err);
 		give_up(r, w->out);
 	}
 	close(w->hello);
@@ -221,7 +229,7 @@ static int enter_namespaces(void *ctx)
 	if (pid == 0)
 		child(w, e->lost);
 	if (pid < 0)
-		return b_fail(e->err, B_SYSTEM, errno, "clone: %s", strerror(errno)), 1;
+		return lau_spawn_no_process(e->err), 1;
 	*(w->sp->broker ? &e->out->broker : &e->out->pid) = pid;
 	return 0;
 }
@@ -236,7 +244,7 @@ static int spawn_isolated(struct way *w, struct lau_spawned *out, struct b_err *
 	int status;
 
 	if (pid < 0)
-		return b_fail(err, B_SYSTEM, errno, "clone: %s", strerror(errno));
+		return lau_spawn_no_process(err);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return b_fail(err, B_SYSTEM, errno, "waitpid: %s", strerror(errno));
@@ -314,7 +322,7 @@ static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err
 	if (pid == 0)
 		child(w, -1);
 	if (pid < 0)
-		return b_fail(err, B_SYSTEM, errno, "fork: %s", strerror(errno));
+		return lau_spawn_no_process(err);
 	*(w->sp->broker ? &out->broker : &out->pid) = pid;
 	return 0;
 }

@@ -249,7 +249,7 @@ int lau_wrap_spawn(const struct lau_spawn *sp, const struct lau_wrap *wrap, stru
 	if (out->wrap == 0)
 		become_bwrap(&s, parent);
 	if (out->wrap < 0) {
-		b_fail(err, B_SYSTEM, errno, "fork: %s", strerror(errno));
+		lau_spawn_no_process(err);
 		goto out;
 	}
 	close(s.hello[1]);

@@ -61,7 +61,7 @@ c = socket.socket(socket.AF_UNIX); c.connect(\"srv.sock\"); print(c.recv(2), s.g
 # Directories that move: what lies in them decides, with the shim and without.
 for how in --no-shim ''; do
 	fresh
-	mkdir -p src/a lib evil/hooks good/objects pkg/node_modules/x secrets test conf
+	mkdir -p sub src/a lib evil/hooks good/objects pkg/node_modules/x secrets test conf
 	echo s >pkg/node_modules/x/a.env; echo s >secrets/k; echo s >conf/a.env; echo x >conf/b
 	rules=(--deny-modify '**/.git/hooks/**' --deny-read 'secrets/**' --deny-read '**/*.env'
 		--read 'test/**/*.env')
@@ -69,16 +69,16 @@ for how in --no-shim ''; do
 	launch $how "${rules[@]}" sh -c '
 		mv src lib2 && mv lib2/a lib2/b && mv lib2 src && echo tree
 		mv pkg/node_modules pkg/.tmp-x && mv pkg/.tmp-x pkg/node_modules && echo npm
-		mv good .git && echo git
+		mv good sub/.git && echo git
 		mv evil other && mv other evil && echo there and back
-		mkdir n && mv n .git/n && mv .git/n m && echo new'
+		mkdir n && mv n sub/.git/n && mv sub/.git/n m && echo new'
 	check "moving what may move works $how" \
 		[ "$(tr '\n' ' ' <"$TMP/out")" = 'tree npm git there and back new ' ]
-	rm -rf .git
+	rm -rf sub/.git
 	# shellcheck disable=SC2086
-	launch $how "${rules[@]}" sh -c 'mv evil .git; mv secrets pub; mv conf test/conf; ls -A'
+	launch $how "${rules[@]}" sh -c 'mv evil sub/.git; mv secrets pub; mv conf test/conf; ls -A'
 	check "what would escape or meet a rule stays $how" \
-		[ -d evil/hooks ] && [ -d secrets ] && [ -d conf ] && [ ! -e .git ]
+		[ -d evil/hooks ] && [ -d secrets ] && [ -d conf ] && [ ! -e sub/.git ]
 	check "its rule is named to the person $how" \
 		grep -q 'denied modify .*evil/hooks\|denied modify .*\.git/hooks (rule \*\*/\.git/hooks' "$TMP/err"
 done
@@ -209,11 +209,11 @@ check 'temporary files without a name are used as ever' [ $? -eq 0 ]
 # A link does not stand for a protected directory.
 fresh
 mkdir -p evil/hooks
-"$SBX" --no-shim -- sh -c 'ln -s evil .git; ln -s evil x; mv -T x .git; ln x .git; [ ! -e .git ]' \
+"$SBX" --no-shim -- sh -c 'ln -s evil .claude; ln -s evil x; mv -T x .claude; ln x .claude; [ ! -e .claude ]' \
 	>"$TMP/out" 2>"$TMP/err"
-check 'no symlink takes the place of .git, made, moved or linked' [ $? -eq 0 ]
-check 'nothing of it is left' [ ! -L .git ]
-check 'and it is told, by the rule that it would get around' grep -qE 'denied modify .*/\.git \(rule [^,]*\.git/' "$TMP/err"
+check 'no symlink takes the place of .claude, made, moved or linked' [ $? -eq 0 ]
+check 'nothing of it is left' [ ! -L .claude ]
+check 'and it is told, by the rule that it would get around' grep -q 'denied modify .*/\.claude (rule \.claude/' "$TMP/err"
 "$SBX" -q -- sh -c 'ln -s evil a && ln -s /usr/include b && mv a c && mkdir d && ln -s ../evil d/e && mv d f'
 check 'other links are made and moved' [ $? -eq 0 ]
 "$SBX" -q --deny-modify '**/*.env' -- sh -c 'ln -s evil g && ln -s ../evil f/h && mv g i && mv f j'

@@ -55,3 +55,37 @@ check 'and the main tree sees the commit' \
 launch bash -c 'echo evil >../origin/file'
 check 'but the main worktree stays closed' [ "$(head -n 1 ../origin/file)" = one ]
 exit 0
+
+# What makes the host's git obey another configuration: pointers, a gitfile, a repository at the top.
+fsmonitor() # DIRECTORY: a repository that runs something
+{
+	git init -q --bare "$1"
+	printf '[core]\n\tfsmonitor = touch %s/ran; false\n\tbare = false\n' "$TMP" >>"$1/config"
+}
+host_git() # DIRECTORY: nothing of it ran
+{
+	rm -f "$TMP/ran"
+	git -C "$1" status --short >/dev/null 2>&1
+	[ ! -e "$TMP/ran" ]
+}
+git init -q pointers && cd pointers && git config user.email a@b && git config user.name n || exit 1
+echo 1 >f && git add f && git commit -qm i && git worktree add -q ../pointed && fsmonitor evil
+cp -r .git/objects .git/refs evil/
+"$SBX" -q -- sh -c 'echo ../evil >.git/commondir; echo ../../../evil >.git/worktrees/pointed/commondir
+	mv .git/worktrees/pointed x; mv .git x; : >HEAD; git worktree add -q w && cd w && echo 2 >g &&
+	git add g && git commit -qm g' 2>/dev/null
+check 'a worktree can be made and committed in' [ $? -eq 0 ]
+check 'a repository keeps its configuration' host_git .
+check 'and so does another worktree' host_git ../pointed
+echo ../evil >.git/commondir
+host_git .
+check 'the attack works where nobody looks' [ -e "$TMP/ran" ]
+rm .git/commondir
+cd ../pointed && fsmonitor evil
+"$SBX" -q -- sh -c 'echo "gitdir: evil" >.git; rm -f .git; mv .git x
+	echo ../../../../pointed/evil >"$(git rev-parse --git-dir)/commondir"; echo 3 >h && git add h && git commit -qm h' 2>/dev/null
+check 'a linked worktree commits' [ $? -eq 0 ]
+check 'and keeps its gitfile and pointers' host_git .
+mkdir ../bare && cd ../bare && fsmonitor evil
+"$SBX" -q -- sh -c 'echo "gitdir: evil" >.git; cp -r evil/* .' 2>/dev/null
+check 'a directory does not become a repository' host_git .

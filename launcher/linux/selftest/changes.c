@@ -157,6 +157,22 @@ static int p_new_settings(void)
 	return rename(st_at("ws/evil"), st_at("ws/.claude"));
 }
 
+/* What points git at another repository. */
+static int p_commondir(void)
+{
+	return put("ws/.git/commondir");
+}
+static int p_gitfile(void)
+{
+	if (rename(st_at("ws/.git"), st_at("ws/old")) < 0)
+		return -1;
+	return put("ws/.git");
+}
+static int p_bare(void)
+{
+	return put("ws/HEAD");
+}
+
 const struct st_probe st_change_probes[] = {
 	{"metadata-chmod", m_chmod, 0},
 	{"metadata-fchmod", m_fchmod, 0},
@@ -185,5 +201,8 @@ const struct st_probe st_change_probes[] = {
 	{"protected-new-by-symlink", p_new_by_symlink, 0},
 	{"protected-new-by-link", p_new_by_link, 0},
 	{"protected-new-settings", p_new_settings, 0},
+	{"protected-commondir", p_commondir, 0},
+	{"protected-gitfile", p_gitfile, 0},
+	{"protected-bare", p_bare, 0},
 	{NULL, NULL, 0},
 };

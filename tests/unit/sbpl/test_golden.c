@@ -96,6 +96,8 @@ static void add_entries(const char *preset, const struct pol_ynode *spec, const 
 						    list->v[i]->pos.line, list->v[i]->pos.col);
 
 		base += strncmp(base, "//", 2) == 0;
+		if (strstr(s, "*/")) /* each directory that is there: here is none */
+			continue;
 		if (read_too)
 			add(SBX_READ, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
 		add(SBX_MODIFY, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
