@@ -19,13 +19,13 @@ extern char **environ;
 enum { MAX_LINE = 16384, MAX_PASSWD = 16 << 20 };
 
 /* -1: it could not be started. Its complaints are nobody's. */
-static pid_t start(const char *program, uid_t uid, int out)
+static pid_t start(const char *program, char *database, char *key, int out)
 {
-	char number[16], *argv[] = {(char[]){"getent"}, (char[]){"passwd"}, number, NULL};
+	/* what it is asked for is no option of getent's, whatever it begins with */
+	char *argv[] = {(char[]){"getent"}, (char[]){"--"}, database, key, NULL};
 	posix_spawn_file_actions_t fa;
 	pid_t pid = -1;
 
-	snprintf(number, sizeof number, "%u", (unsigned)uid);
 	if (posix_spawn_file_actions_init(&fa) != 0)
 		return -1;
 	if (posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null", O_RDONLY, 0) != 0 ||
@@ -37,8 +37,8 @@ static pid_t start(const char *program, uid_t uid, int out)
 	return pid;
 }
 
-/* What getent prints for the user, without its newline; "" when nothing. */
-static void ask(uid_t uid, char line[MAX_LINE])
+/* What getent prints, without its newline; "" when nothing. */
+static void ask(char *database, char *key, char line[MAX_LINE])
 {
 	static const char *const programs[] = {"/usr/bin/getent", "/bin/getent"};
 	pid_t pid = -1;
@@ -49,7 +49,7 @@ static void ask(uid_t uid, char line[MAX_LINE])
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	for (size_t i = 0; i < sizeof programs / sizeof *programs && pid < 0; i++)
-		pid = start(programs[i], uid, ends[1]);
+		pid = start(programs[i], database, key, ends[1]);
 	close(ends[1]);
 	if (pid > 0) {
 		n = b_read_full(ends[0], line, MAX_LINE - 1);
@@ -138,15 +138,53 @@ static bool in_file(uid_t uid, struct b_str *out)
 
 bool b_account_home(uid_t uid, struct b_str *out)
 {
-	char line[MAX_LINE], *home;
+	char line[MAX_LINE], number[16], database[] = "passwd", *home;
 
 	if (in_file(uid, out))
 		return true;
 	if (!is_worth_asking())
 		return false;
-	ask(uid, line);
+	snprintf(number, sizeof number, "%u", (unsigned)uid);
+	ask(database, number, line);
 	home = b_account_home_of(line, uid);
 	if (home)
 		b_str_add(out, home);
 	return home != NULL;
+}
+
+/* Is it the line of that name, or of that number, which is the third field of both databases? */
+static bool is_line_of(const char *line, const char *key)
+{
+	size_t n = strlen(key);
+	const char *p = line;
+
+	if (strncmp(line, key, n) == 0 && line[n] == ':')
+		return true;
+	for (int i = 0; i < 2 && p; i++) {
+		p = strchr(p, ':');
+		p = p ? p + 1 : NULL;
+	}
+	return p && strncmp(p, key, n) == 0 && p[n] == ':';
+}
+
+bool b_account_line(const char *database, const char *key, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str text = {0}, path = {0};
+	b_auto_free char *base = strdup(database), *name = strdup(key);
+	char *rest, *line, answer[MAX_LINE];
+
+	b_str_addf(&path, "/etc/%s", database);
+	(void)b_read_file(b_str_c(&path), MAX_PASSWD, &text, NULL);
+	rest = text.s;
+	while ((line = strsep(&rest, "\n")))
+		if (is_line_of(line, key)) {
+			b_str_add(out, line);
+			return true;
+		}
+	if (!base || !name || !*key || !is_worth_asking())
+		return false;
+	ask(base, name, answer);
+	if (is_line_of(answer, key))
+		b_str_add(out, answer);
+	return out->len > 0;
 }

@@ -37,6 +37,7 @@ struct lau_broker_plan {
 	 * and everything the policy can allow. */
 	int landlock_fd;
 	uint64_t keep_caps; /* of the target (root only) */
+	bool is_other;	    /* the target runs as somebody else than we do */
 	bool foreign_roots; /* the target may enter namespaces and chroot */
 	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
 	 * NULL = none: one that callers write to, and two that they read. */

@@ -5,7 +5,7 @@
  *			       root), /dev/shm and /proc in them: a Landlock domain would forbid
  *			       it later
  *  2. lau_confine_fds         descriptors above 2
- *  3. lau_confine_caps        bounding set, securebits, capability sets, no_new_privs
+ *  3. lau_confine_caps        bounding set, securebits, who it is, capability sets, no_new_privs
  *  4. lau_confine_landlock    deny by default, grants of the plan
  *  5. lau_confine_trap	       the broker's filter: its listener goes out by a socket
  *  6. lau_confine_seccomp     static filter, last: it refuses what the steps before need
@@ -35,6 +35,7 @@
 
 #include "base/err.h"
 
+struct lau_identity;
 struct pol_ll_plan;
 
 /* What the run has for itself, beside the network. */
@@ -67,6 +68,8 @@ struct lau_confine {
 	size_t nkeep_fds;
 	/* 2: the pipes that were inherited, NULL = look for them; the rest goes with the exec */
 	const struct lau_pipes *pipes;
+	/* 3: whom the command runs as, NULL = as we do */
+	const struct lau_identity *identity;
 	/* 3: capability mask kept (root only); 0 = none */
 	uint64_t keep_caps;
 	/* 4: ruleset descriptor prepared before the fork by lau_landlock_prepare(), -1 = none */

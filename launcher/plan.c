@@ -123,6 +123,28 @@ static void plan_isolation(const struct lau_options *o, const struct lau_host *h
 	}
 }
 
+static void add_told(struct lau_plan *p, const char *text)
+{
+	add_loss(p, false, text);
+	p->losses[p->nlosses - 1].is_loss = true;
+}
+
+/* By mounts another program starts the command, as us. */
+static int plan_identity(const struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
+{
+	const char *loss;
+
+	if (lau_identity_find(&dirs->layers.main.foreign, &p->arena, &p->identity, &loss, err) < 0)
+		return -1;
+	if (loss)
+		add_told(p, loss);
+	if (!p->identity.is_set || !p->is_wrapped)
+		return 0;
+	return b_fail(err, B_FLOOR, 0,
+		      "the policy names whom the command runs as, which --backend bwrap cannot: "
+		      "use --backend landlock");
+}
+
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
@@ -138,6 +160,8 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	q.rq.with_protected = host->has_broker;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
+	if (plan_identity(dirs, p, err) < 0)
+		return -1;
 	return pol_engine_new(&q.rq, &p->engine, err);
 }
 
@@ -283,6 +307,12 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 static void plan_shim(const struct lau_options *o, int abi, struct lau_plan *p)
 {
 	p->use_shim = !o->no_shim;
+	if (p->use_shim && p->identity.is_set) {
+		p->use_shim = false;
+		add_loss(p, false,
+			 "events: the files of the run are root's, and the command is not: only "
+			 "what the broker refuses is recorded");
+	}
 	if (!p->use_shim || abi >= ABI_TRUNCATE || abi == 0)
 		return;
 	p->use_shim = false;
@@ -322,7 +352,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 
 	if (lau_caps_parse(caps, &p->keep_caps, err) < 0)
 		return b_wrap(err, "--caps");
-	if (!host->is_root)
+	if (!host->is_root || p->identity.is_set)
 		p->keep_caps = 0;
 	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
 	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)

@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "policy/back/floor.h"
+#include "launcher/identity.h"
 #include "policy/back/landlock.h"
 #include "policy/back/mounts.h"
 
@@ -33,6 +34,7 @@ struct lau_loss {
 	const char *text; /* "what: why: remedy", one line */
 	bool fatal;	  /* refused under --strict; else a known limit */
 	bool is_note;	  /* a limit of an option that was given: told at the start */
+	bool is_loss;	  /* told at the start, too, and never refused: who can be had is had */
 };
 
 struct lau_plan {
@@ -54,6 +56,7 @@ struct lau_plan {
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;
+	struct lau_identity identity; /* whom the command runs as */
 	struct lau_loss *losses;
 	size_t nlosses, losses_cap;
 	size_t nfatal;

@@ -214,9 +214,11 @@ static int step_losses(struct run *r, struct b_err *err)
 	for (i = 0; i < p->nlosses; i++) {
 		b_auto(b_str_release) struct b_str line = {0};
 
-		if (!p->losses[i].fatal && (!p->losses[i].is_note || r->o->quiet))
+		bool is_loss = p->losses[i].fatal || p->losses[i].is_loss;
+
+		if (!is_loss && (!p->losses[i].is_note || r->o->quiet))
 			continue;
-		b_str_addf(&line, "sbx-launch: %s: ", p->losses[i].fatal ? "loss" : "note");
+		b_str_addf(&line, "sbx-launch: %s: ", is_loss ? "loss" : "note");
 		b_str_add_visible(&line, p->losses[i].text, strlen(p->losses[i].text));
 		b_str_addc(&line, '\n');
 		say(&line);
@@ -308,6 +310,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.traps = p->floor.traps,
 		.landlock_fd = -1,
 		.keep_caps = p->keep_caps,
+		.is_other = p->identity.is_set,
 		.ring_path = r->channel.ring_path,
 		.image_path = r->channel.image_path,
 		.shim_path = r->plan.use_shim ? r->shim : NULL,
@@ -346,6 +349,7 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .pipes = &r->pipes,
 				  .keep_fds = r->o->keep_fds,
 				  .nkeep_fds = r->o->nkeep_fds,
+				  .identity = r->plan.identity.is_set ? &r->plan.identity : NULL,
 				  .keep_caps = r->plan.keep_caps,
 				  .landlock_fd = r->landlock.ruleset,
 				  .landlock_ready = r->landlock.ready};
@@ -382,6 +386,21 @@ static int spawn_wrapped(struct run *r, const struct lau_spawn *sp, struct b_err
 	return lau_wrap_spawn(sp, &wrap, &r->spawned, err);
 }
 
+/* The command is another than we are: what it has of its own, and what it calls itself. */
+static int hand_over(struct run *r, struct b_err *err)
+{
+	const struct lau_identity *id = &r->plan.identity;
+
+	if (!id->is_set)
+		return 0;
+	if (id->name) {
+		lau_environment_set(&r->env, "HOME", id->home);
+		lau_environment_set(&r->env, "USER", id->name);
+		lau_environment_set(&r->env, "LOGNAME", id->name);
+	}
+	return lau_scratch_lend(&r->dirs.scratch, id->uid, id->gid, err);
+}
+
 static int step_spawn(struct run *r, struct b_err *err)
 {
 	extern char **environ;
@@ -393,6 +412,8 @@ static int step_spawn(struct run *r, struct b_err *err)
 		return -1;
 	r->has_signals = true;
 	lau_processes_adopt();
+	if (hand_over(r, err) < 0)
+		return -1;
 	r->envp = lau_environment_build(&r->env, environ);
 	sp = (struct lau_spawn){.confine = &r->confine,
 				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,

@@ -217,6 +217,13 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		      strerror(errno));
 }
 
+int lau_scratch_lend(const struct lau_scratch *s, uid_t uid, gid_t gid, struct b_err *err)
+{
+	if (s->lock >= 0 && fchown(s->lock, uid, gid) < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", s->path, strerror(errno));
+	return 0;
+}
+
 /* By descriptors alone: the command may have had the directories of the path to itself, and put
  * others there. */
 void lau_scratch_release(struct lau_scratch *s)
@@ -225,6 +232,8 @@ void lau_scratch_release(struct lau_scratch *s)
 		bool is_empty = lau_tree_clear_at(s->lock, NULL) == 0;
 		struct slot slot;
 
+		/* if it was lent; else, as when that fails, it is not kept for others */
+		is_empty &= fchown(s->lock, geteuid(), getegid()) == 0;
 		name_slot(strrchr(s->path, '/') + 1, &slot);
 		if (is_named(s->base, slot.name, s->lock) && !(is_empty && leave_kept(s, &slot)))
 			(void)unlinkat(s->base, slot.name, AT_REMOVEDIR);

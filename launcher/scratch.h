@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct b_err;
 struct lau_environment;
@@ -24,6 +25,8 @@ struct lau_scratch {
  * not compile them again. What a run that was killed left is removed. With `make` false only the
  * name is looked for. */
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
+/* To the user that the command runs as, until it is released. */
+int lau_scratch_lend(const struct lau_scratch *, uid_t, gid_t, struct b_err *err);
 /* Removes it, or in /tmp and /var/tmp leaves it empty for the next run, and unlocks. */
 void lau_scratch_release(struct lau_scratch *);
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */

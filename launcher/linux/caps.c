@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "launcher/identity.h"
 
 static const char *const cap_names[] = {
 	[CAP_CHOWN] = "chown",
@@ -146,12 +148,35 @@ static int set_caps(uint64_t keep, struct b_err *err)
 	return 0;
 }
 
+/* For good: the last call must fail. Groups first, while we may; then nothing is left to undo the
+ * user with. */
+static int become(const struct lau_identity *id, struct b_err *err)
+{
+	uid_t u[3];
+	gid_t g[3];
+
+	if (setgroups((size_t)id->ngroups, id->groups) < 0 ||
+	    setresgid(id->gid, id->gid, id->gid) < 0 || setresuid(id->uid, id->uid, id->uid) < 0)
+		return b_fail(err, B_FLOOR, errno, "run as %u:%u: %s", id->uid, id->gid,
+			      strerror(errno));
+	if (getresuid(&u[0], &u[1], &u[2]) < 0 || getresgid(&g[0], &g[1], &g[2]) < 0)
+		return b_fail(err, B_FLOOR, errno, "getresuid: %s", strerror(errno));
+	for (int i = 0; i < 3; i++)
+		if (u[i] != id->uid || g[i] != id->gid)
+			return b_fail(err, B_FLOOR, 0, "run as %u:%u: not taken on", id->uid,
+				      id->gid);
+	if (setuid(0) == 0 || setgid(0) == 0)
+		return b_fail(err, B_FLOOR, 0, "run as %u:%u: the way back to root is open",
+			      id->uid, id->gid);
+	return 0;
+}
+
 /* Order: bounding set and securebits while CAP_SETPCAP is still there; no_new_privs before any
  * exec and before Landlock and seccomp, which demand it. */
 int lau_confine_caps(const struct lau_confine *c, struct b_err *err)
 {
 	/* For anyone but root the user namespace of step 1 has just given a full set. */
-	uint64_t keep = geteuid() == 0 ? c->keep_caps : 0;
+	uint64_t keep = geteuid() == 0 && !c->identity ? c->keep_caps : 0;
 
 	if (drop_bounding(keep, err) < 0 || lock_securebits(err) < 0)
 		return -1;
@@ -159,6 +184,8 @@ int lau_confine_caps(const struct lau_confine *c, struct b_err *err)
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
 		return b_fail(err, B_FLOOR, errno, "capabilities: ambient set: %s",
 			      strerror(errno));
+	if (c->identity && become(c->identity, err) < 0)
+		return -1;
 	if (set_caps(keep, err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)

@@ -491,6 +491,7 @@ static void set_up(struct br_broker *b)
 	b->gid = getegid();
 	b->caps = b->uid == 0 ? b->plan->keep_caps & br_file_caps() : 0;
 	b->umask_age = 1;
+	b->mixed_creds = b->plan->is_other;
 	b->links_protected = links_are_protected();
 	raise_limits(b);
 	sigaction(INTERRUPT, &act, NULL);

@@ -2,10 +2,29 @@
 
 #include <criterion/criterion.h>
 #include <pwd.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/own.h"
 #include "base/str.h"
+
+Test(base_account, lines_are_found_by_name_and_by_number)
+{
+	struct b_str line = {0};
+
+	cr_assert(b_account_line("passwd", "root", &line));
+	cr_expect(strncmp(line.s, "root:", 5) == 0, "%s", line.s);
+	b_str_reset(&line);
+	cr_assert(b_account_line("group", "0", &line));
+	cr_expect(strncmp(line.s, "root:", 5) == 0, "%s", line.s);
+	b_str_reset(&line);
+	cr_expect_not(b_account_line("passwd", "no-such-user-of-ours", &line));
+	cr_expect_not(b_account_line("passwd", "", &line));
+	cr_expect_not(b_account_line("passwd", "--version", &line));
+	cr_expect_not(b_account_line("passwd", "4000000123", &line));
+	cr_expect_eq(line.len, 0);
+	b_str_release(&line);
+}
 
 Test(base_account, the_home_is_what_the_user_database_says)
 {

@@ -1,0 +1,135 @@
+/* identity.c - see identity.h. */
+#include "launcher/identity.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/account.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "policy/model.h"
+
+enum { MAX_GROUP = 16 << 20 };
+
+/* The fields of a line of passwd(5) or group(5), which it cuts into pieces. */
+static size_t cut(char *line, char *field[7])
+{
+	size_t n = 0;
+
+	while (n < 7 && (field[n] = strsep(&line, ":")))
+		n++;
+	return n;
+}
+
+static bool take_number(const char *s, unsigned *out)
+{
+	unsigned long long n;
+
+	if (b_parse_u64(s, 4294967294u, &n) < 0)
+		return false;
+	*out = (unsigned)n;
+	return true;
+}
+
+/* A number that nobody has a name for is itself, and its group, too. */
+static bool find_user(const char *user, struct b_arena *a, struct lau_identity *out)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+	unsigned uid, gid;
+	char *f[7];
+
+	if (!b_account_line("passwd", user, &line)) {
+		if (!take_number(user, &uid))
+			return false;
+		out->uid = uid;
+		out->gid = uid;
+		return true;
+	}
+	if (cut(line.s, f) < 7 || !take_number(f[2], &uid) || !take_number(f[3], &gid))
+		return false;
+	out->uid = uid;
+	out->gid = gid;
+	out->name = b_arena_strndup(a, f[0], strlen(f[0]));
+	out->home = b_arena_strndup(a, f[5], strlen(f[5]));
+	return true;
+}
+
+static bool find_group(const char *group, gid_t *out)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+	unsigned gid;
+	char *f[7];
+
+	if (!b_account_line("group", group, &line))
+		return take_number(group, out);
+	if (cut(line.s, f) < 3 || !take_number(f[2], &gid))
+		return false;
+	*out = gid;
+	return true;
+}
+
+static bool has_member(char *members, const char *name)
+{
+	char *one;
+
+	while ((one = strsep(&members, ",")))
+		if (strcmp(one, name) == 0)
+			return true;
+	return false;
+}
+
+/* Those of group(5), as login gives them; but never root's. */
+static void find_groups(struct lau_identity *id)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	char *rest, *line, *f[7];
+	unsigned gid;
+
+	id->groups[id->ngroups++] = id->gid;
+	if (!id->name || b_read_file("/etc/group", MAX_GROUP, &text, NULL) < 0)
+		return;
+	rest = text.s;
+	while ((line = strsep(&rest, "\n")) && id->ngroups < LAU_GROUPS_MAX)
+		if (cut(line, f) >= 4 && take_number(f[2], &gid) && gid != 0 && gid != id->gid &&
+		    has_member(f[3], id->name))
+			id->groups[id->ngroups++] = gid;
+}
+
+int lau_identity_find(const struct pol_foreign *f, struct b_arena *a, struct lau_identity *out,
+		      const char **out_loss, struct b_err *err)
+{
+	const struct pol_text *said = f->user.s ? &f->user : &f->group;
+	const char *user = f->user.s ? f->user.s : "sandbox", *missing = NULL;
+	struct lau_identity id = {.is_set = true};
+
+	*out = (struct lau_identity){0};
+	*out_loss = NULL;
+	if (!said->s)
+		return 0;
+	if (geteuid() != 0)
+		missing = "only root can change to it";
+	else if (!find_user(user, a, &id))
+		missing = b_arena_printf(a, "there is no user %s", user);
+	else if (f->group.s && !find_group(f->group.s, &id.gid))
+		missing = b_arena_printf(a, "there is no group %s", f->group.s);
+	if (missing) {
+		*out_loss = b_arena_printf(a,
+					   "%s:%u:%u: run as %s: %s: the command runs as who "
+					   "started it",
+					   said->pos.file, said->pos.line, said->pos.col, user,
+					   missing);
+		return 0;
+	}
+	if (id.uid == 0 || id.gid == 0)
+		return b_fail(err, B_POLICY, 0, "%s:%u:%u: run as %s: that is root, by number",
+			      said->pos.file, said->pos.line, said->pos.col,
+			      id.uid == 0  ? user
+			      : f->group.s ? f->group.s
+					   : user);
+	find_groups(&id);
+	*out = id;
+	return 0;
+}

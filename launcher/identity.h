@@ -1,0 +1,30 @@
+/*
+ * identity.h - whom the command runs as, when a policy names somebody (OpenShell's `process`) and
+ * the launcher is root. Found before the fork; the child changes to it for good (confine.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct b_arena;
+struct b_err;
+struct pol_foreign;
+
+#define LAU_GROUPS_MAX 64
+
+struct lau_identity {
+	bool is_set;
+	uid_t uid;
+	gid_t gid;
+	gid_t groups[LAU_GROUPS_MAX]; /* all, the first one too */
+	int ngroups;
+	const char *name, *home; /* NULL: a number that passwd does not know. Arena. */
+};
+
+/* Of the two that one is left out follows from the other: the user's own group; the user
+ * `sandbox`, as with OpenShell. *out_loss (arena) says why nobody can be had, and the command then
+ * runs as the launcher does: we are not root, or there is no such user or group. NULL: it is as
+ * asked, or nobody asked. B_POLICY: the name is another one for root. */
+int lau_identity_find(const struct pol_foreign *, struct b_arena *, struct lau_identity *out,
+		      const char **out_loss, struct b_err *err);

@@ -1,0 +1,63 @@
+#!/bin/bash
+# `process` of an OpenShell policy: root becomes somebody else for good, others are told.
+. "$(dirname "$0")/../support/e2e.sh"
+
+policy() # NAME USER GROUP
+{
+	cat >"$TMP/$1.yaml" <<X
+version: 1
+filesystem_policy:
+  include_workdir: true
+  read_only: [/usr, /bin, /lib, /lib64, /etc, /proc]
+process: {run_as_user: "$2", run_as_group: "$3"}
+X
+	chmod 600 "$TMP/$1.yaml"
+}
+policy number 61234 61235
+policy nobody nobody nogroup
+policy missing no-such-user nogroup
+policy gone nobody no-such-group
+for bad in root 0 00; do
+	policy bad "$bad" nogroup
+	"$SBX" -p "$TMP/bad.yaml" -- touch ran 2>"$TMP/err"
+	check "run_as_user $bad is refused" [ $? -eq 125 -a ! -e ran ]
+done
+told() # TEXT NAME: the command runs as who started it, after one line
+{
+	got=$("$SBX" -p "$TMP/$2.yaml" -- id -u 2>"$TMP/err")
+	[ "$got" = "$(id -u)" ] && [ "$(grep -cF "loss: $TMP/$2.yaml:5:" "$TMP/err")" -eq 1 ] &&
+		grep -qF -- "$1" "$TMP/err" || { echo "$got"; cat "$TMP/err"; return 1; }
+}
+
+if [ "$(id -u)" -ne 0 ]; then
+	check 'who is not root is told' told 'only root can change to it' number
+	exit
+fi
+check 'a user that is not there is told' told 'there is no user no-such-user' missing
+check 'a group that is not there is told' told 'there is no group no-such-group' gone
+chmod 711 "$E2E_ROOT" "$TMPDIR" && chown 61234:61235 "$WS" && chmod 700 "$WS"
+chmod a+x "$(dirname "$WS")" "$(dirname "$(dirname "$WS")")" 2>/dev/null
+check 'user and group are taken on' out '61234 61235 61235' -p "$TMP/number.yaml" -- \
+	bash -c 'echo $(id -u) $(id -g) $(id -G)'
+check 'by name as well' out "$(id -u nobody) $(id -g nobody)" -p "$TMP/nobody.yaml" -- \
+	bash -c 'echo $(id -u) $(id -g)'
+check 'real, effective and saved, without a capability' out '61234 61234 61234 61234 0' \
+	-p "$TMP/number.yaml" -- bash -c \
+	'echo $(grep Uid: /proc/self/status | cut -f2-5) $((16#$(grep CapBnd: /proc/self/status | cut -f2)))'
+check 'there is no way back' out '1 1 1' -p "$TMP/number.yaml" -- python3 -c '
+import os
+def no(f, *a):
+    try:
+        f(*a)
+    except OSError as e:
+        return str(e.errno)
+    return "done"
+print(no(os.setuid, 0), no(os.setgid, 0), no(os.setgroups, [0]))'
+check 'what is made belongs to it' out '61234:61235 61234' -p "$TMP/number.yaml" -- \
+	bash -c 'mkdir d && echo x >d/a && mv d/a b && echo $(stat -c %u:%g b) $(stat -c %u "$TMPDIR")'
+echo root >root.txt && chmod 600 root.txt
+check 'and what is not its own stays closed' out 'no no' -p "$TMP/number.yaml" -- \
+	bash -c '{ cat root.txt || echo no; chown 0 b || echo no; } 2>/dev/null | xargs'
+check 'nothing of the scratch directory is left' out 61234 -p "$TMP/number.yaml" -- \
+	bash -c 'mkdir -p "$TMPDIR/x/y" && chmod 0 "$TMPDIR/x" && id -u'
+check 'nor another user'"'"'s' [ -z "$(find "$TMPDIR" -maxdepth 1 -uid 61234)" ]
