@@ -53,8 +53,9 @@ int pol_doc_effective(struct pol_doc *doc, const char *name, struct pol_effectiv
 {
 	const struct pol_profile *p = find(doc, name);
 	struct pol_text all = {.s = "./**", .pos = {doc->name.pos.file, 1, 1}};
-	struct pol_profile unrestricted = {
-		.name = {"unrestricted", all.pos}, .read = {&all, 1, 1}, .modify = {&all, 1, 1}};
+	struct pol_profile unrestricted = {.name = {.s = "unrestricted", .pos = all.pos},
+					   .read = {&all, 1, 1},
+					   .modify = {&all, 1, 1}};
 	const struct pol_texts *lists[2][2];
 
 	if (!p && strcmp(name, "unrestricted") == 0)

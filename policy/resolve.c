@@ -25,7 +25,8 @@ const char *pol_build_join(struct pol_build *b, const char *dir, const char *nam
 	return s;
 }
 
-static void add_line(struct pol_build *b, struct pol_notices *list, const char *fmt, va_list ap)
+static __attribute__((format(printf, 3, 0))) void
+add_line(struct pol_build *b, struct pol_notices *list, const char *fmt, va_list ap)
 {
 	struct b_str s = {0};
 

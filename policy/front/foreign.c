@@ -45,8 +45,10 @@ int pol_foreign_root(struct pol_front *f, enum pol_root_list list, const char *t
 	return 0;
 }
 
-static void add_line(struct pol_doc *doc, struct pol_texts *list, const struct pol_pos *pos,
-		     const char *fmt, va_list ap)
+static __attribute__((format(printf, 4, 0))) void add_line(struct pol_doc *doc,
+							   struct pol_texts *list,
+							   const struct pol_pos *pos,
+							   const char *fmt, va_list ap)
 {
 	struct b_str s = {0};
 
