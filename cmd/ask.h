@@ -21,6 +21,8 @@ enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
 
 enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_BWRAP, PLAN_NONE };
 
+enum ask_mounts { MOUNTS_OURS, MOUNTS_CALIBAN };
+
 enum ask_on { ON_THIS_HOST, ON_MACOS };
 
 struct ask_opts {
@@ -29,6 +31,7 @@ struct ask_opts {
 	int plan;     /* enum ask_plan */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
+	int mounts;   /* enum ask_mounts */
 	int on;	      /* enum ask_on */
 	const char *output;
 	int completion; /* enum b_shell, -1 = none */

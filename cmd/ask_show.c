@@ -8,6 +8,8 @@
 #include "policy/back/bwrap.h"
 #include "policy/back/seccomp.h"
 #include "policy/documents.h"
+#include "policy/front/caliban_bwrap.h"
+#include "policy/load.h"
 #include "policy/engine.h"
 #include "policy/explain.h"
 #include "policy/model.h"
@@ -33,10 +35,28 @@ static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_
 static void show_bwrap(struct asked *a, struct b_str *out)
 {
 	b_auto_free char *cwd = getcwd(NULL, 0);
+	b_auto(b_str_release) struct b_str args = {0};
 	struct pol_bwrap options;
 
 	lau_plan_wrap(&a->plan, geteuid() == 0, cwd ? cwd : "/", &options);
-	pol_bwrap_show(&a->plan.mounts, &options, out);
+	pol_bwrap_arguments(&a->plan.mounts, &options, &args);
+	pol_bwrap_show(&args, out);
+}
+
+static int show_caliban(const struct ask_opts *o, struct b_str *out, struct b_err *err)
+{
+	const struct b_strlist *files = &o->run.policy.policies;
+	b_auto(b_str_release) struct b_str text = {0}, args = {0};
+
+	if (files->n != 1)
+		return b_fail(err, B_USAGE, 0,
+			      "--bwrap-style caliban: expected one file, caliban's settings");
+	if (pol_policy_read(files->v[0], &text, err) < 0 ||
+	    pol_caliban_bwrap(files->v[0], b_str_c(&text), text.len, pol_fsview_host(), &args,
+			      err) < 0)
+		return -1;
+	pol_bwrap_show(&args, out);
+	return 0;
 }
 
 static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *out,
@@ -67,8 +87,12 @@ static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *ou
 /* What a run would do: its floor, a plan of the kernel's, or the ruleset. */
 static int show_run(const struct ask_opts *o, struct b_str *out, struct b_err *err)
 {
-	b_auto(asked_release) struct asked a;
+	b_auto(asked_release) struct asked a = ASKED_NONE;
 
+	if (o->mounts == MOUNTS_CALIBAN)
+		return o->plan == PLAN_BWRAP
+			       ? show_caliban(o, out, err)
+			       : b_fail(err, B_USAGE, 0, "--bwrap-style: only with --plan bwrap");
 	if (ask_run(o, &a, err) < 0)
 		return -1;
 	ask_notices(a.plan.engine);

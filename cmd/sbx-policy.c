@@ -35,6 +35,9 @@ static const struct b_opt own_table[] = {
 	 .group = GROUP, .help = "show: the kernel's rules as they would be applied"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
 	 .help = "show --plan sbpl: our profile for macOS (default), or the one Orbit would make"},
+	{"bwrap-style", 0, "own|caliban", B_OPT_ENUM, O(mounts), "own|caliban", .group = GROUP,
+	 .help = "show --plan bwrap: our arguments (default), or those caliban would give for its "
+		 "settings"},
 	{"abi", 0, "N", B_OPT_U64, O(abi), .group = GROUP,
 	 .help = "show --plan landlock: for a kernel of this Landlock ABI (default: this host's)"},
 	{"floor", 0, NULL, B_OPT_FLAG, O(floor), .group = GROUP,

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/own.h"
 #include "base/str.h"
 #include "policy/back/mounts.h"
 
@@ -102,14 +101,10 @@ void pol_bwrap_arguments(const struct pol_mounts *m, const struct pol_bwrap *o, 
 	put2(out, "--chdir", o->cwd);
 }
 
-void pol_bwrap_show(const struct pol_mounts *m, const struct pol_bwrap *o, struct b_str *out)
+void pol_bwrap_show(const struct b_str *args, struct b_str *out)
 {
-	b_auto(b_str_release) struct b_str args = {0};
-	const char *at;
-
-	pol_bwrap_arguments(m, o, &args);
-	for (at = args.s; at < args.s + args.len; at += strlen(at) + 1) {
-		if (at > args.s)
+	for (const char *at = args->s; at < args->s + args->len; at += strlen(at) + 1) {
+		if (at > args->s)
 			b_str_addc(out, strncmp(at, "--", 2) == 0 ? '\n' : ' ');
 		b_str_add_visible(out, at, strlen(at));
 	}

@@ -23,5 +23,5 @@ struct pol_bwrap {
 
 /* Appends the arguments up to, and without, `--` and the command. */
 void pol_bwrap_arguments(const struct pol_mounts *, const struct pol_bwrap *, struct b_str *out);
-/* The same for a person: an option a line. */
-void pol_bwrap_show(const struct pol_mounts *, const struct pol_bwrap *, struct b_str *out);
+/* Such arguments for a person: an option a line. */
+void pol_bwrap_show(const struct b_str *args, struct b_str *out);

@@ -94,6 +94,8 @@ check 'with the launcher it dies' sh -c '! pgrep -fx "sleep 1234" >/dev/null'
 check 'denials are told, with their rule' grep -q 'denied modify /etc/x (rule' "$TMP/err"
 check 'the record names the mounts' sh -c '"$1" | grep -q "^floor .*mounts by bubblewrap"' - "$(dirname "$SBX")/sbx-audit"
 check 'the arguments can be read' sh -c '"$1" show --plan bwrap --deny-modify "$2/keep" | grep -q "^--ro-bind $2/keep $2/keep$"' - "$policy" "$PWD"
+printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/proj"]\n' >settings.toml
+check "so can caliban's" sh -c '"$1" show --plan bwrap --bwrap-style caliban settings.toml | grep -q "^--bind-try /proj /proj$"' - "$policy"
 same_git() { git init -q r && cd r && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm m && git status --short && git log --oneline | wc -l; }
 export -f same_git
 answers 'git works' 1 -- bash -c same_git
