@@ -29,6 +29,7 @@ struct ask_opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
 	bool json, from_stdin, all, table, write, check_only, floor, effective, help, version;
 	int plan;     /* enum ask_plan */
+	int to;	      /* enum pol_dialect */
 	uint64_t abi; /* of Landlock, 0 = this host's */
 	int style;    /* enum sbpl_style */
 	int mounts;   /* enum ask_mounts */
@@ -50,6 +51,7 @@ int ask_test(struct ask_opts *, char const *const *words, size_t n);
 int ask_compile(struct ask_opts *, char const *const *words, size_t n);
 int ask_fmt(struct ask_opts *, char const *const *words, size_t n);
 int ask_schema(struct ask_opts *, char const *const *words, size_t n);
+int ask_convert(struct ask_opts *, char const *const *words, size_t n);
 int ask_lint(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */

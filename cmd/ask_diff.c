@@ -32,7 +32,8 @@ static int engine_of(const struct diff *d, int side, const char *profile, struct
 
 	o.run.policy.policies = (struct b_strlist){0};
 	b_strlist_add(&o.run.policy.policies, d->files[side]);
-	o.run.policy.profile = profile;
+	/* one of another system has only one, whatever it is called */
+	o.run.policy.profile = pol_doc_is_foreign(&d->docs[side]) ? NULL : profile;
 	/* what a run has for itself follows from host and network: no rule of a document's */
 	if (!o.run.isolate_given)
 		o.run.isolate = 0;
@@ -170,8 +171,18 @@ static void tell_missing(struct diff *d, const char *profile, int side)
 
 /* Each profile that both have; that one has alone is a difference. Of documents without any, what
  * they deny is what there is to compare. */
+/* The other document's only profile, when that is Orbit's. */
+static int compare_foreign(struct diff *d, struct b_err *err)
+{
+	const struct pol_doc *orbit = &d->docs[pol_doc_is_foreign(&d->docs[0])];
+
+	return compare(d, orbit->nprofiles == 1 ? orbit->profiles[0].name.s : NULL, err);
+}
+
 static int compare_all(struct diff *d, struct b_err *err)
 {
+	if (pol_doc_is_foreign(&d->docs[0]) || pol_doc_is_foreign(&d->docs[1]))
+		return compare_foreign(d, err);
 	if (d->docs[0].nprofiles == 0 && d->docs[1].nprofiles == 0)
 		return compare(d, "unrestricted", err);
 	for (int side = 0; side < 2; side++)

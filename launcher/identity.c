@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/environment.h"
 #include "policy/model.h"
 
 enum { MAX_GROUP = 16 << 20 };
@@ -132,4 +133,13 @@ int lau_identity_find(const struct pol_foreign *f, struct b_arena *a, struct lau
 	find_groups(&id);
 	*out = id;
 	return 0;
+}
+
+void lau_identity_export(const struct lau_identity *id, struct lau_environment *env)
+{
+	if (!id->name)
+		return;
+	lau_environment_set(env, "HOME", id->home);
+	lau_environment_set(env, "USER", id->name);
+	lau_environment_set(env, "LOGNAME", id->name);
 }

@@ -9,6 +9,7 @@
 
 struct b_arena;
 struct b_err;
+struct lau_environment;
 struct pol_foreign;
 
 #define LAU_GROUPS_MAX 64
@@ -28,3 +29,5 @@ struct lau_identity {
  * asked, or nobody asked. B_POLICY: the name is another one for root. */
 int lau_identity_find(const struct pol_foreign *, struct b_arena *, struct lau_identity *out,
 		      const char **out_loss, struct b_err *err);
+/* HOME, USER, LOGNAME, where it has a name. */
+void lau_identity_export(const struct lau_identity *, struct lau_environment *);

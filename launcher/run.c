@@ -393,11 +393,7 @@ static int hand_over(struct run *r, struct b_err *err)
 
 	if (!id->is_set)
 		return 0;
-	if (id->name) {
-		lau_environment_set(&r->env, "HOME", id->home);
-		lau_environment_set(&r->env, "USER", id->name);
-		lau_environment_set(&r->env, "LOGNAME", id->name);
-	}
+	lau_identity_export(id, &r->env);
 	return lau_scratch_lend(&r->dirs.scratch, id->uid, id->gid, err);
 }
 

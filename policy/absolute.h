@@ -27,9 +27,9 @@ const char *pol_components(struct b_arena *, const char *text);
 /* A text without wildcards is a tree. Allowing to modify allows to read, too. Tells what it
  * re-opens of a set. */
 void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
-/* roots.c: readRoots and sideRoots of a document of another system, which are its profile: a set
- * closes what lies below them, as below a workspace, and pol_build_roots() opens only those again
- * that name what a set closes. */
+/* roots.c: openRead and openModify, which are a part of the profile: a set closes what lies below
+ * them, as below a workspace, and pol_build_roots() opens only those again that name what a set
+ * closes. */
 void pol_build_allows(struct pol_build *, const struct pol_settings *);
 /* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies
  * and what they leave open, then sockets. */

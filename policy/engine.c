@@ -126,8 +126,7 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		pol_build_id_maps(b);
 	if (pol_build_profile(b, eff, err) < 0)
 		return -1;
-	if (pol_doc_is_foreign(&b->layers->main))
-		pol_build_allows(b, &b->layers->main.settings);
+	pol_build_allows(b, &b->layers->main.settings);
 	if (pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;

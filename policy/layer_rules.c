@@ -80,6 +80,8 @@ int pol_build_layer(struct pol_build *b, struct pol_layer *l, const char *run_pr
 	add_sockets(b, l);
 	rc = pol_build_profile(b, &eff, err);
 	if (rc == 0)
+		pol_build_allows(b, &l->doc.settings);
+	if (rc == 0)
 		pol_build_roots(b, &l->doc.settings);
 	b->at = NULL;
 	return rc;

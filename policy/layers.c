@@ -84,8 +84,10 @@ static const char *wishes(struct b_arena *a, const struct pol_doc *doc, const st
 		{v[POL_SET_network].said && v[POL_SET_network].v > (int)e->network, "the network"},
 		{v[POL_SET_unixSockets].said && v[POL_SET_unixSockets].v > (int)e->unix_,
 		 "Unix sockets"},
-		{roots[POL_ROOTS_sideRoots].n > 0, "side roots"},
-		{e->reads != POL_READS_BROAD && roots[POL_ROOTS_readRoots].n > 0, "more to read"},
+		{roots[POL_ROOTS_sideRoots].n + roots[POL_ROOTS_openModify].n > 0, "side roots"},
+		{e->reads != POL_READS_BROAD &&
+			 roots[POL_ROOTS_readRoots].n + roots[POL_ROOTS_openRead].n > 0,
+		 "more to read"},
 	};
 	const char *text = NULL;
 
@@ -210,6 +212,18 @@ static int load_projects(const char *const *workspaces, size_t n, struct pol_lay
 
 /* ---- presets ---- */
 
+/* A policy of another system says all there is to say. */
+static int take_whole(struct pol_doc *doc, const struct pol_preset *preset, struct b_err *err)
+{
+	const struct pol_input in = {
+		.name = preset->file, .text = preset->text, .len = preset->len};
+
+	if (doc->files.n > 0 || pol_doc_is_foreign(doc))
+		return b_fail(err, B_USAGE, 0, "it is a whole policy: give no other beside it");
+	pol_doc_release(doc);
+	return pol_front_parse(&in, doc, err);
+}
+
 /* A set of paths is in force anyway; what was taken once is. */
 static int absorb(struct pol_doc *doc, const char *name, bool *taken, struct b_err *err)
 {
@@ -221,7 +235,13 @@ static int absorb(struct pol_doc *doc, const char *name, bool *taken, struct b_e
 	if (!preset)
 		return b_fail(err, B_USAGE, 0,
 			      "no preset `%s`: sbx-policy presets names those there are", name);
-	if (!kind || !kind->s || strcmp(kind->s, "Policy") != 0 || taken[preset - pol_presets])
+	if (taken[preset - pol_presets])
+		return 0;
+	if (!kind && pol_yaml_get(preset->root, "filesystem_policy")) {
+		taken[preset - pol_presets] = true;
+		return take_whole(doc, preset, err);
+	}
+	if (!kind || !kind->s || strcmp(kind->s, "Policy") != 0)
 		return 0;
 	taken[preset - pol_presets] = true;
 	if (pol_orbit_take(preset->root, &under, err) < 0)

@@ -62,11 +62,13 @@ enum pol_setting {
 
 /* Settings that are rules on absolute paths, variables allowed (vars.h). */
 #define POL_ROOT_LISTS(X)                                                                          \
+	X(openRead) /* as a profile: the sets stay closed below */                                 \
+	X(openModify)                                                                              \
 	X(readRoots)                                                                               \
 	X(sideRoots)                                                                               \
 	X(denyRead)                                                                                \
 	X(denyModify)                                                                              \
-	X(allowRead) /* opens what denyRead closes; no key of Orbit's documents */                 \
+	X(allowRead) /* opens what denyRead closes */                                              \
 	X(sockets)   /* unixSockets, when it is a list */
 
 enum pol_root_list {

@@ -4,7 +4,7 @@ policy_SRCS += \
 	policy/front/dialect.c policy/front/tree.c policy/front/json.c policy/front/toml.c \
 	policy/front/toml_value.c policy/front/foreign.c policy/front/openshell.c \
 	policy/front/openshell_net.c policy/front/srt.c policy/front/caliban.c \
-	policy/load.c policy/foreign.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
+	policy/load.c policy/foreign.c policy/convert.c policy/convert_to.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/exception.c policy/base.c policy/setlinks.c policy/sets.c \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
 	policy/engine.c policy/imgcache.c policy/explain.c \
@@ -21,7 +21,7 @@ policy_GEN += presets.c
 policy_SRCS += policy/presets/find.c
 PRESETS := $(addprefix policy/presets/, \
 	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml \
-	npm.yaml pip.yaml cargo.yaml go.yaml codex.yaml claude.yaml gemini.yaml grok.yaml orbit.yaml)
+	npm.yaml pip.yaml cargo.yaml go.yaml codex.yaml claude.yaml gemini.yaml grok.yaml orbit.yaml openshell-default.yaml)
 $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
 		$(B)/lib/base.a
 	$(call say,LD,$@)

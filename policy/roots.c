@@ -4,8 +4,6 @@
 
 #include "base/str.h"
 #include "policy/absolute.h"
-#include "policy/front/dialect.h"
-#include "policy/layers.h"
 #include "policy/vars.h"
 
 /* In this order: a deny of the document is not opened by a root of it. */
@@ -14,6 +12,7 @@ static const struct {
 	enum sbx_op op;
 	bool allow;
 } lists[] = {
+	{POL_ROOTS_openRead, SBX_READ, true},	   {POL_ROOTS_openModify, SBX_MODIFY, true},
 	{POL_ROOTS_readRoots, SBX_READ, true},	   {POL_ROOTS_sideRoots, SBX_MODIFY, true},
 	{POL_ROOTS_denyRead, SBX_READ, false},	   {POL_ROOTS_allowRead, SBX_READ, true},
 	{POL_ROOTS_denyModify, SBX_MODIFY, false}, {POL_ROOTS_sockets, SBX_CONNECT, true},
@@ -61,9 +60,9 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 }
 
 /* Is it one of the lists that open paths before the sets speak? */
-static bool is_allow(size_t i)
+static bool is_profile(size_t i)
 {
-	return lists[i].list == POL_ROOTS_readRoots || lists[i].list == POL_ROOTS_sideRoots;
+	return lists[i].list == POL_ROOTS_openRead || lists[i].list == POL_ROOTS_openModify;
 }
 
 void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
@@ -71,7 +70,7 @@ void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const struct pol_texts *texts = &s->roots[lists[i].list];
 
-		for (size_t k = 0; is_allow(i) && k < texts->n; k++) {
+		for (size_t k = 0; is_profile(i) && k < texts->n; k++) {
 			struct pol_absolute t = {
 				.op = lists[i].op, .allow = true, .tier = POL_TIER_PROFILE};
 
@@ -82,8 +81,6 @@ void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 
 void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 {
-	bool is_foreign = !b->at && pol_doc_is_foreign(&b->layers->main);
-
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const struct pol_texts *texts = &s->roots[lists[i].list];
 
@@ -92,7 +89,7 @@ void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 				.op = lists[i].op,
 				.allow = lists[i].allow,
 				.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
-				.only_closed = is_foreign && is_allow(i),
+				.only_closed = is_profile(i),
 			};
 
 			add(b, &t, &texts->v[k]);

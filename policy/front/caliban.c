@@ -22,7 +22,7 @@ static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_
 	while (n > 1 && item->s[n - 1] == '/')
 		n--;
 	/* The root is all that may be read anywhere, less what a run must never see. */
-	if (n == 1 && item->s[0] == '/' && list == POL_ROOTS_readRoots) {
+	if (n == 1 && item->s[0] == '/' && list == POL_ROOTS_openRead) {
 		pol_foreign_set(doc, POL_SET_reads, POL_READS_BROAD, item->pos);
 		pol_foreign_rule(doc, &doc->profiles[0].read, "./**", item->pos);
 		return 0;
@@ -32,12 +32,12 @@ static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_
 
 static int add_allow_read(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_readRoots);
+	return add_path(f, item, POL_ROOTS_openRead);
 }
 
 static int add_allow_write(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_sideRoots);
+	return add_path(f, item, POL_ROOTS_openModify);
 }
 
 static int add_deny_write(struct pol_front *f, const struct pol_ynode *item)
@@ -304,7 +304,7 @@ int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *doc, struct b
 	pol_foreign_set(doc, POL_SET_reads, POL_READS_LISTED, root->pos);
 	pol_foreign_set(doc, POL_SET_network, POL_NET_NONE, root->pos);
 	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
-		if (pol_foreign_root(&f, POL_ROOTS_readRoots, system_dirs[i], root->pos, true) < 0)
+		if (pol_foreign_root(&f, POL_ROOTS_openRead, system_dirs[i], root->pos, true) < 0)
 			return -1;
 	if (pol_front_map(&f, root, "the settings", false, rows, 1) < 0)
 		return -1;

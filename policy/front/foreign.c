@@ -18,7 +18,9 @@ struct pol_profile *pol_foreign_begin(struct pol_doc *doc, const struct pol_ynod
 	doc->foreign.dialect = dialect;
 	doc->foreign.tree = root;
 	doc->name = name;
-	return pol_doc_add_profile(doc, name);
+	/* The document says itself what may be written. */
+	pol_foreign_set(doc, POL_SET_cache, false, root->pos);
+	return pol_doc_add_profile(doc, (struct pol_text){.s = "default", .pos = root->pos});
 }
 
 void pol_foreign_rule(struct pol_doc *doc, struct pol_texts *list, const char *rule,

@@ -80,7 +80,7 @@ static int take_path(struct pol_front *f, const struct pol_ynode *item, enum pol
 	if (check_path(f, item) < 0)
 		return -1;
 	path = pol_openshell_path(&doc->arena, item->s);
-	if (path[1] == '\0' && list == POL_ROOTS_sideRoots)
+	if (path[1] == '\0' && list == POL_ROOTS_openModify)
 		return pol_pos_fail(f->err, &item->pos, "read-write path is overly broad: %s",
 				    item->s);
 	pol_texts_add(doc, &doc->foreign.listed, (struct pol_text){.s = path, .pos = item->pos});
@@ -95,12 +95,12 @@ static int take_path(struct pol_front *f, const struct pol_ynode *item, enum pol
 
 static int take_read_only(struct pol_front *f, const struct pol_ynode *item)
 {
-	return take_path(f, item, POL_ROOTS_readRoots);
+	return take_path(f, item, POL_ROOTS_openRead);
 }
 
 static int take_read_write(struct pol_front *f, const struct pol_ynode *item)
 {
-	return take_path(f, item, POL_ROOTS_sideRoots);
+	return take_path(f, item, POL_ROOTS_openModify);
 }
 
 static int take_read_only_list(struct pol_front *f, const struct pol_ynode *key,
@@ -232,10 +232,10 @@ static const struct {
 	const char *path;
 	enum pol_root_list list;
 } baseline[] = {
-	{"/usr", POL_ROOTS_readRoots},	       {"/lib", POL_ROOTS_readRoots},
-	{"/etc", POL_ROOTS_readRoots},	       {"/app", POL_ROOTS_readRoots},
-	{"/var/log", POL_ROOTS_readRoots},     {"/proc", POL_ROOTS_readRoots},
-	{"/dev/urandom", POL_ROOTS_readRoots}, {"/tmp", POL_ROOTS_sideRoots},
+	{"/usr", POL_ROOTS_openRead},	      {"/lib", POL_ROOTS_openRead},
+	{"/etc", POL_ROOTS_openRead},	      {"/app", POL_ROOTS_openRead},
+	{"/var/log", POL_ROOTS_openRead},     {"/proc", POL_ROOTS_openRead},
+	{"/dev/urandom", POL_ROOTS_openRead}, {"/tmp", POL_ROOTS_openModify},
 };
 
 static bool is_listed(const struct pol_front *f, const char *path)
@@ -259,7 +259,7 @@ static void add_baseline(struct pol_front *f, struct pol_pos pos)
 static void add_default(struct pol_front *f, struct pol_pos pos)
 {
 	add_baseline(f, pos);
-	pol_foreign_root(f, POL_ROOTS_sideRoots, "/sandbox", pos, true);
+	pol_foreign_root(f, POL_ROOTS_openModify, "/sandbox", pos, true);
 	allow_workdir(f, pos);
 }
 

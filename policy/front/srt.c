@@ -140,7 +140,7 @@ static int add_allow_read(struct pol_front *f, const struct pol_ynode *item)
 
 static int add_allow_write(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_sideRoots);
+	return add_path(f, item, POL_ROOTS_openModify);
 }
 
 static int add_deny_write(struct pol_front *f, const struct pol_ynode *item)
@@ -226,13 +226,14 @@ static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsi
 	if (git && git->s[0] == 't')
 		n--;
 	for (size_t i = 0; i < sizeof always / sizeof *always && rc == 0; i++)
-		rc = pol_foreign_root(f, POL_ROOTS_sideRoots, always[i], root->pos, true);
+		rc = pol_foreign_root(f, POL_ROOTS_openModify, always[i], root->pos, true);
 	for (; depth > 0 && rc == 0; depth--, b_str_add(&up, "*/"))
 		for (size_t i = 0; i < n && rc == 0; i++) {
-			const char *text = b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s%s/**",
-							  b_str_c(&up), mandatory[i]);
+			const char *text =
+				b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s%s%s", b_str_c(&up),
+					       mandatory[i], up.len ? "/**" : "");
 
-			rc = pol_foreign_root(f, POL_ROOTS_denyModify, text, root->pos, false);
+			rc = pol_foreign_root(f, POL_ROOTS_denyModify, text, root->pos, !up.len);
 		}
 	b_str_release(&up);
 	return rc;
@@ -465,7 +466,7 @@ static void close_unreadable(struct pol_doc *doc)
 	const struct pol_texts *denied = &roots[POL_ROOTS_denyRead];
 
 	for (size_t i = 0; i < denied->n; i++)
-		if (!is_above(&denied->v[i], &roots[POL_ROOTS_sideRoots]) &&
+		if (!is_above(&denied->v[i], &roots[POL_ROOTS_openModify]) &&
 		    !is_above(&denied->v[i], &roots[POL_ROOTS_allowRead]))
 			pol_texts_add(doc, &roots[POL_ROOTS_denyModify], denied->v[i]);
 }

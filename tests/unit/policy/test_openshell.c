@@ -118,14 +118,14 @@ Test(policy_openshell, the_baseline_comes_with_network_policies_only)
 		const char *kind = tsv_cell(&t->rows[i], "kind");
 		const char *path = tsv_cell(&t->rows[i], "path");
 		enum pol_root_list list =
-			strcmp(kind, "ro") == 0 ? POL_ROOTS_readRoots : POL_ROOTS_sideRoots;
+			strcmp(kind, "ro") == 0 ? POL_ROOTS_openRead : POL_ROOTS_openModify;
 
 		if (strlen(kind) != 2 || strcmp(path, "/sandbox") == 0)
 			continue;
 		cr_expect(lists(&with, list, path), "%s", path);
 		cr_expect(!lists(&without, list, path), "%s", path);
 	}
-	cr_expect(lists(&with, POL_ROOTS_readRoots, "/srv"));
+	cr_expect(lists(&with, POL_ROOTS_openRead, "/srv"));
 	cr_expect_eq(with.foreign.losses.n, 1);
 	cr_expect(strstr(with.foreign.losses.v[0].s, "p:4:3: network policy `a`"), "%s",
 		  with.foreign.losses.v[0].s);
@@ -142,8 +142,8 @@ Test(policy_openshell, a_listed_path_stays_where_the_document_put_it)
 			   "network_policies: {a: {}}\n",
 			   &doc, NULL),
 		     0, "%s", err.msg);
-	cr_expect(lists(&doc, POL_ROOTS_readRoots, "/tmp"));
-	cr_expect(!lists(&doc, POL_ROOTS_sideRoots, "/tmp"));
+	cr_expect(lists(&doc, POL_ROOTS_openRead, "/tmp"));
+	cr_expect(!lists(&doc, POL_ROOTS_openModify, "/tmp"));
 	pol_doc_release(&doc);
 }
 
@@ -153,7 +153,7 @@ Test(policy_openshell, laxness_is_what_the_document_says_and_nothing_else)
 
 	cr_assert_eq(parse("version: 1\n", &doc, NULL), 0);
 	cr_expect(!doc.settings.value[POL_SET_strict].said);
-	cr_expect(lists(&doc, POL_ROOTS_sideRoots, "/sandbox"));
+	cr_expect(lists(&doc, POL_ROOTS_openModify, "/sandbox"));
 	cr_expect_eq(doc.profiles[0].modify.n, 1);
 	pol_doc_release(&doc);
 	cr_assert_eq(parse("landlock: {compatibility: best_effort}\n", &doc, NULL), 0);

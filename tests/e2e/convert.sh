@@ -1,0 +1,104 @@
+#!/bin/bash
+# sbx-policy convert: what is written means the same, proved by diff; what cannot be said is named.
+. "$(dirname "$0")/../support/e2e.sh"
+ask=${SBX%launch}policy
+
+file() # NAME: the text is on stdin
+{
+	cat >"$TMP/$1" && chmod 600 "$TMP/$1"
+}
+same_as() # FROM TO: all is said, and diff finds no difference
+{
+	"$ask" convert --to "$2" "$TMP/$1" >"$TMP/new.$2" 2>"$TMP/err" && chmod 600 "$TMP/new.$2" &&
+		[ ! -s "$TMP/err" ] && "$ask" diff "$TMP/$1" "$TMP/new.$2" >"$TMP/err" ||
+		{ cat "$TMP/err" "$TMP/new.$2"; return 1; }
+}
+names() # FROM TO TEXT...: status 1, and each text stands in a line with the place of its rule
+{
+	from=$1 to=$2
+	shift 2
+	"$ask" convert --to "$to" "$TMP/$from" >"$TMP/new.$to" 2>"$TMP/err"
+	[ $? -eq 1 ] || { cat "$TMP/err"; return 1; }
+	for text; do
+		grep -qE "^sbx-policy: not in [a-zA-Z]+: $TMP/$from:[0-9]+:[0-9]+: .*$text" "$TMP/err" ||
+			{ echo "no $text"; cat "$TMP/err"; return 1; }
+	done
+}
+round() # FROM TO BACK: there and back again
+{
+	same_as "$1" "$2" || return
+	cp -p "$TMP/new.$2" "$TMP/there" && "$ask" convert --to "$3" "$TMP/there" >"$TMP/back" &&
+		chmod 600 "$TMP/back" && "$ask" diff "$TMP/$1" "$TMP/back"
+}
+
+file open.yaml <<X
+version: 1
+filesystem_policy:
+  include_workdir: true
+  read_only: [/usr, /bin, /lib, /lib64, /opt, /etc, /proc, "/srv/a*b"]
+  read_write: [/var/tmp, /dev/null]
+landlock: {compatibility: best_effort}
+X
+sed 's/, "[^]]*"//' "$TMP/open.yaml" | file plain.yaml
+check 'openshell to itself' same_as open.yaml openshell
+check 'openshell, caliban and back' round open.yaml caliban openshell
+check 'openshell, orbit and back' round plain.yaml orbit openshell
+check 'a name with a star is no name in orbit' names open.yaml orbit '`/srv/a\*b`: a name with a wildcard'
+check 'what is listed only is not in srt' names plain.yaml srt '`reads: listed`' 'strict: false' \
+	'always denies'
+{ cat "$TMP/plain.yaml"; cat <<X; } | file full.yaml
+process: {run_as_user: "1234"}
+network_policies: {api: {endpoints: [{host: a.example.com, port: 443}]}}
+X
+check 'whom it runs as and the network are named' names full.yaml orbit 'network policy `api`' '`1234`: '
+
+file s.json <<X
+{"network": {"allowedDomains": [], "deniedDomains": [], "allowAllUnixSockets": true},
+ "filesystem": {"denyRead": ["~/.ssh", "./.env"], "allowRead": ["~/.ssh/known_hosts"], "allowWrite": [".", "~/out"],
+  "denyWrite": ["**/*.lock", "f[0-2].txt", "a b\\\\\"c"], "allowGitConfig": true}, "mandatoryDenySearchDepth": 2}
+X
+check 'srt to itself' same_as s.json srt
+check 'srt, orbit and back' round s.json orbit srt
+check 'what openshell cannot deny is named' names s.json openshell '`~/.ssh`: there are no denies' \
+	'f2.txt`: there are no denies' 'unixSockets: host' '`~/out`: paths are absolute'
+check 'what caliban cannot say is named' names s.json caliban '\*\*/\*.lock`: there are no wildcards' \
+	'known_hosts`: what is denied cannot be opened again'
+
+file c.toml <<X
+[sandbox]
+enabled = true
+fail_if_unavailable = true
+[sandbox.filesystem]
+allow_read = ["/srv"]
+allow_write = ["\${WORKSPACE}", "~/out"]
+deny_read = ["\${HOME}/.ssh"]
+deny_write = ["\${WORKSPACE}/ro"]
+[sandbox.network]
+allow_all_outbound = true
+X
+check 'caliban to itself' same_as c.toml caliban
+check 'caliban, orbit and back' round c.toml orbit caliban
+check 'the network of the host is named' names c.toml openshell 'network: host' 'ro`: there are no denies'
+
+file o.yaml <<X
+schemaVersion: 2
+kind: Policy
+metadata: {name: o}
+spec:
+  denyRead: ["**/*.pem"]
+  denyModify: [".orbit/**", "!.orbit/auto/**"]
+  fsProfiles: {work: {read: ["./**"], modify: ["src/**", "docs", "!src/gen/**"]}, look: {read: ["./**"]}}
+X
+check 'a profile must be named' eval '! "$ask" convert --to srt "$TMP/o.yaml" 2>/dev/null'
+"$ask" convert --to orbit --profile work "$TMP/o.yaml" | file work.yaml
+check 'orbit to itself' eval '"$ask" diff --profile work "$TMP/o.yaml" "$TMP/work.yaml"'
+check 'exceptions and single paths are named' names work.yaml caliban '`docs`: one path' \
+	'auto/\*\*`: an exception' '\*\*/\*.pem`: there are no wildcards'
+cat <<X | file simple.yaml
+schemaVersion: 2
+kind: Policy
+metadata: {name: simple}
+spec:
+  fsProfiles: {p: {read: ["./**"], modify: ["./**", "!ro/**"]}}
+X
+check 'orbit to caliban' same_as simple.yaml caliban
