@@ -199,6 +199,43 @@ static int restricted(void *arg)
 	return SB_OK;
 }
 
+/* Near the combinations that go unasked: the kernel's own answers. */
+static int combined(void *arg)
+{
+	static const struct {
+		struct open_how how;
+		int want;
+	} rows[] = {
+		{{.flags = O_WRONLY}, 0},
+		{{.flags = O_WRONLY | O_CREAT | O_NOFOLLOW, .mode = 0600}, 0},
+		{{.flags = O_WRONLY | O_CREAT | O_EXCL, .mode = 0600}, EEXIST},
+		{{.flags = O_WRONLY, .mode = 0600}, EINVAL},
+		{{.flags = O_WRONLY | O_CREAT, .mode = 010600}, EINVAL},
+		{{.flags = O_WRONLY | O_CREAT | O_DIRECTORY, .mode = 0600}, EINVAL},
+		{{.flags = O_WRONLY | UINT64_C(1) << 40}, EINVAL},
+		{{.flags = O_WRONLY, .resolve = RESOLVE_BENEATH | RESOLVE_IN_ROOT}, EINVAL},
+	};
+	int first = open(sb_in("made"), O_WRONLY | O_CREAT, 0600);
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		long fd = syscall(SYS_openat2, AT_FDCWD, sb_in("made"), &rows[i].how,
+				  sizeof rows[i].how);
+
+		if ((fd < 0 ? errno : 0) != rows[i].want)
+			return 201 + (int)i;
+		if (fd >= 0)
+			close((int)fd);
+	}
+	/* the next one to run may not write to it */
+	return first < 0 || unlink(sb_in("made")) < 0 ? 200 : SB_OK;
+}
+
+Test(launcher_broker_calls, what_openat2_combines_is_answered_as_the_kernel_does)
+{
+	sb_expect_at(combined, POL_READ_NONE, SB_OK);
+}
+
 Test(launcher_broker_calls, tmpfile_and_openat2_keep_their_meaning)
 {
 	sb_expect_at(publish, POL_READ_NONE, SB_OK);
