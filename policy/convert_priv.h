@@ -22,6 +22,7 @@ struct cv {
 	/* Texts as of `spec.sandbox`: it and all below it, wildcards unless literal. */
 	struct pol_texts list[CV_COUNT];
 	bool reads_workspace, modifies_workspace; /* all of it; then no entry says so */
+	size_t nwritten;			  /* entries, where there may be only so many */
 	struct b_str *out, *named;
 };
 
@@ -33,7 +34,7 @@ void cv_quote(struct b_str *, const char *text);
 /* The value of a setting, or `dflt`. */
 int cv_setting(const struct cv *, enum pol_setting, int dflt);
 bool cv_has(const struct pol_texts *, const char *text);
-/* Could something of the list lie below the path? (policy/front/srt.c says the same.) */
+/* Has it wildcards? */
 bool cv_is_wild(const struct pol_text *);
 
 void cv_openshell(struct cv *);

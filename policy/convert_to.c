@@ -72,15 +72,28 @@ static void name_unread_workspace(struct cv *c)
 
 /* ---- OpenShell ---- */
 
+enum { OPENSHELL_PATHS = 256 };
+
 static bool write_absolute(struct cv *c, const struct pol_text *t, struct b_str *out)
 {
 	if (t->s[0] != '/')
 		cv_name(c, t, "paths are absolute there");
 	else if (cv_is_wild(t))
 		cv_name(c, t, "there are no wildcards");
+	else if (c->nwritten == OPENSHELL_PATHS)
+		cv_name(c, t, "more paths than there may be");
 	else
 		cv_quote(out, t->s);
+	c->nwritten += out->len > 0;
 	return out->len > 0;
+}
+
+static bool write_writable(struct cv *c, const struct pol_text *t, struct b_str *out)
+{
+	if (t->s[strspn(t->s, "/.")] != '\0')
+		return write_absolute(c, t, out);
+	cv_name(c, t, "all of it cannot be written to");
+	return false;
 }
 
 static void put_workdir(struct cv *c)
@@ -97,19 +110,22 @@ void cv_openshell(struct cv *c)
 {
 	const struct pol_foreign *f = &c->doc->foreign;
 	int reads = cv_setting(c, POL_SET_reads, POL_READS_BROAD), strict = strictness(c);
+	struct b_str list = {0};
 
 	b_str_add(c->out, "version: 1\nfilesystem_policy:\n");
 	put_workdir(c);
 	if (reads == POL_READS_SYSTEM)
 		name_reads(c, "the directories must be listed");
-	b_str_add(c->out, "  read_only: [");
 	if (reads == POL_READS_BROAD) {
 		name_unread_workspace(c);
-		b_str_addf(c->out, "\"/\"%s", c->list[CV_READ].n ? ", " : "");
+		c->nwritten++;
 	}
-	put(c, CV_READ, write_absolute, c->out);
+	put(c, CV_READ, write_absolute, &list);
+	b_str_addf(c->out, "  read_only: [%s%s%s", reads == POL_READS_BROAD ? "\"/\"" : "",
+		   reads == POL_READS_BROAD && list.len ? ", " : "", b_str_c(&list));
+	b_str_release(&list);
 	b_str_add(c->out, "]\n  read_write: [");
-	put(c, CV_MODIFY, write_absolute, c->out);
+	put(c, CV_MODIFY, write_writable, c->out);
 	b_str_add(c->out, "]\n");
 	if (strict == 0)
 		b_str_add(c->out, "landlock: {compatibility: best_effort}\n");
@@ -141,6 +157,7 @@ static const char *const srt_denied[] = {
 	".zprofile",  ".profile",	  ".ripgreprc",	    ".mcp.json",     ".vscode",
 	".idea",      ".claude/commands", ".claude/agents", ".git/hooks",    ".git/config",
 };
+#define GIT_CONFIG_PATH "${WORKSPACE}/.git/config"
 enum { DENIED = sizeof srt_denied / sizeof *srt_denied, GIT_CONFIG = DENIED - 1, DEPTH_MAX = 10 };
 
 /* Brackets that close are a class there, and a name here. */
@@ -297,6 +314,10 @@ void cv_srt(struct cv *c)
 	check_srt_reads(c);
 	take_always(c);
 	depth = take_mandatory(c, &git_config);
+	if (depth && git_config && !cv_has(&c->list[CV_MODIFY], GIT_CONFIG_PATH))
+		cv_name_key(c, &c->doc->name.pos, "allowGitConfig",
+			    "srt lets .git/config be written where it does not deny it");
+	drop(&c->list[CV_MODIFY], GIT_CONFIG_PATH);
 	take_unreadable(c);
 	if (depth == 0)
 		cv_name_key(c, &c->doc->name.pos, "denyWrite",

@@ -122,6 +122,11 @@ static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_
 
 	if (!has_wildcards(text))
 		return pol_foreign_root(f, list, text, item->pos, true);
+	/* A bare name with a wildcard is meant wherever it is; there it would be at the top alone,
+	 * which a deny may exceed and an allow may not. */
+	if (list != POL_ROOTS_openModify && list != POL_ROOTS_allowRead && !strchr(item->s, '/') &&
+	    item->s[0] != '~')
+		text = b_arena_printf(a, "${WORKSPACE}/**/%s", item->s);
 	e.is_tree = strlen(item->s) >= 3 && strcmp(item->s + strlen(item->s) - 3, "/**") == 0;
 	return expand(f, &e, "", text);
 }
@@ -223,8 +228,11 @@ static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsi
 	struct b_str up = {0};
 	int rc = 0;
 
-	if (git && git->s[0] == 't')
-		n--;
+	if (git && git->s[0] == 't') {
+		n--; /* the last; and named, so that the protected set does not close it */
+		rc = pol_foreign_root(f, POL_ROOTS_openModify, "${WORKSPACE}/.git/config", git->pos,
+				      true);
+	}
 	for (size_t i = 0; i < sizeof always / sizeof *always && rc == 0; i++)
 		rc = pol_foreign_root(f, POL_ROOTS_openModify, always[i], root->pos, true);
 	for (; depth > 0 && rc == 0; depth--, b_str_add(&up, "*/"))

@@ -236,6 +236,7 @@ Test(policy_srt, a_class_is_all_its_members_or_refused)
 	cr_expect(!may(SBX_MODIFY, "a[x"));
 	cr_expect(!may(SBX_MODIFY, "b{c,d}"));
 	cr_expect(may(SBX_MODIFY, "bc"));
+	cr_expect(!may(SBX_MODIFY, "sub/dir/f1.txt"));
 	close_engine();
 	refused("", ", \"allowRead\": [\"[^a]\"]", "", "a class that cannot be enforced");
 	refused("", ", \"allowRead\": [\"[!-~][!-~]\"]", "", "a class that cannot be enforced");
