@@ -7,13 +7,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/walk.h"
 
-#define HOW_MAX 4096u /* the kernel takes a page */
+#define HOW_MAX	  4096u /* the kernel takes a page */
+#define LINKS_MAX 40	/* MAXSYMLINKS of the kernel */
 
 /* What goes together since there is openat2 (5.6), in whatever combination: nearly every call, as
  * the shim makes them. */
@@ -69,31 +71,145 @@ int br_read_how(struct br_open_request *r)
 	return how.resolve & RESOLVE_CACHED ? -EAGAIN : 0;
 }
 
-/* Where a file would be made: -ENOENT with at and name, as br_find_object(). A symlink at the end
- * is not followed: create() meets ELOOP. */
-static int find_restricted_parent(struct br_open_request *r, int base, struct open_how *how)
+/* ---- where a file would be made ---- */
+
+/* The path as far as it was followed: what is left of it is still under the caller's flags. */
+struct trail {
+	struct br_open_request *r;
+	int base;
+	char path[PATH_MAX];
+	size_t dir_len; /* of what is in front of its last name */
+	bool has_slash; /* behind it */
+};
+
+/* An absolute link leads to the root's mount: EXDEV from any other. The kernel forgives it to a
+ * path that is absolute from the start, as ours is from now on. */
+static bool leaves_mount(const struct trail *t)
 {
-	struct br_end *e = &r->c->end[0];
-	char *slash = strrchr(e->asked, '/');
-	const char *name = slash ? slash + 1 : e->asked;
-	char dir[PATH_MAX] = ".";
+	const unsigned flags = AT_EMPTY_PATH | AT_NO_AUTOMOUNT;
+	struct statx here, root;
+
+	return statx(t->r->c->end[0].at, "", flags, STATX_MNT_ID, &here) < 0 ||
+	       statx(t->r->c->b->root, "", flags, STATX_MNT_ID, &root) < 0 ||
+	       here.stx_mnt_id != root.stx_mnt_id;
+}
+
+/* The path with what the link at its end says instead of its last name. 0 or -errno. */
+static int follow_last(struct trail *t, const char *link, size_t len)
+{
+	size_t keep = link[0] == '/' ? 0 : t->dir_len;
+
+	if (t->r->resolve & RESOLVE_NO_SYMLINKS)
+		return -ELOOP;
+	if (link[0] == '/' && !(t->r->resolve & RESOLVE_IN_ROOT) &&
+	    t->r->resolve & RESOLVE_NO_XDEV && leaves_mount(t))
+		return -EXDEV;
+	if (keep + len >= sizeof t->path)
+		return -ENAMETOOLONG;
+	memcpy(t->path + keep, link, len);
+	t->path[keep + len] = '\0';
+	return 0;
+}
+
+/* Takes the last name off. 0, or -errno: nothing is made of it. */
+static int split(struct trail *t, char name[NAME_MAX + 1])
+{
+	size_t end = strlen(t->path), start;
+
+	t->has_slash = end && t->path[end - 1] == '/';
+	while (end && t->path[end - 1] == '/')
+		end--;
+	for (start = end; start && t->path[start - 1] != '/';)
+		start--;
+	if (end - start > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, t->path + start, end - start);
+	name[end - start] = '\0';
+	t->dir_len = start;
+	return !*name || !strcmp(name, ".") || !strcmp(name, "..") ? -EISDIR : 0;
+}
+
+static int open_parent(struct trail *t)
+{
+	const struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+				     .resolve = t->r->resolve | RESOLVE_NO_MAGICLINKS};
+	struct br_end *e = &t->r->c->end[0];
+	char saved = t->path[t->dir_len];
 	long fd;
 
-	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
-		return -EISDIR;
-	if (strlen(name) > NAME_MAX)
-		return -ENAMETOOLONG;
-	if (slash) {
-		memcpy(dir, e->asked, (size_t)(name - e->asked));
-		dir[name - e->asked] = '\0';
-	}
-	how->flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-	fd = syscall(SYS_openat2, base, dir, how, sizeof *how);
+	if (e->at >= 0)
+		close(e->at); /* of the link that led here */
+	e->at = -1;
+	t->path[t->dir_len] = '\0';
+	fd = syscall(SYS_openat2, t->base, t->dir_len ? t->path : ".", &how, sizeof how);
+	t->path[t->dir_len] = saved;
 	if (fd < 0)
 		return -errno;
 	e->at = (int)fd;
-	e->name = strcpy(e->name_buf, name);
-	return br_name_end(r->c, e) < 0 ? -EACCES : -ENOENT;
+	return 0;
+}
+
+/* -ENOENT with at and name, as br_find_object(); or why nothing is made. */
+static int find_restricted_parent(struct br_open_request *r, int base)
+{
+	struct br_end *e = &r->c->end[0];
+	struct trail t = {.r = r, .base = base};
+
+	strcpy(t.path, e->asked);
+	for (int links = 0; links < LINKS_MAX; links++) {
+		char link[PATH_MAX];
+		ssize_t n;
+		int rc = split(&t, e->name_buf);
+
+		e->name = e->name_buf;
+		if (rc == 0)
+			rc = open_parent(&t);
+		if (rc == 0 && t.has_slash)
+			rc = -EISDIR;
+		if (rc < 0)
+			return rc;
+		n = e->follow ? readlinkat(e->at, e->name, link, sizeof link) : -1;
+		if (n < 0)
+			return br_name_end(r->c, e) < 0 ? -EACCES : -ENOENT;
+		rc = follow_last(&t, link, (size_t)n);
+		if (rc < 0)
+			return rc;
+	}
+	return -ELOOP;
+}
+
+/* ---- the object ---- */
+
+/* What ends in a slash is not made, nor opened by a call that would make it. */
+static bool is_never_made(const struct br_open_request *r)
+{
+	const struct br_end *e = &r->c->end[0];
+
+	return r->flags & O_CREAT && e->asked[e->asked_len - 1] == '/';
+}
+
+/* As br_find_object(), from the directory that the restrictions speak of. */
+static int find_from(struct br_open_request *r, int base)
+{
+	struct br_end *e = &r->c->end[0];
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | (e->follow ? 0 : O_NOFOLLOW),
+		.resolve = r->resolve | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd;
+	int rc;
+
+	if (is_never_made(r))
+		return find_restricted_parent(r, base);
+	fd = syscall(SYS_openat2, base, e->asked, &how, sizeof how);
+	rc = fd < 0 ? -errno : 0;
+	if (rc == -ENOENT && r->flags & O_CREAT)
+		rc = find_restricted_parent(r, base);
+	if (fd < 0)
+		return rc;
+	e->fd = (int)fd;
+	/* below another root the path means another object */
+	return br_look_at(r->c, e, !(r->resolve & RESOLVE_IN_ROOT));
 }
 
 /* The kernel keeps to the restrictions. Its /proc/self would be ours: magic links are refused,
@@ -102,28 +218,16 @@ int br_find_restricted(struct br_open_request *r)
 {
 	struct br_call *c = r->c;
 	struct br_end *e = &c->end[0];
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | (e->follow ? 0 : O_NOFOLLOW),
-		.resolve = r->resolve | RESOLVE_NO_MAGICLINKS,
-	};
 	bool from_root = e->asked[0] == '/' && !(r->resolve & (RESOLVE_IN_ROOT | RESOLVE_BENEATH));
 	int base = from_root ? br_root(c) : br_open_caller_fd(c, e->dirfd);
-	long fd;
 	int rc;
 
 	if (base < 0)
 		return base;
 	if (from_root && base != c->b->root)
 		return -EACCES; /* another root, and restrictions: nobody asks for that */
-	fd = syscall(SYS_openat2, base, e->asked, &how, sizeof how);
-	rc = fd < 0 ? -errno : 0;
-	if (rc == -ENOENT && r->flags & O_CREAT)
-		rc = find_restricted_parent(r, base, &how);
+	rc = find_from(r, base);
 	if (!from_root)
 		close(base);
-	if (fd < 0)
-		return rc;
-	e->fd = (int)fd;
-	/* below another root the path means another object */
-	return br_look_at(c, e, !(r->resolve & RESOLVE_IN_ROOT));
+	return rc;
 }

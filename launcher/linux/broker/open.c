@@ -115,7 +115,9 @@ static void wait_again(const struct br_open_request *r, int fd)
 
 static int reopen(struct br_open_request *r)
 {
-	unsigned flags = r->flags & ~(unsigned)(O_CREAT | O_EXCL | O_NOFOLLOW);
+	/* of a file without a name O_EXCL says that it never gets one */
+	unsigned excl = is_tmpfile(r->flags) ? 0 : O_EXCL;
+	unsigned flags = r->flags & ~(O_CREAT | excl | O_NOFOLLOW);
 	struct br_end *e = &r->c->end[0];
 	bool lends_less;
 	char name[32];
@@ -243,8 +245,9 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
 	int rc, against, fd;
 
-	/* a link led to where not even the parent is */
-	if (e->at < 0 && e->was_walked && e->follow)
+	/* A link led to where not even the parent is; or restrictions hold for the parent as well,
+	 * and under them there is none: without them there may be one. */
+	if (e->at < 0 && (r->resolve || (e->was_walked && e->follow)))
 		return br_fail(ENOENT);
 	rc = e->at >= 0 ? 0 : br_find_parent(c, e);
 	if (rc < 0)
@@ -297,7 +300,8 @@ static struct br_answer open_slowly(struct br_open_request *r)
 
 	e->follow = !(r->flags & O_NOFOLLOW) && !is_exclusive(r->flags);
 	e->creates = r->flags & O_CREAT;
-	if (r->flags & O_CREAT && e->asked[e->asked_len - 1] == '/' && slash_at_end(r, &a))
+	if (r->flags & O_CREAT && !r->resolve && e->asked[e->asked_len - 1] == '/' &&
+	    slash_at_end(r, &a))
 		return a;
 	for (int tries = 0; again && tries < TRIES; tries++) {
 		int rc = r->resolve ? br_find_restricted(r) : br_find_object(c, e);

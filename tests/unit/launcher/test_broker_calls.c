@@ -246,6 +246,140 @@ Test(launcher_broker_calls, tmpfile_and_openat2_keep_their_meaning)
 	cr_expect_eq(sb_run_in_tree(restricted, POL_READ_NONE, 0), SB_OK);
 }
 
+/* ---- openat2: where it makes files ---- */
+
+static int made(uint64_t resolve, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_WRONLY | O_CREAT | O_CLOEXEC, .mode = 0600, .resolve = resolve};
+	int dir = open(sb_in("jail"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
+	int err = fd < 0 ? errno : SB_OK;
+
+	close(dir);
+	if (fd >= 0)
+		close((int)fd);
+	return err;
+}
+
+/* Links that lead out of jail/ or stay in it, and what each restriction makes of them. */
+static const struct {
+	const char *path;
+	int beneath, in_root;
+	const char *file; /* that is then there */
+} jail_rows[] = {
+	{"../n", EXDEV, SB_OK, "jail/n"},
+	{"../esc/n", EXDEV, ENOENT, NULL},
+	{"up/n", EXDEV, SB_OK, "jail/n"},
+	{"up/esc/n", EXDEV, ENOENT, NULL},
+	{"abs/n", EXDEV, ENOENT, NULL},
+	{"absfile", EXDEV, ENOENT, NULL},
+	{"upfile", EXDEV, ENOENT, NULL},
+	{"inside", SB_OK, SB_OK, "jail/sub/n"},
+	{"chain", SB_OK, SB_OK, "jail/sub/n"},
+	{"rooted", EXDEV, SB_OK, "jail/sub/n"},
+	{"sub/../m", SB_OK, SB_OK, "jail/m"},
+	{"/m", EXDEV, SB_OK, "jail/m"},
+	{"/proc/self/cwd/n", EXDEV, ENOENT, NULL},
+	{"ring", ELOOP, ELOOP, NULL},
+	{"new/", EISDIR, EISDIR, NULL},
+	{"inside/", EISDIR, EISDIR, NULL},
+	{"none/new/", ENOENT, ENOENT, NULL},
+};
+
+static void build_jail(void)
+{
+	cr_assert_eq(mkdir(sb_in("jail"), 0777), 0);
+	cr_assert_eq(mkdir(sb_in("jail/sub"), 0777), 0);
+	cr_assert_eq(mkdir(sb_in("esc"), 0777), 0);
+	cr_assert_eq(symlink("..", sb_in("jail/up")), 0);
+	cr_assert_eq(symlink(sb_in("esc"), sb_in("jail/abs")), 0);
+	cr_assert_eq(symlink(sb_in("esc/n"), sb_in("jail/absfile")), 0);
+	cr_assert_eq(symlink("../esc/n", sb_in("jail/upfile")), 0);
+	cr_assert_eq(symlink("sub/n", sb_in("jail/inside")), 0);
+	cr_assert_eq(symlink("inside", sb_in("jail/chain")), 0);
+	cr_assert_eq(symlink("/sub/n", sb_in("jail/rooted")), 0);
+	cr_assert_eq(symlink("ring", sb_in("jail/ring")), 0);
+}
+
+/* The number of the first row that is not so, from 1. */
+static int jail_holds(void *arg)
+{
+	static const uint64_t how[] = {RESOLVE_BENEATH, RESOLVE_IN_ROOT};
+
+	(void)arg;
+	if (chdir(sb_in("esc")) < 0)
+		return 250;
+	for (int i = 0; i < (int)(sizeof jail_rows / sizeof *jail_rows); i++)
+		for (int k = 0; k < 2; k++) {
+			int want = k ? jail_rows[i].in_root : jail_rows[i].beneath;
+
+			if (made(how[k], jail_rows[i].path) != want)
+				return 100 * (k + 1) + i + 1;
+			if (want == SB_OK && unlink(sb_in(jail_rows[i].file)) < 0)
+				return 100 * (k + 1) + 50 + i;
+		}
+	return access("n", F_OK) == 0 || access("../n", F_OK) == 0 ? 251 : SB_OK;
+}
+static int links_are_created_through(void *arg)
+{
+	static const uint64_t how[] = {0, RESOLVE_NO_MAGICLINKS};
+
+	(void)arg;
+	for (unsigned i = 0; i < 2; i++)
+		if (made(how[i], "absfile") != SB_OK || unlink(sb_in("esc/n")) < 0)
+			return 200 + (int)i;
+	return made(RESOLVE_NO_SYMLINKS, "absfile") == ELOOP ? SB_OK : 210;
+}
+/* Where the tree may lie on another mount than the root. */
+static int created_on_one_mount(void *arg)
+{
+	int rc = made(RESOLVE_NO_XDEV, "absfile");
+
+	(void)arg;
+	if (rc == SB_OK)
+		unlink(sb_in("esc/n"));
+	return made(RESOLVE_NO_XDEV, "inside") == SB_OK && unlink(sb_in("jail/sub/n")) == 0 ? rc
+											    : 200;
+}
+static int denied_through_links(void *arg)
+{
+	(void)arg;
+	return made(RESOLVE_NO_MAGICLINKS, "secret");
+}
+
+Test(launcher_broker_calls, openat2_makes_nothing_outside_of_its_directory)
+{
+	build_jail();
+	cr_assert_eq(jail_holds(NULL), SB_OK, "as the kernel does");
+	cr_expect_eq(sb_run_in_tree(jail_holds, POL_READ_NONE, 0), SB_OK);
+	cr_expect_eq(sb_run_in_tree(jail_holds, POL_READ_ALL, 0), SB_OK);
+	cr_assert_eq(links_are_created_through(NULL), SB_OK, "as the kernel does");
+	cr_expect_eq(sb_run_in_tree(links_are_created_through, POL_READ_NONE, 0), SB_OK);
+	cr_expect_eq(sb_run_in_tree(created_on_one_mount, POL_READ_NONE, 0),
+		     created_on_one_mount(NULL));
+	cr_assert_eq(symlink(sb_in("deny/n"), sb_in("jail/secret")), 0);
+	cr_expect_eq(sb_run_in_tree(denied_through_links, POL_READ_NONE, 0), EACCES);
+}
+
+static int an_exclusive_tmpfile_gets_no_name(void *arg)
+{
+	int fd = open(sb_root, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+	char path[64];
+
+	(void)arg;
+	if (fd < 0)
+		return 200;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return sb_result(linkat(AT_FDCWD, path, AT_FDCWD, sb_in("pub"), AT_SYMLINK_FOLLOW));
+}
+
+Test(launcher_broker_calls, a_tmpfile_can_be_made_for_good)
+{
+	sb_expect_at(an_exclusive_tmpfile_gets_no_name, POL_READ_NONE, ENOENT);
+	sb_expect_at(an_exclusive_tmpfile_gets_no_name, POL_READ_ALL, ENOENT);
+}
+
 /* ---- metadata ---- */
 
 static int metadata(void *arg)
