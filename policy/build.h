@@ -43,6 +43,9 @@ struct pol_build {
 	size_t exception_work;	/* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
+	/* The git directory that a workspace is, or has elsewhere in a workspace; the workspace
+	 * itself where it is none. NULL in the arrays as above; the arrays may be NULL. */
+	const char **inside_dirs, **plain_dirs;
 };
 
 #define POL_MAX_LOWERED 200000 /* rules of a ruleset, exceptions multiplied out */
@@ -93,7 +96,7 @@ int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
  * where that is the system's or the workspace's. */
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
 /* sets.c: a linked worktree's own git data. */
-void pol_build_sides(struct pol_build *);
+int pol_build_sides(struct pol_build *, struct b_err *err);
 /* layer_rules.c: a document beside the main one. */
 int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_profile,
 		    struct b_err *err);

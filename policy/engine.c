@@ -52,6 +52,21 @@ static void tell_linked(struct pol_build *b, const char *text, const char *real)
 			 text, real);
 }
 
+/* A bare repository, or a `.git` that is a file and leads to a place in a workspace. */
+static void find_inside(struct pol_build *b, size_t i)
+{
+	const char *ws = b->rs->workspaces[i], *dir = pol_git_inside(&b->rs->arena, ws);
+	bool is_inside = false;
+
+	for (size_t k = 0; dir && k < b->rs->nworkspaces; k++) {
+		const char *w = b->rs->workspaces[k];
+
+		is_inside |= sbx_path_under(dir, strlen(dir), w, strlen(w));
+	}
+	b->inside_dirs[i] = is_inside ? dir : NULL;
+	b->plain_dirs[i] = dir && strcmp(dir, ws) == 0 ? NULL : ws;
+}
+
 static int find_workspaces(struct pol_build *b, struct b_err *err)
 {
 	const struct pol_request *rq = b->rq;
@@ -62,6 +77,8 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 	b->rs->workspaces = b_arena_alloc(a, n * sizeof *b->rs->workspaces);
 	b->common_dirs = b_arena_alloc(a, n * sizeof *b->common_dirs);
 	b->own_dirs = b_arena_alloc(a, n * sizeof *b->own_dirs);
+	b->inside_dirs = b_arena_alloc(a, n * sizeof *b->inside_dirs);
+	b->plain_dirs = b_arena_alloc(a, n * sizeof *b->plain_dirs);
 	for (size_t i = 0; i < n; i++) {
 		const char **ws = &b->rs->workspaces[i], *dirs[2];
 		size_t ndirs;
@@ -78,6 +95,8 @@ static int find_workspaces(struct pol_build *b, struct b_err *err)
 		}
 	}
 	b->rs->nworkspaces = n;
+	for (size_t i = 0; i < n; i++)
+		find_inside(b, i);
 	return 0;
 }
 
@@ -131,7 +150,8 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;
 	pol_build_own(b);
-	pol_build_sides(b);
+	if (pol_build_sides(b, err) < 0)
+		return -1;
 	pol_build_roots(b, &b->layers->main.settings);
 	if (b->layers->effect.all_sockets)
 		open_sockets(b);

@@ -12,7 +12,8 @@
 struct set {
 	struct pol_build *b;
 	const char *name;
-	unsigned ops; /* POL_OPS() that are denied */
+	const char *origin; /* NULL = the line of the preset */
+	unsigned ops;	    /* POL_OPS() that are denied */
 	struct b_err *err;
 };
 
@@ -29,7 +30,9 @@ static const char *const root_dir[] = {"/"};
 	X(home, HOMES, "~/")                                                                       \
 	X(system, ROOT, "/")                                                                       \
 	X(workspace, WORKSPACE, "")                                                                \
-	X(gitCommon, COMMON, ".git/")
+	X(noRepository, PLAIN, "")                                                                 \
+	X(gitCommon, COMMON, ".git/")                                                              \
+	X(gitInside, INSIDE, "")
 
 enum section {
 #define X(key, name, text) IN_##name,
@@ -63,6 +66,12 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	case IN_COMMON:
 		p = (struct places){b->common_dirs, b->rs->nworkspaces};
 		break;
+	case IN_PLAIN:
+		p = (struct places){b->plain_dirs, b->plain_dirs ? b->rs->nworkspaces : 0};
+		break;
+	case IN_INSIDE:
+		p = (struct places){b->inside_dirs, b->inside_dirs ? b->rs->nworkspaces : 0};
+		break;
 	case IN_ROOT:
 	case SECTION_COUNT:
 		break;
@@ -70,24 +79,27 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	return p;
 }
 
-/* At one place. `path` without wildcards, as the preset writes it. */
-static int place_at(struct set *set, const char *dir, const char *path, const char *text,
-		    const struct pol_pos *pos)
+/* At one place: head is a name as it is, what follows has no wildcards. */
+static int place_at(struct set *set, const char *dir, const char *head, const char *rest,
+		    const char *text, const struct pol_pos *pos)
 {
 	struct pol_build *b = set->b;
-	struct pol_rule r = {.tier = POL_TIER_SET};
+	struct b_arena *a = &b->rs->arena;
+	struct pol_rule r = {.tier = set->origin ? POL_TIER_SIDE : POL_TIER_SET};
 	size_t len;
 	bool below;
 
-	if (!pol_rule_is_subtree(path, &len, &below) || len == 0)
+	if (!pol_rule_is_subtree(rest, &len, &below) || len == 0)
 		return pol_pos_fail(set->err, pos,
 				    "`%s` has wildcards, expected `path`, `path/**` or `*` for "
 				    "the name of a directory",
-				    path);
+				    rest);
 	r.shape = below ? POL_TREE : POL_EXACT;
-	r.matched = b_arena_printf(&b->rs->arena, "%s%s", text, path);
-	r.origin = b_arena_printf(&b->rs->arena, "preset:%s:%u:%u", set->name, pos->line, pos->col);
-	r.base = pol_build_join(b, dir, b_arena_strndup(&b->rs->arena, path, len));
+	r.matched = b_arena_printf(a, "%s%s%s", text, head, rest);
+	r.origin = set->origin
+			   ? set->origin
+			   : b_arena_printf(a, "preset:%s:%u:%u", set->name, pos->line, pos->col);
+	r.base = pol_build_join(b, dir, b_arena_printf(a, "%s%.*s", head, (int)len, rest));
 	pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
 	if (set->ops & POL_OPS(SBX_READ))
 		pol_build_set_links(b, set->ops, &r);
@@ -96,33 +108,33 @@ static int place_at(struct set *set, const char *dir, const char *path, const ch
 
 #define LISTED_MAX 1000
 
-/* "a/" + star + "/b": for each directory in a. Its name may hold a wildcard: a rule of a set is
- * literal. */
-static int place_listed(struct set *set, const char *dir, const char *path, const char *text,
-			const struct pol_pos *pos)
+/* "a/" + star + "/b": for each directory in a. What is in its name means only itself. */
+static int place_listed(struct set *set, const char *dir, const char *head, const char *rest,
+			const char *text, const struct pol_pos *pos)
 {
-	const char *star = strstr(path, "*/");
+	const char *star = strstr(rest, "*/");
 	struct b_arena *a = &set->b->rs->arena;
-	const char *head, *rest;
 	const struct dirent *entry;
 	size_t n = 0;
 	int rc = 0;
 	DIR *list;
 
-	if (!star || star[1] != '/' || (star > path && star[-1] != '/'))
-		return place_at(set, dir, path, text, pos);
-	head = b_arena_strndup(a, path, (size_t)(star - path));
-	rest = star + 2;
+	if (!star || star[1] != '/' || (star > rest && star[-1] != '/'))
+		return place_at(set, dir, head, rest, text, pos);
+	head = b_arena_printf(a, "%s%.*s", head, (int)(star - rest), rest);
 	list = opendir(pol_build_join(set->b, dir, head));
 	while (list && rc == 0 && (entry = readdir(list))) {
-		if (entry->d_name[0] == '.' || strpbrk(entry->d_name, "*?"))
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || entry->d_type == DT_REG)
 			continue;
 		if (++n > LISTED_MAX)
-			rc = pol_pos_fail(set->err, pos, "%s/%s: more than %d entries", dir, head,
-					  LISTED_MAX);
+			rc = pol_pos_fail(set->err, pos,
+					  "%s/%s: more than %d entries: remove what is no longer "
+					  "in use (git worktree prune)",
+					  dir, head, LISTED_MAX);
 		else
-			rc = place_listed(set, dir,
-					  b_arena_printf(a, "%s%s/%s", head, entry->d_name, rest),
+			rc = place_listed(set, dir, b_arena_printf(a, "%s%s", head, name), star + 1,
 					  text, pos);
 	}
 	if (list)
@@ -139,8 +151,8 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 		return -1;
 	path = entry->s + (section == IN_ROOT && entry->s[0] == '/');
 	for (size_t i = 0; i < places.n; i++)
-		if (places.v[i] &&
-		    place_listed(set, places.v[i], path, section_texts[section], &entry->pos) < 0)
+		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
+						&entry->pos) < 0)
 			return -1;
 	return 0;
 }
@@ -219,16 +231,22 @@ void pol_build_own(struct pol_build *b)
 	}
 }
 
-/* What says where the rest of a repository is stays as it is. */
-static void keep_pointers(struct pol_build *b, const char *own, const char *origin)
+/* What says where the rest of a repository is stays as it is, and what its submodules run. */
+static int keep_pointers(struct pol_build *b, const char *own, const char *origin,
+			 struct b_err *err)
 {
-	static const char *const names[] = {"commondir", "gitdir", "config.worktree"};
-	struct pol_rule r = {.tier = POL_TIER_SIDE, .shape = POL_EXACT, .origin = origin};
+	static const char *const names[] = {"commondir",	  "gitdir",
+					    "config.worktree",	  "modules/*/hooks/**",
+					    "modules/*/config",	  "modules/*/commondir",
+					    "modules/*/*/config", "modules/*/*/hooks/**"};
+	struct set set = {.b = b, .origin = origin, .ops = POL_OPS(SBX_MODIFY), .err = err};
+	const struct pol_pos pos = {.file = origin};
+	const char *text = pol_build_join(b, own, "");
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		r.base = r.matched = pol_build_join(b, own, names[i]);
-		pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
-	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (place_listed(&set, own, "", names[i], text, &pos) < 0)
+			return -1;
+	return 0;
 }
 
 /*
@@ -238,7 +256,7 @@ static void keep_pointers(struct pol_build *b, const char *own, const char *orig
  * rename, which takes rights on the common directory itself: what the kernel cannot grant by
  * name, the broker will.
  */
-void pol_build_sides(struct pol_build *b)
+int pol_build_sides(struct pol_build *b, struct b_err *err)
 {
 	static const char *const trees[] = {"objects", "refs", "logs"};
 	static const char *const files[] = {"packed-refs", "packed-refs.lock", "packed-refs.new"};
@@ -267,6 +285,9 @@ void pol_build_sides(struct pol_build *b)
 			r.base = r.matched = pol_build_join(b, common, files[i]);
 			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		}
-		keep_pointers(b, own, r.origin);
+		/* denies in a writable directory: the broker's work */
+		if (b->rq->with_protected && keep_pointers(b, own, r.origin, err) < 0)
+			return -1;
 	}
+	return 0;
 }

@@ -223,6 +223,29 @@ void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], si
 	*out_n = 2;
 }
 
+/* git asks for these three (gitrepository-layout(5)), `.git` comes first. */
+static bool is_bare(struct b_arena *a, const char *ws)
+{
+	static const char *const names[] = {"HEAD", "objects", "refs"};
+	struct stat st;
+
+	if (lstat(join(a, ws, ".git/HEAD"), &st) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (lstat(join(a, ws, names[i]), &st) < 0)
+			return false;
+	return true;
+}
+
+const char *pol_git_inside(struct b_arena *a, const char *ws)
+{
+	const char *line = git_line(a, join(a, ws, ".git"));
+
+	if (line && strncmp(line, "gitdir: ", 8) == 0)
+		return pol_canonical(a, join(a, ws, line + 8));
+	return is_bare(a, ws) ? ws : NULL;
+}
+
 void pol_git_find(struct b_arena *a, const char *dir, struct pol_git *out)
 {
 	const char *dirs[2], *git;

@@ -65,3 +65,6 @@ void pol_git_find(struct b_arena *, const char *dir, struct pol_git *out);
 /* A linked worktree's own git directory and the common directory, when `ws` is one and gitfile
  * and back-pointer agree; *out_n is 0 or 2. Anything that does not fit is no linked worktree. */
 void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n);
+/* The git directory of `ws` where that is not ws/.git: what a gitfile there names, else `ws` itself
+ * when it is a bare repository; NULL: neither. Canonical. Whether it is a good one is not asked. */
+const char *pol_git_inside(struct b_arena *, const char *ws);

@@ -54,7 +54,6 @@ check 'and the main tree sees the commit' \
 	[ "$(git -C ../origin log --format=%s -1 work)" = 'in the worktree' ]
 launch bash -c 'echo evil >../origin/file'
 check 'but the main worktree stays closed' [ "$(head -n 1 ../origin/file)" = one ]
-exit 0
 
 # What makes the host's git obey another configuration: pointers, a gitfile, a repository at the top.
 fsmonitor() # DIRECTORY: a repository that runs something
@@ -68,11 +67,12 @@ host_git() # DIRECTORY: nothing of it ran
 	git -C "$1" status --short >/dev/null 2>&1
 	[ ! -e "$TMP/ran" ]
 }
+fresh
 git init -q pointers && cd pointers && git config user.email a@b && git config user.name n || exit 1
 echo 1 >f && git add f && git commit -qm i && git worktree add -q ../pointed && fsmonitor evil
 cp -r .git/objects .git/refs evil/
 "$SBX" -q -- sh -c 'echo ../evil >.git/commondir; echo ../../../evil >.git/worktrees/pointed/commondir
-	mv .git/worktrees/pointed x; mv .git x; : >HEAD; git worktree add -q w && cd w && echo 2 >g &&
+	mv .git/worktrees/pointed x; mv .git x; echo x >HEAD; git worktree add -q w && cd w && echo 2 >g &&
 	git add g && git commit -qm g' 2>/dev/null
 check 'a worktree can be made and committed in' [ $? -eq 0 ]
 check 'a repository keeps its configuration' host_git .
@@ -89,3 +89,27 @@ check 'and keeps its gitfile and pointers' host_git .
 mkdir ../bare && cd ../bare && fsmonitor evil
 "$SBX" -q -- sh -c 'echo "gitdir: evil" >.git; cp -r evil/* .' 2>/dev/null
 check 'a directory does not become a repository' host_git .
+mkdir ../top && cd ../top && git init -q --bare . && git -C ../pointers push -q "$PWD" HEAD:main
+"$SBX" -q -- sh -c 'git symbolic-ref HEAD refs/heads/other && git update-ref refs/heads/other main
+	echo x >>config; echo x >hooks/pre-push; echo ../evil >commondir; mkdir .git; true' 2>/dev/null
+check 'a bare repository moves its HEAD' [ "$(cat HEAD)" = 'ref: refs/heads/other' ]
+check 'and keeps its configuration and hooks' \
+	sh -c '! grep -qx x config && [ ! -e hooks/pre-push ] && [ ! -e commondir ] && [ ! -e .git ]'
+mkdir ../lay && cd ../lay && git clone -q --bare ../pointers .bare && echo 'gitdir: ./.bare' >.git
+"$SBX" -q -- sh -c 'echo x >>.bare/config; echo x >.bare/hooks/pre-push; mv .bare x; git worktree add -q main' 2>/dev/null
+check 'so does one that a gitfile names, and a worktree is made' \
+	sh -c '! grep -qx x .bare/config && [ ! -e .bare/hooks/pre-push ] && [ -e main/f ]'
+
+# A gitlink makes a nested repository a submodule, which the status at the top looks into.
+gitlink() # SBX-OPTIONS...
+{
+	rm -rf ../super && git init -q ../super && cd ../super || return 1
+	git config user.email a@b && git config user.name n && git commit -q --allow-empty -m i
+	"$SBX" -q "$@" -- sh -c 'git init -q sub && git -C sub commit -q --allow-empty -m y
+		git -C sub config core.fsmonitor "touch '"$TMP"'/ran; false"
+		git update-index --add --cacheinfo "160000,$(git rev-parse HEAD),sub"
+		echo 1 >f && git add f && git commit -qm mine' >/dev/null 2>&1
+	[ "$(git log -1 --format=%s)" = mine ]
+}
+check 'work at the top goes on without nested repositories' gitlink --deny-modify '*/**/.git/**'
+check 'and nothing of one runs' host_git .

@@ -494,8 +494,13 @@ Test(policy_engine, a_linked_worktree_may_commit_and_not_touch_hooks)
 	put(in(own, "gitdir"), b_arena_printf(&arena, "%s/.git\n", ws));
 	put(in(ws, ".git"), b_arena_printf(&arena, "gitdir: %s\n", own));
 	reads_system();
+	make();
+	cr_expect(allows(SBX_MODIFY, in(own, "commondir")), "a deny in there needs the broker");
 	rq.with_protected = true;
 	make();
+	cr_expect_not(allows(SBX_MODIFY, in(own, "commondir")));
+	cr_expect_not(allows(SBX_MODIFY, in(own, "gitdir")));
+	cr_expect_not(allows(SBX_MODIFY, in(own, "config.worktree")));
 	cr_expect(allows(SBX_MODIFY, in(own, "index.lock")));
 	cr_expect(allows(SBX_MODIFY, in(main_git, "objects/ab/cd")));
 	cr_expect(allows(SBX_MODIFY, in(main_git, "refs/heads/x")));
@@ -507,6 +512,27 @@ Test(policy_engine, a_linked_worktree_may_commit_and_not_touch_hooks)
 	cr_expect_not(allows(SBX_MODIFY, in(main_git, "worktrees/other")));
 	cr_expect_not(allows(SBX_MODIFY, in(top, "main/file")));
 	cr_expect_eq(ask(SBX_MODIFY, in(own, "HEAD")).rule->tier, POL_TIER_SIDE);
+}
+
+Test(policy_engine, a_bare_repository_keeps_its_configuration_and_moves_its_head)
+{
+	cr_assert_eq(mkdir(in(ws, "objects"), 0700) | mkdir(in(ws, "refs"), 0700) |
+			     mkdir(in(ws, "worktrees"), 0700) |
+			     mkdir(in(ws, "worktrees/.odd*"), 0700),
+		     0);
+	reads_system();
+	rq.with_protected = true;
+	make();
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "HEAD")), "no repository without it");
+	cr_expect(allows(SBX_MODIFY, in(ws, "config")));
+	put(in(ws, "HEAD"), "ref: refs/heads/main\n");
+	make();
+	cr_expect(allows(SBX_MODIFY, in(ws, "HEAD")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "config")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "hooks/pre-push")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "commondir")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "worktrees/.odd*/commondir")));
+	cr_expect(allows(SBX_MODIFY, in(ws, "worktrees/.oddly/commondir")), "a star is a name");
 }
 
 Test(policy_engine, every_rule_of_the_tables_says_where_it_comes_from)

@@ -193,6 +193,25 @@ Test(policy_workspace, a_gitfile_without_its_back_pointer_is_not_believed)
 	cr_expect_eq(n, 0);
 }
 
+Test(policy_workspace, a_git_directory_is_found_where_the_workspace_says)
+{
+	dir("w");
+	cr_expect_null(pol_git_inside(&arena, in("w")));
+	put("w/.git", "gitdir: ./.bare\n");
+	cr_expect_str_eq(pol_git_inside(&arena, in("w")), in("w/.bare"));
+	put("w/.git", "gitdir ./.bare\n");
+	cr_expect_null(pol_git_inside(&arena, in("w")));
+	put("w/HEAD", "ref: refs/heads/main\n");
+	dir("w/objects");
+	cr_expect_null(pol_git_inside(&arena, in("w")));
+	dir("w/refs");
+	cr_expect_str_eq(pol_git_inside(&arena, in("w")), in("w"));
+	cr_assert_eq(unlink(in("w/.git")), 0);
+	dir("w/.git");
+	put("w/.git/HEAD", "ref: refs/heads/main\n");
+	cr_expect_null(pol_git_inside(&arena, in("w")));
+}
+
 Test(policy_workspace, homes_are_canonical_and_named_once)
 {
 	const char **homes;

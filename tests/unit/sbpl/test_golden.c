@@ -117,6 +117,7 @@ static void add_preset(const char *name)
 	add_entries(name, spec, "home", HOME, deny && deny->n == 2);
 	add_entries(name, spec, "system", "", deny && deny->n == 2);
 	add_entries(name, spec, "workspace", WS, deny && deny->n == 2);
+	add_entries(name, spec, "noRepository", WS, deny && deny->n == 2);
 	add_entries(name, spec, "gitCommon", WS "/.git", deny && deny->n == 2);
 }
 
