@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "policy/front/foreign.h"
+#include "policy/front/openshell_glob.h"
 
 enum { MAX_MIDDLEWARES = 10, MAX_PATTERNS = 32 };
 
@@ -74,13 +75,10 @@ static int take_words(struct pol_front *f, const struct pol_ynode *value, const 
 /* globset would refuse it when it is matched, too late for a person. */
 static void check_glob(struct pol_front *f, const struct pol_ynode *glob)
 {
-	for (const char *open = "[{"; *open; open++) {
-		const char *p = strchr(glob->s, *open);
+	const char *wrong = pol_openshell_glob_check(glob->s);
 
-		if (p && !strchr(p, *open == '[' ? ']' : '}'))
-			pol_foreign_note(f->doc, &glob->pos, "glob pattern '%s' has unclosed '%c'",
-					 glob->s, *open);
-	}
+	if (wrong)
+		pol_foreign_note(f->doc, &glob->pos, "glob pattern '%s' %s", glob->s, wrong);
 }
 
 /* ---- hosts and ports ---- */
