@@ -173,6 +173,32 @@ for shim in '' --no-shim; do
 		sh -c 'exec 3>>z.env; rm z.env; cat /proc/self/fd/3' >"$TMP/out" 2>"$TMP/err"
 	check "a denied file is not read once its name is gone $shim" [ $? -ne 0 -a ! -s "$TMP/out" ]
 done
+# Another name left, and the directory called otherwise: the former path says nothing.
+fresh
+mkdir priv priv2
+echo secret >priv/x
+cp priv/x priv/w
+cat >"$WS/names.py" <<'P'
+import ctypes, os
+libc = ctypes.CDLL(None)
+held = os.open("priv/x", os.O_PATH)
+writer = os.open("priv/w", os.O_WRONLY)
+for name in "x", "w":
+    os.link("priv/" + name, "priv/" + "yz"[name == "w"])
+    os.unlink("priv/" + name)
+    os.rename("priv/" + "yz"[name == "w"], "priv2/" + "yz"[name == "w"])
+os.rename("priv", "pub")
+for fd in held, writer:
+    try:
+        print(os.read(os.open("/proc/self/fd/%d" % fd, os.O_RDONLY), 9))
+    except PermissionError:
+        pass
+    libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100, b"named%d" % fd, 0x400)
+    libc.linkat(fd, b"", -100, b"empty%d" % fd, 0x1000)
+P
+"$SBX" -q --no-shim --deny-read 'priv/?' --deny-read 'priv2/?' -- python3 names.py >"$TMP/out" 2>&1
+check 'nor once another name of it has moved on' [ $? -eq 0 -a ! -s "$TMP/out" -a -d pub ]
+check 'nor can it be named anew' sh -c '! ls | grep -q "named\|empty"'
 "$SBX" -q --deny-read '**/*.env' -- python3 - >"$TMP/out" 2>&1 <<'P'
 import errno, os
 def refused(f):

@@ -36,6 +36,8 @@ struct br_answer {
 	unsigned fd_flags; /* O_CLOEXEC or 0 */
 };
 
+enum br_magic { BR_MAGIC_NONE, BR_MAGIC_FD, BR_MAGIC_EXE, BR_MAGIC_OTHER };
+
 /* One path of a call, and what it was found to be. */
 struct br_end {
 	const struct br_end_spec *spec;
@@ -46,12 +48,14 @@ struct br_end {
 	size_t asked_len;
 	char asked[PATH_MAX]; /* as the caller wrote it */
 
-	int at;		  /* parent directory, O_PATH; -1 */
-	const char *name; /* in it; a trailing slash of the caller stays */
-	int fd;		  /* the object, O_PATH; -1: it does not exist, or was not looked for */
-	struct stat st;	  /* of fd */
-	bool is_pathless; /* no rule speaks of it: a pipe, a socket, an unlinked file */
-	bool is_magic;	  /* a link in /proc led to it, not a path */
+	int at;		     /* parent directory, O_PATH; -1 */
+	const char *name;    /* in it; a trailing slash of the caller stays */
+	int fd;		     /* the object, O_PATH; -1: it does not exist, or was not looked for */
+	struct stat st;	     /* of fd */
+	bool is_pathless;    /* no rule speaks of it: a pipe, a socket, an unlinked file */
+	enum br_magic magic; /* a link in /proc led to it, not a path */
+	pid_t owner;	     /* BR_MAGIC_FD: of this thread's descriptor */
+	int number;
 	bool is_nameless; /* pathless, and a file that had a name: */
 	unsigned lent;	  /* BR_LENT_*, what the descriptor that led to it was opened for */
 	size_t len;

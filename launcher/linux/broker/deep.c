@@ -228,10 +228,10 @@ static int understand(const struct br_call *c, struct br_end *e)
 
 	if ((is_doubtful || ends_in(e->path, deleted)) && !leads_to(e, c->b->root, e->path)) {
 		unescape(e->path);
+		/* its former name proves nothing, as in br_text_of() */
 		if (ends_in(e->path, deleted) && !leads_to(e, c->b->root, e->path))
-			/* one of its other names, as in br_text_of() */
 			e->path[strlen(e->path) - (sizeof deleted - 1)] = '\0';
-		else if (is_doubtful && !leads_to(e, c->b->root, e->path))
+		if (!leads_to(e, c->b->root, e->path))
 			return -EACCES;
 	}
 	e->len = strlen(e->path);

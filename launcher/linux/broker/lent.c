@@ -66,17 +66,16 @@ static pid_t owner_of(const char *dir)
 	return (pid_t)strtol(start, NULL, 10);
 }
 
-void br_note_magic(struct br_call *c, struct br_end *e, const char *dir, const char *name, int fd)
+void br_note_magic(struct br_end *e, const char *dir, const char *name)
 {
-	struct stat st;
-
-	e->is_magic = true;
-	if (fstat(fd, &st) < 0 || st.st_nlink > 0)
-		return;
+	e->magic = BR_MAGIC_OTHER;
 	if (strcmp(name, "exe") == 0)
-		e->lent = BR_LENT_READ; /* it was read and executed, and is */
-	else if (strcmp(strrchr(dir, '/'), "/fd") == 0)
-		e->lent = lent_by(c, owner_of(dir), (int)strtol(name, NULL, 10), &st);
+		e->magic = BR_MAGIC_EXE;
+	if (strcmp(strrchr(dir, '/'), "/fd") != 0)
+		return;
+	e->magic = BR_MAGIC_FD;
+	e->owner = owner_of(dir);
+	e->number = (int)strtol(name, NULL, 10);
 }
 
 /* What was never in a file system: a memfd, System V's shared memory. */
@@ -93,7 +92,7 @@ int br_look_at_nameless(struct br_call *c, struct br_end *e)
 {
 	if (!S_ISREG(e->st.st_mode) || is_memory(c, &e->st))
 		return 0;
-	if (!e->is_empty && !e->is_magic)
+	if (!e->is_empty && e->magic == BR_MAGIC_NONE)
 		return BR_VANISHED; /* while we looked: a path leads to what has a name */
 	e->is_nameless = true;
 	if (e->len > sizeof deleted - 1 &&
@@ -101,6 +100,10 @@ int br_look_at_nameless(struct br_call *c, struct br_end *e)
 		e->path[e->len -= sizeof deleted - 1] = '\0';
 	if (e->is_empty && e->dirfd >= 0)
 		e->lent = lent_by(c, (pid_t)c->n.pid, e->dirfd, &e->st);
+	else if (e->magic == BR_MAGIC_FD)
+		e->lent = lent_by(c, e->owner, e->number, &e->st);
+	else if (e->magic == BR_MAGIC_EXE)
+		e->lent = BR_LENT_READ; /* it was read and executed, and is */
 	return 0;
 }
 

@@ -169,6 +169,13 @@ static int directory_refusal(const struct move *m, bool from_is_dir)
 	return says ? says : EPERM;
 }
 
+/* Whoever has the new name may read and write. What never had one (O_TMPFILE; the kernel gives none
+ * to what has lost its last) was made in the run. */
+static bool may_name(const struct br_call *c, const struct br_end *from)
+{
+	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
+}
+
 /* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
  * without a name (O_TMPFILE) has no place it could escape from. */
 static struct br_answer link_object(struct move *m)
@@ -191,7 +198,7 @@ static struct br_answer link_object(struct move *m)
 		if (refused)
 			return says ? br_fail(says)
 				    : tell(m, br_fail(EACCES), refused & ~REFUSED_FROM);
-	} else if (!br_may(c, SBX_MODIFY, from)) {
+	} else if (!may_name(c, from)) {
 		return br_deny(c, SBX_MODIFY, from, br_kernel_says(m->to, BR_WANT_NEW));
 	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
 		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));

@@ -37,19 +37,22 @@ static bool is_same_object(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* What the kernel calls deleted may have another name left, may never have had one, or may be
- * called just so. */
+/* What the kernel calls deleted may be called just so, or be there again by its name (a file
+ * system of the network looks names up anew). By another name it cannot be found; its former one
+ * proves nothing, the directory having moved since. */
 static int judge_deleted(int fd, char *path, size_t *len)
 {
-	struct stat st;
+	size_t whole = *len;
 
-	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
-		return -ENOENT;
 	if (is_same_object(fd, path))
 		return 0;
 	*len -= sizeof deleted - 1;
 	path[*len] = '\0';
-	return 0;
+	if (is_same_object(fd, path))
+		return 0;
+	path[*len] = deleted[0];
+	*len = whole;
+	return -ENOENT;
 }
 
 int br_text_of(const struct br_broker *b, int fd, char *path, size_t *out_len)
@@ -122,7 +125,8 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 	e->at = e->fd = -1;
 	e->len = e->asked_len = 0;
 	e->is_empty = e->is_pathless = e->was_walked = e->creates = false;
-	e->is_magic = e->is_nameless = false;
+	e->is_nameless = false;
+	e->magic = BR_MAGIC_NONE;
 	e->lent = 0;
 	e->dirfd = spec->dirfd == BR_NO_ARG ? AT_FDCWD : (int)br_arg(c, spec->dirfd);
 	e->follow = spec->how & BR_END_FOLLOW ||
@@ -399,7 +403,7 @@ int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 	e->is_pathless = rc == -ENOENT || (rc == -EXDEV && !S_ISDIR(e->st.st_mode));
 	if (rc < 0 && !e->is_pathless)
 		return -EACCES;
-	if (rc == -ENOENT)
+	if (e->is_pathless)
 		return br_look_at_nameless(c, e);
 	return !e->is_pathless && br_is_own_proc(c, e->path, e->len) ? -EACCES : 0;
 }
@@ -428,7 +432,8 @@ int br_find_object(struct br_call *c, struct br_end *e)
 	for (int tries = 0; rc == BR_VANISHED; tries++) {
 		close(e->fd);
 		e->fd = -1;
-		e->is_pathless = e->is_magic = false;
+		e->is_pathless = false;
+		e->magic = BR_MAGIC_NONE;
 		rc = tries < VANISHED_TRIES ? find_once(c, e) : -ENOENT;
 	}
 	return rc;

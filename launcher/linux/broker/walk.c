@@ -134,7 +134,7 @@ static int follow_magic(struct walk *w, const char *dir, size_t len)
 	if (fd < 0)
 		return -errno;
 	if (w->is_last && !w->has_slash) {
-		br_note_magic(w->c, w->e, dir, w->name, fd);
+		br_note_magic(w->e, dir, w->name);
 		return fd;
 	}
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode)) {
@@ -249,7 +249,8 @@ static int note_missing(struct walk *w, struct br_end *e)
 
 int br_walk(struct br_call *c, struct br_end *e, int base, const char *path, bool follow_last)
 {
-	struct walk w = {.c = c, .e = e, .follow = follow_last, .creates = e->creates, .rest = c->text};
+	struct walk w = {
+		.c = c, .e = e, .follow = follow_last, .creates = e->creates, .rest = c->text};
 	int rc;
 
 	w.dir = openat(base, ".", O_PATH | O_CLOEXEC);

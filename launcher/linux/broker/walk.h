@@ -24,8 +24,8 @@ int br_look_at(struct br_call *, struct br_end *, bool is_as_asked);
 /* lent.c. Of an object without a name: 0, or BR_VANISHED: it had one when it was found. */
 #define BR_VANISHED (-ESTALE)
 int br_look_at_nameless(struct br_call *, struct br_end *);
-/* The link `name` of directory `dir` in /proc has led to fd. */
-void br_note_magic(struct br_call *, struct br_end *, const char *dir, const char *name, int fd);
+/* The link `name` of directory `dir` in /proc has led to the object. */
+void br_note_magic(struct br_end *, const char *dir, const char *name);
 
 /* deep.c: br_text_of() whatever the depth; path has SBX_DEEP_ROOM bytes. -ENAMETOOLONG: beyond
  * SBX_DEEP_MAX; -EACCES: a directory on the way may not be listed. */
