@@ -47,6 +47,24 @@ piped '-n 8' touch ran
 check 'a hard one is refused by name' grep -q '^sbx-launch: E_LIMIT: only 8 files' "$TMP/err"
 check 'with 125' [ "$status" -eq 125 ]
 
+# Where exactly memory runs out is the C library's.
+for kib in 10000 11000 12000 13000 14000 15000 16000; do
+	(ulimit -v $kib; exec "$SBX" touch ran) 2>>"$TMP/memory"
+done
+check 'too little memory is a limit, with the remedy' \
+	grep -q '^sbx-launch: E_LIMIT: .*ulimit -v' "$TMP/memory"
+rm -f ran
+if [ "$(id -u)" -eq 0 ]; then
+	skip 'no process to be had is a limit, with the remedy' 'root has no such limit'
+else
+	(ulimit -u 1; exec "$SBX" touch ran) 2>"$TMP/err"
+	check 'no process to be had is a limit, with the remedy' \
+		grep -q '^sbx-launch: E_LIMIT: .*ulimit -u' "$TMP/err"
+fi
+launch -p '' touch ran
+check 'an empty policy is a usage error' grep -q '^sbx-launch: E_USAGE: --policy: empty' "$TMP/err"
+check 'and none of these ran' [ ! -e ran ]
+
 # ---- each code of sbx-launch(1), what brings it, the status ----
 
 code() # CODE STATUS ARGS...

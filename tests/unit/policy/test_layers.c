@@ -151,7 +151,7 @@ Test(policy_layers, a_project_file_opens_nothing)
 	cr_expect_not(ask(SBX_MODIFY, "/srv/x").allowed);
 	cr_expect_eq(engine->effect.network, POL_NET_NONE);
 	cr_expect_not(engine->effect.lax);
-	cr_expect(noticed("asks for the network"));
+	cr_expect(noticed("asks for the network, side roots"), "all of it");
 }
 
 Test(policy_layers, its_settings_tighten)
