@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
@@ -255,25 +254,13 @@ int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_e
 
 /* Before the byte no child applies the ruleset. No memory is taken: a fork meanwhile must not find
  * it locked. */
-static void work(struct lau_landlock_job *job)
+static void *work(void *arg)
 {
+	struct lau_landlock_job *job = arg;
 	const struct part part = outside_shm(job->own_shm, job->keep);
 
 	job->rc = add_part(job->ruleset, job->plan, &part, &job->err);
 	(void)b_write_all(job->ready[1], job->rc == 0 ? "\0" : "\1", 1);
-}
-
-/* With descriptors of its own: what the launcher opens meanwhile does not come between those of a
- * batch, and what it forks inherits none of them. */
-static void *work_beside(void *arg)
-{
-	bool is_apart = unshare(CLONE_FILES) == 0;
-
-	work(arg);
-	/* Copies of pipes would keep others waiting, and who joins us does not wait for the
-	 * kernel to close them. */
-	if (is_apart)
-		lau_fdclose_range(0, ~0u);
 	return NULL;
 }
 
@@ -286,7 +273,7 @@ static bool start(struct lau_landlock_job *job)
 	sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
 		return false;
-	ok = pthread_create(&job->thread, NULL, work_beside, job) == 0;
+	ok = pthread_create(&job->thread, NULL, work, job) == 0;
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ok;
 }
@@ -301,7 +288,7 @@ int lau_landlock_begin(struct lau_landlock_job *job, struct b_err *err)
 		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
 	job->has_thread = start(job);
 	if (!job->has_thread)
-		work(job);
+		(void)work(job);
 	return 0;
 }
 
