@@ -97,6 +97,8 @@ int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
 /* sets.c: a linked worktree's own git data. */
 int pol_build_sides(struct pol_build *, struct b_err *err);
+/* gitruns.c: what the host's git configuration runs out of the workspaces. */
+void pol_build_git_runs(struct pol_build *);
 /* layer_rules.c: a document beside the main one. */
 int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_profile,
 		    struct b_err *err);

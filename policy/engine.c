@@ -149,6 +149,8 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	if (pol_build_set(b, "secrets", err) < 0 ||
 	    (b->rq->with_protected && pol_build_set(b, "protected", err) < 0))
 		return -1;
+	if (b->rq->with_protected)
+		pol_build_git_runs(b);
 	pol_build_own(b);
 	if (pol_build_sides(b, err) < 0)
 		return -1;

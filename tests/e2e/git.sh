@@ -113,3 +113,10 @@ gitlink() # SBX-OPTIONS...
 }
 check 'work at the top goes on without nested repositories' gitlink --deny-modify '*/**/.git/**'
 check 'and nothing of one runs' host_git .
+
+fresh
+git init -q . && git config core.hooksPath .husky/_ && mkdir -p .husky/_ || exit 1
+"$SBX" -q -- sh -c 'echo x >.husky/pre-commit; echo x >.husky/_/pre-commit; mv .husky x; echo 1 >f
+	git add f && git commit -qm i' 2>/dev/null
+check 'the hooks that the configuration names stay, and a commit is made' \
+	[ "$? $(ls -A .husky .husky/_ | tr -d '\n')" = '0 .husky:_.husky/_:' ]

@@ -535,6 +535,31 @@ Test(policy_engine, a_bare_repository_keeps_its_configuration_and_moves_its_head
 	cr_expect(allows(SBX_MODIFY, in(ws, "worktrees/.oddly/commondir")), "a star is a name");
 }
 
+Test(policy_engine, what_gits_configuration_runs_in_the_workspace_is_closed)
+{
+	cr_assert_eq(mkdir(in(ws, ".git"), 0700), 0);
+	put(in(ws, ".git/config"),
+	    "# [core] hooksPath = no\n[Core] hookspath = \"tools/hooks\" ; mine\n"
+	    "[includeIf \"onbranch:x\"]\n\tpath = ../more.cfg\n[include]\npath=/etc/none\n");
+	put(in(ws, "more.cfg"), "[user]\nname = x\n[include]\n\tPath = deep.cfg\n");
+	put(in(ws, "deep.cfg"), "[include]\npath = deep.cfg\n[core]\nhooksPath = .husky/_\n");
+	reads_system();
+	make();
+	cr_expect(allows(SBX_MODIFY, in(ws, "tools/hooks/x")), "that set is left out");
+	rq.with_protected = true;
+	make();
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "tools/hooks/x")));
+	cr_expect_str_eq(ask(SBX_MODIFY, in(ws, "tools/hooks")).origin, "builtin:git:1");
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "more.cfg")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, "deep.cfg")));
+	cr_expect_not(allows(SBX_MODIFY, in(ws, ".husky/pre-commit")));
+	cr_expect(allows(SBX_MODIFY, in(ws, "tools/x")));
+	cr_expect(allows(SBX_MODIFY, in(ws, "no/x")));
+	put(in(ws, ".git/config"), "[core]\nhooksPath = .\n[include]\npath\n[broken\n= x\n");
+	make();
+	cr_expect(allows(SBX_MODIFY, in(ws, "x")), "the workspace is not closed as a whole");
+}
+
 Test(policy_engine, every_rule_of_the_tables_says_where_it_comes_from)
 {
 	rq.with_protected = true;
