@@ -106,14 +106,20 @@ void asked_release(struct asked *a)
 	lau_dirs_release(&a->dirs);
 }
 
+static void tell(const char *what, const char *text)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	b_str_addf(&line, "%s: %s: ", me, what);
+	b_str_add_visible(&line, text, strlen(text));
+	b_str_addc(&line, '\n');
+	(void)b_write_all(STDERR_FILENO, b_str_c(&line), line.len);
+}
+
 void ask_notices(const struct pol_engine *e)
 {
-	for (size_t i = 0; i < e->nnotices; i++) {
-		b_auto(b_str_release) struct b_str line = {0};
-
-		b_str_addf(&line, "%s: note: ", me);
-		b_str_add_visible(&line, e->notices[i], strlen(e->notices[i]));
-		b_str_addc(&line, '\n');
-		(void)b_write_all(STDERR_FILENO, b_str_c(&line), line.len);
-	}
+	for (size_t i = 0; i < e->nnotices; i++)
+		tell("note", e->notices[i]);
+	for (size_t i = 0; i < e->nlosses; i++)
+		tell("loss", e->losses[i]);
 }

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/format.h"
+#include "policy/front/dialect.h"
 #include "policy/model.h"
 #include "policy/schema.h"
 
@@ -43,10 +44,16 @@ static int format_file(const struct ask_opts *o, const char *file, bool *all_sam
 {
 	b_auto(b_str_release) struct b_str before = {0}, after = {0};
 	bool is_stdin = strcmp(file, "-") == 0, is_same;
+	enum pol_dialect dialect;
 
 	if ((is_stdin ? read_stdin(&before, err) : b_read_file(file, POL_MAX_FILE, &before, err)) <
-		    0 ||
-	    pol_format(is_stdin ? "standard input" : file, b_str_c(&before), before.len, &after,
+	    0)
+		return -1;
+	dialect = pol_front_guess(b_str_c(&before), before.len);
+	if (dialect != POL_DIALECT_auto)
+		return b_fail(err, B_USAGE, 0, "%s: a document of %s, expected YAML",
+			      is_stdin ? "standard input" : file, pol_dialect_name(dialect));
+	if (pol_format(is_stdin ? "standard input" : file, b_str_c(&before), before.len, &after,
 		       err) < 0)
 		return -1;
 	is_same = before.len == after.len && memcmp(before.s, after.s, after.len) == 0;

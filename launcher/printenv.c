@@ -91,6 +91,29 @@ static int make_scratch(struct alone *a, struct b_err *err)
 	return 0;
 }
 
+/* What a policy of another system says and a shim alone cannot do. */
+static int tell_losses(const struct alone *a, struct b_err *err)
+{
+	const struct pol_engine *e = a->plan.engine;
+	const struct pol_foreign *f = &a->dirs.layers.main.foreign;
+	b_auto(b_str_release) struct b_str lines = {0};
+
+	if (pol_engine_refuse(e, err) < 0)
+		return -1;
+	for (size_t i = 0; i < e->nlosses; i++) {
+		b_str_addf(&lines, "%s: loss: ", me);
+		b_str_add_visible(&lines, e->losses[i], strlen(e->losses[i]));
+		b_str_addc(&lines, '\n');
+	}
+	if (f->user.s || f->group.s)
+		b_str_addf(&lines,
+			   "%s: loss: the policy names whom the command runs as: it runs as "
+			   "who starts it\n",
+			   me);
+	(void)b_write_all(STDERR_FILENO, b_str_c(&lines), lines.len);
+	return 0;
+}
+
 static int resolve(struct alone *a, struct b_err *err)
 {
 	a->o.dry_run = true; /* nothing shared is made, no name is taken */
@@ -99,7 +122,9 @@ static int resolve(struct alone *a, struct b_err *err)
 	lau_host_quick(&a->host);
 	if (lau_dirs_find(&a->o, &a->dirs, err) < 0 || make_scratch(a, err) < 0)
 		return -1;
-	return lau_plan_policy(&a->o, &a->host, &a->dirs, &a->plan, err);
+	if (lau_plan_policy(&a->o, &a->host, &a->dirs, &a->plan, err) < 0)
+		return -1;
+	return tell_losses(a, err);
 }
 
 /* ---- the files ---- */

@@ -328,6 +328,13 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	return 0;
 }
 
+int pol_engine_refuse(const struct pol_engine *e, struct b_err *err)
+{
+	if (e->nlosses == 0 || e->effect.lax)
+		return 0;
+	return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", e->losses[0]);
+}
+
 void pol_engine_free(struct pol_engine *e)
 {
 	if (!e)

@@ -102,6 +102,8 @@ struct pol_engine {
 
 int pol_engine_new(const struct pol_request *, struct pol_engine **out, struct b_err *err);
 void pol_engine_free(struct pol_engine *);
+/* Is nothing lost that may not be? B_FLOOR. */
+int pol_engine_refuse(const struct pol_engine *, struct b_err *err);
 /* Names the rules, see pol_imgcache_rules_key(). */
 void pol_engine_rules_key(struct pol_engine *, char out[B_SHA256_HEX]);
 

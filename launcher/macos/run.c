@@ -226,7 +226,15 @@ static int step_notices(struct run *r, struct b_err *err)
 {
 	const struct pol_engine *e = r->plan.engine;
 
-	(void)err;
+	const struct pol_foreign *f = &r->dirs.layers.main.foreign;
+
+	if (pol_engine_refuse(e, err) < 0)
+		return -1;
+	for (size_t i = 0; i < e->nlosses; i++)
+		say("loss", e->losses[i]);
+	if (f->user.s || f->group.s)
+		say("loss", "the policy names whom the command runs as: not on macOS: it runs as "
+			    "who started it");
 	for (size_t i = 0; !r->o->quiet && i < e->nnotices; i++)
 		say("note", e->notices[i]);
 	for (size_t i = 0; r->o->verbose && i < r->profile.nnotes; i++)

@@ -137,15 +137,15 @@ static bool is_toml(const char *p, const char *end)
 	return p < line_end && *p == '=';
 }
 
-static enum pol_dialect guess_text(const struct pol_input *in)
+enum pol_dialect pol_front_guess(const char *text, size_t len)
 {
-	const char *end = in->text + in->len, *p = in->text;
+	const char *end = text + len, *p = text;
 	bool has_comments = false;
 
-	if (in->len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
+	if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3;
 	if (memchr(p, '\0', (size_t)(end - p)))
-		return POL_DIALECT_orbit; /* whose reader says so */
+		return POL_DIALECT_auto; /* the reader of YAML says so */
 	p = skip_blanks(p, end, &has_comments);
 	if (p < end && *p == '{' && (has_comments || is_json(p, end)))
 		return POL_DIALECT_srt;
@@ -199,7 +199,8 @@ static int take(const struct pol_input *in, enum pol_dialect dialect, struct pol
 int pol_front_parse(const struct pol_input *in, struct pol_doc *out, struct b_err *err)
 {
 	struct pol_doc doc = {0};
-	enum pol_dialect dialect = in->dialect == POL_DIALECT_auto ? guess_text(in) : in->dialect;
+	enum pol_dialect dialect =
+		in->dialect == POL_DIALECT_auto ? pol_front_guess(in->text, in->len) : in->dialect;
 
 	if (take(in, dialect, &doc, err) < 0) {
 		pol_doc_release(&doc);

@@ -30,6 +30,8 @@ struct pol_input {
 
 /* B_POLICY, B_LIMIT. */
 int pol_front_parse(const struct pol_input *, struct pol_doc *out, struct b_err *err);
+/* What the text looks like, before it is read: srt, caliban, or auto, for all that is YAML. */
+enum pol_dialect pol_front_guess(const char *text, size_t len);
 /* What --dialect calls it, and a person. */
 const char *pol_dialect_word(enum pol_dialect);
 const char *pol_dialect_name(enum pol_dialect);

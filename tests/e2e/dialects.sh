@@ -69,6 +69,12 @@ check 'openshell: rules on the network are refused' refused 'network policy `a`'
 check 'openshell: or told of, with no network' told 'network policy `a`' --best-effort \
 	-p "$TMP/net.yaml" -- bash -c '[ "$(tail -n +3 /proc/net/dev | grep -vc " lo:")" -eq 0 ]'
 
+check 'openshell: nor does the shim alone take them' eval \
+	'[ "$("$SBX" --print-env -p "$TMP/net.yaml" 2>"$TMP/err")" = "return 125 2>/dev/null || exit 125" ] &&
+	grep -q "E_FLOOR: cannot be enforced: .*network policy" "$TMP/err"'
+check 'openshell: who asks is told' eval \
+	'"$ask" show "$TMP/net.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: loss: .*network policy"'
+
 # ---- srt ----
 file s.json <<X
 { // as its authors write them
@@ -119,6 +125,8 @@ check 'caliban: or told of, and the command is confined all the same' told \
 	'not available at /nowhere/bwrap' -p "$TMP/lax.toml" -- bash -c '! cat .env 2>/dev/null'
 
 # ---- which is which ----
+check 'fmt leaves JSON and TOML alone' eval \
+	'for f in s.json c.toml; do "$ask" fmt -w "$TMP/$f" 2>&1 | grep -q "expected YAML" || exit 1; done'
 check '--dialect takes the text at its word' refused '1:1: expected a value, found `v`' \
 	--dialect srt -p "$TMP/open.yaml"
 check 'two documents of which one is foreign do not merge' refused 'merges with no other' \
