@@ -86,7 +86,7 @@ const char *b_kind_code(enum b_kind kind)
 
 int b_kind_status(enum b_kind kind)
 {
-	if (kind == B_NOEXEC)
+	if (kind == B_NOEXEC || kind == B_APPROVAL)
 		return EXIT_NOEXEC;
 	return kind == B_NOTFOUND ? EXIT_NOTFOUND : EXIT_OURS;
 }

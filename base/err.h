@@ -26,6 +26,7 @@
 	X(AUDIT, "E_AUDIT")        \
 	X(NOTFOUND, "E_NOTFOUND")  \
 	X(NOEXEC, "E_NOEXEC")      \
+	X(APPROVAL, "E_APPROVAL")  \
 	X(LIMIT, "E_LIMIT")        \
 	X(FORMAT, "E_FORMAT")      \
 	X(SYSTEM, "E_SYSTEM")
@@ -56,7 +57,7 @@ int b_wrap(struct b_err *err, const char *fmt, ...) __attribute__((format(printf
 /* "E_POLICY" etc.; a static string. */
 const char *b_kind_code(enum b_kind kind);
 
-/* Exit status of the kind in sbx-launch's grammar: 126 for NOEXEC, 127 for NOTFOUND, else 125. */
+/* Exit status of the kind in sbx-launch's grammar: 126 for NOEXEC and APPROVAL, 127 for NOTFOUND, else 125. */
 int b_kind_status(enum b_kind kind);
 
 /* Writes "PROGRAM: E_CODE: message\n" to descriptor 2, control bytes escaped,

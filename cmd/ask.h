@@ -34,6 +34,8 @@ struct ask_opts {
 	int style;    /* enum sbpl_style */
 	int mounts;   /* enum ask_mounts */
 	int on;	      /* enum ask_on */
+	struct b_strlist listed; /* of approve */
+	bool auto_allow;
 	const char *output;
 	int completion; /* enum b_shell, -1 = none */
 };
@@ -52,6 +54,7 @@ int ask_compile(struct ask_opts *, char const *const *words, size_t n);
 int ask_fmt(struct ask_opts *, char const *const *words, size_t n);
 int ask_schema(struct ask_opts *, char const *const *words, size_t n);
 int ask_convert(struct ask_opts *, char const *const *words, size_t n);
+int ask_approve(struct ask_opts *, char const *const *words, size_t n);
 int ask_lint(struct ask_opts *, char const *const *words, size_t n);
 
 /* Prints the message; TROUBLE. */

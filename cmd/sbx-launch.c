@@ -11,6 +11,7 @@
 #include "launcher/host.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
+#include "launcher/printargv.h"
 #include "launcher/printenv.h"
 #include "launcher/run.h"
 #include "launcher/runs.h"
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
 		status = answer_runs(&o);
 	else if (o.selftest)
 		status = lau_selftest(argc, argv, &o);
+	else if (o.print_argv)
+		status = lau_print_argv(&o);
 	else if (o.print_env)
 		status = lau_print_env(&o);
 	else

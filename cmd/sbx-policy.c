@@ -16,7 +16,7 @@
 static const struct b_opt own_table[] = {
 #define GROUP "Questions"
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
-	 .help = "why, diff, test, lint: for programs"},
+	 .help = "why, diff, test, lint, approve: for programs"},
 	{"null", '0', NULL, B_OPT_FLAG, O(from_stdin), .group = GROUP,
 	 .help = "why: paths, each ended by a NUL, from standard input"},
 	{"all", 0, NULL, B_OPT_FLAG, O(all), .group = GROUP,
@@ -33,6 +33,14 @@ static const struct b_opt own_table[] = {
 	 .help = "compile: the file to write"},
 	{"to", 0, "orbit|openshell|srt|caliban", B_OPT_ENUM, O(to), POL_DIALECT_WORDS,
 	 .group = GROUP, .help = "convert: the language to write"},
+	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(run.mode), "none|accept-edits|auto",
+	 .group = GROUP, .help = "approve: as sbx-launch would be given"},
+	{"allow-command", 0, "PATTERN", B_OPT_LIST, O(listed), .group = GROUP,
+	 .help = "approve: also allow these, as allow_unsandboxed_commands of caliban lists them "
+		 "(repeatable)"},
+	{"auto-allow", 0, NULL, B_OPT_FLAG, O(auto_allow), .group = GROUP,
+	 .help = "approve: allow all that the policy does not deny, as "
+		 "auto_allow_bash_if_sandboxed does"},
 	{"plan", 0, "landlock|seccomp|sbpl|bwrap", B_OPT_ENUM, O(plan),
 	 "landlock|seccomp|sbpl|bwrap", .group = GROUP,
 	 .help = "show: the kernel's rules as they would be applied"},
@@ -98,6 +106,7 @@ static const struct verb {
 	{"lint", "[options] NAME|FILE...", ask_lint},
 	{"fmt", "[-w | --check] FILE...", ask_fmt},
 	{"convert", "--to LANGUAGE [--profile NAME] FILE", ask_convert},
+	{"approve", "[options] -- COMMAND...", ask_approve},
 	{"schema", "", ask_schema},
 	{"compile", "-o IMAGE [options] [NAME | FILE...]", ask_compile},
 };
@@ -204,6 +213,7 @@ int main(int argc, char **argv)
 	} else {
 		status = dispatch(&o, &words);
 	}
+	b_strlist_release(&o.listed);
 	lau_options_release(&o.run);
 	return status;
 }

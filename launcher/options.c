@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/approve.h"
 #include "launcher/confine.h"
 #include "launcher/require.h"
 #include "policy/back/seccomp.h"
@@ -265,6 +266,11 @@ const struct b_opt lau_option_table[] = {
 	 .help = "preload nothing: the kernel enforces, no event is recorded"},
 #undef GROUP
 #define GROUP "Running"
+	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(mode), "none|accept-edits|auto",
+	 .group = GROUP,
+	 .help = "for agents: accept-edits runs only what is known to be read-only, without "
+		 "network, and refuses the rest with 126; auto runs everything; both only with a "
+		 "whole floor"},
 	{"timeout", 0, "TIME", B_OPT_MS, O(timeout_ms), .group = GROUP,
 	 .help = "terminate after 250ms, 1.5s, 90, 5m, 2h: status 124"},
 	{"kill-after", 0, "TIME", B_OPT_MS, O(kill_after_ms), .group = GROUP,
@@ -279,6 +285,10 @@ const struct b_opt lau_option_table[] = {
 #define GROUP "Questions"
 	{"dry-run", 0, NULL, B_OPT_FLAG, O(dry_run), .group = GROUP,
 	 .help = "print the plan; run nothing, write nothing"},
+	{"print-argv", 0, NULL, B_OPT_FLAG, O(print_argv), .group = GROUP,
+	 .help = "print the words that run the command under these options, quoted for a shell; "
+		 "run "
+		 "nothing"},
 	{"print-env", 0, NULL, B_OPT_FLAG, O(print_env), .group = GROUP,
 	 .help = "print variables for eval: programs started with them are checked and recorded by "
 		 "the shim alone, without a floor; the policy is --policy or SBX_PROFILE"},
@@ -297,7 +307,8 @@ const struct b_opt lau_option_table[] = {
 	 .help = "wait for the end of a run: its status; --timeout limits --stop and --wait"},
 #endif
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
-	 .help = "with --doctor, --selftest, --ps: as JSON"},
+	 .help = "with --doctor, --selftest, --ps, --print-argv: as JSON; with --mode: a refusal, "
+		 "too"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
@@ -433,9 +444,10 @@ static int check(const struct lau_options *o, struct b_err *err)
 	if (!o->argv)
 		return b_fail(err, B_USAGE, 0,
 			      "no command: sbx-launch [options] [--] command [args]; see --help");
-	if (o->json)
+	if (o->json && !o->print_argv && !o->mode)
 		return b_fail(err, B_USAGE, 0,
-			      "--json: only together with --doctor, --selftest or --ps");
+			      "--json: only together with --doctor, --selftest, --ps, "
+			      "--print-argv or --mode");
 	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)
 		return b_fail(err, B_USAGE, 0,
 			      "--audit-required: cannot be used with --audit-level none");
@@ -453,11 +465,17 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	if (b_opt_parse(table, n, argc, argv, out, NULL, &rest, err) < 0)
 		return -1;
 	out->argv = rest < argc ? argv + rest : NULL;
+	out->own_argv = argv;
+	out->own_argc = rest;
 	require_isolation(out);
 	if (check(out, err) < 0)
 		return -1;
 	/* A question about the host needs no policy. */
-	return out->argv ? lau_policy_settle(&out->policy, err) : 0;
+	if (!out->argv)
+		return 0;
+	if (lau_mode_settle(out, err) < 0)
+		return -1;
+	return lau_policy_settle(&out->policy, err);
 }
 
 void lau_options_complete(enum b_shell shell, struct b_str *out)

@@ -55,6 +55,7 @@ struct lau_options {
 	bool audit_required;
 	int strictness;	     /* enum lau_strictness; holds by way of pol_engine.effect.lax */
 	int backend;	     /* enum lau_backend */
+	int mode;	     /* enum lau_mode, approve.h */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	int *keep_fds;
@@ -62,7 +63,7 @@ struct lau_options {
 	int status_fd;		 /* -1 = none */
 	const char *stop, *wait; /* RUN, NULL = not asked */
 	bool ps;
-	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env;
+	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	bool quiet;
 	int completion; /* enum b_shell, -1 = none */
@@ -72,6 +73,8 @@ struct lau_options {
 	unsigned require;   /* 1 << enum lau_need */
 	bool isolate_given; /* --isolate: exactly these or a refusal; else what costs nothing */
 	unsigned isolate;   /* LAU_ISOLATE_* */
+	char **own_argv;    /* our own words, own_argc of them, before the command; borrowed */
+	int own_argc;
 	char **argv;	    /* the command, NULL-terminated, borrowed; NULL when none */
 };
 

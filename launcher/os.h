@@ -34,3 +34,6 @@ bool lau_os_is_memory(const char *dir, unsigned long long need);
 int lau_os_reserve(int fd, off_t size);
 /* Tells the processes of the run from others; NULL = this system has nothing to tell them by. */
 extern aud_kin_fn *const lau_os_kin;
+
+/* environ(7), which is no variable everywhere. */
+char *const *lau_os_environ(void);

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/ring.h"
+#include "launcher/approve.h"
 #include "launcher/broker.h"
 #include "launcher/channel.h"
 #include "launcher/confine.h"
@@ -150,7 +151,8 @@ static int step_shim(struct run *r, struct b_err *err)
 
 static int step_environment(struct run *r, struct b_err *err)
 {
-	(void)err;
+	if (lau_mode_check(r->o, &r->env, err) < 0)
+		return -1;
 	if (r->dirs.scratch.path)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
@@ -205,15 +207,13 @@ static void say_notices(const struct pol_engine *e)
 static int step_losses(struct run *r, struct b_err *err)
 {
 	const struct lau_plan *p = &r->plan;
-	size_t i;
 
 	if (p->nfatal && !p->engine->effect.lax)
 		return refuse(p, err);
 	if (!r->o->quiet)
 		say_notices(p->engine);
-	for (i = 0; i < p->nlosses; i++) {
+	for (size_t i = 0; i < p->nlosses; i++) {
 		b_auto(b_str_release) struct b_str line = {0};
-
 		bool is_loss = p->losses[i].fatal || p->losses[i].is_loss;
 
 		if (!is_loss && (!p->losses[i].is_note || r->o->quiet))

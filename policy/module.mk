@@ -13,6 +13,9 @@ policy_SRCS += \
 	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
 	policy/front/source.c policy/format.c
 
+# Which commands only look.
+policy_SRCS += policy/approve/argv.c policy/approve/commands.c policy/approve/git.c policy/approve/shell.c
+
 # Documents beside the main one.
 policy_SRCS += policy/absorb.c policy/layers.c policy/layer_rules.c policy/trust.c policy/in_use.c
 

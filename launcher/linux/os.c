@@ -96,3 +96,10 @@ int lau_os_reserve(int fd, off_t size)
 }
 
 aud_kin_fn *const lau_os_kin = aud_kin_of;
+
+char *const *lau_os_environ(void)
+{
+	extern char **environ;
+
+	return environ;
+}

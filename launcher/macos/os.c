@@ -78,3 +78,8 @@ int lau_os_reserve(int fd, off_t size)
 }
 
 aud_kin_fn *const lau_os_kin; /* parents change to launchd's when theirs end */
+
+char *const *lau_os_environ(void)
+{
+	return environ;
+}

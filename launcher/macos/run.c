@@ -3,6 +3,7 @@
  * profile, sandbox-exec applies it and executes our second stage (stage2.h), which executes the
  * command: one process number from the fork to the end.
  */
+#include "launcher/approve.h"
 #include "launcher/run.h"
 
 #include <errno.h>
@@ -122,6 +123,11 @@ static int step_shim(struct run *r, struct b_err *err)
 	if (!lau_os_own_path(r->self, sizeof r->self))
 		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
 	return lau_parts_shim(r->o, r->program, &r->shim, err);
+}
+
+static int step_mode(struct run *r, struct b_err *err)
+{
+	return lau_mode_check(r->o, &r->env, err);
 }
 
 static int step_environment(struct run *r, struct b_err *err)
@@ -407,7 +413,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 
 typedef int step_fn(struct run *, struct b_err *);
 
-static step_fn *const look[] = {step_descriptors, step_options, step_policy,
+static step_fn *const look[] = {step_descriptors, step_options, step_mode,	 step_policy,
 				step_program,	  step_shim,	step_environment};
 static step_fn *const launch[] = {step_seatbelt, step_directories, step_channel, step_profile,
 				  step_notices,	 step_record,	   step_file,	 step_words,

@@ -1,0 +1,38 @@
+/*
+ * approve.h - which commands only look: told from their words alone, nothing is run or opened.
+ *
+ * Judged is what the words can make the program do. It fails safe: a command, an option, a piece of
+ * shell syntax that is not in the tables is not read-only. It is no boundary: what passes still
+ * runs under the floor, which is.
+ *
+ *	b_auto(b_str_release) struct b_str why = {0};
+ *	if (!pol_approve_argv(argv, argc, &why))
+ *		printf("needs approval: %s\n", b_str_c(&why));
+ *
+ * Programs are named bare: `./ls` is anyone's. `sh -c TEXT` (also bash, dash) is split by
+ * pol_approve_shell(), each of its commands must pass.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct b_str;
+
+/* Each: true = read-only; else *why gets one line, visible characters only. */
+bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why);
+/* Commands joined by | && || ; and newline; words of plain characters and quotes without
+ * expansion; as the only redirections those to /dev/null and 2>&1. */
+bool pol_approve_shell(const char *text, struct b_str *why);
+/* No variable in `envp` makes such commands run, read or write something else. */
+bool pol_approve_environment(char const *const *envp, struct b_str *why);
+
+/* NAME=VALUE, NULL-terminated: put over the environment of a read-only command, they keep git from
+ * writing its index, fetching, paging and asking a file-system monitor, whatever the repository's
+ * configuration says. */
+extern const char *const pol_approve_settings[];
+
+/* A list of commands in caliban's language (allow_unsandboxed_commands): a pattern with a space is
+ * matched against the whole command, else against its first word. None matches a command with one
+ * of ; & | ` $ ( ) < > or a line's end in it, quoted or not. */
+bool pol_approve_listed(char const *const *patterns, size_t n, const char *command);
