@@ -1,9 +1,10 @@
 /*
  * queries.h - calls that look and change nothing: the second half of shim/calls.h.
  *
- * SHIM_READ_CALLS read what the read rules speak of; judged on the object, then made as asked:
+ * SHIM_READ_CALLS read what the read rules speak of; judged on the object, then made as asked. What
+ * is free (core/attr.h) is a query:
  *
- *	X(name, type, failure, event, prototype, arguments, END(directory fd, path, how))
+ *	X(name, type, failure, event, prototype, arguments, END(directory fd, path, how), is free)
  *
  * SHIM_QUERY_CALLS only ask about a path. They are free (DESIGN: stat stays free) and told at
  * the audit level `all` alone:
@@ -17,20 +18,21 @@
 /* clang-format off */
 #define SHIM_READ_CALLS(X) \
 	X(getxattr, ssize_t, -1, getxattr, (const char *path, const char *name, void *v, size_t n), \
-	  (path, name, v, n), END(AT_FDCWD, path, SHIM_FOLLOW)) \
+	  (path, name, v, n), END(AT_FDCWD, path, SHIM_FOLLOW), shim_attr_is_free(name)) \
 	X(lgetxattr, ssize_t, -1, getxattr, (const char *path, const char *name, void *v, size_t n), \
-	  (path, name, v, n), END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY)) \
+	  (path, name, v, n), END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), \
+	  shim_attr_is_free(name)) \
 	X(fgetxattr, ssize_t, -1, getxattr, (int fd, const char *name, void *v, size_t n), \
-	  (fd, name, v, n), END(fd, "", SHIM_FD)) \
+	  (fd, name, v, n), END(fd, "", SHIM_FD), shim_attr_is_free(name)) \
 	X(listxattr, ssize_t, -1, listxattr, (const char *path, char *list, size_t n), \
-	  (path, list, n), END(AT_FDCWD, path, SHIM_FOLLOW)) \
+	  (path, list, n), END(AT_FDCWD, path, SHIM_FOLLOW), true) \
 	X(llistxattr, ssize_t, -1, listxattr, (const char *path, char *list, size_t n), \
-	  (path, list, n), END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY)) \
+	  (path, list, n), END(AT_FDCWD, path, SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY), true) \
 	X(flistxattr, ssize_t, -1, listxattr, (int fd, char *list, size_t n), \
-	  (fd, list, n), END(fd, "", SHIM_FD)) \
+	  (fd, list, n), END(fd, "", SHIM_FD), true) \
 	X(inotify_add_watch, int, -1, inotify_add_watch, (int fd, const char *path, uint32_t mask), \
 	  (fd, path, mask), END(AT_FDCWD, path, (mask & IN_DONT_FOLLOW) \
-				? SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY : SHIM_FOLLOW))
+				? SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY : SHIM_FOLLOW), false)
 
 #define SHIM_QUERY_CALLS(X) \
 	X(stat, int, -1, stat, (const char *path, struct stat *st), (path, st), AT_FDCWD, path) \

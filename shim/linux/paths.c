@@ -7,7 +7,9 @@
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 
+#include "core/attr.h"
 #include "shim/judge.h"
+#include "shim/mem.h"
 #include "shim/proc.h"
 #include "shim/wrap.h"
 
@@ -18,13 +20,24 @@
 SHIM_PATH_CALLS(X)
 #undef X
 
-#define X(fn, type, failure, event, proto, args, where)                                            \
+/* Only what can be read is looked at, as for paths. */
+static bool shim_attr_is_free(const char *name)
+{
+	return !shim_is_no_pointer(name) && sbx_attr_is_free(name);
+}
+
+#define X(fn, type, failure, event, proto, args, where, is_free)                                            \
 	SHIM_EXPORT type fn proto                                                                  \
 	{                                                                                          \
 		char buf[1][SBX_PATH_MAX];                                                         \
 		struct shim_op op = {                                                              \
 			.call = SBX_CALL_##event, .op = SBX_READ, .nends = 1, .end = {where}};     \
 		type ret = (failure);                                                              \
+		if (is_free) {                                                                     \
+			ret = NEXT(fn) args;                                                       \
+			shim_query(op.call, op.end[0].dirfd, op.end[0].asked, ret == (failure));   \
+			return ret;                                                                \
+		}                                                                                  \
 		if (shim_begin(&op) == SHIM_PASS)                                                  \
 			ret = NEXT(fn) args;                                                       \
 		shim_end(&op, ret == (failure) ? -1 : 0);                                          \

@@ -32,6 +32,17 @@ check 'a secret that is a link is closed where it leads' [ "$(cat "$TMP/out")" =
 launch -q --no-shim --deny-read '**/*.env' sh -c 'echo new >late.env; cat late.env; mkdir -p deep/er; echo new >deep/er/x.env; cat deep/er/x.env'
 check 'names that did not exist are denied, too' [ ! -s "$TMP/out" ]
 
+for how in --no-shim ''; do
+	# shellcheck disable=SC2086
+	launch -q $how --deny-read '**/*.env' sh -c 'ls -l app.env 2>&1
+		python3 -Ec "import os
+print(os.listxattr(\"app.env\") is not None)
+try: os.getxattr(\"app.env\", \"user.x\")
+except PermissionError: print(\"content\")"'
+	check "labels, access lists and names of attributes are free, values are not $how" \
+		[ "$(sed 's/.* //' "$TMP/out" | tr '\n' ' ')" = 'app.env True content ' ]
+done
+
 # Real work under a read pattern and the protected set, as bare but for what is denied.
 under='--deny-read **/*.env'
 work() # NAME SCRIPT

@@ -115,6 +115,9 @@ run all "${policy[@]}" -- stat no/missing
 event 'with the kernel'"'"'s answer' "QUERY statx read allow ENOENT - * $T/no/missing"
 run folded "${policy[@]}" -- bash -c 'stat no/f; test -r no/f'
 no_event 'at no other' 'QUERY *'
+run all "${policy[@]}" -- sh -c 'ls -l no/f 2>&1'
+check 'attributes of labels and access lists are free' \
+	[ "${out##* }" = no/f -a "${out#*denied}" = "$out" ]
 run folded "${policy[@]}" -- ls -l ok
 no_event 'attributes that are not there were not read' 'CALL getxattr *'
 

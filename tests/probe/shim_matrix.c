@@ -352,9 +352,6 @@ static struct dirent64 **list64;
 	X(getxattr, getxattr, A_FILE, A_FILE, attr((int)getxattr(w->path, "user.x", NULL, 0)))  \
 	X(lgetxattr, getxattr, A_FILE, A_FILE, attr((int)lgetxattr(w->path, "user.x", NULL, 0))) \
 	X(fgetxattr, getxattr, A_FILE, A_FILE, attr(by_fd(w, (int)fgetxattr(fd, "user.x", NULL, 0)))) \
-	X(listxattr, listxattr, A_FILE, A_FILE, attr((int)listxattr(w->path, NULL, 0)))         \
-	X(llistxattr, listxattr, A_FILE, A_FILE, attr((int)llistxattr(w->path, NULL, 0)))       \
-	X(flistxattr, listxattr, A_FILE, A_FILE, attr(by_fd(w, (int)flistxattr(fd, NULL, 0))))  \
 	X(inotify_add_watch, inotify_add_watch, A_DIR, A_DIR, watch(w->path))                   \
 	X(bind, bind, NOTHING, A_FILE, bound(w->rel))                                           \
 	X(ftw, ftw, A_DIR, A_DIR, ftw(w->path, walked, 4))                                      \

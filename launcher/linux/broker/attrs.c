@@ -1,6 +1,6 @@
 /*
- * attrs.c - extended attributes, read. They belong to what a file holds, so they are read by who
- * may read it; but an access list is the rest of its mode, and free as stat(2) is.
+ * attrs.c - extended attributes, read: those of users belong to what a file holds, and are read
+ * by who may read it. core/attr.h
  *
  * Performed, not left to the kernel, which would read the path anew. The value goes to the
  * caller's memory by the number of a task that may end meanwhile: a new task of the same number
@@ -10,17 +10,11 @@
 
 #include <errno.h>
 #include <linux/limits.h>
-#include <string.h>
 #include <sys/xattr.h>
 
 #include "base/mem.h"
 #include "base/own.h"
-
-static bool is_free(const char *name)
-{
-	return !strcmp(name, "system.posix_acl_access") ||
-	       !strcmp(name, "system.posix_acl_default");
-}
+#include "core/attr.h"
 
 static struct br_answer hand_over(struct br_call *c, uint64_t addr, const void *value, long n,
 				  size_t size)
@@ -39,19 +33,16 @@ struct br_answer br_getxattr(struct br_call *c)
 {
 	unsigned arg = br_after_object(c);
 	size_t size = (size_t)br_arg(c, arg + 2);
-	char name[BR_ATTR_NAME], path[32];
 	b_auto_free void *value = NULL;
 	struct br_answer a;
-	int rc = br_read_attr_name(c, br_arg(c, arg), name);
+	char path[32];
 
-	if (rc)
-		return br_fail(rc);
-	if (br_hold_object(c, is_free(name) ? BR_FREE : (int)SBX_READ, &a) < 0)
+	if (br_hold_object(c, sbx_attr_is_free(c->attr) ? BR_FREE : (int)SBX_READ, &a) < 0)
 		return a;
 	size = size < XATTR_SIZE_MAX ? size : XATTR_SIZE_MAX;
 	value = b_malloc(size + 1);
 	br_fd_path(path, c->end[0].fd);
-	return hand_over(c, br_arg(c, arg + 1), value, getxattr(path, name, value, size), size);
+	return hand_over(c, br_arg(c, arg + 1), value, getxattr(path, c->attr, value, size), size);
 }
 
 struct br_answer br_listxattr(struct br_call *c)
@@ -62,7 +53,7 @@ struct br_answer br_listxattr(struct br_call *c)
 	struct br_answer a;
 	char path[32];
 
-	if (br_hold_object(c, SBX_READ, &a) < 0)
+	if (br_hold_object(c, BR_FREE, &a) < 0)
 		return a;
 	size = size < XATTR_LIST_MAX ? size : XATTR_LIST_MAX;
 	names = b_malloc(size + 1);

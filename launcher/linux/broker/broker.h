@@ -8,12 +8,14 @@
 #pragma once
 
 #include <limits.h>
+#include <linux/limits.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "core/decide.h"
 #include "core/deep.h"
@@ -141,8 +143,12 @@ struct br_call {
 	const struct br_row *row;
 	struct seccomp_notif n;
 	struct br_task *task;
-	unsigned flags; /* of the row's flags argument */
+	unsigned flags; /* of the row's flags argument, or of struct open_how */
 	mode_t mode;
+	uint64_t resolve; /* of struct open_how */
+	/* what br_check() has read of the caller */
+	struct timespec times[2];
+	char attr[XATTR_NAME_MAX + 1];
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
 	bool is_locked;
@@ -282,9 +288,12 @@ bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct 
 int br_hold_object(struct br_call *, int op, struct br_answer *out);
 /* The argument after the object. */
 unsigned br_after_object(const struct br_call *);
-/* Of an extended attribute: 0 or errno. */
-#define BR_ATTR_NAME 256 /* XATTR_NAME_MAX and its NUL */
-int br_read_attr_name(struct br_call *, uint64_t addr, char name[BR_ATTR_NAME]);
+
+/* ---- check.c: before any path ---- */
+
+/* 0, -errno of what the kernel refuses whatever the path is, BR_UNREADABLE, or: */
+#define BR_NOTHING_TO_DO 1
+int br_check(struct br_call *);
 
 /* ---- tree.c: directories that move ---- */
 

@@ -91,8 +91,6 @@ static struct br_answer remove_at(struct br_call *c, int flags)
 {
 	struct br_answer a;
 
-	if (flags & ~AT_REMOVEDIR)
-		return br_fail(EINVAL);
 	if (prepare(c, flags ? BR_WANT_DIR : BR_WANT_FILE, &a) < 0)
 		return a;
 	a = br_result(unlinkat(c->end[0].at, c->end[0].name, flags));
@@ -133,8 +131,6 @@ struct br_answer br_symlink(struct br_call *c)
 {
 	struct br_answer a;
 
-	if (!c->end[1].asked_len)
-		return br_fail(ENOENT);
 	if (prepare(c, BR_WANT_NEW, &a) < 0)
 		return a;
 	if (!br_may_lead(c, &c->end[0], c->end[1].asked))

@@ -42,9 +42,8 @@ static int check(const struct open_how *how)
 	return -errno;
 }
 
-int br_read_how(struct br_open_request *r)
+int br_read_how(struct br_call *c)
 {
-	struct br_call *c = r->c;
 	uint64_t addr = br_arg(c, 2), size = br_arg(c, 3);
 	struct open_how how;
 	unsigned char tail[HOW_MAX];
@@ -56,19 +55,15 @@ int br_read_how(struct br_open_request *r)
 		return -E2BIG;
 	rc = br_read(c, addr, tail, size);
 	if (rc < 0)
-		return rc == BR_UNREADABLE ? -EACCES : rc;
+		return rc;
 	memcpy(&how, tail, sizeof how);
 	for (size_t i = sizeof how; i < size; i++)
 		if (tail[i])
 			return -E2BIG;
-	rc = check(&how);
-	if (rc < 0)
-		return rc;
-	r->flags = (unsigned)how.flags;
-	r->mode = (mode_t)how.mode;
-	r->resolve = how.resolve;
-	/* it asks for an answer from the cache alone, and takes a no for "not there" */
-	return how.resolve & RESOLVE_CACHED ? -EAGAIN : 0;
+	c->flags = (unsigned)how.flags;
+	c->mode = (mode_t)how.mode;
+	c->resolve = how.resolve;
+	return check(&how);
 }
 
 /* ---- where a file would be made ---- */

@@ -5,15 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-#include <utime.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -93,114 +89,44 @@ struct br_answer br_chown(struct br_call *c)
 					  (gid_t)br_arg(c, arg + 1), AT_EMPTY_PATH)));
 }
 
-/* ---- times, in the units of each call ---- */
-
-static int from_utime(struct br_call *c, uint64_t addr, struct timespec ts[2])
-{
-	struct utimbuf t;
-	int rc = br_read(c, addr, &t, sizeof t);
-
-	if (rc < 0)
-		return rc;
-	ts[0] = (struct timespec){.tv_sec = t.actime};
-	ts[1] = (struct timespec){.tv_sec = t.modtime};
-	return 0;
-}
-
-static int from_timeval(struct br_call *c, uint64_t addr, struct timespec ts[2])
-{
-	struct timeval t[2];
-	int rc = br_read(c, addr, t, sizeof t);
-
-	if (rc < 0)
-		return rc;
-	for (int i = 0; i < 2; i++) {
-		if (t[i].tv_usec < 0 || t[i].tv_usec >= 1000000)
-			return -EINVAL;
-		ts[i] = (struct timespec){t[i].tv_sec, t[i].tv_usec * 1000};
-	}
-	return 0;
-}
-
-static int read_times(struct br_call *c, uint64_t addr, struct timespec ts[2])
-{
-	if (c->row->nr == SYS_utimensat)
-		return br_read(c, addr, ts, 2 * sizeof *ts);
-#ifdef SYS_utime
-	if (c->row->nr == SYS_utime)
-		return from_utime(c, addr, ts);
-#else
-	(void)from_utime;
-#endif
-	return from_timeval(c, addr, ts);
-}
-
 struct br_answer br_utimes(struct br_call *c)
 {
-	uint64_t addr = br_arg(c, br_after_object(c));
-	struct timespec ts[2];
+	bool is_now = !br_arg(c, br_after_object(c));
 	struct br_answer a;
-	int rc;
 
-	if (addr) {
-		rc = read_times(c, addr, ts);
-		if (rc < 0)
-			return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
-	}
-	if (c->flags & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
-		return br_fail(EINVAL);
 	/* "now" is for whoever may write */
-	if ((addr ? prepare(c, &a) : br_hold_object(c, SBX_MODIFY, &a)) < 0)
+	if ((is_now ? br_hold_object(c, SBX_MODIFY, &a) : prepare(c, &a)) < 0)
 		return a;
-	return done(c, br_result(utimensat(c->end[0].fd, "", addr ? ts : NULL, AT_EMPTY_PATH)));
+	return done(
+		c, br_result(utimensat(c->end[0].fd, "", is_now ? NULL : c->times, AT_EMPTY_PATH)));
 }
 
 /* ---- extended attributes ---- */
-
-int br_read_attr_name(struct br_call *c, uint64_t addr, char name[BR_ATTR_NAME])
-{
-	long n = br_read_text(c, addr, name, BR_ATTR_NAME);
-
-	if (n == BR_UNREADABLE)
-		return EACCES;
-	if (n == -ENAMETOOLONG || n == 0)
-		return ERANGE;
-	return n < 0 ? (int)-n : 0;
-}
 
 struct br_answer br_setxattr(struct br_call *c)
 {
 	unsigned arg = br_after_object(c);
 	size_t size = (size_t)br_arg(c, arg + 2);
-	char name[BR_ATTR_NAME], path[32];
-	b_auto_free void *value = NULL;
+	b_auto_free void *value = b_malloc(size + 1);
+	int rc = br_read(c, br_arg(c, arg + 1), value, size);
 	struct br_answer a;
-	int rc = br_read_attr_name(c, br_arg(c, arg), name);
+	char path[32];
 
-	if (rc)
-		return br_fail(rc);
-	if (size > XATTR_SIZE_MAX)
-		return br_fail(E2BIG);
-	value = b_malloc(size + 1);
-	rc = br_read(c, br_arg(c, arg + 1), value, size);
 	if (rc < 0)
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (prepare(c, &a) < 0)
 		return a;
 	br_fd_path(path, c->end[0].fd);
-	return done(c, br_result(setxattr(path, name, value, size, (int)br_arg(c, arg + 3))));
+	return done(c, br_result(setxattr(path, c->attr, value, size, (int)br_arg(c, arg + 3))));
 }
 
 struct br_answer br_removexattr(struct br_call *c)
 {
-	char name[BR_ATTR_NAME], path[32];
 	struct br_answer a;
-	int rc = br_read_attr_name(c, br_arg(c, br_after_object(c)), name);
+	char path[32];
 
-	if (rc)
-		return br_fail(rc);
 	if (prepare(c, &a) < 0)
 		return a;
 	br_fd_path(path, c->end[0].fd);
-	return done(c, br_result(removexattr(path, name)));
+	return done(c, br_result(removexattr(path, c->attr)));
 }

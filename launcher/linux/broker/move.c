@@ -137,12 +137,15 @@ struct br_answer br_rename(struct br_call *c)
 	unsigned refused;
 	int rc;
 
-	if (c->flags & RENAME_WHITEOUT)
-		return br_fail(EPERM); /* makes a device node */
 	br_lock_moves(c);
 	rc = find_ends(&m);
+	if (rc == 0 && c->flags & RENAME_WHITEOUT) { /* makes a device node */
+		rc = br_kernel_says(m.from, BR_WANT_ANY);
+		return br_fail(rc ? rc : EPERM);
+	}
 	if (rc)
-		return not_found(rc);
+		return c->flags & RENAME_WHITEOUT && rc == BR_AS_IS ? br_fail(EBUSY)
+								    : not_found(rc);
 	refused = judge_ends(&m);
 	if (!refused)
 		refused = one_way(&m, m.from, m.to);
@@ -256,8 +259,6 @@ struct br_answer br_link(struct br_call *c)
 {
 	struct move m = {.c = c, .from = &c->end[0], .to = &c->end[1]};
 
-	if (c->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
-		return br_fail(EINVAL);
 	/* A file's new name changes the place of no directory, but the old one must not change
 	 * while both are judged. */
 	br_lock_moves(c);

@@ -130,7 +130,11 @@ static struct br_answer serve(struct br_call *c)
 		return br_fail(ENOSYS);
 	c->flags = c->row->flags_arg == BR_NO_ARG ? 0 : (unsigned)br_arg(c, c->row->flags_arg);
 	c->mode = c->row->mode_arg == BR_NO_ARG ? 0 : (mode_t)br_arg(c, c->row->mode_arg);
-	rc = br_ends_read(c);
+	rc = br_check(c);
+	if (rc == BR_NOTHING_TO_DO)
+		return br_value(0);
+	if (rc == 0)
+		rc = br_ends_read(c);
 	if (rc == 0 && c->b->mixed_creds)
 		rc = br_become(c);
 	if (rc == BR_UNREADABLE)

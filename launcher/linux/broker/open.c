@@ -113,6 +113,20 @@ static void wait_again(const struct br_open_request *r, int fd)
 
 /* ---- the object is held ---- */
 
+/* O_NOFOLLOW stays on what is opened, where fcntl(F_GETFL) shows it, and keeps the descriptor's
+ * name in /proc from being opened: by the text that was judged, which no symlink may be on. */
+static int reopen_by_text(const struct br_open_request *r, unsigned flags)
+{
+	const struct br_end *e = &r->c->end[0];
+	const struct open_how how = {.flags = flags | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY,
+				     .resolve = RESOLVE_NO_SYMLINKS};
+
+	if (!(r->flags & O_NOFOLLOW) || e->is_pathless || e->magic || is_tmpfile(flags) ||
+	    e->len >= PATH_MAX || !(S_ISREG(e->st.st_mode) || S_ISDIR(e->st.st_mode)))
+		return -1;
+	return (int)syscall(SYS_openat2, r->c->b->root, e->path, &how, sizeof how);
+}
+
 static int reopen(struct br_open_request *r)
 {
 	/* of a file without a name O_EXCL says that it never gets one */
@@ -130,8 +144,10 @@ static int reopen(struct br_open_request *r)
 	lends_less = !e->is_pathless && br_is_of_another(r->c, e->path);
 	if (lends_less && br_set_trace(false) < 0)
 		return -1;
-	fd = openat(r->c->b->self_fd, name, (int)(flags | O_CLOEXEC | O_NOCTTY),
-		    is_tmpfile(flags) ? r->mode : 0);
+	fd = reopen_by_text(r, flags);
+	if (fd < 0)
+		fd = openat(r->c->b->self_fd, name, (int)(flags | O_CLOEXEC | O_NOCTTY),
+			    is_tmpfile(flags) ? r->mode : 0);
 	if (lends_less)
 		(void)br_set_trace(true);
 	return fd;
@@ -224,7 +240,8 @@ static struct br_answer open_held(struct br_open_request *r)
 		return br_continue();
 	if (is_tmpfile(r->flags) && name_tmpfile(e) < 0)
 		return br_fail(ENAMETOOLONG);
-	against = e->is_pathless ? objects_to_lent(r) : objects(c, r->flags, false, e->path, e->len);
+	against =
+		e->is_pathless ? objects_to_lent(r) : objects(c, r->flags, false, e->path, e->len);
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
 	if (wants_write(r->flags) && br_is_foreign_map(c, e->path))
@@ -242,7 +259,10 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 {
 	struct br_call *c = r->c;
 	struct br_end *e = &c->end[0];
-	unsigned flags = without_waiting(r->flags) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC;
+	/* not by O_NOFOLLOW, which fcntl(F_GETFL) would show */
+	struct open_how how = {.flags = without_waiting(r->flags) | O_NOCTTY | O_CLOEXEC,
+			       .mode = r->mode,
+			       .resolve = RESOLVE_NO_SYMLINKS};
 	int rc, against, fd;
 
 	/* A link led to where not even the parent is; or restrictions hold for the parent as well,
@@ -262,8 +282,8 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (!wants_write(r->flags))
-		flags |= O_EXCL; /* what came meanwhile may be a FIFO: to be looked at first */
-	fd = openat(e->at, e->name, (int)flags, r->mode);
+		how.flags |= O_EXCL; /* what came meanwhile may be a FIFO: to be looked at first */
+	fd = (int)syscall(SYS_openat2, e->at, e->name, &how, sizeof how);
 	if (fd < 0 &&
 	    (errno == ELOOP || errno == ENXIO || (errno == EEXIST && !is_exclusive(r->flags)))) {
 		*out_again = true;
@@ -335,20 +355,24 @@ static bool make_text(struct br_open_request *r)
 	if (r->resolve & ~(uint64_t)RESOLVE_NO_SYMLINKS || is_tmpfile(r->flags) ||
 	    !br_make_text(r->c, &r->c->end[0], &flags))
 		return false;
-	if (flags & SBX_PATH_TRAILING)
-		r->text_flags = O_DIRECTORY;
-	return !(flags & SBX_PATH_TRAILING && r->flags & O_CREAT);
+	r->has_slash = flags & SBX_PATH_TRAILING;
+	return !r->has_slash || (!(r->flags & O_CREAT) && r->c->end[0].len + 1 < PATH_MAX);
 }
 
 static int open_text(const struct br_open_request *r, unsigned flags)
 {
+	struct br_end *e = &r->c->end[0];
 	struct open_how how = {
-		.flags = flags | r->text_flags | O_CLOEXEC | O_NOCTTY,
+		.flags = flags | O_CLOEXEC | O_NOCTTY,
 		.mode = r->flags & O_CREAT ? r->mode : 0,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
+	int fd;
 
-	return (int)syscall(SYS_openat2, r->c->b->root, r->c->end[0].path, &how, sizeof how);
+	strcpy(e->path + e->len, r->has_slash ? "/" : "");
+	fd = (int)syscall(SYS_openat2, r->c->b->root, e->path, &how, sizeof how);
+	e->path[e->len] = '\0';
+	return fd;
 }
 
 /* A reader's open may wait at a FIFO, and must not under our lock: looked at first. What takes
@@ -358,7 +382,7 @@ static int open_reader(const struct br_open_request *r)
 	const char *path = r->c->end[0].path;
 	struct stat st;
 
-	if (r->flags & O_DIRECTORY || r->text_flags)
+	if (r->flags & O_DIRECTORY || r->has_slash)
 		return open_text(r, r->flags);
 	if (fstatat(r->c->b->root, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return -1;
@@ -445,10 +469,11 @@ static struct br_answer path_only(const struct br_call *c)
 
 struct br_answer br_openat2(struct br_call *c)
 {
-	struct br_open_request r = {.c = c};
-	int rc = br_read_how(&r);
+	struct br_open_request r = {
+		.c = c, .flags = c->flags, .mode = c->mode, .resolve = c->resolve};
 
-	if (rc < 0)
-		return br_fail(-rc);
+	/* it asks for an answer from the cache alone, and takes a no for "not there" */
+	if (r.resolve & RESOLVE_CACHED)
+		return br_fail(EAGAIN);
 	return r.flags & O_PATH ? path_only(c) : perform(c, &r);
 }

@@ -140,7 +140,7 @@ static int end_settle(struct br_call *c, struct br_end *e, size_t len)
 	unsigned how = e->spec->how;
 
 	e->asked_len = len;
-	if (len || how & BR_END_TEXT)
+	if (len)
 		return 0;
 	e->is_empty = how & BR_END_EMPTY && c->flags & AT_EMPTY_PATH;
 	return e->is_empty ? 0 : -ENOENT;
@@ -151,7 +151,8 @@ static int end_read(struct br_call *c, struct br_end *e)
 	unsigned how = e->spec->how;
 	long n;
 
-	if (how & BR_END_FD || (how & BR_END_NULL && !br_arg(c, e->spec->path))) {
+	if (how & BR_END_FD ||
+	    (how & BR_END_NULL && !br_arg(c, e->spec->path) && e->dirfd != AT_FDCWD)) {
 		e->is_empty = true;
 		return 0;
 	}
@@ -159,20 +160,21 @@ static int end_read(struct br_call *c, struct br_end *e)
 	return n < 0 ? (int)n : end_settle(c, e, (size_t)n);
 }
 
-/* Calls with two ends have two strings. */
+/* Calls with two ends have two strings. What a symlink says is looked at before where it is. */
 static int both_ends_read(struct br_call *c)
 {
 	struct br_end *e = c->end;
 	const uint64_t addr[2] = {br_arg(c, e[0].spec->path), br_arg(c, e[1].spec->path)};
+	const int first = e[1].spec->how & BR_END_TEXT ? 1 : 0, second = 1 - first;
 	size_t len[2];
 	int rc;
 
 	if (br_read_two(c, addr, (char *const[]){e[0].asked, e[1].asked}, len)) {
-		rc = end_settle(c, &e[0], len[0]);
-		return rc < 0 ? rc : end_settle(c, &e[1], len[1]);
+		rc = end_settle(c, &e[first], len[first]);
+		return rc < 0 ? rc : end_settle(c, &e[second], len[second]);
 	}
-	rc = end_read(c, &e[0]);
-	return rc < 0 ? rc : end_read(c, &e[1]);
+	rc = end_read(c, &e[first]);
+	return rc < 0 ? rc : end_read(c, &e[second]);
 }
 
 int br_ends_read(struct br_call *c)

@@ -466,16 +466,10 @@ static int attribute_by_descriptor(void *arg)
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	return sb_result(getxattr(path, "user.x", text, sizeof text));
 }
-static int names_of_denied(void *arg)
-{
-	(void)arg;
-	return sb_result(llistxattr(sb_in("a.env"), NULL, 0));
-}
 
 Test(launcher_broker_calls, attributes_are_read_by_who_may_read)
 {
-	static int (*const denied[])(void *) = {attribute_of_denied, attribute_by_descriptor,
-						names_of_denied};
+	static int (*const denied[])(void *) = {attribute_of_denied, attribute_by_descriptor};
 	const struct sb_options bare = {.bare = true};
 
 	if (!put_attributes())

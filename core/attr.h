@@ -1,0 +1,22 @@
+/*
+ * attr.h - which extended attributes are a file's content, and which belong to its metadata.
+ *
+ * The kernel asks for leave to read before it shows user.* (and for more before trusted.*). The
+ * names of all, security.* (labels, capabilities) and system.* (access lists) it shows to who may
+ * see the file's mode: they are as free as stat(2) is. xattr_permission() in fs/xattr.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+static inline bool sbx_attr_begins(const char *name, const char *prefix)
+{
+	while (*prefix && *name == *prefix)
+		name++, prefix++;
+	return !*prefix;
+}
+
+static inline bool sbx_attr_is_free(const char *name)
+{
+	return sbx_attr_begins(name, "security.") || sbx_attr_begins(name, "system.");
+}
