@@ -11,9 +11,9 @@
 
 struct pol_list sbpl_layer_at(const struct pol_list *list, size_t first)
 {
-	size_t end = first < list->n ? pol_layer_end(list, first) : first;
-
-	return (struct pol_list){.v = list->v + first, .n = end - first};
+	if (first >= list->n)
+		return (struct pol_list){0};
+	return (struct pol_list){.v = list->v + first, .n = pol_layer_end(list, first) - first};
 }
 
 /* Where the main layer begins: of a list that is one document's alone, whatever its number. */
