@@ -425,6 +425,12 @@ static int check_runs(const struct lau_options *o, struct b_err *err)
 	return 0;
 }
 
+/* Is an ability required that --isolate leaves out? */
+static bool contradicts(const struct lau_options *o, enum lau_need need, unsigned part)
+{
+	return o->isolate_given && !(o->isolate & part) && o->require >> need & 1;
+}
+
 static int check(const struct lau_options *o, struct b_err *err)
 {
 	if (o->help || o->version || o->completion >= 0 || o->doctor || o->selftest)
@@ -448,6 +454,11 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return b_fail(err, B_USAGE, 0,
 			      "--json: only together with --doctor, --selftest, --ps, "
 			      "--print-argv or --mode");
+	if (contradicts(o, LAU_NEED_PID, LAU_ISOLATE_PID))
+		return b_fail(err, B_USAGE, 0,
+			      "--require pid-namespace: --isolate leaves it out");
+	if (contradicts(o, LAU_NEED_SHM, LAU_ISOLATE_SHM))
+		return b_fail(err, B_USAGE, 0, "--require private-shm: --isolate leaves it out");
 	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)
 		return b_fail(err, B_USAGE, 0,
 			      "--audit-required: cannot be used with --audit-level none");

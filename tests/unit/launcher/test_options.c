@@ -127,8 +127,11 @@ Test(launcher_options, the_last_isolation_counts)
 	cr_assert_eq(parse("--isolate pid,shm --isolate none x"), 0);
 	cr_expect_eq(o.require, 0);
 	lau_options_release(&o);
-	cr_assert_eq(parse("--require pid-namespace --isolate none x"), 0);
-	cr_expect_eq(o.require, 1u << LAU_NEED_PID, "whatever else is said");
+	refused("--require pid-namespace --isolate none x",
+		"--require pid-namespace: --isolate leaves it out");
+	refused("--isolate pid --require private-shm x",
+		"--require private-shm: --isolate leaves it out");
+	cr_assert_eq(parse("--require pid-namespace --isolate pid x"), 0);
 	lau_options_release(&o);
 }
 
