@@ -176,6 +176,33 @@ mkdir "$TMP/crowd"
 check 'a denied file in a crowd is closed, and the crowd is not' [ "$(cat "$TMP/out")" = open ]
 rm -rf "$TMP/crowd"
 
+# What was written and closed is executed at once: the broker holds it no more (ETXTBSY).
+cat >busy.c <<'C'
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	int busy = 0;
+
+	for (int i = 0; i < 800; i++) {
+		int fd = open("run", O_WRONLY | O_CREAT | O_TRUNC, 0755), status;
+		if (write(fd, "#!/bin/true\n", 12) != 12 || close(fd) < 0)
+			return 2;
+		pid_t pid = vfork();
+		if (pid == 0) {
+			execl("./run", "run", (char *)0);
+			_exit(1);
+		}
+		waitpid(pid, &status, 0);
+		busy += status != 0;
+	}
+	return busy > 0;
+}
+C
+gcc -O1 -o busy busy.c && "$SBX" -q --no-shim -- ./busy
+check 'what was written is executed at once' [ $? -eq 0 ]
+
 # What has lost its name is opened for no more than the descriptor was that led to it.
 for shim in '' --no-shim; do
 	fresh

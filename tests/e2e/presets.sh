@@ -13,7 +13,7 @@ within='w() { mkdir -p "$1" && echo new >"$1/.t$$" && mv "$1/.t$$" "$1/f" && rm 
 every()
 {
 	for p in $("$POLICY" presets); do
-		"$POLICY" presets "$p" | grep -q "^  name: $p$" || { echo "$p"; return 1; }
+		"$POLICY" presets "$p" | grep -qE "^(  name: $p|version: 1)$" || { echo "$p"; return 1; }
 		"$POLICY" show --preset "$p" >/dev/null 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
 	done
 }

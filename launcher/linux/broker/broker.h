@@ -36,6 +36,7 @@ struct br_answer {
 	long value;	   /* BR_KIND_VALUE */
 	int fd;		   /* BR_KIND_FD, closed by who answers */
 	unsigned fd_flags; /* O_CLOEXEC or 0 */
+	bool is_alone;	   /* our copy goes before the caller has its own */
 };
 
 enum br_magic { BR_MAGIC_NONE, BR_MAGIC_FD, BR_MAGIC_EXE, BR_MAGIC_OTHER };

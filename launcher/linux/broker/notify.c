@@ -72,12 +72,14 @@ static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
 	(void)ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
-/* Puts the descriptor into the caller and answers with its number, in one. */
+/* Puts the descriptor into the caller and answers with its number: in one, unless somebody could
+ * tell that we still hold it. A program that is open for writing cannot be executed (ETXTBSY), and
+ * a pipe has no end while a writer is there. */
 static void give_fd(struct br_call *c, const struct br_answer *a)
 {
 	struct seccomp_notif_addfd add = {
 		.id = c->n.id,
-		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.flags = a->is_alone ? 0 : SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (unsigned)a->fd,
 		.newfd_flags = a->fd_flags,
 	};
@@ -87,9 +89,12 @@ static void give_fd(struct br_call *c, const struct br_answer *a)
 	do
 		rc = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	while (rc < 0 && errno == EINTR);
-	resp.error = -errno;
-	close(a->fd);
 	if (rc < 0) /* the caller's table is full: EMFILE */
+		resp.error = -errno;
+	else
+		resp.val = rc;
+	close(a->fd);
+	if (rc < 0 || a->is_alone)
 		answer_with(c, &resp);
 }
 

@@ -80,7 +80,12 @@ static int objects(const struct br_call *c, unsigned flags, bool is_new, const c
 
 static struct br_answer give(const struct br_open_request *r, int fd)
 {
-	return (struct br_answer){.kind = BR_KIND_FD, .fd = fd, .fd_flags = r->flags & O_CLOEXEC};
+	return (struct br_answer){
+		.kind = BR_KIND_FD,
+		.fd = fd,
+		.fd_flags = r->flags & O_CLOEXEC,
+		.is_alone = wants_write(r->flags) || S_ISFIFO(r->c->end[0].st.st_mode),
+	};
 }
 
 /* What was opened, or errno; told when it was to write. */
