@@ -76,6 +76,61 @@ else
 	skip 'a static program' 'no static libc'
 fi
 
+# ---- programs of another word size, of another C library ----
+fresh
+echo S >secret
+cat >w.c <<'C'
+void _start(void);
+void _start(void)
+{
+	__asm__ volatile("int $0x80" : : "a"(1), "b"(7));
+}
+C
+gcc -m32 -nostdlib -static -fno-pie -no-pie -o w w.c 2>/dev/null && ./w 2>/dev/null
+if [ $? -eq 7 ]; then
+	launch --no-shim -- ./w
+	check 'a 32-bit program: its calls are not judged, and so it is killed' [ "$status" -eq 159 ]
+	launch -- sh -c './w'
+	check 'from a shell, too' [ "$status" -eq 159 ]
+	check 'and is told as of another machine' \
+		[ "$("${SBX%/*}/sbx-audit" show --kind unwitnessed | grep -c 'foreign-abi')" = 1 ]
+	check 'the loader says nothing of it' [ "$(grep -c 'ld\.so' "$TMP/err")" = 0 ]
+else
+	skip 'a 32-bit program' 'none can be built or run here'
+fi
+cat >m.c <<'C'
+#include <stdio.h>
+int main(void)
+{
+	puts(fopen("secret", "r") ? "LEAK" : "end");
+	return 0;
+}
+C
+if command -v musl-gcc >/dev/null && musl-gcc -o m m.c; then
+	twice ./m --deny-read secret
+	check 'a program of musl: the control leaks, with the rule it does not' \
+		[ "$bare:$held" = LEAK:end ]
+	launch --require shim --deny-read secret -- sh -c ./m
+	check 'it is witnessed' [ "$status:$(cat "$TMP/out")" = 0:end ]
+	check 'and its refused call is told' \
+		[ "$("${SBX%/*}/sbx-audit" show --kind denied | grep -c secret)" = 1 ]
+else
+	skip 'a program of musl' 'no musl-gcc'
+fi
+
+# ---- secrets in the environment (ENV-01) ----
+fresh
+secrets='env | grep -E "^(GITHUB_TOKEN|AWS_SECRET|CI_JOB|FOO|PATH)=" | cut -d= -f1 | sort | tr "\n" " "'
+export GITHUB_TOKEN=t AWS_SECRET=k CI_JOB=7 FOO=1
+launch -- sh -c "$secrets"
+check 'the environment is the one the caller gave' \
+	[ "$(cat "$TMP/out")" = 'AWS_SECRET CI_JOB FOO GITHUB_TOKEN PATH ' ]
+out=$(env -i PATH="$PATH" HOME="$HOME" CI_JOB="$CI_JOB" "$SBX" -- sh -c "$secrets" 2>"$TMP/err")
+check 'given less, the command has no more' [ "$out" = 'CI_JOB PATH ' ]
+launch -- env -i PATH="$PATH" sh -c "$secrets"
+check 'nor does a program started with less get it back' [ "$(cat "$TMP/out")" = 'PATH ' ]
+unset GITHUB_TOKEN AWS_SECRET CI_JOB FOO
+
 # ---- the user's own LD_PRELOAD (PRE-05) ----
 fresh
 echo S >secret
