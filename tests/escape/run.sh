@@ -57,9 +57,13 @@ one() # NAME NEEDS
 		echo "ok $n - $who: $1 # SKIP the kernel refuses ordinary users anyway"
 		return ;;
 	esac
-	"$probe" setup "$T" || exit 2
-	attack "$1" "$2" ''
-	status=$?
+	# a race can be lost on a busy machine by whoever nothing stops
+	for _ in 1 2 3 4 5; do
+		"$probe" setup "$T" || exit 2
+		attack "$1" "$2" ''
+		status=$?
+		[ $status -ne 0 ] || break
+	done
 	if [ $status -ne 0 ]; then
 		if case $2 in *host*) true ;; *) false ;; esac; then
 			n=$((n + 1))
