@@ -3,14 +3,19 @@
 # shown by options that let something through.
 . "$(dirname "$0")/../support/e2e.sh"
 
+left() # directories of ours that a test has left behind
+{
+	ls -d /tmp/sbx-selftest-* 2>/dev/null | while read -r d; do [ -O "$d" ] && echo "$d"; done
+}
+
 tested() # STATUS ARGS...
 {
-	local want=$1
+	local want=$1 before
+	before=$(left)
 	shift
 	"$SBX" --selftest "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
 	status=$?
-	[ "$status" = "$want" ] && [ -z "$(ls -d /tmp/sbx-selftest-* 2>/dev/null |
-		while read -r d; do [ -O "$d" ] && echo "$d"; done)" ]
+	[ "$status" = "$want" ] && [ "$(left)" = "$before" ]
 }
 
 check 'all hold' tested 0
