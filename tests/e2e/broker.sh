@@ -203,6 +203,36 @@ C
 gcc -O1 -o busy busy.c && "$SBX" -q --no-shim -- ./busy
 check 'what was written is executed at once' [ $? -eq 0 ]
 
+# However many wait for what never comes, the others go on.
+cat >waiters.py <<'P'
+import errno, os, socket, threading, time
+errors = []
+server = socket.socket(socket.AF_UNIX)
+server.bind("s.sock")
+server.listen(0)
+os.mkfifo("f")
+def wait(f):
+    try:
+        f()
+    except OSError as e:
+        errors.append(e.errno)
+def connect():
+    socket.socket(socket.AF_UNIX).connect("s.sock")
+threading.stack_size(65536)
+for i in range(130):
+    for f in connect, lambda: os.open("f", os.O_RDONLY):
+        threading.Thread(target=wait, args=(f,), daemon=True).start()
+def go_on():
+    for i in range(50):
+        os.close(os.open("n%d" % i, os.O_CREAT | os.O_WRONLY))
+    os._exit(0 if errors and set(errors) <= {errno.EAGAIN, errno.ENOMEM} else 1)
+while len(errors) == 0:
+    time.sleep(0.01)
+go_on()
+P
+timeout 60 "$SBX" -q --no-shim --deny-read '**/*.env' -- python3 waiters.py >"$TMP/out" 2>&1
+check 'those who wait hold nobody up' [ $? -eq 0 ]
+
 # What has lost its name is opened for no more than the descriptor was that led to it.
 for shim in '' --no-shim; do
 	fresh

@@ -110,6 +110,7 @@ struct br_worker {
 	struct br_call *call; /* buffers */
 };
 #define BR_WORKERS_MAX 256
+#define BR_WAITING_MAX 192 /* the others serve those who need not wait */
 
 struct br_broker {
 	const struct lau_broker_plan *plan;
@@ -317,8 +318,9 @@ enum br_tree_answer br_tree_moves(struct br_call *, const struct br_end *from,
 /* ---- notify.c ---- */
 
 /* From here on the call may take as long as it likes: another worker takes its place, and it is
- * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. */
-void br_may_block(struct br_call *);
+ * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. False:
+ * as many wait as may, and this one must not. */
+bool br_may_block(struct br_call *);
 /* May an answer be left to the kernel when the caller cannot be looked into? calls.c */
 bool br_leaves_to_kernel(const struct br_call *);
 void br_lock_shared(struct br_call *);

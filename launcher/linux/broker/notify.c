@@ -213,14 +213,18 @@ static void start_worker(struct br_broker *b)
 	pthread_attr_destroy(&attr);
 }
 
-void br_may_block(struct br_call *c)
+bool br_may_block(struct br_call *c)
 {
+	if (++c->b->waiting > BR_WAITING_MAX) {
+		c->b->waiting--;
+		return false;
+	}
 	br_unlock(c);
 	c->w->waits = true;
-	c->b->waiting++;
 	/* at once, also when it watches already and sleeps */
 	c->b->is_watched = true;
 	(void)!write(c->b->wake[1], "", 1);
+	return true;
 }
 
 static void on_interrupt(int signo)

@@ -143,8 +143,11 @@ static int reopen(struct br_open_request *r)
 	int fd;
 
 	snprintf(name, sizeof name, "%d", e->fd);
-	if (S_ISFIFO(e->st.st_mode))
-		br_may_block(r->c);
+	/* open(2): what the kernel says when there is no memory for one more pipe */
+	if (S_ISFIFO(e->st.st_mode) && !br_may_block(r->c) && !(flags & O_NONBLOCK)) {
+		errno = ENOMEM;
+		return -1;
+	}
 	/* to look into another process is the caller's own affair */
 	lends_less = !e->is_pathless && br_is_of_another(r->c, e->path);
 	if (lends_less && br_set_trace(false) < 0)

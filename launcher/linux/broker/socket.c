@@ -143,8 +143,8 @@ static struct br_answer elsewhere(struct br_call *c, const struct address *a,
 		return br_fail(EACCES);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
-	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK))
-		br_may_block(c);
+	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
+		return br_fail(EAGAIN);
 	return br_result(act(fd, &a->any, a->len));
 }
 
@@ -172,8 +172,9 @@ static struct br_answer connect_path(struct br_call *c, const struct address *a,
 		return br_fail(EINTR);
 	br_fd_path(name, e->fd);
 	strcpy(un.sun_path, name);
-	if (!(fcntl(fd, F_GETFL) & O_NONBLOCK))
-		br_may_block(c);
+	/* connect(2), of a backlog that is full and a caller that does not wait */
+	if (!(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
+		return br_fail(EAGAIN);
 	return br_result(connect(fd, (const struct sockaddr *)&un, sizeof un));
 }
 
