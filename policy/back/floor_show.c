@@ -68,8 +68,8 @@ static const struct {
 	{BROKER, "where a pattern denies reading, a second thread can swap a denied program in "
 		 "between the check of execve(2) and its start: it runs, and what is preloaded "
 		 "into it can read its content"},
-	{BROKER, "where a pattern denies reading, about 250 opens that block at once (FIFOs) "
-		 "keep every other open of the run waiting: --timeout ends it"},
+	{BROKER, "of the calls that wait (FIFOs under a pattern that denies reading, connections) "
+		 "192 wait at once: one more fails"},
 	{BOTH, "inotify and readlink tell names and changes of denied directories that file "
 	       "permissions let be read"},
 	{BOTH,

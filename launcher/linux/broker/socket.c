@@ -18,7 +18,7 @@
 #include "base/own.h"
 #include "core/path.h"
 
-#define PATH_AT		offsetof(struct sockaddr_un, sun_path)
+#define PATH_AT offsetof(struct sockaddr_un, sun_path)
 
 /* Sockets made inside are free: by their inodes, the last so many. Each is held, or its number
  * would soon be that of a socket made outside. */
