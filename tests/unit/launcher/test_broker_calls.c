@@ -253,9 +253,13 @@ static int made(uint64_t resolve, const char *path)
 	const struct open_how how = {
 		.flags = O_WRONLY | O_CREAT | O_CLOEXEC, .mode = 0600, .resolve = resolve};
 	int dir = open(sb_in("jail"), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
-	int err = fd < 0 ? errno : SB_OK;
+	long fd = -1;
+	int err = EAGAIN; /* somebody renames something: to be asked again (openat2(2)) */
 
+	for (int tries = 0; fd < 0 && err == EAGAIN && tries < 1000; tries++) {
+		fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
+		err = fd < 0 ? errno : SB_OK;
+	}
 	close(dir);
 	if (fd >= 0)
 		close((int)fd);

@@ -124,6 +124,18 @@ static void each_argument(const char *path)
 	put_back();
 }
 
+/* EAGAIN: somebody anywhere on the machine renamed something meanwhile, and the caller is to ask
+ * again (openat2(2)). */
+static long open_restricted(const char *path, const struct open_how *how)
+{
+	long fd = -1;
+
+	errno = EAGAIN;
+	for (int tries = 0; fd < 0 && errno == EAGAIN && tries < 1000; tries++)
+		fd = syscall(SYS_openat2, AT_FDCWD, path, how, sizeof *how);
+	return fd;
+}
+
 static void each_open(const char *path)
 {
 	static const int flags[] = {O_RDONLY,
@@ -159,7 +171,7 @@ static void each_open(const char *path)
 						     .resolve = resolve[k]};
 
 			note_open(resolve[k] & 0x3f ? "openat2 restricted" : "openat2", path, f,
-				  syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how));
+				  open_restricted(path, &how));
 			put_back();
 		}
 	}
