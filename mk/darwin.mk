@@ -54,7 +54,8 @@ $(DARWIN)/$(1)/libsbx-shim.dylib: $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.o)
 	$$(call say,LD,$$@)
 	$$(Q)$(DARWIN_LD) -arch $(1) -platform_version macos $(DARWIN_MIN) $(DARWIN_MIN) -dylib \
 		-install_name @rpath/libsbx-shim.dylib -o $$@ $$^ $(DARWIN_LIBS)
-DEPS += $$(DARWIN_LAUNCHER:%.c=$(DARWIN)/$(1)/%.d) $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.d)
+DEPS += $$(DARWIN_LAUNCHER:%.c=$(DARWIN)/$(1)/%.d) $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.d) \
+	$$(policy_GEN:%.c=$(DARWIN)/$(1)/gen/%.d)
 endef
 $(foreach a,$(DARWIN_ARCHS),$(eval $(call darwin_machine,$(a))))
 

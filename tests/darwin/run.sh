@@ -12,11 +12,17 @@ NM=${NM:-llvm-nm-14}
 T=$(mktemp -d) || exit 1
 trap 'rm -rf "$T"' EXIT
 n=0
+failed=0
 
 ok() # ok STATUS WHAT
 {
 	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi
+	if [ "$1" = 0 ]; then
+		echo "ok $n - $2"
+	else
+		failed=1
+		echo "not ok $n - $2"
+	fi
 }
 
 # ---- the files ----
@@ -212,14 +218,14 @@ ok $? "the doctor knows the release"
 
 cp "$D/probe" .
 status_is 0 "the shim is inserted into a program" -- ./probe read probe read "$T/home/.ssh/id" \
-	write new write /etc/no mkdir .git mkdir .git/hooks exec ./probe unlink new
+	write new write /etc/no mkdir .claude mkdir .claude/hooks exec ./probe unlink new
 cat >"$T/want" <<EOF
 read probe 0
 read $T/home/.ssh/id 13
 write new 0
 write /etc/no 13
-mkdir .git 0
-mkdir .git/hooks 13
+mkdir .claude 0
+mkdir .claude/hooks 13
 unlink new 0
 EOF
 cmp -s "$T/want" "$T/out"
@@ -232,3 +238,4 @@ ok $? "and told every call"
 [ -z "$(find /tmp -maxdepth 1 -name 'sbx-launch-profile*' 2>/dev/null)" ]
 ok $? "no profile is left behind"
 echo "1..$n"
+exit $failed
