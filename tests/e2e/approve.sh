@@ -34,7 +34,7 @@ git log --oneline -p
 git show HEAD
 git blame file
 git ls-files; git rev-parse HEAD
-grep -rn x d || true
+grep -rn x d || echo none
 sed -n '1,2p' file
 diff -u file file > /dev/null
 cd d && pwd
