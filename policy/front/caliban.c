@@ -83,27 +83,6 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 
 /* ---- network ---- */
 
-static int pass(struct pol_front *f, const struct pol_ynode *item)
-{
-	(void)f;
-	(void)item;
-	return 0;
-}
-
-static int take_texts(struct pol_front *f, const struct pol_ynode *key,
-		      const struct pol_ynode *value)
-{
-	return pol_foreign_strings(f, value, key->s, pass);
-}
-
-static int take_bool(struct pol_front *f, const struct pol_ynode *key,
-		     const struct pol_ynode *value)
-{
-	bool ignored;
-
-	return pol_foreign_bool(f, value, key->s, &ignored);
-}
-
 static int take_port(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
 {
@@ -178,15 +157,15 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
-		{.name = "allowed_domains", .take = take_texts},
-		{.name = "denied_domains", .take = take_texts},
+		{.name = "allowed_domains", .take = pol_foreign_texts},
+		{.name = "denied_domains", .take = pol_foreign_texts},
 		{.name = "http_proxy_port", .take = take_port},
 		{.name = "socks_proxy_port", .take = take_port},
 		{.name = "allow_all_outbound", .take = take_outbound},
 		{.name = "allow_unix_sockets", .take = take_sockets},
 		/* the command has a loopback of its own anyway */
-		{.name = "allow_local_binding", .take = take_bool},
-		{.name = "allow_mach_lookup", .take = take_texts},
+		{.name = "allow_local_binding", .take = pol_foreign_either},
+		{.name = "allow_mach_lookup", .take = pol_foreign_texts},
 	};
 
 	if (pol_front_map(f, value, key->s, true, KEYS(rows)) < 0)
@@ -213,7 +192,7 @@ static int take_env(struct pol_front *f, const struct pol_ynode *key, const stru
 {
 	static const struct pol_key rows[] = {
 		{.name = "scrub_secrets", .take = take_scrub},
-		{.name = "passthrough", .take = take_texts},
+		{.name = "passthrough", .take = pol_foreign_texts},
 	};
 
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
@@ -245,7 +224,7 @@ static int take_fail(struct pol_front *f, const struct pol_ynode *key,
 static int take_unsandboxed(struct pol_front *f, const struct pol_ynode *key,
 			    const struct pol_ynode *value)
 {
-	if (pol_foreign_strings(f, value, key->s, pass) < 0)
+	if (pol_foreign_texts(f, key, value) < 0)
 		return -1;
 	if (value->n > 0)
 		pol_foreign_note(f->doc, &value->pos,
@@ -256,16 +235,10 @@ static int take_unsandboxed(struct pol_front *f, const struct pol_ynode *key,
 static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {
-	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+	if (pol_foreign_string(f, key, value) < 0)
 		return -1;
 	f->doc->foreign.bwrap = (struct pol_text){.s = value->s, .pos = value->pos};
 	return 0;
-}
-
-static int take_string(struct pol_front *f, const struct pol_ynode *key,
-		       const struct pol_ynode *value)
-{
-	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
 }
 
 static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
@@ -275,12 +248,12 @@ static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "enabled", .take = take_enabled},
 		{.name = "fail_if_unavailable", .take = take_fail},
 		/* whether the agent asks is the agent's */
-		{.name = "auto_allow_bash_if_sandboxed", .take = take_bool},
+		{.name = "auto_allow_bash_if_sandboxed", .take = pol_foreign_either},
 		{.name = "allow_unsandboxed_commands", .take = take_unsandboxed},
 		/* no namespace is needed here: they are had where the host allows it */
-		{.name = "enable_weaker_nested_sandbox", .take = take_bool},
+		{.name = "enable_weaker_nested_sandbox", .take = pol_foreign_either},
 		{.name = "bwrap_path", .take = take_bwrap},
-		{.name = "sandbox_exec_path", .take = take_string},
+		{.name = "sandbox_exec_path", .take = pol_foreign_string},
 		{.name = "filesystem", .take = take_filesystem},
 		{.name = "network", .take = take_network},
 		{.name = "env", .take = take_env},

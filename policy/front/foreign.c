@@ -147,3 +147,30 @@ int pol_foreign_word(struct pol_front *f, const struct pol_ynode *value, const c
 	return pol_pos_fail(f->err, &value->pos, "%s is `%s`, expected one of %s", what, value->s,
 			    words);
 }
+
+static int pass(struct pol_front *f, const struct pol_ynode *item)
+{
+	(void)f;
+	(void)item;
+	return 0;
+}
+
+int pol_foreign_texts(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, pass);
+}
+
+int pol_foreign_either(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	bool ignored;
+
+	return pol_foreign_bool(f, value, key->s, &ignored);
+}
+
+int pol_foreign_string(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
+}

@@ -38,6 +38,13 @@ int pol_foreign_number(struct pol_front *, const struct pol_ynode *, const char 
 /* One of the words in "a|b|c": its index. */
 int pol_foreign_word(struct pol_front *, const struct pol_ynode *, const char *what,
 		     const char *words, int *out);
+/* Keys whose value is checked and has no use here: strings, true or false, one string. */
+int pol_foreign_texts(struct pol_front *, const struct pol_ynode *key,
+		      const struct pol_ynode *value);
+int pol_foreign_either(struct pol_front *, const struct pol_ynode *key,
+		       const struct pol_ynode *value);
+int pol_foreign_string(struct pol_front *, const struct pol_ynode *key,
+		       const struct pol_ynode *value);
 /* openshell.c: empty and "." components gone; ".." stays, and is refused. Arena. */
 const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; a loss where there are any. */

@@ -26,20 +26,6 @@ static bool is_text(const struct pol_ynode *v, const char *text)
 
 /* ---- values ---- */
 
-static int take_string(struct pol_front *f, const struct pol_ynode *key,
-		       const struct pol_ynode *value)
-{
-	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
-}
-
-static int take_bool(struct pol_front *f, const struct pol_ynode *key,
-		     const struct pol_ynode *value)
-{
-	bool ignored;
-
-	return pol_foreign_bool(f, value, key->s, &ignored);
-}
-
 static int take_size(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
 {
@@ -54,13 +40,6 @@ static int take_anything(struct pol_front *f, const struct pol_ynode *key,
 	(void)f;
 	(void)key;
 	(void)value;
-	return 0;
-}
-
-static int pass(struct pol_front *f, const struct pol_ynode *item)
-{
-	(void)f;
-	(void)item;
 	return 0;
 }
 
@@ -154,11 +133,6 @@ static int take_ports(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-static int take_ips(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
-{
-	return pol_foreign_strings(f, value, key->s, pass);
-}
-
 /* ---- rules ---- */
 
 static int check_any(struct pol_front *f, const struct pol_ynode *any)
@@ -228,15 +202,15 @@ static int take_match(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
-		{.name = "method", .take = take_string},
+		{.name = "method", .take = pol_foreign_string},
 		{.name = "path", .take = take_glob},
 		{.name = "query", .take = take_query},
-		{.name = "command", .take = take_string},
+		{.name = "command", .take = pol_foreign_string},
 		/* of graphql, json-rpc and mcp */
-		{.name = "operation_type", .take = take_string},
-		{.name = "operation_name", .take = take_string},
+		{.name = "operation_type", .take = pol_foreign_string},
+		{.name = "operation_name", .take = pol_foreign_string},
 		{.name = "fields", .take = take_anything},
-		{.name = "rpc_method", .take = take_string},
+		{.name = "rpc_method", .take = pol_foreign_string},
 		{.name = "tool", .take = take_anything},
 		{.name = "params", .take = take_anything},
 	};
@@ -334,7 +308,7 @@ static int take_signing(struct pol_front *f, const struct pol_ynode *key,
 static int take_binding(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
-	static const struct pol_key rows[] = {{.name = "provider", .take = take_string}};
+	static const struct pol_key rows[] = {{.name = "provider", .take = pol_foreign_string}};
 
 	return pol_front_map(f, value, key->s, true, rows, 1);
 }
@@ -350,8 +324,8 @@ static int take_mcp(struct pol_front *f, const struct pol_ynode *key, const stru
 {
 	static const struct pol_key rows[] = {
 		{.name = "max_body_bytes", .take = take_size},
-		{.name = "strict_tool_names", .take = take_bool},
-		{.name = "allow_all_known_mcp_methods", .take = take_bool},
+		{.name = "strict_tool_names", .take = pol_foreign_either},
+		{.name = "allow_all_known_mcp_methods", .take = pol_foreign_either},
 	};
 
 	return pol_front_map(f, value, key->s, true, rows, 3);
@@ -431,17 +405,17 @@ static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 		{.name = "access", .take = take_access},
 		{.name = "rules", .take = take_rules},
 		{.name = "deny_rules", .take = take_deny_rules},
-		{.name = "allowed_ips", .take = take_ips},
-		{.name = "allow_encoded_slash", .take = take_bool},
-		{.name = "websocket_credential_rewrite", .take = take_bool},
-		{.name = "request_body_credential_rewrite", .take = take_bool},
-		{.name = "allow_uninspected_credentials", .take = take_bool},
+		{.name = "allowed_ips", .take = pol_foreign_texts},
+		{.name = "allow_encoded_slash", .take = pol_foreign_either},
+		{.name = "websocket_credential_rewrite", .take = pol_foreign_either},
+		{.name = "request_body_credential_rewrite", .take = pol_foreign_either},
+		{.name = "allow_uninspected_credentials", .take = pol_foreign_either},
 		{.name = "persisted_queries", .take = take_queries},
 		{.name = "graphql_persisted_queries", .take = take_anything},
 		{.name = "graphql_max_body_bytes", .take = take_size},
 		{.name = "credential_signing", .take = take_signing},
-		{.name = "signing_service", .take = take_string},
-		{.name = "signing_region", .take = take_string},
+		{.name = "signing_service", .take = pol_foreign_string},
+		{.name = "signing_region", .take = pol_foreign_string},
 		{.name = "credential_binding", .take = take_binding},
 		{.name = "json_rpc", .take = take_rpc},
 		{.name = "mcp", .take = take_mcp},
@@ -479,7 +453,7 @@ static int take_binaries(struct pol_front *f, const struct pol_ynode *key,
 {
 	static const struct pol_key rows[] = {
 		{.name = "path", .required = true, .take = take_glob},
-		{.name = "harness", .take = take_bool},
+		{.name = "harness", .take = pol_foreign_either},
 	};
 
 	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
@@ -495,7 +469,7 @@ int pol_openshell_network(struct pol_front *f, const struct pol_ynode *key,
 			  const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
-		{.name = "name", .take = take_string},
+		{.name = "name", .take = pol_foreign_string},
 		{.name = "endpoints", .take = take_endpoints},
 		{.name = "binaries", .take = take_binaries},
 	};

@@ -177,14 +177,6 @@ static int take_deny_write(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_strings(f, value, key->s, add_deny_write);
 }
 
-static int take_bool(struct pol_front *f, const struct pol_ynode *key,
-		     const struct pol_ynode *value)
-{
-	bool ignored;
-
-	return pol_foreign_bool(f, value, key->s, &ignored);
-}
-
 static int take_disabled(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
@@ -205,7 +197,7 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "allowRead", .take = take_allow_read},
 		{.name = "allowWrite", .required = true, .take = take_allow_write},
 		{.name = "denyWrite", .required = true, .take = take_deny_write},
-		{.name = "allowGitConfig", .take = take_bool},
+		{.name = "allowGitConfig", .take = pol_foreign_either},
 		{.name = "disabled", .take = take_disabled},
 	};
 
@@ -350,10 +342,10 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "deniedDomains", .required = true, .take = take_domains},
 		{.name = "allowUnixSockets", .take = take_sockets},
 		{.name = "allowAllUnixSockets", .take = take_all_sockets},
-		{.name = "allowLocalBinding", .take = take_bool},
+		{.name = "allowLocalBinding", .take = pol_foreign_either},
 		{.name = "httpProxyPort", .take = take_port},
 		{.name = "socksProxyPort", .take = take_port},
-		{.name = "strictAllowlist", .take = take_bool},
+		{.name = "strictAllowlist", .take = pol_foreign_either},
 		{.name = "allowAllDomains", .take = take_later},
 		{.name = "deniedDomainReasons", .take = take_unused},
 		{.name = "deniedResolvedAddresses", .take = take_unused},
@@ -369,13 +361,6 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 
 /* ---- the rest ---- */
 
-static int pass(struct pol_front *f, const struct pol_ynode *item)
-{
-	(void)f;
-	(void)item;
-	return 0;
-}
-
 /* Which denials not to report: here all are recorded, and a person filters the log. */
 static int take_ignored(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
@@ -383,31 +368,19 @@ static int take_ignored(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
 		return -1;
 	for (size_t i = 0; i < value->n; i++)
-		if (pol_foreign_strings(f, value->v[2 * i + 1], key->s, pass) < 0)
+		if (pol_foreign_texts(f, key, value->v[2 * i + 1]) < 0)
 			return -1;
 	if (value->n > 0)
 		pol_foreign_note(f->doc, &key->pos, "ignoreViolations: all denials are recorded");
 	return 0;
 }
 
-static int take_string(struct pol_front *f, const struct pol_ynode *key,
-		       const struct pol_ynode *value)
-{
-	return pol_yaml_expect(value, POL_Y_STR, key->s, f->err);
-}
-
-static int take_texts(struct pol_front *f, const struct pol_ynode *key,
-		      const struct pol_ynode *value)
-{
-	return pol_foreign_strings(f, value, key->s, pass);
-}
-
 static int take_ripgrep(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
-		{.name = "command", .required = true, .take = take_string},
-		{.name = "args", .take = take_texts},
+		{.name = "command", .required = true, .take = pol_foreign_string},
+		{.name = "args", .take = pol_foreign_texts},
 	};
 
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
@@ -438,11 +411,11 @@ static int take_root(struct pol_front *f, const struct pol_ynode *root)
 		{.name = "network", .required = true, .take = take_network},
 		{.name = "filesystem", .required = true, .take = take_filesystem},
 		{.name = "ignoreViolations", .take = take_ignored},
-		{.name = "enableWeakerNestedSandbox", .take = take_bool},
+		{.name = "enableWeakerNestedSandbox", .take = pol_foreign_either},
 		{.name = "enableWeakerNetworkIsolation", .take = take_later},
 		{.name = "ripgrep", .take = take_ripgrep},
 		{.name = "mandatoryDenySearchDepth", .take = take_depth},
-		{.name = "allowPty", .take = take_bool},
+		{.name = "allowPty", .take = pol_foreign_either},
 		{.name = "allowAppleEvents", .take = take_unused},
 		{.name = "credentials", .take = take_later},
 		{.name = "seccomp", .take = take_unused},
