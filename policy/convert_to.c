@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "policy/convert_priv.h"
+#include "policy/front/fixed.h"
 
 typedef bool write_fn(struct cv *, const struct pol_text *, struct b_str *out);
 
@@ -151,14 +152,8 @@ void cv_openshell(struct cv *c)
 
 /* ---- srt ---- */
 
-static const char *const srt_always[] = {"/tmp/claude", "~/.npm/_logs", "~/.claude/debug"};
-static const char *const srt_denied[] = {
-	".gitconfig", ".gitmodules",	  ".bashrc",	    ".bash_profile", ".zshrc",
-	".zprofile",  ".profile",	  ".ripgreprc",	    ".mcp.json",     ".vscode",
-	".idea",      ".claude/commands", ".claude/agents", ".git/hooks",    ".git/config",
-};
 #define GIT_CONFIG_PATH "${WORKSPACE}/.git/config"
-enum { DENIED = sizeof srt_denied / sizeof *srt_denied, GIT_CONFIG = DENIED - 1, DEPTH_MAX = 10 };
+enum { DEPTH_MAX = 10 };
 
 /* Brackets that close are a class there, and a name here. */
 static bool write_srt(struct cv *c, const struct pol_text *t, struct b_str *out)
@@ -199,8 +194,8 @@ static const char *mandatory(struct cv *c, unsigned up, size_t i)
 
 	for (unsigned n = up; n > 0; n--)
 		b_str_add(&stars, "*/");
-	text = b_arena_printf(&c->doc->arena, "${WORKSPACE}/%s%s%s", b_str_c(&stars), srt_denied[i],
-			      up ? "/**" : "");
+	text = b_arena_printf(&c->doc->arena, "${WORKSPACE}/%s%s%s", b_str_c(&stars),
+			      pol_srt_denied[i], up ? "/**" : "");
 	b_str_release(&stars);
 	return text;
 }
@@ -221,24 +216,23 @@ static unsigned take_mandatory(struct cv *c, bool *out_git_config)
 	struct pol_texts *denies = &c->list[CV_NO_MODIFY];
 	unsigned depth = 0;
 
-	*out_git_config = !cv_has(denies, mandatory(c, 0, GIT_CONFIG));
+	*out_git_config = !cv_has(denies, mandatory(c, 0, POL_SRT_GIT_CONFIG));
 	for (bool all = true; all && depth < DEPTH_MAX; depth += all)
-		for (size_t i = 0; i < DENIED && all; i++)
-			all = (i == GIT_CONFIG && *out_git_config) ||
+		for (size_t i = 0; i < POL_SRT_DENIED && all; i++)
+			all = (i == POL_SRT_GIT_CONFIG && *out_git_config) ||
 			      cv_has(denies, mandatory(c, depth, i));
 	for (unsigned up = 0; up < depth; up++)
-		for (size_t i = 0; i < DENIED; i++)
+		for (size_t i = 0; i < POL_SRT_DENIED; i++)
 			drop(denies, mandatory(c, up, i));
 	return depth;
 }
 
 static void take_always(struct cv *c)
 {
-	for (size_t i = 0; i < sizeof srt_always / sizeof *srt_always; i++) {
-		if (!cv_has(&c->list[CV_MODIFY], srt_always[i]))
-			cv_name_key(c, &c->doc->name.pos, srt_always[i],
-				    "srt always lets it be written");
-		drop(&c->list[CV_MODIFY], srt_always[i]);
+	for (const char *const *dir = pol_srt_writable; *dir; dir++) {
+		if (!cv_has(&c->list[CV_MODIFY], *dir))
+			cv_name_key(c, &c->doc->name.pos, *dir, "srt always lets it be written");
+		drop(&c->list[CV_MODIFY], *dir);
 	}
 }
 
@@ -273,15 +267,12 @@ static void take_unreadable(struct cv *c)
 /* Everything is read there: what is listed for it needs not be. */
 static void check_srt_reads(struct cv *c)
 {
-	static const char *const system[] = {"/usr",   "/etc", "/bin", "/lib",
-					     "/lib64", "/opt", "/proc"};
-
 	if (cv_setting(c, POL_SET_reads, POL_READS_BROAD) != POL_READS_BROAD)
 		name_reads(c, "everything may be read there but what is denied");
 	else
 		name_unread_workspace(c);
-	for (size_t i = 0; i < sizeof system / sizeof *system; i++)
-		drop(&c->list[CV_READ], system[i]);
+	for (const char *const *dir = pol_caliban_readable; *dir; dir++)
+		drop(&c->list[CV_READ], *dir);
 	name_all(c, CV_READ, "what may be read cannot be listed there");
 }
 
@@ -369,14 +360,10 @@ static void put_caliban(struct cv *c, const char *key, enum cv_list which, const
 /* The system's directories are read anyway. */
 static void take_system(struct cv *c, bool is_broad)
 {
-	static const char *const dirs[] = {"/usr",   "/etc", "/bin", "/lib",
-					   "/lib64", "/opt", "/proc"};
-
-	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++) {
-		if (!is_broad && !cv_has(&c->list[CV_READ], dirs[i]))
-			cv_name_key(c, &c->doc->name.pos, dirs[i],
-				    "caliban always lets it be read");
-		drop(&c->list[CV_READ], dirs[i]);
+	for (const char *const *dir = pol_caliban_readable; *dir; dir++) {
+		if (!is_broad && !cv_has(&c->list[CV_READ], *dir))
+			cv_name_key(c, &c->doc->name.pos, *dir, "caliban always lets it be read");
+		drop(&c->list[CV_READ], *dir);
 	}
 }
 

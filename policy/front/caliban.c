@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "policy/front/fixed.h"
 #include "policy/front/foreign.h"
 #include "policy/settings.h"
 
@@ -263,9 +264,6 @@ static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, "[sandbox]", true, KEYS(rows));
 }
 
-static const char *const system_dirs[] = {"/usr",   "/etc", "/bin", "/lib",
-					  "/lib64", "/opt", "/proc"};
-
 int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *doc, struct b_err *err)
 {
 	static const struct pol_key rows[] = {
@@ -276,8 +274,8 @@ int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *doc, struct b
 	pol_foreign_begin(doc, root, POL_DIALECT_caliban);
 	pol_foreign_set(doc, POL_SET_reads, POL_READS_LISTED, root->pos);
 	pol_foreign_set(doc, POL_SET_network, POL_NET_NONE, root->pos);
-	for (size_t i = 0; i < sizeof system_dirs / sizeof *system_dirs; i++)
-		if (pol_foreign_root(&f, POL_ROOTS_openRead, system_dirs[i], root->pos, true) < 0)
+	for (const char *const *dir = pol_caliban_readable; *dir; dir++)
+		if (pol_foreign_root(&f, POL_ROOTS_openRead, *dir, root->pos, true) < 0)
 			return -1;
 	if (pol_front_map(&f, root, "the settings", false, rows, 1) < 0)
 		return -1;

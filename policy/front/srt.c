@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "policy/front/fixed.h"
 #include "policy/front/foreign.h"
 #include "policy/settings.h"
 
@@ -204,34 +205,26 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
 }
 
-/* What is always writable there, and its mandatory denies. */
-static const char *const always[] = {"/tmp/claude", "~/.npm/_logs", "~/.claude/debug"};
-static const char *const mandatory[] = {
-	".gitconfig", ".gitmodules",	  ".bashrc",	    ".bash_profile", ".zshrc",
-	".zprofile",  ".profile",	  ".ripgreprc",	    ".mcp.json",     ".vscode",
-	".idea",      ".claude/commands", ".claude/agents", ".git/hooks",    ".git/config",
-};
-
 static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsigned depth)
 {
 	const struct pol_ynode *fs = pol_yaml_get(root, "filesystem");
 	const struct pol_ynode *git = fs ? pol_yaml_get(fs, "allowGitConfig") : NULL;
-	size_t n = sizeof mandatory / sizeof *mandatory;
+	size_t n = POL_SRT_DENIED;
 	struct b_str up = {0};
 	int rc = 0;
 
 	if (git && git->s[0] == 't') {
-		n--; /* the last; and named, so that the protected set does not close it */
+		n = POL_SRT_GIT_CONFIG; /* and named, so that the protected set does not close it */
 		rc = pol_foreign_root(f, POL_ROOTS_openModify, "${WORKSPACE}/.git/config", git->pos,
 				      true);
 	}
-	for (size_t i = 0; i < sizeof always / sizeof *always && rc == 0; i++)
-		rc = pol_foreign_root(f, POL_ROOTS_openModify, always[i], root->pos, true);
+	for (const char *const *dir = pol_srt_writable; *dir && rc == 0; dir++)
+		rc = pol_foreign_root(f, POL_ROOTS_openModify, *dir, root->pos, true);
 	for (; depth > 0 && rc == 0; depth--, b_str_add(&up, "*/"))
 		for (size_t i = 0; i < n && rc == 0; i++) {
 			const char *text =
 				b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s%s%s", b_str_c(&up),
-					       mandatory[i], up.len ? "/**" : "");
+					       pol_srt_denied[i], up.len ? "/**" : "");
 
 			rc = pol_foreign_root(f, POL_ROOTS_denyModify, text, root->pos, !up.len);
 		}
