@@ -32,6 +32,7 @@
 #include "launcher/host.h"
 #include "launcher/linux/interp.h"
 #include "launcher/limits.h"
+#include "launcher/losses.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
@@ -172,58 +173,9 @@ static int step_floor(struct run *r, struct b_err *err)
 	return lau_plan_floor(r->o, &r->host, &r->plan, err);
 }
 
-/* ---- strict or best effort ---- */
-
-/* The last refusal becomes the run's error, those before it are printed here. */
-static int refuse(const struct lau_plan *p, struct b_err *err)
-{
-	size_t i, left = p->nfatal;
-
-	for (i = 0; i < p->nlosses; i++) {
-		if (!p->losses[i].fatal)
-			continue;
-		b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", p->losses[i].text);
-		if (--left)
-			(void)b_report(me, err);
-	}
-	return -1;
-}
-
-/* What the policy engine has to tell: set rules re-opened by an option, links not followed. */
-static void say_notices(const struct pol_engine *e)
-{
-	size_t i;
-
-	for (i = 0; i < e->nnotices; i++) {
-		b_auto(b_str_release) struct b_str line = {0};
-
-		b_str_add(&line, "sbx-launch: note: ");
-		b_str_add_visible(&line, e->notices[i], strlen(e->notices[i]));
-		b_str_addc(&line, '\n');
-		say(&line);
-	}
-}
-
 static int step_losses(struct run *r, struct b_err *err)
 {
-	const struct lau_plan *p = &r->plan;
-
-	if (p->nfatal && !p->engine->effect.lax)
-		return refuse(p, err);
-	if (!r->o->quiet)
-		say_notices(p->engine);
-	for (size_t i = 0; i < p->nlosses; i++) {
-		b_auto(b_str_release) struct b_str line = {0};
-		bool is_loss = p->losses[i].fatal || p->losses[i].is_loss;
-
-		if (!is_loss && (!p->losses[i].is_note || r->o->quiet))
-			continue;
-		b_str_addf(&line, "sbx-launch: %s: ", is_loss ? "loss" : "note");
-		b_str_add_visible(&line, p->losses[i].text, strlen(p->losses[i].text));
-		b_str_addc(&line, '\n');
-		say(&line);
-	}
-	return 0;
+	return lau_losses_tell(r->o, &r->plan, err);
 }
 
 /* ---- steps that make something ---- */
