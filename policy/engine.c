@@ -372,7 +372,7 @@ static int locate(const struct pol_engine *e, struct b_arena *a, const char *pat
 	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
 
 	if (path[0] != '/') {
-		norm = pol_path_normalise(a, path, err);
+		norm = pol_path_inside(a, path, err);
 		if (!norm)
 			return -1;
 		asked = b_arena_printf(a, "%.*s/%s", (int)n, ws, norm);

@@ -145,8 +145,10 @@ const char *pol_rule_normalise(struct b_arena *, const char *raw, const char *la
 			       bool *out_negated, struct b_err *err);
 /* Has its normal form a '!' in front? */
 bool pol_rule_is_negated(const char *raw);
-/* Normal form of a workspace-relative path asked about by a person; "" = root. */
+/* Normal form of a workspace-relative path in a document's text; "" = root. */
 const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *err);
+/* The same of a file's name, byte by byte: nothing is trimmed, '\\' is no '/'. */
+const char *pol_path_inside(struct b_arena *, const char *path, struct b_err *err);
 /* Is a positive modify rule covered by this read rule (both normalised)? Textual. */
 bool pol_rule_covers(const char *read_rule, const char *modify_rule);
 /* Resource names (policy, profile stores): NULL = fine, else the reason. */

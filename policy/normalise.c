@@ -73,21 +73,29 @@ static bool rebuild(const char *s, size_t n, char *out, size_t *out_len)
 	return true;
 }
 
-/* Trimmed text -> components joined by '/', "" for the root. NULL: leaves the workspace. */
+/* Components joined by '/', "" for the root. NULL: leaves the workspace. */
 static const char *inside(struct b_arena *a, const char *s, size_t n)
 {
-	char *slashed = b_arena_strndup(a, s, n), *out = b_arena_alloc(a, n + 1);
+	char *out = b_arena_alloc(a, n + 1);
 	size_t len;
+
+	if (n > 0 && s[0] == '/')
+		return NULL;
+	/* `~user` is an ordinary name; `~` is, too, once something stands before it. */
+	if (n > 0 && s[0] == '~' && (n == 1 || s[1] == '/'))
+		return NULL;
+	return rebuild(s, n, out, &len) ? out : NULL;
+}
+
+/* The same of what a person wrote: trimmed, and '\\' is '/'. */
+static const char *text_inside(struct b_arena *a, const char *s, size_t n)
+{
+	char *slashed = b_arena_strndup(a, s, n);
 
 	for (size_t i = 0; i < n; i++)
 		if (slashed[i] == '\\')
 			slashed[i] = '/';
-	if (slashed[0] == '/')
-		return NULL;
-	/* `~user` is an ordinary name; `~` is, too, once something stands before it. */
-	if (slashed[0] == '~' && (n == 1 || slashed[1] == '/'))
-		return NULL;
-	return rebuild(slashed, n, out, &len) ? out : NULL;
+	return inside(a, slashed, n);
 }
 
 const char *pol_rule_normalise(struct b_arena *a, const char *raw, const char *label,
@@ -121,7 +129,7 @@ const char *pol_rule_normalise(struct b_arena *a, const char *raw, const char *l
 		s += 2;
 		n -= 2;
 	}
-	norm = inside(a, s, n);
+	norm = text_inside(a, s, n);
 	if (!norm) {
 		b_fail(err, B_POLICY, 0, "%s rule `%s` must stay inside the workspace root", label,
 		       raw);
@@ -139,20 +147,29 @@ bool pol_rule_is_negated(const char *raw)
 	return n > 0 && *raw == '!';
 }
 
+static const char *path_or_fail(const char *norm, size_t n, const char *raw, struct b_err *err)
+{
+	if (n == 0)
+		b_fail(err, B_USAGE, 0, "filesystem path must not be empty");
+	else if (!norm)
+		b_fail(err, B_USAGE, 0, "path `%s` must stay inside the workspace root", raw);
+	return n ? norm : NULL;
+}
+
 const char *pol_path_normalise(struct b_arena *a, const char *raw, struct b_err *err)
 {
-	const char *s = raw, *norm;
+	const char *s = raw;
 	size_t n = strlen(raw);
 
 	trim(&s, &n);
-	if (n == 0) {
-		b_fail(err, B_USAGE, 0, "filesystem path must not be empty");
-		return NULL;
-	}
-	norm = inside(a, s, n);
-	if (!norm)
-		b_fail(err, B_USAGE, 0, "path `%s` must stay inside the workspace root", raw);
-	return norm;
+	return path_or_fail(text_inside(a, s, n), n, raw, err);
+}
+
+const char *pol_path_inside(struct b_arena *a, const char *path, struct b_err *err)
+{
+	size_t n = strlen(path);
+
+	return path_or_fail(inside(a, path, n), n, path, err);
 }
 
 bool pol_rule_is_subtree(const char *rule, size_t *out_len, bool *out_with_below)

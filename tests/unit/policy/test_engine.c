@@ -272,6 +272,19 @@ Test(policy_engine, bad_files_are_refused)
 	fails(B_POLICY, "p.yaml:5:3: unknown field `bogus`");
 }
 
+Test(policy_engine, a_name_asked_for_is_taken_byte_by_byte)
+{
+	policy("  denyRead: [b, d/e]\n  fsProfiles: {p: {read: ['**'], modify: []}}\n");
+	make();
+	cr_expect_not(allows(SBX_READ, "b"));
+	cr_expect_not(allows(SBX_READ, "d/e"));
+	cr_expect(allows(SBX_READ, "b "));
+	cr_expect(allows(SBX_READ, " b"));
+	cr_expect(allows(SBX_READ, "d\\e"));
+	cr_expect_str_eq(ask(SBX_READ, "  ").path, "./  ");
+	cr_expect_str_eq(ask(SBX_READ, "\\x").path, "./\\x");
+}
+
 Test(policy_engine, relative_questions_follow_orbit)
 {
 	struct pol_answer a;
