@@ -54,9 +54,3 @@ run all "${policy[@]}" -- sh -c "cd shimmed && exec $BIN/shim_same"
 check 'outcomes are those of a run without the shim' \
 	[ "$out" = "$(cat "$T.bare")" -a "$(wc -l <"$T.bare")" -gt 40 ]
 diff "$T.bare" <(printf '%s\n' "$out") | sed 's/^/# /'
-
-# the long form: make stress
-fresh
-run folded "${policy[@]}" -- "$BIN/shim_stress" "$T" 5
-check 'threads, forks, spawns, renames and signals at once' [ "$status" -eq 0 ]
-check 'break no frame of the ring' [ "$(count_events 'TROUBLE*corrupt=[1-9]*')" = 0 ]

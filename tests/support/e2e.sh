@@ -20,7 +20,7 @@ e2e_outer()
 	chmod 755 "$base"
 	mkdir "$base/bin" "$base/test"
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
-	cp "$bin"/tests/mkhost "$base/bin" 2>/dev/null
+	cp "$bin"/tests/mkhost "$bin"/tests/shim_stress* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
 	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json \
 		"$e2e_support"/../../docs/man/*.[1-8] \
@@ -45,7 +45,7 @@ e2e_user() # NAME PREFIX
 	# shellcheck disable=SC2086
 	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
 		HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
-		E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
+		STRESS_SECONDS="${STRESS_SECONDS:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
 	cat "$base/$1.tap"

@@ -8,7 +8,7 @@
  *
  * A rule is OP:[!]PATH; a PATH with * is a glob below its literal directory, one that ends in
  * a slash is a tree, any other is exact. The last rule that matches wins. --shim '' preloads
- * nothing. Its status is the command's.
+ * nothing. --ring BYTES is the size of the ring. Its status is the command's.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,7 @@ struct options {
 	struct pol_compile_opts compile;
 	const char *shim, *log;
 	enum sbx_audit_level level;
+	size_t ring_data;
 	char **command;
 };
 
@@ -138,6 +139,8 @@ static void parse(struct options *o, char **argv)
 			o->shim = *argv;
 		else if (!strcmp(name, "log"))
 			o->log = *argv;
+		else if (!strcmp(name, "ring"))
+			o->ring_data = strtoul(*argv, NULL, 10);
 		else {
 			errno = EINVAL;
 			die(name);
@@ -173,7 +176,7 @@ static void write_image(const struct options *o, const char *dir)
 
 static struct sbx_ring *make_ring(const struct options *o, const char *dir)
 {
-	size_t bytes = sbx_ring_bytes(RING_DATA);
+	size_t bytes = sbx_ring_bytes(o->ring_data);
 	char path[4200];
 	struct sbx_ring *ring;
 	int fd;
@@ -186,7 +189,7 @@ static struct sbx_ring *make_ring(const struct options *o, const char *dir)
 	if (ring == MAP_FAILED)
 		die(path);
 	close(fd);
-	sbx_ring_init(ring, RING_DATA, o->level);
+	sbx_ring_init(ring, o->ring_data, o->level);
 	return ring;
 }
 
@@ -230,6 +233,11 @@ static void print_event(FILE *f, const struct sbx_event *ev, const char *path, c
 		ev->path2_len ? "\t" : "", path2);
 }
 
+static bool is_dead(uint32_t pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -271,7 +279,8 @@ static pid_t start(const struct options *o, const char *dir)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.level = SBX_AUDIT_ALL, .shim = "build/" SBX_SHIM_SONAME};
+	struct options o = {
+		.level = SBX_AUDIT_ALL, .shim = "build/" SBX_SHIM_SONAME, .ring_data = RING_DATA};
 	char dir[] = "/dev/shm/mkchannel.XXXXXX";
 	struct sbx_ring_reader rd;
 	struct sbx_ring *ring;
@@ -287,7 +296,8 @@ int main(int argc, char **argv)
 		die(dir);
 	write_image(&o, dir);
 	ring = make_ring(&o, dir);
-	sbx_ring_reader_init(&rd, ring, RING_DATA);
+	sbx_ring_reader_init(&rd, ring, o.ring_data);
+	rd.is_dead = is_dead;
 	signal(SIGINT, SIG_IGN);
 	pid = start(&o, dir);
 	while (waitpid(pid, &status, WNOHANG) == 0) {

@@ -29,7 +29,8 @@ if [ -z "${SHIM_TEST_USER:-}" ]; then
 		mkdir "$base/$name" "$base/$name/work"
 		[ "$name" != nobody ] || chown -R 65534:65534 "$base/$name"
 		(cd "$base/$name/work" && env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 \
-			HOME="$base/$name" SHIM_TEST_USER="$name" BIN="$base/bin" "$@" \
+			HOME="$base/$name" SHIM_TEST_USER="$name" BIN="$base/bin" \
+			STRESS_SECONDS="${STRESS_SECONDS:-}" "$@" \
 			bash "$base/bin/test.sh") >"$base/$name.tap" ||
 			echo "not ok - $name: the script ended with status $?" >>"$base/$name.tap"
 		cat "$base/$name.tap"
@@ -50,7 +51,7 @@ run() # LEVEL MKCHANNEL-OPTIONS -- COMMAND...
 {
 	local level=$1
 	shift
-	out=$(timeout -k 5 60 "$BIN/mkchannel" --shim "$shim" --level "$level" --log "$log" "$@" \
+	out=$(timeout -k 5 "${RUN_SECONDS:-60}" "$BIN/mkchannel" --shim "$shim" --level "$level" --log "$log" "$@" \
 		2>"$T.err" </dev/null)
 	status=$?
 }
