@@ -44,18 +44,21 @@ static struct pol_rule lower(struct pol_build *b, const struct pol_absolute *t)
 		r.matched = b_arena_printf(a, "%s%s", t->lead, t->path);
 		return r;
 	}
-	if (len == 0 || t->is_literal || pol_rule_is_subtree(t->path, &len, &below)) {
+	if (len == 0 ||
+	    (!t->folds && (t->is_literal || pol_rule_is_subtree(t->path, &len, &below)))) {
 		r.base = len ? pol_build_join(b, t->dir, b_arena_strndup(a, t->path, len)) : t->dir;
 		r.matched = b_arena_printf(a, "%s%.*s%s", t->lead, (int)len, t->path,
 					   len ? "/**" : "**");
 		return r;
 	}
+	below = t->folds && !strpbrk(t->path, "*?");
 	r.shape = POL_GLOB;
-	r.matched = b_arena_printf(a, "%s%s", t->lead, t->path);
 	r.base = t->dir;
-	r.glob = t->path;
+	r.glob = below ? b_arena_printf(a, "%s/**", t->path) : t->path;
+	r.matched = b_arena_printf(a, "%s%s", t->lead, r.glob);
 	r.base_is_root = true;
-	prefix = *t->lead ? pol_glob_literal_prefix(t->path) : 0;
+	r.folds = t->folds;
+	prefix = *t->lead && !t->folds ? pol_glob_literal_prefix(t->path) : 0;
 	if (prefix > 0) {
 		r.base = pol_build_join(b, t->dir, b_arena_strndup(a, t->path, prefix));
 		r.glob = t->path + prefix + 1;

@@ -12,6 +12,7 @@ struct pol_absolute {
 	bool allow;
 	bool is_exact;	  /* that path alone, whatever characters it has */
 	bool is_literal;  /* the path and all below it, whatever characters it has */
+	bool folds;	  /* below `dir`, letters of ASCII match in either case */
 	bool only_closed; /* only where a set closes the very path: it is open already */
 	enum pol_tier tier;
 	const char *what;   /* in notices: "--read /x" */

@@ -110,11 +110,10 @@ static void flatten_roots(struct cv *c, bool denied)
 	static const struct {
 		enum pol_root_list from;
 		enum cv_list to;
-	} rows[] = {{POL_ROOTS_openRead, CV_READ},
-		    {POL_ROOTS_openModify, CV_MODIFY},
-		    {POL_ROOTS_denyRead, CV_NO_READ},
-		    {POL_ROOTS_allowRead, CV_REOPEN},
-		    {POL_ROOTS_denyModify, CV_NO_MODIFY}};
+	} rows[] = {
+		{POL_ROOTS_openRead, CV_READ},	      {POL_ROOTS_openModify, CV_MODIFY},
+		{POL_ROOTS_denyRead, CV_NO_READ},     {POL_ROOTS_allowRead, CV_REOPEN},
+		{POL_ROOTS_denyModify, CV_NO_MODIFY}, {POL_ROOTS_denyModifyAnyCase, CV_ANY_CASE}};
 	const struct pol_texts *roots = c->doc->settings.roots;
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

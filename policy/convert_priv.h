@@ -8,7 +8,7 @@
 struct b_str;
 
 /* What is allowed, what is denied behind that, what of that may be read all the same. */
-#define CV_LISTS(X) X(READ) X(MODIFY) X(NO_READ) X(REOPEN) X(NO_MODIFY)
+#define CV_LISTS(X) X(READ) X(MODIFY) X(NO_READ) X(REOPEN) X(NO_MODIFY) X(ANY_CASE)
 enum cv_list {
 #define X(name) CV_##name,
 	CV_LISTS(X)

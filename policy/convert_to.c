@@ -71,6 +71,19 @@ static void name_unread_workspace(struct cv *c)
 		name_reads(c, "the workspace cannot be read less than the rest");
 }
 
+/* Other names are told apart by case: what is left of these goes with the plain ones. */
+static void tell_case(struct cv *c)
+{
+	struct pol_texts *list = &c->list[CV_ANY_CASE];
+
+	for (size_t i = 0; i < list->n; i++) {
+		cv_name(c, &list->v[i], "names are told apart by case there");
+		if (!cv_has(&c->list[CV_NO_MODIFY], list->v[i].s))
+			pol_texts_add(c->doc, &c->list[CV_NO_MODIFY], list->v[i]);
+	}
+	list->n = 0;
+}
+
 /* ---- OpenShell ---- */
 
 enum { OPENSHELL_PATHS = 256 };
@@ -145,6 +158,7 @@ void cv_openshell(struct cv *c)
 	}
 	name_all(c, CV_NO_READ, "there are no denies");
 	name_all(c, CV_NO_MODIFY, "there are no denies");
+	name_all(c, CV_ANY_CASE, "there are no denies");
 	name_all(c, CV_REOPEN, "there are no denies");
 	name_sockets(c, false);
 	name_network(c);
@@ -213,7 +227,7 @@ static void drop(struct pol_texts *list, const char *text)
 /* How deep the document has srt's own denies, which then need not be said; 0: not at all. */
 static unsigned take_mandatory(struct cv *c, bool *out_git_config)
 {
-	struct pol_texts *denies = &c->list[CV_NO_MODIFY];
+	struct pol_texts *denies = &c->list[CV_ANY_CASE];
 	unsigned depth = 0;
 
 	*out_git_config = !cv_has(denies, mandatory(c, 0, POL_SRT_GIT_CONFIG));
@@ -309,6 +323,7 @@ void cv_srt(struct cv *c)
 		cv_name_key(c, &c->doc->name.pos, "allowGitConfig",
 			    "srt lets .git/config be written where it does not deny it");
 	drop(&c->list[CV_MODIFY], GIT_CONFIG_PATH);
+	tell_case(c);
 	take_unreadable(c);
 	if (depth == 0)
 		cv_name_key(c, &c->doc->name.pos, "denyWrite",
@@ -405,6 +420,7 @@ void cv_caliban(struct cv *c)
 								   : NULL);
 	put_caliban(c, "allow_write", CV_MODIFY, c->modifies_workspace ? "${WORKSPACE}" : NULL);
 	put_caliban(c, "deny_read", CV_NO_READ, NULL);
+	tell_case(c);
 	put_caliban(c, "deny_write", CV_NO_MODIFY, NULL);
 	name_all(c, CV_REOPEN, "what is denied cannot be opened again");
 	name_sockets(c, true);

@@ -466,7 +466,8 @@ static void show_rule(const struct pol_rule *r, struct b_str *out)
 	}
 	b_str_add(out, "  (");
 	b_str_add_visible(out, r->origin, strlen(r->origin));
-	b_str_addf(out, "%s)\n", r->twin ? ", by its real path" : "");
+	b_str_addf(out, "%s%s)\n", r->twin ? ", by its real path" : "",
+		   r->folds ? ", in either case" : "");
 	b_str_release(&where);
 }
 

@@ -86,7 +86,12 @@ static void advance(const struct element *e, size_t n, unsigned char c, size_t t
 	}
 }
 
-bool pol_glob_match(const char *glob, const char *path, size_t len)
+static unsigned char small(unsigned char c)
+{
+	return c >= 'A' && c <= 'Z' ? (unsigned char)(c - 'A' + 'a') : c;
+}
+
+static bool match(const char *glob, const char *path, size_t len, bool folds)
 {
 	const unsigned char *p = (const unsigned char *)path;
 	/* "**" + "/" makes three elements of three bytes: never more elements than bytes. */
@@ -94,6 +99,8 @@ bool pol_glob_match(const char *glob, const char *path, size_t len)
 	size_t n = parse(glob, e), token_end = 0;
 	b_auto_free bool *rows = b_calloc(WINDOW * (n + 1), sizeof *rows);
 
+	for (size_t i = 0; folds && i < n; i++)
+		e[i].byte = e[i].kind == LITERAL ? small(e[i].byte) : e[i].byte;
 	rows[0] = true;
 	for (size_t i = 0; i < len; i++) {
 		bool *row = rows + i % WINDOW * (n + 1);
@@ -105,12 +112,22 @@ bool pol_glob_match(const char *glob, const char *path, size_t len)
 			token_end += token;
 		}
 		close_row(e, n, row);
-		advance(e, n, p[i], token, row, rows + (i + 1) % WINDOW * (n + 1),
-			rows + (i + token) % WINDOW * (n + 1));
+		advance(e, n, folds ? small(p[i]) : p[i], token, row,
+			rows + (i + 1) % WINDOW * (n + 1), rows + (i + token) % WINDOW * (n + 1));
 		memset(row, 0, (n + 1) * sizeof *row);
 	}
 	close_row(e, n, rows + len % WINDOW * (n + 1));
 	return rows[len % WINDOW * (n + 1) + n];
+}
+
+bool pol_glob_match(const char *glob, const char *path, size_t len)
+{
+	return match(glob, path, len, false);
+}
+
+bool pol_glob_match_folded(const char *glob, const char *path, size_t len)
+{
+	return match(glob, path, len, true);
 }
 
 /*

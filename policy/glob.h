@@ -19,6 +19,9 @@ struct b_str;
 /* Does relative pattern `glob` match relative path `path` ("" = the root of the rules)? */
 bool pol_glob_match(const char *glob, const char *path, size_t len);
 
+/* The same, letters of ASCII matching in either case. */
+bool pol_glob_match_folded(const char *glob, const char *path, size_t len);
+
 /* The same pattern as a PCRE2 regex over the relative path, anchored (^...$), to be compiled
  * with DOTALL and DOLLAR_ENDONLY, matched on bytes. Appends. */
 void pol_glob_regex(const char *glob, struct b_str *out);

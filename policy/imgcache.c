@@ -35,7 +35,7 @@ static void add_list(struct b_sha256 *h, const struct pol_list *list)
 	for (i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
 		const unsigned char head[] = {
-			(unsigned char)(r->allow | r->base_is_root << 1 | r->twin << 2),
+			(unsigned char)(r->allow | r->base_is_root << 1 | r->twin << 2 | r->folds << 3),
 			(unsigned char)r->shape, (unsigned char)r->tier, r->layer};
 
 		b_sha256_update(h, head, sizeof head);

@@ -68,6 +68,7 @@ enum pol_setting {
 	X(sideRoots)                                                                               \
 	X(denyRead)                                                                                \
 	X(denyModify)                                                                              \
+	X(denyModifyAnyCase) /* names in either case */                                            \
 	X(allowRead) /* opens what denyRead closes */                                              \
 	X(sockets)   /* unixSockets, when it is a list */
 

@@ -121,7 +121,8 @@ static bool may_follow(struct pol_build *b, const char *spelled, const char *rea
 static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
 		     enum pol_twin twin)
 {
-	size_t prefix = r->shape == POL_GLOB ? pol_glob_literal_prefix(r->glob) : 0;
+	/* a name in either case is nobody's to follow: it stands beside the one as written */
+	size_t prefix = r->shape == POL_GLOB && !r->folds ? pol_glob_literal_prefix(r->glob) : 0;
 	const char *spelled = r->base_len ? r->base : "/", *real;
 	struct pol_rule t = *r;
 

@@ -10,12 +10,17 @@
 static const struct {
 	enum pol_root_list list;
 	enum sbx_op op;
-	bool allow;
+	bool allow, folds;
 } lists[] = {
-	{POL_ROOTS_openRead, SBX_READ, true},	   {POL_ROOTS_openModify, SBX_MODIFY, true},
-	{POL_ROOTS_readRoots, SBX_READ, true},	   {POL_ROOTS_sideRoots, SBX_MODIFY, true},
-	{POL_ROOTS_denyRead, SBX_READ, false},	   {POL_ROOTS_allowRead, SBX_READ, true},
-	{POL_ROOTS_denyModify, SBX_MODIFY, false}, {POL_ROOTS_sockets, SBX_CONNECT, true},
+	{POL_ROOTS_openRead, SBX_READ, true, false},
+	{POL_ROOTS_openModify, SBX_MODIFY, true, false},
+	{POL_ROOTS_readRoots, SBX_READ, true, false},
+	{POL_ROOTS_sideRoots, SBX_MODIFY, true, false},
+	{POL_ROOTS_denyRead, SBX_READ, false, false},
+	{POL_ROOTS_allowRead, SBX_READ, true, false},
+	{POL_ROOTS_denyModify, SBX_MODIFY, false, false},
+	{POL_ROOTS_denyModifyAnyCase, SBX_MODIFY, false, true},
+	{POL_ROOTS_sockets, SBX_CONNECT, true, false},
 };
 
 /* A layer's sockets count where the main document opens some; `--unix none` takes them back. */
@@ -31,11 +36,18 @@ static bool are_left_out(const struct pol_build *b, enum pol_root_list list)
 static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, size_t w)
 {
 	t->dir = pol_root_dir(b, text, w);
-	if (t->dir)
+	if (t->dir) {
 		pol_build_absolute(b, t);
-	else if (!b_has_prefix(t->origin, "preset:")) /* those speak of any host */
+		/* The name as written once more: where links lead is asked of that one. */
+		if (t->folds && !strpbrk(t->path, "*?")) {
+			t->folds = false;
+			pol_build_absolute(b, t);
+			t->folds = true;
+		}
+	} else if (!b_has_prefix(t->origin, "preset:")) { /* those speak of any host */
 		pol_build_notice(b, "%s: %.*s names nothing here: the rule is left out", t->what,
 				 (int)pol_root_head(text), text);
+	}
 }
 
 static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_text *text)
@@ -89,6 +101,7 @@ void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 				.op = lists[i].op,
 				.allow = lists[i].allow,
 				.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
+				.folds = lists[i].folds,
 				.only_closed = is_profile(i),
 			};
 

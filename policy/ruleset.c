@@ -88,7 +88,8 @@ bool pol_rule_matches(const struct pol_rule *r, const char *path, size_t len)
 	case POL_GLOB:
 		if (len == 0)
 			return r->base_is_root && pol_glob_match(r->glob, "", 0);
-		return pol_glob_match(r->glob, path + 1, len - 1);
+		return (r->folds ? pol_glob_match_folded : pol_glob_match)(r->glob, path + 1,
+									   len - 1);
 	}
 	return false;
 }

@@ -38,7 +38,7 @@ const char *sbpl_canonical_path(struct b_arena *a, const char *path)
 /* The base, and of a glob its literal directories, too: "" with "tmp/x*" is /tmp with "x*". */
 static bool resolve_rule(struct b_arena *a, struct pol_rule *r)
 {
-	size_t prefix = r->shape == POL_GLOB ? pol_glob_literal_prefix(r->glob) : 0;
+	size_t prefix = r->shape == POL_GLOB && !r->folds ? pol_glob_literal_prefix(r->glob) : 0;
 	const char *path = r->base, *real;
 
 	if (prefix > 0 && r->glob[prefix])

@@ -54,9 +54,10 @@ static const struct block read_and_exec = {SBX_READ, SBPL_PART_READ, "file-read*
 
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
-	return a->allow == b->allow && a->layer == b->layer && a->shape == b->shape && a->base_len == b->base_len &&
-	       a->base_is_root == b->base_is_root && strcmp(a->base, b->base) == 0 &&
-	       (a->shape != POL_GLOB || strcmp(a->glob, b->glob) == 0);
+	return a->allow == b->allow && a->layer == b->layer && a->shape == b->shape &&
+	       a->base_len == b->base_len && a->base_is_root == b->base_is_root &&
+	       strcmp(a->base, b->base) == 0 &&
+	       (a->shape != POL_GLOB || (a->folds == b->folds && strcmp(a->glob, b->glob) == 0));
 }
 
 static bool exec_is_read(const struct sbpl_emit *e)

@@ -166,7 +166,8 @@ static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
 	for (size_t i = 0; i < e->nwidened; i++) {
 		const struct sbpl_widened *have = &e->widened[i];
 
-		if (have->op == w->op && strcmp(have->rule.glob, w->rule.glob) == 0 &&
+		if (have->op == w->op && have->rule.folds == w->rule.folds &&
+		    strcmp(have->rule.glob, w->rule.glob) == 0 &&
 		    under(w->rule.base, w->rule.base_len, &have->rule))
 			return true;
 	}
@@ -317,7 +318,7 @@ static void put_pattern(const struct pins *p, const struct pol_rule *r, size_t l
 {
 	b_auto(b_str_release) struct b_str tail = {0};
 
-	sbpl_re_glob(&tail, r->glob, len, false, !p->e->o->exact_case);
+	sbpl_re_glob(&tail, r->glob, len, false, r->folds || !p->e->o->exact_case);
 	if (deep)
 		b_str_add(&tail, ".*");
 	sbpl_put_regex(p->e, out, r->base, r->base_len, &tail);
@@ -347,7 +348,7 @@ static bool pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r,
 
 	while (name > 0 && r->glob[name - 1] != '/')
 		name--;
-	if (!has_wildcard(r->glob, len)) {
+	if (!r->folds && !has_wildcard(r->glob, len)) {
 		b_str_addf(&path, "%s/%.*s", r->base, (int)len, r->glob);
 		pin_literal(p, op, path.s, path.len);
 		return true;

@@ -305,7 +305,7 @@ void sbpl_put_rule_filter(struct sbpl_emit *e, struct b_str *out, const struct p
 			  bool fold)
 {
 	if (r->shape == POL_GLOB)
-		put_glob(e, out, r, fold && !e->o->exact_case);
+		put_glob(e, out, r, r->folds || (fold && !e->o->exact_case));
 	else
 		sbpl_put_path(e, out, r->shape == POL_TREE ? "subpath" : "literal", r->base,
 			      r->base_len);

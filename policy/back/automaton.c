@@ -255,6 +255,10 @@ static void advance(struct build *b, uint32_t id, uint32_t sym, enum reading how
 		if (b->sym[sym].is_literal && b->sym[sym].byte == n->byte)
 			enter(b, n->next);
 		break;
+	case POL_N_FOLD:
+		if (b->sym[sym].is_literal && (b->sym[sym].byte | 0x20) == n->byte)
+			enter(b, n->next);
+		break;
 	case POL_N_TAIL:
 		if (sym == b->out->slash && n->group + 1 > b->step.latch)
 			b->step.latch = n->group + 1;
@@ -371,8 +375,11 @@ static void expand(struct build *b, uint32_t state)
 	for (uint32_t i = 0; i < k.n; i++) {
 		const struct pol_node *n = &b->nfa->v[b->pool[k.first + i]];
 
+		uint8_t bytes[2];
+
 		has_any |= n->kind == POL_N_ANY;
-		sym_add(set, b->out->sym[n->byte]);
+		for (unsigned c = pol_node_bytes(n, bytes); c-- > 0;)
+			sym_add(set, b->out->sym[bytes[c]]);
 	}
 	if (base != state && !has_any) {
 		/* A second slash is the base's business as much as ours. */

@@ -35,6 +35,8 @@ enum pol_literal pol_rule_literal(const struct pol_rule *r, struct b_str *out)
 	}
 	if (len == 0) /* the empty glob: the base or nothing */
 		return POL_LITERAL_NO;
+	if (r->folds)
+		return POL_LITERAL_NO;
 	if (pol_glob_is_literal(r->glob))
 		return joined(r, len, false, out);
 	if (len > 3 && !memcmp(r->glob + len - 3, "/**", 3) && strcspn(r->glob, "*?") == len - 2)

@@ -250,20 +250,23 @@ uint32_t loops_after_slash(struct build *b, uint32_t id)
 /* Nodes of the emission by symbol, then the ANY ones: a stable counting sort. */
 static void emission_sort(struct build *b, struct emission *em)
 {
-	uint32_t count[257] = {0}, at;
+	uint32_t count[257] = {0}, at, total = 0;
+	uint8_t bytes[2];
 
-	build_pool_reserve(b, em->n);
+	build_pool_reserve(b, em->n * 2);
 	at = (uint32_t)b->npool;
-	b->npool += em->n;
-	em->anys = at + em->n;
 	for (uint32_t i = 0; i < em->n; i++) {
 		const struct pol_node *n = &b->nfa->v[b->pool[em->first + i]];
 
-		if (n->kind == POL_N_ANY)
-			b->pool[--em->anys] = b->pool[em->first + i], em->nanys++;
-		else
-			count[b->out->sym[n->byte] + 1]++;
+		if (n->kind == POL_N_ANY) {
+			em->nanys++;
+			continue;
+		}
+		for (unsigned c = pol_node_bytes(n, bytes); c-- > 0; total++)
+			count[b->out->sym[bytes[c]] + 1]++;
 	}
+	em->anys = at + total;
+	b->npool += total + em->nanys;
 	em->runs = (uint32_t)b->nruns;
 	for (uint32_t s = 0; s < 256; s++) {
 		if (count[s + 1] > 0) {
@@ -273,11 +276,16 @@ static void emission_sort(struct build *b, struct emission *em)
 		}
 		count[s + 1] += count[s];
 	}
-	for (uint32_t i = 0; i < em->n; i++) {
-		const struct pol_node *n = &b->nfa->v[b->pool[em->first + i]];
+	for (uint32_t i = 0, anys = 0; i < em->n; i++) {
+		uint32_t id = b->pool[em->first + i];
+		const struct pol_node *n = &b->nfa->v[id];
 
-		if (n->kind != POL_N_ANY)
-			b->pool[at + count[b->out->sym[n->byte]]++] = b->pool[em->first + i];
+		if (n->kind == POL_N_ANY) {
+			b->pool[em->anys + anys++] = id;
+			continue;
+		}
+		for (unsigned c = pol_node_bytes(n, bytes); c-- > 0;)
+			b->pool[at + count[b->out->sym[bytes[c]]]++] = id;
 	}
 }
 

@@ -71,7 +71,7 @@ static uint8_t distance_to_any(const struct pol_nfa *nfa, uint8_t kind, uint8_t 
 	if (kind == POL_N_END || kind == POL_N_LATCH || kind == POL_N_TAIL || kind == POL_N_PEND)
 		return POL_FAR;
 	d = nfa->v[next].to_any;
-	if (kind != POL_N_BYTE)
+	if (kind != POL_N_BYTE && kind != POL_N_FOLD)
 		return d;
 	return byte < 0x80 || d >= POL_FAR ? POL_FAR : (uint8_t)(d + 1);
 }
@@ -150,6 +150,18 @@ static uint32_t literal(struct pol_nfa *nfa, const char *s, size_t len, uint32_t
 	return next;
 }
 
+/* One byte of a pattern; a letter in either case where the rule asks for that. */
+static uint32_t one(struct pol_nfa *nfa, char c, uint32_t next, uint32_t rule)
+{
+	char small = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+
+	if (!nfa->folds || small < 'a' || small > 'z')
+		return literal(nfa, &c, 1, next, rule);
+	nfa->literal[(unsigned char)small] = true;
+	nfa->literal[(unsigned char)(small - 'a' + 'A')] = true;
+	return node(nfa, POL_N_FOLD, (uint8_t)small, next, rule);
+}
+
 /* Pieces are found left to right and linked right to left: `kinds` holds one mark for each
  * byte of the pattern, 0 where a piece goes on. */
 static uint32_t pieces(struct pol_nfa *nfa, const char *p, size_t len, uint32_t next, uint32_t rule)
@@ -169,7 +181,7 @@ static uint32_t pieces(struct pol_nfa *nfa, const char *p, size_t len, uint32_t 
 	}
 	for (size_t i = len; i-- > 0;) {
 		if (kinds[i] == POL_N_BYTE)
-			next = literal(nfa, p + i, 1, next, rule);
+			next = one(nfa, p[i], next, rule);
 		else if (kinds[i] == POL_N_ANY)
 			next = any(nfa, next, rule);
 		else if (kinds[i] != 0)
@@ -224,6 +236,7 @@ void pol_nfa_add(struct pol_nfa *nfa, const struct pol_rule *r, uint32_t rule)
 	/* Where states forget latches, a latch must not hang on an ANY inside a character that
 	 * may yet break off: such a rule keeps its last loop instead. */
 	nfa->may_latch = nfa->is_verdict || r->shape != POL_GLOB || !strchr(r->glob, '?');
+	nfa->folds = r->folds;
 	if (r->shape == POL_TREE) {
 		start(nfa, r, node(nfa, POL_N_TAIL, '/', NO_NODE, rule), rule);
 		return;

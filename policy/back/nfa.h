@@ -17,6 +17,7 @@ enum pol_node_kind {
 	POL_N_END,   /* accepts */
 	POL_N_LATCH, /* accepts here and for ever */
 	POL_N_BYTE,  /* one byte */
+	POL_N_FOLD,  /* one letter of ASCII, `byte` being the small one */
 	POL_N_TAIL,  /* accepts; a slash latches: (?:/.*)?$ */
 	POL_N_ANY,   /* one token but '/'; the node behind it is its POL_N_PEND */
 	POL_N_PEND,  /* an ANY inside a token that is not complete */
@@ -44,6 +45,7 @@ struct pol_nfa {
 	size_t ngroups, label_cap;
 	bool is_verdict; /* two answers, 0 and 1, only they count; else groups are told apart */
 	bool may_latch;	 /* the rule being added */
+	bool folds;	 /* its glob matches letters in either case */
 	bool has_any;
 	bool literal[256]; /* bytes that occur */
 	/* Hash-consing within the last group. */
@@ -57,6 +59,14 @@ void pol_nfa_release(struct pol_nfa *);
 void pol_nfa_group(struct pol_nfa *, uint32_t label);
 /* `rule` is a number of the caller's, given back in pol_node.rule. */
 void pol_nfa_add(struct pol_nfa *, const struct pol_rule *, uint32_t rule);
+
+/* The bytes that lead on from a node that is none of ANY: one, or both cases of a letter. */
+static inline unsigned pol_node_bytes(const struct pol_node *n, uint8_t out[2])
+{
+	out[0] = n->byte;
+	out[1] = (uint8_t)(n->byte - 'a' + 'A');
+	return n->kind == POL_N_FOLD ? 2 : 1;
+}
 
 static inline bool pol_node_is_loop(const struct pol_node *n)
 {

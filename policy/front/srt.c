@@ -226,7 +226,8 @@ static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsi
 				b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s%s%s", b_str_c(&up),
 					       pol_srt_denied[i], up.len ? "/**" : "");
 
-			rc = pol_foreign_root(f, POL_ROOTS_denyModify, text, root->pos, !up.len);
+			rc = pol_foreign_root(f, POL_ROOTS_denyModifyAnyCase, text, root->pos,
+					      false);
 		}
 	b_str_release(&up);
 	return rc;

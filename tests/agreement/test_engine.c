@@ -34,7 +34,9 @@ static void judge_init(struct judge *j, const struct pol_list *list)
 			continue;
 		pol_glob_regex(list->v[i].glob, &text);
 		j->regex[i] = pcre2_compile((PCRE2_SPTR)text.s, text.len,
-					    PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY, &code, &at, NULL);
+					    PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY |
+						    (list->v[i].folds ? PCRE2_CASELESS : 0),
+					    &code, &at, NULL);
 		cr_assert(j->regex[i], "%s does not compile", text.s);
 		b_str_release(&text);
 	}

@@ -86,6 +86,14 @@ static void add_rule(struct world *w, enum sbx_op op, bool allow, unsigned layer
 			r.glob = globs[pick(sizeof globs / sizeof *globs)];
 		while (kind & NO_STARS && strncmp(r.glob, "**", 2) == 0);
 	}
+	r.folds = r.glob && pick(6) == 0;
+	if (r.folds) {
+		char *big = b_arena_strndup(&w->arena, r.glob, strlen(r.glob));
+
+		for (char *c = big; *c; c++)
+			*c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+		r.glob = big;
+	}
 	r.matched = r.glob ? r.glob : r.base;
 	pol_ruleset_add(&w->rs, op, &r);
 }
@@ -164,7 +172,8 @@ static bool may_be_widened(const struct world *w, enum sbx_op op, const char *pa
 		const struct pol_rule *r = &w->rs.op[op].v[i];
 
 		if (!r->allow && r->shape == POL_GLOB && strncmp(r->glob, "**", 2) == 0 &&
-		    pol_glob_match(r->glob, path + 1, strlen(path) - 1))
+		    (r->folds ? pol_glob_match_folded : pol_glob_match)(r->glob, path + 1,
+									strlen(path) - 1))
 			return true;
 	}
 	return false;

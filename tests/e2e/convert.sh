@@ -57,6 +57,16 @@ file s.json <<X
  "filesystem": {"denyRead": ["~/.ssh", "./.env"], "allowRead": ["~/.ssh/known_hosts"], "allowWrite": [".", "~/out"],
   "denyWrite": ["**/*.lock", "f[0-2].txt", "a b\\\\\"c"], "allowGitConfig": true}, "mandatoryDenySearchDepth": 2}
 X
+file case.yaml <<X
+schemaVersion: 2
+kind: Policy
+metadata: {name: o}
+spec:
+  fsProfiles: {p: {read: ["**"], modify: ["**"]}}
+  sandbox: {denyModifyAnyCase: ["\${WORKSPACE}/keep", "\${WORKSPACE}/**/*.Lock"]}
+X
+check 'names in either case to itself' same_as case.yaml orbit
+check 'names in either case are named' names case.yaml srt '/keep`: names are told apart by case there'
 check 'srt to itself' same_as s.json srt
 check 'srt, orbit and back' round s.json orbit srt
 check 'what openshell cannot deny is named' names s.json openshell '`~/.ssh`: there are no denies' \

@@ -93,6 +93,8 @@ check 'srt: denyWrite has wildcards' out 'no no ok' -p "$TMP/s.json" -- \
 check 'srt: names that are not there yet are protected' out 'no no no ok' -p "$TMP/s.json" -- \
 	bash -c "mkdir -p sub .vscode 2>/dev/null; for f in .bashrc sub/.zshrc .mcp.json sub/x; do bash -c '$try' - \$f; done | xargs"
 echo '{"network": {"allowedDomains": [],}}' | file comma.json
+check 'srt: and in either case' out 'no no ok' -p "$TMP/s.json" -- \
+	bash -c 'mkdir -p .CLAUDE; for f in .BashRC .CLAUDE/Commands .CLAUDE/ok; do (: >$f) 2>/dev/null && echo ok || echo no; done | xargs'
 check 'srt: a comma too many is refused with its place' refused \
 	'comma.json:1:34: a comma behind the last value' -p "$TMP/comma.json"
 sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/s.json" | file net.json

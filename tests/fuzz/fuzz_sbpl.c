@@ -84,6 +84,7 @@ static void add_rule(struct pol_ruleset *rs, unsigned char how, const char *base
 		if (!*glob)
 			return;
 		r.glob = glob;
+		r.folds = how & 0x40;
 	}
 	pol_ruleset_add(rs, (enum sbx_op)((how >> 3) % SBX_OP_COUNT), &r);
 }

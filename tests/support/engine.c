@@ -106,10 +106,10 @@ unsigned draw(struct draw *d, unsigned n)
 
 void draw_glob(struct draw *d, bool rich, char out[DRAWN_MAX])
 {
-	static const char *const plain[] = {"a", "b", "/", "*", "**", "**/", "/**", "ab"};
+	static const char *const plain[] = {"a", "b", "/", "*", "**", "**/", "/**", "aB"};
 	static const char *const all[] = {"a",	 "b",	     "/",    "*",    "**",    "**/", "?",
 					  "/**", "\xc3\xa9", "\xc3", "\xa9", "\xe2",  ".",   "\n",
-					  "/",	 "?",	     "ab",   "[a]",  "{a,b}", "\\"};
+					  "/",	 "?",	     "ab",   "[A]",  "{a,b}", "\\"};
 
 	do {
 		if (rich)
@@ -132,7 +132,8 @@ size_t draw_path(struct draw *d, char out[DRAWN_MAX])
 					    "/",
 					    "a",
 					    "b",
-					    "ab",
+					    "Ab",
+					    "A",
 					    ".x",
 					    "\xe2\x82\xac",
 					    "\xe2\x82",
@@ -173,5 +174,6 @@ void draw_rule(struct draw *d, bool rich, struct pol_ruleset *rs)
 	draw_glob(d, rich, glob);
 	r.base_len = strlen(r.base);
 	r.glob = r.shape == POL_GLOB ? glob : NULL;
+	r.folds = r.glob && draw(d, 4) == 0;
 	pol_ruleset_add(rs, SBX_READ, &r);
 }

@@ -47,10 +47,11 @@ static uint32_t minimal(const struct sbx_image *img)
 	return n;
 }
 
-/* Two cycles that are copies of each other are the only thing that may stay unmerged. */
+/* Cycles that are copies of each other are the only thing that may stay unmerged: rare, and little. */
 Test(policy_automaton, tables_are_minimal_up_to_copies_of_cycles)
 {
 	unsigned rounds = 0, exact = 0;
+	size_t all = 0, needed = 0;
 	struct draw d;
 
 	draw_seed(&d, 31);
@@ -69,11 +70,13 @@ Test(policy_automaton, tables_are_minimal_up_to_copies_of_cycles)
 			rounds++;
 			exact += m == n;
 			cr_expect_leq(m, n);
-			cr_expect_leq(n, 2 * m, "%u states, %u suffice", n, m);
+			all += n;
+			needed += m;
 		}
 		engine_release(&e);
 	}
 	cr_expect_gt(rounds, 200);
+	cr_expect_leq(all * 100, needed * 110, "%zu states, %zu suffice", all, needed);
 	cr_expect_geq(exact * 100, rounds * 95, "%u of %u are minimal", exact, rounds);
 }
 
