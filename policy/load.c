@@ -65,9 +65,9 @@ static int fail_sys(const char *path, struct b_err *err)
 }
 
 /* O_NONBLOCK: opening a FIFO must not wait for a writer. */
-static int open_it(const char *path, int flags)
+static int open_it(int at, const char *path, int flags)
 {
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	return openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 }
 
 static int read_it(int fd, const char *path, check_fn *check, size_t limit, struct b_str *out,
@@ -94,7 +94,7 @@ static int read_it(int fd, const char *path, check_fn *check, size_t limit, stru
 
 int pol_trusted_read(const char *path, size_t limit, struct b_str *out, struct b_err *err)
 {
-	b_auto_fd int fd = open_it(path, 0);
+	b_auto_fd int fd = open_it(AT_FDCWD, path, 0);
 
 	return read_it(fd, path, check_own, limit, out, err);
 }
@@ -104,39 +104,64 @@ int pol_policy_read(const char *path, struct b_str *out, struct b_err *err)
 	return pol_trusted_read(path, POL_MAX_FILE, out, err);
 }
 
-/* Who may write to the directory could put another file in its place. */
-static int check_directory(const char *path, struct b_err *err)
+static int fail_link(const char *path, const char *kind, struct b_err *err)
+{
+	return b_fail(err, B_POLICY, ELOOP, "%s: a symlink, expected %s", path, kind);
+}
+
+/* The directory, which must be root's: who may write to it could put another file in its place.
+ * -1 with `*out_there` false: there is none. */
+static int open_directory(const char *path, bool *out_there, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str dir = {0};
 	struct stat st;
+	int fd;
 
 	b_str_addn(&dir, path, (size_t)(strrchr(path, '/') - path));
-	if (stat(b_str_c(&dir), &st) < 0)
-		return fail_sys(b_str_c(&dir), err);
-	return check_roots(b_str_c(&dir), &st, err);
+	fd = open(b_str_c(&dir), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	*out_there = fd >= 0 || errno != ENOENT;
+	if (!*out_there)
+		return -1;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		fail_sys(b_str_c(&dir), err);
+	else if (S_ISLNK(st.st_mode))
+		fail_link(b_str_c(&dir), "a directory", err);
+	else if (!S_ISDIR(st.st_mode))
+		b_fail(err, B_POLICY, ENOTDIR, "%s: not a directory, expected one", b_str_c(&dir));
+	else if (check_roots(b_str_c(&dir), &st, err) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
+/* No link leads to it: where one leads may be anybody's, and one that leads nowhere would switch
+ * the policy off without a word. */
 int pol_managed_read(const char *path, struct b_str *out, bool *out_there, struct b_err *err)
 {
-	b_auto_fd int fd = open_it(path, 0);
+	b_auto_fd int dir = open_directory(path, out_there, err), fd = -1;
 
-	*out_there = fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
+	if (dir < 0)
+		return *out_there ? b_wrap(err, "managed policy") : 0;
+	fd = open_it(dir, strrchr(path, '/') + 1, O_NOFOLLOW);
+	*out_there = fd >= 0 || errno != ENOENT;
 	if (!*out_there)
 		return 0;
-	if (read_it(fd, path, check_roots, POL_MAX_FILE, out, err) < 0 ||
-	    check_directory(path, err) < 0)
-		return b_wrap(err, "managed policy");
-	return 0;
+	if (fd < 0 && errno == ELOOP)
+		fail_link(path, "a file", err);
+	else if (read_it(fd, path, check_roots, POL_MAX_FILE, out, err) == 0)
+		return 0;
+	return b_wrap(err, "managed policy");
 }
 
 int pol_project_read(const char *path, struct b_str *out, bool *out_there, struct b_err *err)
 {
-	b_auto_fd int fd = open_it(path, O_NOFOLLOW);
+	b_auto_fd int fd = open_it(AT_FDCWD, path, O_NOFOLLOW);
 
 	*out_there = fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
 	if (!*out_there)
 		return 0;
 	if (fd < 0 && errno == ELOOP)
-		return b_fail(err, B_POLICY, ELOOP, "%s: a symlink, expected a file", path);
+		return fail_link(path, "a file", err);
 	return read_it(fd, path, check_nothing, POL_MAX_FILE, out, err);
 }

@@ -81,8 +81,9 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 			mkdir "$etc/up" "$etc/work" "$etc/up/sbx-launch" &&
 			cp "$m" "$etc/up/sbx-launch/policy.yaml" &&
 			mount -t overlay -o "lowerdir=/etc,upperdir=$etc/up,workdir=$etc/work" none /etc &&
-			exec "$@"' - "$TMP/managed.yaml" "$TMP/etc" "$@"
+			eval "$after" && exec "$@"' - "$TMP/managed.yaml" "$TMP/etc" "$@"
 	}
+	export after=:
 	mkdir "$TMP/etc"
 	if managed '{}' test -e /etc/sbx-launch/policy.yaml 2>/dev/null; then
 		inside() # TEXT SPEC ARGS...
@@ -104,5 +105,20 @@ if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
 		check 'and laxness' inside '' '{sandbox: {strict: true}}' --best-effort \
 			--network loopback -- echo ran
 		check 'which it says' grep -q 'refused all the same\|cannot be enforced' "$TMP/err"
+		# A link that leads nowhere, or to where others may write, is no way to switch it off.
+		unled() # HOW TEXT
+		{
+			after="(cd /etc/sbx-launch && $1)" managed '{}' "$SBX" -- echo ran >"$TMP/out" 2>"$TMP/err"
+			[ $? -eq 125 ] && [ ! -s "$TMP/out" ] && grep -q "managed policy: $2" "$TMP/err" ||
+				{ cat "$TMP/out" "$TMP/err"; return 1; }
+		}
+		check 'a link in its place is refused' unled 'mv policy.yaml ../p && ln -s ../p policy.yaml' \
+			'/etc/sbx-launch/policy.yaml: a symlink, expected a file'
+		check 'one that leads nowhere, too' unled 'rm policy.yaml && ln -s ../p policy.yaml' 'a symlink'
+		check 'and one for its directory' unled 'cd .. && mv sbx-launch x && ln -s nowhere sbx-launch' \
+			'/etc/sbx-launch: a symlink, expected a directory'
+		check 'or a file' unled 'cd .. && mv sbx-launch x && cp x/policy.yaml sbx-launch' \
+			'/etc/sbx-launch: not a directory'
+		after='rm /etc/sbx-launch/policy.yaml' check 'a directory without one is none' inside ran '{}' -- echo ran
 	fi
 fi
