@@ -211,10 +211,33 @@ int shim_execvp(unsigned call, const char *file, char *const argv[], char *const
 typedef int spawn_fn(pid_t *, const char *, const posix_spawn_file_actions_t *,
 		     const posix_spawnattr_t *, char *const[], char *const[]);
 
+static spawn_fn *spawn_next(bool is_search, bool is_old)
+{
+	void *old = is_old ? shim_next_old(is_search ? NEXT_posix_spawnp : NEXT_posix_spawn) : NULL;
+
+	if (old)
+		return (spawn_fn *)old;
+	return is_search ? NEXT(posix_spawnp) : NEXT(posix_spawn);
+}
+
+/* Would the old function come to the shell? Then that is judged as well. */
+static __attribute__((noinline)) int refusal_of_shell(const struct shim_spawn *s,
+						      const struct shim_program *p)
+{
+	struct shim_program sh;
+
+	if (!s->is_old || p->class != SBX_EXEC_UNREADABLE || p->interp_len)
+		return 0;
+	shim_program_look(&sh, AT_FDCWD, shell, 0);
+	return refusal(s->call, &sh);
+}
+
 /* The child's own calls happen inside the library: judged here, in the parent. */
-static int spawn_judged(const struct shim_spawn *s, const char *path, spawn_fn *next,
+static int spawn_judged(const struct shim_spawn *s, const char *path, bool is_search,
 			const struct shim_program *p)
 {
+	int refused = refusal_of_shell(s, p);
+	spawn_fn *next = spawn_next(is_search, s->is_old && !refused);
 	char *const *envp = s->envp;
 	struct shim_env env;
 	pid_t pid = 0;
@@ -224,7 +247,7 @@ static int spawn_judged(const struct shim_spawn *s, const char *path, spawn_fn *
 		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	err = next(&pid, path, s->actions, s->attr, s->argv, envp);
 	if (err)
-		return err;
+		return err == ENOEXEC && refused ? refused : err;
 	if (s->pid)
 		*s->pid = pid;
 	tell_start(s->call, p, (uint32_t)pid);
@@ -247,7 +270,7 @@ static int spawn_path(const struct shim_spawn *s)
 		err = refusal(s->call, &p);
 	if (!p.err && err)
 		return err;
-	return spawn_judged(s, s->path, NEXT(posix_spawn), &p);
+	return spawn_judged(s, s->path, false, &p);
 }
 
 /* The library searches in the child, unseen: the same search is made here first. Where a
@@ -271,8 +294,7 @@ static int spawn_search(const struct shim_spawn *s)
 	}
 	if (err && was_denied)
 		return EACCES;
-	return was_denied ? spawn_judged(s, buf, NEXT(posix_spawn), &p)
-			  : spawn_judged(s, s->path, NEXT(posix_spawnp), &p);
+	return was_denied ? spawn_judged(s, buf, false, &p) : spawn_judged(s, s->path, true, &p);
 }
 
 int shim_spawn(const struct shim_spawn *s)
@@ -281,8 +303,8 @@ int shim_spawn(const struct shim_spawn *s)
 			 !memchr(s->path, '/', strlen(s->path));
 
 	if (!shim_is_ready())
-		return (s->is_search ? NEXT(posix_spawnp) : NEXT(posix_spawn))(
-			s->pid, s->path, s->actions, s->attr, s->argv, s->envp);
+		return spawn_next(s->is_search, s->is_old)(s->pid, s->path, s->actions, s->attr,
+							   s->argv, s->envp);
 	return is_search ? spawn_search(s) : spawn_path(s);
 }
 

@@ -15,11 +15,11 @@ int shim_execvp(unsigned call, const char *file, char *const argv[], char *const
 int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], char *const envp[],
 	      int flags);
 
-/* Programs linked before glibc 2.15 get the present posix_spawn too, which takes no file that is
- * no program for a script. */
 struct shim_spawn {
 	unsigned call;
 	bool is_search; /* posix_spawnp */
+	/* As it was before glibc 2.15: a file that is no program is a script for the shell. */
+	bool is_old;
 	pid_t *pid;
 	const char *path;
 	const posix_spawn_file_actions_t *actions;

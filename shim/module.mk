@@ -4,7 +4,7 @@ shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/l
 	shim/prove.c shim/deep.c \
 	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/exec.c \
 	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
-	shim/linux/context.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c
+	shim/linux/context.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c shim/linux/old.c
 shim_CORE := core/path.c core/image.c core/decide.c core/move.c core/ring.c core/deep.c \
 	core/op.c core/callnames.c core/event.c
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
@@ -27,12 +27,14 @@ $(B)/shim-obj/%.o: %.c | $$(@D)/.d
 # The names of shim/calls.h, and nothing else, are visible.
 $(B)/shim-obj/exports.map: shim/exports.in shim/calls.h | $$(@D)/.d
 	$(Q)$(CC) -E -P -I. -x c $< | sed 's/^#.*//' >$@
+$(B)/shim-obj/exports.list: shim/exports.in shim/calls.h | $$(@D)/.d
+	$(Q)$(CC) -E -P -I. -DEXPORTS_LIST -x c $< | tr -s ' ;' '\n\n' | sort -u >$@
 
 # Without relro: a dozen words it would protect, beside a table of function pointers that must
 # stay writable, for a system call at every start of every program.
 # -z initfirst: our constructor before every other library's. No libraries and so no
 # DT_NEEDED: the same file loads with any C library, and none is dragged in.
-$(B)/libsbx-shim.so: $(shim_OBJS) $(B)/shim-obj/exports.map
+$(B)/libsbx-shim.so: $(shim_OBJS) $(B)/shim-obj/exports.map $(B)/shim-obj/exports.list
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -nostdlib -Wl,-soname,libsbx-shim.so -Wl,-z,initfirst -Wl,-z,now \
 		-Wl,-z,norelro -Wl,-z,noexecstack -Wl,-z,noseparate-code -Wl,--hash-style=gnu \

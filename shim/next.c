@@ -39,6 +39,7 @@ struct symbols {
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
 	const ElfW(Half) * version;
+	bool is_old; /* look for versions that are not the default */
 };
 
 /* glibc writes the final addresses into the dynamic section, except where it is read-only
@@ -72,7 +73,7 @@ static bool read_symbols(const struct link_map *m, struct symbols *s)
 	return s->sym && s->str && (s->gnu_hash || s->sysv_hash);
 }
 
-/* Versions marked hidden (0x8000) are the old ones: only the default is ours to call. */
+/* Versions marked hidden (0x8000) are the old ones: the default is ours to call. */
 static bool is_match(const struct symbols *s, uint32_t i, const char *name)
 {
 	const ElfW(Sym) *sym = &s->sym[i];
@@ -80,7 +81,7 @@ static bool is_match(const struct symbols *s, uint32_t i, const char *name)
 
 	if (sym->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_NOTYPE))
 		return false;
-	if (s->version && s->version[i] & 0x8000)
+	if (s->is_old != (s->version && s->version[i] & 0x8000))
 		return false;
 	return shim_equal(s->str + sym->st_name, name);
 }
@@ -130,15 +131,21 @@ static const ElfW(Sym) * find_linear(const struct symbols *s, const char *name)
 	return NULL;
 }
 
-static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
+static void *find_version(const struct link_map *m, const char *name, uint32_t hash, bool is_old)
 {
 	struct symbols s;
 	const ElfW(Sym) * sym;
 
 	if (!read_symbols(m, &s))
 		return NULL;
+	s.is_old = is_old;
 	sym = s.gnu_hash ? find_gnu(&s, name, hash) : find_linear(&s, name);
 	return sym ? (void *)(m->l_addr + sym->st_value) : NULL;
+}
+
+static void *find_in(const struct link_map *m, const char *name, uint32_t hash)
+{
+	return find_version(m, name, hash, false);
 }
 
 /* The objects loaded at start stand before those of dlopen(), and one of them is the C
@@ -234,6 +241,14 @@ void *shim_next_find(enum shim_next_id id)
 		return stand_in(id);
 	atomic_store_explicit(&shim_next_found[id], fn, memory_order_relaxed);
 	return fn;
+}
+
+void *shim_next_old(enum shim_next_id id)
+{
+	const struct link_map *owner;
+	const char *name = name_of(id);
+
+	return find(id, &owner) ? find_version(owner, name, gnu_hash(name), true) : NULL;
 }
 
 bool shim_next_is_foreign(enum shim_next_id id)

@@ -42,6 +42,9 @@ static inline void *shim_next(enum shim_next_id id)
 #define NEXT(name) ((__typeof__(&name))shim_next(NEXT_##name))
 #endif
 
+/* The version of the next definition that only programs linked long ago ask for, where there is
+ * exactly one such; NULL = there is none. */
+void *shim_next_old(enum shim_next_id);
 /* Is the next definition some other preloaded library's, which wants to see the call? */
 bool shim_next_is_foreign(enum shim_next_id);
 /* The path this library was loaded from; "" when the loader's list cannot be read. */

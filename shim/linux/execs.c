@@ -9,6 +9,7 @@
 #include "core/path.h"
 #include "shim/env.h"
 #include "shim/exec.h"
+#include "shim/linux/old.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/open.h"
@@ -86,13 +87,13 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 /* ---- spawn ---- */
 
 /* clang-format off */
-#define SPAWN(name, search)                                                          \
-	SHIM_EXPORT int name(pid_t *restrict pid, const char *restrict path,         \
+#define SPAWN(name, function, search, old)                                           \
+	SHIM_EXPORT int function(pid_t *restrict pid, const char *restrict path,         \
 			     const posix_spawn_file_actions_t *restrict actions,     \
 			     const posix_spawnattr_t *restrict attr,                 \
 			     char *const argv[restrict], char *const envp[restrict]) \
 	{                                                                            \
-		struct shim_spawn s = {SBX_CALL_##name, search, pid,  path,          \
+		struct shim_spawn s = {SBX_CALL_##name, search, old,  pid, path,     \
 				       actions,		attr,	argv, envp};         \
 		int saved = shim_get_errno(), err = shim_spawn(&s);                  \
 		shim_set_errno(saved); /* posix_spawn returns its error */           \
@@ -101,8 +102,14 @@ EXECL(execle, envp = va_arg(ap, char *const *); va_end(ap);
 /* clang-format on */
 
 /* the prototype is the C library's */
-SPAWN(posix_spawn, false) /* NOLINT(readability-non-const-parameter) */
-SPAWN(posix_spawnp, true) /* NOLINT(readability-non-const-parameter) */
+SPAWN(posix_spawn, posix_spawn, false, false)  /* NOLINT(readability-non-const-parameter) */
+SPAWN(posix_spawnp, posix_spawnp, true, false) /* NOLINT(readability-non-const-parameter) */
+#ifdef SHIM_OLD_NAMES
+SPAWN(posix_spawn, posix_spawn_old, false, true)  /* NOLINT(readability-non-const-parameter) */
+SPAWN(posix_spawnp, posix_spawnp_old, true, true) /* NOLINT(readability-non-const-parameter) */
+SHIM_OLD_NAME(posix_spawn);
+SHIM_OLD_NAME(posix_spawnp);
+#endif
 
 /* What the actions open, the library opens in the child, unseen: it is judged when the action is
  * added. After a change of directory among the actions a relative path means something only the

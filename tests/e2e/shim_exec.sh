@@ -169,6 +169,86 @@ run all "${policy[@]}" -- python3 -Ec 'import os
 fd = os.memfd_create("m"); os.write(fd, open("prog", "rb").read()); os.execve(fd, ["p"], {})'
 check 'a program without a path' [ "$out" = "$shim channel" ]
 
+# ---- names with an old meaning, as programs of 2011 were linked ----
+cat >old.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+int old_spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+	      char *const[], char *const[]);
+int old_spawnp(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+	       char *const[], char *const[]);
+char *old_realpath(const char *, char *);
+int old_nftw(const char *, __nftw_func_t, int, int);
+__asm__(".symver old_spawn, posix_spawn@GLIBC_2.2.5");
+__asm__(".symver old_spawnp, posix_spawnp@GLIBC_2.2.5");
+__asm__(".symver old_realpath, realpath@GLIBC_2.2.5");
+__asm__(".symver old_nftw, nftw@GLIBC_2.2.5");
+static int one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	return 0;
+}
+static pid_t pid = -1;
+static void say(const char *what, int err)
+{
+	int status = 0;
+	if (!err)
+		waitpid(pid, &status, 0);
+	printf("%s %s %d\n", what, err ? strerrorname_np(err) : "started", WEXITSTATUS(status));
+	fflush(stdout);
+}
+int main(int argc, char **argv)
+{
+	char *args[] = {"zero", "a b", NULL}, *none[] = {NULL}, buf[4096], *p;
+	posix_spawn_file_actions_t once;
+	setenv("PATH", ".", 1);
+	posix_spawn_file_actions_init(&once);
+	posix_spawn_file_actions_addopen(&once, 5, "once", O_CREAT | O_EXCL | O_WRONLY, 0600);
+	say("old", old_spawn(&pid, "./plain", &once, NULL, args, none));
+	say("old, search", old_spawnp(&pid, "plain", NULL, NULL, args, none));
+	say("old, missing", old_spawn(&pid, "./missing", NULL, NULL, args, none));
+	say("old, program", old_spawn(&pid, "./prog", NULL, NULL, args, none));
+	say("new", posix_spawn(&pid, "./plain", NULL, NULL, args, none));
+	say("new, search", posix_spawnp(&pid, "plain", NULL, NULL, args, none));
+	p = old_realpath(".", NULL);
+	printf("%s %s\n", p ? p : "NULL", p ? "-" : strerrorname_np(errno));
+	p = realpath("bin", NULL);
+	printf("%s\n", p ? p : "NULL");
+	printf("%s\n", old_realpath("bin", buf) ? buf : "NULL");
+	printf("%d", old_nftw("bin", one, 9, FTW_PHYS | 0x100));
+	printf(" %d\n", nftw("bin", one, 9, FTW_PHYS | 0x100));
+	return 0;
+}
+C
+if [ "$(uname -m)" = x86_64 ]; then
+	gcc -w -o old old.c || exit 1
+	printf 'echo plain "$@" "${LD_PRELOAD-none}"\n' >plain
+	want=$(./old) && rm once
+	run all "${policy[@]}" -- ./old
+	check 'old names mean what they meant' \
+		[ "$(sed "s,$shim,none,; s,none channel,- -," <<<"$out")" = "$want" ]
+	check 'the present ones what they mean' grep -qx 'new ENOEXEC 0' <<<"$out"
+	check 'the shell of an old posix_spawn has the shim' grep -qxF "plain a b $shim" <<<"$out"
+	event 'its file is told' "EXEC posix_spawn exec allow 0 * $T/plain"
+	event 'and the shell says hello' 'HELLO start exec allow 0 - * /bin/sh'
+	rm -f once
+	run all "${policy[@]}" --rule "exec:!$T/plain" -- ./old
+	check 'an old posix_spawn is judged' grep -qx 'old EACCES 0' <<<"$out"
+	check 'and its search' grep -qx 'old, search EACCES 0' <<<"$out"
+	rm -f once
+	run all "${policy[@]}" --rule 'exec:!/usr/bin/dash' --rule 'exec:!/usr/bin/bash' -- ./old
+	check 'and its shell' grep -qx 'old EACCES 0' <<<"$out"
+else
+	echo "ok - $SHIM_TEST_USER: old names # SKIP they are those of x86-64"
+fi
+printf 'echo plain "$@"\n' >plain
+
 # ---- verdicts ----
 run all "${policy[@]}" --rule "exec:!$T/prog" -- bash -c './prog; echo $?'
 check 'a denied program does not start' [ "$out" = 126 ]
