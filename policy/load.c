@@ -109,6 +109,13 @@ static int fail_link(const char *path, const char *kind, struct b_err *err)
 	return b_fail(err, B_POLICY, ELOOP, "%s: a symlink, expected %s", path, kind);
 }
 
+/* A symlink itself, and no permission to read what is opened; macOS knows the first only. */
+#ifdef O_PATH
+enum { OPEN_ITSELF = O_PATH | O_NOFOLLOW | O_CLOEXEC };
+#else
+enum { OPEN_ITSELF = O_SYMLINK | O_CLOEXEC };
+#endif
+
 /* The directory, which must be root's: who may write to it could put another file in its place.
  * -1 with `*out_there` false: there is none. */
 static int open_directory(const char *path, bool *out_there, struct b_err *err)
@@ -118,7 +125,7 @@ static int open_directory(const char *path, bool *out_there, struct b_err *err)
 	int fd;
 
 	b_str_addn(&dir, path, (size_t)(strrchr(path, '/') - path));
-	fd = open(b_str_c(&dir), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	fd = open(b_str_c(&dir), OPEN_ITSELF);
 	*out_there = fd >= 0 || errno != ENOENT;
 	if (!*out_there)
 		return -1;
