@@ -163,16 +163,6 @@ static bool take_slot(int base, const char *name, struct lau_scratch *out)
 	return false;
 }
 
-static bool is_free_slot(int base, const char *name)
-{
-	b_auto_fd int fd = -1;
-
-	if (faccessat(base, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
-		return true;
-	fd = lock_slot(base, name);
-	return fd >= 0;
-}
-
 /* Somebody was first everywhere: a name nobody can know before. */
 static void random_name(struct b_str *name)
 {
@@ -206,7 +196,7 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		b_str_addf(&name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot);
 		if (slot == MAX_SLOTS)
 			random_name(&name);
-		if (!(make ? take_slot(at, name.s, out) : is_free_slot(at, name.s)))
+		if (make && !take_slot(at, name.s, out))
 			continue;
 		b_str_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name.s);
 		out->path = b_str_take(&path);

@@ -22,8 +22,8 @@ struct lau_scratch {
 
 /* The run's own there: 0700, empty, locked, of an inode that no living process of another run has
  * rights on. Names are numbered and used again, so that the next run has the same rules and needs
- * not compile them again. What a run that was killed left is removed. With `make` false only the
- * name is looked for. */
+ * not compile them again. What a run that was killed left is removed. With `make` false it
+ * is the first name, whoever has it: the same answer to the same question. */
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
 /* To the user that the command runs as, until it is released. */
 int lau_scratch_lend(const struct lau_scratch *, uid_t, gid_t, struct b_err *err);

@@ -291,7 +291,7 @@ static uint32_t step(struct build *b, uint32_t state, uint32_t sym, enum reading
 	bool is_slash = sym == b->out->slash;
 	const struct emission *em = loops_emission(b, k.loops, k.where == AT_SLASH);
 	const struct run *run = emission_run(b, em, sym);
-	b->work += (k.n + em->nanys) / 4;
+	b->work += 4 + (k.n + em->nanys) / 4;
 	step_begin(b);
 	for (uint32_t i = 0; i < k.n; i++)
 		advance(b, b->pool[k.first + i], sym, how);
@@ -445,6 +445,7 @@ static void expand_pending(struct build *b, uint32_t state)
 	struct key k = b->keys[state];
 	uint32_t dflt = pending_target(b, &k, 0);
 
+	b->work += b->out->nsyms;
 	b->out->states[state].dflt = dflt;
 	b->out->states[state].first = (uint32_t)b->out->nedges;
 	for (uint32_t sym = 1; sym < b->out->nsyms; sym++) {
@@ -506,7 +507,7 @@ static void build_release(struct build *b)
 }
 
 int pol_automaton_build(struct pol_automaton *out, const struct pol_nfa *nfa,
-			const struct pol_limits *limits, uint32_t *out_rule)
+			const struct pol_limits *limits, struct pol_cost *out_cost)
 {
 	struct build b = {.nfa = nfa, .out = out, .limits = *limits, .is_verdict = nfa->is_verdict};
 	bool is_done;
@@ -523,8 +524,7 @@ int pol_automaton_build(struct pol_automaton *out, const struct pol_nfa *nfa,
 		enter(&b, nfa->starts[i]);
 	out->start = step_end(&b, 0, AT_MIDDLE);
 	is_done = expand_all(&b);
-	if (!is_done)
-		*out_rule = greediest(&b);
+	*out_cost = (struct pol_cost){b.work, is_done ? 0 : greediest(&b)};
 	build_release(&b);
 	if (!is_done)
 		pol_automaton_release(out);

@@ -52,10 +52,16 @@ struct pol_limits {
 	size_t work;
 };
 
-/* 0; or -1 when a limit was passed: *out_rule is the rule (pol_node.rule) that most of the
- * work was for. */
+/* What it took: steps of `limits.work`, and of what passed a limit the rule (pol_node.rule) that
+ * most of them were for. */
+struct pol_cost {
+	size_t work;
+	uint32_t rule;
+};
+
+/* 0; or -1 when a limit was passed. *out_cost is set in any case. */
 int pol_automaton_build(struct pol_automaton *, const struct pol_nfa *, const struct pol_limits *,
-			uint32_t *out_rule);
+			struct pol_cost *out_cost);
 void pol_automaton_release(struct pol_automaton *);
 
 /* Where `state` goes on `sym`. */

@@ -53,7 +53,8 @@ static bool lists_equal(const struct pol_list *a, const struct pol_list *b)
 		const struct pol_rule *r = &a->v[i], *s = &b->v[i];
 
 		if (r->allow != s->allow || r->shape != s->shape || r->layer != s->layer ||
-		    r->base_is_root != s->base_is_root || r->base_len != s->base_len ||
+		    r->base_is_root != s->base_is_root || r->folds != s->folds ||
+		    r->base_len != s->base_len ||
 		    memcmp(r->base, s->base, r->base_len) != 0 || !same_text(r->glob, s->glob))
 			return false;
 	}

@@ -16,7 +16,7 @@
 
 #define SPARE 1024 /* behind each table: 256 entries of the larger width, see core/image.h */
 
-#define WORK_MAX (32u << 20) /* of one automaton: about a second */
+#define WORK_MAX (24u << 20) /* of all automata of an image: about a second */
 
 static uint8_t verdict_flags(const struct pol_dense *d, uint32_t state)
 {
@@ -69,20 +69,25 @@ static void write_dense(struct pol_writer *w, const struct pol_automaton *a, boo
 	pol_classes_release(&classes);
 }
 
-/* 0; or -1 when the automaton passes the limits, *out_rule is to blame. */
-static int write_automaton(struct pol_writer *w, const struct pol_nfa *nfa,
-			   const struct pol_limits *limits, struct sbx_dfa *out, uint32_t *out_rule)
-{
-	struct pol_automaton a;
-
-	if (pol_automaton_build(&a, nfa, limits, out_rule) < 0)
-		return -1;
-	write_dense(w, &a, nfa->is_verdict, out);
-	pol_automaton_release(&a);
-	return 0;
-}
-
 static const struct pol_limits most = {POL_MAX_STATES, WORK_MAX};
+
+/* pol_automaton_build() within what is left for the whole image. */
+static int build(struct pol_writer *w, const struct pol_nfa *nfa, struct pol_limits limits,
+		 struct pol_automaton *out, uint32_t *out_rule)
+{
+	size_t left = w->work < WORK_MAX ? WORK_MAX - w->work : 0;
+	struct pol_cost cost;
+	int rc;
+
+	limits.work = limits.work < left ? limits.work : left;
+	rc = pol_automaton_build(out, nfa, &limits, &cost);
+	*out_rule = cost.rule;
+	w->work += cost.work;
+	/* what follows: to be made minimal, and a table */
+	if (rc == 0)
+		w->work += out->nedges + out->nstates;
+	return rc;
+}
 
 static int refuse(const struct pol_rule *r, struct b_err *err)
 {
@@ -93,7 +98,7 @@ static int refuse(const struct pol_rule *r, struct b_err *err)
 }
 
 /* One layer. Runs of rules of one polarity are one group: their order does not matter. */
-static int build_verdict(const struct pol_list *list, size_t first, size_t end,
+static int build_verdict(struct pol_writer *w, const struct pol_list *list, size_t first, size_t end,
 			 struct pol_automaton *out, struct b_err *err)
 {
 	struct pol_nfa nfa;
@@ -106,19 +111,19 @@ static int build_verdict(const struct pol_list *list, size_t first, size_t end,
 			pol_nfa_group(&nfa, list->v[i].allow);
 		pol_nfa_add(&nfa, &list->v[i], (uint32_t)i);
 	}
-	rc = pol_automaton_build(out, &nfa, &most, &rule);
+	rc = build(w, &nfa, most, out, &rule);
 	pol_nfa_release(&nfa);
 	return rc < 0 ? refuse(&list->v[rule], err) : 0;
 }
 
 /* Adds a layer to those before it. */
-static int and_verdict(const struct pol_list *list, size_t first, size_t end,
+static int and_verdict(struct pol_writer *w, const struct pol_list *list, size_t first, size_t end,
 		       struct pol_automaton *all, struct b_err *err)
 {
 	struct pol_automaton layer, both;
 	int rc;
 
-	if (build_verdict(list, first, end, &layer, err) < 0)
+	if (build_verdict(w, list, first, end, &layer, err) < 0)
 		return -1;
 	rc = pol_product(all, &layer, POL_MAX_STATES, &both);
 	pol_automaton_release(&layer);
@@ -139,11 +144,11 @@ int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct 
 	struct pol_automaton a;
 	int rc = 0;
 
-	if (build_verdict(list, 0, end, &a, err) < 0)
+	if (build_verdict(w, list, 0, end, &a, err) < 0)
 		return -1;
 	for (size_t first = end; first < list->n && rc == 0; first = end) {
 		end = pol_layer_end(list, first);
-		rc = and_verdict(list, first, end, &a, err);
+		rc = and_verdict(w, list, first, end, &a, err);
 	}
 	if (rc == 0)
 		write_dense(w, &a, true, out);
@@ -206,7 +211,8 @@ static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_
 		       uint32_t *out_rule)
 {
 	size_t fair = states_fair(s);
-	struct pol_limits limits = {fair, fair * 32};
+	const struct pol_limits few = {fair, fair * 32};
+	struct pol_automaton a;
 	struct pol_nfa nfa;
 	int rc;
 
@@ -215,7 +221,11 @@ static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_
 		pol_nfa_group(&nfa, s->v[i] + 1);
 		pol_nfa_add(&nfa, &s->list->v[s->v[i]], s->v[i]);
 	}
-	rc = write_automaton(w, &nfa, s->n == 1 ? &most : &limits, out, out_rule);
+	rc = build(w, &nfa, s->n == 1 ? most : few, &a, out_rule);
+	if (rc == 0) {
+		write_dense(w, &a, false, out);
+		pol_automaton_release(&a);
+	}
 	out->last = s->v[s->n - 1] + 1;
 	pol_nfa_release(&nfa);
 	return rc;

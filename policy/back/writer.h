@@ -12,6 +12,7 @@ struct pol_rule;
 
 struct pol_writer {
 	struct b_str out;
+	size_t work; /* steps that its automata took so far, all together */
 };
 
 /* Appends n bytes (zeros when p is NULL) at the next multiple of 8; returns their offset. */

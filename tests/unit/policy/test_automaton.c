@@ -167,14 +167,14 @@ Test(policy_automaton, limits_name_the_rule_to_blame)
 	struct pol_automaton a;
 	struct pol_limits states = {50, SIZE_MAX}, work = {SIZE_MAX, 50};
 	struct pol_nfa nfa;
-	uint32_t rule = 0;
+	struct pol_cost cost = {0};
 
 	nfa_of(&nfa, "**a??????");
-	cr_expect_eq(pol_automaton_build(&a, &nfa, &states, &rule), -1);
-	cr_expect_eq(rule, 7);
-	rule = 0;
-	cr_expect_eq(pol_automaton_build(&a, &nfa, &work, &rule), -1);
-	cr_expect_eq(rule, 7);
+	cr_expect_eq(pol_automaton_build(&a, &nfa, &states, &cost), -1);
+	cr_expect_eq(cost.rule, 7);
+	cost.rule = 0;
+	cr_expect_eq(pol_automaton_build(&a, &nfa, &work, &cost), -1);
+	cr_expect_eq(cost.rule, 7);
 	pol_nfa_release(&nfa);
 }
 
