@@ -11,6 +11,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/approve.h"
+#include "launcher/capture.h"
 #include "launcher/confine.h"
 #include "launcher/require.h"
 #include "policy/back/seccomp.h"
@@ -277,6 +278,17 @@ const struct b_opt lau_option_table[] = {
 	 .help = "kill what is still there this long after that (default 5s): status 137"},
 	{"status-fd", 0, "N", .group = GROUP, CALL(set_status_fd),
 	 .help = "write how it ended as a JSON line to this descriptor"},
+	{"result-json", 0, "FD|FILE", B_OPT_STR, O(result_json), .group = GROUP,
+	 .help = "capture what the command writes, end it with all that it started, and write the "
+		 "result to this descriptor or file: {success, stdout, stderr, exit_code, ...}"},
+	{"stdin", 0, "inherit|null|FILE", B_OPT_STR, O(stdin_from), .group = GROUP,
+	 .help = "with --result-json: what the command reads"},
+	{"capture-limit", 0, "SIZE|none", .group = GROUP, CALL(lau_capture_set_limit),
+	 .help = "with --result-json: bytes kept of each stream (default 1M); more ends the "
+		 "command"},
+	{"tee", 0, NULL, B_OPT_FLAG, O(tee), .group = GROUP,
+	 .help = "with --result-json: show both streams on standard error, too, without secrets of "
+		 "the environment"},
 	{"quiet", 'q', NULL, B_OPT_FLAG, O(quiet), .group = GROUP,
 	 .help = "no denial lines while the command runs"},
 	{"verbose", 'v', NULL, B_OPT_COUNT, O(verbose), .group = GROUP,
@@ -437,6 +449,9 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return 0;
 	if (o->ps || o->stop || o->wait)
 		return check_runs(o, err);
+	if ((o->stdin_from || o->tee || o->capture_limit) && !o->result_json)
+		return b_fail(err, B_USAGE, 0,
+			      "--stdin, --tee, --capture-limit: only together with --result-json");
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
 	if (o->print_env && o->require)
@@ -455,8 +470,7 @@ static int check(const struct lau_options *o, struct b_err *err)
 			      "--json: only together with --doctor, --selftest, --ps, "
 			      "--print-argv or --mode");
 	if (contradicts(o, LAU_NEED_PID, LAU_ISOLATE_PID))
-		return b_fail(err, B_USAGE, 0,
-			      "--require pid-namespace: --isolate leaves it out");
+		return b_fail(err, B_USAGE, 0, "--require pid-namespace: --isolate leaves it out");
 	if (contradicts(o, LAU_NEED_SHM, LAU_ISOLATE_SHM))
 		return b_fail(err, B_USAGE, 0, "--require private-shm: --isolate leaves it out");
 	if (o->audit_required && o->audit_level == SBX_AUDIT_NONE)

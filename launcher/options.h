@@ -61,6 +61,10 @@ struct lau_options {
 	int *keep_fds;
 	size_t nkeep_fds, keep_fds_cap;
 	int status_fd;		 /* -1 = none */
+	const char *result_json; /* FD|FILE, NULL = not the exec contract; with it the next three */
+	const char *stdin_from;	 /* inherit, null, FILE; NULL = inherit */
+	size_t capture_limit;	 /* 0 = by default, LAU_CAPTURE_ALL */
+	bool tee;
 	const char *stop, *wait; /* RUN, NULL = not asked */
 	bool ps;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
@@ -75,7 +79,7 @@ struct lau_options {
 	unsigned isolate;   /* LAU_ISOLATE_* */
 	char **own_argv;    /* our own words, own_argc of them, before the command; borrowed */
 	int own_argc;
-	char **argv;	    /* the command, NULL-terminated, borrowed; NULL when none */
+	char **argv; /* the command, NULL-terminated, borrowed; NULL when none */
 };
 
 #define LAU_KILL_AFTER_MS 5000

@@ -15,6 +15,8 @@ int lau_outcome_status(const struct lau_outcome *o)
 		return o->signal ? 128 + o->signal : o->exit_code;
 	case LAU_PHASE_TIMEOUT:
 		return o->was_killed ? LAU_STATUS_KILLED : LAU_STATUS_TIMEOUT;
+	case LAU_PHASE_INTERRUPTED:
+		return 128 + o->interrupted;
 	case LAU_PHASE_SETUP:
 	case LAU_PHASE_EXEC:
 	case LAU_PHASE_ABORTED:

@@ -7,11 +7,12 @@
 
 /* How far it came. */
 #define LAU_PHASES(X)                                                                              \
-	X(SETUP, "setup")     /* something before the command failed */                            \
-	X(EXEC, "exec")	      /* the command could not be started */                               \
-	X(COMMAND, "command") /* it ran and ended by itself */                                     \
-	X(TIMEOUT, "timeout") /* it ran too long */                                                \
-	X(ABORTED, "aborted") /* it ran and was ended by our failure */
+	X(SETUP, "setup")	      /* something before the command failed */                    \
+	X(EXEC, "exec")		      /* the command could not be started */                       \
+	X(COMMAND, "command")	      /* it ran and ended by itself */                             \
+	X(TIMEOUT, "timeout")	      /* it ran too long */                                        \
+	X(INTERRUPTED, "interrupted") /* we were told by a signal to end it (--result-json) */     \
+	X(ABORTED, "aborted")	      /* it ran and was ended by our failure */
 
 enum lau_phase {
 #define X(name, text) LAU_PHASE_##name,
@@ -24,7 +25,8 @@ struct lau_outcome {
 	enum lau_phase phase;
 	int exit_code;	  /* of the command, when it exited */
 	int signal;	  /* that ended the command, 0 = none */
-	bool was_killed;  /* the deadline's TERM was not enough */
+	bool was_killed;  /* TERM, or what interrupted it, was not enough */
+	int interrupted;  /* signal that we were told by */
 	struct b_err err; /* kind B_OK = none */
 };
 

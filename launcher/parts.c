@@ -34,6 +34,9 @@ void lau_parts_request(const struct lau_options *o, struct lau_dirs *dirs, struc
 	rq->nhidden = dirs->nhidden;
 	rq->stdio = out->stdio;
 	rq->nstdio = lau_stdio_find(dirs, out->stdio);
+	if (o->result_json) /* only the first may be ours */
+		while (rq->nstdio > 0 && (o->stdin_from || out->stdio[rq->nstdio - 1].fd > 0))
+			rq->nstdio--;
 	rq->image_cache = dirs->images;
 }
 

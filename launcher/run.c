@@ -23,6 +23,7 @@
 #include "core/ring.h"
 #include "launcher/approve.h"
 #include "launcher/broker.h"
+#include "launcher/capture.h"
 #include "launcher/channel.h"
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
@@ -70,6 +71,7 @@ struct run {
 	struct lau_broker_plan broker;
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
+	struct lau_capture capture;
 	char *program, *shim;
 	struct b_str bwrap; /* its path */
 	char **envp;
@@ -95,7 +97,8 @@ static int step_limits(struct run *r, struct b_err *err)
 
 static int step_descriptors(struct run *r, struct b_err *err)
 {
-	if (lau_parts_status_fd(r->o, &r->status_fd, err) < 0)
+	if (lau_parts_status_fd(r->o, &r->status_fd, err) < 0 ||
+	    lau_capture_find(r->o, &r->capture, err) < 0)
 		return -1;
 	lau_pipes_find(&r->pipes);
 	return 0;
@@ -363,10 +366,14 @@ static int step_spawn(struct run *r, struct b_err *err)
 	if (hand_over(r, err) < 0)
 		return -1;
 	r->envp = lau_environment_build(&r->env, environ);
+	if (lau_capture_open(&r->capture, r->envp, err) < 0)
+		return -1;
 	sp = (struct lau_spawn){.confine = &r->confine,
 				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
 				.signals = &r->signals,
 				.limits = &r->limits,
+				.stdio = r->capture.is_open ? r->capture.io.child : NULL,
+				.own_group = r->capture.is_open,
 				.program = r->program,
 				.argv = r->o->argv,
 				.envp = r->envp};
@@ -375,6 +382,8 @@ static int step_spawn(struct run *r, struct b_err *err)
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
 	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
+	if (r->capture.is_open)
+		lau_exec_io_started(&r->capture.io);
 	if (lau_landlock_finish(&r->landlock, &why) < 0) {
 		*err = why; /* and so the child gave up */
 		return -1;
@@ -437,6 +446,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 		.timer = r->timer,
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
+		.is_contract = r->capture.is_open,
+		.io = r->capture.is_open ? &r->capture.io : NULL,
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,
@@ -501,6 +512,7 @@ static void release(struct run *r)
 {
 	lau_timer_stop(r->timer);
 	(void)lau_landlock_finish(&r->landlock, &(struct b_err){0});
+	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);
 	lau_channel_release(&r->channel);
 	if (r->landlock.ruleset >= 0)
@@ -531,9 +543,10 @@ int lau_run(const struct lau_options *o)
 		.landlock = LAU_LANDLOCK_JOB_INIT,
 		.broker.landlock_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
+		.capture = LAU_CAPTURE_INIT,
 		.status_fd = -1,
 	};
-	struct b_err err = {.kind = B_OK};
+	struct b_err err = {.kind = B_OK}, late;
 	int rc = WALK(&r, look, &err), status_fd;
 
 	if (rc == 0)
@@ -542,6 +555,10 @@ int lau_run(const struct lau_options *o)
 		r.outcome.err = err;
 	else if (o->dry_run)
 		r.outcome.phase = LAU_PHASE_COMMAND;
+	if (lau_capture_end(&r.capture, &r.outcome, &late) < 0 && r.outcome.err.kind == B_OK) {
+		r.outcome.phase = LAU_PHASE_ABORTED;
+		r.outcome.err = late;
+	}
 	release(&r);
 	if (r.outcome.err.kind != B_OK)
 		(void)b_report(me, &r.outcome.err);

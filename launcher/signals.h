@@ -22,10 +22,13 @@ struct lau_signals {
  * command is not asked. */
 #define LAU_STOP_VALUE 0x53425853
 
+/* The same of what captures the command's output, which has become too much. */
+#define LAU_OVER_VALUE 0x53425854
+
 struct lau_signal {
 	int signo;
-	bool is_stop;	  /* with the value above */
-	bool from_kernel; /* typed at the terminal, or sent by it: not by a process */
+	bool is_stop, is_over; /* with the values above */
+	bool from_kernel;      /* typed at the terminal, or sent by it: not by a process */
 	pid_t sender;
 };
 

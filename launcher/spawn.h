@@ -24,6 +24,10 @@ struct lau_spawn {
 	char *const *argv;
 	char *const *envp;
 	const struct lau_limits *limits; /* put back in the child, NULL = none */
+	const int *stdio;  /* three, to become the command's 0 to 2, -1 = its own stays; or NULL */
+	const char *cwd;   /* NULL = ours */
+	bool own_group;	   /* the command leads a process group of its own */
+	char **shell_argv; /* lau_spawn_shell()'s, where no memory may be taken; NULL = made here */
 };
 
 /* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. */
@@ -50,8 +54,11 @@ int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *e
 int lau_spawn_no_process(struct b_err *err);
 /* Parts of it. To die when the process `parent` does. [AS-safe] */
 int lau_spawn_die_with(pid_t parent, struct b_err *err);
+/* Streams, directory and group, as told. [AS-safe] */
+int lau_spawn_place(const struct lau_spawn *, struct b_err *err);
 /* What runs a script that names no interpreter: {"/bin/sh", program, arguments}. The array and its
  * first two strings are malloc'ed. */
 char **lau_spawn_shell(const struct lau_spawn *);
+void lau_spawn_shell_free(char **);
 /* Becomes the program, or returns -1: B_NOTFOUND, B_NOEXEC. [AS-safe] */
 int lau_spawn_exec(const struct lau_spawn *, char *const *shell_argv, struct b_err *err);

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/exec_io.h"
 #include "launcher/processes.h"
 #include "launcher/supervise_table.h"
 
@@ -19,6 +20,7 @@ enum { FIRST_DRAIN_MS = 5 };
 struct loop {
 	const struct lau_supervisor *s;
 	struct lau_outcome *out;
+	pid_t to; /* kill(2) of the command, or its group */
 	struct lau_servants servants;
 	enum lau_state state;
 	uint64_t deadline_ms; /* 0 = not armed */
@@ -28,6 +30,8 @@ struct loop {
 	unsigned rounds;
 	int stop_signal;	  /* EV_STOPPED */
 	struct lau_signal signal; /* EV_SIGNAL */
+	int term_signal;	  /* what TERM is */
+	bool is_full;		  /* EV_OVER was told */
 	bool swallow_cont;	  /* the SIGCONT that woke us has been passed on */
 	uint64_t drain_ms;	  /* the next drain, 0 = none is wished */
 };
@@ -53,7 +57,7 @@ static void pass_on(struct loop *l)
 	/* `kill 0` in the command, where the kernel does not keep its signals inside */
 	if (!sig->from_kernel && sig->sender == l->s->command)
 		return;
-	(void)kill(l->s->command, sig->signo);
+	(void)kill(l->to, sig->signo);
 }
 
 static void stop_self(struct loop *l)
@@ -63,7 +67,7 @@ static void stop_self(struct loop *l)
 	if (l->deadline_ms && b_now_ms() >= l->deadline_ms)
 		return;
 	/* `fg` continues the whole group; a command in a group of its own needs us. */
-	(void)kill(l->s->command, SIGCONT);
+	(void)kill(l->to, SIGCONT);
 	l->swallow_cont = true;
 }
 
@@ -87,16 +91,20 @@ static void act(struct loop *l, unsigned doing)
 {
 	if (doing & LAU_DO_PASS_ON)
 		pass_on(l);
-	if (doing & LAU_DO_STOP_SELF)
+	if ((doing & LAU_DO_STOP_SELF) && !l->s->is_hidden)
 		stop_self(l);
 	if (doing & LAU_DO_NOTE_LATE)
 		l->out->phase = LAU_PHASE_TIMEOUT;
+	if (doing & LAU_DO_NOTE_INT) {
+		l->out->phase = LAU_PHASE_INTERRUPTED;
+		l->out->interrupted = l->term_signal = l->signal.signo;
+	}
 	if (doing & LAU_DO_NOTE_KILL)
 		l->out->was_killed = true;
 	if (doing & LAU_DO_LIST_LEFT)
 		list_left(l);
 	if (doing & LAU_DO_TERM) {
-		(void)lau_processes_signal(SIGTERM, &l->servants);
+		(void)lau_processes_signal(l->term_signal, &l->servants);
 		(void)lau_processes_signal(SIGCONT, &l->servants);
 	}
 	if (doing & LAU_DO_KILL) {
@@ -113,7 +121,9 @@ static void act(struct loop *l, unsigned doing)
 
 static void dispatch(struct loop *l, enum lau_event event)
 {
-	const struct lau_move *move = &lau_moves[l->state][event];
+	const struct lau_move *move = l->s->is_contract && l->state < LAU_EXEC_STATES
+					      ? &lau_exec_moves[l->state][event]
+					      : &lau_moves[l->state][event];
 
 	if (event == LAU_EV_DEADLINE)
 		l->deadline_ms = 0;
@@ -159,6 +169,10 @@ static void command_changed(struct loop *l, int status)
 	}
 	note_end(l->out, status);
 	l->has_ended = true;
+	if (lau_processes_can_adopt())
+		l->servants.group = 0;
+	else if (l->s->is_contract)
+		(void)kill(l->to, SIGKILL); /* nobody will find them any more */
 	if (l->state == LAU_ST_RUN)
 		l->deadline_ms = 0; /* it was kept, however long the rest takes to be found */
 	/* A broker that serves nobody else ends at once, and so does the first process of a pid
@@ -198,6 +212,8 @@ static enum lau_event event_of(const struct lau_signal *sig)
 {
 	if (sig->is_stop)
 		return LAU_EV_STOP;
+	if (sig->is_over)
+		return LAU_EV_OVER;
 	switch (sig->signo) {
 	case SIGINT:
 	case SIGTERM:
@@ -265,6 +281,35 @@ static int sleep_ms(const struct loop *l)
 	return wait < INT_MAX ? (int)wait : INT_MAX;
 }
 
+/* ---- the command's streams ---- */
+
+static void take_turn(struct loop *l, const struct pollfd *fds, size_t n)
+{
+	struct lau_exec_io *io = l->s->io;
+
+	lau_exec_io_turn(io, fds, n);
+	if (lau_exec_io_is_over(io) && !l->is_full) {
+		l->is_full = true;
+		dispatch(l, LAU_EV_OVER);
+	}
+}
+
+/* Signals, streams, or time: whatever comes first. */
+static void wait_for_news(struct loop *l)
+{
+	struct pollfd fds[1 + LAU_EXEC_IO_FDS] = {{.fd = l->s->signals->fd, .events = POLLIN}};
+	size_t n = 1;
+
+	if (l->s->io)
+		n += lau_exec_io_wait(l->s->io, fds + 1);
+	if (poll(fds, n, sleep_ms(l)) <= 0)
+		return;
+	if (n > 1)
+		take_turn(l, fds + 1, n - 1);
+	if (fds[0].revents)
+		take_signals(l);
+}
+
 void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 {
 	struct loop l = {.s = s,
@@ -272,16 +317,16 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 			 .servants = {.broker = s->broker,
 				      .timer = s->timer,
 				      .wrap = s->wrap,
-				      .init = s->init},
+				      .init = s->init,
+				      .group = s->is_contract ? s->command : 0},
 			 .deadline_ms = s->deadline_ms,
+			 .to = s->is_contract ? -s->command : s->command,
+			 .term_signal = SIGTERM,
 			 .state = LAU_ST_RUN,
 			 .drain_ms = b_now_ms() + FIRST_DRAIN_MS};
-	struct pollfd wake = {.fd = s->signals->fd, .events = POLLIN};
-
 	*out = (struct lau_outcome){.phase = LAU_PHASE_COMMAND};
 	while (l.state != LAU_ST_DONE) {
-		if (poll(&wake, 1, sleep_ms(&l)) > 0)
-			take_signals(&l);
+		wait_for_news(&l);
 		if (l.state == LAU_ST_DONE)
 			break;
 		if (l.ended_ms && b_now_ms() >= l.ended_ms) {

@@ -26,6 +26,7 @@
 #include "launcher/signals.h"
 
 struct b_err;
+struct lau_exec_io;
 
 /* Takes events out of the ring; *out_poll_ms = when to come back, -1 = never. `final`: no
  * process is left. -1 when the log is required and cannot be written. */
@@ -36,8 +37,8 @@ typedef void lau_left_fn(void *ctx, const char *list);
 struct lau_supervisor {
 	const struct lau_signals *signals;
 	pid_t command;
-	pid_t wrap;	     /* waited for in place of the command, which is no child; 0 = none */
-	pid_t broker;	     /* 0 = none; ends by itself after the last process it serves */
+	pid_t wrap;	      /* waited for in place of the command, which is no child; 0 = none */
+	pid_t broker;	      /* 0 = none; ends by itself after the last process it serves */
 	uint64_t deadline_ms; /* of b_now_ms(); 0 = none */
 	uint64_t kill_after_ms;
 	lau_drain_fn *drain; /* NULL = none */
@@ -45,8 +46,14 @@ struct lau_supervisor {
 	void *ctx;
 	pid_t timer; /* timer.h; 0 = none */
 	pid_t init;  /* of a pid namespace, 0 = none; told when the command ended, ends alone */
+	/* The exec contract: the command leads a process group of its own, signals that ask us to
+	 * end are obeyed, and nothing outlives the command. */
+	bool is_contract;
+	bool is_hidden;		/* no shell waits for us: a command that stops does not stop us */
+	struct lau_exec_io *io; /* its streams, NULL = not ours */
 };
 
 /* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,
- * TIMEOUT, or ABORTED with the error of drain(). */
+ * TIMEOUT, INTERRUPTED, or ABORTED with the error of drain(). Takes no memory, and so may run in a
+ * child of a process with threads, when it has neither drain, left nor io. */
 void lau_supervise(const struct lau_supervisor *, struct lau_outcome *out);

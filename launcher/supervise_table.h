@@ -23,6 +23,7 @@ enum lau_event {
 	LAU_EV_STOP,	   /* somebody else wants the run to end, whatever the command wants */
 	LAU_EV_DEADLINE,   /* the timer that is armed */
 	LAU_EV_FAILED,	   /* the log is required and cannot be written */
+	LAU_EV_OVER,	   /* more was written than is captured */
 	LAU_EVENT_COUNT
 };
 
@@ -38,6 +39,7 @@ enum lau_event {
 #define LAU_DO_ARM_GRACE 0x080u /* deadline: --kill-after */
 #define LAU_DO_ARM_SWEEP 0x100u /* deadline: LAU_SWEEP_MS */
 #define LAU_DO_ARM_ROUND 0x200u /* deadline: LAU_ROUND_MS, at most LAU_ROUNDS times */
+#define LAU_DO_NOTE_INT	 0x400u /* the signal interrupted the run, and takes the place of TERM */
 
 #define LAU_BROKER_MS 20   /* a broker that serves nobody any more has ended by then */
 #define LAU_SWEEP_MS  1000 /* between TERM and KILL for what the command left running */
@@ -49,4 +51,9 @@ struct lau_move {
 	unsigned doing;
 };
 
+/* As a prefix, which the command hardly notices. */
 extern const struct lau_move lau_moves[LAU_STATE_COUNT][LAU_EVENT_COUNT];
+/* Under the exec contract (exec.h) what tells us to end ends the command, and what that leaves gets
+ * no time; after these states all is alike. */
+#define LAU_EXEC_STATES (LAU_ST_TERM + 1)
+extern const struct lau_move lau_exec_moves[LAU_EXEC_STATES][LAU_EVENT_COUNT];

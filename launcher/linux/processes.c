@@ -1,4 +1,5 @@
-/* processes.c - see processes.h. */
+/* processes.c - see processes.h. System calls only, with memory of its own: it runs in children of
+ * processes with threads as well (supervise.h). */
 #include "launcher/processes.h"
 
 #include <dirent.h>
@@ -6,33 +7,65 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
 
 struct proc {
-	pid_t pid, parent;
+	pid_t pid, parent, group;
 	char state;
 	bool is_ours;
 	char name[64]; /* as the kernel has it: at most 15 bytes, kernel threads more */
 };
 
 struct procs {
-	struct proc *v;
+	struct proc *v; /* mapped, of whole pages */
 	size_t n, cap;
 };
+
+enum { FIRST_PROCS = 256 };
+
+/* Room for one more, or false. */
+static bool grow(struct procs *all)
+{
+	size_t cap = all->cap ? all->cap * 2 : FIRST_PROCS;
+	struct proc *v;
+
+	if (all->n < all->cap)
+		return true;
+	v = mmap(NULL, cap * sizeof *v, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (v == MAP_FAILED)
+		return false;
+	if (all->v) {
+		memcpy(v, all->v, all->n * sizeof *v);
+		(void)munmap(all->v, all->cap * sizeof *v);
+	}
+	all->v = v;
+	all->cap = cap;
+	return true;
+}
+
+static void release(struct procs *all)
+{
+	if (all->v)
+		(void)munmap(all->v, all->cap * sizeof *all->v);
+}
 
 void lau_processes_adopt(void)
 {
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+bool lau_processes_can_adopt(void)
+{
+	return true;
 }
 
 bool lau_processes_none(void)
@@ -43,36 +76,54 @@ bool lau_processes_none(void)
 	       waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
 }
 
-/* proc_pid_stat(5): "pid (comm) state ppid"; comm may hold anything, so from its last ')'. */
+static int number(const char **s)
+{
+	int n = 0;
+
+	for (; **s >= '0' && **s <= '9'; (*s)++)
+		n = n * 10 + (**s - '0');
+	return n;
+}
+
+/* proc_pid_stat(5): "pid (comm) state ppid pgrp"; comm may hold anything, so from its last ')'. */
 static bool parse_stat(char *text, struct proc *p)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
-	int parent;
+	const char *at;
 	size_t n;
 
-	if (!open || !close || sscanf(close + 1, " %c %d", &p->state, &parent) != 2)
+	if (!open || !close || close[1] != ' ' || !close[2] || close[3] != ' ')
 		return false;
+	p->state = close[2];
+	at = close + 4;
+	p->parent = number(&at);
+	at += *at == ' ';
+	p->group = number(&at);
 	n = (size_t)(close - open - 1);
 	n = n < sizeof p->name ? n : sizeof p->name - 1;
 	memcpy(p->name, open + 1, n);
 	p->name[n] = '\0';
-	p->parent = parent;
 	return true;
 }
 
 static bool read_stat(int proc, const char *pid, struct proc *p)
 {
+	static const char stat[] = "/stat";
 	char path[32], text[512];
 	b_auto_fd int fd = -1;
+	size_t len = strlen(pid);
 	ssize_t n;
 
-	snprintf(path, sizeof path, "%.20s/stat", pid);
+	if (len + sizeof stat > sizeof path)
+		return false;
+	memcpy(path, pid, len);
+	memcpy(path + len, stat, sizeof stat);
 	fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
 	if (n <= 0)
 		return false; /* it ended meanwhile */
 	text[n] = '\0';
-	p->pid = (pid_t)atoi(pid);
+	p->pid = number(&pid);
 	p->is_ours = false;
 	return parse_stat(text, p);
 }
@@ -99,20 +150,25 @@ static void mark(struct procs *all, pid_t root)
 
 static void look(struct procs *all)
 {
-	DIR *dir = opendir("/proc");
-	struct dirent *e;
+	b_auto_fd int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_Alignas(struct dirent64) char buf[8192];
+	ssize_t n;
 
 	*all = (struct procs){0};
-	if (!dir)
+	if (dir < 0)
 		return;
-	while ((e = readdir(dir))) {
-		if (e->d_name[0] < '1' || e->d_name[0] > '9')
-			continue;
-		b_grow(all->v, all->n, all->cap);
-		if (read_stat(dirfd(dir), e->d_name, &all->v[all->n]))
-			all->n++;
+	/* getdents64 itself: opendir(3) allocates */
+	while ((n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(buf + at);
+
+			at += e->d_reclen;
+			if (e->d_name[0] < '1' || e->d_name[0] > '9' || !grow(all))
+				continue;
+			if (read_stat(dir, e->d_name, &all->v[all->n]))
+				all->n++;
+		}
 	}
-	closedir(dir);
 	mark(all, getpid());
 }
 
@@ -132,17 +188,20 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 		(void)kill(but->init, SIGKILL); /* nobody can fork away from that */
 		return 1;
 	}
+	if (but->group)
+		(void)kill(-but->group, signo);
 	look(&all);
 	/* A number could only have been given to a stranger since look() if its process ended,
 	 * was reaped by a parent other than us, and the pid space wrapped around, all within
 	 * microseconds. */
 	for (i = 0; i < all.n; i++) {
-		if (is_of_the_run(&all.v[i], but)) {
+		if (!is_of_the_run(&all.v[i], but))
+			continue;
+		if (!but->group || all.v[i].group != but->group)
 			(void)kill(all.v[i].pid, signo);
-			count++;
-		}
+		count++;
 	}
-	free(all.v);
+	release(&all);
 	return count;
 }
 
@@ -161,5 +220,5 @@ void lau_processes_list(struct b_str *out, const struct lau_servants *but)
 	}
 	if (n > LAU_LIST_MAX)
 		b_str_addf(out, "and %zu more\n", n - LAU_LIST_MAX);
-	free(all.v);
+	release(&all);
 }

@@ -44,6 +44,7 @@ void lau_signals_restore(const struct lau_signals *s)
 int lau_signals_next(const struct lau_signals *s, struct lau_signal *out)
 {
 	struct signalfd_siginfo info;
+	bool is_queued;
 	ssize_t n;
 
 	do
@@ -51,10 +52,11 @@ int lau_signals_next(const struct lau_signals *s, struct lau_signal *out)
 	while (n < 0 && errno == EINTR);
 	if (n != (ssize_t)sizeof info)
 		return 0;
+	is_queued = info.ssi_signo == SIGTERM && info.ssi_code == SI_QUEUE;
 	*out = (struct lau_signal){
 		.signo = (int)info.ssi_signo,
-		.is_stop = info.ssi_signo == SIGTERM && info.ssi_code == SI_QUEUE &&
-			   info.ssi_int == LAU_STOP_VALUE,
+		.is_stop = is_queued && info.ssi_int == LAU_STOP_VALUE,
+		.is_over = is_queued && info.ssi_int == LAU_OVER_VALUE,
 		.from_kernel = info.ssi_code == SI_KERNEL,
 		.sender = (pid_t)info.ssi_pid,
 	};

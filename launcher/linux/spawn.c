@@ -45,12 +45,26 @@ int lau_spawn_die_with(pid_t parent, struct b_err *err)
 	return 0;
 }
 
+/* The descriptors given are above 2. */
+int lau_spawn_place(const struct lau_spawn *sp, struct b_err *err)
+{
+	for (int fd = 0; sp->stdio && fd <= STDERR_FILENO; fd++)
+		if (sp->stdio[fd] >= 0 && dup2(sp->stdio[fd], fd) < 0)
+			return b_fail(err, B_SYSTEM, errno, "dup2: %s", strerror(errno));
+	if (sp->own_group && setpgid(0, 0) < 0)
+		return b_fail(err, B_SYSTEM, errno, "setpgid: %s", strerror(errno));
+	if (sp->cwd && chdir(sp->cwd) < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", sp->cwd, strerror(errno));
+	return 0;
+}
+
 int lau_spawn_no_process(struct b_err *err)
 {
-	return b_fail(err, errno == EAGAIN ? B_LIMIT : B_SYSTEM, errno, "no process can be made: %s%s",
-		      strerror(errno),
-		      errno == EAGAIN ? ": raise the limit on processes (ulimit -u, or the cgroup's)"
-				      : "");
+	return b_fail(err, errno == EAGAIN ? B_LIMIT : B_SYSTEM, errno,
+		      "no process can be made: %s%s", strerror(errno),
+		      errno == EAGAIN
+			      ? ": raise the limit on processes (ulimit -u, or the cgroup's)"
+			      : "");
 }
 
 /* execve(2)'s answers as env(1) and timeout(1) report them: ENOENT can also be a script's
@@ -102,6 +116,8 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 			      struct report *r)
 {
 	r->lost = (char)lost;
+	if (lau_spawn_place(w->sp, &r->err) < 0)
+		give_up(r, w->out);
 	if (w->hello >= 0 && b_write_all(w->hello, "", 1) < 0)
 		b_fail(&r->err, B_SYSTEM, errno, "hello: %s", strerror(errno));
 	else if ((!c || lau_confine_apply_in(c, lost, &r->err) == 0) &&
@@ -275,8 +291,10 @@ char **lau_spawn_shell(const struct lau_spawn *sp)
 	return argv;
 }
 
-static void free_shell_argv(char **argv)
+void lau_spawn_shell_free(char **argv)
 {
+	if (!argv)
+		return;
 	free(argv[0]);
 	free(argv[1]);
 	free(argv);
@@ -317,7 +335,9 @@ static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 
 static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err)
 {
-	pid_t pid = fork();
+	/* not fork(3), which takes locks for a child that will not want them, and here a thread of
+	 * another process may hold them for ever (launcher/exec.h) */
+	pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 
 	if (pid == 0)
 		child(w, -1);
@@ -383,12 +403,13 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 
 int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)
 {
-	char **shell_argv = lau_spawn_shell(sp);
+	char **own_shell = sp->shell_argv ? NULL : lau_spawn_shell(sp);
+	char **shell_argv = own_shell ? own_shell : sp->shell_argv;
 	int rc = spawn_once(sp, shell_argv, out, err);
 
 	if (rc < 0 && out->step == LAU_SPAWN_ISOLATE && sp->confine && sp->confine->isolate &&
 	    !sp->confine->isolate_must)
 		rc = spawn_less(sp, shell_argv, out, err);
-	free_shell_argv(shell_argv);
+	lau_spawn_shell_free(own_shell);
 	return rc;
 }

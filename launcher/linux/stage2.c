@@ -65,6 +65,7 @@ void lau_stage2_spec(const struct lau_wrap *w, const struct lau_spawn *sp, int h
 	put_number(out, (uint64_t)hello);
 	put_number(out, w->seccomp_flags);
 	put_number(out, w->keep_caps);
+	put_number(out, sp->own_group);
 	put_number(out, c->nkeep_fds);
 	for (size_t i = 0; i < c->nkeep_fds; i++)
 		put_number(out, (uint64_t)c->keep_fds[i]);
@@ -171,6 +172,7 @@ static void take_all(struct reader *r, struct second *s)
 	(void)lau_seccomp_prepare((unsigned)take_number(r), &s->confine.bpf, &s->confine.bpf_len,
 				  &(struct b_err){0});
 	s->confine.keep_caps = take_number(r);
+	s->sp.own_group = take_number(r);
 	s->confine.nkeep_fds = take_count(r);
 	keep = b_calloc(s->confine.nkeep_fds + 1, sizeof *keep);
 	for (size_t i = 0; i < s->confine.nkeep_fds; i++)
@@ -191,6 +193,8 @@ static void become(struct second *s, struct lau_stage2_report *out)
 
 	lau_pipes_find(&s->pipes);
 	out->step = LAU_SPAWN_CONFINE;
+	if (lau_spawn_place(&s->sp, &out->err) < 0)
+		return;
 	if (!s->confine.bpf) {
 		b_fail(&out->err, B_FLOOR, 0, "the second stage was not told what to do");
 		return;

@@ -185,13 +185,15 @@ static _Noreturn void become_bwrap(const struct start *s, pid_t parent)
 			stage2, spec,	 NULL};
 	char *envp[] = {NULL};
 	struct lau_confine fds = *s->sp->confine;
+	struct lau_spawn place = *s->sp;
 	struct b_err err = {0};
 
+	place.own_group = false; /* the command's affair */
 	fds.keep_fds = s->keep;
 	fds.nkeep_fds = s->nkeep;
 	snprintf(args, sizeof args, "%d", s->args);
 	snprintf(spec, sizeof spec, "%d", s->spec);
-	if (lau_confine_fds(&fds, &err) == 0 && lau_spawn_die_with(parent, &err) == 0) {
+	if (lau_spawn_place(&place, &err) == 0 && lau_confine_fds(&fds, &err) == 0 && lau_spawn_die_with(parent, &err) == 0) {
 		lau_signals_restore(s->sp->signals);
 		if (s->sp->limits)
 			lau_limits_restore(s->sp->limits);

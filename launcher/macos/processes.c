@@ -22,6 +22,11 @@ void lau_processes_adopt(void)
 {
 }
 
+bool lau_processes_can_adopt(void)
+{
+	return false;
+}
+
 bool lau_processes_none(void)
 {
 	return false; /* orphans are launchd's: nothing tells */
@@ -69,9 +74,12 @@ unsigned lau_processes_signal(int signo, const struct lau_servants * not )
 	struct found f = look();
 	unsigned n = 0;
 
+	if (not ->group)
+		(void)kill(-not ->group, signo);
 	for (size_t i = 0; i < f.n; i++)
 		if (is_below_us(&f, &f.v[i], not )) {
-			(void)kill((pid_t)f.v[i].pbi_pid, signo);
+			if (!not ->group || f.v[i].pbi_pgid != (uint32_t) not ->group)
+				(void)kill((pid_t)f.v[i].pbi_pid, signo);
 			n++;
 		}
 	free(f.v);

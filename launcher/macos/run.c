@@ -19,6 +19,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/capture.h"
 #include "launcher/channel.h"
 #include "launcher/dirs.h"
 #include "launcher/dryrun.h"
@@ -60,6 +61,7 @@ struct run {
 	struct lau_signals signals;
 	struct lau_seatbelt seatbelt;
 	struct lau_outcome outcome;
+	struct lau_capture capture;
 	struct b_str profile_file; /* removed at the end */
 	char self[4096];
 	char *program, *shim;
@@ -88,7 +90,9 @@ static void say(const char *what, const char *text)
 
 static int step_descriptors(struct run *r, struct b_err *err)
 {
-	return lau_parts_status_fd(r->o, &r->status_fd, err);
+	if (lau_parts_status_fd(r->o, &r->status_fd, err) < 0)
+		return -1;
+	return lau_capture_find(r->o, &r->capture, err);
 }
 
 static int step_options(struct run *r, struct b_err *err)
@@ -326,6 +330,11 @@ static _Noreturn void child(struct run *r)
 {
 	struct b_err err;
 
+	for (int fd = 0; r->capture.is_open && fd <= STDERR_FILENO; fd++)
+		if (r->capture.io.child[fd] >= 0)
+			(void)dup2(r->capture.io.child[fd], fd);
+	if (r->capture.is_open)
+		(void)setpgid(0, 0);
 	lau_signals_restore(&r->signals);
 	close(r->report[0]);
 	lau_fds_close(r->o->keep_fds, r->o->nkeep_fds);
@@ -365,6 +374,8 @@ static int step_spawn(struct run *r, struct b_err *err)
 	r->has_signals = true;
 	lau_processes_adopt();
 	r->envp = lau_environment_build(&r->env, environ);
+	if (lau_capture_open(&r->capture, r->envp, err) < 0)
+		return -1;
 	if (r->o->timeout_ms) {
 		r->deadline_ms = b_now_ms() + r->o->timeout_ms;
 		r->timer = lau_timer_start(r->deadline_ms);
@@ -374,6 +385,8 @@ static int step_spawn(struct run *r, struct b_err *err)
 		return b_fail(err, B_SYSTEM, errno, "fork: %s", strerror(errno));
 	if (r->command == 0)
 		child(r);
+	if (r->capture.is_open)
+		lau_exec_io_started(&r->capture.io);
 	close(r->report[1]);
 	r->report[1] = -1;
 	lau_stage2_listen(r->report[0], &said);
@@ -396,6 +409,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 		.timer = r->timer,
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
+		.is_contract = r->capture.is_open,
+		.io = r->capture.is_open ? &r->capture.io : NULL,
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,
@@ -450,6 +465,7 @@ static void release(struct run *r)
 			close(r->report[i]);
 	if (r->profile_file.len)
 		(void)unlink(r->profile_file.s);
+	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);
 	lau_channel_release(&r->channel);
 	if (r->has_signals)
@@ -473,10 +489,11 @@ int lau_run(const struct lau_options *o)
 		.channel = {.lock_fd = -1, .ring_fd = -1},
 		.record.log_fd = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
+		.capture = LAU_CAPTURE_INIT,
 		.report = {-1, -1},
 		.status_fd = -1,
 	};
-	struct b_err err = {.kind = B_OK};
+	struct b_err err = {.kind = B_OK}, late;
 	int rc = walk(&r, look, sizeof look / sizeof *look, &err);
 
 	if (rc == 0)
@@ -486,6 +503,10 @@ int lau_run(const struct lau_options *o)
 		r.outcome.err = err;
 	else if (o->dry_run)
 		r.outcome.phase = LAU_PHASE_COMMAND;
+	if (lau_capture_end(&r.capture, &r.outcome, &late) < 0 && r.outcome.err.kind == B_OK) {
+		r.outcome.phase = LAU_PHASE_ABORTED;
+		r.outcome.err = late;
+	}
 	release(&r);
 	if (r.outcome.err.kind != B_OK)
 		(void)b_report(me, &r.outcome.err);

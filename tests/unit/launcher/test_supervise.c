@@ -46,7 +46,8 @@ static struct lau_outcome run(const char *script, uint64_t timeout_ms, uint64_t 
 {
 	char *argv[] = {(char[]){"sh"}, (char[]){"-c"}, strdup(script), NULL};
 	char *envp[] = {(char[]){"PATH=/usr/bin:/bin"}, NULL};
-	struct lau_spawn sp = {NULL, NULL, &signals, "/bin/sh", argv, envp, NULL};
+	struct lau_spawn sp = {
+		.signals = &signals, .program = "/bin/sh", .argv = argv, .envp = envp};
 	struct lau_spawned child;
 	struct lau_outcome out;
 	struct lau_supervisor s = {.signals = &signals,
@@ -272,7 +273,8 @@ Test(launcher_supervise, a_required_log_that_fails_ends_the_run)
 Test(launcher_supervise, spawn_tells_what_exec_said)
 {
 	char *argv[] = {(char[]){"x"}, NULL}, *envp[] = {NULL};
-	struct lau_spawn sp = {NULL, NULL, &signals, "/nonexistent", argv, envp, NULL};
+	struct lau_spawn sp = {
+		.signals = &signals, .program = "/nonexistent", .argv = argv, .envp = envp};
 	struct lau_spawned child;
 	struct b_err err;
 
@@ -289,7 +291,7 @@ Test(launcher_supervise, script_without_interpreter_runs_under_sh)
 {
 	char path[] = "/tmp/test_supervise.XXXXXX";
 	char *argv[] = {(char[]){"name"}, (char[]){"6"}, NULL}, *envp[] = {NULL};
-	struct lau_spawn sp = {NULL, NULL, &signals, path, argv, envp, NULL};
+	struct lau_spawn sp = {.signals = &signals, .program = path, .argv = argv, .envp = envp};
 	struct lau_supervisor s = {.signals = &signals};
 	int fd = mkstemp(path);
 	struct lau_spawned child;

@@ -7,7 +7,8 @@
 
 /* From a state, the states it may lead to. A row left out of the table reads as LAU_ST_RUN. */
 static const unsigned may_lead_to[LAU_STATE_COUNT] = {
-	[LAU_ST_RUN] = 1u << LAU_ST_RUN | 1u << LAU_ST_TERM | 1u << LAU_ST_LEFT | 1u << LAU_ST_DONE,
+	[LAU_ST_RUN] = 1u << LAU_ST_RUN | 1u << LAU_ST_TERM | 1u << LAU_ST_LEFT | 1u << LAU_ST_DONE |
+		       1u << LAU_ST_KILL,
 	[LAU_ST_TERM] =
 		1u << LAU_ST_TERM | 1u << LAU_ST_KILL | 1u << LAU_ST_LEFT | 1u << LAU_ST_DONE,
 	[LAU_ST_KILL] = 1u << LAU_ST_KILL | 1u << LAU_ST_LEFT_KILL | 1u << LAU_ST_DONE,
@@ -70,6 +71,28 @@ Test(launcher_supervise_table, kill_comes_after_term)
 	EACH(s, e)
 	{
 		if (lau_moves[s][e].doing & LAU_DO_KILL)
-			cr_expect_neq(s, LAU_ST_RUN, "event %u", e);
+			cr_expect(s != LAU_ST_RUN || e == LAU_EV_OVER, "event %u", e);
 	}
+}
+
+Test(launcher_supervise_table, under_the_contract_all_is_there_as_well)
+{
+	const unsigned arms = LAU_DO_ARM_GRACE | LAU_DO_ARM_SWEEP | LAU_DO_ARM_ROUND;
+
+	for (unsigned s = 0; s < LAU_EXEC_STATES; s++)
+		for (unsigned e = 0; e < LAU_EVENT_COUNT; e++) {
+			const struct lau_move *m = &lau_exec_moves[s][e];
+
+			cr_expect((may_lead_to[s] | 1u << LAU_ST_LEFT_KILL) & 1u << m->next);
+			cr_expect(m->doing || m->next != LAU_ST_RUN, "state %u event %u", s, e);
+			if (m->next != s && m->next != LAU_ST_DONE)
+				cr_expect(m->doing & arms, "state %u event %u", s, e);
+			if (e == LAU_EV_EMPTY)
+				cr_expect_eq(m->next, LAU_ST_DONE);
+			if (e == LAU_EV_DEADLINE)
+				cr_expect(m->doing & arms);
+			/* KILL comes after TERM, but for what is left over, or too much */
+			if (s == LAU_ST_RUN && e != LAU_EV_ENDED && e != LAU_EV_OVER)
+				cr_expect_not(m->doing & LAU_DO_KILL, "event %u", e);
+		}
 }

@@ -1,0 +1,232 @@
+/* capture.c - see capture.h. */
+#include "launcher/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "launcher/exec_result.h"
+#include "launcher/options.h"
+#include "launcher/outcome.h"
+
+enum { STDIN_LIMIT = 1 << 30 };
+
+/* Orbit's name for the limit, which its users know. */
+static const char limit_env[] = "ORBIT_EXEC_OUTPUT_CAPTURE_LIMIT_BYTES";
+
+int lau_capture_set_limit(void *target, const char *value, struct b_err *err)
+{
+	static const struct {
+		const char *suffix;
+		unsigned shift;
+	} units[] = {{"", 0}, {"K", 10}, {"M", 20}, {"G", 30}};
+	struct lau_options *o = target;
+	size_t digits = strspn(value, "0123456789");
+	b_auto_free char *number = b_strndup(value, digits);
+	unsigned long long n;
+
+	if (strcmp(value, "none") == 0) {
+		o->capture_limit = LAU_CAPTURE_ALL;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (strcmp(value + digits, units[i].suffix) == 0 &&
+		    b_parse_u64(number, SIZE_MAX >> units[i].shift, &n) == 0 && n > 0) {
+			o->capture_limit = (size_t)n << units[i].shift;
+			return 0;
+		}
+	return b_fail(err, B_USAGE, 0, "`%s` is no size: 65536, 64K, 10M, or none", value);
+}
+
+/* ---- where it goes ---- */
+
+static const char *last_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int find_fd(const char *text, struct lau_capture *c, struct b_err *err)
+{
+	unsigned long long n;
+
+	if (b_parse_u64(text, INT_MAX, &n) < 0)
+		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is no descriptor number", text);
+	c->fd = fcntl((int)n, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (c->fd < 0 && errno == EBADF)
+		return b_fail(err, B_USAGE, 0, "--result-json: descriptor %s is not open", text);
+	/* its reader would wait for the command's copy, unless that is one of its own streams */
+	if (c->fd < 0 || (n > STDERR_FILENO && fcntl((int)n, F_SETFD, FD_CLOEXEC) < 0))
+		return b_fail(err, B_SYSTEM, errno, "--result-json: %s", strerror(errno));
+	return 0;
+}
+
+/* The directory as it is now: what the command makes of its name later leads nowhere else. */
+static int find_dir(const char *path, struct lau_capture *c, struct b_err *err)
+{
+	const char *name = last_of(path);
+	b_auto_free char *dir =
+		name == path ? b_strdup(".") : b_strndup(path, (size_t)(name - path));
+
+	c->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (c->dir < 0 || faccessat(c->dir, ".", W_OK, AT_EACCESS) < 0)
+		return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int find_target(const char *where, struct lau_capture *c, struct b_err *err)
+{
+	struct stat st;
+
+	if (*where && where[strspn(where, "0123456789")] == '\0')
+		return find_fd(where, c, err);
+	if (!*last_of(where) || (stat(where, &st) == 0 && S_ISDIR(st.st_mode)))
+		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is no file", where);
+	/* A link to a file is replaced, not followed: it may be an earlier command's. What has no
+	 * contents of its own, or stands for a descriptor, is written to as a shell would. */
+	if ((stat(where, &st) < 0 || S_ISREG(st.st_mode)) && !b_has_prefix(where, "/dev/") &&
+	    !b_has_prefix(where, "/proc/"))
+		return find_dir(where, c, err);
+	c->fd = open(where, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	if (c->fd < 0)
+		return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", where,
+			      strerror(errno));
+	return 0;
+}
+
+static int read_stdin(const char *file, struct b_str *out, struct b_err *err)
+{
+	if (b_read_file(file, STDIN_LIMIT, out, err) < 0)
+		return b_wrap(err, "--stdin");
+	return 0;
+}
+
+static bool is_word(const char *s, const char *word)
+{
+	return s && strcmp(s, word) == 0;
+}
+
+int lau_capture_find(const struct lau_options *o, struct lau_capture *c, struct b_err *err)
+{
+	*c = (struct lau_capture)LAU_CAPTURE_INIT;
+	c->o = o;
+	c->start_ms = b_now_ms();
+	if (!o->result_json || o->dry_run)
+		return 0;
+	if (find_target(o->result_json, c, err) < 0)
+		return -1;
+	c->is_asked = true;
+	if (o->stdin_from && !is_word(o->stdin_from, "inherit") && !is_word(o->stdin_from, "null"))
+		return read_stdin(o->stdin_from, &c->bytes, err);
+	return 0;
+}
+
+/* ---- the streams ---- */
+
+static int limit_of(const struct lau_options *o, size_t *out, struct b_err *err)
+{
+	const char *text = getenv(limit_env);
+	unsigned long long n;
+
+	*out = o->capture_limit;
+	if (o->capture_limit || !text || !*text)
+		return 0;
+	if (b_parse_u64(text, SIZE_MAX, &n) < 0 || n == 0)
+		return b_fail(err, B_USAGE, 0, "%s: `%s` is no number of bytes", limit_env, text);
+	*out = (size_t)n;
+	return 0;
+}
+
+int lau_capture_open(struct lau_capture *c, char *const *envp, struct b_err *err)
+{
+	struct lau_streams s = {.bytes = c->bytes.s, .nbytes = c->bytes.len};
+
+	if (!c->is_asked)
+		return 0;
+	if (limit_of(c->o, &s.limit, err) < 0)
+		return -1;
+	if (is_word(c->o->stdin_from, "null"))
+		s.in = LAU_STDIN_NULL;
+	else if (c->o->stdin_from && !is_word(c->o->stdin_from, "inherit"))
+		s.in = LAU_STDIN_BYTES;
+	if (c->o->tee) {
+		lau_secrets_from(&c->secrets, envp);
+		s.tee = &c->secrets;
+	}
+	c->is_open = lau_exec_io_open(&s, &c->io, err) == 0;
+	return c->is_open ? 0 : -1;
+}
+
+/* ---- the result ---- */
+
+/* Nobody of the run is left to come between. */
+static int put_in_place(const struct lau_capture *c, const struct b_str *text, struct b_err *err)
+{
+	const char *path = c->o->result_json, *name = last_of(path);
+	char temporary[64];
+	b_auto_fd int fd = -1;
+
+	snprintf(temporary, sizeof temporary, ".sbx-result.%d", (int)getpid());
+	(void)unlinkat(c->dir, temporary, 0);
+	fd = openat(c->dir, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0 && b_write_all(fd, text->s, text->len) == 0 &&
+	    renameat(c->dir, temporary, c->dir, name) == 0)
+		return 0;
+	b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", path, strerror(errno));
+	if (fd >= 0)
+		(void)unlinkat(c->dir, temporary, 0);
+	return -1;
+}
+
+static int write_result(const struct lau_capture *c, const struct b_str *text, struct b_err *err)
+{
+	if (c->dir >= 0)
+		return put_in_place(c, text, err);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (b_write_all(c->fd, text->s, text->len) == 0 || errno == EPIPE)
+		return 0;
+	return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", c->o->result_json,
+		      strerror(errno));
+}
+
+int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b_err *err)
+{
+	b_auto(lau_exec_result_release) struct lau_exec_result r = {0};
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (!c->is_asked)
+		return 0;
+	if (c->is_open)
+		lau_exec_io_finish(&c->io);
+	lau_exec_result_fill(&r, o, c->is_open ? &c->io : NULL);
+	if (r.error.kind == B_NOTFOUND || r.error.kind == B_NOEXEC)
+		(void)lau_exec_spawn_failed(c->o->argv[0], &r.error);
+	r.duration_ms = b_now_ms() - c->start_ms;
+	lau_exec_result_json(&r, &text);
+	return write_result(c, &text, err);
+}
+
+void lau_capture_release(struct lau_capture *c)
+{
+	if (c->is_open)
+		lau_exec_io_release(&c->io);
+	lau_secrets_release(&c->secrets);
+	b_str_release(&c->bytes);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->dir >= 0)
+		close(c->dir);
+	*c = (struct lau_capture)LAU_CAPTURE_INIT;
+}

@@ -1,0 +1,88 @@
+#include "launcher/redact.h"
+
+#include <string.h>
+
+#include <criterion/criterion.h>
+
+#include "base/own.h"
+#include "tests/support/tsv.h"
+
+Test(launcher_redact, names_are_judged_as_the_rows_say)
+{
+	struct tsv *t = tsv_load("tests/vectors/env_sensitive.tsv");
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const char *name = tsv_cell(&t->rows[i], "name");
+
+		cr_expect_eq(lau_name_is_secret(name, strlen(name)),
+			     tsv_is_true(&t->rows[i], "orbit_is_sensitive_env_name"), "%s", name);
+	}
+	tsv_free(t);
+}
+
+Test(launcher_redact, case_of_a_name_does_not_matter)
+{
+	cr_expect(lau_name_is_secret("my_token", 8));
+	cr_expect(lau_name_is_secret("x_key", 5));
+	cr_expect_not(lau_name_is_secret("keyx", 4));
+	cr_expect_not(lau_name_is_secret("", 0));
+}
+
+static char *const env[] = {(char[]){"A_TOKEN=secret-value"},
+			    (char[]){"B_TOKEN=secret"},
+			    (char[]){"C_TOKEN=value-and-more"},
+			    (char[]){"D_TOKEN=abc"},
+			    (char[]){"HOME=/root"},
+			    (char[]){"E_TOKEN=aaaa"},
+			    (char[]){"F_TOKEN"},
+			    NULL};
+
+/* Fed in pieces of every size: the same. */
+static void becomes(const char *text, const char *want)
+{
+	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
+	size_t n = strlen(text);
+
+	lau_secrets_from(&secrets, env);
+	for (size_t piece = 1; piece <= n; piece++) {
+		b_auto(b_str_release) struct b_str out = {0};
+		struct lau_redact r = {.secrets = &secrets};
+
+		for (size_t at = 0; at < n; at += piece)
+			lau_redact_feed(&r, text + at, at + piece < n ? piece : n - at, &out);
+		lau_redact_end(&r, &out);
+		cr_expect_str_eq(b_str_c(&out), want, "%s by %zu", text, piece);
+		lau_redact_release(&r);
+	}
+}
+
+Test(launcher_redact, values_are_taken_out_wherever_the_text_is_cut)
+{
+	becomes("x secret-value y", "x [REDACTED_ENV] y");
+	becomes("secret", "[REDACTED_ENV]");
+	becomes("secretsecret", "[REDACTED_ENV][REDACTED_ENV]");
+	becomes("sec ret secre", "sec ret secre");
+	becomes("/root abc", "/root abc"); /* no secret, and too short for one */
+	becomes("secrsecret-val", "secr[REDACTED_ENV]-val");
+}
+
+Test(launcher_redact, of_values_that_overlap_nothing_is_left)
+{
+	becomes("<secret-value-and-more>", "<[REDACTED_ENV]>");
+	becomes("<aaaaa>", "<[REDACTED_ENV]>");
+	becomes("aaaaaaaa.", "[REDACTED_ENV].");
+}
+
+Test(launcher_redact, what_cannot_be_the_beginning_of_a_value_passes_at_once)
+{
+	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
+	b_auto(b_str_release) struct b_str out = {0};
+	struct lau_redact r = {.secrets = &secrets};
+
+	lau_secrets_from(&secrets, env);
+	lau_redact_feed(&r, "all sec", 7, &out);
+	cr_expect_str_eq(b_str_c(&out), "all ");
+	lau_redact_feed(&r, "tor", 3, &out);
+	cr_expect_str_eq(b_str_c(&out), "all sector");
+	lau_redact_release(&r);
+}
