@@ -158,13 +158,16 @@ static int put_head(struct sbpl_emit *e)
 
 	b_str_add(&e->out,
 		  "(version 1)\n(deny default)\n"
-		  "(deny file-link) ; open under (deny default): a second name is a way around\n");
+		  "(deny file-link) ; open under (deny default): a second name is a way around\n"
+		  "(deny process-info*) ; in part open under (deny default): other processes\n");
 	sbpl_put_title(e, "what any command needs");
 	n = sbpl_groups_add(&e->out, e->o->groups, SBPL_PART_HEAD, e->o->macos);
-	/* Behind the terminals of the groups: the last rule that matches wins. */
+	/* Behind what the groups open: the last rule that matches wins. */
 	b_str_add(&e->out, "(deny file-ioctl (ioctl-command 2147578994)) ; TIOCSTI: types for the "
-			   "person\n");
-	return sbpl_count_rules(e, n + 3, "the base groups");
+			   "person\n"
+			   "(deny sysctl-read (sysctl-name-prefix \"kern.procargs\")) ; arguments "
+			   "and environment of other processes\n");
+	return sbpl_count_rules(e, n + 5, "the base groups");
 }
 
 /* realpath(3) and getcwd(3) stat each directory above. */

@@ -71,6 +71,22 @@ fails sbx "$SBX" -w "$T/ws" /usr/bin/true
 ok $? "a sandbox in a sandbox is refused"
 fails sbx /usr/bin/curl -sS --max-time 5 http://127.0.0.1:1
 ok $? "no network"
+# kern.procargs2 by number, as ps(1) asks: CTL_KERN 1, KERN_PROCARGS2 49
+sleep 60 &
+other=$!
+cat >args.py <<'EOF'
+import ctypes, sys
+mib, size = (ctypes.c_int * 3)(1, 49, int(sys.argv[1])), ctypes.c_size_t(1 << 16)
+sys.exit(ctypes.CDLL(None).sysctl(mib, 3, ctypes.create_string_buffer(1 << 16),
+                                  ctypes.byref(size), None, 0) != 0)
+EOF
+if command -v python3 >/dev/null && python3 args.py $other; then
+	fails sbx python3 args.py $other
+	ok $? "arguments and environment of other processes cannot be read"
+	sbx python3 -c pass
+	ok $? "and python starts all the same"
+fi
+kill $other
 
 # ---- the shim ----
 for tool in python3 node; do

@@ -551,6 +551,31 @@ Test(sbpl_compile, rules_may_take_back_what_groups_open)
 	cr_expect_not(allows("file-write-data", "/usr/local/bin/x"));
 }
 
+/* The evaluator asks paths alone: of other filters the last that fits stands last in the text. */
+static const char *last_of(const char *text)
+{
+	const char *found = NULL;
+
+	for (const char *p = prof.text; (p = strstr(p, text)); p++)
+		found = p;
+	return found;
+}
+
+Test(sbpl_compile, other_processes_keep_their_environment)
+{
+	const char *deny;
+
+	opts.groups = (1u << SBPL_GROUP_COUNT) - 1;
+	compile();
+	deny = last_of("\n(deny sysctl-read (sysctl-name-prefix \"kern.procargs\")) ;");
+	cr_assert(deny);
+	cr_expect(last_of("(allow sysctl-read ") < deny);
+	deny = last_of("\n(deny process-info*) ;");
+	cr_assert(deny);
+	cr_expect(last_of("(allow process-info* (target same-sandbox))") > deny);
+	cr_expect_not(strstr(prof.text, "(allow process-info*)"));
+}
+
 Test(sbpl_compile, releases_get_what_they_have)
 {
 	add(SBX_READ, true, POL_TREE, "", NULL);
