@@ -20,6 +20,8 @@
 #include "base/own.h"
 #include "base/str.h"
 
+enum { ALREADY_GONE = -2 };
+
 /* Shape of a run's name: d = digit, x = lower-case hex digit, the rest literal. */
 static const char id_shape[] = "ddddddddTddddddZ-xxxxxx";
 
@@ -122,38 +124,56 @@ static int make_id(char *id, size_t size, struct b_err *err)
 	return 0;
 }
 
+/* Before it is locked, who removes starts that were cut short may take it for one. */
+static int open_locked(const char *path)
+{
+	b_auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		return errno == ENOENT || errno == EWOULDBLOCK ? ALREADY_GONE : -1;
+	return st.st_nlink ? b_take_fd(&fd) : ALREADY_GONE;
+}
+
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
 {
 	b_auto_free char *root = aud_runs_root(err);
+	b_auto(b_str_release) struct b_str path = {0};
 	struct aud_rundir d = {.dirfd = -1};
-	struct b_str path = {0};
-	int tries;
 
 	if (!root || make_root(root, err) < 0)
 		return -1;
-	for (tries = 0; tries < 100; tries++) {
+	for (int tries = 0; tries < 100; tries++) {
 		if (make_id(d.id, sizeof d.id, err) < 0)
-			break;
+			return -1;
 		b_str_reset(&path);
-		b_str_addf(&path, "%s/%s", root, d.id);
-		if (mkdir(path.s, 0700) == 0)
-			d.dirfd = open(path.s, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		else if (errno == EEXIST)
+		b_str_addf(&path, "%s/.%s", root, d.id);
+		if (mkdir(path.s, 0700) < 0 && errno == EEXIST)
 			continue;
-		if (d.dirfd < 0 || flock(d.dirfd, LOCK_EX | LOCK_NB) < 0) {
-			b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
-			break;
-		}
+		d.dirfd = open_locked(path.s);
+		if (d.dirfd == ALREADY_GONE)
+			continue;
+		if (d.dirfd < 0)
+			return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
 		d.path = b_str_take(&path);
 		*out = d;
 		return 0;
 	}
-	if (tries == 100)
-		b_fail(err, B_AUDIT, EEXIST, "%s: no free run id", root);
-	if (d.dirfd >= 0)
-		close(d.dirfd);
-	b_str_release(&path);
-	return -1;
+	return b_fail(err, B_AUDIT, EEXIST, "%s: no free run id", root);
+}
+
+/* A run of the same name has something in it: rename(2) does not replace that. */
+int aud_rundir_show(struct aud_rundir *d, struct b_err *err)
+{
+	size_t root = strlen(d->path) - strlen(d->id) - 1;
+	b_auto(b_str_release) struct b_str path = {0};
+
+	b_str_addf(&path, "%.*s%s", (int)root, d->path, d->id);
+	if (rename(d->path, path.s) < 0)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
+	free(d->path);
+	d->path = b_str_take(&path);
+	return 0;
 }
 
 void aud_rundir_release(struct aud_rundir *d)
@@ -281,6 +301,19 @@ static void remove_run(const char *runs_root, const char *id)
 	rmdir(path.s);
 }
 
+/* Directories that never became a run, whose launcher was killed. */
+static void remove_hidden(const char *runs_root)
+{
+	DIR *dir = opendir(runs_root);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)))
+		if (e->d_name[0] == '.' && aud_run_id_valid(e->d_name + 1))
+			remove_run(runs_root, e->d_name);
+	if (dir)
+		closedir(dir);
+}
+
 void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes)
 {
 	unsigned long long bytes = 0;
@@ -288,6 +321,7 @@ void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long
 	char **names = NULL;
 	struct b_err err;
 
+	remove_hidden(runs_root);
 	if (aud_runs_list(runs_root, &names, &n, &err) < 0)
 		return;
 	for (i = n; i-- > 0;) { /* newest first */

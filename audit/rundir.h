@@ -6,6 +6,7 @@
  *	struct aud_rundir d;
  *	if (aud_rundir_new(&d, &err) < 0) ...		(creates, locks)
  *	int log = openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+ *	if (aud_rundir_show(&d, &err) < 0) ...		(it is a run now)
  *	aud_rundir_release(&d);				(the run is no longer live)
  *
  * "The last run" is found by sorting the names; no link to keep up to date.
@@ -33,15 +34,18 @@ struct aud_rundir {
 /* Directory that holds all runs ("/home/u/.local/state/sbx-launch/runs"). malloc'ed; NULL with
  * err (B_AUDIT, naming the remedy) when neither XDG_STATE_HOME (absolute), HOME nor passwd says. */
 char *aud_runs_root(struct b_err *err);
-/* Creates and locks the directory of a new run. B_AUDIT when the root cannot be made, or belongs
- * to or can be written by someone else. */
+/* Creates and locks the directory of a new run, under a name that nobody takes for a run. B_AUDIT
+ * when the root cannot be made, or belongs to or can be written by someone else. */
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err);
+/* When something is in it: gives it the run's name. A launcher that is killed so leaves a run with
+ * a log, or none. `path` changes. */
+int aud_rundir_show(struct aud_rundir *, struct b_err *err);
 void aud_rundir_release(struct aud_rundir *);
 /* The same for a run that never began: its log and its run.json go, and the directory with them
  * when nothing else is in it. */
 void aud_rundir_discard(struct aud_rundir *);
 /* Removes the oldest runs beyond the limits; never the newest, never one whose supervisor still
- * lives (flock). What cannot be removed stays. */
+ * lives (flock). Starts that were cut short go, too. What cannot be removed stays. */
 void aud_rundir_retain(const char *runs_root);
 /* The same with other limits. */
 void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes);

@@ -252,7 +252,7 @@ static int make_files(struct alone *a, struct b_err *err)
 		return -1;
 	if (write_image(a, err) < 0 || write_ring(a, err) < 0 || write_log(a, err) < 0)
 		return -1;
-	return write_info(a, err);
+	return write_info(a, err) < 0 ? -1 : aud_rundir_show(&a->dir, err);
 }
 
 /* ---- the commands ---- */

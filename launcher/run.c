@@ -32,6 +32,7 @@
 #include "launcher/execclass.h"
 #include "launcher/host.h"
 #include "launcher/linux/interp.h"
+#include "launcher/linux/terminal.h"
 #include "launcher/limits.h"
 #include "launcher/losses.h"
 #include "launcher/options.h"
@@ -72,6 +73,7 @@ struct run {
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
 	struct lau_capture capture;
+	struct lau_terminal terminal;
 	char *program, *shim;
 	struct b_str bwrap; /* its path */
 	char **envp;
@@ -362,6 +364,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 	if (lau_signals_open(&r->signals, err) < 0)
 		return -1;
 	r->has_signals = true;
+	lau_terminal_look(&r->terminal);
 	lau_processes_adopt();
 	if (hand_over(r, err) < 0)
 		return -1;
@@ -456,6 +459,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 	let_go_of_stdio();
 	start_record(r);
 	lau_supervise(&s, &r->outcome);
+	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
+		lau_terminal_restore(&r->terminal);
 	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
 		return -1;
 	if (r->o->verbose) {

@@ -54,7 +54,7 @@ int lau_scratch_base(char **out, struct b_err *err)
 		      "no directory for temporary files: set TMPDIR to a writable one");
 }
 
-enum { MAX_SLOTS = 1000, RETRIES = 3 };
+enum { MAX_SLOTS = 1000, RETRIES = 3, LOOKED_AT = 8 };
 
 /* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it. */
 static int lock_slot(int base, const char *name)
@@ -177,6 +177,18 @@ static void random_name(struct b_str *name)
 		b_str_addf(name, "%02x", raw[i]);
 }
 
+/* Numbers are taken from the lowest on: those of runs that were killed beside others might not be
+ * looked at again for a long time. */
+static void remove_later(int base, unsigned slot)
+{
+	for (unsigned i = 1; i <= LOOKED_AT; i++) {
+		char name[64];
+
+		snprintf(name, sizeof name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot + i);
+		(void)remove_stale(base, name);
+	}
+}
+
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str path = {0}, name = {0};
@@ -198,6 +210,8 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 			random_name(&name);
 		if (make && !take_slot(at, name.s, out))
 			continue;
+		if (make)
+			remove_later(at, slot);
 		b_str_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, name.s);
 		out->path = b_str_take(&path);
 		out->base = b_take_fd(&at);

@@ -42,6 +42,7 @@ help:
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'
+	@echo 'make kill-storm                  a thousand runs whose processes are killed at random'
 	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'

@@ -72,6 +72,10 @@ $(B)/tests/soak: tests/soak/soak.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $< -lpthread
 
+# A thousand runs whose processes are killed at random: nothing is left, nothing half-written.
+kill-storm: tests-build
+	$(Q)B=$(B) STORM_ROUNDS=$(or $(STORM_ROUNDS),500) tests/e2e/kill_storm.sh
+
 fuzz-build: $(FUZZ_BINS)
 # FUZZ_SECONDS per target; CI uses 10.
 FUZZ_SECONDS ?= 60
@@ -91,4 +95,4 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement escape soak check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: all agreement escape soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

@@ -320,12 +320,17 @@ static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 	struct report r;
 	ssize_t n = b_read_full(in, &r, sizeof r);
 
-	if (n == 0 || n == 1) { /* exec closed the pipe */
+	if ((n == 0 || n == 1) && out->pid > 0) { /* exec closed the pipe */
 		out->lost = n == 1 ? r.lost : 0;
 		return 0;
 	}
 	end_all(out);
 	out->step = LAU_SPAWN_CONFINE;
+	/* The broker, or the command, was killed before it said hello. There is no number to send
+	 * signals to: 0 would be everybody in our group (kill(2)). */
+	if (n == 0)
+		return b_fail(err, B_SYSTEM, 0,
+			      "a process of the launcher was killed before the command began");
 	if (n != (ssize_t)sizeof r)
 		return b_fail(err, B_SYSTEM, errno, "the child's report was cut short");
 	out->step = r.step;

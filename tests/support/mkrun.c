@@ -81,6 +81,8 @@ int main(int argc, char **argv)
 	witness_start_named(
 		&w, d.id,
 		openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+	if (aud_rundir_show(&d, &err) < 0)
+		die(&err);
 	feed(&w);
 	if (ended)
 		witness_end(&w);

@@ -232,6 +232,18 @@ def hang_up_ends_everything(wrap):
     assert not runs(arg), "still there after the terminal went away"
 
 
+def a_killed_command_leaves_the_terminal_as_it_was(wrap):
+    t = shell()
+    t.send("stty -a >before.tty\n")
+    t.expect(OUTER)
+    t.send(wrap + "sh -c 'stty raw -echo; echo up; kill -9 $$'\n")
+    t.expect("\nup")
+    t.expect(OUTER)
+    t.send("stty -a | cmp - before.tty && echo as it was\n")
+    t.expect("\nas it was")
+    leave(t)
+
+
 TESTS = [
     ctrl_c_ends_the_command,
     ctrl_c_is_the_commands_to_handle,
@@ -245,6 +257,7 @@ TESTS = [
     suspend_of_the_inner_shell_reaches_the_outer,
     end_of_file_ends_the_inner_shell,
     hang_up_ends_everything,
+    a_killed_command_leaves_the_terminal_as_it_was,
 ]
 
 

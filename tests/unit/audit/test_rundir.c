@@ -88,6 +88,7 @@ Test(audit_rundir, a_run_is_private_locked_and_sorts_last, .init = begin, .fini 
 	cr_assert_eq(fstat(a.dirfd, &st), 0);
 	cr_assert_eq(st.st_mode & 07777, 0700);
 	cr_assert_eq(fcntl(a.dirfd, F_GETFD), FD_CLOEXEC);
+	cr_assert_eq(aud_rundir_show(&a, &err), 0, "%s", err.msg);
 	cr_assert(aud_run_is_live(root(), a.id));
 	cr_assert_eq(aud_rundir_new(&b, &err), 0);
 	cr_assert_lt(strcmp(a.id, b.id), 0);
@@ -102,6 +103,7 @@ Test(audit_rundir, a_released_run_is_no_longer_live, .init = begin, .fini = end)
 	char id[40];
 
 	cr_assert_eq(aud_rundir_new(&a, &err), 0);
+	cr_assert_eq(aud_rundir_show(&a, &err), 0);
 	strcpy(id, a.id);
 	aud_rundir_release(&a);
 	cr_assert_not(aud_run_is_live(root(), id));
@@ -193,6 +195,7 @@ Test(audit_rundir, a_live_run_stays_whatever_its_age, .init = begin, .fini = end
 	struct b_err err;
 
 	cr_assert_eq(aud_rundir_new(&live, &err), 0);
+	cr_assert_eq(aud_rundir_show(&live, &err), 0);
 	make("29990101T000000Z-000001", 0); /* newer than the live one */
 	aud_rundir_retain_to(root(), 1, 1u << 30);
 	cr_assert(there(live.id));
@@ -303,9 +306,33 @@ Test(audit_rundir, the_last_run_is_one_that_began, .init = begin, .fini = end)
 
 	cr_assert_eq(aud_rundir_new(&began, &err), 0);
 	close(openat(began.dirfd, AUD_INFO_NAME, O_WRONLY | O_CREAT, 0600));
+	cr_assert_eq(aud_rundir_show(&began, &err), 0);
 	cr_assert_eq(aud_rundir_new(&cut, &err), 0);
+	close(openat(cut.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT, 0600));
+	cr_assert_eq(aud_rundir_show(&cut, &err), 0);
 	cr_assert_eq(aud_run_find(root(), "last", id, &err), 0);
 	cr_assert_str_eq(id, began.id);
 	aud_rundir_release(&began);
 	aud_rundir_release(&cut);
+}
+
+Test(audit_rundir, a_start_that_was_cut_short_is_no_run_and_goes, .init = begin, .fini = end)
+{
+	struct aud_rundir cut, starting;
+	char **names, path[4400];
+	struct b_err err;
+	size_t n;
+
+	cr_assert_eq(aud_rundir_new(&cut, &err), 0);
+	cr_assert_eq(aud_rundir_new(&starting, &err), 0);
+	cr_assert_eq(aud_runs_list(root(), &names, &n, &err), 0);
+	cr_assert_eq(n, 0);
+	aud_runs_free(names, n);
+	snprintf(path, sizeof path, "%s", cut.path);
+	aud_rundir_release(&cut); /* as a kill does */
+	aud_rundir_retain_to(root(), 100, 1u << 30);
+	cr_assert_neq(access(path, F_OK), 0);
+	cr_assert_eq(access(starting.path, F_OK), 0);
+	cr_assert_eq(aud_rundir_show(&starting, &err), 0, "%s", err.msg);
+	aud_rundir_release(&starting);
 }
