@@ -114,6 +114,9 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_list(&j, "workspaces", r->workspaces, r->nworkspaces);
 	add_list(&j, "floor", r->floor, r->nfloor);
 	add_list(&j, "losses", r->losses, r->nlosses);
+	add_bytes(&j, "environment", r->environment);
+	if (r->nremoved_vars)
+		add_list(&j, "removed_variables", r->removed_vars, r->nremoved_vars);
 	add_bytes(&j, "audit_level", r->audit_level);
 	add_bytes(&j, "audit_file", r->audit_file);
 	add_bytes(&j, "final_hash", r->final_hash);

@@ -24,6 +24,9 @@ struct aud_runinfo {
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;
+	const char *environment;	 /* keep, scrub, pass, clear; NULL = not told */
+	const char *const *removed_vars; /* names that the command lacks */
+	size_t nremoved_vars;
 	const char *audit_file; /* as given, relative to cwd; NULL = audit.jsonl beside run.json */
 	const char *audit_level, *final_hash;
 	int exit_status; /* as sbx-launch returns it; -1 = still running */

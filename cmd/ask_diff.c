@@ -90,6 +90,7 @@ static void tell_settings(struct diff *d, const struct pol_effect *a, const stru
 {
 	tell_setting(d, POL_SET_network, a->network, b->network, out);
 	tell_setting(d, POL_SET_unixSockets, a->unix_, b->unix_, out);
+	tell_setting(d, POL_SET_env, a->env, b->env, out);
 	tell_setting(d, POL_SET_scratch, a->scratch, b->scratch, out);
 	tell_setting(d, POL_SET_cache, a->cache, b->cache, out);
 	tell_setting(d, POL_SET_strict, !a->lax, !b->lax, out);

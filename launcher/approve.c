@@ -80,10 +80,9 @@ static bool is_listed(const struct lau_leave *leave, char const *const *argv)
 	return pol_approve_listed(leave->listed, leave->nlisted, b_str_c(&line));
 }
 
-static bool is_readonly(char const *const *argv, struct b_str *why)
+static bool is_readonly(char const *const *argv, char const *const *envp, struct b_str *why)
 {
-	return pol_approve_argv(argv, count(argv), why) &&
-	       pol_approve_environment((char const *const *)lau_os_environ(), why);
+	return pol_approve_argv(argv, count(argv), why) && pol_approve_environment(envp, why);
 }
 
 enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_leave *leave,
@@ -98,7 +97,7 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 			return LAU_DENY;
 	if (mode == LAU_MODE_AUTO)
 		b_str_add(why, "mode auto: the sandbox decides");
-	else if (is_readonly(argv, &reason))
+	else if (is_readonly(argv, (char const *const *)lau_os_environ(), &reason))
 		b_str_add(why, "read-only");
 	else if (leave->sandboxed)
 		b_str_add(why, "it runs sandboxed");
@@ -147,10 +146,12 @@ int lau_mode_check(const struct lau_options *o, struct lau_environment *env, str
 {
 	b_auto(b_str_release) struct b_str why = {0}, text = {0};
 	char const *const *argv = (char const *const *)o->argv;
+	b_auto_free char **envp = NULL;
 
 	if (o->mode != LAU_MODE_ACCEPT_EDITS)
 		return 0;
-	if (is_readonly(argv, &why)) {
+	envp = lau_environment_build(env, lau_os_environ());
+	if (is_readonly(argv, (char const *const *)envp, &why)) {
 		put_settings(env);
 		return 0;
 	}

@@ -33,7 +33,8 @@ enum lau_approval lau_approve(struct pol_engine *, int mode, const struct lau_le
 void lau_approval_json(enum lau_approval, const char *why, char const *const *argv,
 		       struct b_str *out);
 
-/* Under --mode accept-edits: B_APPROVAL for what does not pass; settings that keep the rest
+/* Under --mode accept-edits: B_APPROVAL for what does not pass, with the variables that it would
+ * have; settings that keep the rest
  * read-only go into the environment. No other mode refuses. With --json the answer to a refusal is
  * printed to standard output. */
 int lau_mode_check(const struct lau_options *, struct lau_environment *, struct b_err *err);

@@ -45,6 +45,15 @@ static void add_floor(struct lau_plan *p, struct b_str *out)
 		add_text(out, p->losses[i].fatal ? "not enforced: " : "limit: ", p->losses[i].text);
 }
 
+static void add_environment(const struct lau_plan *p, const struct lau_environment *env,
+			    struct b_str *out)
+{
+	b_str_addf(out, "environment: %s%s\n", p->env_mode, p->nremoved_vars ? ", without" : "");
+	for (size_t i = 0; i < p->nremoved_vars; i++)
+		add_text(out, "  - ", p->removed_vars[i]);
+	lau_environment_show(env, out);
+}
+
 void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 		     const struct lau_environment *env, const char *program, struct b_str *out)
 {
@@ -55,8 +64,7 @@ void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 	if (p->nfatal && !p->engine->effect.lax)
 		b_str_add(out, "would be refused: not everything can be enforced (--best-effort "
 			       "runs all the same)\n");
-	b_str_add(out, "environment:\n");
-	lau_environment_show(env, out);
+	add_environment(p, env, out);
 	add_text(out, "program: ", program);
 	b_str_add(out, "command:");
 	for (i = 0; o->argv[i]; i++) {

@@ -4,31 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/envnames.h"
 
 void lau_environment_release(struct lau_environment *env)
 {
 	free(env->vars);
+	free(env->judges);
 	b_arena_release(&env->arena);
 	*env = (struct lau_environment){0};
 }
 
+static struct lau_env_var *find(const struct lau_environment *env, const char *name, size_t n)
+{
+	for (size_t i = 0; i < env->n; i++)
+		if (strncmp(env->vars[i].name, name, n) == 0 && !env->vars[i].name[n])
+			return &env->vars[i];
+	return NULL;
+}
+
+static struct lau_env_var *set(struct lau_environment *env, const char *name, size_t n,
+			       const char *value)
+{
+	struct lau_env_var *var = find(env, name, n);
+
+	if (!var) {
+		b_grow(env->vars, env->n, env->cap);
+		var = &env->vars[env->n++];
+		*var = (struct lau_env_var){.name = b_arena_strndup(&env->arena, name, n)};
+	}
+	var->value = b_arena_strndup(&env->arena, value, strlen(value));
+	return var;
+}
+
 void lau_environment_set(struct lau_environment *env, const char *name, const char *value)
 {
-	const char *copy = b_arena_strndup(&env->arena, value, strlen(value));
-	size_t i;
+	set(env, name, strlen(name), value);
+}
 
-	for (i = 0; i < env->n; i++) {
-		if (strcmp(env->vars[i].name, name) == 0) {
-			env->vars[i].value = copy;
-			return;
-		}
-	}
-	b_grow(env->vars, env->n, env->cap);
-	env->vars[env->n++] =
-		(struct lau_env_var){b_arena_strndup(&env->arena, name, strlen(name)), copy};
+void lau_environment_offer(struct lau_environment *env, const char *name, const char *value)
+{
+	const struct lau_env_var *var = find(env, name, strlen(name));
+
+	if (!var || !var->is_users)
+		lau_environment_set(env, name, value);
+}
+
+int lau_environment_users(struct lau_environment *env, const char *entry, struct b_err *err)
+{
+	const char *value = strchr(entry, '=');
+	size_t n = strcspn(entry, "=");
+
+	if (!value || n == 0)
+		return b_fail(err, B_USAGE, 0, "`%.*s`, expected NAME=VALUE", (int)n, entry);
+	if (strncmp(entry, "SBX_", 4) == 0)
+		return b_fail(err, B_USAGE, 0, "`%.*s`: names that begin with SBX_ are ours",
+			      (int)n, entry);
+	set(env, entry, n, value + 1)->is_users = true;
+	return 0;
 }
 
 static bool is_shim(const char *path, size_t n)
@@ -58,14 +94,101 @@ void lau_environment_preload(struct lau_environment *env, const char *shim, cons
 	lau_environment_set(env, "LD_PRELOAD", list.s);
 }
 
-static bool is_changed(const struct lau_environment *env, const char *entry)
-{
-	size_t n = strcspn(entry, "="), i;
+/* ---- what is taken away ---- */
 
-	for (i = 0; i < env->n; i++)
-		if (strncmp(env->vars[i].name, entry, n) == 0 && !env->vars[i].name[n])
+void lau_environment_judge(struct lau_environment *env, enum pol_env mode,
+			   const struct lau_env_name *names, size_t n)
+{
+	b_grow(env->judges, env->njudges, env->judges_cap);
+	env->judges[env->njudges++] = (struct lau_env_judge){mode, names, n};
+}
+
+enum pol_env lau_environment_mode(const struct lau_environment *env)
+{
+	enum pol_env mode = POL_ENV_KEEP;
+
+	for (size_t i = 0; i < env->njudges; i++)
+		if (env->judges[i].mode > mode)
+			mode = env->judges[i].mode;
+	return mode;
+}
+
+static bool is_named(const struct lau_env_judge *j, const char *name)
+{
+	for (size_t i = 0; i < j->nnames; i++)
+		if (j->names[i].is_literal ? strcmp(j->names[i].name, name) == 0
+					   : lau_env_matches(j->names[i].name, name))
 			return true;
 	return false;
+}
+
+static bool lets_pass(const struct lau_env_judge *j, const char *name)
+{
+	switch (j->mode) {
+	case POL_ENV_KEEP:
+		return true;
+	case POL_ENV_SCRUB:
+		return (!lau_env_is_login(name) && !lau_env_is_hook(name)) || is_named(j, name);
+	case POL_ENV_PASS:
+		return lau_env_is_usual(name) || is_named(j, name);
+	case POL_ENV_CLEAR:
+		return lau_env_is_least(name) || is_named(j, name);
+	}
+	return false;
+}
+
+/* An entry without a `=` has no name: whoever judges by names drops it. */
+static bool passes(const struct lau_environment *env, const char *entry)
+{
+	b_auto(b_str_release) struct b_str name = {0};
+
+	if (lau_environment_mode(env) == POL_ENV_KEEP)
+		return true;
+	if (!strchr(entry, '='))
+		return false;
+	b_str_addn(&name, entry, strcspn(entry, "="));
+	for (size_t i = 0; i < env->njudges; i++)
+		if (!lets_pass(&env->judges[i], b_str_c(&name)))
+			return false;
+	return true;
+}
+
+static bool is_kept(const struct lau_environment *env, const char *entry)
+{
+	return !find(env, entry, strcspn(entry, "=")) && passes(env, entry);
+}
+
+const char *lau_environment_get(const struct lau_environment *env, char *const *base,
+				const char *name)
+{
+	const struct lau_env_var *var = find(env, name, strlen(name));
+	size_t n = strlen(name);
+
+	if (var)
+		return var->value;
+	for (; *base; base++)
+		if (strncmp(*base, name, n) == 0 && (*base)[n] == '=')
+			return passes(env, *base) ? *base + n + 1 : NULL;
+	return NULL;
+}
+
+const char **lau_environment_removed(struct lau_environment *env, char *const *base, size_t *out_n)
+{
+	const char **names;
+	size_t n = 0;
+
+	while (base[n])
+		n++;
+	names = b_arena_alloc(&env->arena, (n + 1) * sizeof *names);
+	*out_n = 0;
+	for (; *base; base++) {
+		size_t len = strcspn(*base, "=");
+
+		if (!find(env, *base, len) && !passes(env, *base))
+			names[(*out_n)++] = b_arena_strndup(&env->arena, *base, len);
+	}
+	names[*out_n] = NULL;
+	return names;
 }
 
 char **lau_environment_build(struct lau_environment *env, char *const *base)
@@ -78,7 +201,7 @@ char **lau_environment_build(struct lau_environment *env, char *const *base)
 	envp = b_calloc(n + env->n + 1, sizeof *envp);
 	n = 0;
 	for (i = 0; base[i]; i++)
-		if (!is_changed(env, base[i]))
+		if (is_kept(env, base[i]))
 			envp[n++] = base[i];
 	for (i = 0; i < env->n; i++)
 		envp[n++] =

@@ -139,7 +139,7 @@ void lau_identity_export(const struct lau_identity *id, struct lau_environment *
 {
 	if (!id->name)
 		return;
-	lau_environment_set(env, "HOME", id->home);
-	lau_environment_set(env, "USER", id->name);
-	lau_environment_set(env, "LOGNAME", id->name);
+	lau_environment_offer(env, "HOME", id->home);
+	lau_environment_offer(env, "USER", id->name);
+	lau_environment_offer(env, "LOGNAME", id->name);
 }

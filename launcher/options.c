@@ -13,6 +13,7 @@
 #include "launcher/approve.h"
 #include "launcher/capture.h"
 #include "launcher/confine.h"
+#include "launcher/environment.h"
 #include "launcher/require.h"
 #include "policy/back/seccomp.h"
 #include "policy/bundle.h"
@@ -142,6 +143,30 @@ static int add_require(void *target, const char *value, struct b_err *err)
 	return 0;
 }
 
+static int add_pass_env(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	if (!*value || strchr(value, '='))
+		return b_fail(err, B_USAGE, 0, "`%.*s`, expected the name of a variable",
+			      (int)strcspn(value, "="), value);
+	b_strlist_add(&o->pass_env, value);
+	return 0;
+}
+
+/* Looked at where it is used, but for its shape. */
+static int add_set_env(void *target, const char *value, struct b_err *err)
+{
+	struct lau_environment scratch = {0};
+	struct lau_options *o = target;
+	int rc = lau_environment_users(&scratch, value, err);
+
+	lau_environment_release(&scratch);
+	if (rc == 0)
+		b_strlist_add(&o->set_env, value);
+	return rc;
+}
+
 static int set_isolate(void *target, const char *value, struct b_err *err)
 {
 	static const struct {
@@ -219,6 +244,11 @@ const struct b_opt lau_policy_table[] = {
 		 "(broad, the default), the system's directories, or only what rules list"},
 	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
 	 "none|loopback|host", .group = GROUP, .help = "network of the command (default none)"},
+	{"env", 0, "keep|scrub|pass|clear", B_OPT_ENUM, P(said.v[POL_SET_env]),
+	 "keep|scrub|pass|clear", .group = GROUP,
+	 .help = "variables of yours that the command has: all (keep, the default), all but logins "
+		 "and what makes programs load something (scrub), the usual ones (pass), or PATH, "
+		 "HOME and LANG (clear)"},
 	{"unix", 0, "none|host|PATH", .group = GROUP, CALL(set_unix),
 	 .help = "Unix sockets that exist outside: none (default), all of the host's, or this one"},
 };
@@ -251,6 +281,11 @@ const struct b_opt lau_option_table[] = {
 	 .help = "who keeps the files: Landlock and the broker (default), or mounts made by "
 		 "bubblewrap"},
 #endif
+	{"passenv", 0, "NAME", .group = GROUP, CALL(add_pass_env),
+	 .help = "a variable the command has all the same, whatever --env says; * for any part of "
+		 "the name (repeatable)"},
+	{"setenv", 0, "NAME=VALUE", .group = GROUP, CALL(add_set_env),
+	 .help = "set a variable for the command (repeatable)"},
 	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
 #undef GROUP
@@ -421,6 +456,8 @@ void lau_options_init(struct lau_options *o)
 void lau_options_release(struct lau_options *o)
 {
 	lau_policy_opts_release(&o->policy);
+	b_strlist_release(&o->pass_env);
+	b_strlist_release(&o->set_env);
 	free(o->keep_fds);
 	lau_options_init(o);
 }

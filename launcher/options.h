@@ -58,6 +58,7 @@ struct lau_options {
 	int mode;	     /* enum lau_mode, approve.h */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
+	struct b_strlist pass_env, set_env; /* --passenv, --setenv NAME=VALUE */
 	int *keep_fds;
 	size_t nkeep_fds, keep_fds_cap;
 	int status_fd;		 /* -1 = none */

@@ -56,7 +56,10 @@ struct lau_plan {
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;
-	struct lau_identity identity; /* whom the command runs as */
+	struct lau_identity identity;	 /* whom the command runs as */
+	const char *env_mode;		 /* "keep" ...; NULL = not looked at */
+	const char *const *removed_vars; /* names of ours that the command lacks */
+	size_t nremoved_vars;
 	struct lau_loss *losses;
 	size_t nlosses, losses_cap;
 	size_t nfatal;

@@ -203,6 +203,9 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 		.nworkspaces = r->dirs->nworkspaces,
 		.losses = loss_texts(r->plan),
 		.nlosses = r->plan->nlosses,
+		.environment = r->plan->env_mode,
+		.removed_vars = r->plan->removed_vars,
+		.nremoved_vars = r->plan->nremoved_vars,
 		.audit_file = r->options->audit_file,
 		.audit_level = level_names[r->options->audit_level],
 	};

@@ -29,6 +29,7 @@
 #include "launcher/dirs.h"
 #include "launcher/dryrun.h"
 #include "launcher/environment.h"
+#include "launcher/envplan.h"
 #include "launcher/execclass.h"
 #include "launcher/host.h"
 #include "launcher/linux/interp.h"
@@ -122,6 +123,17 @@ static int step_policy(struct run *r, struct b_err *err)
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }
 
+static int step_variables(struct run *r, struct b_err *err)
+{
+	return lau_envplan(r->o, &r->dirs.layers, lau_os_environ(), &r->env, err);
+}
+
+/* As the command has it. */
+static const char *value_of(struct run *r, const char *name)
+{
+	return lau_environment_get(&r->env, lau_os_environ(), name);
+}
+
 /* The command, and what the kernel starts or maps for it: no call of the command asks for those.
  * What cannot be opened the kernel refuses. */
 static int step_program(struct run *r, struct b_err *err)
@@ -129,7 +141,7 @@ static int step_program(struct run *r, struct b_err *err)
 	char next[PATH_MAX];
 	struct stat st;
 
-	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0 ||
+	if (lau_program_find(r->o->argv[0], value_of(r, "PATH"), &r->program, err) < 0 ||
 	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0)
 		return -1;
 	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
@@ -163,6 +175,7 @@ static int step_environment(struct run *r, struct b_err *err)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
+	lau_envplan_note(&r->env, lau_os_environ(), &r->plan);
 	return 0;
 }
 
@@ -170,7 +183,7 @@ static int step_environment(struct run *r, struct b_err *err)
 static void preload_shim(struct run *r)
 {
 	if (r->plan.use_shim)
-		lau_environment_preload(&r->env, r->shim, getenv("LD_PRELOAD"));
+		lau_environment_preload(&r->env, r->shim, value_of(r, "LD_PRELOAD"));
 }
 
 static int step_floor(struct run *r, struct b_err *err)
@@ -356,7 +369,6 @@ static int hand_over(struct run *r, struct b_err *err)
 
 static int step_spawn(struct run *r, struct b_err *err)
 {
-	extern char **environ;
 	struct lau_spawn sp;
 	struct b_err why;
 	int rc;
@@ -368,7 +380,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 	lau_processes_adopt();
 	if (hand_over(r, err) < 0)
 		return -1;
-	r->envp = lau_environment_build(&r->env, environ);
+	r->envp = lau_environment_build(&r->env, lau_os_environ());
 	if (lau_capture_open(&r->capture, r->envp, err) < 0)
 		return -1;
 	sp = (struct lau_spawn){.confine = &r->confine,
@@ -479,7 +491,7 @@ struct step {
 };
 
 static const struct step look[] = {
-	{step_limits},	{step_descriptors}, {step_policy},
+	{step_limits},	{step_descriptors}, {step_policy},	{step_variables},
 	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {

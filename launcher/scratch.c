@@ -253,12 +253,12 @@ void lau_scratch_export(const char *path, struct lau_environment *env)
 {
 	b_auto(b_str_release) struct b_str prefix = {0};
 
-	lau_environment_set(env, "TMPDIR", path);
-	lau_environment_set(env, "TMP", path);
-	lau_environment_set(env, "TEMP", path);
+	lau_environment_offer(env, "TMPDIR", path);
+	lau_environment_offer(env, "TMP", path);
+	lau_environment_offer(env, "TEMP", path);
 	/* a prefix of file names, not a directory: zshparam(1) */
 	b_str_addf(&prefix, "%s/zsh", path);
-	lau_environment_set(env, "TMPPREFIX", prefix.s);
+	lau_environment_offer(env, "TMPPREFIX", prefix.s);
 }
 
 char *lau_cache_dir(const char *workspace)
@@ -299,13 +299,13 @@ void lau_cache_export(const char *path, struct lau_environment *env)
 
 		b_str_add(&value, path);
 		b_str_add(&value, names[i][1]);
-		lau_environment_set(env, names[i][0], value.s);
+		lau_environment_offer(env, names[i][0], value.s);
 	}
 	/* It knows no XDG directory. Its variables count in any case (npm-config(7)). */
 	if (!getenv("npm_config_cache") && !getenv("NPM_CONFIG_CACHE")) {
 		b_auto(b_str_release) struct b_str value = {0};
 
 		b_str_addf(&value, "%s/npm", path);
-		lau_environment_set(env, "npm_config_cache", value.s);
+		lau_environment_offer(env, "npm_config_cache", value.s);
 	}
 }

@@ -25,6 +25,9 @@ void lau_summary_start(struct lau_plan *p, int lost, struct b_str *out)
 	for (i = 0; i < n; i++)
 		b_str_addf(out, "%s%s", i ? ", " : "", list[i]);
 	b_str_addc(out, '\n');
+	if (p->nremoved_vars)
+		b_str_addf(out, "%senvironment: %s, %zu variable%s removed\n", me, p->env_mode,
+			   p->nremoved_vars, p->nremoved_vars == 1 ? "" : "s");
 	for (i = 0; i < p->nlosses; i++) {
 		if (p->losses[i].fatal || p->losses[i].is_note)
 			continue; /* printed already */

@@ -195,8 +195,8 @@ static void get_options(struct cursor *c, struct pol_bundle *b)
 		uint64_t v = get_u64(c);
 
 		b->said.v[i] = (int)v;
-		/* The largest list of words has three. */
-		c->is_bad |= v != (uint64_t)POL_UNSAID && v > 2;
+		/* The largest list of words has four. */
+		c->is_bad |= v != (uint64_t)POL_UNSAID && v > 3;
 	}
 	b->nrules = get_count(c, 5 * 8);
 	b->rules = b_arena_alloc(c->arena, (b->nrules + 1) * sizeof *b->rules);

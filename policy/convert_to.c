@@ -47,6 +47,18 @@ static void name_network(struct cv *c)
 			    "it always is behind a proxy there");
 }
 
+/* The others have one word for it, or none: all is passed on there, or all but logins. */
+static void name_env(struct cv *c, bool knows_scrub)
+{
+	static const char *const names[] = {"env: keep", "env: scrub", "env: pass", "env: clear"};
+	int env = cv_setting(c, POL_SET_env, POL_ENV_KEEP);
+
+	if (env == POL_ENV_KEEP || (knows_scrub && env == POL_ENV_SCRUB))
+		return;
+	cv_name_key(c, &c->doc->settings.value[POL_SET_env].pos, names[env],
+		    "variables are passed on there");
+}
+
 static void name_reads(struct cv *c, const char *why)
 {
 	static const char *const names[] = {"reads: broad", "reads: system", "reads: listed"};
@@ -162,6 +174,7 @@ void cv_openshell(struct cv *c)
 	name_all(c, CV_REOPEN, "there are no denies");
 	name_sockets(c, false);
 	name_network(c);
+	name_env(c, false);
 }
 
 /* ---- srt ---- */
@@ -345,6 +358,7 @@ void cv_srt(struct cv *c)
 	if (strictness(c) == 0)
 		cv_name_key(c, &c->doc->name.pos, "strict: false", "there is no such setting");
 	name_network(c);
+	name_env(c, false);
 }
 
 /* ---- caliban ---- */
@@ -394,6 +408,26 @@ static void take_hidden(struct cv *c)
 	}
 }
 
+static void put_caliban_env(struct cv *c)
+{
+	const struct pol_texts *pass = &c->doc->settings.pass_env;
+	size_t n = 0;
+
+	name_env(c, true);
+	if (cv_setting(c, POL_SET_env, POL_ENV_KEEP) != POL_ENV_SCRUB)
+		return;
+	b_str_add(c->out, "\n[sandbox.env]\nscrub_secrets = true\npassthrough = [");
+	for (size_t i = 0; i < pass->n; i++) {
+		if (!pass->v[i].is_literal && strchr(pass->v[i].s, '*')) {
+			cv_name(c, &pass->v[i], "a name with a wildcard in it");
+			continue;
+		}
+		b_str_add(c->out, n++ ? ", " : "");
+		cv_quote(c->out, pass->v[i].s);
+	}
+	b_str_add(c->out, "]\n");
+}
+
 void cv_caliban(struct cv *c)
 {
 	bool is_broad = cv_setting(c, POL_SET_reads, POL_READS_BROAD) == POL_READS_BROAD;
@@ -424,6 +458,7 @@ void cv_caliban(struct cv *c)
 	put_caliban(c, "deny_write", CV_NO_MODIFY, NULL);
 	name_all(c, CV_REOPEN, "what is denied cannot be opened again");
 	name_sockets(c, true);
+	put_caliban_env(c);
 	if (cv_setting(c, POL_SET_network, POL_NET_NONE) != POL_NET_HOST &&
 	    cv_setting(c, POL_SET_unixSockets, POL_UNIX_NONE) != POL_UNIX_HOST)
 		return;

@@ -47,6 +47,7 @@ struct pol_profile {
 	X(reads, "broad|system|listed")                                                            \
 	X(network, "none|loopback|host")                                                           \
 	X(unixSockets, "none|host")                                                                \
+	X(env, "keep|scrub|pass|clear")                                                            \
 	X(scratch, NULL)                                                                           \
 	X(cache, NULL)                                                                             \
 	X(strict, NULL)                                                                            \
@@ -88,7 +89,8 @@ struct pol_setting_value {
 struct pol_settings {
 	struct pol_setting_value value[POL_SETTING_COUNT];
 	struct pol_texts roots[POL_ROOT_LIST_COUNT];
-	struct pol_texts presets; /* `presets` and `providers` */
+	struct pol_texts presets;  /* `presets` and `providers` */
+	struct pol_texts pass_env; /* names of variables; `*` in one that is not literal */
 };
 
 /* Whose language a document is in, as --dialect spells it, and how a person calls it; `auto` is no

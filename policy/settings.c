@@ -134,6 +134,7 @@ int pol_settings_settle(const struct pol_settings *doc, const struct pol_setting
 		.reads = (enum pol_reads)most(&l, POL_SET_reads, POL_READS_BROAD),
 		.network = (enum pol_network)least(&l, POL_SET_network, POL_NET_NONE),
 		.unix_ = (enum pol_unix)least(&l, POL_SET_unixSockets, POL_UNIX_NONE),
+		.env = (enum pol_env)most(&l, POL_SET_env, POL_ENV_KEEP),
 		.scratch = least(&l, POL_SET_scratch, true),
 		/* A document says itself what may be written. */
 		.cache = least(&l, POL_SET_cache, !has_document),

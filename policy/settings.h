@@ -22,6 +22,10 @@ struct b_err;
 enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM, POL_READS_LISTED };
 enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
 enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
+/* Variables of the caller's that the command has: all; all but secrets and hooks; the usual ones
+ * and those named; three and those named (launcher/envnames.h). Each is a part of the one before.
+ */
+enum pol_env { POL_ENV_KEEP, POL_ENV_SCRUB, POL_ENV_PASS, POL_ENV_CLEAR };
 
 #define POL_UNSAID (-1)
 
@@ -36,6 +40,7 @@ struct pol_effect {
 	enum pol_reads reads;
 	enum pol_network network;
 	enum pol_unix unix_;
+	enum pol_env env;
 	/* All sockets are asked for, and a limit opens some: what it opens is open. */
 	bool all_sockets;
 	bool scratch; /* a private directory for temporary files */

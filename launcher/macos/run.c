@@ -24,6 +24,7 @@
 #include "launcher/dirs.h"
 #include "launcher/dryrun.h"
 #include "launcher/environment.h"
+#include "launcher/envplan.h"
 #include "launcher/execclass.h"
 #include "launcher/host.h"
 #include "launcher/macos/fds.h"
@@ -117,7 +118,9 @@ static int step_policy(struct run *r, struct b_err *err)
 
 static int step_program(struct run *r, struct b_err *err)
 {
-	if (lau_program_find(r->o->argv[0], getenv("PATH"), &r->program, err) < 0)
+	const char *path = lau_environment_get(&r->env, lau_os_environ(), "PATH");
+
+	if (lau_program_find(r->o->argv[0], path, &r->program, err) < 0)
 		return -1;
 	return lau_parts_may_exec(r->plan.engine, r->program, err);
 }
@@ -127,6 +130,11 @@ static int step_shim(struct run *r, struct b_err *err)
 	if (!lau_os_own_path(r->self, sizeof r->self))
 		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
 	return lau_parts_shim(r->o, r->program, &r->shim, err);
+}
+
+static int step_variables(struct run *r, struct b_err *err)
+{
+	return lau_envplan(r->o, &r->dirs.layers, lau_os_environ(), &r->env, err);
 }
 
 static int step_mode(struct run *r, struct b_err *err)
@@ -141,6 +149,7 @@ static int step_environment(struct run *r, struct b_err *err)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
+	lau_envplan_note(&r->env, lau_os_environ(), &r->plan);
 	return 0;
 }
 
@@ -373,7 +382,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 		return -1;
 	r->has_signals = true;
 	lau_processes_adopt();
-	r->envp = lau_environment_build(&r->env, environ);
+	r->envp = lau_environment_build(&r->env, lau_os_environ());
 	if (lau_capture_open(&r->capture, r->envp, err) < 0)
 		return -1;
 	if (r->o->timeout_ms) {
@@ -428,8 +437,8 @@ static int step_supervise(struct run *r, struct b_err *err)
 
 typedef int step_fn(struct run *, struct b_err *);
 
-static step_fn *const look[] = {step_descriptors, step_options, step_mode,	 step_policy,
-				step_program,	  step_shim,	step_environment};
+static step_fn *const look[] = {step_descriptors, step_options, step_policy, step_variables,
+				step_mode,	  step_program, step_shim,   step_environment};
 static step_fn *const launch[] = {step_seatbelt, step_directories, step_channel, step_profile,
 				  step_notices,	 step_record,	   step_file,	 step_words,
 				  step_spawn,	 step_supervise};

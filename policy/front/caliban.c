@@ -183,17 +183,28 @@ static int take_scrub(struct pol_front *f, const struct pol_ynode *key,
 
 	if (pol_foreign_bool(f, value, key->s, &on) < 0)
 		return -1;
-	if (on)
-		pol_foreign_loss(f->doc, &value->pos,
-				 "scrub_secrets: the environment is passed on as it is");
+	pol_foreign_set(f->doc, POL_SET_env, on ? POL_ENV_SCRUB : POL_ENV_KEEP, value->pos);
 	return 0;
+}
+
+static int add_pass_env(struct pol_front *f, const struct pol_ynode *item)
+{
+	pol_texts_add(f->doc, &f->doc->settings.pass_env,
+		      (struct pol_text){.s = item->s, .pos = item->pos, .is_literal = true});
+	return 0;
+}
+
+static int take_passthrough(struct pol_front *f, const struct pol_ynode *key,
+			    const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_pass_env);
 }
 
 static int take_env(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
 		{.name = "scrub_secrets", .take = take_scrub},
-		{.name = "passthrough", .take = pol_foreign_texts},
+		{.name = "passthrough", .take = take_passthrough},
 	};
 
 	return pol_front_map(f, value, key->s, true, KEYS(rows));

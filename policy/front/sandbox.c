@@ -141,6 +141,23 @@ static int take_presets(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* Names; `*` stands for any part of one. */
+static int take_pass_env(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.pass_env;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++)
+		if (!*list->v[i].s || strchr(list->v[i].s, '='))
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: `%s`, expected the name of a variable", key->s,
+					    list->v[i].s);
+	return 0;
+}
+
 static int check(struct pol_front *f)
 {
 	const struct pol_setting_value *strict = &f->doc->settings.value[POL_SET_strict];
@@ -160,6 +177,8 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "reads", .take = take_value},
 		{.name = "network", .take = take_value},
 		{.name = "unixSockets", .take = take_sockets},
+		{.name = "env", .take = take_value},
+		{.name = "passEnv", .take = take_pass_env},
 		{.name = "scratch", .take = take_value},
 		{.name = "cache", .take = take_value},
 		{.name = "openRead", .take = take_root_list},

@@ -5,6 +5,7 @@
 
 #include <criterion/criterion.h>
 
+#include "base/err.h"
 #include "base/str.h"
 
 static const char *preload_of(const char *old)
@@ -65,5 +66,64 @@ Test(launcher_environment, shown_values_stay_on_one_line)
 	lau_environment_show(&env, &out);
 	cr_expect_str_eq(out.s, "  TMPDIR=/a\\x0ab\n");
 	b_str_release(&out);
+	lau_environment_release(&env);
+}
+
+Test(launcher_environment, every_judge_must_let_a_variable_pass)
+{
+	static const struct lau_env_name mine[] = {{"GH_*", false}}, theirs[] = {{"GH_*", true}};
+	char *base[] = {(char[]){"GH_TOKEN=t"}, (char[]){"A=1"}, (char[]){"novalue"}, NULL};
+	struct lau_environment env = {0};
+	const char **removed;
+	size_t n;
+
+	lau_environment_judge(&env, POL_ENV_SCRUB, mine, 1);
+	cr_expect_str_eq(lau_environment_get(&env, base, "GH_TOKEN"), "t");
+	removed = lau_environment_removed(&env, base, &n);
+	cr_expect_eq(n, 1);
+	cr_expect_str_eq(removed[0], "novalue");
+	/* a literal star is no wildcard */
+	lau_environment_judge(&env, POL_ENV_SCRUB, theirs, 1);
+	cr_expect_null(lau_environment_get(&env, base, "GH_TOKEN"));
+	cr_expect_str_eq(lau_environment_get(&env, base, "A"), "1");
+	lau_environment_judge(&env, POL_ENV_CLEAR, NULL, 0);
+	cr_expect_null(lau_environment_get(&env, base, "A"));
+	cr_expect_eq(lau_environment_mode(&env), POL_ENV_CLEAR);
+	lau_environment_release(&env);
+}
+
+Test(launcher_environment, what_the_user_sets_stays)
+{
+	char *base[] = {(char[]){"A=1"}, NULL};
+	struct lau_environment env = {0};
+	struct b_err err;
+	char **envp;
+
+	lau_environment_judge(&env, POL_ENV_CLEAR, NULL, 0);
+	cr_assert_eq(lau_environment_users(&env, "TMPDIR=/mine", &err), 0);
+	cr_assert_eq(lau_environment_users(&env, "A=x=y", &err), 0);
+	lau_environment_offer(&env, "TMPDIR", "/run");
+	lau_environment_offer(&env, "TMP", "/run");
+	lau_environment_set(&env, "A", "z");
+	envp = lau_environment_build(&env, base);
+	cr_assert_str_eq(envp[0], "TMPDIR=/mine");
+	cr_assert_str_eq(envp[1], "A=z");
+	cr_assert_str_eq(envp[2], "TMP=/run");
+	cr_assert_null(envp[3]);
+	free(envp);
+	lau_environment_release(&env);
+}
+
+Test(launcher_environment, a_setting_without_name_or_value_is_refused)
+{
+	static const char *const bad[] = {"A", "", "=1", "SBX_CHANNEL=/x"};
+	struct lau_environment env = {0};
+	struct b_err err;
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		cr_expect_eq(lau_environment_users(&env, bad[i], &err), -1, "%s", bad[i]);
+		cr_expect_eq(err.kind, B_USAGE);
+	}
+	cr_expect_eq(env.n, 0);
 	lau_environment_release(&env);
 }

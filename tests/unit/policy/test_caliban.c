@@ -51,6 +51,8 @@ Test(policy_caliban, every_key_has_its_type)
 	cr_expect_eq(doc.settings.value[POL_SET_network].v, POL_NET_NONE);
 	cr_expect_eq(doc.foreign.losses.n, 1); /* the proxy */
 	cr_expect_str_eq(doc.foreign.bwrap.s, "/usr/bin/bwrap");
+	cr_expect_eq(doc.settings.value[POL_SET_env].v, POL_ENV_KEEP);
+	cr_expect(doc.settings.pass_env.n == 1 && doc.settings.pass_env.v[0].is_literal);
 	cr_expect_eq(doc.settings.roots[POL_ROOTS_denyModify].n, 2);
 	cr_expect_eq(doc.settings.roots[POL_ROOTS_denyRead].n, 1);
 	pol_doc_release(&doc);
@@ -78,6 +80,20 @@ Test(policy_caliban, what_is_left_out_has_its_default)
 		0, "%s", err.msg);
 	cr_expect_eq(doc.settings.value[POL_SET_network].v, POL_NET_NONE);
 	pol_doc_release(&doc);
+}
+
+Test(policy_caliban, secrets_are_scrubbed_when_it_says_so)
+{
+	struct pol_doc doc = {0};
+
+	cr_assert_eq(
+		parse("[sandbox.env]\nscrub_secrets = true\npassthrough = [\"GH_TOKEN\"]\n", &doc),
+		0, "%s", err.msg);
+	cr_expect_eq(doc.settings.value[POL_SET_env].v, POL_ENV_SCRUB);
+	cr_expect_str_eq(doc.settings.pass_env.v[0].s, "GH_TOKEN");
+	cr_expect_eq(doc.foreign.losses.n, 0);
+	pol_doc_release(&doc);
+	refused("[sandbox.env]\npassthrough = [\"\"]\n", "passthrough: empty");
 }
 
 /* caliban_detect-019 to -021 and -028. */
