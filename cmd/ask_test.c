@@ -41,11 +41,23 @@ static int use_profile(struct bench *b, const char *profile, struct b_err *err)
 	return ask_policy(&o, &b->asked, err);
 }
 
+/* A test goes with its file, however that is named: the end of the path suffices. */
+static bool is_place(const char *origin, const char *rule)
+{
+	size_t n = strlen(origin), end;
+
+	while (strncmp(rule, "./", 2) == 0)
+		rule += 2;
+	end = strlen(rule);
+	return end <= n && strcmp(origin + n - end, rule) == 0 &&
+	       (end == n || origin[n - end - 1] == '/');
+}
+
 static bool holds(const struct pol_test *t, const struct pol_answer *a)
 {
 	return (!t->has_allowed || t->allowed == a->allowed) &&
 	       (!t->matched || strcmp(t->matched, a->matched) == 0) &&
-	       (!t->rule || strcmp(t->rule, a->origin) == 0);
+	       (!t->rule || is_place(a->origin, t->rule));
 }
 
 static void add_expected(const struct pol_test *t, struct b_str *out)

@@ -65,6 +65,8 @@ void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((for
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
+/* undone.c: B_POLICY where a root opens what another document of the main layer denies. */
+int pol_build_check_undone(const struct pol_build *, struct b_err *err);
 uint8_t pol_build_layer_number(const struct pol_build *);
 /* Behind the last workspace that the document of this layer speaks of; the first is
  * pol_build_first(). */

@@ -63,8 +63,12 @@ void sbx_policy_free(struct sbx_policy *p)
 static int ask(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
 	       struct pol_answer *out, struct b_err *err)
 {
+	if (!p)
+		return b_fail(err, B_USAGE, 0, "no policy");
 	b_arena_release(&p->answer);
 	b_str_reset(&p->text);
+	if (!path)
+		return b_fail(err, B_USAGE, 0, "no path");
 	if ((unsigned)op >= SBX_OP_COUNT)
 		return b_fail(err, B_USAGE, 0, "no operation of number %d", (int)op);
 	return pol_engine_check_in(p->engine, &p->answer, (enum sbx_op)op, path, out, err);
@@ -110,6 +114,8 @@ struct sbx_decision sbx_policy_decide(struct sbx_policy *p, enum sbx_policy_oper
 	struct b_err e;
 
 	if (ask(p, op, path, &a, &e) < 0) {
+		if (!p)
+			return (struct sbx_decision){.reason = "cannot be judged: no policy"};
 		b_str_addf(&p->text, "cannot be judged: %s", e.msg);
 	} else if (a.allowed) {
 		return (struct sbx_decision){.allow = true};

@@ -155,6 +155,8 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	if (pol_build_sides(b, err) < 0)
 		return -1;
 	pol_build_roots(b, &b->layers->main.settings);
+	if (pol_build_check_undone(b, err) < 0)
+		return -1;
 	if (b->layers->effect.all_sockets)
 		open_sockets(b);
 	if (pol_build_cli(b, err) < 0)
@@ -231,6 +233,27 @@ static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
 	return n;
 }
 
+/* The cache goes by names, and one file may have come in the place of another. */
+static bool is_of_rules(const struct pol_engine *e)
+{
+	const struct sbx_image_header *h = e->image.hdr;
+	const struct sbx_image_rule *r = (const void *)(e->image.base + h->rules);
+
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &e->rules.op[op];
+
+		if (h->op[op].nrules != list->n)
+			return false;
+		for (size_t i = 0; i < list->n; i++, r++)
+			if (r->allow != list->v[i].allow ||
+			    strcmp(sbx_image_text(&e->image, r->matched), list->v[i].matched) !=
+				    0 ||
+			    strcmp(sbx_image_text(&e->image, r->origin), list->v[i].origin) != 0)
+				return false;
+	}
+	return true;
+}
+
 /* The image of these rules, when an earlier run compiled it. */
 static bool recall(struct pol_engine *e, const char *dir, const char *key)
 {
@@ -238,7 +261,8 @@ static bool recall(struct pol_engine *e, const char *dir, const char *key)
 
 	if (!pol_imgcache_get(dir, key, c))
 		return false;
-	if (sbx_image_open(&e->image, c->map, c->size, false) != SBX_IMAGE_OK) {
+	if (sbx_image_open(&e->image, c->map, c->size, false) != SBX_IMAGE_OK || !is_of_rules(e)) {
+		(void)unlink(c->path); /* made anew */
 		pol_cached_release(c);
 		return false;
 	}

@@ -34,9 +34,10 @@ static void add_list(struct b_sha256 *h, const struct pol_list *list)
 	b_sha256_update(h, &n, sizeof n);
 	for (i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
-		const unsigned char head[] = {
-			(unsigned char)(r->allow | r->base_is_root << 1 | r->twin << 2 | r->folds << 3),
-			(unsigned char)r->shape, (unsigned char)r->tier, r->layer};
+		const unsigned char head[] = {(unsigned char)(r->allow | r->base_is_root << 1 |
+							      r->twin << 2 | r->folds << 3),
+					      (unsigned char)r->shape, (unsigned char)r->tier,
+					      r->layer};
 
 		b_sha256_update(h, head, sizeof head);
 		add_string(h, r->base);
@@ -154,7 +155,7 @@ bool pol_imgcache_get(const char *dir, const char *key, struct pol_cached *out)
 		return false;
 	b_str_addf(&path, "%s/%s", dir, out->hash);
 	out->path = b_str_take(&path);
-	out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (out->fd >= 0 && map_image(out))
 		return true;
 	pol_cached_release(out);
@@ -182,7 +183,7 @@ static bool is_older(const struct stat *a, const struct stat *b)
 
 static bool is_unused(int at, const char *name)
 {
-	b_auto_fd int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	b_auto_fd int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }

@@ -248,6 +248,35 @@ static int prove_idle(struct list_lint *l, const struct pol_eff_rule *e, const c
 	return rc < 0 ? -1 : 0;
 }
 
+/* The same of a global deny, which guards profiles that may come: among the denies alone. */
+static int prove_idle_deny(struct list_lint *l, const struct pol_eff_rule *e, const char *where,
+			   struct b_err *err)
+{
+	b_auto_free struct pol_rule *v = b_calloc(l->list->n + 1, sizeof *v);
+	struct pol_list all = {v, 1, l->list->n + 1};
+	struct list_lint denies = {.lint = l->lint, .op = SBX_READ, .list = &all};
+	b_auto_free bool *is_dead = b_calloc(l->list->n + 2, sizeof *is_dead);
+	struct pol_verdicts with;
+	int rc;
+
+	v[0] = (struct pol_rule){.allow = true,
+				 .shape = POL_TREE,
+				 .base = "",
+				 .matched = "",
+				 .origin = "",
+				 .layer = l->list->v[0].layer};
+	for (size_t i = 0; i < l->list->n; i++)
+		if (l->list->v[i].tier == POL_TIER_DENY)
+			v[all.n++] = l->list->v[i];
+	denies.is_dead = is_dead;
+	if (pol_verdicts_of(&all, &with, err) < 0)
+		return -1;
+	denies.image = &with.image;
+	rc = prove_idle(&denies, e, where, err);
+	pol_verdicts_release(&with);
+	return rc;
+}
+
 static int examine(struct list_lint *l, const struct pol_eff_rule *e, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str where = {0};
@@ -268,8 +297,9 @@ static int examine(struct list_lint *l, const struct pol_eff_rule *e, struct b_e
 		return -1;
 	for (size_t i = 0; is_dead && i < l->list->n; i++)
 		l->is_dead[i] |= is_of(&l->list->v[i], where.s);
-	/* A global deny guards profiles that may come: that it denies nothing today is no fault. */
-	return is_dead || e->is_global_deny ? 0 : prove_idle(l, e, where.s, err);
+	if (is_dead)
+		return 0;
+	return (e->is_global_deny ? prove_idle_deny : prove_idle)(l, e, where.s, err);
 }
 
 /* Without the exception, is the list the same? */
@@ -304,25 +334,45 @@ static int examine_exception(struct list_lint *l, size_t i, struct b_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* A path that the rule matches, not to be read and free to be changed; by filling in, or by proof
+ * that there is none. 1, 0, or -1. */
+static int find_changeable(struct list_lint *l, const struct pol_rule *r, struct b_str *path,
+			   struct b_err *err)
+{
+	struct pol_verdicts v = {.data = NULL};
+	const struct pol_side sides[] = {
+		{l->image, SBX_READ}, {l->image, SBX_MODIFY}, {&v.image, SBX_READ}};
+	int rc;
+
+	for (unsigned fill = 0; fill < FILLS; fill++) {
+		b_str_reset(path);
+		sample(r, fill, path);
+		if (pol_rule_matches(r, b_str_c(path), path->len) &&
+		    !sbx_decide(l->image, SBX_READ, path->s, path->len) &&
+		    sbx_decide(l->image, SBX_MODIFY, path->s, path->len))
+			return 1;
+	}
+	b_str_reset(path);
+	if (!may_prove(l))
+		return 0;
+	if (pol_verdicts_matched(r, &v, err) < 0)
+		return -1;
+	rc = pol_find_path(sides, 3, POL_WHERE(2 | 4), path, err);
+	pol_verdicts_release(&v);
+	return rc;
+}
+
 /* Reading is denied, changing is not. */
 static int examine_deny_read(struct list_lint *l, const struct pol_eff_rule *e, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str where = {0}, path = {0};
-	struct pol_verdicts v = {.data = NULL};
-	const struct pol_side sides[] = {
-		{l->image, SBX_READ}, {l->image, SBX_MODIFY}, {&v.image, SBX_READ}};
 	struct pol_finding *f;
 	int rc = 0;
 
 	place_of(e, &where);
-	for (size_t i = 0; rc == 0 && i < l->list->n; i++) {
-		if (!is_of(&l->list->v[i], where.s))
-			continue;
-		if (pol_verdicts_matched(&l->list->v[i], &v, err) < 0)
-			return -1;
-		rc = pol_find_path(sides, 3, POL_WHERE(2 | 4), &path, err);
-		pol_verdicts_release(&v);
-	}
+	for (size_t i = 0; rc == 0 && i < l->list->n; i++)
+		if (is_of(&l->list->v[i], where.s))
+			rc = find_changeable(l, &l->list->v[i], &path, err);
 	if (rc <= 0)
 		return rc;
 	f = pol_lint_add(l->lint, POL_LINT_DENY_READ, where.s, e->rule,

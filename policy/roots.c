@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "policy/absolute.h"
+#include "policy/glob.h"
 #include "policy/vars.h"
 
 /* In this order: a deny of the document is not opened by a root of it. */
@@ -33,11 +34,33 @@ static bool are_left_out(const struct pol_build *b, enum pol_root_list list)
 	return b->at ? !b->has_sockets : said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
 }
 
+/* The directories that lead to it, while they are missing: or it could not be made. */
+static void open_way(struct pol_build *b, const struct pol_absolute *t)
+{
+	const char *full = *t->path ? pol_build_join(b, t->dir, t->path) : t->dir;
+	size_t prefix = pol_glob_literal_prefix(t->path);
+	size_t n = strlen(t->dir) + prefix + (prefix > 0);
+	struct pol_absolute way = *t;
+
+	if (n >= strlen(full)) /* no wildcard: the tree itself is open */
+		n = (size_t)(strrchr(full, '/') - full);
+	way.is_exact = true;
+	way.path = "";
+	for (; n > 1; n = (size_t)(strrchr(way.dir, '/') - way.dir)) {
+		way.dir = way.lead = b_arena_strndup(&b->rs->arena, full, n);
+		if (!pol_build_is_missing(b, way.dir))
+			return;
+		pol_build_absolute(b, &way);
+	}
+}
+
 static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, size_t w)
 {
 	t->dir = pol_root_dir(b, text, w);
 	if (t->dir) {
 		pol_build_absolute(b, t);
+		if (t->allow && t->op == SBX_MODIFY && t->tier == POL_TIER_SIDE && !t->only_closed)
+			open_way(b, t);
 		/* The name as written once more: where links lead is asked of that one. */
 		if (t->folds && !strpbrk(t->path, "*?")) {
 			t->folds = false;

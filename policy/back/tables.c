@@ -98,8 +98,8 @@ static int refuse(const struct pol_rule *r, struct b_err *err)
 }
 
 /* One layer. Runs of rules of one polarity are one group: their order does not matter. */
-static int build_verdict(struct pol_writer *w, const struct pol_list *list, size_t first, size_t end,
-			 struct pol_automaton *out, struct b_err *err)
+static int build_verdict(struct pol_writer *w, const struct pol_list *list, size_t first,
+			 size_t end, struct pol_automaton *out, struct b_err *err)
 {
 	struct pol_nfa nfa;
 	uint32_t rule;

@@ -435,6 +435,24 @@ static int take_stream(struct reader *r, struct pol_ynode **out)
 	return 0;
 }
 
+/* U+0085, U+2028, U+2029 and a carriage return alone end a line in YAML 1.1, as libyaml reads it,
+ * and in no editor: what looks like the rest of a comment would be settings. Where the first of
+ * them is, or `len`. */
+static size_t odd_break(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		const char *p = text + i;
+		size_t left = len - i;
+
+		if ((*p == '\r' && (left < 2 || p[1] != '\n')) ||
+		    (left >= 2 && memcmp(p, "\xc2\x85", 2) == 0) ||
+		    (left >= 3 && memcmp(p, "\xe2\x80", 2) == 0 &&
+		     (p[2] == '\xa8' || p[2] == '\xa9')))
+			return i;
+	}
+	return len;
+}
+
 int pol_yaml_parse(struct b_arena *arena, const char *name, const char *text, size_t len,
 		   struct pol_ynode **out, struct b_err *err)
 {
@@ -460,6 +478,14 @@ int pol_yaml_parse(struct b_arena *arena, const char *name, const char *text, si
 
 		return pol_pos_fail(err, &pos, "byte 0x%02x is not UTF-8, expected UTF-8 text",
 				    (unsigned char)text[bad]);
+	}
+	bad = odd_break(text, len);
+	if (bad < len) {
+		struct pol_pos pos = pos_of_byte(r, bad);
+
+		return pol_pos_fail(err, &pos,
+				    "a line break that editors do not show as one, expected a "
+				    "newline");
 	}
 	if (!yaml_parser_initialize(&r->parser))
 		return b_fail(err, B_LIMIT, 0, "%s: out of memory", name);

@@ -54,6 +54,15 @@ Test(policy_lint, rules_that_later_ones_undo_whatever_the_spelling)
 	       "6:33 shadowed");
 }
 
+Test(policy_lint, denials_that_others_make)
+{
+	expect("  denyModify: ['z/**', 'z/a', 'y']\n  fsProfiles: {w: {read: ['**'], modify: "
+	       "['**']}}\n",
+	       "5:24 no-effect");
+	expect("  denyModify: ['z/**']\n  fsProfiles: {w: {read: ['**'], modify: ['src/**']}}\n",
+	       "");
+}
+
 Test(policy_lint, two_rules_together_shadow_a_third)
 {
 	expect("  fsProfiles: {w: {read: ['a?', 'a*', '!a/**']}}\n", "5:27 shadowed");
