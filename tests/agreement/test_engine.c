@@ -1,6 +1,7 @@
 /*
- * The engine (automata), the naive matcher and PCRE2 give one answer: for the verdict and for
- * the deciding rule, on random rules and paths. Several tests, so that they run side by side.
+ * The engine (automata), the matcher of single rules, PCRE2 and a naive matcher of the tests give
+ * one answer: for the verdict and for the deciding rule, on random rules and paths. Several tests,
+ * so that they run side by side.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <criterion/criterion.h>
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "policy/glob.h"
 #include "tests/support/engine.h"
+#include "tests/support/naive.h"
 
 #define RULESETS  600
 #define RULES_MAX 10
@@ -57,6 +59,7 @@ static bool regex_matches(const struct judge *j, size_t i, const char *s, size_t
 	return rc >= 0;
 }
 
+/* `j` NULL: by trying. */
 static bool judge_matches(const struct judge *j, const struct pol_list *list, size_t i,
 			  const char *path, size_t len)
 {
@@ -72,21 +75,28 @@ static bool judge_matches(const struct judge *j, const struct pol_list *list, si
 		return false;
 	if (r->shape != POL_GLOB)
 		return len == 0 || r->shape == POL_TREE;
-	if (len == 0)
-		return r->base_is_root && regex_matches(j, i, "", 0);
-	return regex_matches(j, i, path + 1, len - 1);
+	if (len == 0 && !r->base_is_root)
+		return false;
+	path += len > 0;
+	len -= len > 0;
+	return j ? regex_matches(j, i, path, len) : naive_match(r->glob, path, len, r->folds);
 }
 
 static void compare(const struct engine *e, const struct judge *j, const char *path, size_t len,
 		    unsigned seed)
 {
 	const struct pol_list *list = &e->rules.op[SBX_READ];
-	int naive = pol_list_last_match(list, list->n, path, len), judged = (int)list->n - 1;
+	int walked = pol_list_last_match(list, list->n, path, len), judged = (int)list->n - 1;
+	int naive = judged;
 	int named = sbx_attribute(&e->image, SBX_READ, path, len);
 	bool allowed = sbx_decide(&e->image, SBX_READ, path, len);
 
 	while (judged >= 0 && !judge_matches(j, list, (size_t)judged, path, len))
 		judged--;
+	while (naive >= 0 && !judge_matches(NULL, list, (size_t)naive, path, len))
+		naive--;
+	cr_assert_eq(walked, judged, "seed %u: `%s`: matcher %d, PCRE2 %d", seed, path, walked,
+		     judged);
 	cr_assert_eq(naive, judged, "seed %u: `%s`: naive %d, PCRE2 %d", seed, path, naive, judged);
 	cr_assert_eq(named, judged, "seed %u: `%s`: engine %d, PCRE2 %d", seed, path, named,
 		     judged);

@@ -1,0 +1,11 @@
+/*
+ * naive.h - the glob language of DESIGN §3 once more, as it is written down and by trying all ways:
+ * shares nothing with the product.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Does the pattern match the path, relative to the same directory? At most 255 bytes each. */
+bool naive_match(const char *glob, const char *path, size_t len, bool folds);
