@@ -84,7 +84,8 @@ struct lau_exec_request {
  * Runs it; returns when nothing of it is left. 0: it ran, however it ended, and *out says how; to
  * be released. -1: *out is empty, but for a failed write to standard input, where it has what there
  * is, too, and may be released in any case. Kinds: B_NOTFOUND, B_NOEXEC ("failed to spawn
- * `PROGRAM`: ..."), B_USAGE (no program), B_SYSTEM, B_LIMIT, and those of validate(). [MT-safe]
+ * `PROGRAM`: ..."), B_USAGE (no program), B_SYSTEM, B_LIMIT, and those of validate(); `err` may be
+ * NULL. [MT-safe]
  */
 int lau_exec_run(const struct lau_exec_request *, struct lau_exec_result *out, struct b_err *err);
 

@@ -14,6 +14,7 @@
 #include "launcher/exec_io.h"
 #include "launcher/processes.h"
 #include "launcher/supervise_table.h"
+#include "launcher/foreground.h"
 
 enum { FIRST_DRAIN_MS = 5 };
 
@@ -32,6 +33,7 @@ struct loop {
 	struct lau_signal signal; /* EV_SIGNAL */
 	int term_signal;	  /* what TERM is */
 	bool is_full;		  /* EV_OVER was told */
+	bool has_terminal;	  /* the command */
 	bool swallow_cont;	  /* the SIGCONT that woke us has been passed on */
 	uint64_t drain_ms;	  /* the next drain, 0 = none is wished */
 };
@@ -60,8 +62,32 @@ static void pass_on(struct loop *l)
 	(void)kill(l->to, sig->signo);
 }
 
+/* Under the contract. A command in the background that reads from the terminal is stopped: now it
+ * is its turn. */
+static bool give_terminal(struct loop *l)
+{
+	if (!l->s->is_contract || l->has_terminal ||
+	    !lau_foreground_give(l->s->terminal_group, l->s->command))
+		return false;
+	l->has_terminal = true;
+	(void)kill(l->to, SIGCONT);
+	return true;
+}
+
+static void take_terminal(struct loop *l)
+{
+	if (l->has_terminal)
+		(void)lau_foreground_give(0, l->s->terminal_group);
+	l->has_terminal = false;
+}
+
 static void stop_self(struct loop *l)
 {
+	take_terminal(l);
+	if (l->s->is_hidden) { /* nobody could start it again */
+		(void)kill(l->to, SIGCONT);
+		return;
+	}
 	lau_signals_stop_self(l->stop_signal);
 	/* Continued by the timer: it must not get further, but be ended. */
 	if (l->deadline_ms && b_now_ms() >= l->deadline_ms)
@@ -164,11 +190,19 @@ static void command_changed(struct loop *l, int status)
 {
 	if (WIFSTOPPED(status)) {
 		l->stop_signal = WSTOPSIG(status);
+		if ((l->stop_signal == SIGTTIN || l->stop_signal == SIGTTOU) && give_terminal(l))
+			return;
 		dispatch(l, LAU_EV_STOPPED);
 		return;
 	}
 	note_end(l->out, status);
 	l->has_ended = true;
+	/* typed at the terminal while it was the command's, but meant for the run */
+	if (l->has_terminal && l->out->signal == SIGINT && l->state == LAU_ST_RUN) {
+		l->out->phase = LAU_PHASE_INTERRUPTED;
+		l->out->interrupted = SIGINT;
+	}
+	take_terminal(l);
 	if (lau_processes_can_adopt())
 		l->servants.group = 0;
 	else if (l->s->is_contract)

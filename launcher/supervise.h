@@ -49,7 +49,11 @@ struct lau_supervisor {
 	/* The exec contract: the command leads a process group of its own, signals that ask us to
 	 * end are obeyed, and nothing outlives the command. */
 	bool is_contract;
-	bool is_hidden;		/* no shell waits for us: a command that stops does not stop us */
+	bool is_hidden; /* no shell waits for us: a command that stops does not stop us */
+	/* With is_contract: who has the terminal until the command asks for it by reading, which
+	 * stops it (SIGTTIN, SIGTTOU). Then the command has it, to its end or until it is stopped.
+	 */
+	pid_t terminal_group;
 	struct lau_exec_io *io; /* its streams, NULL = not ours */
 };
 

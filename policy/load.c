@@ -12,10 +12,6 @@
 #include "base/str.h"
 #include "policy/model.h"
 
-#ifndef O_PATH
-#define O_PATH O_SEARCH /* of a directory that is all that is needed; macOS */
-#endif
-
 typedef int check_fn(const char *path, const struct stat *, struct b_err *);
 
 static int check_kind(const char *path, const struct stat *st, size_t limit, struct b_err *err)

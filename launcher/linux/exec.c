@@ -46,7 +46,7 @@ struct job {
 	struct lau_limits limits;
 	sigset_t mask; /* the caller's, and the program's */
 	int report[2]; /* a struct lau_outcome comes through */
-	pid_t parent, monitor;
+	pid_t parent, group, monitor;
 	uint64_t mark; /* of exec_signals.h */
 	bool is_told;  /* to end */
 };
@@ -91,6 +91,7 @@ static void run(const struct job *j, const struct lau_signals *signals, struct l
 		.kill_after_ms = j->rq->grace_ms ? j->rq->grace_ms : LAU_EXEC_GRACE_MS,
 		.is_contract = true,
 		.is_hidden = true,
+		.terminal_group = j->group,
 	};
 	struct lau_spawned child;
 
@@ -186,6 +187,7 @@ static int begin(struct job *j, struct b_err *err)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mine);
 	j->parent = getpid();
+	j->group = getpgrp();
 	/* without a signal at its end, and so unseen by the caller's wait(2), which has no __WALL
 	 */
 	j->monitor = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
@@ -327,8 +329,10 @@ int lau_exec_run(const struct lau_exec_request *rq, struct lau_exec_result *out,
 			.start_ms = b_now_ms(),
 			.report = {-1, -1},
 			.io = {.child = {-1, -1, -1}, .in = -1, .out = {{.fd = -1}, {.fd = -1}}}};
+	struct b_err unwanted;
 	int rc;
 
+	err = err ? err : &unwanted;
 	*out = (struct lau_exec_result){0};
 	if (!rq->argv || !rq->argv[0])
 		return b_fail(err, B_USAGE, 0, "no program");

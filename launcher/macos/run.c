@@ -419,6 +419,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
 		.is_contract = r->capture.is_open,
+		.terminal_group = getpgrp(),
 		.io = r->capture.is_open ? &r->capture.io : NULL,
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,

@@ -4,6 +4,7 @@ Each test runs an interactive bash as the person's shell, and sbx-launch in it. 
 around is to show what it would show for a bare command, the test runs bare, too.
 """
 import glob
+import json
 import os
 import sys
 import time
@@ -52,6 +53,27 @@ def ctrl_c_is_the_commands_to_handle(wrap):
     t.expect(OUTER)
     t.send("echo status $?\n")
     t.expect("\nstatus 7\n")
+    leave(t)
+
+
+def ctrl_c_arrives_once_for_each_key(wrap):
+    t = shell()
+    with open("count.py", "w", encoding="utf-8") as f:
+        f.write("import os, signal, sys\nn = 0\n"
+                "def count(*_):\n    global n\n    n += 1\n    os.write(1, b'INT %d\\n' % n)\n"
+                "signal.signal(signal.SIGINT, count)\nprint('ready', flush=True)\n"
+                "sys.stdin.readline()\nprint('end', n, flush=True)\nsys.exit(7)\n")
+    t.send(wrap + "python3 count.py\n")
+    t.expect("\nready")
+    for n in (1, 2):
+        t.send(CTRL_C)
+        t.expect(f"INT {n}\n")
+    t.send("\n")
+    t.expect("\nend 2\n")
+    t.expect(OUTER)
+    t.send("echo status $?\n")
+    t.expect("\nstatus 7\n")
+    os.unlink("count.py")
     leave(t)
 
 
@@ -244,9 +266,96 @@ def a_killed_command_leaves_the_terminal_as_it_was(wrap):
     leave(t)
 
 
+# ---- under the exec contract: sbx-launch only ----
+
+
+def result():
+    with open("r.json", encoding="utf-8") as f:
+        return json.load(f)
+
+
+def contract(t, command):
+    t.send(f"rm -f r.json; {SBX}--result-json r.json {command}; echo status $?\n")
+
+
+def a_command_that_reads_gets_the_terminal(_):
+    t = shell()
+    contract(t, "sh -c 'read x </dev/tty; echo \"got $x\"'")
+    t.send("a line\n")
+    t.expect("\nstatus 0\n")
+    assert result()["stdout"] == "got a line\n", result()
+    t.expect(OUTER)
+    t.send("echo mine again\n")
+    t.expect("\nmine again\n")
+    leave(t)
+
+
+def ctrl_c_interrupts_the_run(_):
+    t = shell()
+    contract(t, "sh -c 'echo up >/dev/tty; exec sleep 100'")
+    t.expect("\nup")
+    t.send(CTRL_C)
+    t.expect("\n?status 130\n")
+    assert result()["stderr"] == "process interrupted by signal SIGINT", result()
+    leave(t)
+
+
+def ctrl_c_interrupts_a_run_that_reads(_):
+    t = shell()
+    contract(t, "sh -c 'read x; echo \"up $x\" >/dev/tty; read y'")
+    t.send("once\n")
+    t.expect("\nup once")
+    t.send(CTRL_C)
+    t.expect("\n?status 130\n")
+    assert result()["exit_code"] == 130, result()
+    leave(t)
+
+
+def ctrl_z_stops_the_run_and_fg_goes_on(_):
+    t = shell()
+    t.send(f"{SBX}--result-json r.json bash -c 'read x; echo \"up $x\" >/dev/tty; read y; echo $x$y'\n")
+    t.send("one\n")
+    t.expect("\nup one")
+    t.send(CTRL_Z)
+    t.expect("Stopped")
+    t.expect(OUTER)
+    t.send("echo in the shell\n")
+    t.expect("\nin the shell\n")
+    t.expect(OUTER)
+    t.send("fg\n")
+    t.expect("result-json")
+    t.send("two\n")
+    t.expect(OUTER)
+    assert result()["stdout"] == "onetwo\n", result()
+    leave(t)
+
+
+def a_password_is_asked_for_without_echo(_):
+    t = shell()
+    contract(t, "python3 -c 'import getpass; print(len(getpass.getpass(\"Secret: \")))'")
+    t.expect("\nSecret: ")
+    t.send("hush\n")
+    t.expect("\nstatus 0\n")
+    assert result()["stdout"] == "4\n", result()
+    assert "hush" not in t.text
+    t.expect(OUTER)
+    t.send("echo seen\n")
+    t.expect("echo seen\nseen\n")  # the shell's modes are back
+    leave(t)
+
+
+CONTRACT_TESTS = [
+    a_command_that_reads_gets_the_terminal,
+    ctrl_c_interrupts_the_run,
+    ctrl_c_interrupts_a_run_that_reads,
+    ctrl_z_stops_the_run_and_fg_goes_on,
+    a_password_is_asked_for_without_echo,
+]
+
 TESTS = [
     ctrl_c_ends_the_command,
     ctrl_c_is_the_commands_to_handle,
+    ctrl_c_arrives_once_for_each_key,
     ctrl_backslash_quits,
     ctrl_z_stops_and_fg_goes_on,
     a_job_goes_on_in_the_background,
@@ -263,8 +372,10 @@ TESTS = [
 
 def main():
     who = os.environ["E2E_INNER"]
-    for test in TESTS:
+    for test in TESTS + CONTRACT_TESTS:
         for how, wrap in (("bare", ""), ("sandboxed", SBX)):
+            if test in CONTRACT_TESTS and not wrap:
+                continue
             name = f"{who}: {test.__name__.replace('_', ' ')} ({how})"
             try:
                 test(wrap)
