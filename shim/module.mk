@@ -60,7 +60,7 @@ stress: tests-build
 
 # Programs the tests of the shim run under it.
 SHIM_PROBES := $(B)/tests/shim_matrix $(B)/tests/shim_law $(B)/tests/shim_stress \
-	$(B)/tests/shim_stress_check \
+	$(B)/tests/shim_stress_check $(B)/tests/shim_odd \
 	$(B)/tests/shim_same
 EXTRA_TEST_BINS += $(SHIM_PROBES)
 $(SHIM_PROBES): $(B)/tests/%: tests/probe/%.c | $$(@D)/.d

@@ -261,12 +261,23 @@ static void tell_loss(enum sbx_loss why, const char *what)
 	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 }
 
+/* What dlsym(3) finds by such a handle is the C library's own. Who only asks is told as well: what
+ * is done with the handle cannot be seen. */
+static bool is_libc(const char *path)
+{
+	const char *name = shim_basename(path);
+
+	return shim_has_prefix(name, "libc.so") || shim_has_prefix(name, "libc.musl-");
+}
+
 /* The loader looks in the run path of whoever called, which it finds by the return address. */
 void *shim_before_dlopen(const char *path, const long a[6]);
 void *shim_before_dlopen(const char *path, const long a[6])
 {
 	if (path && (int)a[0] & RTLD_DEEPBIND)
 		tell_loss(SBX_LOSS_DEEPBIND, path);
+	else if (!shim_is_no_pointer(path) && is_libc(path))
+		tell_loss(SBX_LOSS_HANDLE, path);
 	return (void *)NEXT(dlopen);
 }
 SHIM_THUNK(dlopen, shim_before_dlopen);

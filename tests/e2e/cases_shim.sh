@@ -27,7 +27,18 @@ check 'no shim: the run is refused' [ "$status" -eq 125 -a ! -s "$TMP/out" ]
 check 'and says what is missing' grep -q E_SHIM "$TMP/err"
 launch --no-shim --deny-read secret -- cat secret
 check 'unless it was asked for: then the kernel refuses the read' [ "$status" -eq 1 -a ! -s "$TMP/out" ]
+for odd in 'a blank' 'a:colon'; do
+	rm -rf "$TMP/$odd"
+	cp -r "${SBX_WAS%/*}" "$TMP/$odd"
+	SBX="$TMP/$odd/sbx-launch"
+	launch -- true
+	check "a shim whose path holds $odd is refused, not ignored" grep -q 'E_SHIM.*cannot be preloaded' "$TMP/err"
+	rm -rf "${TMP:?}/$odd"
+done
 SBX=$SBX_WAS
+launch --deny-read secret -- python3 -Ec 'import ctypes
+print(ctypes.CDLL(None).open(b"secret", 0), ctypes.CDLL("libc.so.6").open(b"secret", 0))'
+check 'the C library past the shim meets the floor' [ "$(cat "$TMP/out")" = '-1 -1' ]
 
 # ---- an environment without the shim (PRE-02) ----
 fresh

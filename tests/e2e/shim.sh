@@ -136,6 +136,11 @@ print(ctypes.CDLL(None, mode=os.RTLD_DEEPBIND | os.RTLD_NOW) is not None)
 ctypes.CDLL("libm.so.6", mode=os.RTLD_DEEPBIND | os.RTLD_NOW)'
 event 'a library bound past every preload is a loss' 'LOSS dlopen * allow 0 deepbind * libm.so.6'
 run all "${policy[@]}" -- python3 -Ec 'import ctypes
+print(ctypes.CDLL(None).open(b"no/f", 0))
+ctypes.CDLL("libc.so.6")'
+check 'a name looked up in the whole program is the shim'"'"'s' [ "$out" = -1 ]
+event 'the C library by its own handle is a loss' 'LOSS dlopen * allow 0 libc-handle * libc.so.6'
+run all "${policy[@]}" -- python3 -Ec 'import ctypes
 f = ctypes.CDLL(None).dlmopen; f.argtypes = [ctypes.c_long, ctypes.c_char_p, ctypes.c_int]
 f.restype = ctypes.c_void_p; print(f(-1, b"libm.so.6", 2) is not None)'
 check 'a namespace of its own works' [ "$out" = True ]

@@ -24,5 +24,9 @@ private=$((${private:-0xffffffff}))
 check "at most 300 KiB private: $private bytes" [ "$private" -le 307200 ]
 check 'no executable stack, no writable code' \
 	[ -z "$(readelf -lW "$lib" | grep -E 'RWE')" ]
-echo 1..4
+check 'no thread-local storage, which might have to be allocated' \
+	[ -z "$(readelf -lW "$lib" | grep -w TLS)" ]
+check 'no fork, vfork or signal mask of ours' \
+	[ -z "$(nm -D --defined-only "$lib" | grep -wE 'fork|vfork|_Fork|sigprocmask|exit|atexit')" ]
+echo 1..6
 exit $bad

@@ -98,7 +98,56 @@ check 'a library marked initfirst as well: the program runs' [ "$out" = hello ]
 run all "${policy[@]}" -- env LD_PRELOAD="$shim:$T/libfirst.so" cat no
 check 'and is judged' [ "$status:$out" = 1: ]
 
+# ---- an allocator that opens files ----
+cat >alloc.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+static char pool[1 << 20];
+static size_t used;
+static int calls, wrong;
+void *malloc(size_t n)
+{
+	void *p = pool + used;
+	char link[64];
+	struct stat st;
+	int fd, saved = errno;
+	calls++;
+	fd = open("ok", O_RDONLY);
+	wrong |= fd < 0 || close(fd) < 0 || open("no", O_RDONLY) >= 0 || errno != EACCES;
+	wrong |= readlink("/etc/malloc.conf", link, sizeof link) >= 0 || stat("ok", &st) < 0;
+	errno = saved;
+	used += (n + 15) & ~(size_t)15;
+	return used < sizeof pool ? p : NULL;
+}
+void free(void *p) { (void)p; }
+void *calloc(size_t n, size_t size) { return malloc(n * size); }
+void *realloc(void *old, size_t n)
+{
+	void *p = malloc(n);
+	return old && p ? memcpy(p, old, n) : p;
+}
+int main(void)
+{
+	FILE *f = fopen("ok", "r");
+	char line[64] = "";
+	if (f && fgets(line, sizeof line, f))
+		printf("%s%d %d\n", line, calls > 1, wrong);
+	return 0;
+}
+C
+gcc -w -fno-builtin -o alloc alloc.c || exit 1
+run all "${policy[@]}" -- ./alloc
+check 'an allocator that opens files, and is judged' [ "$out" = $'hello\n1 0' ]
+
 # ---- loads that fail ----
 run all "${policy[@]}" -- bash -c 'ulimit -n 3; exec /bin/cat ok'
 event 'a program that cannot load it is announced' "EXEC execve exec allow 0 unreadable *"
 no_event 'and never says hello, so that it counts as unwitnessed' 'HELLO * /bin/cat'
+cp /bin/cat small && chmod 755 small
+run all "${policy[@]}" -- bash -c 'ulimit -v 1100; ./small ok'
+no_event 'nor does one that has no room for it' 'HELLO * */small'

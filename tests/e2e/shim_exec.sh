@@ -20,6 +20,8 @@ chmod +x script plain nested
 mkdir bin hide
 cp prog bin/tool
 cp prog hide/tool
+loader=$(readelf -lW prog | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+export loader
 policy=(--rule all:/)
 
 run all "${policy[@]}" -- ./prog
@@ -34,7 +36,11 @@ for how in 'env -i ./prog' 'env -u LD_PRELOAD ./prog' 'env -u SBX_CHANNEL ./prog
 	'python3 -Ec "import os; os.environ.clear(); os.execvp(\"./prog\", [\"p\"])"' \
 	'python3 -Ec "import os; os.unsetenv(\"LD_PRELOAD\"); os.system(\"./prog\")"' \
 	'perl -e "%ENV = (); exec \"./prog\""' 'perl -e "delete \$ENV{LD_PRELOAD}; print \`./prog\`"' \
-	'perl -e "%ENV = (); system(\"./prog; true\")"'; do
+	'perl -e "%ENV = (); system(\"./prog; true\")"' 'setpriv --reset-env ./prog' \
+	'echo ./prog | env -i /usr/bin/xargs /usr/bin/env -i' 'env -i /usr/bin/nohup ./prog 2>/dev/null' \
+	'env -i /usr/bin/setsid -w ./prog' 'env -u LD_PRELOAD "$loader" ./prog' \
+	'printf "all:;@env -i ./prog\n" | make -sf -' \
+	'! command -v node >/dev/null && env -i ./prog || node -e "require(\"child_process\").spawnSync(\"./prog\", { env: {}, stdio: \"inherit\" })"'; do
 	run all "${policy[@]}" -- bash -c "$how"
 	check "put back: $how" [ "$out" = "$shim channel" ]
 	event "witnessed: $how" "HELLO start exec allow 0 - * $T/prog"

@@ -30,12 +30,19 @@ while read -r _ _ event name; do
 done < <(printf '%s\n' "$matrix" | grep '^# event')
 check "every name tells its event${missing:+, but:$missing}" [ -z "$missing" ]
 
-for name in $("$BIN/shim_law" list); do
+for law in $("$BIN/shim_law" list | sed 's/^/shim_law:/') $("$BIN/shim_odd" list | sed 's/^/shim_odd:/'); do
+	name=${law#*:}
 	fresh
-	run all "${policy[@]}" -- "$BIN/shim_law" "$name" "$T"
+	run all "${policy[@]}" -- "$BIN/${law%:*}" "$name" "$T"
 	check "law: ${name//_/ }" [ "$status" -eq 0 ]
 	case $name in
 	raw_fork) event 'a raw fork has its own pid' "CALL open read DENY EACCES - $out $T/no/file" ;;
+	walk*)
+		event 'in a walk: what is allowed' "CALL open read allow 0 - * $T/ok/file"
+		event 'in a walk: what is denied' "CALL open read DENY EACCES - * $T/no/file"
+		;;
+	argument_list) event 'a list that is too long is told' 'CALL execve exec allow E2BIG *' ;;
+	teardown) check 'the last destructor ran' [ "$out" = 'to the end' ] ;;
 	nofile) event 'failures inside are counted' 'TROUBLE*internal=*' ;;
 	vfork)
 		event 'a vfork child in another directory' "CALL open read allow 0 - * $T/ok/file"

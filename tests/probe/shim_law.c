@@ -28,8 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OK_FILE "ok/file"
-#define NO_FILE "no/file"
+#include "tests/probe/law.h"
 
 static int early_errno; /* what open() of a missing file said before any constructor */
 
@@ -40,40 +39,6 @@ static void before_constructors(void)
 }
 __attribute__((section(".preinit_array"),
 	       used)) static void (*const preinit)(void) = before_constructors;
-
-static int fail(const char *what)
-{
-	fprintf(stderr, "shim_law: %s: %s\n", what, strerror(errno));
-	return 1;
-}
-
-/* Opens and closes; the errno, 0 = opened. */
-static int try_open(const char *path, int flags)
-{
-	int fd = open(path, flags, 0600);
-
-	if (fd < 0)
-		return errno;
-	close(fd);
-	return 0;
-}
-
-#define WANT(err, expr)                                                                            \
-	do {                                                                                       \
-		int got_ = (expr);                                                                 \
-		if (got_ != (err)) {                                                               \
-			fprintf(stderr, "shim_law: %s: got %s, want %s\n", #expr,                  \
-				strerrorname_np(got_), strerrorname_np(err));                      \
-			return 1;                                                                  \
-		}                                                                                  \
-	} while (0)
-
-static int both(void)
-{
-	WANT(0, try_open(OK_FILE, O_RDONLY));
-	WANT(EACCES, try_open(NO_FILE, O_RDONLY));
-	return 0;
-}
 
 static int case_early(void)
 {
@@ -513,10 +478,7 @@ static int case_openat2_eperm(void)
 	return without_openat2(EPERM);
 }
 
-static const struct {
-	const char *name;
-	int (*run)(void);
-} cases[] = {
+static const struct law_case cases[] = {
 	{"early", case_early},
 	{"no_descriptor", case_no_descriptor},
 	{"close_range", case_close_range},
@@ -542,17 +504,5 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	size_t i;
-
-	if (argc == 2 && !strcmp(argv[1], "list")) {
-		for (i = 0; i < sizeof cases / sizeof *cases; i++)
-			puts(cases[i].name);
-		return 0;
-	}
-	if (argc != 3 || chdir(argv[2]) < 0)
-		return 2;
-	for (i = 0; i < sizeof cases / sizeof *cases; i++)
-		if (!strcmp(argv[1], cases[i].name))
-			return cases[i].run();
-	return 2;
+	return law_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -1,0 +1,376 @@
+/*
+ * shim_odd - more of what shim_law tries: what changes under a program's feet. Directories that go
+ * away, or are a thread's own, or come from another process; walks that change directory by
+ * themselves; strings and links that change during the call; stacks, ends and limits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <fts.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/probe/law.h"
+
+/* ---- directories ---- */
+
+static int case_deleted_directory(void)
+{
+	char text[4096];
+	int home = open(".", O_RDONLY | O_DIRECTORY);
+
+	if (mkdir("ok/gone", 0700) < 0 || chdir("ok/gone") < 0 || rmdir("../gone") < 0)
+		return fail("a directory that is gone");
+	WANT(ENOENT, getcwd(text, sizeof text) ? 0 : errno);
+	WANT(ENOENT, try_open("file", O_RDONLY));
+	WANT(ENOENT, try_open("file", O_WRONLY | O_CREAT));
+	WANT(ENOENT, mkdir("dir", 0700) < 0 ? errno : 0);
+	WANT(ENOENT, rename("file", "file2") < 0 ? errno : 0);
+	WANT(EACCES, openat(home, NO_FILE, O_RDONLY) < 0 ? errno : 0);
+	if (fchdir(home) < 0)
+		return fail("fchdir");
+	return both();
+}
+
+/* The kernel calls what is gone "NAME (deleted)"; a file may have that very name. */
+static int case_named_deleted(void)
+{
+	int fd;
+
+	WANT(0, try_open("ok/x (deleted)", O_WRONLY | O_CREAT));
+	WANT(0, try_open("ok/x (deleted)", O_RDONLY));
+	WANT(EACCES, try_open("no/x (deleted)", O_WRONLY | O_CREAT));
+	fd = open("ok/x (deleted)", O_RDONLY);
+	if (fd < 0 || unlink("ok/x (deleted)") < 0)
+		return fail("unlink");
+	return both();
+}
+
+static pthread_barrier_t apart;
+
+static void *in_own_directory(void *arg)
+{
+	bool bad = unshare(CLONE_FS) < 0 || chdir("no") < 0;
+	int i;
+
+	pthread_barrier_wait(&apart);
+	for (i = 0; i < 100; i++)
+		bad |= try_open("file", O_RDONLY) != EACCES ||
+		       try_open("../ok/file", O_RDONLY) != 0;
+	return bad ? arg : NULL;
+}
+
+/* A thread that has left the others' directory: each has its own from then on. */
+static int case_thread_directory(void)
+{
+	pthread_t t;
+	void *bad = NULL;
+	int i;
+
+	WANT(0, try_open(OK_FILE, O_RDONLY));
+	for (i = 0; i < 20; i++) {
+		pthread_barrier_init(&apart, NULL, 2);
+		if (pthread_create(&t, NULL, in_own_directory, &bad))
+			return fail("thread");
+		pthread_barrier_wait(&apart);
+		if (chdir("ok") < 0)
+			return fail("chdir");
+		WANT(0, try_open("file", O_RDONLY));
+		if (pthread_join(t, &bad) || bad || chdir("..") < 0)
+			return fail("a thread in a directory of its own");
+		WANT(0, try_open(OK_FILE, O_RDONLY));
+	}
+	return both();
+}
+
+/* Below a new root a path means something else; as root only, else in a user namespace. */
+static int case_new_root(void)
+{
+	if (geteuid() != 0 && unshare(CLONE_NEWUSER) < 0)
+		return 0;
+	if (chroot(".") < 0)
+		return errno == EPERM ? 0 : fail("chroot");
+	WANT(0, try_open("/ok/file", O_RDONLY));
+	WANT(ENOENT, try_open("/ok/missing", O_RDONLY));
+	WANT(ENOENT, try_open("/etc/passwd", O_RDONLY));
+	WANT(0, try_open("/ok/made", O_WRONLY | O_CREAT));
+	return 0;
+}
+
+static int send_fd(int sock, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} c = {.head = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {NULL, 0, &iov, 1, &c, sizeof c, 0};
+
+	memcpy(CMSG_DATA(&c.head), &fd, sizeof fd);
+	return sendmsg(sock, &m, 0) == 1 ? 0 : -1;
+}
+
+static int receive_fd(int sock)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} c;
+	char byte;
+	struct iovec iov = {&byte, 1};
+	struct msghdr m = {NULL, 0, &iov, 1, &c, sizeof c, 0};
+	int fd = -1;
+
+	if (recvmsg(sock, &m, 0) == 1 && m.msg_controllen)
+		memcpy(&fd, CMSG_DATA(&c.head), sizeof fd);
+	return fd;
+}
+
+/* A directory that arrives under a number that was another's a moment ago. */
+static int case_received_directory(void)
+{
+	int pair[2], dir, got;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+		return fail("socketpair");
+	dir = (int)syscall(SYS_openat, AT_FDCWD, "no", O_PATH | O_DIRECTORY);
+	if (send_fd(pair[0], dir) < 0)
+		return fail("send");
+	close(dir);
+	dir = open("ok", O_RDONLY | O_DIRECTORY);
+	WANT(0, openat(dir, "file", O_RDONLY | O_CLOEXEC) < 3 ? errno : 0);
+	syscall(SYS_close, dir);
+	got = receive_fd(pair[1]);
+	if (got != dir)
+		return fail("the number was to be used again");
+	WANT(EACCES, openat(got, "file", O_RDONLY) < 0 ? errno : 0);
+	return 0;
+}
+
+/* What is held by O_PATH is opened by its name in /proc: for real, and so judged. */
+static int case_reopened(void)
+{
+	char path[64];
+	int allowed = open(OK_FILE, O_PATH), denied = open(NO_FILE, O_PATH);
+
+	if (allowed < 0)
+		return fail("O_PATH");
+	if (denied < 0)
+		denied = (int)syscall(SYS_openat, AT_FDCWD, "no", O_PATH);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", allowed);
+	WANT(0, try_open(path, O_RDONLY));
+	snprintf(path, sizeof path, "/proc/self/fd/%d", denied);
+	WANT(EACCES, try_open(path, O_RDONLY));
+	snprintf(path, sizeof path, "/dev/fd/%d", denied);
+	WANT(EACCES, try_open(path, O_RDONLY));
+	return 0;
+}
+
+/* ---- walks: the library changes directory unseen ---- */
+
+static int walk_rc, walked;
+
+static int on_walk(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	if (type == FTW_F && !strcmp(path + at->base, "file")) {
+		walked++;
+		if (try_open("file", O_RDONLY) != (strstr(path, "no/") ? EACCES : 0))
+			walk_rc = fail(path);
+	}
+	return 0;
+}
+
+static int case_walk(void)
+{
+	/* what is remembered of the directory must not outlive the walk's first step */
+	WANT(0, try_open(OK_FILE, O_RDONLY));
+	if (nftw(".", on_walk, 1, FTW_PHYS | FTW_CHDIR) < 0 || walked != 2)
+		return fail("nftw");
+	return walk_rc ? walk_rc : both();
+}
+
+static int case_walk_fts(void)
+{
+	char here[] = ".", *const roots[] = {here, NULL};
+	FTS *walk = fts_open(roots, FTS_PHYSICAL, NULL);
+	FTSENT *e;
+	int seen = 0;
+
+	if (!walk)
+		return fail("fts_open");
+	while ((e = fts_read(walk))) {
+		if (e->fts_info != FTS_F || strcmp(e->fts_name, "file") != 0)
+			continue;
+		seen++;
+		WANT(strstr(e->fts_path, "no/") ? EACCES : 0, try_open("file", O_RDONLY));
+	}
+	fts_close(walk);
+	return seen == 2 ? both() : fail("fts");
+}
+
+/* ---- races ---- */
+
+static char swapped[32] = OK_FILE;
+static atomic_bool stop;
+
+static void *swap_string(void *arg)
+{
+	/* "ok/file" and "no/file" differ in two bytes, written one after the other */
+	while (!atomic_load(&stop)) {
+		memcpy(swapped, "no", 2);
+		memcpy(swapped, "ok", 2);
+	}
+	return arg;
+}
+
+static void *swap_link(void *arg)
+{
+	while (!atomic_load(&stop)) {
+		if (symlink("../no/file", "ok/a") == 0)
+			(void)rename("ok/a", "ok/swap");
+		if (symlink("file", "ok/a") == 0)
+			(void)rename("ok/a", "ok/swap");
+	}
+	return arg;
+}
+
+/* Whatever was opened, it is not the denied one. */
+static int race(const char *path, void *(*swap)(void *))
+{
+	struct stat denied, got;
+	pthread_t t;
+	int i, fd, opened = 0;
+
+	if (stat(NO_FILE, &denied) < 0 || pthread_create(&t, NULL, swap, NULL))
+		return fail("race");
+	for (i = 0; i < 20000; i++) {
+		fd = open(path, O_RDONLY);
+		if (fd < 0)
+			continue;
+		opened++;
+		if (fstat(fd, &got) < 0 || got.st_ino == denied.st_ino)
+			return fail("the denied file was opened");
+		close(fd);
+	}
+	atomic_store(&stop, true);
+	pthread_join(t, NULL);
+	return opened ? 0 : fail("nothing was ever opened");
+}
+
+static int case_string_race(void)
+{
+	return race(swapped, swap_string);
+}
+
+static int case_link_race(void)
+{
+	if (symlink("file", "ok/swap") < 0)
+		return fail("symlink");
+	return race("ok/swap", swap_link);
+}
+
+/* ---- stacks, the end, limits ---- */
+
+static int handler_rc = -1;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	handler_rc = both() || try_open("ok/to-no", O_RDONLY) != EACCES;
+}
+
+/* 16 KiB is what runtimes give their handlers. */
+static int case_signal_stack(void)
+{
+	static char stack[16 << 10];
+	stack_t ss = {.ss_sp = stack, .ss_size = sizeof stack};
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+
+	memset(stack, 0x5a, sizeof stack);
+	if (sigaltstack(&ss, NULL) < 0 || sigaction(SIGUSR1, &sa, NULL) < 0 || raise(SIGUSR1))
+		return fail("signal");
+	return handler_rc ? fail("in the handler") : 0;
+}
+
+static bool at_end;
+
+static void last_words(void)
+{
+	if (at_end && both())
+		_exit(1);
+}
+
+/* Runs after our handlers of atexit(3), and after those of most libraries. */
+__attribute__((destructor)) static void destroyed(void)
+{
+	last_words();
+	if (at_end)
+		printf("to the end\n"), fflush(stdout);
+}
+
+static int case_teardown(void)
+{
+	at_end = true;
+	return atexit(last_words) ? fail("atexit") : 0;
+}
+
+/* The longest argument lists: our variables may be what is too much. Then that is said. */
+static int case_argument_list(void)
+{
+	static char big[100 << 10], name[] = "true";
+	char *args[64] = {name}, *none[] = {NULL};
+	int n, status, worked = 0, refused = 0;
+
+	memset(big, 'x', sizeof big - 1);
+	for (n = 1; n < 63; n++) {
+		pid_t pid;
+
+		args[n] = big;
+		pid = fork();
+		if (pid == 0) {
+			execve("/bin/true", args, none);
+			_exit(errno == E2BIG ? 7 : 1);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) < 0)
+			return fail("fork");
+		worked += status == 0;
+		refused += WIFEXITED(status) && WEXITSTATUS(status) == 7;
+		if (status && (!WIFEXITED(status) || WEXITSTATUS(status) != 7))
+			return fail("execve with a long list");
+	}
+	return worked && refused ? 0 : fail("a limit on argument lists");
+}
+
+static const struct law_case cases[] = {
+	{"deleted_directory", case_deleted_directory},
+	{"named_deleted", case_named_deleted},
+	{"thread_directory", case_thread_directory},
+	{"new_root", case_new_root},
+	{"received_directory", case_received_directory},
+	{"reopened", case_reopened},
+	{"walk", case_walk},
+	{"walk_fts", case_walk_fts},
+	{"string_race", case_string_race},
+	{"link_race", case_link_race},
+	{"signal_stack", case_signal_stack},
+	{"teardown", case_teardown},
+	{"argument_list", case_argument_list},
+};
+
+int main(int argc, char **argv)
+{
+	return law_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
