@@ -54,7 +54,7 @@ $(DARWIN)/$(1)/libsbx-shim.dylib: $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.o)
 	$$(call say,LD,$$@)
 	$$(Q)$(DARWIN_LD) -arch $(1) -platform_version macos $(DARWIN_MIN) $(DARWIN_MIN) -dylib \
 		-install_name @rpath/libsbx-shim.dylib -o $$@ $$^ $(DARWIN_LIBS)
-DEPS += $$(DARWIN_LAUNCHER:%.c=$(DARWIN)/$(1)/%.d) $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.d) \
+DARWIN_DEPS += $$(DARWIN_LAUNCHER:%.c=$(DARWIN)/$(1)/%.d) $$(DARWIN_SHIM:%.c=$(DARWIN)/$(1)/%.d) \
 	$$(policy_GEN:%.c=$(DARWIN)/$(1)/gen/%.d)
 endef
 $(foreach a,$(DARWIN_ARCHS),$(eval $(call darwin_machine,$(a))))
@@ -98,4 +98,6 @@ $(DARWIN)/load: $(DARWIN_LOADER) $(wildcard tests/darwin/*.h) | $$(@D)/.d
 $(DARWIN)/probe: $(DARWIN)/x86_64/tests/darwin/probe.o
 	$(call say,LD,$@)
 	$(Q)$(DARWIN_LD) -arch x86_64 -platform_version macos $(DARWIN_MIN) $(DARWIN_MIN) -o $@ $^ $(DARWIN_LIBS)
-DEPS += $(DARWIN)/x86_64/tests/darwin/probe.d
+DARWIN_DEPS += $(DARWIN)/x86_64/tests/darwin/probe.d
+# mk/rules.mk has read those of its own by now
+-include $(DARWIN_DEPS)
