@@ -20,15 +20,9 @@ struct ask_macos {
 static int compile(const struct ask_opts *o, const struct pol_engine *engine,
 		   struct sbpl_profile *out, struct b_err *err)
 {
-	static const enum sbpl_net nets[] = {
-		[POL_NET_NONE] = SBPL_NET_NONE,
-		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
-		[POL_NET_HOST] = SBPL_NET_HOST,
-	};
-	struct sbpl_opts opts = sbpl_opts_default();
+	struct sbpl_opts opts = sbpl_opts_of(&engine->effect);
 
 	opts.style = (enum sbpl_style)o->style;
-	opts.net = nets[engine->effect.network];
 	opts.orbit = (struct sbpl_orbit_env){
 		.home = getenv("HOME"),
 		.codex_home = getenv("CODEX_HOME"),

@@ -153,6 +153,14 @@ static size_t paths_of(const struct pol_build *b, const struct row *row, const c
 	return *one ? 1 : 0;
 }
 
+/* What the caller knows of this system. */
+static void add_system(struct pol_build *b)
+{
+	for (int op = SBX_READ; b->rq->system && op <= SBX_MODIFY; op++)
+		for (size_t i = 0; i < b->rq->system->op[op].n; i++)
+			pol_build_add(b, POL_OPS(op), &b->rq->system->op[op].v[i], POL_TWIN_NONE);
+}
+
 static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool hidden)
 {
 	static const enum mode modes[] = {[POL_READS_BROAD] = BROAD,
@@ -168,6 +176,8 @@ static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool 
 		size_t n = paths_of(b, row, &paths, &one);
 		enum mode mode = modes[b->layers->effect.reads];
 
+		if (row->where == AT_WORKSPACES && !hidden)
+			add_system(b);
 		if ((row->where == AT_HIDDEN) != hidden || (row->mode != ANY && row->mode != mode))
 			continue;
 		for (size_t k = 0; k < n; k++)

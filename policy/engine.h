@@ -81,9 +81,10 @@ struct pol_request {
 	const char *image_cache;      /* directory of compiled policies, NULL = none (imgcache.h) */
 	const char *const *own_files; /* files of this program, which no command may change */
 	size_t nown_files;
-	bool with_protected; /* the `protected` set (needs the broker) */
-	bool with_id_maps;   /* user namespaces may be mapped (needs the broker) */
-	bool with_shm;	     /* /dev/shm, which then must be the run's own */
+	const struct pol_ruleset *system; /* more that any program here needs; NULL = nothing */
+	bool with_protected;		  /* the `protected` set (needs the broker) */
+	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
+	bool with_shm;			  /* /dev/shm, which then must be the run's own */
 };
 
 struct pol_engine {

@@ -55,18 +55,67 @@ static bool resolve_rule(struct b_arena *a, struct pol_rule *r)
 	return true;
 }
 
-bool sbpl_canonical(const struct pol_ruleset *rs, struct pol_ruleset *out)
+/* The first rules speak of everything ("nothing outside", "reads are broad") or are those of the
+ * base about devices; what the system needs comes right behind them, where all others may take it
+ * back. */
+static bool is_ahead(const struct pol_rule *r)
+{
+	return (r->shape == POL_TREE && r->base_len == 0) ||
+	       (r->tier == POL_TIER_BASE && sbx_path_under(r->base, r->base_len, "/dev", 4));
+}
+
+struct insert {
+	struct pol_ruleset *rs;
+	enum sbx_op op;
+	uint8_t layer;
+};
+
+static void insert_one(void *ctx, unsigned ops, const struct pol_rule *r)
+{
+	const struct insert *in = ctx;
+
+	if (ops >> in->op & 1)
+		pol_ruleset_add(in->rs, in->op, r)->layer = in->layer;
+}
+
+/* Where the rules of the groups belong in a list; past its end when they are in it already. */
+static size_t find_place(const struct pol_list *list, size_t first, size_t end)
+{
+	size_t i = first;
+
+	for (size_t k = 0; k < list->n; k++)
+		if (sbpl_is_group_rule(&list->v[k]))
+			return list->n + 1;
+	while (i < end && is_ahead(&list->v[i]))
+		i++;
+	return i;
+}
+
+bool sbpl_canonical(const struct pol_ruleset *rs, unsigned groups, struct pol_ruleset *out)
 {
 	struct b_arena scratch = {0};
-	bool changed = false;
+	bool changed = groups != 0;
 
-	for (int op = 0; op < SBX_OP_COUNT; op++)
-		for (size_t i = 0; i < rs->op[op].n; i++) {
-			struct pol_rule r = rs->op[op].v[i];
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &rs->op[op], main = sbpl_main_layer(list);
+		size_t first = main.n ? (size_t)(main.v - list->v) : 0;
+		size_t place = find_place(list, first, first + main.n);
+		struct insert in = {out, (enum sbx_op)op,
+				    main.n ? main.v[0].layer : POL_LAYER_MAIN};
 
+		for (size_t i = 0; i <= list->n; i++) {
+			struct pol_rule r;
+
+			/* Without a list of its own nothing is to be executed or connected to. */
+			if (i == place && (list->n || op <= SBX_MODIFY))
+				sbpl_groups_rules(groups, insert_one, &in);
+			if (i == list->n)
+				break;
+			r = list->v[i];
 			changed |= resolve_rule(&scratch, &r);
 			pol_ruleset_add(out, (enum sbx_op)op, &r);
 		}
+	}
 	b_arena_release(&scratch);
 	return changed;
 }

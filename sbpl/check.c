@@ -2,9 +2,9 @@
  * check.c - a profile before it is believed: read back, run, asked under both readings of
  * precedence, compared with core/decide on paths in and around every rule.
  *
- * The profile may say less than the rules in three known ways, each recognised here by other
- * means than those that wrote it: a deny that matches the other case, a deny repeated in another
- * tree, and what the groups of the system open.
+ * The profile may allow less than the rules in two known ways, each recognised here by other
+ * means than those that wrote it: a deny that matches the other case, and a deny repeated in
+ * another tree. It never allows more.
  */
 #include <string.h>
 
@@ -24,19 +24,16 @@ struct check {
 	int op[SBX_OP_COUNT], unlink; /* as the profile calls them */
 };
 
-static const struct {
-	const char *name;
-	enum sbpl_part part;
-} asked[SBX_OP_COUNT] = {
-	[SBX_READ] = {"file-read-data", SBPL_PART_READ},
-	[SBX_MODIFY] = {"file-write-data", SBPL_PART_WRITE},
-	[SBX_EXEC] = {"process-exec*", SBPL_PART_EXEC},
-	[SBX_CONNECT] = {"network-outbound", SBPL_PART_HEAD},
+static const char *const asked[SBX_OP_COUNT] = {
+	[SBX_READ] = "file-read-data",
+	[SBX_MODIFY] = "file-write-data",
+	[SBX_EXEC] = "process-exec*",
+	[SBX_CONNECT] = "network-outbound",
 };
 
 const char *sbpl_op_of(enum sbx_op op)
 {
-	return asked[op].name;
+	return asked[op];
 }
 
 static void lower(struct b_str *out, const char *s)
@@ -61,14 +58,11 @@ static bool matches_folded(struct check *c, const struct pol_rule *r, const char
 	return pol_rule_matches(&folded, b_str_c(&c->lower_b), c->lower_b.len);
 }
 
-static bool is_known_difference(struct check *c, enum sbx_op op, const char *path, size_t len,
-				bool allowed)
+static bool is_known_difference(struct check *c, enum sbx_op op, const char *path, size_t len)
 {
 	const struct sbpl_emit *e = c->e;
 	const struct pol_list *list = &e->rs->op[op];
 
-	if (allowed)
-		return sbpl_groups_cover(e->o->groups, asked[op].part, path, len);
 	for (size_t i = 0; i < e->nwidened; i++)
 		/* The list of exec may be that of read, and stand in one block with it. */
 		if ((e->widened[i].op == op || op == SBX_EXEC) &&
@@ -106,7 +100,7 @@ static int compare(struct check *c, enum sbx_op op, const struct pol_rule *r, co
 	size_t len = strlen(path);
 
 	if (c->e->o->style == SBPL_STYLE_ORBIT || is == sbx_decide(c->e->img, op, path, len) ||
-	    is_known_difference(c, op, path, len, is))
+	    (!is && is_known_difference(c, op, path, len)))
 		return 0;
 	return differ(c, r, path,
 		      is ? "the profile allows what the rules deny"
@@ -169,7 +163,7 @@ static int check_all(struct check *c)
 
 	c->unlink = sbpl_op_find("file-write-unlink");
 	for (int op = 0; op < SBX_OP_COUNT; op++)
-		c->op[op] = sbpl_op_find(asked[op].name);
+		c->op[op] = sbpl_op_find(asked[op]);
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		total += c->e->rs->op[op].n;
 	c->briefly = total > MAX_AT_LENGTH;

@@ -6,11 +6,6 @@
 #include "policy/compile.h"
 #include "sbpl/emit.h"
 
-struct sbpl_opts sbpl_opts_default(void)
-{
-	return (struct sbpl_opts){.groups = sbpl_groups_default()};
-}
-
 void sbpl_profile_release(struct sbpl_profile *prof)
 {
 	b_arena_release(&prof->arena);
@@ -36,21 +31,19 @@ void sbpl_put_title(struct sbpl_emit *e, const char *title)
 /* One block: one list of the ruleset, one set of operations. */
 struct block {
 	enum sbx_op op;
-	enum sbpl_part part; /* of the groups that belong into it */
 	const char *operations, *title;
 };
 
 static const struct block blocks[] = {
-	{SBX_READ, SBPL_PART_READ, "file-read*", "read"},
-	{SBX_MODIFY, SBPL_PART_WRITE, "file-write* file-link", "modify"},
-	{SBX_EXEC, SBPL_PART_EXEC, "process-exec*", "exec"},
+	{SBX_READ, "file-read*", "read"},
+	{SBX_MODIFY, "file-write* file-link", "modify"},
+	{SBX_EXEC, "process-exec*", "exec"},
 	/* A socket's path is a filter of network-outbound. */
-	{SBX_CONNECT, SBPL_PART_HEAD, "network-outbound", "connect"},
+	{SBX_CONNECT, "network-outbound", "connect"},
 };
 
 /* Where a dialect has no list for exec, that of read serves: a third of the rules less. */
-static const struct block read_and_exec = {SBX_READ, SBPL_PART_READ, "file-read* process-exec*",
-					   "read, exec"};
+static const struct block read_and_exec = {SBX_READ, "file-read* process-exec*", "read, exec"};
 
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
@@ -80,41 +73,18 @@ static void put_rule(struct sbpl_emit *e, const struct block *b, const struct po
 	sbpl_put_comment(&e->out, r->origin);
 }
 
-/* The first rules may speak of everything ("nothing outside", "reads are broad"); what the system
- * needs comes right behind them, where all others may take it back. */
-static bool speaks_of_all(const struct pol_rule *r)
-{
-	return r->shape == POL_TREE && r->base_len == 0;
-}
-
-static int put_groups(struct sbpl_emit *e, const struct block *b)
-{
-	if (b->part == SBPL_PART_HEAD)
-		return 0;
-	return sbpl_count_rules(e, sbpl_groups_add(&e->out, e->o->groups, b->part, e->o->macos),
-				"the base groups");
-}
-
 static int put_block(struct sbpl_emit *e, const struct block *b)
 {
 	const struct pol_list list = sbpl_main_layer(&e->rs->op[b->op]);
-	bool groups_done = false;
 
 	if (e->rs->op[b->op].n == 0 && (b->op == SBX_EXEC || b->op == SBX_CONNECT))
 		return 0;
 	sbpl_put_title(e, b->title);
 	for (size_t i = 0; i < list.n; i++) {
-		if (!groups_done && !speaks_of_all(&list.v[i])) {
-			groups_done = true;
-			if (put_groups(e, b) < 0)
-				return -1;
-		}
 		put_rule(e, b, &list.v[i]);
 		if (sbpl_count_rules(e, 1, list.v[i].origin) < 0)
 			return -1;
 	}
-	if (!groups_done && put_groups(e, b) < 0)
-		return -1;
 	for (size_t i = 0; i < e->nwidened; i++) {
 		if (e->widened[i].op != b->op)
 			continue;
@@ -161,7 +131,7 @@ static int put_head(struct sbpl_emit *e)
 		  "(deny file-link) ; open under (deny default): a second name is a way around\n"
 		  "(deny process-info*) ; in part open under (deny default): other processes\n");
 	sbpl_put_title(e, "what any command needs");
-	n = sbpl_groups_add(&e->out, e->o->groups, SBPL_PART_HEAD, e->o->macos);
+	n = sbpl_groups_add(&e->out, e->o->groups, e->o->macos);
 	/* Behind what the groups open: the last rule that matches wins. */
 	b_str_add(&e->out, "(deny file-ioctl (ioctl-command 2147578994)) ; TIOCSTI: types for the "
 			   "person\n"
@@ -252,6 +222,7 @@ static int put_hardened(struct sbpl_emit *e)
 	}
 	if (put_metadata(e) < 0)
 		return -1;
+	sbpl_note_groups(e);
 	return sbpl_put_pins(e);
 }
 
@@ -319,7 +290,7 @@ int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,
 	if (o->style == SBPL_STYLE_ORBIT && check_layers(rs, err) < 0)
 		return -1;
 	pol_ruleset_init(&canonical);
-	if (o->style == SBPL_STYLE_HARDENED && sbpl_canonical(rs, &canonical)) {
+	if (o->style == SBPL_STYLE_HARDENED && sbpl_canonical(rs, o->groups, &canonical)) {
 		e.rs = &canonical;
 		image = NULL;
 	}

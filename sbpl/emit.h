@@ -53,6 +53,8 @@ void sbpl_put_path(struct sbpl_emit *, struct b_str *, const char *kind, const c
 		   size_t len);
 /* One filter that says what the rule says. `fold`: both cases in the glob. */
 void sbpl_put_rule_filter(struct sbpl_emit *, struct b_str *, const struct pol_rule *, bool fold);
+/* The same, its path as it stands. */
+void sbpl_put_plain_filter(struct b_str *, const struct pol_rule *);
 
 /* emit.c: counts rules. */
 int sbpl_count_rules(struct sbpl_emit *, size_t n, const char *origin);
@@ -65,7 +67,12 @@ struct pol_list sbpl_main_layer(const struct pol_list *);
 /* Behind the block of the operation: what the other layers deny. */
 int sbpl_put_layers(struct sbpl_emit *, enum sbx_op, const char *operations);
 
-/* pins.c: what must stand behind the ordered blocks. */
+/* opts.c: what the groups open beyond the rules. */
+void sbpl_note_groups(struct sbpl_emit *);
+
+/* pins.c: everything `r` speaks of is also spoken of by `by`. */
+bool sbpl_is_covered(const struct pol_rule *r, const struct pol_rule *by);
+/* What must stand behind the ordered blocks. */
 void sbpl_find_widened(struct sbpl_emit *);
 int sbpl_put_pins(struct sbpl_emit *);
 
@@ -75,5 +82,6 @@ int sbpl_put_orbit(struct sbpl_emit *);
 /* check.c: the finished text against core/decide. */
 int sbpl_self_check(struct sbpl_emit *);
 
-/* canon.c: the rules as the kernel of macOS spells paths, added to `out`. True: some differ. */
-bool sbpl_canonical(const struct pol_ruleset *, struct pol_ruleset *out);
+/* canon.c: the rules as the kernel of macOS spells paths, and those of `groups`, added to `out`.
+ * True: some differ. */
+bool sbpl_canonical(const struct pol_ruleset *, unsigned groups, struct pol_ruleset *out);

@@ -2,15 +2,19 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
-#include "core/path.h"
+#include "policy/ruleset.h"
+#include "sbpl/emit.h"
 
-/* SUB, LIT: a path below which, or which alone, is opened; FORM: operations and filters. */
-enum shape { FORM, SUB, LIT, RE };
+enum part { PART_HEAD, PART_READ, PART_WRITE };
+
+/* SUB, LIT, GLOB: paths that are opened, as those of a rule; FORM: operations and filters. */
+enum shape { FORM, SUB, LIT, GLOB };
 
 struct allowance {
 	enum sbpl_group group;
-	enum sbpl_part part;
+	enum part part;
 	enum shape shape;
 	const char *what;
 	const char *guard;    /* an operation or filter that older releases lack */
@@ -20,19 +24,19 @@ struct allowance {
 
 #define HEAD(group, what, why)                                                                     \
 	{                                                                                          \
-		SBPL_GROUP_##group, SBPL_PART_HEAD, FORM, what, NULL, 0, 0, why                    \
+		SBPL_GROUP_##group, PART_HEAD, FORM, what, NULL, 0, 0, why                         \
 	}
 #define GUARDED(group, guard, what, why)                                                           \
 	{                                                                                          \
-		SBPL_GROUP_##group, SBPL_PART_HEAD, FORM, what, guard, 0, 0, why                   \
+		SBPL_GROUP_##group, PART_HEAD, FORM, what, guard, 0, 0, why                        \
 	}
 #define READS(group, shape, path, why)                                                             \
 	{                                                                                          \
-		SBPL_GROUP_##group, SBPL_PART_READ, shape, path, NULL, 0, 0, why                   \
+		SBPL_GROUP_##group, PART_READ, shape, path, NULL, 0, 0, why                        \
 	}
 #define WRITES(group, shape, path, why)                                                            \
 	{                                                                                          \
-		SBPL_GROUP_##group, SBPL_PART_WRITE, shape, path, NULL, 0, 0, why                  \
+		SBPL_GROUP_##group, PART_WRITE, shape, path, NULL, 0, 0, why                       \
 	}
 #define MACH(group, name, why) HEAD(group, "mach-lookup (global-name \"" name "\")", why)
 
@@ -102,13 +106,13 @@ static const struct allowance table[] = {
 	HEAD(TTY, "file-ioctl (regex \"^/dev/ttys[0-9]*$\")", "raw mode, window size"),
 	WRITES(TTY, LIT, "/dev/tty", "ask for a pass phrase"),
 	WRITES(TTY, LIT, "/dev/ptmx", "openpty"),
-	WRITES(TTY, RE, "^/dev/ttys[0-9]*$", "the terminal itself"),
+	WRITES(TTY, GLOB, "/dev/ttys*", "the terminal itself"),
 
 	READS(TOOLS, SUB, "/opt/homebrew", "Homebrew on Apple silicon"),
 	READS(TOOLS, SUB, "/usr/local", "Homebrew on Intel, software put in by hand"),
 	READS(TOOLS, SUB, "/nix/store", "Nix"),
 	READS(TOOLS, SUB, "/Library/Developer", "command-line tools: git, clang, make"),
-	READS(TOOLS, RE, "^/Applications/Xcode[^/]*\\.app/Contents/Developer(/.*)?$", "Xcode"),
+	READS(TOOLS, GLOB, "/Applications/Xcode*.app/Contents/Developer/**", "Xcode"),
 	READS(TOOLS, LIT, "/private/var/db/xcode_select_link", "which Xcode: /usr/bin/git asks"),
 	READS(TOOLS, LIT, "/Library/Preferences/com.apple.dt.Xcode.plist",
 	      "/usr/bin/git asks for the licence"),
@@ -130,11 +134,11 @@ static const struct allowance table[] = {
 	READS(TLS, SUB, "/private/var/db/mds", "Security.framework's module table"),
 
 	MACH(FSEVENTS, "com.apple.FSEvents", "watchers; else they poll"),
-	{SBPL_GROUP_SSH_AGENT, SBPL_PART_HEAD, FORM,
+	{SBPL_GROUP_SSH_AGENT, PART_HEAD, FORM,
 	 "network-outbound (regex "
 	 "\"^/private/tmp/com\\\\.apple\\\\.launchd\\\\.[^/]*/Listeners$\")",
 	 NULL, 0, 2603, "the agent's socket"},
-	{SBPL_GROUP_SSH_AGENT, SBPL_PART_HEAD, FORM,
+	{SBPL_GROUP_SSH_AGENT, PART_HEAD, FORM,
 	 "network-outbound (regex "
 	 "\"^/private/var/run/com\\\\.apple\\\\.launchd\\\\.[^/]*/Listeners$\")",
 	 NULL, 2604, 0, "the agent's socket, where 26.4 moved it"},
@@ -164,37 +168,39 @@ unsigned sbpl_groups_default(void)
 	return bits;
 }
 
-static const char *operations(enum sbpl_part part)
+/* The rule of an allowance of files. */
+static struct pol_rule rule_of(const struct allowance *a, struct b_arena *arena)
 {
-	if (part == SBPL_PART_EXEC)
-		return "process-exec*";
-	return part == SBPL_PART_READ ? "file-read*" : "file-write* file-link";
-}
+	static const enum pol_shape shapes[] = {
+		[SUB] = POL_TREE, [LIT] = POL_EXACT, [GLOB] = POL_GLOB};
+	const char *base = strcmp(a->what, "/") == 0 ? "" : a->what, *glob = NULL;
 
-static void add_filter(struct b_str *out, const struct allowance *a)
-{
-	if (a->shape != RE) {
-		b_str_addf(out, "(%s \"%s\")", a->shape == SUB ? "subpath" : "literal", a->what);
-		return;
+	if (a->shape == GLOB) {
+		glob = strchr(a->what, '*');
+		while (*glob != '/')
+			glob--;
+		base = b_arena_strndup(arena, a->what, (size_t)(glob++ - a->what));
 	}
-	b_str_add(out, "(regex \"");
-	for (const char *p = a->what; *p; p++)
-		b_str_addf(out, *p == '\\' ? "\\%c" : "%c", *p);
-	b_str_add(out, "\")");
+	return (struct pol_rule){
+		.allow = true,
+		.layer = POL_LAYER_MAIN,
+		.shape = shapes[a->shape],
+		.tier = POL_TIER_BASE,
+		.base = base,
+		.base_len = strlen(base),
+		.glob = glob,
+		.matched = a->what,
+		.origin =
+			b_arena_printf(arena, SBPL_GROUP_ORIGIN "%s: %s", names[a->group], a->why),
+	};
 }
 
-static void add_one(struct b_str *out, const struct allowance *a, enum sbpl_part part)
+static void add_one(struct b_str *out, const struct allowance *a)
 {
 	if (a->guard)
 		b_str_addf(out, "(if (defined? '%s) ", a->guard);
-	if (a->shape == FORM) {
-		b_str_addf(out, "(allow %s)", a->what);
-	} else {
-		b_str_addf(out, "(allow %s ", operations(part));
-		add_filter(out, a);
-		b_str_addc(out, ')');
-	}
-	b_str_addf(out, "%s ; %s: %s\n", a->guard ? ")" : "", names[a->group], a->why);
+	b_str_addf(out, "(allow %s)%s ; %s: %s\n", a->what, a->guard ? ")" : "", names[a->group],
+		   a->why);
 }
 
 static bool in_release(const struct allowance *a, unsigned macos)
@@ -202,48 +208,51 @@ static bool in_release(const struct allowance *a, unsigned macos)
 	return !macos || ((!a->from || macos >= a->from) && (!a->until || macos <= a->until));
 }
 
-/* What may be written may be read. */
-static bool in_part(const struct allowance *a, enum sbpl_part part)
-{
-	if (part == SBPL_PART_EXEC)
-		return a->part == SBPL_PART_READ && a->shape != LIT;
-	return a->part == part || (part == SBPL_PART_READ && a->part == SBPL_PART_WRITE);
-}
-
-size_t sbpl_groups_add(struct b_str *out, unsigned bits, enum sbpl_part part, unsigned macos)
+size_t sbpl_groups_add(struct b_str *out, unsigned bits, unsigned macos)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < N; i++) {
-		if (!(bits >> table[i].group & 1) || !in_part(&table[i], part) ||
+		if (!(bits >> table[i].group & 1) || table[i].shape != FORM ||
 		    !in_release(&table[i], macos))
 			continue;
-		add_one(out, &table[i], part);
+		add_one(out, &table[i]);
 		n++;
 	}
 	return n;
 }
 
-/* The regexes of the table are about terminals and Xcode: a prefix is enough to know them. */
-static bool covers(const struct allowance *a, const char *path, size_t len)
+/* What may be written may be read; what may be read may be executed. */
+void sbpl_groups_rules(unsigned bits, sbpl_group_rule *add, void *ctx)
 {
-	size_t n = strlen(a->what);
+	struct b_arena arena = {0};
 
-	if (a->shape == LIT)
-		return n == len && memcmp(path, a->what, n) == 0;
-	if (a->shape == SUB)
-		return sbx_path_under(path, len, a->what, n);
-	n = strcspn(a->what, "[") - 1;
-	return a->shape == RE && len > n && memcmp(path, a->what + 1, n) == 0;
+	for (size_t i = 0; i < N; i++) {
+		const struct allowance *a = &table[i];
+		unsigned ops = 1u << SBX_READ | 1u << SBX_EXEC;
+		struct pol_rule r;
+
+		if (!(bits >> a->group & 1) || a->shape == FORM)
+			continue;
+		r = rule_of(a, &arena);
+		add(ctx, ops | (a->part == PART_WRITE ? 1u << SBX_MODIFY : 0), &r);
+	}
+	b_arena_release(&arena);
 }
 
-bool sbpl_groups_cover(unsigned bits, enum sbpl_part part, const char *path, size_t len)
+bool sbpl_is_group_rule(const struct pol_rule *r)
 {
-	for (size_t i = 0; i < N; i++)
-		if (bits >> table[i].group & 1 && in_part(&table[i], part) &&
-		    covers(&table[i], path, len))
-			return true;
-	return false;
+	return strncmp(r->origin, SBPL_GROUP_ORIGIN, sizeof SBPL_GROUP_ORIGIN - 1) == 0;
+}
+
+static void add_form(void *ctx, unsigned ops, const struct pol_rule *r)
+{
+	bool writes = ops >> SBX_MODIFY & 1;
+
+	b_str_addf(ctx, "(allow file-read*%s ", writes ? " file-write* file-link" : "");
+	sbpl_put_plain_filter(ctx, r);
+	b_str_addc(ctx, ')');
+	sbpl_put_comment(ctx, r->origin + sizeof SBPL_GROUP_ORIGIN - 1);
 }
 
 bool sbpl_group_file(const char *file, struct b_str *out)
@@ -254,8 +263,8 @@ bool sbpl_group_file(const char *file, struct b_str *out)
 		if (strncmp(file, "sbx-", 4) != 0 || strncmp(file + 4, names[g], n) != 0 ||
 		    strcmp(file + 4 + n, ".sb") != 0)
 			continue;
-		for (int part = SBPL_PART_HEAD; part <= SBPL_PART_WRITE; part++)
-			sbpl_groups_add(out, 1u << g, (enum sbpl_part)part, 0);
+		sbpl_groups_add(out, 1u << g, 0);
+		sbpl_groups_rules(1u << g, add_form, out);
 		return true;
 	}
 	return false;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 struct b_str;
+struct pol_rule;
 
 /* name, text, on by default */
 #define SBPL_GROUPS(X)                                                                             \
@@ -37,19 +38,18 @@ enum sbpl_group {
 /* The bits of the groups that are on by default. */
 unsigned sbpl_groups_default(void);
 
-/* Where an allowance stands in a profile. Files come in the ordered blocks, so that a policy's
- * rules may take them back. */
-enum sbpl_part {
-	SBPL_PART_HEAD, /* everything that is about no path */
-	SBPL_PART_READ,
-	SBPL_PART_WRITE,
-	SBPL_PART_EXEC /* the trees that may be read */
-};
+/* Appends the allowances of the groups in `bits` that are about no path, for release `macos`
+ * (1404 = 14.4, 0 = any), comments included; returns the number of rules. */
+size_t sbpl_groups_add(struct b_str *out, unsigned bits, unsigned macos);
 
-/* Appends the allowances of a part of the groups in `bits`, for release `macos` (1404 = 14.4, 0 =
- * any), comments included; returns the number of rules. */
-size_t sbpl_groups_add(struct b_str *, unsigned bits, enum sbpl_part, unsigned macos);
-/* Does a group open this path for reading or writing? */
-bool sbpl_groups_cover(unsigned bits, enum sbpl_part, const char *path, size_t len);
+/*
+ * Those about files are rules of the base tier like others, so that the engine, its shim and the
+ * profile answer alike, and a policy's rules may take them back. `ops`: bits 1u << enum sbx_op.
+ * Strings live until `add` returns.
+ */
+#define SBPL_GROUP_ORIGIN "builtin:macos:"
+typedef void sbpl_group_rule(void *ctx, unsigned ops, const struct pol_rule *);
+void sbpl_groups_rules(unsigned bits, sbpl_group_rule *add, void *ctx);
+bool sbpl_is_group_rule(const struct pol_rule *);
 /* The text of "sbx-NAME.sb", for import: a whole group. False: no such file. */
 bool sbpl_group_file(const char *file, struct b_str *out);

@@ -60,7 +60,7 @@ static bool nested(const struct pol_rule *a, const struct pol_rule *b)
 }
 
 /* Everything `r` speaks of is also spoken of by `by`. */
-static bool covered(const struct pol_rule *r, const struct pol_rule *by)
+bool sbpl_is_covered(const struct pol_rule *r, const struct pol_rule *by)
 {
 	if (by->shape == POL_TREE)
 		return under(r->base, r->base_len, by);
@@ -72,7 +72,7 @@ static bool covered(const struct pol_rule *r, const struct pol_rule *by)
 static bool is_overruled(const struct pol_list *list, size_t i, const struct pol_rule *r)
 {
 	for (size_t k = i; k < list->n; k++)
-		if (covered(r, &list->v[k]))
+		if (sbpl_is_covered(r, &list->v[k]))
 			return true;
 	return false;
 }
@@ -91,10 +91,10 @@ static bool is_writable(const struct sbpl_emit *e, const struct pol_rule *r)
 	for (size_t i = list.n; i-- > 0;) {
 		const struct pol_rule *m = &list.v[i];
 
-		if (!m->allow && covered(&region, m))
+		if (!m->allow && sbpl_is_covered(&region, m))
 			return false;
 		if (m->allow &&
-		    (r->shape == POL_EXACT && m->shape == POL_EXACT ? covered(&region, m)
+		    (r->shape == POL_EXACT && m->shape == POL_EXACT ? sbpl_is_covered(&region, m)
 								    : nested(&region, m)))
 			return true;
 	}

@@ -20,8 +20,10 @@
  *    help, and the directories below are pinned instead (a note says so).
  *
  * So the profile denies a little more than core/decide, never less; each kind is named in
- * sbpl_profile.notes. Of several documents that must all allow, the main one gives the ordered
- * blocks, and the others what they deny, behind it. Letters in the glob part of a deny match both cases (APFS usually does).
+ * sbpl_profile.notes. What programs for macOS need of the system (groups.h) is added to the rules
+ * first, and named there where no rule says it. Of several documents that must all allow, the main
+ *one gives the ordered blocks, and the others what they deny, behind it. Letters in the glob part
+ *of a deny match both cases (APFS usually does).
  *
  * ORBIT reproduces Orbit's own profile: broad reads, literals as subtrees, no pins.
  *
@@ -41,6 +43,7 @@
 
 struct b_err;
 struct b_str;
+struct pol_effect;
 struct pol_ruleset;
 struct sbx_image;
 
@@ -74,6 +77,10 @@ struct sbpl_opts {
 };
 
 struct sbpl_opts sbpl_opts_default(void);
+/* Those that the settings of a policy ask for. */
+struct sbpl_opts sbpl_opts_of(const struct pol_effect *);
+/* The rules of their groups, for pol_request.system. */
+void sbpl_system_rules(const struct pol_effect *, struct pol_ruleset *out);
 
 struct sbpl_profile {
 	struct b_arena arena;

@@ -209,9 +209,21 @@ void sbpl_re_glob(struct b_str *out, const char *glob, size_t len, bool is_whole
  * escaping and may hold any byte. */
 static bool is_plain(const char *s, size_t len)
 {
-	static const char *const roots[] = {
-		"/System",	   "/usr", "/bin", "/sbin", "/dev", "/Library", "/private/etc",
-		"/private/var/db", "/opt"};
+	static const char *const roots[] = {"/System",
+					    "/usr",
+					    "/bin",
+					    "/sbin",
+					    "/dev",
+					    "/Library",
+					    "/private/etc",
+					    "/private/var/db",
+					    "/private/var/select",
+					    "/opt",
+					    "/nix",
+					    "/Applications",
+					    "/tmp",
+					    "/var",
+					    "/etc"};
 	size_t i = 0;
 
 	for (size_t k = 0; k < len; k++)
@@ -309,4 +321,12 @@ void sbpl_put_rule_filter(struct sbpl_emit *e, struct b_str *out, const struct p
 	else
 		sbpl_put_path(e, out, r->shape == POL_TREE ? "subpath" : "literal", r->base,
 			      r->base_len);
+}
+
+void sbpl_put_plain_filter(struct b_str *out, const struct pol_rule *r)
+{
+	const struct sbpl_opts o = {.inline_paths = true};
+	struct sbpl_emit e = {.o = &o};
+
+	sbpl_put_rule_filter(&e, out, r, false);
 }

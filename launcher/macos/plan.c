@@ -8,12 +8,15 @@
 #include "launcher/parts.h"
 #include "launcher/shimpath.h"
 #include "policy/engine.h"
+#include "sbpl/sbpl.h"
 
 int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
 	const char *own[LAU_OWN_MAX];
+	struct pol_ruleset system;
 	struct lau_request q;
+	int rc;
 
 	(void)host;
 	*p = (struct lau_plan){.use_shim = !o->no_shim};
@@ -21,7 +24,12 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	q.rq.own_files = own;
 	q.rq.nown_files = lau_own_files(&p->arena, dirs->workspaces, dirs->nworkspaces, own);
 	q.rq.with_protected = true; /* denies inside what may be written are rules like others */
-	return pol_engine_new(&q.rq, &p->engine, err);
+	pol_ruleset_init(&system);
+	sbpl_system_rules(&dirs->layers.effect, &system);
+	q.rq.system = &system;
+	rc = pol_engine_new(&q.rq, &p->engine, err);
+	pol_ruleset_release(&system);
+	return rc;
 }
 
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)

@@ -179,17 +179,11 @@ static void grant(struct run *r, enum sbx_op op, const char *path)
 
 static int step_profile(struct run *r, struct b_err *err)
 {
-	static const enum sbpl_net nets[] = {
-		[POL_NET_NONE] = SBPL_NET_NONE,
-		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
-		[POL_NET_HOST] = SBPL_NET_HOST,
-	};
-	struct sbpl_opts opts = sbpl_opts_default();
+	struct sbpl_opts opts = sbpl_opts_of(&r->plan.engine->effect);
 
 	if (!is_confined(r))
 		return 0;
 	opts.macos = lau_macos_release();
-	opts.net = nets[r->plan.engine->effect.network];
 	grant(r, SBX_READ, r->self);
 	grant(r, SBX_EXEC, r->self);
 	if (r->plan.use_shim && r->channel.dir) {

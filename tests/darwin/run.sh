@@ -235,6 +235,11 @@ log=$(ls -d "$T/home/.local/state/sbx-launch/runs/"*/audit.jsonl | tail -1)
 [ "$(grep -c '"kind":"hello"' "$log")" = 2 ] && [ "$(grep -c '"kind":"denied"' "$log")" = 3 ] &&
 	[ "$(grep -c '"layer":"shim"' "$log")" -ge 10 ]
 ok $? "and told every call"
+status_is 0 "the shim knows what programs for macOS need" --reads listed --read ./probe -- \
+	./probe read /usr/bin/env read /usr/include/stdio.h
+[ "$(cat "$T/out")" = "read /usr/bin/env 0
+read /usr/include/stdio.h 13" ]
+ok $? "and no more"
 [ -z "$(find /tmp -maxdepth 1 -name 'sbx-launch-profile*' 2>/dev/null)" ]
 ok $? "no profile is left behind"
 echo "1..$n"

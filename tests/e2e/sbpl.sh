@@ -43,6 +43,16 @@ check 'by a line of the profile' grep -q '^denied read ./x.env' "$TMP/out"
 check 'with its text and origin' \
 	grep -qE '^  on macos  line [0-9]+: \(deny file-read\*.*agent.yaml:5' "$TMP/out"
 check 'another is allowed' grep -q '^allowed read ./y.txt' "$TMP/out"
+"$policy" why --on macos read /dev/ttys001 /dev/dtracehelper /dev/autofs_nowait >"$TMP/out" 2>&1
+check 'terminals and what dyld opens are open' [ $? -eq 0 ]
+"$policy" why --on macos --deny-read /dev/ttys001 read /dev/ttys001 >"$TMP/out" 2>&1
+check 'unless denied by name' [ $? -eq 1 ]
+"$policy" why --on macos --reads listed read /usr/local/x /opt/homebrew/x >"$TMP/out" 2>&1
+check 'what a person installed is open when listed' [ "$(grep -c ^denied "$TMP/out")" = 2 ]
+"$policy" why --on macos --reads listed exec /usr/bin/true >"$TMP/out" 2>&1
+check 'the system is open to programs all the same' [ $? -eq 0 ]
+shows 'which is said' '^; open for read though no rule says so.*: /, /System, /usr/lib,' --reads listed
+check 'of it alone' sh -c "! grep -q '^; open for .*/usr/local' '$TMP/out'"
 cat >.sbx-launch.yaml <<'P'
 schemaVersion: 2
 kind: Policy

@@ -538,60 +538,6 @@ Test(sbpl_compile, stat_above_what_is_named_only_when_asked)
 	cr_expect_not(allows("file-read-data", C "/deep"));
 }
 
-Test(sbpl_compile, rules_may_take_back_what_groups_open)
-{
-	opts.groups = sbpl_groups_default();
-	add(SBX_READ, false, POL_TREE, "", NULL);
-	add(SBX_READ, false, POL_TREE, "/usr/local/secret", NULL);
-	compile();
-	cr_expect(allows("file-read-data", "/usr/local/bin/x"));
-	cr_expect_not(allows("file-read-data", "/usr/local/secret/x"));
-	cr_expect_not(allows("file-read-data", "/Users/u/x"));
-	cr_expect(allows("file-write-data", "/dev/null"));
-	cr_expect_not(allows("file-write-data", "/usr/local/bin/x"));
-}
-
-/* The evaluator asks paths alone: of other filters the last that fits stands last in the text. */
-static const char *last_of(const char *text)
-{
-	const char *found = NULL;
-
-	for (const char *p = prof.text; (p = strstr(p, text)); p++)
-		found = p;
-	return found;
-}
-
-Test(sbpl_compile, other_processes_keep_their_environment)
-{
-	const char *deny;
-
-	opts.groups = (1u << SBPL_GROUP_COUNT) - 1;
-	compile();
-	deny = last_of("\n(deny sysctl-read (sysctl-name-prefix \"kern.procargs\")) ;");
-	cr_assert(deny);
-	cr_expect(last_of("(allow sysctl-read ") < deny);
-	deny = last_of("\n(deny process-info*) ;");
-	cr_assert(deny);
-	cr_expect(last_of("(allow process-info* (target same-sandbox))") > deny);
-	cr_expect_not(strstr(prof.text, "(allow process-info*)"));
-}
-
-Test(sbpl_compile, releases_get_what_they_have)
-{
-	add(SBX_READ, true, POL_TREE, "", NULL);
-	opts.groups = 1u << SBPL_GROUP_SSH_AGENT;
-	opts.macos = 2600;
-	compile();
-	cr_expect(strstr(prof.text, "/private/tmp/com") &&
-		  !strstr(prof.text, "/private/var/run/com"));
-	opts.macos = 2604;
-	sbpl_profile_release(&prof);
-	sbpl_program_free(prog);
-	compile();
-	cr_expect(!strstr(prof.text, "/private/tmp/com") &&
-		  strstr(prof.text, "/private/var/run/com"));
-}
-
 Test(sbpl_compile, unbounded_pins_can_be_left_out_and_then_are_said)
 {
 	add(SBX_READ, true, POL_TREE, C, NULL);
