@@ -18,6 +18,7 @@
 #include "base/own.h"
 #include "launcher/exec_result.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/outcome.h"
 
 enum { STDIN_LIMIT = 1 << 30 };
@@ -163,6 +164,8 @@ int lau_capture_open(struct lau_capture *c, char *const *envp, struct b_err *err
 		s.in = LAU_STDIN_BYTES;
 	if (c->o->tee) {
 		lau_secrets_from(&c->secrets, envp);
+		/* what it was not given it may find elsewhere */
+		lau_secrets_from(&c->secrets, lau_os_environ());
 		s.tee = &c->secrets;
 	}
 	c->is_open = lau_exec_io_open(&s, &c->io, err) == 0;

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "base/own.h"
 #include "base/str.h"
 #include "launcher/environment.h"
+#include "launcher/hide.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/plan.h"
 #include "policy/engine.h"
 
@@ -55,10 +58,15 @@ static void add_environment(const struct lau_plan *p, const struct lau_environme
 }
 
 void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
-		     const struct lau_environment *env, const char *program, struct b_str *out)
+		     const struct lau_environment *env, const char *program, struct b_str *shown)
 {
+	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_str *out = &text;
+	char **argv;
 	size_t i;
 
+	lau_hide_collect(o, lau_os_environ(), false, &secrets);
 	add_policy(p->engine, out);
 	add_floor(p, out);
 	if (p->nfatal && !p->engine->effect.lax)
@@ -67,9 +75,12 @@ void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 	add_environment(p, env, out);
 	add_text(out, "program: ", program);
 	b_str_add(out, "command:");
-	for (i = 0; o->argv[i]; i++) {
+	/* before what is not printable is escaped, and the rest of the text as it is */
+	argv = lau_hide_words(&secrets, o->argv, &p->arena);
+	for (i = 0; argv[i]; i++) {
 		b_str_addc(out, ' ');
-		b_str_add_visible(out, o->argv[i], strlen(o->argv[i]));
+		b_str_add_visible(out, argv[i], strlen(argv[i]));
 	}
 	b_str_addc(out, '\n');
+	lau_hide_text(&secrets, b_str_c(&text), shown);
 }

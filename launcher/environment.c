@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/envnames.h"
+#include "launcher/redact.h"
 
 void lau_environment_release(struct lau_environment *env)
 {
@@ -217,7 +218,10 @@ void lau_environment_show(const struct lau_environment *env, struct b_str *out)
 		b_str_add(out, "  ");
 		b_str_add(out, env->vars[i].name);
 		b_str_addc(out, '=');
-		b_str_add_visible(out, env->vars[i].value, strlen(env->vars[i].value));
+		if (lau_name_is_secret(env->vars[i].name, strlen(env->vars[i].name)))
+			b_str_add(out, LAU_REDACTED);
+		else
+			b_str_add_visible(out, env->vars[i].value, strlen(env->vars[i].value));
 		b_str_addc(out, '\n');
 	}
 }

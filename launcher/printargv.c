@@ -11,28 +11,51 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/hide.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 
 /* '...' around what a shell might take for more than letters. */
-static void add_quoted(struct b_str *out, const char *word)
+static void add_literal(struct b_str *out, const char *word, size_t n)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789_-./,:@%+=";
 
-	if (out->len > 0)
-		b_str_addc(out, ' ');
-	if (*word && strspn(word, plain) == strlen(word)) {
-		b_str_add(out, word);
+	if (n && strspn(word, plain) >= n) {
+		b_str_addn(out, word, n);
 		return;
 	}
 	b_str_addc(out, '\'');
-	for (; *word; word++)
+	for (const char *end = word + n; word < end; word++)
 		if (*word == '\'')
 			b_str_add(out, "'\\''");
 		else
 			b_str_addc(out, *word);
 	b_str_addc(out, '\'');
+}
+
+/* In place of a secret the shell is told the variable that holds it, and to end where it does
+ * not. */
+static void add_quoted(struct b_str *out, const char *word, const struct lau_secrets *secrets)
+{
+	const char *from = word, *at = word, *entry;
+	size_t n, len;
+
+	if (out->len > 0)
+		b_str_addc(out, ' ');
+	while (*at) {
+		entry = lau_hide_named(secrets, lau_os_environ(), at, &n, &len);
+		if (!entry) {
+			at++;
+			continue;
+		}
+		if (at > from)
+			add_literal(out, from, (size_t)(at - from));
+		b_str_addf(out, "\"${%.*s:?}\"", (int)n, entry);
+		from = at += len;
+	}
+	if (at > from || at == word)
+		add_literal(out, from, (size_t)(at - from));
 }
 
 static bool is_ours(const char *word)
@@ -53,11 +76,65 @@ static void collect(const struct lau_options *o, const char *self, struct b_strl
 		b_strlist_add(words, *p);
 }
 
+/* What no variable of ours holds could only be printed. */
+static int check_set(const struct lau_options *o, const struct lau_secrets *secrets,
+		     struct b_err *err)
+{
+	for (size_t i = 0; i < o->set_env.n; i++) {
+		const char *entry = o->set_env.v[i];
+		size_t n = strcspn(entry, "="), name_len, len;
+
+		if (lau_name_is_secret(entry, n) && strlen(entry + n + 1) >= LAU_SECRET_MIN &&
+		    !lau_hide_named(secrets, lau_os_environ(), entry + n + 1, &name_len, &len))
+			return b_fail(err, B_USAGE, 0,
+				      "--print-argv: would show the value of %.*s: export it, and "
+				      "use --passenv %.*s",
+				      (int)n, entry, (int)n, entry);
+	}
+	return 0;
+}
+
+static void add_json(const struct b_strlist *words, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+
+	b_json_open(&j, '[');
+	for (size_t i = 0; i < words->n; i++)
+		b_json_str(&j, words->v[i]);
+	b_json_close(&j, ']');
+}
+
+/* Words alone name no variable: a shell does, where there are secrets among them. */
+static void add_words(const struct lau_options *o, const struct b_strlist *words,
+		      const struct lau_secrets *secrets, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str hidden = {0}, open = {0}, script = {0};
+	b_auto(b_strlist_release) struct b_strlist shell = {0};
+	static const struct lau_secrets none;
+
+	for (size_t i = 0; i < words->n; i++) {
+		add_quoted(&hidden, words->v[i], secrets);
+		add_quoted(&open, words->v[i], &none);
+	}
+	if (!o->json)
+		b_str_add(out, b_str_c(&hidden));
+	else if (strcmp(b_str_c(&hidden), b_str_c(&open)) == 0)
+		add_json(words, out);
+	else {
+		b_str_addf(&script, "exec %s", b_str_c(&hidden));
+		b_strlist_add(&shell, "/bin/sh");
+		b_strlist_add(&shell, "-c");
+		b_strlist_add(&shell, b_str_c(&script));
+		add_json(&shell, out);
+	}
+	b_str_addc(out, '\n');
+}
+
 int lau_print_argv(const struct lau_options *o)
 {
 	b_auto(b_strlist_release) struct b_strlist words = {0};
+	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
 	b_auto(b_str_release) struct b_str text = {0};
-	struct b_json j = {.out = &text};
 	char self[PATH_MAX];
 	struct b_err err;
 
@@ -65,17 +142,11 @@ int lau_print_argv(const struct lau_options *o)
 		b_fail(&err, B_SYSTEM, errno, "own path: %s", strerror(errno));
 		return b_report("sbx-launch", &err);
 	}
+	lau_hide_collect(o, lau_os_environ(), false, &secrets);
+	if (check_set(o, &secrets, &err) < 0)
+		return b_report("sbx-launch", &err);
 	collect(o, self, &words);
-	if (o->json)
-		b_json_open(&j, '[');
-	for (size_t i = 0; i < words.n; i++)
-		if (o->json)
-			b_json_str(&j, words.v[i]);
-		else
-			add_quoted(&text, words.v[i]);
-	if (o->json)
-		b_json_close(&j, ']');
-	b_str_addc(&text, '\n');
+	add_words(o, &words, &secrets, &text);
 	if (b_write_all(STDOUT_FILENO, text.s, text.len) == 0)
 		return 0;
 	b_fail(&err, B_SYSTEM, errno, "standard output: %s", strerror(errno));

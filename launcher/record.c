@@ -18,6 +18,7 @@
 #include "launcher/channel.h"
 #include "launcher/dirs.h"
 #include "launcher/execclass.h"
+#include "launcher/hide.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
@@ -35,10 +36,12 @@
 /* A raw terminal (an editor, an interactive shell) does not return the carriage by itself. */
 static void say_denial(void *ctx, const char *line)
 {
-	const char *end = *(const bool *)ctx ? "\r\n" : "\n";
+	const struct lau_record *r = ctx;
 	b_auto(b_str_release) struct b_str text = {0};
 
-	b_str_addf(&text, "sbx-launch: %s%s", line, end);
+	b_str_add(&text, "sbx-launch: ");
+	lau_hide_text(&r->secrets, line, &text);
+	b_str_add(&text, r->is_terminal ? "\r\n" : "\n");
 	(void)b_write_all(STDERR_FILENO, text.s, text.len);
 }
 
@@ -93,7 +96,7 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.broker_ring = r->broker_ring,
 		.broker_ring_data = r->broker_ring_data,
 		.denial = r->options->quiet ? NULL : say_denial,
-		.denial_ctx = &r->is_terminal,
+		.denial_ctx = r,
 		.level = (enum sbx_audit_level)r->options->audit_level,
 		/* in a pid namespace of its own a process has numbers that mean nothing here */
 		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : lau_os_kin,
@@ -120,6 +123,14 @@ static int make_broker_ring(struct lau_record *r, struct b_err *err)
 	return 0;
 }
 
+static char *const *hide_argv(const struct lau_options *o, struct b_arena *arena)
+{
+	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
+
+	lau_hide_collect(o, lau_os_environ(), false, &secrets);
+	return lau_hide_words(&secrets, o->argv, arena);
+}
+
 int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const struct lau_dirs *dirs,
 		    struct lau_channel *channel, struct lau_record *out, struct b_err *err)
 {
@@ -132,6 +143,8 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 				   .log_fd = -1,
 				   .info = AUD_INFOFILE_INIT,
 				   .started_ms = b_now_real_ns() / 1000000};
+	lau_hide_collect(o, lau_os_environ(), true, &out->secrets);
+	out->shown_argv = hide_argv(o, &plan->arena);
 	if (wants_log) {
 		if (aud_rundir_new(&out->dir, err) < 0)
 			return -1;
@@ -194,7 +207,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 		.version = SBX_VERSION,
 		.pid = getpid(),
 		.started_ms = r->started_ms,
-		.argv = r->options->argv,
+		.argv = r->shown_argv,
 		.cwd = cwd ? cwd : "",
 		.policy = e->policy_name,
 		.policy_hash = e->hash,
@@ -284,6 +297,7 @@ void lau_record_release(struct lau_record *r)
 	if (r->log_fd >= 0)
 		close(r->log_fd);
 	aud_infofile_release(&r->info);
+	lau_secrets_release(&r->secrets);
 	if (r->has_dir && r->is_started)
 		aud_rundir_release(&r->dir);
 	else if (r->has_dir)

@@ -11,6 +11,7 @@
 #include "audit/collector.h"
 #include "audit/infofile.h"
 #include "audit/rundir.h"
+#include "launcher/redact.h"
 
 struct b_err;
 struct lau_channel;
@@ -36,7 +37,9 @@ struct lau_record {
 	int lost;		      /* LAU_NET_FILTERED, LAU_NO_* */
 	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
 	size_t broker_ring_data;
-	bool is_terminal; /* standard error */
+	bool is_terminal;	    /* standard error */
+	struct lau_secrets secrets; /* kept out of the lines for the person */
+	char *const *shown_argv;    /* without them, in the plan's arena */
 };
 
 /* With --audit-level none there is no directory and no log. `channel` may be NULL. B_AUDIT. */

@@ -77,6 +77,40 @@ check 'dry-run: the same' \
 check 'verbose: how many' \
 	[ "$("$SBX" -v --env clear -- true 2>&1 | grep -cE 'environment: clear, [0-9]+ variables removed')" = 1 ]
 
+# ---- secrets in what is shown ----
+export GITHUB_TOKEN=planted-value
+logs()
+{
+	cat "$HOME"/.local/state/sbx-launch/runs/*/run.json
+}
+"$SBX" -q --setenv MY_PASSWORD=sown-value -- echo xplanted-valuey sown-value >"$TMP/out" 2>"$TMP/err"
+check 'run.json: the words without secrets; the command has them' \
+	[ "$(cat "$TMP/out"):$(logs | grep -cE 'planted-value|sown-value'):$(logs | grep -c '"x\[REDACTED_ENV\]y","\[REDACTED_ENV\]"')" = 'xplanted-valuey sown-value:0:1' ]
+"$SBX" --dry-run --setenv MY_PASSWORD=sown-value -- echo planted-value $'a\nplanted-value' >"$TMP/out" 2>&1
+check 'dry-run: nor there' \
+	[ "$(grep -cE 'planted-value|sown-value' "$TMP/out"):$(grep -cE 'MY_PASSWORD=\[REDACTED\]|^command: echo \[REDACTED_ENV\] a.x0a\[REDACTED_ENV\]' "$TMP/out")" = 0:2 ]
+words=$("$SBX" --print-argv -q -- echo "it's planted-value!" planted-value)
+check 'print-argv: names the variable in its place, and runs' \
+	[ "$(echo "$words" | grep -c planted-value):$(eval "$words")" = "0:it's planted-value! planted-value" ]
+words=$("$SBX" --print-argv --json -q -- echo "it's planted-value!")
+check 'print-argv as JSON: so does it' \
+	[ "$(echo "$words" | grep -c planted-value):$(python3 -c 'import json,subprocess,sys; subprocess.run(json.loads(sys.argv[1]))' "$words")" = "0:it's planted-value!" ]
+check 'print-argv: the variable must be there when it runs' \
+	[ "$(words=$("$SBX" --print-argv -q -- echo planted-value); unset GITHUB_TOKEN; eval "$words" 2>/dev/null; echo $?)" != 0 ]
+"$SBX" --print-argv --setenv MY_PASSWORD=sown-value -- true >"$TMP/out" 2>&1
+check 'print-argv: a secret that no variable holds is not printed' \
+	[ "$?:$(grep -c sown-value "$TMP/out"):$(grep -c 'passenv MY_PASSWORD' "$TMP/out")" = 125:0:1 ]
+echo S >planted-value
+"$SBX" --deny-read planted-value -- cat planted-value >"$TMP/out" 2>"$TMP/err"
+check 'a refusal that is told: the path without it' \
+	[ "$(grep '^sbx-launch' "$TMP/err" | grep -c planted-value):$(grep '^sbx-launch' "$TMP/err" | grep -c REDACTED_ENV)" = 0:1 ]
+check 'and the log has the path' [ "$("${SBX%/*}/sbx-audit" show --kind denied | grep -c planted-value)" -ge 1 ]
+"$SBX" -q --env scrub --tee --result-json "$TMP/r.json" -- echo planted-value >"$TMP/out" 2>"$TMP/err"
+check 'the tee: nor there, taken away as it was' \
+	[ "$(cat "$TMP/out" "$TMP/err" | grep -c planted-value):$(cat "$TMP/out" "$TMP/err" | grep -c REDACTED_ENV)" = 0:1 ]
+rm planted-value
+GITHUB_TOKEN=t
+
 # ---- documents ----
 doc()
 {
