@@ -50,6 +50,22 @@ static void add_argv(struct b_json *j, char *const *argv)
 	b_json_close(j, ']');
 }
 
+static void add_limits(struct b_json *j, const struct aud_runinfo *r)
+{
+	if (!r->nlimits)
+		return;
+	b_json_key(j, "limits");
+	b_json_open(j, '[');
+	for (size_t i = 0; i < r->nlimits; i++) {
+		b_json_open(j, '{');
+		add_bytes(j, "name", r->limits[i].name);
+		add_u64(j, "value", r->limits[i].value);
+		add_bytes(j, "by", r->limits[i].by);
+		b_json_close(j, '}');
+	}
+	b_json_close(j, ']');
+}
+
 static void add_when(struct b_json *j, const char *key, uint64_t ms)
 {
 	if (!ms)
@@ -114,6 +130,7 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_list(&j, "workspaces", r->workspaces, r->nworkspaces);
 	add_list(&j, "floor", r->floor, r->nfloor);
 	add_list(&j, "losses", r->losses, r->nlosses);
+	add_limits(&j, r);
 	add_bytes(&j, "environment", r->environment);
 	if (r->nremoved_vars)
 		add_list(&j, "removed_variables", r->removed_vars, r->nremoved_vars);

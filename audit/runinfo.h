@@ -11,6 +11,11 @@
 struct b_err;
 struct b_str;
 
+struct aud_limit {
+	const char *name, *by; /* "memory", "cgroup" */
+	uint64_t value;
+};
+
 struct aud_runinfo {
 	const char *run_id, *version;
 	int pid;		       /* of the supervisor, which holds the lock; 0 = not told */
@@ -24,6 +29,8 @@ struct aud_runinfo {
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;
+	const struct aud_limit *limits; /* on what the command may use */
+	size_t nlimits;
 	const char *environment;	 /* keep, scrub, pass, clear; NULL = not told */
 	const char *const *removed_vars; /* names that the command lacks */
 	size_t nremoved_vars;

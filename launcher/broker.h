@@ -47,6 +47,7 @@ struct lau_broker_plan {
 	uint64_t ring_size;    /* its data size */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
+	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */
 	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
 	bool no_filter;	      /* leave out its own seccomp filter (tests under a sanitizer) */
 };

@@ -44,6 +44,11 @@ static void add_floor(struct lau_plan *p, struct b_str *out)
 	for (i = 0; i < n; i++)
 		b_str_addf(out, "%s %s", i ? "," : "", list[i]);
 	b_str_addc(out, '\n');
+	for (i = 0; i < LAU_BOUND_COUNT; i++)
+		if (p->bounds.v[i])
+			b_str_addf(out, "%s: %llu, held by %s\n", lau_bound_name((enum lau_bound)i),
+				   (unsigned long long)p->bounds.v[i],
+				   lau_holder_name(p->bounds.by[i]));
 	for (i = 0; i < p->nlosses; i++)
 		add_text(out, p->losses[i].fatal ? "not enforced: " : "limit: ", p->losses[i].text);
 }

@@ -7,7 +7,10 @@
 #pragma once
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
+
+#include "launcher/bounds.h"
 
 struct b_err;
 
@@ -17,6 +20,10 @@ struct b_err;
 struct lau_limits {
 	struct rlimit files, size; /* RLIMIT_NOFILE, RLIMIT_FSIZE as found */
 	struct sigaction xfsz, pipe;
+	struct lau_bounds bounds; /* for the command; only what resource limits hold counts */
+	rlim_t beside;		  /* processes of ours that are counted with its own */
+	bool has_cgroup;
+	int cgroup; /* of lau_cgroup_enter() */
 };
 
 /* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ, and
@@ -25,3 +32,7 @@ struct lau_limits {
 int lau_limits_raise(struct lau_limits *, struct b_err *err);
 /* In the child, right before execve. [AS-safe] */
 void lau_limits_restore(const struct lau_limits *);
+/* In the child, first: into its cgroup. B_LIMIT. [AS-safe] */
+int lau_limits_enter(const struct lau_limits *, struct b_err *err);
+/* After lau_limits_restore(): its own limits, or tighter ones that there are. B_LIMIT. [AS-safe] */
+int lau_limits_apply(const struct lau_limits *, struct b_err *err);

@@ -26,6 +26,14 @@ static bool gives_isolate(const struct lau_options *o)
 	return o->isolate_given && o->isolate != 0;
 }
 
+static bool gives_bounds(const struct lau_options *o)
+{
+	for (int b = 0; b < LAU_BOUND_COUNT; b++)
+		if (o->bounds.v[b])
+			return true;
+	return false;
+}
+
 static const struct {
 	const char *option;
 	bool (*is_given)(const struct lau_options *);
@@ -37,6 +45,8 @@ static const struct {
 	{"--isolate", gives_isolate, true,
 	 "macOS has no namespaces: a run sees the processes and the shared memory of the host: "
 	 "leave it out, or say none"},
+	{"--memory, --cpu-time, --nproc, --fsize, --nofile", gives_bounds, true,
+	 "limits are set on Linux only: leave them out, or use ulimit of the shell"},
 	{"--allow", gives_allow, false,
 	 "has no effect on macOS: there is no filter of system calls to relax"},
 };

@@ -34,6 +34,9 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 	launcher/linux/signals.c launcher/linux/limits.c launcher/linux/timer.c launcher/linux/processes.c launcher/linux/spawn.c \
 	launcher/linux/exec.c launcher/linux/exec_signals.c launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/hello.c launcher/linux/wrap.c launcher/linux/stage2.c launcher/linux/interp.c launcher/linux/os.c
 
+# What the command may use.
+launcher_SRCS += launcher/bounds.c launcher/linux/boundsplan.c launcher/linux/cgroup.c
+
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
 launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \
 	launcher/linux/selftest/races.c \

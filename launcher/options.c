@@ -143,6 +143,18 @@ static int add_require(void *target, const char *value, struct b_err *err)
 	return 0;
 }
 
+#define BOUND(fn, which)                                                                           \
+	static int fn(void *target, const char *value, struct b_err *err)                          \
+	{                                                                                          \
+		struct lau_bounds *b = &((struct lau_options *)target)->bounds;                    \
+		return lau_bound_parse(which, value, &b->v[which], err);                           \
+	}
+BOUND(set_memory, LAU_BOUND_MEMORY)
+BOUND(set_cpu, LAU_BOUND_CPU)
+BOUND(set_nproc, LAU_BOUND_NPROC)
+BOUND(set_fsize, LAU_BOUND_FSIZE)
+BOUND(set_nofile, LAU_BOUND_NOFILE)
+
 static int add_pass_env(void *target, const char *value, struct b_err *err)
 {
 	struct lau_options *o = target;
@@ -311,6 +323,14 @@ const struct b_opt lau_option_table[] = {
 	 .help = "terminate after 250ms, 1.5s, 90, 5m, 2h: status 124"},
 	{"kill-after", 0, "TIME", B_OPT_MS, O(kill_after_ms), .group = GROUP,
 	 .help = "kill what is still there this long after that (default 5s): status 137"},
+	{"memory", 0, "SIZE", .group = GROUP, CALL(set_memory),
+	 .help = "memory: 512M, 2G; of the run in a delegated cgroup, else of each process"},
+	{"cpu-time", 0, "TIME", .group = GROUP, CALL(set_cpu),
+	 .help = "processor time of each process: 30s, 5m"},
+	{"nproc", 0, "N", .group = GROUP, CALL(set_nproc), .help = "processes and threads"},
+	{"fsize", 0, "SIZE", .group = GROUP, CALL(set_fsize), .help = "size of each file written"},
+	{"nofile", 0, "N", .group = GROUP, CALL(set_nofile),
+	 .help = "open descriptors of each process"},
 	{"status-fd", 0, "N", .group = GROUP, CALL(set_status_fd),
 	 .help = "write how it ended as a JSON line to this descriptor"},
 	{"result-json", 0, "FD|FILE", B_OPT_STR, O(result_json), .group = GROUP,

@@ -20,6 +20,7 @@
 #include "base/complete.h"
 #include "base/opt.h"
 #include "core/event.h"
+#include "launcher/bounds.h"
 #include "policy/engine.h"
 
 struct b_err;
@@ -58,6 +59,7 @@ struct lau_options {
 	int mode;	     /* enum lau_mode, approve.h */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
+	struct lau_bounds bounds;
 	struct b_strlist pass_env, set_env; /* --passenv, --setenv NAME=VALUE */
 	int *keep_fds;
 	size_t nkeep_fds, keep_fds_cap;

@@ -10,6 +10,7 @@
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
 #include "launcher/host.h"
+#include "launcher/linux/cgroup.h"
 #include "launcher/parts.h"
 #include "launcher/shimpath.h"
 #include "launcher/options.h"
@@ -33,6 +34,16 @@ static void add_loss(struct lau_plan *p, bool fatal, const char *text)
 	b_grow(p->losses, p->nlosses, p->losses_cap);
 	p->losses[p->nlosses++] = (struct lau_loss){.text = text, .fatal = fatal};
 	p->nfatal += fatal;
+}
+
+void lau_plan_loss(struct lau_plan *p, const char *text)
+{
+	add_loss(p, true, text);
+}
+
+void lau_plan_limit(struct lau_plan *p, const char *text)
+{
+	add_loss(p, false, text);
 }
 
 /* In a build tree that is the workspace the next run would load what this one has written: a
@@ -344,6 +355,19 @@ static void plan_inside(struct lau_plan *p)
 	pol_floor_release(&inside);
 }
 
+/* Looked for only where it is of use. */
+static void plan_bounds(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p)
+{
+	b_auto(b_str_release) struct b_str parent = {0};
+	unsigned can = 0;
+
+	if (o->bounds.v[LAU_BOUND_MEMORY] || o->bounds.v[LAU_BOUND_NPROC])
+		can = lau_cgroup_parent(&parent);
+	if (can)
+		p->cgroup = b_arena_strndup(&p->arena, parent.s, parent.len);
+	lau_bounds_plan(o, host, can, p);
+}
+
 int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
 		   struct b_err *err)
 {
@@ -371,6 +395,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	plan_sockets(host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
+	plan_bounds(o, host, p);
 	p->landlock_abi = host->landlock_abi;
 	return lau_require_check(o, host, p, err);
 }

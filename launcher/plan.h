@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "policy/back/floor.h"
+#include "launcher/bounds.h"
 #include "launcher/identity.h"
 #include "policy/back/landlock.h"
 #include "policy/back/mounts.h"
@@ -60,6 +61,8 @@ struct lau_plan {
 	const char *env_mode;		 /* "keep" ...; NULL = not looked at */
 	const char *const *removed_vars; /* names of ours that the command lacks */
 	size_t nremoved_vars;
+	struct lau_bounds bounds; /* with who holds them */
+	const char *cgroup;	  /* where one is made that holds some of them; NULL = nowhere */
 	struct lau_loss *losses;
 	size_t nlosses, losses_cap;
 	size_t nfatal;
@@ -72,6 +75,9 @@ int lau_plan_policy(const struct lau_options *, const struct lau_host *, struct 
 		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);
+/* One line more, kept as it is: what is lost, a reason not to run under --strict; or a limit. */
+void lau_plan_loss(struct lau_plan *, const char *text);
+void lau_plan_limit(struct lau_plan *, const char *text);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
 /* With --backend bwrap: what bubblewrap is told beside the mounts. `cwd` is borrowed. */

@@ -196,12 +196,24 @@ static void add_end(const struct lau_record *r, const struct lau_outcome *o,
 	info->timed_out = o->phase == LAU_PHASE_TIMEOUT;
 }
 
+static size_t list_limits(const struct lau_bounds *bounds, struct aud_limit out[LAU_BOUND_COUNT])
+{
+	size_t n = 0;
+
+	for (int b = 0; b < LAU_BOUND_COUNT; b++)
+		if (bounds->v[b])
+			out[n++] = (struct aud_limit){lau_bound_name((enum lau_bound)b),
+						      lau_holder_name(bounds->by[b]), bounds->v[b]};
+	return n;
+}
+
 /* `o` NULL: it still runs. */
 static int write_info(struct lau_record *r, const struct lau_outcome *o, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};
 	b_auto_free char *cwd = getcwd(NULL, 0);
 	const struct pol_engine *e = r->plan->engine;
+	struct aud_limit limits[LAU_BOUND_COUNT];
 	struct aud_runinfo info = {
 		.run_id = r->dir.id,
 		.version = SBX_VERSION,
@@ -216,6 +228,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 		.nworkspaces = r->dirs->nworkspaces,
 		.losses = loss_texts(r->plan),
 		.nlosses = r->plan->nlosses,
+		.limits = limits,
 		.environment = r->plan->env_mode,
 		.removed_vars = r->plan->removed_vars,
 		.nremoved_vars = r->plan->nremoved_vars,
@@ -225,6 +238,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 
 	if (!r->has_dir)
 		return 0;
+	info.nlimits = list_limits(&r->plan->bounds, limits);
 	info.floor = lau_plan_mechanisms(r->plan, r->lost, &info.nfloor);
 	add_end(r, o, &info);
 	aud_runinfo_json(&info, &text);

@@ -32,6 +32,7 @@
 #include "launcher/envplan.h"
 #include "launcher/execclass.h"
 #include "launcher/host.h"
+#include "launcher/linux/cgroup.h"
 #include "launcher/linux/interp.h"
 #include "launcher/linux/terminal.h"
 #include "launcher/limits.h"
@@ -67,6 +68,7 @@ struct run {
 	struct lau_environment env;
 	struct lau_signals signals;
 	struct lau_limits limits;
+	struct lau_cgroup cgroup;
 	struct lau_confine confine;
 	struct lau_landlock_job landlock;
 	struct lau_pipes pipes;
@@ -288,6 +290,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.ring = r->record.broker_ring,
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
+		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
 	};
 	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
 				       p->shm_keep, &r->broker.landlock_fd, err);
@@ -333,6 +336,11 @@ static int step_kernel(struct run *r, struct b_err *err)
 		return 0;
 	return lau_seccomp_prepare(flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
 				   err);
+}
+
+static int step_bounds(struct run *r, struct b_err *err)
+{
+	return lau_bounds_make(&r->plan, &r->cgroup, &r->limits, err);
 }
 
 /* ---- the command ---- */
@@ -497,7 +505,7 @@ static const struct step look[] = {
 };
 static const struct step launch[] = {
 	{step_directories}, {step_floor},  {step_losses}, {step_wrap},	{step_channel},
-	{step_landlock},    {step_record}, {step_kernel}, {step_spawn}, {step_supervise},
+	{step_landlock},    {step_record}, {step_kernel}, {step_bounds}, {step_spawn}, {step_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
@@ -539,6 +547,7 @@ static void release(struct run *r)
 		close(r->broker.landlock_fd);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
+	lau_cgroup_release(&r->cgroup);
 	lau_plan_release(&r->plan);
 	lau_environment_release(&r->env);
 	lau_pipes_release(&r->pipes);
@@ -560,6 +569,7 @@ int lau_run(const struct lau_options *o)
 		.record.info = AUD_INFOFILE_INIT,
 		.landlock = LAU_LANDLOCK_JOB_INIT,
 		.broker.landlock_fd = -1,
+		.cgroup.procs = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
 		.capture = LAU_CAPTURE_INIT,
 		.status_fd = -1,

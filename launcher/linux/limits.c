@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "launcher/linux/cgroup.h"
 
 /* Raising a soft limit needs no privilege. */
 static void raise_one(int which, struct rlimit *found)
@@ -46,4 +47,44 @@ void lau_limits_restore(const struct lau_limits *l)
 		(void)setrlimit(RLIMIT_FSIZE, &l->size);
 	if (l->files.rlim_cur < LAU_FILES_NEEDED)
 		(void)setrlimit(RLIMIT_NOFILE, &l->files);
+}
+
+int lau_limits_enter(const struct lau_limits *l, struct b_err *err)
+{
+	if (!l->has_cgroup || lau_cgroup_enter(l->cgroup) == 0)
+		return 0;
+	return b_fail(err, B_LIMIT, errno, "cgroup: cannot be entered: %s", strerror(errno));
+}
+
+/* RLIMIT_DATA, not RLIMIT_AS: node, Java and sanitizers reserve terabytes that they never use
+ * (since Linux 4.7 it counts all private memory that can be written). */
+static const int resources[LAU_BOUND_COUNT] = {
+	[LAU_BOUND_MEMORY] = RLIMIT_DATA,   [LAU_BOUND_CPU] = RLIMIT_CPU,
+	[LAU_BOUND_NPROC] = RLIMIT_NPROC,   [LAU_BOUND_FSIZE] = RLIMIT_FSIZE,
+	[LAU_BOUND_NOFILE] = RLIMIT_NOFILE,
+};
+
+int lau_limits_apply(const struct lau_limits *l, struct b_err *err)
+{
+	for (int b = 0; b < LAU_BOUND_COUNT; b++) {
+		rlim_t most = l->bounds.v[b];
+		struct rlimit found, lim;
+
+		if (l->bounds.by[b] != LAU_HELD_RLIMIT)
+			continue;
+		if (b == LAU_BOUND_NPROC)
+			most += l->beside;
+		if (getrlimit(resources[b], &found) < 0)
+			found.rlim_max = RLIM_INFINITY;
+		if (most > found.rlim_max)
+			most = found.rlim_max;
+		lim = (struct rlimit){most, most};
+		/* one second between SIGXCPU, which can be handled, and SIGKILL */
+		if (b == LAU_BOUND_CPU && most < found.rlim_max)
+			lim.rlim_max = most + 1;
+		if (setrlimit(resources[b], &lim) < 0)
+			return b_fail(err, B_LIMIT, errno, "--%s: %s",
+				      lau_bound_name((enum lau_bound)b), strerror(errno));
+	}
+	return 0;
 }

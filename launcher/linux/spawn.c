@@ -116,7 +116,8 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 			      struct report *r)
 {
 	r->lost = (char)lost;
-	if (lau_spawn_place(w->sp, &r->err) < 0)
+	if (lau_spawn_place(w->sp, &r->err) < 0 ||
+	    (w->sp->limits && lau_limits_enter(w->sp->limits, &r->err) < 0))
 		give_up(r, w->out);
 	if (w->hello >= 0 && b_write_all(w->hello, "", 1) < 0)
 		b_fail(&r->err, B_SYSTEM, errno, "hello: %s", strerror(errno));
@@ -125,6 +126,8 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 		lau_signals_restore(w->sp->signals);
 		if (w->sp->limits)
 			lau_limits_restore(w->sp->limits);
+		if (w->sp->limits && lau_limits_apply(w->sp->limits, &r->err) < 0)
+			give_up(r, w->out);
 		r->step = LAU_SPAWN_EXEC;
 		if (!r->lost || b_write_all(w->out, &r->lost, 1) == 0)
 			(void)lau_spawn_exec(w->sp, w->shell_argv, &r->err);

@@ -193,12 +193,14 @@ static _Noreturn void become_bwrap(const struct start *s, pid_t parent)
 	fds.nkeep_fds = s->nkeep;
 	snprintf(args, sizeof args, "%d", s->args);
 	snprintf(spec, sizeof spec, "%d", s->spec);
-	if (lau_spawn_place(&place, &err) == 0 && lau_confine_fds(&fds, &err) == 0 && lau_spawn_die_with(parent, &err) == 0) {
+	if (lau_spawn_place(&place, &err) == 0 && lau_limits_enter(s->sp->limits, &err) == 0 &&
+	    lau_confine_fds(&fds, &err) == 0 && lau_spawn_die_with(parent, &err) == 0) {
 		lau_signals_restore(s->sp->signals);
-		if (s->sp->limits)
-			lau_limits_restore(s->sp->limits);
-		execve(s->wrap->bwrap, argv, envp);
-		b_fail(&err, B_FLOOR, errno, "%s: %s", s->wrap->bwrap, strerror(errno));
+		lau_limits_restore(s->sp->limits);
+		if (lau_limits_apply(s->sp->limits, &err) == 0) {
+			execve(s->wrap->bwrap, argv, envp);
+			b_fail(&err, B_FLOOR, errno, "%s: %s", s->wrap->bwrap, strerror(errno));
+		}
 	}
 	_exit(b_report("sbx-launch", &err));
 }

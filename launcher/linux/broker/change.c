@@ -159,6 +159,9 @@ struct br_answer br_truncate(struct br_call *c)
 		return br_deny(c, SBX_MODIFY, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
+	/* setrlimit(2): the caller's limit is not ours, and here the call is */
+	if (c->b->plan->max_size && br_arg(c, 1) > c->b->plan->max_size)
+		return br_fail(EFBIG);
 	br_fd_path(name, e->fd);
 	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
 	return e->is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
