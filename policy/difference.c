@@ -48,7 +48,7 @@ static int take_path(void *arg, const char *path, size_t len)
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
 	return a->allow == b->allow && a->layer == b->layer && a->shape == b->shape &&
-	       a->base_is_root == b->base_is_root && a->base_len == b->base_len &&
+	       a->base_is_root == b->base_is_root && a->folds == b->folds && a->base_len == b->base_len &&
 	       memcmp(a->base, b->base, a->base_len) == 0 &&
 	       strcmp(a->glob ? a->glob : "", b->glob ? b->glob : "") == 0;
 }
@@ -106,11 +106,19 @@ static int look_for(struct finder *f, const struct pol_list *list, bool in_old, 
 	return rc < 0 ? -1 : 0;
 }
 
+/* What looking for one rule costs, of POL_MAX_EXAMINED: large automata are walked for each. */
+static size_t cost_of(const struct finder *f)
+{
+	return 1 + (f->before->image.hdr->op[f->op].verdict.nstates +
+		    f->after->image.hdr->op[f->op].verdict.nstates) /
+			   1024;
+}
+
 static int look_for_rules(struct finder *f, struct b_err *err)
 {
 	const struct pol_list *a = &f->before->rules.op[f->op], *b = &f->after->rules.op[f->op];
 	struct middle m = middle_of(a, b);
-	size_t left = POL_MAX_EXAMINED;
+	size_t cost = cost_of(f), left = POL_MAX_EXAMINED / cost;
 
 	for (size_t i = m.begin; i < m.old_end && left > 0; i++, left--)
 		if (look_for(f, a, true, i, err) < 0)

@@ -52,6 +52,8 @@ struct pol_finding {
 
 /* Rules compiled for proofs, all together: some seconds. Few documents need any. */
 #define POL_LINT_WORK 300000
+/* Rules that sample paths are matched against, all together: the same. */
+#define POL_LINT_MATCHES 5000000
 
 /* Zeroed: nothing found. */
 struct pol_lint {
@@ -59,6 +61,7 @@ struct pol_lint {
 	struct pol_finding *v;
 	size_t n, cap;
 	size_t work;	   /* see POL_LINT_WORK */
+	size_t matches;	   /* see POL_LINT_MATCHES */
 	size_t unexamined; /* rules left out when that was used up */
 };
 void pol_lint_release(struct pol_lint *);

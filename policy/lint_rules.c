@@ -28,6 +28,7 @@ struct list_lint {
 	const struct pol_list *list;
 	const struct sbx_image *image;
 	bool *is_dead; /* by index: proved never to decide, and told */
+	const uint32_t *sums; /* by index: of the origin, so that few need to be compared */
 };
 
 /* ---- the document as a ruleset ---- */
@@ -126,6 +127,15 @@ static bool is_of(const struct pol_rule *r, const char *where)
 	return strcmp(r->origin, where) == 0;
 }
 
+static uint32_t sum_of(const char *s)
+{
+	uint32_t sum = 2166136261u; /* FNV-1a */
+
+	for (; *s; s++)
+		sum = (sum ^ (unsigned char)*s) * 16777619u;
+	return sum;
+}
+
 /* The list without the rule, or (`decided`) the paths that it decides. */
 static int verdicts_about(const struct list_lint *l, const char *where, bool decided,
 			  struct pol_verdicts *out, struct b_err *err)
@@ -156,12 +166,23 @@ static bool may_prove(struct list_lint *l)
 	return true;
 }
 
+/* May a path be matched against all rules before number `i`? Else the rule is one that is left out. */
+static bool may_match(struct list_lint *l, size_t i)
+{
+	if (l->lint->matches + i > POL_LINT_MATCHES) {
+		l->lint->unexamined++;
+		return false;
+	}
+	l->lint->matches += i;
+	return true;
+}
+
 /* What a sample shows of rule i of the list. */
 struct shown_by {
 	bool decides, matters;
 };
 
-static void look(const struct list_lint *l, size_t i, struct shown_by *s)
+static void look(struct list_lint *l, size_t i, struct shown_by *s)
 {
 	const struct pol_list *list = l->list;
 
@@ -174,6 +195,10 @@ static void look(const struct list_lint *l, size_t i, struct shown_by *s)
 		if (rule < 0 || (size_t)rule - l->image->hdr->op[l->op].first_rule != i)
 			continue;
 		s->decides = true;
+		if (!may_match(l, i)) {
+			s->matters = true; /* for all we know */
+			return;
+		}
 		before = pol_list_last_match(list, i, path.s, path.len);
 		s->matters |=
 			before < 0 ? list->v[i].allow : list->v[before].allow != list->v[i].allow;
@@ -283,10 +308,12 @@ static int examine(struct list_lint *l, const struct pol_eff_rule *e, struct b_e
 	struct shown_by s = {false, false};
 	size_t first = l->list->n;
 	bool is_dead = false;
+	uint32_t sum;
 
 	place_of(e, &where);
+	sum = sum_of(b_str_c(&where));
 	for (size_t i = l->list->n; i-- > 0;)
-		if (is_of(&l->list->v[i], where.s)) {
+		if (l->sums[i] == sum && is_of(&l->list->v[i], where.s)) {
 			first = i;
 			if (!s.matters)
 				look(l, i, &s);
@@ -368,10 +395,12 @@ static int examine_deny_read(struct list_lint *l, const struct pol_eff_rule *e, 
 	b_auto(b_str_release) struct b_str where = {0}, path = {0};
 	struct pol_finding *f;
 	int rc = 0;
+	uint32_t sum;
 
 	place_of(e, &where);
+	sum = sum_of(b_str_c(&where));
 	for (size_t i = 0; rc == 0 && i < l->list->n; i++)
-		if (is_of(&l->list->v[i], where.s))
+		if (l->sums[i] == sum && is_of(&l->list->v[i], where.s))
 			rc = find_changeable(l, &l->list->v[i], &path, err);
 	if (rc <= 0)
 		return rc;
@@ -386,8 +415,12 @@ static int examine_deny_read(struct list_lint *l, const struct pol_eff_rule *e, 
 static int lint_list(struct list_lint *l, struct b_err *err)
 {
 	b_auto_free bool *is_dead = b_calloc(l->list->n + 1, sizeof *is_dead);
+	b_auto_free uint32_t *sums = b_calloc(l->list->n + 1, sizeof *sums);
 
 	l->is_dead = is_dead;
+	for (size_t i = 0; i < l->list->n; i++)
+		sums[i] = sum_of(l->list->v[i].origin);
+	l->sums = sums;
 	for (size_t i = 0; i < l->eff->n[l->op]; i++) {
 		const struct pol_eff_rule *e = &l->eff->v[l->op][i];
 

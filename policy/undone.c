@@ -61,12 +61,14 @@ static bool may_meet(const struct pol_rule *a, const struct pol_rule *b)
 /* Mostly they speak of other places, and nothing needs to be proved. */
 static bool may_undo(const struct pol_build *b, const struct pol_list *list, const char *file)
 {
-	for (size_t d = 0; d < list->n; d++)
-		for (size_t i = d + 1;
-		     !list->v[d].allow && is_denial_of(&list->v[d], file) && i < list->n; i++)
-			if (is_root_of_another(b, &list->v[i], file) &&
+	for (size_t i = 0; i < list->n; i++) {
+		if (!is_root_of_another(b, &list->v[i], file))
+			continue;
+		for (size_t d = 0; d < i; d++)
+			if (!list->v[d].allow && is_denial_of(&list->v[d], file) &&
 			    may_meet(&list->v[d], &list->v[i]))
 				return true;
+	}
 	return false;
 }
 
