@@ -48,8 +48,8 @@ static int take_path(void *arg, const char *path, size_t len)
 static bool same_rule(const struct pol_rule *a, const struct pol_rule *b)
 {
 	return a->allow == b->allow && a->layer == b->layer && a->shape == b->shape &&
-	       a->base_is_root == b->base_is_root && a->folds == b->folds && a->base_len == b->base_len &&
-	       memcmp(a->base, b->base, a->base_len) == 0 &&
+	       a->base_is_root == b->base_is_root && a->folds == b->folds &&
+	       a->base_len == b->base_len && memcmp(a->base, b->base, a->base_len) == 0 &&
 	       strcmp(a->glob ? a->glob : "", b->glob ? b->glob : "") == 0;
 }
 

@@ -113,6 +113,29 @@ static void tell_wishes(struct pol_layers *l)
 	}
 }
 
+/* Whoever asked for more should know who said no. */
+static void tell_narrowed(struct pol_layers *l, const struct pol_request *rq)
+{
+	static const struct {
+		enum pol_setting setting;
+		const char *option, *key;
+	} rows[] = {{POL_SET_network, "--network", "network"},
+		    {POL_SET_unixSockets, "--unix", "unixSockets"}};
+
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
+		for (size_t i = 0; i < l->n && rq->said; i++) {
+			const struct pol_layer *p = &l->v[i];
+			const struct pol_setting_value *v = &p->doc.settings.value[rows[k].setting];
+
+			if (v->said && v->v < rq->said->v[rows[k].setting])
+				notice(l, b_arena_printf(&l->arena,
+							 "%s opens less than it says: %s:%u:%u "
+							 "closes it (%s)",
+							 rows[k].option, p->doc.files.v[0].s,
+							 v->pos.line, v->pos.col, rows[k].key));
+		}
+}
+
 static int add_project(struct pol_layers *l, struct project *p, struct b_err *err)
 {
 	struct pol_layer layer = {.number = POL_LAYER_PROJECT,
@@ -295,6 +318,7 @@ int pol_layers_load(const struct pol_request *rq, const char *const *workspaces,
 		return -1;
 	}
 	tell_wishes(&l);
+	tell_narrowed(&l, rq);
 	*out = l;
 	return 0;
 }

@@ -27,7 +27,7 @@ struct list_lint {
 	enum sbx_op op;
 	const struct pol_list *list;
 	const struct sbx_image *image;
-	bool *is_dead; /* by index: proved never to decide, and told */
+	bool *is_dead;	      /* by index: proved never to decide, and told */
 	const uint32_t *sums; /* by index: of the origin, so that few need to be compared */
 };
 
@@ -166,7 +166,8 @@ static bool may_prove(struct list_lint *l)
 	return true;
 }
 
-/* May a path be matched against all rules before number `i`? Else the rule is one that is left out. */
+/* May a path be matched against all rules before number `i`? Else the rule is one that is left out.
+ */
 static bool may_match(struct list_lint *l, size_t i)
 {
 	if (l->lint->matches + i > POL_LINT_MATCHES) {

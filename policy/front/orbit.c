@@ -193,6 +193,23 @@ static int take_version(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* Unknown keys are fine out here (newer documents may have them), rules that went astray are not.
+ */
+static int check_astray(struct pol_front *f, const struct pol_ynode *root)
+{
+	static const char *const inner[] = {"denyRead", "denyModify", "fsProfiles", "sandbox"};
+
+	for (size_t i = 0; i < root->n; i++)
+		for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
+			if (strcmp(root->v[2 * i]->s, inner[k]) == 0)
+				return pol_pos_fail(
+					f->err, &root->v[2 * i]->pos,
+					"`%s` stands beside spec, where nothing reads it: "
+					"indent it under spec",
+					inner[k]);
+	return 0;
+}
+
 /* The envelope tells what the document is; it is judged before the rest, so that a document of
  * another kind or version is called that, not full of unknown keys. */
 static int take_document(struct pol_front *f, const struct pol_ynode *root)
@@ -207,7 +224,7 @@ static int take_document(struct pol_front *f, const struct pol_ynode *root)
 	};
 
 	if (pol_front_map(f, root, "the policy", false, envelope, 2) < 0 ||
-	    pol_front_map(f, root, "the policy", false, body, 2) < 0)
+	    pol_front_map(f, root, "the policy", false, body, 2) < 0 || check_astray(f, root) < 0)
 		return -1;
 	return pol_doc_validate(f->doc, f->err);
 }
