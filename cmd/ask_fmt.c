@@ -91,15 +91,18 @@ int ask_fmt(struct ask_opts *o, char const *const *words, size_t n)
 
 int ask_schema(struct ask_opts *o, char const *const *words, size_t n)
 {
+	const char *name = n > 0 ? words[0] : "policy";
 	b_auto(b_str_release) struct b_str out = {0};
 	struct b_err err;
 
 	(void)o;
-	(void)words;
-	if (n > 0) {
-		b_fail(&err, B_USAGE, 0, "schema: takes no argument");
-		return ask_trouble(&err);
+	for (size_t i = 0; n <= 1 && i < pol_nschemas; i++) {
+		if (strcmp(pol_schemas[i].name, name) == 0) {
+			b_str_add(&out, pol_schemas[i].text);
+			return ask_print(&out, YES);
+		}
 	}
-	b_str_add(&out, pol_schema);
-	return ask_print(&out, YES);
+	b_fail(&err, B_USAGE, 0,
+	       "schema: expected sbx-policy schema [policy | exec-result | fs-call-event | run]");
+	return ask_trouble(&err);
 }

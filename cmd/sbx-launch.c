@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "launcher/capture.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
@@ -73,14 +74,20 @@ static int answer(const struct lau_options *o)
 	return print(&text);
 }
 
-/* Who asked for --status-fd learns of what is wrong behind it, too. */
+/* Who asked for --status-fd or --result-json learns of what is wrong behind it, too. */
 static int refuse(const struct lau_options *o, const struct b_err *err)
 {
 	const struct lau_outcome outcome = {.phase = LAU_PHASE_SETUP, .err = *err};
+	struct lau_capture capture;
+	struct b_err late;
 	int status = b_report(me, err);
 
 	if (o->status_fd >= 0)
 		lau_outcome_write(&outcome, o->status_fd);
+	if (lau_capture_find(o, &capture, &late) < 0 ||
+	    lau_capture_end(&capture, &outcome, &late) < 0)
+		(void)b_report(me, &late);
+	lau_capture_release(&capture);
 	return status;
 }
 

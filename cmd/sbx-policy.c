@@ -107,7 +107,7 @@ static const struct verb {
 	{"fmt", "[-w | --check] FILE...", ask_fmt},
 	{"convert", "--to LANGUAGE [--profile NAME] FILE", ask_convert},
 	{"approve", "[options] -- COMMAND...", ask_approve},
-	{"schema", "", ask_schema},
+	{"schema", "[policy | exec-result | fs-call-event | run]", ask_schema},
 	{"compile", "-o IMAGE [options] [NAME | FILE...]", ask_compile},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };

@@ -152,7 +152,10 @@ static int limit_of(const struct lau_options *o, size_t *out, struct b_err *err)
 
 int lau_capture_open(struct lau_capture *c, char *const *envp, struct b_err *err)
 {
-	struct lau_streams s = {.bytes = c->bytes.s, .nbytes = c->bytes.len};
+	struct lau_streams s = {.bytes = c->bytes.s,
+				.nbytes = c->bytes.len,
+				.is_joint = c->o->capture_joint,
+				.over = (enum lau_over)c->o->capture_over};
 
 	if (!c->is_asked)
 		return 0;
@@ -214,7 +217,7 @@ int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b
 	if (c->is_open)
 		lau_exec_io_finish(&c->io);
 	lau_exec_result_fill(&r, o, c->is_open ? &c->io : NULL);
-	if (r.error.kind == B_NOTFOUND || r.error.kind == B_NOEXEC)
+	if (c->o->argv && (r.error.kind == B_NOTFOUND || r.error.kind == B_NOEXEC))
 		(void)lau_exec_spawn_failed(c->o->argv[0], &r.error);
 	r.duration_ms = b_now_ms() - c->start_ms;
 	lau_exec_result_json(&r, &text);

@@ -20,7 +20,8 @@
  *  - The program leads a process group of its own. Descriptors above 2 are not passed on, ignored
  *    signals are, SIGPIPE has its default.
  *  - Whatever the program writes is taken at once, beyond the limit as well: it never waits for us.
- *    When a stream goes past the limit everything is killed, and the stream ends in
+ *    When a stream goes past the limit everything is killed (unless `over` says
+ *    that the rest is dropped), and the stream ends in
  *    LAU_CAPTURE_MARK.
  *  - Standard input is fed while output is read. A program that succeeds without having read all of
  *    it has succeeded; for one that fails it is the error "failed to write process stdin".
@@ -70,6 +71,8 @@ struct lau_exec_request {
 
 	bool no_capture; /* output and errors go where ours go; in the result they are empty */
 	size_t limit;	 /* bytes kept of each stream; 0 = LAU_CAPTURE_LIMIT, or LAU_CAPTURE_ALL */
+	bool is_joint;	 /* ... of both together */
+	enum lau_over over; /* what then: 0 = LAU_OVER_END */
 	/* Shows both streams on our standard error while they come. Values of variables with secret
 	 * names (redact.h) are left out there, and of the errors captured. */
 	bool debug;

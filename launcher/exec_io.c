@@ -73,6 +73,8 @@ int lau_exec_io_open(const struct lau_streams *s, struct lau_exec_io *io, struct
 		.out = {{.fd = -1, .redact.secrets = s->tee}, {.fd = -1, .redact.secrets = s->tee}},
 		.in = -1,
 		.limit = s->limit ? s->limit : LAU_CAPTURE_LIMIT,
+		.is_joint = s->is_joint,
+		.is_dropping = s->over == LAU_OVER_DROP,
 		.is_teed = s->tee && !s->no_capture,
 	};
 	if (open_stdin(s, io) < 0)
@@ -131,7 +133,8 @@ void lau_exec_io_release(struct lau_exec_io *io)
 
 static void keep(struct lau_exec_io *io, struct lau_exec_stream *s, const char *p, size_t n)
 {
-	size_t room = io->limit - s->bytes.len;
+	size_t used = io->is_joint ? io->out[0].bytes.len + io->out[1].bytes.len : s->bytes.len;
+	size_t room = io->limit - used;
 
 	b_str_addn(&s->bytes, p, n < room ? n : room);
 	s->is_cut |= n > room;
@@ -260,7 +263,7 @@ void lau_exec_io_turn(struct lau_exec_io *io, const struct pollfd *fds, size_t n
 
 bool lau_exec_io_is_over(const struct lau_exec_io *io)
 {
-	return io->out[0].is_cut || io->out[1].is_cut;
+	return !io->is_dropping && (io->out[0].is_cut || io->out[1].is_cut);
 }
 
 void lau_exec_io_finish(struct lau_exec_io *io)
@@ -274,7 +277,7 @@ void lau_exec_io_finish(struct lau_exec_io *io)
 			;
 		close_one(&s->fd);
 		end_redaction(io, s);
-		if (s->is_cut)
+		if (s->is_cut && !io->is_dropping)
 			b_str_add(&s->bytes, LAU_CAPTURE_MARK);
 	}
 	show_rest(io);

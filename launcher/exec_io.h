@@ -39,12 +39,20 @@ enum lau_stdin {
 /* After the bytes of a stream that went past it. */
 #define LAU_CAPTURE_MARK "\n[orbit: output truncated after capture limit]\n"
 
+/* What becomes of a command that writes more. */
+enum lau_over {
+	LAU_OVER_END,  /* it is killed; the stream ends in LAU_CAPTURE_MARK */
+	LAU_OVER_DROP, /* it goes on, and the rest is thrown away */
+};
+
 struct lau_streams {
 	enum lau_stdin in;
 	const void *bytes; /* LAU_STDIN_BYTES; borrowed */
 	size_t nbytes;
 	bool no_capture; /* output and errors go where ours go */
 	size_t limit;	 /* 0 = LAU_CAPTURE_LIMIT */
+	bool is_joint;	 /* ... of both streams together, not of each */
+	enum lau_over over;
 	/* Both streams are shown on our standard error as they come, without these values; the
 	 * errors are kept without them as well. NULL = nothing is shown. */
 	const struct lau_secrets *tee;
@@ -61,6 +69,7 @@ struct lau_exec_io {
 	int in, in_errno; /* -1 = all is written, or in_errno says why it is not */
 	const char *at;
 	size_t left, limit;
+	bool is_joint, is_dropping;
 	bool is_teed;
 	struct b_str piece, shown; /* just read; not yet on standard error, from shown_at on */
 	size_t shown_at;
@@ -76,7 +85,7 @@ void lau_exec_io_started(struct lau_exec_io *);
 size_t lau_exec_io_wait(const struct lau_exec_io *, struct pollfd fds[LAU_EXEC_IO_FDS]);
 /* Reads and writes what can be without waiting. */
 void lau_exec_io_turn(struct lau_exec_io *, const struct pollfd *fds, size_t n);
-/* A stream went past its limit. */
+/* A stream went past its limit, and that ends the command. */
 bool lau_exec_io_is_over(const struct lau_exec_io *);
 /* Nobody is left: takes what is in the pipes. Somebody outside who holds one open is not waited
  * for. Puts the marks, and shows the rest. */

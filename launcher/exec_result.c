@@ -77,7 +77,8 @@ static void take_streams(struct lau_exec_result *r, struct lau_exec_io *io)
 	io->out[0].bytes = io->out[1].bytes = (struct b_str){0};
 }
 
-static void take_outcome(struct lau_exec_result *r, const struct lau_outcome *o)
+/* `is_over`: what went past the limit was ended by us, whatever it said in the end. */
+static void take_outcome(struct lau_exec_result *r, const struct lau_outcome *o, bool is_over)
 {
 	bool ran = o->phase == LAU_PHASE_COMMAND || o->phase == LAU_PHASE_TIMEOUT ||
 		   o->phase == LAU_PHASE_INTERRUPTED;
@@ -90,9 +91,7 @@ static void take_outcome(struct lau_exec_result *r, const struct lau_outcome *o)
 	if (r->interrupted) {
 		r->has_exit_code = true;
 		r->exit_code = 128 + r->interrupted;
-	} else if (o->phase == LAU_PHASE_COMMAND && !o->signal && !r->out_is_cut &&
-		   !r->err_is_cut) {
-		/* what went past the limit was ended by us, whatever it said in the end */
+	} else if (o->phase == LAU_PHASE_COMMAND && !o->signal && !is_over) {
 		r->has_exit_code = true;
 		r->exit_code = o->exit_code;
 	}
@@ -101,9 +100,11 @@ static void take_outcome(struct lau_exec_result *r, const struct lau_outcome *o)
 void lau_exec_result_fill(struct lau_exec_result *r, const struct lau_outcome *o,
 			  struct lau_exec_io *io)
 {
+	bool is_over = io && lau_exec_io_is_over(io);
+
 	if (io)
 		take_streams(r, io);
-	take_outcome(r, o);
+	take_outcome(r, o, is_over);
 	r->success = r->has_exit_code && r->exit_code == 0 && r->error.kind == B_OK;
 	annotate(r);
 	/* A command that succeeded had no use for the rest; of another it may be the reason. */

@@ -1,6 +1,7 @@
 /* options.c - see options.h. */
 #include "launcher/options.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -333,6 +334,8 @@ const struct b_opt lau_option_table[] = {
 	 .help = "open descriptors of each process"},
 	{"status-fd", 0, "N", .group = GROUP, CALL(set_status_fd),
 	 .help = "write how it ended as a JSON line to this descriptor"},
+	{"chdir", 'C', "DIR", B_OPT_STR, O(chdir), .group = GROUP,
+	 .help = "as if started in this directory; what other options name is relative to it"},
 	{"result-json", 0, "FD|FILE", B_OPT_STR, O(result_json), .group = GROUP,
 	 .help = "capture what the command writes, end it with all that it started, and write the "
 		 "result to this descriptor or file: {success, stdout, stderr, exit_code, ...}"},
@@ -341,6 +344,9 @@ const struct b_opt lau_option_table[] = {
 	{"capture-limit", 0, "SIZE|none", .group = GROUP, CALL(lau_capture_set_limit),
 	 .help = "with --result-json: bytes kept of each stream (default 1M); more ends the "
 		 "command"},
+	{"capture-over", 0, "end|drop", B_OPT_ENUM, O(capture_over), "end|drop", .group = GROUP,
+	 .help = "with --result-json: what becomes of a command that writes more (default end), or "
+		 "of the rest"},
 	{"tee", 0, NULL, B_OPT_FLAG, O(tee), .group = GROUP,
 	 .help = "with --result-json: show both streams on standard error, too, without secrets of "
 		 "the environment"},
@@ -506,9 +512,10 @@ static int check(const struct lau_options *o, struct b_err *err)
 		return 0;
 	if (o->ps || o->stop || o->wait)
 		return check_runs(o, err);
-	if ((o->stdin_from || o->tee || o->capture_limit) && !o->result_json)
+	if ((o->stdin_from || o->tee || o->capture_limit || o->capture_over) && !o->result_json)
 		return b_fail(err, B_USAGE, 0,
-			      "--stdin, --tee, --capture-limit: only together with --result-json");
+			      "--stdin, --tee, --capture-limit, --capture-over: only together with "
+			      "--result-json");
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
 	if (o->print_env && o->require)
@@ -555,6 +562,8 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	/* A question about the host needs no policy. */
 	if (!out->argv)
 		return 0;
+	if (out->chdir && chdir(out->chdir) < 0)
+		return b_fail(err, B_USAGE, errno, "--chdir %s: %s", out->chdir, strerror(errno));
 	if (lau_mode_settle(out, err) < 0)
 		return -1;
 	return lau_policy_settle(&out->policy, err);

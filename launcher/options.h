@@ -68,6 +68,9 @@ struct lau_options {
 	const char *stdin_from;	 /* inherit, null, FILE; NULL = inherit */
 	size_t capture_limit;	 /* 0 = by default, LAU_CAPTURE_ALL */
 	bool tee;
+	int capture_over; /* enum lau_over */
+	bool capture_joint;
+	const char *chdir;	 /* NULL = stay */
 	const char *stop, *wait; /* RUN, NULL = not asked */
 	bool ps;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;

@@ -45,12 +45,16 @@ policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loop
 	policy/back/literals.c policy/back/tables.c policy/back/image.c \
 	policy/back/compare.c
 
-# The schema of documents, as a string.
+# The schemas, as strings.
+POLICY_SCHEMAS := policy exec-result fs-call-event run
 policy_GEN += schema.c
-$(B)/gen/schema.c: docs/schema/policy.schema.json | $$(@D)/.d
+$(B)/gen/schema.c: $(POLICY_SCHEMAS:%=docs/schema/%.schema.json) policy/module.mk | $$(@D)/.d
 	$(call say,GEN,$@)
-	$(Q){ echo '#include "policy/schema.h"'; echo 'const char pol_schema[] ='; \
-		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' $<; echo ';'; } >$@
+	$(Q){ echo '#include "policy/schema.h"'; echo 'const struct pol_schema pol_schemas[] = {'; \
+		for name in $(POLICY_SCHEMAS); do \
+		echo "{\"$$name\","; \
+		sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' docs/schema/$$name.schema.json; echo '},'; done; \
+		echo '};'; echo 'const size_t pol_nschemas = sizeof pol_schemas / sizeof *pol_schemas;'; } >$@
 
 # The library for other programs: one object in which only what policy/sbx.h declares is visible.
 SBX_PUBLIC := load free check explain decide version

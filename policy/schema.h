@@ -1,4 +1,11 @@
-/* schema.h - docs/schema/policy.schema.json, compiled in: JSON Schema (2020-12) of a document. */
+/* schema.h - docs/schema, compiled in: JSON Schema of what is read and written. */
 #pragma once
 
-extern const char pol_schema[];
+#include <stddef.h>
+
+struct pol_schema {
+	const char *name; /* of the file, without .schema.json: "policy", "run" ... */
+	const char *text;
+};
+extern const struct pol_schema pol_schemas[];
+extern const size_t pol_nschemas;

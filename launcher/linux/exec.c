@@ -160,6 +160,8 @@ static int prepare(struct job *j, struct b_err *err)
 		.nbytes = rq->nbytes,
 		.no_capture = rq->no_capture,
 		.limit = rq->limit,
+		.is_joint = rq->is_joint,
+		.over = rq->over,
 		.tee = rq->debug ? &j->secrets : NULL,
 	};
 	struct lau_spawn sp;

@@ -142,6 +142,14 @@ check '020: too much is cut, and ends the command' ends 137 success false exit_c
 check '020: at once' [ $took -lt 2000 ]
 ORBIT_EXEC_OUTPUT_CAPTURE_LIMIT_BYTES=3 run echo 123
 check 'the limit by the variable' has stdout '"123\n[orbit: output truncated after capture limit]\n"'
+run --capture-limit 10 --capture-over drop sh -c 'echo 0123456789abc; echo err >&2; exit 4'
+check 'what is too much can be dropped instead' ends 4 exit_code 4 stdout '"0123456789"' stdout_truncated true \
+	stderr '"err\n"' stderr_truncated false
+mkdir -p sub
+run --chdir sub pwd
+check '--chdir' ends 0 stdout "\"$WS/sub\\n\""
+run --chdir none pwd
+check '--chdir: nowhere to go' ends 125 success false exit_code null
 run sh -c 'read -r pid comm state ppid pgrp rest </proc/self/stat; echo $pgrp $$'
 check '022: the command leads its process group' [ "$(python3 -c 'import json, sys; print(len(set(json.load(open(sys.argv[1]))["stdout"].split())))' "$R")" = 1 ]
 run --deny-read '!bad' touch "$WS/ran"
@@ -213,6 +221,9 @@ check 'stdin is ours by default' has stdout '"hello\n"'
 check 'to a descriptor' [ "$("$SBX" -q --result-json 1 echo x | cut -c1-46)" = '{"schemaVersion":1,"success":true,"stdout":"x\' ]
 launch --result-json 77 true
 check 'a descriptor that is not open is refused' grep -q 'E_USAGE.*descriptor 77 is not open' "$TMP/err"
+run --timeout never true
+check 'wrong options behind it are told there, too' ends 125 success false error \
+	"{\"code\": \"E_USAGE\", \"message\": $(sed 's/^sbx-launch: E_USAGE: //' "$TMP/err" | python3 -c 'import json, sys; print(json.dumps(sys.stdin.read().strip()))')}"
 launch --tee true
 check 'options of the contract need it' grep -q E_USAGE "$TMP/err"
 echo mine >"$TMP/victim"

@@ -121,6 +121,12 @@ check 'fmt refuses several files on standard output' refused_many
 "$POLICY" schema >schema.json
 is_published() { cmp schema.json "$HERE/policy.schema.json"; }
 check 'schema prints the file of docs/schema' is_published
+for name in exec-result fs-call-event run; do
+	"$POLICY" schema $name >other.json
+	check "schema $name" cmp other.json "$HERE/$name.schema.json"
+done
+"$POLICY" schema nothing >out 2>err
+check 'schema of what there is not' [ "$? $(wc -l <err)" = '2 1' -a ! -s out ]
 cat >times.yaml <<'X'
 schemaVersion: 2
 kind: Policy

@@ -142,6 +142,20 @@ Test(launcher_exec_more, ten_mebibytes_go_in_and_come_out_of_both_streams)
 	lau_exec_result_release(&r);
 }
 
+Test(launcher_exec_more, a_limit_may_be_of_both_streams_and_drop_the_rest)
+{
+	struct lau_exec_result r;
+
+	cr_assert_eq(SH(&r, "printf 123456; printf abcdef >&2; printf 78; exit 9", .limit = 8,
+			.is_joint = true, .over = LAU_OVER_DROP),
+		     0);
+	cr_expect_eq(r.out.len + r.err.len, 8); /* of which first is a matter of luck */
+	cr_expect(r.out_is_cut || r.err_is_cut);
+	cr_expect_eq(r.exit_code, 9);
+	cr_expect_eq(r.signal, 0);
+	lau_exec_result_release(&r);
+}
+
 Test(launcher_exec_more, a_program_may_close_its_input_and_go_on)
 {
 	static const char bytes[1 << 20];
