@@ -21,7 +21,7 @@ struct check {
 	struct b_str lower_a, lower_b;
 	bool briefly; /* a large ruleset: one path a rule, the side questions for every fourth */
 	size_t nth;
-	int op[SBX_OP_COUNT], unlink; /* as the profile calls them */
+	int op[SBX_OP_COUNT], unlink, clone; /* as the profile calls them */
 };
 
 static const char *const asked[SBX_OP_COUNT] = {
@@ -124,6 +124,9 @@ static int check_path(struct check *c, enum sbx_op op, const struct pol_rule *r,
 	    ask(c, c->unlink, path, len, SBPL_MODEL_SPECIFIC) &&
 	    !(is && sbx_decide(c->e->img, SBX_READ, path, len)))
 		return differ(c, r, path, "a name that is denied may be moved away");
+	if (c->e->o->style == SBPL_STYLE_HARDENED && op == SBX_READ &&
+	    is != ask(c, c->clone, path, len, SBPL_MODEL_SPECIFIC))
+		return differ(c, r, path, "clones are not allowed where reads are");
 	return 0;
 }
 
@@ -161,6 +164,7 @@ static int check_all(struct check *c)
 {
 	size_t total = 0;
 
+	c->clone = sbpl_op_find("file-clone");
 	c->unlink = sbpl_op_find("file-write-unlink");
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		c->op[op] = sbpl_op_find(asked[op]);

@@ -220,7 +220,7 @@ static int put_hardened(struct sbpl_emit *e)
 		if (put_block(e, merged && b->op == SBX_READ ? &read_and_exec : b) < 0)
 			return -1;
 	}
-	if (put_metadata(e) < 0)
+	if (put_metadata(e) < 0 || sbpl_put_clones(e) < 0)
 		return -1;
 	sbpl_note_groups(e);
 	return sbpl_put_pins(e);

@@ -64,8 +64,14 @@ void sbpl_put_title(struct sbpl_emit *, const char *title);
 /* layers.c */
 struct pol_list sbpl_layer_at(const struct pol_list *, size_t first); /* borrowed */
 struct pol_list sbpl_main_layer(const struct pol_list *);
+/* What the other layers deny, a filter each. -1 of `give` ends it. */
+typedef int sbpl_denial(void *ctx, const struct b_str *filter, const struct pol_rule *);
+int sbpl_each_denial(struct sbpl_emit *, enum sbx_op, sbpl_denial *give, void *ctx);
 /* Behind the block of the operation: what the other layers deny. */
 int sbpl_put_layers(struct sbpl_emit *, enum sbx_op, const char *operations);
+
+/* clone.c: the block of file-clone. */
+int sbpl_put_clones(struct sbpl_emit *);
 
 /* opts.c: what the groups open beyond the rules. */
 void sbpl_note_groups(struct sbpl_emit *);

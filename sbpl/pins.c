@@ -32,7 +32,7 @@ struct filters {
 
 struct pins {
 	struct sbpl_emit *e;
-	struct filters unlink, link, clone, create;
+	struct filters unlink, link, create;
 	size_t excepted;
 };
 
@@ -285,7 +285,6 @@ static int pin_unreadable(struct pins *p, const struct pol_list *list, size_t ne
 		return -1;
 	add(&p->unlink, &text);
 	add(&p->link, &text);
-	add(&p->clone, &text);
 	return 0;
 }
 
@@ -486,10 +485,9 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int put_filters(struct sbpl_emit *e, const char *op, bool guarded, struct filters *f)
+static int put_filters(struct sbpl_emit *e, const char *op, struct filters *f)
 {
 	size_t in_form = 0;
-	const char *end = guarded ? "))\n" : ")\n";
 
 	if (f->n == 0)
 		return 0;
@@ -498,12 +496,10 @@ static int put_filters(struct sbpl_emit *e, const char *op, bool guarded, struct
 		if (i > 0 && strcmp(f->v[i], f->v[i - 1]) == 0)
 			continue;
 		if (in_form > 0 && in_form + strlen(f->v[i]) > SBPL_MAX_FORM) {
-			b_str_add(&e->out, end);
+			b_str_add(&e->out, ")\n");
 			in_form = 0;
 		}
 		if (in_form == 0) {
-			if (guarded)
-				b_str_addf(&e->out, "(if (defined? '%s) ", op);
 			b_str_addf(&e->out, "(deny %s", op);
 			if (sbpl_count_rules(e, 1, "the pins") < 0)
 				return -1;
@@ -511,7 +507,7 @@ static int put_filters(struct sbpl_emit *e, const char *op, bool guarded, struct
 		b_str_addf(&e->out, "\n  %s", f->v[i]);
 		in_form += strlen(f->v[i]) + 3;
 	}
-	b_str_add(&e->out, end);
+	b_str_add(&e->out, ")\n");
 	return 0;
 }
 
@@ -523,16 +519,13 @@ int sbpl_put_pins(struct sbpl_emit *e)
 	if (p.unlink.n)
 		sbpl_put_title(e, "moves and links may not launder: denials only from here on");
 	if (rc == 0)
-		rc = put_filters(e, "file-write-unlink", false, &p.unlink);
+		rc = put_filters(e, "file-write-unlink", &p.unlink);
 	if (rc == 0)
-		rc = put_filters(e, "file-write-create", false, &p.create);
+		rc = put_filters(e, "file-write-create", &p.create);
 	if (rc == 0)
-		rc = put_filters(e, "file-link", false, &p.link);
-	if (rc == 0)
-		rc = put_filters(e, "file-clone", true, &p.clone);
+		rc = put_filters(e, "file-link", &p.link);
 	release(&p.unlink);
 	release(&p.create);
 	release(&p.link);
-	release(&p.clone);
 	return rc;
 }

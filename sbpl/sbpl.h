@@ -12,7 +12,8 @@
  * Behind it stand denials alone ("pins"), because the kernel asks about a move only at its two
  * ends and cannot compare them:
  *
- *  - what may not be read may not be unlinked, renamed, linked or cloned either;
+ *  - what may not be read may not be unlinked, renamed, linked or, wherever it lies, cloned
+ *    either; directories are not cloned at all;
  *  - a directory that lies above something denied may not be moved or removed, and, where writing
  *    is denied below it, not be created;
  *  - a deny that begins with two stars holds in every other writable tree as well, so that a

@@ -228,8 +228,10 @@ static void each_path(struct world *w, unsigned seed)
 				  "seed %u: %s cannot be removed\n%s", seed, p, w->prof.text);
 		if (asks(w, op_link, p, SBPL_V_REGULAR_FILE))
 			cr_assert(known && readable, "seed %u: link of %s", seed, p);
-		if (asks(w, op_clone, p, SBPL_V_REGULAR_FILE) && decides(w, SBX_MODIFY, p))
-			cr_assert(readable, "seed %u: clone of %s", seed, p);
+		cr_assert_eq(asks(w, op_clone, p, SBPL_V_REGULAR_FILE), readable,
+			     "seed %u: clone of %s", seed, p);
+		cr_assert_not(asks(w, op_clone, p, SBPL_V_DIRECTORY), "seed %u: clone of %s", seed,
+			      p);
 		if (asks(w, op_create, p, SBPL_V_REGULAR_FILE))
 			cr_assert(decides(w, SBX_MODIFY, p), "seed %u: create %s", seed, p);
 	}

@@ -67,6 +67,24 @@ ok $? "nor a secret read through a link"
 echo hidden >hidden.env
 fails sbx --deny-read '**/*.env' /bin/cp -c hidden.env shown
 ok $? "a clone does not launder"
+fails sbx /bin/cp -c "$HOME/.ssh/id" shown
+ok $? "nor one of a secret outside the workspace"
+[ ! -e shown ]
+ok $? "and nothing of it is there"
+sbx /bin/cp -c file cloned
+ok $? "what may be read may be cloned"
+mkdir tree && echo hidden >tree/hidden.env
+cat >clone.py <<'EOF'
+import ctypes, sys
+sys.exit(ctypes.CDLL(None).clonefile(*map(str.encode, sys.argv[1:]), 0) != 0)
+EOF
+if command -v python3 >/dev/null; then
+	fails sbx python3 clone.py tree shown
+	ok $? "no directory is cloned with all that lies in it"
+	raw '(version 1)(deny default)(allow process*)(allow file-read*)(allow sysctl-read)(allow mach-lookup)(allow file-write-create)' \
+		"$(command -v python3)" clone.py file open
+	ok $? "file-clone is open under (deny default)"
+fi
 fails sbx "$SBX" -w "$T/ws" /usr/bin/true
 ok $? "a sandbox in a sandbox is refused"
 fails sbx /usr/bin/curl -sS --max-time 5 http://127.0.0.1:1

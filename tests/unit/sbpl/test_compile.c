@@ -358,6 +358,10 @@ static const struct {
 	{"r: ./**; !**/.env / w: ./**", "unlink", C "/x", true}, /* directories stay free */
 	{"r: ./**; !**/.env / w: ./**", "link", C "/x/.env", false},
 	{"r: ./**; !**/.env / w: ./**", "clone", C "/x/.env", false},
+	{"r: ./**; !**/.env / w: ./**", "clone", C "/x/env", true},
+	{"r: /**; !/Users/u/.ssh/** / w: ./**", "clone", "/Users/u/.ssh/id", false},
+	{"r: ./**; !./k / w: ./**; !./k", "clone", C "/k", false},
+	{"r: ./**", "clone", "/Users/u/x", false},
 	{"r: ./** / w: ./src/**", "link", C "/README", false},
 	{"r: ./** / w: ./src/**", "link", C "/src/x", true},
 	{"r: ./** / w: ./**; !./.git/hooks/**", "create", C "/.git/hooks/pre-commit", false},
