@@ -94,7 +94,7 @@ static size_t find_place(const struct pol_list *list, size_t first, size_t end)
 bool sbpl_canonical(const struct pol_ruleset *rs, unsigned groups, struct pol_ruleset *out)
 {
 	struct b_arena scratch = {0};
-	bool changed = groups != 0;
+	bool changed = false;
 
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
 		const struct pol_list *list = &rs->op[op], main = sbpl_main_layer(list);
@@ -107,12 +107,15 @@ bool sbpl_canonical(const struct pol_ruleset *rs, unsigned groups, struct pol_ru
 			struct pol_rule r;
 
 			/* Without a list of its own nothing is to be executed or connected to. */
-			if (i == place && (list->n || op <= SBX_MODIFY))
+			if (i == place && groups && (list->n || op <= SBX_MODIFY)) {
 				sbpl_groups_rules(groups, insert_one, &in);
+				changed = true;
+			}
 			if (i == list->n)
 				break;
 			r = list->v[i];
-			changed |= resolve_rule(&scratch, &r);
+			/* Theirs are of the links themselves. */
+			changed |= !sbpl_is_group_rule(&r) && resolve_rule(&scratch, &r);
 			pol_ruleset_add(out, (enum sbx_op)op, &r);
 		}
 	}

@@ -294,6 +294,7 @@ int sbpl_compile(const struct pol_ruleset *rs, const struct sbx_image *image,
 		e.rs = &canonical;
 		image = NULL;
 	}
+	e.writes = sbpl_main_layer(&e.rs->op[SBX_MODIFY]);
 	rc = with_image(&e, image);
 	b_str_release(&e.out);
 	free(e.widened);

@@ -19,6 +19,7 @@ struct sbpl_widened {
 
 struct sbpl_emit {
 	const struct pol_ruleset *rs; /* bases as macOS spells them */
+	struct pol_list writes;	      /* the main layer's, borrowed */
 	const struct sbx_image *img;
 	const struct sbpl_opts *o;
 	struct sbpl_profile *prof; /* arena, notes, params */

@@ -81,7 +81,7 @@ static bool is_overruled(const struct pol_list *list, size_t i, const struct pol
  * moved anyway. */
 static bool is_writable(const struct sbpl_emit *e, const struct pol_rule *r)
 {
-	const struct pol_list list = sbpl_main_layer(&e->rs->op[SBX_MODIFY]);
+	const struct pol_list list = e->writes;
 	struct pol_rule region = *r;
 
 	region.shape = r->shape == POL_EXACT ? POL_EXACT : POL_TREE;
@@ -176,7 +176,7 @@ static bool is_widened(const struct sbpl_emit *e, const struct sbpl_widened *w)
 
 static void widen(struct sbpl_emit *e, enum sbx_op op, const struct pol_rule *r)
 {
-	const struct pol_list writes = sbpl_main_layer(&e->rs->op[SBX_MODIFY]);
+	const struct pol_list writes = e->writes;
 
 	for (size_t i = 0; i < writes.n; i++) {
 		const struct pol_rule *m = &writes.v[i];

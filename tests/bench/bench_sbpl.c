@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "policy/compile.h"
 #include "policy/ruleset.h"
+#include "policy/settings.h"
 #include "sbpl/sbpl.h"
 
 #define WS "/Users/u/ws"
@@ -24,6 +25,7 @@ static void add(struct pol_ruleset *rs, enum sbx_op op, bool allow, enum pol_sha
 {
 	pol_ruleset_add(rs, op,
 			&(struct pol_rule){.allow = allow,
+					   .layer = POL_LAYER_MAIN,
 					   .shape = shape,
 					   .base = base,
 					   .base_len = strlen(base),
@@ -32,12 +34,14 @@ static void add(struct pol_ruleset *rs, enum sbx_op op, bool allow, enum pol_sha
 					   .origin = "bench:1:1"});
 }
 
-/* Half of `n` for reading, half for modifying: files, trees, names anywhere, suffixes. */
+/* Half of `n` for reading, half for modifying: files, trees, names anywhere, suffixes; as the
+ * engine of a Mac makes them, with what the system needs. */
 static void fill(struct pol_ruleset *rs, unsigned n)
 {
 	char text[128];
 
 	add(rs, SBX_READ, true, POL_TREE, "", NULL);
+	sbpl_system_rules(&(struct pol_effect){.reads = POL_READS_BROAD}, rs);
 	add(rs, SBX_MODIFY, true, POL_TREE, WS, NULL);
 	for (unsigned i = 2; i < n; i++) {
 		enum sbx_op op = i % 2 ? SBX_READ : SBX_MODIFY;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
 #include "policy/ruleset.h"
 #include "policy/settings.h"
 #include "sbpl/sbpl.h"
@@ -162,4 +164,22 @@ Test(sbpl_groups, tools_are_no_need_where_rules_list_what_is_read)
 	opts = sbpl_opts_of(&(struct pol_effect){.reads = POL_READS_SYSTEM});
 	compile();
 	cr_expect(allows("file-read-data", "/usr/local/x"));
+}
+
+Test(sbpl_groups, they_are_not_added_to_a_list_that_has_them)
+{
+	b_auto_free char *text = NULL;
+	static const struct pol_effect effect = {.reads = POL_READS_BROAD};
+
+	tree(SBX_READ, false, POL_TIER_BASE, "");
+	tree(SBX_MODIFY, false, POL_TIER_BASE, "");
+	compile();
+	text = b_strdup(prof.text);
+	sbpl_system_rules(&effect, &rs);
+	for (int op = SBX_READ; op <= SBX_MODIFY; op++)
+		for (size_t i = 0; i < rs.op[op].n; i++)
+			rs.op[op].v[i].layer = POL_LAYER_MAIN;
+	compile();
+	cr_expect_str_eq(prof.text, text);
+	cr_expect(allows("file-read-data", "/tmp"));
 }
