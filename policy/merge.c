@@ -45,10 +45,25 @@ static bool is_said(const struct pol_texts *list, const struct pol_text *text)
 	return false;
 }
 
-static void add_denies(struct pol_doc *to, struct pol_texts *list, const struct pol_texts *from)
+/* What a document opens beside its profiles stands behind its own denies, and never behind
+ * another's (undone.c): then each has to be there as its own. */
+static bool opens(const struct pol_doc *doc)
+{
+	static const enum pol_root_list lists[] = {POL_ROOTS_openRead, POL_ROOTS_openModify,
+						   POL_ROOTS_readRoots, POL_ROOTS_sideRoots,
+						   POL_ROOTS_allowRead};
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		if (doc->settings.roots[lists[i]].n)
+			return true;
+	return false;
+}
+
+static void add_denies(struct pol_doc *to, struct pol_texts *list, const struct pol_texts *from,
+		       bool keeps_all)
 {
 	for (size_t i = 0; i < from->n; i++)
-		if (!is_said(list, &from->v[i]))
+		if (keeps_all || !is_said(list, &from->v[i]))
 			pol_texts_add(to, list, copy_text(to, &from->v[i]));
 }
 
@@ -224,10 +239,10 @@ int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
 	doc.updated_at = copy(&doc, later(global->updated_at, workspace->updated_at));
 	add_all(&doc, &doc.files, &global->files);
 	add_all(&doc, &doc.files, &workspace->files);
-	add_denies(&doc, &doc.deny_read, &global->deny_read);
-	add_denies(&doc, &doc.deny_read, &workspace->deny_read);
-	add_denies(&doc, &doc.deny_modify, &global->deny_modify);
-	add_denies(&doc, &doc.deny_modify, &workspace->deny_modify);
+	add_denies(&doc, &doc.deny_read, &global->deny_read, false);
+	add_denies(&doc, &doc.deny_read, &workspace->deny_read, opens(global));
+	add_denies(&doc, &doc.deny_modify, &global->deny_modify, false);
+	add_denies(&doc, &doc.deny_modify, &workspace->deny_modify, opens(global));
 	for (size_t i = 0; i < global->nprofiles; i++)
 		if (!has_profile(workspace, global->profiles[i].name.s))
 			add_profile(&doc, &global->profiles[i]);
