@@ -18,5 +18,11 @@
 #define SBX_ENV_PRELOAD "DYLD_INSERT_LIBRARIES"
 #else
 #define SBX_ENV_PRELOAD "LD_PRELOAD"
-#define SBX_SHIM_SONAME "libsbx-shim.so"
+#ifdef __i386__
+#define SBX_SHIM_SONAME	 "libsbx-shim32.so"
+#define SBX_SHIM_SIBLING "libsbx-shim.so"
+#else
+#define SBX_SHIM_SONAME	 "libsbx-shim.so"
+#define SBX_SHIM_SIBLING "libsbx-shim32.so" /* beside it: for programs of the other word size */
+#endif
 #endif

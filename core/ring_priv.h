@@ -18,6 +18,8 @@ enum ring_state { RING_EMPTY, RING_CLAIMED, RING_READY };
 #define RING_PATH_MAX  (SBX_PATH_MAX - 1u) /* without NUL */
 
 _Static_assert(sizeof(struct sbx_event) % sizeof(uint64_t) == 0, "events are copied by words");
+/* Programs of 32 and 64 bits share one ring. */
+_Static_assert(sizeof(struct sbx_event) == 48 && sizeof(struct sbx_ring) == 384, "one layout");
 _Static_assert(RING_UNITS_MAX <= RING_UNIT_MASK, "a frame's units fit their field");
 _Static_assert(16 + sizeof(struct sbx_event) + 2 * SBX_PATH_MAX <= SBX_RING_FRAME_MAX, "fits");
 _Static_assert(SBX_RING_FRAME_MAX <= SBX_RING_MIN, "the longest frame fits the least ring");

@@ -28,6 +28,7 @@
 
 /* clang-format off */
 #define SHIM_PATH_CALLS(X) \
+	SHIM_PATH_CALLS32(X) \
 	X(rename, rename, (const char *from, const char *to), (from, to), 2, SHIM_MOVES, \
 	  END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST), \
 	  NEXT(renameat)(AT(0), AT(1))) \
@@ -154,6 +155,7 @@
 	X(posix_spawn_file_actions_addfchdir_np) X(system) X(popen) X(wordexp)
 /* Calls after which what we remember of the process (directories, filters) may be wrong. */
 #define SHIM_CONTEXT_CALLS(X) \
+	SHIM_CONTEXT_CALLS32(X) \
 	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(mount) X(umount) X(umount2) \
 	X(clone) X(daemon) X(close) X(close_range) X(closefrom) X(closedir) X(dup2) X(dup3) \
 	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \

@@ -63,10 +63,17 @@ static bool is_last_taken(void)
 
 bool shim_env_plan(struct shim_env *env, char *const *envp)
 {
+	return shim_env_plan_for(env, envp, false);
+}
+
+bool shim_env_plan_for(struct shim_env *env, char *const *envp, bool is_sibling)
+{
 	const char *preload = NULL, *channel = NULL, *v;
 	size_t i;
 
-	*env = (struct shim_env){.from = envp};
+	*env = (struct shim_env){.from = envp,
+				 .wanted = is_sibling ? shim.sibling : shim.preload,
+				 .unwanted = is_sibling ? shim.preload : shim.sibling};
 	for (i = 0; envp && envp[i]; i++) {
 		if ((v = shim_env_value(envp[i], PRELOAD))) {
 			env->is_doubled |= preload != NULL;
@@ -87,8 +94,9 @@ bool shim_env_plan(struct shim_env *env, char *const *envp)
 		env->channel_at = i;
 	if (i > ENTRIES_MAX || !shim.preload[0])
 		return false;
-	if (!preload || env->is_doubled || !has_entry(preload, shim.preload))
-		env->preload_len = sizeof PRELOAD + strlen(shim.preload) +
+	if (!preload || env->is_doubled || !has_entry(preload, env->wanted) ||
+	    (env->unwanted[0] && has_entry(preload, env->unwanted)))
+		env->preload_len = sizeof PRELOAD + strlen(env->wanted) +
 				   (preload ? strlen(preload) + 1 : 0) + 1;
 	if (!channel || env->is_doubled || !shim_equal(channel, shim.channel))
 		env->channel_len = sizeof SBX_ENV_CHANNEL + strlen(shim.channel) + 1;
@@ -109,6 +117,30 @@ static char *put(char *to, const char *s)
 	return to + n;
 }
 
+/* What is wanted stands where the other was, or where it stood already. */
+static void put_replaced(const struct shim_env *env, const char *old, char *to)
+{
+	bool has_wanted = has_entry(old, env->wanted);
+	size_t n = strlen(env->unwanted);
+
+	while (*old) {
+		size_t len = 0;
+
+		while (old[len] && old[len] != ':' && old[len] != ' ')
+			len++;
+		if (len != n || memcmp(old, env->unwanted, n) != 0) {
+			memcpy(to, old, len);
+			to += len;
+		} else if (!has_wanted) {
+			to = put(to, env->wanted);
+			has_wanted = true;
+		}
+		for (old += len; *old == ':' || *old == ' ';)
+			*to++ = *old++;
+	}
+	*to = '\0';
+}
+
 /* The foreign entries stay in front, in their order: they were first in line before us too. */
 static void put_preload(const struct shim_env *env, char *to)
 {
@@ -117,13 +149,17 @@ static void put_preload(const struct shim_env *env, char *to)
 				  : "";
 
 	to = put(to, PRELOAD "=");
-	if (has_entry(old, shim.preload)) {
+	if (env->unwanted[0] && has_entry(old, env->unwanted)) {
+		put_replaced(env, old, to);
+		return;
+	}
+	if (has_entry(old, env->wanted)) {
 		put(to, old);
 		return;
 	}
 	if (*old)
 		to = put(put(to, old), ":");
-	put(to, shim.preload);
+	put(to, env->wanted);
 }
 
 /* Whichever of them a loader takes, or a shell keeps. */

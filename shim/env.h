@@ -16,10 +16,13 @@ struct shim_env {
 	size_t count;
 	size_t preload_at, channel_at;	 /* entry to replace; count = to be added */
 	size_t preload_len, channel_len; /* bytes of the new entries, NUL included; 0 = keep */
+	const char *wanted, *unwanted;	 /* entries of LD_PRELOAD; "" = none is unwanted */
 	bool is_doubled;		 /* a name stands there twice: each is replaced */
 	bool is_needed;			 /* false: it has all it needs */
 };
 
+/* For a program of the other word size the sibling takes our place. */
+bool shim_env_plan_for(struct shim_env *, char *const *envp, bool is_sibling);
 /* false = so big that a copy could overflow the stack: use it as it is. */
 bool shim_env_plan(struct shim_env *, char *const *envp);
 size_t shim_env_bytes(const struct shim_env *);

@@ -79,7 +79,7 @@ static bool plan_env(struct shim_env *env, const struct shim_program *p, char *c
 {
 	if (!shim_program_is_witnessed(p->class))
 		return false;
-	if (!shim_env_plan(env, envp)) {
+	if (!shim_env_plan_for(env, envp, p->is_sibling)) {
 		shim_trouble();
 		return false;
 	}
@@ -391,12 +391,15 @@ static char *put_variable(char *to, const char *entry)
 /* The command itself when it does not fit. */
 const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
 {
+	struct shim_program sh;
 	char *to = memory;
 	const char *p;
 	struct shim_env env;
 	char *const *built;
 
-	if (!shim_env_plan(&env, shim_environ()) || variables_len(&env) + sizeof wrap_exec > bytes)
+	shim_program_look(&sh, AT_FDCWD, shell, 0);
+	if (!shim_env_plan_for(&env, shim_environ(), sh.is_sibling) ||
+	    variables_len(&env) + sizeof wrap_exec > bytes)
 		return command;
 	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	if (env.preload_len)

@@ -29,10 +29,17 @@ static _Atomic uint64_t places[PLACES];
 
 static inline uint64_t mix(uint64_t a, uint64_t b)
 {
+#ifdef __SIZEOF_INT128__
 	unsigned __int128 p = (unsigned __int128)(a ^ UINT64_C(0x9e3779b97f4a7c15)) *
 			      (b ^ UINT64_C(0xe7037ed1a0b428db));
 
 	return (uint64_t)p ^ (uint64_t)(p >> 64);
+#else /* two products of halves, crosswise: no carries to follow, and as well mixed for a cache */
+	uint64_t x = a ^ UINT64_C(0x9e3779b97f4a7c15), y = b ^ UINT64_C(0xe7037ed1a0b428db);
+	uint64_t p = x * y, q = (x >> 32 | x << 32) * (y ^ y >> 32 ^ UINT64_C(0xa0761d6478bd642f));
+
+	return p ^ (q >> 29 | q << 35);
+#endif
 }
 
 static uint64_t path_key(enum sbx_op op, const char *path, size_t len)

@@ -27,6 +27,7 @@ struct shim_proc {
 	_Atomic bool no_openat2;    /* ENOSYS: kernel before 5.6, or somebody's filter */
 	char channel[SHIM_ENV_MAX]; /* value of SBX_CHANNEL */
 	char preload[SHIM_ENV_MAX]; /* our own entry in LD_PRELOAD */
+	char sibling[SHIM_ENV_MAX]; /* that of programs of the other word size; "" = none */
 };
 extern struct shim_proc shim;
 

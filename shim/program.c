@@ -2,7 +2,7 @@
 #include "shim/program.h"
 
 #include <elf.h>
-#include <link.h>
+#include <limits.h>
 #include <sys/prctl.h>
 
 #include "core/decide.h"
@@ -22,7 +22,11 @@ enum {
 };
 
 #if defined(__x86_64__)
-#define OWN_MACHINE EM_X86_64
+#define OWN_MACHINE	EM_X86_64
+#define SIBLING_MACHINE EM_386
+#elif defined(__i386__)
+#define OWN_MACHINE	EM_386
+#define SIBLING_MACHINE EM_X86_64
 #elif defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
 #endif
@@ -65,36 +69,91 @@ static enum sbx_exec_class class_of_loader(const char *loader)
 	return SBX_EXEC_OTHER_LIBC;
 }
 
-static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, const char *path)
+static enum sbx_exec_class class_of_interp(int fd, const char *head, size_t n, uint64_t offset)
 {
-	const ElfW(Ehdr) *h = (const void *)head;
-	const ElfW(Phdr) *p = (const void *)(head + h->e_phoff);
 	char interp[INTERP_SIZE];
-	unsigned i;
 	long got;
 
-	if (n < sizeof *h ||
-	    h->e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32) ||
-	    h->e_machine != OWN_MACHINE)
-		return SBX_EXEC_FOREIGN;
-	if (h->e_phentsize != sizeof *p || h->e_phoff > n || h->e_phoff % sizeof(long) ||
-	    h->e_phnum > (n - h->e_phoff) / sizeof *p)
+	if (offset < n && memchr(head + offset, '\0', n - offset))
+		return class_of_loader(head + offset);
+	if (offset > LONG_MAX)
 		return SBX_EXEC_UNREADABLE;
-	for (i = 0; i < h->e_phnum; i++) {
-		if (p[i].p_type != PT_INTERP)
-			continue;
-		if (p[i].p_offset < n && memchr(head + p[i].p_offset, '\0', n - p[i].p_offset))
-			return class_of_loader(head + p[i].p_offset);
-		got = sys_pread(fd, interp, sizeof interp - 1, (long)p[i].p_offset);
-		if (got <= 0)
-			return SBX_EXEC_UNREADABLE;
-		interp[got] = '\0';
-		return class_of_loader(interp);
+	got = sys_pread(fd, interp, sizeof interp - 1, (long)offset);
+	if (got <= 0)
+		return SBX_EXEC_UNREADABLE;
+	interp[got] = '\0';
+	return class_of_loader(interp);
+}
+
+/* Of one word size: `path` is for the loader itself, started by name: it loads the shim into what
+ * it is given. */
+#define CLASS_OF_ELF(bits, machine)                                                                \
+	static enum sbx_exec_class class_of_elf##bits(int fd, const char *head, size_t n,          \
+						      const char *path)                            \
+	{                                                                                          \
+		const Elf##bits##_Ehdr *h = (const void *)head;                                    \
+		const Elf##bits##_Phdr *p;                                                         \
+		unsigned i;                                                                        \
+		if (n < sizeof *h || h->e_ident[EI_CLASS] != ELFCLASS##bits ||                     \
+		    h->e_machine != (machine))                                                     \
+			return SBX_EXEC_FOREIGN;                                                   \
+		if (h->e_phentsize != sizeof *p || h->e_phoff > n || h->e_phoff % ((bits) / 8) ||  \
+		    h->e_phnum > (n - h->e_phoff) / sizeof *p)                                     \
+			return SBX_EXEC_UNREADABLE;                                                \
+		p = (const void *)(head + h->e_phoff);                                             \
+		for (i = 0; i < h->e_phnum; i++)                                                   \
+			if (p[i].p_type == PT_INTERP)                                              \
+				return class_of_interp(fd, head, n, p[i].p_offset);                \
+		if (h->e_type == ET_DYN && class_of_loader(path) == SBX_EXEC_DYNAMIC)              \
+			return SBX_EXEC_DYNAMIC;                                                   \
+		return SBX_EXEC_STATIC;                                                            \
 	}
-	/* the loader itself, started by name: it loads the shim into what it is given */
-	if (h->e_type == ET_DYN && class_of_loader(path) == SBX_EXEC_DYNAMIC)
-		return SBX_EXEC_DYNAMIC;
-	return SBX_EXEC_STATIC;
+
+#if defined(__i386__)
+CLASS_OF_ELF(32, OWN_MACHINE)
+CLASS_OF_ELF(64, SIBLING_MACHINE)
+#define class_of_own	 class_of_elf32
+#define class_of_sibling class_of_elf64
+#else
+CLASS_OF_ELF(64, OWN_MACHINE)
+#define class_of_own class_of_elf64
+#ifdef SIBLING_MACHINE
+CLASS_OF_ELF(32, SIBLING_MACHINE)
+#define class_of_sibling class_of_elf32
+#endif
+#endif
+
+/* Below a floor programs of the other word size do not run at all. */
+static bool has_sibling(void)
+{
+	struct stat st;
+	int fd;
+	bool is_there;
+
+	if (!shim.is_alone || !shim.sibling[0])
+		return false;
+	fd = sys_openat(AT_FDCWD, shim.sibling, O_PATH | O_CLOEXEC, 0);
+	is_there = fd >= 0 && sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		   !(st.st_mode & (S_IWGRP | S_IWOTH));
+	if (fd >= 0)
+		sys_close(fd);
+	return is_there;
+}
+
+static enum sbx_exec_class class_of_elf(int fd, const char *head, size_t n, const char *path,
+					bool *out_sibling)
+{
+	enum sbx_exec_class class = class_of_own(fd, head, n, path);
+
+#ifdef class_of_sibling
+	if (class == SBX_EXEC_FOREIGN && has_sibling()) {
+		class = class_of_sibling(fd, head, n, path);
+		*out_sibling = class == SBX_EXEC_DYNAMIC;
+	}
+#else
+	(void)has_sibling, (void)out_sibling;
+#endif
+	return class;
 }
 
 /* "#! /path arg": the path, NUL-terminated in place. */
@@ -113,6 +172,7 @@ static char *interpreter_of(char *head, size_t n)
 
 struct look {
 	int held; /* O_PATH */
+	bool is_sibling;
 	struct stat st;
 	union {
 		char bytes[HEAD_SIZE];
@@ -138,7 +198,8 @@ static char *read_head(struct look *l, const char *path, enum sbx_exec_class *ou
 	else if (n >= SELFMAG && memcmp(l->head.bytes, ELFMAG, SELFMAG) == 0)
 		*out_class = is_set_id(&l->st) ? SBX_EXEC_SECURE
 			     : has_caps(fd)    ? SBX_EXEC_CAPS
-					       : class_of_elf(fd, l->head.bytes, (size_t)n, path);
+					       : class_of_elf(fd, l->head.bytes, (size_t)n, path,
+							      &l->is_sibling);
 	sys_close(fd);
 	return interp;
 }
@@ -218,9 +279,10 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 	char *interp;
 	struct shim_text t;
 
+	l.is_sibling = false;
 	p->len = p->interp_len = 0;
 	p->class = SBX_EXEC_UNREADABLE;
-	p->is_denied = p->is_interp_denied = p->is_cut = false;
+	p->is_denied = p->is_interp_denied = p->is_cut = p->is_sibling = false;
 	p->err = 0;
 	if (shim_is_no_pointer(path) || (!*path && !(flags & AT_EMPTY_PATH))) {
 		p->err = shim_is_no_pointer(path) ? EFAULT : ENOENT;
@@ -252,6 +314,7 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 	release(&l, dirfd);
 	if (!p->is_denied)
 		look_at_interpreters(p, &l, interp);
+	p->is_sibling = l.is_sibling;
 }
 
 bool shim_program_is_witnessed(enum sbx_exec_class class)

@@ -17,9 +17,10 @@ struct shim_program {
 	enum sbx_exec_class class;
 	bool is_denied;
 	bool is_interp_denied;
-	bool is_cut;   /* path is the beginning of a longer one ... */
-	unsigned rule; /* ... and this is what decided, for struct sbx_event */
-	int err; /* the kernel's refusal: ENOENT, EACCES, ...; 0 = it will try */
+	bool is_sibling; /* of the other word size, and there is a shim for it */
+	bool is_cut;	 /* path is the beginning of a longer one ... */
+	unsigned rule;	 /* ... and this is what decided, for struct sbx_event */
+	int err;	 /* the kernel's refusal: ENOENT, EACCES, ...; 0 = it will try */
 };
 
 /* Looks at what execveat(dirfd, path, .., flags) would start. `path` may be "" with

@@ -15,6 +15,8 @@
  */
 #pragma once
 
+#include "shim/calls32.h"
+
 /* clang-format off */
 #define SHIM_READ_CALLS(X) \
 	X(getxattr, ssize_t, -1, getxattr, (const char *path, const char *name, void *v, size_t n), \
@@ -35,6 +37,7 @@
 				? SHIM_LAST | SHIM_ATTRS | SHIM_JUDGE_ONLY : SHIM_FOLLOW), false)
 
 #define SHIM_QUERY_CALLS(X) \
+	SHIM_QUERY_CALLS32(X) \
 	X(stat, int, -1, stat, (const char *path, struct stat *st), (path, st), AT_FDCWD, path) \
 	X(stat64, int, -1, stat, (const char *path, struct stat64 *st), (path, st), AT_FDCWD, path) \
 	X(lstat, int, -1, lstat, (const char *path, struct stat *st), (path, st), AT_FDCWD, path) \

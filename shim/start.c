@@ -6,6 +6,7 @@
  * fails here leaves the shim inert: the supervisor misses our HELLO and reports the gap.
  */
 #include <elf.h>
+#include <link.h>
 #include <sys/mman.h>
 
 #include "core/callnames.h"
@@ -146,6 +147,20 @@ static void find_own_entry(const char *preload)
 		shim.preload[0] = '\0';
 }
 
+/* Beside us. Whether it is there is asked when a program needs it. */
+static void name_sibling(void)
+{
+	const char *own = shim_basename(shim.preload);
+	size_t pos = 0;
+
+	if (!shim_equal(own, SBX_SHIM_SONAME) ||
+	    !shim_append(shim.sibling, sizeof shim.sibling, &pos, shim.preload,
+			 (size_t)(own - shim.preload)) ||
+	    !shim_append(shim.sibling, sizeof shim.sibling, &pos, SBX_SHIM_SIBLING,
+			 sizeof SBX_SHIM_SIBLING - 1))
+		shim.sibling[0] = '\0';
+}
+
 static void read_environment(char *const *envp)
 {
 	const char *preload = NULL, *v;
@@ -164,12 +179,12 @@ static void read_environment(char *const *envp)
 /* The kernel's auxiliary vector lies behind the environment it made. */
 static const char *read_auxv(char *const *envp)
 {
-	const Elf64_auxv_t *a;
+	const ElfW(auxv_t) * a;
 	const char *execfn = NULL;
 
 	while (*envp)
 		envp++;
-	for (a = (const Elf64_auxv_t *)(const void *)(envp + 1); a->a_type != AT_NULL; a++) {
+	for (a = (const ElfW(auxv_t) *)(const void *)(envp + 1); a->a_type != AT_NULL; a++) {
 		if (a->a_type == AT_EXECFN)
 			execfn = (const char *)a->a_un.a_val;
 		else if (a->a_type == AT_RANDOM)
@@ -283,6 +298,8 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 		refuse_to_start();
 		return;
 	}
+	if (shim.is_alone)
+		name_sibling();
 	execfn = read_auxv(envp);
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);

@@ -222,26 +222,30 @@ void shim_filter_comes(void)
 	atomic_store(&shim.has_own_filter, true);
 }
 
-SHIM_EXPORT int prctl(int option, ...)
-{
-	unsigned long a[4];
-	bool had_filter;
-	va_list ap;
-	int i, ret;
-
-	va_start(ap, option);
-	for (i = 0; i < 4; i++)
-		a[i] = va_arg(ap, unsigned long);
-	va_end(ap);
-	if (option != PR_SET_SECCOMP)
-		return NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
-	had_filter = shim_has_filter();
-	shim_filter_comes();
-	ret = NEXT(prctl)(option, a[0], a[1], a[2], a[3]);
-	if (ret < 0 && !had_filter)
-		atomic_store(&shim.has_own_filter, false);
-	return ret;
-}
+#define PRCTL(name)                                                                                \
+	SHIM_EXPORT int name(int option, ...)                                                      \
+	{                                                                                          \
+		unsigned long a[4];                                                                \
+		bool had_filter;                                                                   \
+		va_list ap;                                                                        \
+		int i, ret;                                                                        \
+		va_start(ap, option);                                                              \
+		for (i = 0; i < 4; i++)                                                            \
+			a[i] = va_arg(ap, unsigned long);                                          \
+		va_end(ap);                                                                        \
+		if (option != PR_SET_SECCOMP)                                                      \
+			return NEXT(name)(option, a[0], a[1], a[2], a[3]);                         \
+		had_filter = shim_has_filter();                                                    \
+		shim_filter_comes();                                                               \
+		ret = NEXT(name)(option, a[0], a[1], a[2], a[3]);                                  \
+		if (ret < 0 && !had_filter)                                                        \
+			atomic_store(&shim.has_own_filter, false);                                 \
+		return ret;                                                                        \
+	}
+PRCTL(prctl)
+#if __SIZEOF_LONG__ == 4
+PRCTL(__prctl_time64)
+#endif
 
 /* ---- libraries the program loads ---- */
 

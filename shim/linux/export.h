@@ -67,6 +67,20 @@
 		"	br x16\n"                                                                        \
 		".size " #name ", .-" #name "\n"                                                   \
 		".popsection\n")
+#elif defined(__i386__)
+#define SHIM_THUNK(name, before)                                                                   \
+	__asm__(".pushsection .text\n"                                                             \
+		".globl " #name "\n"                                                               \
+		".type " #name ", @function\n" #name ":\n"                                         \
+		"	lea 8(%esp), %eax\n" /* all but the first are an array already */           \
+		"	sub $4, %esp\n"                                                           \
+		"	push %eax\n"                                                              \
+		"	push -4(%eax)\n"                                                          \
+		"	call " #before "\n"                                                        \
+		"	add $12, %esp\n"                                                          \
+		"	jmp *%eax\n"                                                               \
+		".size " #name ", .-" #name "\n"                                                   \
+		".popsection\n")
 #endif
 
 struct open_how;
@@ -78,6 +92,19 @@ int __open_2(const char *, int);
 int __open64_2(const char *, int);
 int __openat_2(int, const char *, int);
 int __openat64_2(int, const char *, int);
+#if __SIZEOF_LONG__ == 4
+int __prctl_time64(int, ...);
+int __utime64(const char *, const void *);
+int __utimes64(const char *, const void *);
+int __lutimes64(const char *, const void *);
+int __futimesat64(int, const char *, const void *);
+int __utimensat64(int, const char *, const void *, int);
+int __futimes64(int, const void *);
+int __futimens64(int, const void *);
+int __stat64_time64(const char *, void *);
+int __lstat64_time64(const char *, void *);
+int __fstatat64_time64(int, const char *, void *, int);
+#endif
 int openat2(int, const char *, const struct open_how *, size_t);
 int __xmknod(int, const char *, mode_t, dev_t *);
 int __xmknodat(int, int, const char *, mode_t, dev_t *);

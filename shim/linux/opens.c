@@ -95,50 +95,53 @@ SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how,
 	return (int)shim_result(ret);
 }
 
-#define OPEN(name)                                                                                 \
+/* O_LARGEFILE is 0 but where words have 32 bits. */
+#define OPEN(name, large)                                                                          \
 	SHIM_EXPORT int name(const char *path, int flags, ...)                                     \
 	{                                                                                          \
-		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, MODE_ARGUMENT(flags));        \
+		return do_open(SBX_CALL_open, AT_FDCWD, path, flags | (large),                     \
+			       MODE_ARGUMENT(flags));                                              \
 	}
-OPEN(open)
-OPEN(open64)
-OPEN(__open)
-OPEN(__open64)
+OPEN(open, 0)
+OPEN(open64, O_LARGEFILE)
+OPEN(__open, 0)
+OPEN(__open64, O_LARGEFILE)
 
-#define OPENAT(name)                                                                               \
+#define OPENAT(name, large)                                                                        \
 	SHIM_EXPORT int name(int dirfd, const char *path, int flags, ...)                          \
 	{                                                                                          \
-		return do_open(SBX_CALL_openat, dirfd, path, flags, MODE_ARGUMENT(flags));         \
+		return do_open(SBX_CALL_openat, dirfd, path, flags | (large),                      \
+			       MODE_ARGUMENT(flags));                                              \
 	}
-OPENAT(openat)
-OPENAT(openat64)
+OPENAT(openat, 0)
+OPENAT(openat64, O_LARGEFILE)
 
 /* glibc aborts here when the flags call for a mode; it says so itself. */
-#define OPEN_2(name)                                                                               \
+#define OPEN_2(name, large)                                                                        \
 	SHIM_EXPORT int name(const char *path, int flags)                                          \
 	{                                                                                          \
 		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                           \
 			return NEXT(name)(path, flags);                                            \
-		return do_open(SBX_CALL_open, AT_FDCWD, path, flags, 0);                           \
+		return do_open(SBX_CALL_open, AT_FDCWD, path, flags | (large), 0);                 \
 	}
-OPEN_2(__open_2)
-OPEN_2(__open64_2)
+OPEN_2(__open_2, 0)
+OPEN_2(__open64_2, O_LARGEFILE)
 
-#define OPENAT_2(name)                                                                             \
+#define OPENAT_2(name, large)                                                                      \
 	SHIM_EXPORT int name(int dirfd, const char *path, int flags)                               \
 	{                                                                                          \
 		if (flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE)                           \
 			return NEXT(name)(dirfd, path, flags);                                     \
-		return do_open(SBX_CALL_openat, dirfd, path, flags, 0);                            \
+		return do_open(SBX_CALL_openat, dirfd, path, flags | (large), 0);                  \
 	}
-OPENAT_2(__openat_2)
-OPENAT_2(__openat64_2)
+OPENAT_2(__openat_2, 0)
+OPENAT_2(__openat64_2, O_LARGEFILE)
 
-#define CREAT(name)                                                                                \
+#define CREAT(name, large)                                                                         \
 	SHIM_EXPORT int name(const char *path, mode_t mode)                                        \
 	{                                                                                          \
-		return do_open(SBX_CALL_creat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC,       \
-			       mode);                                                              \
+		return do_open(SBX_CALL_creat, AT_FDCWD, path,                                     \
+			       O_WRONLY | O_CREAT | O_TRUNC | (large), mode);                      \
 	}
-CREAT(creat)
-CREAT(creat64)
+CREAT(creat, 0)
+CREAT(creat64, O_LARGEFILE)

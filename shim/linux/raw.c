@@ -69,9 +69,26 @@
 	X(newfstatat, fstatat, INT(a), PATH(b)) \
 	X(statx, statx, INT(a), PATH(b)) \
 	X(readlinkat, readlinkat, INT(a), PATH(b))
-/* Calls of x86-64 that newer machines have no more. */
-#if defined(__x86_64__)
+/* Calls of x86 that newer machines have no more. By the plain numbers of chown, 32-bit programs pass
+ * identities of 16 bits. */
+#if defined(__i386__)
+#define RAW_CHOWN(X) \
+	X(chown32, chown(PATH(a), (uid_t)b, (gid_t)c)) \
+	X(lchown32, lchown(PATH(a), (uid_t)b, (gid_t)c)) \
+	X(utimensat_time64, b || d ? __utimensat64(INT(a), PATH(b), (const void *)c, INT(d)) \
+				   : __futimens64(INT(a), (const void *)c))
+#define RAW_OLD_STATS(X) \
+	X(stat64, stat, AT_FDCWD, PATH(a)) \
+	X(lstat64, lstat, AT_FDCWD, PATH(a))
+#else
+#define RAW_CHOWN(X) \
+	X(chown, chown(PATH(a), (uid_t)b, (gid_t)c)) \
+	X(lchown, lchown(PATH(a), (uid_t)b, (gid_t)c))
+#define RAW_OLD_STATS(X)
+#endif
+#if defined(__x86_64__) || defined(__i386__)
 #define RAW_OLD_CALLS(X) \
+	RAW_CHOWN(X) \
 	X(open, open(PATH(a), INT(b), (mode_t)c)) \
 	X(creat, creat(PATH(a), (mode_t)b)) \
 	X(rename, rename(PATH(a), PATH(b))) \
@@ -83,12 +100,11 @@
 	X(mkdir, mkdir(PATH(a), (mode_t)b)) \
 	X(mknod, mknod(PATH(a), (mode_t)b, (dev_t)c)) \
 	X(chmod, chmod(PATH(a), (mode_t)b)) \
-	X(chown, chown(PATH(a), (uid_t)b, (gid_t)c)) \
-	X(lchown, lchown(PATH(a), (uid_t)b, (gid_t)c)) \
 	X(utime, utime(PATH(a), (const struct utimbuf *)b)) \
 	X(utimes, utimes(PATH(a), (const struct timeval *)b)) \
 	X(futimesat, futimesat(INT(a), PATH(b), (const struct timeval *)c))
 #define RAW_OLD_QUERIES(X) \
+	RAW_OLD_STATS(X) \
 	X(stat, stat, AT_FDCWD, PATH(a)) \
 	X(lstat, lstat, AT_FDCWD, PATH(a)) \
 	X(readlink, readlink, AT_FDCWD, PATH(a))

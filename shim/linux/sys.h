@@ -44,6 +44,35 @@ static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 			 : "memory");
 	return x0;
 }
+#elif defined(__i386__)
+/* The sixth goes into the frame pointer, which no constraint names. */
+static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
+{
+	long ret;
+
+	__asm__ volatile("pushl %7\n"
+			 "pushl %%ebp\n"
+			 "movl 4(%%esp), %%ebp\n"
+			 "int $0x80\n"
+			 "popl %%ebp\n"
+			 "addl $4, %%esp"
+			 : "=a"(ret)
+			 : "0"(n), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e), "m"(f)
+			 : "memory");
+	return ret;
+}
+/* The present forms of calls that have older ones here. */
+#undef SYS_mmap
+#undef SYS_getuid
+#undef SYS_getgid
+#undef SYS_geteuid
+#define SYS_mmap       SYS_mmap2 /* counts the offset in pages: always 0 here */
+#define SYS_getuid     SYS_getuid32
+#define SYS_getgid     SYS_getgid32
+#define SYS_geteuid    SYS_geteuid32
+#define SYS_newfstatat SYS_fstatat64
+#undef SYS_fchown
+#define SYS_fchown SYS_fchown32
 #else
 #error "shim/linux/sys.h: no system calls for this machine yet"
 #endif
@@ -114,18 +143,50 @@ static inline void sys_close(int fd)
 #define SYS_FILLS(p, n) ((void)0)
 #endif
 
+#if defined(__i386__)
+/* The kernel fills the 64-bit struct; of the other, numbers that do not fit lose their top. */
+static inline int sys_stat_taken(int rc, const struct stat64 *from, struct stat *out)
+{
+	if (rc < 0)
+		return rc;
+	*out = (struct stat){.st_dev = from->st_dev,
+			     .st_ino = (ino_t)from->st_ino,
+			     .st_mode = from->st_mode,
+			     .st_nlink = from->st_nlink,
+			     .st_uid = from->st_uid,
+			     .st_gid = from->st_gid,
+			     .st_rdev = from->st_rdev,
+			     .st_size = (off_t)from->st_size};
+	return 0;
+}
+#define SYS_AS_STAT(nr, first, ...)                                                                \
+	({                                                                                         \
+		struct stat64 st_;                                                                 \
+		sys_stat_taken((int)sys4(nr, first, __VA_ARGS__), &st_, out);                      \
+	})
+#endif
+
 /* The last symlink is not followed; "" is the descriptor itself. */
 static inline int sys_lstatat(int at, const char *name, struct stat *out)
 {
+	int flags = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
+
 	SYS_FILLS(out, sizeof *out);
-	return (int)sys4(SYS_newfstatat, at, name, out,
-			 AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH));
+#if defined(__i386__)
+	return SYS_AS_STAT(SYS_fstatat64, at, name, &st_, flags);
+#else
+	return (int)sys4(SYS_newfstatat, at, name, out, flags);
+#endif
 }
 
 static inline int sys_fstat(int fd, struct stat *out)
 {
 	SYS_FILLS(out, sizeof *out);
+#if defined(__i386__)
+	return SYS_AS_STAT(SYS_fstat64, fd, &st_, 0, 0);
+#else
 	return (int)sys2(SYS_fstat, fd, out);
+#endif
 }
 
 static inline long sys_readlinkat(int at, const char *path, char *buf, size_t size)
@@ -137,7 +198,11 @@ static inline long sys_readlinkat(int at, const char *path, char *buf, size_t si
 static inline long sys_pread(int fd, char *buf, size_t size, long offset)
 {
 	SYS_FILLS(buf, size);
+#if defined(__i386__)
+	return sys5(SYS_pread64, fd, buf, size, offset, 0);
+#else
 	return sys4(SYS_pread64, fd, buf, size, offset);
+#endif
 }
 
 /* Length with the NUL. */

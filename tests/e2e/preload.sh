@@ -120,3 +120,66 @@ in_env 'for i in $(seq 20); do
 	(for j in $(seq 20); do : <"file"; cat "$(printf "n%.0s" $(seq 200))/none.$i.$j" "$PWD"/file; done) & done >/dev/null 2>&1; wait'
 check 'many writers: no line is torn' python3 "$here/validate_log.py" --unchained "$(log)"
 check 'and none is missing' [ "$(grep -c '"kind":"hello".*/cat"' "$(log)")" -ge 400 ]
+
+# ---- programs of the other word size, started by what is witnessed itself ----
+cat >"$TMP/p32.c" <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int tell(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	return fd < 0 ? errno == EACCES ? 1 : 2 : close(fd);
+}
+int main(int argc, char **argv)
+{
+	char *args[] = {"cat", argc > 1 ? argv[1] : "file", NULL}, *none[] = {NULL};
+	struct timespec t[2] = {{1, 0}, {1, 0}};
+	char *preload = getenv("LD_PRELOAD");
+	pid_t pid;
+	int status = -1;
+	printf("%zu %d %d %d ", sizeof(void *), tell("file"), tell(".env"), fopen(".env", "r") != NULL);
+	printf("%d%d ", utimensat(AT_FDCWD, ".env", t, 0), utimensat(AT_FDCWD, "file", t, 0));
+	printf("%s\n", preload ? strrchr(preload, '/') + 1 : "-");
+	fflush(stdout);
+	if (posix_spawn(&pid, "/bin/cat", NULL, NULL, args, none) == 0)
+		waitpid(pid, &status, 0);
+	if (argc > 2)
+		return system("cat .env; cat file");
+	execve("/bin/cat", args, none);
+	return 9;
+}
+C
+export P32=$TMP/p32 # --print-env has a TMP of its own
+if [ -e "${SBX%/*}/libsbx-shim32.so" ] && gcc -m32 -w -o "$P32" "$TMP/p32.c" 2>/dev/null; then
+	begin
+	options='--deny-modify .env' in_env 'env "$P32"; env -i "$P32" .env; echo $?'
+	check 'a 32-bit program, judged; what it starts; and it again' \
+		[ "$out" = $'4 0 1 0 -10 libsbx-shim32.so\nplain\nplain\n4 0 1 0 -10 libsbx-shim32.so\n1' ]
+	check 'no loader complains' [ "$(grep -c 'ld.so' "$TMP/err")" = 0 ]
+	check 'it says hello' logged '"kind":"hello".*/p32"'
+	check 'and is told' logged '"kind":"denied".*"path":"[^"]*/\.env".*"call":"open"'
+	check 'with 64-bit programs before and behind it' logged '"kind":"hello".*/cat"'
+	begin
+	in_env 'env "$P32" file system'
+	check 'its shell, which is not 32-bit, runs what is checked' [ "${out##*$'\n'}" = plain -a "$(grep -c '^secret' <<<"$out")" = 0 ]
+	gcc -m32 -w -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -o "$P32" "$TMP/p32.c"
+	begin
+	options='--deny-modify .env' in_env 'env "$P32"'
+	check 'one with times of 64 bits' [ "${out%%$'\n'*}" = '4 0 1 0 -10 libsbx-shim32.so' ]
+	check 'all its lines keep to the schema' python3 "$here/validate_log.py" --unchained "$(log)"
+	if gcc -m32 -w -static -o "$P32" "$TMP/p32.c" 2>/dev/null; then
+		begin
+		in_env 'env "$P32"'
+		check 'a static one is told as static' logged '"path":"[^"]*/p32".*"image":"static"'
+	fi
+else
+	skip 'a 32-bit program' 'no compiler or library for them'
+fi

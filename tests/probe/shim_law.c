@@ -278,16 +278,22 @@ static int case_raw_fork(void)
 	return waitpid(pid, &status, 0) < 0 || status ? fail("the child") : 0;
 }
 
+#if defined(__x86_64__)
 static void leave(void)
 {
 	_exit(7);
 }
+#endif
 
 /* All seven words of syscall() arrive, and a child made by it on another stack comes out. */
 static int case_raw_calls(void)
 {
 	static _Alignas(16) char stack[16384];
+#ifdef SYS_mmap2
+	long got = syscall(SYS_mmap2, NULL, 4096L, 1L, 0x22L, -1L, 0L);
+#else
 	long got = syscall(SYS_mmap, NULL, 4096L, 1L, 0x22L, -1L, 0L);
+#endif
 	int status;
 	pid_t pid;
 

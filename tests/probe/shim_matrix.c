@@ -42,6 +42,12 @@ int __xmknodat(int, int, const char *, mode_t, dev_t *);
 
 enum need { NOTHING, A_FILE, A_DIR };
 
+#ifdef __i386__
+#define KNOD_VERSION 1
+#else
+#define KNOD_VERSION 0
+#endif
+
 /* `path` is absolute, `rel` the same below `dirfd`; `spare` is a free name beside it. */
 struct where {
 	const char *path, *rel, *spare, *rel_spare;
@@ -49,6 +55,18 @@ struct where {
 };
 
 /* The objects of the test are made behind the shim's back. */
+#if defined(__i386__)
+static long raw(long number, long a, long b, long c, long d)
+{
+	long ret;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(ret)
+			 : "0"(number), "b"(a), "c"(b), "d"(c), "S"(d)
+			 : "memory");
+	return ret;
+}
+#else
 static long raw(long number, long a, long b, long c, long d)
 {
 	register long r10 __asm__("r10") = d;
@@ -60,6 +78,7 @@ static long raw(long number, long a, long b, long c, long d)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
+#endif
 
 static int raw_openat(const char *path)
 {
@@ -311,9 +330,9 @@ static struct dirent64 **list64;
 	X(mkdirat, mkdirat, NOTHING, A_DIR, mkdirat(w->dirfd, w->rel, 0700))                    \
 	X(mknod, mknod, NOTHING, A_FILE, mknod(w->path, S_IFREG | 0600, 0))                     \
 	X(mknodat, mknodat, NOTHING, A_FILE, mknodat(w->dirfd, w->rel, S_IFIFO | 0600, 0))      \
-	X(__xmknod, mknod, NOTHING, A_FILE, __xmknod(0, w->path, S_IFREG | 0600, &no_dev))      \
+	X(__xmknod, mknod, NOTHING, A_FILE, __xmknod(KNOD_VERSION, w->path, S_IFREG | 0600, &no_dev))      \
 	X(__xmknodat, mknodat, NOTHING, A_FILE,                                                 \
-	  __xmknodat(0, w->dirfd, w->rel, S_IFREG | 0600, &no_dev))                             \
+	  __xmknodat(KNOD_VERSION, w->dirfd, w->rel, S_IFREG | 0600, &no_dev))                             \
 	X(mkfifo, mkfifo, NOTHING, A_FILE, mkfifo(w->path, 0600))                               \
 	X(mkfifoat, mkfifoat, NOTHING, A_FILE, mkfifoat(w->dirfd, w->rel, 0600))                \
 	X(truncate, truncate, A_FILE, A_FILE, truncate(w->path, 0))                             \
@@ -431,7 +450,12 @@ static void make(enum need need, const char *path)
 
 static enum need look(const char *path)
 {
+#ifdef SYS_newfstatat
 	struct stat st;
+#else
+	struct stat64 st;
+#define SYS_newfstatat SYS_fstatat64
+#endif
 
 	if (raw(SYS_newfstatat, AT_FDCWD, (long)path, (long)&st, AT_SYMLINK_NOFOLLOW) < 0)
 		return NOTHING;

@@ -17,7 +17,7 @@ if [ -z "${SHIM_TEST_USER:-}" ]; then
 	trap 'chmod -R u+rwX "$base" 2>/dev/null; rm -rf "$base"' EXIT
 	chmod 755 "$base"
 	mkdir "$base/bin"
-	cp "$B"/libsbx-shim.so "$B"/tests/mkchannel "$B"/tests/shim_* "$base/bin"
+	cp "$B"/libsbx-shim*.so "$B"/tests/mkchannel "$B"/tests/shim_* "$base/bin"
 	cp "$0" "$base/bin/test.sh"
 	sed -i "s,^\. .*support/shim.sh.*,. '$base/bin/support.sh'," "$base/bin/test.sh"
 	cp "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/shim.sh" "$base/bin/support.sh"

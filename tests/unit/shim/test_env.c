@@ -127,3 +127,30 @@ Test(shim_env, without_a_path_of_our_own_nothing_is_promised)
 	shim.preload[0] = '\0';
 	cr_expect_not(shim_env_plan(&env, S("A=1")));
 }
+
+static void expect_sibling(const char *before, const char *after)
+{
+	struct shim_env env;
+	char *const *got;
+	void *memory;
+
+	strcpy(shim.sibling, "/lib/libsbx-shim32.so");
+	cr_assert(shim_env_plan_for(&env, S(before, OUR_CHANNEL), true));
+	cr_assert(env.is_needed);
+	memory = malloc(shim_env_bytes(&env));
+	got = shim_env_build(&env, memory);
+	cr_expect_str_eq(got[0], after);
+	cr_expect_str_eq(got[1], OUR_CHANNEL);
+	cr_expect_null(got[2]);
+	free(memory);
+}
+
+Test(shim_env, for_the_other_word_size_the_sibling_takes_our_place)
+{
+	expect_sibling(OUR_PRELOAD, "LD_PRELOAD=/lib/libsbx-shim32.so");
+	expect_sibling("LD_PRELOAD=/a.so:/lib/libsbx-shim.so /b.so",
+		       "LD_PRELOAD=/a.so:/lib/libsbx-shim32.so /b.so");
+	expect_sibling("LD_PRELOAD=/a.so", "LD_PRELOAD=/a.so:/lib/libsbx-shim32.so");
+	expect_sibling("LD_PRELOAD=/lib/libsbx-shim32.so:/lib/libsbx-shim.so:/a.so",
+		       "LD_PRELOAD=/lib/libsbx-shim32.so::/a.so");
+}
