@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/normalise.h"
+#include "base/own.h"
+#include "base/str.h"
 #include "core/path.h"
 #include "policy/glob.h"
 #include "sbpl/emit.h"
@@ -53,6 +56,35 @@ static bool resolve_rule(struct b_arena *a, struct pol_rule *r)
 	r->base = real;
 	r->base_len = strlen(real);
 	return true;
+}
+
+/* A name may be on the disk in either of Unicode's forms, and the filter compares bytes: a deny is
+ * said in both. Of an allow, what is not matched stays closed. */
+static bool add_spelling(struct pol_ruleset *out, enum sbx_op op, const struct pol_rule *r,
+			 bool composed)
+{
+	b_auto(b_str_release) struct b_str base = {0}, glob = {0};
+	struct pol_rule twin = *r;
+
+	if (!b_normalise(r->base, r->base_len, composed, &base) ||
+	    (r->glob && !b_normalise(r->glob, strlen(r->glob), composed, &glob)))
+		return false;
+	if (strcmp(b_str_c(&base), r->base) == 0 && (!r->glob || strcmp(glob.s, r->glob) == 0))
+		return false;
+	twin.base = b_str_c(&base);
+	twin.base_len = base.len;
+	twin.glob = r->glob ? glob.s : NULL;
+	pol_ruleset_add(out, op, &twin);
+	return true;
+}
+
+static bool add_spellings(struct pol_ruleset *out, enum sbx_op op, const struct pol_rule *r)
+{
+	bool added = false;
+
+	for (int composed = 0; composed < 2 && !r->allow; composed++)
+		added |= add_spelling(out, op, r, composed);
+	return added;
 }
 
 /* The first rules speak of everything ("nothing outside", "reads are broad") or are those of the
@@ -117,6 +149,7 @@ bool sbpl_canonical(const struct pol_ruleset *rs, unsigned groups, struct pol_ru
 			/* Theirs are of the links themselves. */
 			changed |= !sbpl_is_group_rule(&r) && resolve_rule(&scratch, &r);
 			pol_ruleset_add(out, (enum sbx_op)op, &r);
+			changed |= add_spellings(out, (enum sbx_op)op, &r);
 		}
 	}
 	b_arena_release(&scratch);

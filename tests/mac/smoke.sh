@@ -88,7 +88,10 @@ fi
 fails sbx "$SBX" -w "$T/ws" /usr/bin/true
 ok $? "a sandbox in a sandbox is refused"
 fails sbx /usr/bin/curl -sS --max-time 5 http://127.0.0.1:1
-ok $? "no network"
+ok $? "no network"printf x >"$(printf 'nai\314\210ve')"
+fails sbx --deny-read "$(printf 'na\303\257ve')" /bin/cat "$(printf 'nai\314\210ve')"
+ok $? "a name on the disk in the other form of Unicode is denied"
+
 # kern.procargs2 by number, as ps(1) asks: CTL_KERN 1, KERN_PROCARGS2 49
 sleep 60 &
 other=$!

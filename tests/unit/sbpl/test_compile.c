@@ -377,6 +377,12 @@ static const struct {
 	{"r: /var/folders/**", "read", "/private/var/folders/a", true},
 	{"r: /**; !/etc/ssh/**", "read", "/private/etc/ssh/key", false},
 	{"r: /**; !/tmp/*.key", "read", "/private/tmp/a.key", false},
+	{"r: ./**; !./caf\xc3\xa9/**", "read", C "/cafe\xcc\x81/k", false}, /* NFC and NFD */
+	{"r: ./**; !./cafe\xcc\x81", "read", C "/caf\xc3\xa9", false},
+	{"r: ./**; !./na\xc3\xafve*.txt / w: ./**", "read", C "/nai\xcc\x88ve1.txt", false},
+	{"r: ./**; !./na\xc3\xafve*.txt / w: ./**", "unlink", C "/nai\xcc\x88ve1.txt", false},
+	{"r: ./**; !./na\xc3\xafve*.txt / w: ./**", "clone", C "/nai\xcc\x88ve1.txt", false},
+	{"r: ./caf\xc3\xa9/**", "read", C "/cafe\xcc\x81/k", false},
 	{"r: /", "read", "/", true},
 	{"r: ", "read", "/", false},
 };
