@@ -94,5 +94,9 @@ void ask_macos_free(struct ask_macos *);
 /* `path` canonical. *out_line (0 = none) is that of the profile, whose text *out_text is. */
 bool ask_macos_allows(struct ask_macos *, enum sbx_op, const char *path, unsigned *out_line,
 		      const char **out_text);
+/* What of an allowed change the profile denies all the same: calls `tell` for each. */
+typedef void ask_macos_exception(void *ctx, const char *what, unsigned line, const char *text);
+void ask_macos_exceptions(struct ask_macos *, const char *path, ask_macos_exception *tell,
+			  void *ctx);
 /* Lines for the person, to standard error. */
 void ask_notices(const struct pol_engine *);

@@ -102,3 +102,33 @@ bool ask_macos_allows(struct ask_macos *m, enum sbx_op op, const char *path, uns
 	*out_text = *out_line ? line_text(m, *out_line) : "";
 	return allowed;
 }
+
+void ask_macos_exceptions(struct ask_macos *m, const char *path, ask_macos_exception *tell,
+			  void *ctx)
+{
+	static const struct {
+		const char *op, *file, *directory;
+	} asked[] = {
+		{"file-write-create", "may not be made", "may not be made as a directory"},
+		{"file-write-unlink", "may not be moved or removed",
+		 "may not be moved or removed if a directory"},
+	};
+	const char *there = sbpl_canonical_path(&m->arena, path);
+
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+		struct sbpl_question q = {.op = sbpl_op_find(asked[i].op),
+					  .path = there,
+					  .len = strlen(there),
+					  .vnode = SBPL_V_REGULAR_FILE};
+		const char *what = asked[i].file;
+		unsigned line;
+
+		if (sbpl_program_allows(m->program, &q, &line)) {
+			q.vnode = SBPL_V_DIRECTORY;
+			what = asked[i].directory;
+			if (sbpl_program_allows(m->program, &q, &line))
+				continue;
+		}
+		tell(ctx, what, line, line ? line_text(m, line) : "");
+	}
+}

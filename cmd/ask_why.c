@@ -32,6 +32,17 @@ struct answers {
 	bool some_denied, trouble;
 };
 
+static void add_exception(void *ctx, const char *what, unsigned line, const char *text)
+{
+	b_str_addf(ctx, "  but       %s: line %u: %s\n", what, line, text);
+}
+
+static void add_json_exception(void *ctx, const char *what, unsigned line, const char *text)
+{
+	(void)line, (void)text;
+	b_json_str(ctx, what);
+}
+
 /* What the profile for macOS says, and the line that decides. */
 static void why_macos(const struct ask_opts *o, struct asked *a, const struct pol_answer *answer,
 		      struct answers *to)
@@ -47,6 +58,8 @@ static void why_macos(const struct ask_opts *o, struct asked *a, const struct po
 		b_str_addf(out, "%s %s ", allowed ? "allowed" : "denied", sbx_op_name(answer->op));
 		b_str_add_visible(out, answer->path, strlen(answer->path));
 		b_str_addf(out, "\n  on macos  line %u: %s\n", line, text);
+		if (allowed && answer->op == SBX_MODIFY)
+			ask_macos_exceptions(a->macos, answer->real, add_exception, out);
 		return;
 	}
 	b_json_open(&j, '{');
@@ -61,6 +74,11 @@ static void why_macos(const struct ask_opts *o, struct asked *a, const struct po
 	b_json_u64(&j, line);
 	b_json_key(&j, "clause");
 	b_json_str(&j, text);
+	b_json_key(&j, "but");
+	b_json_open(&j, '[');
+	if (allowed && answer->op == SBX_MODIFY)
+		ask_macos_exceptions(a->macos, answer->real, add_json_exception, &j);
+	b_json_close(&j, ']');
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

@@ -21,7 +21,7 @@ struct check {
 	struct b_str lower_a, lower_b;
 	bool briefly; /* a large ruleset: one path a rule, the side questions for every fourth */
 	size_t nth;
-	int op[SBX_OP_COUNT], unlink, clone; /* as the profile calls them */
+	int op[SBX_OP_COUNT], create, unlink, clone; /* as the profile calls them */
 };
 
 static const char *const asked[SBX_OP_COUNT] = {
@@ -107,6 +107,22 @@ static int compare(struct check *c, enum sbx_op op, const struct pol_rule *r, co
 			 : "the profile denies what the rules allow");
 }
 
+/* Operations of their own beside the one asked about. */
+static int check_leaves(struct check *c, enum sbx_op op, const struct pol_rule *r, const char *path,
+			bool is)
+{
+	size_t len = strlen(path);
+
+	if (op == SBX_MODIFY && !is && ask(c, c->create, path, len, SBPL_MODEL_SPECIFIC))
+		return differ(c, r, path, "a name that is denied may be made");
+	if (op == SBX_MODIFY && ask(c, c->unlink, path, len, SBPL_MODEL_SPECIFIC) &&
+	    !(is && sbx_decide(c->e->img, SBX_READ, path, len)))
+		return differ(c, r, path, "a name that is denied may be moved away");
+	if (op == SBX_READ && is != ask(c, c->clone, path, len, SBPL_MODEL_SPECIFIC))
+		return differ(c, r, path, "clones are not allowed where reads are");
+	return 0;
+}
+
 static int check_path(struct check *c, enum sbx_op op, const struct pol_rule *r, const char *path)
 {
 	size_t len = strlen(path);
@@ -120,14 +136,7 @@ static int check_path(struct check *c, enum sbx_op op, const struct pol_rule *r,
 		return 0;
 	if (is != ask(c, c->op[op], path, len, SBPL_MODEL_TEXTUAL))
 		return differ(c, r, path, "two readings of precedence differ");
-	if (c->e->o->style == SBPL_STYLE_HARDENED && op == SBX_MODIFY &&
-	    ask(c, c->unlink, path, len, SBPL_MODEL_SPECIFIC) &&
-	    !(is && sbx_decide(c->e->img, SBX_READ, path, len)))
-		return differ(c, r, path, "a name that is denied may be moved away");
-	if (c->e->o->style == SBPL_STYLE_HARDENED && op == SBX_READ &&
-	    is != ask(c, c->clone, path, len, SBPL_MODEL_SPECIFIC))
-		return differ(c, r, path, "clones are not allowed where reads are");
-	return 0;
+	return c->e->o->style == SBPL_STYLE_HARDENED ? check_leaves(c, op, r, path, is) : 0;
 }
 
 /* The rule's own path or paths, one below, the directory above, and a neighbour. */
@@ -165,6 +174,7 @@ static int check_all(struct check *c)
 	size_t total = 0;
 
 	c->clone = sbpl_op_find("file-clone");
+	c->create = sbpl_op_find("file-write-create");
 	c->unlink = sbpl_op_find("file-write-unlink");
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		c->op[op] = sbpl_op_find(asked[op]);

@@ -33,6 +33,7 @@ struct filters {
 struct pins {
 	struct sbpl_emit *e;
 	struct filters unlink, link, create;
+	struct filters kept, unmade; /* directories for the person: not moved; nor made */
 	size_t excepted;
 };
 
@@ -288,6 +289,15 @@ static int pin_unreadable(struct pins *p, const struct pol_list *list, size_t ne
 	return 0;
 }
 
+/* What is pinned beyond what is denied is told. */
+static void tell(struct pins *p, enum sbx_op op, const char *dir, const char *rest, size_t len)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	b_str_addf(&text, "%s%s%.*s", dir, len ? "/" : "", (int)len, rest);
+	add(op == SBX_MODIFY ? &p->unmade : &p->kept, &text);
+}
+
 /* A directory by its name: it stays, and what is missing is not made, by a link neither. */
 static void pin_literal(struct pins *p, enum sbx_op op, const char *path, size_t len)
 {
@@ -296,6 +306,7 @@ static void pin_literal(struct pins *p, enum sbx_op op, const char *path, size_t
 	if (len == 0 || !allows(p->e, SBX_MODIFY, path, len))
 		return;
 	sbpl_put_path(p->e, &text, "literal", path, len);
+	tell(p, op, "", path + 1, len - 1);
 	add(&p->unlink, &text);
 	if (op == SBX_MODIFY)
 		add(&p->create, &text);
@@ -353,10 +364,11 @@ static bool pin_prefix(struct pins *p, enum sbx_op op, const struct pol_rule *r,
 		return true;
 	}
 	pin_pattern(p, r, len, false);
-	if (op != SBX_MODIFY)
-		return true;
-	if (has_wildcard(r->glob + name, len - name))
-		return false;
+	if (op != SBX_MODIFY || has_wildcard(r->glob + name, len - name)) {
+		tell(p, SBX_READ, r->base, r->glob, len);
+		return op != SBX_MODIFY;
+	}
+	tell(p, op, r->base, r->glob, len);
 	put_pattern(p, r, len, false, &path);
 	add(&p->create, &path);
 	return true;
@@ -435,6 +447,8 @@ static void pin_allow(struct pins *p, enum sbx_op op, const struct pol_list *lis
 	b_str_add(&text, "(require-all (vnode-type DIRECTORY) ");
 	sbpl_put_rule_filter(p->e, &text, r, false);
 	b_str_addc(&text, ')');
+	tell(p, op, r->base, r->shape == POL_GLOB ? r->glob : "",
+	     r->shape == POL_GLOB ? strlen(r->glob) : 0);
 	add(&p->unlink, &text);
 	if (op == SBX_MODIFY)
 		add(&p->create, &text);
@@ -511,6 +525,20 @@ static int put_filters(struct sbpl_emit *e, const char *op, struct filters *f)
 	return 0;
 }
 
+static void note_names(struct sbpl_emit *e, const char *what, struct filters *f)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (f->n == 0)
+		return;
+	qsort(f->v, f->n, sizeof *f->v, by_text);
+	for (size_t i = 0; i < f->n; i++)
+		if (i == 0 || strcmp(f->v[i], f->v[i - 1]) != 0)
+			b_str_addf(&text, "%s%s", text.len ? ", " : "", f->v[i]);
+	sbpl_note(e, "directories that cannot be %s, because what lies in them is denied: %s", what,
+		  text.s);
+}
+
 int sbpl_put_pins(struct sbpl_emit *e)
 {
 	struct pins p = {.e = e};
@@ -524,6 +552,10 @@ int sbpl_put_pins(struct sbpl_emit *e)
 		rc = put_filters(e, "file-write-create", &p.create);
 	if (rc == 0)
 		rc = put_filters(e, "file-link", &p.link);
+	note_names(e, "made, moved or removed", &p.unmade);
+	note_names(e, "moved or removed", &p.kept);
+	release(&p.unmade);
+	release(&p.kept);
 	release(&p.unlink);
 	release(&p.create);
 	release(&p.link);

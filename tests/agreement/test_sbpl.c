@@ -208,6 +208,33 @@ static bool has_rule_below(const struct world *w, const char *path)
 	return false;
 }
 
+static const char kept[] = "directories that cannot be ";
+
+/* Does a note list the path among what cannot be made? */
+static bool is_told(const struct world *w, const char *path)
+{
+	for (size_t i = 0; i < w->prof.nnotes; i++) {
+		b_auto_free char *note = b_strdup(w->prof.notes[i]);
+		char *save = NULL, *list = strstr(note, "denied: ");
+
+		if (strncmp(note, kept, strlen(kept)) != 0 || !strstr(note, "be made"))
+			continue;
+		for (char *s = strtok_r(list + 8, ", ", &save); s; s = strtok_r(NULL, ", ", &save))
+			if (pol_glob_match_folded(s + 1, path + 1, strlen(path + 1)))
+				return true;
+	}
+	return false;
+}
+
+/* Does the profile do more than keep directories where they are? */
+static bool says_more(const struct world *w)
+{
+	for (size_t i = 0; i < w->prof.nnotes; i++)
+		if (strncmp(w->prof.notes[i], kept, strlen(kept)) != 0)
+			return true;
+	return false;
+}
+
 static void each_path(struct world *w, unsigned seed)
 {
 	for (size_t i = 0; i < w->npaths; i++) {
@@ -234,6 +261,9 @@ static void each_path(struct world *w, unsigned seed)
 			      p);
 		if (asks(w, op_create, p, SBPL_V_REGULAR_FILE))
 			cr_assert(decides(w, SBX_MODIFY, p), "seed %u: create %s", seed, p);
+		else if (decides(w, SBX_MODIFY, p))
+			cr_assert(is_told(w, p) || may_be_widened(w, SBX_MODIFY, p),
+				  "seed %u: %s cannot be made\n%s", seed, p, w->prof.text);
 	}
 }
 
@@ -289,7 +319,7 @@ static void one_move(struct world *w, const char *from, const char *to, bool is_
 			if (strlen(w->paths[i]) < 12)
 				one_continuation(w, from, to, w->paths[i], seed);
 	}
-	if (w->prof.nnotes == 0)
+	if (!says_more(w))
 		cr_assert(sbx_move_allowed(&w->img, from, flen, to, tlen, is_dir, NULL),
 			  "seed %u: the engine refuses %s to %s\n%s", seed, from, to, w->prof.text);
 }

@@ -51,6 +51,12 @@ check 'unless denied by name' [ $? -eq 1 ]
 check 'what a person installed is open when listed' [ "$(grep -c ^denied "$TMP/out")" = 2 ]
 "$policy" why --on macos --reads listed exec /usr/bin/true >"$TMP/out" 2>&1
 check 'the system is open to programs all the same' [ $? -eq 0 ]
+"$policy" why --on macos modify .vscode .vscodes >"$TMP/out" 2>&1
+check 'a directory that cannot be made is told' \
+	[ "$(grep -c '^  but  *may not be made: line [0-9]*: (deny file-write-create' "$TMP/out")" = 1 ]
+"$policy" why --json --on macos modify .vscode >"$TMP/out" 2>&1
+check 'in JSON, too' grep -q '"but":\["may not be made","may not be moved or removed"\]' "$TMP/out"
+shows 'and at the end of the profile' '^; directories that cannot be made, .*/\.vscode(,|$)'
 shows 'which is said' '^; open for read though no rule says so.*: /, /System, /usr/lib,' --reads listed
 check 'of it alone' sh -c "! grep -q '^; open for .*/usr/local' '$TMP/out'"
 cat >.sbx-launch.yaml <<'P'

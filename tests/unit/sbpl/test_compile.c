@@ -484,7 +484,8 @@ Test(sbpl_compile, a_widened_deny_travels_with_the_directory)
 	cr_expect_not(allows("file-read-data", "/private/tmp/scratch/x/.env"));
 	cr_expect(allows("file-read-data", "/private/tmp/other/.env"));
 	cr_expect(allows("file-read-data", "/private/tmp/scratch/x/env"));
-	cr_assert_eq(prof.nnotes, 1);
+	cr_assert_eq(prof.nnotes, 2);
+	cr_expect(strstr(prof.notes[1], "moved or removed") && strstr(prof.notes[1], ": " C));
 	cr_expect(strstr(prof.notes[0], "under /private/tmp/scratch/ too"));
 }
 
@@ -564,8 +565,25 @@ Test(sbpl_compile, unbounded_pins_can_be_left_out_and_then_are_said)
 		sbpl_profile_release(&prof);
 		compile();
 		cr_expect_eq(sbpl_program_allows(prog, &q, NULL), lax);
-		cr_assert_eq(prof.nnotes, 1);
+		cr_assert_eq(prof.nnotes, 2);
 		cr_expect(strstr(prof.notes[0], lax ? "may open" : "cannot be moved"), "%s",
 			  prof.notes[0]);
 	}
+}
+
+Test(sbpl_compile, directories_that_cannot_be_made_are_said)
+{
+	add(SBX_READ, true, POL_TREE, "", NULL);
+	add(SBX_MODIFY, true, POL_TREE, C, NULL);
+	add(SBX_MODIFY, false, POL_TREE, C "/.x/hooks", NULL);
+	add(SBX_MODIFY, false, POL_GLOB, C, "a*/y/z");
+	compile();
+	cr_expect_not(allows("file-write-create", C "/.x"));
+	cr_expect_not(allows("file-write-create", C "/ab/y"));
+	cr_assert_eq(prof.nnotes, 3);
+	cr_expect_str_eq(prof.notes[1],
+			 "directories that cannot be made, moved or removed, because "
+			 "what lies in them is denied: " C ", " C "/.x, " C "/a*/y");
+	cr_expect_str_eq(prof.notes[2], "directories that cannot be moved or removed, because what "
+					"lies in them is denied: " C "/a*");
 }

@@ -149,7 +149,7 @@ Test(sbpl_groups, what_no_rule_opens_is_said_and_may_be_executed)
 	pol_ruleset_copy(&rs, SBX_READ, SBX_EXEC);
 	compile();
 	cr_expect(allows("process-exec*", "/bin/sh"));
-	cr_assert_eq(prof.nnotes, 2);
+	cr_assert_geq(prof.nnotes, 2);
 	cr_expect(strstr(prof.notes[0], ", /bin,") && strstr(prof.notes[0], ", /opt/homebrew,"));
 	cr_expect_not(strstr(prof.notes[0], "/usr/lib"), "%s", prof.notes[0]);
 	cr_expect(strstr(prof.notes[1], "modify") && strstr(prof.notes[1], "/dev/ttys*"));
