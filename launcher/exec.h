@@ -27,11 +27,11 @@
  *    it has succeeded; for one that fails it is the error "failed to write process stdin".
  *  - At the deadline, and when this process is sent SIGINT or SIGTERM, that signal (SIGTERM for the
  *    deadline) goes to all of the run, and SIGKILL to what is left of it after the grace. The
- *errors then end in "process timed out" or "process interrupted by signal SIG...", on a line of
- *their own. Of a signal and an end that are seen together the signal counts.
+ * errors then end in "process timed out" or "process interrupted by signal SIG...", on a line of
+ * their own. Of a signal and an end that are seen together the signal counts.
  *  - When the program ends, everything it started is killed at once: children, and on Linux also
- *what left the group or the session. A process outside that was handed one of the pipes is not
- *waited for.
+ * what left the group or the session. A process outside that was handed one of the pipes is not
+ * waited for.
  *  - If the calling thread or process is killed, the run ends as by SIGHUP.
  *  - Nothing is tried twice.
  *
@@ -41,7 +41,7 @@
  * not used, and no child of ours is met by the caller's wait(2).
  *
  * Waiting wakes every LAU_EXEC_POLL_MS to see whether a signal came, as a thread has no other way
- *to hear of one that another thread was handed (docs/adr/008).
+ * to hear of one that another thread was handed (docs/adr/008).
  */
 #pragma once
 

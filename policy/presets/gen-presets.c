@@ -1,6 +1,6 @@
 /*
  * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each
- *file as its text and as the tree that policy/front/yaml.c makes of it.
+ * file as its text and as the tree that policy/front/yaml.c makes of it.
  *
  *	gen-presets policy/presets/secrets.yaml ... > presets.c
  *

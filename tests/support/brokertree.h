@@ -6,7 +6,7 @@
  *	sb_expect_at(act, POL_READ_NONE, EACCES);	act opens sb_in("a.env")
  *
  * In it: f (text); a.env, of which nothing may be read or changed, as of every *.env; deny/, in
- *which nothing may be changed; tool may not be executed; open.sock may be connected to.
+ * which nothing may be changed; tool may not be executed; open.sock may be connected to.
  */
 #pragma once
 

@@ -3,7 +3,7 @@
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
  *	mkhost [--abi N] [--no landlock|namespaces|mounts|listener|openat2[=ERRNO]]... COMMAND
- *ARGS...
+ * ARGS...
  *
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */

@@ -285,54 +285,6 @@ Test(policy_engine, a_name_asked_for_is_taken_byte_by_byte)
 	cr_expect_str_eq(ask(SBX_READ, "\\x").path, "./\\x");
 }
 
-/* Two documents; the second has settings. */
-static void policies(const char *first, const char *sandbox)
-{
-	static const char *files[2];
-
-	files[0] = in(top, "f.yaml");
-	files[1] = in(top, "s.yaml");
-	put(files[0],
-	    b_arena_printf(&arena, "schemaVersion: 2\nkind: Policy\nmetadata: {name: t}\nspec:\n%s",
-			   first));
-	put(files[1], b_arena_printf(&arena,
-				     "schemaVersion: 2\nkind: Policy\nmetadata: {name: u}\nspec:\n"
-				     "  sandbox: {%s}\n",
-				     sandbox));
-	rq.policies = files;
-	rq.npolicies = 2;
-}
-
-Test(policy_engine, a_documents_roots_undo_no_denial_of_another)
-{
-	static const char first[] = "  denyRead: [k/**]\n  denyModify: [k/**, m/**, '!m/open/**']\n"
-				    "  fsProfiles: {p: {read: ['**'], modify: ['**']}}\n"
-				    "  sandbox: {denyRead: [/opt/x], sideRoots: [/opt/z]}\n";
-	static const char *const refused[] = {
-		"sideRoots: [\"${WORKSPACE}/k/a\"]", "readRoots: [\"${WORKSPACE}\"]",
-		"openRead: [\"${WORKSPACE}/k\"]",    "openModify: [\"${WORKSPACE}/*/x\"]",
-		"allowRead: [\"${WORKSPACE}/k\"]",   "allowRead: [/opt/x/y]",
-	};
-	static const char *const fine[] = {
-		"sideRoots: [/opt/y]", "allowRead: [/opt/y]", "sideRoots: [\"${WORKSPACE}/kk\"]",
-		"openModify: [\"${WORKSPACE}/m/open\"]", "denyRead: [/opt/z]"};
-
-	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-		policies(first, refused[i]);
-		fails(B_POLICY, "one document does not undo a denial of another");
-	}
-	for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
-		policies(first, fine[i]);
-		make();
-		cr_expect_not(allows(SBX_READ, "k/f"));
-	}
-	/* its own are as they were */
-	policy("  denyRead: [k/**]\n  fsProfiles: {p: {read: ['**'], modify: []}}\n"
-	       "  sandbox: {readRoots: [\"${WORKSPACE}/k/a\"]}\n");
-	make();
-	cr_expect(allows(SBX_READ, "k/a/b"));
-}
-
 Test(policy_engine, relative_questions_follow_orbit)
 {
 	struct pol_answer a;
