@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "launcher/call.h"
 #include "launcher/exec_result.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
@@ -209,7 +210,7 @@ static int write_result(const struct lau_capture *c, const struct b_str *text, s
 
 int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b_err *err)
 {
-	b_auto(lau_exec_result_release) struct lau_exec_result r = {0};
+	b_auto(lau_exec_result_release) struct lau_exec_result r = {.is_plain = c->o->is_call};
 	b_auto(b_str_release) struct b_str text = {0};
 
 	if (!c->is_asked)
@@ -220,7 +221,10 @@ int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b
 	if (c->o->argv && (r.error.kind == B_NOTFOUND || r.error.kind == B_NOEXEC))
 		(void)lau_exec_spawn_failed(c->o->argv[0], &r.error);
 	r.duration_ms = b_now_ms() - c->start_ms;
-	lau_exec_result_json(&r, &text);
+	if (c->o->is_call && c->o->argv)
+		lau_call_json(&r, c->o->argv, &text);
+	else
+		lau_exec_result_json(&r, &text);
 	return write_result(c, &text, err);
 }
 

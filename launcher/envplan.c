@@ -3,10 +3,38 @@
 
 #include <string.h>
 
+#include "base/err.h"
 #include "launcher/environment.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
 #include "policy/layers.h"
+
+/* ---- options ---- */
+
+int lau_envplan_add_pass(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	if (!*value || strchr(value, '='))
+		return b_fail(err, B_USAGE, 0, "`%.*s`, expected the name of a variable",
+			      (int)strcspn(value, "="), value);
+	b_strlist_add(&o->pass_env, value);
+	return 0;
+}
+
+int lau_envplan_add_set(void *target, const char *value, struct b_err *err)
+{
+	struct lau_environment scratch = {0};
+	struct lau_options *o = target;
+	int rc = lau_environment_users(&scratch, value, err);
+
+	lau_environment_release(&scratch);
+	if (rc == 0)
+		b_strlist_add(&o->set_env, value);
+	return rc;
+}
+
+/* ---- the plan ---- */
 
 /* Those of a document, then those of the command line. */
 static const struct lau_env_name *list_names(struct lau_environment *env,

@@ -17,3 +17,7 @@ int lau_envplan(const struct lau_options *, const struct pol_layers *, char *con
 /* Into the plan, for those who are told of it: the mode, and the names that the command lacks.
  * Names only. */
 void lau_envplan_note(struct lau_environment *, char *const *base, struct lau_plan *);
+
+/* Calls of options; the target is struct lau_options: --passenv and --setenv. B_USAGE. */
+int lau_envplan_add_pass(void *target, const char *value, struct b_err *err);
+int lau_envplan_add_set(void *target, const char *value, struct b_err *err);

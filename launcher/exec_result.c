@@ -106,7 +106,8 @@ void lau_exec_result_fill(struct lau_exec_result *r, const struct lau_outcome *o
 		take_streams(r, io);
 	take_outcome(r, o, is_over);
 	r->success = r->has_exit_code && r->exit_code == 0 && r->error.kind == B_OK;
-	annotate(r);
+	if (!r->is_plain)
+		annotate(r);
 	/* A command that succeeded had no use for the rest; of another it may be the reason. */
 	if (io && io->in_errno && r->error.kind == B_OK && !r->timed_out && !r->interrupted &&
 	    !(r->success && io->in_errno == EPIPE)) {

@@ -15,6 +15,7 @@ struct lau_exec_io;
 struct lau_outcome;
 
 struct lau_exec_result {
+	bool is_plain;		    /* set before: nothing is added to err, a cut is no end */
 	bool success;		    /* ended by itself, with status 0 */
 	struct b_str out, err;	    /* as they came, byte for byte, and what was added to err */
 	bool has_exit_code;	    /* not after a timeout, nor when a signal of its own ended it */

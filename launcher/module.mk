@@ -37,6 +37,9 @@ launcher_SRCS += launcher/options.c launcher/run.c launcher/dirs.c launcher/stdi
 # What the command may use.
 launcher_SRCS += launcher/bounds.c launcher/linux/boundsplan.c launcher/linux/cgroup.c
 
+# One command of an agent.
+launcher_SRCS += launcher/call.c
+
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
 launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \
 	launcher/linux/selftest/races.c \

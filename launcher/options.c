@@ -12,9 +12,11 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/approve.h"
+#include "launcher/call.h"
 #include "launcher/capture.h"
 #include "launcher/confine.h"
-#include "launcher/environment.h"
+#include "launcher/envplan.h"
+#include "launcher/parts.h"
 #include "launcher/require.h"
 #include "policy/back/seccomp.h"
 #include "policy/bundle.h"
@@ -156,30 +158,6 @@ BOUND(set_nproc, LAU_BOUND_NPROC)
 BOUND(set_fsize, LAU_BOUND_FSIZE)
 BOUND(set_nofile, LAU_BOUND_NOFILE)
 
-static int add_pass_env(void *target, const char *value, struct b_err *err)
-{
-	struct lau_options *o = target;
-
-	if (!*value || strchr(value, '='))
-		return b_fail(err, B_USAGE, 0, "`%.*s`, expected the name of a variable",
-			      (int)strcspn(value, "="), value);
-	b_strlist_add(&o->pass_env, value);
-	return 0;
-}
-
-/* Looked at where it is used, but for its shape. */
-static int add_set_env(void *target, const char *value, struct b_err *err)
-{
-	struct lau_environment scratch = {0};
-	struct lau_options *o = target;
-	int rc = lau_environment_users(&scratch, value, err);
-
-	lau_environment_release(&scratch);
-	if (rc == 0)
-		b_strlist_add(&o->set_env, value);
-	return rc;
-}
-
 static int set_isolate(void *target, const char *value, struct b_err *err)
 {
 	static const struct {
@@ -294,10 +272,10 @@ const struct b_opt lau_option_table[] = {
 	 .help = "who keeps the files: Landlock and the broker (default), or mounts made by "
 		 "bubblewrap"},
 #endif
-	{"passenv", 0, "NAME", .group = GROUP, CALL(add_pass_env),
+	{"passenv", 0, "NAME", .group = GROUP, CALL(lau_envplan_add_pass),
 	 .help = "a variable the command has all the same, whatever --env says; * for any part of "
 		 "the name (repeatable)"},
-	{"setenv", 0, "NAME=VALUE", .group = GROUP, CALL(add_set_env),
+	{"setenv", 0, "NAME=VALUE", .group = GROUP, CALL(lau_envplan_add_set),
 	 .help = "set a variable for the command (repeatable)"},
 	{"keep-fd", 0, "N", .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
@@ -562,9 +540,8 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	/* A question about the host needs no policy. */
 	if (!out->argv)
 		return 0;
-	if (out->chdir && chdir(out->chdir) < 0)
-		return b_fail(err, B_USAGE, errno, "--chdir %s: %s", out->chdir, strerror(errno));
-	if (lau_mode_settle(out, err) < 0)
+	if (lau_call_settle(out, err) < 0 || lau_parts_chdir(out, err) < 0 ||
+	    lau_mode_settle(out, err) < 0)
 		return -1;
 	return lau_policy_settle(&out->policy, err);
 }

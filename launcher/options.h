@@ -57,6 +57,7 @@ struct lau_options {
 	int strictness;	     /* enum lau_strictness; holds by way of pol_engine.effect.lax */
 	int backend;	     /* enum lau_backend */
 	int mode;	     /* enum lau_mode, approve.h */
+	bool is_call;	     /* call.h */
 	uint64_t timeout_ms; /* 0 = none */
 	uint64_t kill_after_ms;
 	struct lau_bounds bounds;

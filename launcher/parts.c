@@ -40,6 +40,15 @@ void lau_parts_request(const struct lau_options *o, struct lau_dirs *dirs, struc
 	rq->image_cache = dirs->images;
 }
 
+int lau_parts_chdir(const struct lau_options *o, struct b_err *err)
+{
+	if (!o->chdir || chdir(o->chdir) == 0)
+		return 0;
+	return b_fail(err, B_WORKSPACE, errno, "--chdir: %s: `%s`: %s",
+		      errno == ENOTDIR ? "cwd-not-a-directory" : "cwd-resolve-failed", o->chdir,
+		      strerror(errno));
+}
+
 int lau_parts_status_fd(const struct lau_options *o, int *out_fd, struct b_err *err)
 {
 	*out_fd = -1;

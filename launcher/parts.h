@@ -18,6 +18,9 @@ struct lau_request {
 /* All that options and directories say. What the host decides is the caller's to add. */
 void lau_parts_request(const struct lau_options *, struct lau_dirs *, struct lau_request *out);
 
+/* --chdir: B_WORKSPACE, with the name of what is wrong in front, as agents know it. */
+int lau_parts_chdir(const struct lau_options *, struct b_err *err);
+
 /* A copy of --status-fd to be written to, -1 = not asked for. The command does not inherit the
  * descriptor, which would keep its reader waiting, unless it is one of 0 to 2. */
 int lau_parts_status_fd(const struct lau_options *, int *out_fd, struct b_err *err);

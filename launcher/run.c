@@ -22,6 +22,7 @@
 #include "core/channel.h"
 #include "core/ring.h"
 #include "launcher/approve.h"
+#include "launcher/call.h"
 #include "launcher/broker.h"
 #include "launcher/capture.h"
 #include "launcher/channel.h"
@@ -120,7 +121,7 @@ static int step_policy(struct run *r, struct b_err *err)
 	/* before anything that the outer run would refuse with less to say */
 	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
-	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
+	if (lau_dirs_find(r->o, &r->dirs, err) < 0 || lau_call_check(r->o, &r->dirs, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }

@@ -23,7 +23,7 @@ policy_SRCS += policy/absorb.c policy/layers.c policy/layer_rules.c policy/undon
 policy_GEN += presets.c
 policy_SRCS += policy/presets/find.c
 PRESETS := $(addprefix policy/presets/, \
-	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml \
+	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml grida-outer.yaml grida-call.yaml \
 	npm.yaml pip.yaml cargo.yaml go.yaml codex.yaml claude.yaml gemini.yaml grok.yaml orbit.yaml openshell-default.yaml)
 $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
 		$(B)/lib/base.a

@@ -35,7 +35,8 @@ enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_BESID
 	X(CLAUDE_CONFIG_DIR, IN_ENV, ".claude")                                                    \
 	X(CLAUDE_BESIDE, IN_BESIDE, NULL)                                                          \
 	X(GEMINI_DIR, IN_ENV, ".gemini")                                                           \
-	X(GROK_HOME, IN_ENV, ".grok")
+	X(GROK_HOME, IN_ENV, ".grok")                                                              \
+	X(GRIDA_USER_DATA, IN_ENV, ".config/Grida")
 
 static const struct var {
 	const char *name;
@@ -142,9 +143,8 @@ static const char *from_environment(const char *name)
 	return s && s[0] == '/' && s[strspn(s, "/")] ? s : NULL;
 }
 
-static const char *host_dir(struct pol_build *b, const struct var *v)
+static const char *host_dir(struct b_arena *a, const char *scratch, const struct var *v)
 {
-	struct b_arena *a = &b->rs->arena;
 	const char *dir = from_environment(v->name), *home;
 
 	if (v->where == IN_HOME)
@@ -152,16 +152,24 @@ static const char *host_dir(struct pol_build *b, const struct var *v)
 	/* where claude keeps files unless it was given a directory */
 	if (v->where == IN_BESIDE)
 		return from_environment("CLAUDE_CONFIG_DIR") ? NULL : pol_home(a);
-	if (v->where == IN_TMP && b->rq->scratch)
-		return b->rq->scratch;
+	if (v->where == IN_TMP && scratch)
+		return scratch;
 	if (v->where == IN_TMP && !dir)
 		dir = "/tmp";
 	if (!dir && v->below_home) {
 		home = pol_home(a);
-		dir = home ? pol_build_join(b, home, v->below_home) : NULL;
+		dir = home ? b_arena_printf(a, "%s/%s", home, v->below_home) : NULL;
 	}
 	dir = dir ? pol_canonical(a, dir) : NULL;
 	return dir && dir[1] ? dir : NULL; /* "/tmp/.." is no place either */
+}
+
+const char *pol_var_dir(struct b_arena *a, const char *name)
+{
+	for (int i = 0; i < NVARS; i++)
+		if (vars[i].where == IN_ENV && strcmp(vars[i].name, name) == 0)
+			return host_dir(a, NULL, &vars[i]);
+	return NULL;
 }
 
 const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)
@@ -174,7 +182,7 @@ const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)
 	if (v->where == IN_WORKSPACE)
 		return b->rs->workspaces[w];
 	if (v->where > IN_GIT_COMMON)
-		return host_dir(b, v);
+		return host_dir(&b->rs->arena, b->rq->scratch, v);
 	pol_git_find(&b->rs->arena, b->rs->workspaces[w], &git);
 	return v->where == IN_TOPLEVEL ? git.toplevel : v->where == IN_GIT ? git.dir : git.common;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct b_arena;
 struct b_err;
 struct pol_build;
 struct pol_text;
@@ -24,3 +25,6 @@ bool pol_root_is_local(const char *text);
 /* The canonical directory that it begins with, for workspace w; NULL: this host or workspace has
  * none. Arena of the ruleset. */
 const char *pol_root_dir(struct pol_build *, const char *text, size_t w);
+/* The canonical directory that a variable of the environment names, or its place below the home
+ * when the environment says nothing of it; NULL: neither, or no such variable. */
+const char *pol_var_dir(struct b_arena *, const char *name);

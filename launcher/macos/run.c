@@ -4,6 +4,7 @@
  * command: one process number from the fork to the end.
  */
 #include "launcher/approve.h"
+#include "launcher/call.h"
 #include "launcher/run.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ static int step_options(struct run *r, struct b_err *err)
 
 static int step_policy(struct run *r, struct b_err *err)
 {
-	if (lau_dirs_find(r->o, &r->dirs, err) < 0)
+	if (lau_dirs_find(r->o, &r->dirs, err) < 0 || lau_call_check(r->o, &r->dirs, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, NULL, &r->dirs, &r->plan, err);
 }
