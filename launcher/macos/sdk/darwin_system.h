@@ -36,10 +36,14 @@ struct sigaction {
 #define SIGHUP	    1
 #define SIGINT	    2
 #define SIGQUIT	    3
+#define SIGILL	    4
+#define SIGTRAP	    5
 #define SIGABRT	    6
+#define SIGFPE	    8
 #define SIGKILL	    9
 #define SIGBUS	    10
 #define SIGSEGV	    11
+#define SIGSYS	    12
 #define SIGPIPE	    13
 #define SIGALRM	    14
 #define SIGTERM	    15
@@ -49,6 +53,8 @@ struct sigaction {
 #define SIGCHLD	    20
 #define SIGTTIN	    21
 #define SIGTTOU	    22
+#define SIGXCPU	    24
+#define SIGXFSZ	    25
 #define SIGWINCH    28
 #define SIGUSR1	    30
 #define SIGUSR2	    31
