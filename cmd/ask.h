@@ -28,12 +28,12 @@ enum ask_on { ON_THIS_HOST, ON_MACOS };
 struct ask_opts {
 	struct lau_options run; /* first: the rows of lau_policy_table count from the start */
 	bool json, from_stdin, all, table, write, check_only, floor, effective, help, version;
-	int plan;     /* enum ask_plan */
-	int to;	      /* enum pol_dialect */
-	uint64_t abi; /* of Landlock, 0 = this host's */
-	int style;    /* enum sbpl_style */
-	int mounts;   /* enum ask_mounts */
-	int on;	      /* enum ask_on */
+	int plan;		 /* enum ask_plan */
+	int to;			 /* enum pol_dialect */
+	uint64_t abi;		 /* of Landlock, 0 = this host's */
+	int style;		 /* enum sbpl_style */
+	int mounts;		 /* enum ask_mounts */
+	int on;			 /* enum ask_on */
 	struct b_strlist listed; /* of approve */
 	bool auto_allow;
 	const char *output;
@@ -86,9 +86,9 @@ int ask_run(const struct ask_opts *, struct asked *out, struct b_err *);
 void asked_release(struct asked *);
 /* The profile that macOS would be given: its text, and what it answers. */
 struct ask_macos;
-int ask_macos_show(const struct ask_opts *, const struct pol_engine *, struct b_str *out,
+int ask_macos_show(const struct ask_opts *, const struct asked *, struct b_str *out,
 		   struct b_err *);
-int ask_macos_new(const struct ask_opts *, const struct pol_engine *, struct ask_macos **out,
+int ask_macos_new(const struct ask_opts *, const struct asked *, struct ask_macos **out,
 		  struct b_err *);
 void ask_macos_free(struct ask_macos *);
 /* `path` canonical. *out_line (0 = none) is that of the profile, whose text *out_text is. */

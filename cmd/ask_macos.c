@@ -17,11 +17,13 @@ struct ask_macos {
 	struct b_arena arena;
 };
 
-static int compile(const struct ask_opts *o, const struct pol_engine *engine,
-		   struct sbpl_profile *out, struct b_err *err)
+static int compile(const struct ask_opts *o, const struct asked *a, struct sbpl_profile *out,
+		   struct b_err *err)
 {
+	const struct pol_engine *engine = a->plan.engine;
 	struct sbpl_opts opts = sbpl_opts_of(&engine->effect);
 
+	opts.own_sockets = a->dirs.scratch.path;
 	opts.style = (enum sbpl_style)o->style;
 	opts.orbit = (struct sbpl_orbit_env){
 		.home = getenv("HOME"),
@@ -32,25 +34,25 @@ static int compile(const struct ask_opts *o, const struct pol_engine *engine,
 	return sbpl_compile(&engine->rules, &engine->image, &opts, out, err);
 }
 
-int ask_macos_show(const struct ask_opts *o, const struct pol_engine *engine, struct b_str *out,
+int ask_macos_show(const struct ask_opts *o, const struct asked *a, struct b_str *out,
 		   struct b_err *err)
 {
 	struct sbpl_profile prof;
 
-	if (compile(o, engine, &prof, err) < 0)
+	if (compile(o, a, &prof, err) < 0)
 		return -1;
 	sbpl_profile_show(&prof, out);
 	sbpl_profile_release(&prof);
 	return 0;
 }
 
-int ask_macos_new(const struct ask_opts *o, const struct pol_engine *engine, struct ask_macos **out,
+int ask_macos_new(const struct ask_opts *o, const struct asked *a, struct ask_macos **out,
 		  struct b_err *err)
 {
 	struct ask_macos *m = b_calloc(1, sizeof *m);
 	struct sbpl_source source = {.name = "profile"};
 
-	if (compile(o, engine, &m->profile, err) < 0) {
+	if (compile(o, a, &m->profile, err) < 0) {
 		free(m);
 		return -1;
 	}

@@ -74,7 +74,7 @@ static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *ou
 		pol_sc_show(a->plan.seccomp_flags, out);
 		break;
 	case PLAN_SBPL:
-		return ask_macos_show(o, a->plan.engine, out, err);
+		return ask_macos_show(o, a, out, err);
 	case PLAN_BWRAP:
 		show_bwrap(a, out);
 		break;

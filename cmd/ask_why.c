@@ -142,7 +142,7 @@ static int why_all(const struct ask_opts *o, enum sbx_op op, char const *const *
 
 	if (ask_run(o, &a, &err) < 0)
 		return ask_trouble(&err);
-	if (o->on == ON_MACOS && ask_macos_new(o, a.plan.engine, &a.macos, &err) < 0)
+	if (o->on == ON_MACOS && ask_macos_new(o, &a, &a.macos, &err) < 0)
 		return ask_trouble(&err);
 	ask_notices(a.plan.engine);
 	for (size_t i = 0; i < n; i++)

@@ -21,7 +21,7 @@ struct check {
 	struct b_str lower_a, lower_b;
 	bool briefly; /* a large ruleset: one path a rule, the side questions for every fourth */
 	size_t nth;
-	int op[SBX_OP_COUNT], create, unlink, clone; /* as the profile calls them */
+	int op[SBX_OP_COUNT], create, bind, unlink, clone; /* as the profile calls them */
 };
 
 static const char *const asked[SBX_OP_COUNT] = {
@@ -113,6 +113,8 @@ static int check_leaves(struct check *c, enum sbx_op op, const struct pol_rule *
 {
 	size_t len = strlen(path);
 
+	if (op == SBX_MODIFY && is != ask(c, c->bind, path, len, SBPL_MODEL_SPECIFIC))
+		return differ(c, r, path, "sockets are not made where files are");
 	if (op == SBX_MODIFY && !is && ask(c, c->create, path, len, SBPL_MODEL_SPECIFIC))
 		return differ(c, r, path, "a name that is denied may be made");
 	if (op == SBX_MODIFY && ask(c, c->unlink, path, len, SBPL_MODEL_SPECIFIC) &&
@@ -174,6 +176,7 @@ static int check_all(struct check *c)
 	size_t total = 0;
 
 	c->clone = sbpl_op_find("file-clone");
+	c->bind = sbpl_op_find("network-bind");
 	c->create = sbpl_op_find("file-write-create");
 	c->unlink = sbpl_op_find("file-write-unlink");
 	for (int op = 0; op < SBX_OP_COUNT; op++)

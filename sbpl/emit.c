@@ -36,7 +36,7 @@ struct block {
 
 static const struct block blocks[] = {
 	{SBX_READ, "file-read*", "read"},
-	{SBX_MODIFY, "file-write* file-link", "modify"},
+	{SBX_MODIFY, "file-write* file-link network-bind", "modify"},
 	{SBX_EXEC, "process-exec*", "exec"},
 	/* A socket's path is a filter of network-outbound. */
 	{SBX_CONNECT, "network-outbound", "connect"},
@@ -120,6 +120,21 @@ static int put_network(struct sbpl_emit *e)
 		return sbpl_count_rules(e, 3, "the network");
 	}
 	return 0;
+}
+
+/* Ahead of the rules about sockets: a path is no filter of what goes over IP. */
+static int put_sockets(struct sbpl_emit *e)
+{
+	const char *dir = e->o->any_socket ? "" : e->o->own_sockets;
+
+	if (!dir)
+		return 0;
+	dir = sbpl_canonical_path(&e->prof->arena, dir);
+	sbpl_put_title(e, e->o->any_socket ? "Unix sockets" : "Unix sockets of the run's own");
+	b_str_add(&e->out, "(allow network-outbound ");
+	sbpl_put_path(e, &e->out, "subpath", dir, strlen(dir));
+	b_str_add(&e->out, ")\n");
+	return sbpl_count_rules(e, 1, "Unix sockets");
 }
 
 static int put_head(struct sbpl_emit *e)
@@ -208,7 +223,7 @@ static int put_hardened(struct sbpl_emit *e)
 	bool merged = exec_is_read(e);
 
 	sbpl_find_widened(e);
-	if (put_head(e) < 0 || put_network(e) < 0)
+	if (put_head(e) < 0 || put_network(e) < 0 || put_sockets(e) < 0)
 		return -1;
 	if (has_char(e->rs))
 		b_str_add(&e->out, sbpl_char_define);

@@ -18,6 +18,7 @@ struct sbpl_opts sbpl_opts_of(const struct pol_effect *effect)
 	struct sbpl_opts o = sbpl_opts_default();
 
 	o.net = nets[effect->network];
+	o.any_socket = effect->unix_ == POL_UNIX_HOST;
 	/* Without `base` nothing starts at all; what a person installed, rules have to list. */
 	if (effect->reads == POL_READS_LISTED)
 		o.groups &= ~(1u << SBPL_GROUP_TOOLS);

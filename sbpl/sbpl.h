@@ -14,6 +14,9 @@
  *
  *  - what may not be read may not be unlinked, renamed, linked or, wherever it lies, cloned
  *    either; directories are not cloned at all;
+ *  - a Unix socket may be made where files may (bind is a change of its directory), but connected
+ *    to only where a rule says so, or below sbpl_opts.own_sockets: Seatbelt sees paths, not who
+ *    listens;
  *  - a directory that lies above something denied may not be moved or removed, and, where writing
  *    is denied below it, not be created;
  *  - a deny that begins with two stars holds in every other writable tree as well, so that a
@@ -68,6 +71,9 @@ struct sbpl_opts {
 	unsigned macos;	 /* 1404 = 14.4; 0 = any release */
 	enum sbpl_net net;
 	unsigned proxy_port; /* SBPL_NET_PROXY: 1 to 65535 */
+	bool any_socket;     /* Unix sockets of the host, all of them */
+	/* A directory of the run's own: what listens there the command has started. NULL = none */
+	const char *own_sockets;
 	bool inline_paths;   /* paths in the text instead of parameters */
 	bool exact_case;     /* deny globs match the case they are written in only */
 	/* Directories that a re-opened deny could be escaped through stay free to move: a note says

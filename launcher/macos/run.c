@@ -185,6 +185,7 @@ static int step_profile(struct run *r, struct b_err *err)
 	if (!is_confined(r))
 		return 0;
 	opts.macos = lau_macos_release();
+	opts.own_sockets = r->dirs.scratch.path;
 	grant(r, SBX_READ, r->self);
 	grant(r, SBX_EXEC, r->self);
 	if (r->plan.use_shim && r->channel.dir) {

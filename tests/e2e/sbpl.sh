@@ -31,7 +31,7 @@ shows 'a question mark is a character' '^\(define sbx-char ' "$TMP/agent.yaml"
 shows 'pins on moves' '^\(deny file-write-unlink$' "$TMP/agent.yaml"
 shows 'what is denied beyond the rules is said' '^; .*a directory moved there' "$TMP/agent.yaml"
 shows 'no network unless asked' '^\(deny file-link\)' "$TMP/agent.yaml"
-check 'and none is' sh -c "! grep -q 'allow network' '$TMP/out'"
+check 'and none is' sh -c "! grep -q 'allow network.* ip ' '$TMP/out'"
 shows 'all of it' '^\(allow network-outbound \(remote ip "\*:\*"\)\)$' --network host "$TMP/agent.yaml"
 shows 'Orbit'"'"'s style' '^\(allow file-read\*\)$' --sbpl-style orbit "$TMP/agent.yaml"
 CODEX_HOME=/Users/c shows 'a provider'"'"'s directory' '^\(allow file-write\* \(subpath "/Users/c"\)\)$' \
@@ -51,6 +51,16 @@ check 'unless denied by name' [ $? -eq 1 ]
 check 'what a person installed is open when listed' [ "$(grep -c ^denied "$TMP/out")" = 2 ]
 "$policy" why --on macos --reads listed exec /usr/bin/true >"$TMP/out" 2>&1
 check 'the system is open to programs all the same' [ $? -eq 0 ]
+"$policy" why --on macos connect /run/x ./x >"$TMP/out" 2>&1
+check 'no Unix socket of the host is open' [ "$(grep -c ^denied "$TMP/out")" = 2 ]
+shows 'sockets are made where files are' '^\(allow file-write\* file-link network-bind \(subpath '
+shows 'and of those the own ones connected to' '^\(allow network-outbound \(subpath \(param "P[0-9]*"\)\)\)$'
+"$policy" why --on macos --unix host connect /run/x >"$TMP/out" 2>&1
+check 'unless all are' [ $? -eq 0 ]
+"$policy" why --unix host connect /run/x >"$TMP/out" 2>&1
+check 'on Linux, too' grep -q '^allowed  *connect  */run/x  *by rule unixSockets: host' "$TMP/out"
+"$policy" why --on macos --unix /run/x connect /run/x >"$TMP/out" 2>&1
+check 'or one is' [ $? -eq 0 ]
 "$policy" why --on macos modify .vscode .vscodes >"$TMP/out" 2>&1
 check 'a directory that cannot be made is told' \
 	[ "$(grep -c '^  but  *may not be made: line [0-9]*: (deny file-write-create' "$TMP/out")" = 1 ]
@@ -67,7 +77,7 @@ spec:
   denyModify: ["keys/**", "!keys/open/**"]
   fsProfiles: {default: {read: ["**", "!a.key"], modify: ["src/**", "k*/**"]}}
 P
-shows 'a document beside it only takes away' '^\(deny file-write\* file-link \(require-all \(subpath .*\(require-not .*project:'
+shows 'a document beside it only takes away' '^\(deny file-write\* file-link network-bind \(require-all \(subpath .*\(require-not .*project:'
 "$policy" why --on macos read a.key >"$TMP/out"
 "$policy" why --on macos modify keys/open/x >>"$TMP/out"
 check 'one path is denied by the project' grep -q '^denied read ./a.key' "$TMP/out"
