@@ -17,7 +17,9 @@
 	"  \"|[\\xf1-\\xf3][\\x80-\\xbf][\\x80-\\xbf][\\x80-\\xbf]\"\n"                            \
 	"  \"|\\xf4[\\x80-\\x8f][\\x80-\\xbf][\\x80-\\xbf])\")"
 
-const char sbpl_char_define[] = "; one character of a name\n(define sbx-char " CHAR ")\n";
+const char sbpl_char_define[] = "; one character of a name, and a path of such names\n"
+				"(define sbx-char " CHAR ")\n"
+				"(define sbx-text (string-append \"^(/|\" sbx-char \")*$\"))\n";
 
 static void put_byte(struct b_str *out, unsigned char c)
 {
@@ -313,14 +315,41 @@ static void put_glob(struct sbpl_emit *e, struct b_str *out, const struct pol_ru
 	}
 }
 
+/* A byte of no sequence is one character, too, which no expression can tell from a part of one. So
+ * in a path that is no text a deny takes any byte for one: more than the rule, never less. */
+static void put_bytes(struct sbpl_emit *e, struct b_str *out, const struct pol_rule *r)
+{
+	b_auto(b_str_release) struct b_str tail = {0}, bytes = {0};
+
+	sbpl_re_glob(&tail, r->glob, strlen(r->glob), true, !e->o->exact_case);
+	for (size_t i = 0; i < tail.len; i++)
+		if (tail.s[i] == SBPL_RE_CHAR)
+			b_str_addf(&bytes, "(%c|[^/])", SBPL_RE_CHAR);
+		else
+			b_str_addc(&bytes, tail.s[i]);
+	b_str_add(out, "(require-all ");
+	sbpl_put_regex(e, out, r->base, r->base_len, &bytes);
+	b_str_add(out, " (require-not (regex sbx-text)))");
+}
+
 void sbpl_put_rule_filter(struct sbpl_emit *e, struct b_str *out, const struct pol_rule *r,
 			  bool fold)
 {
-	if (r->shape == POL_GLOB)
-		put_glob(e, out, r, r->folds || (fold && !e->o->exact_case));
-	else
+	bool loose = fold && r->shape == POL_GLOB && strchr(r->glob, '?');
+
+	if (r->shape != POL_GLOB) {
 		sbpl_put_path(e, out, r->shape == POL_TREE ? "subpath" : "literal", r->base,
 			      r->base_len);
+		return;
+	}
+	if (loose)
+		b_str_add(out, "(require-any ");
+	put_glob(e, out, r, r->folds || (fold && !e->o->exact_case));
+	if (loose) {
+		b_str_addc(out, ' ');
+		put_bytes(e, out, r);
+		b_str_addc(out, ')');
+	}
 }
 
 void sbpl_put_plain_filter(struct b_str *out, const struct pol_rule *r)
