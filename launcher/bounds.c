@@ -21,6 +21,14 @@ static const struct {
 	[LAU_BOUND_NOFILE] = {"nofile", NUMBER, 4},
 };
 
+bool lau_bounds_any(const struct lau_bounds *bounds)
+{
+	for (int b = 0; b < LAU_BOUND_COUNT; b++)
+		if (bounds->v[b])
+			return true;
+	return false;
+}
+
 const char *lau_bound_name(enum lau_bound b)
 {
 	return rows[b].name;

@@ -32,6 +32,7 @@ struct lau_bounds {
 	enum lau_holder by[LAU_BOUND_COUNT];
 };
 
+bool lau_bounds_any(const struct lau_bounds *);
 const char *lau_bound_name(enum lau_bound); /* "memory", as the option */
 const char *lau_holder_name(enum lau_holder);
 /* B_USAGE: the character where it goes wrong, and what is expected there. */

@@ -55,7 +55,7 @@ char **lau_hide_words(const struct lau_secrets *secrets, char *const *words, str
 }
 
 /* name(1p) of a shell. */
-static bool is_shell_name(const char *s, size_t n)
+bool lau_hide_is_shell_name(const char *s, size_t n)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 				      "0123456789";
@@ -74,7 +74,7 @@ const char *lau_hide_named(const struct lau_secrets *secrets, char *const *vars,
 		for (char *const *e = vars; *e; e++) {
 			size_t n = strcspn(*e, "=");
 
-			if (*e + n + 1 != x->s || !is_shell_name(*e, n))
+			if (*e + n + 1 != x->s || !lau_hide_is_shell_name(*e, n))
 				continue;
 			*out_name_len = n;
 			*out_len = x->len;

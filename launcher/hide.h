@@ -23,3 +23,5 @@ char **lau_hide_words(const struct lau_secrets *, char *const *words, struct b_a
  * shell can name; NULL = none. *out_len: of the value, *out_name_len: of the name. */
 const char *lau_hide_named(const struct lau_secrets *, char *const *vars, const char *s,
 			   size_t *out_name_len, size_t *out_len);
+/* Can a shell name a variable so? */
+bool lau_hide_is_shell_name(const char *s, size_t n);

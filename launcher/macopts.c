@@ -28,10 +28,7 @@ static bool gives_isolate(const struct lau_options *o)
 
 static bool gives_bounds(const struct lau_options *o)
 {
-	for (int b = 0; b < LAU_BOUND_COUNT; b++)
-		if (o->bounds.v[b])
-			return true;
-	return false;
+	return lau_bounds_any(&o->bounds);
 }
 
 static const struct {

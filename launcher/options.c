@@ -496,6 +496,8 @@ static int check(const struct lau_options *o, struct b_err *err)
 			      "--result-json");
 	if (o->on_error_pass && !o->print_env)
 		return b_fail(err, B_USAGE, 0, "--on-error: only together with --print-env");
+	if (o->print_env && lau_bounds_any(&o->bounds))
+		return b_fail(err, B_USAGE, 0, "--print-env: limits need a command");
 	if (o->print_env && o->require)
 		return b_fail(err, B_USAGE, 0,
 			      "--print-env: has no floor: --require and --isolate need a command");

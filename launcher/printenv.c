@@ -20,8 +20,11 @@
 #include "core/ring.h"
 #include "launcher/dirs.h"
 #include "launcher/environment.h"
+#include "launcher/envplan.h"
+#include "launcher/hide.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/plan.h"
 #include "launcher/shimpath.h"
 #include "policy/engine.h"
@@ -269,15 +272,30 @@ static void add_export(struct b_str *out, const char *name, const char *value)
 	b_str_add(out, "'\n");
 }
 
+/* What --env takes away. A shell can unset what it can name, and not what it keeps for itself. */
+static void add_unsets(struct alone *a, struct b_str *out)
+{
+	size_t n;
+	const char **names = lau_environment_removed(&a->env, lau_os_environ(), &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (lau_hide_is_shell_name(names[i], strlen(names[i])))
+			b_str_addf(out, "unset %s 2>/dev/null || :\n", names[i]);
+}
+
 static int print(struct alone *a, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str channel = {0}, text = {0};
 	size_t i;
 
+	if (lau_envplan(&a->o, &a->dirs.layers, lau_os_environ(), &a->env, err) < 0)
+		return -1;
 	b_str_addf(&channel, "%s%s", a->o.on_error_pass ? "" : SBX_CHANNEL_DENY, a->dir.path);
 	lau_scratch_export(a->dirs.scratch.path, &a->env);
 	lau_environment_set(&a->env, SBX_ENV_CHANNEL, channel.s);
-	lau_environment_preload(&a->env, a->shim, getenv("LD_PRELOAD"));
+	lau_environment_preload(&a->env, a->shim,
+				lau_environment_get(&a->env, lau_os_environ(), "LD_PRELOAD"));
+	add_unsets(a, &text);
 	for (i = 0; i < a->env.n; i++)
 		add_export(&text, a->env.vars[i].name, a->env.vars[i].value);
 	if (b_write_all(STDOUT_FILENO, text.s, text.len) < 0)

@@ -143,3 +143,15 @@ check 'accept-edits: a hook of the caller asks' [ "$?:$(grep -c needs-approval "
 check 'accept-edits: scrubbed, it does not' [ $? = 0 ]
 "$SBX" -q --mode accept-edits --env scrub --setenv GIT_EXTERNAL_DIFF=false -- git diff >"$TMP/out" 2>&1
 check 'accept-edits: one that is set asks' [ $? = 126 ]
+
+# ---- preload-only mode, and mounts ----
+fresh
+text=$(SBX_PROFILE=default "$SBX" --print-env --env scrub --setenv MINE=1 2>/dev/null)
+out=$(eval "$text"; sh -c 'echo "$GITHUB_TOKEN|$NODE_OPTIONS|$FOO|$MINE|${LD_PRELOAD##*/}"')
+check 'print-env: takes away and sets, too' [ "$out" = '||1|1|libsbx-shim.so' ]
+"$SBX" --print-env --memory 1G >"$TMP/out" 2>"$TMP/err"
+check 'print-env: limits need a command' [ "$(grep -c 'E_USAGE.*limits need a command' "$TMP/err")" = 1 ]
+if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap -- true 2>/dev/null; then
+	check 'bubblewrap: the same variables' \
+		[ "$("$SBX" -q --backend bwrap --env scrub --setenv MINE=1 -- sh -c 'echo "$GITHUB_TOKEN|$FOO|$MINE"')" = '|1|1' ]
+fi
