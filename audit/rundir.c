@@ -148,8 +148,11 @@ int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
 			return -1;
 		b_str_reset(&path);
 		b_str_addf(&path, "%s/.%s", root, d.id);
-		if (mkdir(path.s, 0700) < 0 && errno == EEXIST)
-			continue;
+		if (mkdir(path.s, 0700) < 0) {
+			if (errno == EEXIST)
+				continue;
+			return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
+		}
 		d.dirfd = open_locked(path.s);
 		if (d.dirfd == ALREADY_GONE)
 			continue;

@@ -139,16 +139,40 @@ static _Noreturn void serve(void)
 	}
 }
 
+/* A launcher that died before the death signal was asked for sends none, and getppid(2) knows of
+ * nobody outside the namespace. The /proc of the host, which is still there, does. */
+static pid_t parent_seen(void)
+{
+	char text[256];
+	b_auto_fd int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
+	const char *at;
+	pid_t parent = 0;
+
+	if (n <= 0)
+		return 0; /* there is none: nobody can tell */
+	text[n] = '\0';
+	at = strrchr(text, ')'); /* proc_pid_stat(5): "pid (name) S ppid" */
+	if (!at || strlen(at) < 5)
+		return 0;
+	for (at += 4; *at >= '0' && *at <= '9'; at++)
+		parent = parent * 10 + (*at - '0');
+	return parent;
+}
+
 /* The death signal comes even to the first process of a namespace when its parent lives outside
  * of it (pid_namespaces(7)). */
-static _Noreturn void init(int ready)
+static _Noreturn void init(int ready, pid_t parent)
 {
 	int sys = 0;
 
 	/* what is sent to the command's group is not meant for it */
 	(void)setsid();
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		sys = errno;
+	else if (parent_seen() != parent)
+		sys = ESRCH;
+	else if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		sys = errno;
 	(void)b_write_all(ready, &sys, sizeof sys);
 	if (sys)
@@ -174,12 +198,17 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_p
 {
 	int ready[2];
 
+	/* the supervisor's number as that /proc has it, which may be of another namespace */
+	pid_t parent = parent_seen();
+
 	*out_pid = 0;
+	if (getppid() != supervisor)
+		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
 	*out_pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (*out_pid == 0)
-		init(ready[1]);
+		init(ready[1], parent);
 	if (*out_pid < 0) {
 		*out_pid = 0;
 		close(ready[0]);

@@ -309,13 +309,20 @@ static void reap(pid_t pid)
 		;
 }
 
+/* The first process of a namespace has not ended while any child of ours in it has not been waited
+ * for, one too whose number was never told (pid_namespaces(7)). */
 static void end_all(const struct lau_spawned *out)
 {
-	if (out->init)
-		(void)kill(out->init, SIGKILL);
-	reap(out->pid);
-	reap(out->broker);
-	reap(out->init);
+	pid_t pid = 0;
+
+	if (!out->init) {
+		reap(out->pid);
+		reap(out->broker);
+		return;
+	}
+	(void)kill(out->init, SIGKILL);
+	while (pid != out->init && (pid >= 0 || errno == EINTR))
+		pid = waitpid(-1, NULL, 0);
 }
 
 static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)

@@ -78,6 +78,21 @@ def below(pid):
     return out
 
 
+def look(pid):
+    """What the processes of a run that does not end are doing."""
+    out = []
+    for p in below(pid):
+        text = []
+        for name in "comm", "wchan", "syscall", "stat":
+            try:
+                with open(f"/proc/{p}/{name}") as f:
+                    text.append(f.read().strip()[:60])
+            except OSError as e:
+                text.append(str(e.errno))
+        out.append((p, text))
+    return out
+
+
 def kill(pid, signo=signal.SIGKILL):
     try:
         os.kill(pid, signo)
@@ -128,6 +143,7 @@ class Storm:
                 name = "gone"
             self.killed[name] = self.killed.get(name, 0) + 1
             kill(pid)
+            whom[whom.index(pid)] = (pid, name)
         return whom
 
     def end(self, n, mark):
@@ -143,14 +159,14 @@ class Storm:
             env=environment(mark), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         time.sleep(self.random.choice([0.01, 0.05, 0.15]) * self.random.random() * 2)
-        self.strike(run.pid, kind != ISOLATE_NONE)
+        whom = self.strike(run.pid, kind != ISOLATE_NONE)
         # it may live on: what was killed was none of those it cannot do without
         time.sleep(0.01)
         kill(run.pid, signal.SIGTERM)
         try:
             run.wait(20)
         except subprocess.TimeoutExpired:
-            self.fail(n, f"kind {kind}: the launcher does not end")
+            self.fail(n, f"kind {kind}: the launcher does not end: killed {whom}, {look(run.pid)}")
             run.kill()
             run.wait()
         self.end(n, mark)
