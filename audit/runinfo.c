@@ -117,6 +117,7 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	b_json_open(&j, '{');
 	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
 	add_bytes(&j, "run_id", r->run_id);
+	add_bytes(&j, "parent_run_id", r->parent);
 	add_bytes(&j, "version", r->version);
 	if (r->pid)
 		add_u64(&j, "pid", (uint64_t)r->pid);

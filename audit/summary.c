@@ -139,9 +139,12 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 	} rows[] = {
 		{"started", aud_show_when}, {"command", aud_show_command}, {"ended", aud_show_end}};
 	const char *policy = aud_run_str(r, "policy"), *profile = aud_run_str(r, "profile");
+	const char *parent = aud_run_str(r, "parent_run_id");
 	size_t i;
 
 	add_row(out, "run", r->id);
+	if (parent)
+		add_row(out, "inside", parent);
 	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
 		b_str_addf(out, "%-10s", rows[i].label);
 		rows[i].text(r, out);

@@ -8,6 +8,7 @@
 #define SBX_CHANNEL_DENY  "deny:"
 #define SBX_CHANNEL_IMAGE "image" /* compiled policy, read-only */
 #define SBX_CHANNEL_RING  "ring"  /* struct sbx_ring, shared by all writers */
+#define SBX_CHANNEL_CONTROL "ctl" /* socket: where a run inside the run is asked for */
 
 /* Preload-only mode: nobody reads the ring, whose header says so; lines are appended here. */
 #define SBX_CHANNEL_LOG "audit.jsonl"

@@ -42,6 +42,7 @@ struct lau_broker_plan {
 	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
 	 * NULL = none: one that callers write to, and two that they read. */
 	const char *ring_path, *image_path, *shim_path;
+	const char *control_path; /* its socket, open to callers likewise; NULL = none */
 	bool no_inet;	       /* connect(2) and bind(2) of the network are refused */
 	struct sbx_ring *ring; /* shared with the supervisor alone; NULL = no events */
 	uint64_t ring_size;    /* its data size */

@@ -121,6 +121,7 @@ static void remove_files(int dir)
 {
 	(void)unlinkat(dir, SBX_CHANNEL_IMAGE, 0);
 	(void)unlinkat(dir, SBX_CHANNEL_RING, 0);
+	(void)unlinkat(dir, SBX_CHANNEL_CONTROL, 0);
 }
 
 /* Channels whose launcher is gone. Two sweepers, or a sweeper and a run that has made its

@@ -6,6 +6,7 @@
 
 #include "audit/rundir.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/channel.h"
@@ -71,6 +72,28 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 		d->hidden[d->nhidden++] = d->channels;
 	}
 	return find_state(o, d, err);
+}
+
+static char *share(const char *path, bool is_wanted)
+{
+	return path && is_wanted ? b_strdup(path) : NULL;
+}
+
+int lau_dirs_find_inside(const struct lau_options *o, const struct lau_dirs *outer,
+			 struct lau_dirs *d, struct b_err *err)
+{
+	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
+	if (find_workspaces(&o->policy.workspaces, d, err) < 0 || load_documents(o, d, err) < 0)
+		return -1;
+	pol_effect_tighten(&d->layers.effect, &outer->layers.effect);
+	d->scratch.path = share(outer->scratch.path, d->layers.effect.scratch);
+	d->cache = share(outer->cache, d->layers.effect.cache);
+	d->channels = share(outer->channels, !o->no_shim);
+	d->runs = share(outer->runs, true);
+	for (; d->nhidden < outer->nhidden; d->nhidden++)
+		d->hidden[d->nhidden] = b_arena_strndup(&d->arena, outer->hidden[d->nhidden],
+							strlen(outer->hidden[d->nhidden]));
+	return 0;
 }
 
 int lau_dirs_make(struct lau_dirs *d, struct b_err *err)

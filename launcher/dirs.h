@@ -26,9 +26,14 @@ struct lau_dirs {
 	char *runs;		    /* holds the run directories; NULL = none wanted */
 	const char *hidden[2];	    /* of these, what the command may not touch */
 	size_t nhidden;
+	const struct pol_ruleset *outer; /* of the run that this one is inside of; NULL = none */
 };
 
 int lau_dirs_find(const struct lau_options *, struct lau_dirs *out, struct b_err *err);
+/* Of a run inside another: what that has is shared (its scratch directory and build cache, where
+ * both want one), nothing is made but the channel and the record. */
+int lau_dirs_find_inside(const struct lau_options *, const struct lau_dirs *outer,
+			 struct lau_dirs *out, struct b_err *err);
 int lau_dirs_make(struct lau_dirs *, struct b_err *err);
 /* Removes the scratch directory and releases. */
 void lau_dirs_release(struct lau_dirs *);

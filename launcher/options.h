@@ -102,6 +102,9 @@ struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_
 /* Reads --image and puts what it holds before the options given: B_POLICY, B_FORMAT, B_USAGE. To
  * be called once, after the options were parsed. */
 int lau_policy_settle(struct lau_policy_opts *, struct b_err *err);
+/* The same of a policy that somebody else has put together: its rules and documents count, its
+ * automata do not. B_FORMAT. */
+int lau_policy_take(struct lau_policy_opts *, const void *data, size_t n, struct b_err *err);
 void lau_policy_opts_release(struct lau_policy_opts *);
 /* Everything of the request that options decide; borrowed from the options. */
 void lau_policy_request(const struct lau_policy_opts *, struct pol_request *out);

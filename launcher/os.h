@@ -37,3 +37,5 @@ extern aud_kin_fn *const lau_os_kin;
 
 /* environ(7), which is no variable everywhere. */
 char *const *lau_os_environ(void);
+/* From here the variables of somebody else: of the requester, in a fork that makes a run for it. */
+void lau_os_borrow_environ(char *const *env);

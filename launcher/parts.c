@@ -32,6 +32,7 @@ void lau_parts_request(const struct lau_options *o, struct lau_dirs *dirs, struc
 	rq->cache = dirs->cache;
 	rq->hidden = dirs->hidden;
 	rq->nhidden = dirs->nhidden;
+	rq->outer = dirs->outer;
 	rq->stdio = out->stdio;
 	rq->nstdio = lau_stdio_find(dirs, out->stdio);
 	if (o->result_json) /* only the first may be ours */

@@ -23,6 +23,10 @@ struct lau_servants {
 	 * while that happens. Its leader must not have been waited for, where orphans are adopted.
 	 */
 	pid_t group;
+	/* Children that end what is below them themselves: not signalled, nor anybody below; NULL =
+	 * none. */
+	bool (*is_apart)(const void *ctx, pid_t child);
+	const void *ctx;
 };
 /* Sends `signo` to every descendant of ours but those; returns how many there were. */
 unsigned lau_processes_signal(int signo, const struct lau_servants *);

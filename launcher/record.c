@@ -216,6 +216,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 	struct aud_limit limits[LAU_BOUND_COUNT];
 	struct aud_runinfo info = {
 		.run_id = r->dir.id,
+		.parent = r->parent,
 		.version = SBX_VERSION,
 		.pid = getpid(),
 		.started_ms = r->started_ms,

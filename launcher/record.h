@@ -26,6 +26,7 @@ struct lau_record {
 	const struct lau_options *options;
 	struct lau_plan *plan;
 	const struct lau_dirs *dirs;
+	const char *parent; /* run that this one is inside of, NULL = none; after open */
 	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;

@@ -23,34 +23,19 @@
 #include "core/ring.h"
 #include "launcher/approve.h"
 #include "launcher/call.h"
-#include "launcher/broker.h"
-#include "launcher/capture.h"
-#include "launcher/channel.h"
-#include "launcher/confine.h"
-#include "launcher/dirs.h"
 #include "launcher/dryrun.h"
-#include "launcher/environment.h"
 #include "launcher/envplan.h"
 #include "launcher/execclass.h"
-#include "launcher/host.h"
-#include "launcher/linux/cgroup.h"
 #include "launcher/linux/interp.h"
-#include "launcher/linux/terminal.h"
-#include "launcher/limits.h"
 #include "launcher/losses.h"
-#include "launcher/options.h"
 #include "launcher/os.h"
-#include "launcher/outcome.h"
 #include "launcher/parts.h"
-#include "launcher/plan.h"
 #include "launcher/processes.h"
 #include "launcher/program.h"
-#include "launcher/record.h"
 #include "launcher/require.h"
+#include "launcher/run_priv.h"
 #include "launcher/scratch.h"
 #include "launcher/shimpath.h"
-#include "launcher/signals.h"
-#include "launcher/spawn.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
 #include "launcher/timer.h"
@@ -59,40 +44,7 @@
 #include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
-struct run {
-	const struct lau_options *o;
-	struct lau_host host;
-	struct lau_dirs dirs;
-	struct lau_plan plan;
-	struct lau_channel channel;
-	struct lau_record record;
-	struct lau_environment env;
-	struct lau_signals signals;
-	struct lau_limits limits;
-	struct lau_cgroup cgroup;
-	struct lau_confine confine;
-	struct lau_landlock_job landlock;
-	struct lau_pipes pipes;
-	struct lau_broker_plan broker;
-	struct lau_spawned spawned;
-	struct lau_outcome outcome;
-	struct lau_capture capture;
-	struct lau_terminal terminal;
-	char *program, *shim;
-	struct b_str bwrap; /* its path */
-	char **envp;
-	bool has_signals;
-	int status_fd; /* -1 = none */
-	uint64_t deadline_ms;
-	pid_t timer;
-};
-
 static const char me[] = "sbx-launch";
-
-static void say(const struct b_str *text)
-{
-	(void)b_write_all(STDERR_FILENO, b_str_c(text), text->len);
-}
 
 /* ---- steps that write nothing ---- */
 
@@ -106,7 +58,10 @@ static int step_descriptors(struct run *r, struct b_err *err)
 	if (lau_parts_status_fd(r->o, &r->status_fd, err) < 0 ||
 	    lau_capture_find(r->o, &r->capture, err) < 0)
 		return -1;
-	lau_pipes_find(&r->pipes);
+	if (r->guest)
+		r->pipes = r->guest->pipes;
+	else
+		lau_pipes_find(&r->pipes);
 	return 0;
 }
 
@@ -121,6 +76,8 @@ static int step_policy(struct run *r, struct b_err *err)
 	/* before anything that the outer run would refuse with less to say */
 	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
+	if (r->guest)
+		return lau_nest_plan(r->guest, r->o, &r->host, &r->dirs, &r->plan, err);
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0 || lau_call_check(r->o, &r->dirs, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
@@ -144,7 +101,8 @@ static int step_program(struct run *r, struct b_err *err)
 	char next[PATH_MAX];
 	struct stat st;
 
-	if (lau_program_find(r->o->argv[0], value_of(r, "PATH"), &r->program, err) < 0 ||
+	if (lau_program_find(r->guest ? r->guest->program : r->o->argv[0],
+			     value_of(r, "PATH"), &r->program, err) < 0 ||
 	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0)
 		return -1;
 	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
@@ -191,7 +149,11 @@ static void preload_shim(struct run *r)
 
 static int step_floor(struct run *r, struct b_err *err)
 {
-	return lau_plan_floor(r->o, &r->host, &r->plan, err);
+	if (lau_plan_floor(r->o, &r->host, &r->plan, err) < 0)
+		return -1;
+	if (r->guest)
+		lau_nest_limit(r->guest, &r->plan);
+	return 0;
 }
 
 static int step_losses(struct run *r, struct b_err *err)
@@ -250,6 +212,8 @@ static int step_channel(struct run *r, struct b_err *err)
 	r->channel.ring->witnesses_all = lau_parts_requires_shim(r->o);
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	preload_shim(r);
+	if (lau_nest_may(r->guest, &r->plan))
+		(void)lau_nest_listen(r->channel.dir, &r->nest);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
 	pol_floor_grant(&r->plan.floor, r->channel.ring_path, POL_GRANT_RING, false);
@@ -262,8 +226,10 @@ static int step_record(struct run *r, struct b_err *err)
 	b_auto(b_str_release) struct b_str why = {0};
 
 	if (lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
-			    &r->record, err) == 0)
+			    &r->record, err) == 0) {
+		r->record.parent = r->guest ? r->guest->outer->run_id : NULL;
 		return 0;
+	}
 	if (!r->host.is_inside || err->kind != B_AUDIT || err->sys != EACCES)
 		return -1;
 	b_str_add(&why, err->msg);
@@ -287,6 +253,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.ring_path = r->channel.ring_path,
 		.image_path = r->channel.image_path,
 		.shim_path = r->plan.use_shim ? r->shim : NULL,
+		.control_path = r->nest.listener >= 0 ? r->nest.path.s : NULL,
 		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
 		.ring = r->record.broker_ring,
 		.ring_size = r->record.broker_ring_data,
@@ -344,156 +311,6 @@ static int step_bounds(struct run *r, struct b_err *err)
 	return lau_bounds_make(&r->plan, &r->cgroup, &r->limits, err);
 }
 
-/* ---- the command ---- */
-
-static int spawn_wrapped(struct run *r, const struct lau_spawn *sp, struct b_err *err)
-{
-	const struct lau_plan *p = &r->plan;
-	b_auto_free char *cwd = getcwd(NULL, 0);
-	struct pol_bwrap options;
-	const struct lau_wrap wrap = {
-		.bwrap = b_str_c(&r->bwrap),
-		.self = p->wrap_self,
-		.mounts = &p->mounts,
-		.options = &options,
-		.landlock = p->landlock_abi > 0 ? &p->landlock : NULL,
-		.seccomp_flags = p->seccomp_flags,
-		.keep_caps = p->keep_caps,
-	};
-
-	lau_plan_wrap(p, r->host.is_root, cwd ? cwd : "/", &options);
-	return lau_wrap_spawn(sp, &wrap, &r->spawned, err);
-}
-
-/* The command is another than we are: what it has of its own, and what it calls itself. */
-static int hand_over(struct run *r, struct b_err *err)
-{
-	const struct lau_identity *id = &r->plan.identity;
-
-	if (!id->is_set)
-		return 0;
-	lau_identity_export(id, &r->env);
-	return lau_scratch_lend(&r->dirs.scratch, id->uid, id->gid, err);
-}
-
-static int step_spawn(struct run *r, struct b_err *err)
-{
-	struct lau_spawn sp;
-	struct b_err why;
-	int rc;
-
-	if (lau_signals_open(&r->signals, err) < 0)
-		return -1;
-	r->has_signals = true;
-	lau_terminal_look(&r->terminal);
-	lau_processes_adopt();
-	if (hand_over(r, err) < 0)
-		return -1;
-	r->envp = lau_environment_build(&r->env, lau_os_environ());
-	if (lau_capture_open(&r->capture, r->envp, err) < 0)
-		return -1;
-	sp = (struct lau_spawn){.confine = &r->confine,
-				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
-				.signals = &r->signals,
-				.limits = &r->limits,
-				.stdio = r->capture.is_open ? r->capture.io.child : NULL,
-				.own_group = r->capture.is_open,
-				.program = r->program,
-				.argv = r->o->argv,
-				.envp = r->envp};
-	if (r->o->timeout_ms) {
-		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
-		r->timer = lau_timer_start(r->deadline_ms);
-	}
-	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
-	if (r->capture.is_open)
-		lau_exec_io_started(&r->capture.io);
-	if (lau_landlock_finish(&r->landlock, &why) < 0) {
-		*err = why; /* and so the child gave up */
-		return -1;
-	}
-	if (rc < 0) {
-		if (r->spawned.step == LAU_SPAWN_EXEC)
-			r->outcome.phase = LAU_PHASE_EXEC;
-		return -1;
-	}
-	r->record.lost = r->spawned.lost;
-	lau_plan_lost(&r->plan, r->spawned.lost);
-	return 0;
-}
-
-/* Our copies of the command's input and output would hide from the other end of a pipe that
- * the command has closed its own. Standard error stays: denials are told there. */
-static void let_go_of_stdio(void)
-{
-	b_auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	if (null < 0)
-		return;
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-}
-
-static void list_left(void *ctx, const char *list)
-{
-	b_auto(b_str_release) struct b_str lines = {0};
-
-	(void)ctx;
-	for (; *list; list += strcspn(list, "\n") + 1)
-		b_str_addf(&lines, "%s: left running, now ended: %.*s\n", me,
-			   (int)strcspn(list, "\n"), list);
-	say(&lines);
-}
-
-static void start_record(struct run *r)
-{
-	struct b_err err;
-
-	if (r->o->verbose) {
-		b_auto(b_str_release) struct b_str text = {0};
-
-		lau_summary_start(&r->plan, r->spawned.lost, &text);
-		say(&text);
-	}
-	if (lau_record_started(&r->record, &r->spawned, r->program, &err) < 0)
-		(void)b_report(me, &err); /* the log goes on; the end is told again */
-}
-
-static int step_supervise(struct run *r, struct b_err *err)
-{
-	const struct lau_supervisor s = {
-		.signals = &r->signals,
-		.command = r->spawned.pid,
-		.wrap = r->spawned.wrap,
-		.broker = r->spawned.broker,
-		.init = r->spawned.init,
-		.timer = r->timer,
-		.deadline_ms = r->deadline_ms,
-		.kill_after_ms = r->o->kill_after_ms,
-		.is_contract = r->capture.is_open,
-		.terminal_group = getpgrp(),
-		.io = r->capture.is_open ? &r->capture.io : NULL,
-		.drain = r->record.collector ? lau_record_drain : NULL,
-		.left = r->o->verbose ? list_left : NULL,
-		.ctx = &r->record,
-	};
-
-	let_go_of_stdio();
-	start_record(r);
-	lau_supervise(&s, &r->outcome);
-	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
-		lau_terminal_restore(&r->terminal);
-	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
-		return -1;
-	if (r->o->verbose) {
-		b_auto(b_str_release) struct b_str text = {0};
-
-		lau_summary_end(&r->record, &r->outcome, &text);
-		say(&text);
-	}
-	return 0;
-}
-
 /* ---- the list ---- */
 
 struct step {
@@ -506,7 +323,7 @@ static const struct step look[] = {
 };
 static const struct step launch[] = {
 	{step_directories}, {step_floor},  {step_losses}, {step_wrap},	{step_channel},
-	{step_landlock},    {step_record}, {step_kernel}, {step_bounds}, {step_spawn}, {step_supervise},
+	{step_landlock},    {step_record}, {step_kernel}, {step_bounds}, {lau_run_spawn}, {lau_run_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
@@ -541,6 +358,7 @@ static void release(struct run *r)
 	(void)lau_landlock_finish(&r->landlock, &(struct b_err){0});
 	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);
+	lau_nest_release(&r->nest);
 	lau_channel_release(&r->channel);
 	if (r->landlock.ruleset >= 0)
 		close(r->landlock.ruleset);
@@ -559,9 +377,9 @@ static void release(struct run *r)
 	lau_dirs_release(&r->dirs);
 }
 
-int lau_run(const struct lau_options *o)
+static void init(struct run *r, const struct lau_options *o)
 {
-	struct run r = {
+	*r = (struct run){
 		.o = o,
 		.dirs.scratch = {.base = -1, .lock = -1},
 		.channel.lock_fd = -1,
@@ -574,25 +392,72 @@ int lau_run(const struct lau_options *o)
 		.outcome.phase = LAU_PHASE_SETUP,
 		.capture = LAU_CAPTURE_INIT,
 		.status_fd = -1,
+		.nest.listener = -1,
 	};
+}
+
+static void go(struct run *r)
+{
 	struct b_err err = {.kind = B_OK}, late;
-	int rc = WALK(&r, look, &err), status_fd;
+	int rc = WALK(r, look, &err);
 
 	if (rc == 0)
-		rc = o->dry_run ? dry_run(&r, &err) : WALK(&r, launch, &err);
+		rc = r->o->dry_run ? dry_run(r, &err) : WALK(r, launch, &err);
 	if (rc < 0)
-		r.outcome.err = err;
-	else if (o->dry_run)
-		r.outcome.phase = LAU_PHASE_COMMAND;
-	if (lau_capture_end(&r.capture, &r.outcome, &late) < 0 && r.outcome.err.kind == B_OK) {
-		r.outcome.phase = LAU_PHASE_ABORTED;
-		r.outcome.err = late;
+		r->outcome.err = err;
+	else if (r->o->dry_run)
+		r->outcome.phase = LAU_PHASE_COMMAND;
+	if (lau_capture_end(&r->capture, &r->outcome, &late) < 0 && r->outcome.err.kind == B_OK) {
+		r->outcome.phase = LAU_PHASE_ABORTED;
+		r->outcome.err = late;
 	}
-	release(&r);
-	if (r.outcome.err.kind != B_OK)
-		(void)b_report(me, &r.outcome.err);
-	status_fd = r.status_fd >= 0 ? r.status_fd : o->status_fd; /* there may be no copy yet */
+	release(r);
+}
+
+static int tell(const struct lau_outcome *outcome, int status_fd)
+{
+	if (outcome->err.kind != B_OK)
+		(void)b_report(me, &outcome->err);
 	if (status_fd >= 0)
-		lau_outcome_write(&r.outcome, status_fd);
-	return lau_outcome_status(&r.outcome);
+		lau_outcome_write(outcome, status_fd);
+	return lau_outcome_status(outcome);
+}
+
+/* Inside a run: 1 = that one has made it. */
+static int ask_outer(const struct lau_options *o, struct lau_outcome *out)
+{
+	struct lau_host host;
+	int rc;
+
+	if (o->dry_run || !getenv(SBX_ENV_CHANNEL))
+		return 0;
+	lau_host_quick(&host);
+	*out = (struct lau_outcome){.phase = LAU_PHASE_SETUP};
+	rc = host.is_inside ? lau_nest_ask(o, out, &out->err) : 0;
+	return rc ? 1 : 0;
+}
+
+int lau_run(const struct lau_options *o)
+{
+	struct run r;
+
+	if (ask_outer(o, &r.outcome))
+		return tell(&r.outcome, o->status_fd);
+	init(&r, o);
+	go(&r);
+	/* there may be no copy yet */
+	return tell(&r.outcome, r.status_fd >= 0 ? r.status_fd : o->status_fd);
+}
+
+int lau_run_guest(const struct lau_options *o, const struct lau_nest_guest *guest,
+		  struct lau_watch *requester, struct lau_outcome *out)
+{
+	struct run r;
+
+	init(&r, o);
+	r.guest = guest;
+	r.requester = requester;
+	go(&r);
+	*out = r.outcome;
+	return lau_outcome_status(out);
 }

@@ -81,8 +81,24 @@ static void take_terminal(struct loop *l)
 	l->has_terminal = false;
 }
 
+/* Somebody else stands for us in the eyes of the shell. */
+static bool others_stop(struct loop *l)
+{
+	for (int i = 0; i < LAU_WATCHES; i++) {
+		struct lau_watch *w = l->s->watch[i];
+
+		if (w && w->stopped) {
+			w->stopped(w, l->stop_signal);
+			return true;
+		}
+	}
+	return false;
+}
+
 static void stop_self(struct loop *l)
 {
+	if (others_stop(l))
+		return;
 	take_terminal(l);
 	if (l->s->is_hidden) { /* nobody could start it again */
 		(void)kill(l->to, SIGCONT);
@@ -113,6 +129,16 @@ static void arm(struct loop *l, uint64_t ms)
 	l->deadline_ms = b_deadline_ms(ms);
 }
 
+static void end_watched(struct loop *l, int signo)
+{
+	for (int i = 0; i < LAU_WATCHES; i++) {
+		struct lau_watch *w = l->s->watch[i];
+
+		if (w && w->end)
+			w->end(w, signo);
+	}
+}
+
 static void act(struct loop *l, unsigned doing)
 {
 	if (doing & LAU_DO_PASS_ON)
@@ -132,10 +158,12 @@ static void act(struct loop *l, unsigned doing)
 	if (doing & LAU_DO_TERM) {
 		(void)lau_processes_signal(l->term_signal, &l->servants);
 		(void)lau_processes_signal(SIGCONT, &l->servants);
+		end_watched(l, SIGTERM);
 	}
 	if (doing & LAU_DO_KILL) {
 		(void)lau_processes_signal(SIGKILL, &l->servants);
 		l->all_killed = l->servants.init;
+		end_watched(l, SIGKILL);
 	}
 	if (doing & LAU_DO_ARM_GRACE)
 		arm(l, l->s->kill_after_ms);
@@ -215,6 +243,16 @@ static void command_changed(struct loop *l, int status)
 	l->ended_ms = b_now_ms() + (l->s->broker || l->s->init ? LAU_BROKER_MS : 0);
 }
 
+static void tell_ended(struct loop *l, pid_t pid)
+{
+	for (int i = 0; i < LAU_WATCHES; i++) {
+		struct lau_watch *w = l->s->watch[i];
+
+		if (w && w->ended)
+			w->ended(w, pid);
+	}
+}
+
 /* Takes every change of a child. The command's end is told only after we know whether somebody
  * else is left: most often nobody is. */
 static void reap(struct loop *l)
@@ -229,6 +267,8 @@ static void reap(struct loop *l)
 			broker_ended(l, status);
 		else if (pid == l->servants.init && !WIFSTOPPED(status))
 			l->servants.init = 0;
+		else if (!WIFSTOPPED(status))
+			tell_ended(l, pid);
 		/* it hears of neither end, being nobody's parent */
 		if (l->servants.init && l->has_ended)
 			(void)kill(l->servants.init, SIGTERM);
@@ -328,20 +368,54 @@ static void take_turn(struct loop *l, const struct pollfd *fds, size_t n)
 	}
 }
 
-/* Signals, streams, or time: whatever comes first. */
+/* ---- others ---- */
+
+static void take_watched(struct loop *l, struct lau_watch *w)
+{
+	switch (w->ready(w, &l->signal)) {
+	case LAU_WATCH_SIGNAL:
+		dispatch(l, event_of(&l->signal));
+		break;
+	case LAU_WATCH_OVER:
+		dispatch(l, LAU_EV_STOP);
+		break;
+	case LAU_WATCH_NOTHING:
+		break;
+	}
+}
+
+/* Signals, others, streams, or time: whatever comes first. */
 static void wait_for_news(struct loop *l)
 {
-	struct pollfd fds[1 + LAU_EXEC_IO_FDS] = {{.fd = l->s->signals->fd, .events = POLLIN}};
-	size_t n = 1;
+	enum { FIXED = 1 + LAU_WATCHES };
+	struct pollfd fds[FIXED + LAU_EXEC_IO_FDS] = {{.fd = l->s->signals->fd, .events = POLLIN}};
+	size_t n = FIXED;
 
+	for (int i = 0; i < LAU_WATCHES; i++) /* -1: not looked at (poll(2)) */
+		fds[1 + i] = (struct pollfd){.fd = l->s->watch[i] ? l->s->watch[i]->fd : -1,
+					     .events = POLLIN};
 	if (l->s->io)
-		n += lau_exec_io_wait(l->s->io, fds + 1);
+		n += lau_exec_io_wait(l->s->io, fds + FIXED);
 	if (poll(fds, n, sleep_ms(l)) <= 0)
 		return;
-	if (n > 1)
-		take_turn(l, fds + 1, n - 1);
+	if (n > FIXED)
+		take_turn(l, fds + FIXED, n - FIXED);
+	for (int i = 0; i < LAU_WATCHES; i++)
+		if (fds[1 + i].revents && l->state != LAU_ST_DONE)
+			take_watched(l, l->s->watch[i]);
 	if (fds[0].revents)
 		take_signals(l);
+}
+
+static bool is_apart(const void *supervisor, pid_t child)
+{
+	const struct lau_supervisor *s = supervisor;
+
+	for (int i = 0; i < LAU_WATCHES; i++)
+		if (s->watch[i] && s->watch[i]->is_apart &&
+		    s->watch[i]->is_apart(s->watch[i], child))
+			return true;
+	return false;
 }
 
 void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
@@ -352,7 +426,9 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 				      .timer = s->timer,
 				      .wrap = s->wrap,
 				      .init = s->init,
-				      .group = s->is_contract ? s->command : 0},
+				      .group = s->is_contract ? s->command : 0,
+				      .is_apart = is_apart,
+				      .ctx = s},
 			 .deadline_ms = s->deadline_ms,
 			 .to = s->is_contract ? -s->command : s->command,
 			 .term_signal = SIGTERM,

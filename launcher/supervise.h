@@ -34,6 +34,23 @@ typedef int lau_drain_fn(void *ctx, bool final, int *out_poll_ms, struct b_err *
 /* Names processes that the command left running, one a line. */
 typedef void lau_left_fn(void *ctx, const char *list);
 
+/* Others that the loop serves (linux/nest.h): runs inside this one, or who asked for this one. */
+enum lau_watched {
+	LAU_WATCH_NOTHING,
+	LAU_WATCH_SIGNAL, /* for the command */
+	LAU_WATCH_OVER	  /* the run is to end */
+};
+
+struct lau_watch {
+	int fd; /* -1 = not now */
+	enum lau_watched (*ready)(struct lau_watch *, struct lau_signal *out);
+	void (*ended)(struct lau_watch *, pid_t child);	     /* NULL = of no interest */
+	void (*end)(struct lau_watch *, int signo);	     /* TERM, KILL: NULL = nobody */
+	void (*stopped)(struct lau_watch *, int signo);	     /* the command; NULL = we stop */
+	bool (*is_apart)(const struct lau_watch *, pid_t);   /* a child that ends its own; NULL */
+};
+#define LAU_WATCHES 2
+
 struct lau_supervisor {
 	const struct lau_signals *signals;
 	pid_t command;
@@ -55,6 +72,7 @@ struct lau_supervisor {
 	 */
 	pid_t terminal_group;
 	struct lau_exec_io *io; /* its streams, NULL = not ours */
+	struct lau_watch *watch[LAU_WATCHES]; /* NULL = none */
 };
 
 /* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,

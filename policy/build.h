@@ -77,6 +77,8 @@ const char *pol_build_origin(struct pol_build *, const struct pol_pos *);
 /* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
 const char *pol_build_join(struct pol_build *, const char *dir, const char *name);
 
+/* outer.c: the layers of the outer run, behind all others and after everything else. */
+int pol_build_outer(struct pol_build *, struct b_err *err);
 /* base.c: what the command needs of the system; outside it nothing is allowed. */
 void pol_build_base(struct pol_build *, const struct pol_effective *);
 /* base.c: files of descriptors 0 to 2, origin `builtin:stdio:N`. */

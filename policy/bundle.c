@@ -25,6 +25,9 @@ struct header {
 	uint64_t size;		       /* of that */
 };
 
+/* Of a rule. */
+enum { ALLOWS = 1, IS_FILE = 2 };
+
 /* ---- writing ---- */
 
 static void put_u64(struct b_str *out, uint64_t v)
@@ -61,7 +64,7 @@ static void put_options(const struct pol_request *rq, struct b_str *out)
 		const struct pol_cli_rule *r = &rq->rules[i];
 
 		put_u64(out, (uint64_t)r->op);
-		put_u64(out, r->allow);
+		put_u64(out, (r->allow ? ALLOWS : 0) | (r->is_file ? IS_FILE : 0));
 		put_u64(out, r->nth);
 		put_text(out, r->text);
 		put_text(out, r->option);
@@ -73,6 +76,14 @@ static int put_documents(const struct pol_request *rq, struct b_str *out, struct
 	b_auto(pol_doc_release) struct pol_doc doc = {0};
 	const char *name;
 
+	if (rq->bundle) {
+		put_u64(out, rq->bundle->ndocs);
+		for (size_t i = 0; i < rq->bundle->ndocs; i++) {
+			put_text(out, rq->bundle->docs[i].name);
+			put_bytes(out, rq->bundle->docs[i].text, rq->bundle->docs[i].len);
+		}
+		return 0;
+	}
 	if (rq->npolicies > 0 &&
 	    pol_documents_load(rq->policies, rq->npolicies, rq->dialect, &doc, &name, err) < 0)
 		return -1;
@@ -107,9 +118,10 @@ int pol_bundle_write(const struct pol_request *rq, struct pol_engine *e, struct 
 	put_options(rq, &body);
 	if (put_documents(rq, &body, err) < 0)
 		return -1;
-	pol_engine_rules_key(e, key);
-	put_text(&body, key);
-	put_bytes(&body, e->image_data, e->image.size);
+	if (e)
+		pol_engine_rules_key(e, key);
+	put_text(&body, e ? key : NULL);
+	put_bytes(&body, e ? e->image_data : NULL, e ? e->image.size : 0);
 	pol_bundle_seal(body.s, body.len, out);
 	return 0;
 }
@@ -202,11 +214,13 @@ static void get_options(struct cursor *c, struct pol_bundle *b)
 	b->rules = b_arena_alloc(c->arena, (b->nrules + 1) * sizeof *b->rules);
 	for (size_t i = 0; i < b->nrules; i++) {
 		struct pol_cli_rule *r = &b->rules[i];
-		uint64_t op = get_u64(c);
+		uint64_t op = get_u64(c), flags;
 
 		c->is_bad |= op >= SBX_OP_COUNT;
 		r->op = (enum sbx_op)op;
-		r->allow = get_u64(c) != 0;
+		flags = get_u64(c);
+		r->allow = flags & ALLOWS;
+		r->is_file = flags & IS_FILE;
 		r->nth = (unsigned)get_u64(c);
 		r->text = get_text(c);
 		r->option = get_text(c);
@@ -239,6 +253,8 @@ static void get_image(struct cursor *c, struct pol_bundle *b)
 	const void *p = get_bytes(c, &n);
 	void *copy;
 
+	if (!key && !p)
+		return; /* documents alone */
 	c->is_bad |= !key || strlen(key) != B_SHA256_HEX - 1 || !p;
 	if (c->is_bad)
 		return;

@@ -43,12 +43,13 @@ struct pol_bundle {
 	size_t nrules;
 	struct pol_bundle_text *docs; /* none: the built-in default */
 	size_t ndocs;
-	char key[B_SHA256_HEX]; /* of the rules, pol_imgcache_rules_key() */
+	char key[B_SHA256_HEX]; /* of the rules, pol_imgcache_rules_key(); "" = no automata */
 	const void *image;	/* 8-aligned */
 	size_t image_size;
 };
 
-/* The request that the engine was made of, and its automata. The files are read again: B_POLICY. */
+/* The request that the engine was made of, and its automata (NULL: without any). The files are read
+ * again: B_POLICY. */
 int pol_bundle_write(const struct pol_request *, struct pol_engine *, struct b_str *out,
 		     struct b_err *err);
 /* B_POLICY, B_FORMAT: not a regular file of root's or ours that nobody else may write, another

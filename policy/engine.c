@@ -214,7 +214,7 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 	tell_layers(b);
 	/* no dialect so far says more of it */
 	pol_ruleset_copy(b->rs, SBX_READ, SBX_EXEC);
-	return 0;
+	return pol_build_outer(b, err);
 }
 
 /* Directory links of the system that paths often pass through, longest first. */

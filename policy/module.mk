@@ -17,7 +17,7 @@ policy_SRCS += \
 policy_SRCS += policy/approve/argv.c policy/approve/commands.c policy/approve/git.c policy/approve/shell.c
 
 # Documents beside the main one.
-policy_SRCS += policy/absorb.c policy/layers.c policy/layer_rules.c policy/undone.c policy/trust.c policy/in_use.c
+policy_SRCS += policy/absorb.c policy/layers.c policy/layer_rules.c policy/undone.c policy/trust.c policy/in_use.c policy/outer.c
 
 # The presets, compiled in as the trees that the YAML reader makes of them.
 policy_GEN += presets.c

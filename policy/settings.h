@@ -50,6 +50,9 @@ struct pol_effect {
 	const struct pol_pos *forbids_lax;
 };
 
+/* Nothing that the outer run has not. */
+void pol_effect_tighten(struct pol_effect *, const struct pol_effect *outer);
+
 /* Words of a setting ("none|loopback|host"); NULL: true or false. */
 const char *pol_setting_words(enum pol_setting);
 const char *pol_setting_name(enum pol_setting);

@@ -97,9 +97,16 @@ int lau_os_reserve(int fd, off_t size)
 
 aud_kin_fn *const lau_os_kin = aud_kin_of;
 
+static char *const *borrowed;
+
 char *const *lau_os_environ(void)
 {
 	extern char **environ;
 
-	return environ;
+	return borrowed ? borrowed : environ;
+}
+
+void lau_os_borrow_environ(char *const *env)
+{
+	borrowed = env;
 }

@@ -130,13 +130,15 @@ static bool read_stat(int proc, const char *pid, struct proc *p)
 
 /* Marks children of ours, then their children, until nothing is new. Processes that fork while
  * we look may be missed: callers repeat. */
-static void mark(struct procs *all, pid_t root)
+static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 {
 	bool more = true;
 	size_t i, j;
 
 	for (i = 0; i < all->n; i++)
-		all->v[i].is_ours = all->v[i].parent == root;
+		all->v[i].is_ours =
+			all->v[i].parent == root &&
+			!(but->is_apart && but->is_apart(but->ctx, all->v[i].pid));
 	while (more) {
 		more = false;
 		for (i = 0; i < all->n; i++) {
@@ -148,7 +150,7 @@ static void mark(struct procs *all, pid_t root)
 	}
 }
 
-static void look(struct procs *all)
+static void look(struct procs *all, const struct lau_servants *but)
 {
 	b_auto_fd int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_Alignas(struct dirent64) char buf[8192];
@@ -169,7 +171,7 @@ static void look(struct procs *all)
 				all->n++;
 		}
 	}
-	mark(all, getpid());
+	mark(all, getpid(), but);
 }
 
 static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
@@ -190,7 +192,7 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 	}
 	if (but->group)
 		(void)kill(-but->group, signo);
-	look(&all);
+	look(&all, but);
 	/* A number could only have been given to a stranger since look() if its process ended,
 	 * was reaped by a parent other than us, and the pid space wrapped around, all within
 	 * microseconds. */
@@ -210,7 +212,7 @@ void lau_processes_list(struct b_str *out, const struct lau_servants *but)
 	struct procs all;
 	size_t i, n = 0;
 
-	look(&all);
+	look(&all, but);
 	for (i = 0; i < all.n; i++) {
 		if (!is_of_the_run(&all.v[i], but) || n++ >= LAU_LIST_MAX)
 			continue;

@@ -104,16 +104,16 @@ code E_NOEXEC 126 ./text
 code E_NOEXEC 126 ./dir
 SBX=$WS/alone code E_SHIM 125 true
 
-# ---- a run inside a run ----
+# ---- runs inside runs, deeper than the outermost makes them ----
 
 mkdir other
-launch env XDG_STATE_HOME="$WS/other" "$SBX" true
-check 'a run inside a run is a floor that cannot be had' \
+launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- env XDG_STATE_HOME="$WS/other" "$SBX" true
+check 'a run too deep inside of others is a floor that cannot be had' \
 	grep -q '^sbx-launch: E_FLOOR: .*--best-effort --audit-level none' "$TMP/err"
 check 'one line of ours' [ "$(grep -c '^sbx-launch: E_' "$TMP/err")" -eq 1 ]
-launch "$SBX" --best-effort true
+launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --best-effort true
 check 'its record is the outer run'\''s' grep -q '^sbx-launch: E_AUDIT: .*: --audit-level none$' "$TMP/err"
-launch "$SBX" --best-effort --audit-level none echo inner
+launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --best-effort --audit-level none echo inner
 check 'the remedy works' grep -qx inner "$TMP/out"
 
 # ---- what it left running ----

@@ -50,9 +50,9 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 chmod 700 "$HOME/.local/state/sbx-launch/runs"
 
-launch "$SBX" --audit-level none --network host sh -c 'echo inner'
-check 'a run inside a run has no floor of its own' grep -q '^sbx-launch: E_FLOOR: .*inside a run' "$TMP/err"
-launch "$SBX" --best-effort -q --audit-level none --network host sh -c 'echo inner; echo x >in; echo y >"$HOME/out"'
+launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --audit-level none --network host sh -c 'echo inner'
+check 'too deep a run inside a run has no floor of its own' grep -q '^sbx-launch: E_FLOOR: .*inside a run' "$TMP/err"
+launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --best-effort -q --audit-level none --network host sh -c 'echo inner; echo x >in; echo y >"$HOME/out"'
 check 'but with --best-effort that of the outer one' grep -qx inner "$TMP/out"
 check 'works in the workspace' [ -e in ]
 check 'and nowhere else' [ ! -e "$HOME/out" ]

@@ -373,8 +373,8 @@ TESTS = [
 def main():
     who = os.environ["E2E_INNER"]
     for test in TESTS + CONTRACT_TESTS:
-        for how, wrap in (("bare", ""), ("sandboxed", SBX)):
-            if test in CONTRACT_TESTS and not wrap:
+        for how, wrap in (("bare", ""), ("sandboxed", SBX), ("run in a run", SBX + SBX)):
+            if test in CONTRACT_TESTS and how != "sandboxed":
                 continue
             name = f"{who}: {test.__name__.replace('_', ' ')} ({how})"
             try:

@@ -1,0 +1,225 @@
+/* nest_server.c - outside: the socket, who is at its other end, and a guest for each request. */
+#include "launcher/linux/nest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/own.h"
+#include "base/str.h"
+#include "core/channel.h"
+#include "launcher/linux/nest_guest.h"
+#include "launcher/spawn.h"
+
+static const char *const kinds[] = {"user", "mnt", "net", "pid", "ipc"};
+
+enum { NKINDS = sizeof kinds / sizeof *kinds, BACKLOG = 64, CHAIN = 4096 };
+
+/* ---- the socket ---- */
+
+bool lau_nest_listen(const char *dir, struct lau_nest_server *s)
+{
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	b_auto_fd int fd = -1;
+	const int on = 1;
+
+	*s = (struct lau_nest_server){.listener = -1, .watch.fd = -1};
+	b_str_addf(&s->path, "%s/" SBX_CHANNEL_CONTROL, dir);
+	if (s->path.len >= sizeof un.sun_path)
+		return false;
+	memcpy(un.sun_path, s->path.s, s->path.len);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* the credentials of who sends: connecting is the broker's act */
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
+	    bind(fd, (const struct sockaddr *)&un, sizeof un) < 0 || listen(fd, BACKLOG) < 0)
+		return false;
+	s->listener = b_take_fd(&fd);
+	return true;
+}
+
+void lau_nest_close(struct lau_nest_server *s)
+{
+	if (s->listener >= 0)
+		close(s->listener);
+	s->listener = s->watch.fd = -1;
+}
+
+void lau_nest_release(struct lau_nest_server *s)
+{
+	lau_nest_close(s);
+	b_str_release(&s->path);
+}
+
+/* ---- who asks ---- */
+
+static bool look_ns(pid_t pid, int i, struct stat *out)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kinds[i]);
+	return stat(path, out) == 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], text[512];
+	b_auto_fd int fd = -1;
+	const char *at;
+	int parent;
+	ssize_t n;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	at = strrchr(text, ')'); /* the name may hold anything */
+	return at && sscanf(at + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool is_below(pid_t pid, pid_t top)
+{
+	for (int i = 0; i < CHAIN && pid > 1; i++)
+		if ((pid = parent_of(pid)) == top)
+			return true;
+	return false;
+}
+
+static bool has_root(pid_t pid)
+{
+	struct stat theirs, ours;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+	return stat(path, &theirs) == 0 && stat("/", &ours) == 0 && theirs.st_dev == ours.st_dev &&
+	       theirs.st_ino == ours.st_ino;
+}
+
+/*
+ * Whoever can connect has the same user. What tells a process of the run from others is that it is
+ * below the supervisor, and what tells one that has gone into namespaces or a root of its own (in
+ * which paths mean something else) is these. The descriptor of the process, looked at last, says
+ * that all this was said of one process.
+ */
+int lau_nest_check(const struct lau_nest_server *s, pid_t pid, struct b_err *err)
+{
+	b_auto_fd int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct stat st;
+
+	if (fd < 0 || !is_below(pid, s->supervisor))
+		return b_fail(err, B_FLOOR, 0, "who asks is no process of the run");
+	for (int i = 0; i < NKINDS; i++)
+		if (!look_ns(pid, i, &st) || st.st_dev != s->ns[i].dev || st.st_ino != s->ns[i].ino)
+			return b_fail(err, B_FLOOR, 0,
+				      "a run inside a run: in a %s namespace of its own", kinds[i]);
+	if (!has_root(pid))
+		return b_fail(err, B_FLOOR, 0, "a run inside a run: in another root directory");
+	if (syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) < 0)
+		return b_fail(err, B_FLOOR, errno, "who asks has ended");
+	return 0;
+}
+
+/* ---- guests ---- */
+
+/* In the fork: what it needs of the outer run is memory. Locks held by descriptors would keep the
+ * outer run's places from being swept. */
+static _Noreturn void be_guest(struct lau_nest_server *s, int sock)
+{
+	struct lau_guest g = {.server = s, .sock = sock};
+	struct b_err err;
+
+	prctl(PR_SET_NAME, "sbx-guest", 0, 0, 0);
+	if (lau_spawn_die_with(s->supervisor, &err) < 0)
+		_exit(125);
+	_exit(lau_guest_run(&g));
+}
+
+static void set_open(struct lau_nest_server *s)
+{
+	s->watch.fd = s->n < LAU_NEST_GUESTS ? s->listener : -1;
+}
+
+static enum lau_watched take_one(struct lau_watch *w, struct lau_signal *signal)
+{
+	struct lau_nest_server *s = (struct lau_nest_server *)w;
+	b_auto_fd int sock = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
+	pid_t pid;
+
+	(void)signal;
+	if (sock < 0)
+		return LAU_WATCH_NOTHING;
+	pid = fork();
+	if (pid == 0)
+		be_guest(s, b_take_fd(&sock));
+	if (pid > 0)
+		s->guests[s->n++] = pid;
+	set_open(s);
+	return LAU_WATCH_NOTHING;
+}
+
+static void guest_ended(struct lau_watch *w, pid_t pid)
+{
+	struct lau_nest_server *s = (struct lau_nest_server *)w;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->guests[i] == pid) {
+			s->guests[i] = s->guests[--s->n];
+			set_open(s);
+			return;
+		}
+}
+
+/* They are asked as by --stop, and so end their runs in order; killed, they take them along. */
+static void end_guests(struct lau_watch *w, int signo)
+{
+	struct lau_nest_server *s = (struct lau_nest_server *)w;
+	union sigval value = {.sival_int = LAU_STOP_VALUE};
+
+	for (size_t i = 0; i < s->n; i++)
+		(void)(signo == SIGKILL ? kill(s->guests[i], SIGKILL)
+					: sigqueue(s->guests[i], SIGTERM, value));
+	/* the run is over: nobody else is served */
+	lau_nest_close(s);
+}
+
+static bool is_guest(const struct lau_watch *w, pid_t pid)
+{
+	const struct lau_nest_server *s = (const struct lau_nest_server *)w;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->guests[i] == pid)
+			return true;
+	return false;
+}
+
+bool lau_nest_serve(struct lau_nest_server *s, const struct lau_nest_outer *outer, pid_t command)
+{
+	s->outer = *outer;
+	s->supervisor = getpid();
+	s->command = command;
+	for (int i = 0; i < NKINDS; i++) {
+		struct stat st;
+
+		if (!look_ns(command, i, &st))
+			return false;
+		s->ns[i].dev = st.st_dev;
+		s->ns[i].ino = st.st_ino;
+	}
+	s->watch = (struct lau_watch){.fd = s->listener,
+				      .ready = take_one,
+				      .ended = guest_ended,
+				      .end = end_guests,
+				      .is_apart = is_guest};
+	return true;
+}

@@ -1,0 +1,198 @@
+/* run_command.c - see run_priv.h. */
+#include "launcher/run_priv.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/own.h"
+#include "launcher/os.h"
+#include "launcher/parts.h"
+#include "launcher/processes.h"
+#include "launcher/scratch.h"
+#include "launcher/summary.h"
+#include "launcher/supervise.h"
+#include "launcher/timer.h"
+#include "launcher/wrap.h"
+#include "policy/back/bwrap.h"
+#include "policy/engine.h"
+
+static const char me[] = "sbx-launch";
+
+static void say(const struct b_str *text)
+{
+	(void)b_write_all(STDERR_FILENO, b_str_c(text), text->len);
+}
+
+static int spawn_wrapped(struct run *r, const struct lau_spawn *sp, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	struct pol_bwrap options;
+	const struct lau_wrap wrap = {
+		.bwrap = b_str_c(&r->bwrap),
+		.self = p->wrap_self,
+		.mounts = &p->mounts,
+		.options = &options,
+		.landlock = p->landlock_abi > 0 ? &p->landlock : NULL,
+		.seccomp_flags = p->seccomp_flags,
+		.keep_caps = p->keep_caps,
+	};
+
+	lau_plan_wrap(p, r->host.is_root, cwd ? cwd : "/", &options);
+	return lau_wrap_spawn(sp, &wrap, &r->spawned, err);
+}
+
+/* The command is another than we are: what it has of its own, and what it calls itself. */
+static int hand_over(struct run *r, struct b_err *err)
+{
+	const struct lau_identity *id = &r->plan.identity;
+
+	if (!id->is_set)
+		return 0;
+	lau_identity_export(id, &r->env);
+	return lau_scratch_lend(&r->dirs.scratch, id->uid, id->gid, err);
+}
+
+int lau_run_spawn(struct run *r, struct b_err *err)
+{
+	struct lau_spawn sp;
+	struct b_err why;
+	int rc;
+
+	if (lau_signals_open(&r->signals, err) < 0)
+		return -1;
+	r->has_signals = true;
+	lau_terminal_look(&r->terminal);
+	lau_processes_adopt();
+	if (hand_over(r, err) < 0)
+		return -1;
+	r->envp = lau_environment_build(&r->env, lau_os_environ());
+	if (lau_capture_open(&r->capture, r->envp, err) < 0)
+		return -1;
+	sp = (struct lau_spawn){.confine = &r->confine,
+				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
+				.signals = &r->signals,
+				.limits = &r->limits,
+				.stdio = r->capture.is_open ? r->capture.io.child : NULL,
+				.own_group = r->capture.is_open,
+				.program = r->program,
+				.argv = r->o->argv,
+				.envp = r->envp};
+	if (r->o->timeout_ms) {
+		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
+		r->timer = lau_timer_start(r->deadline_ms);
+	}
+	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
+	if (r->capture.is_open)
+		lau_exec_io_started(&r->capture.io);
+	if (lau_landlock_finish(&r->landlock, &why) < 0) {
+		*err = why; /* and so the child gave up */
+		return -1;
+	}
+	if (rc < 0) {
+		if (r->spawned.step == LAU_SPAWN_EXEC)
+			r->outcome.phase = LAU_PHASE_EXEC;
+		return -1;
+	}
+	r->record.lost = r->spawned.lost;
+	lau_plan_lost(&r->plan, r->spawned.lost);
+	return 0;
+}
+
+/* Our copies of the command's input and output would hide from the other end of a pipe that
+ * the command has closed its own. Standard error stays: denials are told there. */
+static void let_go_of_stdio(void)
+{
+	b_auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+}
+
+static void list_left(void *ctx, const char *list)
+{
+	b_auto(b_str_release) struct b_str lines = {0};
+
+	(void)ctx;
+	for (; *list; list += strcspn(list, "\n") + 1)
+		b_str_addf(&lines, "%s: left running, now ended: %.*s\n", me,
+			   (int)strcspn(list, "\n"), list);
+	say(&lines);
+}
+
+static void start_record(struct run *r)
+{
+	struct b_err err;
+
+	if (r->o->verbose) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		lau_summary_start(&r->plan, r->spawned.lost, &text);
+		say(&text);
+	}
+	if (lau_record_started(&r->record, &r->spawned, r->program, &err) < 0)
+		(void)b_report(me, &err); /* the log goes on; the end is told again */
+}
+
+/* A listener of whom nothing is known would serve nobody. */
+static struct lau_watch *serve_others(struct run *r)
+{
+	const struct lau_nest_outer outer = {
+		.options = r->o,
+		.dirs = &r->dirs,
+		.plan = &r->plan,
+		.run_id = r->record.has_dir ? r->record.dir.id : NULL,
+		.depth = r->guest ? r->guest->outer->depth + 1 : 0,
+		.lost = r->spawned.lost,
+		.cgroup = r->cgroup.procs,
+	};
+
+	if (r->nest.listener < 0)
+		return NULL;
+	if (lau_nest_serve(&r->nest, &outer, r->spawned.pid))
+		return &r->nest.watch;
+	lau_nest_close(&r->nest);
+	return NULL;
+}
+
+int lau_run_supervise(struct run *r, struct b_err *err)
+{
+	const struct lau_supervisor s = {
+		.signals = &r->signals,
+		.command = r->spawned.pid,
+		.wrap = r->spawned.wrap,
+		.broker = r->spawned.broker,
+		.init = r->spawned.init,
+		.timer = r->timer,
+		.deadline_ms = r->deadline_ms,
+		.kill_after_ms = r->o->kill_after_ms,
+		.is_contract = r->capture.is_open,
+		.terminal_group = getpgrp(),
+		.io = r->capture.is_open ? &r->capture.io : NULL,
+		.watch = {r->requester, serve_others(r)},
+		.drain = r->record.collector ? lau_record_drain : NULL,
+		.left = r->o->verbose ? list_left : NULL,
+		.ctx = &r->record,
+	};
+
+	let_go_of_stdio();
+	start_record(r);
+	lau_supervise(&s, &r->outcome);
+	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
+		lau_terminal_restore(&r->terminal);
+	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
+		return -1;
+	if (r->o->verbose) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		lau_summary_end(&r->record, &r->outcome, &text);
+		say(&text);
+	}
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* run_priv.h - a run, from the options to the end: shared by run.c (up to the command) and
+ * run_command.c (from there). */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/str.h"
+#include "launcher/broker.h"
+#include "launcher/capture.h"
+#include "launcher/channel.h"
+#include "launcher/confine.h"
+#include "launcher/dirs.h"
+#include "launcher/environment.h"
+#include "launcher/host.h"
+#include "launcher/linux/cgroup.h"
+#include "launcher/linux/nest.h"
+#include "launcher/linux/terminal.h"
+#include "launcher/limits.h"
+#include "launcher/options.h"
+#include "launcher/outcome.h"
+#include "launcher/plan.h"
+#include "launcher/record.h"
+#include "launcher/signals.h"
+#include "launcher/spawn.h"
+
+struct run {
+	const struct lau_options *o;
+	struct lau_host host;
+	struct lau_dirs dirs;
+	struct lau_plan plan;
+	struct lau_channel channel;
+	struct lau_record record;
+	struct lau_environment env;
+	struct lau_signals signals;
+	struct lau_limits limits;
+	struct lau_cgroup cgroup;
+	struct lau_confine confine;
+	struct lau_landlock_job landlock;
+	struct lau_pipes pipes;
+	struct lau_broker_plan broker;
+	struct lau_spawned spawned;
+	struct lau_outcome outcome;
+	struct lau_capture capture;
+	struct lau_terminal terminal;
+	const struct lau_nest_guest *guest; /* NULL = a run of its own */
+	struct lau_watch *requester;	    /* of a guest */
+	struct lau_nest_server nest;
+	char *program, *shim;
+	struct b_str bwrap; /* its path */
+	char **envp;
+	bool has_signals;
+	int status_fd; /* -1 = none */
+	uint64_t deadline_ms;
+	pid_t timer;
+};
+
+/* Steps: the command is started; it is waited for, and what it has left. */
+int lau_run_spawn(struct run *, struct b_err *err);
+int lau_run_supervise(struct run *, struct b_err *err);
