@@ -43,6 +43,10 @@ static const struct row rows[] = {
 	    .loses = "the shim checks the slow way", .remedy = "Linux 5.6 or newer"),
 	ROW(pidfd, .gives = "signals without races", .loses = "nothing in this version",
 	    .remedy = "Linux 5.3 or newer"),
+	ROW(cgroup, .gives = "--memory and --nproc for the run as a whole",
+	    .loses = "--memory holds for each process; --nproc does not hold for root",
+	    .remedy = "start below a delegated cgroup of version 2 with the controllers memory and "
+		      "pids: systemd-run --user --scope"),
 };
 #define NROWS (sizeof rows / sizeof *rows)
 

@@ -25,6 +25,7 @@ struct lau_host {
 	struct lau_ability user_ns, net_ns;
 	struct lau_ability pid_ns, mount_ns; /* as --isolate pid, shm */
 	struct lau_ability openat2, pidfd;
+	struct lau_ability cgroup; /* of a run, for its memory and processes */
 	/* The kernel has what the broker needs. That nobody listens already (EBUSY) is seen only
 	 * by trying, which the run does. */
 	bool has_broker;

@@ -17,8 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "core/channel.h"
 #include "launcher/confine.h"
+#include "launcher/linux/cgroup.h"
 #include "launcher/linux/filters.h"
 #include "launcher/linux/netns.h"
 
@@ -113,6 +115,16 @@ static int try_pidfd(void)
 	return (int)syscall(SYS_pidfd_open, getpid(), 0);
 }
 
+static int try_cgroup(void)
+{
+	struct b_str parent = {0};
+	unsigned can = lau_cgroup_parent(&parent);
+
+	b_str_release(&parent);
+	errno = EOPNOTSUPP;
+	return can == LAU_CGROUP_BOUNDS ? 0 : -1;
+}
+
 static bool apparmor_restricts(void)
 {
 	char c = '0';
@@ -192,4 +204,5 @@ void lau_host_probe(struct lau_host *h)
 	h->mount_ns = attempt(try_shm);
 	h->openat2 = attempt(try_openat2);
 	h->pidfd = attempt(try_pidfd);
+	h->cgroup = attempt(try_cgroup);
 }

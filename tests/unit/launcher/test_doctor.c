@@ -23,6 +23,7 @@ static const struct lau_host good = {
 	.mount_ns = {true, 0},
 	.openat2 = {true, 0},
 	.pidfd = {true, 0},
+	.cgroup = {true, 0},
 };
 
 static bool says(const struct lau_host *h, const char *text)
@@ -81,6 +82,15 @@ Test(launcher_doctor, the_remedy_follows_the_cause)
 	cr_expect(says(&h, "CAP_SYS_ADMIN"));
 	h.net_ns.sys = ENOSPC;
 	cr_expect(says(&h, "max_user_namespaces"));
+}
+
+Test(launcher_doctor, without_a_cgroup_it_says_what_limits_are)
+{
+	struct lau_host h = good;
+
+	h.cgroup = (struct lau_ability){false, EOPNOTSUPP};
+	cr_expect(says(&h, "--nproc does not hold for root"));
+	cr_expect(says(&h, "The floor holds here."));
 }
 
 Test(launcher_doctor, json_is_one_object_with_all_rows)
