@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """judge.py TRACE LOG THRESHOLD NAME: how many of the path calls that strace saw in a bare run are
-in the shim's log of the same work. TRACE: strace -f -y -qq -s 4096 -e trace=%file; LOG: of
+in the shim's log of the same work. TRACE: strace -f -y -qq -s 4096 -e trace=%file,fchdir; LOG: of
 tests/support/mkchannel.c at the level all. Prints a line of figures, with -v what is missing;
 exit status 1 below THRESHOLD percent."""
 
@@ -11,7 +11,7 @@ import sys
 
 # What the C library, or its loader, does by itself: no import to wrap. docs/SHIM.md lists these.
 INTERNAL = [
-    ("loader", re.compile(r"^/etc/ld\.so\.|\.so(\.[0-9.]+)?$|/glibc-hwcaps/|"
+    ("loader", re.compile(r"^/etc/ld\.so\.|\.so(\.[0-9.]+)?$|\.dylib$|/glibc-hwcaps/|"
                           r"/(tls|x86_64|haswell)(/|$)|/\.\./lib$")),
     ("locale", re.compile(r"/usr/(lib|share)/locale(/|$)|/locale\.alias$|/gconv/|\.mo$|"
                           r"/locale-langpack/|/LC_[A-Z]+(/|$)")),
@@ -26,6 +26,7 @@ RANDOM = [
     (re.compile(r"/cc[A-Za-z0-9]{6}(?=[./]|$)"), "/cc@"),
     (re.compile(r"(tmp_[a-z]+_|/tmp|\.tmp-|/sh-[a-z]+[.-])[A-Za-z0-9_]{4,}"), r"\1@"),
     (re.compile(r"(/\.[A-Za-z0-9_.-]+)\.[A-Za-z0-9]{6}$"), r"\1.@"),
+    (re.compile(r"/tmp/[a-z0-9_]{8}$"), "/tmp/@"),
     (re.compile(r"/proc/\d+"), "/proc/@"),
     (re.compile(r"/proc/(self|thread-self)(?=/|$)"), "/proc/@"),
     (re.compile(r"/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9_]+Z-debug-\d+\.log"), "/debug@.log"),
@@ -86,6 +87,11 @@ def calls(trace):
         name, args = m.groups()
         err = re.search(r"= -1 (E[A-Z]+)", args)
         err = err.group(1) if err else ""
+        if name == "fchdir":
+            d = FD.match(args)
+            if d and not err:
+                cwd[pid] = unescape(d.group(1))
+            continue
         c = CWD.search(args)
         if c:
             cwd[pid] = unescape(c.group(1))
@@ -124,8 +130,9 @@ def log_paths(log):
 def internal(name, path, err, told):
     if name in QUERIES | {"open", "openat", "openat2", "connect"}:
         for kind, pattern in INTERNAL:
-            if pattern.search(path):
+            if pattern.search(path) or pattern.search(os.path.normpath(path)):
                 return kind
+    path = os.path.normpath(path)
     if name == "chmod" and path.startswith("/proc/self/fd/"):
         return "fchmodat"  # AT_SYMLINK_NOFOLLOW, before Linux 6.6; told by the file's own path
     if name == "execve" and err:
@@ -149,7 +156,7 @@ def main():
         # a failed question, or access, is told by whichever wrapper asked it
         if any(p in told[w] for p in spellings(path) for w in where + ("call", "query", "exec")):
             continue
-        kind = internal(name, os.path.normpath(path), err, told)
+        kind = internal(name, path, err, told)
         if kind:
             excused[kind] += 1
         else:

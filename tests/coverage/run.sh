@@ -20,6 +20,7 @@ fill()
 	rm -rf "$base/work" "$base/home" "$base/tmp"
 	mkdir -p "$base/work/src/deep/er" "$base/home" "$base/tmp"
 	cd "$base/work" || exit 1
+	unset OLDPWD # which bash looks at
 	printf 'int f(void);\nint main(void) { return f(); }\n' >main.c
 	printf 'int f(void) { return 0; }\n' >f.c
 	printf 'all: prog\nprog: main.o f.o\n\tgcc -o $@ main.o f.o\n%%.o: %%.c\n\tgcc -c $<\n' >Makefile
@@ -62,7 +63,7 @@ fs.promises.readFile(\"n/o/f\").then(() => fs.rmSync(\"n\", { recursive: true })
 one() # NAME THRESHOLD SCRIPT
 {
 	fill
-	timeout -k 1 240 strace -f -y -qq -s 4096 -e trace=%file -e signal=none -o "$base/trace" \
+	timeout -k 1 240 strace -f -y -qq -s 4096 -e trace=%file,fchdir -e signal=none -o "$base/trace" \
 		bash -c "$3" >/dev/null 2>&1 </dev/null
 	fill
 	timeout -k 1 240 "$B/tests/mkchannel" --shim "$B/libsbx-shim.so" --level all --log "$base/log" \
