@@ -62,7 +62,8 @@ static void take_control(struct guest *t, struct msghdr *msg)
 			t->pid = who.pid;
 		} else if (c->cmsg_type == SCM_RIGHTS) {
 			t->nfds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-			memcpy(t->rq.fds, CMSG_DATA(c), t->nfds * sizeof(int));
+			if (t->nfds <= LAU_NEST_FDS) /* more are refused by their number */
+				memcpy(t->rq.fds, CMSG_DATA(c), t->nfds * sizeof(int));
 		}
 	}
 }
