@@ -84,6 +84,8 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 
 static const char *landlock_remedy(const struct lau_host *h)
 {
+	if (h->is_inside)
+		return "none inside a run: the outer supervisor makes the runs inside it";
 	if (h->landlock_errno == EOPNOTSUPP)
 		return "boot with landlock in the list of lsm=";
 	if (h->landlock_errno == EPERM)
@@ -144,8 +146,15 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 	show_landlock(h, colour, out);
 	for (size_t i = 0; i < NROWS; i++)
 		show_row(h, &rows[i], colour, out);
-	b_str_addf(out, "The floor %s.\n",
-		   can_hold(h) ? "holds here" : "does not hold here: --strict will refuse to run");
+	if (h->is_inside)
+		b_str_addf(out, "Inside a run of sbx-launch, %s.\n",
+			   h->is_served
+				   ? "whose supervisor makes the runs inside it: --strict holds"
+				   : "that makes none inside it: --strict will refuse to run");
+	else
+		b_str_addf(out, "The floor %s.\n",
+			   can_hold(h) ? "holds here"
+				       : "does not hold here: --strict will refuse to run");
 	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");
 	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
 		b_str_addf(out, "  - %s\n", pol_floor_limit(h->has_broker, i));
@@ -201,7 +210,9 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	b_json_key(&j, "root");
 	b_json_bool(&j, h->is_root);
 	b_json_key(&j, "holds");
-	b_json_bool(&j, can_hold(h));
+	b_json_bool(&j, can_hold(h) || h->is_served);
+	b_json_key(&j, "inside_a_run");
+	b_json_bool(&j, h->is_inside);
 	b_json_key(&j, "landlock");
 	b_json_open(&j, '{');
 	b_json_key(&j, "abi");

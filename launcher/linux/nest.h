@@ -99,6 +99,9 @@ int lau_run_guest(const struct lau_options *, const struct lau_nest_guest *, str
  * 0: nobody is there to be asked. -1: the request cannot be made. */
 int lau_nest_ask(const struct lau_options *, struct lau_outcome *out, struct b_err *err);
 
+/* Is somebody there? */
+bool lau_nest_is_served(void);
+
 /* ---- what goes over the socket ---- */
 
 #define LAU_NEST_MAX   (8u << 20) /* bytes of a request */

@@ -296,6 +296,14 @@ static void release(struct client *c)
 	close(c->sock);
 }
 
+bool lau_nest_is_served(void)
+{
+	const char *dir = getenv(SBX_ENV_CHANNEL);
+	b_auto_fd int sock = dir && *dir == '/' ? connect_to(dir) : -1;
+
+	return sock >= 0;
+}
+
 int lau_nest_ask(const struct lau_options *o, struct lau_outcome *out, struct b_err *err)
 {
 	const char *dir = getenv(SBX_ENV_CHANNEL);

@@ -1,4 +1,5 @@
 #include "launcher/host.h"
+#include "launcher/linux/nest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,6 +194,7 @@ void lau_host_probe(struct lau_host *h)
 	long errata;
 
 	lau_host_quick(h);
+	h->is_served = h->is_inside && lau_nest_is_served();
 	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
 	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
 	h->apparmor_userns = apparmor_restricts();
