@@ -35,6 +35,9 @@
  *  - If the calling thread or process is killed, the run ends as by SIGHUP.
  *  - Nothing is tried twice.
  *
+ * Nothing is confined: to run a program in a sandbox, let argv[0] be sbx-launch. On macOS there is
+ *only the option of sbx-launch (capture.h), not this call.
+ *
  * Threads: calls from several threads run side by side. While there are any, SIGINT and SIGTERM are
  * handled here; handlers are put in place and back under a lock, and a signal ends every run that
  * there is. A handler that the program installs meanwhile is lost at the last return. SIGCHLD is

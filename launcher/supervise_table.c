@@ -91,8 +91,8 @@ const struct lau_move lau_exec_moves[LAU_EXEC_STATES][LAU_EVENT_COUNT] = {
 		[LAU_EV_OVER] = {LAU_ST_KILL, LAU_DO_KILL | LAU_DO_ARM_ROUND},
 	},
 	[LAU_ST_TERM] = {
-		/* the grace is the whole group's */
-		[LAU_EV_ENDED] = {LAU_ST_TERM, LAU_DO_NOTHING},
+		/* the grace is the whole group's; who was born meanwhile has heard of nothing yet */
+		[LAU_EV_ENDED] = {LAU_ST_TERM, LAU_DO_TERM},
 		[LAU_EV_EMPTY] = {LAU_ST_DONE, LAU_DO_NOTHING},
 		[LAU_EV_STOPPED] = {LAU_ST_TERM, LAU_DO_TERM},
 		[LAU_EV_SIGNAL] = {LAU_ST_TERM, LAU_DO_PASS_ON},

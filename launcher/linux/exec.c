@@ -314,10 +314,11 @@ static int prepare_and_run(struct job *j, struct lau_exec_result *out, struct b_
 	if (rc == 0)
 		rc = lau_exec_signals_hold(&j->mark, err);
 	if (rc == 0) {
-		rc = begin(j, err);
-		if (rc == 0) {
+		if (begin(j, err) == 0) {
 			wait_for_end(j);
 			rc = conclude(j, out, err);
+		} else {
+			rc = lau_exec_spawn_failed(j->rq->argv[0], err);
 		}
 		lau_exec_signals_drop();
 	}

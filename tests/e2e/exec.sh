@@ -97,12 +97,13 @@ interrupt() # SIGNAL OPTIONS...: leaves $status, $R
 	sig=$1
 	shift
 	rm -f there
-	# (started with `&` INT would be ignored)
+	# (started with `&` INT would be ignored; and bash takes a child that ended well meanwhile for
+	# one that has dealt with INT)
 	python3 - "$sig" "$R" "$SBX" "$@" <<'PY'
 import os, signal, subprocess, sys, time
 sig, result, sbx, *options = sys.argv[1:]
 p = subprocess.Popen([sbx, "-q", "--result-json", result, *options, "sh", "-c",
-                      "echo out; touch there; sleep 100"], stdin=subprocess.DEVNULL,
+                      "echo out; : >there; exec sleep 100"], stdin=subprocess.DEVNULL,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
 while not os.path.exists("there") and p.poll() is None:
     time.sleep(0.002)

@@ -214,7 +214,7 @@ static void interrupted_by(int signo, const char *name)
 {
 	char script[128], want[128];
 
-	snprintf(script, sizeof script, "kill -%d %d; sleep 100", signo, (int)getpid());
+	snprintf(script, sizeof script, "kill -%d %d; exec sleep 100", signo, (int)getpid());
 	snprintf(want, sizeof want, "process interrupted by signal %s", name);
 	cr_assert_eq(SH(script), 0);
 	ended_with(128 + signo);
