@@ -210,11 +210,12 @@ static int write_result(const struct lau_capture *c, const struct b_str *text, s
 
 int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b_err *err)
 {
-	b_auto(lau_exec_result_release) struct lau_exec_result r = {.is_plain = c->o->is_call};
+	b_auto(lau_exec_result_release) struct lau_exec_result r = {0};
 	b_auto(b_str_release) struct b_str text = {0};
 
 	if (!c->is_asked)
 		return 0;
+	r.is_plain = c->o->is_call;
 	if (c->is_open)
 		lau_exec_io_finish(&c->io);
 	lau_exec_result_fill(&r, o, c->is_open ? &c->io : NULL);
