@@ -104,6 +104,11 @@ void lau_environment_judge(struct lau_environment *env, enum pol_env mode,
 	env->judges[env->njudges++] = (struct lau_env_judge){mode, names, n};
 }
 
+void lau_environment_deny(struct lau_environment *env, const struct lau_env_name *names, size_t n)
+{
+	env->denied = (struct lau_env_judge){.names = names, .nnames = n};
+}
+
 enum pol_env lau_environment_mode(const struct lau_environment *env)
 {
 	enum pol_env mode = POL_ENV_KEEP;
@@ -143,11 +148,13 @@ static bool passes(const struct lau_environment *env, const char *entry)
 {
 	b_auto(b_str_release) struct b_str name = {0};
 
-	if (lau_environment_mode(env) == POL_ENV_KEEP)
+	if (lau_environment_mode(env) == POL_ENV_KEEP && env->denied.nnames == 0)
 		return true;
 	if (!strchr(entry, '='))
 		return false;
 	b_str_addn(&name, entry, strcspn(entry, "="));
+	if (is_named(&env->denied, b_str_c(&name)))
+		return false;
 	for (size_t i = 0; i < env->njudges; i++)
 		if (!lets_pass(&env->judges[i], b_str_c(&name)))
 			return false;

@@ -40,11 +40,14 @@ struct lau_environment {
 		size_t nnames;
 	} * judges;
 	size_t njudges, judges_cap;
+	struct lau_env_judge denied; /* these do not pass, whatever the mode; --setenv gives them */
 };
 void lau_environment_release(struct lau_environment *);
 
 void lau_environment_judge(struct lau_environment *, enum pol_env mode,
 			   const struct lau_env_name *names, size_t n);
+/* Names that nobody lets pass; borrowed. */
+void lau_environment_deny(struct lau_environment *, const struct lau_env_name *names, size_t n);
 /* Copies both. A name set twice has its last value. */
 void lau_environment_set(struct lau_environment *, const char *name, const char *value);
 /* The same, unless the user has set it. */

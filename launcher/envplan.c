@@ -71,6 +71,8 @@ int lau_envplan(const struct lau_options *o, const struct pol_layers *layers, ch
 
 	names = list_names(env, &doc->pass_env, &o->pass_env, &n);
 	lau_environment_judge(env, asked(o, doc), names, n);
+	names = list_names(env, &layers->main.foreign.no_env, NULL, &n);
+	lau_environment_deny(env, names, n);
 	for (size_t i = 0; i < layers->n; i++) {
 		const struct pol_settings *s = &layers->v[i].doc.settings;
 

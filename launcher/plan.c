@@ -113,6 +113,14 @@ static const char *no_shm(const struct lau_options *o, const struct lau_host *ho
 	return NULL;
 }
 
+/* srt's word for a host where nobody may mount a /proc: it stays, and so do the processes. */
+static bool keeps_proc(const struct lau_dirs *dirs)
+{
+	const struct pol_foreign *f = &dirs->layers.main.foreign;
+
+	return f->is_nested && f->dialect == POL_DIALECT_srt;
+}
+
 static void plan_isolation(const struct lau_options *o, const struct lau_host *host,
 			   const struct lau_dirs *dirs, struct lau_plan *p)
 {
@@ -128,7 +136,8 @@ static void plan_isolation(const struct lau_options *o, const struct lau_host *h
 #endif
 	/* bubblewrap makes the namespaces, and a /dev of its own */
 	if (p->is_wrapped) {
-		p->wrap_pid = !o->isolate_given || o->isolate & LAU_ISOLATE_PID;
+		p->wrap_pid = o->isolate_given ? o->isolate & LAU_ISOLATE_PID : !keeps_proc(dirs);
+		p->is_nested = dirs->layers.main.foreign.is_nested;
 		p->isolate = p->isolate_must = 0;
 		p->no_shm = NULL;
 	}
@@ -356,7 +365,8 @@ static void plan_inside(struct lau_plan *p)
 }
 
 /* Looked for only where it is of use. */
-static void plan_bounds(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p)
+static void plan_bounds(const struct lau_options *o, const struct lau_host *host,
+			struct lau_plan *p)
 {
 	b_auto(b_str_release) struct b_str parent = {0};
 	unsigned can = 0;
@@ -441,8 +451,9 @@ void lau_plan_wrap(const struct lau_plan *p, bool is_root, const char *cwd, stru
 {
 	*out = (struct pol_bwrap){
 		.network = p->engine->effect.network == POL_NET_HOST,
-		.user = !is_root,
+		.user = !is_root && !p->is_nested,
 		.pid = p->wrap_pid,
+		.cgroup = !p->is_nested,
 		/* the second stage takes the others from the bounding set */
 		.keep_caps = p->keep_caps ? p->keep_caps | LAU_CAP_SETPCAP : 0,
 		.cwd = cwd,

@@ -113,6 +113,8 @@ static int tell_losses(const struct alone *a, struct b_err *err)
 			   "%s: loss: the policy names whom the command runs as: it runs as "
 			   "who starts it\n",
 			   me);
+	for (size_t i = 0; i < f->no_env.n; i++)
+		b_str_addf(&lines, "%s: loss: variable %s stays: unset it\n", me, f->no_env.v[i].s);
 	(void)b_write_all(STDERR_FILENO, b_str_c(&lines), lines.len);
 	return 0;
 }

@@ -68,17 +68,17 @@ static int step_descriptors(struct run *r, struct b_err *err)
 static int step_policy(struct run *r, struct b_err *err)
 {
 	lau_host_quick(&r->host);
-	if (r->o->backend == LAU_BACKEND_BWRAP) {
+	if (r->o->backend == LAU_BACKEND_BWRAP)
 		r->host.has_broker = false; /* no Landlock domain, and no process, outside */
-		if (lau_wrap_find(&r->bwrap, err) < 0)
-			return -1;
-	}
 	/* before anything that the outer run would refuse with less to say */
 	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
 	if (r->guest)
 		return lau_nest_plan(r->guest, r->o, &r->host, &r->dirs, &r->plan, err);
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0 || lau_call_check(r->o, &r->dirs, err) < 0)
+		return -1;
+	if (r->o->backend == LAU_BACKEND_BWRAP &&
+	    lau_wrap_find(r->dirs.layers.main.foreign.bwrap.s, &r->bwrap, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }

@@ -5,7 +5,7 @@
  * takes the remaining steps of confine.h, says hello, and becomes the command: so statuses,
  * descriptors, capabilities, Landlock and the system-call filter are those of any other run.
  *
- *	lau_wrap_find(&path, &err);		absolute, root's, 0.5 or later
+ *	lau_wrap_find(NULL, &path, &err);	absolute, root's, 0.5 or later
  *	lau_wrap_spawn(&sp, &wrap, &spawned, &err);
  *
  *	bwrap --args FD -- SELF --stage2 FD
@@ -35,8 +35,9 @@ struct lau_wrap {
 	uint64_t keep_caps;
 };
 
-/* A path that nobody but root can change, version 0.5 or later. B_FLOOR, naming the remedy. */
-int lau_wrap_find(struct b_str *out, struct b_err *err);
+/* A path that nobody but root can change, version 0.5 or later: where links lead from `asked`, if
+ * it is not NULL, and nowhere else then. B_FLOOR, naming the remedy. */
+int lau_wrap_find(const char *asked, struct b_str *out, struct b_err *err);
 /* As lau_spawn(): out->wrap is to be waited for. Of `sp` confine's descriptors are kept. */
 int lau_wrap_spawn(const struct lau_spawn *, const struct lau_wrap *, struct lau_spawned *out,
 		   struct b_err *err);

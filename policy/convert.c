@@ -284,8 +284,14 @@ static void name_foreign(struct cv *c)
 	if (c->to != POL_DIALECT_openshell && f->must_exist && f->listed.n)
 		cv_name_key(c, &f->listed.v[0].pos, "hard_requirement",
 			    "it cannot demand that paths are there");
-	if (c->to != POL_DIALECT_caliban && f->bwrap.s)
+	if (f->bwrap.s &&
+	    (c->to == POL_DIALECT_srt ? f->must_have_bwrap : c->to != POL_DIALECT_caliban))
 		cv_name(c, &f->bwrap, "it cannot demand a program");
+	if (c->to != POL_DIALECT_caliban && c->to != POL_DIALECT_srt && f->is_nested)
+		cv_name_key(c, &c->doc->name.pos, "enableWeakerNestedSandbox",
+			    "it cannot say that this is inside another sandbox");
+	for (size_t i = 0; c->to != POL_DIALECT_srt && i < f->no_env.n; i++)
+		cv_name(c, &f->no_env.v[i], "it cannot keep one variable from the command");
 }
 
 int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, struct b_str *out,

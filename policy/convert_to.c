@@ -317,6 +317,26 @@ static void put_srt_sockets(struct cv *c)
 	b_str_addc(c->out, ']');
 }
 
+static void put_srt_rest(struct cv *c)
+{
+	const struct pol_foreign *f = &c->doc->foreign;
+
+	if (f->is_nested)
+		b_str_add(c->out, ",\n  \"enableWeakerNestedSandbox\": true");
+	if (f->bwrap.s && f->bwrap.s[0] == '/') {
+		b_str_add(c->out, ",\n  \"bwrapPath\": ");
+		cv_quote(c->out, f->bwrap.s);
+	}
+	for (size_t i = 0; i < f->no_env.n; i++) {
+		b_str_add(c->out, i ? ", " : ",\n  \"credentials\": {\"envVars\": [");
+		b_str_add(c->out, "{\"name\": ");
+		cv_quote(c->out, f->no_env.v[i].s);
+		b_str_add(c->out, ", \"mode\": \"deny\"}");
+	}
+	if (f->no_env.n)
+		b_str_add(c->out, "]}");
+}
+
 void cv_srt(struct cv *c)
 {
 	static const struct {
@@ -354,6 +374,7 @@ void cv_srt(struct cv *c)
 	b_str_add(c->out, depth && git_config ? ",\n    \"allowGitConfig\": true\n  }" : "\n  }");
 	if (depth && depth != 3)
 		b_str_addf(c->out, ",\n  \"mandatoryDenySearchDepth\": %u", depth);
+	put_srt_rest(c);
 	b_str_add(c->out, "\n}\n");
 	if (strictness(c) == 0)
 		cv_name_key(c, &c->doc->name.pos, "strict: false", "there is no such setting");
@@ -442,6 +463,8 @@ void cv_caliban(struct cv *c)
 	b_str_add(c->out, "[sandbox]\nenabled = true\n");
 	if (strict >= 0)
 		b_str_addf(c->out, "fail_if_unavailable = %s\n", strict ? "true" : "false");
+	if (c->doc->foreign.is_nested)
+		b_str_add(c->out, "enable_weaker_nested_sandbox = true\n");
 	if (c->doc->foreign.bwrap.s) {
 		b_str_add(c->out, "bwrap_path = ");
 		cv_quote(c->out, c->doc->foreign.bwrap.s);

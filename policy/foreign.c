@@ -82,7 +82,7 @@ static const char *distrust(const char *path)
 int pol_build_foreign(struct pol_build *b, struct b_err *err)
 {
 	const struct pol_foreign *f = &b->layers->main.foreign;
-	const char *why = f->bwrap.s ? distrust(f->bwrap.s) : NULL;
+	const char *why = f->must_have_bwrap ? distrust(f->bwrap.s) : NULL;
 
 	for (size_t i = 0; i < f->notes.n; i++)
 		pol_build_notice(b, "%s", f->notes.v[i].s);

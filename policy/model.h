@@ -120,7 +120,10 @@ struct pol_foreign {
 	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
 	bool must_exist;	      /* one that is not is a refusal; else it is told */
 	struct pol_text user, group;  /* whom the command runs as, s NULL = not said */
-	struct pol_text bwrap;	      /* the program that is to be trusted, s NULL = not said */
+	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not said */
+	bool must_have_bwrap;	      /* it is to be trusted, whatever the back-end */
+	bool is_nested;		      /* inside another sandbox: fewer namespaces for bwrap */
+	struct pol_texts no_env;      /* names of variables that the command does not get */
 	const struct pol_ynode *tree; /* all of it, for who asks for more: rules on the network */
 };
 

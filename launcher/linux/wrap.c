@@ -97,10 +97,34 @@ static int check_version(const char *path, struct b_err *err)
 	return 0;
 }
 
-int lau_wrap_find(struct b_str *out, struct b_err *err)
+/* A policy's own: what it is a link to is judged, and is what is started. */
+static int find_asked(const char *asked, struct b_str *out, struct b_err *err)
+{
+	b_auto_free char *real = asked[0] == '/' ? realpath(asked, NULL) : NULL;
+	const char *why = NULL;
+
+	if (asked[0] != '/')
+		why = "not an absolute path";
+	else if (!real || access(real, X_OK) < 0)
+		why = strerror(errno);
+	else if (!is_roots(real))
+		why = "not root's alone to change";
+	if (why)
+		return b_fail(
+			err, B_FLOOR, 0,
+			"sandbox backend 'bwrap' not available at %s: %s: name another in the "
+			"policy, or use --backend landlock",
+			asked, why);
+	b_str_add(out, real);
+	return check_version(real, err);
+}
+
+int lau_wrap_find(const char *asked, struct b_str *out, struct b_err *err)
 {
 	static const char *const places[] = {"/usr/bin/bwrap", "/usr/local/bin/bwrap"};
 
+	if (asked)
+		return find_asked(asked, out, err);
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		if (access(places[i], X_OK) < 0)
 			continue;

@@ -60,7 +60,8 @@ static void put_namespaces(const struct pol_bwrap *o, struct b_str *out)
 		put(out, "--unshare-pid");
 	put(out, "--unshare-ipc");
 	put(out, "--unshare-uts");
-	put(out, "--unshare-cgroup-try");
+	if (o->cgroup)
+		put(out, "--unshare-cgroup-try");
 	if (!o->network)
 		put(out, "--unshare-net");
 }

@@ -17,6 +17,7 @@ struct pol_bwrap {
 	bool network;	    /* the host's */
 	bool user;	    /* a user namespace: for whoever is not root */
 	bool pid;	    /* a pid namespace and its /proc; else the host's /proc is bound */
+	bool cgroup;	    /* a cgroup namespace, where there are such */
 	uint64_t keep_caps; /* mask, capabilities(7) */
 	const char *cwd;
 };

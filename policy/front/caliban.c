@@ -250,7 +250,15 @@ static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_string(f, key, value) < 0)
 		return -1;
 	f->doc->foreign.bwrap = (struct pol_text){.s = value->s, .pos = value->pos};
+	f->doc->foreign.must_have_bwrap = true;
 	return 0;
+}
+
+/* Without bwrap no namespace is needed: they are had where the host allows it. */
+static int take_nested(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return pol_foreign_bool(f, value, key->s, &f->doc->foreign.is_nested);
 }
 
 static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
@@ -262,8 +270,7 @@ static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		/* whether the agent asks is the agent's */
 		{.name = "auto_allow_bash_if_sandboxed", .take = pol_foreign_either},
 		{.name = "allow_unsandboxed_commands", .take = take_unsandboxed},
-		/* no namespace is needed here: they are had where the host allows it */
-		{.name = "enable_weaker_nested_sandbox", .take = pol_foreign_either},
+		{.name = "enable_weaker_nested_sandbox", .take = take_nested},
 		{.name = "bwrap_path", .take = take_bwrap},
 		{.name = "sandbox_exec_path", .take = pol_foreign_string},
 		{.name = "filesystem", .take = take_filesystem},

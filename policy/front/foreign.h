@@ -45,6 +45,10 @@ int pol_foreign_either(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
 int pol_foreign_string(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
+/* srt.c: a path of its, with its wildcards. srt_credentials.c. */
+int pol_srt_path(struct pol_front *, const struct pol_ynode *item, enum pol_root_list);
+int pol_srt_credentials(struct pol_front *, const struct pol_ynode *key,
+			const struct pol_ynode *value);
 /* openshell.c: empty and "." components gone; ".." stays, and is refused. Arena. */
 const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; a loss where there are any. */

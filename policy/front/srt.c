@@ -115,7 +115,7 @@ static int expand(struct pol_front *f, struct entry *e, const char *done, const 
 	return 0;
 }
 
-static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
+int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
 {
 	struct b_arena *a = &f->doc->arena;
 	const char *text = anchored(a, trim_tree(a, item->s));
@@ -136,22 +136,22 @@ static int add_path(struct pol_front *f, const struct pol_ynode *item, enum pol_
 
 static int add_deny_read(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_denyRead);
+	return pol_srt_path(f, item, POL_ROOTS_denyRead);
 }
 
 static int add_allow_read(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_allowRead);
+	return pol_srt_path(f, item, POL_ROOTS_allowRead);
 }
 
 static int add_allow_write(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_openModify);
+	return pol_srt_path(f, item, POL_ROOTS_openModify);
 }
 
 static int add_deny_write(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_denyModify);
+	return pol_srt_path(f, item, POL_ROOTS_denyModify);
 }
 
 static int take_deny_read(struct pol_front *f, const struct pol_ynode *key,
@@ -178,6 +178,7 @@ static int take_deny_write(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_strings(f, value, key->s, add_deny_write);
 }
 
+/* Its meaning is a command that may touch everything, which is a refusal here. */
 static int take_disabled(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
@@ -186,7 +187,9 @@ static int take_disabled(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_bool(f, value, key->s, &off) < 0)
 		return -1;
 	if (off)
-		pol_foreign_set(f->doc, POL_SET_enabled, false, value->pos);
+		return pol_pos_fail(f->err, &value->pos,
+				    "filesystem.disabled is true, but nothing is run without a "
+				    "sandbox");
 	return 0;
 }
 
@@ -235,12 +238,13 @@ static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsi
 
 /* ---- network ---- */
 
-/* Two labels or more, or localhost; `*.` before two or more. */
-static bool is_domain(const char *s)
+/* Two labels or more, or localhost; `*.` before two or more. `n` bytes. */
+static bool is_host(struct b_arena *a, const char *text, size_t n)
 {
+	const char *s = b_arena_strndup(a, text, n);
 	const char *base = strncmp(s, "*.", 2) == 0 ? s + 2 : s;
-	size_t n = strlen(base);
 
+	n = strlen(base);
 	if (strcmp(s, "localhost") == 0)
 		return true;
 	if (strpbrk(base, "*/:") || n == 0 || base[0] == '.' || base[n - 1] == '.')
@@ -250,21 +254,43 @@ static bool is_domain(const char *s)
 	return strchr(base, '.') != NULL;
 }
 
-static int check_domain(struct pol_front *f, const struct pol_ynode *item)
+/* A host, and maybe a port behind it. */
+static int check_domain(struct pol_front *f, const struct pol_ynode *item, bool may_be_all)
 {
-	if (is_domain(item->s))
-		return 0;
+	const char *colon = strrchr(item->s, ':');
+	size_t n = colon ? (size_t)(colon - item->s) : item->len;
+	unsigned long long port;
+
+	if ((may_be_all && n == 1 && item->s[0] == '*') || is_host(&f->doc->arena, item->s, n)) {
+		if (!colon || (b_parse_u64(colon + 1, 65535, &port) == 0 && port > 0))
+			return 0;
+		return pol_pos_fail(f->err, &item->pos,
+				    "`%s`: the port is not a number from 1 to 65535", item->s);
+	}
 	return pol_pos_fail(f->err, &item->pos,
-			    "`%s` is no domain, expected example.com, *.example.com or localhost",
+			    "`%s` is no domain, expected example.com, *.example.com or localhost, "
+			    "with or without a :port",
 			    item->s);
+}
+
+static int check_allowed(struct pol_front *f, const struct pol_ynode *item)
+{
+	return check_domain(f, item, false);
+}
+
+static int check_denied(struct pol_front *f, const struct pol_ynode *item)
+{
+	return check_domain(f, item, true);
 }
 
 static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
-	if (pol_foreign_strings(f, value, key->s, check_domain) < 0)
+	bool is_allowed = key->s[0] == 'a';
+
+	if (pol_foreign_strings(f, value, key->s, is_allowed ? check_allowed : check_denied) < 0)
 		return -1;
-	if (value->n > 0 && key->s[0] == 'a')
+	if (value->n > 0 && is_allowed)
 		pol_foreign_loss(f->doc, &key->pos,
 				 "%s: rules on the network cannot be enforced yet: the command has "
 				 "no network",
@@ -287,7 +313,7 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 
 static int add_socket(struct pol_front *f, const struct pol_ynode *item)
 {
-	return add_path(f, item, POL_ROOTS_sockets);
+	return pol_srt_path(f, item, POL_ROOTS_sockets);
 }
 
 static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
@@ -308,23 +334,27 @@ static int take_all_sockets(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* Newer keys about the network: each says more than that there is none. */
+/* How its proxy is to do things: here there is no way to a proxy yet. */
 static int take_later(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {
 	if (value->kind == POL_Y_BOOL && value->s[0] == 'f')
 		return 0;
-	pol_foreign_loss(f->doc, &key->pos, "%s: cannot be enforced yet", key->s);
+	pol_foreign_loss(f->doc, &key->pos,
+			 "%s: the proxy it is for is not here yet: the command has no network",
+			 key->s);
 	return 0;
 }
 
-/* What concerns macOS, or how srt does things, and nothing here. */
-static int take_unused(struct pol_front *f, const struct pol_ynode *key,
-		       const struct pol_ynode *value)
+/* What is said of a denial, each by the entry that denies. */
+static int take_reasons(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
 {
-	(void)f;
-	(void)key;
-	(void)value;
+	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
+		return -1;
+	for (size_t i = 0; i < value->n; i++)
+		if (pol_foreign_string(f, key, value->v[2 * i + 1]) < 0)
+			return -1;
 	return 0;
 }
 
@@ -341,13 +371,13 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "socksProxyPort", .take = take_port},
 		{.name = "strictAllowlist", .take = pol_foreign_either},
 		{.name = "allowAllDomains", .take = take_later},
-		{.name = "deniedDomainReasons", .take = take_unused},
-		{.name = "deniedResolvedAddresses", .take = take_unused},
+		{.name = "deniedDomainReasons", .take = take_reasons},
+		{.name = "deniedResolvedAddresses", .take = pol_foreign_texts},
 		{.name = "parentProxy", .take = take_later},
 		{.name = "mitmProxy", .take = take_later},
 		{.name = "tlsTerminate", .take = take_later},
 		{.name = "filterRequest", .take = take_later},
-		{.name = "allowMachLookup", .take = take_unused},
+		{.name = "allowMachLookup", .take = pol_foreign_texts},
 	};
 
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
@@ -375,6 +405,7 @@ static int take_ripgrep(struct pol_front *f, const struct pol_ynode *key,
 	static const struct pol_key rows[] = {
 		{.name = "command", .required = true, .take = pol_foreign_string},
 		{.name = "args", .take = pol_foreign_texts},
+		{.name = "argv0", .take = pol_foreign_string},
 	};
 
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
@@ -388,8 +419,9 @@ static int take_depth(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_number(f, value, key->s, 1, DEPTH_MAX, &ignored);
 }
 
-static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
-		      const struct pol_ynode *value)
+/* Programs of its own, found elsewhere: those that nothing here needs. */
+static int take_program(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
 {
 	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
@@ -399,24 +431,69 @@ static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+static int take_bwrap(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	if (take_program(f, key, value) < 0)
+		return -1;
+	f->doc->foreign.bwrap = (struct pol_text){.s = value->s, .pos = value->pos};
+	return 0;
+}
+
+static int take_nested(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	return pol_foreign_bool(f, value, key->s, &f->doc->foreign.is_nested);
+}
+
+/* Its filter is a program, ours is not. */
+static int take_seccomp(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "applyPath", .take = pol_foreign_string},
+		{.name = "argv0", .take = pol_foreign_string},
+	};
+
+	return pol_front_map(f, value, key->s, true, KEYS(rows));
+}
+
+/* Files keep their owners here, and git what it thinks of them. */
+static int take_git(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "safeDirectories", .take = pol_foreign_texts},
+	};
+
+	return pol_front_map(f, value, key->s, true, KEYS(rows));
+}
+
+static int take_windows(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	return pol_yaml_expect(value, POL_Y_MAP, key->s, f->err);
+}
+
 static int take_root(struct pol_front *f, const struct pol_ynode *root)
 {
 	static const struct pol_key rows[] = {
 		{.name = "network", .required = true, .take = take_network},
 		{.name = "filesystem", .required = true, .take = take_filesystem},
 		{.name = "ignoreViolations", .take = take_ignored},
-		{.name = "enableWeakerNestedSandbox", .take = pol_foreign_either},
-		{.name = "enableWeakerNetworkIsolation", .take = take_later},
+		{.name = "enableWeakerNestedSandbox", .take = take_nested},
+		/* both open something on macOS, which stays closed */
+		{.name = "enableWeakerNetworkIsolation", .take = pol_foreign_either},
+		{.name = "allowAppleEvents", .take = pol_foreign_either},
 		{.name = "ripgrep", .take = take_ripgrep},
 		{.name = "mandatoryDenySearchDepth", .take = take_depth},
 		{.name = "allowPty", .take = pol_foreign_either},
-		{.name = "allowAppleEvents", .take = take_unused},
-		{.name = "credentials", .take = take_later},
-		{.name = "seccomp", .take = take_unused},
+		{.name = "credentials", .take = pol_srt_credentials},
+		{.name = "seccomp", .take = take_seccomp},
 		{.name = "bwrapPath", .take = take_bwrap},
-		{.name = "socatPath", .take = take_bwrap},
-		{.name = "git", .take = take_unused},
-		{.name = "windows", .take = take_unused},
+		{.name = "socatPath", .take = take_program},
+		{.name = "javaAgentJarPath", .take = take_program},
+		{.name = "git", .take = take_git},
+		{.name = "windows", .take = take_windows},
 	};
 
 	return pol_front_map(f, root, "the settings", true, KEYS(rows));

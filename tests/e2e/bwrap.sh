@@ -96,6 +96,76 @@ check 'the record names the mounts' sh -c '"$1" | grep -q "^floor .*mounts by bu
 check 'the arguments can be read' sh -c '"$1" show --plan bwrap --deny-modify "$2/keep" | grep -q "^--ro-bind $2/keep $2/keep$"' - "$policy" "$PWD"
 printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/proj"]\n' >settings.toml
 check "so can caliban's" sh -c '"$1" show --plan bwrap --bwrap-style caliban settings.toml | grep -q "^--bind-try /proj /proj$"' - "$policy"
+
+# ---- policies of others that speak of bubblewrap ----
+settings() # NAME KEYS
+{
+	printf '[sandbox]\nenabled = true\n%s\n[sandbox.filesystem]\nallow_write = ["${WORKSPACE}"]\n' "$2" >"$TMP/$1.toml"
+	chmod 600 "$TMP/$1.toml"
+}
+plan() { "$policy" show --plan bwrap "$TMP/$1"; }
+settings plain ''
+settings nested 'enable_weaker_nested_sandbox = true'
+check 'caliban: a cgroup namespace' eval 'plan plain.toml | grep -qx -e --unshare-cgroup-try'
+check 'nested: none, nor one of users' eval '! plan nested.toml | grep -E -e "--unshare-(cgroup|user)"'
+check 'but those of processes and the network' [ "$(plan nested.toml | grep -cxE -e '--unshare-(pid|ipc|net)')" -eq 3 ]
+answers 'and the command runs' hi -p "$TMP/nested.toml" -- sh -c 'echo hi >f; cat f'
+real=$(readlink -f "$(command -v bwrap)")
+settings path "bwrap_path = \"$real\""
+answers 'caliban: the bwrap it names' hi -p "$TMP/path.toml" -- sh -c 'echo hi >f; cat f'
+unavailable() # PATH TEXT
+{
+	settings not "fail_if_unavailable = false
+bwrap_path = \"$1\""
+	rm -f ran
+	"$SBX" --backend bwrap -p "$TMP/not.toml" -- touch ran 2>"$TMP/err"
+	[ $? -eq 125 ] && [ ! -e ran ] && grep -qF -- "$2" "$TMP/err" || { cat "$TMP/err"; return 1; }
+}
+check 'which must be there' unavailable /nowhere/bwrap "sandbox backend 'bwrap' not available at /nowhere/bwrap: No such file"
+cp "$real" "$HOME/bwrap"
+check 'and nobody else may be able to change it' unavailable "$HOME/bwrap" "$HOME/bwrap: not root's alone to change"
+ln -s "$HOME/bwrap" link
+check 'nor by a link' unavailable "$PWD/link" "not root's alone to change"
+check 'no other is started in its place' unavailable "$(command -v env)" 'could not make the mounts'
+
+# srt's order, where it binds: what is written is bound before what is denied in it. There is no other
+# network than none, no setting for writing anywhere (004), and no bridge to a proxy (007).
+cat >"$TMP/s.json" <<X
+{"network": {"allowedDomains": [], "deniedDomains": []},
+ "filesystem": {"denyRead": ["hide", "secret", "/nowhere/x"], "allowWrite": [".", "/nowhere/y"], "denyWrite": ["keep/**"]}}
+X
+sed 's/^{/{"enableWeakerNestedSandbox": true, /' "$TMP/s.json" >"$TMP/nested.json"
+sed 's/"hide"/"*.pem", "hide"/' "$TMP/s.json" >"$TMP/wild.json"
+chmod 600 "$TMP"/*.json
+mkdir -p .git/hooks .vscode && : >.mcp.json
+argv=$(plan s.json)
+at() { grep -nxF -e "$1" <<<"$argv" | head -n 1 | cut -d: -f1 | grep .; } # LINE: its number
+before() { [ "$(at "$1")" -lt "$(at "$2")" ]; }
+srt_linux_argv_001() { [ "$(at --die-with-parent)" -eq 1 ]; } # the terminal is kept, and filtered
+srt_linux_argv_002() { before --unshare-net "--bind-try $PWD $PWD"; }
+srt_linux_argv_003()
+{
+	! at '--bind-try / /' && ! at '--bind / /' && ! grep -q /nowhere <<<"$argv" || return 1
+	for deny in keep .git/hooks .vscode .mcp.json; do
+		before "--bind-try $PWD $PWD" "--ro-bind $PWD/$deny $PWD/$deny" || { echo "$deny"; return 1; }
+	done
+}
+srt_linux_argv_005() { before "--bind-try $PWD $PWD" "--tmpfs $PWD/hide" && at "--ro-bind /dev/null $PWD/secret"; }
+srt_linux_argv_006()
+{
+	at '--dev /dev' && at --unshare-pid && at '--proc /proc' || return 1
+	argv=$(plan nested.json)
+	at '--ro-bind /proc /proc' && ! at '--proc /proc' && ! at --unshare-pid
+	set -- $?
+	argv=$(plan s.json)
+	return "$1"
+}
+srt_linux_argv_008() # not dropped: what mounts cannot say is refused
+{
+	wrapped -p "$TMP/wild.json" -- true 2>"$TMP/err"
+	[ $? -eq 125 ] && grep -q '\*\.pem' "$TMP/err" || { cat "$TMP/err"; return 1; }
+}
+rows srt_linux_argv.tsv
 same_git() { git init -q r && cd r && git config user.email a@b && git config user.name n && echo x >f && git add f && git commit -qm m && git status --short && git log --oneline | wc -l; }
 export -f same_git
 answers 'git works' 1 -- bash -c same_git

@@ -112,3 +112,26 @@ spec:
   fsProfiles: {p: {read: ["./**"], modify: ["./**", "!ro/**"]}}
 X
 check 'orbit to caliban' same_as simple.yaml caliban
+
+# ---- what only srt and caliban have words for ----
+cat <<'X' | file nest.json
+{"network": {"allowedDomains": [], "deniedDomains": []},
+ "filesystem": {"denyRead": [], "allowWrite": ["."], "denyWrite": []},
+ "enableWeakerNestedSandbox": true, "bwrapPath": "/usr/bin/bwrap",
+ "credentials": {"files": [{"path": "~/.netrc", "mode": "deny"}], "envVars": [{"name": "A_TOKEN", "mode": "deny"}]}}
+X
+check 'srt to itself keeps credentials and bwrap' eval 'same_as nest.json srt &&
+	[ "$(grep -cE "\"(enableWeakerNestedSandbox\": true|bwrapPath\": \"/usr/bin/bwrap\"|name\": \"A_TOKEN\", \"mode\": \"deny\")" "$TMP/new.srt")" -eq 3 ] &&
+	grep -q "\.netrc" "$TMP/new.srt"'
+check 'variables and the nesting are named' names nest.json orbit '`A_TOKEN`' 'enableWeakerNestedSandbox' '`/usr/bin/bwrap`'
+check 'caliban has the nesting' eval 'names nest.json caliban "\`A_TOKEN\`" &&
+	grep -qx "enable_weaker_nested_sandbox = true" "$TMP/new.caliban" && grep -qx "bwrap_path = \"/usr/bin/bwrap\"" "$TMP/new.caliban"'
+cat <<'X' | file must.toml
+[sandbox]
+enabled = true
+bwrap_path = "/usr/bin/bwrap"
+[sandbox.filesystem]
+allow_read = ["/"]
+allow_write = ["${WORKSPACE}"]
+X
+check 'srt does not demand its bwrap' names must.toml srt '`/usr/bin/bwrap`: it cannot demand'

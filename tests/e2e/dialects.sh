@@ -100,6 +100,25 @@ check 'srt: a comma too many is refused with its place' refused \
 sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/s.json" | file net.json
 check 'srt: domains are refused' refused 'allowedDomains: rules on the network' -p "$TMP/net.json"
 
+
+# what a settings file of today may hold
+sed 's/^ *"filesystem"/ "credentials": {"files": [{"path": "key", "mode": "deny"}], "envVars": [{"name": "A_TOKEN", "mode": "deny"}]},\n&/' \
+	"$TMP/s.json" | file cred.json
+echo secret >key
+export A_TOKEN=1 A_TOKENS=2
+check 'srt: credentials are closed' out 'no 2' -p "$TMP/cred.json" -- \
+	bash -c 'echo $(cat key 2>/dev/null || echo no) $A_TOKEN $A_TOKENS'
+check 'srt: unless they are given' out 3 -p "$TMP/cred.json" --setenv A_TOKEN=3 -- bash -c 'echo $A_TOKEN'
+sed 's/"deny"}\], "env/"mask"}], "env/' "$TMP/cred.json" | file mask.json
+check 'srt: what is to be masked is refused' refused 'nothing masks a credential here' -p "$TMP/mask.json"
+check 'srt: or closed, and told of' told 'nothing masks a credential here' --best-effort -p "$TMP/mask.json" -- \
+	bash -c '! cat key 2>/dev/null'
+check 'srt: who takes the shim alone is told' eval \
+	'"$SBX" --print-env -p "$TMP/cred.json" 2>&1 >/dev/null | grep -q "loss: variable A_TOKEN stays"'
+unset A_TOKEN A_TOKENS
+sed 's/"denyRead"/"disabled": true, &/' "$TMP/s.json" | file off.json
+check 'srt: files that are not closed at all are refused' refused 'disabled is true' -p "$TMP/off.json"
+
 # ---- caliban ----
 file c.toml <<X
 [model]

@@ -23,7 +23,7 @@ e2e_outer()
 	cp "$bin"/tests/mkhost "$bin"/tests/shim_stress* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
 	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json \
-		"$e2e_support"/../../docs/man/*.[1-8] \
+		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \
 		"$base/test" 2>/dev/null
 	cp "$0" "$base/test/run.sh"
 	sed -i "s,^\. .*/e2e.sh.*,. '$base/test/e2e.sh'," "$base/test/run.sh"
@@ -60,6 +60,19 @@ not_ok() # NAME, then what is known of it on stdin
 {
 	echo "not ok - $E2E_INNER: $1"
 	sed 's/^/# /' | head -n "${E2E_LINES:-30}"
+}
+
+# Every row of a file of tests/vectors has a function called as its id, which is true. Rows that do
+# not bind are not in the file.
+rows() # FILE.tsv
+{
+	local id rest all=0
+	while IFS=$'\t' read -r id rest; do
+		case $id in '#'*) continue ;; esac
+		all=$((all + 1))
+		check "$id: $rest" "${id//-/_}"
+	done <"$(dirname "$0")/$1"
+	check "$1 has rows" [ $all -gt 0 ]
 }
 
 skip() # NAME REASON

@@ -92,6 +92,29 @@ Test(launcher_environment, every_judge_must_let_a_variable_pass)
 	lau_environment_release(&env);
 }
 
+Test(launcher_environment, a_denied_name_does_not_pass_in_any_mode_unless_set)
+{
+	static const struct lau_env_name denied[] = {{"A_*", true}, {"B", true}, {"C", true}},
+					 named[] = {{"B", true}};
+	char *base[] = {(char[]){"A_X=1"}, (char[]){"A_*=2"}, (char[]){"B=3"},
+			(char[]){"C=4"},   (char[]){"BB=5"},  NULL};
+	struct lau_environment env = {0};
+	struct b_err err;
+	char **got;
+
+	lau_environment_judge(&env, POL_ENV_KEEP, named, 1);
+	lau_environment_deny(&env, denied, 3);
+	cr_assert_eq(lau_environment_users(&env, "C=mine", &err), 0);
+	cr_expect_null(lau_environment_get(&env, base, "B"));
+	got = lau_environment_build(&env, base);
+	cr_expect_str_eq(got[0], "A_X=1");
+	cr_expect_str_eq(got[1], "BB=5");
+	cr_expect_str_eq(got[2], "C=mine");
+	cr_expect_null(got[3]);
+	free(got);
+	lau_environment_release(&env);
+}
+
 Test(launcher_environment, what_the_user_sets_stays)
 {
 	char *base[] = {(char[]){"A=1"}, NULL};

@@ -51,6 +51,7 @@ Test(policy_caliban, every_key_has_its_type)
 	cr_expect_eq(doc.settings.value[POL_SET_network].v, POL_NET_NONE);
 	cr_expect_eq(doc.foreign.losses.n, 1); /* the proxy */
 	cr_expect_str_eq(doc.foreign.bwrap.s, "/usr/bin/bwrap");
+	cr_expect(doc.foreign.must_have_bwrap && doc.foreign.is_nested);
 	cr_expect_eq(doc.settings.value[POL_SET_env].v, POL_ENV_KEEP);
 	cr_expect(doc.settings.pass_env.n == 1 && doc.settings.pass_env.v[0].is_literal);
 	cr_expect_eq(doc.settings.roots[POL_ROOTS_denyModify].n, 2);

@@ -116,6 +116,130 @@ Test(policy_srt, domains_are_judged_as_the_rows_say)
 	tsv_free(t);
 }
 
+/* Rows 018 to 023: what a settings file of today may hold, each taken or refused by name. */
+Test(policy_srt, settings_of_today_are_taken)
+{
+	static const char network[] =
+		", \"strictAllowlist\": true, \"allowMachLookup\": [\"com.example.*\"], "
+		"\"deniedDomainReasons\": {\"x.example.com:22\": \"why\"}, "
+		"\"deniedResolvedAddresses\": [\"10.0.0.0/8\"], \"allowAllDomains\": false";
+	static const char rest[] =
+		", \"enableWeakerNestedSandbox\": true, \"enableWeakerNetworkIsolation\": true, "
+		"\"allowAppleEvents\": true, \"allowPty\": true, \"ripgrep\": {\"command\": "
+		"\"rg\", \"args\": [\"-j1\"], \"argv0\": \"rg\"}, \"seccomp\": {\"applyPath\": "
+		"\"/opt/apply\", \"argv0\": \"x\"}, \"bwrapPath\": \"/opt/bwrap\", \"socatPath\": "
+		"\"/opt/socat\", \"javaAgentJarPath\": \"/opt/a.jar\", \"git\": "
+		"{\"safeDirectories\": [\"/w\"]}, \"windows\": {\"sandboxUser\": \"u\"}";
+	struct pol_doc doc = {0};
+
+	cr_assert_eq(
+		parse_with(network, ", \"disabled\": false, \"allowRead\": [\"a\"]", rest, &doc), 0,
+		"%s", err.msg);
+	cr_expect_eq(doc.foreign.losses.n, 0);
+	cr_expect(doc.foreign.is_nested && !doc.foreign.must_have_bwrap);
+	cr_expect_str_eq(doc.foreign.bwrap.s, "/opt/bwrap");
+	pol_doc_release(&doc);
+	refused("", ", \"disabled\": true", "", "nothing is run without a sandbox");
+	refused("", "", ", \"bwrapPath\": \"bwrap\"", "expected an absolute path");
+	refused("", "", ", \"seccomp\": {\"bpfPath\": \"/x\"}",
+		"unknown field `bpfPath` in seccomp");
+	refused("", "", ", \"git\": {\"safeDirectories\": true}", "expected a list");
+	refused("", "", ", \"windows\": 1", "windows is an integer");
+	refused(", \"deniedDomainReasons\": [1]", "", "", "deniedDomainReasons is a list");
+}
+
+Test(policy_srt, what_its_proxy_would_do_is_a_loss)
+{
+	static const char *const keys[] = {
+		", \"allowAllDomains\": true",
+		", \"parentProxy\": {\"http\": \"http://p.example.com\"}",
+		", \"mitmProxy\": {\"socketPath\": \"/s\", \"domains\": [\"a.example.com\"]}",
+		", \"tlsTerminate\": {}",
+		", \"filterRequest\": \"f\"",
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		struct pol_doc doc = {0};
+
+		cr_assert_eq(parse_with(keys[i], "", "", &doc), 0, "%s: %s", keys[i], err.msg);
+		cr_expect_eq(doc.foreign.losses.n, 1, "%s", keys[i]);
+		pol_doc_release(&doc);
+	}
+}
+
+Test(policy_srt, domains_may_have_ports)
+{
+	struct pol_doc doc = {0};
+
+	cr_assert_eq(
+		parse("{\"network\": {\"allowedDomains\": [\"a.example.com:443\", "
+		      "\"*.example.com:1\", \"localhost:8080\"], \"deniedDomains\": [\"*\", "
+		      "\"*:22\", \"b.example.com:65535\"]}, \"filesystem\": {\"denyRead\": [], "
+		      "\"allowWrite\": [], \"denyWrite\": []}}",
+		      &doc),
+		0, "%s", err.msg);
+	pol_doc_release(&doc);
+	for (const char *const *bad = (const char *const[]){"a.example.com:0", "a.example.com:",
+							    "a.example.com:65536", "*", "*:22",
+							    "a.example.com:x", "[::1]:1", NULL};
+	     *bad; bad++) {
+		b_auto(b_str_release) struct b_str s = {0};
+
+		b_str_addf(&s,
+			   "{\"network\": {\"allowedDomains\": [\"%s\"], \"deniedDomains\": []}, "
+			   "\"filesystem\": {\"denyRead\": [], \"allowWrite\": [], "
+			   "\"denyWrite\": []}}",
+			   *bad);
+		cr_expect_eq(parse(b_str_c(&s), &doc), -1);
+		cr_expect(strncmp(err.msg, "s:1:33: `", 9) == 0, "%s: %s", *bad, err.msg);
+	}
+}
+
+Test(policy_srt, credentials_are_closed)
+{
+	struct pol_doc doc = {0};
+
+	cr_assert_eq(
+		parse_with("", "",
+			   ", \"credentials\": {\"files\": [{\"path\": \"~/.netrc\", \"mode\": "
+			   "\"deny\"}, {\"path\": \"keys/*.pem\", \"mode\": \"deny\"}], "
+			   "\"envVars\": [{\"name\": \"A_TOKEN\", \"mode\": \"deny\"}]}",
+			   &doc),
+		0, "%s", err.msg);
+	cr_expect_eq(doc.foreign.losses.n, 0);
+	cr_expect_eq(doc.settings.roots[POL_ROOTS_denyRead].n, 2);
+	cr_expect_str_eq(doc.settings.roots[POL_ROOTS_denyRead].v[0].s, "~/.netrc");
+	cr_expect_eq(doc.foreign.no_env.n, 1);
+	cr_expect_str_eq(doc.foreign.no_env.v[0].s, "A_TOKEN");
+	pol_doc_release(&doc);
+	/* what is to be masked is closed as well, and that is less than was asked for */
+	cr_assert_eq(
+		parse_with("", "",
+			   ", \"credentials\": {\"allowPlaintextInject\": true, \"files\": "
+			   "[{\"path\": \"/t\", \"mode\": \"mask\", \"extract\": \"(x)\", "
+			   "\"onExtractNoMatch\": \"deny\", \"decode\": \"jwt\", \"maskClaims\": "
+			   "[\"c\"], \"maskDuplicates\": true, \"injectHosts\": "
+			   "[\"a.example.com\"]}], \"envVars\": [{\"name\": \"B\", \"mode\": "
+			   "\"mask\"}], \"awsPairs\": [{\"accessKeyIdVar\": \"B\", "
+			   "\"secretAccessKeyVar\": \"C\"}], \"sigv4\": {\"streaming\": \"deny\"}}",
+			   &doc),
+		0, "%s", err.msg);
+	cr_expect_eq(doc.foreign.losses.n, 2);
+	cr_expect_eq(doc.settings.roots[POL_ROOTS_denyRead].n, 1);
+	cr_expect_eq(doc.foreign.no_env.n, 3);
+	pol_doc_release(&doc);
+	refused("", "", ", \"credentials\": {\"injectHosts\": []}", "unknown field `injectHosts`");
+	refused("", "", ", \"credentials\": {\"files\": [{\"path\": \"/x\"}]}",
+		"missing field `mode`");
+	refused("", "", ", \"credentials\": {\"files\": [{\"path\": \"\", \"mode\": \"deny\"}]}",
+		"path: empty");
+	refused("", "",
+		", \"credentials\": {\"envVars\": [{\"name\": \"A=B\", \"mode\": \"deny\"}]}",
+		"`A=B` is no name of a variable");
+	refused("", "", ", \"credentials\": {\"envVars\": [{\"name\": \"A\", \"mode\": \"hide\"}]}",
+		"mode is `hide`, expected one of deny|mask");
+}
+
 /* ---- what the rules mean: an engine of a workspace in a directory of our own ---- */
 
 static char top[] = "/tmp/sbx-srt.XXXXXX";
