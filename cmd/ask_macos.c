@@ -23,6 +23,7 @@ static int compile(const struct ask_opts *o, const struct asked *a, struct sbpl_
 	const struct pol_engine *engine = a->plan.engine;
 	struct sbpl_opts opts = sbpl_opts_of(&engine->effect);
 
+	sbpl_opts_add(&opts, &a->dirs.layers.main.settings, a->dirs.layers.n > 0);
 	opts.own_sockets = a->dirs.scratch.path;
 	opts.style = (enum sbpl_style)o->style;
 	opts.orbit = (struct sbpl_orbit_env){

@@ -47,6 +47,7 @@ static void absorb_settings(struct pol_doc *to, const struct pol_settings *from)
 		*v = from->value[i];
 		v->pos.file = b_arena_strndup(&to->arena, v->pos.file, strlen(v->pos.file));
 	}
+	add_before(to, &to->settings.macos, &from->macos);
 	add_before(to, &to->settings.pass_env, &from->pass_env);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++)
 		add_before(to, &to->settings.roots[i], &from->roots[i]);

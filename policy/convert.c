@@ -229,6 +229,7 @@ static void put_sandbox(struct cv *c)
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++)
 		put_roots(c, i, i == POL_ROOTS_sockets ? "unixSockets" : keys[i]);
 	put_list(c->out, "    ", "presets", &c->doc->settings.presets, false);
+	put_list(c->out, "    ", "macos", &c->doc->settings.macos, false);
 	put_list(c->out, "    ", "passEnv", &c->doc->settings.pass_env, false);
 }
 

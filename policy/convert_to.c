@@ -35,6 +35,8 @@ static void name_sockets(struct cv *c, bool knows_all)
 
 	for (size_t i = 0; i < s->roots[POL_ROOTS_sockets].n; i++)
 		cv_name(c, &s->roots[POL_ROOTS_sockets].v[i], "single sockets cannot be opened");
+	for (size_t i = 0; i < s->macos.n; i++)
+		cv_name(c, &s->macos.v[i], "what is open on macOS cannot be said");
 	if (!knows_all && cv_setting(c, POL_SET_unixSockets, POL_UNIX_NONE) == POL_UNIX_HOST)
 		cv_name_key(c, &s->value[POL_SET_unixSockets].pos, "unixSockets: host",
 			    "sockets cannot be opened");

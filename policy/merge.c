@@ -214,6 +214,8 @@ static void merge_settings(struct pol_doc *to, const struct pol_settings *global
 		to->settings.value[POL_SET_strict] = (struct pol_setting_value){.said = false};
 	add_all(to, &to->settings.presets, &global->presets);
 	add_all(to, &to->settings.presets, &workspace->presets);
+	add_all(to, &to->settings.macos, &global->macos);
+	add_all(to, &to->settings.macos, &workspace->macos);
 	add_all(to, &to->settings.pass_env, &global->pass_env);
 	add_all(to, &to->settings.pass_env, &workspace->pass_env);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++) {

@@ -70,8 +70,8 @@ enum pol_setting {
 	X(denyRead)                                                                                \
 	X(denyModify)                                                                              \
 	X(denyModifyAnyCase) /* names in either case */                                            \
-	X(allowRead) /* opens what denyRead closes */                                              \
-	X(sockets)   /* unixSockets, when it is a list */
+	X(allowRead)	     /* opens what denyRead closes */                                      \
+	X(sockets)	     /* unixSockets, when it is a list */
 
 enum pol_root_list {
 #define X(key) POL_ROOTS_##key,
@@ -89,7 +89,10 @@ struct pol_setting_value {
 struct pol_settings {
 	struct pol_setting_value value[POL_SETTING_COUNT];
 	struct pol_texts roots[POL_ROOT_LIST_COUNT];
-	struct pol_texts presets;  /* `presets` and `providers` */
+	struct pol_texts presets; /* `presets` and `providers` */
+	/* More that is open on macOS alone: a group's name, `mach:SERVICE`, `loopback`,
+	 * `proxy:PORT`. */
+	struct pol_texts macos;
 	struct pol_texts pass_env; /* names of variables; `*` in one that is not literal */
 };
 

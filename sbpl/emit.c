@@ -223,7 +223,7 @@ static int put_hardened(struct sbpl_emit *e)
 	bool merged = exec_is_read(e);
 
 	sbpl_find_widened(e);
-	if (put_head(e) < 0 || put_network(e) < 0 || put_sockets(e) < 0)
+	if (put_head(e) < 0 || sbpl_put_extra(e) < 0 || put_network(e) < 0 || put_sockets(e) < 0)
 		return -1;
 	if (has_char(e->rs))
 		b_str_add(&e->out, sbpl_char_define);

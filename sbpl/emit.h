@@ -74,6 +74,8 @@ int sbpl_put_layers(struct sbpl_emit *, enum sbx_op, const char *operations);
 /* clone.c: the block of file-clone. */
 int sbpl_put_clones(struct sbpl_emit *);
 
+/* opts.c: services that a document names. */
+int sbpl_put_extra(struct sbpl_emit *);
 /* opts.c: what the groups open beyond the rules. */
 void sbpl_note_groups(struct sbpl_emit *);
 

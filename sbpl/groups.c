@@ -130,7 +130,7 @@ static const struct allowance table[] = {
 
 	MACH(TLS, "com.apple.trustd", "certificates by Security.framework"),
 	MACH(TLS, "com.apple.trustd.agent", "certificates by Security.framework"),
-	MACH(TLS, "com.apple.SecurityServer", "certificates by Security.framework"),
+	/* Not com.apple.SecurityServer, which is the keychain's, too: that group has it. */
 	READS(TLS, SUB, "/private/var/db/mds", "Security.framework's module table"),
 
 	MACH(FSEVENTS, "com.apple.FSEvents", "watchers; else they poll"),
@@ -206,6 +206,14 @@ static void add_one(struct b_str *out, const struct allowance *a)
 static bool in_release(const struct allowance *a, unsigned macos)
 {
 	return !macos || ((!a->from || macos >= a->from) && (!a->until || macos <= a->until));
+}
+
+unsigned sbpl_group_bit(const char *name)
+{
+	for (int g = 0; g < SBPL_GROUP_COUNT; g++)
+		if (strcmp(name, names[g]) == 0)
+			return 1u << g;
+	return 0;
 }
 
 size_t sbpl_groups_add(struct b_str *out, unsigned bits, unsigned macos)

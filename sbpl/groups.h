@@ -38,6 +38,9 @@ enum sbpl_group {
 /* The bits of the groups that are on by default. */
 unsigned sbpl_groups_default(void);
 
+/* The bit of the group of this name, 0 = there is none. */
+unsigned sbpl_group_bit(const char *name);
+
 /* Appends the allowances of the groups in `bits` that are about no path, for release `macos`
  * (1404 = 14.4, 0 = any), comments included; returns the number of rules. */
 size_t sbpl_groups_add(struct b_str *out, unsigned bits, unsigned macos);

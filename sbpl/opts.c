@@ -1,5 +1,8 @@
 /* opts.c - what a policy's settings mean for its profile. */
+#include <string.h>
+
 #include "base/own.h"
+#include "base/str.h"
 #include "policy/settings.h"
 #include "sbpl/emit.h"
 
@@ -19,10 +22,55 @@ struct sbpl_opts sbpl_opts_of(const struct pol_effect *effect)
 
 	o.net = nets[effect->network];
 	o.any_socket = effect->unix_ == POL_UNIX_HOST;
+	if (effect->network == POL_NET_HOST)
+		o.groups |= 1u << SBPL_GROUP_DNS | 1u << SBPL_GROUP_TLS;
 	/* Without `base` nothing starts at all; what a person installed, rules have to list. */
 	if (effect->reads == POL_READS_LISTED)
 		o.groups &= ~(1u << SBPL_GROUP_TOOLS);
 	return o;
+}
+
+void sbpl_opts_add(struct sbpl_opts *o, const struct pol_settings *doc, bool limited)
+{
+	unsigned long long port;
+
+	o->extra_left = limited && doc->macos.n > 0;
+	if (limited)
+		return;
+	o->extra = &doc->macos;
+	for (size_t i = 0; i < doc->macos.n; i++) {
+		const char *s = doc->macos.v[i].s;
+
+		o->groups |= sbpl_group_bit(s);
+		if (strcmp(s, "loopback") == 0 && o->net <= SBPL_NET_PROXY)
+			o->net = SBPL_NET_LOOPBACK;
+		if (strncmp(s, "proxy:", 6) == 0 && o->net == SBPL_NET_NONE &&
+		    b_parse_u64(s + 6, 65535, &port) == 0) {
+			o->net = SBPL_NET_PROXY;
+			o->proxy_port = (unsigned)port;
+		}
+	}
+}
+
+int sbpl_put_extra(struct sbpl_emit *e)
+{
+	const struct pol_texts *list = e->o->extra;
+
+	if (e->o->extra_left)
+		sbpl_note(e, "what `macos` of the document opens stays closed: another document "
+			     "must allow it as well, and says nothing of it");
+	for (size_t i = 0; list && i < list->n; i++) {
+		const struct pol_text *t = &list->v[i];
+
+		if (strncmp(t->s, "mach:", 5) != 0)
+			continue;
+		b_str_add(&e->out, "(allow mach-lookup (global-name ");
+		sbpl_put_string(&e->out, t->s + 5, strlen(t->s + 5));
+		b_str_addf(&e->out, ")) ; macos of the document, line %u\n", t->pos.line);
+		if (sbpl_count_rules(e, 1, "the services") < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static void add_rule(void *ctx, unsigned ops, const struct pol_rule *r)
@@ -32,9 +80,9 @@ static void add_rule(void *ctx, unsigned ops, const struct pol_rule *r)
 			pol_ruleset_add(ctx, (enum sbx_op)op, r);
 }
 
-void sbpl_system_rules(const struct pol_effect *effect, struct pol_ruleset *out)
+void sbpl_system_rules(const struct sbpl_opts *o, struct pol_ruleset *out)
 {
-	sbpl_groups_rules(sbpl_opts_of(effect).groups, add_rule, out);
+	sbpl_groups_rules(o->groups, add_rule, out);
 }
 
 /* Does another rule of the list allow all that this one does? */

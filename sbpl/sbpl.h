@@ -49,6 +49,8 @@ struct b_err;
 struct b_str;
 struct pol_effect;
 struct pol_ruleset;
+struct pol_settings;
+struct pol_texts;
 struct sbx_image;
 
 enum sbpl_style { SBPL_STYLE_HARDENED, SBPL_STYLE_ORBIT };
@@ -67,6 +69,9 @@ struct sbpl_orbit_env {
 
 struct sbpl_opts {
 	enum sbpl_style style;
+	/* `macos` of a document: services of Mach to be looked up; NULL = none */
+	const struct pol_texts *extra;
+	bool extra_left; /* there is a list, and other documents that say nothing of it: closed */
 	unsigned groups; /* bits of enum sbpl_group */
 	unsigned macos;	 /* 1404 = 14.4; 0 = any release */
 	enum sbpl_net net;
@@ -74,8 +79,8 @@ struct sbpl_opts {
 	bool any_socket;     /* Unix sockets of the host, all of them */
 	/* A directory of the run's own: what listens there the command has started. NULL = none */
 	const char *own_sockets;
-	bool inline_paths;   /* paths in the text instead of parameters */
-	bool exact_case;     /* deny globs match the case they are written in only */
+	bool inline_paths; /* paths in the text instead of parameters */
+	bool exact_case;   /* deny globs match the case they are written in only */
 	/* Directories that a re-opened deny could be escaped through stay free to move: a note says
 	 * so. Else they are pinned, however many. */
 	bool lax_moves;
@@ -86,8 +91,10 @@ struct sbpl_opts {
 struct sbpl_opts sbpl_opts_default(void);
 /* Those that the settings of a policy ask for. */
 struct sbpl_opts sbpl_opts_of(const struct pol_effect *);
-/* The rules of their groups, for pol_request.system. */
-void sbpl_system_rules(const struct pol_effect *, struct pol_ruleset *out);
+/* And those of the main document, unless it is `limited` by others. Borrows the settings. */
+void sbpl_opts_add(struct sbpl_opts *, const struct pol_settings *, bool limited);
+/* The rules of these groups, for pol_request.system. */
+void sbpl_system_rules(const struct sbpl_opts *, struct pol_ruleset *out);
 
 struct sbpl_profile {
 	struct b_arena arena;

@@ -15,6 +15,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 {
 	const char *own[LAU_OWN_MAX];
 	struct pol_ruleset system;
+	struct sbpl_opts opts;
 	struct lau_request q;
 	int rc;
 
@@ -25,7 +26,9 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	q.rq.nown_files = lau_own_files(&p->arena, dirs->workspaces, dirs->nworkspaces, own);
 	q.rq.with_protected = true; /* denies inside what may be written are rules like others */
 	pol_ruleset_init(&system);
-	sbpl_system_rules(&dirs->layers.effect, &system);
+	opts = sbpl_opts_of(&dirs->layers.effect);
+	sbpl_opts_add(&opts, &dirs->layers.main.settings, dirs->layers.n > 0);
+	sbpl_system_rules(&opts, &system);
 	q.rq.system = &system;
 	rc = pol_engine_new(&q.rq, &p->engine, err);
 	pol_ruleset_release(&system);

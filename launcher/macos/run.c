@@ -184,6 +184,7 @@ static int step_profile(struct run *r, struct b_err *err)
 
 	if (!is_confined(r))
 		return 0;
+	sbpl_opts_add(&opts, &r->dirs.layers.main.settings, r->dirs.layers.n > 0);
 	opts.macos = lau_macos_release();
 	opts.own_sockets = r->dirs.scratch.path;
 	grant(r, SBX_READ, r->self);

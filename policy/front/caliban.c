@@ -123,6 +123,41 @@ static const struct pol_ynode *port_of(const struct pol_ynode *net, const char *
 	return port && strcmp(port->s, "0") != 0 ? port : NULL;
 }
 
+/* Words of `macos`, model.h. */
+static void open_on_macos(struct pol_front *f, const char *word, const char *what,
+			  struct pol_pos pos)
+{
+	pol_texts_add(f->doc, &f->doc->settings.macos,
+		      (struct pol_text){
+			      .s = b_arena_printf(&f->doc->arena, "%s%s", word, what),
+			      .pos = pos,
+		      });
+}
+
+static int take_binding(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	bool on;
+
+	if (pol_foreign_bool(f, value, key->s, &on) < 0)
+		return -1;
+	if (on)
+		open_on_macos(f, "loopback", "", value->pos);
+	return 0;
+}
+
+static int add_service(struct pol_front *f, const struct pol_ynode *item)
+{
+	open_on_macos(f, "mach:", item->s, item->pos);
+	return 0;
+}
+
+static int take_services(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, add_service);
+}
+
 static int check_network(struct pol_front *f, const struct pol_ynode *net)
 {
 	static const char *const lists[] = {"allowed_domains", "denied_domains"};
@@ -148,6 +183,7 @@ static int check_network(struct pol_front *f, const struct pol_ynode *net)
 		return 0;
 	/* With a proxy nothing else is open, whatever allow_all_outbound says. */
 	pol_foreign_set(f->doc, POL_SET_network, POL_NET_NONE, proxy->pos);
+	open_on_macos(f, "proxy:", proxy->s, proxy->pos);
 	pol_foreign_loss(f->doc, &proxy->pos,
 			 "%s: nothing here leads to the proxy yet: the command has no network",
 			 http ? "http_proxy_port" : "socks_proxy_port");
@@ -164,9 +200,9 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "socks_proxy_port", .take = take_port},
 		{.name = "allow_all_outbound", .take = take_outbound},
 		{.name = "allow_unix_sockets", .take = take_sockets},
-		/* the command has a loopback of its own anyway */
-		{.name = "allow_local_binding", .take = pol_foreign_either},
-		{.name = "allow_mach_lookup", .take = pol_foreign_texts},
+		/* on Linux the command has a loopback of its own anyway, and there is no Mach */
+		{.name = "allow_local_binding", .take = take_binding},
+		{.name = "allow_mach_lookup", .take = take_services},
 	};
 
 	if (pol_front_map(f, value, key->s, true, KEYS(rows)) < 0)

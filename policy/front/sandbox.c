@@ -158,6 +158,40 @@ static int take_pass_env(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* What of macOS is opened: groups of sbpl/groups.h, services, the loopback, a proxy's port. */
+static bool is_macos_word(const char *s)
+{
+	static const char *const words[] = {"base",	"tty",	 "tools",   "python",	"node",
+					    "java",	"dns",	 "tls",	    "fsevents", "ssh-agent",
+					    "keychain", "power", "loopback"};
+	unsigned long long port;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(s, words[i]) == 0)
+			return true;
+	if (strncmp(s, "mach:", 5) == 0)
+		return s[5] != '\0';
+	return strncmp(s, "proxy:", 6) == 0 && b_parse_u64(s + 6, 65535, &port) == 0 && port > 0;
+}
+
+static int take_macos(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.macos;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++)
+		if (!is_macos_word(list->v[i].s))
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: no `%s`, expected a group (java, tls, fsevents, "
+					    "ssh-agent, keychain, power ...), mach:SERVICE, "
+					    "loopback or proxy:PORT",
+					    key->s, list->v[i].s);
+	return 0;
+}
+
 static int check(struct pol_front *f)
 {
 	const struct pol_setting_value *strict = &f->doc->settings.value[POL_SET_strict];
@@ -179,6 +213,7 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "unixSockets", .take = take_sockets},
 		{.name = "env", .take = take_value},
 		{.name = "passEnv", .take = take_pass_env},
+		{.name = "macos", .take = take_macos},
 		{.name = "scratch", .take = take_value},
 		{.name = "cache", .take = take_value},
 		{.name = "openRead", .take = take_root_list},

@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "policy/compile.h"
 #include "policy/ruleset.h"
-#include "policy/settings.h"
 #include "sbpl/sbpl.h"
 
 #define WS "/Users/u/ws"
@@ -38,10 +37,11 @@ static void add(struct pol_ruleset *rs, enum sbx_op op, bool allow, enum pol_sha
  * engine of a Mac makes them, with what the system needs. */
 static void fill(struct pol_ruleset *rs, unsigned n)
 {
+	const struct sbpl_opts o = sbpl_opts_default();
 	char text[128];
 
 	add(rs, SBX_READ, true, POL_TREE, "", NULL);
-	sbpl_system_rules(&(struct pol_effect){.reads = POL_READS_BROAD}, rs);
+	sbpl_system_rules(&o, rs);
 	add(rs, SBX_MODIFY, true, POL_TREE, WS, NULL);
 	for (unsigned i = 2; i < n; i++) {
 		enum sbx_op op = i % 2 ? SBX_READ : SBX_MODIFY;

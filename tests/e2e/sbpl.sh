@@ -61,6 +61,41 @@ check 'unless all are' [ $? -eq 0 ]
 check 'on Linux, too' grep -q '^allowed  *connect  */run/x  *by rule unixSockets: host' "$TMP/out"
 "$policy" why --on macos --unix /run/x connect /run/x >"$TMP/out" 2>&1
 check 'or one is' [ $? -eq 0 ]
+shows 'with the network, names are resolved' 'mach-lookup \(global-name "com.apple.dnssd.service"\)' --network host
+shows 'and not without' '^\(deny file-link\)'
+check 'nothing of it is there' sh -c "! grep -q dnssd '$TMP/out'"
+cat >mac.yaml <<'P'
+schemaVersion: 2
+kind: Policy
+metadata: {name: mac}
+spec:
+  fsProfiles: {default: {read: ["**"], modify: ["**"]}}
+  sandbox: {macos: [keychain, "mach:com.example.\"x"]}
+P
+chmod 600 mac.yaml
+shows 'a document opens a group' '^\(allow mach-lookup \(global-name "com.apple.secd"\)\) ; keychain' --policy ./mac.yaml
+check 'and a service' grep -qF '(allow mach-lookup (global-name "com.example.\"x")) ; macos' "$TMP/out"
+sed -i 's/keychain/keychains/' mac.yaml
+"$policy" check ./mac.yaml >"$TMP/out" 2>&1
+check 'a name that is none is refused' grep -q 'mac.yaml:6:.*no `keychains`, expected a group' "$TMP/out"
+cat >cal.toml <<'P'
+[sandbox]
+enabled = true
+[sandbox.network]
+allow_mach_lookup = ["com.apple.foo"]
+allow_local_binding = true
+P
+cat >proxy.toml <<'P'
+[sandbox]
+enabled = true
+[sandbox.network]
+http_proxy_port = 8080
+P
+chmod 600 cal.toml proxy.toml
+shows "caliban's services" '^\(allow mach-lookup \(global-name "com.apple.foo"\)\)' --policy ./cal.toml
+check 'and its local binding' grep -qF '(allow network-bind (local ip "localhost:*"))' "$TMP/out"
+shows "caliban's proxy" '^\(allow network-outbound \(remote ip "localhost:8080"\)\)$' --policy ./proxy.toml
+rm mac.yaml cal.toml proxy.toml
 "$policy" why --on macos modify .vscode .vscodes >"$TMP/out" 2>&1
 check 'a directory that cannot be made is told' \
 	[ "$(grep -c '^  but  *may not be made: line [0-9]*: (deny file-write-create' "$TMP/out")" = 1 ]

@@ -475,7 +475,8 @@ Test(sbpl_compile, emitted_filters_read_as_the_reference_says)
 	cr_expect(strstr(prof.text,
 			 "(deny file-read* (regex \"^" C "/(.*/)?[^/]*\\\\.[Ee][Nn][Vv]$\"))"));
 	cr_expect(strstr(prof.text, "(allow file-read* (regex \"^" C "/[^/]*/src(/.*)?$\"))"));
-	cr_expect(strstr(prof.text, "(deny file-write* file-link network-bind (subpath \"" C "/.git/hooks\"))"));
+	cr_expect(strstr(prof.text, "(deny file-write* file-link network-bind (subpath \"" C
+				    "/.git/hooks\"))"));
 	cr_expect(strstr(prof.text, "(deny file-link)"));
 	cr_expect(strstr(prof.text, "(if (defined? 'file-clone) (deny file-clone"));
 }

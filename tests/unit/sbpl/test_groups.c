@@ -166,16 +166,44 @@ Test(sbpl_groups, tools_are_no_need_where_rules_list_what_is_read)
 	cr_expect(allows("file-read-data", "/usr/local/x"));
 }
 
+Test(sbpl_groups, documents_open_more_unless_others_limit_them)
+{
+	struct pol_text words[] = {{.s = "keychain"}, {.s = "mach:a.b"}, {.s = "proxy:81"}};
+	struct pol_settings doc = {.macos = {.v = words, .n = 3}};
+
+	tree(SBX_READ, true, POL_TIER_BASE, "");
+	sbpl_opts_add(&opts, &doc, false);
+	compile();
+	cr_expect(strstr(prof.text, "com.apple.secd"));
+	cr_expect(strstr(prof.text, "(allow mach-lookup (global-name \"a.b\"))"));
+	cr_expect(strstr(prof.text, "(allow network-outbound (remote ip \"localhost:81\"))"));
+	opts = sbpl_opts_default();
+	sbpl_opts_add(&opts, &doc, true);
+	compile();
+	cr_expect_not(strstr(prof.text, "com.apple.secd") || strstr(prof.text, "a.b"));
+	cr_expect(strstr(prof.notes[0], "`macos` of the document"));
+}
+
+Test(sbpl_groups, the_network_comes_with_names_and_certificates)
+{
+	opts = sbpl_opts_of(&(struct pol_effect){.network = POL_NET_HOST});
+	compile();
+	cr_expect(allows("network-outbound", "/private/var/run/mDNSResponder"));
+	cr_expect(strstr(prof.text, "com.apple.trustd.agent"));
+	cr_expect_not(strstr(prof.text, "com.apple.SecurityServer"));
+	opts = sbpl_opts_of(&(struct pol_effect){.network = POL_NET_NONE});
+	compile();
+	cr_expect_not(allows("network-outbound", "/private/var/run/mDNSResponder"));
+}
+
 Test(sbpl_groups, they_are_not_added_to_a_list_that_has_them)
 {
 	b_auto_free char *text = NULL;
-	static const struct pol_effect effect = {.reads = POL_READS_BROAD};
-
 	tree(SBX_READ, false, POL_TIER_BASE, "");
 	tree(SBX_MODIFY, false, POL_TIER_BASE, "");
 	compile();
 	text = b_strdup(prof.text);
-	sbpl_system_rules(&effect, &rs);
+	sbpl_system_rules(&opts, &rs);
 	for (int op = SBX_READ; op <= SBX_MODIFY; op++)
 		for (size_t i = 0; i < rs.op[op].n; i++)
 			rs.op[op].v[i].layer = POL_LAYER_MAIN;
