@@ -1,5 +1,6 @@
 #!/bin/bash
-# For whoever has a Mac: what no test on Linux can tell. Not run by us.
+# For whoever has a Mac: what no test on Linux can tell. Not run by us; tests/mac/github.yml is a
+# recipe for runners.
 #
 #	tests/mac/smoke.sh DIRECTORY-WITH-sbx-launch-AND-libsbx-shim.dylib
 #
@@ -61,6 +62,20 @@ fails sbx /bin/sh -c 'echo x >.git/hooks/pre-commit'
 ok $? "hooks cannot be planted"
 fails sbx /bin/mv .git aside
 ok $? "nor their directory moved away"
+fails sbx /bin/mkdir .vscode
+ok $? "a missing directory above something denied is not made"
+[ ! -e .vscode ]
+ok $? "and is not there"
+mkdir deep deep/er && echo x >deep/er/key
+fails sbx --deny-read deep/er/key /bin/mv deep aside
+ok $? "a directory above a denied file is not moved"
+sbx --deny-read deep/er/key /bin/mkdir deep/other
+ok $? "but a new one beside it is made"
+raw '(version 1)(allow default)(deny file-write-create (require-all (vnode-type SYMLINK) (literal "'"$T/ws/planted"'")))' \
+	/bin/ln -s deep planted
+[ ! -L planted ]
+ok $? "vnode-type is known of what is being made (a question: the profile does without)"
+rm -f planted
 ln -s "$HOME/.ssh" link
 fails sbx /bin/cat link/id
 ok $? "nor a secret read through a link"
@@ -120,4 +135,12 @@ done
 sbx -v /bin/ls 2>"$T/err" >/dev/null
 grep -q '0 of 1' "$T/err"
 ok $? "/bin/ls is told as unwitnessed"
+# arm64e programs are killed at start by a library of arm64: the variable is left out for them
+if [ "$(uname -m)" = arm64 ]; then
+	for tool in /usr/bin/true /bin/zsh; do
+		sbx "$tool" -c : 2>/dev/null
+		[ $? -lt 128 ]
+		ok $? "$tool, arm64e, is not killed"
+	done
+fi
 echo "1..$n"
