@@ -18,7 +18,7 @@ int sbpl_count_rules(struct sbpl_emit *e, size_t n, const char *origin)
 	if (e->nrules > SBPL_MAX_RULES)
 		return b_fail(e->err, B_LIMIT, 0,
 			      "sbpl: more than %d rules at %s: sandbox-exec crashes on large "
-			      "profiles",
+			      "profiles: fewer rules, or whole directories in them",
 			      SBPL_MAX_RULES, origin);
 	return 0;
 }
@@ -189,6 +189,18 @@ static int put_metadata(struct sbpl_emit *e)
 	return 0;
 }
 
+static const char *shown(struct sbpl_emit *e, const struct pol_rule *r)
+{
+	b_auto(b_str_release) struct b_str s = {0};
+
+	b_str_add_visible(&s, r->base, r->base_len);
+	if (r->shape == POL_GLOB) {
+		b_str_addc(&s, '/');
+		b_str_add_visible(&s, r->glob, strlen(r->glob));
+	}
+	return b_arena_strndup(&e->prof->arena, b_str_c(&s), s.len);
+}
+
 /* A control byte can come from no name that a person means; in a profile it may end a string. */
 static int check_bytes(struct sbpl_emit *e)
 {
@@ -201,9 +213,10 @@ static int check_bytes(struct sbpl_emit *e)
 				for (const char *p = texts[k]; *p; p++)
 					if ((unsigned char)*p < ' ' || *p == 0x7f)
 						return b_fail(e->err, B_POLICY, 0,
-							      "%s: a control character cannot "
-							      "stand in a macOS profile",
-							      r->origin);
+							      "%s: `%s`: a control character "
+							      "cannot stand in a profile for "
+							      "macOS: rename it",
+							      r->origin, shown(e, r));
 		}
 	return 0;
 }

@@ -533,7 +533,7 @@ Test(sbpl_compile, control_characters_are_refused_by_origin)
 	add(SBX_READ, true, POL_TREE, "/a\nb", NULL);
 	cr_expect_eq(sbpl_compile(&rs, NULL, &opts, &prof, &err), -1);
 	cr_expect_eq(err.kind, B_POLICY);
-	cr_expect(strstr(err.msg, "p.yaml:1:1"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "p.yaml:1:1: `/a\\x0ab`: a control character"), "%s", err.msg);
 }
 
 Test(sbpl_compile, too_many_rules_are_refused)
