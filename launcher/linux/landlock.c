@@ -260,7 +260,8 @@ static void *work(void *arg)
 	const struct part part = outside_shm(job->own_shm, job->keep);
 
 	job->rc = add_part(job->ruleset, job->plan, &part, &job->err);
-	(void)b_write_all(job->ready[1], job->rc == 0 ? "\0" : "\1", 1);
+	/* for a second child, too: the first may have been killed after it had read its own */
+	(void)b_write_all(job->ready[1], job->rc == 0 ? "\0\0" : "\1\1", 2);
 	return NULL;
 }
 

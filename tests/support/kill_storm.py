@@ -37,6 +37,7 @@ KINDS = [
     ["--timeout", "100", "--audit-level", "all"],
     ["--deny-read", "**/*.env", "--audit-required", "--no-shim"],
     ["--isolate", "none", "--network", "host"],
+    ["--", SBX, "-q"],  # a run inside a run
 ]
 ISOLATE_NONE = 4  # who kills the launcher there ends the command, no more (THREAT-MODEL)
 
@@ -133,7 +134,7 @@ class Storm:
         tree = below(launcher)
         some = tree if may_launcher else tree[1:]
         # the processes of the run itself and those of the command get the same share
-        own = some[:5] if self.random.random() < 0.7 else some
+        own = some[:6] if self.random.random() < 0.7 else some
         whom = self.random.sample(own, min(len(own), self.random.choice([1, 1, 2])))
         for pid in whom:
             try:
@@ -155,7 +156,7 @@ class Storm:
     def plain(self, n, mark):
         kind = self.random.randrange(len(KINDS))
         run = subprocess.Popen(
-            [SBX, "-q", *KINDS[kind], "--kill-after", "0.2", "--", "sh", "-c", WORK],
+            [SBX, "-q", "--kill-after", "0.2", *KINDS[kind], "--", "sh", "-c", WORK],
             env=environment(mark), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         time.sleep(self.random.choice([0.01, 0.05, 0.15]) * self.random.random() * 2)
