@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <string.h>
@@ -155,8 +154,11 @@ static int become(const struct lau_identity *id, struct b_err *err)
 	uid_t u[3];
 	gid_t g[3];
 
-	if (setgroups((size_t)id->ngroups, id->groups) < 0 ||
-	    setresgid(id->gid, id->gid, id->gid) < 0 || setresuid(id->uid, id->uid, id->uid) < 0)
+	/* Not by libc: it tells each thread that it knows of, and waits. This process was cloned
+	 * past it from one that had another thread, which is not here. */
+	if (syscall(SYS_setgroups, (size_t)id->ngroups, id->groups) < 0 ||
+	    syscall(SYS_setresgid, id->gid, id->gid, id->gid) < 0 ||
+	    syscall(SYS_setresuid, id->uid, id->uid, id->uid) < 0)
 		return b_fail(err, B_FLOOR, errno, "run as %u:%u: %s", id->uid, id->gid,
 			      strerror(errno));
 	if (getresuid(&u[0], &u[1], &u[2]) < 0 || getresgid(&g[0], &g[1], &g[2]) < 0)
@@ -165,7 +167,7 @@ static int become(const struct lau_identity *id, struct b_err *err)
 		if (u[i] != id->uid || g[i] != id->gid)
 			return b_fail(err, B_FLOOR, 0, "run as %u:%u: not taken on", id->uid,
 				      id->gid);
-	if (setuid(0) == 0 || setgid(0) == 0)
+	if (syscall(SYS_setuid, 0) == 0 || syscall(SYS_setgid, 0) == 0)
 		return b_fail(err, B_FLOOR, 0, "run as %u:%u: the way back to root is open",
 			      id->uid, id->gid);
 	return 0;
