@@ -265,16 +265,6 @@ static void take_always(struct cv *c)
 	}
 }
 
-static bool may_hold(const struct pol_text *path, const struct pol_texts *list)
-{
-	size_t n = strlen(path->s);
-
-	for (size_t i = 0; i < list->n; i++)
-		if (list->v[i].s[0] != path->s[0] || strncmp(list->v[i].s, path->s, n) == 0)
-			return true;
-	return false;
-}
-
 /* What may not be read is not modified either, where nothing open could lie below it. */
 static void take_unreadable(struct cv *c)
 {
@@ -285,7 +275,8 @@ static void take_unreadable(struct cv *c)
 	for (size_t i = 0; i < c->list[CV_NO_READ].n; i++) {
 		const struct pol_text *t = &c->list[CV_NO_READ].v[i];
 
-		if (may_hold(t, &c->list[CV_MODIFY]) || may_hold(t, &c->list[CV_REOPEN]))
+		if (pol_srt_may_hold(t, &c->list[CV_MODIFY]) ||
+		    pol_srt_may_hold(t, &c->list[CV_REOPEN]))
 			continue;
 		if (!cv_has(&c->list[CV_NO_MODIFY], t->s))
 			cv_name(c, t, "srt closes it for modifying, too");

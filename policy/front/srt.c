@@ -499,17 +499,6 @@ static int take_root(struct pol_front *f, const struct pol_ynode *root)
 	return pol_front_map(f, root, "the settings", true, KEYS(rows));
 }
 
-/* Could something of the list lie below the path? Of what begins otherwise nobody knows. */
-static bool is_above(const struct pol_text *path, const struct pol_texts *list)
-{
-	size_t n = strlen(path->s);
-
-	for (size_t i = 0; i < list->n; i++)
-		if (list->v[i].s[0] != path->s[0] || strncmp(list->v[i].s, path->s, n) == 0)
-			return true;
-	return false;
-}
-
 /* A path that may not be read is not there at all under srt, so nothing is changed there either:
  * unless something that is open could lie below it. */
 static void close_unreadable(struct pol_doc *doc)
@@ -518,8 +507,8 @@ static void close_unreadable(struct pol_doc *doc)
 	const struct pol_texts *denied = &roots[POL_ROOTS_denyRead];
 
 	for (size_t i = 0; i < denied->n; i++)
-		if (!is_above(&denied->v[i], &roots[POL_ROOTS_openModify]) &&
-		    !is_above(&denied->v[i], &roots[POL_ROOTS_allowRead]))
+		if (!pol_srt_may_hold(&denied->v[i], &roots[POL_ROOTS_openModify]) &&
+		    !pol_srt_may_hold(&denied->v[i], &roots[POL_ROOTS_allowRead]))
 			pol_texts_add(doc, &roots[POL_ROOTS_denyModify], denied->v[i]);
 }
 

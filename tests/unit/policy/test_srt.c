@@ -314,6 +314,16 @@ Test(policy_srt, mandatory_denies_are_as_the_rows_say)
 	tsv_free(t);
 }
 
+Test(policy_srt, what_may_not_be_read_is_not_changed)
+{
+	open_engine("\"./k\"", "\".\", \"~/out\", \"./kk\"", "", "");
+	cr_expect(!may(SBX_MODIFY, "k"));
+	cr_expect(!may(SBX_MODIFY, "k/f"));
+	cr_expect(may(SBX_MODIFY, "kk/f"));
+	cr_expect(may(SBX_MODIFY, "f"));
+	close_engine();
+}
+
 Test(policy_srt, git_config_is_open_when_asked_for)
 {
 	open_engine("", "\".\"", "", ", \"allowGitConfig\": true");
