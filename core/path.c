@@ -97,9 +97,9 @@ bool sbx_path_under(const char *path, size_t path_len, const char *dir, size_t d
 {
 	if (dir_len == 1) /* "/": everything is below the root */
 		return path_len > 0 && path[0] == '/';
-	if (path_len < dir_len || memcmp(path, dir, dir_len) != 0)
+	if (path_len < dir_len || (path_len > dir_len && path[dir_len] != '/'))
 		return false;
-	return path_len == dir_len || path[dir_len] == '/';
+	return memcmp(path, dir, dir_len) == 0;
 }
 
 size_t sbx_path_parent(const char *path, size_t len)

@@ -58,6 +58,14 @@ static bool resolve_rule(struct b_arena *a, struct pol_rule *r)
 	return true;
 }
 
+static bool is_ascii(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)s[i] >= 0x80)
+			return false;
+	return true;
+}
+
 /* A name may be on the disk in either of Unicode's forms, and the filter compares bytes: a deny is
  * said in both. Of an allow, what is not matched stays closed. */
 static bool add_spelling(struct pol_ruleset *out, enum sbx_op op, const struct pol_rule *r,
@@ -82,6 +90,8 @@ static bool add_spellings(struct pol_ruleset *out, enum sbx_op op, const struct 
 {
 	bool added = false;
 
+	if (is_ascii(r->base, r->base_len) && (!r->glob || is_ascii(r->glob, strlen(r->glob))))
+		return false; /* one form is the other */
 	for (int composed = 0; composed < 2 && !r->allow; composed++)
 		added |= add_spelling(out, op, r, composed);
 	return added;
