@@ -99,12 +99,14 @@ static void find_groups(struct lau_identity *id)
 			id->groups[id->ngroups++] = gid;
 }
 
-int lau_identity_find(const struct pol_foreign *f, struct b_arena *a, struct lau_identity *out,
-		      const char **out_loss, struct b_err *err)
+int lau_identity_find(const struct pol_foreign *f, bool is_strict, struct b_arena *a,
+		      struct lau_identity *out, const char **out_loss, struct b_err *err)
 {
 	const struct pol_text *said = f->user.s ? &f->user : &f->group;
 	const char *user = f->user.s ? f->user.s : "sandbox", *missing = NULL;
+	const char *instead = "the command runs as who started it";
 	struct lau_identity id = {.is_set = true};
+	bool is_found = false; /* the user is, what is missing is the group */
 
 	*out = (struct lau_identity){0};
 	*out_loss = NULL;
@@ -114,16 +116,23 @@ int lau_identity_find(const struct pol_foreign *f, struct b_arena *a, struct lau
 		missing = "only root can change to it";
 	else if (!find_user(user, a, &id))
 		missing = b_arena_printf(a, "there is no user %s", user);
-	else if (f->group.s && !find_group(f->group.s, &id.gid))
+	else if (f->group.s && !find_group(f->group.s, &id.gid)) {
 		missing = b_arena_printf(a, "there is no group %s", f->group.s);
-	if (missing) {
-		*out_loss = b_arena_printf(a,
-					   "%s:%u:%u: run as %s: %s: the command runs as who "
-					   "started it",
-					   said->pos.file, said->pos.line, said->pos.col, user,
-					   missing);
-		return 0;
+		instead = "its group is the user's own";
+		is_found = true;
 	}
+	/* Who is root has something to lose. */
+	if (missing && geteuid() == 0 && is_strict)
+		return b_fail(err, B_FLOOR, 0,
+			      "%s:%u:%u: run as %s: %s: make it, or accept with --best-effort that "
+			      "%s",
+			      said->pos.file, said->pos.line, said->pos.col, user, missing,
+			      instead);
+	if (missing)
+		*out_loss = b_arena_printf(a, "%s:%u:%u: run as %s: %s: %s", said->pos.file,
+					   said->pos.line, said->pos.col, user, missing, instead);
+	if (missing && !is_found)
+		return 0;
 	if (id.uid == 0 || id.gid == 0)
 		return b_fail(err, B_POLICY, 0, "%s:%u:%u: run as %s: that is root, by number",
 			      said->pos.file, said->pos.line, said->pos.col,

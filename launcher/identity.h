@@ -24,10 +24,11 @@ struct lau_identity {
 };
 
 /* Of the two that one is left out follows from the other: the user's own group; the user
- * `sandbox`, as with OpenShell. *out_loss (arena) says why nobody can be had, and the command then
- * runs as the launcher does: we are not root, or there is no such user or group. NULL: it is as
- * asked, or nobody asked. B_POLICY: the name is another one for root. */
-int lau_identity_find(const struct pol_foreign *, struct b_arena *, struct lau_identity *out,
-		      const char **out_loss, struct b_err *err);
+ * `sandbox`, as with OpenShell. *out_loss (arena) says what is missing: we are not root, or there
+ * is no such user, and the command runs as the launcher does; or no such group, and it has the
+ * user's own. NULL: it is as asked, or nobody asked. B_POLICY: the name is another one for root.
+ * B_FLOOR: we are root, something is missing, and strictness was asked for (`is_strict`). */
+int lau_identity_find(const struct pol_foreign *, bool is_strict, struct b_arena *,
+		      struct lau_identity *out, const char **out_loss, struct b_err *err);
 /* HOME, USER, LOGNAME, where it has a name. */
 void lau_identity_export(const struct lau_identity *, struct lau_environment *);

@@ -150,11 +150,15 @@ static void add_told(struct lau_plan *p, const char *text)
 }
 
 /* By mounts another program starts the command, as us. */
-static int plan_identity(const struct lau_dirs *dirs, struct lau_plan *p, struct b_err *err)
+static int plan_identity(const struct lau_options *o, const struct lau_dirs *dirs,
+			 struct lau_plan *p, struct b_err *err)
 {
+	const struct pol_setting_value *said = &dirs->layers.main.settings.value[POL_SET_strict];
+	bool is_strict = o->strictness == LAU_STRICT || (said->said && said->v);
 	const char *loss;
 
-	if (lau_identity_find(&dirs->layers.main.foreign, &p->arena, &p->identity, &loss, err) < 0)
+	if (lau_identity_find(&dirs->layers.main.foreign, is_strict, &p->arena, &p->identity, &loss,
+			      err) < 0)
 		return -1;
 	if (loss)
 		add_told(p, loss);
@@ -180,7 +184,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	/* The protected set is denies inside a writable tree: the broker's work. */
 	q.rq.with_protected = host->has_broker;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
-	if (plan_identity(dirs, p, err) < 0)
+	if (plan_identity(o, dirs, p, err) < 0)
 		return -1;
 	return pol_engine_new(&q.rq, &p->engine, err);
 }

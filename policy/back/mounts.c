@@ -148,7 +148,9 @@ static int link_entry(void *arg, const char *name, char type)
 	strcpy(path, strcmp(l->dir, "/") == 0 ? "" : l->dir);
 	strcat(path, "/");
 	strcat(path, name);
-	if (is_made_anew(path) || fs->link(fs->ctx, path, target, sizeof target) < 0)
+	/* what lies in a directory that is bound is there with it */
+	if (is_made_anew(path) || is_bound(l->p->out, path, POL_MOUNT_RO) ||
+	    fs->link(fs->ctx, path, target, sizeof target) < 0)
 		return 0;
 	add(l->p, POL_MOUNT_LINK, path, false);
 	l->p->out->v[l->p->out->n - 1].target =

@@ -3,6 +3,7 @@
  * with everything below it, no character a wildcard. As there, everything wrong is found, not the
  * first thing only.
  */
+#include <ctype.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -186,13 +187,18 @@ static int take_identity(struct pol_front *f, const struct pol_ynode *key,
 {
 	struct pol_foreign *foreign = &f->doc->foreign;
 	unsigned long long id;
-	bool is_number;
+	bool is_number, is_name;
 
 	if (value->kind != POL_Y_INT && pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
 	is_number = value->len && strspn(value->s, "0123456789") == value->len;
-	if (value->len == 0 || strcmp(value->s, "root") == 0 || strchr(value->s, ':') ||
-	    (is_number && (b_parse_u64(value->s, 4294967294u, &id) < 0 || id == 0)) ||
+	is_name = isalpha((unsigned char)value->s[0]) || value->s[0] == '_';
+	for (size_t i = 0; i < value->len; i++)
+		is_name &=
+			isalnum((unsigned char)value->s[i]) || strchr("_.-$", value->s[i]) != NULL;
+	/* Other spellings of a number would be names that nobody has, and the command root's. */
+	if (!(is_number || is_name) || strcmp(value->s, "root") == 0 ||
+	    (is_number && (value->s[0] == '0' || b_parse_u64(value->s, 4294967294u, &id) < 0)) ||
 	    (value->kind == POL_Y_INT && !is_number))
 		return pol_pos_fail(f->err, &value->pos,
 				    "%s must be a name other than root or a number in range [1, "

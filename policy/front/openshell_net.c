@@ -485,7 +485,7 @@ int pol_openshell_network(struct pol_front *f, const struct pol_ynode *key,
 		pol_foreign_loss(
 			f->doc, &name->pos,
 			"network policy `%s`: rules on the network cannot be enforced yet: "
-			"the command has no network",
+			"the command has no network, or by --network all of it",
 			name->s);
 	}
 	return 0;

@@ -293,7 +293,7 @@ static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 	if (value->n > 0 && is_allowed)
 		pol_foreign_loss(f->doc, &key->pos,
 				 "%s: rules on the network cannot be enforced yet: the command has "
-				 "no network",
+				 "no network, or by --network all of it",
 				 key->s);
 	return 0;
 }

@@ -128,6 +128,21 @@ ln -s "$HOME/bwrap" link
 check 'nor by a link' unavailable "$PWD/link" "not root's alone to change"
 check 'no other is started in its place' unavailable "$(command -v env)" 'could not make the mounts'
 
+rm link
+cat >"$TMP/link.toml" <<X
+[sandbox]
+enabled = true
+[sandbox.filesystem]
+allow_write = ["\${WORKSPACE}"]
+deny_read = ["\${WORKSPACE}/closed"]
+X
+chmod 600 "$TMP/link.toml"
+mkdir -p closed && ln -s /usr outward
+check 'a link that leads out of the workspace is there' \
+	[ "$("$SBX" -q --backend bwrap -p "$TMP/link.toml" -- sh -c 'readlink outward; ls outward | grep -c "^bin$"' 2>&1)" = "/usr
+1" ]
+rm -r closed outward
+
 # srt's order, where it binds: what is written is bound before what is denied in it. There is no other
 # network than none, no setting for writing anywhere (004), and no bridge to a proxy (007).
 cat >"$TMP/s.json" <<X

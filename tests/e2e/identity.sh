@@ -17,10 +17,10 @@ policy number 61234 61235
 policy nobody nobody nogroup
 policy missing no-such-user nogroup
 policy gone nobody no-such-group
-for bad in root 0 00; do
+for bad in root 0 00 +0 ' 0' 0x0 -1 'root ' 1_001 01001; do
 	policy bad "$bad" nogroup
 	"$SBX" -p "$TMP/bad.yaml" -- touch ran 2>"$TMP/err"
-	check "run_as_user $bad is refused" [ $? -eq 125 -a ! -e ran ]
+	check "run_as_user '$bad' is refused" [ $? -eq 125 -a ! -e ran ]
 done
 told() # TEXT NAME: the command runs as who started it, after one line
 {
@@ -34,9 +34,23 @@ if [ "$(id -u)" -ne 0 ]; then
 	exit
 fi
 check 'a user that is not there is told' told 'there is no user no-such-user' missing
-check 'a group that is not there is told' told 'there is no group no-such-group' gone
+gone()
+{
+	got=$("$SBX" -p "$TMP/gone.yaml" -- bash -c 'echo $(id -u) $(id -g)' 2>"$TMP/err")
+	[ "$got" = "$(id -u nobody) $(id -g nobody)" ] &&
+		grep -qF "there is no group no-such-group: its group is the user's own" "$TMP/err" ||
+		{ echo "$got"; cat "$TMP/err"; return 1; }
+}
+strictly() # NAME TEXT
+{
+	"$SBX" --strict -p "$TMP/$1.yaml" -- touch ran 2>"$TMP/err"
+	[ $? -eq 125 ] && [ ! -e ran ] && grep -qF -- "$2" "$TMP/err" || { cat "$TMP/err"; return 1; }
+}
+check 'when strict, it is refused' strictly missing 'there is no user no-such-user: make it, or accept with --best-effort'
+check 'and a group' strictly gone 'there is no group no-such-group'
 chmod 711 "$E2E_ROOT" "$TMPDIR" && chown 61234:61235 "$WS" && chmod 700 "$WS"
 chmod a+x "$(dirname "$WS")" "$(dirname "$(dirname "$WS")")" 2>/dev/null
+check 'a group that is not there is told' gone
 check 'user and group are taken on' out '61234 61235 61235' -p "$TMP/number.yaml" -- \
 	bash -c 'echo $(id -u) $(id -g) $(id -G)'
 check 'by name as well' out "$(id -u nobody) $(id -g nobody)" -p "$TMP/nobody.yaml" -- \
