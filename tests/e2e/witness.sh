@@ -33,7 +33,7 @@ is() # WANT GOT
 denial()
 {
 	launch -- cat "$HOME/.ssh/id_rsa"
-	is 1 "$status" && grep -q "^sbx-launch: denied read .*id_rsa (rule .*, preset:secrets:.*): allow with --read $HOME/.ssh/id_rsa$" "$TMP/err" &&
+	is 1 "$status" && grep -q "sbx-launch: denied read .*id_rsa (rule .*, preset:secrets:.*): allow with --read $HOME/.ssh/id_rsa$" "$TMP/err" &&
 		is 1 "$(calls --verdict denied --op read --path '**/id_rsa')"
 }
 check 'a denial names path, rule and remedy, and is in the log' denial
@@ -42,7 +42,7 @@ folded()
 {
 	launch -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat "$HOME/.ssh/id_rsa"; done'
 	is 12 "$(calls --verdict denied --op read)" && is 12 "$(count denied)" &&
-		is 1 "$(grep -c '^sbx-launch: denied' "$TMP/err")" &&
+		is 1 "$(grep -c 'sbx-launch: denied' "$TMP/err")" &&
 		[ "$(shown --verdict denied | wc -l)" -lt 12 ]
 }
 check 'equal denials fold into an exact count' folded
