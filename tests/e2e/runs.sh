@@ -10,7 +10,11 @@ begin() # OPTIONS... -- COMMAND OF THE SHELL
 	"$SBX" -q "$@" >"$TMP/fifo" 2>"$TMP/run.err" &
 	pid=$!
 	read -r _ <"$TMP/fifo"
-	id=$("$SBX" --ps | sed -n "s/^\([^ ]*\)  *$pid .*/\1/p")
+	# the command may speak before its launcher has written down that it goes on
+	for _ in $(seq 200); do
+		id=$("$SBX" --ps | sed -n "s/^\([^ ]*\)  *$pid .*/\1/p")
+		[ -z "$id" ] || break
+	done
 }
 
 "$SBX" --ps >"$TMP/out" 2>&1
