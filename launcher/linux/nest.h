@@ -13,7 +13,7 @@
  * The request is hostile. What the guest takes from it: words, variables, rules and documents as
  * text, numbers that say less than the outer run's, and descriptors that the requester has. What
  * it does not: places of files to be read or written (directories, logs, documents' names), how
- * the run is recorded, capabilities, exceptions of the filter, limits. See docs/adr/008.
+ * the run is recorded, capabilities, exceptions of the filter, limits. See docs/adr/009.
  */
 #pragma once
 

@@ -88,11 +88,26 @@ static pid_t parent_of(pid_t pid)
 	return at && sscanf(at + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static bool is_below(pid_t pid, pid_t top)
+static bool is_guest(const struct lau_watch *w, pid_t pid)
 {
-	for (int i = 0; i < CHAIN && pid > 1; i++)
-		if ((pid = parent_of(pid)) == top)
+	const struct lau_nest_server *s = (const struct lau_nest_server *)w;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->guests[i] == pid)
 			return true;
+	return false;
+}
+
+/* A process of this run itself: one of a run inside has that one's supervisor to ask, a guest of
+ * ours, under whose policy it is. */
+static bool is_of_run(const struct lau_nest_server *s, pid_t pid)
+{
+	for (int i = 0; i < CHAIN && pid > 1; i++) {
+		if (is_guest(&s->watch, pid))
+			return false;
+		if ((pid = parent_of(pid)) == s->supervisor)
+			return true;
+	}
 	return false;
 }
 
@@ -117,7 +132,7 @@ int lau_nest_check(const struct lau_nest_server *s, pid_t pid, struct b_err *err
 	b_auto_fd int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
 	struct stat st;
 
-	if (fd < 0 || !is_below(pid, s->supervisor))
+	if (fd < 0 || !is_of_run(s, pid))
 		return b_fail(err, B_FLOOR, 0, "who asks is no process of the run");
 	for (int i = 0; i < NKINDS; i++)
 		if (!look_ns(pid, i, &st) || st.st_dev != s->ns[i].dev || st.st_ino != s->ns[i].ino)
@@ -191,16 +206,6 @@ static void end_guests(struct lau_watch *w, int signo)
 					: sigqueue(s->guests[i], SIGTERM, value));
 	/* the run is over: nobody else is served */
 	lau_nest_close(s);
-}
-
-static bool is_guest(const struct lau_watch *w, pid_t pid)
-{
-	const struct lau_nest_server *s = (const struct lau_nest_server *)w;
-
-	for (size_t i = 0; i < s->n; i++)
-		if (s->guests[i] == pid)
-			return true;
-	return false;
 }
 
 bool lau_nest_serve(struct lau_nest_server *s, const struct lau_nest_outer *outer, pid_t command)

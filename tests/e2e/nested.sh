@@ -166,6 +166,18 @@ P
 launch -q -- sh -c 'python3 bad.py && "$SBX" -q -- echo still-served'
 check 'noise is refused, and others served' says "done
 still-served"
+# Nor the outer one from a run inside, where its socket can be reached: it would be served under the
+# outer policy alone.
+echo secret >hidden.x
+for isolate in auto none; do
+	launch -q --unix host --network host --isolate $isolate -- sh -c 'c=$SBX_CHANNEL
+		set -- --unix host --network host --isolate '$isolate'
+		"$SBX" -q "$@" -- cat hidden.x
+		"$SBX" -q "$@" --deny-read "*.x" -- sh -c "cat hidden.x; SBX_CHANNEL=$c $SBX -q $* -- cat hidden.x"'
+	check "a run inside has its own supervisor alone to ask (--isolate $isolate)" \
+		[ "$(cat "$TMP/out"):$status" = secret:125 ]
+done
+rm hidden.x
 mkfifo fifo
 "$SBX" -q -- sh -c 'echo "$SBX_CHANNEL" >channel; read x <fifo' &
 for _ in $(seq 1000); do [ -s channel ] && break; sleep 0.01; done
