@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "core/path.h"
 #include "launcher/dirs.h"
 #include "launcher/exec_io.h"
 #include "launcher/exec_result.h"
@@ -59,18 +60,15 @@ int lau_call_settle(struct lau_options *o, struct b_err *err)
 
 /* ---- the gates ---- */
 
-static bool is_at_or_below(const char *path, const char *dir)
+static bool is_in(const char *path, const char *dir)
 {
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
+	return sbx_path_under(path, strlen(path), dir, strlen(dir));
 }
 
 static int check_overlap(const struct lau_dirs *d, const char *data, struct b_err *err)
 {
 	for (size_t i = 0; i < d->nworkspaces; i++)
-		if (is_at_or_below(data, d->workspaces[i]) ||
-		    is_at_or_below(d->workspaces[i], data))
+		if (is_in(data, d->workspaces[i]) || is_in(d->workspaces[i], data))
 			return b_fail(err, B_WORKSPACE, 0,
 				      "%s and the data of the host, %s, overlap: open another "
 				      "workspace",
@@ -81,7 +79,7 @@ static int check_overlap(const struct lau_dirs *d, const char *data, struct b_er
 static int check_cwd(const struct lau_dirs *d, const char *cwd, struct b_err *err)
 {
 	for (size_t i = 0; i < d->nworkspaces; i++)
-		if (is_at_or_below(cwd, d->workspaces[i]))
+		if (is_in(cwd, d->workspaces[i]))
 			return 0;
 	return b_fail(err, B_WORKSPACE, 0,
 		      "cwd-not-in-workspace: %s is in no workspace that is open: --chdir", cwd);
@@ -95,7 +93,7 @@ static int check_word(struct b_arena *a, const char *word, const char *cwd, cons
 	if (!*word || *word == '-' || !strchr(word, '/'))
 		return 0;
 	path = *word == '/' ? word : b_arena_printf(a, "%s/%s", cwd, word);
-	if (!is_at_or_below(pol_canonical(a, path), data))
+	if (!is_in(pol_canonical(a, path), data))
 		return 0;
 	return b_fail(err, B_NOEXEC, EACCES,
 		      "arg-in-protected-root: Argument rejected: resolves inside a protected "

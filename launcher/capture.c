@@ -16,6 +16,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "launcher/bounds.h"
 #include "launcher/call.h"
 #include "launcher/exec_result.h"
 #include "launcher/options.h"
@@ -29,26 +30,15 @@ static const char limit_env[] = "ORBIT_EXEC_OUTPUT_CAPTURE_LIMIT_BYTES";
 
 int lau_capture_set_limit(void *target, const char *value, struct b_err *err)
 {
-	static const struct {
-		const char *suffix;
-		unsigned shift;
-	} units[] = {{"", 0}, {"K", 10}, {"M", 20}, {"G", 30}};
 	struct lau_options *o = target;
-	size_t digits = strspn(value, "0123456789");
-	b_auto_free char *number = b_strndup(value, digits);
-	unsigned long long n;
+	uint64_t n = LAU_CAPTURE_ALL;
 
-	if (strcmp(value, "none") == 0) {
-		o->capture_limit = LAU_CAPTURE_ALL;
-		return 0;
-	}
-	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-		if (strcmp(value + digits, units[i].suffix) == 0 &&
-		    b_parse_u64(number, SIZE_MAX >> units[i].shift, &n) == 0 && n > 0) {
-			o->capture_limit = (size_t)n << units[i].shift;
-			return 0;
-		}
-	return b_fail(err, B_USAGE, 0, "`%s` is no size: 65536, 64K, 10M, or none", value);
+	if (strcmp(value, "none") != 0 && lau_bound_parse(LAU_BOUND_FSIZE, value, &n, err) < 0)
+		return -1;
+	if (n == 0)
+		return b_fail(err, B_USAGE, 0, "`%s`: expected at least 1, or none", value);
+	o->capture_limit = (size_t)n;
+	return 0;
 }
 
 /* ---- where it goes ---- */

@@ -14,7 +14,7 @@
 
 static const char me[] = "sbx-launch";
 
-static void say(const char *what, const char *text)
+void lau_say(const char *what, const char *text)
 {
 	b_auto(b_str_release) struct b_str line = {0};
 
@@ -45,12 +45,12 @@ int lau_losses_tell(const struct lau_options *o, const struct lau_plan *p, struc
 		return refuse(p, err);
 	/* set rules re-opened by an option, links not followed */
 	for (size_t i = 0; !o->quiet && i < p->engine->nnotices; i++)
-		say("note", p->engine->notices[i]);
+		lau_say("note", p->engine->notices[i]);
 	for (size_t i = 0; i < p->nlosses; i++) {
 		bool is_loss = p->losses[i].fatal || p->losses[i].is_loss;
 
 		if (is_loss || (p->losses[i].is_note && !o->quiet))
-			say(is_loss ? "loss" : "note", p->losses[i].text);
+			lau_say(is_loss ? "loss" : "note", p->losses[i].text);
 	}
 	return 0;
 }

@@ -32,6 +32,7 @@
 #include "launcher/macos/release.h"
 #include "launcher/macos/seatbelt.h"
 #include "launcher/macos/stage2.h"
+#include "launcher/losses.h"
 #include "launcher/macopts.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
@@ -78,16 +79,6 @@ struct run {
 
 static const char me[] = "sbx-launch";
 
-static void say(const char *what, const char *text)
-{
-	b_auto(b_str_release) struct b_str line = {0};
-
-	b_str_addf(&line, "%s: %s: ", me, what);
-	b_str_add_visible(&line, text, strlen(text));
-	b_str_addc(&line, '\n');
-	(void)b_write_all(STDERR_FILENO, line.s, line.len);
-}
-
 /* ---- steps that write nothing ---- */
 
 static int step_descriptors(struct run *r, struct b_err *err)
@@ -106,7 +97,7 @@ static int step_options(struct run *r, struct b_err *err)
 		return -1;
 	at = notes.len && !r->o->quiet ? notes.s : NULL;
 	while ((line = strsep(&at, "\n")) && *line)
-		say("note", line);
+		lau_say("note", line);
 	return 0;
 }
 
@@ -234,7 +225,7 @@ static int step_seatbelt(struct run *r, struct b_err *err)
 		return 0;
 	if (!r->plan.engine->effect.lax)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", r->plan.losses[0].text);
-	say("loss", r->plan.losses[0].text);
+	lau_say("loss", r->plan.losses[0].text);
 	return 0;
 }
 
@@ -247,14 +238,15 @@ static int step_notices(struct run *r, struct b_err *err)
 	if (pol_engine_refuse(e, err) < 0)
 		return -1;
 	for (size_t i = 0; i < e->nlosses; i++)
-		say("loss", e->losses[i]);
+		lau_say("loss", e->losses[i]);
 	if (f->user.s || f->group.s)
-		say("loss", "the policy names whom the command runs as: not on macOS: it runs as "
-			    "who started it");
+		lau_say("loss",
+			"the policy names whom the command runs as: not on macOS: it runs as "
+			"who started it");
 	for (size_t i = 0; !r->o->quiet && i < e->nnotices; i++)
-		say("note", e->notices[i]);
+		lau_say("note", e->notices[i]);
 	for (size_t i = 0; r->o->verbose && i < r->profile.nnotes; i++)
-		say("note", r->profile.notes[i]);
+		lau_say("note", r->profile.notes[i]);
 	return 0;
 }
 
@@ -404,7 +396,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 static void list_left(void *ctx, const char *list)
 {
 	(void)ctx;
-	say("left running, now ended", list);
+	lau_say("left running, now ended", list);
 }
 
 static int step_supervise(struct run *r, struct b_err *err)

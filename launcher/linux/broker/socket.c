@@ -174,7 +174,8 @@ static struct br_answer connect_path(struct br_call *c, const struct address *a,
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (!S_ISSOCK(e->st.st_mode))
 		return br_fail(ECONNREFUSED);
-	if (!was_made(&e->st) && !is_control(c, e) && (e->is_pathless || !br_allowed(c, SBX_CONNECT, e->path, e->len)))
+	if (!was_made(&e->st) && !is_control(c, e) &&
+	    (e->is_pathless || !br_allowed(c, SBX_CONNECT, e->path, e->len)))
 		return br_deny(c, SBX_CONNECT, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
