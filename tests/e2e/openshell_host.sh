@@ -203,7 +203,7 @@ openshell_landlock_008()
 }
 openshell_landlock_009() # nothing is closed to root
 {
-	[ "$(id -u)" -ne 0 ] || return 0
+	[ "$(id -u)" -ne 0 ] || return 77
 	chmod 0 "$TMP/shut"
 	reason 'permission denied' "$TMP/shut/in"
 	set -- $?
@@ -213,8 +213,8 @@ openshell_landlock_009() # nothing is closed to root
 openshell_landlock_010() { reason 'too many symlink levels' "$TMP/loop/x"; }
 openshell_landlock_011() { reason 'path name too long' "/$long"; }
 openshell_landlock_012() { reason 'path component is not a directory' /etc/passwd/x; }
-openshell_landlock_013() { ! has_none || cell without all best_effort; }
-openshell_landlock_014() { ! has_none || cell without all hard_requirement; }
+openshell_landlock_013() { has_none || return 77; cell without all best_effort; }
+openshell_landlock_014() { has_none || return 77; cell without all hard_requirement; }
 openshell_landlock_015() { does best_effort-all ': >in-workdir'; }
 openshell_landlock_016() { denied row ': >in-workdir'; }
 openshell_landlock_017() { does bare ': >in-workdir; cat /etc/passwd' && denied bare ': >/var/log/sbx-e2e' && denied bare 'ls /opt'; }
@@ -226,7 +226,7 @@ openshell_landlock_022() { denied row ': >~/un/g' && denied row 'cat ~/un/f'; }
 openshell_landlock_023() { does file 'cat ~/ro/f' && denied file 'cat ~/ro/true'; }
 openshell_landlock_024() # what only root may reach is opened before the command is somebody else
 {
-	[ "$(id -u)" -eq 0 ] || return 0
+	[ "$(id -u)" -eq 0 ] || return 77
 	mkdir -p "$TMP/only/in" && chmod 700 "$TMP/only"
 	cat >"$TMP/who.yaml" <<X
 version: 1
