@@ -237,9 +237,10 @@ static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
 static bool is_of_rules(const struct pol_engine *e)
 {
 	const struct sbx_image_header *h = e->image.hdr;
-	const struct sbx_image_rule *r = (const void *)(e->image.base + h->rules);
+	const struct sbx_image_rule *all = (const void *)(e->image.base + h->rules);
 
 	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct sbx_image_rule *r = all + h->op[op].first_rule;
 		const struct pol_list *list = &e->rules.op[op];
 
 		if (h->op[op].nrules != list->n)

@@ -123,7 +123,7 @@ struct pol_answer {
 };
 /* Absolute path: symlinks resolved as far as it exists, judged on the whole ruleset.
  * Relative path: no "..", no "~" at its front; judged at workspace/path. Byte by byte: a blank or
- * a '\\' is part of a name, unlike in a rule's text. Strings live in the engine. */
+ * a backslash is part of a name, unlike in a rule's text. Strings live in the engine. */
 int pol_engine_check(struct pol_engine *, enum sbx_op, const char *path, struct pol_answer *out,
 		     struct b_err *err);
 /* The same, with the strings that the question makes in another arena: for who asks for long. */

@@ -156,7 +156,7 @@ const char *pol_rule_normalise(struct b_arena *, const char *raw, const char *la
 bool pol_rule_is_negated(const char *raw);
 /* Normal form of a workspace-relative path in a document's text; "" = root. */
 const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *err);
-/* The same of a file's name, byte by byte: nothing is trimmed, '\\' is no '/'. */
+/* The same of a file's name, byte by byte: nothing is trimmed, a backslash is no slash. */
 const char *pol_path_inside(struct b_arena *, const char *path, struct b_err *err);
 /* Is a positive modify rule covered by this read rule (both normalised)? Textual. */
 bool pol_rule_covers(const char *read_rule, const char *modify_rule);

@@ -87,7 +87,7 @@ static const char *inside(struct b_arena *a, const char *s, size_t n)
 	return rebuild(s, n, out, &len) ? out : NULL;
 }
 
-/* The same of what a person wrote: trimmed, and '\\' is '/'. */
+/* The same of what a person wrote: trimmed, and a backslash is a slash. */
 static const char *text_inside(struct b_arena *a, const char *s, size_t n)
 {
 	char *slashed = b_arena_strndup(a, s, n);

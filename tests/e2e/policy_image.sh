@@ -94,3 +94,33 @@ check 'a document is no image' refused 'no compiled policy' --image "$TMP/p.yaml
 check '--image and --policy exclude each other' refused 'E_USAGE.*--policy' --image "$TMP/p.image" -p "$TMP/p.yaml"
 private() { [ "$(stat -c %a "$TMP/p.image")" = 600 ]; }
 check 'the file is private' private
+
+# The cache: found by the rules, and used when it is of these rules.
+sed 's/modify: \["src/modify: ["open/' "$TMP/p.yaml" >"$TMP/other.yaml"
+mkdir -p open
+cached() { (cd "$1/sbx-launch/images" && ls | grep -v ^key-); }
+# All runs alike, their files of standard input and output too: those are rules.
+with() { XDG_STATE_HOME=$TMP/state.$1 timeout 20 "$SBX" -q -p "$TMP/$1.yaml" --profile writer -- sh -c "$2" 2>"$TMP/err"; }
+both() # each policy with a cache of its own
+{
+	rm -rf "$TMP"/state.*
+	for which in p other; do
+		with $which true && [ "$(cached "$TMP/state.$which" | wc -l)" -eq 1 ] || return
+	done
+}
+writes() { with p "echo x >$1" && [ "$(ls "$TMP/state.p/sbx-launch/images" | wc -l)" -eq 2 ]; }
+mine() { both && writes src/x && ! writes open/x && [ ! -e open/x ]; }
+check 'a cached image serves' mine
+swapped()
+{
+	both && cp -f "$TMP/state.other/sbx-launch/images/$(cached "$TMP/state.other")" \
+		"$TMP/state.p/sbx-launch/images/$(cached "$TMP/state.p")" || return
+	writes src/x && ! writes open/x && [ ! -e open/x ]
+}
+check 'one of other rules does not, whatever its name' swapped
+waiting()
+{
+	both && name=$TMP/state.p/sbx-launch/images/$(cached "$TMP/state.p") || return
+	rm -f "$name" && mkfifo "$name" && writes src/y && [ -e src/y ]
+}
+check 'a FIFO in its place is not waited for' waiting
