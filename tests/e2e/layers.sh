@@ -61,6 +61,18 @@ cp .sbx-launch.yaml "$TMP/"$'e\e[1m/'
 check 'names are shown as text' sh -c '[ "$(grep -cF "/e\\x1b[1m/" "$1")" = 2 ] && ! grep -q "$(printf "\\033")" "$1"' - "$TMP/out"
 "$POLICY" trust . >"$TMP/out" && "$POLICY" distrust .
 check 'distrust ends it, too' out no -- bash -c 'echo x >~/side/f || echo no'
+doc .sbx-launch.yaml '{denyRead: [secret/**], sandbox: {network: none, unixSockets: none}}'
+check 'what an option cannot open is told, with who closes it' \
+	said 'note: --network opens less than it says: .*/\.sbx-launch\.yaml:4:[0-9]+ closes it' --network host -- true
+check 'for sockets, too' said 'note: --unix opens less than it says: ' --unix host -- true
+quiet() { "$SBX" -- true 2>"$TMP/err"; [ ! -s "$TMP/err" ] || { cat "$TMP/err"; return 1; }; }
+check 'and nothing where nothing was asked for' quiet
+doc "$WS/p.yaml" '{fsProfiles: {p: {read: ["**"], modify: []}}}'
+unwritten() { "$POLICY" lint p.yaml >"$TMP/lint" 2>&1; ! grep -q ':1:1:' "$TMP/lint" || { cat "$TMP/lint"; return 1; }; }
+check 'lint speaks of rules that somebody wrote' unwritten
+doc "$WS/p.yaml" '{fsProfiles: {p: {read: ["secret/**"], modify: []}}}'
+weakened() { "$POLICY" lint p.yaml | grep -q 'p.yaml:4:[0-9]*: .*opens what another document closes'; }
+check 'and of one that opens what the project closes' weakened
 rm .sbx-launch.yaml
 
 doc "$WS/p.yaml" '{fsProfiles: {p: {read: ["**"], modify: ["**"]}}}'

@@ -86,6 +86,22 @@ check 'diff: a setting of the run, and nothing else' answers 1 "profile writer
 ~ network: host, before none" diff old.yaml online.yaml
 check 'diff --json: a setting' json "d['profiles'][0]['settings'] == [{'name':'network','before':'none','after':'host'}]" \
 	diff --json old.yaml online.yaml
+# A run that has the first scratch directory makes no difference.
+beside_a_run()
+{
+	mkfifo "$TMP/busy" && { "$SBX" -q -- sh -c 'echo there; exec sleep 100' >"$TMP/busy" & } || return
+	run=$! rc=0
+	read -r _ <"$TMP/busy"
+	for _ in 1 2 3; do
+		(until [ -e "$TMP/done" ]; do "$SBX" -q --audit-level none -- true; done) & others=$!
+		for _ in 1 2 3 4 5; do "$POLICY" diff old.yaml old.yaml >"$TMP/out" 2>&1 || { cat "$TMP/out"; rc=1; }; done
+		touch "$TMP/done" && wait $others && rm "$TMP/done"
+	done
+	kill $run
+	wait $run
+	return $rc
+}
+check 'diff: equal also while runs begin and end' beside_a_run
 check 'diff: a missing file is trouble' has 2 'E_POLICY' diff old.yaml none.yaml
 check 'diff: one file is not enough' has 2 'E_USAGE' diff old.yaml
 
@@ -102,6 +118,11 @@ check 'test: the tests of a document' answers 0 'ok 1 - read a.env: denied by **
 ok 2 - modify src/x.c: allowed at tested.yaml:10:16
 ok 3 - modify a \#1: denied
 1..3' test tested.yaml
+# A document goes with its tests, however it is named.
+named() { for f in ./tested.yaml "$PWD/tested.yaml" "../${PWD##*/}/tested.yaml"; do "$POLICY" test "$f" >"$TMP/out" 2>&1 || { cat "$TMP/out"; return 1; }; done; }
+check 'test: by any name of the file' named
+sed 's/rule: "tested/rule: "ested/' tested.yaml >other.yaml
+check 'test: but by another' has 1 '^not ok 2' test other.yaml
 echo '- {op: modify, path: docs/x.c, allowed: true}' >more.yaml
 check 'test: a file of tests, that fail' answers 1 'not ok 1 - modify docs/x.c: allowed
 # more.yaml:1:3: denied by <no matching rule> (builtin:base:44)

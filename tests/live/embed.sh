@@ -81,6 +81,31 @@ X
 		grep -q '^deny /etc/shadow: denied by rule `/etc/shadow` (preset:secrets' "$out/answers"
 }
 check 'it decides, with reasons' answers
+# Whatever goes wrong denies.
+nothing()
+{
+	cat >"$out/null.c" <<'X'
+#include <sbx.h>
+int main(void)
+{
+	struct sbx_policy *p = 0;
+	struct sbx_answer a;
+	struct sbx_error err;
+
+	if (sbx_policy_decide(0, SBX_POLICY_READ, "/x").allow || sbx_policy_check(0, SBX_POLICY_READ, "/x", &a, &err) == 0)
+		return 1;
+	if (sbx_policy_load(&(struct sbx_load){0}, &p, &err) < 0)
+		return 2;
+	if (sbx_policy_decide(p, SBX_POLICY_READ, 0).allow || !sbx_policy_decide(p, SBX_POLICY_READ, "/usr/x").allow)
+		return 3;
+	sbx_policy_free(p);
+	return 0;
+}
+X
+	${CC:-gcc} -std=c11 -Wall -Werror "$out/null.c" -o "$out/null" $(pkg-config --cflags --libs sbx) \
+		${SAN:+-fsanitize=$SAN} && (cd "$out/ws" && "$out/null")
+}
+check 'no policy and no path are a denial' nothing
 fails()
 {
 	"$out/decide" "$out/p.yaml" nobody "$out/ws" </dev/null 2>"$out/err"
