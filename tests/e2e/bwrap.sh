@@ -88,7 +88,7 @@ pid=$!
 while [ ! -s up2 ]; do sleep 0.02; done
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
-for _ in 1 2 3 4 5 6 7 8 9 10; do pgrep -fx 'sleep 1234' >/dev/null || break; sleep 0.1; done
+for _ in $(seq 500); do pgrep -fx 'sleep 1234' >/dev/null || break; sleep 0.02; done
 check 'with the launcher it dies' sh -c '! pgrep -fx "sleep 1234" >/dev/null'
 "$SBX" --backend bwrap -- sh -c 'cat secret; : >/etc/x' >"$TMP/out" 2>"$TMP/err"
 check 'denials are told, with their rule' grep -q 'denied modify /etc/x (rule' "$TMP/err"
