@@ -87,7 +87,7 @@ static int set_enum(const struct b_opt *o, const char *value, int *out, struct b
 {
 	struct b_near near = B_NEAR_INIT;
 	size_t n = strlen(value);
-	const char *v = o->values;
+	const char *v = o->values, *known = v + (*v == '|');
 	int index;
 
 	for (index = 0;; index++) {
@@ -97,7 +97,8 @@ static int set_enum(const struct b_opt *o, const char *value, int *out, struct b
 			*out = index;
 			return 0;
 		}
-		b_near_offer(&near, value, n, v, len);
+		if (len > 0)
+			b_near_offer(&near, value, n, v, len);
 		if (!v[len])
 			break;
 		v += len + 1;
@@ -105,9 +106,9 @@ static int set_enum(const struct b_opt *o, const char *value, int *out, struct b
 	if (near.text)
 		return b_fail(err, B_USAGE, 0,
 			      "--%s: unknown value `%s`; did you mean `%.*s`? (one of %s)", o->name,
-			      value, (int)near.len, near.text, o->values);
+			      value, (int)near.len, near.text, known);
 	return b_fail(err, B_USAGE, 0, "--%s: unknown value `%s` (one of %s)", o->name, value,
-		      o->values);
+		      known);
 }
 
 static int set_number(const struct b_opt *o, const char *value, uint64_t *out, struct b_err *err)

@@ -19,14 +19,15 @@ struct b_err;
 struct b_str;
 
 enum b_opt_kind {
-	B_OPT_FLAG,	/* bool at offset = true */
-	B_OPT_COUNT,	/* unsigned at offset += 1 */
-	B_OPT_STR,	/* const char * at offset, borrowed from argv; twice is an error */
-	B_OPT_LIST,	/* struct b_strlist at offset, appended */
-	B_OPT_ENUM,	/* int at offset = index of the value in `values` ("a|b|c") */
-	B_OPT_MS,	/* uint64_t at offset, b_parse_duration_ms */
-	B_OPT_U64,	/* uint64_t at offset */
-	B_OPT_CALL,	/* call(target, value, err) */
+	B_OPT_FLAG,  /* bool at offset = true */
+	B_OPT_COUNT, /* unsigned at offset += 1 */
+	B_OPT_STR,   /* const char * at offset, borrowed from argv; twice is an error */
+	B_OPT_LIST,  /* struct b_strlist at offset, appended */
+	B_OPT_ENUM,  /* int at offset = index of the value in `values` ("a|b|c"); where that
+		      * begins with a bar, 0 is left for the option that is not given */
+	B_OPT_MS,    /* uint64_t at offset, b_parse_duration_ms */
+	B_OPT_U64,   /* uint64_t at offset */
+	B_OPT_CALL,  /* call(target, value, err) */
 };
 
 struct b_strlist {
@@ -37,13 +38,13 @@ void b_strlist_add(struct b_strlist *, const char *s);
 void b_strlist_release(struct b_strlist *); /* the array; the strings are borrowed */
 
 struct b_opt {
-	const char *name;  /* without the dashes */
-	char letter;	   /* 0 = none */
-	const char *arg;   /* placeholder of the value, NULL = takes none */
+	const char *name; /* without the dashes */
+	char letter;	  /* 0 = none */
+	const char *arg;  /* placeholder of the value, NULL = takes none */
 	enum b_opt_kind kind;
 	size_t offset;
 	const char *values; /* B_OPT_ENUM */
-	int value;	    /* B_OPT_FLAG with value != 0: int at offset = value (exclusive flags) */
+	int value; /* B_OPT_FLAG with value != 0: int at offset = value (exclusive flags) */
 	int (*call)(void *target, const char *value, struct b_err *err);
 	const char *group; /* heading in the help text */
 	const char *help;  /* one line, may be long: wrapped at 80; NULL: not shown */

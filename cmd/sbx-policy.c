@@ -31,7 +31,7 @@ static const struct b_opt own_table[] = {
 	 .help = "fmt: only name the files that are not formatted"},
 	{"output", 'o', "IMAGE", B_OPT_STR, O(output), .group = GROUP,
 	 .help = "compile: the file to write"},
-	{"to", 0, "orbit|openshell|srt|caliban", B_OPT_ENUM, O(to), POL_DIALECT_WORDS,
+	{"to", 0, "orbit|openshell|srt|caliban", B_OPT_ENUM, O(to), "|" POL_DIALECT_NAMES,
 	 .group = GROUP, .help = "convert: the language to write"},
 	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(run.mode), "none|accept-edits|auto",
 	 .group = GROUP, .help = "approve: as sbx-launch would be given"},

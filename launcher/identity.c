@@ -1,6 +1,7 @@
 /* identity.c - see identity.h. */
 #include "launcher/identity.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -146,9 +147,12 @@ int lau_identity_find(const struct pol_foreign *f, bool is_strict, struct b_aren
 
 void lau_identity_export(const struct lau_identity *id, struct lau_environment *env)
 {
-	if (!id->name)
+	char number[16];
+
+	if (!id->is_set)
 		return;
-	lau_environment_offer(env, "HOME", id->home);
-	lau_environment_offer(env, "USER", id->name);
-	lau_environment_offer(env, "LOGNAME", id->name);
+	snprintf(number, sizeof number, "%u", (unsigned)id->uid);
+	lau_environment_offer(env, "HOME", id->name ? id->home : "/");
+	lau_environment_offer(env, "USER", id->name ? id->name : number);
+	lau_environment_offer(env, "LOGNAME", id->name ? id->name : number);
 }

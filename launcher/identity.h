@@ -30,5 +30,5 @@ struct lau_identity {
  * B_FLOOR: we are root, something is missing, and strictness was asked for (`is_strict`). */
 int lau_identity_find(const struct pol_foreign *, bool is_strict, struct b_arena *,
 		      struct lau_identity *out, const char **out_loss, struct b_err *err);
-/* HOME, USER, LOGNAME, where it has a name. */
+/* HOME, USER, LOGNAME: of a number that passwd does not know, "/" and the number. */
 void lau_identity_export(const struct lau_identity *, struct lau_environment *);

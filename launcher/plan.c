@@ -67,11 +67,16 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 /* ---- what the run has for itself ---- */
 
 /* An ordinary user needs a user namespace for it, in which files of others belong to nobody (ssh(1)
- * refuses its own configuration there). So only where the network needs one already, or when asked
- * for. In a run inside a run nothing can be had. */
+ * refuses its own configuration there). So only where the network needs one already, where the
+ * policy's own system has one always, or when asked for. In a run inside a run nothing can be had.
+ */
 static unsigned isolate_auto(const struct lau_host *host, const struct lau_dirs *dirs)
 {
-	if (host->is_inside || (!host->is_root && dirs->layers.effect.network == POL_NET_HOST))
+	const struct pol_foreign *f = &dirs->layers.main.foreign;
+	bool is_calibans = f->dialect == POL_DIALECT_caliban && !f->is_nested;
+
+	if (host->is_inside ||
+	    (!host->is_root && !is_calibans && dirs->layers.effect.network == POL_NET_HOST))
 		return 0;
 	return LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
 }
@@ -181,8 +186,9 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	q.rq.own_files = own;
 	q.rq.nown_files = protect_own(host, dirs, p, own);
 	q.rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
-	/* The protected set is denies inside a writable tree: the broker's work. */
-	q.rq.with_protected = host->has_broker;
+	/* The protected set is denies inside a writable tree: the broker's work, or by covers that
+	 * of mounts, for what is there. */
+	q.rq.with_protected = host->has_broker || p->is_wrapped;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
 	if (plan_identity(o, dirs, p, err) < 0)
 		return -1;
@@ -191,19 +197,19 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 
 /* ---- what cannot be held ---- */
 
-/* Gaps of the same weight and remedy in [from, to). */
+/* Gaps of the same operation, weight and remedy in [from, to). */
 static size_t alike(const struct lau_plan *p, const struct pol_gap *g, size_t from, size_t to)
 {
 	size_t n = 0;
 
 	for (; from < to; from++)
-		n += p->floor.gaps[from].fatal == g->fatal &&
+		n += p->floor.gaps[from].fatal == g->fatal && p->floor.gaps[from].op == g->op &&
 		     strcmp(p->floor.gaps[from].remedy, g->remedy) == 0;
 	return n;
 }
 
-/* One broad option can leave a gap for each rule of a set: the first few of a remedy stand for
- * all. */
+/* One broad option can leave a gap for each rule of a set: the first few of an operation and a
+ * remedy stand for all. */
 static void add_gaps(struct lau_plan *p)
 {
 	size_t i;
@@ -247,18 +253,50 @@ static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
 		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
 }
 
-/* A promise of the default policy that goes without saying. */
+/* Promises of the default policy that go without saying: the protected set, and what is closed
+ * with it. */
+static bool is_promise(const struct pol_gap *g)
+{
+	static const char *const origins[] = {
+		"preset:protected:", "builtin:git:", "builtin:worktree:", "builtin:documents:"};
+
+	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+		if (strncmp(g->origin, origins[i], strlen(origins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* By mounts they hold for what is there at the start; of the rest is told how much it is. */
+static void take_promises(struct lau_plan *p)
+{
+	struct pol_floor *f = &p->floor;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->ngaps; i++)
+		if (is_promise(&f->gaps[i]))
+			p->promises_open++;
+		else
+			f->gaps[n++] = f->gaps[i];
+	f->ngaps = n;
+}
+
 static void add_protected_loss(struct lau_plan *p, const struct lau_host *host)
 {
-	if (host->has_broker || host->is_inside)
+	const char *text = NULL;
+
+	if (p->is_wrapped && p->promises_open > 0)
+		text = b_arena_printf(&p->arena,
+				      "the protected set holds for what is there: %u of its names "
+				      "can be made or moved, mounts cover no name that is free: "
+				      "--backend landlock",
+				      p->promises_open);
+	else if (!p->is_wrapped && !host->has_broker && !host->is_inside)
+		text = b_arena_printf(&p->arena,
+				      "the protected set is left out: it needs the broker: %s",
+				      lau_needs[LAU_NEED_BROKER].remedy);
+	if (!text)
 		return;
-	add_loss(p, false,
-		 p->is_wrapped ? "the protected set is left out: its patterns cannot be covered by "
-				 "mounts: --backend landlock"
-			       : b_arena_printf(&p->arena,
-						"the protected set is left out: it needs the "
-						"broker: %s",
-						lau_needs[LAU_NEED_BROKER].remedy));
+	add_loss(p, false, text);
 	p->losses[p->nlosses - 1].is_note = true;
 }
 
@@ -395,8 +433,10 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
 	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
 		return -1;
-	if (p->is_wrapped)
+	if (p->is_wrapped) {
 		plan_mounts(p);
+		take_promises(p);
+	}
 	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
 	for (size_t i = 0; i < p->engine->nlosses; i++)

@@ -47,6 +47,7 @@ struct lau_plan {
 	int landlock_abi;		    /* 0 = none */
 	bool is_wrapped;		    /* --backend bwrap: the mounts, and Landlock inside */
 	bool wrap_pid;			    /* a pid namespace, made by bubblewrap */
+	unsigned promises_open;		    /* protected names that no mount can cover */
 	bool is_nested;			    /* it makes no user and no cgroup namespace */
 	struct pol_mounts mounts;
 	const char *wrap_self;	       /* this program, which is started once more inside */

@@ -104,7 +104,8 @@ struct pol_settings {
 	X(openshell, "OpenShell")                                                                  \
 	X(srt, "srt")                                                                              \
 	X(caliban, "caliban")
-#define POL_DIALECT_WORDS "auto|orbit|openshell|srt|caliban"
+#define POL_DIALECT_NAMES "orbit|openshell|srt|caliban"
+#define POL_DIALECT_WORDS "auto|" POL_DIALECT_NAMES
 
 enum pol_dialect {
 #define X(name, text) POL_DIALECT_##name,

@@ -292,6 +292,39 @@ static void cover(struct plan *p, const char *dir)
 
 /* ---- gaps that are closed so ---- */
 
+/* What is left. */
+static void explain(const struct plan *p, struct pol_gap *g)
+{
+	static const struct {
+		const char *why, *remedy;
+	} texts[] = {
+		{"a mount cannot cover what is not there, or a directory without what is in it",
+		 "make it first, --backend landlock, or --best-effort: witnessed programs are "
+		 "still refused by the shim"},
+		{"a mount cannot cover a pattern",
+		 "--backend landlock, or --best-effort: witnessed programs are still refused by "
+		 "the shim"},
+		{"a mount covers a name that is there, in one spelling",
+		 "--backend landlock, or --best-effort: other spellings and new names are still "
+		 "refused by the shim"}};
+	const struct pol_list *list = &p->rules->op[g->op];
+	bool is_glob = false, is_name = false;
+
+	if (!g->fatal || !*g->origin)
+		return;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_rule *r = &list->v[i];
+		bool has_pattern = r->shape == POL_GLOB && !is_tree(r);
+
+		if (strcmp(r->origin, g->origin) != 0 || strcmp(r->matched, g->rule) != 0)
+			continue;
+		is_glob |= has_pattern;
+		is_name |= !has_pattern;
+	}
+	g->why = texts[is_glob + (is_glob && is_name)].why;
+	g->remedy = texts[is_glob + (is_glob && is_name)].remedy;
+}
+
 static bool is_lax_dir_above(const struct plan *p, const char *path)
 {
 	for (size_t i = 0; i < p->floor->ngrants; i++)
@@ -341,9 +374,12 @@ static void close_gaps(struct plan *p)
 	struct pol_floor *f = p->floor;
 	size_t n = 0;
 
-	for (size_t i = 0; i < f->ngaps; i++)
-		if (!is_closed(p, &f->gaps[i]) && !is_of_carving(p, &f->gaps[i]))
-			f->gaps[n++] = f->gaps[i];
+	for (size_t i = 0; i < f->ngaps; i++) {
+		if (is_closed(p, &f->gaps[i]) || is_of_carving(p, &f->gaps[i]))
+			continue;
+		explain(p, &f->gaps[i]);
+		f->gaps[n++] = f->gaps[i];
+	}
 	f->ngaps = n;
 }
 

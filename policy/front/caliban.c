@@ -331,7 +331,8 @@ int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *doc, struct b
 	for (const char *const *dir = pol_caliban_readable; *dir; dir++)
 		if (pol_foreign_root(&f, POL_ROOTS_openRead, *dir, root->pos, true) < 0)
 			return -1;
-	if (pol_front_map(&f, root, "the settings", false, rows, 1) < 0)
+	if (pol_front_map(&f, root, "caliban's settings (another kind: --dialect)", false, rows,
+			  1) < 0)
 		return -1;
 	return pol_doc_validate(doc, err);
 }

@@ -82,7 +82,8 @@ struct entry {
 	enum pol_root_list list;
 	bool is_tree; /* a glob that had a trailing slash-star-star */
 	struct pol_pos pos;
-	size_t n; /* rules that came of it */
+	const char *text; /* as written */
+	size_t n;	  /* rules that came of it */
 };
 
 /* `done` and all that the classes of `rest` can be. */
@@ -96,8 +97,8 @@ static int expand(struct pol_front *f, struct entry *e, const char *done, const 
 	if (!open || !strchr(open, ']')) {
 		if (++e->n > MAX_EXPANDED)
 			return pol_pos_fail(f->err, &e->pos,
-					    "`%s%s`: its classes stand for more than %d names",
-					    done, rest, MAX_EXPANDED);
+					    "`%s`: its classes stand for more than %d names",
+					    e->text, MAX_EXPANDED);
 		return pol_foreign_root(
 			f, e->list,
 			b_arena_printf(a, "%s%s%s", done, rest, e->is_tree ? "/**" : ""), e->pos,
@@ -119,7 +120,7 @@ int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_roo
 {
 	struct b_arena *a = &f->doc->arena;
 	const char *text = anchored(a, trim_tree(a, item->s));
-	struct entry e = {.list = list, .pos = item->pos};
+	struct entry e = {.list = list, .pos = item->pos, .text = item->s};
 
 	if (!has_wildcards(text))
 		return pol_foreign_root(f, list, text, item->pos, true);
@@ -496,7 +497,7 @@ static int take_root(struct pol_front *f, const struct pol_ynode *root)
 		{.name = "windows", .take = take_windows},
 	};
 
-	return pol_front_map(f, root, "the settings", true, KEYS(rows));
+	return pol_front_map(f, root, "srt's settings (another kind: --dialect)", true, KEYS(rows));
 }
 
 /* A path that may not be read is not there at all under srt, so nothing is changed there either:

@@ -91,6 +91,14 @@ wait "$pid" 2>/dev/null
 for _ in $(seq 500); do pgrep -fx 'sleep 1234' >/dev/null || break; sleep 0.02; done
 check 'with the launcher it dies' sh -c '! pgrep -fx "sleep 1234" >/dev/null'
 "$SBX" --backend bwrap -- sh -c 'cat secret; : >/etc/x' >"$TMP/out" 2>"$TMP/err"
+mkdir -p .git/hooks && echo '[core]' >.git/config && echo 'true' >.git/hooks/pre-commit
+"$SBX" --backend bwrap --no-shim -- sh -c 'echo evil >>.git/config; echo evil >>.git/hooks/pre-commit
+	echo >.git/hooks/new; mv .git git; mv .git/config .git/c; rm -rf .git/hooks; echo >.git/HEAD' >"$TMP/out" 2>"$TMP/protected.err"
+check 'protected names that are there hold' sh -c \
+	'[ "$(cat .git/config .git/hooks/*)" = "[core]
+true" ] && [ -e .git/HEAD ] && [ ! -e git ] && [ ! -e .git/c ]'
+check 'of the others is told' grep -q 'note: the protected set holds for what is there: [1-9][0-9]* of its names' "$TMP/protected.err"
+rm -rf .git
 check 'denials are told, with their rule' grep -q 'denied modify /etc/x (rule' "$TMP/err"
 check 'the record names the mounts' sh -c '"$1" | grep -q "^floor .*mounts by bubblewrap"' - "$(dirname "$SBX")/sbx-audit"
 check 'the arguments can be read' sh -c '"$1" show --plan bwrap --deny-modify "$2/keep" | grep -q "^--ro-bind $2/keep $2/keep$"' - "$policy" "$PWD"

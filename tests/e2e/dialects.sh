@@ -145,6 +145,13 @@ sed 's/^bwrap_path/fail_if_unavailable = false\n&/' "$TMP/bwrap.toml" | file lax
 check 'caliban: or told of, and the command is confined all the same' told \
 	'not available at /nowhere/bwrap' -p "$TMP/lax.toml" -- bash -c '! cat .env 2>/dev/null'
 
+printf '[sandbox]\nenabled = true\n[sandbox.network]\nallow_all_outbound = true\n' | file out.toml
+check 'caliban: its own processes alone, with the network too' out "0 $(readlink /proc/self/ns/net)" -p "$TMP/out.toml" -- \
+	bash -c 'echo "$(ls -d /proc/[0-9]* | grep -vxc "/proc/[1-9]") $(readlink /proc/self/ns/net)"'
+echo '{"version": 1}' | file v.json
+check 'what is taken for srt is said to be' refused "missing field \`network\` in srt's settings (another kind: --dialect)" \
+	-p "$TMP/v.json"
+
 # ---- which is which ----
 check 'fmt leaves JSON and TOML alone' eval \
 	'for f in s.json c.toml; do "$ask" fmt -w "$TMP/$f" 2>&1 | grep -q "expected YAML" || exit 1; done'

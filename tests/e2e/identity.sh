@@ -53,6 +53,8 @@ chmod a+x "$(dirname "$WS")" "$(dirname "$(dirname "$WS")")" 2>/dev/null
 check 'a group that is not there is told' gone
 check 'user and group are taken on' out '61234 61235 61235' -p "$TMP/number.yaml" -- \
 	bash -c 'echo $(id -u) $(id -g) $(id -G)'
+check 'and nothing of root in the variables' out '/ 61234 61234' -p "$TMP/number.yaml" -- \
+	bash -c 'echo $HOME $USER $LOGNAME'
 check 'by name as well' out "$(id -u nobody) $(id -g nobody)" -p "$TMP/nobody.yaml" -- \
 	bash -c 'echo $(id -u) $(id -g)'
 check 'real, effective and saved, without a capability' out '61234 61234 61234 61234 0' \

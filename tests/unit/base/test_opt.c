@@ -18,7 +18,7 @@ struct options {
 	unsigned verbose;
 	const char *policy;
 	struct b_strlist deny;
-	int network, action;
+	int network, action, kind;
 	uint64_t timeout, fd;
 	char called[64];
 };
@@ -43,6 +43,7 @@ static const struct b_opt table[] = {
 	{"deny-read", 'd', "RULE", B_OPT_LIST, AT(deny), .group = "Policy", .help = "A rule."},
 	{"network", 0, "NET", B_OPT_ENUM, AT(network), .values = "none|loopback|host",
 	 .help = "Which network."},
+	{"kind", 0, "KIND", B_OPT_ENUM, AT(kind), .values = "|one|two"},
 	{"timeout", 't', "TIME", B_OPT_MS, AT(timeout), .help = "How long."},
 	{"keep-fd", 0, "N", B_OPT_U64, AT(fd), .help = "A descriptor."},
 	{"doctor", 0, NULL, B_OPT_FLAG, AT(action), .value = ACT_DOCTOR},
@@ -224,8 +225,9 @@ Test(base_opt, typed_values_are_converted)
 	cr_expect_eq(r->o.timeout, 1500);
 	cr_expect_eq(r->o.fd, UINT64_MAX);
 	done(r);
-	r = parse("--network host -t1 --network none -t 2", false); /* the last counts */
+	r = parse("--network host -t1 --network none -t 2 --kind one", false); /* the last counts */
 	cr_assert_eq(r->rc, 0, "%s", r->err.msg);
+	cr_expect_eq(r->o.kind, 1); /* 0: not given */
 	cr_expect_eq(r->o.network, 0);
 	cr_expect_eq(r->o.timeout, 2000);
 	done(r);
@@ -235,6 +237,9 @@ Test(base_opt, bad_values_are_named)
 {
 	refused("--network hots", "--network: unknown value `hots`; did you mean `host`? "
 				  "(one of none|loopback|host)");
+	refused("--kind none",
+		"--kind: unknown value `none`; did you mean `one`? (one of one|two)");
+	refused("--kind 3", "--kind: unknown value `3` (one of one|two)");
 	refused("--network=", "--network: unknown value `` (one of none|loopback|host)");
 	refused("--network no", "--network: unknown value `no` (one of none|loopback|host)");
 	refused("--network none|host",

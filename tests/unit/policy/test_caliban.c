@@ -110,7 +110,8 @@ Test(policy_caliban, contradictions_and_unknown_keys_are_refused)
 	refused("[sandbox]\nbogus_field = 1\n", "c:2:1: unknown field `bogus_field` in [sandbox]");
 	refused("[sandbox.filesystem]\nallow_reads = []\n", "did you mean `allow_read`?");
 	refused("[sandbox.env]\nscrub = true\n", "unknown field `scrub` in env");
-	refused("[sanbox]\nenabled = true\n", "missing field `sandbox` in the settings");
+	refused("[sanbox]\nenabled = true\n",
+		"missing field `sandbox` in caliban's settings (another kind: --dialect)");
 	refused("[sandbox.network]\nhttp_proxy_port = 65536\n", "expected 0 to 65535");
 	refused("[sandbox]\nenabled = \"yes\"\n", "enabled is a string, expected a boolean");
 	refused("[sandbox.filesystem]\nallow_read = [\"rel\"]\n",
