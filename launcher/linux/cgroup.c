@@ -82,8 +82,11 @@ unsigned lau_cgroup_parent(struct b_str *out)
 	struct b_err ignored;
 	unsigned can = 0;
 
-	if (!find_own(&own) || !strcmp(strrchr(own.s, '/'), "/"))
+	if (!find_own(&own))
 		return 0;
+	/* Beside our own; or in the root, which may have processes as well as children. Where that
+	 * is a namespace's, it has handed on no controller then (cgroups(7), no internal
+	 * processes). */
 	*strrchr(own.s, '/') = '\0';
 	b_str_addf(&file, "%s/cgroup.subtree_control", own.s);
 	if (!may(own.s, ".") || !may(own.s, PROCS) ||

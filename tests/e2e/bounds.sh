@@ -74,17 +74,27 @@ try:
 except OSError: pass
 for p in pids: os.kill(p, 9)
 print(n)'
-if [ "$(id -u)" -eq 0 ] && ! grep -qs pids /sys/fs/cgroup/cgroup.subtree_control; then
+held() # NAME OPTION: by what, on this host
+{
+	"$SBX" --dry-run --best-effort "$2" 10000000 -- true | sed -n "s/^$1: .*, held by //p"
+}
+by=$(held nproc --nproc)
+if [ "$by" = nothing ]; then
 	launch -q --nproc 10 -- true
 	check 'nproc: root, without a cgroup, is refused' \
 		[ "$status:$(grep -c 'E_FLOOR.*--nproc' "$TMP/err")" = 125:1 ]
 	launch -q --best-effort --nproc 10 -- true
 	check 'nproc: at best effort it is told' [ "$status:$(grep -c 'loss: --nproc' "$TMP/err")" = 0:1 ]
-elif [ "$(id -u)" -ne 0 ]; then
+else
 	n=$("$SBX" -q --nproc 20 -- python3 -c "$many" 2>&1)
 	check 'nproc: as many processes and no more, of the run alone' [ "$n" -le 19 -a "$n" -ge 10 ]
 	n=$("$SBX" -q --nproc 20 --deny-read '**/*.no' -- python3 -c "$many" 2>&1)
 	check 'nproc: those of the broker are not the command'\''s' [ "$n" -le 19 -a "$n" -ge 10 ]
+fi
+if [ "$by" = cgroup ]; then
+	check 'nproc: of a cgroup that is the run'\''s, and goes with it' sh -c \
+		'dir=$("$1" -q --nproc 20 -- sed -n s/^0:://p /proc/self/cgroup) &&
+		case $dir in */sbx-launch-*) ! ls -d /sys/fs/cgroup"$dir" /sys/fs/cgroup/unified"$dir" ;; *) false ;; esac' - "$SBX"
 fi
 
 launch -q --memory 1G --cpu-time 1m --fsize 1M --nofile 100 -- true
@@ -98,7 +108,7 @@ for bad in '--memory 12X' '--memory -1' '--cpu-time 5ms' '--nproc 1.5' '--nofile
 	check "$bad is refused, with what is expected" [ "$status:$(grep -cE 'E_USAGE.*expected' "$TMP/err")" = 125:1 ]
 done
 check 'the launcher needs more than the command has' [ "$("$SBX" -q --nofile 10 --fsize 1 -- echo x)" = x ]
-if [ "$(id -u)" -ne 0 ] || [ -z "$(ls -A /sys/fs/cgroup 2>/dev/null)" ] || ! grep -qs memory /sys/fs/cgroup/cgroup.subtree_control; then
+if [ "$(held memory --memory)" = rlimit ]; then
 	check 'memory: it is told that each process has it' \
 		[ "$("$SBX" -v --memory 1G -- true 2>&1 | grep -c 'limit: --memory: holds for each process')" = 1 ]
 fi
