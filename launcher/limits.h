@@ -23,7 +23,8 @@ struct lau_limits {
 	struct lau_bounds bounds; /* for the command; only what resource limits hold counts */
 	rlim_t beside;		  /* processes of ours that are counted with its own */
 	bool has_cgroup;
-	int cgroup; /* of lau_cgroup_enter() */
+	int cgroup;  /* of lau_cgroup_enter() */
+	rlim_t mark; /* guard.h; 0 = none */
 };
 
 /* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ, and

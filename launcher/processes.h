@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct b_str;
@@ -16,7 +17,7 @@ bool lau_processes_can_adopt(void);
 bool lau_processes_none(void);
 /* Children of ours that serve the run: 0 = none. */
 struct lau_servants {
-	pid_t broker, timer;
+	pid_t broker, timer, guard;
 	pid_t wrap; /* whose death would kill the command at once */
 	pid_t init; /* of a pid namespace: what it is killed with, the kernel kills in it */
 	/* A process group of the run that is signalled as a whole, first: nobody is born into it
@@ -30,6 +31,9 @@ struct lau_servants {
 };
 /* Sends `signo` to every descendant of ours but those; returns how many there were. */
 unsigned lau_processes_signal(int signo, const struct lau_servants *);
+/* Linux: kills all processes, whoever's children, that have this mark (guard.h); how many there
+ * were. [AS-safe] */
+unsigned lau_processes_kill_marked(rlim_t mark);
 /* "1234 name\n1240 name\n": living descendants but those, at most LAU_LIST_MAX, then how many
  * more there are. */
 #define LAU_LIST_MAX 20

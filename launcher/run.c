@@ -38,6 +38,7 @@
 #include "launcher/shimpath.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
+#include "launcher/guard.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
 #include "policy/back/bwrap.h"
@@ -101,8 +102,8 @@ static int step_program(struct run *r, struct b_err *err)
 	char next[PATH_MAX];
 	struct stat st;
 
-	if (lau_program_find(r->guest ? r->guest->program : r->o->argv[0],
-			     value_of(r, "PATH"), &r->program, err) < 0 ||
+	if (lau_program_find(r->guest ? r->guest->program : r->o->argv[0], value_of(r, "PATH"),
+			     &r->program, err) < 0 ||
 	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0)
 		return -1;
 	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
@@ -322,8 +323,9 @@ static const struct step look[] = {
 	{step_program}, {step_shim},	    {step_environment},
 };
 static const struct step launch[] = {
-	{step_directories}, {step_floor},  {step_losses}, {step_wrap},	{step_channel},
-	{step_landlock},    {step_record}, {step_kernel}, {step_bounds}, {lau_run_spawn}, {lau_run_supervise},
+	{step_directories}, {step_floor},    {step_losses},	  {step_wrap},
+	{step_channel},	    {step_landlock}, {step_record},	  {step_kernel},
+	{step_bounds},	    {lau_run_spawn}, {lau_run_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
@@ -355,6 +357,7 @@ static int dry_run(struct run *r, struct b_err *err)
 static void release(struct run *r)
 {
 	lau_timer_stop(r->timer);
+	lau_guard_stop(r->guard);
 	(void)lau_landlock_finish(&r->landlock, &(struct b_err){0});
 	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);

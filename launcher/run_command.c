@@ -15,6 +15,7 @@
 #include "launcher/scratch.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
+#include "launcher/guard.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
 #include "policy/back/bwrap.h"
@@ -57,6 +58,14 @@ static int hand_over(struct run *r, struct b_err *err)
 	return lau_scratch_lend(&r->dirs.scratch, id->uid, id->gid, err);
 }
 
+/* A pid namespace's first process ends with us, and all of it; else there is a guard: before the
+ * command, or where the namespace could not be had, after. */
+static void start_guard(struct run *r, bool has_pid_namespace)
+{
+	if (r->limits.mark && !has_pid_namespace && r->guard <= 0)
+		r->guard = lau_guard_start(r->limits.mark);
+}
+
 int lau_run_spawn(struct run *r, struct b_err *err)
 {
 	struct lau_spawn sp;
@@ -73,6 +82,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	r->envp = lau_environment_build(&r->env, lau_os_environ());
 	if (lau_capture_open(&r->capture, r->envp, err) < 0)
 		return -1;
+	r->limits.mark = lau_guard_mark();
 	sp = (struct lau_spawn){.confine = &r->confine,
 				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
 				.signals = &r->signals,
@@ -82,6 +92,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 				.program = r->program,
 				.argv = r->o->argv,
 				.envp = r->envp};
+	start_guard(r, r->plan.is_wrapped ? r->plan.wrap_pid : r->plan.isolate & LAU_ISOLATE_PID);
 	if (r->o->timeout_ms) {
 		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
 		r->timer = lau_timer_start(r->deadline_ms);
@@ -98,6 +109,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 			r->outcome.phase = LAU_PHASE_EXEC;
 		return -1;
 	}
+	start_guard(r, r->plan.is_wrapped || r->spawned.init > 0);
 	r->record.lost = r->spawned.lost;
 	lau_plan_lost(&r->plan, r->spawned.lost);
 	return 0;
@@ -170,6 +182,7 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.broker = r->spawned.broker,
 		.init = r->spawned.init,
 		.timer = r->timer,
+		.guard = r->guard,
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
 		.is_contract = r->capture.is_open,

@@ -53,7 +53,7 @@ struct run {
 	bool has_signals;
 	int status_fd; /* -1 = none */
 	uint64_t deadline_ms;
-	pid_t timer;
+	pid_t timer, guard;
 };
 
 /* Steps: the command is started; it is waited for, and what it has left. */

@@ -62,6 +62,7 @@ struct lau_supervisor {
 	lau_left_fn *left;   /* NULL = none */
 	void *ctx;
 	pid_t timer; /* timer.h; 0 = none */
+	pid_t guard; /* guard.h; 0 = none */
 	pid_t init;  /* of a pid namespace, 0 = none; told when the command ended, ends alone */
 	/* The exec contract: the command leads a process group of its own, signals that ask us to
 	 * end are obeyed, and nothing outlives the command. */

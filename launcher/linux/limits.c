@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "launcher/guard.h"
 #include "launcher/linux/cgroup.h"
 
 /* Raising a soft limit needs no privilege. */
@@ -66,6 +67,7 @@ static const int resources[LAU_BOUND_COUNT] = {
 
 int lau_limits_apply(const struct lau_limits *l, struct b_err *err)
 {
+	lau_guard_put(l->mark);
 	for (int b = 0; b < LAU_BOUND_COUNT; b++) {
 		rlim_t most = l->bounds.v[b];
 		struct rlimit found, lim;

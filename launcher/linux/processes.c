@@ -136,9 +136,8 @@ static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 	size_t i, j;
 
 	for (i = 0; i < all->n; i++)
-		all->v[i].is_ours =
-			all->v[i].parent == root &&
-			!(but->is_apart && but->is_apart(but->ctx, all->v[i].pid));
+		all->v[i].is_ours = all->v[i].parent == root &&
+				    !(but->is_apart && but->is_apart(but->ctx, all->v[i].pid));
 	while (more) {
 		more = false;
 		for (i = 0; i < all->n; i++) {
@@ -150,7 +149,8 @@ static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 	}
 }
 
-static void look(struct procs *all, const struct lau_servants *but)
+/* All there are. */
+static void look_at_all(struct procs *all)
 {
 	b_auto_fd int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_Alignas(struct dirent64) char buf[8192];
@@ -171,13 +171,18 @@ static void look(struct procs *all, const struct lau_servants *but)
 				all->n++;
 		}
 	}
+}
+
+static void look(struct procs *all, const struct lau_servants *but)
+{
+	look_at_all(all);
 	mark(all, getpid(), but);
 }
 
 static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
 {
 	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer &&
-	       p->pid != but->init && p->pid != but->wrap;
+	       p->pid != but->guard && p->pid != but->init && p->pid != but->wrap;
 }
 
 unsigned lau_processes_signal(int signo, const struct lau_servants *but)
@@ -203,6 +208,21 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 			(void)kill(all.v[i].pid, signo);
 		count++;
 	}
+	release(&all);
+	return count;
+}
+
+unsigned lau_processes_kill_marked(rlim_t mark)
+{
+	struct procs all;
+	struct rlimit has;
+	unsigned count = 0;
+
+	look_at_all(&all);
+	for (size_t i = 0; i < all.n; i++)
+		if (all.v[i].state != 'Z' && prlimit(all.v[i].pid, RLIMIT_LOCKS, NULL, &has) == 0 &&
+		    has.rlim_max == mark && kill(all.v[i].pid, SIGKILL) == 0)
+			count++;
 	release(&all);
 	return count;
 }

@@ -131,6 +131,23 @@ killed()
 } 2>/dev/null
 check 'a supervisor that is killed leaves nothing running' killed
 
+# Orphans in sessions of their own, of nobody's any more; a guard knows them by their mark.
+guarded() # OPTIONS...
+{
+	"$SBX" -q "$@" -- sh -c "(setsid sleep 64.$$ &); setsid sh -c \"(trap '' TERM HUP; sleep 64.$$; sleep 64.$$) &\"; sleep 64.$$" &
+	local pid=$! i
+	for ((i = 0; i < 500 && $(sleepers 64.$$) < 3; i++)); do sleep 0.02; done
+	[ "$(sleepers 64.$$)" -ge 3 ] || return
+	kill -9 $pid
+	wait $pid
+	for ((i = 0; i < 500 && $(sleepers 64.$$) > 0; i++)); do sleep 0.02; done
+	[ "$(sleepers 64.$$)" = 0 ]
+} 2>/dev/null
+check 'without a pid namespace, too' guarded --isolate none --network host
+if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap --isolate none -- true 2>/dev/null; then
+	check 'nor below bubblewrap' guarded --backend bwrap --isolate none
+fi
+
 same 'statuses of signals' 'exec 2>/dev/null; sh -c "kill -9 \$\$"; echo $?; kill -TERM $$'
 
 as_asked()
