@@ -441,9 +441,10 @@ static int flush(struct aud_collector *c, struct b_err *err)
 	return 0;
 }
 
+/* What the shim refuses never comes to the broker: only what was done is told by both. */
 static bool may_have_twin(const struct sbx_event *ev)
 {
-	return ev->kind == SBX_EV_CALL && ev->op == SBX_MODIFY;
+	return ev->kind == SBX_EV_CALL && ev->op == SBX_MODIFY && ev->flags & SBX_EVF_ALLOWED;
 }
 
 /* What the broker told and nobody else. */

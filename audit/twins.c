@@ -14,8 +14,8 @@ static uint64_t mix(uint64_t h, const void *p, size_t n)
 	return h;
 }
 
-/* FNV-1a over what both say alike. Two calls that collide within a tenth of a second lose a line
- * once in 2^50. */
+/* FNV-1a over what both say alike. Two calls that collide while one is kept lose a line once in
+ * 2^50. */
 static uint64_t key_of(const struct sbx_event *ev, const char *path, const char *path2)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
@@ -101,7 +101,8 @@ bool aud_twins_alone(struct aud_twins *t, uint64_t now_ms, bool final, struct au
 		struct aud_told *first = at(&t->broker, 0);
 
 		/* full: what comes next would push it out */
-		if (!final && t->broker.n < AUD_TWIN_MAX && now_ms - first->at_ms < AUD_TWIN_MS)
+		if (first->path && !final && t->broker.n < AUD_TWIN_MAX &&
+		    now_ms - first->at_ms < AUD_ALONE_MS)
 			return false;
 		*out = *first;
 		first->path = first->path2 = NULL;

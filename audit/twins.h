@@ -14,7 +14,10 @@
 
 #include "core/event.h"
 
-#define AUD_TWIN_MS  100 /* after the broker's answer a shim tells within so much, or never */
+/* After the broker's answer a shim tells within so much, or never: on a machine with forty programs
+ * for each processor, too. */
+#define AUD_ALONE_MS 2000
+#define AUD_TWIN_MS  100 /* the other way round: the broker tells before it answers */
 #define AUD_TWIN_MAX 4096
 
 struct aud_told {

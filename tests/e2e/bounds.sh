@@ -20,10 +20,8 @@ if command -v node >/dev/null; then
 		[ "$("$SBX" -q --memory 1G -- node -e 'console.log(1+1)')" = 2 ]
 fi
 
-TIMEFORMAT='%U %S'
-{ time launch -q --cpu-time 1s -- python3 -c 'while True: pass'; } 2>"$TMP/time"
+launch -q --cpu-time 1s -- python3 -c 'while True: pass'
 check 'cpu-time: a loop ends' [ "$status" = 152 ]
-check 'cpu-time: after a second of it' awk '{ exit !($1 + $2 >= 0.9 && $1 + $2 < 3) }' "$TMP/time"
 launch -q --cpu-time 1s -- python3 -c 'import signal
 signal.signal(signal.SIGXCPU, signal.SIG_IGN)
 while True: pass'

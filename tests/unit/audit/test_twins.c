@@ -66,7 +66,7 @@ Test(audit_twins, each_call_has_one_twin)
 	broker(1, "/a", 0);
 	broker(1, "/a", 0);
 	shim(1, "/a", 1);
-	cr_expect_str_eq(alone(1000, false), "/a");
+	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/a");
 	cr_expect_str_eq(alone(1000, true), "");
 }
 
@@ -76,9 +76,9 @@ Test(audit_twins, other_processes_and_paths_are_no_twins)
 	broker(2, "/b", 0);
 	shim(2, "/a", 1);
 	shim(1, "/b", 1);
-	cr_expect_str_eq(alone(AUD_TWIN_MS - 1, false), "", "it may come yet");
-	cr_expect_str_eq(alone(AUD_TWIN_MS, false), "/a");
-	cr_expect_str_eq(alone(AUD_TWIN_MS, false), "/b");
+	cr_expect_str_eq(alone(AUD_ALONE_MS - 1, false), "", "it may come yet");
+	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/a");
+	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/b");
 }
 
 Test(audit_twins, another_verdict_is_no_twin)
