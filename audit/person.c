@@ -127,7 +127,8 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": a program of this sandbox: run one installed elsewhere, or");
 	else
 		b_str_addc(line, ':');
-	b_str_add(line, " allow with ");
+	b_str_add(line, b_has_prefix(d->origin, "outer:") ? " allow in the outer run, with "
+							  : " allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
 	if (!add_word(line, d->path, d->path_len)) {

@@ -177,8 +177,10 @@ static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
 			return 0;
 		}
 	}
-	return b_fail(err, B_SHIM, errno, "cannot make the run's channel in %s: %s", base,
-		      strerror(errno));
+	return b_fail(err, B_SHIM, errno,
+		      "cannot make the run's channel in %s: %s: inside of another sandbox, set "
+		      "XDG_RUNTIME_DIR to a directory that is yours alone there, or use --no-shim",
+		      base, strerror(errno));
 }
 
 static char *join(const char *dir, const char *name)
@@ -216,8 +218,7 @@ static int map_ring(struct lau_channel *ch, enum sbx_audit_level level)
 	if (ch->ring_fd < 0 || ftruncate(ch->ring_fd, (off_t)ch->ring_bytes) < 0)
 		return -1;
 	ch->is_settled = ch->ring_bytes <= LAU_RING_EARLY;
-	rc = lau_os_reserve(ch->ring_fd,
-			    (off_t)(ch->is_settled ? ch->ring_bytes : LAU_RING_EARLY));
+	rc = lau_os_reserve(ch->ring_fd, (off_t)(ch->is_settled ? ch->ring_bytes : LAU_RING_EARLY));
 	if (rc) {
 		errno = rc;
 		return -1;

@@ -26,8 +26,9 @@ enum {
 #define SHM "/dev/shm"
 
 const char lau_inside_text[] =
-	"a run inside a run has no floor of its own: that of the outer run holds: "
-	"--best-effort --audit-level none keeps the inner policy by the shim";
+	"a run inside a run has no floor of its own, and the outer one makes none (it lacks the "
+	"broker or the shim, or is the fourth inside another): --best-effort --audit-level none "
+	"keeps the inner policy by the shim, under the floor of the outer";
 
 static void add_loss(struct lau_plan *p, bool fatal, const char *text)
 {

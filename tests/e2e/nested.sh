@@ -38,7 +38,12 @@ check 'a run inside a run' says hello
 inner -- -- "$SBX" -q -- "$SBX" -q -- echo fourth
 check 'and inside that' says fourth
 inner -- -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- echo too-deep
-check 'to a depth' refused 125 'a run inside a run has no floor of its own'
+check 'to a depth' refused 125 'a run inside a run has no floor of its own, .* is the fourth inside another'
+mkdir -p sub
+launch --deny-modify 'sub/**' -- "$SBX" --modify 'sub/**' -- sh -c 'echo >sub/x'
+check 'what the outer run denies can be allowed there alone' \
+	grep -q 'denied modify .*sub/x (rule sub/\*\*, outer:.*): allow in the outer run, with --modify ' "$TMP/err"
+rmdir sub
 inner -- -- sh -c 'exit 7'
 check 'its status' [ "$status" -eq 7 ]
 inner -- -- sh -c 'kill -TERM $$'
