@@ -95,7 +95,7 @@ static int check_word(struct b_arena *a, const char *word, const char *cwd, cons
 	path = *word == '/' ? word : b_arena_printf(a, "%s/%s", cwd, word);
 	if (!is_in(pol_canonical(a, path), data))
 		return 0;
-	return b_fail(err, B_NOEXEC, EACCES,
+	return b_fail(err, B_NOEXEC, 0,
 		      "arg-in-protected-root: Argument rejected: resolves inside a protected "
 		      "directory.");
 }

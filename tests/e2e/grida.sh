@@ -53,7 +53,8 @@ check '006: a link that leads outside' refused 125 cwd-not-in-workspace
 rejected()
 {
 	refused 126 'arg-in-protected-root: Argument rejected: resolves inside a protected directory.' &&
-		! grep -qF auth.json "$TMP/err" && says 'r["exit_code"] == -1'
+		! grep -qF auth.json "$TMP/err" &&
+		says 'r["exit_code"] == -1 and "arg-in-protected-root: Argument rejected" in r["stderr"]'
 }
 call "$WS" cat "$data/auth.json"
 check '007: an absolute path into the data, which is not repeated' rejected
