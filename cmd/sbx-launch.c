@@ -11,9 +11,11 @@
 #include "launcher/capture.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
+#include "launcher/os.h"
 #include "launcher/outcome.h"
 #include "launcher/printargv.h"
 #include "launcher/printenv.h"
+#include "launcher/redact.h"
 #include "launcher/run.h"
 #include "launcher/runs.h"
 #include "launcher/selftest.h"
@@ -77,10 +79,13 @@ static int answer(const struct lau_options *o)
 /* Who asked for --status-fd or --result-json learns of what is wrong behind it, too. */
 static int refuse(const struct lau_options *o, const struct b_err *err)
 {
-	const struct lau_outcome outcome = {.phase = LAU_PHASE_SETUP, .err = *err};
+	struct lau_outcome outcome = {.phase = LAU_PHASE_SETUP, .err = *err};
 	struct lau_capture capture;
 	struct b_err late;
-	int status = b_report(me, err);
+	int status;
+
+	lau_redact_error(&outcome.err, lau_os_environ());
+	status = b_report(me, &outcome.err);
 
 	if (o->status_fd >= 0)
 		lau_outcome_write(&outcome, o->status_fd);

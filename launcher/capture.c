@@ -211,6 +211,7 @@ int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b
 	lau_exec_result_fill(&r, o, c->is_open ? &c->io : NULL);
 	if (c->o->argv && (r.error.kind == B_NOTFOUND || r.error.kind == B_NOEXEC))
 		(void)lau_exec_spawn_failed(c->o->argv[0], &r.error);
+	lau_redact_error(&r.error, lau_os_environ());
 	r.duration_ms = b_now_ms() - c->start_ms;
 	if (c->o->is_call && c->o->argv)
 		lau_call_json(&r, c->o->argv, &text);

@@ -1,12 +1,15 @@
 /* redact.c - see redact.h. */
 #include "launcher/redact.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/types.h>
 
+#include "base/err.h"
 #include "base/mem.h"
+#include "base/own.h"
 
 /* ---- names ---- */
 
@@ -133,4 +136,20 @@ void lau_redact_release(struct lau_redact *r)
 {
 	b_str_release(&r->kept);
 	r->covered = 0;
+}
+
+void lau_redact_error(struct b_err *err, char *const *envp)
+{
+	struct lau_secrets secrets = {0};
+	struct lau_redact r = {.secrets = &secrets};
+	b_auto(b_str_release) struct b_str shown = {0};
+
+	if (err->kind == B_OK)
+		return;
+	lau_secrets_from(&secrets, envp);
+	lau_redact_feed(&r, err->msg, strlen(err->msg), &shown);
+	lau_redact_end(&r, &shown);
+	snprintf(err->msg, sizeof err->msg, "%s", b_str_c(&shown));
+	lau_redact_release(&r);
+	lau_secrets_release(&secrets);
 }

@@ -20,6 +20,8 @@
 
 #include "base/str.h"
 
+struct b_err;
+
 #define LAU_REDACTED	   "[REDACTED]"	    /* in place of the value of such a name */
 #define LAU_REDACTED_VALUE "[REDACTED_ENV]" /* in place of such a value in a text */
 #define LAU_SECRET_MIN	   4 /* shorter values are no secrets, and would be found everywhere */
@@ -50,3 +52,6 @@ void lau_redact_release(struct lau_redact *);
 void lau_redact_feed(struct lau_redact *, const void *p, size_t n, struct b_str *out);
 /* Nothing more comes: the rest. */
 void lau_redact_end(struct lau_redact *, struct b_str *out);
+
+/* The message without values of these variables: it may repeat words of the user's. */
+void lau_redact_error(struct b_err *, char *const *envp);

@@ -3,6 +3,7 @@
  * it, what was made is released in one place. Nothing is written before the policy, the command
  * and the floor have proved good.
  */
+#include "launcher/redact.h"
 #include "launcher/run.h"
 
 #include <errno.h>
@@ -408,7 +409,8 @@ static void go(struct run *r)
 		rc = r->o->dry_run ? dry_run(r, &err) : WALK(r, launch, &err);
 	if (rc < 0)
 		r->outcome.err = err;
-	else if (r->o->dry_run)
+	lau_redact_error(&r->outcome.err, lau_os_environ());
+	if (rc == 0 && r->o->dry_run)
 		r->outcome.phase = LAU_PHASE_COMMAND;
 	if (lau_capture_end(&r->capture, &r->outcome, &late) < 0 && r->outcome.err.kind == B_OK) {
 		r->outcome.phase = LAU_PHASE_ABORTED;

@@ -144,6 +144,10 @@ run --tee sh -c 'printf "out hush-"; printf "hush.\n"; echo err hush-hush >&2'
 check '016: --tee shows both streams, without secrets' [ "$(sort "$TMP/err")" = 'err [REDACTED_ENV]
 out [REDACTED_ENV].' ]
 check '016: keeps output raw and errors without secrets' ends 0 stdout '"out hush-hush.\n"' stderr '"err [REDACTED_ENV]\n"'
+run /no/hush-hush
+check '016: nor does an error show one' [ "$(cat "$TMP/err" "$R" | grep -c hush-hush):$(grep -c 'REDACTED_ENV' "$TMP/err")" = 0:1 ]
+launch --timeout hush-hush -- true
+check '016: nor one of the options' [ "$(grep -c hush-hush "$TMP/err"):$status" = 0:125 ]
 run sh -c 'echo out hush-hush; echo err >&2'
 check '017: without it nothing is shown' [ ! -s "$TMP/err" ]
 check '017: and all is kept raw' ends 0 stdout '"out hush-hush\n"'
