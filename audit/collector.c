@@ -263,10 +263,18 @@ static void add_counts(struct aud_counts *k, const struct sbx_event *ev, uint64_
 	*(ev->flags & SBX_EVF_ALLOWED ? &k->allowed : &k->denied) += n;
 }
 
+/* The shim of an old image speaks: what it announced did not come to be. The broker, the kernel and
+ * what an image without a shim does say nothing of that. */
+static void old_image_speaks(struct aud_collector *c, const struct item *it)
+{
+	if (strcmp(it->layer, "shim") == 0)
+		aud_procs_call(c->procs, &it->ev);
+}
+
 /* A question about a path, told at the level `all`: no rule speaks of it. */
 static void on_query(struct aud_collector *c, const struct item *it)
 {
-	aud_procs_call(c->procs, &it->ev);
+	old_image_speaks(c, it);
 	c->counts.events++;
 	c->counts.queries++;
 	put_plain(c, it, AUD_QUERY);
@@ -282,7 +290,7 @@ static void on_call(struct aud_collector *c, struct item *it)
 	if (ev->kind == SBX_EV_EXEC)
 		ev->op = SBX_EXEC;
 	else
-		aud_procs_call(c->procs, ev);
+		old_image_speaks(c, it);
 	add_counts(&c->counts, ev, it->count ? it->count : 1);
 	aud_judge(c->cfg.image, ev, it->path, it->path2, &v);
 	c->counts.disagreed += v.disagrees;

@@ -141,6 +141,15 @@ if gcc -O2 -static -o "$TMP/liar" "$TMP/liar.c" 2>/dev/null; then
 			grep -q '1 of 2 processes witnessed (1 static)'
 	}
 	check 'a static program is counted as unwitnessed' unwitnessed
+	printf '#include <sys/stat.h>\n#include <unistd.h>\nint main(void) { mkdir("made", 0755); return rmdir("made"); }\n' >"$TMP/maker.c"
+	gcc -O2 -static -o maker "$TMP/maker.c"
+	makers()
+	{
+		launch -- sh -c './maker; ./maker; ./maker'
+		is 3 "$(shown --kind unwitnessed | grep -c '\./maker  static')" && "$AUDIT" |
+			grep -q '1 of 4 processes witnessed (3 static)'
+	}
+	check 'one that the broker serves, too' makers
 else
 	skip 'a program that fills the ring with garbage' 'no static libc'
 fi
