@@ -12,7 +12,7 @@
 
 /* Of a new run; 0 = none can be had: there is a limit already, perhaps another run's. */
 rlim_t lau_guard_mark(void);
-/* The caller and what it will start have the mark. Who lowers its own limit takes it off. [AS-safe]
+/* The caller and what it will start have the mark. The filter lets nobody change it. [AS-safe]
  */
 void lau_guard_put(rlim_t mark);
 /* In a session of its own, with nothing open; wait(2) does not return it without __WALL. -1 = none

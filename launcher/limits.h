@@ -33,7 +33,7 @@ struct lau_limits {
 int lau_limits_raise(struct lau_limits *, struct b_err *err);
 /* In the child, right before execve. [AS-safe] */
 void lau_limits_restore(const struct lau_limits *);
-/* In the child, first: into its cgroup. B_LIMIT. [AS-safe] */
+/* In the child, before it is confined: into its cgroup, and marked. B_LIMIT. [AS-safe] */
 int lau_limits_enter(const struct lau_limits *, struct b_err *err);
 /* After lau_limits_restore(): its own limits, or tighter ones that there are. B_LIMIT. [AS-safe] */
 int lau_limits_apply(const struct lau_limits *, struct b_err *err);

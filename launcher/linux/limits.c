@@ -52,6 +52,7 @@ void lau_limits_restore(const struct lau_limits *l)
 
 int lau_limits_enter(const struct lau_limits *l, struct b_err *err)
 {
+	lau_guard_put(l->mark); /* which the filter forbids */
 	if (!l->has_cgroup || lau_cgroup_enter(l->cgroup) == 0)
 		return 0;
 	return b_fail(err, B_LIMIT, errno, "cgroup: cannot be entered: %s", strerror(errno));
@@ -67,7 +68,6 @@ static const int resources[LAU_BOUND_COUNT] = {
 
 int lau_limits_apply(const struct lau_limits *l, struct b_err *err)
 {
-	lau_guard_put(l->mark);
 	for (int b = 0; b < LAU_BOUND_COUNT; b++) {
 		rlim_t most = l->bounds.v[b];
 		struct rlimit found, lim;

@@ -26,6 +26,7 @@
 
 #define L_PRIO_PROCESS	  0
 #define L_IOPRIO_PROCESS  1
+#define L_RLIMIT_LOCKS	  10
 #define L_SET_MODE_FILTER 1
 #define L_NEW_LISTENER	  8
 
@@ -97,6 +98,7 @@ static const char why_mount[] = "mounts would move files under other names";
 static const char why_newmount[] = "new mount calls; callers fall back to mount(2)";
 static const char why_trace[] = "reads or steers other processes";
 static const char why_others[] = "limits and priorities of other processes";
+static const char why_mark[] = "the mark by which a guard ends what is left of the run";
 static const char why_ns[] = "a new namespace brings new privileges over the kernel";
 static const char why_setid[] = "a set-id file is a door for whoever runs it outside";
 static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
@@ -111,8 +113,8 @@ static const char why_surface[] = "kernel surface that a command does not need";
 static const char why_handle[] = "opens files past every path check";
 static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
-static const char why_subvolume[] =
-	"a snapshot shows denied files under names that are allowed, a subvolume is made or removed";
+static const char why_subvolume[] = "a snapshot shows denied files under names that are allowed, a "
+				    "subvolume is made or removed";
 static const char why_hole[] =
 	"holes in the run's ring take its events; callers write zeros instead";
 static const char why_dgram[] = "a datagram socket reaches any socket path by sendto(2)";
@@ -163,6 +165,8 @@ static const struct pol_sc_rule rules[] = {
 	ROW("personality", L_EPERM, "switches hardening off", WHEN(FROM(0, 0x40000)),
 	    .unless = POL_SC_ALLOW_DEBUG),
 	ROW("prlimit64", L_EPERM, why_others, WHEN2(NOT(0, 0), NOT(2, 0))),
+	ROW("prlimit64", L_EPERM, why_mark, WHEN2(IS(1, L_RLIMIT_LOCKS), NOT(2, 0))),
+	ROW("setrlimit", L_EPERM, why_mark, WHEN(IS(0, L_RLIMIT_LOCKS))),
 	/* PRIO_PGRP and PRIO_USER reach the supervisor even with who = 0. */
 	ROW("setpriority", L_EPERM, why_others, WHEN(NOT(0, L_PRIO_PROCESS))),
 	OTHERS("setpriority", 1),

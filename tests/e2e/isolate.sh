@@ -144,6 +144,12 @@ guarded() # OPTIONS...
 	[ "$(sleepers 64.$$)" = 0 ]
 } 2>/dev/null
 check 'without a pid namespace, too' guarded --isolate none --network host
+marked()
+{
+	launch -q --isolate none -- bash -c 'ulimit -Hx; ulimit -x 7; python3 -c "import resource; resource.prlimit(0, 10, (7, 7))"; ulimit -Hx'
+	[ "$(uniq -c <"$TMP/out" | awk '{ print $1 }')" = 2 ] && [ "$(grep -c 'not permitted' "$TMP/err")" = 2 ]
+}
+check 'the mark cannot be taken off' marked
 if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap --isolate none -- true 2>/dev/null; then
 	check 'nor below bubblewrap' guarded --backend bwrap --isolate none
 fi
