@@ -107,6 +107,22 @@ for why in EPERM ENOSPC; do
 		'"network filter".*no network-namespace.*no pid-namespace.*no private-shm'
 	holds "no namespaces ($why): what remains holds" "--no namespaces=$why" --no-shim
 done
+# as a container's filter, which looks at no flag
+runs 'no unshare: runs with the filter' '--no unshare' '"network filter".*no network-namespace.*no pid-namespace.*no private-shm'
+holds 'no unshare: what remains holds, the broker with it' '--no unshare' --no-shim --deny-read '**/*.no'
+on '--no unshare' -q --no-shim --deny-modify '**/*.no' -- bash -c '
+	# callers that block leave the broker with several threads
+	mkfifo fifo
+	for i in 1 2 3 4 5 6; do cat >fifo <>/dev/null & (exec 3>fifo) & done
+	for mask in 000 002 022 027 077; do
+		(umask $mask; for i in $(seq 40); do : >f.$mask.$i; mkdir d.$mask.$i; done) &
+	done
+	exec 4<fifo
+	wait
+	: >x.no
+	stat -c "%a %n" f.* d.* | sed "s/ \(.\)\.\(...\).*/ \1 \2/" | sort | uniq -c | xargs -n 4 | sort -k 3'
+check 'and each has its own umask' [ "$(cat "$TMP/out" | tr '\n' ,)" = \
+	'40 777 d 000,40 775 d 002,40 755 d 022,40 750 d 027,40 700 d 077,40 666 f 000,40 664 f 002,40 644 f 022,40 640 f 027,40 600 f 077,' ]
 runs 'no mounts: runs without' '--no mounts' 'no pid-namespace.*no private-shm'
 holds 'no mounts: what remains holds' '--no mounts' --no-shim
 closed_shm() # LACK

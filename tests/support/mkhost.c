@@ -2,7 +2,7 @@
  * mkhost.c - a host that has less: runs a command below a filter that answers some system calls as
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
- *	mkhost [--abi N] [--no landlock|namespaces|mounts|listener|openat2[=ERRNO]]... COMMAND
+ *	mkhost [--abi N] [--no landlock|namespaces|unshare|mounts|listener|openat2[=ERRNO]]... COMMAND
  * ARGS...
  *
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
@@ -75,6 +75,7 @@ static const struct {
 	  {SYS_landlock_add_rule, 0, 0},
 	  {SYS_landlock_restrict_self, 0, 0}}},
 	{"namespaces", EPERM, {{SYS_unshare, 0, ALL_NS}, {SYS_clone, 0, ALL_NS}}},
+	{"unshare", EPERM, {{SYS_unshare, 0, 0}, {SYS_clone, 0, ALL_NS}}},
 	{"listener", EBUSY, {{SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
 	{"mounts", EPERM, {{SYS_mount, 0, 0}}},
 	{"openat2", ENOSYS, {{SYS_openat2, 0, 0}}},

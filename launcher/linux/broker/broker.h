@@ -128,6 +128,10 @@ struct br_broker {
 	unsigned held_max;	    /* sockets that may be held open */
 	char **other_procs;	    /* mount points, NULL ends them; ownproc.c */
 	pthread_rwlock_t moves;	    /* exclusive: a directory changes its place */
+	/* Where a container's filter refuses unshare(2): all threads have one umask and working
+	 * directory, which are those of the call that holds `fs`. Taken before `moves`. */
+	bool shares_fs;
+	pthread_mutex_t fs;
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
 	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
 	_Atomic uint64_t umask_ms;  /* when the last one was announced */
@@ -153,7 +157,7 @@ struct br_call {
 	char attr[XATTR_NAME_MAX + 1];
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
-	bool is_locked;
+	bool is_locked, has_fs;
 	size_t cwd_len; /* 0 = not yet asked for */
 	char cwd[BR_TEXT_MAX];
 	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
@@ -326,6 +330,8 @@ bool br_leaves_to_kernel(const struct br_call *);
 void br_lock_shared(struct br_call *);
 void br_lock_moves(struct br_call *);
 void br_unlock(struct br_call *);
+/* The umask and the working directory are this call's, until it ends or may block. */
+void br_lock_fs(struct br_call *);
 
 /* ---- confine.c ---- */
 

@@ -410,12 +410,13 @@ int br_become(struct br_call *c)
 
 	if (rc < 0)
 		return rc;
+	br_lock_fs(c);
 	if (is_mixed || c->task->umask_age != c->b->umask_age) {
 		rc = ask_status(c, status, sizeof status);
 		if (rc < 0)
 			return rc;
 	}
-	if (w->umask != c->task->umask) {
+	if (c->b->shares_fs || w->umask != c->task->umask) {
 		umask(c->task->umask);
 		w->umask = c->task->umask;
 	}

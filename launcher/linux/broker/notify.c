@@ -64,6 +64,21 @@ void br_unlock(struct br_call *c)
 	c->is_locked = false;
 }
 
+void br_lock_fs(struct br_call *c)
+{
+	if (!c->b->shares_fs || c->has_fs)
+		return;
+	pthread_mutex_lock(&c->b->fs);
+	c->has_fs = true;
+}
+
+static void unlock_fs(struct br_call *c)
+{
+	if (c->has_fs)
+		pthread_mutex_unlock(&c->b->fs);
+	c->has_fs = false;
+}
+
 /* ---- one call ---- */
 
 static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
@@ -160,6 +175,7 @@ static void handle(struct br_call *c)
 	w->busy = c->n.id;
 	a = serve(c);
 	br_unlock(c);
+	unlock_fs(c);
 	w->busy = 0;
 	if (w->waits) {
 		w->waits = false;
@@ -220,6 +236,7 @@ bool br_may_block(struct br_call *c)
 		return false;
 	}
 	br_unlock(c);
+	unlock_fs(c);
 	c->w->waits = true;
 	/* at once, also when it watches already and sleeps */
 	c->b->is_watched = true;
@@ -237,7 +254,7 @@ static void prepare_thread(struct br_worker *w)
 	sigset_t set;
 
 	/* its own umask and working directory */
-	if (unshare(CLONE_FS) < 0)
+	if (!w->b->shares_fs && unshare(CLONE_FS) < 0)
 		_exit(1);
 	w->umask = umask(0);
 	umask(w->umask);
@@ -448,6 +465,7 @@ static void make_lock(struct br_broker *b)
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&b->moves, &attr);
 	pthread_rwlockattr_destroy(&attr);
+	pthread_mutex_init(&b->fs, NULL);
 }
 
 static bool links_are_protected(void)
@@ -504,6 +522,7 @@ static void set_up(struct br_broker *b)
 	b->gid = getegid();
 	b->caps = b->uid == 0 ? b->plan->keep_caps & br_file_caps() : 0;
 	b->umask_age = 1;
+	b->shares_fs = unshare(CLONE_FS) < 0;
 	b->mixed_creds = b->plan->is_other;
 	b->links_protected = links_are_protected();
 	raise_limits(b);
