@@ -25,12 +25,17 @@ struct lau_limits {
 	bool has_cgroup;
 	int cgroup;  /* of lau_cgroup_enter() */
 	rlim_t mark; /* guard.h; 0 = none */
+	/* In a run inside a run, of each RLIMIT_*: the requester's, for the command. Those that
+	 * lau_limits_keeps() names have not become ours: what is recorded must not end with what
+	 * the command may do. NULL = no such run. */
+	const struct rlimit *given;
 };
 
 /* First of all: from here a file that would grow too large is an error (EFBIG), not SIGXFSZ, and
  * that nobody reads what is said on standard error no reason to end (EPIPE), not SIGPIPE.
  * B_LIMIT when the hard limit of open files is below LAU_FILES_NEEDED. */
 int lau_limits_raise(struct lau_limits *, struct b_err *err);
+bool lau_limits_keeps(int which);
 /* In the child, right before execve. [AS-safe] */
 void lau_limits_restore(const struct lau_limits *);
 /* In the child, before it is confined: into its cgroup, and marked. B_LIMIT. [AS-safe] */

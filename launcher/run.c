@@ -52,7 +52,10 @@ static const char me[] = "sbx-launch";
 
 static int step_limits(struct run *r, struct b_err *err)
 {
-	return lau_limits_raise(&r->limits, err);
+	if (lau_limits_raise(&r->limits, err) < 0)
+		return -1;
+	r->limits.given = r->guest ? r->guest->limits : NULL;
+	return 0;
 }
 
 static int step_descriptors(struct run *r, struct b_err *err)

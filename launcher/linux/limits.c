@@ -40,10 +40,21 @@ int lau_limits_raise(struct lau_limits *l, struct b_err *err)
 		      (unsigned long long)l->files.rlim_max, LAU_FILES_NEEDED);
 }
 
+/* Processes are counted where they are made; the mark is the run's (guard.h). */
+bool lau_limits_keeps(int which)
+{
+	return which != RLIMIT_NPROC && which != RLIMIT_LOCKS;
+}
+
 void lau_limits_restore(const struct lau_limits *l)
 {
 	sigaction(SIGXFSZ, &l->xfsz, NULL);
 	sigaction(SIGPIPE, &l->pipe, NULL);
+	for (int which = 0; l->given && which < (int)RLIM_NLIMITS; which++)
+		if (lau_limits_keeps(which))
+			(void)setrlimit((enum __rlimit_resource)which, &l->given[which]);
+	if (l->given)
+		return;
 	if (l->size.rlim_cur != l->size.rlim_max)
 		(void)setrlimit(RLIMIT_FSIZE, &l->size);
 	if (l->files.rlim_cur < LAU_FILES_NEEDED)

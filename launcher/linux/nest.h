@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/mem.h"
@@ -53,8 +54,9 @@ struct lau_nest_outer {
 /* A request, taken apart; strings live in the arena of `lau_nest_request`. */
 struct lau_nest_guest {
 	const struct lau_nest_outer *outer;
-	const char *program;	/* as found in the requester's PATH */
-	struct lau_pipes pipes; /* the requester's, at their numbers */
+	const char *program;		    /* as found in the requester's PATH */
+	struct lau_pipes pipes;		    /* the requester's, at their numbers */
+	struct rlimit limits[RLIM_NLIMITS]; /* the requester's */
 };
 
 /* ---- outside ---- */

@@ -23,6 +23,7 @@
 #include "launcher/dirs.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/cgroup.h"
+#include "launcher/limits.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
@@ -147,16 +148,18 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 	return 0;
 }
 
-/* Its own limits, priority and processors are what the inner run has at most. */
-static int take_limits(const struct guest *t, struct b_err *err)
+/* Its own limits, priority and processors are what the inner run has at most; most of the limits
+ * for the command alone. */
+static int take_limits(struct guest *t, struct b_err *err)
 {
 	cpu_set_t cpus;
 
 	for (int which = 0; which < (int)RLIM_NLIMITS; which++) {
-		struct rlimit theirs;
+		struct rlimit *theirs = &t->run.limits[which];
 
-		if (prlimit(t->pid, (enum __rlimit_resource)which, NULL, &theirs) < 0 ||
-		    setrlimit((enum __rlimit_resource)which, &theirs) < 0)
+		if (prlimit(t->pid, (enum __rlimit_resource)which, NULL, theirs) < 0 ||
+		    (!lau_limits_keeps(which) &&
+		     setrlimit((enum __rlimit_resource)which, theirs) < 0))
 			return b_fail(err, B_LIMIT, errno, "limits of the inner run: %s",
 				      strerror(errno));
 	}
@@ -257,8 +260,8 @@ static void add_texts(struct b_strlist *out, char **v)
 		b_strlist_add(out, *v);
 }
 
-/* No more than the limits that are ours by now: who may change anything may raise them. */
-static void make_bounds(const struct lau_nest_head *h, struct lau_bounds *out)
+/* No more than the requester's limits: who may change anything may raise them. */
+static void make_bounds(const struct guest *t, struct lau_bounds *out)
 {
 	static const enum __rlimit_resource limits[LAU_BOUND_COUNT] = {
 		[LAU_BOUND_MEMORY] = RLIMIT_AS,
@@ -268,11 +271,11 @@ static void make_bounds(const struct lau_nest_head *h, struct lau_bounds *out)
 		[LAU_BOUND_NOFILE] = RLIMIT_NOFILE};
 
 	for (int i = 0; i < LAU_BOUND_COUNT; i++) {
-		struct rlimit has;
+		rlim_t most = t->run.limits[limits[i]].rlim_max;
 
-		out->v[i] = h->bounds[i];
-		if (out->v[i] && getrlimit(limits[i], &has) == 0 && has.rlim_max < out->v[i])
-			out->v[i] = has.rlim_max;
+		out->v[i] = t->rq.head.bounds[i];
+		if (out->v[i] && most < out->v[i])
+			out->v[i] = most;
 	}
 }
 
@@ -306,7 +309,7 @@ static int make_options(struct guest *t, struct b_err *err)
 	o->json = h->json;
 	add_texts(&o->pass_env, t->rq.pass);
 	add_texts(&o->set_env, t->rq.set);
-	make_bounds(h, &o->bounds);
+	make_bounds(t, &o->bounds);
 	return 0;
 }
 
