@@ -263,18 +263,20 @@ static void add_counts(struct aud_counts *k, const struct sbx_event *ev, uint64_
 	*(ev->flags & SBX_EVF_ALLOWED ? &k->allowed : &k->denied) += n;
 }
 
-/* The shim of an old image speaks: what it announced did not come to be. The broker, the kernel and
- * what an image without a shim does say nothing of that. */
+/* The shim of an old image says that the exec it announced failed. Nothing else says so: not the
+ * broker, not a thread whose last words came between the announcement and the new image. */
 static void old_image_speaks(struct aud_collector *c, const struct item *it)
 {
-	if (strcmp(it->layer, "shim") == 0)
-		aud_procs_call(c->procs, &it->ev);
+	const struct sbx_event *ev = &it->ev;
+
+	if (strcmp(it->layer, "shim") == 0 && ev->kind == SBX_EV_CALL && ev->op == SBX_EXEC &&
+	    ev->err && ev->flags & SBX_EVF_ALLOWED)
+		aud_procs_failed(c->procs, ev);
 }
 
 /* A question about a path, told at the level `all`: no rule speaks of it. */
 static void on_query(struct aud_collector *c, const struct item *it)
 {
-	old_image_speaks(c, it);
 	c->counts.events++;
 	c->counts.queries++;
 	put_plain(c, it, AUD_QUERY);

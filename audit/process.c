@@ -222,14 +222,14 @@ void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char
 	drop(p, i);
 }
 
-void aud_procs_call(struct aud_procs *p, const struct sbx_event *ev)
+void aud_procs_failed(struct aud_procs *p, const struct sbx_event *ev)
 {
 	struct slot *s = known(p, ev->pid, ev->ppid);
 	size_t i;
 
 	if (!s->has_pending)
 		return;
-	s->has_pending = false; /* the old image still speaks: its exec failed */
+	s->has_pending = false; /* the old image still speaks */
 	i = find(p, ev->pid);
 	if (i < p->npending)
 		take_back(p, i);

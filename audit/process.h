@@ -2,8 +2,8 @@
  * process.h - who is who among the processes of a run, and who was witnessed: pairs the exec
  * a shim announces with the hello of the new image. Private to the audit module.
  *
- * An announced image counts as unwitnessed until its hello; an exec that failed, told by a
- * later call of the same process, is taken back. A spawn is announced by the parent, in the
+ * An announced image counts as unwitnessed until its hello; an exec that failed, which the shim of
+ * the old image tells, is taken back. A spawn is announced by the parent, in the
  * name of the child, when the child may have said hello already. Everything is bounded: a flood
  * of invented pids costs accuracy, not memory.
  */
@@ -31,7 +31,8 @@ uint64_t aud_procs_origin(struct aud_procs *, uint32_t pid, uint32_t ppid);
 void aud_procs_exec(struct aud_procs *, const struct sbx_event *, const char *path, uint64_t seq,
 		    uint64_t now_ms);
 void aud_procs_hello(struct aud_procs *, const struct sbx_event *, const char *path);
-void aud_procs_call(struct aud_procs *, const struct sbx_event *);
+/* The exec that this process announced did not come to be. */
+void aud_procs_failed(struct aud_procs *, const struct sbx_event *);
 
 /* An image that turned out unwitnessed. */
 struct aud_unwitnessed {

@@ -127,6 +127,24 @@ static void tell(unsigned call, const struct program *p, uint32_t pid)
 		shim_tell_exec(SBX_EV_EXEC, &t, pid);
 }
 
+/* The call returned: what was announced did not come to be. */
+static int failed(unsigned call, const struct program *p)
+{
+	struct shim_told t = {
+		.call = call,
+		.op = SBX_EXEC,
+		.flags = SBX_EVF_ALLOWED,
+		.err = errno,
+		.path = p->path,
+		.len = p->len,
+	};
+
+	if (p->len)
+		shim_tell_exec(SBX_EV_CALL, &t, 0);
+	errno = t.err;
+	return -1;
+}
+
 /* The environment with our variables; on the caller's stack, for the call alone. */
 #define WITH_VARIABLES(envp)                                                                       \
 	({                                                                                         \
@@ -158,7 +176,8 @@ static int start(unsigned call, const char *file, char *const *argv, char *const
 		return -1;
 	if (shim_is_ready())
 		tell(call, &p, 0);
-	return execve(file, argv, WITH_VARIABLES(envp));
+	execve(file, argv, WITH_VARIABLES(envp));
+	return failed(call, &p);
 }
 
 static int shim_execve_call(const char *file, char *const argv[], char *const envp[])
@@ -210,7 +229,8 @@ static int shim_execvp_call(const char *name, char *const argv[])
 		return -1;
 	tell(SBX_CALL_execvp, &p, 0);
 	*_NSGetEnviron() = (char **)(uintptr_t)WITH_VARIABLES(*_NSGetEnviron());
-	return execvp(name, argv); /* a script without "#!" is the library's to run */
+	execvp(name, argv); /* a script without "#!" is the library's to run */
+	return failed(SBX_CALL_execvp, &p);
 }
 
 static int shim_execvP_call(const char *name, const char *search, char *const argv[])
@@ -224,7 +244,8 @@ static int shim_execvP_call(const char *name, const char *search, char *const ar
 		return -1;
 	tell(SBX_CALL_execvP, &p, 0);
 	*_NSGetEnviron() = (char **)(uintptr_t)WITH_VARIABLES(*_NSGetEnviron());
-	return execvP(name, search, argv);
+	execvP(name, search, argv);
+	return failed(SBX_CALL_execvP, &p);
 }
 
 /* The library starts the shell by itself. It is under System Integrity Protection and drops our

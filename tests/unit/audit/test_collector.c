@@ -3,6 +3,7 @@
 #include "audit/collector.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -305,16 +306,35 @@ Test(audit_collector, images_without_a_hello_are_counted_by_class, .fini = end)
 
 Test(audit_collector, an_exec_that_failed_is_taken_back, .fini = end)
 {
+	struct sbx_event failed = {.pid = 10,
+				   .kind = SBX_EV_CALL,
+				   .op = SBX_EXEC,
+				   .call = SBX_CALL_execve,
+				   .flags = SBX_EVF_ALLOWED,
+				   .err = ENOEXEC};
+
 	witness_start(&w, SBX_AUDIT_FOLDED);
 	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/usr/local/bin/cc");
 	witness_exec(&w, 10, SBX_EXEC_STATIC, "/usr/bin/cc"); /* the one before failed */
-	witness_call(&w, 10, SBX_READ, true, "/etc/a");	      /* and so did this */
+	witness_put(&w, failed, "/usr/bin/cc", "");	      /* and so did this */
 	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/cc");
 	witness_hello(&w, 10, "/bin/cc");
 	witness_end(&w);
 	cr_assert_eq(w.counts.processes, 1);
 	cr_assert_eq(w.counts.witnessed, 1);
 	cr_assert_eq(unwitnessed(SBX_EXEC_DYNAMIC) + unwitnessed(SBX_EXEC_STATIC), 0);
+}
+
+Test(audit_collector, a_thread_that_speaks_until_its_process_is_another_takes_nothing_back,
+     .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_exec(&w, 10, SBX_EXEC_STATIC, "/bin/busybox");
+	witness_call(&w, 10, SBX_MODIFY, true, "/ws/a");
+	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/id");
+	witness_end(&w);
+	cr_assert_eq(w.counts.processes, 1);
+	cr_assert_eq(unwitnessed(SBX_EXEC_STATIC), 1);
 }
 
 Test(audit_collector, a_spawn_is_paired_with_the_hello_of_the_child_whichever_comes_first,
