@@ -157,7 +157,8 @@
 #define SHIM_CONTEXT_CALLS(X) \
 	SHIM_CONTEXT_CALLS32(X) \
 	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(mount) X(umount) X(umount2) \
-	X(clone) X(daemon) X(close) X(close_range) X(closefrom) X(closedir) X(dup2) X(dup3) \
+	X(clone) X(daemon) X(close) X(__close) X(close_range) X(closefrom) X(closedir) X(fclose) \
+	X(dup) X(dup2) X(__dup2) X(dup3) X(fcntl) X(fcntl64) X(__fcntl) X(recvmsg) X(recvmmsg) \
 	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \
 	X(dlopen) X(dlmopen)
 /* Calls that are helped where the floor, by itself, would make them fail. */

@@ -28,7 +28,8 @@
 	X(__lstat64_time64, int, -1, lstat, (const char *path, void *st), (path, st), AT_FDCWD, path) \
 	X(__fstatat64_time64, int, -1, fstatat, (int d, const char *path, void *st, int flags), \
 	  (d, path, st, flags), d, path)
-#define SHIM_CONTEXT_CALLS32(X) X(__prctl_time64)
+#define SHIM_CONTEXT_CALLS32(X) \
+	X(__prctl_time64) X(__fcntl_time64) X(__recvmsg64) X(__recvmmsg64)
 #else
 #define SHIM_PATH_CALLS32(X)
 #define SHIM_CONTEXT_CALLS32(X)

@@ -4,7 +4,7 @@ shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/l
 	shim/prove.c shim/deep.c \
 	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/exec.c \
 	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
-	shim/linux/context.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c shim/linux/old.c
+	shim/linux/context.c shim/linux/numbers.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c shim/linux/old.c
 shim_CORE := core/path.c core/image.c core/decide.c core/move.c core/ring.c core/deep.c \
 	core/op.c core/callnames.c core/event.c
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)

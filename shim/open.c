@@ -67,7 +67,7 @@ struct request {
 	int flags;
 	mode_t mode;
 	char *buf;
-	size_t len;
+	size_t len; /* of the path of what was opened; 0 = not known */
 };
 
 static void tell(const struct request *r, const struct judged *j, int ret)
@@ -82,8 +82,6 @@ static void tell(const struct request *r, const struct judged *j, int ret)
 	};
 
 	shim_tell(&t, j->key);
-	if (ret >= 0 && r->flags & O_DIRECTORY && !is_tmpfile(r->flags))
-		shim_where_learn(ret, r->buf, r->len);
 }
 
 /* A denial stands behind what the kernel would have said. */
@@ -99,7 +97,6 @@ static int deny(const struct request *r, const struct judged *j, int kernel_says
 static int take_number(int held, int fd, int flags)
 {
 	if (fd > held && sys3(SYS_dup3, fd, held, flags & O_CLOEXEC) == held) {
-		shim_where_closed(fd);
 		sys_close(fd);
 		return held;
 	}
@@ -344,9 +341,11 @@ static int open_slowly(struct request *r, bool is_magic)
 	if (fd < 0) {
 		struct judged j = {.op = wants_write(r->flags) ? SBX_MODIFY : SBX_READ};
 
-		if (is_own_limit(fd))
+		if (is_own_limit(fd)) {
+			r->len = 0; /* a guess */
 			return shim_trouble() ? -EACCES
 					      : sys_openat(r->dirfd, r->path, r->flags, r->mode);
+		}
 		/* the kernel's own answer; of use to a reader only with a path that is known */
 		j.allowed = true;
 		if (r->len && shim.level == SBX_AUDIT_ALL)
@@ -424,15 +423,21 @@ int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode
 {
 	char buf[SBX_PATH_MAX];
 	struct request r = {call, dirfd, path, flags & SHIM_OPEN_FLAGS, mode & 07777, buf, 0};
+	bool is_dir = flags & O_DIRECTORY && !is_tmpfile(flags);
+	uint64_t since = is_dir ? shim_where_since() : 0;
 	struct shim_text t;
+	int fd;
 
 	/* O_PATH neither reads nor writes; what is done with it later is judged then. NULL and
 	 * the first page: the kernel answers EFAULT. */
 	if (flags & O_PATH || shim_is_no_pointer(path) || !*path || !shim_is_ready())
-		return sys_openat(dirfd, path, flags, mode);
+		return shim_where_given(sys_openat(dirfd, path, flags, mode));
 	t = shim_text(buf, dirfd, path);
 	r.len = t.len;
-	return shim_has_filter() ? open_plainly(&r, t) : open_text(&r, t);
+	fd = shim_where_given(shim_has_filter() ? open_plainly(&r, t) : open_text(&r, t));
+	if (is_dir && fd >= 0 && r.len)
+		shim_where_learn(fd, since, buf, r.len);
+	return fd;
 }
 
 /* ---- calls we cannot make ourselves ---- */

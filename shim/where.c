@@ -154,10 +154,15 @@ static void learn_at(int fd, struct moment at, const char *text, size_t len)
 		note_write(&fd_notes[fd].note, fd_notes[fd].text, at, text, len);
 }
 
-void shim_where_learn(int fd, const char *text, size_t len)
+uint64_t shim_where_since(void)
+{
+	return moves_now();
+}
+
+void shim_where_learn(int fd, uint64_t since, const char *text, size_t len)
 {
 	if (is_noted_fd(fd))
-		learn_at(fd, (struct moment){atomic_load(&fd_epoch[fd]), moves_now()}, text, len);
+		learn_at(fd, (struct moment){atomic_load(&fd_epoch[fd]), since}, text, len);
 }
 
 static size_t dirfd_text(int fd, char *buf)
@@ -188,6 +193,12 @@ void shim_where_closed(int fd)
 		atomic_store_explicit(&fd_epoch[fd],
 				      atomic_load_explicit(&fd_epoch[fd], memory_order_relaxed) + 1,
 				      memory_order_relaxed);
+}
+
+int shim_where_given(int fd)
+{
+	shim_where_closed(fd);
+	return fd;
 }
 
 void shim_where_closed_all(void)

@@ -5,13 +5,16 @@
  * A remembered path is wrong when the directory was renamed, when the descriptor was closed
  * behind our back, or when somebody changed directory inside the C library. Each such case
  * either is hooked and forgets, or stops the remembering for good (shim_where_distrust): a
- * slower right answer is better than a fast wrong one. Left over: renames by processes without
- * a shim, and closes by inline system calls; the floor judges objects, not texts.
+ * slower right answer is better than a fast wrong one. A number is forgotten twice: when it is
+ * closed, and when it is given anew, so that neither end has to be seen. Left over: renames by
+ * processes without a shim, and a number closed and given anew both by inline system calls; the
+ * floor judges objects, not texts.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/path.h"
 
@@ -32,9 +35,13 @@ struct shim_text shim_text(char *buf, int dirfd, const char *path);
  * file's " (deleted)" stays: nothing can be opened by that name. */
 size_t shim_fd_text(int fd, char *buf);
 
-/* A directory was opened as `fd`, and `text` is its canonical path. */
-void shim_where_learn(int fd, const char *text, size_t len);
+/* A directory was opened as `fd`, and `text` is its canonical path, found after `since`. */
+void shim_where_learn(int fd, uint64_t since, const char *text, size_t len);
+/* How often directories have moved; to be asked before a path is looked up. */
+uint64_t shim_where_since(void);
 void shim_where_closed(int fd);
+/* `fd` has just been given to the program; -1, -errno: it has not. Returns it. */
+int shim_where_given(int fd);
 void shim_where_closed_all(void);
 /* chdir and the like succeeded. */
 void shim_where_moved(void);

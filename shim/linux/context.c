@@ -1,11 +1,10 @@
-/* context.c - calls that change what we remember: directories, descriptors, filters. They are
- * never refused here. In a vfork child they may only forget: its memory is its parent's. */
+/* context.c - calls that change what we remember: directories, filters (descriptors:
+ * numbers.c). They are never refused here. In a vfork child they may only forget: its memory is its parent's. */
 #include "shim/linux/export.h"
 
 #include <dlfcn.h>
 #include <fts.h>
 #include <ftw.h>
-#include <linux/close_range.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <sys/mount.h>
@@ -97,55 +96,6 @@ SHIM_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 SHIM_EXPORT int daemon(int keep_dir, int keep_fds)
 {
 	return moved(NEXT(daemon)(keep_dir, keep_fds));
-}
-
-/* ---- descriptors ---- */
-
-/* Forgotten before: once it is closed another thread may get the number. */
-SHIM_EXPORT int close(int fd)
-{
-	shim_where_closed(fd);
-	return NEXT(close)(fd);
-}
-
-SHIM_EXPORT int close_range(unsigned first, unsigned last, int flags)
-{
-	if (flags & (int)CLOSE_RANGE_UNSHARE)
-		shim_where_distrust();
-	else
-		shim_where_closed_all();
-	return NEXT(close_range)(first, last, flags);
-}
-
-SHIM_EXPORT void closefrom(int first)
-{
-	shim_where_closed_all();
-	NEXT(closefrom)(first);
-}
-
-SHIM_EXPORT int closedir(DIR *d)
-{
-	if (!shim_is_no_pointer(d))
-		shim_where_closed(NEXT(dirfd)(d));
-	return NEXT(closedir)(d);
-}
-
-/* Forgotten after: until then another thread may use the number for what it was, and what it
- * learns of it must not outlive the change. */
-static int replaced(int fd, int ret)
-{
-	shim_where_closed(fd);
-	return ret;
-}
-
-SHIM_EXPORT int dup2(int from, int to)
-{
-	return replaced(to, NEXT(dup2)(from, to));
-}
-
-SHIM_EXPORT int dup3(int from, int to, int flags)
-{
-	return replaced(to, NEXT(dup3)(from, to, flags));
 }
 
 /* ---- walks inside the C library ---- */

@@ -83,9 +83,14 @@
 		".popsection\n")
 #endif
 
+struct mmsghdr;
+struct msghdr;
 struct open_how;
 struct stat;
 
+int __close(int);
+int __dup2(int, int);
+int __fcntl(int, int, ...);
 int __open(const char *, int, ...);
 int __open64(const char *, int, ...);
 int __open_2(const char *, int);
@@ -94,6 +99,9 @@ int __openat_2(int, const char *, int);
 int __openat64_2(int, const char *, int);
 #if __SIZEOF_LONG__ == 4
 int __prctl_time64(int, ...);
+int __fcntl_time64(int, int, ...);
+ssize_t __recvmsg64(int, struct msghdr *, int);
+int __recvmmsg64(int, struct mmsghdr *, unsigned, int, struct timespec *);
 int __utime64(const char *, const void *);
 int __utimes64(const char *, const void *);
 int __lutimes64(const char *, const void *);

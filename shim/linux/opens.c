@@ -34,8 +34,8 @@ static int open_foreign(unsigned call, int dirfd, const char *path, int flags, m
 
 	if (ret < 0)
 		return (int)shim_result(ret);
-	ret = dirfd == AT_FDCWD ? NEXT(open)(path, flags, mode)
-				: NEXT(openat)(dirfd, path, flags, mode);
+	ret = shim_where_given(dirfd == AT_FDCWD ? NEXT(open)(path, flags, mode)
+						 : NEXT(openat)(dirfd, path, flags, mode));
 	err = shim_get_errno();
 	shim_opened(&a, ret < 0 ? err : 0);
 	shim_set_errno(err);
@@ -76,7 +76,8 @@ SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how,
 	int fd, ret;
 
 	if (shim_is_no_pointer(how) || size < sizeof *how || how->flags & O_PATH)
-		return (int)shim_result(sys4(SYS_openat2, dirfd, path, how, size));
+		return (int)shim_result(
+			shim_where_given((int)sys4(SYS_openat2, dirfd, path, how, size)));
 	if (is_as_open(how, size) && shim_opens())
 		return (int)shim_result(shim_open(SBX_CALL_openat2, dirfd, path, (int)how->flags,
 						  (mode_t)how->mode));
@@ -90,7 +91,7 @@ SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how,
 		if (ret < 0)
 			return (int)shim_result(ret);
 	}
-	ret = (int)sys4(SYS_openat2, dirfd, path, how, size);
+	ret = shim_where_given((int)sys4(SYS_openat2, dirfd, path, how, size));
 	shim_opened(&a, ret < 0 ? -ret : 0);
 	return (int)shim_result(ret);
 }

@@ -44,6 +44,14 @@ static bool mode_flags(const char *mode, int *out_flags)
 
 typedef FILE *fopen_fn(const char *, const char *);
 
+/* A stream of the library's own making: under which number is the library's to know. */
+static FILE *given(FILE *f)
+{
+	if (f)
+		shim_where_given(NEXT(fileno)(f));
+	return f;
+}
+
 static FILE *fopen_judged(const char *path, const char *mode, int flags, fopen_fn *next)
 {
 	char buf[SBX_PATH_MAX];
@@ -59,7 +67,7 @@ static FILE *fopen_judged(const char *path, const char *mode, int flags, fopen_f
 		shim_result(ret);
 		return NULL;
 	}
-	f = next(path, mode);
+	f = given(next(path, mode));
 	err = shim_get_errno();
 	shim_opened(&a, f ? 0 : err);
 	shim_set_errno(err);
@@ -73,7 +81,7 @@ static FILE *do_fopen(const char *path, const char *mode, fopen_fn *next)
 	FILE *f;
 
 	if (!shim_is_ready() || shim_is_no_pointer(path))
-		return next(path, mode);
+		return given(next(path, mode));
 	if (!is_plain || !shim_opens())
 		return fopen_judged(path, mode, flags, next);
 	fd = shim_open(SBX_CALL_fopen, AT_FDCWD, path, flags, 0666);
@@ -121,11 +129,12 @@ static FILE *do_freopen(const char *path, const char *mode, FILE *f,
 	a.flags = flags;
 	if (shim_may_open(&a) < 0) {
 		/* the library closes the stream and finds nothing to open */
+		shim_where_closed(NEXT(fileno)(f));
 		next("", "r", f);
 		shim_set_errno(EACCES);
 		return NULL;
 	}
-	ret = next(path, mode, f);
+	ret = given(next(path, mode, f));
 	err = shim_get_errno();
 	shim_opened(&a, ret ? 0 : err);
 	shim_set_errno(err);
@@ -181,8 +190,12 @@ SHIM_EXPORT DIR *opendir(const char *path)
 	DIR *d;
 	int fd, err;
 
-	if (!shim_opens() || shim_is_no_pointer(path))
-		return NEXT(opendir)(path);
+	if (!shim_opens() || shim_is_no_pointer(path)) {
+		d = NEXT(opendir)(path);
+		if (d)
+			shim_where_given(NEXT(dirfd)(d));
+		return d;
+	}
 	fd = shim_open(SBX_CALL_opendir, AT_FDCWD, path,
 		       O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK, 0);
 	if (fd < 0) {

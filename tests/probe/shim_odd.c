@@ -3,10 +3,13 @@
  * away, or are a thread's own, or come from another process; walks that change directory by
  * themselves; strings and links that change during the call; stacks, ends and limits.
  */
+#include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <fts.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -156,6 +159,135 @@ static int case_received_directory(void)
 	if (got != dir)
 		return fail("the number was to be used again");
 	WANT(EACCES, openat(got, "file", O_RDONLY) < 0 ? errno : 0);
+	return 0;
+}
+
+/* ---- numbers used again, one end of it unseen ---- */
+
+static int home; /* the directory all begins in */
+
+/* The C library's own, past the shim. */
+static long unseen(long number, long a, long b)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	long (*call)(long, ...) = libc ? (long (*)(long, ...))dlsym(libc, "syscall") : NULL;
+
+	return call ? call(number, a, b) : -1;
+}
+
+static int get_open(int number)
+{
+	(void)number;
+	return open("ok/..", O_RDONLY | O_DIRECTORY);
+}
+
+static int get_held(int number)
+{
+	(void)number;
+	return open(".", O_PATH);
+}
+
+static int get_plain(int number)
+{
+	(void)number;
+	return openat(home, ".", O_RDONLY);
+}
+
+static int get_listed(int number)
+{
+	DIR *d = opendir(".");
+
+	(void)number;
+	return d ? dirfd(d) : -1;
+}
+
+static int get_stream(int number)
+{
+	FILE *f = fopen(".", "r");
+
+	(void)number;
+	return f ? fileno(f) : -1;
+}
+
+static int get_openat2(int number)
+{
+	struct open_how how = {.flags = O_RDONLY, .resolve = RESOLVE_BENEATH};
+
+	(void)number;
+	return (int)syscall(SYS_openat2, home, ".", &how, sizeof how);
+}
+
+static int get_dup(int number)
+{
+	(void)number;
+	return dup(home);
+}
+
+static int get_raw_dup(int number)
+{
+	(void)number;
+	return (int)syscall(SYS_dup, home);
+}
+
+static int get_dupfd(int number)
+{
+	return fcntl(home, F_DUPFD_CLOEXEC, number);
+}
+
+/* A directory is closed where nobody sees it; its number comes back for another. */
+static int case_number_given(void)
+{
+	static int (*const get[])(int) = {get_open,   get_held,	   get_plain,
+					  get_listed, get_stream,  get_openat2,
+					  get_dup,    get_raw_dup, get_dupfd};
+	size_t i;
+	int dir;
+
+	home = open(".", O_RDONLY | O_DIRECTORY);
+	for (i = 0; i < sizeof get / sizeof *get; i++) {
+		dir = open("ok", O_RDONLY | O_DIRECTORY);
+		WANT(0, faccessat(dir, "file", R_OK, 0) < 0 ? errno : 0);
+		if (unseen(SYS_close, dir, 0) < 0 || get[i](dir) != dir)
+			return fail("the number was to be used again");
+		WANT(EACCES, openat(dir, NO_FILE, O_RDONLY) < 0 ? errno : 0);
+		close(dir);
+	}
+	return 0;
+}
+
+static int put_stream(int fd)
+{
+	return fclose(fdopen(fd, "r"));
+}
+
+static int put_reopened(int fd)
+{
+	return freopen("/dev/null", "r", fdopen(fd, "r")) ? close(fd) : -1;
+}
+
+static int put_listed(int fd)
+{
+	return closedir(fdopendir(fd));
+}
+
+int __close(int);
+
+/* And the other way round. */
+static int case_number_closed(void)
+{
+	static int (*const put[])(int) = {put_stream, put_reopened, put_listed, __close};
+	size_t i;
+	int dir;
+
+	home = open(".", O_RDONLY | O_DIRECTORY);
+	for (i = 0; i < sizeof put / sizeof *put; i++) {
+		dir = open("ok", O_RDONLY | O_DIRECTORY);
+		WANT(0, faccessat(dir, "file", R_OK, 0) < 0 ? errno : 0);
+		if (put[i](dir) < 0 || unseen(SYS_dup, home, 0) != dir)
+			return fail("the number was to be used again");
+		WANT(EACCES, openat(dir, NO_FILE, O_RDONLY) < 0 ? errno : 0);
+		close(dir);
+	}
 	return 0;
 }
 
@@ -360,6 +492,8 @@ static const struct law_case cases[] = {
 	{"thread_directory", case_thread_directory},
 	{"new_root", case_new_root},
 	{"received_directory", case_received_directory},
+	{"number_given", case_number_given},
+	{"number_closed", case_number_closed},
 	{"reopened", case_reopened},
 	{"walk", case_walk},
 	{"walk_fts", case_walk_fts},

@@ -115,9 +115,28 @@ Test(shim_where, what_is_remembered_is_used)
 {
 	int fd = open("a", O_RDONLY | O_DIRECTORY);
 
-	shim_where_learn(fd, "/told", 5);
+	shim_where_learn(fd, shim_where_since(), "/told", 5);
 	TEXT(fd, "x", "/told/x");
 	shim_where_closed_all();
+	TEXT(fd, "x", below("/a/x"));
+}
+
+Test(shim_where, a_number_given_anew_is_forgotten)
+{
+	int fd = open("a", O_RDONLY | O_DIRECTORY);
+
+	shim_where_learn(fd, shim_where_since(), "/told", 5);
+	cr_assert_eq(shim_where_given(fd), fd);
+	TEXT(fd, "x", below("/a/x"));
+}
+
+Test(shim_where, a_rename_while_a_directory_is_opened_leaves_nothing_to_remember)
+{
+	int fd = open("a", O_RDONLY | O_DIRECTORY);
+	uint64_t since = shim_where_since();
+
+	atomic_fetch_add(&shim.ring->moves, 1);
+	shim_where_learn(fd, since, "/told", 5);
 	TEXT(fd, "x", below("/a/x"));
 }
 
@@ -136,7 +155,7 @@ Test(shim_where, distrust_ends_all_remembering)
 	int fd = open("a", O_RDONLY | O_DIRECTORY);
 
 	shim_where_distrust();
-	shim_where_learn(fd, "/told", 5);
+	shim_where_learn(fd, shim_where_since(), "/told", 5);
 	TEXT(fd, "x", below("/a/x"));
 	TEXT(AT_FDCWD, "x", below("/x"));
 	cr_assert_eq(chdir("b"), 0);
@@ -151,7 +170,7 @@ Test(shim_where, a_vfork_child_teaches_nothing)
 	shim_life();
 	pid = vfork();
 	if (pid == 0) {
-		shim_where_learn(fd, "/from/the/child", 15);
+		shim_where_learn(fd, shim_where_since(), "/from/the/child", 15);
 		_exit(0);
 	}
 	cr_assert_eq(waitpid(pid, &status, 0), pid);
