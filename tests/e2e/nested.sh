@@ -39,8 +39,6 @@ inner -- -- "$SBX" -q -- "$SBX" -q -- echo fourth
 check 'and inside that' says fourth
 inner -- -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- echo too-deep
 check 'to a depth' refused 125 'a run inside a run has no floor of its own, .* is the fourth inside another'
-mkdir -p sub
-launch --deny-modify 'sub/**' -- "$SBX" --modify 'sub/**' -- sh -c 'echo >sub/x'
 launch -q -- bash -c 'ulimit -f 4; ulimit -t 600; ulimit -s 256; exec "$SBX" -q -- bash -c "ulimit -Hf; ulimit -Ht; ulimit -Hs
 	for i in \$(seq 60); do mkdir e\$i; rmdir e\$i; done"'
 check 'its limits are of the command' says '4
@@ -49,6 +47,8 @@ check 'its limits are of the command' says '4
 check 'not of what is recorded of it' sh -c '"$1" last | grep -q "^inside" && "$1" last | grep -q "^missing *0 events lost" && "$1" verify last' - "${SBX%/*}/sbx-audit"
 launch -q -- bash -c 'ulimit -f 0; exec "$SBX" -q -- true'
 check 'nor may its log be kept from being begun' sh -c '[ "$2" = 0 ] && "$1" last | grep -q "^ended *status 0"' - "${SBX%/*}/sbx-audit" "$status"
+mkdir -p sub
+launch --deny-modify 'sub/**' -- "$SBX" --modify 'sub/**' -- sh -c 'echo >sub/x'
 check 'what the outer run denies can be allowed there alone' \
 	grep -q 'denied modify .*sub/x (rule sub/\*\*, outer:.*): allow in the outer run, with --modify ' "$TMP/err"
 rmdir sub
