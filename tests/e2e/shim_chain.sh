@@ -51,16 +51,37 @@ run all "${policy[@]}" -- env LD_PRELOAD="$lib/libeatmydata.so:$lib/faketime/lib
 
 # ---- sanitizers ----
 cat >san.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+static int seen;
+static int on_walk(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path, (void)st, (void)type, (void)at;
+	return seen++, FTW_STOP;
+}
 int main(void)
 {
+	char name[] = "x", *args[] = {name, NULL}, *p = realpath("/../etc", NULL);
 	int fd = open("ok", O_RDONLY);
+	pid_t pid;
 	printf("%d %d\n", fd >= 0, open("no", O_RDONLY));
+	/* each of these has an older meaning, that of programs linked long ago */
+	printf("%s %d %d %d\n", p ? p : "NULL", posix_spawn(&pid, "./script", 0, 0, args, environ),
+	       posix_spawnp(&pid, "./script", 0, 0, args, environ),
+	       nftw(".", on_walk, 2, FTW_ACTIONRETVAL | FTW_PHYS) == FTW_STOP && seen == 1);
+	free(p);
 	return 0;
 }
 C
+echo 'exit 3' >script
+chmod 755 script
+today=$'\n/etc 8 8 1'
 san() # NAME COMPILER...
 {
 	local name=$1
@@ -70,13 +91,27 @@ san() # NAME COMPILER...
 		return
 	fi
 	run all "${policy[@]}" -- ./san
-	check "$name: starts, and is judged" [ "$status:$out" = '0:1 -1' ]
+	check "$name: starts, and is judged" [ "$status:${out%%$'\n'*}" = '0:1 -1' ]
+	check "$name: what has two meanings has today's" [ "${out#*-1}" = "$today" ]
 }
 san 'gcc ASan, shared' gcc -fsanitize=address
 san 'gcc ASan, static' gcc -fsanitize=address -static-libasan
 san 'clang ASan' clang -fsanitize=address
 san 'gcc UBSan' gcc -fsanitize=undefined
 san 'gcc TSan' gcc -fsanitize=thread
+# such programs ask for no version of what their library defines, too; here it is all four
+cat >named.c <<'C'
+int realpath(void), posix_spawn(void), posix_spawnp(void), nftw(void);
+int realpath(void) { return 0; }
+int posix_spawn(void) { return 0; }
+int posix_spawnp(void) { return 0; }
+int nftw(void) { return 0; }
+C
+gcc -shared -fPIC -fno-builtin -o libnamed.so named.c && gcc -o unversioned san.c -L. -lnamed
+gcc -shared -fPIC -o libnamed.so -x c /dev/null
+run all "${policy[@]}" -- env LD_LIBRARY_PATH=. ./unversioned
+check 'references without a version: what has two meanings has today'"'s" \
+	[ "$status:$out" = "0:1 -1$today" ]
 
 # ---- a library that is first by its own mark ----
 cat >first.c <<'C'
