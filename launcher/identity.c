@@ -100,18 +100,35 @@ static void find_groups(struct lau_identity *id)
 			id->groups[id->ngroups++] = gid;
 }
 
-int lau_identity_find(const struct pol_foreign *f, bool is_strict, struct b_arena *a,
+/* At the place of the one that is root's. */
+static int refuse_root(const struct pol_foreign *f, const struct pol_text *said, const char *user,
+		       bool is_user, struct b_err *err)
+{
+	const struct pol_text *at = !is_user && f->group.s ? &f->group : said;
+
+	return b_fail(err, B_POLICY, 0,
+		      "%s:%u:%u: run as %s: that is root, by number: name another %s",
+		      at->pos.file, at->pos.line, at->pos.col, at == &f->group ? at->s : user,
+		      is_user ? "user" : "group");
+}
+
+bool lau_identity_is_asked(const struct pol_foreign *f)
+{
+	return f->is_user_implied ? geteuid() == 0 : f->user.s || f->group.s;
+}
+
+int lau_identity_find(const struct pol_foreign *f, bool is_refused, struct b_arena *a,
 		      struct lau_identity *out, const char **out_loss, struct b_err *err)
 {
 	const struct pol_text *said = f->user.s ? &f->user : &f->group;
-	const char *user = f->user.s ? f->user.s : "sandbox", *missing = NULL;
+	const char *user = f->user.s ? f->user.s : POL_OPENSHELL_USER, *missing = NULL;
 	const char *instead = "the command runs as who started it";
 	struct lau_identity id = {.is_set = true};
 	bool is_found = false; /* the user is, what is missing is the group */
 
 	*out = (struct lau_identity){0};
 	*out_loss = NULL;
-	if (!said->s)
+	if (!lau_identity_is_asked(f))
 		return 0;
 	if (geteuid() != 0)
 		missing = "only root can change to it";
@@ -122,24 +139,16 @@ int lau_identity_find(const struct pol_foreign *f, bool is_strict, struct b_aren
 		instead = "its group is the user's own";
 		is_found = true;
 	}
-	/* Who is root has something to lose. */
-	if (missing && geteuid() == 0 && is_strict)
-		return b_fail(err, B_FLOOR, 0,
-			      "%s:%u:%u: run as %s: %s: make it, or accept with --best-effort that "
-			      "%s",
-			      said->pos.file, said->pos.line, said->pos.col, user, missing,
-			      instead);
 	if (missing)
-		*out_loss = b_arena_printf(a, "%s:%u:%u: run as %s: %s: %s", said->pos.file,
-					   said->pos.line, said->pos.col, user, missing, instead);
+		*out_loss = b_arena_printf(a, "%s:%u:%u: run as %s: %s: %s%s", said->pos.file,
+					   said->pos.line, said->pos.col, user, missing,
+					   is_refused ? "make it, or accept with --best-effort that "
+						      : "",
+					   instead);
 	if (missing && !is_found)
 		return 0;
 	if (id.uid == 0 || id.gid == 0)
-		return b_fail(err, B_POLICY, 0, "%s:%u:%u: run as %s: that is root, by number",
-			      said->pos.file, said->pos.line, said->pos.col,
-			      id.uid == 0  ? user
-			      : f->group.s ? f->group.s
-					   : user);
+		return refuse_root(f, said, user, id.uid == 0, err);
 	find_groups(&id);
 	*out = id;
 	return 0;

@@ -1,6 +1,7 @@
 /*
- * identity.h - whom the command runs as, when a policy names somebody (OpenShell's `process`) and
- * the launcher is root. Found before the fork; the child changes to it for good (confine.h).
+ * identity.h - whom the command runs as, when a policy names somebody (OpenShell's `process`;
+ * where it is left out, the user `sandbox`) and the launcher is root. Found before the fork; the
+ * child changes to it for good (confine.h).
  */
 #pragma once
 
@@ -23,12 +24,14 @@ struct lau_identity {
 	const char *name, *home; /* NULL: a number that passwd does not know. Arena. */
 };
 
+/* Does the document say it? Where nobody is named, root alone is concerned. */
+bool lau_identity_is_asked(const struct pol_foreign *);
 /* Of the two that one is left out follows from the other: the user's own group; the user
  * `sandbox`, as with OpenShell. *out_loss (arena) says what is missing: we are not root, or there
  * is no such user, and the command runs as the launcher does; or no such group, and it has the
- * user's own. NULL: it is as asked, or nobody asked. B_POLICY: the name is another one for root.
- * B_FLOOR: we are root, something is missing, and strictness was asked for (`is_strict`). */
-int lau_identity_find(const struct pol_foreign *, bool is_strict, struct b_arena *,
+ * user's own; `is_refused`: for who is refused because of it. NULL: it is as asked, or nobody
+ * asked. B_POLICY: the name is another one for root. */
+int lau_identity_find(const struct pol_foreign *, bool is_refused, struct b_arena *,
 		      struct lau_identity *out, const char **out_loss, struct b_err *err);
 /* HOME, USER, LOGNAME: of a number that passwd does not know, "/" and the number. */
 void lau_identity_export(const struct lau_identity *, struct lau_environment *);

@@ -149,25 +149,28 @@ static void plan_isolation(const struct lau_options *o, const struct lau_host *h
 	}
 }
 
-static void add_told(struct lau_plan *p, const char *text)
+static void add_told(struct lau_plan *p, bool fatal, const char *text)
 {
-	add_loss(p, false, text);
+	add_loss(p, fatal, text);
 	p->losses[p->nlosses - 1].is_loss = true;
 }
 
-/* By mounts another program starts the command, as us. */
+/* Who is root has something to lose: where strictness is asked for, that is a refusal. By mounts
+ * another program starts the command, as us. */
 static int plan_identity(const struct lau_options *o, const struct lau_dirs *dirs,
 			 struct lau_plan *p, struct b_err *err)
 {
 	const struct pol_setting_value *said = &dirs->layers.main.settings.value[POL_SET_strict];
-	bool is_strict = o->strictness == LAU_STRICT || (said->said && said->v);
+	bool is_strict = o->strictness == LAU_STRICT_DEFAULT ? said->said && said->v
+							     : o->strictness == LAU_STRICT;
+	bool fatal = is_strict && geteuid() == 0;
 	const char *loss;
 
-	if (lau_identity_find(&dirs->layers.main.foreign, is_strict, &p->arena, &p->identity, &loss,
+	if (lau_identity_find(&dirs->layers.main.foreign, fatal, &p->arena, &p->identity, &loss,
 			      err) < 0)
 		return -1;
 	if (loss)
-		add_told(p, loss);
+		add_told(p, fatal, loss);
 	if (!p->identity.is_set || !p->is_wrapped)
 		return 0;
 	return b_fail(err, B_FLOOR, 0,

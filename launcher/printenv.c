@@ -23,6 +23,7 @@
 #include "launcher/envplan.h"
 #include "launcher/hide.h"
 #include "launcher/host.h"
+#include "launcher/identity.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/plan.h"
@@ -108,7 +109,7 @@ static int tell_losses(const struct alone *a, struct b_err *err)
 		b_str_add_visible(&lines, e->losses[i], strlen(e->losses[i]));
 		b_str_addc(&lines, '\n');
 	}
-	if (f->user.s || f->group.s)
+	if (lau_identity_is_asked(f))
 		b_str_addf(&lines,
 			   "%s: loss: the policy names whom the command runs as: it runs as "
 			   "who starts it\n",

@@ -162,7 +162,7 @@ void cv_openshell(struct cv *c)
 	for (int i = 0; i < 2; i++) {
 		const struct pol_text *who = i ? &f->group : &f->user;
 
-		if (!who->s)
+		if (!who->s || f->is_user_implied)
 			continue;
 		if (i == 0 || !f->user.s)
 			b_str_add(c->out, "process:\n");
@@ -170,6 +170,9 @@ void cv_openshell(struct cv *c)
 		cv_quote(c->out, who->s);
 		b_str_addc(c->out, '\n');
 	}
+	if (!f->user.s && !f->group.s)
+		cv_name_key(c, &c->doc->name.pos, "process",
+			    "started by root, OpenShell's command is the user " POL_OPENSHELL_USER);
 	name_all(c, CV_NO_READ, "there are no denies");
 	name_all(c, CV_NO_MODIFY, "there are no denies");
 	name_all(c, CV_ANY_CASE, "there are no denies");

@@ -114,6 +114,9 @@ enum pol_dialect {
 		POL_DIALECT_COUNT
 };
 
+/* Whom OpenShell's commands run as where a policy does not say it. */
+#define POL_OPENSHELL_USER "sandbox"
+
 /* What a document of another system says that Orbit's shapes have no word for. Such a document
  * stands alone: it merges with no other. */
 struct pol_foreign {
@@ -124,6 +127,7 @@ struct pol_foreign {
 	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
 	bool must_exist;	      /* one that is not is a refusal; else it is told */
 	struct pol_text user, group;  /* whom the command runs as, s NULL = not said */
+	bool is_user_implied;	      /* nobody said it: of concern to root alone */
 	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not said */
 	bool must_have_bwrap;	      /* it is to be trusted, whatever the back-end */
 	bool is_nested;		      /* inside another sandbox: fewer namespaces for bwrap */

@@ -269,6 +269,19 @@ static void add_default(struct pol_front *f, struct pol_pos pos)
 	allow_workdir(f, pos);
 }
 
+/* Nobody is named: no command of OpenShell's is ever root, so it is the user that it always has. */
+static void imply_identity(struct pol_front *f, const struct pol_ynode *root)
+{
+	struct pol_foreign *foreign = &f->doc->foreign;
+	const struct pol_ynode *process = pol_yaml_get(root, "process");
+
+	if (foreign->user.s || foreign->group.s)
+		return;
+	foreign->user = (struct pol_text){.s = POL_OPENSHELL_USER,
+					  .pos = process ? process->pos : root->pos};
+	foreign->is_user_implied = true;
+}
+
 static bool has_entries(const struct pol_ynode *map)
 {
 	return map && map->kind == POL_Y_MAP && map->n > 0;
@@ -292,6 +305,7 @@ static int take_all(struct pol_front *f, const struct pol_ynode *root)
 	(void)pol_front_map(f, root, "the policy", true, rows, sizeof rows / sizeof *rows);
 	if (pol_front_judge(f) < 0)
 		return -1;
+	imply_identity(f, root);
 	net = pol_yaml_get(root, "network_policies");
 	if (!pol_yaml_get(root, "filesystem_policy"))
 		add_default(f, root->pos);

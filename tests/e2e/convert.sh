@@ -30,6 +30,17 @@ round() # FROM TO BACK: there and back again
 	cp -p "$TMP/new.$2" "$TMP/there" && "$ask" convert --to "$3" "$TMP/there" >"$TMP/back" &&
 		chmod 600 "$TMP/back" && "$ask" diff "$TMP/$1" "$TMP/back"
 }
+only_whom() # FROM TO: one line, of the user that OpenShell's command is when root starts it
+{
+	"$ask" convert --to "$2" "$1" >"$3" 2>"$TMP/err"
+	[ $? -eq 1 ] && chmod 600 "$3" && [ "$(wc -l <"$TMP/err")" -eq 1 ] && grep -q sandbox "$TMP/err" ||
+		{ cat "$TMP/err" "$3"; return 1; }
+}
+around() # FROM TO: from OpenShell's language and back, which names only that
+{
+	only_whom "$TMP/$1" "$2" "$TMP/there" && only_whom "$TMP/there" openshell "$TMP/back" &&
+		"$ask" diff "$TMP/$1" "$TMP/back"
+}
 
 file open.yaml <<X
 version: 1
@@ -41,8 +52,8 @@ landlock: {compatibility: best_effort}
 X
 sed 's/, "[^]]*"//' "$TMP/open.yaml" | file plain.yaml
 check 'openshell to itself' same_as open.yaml openshell
-check 'openshell, caliban and back' round open.yaml caliban openshell
-check 'openshell, orbit and back' round plain.yaml orbit openshell
+check 'openshell, caliban and back' around open.yaml caliban
+check 'openshell, orbit and back' around plain.yaml orbit
 check 'a name with a star is no name in orbit' names open.yaml orbit '`/srv/a\*b`: a name with a wildcard'
 check 'what is listed only is not in srt' names plain.yaml srt '`reads: listed`' 'strict: false' \
 	'always denies'

@@ -108,6 +108,9 @@ try:
 except OSError:
     raise SystemExit(0)
 raise SystemExit(1)" 2>/dev/null'
+# root would have to become a user that is not everywhere, or accept that it does not
+hard=hard_requirement
+[ "$(id -u)" -ne 0 ] || hard=best_effort
 file strict.yaml <<X
 version: 1
 filesystem_policy:
@@ -115,7 +118,7 @@ filesystem_policy:
   read_only: [/usr/, //lib, /bin/., /lib64, /etc, /proc, "$HOME/with blanks"]
   read_write: ["$HOME/.cache/tool"]
 landlock:
-  compatibility: hard_requirement
+  compatibility: $hard
 X
 check 'openshell: spellings of paths' works strict.yaml
 check 'openshell: a path with a blank' out blank -p "$TMP/strict.yaml" -- cat "$HOME/with blanks/f"

@@ -66,7 +66,9 @@ cell() # with|without all|one|none COMPATIBILITY
 	local host='' want=0 text='' got
 	[ "$1" = with ] || host="$HOST --no landlock=ENOSYS"
 	case $3-$1-$2 in
-	*-with-all) ;;
+	best_effort-with-all) ;;
+	hard_requirement-with-all)
+		[ "$(id -u)" -ne 0 ] || want=125 text='run as sandbox: there is no user sandbox' ;;
 	hard_requirement-without-all) want=125 text='cannot be enforced: no Landlock' ;;
 	hard_requirement-*) want=125 text='Landlock path unavailable in hard_requirement mode: /nowhere/x' ;;
 	best_effort-without-*) text='loss: no Landlock' ;;
