@@ -16,6 +16,7 @@
 #include "launcher/os.h"
 #include "launcher/parts.h"
 #include "launcher/program.h"
+#include "launcher/surround.h"
 #include "policy/approve/approve.h"
 #include "policy/engine.h"
 
@@ -80,9 +81,11 @@ static bool is_listed(const struct lau_leave *leave, char const *const *argv)
 	return pol_approve_listed(leave->listed, leave->nlisted, b_str_c(&line));
 }
 
-static bool is_readonly(char const *const *argv, char const *const *envp, struct b_str *why)
+static bool is_readonly(struct pol_engine *e, char const *const *argv, char const *const *envp,
+			struct b_str *why)
 {
-	return pol_approve_argv(argv, count(argv), why) && pol_approve_environment(envp, why);
+	return pol_approve_argv(argv, count(argv), why) && pol_approve_environment(envp, why) &&
+	       lau_surround_is_sound(e, argv, envp, why);
 }
 
 enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_leave *leave,
@@ -97,7 +100,7 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 			return LAU_DENY;
 	if (mode == LAU_MODE_AUTO)
 		b_str_add(why, "mode auto: the sandbox decides");
-	else if (is_readonly(argv, (char const *const *)lau_os_environ(), &reason))
+	else if (is_readonly(e, argv, (char const *const *)lau_os_environ(), &reason))
 		b_str_add(why, "read-only");
 	else if (leave->sandboxed)
 		b_str_add(why, "it runs sandboxed");
@@ -142,7 +145,8 @@ static void put_settings(struct lau_environment *env)
 	}
 }
 
-int lau_mode_check(const struct lau_options *o, struct lau_environment *env, struct b_err *err)
+int lau_mode_check(const struct lau_options *o, struct pol_engine *e, struct lau_environment *env,
+		   struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str why = {0}, text = {0};
 	char const *const *argv = (char const *const *)o->argv;
@@ -151,7 +155,7 @@ int lau_mode_check(const struct lau_options *o, struct lau_environment *env, str
 	if (o->mode != LAU_MODE_ACCEPT_EDITS)
 		return 0;
 	envp = lau_environment_build(env, lau_os_environ());
-	if (is_readonly(argv, (char const *const *)envp, &why)) {
+	if (is_readonly(e, argv, (char const *const *)envp, &why)) {
 		put_settings(env);
 		return 0;
 	}

@@ -37,7 +37,8 @@ void lau_approval_json(enum lau_approval, const char *why, char const *const *ar
  * have; settings that keep the rest
  * read-only go into the environment. No other mode refuses. With --json the answer to a refusal is
  * printed to standard output. */
-int lau_mode_check(const struct lau_options *, struct lau_environment *, struct b_err *err);
+int lau_mode_check(const struct lau_options *, struct pol_engine *, struct lau_environment *,
+		   struct b_err *err);
 /* What a mode says of the other options: a floor is always had, accept-edits has no network and no
  * sockets. B_USAGE when an option says otherwise. */
 int lau_mode_settle(struct lau_options *, struct b_err *err);

@@ -135,7 +135,7 @@ static int step_shim(struct run *r, struct b_err *err)
 
 static int step_environment(struct run *r, struct b_err *err)
 {
-	if (lau_mode_check(r->o, &r->env, err) < 0)
+	if (lau_mode_check(r->o, r->plan.engine, &r->env, err) < 0)
 		return -1;
 	if (r->dirs.scratch.path)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);

@@ -131,7 +131,7 @@ static int step_variables(struct run *r, struct b_err *err)
 
 static int step_mode(struct run *r, struct b_err *err)
 {
-	return lau_mode_check(r->o, &r->env, err);
+	return lau_mode_check(r->o, r->plan.engine, &r->env, err);
 }
 
 static int step_environment(struct run *r, struct b_err *err)

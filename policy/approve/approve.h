@@ -24,13 +24,15 @@ bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why);
 /* Commands joined by | && || ; and newline; words of plain characters and quotes without
  * expansion; as the only redirections those to /dev/null and 2>&1. */
 bool pol_approve_shell(const char *text, struct b_str *why);
+/* All names that can pass, shells included; NULL behind the last. */
+const char *pol_approve_name(size_t i);
 /* No variable in `envp` makes such commands run, read or write something else. */
 bool pol_approve_environment(char const *const *envp, struct b_str *why);
 
 /* NAME=VALUE, NULL-terminated: put over the environment of a read-only command, they keep git from
  * writing its index, fetching, paging and asking a file-system monitor, whatever the repository's
  * configuration says. Nothing takes diff.external and the drivers of attributes out of force from
- * outside: `git diff` runs them, under the floor. */
+ * outside: launcher/surround.h looks for them. */
 extern const char *const pol_approve_settings[];
 
 /* A list of commands in caliban's language (allow_unsandboxed_commands): a pattern with a space is

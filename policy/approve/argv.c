@@ -41,9 +41,21 @@ static bool options_look(const struct pol_command *c, char const *const *args, s
 	return true;
 }
 
+static const char *const shells[] = {"sh", "bash", "dash"};
+
 static bool is_shell(const char *name)
 {
-	return !strcmp(name, "sh") || !strcmp(name, "bash") || !strcmp(name, "dash");
+	for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+		if (strcmp(name, shells[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *pol_approve_name(size_t i)
+{
+	const size_t n = sizeof shells / sizeof *shells;
+
+	return i < n ? shells[i] : pol_command_name(i - n);
 }
 
 bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why)

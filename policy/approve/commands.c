@@ -134,6 +134,11 @@ const struct pol_command *pol_command_find(const char *name)
 	return NULL;
 }
 
+const char *pol_command_name(size_t i)
+{
+	return i < sizeof commands / sizeof *commands ? commands[i].name : NULL;
+}
+
 bool pol_command_has(const char *list, const char *word)
 {
 	size_t len = strcspn(word, "="), n;

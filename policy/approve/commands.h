@@ -19,6 +19,8 @@ struct pol_command {
 
 /* NULL: not in the table. */
 const struct pol_command *pol_command_find(const char *name);
+/* The name of the i-th, NULL behind the last. */
+const char *pol_command_name(size_t i);
 /* `word` up to its `=` is one of the list. */
 bool pol_command_has(const char *list, const char *word);
 /* Puts the word into *why as the one that is not known to look; false. */

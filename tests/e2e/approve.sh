@@ -62,6 +62,31 @@ uniq file new
 Y
 check 'the rest needs approval, and nothing of it runs' [ ! -s "$TMP/wrong" ]
 
+asked() # TEXT ARGS...
+{
+	text=$1
+	shift
+	launch --mode accept-edits "$@"
+	[ "$status" -eq 126 ] && grep -q "needs-approval: .*$text" "$TMP/err" || { echo "status $status"; cat "$TMP/err"; return 1; }
+}
+mkdir -p bin && printf '#!/bin/sh\necho evil; touch made\n' >bin/ls && chmod +x bin/ls
+check 'a PATH into what the command may write asks' eval 'PATH=$PWD/bin:$PATH asked "PATH leads to .*/bin/ls, which the command may write" ls'
+check 'also below a shell' eval 'PATH=/usr/bin:/bin:$PWD/bin asked "PATH leads to .*/bin/ls" sh -c "cat file; ls"'
+check 'a relative one, too' eval 'PATH=bin:$PATH asked "PATH leads to where the command stands" ls'
+ln -s "$PWD/bin/ls" "$HOME/cat"
+check 'and a link there' eval 'PATH=$HOME:$PATH asked "PATH leads to .*/cat" cat file'
+rm -r bin "$HOME/cat"
+launch -q --mode accept-edits ls
+check 'else it does not' [ "$status" -eq 0 ]
+git config diff.x.textconv 'touch made; cat'
+check 'a driver in the configuration of git asks' asked '\.git/config names programs that show differences' git diff
+check 'below a shell, too' asked 'names programs' sh -c 'ls && git show HEAD'
+launch -q --mode accept-edits git status
+check 'what shows no difference does not' [ "$status" -eq 0 ]
+git config --unset diff.x.textconv
+printf '[diff]\n\texternal = touch made\n' >"$HOME/more" && git config include.path "$HOME/more"
+check 'an included one, too' asked 'more names programs' git log -p
+git config --unset include.path && rm "$HOME/more"
 launch --mode accept-edits --json touch new
 check 'a refusal is told as JSON' [ "$(cat "$TMP/out")" = \
 	'{"answer":"ask","reason":"needs-approval: `touch` is not known to be read-only","command":["touch","new"]}' ]
