@@ -37,8 +37,8 @@ char *aud_runs_root(struct b_err *err);
 /* Creates and locks the directory of a new run, under a name that nobody takes for a run. B_AUDIT
  * when the root cannot be made, or belongs to or can be written by someone else. */
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err);
-/* When something is in it: gives it the run's name. A launcher that is killed so leaves a run with
- * a log, or none. `path` changes. */
+/* When its run.json stands: gives it the run's name. A launcher that is killed so leaves a run that
+ * can be read, or none. `path` changes. */
 int aud_rundir_show(struct aud_rundir *, struct b_err *err);
 void aud_rundir_release(struct aud_rundir *);
 /* The same for a run that never began: its log and its run.json go, and the directory with them

@@ -149,8 +149,7 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 		if (aud_rundir_new(&out->dir, err) < 0)
 			return -1;
 		out->has_dir = true;
-		if (open_log(out, err) < 0 ||
-		    (!o->audit_file && aud_rundir_show(&out->dir, err) < 0))
+		if (open_log(out, err) < 0)
 			return -1;
 	}
 	if (plan->floor.uses_broker && wants_log && make_broker_ring(out, err) < 0)
@@ -277,10 +276,12 @@ int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, 
 	 * sixteen does it, so at most a few more are kept. */
 	if (spawned->pid % 16 == 0)
 		aud_rundir_retain(r->dirs->runs);
-	if (write_info(r, NULL, err) < 0)
+	/* a launcher that was killed before leaves no run */
+	if (write_info(r, NULL, err) < 0) {
+		(void)aud_rundir_show(&r->dir, NULL);
 		return -1;
-	/* with its log elsewhere, now something is in it */
-	return r->options->audit_file ? aud_rundir_show(&r->dir, err) : 0;
+	}
+	return aud_rundir_show(&r->dir, err);
 }
 
 int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *err)

@@ -205,6 +205,8 @@ class Storm:
             if run.startswith("."):
                 continue  # never began: for a later run to remove
             path = os.path.join(self.runs, run)
+            if not os.path.exists(os.path.join(path, "run.json")):
+                self.fail(n, f"{run}: no run.json")
             done = subprocess.run([AUDIT, "verify", run], stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
