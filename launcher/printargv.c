@@ -94,6 +94,17 @@ static int check_set(const struct lau_options *o, const struct lau_secrets *secr
 	return 0;
 }
 
+static int check_text(const struct b_strlist *words, struct b_err *err)
+{
+	for (size_t i = 0; i < words->n; i++)
+		if (!b_utf8_valid(words->v[i], strlen(words->v[i])))
+			return b_fail(err, B_USAGE, 0,
+				      "--print-argv --json: word %zu is not UTF-8, which JSON "
+				      "cannot hold: without --json it is printed for a shell",
+				      i + 1);
+	return 0;
+}
+
 static void add_json(const struct b_strlist *words, struct b_str *out)
 {
 	struct b_json j = {.out = out};
@@ -146,6 +157,8 @@ int lau_print_argv(const struct lau_options *o)
 	if (check_set(o, &secrets, &err) < 0)
 		return b_report("sbx-launch", &err);
 	collect(o, self, &words);
+	if (o->json && check_text(&words, &err) < 0)
+		return b_report("sbx-launch", &err);
 	add_words(o, &words, &secrets, &text);
 	if (b_write_all(STDOUT_FILENO, text.s, text.len) == 0)
 		return 0;

@@ -126,4 +126,6 @@ check 'auto-allow allows' "$ask" approve --auto-allow -- make
 
 eval "$("$SBX" --print-argv --mode auto -- printf '%s|' "it's" 'a  b' '' '$x')" >"$TMP/out" 2>"$TMP/err"
 check 'what --print-argv prints runs the command' [ "$(cat "$TMP/out")" = "it's|a  b||\$x|" ]
+"$SBX" --print-argv --json -- printf $'\xff' >"$TMP/out" 2>"$TMP/err"
+check 'words that JSON cannot hold are refused there' [ $? -eq 125 -a ! -s "$TMP/out" ]
 check 'as JSON, too' [ "$("$SBX" --print-argv --json -q ls 'a b')" = "[\"$SBX\",\"-q\",\"--\",\"ls\",\"a b\"]" ]
