@@ -190,6 +190,35 @@ void pol_build_base(struct pol_build *b, const struct pol_effective *eff)
 	add_rows(b, eff, false);
 }
 
+void pol_build_own_dev(struct pol_build *b, const char *origin)
+{
+	/* the directory itself stays: who names it does not name what is in it */
+	struct pol_rule r = {.shape = POL_GLOB,
+			     .tier = POL_TIER_SET,
+			     .base = "/dev",
+			     .glob = "**",
+			     .matched = "/dev/**",
+			     .origin = origin};
+
+	pol_build_add(b, R | M, &r, POL_TWIN_NONE);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct row *row = &rows[i];
+
+		if (!row->path || strncmp(row->path, "/dev/", 5) != 0 || !row->allow ||
+		    (row->where == AT_SHM && !b->rq->with_shm))
+			continue;
+		r = (struct pol_rule){
+			.allow = true,
+			.shape = row->shape,
+			.tier = POL_TIER_SET,
+			.base = row->path,
+			.matched = row->shape == POL_TREE ? pol_build_join(b, row->path, "**")
+							  : row->path,
+			.origin = origin};
+		pol_build_add(b, row->ops, &r, POL_TWIN_NONE);
+	}
+}
+
 void pol_build_hidden(struct pol_build *b)
 {
 	static const struct pol_effective none;

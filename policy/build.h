@@ -110,5 +110,10 @@ int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_prof
 void pol_build_documents(struct pol_build *);
 /* foreign.c: what a document of another system asks of this host. B_FLOOR: it is not to be had. */
 int pol_build_foreign(struct pol_build *, struct b_err *err);
+/* foreign.c: what of /proc, /sys and /dev a wide rule of another system does not open, origin
+ * `builtin:system:N`; behind the profile. */
+void pol_build_foreign_closed(struct pol_build *);
+/* base.c: of /dev nothing but what every command has; tier SET. */
+void pol_build_own_dev(struct pol_build *, const char *origin);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

@@ -151,6 +151,8 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		return -1;
 	if (b->rq->with_protected)
 		pol_build_git_runs(b);
+	if (pol_doc_is_foreign(&b->layers->main))
+		pol_build_foreign_closed(b);
 	pol_build_own(b);
 	if (pol_build_sides(b, err) < 0)
 		return -1;

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/own.h"
+#include "core/path.h"
 #include "policy/build.h"
 #include "policy/layers.h"
 
@@ -93,4 +94,49 @@ int pol_build_foreign(struct pol_build *b, struct b_err *err)
 			       f->bwrap.pos.file, f->bwrap.pos.line, f->bwrap.pos.col, f->bwrap.s,
 			       why);
 	return check_listed(b, f, err);
+}
+
+/* Does a rule open all of it, or with `below` something in it, for changing? */
+static bool is_open(const struct pol_build *b, const char *dir, bool below)
+{
+	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_rule *r = &list->v[i];
+
+		if (r->tier != POL_TIER_PROFILE || !r->allow)
+			continue;
+		if (r->base_len == 0 || sbx_path_under(dir, strlen(dir), r->base, r->base_len) ||
+		    (below && sbx_path_under(r->base, r->base_len, dir, strlen(dir))))
+			return true;
+	}
+	return false;
+}
+
+/* Under srt and caliban the command has a /proc of its own, of which these cannot be written to,
+ * and a /dev of its own; under OpenShell it is never root. Here they are the host's, and root could
+ * do with them what no sandbox outlives: a core_pattern is a command that the kernel runs. An entry
+ * that names one of them opens it, and a line says so. The memory of others (/proc/PID/mem) the
+ * kernel keeps from who is in a Landlock domain. */
+void pol_build_foreign_closed(struct pol_build *b)
+{
+	static const char *const rows[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
+					   "/proc/bus", "/proc/acpi",	      "/sys"};
+	enum { N = sizeof rows / sizeof *rows };
+	bool has_dev = b->layers->main.foreign.dialect != POL_DIALECT_openshell;
+	struct b_arena *a = &b->rs->arena;
+
+	for (size_t i = 0; i < N && (is_open(b, "/proc", true) || is_open(b, "/sys", true)); i++) {
+		const struct pol_rule r = {.shape = POL_TREE,
+					   .tier = POL_TIER_SET,
+					   .base = rows[i],
+					   .matched = pol_build_join(b, rows[i], "**"),
+					   .origin = b_arena_printf(a, "builtin:system:%zu", i + 1)};
+
+		/* nobody makes a file there, and mounts cover only what there is */
+		if (access(rows[i], F_OK) == 0)
+			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
+	}
+	if (has_dev && is_open(b, "/dev", false))
+		pol_build_own_dev(b, b_arena_printf(a, "builtin:system:%d", N + 1));
 }

@@ -46,6 +46,7 @@ filesystem_policy:
 landlock: {compatibility: $hard}
 X
 sed 's/include_workdir: true/include_workdir: false/' "$TMP/open.yaml" | file closed.yaml
+sed '/^landlock/d; s|, /dev/null|, /proc|' "$TMP/open.yaml" | file proc.yaml
 check 'openshell: read_only is read' out data -p "$TMP/open.yaml" -- cat "$HOME/data/f"
 check 'openshell: and not written' out no -p "$TMP/open.yaml" -- bash -c "$try" - "$HOME/data/f"
 check 'openshell: read_write is' out ok -p "$TMP/open.yaml" -- bash -c "$try" - "$HOME/out/f"
@@ -160,5 +161,35 @@ check 'fmt leaves JSON and TOML alone' eval \
 	'for f in s.json c.toml; do "$ask" fmt -w "$TMP/$f" 2>&1 | grep -q "expected YAML" || exit 1; done'
 check '--dialect takes the text at its word' refused '1:1: expected a value, found `v`' \
 	--dialect srt -p "$TMP/open.yaml"
+# ---- wide rules: what the kernel does at a word is not theirs to open, above all not to root ----
+file wide.json <<'X'
+{"network": {"allowedDomains": [], "deniedDomains": []},
+ "filesystem": {"denyRead": [], "allowWrite": ["/"], "denyWrite": []}}
+X
+sed 's|"/"|"/", "/proc/sys/kernel/core_pattern", "/dev/vda"|' "$TMP/wide.json" | file named.json
+printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/"]\n' | file wide.toml
+sed 's|"/"|"/dev"|' "$TMP/wide.toml" | file dev.toml
+why() # STATUS DOC OP PATH
+{
+	"$ask" why -p "$TMP/$2" "$3" "$4" >"$TMP/err" 2>&1
+	[ $? -eq "$1" ] || { cat "$TMP/err"; return 1; }
+}
+core='v=$(cat /proc/sys/kernel/core_pattern); { echo "$v" >/proc/sys/kernel/core_pattern; } 2>/dev/null || echo closed'
+for doc in wide.json wide.toml proc.yaml; do
+	check "$doc: core_pattern is closed" out closed -p "$TMP/$doc" -- bash -c "$core"
+	check "$doc: why says so" why 1 $doc modify /proc/sys/kernel/core_pattern
+	check "$doc: the rest of /proc is open" why 0 $doc modify /proc/self/oom_score_adj
+done
+for doc in wide.json wide.toml dev.toml; do
+	check "$doc: disks are closed" why 1 $doc modify /dev/vda
+	check "$doc: for reading, too" why 1 $doc read /dev/vda
+	check "$doc: /dev/null is not" out ok -p "$TMP/$doc" -- bash -c 'echo x >/dev/null && echo ok'
+done
+check 'but who names it has it' eval 'why 0 named.json modify /proc/sys/kernel/core_pattern && why 0 named.json modify /dev/vda'
+check 'and is told' eval '"$ask" show "$TMP/named.json" 2>&1 >/dev/null | grep -q "core_pattern. re-opens"'
+if command -v bwrap >/dev/null && bwrap --ro-bind / / --proc /proc --dev /dev true 2>/dev/null; then
+	check 'under bubblewrap as well' out closed --backend bwrap -p "$TMP/proc.yaml" -- bash -c "$core"
+fi
+
 check 'two documents of which one is foreign do not merge' refused 'merges with no other' \
 	-p "$TMP/open.yaml" -p "$TMP/closed.yaml"
