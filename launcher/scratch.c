@@ -54,7 +54,7 @@ int lau_scratch_base(char **out, struct b_err *err)
 		      "no directory for temporary files: set TMPDIR to a writable one");
 }
 
-enum { MAX_SLOTS = 1000, RETRIES = 3, LOOKED_AT = 8 };
+enum { MAX_SLOTS = 1000, KEPT_SLOTS = 8, RETRIES = 3, LOOKED_AT = 8 };
 
 /* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it. */
 static int lock_slot(int base, const char *name)
@@ -91,6 +91,7 @@ static bool remove_stale(int base, const char *name)
  * A run that ended with all its processes leaves its directory empty, under another name, so that
  * nobody takes it for that of a killed one. Making and removing a directory costs ext4 more than
  * the rest of what a run does with it: it looks at each inode that was freed in the last minutes.
+ * The lowest numbers alone: that many runs at the same time are usual.
  */
 #define FREE ".free"
 struct slot {
@@ -194,12 +195,13 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 	b_auto(b_str_release) struct b_str path = {0}, name = {0};
 	b_auto_free char *base = NULL;
 	b_auto_fd int at = -1;
+	bool is_everybodys;
 	unsigned slot;
 
 	*out = (struct lau_scratch){.base = -1, .lock = -1};
 	if (lau_scratch_base(&base, err) < 0)
 		return -1;
-	out->keeps = strcmp(base, "/tmp") == 0 || strcmp(base, "/var/tmp") == 0;
+	is_everybodys = strcmp(base, "/tmp") == 0 || strcmp(base, "/var/tmp") == 0;
 	at = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0) /* writable and not readable: w and x suffice for the rest */
 		at = open(base, LAU_O_SEARCH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -208,6 +210,8 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		b_str_addf(&name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot);
 		if (slot == MAX_SLOTS)
 			random_name(&name);
+		/* not as many as there once were at the same time */
+		out->keeps = is_everybodys && slot < KEPT_SLOTS;
 		if (make && !take_slot(at, name.s, out))
 			continue;
 		if (make)
