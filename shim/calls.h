@@ -151,7 +151,9 @@
 #define SHIM_EXEC_CALLS(X) \
 	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) \
 	X(fexecve) X(posix_spawn) X(posix_spawnp) \
-	X(posix_spawn_file_actions_addopen) X(posix_spawn_file_actions_addchdir_np) \
+	X(posix_spawn_file_actions_init) X(posix_spawn_file_actions_destroy) \
+	X(posix_spawn_file_actions_addopen) X(posix_spawn_file_actions_adddup2) \
+	X(posix_spawn_file_actions_addchdir_np) \
 	X(posix_spawn_file_actions_addfchdir_np) X(system) X(popen) X(wordexp)
 /* Calls after which what we remember of the process (directories, filters) may be wrong. */
 #define SHIM_CONTEXT_CALLS(X) \

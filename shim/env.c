@@ -92,7 +92,7 @@ bool shim_env_plan_for(struct shim_env *env, char *const *envp, bool is_sibling)
 		env->preload_at = i;
 	if (!channel)
 		env->channel_at = i;
-	if (i > ENTRIES_MAX || !shim.preload[0])
+	if (!shim.preload[0])
 		return false;
 	if (!preload || env->is_doubled || !has_entry(preload, env->wanted) ||
 	    (env->unwanted[0] && has_entry(preload, env->unwanted)))
@@ -101,7 +101,7 @@ bool shim_env_plan_for(struct shim_env *env, char *const *envp, bool is_sibling)
 	if (!channel || env->is_doubled || !shim_equal(channel, shim.channel))
 		env->channel_len = sizeof SBX_ENV_CHANNEL + strlen(shim.channel) + 1;
 	env->is_needed = env->preload_len || env->channel_len;
-	return env->preload_len <= 2ul * SHIM_ENV_MAX;
+	return !env->is_needed || (i <= ENTRIES_MAX && env->preload_len <= 2ul * SHIM_ENV_MAX);
 }
 
 size_t shim_env_bytes(const struct shim_env *env)

@@ -4,6 +4,7 @@
 #include "core/callnames.h"
 #include "core/channel.h"
 #include "core/event.h"
+#include "shim/actions.h"
 #include "shim/env.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
@@ -38,6 +39,24 @@ static struct shim_told told(unsigned call, const struct shim_program *p, int er
 	};
 }
 
+static void tell_no_shim(unsigned call, const struct shim_program *p)
+{
+	struct shim_told t = told(call, p, EACCES);
+
+	t.flags = SBX_EVF_ALLOWED;
+	t.aux = SBX_LOSS_NO_SHIM;
+	shim_tell_exec(SBX_EV_LOSS, &t, 0);
+}
+
+/* Our variables cannot be given to this program. 0 = it may start without them. */
+static int refusal_without_shim(unsigned call, const struct shim_program *p)
+{
+	if (!shim_trouble() && !shim.ring->witnesses_all)
+		return 0;
+	tell_no_shim(call, p);
+	return EACCES;
+}
+
 /* 0 = go on. A denial is told; the kernel's own refusals come out untold, as a search for a
  * program meets many. */
 static int refusal(unsigned call, const struct shim_program *p)
@@ -47,9 +66,7 @@ static int refusal(unsigned call, const struct shim_program *p)
 	if (p->err)
 		return p->err;
 	if (!p->is_denied && shim.ring->witnesses_all && !shim_program_is_witnessed(p->class)) {
-		t.flags = SBX_EVF_ALLOWED;
-		t.aux = SBX_LOSS_NO_SHIM;
-		shim_tell_exec(SBX_EV_LOSS, &t, 0);
+		tell_no_shim(call, p);
 		return EACCES;
 	}
 	if (!p->is_denied)
@@ -75,15 +92,16 @@ static void tell_failure(unsigned call, const struct shim_program *p, int err)
 	shim_set_errno(err);
 }
 
-static bool plan_env(struct shim_env *env, const struct shim_program *p, char *const *envp)
+/* 0 or errno; env->is_needed: another environment is to be built. */
+static int plan_env(unsigned call, struct shim_env *env, const struct shim_program *p,
+		    char *const *envp)
 {
-	if (!shim_program_is_witnessed(p->class))
-		return false;
-	if (!shim_env_plan_for(env, envp, p->is_sibling)) {
-		shim_trouble();
-		return false;
-	}
-	return env->is_needed;
+	bool is_planned =
+		!shim_program_is_witnessed(p->class) || shim_env_plan_for(env, envp, p->is_sibling);
+
+	if (!is_planned || !shim_program_is_witnessed(p->class))
+		env->is_needed = false;
+	return is_planned ? 0 : refusal_without_shim(call, p);
 }
 
 static int exec_next(int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
@@ -105,11 +123,13 @@ int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], ch
 		return exec_next(dirfd, path, argv, envp, flags);
 	shim_program_look(&p, dirfd, path, flags);
 	err = refusal(call, &p);
+	if (!err)
+		err = plan_env(call, &env, &p, envp);
 	if (err) {
 		shim_set_errno(err);
 		return -1;
 	}
-	if (plan_env(&env, &p, envp))
+	if (env.is_needed)
 		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	tell_start(call, &p, 0);
 	ret = exec_next(dirfd, path, argv, envp, flags);
@@ -232,9 +252,30 @@ static __attribute__((noinline)) int refusal_of_shell(const struct shim_spawn *s
 	return refusal(s->call, &sh);
 }
 
+static __attribute__((noinline)) void look_led(const struct shim_spawn *s, const char *path,
+					       struct shim_program *p)
+{
+	char buf[SBX_PATH_MAX];
+	int dirfd;
+
+	if (shim_actions_lead(s->actions, path, buf, &dirfd) == SHIM_LED_TO)
+		shim_program_look(p, dirfd, buf, 0);
+	else
+		shim_program_unknown(p);
+}
+
+/* Looks at what the child will find by this path, after its actions. */
+static void look(const struct shim_spawn *s, const char *path, struct shim_program *p)
+{
+	if (shim_actions_is_plain(s->actions, path))
+		shim_program_look(p, AT_FDCWD, path, 0);
+	else
+		look_led(s, path, p);
+}
+
 /* The child's own calls happen inside the library: judged here, in the parent. */
 static int spawn_judged(const struct shim_spawn *s, const char *path, bool is_search,
-			const struct shim_program *p)
+			struct shim_program *p)
 {
 	int refused = refusal_of_shell(s, p);
 	spawn_fn *next = spawn_next(is_search, s->is_old && !refused);
@@ -243,13 +284,18 @@ static int spawn_judged(const struct shim_spawn *s, const char *path, bool is_se
 	pid_t pid = 0;
 	int err;
 
-	if (plan_env(&env, p, envp))
+	err = plan_env(s->call, &env, p, envp);
+	if (err)
+		return err;
+	if (env.is_needed)
 		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	err = next(&pid, path, s->actions, s->attr, s->argv, envp);
 	if (err)
 		return err == ENOEXEC && refused ? refused : err;
 	if (s->pid)
 		*s->pid = pid;
+	if (p->class == SBX_EXEC_MISSING) /* it came to be since we looked */
+		p->class = SBX_EXEC_UNREADABLE;
 	tell_start(s->call, p, (uint32_t)pid);
 	return 0;
 }
@@ -259,10 +305,7 @@ static int spawn_path(const struct shim_spawn *s)
 	struct shim_program p;
 	int err;
 
-	shim_program_look(&p, AT_FDCWD, s->path, 0);
-	/* relative to a directory that the file actions change to: the child will find out */
-	if (p.err && s->actions && !shim_is_no_pointer(s->path) && s->path[0] != '/')
-		p.err = 0;
+	look(s, s->path, &p);
 	/* the library's own answer, from the child: actions come before it */
 	if (p.err)
 		p.class = SBX_EXEC_MISSING;
@@ -284,7 +327,7 @@ static int spawn_search(const struct shim_spawn *s)
 	int err = ENOENT;
 
 	while (next_candidate(&path, s->path, buf, sizeof buf)) {
-		shim_program_look(&p, AT_FDCWD, buf, 0);
+		look(s, buf, &p);
 		if (p.err)
 			continue;
 		err = refusal(s->call, &p);
@@ -328,16 +371,35 @@ static size_t quoted_len(const char *s)
 	return n;
 }
 
-/* Bytes of "NAME='value' " for both variables; 0 = a value cannot be quoted simply. */
+/* Bytes of "NAME='value' " for both variables. */
 static size_t variables_len(const struct shim_env *env)
 {
-	if (memchr(shim.channel, '\'', strlen(shim.channel)) ||
-	    memchr(shim.preload, '\'', strlen(shim.preload)))
-		return 0;
-	if (env->preload_at < env->count &&
-	    memchr(env->from[env->preload_at], '\'', strlen(env->from[env->preload_at])))
-		return 0;
-	return env->preload_len + env->channel_len + 6;
+	size_t n = env->preload_len + env->channel_len + 6;
+	const char *values[] = {shim.channel, env->wanted,
+				env->preload_at < env->count ? env->from[env->preload_at] : ""};
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		n += quoted_len(values[i]) - strlen(values[i]);
+	return n;
+}
+
+/* The shell would run without us, and whatever it starts. */
+static int shell_without_shim(unsigned call, const struct shim_program *sh)
+{
+	int err = refusal_without_shim(call, sh);
+
+	if (!err)
+		tell_no_shim(call,
+			     sh); /* its pid is the library's: no announcement could be paired */
+	return err;
+}
+
+int shim_shell_without(unsigned call)
+{
+	struct shim_program sh;
+
+	shim_program_look(&sh, AT_FDCWD, shell, 0);
+	return shell_without_shim(call, &sh);
 }
 
 int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes)
@@ -357,15 +419,13 @@ int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes)
 		return err;
 	t = told(call, &p, 0);
 	shim_tell_exec(SBX_EV_CALL, &t, 0);
-	if (!plan_env(&env, &p, shim_environ()))
-		return 0;
-	n = variables_len(&env);
-	if (n)
-		n += sizeof wrap_exec + quoted_len(command) + 2;
-	if (n && n <= WRAP_MAX)
+	if (!shim_env_plan_for(&env, shim_environ(), p.is_sibling))
+		return shell_without_shim(call, &p);
+	n = variables_len(&env) + sizeof wrap_exec + quoted_len(command) + 2;
+	if (env.is_needed && n > WRAP_MAX)
+		return shell_without_shim(call, &p);
+	if (env.is_needed)
 		*out_bytes = n;
-	else
-		shim_trouble();
 	return 0;
 }
 
@@ -377,6 +437,18 @@ static char *put(char *to, const char *s)
 	return to;
 }
 
+/* For between two apostrophes. */
+static char *put_quoted(char *to, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\'')
+			to = put(to, quoted_quote);
+		else
+			*to++ = *s;
+	}
+	return to;
+}
+
 /* "NAME=value" becomes "NAME='value' ". */
 static char *put_variable(char *to, const char *entry)
 {
@@ -384,23 +456,22 @@ static char *put_variable(char *to, const char *entry)
 		*to++ = *entry++;
 	*to++ = *entry++;
 	*to++ = '\'';
-	to = put(to, entry);
+	to = put_quoted(to, entry);
 	return put(to, "' ");
 }
 
-/* The command itself when it does not fit. */
-const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
+const char *shim_shell_wrap(unsigned call, const char *command, char *memory, size_t bytes)
 {
 	struct shim_program sh;
 	char *to = memory;
-	const char *p;
 	struct shim_env env;
 	char *const *built;
 
 	shim_program_look(&sh, AT_FDCWD, shell, 0);
+	/* sized by shim_shell_begin(); another thread may have changed the environment since */
 	if (!shim_env_plan_for(&env, shim_environ(), sh.is_sibling) ||
-	    variables_len(&env) + sizeof wrap_exec > bytes)
-		return command;
+	    variables_len(&env) + sizeof wrap_exec + quoted_len(command) + 2 > bytes)
+		return shell_without_shim(call, &sh) ? NULL : command;
 	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	if (env.preload_len)
 		to = put_variable(to, built[env.preload_at]);
@@ -408,16 +479,7 @@ const char *shim_shell_wrap(const char *command, char *memory, size_t bytes)
 		to = put_variable(to, built[env.preload_at == env.channel_at && env.preload_len
 						    ? env.channel_at + 1
 						    : env.channel_at]);
-	to = put(to, wrap_exec);
-	/* sized by shim_shell_begin(); another thread may have changed the environment since */
-	if ((size_t)(to - memory) + quoted_len(command) + 2 > bytes)
-		return command;
-	for (p = command; *p; p++) {
-		if (*p == '\'')
-			to = put(to, quoted_quote);
-		else
-			*to++ = *p;
-	}
+	to = put_quoted(put(to, wrap_exec), command);
 	put(to, "'");
 	return memory;
 }

@@ -32,4 +32,7 @@ int shim_spawn(const struct shim_spawn *);
 /* system(3), popen(3): judges the shell. 0 or errno; *out_bytes > 0: the command is to be
  * wrapped into so many bytes, because `environ` has lost our variables. */
 int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes);
-const char *shim_shell_wrap(const char *command, char *memory, size_t bytes);
+/* The command to give to the library; NULL = refused, as it would run without the shim. */
+const char *shim_shell_wrap(unsigned call, const char *command, char *memory, size_t bytes);
+/* A shell that the library starts cannot be given our variables: told; 0 or errno. */
+int shim_shell_without(unsigned call);

@@ -317,6 +317,15 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 	p->is_sibling = l.is_sibling;
 }
 
+void shim_program_unknown(struct shim_program *p)
+{
+	p->len = p->interp_len = 0;
+	p->class = SBX_EXEC_UNREADABLE;
+	p->is_interp_denied = p->is_cut = p->is_sibling = false;
+	p->err = 0;
+	p->is_denied = shim_trouble();
+}
+
 bool shim_program_is_witnessed(enum sbx_exec_class class)
 {
 	return class == SBX_EXEC_DYNAMIC || class == SBX_EXEC_UNREADABLE ||

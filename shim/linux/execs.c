@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <wordexp.h>
 
 #include "core/path.h"
+#include "shim/actions.h"
 #include "shim/env.h"
 #include "shim/exec.h"
 #include "shim/linux/old.h"
@@ -112,10 +112,17 @@ SHIM_OLD_NAME(posix_spawnp);
 #endif
 
 /* What the actions open, the library opens in the child, unseen: it is judged when the action is
- * added. After a change of directory among the actions a relative path means something only the
- * child will know, and the floor judges it. Which set of actions an address belongs to is not
- * ours to follow: one change, and relative paths are left alone from then on. */
-static _Atomic bool has_spawn_chdir;
+ * added, as of the directory that the actions before it lead to. */
+static __attribute__((noinline)) int may_open_led(const void *actions, const char *path,
+						  struct shim_asked *a)
+{
+	char led[SBX_PATH_MAX];
+
+	if (shim_actions_lead(actions, path, led, &a->dirfd) != SHIM_LED_TO)
+		return shim_is_ready() && shim_trouble() ? -EACCES : 0;
+	a->path = led;
+	return shim_may_open(a);
+}
 
 SHIM_EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *restrict actions,
 						 int fd, const char *restrict path, int flags,
@@ -127,60 +134,94 @@ SHIM_EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *res
 			       .path = path,
 			       .flags = flags,
 			       .buf = buf};
-	int saved = shim_get_errno(), ret = 0;
+	int saved = shim_get_errno(), ret;
 
-	if (shim_is_no_pointer(path) || *path == '/' ||
-	    !atomic_load_explicit(&has_spawn_chdir, memory_order_relaxed))
-		ret = shim_may_open(&a);
+	ret = shim_actions_is_plain(actions, path) ? shim_may_open(&a)
+						   : may_open_led(actions, path, &a);
 	if (ret < 0)
 		return -ret;
 	shim_opened(&a, 0);
 	shim_set_errno(saved);
-	return NEXT(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
+	ret = NEXT(posix_spawn_file_actions_addopen)(actions, fd, path, flags, mode);
+	if (!ret)
+		shim_actions_replace(actions, fd);
+	return ret;
+}
+
+SHIM_EXPORT int posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *actions, int fd,
+						 int newfd)
+{
+	int ret = NEXT(posix_spawn_file_actions_adddup2)(actions, fd, newfd);
+
+	if (!ret)
+		shim_actions_replace(actions, newfd);
+	return ret;
 }
 
 SHIM_EXPORT int posix_spawn_file_actions_addchdir_np(posix_spawn_file_actions_t *restrict actions,
 						     const char *restrict path)
 {
-	atomic_store(&has_spawn_chdir, true);
-	return NEXT(posix_spawn_file_actions_addchdir_np)(actions, path);
+	int ret = NEXT(posix_spawn_file_actions_addchdir_np)(actions, path);
+
+	if (!ret)
+		shim_actions_chdir(actions, path);
+	return ret;
 }
 
 SHIM_EXPORT int posix_spawn_file_actions_addfchdir_np(posix_spawn_file_actions_t *actions, int fd)
 {
-	atomic_store(&has_spawn_chdir, true);
-	return NEXT(posix_spawn_file_actions_addfchdir_np)(actions, fd);
+	int ret = NEXT(posix_spawn_file_actions_addfchdir_np)(actions, fd);
+
+	if (!ret)
+		shim_actions_fchdir(actions, fd);
+	return ret;
+}
+
+/* The address may have been another set's. */
+SHIM_EXPORT int posix_spawn_file_actions_init(posix_spawn_file_actions_t *actions)
+{
+	shim_actions_reset(actions);
+	return NEXT(posix_spawn_file_actions_init)(actions);
+}
+
+SHIM_EXPORT int posix_spawn_file_actions_destroy(posix_spawn_file_actions_t *actions)
+{
+	shim_actions_reset(actions);
+	return NEXT(posix_spawn_file_actions_destroy)(actions);
 }
 
 /* ---- shells ---- */
 
-#define WRAPPED(command, bytes)                                                                    \
-	((bytes) ? shim_shell_wrap(command, __builtin_alloca(bytes), bytes) : (command))
+/* NULL = refused. */
+#define WRAPPED(call, command, bytes)                                                              \
+	((bytes) ? shim_shell_wrap(call, command, __builtin_alloca(bytes), bytes) : (command))
 
 SHIM_EXPORT int system(const char *command)
 {
 	size_t bytes;
 	int err = shim_shell_begin(SBX_CALL_system, command, &bytes);
+	const char *line = err ? NULL : WRAPPED(SBX_CALL_system, command, bytes);
 
-	if (err)
+	if (!line && command)
 		return 127 << 8; /* what a shell that could not be started gives */
-	return NEXT(system)(WRAPPED(command, bytes));
+	return NEXT(system)(line);
 }
 
 SHIM_EXPORT FILE *popen(const char *command, const char *mode)
 {
 	size_t bytes;
 	int err = shim_shell_begin(SBX_CALL_popen, command, &bytes);
+	const char *line = err ? NULL : WRAPPED(SBX_CALL_popen, command, bytes);
 
-	if (err) {
-		shim_set_errno(err);
+	if (!line && command) {
+		shim_set_errno(err ? err : EACCES);
 		return NULL;
 	}
-	return NEXT(popen)(WRAPPED(command, bytes), mode);
+	return NEXT(popen)(line, mode);
 }
 
-/* Commands inside the words are run by the shell, without our variables where `environ` has lost
- * them: the new image then is one without a shim, and told as such. */
+/* Commands inside the words are run by the shell, with `environ`: where that has lost our variables
+ * the words cannot be wrapped, and the shell would be one without a shim. */
 static bool has_command(const char *words)
 {
 	for (; *words; words++)
@@ -194,7 +235,8 @@ SHIM_EXPORT int wordexp(const char *restrict words, wordexp_t *restrict out, int
 	size_t bytes;
 
 	if (!shim_is_no_pointer(words) && !(flags & WRDE_NOCMD) && has_command(words) &&
-	    shim_shell_begin(SBX_CALL_wordexp, words, &bytes))
+	    (shim_shell_begin(SBX_CALL_wordexp, words, &bytes) ||
+	     (bytes && shim_shell_without(SBX_CALL_wordexp))))
 		return WRDE_CMDSUB;
 	return NEXT(wordexp)(words, out, flags);
 }
