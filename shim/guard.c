@@ -325,11 +325,12 @@ static enum shim_way refuse(struct shim_op *op, unsigned which)
 	return SHIM_REFUSE;
 }
 
-static bool end_is_dir(const struct shim_end *e)
+/* What cannot be looked at may be a directory: the stricter question. */
+static bool end_may_be_dir(const struct shim_end *e)
 {
 	struct stat st;
 
-	return stat_end(e, &st) && S_ISDIR(st.st_mode);
+	return shim_has_filter() || (stat_end(e, &st) && S_ISDIR(st.st_mode));
 }
 
 static bool may_move(struct shim_op *op, bool from_is_dir, bool to_is_dir)
@@ -350,8 +351,9 @@ static bool may_move(struct shim_op *op, bool from_is_dir, bool to_is_dir)
  * can look at what does lie there; where there is none, no name there could be may object. */
 static bool move_allowed(struct shim_op *op)
 {
-	bool from_is_dir = end_is_dir(&op->end[0]);
-	bool to_is_dir = op->moving == SHIM_SWAPS && end_is_dir(&op->end[1]);
+	/* of directories there are no links */
+	bool from_is_dir = op->moving != SHIM_LINKS && end_may_be_dir(&op->end[0]);
+	bool to_is_dir = op->moving == SHIM_SWAPS && end_may_be_dir(&op->end[1]);
 
 	op->is_dir = from_is_dir || to_is_dir;
 	if (may_move(op, from_is_dir, to_is_dir))
@@ -394,8 +396,10 @@ enum shim_way shim_begin(struct shim_op *op)
 			continue;
 		if (rc == SHIM_AS_IS)
 			return SHIM_PASS;
-		if (rc == SHIM_UNKNOWN && !shim_trouble())
+		if (rc == SHIM_UNKNOWN && !shim_trouble()) {
+			op->is_dir = true; /* for all we know */
 			return SHIM_PASS;
+		}
 		op->err = rc < 0 ? -rc : EACCES;
 		shim_set_errno(op->err);
 		return SHIM_REFUSE;

@@ -59,7 +59,7 @@ struct shim_op {
 	struct shim_end end[2];
 	/* set by shim_begin() */
 	bool is_told; /* shim_end() has something to tell */
-	bool is_dir;  /* a directory moves */
+	bool is_dir;  /* a directory moves, or may do so */
 	bool is_left; /* what lies in it decides: the broker's to judge and to deny */
 	int err;
 	unsigned flags, aux;

@@ -5,7 +5,7 @@
 
 fresh()
 {
-	rm -rf ok no
+	rm -rf ok no top
 	mkdir -p ok/dir no
 	printf abc >ok/file
 	printf abc >no/file
@@ -14,7 +14,7 @@ fresh()
 	ln -s file ok/link
 	ln -s ../no/file ok/to-no
 }
-policy=(--rule all:/ --rule "all:!$T/no/")
+policy=(--rule all:/ --rule "all:!$T/no/" --rule "all:!$T/top/in/secret")
 
 fresh
 run all "${policy[@]}" -- "$BIN/shim_matrix" "$T"
@@ -42,6 +42,7 @@ for law in $("$BIN/shim_law" list | sed 's/^/shim_law:/') $("$BIN/shim_odd" list
 		event 'in a walk: what is denied' "CALL open read DENY EACCES - * $T/no/file"
 		;;
 	argument_list) event 'a list that is too long is told' 'CALL execve exec allow E2BIG *' ;;
+	filter_moves) event 'what moved meanwhile has its new name' "CALL openat read allow 0 - * $T/ok/moved/x" ;;
 	teardown) check 'the last destructor ran' [ "$out" = 'to the end' ] ;;
 	nofile) event 'failures inside are counted' 'TROUBLE*internal=*' ;;
 	vfork)

@@ -434,6 +434,53 @@ static int case_filter_asked(void)
 	return both();
 }
 
+static int filter_nothing(void)
+{
+	struct sock_filter code[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+	struct sock_fprog prog = {sizeof code / sizeof *code, code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
+}
+
+/* Below top/in there is a name that is denied: with or without a filter, what may be a directory
+ * does not take it elsewhere, nor is one put in its place. */
+static int case_filter_rename(void)
+{
+	if (mkdir("top", 0700) < 0 || mkdir("top/in", 0700) < 0 || mkdir("top/out", 0700) < 0 ||
+	    try_open("top/a", O_WRONLY | O_CREAT))
+		return fail("a tree");
+	WANT(EACCES, rename("top/in", "top/in2") < 0 ? errno : 0);
+	if (filter_nothing() < 0)
+		return fail("filter");
+	WANT(EACCES, rename("top/in", "top/in2") < 0 ? errno : 0);
+	WANT(EACCES, rename("top", "top2") < 0 ? errno : 0);
+	WANT(EACCES, rename("top/out", "top/in") < 0 ? errno : 0);
+	WANT(EACCES, renameat2(AT_FDCWD, "top/out", AT_FDCWD, "top/in", RENAME_EXCHANGE) < 0 ? errno
+											    : 0);
+	WANT(0, rename("top/a", "top/b") < 0 ? errno : 0);
+	WANT(0, link("top/b", "top/in/b") < 0 ? errno : 0);
+	WANT(0, rename("top/out", "top/out2") < 0 ? errno : 0);
+	return 0;
+}
+
+/* Another process, which cannot look at what it moves, moves a directory that we hold. */
+static int case_filter_moves(void)
+{
+	int dir = open("ok/dir", O_RDONLY | O_DIRECTORY), status;
+	pid_t pid;
+
+	WANT(0, openat(dir, "x", O_RDONLY) < 0 ? errno : 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(filter_nothing() < 0 || rename("ok/dir", "ok/moved") < 0);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
+		return fail("the one with the filter");
+	WANT(0, openat(dir, "x", O_RDONLY) < 0 ? errno : 0);
+	return 0;
+}
+
 /* Before 5.6, or under somebody's filter: openat2 is not there. */
 static int no_openat2(int err)
 {
@@ -504,6 +551,8 @@ static const struct law_case cases[] = {
 	{"filter", case_filter},
 	{"filter_syscall", case_filter_syscall},
 	{"filter_asked", case_filter_asked},
+	{"filter_rename", case_filter_rename},
+	{"filter_moves", case_filter_moves},
 	{"openat2_enosys", case_openat2_enosys},
 	{"openat2_eperm", case_openat2_eperm},
 };
