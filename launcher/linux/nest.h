@@ -153,4 +153,6 @@ struct lau_nest_news {
 };
 
 int lau_nest_send(int sock, const void *data, size_t n);
-int lau_nest_receive(int sock, void *data, size_t n); /* all of it, or -1 */
+/* All of it, or -1; also where more is to come at b_now_ms() = `until_ms` (0: for ever), so that
+ * who sends byte by byte holds nobody up. */
+int lau_nest_receive(int sock, void *data, size_t n, uint64_t until_ms);

@@ -236,7 +236,7 @@ static int take_news(struct client *c, struct lau_outcome *out)
 {
 	struct lau_nest_news news;
 
-	if (lau_nest_receive(c->sock, &news, sizeof news) < 0)
+	if (lau_nest_receive(c->sock, &news, sizeof news, 0) < 0)
 		return -1;
 	switch (news.kind) {
 	case LAU_NEST_STARTED:
@@ -248,7 +248,7 @@ static int take_news(struct client *c, struct lau_outcome *out)
 		tell(c, SIGCONT);
 		return 1;
 	case LAU_NEST_DONE:
-		return lau_nest_receive(c->sock, out, sizeof *out);
+		return lau_nest_receive(c->sock, out, sizeof *out, 0);
 	default:
 		return -1;
 	}

@@ -71,6 +71,7 @@ static void take_control(struct guest *t, struct msghdr *msg)
 
 static int receive(struct guest *t, struct b_err *err)
 {
+	const uint64_t until_ms = b_deadline_ms(RECEIVE_S * 1000);
 	struct timeval wait = {.tv_sec = RECEIVE_S};
 	struct lau_nest_head *h = &t->rq.head;
 	union control control;
@@ -95,8 +96,8 @@ static int receive(struct guest *t, struct b_err *err)
 			      "the request of the inner run is damaged, or of another version");
 	texts = b_malloc(h->texts + 1);
 	bundle = b_arena_alloc(&t->rq.arena, h->bundle + 1);
-	if (lau_nest_receive(t->g->sock, texts, h->texts) < 0 ||
-	    lau_nest_receive(t->g->sock, bundle, h->bundle) < 0)
+	if (lau_nest_receive(t->g->sock, texts, h->texts, until_ms) < 0 ||
+	    lau_nest_receive(t->g->sock, bundle, h->bundle, until_ms) < 0)
 		return b_fail(err, B_FORMAT, 0, "the request of the inner run is cut short");
 	t->rq.bundle = bundle;
 	copy = *h;

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 
 int lau_nest_send(int sock, const void *data, size_t n)
@@ -25,7 +26,7 @@ int lau_nest_send(int sock, const void *data, size_t n)
 	return 0;
 }
 
-int lau_nest_receive(int sock, void *data, size_t n)
+int lau_nest_receive(int sock, void *data, size_t n, uint64_t until_ms)
 {
 	char *p = data;
 
@@ -38,6 +39,8 @@ int lau_nest_receive(int sock, void *data, size_t n)
 			return -1;
 		p += got;
 		n -= (size_t)got;
+		if (n > 0 && until_ms && b_now_ms() >= until_ms)
+			return -1;
 	}
 	return 0;
 }

@@ -1,6 +1,8 @@
+#include "base/io.h"
 #include "launcher/linux/nest.h"
 
 #include <criterion/criterion.h>
+#include <sys/socket.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -69,6 +71,29 @@ Test(launcher_nest, a_request_that_says_more_or_less_than_it_has_is_refused)
 
 /* Whoever makes a request may put automata that allow everything beside harmless rules, with the
  * right key. */
+Test(launcher_nest, who_sends_byte_by_byte_holds_nobody_up)
+{
+	uint64_t start = b_now_ms();
+	char data[4096];
+	int sock[2];
+	pid_t pid;
+
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, sock), 0);
+	pid = fork();
+	if (pid == 0) {
+		while (send(sock[1], "x", 1, MSG_NOSIGNAL) == 1)
+			usleep(5000);
+		_exit(0);
+	}
+	cr_expect_eq(lau_nest_receive(sock[0], data, 3, 0), 0, "who has time gets all");
+	cr_expect_eq(lau_nest_receive(sock[0], data, sizeof data, start + 200), -1);
+	cr_expect_lt(b_now_ms() - start, 15000); /* all of them would take twenty seconds */
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(sock[0]);
+	close(sock[1]);
+}
+
 Test(launcher_nest, automata_of_a_request_are_not_used)
 {
 	const char *ws[] = {"/usr/share"};
