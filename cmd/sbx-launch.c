@@ -96,10 +96,23 @@ static int refuse(const struct lau_options *o, const struct b_err *err)
 	return status;
 }
 
+/* Is the output for a shell? Asked of arguments that could not be read: the option itself may be
+ * the misspelt one. */
+static bool is_for_shell(int argc, char **argv)
+{
+	static const char option[] = "--print-e";
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strncmp(argv[i], option, sizeof option - 1) == 0)
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	struct lau_options o;
 	struct b_err err;
+	bool is_read;
 	int status;
 
 	if (b_fill_stdio() < 0)
@@ -107,7 +120,10 @@ int main(int argc, char **argv)
 	if (lau_stage2_asked(argc, argv))
 		return lau_stage2(argc, argv);
 	lau_options_init(&o);
-	if (lau_options_parse(argc, argv, &o, &err) < 0)
+	is_read = lau_options_parse(argc, argv, &o, &err) == 0;
+	if (!is_read && is_for_shell(argc, argv))
+		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
+	if (!is_read)
 		status = refuse(&o, &err);
 	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);

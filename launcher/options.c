@@ -477,7 +477,7 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 		return -1;
 	/* A question about the host needs no policy. */
 	if (!out->argv)
-		return 0;
+		return out->print_env ? lau_policy_settle(&out->policy, err) : 0;
 	if (lau_call_settle(out, err) < 0 || lau_parts_chdir(out, err) < 0 ||
 	    lau_mode_settle(out, err) < 0)
 		return -1;

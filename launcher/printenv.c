@@ -57,6 +57,8 @@ static int name_policy(struct alone *a, struct b_err *err)
 	const char *name = getenv("SBX_PROFILE");
 	char *colon;
 
+	if (p->image)
+		return 0;
 	if (p->policies.n) {
 		p->profile = p->profile ? p->profile : name;
 		return 0;
@@ -64,7 +66,7 @@ static int name_policy(struct alone *a, struct b_err *err)
 	if (!name || !*name)
 		return b_fail(err, B_PROFILE, 0,
 			      "--print-env: no policy is named: set SBX_PROFILE to a document, "
-			      "DOCUMENT:PROFILE or `default`, or give --policy");
+			      "DOCUMENT:PROFILE or `default`, or give --policy or --image");
 	if (strcmp(name, "default") == 0)
 		return 0;
 	a->named = b_strdup(name);
@@ -286,14 +288,30 @@ static void add_unsets(struct alone *a, struct b_str *out)
 			b_str_addf(out, "unset %s 2>/dev/null || :\n", names[i]);
 }
 
+/* What does not fit a shim would have no program start. */
+static int check_lengths(const struct alone *a, const struct b_str *channel, struct b_err *err)
+{
+	if (channel->len >= SBX_CHANNEL_MAX)
+		return b_fail(
+			err, B_SHIM, ENAMETOOLONG,
+			"--print-env: the directory of runs has too long a name for the shim: "
+			"set XDG_STATE_HOME to a shorter one");
+	if (strlen(a->shim) >= SBX_CHANNEL_MAX)
+		return b_fail(err, B_SHIM, ENAMETOOLONG,
+			      "--print-env: the shim is in a directory with too long a name");
+	return 0;
+}
+
 static int print(struct alone *a, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str channel = {0}, text = {0};
 	size_t i;
 
+	b_str_addf(&channel, "%s%s", a->o.on_error_pass ? "" : SBX_CHANNEL_DENY, a->dir.path);
+	if (check_lengths(a, &channel, err) < 0)
+		return -1;
 	if (lau_envplan(&a->o, &a->dirs.layers, lau_os_environ(), &a->env, err) < 0)
 		return -1;
-	b_str_addf(&channel, "%s%s", a->o.on_error_pass ? "" : SBX_CHANNEL_DENY, a->dir.path);
 	lau_scratch_export(a->dirs.scratch.path, &a->env);
 	lau_environment_set(&a->env, SBX_ENV_CHANNEL, channel.s);
 	lau_environment_preload(&a->env, a->shim,
@@ -317,9 +335,6 @@ static void release(struct alone *a)
 	free(a->named);
 }
 
-/* In a function, a sourced file or a script: wherever the text is evaluated, it goes no further. */
-static const char stop[] = "return 125 2>/dev/null || exit 125\n";
-
 int lau_print_env(const struct lau_options *o)
 {
 	struct alone a = {.o = *o, .dirs.scratch = {.base = -1, .lock = -1}};
@@ -327,7 +342,7 @@ int lau_print_env(const struct lau_options *o)
 	int status = 0;
 
 	if (resolve(&a, &err) < 0 || make_files(&a, &err) < 0 || print(&a, &err) < 0) {
-		(void)b_write_all(STDOUT_FILENO, stop, sizeof stop - 1);
+		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
 		status = b_report(me, &err);
 		if (a.has_scratch)
 			(void)rmdir(a.dirs.scratch.path);

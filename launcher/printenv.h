@@ -13,3 +13,6 @@ struct lau_options;
 
 /* Exit status. */
 int lau_print_env(const struct lau_options *);
+/* Printed at each failure, those that come before that as well. In a function, a sourced file or a
+ * script: wherever the text is evaluated, it goes no further. */
+#define LAU_PRINT_ENV_STOP "return 125 2>/dev/null || exit 125\n"

@@ -8,10 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/channel.h"
 #include "core/image.h"
 #include "core/ring.h"
 
-#define SHIM_ENV_MAX 1024 /* longest value of a variable we re-inject */
+#define SHIM_ENV_MAX SBX_CHANNEL_MAX /* longest value of a variable we re-inject */
 
 struct shim_proc {
 	struct sbx_image image;

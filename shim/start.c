@@ -83,6 +83,9 @@ static bool is_trusted(const struct stat *st)
 	       (st->st_uid == (uid_t)sys0(SYS_geteuid) || st->st_uid == 0);
 }
 
+/* Why there is no policy. */
+static enum trouble { DAMAGED, OTHER_USER, NO_PATH } trouble;
+
 /* The descriptor lives only as long as the mapping takes: programs count theirs. */
 static void *map_file(const char *name, bool is_shared, size_t *out_size)
 {
@@ -98,10 +101,12 @@ static void *map_file(const char *name, bool is_shared, size_t *out_size)
 	    !shim_append(path, sizeof start_buf, &pos, name, strlen(name)))
 		return NULL;
 	/* The image may be a link to the file that its rules were compiled to before. */
-	fd = sys_openat(AT_FDCWD, path, (is_shared ? O_RDWR | O_NOFOLLOW : O_RDONLY) | O_CLOEXEC,
-			0);
-	if (fd < 0)
+	fd = sys_openat(AT_FDCWD, path,
+			(is_shared ? O_RDWR | O_NOFOLLOW : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, 0);
+	if (fd < 0) {
+		trouble = fd == -EACCES ? OTHER_USER : DAMAGED;
 		return NULL;
+	}
 	if (sys_fstat(fd, &st) == 0 && is_trusted(&st) && st.st_size > 0) {
 		*out_size = (size_t)st.st_size;
 		p = map(*out_size, is_shared ? PROT_READ | PROT_WRITE : PROT_READ,
@@ -161,19 +166,29 @@ static void name_sibling(void)
 		shim.sibling[0] = '\0';
 }
 
-static void read_environment(char *const *envp)
+/* False: the environment says that nothing may start without its policy, and does not say where
+ * that is. */
+static bool read_environment(char *const *envp)
 {
+	bool is_named = false, is_denied = false;
 	const char *preload = NULL, *v;
 
 	for (; envp && *envp; envp++) {
 		if ((v = shim_env_value(*envp, "LD_PRELOAD")))
 			preload = v;
 		else if ((v = shim_env_value(*envp, SBX_ENV_CHANNEL)) &&
-			 (*v == '/' || shim_has_prefix(v, SBX_CHANNEL_DENY "/")))
-			copy_value(shim.channel, v);
+			 (*v == '/' || shim_has_prefix(v, SBX_CHANNEL_DENY))) {
+			bool is_path = copy_value(shim.channel, v) && *shim_channel_dir() == '/';
+
+			is_named |= is_path;
+			is_denied |= !is_path && *v != '/';
+		}
 	}
-	if (shim.channel[0])
+	if (!is_named)
+		shim.channel[0] = '\0';
+	else
 		find_own_entry(preload);
+	return !is_denied;
 }
 
 /* The kernel's auxiliary vector lies behind the environment it made. */
@@ -268,15 +283,24 @@ static bool is_image_whole(void)
 }
 
 /* Without its policy a program may not start where the environment says so. */
-static void refuse_to_start(void)
+static _Noreturn void refuse_to_start(void)
 {
-	static const char text[] =
-		"sbx-launch: E_SHIM: the policy of this environment cannot be read, or is not "
-		"its owner's alone: set the environment up again\n";
+	static const char *const texts[] = {
+		[DAMAGED] = "the policy of this environment cannot be read, or is not its owner's "
+			    "alone: set the environment up again",
+		[OTHER_USER] = "the policy of this environment is another user's, and programs of "
+			       "this one do not start in it: unset LD_PRELOAD and SBX_CHANNEL",
+		[NO_PATH] = "SBX_CHANNEL does not say where the policy of this environment is: set "
+			    "the environment up again",
+	};
+	static const char head[] = "sbx-launch: E_SHIM: ", end[] = "\n";
+	char *line = start_buf;
+	size_t n = 0;
 
-	if (!shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
-		return;
-	sys3(SYS_write, 2, text, sizeof text - 1);
+	shim_append(line, sizeof start_buf, &n, head, sizeof head - 1);
+	shim_append(line, sizeof start_buf, &n, texts[trouble], strlen(texts[trouble]));
+	shim_append(line, sizeof start_buf, &n, end, sizeof end - 1);
+	sys3(SYS_write, 2, line, n);
 	for (;;)
 		sys1(SYS_exit_group, 126);
 }
@@ -290,12 +314,16 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 		envp = &__environ ? __environ : NULL;
 	if (!envp)
 		return;
-	read_environment(envp);
+	if (!read_environment(envp)) {
+		trouble = NO_PATH;
+		refuse_to_start();
+	}
 	if (!shim.channel[0])
 		return;
 	/* the ring first: it says whether there is a supervisor */
 	if (!open_ring() || !open_image() || !is_image_whole()) {
-		refuse_to_start();
+		if (shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
+			refuse_to_start();
 		return;
 	}
 	if (shim.is_alone)

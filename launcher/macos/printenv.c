@@ -9,13 +9,12 @@
 
 int lau_print_env(const struct lau_options *o)
 {
-	static const char stop[] = "false\n";
 	struct b_err err;
 
 	(void)o;
 	b_fail(&err, B_USAGE, 0,
 	       "--print-env: macOS takes the shim out of the environment of its own programs: put "
 	       "sbx-launch before the command");
-	(void)b_write_all(STDOUT_FILENO, stop, sizeof stop - 1);
+	(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
 	return b_report("sbx-launch", &err);
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Preload-only mode: the variables of --print-env, and the recipes of docs/PRELOAD.md.
+# Preload-only mode: the variables of --print-env, in harnesses of several kinds.
 . "$(dirname "$0")/../support/e2e.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -22,7 +22,7 @@ e2e_outer()
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
 	cp "$bin"/tests/mkhost "$bin"/tests/shim_stress* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
-	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json \
+	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/PRELOAD.md \
 		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \
 		"$base/test" 2>/dev/null
 	cp "$0" "$base/test/run.sh"
