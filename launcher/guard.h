@@ -10,12 +10,24 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "launcher/supervise.h"
+
 /* Of a new run; 0 = none can be had: there is a limit already, perhaps another run's. */
 rlim_t lau_guard_mark(void);
 /* The caller and what it will start have the mark. The filter lets nobody change it. [AS-safe]
  */
 void lau_guard_put(rlim_t mark);
-/* In a session of its own, with nothing open; wait(2) does not return it without __WALL. -1 = none
- * could be made. */
-pid_t lau_guard_start(rlim_t mark);
-void lau_guard_stop(pid_t);
+/* In a session of its own, with nothing open; wait(2) does not return it without __WALL. One that
+ * is killed is followed by another, as long as the supervisor looks at `watch`. */
+struct lau_guard {
+	struct lau_watch watch; /* first */
+	pid_t pid;		/* 0 = none */
+	rlim_t mark;
+};
+#define LAU_GUARD_INIT                                                                             \
+	{                                                                                          \
+		.watch.fd = -1                                                                     \
+	}
+/* Nothing, where none can be made. */
+void lau_guard_start(struct lau_guard *, rlim_t mark);
+void lau_guard_stop(struct lau_guard *);

@@ -17,7 +17,7 @@ bool lau_processes_can_adopt(void);
 bool lau_processes_none(void);
 /* Children of ours that serve the run: 0 = none. */
 struct lau_servants {
-	pid_t broker, timer, guard;
+	pid_t broker, timer;
 	pid_t wrap; /* whose death would kill the command at once */
 	pid_t init; /* of a pid namespace: what it is killed with, the kernel kills in it */
 	/* A process group of the run that is signalled as a whole, first: nobody is born into it

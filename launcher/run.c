@@ -361,7 +361,7 @@ static int dry_run(struct run *r, struct b_err *err)
 static void release(struct run *r)
 {
 	lau_timer_stop(r->timer);
-	lau_guard_stop(r->guard);
+	lau_guard_stop(&r->guard);
 	(void)lau_landlock_finish(&r->landlock, &(struct b_err){0});
 	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);
@@ -400,6 +400,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.capture = LAU_CAPTURE_INIT,
 		.status_fd = -1,
 		.nest.listener = -1,
+		.guard = LAU_GUARD_INIT,
 	};
 }
 

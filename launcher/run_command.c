@@ -62,8 +62,8 @@ static int hand_over(struct run *r, struct b_err *err)
  * command, or where the namespace could not be had, after. */
 static void start_guard(struct run *r, bool has_pid_namespace)
 {
-	if (r->limits.mark && !has_pid_namespace && r->guard <= 0)
-		r->guard = lau_guard_start(r->limits.mark);
+	if (r->limits.mark && !has_pid_namespace && !r->guard.pid)
+		lau_guard_start(&r->guard, r->limits.mark);
 }
 
 int lau_run_spawn(struct run *r, struct b_err *err)
@@ -182,13 +182,12 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.broker = r->spawned.broker,
 		.init = r->spawned.init,
 		.timer = r->timer,
-		.guard = r->guard,
 		.deadline_ms = r->deadline_ms,
 		.kill_after_ms = r->o->kill_after_ms,
 		.is_contract = r->capture.is_open,
 		.terminal_group = getpgrp(),
 		.io = r->capture.is_open ? &r->capture.io : NULL,
-		.watch = {r->requester, serve_others(r)},
+		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL},
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,

@@ -13,6 +13,7 @@
 #include "launcher/confine.h"
 #include "launcher/dirs.h"
 #include "launcher/environment.h"
+#include "launcher/guard.h"
 #include "launcher/host.h"
 #include "launcher/linux/cgroup.h"
 #include "launcher/linux/nest.h"
@@ -53,7 +54,8 @@ struct run {
 	bool has_signals;
 	int status_fd; /* -1 = none */
 	uint64_t deadline_ms;
-	pid_t timer, guard;
+	pid_t timer;
+	struct lau_guard guard;
 };
 
 /* Steps: the command is started; it is waited for, and what it has left. */

@@ -424,7 +424,6 @@ void lau_supervise(const struct lau_supervisor *s, struct lau_outcome *out)
 			 .out = out,
 			 .servants = {.broker = s->broker,
 				      .timer = s->timer,
-				      .guard = s->guard,
 				      .wrap = s->wrap,
 				      .init = s->init,
 				      .group = s->is_contract ? s->command : 0,

@@ -49,7 +49,7 @@ struct lau_watch {
 	void (*stopped)(struct lau_watch *, int signo);	     /* the command; NULL = we stop */
 	bool (*is_apart)(const struct lau_watch *, pid_t);   /* a child that ends its own; NULL */
 };
-#define LAU_WATCHES 2
+#define LAU_WATCHES 3
 
 struct lau_supervisor {
 	const struct lau_signals *signals;
@@ -62,7 +62,6 @@ struct lau_supervisor {
 	lau_left_fn *left;   /* NULL = none */
 	void *ctx;
 	pid_t timer; /* timer.h; 0 = none */
-	pid_t guard; /* guard.h; 0 = none */
 	pid_t init;  /* of a pid namespace, 0 = none; told when the command ended, ends alone */
 	/* The exec contract: the command leads a process group of its own, signals that ask us to
 	 * end are obeyed, and nothing outlives the command. */

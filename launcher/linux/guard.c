@@ -60,21 +60,55 @@ static _Noreturn void guard(pid_t supervisor, rlim_t mark)
 	_exit(0);
 }
 
-pid_t lau_guard_start(rlim_t mark)
+static void start(struct lau_guard *g)
 {
-	pid_t supervisor = getpid(), pid;
+	pid_t supervisor = getpid();
 
 	/* without a signal at its end, as the timer (timer.c) */
-	pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-	if (pid == 0)
-		guard(supervisor, mark);
-	return pid;
+	g->pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+	if (g->pid == 0)
+		guard(supervisor, g->mark);
+	if (g->pid < 0)
+		g->pid = 0;
+	g->watch.fd = g->pid ? (int)syscall(SYS_pidfd_open, g->pid, 0) : -1;
 }
 
-void lau_guard_stop(pid_t pid)
+static void bury(struct lau_guard *g)
 {
-	if (pid <= 0)
+	(void)waitpid(g->pid, NULL, __WALL);
+	if (g->watch.fd >= 0)
+		close(g->watch.fd);
+	g->watch.fd = -1;
+	g->pid = 0;
+}
+
+/* It has ended, which it does not while we live: somebody killed it. */
+static enum lau_watched ready(struct lau_watch *w, struct lau_signal *out)
+{
+	struct lau_guard *g = (struct lau_guard *)w;
+
+	(void)out;
+	bury(g);
+	start(g);
+	return LAU_WATCH_NOTHING;
+}
+
+static bool is_apart(const struct lau_watch *w, pid_t child)
+{
+	return ((const struct lau_guard *)w)->pid == child;
+}
+
+void lau_guard_start(struct lau_guard *g, rlim_t mark)
+{
+	*g = (struct lau_guard){.watch = {.fd = -1, .ready = ready, .is_apart = is_apart},
+				.mark = mark};
+	start(g);
+}
+
+void lau_guard_stop(struct lau_guard *g)
+{
+	if (g->pid == 0)
 		return;
-	(void)kill(pid, SIGKILL);
-	(void)waitpid(pid, NULL, __WALL);
+	(void)kill(g->pid, SIGKILL);
+	bury(g);
 }

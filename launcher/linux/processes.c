@@ -182,7 +182,7 @@ static void look(struct procs *all, const struct lau_servants *but)
 static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
 {
 	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer &&
-	       p->pid != but->guard && p->pid != but->init && p->pid != but->wrap;
+	       p->pid != but->init && p->pid != but->wrap;
 }
 
 unsigned lau_processes_signal(int signo, const struct lau_servants *but)

@@ -144,6 +144,25 @@ guarded() # OPTIONS...
 	[ "$(sleepers 64.$$)" = 0 ]
 } 2>/dev/null
 check 'without a pid namespace, too' guarded --isolate none --network host
+replaced() # one that is killed is followed by another, which does its work
+{
+	"$SBX" -q --isolate none -- sh -c "(setsid sleep 65.$$ &); setsid sh -c '(sleep 65.$$ &)'; sleep 65.$$" &
+	local pid=$! first second i
+	for ((i = 0; i < 500 && $(sleepers 65.$$) < 3; i++)); do sleep 0.02; done
+	first=$(pgrep -P $pid -x sbx-guard)
+	kill -9 "$first"
+	for ((i = 0; i < 500; i++)); do
+		second=$(pgrep -P $pid -x sbx-guard)
+		[ -z "$second" -o "$second" = "$first" ] || break
+		sleep 0.02
+	done
+	[ -n "$second" ] && [ "$second" != "$first" ] || return
+	kill -9 $pid
+	wait $pid
+	for ((i = 0; i < 500 && $(sleepers 65.$$) > 0; i++)); do sleep 0.02; done
+	[ "$(sleepers 65.$$)" = 0 ]
+} 2>/dev/null
+check 'a guard that is killed is followed by another' replaced
 marked()
 {
 	launch -q --isolate none -- bash -c 'ulimit -Hx; ulimit -x 7; python3 -c "import resource; resource.prlimit(0, 10, (7, 7))"; ulimit -Hx'
