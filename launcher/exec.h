@@ -32,7 +32,8 @@
  *  - When the program ends, everything it started is killed at once: children, and on Linux also
  * what left the group or the session. A process outside that was handed one of the pipes is not
  * waited for.
- *  - If the calling thread or process is killed, the run ends as by SIGHUP.
+ *  - If the calling thread or process is killed, the run ends as by SIGHUP. A pthread_cancel(3)
+ * waits until the run has ended: to end one earlier, give it a time limit.
  *  - Nothing is tried twice.
  *
  * Nothing is confined: to run a program in a sandbox, let argv[0] be sbx-launch. On macOS there is

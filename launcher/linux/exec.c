@@ -333,7 +333,7 @@ int lau_exec_run(const struct lau_exec_request *rq, struct lau_exec_result *out,
 			.report = {-1, -1},
 			.io = {.child = {-1, -1, -1}, .in = -1, .out = {{.fd = -1}, {.fd = -1}}}};
 	struct b_err unwanted;
-	int rc;
+	int rc, cancels;
 
 	err = err ? err : &unwanted;
 	*out = (struct lau_exec_result){0};
@@ -341,8 +341,11 @@ int lau_exec_run(const struct lau_exec_request *rq, struct lau_exec_result *out,
 		return b_fail(err, B_USAGE, 0, "no program");
 	if (rq->validate && rq->validate(rq->ctx, rq, err) < 0)
 		return -1;
+	/* a run that is left in the middle would hold the handlers of the process for ever */
+	(void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancels);
 	rc = prepare_and_run(&j, out, err);
 	release(&j);
+	(void)pthread_setcancelstate(cancels, NULL);
 	out->duration_ms = b_now_ms() - j.start_ms;
 	return rc;
 }

@@ -445,6 +445,36 @@ Test(launcher_exec_more, without_capture_output_goes_where_ours_goes)
 	lau_exec_result_release(&r);
 }
 
+static void *cancelled(void *arg)
+{
+	struct lau_exec_result r;
+
+	SH(&r, "echo begun; sleep 0.2; echo done", .debug = false);
+	*(bool *)arg = strcmp(b_str_c(&r.out), "begun\ndone\n") == 0;
+	lau_exec_result_release(&r);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Nor is the host left without its handlers. */
+Test(launcher_exec_more, a_cancelled_thread_finishes_its_run)
+{
+	bool is_whole = false;
+	struct sigaction before, after;
+	void *how;
+	pthread_t t;
+
+	sigaction(SIGTERM, NULL, &before);
+	cr_assert_eq(pthread_create(&t, NULL, cancelled, &is_whole), 0);
+	usleep(50000);
+	cr_expect_eq(pthread_cancel(t), 0);
+	pthread_join(t, &how);
+	cr_expect(is_whole);
+	cr_expect_eq(how, PTHREAD_CANCELED);
+	sigaction(SIGTERM, NULL, &after);
+	cr_expect_eq(after.sa_handler, before.sa_handler);
+}
+
 /* A live view in which nobody reads does not hold the program up. */
 Test(launcher_exec_more, a_view_that_stands_still_does_not_stop_the_program)
 {
