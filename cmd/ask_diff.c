@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "cmd/ask.h"
+#include "policy/convert.h"
 #include "policy/difference.h"
 #include "policy/documents.h"
 #include "policy/engine.h"
@@ -59,6 +60,26 @@ static void setting_word(enum pol_setting which, int value, struct b_str *out)
 	b_str_addn(out, words, strcspn(words, "|"));
 }
 
+static void tell_change(struct diff *d, const char *name, const struct b_str *from,
+			const struct b_str *to, struct b_json *out)
+{
+	d->has_settings = true;
+	if (!d->o->json) {
+		b_str_addf(out->out, "~ %s: ", name);
+		b_str_add_visible(out->out, to->s, to->len);
+		b_str_add(out->out, ", before ");
+		b_str_add_visible(out->out, from->s, from->len);
+		b_str_addc(out->out, '\n');
+		return;
+	}
+	b_json_open(out, '{');
+	b_json_key(out, "name");
+	b_json_str(out, name);
+	b_json_bytes(out, "before", from->s, from->len);
+	b_json_bytes(out, "after", to->s, to->len);
+	b_json_close(out, '}');
+}
+
 static void tell_setting(struct diff *d, enum pol_setting which, int before, int after,
 			 struct b_json *out)
 {
@@ -66,22 +87,25 @@ static void tell_setting(struct diff *d, enum pol_setting which, int before, int
 
 	if (before == after)
 		return;
-	d->has_settings = true;
 	setting_word(which, before, &from);
 	setting_word(which, after, &to);
-	if (!d->o->json) {
-		b_str_addf(out->out, "~ %s: %s, before %s\n", pol_setting_name(which), to.s,
-			   from.s);
-		return;
-	}
-	b_json_open(out, '{');
-	b_json_key(out, "name");
-	b_json_str(out, pol_setting_name(which));
-	b_json_key(out, "before");
-	b_json_str(out, from.s);
-	b_json_key(out, "after");
-	b_json_str(out, to.s);
-	b_json_close(out, '}');
+	tell_change(d, pol_setting_name(which), &from, &to, out);
+}
+
+/* What the documents say and neither rule nor setting shows. */
+static void tell_others(struct diff *d, const struct pol_doc *before, const struct pol_doc *after,
+			struct b_json *out)
+{
+	struct pol_other a[POL_SAID_MAX], b[POL_SAID_MAX];
+	size_t n;
+
+	pol_others(before, a, &n);
+	pol_others(after, b, &n);
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(b_str_c(&a[i].value), b_str_c(&b[i].value)) != 0)
+			tell_change(d, a[i].name, &a[i].value, &b[i].value, out);
+	pol_others_release(a, n);
+	pol_others_release(b, n);
 }
 
 /* Settings that no verdict shows. */
@@ -97,8 +121,9 @@ static void tell_settings(struct diff *d, const struct pol_effect *a, const stru
 }
 
 static void tell(struct diff *d, const char *profile, const struct pol_differences *found,
-		 const struct pol_engine *before, const struct pol_engine *after)
+		 const struct asked *was, const struct asked *is)
 {
+	const struct pol_engine *before = was->plan.engine, *after = is->plan.engine;
 	b_auto(b_str_release) struct b_str text = {0};
 	struct b_json settings = {.out = &text};
 	bool is_same;
@@ -107,6 +132,7 @@ static void tell(struct diff *d, const char *profile, const struct pol_differenc
 	if (d->o->json)
 		b_json_open(&settings, '[');
 	tell_settings(d, &before->effect, &after->effect, &settings);
+	tell_others(d, &was->dirs.layers.main, &is->dirs.layers.main, &settings);
 	is_same = found->n == 0 && !d->has_settings;
 	d->is_same &= is_same;
 	if (d->o->json) {
@@ -137,7 +163,7 @@ static int compare(struct diff *d, const char *profile, struct b_err *err)
 		return -1;
 	if (pol_differences_find(before.plan.engine, after.plan.engine, &found, err) < 0)
 		return -1;
-	tell(d, profile, &found, before.plan.engine, after.plan.engine);
+	tell(d, profile, &found, &before, &after);
 	pol_differences_release(&found);
 	return 0;
 }

@@ -121,7 +121,9 @@ static void flatten_roots(struct cv *c, bool denied)
 			const struct pol_text *t = &roots[rows[i].from].v[k];
 			bool is_workspace = strcmp(t->s, "${WORKSPACE}") == 0;
 
-			if (denied && i < 2 && t->s[0] == '$')
+			if (t->is_exact)
+				cv_name(c, t, "one path without what is below it");
+			else if (denied && i < 2 && t->s[0] == '$')
 				cv_name(c, t, "it opens what a rule before it denies");
 			else if (is_workspace && i < 2) {
 				c->reads_workspace = true;
@@ -204,7 +206,9 @@ static void put_roots(struct cv *c, int list, const char *key)
 	struct pol_texts kept = {0};
 
 	for (size_t i = 0; i < from->n; i++)
-		if (from->v[i].is_literal && strpbrk(from->v[i].s, "*?"))
+		if (from->v[i].is_exact)
+			cv_name(c, &from->v[i], "one path without what is below it");
+		else if (from->v[i].is_literal && strpbrk(from->v[i].s, "*?"))
 			cv_name(c, &from->v[i], "a name with a wildcard in it");
 		else
 			pol_texts_add(c->doc, &kept, from->v[i]);
@@ -278,6 +282,12 @@ static void name_foreign(struct cv *c)
 
 	for (size_t i = 0; i < f->losses.n; i++)
 		b_str_addf(c->named, "%s\n", f->losses.v[i].s);
+	for (size_t i = 0; i < f->host_losses.n; i++)
+		b_str_addf(c->named, "%s\n", f->host_losses.v[i].s);
+	if (f->dialect == POL_DIALECT_srt)
+		for (size_t i = 0; i < c->doc->settings.roots[POL_ROOTS_sockets].n; i++)
+			cv_name(c, &c->doc->settings.roots[POL_ROOTS_sockets].v[i],
+				"srt opens it on macOS alone");
 	if (c->to != POL_DIALECT_openshell && f->user.s)
 		cv_name(c, &f->user, "it cannot say whom the command runs as");
 	if (c->to != POL_DIALECT_openshell && f->group.s)
@@ -295,6 +305,38 @@ static void name_foreign(struct cv *c)
 		cv_name(c, &f->no_env.v[i], "it cannot keep one variable from the command");
 }
 
+/* Could the text be all of /proc, /sys or /dev, or below the first two? */
+static bool is_wide(const char *s)
+{
+	static const char *const dirs[] = {"/proc", "/sys", "/dev"};
+	size_t n = strcspn(s, "*?");
+
+	if (s[0] != '/')
+		return false;
+	while (s[n] && n > 0 && s[n] != '/')
+		n--;
+	while (n > 0 && s[n - 1] == '/')
+		n--;
+	for (size_t i = 0; i < 3; i++)
+		if (strncmp(s, dirs[i], strlen(dirs[i])) == 0 && n >= strlen(dirs[i]) &&
+		    (n == strlen(dirs[i]) || (i < 2 && s[strlen(dirs[i])] == '/')))
+			return true;
+	return n == 0;
+}
+
+/* Orbit's rules open what they say, those of the others not all that the system has. */
+static void name_wide(struct cv *c)
+{
+	const struct pol_texts *open = &c->doc->settings.roots[POL_ROOTS_openModify];
+
+	if (pol_doc_is_foreign(c->doc) == (c->to != POL_DIALECT_orbit))
+		return;
+	for (size_t i = 0; i < open->n; i++)
+		if (is_wide(open->v[i].s))
+			cv_name(c, &open->v[i],
+				"what of /proc, /sys and /dev it does not open differs");
+}
+
 int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, struct b_str *out,
 		struct b_str *named, struct b_err *err)
 {
@@ -308,7 +350,12 @@ int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, s
 
 	if (!p || pol_doc_effective(doc, p->name.s, &eff, err) < 0)
 		return -1;
+	if (to == doc->foreign.dialect && doc->foreign.tree) {
+		cv_same(&c);
+		return 0;
+	}
 	name_foreign(&c);
+	name_wide(&c);
 	if (!writers[to]) {
 		put_orbit(&c, p);
 		return 0;

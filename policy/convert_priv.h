@@ -37,6 +37,9 @@ bool cv_has(const struct pol_texts *, const char *text);
 /* Has it wildcards? */
 bool cv_is_wild(const struct pol_text *);
 
+/* convert_same.c: the document in its own language. A node as JSON. */
+void cv_same(struct cv *);
+void cv_put_tree(struct b_str *, const struct pol_ynode *);
 void cv_openshell(struct cv *);
 void cv_srt(struct cv *);
 void cv_caliban(struct cv *);

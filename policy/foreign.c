@@ -89,6 +89,8 @@ int pol_build_foreign(struct pol_build *b, struct b_err *err)
 		pol_build_notice(b, "%s", f->notes.v[i].s);
 	for (size_t i = 0; i < f->losses.n; i++)
 		pol_build_loss(b, "%s", f->losses.v[i].s);
+	for (size_t i = 0; b->layers->effect.network == POL_NET_HOST && i < f->host_losses.n; i++)
+		pol_build_loss(b, "%s", f->host_losses.v[i].s);
 	if (why)
 		pol_build_loss(b, "%s:%u:%u: sandbox backend 'bwrap' not available at %s: %s",
 			       f->bwrap.pos.file, f->bwrap.pos.line, f->bwrap.pos.col, f->bwrap.s,

@@ -29,6 +29,7 @@ struct pol_text {
 	const char *s; /* as written, UTF-8, without NUL */
 	struct pol_pos pos;
 	bool is_literal; /* of a root list: no character of it is a wildcard */
+	bool is_exact;	 /* the same, and nothing below it is meant */
 };
 
 struct pol_texts {
@@ -123,6 +124,7 @@ struct pol_foreign {
 	enum pol_dialect dialect;
 	/* What nothing here enforces: refused where the run is strict, else told and recorded. */
 	struct pol_texts losses;
+	struct pol_texts host_losses; /* the same where the command has the host's network */
 	struct pol_texts notes;	      /* lines for the person */
 	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
 	bool must_exist;	      /* one that is not is a refusal; else it is told */

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "policy/absolute.h"
 #include "policy/glob.h"
+#include "policy/layers.h"
 #include "policy/vars.h"
 
 /* In this order: a deny of the document is not opened by a root of it. */
@@ -31,6 +32,11 @@ static bool are_left_out(const struct pol_build *b, enum pol_root_list list)
 
 	if (list != POL_ROOTS_sockets)
 		return false;
+#ifdef __linux__
+	/* srt's are for macOS: its filter on Linux cannot tell one from another */
+	if (!b->at && b->layers->main.foreign.dialect == POL_DIALECT_srt)
+		return true;
+#endif
 	return b->at ? !b->has_sockets : said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
 }
 
@@ -88,6 +94,7 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 	 * by a link, and the next run must not be led by it. */
 	t->twin = POL_TWIN_WORKSPACE;
 	t->is_literal = text->is_literal;
+	t->is_exact = text->is_exact;
 	if (!pol_root_is_local(text->s))
 		add_at(b, t, text->s, 0);
 	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < pol_build_end(b); w++)

@@ -71,6 +71,24 @@ void pol_foreign_loss(struct pol_doc *doc, const struct pol_pos *pos, const char
 	va_end(ap);
 }
 
+static __attribute__((format(printf, 4, 5))) void
+add_text(struct pol_doc *doc, struct pol_texts *list, const struct pol_pos *pos, const char *fmt,
+	 ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(doc, list, pos, fmt, ap);
+	va_end(ap);
+}
+
+void pol_foreign_host_loss(struct pol_doc *doc, const struct pol_pos *pos, const char *key)
+{
+	add_text(doc, &doc->foreign.host_losses, pos,
+		 "%s: rules on the network cannot be enforced yet, and the command has all of it",
+		 key);
+}
+
 void pol_foreign_note(struct pol_doc *doc, const struct pol_pos *pos, const char *fmt, ...)
 {
 	va_list ap;

@@ -25,6 +25,8 @@ int pol_foreign_root(struct pol_front *, enum pol_root_list, const char *text, s
 		     bool is_literal);
 void pol_foreign_loss(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* A loss where the command has the host's network; without any it is held. */
+void pol_foreign_host_loss(struct pol_doc *, const struct pol_pos *, const char *key);
 void pol_foreign_note(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A list of strings: calls `take` for each; an empty string is refused. `what` is for messages. */

@@ -78,6 +78,13 @@ static bool members(const char *s, char out[128], size_t *out_len)
 	return n > 0;
 }
 
+/* Does the list open what it names? */
+static bool opens(enum pol_root_list list)
+{
+	return list == POL_ROOTS_openModify || list == POL_ROOTS_allowRead ||
+	       list == POL_ROOTS_sockets;
+}
+
 struct entry {
 	enum pol_root_list list;
 	bool is_tree; /* a glob that had a trailing slash-star-star */
@@ -85,6 +92,20 @@ struct entry {
 	const char *text; /* as written */
 	size_t n;	  /* rules that came of it */
 };
+
+/* srt takes the tree off a glob and means the path alone: where that closes something, what is below
+ * is closed, too; what it opens is open alone. */
+static int add_expanded(struct pol_front *f, const struct entry *e, const char *text)
+{
+	struct pol_texts *list = &f->doc->settings.roots[e->list];
+
+	if (e->is_tree && !opens(e->list))
+		text = b_arena_printf(&f->doc->arena, "%s/**", text);
+	if (pol_foreign_root(f, e->list, text, e->pos, false) < 0)
+		return -1;
+	list->v[list->n - 1].is_exact = opens(e->list) && !strpbrk(text, "*?");
+	return 0;
+}
 
 /* `done` and all that the classes of `rest` can be. */
 static int expand(struct pol_front *f, struct entry *e, const char *done, const char *rest)
@@ -99,10 +120,7 @@ static int expand(struct pol_front *f, struct entry *e, const char *done, const 
 			return pol_pos_fail(f->err, &e->pos,
 					    "`%s`: its classes stand for more than %d names",
 					    e->text, MAX_EXPANDED);
-		return pol_foreign_root(
-			f, e->list,
-			b_arena_printf(a, "%s%s%s", done, rest, e->is_tree ? "/**" : ""), e->pos,
-			false);
+		return add_expanded(f, e, b_arena_printf(a, "%s%s", done, rest));
 	}
 	if (!members(open, chars, &len))
 		return pol_pos_fail(f->err, &e->pos,
@@ -126,8 +144,7 @@ int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_roo
 		return pol_foreign_root(f, list, text, item->pos, true);
 	/* A bare name with a wildcard is meant wherever it is; there it would be at the top alone,
 	 * which a deny may exceed and an allow may not. */
-	if (list != POL_ROOTS_openModify && list != POL_ROOTS_allowRead && !strchr(item->s, '/') &&
-	    item->s[0] != '~')
+	if (!opens(list) && !strchr(item->s, '/') && item->s[0] != '~')
 		text = b_arena_printf(a, "${WORKSPACE}/**/%s", item->s);
 	e.is_tree = strlen(item->s) >= 3 && strcmp(item->s + strlen(item->s) - 3, "/**") == 0;
 	return expand(f, &e, "", text);
@@ -291,11 +308,23 @@ static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 
 	if (pol_foreign_strings(f, value, key->s, is_allowed ? check_allowed : check_denied) < 0)
 		return -1;
+	if (value->n > 0 && !is_allowed)
+		pol_foreign_host_loss(f->doc, &key->pos, key->s);
 	if (value->n > 0 && is_allowed)
 		pol_foreign_loss(f->doc, &key->pos,
 				 "%s: rules on the network cannot be enforced yet: the command has "
 				 "no network, or by --network all of it",
 				 key->s);
+	return 0;
+}
+
+static int take_addresses(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	if (pol_foreign_texts(f, key, value) < 0)
+		return -1;
+	if (value->n > 0)
+		pol_foreign_host_loss(f->doc, &key->pos, key->s);
 	return 0;
 }
 
@@ -373,7 +402,7 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "strictAllowlist", .take = pol_foreign_either},
 		{.name = "allowAllDomains", .take = take_later},
 		{.name = "deniedDomainReasons", .take = take_reasons},
-		{.name = "deniedResolvedAddresses", .take = pol_foreign_texts},
+		{.name = "deniedResolvedAddresses", .take = take_addresses},
 		{.name = "parentProxy", .take = take_later},
 		{.name = "mitmProxy", .take = take_later},
 		{.name = "tlsTerminate", .take = take_later},

@@ -146,3 +146,75 @@ allow_read = ["/"]
 allow_write = ["${WORKSPACE}"]
 X
 check 'srt does not demand its bwrap' names must.toml srt '`/usr/bin/bwrap`: it cannot demand'
+
+# ---- what neither a rule nor a setting says: diff sees it, convert keeps it or names it ----
+tells() # OLD NEW LINE...: they are not equal, and each line says why
+{
+	old=$1 new=$2
+	shift 2
+	"$ask" diff "$TMP/$old" "$TMP/$new" >"$TMP/out" 2>"$TMP/err"
+	[ $? -eq 1 ] && "$ask" diff --json "$TMP/$old" "$TMP/$new" | grep -q '^{"equal":false' || { cat "$TMP/out" "$TMP/err"; return 1; }
+	for line; do
+		grep -qxF -- "$line" "$TMP/out" || { echo "no $line"; cat "$TMP/out"; return 1; }
+	done
+}
+keeps() # FILE DIALECT: in its own language nothing is lost and nothing is named
+{
+	"$ask" convert --to "$2" "$TMP/$1" >"$TMP/kept" 2>"$TMP/err" && [ ! -s "$TMP/err" ] && chmod 600 "$TMP/kept" &&
+		"$ask" convert --to "$2" --dialect "$2" "$TMP/kept" | cmp - "$TMP/kept" || { cat "$TMP/err" "$TMP/kept"; return 1; }
+	shift 2
+	for text; do
+		grep -qF -- "$text" "$TMP/kept" || { echo "no $text"; cat "$TMP/kept"; return 1; }
+	done
+}
+{ cat "$TMP/open.yaml"; echo 'process: {run_as_user: "1234"}'; } | file user.yaml
+sed 's/1234/54321/' "$TMP/user.yaml" | file other.yaml
+check 'diff: whom it runs as' tells open.yaml user.yaml '~ process: user 1234, before user sandbox'
+check 'diff: as another one' tells user.yaml other.yaml '~ process: user 54321, before user 1234'
+sed 's/a.example.com/b.example.com/' "$TMP/full.yaml" | file full2.yaml
+check 'diff: rules on the network of openshell' eval 'tells full.yaml full2.yaml &&
+	grep -q "^~ network rules: network_policies .*b.example.com.*, before .*a.example.com" "$TMP/out"'
+sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/nest.json" | file net.json
+sed 's/"deniedDomains": \[\]/"deniedDomains": ["b.example.com"]/' "$TMP/nest.json" | file less.json
+check 'diff: of srt' tells nest.json net.json '~ network rules: allowedDomains ["a.example.com"], before none' \
+	'~ not enforced: allowedDomains: rules on the network cannot be enforced yet: the command has no network, or by --network all of it, before none'
+check 'diff: what srt denies' tells nest.json less.json '~ network rules: deniedDomains ["b.example.com"], before none'
+"$ask" convert --to orbit "$TMP/nest.json" 2>/dev/null | file nest.yaml
+check 'diff: variables' tells nest.json nest.yaml '~ variables taken: none, before A_TOKEN' \
+	'~ bwrap: none, before /usr/bin/bwrap, inside another sandbox'
+sed 's/, "bwrapPath.*bwrap",/,/' "$TMP/nest.json" | file plain.json
+sed 's|/usr/bin/bwrap|/usr/local/bin/bwrap|' "$TMP/must.toml" | file must2.toml
+check 'diff: bwrap' tells must.toml must2.toml '~ bwrap: /usr/local/bin/bwrap, to be trusted, before /usr/bin/bwrap, to be trusted'
+sed 's/best_effort/hard_requirement/' "$TMP/plain.yaml" | file hard.yaml
+check 'diff: what must be there' eval 'tells plain.yaml hard.yaml && grep -q "^~ must be there: /usr, /bin" "$TMP/out"'
+check 'srt keeps its network' keeps net.json srt '"allowedDomains": ["a.example.com"]'
+check 'and what it denies' keeps less.json srt '"deniedDomains": ["b.example.com"]'
+check 'openshell keeps its network' keeps full.yaml openshell 'network_policies:' 'a.example.com' 'run_as_user": "1234"'
+for to in orbit openshell caliban; do
+	check "denied domains are named to $to" names less.json $to 'deniedDomains: rules on the network'
+done
+file all.toml <<'X'
+[other]
+x = 1
+[sandbox]
+enabled = false
+bwrap_path = "/usr/bin/bwrap"
+auto_allow_bash_if_sandboxed = true
+[sandbox.filesystem]
+allow_read = ["/srv", "/a \"b\""]
+[sandbox.network]
+allowed_domains = ["a.example.com"]
+denied_domains = ["b.example.com"]
+http_proxy_port = 3128
+allow_local_binding = true
+allow_mach_lookup = ["com.example.a"]
+[sandbox.env]
+scrub_secrets = true
+passthrough = ["A"]
+X
+check 'caliban keeps all' keeps all.toml caliban 'enabled = false' 'allow_local_binding = true' 'http_proxy_port = 3128' \
+	'allow_mach_lookup = ["com.example.a"]' 'denied_domains = ["b.example.com"]' 'allow_read = ["/srv", "/a \"b\""]' \
+	'passthrough = ["A"]' 'auto_allow_bash_if_sandboxed = true'
+check 'its domains are named to others' names all.toml srt 'denied_domains: rules' 'allowed_domains: rules' 'http_proxy_port'
+printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/"]\n' | file wide.toml
+check 'what a wide rule does not open is named' names wide.toml orbit '`/`: what of /proc'

@@ -161,6 +161,22 @@ check 'fmt leaves JSON and TOML alone' eval \
 	'for f in s.json c.toml; do "$ask" fmt -w "$TMP/$f" 2>&1 | grep -q "expected YAML" || exit 1; done'
 check '--dialect takes the text at its word' refused '1:1: expected a value, found `v`' \
 	--dialect srt -p "$TMP/open.yaml"
+why() # STATUS DOC OP PATH
+{
+	"$ask" why -p "$TMP/$2" "$3" "$4" >"$TMP/err" 2>&1
+	[ $? -eq "$1" ] || { cat "$TMP/err"; return 1; }
+}
+# ---- srt: what it denies on the network, and single sockets ----
+sed 's/"deniedDomains": \[\]/"deniedDomains": ["a.example.com"]/' "$TMP/s.json" | file less.json
+check 'srt: denied domains hold without a network' out ok -p "$TMP/less.json" -- echo ok
+check 'srt: with the network of the host they are refused' refused 'deniedDomains: rules on the network' \
+	--network host -p "$TMP/less.json"
+check 'srt: or told' told 'deniedDomains: rules on the network' --network host --best-effort -p "$TMP/less.json" -- true
+sed 's|"deniedDomains": \[\]|"deniedDomains": [], "allowUnixSockets": ["/tmp/a.sock"]|' "$TMP/s.json" | file sock.json
+if [ "$(uname)" = Linux ]; then
+	check 'srt: single sockets are for macOS' why 1 sock.json connect /tmp/a.sock
+fi
+
 # ---- wide rules: what the kernel does at a word is not theirs to open, above all not to root ----
 file wide.json <<'X'
 {"network": {"allowedDomains": [], "deniedDomains": []},
@@ -169,11 +185,6 @@ X
 sed 's|"/"|"/", "/proc/sys/kernel/core_pattern", "/dev/vda"|' "$TMP/wide.json" | file named.json
 printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/"]\n' | file wide.toml
 sed 's|"/"|"/dev"|' "$TMP/wide.toml" | file dev.toml
-why() # STATUS DOC OP PATH
-{
-	"$ask" why -p "$TMP/$2" "$3" "$4" >"$TMP/err" 2>&1
-	[ $? -eq "$1" ] || { cat "$TMP/err"; return 1; }
-}
 core='v=$(cat /proc/sys/kernel/core_pattern); { echo "$v" >/proc/sys/kernel/core_pattern; } 2>/dev/null || echo closed'
 for doc in wide.json wide.toml proc.yaml; do
 	check "$doc: core_pattern is closed" out closed -p "$TMP/$doc" -- bash -c "$core"

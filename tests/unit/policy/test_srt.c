@@ -383,6 +383,32 @@ Test(policy_srt, a_class_is_all_its_members_or_refused)
 	pol_doc_release(&doc);
 }
 
+/* As a regular expression from end to end would have it: row srt_glob_regex-005. */
+Test(policy_srt, a_glob_that_opens_something_opens_it_alone)
+{
+	open_engine("\"d\"", "\"[ab]\", \"x*\", \"**/s/**\", \"q*/**\"", "",
+		    ", \"allowRead\": [\"d/[ab]\"]");
+	cr_expect(may(SBX_MODIFY, "a"));
+	cr_expect(!may(SBX_MODIFY, "a/f"));
+	cr_expect(!may(SBX_MODIFY, "c"));
+	cr_expect(may(SBX_MODIFY, "x1"));
+	cr_expect(!may(SBX_MODIFY, "x1/f"));
+	cr_expect(may(SBX_MODIFY, "p/s"));
+	cr_expect(!may(SBX_MODIFY, "p/s/k"), "glob_cross_system-011");
+	cr_expect(!may(SBX_MODIFY, "q1/f"));
+	cr_expect(may(SBX_READ, "d/a"));
+	cr_expect(!may(SBX_READ, "d/a/f"));
+	close_engine();
+}
+
+Test(policy_srt, a_glob_that_closes_something_closes_what_is_below)
+{
+	open_engine("", "\".\"", "\"./[ab]\", \"q*/**\"", "");
+	cr_expect(!may(SBX_MODIFY, "a/f"));
+	cr_expect(!may(SBX_MODIFY, "q1/f"));
+	close_engine();
+}
+
 Test(policy_srt, denies_win_and_allow_read_opens_again)
 {
 	open_engine("\"d\", \"e\"", "\".\"", "\"ro\"", ", \"allowRead\": [\"d/open\"]");
