@@ -334,6 +334,7 @@ static void on_event(struct aud_collector *c, struct item *it)
 		if (ev->aux >= SBX_LOSS_COUNT)
 			break;
 		c->counts.losses++;
+		c->counts.refused += ev->aux == SBX_LOSS_NO_SHIM;
 		put_plain(c, it, AUD_LOSS);
 		return;
 	case SBX_EV_EXIT: /* the supervisor's alone: from the ring it is a lie */

@@ -53,20 +53,21 @@ struct aud_config {
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
-	bool foreign_pids; /* the numbers of its events mean nothing out here */
-	aud_kin_fn *kin;	   /* NULL: what the events say of their processes is believed */
-	uint64_t log_limit;	   /* bytes of the log; 0 = none */
+	bool foreign_pids;	    /* the numbers of its events mean nothing out here */
+	aud_kin_fn *kin;	    /* NULL: what the events say of their processes is believed */
+	uint64_t log_limit;	    /* bytes of the log; 0 = none */
 };
 
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
-	uint64_t queries; /* questions about paths, of which no rule speaks */
-	uint64_t losses;  /* what shims said they could not see through */
-	uint64_t abandoned;	       /* frames whose writer died before it finished them */
-	uint64_t damaged;	       /* pages of the ring that were taken away: events are missing */
-	uint64_t unverified;	       /* events of processes that could not be found in the run */
-	uint64_t disagreed;	       /* events whose verdict was not the policy's */
+	uint64_t queries;    /* questions about paths, of which no rule speaks */
+	uint64_t losses;     /* what shims said they could not see through */
+	uint64_t refused;    /* of those: programs that would run without the shim */
+	uint64_t abandoned;  /* frames whose writer died before it finished them */
+	uint64_t damaged;    /* pages of the ring that were taken away: events are missing */
+	uint64_t unverified; /* events of processes that could not be found in the run */
+	uint64_t disagreed;  /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
 };

@@ -27,9 +27,11 @@ static const struct {
 		{"exe", offsetof(struct aud_entry, exe)},
 		{"image", offsetof(struct aud_entry, image)},
 		{"ts", offsetof(struct aud_entry, ts)},
+		{"reason", offsetof(struct aud_entry, reason)},
 },
   numbers[] = {
 	  {"pid", offsetof(struct aud_entry, pid)},
+	  {"ppid", offsetof(struct aud_entry, ppid)},
 	  {"errno", offsetof(struct aud_entry, err)},
 	  {"count", offsetof(struct aud_entry, count)},
 	  {"lost", offsetof(struct aud_entry, lost)},

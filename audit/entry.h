@@ -13,9 +13,10 @@ struct aud_line;
 /* Strings are borrowed from `json`, never NULL ("" = absent); paths are exact bytes. */
 struct aud_entry {
 	struct json_t *json;
-	const char *kind, *op, *path, *path2, *matched_rule, *rule, *call, *exe, *image, *ts;
-	char *exact, *exact2;	 /* decoded path_b64, path2_b64: owned */
-	int64_t pid, err, count; /* count: calls the line stands for, at least 1 */
+	const char *kind, *op, *path, *path2, *matched_rule, *rule, *call, *exe, *image, *ts,
+		*reason;
+	char *exact, *exact2;	       /* decoded path_b64, path2_b64: owned */
+	int64_t pid, ppid, err, count; /* count: calls the line stands for, at least 1 */
 	int64_t lost, corrupt, abandoned;
 	bool has_verdict, allowed, disagrees, unverified;
 };

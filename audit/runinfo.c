@@ -14,7 +14,8 @@
 #define COUNTS(X)                                                                                  \
 	X(events)                                                                                  \
 	X(allowed)                                                                                 \
-	X(denied) X(reads) X(modifies) X(execs) X(connects) X(queries) X(losses) X(disagreed)      \
+	X(denied)                                                                                  \
+	X(reads) X(modifies) X(execs) X(connects) X(queries) X(losses) X(refused) X(disagreed)     \
 		X(lost) X(corrupt) X(abandoned) X(damaged) X(unverified) X(internal) X(processes)  \
 			X(witnessed)
 
@@ -119,6 +120,10 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_bytes(&j, "run_id", r->run_id);
 	add_bytes(&j, "parent_run_id", r->parent);
 	add_bytes(&j, "version", r->version);
+	if (r->preload_only) {
+		b_json_key(&j, "preload_only");
+		b_json_bool(&j, true);
+	}
 	if (r->pid)
 		add_u64(&j, "pid", (uint64_t)r->pid);
 	add_when(&j, "started", r->started_ms);
@@ -139,7 +144,8 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_bytes(&j, "audit_file", r->audit_file);
 	add_bytes(&j, "final_hash", r->final_hash);
 	add_end(&j, r);
-	add_counts(&j, &r->counts);
+	if (!r->preload_only)
+		add_counts(&j, &r->counts);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

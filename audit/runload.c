@@ -150,6 +150,7 @@ int aud_run_load(const char *root, const char *id, struct aud_run *out, struct b
 		return -1;
 	}
 	r.live = aud_run_is_live(root, id);
+	aud_alone_read(dir.s, &r.alone);
 	note_workspaces(&r);
 	r.log = log_path(&r, dir.s);
 	*out = r;

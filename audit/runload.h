@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/alone.h"
+
 struct b_err;
 struct json_t;
 
@@ -24,6 +26,7 @@ struct aud_run {
 	char id[AUD_ID_MAX];
 	char *log;		    /* path of the log */
 	bool live;		    /* its supervisor runs */
+	struct aud_alone alone;	    /* preload-only: it has no supervisor, and no end */
 	struct json_t *info;	    /* run.json; NULL when there is none */
 	const char *workspaces[64]; /* borrowed from info */
 	size_t nworkspaces;

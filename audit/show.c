@@ -155,7 +155,7 @@ void aud_show_command(const struct aud_run *r, struct b_str *out)
 	size_t i;
 
 	if (!json_array_size(argv)) {
-		b_str_add(out, "(unknown)");
+		b_str_add(out, r->alone.is_alone ? "(an environment: --print-env)" : "(unknown)");
 		return;
 	}
 	json_array_foreach(argv, i, v)
@@ -172,9 +172,10 @@ void aud_show_end(const struct aud_run *r, struct b_str *out)
 	const char *name = sig > 0 && sig < 65 ? sigabbrev_np((int)sig) : NULL;
 
 	if (status < 0) {
-		b_str_add(out, r->live	 ? "still running"
-			       : r->info ? "unknown: sbx-launch was killed"
-					 : "unknown: nothing is recorded");
+		b_str_add(out, r->live		   ? "still running"
+			       : r->alone.is_alone ? "preload-only: nobody sees its end"
+			       : r->info	   ? "unknown: sbx-launch was killed"
+						   : "unknown: nothing is recorded");
 		return;
 	}
 	if (json_is_true(aud_run_get(r, "exit.timed_out")))
@@ -203,13 +204,33 @@ void aud_show_coverage(const struct aud_run *r, struct b_str *out)
 		b_str_addc(out, ')');
 }
 
+void aud_show_recount(const struct aud_counts *k, struct b_str *out)
+{
+	const char *sep = " (";
+
+	b_str_addf(out, "%" PRIu64 " of %" PRIu64 " processes witnessed", k->witnessed,
+		   k->processes);
+	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++) {
+		if (!k->unwitnessed_by_class[i])
+			continue;
+		b_str_addf(out, "%s%" PRIu64 " %s", sep, k->unwitnessed_by_class[i],
+			   sbx_exec_class_name((enum sbx_exec_class)i));
+		sep = ", ";
+	}
+	if (*sep == ',')
+		b_str_addc(out, ')');
+}
+
 void aud_show_run_row(const struct aud_run *r, struct b_str *out)
 {
 	struct b_str end = {0};
 
 	aud_show_end(r, &end);
-	b_str_addf(out, "%s  %-12s  %5" PRId64 " denied  ", r->id, b_str_c(&end),
-		   aud_run_int(r, "counts.denied", 0));
+	if (r->alone.is_alone) /* its log would have to be read for more */
+		b_str_addf(out, "%s  %-12s      ? denied  ", r->id, "preload-only");
+	else
+		b_str_addf(out, "%s  %-12s  %5" PRId64 " denied  ", r->id, b_str_c(&end),
+			   aud_run_int(r, "counts.denied", 0));
 	aud_show_command(r, out);
 	b_str_addc(out, '\n');
 	b_str_release(&end);

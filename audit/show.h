@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct aud_counts;
 struct aud_entry;
 struct aud_run;
 struct b_str;
@@ -15,7 +16,8 @@ void aud_show_entry(const struct aud_entry *, bool colour, struct b_str *out);
 void aud_show_run_row(const struct aud_run *, struct b_str *out);
 /* The same as one JSON line: run.json with `live` added; a run without one has its id alone. */
 void aud_show_run_json(const struct aud_run *, struct b_str *out);
-/* "status 0", "killed by SIGKILL", "timed out", "still running", "supervisor was killed" */
+/* "status 0", "killed by SIGKILL", "timed out", "still running", "supervisor was killed",
+ * "preload-only: nobody sees its end" */
 void aud_show_end(const struct aud_run *, struct b_str *out);
 /* "2026-11-27 23:24:01 UTC, for 1.500 s" */
 void aud_show_when(const struct aud_run *, struct b_str *out);
@@ -23,3 +25,5 @@ void aud_show_when(const struct aud_run *, struct b_str *out);
 void aud_show_command(const struct aud_run *, struct b_str *out);
 /* "12 of 14 processes witnessed (1 static, 1 set-id)" */
 void aud_show_coverage(const struct aud_run *, struct b_str *out);
+/* The same of counts made anew. */
+void aud_show_recount(const struct aud_counts *, struct b_str *out);

@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include <uthash.h>
 
+#include "audit/alone.h"
 #include "audit/entry.h"
 #include "audit/lines.h"
+#include "audit/record.h"
 #include "audit/runload.h"
 #include "audit/show.h"
 #include "base/err.h"
@@ -30,16 +32,36 @@ struct group {
 
 struct tally {
 	struct group *groups; /* uthash */
+	struct group *unseen; /* what ran without the shim, or would have; what it cannot see */
 	uint64_t beyond;      /* denials in no group: too many */
 	uint64_t lines, bad_lines, first_bad;
 	uint64_t denied;
 	int64_t lost;
+	struct aud_recount recount; /* of a run that has no counts */
 };
+
+/* false = in no group: too many. */
+static bool add_to(struct group **groups, const struct b_str *key, const struct aud_entry *e,
+		   bool did_happen)
+{
+	struct group *g;
+
+	HASH_FIND(hh, *groups, key->s, key->len, g);
+	if (!g && HASH_COUNT(*groups) >= GROUPS_MAX)
+		return false;
+	if (!g) {
+		g = b_calloc(1, sizeof *g);
+		g->key = b_strdup(key->s);
+		HASH_ADD_KEYPTR(hh, *groups, g->key, key->len, g);
+	}
+	g->count += (uint64_t)e->count;
+	g->did_happen |= did_happen;
+	return true;
+}
 
 static void add_denial(struct tally *t, const struct aud_entry *e)
 {
 	b_auto(b_str_release) struct b_str key = {0};
-	struct group *g;
 
 	t->denied += (uint64_t)e->count;
 	b_str_add_visible(&key, e->op, strlen(e->op));
@@ -54,18 +76,24 @@ static void add_denial(struct tally *t, const struct aud_entry *e)
 	b_str_add(&key, " (");
 	b_str_add_visible(&key, e->rule, strlen(e->rule));
 	b_str_addc(&key, ')');
-	HASH_FIND(hh, t->groups, key.s, key.len, g);
-	if (!g && HASH_COUNT(t->groups) >= GROUPS_MAX) {
+	if (!add_to(&t->groups, &key, e, strcmp(e->kind, aud_kind_name(AUD_DENIED)) != 0))
 		t->beyond += (uint64_t)e->count;
+}
+
+/* That no floor stands below a preload-only run is among its losses already. */
+static void add_unseen(struct tally *t, const struct aud_entry *e)
+{
+	bool is_loss = strcmp(e->kind, aud_kind_name(AUD_LOSS)) == 0;
+	b_auto(b_str_release) struct b_str key = {0};
+	const char *why = is_loss ? e->reason : e->image;
+
+	if ((!is_loss && strcmp(e->kind, aud_kind_name(AUD_UNWITNESSED)) != 0) ||
+	    strcmp(why, sbx_loss_name(SBX_LOSS_NO_FLOOR)) == 0)
 		return;
-	}
-	if (!g) {
-		g = b_calloc(1, sizeof *g);
-		g->key = b_strdup(key.s);
-		HASH_ADD_KEYPTR(hh, t->groups, g->key, key.len, g);
-	}
-	g->count += (uint64_t)e->count;
-	g->did_happen |= strcmp(e->kind, "denied") != 0;
+	b_str_add_visible(&key, why, strlen(why));
+	b_str_addc(&key, ' ');
+	b_str_add_visible(&key, e->path, strlen(e->path));
+	(void)add_to(&t->unseen, &key, e, false);
 }
 
 static int read_log(const struct aud_run *r, struct tally *t, struct b_err *err)
@@ -91,22 +119,32 @@ static int read_log(const struct aud_run *r, struct tally *t, struct b_err *err)
 		}
 		if (strcmp(e.kind, "denied") == 0 || (e.has_verdict && !e.allowed))
 			add_denial(t, &e);
+		add_unseen(t, &e);
+		if (r->alone.is_alone)
+			aud_recount_add(&t->recount, &e);
 		t->lost += e.lost;
 		aud_entry_release(&e);
 	}
 	return got < 0 ? -1 : 0;
 }
 
-static void free_tally(struct tally *t)
+static void free_groups(struct group *groups)
 {
-	struct group *g = t->groups, *next;
+	struct group *g = groups, *next;
 
-	HASH_CLEAR(hh, t->groups); /* the table; the elements stay linked */
+	HASH_CLEAR(hh, groups); /* the table; the elements stay linked */
 	for (; g; g = next) {
 		next = g->hh.next;
 		free(g->key);
 		free(g);
 	}
+}
+
+static void free_tally(struct tally *t)
+{
+	free_groups(t->groups);
+	free_groups(t->unseen);
+	aud_recount_release(&t->recount);
 }
 
 static void add_row(struct b_str *out, const char *label, const char *value)
@@ -161,6 +199,22 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 	add_list(out, "losses", aud_run_get(r, "losses"), "none");
 }
 
+/* What programs of a preload-only environment wrote so far, and what they counted. */
+static void add_recount(const struct aud_run *r, const struct tally *t, struct b_str *out)
+{
+	const struct aud_counts *k = &t->recount.counts;
+
+	b_str_addf(out,
+		   "%-10s%" PRIu64 " so far: %" PRIu64 " read, %" PRIu64 " modify, %" PRIu64
+		   " exec, %" PRIu64 " connect; %" PRIu64 " denied\n",
+		   "events", k->events, k->reads, k->modifies, k->execs, k->connects, k->denied);
+	b_str_addf(out, "%-10s%" PRIu64 " events lost, %" PRIu64 " failures inside shims\n",
+		   "missing", r->alone.lost, r->alone.internal);
+	b_str_addf(out, "%-10s", "coverage");
+	aud_show_recount(k, out);
+	b_str_addc(out, '\n');
+}
+
 /* While the run lives, run.json has no counts yet: the lines of the log stand in. */
 static void add_counts(const struct aud_run *r, const struct tally *t, struct b_str *out)
 {
@@ -200,6 +254,26 @@ static int by_count(const struct group *a, const struct group *b)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
+static void add_unseen_groups(struct tally *t, struct b_str *out)
+{
+	unsigned shown = 0, n = HASH_COUNT(t->unseen);
+	struct group *g, *next;
+
+	if (!n)
+		return;
+	HASH_SORT(t->unseen, by_count);
+	b_str_add(out, "unseen\n");
+	HASH_ITER(hh, t->unseen, g, next)
+	{
+		if (shown++ == GROUPS_SHOWN)
+			break;
+		b_str_addf(out, "  %s  x%" PRIu64 "\n", g->key, g->count);
+	}
+	if (n > GROUPS_SHOWN)
+		b_str_addf(out, "  and %u more: sbx-audit show --kind unwitnessed, --kind loss\n",
+			   n - GROUPS_SHOWN);
+}
+
 static void add_groups(struct tally *t, bool colour, struct b_str *out)
 {
 	unsigned shown = 0, n = HASH_COUNT(t->groups);
@@ -228,15 +302,20 @@ int aud_summary(const struct aud_run *r, bool colour, struct b_str *out, struct 
 {
 	b_auto(free_tally) struct tally t = {0};
 
+	aud_recount_init(&t.recount);
 	if (read_log(r, &t, err) < 0)
 		return -1;
 	add_head(r, out);
-	add_counts(r, &t, out);
+	if (r->alone.is_alone)
+		add_recount(r, &t, out);
+	else
+		add_counts(r, &t, out);
 	if (t.bad_lines)
 		b_str_addf(out,
 			   "%-10s%" PRIu64
 			   " lines of the log are no events, the first is %s:%" PRIu64 "\n",
 			   "corrupt", t.bad_lines, r->log, t.first_bad);
+	add_unseen_groups(&t, out);
 	add_groups(&t, colour, out);
 	return 0;
 }

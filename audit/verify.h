@@ -11,6 +11,7 @@ struct aud_run;
 
 struct aud_verify {
 	uint64_t lines;
+	bool is_unchained;	 /* preload-only: nobody chains, and nothing can be said */
 	uint64_t broken_line;	 /* the first whose `prev` or `seq` is wrong; 0 = none */
 	const char *why;	 /* static text, when broken_line */
 	char hash[B_SHA256_HEX]; /* of the last line */

@@ -104,7 +104,7 @@ static const char examples[] =
 	"  sbx-audit show --verdict denied            what was refused, and by which rule?\n"
 	"  sbx-audit show --op modify --path 'src/**' 20261127T23\n"
 	"  sbx-audit show --json --path '**/.ssh/**'  | jq .\n"
-	"\nExit status: 0 found, the chain holds; 1 nothing found, it is broken; 2 trouble.\n";
+	"\nExit status: 0 found, the chain holds; 1 nothing found, it is broken\nor there is none; 2 trouble.\n";
 
 static int fail(const struct b_err *err)
 {
@@ -265,7 +265,12 @@ static int do_verify(const struct options *o, const char *root)
 
 	if (load_run(o, root, &run, &err) < 0 || aud_verify(&run, &v, &err) < 0)
 		return fail(&err);
-	if (v.broken_line)
+	if (v.is_unchained)
+		b_str_addf(&text,
+			   "%s: %llu lines, not chained: in preload-only mode each program writes "
+			   "its own\n",
+			   run.id, (unsigned long long)v.lines);
+	else if (v.broken_line)
 		b_str_addf(&text, "%s: broken at line %llu: %s\n", run.id,
 			   (unsigned long long)v.broken_line, v.why);
 	else if (v.has_final && !v.final_matches)
@@ -279,7 +284,7 @@ static int do_verify(const struct options *o, const char *root)
 			   v.hash);
 	if (put(&text, &err) < 0)
 		return fail(&err);
-	return v.broken_line || (v.has_final && !v.final_matches) ? NOTHING : FOUND;
+	return v.is_unchained || v.broken_line || (v.has_final && !v.final_matches) ? NOTHING : FOUND;
 }
 
 static const struct {

@@ -237,6 +237,7 @@ static int write_info(const struct alone *a, struct b_err *err)
 	struct aud_runinfo info = {
 		.run_id = a->dir.id,
 		.version = SBX_VERSION,
+		.preload_only = true,
 		.started_ms = b_now_real_ns() / 1000000,
 		.cwd = cwd ? cwd : "",
 		.policy = e->policy_name,

@@ -124,24 +124,37 @@ int lau_require_check(const struct lau_options *o, const struct lau_host *host,
 	return 0;
 }
 
+static void add_part(struct b_str *out, uint64_t n, const char *one, const char *many)
+{
+	if (n)
+		b_str_addf(out, "%s%llu %s", out->len ? "; " : "", (unsigned long long)n,
+			   n == 1 ? one : many);
+}
+
 int lau_require_witnessed(const struct aud_counts *k, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str what = {0};
 	uint64_t unseen = 0, missing = k->lost + k->corrupt + k->abandoned + k->damaged;
+	const char *sep = ": ";
 
 	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++)
 		unseen += k->unwitnessed_by_class[i];
 	if (!unseen && !missing && !k->losses)
 		return 0;
-	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++)
-		if (k->unwitnessed_by_class[i])
-			b_str_addf(&what, "%s%llu %s", what.len ? ", " : ": ",
-				   (unsigned long long)k->unwitnessed_by_class[i],
-				   sbx_exec_class_name((enum sbx_exec_class)i));
-	return b_fail(
-		err, B_AUDIT, 0,
-		"required: shim: %llu of %llu programs ran unwitnessed%s; %llu things the shim "
-		"cannot see through, %llu events missing: sbx-audit names them",
-		(unsigned long long)unseen, (unsigned long long)k->processes, b_str_c(&what),
-		(unsigned long long)k->losses, (unsigned long long)missing);
+	if (unseen)
+		b_str_addf(&what, "%llu of %llu programs ran unwitnessed",
+			   (unsigned long long)unseen, (unsigned long long)k->processes);
+	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++) {
+		if (!k->unwitnessed_by_class[i])
+			continue;
+		b_str_addf(&what, "%s%llu %s", sep, (unsigned long long)k->unwitnessed_by_class[i],
+			   sbx_exec_class_name((enum sbx_exec_class)i));
+		sep = ", ";
+	}
+	add_part(&what, k->refused, "program was not started, as it would run without the shim",
+		 "programs were not started, as they would run without the shim");
+	add_part(&what, k->losses > k->refused ? k->losses - k->refused : 0,
+		 "thing the shim cannot see through", "things the shim cannot see through");
+	add_part(&what, missing, "event is missing", "events are missing");
+	return b_fail(err, B_AUDIT, 0, "required: shim: %s: sbx-audit names them", b_str_c(&what));
 }

@@ -35,8 +35,32 @@ check 'every image says hello' logged '"kind":"hello".*/cat"'
 check 'every line keeps to the schema' python3 "$here/validate_log.py" --unchained "$(log)"
 check 'the summary reads it' "${SBX%/*}/sbx-audit" 
 
+audit=${SBX%/*}/sbx-audit
+export STILL=$TMP/still NONE=$TMP/none # --print-env has a TMP of its own
+printf '\177ELFx' >"$NONE" && chmod 755 "$NONE"
+begin
+in_env 'cat .env; cat file; env "$NONE" 2>/dev/null; (ulimit -f 0; cat file); sh -c "LD_PRELOAD= exec env -u SBX_CHANNEL cat file >/dev/null"'
+shows() { "$audit" >"$TMP/summary" && cat "$TMP/summary" && grep -qE "$1" "$TMP/summary"; }
+check 'the summary: nobody was killed' shows '^ended     preload-only: nobody sees its end$'
+check 'the command is an environment' shows '^command   \(an environment: --print-env\)$'
+check 'calls are counted from the log' \
+	shows "^events    $(grep -cE '"kind":"(result|denied|exec)"' "$(log)") so far: [1-9][0-9]* read, .*; 1 denied$"
+check 'lines that could not be written are in the shims'"'"' counters' shows '^missing   [1-9][0-9]* events lost, 0 failures'
+check 'programs are counted, failed starts taken back' shows '^coverage  ([0-9]+) of \1 processes witnessed$'
+check 'the list of runs has no number it does not know' \
+	[ "$("$audit" runs | grep -cE ' preload-only +\? denied  \(an environment: --print-env\)$')" = 1 ]
+check 'run.json claims no counts' [ "$("$audit" runs --json | grep -c '"preload_only":true')$("$audit" runs --json | grep -c '"counts"')" = 10 ]
+out=$("$audit" verify)
+check 'verify: not chained, and not broken' [ "$?$(grep -c ' lines, not chained: ' <<<"$out")" = 11 ]
+printf 'int main(void) { return 0; }\n' >"$TMP/still.c"
+if gcc -static -o "$TMP/still" "$TMP/still.c" 2>/dev/null; then
+	begin
+	in_env 'env "$STILL"; env "$STILL"; sh -c "\"$STILL\"; true"'
+	check 'static programs are counted as unwitnessed' shows '^coverage  3 of 6 processes witnessed \(3 static\)$'
+fi
+
 before=$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)
-"$SBX" --print-env -w "$WS" --audit-file "$TMP/none/log" >"$TMP/out" 2>"$TMP/err"
+"$SBX" --print-env -w "$WS" --audit-file "$TMP/nowhere/log" >"$TMP/out" 2>"$TMP/err"
 check 'a failure leaves no temporary directory' \
 	[ "$?:$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)" = "125:$before" ]
 
@@ -157,7 +181,7 @@ int main(int argc, char **argv)
 	return 9;
 }
 C
-export P32=$TMP/p32 # --print-env has a TMP of its own
+export P32=$TMP/p32
 if [ -e "${SBX%/*}/libsbx-shim32.so" ] && gcc -m32 -w -o "$P32" "$TMP/p32.c" 2>/dev/null; then
 	begin
 	options='--deny-modify .env' in_env 'env "$P32"; env -i "$P32" .env; echo $?'

@@ -199,7 +199,8 @@ check 'and says why' grep -q 'E_NOEXEC.*required: shim.*static' "$TMP/err"
 launch --require shim -- sh -c './static; echo "rc $?"'
 check 'a program that would is not started' [ "$(cat "$TMP/out")" = 'rc 126' ]
 check 'and the run has a hole: 125' [ "$status" -eq 125 ]
-check 'which is named' grep -q 'E_AUDIT.*required: shim: 0 of .* unwitnessed; 1 things' "$TMP/err"
+check 'which is named' grep -q 'E_AUDIT.*required: shim: 1 program was not started, as it would run without the shim: sbx-audit names' "$TMP/err"
+	check 'in the summary, too' grep -q '^  no-shim .*  x1$' <("$AUDIT")
 launch -- sh -c './static; echo "rc $?"'
 check 'without --require it runs' [ "$status:$(cat "$TMP/out")" = '0:rc 0' ]
 launch --require shim -- python3 -Ec 'import ctypes, os
