@@ -52,6 +52,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
 	X(HANDLE, "libc-handle") /* the C library itself opened: its symbols, past every preload */ \
 	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */              \
+	X(BEFORE, "preloaded-before") /* a library before the shim takes its calls, hands none on */ \
 	X(NO_SHIM, "no-shim")	/* a program was refused that would run without the shim; a shell runs so */ \
 	X(NO_FLOOR, "no-floor") /* preload-only mode: nothing but the shims holds the policy */
 

@@ -268,13 +268,66 @@ const char *shim_own_path(void)
 	return m && m->l_name ? m->l_name : "";
 }
 
+static bool is_vdso(const struct link_map *m)
+{
+	return m->l_name && (shim_has_prefix(m->l_name, "linux-vdso") ||
+			     shim_has_prefix(m->l_name, "linux-gate"));
+}
+
 void *shim_vdso(const char *name)
 {
 	const struct link_map *m = first_object();
 
 	for (; m; m = m->l_next)
-		if (m->l_name && (shim_has_prefix(m->l_name, "linux-vdso") ||
-				  shim_has_prefix(m->l_name, "linux-gate")))
+		if (is_vdso(m))
 			return find_in(m, name, gnu_hash(name));
+	return NULL;
+}
+
+/* ---- who stands before us ---- */
+
+#define X(...) +1
+enum { EXPORTED = 0 SHIM_EXPORTS(X) };
+#undef X
+
+static bool defines_ours(const struct link_map *m)
+{
+	unsigned id;
+
+	for (id = 0; id < EXPORTED; id++)
+		if (find_in(m, name_of(id), gnu_hash(name_of(id))))
+			return true;
+	return false;
+}
+
+/* By asking the loader who is next, or by number, which is asked of us. A symbol table with a GNU
+ * hash has what is undefined at its beginning. */
+static bool can_hand_on(const struct link_map *m)
+{
+	struct symbols s;
+	uint32_t i, n;
+
+	if (!read_symbols(m, &s))
+		return false;
+	n = s.gnu_hash ? s.gnu_hash[1] : s.sysv_hash[1];
+	for (i = 1; i < n; i++) {
+		const char *name = s.str + s.sym[i].st_name;
+
+		if (s.sym[i].st_shndx == SHN_UNDEF &&
+		    (shim_equal(name, "dlsym") || shim_equal(name, "dlvsym") ||
+		     shim_equal(name, "syscall")))
+			return true;
+	}
+	return false;
+}
+
+const char *shim_next_usurper(void)
+{
+	const struct link_map *own = own_object(), *m = first_object();
+
+	/* the first is the program: what it defines itself it does itself */
+	for (m = m && own ? m->l_next : NULL; m && m != own; m = m->l_next)
+		if (!is_vdso(m) && defines_ours(m) && !can_hand_on(m))
+			return m->l_name ? m->l_name : "";
 	return NULL;
 }

@@ -84,7 +84,7 @@ static bool is_trusted(const struct stat *st)
 }
 
 /* Why there is no policy. */
-static enum trouble { DAMAGED, OTHER_USER, NO_PATH } trouble;
+static enum trouble { DAMAGED, OTHER_USER, NO_PATH, USURPED } trouble;
 
 /* The descriptor lives only as long as the mapping takes: programs count theirs. */
 static void *map_file(const char *name, bool is_shared, size_t *out_size)
@@ -282,14 +282,15 @@ static bool is_image_whole(void)
 	return !shim.is_alone || i->hdr->checksum == sbx_image_checksum(i->base, i->size);
 }
 
-/* Without its policy a program may not start where the environment says so. */
-static _Noreturn void refuse_to_start(void)
+/* Where the environment says so a program may not start without its policy, or unseen. */
+static _Noreturn void refuse_to_start(const char *what)
 {
 	static const char *const texts[] = {
 		[DAMAGED] = "the policy of this environment cannot be read, or is not its owner's "
 			    "alone: set the environment up again",
 		[OTHER_USER] = "the policy of this environment is another user's, and programs of "
 			       "this one do not start in it: unset LD_PRELOAD and SBX_CHANNEL",
+		[USURPED] = "preloaded before the shim, takes its calls, put it behind: ",
 		[NO_PATH] = "SBX_CHANNEL does not say where the policy of this environment is: set "
 			    "the environment up again",
 	};
@@ -299,12 +300,31 @@ static _Noreturn void refuse_to_start(void)
 
 	shim_append(line, sizeof start_buf, &n, head, sizeof head - 1);
 	shim_append(line, sizeof start_buf, &n, texts[trouble], strlen(texts[trouble]));
+	shim_append(line, sizeof start_buf, &n, what, strlen(what));
 	shim_append(line, sizeof start_buf, &n, end, sizeof end - 1);
 	sys3(SYS_write, 2, line, n);
 	for (;;)
 		sys1(SYS_exit_group, 126);
 }
 
+/* We are here and are not asked. */
+static void look_before_us(void)
+{
+	const char *library = shim_next_usurper();
+	struct shim_told t = {.call = SBX_CALL_start,
+			      .op = SBX_READ,
+			      .flags = SBX_EVF_ALLOWED,
+			      .aux = SBX_LOSS_BEFORE,
+			      .path = library};
+
+	if (!library)
+		return;
+	t.len = strlen(library);
+	shim_tell_exec(SBX_EV_LOSS, &t, 0);
+	trouble = USURPED;
+	if (shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
+		refuse_to_start(library);
+}
 static __attribute__((constructor)) void start(int argc, char **argv, char **envp)
 {
 	const char *execfn;
@@ -316,14 +336,14 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 		return;
 	if (!read_environment(envp)) {
 		trouble = NO_PATH;
-		refuse_to_start();
+		refuse_to_start("");
 	}
 	if (!shim.channel[0])
 		return;
 	/* the ring first: it says whether there is a supervisor */
 	if (!open_ring() || !open_image() || !is_image_whole()) {
 		if (shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
-			refuse_to_start();
+			refuse_to_start("");
 		return;
 	}
 	if (shim.is_alone)
@@ -331,6 +351,7 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 	execfn = read_auxv(envp);
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);
+	look_before_us();
 }
 
 /* gcc's shared AddressSanitizer refuses to start when a preloaded library stands before it.

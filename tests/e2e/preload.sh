@@ -131,6 +131,14 @@ check 'unless the environment says pass' [ "$status:$out" = $'0:secret\nplain' ]
 try "deny:$channel/gone"
 check 'a policy that is gone: no program starts' [ "$status:$out" = 126: ]
 
+begin
+in_env 'env LD_PRELOAD="libc.so.6:$LD_PRELOAD" cat .env file'
+check 'the C library before the shim: no program starts' [ "$status:$out" = 126: ]
+check 'and says why' grep -q 'E_SHIM.*before the shim.*/libc.so.6' "$TMP/err"
+check 'and it is told' logged '"kind":"loss".*"reason":"preloaded-before"'
+in_env 'env LD_PRELOAD="$LD_PRELOAD:libc.so.6" cat .env file'
+check 'behind the shim it may stand' [ "$status:$out" = 1:plain ]
+
 # ---- what a log must survive ----
 begin
 in_env 'python3 -c "

@@ -20,6 +20,7 @@ both_orders() # NAME LIBRARY COMMAND EXPECTED
 		case $order in "$shim"*) name="$1 behind the shim" ;; *) name="$1 before the shim" ;; esac
 		check "$name works, and the shim judges" [ "$out" = "$4" ]
 		event "$name: the denial is told" "CALL open read DENY EACCES - * $T/no"
+		no_event "$name: no loss" 'LOSS *'
 	done
 }
 judged='cat ok; cat no; sh -c "cat no" || echo refused'
@@ -112,6 +113,39 @@ gcc -shared -fPIC -o libnamed.so -x c /dev/null
 run all "${policy[@]}" -- env LD_LIBRARY_PATH=. ./unversioned
 check 'references without a version: what has two meanings has today'"'s" \
 	[ "$status:$out" = "0:1 -1$today" ]
+
+for one in "$lib"/lib{a,l,t,ub}san.so.*[0-9]; do
+	case $one in *.so.*.* | *'*'*) continue ;; esac
+	run all "${policy[@]}" -- env LD_PRELOAD="$one:$shim" ASAN_OPTIONS=detect_leaks=0 cat no
+	no_event "${one##*/} before the shim hands on: no loss" 'LOSS *'
+done
+
+# ---- a library before the shim that hands nothing on ----
+run all "${policy[@]}" -- env LD_PRELOAD="libc.so.6:$shim" cat no
+event 'the C library before the shim is a loss' 'LOSS start * preloaded-before * */libc.so.6'
+run all "${policy[@]}" -- env LD_PRELOAD="$shim:libc.so.6" cat no
+check 'behind it, all is as it was' [ "$status:$out" = 1: ]
+no_event 'and no loss' 'LOSS *'
+cat >front.c <<'C'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int rename(const char *from, const char *to)
+{
+#ifdef BY_NUMBER
+	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+#else
+	return from == to;
+#endif
+}
+C
+gcc -shared -fPIC -o libblind.so front.c
+gcc -shared -fPIC -DBY_NUMBER -o libnumber.so front.c
+run all "${policy[@]}" -- env LD_PRELOAD="$T/libblind.so:$shim" cat ok
+event 'so is a library with a definition of its own' "LOSS start * preloaded-before * $T/libblind.so"
+run all "${policy[@]}" -- env LD_PRELOAD="$T/libnumber.so:$shim" cat ok
+no_event 'one that calls by number is seen: no loss' 'LOSS *'
 
 # ---- a library that is first by its own mark ----
 cat >first.c <<'C'
