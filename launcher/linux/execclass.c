@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -24,8 +25,30 @@ enum { MACHINE = EM_AARCH64 };
 #error "unknown machine"
 #endif
 
+/* musl's loader is ld-musl-ARCH.so.1, glibc's ld-linux-ARCH.so.N, ld64.so.N or ld.so.1: the shim
+ * loads into both. */
+static bool is_known_loader(const char *path)
+{
+	static const char *const names[] = {"ld-musl-", "ld-linux", "ld64.so", "ld.so"};
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(base, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Started by its own name, it loads the shim into what it is given to load. */
+static bool is_loader(const char *file, const Elf64_Ehdr *eh)
+{
+	b_auto_free char *real = realpath(file, NULL);
+
+	return eh->e_type == ET_DYN && real && is_known_loader(real);
+}
+
 /* `loader`: NULL = none. */
-static enum sbx_exec_class elf_class(const char *head, size_t n, const char *loader)
+static enum sbx_exec_class elf_class(const char *file, const char *head, size_t n,
+				     const char *loader)
 {
 	Elf64_Ehdr eh;
 
@@ -36,15 +59,8 @@ static enum sbx_exec_class elf_class(const char *head, size_t n, const char *loa
 	    eh.e_phentsize != sizeof(Elf64_Phdr))
 		return SBX_EXEC_FOREIGN;
 	if (!loader)
-		return SBX_EXEC_STATIC;
-	loader = strrchr(loader, '/') ? strrchr(loader, '/') + 1 : loader;
-	/* musl's loader is ld-musl-ARCH.so.1, glibc's ld-linux-ARCH.so.N, ld64.so.N or ld.so.1: the
-	 * shim loads into both */
-	return strncmp(loader, "ld-musl-", 8) == 0 || strncmp(loader, "ld-linux", 8) == 0 ||
-			       strncmp(loader, "ld64.so", 7) == 0 ||
-			       strncmp(loader, "ld.so", 5) == 0
-		       ? SBX_EXEC_DYNAMIC
-		       : SBX_EXEC_OTHER_LIBC;
+		return is_loader(file, &eh) ? SBX_EXEC_DYNAMIC : SBX_EXEC_STATIC;
+	return is_known_loader(loader) ? SBX_EXEC_DYNAMIC : SBX_EXEC_OTHER_LIBC;
 }
 
 /* Set-id bits are void: every run has no_new_privs. File capabilities give nothing either, yet
@@ -73,7 +89,7 @@ enum sbx_exec_class lau_exec_class(const char *file)
 			/* no ELF, no script: /bin/sh will read it (program.h) */
 			if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
 				return SBX_EXEC_DYNAMIC;
-			return elf_class(head, (size_t)n,
+			return elf_class(file, head, (size_t)n,
 					 interp == LAU_INTERP_LOADER ? next : NULL);
 		}
 		if (*next != '/')

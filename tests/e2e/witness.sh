@@ -200,7 +200,7 @@ launch --require shim -- sh -c './static; echo "rc $?"'
 check 'a program that would is not started' [ "$(cat "$TMP/out")" = 'rc 126' ]
 check 'and the run has a hole: 125' [ "$status" -eq 125 ]
 check 'which is named' grep -q 'E_AUDIT.*required: shim: 1 program was not started, as it would run without the shim: sbx-audit names' "$TMP/err"
-	check 'in the summary, too' grep -q '^  no-shim .*  x1$' <("$AUDIT")
+check 'in the summary, too' grep -q '^  no-shim .*  x1$' <("$AUDIT")
 launch -- sh -c './static; echo "rc $?"'
 check 'without --require it runs' [ "$status:$(cat "$TMP/out")" = '0:rc 0' ]
 launch --require shim -- python3 -Ec 'import ctypes, os
@@ -208,3 +208,9 @@ ctypes.CDLL("libm.so.6", mode=os.RTLD_DEEPBIND | os.RTLD_NOW)'
 check 'a library bound past the shim is a hole too: 125' [ "$status" -eq 125 ]
 launch --require shim --audit-level none -- sh -c './static; true'
 check 'also when nothing is recorded' [ "$status" -eq 125 ]
+loader=$(readelf -lW dynamic | sed -n 's/.*interpreter: \(.*\)]/\1/p')
+launch --require shim -- "$loader" ./dynamic
+check 'the loader, started by name, loads the shim' [ "$status" -eq 0 ]
+check 'and is one program, witnessed' grep -q '^coverage  1 of 1 processes witnessed$' <("$AUDIT")
+launch --require shim -- sh -c "'$loader' ./dynamic; true"
+check 'also by a program of the run' [ "$status" -eq 0 ]
