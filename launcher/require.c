@@ -49,7 +49,7 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 			 "and System V IPC",
 		 .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
 	[LAU_NEED_PID] = {.name = "pid-namespace",
-			  .lost = "the host's processes are seen; a killed supervisor leaves some",
+			  .lost = "the host's processes are seen",
 			  .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
 	[LAU_NEED_SHM] = {.name = "private-shm",
 			  .lost = "/dev/shm is closed: no POSIX shared memory",

@@ -17,13 +17,25 @@
 
 static const char installed[] = SBX_LIBEXECDIR "/sbx-launch/" SBX_SHIM_SONAME;
 
+/* Root's or the caller's; or as this very program, whose owner can do no more by the other file. In
+ * a user namespace that knows neither, both look as nobody's. */
+static bool is_owned_well(const struct stat *st)
+{
+	char self[4096];
+	struct stat own;
+
+	return st->st_uid == 0 || st->st_uid == geteuid() ||
+	       (lau_os_own_path(self, sizeof self) && stat(self, &own) == 0 &&
+		st->st_uid == own.st_uid && !(st->st_mode & S_IWGRP));
+}
+
 /* Every process of the run loads it: nobody but root and the caller may have written it. */
 static bool is_trusted(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH) &&
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && is_owned_well(&st) &&
+	       !(st.st_mode & S_IWOTH) &&
 	       (!(st.st_mode & S_IWGRP) || st.st_gid == 0 || st.st_gid == getegid()) &&
 	       access(path, R_OK) == 0;
 }

@@ -77,9 +77,7 @@ static const struct {
 	{BOTH, "with --network host System V IPC is the host's; with --network none, where no "
 	       "namespace can "
 	       "be had, it is refused"},
-	{BOTH,
-	 "where no pid namespace can be had (--isolate), the process list is the host's, and a "
-	 "supervisor killed by SIGKILL leaves what the command started"},
+	{BOTH, "where no pid namespace can be had (--isolate), the process list is the host's"},
 	{BOTH, "where no /dev/shm of its own can be had (--isolate), it is closed: POSIX shared "
 	       "memory and "
 	       "semaphores fail"},

@@ -82,5 +82,11 @@ check 'a run that makes none, and says nothing of itself: refused' \
 python3 "$TMP/landlock.py" "$SBX" --doctor >"$TMP/out"
 check 'doctor in another Landlock domain' grep -q '^The floor holds here' "$TMP/out"
 unshare -Ur "$SBX" --doctor >"$TMP/out" 2>&1
+if [ "$(id -u)" -ne 0 ] && unshare -Ur true 2>/dev/null; then
+	# root's files look as nobody's there, the shim as well as sbx-launch itself
+	fresh
+	unshare -Ur "$SBX" -q -- echo runs >"$TMP/own" 2>"$TMP/err"
+	check "an installed one runs in a user's own user namespace" [ "$(cat "$TMP/own")" = runs ]
+fi
 check 'doctor in a user namespace' grep -q '^The floor' "$TMP/out"
 exit 0
