@@ -31,6 +31,9 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 
 void lau_nest_limit(const struct lau_nest_guest *g, struct lau_plan *plan)
 {
+	if (plan->keep_caps & ~g->outer->plan->keep_caps)
+		lau_plan_loss(plan, "--caps: the outer run has fewer, and so has the inner one: "
+				    "give them to the outer run");
 	plan->keep_caps &= g->outer->plan->keep_caps;
 }
 
