@@ -55,6 +55,16 @@ unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
 #define SBX_MOVE_BUDGET 512
 bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		      size_t to_len, bool is_dir, enum sbx_op *out_op);
+/* The same for who has no 4 KiB of stack: `room` is for the pairs, and of files is not touched. */
+#define SBX_MOVE_ROOM (SBX_MOVE_BUDGET * 8 + 8)
+struct sbx_move_ends {
+	const char *from;
+	size_t from_len;
+	const char *to;
+	size_t to_len;
+};
+bool sbx_move_allowed_in(void *room, const struct sbx_image *, const struct sbx_move_ends *,
+			 bool is_dir, enum sbx_op *out_op);
 /* Cheaper, and for files and directories alike: true = allowed, false = ask the above. */
 bool sbx_move_free(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		   size_t to_len);

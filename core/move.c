@@ -7,6 +7,7 @@ struct pairs {
 	} v[SBX_MOVE_BUDGET];
 	size_t n;
 };
+_Static_assert(sizeof(struct pairs) <= SBX_MOVE_ROOM, "the room that is asked for");
 
 /* false: no room. */
 static bool meet(struct pairs *p, uint32_t a, uint32_t b)
@@ -53,19 +54,17 @@ static bool pair_settled(bool both_ways, unsigned a, unsigned b)
 	return a & b & (SBX_ST_ALL_ALLOW | SBX_ST_ALL_DENY);
 }
 
-/* Every continuation below the two directories, by pairs of states. Never inlined: its 4 KiB of
- * stack are for renamed directories only, and programs rename files on stacks of 16 KiB. */
-static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum sbx_op op,
-					       bool both_ways, uint32_t from, uint32_t to)
+/* Every continuation below the two directories, by pairs of states. */
+static bool below_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
+		     bool both_ways, struct pairs *pairs)
 {
 	unsigned char bytes[256];
 	size_t nbytes = class_bytes(img, &img->hdr->op[op].verdict, bytes);
-	struct pairs pairs;
 
-	pairs.n = 0;
-	meet(&pairs, from, to);
-	for (size_t i = 0; i < pairs.n; i++) {
-		uint32_t a = pairs.v[i].a, b = pairs.v[i].b;
+	pairs->n = 0;
+	meet(pairs, from, to);
+	for (size_t i = 0; i < pairs->n; i++) {
+		uint32_t a = pairs->v[i].a, b = pairs->v[i].b;
 		unsigned fa = sbx_state_flags(img, op, a), fb = sbx_state_flags(img, op, b);
 
 		if (!((fa | fb) & SBX_ST_SLASH) &&
@@ -76,7 +75,7 @@ static __attribute__((noinline)) bool below_ok(const struct sbx_image *img, enum
 		for (size_t j = 0; j < nbytes; j++) {
 			if (bytes[j] == '/' && (fa | fb) & SBX_ST_SLASH)
 				continue;
-			if (!meet(&pairs, sbx_step(img, op, a, bytes[j]),
+			if (!meet(pairs, sbx_step(img, op, a, bytes[j]),
 				  sbx_step(img, op, b, bytes[j])))
 				return false;
 		}
@@ -92,32 +91,44 @@ bool sbx_move_name(const struct sbx_image *img, enum sbx_op op, uint32_t from, u
 
 bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
 {
-	return below_ok(img, op, op == SBX_MODIFY, from, to);
+	struct pairs pairs;
+
+	return below_ok(img, op, from, to, op == SBX_MODIFY, &pairs);
 }
 
-static bool op_allows_move(const struct sbx_image *img, enum sbx_op op, const char *from,
-			   size_t from_len, const char *to, size_t to_len, bool is_dir)
+static bool op_allows_move(const struct sbx_image *img, enum sbx_op op,
+			   const struct sbx_move_ends *e, bool is_dir, struct pairs *pairs)
 {
 	/* Leave to remove the one and to create the other is asked elsewhere. */
-	if (!sbx_decide(img, op, from, from_len) && sbx_decide(img, op, to, to_len))
+	if (!sbx_decide(img, op, e->from, e->from_len) && sbx_decide(img, op, e->to, e->to_len))
 		return false;
-	return !is_dir || below_ok(img, op, op == SBX_MODIFY,
-				   sbx_step(img, op, sbx_walk(img, op, from, from_len), '/'),
-				   sbx_step(img, op, sbx_walk(img, op, to, to_len), '/'));
+	return !is_dir ||
+	       below_ok(img, op, sbx_step(img, op, sbx_walk(img, op, e->from, e->from_len), '/'),
+			sbx_step(img, op, sbx_walk(img, op, e->to, e->to_len), '/'),
+			op == SBX_MODIFY, pairs);
 }
 
-bool sbx_move_allowed(const struct sbx_image *img, const char *from, size_t from_len,
-		      const char *to, size_t to_len, bool is_dir, enum sbx_op *out_op)
+bool sbx_move_allowed_in(void *room, const struct sbx_image *img, const struct sbx_move_ends *ends,
+			 bool is_dir, enum sbx_op *out_op)
 {
 	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
 
 	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (!op_allows_move(img, ops[i], from, from_len, to, to_len, is_dir)) {
+		if (!op_allows_move(img, ops[i], ends, is_dir, room)) {
 			if (out_op)
 				*out_op = ops[i];
 			return false;
 		}
 	return true;
+}
+
+bool sbx_move_allowed(const struct sbx_image *img, const char *from, size_t from_len,
+		      const char *to, size_t to_len, bool is_dir, enum sbx_op *out_op)
+{
+	struct sbx_move_ends ends = {from, from_len, to, to_len};
+	struct pairs pairs;
+
+	return sbx_move_allowed_in(&pairs, img, &ends, is_dir, out_op);
 }
 
 bool sbx_move_free(const struct sbx_image *img, const char *from, size_t from_len, const char *to,
@@ -154,6 +165,8 @@ bool sbx_link_free(const struct sbx_image *img, const char *link, size_t len)
 bool sbx_link_allowed(const struct sbx_image *img, const char *link, size_t link_len,
 		      const char *target, size_t target_len)
 {
-	return below_ok(img, SBX_MODIFY, false, below_state(img, link, link_len),
-			below_state(img, target, target_len));
+	struct pairs pairs;
+
+	return below_ok(img, SBX_MODIFY, below_state(img, link, link_len),
+			below_state(img, target, target_len), false, &pairs);
 }

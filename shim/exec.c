@@ -11,6 +11,7 @@
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/program.h"
 
 #include <limits.h>
@@ -20,6 +21,14 @@
 #include <unistd.h>
 
 static const char shell[] = "/bin/sh";
+
+enum { CANDIDATE_MAX = SBX_PATH_MAX + NAME_MAX };
+
+/* exec does not come back: what a child of vfork() took would be gone for its parent. */
+static bool may_take_room(void)
+{
+	return shim_is_ready() && !shim_has_filter() && shim_is_own_memory();
+}
 
 static struct shim_told told(unsigned call, const struct shim_program *p, int err)
 {
@@ -115,25 +124,25 @@ static int exec_next(int dirfd, const char *path, char *const argv[], char *cons
 int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], char *const envp[],
 	      int flags)
 {
-	struct shim_program p;
+	struct shim_program *p SHIM_GIVEN_BACK = SHIM_ROOM_IF(may_take_room(), sizeof *p);
 	struct shim_env env;
 	int ret, err;
 
 	if (!shim_is_ready())
 		return exec_next(dirfd, path, argv, envp, flags);
-	shim_program_look(&p, dirfd, path, flags);
-	err = refusal(call, &p);
+	shim_program_look(p, dirfd, path, flags);
+	err = refusal(call, p);
 	if (!err)
-		err = plan_env(call, &env, &p, envp);
+		err = plan_env(call, &env, p, envp);
 	if (err) {
 		shim_set_errno(err);
 		return -1;
 	}
 	if (env.is_needed)
 		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
-	tell_start(call, &p, 0);
+	tell_start(call, p, 0);
 	ret = exec_next(dirfd, path, argv, envp, flags);
-	tell_failure(call, &p, shim_get_errno());
+	tell_failure(call, p, shim_get_errno());
 	return ret;
 }
 
@@ -205,7 +214,7 @@ static bool goes_on(int err)
 
 int shim_execvp(unsigned call, const char *file, char *const argv[], char *const envp[])
 {
-	char buf[SBX_PATH_MAX + NAME_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM_IF(may_take_room(), CANDIDATE_MAX);
 	const char *path = search_path();
 	bool was_refused = false;
 	size_t len = strlen(file);
@@ -215,7 +224,7 @@ int shim_execvp(unsigned call, const char *file, char *const argv[], char *const
 		return exec_or_script(call, file, argv, envp);
 	if (len > NAME_MAX)
 		err = ENAMETOOLONG;
-	while (len && len <= NAME_MAX && next_candidate(&path, file, buf, sizeof buf)) {
+	while (len && len <= NAME_MAX && next_candidate(&path, file, buf, CANDIDATE_MAX)) {
 		exec_or_script(call, buf, argv, envp);
 		err = shim_get_errno();
 		was_refused |= err == EACCES;
@@ -244,18 +253,18 @@ static spawn_fn *spawn_next(bool is_search, bool is_old)
 static __attribute__((noinline)) int refusal_of_shell(const struct shim_spawn *s,
 						      const struct shim_program *p)
 {
-	struct shim_program sh;
+	struct shim_program *sh SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *sh);
 
 	if (!s->is_old || p->class != SBX_EXEC_UNREADABLE || p->interp_len)
 		return 0;
-	shim_program_look(&sh, AT_FDCWD, shell, 0);
-	return refusal(s->call, &sh);
+	shim_program_look(sh, AT_FDCWD, shell, 0);
+	return refusal(s->call, sh);
 }
 
 static __attribute__((noinline)) void look_led(const struct shim_spawn *s, const char *path,
 					       struct shim_program *p)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	int dirfd;
 
 	if (shim_actions_lead(s->actions, path, buf, &dirfd) == SHIM_LED_TO)
@@ -302,42 +311,43 @@ static int spawn_judged(const struct shim_spawn *s, const char *path, bool is_se
 
 static int spawn_path(const struct shim_spawn *s)
 {
-	struct shim_program p;
+	struct shim_program *p SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *p);
 	int err;
 
-	look(s, s->path, &p);
+	look(s, s->path, p);
 	/* the library's own answer, from the child: actions come before it */
-	if (p.err)
-		p.class = SBX_EXEC_MISSING;
+	if (p->err)
+		p->class = SBX_EXEC_MISSING;
 	else
-		err = refusal(s->call, &p);
-	if (!p.err && err)
+		err = refusal(s->call, p);
+	if (!p->err && err)
 		return err;
-	return spawn_judged(s, s->path, false, &p);
+	return spawn_judged(s, s->path, false, p);
 }
 
 /* The library searches in the child, unseen: the same search is made here first. Where a
  * denied candidate stands before an allowed one, the allowed one is started by its path. */
 static int spawn_search(const struct shim_spawn *s)
 {
-	char buf[SBX_PATH_MAX + NAME_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(CANDIDATE_MAX);
 	const char *path = search_path();
-	struct shim_program p = {.class = SBX_EXEC_MISSING};
+	struct shim_program *p SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *p);
 	bool was_denied = false;
 	int err = ENOENT;
 
-	while (next_candidate(&path, s->path, buf, sizeof buf)) {
-		look(s, buf, &p);
-		if (p.err)
+	shim_program_missing(p);
+	while (next_candidate(&path, s->path, buf, CANDIDATE_MAX)) {
+		look(s, buf, p);
+		if (p->err)
 			continue;
-		err = refusal(s->call, &p);
+		err = refusal(s->call, p);
 		if (!err)
 			break;
 		was_denied = true;
 	}
 	if (err && was_denied)
 		return EACCES;
-	return was_denied ? spawn_judged(s, buf, false, &p) : spawn_judged(s, s->path, true, &p);
+	return was_denied ? spawn_judged(s, buf, false, p) : spawn_judged(s, s->path, true, p);
 }
 
 int shim_spawn(const struct shim_spawn *s)
@@ -396,15 +406,15 @@ static int shell_without_shim(unsigned call, const struct shim_program *sh)
 
 int shim_shell_without(unsigned call)
 {
-	struct shim_program sh;
+	struct shim_program *sh SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *sh);
 
-	shim_program_look(&sh, AT_FDCWD, shell, 0);
-	return shell_without_shim(call, &sh);
+	shim_program_look(sh, AT_FDCWD, shell, 0);
+	return shell_without_shim(call, sh);
 }
 
 int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes)
 {
-	struct shim_program p;
+	struct shim_program *p SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *p);
 	struct shim_env env;
 	struct shim_told t;
 	size_t n;
@@ -413,17 +423,17 @@ int shim_shell_begin(unsigned call, const char *command, size_t *out_bytes)
 	*out_bytes = 0;
 	if (!shim_is_ready() || shim_is_no_pointer(command))
 		return 0;
-	shim_program_look(&p, AT_FDCWD, shell, 0);
-	err = refusal(call, &p);
+	shim_program_look(p, AT_FDCWD, shell, 0);
+	err = refusal(call, p);
 	if (err)
 		return err;
-	t = told(call, &p, 0);
+	t = told(call, p, 0);
 	shim_tell_exec(SBX_EV_CALL, &t, 0);
-	if (!shim_env_plan_for(&env, shim_environ(), p.is_sibling))
-		return shell_without_shim(call, &p);
+	if (!shim_env_plan_for(&env, shim_environ(), p->is_sibling))
+		return shell_without_shim(call, p);
 	n = variables_len(&env) + sizeof wrap_exec + quoted_len(command) + 2;
 	if (env.is_needed && n > WRAP_MAX)
-		return shell_without_shim(call, &p);
+		return shell_without_shim(call, p);
 	if (env.is_needed)
 		*out_bytes = n;
 	return 0;
@@ -462,16 +472,16 @@ static char *put_variable(char *to, const char *entry)
 
 const char *shim_shell_wrap(unsigned call, const char *command, char *memory, size_t bytes)
 {
-	struct shim_program sh;
+	struct shim_program *sh SHIM_GIVEN_BACK = SHIM_ROOM(sizeof *sh);
 	char *to = memory;
 	struct shim_env env;
 	char *const *built;
 
-	shim_program_look(&sh, AT_FDCWD, shell, 0);
+	shim_program_look(sh, AT_FDCWD, shell, 0);
 	/* sized by shim_shell_begin(); another thread may have changed the environment since */
-	if (!shim_env_plan_for(&env, shim_environ(), sh.is_sibling) ||
+	if (!shim_env_plan_for(&env, shim_environ(), sh->is_sibling) ||
 	    variables_len(&env) + sizeof wrap_exec + quoted_len(command) + 2 > bytes)
-		return shell_without_shim(call, &sh) ? NULL : command;
+		return shell_without_shim(call, sh) ? NULL : command;
 	built = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
 	if (env.preload_len)
 		to = put_variable(to, built[env.preload_at]);

@@ -8,6 +8,7 @@
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 #include <stdio.h>
@@ -335,13 +336,15 @@ static bool end_may_be_dir(const struct shim_end *e)
 
 static bool may_move(struct shim_op *op, bool from_is_dir, bool to_is_dir)
 {
+	void *room SHIM_GIVEN_BACK = from_is_dir || to_is_dir ? SHIM_ROOM(SBX_MOVE_ROOM) : NULL;
 	const struct shim_end *a = &op->end[0], *b = &op->end[1];
+	struct sbx_move_ends there = {a->path, a->len, b->path, b->len};
+	struct sbx_move_ends back = {b->path, b->len, a->path, a->len};
 	enum sbx_op against = SBX_MODIFY;
 
-	if (sbx_move_allowed(&shim.image, a->path, a->len, b->path, b->len, from_is_dir,
-			     &against) &&
+	if (sbx_move_allowed_in(room, &shim.image, &there, from_is_dir, &against) &&
 	    (op->moving != SHIM_SWAPS ||
-	     sbx_move_allowed(&shim.image, b->path, b->len, a->path, a->len, to_is_dir, &against)))
+	     sbx_move_allowed_in(room, &shim.image, &back, to_is_dir, &against)))
 		return true;
 	op->aux = against;
 	return false;
@@ -478,7 +481,7 @@ static bool is_denied(const struct shim_end *e, enum sbx_op op)
 
 int shim_access_denied(int dirfd, const char *path, int mode, int flags)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_end e = {.path = buf,
 			     .dirfd = dirfd,
 			     .asked = path,
@@ -503,7 +506,7 @@ void shim_query(unsigned call, int dirfd, const char *path, bool failed)
 {
 	int err = failed ? shim_get_errno() : 0;
 	struct shim_told t = {.call = call, .err = err, .flags = SBX_EVF_ALLOWED | SBX_EVF_QUERY};
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 
 	/* a pointer the kernel could not follow is not followed here either */
 	if (shim.level != SBX_AUDIT_ALL || !shim_is_ready() || err == EFAULT ||

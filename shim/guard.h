@@ -1,7 +1,7 @@
 /*
  * guard.h - the calls of SHIM_PATH_CALLS: find the object, judge it, act on it by its parent.
  *
- *	char buf[1][SBX_PATH_MAX];
+ *	SHIM_PATHS(1);
  *	struct shim_op op = { .call = SBX_CALL_unlink, .nends = 1, .end = { { buf[0], d, path,
  *			      SHIM_LAST } } };
  *	switch (shim_begin(&op)) { case SHIM_PASS: ... case SHIM_AT: ... case SHIM_REFUSE: ... }

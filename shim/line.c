@@ -356,13 +356,12 @@ static long append(int fd, const char *text, size_t len)
 }
 
 /* A link, where the log was asked for elsewhere. Nobody but its owner may have written it. */
-static int open_log(void)
+static int open_log(char *path, size_t size)
 {
-	char path[SHIM_ENV_MAX + 16];
 	size_t pos = 0;
 
-	if (!shim_append(path, sizeof path, &pos, shim_channel_dir(), strlen(shim_channel_dir())) ||
-	    !shim_append(path, sizeof path, &pos, "/" SBX_CHANNEL_LOG, sizeof SBX_CHANNEL_LOG))
+	if (!shim_append(path, size, &pos, shim_channel_dir(), strlen(shim_channel_dir())) ||
+	    !shim_append(path, size, &pos, "/" SBX_CHANNEL_LOG, sizeof SBX_CHANNEL_LOG))
 		return -ENAMETOOLONG;
 	return sys_openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY, 0);
 }
@@ -377,7 +376,7 @@ static bool write_line(const struct sbx_event *ev, const char *path, const char 
 
 	if (room < 0 && room > -4096)
 		return false;
-	fd = open_log();
+	fd = open_log(l.text, LINE_MAX_BYTES); /* the room is free yet */
 	if (fd >= 0) {
 		add_body(&l, ev, path, path2);
 		add_tail(&l, ev);

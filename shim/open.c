@@ -10,6 +10,7 @@
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 /* ---- what an open asks for ---- */
@@ -295,11 +296,11 @@ static int create_at(struct request *r, int parent, const char *name)
 	return ret;
 }
 
-/* A new file, perhaps at the end of a dangling symlink. Never inlined: a second path's worth
- * of stack, which only this rare case needs. */
+/* A new file, perhaps at the end of a dangling symlink. Never inlined: a second room, which only
+ * this rare case needs. */
 static __attribute__((noinline)) int create(struct request *r)
 {
-	char link[SBX_PATH_MAX];
+	char *link SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	const char *path = r->path, *name;
 	int at = r->dirfd, ret = -ELOOP, hops;
 
@@ -315,7 +316,7 @@ static __attribute__((noinline)) int create(struct request *r)
 		ret = create_at(r, parent, name);
 		if (ret != -ELOOP || r->flags & O_NOFOLLOW)
 			break;
-		n = sys_readlinkat(parent, name, link, sizeof link - 1);
+		n = sys_readlinkat(parent, name, link, SBX_PATH_MAX - 1);
 		if (n <= 0)
 			break;
 		link[n] = '\0';
@@ -419,25 +420,31 @@ static int open_text(struct request *r, struct shim_text t)
 	return fd;
 }
 
+static int open_judged(struct request *r)
+{
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	bool is_dir = r->flags & O_DIRECTORY && !is_tmpfile(r->flags);
+	uint64_t since = is_dir ? shim_where_since() : 0;
+	struct shim_text t = shim_text(buf, r->dirfd, r->path);
+	int fd;
+
+	r->buf = buf;
+	r->len = t.len;
+	fd = shim_where_given(shim_has_filter() ? open_plainly(r, t) : open_text(r, t));
+	if (is_dir && fd >= 0 && r->len)
+		shim_where_learn(fd, since, buf, r->len);
+	return fd;
+}
+
 int shim_open(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
 {
-	char buf[SBX_PATH_MAX];
-	struct request r = {call, dirfd, path, flags & SHIM_OPEN_FLAGS, mode & 07777, buf, 0};
-	bool is_dir = flags & O_DIRECTORY && !is_tmpfile(flags);
-	uint64_t since = is_dir ? shim_where_since() : 0;
-	struct shim_text t;
-	int fd;
+	struct request r = {call, dirfd, path, flags & SHIM_OPEN_FLAGS, mode & 07777, NULL, 0};
 
 	/* O_PATH neither reads nor writes; what is done with it later is judged then. NULL and
 	 * the first page: the kernel answers EFAULT. */
 	if (flags & O_PATH || shim_is_no_pointer(path) || !*path || !shim_is_ready())
 		return shim_where_given(sys_openat(dirfd, path, flags, mode));
-	t = shim_text(buf, dirfd, path);
-	r.len = t.len;
-	fd = shim_where_given(shim_has_filter() ? open_plainly(&r, t) : open_text(&r, t));
-	if (is_dir && fd >= 0 && r.len)
-		shim_where_learn(fd, since, buf, r.len);
-	return fd;
+	return open_judged(&r);
 }
 
 /* ---- calls we cannot make ourselves ---- */

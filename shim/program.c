@@ -317,6 +317,14 @@ void shim_program_look(struct shim_program *p, int dirfd, const char *path, int 
 	p->is_sibling = l.is_sibling;
 }
 
+void shim_program_missing(struct shim_program *p)
+{
+	p->len = p->interp_len = 0;
+	p->class = SBX_EXEC_MISSING;
+	p->is_denied = p->is_interp_denied = p->is_cut = p->is_sibling = false;
+	p->err = 0;
+}
+
 void shim_program_unknown(struct shim_program *p)
 {
 	p->len = p->interp_len = 0;

@@ -7,6 +7,7 @@
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 
 /*
  * A remembered path, written by one at a time and read by all without a lock: `seq` is odd
@@ -101,7 +102,7 @@ static size_t cwd_text(char *buf)
 
 void shim_where_fill(void)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 
 	cwd_text(buf);
 }

@@ -3,18 +3,23 @@
 #pragma once
 
 #include "shim/guard.h"
+#include "shim/room.h"
 
 #define SHIM_END(d, p, h)                                                                          \
 	{                                                                                          \
 		.path = buf[0], .dirfd = (d), .asked = (p), .how = (h)                             \
 	}
+/* `buf`, an array of n paths. */
+#define SHIM_PATHS(n)                                                                              \
+	void *paths_ SHIM_GIVEN_BACK = SHIM_ROOM((n)*SBX_PATH_MAX);                                \
+	char(*buf)[SBX_PATH_MAX] = paths_
 #define AT(i)	 op.end[i].at, op.end[i].name
 #define AS_ASKED (-1) /* shim_begin() answers SHIM_PASS for such rows */
 
 /* What follows `go` are the ends. */
 #define SHIM_BODY(event, ends, moves, as_asked, go, ...)                                           \
 	{                                                                                          \
-		char buf[ends][SBX_PATH_MAX];                                                      \
+		SHIM_PATHS(ends);                                                                  \
 		struct shim_op op = {.call = SBX_CALL_##event,                                     \
 				     .op = SBX_MODIFY,                                             \
 				     .moving = (moves),                                            \

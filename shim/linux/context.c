@@ -16,6 +16,7 @@
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 static int moved(int ret)
@@ -104,7 +105,7 @@ SHIM_EXPORT int daemon(int keep_dir, int keep_fds)
  * the floor judges the rest. A walk that changes directory ends our remembering. */
 static __attribute__((noinline)) bool may_walk(unsigned call, const char *path)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {
 		.call = call, .dirfd = AT_FDCWD, .path = path, .flags = O_RDONLY, .buf = buf};
 	int ret, fd = -1;
@@ -202,7 +203,7 @@ PRCTL(__prctl_time64)
 static void tell_loss(enum sbx_loss why, const char *what)
 {
 	struct shim_told t = {.op = SBX_READ, .flags = SBX_EVF_ALLOWED, .aux = why};
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 
 	if (!shim_is_ready())
 		return;
@@ -211,7 +212,7 @@ static void tell_loss(enum sbx_loss why, const char *what)
 	if (!shim_is_no_pointer(what) && *what == '/')
 		t.len = shim_text(buf, AT_FDCWD, what).len;
 	else if (!shim_is_no_pointer(what))
-		shim_append(buf, sizeof buf, &t.len, what, strlen(what));
+		shim_append(buf, SBX_PATH_MAX, &t.len, what, strlen(what));
 	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 }
 

@@ -14,6 +14,7 @@
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 
 SHIM_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
@@ -116,7 +117,7 @@ SHIM_OLD_NAME(posix_spawnp);
 static __attribute__((noinline)) int may_open_led(const void *actions, const char *path,
 						  struct shim_asked *a)
 {
-	char led[SBX_PATH_MAX];
+	char *led SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 
 	if (shim_actions_lead(actions, path, led, &a->dirfd) != SHIM_LED_TO)
 		return shim_is_ready() && shim_trouble() ? -EACCES : 0;
@@ -128,7 +129,7 @@ SHIM_EXPORT int posix_spawn_file_actions_addopen(posix_spawn_file_actions_t *res
 						 int fd, const char *restrict path, int flags,
 						 mode_t mode)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {.call = SBX_CALL_spawn_addopen,
 			       .dirfd = AT_FDCWD,
 			       .path = path,

@@ -15,11 +15,12 @@
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 
 /* ---- names ---- */
 
 struct named {
-	char path[SBX_PATH_MAX];
+	char *path; /* SBX_PATH_MAX bytes */
 	struct shim_told told;
 	uint64_t key;
 };
@@ -38,8 +39,8 @@ static bool text_of(struct named *n, const char *dir, const char *name)
 	if (!len || memchr(name, '/', len))
 		return false;
 	n->told = (struct shim_told){.path = n->path};
-	return shim_append(n->path, sizeof n->path, &n->told.len, dir, strlen(dir)) &&
-	       shim_append(n->path, sizeof n->path, &n->told.len, name, len);
+	return shim_append(n->path, SBX_PATH_MAX, &n->told.len, dir, strlen(dir)) &&
+	       shim_append(n->path, SBX_PATH_MAX, &n->told.len, name, len);
 }
 
 /* false = denied: told, errno is set. */
@@ -83,7 +84,8 @@ static bool opens_to_write(int flags)
 
 SHIM_EXPORT int shm_open(const char *name, int flags, mode_t mode)
 {
-	struct named n;
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	struct named n = {.path = room};
 	int fd;
 
 	if (!text_of(&n, "/dev/shm/", name))
@@ -99,7 +101,8 @@ SHIM_EXPORT int shm_open(const char *name, int flags, mode_t mode)
  * are: the library looks at them when O_CREAT says so. */
 SHIM_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
-	struct named n;
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	struct named n = {.path = room};
 	unsigned value;
 	mode_t mode;
 	va_list ap;
@@ -121,7 +124,8 @@ SHIM_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 SHIM_EXPORT mqd_t mq_open(const char *name, int flags, ...)
 {
 	struct mq_attr *attr;
-	struct named n;
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	struct named n = {.path = room};
 	mode_t mode;
 	va_list ap;
 	mqd_t q;
@@ -150,7 +154,8 @@ SHIM_EXPORT mqd_t __mq_open_2(const char *name, int flags)
 #define UNLINK(name, dir)                                                                          \
 	SHIM_EXPORT int name(const char *object)                                                   \
 	{                                                                                          \
-		struct named n;                                                                    \
+		char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);                              \
+		struct named n = {.path = room};                                                   \
 		int ret;                                                                           \
 		if (!text_of(&n, dir, object))                                                     \
 			return NEXT(name)(object);                                                 \
@@ -184,7 +189,8 @@ static const char *socket_path(const struct sockaddr *addr, socklen_t len,
 /* As asked: other processes see the address as it was bound. */
 SHIM_EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	char buf[SBX_PATH_MAX], path[sizeof(struct sockaddr_un)];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	char path[sizeof(struct sockaddr_un)];
 	struct shim_op op = {.call = SBX_CALL_bind,
 			     .op = SBX_MODIFY,
 			     .nends = 1,
@@ -209,7 +215,8 @@ SHIM_EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
  * an allowed path is told, another is left to the floor. */
 SHIM_EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
-	char buf[SBX_PATH_MAX], path[sizeof(struct sockaddr_un)];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	char path[sizeof(struct sockaddr_un)];
 	struct shim_end e = {.path = buf,
 			     .dirfd = AT_FDCWD,
 			     .asked = socket_path(addr, len, path),

@@ -7,6 +7,7 @@
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 /* A mode was passed exactly when open(2) says it is looked at. */
@@ -27,7 +28,7 @@ enum { PAGE_LEAST = 4096 }; /* no struct longer than a page is taken */
 /* Judged, then opened by the library that wants to see it. */
 static int open_foreign(unsigned call, int dirfd, const char *path, int flags, mode_t mode)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {
 		.call = call, .dirfd = dirfd, .path = path, .flags = flags, .buf = buf};
 	int ret = shim_may_open(&a), err;
@@ -71,7 +72,8 @@ static bool is_as_open(const struct open_how *how, size_t size)
 SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how, size_t size)
 {
 	struct open_how held = {.flags = O_PATH | O_CLOEXEC};
-	char link[SHIM_FD_PATH_SIZE], buf[SBX_PATH_MAX];
+	char link[SHIM_FD_PATH_SIZE];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {.call = SBX_CALL_openat2, .dirfd = AT_FDCWD, .buf = buf};
 	int fd, ret;
 

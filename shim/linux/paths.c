@@ -29,7 +29,7 @@ static bool shim_attr_is_free(const char *name)
 #define X(fn, type, failure, event, proto, args, where, is_free)                                            \
 	SHIM_EXPORT type fn proto                                                                  \
 	{                                                                                          \
-		char buf[1][SBX_PATH_MAX];                                                         \
+		SHIM_PATHS(1);                                                                     \
 		struct shim_op op = {                                                              \
 			.call = SBX_CALL_##event, .op = SBX_READ, .nends = 1, .end = {where}};     \
 		type ret = (failure);                                                              \

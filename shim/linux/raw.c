@@ -17,6 +17,7 @@
 #include "shim/linux/context.h"
 #include "shim/linux/sys.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 #define SYS_fchmodat2_nr 452 /* Linux 6.6; newer than many headers */
@@ -144,7 +145,7 @@ static long raw_given(ARGUMENTS)
 /* Most libraries have no name for fchmodat with all its flags yet. */
 static long raw_fchmodat2(ARGUMENTS)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_op op = {.call = SBX_CALL_fchmodat,
 			     .op = SBX_MODIFY,
 			     .nends = 1,

@@ -11,6 +11,7 @@
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
+#include "shim/room.h"
 #include "shim/where.h"
 
 /* Flags of fopen(3)'s mode; false for what only the library itself understands. */
@@ -54,7 +55,7 @@ static FILE *given(FILE *f)
 
 static FILE *fopen_judged(const char *path, const char *mode, int flags, fopen_fn *next)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {.call = SBX_CALL_fopen,
 			       .dirfd = AT_FDCWD,
 			       .path = path,
@@ -117,7 +118,8 @@ SHIM_EXPORT FILE *fopen64(const char *path, const char *mode)
 static FILE *do_freopen(const char *path, const char *mode, FILE *f,
 			FILE *(*next)(const char *, const char *, FILE *))
 {
-	char buf[SBX_PATH_MAX], link[SHIM_FD_PATH_SIZE];
+	char link[SHIM_FD_PATH_SIZE];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {.call = SBX_CALL_freopen, .dirfd = AT_FDCWD, .buf = buf};
 	int flags = O_RDONLY, err;
 	FILE *ret;
@@ -216,7 +218,7 @@ SHIM_EXPORT DIR *opendir(const char *path)
  * callbacks of scandir(3) see no descriptor, and no stack, of ours. */
 static __attribute__((noinline)) int judge_list(unsigned call, int dirfd, const char *path)
 {
-	char buf[SBX_PATH_MAX];
+	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 	struct shim_asked a = {.call = call,
 			       .dirfd = dirfd,
 			       .path = path,
@@ -313,7 +315,7 @@ static void temp_named(struct shim_op *op, const char *made)
 #define TEMP(ret_type, name, event, proto, args, failed)                                           \
 	SHIM_EXPORT ret_type name proto                                                            \
 	{                                                                                          \
-		char buf[SBX_PATH_MAX];                                                            \
+		char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);                               \
 		struct shim_op op = {.call = SBX_CALL_##event,                                     \
 				     .nends = 1,                                                   \
 				     .end = {{.path = buf,                                         \

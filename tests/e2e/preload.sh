@@ -64,6 +64,18 @@ before=$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)
 check 'a failure leaves no temporary directory' \
 	[ "$?:$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)" = "125:$before" ]
 
+# ---- stacks that are enough without us ----
+for law in signal_stack small_thread; do
+	begin
+	mkdir ok no
+	touch ok/file no/file
+	ln -s file ok/link
+	ln -s ../no/file ok/to-no
+	options="--audit-level all --deny-read 'no/**' --deny-modify 'no/**'" \
+		in_env 'exec "${SBX%/*}/shim_stack" '"$law"' .'
+	check "little room: $law" [ "$status" = 0 ]
+done
+
 # ---- a Python subprocess harness ----
 begin
 cat >"$TMP/harness.py" <<'PY'

@@ -10,7 +10,7 @@ fi
 
 fresh()
 {
-	rm -rf ok no
+	rm -rf ok no top
 	mkdir -p ok/dir no
 	printf abc >ok/file
 	printf abc >no/file
@@ -19,14 +19,15 @@ fresh()
 	ln -s file ok/link
 	ln -s ../no/file ok/to-no
 }
-policy=(--rule all:/ --rule "all:!$T/no/")
+policy=(--rule all:/ --rule "all:!$T/no/" --rule "all:!$T/top/in/secret")
 
 fresh
 run all "${policy[@]}" -- "$BIN/shim_32_matrix" "$T"
 check 'every name: allowed does, denied does not' [ "$status" -eq 0 ]
 printf '%s\n' "$out" | grep '^not ok' | sed 's/^/# /'
 check 'and none is left out' [ "$(printf '%s\n' "$out" | grep -c '^# event')" -ge 80 ]
-for law in $("$BIN/shim_32_law" list | sed 's/^/shim_32_law:/') $("$BIN/shim_32_odd" list | sed 's/^/shim_32_odd:/'); do
+for law in $("$BIN/shim_32_law" list | sed 's/^/shim_32_law:/') $("$BIN/shim_32_odd" list | sed 's/^/shim_32_odd:/') \
+	$("$BIN/shim_32_stack" list | sed 's/^/shim_32_stack:/'); do
 	fresh
 	run all "${policy[@]}" -- "$BIN/${law%:*}" "${law#*:}" "$T"
 	name=${law#*:}

@@ -30,7 +30,8 @@ while read -r _ _ event name; do
 done < <(printf '%s\n' "$matrix" | grep '^# event')
 check "every name tells its event${missing:+, but:$missing}" [ -z "$missing" ]
 
-for law in $("$BIN/shim_law" list | sed 's/^/shim_law:/') $("$BIN/shim_odd" list | sed 's/^/shim_odd:/'); do
+for law in $("$BIN/shim_law" list | sed 's/^/shim_law:/') $("$BIN/shim_odd" list | sed 's/^/shim_odd:/') \
+	$("$BIN/shim_stack" list | sed 's/^/shim_stack:/'); do
 	name=${law#*:}
 	fresh
 	run all "${policy[@]}" -- "$BIN/${law%:*}" "$name" "$T"

@@ -1,7 +1,7 @@
 /*
  * shim_odd - more of what shim_law tries: what changes under a program's feet. Directories that go
  * away, or are a thread's own, or come from another process; walks that change directory by
- * themselves; strings and links that change during the call; stacks, ends and limits.
+ * themselves; strings and links that change during the call; ends and limits.
  */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -12,7 +12,6 @@
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -414,28 +413,7 @@ static int case_link_race(void)
 	return race("ok/swap", swap_link);
 }
 
-/* ---- stacks, the end, limits ---- */
-
-static int handler_rc = -1;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	handler_rc = both() || try_open("ok/to-no", O_RDONLY) != EACCES;
-}
-
-/* 16 KiB is what runtimes give their handlers. */
-static int case_signal_stack(void)
-{
-	static char stack[16 << 10];
-	stack_t ss = {.ss_sp = stack, .ss_size = sizeof stack};
-	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
-
-	memset(stack, 0x5a, sizeof stack);
-	if (sigaltstack(&ss, NULL) < 0 || sigaction(SIGUSR1, &sa, NULL) < 0 || raise(SIGUSR1))
-		return fail("signal");
-	return handler_rc ? fail("in the handler") : 0;
-}
+/* ---- the end, limits ---- */
 
 static bool at_end;
 
@@ -499,7 +477,6 @@ static const struct law_case cases[] = {
 	{"walk_fts", case_walk_fts},
 	{"string_race", case_string_race},
 	{"link_race", case_link_race},
-	{"signal_stack", case_signal_stack},
 	{"teardown", case_teardown},
 	{"argument_list", case_argument_list},
 };
