@@ -116,6 +116,12 @@ static void tell(const char *what, const char *text)
 	(void)b_write_all(STDERR_FILENO, b_str_c(&line), line.len);
 }
 
+void ask_notes(const struct pol_doc *doc)
+{
+	for (size_t i = 0; i < doc->foreign.notes.n; i++)
+		tell("note", doc->foreign.notes.v[i].s);
+}
+
 void ask_notices(const struct pol_engine *e)
 {
 	for (size_t i = 0; i < e->nnotices; i++)

@@ -99,4 +99,6 @@ typedef void ask_macos_exception(void *ctx, const char *what, unsigned line, con
 void ask_macos_exceptions(struct ask_macos *, const char *path, ask_macos_exception *tell,
 			  void *ctx);
 /* Lines for the person, to standard error. */
+/* What a document of another system has to tell, as `note:` lines. */
+void ask_notes(const struct pol_doc *);
 void ask_notices(const struct pol_engine *);

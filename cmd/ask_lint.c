@@ -39,6 +39,7 @@ static int lint_file(struct ask_opts *o, const char *file, struct b_str *out, si
 	if (pol_documents_load(&file, 1, (enum pol_dialect)o->run.policy.dialect, &doc, &name,
 			       err) < 0)
 		return -1;
+	ask_notes(&doc);
 	rc = pol_lint_document(&lint, &doc, err);
 	if (rc == 0)
 		rc = lint_profiles(o, &doc, &lint, err);

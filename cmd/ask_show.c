@@ -1,4 +1,5 @@
 /* ask_show.c - sbx-policy show: the rules, the floor, the kernel's plans. */
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -14,6 +15,32 @@
 #include "policy/explain.h"
 #include "policy/model.h"
 
+/* What another system's document opens and closes: paths with all below them. */
+static void show_roots(const struct pol_doc *doc, struct b_str *out)
+{
+	static const char *const keys[] = {
+#define X(key) [POL_ROOTS_##key] = #key,
+		POL_ROOT_LISTS(X)
+#undef X
+	};
+
+	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++) {
+		const struct pol_texts *list = &doc->settings.roots[i];
+
+		if (list->n)
+			b_str_addf(out, "%s:\n", keys[i]);
+		for (size_t k = 0; k < list->n; k++) {
+			const struct pol_text *t = &list->v[k];
+
+			b_str_add(out, "  ");
+			b_str_add_visible(out, t->s, strlen(t->s));
+			b_str_add(out, t->is_exact ? "  (alone; " : "  (");
+			b_str_add_visible(out, t->pos.file, strlen(t->pos.file));
+			b_str_addf(out, ":%u:%u)\n", t->pos.line, t->pos.col);
+		}
+	}
+}
+
 static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_err *err)
 {
 	const struct b_strlist *files = &o->run.policy.policies;
@@ -28,6 +55,8 @@ static int show_effective(const struct ask_opts *o, struct b_str *out, struct b_
 		if (pol_doc_effective(&doc, name ? name : doc.profiles[i].name.s, &eff, err) < 0)
 			return -1;
 		pol_explain_effective(&eff, out);
+		if (pol_doc_is_foreign(&doc))
+			show_roots(&doc, out);
 	}
 	return 0;
 }

@@ -81,6 +81,8 @@ static int check(struct ask_opts *o, char const *const *files, size_t n)
 
 		if (ask_parse_file(o, files[i], &report, &doc, &err) < 0)
 			status = ask_trouble_all(&report, &err);
+		else
+			ask_notes(&doc);
 		pol_doc_release(&doc);
 	}
 	return status;

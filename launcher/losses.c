@@ -39,6 +39,16 @@ static int refuse(const struct lau_plan *p, struct b_err *err)
 	return -1;
 }
 
+void lau_losses_foreign(const struct lau_options *o, const struct lau_plan *p)
+{
+	const struct pol_engine *e = p->engine;
+
+	for (size_t i = 0; !o->quiet && i < e->nnotices; i++)
+		lau_say("note", e->notices[i]);
+	for (size_t i = 0; e->effect.lax && i < e->nlosses; i++)
+		lau_say("loss", e->losses[i]);
+}
+
 int lau_losses_tell(const struct lau_options *o, const struct lau_plan *p, struct b_err *err)
 {
 	if (p->nfatal && !p->engine->effect.lax)

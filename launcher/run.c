@@ -21,6 +21,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "core/path.h"
 #include "core/ring.h"
 #include "launcher/approve.h"
 #include "launcher/call.h"
@@ -70,6 +71,16 @@ static int step_descriptors(struct run *r, struct b_err *err)
 	return 0;
 }
 
+static int find_bwrap(struct run *r, struct b_err *err)
+{
+	const struct pol_text *asked = &r->dirs.layers.main.foreign.bwrap;
+
+	if (lau_wrap_find(asked->s, &r->bwrap, err) == 0)
+		return 0;
+	return asked->s ? b_wrap(err, "%s:%u:%u", asked->pos.file, asked->pos.line, asked->pos.col)
+			: -1;
+}
+
 static int step_policy(struct run *r, struct b_err *err)
 {
 	lau_host_quick(&r->host);
@@ -82,8 +93,7 @@ static int step_policy(struct run *r, struct b_err *err)
 		return lau_nest_plan(r->guest, r->o, &r->host, &r->dirs, &r->plan, err);
 	if (lau_dirs_find(r->o, &r->dirs, err) < 0 || lau_call_check(r->o, &r->dirs, err) < 0)
 		return -1;
-	if (r->o->backend == LAU_BACKEND_BWRAP &&
-	    lau_wrap_find(r->dirs.layers.main.foreign.bwrap.s, &r->bwrap, err) < 0)
+	if (r->o->backend == LAU_BACKEND_BWRAP && find_bwrap(r, err) < 0)
 		return -1;
 	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
 }
@@ -108,8 +118,11 @@ static int step_program(struct run *r, struct b_err *err)
 
 	if (lau_program_find(r->guest ? r->guest->program : r->o->argv[0], value_of(r, "PATH"),
 			     &r->program, err) < 0 ||
-	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0)
+	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0) {
+		/* why, where the policy opens less than it says */
+		lau_losses_foreign(r->o, &r->plan);
 		return -1;
+	}
 	strcpy(next, strlen(r->program) < sizeof next ? r->program : "");
 	for (unsigned i = 0; i < LAU_INTERP_DEPTH; i++) {
 		b_auto_fd int fd = open(next, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -189,6 +202,30 @@ static int do_without_channel(struct run *r, struct b_err *err)
 	return 0;
 }
 
+/* bwrap enters the working directory, which is there when it is bound, in something that is, or
+ * above it. */
+static int check_cwd(const struct run *r, struct b_err *err)
+{
+	const struct pol_mounts *m = &r->plan.mounts;
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	size_t len = cwd ? strlen(cwd) : 0;
+
+	if (len < 2)
+		return 0;
+	for (size_t i = 0; i < m->n; i++) {
+		const char *path = m->v[i].path;
+
+		if (m->v[i].kind != POL_MOUNT_HIDE_DIR && m->v[i].kind != POL_MOUNT_HIDE_FILE &&
+		    (sbx_path_under(cwd, len, path, strlen(path)) ||
+		     sbx_path_under(path, strlen(path), cwd, len)))
+			return 0;
+	}
+	return b_fail(err, B_FLOOR, 0,
+		      "%s: the policy does not open the working directory, which bubblewrap would "
+		      "have to enter: --read ., --chdir to one that is open, or --backend landlock",
+		      cwd);
+}
+
 /* The second stage is this program, where it lies. */
 static int step_wrap(struct run *r, struct b_err *err)
 {
@@ -196,6 +233,8 @@ static int step_wrap(struct run *r, struct b_err *err)
 
 	if (!r->plan.is_wrapped)
 		return 0;
+	if (check_cwd(r, err) < 0)
+		return -1;
 	if (!lau_os_own_path(self, sizeof self))
 		return b_fail(err, B_SYSTEM, errno, "/proc/self/exe: %s", strerror(errno));
 	r->plan.wrap_self = b_arena_strndup(&r->plan.arena, self, strlen(self));

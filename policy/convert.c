@@ -121,6 +121,8 @@ static void flatten_roots(struct cv *c, bool denied)
 			const struct pol_text *t = &roots[rows[i].from].v[k];
 			bool is_workspace = strcmp(t->s, "${WORKSPACE}") == 0;
 
+			if (t->is_final && roots[POL_ROOTS_allowRead].n)
+				cv_name(c, t, "what may be read again cannot leave it closed");
 			if (t->is_exact)
 				cv_name(c, t, "one path without what is below it");
 			else if (denied && i < 2 && t->s[0] == '$')
@@ -205,13 +207,16 @@ static void put_roots(struct cv *c, int list, const char *key)
 	const struct pol_texts *from = &c->doc->settings.roots[list];
 	struct pol_texts kept = {0};
 
-	for (size_t i = 0; i < from->n; i++)
+	for (size_t i = 0; i < from->n; i++) {
+		if (from->v[i].is_final && c->doc->settings.roots[POL_ROOTS_allowRead].n)
+			cv_name(c, &from->v[i], "what may be read again cannot leave it closed");
 		if (from->v[i].is_exact)
 			cv_name(c, &from->v[i], "one path without what is below it");
 		else if (from->v[i].is_literal && strpbrk(from->v[i].s, "*?"))
 			cv_name(c, &from->v[i], "a name with a wildcard in it");
 		else
 			pol_texts_add(c->doc, &kept, from->v[i]);
+	}
 	put_list(c->out, "    ", key, &kept, false);
 }
 

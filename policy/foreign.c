@@ -93,8 +93,8 @@ int pol_build_foreign(struct pol_build *b, struct b_err *err)
 		pol_build_loss(b, "%s", f->host_losses.v[i].s);
 	if (why)
 		pol_build_loss(b, "%s:%u:%u: sandbox backend 'bwrap' not available at %s: %s",
-			       f->bwrap.pos.file, f->bwrap.pos.line, f->bwrap.pos.col, f->bwrap.s,
-			       why);
+			       f->bwrap.pos.file, f->bwrap.pos.line, f->bwrap.pos.col,
+			       *f->bwrap.s ? f->bwrap.s : "an empty path", why);
 	return check_listed(b, f, err);
 }
 

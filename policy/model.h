@@ -29,6 +29,7 @@ struct pol_text {
 	const char *s; /* as written, UTF-8, without NUL */
 	struct pol_pos pos;
 	bool is_literal; /* of a root list: no character of it is a wildcard */
+	bool is_final;	 /* of denyRead: allowRead does not open it */
 	bool is_exact;	 /* the same, and nothing below it is meant */
 };
 

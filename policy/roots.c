@@ -13,16 +13,18 @@ static const struct {
 	enum pol_root_list list;
 	enum sbx_op op;
 	bool allow, folds;
+	bool is_final; /* once more those that are */
 } lists[] = {
-	{POL_ROOTS_openRead, SBX_READ, true, false},
-	{POL_ROOTS_openModify, SBX_MODIFY, true, false},
-	{POL_ROOTS_readRoots, SBX_READ, true, false},
-	{POL_ROOTS_sideRoots, SBX_MODIFY, true, false},
-	{POL_ROOTS_denyRead, SBX_READ, false, false},
-	{POL_ROOTS_allowRead, SBX_READ, true, false},
-	{POL_ROOTS_denyModify, SBX_MODIFY, false, false},
-	{POL_ROOTS_denyModifyAnyCase, SBX_MODIFY, false, true},
-	{POL_ROOTS_sockets, SBX_CONNECT, true, false},
+	{POL_ROOTS_openRead, SBX_READ, true, false, false},
+	{POL_ROOTS_openModify, SBX_MODIFY, true, false, false},
+	{POL_ROOTS_readRoots, SBX_READ, true, false, false},
+	{POL_ROOTS_sideRoots, SBX_MODIFY, true, false, false},
+	{POL_ROOTS_denyRead, SBX_READ, false, false, false},
+	{POL_ROOTS_allowRead, SBX_READ, true, false, false},
+	{POL_ROOTS_denyRead, SBX_READ, false, false, true},
+	{POL_ROOTS_denyModify, SBX_MODIFY, false, false, false},
+	{POL_ROOTS_denyModifyAnyCase, SBX_MODIFY, false, true, false},
+	{POL_ROOTS_sockets, SBX_CONNECT, true, false, false},
 };
 
 /* A layer's sockets count where the main document opens some; `--unix none` takes them back. */
@@ -135,7 +137,8 @@ void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
 				.only_closed = is_profile(i),
 			};
 
-			add(b, &t, &texts->v[k]);
+			if (!lists[i].is_final || texts->v[k].is_final)
+				add(b, &t, &texts->v[k]);
 		}
 	}
 }

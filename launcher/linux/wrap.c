@@ -1,9 +1,12 @@
 /* wrap.c - see wrap.h. The first stage: finds bubblewrap, tells it what to mount, starts it. */
 #include "launcher/wrap.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +27,7 @@
 
 #define OLDEST_MAJOR 0
 #define OLDEST_MINOR 5
+#define ANSWER_MS    5000
 
 /* ---- finding it ---- */
 
@@ -51,8 +55,13 @@ static bool is_roots(const char *path)
 /* "bubblewrap 0.8.0": the first token that reads as a version. */
 static int parse_version(const char *text, unsigned *major, unsigned *minor)
 {
+	int end = 0;
+
 	for (; *text; text += strcspn(text, " \n"), text += strspn(text, " \n"))
-		if (sscanf(text, "%u.%u", major, minor) == 2)
+		/* no sign, which sscanf(3) would take */
+		if (isdigit((unsigned char)*text) &&
+		    sscanf(text, "%5u.%n%5u", major, &end, minor) == 2 &&
+		    isdigit((unsigned char)text[end]))
 			return 0;
 	return -1;
 }
@@ -81,8 +90,13 @@ static int check_version(const char *path, struct b_err *err)
 	if (pid == 0)
 		ask_version(path, out[1]);
 	close(out[1]);
-	n = pid < 0 ? -1 : b_read_full(out[0], text, sizeof text - 1);
+	/* one that hangs would hang us; until it says something, or ends */
+	n = pid < 0 || poll(&(struct pollfd){.fd = out[0], .events = POLLIN}, 1, ANSWER_MS) <= 0
+		    ? -1
+		    : read(out[0], text, sizeof text - 1);
 	close(out[0]);
+	if (pid > 0)
+		kill(pid, SIGKILL);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	text[n > 0 ? n : 0] = '\0';
@@ -102,11 +116,14 @@ static int find_asked(const char *asked, struct b_str *out, struct b_err *err)
 {
 	b_auto_free char *real = asked[0] == '/' ? realpath(asked, NULL) : NULL;
 	const char *why = NULL;
+	struct stat st;
 
 	if (asked[0] != '/')
 		why = "not an absolute path";
 	else if (!real || access(real, X_OK) < 0)
 		why = strerror(errno);
+	else if (stat(real, &st) < 0 || !S_ISREG(st.st_mode))
+		why = "no program";
 	else if (!is_roots(real))
 		why = "not root's alone to change";
 	if (why)
@@ -114,7 +131,7 @@ static int find_asked(const char *asked, struct b_str *out, struct b_err *err)
 			err, B_FLOOR, 0,
 			"sandbox backend 'bwrap' not available at %s: %s: name another in the "
 			"policy, or use --backend landlock",
-			asked, why);
+			*asked ? asked : "an empty path", why);
 	b_str_add(out, real);
 	return check_version(real, err);
 }

@@ -151,9 +151,12 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 	};
 	size_t n = count(value, "read_only") + count(value, "read_write");
 
-	if (n > MAX_PATHS)
-		return pol_pos_fail(f->err, &value->pos, "too many filesystem paths (%zu > %d)", n,
-				    MAX_PATHS);
+	if (n > MAX_PATHS) {
+		pol_pos_fail(f->err, &value->pos, "too many filesystem paths (%zu > %d)", n,
+			     MAX_PATHS);
+		if (pol_front_found(f) < 0)
+			return -1;
+	}
 	return pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows);
 }
 

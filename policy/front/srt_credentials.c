@@ -25,6 +25,19 @@ static int take_mode(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* allowRead is for what denyRead closes. */
+static int close_for_good(struct pol_front *f, const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.roots[POL_ROOTS_denyRead];
+	size_t from = list->n;
+
+	if (pol_srt_path(f, value, POL_ROOTS_denyRead) < 0)
+		return -1;
+	for (size_t i = from; i < list->n; i++)
+		list->v[i].is_final = true;
+	return 0;
+}
+
 static int take_path(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
 {
@@ -32,7 +45,7 @@ static int take_path(struct pol_front *f, const struct pol_ynode *key,
 		return -1;
 	if (value->len == 0)
 		return pol_pos_fail(f->err, &value->pos, "path: empty, expected some text");
-	return pol_srt_path(f, value, POL_ROOTS_denyRead);
+	return close_for_good(f, value);
 }
 
 static bool is_variable(const char *s)

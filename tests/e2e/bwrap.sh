@@ -130,6 +130,29 @@ bwrap_path = \"$1\""
 	[ $? -eq 125 ] && [ ! -e ran ] && grep -qF -- "$2" "$TMP/err" || { cat "$TMP/err"; return 1; }
 }
 check 'which must be there' unavailable /nowhere/bwrap "sandbox backend 'bwrap' not available at /nowhere/bwrap: No such file"
+check 'and a program' unavailable /usr/bin "not.toml:4:14: sandbox backend 'bwrap' not available at /usr/bin: no program"
+check 'with a name' unavailable '' "not available at an empty path"
+settings shut ''
+sed -i '/^allow_write/d' "$TMP/shut.toml"
+shut()
+{
+	"$SBX" --backend bwrap -p "$TMP/shut.toml" -- true 2>"$TMP/err"
+	[ $? -eq 125 ] && grep -qF "$WS: the policy does not open the working directory" "$TMP/err" ||
+		{ cat "$TMP/shut.toml" "$TMP/err"; return 1; }
+}
+check 'a working directory that is not open is named' shut
+says() # TEXT SCRIPT: of a bwrap that is such a script
+{
+	unshare -m sh -c 'mount -t tmpfs -o mode=755 none /usr/local/bin && printf "#!/bin/sh\n%s\n" "$1" >/usr/local/bin/bwrap &&
+		chmod 755 /usr/local/bin/bwrap && shift && exec "$@"' - "$2" \
+		timeout 20 "$SBX" --backend bwrap -p "$TMP/local.toml" -- true 2>"$TMP/err"
+	[ $? -eq 125 ] && grep -qF -- "$1" "$TMP/err" || { cat "$TMP/err"; return 1; }
+}
+settings local 'bwrap_path = "/usr/local/bin/bwrap"'
+if [ "$(id -u)" -eq 0 ] && unshare -m mount -t tmpfs none /usr/local/bin 2>/dev/null; then
+	check 'a version with signs is none' says 'does not say its version' 'echo bubblewrap -1.-9'
+	check 'nor does one that hangs' says 'does not say its version' 'exec sleep 60'
+fi
 cp "$real" "$HOME/bwrap"
 check 'and nobody else may be able to change it' unavailable "$HOME/bwrap" "$HOME/bwrap: not root's alone to change"
 ln -s "$HOME/bwrap" link

@@ -166,6 +166,30 @@ why() # STATUS DOC OP PATH
 	"$ask" why -p "$TMP/$2" "$3" "$4" >"$TMP/err" 2>&1
 	[ $? -eq "$1" ] || { cat "$TMP/err"; return 1; }
 }
+# ---- all that is wrong or told, to who asks as well ----
+file many.yaml < <(echo 'version: 1'; echo 'filesystem_policy:'; echo '  read_only:'
+	for i in $(seq 256); do echo "    - /p/$i"; done; echo '    - ../x'; echo '    - rel')
+check 'openshell: too many paths do not hide what else is wrong' eval \
+	'check_lists 4 many.yaml && grep -q "too many filesystem paths (258 > 256)" "$TMP/err" && grep -q ": rel$" "$TMP/err"'
+file skip.yaml <<X
+version: 1
+network_policies:
+  a: {endpoints: [{host: a.example.com, port: 443, protocol: rest, tls: skip, access: read-only}], binaries: [{path: /usr/bin/curl}]}
+X
+for verb in check lint show; do
+	check "openshell: $verb tells of what is odd" eval \
+		'"$ask" $verb "$TMP/skip.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: note: .*tls: skip"'
+done
+check 'show --effective has the lists' eval '"$ask" show --effective "$TMP/open.yaml" >"$TMP/out" &&
+	grep -qx "openRead:" "$TMP/out" && grep -qF "  /usr  ($TMP/open.yaml:4:15)" "$TMP/out" || { cat "$TMP/out"; false; }'
+printf 'version: 1\nfilesystem_policy: {read_only: [/nowhere/a]}\nlandlock: {compatibility: best_effort}\n' | file none.yaml
+check 'openshell: no path is there, and that is why' eval '! "$SBX" -p "$TMP/none.yaml" -- /bin/true 2>"$TMP/err" &&
+	grep -q "note: .*/nowhere/a is left out" "$TMP/err" && grep -q "loss: .*no listed path is there" "$TMP/err" || { cat "$TMP/err"; false; }'
+sed 's|"denyRead": \["~/data", "./.env"\]|"denyRead": [], "allowRead": ["."]|; s|^  "filesystem|  "credentials": {"files": [{"path": "op.c", "mode": "deny"}]},\n&|' \
+	"$TMP/s.json" | file again.json
+check 'srt: allowRead opens no credential' why 1 again.json read "$WS/op.c"
+check 'srt: but what is beside it' why 0 again.json read "$WS/other.c"
+
 # ---- srt: what it denies on the network, and single sockets ----
 sed 's/"deniedDomains": \[\]/"deniedDomains": ["a.example.com"]/' "$TMP/s.json" | file less.json
 check 'srt: denied domains hold without a network' out ok -p "$TMP/less.json" -- echo ok
