@@ -59,6 +59,27 @@ quoted()
 }
 check "apostrophes in the variables: the command is wrapped" quoted
 
+cat >"$TMP/words.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <wordexp.h>
+int main(int argc, char **argv)
+{
+	wordexp_t w;
+	if (argc > 1)
+		clearenv();
+	if (wordexp("$(/bin/cat .env) $(/bin/cat file)", &w, 0))
+		return 3;
+	for (size_t i = 0; i < w.we_wordc; i++)
+		puts(w.we_wordv[i]);
+	return 0;
+}
+C
+export WORDS=$TMP/words # --print-env has a TMP of its own
+gcc -w -o "$WORDS" "$TMP/words.c" || exit 1
+in_env '"$WORDS" 2>/dev/null; "$WORDS" cleared; echo $?'
+check 'commands among words: not without an environment' [ "$out" = $'plain\n3' ]
+
 # ---- file actions that change directory ----
 cat >"$TMP/spawn.c" <<'C'
 #define _GNU_SOURCE
