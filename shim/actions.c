@@ -129,14 +129,10 @@ void shim_actions_replace(const void *set, int fd)
 /* What the child's own directory and descriptors are, by their names in the file system. */
 static bool is_of_child(const char *path)
 {
-	static const char *const names[] = {"/proc/self/cwd", "/proc/self/fd/", "/dev/fd/",
-					    "/proc/thread-self/", "/dev/std"};
-	size_t i;
-
-	for (i = 0; i < sizeof names / sizeof *names; i++)
-		if (shim_has_prefix(path, names[i]))
-			return true;
-	return false;
+	/* not a table of pointers: each is a relocation, at every start of a program */
+	return shim_has_prefix(path, "/proc/self/cwd") || shim_has_prefix(path, "/proc/self/fd/") ||
+	       shim_has_prefix(path, "/proc/thread-self/") || shim_has_prefix(path, "/dev/fd/") ||
+	       shim_has_prefix(path, "/dev/std");
 }
 
 static enum shim_led lead(const struct place *p, const char *path)

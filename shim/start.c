@@ -285,21 +285,22 @@ static bool is_image_whole(void)
 /* Where the environment says so a program may not start without its policy, or unseen. */
 static _Noreturn void refuse_to_start(const char *what)
 {
-	static const char *const texts[] = {
-		[DAMAGED] = "the policy of this environment cannot be read, or is not its owner's "
-			    "alone: set the environment up again",
-		[OTHER_USER] = "the policy of this environment is another user's, and programs of "
-			       "this one do not start in it: unset LD_PRELOAD and SBX_CHANNEL",
-		[USURPED] = "preloaded before the shim, takes its calls, put it behind: ",
-		[NO_PATH] = "SBX_CHANNEL does not say where the policy of this environment is: set "
-			    "the environment up again",
-	};
+	/* not a table of pointers: each is a relocation, at every start of a program */
+	const char *text =
+		trouble == OTHER_USER
+			? "the policy of this environment is another user's, and programs "
+			  "of this one do not start in it: unset LD_PRELOAD and SBX_CHANNEL"
+		: trouble == NO_PATH
+			? "SBX_CHANNEL does not say where the policy of this environment is: "
+			  "set the environment up again"
+			: "the policy of this environment cannot be read, or is not its "
+			  "owner's alone: set the environment up again";
 	static const char head[] = "sbx-launch: E_SHIM: ", end[] = "\n";
 	char *line = start_buf;
 	size_t n = 0;
 
 	shim_append(line, sizeof start_buf, &n, head, sizeof head - 1);
-	shim_append(line, sizeof start_buf, &n, texts[trouble], strlen(texts[trouble]));
+	shim_append(line, sizeof start_buf, &n, text, strlen(text));
 	shim_append(line, sizeof start_buf, &n, what, strlen(what));
 	shim_append(line, sizeof start_buf, &n, end, sizeof end - 1);
 	sys3(SYS_write, 2, line, n);

@@ -113,10 +113,8 @@ out=$(timeout -k 1 10 env LD_PRELOAD="$shim" SBX_CHANNEL="deny:$channel" cat fil
 check 'a policy that is a pipe: no program starts, none waits' [ "$?$out" = 126 ]
 if [ "$(id -u)" -eq 0 ]; then
 	begin
-	cp "$shim" /tmp/libsbx-shim.$$.so
 	out=$(SBX_PROFILE=default bash -c 'eval "$(sbx-launch --print-env)"
-		exec env LD_PRELOAD=/tmp/libsbx-shim.$1.so setpriv --reuid=65534 --clear-groups cat /dev/null' - $$ 2>"$TMP/err")
+		exec setpriv --reuid=65534 --clear-groups cat /dev/null' 2>"$TMP/err")
 	check "another user's program does not start" [ "$?$out" = 126 ]
 	check 'and says why' grep -q "E_SHIM: the policy of this environment is another user's" "$TMP/err"
-	rm -f /tmp/libsbx-shim.$$.so
 fi
