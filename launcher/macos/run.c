@@ -28,6 +28,7 @@
 #include "launcher/envplan.h"
 #include "launcher/execclass.h"
 #include "launcher/host.h"
+#include "launcher/identity.h"
 #include "launcher/macos/fds.h"
 #include "launcher/macos/release.h"
 #include "launcher/macos/seatbelt.h"
@@ -239,7 +240,7 @@ static int step_notices(struct run *r, struct b_err *err)
 		return -1;
 	for (size_t i = 0; i < e->nlosses; i++)
 		lau_say("loss", e->losses[i]);
-	if (f->user.s || f->group.s)
+	if (lau_identity_is_asked(f))
 		lau_say("loss",
 			"the policy names whom the command runs as: not on macOS: it runs as "
 			"who started it");

@@ -339,14 +339,15 @@ static bool is_address(const char *host)
 static int check_place(struct pol_front *f, const struct pol_ynode *e)
 {
 	const struct pol_ynode *host = pol_yaml_get(e, "host"),
-			       *ips = pol_yaml_get(e, "allowed_ips");
+			       *ips = pol_yaml_get(e, "allowed_ips"),
+			       *ports = pol_yaml_get(e, "ports");
 	bool is_tcp = is_text(pol_yaml_get(e, "protocol"), "tcp");
 	bool has_host = host && host->kind == POL_Y_STR && host->len;
 
 	if (pol_yaml_get(e, "port") && pol_yaml_get(e, "ports"))
 		return WITH(f, e,
 			    "port and ports are mutually exclusive; use ports for multiple ports");
-	if (!pol_yaml_get(e, "port") && !pol_yaml_get(e, "ports"))
+	if (!pol_yaml_get(e, "port") && (!ports || (ports->kind == POL_Y_SEQ && ports->n == 0)))
 		return WITH(f, e, "endpoint without a port, expected port or ports");
 	if (!has_host && (!ips || ips->n == 0 || is_tcp))
 		return WITH(f, e,

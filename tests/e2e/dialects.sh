@@ -176,6 +176,8 @@ version: 1
 network_policies:
   a: {endpoints: [{host: a.example.com, port: 443, protocol: rest, tls: skip, access: read-only}], binaries: [{path: /usr/bin/curl}]}
 X
+sed 's/port: 443/ports: []/' "$TMP/skip.yaml" | file ports.yaml
+check 'openshell: no ports at all are refused' check_lists 1 ports.yaml
 for verb in check lint show; do
 	check "openshell: $verb tells of what is odd" eval \
 		'"$ask" $verb "$TMP/skip.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: note: .*tls: skip"'
