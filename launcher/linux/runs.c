@@ -73,6 +73,8 @@ int lau_runs_list(bool json)
 
 /* ---- one ---- */
 
+enum { CONTINUE_MS = 100 };
+
 struct found {
 	char *root;
 	char id[AUD_ID_MAX];
@@ -120,17 +122,21 @@ static int find(const char *text, struct found *out, struct b_err *err)
 	return open_supervisor(out, err);
 }
 
-/* 0 it has ended, 1 it has not within the time. A descriptor of a process is readable then. */
-static int await_end(const struct found *f, uint64_t timeout_ms, struct b_err *err)
+/* 0 it has ended, 1 it has not within the time. A descriptor of a process is readable then. With
+ * `stops` it is continued again and again: it may be stopped with its command, and so hear of no
+ * SIGTERM. */
+static int await_end(const struct found *f, uint64_t timeout_ms, bool stops, struct b_err *err)
 {
 	struct pollfd p = {.fd = f->pidfd, .events = POLLIN};
-	uint64_t end = timeout_ms ? b_deadline_ms(timeout_ms) : 0;
+	uint64_t end = timeout_ms ? b_deadline_ms(timeout_ms) : UINT64_MAX;
 
 	for (;;) {
-		uint64_t now = end ? b_now_ms() : 0;
-		uint64_t left = end > now ? end - now : 0;
-		int rc = poll(&p, 1, !end ? -1 : left < INT_MAX ? (int)left : INT_MAX);
+		uint64_t now = b_now_ms(), left = end > now ? end - now : 0;
+		int most = stops ? CONTINUE_MS : INT_MAX, rc;
 
+		if (stops)
+			(void)syscall(SYS_pidfd_send_signal, f->pidfd, SIGCONT, NULL, 0);
+		rc = poll(&p, 1, left < (uint64_t)most ? (int)left : most);
 		if (rc > 0)
 			return 0;
 		if (rc < 0 && errno != EINTR)
@@ -140,9 +146,9 @@ static int await_end(const struct found *f, uint64_t timeout_ms, struct b_err *e
 	}
 }
 
-static int wait_for(const struct found *f, uint64_t timeout_ms, struct b_err *err)
+static int wait_for(const struct found *f, uint64_t timeout_ms, bool stops, struct b_err *err)
 {
-	int rc = f->pidfd < 0 ? 0 : await_end(f, timeout_ms, err);
+	int rc = f->pidfd < 0 ? 0 : await_end(f, timeout_ms, stops, err);
 	struct b_err late;
 
 	if (rc <= 0)
@@ -173,7 +179,7 @@ int lau_runs_stop(const char *run, uint64_t timeout_ms)
 
 	if (find(run, &f, &err) < 0 || ask_to_end(&f, &err) < 0)
 		return b_report(me, &err);
-	rc = wait_for(&f, timeout_ms, &err);
+	rc = wait_for(&f, timeout_ms, true, &err);
 	return rc < 0 ? b_report(me, &err) : rc;
 }
 
@@ -199,7 +205,7 @@ int lau_runs_wait(const char *run, uint64_t timeout_ms)
 
 	if (find(run, &f, &err) < 0)
 		return b_report(me, &err);
-	rc = wait_for(&f, timeout_ms, &err);
+	rc = wait_for(&f, timeout_ms, false, &err);
 	if (rc == 0)
 		rc = status_of(&f, &err);
 	return rc < 0 ? b_report(me, &err) : rc;

@@ -52,6 +52,21 @@ wait "$pid"
 check 'the command may clean up, and its status counts' [ $? -eq 5 ]
 check 'nothing is left' sh -c '! "$1" --ps | grep -q .' - "$SBX"
 
+# stopped with its command it hears of nothing
+for how in 'kill -STOP $$' 'kill -STOP 0'; do
+	set -m
+	begin --kill-after 300ms -- sh -c "echo there; $how; sleep 100"
+	set +m
+	for _ in $(seq 500); do
+		grep -q '^State:.T' "/proc/$pid/status" && break
+		sleep 0.01
+	done
+	"$SBX" --stop "$id" --timeout 30
+	check "a run that is stopped is stopped ($how)" [ $? -eq 0 ]
+	wait "$pid"
+	check 'and has a status' [ $? -eq 143 -o $? -eq 137 ]
+done
+
 begin -- sh -c 'echo there; sleep 0.2; exit 7'
 "$SBX" --wait "${id%???}"
 check 'wait has the status of the run, by the beginning of its id' [ $? -eq 7 ]
