@@ -197,12 +197,26 @@ static int open_real(const struct request *r, int fd, bool is_magic)
 	return ret;
 }
 
+/* "name/", and not "../" or "/": the slash is refused before it is seen what is there. */
+static bool is_name_with_slash(const char *path)
+{
+	size_t n = strlen(path), end = n;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	if (!end || end == n)
+		return false;
+	return path[end - 1] != '.' ||
+	       !(end == 1 || path[end - 2] == '/' ||
+		 (path[end - 2] == '.' && (end == 2 || path[end - 3] == '/')));
+}
+
 static int kernel_refusal(const struct request *r, int fd)
 {
 	struct stat st;
 
 	if (is_exclusive(r->flags))
-		return -EEXIST;
+		return is_name_with_slash(r->path) ? -EISDIR : -EEXIST;
 	if (sys_fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && !is_tmpfile(r->flags) &&
 	    (wants_write(r->flags) || r->flags & O_CREAT))
 		return -EISDIR;
@@ -235,9 +249,9 @@ static int open_held(struct request *r, int fd, bool is_magic)
 	j = judge(r->flags, false, r->buf, r->len);
 	if (!j.allowed)
 		return deny(r, &j, kernel_refusal(r, fd));
-	if (is_exclusive(r->flags))
-		ret = -EEXIST;
-	else
+	/* a directory is not there to be created, by whatever name */
+	ret = r->flags & O_CREAT ? kernel_refusal(r, fd) : 0;
+	if (!ret)
 		ret = is_tmpfile(r->flags) ? reopen(r, fd) : open_real(r, fd, is_magic);
 	tell(r, &j, ret);
 	return ret;
@@ -249,13 +263,14 @@ static int open_held(struct request *r, int fd, bool is_magic)
 #define NO_TEXT (-1000)
 static int hold_parent(struct request *r, int at, const char *path, const char **name)
 {
-	size_t n = strlen(path), start = n;
+	size_t n = strlen(path), end = n, start;
 	int fd;
 
 	if (!n || n >= SBX_PATH_MAX)
 		return n ? -ENAMETOOLONG : -ENOENT;
-	if (path[n - 1] == '/')
-		return -EISDIR;
+	while (end && path[end - 1] == '/')
+		end--;
+	start = end;
 	while (start && path[start - 1] != '/')
 		start--;
 	*name = path + start;
@@ -266,6 +281,10 @@ static int hold_parent(struct request *r, int at, const char *path, const char *
 	fd = sys_openat(at, r->buf, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
+	if (end < n) { /* "new/": no file is made by such a name, if its parent is one */
+		sys_close(fd);
+		return -EISDIR;
+	}
 	r->len = shim_fd_text(fd, r->buf);
 	if (r->len) {
 		r->len -= r->len == 1;
@@ -337,7 +356,8 @@ static int open_slowly(struct request *r, bool is_magic)
 	int fd = sys_openat(r->dirfd, r->path,
 			    O_PATH | O_CLOEXEC | (r->flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
 
-	if (fd == -ENOENT && r->flags & O_CREAT)
+	/* "file/" is no directory, and would be no file */
+	if ((fd == -ENOENT || fd == -ENOTDIR) && r->flags & O_CREAT)
 		return create(r);
 	if (fd < 0) {
 		struct judged j = {.op = wants_write(r->flags) ? SBX_MODIFY : SBX_READ};

@@ -67,6 +67,30 @@ static void numbers(void)
 
 /* ---- flags ---- */
 
+/* With O_CREAT, these are no files and do not become any. */
+static const char *const not_new[] = {"d",
+				      "d/",
+				      "d//",
+				      "..",
+				      ".",
+				      "d/..",
+				      "l",
+				      "l/",
+				      "d/f/",
+				      "d/f//",
+				      "missing/x",
+				      "missing/x/",
+				      "missing/",
+				      "d/f/x",
+				      "d/f/x/",
+				      "/",
+				      "../",
+				      "d/../",
+				      "d/./",
+				      "d/f/..",
+				      "/proc/self/cwd",
+				      "/proc/self/root/"};
+
 static void flags(void)
 {
 	int fd = open(".", O_TMPFILE | O_RDWR | O_EXCL, 0600);
@@ -78,7 +102,11 @@ static void flags(void)
 	close(fd);
 	say_open("O_NOFOLLOW", open("l", O_RDONLY | O_NOFOLLOW));
 	say_open("O_NOFOLLOW | O_DIRECTORY", open("l", O_RDONLY | O_NOFOLLOW | O_DIRECTORY));
-	say_open("O_CREAT of a directory", open("d", O_CREAT | O_RDONLY, 0600));
+	for (size_t i = 0; i < sizeof not_new / sizeof *not_new; i++) {
+		say_open(not_new[i], open(not_new[i], O_CREAT | O_RDONLY, 0600));
+		say_open("to write", open(not_new[i], O_CREAT | O_WRONLY, 0600));
+		say_open("exclusively", open(not_new[i], O_CREAT | O_EXCL, 0600));
+	}
 	say_open("access mode 3", open("/dev/null", 3));
 	say("fchmodat", fchmodat(AT_FDCWD, "d", 0700, 0x4000000));
 	say("unlinkat", unlinkat(AT_FDCWD, "d", 0x4000));
