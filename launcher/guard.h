@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -14,6 +15,8 @@
 
 /* Of a new run; 0 = none can be had: there is a limit already, perhaps another run's. */
 rlim_t lau_guard_mark(void);
+/* Can there be one, or is there one already? */
+bool lau_guard_can(void);
 /* The caller and what it will start have the mark. The filter lets nobody change it. [AS-safe]
  */
 void lau_guard_put(rlim_t mark);

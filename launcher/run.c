@@ -171,6 +171,11 @@ static int step_floor(struct run *r, struct b_err *err)
 		return -1;
 	if (r->guest)
 		lau_nest_limit(r->guest, &r->plan);
+	if (!r->plan.is_wrapped && !(r->plan.isolate & LAU_ISOLATE_PID) && !lau_guard_can())
+		lau_plan_limit(&r->plan,
+			       "a supervisor killed by SIGKILL leaves processes: they would be "
+			       "known by a limit on file locks, and there is one already "
+			       "(ulimit -x): --isolate pid, or take it off");
 	return 0;
 }
 

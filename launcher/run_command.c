@@ -173,6 +173,21 @@ static struct lau_watch *serve_others(struct run *r)
 	return NULL;
 }
 
+/* The kernel says nothing of it, and a shell "Bad system call". */
+static void tell_of_filter(const struct lau_outcome *o)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	if (o->phase != LAU_PHASE_COMMAND ||
+	    (o->signal != SIGSYS && (o->signal || o->exit_code != 128 + SIGSYS)))
+		return;
+	b_str_addf(&line,
+		   "%s: note: SIGSYS is the filter's answer to system calls of another "
+		   "architecture: 32-bit programs do not run in the sandbox\n",
+		   me);
+	say(&line);
+}
+
 int lau_run_supervise(struct run *r, struct b_err *err)
 {
 	const struct lau_supervisor s = {
@@ -200,6 +215,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		lau_terminal_restore(&r->terminal);
 	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
 		return -1;
+	if (!r->o->quiet)
+		tell_of_filter(&r->outcome);
 	if (r->o->verbose) {
 		b_auto(b_str_release) struct b_str text = {0};
 

@@ -31,6 +31,13 @@ rlim_t lau_guard_mark(void)
 	return FLOOR | (rlim_t)(bits[0] & 0xffff) << 32 | bits[1];
 }
 
+bool lau_guard_can(void)
+{
+	struct rlimit found;
+
+	return getrlimit(RLIMIT_LOCKS, &found) == 0 && found.rlim_max >= FLOOR;
+}
+
 void lau_guard_put(rlim_t mark)
 {
 	if (mark)

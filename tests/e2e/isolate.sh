@@ -169,6 +169,8 @@ marked()
 	[ "$(uniq -c <"$TMP/out" | awk '{ print $1 }')" = 2 ] && [ "$(grep -c 'not permitted' "$TMP/err")" = 2 ]
 }
 check 'the mark cannot be taken off' marked
+check 'where there is a limit already, it is told' bash -c \
+	'ulimit -x 1000 && "$1" -v --isolate none -- true 2>&1 | grep -q "limit: a supervisor killed by SIGKILL leaves processes: .*--isolate pid"' - "$SBX"
 if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap --isolate none -- true 2>/dev/null; then
 	check 'nor below bubblewrap' guarded --backend bwrap --isolate none
 fi
