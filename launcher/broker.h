@@ -43,9 +43,10 @@ struct lau_broker_plan {
 	 * NULL = none: one that callers write to, and two that they read. */
 	const char *ring_path, *image_path, *shim_path;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */
-	bool no_inet;	       /* connect(2) and bind(2) of the network are refused */
-	struct sbx_ring *ring; /* shared with the supervisor alone; NULL = no events */
-	uint64_t ring_size;    /* its data size */
+	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
+	struct sbx_ring *ring;	  /* shared with the supervisor alone; NULL = no events */
+	uint64_t ring_size;	  /* its data size */
+	_Atomic uint64_t *moves;  /* of the ring of the shims (core/ring.h), NULL = none */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
 	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */

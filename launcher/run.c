@@ -305,6 +305,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.control_path = r->nest.listener >= 0 ? r->nest.path.s : NULL,
 		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
 		.ring = r->record.broker_ring,
+		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],

@@ -150,6 +150,20 @@ if gcc -O2 -static -o "$TMP/liar" "$TMP/liar.c" 2>/dev/null; then
 			grep -q '1 of 4 processes witnessed (3 static)'
 	}
 	check 'one that the broker serves, too' makers
+	echo 'int rename(const char *, const char *); int main(int c, char **v) { return c != 3 || rename(v[1], v[2]); }' >"$TMP/mover.c"
+	gcc -O2 -static -o mover "$TMP/mover.c"
+	moved()
+	{
+		mkdir -p held/was && touch held/was/f
+		launch --audit-level all -- python3 -c 'import os, subprocess
+fd = os.open("held/was", os.O_RDONLY | os.O_DIRECTORY)
+os.open("f", os.O_RDONLY, dir_fd=fd)
+assert subprocess.call(["./mover", "held/was", "held/is"]) == 0
+os.open("f", os.O_RDONLY, dir_fd=fd)'
+		is 0 "$status" && is 1 "$(calls --op read --path '**/held/was/f')" &&
+			is 1 "$(calls --op read --path '**/held/is/f')"
+	}
+	check 'what one without the shim moved has its new name for who holds it' moved
 else
 	skip 'a program that fills the ring with garbage' 'no static libc'
 fi

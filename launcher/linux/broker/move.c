@@ -127,6 +127,15 @@ static struct br_answer not_found(int rc)
 	return rc == BR_AS_IS || rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
 }
 
+/* Programs with the shim remember paths of directories; who moved one may have none. */
+static void tell_shims(const struct move *m)
+{
+	_Atomic uint64_t *moves = m->c->b->plan->moves;
+
+	if (moves && (is_dir(m->to) || (m->swaps && is_dir(m->from))))
+		atomic_fetch_add_explicit(moves, 1, memory_order_relaxed);
+}
+
 struct br_answer br_rename(struct br_call *c)
 {
 	struct move m = {
@@ -156,6 +165,8 @@ struct br_answer br_rename(struct br_call *c)
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = (int)syscall(SYS_renameat2, m.from->at, m.from->name, m.to->at, m.to->name, c->flags);
+	if (rc == 0)
+		tell_shims(&m);
 	return tell(&m, br_result(rc), SBX_EVF_ALLOWED);
 }
 
