@@ -107,6 +107,10 @@ static int take_host(struct pol_front *f, const struct pol_ynode *key,
 {
 	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
+	for (const char *p = value->s; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == '/')
+			return WITH(f, value, "invalid host '%s'; expected a name or an address",
+				    value->s);
 	return strchr(value->s, '*') ? check_wildcards(f, value) : 0;
 }
 

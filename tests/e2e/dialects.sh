@@ -178,6 +178,8 @@ network_policies:
 X
 sed 's/port: 443/ports: []/' "$TMP/skip.yaml" | file ports.yaml
 check 'openshell: no ports at all are refused' check_lists 1 ports.yaml
+sed "s/host: a.example.com/host: 'a b'/" "$TMP/skip.yaml" | file host.yaml
+check 'openshell: nor a host that is none' refused "invalid host 'a b'" -p "$TMP/host.yaml"
 for verb in check lint show; do
 	check "openshell: $verb tells of what is odd" eval \
 		'"$ask" $verb "$TMP/skip.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: note: .*tls: skip"'
