@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/record.h"
@@ -201,24 +202,41 @@ static void banner(const struct alone *a, struct b_str *out)
 	aud_frame_release(&frame);
 }
 
+/* The shims write to nothing but a file. A FIFO makes nobody wait: without a reader it is ENXIO. */
+static int open_log(const struct alone *a, struct b_err *err)
+{
+	enum { FLAGS = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+	const char *file = a->o.audit_file;
+	int fd = file ? open(file, FLAGS, 0600) : openat(a->dir.dirfd, AUD_LOG_NAME, FLAGS, 0600);
+	struct stat st;
+
+	if (fd < 0 && errno != ENXIO)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : a->dir.path,
+			      strerror(errno));
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return b_fail(err, B_AUDIT, 0, "%s: the log must be a regular file", file);
+}
+
 /* Elsewhere the log is a link in the run's directory, which the shims find. */
 static int write_log(const struct alone *a, struct b_err *err)
 {
 	const char *file = a->o.audit_file;
 	b_auto(b_str_release) struct b_str line = {0};
 	b_auto_free char *real = NULL;
-	b_auto_fd int fd =
-		file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
-		     : openat(a->dir.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-			      0600);
+	b_auto_fd int fd = open_log(a, err);
 
-	if (fd >= 0 && file) {
+	if (fd < 0)
+		return -1;
+	if (file) {
 		real = realpath(file, NULL);
 		if (!real || symlinkat(real, a->dir.dirfd, AUD_LOG_NAME) < 0)
 			return b_fail(err, B_AUDIT, errno, "%s: %s", file, strerror(errno));
 	}
 	banner(a, &line);
-	if (fd < 0 || b_write_all(fd, line.s, line.len) < 0)
+	if (b_write_all(fd, line.s, line.len) < 0)
 		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : a->dir.path,
 			      strerror(errno));
 	return 0;

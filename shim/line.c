@@ -355,15 +355,24 @@ static long append(int fd, const char *text, size_t len)
 	return n;
 }
 
-/* A link, where the log was asked for elsewhere. Nobody but its owner may have written it. */
+/* A link, where the log was asked for elsewhere: nobody but its owner may have written it. What was
+ * put in the log's place (a FIFO) may make nobody wait. */
 static int open_log(char *path, size_t size)
 {
 	size_t pos = 0;
+	struct stat st;
+	int fd;
 
 	if (!shim_append(path, size, &pos, shim_channel_dir(), strlen(shim_channel_dir())) ||
 	    !shim_append(path, size, &pos, "/" SBX_CHANNEL_LOG, sizeof SBX_CHANNEL_LOG))
 		return -ENAMETOOLONG;
-	return sys_openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY, 0);
+	fd = sys_openat(AT_FDCWD, path,
+			O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+		sys_close(fd);
+		return -EINVAL;
+	}
+	return fd;
 }
 
 static bool write_line(const struct sbx_event *ev, const char *path, const char *path2)

@@ -75,9 +75,19 @@ SHIM_EXPORT int umount2(const char *target, int flags)
 	return distrusted(NEXT(umount2)(target, flags));
 }
 
-/* A process that shares our directory, or our descriptors, and not our memory. The child begins
- * in `fn` on a stack of its own, so that no frame of this one is in its way. fork() and vfork()
- * need no wrapper (shim/proc.h). */
+/* Our notes lie in memory and speak of a directory and of descriptors: a thread shares all three, a
+ * child of fork() none. Who shares some makes them wrong. A child of vfork() runs while its parent
+ * waits, and only forgets. */
+void shim_clone_comes(uint64_t flags)
+{
+	uint64_t all = CLONE_VM | CLONE_FS | CLONE_FILES, shared = flags & all;
+
+	if (shared && shared != all && !(shared == CLONE_VM && flags & CLONE_VFORK))
+		shim_where_distrust();
+}
+
+/* The child begins in `fn` on a stack of its own, so that no frame of this one is in its way. fork()
+ * and vfork() need no wrapper (shim/proc.h). */
 SHIM_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 {
 	pid_t *parent_tid, *child_tid;
@@ -89,8 +99,7 @@ SHIM_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	tls = va_arg(ap, void *);
 	child_tid = va_arg(ap, pid_t *);
 	va_end(ap);
-	if (flags & (CLONE_FS | CLONE_FILES) && !(flags & CLONE_THREAD))
-		shim_where_distrust();
+	shim_clone_comes((unsigned)flags);
 	return NEXT(clone)(fn, stack, flags, arg, parent_tid, tls, child_tid);
 }
 

@@ -16,6 +16,7 @@
 #include "shim/guard.h"
 #include "shim/linux/context.h"
 #include "shim/linux/sys.h"
+#include "shim/mem.h"
 #include "shim/proc.h"
 #include "shim/room.h"
 #include "shim/where.h"
@@ -257,6 +258,13 @@ static void forget(long number, const long a[6])
 		break;
 	case SYS_close_range:
 		shim_where_closed_all();
+		break;
+	case SYS_clone:
+		shim_clone_comes((unsigned long)a[0]);
+		break;
+	case SYS_clone3: /* struct clone_args begins with its flags */
+		if (!shim_is_no_pointer((const void *)a[0]))
+			shim_clone_comes(*(const uint64_t *)a[0]);
 		break;
 	case SYS_unshare: /* we do not come back after it */
 	case SYS_setns:

@@ -153,6 +153,13 @@ check 'behind the shim it may stand' [ "$status:$out" = 1:plain ]
 
 # ---- what a log must survive ----
 begin
+mkfifo "$TMP/fifo"
+timeout -k 1 20 "$SBX" --print-env -w "$WS" --audit-file "$TMP/fifo" >"$TMP/out" 2>"$TMP/err"
+check 'a log that is a FIFO is refused' [ "$?" -eq 125 ]
+check 'and that is said' grep -q 'E_AUDIT.*regular file' "$TMP/err"
+options='--audit-file "$WS/log"' in_env 'rm log; mkfifo log; cat file; exec 3<>log; cat .env file'
+check 'one that becomes a FIFO holds nobody up' [ "$status:$out" = $'1:plain\nplain' ]
+begin
 in_env 'python3 -c "
 import resource, signal
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

@@ -14,6 +14,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,81 @@ static int case_thread_directory(void)
 		if (pthread_join(t, &bad) || bad || chdir("..") < 0)
 			return fail("a thread in a directory of its own");
 		WANT(0, try_open(OK_FILE, O_RDONLY));
+	}
+	return both();
+}
+
+/* ---- processes that share in part ---- */
+
+static _Atomic int turn;
+static int answer;
+
+static void wait_turn(int n)
+{
+	while (atomic_load(&turn) != n)
+		sched_yield();
+}
+
+static int beside(void *arg)
+{
+	(void)arg;
+	if (chdir("no") < 0)
+		return 1;
+	atomic_store(&turn, 1);
+	wait_turn(2);
+	answer = try_open("file", O_RDONLY);
+	atomic_store(&turn, 3);
+	return 0;
+}
+
+/* Our memory, and a directory of its own. */
+static int case_shared_memory(void)
+{
+	static char stack[256 << 10] __attribute__((aligned(16)));
+	int pid = clone(beside, stack + sizeof stack, CLONE_VM | SIGCHLD, NULL), status;
+
+	if (pid < 0)
+		return fail("clone");
+	wait_turn(1);
+	WANT(0, try_open(OK_FILE, O_RDONLY));
+	atomic_store(&turn, 2);
+	wait_turn(3);
+	if (waitpid(pid, &status, 0) < 0 || status)
+		return fail("waitpid");
+	WANT(EACCES, answer);
+	return both();
+}
+
+static int move_us(long by_number)
+{
+	struct {
+		uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, size, tls;
+	} args = {.flags = CLONE_FS, .exit_signal = SIGCHLD};
+	long pid = by_number == SYS_clone3 ? syscall(by_number, &args, sizeof args)
+					   : syscall(by_number, CLONE_FS | SIGCHLD, 0, 0, 0, 0);
+	int status;
+
+	if (pid == 0)
+		_exit(chdir("no") < 0);
+	return pid > 0 && waitpid((pid_t)pid, &status, 0) == pid && status == 0;
+}
+
+/* Our directory, and a memory of its own. */
+static int case_shared_directory(void)
+{
+	static const long numbers[] = {SYS_clone, SYS_clone3};
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		WANT(0, try_open(OK_FILE, O_RDONLY));
+		if (!move_us(numbers[i])) {
+			if (errno == ENOSYS)
+				continue;
+			return fail("clone by number");
+		}
+		WANT(EACCES, try_open("file", O_RDONLY));
+		if (chdir("..") < 0)
+			return fail("chdir");
 	}
 	return both();
 }
@@ -468,6 +544,8 @@ static const struct law_case cases[] = {
 	{"deleted_directory", case_deleted_directory},
 	{"named_deleted", case_named_deleted},
 	{"thread_directory", case_thread_directory},
+	{"shared_memory", case_shared_memory},
+	{"shared_directory", case_shared_directory},
 	{"new_root", case_new_root},
 	{"received_directory", case_received_directory},
 	{"number_given", case_number_given},
