@@ -101,14 +101,25 @@ static void tell_failure(unsigned call, const struct shim_program *p, int err)
 	shim_set_errno(err);
 }
 
+/* Nothing to be read there, or by one of its entries: the kernel says EFAULT. */
+static bool is_no_list(char *const *list)
+{
+	if (list && shim_is_no_pointer(list))
+		return true;
+	for (; list && *list; list++)
+		if (shim_is_no_pointer(*list))
+			return true;
+	return false;
+}
+
 /* 0 or errno; env->is_needed: another environment is to be built. */
 static int plan_env(unsigned call, struct shim_env *env, const struct shim_program *p,
 		    char *const *envp)
 {
-	bool is_planned =
-		!shim_program_is_witnessed(p->class) || shim_env_plan_for(env, envp, p->is_sibling);
+	bool is_to_have = shim_program_is_witnessed(p->class) && !is_no_list(envp);
+	bool is_planned = !is_to_have || shim_env_plan_for(env, envp, p->is_sibling);
 
-	if (!is_planned || !shim_program_is_witnessed(p->class))
+	if (!is_planned || !is_to_have)
 		env->is_needed = false;
 	return is_planned ? 0 : refusal_without_shim(call, p);
 }

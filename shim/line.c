@@ -366,8 +366,7 @@ static int open_log(char *path, size_t size)
 	if (!shim_append(path, size, &pos, shim_channel_dir(), strlen(shim_channel_dir())) ||
 	    !shim_append(path, size, &pos, "/" SBX_CHANNEL_LOG, sizeof SBX_CHANNEL_LOG))
 		return -ENAMETOOLONG;
-	fd = sys_openat(AT_FDCWD, path,
-			O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
+	fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (fd >= 0 && (sys_fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
 		sys_close(fd);
 		return -EINVAL;

@@ -1,7 +1,7 @@
 # The preloaded library. Its own objects, and those of core/ again: no stack protector, no
 # fortify, nothing of a C library (shim/mem.h).
 shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/line.c shim/where.c \
-	shim/prove.c shim/deep.c shim/room.c \
+	shim/prove.c shim/deep.c shim/room.c shim/pointer.c \
 	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/actions.c shim/exec.c \
 	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
 	shim/linux/context.c shim/linux/numbers.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c shim/linux/old.c

@@ -54,13 +54,13 @@ SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 
 /* The arguments of the l-forms, counted, then copied to the stack of the wrapper. */
 #define COUNT_ARGUMENTS(first, ap, n)                                                              \
-	for ((n) = shim_is_no_pointer(first) ? 0 : 1; (n) && va_arg(ap, char *); (n)++)
+	for ((n) = shim_is_null(first) ? 0 : 1; (n) && va_arg(ap, char *); (n)++)
 
 #define COPY_ARGUMENTS(argv, first, ap, n)                                                         \
 	do {                                                                                       \
 		size_t i_;                                                                         \
 		(argv)[0] = (char *)(uintptr_t)(first);                                            \
-		for (i_ = 1; !shim_is_no_pointer(first) && i_ <= (n); i_++)                        \
+		for (i_ = 1; !shim_is_null(first) && i_ <= (n); i_++)                              \
 			(argv)[i_] = va_arg(ap, char *);                                           \
 	} while (0)
 

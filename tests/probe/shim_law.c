@@ -16,9 +16,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -100,9 +102,42 @@ static int case_fsize(void)
 
 /* ---- arguments ---- */
 
+/* The end of all, the kernel's half, pages without rights, and text that runs into them. */
+static int bad_pointers(void)
+{
+	char *pages = mmap(NULL, 12288, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+	const char *bad[] = {(const char *)-1, (const char *)(1UL << (sizeof(long) * 8 - 1)),
+			     pages + 2 * 4096, pages + 4096 - 5};
+	char *args[] = {NULL}, *env[] = {NULL, NULL}, **volatile no_env = (char **)-16;
+	size_t i;
+
+	if (pages == MAP_FAILED || mprotect(pages + 4096, 2 * 4096, PROT_NONE))
+		return fail("mmap");
+	memcpy(pages + 4096 - 5, "abcde", 5);
+	memcpy(pages + 4096 - 40, OK_FILE, sizeof OK_FILE);
+	WANT(0, try_open(pages + 4096 - 40, O_RDONLY));
+	WANT(EFAULT, execve("/bin/true", args, no_env) < 0 ? errno : 0);
+	for (i = 0; i < sizeof bad / sizeof *bad; i++) {
+		const char *volatile path = bad[i];
+
+		WANT(EFAULT, try_open(path, O_RDONLY));
+		WANT(EFAULT, try_open(path, O_WRONLY | O_CREAT));
+		WANT(EFAULT, rename(OK_FILE, path) < 0 ? errno : 0);
+		WANT(EFAULT, access(path, R_OK) < 0 ? errno : 0);
+		WANT(EFAULT, execve(path, args, environ) < 0 ? errno : 0);
+		WANT(EFAULT, syscall(SYS_mkdirat, AT_FDCWD, path, 0700) < 0 ? errno : 0);
+		env[0] = (char *)(uintptr_t)path;
+		WANT(EFAULT, execve("/bin/true", args, env) < 0 ? errno : 0);
+	}
+	return 0;
+}
+
 static int case_bad_pointer(void)
 {
 	const char *volatile bad = (const char *)1, *volatile null = NULL;
+
+	if (bad_pointers())
+		return 1;
 
 	WANT(EFAULT, try_open(bad, O_RDONLY));
 	WANT(EFAULT, try_open(null, O_RDONLY));
