@@ -306,6 +306,19 @@ static void on_call(struct aud_collector *c, struct item *it)
 	}
 }
 
+/* At these levels every change is told: a process that makes one and says nothing has no shim. */
+static void look_for_silent(struct aud_collector *c, const struct item *it)
+{
+	const struct sbx_event *ev = &it->ev;
+	char exe[SBX_PATH_MAX] = "?";
+
+	if (!c->cfg.ring || c->cfg.level == SBX_AUDIT_DENIED || c->cfg.level == SBX_AUDIT_NONE ||
+	    !aud_procs_is_silent(c->procs, ev->pid, ev->ppid))
+		return;
+	aud_trust_exe(&c->trust, ev->pid, exe, sizeof exe);
+	aud_procs_served(c->procs, ev, exe, c->now_ms);
+}
+
 static void on_event(struct aud_collector *c, struct item *it)
 {
 	const struct sbx_event *ev = &it->ev;
@@ -485,8 +498,10 @@ static uint64_t take_broker(struct aud_collector *c, bool final)
 		if (got == 0)
 			break;
 		n++;
-		if (got > 0)
+		if (got > 0) {
 			aud_trust_member(&c->trust, it.ev.pid);
+			look_for_silent(c, &it);
+		}
 		if (got > 0 && may_have_twin(&it.ev)) {
 			aud_twins_broker(&c->twins, &it.ev, it.path, it.path2, c->now_ms);
 		} else if (got > 0) {
@@ -523,6 +538,8 @@ static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 			c->reader.corrupt++;
 			continue;
 		}
+		if (it.ev.kind != SBX_EV_EXEC) /* of a spawn the parent speaks */
+			aud_procs_speaks(c->procs, it.ev.pid, it.ev.ppid);
 		c->counts.unverified += !!(it.ev.flags & AUD_EVF_UNVERIFIED);
 		on_event(c, &it);
 	}

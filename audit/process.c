@@ -24,6 +24,7 @@ struct slot {
 	uint32_t pid;
 	bool has_pending;
 	bool is_early; /* said hello before anyone announced it */
+	bool is_known; /* spoke, was announced, or is counted already */
 	const char *exe;
 	uint64_t origin;
 };
@@ -42,6 +43,7 @@ struct aud_procs {
 	struct exe *exes; /* uthash */
 	struct pending *pending;
 	size_t npending;
+	bool is_nameless;
 };
 
 struct aud_procs *aud_procs_new(struct aud_counts *counts)
@@ -183,6 +185,7 @@ void aud_procs_exec(struct aud_procs *p, const struct sbx_event *ev, const char 
 
 	if (q.cls == SBX_EXEC_MISSING)
 		return;
+	s->is_known = true;
 	if (q.is_spawn && s->is_early && may_speak(q.cls)) {
 		s->is_early = false; /* counted when it said hello */
 		s->origin = s->origin ? s->origin : seq;
@@ -208,6 +211,7 @@ void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char
 	*s = (struct slot){
 		.pid = ev->pid,
 		.is_early = was_early,
+		.is_known = true,
 		.exe = intern(p, path, ev->path_len),
 	};
 	p->counts->witnessed++;
@@ -235,6 +239,48 @@ void aud_procs_failed(struct aud_procs *p, const struct sbx_event *ev)
 		take_back(p, i);
 }
 
+void aud_procs_speaks(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	if (pid)
+		known(p, pid, ppid)->is_known = true;
+	else
+		p->is_nameless = true;
+}
+
+bool aud_procs_is_silent(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	return pid && !p->is_nameless && !known(p, pid, ppid)->is_known;
+}
+
+void aud_procs_served(struct aud_procs *p, const struct sbx_event *ev, const char *exe,
+		      uint64_t now_ms)
+{
+	size_t i = find(p, ev->pid);
+
+	if (i < p->npending || p->npending == PENDING_MAX)
+		return;
+	p->pending[p->npending++] = (struct pending){
+		.pid = ev->pid,
+		.ppid = ev->ppid,
+		.cls = SBX_EXEC_UNANNOUNCED,
+		.exe = intern(p, exe, strlen(exe)),
+		.since_ms = now_ms,
+	};
+}
+
+/* Not counted until it is sure. */
+static bool is_unannounced(struct aud_procs *p, const struct pending *q)
+{
+	struct slot *s = slot_of(p, q->pid);
+
+	if (s->pid != q->pid || s->is_known || p->is_nameless)
+		return false;
+	s->is_known = true;
+	p->counts->processes++;
+	p->counts->unwitnessed_by_class[q->cls]++;
+	return true;
+}
+
 bool aud_procs_settled(struct aud_procs *p, uint64_t now_ms, bool final,
 		       struct aud_unwitnessed *out)
 {
@@ -245,6 +291,10 @@ bool aud_procs_settled(struct aud_procs *p, uint64_t now_ms, bool final,
 
 		if (!final && (q->cls == SBX_EXEC_DYNAMIC || now_ms - q->since_ms < SETTLE_MS))
 			continue;
+		if (q->cls == SBX_EXEC_UNANNOUNCED && !is_unannounced(p, q)) {
+			drop(p, i--);
+			continue;
+		}
 		*out = (struct aud_unwitnessed){.pid = q->pid,
 						.ppid = q->ppid,
 						.cls = q->cls,

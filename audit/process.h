@@ -34,6 +34,15 @@ void aud_procs_hello(struct aud_procs *, const struct sbx_event *, const char *p
 /* The exec that this process announced did not come to be. */
 void aud_procs_failed(struct aud_procs *, const struct sbx_event *);
 
+/* A shim's word, which this process said itself. 0 = a child that does not know who it is, forked
+ * under a filter of its program's own: from then on silence proves nothing. */
+void aud_procs_speaks(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* The broker served this process. When nobody has announced it, and it says nothing within a second,
+ * it runs without a shim: a program that another such started, or an execve made inline. */
+void aud_procs_served(struct aud_procs *, const struct sbx_event *, const char *exe,
+		      uint64_t now_ms);
+bool aud_procs_is_silent(struct aud_procs *, uint32_t pid, uint32_t ppid);
+
 /* An image that turned out unwitnessed. */
 struct aud_unwitnessed {
 	uint32_t pid, ppid;

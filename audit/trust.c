@@ -99,6 +99,20 @@ static enum aud_kin kin_of(const struct aud_trust *t, uint32_t pid)
 	return pid && faccessat(t->proc, name, F_OK, 0) == 0 ? AUD_KIN_OURS : AUD_KIN_GONE;
 }
 
+bool aud_trust_exe(const struct aud_trust *t, uint32_t pid, char *exe, size_t size)
+{
+	char name[32], text[4096];
+	ssize_t n;
+
+	snprintf(name, sizeof name, t->proc < 0 ? "/proc/%u/exe" : "%u/exe", (unsigned)pid);
+	n = readlinkat(t->proc < 0 ? AT_FDCWD : t->proc, name, text, sizeof text);
+	if (n <= 0 || (size_t)n >= size || n == sizeof text)
+		return false;
+	memcpy(exe, text, (size_t)n);
+	exe[n] = '\0';
+	return true;
+}
+
 static bool is_member(const struct aud_trust *t, uint32_t pid)
 {
 	return pid && t->member[pid % AUD_TRUST_SLOTS] == pid;

@@ -38,3 +38,5 @@ void aud_trust_tick(struct aud_trust *, uint64_t now_ms);
 void aud_trust_member(struct aud_trust *, uint32_t pid);
 /* Corrects the time, flags the unverified. false = the event makes no sense: drop it. */
 bool aud_trust_event(struct aud_trust *, struct sbx_event *);
+/* What runs as this process, while it lives; false = not to be seen, `exe` is as it was. */
+bool aud_trust_exe(const struct aud_trust *, uint32_t pid, char *exe, size_t size);

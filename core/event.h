@@ -30,7 +30,8 @@ enum sbx_event_kind {
 	X(UNREADABLE, "unreadable")                                        \
 	X(MISSING, "missing")	   /* does not exist: the call will fail */ \
 	X(CAPS, "file-capability") /* file capabilities: the loader heeds no preload */ \
-	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */
+	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */ \
+	X(UNANNOUNCED, "unannounced") /* nobody told of its exec: the broker met it */
 
 enum sbx_exec_class {
 #define X(name, text) SBX_EXEC_##name,

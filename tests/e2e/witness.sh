@@ -141,6 +141,65 @@ if gcc -O2 -static -o "$TMP/liar" "$TMP/liar.c" 2>/dev/null; then
 			grep -q '1 of 2 processes witnessed (1 static)'
 	}
 	check 'a static program is counted as unwitnessed' unwitnessed
+
+	cat >inline.c <<'END'
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* starts ./served N times, each by an execve that no library sees */
+static long raw(const char *path, char **args, char **env)
+{
+	long ret;
+#if defined(__x86_64__)
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_execve), "D"(path), "S"(args), "d"(env)
+			 : "rcx", "r11", "memory");
+#else
+	ret = syscall(SYS_execve, path, args, env);
+#endif
+	return ret;
+}
+int main(int argc, char **argv)
+{
+	char name[] = "./served", *args[] = {name, NULL}, *env[] = {NULL};
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+	if (!n)
+		return mkdir("served.d", 0700) | rmdir("served.d");
+	for (; n; n--) {
+		if (!fork())
+			_exit((int)raw(name, args, env));
+		wait(NULL);
+	}
+	return 0;
+}
+END
+	gcc -O2 -w -o starter inline.c && gcc -O2 -w -static -o served inline.c
+	unannounced() # COMMAND N COVERAGE
+	{
+		launch -- "$1" "$2"
+		is 0 "$status" && is "$2" "$(shown --kind unwitnessed | grep -c ' unannounced')" &&
+			"$AUDIT" | grep -qF "$3"
+	}
+	check 'what a static program starts is counted when the broker serves it' \
+		unannounced ./served 3 '0 of 4 processes witnessed (1 static, 3 unannounced)'
+	children() # of witnessed programs, which are so themselves
+	{
+		launch -- sh -c 'for i in 1 2 3; do (: >"c$i"; rm "c$i"); done; python3 -c "
+import os
+for i in range(3):
+	if not os.fork():
+		os.mkdir(str(i)), os._exit(0)
+	os.wait()"'
+		is 0 "$status" && is 0 "$(shown --kind unwitnessed | wc -l)"
+	}
+	check 'children without an image of their own are not' children
+	if [ "$(uname -m)" = x86_64 ]; then
+		check 'what an inline execve starts, too' \
+			unannounced ./starter 1 '1 of 2 processes witnessed (1 unannounced)'
+		launch --require shim -- ./starter 1
+		check 'and --require shim fails for it' [ "$status" = 125 ]
+	fi
 	printf '#include <sys/stat.h>\n#include <unistd.h>\nint main(void) { mkdir("made", 0755); return rmdir("made"); }\n' >"$TMP/maker.c"
 	gcc -O2 -static -o maker "$TMP/maker.c"
 	makers()
