@@ -293,6 +293,8 @@ static _Noreturn void refuse_to_start(const char *what)
 		: trouble == NO_PATH
 			? "SBX_CHANNEL does not say where the policy of this environment is: "
 			  "set the environment up again"
+		: trouble == USURPED
+			? "preloaded before the shim, takes its calls, put it behind: "
 			: "the policy of this environment cannot be read, or is not its "
 			  "owner's alone: set the environment up again";
 	static const char head[] = "sbx-launch: E_SHIM: ", end[] = "\n";
@@ -326,6 +328,7 @@ static void look_before_us(void)
 	if (shim_has_prefix(shim.channel, SBX_CHANNEL_DENY))
 		refuse_to_start(library);
 }
+
 static __attribute__((constructor)) void start(int argc, char **argv, char **envp)
 {
 	const char *execfn;
