@@ -138,8 +138,9 @@
 	X(open) X(open64) X(__open) X(__open64) X(__open_2) X(__open64_2) \
 	X(openat) X(openat64) X(__openat_2) X(__openat64_2) X(openat2) X(creat) X(creat64)
 #define SHIM_STDIO_CALLS(X) \
-	X(fopen) X(fopen64) X(freopen) X(freopen64) X(tmpfile) X(tmpfile64) X(opendir) \
-	X(scandir) X(scandir64) X(scandirat) X(scandirat64) X(glob) X(glob64)
+	X(fopen) X(fopen64) X(_IO_fopen) X(freopen) X(freopen64) X(tmpfile) X(tmpfile64) X(opendir) \
+	X(scandir) X(scandir64) X(scandirat) X(scandirat64) X(glob) X(glob64) \
+	X(updwtmp) X(updwtmpx)
 #define SHIM_TEMP_CALLS(X) \
 	X(mkstemp) X(mkstemp64) X(mkostemp) X(mkostemp64) X(mkstemps) X(mkstemps64) \
 	X(mkostemps) X(mkostemps64) X(mkdtemp)
@@ -154,12 +155,12 @@
 	X(posix_spawn_file_actions_init) X(posix_spawn_file_actions_destroy) \
 	X(posix_spawn_file_actions_addopen) X(posix_spawn_file_actions_adddup2) \
 	X(posix_spawn_file_actions_addchdir_np) \
-	X(posix_spawn_file_actions_addfchdir_np) X(system) X(popen) X(wordexp)
+	X(posix_spawn_file_actions_addfchdir_np) X(system) X(popen) X(_IO_popen) X(wordexp)
 /* Calls after which what we remember of the process (directories, filters) may be wrong. */
 #define SHIM_CONTEXT_CALLS(X) \
 	SHIM_CONTEXT_CALLS32(X) \
 	X(chdir) X(fchdir) X(chroot) X(unshare) X(setns) X(mount) X(umount) X(umount2) \
-	X(clone) X(daemon) X(close) X(__close) X(close_range) X(closefrom) X(closedir) X(fclose) \
+	X(clone) X(__clone) X(daemon) X(close) X(__close) X(close_range) X(closefrom) X(closedir) X(fclose) \
 	X(dup) X(dup2) X(__dup2) X(dup3) X(fcntl) X(fcntl64) X(__fcntl) X(recvmsg) X(recvmmsg) \
 	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \
 	X(dlopen) X(dlmopen)

@@ -88,20 +88,22 @@ void shim_clone_comes(uint64_t flags)
 
 /* The child begins in `fn` on a stack of its own, so that no frame of this one is in its way. fork()
  * and vfork() need no wrapper (shim/proc.h). */
-SHIM_EXPORT int clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
-{
-	pid_t *parent_tid, *child_tid;
-	void *tls;
-	va_list ap;
-
-	va_start(ap, arg);
-	parent_tid = va_arg(ap, pid_t *);
-	tls = va_arg(ap, void *);
-	child_tid = va_arg(ap, pid_t *);
-	va_end(ap);
-	shim_clone_comes((unsigned)flags);
-	return NEXT(clone)(fn, stack, flags, arg, parent_tid, tls, child_tid);
-}
+#define CLONE(name)                                                                                \
+	SHIM_EXPORT int name(int (*fn)(void *), void *stack, int flags, void *arg, ...)            \
+	{                                                                                          \
+		pid_t *parent_tid, *child_tid;                                                     \
+		void *tls;                                                                         \
+		va_list ap;                                                                        \
+		va_start(ap, arg);                                                                 \
+		parent_tid = va_arg(ap, pid_t *);                                                  \
+		tls = va_arg(ap, void *);                                                          \
+		child_tid = va_arg(ap, pid_t *);                                                   \
+		va_end(ap);                                                                        \
+		shim_clone_comes((unsigned)flags);                                                 \
+		return NEXT(clone)(fn, stack, flags, arg, parent_tid, tls, child_tid);             \
+	}
+CLONE(clone)
+CLONE(__clone)
 
 SHIM_EXPORT int daemon(int keep_dir, int keep_fds)
 {

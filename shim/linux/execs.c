@@ -221,6 +221,11 @@ SHIM_EXPORT FILE *popen(const char *command, const char *mode)
 	return NEXT(popen)(line, mode);
 }
 
+SHIM_EXPORT FILE *_IO_popen(const char *command, const char *mode)
+{
+	return popen(command, mode);
+}
+
 /* Commands inside the words are run by the shell, with `environ`: where that has lost our variables
  * the words cannot be wrapped, and the shell would be one without a shim. */
 static bool has_command(const char *words)

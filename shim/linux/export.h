@@ -88,6 +88,9 @@ struct msghdr;
 struct open_how;
 struct stat;
 
+FILE *_IO_fopen(const char *, const char *);
+FILE *_IO_popen(const char *, const char *);
+int __clone(int (*)(void *), void *, int, void *, ...);
 int __close(int);
 int __dup2(int, int);
 int __fcntl(int, int, ...);

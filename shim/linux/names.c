@@ -12,6 +12,7 @@
 
 #include "shim/guard.h"
 #include "shim/judge.h"
+#include "shim/linux/names.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
@@ -149,6 +150,23 @@ SHIM_EXPORT mqd_t __mq_open_2(const char *name, int flags)
 	if (flags & O_CREAT)
 		return NEXT(__mq_open_2)(name, flags);
 	return mq_open(name, flags, 0, NULL);
+}
+
+long shim_mq_by_number(long number, const char *name, int flags, mode_t mode, const void *attr)
+{
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+	struct named n = {.path = room};
+	bool is_open = number == SYS_mq_open;
+	long ret;
+
+	if (!text_of(&n, "/dev/mqueue/", name))
+		return NEXT(syscall)(number, name, flags, mode, attr);
+	if (!may(&n, is_open ? SBX_CALL_mq_open : SBX_CALL_mq_unlink,
+		 is_open && (flags & O_ACCMODE) != O_WRONLY, !is_open || opens_to_write(flags)))
+		return -1;
+	ret = NEXT(syscall)(number, name, flags, mode, attr);
+	done(&n, ret < 0);
+	return ret;
 }
 
 #define UNLINK(name, dir)                                                                          \

@@ -8,6 +8,7 @@
  */
 #include "shim/linux/export.h"
 
+#include <sys/inotify.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 
 #include "shim/guard.h"
 #include "shim/linux/context.h"
+#include "shim/linux/names.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
@@ -58,6 +60,11 @@
 	X(fremovexattr, fremovexattr(INT(a), PATH(b))) \
 	X(getxattr, getxattr(PATH(a), PATH(b), (void *)c, (size_t)d)) \
 	X(lgetxattr, lgetxattr(PATH(a), PATH(b), (void *)c, (size_t)d)) \
+	X(fgetxattr, fgetxattr(INT(a), PATH(b), (void *)c, (size_t)d)) \
+	X(flistxattr, flistxattr(INT(a), (char *)b, (size_t)c)) \
+	X(inotify_add_watch, inotify_add_watch(INT(a), PATH(b), (uint32_t)c)) \
+	X(mq_open, shim_mq_by_number(SYS_mq_open, PATH(a), INT(b), (mode_t)c, (const void *)d)) \
+	X(mq_unlink, shim_mq_by_number(SYS_mq_unlink, PATH(a), 0, 0, NULL)) \
 	X(listxattr, listxattr(PATH(a), (char *)b, (size_t)c)) \
 	X(llistxattr, llistxattr(PATH(a), (char *)b, (size_t)c)) \
 	X(execve, execve(PATH(a), (char *const *)b, (char *const *)c)) \
@@ -70,7 +77,9 @@
 #define RAW_QUERIES(X) \
 	X(newfstatat, fstatat, INT(a), PATH(b)) \
 	X(statx, statx, INT(a), PATH(b)) \
-	X(readlinkat, readlinkat, INT(a), PATH(b))
+	X(readlinkat, readlinkat, INT(a), PATH(b)) \
+	X(statfs, statfs, AT_FDCWD, PATH(a)) \
+	X(name_to_handle_at, name_to_handle_at, INT(a), PATH(b))
 /* Calls of x86 that newer machines have no more. By the plain numbers of chown, 32-bit programs pass
  * identities of 16 bits. */
 #if defined(__i386__)
@@ -81,7 +90,8 @@
 				   : __futimens64(INT(a), (const void *)c))
 #define RAW_OLD_STATS(X) \
 	X(stat64, stat, AT_FDCWD, PATH(a)) \
-	X(lstat64, lstat, AT_FDCWD, PATH(a))
+	X(lstat64, lstat, AT_FDCWD, PATH(a)) \
+	X(statfs64, statfs, AT_FDCWD, PATH(a))
 #else
 #define RAW_CHOWN(X) \
 	X(chown, chown(PATH(a), (uid_t)b, (gid_t)c)) \

@@ -4,6 +4,8 @@
 #include "shim/linux/export.h"
 
 #include <glob.h>
+#include <utmp.h>
+#include <utmpx.h>
 
 #include "shim/guard.h"
 #include "shim/judge.h"
@@ -105,6 +107,12 @@ static FILE *do_fopen(const char *path, const char *mode, fopen_fn *next)
 SHIM_EXPORT FILE *fopen(const char *path, const char *mode)
 {
 	return do_fopen(path, mode, NEXT(fopen));
+}
+
+/* What programs built with very old C++ libraries call. */
+SHIM_EXPORT FILE *_IO_fopen(const char *path, const char *mode)
+{
+	return fopen(path, mode);
 }
 
 SHIM_EXPORT FILE *fopen64(const char *path, const char *mode)
@@ -341,3 +349,24 @@ TEMP(int, mkstemps64, mkstemp, (char *path, int suffix), (path, suffix), -1)
 TEMP(int, mkostemps, mkstemp, (char *path, int suffix, int flags), (path, suffix, flags), -1)
 TEMP(int, mkostemps64, mkstemp, (char *path, int suffix, int flags), (path, suffix, flags), -1)
 TEMP(char *, mkdtemp, mkdtemp, (char *path), (path), NO_DIR)
+
+/* The library opens the file for writing, if it is there. */
+#define UPDWTMP(name, entry_type)                                                                  \
+	SHIM_EXPORT void name(const char *path, const struct entry_type *entry)                    \
+	{                                                                                          \
+		char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);                               \
+		struct shim_asked a = {.call = SBX_CALL_open,                                      \
+				       .dirfd = AT_FDCWD,                                          \
+				       .path = path,                                               \
+				       .flags = O_WRONLY,                                          \
+				       .buf = buf};                                                \
+		int ret = shim_may_open(&a);                                                       \
+		if (ret < 0) {                                                                     \
+			shim_result(ret);                                                          \
+			return;                                                                    \
+		}                                                                                  \
+		NEXT(name)(path, entry);                                                           \
+		shim_opened(&a, 0);                                                                \
+	}
+UPDWTMP(updwtmp, utmp)
+UPDWTMP(updwtmpx, utmpx)
