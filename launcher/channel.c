@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -281,4 +282,23 @@ void lau_channel_release(struct lau_channel *ch)
 	free(ch->image_path);
 	free(ch->ring_path);
 	*ch = (struct lau_channel){.lock_fd = -1, .ring_fd = -1};
+}
+
+bool lau_channel_is_above_alone(void)
+{
+	const char *dir = getenv(SBX_ENV_CHANNEL);
+	b_auto_free char *path = NULL;
+	b_auto_fd int fd = -1;
+	uint32_t is_alone = 0;
+
+	if (!dir)
+		return false;
+	if (strncmp(dir, SBX_CHANNEL_DENY, sizeof SBX_CHANNEL_DENY - 1) == 0)
+		return true;
+	path = join(dir, SBX_CHANNEL_RING);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 &&
+	       pread(fd, &is_alone, sizeof is_alone, offsetof(struct sbx_ring, is_alone)) ==
+		       sizeof is_alone &&
+	       is_alone;
 }

@@ -95,7 +95,12 @@ static int step_policy(struct run *r, struct b_err *err)
 		return -1;
 	if (r->o->backend == LAU_BACKEND_BWRAP && find_bwrap(r, err) < 0)
 		return -1;
-	return lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err);
+	if (lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err) < 0)
+		return -1;
+	if (!r->host.is_inside && lau_channel_is_above_alone())
+		lau_plan_loss(&r->plan, "the policy of the --print-env environment around this run "
+					"would not hold for the command: start it outside of that");
+	return 0;
 }
 
 static int step_variables(struct run *r, struct b_err *err)

@@ -151,6 +151,17 @@ check 'and it is told' logged '"kind":"loss".*"reason":"preloaded-before"'
 in_env 'env LD_PRELOAD="$LD_PRELOAD:libc.so.6" cat .env file'
 check 'behind the shim it may stand' [ "$status:$out" = 1:plain ]
 
+# ---- a run in such an environment ----
+begin
+in_env '"$SBX" -w "$WS" -- cat .env file'
+check 'a run would leave its policy: refused' [ "$status:$out" = 125: ]
+check 'and says why' grep -q 'E_FLOOR.*--print-env environment' "$TMP/err"
+options='--on-error pass' in_env '"$SBX" -w "$WS" -- cat .env file'
+check 'so it is where failures pass' [ "$status:$out" = 125: ]
+in_env '"$SBX" -w "$WS" --best-effort -- cat file'
+check 'with --best-effort it runs' [ "$status:$out" = 0:plain ]
+check 'and the loss is told' grep -q 'loss: .*--print-env environment' "$TMP/err"
+
 # ---- what a log must survive ----
 begin
 mkfifo "$TMP/fifo"
