@@ -2,7 +2,7 @@
  * bench_shim - what the preloaded shim adds to single calls, in one process: each round times
  * a batch through the name the program imports (the shim's, when it is preloaded) and a batch
  * through the C library's own function, found past the shim, in turns. One JSON line a call:
- * medians of the batches in nanoseconds per call, and their ratio.
+ * medians of the batches in nanoseconds per call, and their ratio; the same of the fastest batches.
  *
  *	bench_shim LABEL [ROUNDS]
  */
@@ -36,8 +36,7 @@ struct calls {
 
 static const struct calls shimmed = {open, openat, close, stat, unlink, rename, fopen, posix_spawn};
 static struct calls bare;
-static char dir[64] = "/tmp/bench_shim.XXXXXX";
-static char file[96];
+static char dir[512], file[520];
 static int dirfd_;
 
 static void die(const char *what)
@@ -198,10 +197,10 @@ static void run(const struct bench *b, const char *label, int rounds)
 	qsort(with, (size_t)rounds, sizeof *with, by_value);
 	qsort(without, (size_t)rounds, sizeof *without, by_value);
 	printf("{\"bench\":\"shim\",\"label\":\"%s\",\"call\":\"%s\",\"bare_ns\":%.0f,"
-	       "\"shim_ns\":%.0f,\"added_ns\":%.0f,\"ratio\":%.3f,\"min_ratio\":%.3f}\n",
+	       "\"shim_ns\":%.0f,\"added_ns\":%.0f,\"ratio\":%.3f,\"min_ratio\":%.3f,\"min_ns\":%.0f}\n",
 	       label, b->name, without[rounds / 2], with[rounds / 2],
 	       with[rounds / 2] - without[rounds / 2], with[rounds / 2] / without[rounds / 2],
-	       with[0] / without[0]);
+	       with[0] / without[0], with[0]);
 	fflush(stdout);
 	free(with);
 	free(without);
@@ -249,6 +248,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || rounds < 1)
 		return 2;
+	snprintf(dir, sizeof dir, "%s/bench_shim.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir) || chdir(dir) < 0)
 		die(dir);
 	snprintf(file, sizeof file, "%s/file", dir);

@@ -33,23 +33,38 @@ if command -v firejail >/dev/null &&
 else
 	echo '# firejail: not installed or does not run here, left out' >&2
 fi
-# strace stops both ways: its base is a run without it, before and after.
-if command -v strace >/dev/null && strace -qq true 2>/dev/null; then
-	few=$((rounds / 10 + 1))
+# What a user gets, floor and broker included, and what stops both ways: against runs without it,
+# before and after, in the same directory.
+few=$((rounds / 4 + 1))
+mkdir "$dir/ws" "$dir/state"
+export XDG_STATE_HOME=$dir/state TMPDIR=$dir/ws SBX_PROFILE=default
+whole() # LABEL COMMAND...
+{
 	"$bench" bare "$few" >"$dir/before"
-	strace -f -qq -e trace=%file -o /dev/null "$bench" 'strace -e %file' "$few" >"$dir/strace"
+	"${@:2}" env TMPDIR="$dir/ws" "$bench" "$1" "$few" >"$dir/with"
 	"$bench" bare "$few" >"$dir/after"
 	python3 - "$dir" <<'P'
 import json, sys
 def rows(name):
     return [json.loads(l) for l in open(f"{sys.argv[1]}/{name}")]
-for before, traced, after in zip(rows("before"), rows("strace"), rows("after")):
+for before, row, after in zip(rows("before"), rows("with"), rows("after")):
     base = (before["bare_ns"] + after["bare_ns"]) / 2
-    ns = traced["bare_ns"]
-    traced.update(bare_ns=round(base), shim_ns=ns, added_ns=round(ns - base), ratio=round(ns / base, 3))
-    del traced["min_ratio"]
-    print(json.dumps(traced, separators=(",", ":")))
+    ns = row["shim_ns"]
+    row.update(bare_ns=round(base), added_ns=round(ns - base), ratio=round(ns / base, 3))
+    row["min_ratio"] = round(row["min_ns"] / min(before["min_ns"], after["min_ns"]), 3)
+    print(json.dumps(row, separators=(",", ":")))
 P
+}
+alone() # COMMAND...: in the variables of --print-env
+{
+	bash -c 'eval "$("$0" -q -w "$TMPDIR" --print-env)" && exec "$@"' "$B/sbx-launch" "$@"
+}
+whole sbx-launch "$B/sbx-launch" -q -w "$dir/ws" --
+whole 'sbx-launch --deny-read **/.env' "$B/sbx-launch" -q -w "$dir/ws" --deny-read '**/.env' --
+whole --print-env alone
+if command -v strace >/dev/null && strace -qq true 2>/dev/null; then
+	few=$((rounds / 10 + 1))
+	whole 'strace -e %file' strace -f -qq -e trace=%file -o /dev/null
 else
 	echo '# strace: not installed or not allowed here, left out' >&2
 fi
