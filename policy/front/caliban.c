@@ -92,16 +92,6 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_number(f, value, key->s, 0, 65535, &ignored);
 }
 
-static int take_domains(struct pol_front *f, const struct pol_ynode *key,
-			const struct pol_ynode *value)
-{
-	if (pol_foreign_texts(f, key, value) < 0)
-		return -1;
-	if (value->n > 0)
-		pol_foreign_host_loss(f->doc, &key->pos, key->s);
-	return 0;
-}
-
 static int take_outbound(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
@@ -204,8 +194,8 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
-		{.name = "allowed_domains", .take = take_domains},
-		{.name = "denied_domains", .take = take_domains},
+		{.name = "allowed_domains", .take = pol_foreign_host_rules},
+		{.name = "denied_domains", .take = pol_foreign_host_rules},
 		{.name = "http_proxy_port", .take = take_port},
 		{.name = "socks_proxy_port", .take = take_port},
 		{.name = "allow_all_outbound", .take = take_outbound},

@@ -71,9 +71,10 @@ void pol_foreign_loss(struct pol_doc *doc, const struct pol_pos *pos, const char
 	va_end(ap);
 }
 
-static __attribute__((format(printf, 4, 5))) void
-add_text(struct pol_doc *doc, struct pol_texts *list, const struct pol_pos *pos, const char *fmt,
-	 ...)
+static __attribute__((format(printf, 4, 5))) void add_text(struct pol_doc *doc,
+							   struct pol_texts *list,
+							   const struct pol_pos *pos,
+							   const char *fmt, ...)
 {
 	va_list ap;
 
@@ -177,6 +178,16 @@ int pol_foreign_texts(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {
 	return pol_foreign_strings(f, value, key->s, pass);
+}
+
+int pol_foreign_host_rules(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	if (pol_foreign_texts(f, key, value) < 0)
+		return -1;
+	if (value->n > 0)
+		pol_foreign_host_loss(f->doc, &key->pos, key->s);
+	return 0;
 }
 
 int pol_foreign_either(struct pol_front *f, const struct pol_ynode *key,

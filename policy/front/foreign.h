@@ -40,6 +40,9 @@ int pol_foreign_number(struct pol_front *, const struct pol_ynode *, const char 
 /* One of the words in "a|b|c": its index. */
 int pol_foreign_word(struct pol_front *, const struct pol_ynode *, const char *what,
 		     const char *words, int *out);
+/* A list of strings that would be rules on the network: a loss where it says anything. */
+int pol_foreign_host_rules(struct pol_front *, const struct pol_ynode *key,
+			   const struct pol_ynode *value);
 /* Keys whose value is checked and has no use here: strings, true or false, one string. */
 int pol_foreign_texts(struct pol_front *, const struct pol_ynode *key,
 		      const struct pol_ynode *value);

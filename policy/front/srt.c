@@ -93,8 +93,8 @@ struct entry {
 	size_t n;	  /* rules that came of it */
 };
 
-/* srt takes the tree off a glob and means the path alone: where that closes something, what is below
- * is closed, too; what it opens is open alone. */
+/* srt takes the tree off a glob and means the path alone: where that closes something, what is
+ * below is closed, too; what it opens is open alone. */
 static int add_expanded(struct pol_front *f, const struct entry *e, const char *text)
 {
 	struct pol_texts *list = &f->doc->settings.roots[e->list];
@@ -318,16 +318,6 @@ static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-static int take_addresses(struct pol_front *f, const struct pol_ynode *key,
-			  const struct pol_ynode *value)
-{
-	if (pol_foreign_texts(f, key, value) < 0)
-		return -1;
-	if (value->n > 0)
-		pol_foreign_host_loss(f->doc, &key->pos, key->s);
-	return 0;
-}
-
 static int take_port(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
 {
@@ -402,7 +392,7 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "strictAllowlist", .take = pol_foreign_either},
 		{.name = "allowAllDomains", .take = take_later},
 		{.name = "deniedDomainReasons", .take = take_reasons},
-		{.name = "deniedResolvedAddresses", .take = take_addresses},
+		{.name = "deniedResolvedAddresses", .take = pol_foreign_host_rules},
 		{.name = "parentProxy", .take = take_later},
 		{.name = "mitmProxy", .take = take_later},
 		{.name = "tlsTerminate", .take = take_later},
