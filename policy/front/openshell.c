@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/own.h"
@@ -255,14 +256,41 @@ static bool is_listed(const struct pol_front *f, const char *path)
 	return false;
 }
 
+static void add_listed(struct pol_front *f, enum pol_root_list list, const char *path,
+		       struct pol_pos pos)
+{
+	if (!is_listed(f, path))
+		pol_texts_add(f->doc, &f->doc->settings.roots[list],
+			      (struct pol_text){.s = path, .pos = pos, .is_literal = true});
+}
+
+/* Where there is a GPU, what its libraries use. */
+static void add_gpu(struct pol_front *f, struct pol_pos pos)
+{
+	static const char *const written[] = {
+		"/dev/nvidiactl",      "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+		"/dev/nvidia-modeset", "/dev/dxg",	  "/proc"};
+	enum { CARDS = 32 };
+
+	if (access("/dev/nvidiactl", F_OK) < 0 && access("/dev/dxg", F_OK) < 0)
+		return;
+	add_listed(f, POL_ROOTS_openRead, "/run/nvidia-persistenced", pos);
+	add_listed(f, POL_ROOTS_openRead, "/usr/lib/wsl", pos);
+	for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+		add_listed(f, POL_ROOTS_openModify, written[i], pos);
+	for (unsigned i = 0; i < CARDS; i++) {
+		const char *card = b_arena_printf(&f->doc->arena, "/dev/nvidia%u", i);
+
+		if (access(card, F_OK) == 0)
+			add_listed(f, POL_ROOTS_openModify, card, pos);
+	}
+}
+
 static void add_baseline(struct pol_front *f, struct pol_pos pos)
 {
 	for (size_t i = 0; i < sizeof baseline / sizeof *baseline; i++)
-		if (!is_listed(f, baseline[i].path))
-			pol_texts_add(f->doc, &f->doc->settings.roots[baseline[i].list],
-				      (struct pol_text){.s = baseline[i].path,
-							.pos = pos,
-							.is_literal = true});
+		add_listed(f, baseline[i].list, baseline[i].path, pos);
+	add_gpu(f, pos);
 }
 
 static void add_default(struct pol_front *f, struct pol_pos pos)

@@ -180,6 +180,17 @@ sed 's/port: 443/ports: []/' "$TMP/skip.yaml" | file ports.yaml
 check 'openshell: no ports at all are refused' check_lists 1 ports.yaml
 sed "s/host: a.example.com/host: 'a b'/" "$TMP/skip.yaml" | file host.yaml
 check 'openshell: nor a host that is none' refused "invalid host 'a b'" -p "$TMP/host.yaml"
+# a /dev with a GPU in it, for the reader alone
+gpu()
+{
+	unshare -m sh -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && : >/dev/nvidiactl && : >/dev/nvidia7 &&
+		for p in /dev/nvidiactl /dev/nvidia7 /proc/x; do "$1" why -p "$2" modify $p >/dev/null || exit 1; done
+		! "$1" why -p "$2" modify /dev/nvidia6 >/dev/null && ! "$1" why -p "$2" modify /proc/sys/x >/dev/null' - "$ask" "$TMP/skip.yaml" &&
+		! "$ask" why -p "$TMP/skip.yaml" modify /proc/x
+}
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	check 'openshell: the baseline of a host with a GPU' gpu
+fi
 for verb in check lint show; do
 	check "openshell: $verb tells of what is odd" eval \
 		'"$ask" $verb "$TMP/skip.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: note: .*tls: skip"'
