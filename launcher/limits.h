@@ -38,6 +38,9 @@ int lau_limits_raise(struct lau_limits *, struct b_err *err);
 bool lau_limits_keeps(int which);
 /* In the child, right before execve. [AS-safe] */
 void lau_limits_restore(const struct lau_limits *);
+/* In the broker: of what it makes larger for the command the kernel is to judge as of the command's
+ * own. [AS-safe] */
+void lau_limits_share(const struct lau_limits *);
 /* In the child, before it is confined: into its cgroup, and marked. B_LIMIT. [AS-safe] */
 int lau_limits_enter(const struct lau_limits *, struct b_err *err);
 /* After lau_limits_restore(): its own limits, or tighter ones that there are. B_LIMIT. [AS-safe] */

@@ -61,6 +61,12 @@ void lau_limits_restore(const struct lau_limits *l)
 		(void)setrlimit(RLIMIT_NOFILE, &l->files);
 }
 
+void lau_limits_share(const struct lau_limits *l)
+{
+	if (l->given)
+		(void)setrlimit(RLIMIT_FSIZE, &l->given[RLIMIT_FSIZE]);
+}
+
 int lau_limits_enter(const struct lau_limits *l, struct b_err *err)
 {
 	lau_guard_put(l->mark); /* which the filter forbids */

@@ -199,6 +199,8 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	close(socks[1]);
 	if (!w->in_pid_ns && lau_spawn_die_with(w->parent, &r->err) < 0)
 		_exit(1);
+	if (w->sp->limits)
+		lau_limits_share(w->sp->limits);
 	serve(&plan, socks[0], null);
 }
 

@@ -45,6 +45,22 @@ check 'its limits are of the command' says '4
 600
 256'
 check 'not of what is recorded of it' sh -c '"$1" last | grep -q "^inside" && "$1" last | grep -q "^missing *0 events lost" && "$1" verify last' - "${SBX%/*}/sbx-audit"
+cat >grow.py <<'P'
+import os, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+open("grown", "w").close()
+try:
+    os.truncate("grown", 1 << 20)
+except OSError as e:
+    sys.exit(27 if e.errno == 27 and os.stat("grown").st_size == 0 else 1)
+P
+for limit in 64 0; do
+	launch -q -- bash -c "ulimit -f $limit; exec \"\$SBX\" -q -- python3 grow.py"
+	check "nor may its broker do more (ulimit -f $limit)" [ "$status" -eq 27 ]
+done
+launch -q --fsize 64K -- "$SBX" -q -- python3 grow.py
+check 'than the outer --fsize' [ "$status" -eq 27 ]
+rm grow.py grown
 launch -q -- bash -c 'ulimit -f 0; exec "$SBX" -q -- true'
 check 'nor may its log be kept from being begun' sh -c '[ "$2" = 0 ] && "$1" last | grep -q "^ended *status 0"' - "${SBX%/*}/sbx-audit" "$status"
 mkdir -p sub
