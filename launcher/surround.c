@@ -1,6 +1,7 @@
 /* surround.c - see surround.h. */
 #include "launcher/surround.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,11 +133,29 @@ static const char *driver_file(struct b_arena *a, char const *const *envp)
 	return found;
 }
 
+/* In the text of a shell: another directory may be in a repository that the command has made, whose
+ * configuration nobody keeps closed. */
+static bool changes_directory(char const *const *argv)
+{
+	for (; *argv; argv++)
+		for (const char *p = *argv; (p = strstr(p, "cd")); p += 2)
+			if ((p == *argv || !isalnum((unsigned char)p[-1])) &&
+			    !isalnum((unsigned char)p[2]))
+				return true;
+	return false;
+}
+
 static bool git_is_sound(char const *const *argv, char const *const *envp, struct b_str *why)
 {
 	b_auto(b_arena_release) struct b_arena a = {0};
-	const char *file = may_show_differences(argv) ? driver_file(&a, envp) : NULL;
+	bool shows = may_show_differences(argv);
+	const char *file = shows ? driver_file(&a, envp) : NULL;
 
+	if (shows && changes_directory(argv)) {
+		b_str_add(why, "git shows differences behind cd, where another configuration may "
+			       "name programs");
+		return false;
+	}
 	if (!file)
 		return true;
 	b_str_add_visible(why, file, strlen(file));

@@ -84,6 +84,11 @@ check 'below a shell, too' asked 'names programs' sh -c 'ls && git show HEAD'
 launch -q --mode accept-edits git status
 check 'what shows no difference does not' [ "$status" -eq 0 ]
 git config --unset diff.x.textconv
+git init -q evil && git -C evil config diff.x.textconv 'touch made; cat'
+check 'git in another directory asks' asked 'behind cd' sh -c 'cd evil && git diff'
+launch -q --mode accept-edits sh -c 'cd evil && ls; git status'
+check 'what shows no difference there does not' [ "$status" -eq 0 ]
+rm -rf evil
 printf '[diff]\n\texternal = touch made\n' >"$HOME/more" && git config include.path "$HOME/more"
 check 'an included one, too' asked 'more names programs' git log -p
 git config --unset include.path && rm "$HOME/more"
