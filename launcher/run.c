@@ -3,7 +3,6 @@
  * it, what was made is released in one place. Nothing is written before the policy, the command
  * and the floor have proved good.
  */
-#include "launcher/redact.h"
 #include "launcher/run.h"
 
 #include <errno.h>
@@ -40,7 +39,6 @@
 #include "launcher/shimpath.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
-#include "launcher/guard.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
 #include "policy/back/bwrap.h"

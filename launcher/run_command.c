@@ -15,7 +15,6 @@
 #include "launcher/scratch.h"
 #include "launcher/summary.h"
 #include "launcher/supervise.h"
-#include "launcher/guard.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
 #include "policy/back/bwrap.h"

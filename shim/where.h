@@ -7,8 +7,8 @@
  * either is hooked and forgets, or stops the remembering for good (shim_where_distrust): a
  * slower right answer is better than a fast wrong one. A number is forgotten twice: when it is
  * closed, and when it is given anew, so that neither end has to be seen. Left over: renames by
- * processes without a shim that no broker performs, and a number closed and given anew both by inline system calls; the
- * floor judges objects, not texts.
+ * processes without a shim that no broker performs, and a number closed and given anew both by
+ * inline system calls; the floor judges objects, not texts.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* context.c - calls that change what we remember: directories, filters (descriptors:
- * numbers.c). They are never refused here. In a vfork child they may only forget: its memory is its parent's. */
+/* context.c - calls that change what we remember: directories, filters (descriptors: numbers.c). They
+ * are never refused here. In a vfork child they may only forget: its memory is its parent's. */
 #include "shim/linux/export.h"
 
 #include <dlfcn.h>
