@@ -73,20 +73,13 @@ static enum sbx_exec_class class_of(const char *name)
 	return (enum sbx_exec_class)i;
 }
 
-static void count_op(struct aud_counts *k, const struct aud_entry *e)
+static enum sbx_op op_of(const char *name)
 {
-	uint64_t *const by_op[SBX_OP_COUNT] = {
-		[SBX_READ] = &k->reads,
-		[SBX_MODIFY] = &k->modifies,
-		[SBX_EXEC] = &k->execs,
-		[SBX_CONNECT] = &k->connects,
-	};
+	unsigned i = 0;
 
-	k->events += (uint64_t)e->count;
-	*(e->allowed ? &k->allowed : &k->denied) += (uint64_t)e->count;
-	for (unsigned op = 0; op < SBX_OP_COUNT; op++)
-		if (strcmp(e->op, sbx_op_name((enum sbx_op)op)) == 0)
-			*by_op[op] += (uint64_t)e->count;
+	while (i < SBX_OP_COUNT && strcmp(name, sbx_op_name((enum sbx_op)i)) != 0)
+		i++;
+	return (enum sbx_op)i;
 }
 
 void aud_recount_add(struct aud_recount *r, const struct aud_entry *e)
@@ -95,11 +88,13 @@ void aud_recount_add(struct aud_recount *r, const struct aud_entry *e)
 		.pid = (uint32_t)e->pid,
 		.ppid = (uint32_t)e->ppid,
 		.call = (uint16_t)call_of(e->call),
+		.op = (uint16_t)op_of(e->op),
+		.flags = e->allowed ? SBX_EVF_ALLOWED : 0,
 		.path_len = (uint16_t)strnlen(e->path, SBX_PATH_MAX - 1),
 	};
 
-	if (e->has_verdict) {
-		count_op(&r->counts, e);
+	if (e->has_verdict && ev.op < SBX_OP_COUNT) {
+		aud_counts_add(&r->counts, &ev, (uint64_t)e->count);
 	} else if (strcmp(e->kind, aud_kind_name(AUD_QUERY)) == 0) {
 		r->counts.events++;
 		r->counts.queries++;
@@ -109,7 +104,7 @@ void aud_recount_add(struct aud_recount *r, const struct aud_entry *e)
 	} else if (strcmp(e->kind, aud_kind_name(AUD_EXEC)) == 0 && e->allowed) {
 		ev.aux = class_of(e->image);
 		aud_procs_exec(r->procs, &ev, e->path, 0, 0);
-	} else if (e->err && e->allowed && strcmp(e->op, sbx_op_name(SBX_EXEC)) == 0) {
+	} else if (e->err && e->allowed && ev.op == SBX_EXEC) {
 		aud_procs_failed(r->procs, &ev);
 	}
 }

@@ -249,7 +249,7 @@ static void on_denial(struct aud_collector *c, const struct item *it, const stru
 		put_judged(c, it, AUD_DENIED, v);
 }
 
-static void add_counts(struct aud_counts *k, const struct sbx_event *ev, uint64_t n)
+void aud_counts_add(struct aud_counts *k, const struct sbx_event *ev, uint64_t n)
 {
 	uint64_t *by_op[SBX_OP_COUNT] = {
 		[SBX_READ] = &k->reads,
@@ -293,7 +293,7 @@ static void on_call(struct aud_collector *c, struct item *it)
 		ev->op = SBX_EXEC;
 	else
 		old_image_speaks(c, it);
-	add_counts(&c->counts, ev, it->count ? it->count : 1);
+	aud_counts_add(&c->counts, ev, it->count ? it->count : 1);
 	aud_judge(c->cfg.image, ev, it->path, it->path2, &v);
 	c->counts.disagreed += v.disagrees;
 	if (!(ev->flags & SBX_EVF_ALLOWED)) {

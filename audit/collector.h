@@ -71,6 +71,8 @@ struct aud_counts {
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
 };
+/* `n` calls with the event's operation and verdict. */
+void aud_counts_add(struct aud_counts *, const struct sbx_event *, uint64_t n);
 
 int aud_collector_new(const struct aud_config *, struct aud_collector **out, struct b_err *err);
 /* The run has a pid namespace of its own: its events have the numbers of that. `proc`: its /proc,

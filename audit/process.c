@@ -23,8 +23,9 @@ struct exe {
 struct slot {
 	uint32_t pid;
 	bool has_pending;
-	bool is_early; /* said hello before anyone announced it */
-	bool is_known; /* spoke, was announced, or is counted already */
+	bool is_early;	/* said hello before anyone announced it */
+	bool is_known;	/* spoke, was announced, or is counted already */
+	bool is_served; /* waits to be counted */
 	const char *exe;
 	uint64_t origin;
 };
@@ -249,7 +250,9 @@ void aud_procs_speaks(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 
 bool aud_procs_is_silent(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 {
-	return pid && !p->is_nameless && !known(p, pid, ppid)->is_known;
+	const struct slot *s = pid && !p->is_nameless ? known(p, pid, ppid) : NULL;
+
+	return s && !s->is_known && !s->is_served;
 }
 
 void aud_procs_served(struct aud_procs *p, const struct sbx_event *ev, const char *exe,
@@ -257,6 +260,7 @@ void aud_procs_served(struct aud_procs *p, const struct sbx_event *ev, const cha
 {
 	size_t i = find(p, ev->pid);
 
+	known(p, ev->pid, ev->ppid)->is_served = true;
 	if (i < p->npending || p->npending == PENDING_MAX)
 		return;
 	p->pending[p->npending++] = (struct pending){
