@@ -31,6 +31,7 @@ struct lau_host {
 	bool has_broker;
 	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
 	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
+	bool is_asked_as_macos; /* a question is about that system, not about this host */
 	bool is_served; /* and whose supervisor makes runs inside it; told by the whole probe */
 };
 

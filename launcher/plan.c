@@ -190,6 +190,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	q.rq.own_files = own;
 	q.rq.nown_files = protect_own(host, dirs, p, own);
 	q.rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
+	q.rq.is_on_macos = host->is_asked_as_macos;
 	/* The protected set is denies inside a writable tree: the broker's work, or by covers that
 	 * of mounts, for what is there. */
 	q.rq.with_protected = host->has_broker || p->is_wrapped;

@@ -85,6 +85,7 @@ struct pol_request {
 	bool with_protected;		  /* the `protected` set (needs the broker) */
 	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
 	bool with_shm;			  /* /dev/shm, which then must be the run's own */
+	bool is_on_macos;		  /* of other systems' keys those count that are macOS's */
 	/* Of the run that this one is inside of: it must allow, too. NULL = none. */
 	const struct pol_ruleset *outer;
 };

@@ -34,11 +34,9 @@ static bool are_left_out(const struct pol_build *b, enum pol_root_list list)
 
 	if (list != POL_ROOTS_sockets)
 		return false;
-#ifdef __linux__
 	/* srt's are for macOS: its filter on Linux cannot tell one from another */
-	if (!b->at && b->layers->main.foreign.dialect == POL_DIALECT_srt)
+	if (!b->at && !b->rq->is_on_macos && b->layers->main.foreign.dialect == POL_DIALECT_srt)
 		return true;
-#endif
 	return b->at ? !b->has_sockets : said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE;
 }
 

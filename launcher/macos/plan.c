@@ -30,6 +30,7 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	sbpl_opts_add(&opts, &dirs->layers.main.settings, dirs->layers.n > 0);
 	sbpl_system_rules(&opts, &system);
 	q.rq.system = &system;
+	q.rq.is_on_macos = true;
 	rc = pol_engine_new(&q.rq, &p->engine, err);
 	pol_ruleset_release(&system);
 	return rc;

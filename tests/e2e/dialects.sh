@@ -214,6 +214,8 @@ check 'srt: or told' told 'deniedDomains: rules on the network' --network host -
 sed 's|"deniedDomains": \[\]|"deniedDomains": [], "allowUnixSockets": ["/tmp/a.sock"]|' "$TMP/s.json" | file sock.json
 if [ "$(uname)" = Linux ]; then
 	check 'srt: single sockets are for macOS' why 1 sock.json connect /tmp/a.sock
+	check 'srt: and open there' sh -c '"$1" show --plan sbpl "$2" | grep -q "/tmp/a\.sock"' - "$ask" "$TMP/sock.json"
+	check 'srt: not in the plan of one that names none' sh -c '! "$1" show --plan sbpl "$2" | grep -q "a\.sock"' - "$ask" "$TMP/s.json"
 fi
 
 # ---- wide rules: what the kernel does at a word is not theirs to open, above all not to root ----
