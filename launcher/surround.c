@@ -2,6 +2,7 @@
 #include "launcher/surround.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,10 +13,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/str.h"
+#include "core/decide.h"
 #include "policy/approve/approve.h"
 #include "policy/engine.h"
 #include "policy/gitconfig.h"
 #include "policy/workspace.h"
+
+enum { LINKS_MAX = 40 }; /* as the kernel has it, path_resolution(7) */
 
 static const char *value_of(char const *const *envp, const char *name)
 {
@@ -29,29 +33,62 @@ static const char *value_of(char const *const *envp, const char *name)
 
 /* ---- PATH ---- */
 
-/* A program there by that name, which the run may replace. */
-static bool is_writable(struct pol_engine *e, const char *path)
+static bool may_change(struct pol_engine *e, const char *real)
 {
-	b_auto_free char *real = NULL;
-	struct pol_answer answer;
-	struct b_err err;
+	struct sbx_verdict v;
 
-	if (access(path, X_OK) < 0)
-		return false;
-	real = realpath(path, NULL);
-	return pol_engine_check(e, SBX_MODIFY, path, &answer, &err) < 0 || answer.allowed ||
-	       !real || pol_engine_check(e, SBX_MODIFY, real, &answer, &err) < 0 || answer.allowed;
+	sbx_explain(&e->image, SBX_MODIFY, real, strlen(real), &v);
+	return v.allowed;
+}
+
+/* Follows `path` as the kernel does: true where the run may put something else in the place of a
+ * link, a directory or the file itself; where what a link says depends on who asks, as in /proc;
+ * and where it is not to be followed. */
+static bool may_lead_elsewhere(struct pol_engine *e, struct b_arena *a, const char *path)
+{
+	const char *real = "", *rest = path;
+	char target[PATH_MAX];
+
+	for (unsigned links = 0; *(rest += strspn(rest, "/"));) {
+		size_t n = strcspn(rest, "/");
+		const char *at = b_arena_printf(a, "%s/%.*s", real, (int)n, rest);
+		ssize_t len;
+
+		rest += n;
+		if (n == 1 && rest[-1] == '.')
+			continue;
+		if (n == 2 && strncmp(rest - 2, "..", 2) == 0) {
+			real = b_arena_strndup(a, real, *real ? strrchr(real, '/') - real : 0);
+			continue;
+		}
+		if (strcmp(at, "/proc") == 0 || may_change(e, at))
+			return true;
+		len = readlink(at, target, sizeof target - 1);
+		if (len < 0 && errno != EINVAL)
+			return true;
+		if (len < 0) {
+			real = at;
+			continue;
+		}
+		if (++links > LINKS_MAX)
+			return true;
+		rest = b_arena_printf(a, "%.*s/%s", (int)len, target, rest);
+		if (*rest == '/')
+			real = "";
+	}
+	return false;
 }
 
 static bool dir_is_sound(struct pol_engine *e, const char *dir, struct b_str *why)
 {
+	b_auto(b_arena_release) struct b_arena a = {0};
 	const char *name;
 
 	for (size_t i = 0; (name = pol_approve_name(i)); i++) {
 		b_auto(b_str_release) struct b_str path = {0};
 
 		b_str_addf(&path, "%s/%s", dir, name);
-		if (!is_writable(e, b_str_c(&path)))
+		if (access(b_str_c(&path), X_OK) < 0 || !may_lead_elsewhere(e, &a, b_str_c(&path)))
 			continue;
 		b_str_add(why, "PATH leads to ");
 		b_str_add_visible(why, path.s, path.len);
@@ -81,16 +118,46 @@ static bool path_is_sound(struct pol_engine *e, const char *path, struct b_str *
 
 /* ---- git ---- */
 
+/* What the git of a command that only looks may be led to run. Signatures are %G in a format. */
+static bool runs_a_program(const char *section, const char *key, const char *value)
+{
+	static const struct {
+		const char *section, *key, *value; /* NULL: any; the value is a part */
+	} keys[] = {
+		{"diff", "external", NULL},  {"diff", "command", NULL},
+		{"diff", "textconv", NULL},  {"diff", "submodule", "diff"},
+		{"format", "pretty", "%G"},  {"pretty", NULL, "%G"},
+		{"log", "diffMerges", NULL},
+	};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcasecmp(section, keys[i].section) == 0 &&
+		    (!keys[i].key || strcasecmp(key, keys[i].key) == 0) &&
+		    (!keys[i].value || strstr(value, keys[i].value)))
+			return true;
+	return false;
+}
+
+struct configured {
+	const char *names;    /* a file that names programs */
+	const char *left_out; /* one that could not be read whole */
+};
+
 static void take(void *ctx, const char *file, const char *section, const char *key,
 		 const char *value)
 {
 	const char **found = ctx;
 
-	(void)value;
-	if (strcasecmp(section, "diff") == 0 &&
-	    (strcasecmp(key, "external") == 0 || strcasecmp(key, "command") == 0 ||
-	     strcasecmp(key, "textconv") == 0))
+	if (runs_a_program(section, key, value))
 		*found = file;
+}
+
+/* As a shell would have it, where no word ends: `g''it` is git. */
+static void add_unquoted(struct b_str *out, const char *text)
+{
+	for (; *text; text++)
+		if (!strchr("\"'\\", *text))
+			b_str_addc(out, *text);
 }
 
 /* Rather too often: `git log` shows no difference unless it is told to. */
@@ -100,66 +167,85 @@ static bool may_show_differences(char const *const *argv)
 	bool is_git = false, shows = false;
 
 	for (; *argv; argv++) {
-		is_git |= strstr(*argv, "git") != NULL;
+		b_auto(b_str_release) struct b_str text = {0};
+
+		add_unquoted(&text, *argv);
+		is_git |= strstr(b_str_c(&text), "git") != NULL;
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-			shows |= strstr(*argv, words[i]) != NULL;
+			shows |= strstr(b_str_c(&text), words[i]) != NULL;
 	}
 	return is_git && shows;
 }
 
+static void read_config(struct b_arena *a, const char *file, struct configured *c)
+{
+	const char *left_out = pol_gitconfig_read(a, file, take, &c->names);
+
+	if (left_out)
+		c->left_out = left_out;
+}
+
 /* git-config(1), Files. */
-static const char *driver_file(struct b_arena *a, char const *const *envp)
+static void read_configs(struct b_arena *a, char const *const *envp, struct configured *c)
 {
 	const char *xdg = value_of(envp, "XDG_CONFIG_HOME"), *home = value_of(envp, "HOME");
-	const char *found = NULL;
 	struct pol_git git = {0};
 	char cwd[PATH_MAX];
 
-	pol_gitconfig_read(a, "/etc/gitconfig", take, &found);
+	read_config(a, "/etc/gitconfig", c);
 	if (home && *home == '/')
-		pol_gitconfig_read(a, b_arena_printf(a, "%s/.gitconfig", home), take, &found);
+		read_config(a, b_arena_printf(a, "%s/.gitconfig", home), c);
 	if (xdg && *xdg == '/')
-		pol_gitconfig_read(a, b_arena_printf(a, "%s/git/config", xdg), take, &found);
+		read_config(a, b_arena_printf(a, "%s/git/config", xdg), c);
 	else if (home && *home == '/')
-		pol_gitconfig_read(a, b_arena_printf(a, "%s/.config/git/config", home), take,
-				   &found);
+		read_config(a, b_arena_printf(a, "%s/.config/git/config", home), c);
 	if (getcwd(cwd, sizeof cwd))
 		pol_git_find(a, cwd, &git);
 	if (git.common)
-		pol_gitconfig_read(a, b_arena_printf(a, "%s/config", git.common), take, &found);
+		read_config(a, b_arena_printf(a, "%s/config", git.common), c);
 	if (git.dir)
-		pol_gitconfig_read(a, b_arena_printf(a, "%s/config.worktree", git.dir), take,
-				   &found);
-	return found;
+		read_config(a, b_arena_printf(a, "%s/config.worktree", git.dir), c);
 }
 
 /* In the text of a shell: another directory may be in a repository that the command has made, whose
  * configuration nobody keeps closed. */
 static bool changes_directory(char const *const *argv)
 {
-	for (; *argv; argv++)
-		for (const char *p = *argv; (p = strstr(p, "cd")); p += 2)
-			if ((p == *argv || !isalnum((unsigned char)p[-1])) &&
+	for (; *argv; argv++) {
+		b_auto(b_str_release) struct b_str text = {0};
+		const char *all;
+
+		add_unquoted(&text, *argv);
+		all = b_str_c(&text);
+		for (const char *p = all; (p = strstr(p, "cd")); p += 2)
+			if ((p == all || !isalnum((unsigned char)p[-1])) &&
 			    !isalnum((unsigned char)p[2]))
 				return true;
+	}
 	return false;
 }
 
 static bool git_is_sound(char const *const *argv, char const *const *envp, struct b_str *why)
 {
 	b_auto(b_arena_release) struct b_arena a = {0};
-	bool shows = may_show_differences(argv);
-	const char *file = shows ? driver_file(&a, envp) : NULL;
+	struct configured c = {0};
+	const char *file;
 
-	if (shows && changes_directory(argv)) {
+	if (!may_show_differences(argv))
+		return true;
+	if (changes_directory(argv)) {
 		b_str_add(why, "git shows differences behind cd, where another configuration may "
 			       "name programs");
 		return false;
 	}
+	read_configs(&a, envp, &c);
+	file = c.names ? c.names : c.left_out;
 	if (!file)
 		return true;
 	b_str_add_visible(why, file, strlen(file));
-	b_str_add(why, " names programs that show differences (diff.external, command, textconv)");
+	b_str_add(why, c.names ? " names programs that show differences or signatures "
+				 "(diff.external, command, textconv, submodule; %G in a format)"
+			       : " is not read whole: it may name programs that show differences");
 	return false;
 }
 

@@ -6,14 +6,15 @@
 
 struct b_arena;
 
-/* One setting, of `[section "..."]`. The texts live until it returns, `file` as long as the arena.
- */
+/* One setting with a value, of `[section "..."]`, section and key as they are written. The texts
+ * live until it returns, `file` as long as the arena. */
 typedef void pol_gitconfig_take(void *ctx, const char *file, const char *section, const char *key,
 				const char *value);
 
-/* All of the file, and of those it includes, whatever the condition; what cannot be read, or is too
- * much or too deep, is left out. */
-void pol_gitconfig_read(struct b_arena *, const char *file, pol_gitconfig_take *, void *ctx);
+/* All of the file, and of those it includes, whatever the condition; a file that is not there is
+ * empty. What cannot be read, is too much or too deep, or has another form, is left out from there
+ * on: then a file of which something is, in the arena or `file` itself. NULL: nothing is. */
+const char *pol_gitconfig_read(struct b_arena *, const char *file, pol_gitconfig_take *, void *ctx);
 /* A path in a value: "~/" is the home, what is relative lies in `dir`. In the arena. */
 const char *pol_gitconfig_path(struct b_arena *, const char *dir, const char *value);
 /* The directory that the file is in. In the arena. */

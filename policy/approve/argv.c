@@ -119,13 +119,15 @@ const char *const pol_approve_settings[] = {
 	"GIT_NO_LAZY_FETCH=1",
 	"GIT_PAGER=cat",
 	"PAGER=cat",
-	"GIT_CONFIG_COUNT=3",
+	"GIT_CONFIG_COUNT=4",
 	"GIT_CONFIG_KEY_0=core.fsmonitor",
 	"GIT_CONFIG_VALUE_0=false",
 	"GIT_CONFIG_KEY_1=diff.autoRefreshIndex",
 	"GIT_CONFIG_VALUE_1=false",
 	"GIT_CONFIG_KEY_2=log.showSignature",
 	"GIT_CONFIG_VALUE_2=false",
+	"GIT_CONFIG_KEY_3=diff.ignoreSubmodules", /* else git looks into them, by their settings */
+	"GIT_CONFIG_VALUE_3=dirty",
 	NULL,
 };
 

@@ -29,6 +29,7 @@ static const char *const refused[] = {
 	"--submodule",
 	"--recurse-submodules", /* git, once more, in there */
 	"--open-files-in-pager",
+	"--alternate-refs", /* core.alternateRefsCommand */
 };
 
 static bool is_refused(const char *word)

@@ -75,7 +75,13 @@ check 'also below a shell' eval 'PATH=/usr/bin:/bin:$PWD/bin asked "PATH leads t
 check 'a relative one, too' eval 'PATH=bin:$PATH asked "PATH leads to where the command stands" ls'
 ln -s "$PWD/bin/ls" "$HOME/cat"
 check 'and a link there' eval 'PATH=$HOME:$PATH asked "PATH leads to .*/cat" cat file'
-rm -r bin "$HOME/cat"
+rm bin/ls && ln -s "$(command -v sh)" bin/cat
+check 'a link in such a place to a program that is not' eval 'PATH=$PWD/bin:$PATH asked "PATH leads to .*/bin/cat" cat file'
+ln -s "$PWD/bin" "$HOME/in" && ln -s "$(dirname "$(command -v ls)")" out && ln -s "$PWD/out" "$HOME/out"
+check 'a directory reached by a link' eval 'PATH=$HOME/in:$PATH asked "PATH leads to .*/in/cat" cat file'
+check 'a link out of a directory of links' eval 'PATH=$HOME/out:$PATH asked "PATH leads to .*/out/" ls'
+check 'one whose place depends on who asks' eval 'PATH=/proc/self/cwd/bin:$PATH asked "PATH leads to /proc" cat file'
+rm -r bin out "$HOME/cat" "$HOME/in" "$HOME/out"
 launch -q --mode accept-edits ls
 check 'else it does not' [ "$status" -eq 0 ]
 git config diff.x.textconv 'touch made; cat'
@@ -83,12 +89,52 @@ check 'a driver in the configuration of git asks' asked '\.git/config names prog
 check 'below a shell, too' asked 'names programs' sh -c 'ls && git show HEAD'
 launch -q --mode accept-edits git status
 check 'what shows no difference does not' [ "$status" -eq 0 ]
+for words in '"di"ff' "sh''ow" 'log "-p"'; do
+	check "as $words, too" asked 'names programs' sh -c "g''it $words"
+done
 git config --unset diff.x.textconv
+cp .git/config "$TMP/config"
+while IFS= read -r text; do
+	printf "$text\n" >>.git/config
+	check "as $text" asked 'names programs' git diff
+	cp "$TMP/config" .git/config
+done <<'Y'
+[diff "x"] textconv = touch made #]
+[diff "a\\\\"] k = v\\\\\n[core]\ntextconv = z\n[diff "x"]\n textconv = touch made
+[diff.x]\n textconv = touch made
+[DIFF "]"] ; x\r\n\tTextConv\t=\ttouch made
+[diff]\n submodule = diff
+[format]\n pretty = %%h %%G?
+[pretty]\n mine = %%G?
+[log]\n diffMerges = remerge
+Y
+head -c 1100000 /dev/zero | tr '\0' '#' >>.git/config
+check 'one that is too long asks' asked 'is not read whole' git diff
+cp "$TMP/config" .git/config
+for i in 1 2 3 4 5 6 7 8 9; do
+	printf '[include]\npath = more%s\n' $((i + 1)) >"$HOME/more$i"
+done
+printf '\357\273\277[diff "x"]\ntextconv = touch made\n' >"$HOME/more10"
+git config include.path "$HOME/more1"
+check 'includes are followed as deep as git does' asked 'more10 names programs' git diff
+printf '[include]\npath = more11\n' >"$HOME/more10" && printf '[include]\npath = more1\n' >"$HOME/more11"
+check 'and no deeper' asked 'is not read whole' git diff
+rm "$HOME"/more* && cp "$TMP/config" .git/config
 git init -q evil && git -C evil config diff.x.textconv 'touch made; cat'
 check 'git in another directory asks' asked 'behind cd' sh -c 'cd evil && git diff'
 launch -q --mode accept-edits sh -c 'cd evil && ls; git status'
 check 'what shows no difference there does not' [ "$status" -eq 0 ]
 rm -rf evil
+git init -q sub && git -C sub -c user.email=a@b -c user.name=n commit -q --allow-empty -m s
+git add sub 2>/dev/null && git -C sub config core.fsmonitor "$TMP/evil"
+rm -f ran
+git config --unset core.fsmonitor
+git status >/dev/null 2>&1
+check 'git asks the monitor of a submodule' [ -e ran ]
+rm -f ran
+launch -q --mode accept-edits sh -c 'git status && git diff'
+check 'not here' [ "$status" -eq 0 -a ! -e ran ]
+git rm -qf --cached sub 2>/dev/null && rm -rf sub
 printf '[diff]\n\texternal = touch made\n' >"$HOME/more" && git config include.path "$HOME/more"
 check 'an included one, too' asked 'more names programs' git log -p
 git config --unset include.path && rm "$HOME/more"
