@@ -29,6 +29,12 @@ struct sbx_image;
 struct sbx_ring;
 struct sock_filter;
 
+enum lau_broker_point {
+	BR_POINT_SERVED,  /* a worker has an answer, and may still be interrupted */
+	BR_POINT_SETTLED, /* no more */
+	BR_POINT_SIGNAL,  /* the watch is about to interrupt a worker */
+};
+
 struct lau_broker_plan {
 	const struct sbx_image *image;
 	enum pol_read_level read_level;
@@ -42,6 +48,9 @@ struct lau_broker_plan {
 	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
 	 * NULL = none: one that callers write to, and two that they read. */
 	const char *ring_path, *image_path, *shim_path;
+	/* ring_path, opened by the target under its own domain, -1 = it may not be written to. Set
+	 * by who starts the broker. */
+	int ring_fd;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */
 	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
 	struct sbx_ring *ring;	  /* shared with the supervisor alone; NULL = no events */
@@ -50,7 +59,11 @@ struct lau_broker_plan {
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
 	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */
+	bool truncate_unseen; /* the target's Landlock does not see truncation (ABI below 3) */
 	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
+	_Atomic uint64_t *proceeded; /* counts by enum br_proceed, shared; NULL = not counted */
+	bool lies;		     /* judges nothing where Landlock stands behind (tests) */
+	void (*test_point)(enum lau_broker_point); /* NULL but in tests */
 	bool no_filter;	      /* leave out its own seccomp filter (tests under a sanitizer) */
 };
 

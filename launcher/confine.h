@@ -79,6 +79,7 @@ struct lau_confine {
 	/* 5: the broker's filter, NULL = none, and the socket to send its listener to */
 	const void *trap;
 	size_t trap_len;
+	const char *ring; /* what the broker lends to callers, opened here; NULL = none */
 	int listener_to;
 	/* 6: prepared BPF program */
 	const void *bpf;

@@ -1,6 +1,7 @@
 #include "launcher/confine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -8,19 +9,25 @@
 #include "launcher/broker.h"
 #include "launcher/linux/fdpass.h"
 
-/* The listener must not stay with those it listens to: they could answer themselves. */
+/* The listener must not stay with those it listens to: they could answer themselves. The ring is
+ * opened under the command's domain, without the right to truncate it. */
 int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
 {
-	int listener, rc, saved;
+	int listener, rc, saved, ring;
 
 	if (!c->trap)
 		return 0;
+	ring = c->ring ? open(c->ring, O_RDWR | O_CLOEXEC) : -1;
 	listener = lau_broker_trap(c->trap, c->trap_len, err);
 	if (listener < 0)
 		return -1;
 	rc = lau_fd_send(c->listener_to, listener);
+	if (rc == 0 && ring >= 0)
+		rc = lau_fd_send(c->listener_to, ring);
 	saved = errno;
 	close(listener);
+	if (ring >= 0)
+		close(ring);
 	close(c->listener_to);
 	return rc == 0 ? 0 : b_fail(err, B_FLOOR, saved, "broker: listener: %s", strerror(saved));
 }

@@ -139,24 +139,32 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 
 /* Its copies would keep pipes open, and it opens its own. Standard error stays, for its last
  * words. */
-static void let_go(int listener, int null)
+static void let_go(int listener, int ring, int null)
 {
+	unsigned from = 3;
+
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	lau_fdclose_range(3, (unsigned)listener - 1);
-	lau_fdclose_range((unsigned)listener + 1, ~0u);
+	for (int fd = 3; fd <= listener || fd <= ring; fd++)
+		if (fd == listener || fd == ring) {
+			if ((unsigned)fd > from)
+				lau_fdclose_range(from, (unsigned)fd - 1);
+			from = (unsigned)fd + 1;
+		}
+	lau_fdclose_range(from, ~0u);
 }
 
-static _Noreturn void serve(const struct lau_broker_plan *plan, int sock, int null)
+static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 {
 	struct b_err err = {0};
 	int listener = lau_fd_receive(sock);
 
 	if (listener < 0)
 		_exit(0); /* the command told why */
-	let_go(listener, null);
+	plan->ring_fd = lau_fd_receive(sock); /* none: the command may not write to it */
+	let_go(listener, plan->ring_fd, null);
 	prctl(PR_SET_NAME, "sbx-broker", 0, 0, 0);
 	if (lau_broker_serve(plan, listener, &err) == 0)
 		_exit(0);
@@ -184,6 +192,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	}
 	c.trap = insn;
 	c.trap_len = lau_broker_filter(&plan, insn);
+	c.ring = plan.ring_path;
 	c.listener_to = socks[1];
 	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid == 0) {

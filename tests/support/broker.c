@@ -211,6 +211,10 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.level = SBX_AUDIT_ALL,
 		.tree_budget = o->tree_budget,
 		.no_filter = o->no_filter || SANITIZED,
+		.ring_fd = -1,
+		.test_point = o->test_point,
+		.proceeded = o->proceeded,
+		.lies = o->lies,
 	};
 	int landlock, socks[2], listener;
 	pid_t pid;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "core/image.h"
+#include "launcher/broker.h"
 #include "policy/back/traps.h"
 #include "policy/ruleset.h"
 
@@ -44,6 +45,9 @@ struct sb_options {
 	const struct pol_floor *floor;
 	struct sbx_ring *ring; /* events, shared memory */
 	size_t ring_size;
+	_Atomic uint64_t *proceeded; /* of the broker's plan, as the two below */
+	bool lies;
+	void (*test_point)(enum lau_broker_point);
 	const char *caps; /* kept by a target of root; NULL: the launcher's default */
 };
 int sb_run(const struct sb_policy *, const struct sb_options *, int (*act)(void *), void *arg);

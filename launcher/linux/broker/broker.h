@@ -11,6 +11,7 @@
 #include <linux/limits.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "core/decide.h"
 #include "core/deep.h"
 #include "launcher/linux/broker/calls.h"
+#include "launcher/linux/broker/proceed.h"
 
 #define BR_TEXT_MAX (PATH_MAX + NAME_MAX + 2)
 
@@ -27,8 +29,7 @@ enum br_kind {
 	BR_KIND_ERROR,
 	BR_KIND_VALUE,
 	BR_KIND_FD,	  /* given to the caller */
-	BR_KIND_CONTINUE, /* the kernel decides: only where Landlock says no by itself, or the call
-			     changes nothing the policy speaks of */
+	BR_KIND_CONTINUE, /* the kernel goes on with the call: only by br_proceed() */
 };
 struct br_answer {
 	enum br_kind kind;
@@ -94,11 +95,16 @@ enum br_signal {
 	BR_SIGNAL_SHARED, /* the process's, and perhaps another thread's to handle */
 };
 
+/* Of a worker, watch.c. */
+enum br_phase { BR_PHASE_ANSWERING, BR_PHASE_SERVING, BR_PHASE_SIGNALLED };
+#define BR_INTERRUPT SIGUSR1
+
 struct br_worker {
 	struct br_broker *b;
 	pthread_t thread;
 	_Atomic pid_t tid;	/* 0 = slot free */
 	_Atomic uint64_t busy;	/* id of the call being served, 0 = none */
+	_Atomic int phase;	/* enum br_phase */
 	uint64_t seen;		/* by the main thread when it last looked: busy */
 	_Atomic bool waits;	/* the call may take as long as it likes */
 	_Atomic bool has_ended; /* its thread is done with it */
@@ -109,6 +115,7 @@ struct br_worker {
 	struct br_task tasks[BR_TASKS];
 	struct br_call *call; /* buffers */
 };
+#define BR_WORKERS_MIN 1
 #define BR_WORKERS_MAX 256
 #define BR_WAITING_MAX 192 /* the others serve those who need not wait */
 
@@ -171,17 +178,30 @@ static inline struct br_answer br_value(long value)
 {
 	return (struct br_answer){.kind = BR_KIND_VALUE, .value = value};
 }
-static inline struct br_answer br_continue(void)
-{
-	return (struct br_answer){.kind = BR_KIND_CONTINUE};
-}
 /* The result of a system call made for the caller: errno or its value. */
 struct br_answer br_result(long rc);
+
+/* Where a test holds a thread, to force an order of events. */
+static inline void br_test_point(const struct br_broker *b, enum lau_broker_point at)
+{
+	if (b->plan->test_point)
+		b->plan->test_point(at);
+}
 
 static inline uint64_t br_arg(const struct br_call *c, unsigned i)
 {
 	return c->n.data.args[i];
 }
+
+/* ---- proceed.c ---- */
+
+/* Lets the kernel go on with the call, by that row of the table; the row's errno where what it
+ * needs does not stand behind it. */
+struct br_answer br_proceed(const struct br_call *, enum br_proceed);
+/* Is this a broker that judges nothing where Landlock stands behind (tests of the floor alone)? */
+bool br_lies(const struct br_call *);
+/* The answer to a caller that cannot be looked into: nothing is done for it. */
+struct br_answer br_proceed_unseen(struct br_call *);
 
 /* ---- caller.c: who asks ---- */
 
@@ -301,6 +321,21 @@ unsigned br_after_object(const struct br_call *);
 #define BR_NOTHING_TO_DO 1
 int br_check(struct br_call *);
 
+/* ---- programs.c: what may not be read does not become a program ---- */
+
+/* May a new file at this end have these bits? */
+bool br_may_make_program(const struct br_call *, const struct br_end *, mode_t bits);
+/* May the object at this end get these bits? */
+bool br_may_set_bits(const struct br_call *, const struct br_end *, mode_t bits);
+/* May the object of `st` have the name at the end `to`? */
+bool br_may_name_program(const struct br_call *, const struct stat *st, const struct br_end *to);
+bool br_is_program(int dirfd, const char *name);
+/* False: what is at `from`, or below it, could be a program that cannot be read at `to`. */
+bool br_may_bring_programs(const struct br_call *, const struct br_end *from,
+			   const struct br_end *to);
+/* False: there are none to judge, for Landlock is exact on execve(2). */
+bool br_judges_programs(const struct br_call *);
+
 /* ---- tree.c: directories that move ---- */
 
 enum br_tree_answer {
@@ -311,6 +346,7 @@ enum br_tree_answer {
 /* Why not. */
 struct br_tree {
 	enum sbx_op against;
+	bool is_program; /* for it would be a program that may not be read */
 	size_t len;
 	char name[PATH_MAX]; /* below the moved directory: what may not be at the new place; "" */
 };
@@ -319,14 +355,27 @@ struct br_tree {
 enum br_tree_answer br_tree_moves(struct br_call *, const struct br_end *from,
 				  const struct br_end *to, struct br_tree *out);
 
+/* ---- watch.c ---- */
+
+/* This thread is the worker's. */
+void br_watch_me(struct br_worker *);
+/* The handler of BR_INTERRUPT. [AS-safe] */
+void br_on_interrupt(int signo);
+/* Before the answer: from here on no interrupt comes. */
+void br_settle(struct br_worker *);
+/* Looks after the workers while there are calls to serve. */
+void br_watch(struct br_broker *);
+/* Frees workers whose thread has ended. */
+void br_bury(struct br_broker *);
+
 /* ---- notify.c ---- */
+
+void br_start_worker(struct br_broker *);
 
 /* From here on the call may take as long as it likes: another worker takes its place, and it is
  * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. False:
  * as many wait as may, and this one must not. */
 bool br_may_block(struct br_call *);
-/* May an answer be left to the kernel when the caller cannot be looked into? calls.c */
-bool br_leaves_to_kernel(const struct br_call *);
 void br_lock_shared(struct br_call *);
 void br_lock_moves(struct br_call *);
 void br_unlock(struct br_call *);

@@ -436,7 +436,7 @@ struct br_answer br_umask(struct br_call *c)
 {
 	c->b->umask_ms = b_now_ms();
 	c->b->umask_age++;
-	return br_continue();
+	return br_proceed(c, BR_PROCEED_UMASK);
 }
 
 /* The ids that a call sets, as far as they are in registers; -1 leaves one as it is. */
@@ -480,5 +480,5 @@ struct br_answer br_credentials(struct br_call *c)
 	/* an ordinary user's processes can only become what they are */
 	if (c->b->uid == 0 && !changes_nothing(c))
 		c->b->mixed_creds = true;
-	return br_continue();
+	return br_proceed(c, BR_PROCEED_CREDENTIALS);
 }

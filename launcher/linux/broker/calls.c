@@ -148,19 +148,3 @@ const struct br_row *br_row_find(int nr)
 		return NULL;
 	return &br_rows[index[nr] - 1];
 }
-
-/* Calls whose no is Landlock's own: what names, and what is opened to write. Reads are not where
- * every file may be read as far as Landlock goes. */
-bool br_leaves_to_kernel(const struct br_call *c)
-{
-	static br_handler *const backed[] = {br_mkdir,	 br_mknod,    br_unlink, br_rmdir,
-					     br_symlink, br_truncate, br_rename, br_link};
-	br_handler *h = c->row->handler;
-
-	if (h == br_open || h == br_openat2 || h == br_creat)
-		return c->b->plan->read_level != POL_READ_ALL;
-	for (size_t i = 0; i < sizeof backed / sizeof *backed; i++)
-		if (h == backed[i])
-			return true;
-	return h == br_umask || h == br_credentials;
-}

@@ -40,7 +40,7 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 	br_lock_shared(c);
 	rc = br_find_parent(c, e);
 	if (rc == BR_AS_IS || rc == BR_UNREADABLE)
-		*out = br_continue();
+		*out = br_proceed(c, BR_PROCEED_NAME);
 	else if (rc < 0)
 		*out = br_fail(-rc);
 	else if (!br_allowed(c, SBX_MODIFY, e->path, e->len))
@@ -59,7 +59,7 @@ static int prepare_new(struct br_call *c, enum br_want want, struct br_answer *o
 
 	if (rc == 0)
 		return prepare(c, want, out);
-	*out = rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
+	*out = rc == BR_UNREADABLE ? br_proceed(c, BR_PROCEED_NAME) : br_fail(-rc);
 	return -1;
 }
 
@@ -83,6 +83,9 @@ struct br_answer br_mknod(struct br_call *c)
 		return br_fail(EPERM);
 	if (prepare_new(c, BR_WANT_NEW, &a) < 0)
 		return a;
+	if ((S_ISREG(c->mode) || !(c->mode & S_IFMT)) &&
+	    !br_may_make_program(c, &c->end[0], c->mode))
+		return br_deny(c, SBX_READ, &c->end[0], br_kernel_says(&c->end[0], BR_WANT_NEW));
 	a = br_result(mknodat(c->end[0].at, c->end[0].name, c->mode, br_arg(c, dev_arg)));
 	return br_told_result(c, SBX_MODIFY, a);
 }
@@ -150,7 +153,7 @@ struct br_answer br_truncate(struct br_call *c)
 	br_lock_shared(c);
 	rc = br_find_object(c, e);
 	if (rc == BR_UNREADABLE)
-		return br_continue();
+		return br_proceed_unseen(c);
 	if (rc < 0)
 		return br_fail(-rc);
 	if (S_ISDIR(e->st.st_mode))

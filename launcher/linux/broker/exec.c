@@ -1,7 +1,7 @@
 /* exec.c - execve, trapped where a deny lies inside what the kernel lets be executed. Denied
- * files are refused, as programs, as interpreters of scripts and as loaders. An allowed one is
- * started by the kernel, which reads its path again: a second thread that swaps it in between
- * starts something else; documented. */
+ * files are refused, as programs, as interpreters of scripts and as loaders. The kernel starts an
+ * allowed one, and reads its path again: programs.c says why a second thread that changes it gains
+ * nothing. */
 #include "launcher/linux/broker/broker.h"
 
 #include <errno.h>
@@ -25,19 +25,30 @@ static int judge(struct br_call *c, struct br_end *e, struct br_answer *out)
 	return 0;
 }
 
+/* The answer to what no rule speaks of: a file that lies in memory alone, or has lost its name. */
+static struct br_answer run_pathless(struct br_call *c, const struct br_end *e)
+{
+	if (e->is_nameless && !br_may(c, SBX_EXEC, e))
+		return br_deny(c, SBX_EXEC, e, 0);
+	return br_proceed(c, BR_PROCEED_EXEC_MEMORY);
+}
+
 /* Finds the program or interpreter at this end. 0: judged, and allowed. */
 static int find(struct br_call *c, struct br_end *e, struct br_answer *out)
 {
 	int rc = br_find_object(c, e);
 
-	*out = br_continue(); /* it fails by itself, or runs what has no path */
-	if (rc == BR_UNREADABLE)
+	if (rc < 0)
+		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
+	else if (S_ISLNK(e->st.st_mode)) /* AT_SYMLINK_NOFOLLOW */
+		*out = br_fail(ELOOP);
+	else if (!S_ISREG(e->st.st_mode))
 		*out = br_fail(EACCES);
-	if (rc == 0 && e->is_nameless && !br_may(c, SBX_EXEC, e))
-		*out = br_deny(c, SBX_EXEC, e, 0);
-	if (rc < 0 || e->is_pathless || !S_ISREG(e->st.st_mode))
-		return -1;
-	return judge(c, e, out);
+	else if (e->is_pathless)
+		*out = run_pathless(c, e);
+	else
+		return judge(c, e, out);
+	return -1;
 }
 
 enum named { NAMES_NONE, NAMES_ONE, NAMES_UNREADABLE };
@@ -83,5 +94,5 @@ struct br_answer br_exec(struct br_call *c)
 			return out;
 		e = next;
 	}
-	return br_continue();
+	return br_proceed(c, BR_PROCEED_EXEC);
 }

@@ -74,6 +74,8 @@ struct br_answer br_chmod(struct br_call *c)
 
 	if (prepare(c, &a) < 0)
 		return a;
+	if (!br_may_set_bits(c, &c->end[0], c->mode))
+		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(name, c->end[0].fd);
 	return done(c, br_result(chmod(name, c->mode)));
 }
@@ -116,6 +118,9 @@ struct br_answer br_setxattr(struct br_call *c)
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (prepare(c, &a) < 0)
 		return a;
+	/* acl(5): the kernel makes the mode from it */
+	if (!strcmp(c->attr, "system.posix_acl_access") && !br_may_set_bits(c, &c->end[0], 0777))
+		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(path, c->end[0].fd);
 	return done(c, br_result(setxattr(path, c->attr, value, size, (int)br_arg(c, arg + 3))));
 }

@@ -13,6 +13,7 @@ struct move {
 	struct br_end *from, *to;
 	bool swaps;
 	enum sbx_op against; /* that objects to the move itself */
+	const struct br_end *program; /* the end where one may not be that may not be read */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
 };
@@ -42,19 +43,30 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 
 	if (!says && to != BR_WANT_ANY)
 		says = br_kernel_says(m->to, to);
+	if (m->program)
+		return br_deny(m->c, SBX_READ, m->program, says);
 	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
 }
 
-static bool is_dir(const struct br_end *e)
+/* The mode of what has the name, 0 = nothing. */
+static mode_t mode_of(const struct br_end *e, struct stat *st)
 {
 	size_t n = strcspn(e->name, "/");
 	char name[NAME_MAX + 1];
-	struct stat st;
 
 	/* without its slash, by which fstatat(2) would follow a symlink */
 	memcpy(name, e->name, n);
 	name[n] = '\0';
-	return fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+	if (fstatat(e->at, name, st, AT_SYMLINK_NOFOLLOW) < 0)
+		st->st_mode = 0;
+	return st->st_mode;
+}
+
+static bool is_dir(const struct br_end *e)
+{
+	struct stat st;
+
+	return S_ISDIR(mode_of(e, &st));
 }
 
 static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
@@ -73,33 +85,47 @@ static void name_below(struct br_end *e, const struct br_tree *t)
 	e->len += t->len;
 }
 
-/* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
- * be may move. */
-static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
+/* What lies below the directory objects. SBX_EVF_*. */
+static unsigned object_below(struct move *m, struct br_end *a, struct br_end *b,
+			     enum br_tree_answer answer)
 {
-	enum br_tree_answer answer;
-	bool dir;
-
-	if (!br_may_lead_from(m->c, a, b)) {
-		m->against = SBX_MODIFY;
-		return SBX_EVF_MOVE;
-	}
-	if (sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
-		return 0;
-	dir = is_dir(a);
-	if (may_move(m, a, b, dir))
-		return 0;
-	if (!dir || !may_move(m, a, b, false))
-		return SBX_EVF_MOVE;
-	answer = br_tree_moves(m->c, a, b, &m->tree);
-	if (answer == BR_TREE_MOVES)
-		return 0;
 	m->against = m->tree.against;
 	if (answer == BR_TREE_UNSEEN)
 		return SBX_EVF_MOVE | SBX_EVF_UNSEEN;
 	name_below(a, &m->tree);
 	name_below(b, &m->tree);
+	if (m->tree.is_program)
+		m->program = b;
 	return SBX_EVF_MOVE;
+}
+
+/* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
+ * be may move. */
+static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
+{
+	enum br_tree_answer answer;
+	struct stat st;
+	bool dir, moves, brings;
+
+	if (!br_may_lead_from(m->c, a, b)) {
+		m->against = SBX_MODIFY;
+		return SBX_EVF_MOVE;
+	}
+	brings = br_may_bring_programs(m->c, a, b);
+	if (brings && sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
+		return 0;
+	dir = S_ISDIR(mode_of(a, &st));
+	if (!br_may_name_program(m->c, &st, b)) {
+		m->program = b;
+		return SBX_EVF_MOVE;
+	}
+	moves = may_move(m, a, b, dir);
+	if (moves && (!dir || brings))
+		return 0;
+	if (!moves && (!dir || !may_move(m, a, b, false)))
+		return SBX_EVF_MOVE;
+	answer = br_tree_moves(m->c, a, b, &m->tree);
+	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
 }
 
 /* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
@@ -122,9 +148,10 @@ static int find_ends(struct move *m)
 	return rc ? rc : br_find_parent(m->c, m->to);
 }
 
-static struct br_answer not_found(int rc)
+static struct br_answer not_found(const struct br_call *c, int rc)
 {
-	return rc == BR_AS_IS || rc == BR_UNREADABLE ? br_continue() : br_fail(-rc);
+	return rc == BR_AS_IS || rc == BR_UNREADABLE ? br_proceed(c, BR_PROCEED_NAME)
+						     : br_fail(-rc);
 }
 
 /* Programs with the shim remember paths of directories; who moved one may have none. */
@@ -154,7 +181,7 @@ struct br_answer br_rename(struct br_call *c)
 	}
 	if (rc)
 		return c->flags & RENAME_WHITEOUT && rc == BR_AS_IS ? br_fail(EBUSY)
-								    : not_found(rc);
+								    : not_found(c, rc);
 	refused = judge_ends(&m);
 	if (!refused)
 		refused = one_way(&m, m.from, m.to);
@@ -202,11 +229,13 @@ static struct br_answer link_object(struct move *m)
 	if (rc == 0)
 		rc = br_find_parent(c, m->to);
 	if (rc)
-		return not_found(rc);
+		return not_found(c, rc);
 	if (!from->is_pathless) {
 		unsigned refused = judge_ends(m);
 		int says = br_kernel_says(m->to, BR_WANT_NEW);
 
+		if (!refused && !br_may_name_program(c, &from->st, m->to))
+			return br_deny(c, SBX_READ, m->to, says);
 		if (!refused && !may_move(m, from, m->to, false))
 			refused = SBX_EVF_MOVE;
 		if (refused)
@@ -216,6 +245,8 @@ static struct br_answer link_object(struct move *m)
 		return br_deny(c, SBX_MODIFY, from, br_kernel_says(m->to, BR_WANT_NEW));
 	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
 		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));
+	} else if (!br_may_name_program(c, &from->st, m->to)) {
+		return br_deny(c, SBX_READ, m->to, br_kernel_says(m->to, BR_WANT_NEW));
 	}
 	rc = directory_refusal(m, S_ISDIR(from->st.st_mode));
 	if (rc)
@@ -244,11 +275,17 @@ static struct br_answer link_name(struct move *m)
 {
 	struct br_call *c = m->c;
 	unsigned refused;
+	struct stat st;
 	int rc = find_for_link(m);
 
 	if (rc)
-		return not_found(rc);
+		return not_found(c, rc);
 	refused = judge_ends(m);
+	(void)mode_of(m->from, &st);
+	if (!refused && !br_may_name_program(c, &st, m->to)) {
+		m->program = m->to;
+		refused = SBX_EVF_MOVE;
+	}
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
 	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
@@ -257,7 +294,7 @@ static struct br_answer link_name(struct move *m)
 	}
 	if (refused)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
-	rc = directory_refusal(m, is_dir(m->from));
+	rc = directory_refusal(m, S_ISDIR(st.st_mode));
 	if (rc)
 		return br_fail(rc);
 	if (!br_is_alive(c))

@@ -28,11 +28,7 @@
 #include "base/own.h"
 #include "launcher/linux/broker/broker.h"
 
-#define WORKERS_MIN 1
-#define SPARE	    4  /* so many may be idle */
-#define WATCH_MS    10 /* how often workers are looked at */
-#define CALM_TICKS  50 /* nothing to serve for so many looks: no more, until there is */
-#define INTERRUPT   SIGUSR1
+#define SPARE 4 /* so many may be idle */
 
 /* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -87,6 +83,19 @@ static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
 	(void)ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
+/* The host has frozen or stopped the broker in the middle of an answer: the caller was answered 0
+ * and has no descriptor of it. It must not go on with its standard input instead. */
+static void end_caller(struct br_call *c)
+{
+	pid_t tgid = br_tgid(c);
+
+	syscall(SYS_tgkill, tgid, (pid_t)c->n.pid, SIGKILL);
+	dprintf(STDERR_FILENO,
+		"sbx-launch: E_FLOOR: broker: process %d was ended: the broker was stopped while "
+		"it answered, and an open came out as 0\n",
+		(int)tgid);
+}
+
 /* Puts the descriptor into the caller and answers with its number: in one, unless somebody could
  * tell that we still hold it. A program that is open for writing cannot be executed (ETXTBSY), and
  * a pipe has no end while a writer is there. */
@@ -104,6 +113,8 @@ static void give_fd(struct br_call *c, const struct br_answer *a)
 	do
 		rc = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	while (rc < 0 && errno == EINTR);
+	if (rc < 0 && errno == EINPROGRESS && !a->is_alone)
+		end_caller(c);
 	if (rc < 0) /* the caller's table is full: EMFILE */
 		resp.error = -errno;
 	else
@@ -134,13 +145,6 @@ static void answer(struct br_call *c, const struct br_answer *a)
 	answer_with(c, &resp);
 }
 
-/* What cannot be seen is not done. Where Landlock holds without us, it decides; where it does
- * not, the answer is no. */
-static struct br_answer unreadable(const struct br_call *c)
-{
-	return br_leaves_to_kernel(c) ? br_continue() : br_fail(EACCES);
-}
-
 static struct br_answer serve(struct br_call *c)
 {
 	int rc;
@@ -148,6 +152,8 @@ static struct br_answer serve(struct br_call *c)
 	c->row = br_row_find(c->n.data.nr);
 	if (!c->row || !c->row->handler)
 		return br_fail(ENOSYS);
+	if (br_lies(c))
+		return br_proceed_unseen(c);
 	c->flags = c->row->flags_arg == BR_NO_ARG ? 0 : (unsigned)br_arg(c, c->row->flags_arg);
 	c->mode = c->row->mode_arg == BR_NO_ARG ? 0 : (mode_t)br_arg(c, c->row->mode_arg);
 	rc = br_check(c);
@@ -158,7 +164,7 @@ static struct br_answer serve(struct br_call *c)
 	if (rc == 0 && c->b->mixed_creds)
 		rc = br_become(c);
 	if (rc == BR_UNREADABLE)
-		return unreadable(c);
+		return br_proceed_unseen(c);
 	if (rc < 0)
 		return br_fail(-rc);
 	return c->row->handler(c);
@@ -173,9 +179,13 @@ static void handle(struct br_call *c)
 	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
 	w->caller = (pid_t)c->n.pid;
 	w->busy = c->n.id;
+	w->phase = BR_PHASE_SERVING;
 	a = serve(c);
 	br_unlock(c);
 	unlock_fs(c);
+	br_test_point(c->b, BR_POINT_SERVED);
+	br_settle(w);
+	br_test_point(c->b, BR_POINT_SETTLED);
 	w->busy = 0;
 	if (w->waits) {
 		w->waits = false;
@@ -201,7 +211,7 @@ static void wake_main(struct br_broker *b)
 
 static void *work(void *arg);
 
-static void start_worker(struct br_broker *b)
+void br_start_worker(struct br_broker *b)
 {
 	struct br_worker *w;
 	pthread_attr_t attr;
@@ -244,11 +254,6 @@ bool br_may_block(struct br_call *c)
 	return true;
 }
 
-static void on_interrupt(int signo)
-{
-	(void)signo; /* only to have system calls end with EINTR */
-}
-
 static void prepare_thread(struct br_worker *w)
 {
 	sigset_t set;
@@ -259,9 +264,10 @@ static void prepare_thread(struct br_worker *w)
 	w->umask = umask(0);
 	umask(w->umask);
 	sigemptyset(&set);
-	sigaddset(&set, INTERRUPT);
+	sigaddset(&set, BR_INTERRUPT);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	w->tid = (pid_t)syscall(SYS_gettid);
+	br_watch_me(w);
 }
 
 /* Has the last process under the filter ended? */
@@ -304,133 +310,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* ---- the watch ---- */
-
-struct signals {
-	int tgid;
-	unsigned long long own, shared, blocked, ignored;
-};
-
-static bool read_signals(const struct br_broker *b, pid_t tid, struct signals *out)
-{
-	char path[32], text[4096];
-	const char *at, *tgid;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof path, "%d/status", tid);
-	fd = openat(b->proc, path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	tgid = strstr(text, "\nTgid:");
-	at = strstr(text, "\nSigPnd:");
-	return tgid && at && sscanf(tgid, " Tgid: %d", &out->tgid) == 1 &&
-	       sscanf(at, " SigPnd: %llx ShdPnd: %llx SigBlk: %llx SigIgn: %llx", &out->own,
-		      &out->shared, &out->blocked, &out->ignored) == 4;
-}
-
-/*
- * A signal the caller would handle now: WAIT_KILLABLE_RECV holds it back until we answer. One of
- * the whole process is the first thread's, unless that blocks it. Else it may be the caller's, or
- * another thread's that takes it before we have answered, and then KERNEL_RESTARTSYS would reach
- * the program: it gets EINTR, as if it had not asked for a restart.
- */
-static enum br_signal signal_of(const struct br_broker *b, pid_t tid)
-{
-	struct signals s, first;
-	unsigned long long shared;
-
-	if (!read_signals(b, tid, &s))
-		return BR_SIGNAL_NONE;
-	if (s.own & ~s.blocked & ~s.ignored)
-		return BR_SIGNAL_OWN;
-	shared = s.shared & ~s.blocked & ~s.ignored;
-	if (!shared || s.tgid == tid)
-		return shared ? BR_SIGNAL_OWN : BR_SIGNAL_NONE;
-	if (!read_signals(b, s.tgid, &first) || !(shared & ~first.blocked))
-		return BR_SIGNAL_SHARED;
-	return BR_SIGNAL_NONE;
-}
-
-/* Waiting for a caller that is gone, or for longer than a signal of its should be held back. */
-static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64_t id)
-{
-	enum br_signal signal;
-
-	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
-		return true;
-	if (!w->waits)
-		return false;
-	signal = signal_of(b, w->caller);
-	if (signal)
-		w->signal = signal;
-	return signal;
-}
-
-/* The call of the last look, still there at this one. */
-static void look_after(struct br_broker *b, struct br_worker *w)
-{
-	uint64_t id = w->busy;
-
-	/* The interrupt may come just before it waits: repeated until it is answered. */
-	if (id && id == w->seen && waits_in_vain(b, w, id))
-		syscall(SYS_tgkill, b->pid, w->tid, INTERRUPT);
-	w->seen = id;
-}
-
-static void bury(struct br_broker *b)
-{
-	for (int i = b->nworkers - 1; i >= 0; i--)
-		if (b->workers[i]->has_ended) {
-			free(b->workers[i]->call);
-			free(b->workers[i]);
-			b->workers[i] = b->workers[--b->nworkers];
-		}
-}
-
-/* Is one of them at work? Then a processor is what is missing, and not one more of them. */
-static bool one_runs(const struct br_broker *b)
-{
-	for (int i = 0; i < b->nworkers; i++) {
-		char path[48], text[64] = "";
-		b_auto_fd int fd = -1;
-
-		snprintf(path, sizeof path, "%d/task/%d/stat", b->pid, b->workers[i]->tid);
-		fd = openat(b->proc, path, O_RDONLY | O_CLOEXEC);
-		/* TID (sbx-broker) STATE */
-		if (fd >= 0 && b_read_full(fd, text, sizeof text - 1) > 0 && strstr(text, ") R "))
-			return true;
-	}
-	return false;
-}
-
-/* While there are calls to serve. */
-static void watch(struct br_broker *b)
-{
-	unsigned served = b->served, calm = 0;
-
-	while (calm < CALM_TICKS) {
-		struct pollfd end = {.fd = b->listener};
-		bool stuck = b->idle == 0;
-
-		bury(b);
-		if (b->nworkers - b->waiting < WORKERS_MIN)
-			start_worker(b);
-		if (poll(&end, 1, WATCH_MS) > 0 && end.revents & POLLHUP)
-			return;
-		if (stuck && b->idle == 0 && b->served == served && !one_runs(b))
-			start_worker(b);
-		calm = b->served == served && !b->waiting && b->idle ? calm + 1 : 0;
-		served = b->served;
-		for (int i = 0; i < b->nworkers; i++)
-			look_after(b, b->workers[i]);
-	}
-}
-
 /* Until the last process that the filter is on has ended: then the listener hangs up. */
 static void main_loop(struct br_broker *b)
 {
@@ -445,8 +324,8 @@ static void main_loop(struct br_broker *b)
 		if (!(p[1].revents & POLLIN))
 			continue;
 		(void)!read(b->wake[0], bytes, sizeof bytes);
-		watch(b);
-		bury(b);
+		br_watch(b);
+		br_bury(b);
 		b->is_watched = false;
 		/* who became busy before the flag fell has woken nobody */
 		if (b->idle < b->nworkers)
@@ -514,7 +393,7 @@ static void raise_limits(struct br_broker *b)
 
 static void set_up(struct br_broker *b)
 {
-	const struct sigaction act = {.sa_handler = on_interrupt};
+	const struct sigaction act = {.sa_handler = br_on_interrupt};
 	uint64_t flags = SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP;
 
 	b->pid = getpid();
@@ -526,7 +405,7 @@ static void set_up(struct br_broker *b)
 	b->mixed_creds = b->plan->is_other;
 	b->links_protected = links_are_protected();
 	raise_limits(b);
-	sigaction(INTERRUPT, &act, NULL);
+	sigaction(BR_INTERRUPT, &act, NULL);
 	/* the caller and we take turns: stay on its processor; EINVAL before 6.6 */
 	(void)ioctl(b->listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, flags);
 	(void)br_row_find(0); /* fills its index */
@@ -548,10 +427,10 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 	set_up(b);
 	if (br_confine_threads(plan, err) < 0)
 		return -1;
-	while (b->nworkers < WORKERS_MIN) {
+	while (b->nworkers < BR_WORKERS_MIN) {
 		int before = b->nworkers;
 
-		start_worker(b);
+		br_start_worker(b);
 		if (b->nworkers == before)
 			return b_fail(err, B_FLOOR, errno, "broker: no thread: %s",
 				      strerror(errno));

@@ -178,16 +178,27 @@ static struct br_answer open_terminal(struct br_open_request *r)
 	return fd < 0 ? br_fail(errno) : give(r, fd);
 }
 
+/* The caller may write to the ring, and not empty it. The broker may have the right to truncate
+ * where the ring lies, and a descriptor keeps the rights of its opener: all callers share the one
+ * that the command itself opened, under its own domain. */
+static struct br_answer lend_ring(const struct br_open_request *r)
+{
+	int fd;
+
+	if (r->c->b->plan->ring_fd < 0 || r->flags & O_TRUNC || (r->flags & O_ACCMODE) != O_RDWR)
+		return br_fail(EACCES);
+	fd = fcntl(r->c->b->plan->ring_fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? br_fail(errno)
+		      : (struct br_answer){
+				.kind = BR_KIND_FD, .fd = fd, .fd_flags = r->flags & O_CLOEXEC};
+}
+
 /* Devices and pipes are opened by the caller itself where the kernel's rules are exact for
  * them: a terminal may become its controlling terminal. */
 static bool is_for_kernel(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
 
-	/* The caller may open the ring, and not empty it. We may have the right to truncate where
-	 * it lies, and what is opened keeps the rights of its opener. */
-	if (is_path(r->c->b->plan->ring_path, e->path))
-		return true;
 	if (r->c->b->plan->read_level == POL_READ_ALL)
 		return false;
 	return S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode) ||
@@ -245,11 +256,15 @@ static struct br_answer open_held(struct br_open_request *r)
 	if (err)
 		return br_fail(err);
 	if (is_for_kernel(r))
-		return br_continue();
+		return br_proceed(c, BR_PROCEED_NODE);
+	if (wants_write(r->flags) && is_path(c->b->plan->ring_path, e->path))
+		return lend_ring(r);
 	if (is_tmpfile(r->flags) && name_tmpfile(e) < 0)
 		return br_fail(ENAMETOOLONG);
 	against =
 		e->is_pathless ? objects_to_lent(r) : objects(c, r->flags, false, e->path, e->len);
+	if (against < 0 && is_tmpfile(r->flags) && !br_may_make_program(c, e, r->mode))
+		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
 	if (wants_write(r->flags) && br_is_foreign_map(c, e->path))
@@ -285,6 +300,8 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	if (e->name[strlen(e->name) - 1] == '/')
 		return br_fail(EISDIR);
 	against = objects(c, r->flags, true, e->path, e->len);
+	if (against < 0 && !br_may_make_program(c, e, r->mode))
+		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
 	if (!br_is_alive(c))
@@ -338,8 +355,7 @@ static struct br_answer open_slowly(struct br_open_request *r)
 		if (rc == 0)
 			return open_held(r);
 		if (rc == BR_UNREADABLE)
-			return c->b->plan->read_level == POL_READ_ALL ? br_fail(EACCES)
-								      : br_continue();
+			return br_proceed_unseen(c);
 		if (rc == BR_VANISHED) { /* by a restricted path */
 			again = true;
 			a = br_fail(ENOENT);
@@ -411,7 +427,8 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 	if ((r->flags & O_CREAT && !writes) || !make_text(r))
 		return false;
 	if (is_path(c->b->plan->ring_path, e->path) ||
-	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0)
+	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0 ||
+	    (r->flags & O_CREAT && !br_may_make_program(c, e, r->mode)))
 		return false;
 	/* without a caller a reader's open comes to nothing: ADDFD fails */
 	if (writes && !br_is_alive(c)) {
@@ -441,8 +458,7 @@ static struct br_answer perform(struct br_call *c, struct br_open_request *r)
 		if (rc < 0 && rc != BR_UNREADABLE)
 			return br_fail(-rc);
 		if (rc == BR_UNREADABLE)
-			return c->b->plan->read_level == POL_READ_ALL ? br_fail(EACCES)
-								      : br_continue();
+			return br_proceed_unseen(c);
 	}
 	br_lock_shared(c);
 	if (open_fast(r, &a))
@@ -467,14 +483,6 @@ struct br_answer br_creat(struct br_call *c)
 	return perform(c, &r);
 }
 
-/* The kernel puts no O_PATH descriptor into another process (ADDFD: EBADF). It may make one itself
- * where it can do nothing worse should the flags be swapped in memory; else programs, the shim
- * among them, go back to openat(2), whose flags the filter sees. */
-static struct br_answer path_only(const struct br_call *c)
-{
-	return c->b->plan->read_level == POL_READ_ALL ? br_fail(ENOSYS) : br_continue();
-}
-
 struct br_answer br_openat2(struct br_call *c)
 {
 	struct br_open_request r = {
@@ -483,5 +491,8 @@ struct br_answer br_openat2(struct br_call *c)
 	/* it asks for an answer from the cache alone, and takes a no for "not there" */
 	if (r.resolve & RESOLVE_CACHED)
 		return br_fail(EAGAIN);
-	return r.flags & O_PATH ? path_only(c) : perform(c, &r);
+	/* The kernel puts no O_PATH descriptor into another process (ADDFD: EBADF). Where it may
+	 * not make one itself, programs, the shim among them, go back to openat(2), whose flags the
+	 * filter sees. */
+	return r.flags & O_PATH ? br_proceed(c, BR_PROCEED_PATH_ONLY) : perform(c, &r);
 }

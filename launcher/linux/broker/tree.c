@@ -24,8 +24,10 @@
 #define BENEATH_COST 50u    /* what comparing two automata costs, in names */
 #define MEMO	     64u
 
-enum { READ, MODIFY, OPS };
-static const enum sbx_op ops[OPS] = {SBX_READ, SBX_MODIFY};
+/* PROGRAM: reading with the places exchanged, asked of programs alone (programs.c): none that could
+ * be read at the old place may come to where it cannot. */
+enum { READ, MODIFY, PROGRAM, OPS };
+static const enum sbx_op ops[OPS] = {SBX_READ, SBX_MODIFY, SBX_READ};
 
 /* States at the old and at the new place. */
 struct pair {
@@ -87,6 +89,7 @@ static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, int i
 	size_t n = strlen(name);
 
 	l->out->against = ops[i];
+	l->out->is_program = i == PROGRAM;
 	l->out->len = 0;
 	if (a != BR_TREE_REFUSED || dir->len + n + 2 > sizeof l->out->name)
 		return a;
@@ -102,7 +105,7 @@ static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, int i
 /* Some operation that is open below the directory, to be named. */
 static int open_op(const struct spot *dir)
 {
-	return dir->is_open[READ] ? READ : MODIFY;
+	return dir->is_open[READ] ? READ : dir->is_open[MODIFY] ? MODIFY : PROGRAM;
 }
 
 static void push(struct look *l, struct spot *s, const struct spot *dir, const char *name)
@@ -120,8 +123,8 @@ static void push(struct look *l, struct spot *s, const struct spot *dir, const c
 	l->todo = to;
 }
 
-/* One name in a directory. */
-static enum br_tree_answer meet(struct look *l, const struct spot *dir, const char *name,
+/* One name in the directory `fd`. */
+static enum br_tree_answer meet(struct look *l, const struct spot *dir, int fd, const char *name,
 				mode_t type)
 {
 	struct spot below = {0};
@@ -133,7 +136,8 @@ static enum br_tree_answer meet(struct look *l, const struct spot *dir, const ch
 		if (!dir->is_open[i])
 			continue;
 		at = (struct pair){walk_on(l, i, at.from, name), walk_on(l, i, at.to, name)};
-		if (!sbx_move_name(l->img, ops[i], at.from, at.to))
+		if (!sbx_move_name(l->img, ops[i], at.from, at.to) &&
+		    (i != PROGRAM || br_is_program(fd, name)))
 			return end_with(l, BR_TREE_REFUSED, i, dir, name);
 		if (type != S_IFDIR && type != S_IFLNK)
 			continue;
@@ -179,7 +183,7 @@ static enum br_tree_answer read_entries(struct look *l, const struct spot *dir, 
 			return errno ? end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "") : a;
 		if (is_dots(e->d_name))
 			continue;
-		a = meet(l, dir, e->d_name, type_of(dirfd(d), e));
+		a = meet(l, dir, dirfd(d), e->d_name, type_of(dirfd(d), e));
 		if (a != BR_TREE_MOVES)
 			return a;
 	}
@@ -225,16 +229,22 @@ static enum br_tree_answer look_through(struct look *l)
 	return a;
 }
 
-static void start_at(struct look *l, const struct br_end *from, const struct br_end *to)
+static uint32_t below(const struct look *l, int i, const struct br_end *e)
+{
+	return sbx_step(l->img, ops[i], sbx_walk(l->img, ops[i], e->path, e->len), '/');
+}
+
+static void start_at(struct look *l, const struct br_end *from, const struct br_end *to,
+		     bool judges_programs)
 {
 	struct spot *s = b_calloc(1, sizeof *s + 1);
 
 	for (int i = 0; i < OPS; i++) {
-		s->at[i].from = sbx_step(l->img, ops[i],
-					 sbx_walk(l->img, ops[i], from->path, from->len), '/');
-		s->at[i].to =
-			sbx_step(l->img, ops[i], sbx_walk(l->img, ops[i], to->path, to->len), '/');
-		s->is_open[i] = !beneath_moves(l, i, s->at[i]);
+		bool is_swapped = i == PROGRAM;
+
+		s->at[i].from = below(l, i, is_swapped ? to : from);
+		s->at[i].to = below(l, i, is_swapped ? from : to);
+		s->is_open[i] = (i != PROGRAM || judges_programs) && !beneath_moves(l, i, s->at[i]);
 	}
 	l->todo = s;
 }
@@ -250,13 +260,14 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	memcpy(name, from->name, n);
 	name[n] = '\0';
 	out->len = 0;
+	out->is_program = false;
 	l->img = c->b->plan->image;
 	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
 	l->root = openat(from->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)
 		return BR_TREE_UNSEEN;
-	start_at(l, from, to);
+	start_at(l, from, to, br_judges_programs(c));
 	a = look_through(l);
 	close(l->root);
 	return a;
