@@ -43,6 +43,7 @@ help:
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'
 	@echo 'make kill-storm                  a thousand runs whose processes are killed at random'
+	@echo 'make races [RACE_MS=60000]    each answer that lets the kernel go on, attacked for so long'
 	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'

@@ -64,6 +64,11 @@ escape: tests-build
 	$(Q)B=$(B) SBX_ARGS='--isolate none' tests/escape/run.sh
 	$(Q)B=$(B) tests/escape/run-host.sh
 
+# Each answer that lets the kernel go on with a call, attacked for a minute (default) a row.
+RACE_MS ?= 60000
+races: $(B)/tests/unit/launcher/test_broker_proceed $(B)/tests/unit/launcher/test_broker_races
+	$(Q)B=$(B) SBX_RACE_MS=$(RACE_MS) TEST_TIMEOUT=7200 scripts/run-tests races $^
+
 # Ten minutes of mixed work under two policies: no wrong or lost answer, nothing grows.
 SOAK_SECONDS ?= 600
 soak: all $(B)/tests/soak
@@ -95,4 +100,4 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement escape soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: all agreement escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

@@ -181,7 +181,8 @@ static void leave_to_broker(struct pol_plan *p, unsigned i, const char *path, si
 	pol_brokered_add(p, path, len, rights);
 	if (rights & POL_GRANT_READ)
 		pol_brokered_read(p, POL_READ_ALL);
-	if (rights & POL_GRANT_EXEC)
+	/* also for reading alone: where Landlock grants it, a denied file could be executed */
+	if (rights & (POL_GRANT_READ | POL_GRANT_EXEC))
 		p->out->traps |= POL_TRAP_EXEC;
 	if (planned[i].op != SBX_MODIFY)
 		add_grant(p->out, path, len, rights, true, false);
