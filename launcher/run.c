@@ -253,7 +253,9 @@ static int step_wrap(struct run *r, struct b_err *err)
 static int step_channel(struct run *r, struct b_err *err)
 {
 	const struct pol_engine *e = r->plan.engine;
-	const struct lau_channel_image image = {e->image_data, e->image.size, e->cached.path};
+	/* The mounts of bubblewrap do not have the cache that a link would lead to. */
+	const char *file = r->plan.is_wrapped ? NULL : e->cached.path;
+	const struct lau_channel_image image = {e->image_data, e->image.size, file};
 
 	if (!r->plan.use_shim)
 		return 0;

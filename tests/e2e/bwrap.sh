@@ -105,6 +105,26 @@ check 'the arguments can be read' sh -c '"$1" show --plan bwrap --deny-modify "$
 printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/proj"]\n' >settings.toml
 check "so can caliban's" sh -c '"$1" show --plan bwrap --bwrap-style caliban settings.toml | grep -q "^--bind-try /proj /proj$"' - "$policy"
 
+# ---- the second run of a policy finds it compiled: it is the first one in all that it says ----
+record() # OPTIONS...: verdicts, and what the record says of a run under them
+{
+	"$SBX" -q --backend bwrap "$@" -- sh -c 'cat secret "$HOME/.ssh/id"; (: >/etc/x); (: >keep/new); touch -m keep/k; chmod 700 keep/k
+		cat keep/k; echo x >made; mv made moved; rm moved; test -r secret; echo $?' >"$TMP/record" 2>&1
+	"$(dirname "$SBX")/sbx-audit" | sed -n -e '/^coverage/p' -e '/^missing/p'
+	"$(dirname "$SBX")/sbx-audit" show --json | sed -n 's/.*"kind":"\([^"]*\)".*"path":"\([^"]*\)".*"allowed":\([a-z]*\).*"rule":"\([^"]*\)".*"call":"\([^"]*\)".*/\1 \2 \3 \4 \5/p' | sort
+	sed "s,/sbx-launch[^ ]*/,/RUN/,g" "$TMP/record"
+}
+twice() # OPTIONS...
+{
+	rm -rf "$HOME/.local/state/sbx-launch/images"
+	record "$@" >"$TMP/first"
+	record "$@" >"$TMP/second"
+	grep -q '^coverage .*witnessed' "$TMP/first" && grep -c denied "$TMP/first" && diff "$TMP/first" "$TMP/second"
+}
+echo k >keep/k
+check 'a second run is as the first' twice --deny-read secret --deny-modify keep
+check 'what the shim alone holds, too' twice --best-effort --deny-read '**/secret' --deny-modify '**/k'
+
 # ---- policies of others that speak of bubblewrap ----
 settings() # NAME KEYS
 {
