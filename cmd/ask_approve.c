@@ -6,11 +6,21 @@
 #include "cmd/ask.h"
 #include "launcher/approve.h"
 
+/* What the policy promises and this host lacks: strict refuses to run, and a lax policy runs
+ * without. Inside a run the outer one holds whatever the inner one lacks. */
+static const char *lacking(const struct lau_plan *p)
+{
+	for (size_t i = 0; i < p->nlosses; i++)
+		if (p->losses[i].fatal && p->losses[i].text != lau_inside_text)
+			return p->losses[i].text;
+	return NULL;
+}
+
 int ask_approve(struct ask_opts *o, char const *const *words, size_t n)
 {
 	b_auto(asked_release) struct asked a = ASKED_NONE;
 	b_auto(b_str_release) struct b_str why = {0}, out = {0};
-	const struct lau_leave leave = {
+	struct lau_leave leave = {
 		.listed = o->listed.v, .nlisted = o->listed.n, .sandboxed = o->auto_allow};
 	enum lau_approval answer;
 	struct b_err err;
@@ -20,8 +30,9 @@ int ask_approve(struct ask_opts *o, char const *const *words, size_t n)
 		       "approve: expected sbx-policy approve [options] -- COMMAND...");
 		return ask_trouble(&err);
 	}
-	if (ask_policy(o, &a, &err) < 0)
+	if ((o->auto_allow ? ask_run : ask_policy)(o, &a, &err) < 0)
 		return ask_trouble(&err);
+	leave.bare = lacking(&a.plan);
 	b_auto_free const char **argv = b_calloc(n + 1, sizeof *argv);
 	for (size_t i = 0; i < n; i++)
 		argv[i] = words[i];

@@ -102,10 +102,14 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 		b_str_add(why, "mode auto: the sandbox decides");
 	else if (is_readonly(e, argv, (char const *const *)lau_os_environ(), &reason))
 		b_str_add(why, "read-only");
-	else if (leave->sandboxed)
+	else if (leave->sandboxed && !leave->bare)
 		b_str_add(why, "it runs sandboxed");
 	else if (is_listed(leave, argv))
 		b_str_add(why, "listed");
+	else if (leave->sandboxed) {
+		b_str_addf(why, "needs-approval: it would not run sandboxed here: %s", leave->bare);
+		return LAU_ASK;
+	}
 	else {
 		b_str_addf(why, "needs-approval: %s", b_str_c(&reason));
 		return LAU_ASK;

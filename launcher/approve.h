@@ -23,6 +23,7 @@ struct lau_leave {
 	char const *const *listed; /* patterns, pol_approve_listed() */
 	size_t nlisted;
 	bool sandboxed; /* whatever runs sandboxed: each command of a shell */
+	const char *bare; /* why it would not run sandboxed here, NULL = it would */
 };
 
 /* LAU_DENY when the policy does not let the program run, or one of the words names a path that it

@@ -175,6 +175,23 @@ check 'a list allows' [ "$("$ask" approve --allow-command 'make *' -- make all)"
 check 'not what is chained' [ "$("$ask" approve --allow-command 'make *' -- make 'a;b' | cut -c1-4)" = 'ask:' ]
 check 'auto-allow allows' "$ask" approve --auto-allow -- make
 
+# What does not run sandboxed here is not called so: strict refuses it, a lax policy runs it bare.
+if [ -x "$(dirname "$SBX")/mkhost" ] && "$(dirname "$SBX")/mkhost" --no landlock true 2>/dev/null; then
+	bare() # LACK OPTIONS...: approve --auto-allow on a host without
+	{
+		local lack=$1
+		shift
+		"$(dirname "$SBX")/mkhost" --no "$lack" "$ask" approve --auto-allow "$@" -- make >"$TMP/out" 2>"$TMP/err"
+		[ $? = 1 ] && grep -q '^ask: needs-approval: it would not run sandboxed here: ' "$TMP/out" ||
+			{ cat "$TMP/out" "$TMP/err"; return 1; }
+	}
+	printf '[sandbox]\nenabled = true\nfail_if_unavailable = false\n[sandbox.filesystem]\nallow_write = ["${WORKSPACE}"]\n' >"$TMP/c.toml"
+	chmod 600 "$TMP/c.toml"
+	check 'auto-allow where there is no Landlock: asks' bare landlock
+	check 'also where the policy would run it bare' bare landlock -p "$TMP/c.toml"
+	check 'and where a rule needs what is not there' bare listener --deny-modify '**/*.env'
+fi
+
 eval "$("$SBX" --print-argv --mode auto -- printf '%s|' "it's" 'a  b' '' '$x')" >"$TMP/out" 2>"$TMP/err"
 check 'what --print-argv prints runs the command' [ "$(cat "$TMP/out")" = "it's|a  b||\$x|" ]
 "$SBX" --print-argv --json -- printf $'\xff' >"$TMP/out" 2>"$TMP/err"
