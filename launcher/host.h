@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launcher/serving.h"
+
 struct b_str;
 
 struct lau_ability {
@@ -26,9 +28,13 @@ struct lau_host {
 	struct lau_ability pid_ns, mount_ns; /* as --isolate pid, shm */
 	struct lau_ability openat2, pidfd;
 	struct lau_ability cgroup; /* of a run, for its memory and processes */
-	/* The kernel has what the broker needs. That nobody listens already (EBUSY) is seen only
-	 * by trying, which the run does. */
+	/* The kernel has what the broker needs, as far as its version says; after
+	 * lau_host_settle(): it can serve here. */
 	bool has_broker;
+	bool is_settled;
+	bool own_ns; /* the run makes a user namespace */
+	struct lau_serving serving;
+	enum lau_kinship kinship; /* of broker and command */
 	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
 	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
 	bool is_asked_as_macos; /* a question is about that system, not about this host */
@@ -38,6 +44,12 @@ struct lau_host {
 /* Cheap questions only (no fork): Landlock ABI, uid, kernel. Enough for a run; namespaces are
  * tried by the run itself. */
 void lau_host_quick(struct lau_host *);
+/* Can a broker serve a run here that makes a user namespace, or none? Tried, or remembered in the
+ * directory `state` (serving.h). Nothing is done where there is none anyway, and the second time.
+ */
+void lau_host_settle(struct lau_host *, const char *state, bool own_ns);
+/* "cause: remedy": why there is no broker. */
+void lau_host_no_broker(const struct lau_host *, struct b_str *out);
 /* Everything, in throw-away children. */
 void lau_host_probe(struct lau_host *);
 /* The doctor's table; `json` for programs. Says what each missing ability loses and the remedy,

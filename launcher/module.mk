@@ -1,7 +1,8 @@
 # The floor of Linux.
 launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c \
 	launcher/linux/netns.c launcher/linux/isolate.c launcher/linux/landlock.c launcher/linux/confine.c \
-	launcher/linux/probe.c launcher/doctor.c
+	launcher/linux/probe.c launcher/linux/serving.c launcher/linux/servingcache.c \
+	launcher/servingwhy.c launcher/doctor.c
 
 # The broker (launcher/broker.h).
 launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/linux/broker/trapfilter.c \

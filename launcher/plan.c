@@ -127,19 +127,40 @@ static bool keeps_proc(const struct lau_dirs *dirs)
 	return f->is_nested && f->dialect == POL_DIALECT_srt;
 }
 
-static void plan_isolation(const struct lau_options *o, const struct lau_host *host,
+/* The state directory, which holds the runs. */
+static const char *state_of(const struct lau_dirs *dirs, struct lau_plan *p)
+{
+	const char *end = dirs->runs ? strrchr(dirs->runs, '/') : NULL;
+
+	return end ? b_arena_strndup(&p->arena, dirs->runs, (size_t)(end - dirs->runs)) : NULL;
+}
+
+static void settle(struct lau_host *host, const struct lau_dirs *dirs, struct lau_plan *p)
+{
+	b_auto(b_str_release) struct b_str why = {0};
+
+	lau_host_settle(host, state_of(dirs, p),
+			p->isolate || dirs->layers.effect.network != POL_NET_HOST);
+	if (host->has_broker || p->is_wrapped)
+		return;
+	lau_host_no_broker(host, &why);
+	p->no_broker = b_arena_strndup(&p->arena, b_str_c(&why), why.len);
+}
+
+static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 			   const struct lau_dirs *dirs, struct lau_plan *p)
 {
 	p->isolate_must = (o->require >> LAU_NEED_PID & 1 ? LAU_ISOLATE_PID : 0) |
 			  (o->require >> LAU_NEED_SHM & 1 ? LAU_ISOLATE_SHM : 0);
 	p->isolate = p->isolate_must | (o->isolate_given ? o->isolate : isolate_auto(host, dirs));
 	p->shm_keep = is_in_shm(dirs->channels) ? dirs->channels : NULL;
-	p->no_shm = no_shm(o, host, dirs, p);
-	if (p->no_shm)
-		p->isolate &= ~LAU_ISOLATE_SHM;
 #ifdef __linux__
 	p->is_wrapped = o->backend == LAU_BACKEND_BWRAP;
 #endif
+	settle(host, dirs, p);
+	p->no_shm = no_shm(o, host, dirs, p);
+	if (p->no_shm)
+		p->isolate &= ~LAU_ISOLATE_SHM;
 	/* bubblewrap makes the namespaces, and a /dev of its own */
 	if (p->is_wrapped) {
 		p->wrap_pid = o->isolate_given ? o->isolate & LAU_ISOLATE_PID : !keeps_proc(dirs);
@@ -178,7 +199,7 @@ static int plan_identity(const struct lau_options *o, const struct lau_dirs *dir
 		      "use --backend landlock");
 }
 
-int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
+int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
 	const char *own[LAU_OWN_MAX];
@@ -191,9 +212,9 @@ int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, st
 	q.rq.nown_files = protect_own(host, dirs, p, own);
 	q.rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
 	q.rq.is_on_macos = host->is_asked_as_macos;
-	/* The protected set is denies inside a writable tree: the broker's work, or by covers that
-	 * of mounts, for what is there. */
-	q.rq.with_protected = host->has_broker || p->is_wrapped;
+	/* Denies inside a writable tree: the broker's work, or by covers that of mounts, for what
+	 * is there. Without either they are refused, or the shim's alone. */
+	q.rq.with_protected = true;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
 	if (plan_identity(o, dirs, p, err) < 0)
 		return -1;
@@ -271,7 +292,8 @@ static bool is_promise(const struct pol_gap *g)
 	return false;
 }
 
-/* By mounts they hold for what is there at the start; of the rest is told how much it is. */
+/* By mounts they hold for what is there at the start, and without a broker where nothing around
+ * them may be written; of the rest is told how much it is. */
 static void take_promises(struct lau_plan *p)
 {
 	struct pol_floor *f = &p->floor;
@@ -287,21 +309,37 @@ static void take_promises(struct lau_plan *p)
 
 static void add_protected_loss(struct lau_plan *p, const struct lau_host *host)
 {
-	const char *text = NULL;
-
-	if (p->is_wrapped && p->promises_open > 0)
-		text = b_arena_printf(&p->arena,
-				      "the protected set holds for what is there: %u of its names "
-				      "can be made or moved, mounts cover no name that is free: "
-				      "--backend landlock",
-				      p->promises_open);
-	else if (!p->is_wrapped && !host->has_broker && !host->is_inside)
-		text = b_arena_printf(&p->arena,
-				      "the protected set is left out: it needs the broker: %s",
-				      lau_needs[LAU_NEED_BROKER].remedy);
-	if (!text)
+	if (!p->promises_open || host->is_inside)
 		return;
-	add_loss(p, false, text);
+	if (p->is_wrapped) {
+		add_loss(p, false,
+			 b_arena_printf(&p->arena,
+					"the protected set holds for what is there: %u of its "
+					"names can be made or moved, mounts cover no name that is "
+					"free: --backend landlock",
+					p->promises_open));
+		p->losses[p->nlosses - 1].is_note = true;
+	} else if (host->landlock_abi > 0) { /* else all is lost, and told */
+		add_loss(p, true,
+			 b_arena_printf(&p->arena,
+					"the protected set (.git/hooks, .git/config ...): %u of its "
+					"rules need the broker: %s",
+					p->promises_open, p->no_broker));
+	}
+}
+
+/* Stricter than the policy, and a riddle unless it is told. */
+static void add_socket_limit(struct lau_plan *p, const struct lau_host *host)
+{
+	if (!p->floor.uses_broker || !host->is_settled || !host->serving.is_tried ||
+	    !host->serving.by[host->kinship].descriptor)
+		return;
+	add_loss(p, false,
+		 b_arena_printf(&p->arena,
+				"sockets can be neither bound nor connected: pidfd_getfd(2) is "
+				"refused (%s): in a container, a seccomp profile that allows it, "
+				"which --cap-add SYS_PTRACE does",
+				strerror(host->serving.by[host->kinship].descriptor)));
 	p->losses[p->nlosses - 1].is_note = true;
 }
 
@@ -438,10 +476,10 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
 	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
 		return -1;
-	if (p->is_wrapped) {
+	if (p->is_wrapped)
 		plan_mounts(p);
+	if (p->is_wrapped || !host->has_broker)
 		take_promises(p);
-	}
 	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
 	for (size_t i = 0; i < p->engine->nlosses; i++)
@@ -452,6 +490,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	add_namespace_losses(o, host, p);
 	plan_network(p);
 	plan_sockets(host, p);
+	add_socket_limit(p, host);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host->landlock_abi, p);
 	plan_bounds(o, host, p);

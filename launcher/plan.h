@@ -47,7 +47,8 @@ struct lau_plan {
 	int landlock_abi;		    /* 0 = none */
 	bool is_wrapped;		    /* --backend bwrap: the mounts, and Landlock inside */
 	bool wrap_pid;			    /* a pid namespace, made by bubblewrap */
-	unsigned promises_open;		    /* protected names that no mount can cover */
+	unsigned promises_open;		    /* protected names that nothing here can hold */
+	const char *no_broker;		    /* "cause: remedy"; NULL = there is one */
 	bool is_nested;			    /* it makes no user and no cgroup namespace */
 	struct pol_mounts mounts;
 	const char *wrap_self;	       /* this program, which is started once more inside */
@@ -73,7 +74,8 @@ struct lau_plan {
 /* Why a run inside a run is refused under --strict, and what to do. */
 extern const char lau_inside_text[];
 
-int lau_plan_policy(const struct lau_options *, const struct lau_host *, struct lau_dirs *,
+/* Settles the host: whether a broker can serve depends on the namespaces of the run. */
+int lau_plan_policy(const struct lau_options *, struct lau_host *, struct lau_dirs *,
 		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);

@@ -119,7 +119,7 @@ int lau_require_check(const struct lau_options *o, const struct lau_host *host,
 				      "required: %s: the network is the host's: use --network none",
 				      row->name);
 		return b_fail(err, B_FLOOR, 0, "required: %s: not on this host: %s", row->name,
-			      row->remedy);
+			      i == LAU_NEED_BROKER && p->no_broker ? p->no_broker : row->remedy);
 	}
 	return 0;
 }

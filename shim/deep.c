@@ -32,7 +32,7 @@ static int down(int at, const char *path)
 
 	if (!atomic_load(&is_refused) && !atomic_load(&shim.no_openat2))
 		fd = sys_open_quickly(at, path, HOLD_DIR, 0);
-	if (fd != -ENOSYS)
+	if (fd != -ENOSYS && fd != -EPERM) /* the kernel has no EPERM for such a handle */
 		return fd;
 	atomic_store(&is_refused, true);
 	return sys_openat(at, path, HOLD_DIR, 0);

@@ -396,15 +396,11 @@ static int open_plainly(struct request *r, struct shim_text t)
 	return ret;
 }
 
-/* EPERM is also what the kernel says of immutable files and O_NOATIME: ask the plain way. */
-static bool is_openat2_refused(const struct request *r)
+/* EPERM is also what the kernel says of immutable files and O_NOATIME, but never of the root. What
+ * was asked for need not be there. */
+static bool is_openat2_refused(void)
 {
-	int fd = sys_openat(r->dirfd, r->path, O_PATH | O_CLOEXEC, 0);
-
-	if (fd < 0)
-		return false;
-	sys_close(fd);
-	fd = sys_open_proven(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+	int fd = sys_open_proven(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
 	if (fd >= 0)
 		sys_close(fd);
 	return fd < 0;
@@ -432,7 +428,7 @@ static int open_text(struct request *r, struct shim_text t)
 		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
 	if (fd == -ELOOP)
 		return open_slowly(r, is_magic);
-	if (fd == -ENOSYS || (fd == -EPERM && is_openat2_refused(r))) {
+	if (fd == -ENOSYS || (fd == -EPERM && is_openat2_refused())) {
 		atomic_store(&shim.no_openat2, true);
 		return open_slowly(r, is_magic);
 	}

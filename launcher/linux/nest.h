@@ -87,7 +87,7 @@ void lau_nest_release(struct lau_nest_server *);
 bool lau_nest_may(const struct lau_nest_guest *guest, const struct lau_plan *);
 /* As lau_dirs_find() and lau_plan_policy(), and after lau_plan_floor(). */
 int lau_nest_plan(const struct lau_nest_guest *, const struct lau_options *,
-		  const struct lau_host *, struct lau_dirs *, struct lau_plan *, struct b_err *err);
+		  struct lau_host *, struct lau_dirs *, struct lau_plan *, struct b_err *err);
 void lau_nest_limit(const struct lau_nest_guest *, struct lau_plan *);
 
 /* What launcher/run.c does for a guest: as lau_run(), but *out is the answer. `watch` is the

@@ -7,7 +7,7 @@
 #include "policy/engine.h"
 
 int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
-		  const struct lau_host *host, struct lau_dirs *dirs, struct lau_plan *plan,
+		  struct lau_host *host, struct lau_dirs *dirs, struct lau_plan *plan,
 		  struct b_err *err)
 {
 	const struct lau_plan *outer = g->outer->plan;

@@ -161,18 +161,6 @@ static bool has_broker(int abi, const char *release)
 	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0;
 }
 
-/* Only who is below a filter already can be below a listener, or be refused one: asked first,
- * because trying takes a process. */
-static bool may_listen(void)
-{
-	int fd = try_openat2(); /* a container's filter may hide it; every answer begins with it */
-
-	if (fd < 0)
-		return false;
-	close(fd);
-	return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0 || attempt(try_notify).has;
-}
-
 void lau_host_quick(struct lau_host *h)
 {
 	struct utsname un;
@@ -184,9 +172,21 @@ void lau_host_quick(struct lau_host *h)
 	h->landlock_errno = h->landlock_abi ? 0 : errno;
 	if (uname(&un) == 0)
 		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
-	h->has_broker = has_broker(h->landlock_abi, h->kernel) && may_listen();
+	h->has_broker = has_broker(h->landlock_abi, h->kernel);
 	h->has_shm = lstat("/dev/shm", &st) == 0 && S_ISDIR(st.st_mode);
 	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
+}
+
+void lau_host_settle(struct lau_host *h, const char *state, bool own_ns)
+{
+	if (h->is_settled)
+		return;
+	h->is_settled = true;
+	h->own_ns = own_ns && !h->is_root;
+	if (!h->has_broker)
+		return;
+	lau_serving_find(state, &h->serving);
+	h->has_broker = lau_serving_choose(&h->serving, h->own_ns, &h->kinship);
 }
 
 void lau_host_probe(struct lau_host *h)

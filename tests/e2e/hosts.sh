@@ -96,11 +96,43 @@ for why in EBUSY EPERM ENOSYS; do
 		--best-effort --deny-modify '**/*.env'
 done
 check 'the loss is told' grep -q '^sbx-launch: loss: modify rule' "$TMP/err"
-runs 'no listener: without such a rule it runs' '--no listener' '"losses":\[.*protected set is left out'
-check 'and says what is left out' grep -q '^sbx-launch: .*the protected set is left out' "$TMP/err"
-holds 'no listener: what remains holds' '--no listener' --no-shim
-runs 'no openat2: as without a listener' '--no openat2' 'protected set is left out'
-holds 'no openat2: what remains holds' '--no openat2' --no-shim
+# What the broker needs is tried, not believed: refused, or served whole.
+lacks_broker() # LACK CAUSE
+{
+	refused "$1: refused, with the cause" "--no $1" "the protected set .*need the broker: $2"
+	refused "$1: so is a pattern that denies reading" "--no $1" "read rule \`\*\*/\*.env" --deny-read '**/*.env'
+	runs "$1: best effort" "--no $1" '"losses":\[.*the protected set' --best-effort
+	holds "$1: what remains holds" "--no $1" --best-effort --no-shim
+	refused "$1: required" "--no $1" "broker: not on this host: $2" --require broker --best-effort
+	mkdir -p .git/hooks
+	on "--no $1" -q --best-effort -- sh -c '(echo x >.git/hooks/x) 2>/dev/null; echo y >out'
+	check "$1: the shim keeps the protected set" [ -e out -a ! -e .git/hooks/x ]
+	rm -rf .git out
+	on "--no $1" -p "$TMP/reader.yaml" -- cat given
+	check "$1: what writes nowhere needs none" [ "$status:$(cat "$TMP/out")" = 0:g ] 
+}
+cat >"$TMP/reader.yaml" <<'Y'
+schemaVersion: 2
+kind: Policy
+metadata: {name: reader}
+spec:
+  fsProfiles:
+    default: {read: ["**"], modify: []}
+Y
+chmod 600 "$TMP/reader.yaml"
+echo g >given
+for why in EBUSY EPERM ENOSYS; do
+	lacks_broker "listener=$why" 'no listener for system calls'
+done
+for why in ENOSYS EPERM; do
+	lacks_broker "openat2=$why" 'openat2(2) is refused'
+	lacks_broker "memory=$why" 'process_vm_readv(2) is refused'
+	lacks_broker "writing=$why" 'process_vm_writev(2) is refused'
+	runs "no getfd ($why): runs" "--no getfd=$why" '"losses":\[.*sockets can be neither bound nor connected'
+	check 'and says what fails' grep -q '^sbx-launch: note: sockets can be neither .*pidfd_getfd' "$TMP/err"
+	holds "no getfd ($why): what remains holds" "--no getfd=$why" --no-shim --deny-read '**/*.no'
+	runs "no pidfd ($why): runs" "--no pidfd=$why" '"losses":\[.*sockets can be neither bound nor connected'
+done
 
 for why in EPERM ENOSPC; do
 	runs "no namespaces ($why): runs with the filter" "--no namespaces=$why" \
@@ -143,7 +175,6 @@ check 'and there is no network' grep -qi 'permission denied\|not permitted\|not 
 
 refused 'required: landlock' '--no landlock' 'landlock: not on this host: .*lsm=' --require landlock --best-effort
 refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' --require landlock=6 --best-effort
-refused 'required: the broker' '--no listener' 'broker: not on this host: .*6.2' --require broker --best-effort
 refused 'required: the shim' '--abi 2' 'shim: not on this host: ' --require shim --best-effort
 for need in network-namespace pid-namespace private-shm; do
 	refused "required: $need" '--no namespaces' "required: $need: .*allow user namespaces" \

@@ -2,8 +2,7 @@
  * mkhost.c - a host that has less: runs a command below a filter that answers some system calls as
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
- *	mkhost [--abi N] [--no landlock|namespaces|unshare|mounts|listener|openat2[=ERRNO]]... COMMAND
- * ARGS...
+ *	mkhost [--abi N] [--no LACK[=ERRNO]]... COMMAND ARGS...	(LACK: the table below)
  *
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */
@@ -79,6 +78,11 @@ static const struct {
 	{"listener", EBUSY, {{SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
 	{"mounts", EPERM, {{SYS_mount, 0, 0}}},
 	{"openat2", ENOSYS, {{SYS_openat2, 0, 0}}},
+	{"memory", EPERM, {{SYS_process_vm_readv, 0, 0}}},
+	{"writing", EPERM, {{SYS_process_vm_writev, 0, 0}}},
+	{"getfd", EPERM, {{SYS_pidfd_getfd, 0, 0}}},
+	{"pidfd", EPERM, {{SYS_pidfd_open, 0, 0}}},
+	{"seccomp", EPERM, {{SYS_seccomp, 0, 0}}},
 };
 
 static int errno_of(const char *name, int otherwise)

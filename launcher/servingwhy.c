@@ -1,0 +1,101 @@
+/* servingwhy.c - why no broker can serve here, and what helps, in words. Pure. */
+#include "launcher/serving.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/own.h"
+#include "base/str.h"
+#include "launcher/host.h"
+#include "launcher/require.h"
+
+static const char *const texts[LAU_SERVE_COUNT] = {
+#define X(name, text) [LAU_SERVE_##name] = (text),
+	LAU_SERVING_STEPS(X)
+#undef X
+};
+
+/* What stands in the way of looking into another process. */
+static bool is_yama(const struct lau_serving *s, const struct lau_served *f)
+{
+	return f->step == LAU_SERVE_MEMORY && s->yama > 0 && !s->self_sys;
+}
+
+static void say_yama(const struct lau_serving *s, bool own_ns, struct b_str *cause,
+		     struct b_str *remedy)
+{
+	const struct lau_served *ns = &s->by[LAU_KIN_OWN_NS];
+
+	b_str_addf(cause, "Yama lets no process look into another (kernel.yama.ptrace_scope is %d)",
+		   s->yama);
+	if (s->yama < 3)
+		b_str_add(remedy, "sysctl kernel.yama.ptrace_scope=1");
+	else
+		b_str_add(remedy, "boot with kernel.yama.ptrace_scope=1");
+	if (ns->step == LAU_SERVE_DONE && !own_ns)
+		b_str_add(remedy, ", or --network none or --isolate pid, whose user namespace "
+				  "makes it possible");
+	else if (ns->step == LAU_SERVE_NAMESPACE)
+		b_str_add(remedy, ", allow user namespaces (kernel.unprivileged_userns_clone=1, an "
+				  "AppArmor profile with `userns,`), or run as root");
+}
+
+static const char *filter_remedy(enum lau_serving_step step)
+{
+	switch (step) {
+	case LAU_SERVE_OPENAT2:
+		return "in a container, a runtime and a seccomp profile that allow openat2(2) "
+		       "(libseccomp 2.5)";
+	case LAU_SERVE_MEMORY:
+	case LAU_SERVE_WRITING:
+		return "in a container, a seccomp profile that allows process_vm_readv(2) and "
+		       "process_vm_writev(2), which --cap-add SYS_PTRACE does";
+	case LAU_SERVE_LISTENER:
+		return "in a container, a seccomp profile that allows seccomp(2)";
+	case LAU_SERVE_DONE:
+	case LAU_SERVE_NAMESPACE:
+	case LAU_SERVE_PROCESS:
+	case LAU_SERVE_RECEIVE:
+	case LAU_SERVE_PROC:
+	case LAU_SERVE_ANSWER:
+	case LAU_SERVE_COUNT:
+		break;
+	}
+	return "Linux 5.19 or newer, and no filter against it";
+}
+
+void lau_serving_why(const struct lau_serving *s, bool own_ns, struct b_str *cause,
+		     struct b_str *remedy)
+{
+	const struct lau_served *f = &s->by[own_ns ? LAU_KIN_OWN_NS : LAU_KIN_PARENT];
+
+	/* no namespace can be had: what is missing without one is what counts */
+	if (f->step == LAU_SERVE_NAMESPACE)
+		f = &s->by[LAU_KIN_PARENT];
+	if (is_yama(s, f)) {
+		say_yama(s, own_ns, cause, remedy);
+		return;
+	}
+	b_str_addf(cause, "%s (%s)", texts[f->step], strerror(f->sys));
+	if (f->step == LAU_SERVE_PROC)
+		b_str_add(remedy, "mount a /proc of this pid namespace");
+	else if (f->step == LAU_SERVE_LISTENER && f->sys == EBUSY)
+		b_str_add(remedy, "another supervisor already listens: run outside of it");
+	else if (f->step == LAU_SERVE_PROCESS)
+		b_str_add(remedy, "raise the limit on processes (ulimit -u, or the cgroup's)");
+	else
+		b_str_add(remedy, filter_remedy(f->step));
+}
+
+void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str remedy = {0};
+
+	if (!h->serving.is_tried) {
+		b_str_addf(out, "Linux %s has not what it takes: %s", h->kernel,
+			   lau_needs[LAU_NEED_BROKER].remedy);
+		return;
+	}
+	lau_serving_why(&h->serving, h->own_ns, out, &remedy);
+	b_str_addf(out, ": %s", b_str_c(&remedy));
+}
