@@ -16,12 +16,13 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/lent.c launcher/linux/broker/refuse.c launcher/linux/broker/ownproc.c \
 	launcher/linux/broker/events.c launcher/linux/broker/confine.c
 
-# The seccomp programs are compiled by libseccomp while building, not while launching.
+# The seccomp programs are compiled while building, not while launching.
+launcher_SRCS += launcher/linux/filtercode.c
 launcher_GEN += filters.c
-$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/policy/back/seccomp.o \
-		$(B)/lib/base.a
+$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/launcher/linux/filtercode.o \
+		$(B)/obj/policy/back/seccomp.o $(B)/obj/policy/back/syscalls.o $(B)/lib/base.a
 	$(call say,LD,$@)
-	$(call link,$(filter %.o,$^),$(filter %.a,$^),-lseccomp)
+	$(call link,$(filter %.o,$^),$(filter %.a,$^),)
 $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 	$(call say,GEN,$@)
 	$(Q)$(B)/gen-filters > $@.tmp && mv $@.tmp $@

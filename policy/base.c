@@ -207,16 +207,28 @@ void pol_build_own_dev(struct pol_build *b, const char *origin)
 		if (!row->path || strncmp(row->path, "/dev/", 5) != 0 || !row->allow ||
 		    (row->where == AT_SHM && !b->rq->with_shm))
 			continue;
-		r = (struct pol_rule){
-			.allow = true,
-			.shape = row->shape,
-			.tier = POL_TIER_SET,
-			.base = row->path,
-			.matched = row->shape == POL_TREE ? pol_build_join(b, row->path, "**")
-							  : row->path,
-			.origin = origin};
+		r = (struct pol_rule){.allow = true,
+				      .shape = row->shape,
+				      .tier = POL_TIER_SET,
+				      .base = row->path,
+				      .matched = row->shape == POL_TREE
+							 ? pol_build_join(b, row->path, "**")
+							 : row->path,
+				      .origin = origin};
 		pol_build_add(b, row->ops, &r, POL_TWIN_NONE);
 	}
+}
+
+bool pol_base_has_device(const char *path)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		size_t n = rows[i].path ? strlen(rows[i].path) : 0;
+
+		if (n > 5 && rows[i].allow && rows[i].ops & M && !strncmp(path, rows[i].path, n) &&
+		    (!path[n] || (rows[i].shape == POL_TREE && path[n] == '/')))
+			return true;
+	}
+	return false;
 }
 
 void pol_build_hidden(struct pol_build *b)

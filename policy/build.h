@@ -115,5 +115,7 @@ int pol_build_foreign(struct pol_build *, struct b_err *err);
 void pol_build_foreign_closed(struct pol_build *);
 /* base.c: of /dev nothing but what every command has; tier SET. */
 void pol_build_own_dev(struct pol_build *, const char *origin);
+/* base.c: is it one of those, or below? */
+bool pol_base_has_device(const char *path);
 /* cli.c */
 int pol_build_cli(struct pol_build *, struct b_err *err);

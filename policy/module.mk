@@ -36,7 +36,7 @@ $(B)/gen/presets.c: $(B)/gen-presets $(PRESETS) | $$(@D)/.d
 DEPS += $(B)/obj/policy/presets/gen-presets.d
 
 # The floor planner and its plans.
-policy_SRCS += policy/back/seccomp.c policy/back/landlock.c policy/back/floor.c \
+policy_SRCS += policy/back/seccomp.c policy/back/syscalls.c policy/back/landlock.c policy/back/floor.c \
 	policy/back/floor_gaps.c policy/back/floor_held.c policy/back/floor_broker.c policy/back/floor_show.c policy/back/fsview.c \
 	policy/back/mounts.c policy/back/bwrap.c policy/front/caliban_bwrap.c
 

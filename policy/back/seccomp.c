@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
+#include "policy/back/syscalls.h"
 
 /* Numbers of the Linux ABI, spelled out: this file must give the same plan on every host. */
 #define L_AF_UNIX    1
@@ -24,6 +25,10 @@
 #define L_SUID 04000
 #define L_SGID 02000
 
+/* NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET */
+#define L_NEW_NAMESPACE 0x7e020000
+#define L_NEWTIME	0x80 /* for clone(2) a bit of the exit signal */
+
 #define L_PRIO_PROCESS	  0
 #define L_IOPRIO_PROCESS  1
 #define L_RLIMIT_LOCKS	  10
@@ -34,6 +39,7 @@
 #define L_EPERM		  1
 #define L_EACCES	  13
 #define L_EINVAL	  22
+#define L_ENOTTY	  25
 #define L_ENOSYS	  38
 #define L_EPROTONOSUPPORT 93
 #define L_EOPNOTSUPP	  95
@@ -47,7 +53,11 @@
 	}
 #define BITS(i, b)                                                                                 \
 	{                                                                                          \
-		.index = (i), .cmp = '&', .mask = (b), .value = (b)                                \
+		.index = (i), .cmp = '|', .mask = (b)                                              \
+	}
+#define BETWEEN(i, lo, hi)                                                                         \
+	{                                                                                          \
+		.index = (i), .cmp = '-', .value = (lo), .mask = (hi)                              \
 	}
 #define PART(i, m, v)                                                                              \
 	{                                                                                          \
@@ -57,10 +67,8 @@
 	{                                                                                          \
 		.index = (i), .cmp = '!', .value = (v)                                             \
 	}
-#define FROM(i, v)                                                                                 \
-	{                                                                                          \
-		.index = (i), .cmp = '>', .value = (v)                                             \
-	}
+/* The kernel reads an int: any but 0. */
+#define SOME(i) BETWEEN(i, 1, LOW32)
 
 #define ROW(c, e, w, ...)                                                                          \
 	{                                                                                          \
@@ -71,24 +79,24 @@
 #define DENY(c, w)	  ROW(c, L_EPERM, w)
 #define ABSENT(c, w)	  ROW(c, L_ENOSYS, w)
 #define DEBUG(c, w)	  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
-#define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(NOT(arg_no, 0)))
-#define NAMESPACE(c, flag)                                                                         \
+#define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(SOME(arg_no)))
+#define NAMESPACE(c, flags)                                                                        \
 	/* the broker refuses it as well, and says so */                                           \
-	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flag)),                                               \
+	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flags)),                                              \
 	    .unless = POL_SC_ALLOW_NAMESPACES | POL_SC_BROKER)
-#define IOCTL(cmd, w) ROW("ioctl", L_EPERM, w, WHEN(IS(1, cmd)))
-#define FAMILY(f)     ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(IS(0, f)))
-#define INET(f)	      ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
+#define IOCTL(cmd, e, w)  ROW("ioctl", e, w, WHEN(IS(1, cmd)))
+#define PASSES(lo, hi, w) ROW("ioctl", 0, w, WHEN(BETWEEN(1, lo, hi)))
+/* All of one magic number. */
+#define KIND(k, w)                                                                                 \
+	ROW("ioctl", L_ENOTTY, w, WHEN(PART(1, 0xff00, (k) << 8)), .only = POL_SC_DEVICES)
+#define INET(f) ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
 /* What the namespace would have had apart. */
-#define IPC(c) ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET)
-#define SETID(c, m)                                                                                \
-	ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID))),                                         \
-		ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SGID)))
+#define IPC(c)	    ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET)
+#define SETID(c, m) ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID | L_SGID)))
 /* The mode register holds anything unless the flags ask for a new file. */
-#define SETID_IF(c, f, flag, m)                                                                    \
-	ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SUID))),                         \
-		ROW(c, L_EPERM, why_setid, WHEN2(BITS(f, flag), BITS(m, L_SGID)))
-#define SETID_OPEN(c, f, m) SETID_IF(c, f, L_O_CREAT, m), SETID_IF(c, f, L_O_TMPFILE, m)
+#define SETID_OPEN(c, f, m)                                                                        \
+	ROW(c, L_EPERM, why_setid,                                                                 \
+	    WHEN2(BITS(f, L_O_CREAT | L_O_TMPFILE), BITS(m, L_SUID | L_SGID)))
 /* open(O_RDONLY | O_TRUNC) truncates without any write right below ABI 3. */
 #define NO_TRUNC(c, f)                                                                             \
 	ROW(c, L_EACCES, why_trunc, WHEN(PART(f, L_O_TRUNC | L_O_ACCMODE, L_O_TRUNC)),             \
@@ -115,6 +123,12 @@ static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
 static const char why_subvolume[] = "a snapshot shows denied files under names that are allowed, a "
 				    "subvolume is made or removed";
+static const char why_dedupe[] = "compares a file that is open to write alone with another";
+static const char why_terminal[] = "terminals";
+static const char why_flags[] = "flags of the descriptor itself";
+static const char why_clone[] = "copies what may be read to what may be written";
+static const char why_asks[] = "asks";
+static const char why_ioctl[] = "changes, or shows more than bytes, through any descriptor";
 static const char why_hole[] =
 	"holes in the run's ring take its events; callers write zeros instead";
 static const char why_dgram[] = "a datagram socket reaches any socket path by sendto(2)";
@@ -136,21 +150,8 @@ static const struct pol_sc_rule rules[] = {
 	ABSENT("open_tree_attr", why_newmount),
 	ABSENT("mount_setattr", why_newmount),
 	ABSENT("clone3", "its flags lie in memory; callers fall back to clone(2)"),
-	NAMESPACE("clone", 0x00020000),	  /* NEWNS */
-	NAMESPACE("clone", 0x02000000),	  /* NEWCGROUP */
-	NAMESPACE("clone", 0x04000000),	  /* NEWUTS */
-	NAMESPACE("clone", 0x08000000),	  /* NEWIPC */
-	NAMESPACE("clone", 0x10000000),	  /* NEWUSER */
-	NAMESPACE("clone", 0x20000000),	  /* NEWPID */
-	NAMESPACE("clone", 0x40000000),	  /* NEWNET */
-	NAMESPACE("unshare", 0x00000080), /* NEWTIME; for clone(2) these bits are the exit signal */
-	NAMESPACE("unshare", 0x00020000),
-	NAMESPACE("unshare", 0x02000000),
-	NAMESPACE("unshare", 0x04000000),
-	NAMESPACE("unshare", 0x08000000),
-	NAMESPACE("unshare", 0x10000000),
-	NAMESPACE("unshare", 0x20000000),
-	NAMESPACE("unshare", 0x40000000),
+	NAMESPACE("clone", L_NEW_NAMESPACE),
+	NAMESPACE("unshare", L_NEW_NAMESPACE | L_NEWTIME),
 
 	/* other processes */
 	/* the broker refuses it as well, and says so */
@@ -162,15 +163,15 @@ static const struct pol_sc_rule rules[] = {
 	DENY("kcmp", why_trace),
 	/* From ADDR_NO_RANDOMIZE up, the query 0xffffffff included: a range with a hole is no
 	 * row, and who asks wants to set. */
-	ROW("personality", L_EPERM, "switches hardening off", WHEN(FROM(0, 0x40000)),
+	ROW("personality", L_EPERM, "switches hardening off", WHEN(BETWEEN(0, 0x40000, LOW32)),
 	    .unless = POL_SC_ALLOW_DEBUG),
-	ROW("prlimit64", L_EPERM, why_others, WHEN2(NOT(0, 0), NOT(2, 0))),
+	ROW("prlimit64", L_EPERM, why_others, WHEN2(SOME(0), NOT(2, 0))),
 	ROW("prlimit64", L_EPERM, why_mark, WHEN2(IS(1, L_RLIMIT_LOCKS), NOT(2, 0))),
 	ROW("setrlimit", L_EPERM, why_mark, WHEN(IS(0, L_RLIMIT_LOCKS))),
 	/* PRIO_PGRP and PRIO_USER reach the supervisor even with who = 0. */
-	ROW("setpriority", L_EPERM, why_others, WHEN(NOT(0, L_PRIO_PROCESS))),
+	ROW("setpriority", L_EPERM, why_others, WHEN(SOME(0))),
 	OTHERS("setpriority", 1),
-	ROW("ioprio_set", L_EPERM, why_others, WHEN(NOT(0, L_IOPRIO_PROCESS))),
+	ROW("ioprio_set", L_EPERM, why_others, WHEN(BETWEEN(0, L_IOPRIO_PROCESS + 1, LOW32))),
 	OTHERS("ioprio_set", 1),
 	OTHERS("sched_setaffinity", 0),
 	OTHERS("sched_setattr", 0),
@@ -185,11 +186,14 @@ static const struct pol_sc_rule rules[] = {
 	DENY("open_by_handle_at", why_handle),
 	DENY("name_to_handle_at", why_handle),
 	DENY("fanotify_init", "watches whole mounts"),
+	DENY("fanotify_mark", "watches whole mounts"),
 	ABSENT("setxattrat", why_xattr),
 	ABSENT("getxattrat", why_xattr),
 	ABSENT("listxattrat", why_xattr),
 	ABSENT("removexattrat", why_xattr),
 	ABSENT("file_setattr", why_xattr),
+	ABSENT("lsm_set_self_attr", "labels by a new call; callers write to /proc/self/attr"),
+	ABSENT("listns", "namespaces of the host; callers look into /proc"),
 	ABSENT("io_uring_setup", why_uring),
 	ABSENT("io_uring_enter", why_uring),
 	ABSENT("io_uring_register", why_uring),
@@ -212,31 +216,67 @@ static const struct pol_sc_rule rules[] = {
 	NO_TRUNC("openat", 2),
 	ROW("openat2", L_ENOSYS, why_trunc, .only = POL_SC_NO_TRUNCATE),
 
-	/* ioctl: the command is an unsigned int, so low 32 bits */
-	IOCTL(0x5412, why_tty),	      /* TIOCSTI */
-	IOCTL(0x541c, why_tty),	      /* TIOCLINUX */
-	IOCTL(0x40086602, why_inode), /* FS_IOC_SETFLAGS */
-	IOCTL(0x401c5820, why_inode), /* FS_IOC_FSSETXATTR */
-	IOCTL(0x40087602, why_inode), /* FS_IOC_SETVERSION */
-	IOCTL(0x800c6613, why_inode), /* FS_IOC_SET_ENCRYPTION_POLICY */
-	IOCTL(0x40806685, why_inode), /* FS_IOC_ENABLE_VERITY */
-	IOCTL(0x40086604, why_inode), /* EXT4_IOC_SETVERSION_OLD */
-	IOCTL(0x40047211, why_inode), /* FAT_IOCTL_SET_ATTRIBUTES */
-	IOCTL(0x4008941a, why_inode), /* BTRFS_IOC_SUBVOL_SETFLAGS */
-	IOCTL(0xc0c89425, why_inode), /* BTRFS_IOC_SET_RECEIVED_SUBVOL */
-
-	/* ioctl on a directory that is open for reading: no path check of Landlock's or ours */
-	IOCTL(0x50009401, why_subvolume), /* BTRFS_IOC_SNAP_CREATE */
-	IOCTL(0x50009417, why_subvolume), /* BTRFS_IOC_SNAP_CREATE_V2 */
-	IOCTL(0x5000940e, why_subvolume), /* BTRFS_IOC_SUBVOL_CREATE */
-	IOCTL(0x50009418, why_subvolume), /* BTRFS_IOC_SUBVOL_CREATE_V2 */
-	IOCTL(0x5000940f, why_subvolume), /* BTRFS_IOC_SNAP_DESTROY */
-	IOCTL(0x5000943f, why_subvolume), /* BTRFS_IOC_SNAP_DESTROY_V2 */
-	IOCTL(0x4020bc10, why_subvolume), /* BCH_IOCTL_SUBVOLUME_CREATE */
-	IOCTL(0x4020bc11, why_subvolume), /* BCH_IOCTL_SUBVOLUME_DESTROY */
-	IOCTL(0x40186f04, why_subvolume), /* OCFS2_IOC_REFLINK */
+	/* ioctl: the command is an unsigned int, so low 32 bits. A descriptor that is open to read
+	 * must neither change what it leads to nor show more than its bytes; so what is known
+	 * passes, and the rest finds a file system, or a device, without it. */
+	IOCTL(0x5412, L_EPERM, why_tty),	     /* TIOCSTI */
+	IOCTL(0x541c, L_EPERM, why_tty),	     /* TIOCLINUX */
+	IOCTL(0x40086602, L_EPERM, why_inode),	     /* FS_IOC_SETFLAGS */
+	IOCTL(0x401c5820, L_EPERM, why_inode),	     /* FS_IOC_FSSETXATTR, project ids too */
+	IOCTL(0xc0189436, L_EOPNOTSUPP, why_dedupe), /* FIDEDUPERANGE */
+	/* not TIOCCONS, TIOCSETD, TIOCSSERIAL, nor the keyboards and screens of consoles */
+	PASSES(0x5401, 0x5411, why_terminal),	      /* TCGETS to TIOCOUTQ */
+	PASSES(0x5413, 0x541b, why_terminal),	      /* TIOCGWINSZ to FIONREAD */
+	PASSES(0x5420, 0x5422, why_terminal),	      /* TIOCPKT, FIONBIO, TIOCNOTTY */
+	PASSES(0x5424, 0x5429, why_terminal),	      /* TIOCGETD to TIOCGSID */
+	PASSES(0x5441, 0x5441, why_terminal),	      /* TIOCGPTPEER */
+	PASSES(0x5450, 0x5452, why_flags),	      /* FIONCLEX, FIOCLEX, FIOASYNC */
+	PASSES(0x5460, 0x5460, why_flags),	      /* FIOQSIZE */
+	PASSES(0x802c542a, 0x802c542a, why_terminal), /* TCGETS2 */
+	PASSES(0x402c542b, 0x402c542d, why_terminal), /* TCSETS2, TCSETSW2, TCSETSF2 */
+	PASSES(0x80045430, 0x80045440, why_terminal), /* TIOCGPTN to TIOCGEXCL */
+	PASSES(0x40045431, 0x40045436, why_terminal), /* TIOCSPTLCK, TIOCSIG */
+	PASSES(0x8901, 0x8970, "asks sockets and interfaces; to change them needs a capability"),
+	PASSES(0x80108906, 0x80108907, "asks sockets"), /* SIOCGSTAMP_NEW */
+	/* FICLONE and FICLONERANGE read from a descriptor that is open to read, and write to one
+	 * that is open to write: copy_file_range(2) does no more. */
+	PASSES(0x40049409, 0x40049409, why_clone),
+	PASSES(0x4020940d, 0x4020940d, why_clone),
+	PASSES(2, 2, why_asks),			  /* FIGETBSZ */
+	PASSES(0x80086601, 0x80086601, why_asks), /* FS_IOC_GETFLAGS */
+	PASSES(0x80087601, 0x80087601, why_asks), /* FS_IOC_GETVERSION */
+	PASSES(0x801c581f, 0x801c581f, why_asks), /* FS_IOC_FSGETXATTR */
+	PASSES(0x81009431, 0x81009431, why_asks), /* FS_IOC_GETFSLABEL */
+	PASSES(0xc020660b, 0xc020660b, why_asks), /* FS_IOC_FIEMAP: where it lies on the disk */
+	PASSES(0x80045200, 0x80045200, why_asks), /* RNDGETENTCNT */
+	/* nsfs: what it gives a descriptor for is the caller's own, or below it */
+	ROW("ioctl", 0, "asks namespaces", WHEN(BETWEEN(1, 0xb701, 0xb704)),
+	    .only = POL_SC_ALLOW_NAMESPACES),
+	ROW("ioctl", L_ENOTTY, why_ioctl, .unless = POL_SC_DEVICES),
+	/* Where a rule opens devices Landlock limits their calls to those; what file systems know
+	 * stays shut. Among it: FS_IOC_ADD_ENCRYPTION_KEY, FS_IOC_ENABLE_VERITY,
+	 * FS_IOC_SETFSLABEL, FS_IOC_SHUTDOWN, EXT4_IOC_MOVE_EXT; FS_IOC_UNRESVSP, which is
+	 * FALLOC_FL_PUNCH_HOLE, XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE; BTRFS_IOC_SNAP_CREATE. */
+	KIND('f', why_ioctl),
+	KIND('v', why_ioctl),
+	KIND('X', why_ioctl),
+	KIND('r', why_ioctl),	   /* vfat */
+	KIND('n', why_ioctl),	   /* nilfs2 */
+	KIND('o', why_ioctl),	   /* ocfs2: OCFS2_IOC_REFLINK makes a name */
+	KIND('K', why_tty),	   /* keyboards of consoles */
+	KIND(0x94, why_subvolume), /* btrfs */
+	KIND(0xbc, why_subvolume), /* bcachefs */
+	KIND(0xf5, why_ioctl),	   /* f2fs */
+	KIND(0xb7, "namespaces of the host"),
+	KIND(0xff, "namespaces of other processes"), /* pidfd */
 
 	/* sockets */
+	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(BETWEEN(0, 3, 9))),
+	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(BETWEEN(0, 11, 15))),
+	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(BETWEEN(0, L_AF_NETLINK + 1, LOW32))),
+	INET(L_AF_INET),
+	INET(L_AF_INET6),
+	INET(L_AF_NETLINK),
 	ROW("socket", L_EACCES, "sockets by path reach services outside", WHEN(IS(0, L_AF_UNIX)),
 	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
 	ROW("socket", L_EACCES, why_dgram,
@@ -250,24 +290,8 @@ static const struct pol_sc_rule rules[] = {
 	    .unless = POL_SC_UNIX_HOST),
 	ROW("socketpair", L_EACCES, why_dgram,
 	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .unless = POL_SC_UNIX_HOST),
-	FAMILY(3),
-	FAMILY(4),
-	FAMILY(5),
-	FAMILY(6),
-	FAMILY(7),
-	FAMILY(8),
-	FAMILY(9),
-	FAMILY(11),
-	FAMILY(12),
-	FAMILY(13),
-	FAMILY(14),
-	FAMILY(15),
-	ROW("socket", L_EAFNOSUPPORT, why_family, WHEN(FROM(0, L_AF_NETLINK + 1))),
 	ROW("socket", L_EPROTONOSUPPORT, "netlink beyond the routing tables",
-	    WHEN2(IS(0, L_AF_NETLINK), NOT(2, 0)), .unless = POL_SC_NO_INET),
-	INET(L_AF_INET),
-	INET(L_AF_INET6),
-	INET(L_AF_NETLINK),
+	    WHEN2(IS(0, L_AF_NETLINK), SOME(2))),
 	IPC("shmget"),
 	IPC("shmat"),
 	IPC("shmctl"),
@@ -286,10 +310,7 @@ static const struct pol_sc_rule rules[] = {
 	DENY("bpf", why_surface),
 	DENY("perf_event_open", why_surface),
 	DENY("userfaultfd", why_surface),
-	DENY("lookup_dcookie", why_surface),
 	DENY("modify_ldt", why_surface),
-	DENY("uselib", why_surface),
-	DENY("nfsservctl", why_surface),
 	DENY("iopl", why_surface),
 	DENY("ioperm", why_surface),
 	DENY("vhangup", why_tty),
@@ -337,7 +358,9 @@ static const char *err_text(int err)
 	} names[] = {
 		{L_EPERM, "EPERM"},
 		{L_EACCES, "EACCES"},
+		{0, "allowed"},
 		{L_EINVAL, "EINVAL"},
+		{L_ENOTTY, "ENOTTY"},
 		{L_ENOSYS, "ENOSYS"},
 		{L_EPROTONOSUPPORT, "EPROTONOSUPPORT"},
 		{L_EOPNOTSUPP, "EOPNOTSUPP"},
@@ -356,6 +379,13 @@ static void show_arg(const struct pol_sc_arg *arg, struct b_str *out)
 		b_str_addf(out, "arg%u != %#" PRIx64, arg->index, arg->value);
 	else if (arg->cmp == '>')
 		b_str_addf(out, "arg%u >= %#" PRIx64, arg->index, arg->value);
+	else if (arg->cmp == '|')
+		b_str_addf(out, "arg%u & %#" PRIx64, arg->index, arg->mask);
+	else if (arg->cmp == '-' && arg->value == arg->mask)
+		b_str_addf(out, "arg%u == %#" PRIx64, arg->index, arg->value);
+	else if (arg->cmp == '-')
+		b_str_addf(out, "arg%u in %#" PRIx64 "..%#" PRIx64, arg->index, arg->value,
+			   arg->mask);
 	else if (arg->mask == LOW32)
 		b_str_addf(out, "arg%u == %#" PRIx64, arg->index, arg->value);
 	else
@@ -385,5 +415,6 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 	if (flags & POL_SC_BROKER && !(flags & POL_SC_ALLOW_NAMESPACES))
 		b_str_add(out, "clone, unshare       by the broker   when a namespace is made  "
 			       "# EPERM, and a line says why\n");
-	b_str_add(out, "everything else      allowed\n");
+	b_str_add(out, "other calls up to    " POL_SYSCALLS_OF " are allowed\n"
+		       "unknown calls        ENOSYS\n");
 }

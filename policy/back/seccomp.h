@@ -1,11 +1,12 @@
 /*
  * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
  *
- * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/gen-filters.c compiles it
- * with libseccomp at build time, once per combination of flags, so that a launch only points
- * the kernel at an array.
+ * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filtercode.c compiles it at
+ * build time, once per combination of flags, so that a launch only points the kernel at an array.
  *
- * Everything not named is allowed. Order of rows carries no meaning. A call that a machine
+ * What the table does not name and policy/back/syscalls.h knows is allowed; what neither does the
+ * kernel answers as if it did not know it (ENOSYS). The rows of one call are asked in their order,
+ * and the first that holds answers; between calls order carries no meaning. A call that a machine
  * does not have (open on arm64) is left out there.
  */
 #pragma once
@@ -24,21 +25,23 @@ struct b_str;
 #define POL_SC_NO_INET	   0x8u	 /* --network none without a network namespace */
 #define POL_SC_NO_TRUNCATE 0x10u /* Landlock below ABI 3 */
 #define POL_SC_BROKER                                                                              \
-	0x20u		   /* the broker judges sockets by path and modes of openat2;              \
-			    * it refuses ptrace and namespaces aloud */
-#define POL_SC_FLAGS 0x40u /* all combinations are below this */
+	0x20u		     /* the broker judges sockets by path and modes of openat2;            \
+			      * it refuses ptrace and namespaces aloud */
+#define POL_SC_DEVICES 0x40u /* a rule opens devices beyond the usual ones: their ioctls */
+#define POL_SC_FLAGS   0x80u /* all combinations are below this */
 
 struct pol_sc_arg {
 	unsigned char index;
 	/* '&': (argument & mask) == value, the form that looks at the low 32 bits only, as the
-	 * kernel does for int arguments (CVE-2019-10063). '!' and '>' compare all 64 bits with
-	 * `value`: stray high bits then refuse, never permit. */
+	 * kernel does for int arguments (CVE-2019-10063); so do '|': (argument & mask) != 0, and
+	 * '-': value <= argument <= mask. '!' and '>' compare all 64 bits with `value`: stray high
+	 * bits then refuse, never permit. */
 	char cmp;
 	uint64_t mask, value;
 };
 struct pol_sc_rule {
 	const char *call;
-	int err; /* errno to answer */
+	int err; /* errno to answer, 0 = allowed */
 	unsigned nargs;
 	struct pol_sc_arg arg[3]; /* all must hold, each about another argument */
 	unsigned unless;	  /* POL_SC_*: the row is left out when one of these is set */
