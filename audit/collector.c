@@ -225,6 +225,7 @@ static void tell_denial(struct aud_collector *c, const struct item *it, const st
 		.origin = v->origin,
 		.call = ev->call,
 		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
+		.is_root = move && ev->flags & SBX_EVF_ROOT,
 	};
 
 	aud_person_denial(&c->person, &d, c->now_ms);

@@ -137,6 +137,21 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	}
 }
 
+/* The name is changed in its parent. */
+static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
+{
+	const char *slash = memrchr(d->path, '/', d->path_len);
+	size_t parent = slash ? (size_t)(slash - d->path) : 0, before;
+
+	b_str_add(line, ": a granted name keeps its place, and is no symlink");
+	before = line->len;
+	b_str_add(line, ": allow its directory with --modify ");
+	if (!parent || !add_word(line, d->path, parent)) {
+		line->len = before;
+		line->s[before] = '\0';
+	}
+}
+
 static void add_denial(struct b_str *line, const struct aud_denial *d)
 {
 	if (of_call(d)) {
@@ -155,6 +170,8 @@ static void add_denial(struct b_str *line, const struct aud_denial *d)
 	if (d->is_unseen)
 		b_str_add(line, ": too much lies below to be looked through, or it cannot be "
 				"read: move it in parts");
+	else if (d->is_root)
+		add_root_remedy(line, d);
 	else
 		add_remedy(line, d);
 }

@@ -26,6 +26,7 @@ struct aud_denial {
 	const char *matched, *origin;
 	unsigned call;	/* SBX_CALL_* */
 	bool is_unseen; /* a move: what lies below could not be looked through */
+	bool is_root;	/* the root of a grant, which keeps its place */
 };
 
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".

@@ -220,6 +220,8 @@ static void add_judged(struct b_str *out, const struct aud_frame *f, const struc
 		return;
 	if (r->ev->flags & SBX_EVF_UNSEEN)
 		ADD(out, ",\"reason\":\"move-unseen\"");
+	else if (r->ev->flags & SBX_EVF_ROOT)
+		ADD(out, ",\"reason\":\"grant-root\"");
 	else
 		ADD(out, ",\"reason\":\"move\"");
 }

@@ -46,6 +46,9 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_MOVE	  0x04u /* denied because the move would launder, aux = op that objects */
 #define SBX_EVF_PATH2_DENIED 0x08u /* the second path is the denied one */
 #define SBX_EVF_UNSEEN	  0x10u /* with SBX_EVF_MOVE: what lies below could not be looked through */
+#define SBX_EVF_ROOT                                                                               \
+	0x40u /* with SBX_EVF_MOVE: a rule grants the name for itself, in its place                \
+	       */
 #define SBX_EVF_QUERY	  0x20u /* a question about the path: no rule speaks of it, no op */
 
 /* What the shim could not see through: aux of SBX_EV_LOSS. */

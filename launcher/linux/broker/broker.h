@@ -306,6 +306,13 @@ bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
 /* When `from` is a symlink: may it be at `to`? */
 bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
 
+/* ---- roots.c ---- */
+
+/* Is the name granted for itself, and no other beside it? After br_find_parent(). */
+bool br_is_grant_root(struct br_call *, const struct br_end *);
+/* Refused, unless the kernel would have refused anyway. */
+struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
+
 /* ---- meta.c ---- */
 
 /* The object of a call, held and judged for an operation (BR_FREE: for none). 0: go on, the lock
@@ -365,6 +372,8 @@ void br_on_interrupt(int signo);
 void br_settle(struct br_worker *);
 /* Looks after the workers while there are calls to serve. */
 void br_watch(struct br_broker *);
+/* Is the caller's task gone, or on its way to its end? */
+bool br_is_ending(struct br_call *);
 /* Frees workers whose thread has ended. */
 void br_bury(struct br_broker *);
 

@@ -90,12 +90,33 @@ struct br_answer br_mknod(struct br_call *c)
 	return br_told_result(c, SBX_MODIFY, a);
 }
 
+/* Reported as a move that is refused: what a rule speaks of would come to be somewhere else. */
+static struct br_answer deny_link(struct br_call *c, int says)
+{
+	const struct br_end *e = &c->end[0];
+	const struct br_told t = {.op = SBX_MODIFY,
+				  .err = EACCES,
+				  .flags = SBX_EVF_MOVE,
+				  .aux = SBX_MODIFY,
+				  .path = e->path,
+				  .path2 = e->path,
+				  .len = e->len,
+				  .len2 = e->len};
+
+	if (says)
+		return br_fail(says);
+	br_tell(c, &t);
+	return br_fail(EACCES);
+}
+
 static struct br_answer remove_at(struct br_call *c, int flags)
 {
 	struct br_answer a;
 
 	if (prepare(c, flags ? BR_WANT_DIR : BR_WANT_FILE, &a) < 0)
 		return a;
+	if (flags && br_is_grant_root(c, &c->end[0]))
+		return br_deny_root(c, &c->end[0], br_kernel_says(&c->end[0], BR_WANT_DIR));
 	a = br_result(unlinkat(c->end[0].at, c->end[0].name, flags));
 	return br_told_result(c, SBX_MODIFY, a);
 }
@@ -110,34 +131,18 @@ struct br_answer br_rmdir(struct br_call *c)
 	return remove_at(c, AT_REMOVEDIR);
 }
 
-/* Told as a move that is refused: what is protected would come to be somewhere else. */
-static struct br_answer deny_link(struct br_call *c)
-{
-	const struct br_end *e = &c->end[0];
-	const struct br_told t = {.op = SBX_MODIFY,
-				  .err = EACCES,
-				  .flags = SBX_EVF_MOVE,
-				  .aux = SBX_MODIFY,
-				  .path = e->path,
-				  .path2 = e->path,
-				  .len = e->len,
-				  .len2 = e->len};
-	int says = br_kernel_says(e, BR_WANT_NEW);
-
-	if (says)
-		return br_fail(says);
-	br_tell(c, &t);
-	return br_fail(EACCES);
-}
-
 struct br_answer br_symlink(struct br_call *c)
 {
 	struct br_answer a;
+	int says;
 
 	if (prepare(c, BR_WANT_NEW, &a) < 0)
 		return a;
+	says = br_kernel_says(&c->end[0], BR_WANT_NEW);
+	if (br_is_grant_root(c, &c->end[0]))
+		return br_deny_root(c, &c->end[0], says);
 	if (!br_may_lead(c, &c->end[0], c->end[1].asked))
-		return deny_link(c);
+		return deny_link(c, says);
 	a = br_result(symlinkat(c->end[1].asked, c->end[0].at, c->end[0].name));
 	return br_told_result(c, SBX_MODIFY, a);
 }

@@ -13,6 +13,7 @@ struct move {
 	struct br_end *from, *to;
 	bool swaps;
 	enum sbx_op against; /* that objects to the move itself */
+	const struct br_end *root;    /* the end that is the root of a grant, and changes */
 	const struct br_end *program; /* the end where one may not be that may not be read */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
@@ -43,6 +44,8 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 
 	if (!says && to != BR_WANT_ANY)
 		says = br_kernel_says(m->to, to);
+	if (m->root)
+		return br_deny_root(m->c, m->root, says);
 	if (m->program)
 		return br_deny(m->c, SBX_READ, m->program, says);
 	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
@@ -154,6 +157,18 @@ static struct br_answer not_found(const struct br_call *c, int rc)
 						     : br_fail(-rc);
 }
 
+/* roots.c: a directory stays where it is granted, and no symlink comes to be there. */
+static void find_root(struct move *m)
+{
+	struct stat st;
+
+	if (br_is_grant_root(m->c, m->from) &&
+	    (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
+		m->root = m->from;
+	else if (br_is_grant_root(m->c, m->to) && (is_dir(m->to) || S_ISLNK(mode_of(m->from, &st))))
+		m->root = m->to;
+}
+
 /* Programs with the shim remember paths of directories; who moved one may have none. */
 static void tell_shims(const struct move *m)
 {
@@ -184,10 +199,12 @@ struct br_answer br_rename(struct br_call *c)
 								    : not_found(c, rc);
 	refused = judge_ends(&m);
 	if (!refused)
+		find_root(&m);
+	if (!refused && !m.root)
 		refused = one_way(&m, m.from, m.to);
-	if (!refused && m.swaps)
+	if (!refused && !m.root && m.swaps)
 		refused = one_way(&m, m.to, m.from);
-	if (refused)
+	if (refused || m.root)
 		return refuse(&m, refused & ~REFUSED_FROM, to);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
@@ -288,11 +305,13 @@ static struct br_answer link_name(struct move *m)
 	}
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
+	if (!refused && S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))
+		m->root = m->to;
 	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
 		m->against = SBX_MODIFY;
 		refused = SBX_EVF_MOVE;
 	}
-	if (refused)
+	if (refused || m->root)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
 	rc = directory_refusal(m, S_ISDIR(st.st_mode));
 	if (rc)

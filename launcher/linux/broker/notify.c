@@ -84,11 +84,14 @@ static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
 }
 
 /* The host has frozen or stopped the broker in the middle of an answer: the caller was answered 0
- * and has no descriptor of it. It must not go on with its standard input instead. */
-static void end_caller(struct br_call *c)
+ * and has no descriptor of it. It must not go on with its standard input instead. EINPROGRESS: it
+ * has not taken the answer yet; ENOENT: it has, or it is about to end, which is left alone. */
+static void end_caller(struct br_call *c, int err)
 {
 	pid_t tgid = br_tgid(c);
 
+	if (err == ENOENT && br_is_ending(c))
+		return;
 	syscall(SYS_tgkill, tgid, (pid_t)c->n.pid, SIGKILL);
 	dprintf(STDERR_FILENO,
 		"sbx-launch: E_FLOOR: broker: process %d was ended: the broker was stopped while "
@@ -113,9 +116,9 @@ static void give_fd(struct br_call *c, const struct br_answer *a)
 	do
 		rc = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	while (rc < 0 && errno == EINTR);
-	if (rc < 0 && errno == EINPROGRESS && !a->is_alone)
-		end_caller(c);
-	if (rc < 0) /* the caller's table is full: EMFILE */
+	if (rc < 0 && (errno == EINPROGRESS || errno == ENOENT) && !a->is_alone)
+		end_caller(c, errno), resp.error = -EINTR;
+	else if (rc < 0) /* the caller's table is full: EMFILE */
 		resp.error = -errno;
 	else
 		resp.val = rc;

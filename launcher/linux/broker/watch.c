@@ -107,6 +107,30 @@ static enum br_signal signal_of(const struct br_broker *b, pid_t tid)
 	return BR_SIGNAL_NONE;
 }
 
+#define EXITING 0x4u /* PF_EXITING, proc_pid_stat(5) field 9 */
+
+bool br_is_ending(struct br_call *c)
+{
+	char path[32], text[512];
+	struct signals s;
+	const char *end;
+	unsigned flags;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "%d/stat", (int)c->n.pid);
+	fd = openat(c->b->proc, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	if (n <= 0 || !read_signals(c->b, (pid_t)c->n.pid, &s))
+		return true;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return (s.own | s.shared) & 1ull << (SIGKILL - 1) || !end ||
+	       sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || flags & EXITING;
+}
+
 /* Waiting for a caller that is gone, or for longer than a signal of its should be held back. */
 static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64_t id)
 {

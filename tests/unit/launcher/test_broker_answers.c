@@ -25,6 +25,7 @@ static struct {
 	atomic_bool is_held, signals, has_signalled;
 	atomic_int met; /* settled although the signal was on its way */
 	atomic_int signalled;
+	atomic_int broker; /* its number */
 } * seen;
 
 static void sleep_ms(long ms)
@@ -153,4 +154,58 @@ Test(launcher_broker_answers, every_open_has_its_descriptor)
 		.level = POL_READ_ALL, .test_point = slowly, .no_filter = true};
 
 	cr_expect_eq(sb_run(&sb_tree_policy, &o, open_beside_the_dying, NULL), 0);
+}
+
+/* ---- the host stops the broker ---- */
+
+static int open_in_children(void *arg)
+{
+	time_t end = time(NULL) + 3;
+	int bad = 0;
+
+	(void)arg;
+	seen->broker = getppid();
+	while (time(NULL) < end) {
+		int status;
+		pid_t pid = fork();
+
+		if (pid == 0) {
+			for (int i = 0; i < 100; i++)
+				if (!opens_well()) {
+					sleep_ms(2000); /* it is ended before */
+					_exit(1);
+				}
+			_exit(0);
+		}
+		waitpid(pid, &status, 0);
+		bad += WIFEXITED(status) && WEXITSTATUS(status);
+	}
+	return bad > 100 ? 100 : bad;
+}
+
+static _Noreturn void stop_and_go(void)
+{
+	for (;;) {
+		if (seen->broker) {
+			kill(seen->broker, SIGSTOP);
+			kill(seen->broker, SIGCONT);
+		}
+		for (volatile int i = 0; i < 2000; i++)
+			;
+	}
+}
+
+/* The caller is answered by a descriptor, or ended at once. */
+Test(launcher_broker_answers, a_stopped_broker_ends_who_got_no_descriptor)
+{
+	const struct sb_options o = {.level = POL_READ_ALL};
+	pid_t pid;
+
+	share();
+	pid = fork();
+	if (pid == 0)
+		stop_and_go();
+	cr_expect_eq(sb_run(&sb_tree_policy, &o, open_in_children, NULL), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
