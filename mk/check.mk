@@ -46,6 +46,7 @@ help:
 	@echo 'make races [RACE_MS=60000]    each answer that lets the kernel go on, attacked for so long'
 	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
+	@echo 'make attack [ATTACK_SECONDS=3600]  random programs against the wall, guided by the lines of the broker'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
 	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1'

@@ -1,0 +1,282 @@
+/*
+ * attack.h - the model-based attacker: random programs of system calls, run inside a sandbox
+ * beside threads and outsiders that swap what the calls mean, over a world full of canaries.
+ *
+ *	outside (session.c)                         inside (insider.c)
+ *	builds the world, starts sbx-launch   --->  reads programs, runs each in a child
+ *	acts as an outsider, takes inventory  <---  says which canaries its buffers held
+ *
+ * A program is a list of operations; each argument is a number that a kind of argument makes a
+ * value of (arguments.c), so that any program can be printed, parsed, mutated and cut down.
+ */
+#pragma once
+
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* ---- programs: programs.c ---- */
+
+#define AK_OPS	   32
+#define AK_ARGS	   6
+#define AK_THREADS 5
+#define AK_CALLS   160
+
+struct ak_op {
+	uint8_t thread;
+	uint8_t call; /* row of ak_calls */
+	uint32_t v[AK_ARGS];
+};
+
+#define AK_RACE 1u /* thread 0 goes round and round, and so do the others beside it */
+#define AK_DROP 2u /* with the credentials of nobody (root only) */
+#define AK_FORK 4u /* the other threads are processes */
+#define AK_HOST 8u /* outsiders act meanwhile */
+
+struct ak_prog {
+	uint64_t seed;
+	unsigned flags, n;
+	struct ak_op op[AK_OPS];
+};
+
+struct ak_rng {
+	uint64_t s;
+};
+uint32_t ak_rnd(struct ak_rng *, uint32_t below);
+
+void ak_generate(struct ak_prog *, uint64_t seed);
+/* `other` may be NULL. */
+void ak_mutate(struct ak_prog *, const struct ak_prog *other, uint64_t seed);
+void ak_print(FILE *, const struct ak_prog *);
+/* false: not a program. */
+bool ak_parse(FILE *, struct ak_prog *);
+
+/* ---- what can be called: calltable.c ---- */
+
+struct ak_thread;
+
+enum ak_result { AK_R_NONE, AK_R_FD, AK_R_BYTES, AK_R_NEWFD };
+
+struct ak_call {
+	const char *name;
+	int nr;		  /* of the system call, -1: run by `run` */
+	const char *args; /* kinds, arguments.c */
+	uint8_t weight;
+	uint8_t result; /* enum ak_result */
+	long (*run)(struct ak_thread *, const struct ak_op *);
+};
+extern const struct ak_call ak_calls[];
+extern const unsigned ak_ncalls;
+
+/* ---- the setting, as the outside says it to the inside ---- */
+
+#define AK_TOKEN 12
+
+struct ak_setup {
+	uint32_t magic;
+	char base[64];
+	/* What canaries begin with, each byte turned over: else the insider's own memory would
+	 * hold them. Content that may not be read, names that may not be listed, content that
+	 * only root may read. */
+	unsigned char token[3][AK_TOKEN];
+	int host_pid, host_port;
+	bool has_pid_ns;
+	bool is_root;
+};
+#define AK_MAGIC 0x61747461u
+
+enum ak_find {
+	AK_F_CONTENT,
+	AK_F_NAME,
+	AK_F_DAC,
+	AK_F_NOFD,
+	AK_F_MODE,
+	AK_F_PROCESS,
+	AK_F_SOCKET,
+	AK_F_CHANGED,
+	AK_F_CREATED,
+	AK_F_REMOVED,
+	AK_F_LAUNDERED,
+	AK_F_DIED,
+	AK_F_COUNT
+};
+extern const char *const ak_find_names[AK_F_COUNT];
+
+#define AK_FINDINGS   6
+#define AK_AFTERWARDS 255 /* found when the program was over */
+
+struct ak_finding {
+	uint8_t kind, op;
+	char text[110];
+};
+
+/* What the inside says of a program. */
+struct ak_outcome {
+	uint32_t magic, nfound;
+	struct ak_finding found[AK_FINDINGS];
+	uint32_t count[AK_CALLS][3]; /* done, refused (EACCES, EPERM, EXDEV), failed */
+};
+
+/* ---- the inside ---- */
+
+/* What all threads and processes of a program share. */
+#define AK_BUFFERS 4
+#define AK_TEXT	   4400
+struct ak_arena {
+	char path[AK_BUFFERS][AK_TEXT];
+	struct open_how how[2];
+	struct sockaddr_storage addr[2];
+	_Atomic int is_over, round;
+	_Atomic uint32_t lock; /* of outcome */
+	struct ak_outcome outcome;
+};
+
+struct ak_thread {
+	unsigned number;
+	unsigned op; /* at hand */
+	unsigned turns;
+	struct ak_rng rng;
+	char text[AK_ARGS][AK_TEXT];
+	struct open_how how;
+	struct sockaddr_storage addr;
+	socklen_t addr_len;
+	int64_t number_room[AK_ARGS][4];
+	unsigned char *room; /* AK_ROOM, for what is read */
+};
+#define AK_ROOM (1u << 16)
+
+extern struct ak_setup ak;
+extern struct ak_arena *ak_arena;
+extern const struct ak_prog *ak_now;
+
+#define AK_SLOT	 100 /* descriptors of the program: so many from here on */
+#define AK_SLOTS 16
+
+/* arguments.c */
+long ak_argument(struct ak_thread *, const struct ak_op *, unsigned i);
+/* A path by its number, into AK_TEXT bytes. */
+void ak_spell(uint32_t v, char *out);
+int ak_fd_number(uint32_t v);
+/* For reports: what the argument would be. */
+void ak_describe(FILE *, const struct ak_op *, unsigned i);
+
+/* composites.c */
+long ak_run_op(struct ak_thread *, unsigned i);
+void ak_take_fd(struct ak_thread *, long fd, uint32_t v);
+
+/* canaries.c */
+void ak_found(enum ak_find, unsigned op, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Looks for canaries in what was read by an operation. */
+void ak_scan(const void *, size_t, unsigned op, const char *by);
+void ak_scan_fd(struct ak_thread *, int fd, unsigned op, const char *by);
+void ak_sweep(struct ak_thread *);
+
+int ak_inside(void);
+
+/* ---- the world: worldmodel.c ---- */
+
+enum ak_policy { AK_DEFAULT, AK_PATTERN, AK_LITERAL, AK_SRT, AK_OPENSHELL, AK_POLICIES };
+extern const char *const ak_policy_names[AK_POLICIES];
+
+#define AK_NO_READ   1u
+#define AK_NO_MODIFY 2u
+#define AK_LOOSE     4u /* with AK_NO_MODIFY: names may be made below, so its times change */
+
+/* What the policy says of a path below the base ("ws/src/a"). */
+unsigned ak_rules(enum ak_policy, const char *path);
+
+enum ak_type { AK_DIR, AK_FILE, AK_LINK, AK_FIFO };
+struct ak_row {
+	const char *path; /* `%` stands for the token of names */
+	enum ak_type type;
+	unsigned mode;
+	const char *text; /* target, or content; NULL: a canary where it may not be read */
+};
+extern const struct ak_row ak_rows[];
+extern const unsigned ak_nrows;
+/* Names for programs: of the rows, of what is not there, and of the system's. */
+extern const char *const ak_names[];
+extern const unsigned ak_nnames;
+extern const unsigned ak_nrows_named; /* the first of ak_names lie in the base */
+
+struct ak_exemption {
+	const char *name, *reason;
+};
+extern const struct ak_exemption ak_exemptions[];
+extern const unsigned ak_nexemptions;
+
+/* ---- the world as it is: worldstate.c ---- */
+
+struct ak_world {
+	char base[64];
+	enum ak_policy policy;
+	bool is_root;			  /* the command runs as root */
+	uid_t owner;			  /* of the world: who the command runs as */
+	unsigned char token[3][AK_TOKEN]; /* plain */
+};
+
+struct ak_state;
+void ak_world_make(struct ak_world *);
+/* Everything as it was made, whatever a program has done. Returns the state then. */
+struct ak_state *ak_world_reset(struct ak_world *, struct ak_state *before);
+/* What changed that may not have, into `out`. Takes over neither state. */
+void ak_world_check(struct ak_world *, const struct ak_state *before, struct ak_outcome *out);
+void ak_state_free(struct ak_state *);
+void ak_remove_tree(const char *path);
+void ak_world_note(struct ak_outcome *, enum ak_find, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* ---- outsiders: outsider.c ---- */
+
+struct ak_outsider {
+	struct ak_world *world;
+	int pid, port;
+	int unix_fd[2], tcp_fd, pipe_fd;
+	_Atomic bool acts, is_acting, is_over;
+	uint64_t seed;
+};
+int ak_outsider_start(struct ak_outsider *, struct ak_world *);
+void ak_outsider_acts(struct ak_outsider *, bool on, uint64_t seed);
+/* Was it reached? */
+void ak_outsider_check(struct ak_outsider *, struct ak_outcome *);
+void ak_outsider_stop(struct ak_outsider *);
+/* Does an outsider change this one? Then only its content and owner are judged. */
+bool ak_is_touched(const char *path);
+
+/* ---- lines of the broker: countedlines.c ---- */
+
+struct ak_lines;
+struct ak_lines *ak_lines_open(const char *file);
+/* How many regions were reached for the first time since the last call. */
+unsigned ak_lines_new(struct ak_lines *);
+void ak_lines_close(struct ak_lines *);
+
+/* ---- outside: session.c, minimise.c ---- */
+
+struct ak_options {
+	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *isolate, *self;
+	enum ak_policy policy;
+	uint64_t seed;
+	double seconds;
+	bool verbose;
+};
+
+struct ak_session;
+struct ak_session *ak_session_start(const struct ak_options *);
+/* One program: what was found. 0, or -1: the sandbox is gone (out says so). */
+int ak_session_run(struct ak_session *, const struct ak_prog *, struct ak_outcome *out,
+		   unsigned *out_new_lines);
+/* The status of sbx-launch. */
+int ak_session_end(struct ak_session *);
+/* Cuts the program down as long as a finding of this kind comes again. Runs of its own. */
+void ak_minimise(const struct ak_options *, struct ak_prog *, enum ak_find kind);
+/* How often of `tries` the program finds something of this kind. */
+unsigned ak_reproduces(const struct ak_options *, const struct ak_prog *, enum ak_find kind,
+		       unsigned tries, unsigned enough);

@@ -1,0 +1,294 @@
+/* session.c - one run of sbx-launch around the inside, and programs sent to it. */
+#include "attack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_MS 15000
+#define ARGS_MAX  40
+#define NOBODY	  65534
+
+struct ak_session {
+	const struct ak_options *o;
+	struct ak_world world;
+	struct ak_outsider outsider;
+	struct ak_state *state;
+	struct ak_lines *lines;
+	char cov_file[400];
+	pid_t pid;
+	int to, from;
+};
+
+/* ---- what each policy is, to the launcher: ak_rules() says the same ---- */
+
+static void write_file(const char *path, const char *fmt, const char *base)
+{
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		abort();
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+	fprintf(f, fmt, base, base, base, base, base, base, base, base);
+#pragma GCC diagnostic pop
+	(void)fclose(f);
+	chmod(path, 0600);
+}
+
+static const char srt[] = "{\"network\": {\"allowedDomains\": [], \"deniedDomains\": []},\n"
+			  " \"filesystem\": {\"denyRead\": [\"%s/ws/hidden\", \"**/*.env\"], "
+			  "\"allowWrite\": [\"%s/ws\"],\n"
+			  "  \"denyWrite\": [\"%s/ws/ro\"]}}\n";
+static const char openshell[] = "version: 1\n"
+				"filesystem_policy:\n"
+				"  include_workdir: false\n"
+				"  read_only: [/usr, /bin, /lib, /lib64, /etc, /proc, %s/bin]\n"
+				"  read_write: [%s/ws/src, %s/ws/pub]\n"
+				"landlock: {compatibility: hard_requirement}\n"
+				"process: {run_as_user: \"65534\", run_as_group: \"65534\"}\n";
+
+static unsigned policy_args(struct ak_session *s, const char **argv, unsigned n)
+{
+	static char doc[128], hidden[128], ro[128];
+	const char *base = s->world.base;
+
+	snprintf(doc, sizeof doc, "%s/state/policy.%s", base,
+		 s->o->policy == AK_SRT ? "json" : "yaml");
+	snprintf(hidden, sizeof hidden, "%s/ws/hidden", base);
+	snprintf(ro, sizeof ro, "%s/ws/ro", base);
+	switch (s->o->policy) {
+	case AK_PATTERN:
+		argv[n++] = "--deny-read";
+		argv[n++] = "**/*.env";
+		break;
+	case AK_LITERAL:
+		argv[n++] = "--deny-read";
+		argv[n++] = hidden;
+		break;
+	case AK_SRT:
+	case AK_OPENSHELL:
+		write_file(doc, s->o->policy == AK_SRT ? srt : openshell, base);
+		argv[n++] = "-p";
+		argv[n++] = doc;
+		return n;
+	case AK_DEFAULT:
+	case AK_POLICIES:
+		return n;
+	}
+	argv[n++] = "--deny-modify";
+	argv[n++] = ro;
+	return n;
+}
+
+/* ---- start ---- */
+
+static void set_env(const struct ak_session *s, const char *name, const char *rel)
+{
+	char value[128];
+
+	snprintf(value, sizeof value, "%s/%s", s->world.base, rel);
+	setenv(name, value, 1);
+}
+
+static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
+{
+	const char *argv[ARGS_MAX];
+	char self[128], log[128];
+	char *const *args = (char *const *)(uintptr_t)argv;
+	unsigned n = 0;
+
+	dup2(in, 0);
+	dup2(out, 1);
+	snprintf(log, sizeof log, "%s/state/stderr", s->world.base);
+	if (!s->o->verbose)
+		dup2(open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+	set_env(s, "HOME", "home");
+	set_env(s, "XDG_STATE_HOME", "state");
+	set_env(s, "XDG_CACHE_HOME", "cache");
+	set_env(s, "XDG_CONFIG_HOME", "state/config");
+	unsetenv("XDG_RUNTIME_DIR");
+	if (s->cov_file[0])
+		setenv("LLVM_PROFILE_FILE", s->cov_file, 1);
+	snprintf(self, sizeof self, "%s/bin/attacker", s->world.base);
+	argv[n++] = s->o->sbx;
+	argv[n++] = "-q";
+	if (strcmp(s->o->isolate, "auto") != 0) {
+		argv[n++] = "--isolate";
+		argv[n++] = s->o->isolate;
+	}
+	n = policy_args(s, argv, n);
+	argv[n++] = "--";
+	argv[n++] = self;
+	argv[n++] = "inside";
+	argv[n] = NULL;
+	if (chdir(s->world.base) == 0 && chdir("ws") == 0)
+		execv(argv[0], args);
+	_exit(126);
+}
+
+static void copy_self(const struct ak_session *s)
+{
+	char to[128], room[65536];
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
+	ssize_t n;
+
+	snprintf(to, sizeof to, "%s/bin/attacker", s->world.base);
+	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	while ((n = read(from, room, sizeof room)) > 0)
+		if (write(fd, room, (size_t)n) != n)
+			abort();
+	close(fd);
+	close(from);
+}
+
+static int send_setup(struct ak_session *s)
+{
+	struct ak_setup set = {.magic = AK_MAGIC,
+			       .host_pid = s->outsider.pid,
+			       .host_port = s->outsider.port,
+			       .has_pid_ns = strcmp(s->o->isolate, "none") != 0,
+			       .is_root = s->world.is_root};
+
+	memcpy(set.base, s->world.base, sizeof set.base);
+	for (unsigned k = 0; k < 3; k++)
+		for (unsigned i = 0; i < AK_TOKEN; i++)
+			set.token[k][i] = s->world.token[k][i] ^ 0xff;
+	ak = set;
+	return write(s->to, &set, sizeof set) == sizeof set ? 0 : -1;
+}
+
+static void make_dirs(struct ak_session *s)
+{
+	static const char *const dirs[] = {"state", "cache", "bin", "state/config"};
+	char path[160];
+
+	strcpy(s->world.base, "/tmp/sbx-attack-XXXXXX");
+	if (!mkdtemp(s->world.base))
+		abort();
+	chmod(s->world.base, 0755);
+	for (unsigned i = 0; i < sizeof dirs / sizeof *dirs; i++) {
+		snprintf(path, sizeof path, "%s/%s", s->world.base, dirs[i]);
+		mkdir(path, 0755);
+	}
+	s->world.policy = s->o->policy;
+	/* OpenShell's commands are never root's */
+	s->world.owner = s->o->policy == AK_OPENSHELL && geteuid() == 0 ? NOBODY : geteuid();
+	s->world.is_root = s->world.owner == 0;
+	ak_world_make(&s->world);
+	copy_self(s);
+}
+
+struct ak_session *ak_session_start(const struct ak_options *o)
+{
+	static unsigned number;
+	struct ak_session *s = calloc(1, sizeof *s);
+	int in[2], out[2];
+
+	if (!s)
+		abort();
+	s->o = o;
+	make_dirs(s);
+	if (o->cov_dir)
+		snprintf(s->cov_file, sizeof s->cov_file, "%s/%s-%s-%u-%d-%u%%c.profraw",
+			 o->cov_dir, ak_policy_names[o->policy], o->isolate, (unsigned)getuid(),
+			 (int)getpid(), number++);
+	if (ak_outsider_start(&s->outsider, &s->world) < 0 || pipe2(in, O_CLOEXEC) < 0 ||
+	    pipe2(out, O_CLOEXEC) < 0)
+		abort();
+	s->pid = fork();
+	if (s->pid == 0)
+		become_launcher(s, in[0], out[1]);
+	close(in[0]);
+	close(out[1]);
+	s->to = in[1];
+	s->from = out[0];
+	signal(SIGPIPE, SIG_IGN);
+	s->state = ak_world_reset(&s->world, NULL);
+	(void)send_setup(s);
+	return s;
+}
+
+/* ---- one program ---- */
+
+static bool receive(struct ak_session *s, struct ak_outcome *out)
+{
+	char *p = (char *)out;
+	size_t left = sizeof *out;
+
+	while (left) {
+		struct pollfd fd = {.fd = s->from, .events = POLLIN};
+		ssize_t n;
+
+		if (poll(&fd, 1, ANSWER_MS) <= 0)
+			return false;
+		n = read(s->from, p, left);
+		if (n <= 0)
+			return false;
+		p += n;
+		left -= (size_t)n;
+	}
+	return out->magic == AK_MAGIC;
+}
+
+static void open_lines(struct ak_session *s)
+{
+	char name[512], *mark;
+
+	if (!s->cov_file[0] || s->lines)
+		return;
+	snprintf(name, sizeof name, "%s", s->cov_file);
+	mark = strstr(name, "%c");
+	memmove(mark, mark + 2, strlen(mark + 2) + 1);
+	s->lines = ak_lines_open(name);
+}
+
+int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outcome *out,
+		   unsigned *out_new_lines)
+{
+	extern _Atomic bool ak_outsider_acted;
+	bool is_there;
+
+	ak_outsider_acted = false;
+	ak_outsider_acts(&s->outsider, p->flags & AK_HOST, p->seed);
+	is_there = write(s->to, p, sizeof *p) == sizeof *p && receive(s, out);
+	ak_outsider_acts(&s->outsider, false, p->seed);
+	if (!is_there)
+		memset(out, 0, sizeof *out);
+	open_lines(s);
+	*out_new_lines = ak_lines_new(s->lines);
+	ak_outsider_check(&s->outsider, out);
+	ak_world_check(&s->world, s->state, out);
+	s->state = ak_world_reset(&s->world, s->state);
+	return is_there ? 0 : -1;
+}
+
+int ak_session_end(struct ak_session *s)
+{
+	int status = 0;
+
+	close(s->to);
+	for (int tries = 0; tries < 300 && waitpid(s->pid, &status, WNOHANG) == 0; tries++) {
+		struct timespec ts = {0, 10000000};
+
+		if (tries == 200)
+			kill(s->pid, SIGTERM);
+		nanosleep(&ts, NULL);
+	}
+	kill(s->pid, SIGKILL);
+	waitpid(s->pid, NULL, 0);
+	close(s->from);
+	ak_outsider_stop(&s->outsider);
+	ak_lines_close(s->lines);
+	ak_state_free(s->state);
+	ak_remove_tree(s->world.base);
+	free(s);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
