@@ -272,7 +272,7 @@ static void link_text(uint32_t v, char *out)
 
 /* ---- flags ---- */
 
-static unsigned open_flags(uint32_t v)
+unsigned ak_open_flags(uint32_t v)
 {
 	static const unsigned mode[] = {O_RDONLY, O_RDONLY, O_RDONLY, O_WRONLY,
 					O_RDWR,	  O_RDWR,   O_ACCMODE};
@@ -315,9 +315,9 @@ static uint64_t resolve_flags(uint32_t v)
 	return out;
 }
 
-static struct open_how how_of(uint32_t v)
+struct open_how ak_how(uint32_t v)
 {
-	unsigned flags = open_flags(v * 2654435761u);
+	unsigned flags = ak_open_flags(v * 2654435761u);
 	struct open_how how = {.flags = flags, .resolve = resolve_flags(v >> 3)};
 
 	how.flags &= ~0x8000000u;
@@ -332,7 +332,7 @@ static long how_argument(struct ak_thread *t, uint32_t v)
 {
 	if (v >> 15 & 1)
 		return (long)&ak_arena->how[(v >> 13) & 1];
-	t->how = how_of(v);
+	t->how = ak_how(v);
 	return v % 61 == 0 ? 0x1000 : (long)&t->how;
 }
 
@@ -519,7 +519,7 @@ long ak_argument(struct ak_thread *t, const struct ak_op *op, unsigned i)
 		link_text(v, t->text[i]);
 		return (long)t->text[i];
 	case 'F':
-		return (long)open_flags(v);
+		return (long)ak_open_flags(v);
 	case 'b':
 		return v % 97 == 0 ? 0x1000 : (long)t->room;
 	case 'w':
@@ -556,15 +556,15 @@ void ak_describe(FILE *f, const struct ak_op *op, unsigned i)
 		link_text(v, text);
 		break;
 	case 'F':
-		fprintf(f, "flags:%#x", open_flags(v));
+		fprintf(f, "flags:%#x", ak_open_flags(v));
 		return;
 	case 'h':
 		if (v >> 15 & 1)
 			fprintf(f, "how-buffer%u", (v >> 13) & 1);
 		else
-			fprintf(f, "how:%#llx,%#llo,%#llx", (unsigned long long)how_of(v).flags,
-				(unsigned long long)how_of(v).mode,
-				(unsigned long long)how_of(v).resolve);
+			fprintf(f, "how:%#llx,%#llo,%#llx", (unsigned long long)ak_how(v).flags,
+				(unsigned long long)ak_how(v).mode,
+				(unsigned long long)ak_how(v).resolve);
 		return;
 	case 'p':
 		if (v >> 15 & 1) {

@@ -54,6 +54,11 @@ void ak_generate(struct ak_prog *, uint64_t seed);
 /* `other` may be NULL. */
 void ak_mutate(struct ak_prog *, const struct ak_prog *other, uint64_t seed);
 void ak_print(FILE *, const struct ak_prog *);
+/* scenes.c: calls beside what swaps their meaning, each the shape of a hole that was there once, or
+ * could be. Adds operations to the program. */
+void ak_make_scene(struct ak_prog *, struct ak_rng *);
+/* A call by its name; there is one. */
+uint8_t ak_call_number(const char *name);
 /* false: not a program. */
 bool ak_parse(FILE *, struct ak_prog *);
 
@@ -163,6 +168,8 @@ long ak_argument(struct ak_thread *, const struct ak_op *, unsigned i);
 /* A path by its number, into AK_TEXT bytes. */
 void ak_spell(uint32_t v, char *out);
 int ak_fd_number(uint32_t v);
+unsigned ak_open_flags(uint32_t v);
+struct open_how ak_how(uint32_t v);
 /* For reports: what the argument would be. */
 void ak_describe(FILE *, const struct ak_op *, unsigned i);
 
@@ -176,6 +183,7 @@ void ak_found(enum ak_find, unsigned op, const char *fmt, ...)
 /* Looks for canaries in what was read by an operation. */
 void ak_scan(const void *, size_t, unsigned op, const char *by);
 void ak_scan_fd(struct ak_thread *, int fd, unsigned op, const char *by);
+void ak_judge_fd(int fd, unsigned op);
 void ak_sweep(struct ak_thread *);
 
 int ak_inside(void);
@@ -241,9 +249,12 @@ struct ak_outsider {
 	int unix_fd[2], tcp_fd, pipe_fd;
 	_Atomic bool acts, is_acting, is_over;
 	uint64_t seed;
+	pid_t broker; /* 0 = not known */
 };
 int ak_outsider_start(struct ak_outsider *, struct ak_world *);
 void ak_outsider_acts(struct ak_outsider *, bool on, uint64_t seed);
+/* The launcher, below which the broker is: who suspends a machine stops it where it stands. */
+void ak_outsider_launcher(struct ak_outsider *, pid_t);
 /* Was it reached? */
 void ak_outsider_check(struct ak_outsider *, struct ak_outcome *);
 void ak_outsider_stop(struct ak_outsider *);

@@ -172,6 +172,7 @@ const struct ak_call ak_calls[] = {
 	SPECIAL(flip_fd, "fff", 12, ak_op_flip_fd),
 	SPECIAL(flip_link, "pss", 12, ak_op_flip_link),
 	SPECIAL(flip_exchange, "pp", 10, ak_op_flip_exchange),
+	SPECIAL(flip_name, "pp", 8, ak_op_flip_name),
 	SPECIAL(flip_object, "p", 8, ak_op_flip_object),
 	SPECIAL(flip_cwd, "pp", 8, ak_op_flip_cwd),
 	SPECIAL(flip_umask, "mm", 2, ak_op_flip_umask),

@@ -88,6 +88,36 @@ static void scan_mapping(struct ak_thread *t, int fd, int how, unsigned op, cons
 	munmap(p, size);
 }
 
+/* A file of a process that is not the run's, or of the broker's own: what only who may trace it may
+ * open. `path` is what the descriptor is called. */
+void ak_judge_fd(int fd, unsigned op)
+{
+	static const char *const closed[] = {"mem",  "environ", "maps", "auxv",	  "smaps",
+					     "root", "cwd",	"fd",	"pagemap"};
+	char link[40], path[256], comm[64], name[32] = "", what[64] = "";
+	int flags = fcntl(fd, F_GETFL), pid;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof path - 1);
+	if (flags < 0 || flags & O_PATH || n < 0)
+		return;
+	path[n] = '\0';
+	if (sscanf(path, "/proc/%d/%63[a-z]", &pid, what) != 2)
+		return;
+	snprintf(comm, sizeof comm, "/proc/%d/comm", pid);
+	fd = open(comm, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, name, sizeof name - 1);
+	close(fd);
+	if (n <= 0 || (strncmp(name, "sbx-", 4) != 0 && pid != ak.host_pid))
+		return;
+	for (unsigned i = 0; i < sizeof closed / sizeof *closed; i++)
+		if (!strcmp(what, closed[i]))
+			ak_found(AK_F_PROCESS, op, "%.60s of %.20s was opened", path, name);
+}
+
 void ak_scan_fd(struct ak_thread *t, int fd, unsigned op, const char *by)
 {
 	struct stat st;
@@ -95,6 +125,7 @@ void ak_scan_fd(struct ak_thread *t, int fd, unsigned op, const char *by)
 
 	if (fstat(fd, &st) < 0)
 		return;
+	ak_judge_fd(fd, op);
 	if (S_ISDIR(st.st_mode)) {
 		scan_entries(t, fd, op, by);
 		return;

@@ -84,6 +84,18 @@ long ak_op_flip_exchange(struct ak_thread *t, const struct ak_op *op)
 	return rc;
 }
 
+/* From one name to the other and back; the first is made when it is not there. */
+long ak_op_flip_name(struct ak_thread *t, const struct ak_op *op)
+{
+	unsigned from = t->turns % 2;
+	long rc = syscall(SYS_rename, ARG(from), ARG(1 - from));
+
+	if (rc < 0 && errno == ENOENT && from == 0)
+		syscall(SYS_mkdir, ARG(0), 0755);
+	wait_a_bit(t);
+	return rc;
+}
+
 long ak_op_flip_object(struct ak_thread *t, const struct ak_op *op)
 {
 	long rc = syscall(SYS_unlink, ARG(0)), fd;

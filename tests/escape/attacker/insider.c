@@ -78,7 +78,7 @@ static void open_slots(void)
 	(void)!pwrite(AK_SLOT + 12, "written through a mapping, ......", 32, 0);
 	put(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), 13);
 	put(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), 14);
-	put(open("src/b", O_RDONLY), 15);
+	put(open("ro/f", O_RDONLY), 15);
 }
 
 /* ---- threads ---- */

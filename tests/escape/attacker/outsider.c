@@ -198,10 +198,25 @@ static void lead(const struct ak_outsider *o, const char *rel, const char *targe
 		(void)!rename(beside, path);
 }
 
+/* As a suspended machine, a frozen container or a debugger does. */
+static void freeze(const struct ak_outsider *o, uint32_t n)
+{
+	struct timespec ts = {0, 50000 + (long)(n % 40) * 50000};
+
+	if (o->broker <= 0 || kill(o->broker, SIGSTOP) < 0)
+		return;
+	nanosleep(&ts, NULL);
+	kill(o->broker, SIGCONT);
+}
+
 static void act(const struct ak_outsider *o, uint32_t n)
 {
 	char path[128];
 
+	if (n >> 24 & 1) {
+		freeze(o, n / 10);
+		return;
+	}
 	switch (n % 10) {
 	case 0:
 		save(o, "ws/app.env", "ws/.app.tmp.env");
@@ -280,6 +295,28 @@ void ak_outsider_acts(struct ak_outsider *o, bool on, uint64_t seed)
 
 		nanosleep(&ts, NULL);
 	}
+}
+
+void ak_outsider_launcher(struct ak_outsider *o, pid_t launcher)
+{
+	char path[64], name[32];
+	int pid;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", launcher, launcher);
+	f = fopen(path, "re");
+	while (f && !o->broker && fscanf(f, "%d", &pid) == 1) {
+		FILE *comm;
+
+		snprintf(path, sizeof path, "/proc/%d/comm", pid);
+		comm = fopen(path, "re");
+		if (comm && fgets(name, sizeof name, comm) && !strcmp(name, "sbx-broker\n"))
+			o->broker = pid;
+		if (comm)
+			(void)fclose(comm);
+	}
+	if (f)
+		(void)fclose(f);
 }
 
 int ak_outsider_start(struct ak_outsider *o, struct ak_world *w)

@@ -114,10 +114,12 @@ void ak_generate(struct ak_prog *p, uint64_t seed)
 
 	memset(p, 0, sizeof *p);
 	p->seed = seed;
-	if (kind < 5)
+	if (kind < 4)
 		make_sequence(p, &r);
-	else if (kind < 9)
+	else if (kind < 6)
 		make_race(p, &r);
+	else if (kind < 9)
+		ak_make_scene(p, &r);
 	else
 		make_mix(p, &r);
 	if (!ak_rnd(&r, 6))
@@ -208,6 +210,14 @@ void ak_print(FILE *f, const struct ak_prog *p)
 		}
 		fputc('\n', f);
 	}
+}
+
+uint8_t ak_call_number(const char *name)
+{
+	for (unsigned i = 0; i < ak_ncalls; i++)
+		if (!strcmp(ak_calls[i].name, name))
+			return (uint8_t)i;
+	abort();
 }
 
 static bool find_call(const char *name, uint8_t *out)

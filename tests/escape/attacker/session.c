@@ -24,6 +24,7 @@ struct ak_session {
 	struct ak_lines *lines;
 	char cov_file[400];
 	pid_t pid;
+	bool is_up;
 	int to, from;
 };
 
@@ -257,11 +258,14 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	bool is_there;
 
 	ak_outsider_acted = false;
+	if (!s->outsider.broker && s->is_up)
+		ak_outsider_launcher(&s->outsider, s->pid);
 	ak_outsider_acts(&s->outsider, p->flags & AK_HOST, p->seed);
 	is_there = write(s->to, p, sizeof *p) == sizeof *p && receive(s, out);
 	ak_outsider_acts(&s->outsider, false, p->seed);
 	if (!is_there)
 		memset(out, 0, sizeof *out);
+	s->is_up = true;
 	open_lines(s);
 	*out_new_lines = ak_lines_new(s->lines);
 	ak_outsider_check(&s->outsider, out);

@@ -260,6 +260,14 @@ const char *const ak_names[] = {
 	"@tmp",
 	"@tmp/new",
 	"@shim",
+	"ws/src/newdir/settings.json",
+	"ws/src/newdir/hooks",
+	"ws/.idea",
+	"ws/.idea/workspace.xml",
+	"ws/src/newdir/workspace.xml",
+	"ws/.cursor",
+	"ws/.cursor/mcp.json",
+	"ws/src/newdir/mcp.json",
 };
 const unsigned ak_nnames = sizeof ak_names / sizeof *ak_names;
 
@@ -302,6 +310,8 @@ static const struct rule rules[] = {
 	{GIT | IN(SRT), AT, "ws/.bashrc", NM},
 	{GIT, AT, "ws/.vscode/settings.json", NM},
 	{GIT, AT, "ws/.claude/settings.json", NM},
+	{GIT, AT, "ws/.cursor/mcp.json", NM},
+	{GIT, BELOW, "ws/.idea", NM},
 	/* what each says beyond that: session.c has the same as options and documents */
 	{IN(PATTERN) | IN(LITERAL) | IN(SRT), BELOW, "ws/ro", NM},
 	{IN(PATTERN) | IN(SRT), ENDS, ".env", NR},

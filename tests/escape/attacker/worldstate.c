@@ -452,11 +452,37 @@ static void check_new(struct ak_world *w, const struct ak_state *before, struct 
 	}
 }
 
+/* Names that are protected and not there must not come to be there by way of a link either: who
+ * runs or obeys them follows links. */
+static void check_reached(struct ak_world *w, const struct ak_state *before, struct ak_outcome *out)
+{
+	char path[256];
+
+	for (unsigned i = 0; i < ak_nnames; i++) {
+		if (strncmp(ak_names[i], "ws/", 3) != 0 || w->policy == AK_OPENSHELL ||
+		    !(ak_rules(w->policy, ak_names[i]) & AK_NO_MODIFY))
+			continue;
+		snprintf(path, sizeof path, "%s/%s", w->base, ak_names[i]);
+		if (!find(before, path) && access(path, F_OK) == 0)
+			ak_world_note(out, AK_F_CREATED, "%s can be reached", ak_names[i]);
+	}
+}
+
+/* Who makes a program that takes on another's identity gains it outside. */
+static void check_identities(struct ak_world *w, struct ak_state *now, struct ak_outcome *out)
+{
+	for (unsigned i = 0; i < now->n; i++)
+		if (S_ISREG(now->v[i].st.st_mode) && now->v[i].st.st_mode & 06000)
+			ak_world_note(out, AK_F_MODE, "%s is set-id", below(w, now->v[i].path));
+}
+
 void ak_world_check(struct ak_world *w, const struct ak_state *before, struct ak_outcome *out)
 {
 	struct ak_state *now = inventory(w);
 
 	check_kept(w, before, now, out);
 	check_new(w, before, now, out);
+	check_reached(w, before, out);
+	check_identities(w, now, out);
 	ak_state_free(now);
 }

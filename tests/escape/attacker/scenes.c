@@ -1,0 +1,265 @@
+/*
+ * scenes.c - races of a known shape. What random programs find in hours these find in seconds: each
+ * is the shape of a hole that was there once, or of the proof that keeps one closed; names, flags
+ * and moments stay random.
+ */
+#include "attack.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const free_files[] = {"ws/src/a",	"ws/src/b",    "ws/pub/x",  "ws/src/prog",
+					 "ws/src/prog", "@ring",       "@image",    "@shim",
+					 "/dev/null",	"/etc/passwd", "/bin/true", "ws/src/sub/c",
+					 "ws/src/new",	"ws/src/fifo"};
+static const char *const denied_files[] = {"ws/app.env",
+					   "ws/src/x.env",
+					   "ws/src/sub/y.env",
+					   "ws/src/run.env",
+					   "ws/hidden/secret",
+					   "ws/hidden/in/s2",
+					   "home/.ssh/id",
+					   "home/.netrc",
+					   "ws/ro/f",
+					   "ws/.git/config",
+					   "out/f",
+					   "ws/.git/hooks/pre-commit",
+					   "out/d/g",
+					   "ws/ro/d/g"};
+#define LEN(a) (sizeof(a) / sizeof *(a))
+
+static uint32_t any(struct ak_rng *r)
+{
+	return ak_rnd(r, 0xffffffffu);
+}
+
+/* The number of an argument that is this path, relative or absolute. */
+static uint32_t path(struct ak_rng *r, const char *name)
+{
+	uint32_t v = (any(r) & 0xffc00000u) | 8u << 16;
+
+	if (ak_rnd(r, 2))
+		v |= 11u << 8;
+	for (uint32_t i = 0; i < ak_nnames; i++)
+		if (!strcmp(ak_names[i], name))
+			return v | i;
+	abort();
+}
+
+static uint32_t buffer(struct ak_rng *r, unsigned k)
+{
+	return (any(r) & ~(7u << 13)) | 1u << 15 | k << 13;
+}
+
+static uint32_t a_free(struct ak_rng *r)
+{
+	return path(r, free_files[ak_rnd(r, LEN(free_files))]);
+}
+
+static uint32_t a_denied(struct ak_rng *r)
+{
+	return path(r, denied_files[ak_rnd(r, LEN(denied_files))]);
+}
+
+static struct ak_op *add(struct ak_prog *p, struct ak_rng *r, unsigned thread, const char *name)
+{
+	struct ak_op *op = &p->op[p->n < AK_OPS ? p->n++ : AK_OPS - 1];
+
+	op->thread = (uint8_t)thread;
+	op->call = ak_call_number(name);
+	for (unsigned i = 0; i < AK_ARGS; i++)
+		op->v[i] = any(r);
+	return op;
+}
+
+/* Puts a path into each argument that is one. */
+static void with_paths(struct ak_rng *r, struct ak_op *op, uint32_t first, uint32_t second)
+{
+	const char *args = ak_calls[op->call].args;
+	bool is_first = true;
+
+	for (unsigned i = 0; args[i]; i++)
+		if (args[i] == 'p') {
+			op->v[i] = is_first ? first : second;
+			is_first = false;
+		} else if (args[i] == 'd' && ak_rnd(r, 4)) {
+			op->v[i] = 0; /* the working directory */
+		}
+}
+
+/* ---- the scenes ---- */
+
+static void swap_path(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {
+		"slurp", "slurp",  "slurp",    "open",	 "openat2",  "getxattr", "truncate",
+		"chmod", "rename", "link",     "unlink", "creat",    "symlink",	 "utimes",
+		"chown", "list",   "setxattr", "exec",	 "renameat2"};
+	unsigned k = ak_rnd(r, AK_BUFFERS);
+	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+
+	with_paths(r, op, buffer(r, k), ak_rnd(r, 2) ? buffer(r, k) : path(r, "ws/src/new2"));
+	op = add(p, r, 1, "flip_path");
+	op->v[0] = k;
+	op->v[1] = a_free(r);
+	op->v[2] = a_denied(r);
+}
+
+static void swap_program(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const victims[] = {"ws/src/run.env", "ws/app.env", "ws/hidden/in/s2",
+					      "ws/hidden/secret"};
+	const char *victim = victims[ak_rnd(r, LEN(victims))];
+	unsigned k = ak_rnd(r, AK_BUFFERS);
+
+	if (ak_rnd(r, 4))
+		add(p, r, 0, "make_program")->v[0] = path(r, victim);
+	add(p, r, 0, ak_rnd(r, 3) ? "exec" : "make_script")->v[0] = buffer(r, k);
+	struct ak_op *op = add(p, r, 1, "flip_path");
+	op->v[0] = k;
+	op->v[1] = path(r, ak_rnd(r, 2) ? "ws/src/prog" : "/bin/true");
+	op->v[2] = path(r, victim);
+}
+
+/* Things are made in a directory that moves to where their names are protected. */
+static void move_directory(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const pairs[][2] = {{"ws/.claude", "ws/src/newdir/settings.json"},
+					       {"ws/.cursor", "ws/src/newdir/mcp.json"},
+					       {"ws/.idea", "ws/src/newdir/workspace.xml"}};
+	static const char *const makers[] = {"creat", "mkdir",	"mknod",
+					     "link",  "rename", "symlink"};
+	unsigned n = ak_rnd(r, LEN(pairs));
+	const char *maker = makers[ak_rnd(r, LEN(makers))];
+	struct ak_op *op = add(p, r, 0, maker);
+	bool is_new = ak_rnd(r, 2);
+
+	if (!strcmp(maker, "link") || !strcmp(maker, "rename"))
+		with_paths(r, op, path(r, "ws/src/b"), path(r, pairs[n][1]));
+	else
+		with_paths(r, op, path(r, pairs[n][1]), 0);
+	op = add(p, r, 0, "unlink");
+	op->v[0] = path(r, pairs[n][1]);
+	op = add(p, r, 1, is_new ? "flip_name" : "flip_exchange");
+	op->v[0] = path(r, "ws/src/newdir");
+	op->v[1] = path(r, is_new ? pairs[n][0] : "ws/src/empty");
+}
+
+static uint32_t own_address(struct ak_rng *r)
+{
+	uint32_t v = path(r, ak_rnd(r, 2) ? "ws/src/sock" : "ws/pub/sock") & 0xff;
+
+	return v | 8u << 20;
+}
+
+static void swap_address(struct ak_prog *p, struct ak_rng *r)
+{
+	unsigned k = ak_rnd(r, 2);
+	uint32_t own = own_address(r);
+
+	add(p, r, 0, "serve_at")->v[0] = own;
+	add(p, r, 0, ak_rnd(r, 3) ? "stream_to" : "serve_at")->v[0] = buffer(r, k);
+	struct ak_op *op = add(p, r, 1, "flip_addr");
+	op->v[0] = k;
+	op->v[1] = own;
+	op->v[2] = (5u + ak_rnd(r, 3)) << 20 | ak_rnd(r, 2);
+	if (!ak_rnd(r, 4)) /* bound where nothing may be made */
+		op->v[2] = path(r, "ws/.git/hooks/post-commit") % 256 | 8u << 20;
+}
+
+static void swap_descriptor(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {"fchmod",	    "fchown",	"fsetxattr", "fgetxattr",
+					    "fremovexattr", "openat",	"unlinkat",  "mkdirat",
+					    "fchownat",	    "renameat", "linkat",    "symlinkat",
+					    "utimensat",    "execat",	"reopen"};
+	static const unsigned own[] = {3, 2, 0, 12, 1}, others[] = {15, 4, 5, 6};
+	unsigned slot = 8 + ak_rnd(r, 7);
+	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+	const char *args = ak_calls[op->call].args;
+
+	for (unsigned i = 0; args[i]; i++)
+		if (args[i] == 'f' || args[i] == 'd')
+			op->v[i] = slot | 1u << 8 | 3u << 16;
+		else if (args[i] == 'p') /* a bare name, or none */
+			op->v[i] = (path(r, ak_rnd(r, 2) ? "ws/src/a" : "out/f") & ~(31u << 8)) |
+				   (ak_rnd(r, 2) ? 26u : 27u) << 8;
+	op = add(p, r, 1, "flip_fd");
+	op->v[0] = slot;
+	op->v[1] = own[ak_rnd(r, LEN(own))] | 1u << 8;
+	op->v[2] = others[ak_rnd(r, LEN(others))] | 1u << 8;
+}
+
+static uint32_t how_that(struct ak_rng *r, bool writes)
+{
+	for (;;) {
+		uint32_t v = any(r) & ~(1u << 15);
+		struct open_how how = ak_how(v);
+		bool is_writing = (how.flags & O_ACCMODE) != O_RDONLY || how.flags & O_TRUNC;
+
+		if (is_writing == writes && !(how.flags & (O_DIRECTORY | O_PATH)) && v % 61)
+			return v;
+	}
+}
+
+static void swap_how(struct ak_prog *p, struct ak_rng *r)
+{
+	unsigned k = ak_rnd(r, 2);
+	struct ak_op *op = add(p, r, 0, "openat2");
+
+	with_paths(r, op, a_denied(r), 0);
+	op->v[2] = buffer(r, k);
+	op->v[3] = ak_rnd(r, 5);
+	op = add(p, r, 1, "flip_how");
+	op->v[0] = k;
+	op->v[1] = how_that(r, false);
+	op->v[2] = how_that(r, true);
+}
+
+/* A name on the way, or at the end, that leads elsewhere each time. */
+static void swap_link(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {"slurp",	"open",	 "openat2",  "creat",
+					    "truncate", "chmod", "getxattr", "utimes",
+					    "chown",	"exec",	 "chdir"};
+	static const char *const ways[][3] = {
+		{"ws/src/l2", "ws/src/a", "ws/app.env"},
+		{"ws/src/l2", "ws/src/b", "ws/hidden/secret"},
+		{"ws/src/l2", "ws/src/a", "ws/ro/f"},
+		{"ws/l_none", "ws/src/a", "home/.ssh/id"},
+		{"ws/src/l2", "ws/src/new", "ws/.git/hooks/post-commit"},
+		{"ws/src/l2", "ws/src/new", "ws/ro/new"}};
+	unsigned n = ak_rnd(r, LEN(ways));
+	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+
+	with_paths(r, op, path(r, ways[n][0]), 0);
+	op = add(p, r, 1, ak_rnd(r, 2) ? "flip_link" : "flip_exchange");
+	op->v[0] = path(r, ways[n][0]);
+	op->v[1] = path(r, ways[n][1]);
+	op->v[2] = path(r, ways[n][2]);
+}
+
+/* Under a policy on what is there a name must not move, whoever else moves it meanwhile. */
+static void swap_names(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {"rename", "renameat2", "link", "linkat"};
+	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+
+	with_paths(r, op, ak_rnd(r, 2) ? a_free(r) : a_denied(r),
+		   ak_rnd(r, 2) ? a_free(r) : a_denied(r));
+	add(p, r, 0, "slurp")->v[0] = a_free(r);
+	op = add(p, r, 1, ak_rnd(r, 2) ? "flip_exchange" : "flip_name");
+	op->v[0] = a_free(r);
+	op->v[1] = ak_rnd(r, 2) ? a_free(r) : path(r, "ws/src/new.env");
+}
+
+void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
+{
+	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
+		swap_path,	 swap_path, swap_program, move_directory, swap_address,
+		swap_descriptor, swap_how,  swap_link,	  swap_names};
+
+	p->flags |= AK_RACE;
+	scenes[ak_rnd(r, LEN(scenes))](p, r);
+}
