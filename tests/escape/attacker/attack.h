@@ -34,10 +34,11 @@ struct ak_op {
 	uint32_t v[AK_ARGS];
 };
 
-#define AK_RACE 1u /* thread 0 goes round and round, and so do the others beside it */
-#define AK_DROP 2u /* with the credentials of nobody (root only) */
-#define AK_FORK 4u /* the other threads are processes */
-#define AK_HOST 8u /* outsiders act meanwhile */
+#define AK_RACE	  1u  /* thread 0 goes round and round, and so do the others beside it */
+#define AK_DROP	  2u  /* with the credentials of nobody (root only) */
+#define AK_FORK	  4u  /* the other threads are processes */
+#define AK_HOST	  8u  /* outsiders act meanwhile */
+#define AK_FREEZE 16u /* and one stops the broker for moments, as a suspended machine does */
 
 struct ak_prog {
 	uint64_t seed;
@@ -247,12 +248,13 @@ struct ak_outsider {
 	struct ak_world *world;
 	int pid, port;
 	int unix_fd[2], tcp_fd, pipe_fd;
-	_Atomic bool acts, is_acting, is_over;
+	_Atomic bool acts, freezes, is_acting, is_over;
 	uint64_t seed;
 	pid_t broker; /* 0 = not known */
 };
 int ak_outsider_start(struct ak_outsider *, struct ak_world *);
-void ak_outsider_acts(struct ak_outsider *, bool on, uint64_t seed);
+/* flags: AK_HOST, AK_FREEZE; 0: no more. */
+void ak_outsider_acts(struct ak_outsider *, unsigned flags, uint64_t seed);
 /* The launcher, below which the broker is: who suspends a machine stops it where it stands. */
 void ak_outsider_launcher(struct ak_outsider *, pid_t);
 /* Was it reached? */
@@ -277,6 +279,7 @@ struct ak_options {
 	uint64_t seed;
 	double seconds;
 	bool verbose;
+	bool freezes; /* programs may have AK_FREEZE */
 };
 
 struct ak_session;

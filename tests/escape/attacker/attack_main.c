@@ -191,6 +191,8 @@ static int attack(const struct ak_options *o)
 			p = corpus[cursor++]; /* what is known first */
 		else
 			next_program(&p, &r);
+		if (!o->freezes)
+			p.flags &= ~AK_FREEZE;
 		programs++;
 		if (ak_session_run(s, &p, out, &lines) < 0) {
 			lost++;
@@ -271,7 +273,8 @@ static int usage(void)
 		"usage: attacker --sbx PROGRAM [--policy NAME] [--isolate auto|none] [--seed N]\n"
 		"                [--seconds N] [--cov DIR] [--corpus DIR] [--keep DIR] [--out "
 		"DIR]\n"
-		"                [--verbose] [--replay FILE [--tries N]] | --exemptions\n");
+		"                [--verbose] [--freeze] [--replay FILE [--tries N]] | "
+		"--exemptions\n");
 	return 2;
 }
 
@@ -321,6 +324,9 @@ static int take_option(struct request *r, int c)
 	case 'v':
 		r->o.verbose = true;
 		return 0;
+	case 'f':
+		r->o.freezes = true;
+		return 0;
 	case 'r':
 		r->file = optarg;
 		return 0;
@@ -336,13 +342,12 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},
-						{"isolate", 1, 0, 'i'},	   {"seed", 1, 0, 'n'},
-						{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
-						{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},
-						{"out", 1, 0, 'o'},	   {"verbose", 0, 0, 'v'},
-						{"replay", 1, 0, 'r'},	   {"tries", 1, 0, 'T'},
-						{"exemptions", 0, 0, 'e'}, {0}};
+	static const struct option options[] = {
+		{"sbx", 1, 0, 's'},	{"policy", 1, 0, 'p'},	   {"isolate", 1, 0, 'i'},
+		{"seed", 1, 0, 'n'},	{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
+		{"corpus", 1, 0, 'k'},	{"keep", 1, 0, 'K'},	   {"out", 1, 0, 'o'},
+		{"verbose", 0, 0, 'v'}, {"freeze", 0, 0, 'f'},	   {"replay", 1, 0, 'r'},
+		{"tries", 1, 0, 'T'},	{"exemptions", 0, 0, 'e'}, {0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 

@@ -44,7 +44,7 @@ void ak_minimise(const struct ak_options *o, struct ak_prog *p, enum ak_find kin
 	unsigned tries = p->flags & AK_RACE ? 40 : 3;
 	bool is_less = true;
 
-	for (unsigned bit = 1; bit <= AK_HOST; bit <<= 1) {
+	for (unsigned bit = 1; bit <= AK_FREEZE; bit <<= 1) {
 		struct ak_prog less = *p;
 
 		less.flags &= ~bit;

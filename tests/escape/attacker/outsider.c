@@ -213,7 +213,7 @@ static void act(const struct ak_outsider *o, uint32_t n)
 {
 	char path[128];
 
-	if (n >> 24 & 1) {
+	if (o->freezes) {
 		freeze(o, n / 10);
 		return;
 	}
@@ -278,11 +278,12 @@ static void *act_along(void *arg)
 	return NULL;
 }
 
-void ak_outsider_acts(struct ak_outsider *o, bool on, uint64_t seed)
+void ak_outsider_acts(struct ak_outsider *o, unsigned flags, uint64_t seed)
 {
 	o->seed = seed;
-	if (on) {
+	if (flags & (AK_HOST | AK_FREEZE)) {
 		ak_outsider_acted = true;
+		o->freezes = flags & AK_FREEZE;
 		o->acts = true;
 		return;
 	}

@@ -128,6 +128,8 @@ void ak_generate(struct ak_prog *p, uint64_t seed)
 		p->flags |= AK_FORK;
 	if (!ak_rnd(&r, 4))
 		p->flags |= AK_HOST;
+	if (!ak_rnd(&r, 30))
+		p->flags |= AK_FREEZE;
 }
 
 /* ---- mutations ---- */
@@ -173,7 +175,7 @@ static void mutate_once(struct ak_prog *p, const struct ak_prog *other, struct a
 			drop_op(p, ak_rnd(r, p->n));
 		break;
 	case 8:
-		p->flags ^= 1u << ak_rnd(r, 4);
+		p->flags ^= 1u << ak_rnd(r, 4 + !ak_rnd(r, 8));
 		break;
 	case 9:
 		for (unsigned i = 0; other && i < 3; i++)
@@ -195,9 +197,10 @@ void ak_mutate(struct ak_prog *p, const struct ak_prog *other, uint64_t seed)
 
 void ak_print(FILE *f, const struct ak_prog *p)
 {
-	fprintf(f, "program seed=%#" PRIx64 " flags=%s%s%s%s. ops=%u\n", p->seed,
+	fprintf(f, "program seed=%#" PRIx64 " flags=%s%s%s%s%s. ops=%u\n", p->seed,
 		p->flags & AK_RACE ? "race," : "", p->flags & AK_DROP ? "drop," : "",
-		p->flags & AK_FORK ? "fork," : "", p->flags & AK_HOST ? "host," : "", p->n);
+		p->flags & AK_FORK ? "fork," : "", p->flags & AK_HOST ? "host," : "",
+		p->flags & AK_FREEZE ? "freeze," : "", p->n);
 	for (unsigned i = 0; i < p->n; i++) {
 		const struct ak_op *op = &p->op[i];
 		const struct ak_call *c = &ak_calls[op->call];
@@ -258,7 +261,8 @@ bool ak_parse(FILE *f, struct ak_prog *p)
 	    n == 0 || n > AK_OPS)
 		return false;
 	p->flags = (strstr(flags, "race") ? AK_RACE : 0) | (strstr(flags, "drop") ? AK_DROP : 0) |
-		   (strstr(flags, "fork") ? AK_FORK : 0) | (strstr(flags, "host") ? AK_HOST : 0);
+		   (strstr(flags, "fork") ? AK_FORK : 0) | (strstr(flags, "host") ? AK_HOST : 0) |
+		   (strstr(flags, "freeze") ? AK_FREEZE : 0);
 	while (p->n < n) {
 		if (!fgets(line, sizeof line, f))
 			return false;

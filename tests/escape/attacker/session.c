@@ -260,9 +260,9 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	ak_outsider_acted = false;
 	if (!s->outsider.broker && s->is_up)
 		ak_outsider_launcher(&s->outsider, s->pid);
-	ak_outsider_acts(&s->outsider, p->flags & AK_HOST, p->seed);
+	ak_outsider_acts(&s->outsider, p->flags, p->seed);
 	is_there = write(s->to, p, sizeof *p) == sizeof *p && receive(s, out);
-	ak_outsider_acts(&s->outsider, false, p->seed);
+	ak_outsider_acts(&s->outsider, 0, p->seed);
 	if (!is_there)
 		memset(out, 0, sizeof *out);
 	s->is_up = true;

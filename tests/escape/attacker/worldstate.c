@@ -95,6 +95,15 @@ static bool is_aside(const char *rel)
 	       !strncmp(rel, "out/h/", 6);
 }
 
+/* A program may have closed its own files to their user: then the look itself opens them. */
+static void open_up(const struct entry *e)
+{
+	mode_t mode = e->st.st_mode & 07777, least = S_ISDIR(e->st.st_mode) ? 0700 : 0400;
+
+	if (geteuid() != 0 && !S_ISLNK(e->st.st_mode) && (mode & least) != least)
+		(void)chmod(e->path, mode | least);
+}
+
 static void take(const struct ak_world *w, struct ak_state *s, const char *path)
 {
 	struct entry *e = &s->v[s->n];
@@ -110,6 +119,7 @@ static void take(const struct ak_world *w, struct ak_state *s, const char *path)
 		return;
 	e->path = strdup(path);
 	s->n++;
+	open_up(e);
 	if (S_ISREG(e->st.st_mode))
 		look_at_content(w, e);
 	if (S_ISLNK(e->st.st_mode)) {
