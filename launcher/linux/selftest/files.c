@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +167,34 @@ static int w_openat2(void)
 	const struct open_how how = {.flags = O_WRONLY | O_CLOEXEC};
 
 	return st_writes((int)syscall(SYS_openat2, AT_FDCWD, st_at("out/f"), &how, sizeof how));
+}
+
+/* Nothing but a right to read is asked for, and the flags lie in memory. */
+static int w_truncating_openat2(void)
+{
+	const struct open_how how = {.flags = O_RDONLY | O_TRUNC | O_CLOEXEC};
+
+	return syscall(SYS_openat2, AT_FDCWD, st_at("out/f"), &how, sizeof how) < 0 ? -1 : 0;
+}
+/* The size that says "I only ask". */
+static int w_truncating_quickly(void)
+{
+	const struct {
+		struct open_how how;
+		uint64_t zero;
+	} padded = {{.flags = O_RDONLY | O_TRUNC | O_CLOEXEC}, 0};
+
+	return syscall(SYS_openat2, AT_FDCWD, st_at("out/f"), &padded, sizeof padded) < 0 ? -1 : 0;
+}
+static int w_truncating_reopen(void)
+{
+	int fd = open(st_at("out/f"), O_RDONLY | O_CLOEXEC);
+	char path[64];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof path, "/dev/fd/%d", fd);
+	return open(path, O_RDONLY | O_TRUNC | O_CLOEXEC) < 0 ? -1 : 0;
 }
 
 /* No library at all between us and the kernel. */
@@ -445,6 +474,9 @@ const struct st_probe st_file_probes[] = {
 	{"write-dirfd", w_dirfd, 0},
 	{"write-reopen", w_reopen, 0},
 	{"write-openat2", w_openat2, ST_NEEDS_HOST},
+	{"write-truncating-openat2", w_truncating_openat2, ST_NEEDS_HOST},
+	{"write-truncating-quickly", w_truncating_quickly, ST_NEEDS_HOST},
+	{"write-truncating-reopen", w_truncating_reopen, 0},
 	{"write-raw-syscall", w_raw, 0},
 	{"write-shell", w_shell, 0},
 	{"write-inherited-file", w_inherited_file, 0},

@@ -4,12 +4,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -184,6 +187,40 @@ static int truncate_text(void)
 		return -1;
 	return st.st_size == 0 ? 0 : -1;
 }
+/* What a device's name is answered with must not be left to a kernel that sees no truncation. */
+static void swap_text_device(unsigned turn)
+{
+	strcpy(path, turn & 1 ? "/dev/null" : outside_file);
+}
+static int is_empty_outside(void)
+{
+	struct stat st;
+
+	return stat(outside_file, &st) == 0 && st.st_size == 0 ? 0 : -1;
+}
+static int open_text_empty(void)
+{
+	int fd = open(path, O_RDONLY | O_TRUNC | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return is_empty_outside();
+}
+static struct open_how how = {.flags = O_RDONLY | O_CLOEXEC};
+static void swap_how(unsigned turn)
+{
+	static const __u64 flags[] = {O_RDONLY, O_PATH, O_RDONLY | O_TRUNC};
+
+	*(volatile __u64 *)&how.flags = flags[turn % 3] | O_CLOEXEC;
+}
+static int open_how_empty(void)
+{
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, outside_file, &how, sizeof how);
+
+	if (fd >= 0)
+		close(fd);
+	return is_empty_outside();
+}
 static int unlink_text(void)
 {
 	(void)close(open(inside, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
@@ -208,6 +245,14 @@ static int chmod_text(void)
 static int r_text_truncate(void)
 {
 	return prepare() < 0 ? -1 : run_race(swap_text_write, truncate_text);
+}
+static int r_text_device(void)
+{
+	return prepare() < 0 ? -1 : run_race(swap_text_device, open_text_empty);
+}
+static int r_how_truncate(void)
+{
+	return prepare() < 0 ? -1 : run_race(swap_how, open_how_empty);
 }
 static int r_text_unlink(void)
 {
@@ -283,6 +328,8 @@ const struct st_probe st_race_probes[] = {
 	{"race-directory-create", r_dir_create, ST_NEEDS_HOST},
 	{"race-directory-read", r_dir_read, ST_NEEDS_HOST},
 	{"race-text-truncate", r_text_truncate, 0},
+	{"race-text-device", r_text_device, 0},
+	{"race-how-truncate", r_how_truncate, ST_NEEDS_HOST},
 	{"race-text-unlink", r_text_unlink, 0},
 	{"race-text-chmod", r_text_chmod, 0},
 	{"race-text-read", r_text_read, 0},
