@@ -53,19 +53,26 @@ struct lau_broker_plan {
 	int ring_fd;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */
 	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
-	struct sbx_ring *ring;	  /* shared with the supervisor alone; NULL = no events */
-	uint64_t ring_size;	  /* its data size */
-	_Atomic uint64_t *moves;  /* of the ring of the shims (core/ring.h), NULL = none */
+	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by
+	 * a network namespace: none is connected to when both are true. */
+	bool no_scopes, shares_net;
+	struct sbx_ring *ring;	 /* shared with the supervisor alone; NULL = no events */
+	uint64_t ring_size;	 /* its data size */
+	_Atomic uint64_t *moves; /* of the ring of the shims (core/ring.h), NULL = none */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
 	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */
-	bool truncate_unseen; /* the target's Landlock does not see truncation (ABI below 3) */
 	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
 	_Atomic uint64_t *proceeded; /* counts by enum br_proceed, shared; NULL = not counted */
 	bool lies;		     /* judges nothing where Landlock stands behind (tests) */
 	void (*test_point)(enum lau_broker_point); /* NULL but in tests */
-	bool no_filter;	      /* leave out its own seccomp filter (tests under a sanitizer) */
+	bool no_filter; /* leave out its own seccomp filter (tests under a sanitizer) */
 };
+
+/* Of seccomp(2): a listener; and from Linux 5.19 a signal does not tear a call out of the broker's
+ * hands after it was done, so that the program makes it again: EEXIST for a directory that it has
+ * made itself (docs/adr/011). */
+#define LAU_TRAP_FLAGS ((1ul << 3) | (1ul << 5)) /* NEW_LISTENER, WAIT_KILLABLE_RECV */
 
 #define LAU_TRAP_MAX 512 /* more than the longest trap filter */
 

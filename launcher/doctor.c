@@ -36,7 +36,8 @@ static const struct row rows[] = {
 	    .loses = "the process list stays the host's; a killed supervisor leaves processes"),
 	ROW(mount_ns, .gives = "/dev/shm of its own (--isolate shm)",
 	    .loses = "/dev/shm is closed: POSIX shared memory and semaphores fail"),
-	ROW(seccomp_notify, .gives = "the broker: denies inside what is allowed, patterns, Unix sockets by path",
+	ROW(seccomp_notify,
+	    .gives = "the broker: denies inside what is allowed, patterns, Unix sockets by path",
 	    .loses = "rules inside writable directories will stay refused",
 	    .remedy = "Linux 5.0 or newer, not below another listener"),
 	ROW(openat2, .gives = "one system call per check in the shim",
@@ -93,9 +94,15 @@ static const char *landlock_remedy(const struct lau_host *h)
 	return "Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK";
 }
 
+static unsigned beside(const struct lau_host *h)
+{
+	return h->has_broker ? POL_LL_BESIDE_BROKER : 0;
+}
+
 static bool can_hold(const struct lau_host *h)
 {
-	return h->landlock_abi > 0 && h->seccomp_filter.has;
+	return h->landlock_abi >= (h->has_broker ? 1 : POL_LL_ABI_TRUNCATE) &&
+	       h->seccomp_filter.has;
 }
 
 /* -- for people -- */
@@ -117,15 +124,15 @@ static void show_landlock(const struct lau_host *h, bool colour, struct b_str *o
 	b_str_addf(out, "%-15s ", "landlock");
 	if (!h->landlock_abi) {
 		b_str_addf(out, "%s\n%22sloses: %s\n%22sremedy: %s\n", strerror(h->landlock_errno),
-			   "", pol_ll_lost(0, 0), "", landlock_remedy(h));
+			   "", pol_ll_lost(0, 0, 0), "", landlock_remedy(h));
 		return;
 	}
 	b_str_addf(out, "rules about files: ABI %d", h->landlock_abi);
 	if (h->landlock_errata)
 		b_str_addf(out, ", errata fixed %#x", h->landlock_errata);
 	b_str_addc(out, '\n');
-	for (size_t i = 0; pol_ll_lost(h->landlock_abi, i); i++)
-		b_str_addf(out, "%22sloses: %s\n", "", pol_ll_lost(h->landlock_abi, i));
+	for (size_t i = 0; pol_ll_lost(h->landlock_abi, beside(h), i); i++)
+		b_str_addf(out, "%22sloses: %s\n", "", pol_ll_lost(h->landlock_abi, beside(h), i));
 }
 
 static void show_row(const struct lau_host *h, const struct row *row, bool colour,
@@ -166,20 +173,6 @@ static void json_pair(struct b_json *j, const char *key, const char *value)
 {
 	b_json_key(j, key);
 	b_json_str(j, value);
-}
-
-static void json_lines(struct b_json *j, const char *key, const char *(*line)(int, size_t), int of)
-{
-	b_json_key(j, key);
-	b_json_open(j, '[');
-	for (size_t i = 0; line(of, i); i++)
-		b_json_str(j, line(of, i));
-	b_json_close(j, ']');
-}
-
-static const char *limit_line(int has_broker, size_t i)
-{
-	return pol_floor_limit(has_broker, i);
 }
 
 static void json_row(struct b_json *j, const struct lau_host *h, const struct row *row)
@@ -224,11 +217,19 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 		b_json_i64(&j, h->landlock_errno);
 		json_pair(&j, "remedy", landlock_remedy(h));
 	}
-	json_lines(&j, "loses", pol_ll_lost, h->landlock_abi);
+	b_json_key(&j, "loses");
+	b_json_open(&j, '[');
+	for (size_t i = 0; pol_ll_lost(h->landlock_abi, beside(h), i); i++)
+		b_json_str(&j, pol_ll_lost(h->landlock_abi, beside(h), i));
+	b_json_close(&j, ']');
 	b_json_close(&j, '}');
 	for (size_t i = 0; i < NROWS; i++)
 		json_row(&j, h, &rows[i]);
-	json_lines(&j, "limits", limit_line, h->has_broker);
+	b_json_key(&j, "limits");
+	b_json_open(&j, '[');
+	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
+		b_json_str(&j, pol_floor_limit(h->has_broker, i));
+	b_json_close(&j, ']');
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

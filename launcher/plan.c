@@ -1,5 +1,5 @@
 /* plan.c - see plan.h. */
-#include "launcher/plan.h"
+#include "launcher/plan_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,10 +20,6 @@
 #include "policy/build.h"
 #include "policy/engine.h"
 
-enum {
-	ABI_TRUNCATE = 3, /* Linux 6.2 */
-	GAPS_SHOWN = 5
-};
 #define SHM "/dev/shm"
 
 const char lau_inside_text[] =
@@ -31,7 +27,7 @@ const char lau_inside_text[] =
 	"broker or the shim, or is the fourth inside another): --best-effort --audit-level none "
 	"keeps the inner policy by the shim, under the floor of the outer";
 
-static void add_loss(struct lau_plan *p, bool fatal, const char *text)
+void lau_plan_add(struct lau_plan *p, bool fatal, const char *text)
 {
 	b_grow(p->losses, p->nlosses, p->losses_cap);
 	p->losses[p->nlosses++] = (struct lau_loss){.text = text, .fatal = fatal};
@@ -40,12 +36,12 @@ static void add_loss(struct lau_plan *p, bool fatal, const char *text)
 
 void lau_plan_loss(struct lau_plan *p, const char *text)
 {
-	add_loss(p, true, text);
+	lau_plan_add(p, true, text);
 }
 
 void lau_plan_limit(struct lau_plan *p, const char *text)
 {
-	add_loss(p, false, text);
+	lau_plan_add(p, false, text);
 }
 
 /* In a build tree that is the workspace the next run would load what this one has written: a
@@ -57,11 +53,11 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 
 	if (!n || host->has_broker)
 		return n;
-	add_loss(p, false,
-		 b_arena_printf(&p->arena,
-				"%s lies in the workspace: without the broker (Linux 6.2) the "
-				"command may replace it: run one installed elsewhere",
-				own[n - 1]));
+	lau_plan_add(p, false,
+		     b_arena_printf(&p->arena,
+				    "%s lies in the workspace: without the broker (Linux 5.19) the "
+				    "command may replace it: run one installed elsewhere",
+				    own[n - 1]));
 	p->losses[p->nlosses - 1].is_note = true;
 	return 0;
 }
@@ -114,7 +110,7 @@ static const char *no_shm(const struct lau_options *o, const struct lau_host *ho
 				      "%s lies in the host's " SHM ": use --isolate none or pid",
 				      what);
 	if (p->shm_keep && !host->has_broker)
-		return "the channel to the shim lies there, which needs the broker (Linux 6.2): "
+		return "the channel to the shim lies there, which needs the broker (Linux 5.19): "
 		       "set "
 		       "XDG_RUNTIME_DIR, or use --no-shim";
 	return NULL;
@@ -173,7 +169,7 @@ static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 
 static void add_told(struct lau_plan *p, bool fatal, const char *text)
 {
-	add_loss(p, fatal, text);
+	lau_plan_add(p, fatal, text);
 	p->losses[p->nlosses - 1].is_loss = true;
 }
 
@@ -222,148 +218,6 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	return pol_engine_new(&q.rq, &p->engine, err);
 }
 
-/* ---- what cannot be held ---- */
-
-/* Gaps of the same operation, weight and remedy in [from, to). */
-static size_t alike(const struct lau_plan *p, const struct pol_gap *g, size_t from, size_t to)
-{
-	size_t n = 0;
-
-	for (; from < to; from++)
-		n += p->floor.gaps[from].fatal == g->fatal && p->floor.gaps[from].op == g->op &&
-		     strcmp(p->floor.gaps[from].remedy, g->remedy) == 0;
-	return n;
-}
-
-/* One broad option can leave a gap for each rule of a set: the first few of an operation and a
- * remedy stand for all. */
-static void add_gaps(struct lau_plan *p)
-{
-	size_t i;
-
-	for (i = 0; i < p->floor.ngaps; i++) {
-		const struct pol_gap *g = &p->floor.gaps[i];
-		size_t before = alike(p, g, 0, i), after;
-
-		if (before == GAPS_SHOWN) {
-			after = alike(p, g, i, p->floor.ngaps);
-			add_loss(p, g->fatal,
-				 b_arena_printf(&p->arena, "and %zu more rules: %s", after,
-						g->remedy));
-		}
-		if (before >= GAPS_SHOWN)
-			continue;
-		const char *who = *g->origin
-					  ? b_arena_printf(&p->arena, "%s rule `%s` (%s)",
-							   sbx_op_name(g->op), g->rule, g->origin)
-					  : b_arena_printf(&p->arena, "%s of %s",
-							   sbx_op_name(g->op), g->rule);
-
-		add_loss(p, g->fatal,
-			 b_arena_printf(&p->arena, "%s: %s: %s", who, g->why, g->remedy));
-	}
-}
-
-static void add_abi_losses(struct lau_plan *p, const struct lau_host *host)
-{
-	int abi = host->landlock_abi;
-	const char *text;
-	size_t i;
-
-	if (host->is_inside) {
-		add_loss(p, true, lau_inside_text);
-		return;
-	}
-	if (p->is_wrapped && abi == 0)
-		return; /* the mounts do without */
-	for (i = 0; (text = pol_ll_lost(abi, i)); i++)
-		add_loss(p, abi < ABI_TRUNCATE && i == 0, text);
-}
-
-/* Promises of the default policy that go without saying: the protected set, and what is closed
- * with it. */
-static bool is_promise(const struct pol_gap *g)
-{
-	static const char *const origins[] = {
-		"preset:protected:", "builtin:git:", "builtin:worktree:", "builtin:documents:"};
-
-	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
-		if (strncmp(g->origin, origins[i], strlen(origins[i])) == 0)
-			return true;
-	return false;
-}
-
-/* By mounts they hold for what is there at the start, and without a broker where nothing around
- * them may be written; of the rest is told how much it is. */
-static void take_promises(struct lau_plan *p)
-{
-	struct pol_floor *f = &p->floor;
-	size_t n = 0;
-
-	for (size_t i = 0; i < f->ngaps; i++)
-		if (is_promise(&f->gaps[i]))
-			p->promises_open++;
-		else
-			f->gaps[n++] = f->gaps[i];
-	f->ngaps = n;
-}
-
-static void add_protected_loss(struct lau_plan *p, const struct lau_host *host)
-{
-	if (!p->promises_open || host->is_inside)
-		return;
-	if (p->is_wrapped) {
-		add_loss(p, false,
-			 b_arena_printf(&p->arena,
-					"the protected set holds for what is there: %u of its "
-					"names can be made or moved, mounts cover no name that is "
-					"free: --backend landlock",
-					p->promises_open));
-		p->losses[p->nlosses - 1].is_note = true;
-	} else if (host->landlock_abi > 0) { /* else all is lost, and told */
-		add_loss(p, true,
-			 b_arena_printf(&p->arena,
-					"the protected set (.git/hooks, .git/config ...): %u of its "
-					"rules need the broker: %s",
-					p->promises_open, p->no_broker));
-	}
-}
-
-/* Stricter than the policy, and a riddle unless it is told. */
-static void add_socket_limit(struct lau_plan *p, const struct lau_host *host)
-{
-	if (!p->floor.uses_broker || !host->is_settled || !host->serving.is_tried ||
-	    !host->serving.by[host->kinship].descriptor)
-		return;
-	add_loss(p, false,
-		 b_arena_printf(&p->arena,
-				"sockets can be neither bound nor connected: pidfd_getfd(2) is "
-				"refused (%s): in a container, a seccomp profile that allows it, "
-				"which --cap-add SYS_PTRACE does",
-				strerror(host->serving.by[host->kinship].descriptor)));
-	p->losses[p->nlosses - 1].is_note = true;
-}
-
-/* What --allow namespaces alone does not give. */
-static void add_namespace_losses(const struct lau_options *o, const struct lau_host *host,
-				 struct lau_plan *p)
-{
-	size_t before = p->nlosses;
-
-	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
-		return;
-	if (!host->has_broker)
-		add_loss(p, false,
-			 "user namespaces can be made, but not mapped: /proc/PID/uid_map needs the "
-			 "broker (Linux 6.2)");
-	else if (host->is_root && !(p->keep_caps & LAU_CAP_SETFCAP))
-		add_loss(p, false,
-			 "root cannot map itself in a user namespace without CAP_SETFCAP: "
-			 "add setfcap to --caps, or run as an ordinary user");
-	if (p->nlosses > before)
-		p->losses[before].is_note = true;
-}
-
 /* ---- parts of the floor ---- */
 
 static void plan_network(struct lau_plan *p)
@@ -373,9 +227,10 @@ static void plan_network(struct lau_plan *p)
 	p->want_net_ns = !p->is_wrapped;
 	p->filter_inet = !p->is_wrapped;
 	if (p->engine->effect.network == POL_NET_LOOPBACK)
-		add_loss(p, true,
-			 "network loopback: this version cannot open the host's loopback alone: "
-			 "use --network none (a loopback of its own) or --network host");
+		lau_plan_add(
+			p, true,
+			"network loopback: this version cannot open the host's loopback alone: "
+			"use --network none (a loopback of its own) or --network host");
 }
 
 /* Sockets by path are the broker's alone to judge. */
@@ -386,8 +241,9 @@ static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 	if (host->has_broker)
 		p->floor.uses_broker = true;
 	else
-		add_loss(p, true,
-			 "single Unix sockets: they need the broker (Linux 6.2): use --unix host");
+		lau_plan_add(
+			p, true,
+			"single Unix sockets: they need the broker (Linux 5.19): use --unix host");
 }
 
 /* Devices beyond those that every command has: what their drivers know is theirs to use. */
@@ -404,12 +260,13 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 	p->seccomp_flags = o->allow;
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
-	if (abi < ABI_TRUNCATE)
-		p->seccomp_flags |= POL_SC_NO_TRUNCATE;
 	if (opens_devices(&p->floor))
 		p->seccomp_flags |= POL_SC_DEVICES;
-	if (!p->floor.uses_broker)
+	if (!p->floor.uses_broker) {
+		if (abi < POL_LL_ABI_TRUNCATE)
+			p->seccomp_flags |= POL_SC_NO_TRUNCATE;
 		return;
+	}
 	p->seccomp_flags |= POL_SC_BROKER;
 	if (p->engine->effect.unix_ != POL_UNIX_HOST)
 		p->floor.traps |= POL_TRAP_SOCKETS;
@@ -419,22 +276,31 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->floor.traps |= POL_TRAP_NAMESPACE;
 }
 
-/* Below ABI 3 the right to write to the ring is the right to empty it: SIGBUS in every process
- * that has it mapped. */
-static void plan_shim(const struct lau_options *o, int abi, struct lau_plan *p)
+/* Below ABI 3 the right to write to the ring is the right to empty it, unless the broker looks at
+ * each ftruncate(2): SIGBUS in every process that has it mapped. */
+static void plan_shim(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p)
 {
+	int abi = host->landlock_abi;
+
 	p->use_shim = !o->no_shim;
 	if (p->use_shim && p->identity.is_set) {
 		p->use_shim = false;
-		add_loss(p, false,
-			 "events: the files of the run are root's, and the command is not: only "
-			 "what the broker refuses is recorded");
+		lau_plan_add(
+			p, false,
+			"events: the files of the run are root's, and the command is not: only "
+			"what the broker refuses is recorded");
 	}
-	if (!p->use_shim || abi >= ABI_TRUNCATE || abi == 0)
+	if (!p->use_shim || abi >= POL_LL_ABI_TRUNCATE || abi == 0)
 		return;
+	if (p->floor.uses_broker && !lau_plan_takes_no_descriptor(host)) {
+		p->floor.traps |= POL_TRAP_RING;
+		return;
+	}
 	p->use_shim = false;
-	add_loss(p, false,
-		 "events: recording needs Landlock ABI 3 (Linux 6.2): nothing is recorded");
+	lau_plan_add(
+		p, false,
+		"events: recording needs Landlock ABI 3 (Linux 6.2), or a broker that may take "
+		"descriptors (pidfd_getfd(2)): nothing is recorded");
 }
 
 /* Once for the gaps that they close, and once more when the run's own files are granted. */
@@ -475,36 +341,45 @@ static void plan_bounds(const struct lau_options *o, const struct lau_host *host
 	lau_bounds_plan(o, host, can, p);
 }
 
+/* What Landlock does not see on this kernel, the broker does, whatever the policy says. */
+static int make_floor(const struct lau_host *host, struct lau_plan *p, struct b_err *err)
+{
+	const struct pol_ruleset *rules = &p->engine->rules;
+
+	if (!host->has_broker)
+		return pol_floor_plan(rules, &p->engine->image, pol_fsview_host(), &p->floor, err);
+	return pol_floor_plan_broker(rules, &p->engine->image, pol_fsview_host(),
+				     pol_ll_traps(host->landlock_abi), &p->floor, err);
+}
+
 int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
 		   struct b_err *err)
 {
 	const char *caps = o->caps ? o->caps : LAU_CAPS_DEFAULT_LIST;
-	__typeof__(pol_floor_plan) *plan;
 
 	if (lau_caps_parse(caps, &p->keep_caps, err) < 0)
 		return b_wrap(err, "--caps");
 	if (!host->is_root || p->identity.is_set)
 		p->keep_caps = 0;
-	plan = host->has_broker ? pol_floor_plan_broker : pol_floor_plan;
-	if (plan(&p->engine->rules, &p->engine->image, pol_fsview_host(), &p->floor, err) < 0)
+	if (make_floor(host, p, err) < 0)
 		return -1;
 	if (p->is_wrapped)
 		plan_mounts(p);
 	if (p->is_wrapped || !host->has_broker)
-		take_promises(p);
+		lau_plan_take_promises(p);
 	if (p->engine->effect.lax)
 		pol_floor_accept_gaps(&p->floor);
 	for (size_t i = 0; i < p->engine->nlosses; i++)
-		add_loss(p, true, p->engine->losses[i]);
-	add_gaps(p);
-	add_abi_losses(p, host);
-	add_protected_loss(p, host);
-	add_namespace_losses(o, host, p);
+		lau_plan_add(p, true, p->engine->losses[i]);
+	lau_plan_gaps(p);
 	plan_network(p);
 	plan_sockets(host, p);
-	add_socket_limit(p, host);
+	lau_plan_abi(p, host);
+	lau_plan_protected(p, host);
+	lau_plan_namespaces(o, host, p);
+	lau_plan_sockets(p, host);
 	plan_filter(o, host->landlock_abi, p);
-	plan_shim(o, host->landlock_abi, p);
+	plan_shim(o, host, p);
 	plan_bounds(o, host, p);
 	p->landlock_abi = host->landlock_abi;
 	return lau_require_check(o, host, p, err);
@@ -521,11 +396,12 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (lost & rows[i].bit)
-			add_loss(p, false,
-				 b_arena_printf(&p->arena, "no %s: %s: %s",
-						lau_needs[rows[i].need].name,
-						lau_needs[rows[i].need].lost,
-						lau_needs[rows[i].need].remedy));
+			lau_plan_add(p, false,
+				     b_arena_printf(&p->arena, "no %s: %s: %s",
+						    lau_needs[rows[i].need].name,
+						    lau_needs[rows[i].need].lost,
+						    lau_needs[rows[i].need].remedy));
+	lau_plan_abi_lost(p, lost);
 }
 
 void lau_plan_kernel(struct lau_plan *p)
@@ -540,7 +416,7 @@ void lau_plan_kernel(struct lau_plan *p)
 	}
 	if (p->landlock_abi > 0)
 		pol_ll_plan(&p->floor, p->landlock_abi, &p->landlock);
-	if (!p->floor.uses_broker)
+	if (!p->floor.uses_broker || p->landlock_abi < POL_LL_ABI_REFER)
 		return;
 	pol_floor_union(&p->floor, &both);
 	pol_ll_plan(&both, p->landlock_abi, &p->broker_landlock);

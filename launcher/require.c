@@ -26,15 +26,21 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 		 .lax = "the shim's checks, network, capabilities, system-call filter",
 		 .remedy = "Linux 5.13 or newer, landlock among lsm= at boot; in a "
 			   "container, a seccomp profile that allows landlock_*"},
-	[LAU_NEED_ABI2] = ABI(2, "moves and links between directories fail (EXDEV)",
-			      LAU_LACK_REFUSED, "", "5.19"),
-	[LAU_NEED_ABI3] = ABI(3, "truncation fails everywhere, nothing is recorded, no broker",
-			      LAU_LACK_REFUSED, "all that broker is not needed for", "6.2"),
+	[LAU_NEED_ABI2] = ABI(2,
+			      "the broker has no domain of its own; without the broker moves "
+			      "and links between directories fail (EXDEV), and strict refuses",
+			      LAU_LACK_RUNS, "", "5.19"),
+	[LAU_NEED_ABI3] = ABI(3,
+			      "without the broker truncation fails everywhere, nothing is "
+			      "recorded, and strict refuses",
+			      LAU_LACK_RUNS, "", "6.2"),
 	[LAU_NEED_ABI4] = ABI(4, "without a network namespace the filter alone keeps TCP away",
 			      LAU_LACK_RUNS, "", "6.7"),
 	[LAU_NEED_ABI5] = ABI(5, "ioctl on device nodes that may be opened for reading",
 			      LAU_LACK_RUNS, "", "6.10"),
-	[LAU_NEED_ABI6] = ABI(6, "signals and abstract Unix sockets reach processes outside",
+	[LAU_NEED_ABI6] = ABI(6,
+			      "without a pid namespace signals reach processes outside; without a "
+			      "network namespace abstract Unix sockets are closed",
 			      LAU_LACK_RUNS, "", "6.12"),
 	[LAU_NEED_BROKER] =
 		{.name = "broker",
@@ -42,7 +48,7 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 			 "metadata, the protected set",
 		 .strict = LAU_LACK_RULES,
 		 .lax = "rules about whole subtrees; the rest by the shim",
-		 .remedy = "Linux 6.2 or newer, and no other seccomp listener above"},
+		 .remedy = "Linux 5.19 or newer, and no other seccomp listener above"},
 	[LAU_NEED_NET] =
 		{.name = "network-namespace",
 		 .lost = "a loopback and IPC of its own: network none refuses network sockets "
@@ -57,7 +63,7 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 	[LAU_NEED_SHIM] = {.name = "shim",
 			   .lost = "events of allowed reads and starts, rules for what the kernel "
 				   "refuses",
-			   .remedy = "Landlock ABI 3 (Linux 6.2), and no --no-shim"},
+			   .remedy = "the broker or Landlock ABI 3 (Linux 6.2), and no --no-shim"},
 };
 
 const char *lau_lack_text(enum lau_lack lack)

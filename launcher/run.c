@@ -313,6 +313,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
+		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES,
+		.shares_net = !p->want_net_ns,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
 	};
 	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,

@@ -20,6 +20,7 @@
 
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/broker.h"
 #include "launcher/confine.h"
 #include "launcher/linux/cgroup.h"
 #include "launcher/linux/filters.h"
@@ -147,18 +148,12 @@ static int try_openat2(void)
 	return (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
 }
 
-/* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV is Linux 5.19; Landlock's TRUNCATE, without which an
- * openat2(2) that is not looked at could empty a file, 6.2. */
-static bool has_broker(int abi, const char *release)
+/* The kernel looks at the flags (WAIT_KILLABLE_RECV: Linux 5.19) before it looks at the filter,
+ * which is none here. */
+static bool has_broker(int abi)
 {
-	struct seccomp_notif_sizes sizes;
-	unsigned major = 0, minor = 0;
-
-	if (abi < 3 || sscanf(release, "%u.%u", &major, &minor) != 2)
-		return false;
-	if (major < 5 || (major == 5 && minor < 19))
-		return false;
-	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0;
+	return abi > 0 && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, LAU_TRAP_FLAGS, NULL) < 0 &&
+	       errno != EINVAL;
 }
 
 void lau_host_quick(struct lau_host *h)
@@ -172,7 +167,7 @@ void lau_host_quick(struct lau_host *h)
 	h->landlock_errno = h->landlock_abi ? 0 : errno;
 	if (uname(&un) == 0)
 		snprintf(h->kernel, sizeof h->kernel, "%.64s", un.release);
-	h->has_broker = has_broker(h->landlock_abi, h->kernel);
+	h->has_broker = has_broker(h->landlock_abi);
 	h->has_shm = lstat("/dev/shm", &st) == 0 && S_ISDIR(st.st_mode);
 	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
 }

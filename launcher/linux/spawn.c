@@ -162,7 +162,7 @@ static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 	int listener = lau_fd_receive(sock);
 
 	if (listener < 0)
-		_exit(0); /* the command told why */
+		_exit(0);		      /* the command told why */
 	plan->ring_fd = lau_fd_receive(sock); /* none: the command may not write to it */
 	let_go(listener, plan->ring_fd, null);
 	prctl(PR_SET_NAME, "sbx-broker", 0, 0, 0);
@@ -183,6 +183,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	pid_t pid;
 
 	plan.no_inet = lost & LAU_NET_FILTERED;
+	plan.shares_net |= plan.no_inet;
 	plan.no_shm = lost & LAU_NO_SHM;
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);

@@ -364,9 +364,9 @@ static bool can_carve(const struct pol_plan *p, unsigned i, const char *path, si
 		return false;
 	/* The broker makes and finds by name what is not there yet: what a pattern allows, and what
 	 * the command itself makes, to be executed soon, which nobody can do for it. */
-	if (p->has_broker && (has_pattern(p, op, path, len, true) ||
-			      (pol_plan_new_names(p, SBX_MODIFY, path, len) &&
-			       has_deny_below(p, op, path, len))))
+	if (p->has_broker &&
+	    (has_pattern(p, op, path, len, true) ||
+	     (pol_plan_new_names(p, SBX_MODIFY, path, len) && has_deny_below(p, op, path, len))))
 		return false;
 	return lies_above_a_rule(p, i, path, len) ||
 	       pol_plan_beneath(p, op, path, len) == SBX_SUBTREE_ALLOW;
@@ -450,7 +450,7 @@ static int make_plan(struct pol_plan *p, struct b_err *err)
 {
 	struct pol_floor *f = p->out;
 
-	*f = (struct pol_floor){0};
+	*f = (struct pol_floor){.traps = p->host_traps};
 	p->exec_is_read = same_list(&p->rules->op[SBX_READ], &p->rules->op[SBX_EXEC]);
 	for (unsigned i = 0; i < POL_PLANNED_OPS; i++)
 		if (!p->exec_is_read || planned[i].op != SBX_EXEC)
@@ -481,9 +481,15 @@ int pol_floor_plan(const struct pol_ruleset *rules, const struct sbx_image *img,
 }
 
 int pol_floor_plan_broker(const struct pol_ruleset *rules, const struct sbx_image *img,
-			  const struct pol_fsview *fs, struct pol_floor *out, struct b_err *err)
+			  const struct pol_fsview *fs, unsigned traps, struct pol_floor *out,
+			  struct b_err *err)
 {
-	struct pol_plan p = {.rules = rules, .img = img, .fs = fs, .out = out, .has_broker = true};
+	struct pol_plan p = {.rules = rules,
+			     .img = img,
+			     .fs = fs,
+			     .out = out,
+			     .has_broker = true,
+			     .host_traps = traps};
 
 	return make_plan(&p, err);
 }

@@ -108,12 +108,14 @@ int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const s
 		   struct pol_floor *out, struct b_err *err);
 /*
  * The same where a broker can be had (launcher/broker.h): what would be a fatal gap is performed
- * by it. When nothing is, uses_broker stays false. When something is, its filter stops all calls
- * that modify, wherever they go, so that a right to write to a directory would save nothing and
- * be a second way: such rights become the broker's, too.
+ * by it. When nothing is, uses_broker stays false, unless the host needs `traps` (POL_TRAP_*)
+ * whatever the policy says. When something is, its filter stops all calls that modify, wherever
+ * they go, so that a right to write to a directory would save nothing and be a second way: such
+ * rights become the broker's, too.
  */
 int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
-			  const struct pol_fsview *, struct pol_floor *out, struct b_err *err);
+			  const struct pol_fsview *, unsigned traps, struct pol_floor *out,
+			  struct b_err *err);
 /* What the broker's own domain is granted: all that its target is, and what it performs. */
 void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */

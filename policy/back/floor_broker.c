@@ -102,7 +102,7 @@ void pol_brokered_settle(struct pol_plan *p)
 	size_t n = f->ngrants;
 
 	add_files(f);
-	f->uses_broker = f->nbrokered > 0;
+	f->uses_broker = f->nbrokered > 0 || p->host_traps;
 	if (!f->uses_broker)
 		return;
 	f->traps |= POL_TRAP_FILES;

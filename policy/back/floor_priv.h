@@ -23,6 +23,7 @@ struct pol_plan {
 	bool exec_is_read;   /* the two lists are one: planned once */
 	bool listed_beneath; /* some carved directory was made listable */
 	bool has_broker;
+	unsigned host_traps; /* POL_TRAP_* needed whatever the rules */
 };
 
 /* ---- floor_held.c ---- */

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "policy/back/floor.h"
+#include "policy/back/traps.h"
 
 #define FILE_RIGHTS                                                                                \
 	(POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | POL_LL_IOCTL_DEV)
@@ -40,23 +41,41 @@ static const struct {
 #define NRIGHTS (sizeof rights / sizeof *rights)
 
 static const struct {
-	int abi; /* the first that keeps it */
+	int abi;	 /* the first that keeps it */
+	unsigned unless; /* POL_LL_BESIDE_*: one of these keeps it as well */
+	unsigned only;	 /* told only beside one of these; 0 = always */
 	const char *lost;
 } losses[] = {
-	{1, "no Landlock: no rule about files can be enforced"},
-	{2, "moving or linking between directories fails with EXDEV (Linux 5.19)"},
-	{3, "truncation is not seen: truncate(2), openat2(2) and O_RDONLY|O_TRUNC are refused "
-	    "everywhere (Linux 6.2)"},
-	{4, "no TCP rules: without a network namespace only the seccomp filter keeps sockets "
-	    "away (Linux 6.7)"},
-	{5, "ioctl(2) on device files is not limited to the granted nodes (Linux 6.10)"},
-	{6, "signals and abstract Unix sockets reach processes outside (Linux 6.12)"},
+	{1, 0, 0, "no Landlock: no rule about files can be enforced"},
+	{2, POL_LL_BESIDE_BROKER, 0,
+	 "moving or linking between directories fails with EXDEV (Linux 5.19)"},
+	{2, 0, POL_LL_BESIDE_BROKER,
+	 "the broker has no Landlock domain of its own, which would forbid it moves between "
+	 "directories: its filter alone keeps it (Linux 5.19)"},
+	{3, POL_LL_BESIDE_BROKER, 0,
+	 "truncation is not seen: truncate(2), openat2(2) and O_RDONLY|O_TRUNC are refused "
+	 "everywhere (Linux 6.2)"},
+	{4, POL_LL_BESIDE_NET, 0,
+	 "no TCP rules: without a network namespace only the seccomp filter keeps sockets "
+	 "away (Linux 6.7)"},
+	{5, 0, 0,
+	 "ioctl(2) on device files is not limited to the granted nodes: one that may be read can "
+	 "be "
+	 "controlled (Linux 6.10)"},
+	{6, POL_LL_BESIDE_PID, 0,
+	 "without a pid namespace signals reach processes of the same user outside (Linux 6.12)"},
+	{6, POL_LL_BESIDE_NET | POL_LL_BESIDE_UNIX, 0,
+	 "without a network namespace abstract Unix sockets are closed, those made inside too "
+	 "(Linux 6.12)"},
+	{6, POL_LL_BESIDE_NET, POL_LL_BESIDE_UNIX,
+	 "without a network namespace abstract Unix sockets reach processes outside (Linux 6.12)"},
 };
 
-const char *pol_ll_lost(int abi, size_t i)
+const char *pol_ll_lost(int abi, unsigned beside, size_t i)
 {
 	for (size_t k = 0; k < sizeof losses / sizeof *losses; k++) {
-		if (abi >= losses[k].abi)
+		if (abi >= losses[k].abi || losses[k].unless & beside ||
+		    (losses[k].only && !(losses[k].only & beside)))
 			continue;
 		/* Without Landlock the finer losses are noise. */
 		if (i == 0)
@@ -66,6 +85,11 @@ const char *pol_ll_lost(int abi, size_t i)
 		i--;
 	}
 	return NULL;
+}
+
+unsigned pol_ll_traps(int abi)
+{
+	return abi < POL_LL_ABI_TRUNCATE ? POL_TRAP_TRUNCATE : 0;
 }
 
 static uint64_t handled(int abi)

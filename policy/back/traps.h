@@ -19,6 +19,10 @@ enum pol_read_level {
 #define POL_TRAP_TRACE	   0x8u	 /* ptrace */
 #define POL_TRAP_NAMESPACE 0x10u /* clone and unshare that make namespaces */
 #define POL_TRAP_EXEC	   0x4u	 /* execve: a deny lies inside what is executable */
+/* Landlock below ABI 3 does not see truncation: nothing that could empty a file is left to the
+ * kernel, openat2(2) least of all, whose flags lie in memory. */
+#define POL_TRAP_TRUNCATE 0x20u
+#define POL_TRAP_RING	  0x40u /* nor ftruncate(2) of a ring that callers may write to */
 
 /* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not
  * given: the shim's proof that it only asks, and lives with the kernel's answer. Below level

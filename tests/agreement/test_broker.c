@@ -25,6 +25,7 @@
 #include "base/err.h"
 #include "core/decide.h"
 #include "core/path.h"
+#include "policy/back/landlock.h"
 #include "policy/back/floor.h"
 #include "tests/support/broker.h"
 
@@ -132,6 +133,7 @@ static struct call random_call(void)
 				    O_WRONLY | O_CREAT | O_TRUNC,
 				    O_RDWR | O_CREAT | O_EXCL,
 				    O_RDONLY | O_CREAT,
+				    O_RDONLY | O_TRUNC,
 				    O_WRONLY | O_NOFOLLOW,
 				    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW};
 	struct call c = {.kind = (enum kind)rnd(KINDS), .nofollow = rnd(2)};
@@ -542,8 +544,8 @@ static unsigned one_round(unsigned seed)
 	memset(text, 0, sizeof text);
 	state = seed * 7 + 1;
 	make_rules();
-	cr_assert_eq(pol_floor_plan_broker(&policy.rules, &policy.image, pol_fsview_host(), &floor,
-					   &err),
+	cr_assert_eq(pol_floor_plan_broker(&policy.rules, &policy.image, pol_fsview_host(),
+					   pol_ll_traps(sb_abi()), &floor, &err),
 		     0, "%s", err.msg);
 	if (floor.uses_broker) {
 		start_inside(&floor, uid, &pid);
@@ -567,15 +569,30 @@ static unsigned one_round(unsigned seed)
 	return bad;
 }
 
-Test(agreement_broker, engine_and_floor_give_one_verdict, .timeout = 3600)
+static void agree(unsigned n)
 {
-	const char *rounds = getenv("SBX_ROUNDS"), *seed = getenv("SBX_SEED");
-	unsigned n = rounds ? (unsigned)atoi(rounds) : 50, first = seed ? (unsigned)atoi(seed) : 1;
-	unsigned bad = 0;
+	const char *seed = getenv("SBX_SEED");
+	unsigned first = seed ? (unsigned)atoi(seed) : 1, bad = 0;
 
 	umask(022);
 	signal(SIGPIPE, SIG_IGN);
 	for (unsigned i = first; i < first + n && bad < 3; i++)
 		bad += one_round(i);
 	cr_expect_eq(bad, 0);
+}
+
+Test(agreement_broker, engine_and_floor_give_one_verdict, .timeout = 3600)
+{
+	const char *rounds = getenv("SBX_ROUNDS");
+
+	agree(rounds ? (unsigned)atoi(rounds) : 50);
+}
+
+/* Linux 6.1 and 5.19, and what 5.13 to 5.18 would have. */
+Test(agreement_broker, what_an_older_landlock_does_not_see_the_broker_does, .timeout = 3600)
+{
+	setenv("SBX_ABI", "2", 1);
+	agree(10);
+	setenv("SBX_ABI", "1", 1);
+	agree(10);
 }

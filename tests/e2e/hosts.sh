@@ -76,16 +76,105 @@ check 'and the shim still refuses' [ "$status" != 0 ]
 on '--no landlock' -q --best-effort -- sh -c 'grep -E "^(NoNewPrivs|Seccomp):" /proc/self/status; cat /proc/net/dev'
 check 'and filter and network hold' [ "$(grep -cE 'NoNewPrivs:.1|Seccomp:.2|^ *lo:' "$TMP/out")" = 3 ]
 
-refused 'ABI 1: refused' '--abi 1' EXDEV
-refused 'ABI 2: refused' '--abi 2' truncation
-for abi in 1 2; do
-	runs "ABI $abi: best effort" "--abi $abi" '"losses":\[.*nothing is recorded' --best-effort
-	holds "ABI $abi: what remains holds" "--abi $abi" --best-effort --no-shim
+# What such a kernel does not see, the broker does, for as long as a call can be held (Linux 5.19).
+refused 'ABI 1 without the broker: refused' '--abi 1 --no killable' 'EXDEV.*no broker sees to it: Linux .* has not what it takes: Linux 5.19'
+refused 'ABI 2 without the broker: refused' '--abi 2 --no listener' 'truncation.*no broker sees to it: no listener for system calls'
+for lack in '--abi 1 --no killable' '--abi 2 --no listener'; do
+	runs "$lack: best effort" "$lack" '"losses":\[.*nothing is recorded' --best-effort
+	holds "$lack: what remains holds" "$lack" --best-effort --no-shim
 done
+runs 'ABI 1: runs, and says that the broker has no domain' '--abi 1' '"losses":\[.*no Landlock domain of its own'
+runs 'ABI 2: runs, and nothing is lost of moves and truncation' '--abi 2' '"landlock abi 2","broker"'
+check 'no line about truncation, none about moves' sh -c "! grep -q 'EXDEV\|truncation' '$TMP/err'"
 for abi in 3 4 5; do
-	runs "ABI $abi: runs and says what is lost" "--abi $abi" '"losses":\[.*Linux 6.12'
-	holds "ABI $abi: what remains holds" "--abi $abi" --no-shim
+	runs "ABI $abi: runs and says what is lost" "--abi $abi" '"losses":\[.*Linux 6.12' --isolate none
 done
+for abi in 1 2 3 4 5; do
+	holds "ABI $abi holds" "--abi $abi" --no-shim
+	holds "ABI $abi holds with read patterns" "--abi $abi" --deny-read '**/*.no'
+done
+
+# Moves, and truncation in every form: what may be written can be cut, nothing else can.
+cut_by='
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def how(flags, size=24):
+    return (ctypes.c_ulonglong * 4)(flags, 0, 0, 0), size
+def openat2(path, flags, size=24):
+    h, n = how(flags, size)
+    return libc.syscall(437, -100, path.encode(), h, ctypes.c_size_t(n))
+path = sys.argv[1]
+ways = {
+    "truncate": lambda: os.truncate(path, 0),
+    "read": lambda: os.open(path, os.O_RDONLY | os.O_TRUNC),
+    "write": lambda: os.open(path, os.O_WRONLY | os.O_TRUNC),
+    "creat": lambda: os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC),
+    "openat2": lambda: openat2(path, os.O_RDONLY | os.O_TRUNC),
+    "quick": lambda: openat2(path, os.O_RDONLY | os.O_TRUNC, 32),
+    "reopen": lambda: os.open("/proc/self/fd/%d" % os.open(path, os.O_RDONLY), os.O_RDONLY | os.O_TRUNC),
+    "ftruncate": lambda: os.ftruncate(os.open(path, os.O_RDWR), 0),
+}
+for name, cut in ways.items():
+    try:
+        os.path.getsize(path) or open(path, "w").write("content")
+        cut()
+    except OSError as e:
+        pass
+    if os.path.getsize(path) == 0:
+        print(name)
+'
+# The ring may be opened, past the shim by instructions of our own.
+cut_ring='
+import ctypes, mmap, os, sys
+code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+code.write(bytes.fromhex("4889f84889f74889d64889ca4d89c20f05c3"))
+raw = ctypes.CFUNCTYPE(*[ctypes.c_long] * 6)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+def text(s):
+    b = ctypes.create_string_buffer(s.encode())
+    texts.append(b)
+    return ctypes.addressof(b)
+texts = []
+ring = text(sys.argv[1])
+how = (ctypes.c_ulonglong * 4)(os.O_RDWR | os.O_TRUNC, 0, 0, 0)
+fd = raw(2, ring, os.O_RDWR, 0, 0)
+size = os.fstat(fd).st_size
+raw(77, fd, 0, 0, 0)
+raw(76, ring, 0, 0, 0)
+raw(2, ring, os.O_RDWR | os.O_TRUNC, 0, 0)
+raw(2, ring, os.O_RDONLY | os.O_TRUNC, 0, 0)
+raw(437, -100, ring, ctypes.addressof(how), 24)
+raw(437, -100, ring, ctypes.addressof(how), 32)
+raw(2, text("/proc/self/fd/%d" % fd), os.O_RDWR | os.O_TRUNC, 0, 0)
+raw(2, text("/dev/fd/%d" % fd), os.O_RDONLY | os.O_TRUNC, 0, 0)
+print(size > 0 and os.fstat(fd).st_size == size)
+'
+for lack in '--abi 1' '--abi 2' '--abi 7'; do
+	echo secret >"$HOME/kept"
+	for more in '' --no-shim "--deny-read=**/*.no"; do
+		# shellcheck disable=SC2086
+		on "$lack" -q ${more/=/ } -- python3 -c "$cut_by" "$HOME/kept"
+		check "$lack $more: nothing outside is cut" [ "$(cat "$HOME/kept")$(cat "$TMP/out")" = secret ]
+		echo mine >mine
+		# shellcheck disable=SC2086
+		on "$lack" -q ${more/=/ } -- python3 -c "$cut_by" mine
+		# "quick" is the kernel's own to answer where that sees truncation
+		check "$lack $more: what may be written is cut in seven ways" [ "$(grep -vc quick "$TMP/out")" = 7 ]
+		# shellcheck disable=SC2086
+		on "$lack" -q ${more/=/ } -- sh -c 'mkdir -p p/q r && echo x >p/q/f && mv p/q r/ && ln r/q/f p/g && cat p/g; rm -r p r'
+		check "$lack $more: moves and links between directories" [ "$(cat "$TMP/out")" = x ]
+	done
+	on "$lack" -q --audit-level all -- sh -c 'python3 -c "$1" "$SBX_CHANNEL/ring" && cat /etc/hostname' sh "$cut_ring"
+	check "$lack: the run's ring is not cut" [ "$(cat "$TMP/out")" = "True
+$(cat /etc/hostname)" ]
+	run=$(ls -td "$HOME"/.local/state/sbx-launch/runs/* | head -n 1)
+	check "$lack: and the record goes on behind it" grep -q /etc/hostname "$run/audit.jsonl"
+done
+# Abstract sockets: where neither a scope nor a namespace keeps them apart, none is connected to.
+on '--abi 5' -q --network host -- python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX); s.bind("\0sbx-e2e-inside"); s.listen()
+c = socket.socket(socket.AF_UNIX); c.connect("\0sbx-e2e-inside")'
+check "ABI 5 on the host's network: abstract sockets are closed" grep -q 'Operation not permitted' "$TMP/err"
 runs 'ABI 6: runs' '--abi 6' 'landlock abi 6'
 holds 'ABI 6 holds' '--abi 6' --no-shim
 
@@ -175,7 +264,7 @@ check 'and there is no network' grep -qi 'permission denied\|not permitted\|not 
 
 refused 'required: landlock' '--no landlock' 'landlock: not on this host: .*lsm=' --require landlock --best-effort
 refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' --require landlock=6 --best-effort
-refused 'required: the shim' '--abi 2' 'shim: not on this host: ' --require shim --best-effort
+refused 'required: the shim' '--abi 2 --no listener' 'shim: not on this host: ' --require shim --best-effort
 for need in network-namespace pid-namespace private-shm; do
 	refused "required: $need" '--no namespaces' "required: $need: .*allow user namespaces" \
 		--require $need --best-effort

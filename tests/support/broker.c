@@ -73,12 +73,20 @@ void sb_policy_release(struct sb_policy *p)
 	free(p->data);
 }
 
+int sb_abi(void)
+{
+	const char *older = getenv("SBX_ABI");
+	int abi = lau_landlock_abi();
+
+	return older && atoi(older) < abi ? atoi(older) : abi;
+}
+
 static int landlock_of_floor(const struct pol_floor *floor, struct b_err *err)
 {
 	struct pol_ll_plan plan;
 	int fd = -1;
 
-	pol_ll_plan(floor, lau_landlock_abi(), &plan);
+	pol_ll_plan(floor, sb_abi(), &plan);
 	if (lau_landlock_prepare(&plan, &fd, err) < 0)
 		fd = -1;
 	pol_ll_plan_release(&plan);
@@ -205,7 +213,8 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.read_level = o->level,
 		.traps = o->traps ? o->traps
 				  : POL_TRAP_FILES | POL_TRAP_SOCKETS | POL_TRAP_EXEC |
-					    POL_TRAP_TRACE | POL_TRAP_NAMESPACE,
+					    POL_TRAP_TRACE | POL_TRAP_NAMESPACE |
+					    pol_ll_traps(sb_abi()) | POL_TRAP_RING,
 		.ring = o->ring,
 		.ring_size = o->ring_size,
 		.level = SBX_AUDIT_ALL,
@@ -226,8 +235,9 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		plan.traps = o->floor->traps;
 	}
 	landlock = target_landlock(o, &err);
-	plan.landlock_fd = broker_landlock(o, &err);
-	if (landlock < 0 || plan.landlock_fd < 0 || lau_broker_enter(&plan, &err) < 0 ||
+	plan.landlock_fd = sb_abi() < POL_LL_ABI_REFER ? -1 : broker_landlock(o, &err);
+	if (landlock < 0 || (plan.landlock_fd < 0 && sb_abi() >= POL_LL_ABI_REFER) ||
+	    lau_broker_enter(&plan, &err) < 0 ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
 		give_up(&err);
 	pid = fork();

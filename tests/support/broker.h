@@ -50,4 +50,7 @@ struct sb_options {
 	void (*test_point)(enum lau_broker_point);
 	const char *caps; /* kept by a target of root; NULL: the launcher's default */
 };
+/* Landlock's ABI here, or the older one that SBX_ABI in the environment asks for: what a newer
+ * kernel is not asked to see, it does not see. */
+int sb_abi(void);
 int sb_run(const struct sb_policy *, const struct sb_options *, int (*act)(void *), void *arg);

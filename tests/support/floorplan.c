@@ -100,6 +100,7 @@ static void add(enum sbx_op op, const char *line)
 }
 
 bool floorplan_broker;
+unsigned floorplan_traps;
 
 int floorplan_try(const char *const *lines, const char *const *files, struct b_err *err)
 {
@@ -118,8 +119,10 @@ int floorplan_try(const char *const *lines, const char *const *files, struct b_e
 	}
 	cr_assert_eq(pol_compile(&rules, NULL, &image_data, &size, err), 0, "%s", err->msg);
 	cr_assert_eq(sbx_image_open(&floorplan_img, image_data, size, true), SBX_IMAGE_OK);
-	return (floorplan_broker ? pol_floor_plan_broker : pol_floor_plan)(&rules, &floorplan_img,
-									   &fake, &floorplan, err);
+	if (!floorplan_broker)
+		return pol_floor_plan(&rules, &floorplan_img, &fake, &floorplan, err);
+	return pol_floor_plan_broker(&rules, &floorplan_img, &fake, floorplan_traps, &floorplan,
+				     err);
 }
 
 void floorplan_make(const char *const *lines, const char *const *files)

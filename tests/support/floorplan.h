@@ -26,6 +26,7 @@ struct b_err;
 extern struct sbx_image floorplan_img;
 extern struct pol_floor floorplan;
 extern bool floorplan_broker;	 /* plan for a host that has one */
+extern unsigned floorplan_traps; /* that this host needs (POL_TRAP_*) */
 extern unsigned floorplan_lists; /* directories listed by the last plan */
 
 /* Fails the test when the rules do not compile or the plan does not come about. */

@@ -77,6 +77,7 @@ static const struct {
 	{"unshare", EPERM, {{SYS_unshare, 0, 0}, {SYS_clone, 0, ALL_NS}}},
 	{"listener", EBUSY, {{SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER}}},
 	{"mounts", EPERM, {{SYS_mount, 0, 0}}},
+	{"killable", EINVAL, {{SYS_seccomp, 1, 1u << 5}}}, /* WAIT_KILLABLE_RECV: Linux 5.19 */
 	{"openat2", ENOSYS, {{SYS_openat2, 0, 0}}},
 	{"memory", EPERM, {{SYS_process_vm_readv, 0, 0}}},
 	{"writing", EPERM, {{SYS_process_vm_writev, 0, 0}}},

@@ -129,12 +129,12 @@ struct br_broker {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
-	uint64_t caps;		    /* that a caller may have, of those that matter for files */
-	bool links_protected;	    /* fs.protected_symlinks */
-	dev_t memory_dev;	    /* of files that lie in no file system */
-	unsigned held_max;	    /* sockets that may be held open */
-	char **other_procs;	    /* mount points, NULL ends them; ownproc.c */
-	pthread_rwlock_t moves;	    /* exclusive: a directory changes its place */
+	uint64_t caps;		/* that a caller may have, of those that matter for files */
+	bool links_protected;	/* fs.protected_symlinks */
+	dev_t memory_dev;	/* of files that lie in no file system */
+	unsigned held_max;	/* sockets that may be held open */
+	char **other_procs;	/* mount points, NULL ends them; ownproc.c */
+	pthread_rwlock_t moves; /* exclusive: a directory changes its place */
 	/* Where a container's filter refuses unshare(2): all threads have one umask and working
 	 * directory, which are those of the call that holds `fs`. Taken before `moves`. */
 	bool shares_fs;
@@ -198,6 +198,8 @@ static inline uint64_t br_arg(const struct br_call *c, unsigned i)
 /* Lets the kernel go on with the call, by that row of the table; the row's errno where what it
  * needs does not stand behind it. */
 struct br_answer br_proceed(const struct br_call *, enum br_proceed);
+/* Would it be let go on? */
+bool br_may_proceed(const struct br_call *, enum br_proceed);
 /* Is this a broker that judges nothing where Landlock stands behind (tests of the floor alone)? */
 bool br_lies(const struct br_call *);
 /* The answer to a caller that cannot be looked into: nothing is done for it. */

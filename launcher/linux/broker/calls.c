@@ -1,5 +1,6 @@
 #include "launcher/linux/broker/broker.h"
 
+#include <fcntl.h>
 #include <sys/syscall.h>
 
 #include "core/callnames.h"
@@ -46,6 +47,8 @@ const struct br_row br_rows[] = {
 	ROW(SYS_linkat, linkat, END(0, 1, BR_END_ATLINK | BR_END_EMPTY), END(2, 3, BR_END_LAST), 4,
 	    NONE, br_link),
 	ROW(SYS_truncate, truncate, END(CWD, 0, BR_END_FOLLOW), NO_END, NONE, NONE, br_truncate),
+	TRAPROW(SYS_ftruncate, BR_TRAP_ALWAYS, POL_TRAP_RING, unknown, NO_END, NONE, NONE,
+		br_ftruncate),
 
 	ROW(SYS_fchmod, fchmodat, END(0, NONE, BR_END_FD), NO_END, NONE, 1, br_chmod),
 	ROW(SYS_fchmodat, fchmodat, END(0, 1, BR_END_FOLLOW), NO_END, NONE, 2, br_chmod),

@@ -59,12 +59,13 @@ extern const size_t br_nrows;
 const struct br_row *br_row_find(int nr);
 
 /* Handlers, by file. */
-br_handler br_open, br_openat2, br_creat;				     /* open.c */
-br_handler br_mkdir, br_mknod, br_unlink, br_rmdir, br_symlink, br_truncate; /* change.c */
-br_handler br_rename, br_link;						     /* move.c */
-br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr;	     /* meta.c */
-br_handler br_getxattr, br_listxattr;					     /* attrs.c */
-br_handler br_bind, br_connect;						     /* socket.c */
-br_handler br_exec;							     /* exec.c */
-br_handler br_ptrace, br_namespace;					     /* refuse.c */
-br_handler br_umask, br_credentials;					     /* caller.c */
+br_handler br_open, br_openat2, br_creat; /* open.c */
+br_handler br_mkdir, br_mknod, br_unlink, br_rmdir, br_symlink, br_truncate,
+	br_ftruncate;						       /* change.c */
+br_handler br_rename, br_link;					       /* move.c */
+br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr; /* meta.c */
+br_handler br_getxattr, br_listxattr;				       /* attrs.c */
+br_handler br_bind, br_connect;					       /* socket.c */
+br_handler br_exec;						       /* exec.c */
+br_handler br_ptrace, br_namespace;				       /* refuse.c */
+br_handler br_umask, br_credentials;				       /* caller.c */

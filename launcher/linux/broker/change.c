@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/own.h"
+
 int br_kernel_says(const struct br_end *e, enum br_want want)
 {
 	bool is_new = want == BR_WANT_NEW || want == BR_WANT_NEW_DIR;
@@ -147,6 +149,14 @@ struct br_answer br_symlink(struct br_call *c)
 	return br_told_result(c, SBX_MODIFY, a);
 }
 
+/* setrlimit(2): the caller's limit is not ours, and here the call is. */
+static bool is_too_long(const struct br_call *c)
+{
+	uint64_t max = c->b->plan->max_size;
+
+	return max && br_arg(c, 1) > max;
+}
+
 /* By the descriptor's name in /proc, so that the kernel checks all that it checks for a path. */
 struct br_answer br_truncate(struct br_call *c)
 {
@@ -167,10 +177,34 @@ struct br_answer br_truncate(struct br_call *c)
 		return br_deny(c, SBX_MODIFY, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
-	/* setrlimit(2): the caller's limit is not ours, and here the call is */
-	if (c->b->plan->max_size && br_arg(c, 1) > c->b->plan->max_size)
+	if (is_too_long(c))
 		return br_fail(EFBIG);
 	br_fd_path(name, e->fd);
 	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
 	return e->is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
+}
+
+static bool is_ring(const struct br_call *c, int fd)
+{
+	struct stat ring, st;
+
+	return fstat(c->b->plan->ring_fd, &ring) == 0 && fstat(fd, &st) == 0 &&
+	       st.st_dev == ring.st_dev && st.st_ino == ring.st_ino;
+}
+
+/* Who could open a file to write may cut it, but for the ring. Done to the description, not left
+ * to the kernel: another thread could put a second file under the number. */
+struct br_answer br_ftruncate(struct br_call *c)
+{
+	b_auto_fd int fd = br_take_fd(c, (pid_t)c->n.pid, (int)br_arg(c, 0));
+
+	if (fd < 0)
+		return br_fail(-fd);
+	if (is_ring(c, fd))
+		return br_fail(EACCES);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	if (is_too_long(c))
+		return br_fail(EFBIG);
+	return br_result(ftruncate(fd, (off_t)br_arg(c, 1)));
 }

@@ -164,11 +164,13 @@ static const struct {
 	br_handler *handler;
 	int (*check)(struct br_call *);
 } checks[] = {
-	{br_open, check_open},	       {br_openat2, br_read_how}, {br_unlink, check_unlink},
-	{br_rename, check_rename},     {br_link, check_link},	  {br_chmod, check_at},
-	{br_chown, check_at},	       {br_mknod, check_mknod},	  {br_truncate, check_truncate},
-	{br_utimes, check_utimes},     {br_getxattr, check_attr}, {br_removexattr, check_attr},
-	{br_setxattr, check_setxattr},
+	{br_open, check_open},	       {br_openat2, br_read_how},
+	{br_unlink, check_unlink},     {br_rename, check_rename},
+	{br_link, check_link},	       {br_chmod, check_at},
+	{br_chown, check_at},	       {br_mknod, check_mknod},
+	{br_truncate, check_truncate}, {br_ftruncate, check_truncate},
+	{br_utimes, check_utimes},     {br_getxattr, check_attr},
+	{br_removexattr, check_attr},  {br_setxattr, check_setxattr},
 };
 
 int br_check(struct br_call *c)

@@ -126,6 +126,7 @@ static const int permitted[] = {
 	SYS_linkat,
 	SYS_symlinkat,
 	SYS_truncate,
+	SYS_ftruncate,
 	SYS_fchmodat,
 	SYS_fchownat,
 	SYS_utimensat,

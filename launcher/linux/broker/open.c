@@ -199,7 +199,7 @@ static bool is_for_kernel(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
 
-	if (r->c->b->plan->read_level == POL_READ_ALL)
+	if (!br_may_proceed(r->c, BR_PROCEED_NODE))
 		return false;
 	return S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode) ||
 	       (e->is_pathless && (S_ISFIFO(e->st.st_mode) || S_ISSOCK(e->st.st_mode)));

@@ -29,16 +29,21 @@ static bool stands_behind(const struct lau_broker_plan *plan, enum br_behind beh
 	case BR_BEHIND_MODES:
 		return true;
 	case BR_BEHIND_TRUNCATE:
-		return !plan->truncate_unseen;
+		return !(plan->traps & POL_TRAP_TRUNCATE);
 	case BR_BEHIND_READS:
-		return plan->read_level != POL_READ_ALL && !plan->truncate_unseen;
+		return plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE);
 	}
 	return false;
 }
 
+bool br_may_proceed(const struct br_call *c, enum br_proceed row)
+{
+	return stands_behind(c->b->plan, rows[row].behind);
+}
+
 struct br_answer br_proceed(const struct br_call *c, enum br_proceed row)
 {
-	if (!stands_behind(c->b->plan, rows[row].behind))
+	if (!br_may_proceed(c, row))
 		return br_fail(rows[row].otherwise);
 	if (c->b->plan->proceeded)
 		atomic_fetch_add_explicit(&c->b->plan->proceeded[row], 1, memory_order_relaxed);
@@ -73,8 +78,7 @@ bool br_lies(const struct br_call *c)
 {
 	enum br_proceed row = row_of(c->row->handler);
 
-	return c->b->plan->lies && row != BR_PROCEED_COUNT &&
-	       stands_behind(c->b->plan, rows[row].behind);
+	return c->b->plan->lies && row != BR_PROCEED_COUNT && br_may_proceed(c, row);
 }
 
 struct br_answer br_proceed_unseen(struct br_call *c)

@@ -141,6 +141,10 @@ static struct br_answer elsewhere(struct br_call *c, const struct address *a,
 {
 	if (c->b->plan->no_inet && a->any.sa_family != AF_UNIX && a->any.sa_family != AF_UNSPEC)
 		return br_fail(EACCES);
+	/* abstract: as Landlock answers where it can tell them apart */
+	if (c->b->plan->no_scopes && c->b->plan->shares_net && a->any.sa_family == AF_UNIX &&
+	    act == connect)
+		return br_fail(EPERM);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))

@@ -10,10 +10,6 @@
 
 #include "base/err.h"
 
-/* 5.19: without it a signal tears a call out of the broker's hands after it was done, and the
- * program makes it again: EEXIST for a directory that it has made itself. */
-#define WAIT_KILLABLE_RECV (1ul << 5)
-
 static const char *remedy(int err)
 {
 	if (err == EBUSY)
@@ -30,8 +26,7 @@ int lau_broker_trap(const struct sock_filter *insn, size_t len, struct b_err *er
 
 	/* the kernel's struct lacks a const; it only copies */
 	memcpy(&prog.filter, &insn, sizeof insn);
-	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		     SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV, &prog);
+	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, LAU_TRAP_FLAGS, &prog);
 	if (fd < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: listener: %s: %s", strerror(errno),
 			      remedy(errno));

@@ -89,7 +89,7 @@ static void put_open(struct prog *p, const struct lau_broker_plan *plan, unsigne
 
 static void put_openat2(struct prog *p, const struct lau_broker_plan *plan)
 {
-	if (plan->read_level != POL_READ_ALL) {
+	if (plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE)) {
 		load(p, LOW(3));
 		when(p, BPF_JEQ, POL_QUICK_HOW_SIZE);
 		ret(p, PASS);

@@ -54,8 +54,8 @@ static void plan(const char *const *lines)
 	struct b_err err = {0};
 
 	sb_policy_make(&policy, lines);
-	cr_assert_eq(pol_floor_plan_broker(&policy.rules, &policy.image, pol_fsview_host(), &floor_,
-					   &err),
+	cr_assert_eq(pol_floor_plan_broker(&policy.rules, &policy.image, pol_fsview_host(), 0,
+					   &floor_, &err),
 		     0, "%s", err.msg);
 }
 

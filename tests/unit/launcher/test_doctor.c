@@ -65,7 +65,7 @@ Test(launcher_doctor, an_old_abi_says_what_it_loses_and_still_holds)
 
 	h.landlock_abi = 3;
 	cr_expect(says(&h, "ABI 3"));
-	cr_expect(says(&h, "signals and abstract Unix sockets"));
+	cr_expect(says(&h, "signals reach processes"));
 	cr_expect(says(&h, "The floor holds here."));
 }
 

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
+#include "policy/back/seccomp.h"
 #include "policy/engine.h"
 
 /* A host that lacks this and all that hangs on it, and nothing else. */
@@ -20,7 +22,7 @@ static struct lau_host host_without(enum lau_need need)
 
 	if (need <= LAU_NEED_ABI6) {
 		h.landlock_abi = (int)need;
-		h.has_broker = h.landlock_abi >= 3;
+		h.has_broker = need != LAU_NEED_LANDLOCK;
 	}
 	if (need == LAU_NEED_BROKER)
 		h.has_broker = false;
@@ -39,6 +41,12 @@ static void plan_for(const struct lau_host *host, const struct pol_cli_rule *rul
 	struct b_err err;
 
 	*plan = (struct lau_plan){0};
+	if (!host->has_broker) {
+		b_auto(b_str_release) struct b_str why = {0};
+
+		lau_host_no_broker(host, &why);
+		plan->no_broker = b_arena_strndup(&plan->arena, why.s, why.len);
+	}
 	cr_assert_eq(pol_engine_new(&rq, &plan->engine, &err), 0, "%s", err.msg);
 	cr_assert_eq(lau_plan_floor(o, host, plan, &err), 0, "%s", err.msg);
 }
@@ -72,6 +80,50 @@ Test(launcher_require, what_strict_refuses_is_what_the_planner_refuses)
 
 		cr_expect_eq(lack, lau_needs[i].strict, "%s: the planner says %s",
 			     lau_needs[i].name, lau_lack_text(lack));
+	}
+}
+
+/* Linux 5.13 to 5.18, where calls can be trapped, but not held: what Landlock does not see there
+ * nobody does. */
+Test(launcher_require, without_the_broker_an_old_landlock_is_refused_with_kernel_and_cause)
+{
+	for (int abi = 1; abi <= 3; abi++) {
+		struct lau_host host = {.landlock_abi = abi, .has_shm = true, .kernel = "5.15.0"};
+		struct lau_options o;
+		struct lau_plan plan;
+
+		lau_options_init(&o);
+		plan_for(&host, NULL, 0, &o, &plan);
+		cr_expect_eq(plan.nfatal, abi < 3, "abi %d", abi);
+		for (size_t i = 0; i < plan.nlosses; i++)
+			if (plan.losses[i].fatal)
+				cr_expect(strstr(plan.losses[i].text,
+						 "Linux 5.15.0 has not what it takes: Linux 5.19"),
+					  "%s", plan.losses[i].text);
+		lau_plan_release(&plan);
+		lau_options_release(&o);
+	}
+}
+
+Test(launcher_require, with_the_broker_an_old_landlock_has_it_see_what_the_kernel_does_not)
+{
+	for (int abi = 1; abi <= 3; abi++) {
+		struct lau_host host = {.landlock_abi = abi, .has_broker = true, .has_shm = true};
+		struct lau_options o;
+		struct lau_plan plan;
+
+		lau_options_init(&o);
+		plan_for(&host, NULL, 0, &o, &plan);
+		lau_plan_kernel(&plan);
+		cr_expect_eq(plan.nfatal, 0, "abi %d", abi);
+		cr_expect(plan.floor.uses_broker);
+		cr_expect(plan.use_shim);
+		cr_expect_eq(!!(plan.floor.traps & POL_TRAP_TRUNCATE), abi < 3);
+		cr_expect_eq(plan.seccomp_flags & POL_SC_NO_TRUNCATE, 0u);
+		cr_expect_eq(plan.landlock.abi, abi);
+		cr_expect_eq(plan.broker_landlock.abi, abi < 2 ? 0 : abi, "moves are its own");
+		lau_plan_release(&plan);
+		lau_options_release(&o);
 	}
 }
 

@@ -33,6 +33,24 @@ static unsigned granted(const char *path)
 	return in(floorplan.grants, floorplan.ngrants, path);
 }
 
+/* Nothing in it is complex, and every right to write is the broker's all the same. */
+Test(policy_floor_broker, what_the_host_does_not_see_is_trapped_whatever_the_policy)
+{
+	const char *const *rules = LIST("a+ T /", "m+ T /w"), *const *files = LIST("/w/", "/bin/");
+
+	floorplan_make(rules, files);
+	cr_expect_not(floorplan.uses_broker);
+	cr_expect(granted("/w") & POL_GRANT_WRITE);
+	floorplan_release();
+	floorplan_traps = POL_TRAP_TRUNCATE;
+	floorplan_make(rules, files);
+	cr_expect(floorplan.uses_broker);
+	cr_expect_eq(floorplan.traps & (POL_TRAP_TRUNCATE | POL_TRAP_FILES),
+		     POL_TRAP_TRUNCATE | POL_TRAP_FILES);
+	cr_expect_not(granted("/w") & POL_GRANT_WRITE);
+	cr_expect_eq(in(floorplan.brokered, floorplan.nbrokered, "/w"), POL_GRANT_WRITE);
+}
+
 static unsigned brokered(const char *path)
 {
 	return in(floorplan.brokered, floorplan.nbrokered, path);

@@ -123,24 +123,40 @@ Test(policy_landlock, lax_grants_wait_for_consent)
 	pol_ll_plan_release(&plan);
 }
 
-static size_t count_lost(int abi)
+static size_t count_lost(int abi, unsigned beside)
 {
 	size_t n = 0;
 
-	while (pol_ll_lost(abi, n))
+	while (pol_ll_lost(abi, beside, n))
 		n++;
 	return n;
 }
 
 Test(policy_landlock, what_an_old_kernel_loses_is_said)
 {
-	cr_expect_eq(count_lost(0), 1);
-	cr_expect_eq(count_lost(1), 5);
-	cr_expect_eq(count_lost(3), 3);
-	cr_expect_eq(count_lost(5), 1);
-	cr_expect(strstr(pol_ll_lost(5, 0), "signals"));
-	cr_expect_eq(count_lost(6), 0);
-	cr_expect_eq(count_lost(12), 0);
+	cr_expect_eq(count_lost(0, 0), 1);
+	cr_expect_eq(count_lost(1, 0), 6);
+	cr_expect_eq(count_lost(3, 0), 4);
+	cr_expect_eq(count_lost(5, 0), 2);
+	cr_expect(strstr(pol_ll_lost(5, 0, 0), "signals"));
+	cr_expect(strstr(pol_ll_lost(5, 0, 1), "are closed"));
+	cr_expect_eq(count_lost(6, 0), 0);
+	cr_expect_eq(count_lost(12, 0), 0);
+}
+
+Test(policy_landlock, what_stands_beside_it_keeps_what_an_old_kernel_does_not)
+{
+	const unsigned both = POL_LL_BESIDE_NET | POL_LL_BESIDE_PID;
+
+	cr_expect_eq(count_lost(0, both | POL_LL_BESIDE_BROKER), 1);
+	cr_expect_eq(count_lost(5, both), 0);
+	cr_expect_eq(count_lost(5, POL_LL_BESIDE_PID), 1);
+	cr_expect(strstr(pol_ll_lost(5, POL_LL_BESIDE_UNIX, 1), "reach processes outside"));
+	cr_expect_eq(count_lost(2, both | POL_LL_BESIDE_BROKER), 1);
+	cr_expect(strstr(pol_ll_lost(2, both | POL_LL_BESIDE_BROKER, 0), "ioctl"));
+	cr_expect(strstr(pol_ll_lost(2, both, 0), "truncation"));
+	cr_expect(strstr(pol_ll_lost(1, both | POL_LL_BESIDE_BROKER, 0), "no Landlock domain"));
+	cr_expect(strstr(pol_ll_lost(1, both, 0), "EXDEV"));
 }
 
 Test(policy_landlock, show_prints_paths_on_one_line_each)

@@ -1,0 +1,194 @@
+/* planlosses.c - what a plan cannot hold on this host, line by line. */
+#include "launcher/plan_priv.h"
+
+#include <string.h>
+
+#include "launcher/confine.h"
+#include "launcher/host.h"
+#include "launcher/options.h"
+#include "policy/back/seccomp.h"
+#include "policy/engine.h"
+
+enum { GAPS_SHOWN = 5 };
+
+/* Gaps of the same operation, weight and remedy in [from, to). */
+static size_t alike(const struct lau_plan *p, const struct pol_gap *g, size_t from, size_t to)
+{
+	size_t n = 0;
+
+	for (; from < to; from++)
+		n += p->floor.gaps[from].fatal == g->fatal && p->floor.gaps[from].op == g->op &&
+		     strcmp(p->floor.gaps[from].remedy, g->remedy) == 0;
+	return n;
+}
+
+/* One broad option can leave a gap for each rule of a set: the first few of an operation and a
+ * remedy stand for all. */
+void lau_plan_gaps(struct lau_plan *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->floor.ngaps; i++) {
+		const struct pol_gap *g = &p->floor.gaps[i];
+		size_t before = alike(p, g, 0, i), after;
+
+		if (before == GAPS_SHOWN) {
+			after = alike(p, g, i, p->floor.ngaps);
+			lau_plan_add(p, g->fatal,
+				     b_arena_printf(&p->arena, "and %zu more rules: %s", after,
+						    g->remedy));
+		}
+		if (before >= GAPS_SHOWN)
+			continue;
+		const char *who = *g->origin
+					  ? b_arena_printf(&p->arena, "%s rule `%s` (%s)",
+							   sbx_op_name(g->op), g->rule, g->origin)
+					  : b_arena_printf(&p->arena, "%s of %s",
+							   sbx_op_name(g->op), g->rule);
+
+		lau_plan_add(p, g->fatal,
+			     b_arena_printf(&p->arena, "%s: %s: %s", who, g->why, g->remedy));
+	}
+}
+
+/* What stands beside Landlock in this run, POL_LL_BESIDE_*; without what it could not have. */
+static unsigned beside(const struct lau_plan *p, int lost)
+{
+	unsigned mask = p->floor.uses_broker ? POL_LL_BESIDE_BROKER : 0;
+
+	if (p->want_net_ns && !(lost & LAU_NET_FILTERED))
+		mask |= POL_LL_BESIDE_NET;
+	if (p->isolate & LAU_ISOLATE_PID && !(lost & LAU_NO_PID))
+		mask |= POL_LL_BESIDE_PID;
+	if (p->engine->effect.unix_ == POL_UNIX_HOST)
+		mask |= POL_LL_BESIDE_UNIX;
+	return mask;
+}
+
+void lau_plan_abi(struct lau_plan *p, const struct lau_host *host)
+{
+	int abi = host->landlock_abi;
+	bool fatal = abi < POL_LL_ABI_TRUNCATE && !p->floor.uses_broker;
+	const char *text;
+
+	if (host->is_inside) {
+		lau_plan_add(p, true, lau_inside_text);
+		return;
+	}
+	if (p->is_wrapped && abi == 0)
+		return; /* the mounts do without */
+	for (size_t i = 0; (text = pol_ll_lost(abi, beside(p, 0), i)); i++) {
+		if (fatal && i == 0 && abi > 0 && !p->is_wrapped)
+			text = b_arena_printf(&p->arena, "%s, and no broker sees to it: %s", text,
+					      p->no_broker ? p->no_broker : "");
+		lau_plan_add(p, fatal && i == 0, text);
+	}
+}
+
+/* What a namespace would have kept that could not be had. */
+void lau_plan_abi_lost(struct lau_plan *p, int lost)
+{
+	const char *text, *said;
+
+	for (size_t i = 0, k = 0; (text = pol_ll_lost(p->landlock_abi, beside(p, lost), i)); i++) {
+		said = pol_ll_lost(p->landlock_abi, beside(p, 0), k);
+		if (said && strcmp(said, text) == 0)
+			k++;
+		else
+			lau_plan_add(p, false, text);
+	}
+}
+
+/* Promises of the default policy that go without saying: the protected set, and what is closed
+ * with it. */
+static bool is_promise(const struct pol_gap *g)
+{
+	static const char *const origins[] = {
+		"preset:protected:", "builtin:git:", "builtin:worktree:", "builtin:documents:"};
+
+	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
+		if (strncmp(g->origin, origins[i], strlen(origins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* By mounts they hold for what is there at the start, and without a broker where nothing around
+ * them may be written; of the rest is told how much it is. */
+void lau_plan_take_promises(struct lau_plan *p)
+{
+	struct pol_floor *f = &p->floor;
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->ngaps; i++)
+		if (is_promise(&f->gaps[i]))
+			p->promises_open++;
+		else
+			f->gaps[n++] = f->gaps[i];
+	f->ngaps = n;
+}
+
+void lau_plan_protected(struct lau_plan *p, const struct lau_host *host)
+{
+	if (!p->promises_open || host->is_inside)
+		return;
+	if (p->is_wrapped) {
+		lau_plan_add(
+			p, false,
+			b_arena_printf(&p->arena,
+				       "the protected set holds for what is there: %u of its "
+				       "names can be made or moved, mounts cover no name that is "
+				       "free: --backend landlock",
+				       p->promises_open));
+		p->losses[p->nlosses - 1].is_note = true;
+	} else if (host->landlock_abi > 0) { /* else all is lost, and told */
+		lau_plan_add(
+			p, true,
+			b_arena_printf(&p->arena,
+				       "the protected set (.git/hooks, .git/config ...): %u of its "
+				       "rules need the broker: %s",
+				       p->promises_open, p->no_broker));
+	}
+}
+
+/* The broker serves here, but cannot have its callers' descriptors. */
+bool lau_plan_takes_no_descriptor(const struct lau_host *host)
+{
+	return host->is_settled && host->serving.is_tried &&
+	       host->serving.by[host->kinship].descriptor;
+}
+
+/* Stricter than the policy, and a riddle unless it is told. */
+void lau_plan_sockets(struct lau_plan *p, const struct lau_host *host)
+{
+	if (!p->floor.uses_broker || !lau_plan_takes_no_descriptor(host))
+		return;
+	lau_plan_add(
+		p, false,
+		b_arena_printf(&p->arena,
+			       "sockets can be neither bound nor connected: pidfd_getfd(2) is "
+			       "refused (%s): in a container, a seccomp profile that allows it, "
+			       "which --cap-add SYS_PTRACE does",
+			       strerror(host->serving.by[host->kinship].descriptor)));
+	p->losses[p->nlosses - 1].is_note = true;
+}
+
+/* What --allow namespaces alone does not give. */
+void lau_plan_namespaces(const struct lau_options *o, const struct lau_host *host,
+			 struct lau_plan *p)
+{
+	size_t before = p->nlosses;
+
+	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
+		return;
+	if (!host->has_broker)
+		lau_plan_add(
+			p, false,
+			"user namespaces can be made, but not mapped: /proc/PID/uid_map needs the "
+			"broker (Linux 5.19)");
+	else if (host->is_root && !(p->keep_caps & LAU_CAP_SETFCAP))
+		lau_plan_add(p, false,
+			     "root cannot map itself in a user namespace without CAP_SETFCAP: "
+			     "add setfcap to --caps, or run as an ordinary user");
+	if (p->nlosses > before)
+		p->losses[before].is_note = true;
+}
