@@ -17,7 +17,6 @@
 #include "launcher/require.h"
 #include "policy/back/bwrap.h"
 #include "policy/back/seccomp.h"
-#include "policy/build.h"
 #include "policy/engine.h"
 
 #define SHM "/dev/shm"
@@ -246,21 +245,12 @@ static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 			"single Unix sockets: they need the broker (Linux 5.19): use --unix host");
 }
 
-/* Devices beyond those that every command has: what their drivers know is theirs to use. */
-static bool opens_devices(const struct pol_floor *f)
-{
-	for (size_t i = 0; i < f->ngrants; i++)
-		if (f->grants[i].rights & POL_GRANT_DEV && !pol_base_has_device(f->grants[i].path))
-			return true;
-	return false;
-}
-
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
 {
 	p->seccomp_flags = o->allow;
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
-	if (opens_devices(&p->floor))
+	if (pol_floor_opens_devices(&p->floor))
 		p->seccomp_flags |= POL_SC_DEVICES;
 	if (!p->floor.uses_broker) {
 		if (abi < POL_LL_ABI_TRUNCATE)

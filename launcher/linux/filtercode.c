@@ -254,22 +254,22 @@ static unsigned of_call(struct graph *g, const char *name)
  * x32 sees a kernel without it. A foreign machine's numbers (int 0x80) mean other calls. */
 static unsigned whole(struct graph *g)
 {
-	struct run known[RUNS_MAX], r[RUNS_MAX];
-	size_t ncalls, nknown = 0, n = 0;
+	struct run by_nr[RUNS_MAX], r[RUNS_MAX];
+	size_t ncalls, count = 0, n = 0;
 	const struct pol_syscall *calls = pol_syscalls(&ncalls);
 	unsigned unknown = of_errno(g, ENOSYS), node;
 	uint32_t next = 0;
 
 	for (size_t i = 0; i < ncalls; i++)
 		if (calls[i].nr[g->machine] >= 0)
-			known[nknown++] = (struct run){(uint32_t)calls[i].nr[g->machine],
-						       of_call(g, calls[i].name)};
-	qsort(known, nknown, sizeof *known, by_first);
-	for (size_t i = 0; i < nknown; i++) {
-		if (known[i].first > next)
+			by_nr[count++] = (struct run){(uint32_t)calls[i].nr[g->machine],
+						      of_call(g, calls[i].name)};
+	qsort(by_nr, count, sizeof *by_nr, by_first);
+	for (size_t i = 0; i < count; i++) {
+		if (by_nr[i].first > next)
 			r[n++] = (struct run){next, unknown};
-		r[n++] = known[i];
-		next = known[i].first + 1;
+		r[n++] = by_nr[i];
+		next = by_nr[i].first + 1;
 	}
 	r[n++] = (struct run){next, unknown};
 	r[n++] = (struct run){UINT32_MAX, answer(g, SECCOMP_RET_ALLOW)};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "policy/build.h"
 #include "policy/ruleset.h"
 
 /* A name nobody has: what the policy says of it is what it says of new names. */
@@ -444,6 +445,14 @@ static void settle_grants(struct pol_floor *f)
 			f->grants[n++] = *g;
 	}
 	f->ngrants = n;
+}
+
+bool pol_floor_opens_devices(const struct pol_floor *f)
+{
+	for (size_t i = 0; i < f->ngrants; i++)
+		if (f->grants[i].rights & POL_GRANT_DEV && !pol_base_has_device(f->grants[i].path))
+			return true;
+	return false;
 }
 
 static int make_plan(struct pol_plan *p, struct b_err *err)

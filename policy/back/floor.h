@@ -120,6 +120,8 @@ int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
 void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */
 void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
+/* Devices beyond those that every command has? What their drivers know is theirs to use. */
+bool pol_floor_opens_devices(const struct pol_floor *);
 /* --best-effort: the rules named by fatal gaps are left to the shim. */
 void pol_floor_accept_gaps(struct pol_floor *);
 bool pol_floor_has_fatal(const struct pol_floor *);

@@ -86,6 +86,10 @@ check 'show --floor names what the broker performs' has 0 'opens to read: all' \
 	show --floor --profile writer "$TMP/p.yaml"
 check 'show --plan landlock of another kernel' has 0 '^landlock abi 3$' \
 	show --plan landlock --abi 3
+check 'ioctls are those of a list' has 0 '^ioctl  *ENOTTY  *# ' show --plan seccomp
+device=$(find /dev -maxdepth 1 -type c -name '[chk]*' 2>/dev/null | head -n 1)
+check 'where a rule opens a device, its own too' has 0 '^ioctl  *ENOTTY  *when arg1 & 0xff00 == 0x9400' \
+	show --plan seccomp --modify "$device"
 check 'show --plan seccomp' has 0 '^mount  *EPERM' show --plan seccomp
 check 'help' has 0 '^sbx-policy check FILE' --help
 check 'version' has 0 '^sbx-policy [0-9]' --version
