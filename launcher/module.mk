@@ -1,5 +1,5 @@
 # The floor of Linux.
-launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c \
+launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c launcher/linux/inherited.c \
 	launcher/linux/netns.c launcher/linux/isolate.c launcher/linux/landlock.c launcher/linux/confine.c \
 	launcher/linux/probe.c launcher/linux/serving.c launcher/linux/servingcache.c \
 	launcher/servingwhy.c launcher/doctor.c
@@ -54,3 +54,10 @@ EXTRA_TEST_BINS += $(B)/tests/escape-probe
 $(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread
+
+INHERIT_SRCS := tests/escape/inherit.c launcher/linux/inherited.c $(launcher_PROBES)
+EXTRA_TEST_BINS += $(B)/tests/inherit
+$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/inherited.h launcher/linux/selftest/probes.h \
+		$(B)/lib/base.a | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(INHERIT_SRCS) $(B)/lib/base.a -lpthread

@@ -1,4 +1,5 @@
 /* run_command.c - see run_priv.h. */
+#include "launcher/linux/inherited.h"
 #include "launcher/run_priv.h"
 
 #include <fcntl.h>
@@ -65,6 +66,21 @@ static void start_guard(struct run *r, bool has_pid_namespace)
 		lau_guard_start(&r->guard, r->limits.mark);
 }
 
+static int check_streams(const struct run *r, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+	const struct lau_inherited in = {
+		.keep_fds = r->o->keep_fds,
+		.nkeep_fds = r->o->nkeep_fds,
+		.replaced = r->capture.is_open ? r->capture.io.child : NULL,
+		.net_host = p->engine->effect.network == POL_NET_HOST,
+		.unix_host = p->engine->effect.unix_ == POL_UNIX_HOST,
+		.is_guarded = p->floor.uses_broker && p->floor.traps & POL_TRAP_SOCKETS,
+	};
+
+	return lau_inherited_check(&in, err);
+}
+
 int lau_run_spawn(struct run *r, struct b_err *err)
 {
 	struct lau_spawn sp;
@@ -79,7 +95,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	if (hand_over(r, err) < 0)
 		return -1;
 	r->envp = lau_environment_build(&r->env, lau_os_environ());
-	if (lau_capture_open(&r->capture, r->envp, err) < 0)
+	if (lau_capture_open(&r->capture, r->envp, err) < 0 || check_streams(r, err) < 0)
 		return -1;
 	r->limits.mark = lau_guard_mark();
 	sp = (struct lau_spawn){.confine = &r->confine,

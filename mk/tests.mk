@@ -63,6 +63,7 @@ escape: tests-build
 	$(Q)B=$(B) ON='--no namespaces' SBX_RACE_MS=2000 tests/escape/run.sh
 	$(Q)B=$(B) SBX_ARGS='--isolate none' tests/escape/run.sh
 	$(Q)B=$(B) tests/escape/run-host.sh
+	$(Q)B=$(B) ALL=1 bash tests/escape/run-inherited.sh
 
 # Each answer that lets the kernel go on with a call, attacked for a minute (default) a row.
 RACE_MS ?= 60000

@@ -7,27 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "launcher/linux/fdclose.h"
+#include "launcher/linux/inherited.h"
 
 /* Only pipes pass unasked: they carry the make jobserver and process substitution, and lead
  * nowhere but to their other end. A directory would be a way out (openat), a socket a service,
- * a file a right that Landlock never judged. */
+ * a file a right that Landlock never judged, a named pipe leads to whoever opens its name. */
 static bool stays(const struct lau_confine *c, int fd)
 {
-	struct stat st;
-
 	if (fd <= 2 || fd == c->landlock_fd || (c->trap && fd == c->listener_to))
 		return true;
 	for (size_t i = 0; i < c->nkeep_fds; i++)
 		if (c->keep_fds[i] == fd)
 			return true;
-	return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+	return lau_fd_kind(fd) == LAU_FD_PIPE;
 }
 
 static int fd_number(const char *name)
@@ -47,10 +45,8 @@ static int fd_number(const char *name)
 static bool is_inherited_pipe(int fd)
 {
 	int flags = fcntl(fd, F_GETFD);
-	struct stat st;
 
-	return fd > 2 && flags >= 0 && !(flags & FD_CLOEXEC) && fstat(fd, &st) == 0 &&
-	       S_ISFIFO(st.st_mode);
+	return fd > 2 && flags >= 0 && !(flags & FD_CLOEXEC) && lau_fd_kind(fd) == LAU_FD_PIPE;
 }
 
 void lau_pipes_find(struct lau_pipes *pipes)

@@ -22,6 +22,7 @@
 #include "launcher/approve.h"
 #include "launcher/dirs.h"
 #include "launcher/linux/fdclose.h"
+#include "launcher/linux/inherited.h"
 #include "launcher/linux/cgroup.h"
 #include "launcher/limits.h"
 #include "launcher/options.h"
@@ -137,10 +138,9 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 	t->run.pipes = (struct lau_pipes){.known = true, .n = t->rq.head.npipes};
 	t->run.pipes.v = b_calloc(LAU_NEST_PIPES, sizeof *t->run.pipes.v);
 	for (uint32_t i = 0; i < t->rq.head.npipes; i++) {
-		struct stat st;
 		int to = t->rq.head.pipes[i];
 
-		if (fstat(high[4 + i], &st) < 0 || !S_ISFIFO(st.st_mode))
+		if (lau_fd_kind(high[4 + i]) != LAU_FD_PIPE)
 			return b_fail(err, B_FORMAT, 0, "descriptor %d is no pipe", to);
 		t->run.pipes.v[i] = to;
 		dup2(high[4 + i], to);

@@ -15,3 +15,6 @@ struct lau_ll_attr {
 
 #define LAU_LL_NET_BIND_TCP    (1ull << 0) /* ABI 4 */
 #define LAU_LL_NET_CONNECT_TCP (1ull << 1) /* ABI 4 */
+
+/* File system of process descriptors, 6.9; include/uapi/linux/magic.h */
+#define LAU_PIDFS_MAGIC 0x50494446

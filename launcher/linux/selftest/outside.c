@@ -180,6 +180,7 @@ int st_serve_outside(void)
 	/* who started us holds the other end of standard input: its end is ours. */
 	sigaction(SIGUSR1, &act, NULL);
 	sigaction(SIGUSR2, &act, NULL);
+	signal(SIGPIPE, SIG_IGN); /* a client may be gone before it is greeted */
 	me.secret_fd = open(st_at("home/.ssh/id"), O_RDONLY | O_CLOEXEC);
 	shm = shmget((key_t)(0x5b780000 | (me.pid & 0xffff)), 4096, IPC_CREAT | 0600);
 	if (me.secret_fd < 0 || shm < 0 || chdir(st_at("home/.ssh")) < 0 ||
