@@ -107,6 +107,8 @@ static void add_process_remedy(struct b_str *line, const struct aud_denial *d, c
 	static const char *const maps[] = {"uid_map", "gid_map", "setgroups"};
 	size_t i;
 
+	if (d->op == SBX_CONNECT && b_has_prefix(name, "fd/"))
+		b_str_add(line, ": a socket made outside of the run: --keep-fd passes it on as it is");
 	for (i = 0; d->op == SBX_MODIFY && i < sizeof maps / sizeof *maps; i++)
 		if (strcmp(name, maps[i]) == 0)
 			b_str_add(line, ": mapping user namespaces needs --allow namespaces");

@@ -18,7 +18,7 @@
 	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(mq_unlink) \
 	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp) X(clone) X(unshare) \
 	X(openbyid_np) X(clonefile) X(copyfile) X(exchangedata) X(chflags) X(setattrlist) \
-	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx)
+	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx) X(listen)
 /* clang-format on */
 
 enum sbx_call {

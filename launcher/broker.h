@@ -29,6 +29,14 @@ struct sbx_image;
 struct sbx_ring;
 struct sock_filter;
 
+/* By which network a socket is known not to be the run's own (socket(7), SO_NETNS_COOKIE). */
+struct lau_broker_net {
+	bool is_apart;	     /* the run's network is not the host's: the rest counts */
+	uint64_t host, run;  /* the launcher's network, and the broker's */
+	const uint64_t *kept; /* SO_COOKIE of what --keep-fd names: free to do as they can */
+	size_t nkept;
+};
+
 enum lau_broker_point {
 	BR_POINT_SERVED,  /* a worker has an answer, and may still be interrupted */
 	BR_POINT_SETTLED, /* no more */
@@ -56,6 +64,7 @@ struct lau_broker_plan {
 	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by
 	 * a network namespace: none is connected to when both are true. */
 	bool no_scopes, shares_net;
+	struct lau_broker_net net;
 	struct sbx_ring *ring;	 /* shared with the supervisor alone; NULL = no events */
 	uint64_t ring_size;	 /* its data size */
 	_Atomic uint64_t *moves; /* of the ring of the shims (core/ring.h), NULL = none */

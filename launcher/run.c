@@ -27,6 +27,7 @@
 #include "launcher/dryrun.h"
 #include "launcher/envplan.h"
 #include "launcher/execclass.h"
+#include "launcher/linux/inherited.h"
 #include "launcher/linux/interp.h"
 #include "launcher/losses.h"
 #include "launcher/os.h"
@@ -293,6 +294,23 @@ static int step_record(struct run *r, struct b_err *err)
 		      why.s);
 }
 
+/* What --keep-fd names of sockets is the run's as if it had made them. */
+static void note_network(struct run *r, struct lau_broker_net *net)
+{
+	uint64_t *kept;
+
+	net->is_apart = r->plan.want_net_ns;
+	if (!net->is_apart)
+		return;
+	net->host = lau_net_cookie();
+	kept = b_arena_alloc(&r->plan.arena, (r->o->nkeep_fds + 1) * sizeof *kept);
+	for (size_t i = 0; i < r->o->nkeep_fds; i++) {
+		kept[net->nkept] = lau_socket_cookie(r->o->keep_fds[i]);
+		net->nkept += kept[net->nkept] != 0;
+	}
+	net->kept = kept;
+}
+
 static int prepare_broker(struct run *r, struct b_err *err)
 {
 	const struct lau_plan *p = &r->plan;
@@ -317,6 +335,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.shares_net = !p->want_net_ns,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
 	};
+	note_network(r, &r->broker.net);
 	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
 				       p->shm_keep, &r->broker.landlock_fd, err);
 }

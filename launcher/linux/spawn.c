@@ -22,6 +22,7 @@
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/fdpass.h"
 #include "launcher/linux/hello.h"
+#include "launcher/linux/inherited.h"
 #include "launcher/program.h"
 
 /* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
@@ -185,6 +186,11 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	plan.no_inet = lost & LAU_NET_FILTERED;
 	plan.shares_net |= plan.no_inet;
 	plan.no_shm = lost & LAU_NO_SHM;
+	plan.net.run = plan.net.is_apart ? lau_net_cookie() : 0;
+	if (plan.net.is_apart && !plan.net.run) {
+		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));
+		give_up(r, w->out);
+	}
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {

@@ -287,9 +287,10 @@ static const struct pol_sc_rule rules[] = {
 	    .unless = POL_SC_UNIX_HOST),
 	ROW("socketpair", L_EACCES, why_dgram,
 	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_DGRAM)),
-	    .unless = POL_SC_UNIX_HOST),
+	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
 	ROW("socketpair", L_EACCES, why_dgram,
-	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)), .unless = POL_SC_UNIX_HOST),
+	    WHEN2(IS(0, L_AF_UNIX), PART(1, L_SOCK_TYPE, L_SOCK_RAW)),
+	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
 	ROW("socket", L_EPROTONOSUPPORT, "netlink beyond the routing tables",
 	    WHEN2(IS(0, L_AF_NETLINK), SOME(2))),
 	IPC("shmget"),
@@ -415,6 +416,9 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 	if (flags & POL_SC_BROKER && !(flags & POL_SC_ALLOW_NAMESPACES))
 		b_str_add(out, "clone, unshare       by the broker   when a namespace is made  "
 			       "# EPERM, and a line says why\n");
+	if (flags & POL_SC_BROKER && !(flags & POL_SC_UNIX_HOST))
+		b_str_add(out, "socketpair           by the broker   of datagrams  "
+			       "# a pair that keeps messages apart, and can be sent nowhere else\n");
 	b_str_add(out, "other calls up to    " POL_SYSCALLS_OF " are allowed\n"
 		       "unknown calls        ENOSYS\n");
 }

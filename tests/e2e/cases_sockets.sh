@@ -44,6 +44,68 @@ check 'where files may be read and changed, too' served 'no no no no no'
 check 'a rule opens this one, by any path, and no other' served 'yes yes no no yes' --unix run/d.sock
 kill $server
 
+# A connected socket of the host as input: it is read, and stays connected where it is.
+fresh
+cat >input.py <<'END'
+import ctypes, socket, subprocess, sys
+l = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(l.getsockname())
+p, _ = l.accept()
+p.sendall(b"given\n")
+inside = """
+import ctypes, os, socket
+b = socket.socket(fileno=os.dup(0))
+print(b.recv(6))
+c = ctypes.CDLL(None, use_errno=True)
+print(c.connect(b.fileno(), b"\\0" * 16, 16), ctypes.get_errno())
+try:
+    b.connect(("127.0.0.1", %d))
+    print("reached")
+except OSError as e:
+    print(e.errno)
+""" % l.getsockname()[1]
+subprocess.run(sys.argv[1:] + ["python3", "-Ic", inside], stdin=s)
+END
+python3 input.py "$SBX" -- >"$TMP/out" 2>"$TMP/err"
+check 'a socket as input is read' grep -q given "$TMP/out"
+check 'and not connected elsewhere' [ "$(sed 1d "$TMP/out" | tr '\n' ' ')" = '-1 13 13 ' ]
+check 'which is told, once, with a remedy' [ "$(grep -c 'denied connect /proc/.*/fd/.*--keep-fd' "$TMP/err")" = 1 ]
+python3 input.py "$SBX" --keep-fd 0 -- >"$TMP/out" 2>"$TMP/err"
+check 'the remedy works' grep -q reached "$TMP/out"
+
+# Pairs of datagrams work, and lead nowhere but to their other end.
+fresh
+cat >pair.py <<'END'
+import array, fcntl, os, socket
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+for m in (b"one", b"", b"three"):
+    a.send(m)
+print([b.recv(9) for _ in range(3)], fcntl.fcntl(a, fcntl.F_GETFD))
+n, m = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+try:
+    n.recv(1)
+except BlockingIOError:
+    print("nonblocking")
+a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [n.fileno()]))])
+print(len(b.recvmsg(9, 64)[1]))
+import ctypes
+c = ctypes.CDLL(None, use_errno=True)
+print(c.socketpair(1, 2, 0, None), ctypes.get_errno(), c.socketpair(1, 2, 6, ctypes.byref(ctypes.c_uint64())), ctypes.get_errno())
+before = len(os.listdir("/proc/self/fd"))
+c.socketpair(1, 2, 0, 8)
+print(len(os.listdir("/proc/self/fd")) - before)
+END
+python3 pair.py >"$TMP/bare"
+for how in '' --no-shim; do
+	inside ${how:+"$how"} 'python3 pair.py' >"$TMP/out"
+	check "datagram pairs ${how:-with the shim}" cmp "$TMP/out" "$TMP/bare"
+done
+if command -v socat >/dev/null; then
+	check 'socat runs' [ "$(inside 'echo hello | socat - exec:cat,socktype=2' 2>&1)" = hello ]
+else
+	skip 'socat runs' 'no socat'
+fi
+
 if ! command -v ssh-agent >/dev/null; then
 	skip 'an ssh agent' 'no ssh-agent'
 	exit 0

@@ -20,6 +20,7 @@ enum br_trap {
 	BR_TRAP_NAMESPACE, /* depends on the flags of clone(2) */
 	BR_TRAP_PRCTL,	   /* answered by the filter */
 	BR_TRAP_ABSENT,	   /* answered by the filter: as if the kernel lacked it */
+	BR_TRAP_DATAGRAMS, /* depends on the type of socketpair(2) */
 };
 
 /* How a path is meant. */
@@ -52,7 +53,7 @@ struct br_row {
 	br_handler *handler;
 };
 
-#define BR_ROWS_MAX 80
+#define BR_ROWS_MAX 84
 extern const struct br_row br_rows[];
 extern const size_t br_nrows;
 /* NULL: not ours. */
@@ -65,7 +66,7 @@ br_handler br_mkdir, br_mknod, br_unlink, br_rmdir, br_symlink, br_truncate,
 br_handler br_rename, br_link;					       /* move.c */
 br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr; /* meta.c */
 br_handler br_getxattr, br_listxattr;				       /* attrs.c */
-br_handler br_bind, br_connect;					       /* socket.c */
+br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
 br_handler br_ptrace, br_namespace;				       /* refuse.c */
 br_handler br_umask, br_credentials;				       /* caller.c */

@@ -138,6 +138,9 @@ static const int permitted[] = {
 	SYS_pidfd_getfd,
 	SYS_bind,
 	SYS_connect,
+	SYS_listen,
+	SYS_getsockopt,
+	SYS_socketpair,
 	SYS_chdir,
 	/* as the caller */
 	SYS_umask,

@@ -1,7 +1,7 @@
 /*
- * socket.c - bind and connect. The address lies in the caller's memory and could be another when
- * the kernel reads it, so neither is ever left to the kernel: we act on a duplicate of the
- * caller's socket, with the address that was judged.
+ * socket.c - bind, connect, listen, and pairs. The address lies in the caller's memory and could be
+ * another when the kernel reads it, so neither is ever left to the kernel: we act on a duplicate of
+ * the caller's socket, with the address that was judged.
  */
 #include "launcher/linux/broker/broker.h"
 
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -18,7 +19,8 @@
 #include "base/own.h"
 #include "core/path.h"
 
-#define PATH_AT offsetof(struct sockaddr_un, sun_path)
+#define SOCK_TYPE 0xf /* the rest of a type are flags */
+#define PATH_AT	  offsetof(struct sockaddr_un, sun_path)
 
 /* Sockets made inside are free: by their inodes, the last so many. Each is held, or its number
  * would soon be that of a socket made outside. */
@@ -101,6 +103,45 @@ static bool was_made(const struct stat *st)
 static int take_socket(struct br_call *c)
 {
 	return br_take_fd(c, (pid_t)c->n.pid, (int)br_arg(c, 0));
+}
+
+/* Made outside of the run: the caller of the launcher passed it on, or a peer outside sent it. It
+ * is in the host's network, where the run is not, whomever it is connected to now. */
+static bool is_foreign(const struct br_call *c, int fd)
+{
+	const struct lau_broker_net *net = &c->b->plan->net;
+	uint64_t self = 0, where = 0;
+	socklen_t self_len = sizeof self, where_len = sizeof where, len = sizeof(int);
+	int domain = 0;
+
+	if (!net->is_apart)
+		return false;
+	if (getsockopt(fd, SOL_SOCKET, SO_COOKIE, &self, &self_len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, &where, &where_len) < 0)
+		return errno != ENOTSOCK;
+	for (size_t i = 0; i < net->nkept; i++)
+		if (net->kept[i] == self)
+			return false;
+	/* no namespace: the filter lets nobody inside make one of the network */
+	if (c->b->plan->no_inet)
+		return domain != AF_UNIX;
+	return where != net->run && (!c->b->plan->foreign_roots || where == net->host);
+}
+
+static struct br_answer refuse_foreign(struct br_call *c)
+{
+	char path[48];
+	const struct br_told t = {
+		.op = SBX_CONNECT,
+		.err = EACCES,
+		.path = path,
+		.len = (size_t)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)br_tgid(c),
+					(int)br_arg(c, 0)),
+	};
+
+	br_tell(c, &t);
+	return br_fail(EACCES);
 }
 
 static int read_address(struct br_call *c, struct address *a)
@@ -199,6 +240,8 @@ struct br_answer br_connect(struct br_call *c)
 
 	if (fd < 0)
 		return br_fail(-fd);
+	if (is_foreign(c, fd))
+		return refuse_foreign(c);
 	return is_path(&a) ? connect_path(c, &a, fd) : elsewhere(c, &a, connect, fd);
 }
 
@@ -266,5 +309,65 @@ struct br_answer br_bind(struct br_call *c)
 
 	if (fd < 0)
 		return br_fail(-fd);
+	if (is_foreign(c, fd))
+		return refuse_foreign(c);
 	return is_path(&a) ? bind_path(c, &a, fd) : elsewhere(c, &a, bind, fd);
+}
+
+/* ---- listen ---- */
+
+/* Without bind(2) the kernel chooses a port, at all addresses, and Landlock does not see it. */
+struct br_answer br_listen(struct br_call *c)
+{
+	b_auto_fd int fd = take_socket(c);
+
+	if (fd < 0)
+		return br_fail(-fd);
+	if (is_foreign(c, fd))
+		return refuse_foreign(c);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	return br_result(listen(fd, (int)br_arg(c, 1)));
+}
+
+/* ---- pairs ---- */
+
+static int give(const struct br_call *c, int fd, int flags)
+{
+	struct seccomp_notif_addfd add = {.id = c->n.id,
+					  .srcfd = (uint32_t)fd,
+					  .newfd_flags = (uint32_t)flags & SOCK_CLOEXEC};
+	int number;
+
+	do
+		number = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	while (number < 0 && errno == EINTR);
+	return number < 0 ? -errno : number;
+}
+
+/* A pair of datagram sockets can send to any socket path by an address in memory. One of
+ * SOCK_SEQPACKET keeps messages apart as well, and the kernel looks at no address. */
+struct br_answer br_pair(struct br_call *c)
+{
+	int flags = (int)br_arg(c, 1) & ~SOCK_TYPE, protocol = (int)br_arg(c, 2);
+	int own[2], numbers[2] = {-1, -1}, rc;
+
+	if (flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK))
+		return br_fail(EINVAL);
+	/* as the kernel does it: what cannot be written to fails before anything is made */
+	rc = br_write(c, br_arg(c, 3), numbers, sizeof numbers);
+	if (rc < 0)
+		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
+	if (protocol != 0 && protocol != PF_UNIX)
+		return br_fail(EPROTONOSUPPORT);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | (flags & SOCK_NONBLOCK), 0, own) <
+	    0)
+		return br_fail(errno);
+	for (int i = 0; i < 2 && rc >= 0; i++)
+		rc = numbers[i] = give(c, own[i], flags);
+	close(own[0]);
+	close(own[1]);
+	if (rc >= 0)
+		rc = br_write(c, br_arg(c, 3), numbers, sizeof numbers);
+	return rc < 0 ? br_fail(rc == BR_UNREADABLE ? EACCES : -rc) : br_value(0);
 }

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "base/err.h"
@@ -38,6 +39,8 @@
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 /* Flags that make, empty or write to a file. */
 #define WRITE_INTENT (O_ACCMODE | O_CREAT | O_TRUNC | TMPFILE_BIT)
+
+#define SOCK_TYPE_MASK 0xf /* the rest of a type are flags */
 
 #define NAMESPACES                                                                                 \
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
@@ -118,6 +121,22 @@ static void put_prctl(struct prog *p)
 	ret(p, PASS);
 }
 
+/* SOCK_RAW of unix(7) are datagrams, too. */
+static void put_datagrams(struct prog *p)
+{
+	load(p, LOW(0));
+	when(p, BPF_JEQ, AF_UNIX);
+	put(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
+	ret(p, PASS);
+	load(p, LOW(1));
+	put(p, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_MASK));
+	when(p, BPF_JEQ, SOCK_DGRAM);
+	ret(p, NOTIFY);
+	when(p, BPF_JEQ, SOCK_RAW);
+	ret(p, NOTIFY);
+	ret(p, PASS);
+}
+
 static void put_row(struct prog *p, const struct lau_broker_plan *plan, const struct br_row *row)
 {
 	switch (row->trap) {
@@ -138,6 +157,9 @@ static void put_row(struct prog *p, const struct lau_broker_plan *plan, const st
 		return;
 	case BR_TRAP_ABSENT:
 		ret(p, ANSWER(EOPNOTSUPP));
+		return;
+	case BR_TRAP_DATAGRAMS:
+		put_datagrams(p);
 		return;
 	}
 }

@@ -263,19 +263,54 @@ static int u_datagram(void)
 {
 	return send_to(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 }
-static int u_pair(int type)
+/* What has come to the other end of the pair has not gone to the service. */
+static int u_pair(int type, int (*send)(int fd))
 {
 	int fds[2];
+	char c;
 
-	return socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0 ? -1 : send_to(fds[0]);
+	if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds) < 0 || send(fds[0]) < 0)
+		return -1;
+	if (recv(fds[1], &c, 1, MSG_DONTWAIT) < 0)
+		return 0;
+	errno = EACCES;
+	return -1;
+}
+static int send_message(int fd)
+{
+	struct sockaddr_un sa;
+	struct iovec iov = {(char[]){'x'}, 1};
+	struct msghdr msg = {.msg_name = &sa,
+			     .msg_namelen = unix_address(&sa, st_at("run/datagram.sock")),
+			     .msg_iov = &iov,
+			     .msg_iovlen = 1};
+
+	return sendmsg(fd, &msg, 0) == 1 ? 0 : -1;
+}
+static int send_connected(int fd)
+{
+	struct sockaddr_un sa;
+	socklen_t len = unix_address(&sa, st_at("run/datagram.sock"));
+
+	return connect(fd, (struct sockaddr *)&sa, len) < 0 ? -1
+	       : send(fd, "x", 1, 0) == 1		    ? 0
+							    : -1;
 }
 static int u_datagram_pair(void)
 {
-	return u_pair(SOCK_DGRAM);
+	return u_pair(SOCK_DGRAM, send_to);
+}
+static int u_datagram_pair_message(void)
+{
+	return u_pair(SOCK_DGRAM, send_message);
+}
+static int u_datagram_pair_connected(void)
+{
+	return u_pair(SOCK_DGRAM, send_connected);
 }
 static int u_raw_pair(void)
 {
-	return u_pair(SOCK_RAW);
+	return u_pair(SOCK_RAW, send_to);
 }
 static int u_bind(void)
 {
@@ -344,6 +379,8 @@ const struct st_probe st_process_probes[] = {
 	{"unix-abstract", u_abstract, 0},
 	{"unix-datagram", u_datagram, 0},
 	{"unix-datagram-pair", u_datagram_pair, 0},
+	{"unix-datagram-pair-message", u_datagram_pair_message, 0},
+	{"unix-datagram-pair-connected", u_datagram_pair_connected, 0},
 	{"unix-raw-pair", u_raw_pair, 0},
 	{"unix-bind-outside", u_bind, 0},
 	{"net-tcp", n_tcp, 0},

@@ -122,6 +122,35 @@ static int r_punch_hole(void)
 		return -1;
 	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096);
 }
+/* The same by an ioctl that every file system has. */
+static int r_punch_hole_ioctl(void)
+{
+	struct {
+		short type, whence;
+		long long start, len;
+		int sysid;
+		unsigned pid;
+		int pad[4];
+	} range = {.len = 4096};
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 8192) < 0)
+		return -1;
+	return ioctl(fd, _IOW('X', 43, range), &range); /* FS_IOC_UNRESVSP64 */
+}
+static int n_kind_of_namespace(void)
+{
+	int fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 || ioctl(fd, _IO(0xb7, 3)) < 0 ? -1 : 0; /* NS_GET_NSTYPE */
+}
+/* By a descriptor of a process of its own, the namespace that it is in: one to be entered. */
+static int n_namespace_of_process(void)
+{
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	return fd < 0 || ioctl(fd, _IO(0xff, 9), 0) < 0 ? -1 : 0; /* PIDFD_GET_USER_NAMESPACE */
+}
 static int r_madv_remove(void)
 {
 	void *p = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -248,7 +277,10 @@ const struct st_probe st_system_probes[] = {
 	{"abi-x32", a_x32, ST_NEEDS_HOST},
 	{"abi-int80", a_int80, ST_NEEDS_HOST},
 	{"ring-punch-hole", r_punch_hole, 0},
+	{"ring-punch-hole-ioctl", r_punch_hole_ioctl, 0},
 	{"ring-madv-remove", r_madv_remove, 0},
+	{"ioctl-namespace-kind", n_kind_of_namespace, ST_NEEDS_HOST},
+	{"ioctl-namespace-of-process", n_namespace_of_process, ST_NEEDS_HOST},
 	{"kernel-io-uring", k_io_uring, ST_NEEDS_HOST},
 	{"kernel-add-key", k_add_key, ST_NEEDS_HOST},
 	{"kernel-session-keyring", k_session_keyring, ST_NEEDS_HOST},
