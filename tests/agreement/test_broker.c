@@ -330,6 +330,80 @@ static bool dir_moves(const char *from, const char *to, bool is_rename)
 	return seen;
 }
 
+/* ---- programs that may not be read ---- */
+
+static bool judges_programs; /* execve(2) is trapped */
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111;
+}
+
+/* One that could be read, and comes to where it cannot. */
+static bool hides_program(const char *from, const char *to)
+{
+	return judges_programs && is_program(from) && ask(SBX_READ, from) && !ask(SBX_READ, to);
+}
+
+static bool tree_hides_program(const char *from, const char *to)
+{
+	DIR *d = is_dir(from) ? opendir(from) : NULL;
+	bool hides = hides_program(from, to);
+	struct dirent *e;
+
+	while (d && !hides && (e = readdir(d))) {
+		char a[PATH_MAX], b[PATH_MAX];
+
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    (size_t)snprintf(a, sizeof a, "%s/%s", from, e->d_name) < sizeof a &&
+		    (size_t)snprintf(b, sizeof b, "%s/%s", to, e->d_name) < sizeof b)
+			hides = tree_hides_program(a, b);
+	}
+	if (d)
+		closedir(d);
+	return hides;
+}
+
+/* ---- roots of grants ---- */
+
+static bool beside(const char *path, const char *before, const char *name, const char *after)
+{
+	char other[PATH_MAX];
+	int n = snprintf(other, sizeof other, "%.*s/%s%s%s", (int)(strrchr(path, '/') - path), path,
+			 before, name, after);
+
+	return n < (int)sizeof other && ask(SBX_MODIFY, other);
+}
+
+/* The name is granted, and none that is like it. */
+static bool is_root(const char *path)
+{
+	const char *name = strrchr(path, '/') + 1;
+
+	return ask(SBX_MODIFY, path) && !beside(path, "\2", "", "") &&
+	       !beside(path, "\2", name, "") && !beside(path, "", name, "\2");
+}
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* A directory leaves it, or a link comes to it. */
+static bool changes_root(const struct call *c, const char *a, const char *b)
+{
+	bool swaps = c->flags == RENAME_EXCHANGE;
+
+	if (c->kind == LINK)
+		return is_link(a) && is_root(b);
+	return (is_root(a) && (is_dir(a) || (swaps && is_link(b)))) ||
+	       (is_root(b) && (is_dir(b) || is_link(a)));
+}
+
 static bool move_allowed(const struct call *c)
 {
 	char a[PATH_MAX], b[PATH_MAX], last = c->a[strlen(c->a) - 1];
@@ -339,7 +413,11 @@ static bool move_allowed(const struct call *c)
 		return true;
 	if (!ask(SBX_MODIFY, a) || !ask(SBX_MODIFY, b))
 		return false;
-	if (!by_object && !may_lead_from(a, b))
+	if (changes_root(c, a, b) || (!by_object && !may_lead_from(a, b)))
+		return false;
+	if (c->kind == RENAME ? tree_hides_program(a, b) : hides_program(a, b))
+		return false;
+	if (c->kind == RENAME && c->flags == RENAME_EXCHANGE && tree_hides_program(b, a))
 		return false;
 	if (!dir_moves(a, b, c->kind == RENAME))
 		return false;
@@ -362,8 +440,12 @@ static bool allowed(const struct call *c)
 		follows = true; /* "x/.": the directory */
 	if (!(follows ? object_of : name_of)(c->a, path))
 		return true;
-	if (c->kind == SYMLINK && !may_lead(path, c->b))
+	if (c->kind == SYMLINK && (is_root(path) || !may_lead(path, c->b)))
 		return false;
+	if (c->kind == RMDIR && is_root(path))
+		return false;
+	if (c->kind == CHMOD && judges_programs && !is_dir(path) && !ask(SBX_READ, path))
+		return false; /* 0700 */
 	return ask(SBX_MODIFY, path);
 }
 
@@ -548,6 +630,7 @@ static unsigned one_round(unsigned seed)
 					   pol_ll_traps(sb_abi()), &floor, &err),
 		     0, "%s", err.msg);
 	if (floor.uses_broker) {
+		judges_programs = floor.traps & POL_TRAP_EXEC;
 		start_inside(&floor, uid, &pid);
 		if (uid)
 			cr_assert_eq(seteuid(uid), 0);

@@ -336,8 +336,9 @@ int br_check(struct br_call *);
 bool br_may_make_program(const struct br_call *, const struct br_end *, mode_t bits);
 /* May the object at this end get these bits? */
 bool br_may_set_bits(const struct br_call *, const struct br_end *, mode_t bits);
-/* May the object of `st` have the name at the end `to`? */
-bool br_may_name_program(const struct br_call *, const struct stat *st, const struct br_end *to);
+/* May the object of `st` at the end `from` have the name at the end `to`? */
+bool br_may_name_program(const struct br_call *, const struct stat *st, const struct br_end *from,
+			 const struct br_end *to);
 bool br_is_program(int dirfd, const char *name);
 /* False: what is at `from`, or below it, could be a program that cannot be read at `to`. */
 bool br_may_bring_programs(const struct br_call *, const struct br_end *from,

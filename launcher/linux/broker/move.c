@@ -118,7 +118,7 @@ static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
 	if (brings && sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
 		return 0;
 	dir = S_ISDIR(mode_of(a, &st));
-	if (!br_may_name_program(m->c, &st, b)) {
+	if (!br_may_name_program(m->c, &st, a, b)) {
 		m->program = b;
 		return SBX_EVF_MOVE;
 	}
@@ -234,12 +234,52 @@ static bool may_name(const struct br_call *c, const struct br_end *from)
 	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
 }
 
+/* A symlink that is linked by its descriptor. */
+static bool link_may_lead(struct move *m)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(m->from->fd, "", target, sizeof target - 1);
+
+	if (n < 0)
+		return false;
+	target[n] = '\0';
+	return br_may_lead(m->c, m->to, target);
+}
+
+/* 0: the object may have the name; else *out is the answer. `says`: the kernel's own, 0 = none. */
+static int judge_object(struct move *m, int says, struct br_answer *out)
+{
+	struct br_call *c = m->c;
+	struct br_end *from = m->from, *to = m->to;
+	bool is_link = S_ISLNK(from->st.st_mode);
+	unsigned refused = from->is_pathless ? 0 : judge_ends(m);
+
+	m->against = SBX_MODIFY;
+	if (from->is_pathless && !may_name(c, from))
+		*out = br_deny(c, SBX_MODIFY, from, says);
+	else if (from->is_pathless && !br_allowed(c, SBX_MODIFY, to->path, to->len))
+		*out = br_deny(c, SBX_MODIFY, to, says);
+	else if (!refused && is_link && br_is_grant_root(c, to))
+		*out = br_deny_root(c, to, says);
+	else if (!refused && !br_may_name_program(c, &from->st, from, to))
+		*out = br_deny(c, SBX_READ, to, says);
+	else if (refused || (is_link && !link_may_lead(m)) ||
+		 (!from->is_pathless && !may_move(m, from, to, false)))
+		*out = says ? br_fail(says)
+			    : tell(m, br_fail(EACCES),
+				   refused ? refused & ~REFUSED_FROM : SBX_EVF_MOVE);
+	else
+		return 0;
+	return -1;
+}
+
 /* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
  * without a name (O_TMPFILE) has no place it could escape from. */
 static struct br_answer link_object(struct move *m)
 {
 	struct br_call *c = m->c;
 	struct br_end *from = m->from;
+	struct br_answer refusal;
 	char name[32];
 	int rc = br_find_object(c, from);
 
@@ -247,24 +287,8 @@ static struct br_answer link_object(struct move *m)
 		rc = br_find_parent(c, m->to);
 	if (rc)
 		return not_found(c, rc);
-	if (!from->is_pathless) {
-		unsigned refused = judge_ends(m);
-		int says = br_kernel_says(m->to, BR_WANT_NEW);
-
-		if (!refused && !br_may_name_program(c, &from->st, m->to))
-			return br_deny(c, SBX_READ, m->to, says);
-		if (!refused && !may_move(m, from, m->to, false))
-			refused = SBX_EVF_MOVE;
-		if (refused)
-			return says ? br_fail(says)
-				    : tell(m, br_fail(EACCES), refused & ~REFUSED_FROM);
-	} else if (!may_name(c, from)) {
-		return br_deny(c, SBX_MODIFY, from, br_kernel_says(m->to, BR_WANT_NEW));
-	} else if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len)) {
-		return br_deny(c, SBX_MODIFY, m->to, br_kernel_says(m->to, BR_WANT_NEW));
-	} else if (!br_may_name_program(c, &from->st, m->to)) {
-		return br_deny(c, SBX_READ, m->to, br_kernel_says(m->to, BR_WANT_NEW));
-	}
+	if (judge_object(m, br_kernel_says(m->to, BR_WANT_NEW), &refusal) < 0)
+		return refusal;
 	rc = directory_refusal(m, S_ISDIR(from->st.st_mode));
 	if (rc)
 		return br_fail(rc);
@@ -299,7 +323,7 @@ static struct br_answer link_name(struct move *m)
 		return not_found(c, rc);
 	refused = judge_ends(m);
 	(void)mode_of(m->from, &st);
-	if (!refused && !br_may_name_program(c, &st, m->to)) {
+	if (!refused && !br_may_name_program(c, &st, m->from, m->to)) {
 		m->program = m->to;
 		refused = SBX_EVF_MOVE;
 	}

@@ -29,9 +29,12 @@ bool br_may_set_bits(const struct br_call *c, const struct br_end *e, mode_t bit
 	return !concerns(c, e->st.st_mode, bits) || br_may(c, SBX_READ, e);
 }
 
-bool br_may_name_program(const struct br_call *c, const struct stat *st, const struct br_end *to)
+bool br_may_name_program(const struct br_call *c, const struct stat *st, const struct br_end *from,
+			 const struct br_end *to)
 {
-	return !concerns(c, st->st_mode, st->st_mode) || br_allowed(c, SBX_READ, to->path, to->len);
+	/* what could not be read before is no better hidden */
+	return !concerns(c, st->st_mode, st->st_mode) || !br_may(c, SBX_READ, from) ||
+	       br_allowed(c, SBX_READ, to->path, to->len);
 }
 
 bool br_is_program(int dirfd, const char *name)
