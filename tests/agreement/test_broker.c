@@ -2,7 +2,7 @@
  * The exact floor against the decision engine: random rules on random trees, with every call that
  * changes files, by raw system calls, served by the broker under the domains the planner makes.
  *
- * Two trees that begin alike. What the policy allows is done in both, in the second without any
+ * Two trees that begin alike. What the cm_policy allows is done in both, in the second without any
  * sandbox, and must end alike, errno included. What it denies must fail and is done only in the
  * first; so at the end the trees must still be alike. SBX_ROUNDS says how many rulesets (default
  * 50, of 400 calls each), SBX_SEED where to begin.
@@ -28,6 +28,7 @@
 #include "policy/back/landlock.h"
 #include "policy/back/floor.h"
 #include "tests/support/broker.h"
+#include "tests/support/callmodel.h"
 
 #define CALLS  400
 #define NOBODY 65534
@@ -42,16 +43,8 @@ static unsigned rnd(unsigned n)
 
 /* ---- one call ---- */
 
-enum kind { OPEN, MKDIR, RMDIR, UNLINK, RENAME, LINK, SYMLINK, TRUNCATE, CHMOD, UTIME, KINDS };
 static const char *const names[KINDS] = {"open", "mkdir",   "rmdir",	"unlink", "rename",
 					 "link", "symlink", "truncate", "chmod",  "utime"};
-struct call {
-	enum kind kind;
-	int flags; /* of open and renameat2 */
-	bool by_openat2, nofollow;
-	char a[40], b[40]; /* relative to the tree */
-};
-
 static int do_open(const struct call *c)
 {
 	struct open_how how = {.flags = (unsigned)c->flags, .mode = c->flags & O_CREAT ? 0640 : 0};
@@ -151,304 +144,6 @@ static struct call random_call(void)
 	return c;
 }
 
-/* ---- what the engine says ---- */
-
-static char tree[2][64]; /* canonical */
-static struct sb_policy policy;
-
-static bool ask(enum sbx_op op, const char *path)
-{
-	return sbx_decide(&policy.image, op, path, strlen(path));
-}
-
-/* Canonical path of the name itself, in the first tree: false when its parent is not there, or
- * it ends in dots. */
-static bool name_of(const char *rel, char out[PATH_MAX])
-{
-	char text[PATH_MAX + 64], real[PATH_MAX];
-	char *slash;
-	size_t n = (size_t)snprintf(text, sizeof text, "%s/%s", tree[0], rel);
-
-	while (text[n - 1] == '/')
-		text[--n] = '\0';
-	slash = strrchr(text, '/');
-	if (!strcmp(slash + 1, ".") || !strcmp(slash + 1, ".."))
-		return false;
-	*slash = '\0';
-	if (!realpath(*text ? text : "/", real))
-		return false;
-	return snprintf(out, PATH_MAX, "%s/%s", strcmp(real, "/") ? real : "", slash + 1) <
-	       PATH_MAX;
-}
-
-/* What is there, symlinks followed; or where a file would be made. */
-static bool object_of(const char *rel, char out[PATH_MAX])
-{
-	char text[2 * PATH_MAX], link[256];
-	const char *at = rel;
-	ssize_t n;
-
-	snprintf(text, sizeof text, "%s/%s", tree[0], rel);
-	if (realpath(text, out))
-		return true;
-	for (int hops = 0; hops < 8; hops++) {
-		if (!name_of(at, out))
-			return false;
-		n = readlink(out, link, sizeof link - 1);
-		if (n < 0)
-			return true;
-		link[n] = '\0';
-		/* links are relative: beside the link, told from the tree's root */
-		*strrchr(out, '/') = '\0';
-		if (strncmp(out, tree[0], strlen(tree[0])) != 0)
-			return false;
-		snprintf(text, sizeof text, ".%s/%s", out + strlen(tree[0]), link);
-		at = text;
-	}
-	return false;
-}
-
-static bool is_dir(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool exists(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0;
-}
-
-static bool open_allowed(const struct call *c)
-{
-	bool writes = (c->flags & O_ACCMODE) != O_RDONLY || c->flags & O_TRUNC;
-	bool exclusive = c->flags & O_EXCL;
-	char path[PATH_MAX];
-
-	if (!(c->flags & O_NOFOLLOW) && !exclusive ? !object_of(c->a, path) : !name_of(c->a, path))
-		return true; /* the kernel's own refusal */
-	if (c->flags & O_CREAT && !exists(path))
-		writes = true;
-	if (writes && !ask(SBX_MODIFY, path))
-		return false;
-	return (c->flags & O_ACCMODE) == O_WRONLY || ask(SBX_READ, path);
-}
-
-/* What the move does to one name: nothing denied may become allowed, and for modify nothing
- * allowed denied, but at the top, where leave to remove and to make was asked. */
-static bool name_moves(const char *from, const char *to, bool is_top)
-{
-	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
-
-	for (unsigned i = 0; i < 2; i++) {
-		bool was = ask(ops[i], from), is = ask(ops[i], to);
-
-		if ((!was && is) || (was && !is && ops[i] == SBX_MODIFY && !is_top))
-			return false;
-	}
-	return true;
-}
-
-static uint32_t below(const char *path)
-{
-	return sbx_step(&policy.image, SBX_MODIFY,
-			sbx_walk(&policy.image, SBX_MODIFY, path, strlen(path)), '/');
-}
-
-/* A link is a directory to who follows it. */
-static bool link_moves(const char *from, const char *to)
-{
-	struct stat st;
-
-	return lstat(from, &st) < 0 || !S_ISLNK(st.st_mode) ||
-	       sbx_move_beneath(&policy.image, SBX_MODIFY, below(from), below(to));
-}
-
-/* May a link be there that leads to this text, and to what that is now? */
-static bool may_lead(const char *link, const char *target)
-{
-	size_t parent = sbx_path_parent(link, strlen(link)), n;
-	char text[2 * PATH_MAX], real[PATH_MAX];
-	unsigned flags;
-
-	n = sbx_path_join(text, sizeof text, link, parent, target, &flags);
-	if (!n || !sbx_link_allowed(&policy.image, link, strlen(link), text, n))
-		return false;
-	if (*target == '/')
-		snprintf(text, sizeof text, "%s", target);
-	else
-		snprintf(text, sizeof text, "%.*s/%s", (int)parent, link, target);
-	return !realpath(text, real) ||
-	       sbx_link_allowed(&policy.image, link, strlen(link), real, strlen(real));
-}
-
-/* The same of the link at `from`, when it is one. */
-static bool may_lead_from(const char *from, const char *link)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlink(from, target, sizeof target - 1);
-
-	if (n < 0)
-		return true;
-	target[n] = '\0';
-	return may_lead(link, target);
-}
-
-/* By looking at every name that is there. */
-static bool tree_moves(const char *from, const char *to, bool is_top)
-{
-	DIR *d = NULL;
-	struct dirent *e;
-	bool ok = name_moves(from, to, is_top);
-
-	if (ok && is_dir(from))
-		d = opendir(from);
-	while (d && ok && (e = readdir(d))) {
-		char a[PATH_MAX], b[PATH_MAX];
-
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-		    (size_t)snprintf(a, sizeof a, "%s/%s", from, e->d_name) < sizeof a &&
-		    (size_t)snprintf(b, sizeof b, "%s/%s", to, e->d_name) < sizeof b)
-			ok = tree_moves(a, b, false) && link_moves(a, b);
-	}
-	if (d)
-		closedir(d);
-	return ok;
-}
-
-/* Where the automata alone allow it, what is there cannot object. */
-static bool dir_moves(const char *from, const char *to, bool is_rename)
-{
-	bool seen = is_rename ? tree_moves(from, to, true) : name_moves(from, to, true);
-
-	if (!seen && sbx_move_allowed(&policy.image, from, strlen(from), to, strlen(to),
-				      is_rename && is_dir(from), NULL))
-		cr_assert_fail("%s to %s: allowed for any tree, but not for this one", from, to);
-	return seen;
-}
-
-/* ---- programs that may not be read ---- */
-
-static bool judges_programs; /* execve(2) is trapped */
-
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_mode & 0111;
-}
-
-/* One that could be read, and comes to where it cannot. */
-static bool hides_program(const char *from, const char *to)
-{
-	return judges_programs && is_program(from) && ask(SBX_READ, from) && !ask(SBX_READ, to);
-}
-
-static bool tree_hides_program(const char *from, const char *to)
-{
-	DIR *d = is_dir(from) ? opendir(from) : NULL;
-	bool hides = hides_program(from, to);
-	struct dirent *e;
-
-	while (d && !hides && (e = readdir(d))) {
-		char a[PATH_MAX], b[PATH_MAX];
-
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-		    (size_t)snprintf(a, sizeof a, "%s/%s", from, e->d_name) < sizeof a &&
-		    (size_t)snprintf(b, sizeof b, "%s/%s", to, e->d_name) < sizeof b)
-			hides = tree_hides_program(a, b);
-	}
-	if (d)
-		closedir(d);
-	return hides;
-}
-
-/* ---- roots of grants ---- */
-
-static bool beside(const char *path, const char *before, const char *name, const char *after)
-{
-	char other[PATH_MAX];
-	int n = snprintf(other, sizeof other, "%.*s/%s%s%s", (int)(strrchr(path, '/') - path), path,
-			 before, name, after);
-
-	return n < (int)sizeof other && ask(SBX_MODIFY, other);
-}
-
-/* The name is granted, and none that is like it. */
-static bool is_root(const char *path)
-{
-	const char *name = strrchr(path, '/') + 1;
-
-	return ask(SBX_MODIFY, path) && !beside(path, "\2", "", "") &&
-	       !beside(path, "\2", name, "") && !beside(path, "", name, "\2");
-}
-
-static bool is_link(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
-/* A directory leaves it, or a link comes to it. */
-static bool changes_root(const struct call *c, const char *a, const char *b)
-{
-	bool swaps = c->flags == RENAME_EXCHANGE;
-
-	if (c->kind == LINK)
-		return is_link(a) && is_root(b);
-	return (is_root(a) && (is_dir(a) || (swaps && is_link(b)))) ||
-	       (is_root(b) && (is_dir(b) || is_link(a)));
-}
-
-static bool move_allowed(const struct call *c)
-{
-	char a[PATH_MAX], b[PATH_MAX], last = c->a[strlen(c->a) - 1];
-	bool by_object = c->kind == LINK && (last == '/' || last == '.');
-
-	if (!(by_object ? object_of : name_of)(c->a, a) || !name_of(c->b, b))
-		return true;
-	if (!ask(SBX_MODIFY, a) || !ask(SBX_MODIFY, b))
-		return false;
-	if (changes_root(c, a, b) || (!by_object && !may_lead_from(a, b)))
-		return false;
-	if (c->kind == RENAME ? tree_hides_program(a, b) : hides_program(a, b))
-		return false;
-	if (c->kind == RENAME && c->flags == RENAME_EXCHANGE && tree_hides_program(b, a))
-		return false;
-	if (!dir_moves(a, b, c->kind == RENAME))
-		return false;
-	if (c->kind == RENAME && c->flags == RENAME_EXCHANGE && !may_lead_from(b, a))
-		return false;
-	return c->kind != RENAME || c->flags != RENAME_EXCHANGE || dir_moves(b, a, true);
-}
-
-static bool allowed(const struct call *c)
-{
-	char path[PATH_MAX];
-	bool follows = c->kind == TRUNCATE || c->kind == CHMOD ||
-		       (c->kind == UTIME && (!c->nofollow || c->a[strlen(c->a) - 1] == '/'));
-
-	if (c->kind == OPEN)
-		return open_allowed(c);
-	if (c->kind == RENAME || c->kind == LINK)
-		return move_allowed(c);
-	if (c->kind == UTIME && c->nofollow && !name_of(c->a, path))
-		follows = true; /* "x/.": the directory */
-	if (!(follows ? object_of : name_of)(c->a, path))
-		return true;
-	if (c->kind == SYMLINK && (is_root(path) || !may_lead(path, c->b)))
-		return false;
-	if (c->kind == RMDIR && is_root(path))
-		return false;
-	if (c->kind == CHMOD && judges_programs && !is_dir(path) && !ask(SBX_READ, path))
-		return false; /* 0700 */
-	return ask(SBX_MODIFY, path);
-}
-
 /* ---- rules and trees ---- */
 
 static char text[16][160];
@@ -459,12 +154,12 @@ static void make_rules(void)
 	const char *lines[20] = {"rx+ T /usr", text[0], text[1]};
 	unsigned n = 3;
 
-	snprintf(text[0], sizeof text[0], "rx%c T %s", rnd(6) ? '+' : '-', tree[0]);
-	snprintf(text[1], sizeof text[1], "m%c T %s", rnd(6) ? '+' : '-', tree[0]);
+	snprintf(text[0], sizeof text[0], "rx%c T %s", rnd(6) ? '+' : '-', cm_tree[0]);
+	snprintf(text[1], sizeof text[1], "m%c T %s", rnd(6) ? '+' : '-', cm_tree[0]);
 	for (unsigned left = 1 + rnd(5); left > 0; left--) {
 		static const char shapes[] = "TTEG";
 		char shape = shapes[rnd(4)], base[100];
-		size_t len = (size_t)snprintf(base, sizeof base, "%s", tree[0]);
+		size_t len = (size_t)snprintf(base, sizeof base, "%s", cm_tree[0]);
 
 		for (unsigned depth = rnd(3) + (shape != 'G'); depth > 0; depth--)
 			len += (size_t)snprintf(base + len, sizeof base - len, "/%c",
@@ -475,7 +170,7 @@ static void make_rules(void)
 		lines[n] = text[n];
 		n++;
 	}
-	sb_policy_make(&policy, lines);
+	sb_policy_make(&cm_policy, lines);
 }
 
 static void make_tree(const char *root, unsigned seed)
@@ -511,7 +206,7 @@ static int serve(void *arg)
 	struct call c;
 
 	(void)arg;
-	if (chdir(tree[0]) < 0)
+	if (chdir(cm_tree[0]) < 0)
 		return 1;
 	while (read(in[0], &c, sizeof c) == (ssize_t)sizeof c) {
 		int rc = perform(&c);
@@ -542,7 +237,7 @@ static void show(unsigned seed, unsigned nth, const struct call *c, int got, int
 		char link[128];
 		ssize_t n;
 
-		n = chdir(tree[i]) < 0 ? -1 : readlink(c->a, link, sizeof link - 1);
+		n = chdir(cm_tree[i]) < 0 ? -1 : readlink(c->a, link, sizeof link - 1);
 		link[n > 0 ? n : 0] = '\0';
 		cr_log_error("  in tree %d: -> %s", i, link);
 	}
@@ -564,10 +259,10 @@ static bool one_call(unsigned seed, unsigned nth, const struct pol_floor *floor)
 	/* It leaves the tree: what is there is not alike. */
 	if (strstr(c.a, "..") || strstr(c.b, ".."))
 		return true;
-	ok = allowed(&c);
+	ok = cm_allowed(&c);
 	got = performed_inside(&c);
 	if (ok) {
-		cr_assert_eq(chdir(tree[1]), 0);
+		cr_assert_eq(chdir(cm_tree[1]), 0);
 		want = perform(&c);
 	}
 	/* A denied call may get the kernel's own refusal, of a name that is not as it must be. */
@@ -585,7 +280,7 @@ static void compare_trees(unsigned seed)
 		 "cd %s && find . -printf '%%p %%y %%m %%s %%l\\n' | sort >/tmp/sbx-agree.%d.0; "
 		 "cd %s && find . -printf '%%p %%y %%m %%s %%l\\n' | sort | cmp - "
 		 "/tmp/sbx-agree.%d.0",
-		 tree[0], getpid(), tree[1], getpid());
+		 cm_tree[0], getpid(), cm_tree[1], getpid());
 	cr_expect_eq(system(cmd), 0, "seed %u: the trees differ", seed);
 	snprintf(cmd, sizeof cmd, "/tmp/sbx-agree.%d.0", getpid());
 	unlink(cmd);
@@ -601,7 +296,7 @@ static void start_inside(const struct pol_floor *floor, uid_t uid, pid_t *pid)
 
 		close(in[1]);
 		close(out[0]);
-		_exit(sb_run(&policy, &o, serve, NULL));
+		_exit(sb_run(&cm_policy, &o, serve, NULL));
 	}
 	close(in[0]);
 	close(out[1]);
@@ -617,20 +312,20 @@ static unsigned one_round(unsigned seed)
 	pid_t pid;
 
 	for (int i = 0; i < 2; i++) {
-		strcpy(tree[i], "/tmp/sbx-agree-XXXXXX");
-		cr_assert_not_null(mkdtemp(tree[i]));
-		make_tree(tree[i], seed);
+		strcpy(cm_tree[i], "/tmp/sbx-agree-XXXXXX");
+		cr_assert_not_null(mkdtemp(cm_tree[i]));
+		make_tree(cm_tree[i], seed);
 		if (uid)
-			run_shell("chown -hR 65534:65534", tree[i]);
+			run_shell("chown -hR 65534:65534", cm_tree[i]);
 	}
 	memset(text, 0, sizeof text);
 	state = seed * 7 + 1;
 	make_rules();
-	cr_assert_eq(pol_floor_plan_broker(&policy.rules, &policy.image, pol_fsview_host(),
+	cr_assert_eq(pol_floor_plan_broker(&cm_policy.rules, &cm_policy.image, pol_fsview_host(),
 					   pol_ll_traps(sb_abi()), &floor, &err),
 		     0, "%s", err.msg);
 	if (floor.uses_broker) {
-		judges_programs = floor.traps & POL_TRAP_EXEC;
+		cm_judges_programs = floor.traps & POL_TRAP_EXEC;
 		start_inside(&floor, uid, &pid);
 		if (uid)
 			cr_assert_eq(seteuid(uid), 0);
@@ -645,10 +340,10 @@ static unsigned one_round(unsigned seed)
 		compare_trees(seed);
 	}
 	pol_floor_release(&floor);
-	sb_policy_release(&policy);
+	sb_policy_release(&cm_policy);
 	cr_assert_eq(chdir("/"), 0);
-	run_shell("rm -rf", tree[0]);
-	run_shell("rm -rf", tree[1]);
+	run_shell("rm -rf", cm_tree[0]);
+	run_shell("rm -rf", cm_tree[1]);
 	return bad;
 }
 
