@@ -2,7 +2,7 @@
  * The exact floor against the decision engine: random rules on random trees, with every call that
  * changes files, by raw system calls, served by the broker under the domains the planner makes.
  *
- * Two trees that begin alike. What the cm_policy allows is done in both, in the second without any
+ * Two trees that begin alike. What the policy allows is done in both, in the second without any
  * sandbox, and must end alike, errno included. What it denies must fail and is done only in the
  * first; so at the end the trees must still be alike. SBX_ROUNDS says how many rulesets (default
  * 50, of 400 calls each), SBX_SEED where to begin.
