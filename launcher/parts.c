@@ -26,6 +26,7 @@ void lau_parts_request(const struct lau_options *o, struct lau_dirs *dirs, struc
 	lau_policy_request(&o->policy, rq);
 	rq->layers = &dirs->layers;
 	rq->workspace_texts = o->policy.workspaces.n ? o->policy.workspaces.v : NULL;
+	rq->is_default_workspace = o->policy.workspaces.n == 0;
 	rq->workspaces = dirs->workspaces;
 	rq->nworkspaces = dirs->nworkspaces;
 	rq->scratch = dirs->scratch.path;

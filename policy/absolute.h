@@ -34,4 +34,9 @@ void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
 void pol_build_allows(struct pol_build *, const struct pol_settings *);
 /* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies
  * and what they leave open, then sockets. */
-void pol_build_roots(struct pol_build *, const struct pol_settings *);
+/* roots.c: denyModifyAnyCase of them, those of one level, where pol_build_spared() makes a layer of
+ * it. */
+void pol_build_any_case(struct pol_build *, const struct pol_settings *, size_t level);
+/* spared.c: how many directories of any name a rule begins with. */
+size_t pol_build_level(const struct pol_text *);
+int pol_build_roots(struct pol_build *, const struct pol_settings *, struct b_err *err);

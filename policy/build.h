@@ -65,6 +65,8 @@ void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((for
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
+/* May an allow of a document be followed along links from one path to the other? */
+bool pol_build_may_follow(struct pol_build *, const char *spelled, const char *real);
 /* undone.c: B_POLICY where a root opens what another document of the main layer denies. */
 int pol_build_check_undone(const struct pol_build *, struct b_err *err);
 uint8_t pol_build_layer_number(const struct pol_build *);
@@ -72,6 +74,11 @@ uint8_t pol_build_layer_number(const struct pol_build *);
  * pol_build_first(). */
 size_t pol_build_first(const struct pol_build *);
 size_t pol_build_end(const struct pol_build *);
+/* What a local rule of this layer's document is relative to: workspace `w`, or the current
+ * directory below it. */
+const char *pol_build_local(const struct pol_build *, size_t w);
+/* `dir` so many directories up. Arena. */
+const char *pol_build_up(struct pol_build *, const char *dir, unsigned up);
 /* "file:line:col", with the layer in front where it is not the main one. Arena. */
 const char *pol_build_origin(struct pol_build *, const struct pol_pos *);
 /* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
@@ -110,6 +117,9 @@ int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_prof
 void pol_build_documents(struct pol_build *);
 /* foreign.c: what a document of another system asks of this host. B_FLOOR: it is not to be had. */
 int pol_build_foreign(struct pol_build *, struct b_err *err);
+/* spared.c: what the main document denies in either case but below directories of some name, as a
+ * layer behind all others; where it says so. */
+int pol_build_spared(struct pol_build *, struct b_err *err);
 /* foreign.c: what of /proc, /sys and /dev a wide rule of another system does not open, origin
  * `builtin:system:N`; behind the profile. */
 void pol_build_foreign_closed(struct pol_build *);

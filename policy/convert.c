@@ -125,6 +125,10 @@ static void flatten_roots(struct cv *c, bool denied)
 				cv_name(c, t, "what may be read again cannot leave it closed");
 			if (t->is_exact)
 				cv_name(c, t, "one path without what is below it");
+			else if (t->up)
+				cv_name(c, t, "a path above the workspace");
+			else if (t->only_named)
+				continue;
 			else if (denied && i < 2 && t->s[0] == '$')
 				cv_name(c, t, "it opens what a rule before it denies");
 			else if (is_workspace && i < 2) {
@@ -212,6 +216,8 @@ static void put_roots(struct cv *c, int list, const char *key)
 			cv_name(c, &from->v[i], "what may be read again cannot leave it closed");
 		if (from->v[i].is_exact)
 			cv_name(c, &from->v[i], "one path without what is below it");
+		else if (from->v[i].up)
+			cv_name(c, &from->v[i], "a path above the workspace");
 		else if (from->v[i].is_literal && strpbrk(from->v[i].s, "*?"))
 			cv_name(c, &from->v[i], "a name with a wildcard in it");
 		else
@@ -240,6 +246,7 @@ static void put_sandbox(struct cv *c)
 	put_list(c->out, "    ", "presets", &c->doc->settings.presets, false);
 	put_list(c->out, "    ", "macos", &c->doc->settings.macos, false);
 	put_list(c->out, "    ", "passEnv", &c->doc->settings.pass_env, false);
+	put_list(c->out, "    ", "spareAnyCase", &c->doc->settings.spares, false);
 }
 
 static void put_orbit(struct cv *c, const struct pol_profile *p)

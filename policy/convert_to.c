@@ -268,23 +268,41 @@ static void take_always(struct cv *c)
 	}
 }
 
-/* What may not be read is not modified either, where nothing open could lie below it. */
-static void take_unreadable(struct cv *c)
+/* Of entries that lie in each other the deepest counts there, and what may not be read is not
+ * modified. */
+static void check_nested(struct cv *c)
 {
 	struct pol_text whole = {.s = "${WORKSPACE}", .is_literal = true};
+	bool is_same = cv_setting(c, POL_SET_nested, false);
 
 	if (c->modifies_workspace)
 		pol_texts_add(c->doc, &c->list[CV_MODIFY], whole);
-	for (size_t i = 0; i < c->list[CV_NO_READ].n; i++) {
+	for (size_t i = 0; !is_same && i < c->list[CV_NO_READ].n; i++) {
 		const struct pol_text *t = &c->list[CV_NO_READ].v[i];
 
 		if (pol_srt_may_hold(t, &c->list[CV_MODIFY]) ||
 		    pol_srt_may_hold(t, &c->list[CV_REOPEN]))
-			continue;
-		if (!cv_has(&c->list[CV_NO_MODIFY], t->s))
+			cv_name(c, t, "of what lies in it or above, srt takes the deepest entry");
+		else if (!cv_has(&c->list[CV_NO_MODIFY], t->s))
 			cv_name(c, t, "srt closes it for modifying, too");
-		drop(&c->list[CV_NO_MODIFY], t->s);
 	}
+	for (size_t i = 0; !is_same && i < c->list[CV_REOPEN].n; i++)
+		cv_name(c, &c->list[CV_REOPEN].v[i], "srt leaves closed what is named below it");
+}
+
+static void check_spared(struct cv *c, unsigned depth)
+{
+	const struct pol_texts *spares = &c->doc->settings.spares;
+	bool has_srts = false;
+
+	for (size_t i = 0; i < spares->n; i++)
+		if (strcmp(spares->v[i].s, "node_modules") == 0)
+			has_srts = true;
+		else
+			cv_name(c, &spares->v[i], "srt spares node_modules alone");
+	if (depth > 1 && !has_srts)
+		cv_name_key(c, &c->doc->name.pos, "denyModifyAnyCase",
+			    "srt does not deny it below node_modules");
 }
 
 /* Everything is read there: what is listed for it needs not be. */
@@ -353,7 +371,8 @@ void cv_srt(struct cv *c)
 			    "srt lets .git/config be written where it does not deny it");
 	drop(&c->list[CV_MODIFY], GIT_CONFIG_PATH);
 	tell_case(c);
-	take_unreadable(c);
+	check_nested(c);
+	check_spared(c, depth);
 	if (depth == 0)
 		cv_name_key(c, &c->doc->name.pos, "denyWrite",
 			    "srt always denies writing to .git/hooks, .bashrc, .vscode and the "
@@ -419,8 +438,12 @@ static void take_hidden(struct cv *c)
 	for (size_t i = 0; i < c->list[CV_NO_READ].n; i++) {
 		const struct pol_text *t = &c->list[CV_NO_READ].v[i];
 
-		if (!cv_has(&c->list[CV_NO_MODIFY], t->s))
+		if (cv_setting(c, POL_SET_nested, false)) {
+			if (pol_srt_may_hold(t, &c->list[CV_MODIFY]))
+				cv_name(c, t, "caliban opens nothing that lies in it");
+		} else if (!cv_has(&c->list[CV_NO_MODIFY], t->s)) {
 			cv_name(c, t, "caliban closes it for modifying, too");
+		}
 		drop(&c->list[CV_NO_MODIFY], t->s);
 	}
 }

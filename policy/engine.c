@@ -156,8 +156,8 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	pol_build_own(b);
 	if (pol_build_sides(b, err) < 0)
 		return -1;
-	pol_build_roots(b, &b->layers->main.settings);
-	if (pol_build_check_undone(b, err) < 0)
+	if (pol_build_roots(b, &b->layers->main.settings, err) < 0 ||
+	    pol_build_check_undone(b, err) < 0)
 		return -1;
 	if (b->layers->effect.all_sockets)
 		open_sockets(b);
@@ -211,7 +211,8 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 		return -1;
 	if (build_layers(b, POL_LAYER_MANAGED, POL_LAYER_MAIN, err) < 0 ||
 	    build_main(b, &eff, err) < 0 ||
-	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0)
+	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0 ||
+	    pol_build_spared(b, err) < 0)
 		return -1;
 	tell_layers(b);
 	/* no dialect so far says more of it */

@@ -59,6 +59,7 @@ struct pol_request {
 	const char *profile;	  /* NULL: the document's only profile, else an error naming them */
 	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
 	size_t nworkspaces;
+	bool is_default_workspace; /* nobody named it: found from the current directory */
 	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
 	const char *const *workspace_texts;
 	const struct pol_cli_rule *rules;

@@ -16,88 +16,8 @@
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/glob.h"
+#include "policy/residual.h"
 #include "policy/workspace.h"
-
-/* A set of positions in a glob; `inside` marks star-star-slash that has begun a directory. */
-struct live {
-	bool at[POL_MAX_RULE_LEN + 1];
-	bool inside[POL_MAX_RULE_LEN + 1];
-};
-
-static bool starts(const char *p, const char *what)
-{
-	return strncmp(p, what, strlen(what)) == 0;
-}
-
-/* Positions reached without consuming anything. Each edge leads forward: one pass is enough. */
-static void close_over(const char *glob, size_t n, struct live *s)
-{
-	for (size_t i = 0; i < n; i++) {
-		const char *p = glob + i;
-
-		if (!s->at[i])
-			continue;
-		if (strcmp(p, "/**") == 0)
-			s->at[n] = true;
-		else if (starts(p, "**/"))
-			s->at[i + 3] = true;
-		else if (starts(p, "**"))
-			s->at[i + 2] = true;
-		else if (*p == '*')
-			s->at[i + 1] = true;
-	}
-}
-
-/* One character of a path, `len` bytes at c. */
-static void step(const char *glob, size_t n, const struct live *from, const char *c, unsigned len,
-		 struct live *to)
-{
-	bool slash = *c == '/';
-
-	memset(to, 0, sizeof *to);
-	for (size_t i = 0; i < n; i++) {
-		const char *p = glob + i;
-
-		if (from->inside[i] || (from->at[i] && starts(p, "**/"))) {
-			to->inside[i] = true;
-			to->at[i + 3] |= slash;
-		}
-		if (!from->at[i] || starts(p, "**/"))
-			continue;
-		if (starts(p, "**"))
-			to->at[i] = true;
-		else if (*p == '*')
-			to->at[i] |= !slash;
-		else if (*p == '?')
-			to->at[i + 1] |= !slash;
-		else if (strncmp(p, c, len) == 0)
-			to->at[i + len] = true;
-	}
-	close_over(glob, n, to);
-}
-
-static void residuals(const char *glob, const char *path, struct live *out)
-{
-	size_t n = strlen(glob), len = strlen(path);
-	struct live cur, next;
-
-	memset(&cur, 0, sizeof cur);
-	cur.at[0] = true;
-	close_over(glob, n, &cur);
-	for (size_t i = 0; i <= len;) {
-		const char *c = i < len ? path + i : "/";
-		unsigned step_len = b_utf8_len((const unsigned char *)c, strlen(c));
-
-		step_len = step_len ? step_len : 1;
-		step(glob, n, &cur, c, step_len, &next);
-		cur = next;
-		i += step_len;
-	}
-	/* Just behind a slash, star-star-slash may go on or stop: as if it had not begun. */
-	for (size_t i = 0; i < n; i++)
-		cur.at[i] |= cur.inside[i];
-	*out = cur;
-}
 
 static void emit(struct pol_build *b, const struct pol_rule *proto, enum pol_shape shape,
 		 const char *path, const char *glob)
@@ -184,21 +104,16 @@ static void replay(struct pol_build *b, const struct pol_eff_rule *e, const char
 		.origin = pol_build_origin(b, &e->pos),
 	};
 	bool at = pol_glob_match(e->rule, path, strlen(path));
-	struct live left;
+	struct pol_residuals left;
 
 	if (at)
 		emit(b, &proto, POL_EXACT, path, NULL);
 	if (!below || strcmp(e->rule, ".") == 0)
 		return;
-	residuals(e->rule, path, &left);
-	for (size_t i = 0; e->rule[i]; i++) {
-		const char *rest = e->rule + i;
-
-		/* No path below begins with a slash or has a component "."; as whole globs these
-		 * would mean something else. */
-		if (left.at[i] && *rest != '/' && strcmp(rest, ".") != 0)
-			emit_rest(b, &proto, path, rest);
-	}
+	pol_residuals(e->rule, path, &left);
+	for (size_t i = 0; e->rule[i]; i++)
+		if (left.at[i])
+			emit_rest(b, &proto, path, e->rule + i);
 }
 
 static void replay_twins(struct pol_build *b, const struct pol_eff_rule *e, const struct twins *t)
@@ -225,10 +140,11 @@ static void tell_linked(struct pol_build *b, const struct pol_eff_rule *ex, cons
 		const char *real = pol_canonical(&b->rs->arena, spelled);
 
 		if (strcmp(real, spelled) != 0)
-			pol_build_notice(b,
-					 "%s:%u:%u: `!%s` passes through a symlink to %s: nothing is "
-					 "opened there",
-					 ex->pos.file, ex->pos.line, ex->pos.col, ex->rule, real);
+			pol_build_notice(
+				b,
+				"%s:%u:%u: `!%s` passes through a symlink to %s: nothing is "
+				"opened there",
+				ex->pos.file, ex->pos.line, ex->pos.col, ex->rule, real);
 	}
 }
 
@@ -244,10 +160,11 @@ static int replay_all(struct pol_build *b, const struct pol_effective *eff, size
 		    (list[k].is_global_deny && pol_rule_contains(list[k].rule, ex->rule)))
 			continue;
 		if (!is_affordable(b, &list[k], strlen(path))) {
-			rc = b_fail(err, B_LIMIT, 0,
-				    "%s:%u:%u: exceptions times rules make too much: expected fewer "
-				    "of either",
-				    ex->pos.file, ex->pos.line, ex->pos.col);
+			rc = b_fail(
+				err, B_LIMIT, 0,
+				"%s:%u:%u: exceptions times rules make too much: expected fewer "
+				"of either",
+				ex->pos.file, ex->pos.line, ex->pos.col);
 			break;
 		}
 		replay(b, &list[k], path, below);

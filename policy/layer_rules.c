@@ -82,7 +82,7 @@ int pol_build_layer(struct pol_build *b, struct pol_layer *l, const char *run_pr
 	if (rc == 0)
 		pol_build_allows(b, &l->doc.settings);
 	if (rc == 0)
-		pol_build_roots(b, &l->doc.settings);
+		rc = pol_build_roots(b, &l->doc.settings, err);
 	b->at = NULL;
 	return rc;
 }

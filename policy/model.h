@@ -31,6 +31,11 @@ struct pol_text {
 	bool is_literal; /* of a root list: no character of it is a wildcard */
 	bool is_final;	 /* of denyRead: allowRead does not open it */
 	bool is_exact;	 /* the same, and nothing below it is meant */
+	bool is_implied; /* of openModify: nobody wrote it, and what closes it counts more */
+	unsigned up;	 /* of a root list: directories above where it is relative to */
+	bool only_named; /* of openModify: opens what a set closes, where all else leaves it open */
+	const char
+		*name; /* of a root list, the entry as a name: where that is there, it is meant */
 };
 
 struct pol_texts {
@@ -54,7 +59,8 @@ struct pol_profile {
 	X(cache, NULL)                                                                             \
 	X(strict, NULL)                                                                            \
 	X(allowFallback, NULL)                                                                     \
-	X(enabled, NULL)
+	X(enabled, NULL)                                                                           \
+	X(nested, NULL)
 
 enum pol_setting {
 #define X(key, words) POL_SET_##key,
@@ -95,6 +101,7 @@ struct pol_settings {
 	/* More that is open on macOS alone: a group's name, `mach:SERVICE`, `loopback`,
 	 * `proxy:PORT`. */
 	struct pol_texts macos;
+	struct pol_texts spares; /* names of directories: below, denyModifyAnyCase does not hold */
 	struct pol_texts pass_env; /* names of variables; `*` in one that is not literal */
 };
 
@@ -133,7 +140,9 @@ struct pol_foreign {
 	bool is_user_implied;	      /* nobody said it: of concern to root alone */
 	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not said */
 	bool must_have_bwrap;	      /* it is to be trusted, whatever the back-end */
-	bool is_nested;		      /* inside another sandbox: fewer namespaces for bwrap */
+	bool is_at_cwd; /* relative rules are below the current directory, where no workspace is
+			   named */
+	bool is_nested; /* inside another sandbox: fewer namespaces for bwrap */
 	struct pol_texts no_env;      /* names of variables that the command does not get */
 	const struct pol_ynode *tree; /* all of it, for who asks for more: rules on the network */
 };

@@ -1,7 +1,9 @@
 /* resolve.c - a document's rules, relative to the workspace, become rules on absolute paths. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -110,7 +112,7 @@ bool pol_build_is_missing(struct pol_build *b, const char *path)
 
 /* May an allow of a document be followed from `spelled` to `real`? Into a workspace; elsewhere
  * along links that no run can have planted, such as /var/run. */
-static bool may_follow(struct pol_build *b, const char *spelled, const char *real)
+bool pol_build_may_follow(struct pol_build *b, const char *spelled, const char *real)
 {
 	if (in_workspaces(b, real))
 		return true;
@@ -135,7 +137,7 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	real = real_path(b, spelled);
 	if (strcmp(real, spelled) == 0)
 		return;
-	if (twin == POL_TWIN_WORKSPACE && r->allow && !may_follow(b, spelled, real)) {
+	if (twin == POL_TWIN_WORKSPACE && r->allow && !pol_build_may_follow(b, spelled, real)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
 				 "not followed%s",
@@ -180,6 +182,29 @@ size_t pol_build_first(const struct pol_build *b)
 size_t pol_build_end(const struct pol_build *b)
 {
 	return b->at ? b->at->end_ws : b->rs->nworkspaces;
+}
+
+const char *pol_build_local(const struct pol_build *b, size_t w)
+{
+	const struct pol_doc *doc = b->at ? &b->at->doc : &b->layers->main;
+	char here[PATH_MAX];
+
+	if (!doc->foreign.is_at_cwd || (b->rq->nworkspaces && !b->rq->is_default_workspace))
+		return b->rs->workspaces[w];
+	/* the kernel's, without links: below the workspace, which was found from it */
+	if (!getcwd(here, sizeof here) || here[0] != '/')
+		return b->rs->workspaces[w];
+	return b_arena_strndup(&b->rs->arena, here, strlen(here));
+}
+
+const char *pol_build_up(struct pol_build *b, const char *dir, unsigned up)
+{
+	size_t n = strlen(dir);
+
+	for (; up > 0 && n > 1; up--)
+		while (n > 1 && dir[--n] != '/')
+			continue;
+	return b_arena_strndup(&b->rs->arena, dir, n > 1 ? n : 1);
 }
 
 /* Orbit's meaning: a literal is exactly that path, `<path>` + slash-star-star covers the path. */

@@ -1,11 +1,13 @@
 /* roots.c - rules of `spec.sandbox` on absolute paths: what the host must keep open beside the
  * workspace, and what it must keep closed. */
+#include <stdint.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "policy/absolute.h"
 #include "policy/glob.h"
 #include "policy/layers.h"
+#include "policy/nested.h"
 #include "policy/vars.h"
 
 /* In this order: a deny of the document is not opened by a root of it. */
@@ -60,9 +62,12 @@ static void open_way(struct pol_build *b, const struct pol_absolute *t)
 	}
 }
 
-static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, size_t w)
+static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, unsigned up,
+		   size_t w)
 {
 	t->dir = pol_root_dir(b, text, w);
+	if (t->dir && up)
+		t->dir = pol_build_up(b, t->dir, up);
 	if (t->dir) {
 		pol_build_absolute(b, t);
 		if (t->allow && t->op == SBX_MODIFY && t->tier == POL_TIER_SIDE && !t->only_closed)
@@ -96,9 +101,9 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 	t->is_literal = text->is_literal;
 	t->is_exact = text->is_exact;
 	if (!pol_root_is_local(text->s))
-		add_at(b, t, text->s, 0);
+		add_at(b, t, text->s, text->up, 0);
 	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < pol_build_end(b); w++)
-		add_at(b, t, text->s, w);
+		add_at(b, t, text->s, text->up, w);
 }
 
 /* Is it one of the lists that open paths before the sets speak? */
@@ -107,11 +112,25 @@ static bool is_profile(size_t i)
 	return lists[i].list == POL_ROOTS_openRead || lists[i].list == POL_ROOTS_openModify;
 }
 
+/* Is it one of the lists of which the deepest entry counts? */
+static bool is_nested(const struct pol_settings *s, size_t i)
+{
+	enum pol_root_list list = lists[i].list;
+
+	return s->value[POL_SET_nested].said && s->value[POL_SET_nested].v &&
+	       (list == POL_ROOTS_openModify || list == POL_ROOTS_denyRead ||
+		list == POL_ROOTS_allowRead);
+}
+
 void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 {
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const struct pol_texts *texts = &s->roots[lists[i].list];
 
+		if (is_profile(i) && is_nested(s, i)) {
+			pol_build_nested_allows(b, s);
+			continue;
+		}
 		for (size_t k = 0; is_profile(i) && k < texts->n; k++) {
 			struct pol_absolute t = {
 				.op = lists[i].op, .allow = true, .tier = POL_TIER_PROFILE};
@@ -121,22 +140,45 @@ void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 	}
 }
 
-void pol_build_roots(struct pol_build *b, const struct pol_settings *s)
+#define ANY_LEVEL SIZE_MAX
+
+/* Is it a layer of its own? */
+static bool is_spared(const struct pol_build *b, enum pol_root_list list)
+{
+	return list == POL_ROOTS_denyModifyAnyCase && !b->at && b->layers->main.settings.spares.n;
+}
+
+static void build_list(struct pol_build *b, const struct pol_texts *texts, size_t i, size_t level)
+{
+	for (size_t k = 0; k < texts->n && !are_left_out(b, lists[i].list); k++) {
+		struct pol_absolute t = {
+			.op = lists[i].op,
+			.allow = lists[i].allow,
+			.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
+			.folds = lists[i].folds,
+			.only_closed = is_profile(i),
+		};
+
+		if ((!lists[i].is_final || texts->v[k].is_final) &&
+		    (level == ANY_LEVEL || pol_build_level(&texts->v[k]) == level))
+			add(b, &t, &texts->v[k]);
+	}
+}
+
+int pol_build_roots(struct pol_build *b, const struct pol_settings *s, struct b_err *err)
 {
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		const struct pol_texts *texts = &s->roots[lists[i].list];
-
-		for (size_t k = 0; k < texts->n && !are_left_out(b, lists[i].list); k++) {
-			struct pol_absolute t = {
-				.op = lists[i].op,
-				.allow = lists[i].allow,
-				.tier = lists[i].allow ? POL_TIER_SIDE : POL_TIER_DENY,
-				.folds = lists[i].folds,
-				.only_closed = is_profile(i),
-			};
-
-			if (!lists[i].is_final || texts->v[k].is_final)
-				add(b, &t, &texts->v[k]);
-		}
+		if (!is_nested(s, i) && !is_spared(b, lists[i].list))
+			build_list(b, &s->roots[lists[i].list], i, ANY_LEVEL);
+		else if (lists[i].list == POL_ROOTS_allowRead && pol_build_nested(b, s, err) < 0)
+			return -1;
 	}
+	return 0;
+}
+
+void pol_build_any_case(struct pol_build *b, const struct pol_settings *s, size_t level)
+{
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+		if (lists[i].list == POL_ROOTS_denyModifyAnyCase)
+			build_list(b, &s->roots[lists[i].list], i, level);
 }

@@ -180,7 +180,7 @@ const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)
 	if (!v)
 		return *text == '/' ? "/" : pol_home(&b->rs->arena);
 	if (v->where == IN_WORKSPACE)
-		return b->rs->workspaces[w];
+		return pol_build_local(b, w);
 	if (v->where > IN_GIT_COMMON)
 		return host_dir(&b->rs->arena, b->rq->scratch, v);
 	pol_git_find(&b->rs->arena, b->rs->workspaces[w], &git);

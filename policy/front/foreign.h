@@ -50,7 +50,7 @@ int pol_foreign_either(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
 int pol_foreign_string(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
-/* srt.c: a path of its, with its wildcards. srt_credentials.c. */
+/* srt_paths.c: a path of its, with its wildcards. srt_credentials.c. */
 int pol_srt_path(struct pol_front *, const struct pol_ynode *item, enum pol_root_list);
 int pol_srt_credentials(struct pol_front *, const struct pol_ynode *key,
 			const struct pol_ynode *value);

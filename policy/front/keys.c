@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/near.h"
 #include "base/str.h"
+#include "policy/front/foreign.h"
 #include "policy/front/yaml.h"
 #include "policy/model.h"
 
@@ -76,6 +77,10 @@ int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *
 
 		if (row ? row->take(f, key, map->v[2 * i + 1]) == 0 : !strict)
 			continue;
+		if (!row && f->passes_comments && (key->s[0] == '_' || key->s[0] == '$')) {
+			pol_foreign_note(f->doc, &key->pos, "`%s` is passed over", key->s);
+			continue;
+		}
 		if (!row)
 			fail_unknown(f, key, where, rows, n);
 		if (pol_front_found(f) < 0)

@@ -27,6 +27,7 @@ struct pol_front {
 	struct b_err *err;
 	struct pol_findings *findings; /* NULL: the first thing wrong ends the reading */
 	struct pol_profile *profile;   /* the one being read */
+	bool passes_comments; /* keys that begin with _ or $ are passed over, with a line */
 };
 
 /* One key of a mapping. A mapping that is `strict` refuses keys that have no row. */

@@ -204,6 +204,23 @@ static int check(struct pol_front *f)
 	return 0;
 }
 
+/* Names of directories, no paths. */
+static int take_spares(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.spares;
+	size_t before = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (size_t i = before; i < list->n; i++)
+		if (!*list->v[i].s || strpbrk(list->v[i].s, "/*?") || list->v[i].s[0] == '.')
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "spareAnyCase: `%s`, expected the name of a directory",
+					    list->v[i].s);
+	return 0;
+}
+
 int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {
@@ -216,6 +233,7 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "macos", .take = take_macos},
 		{.name = "scratch", .take = take_value},
 		{.name = "cache", .take = take_value},
+		{.name = "nested", .take = take_value},
 		{.name = "openRead", .take = take_root_list},
 		{.name = "openModify", .take = take_root_list},
 		{.name = "readRoots", .take = take_root_list},
@@ -224,6 +242,7 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "allowRead", .take = take_root_list},
 		{.name = "denyModify", .take = take_root_list},
 		{.name = "denyModifyAnyCase", .take = take_root_list},
+		{.name = "spareAnyCase", .take = take_spares},
 		{.name = "presets", .take = take_presets},
 		{.name = "providers", .take = take_presets},
 		{.name = "strict", .take = take_value},

@@ -1,11 +1,11 @@
 /*
  * srt.c - the settings of Anthropic's sandbox runtime (JSON). Everything may be read but what is
  * listed; nothing modified but what is listed, less the mandatory denies, which hold for names
- * that do not exist yet, too.
+ * that do not exist yet, too. Entries that lie in each other are `nested` (policy/nested.h).
  *
  * A path is it and all below it; a trailing slash-star-star says the same. Other wildcards are
  * enforced: `*` and `?` within a name, `**` across, classes as all their members. What is relative
- * is below the workspace.
+ * is below the current directory. docs/DIALECTS.md lists where this differs from srt itself.
  */
 #include <string.h>
 
@@ -16,139 +16,9 @@
 #include "policy/front/foreign.h"
 #include "policy/settings.h"
 
-enum { MAX_EXPANDED = 512, DEPTH_DEFAULT = 3, DEPTH_MAX = 10 };
+enum { DEPTH_DEFAULT = 3, DEPTH_MAX = 10 };
 
 #define KEYS(rows) rows, sizeof(rows) / sizeof *(rows)
-
-/* ---- paths ---- */
-
-static char *trim_tree(struct b_arena *a, const char *text)
-{
-	size_t n = strlen(text);
-
-	while (n >= 3 && memcmp(text + n - 3, "/**", 3) == 0)
-		n -= 3;
-	while (n > 1 && text[n - 1] == '/')
-		n--;
-	return b_arena_strndup(a, n ? text : "/", n ? n : 1);
-}
-
-/* What a rule of ours begins with: the root, the home, or the workspace. */
-static const char *anchored(struct b_arena *a, const char *text)
-{
-	if (text[0] == '/' || text[0] == '~')
-		return text;
-	while (text[0] == '.' && (text[1] == '/' || text[1] == '\0'))
-		text += text[1] ? 2 : 1;
-	return *text ? b_arena_printf(a, "${WORKSPACE}/%s", text) : "${WORKSPACE}";
-}
-
-static bool has_wildcards(const char *text)
-{
-	return strpbrk(text, "*?") || (strchr(text, '[') && strchr(strchr(text, '['), ']'));
-}
-
-/* The bytes of a class that begins at s, "[a-z_]"; *out_len of the text. False: it cannot be
- * written as a list of names (a negated one, one with other than ASCII, an empty one). */
-static bool members(const char *s, char out[128], size_t *out_len)
-{
-	const char *end = strchr(s, ']'), *p = s + 1;
-	bool in[128] = {false};
-	size_t n = 0;
-
-	*out_len = (size_t)(end - s) + 1;
-	if (*p == '^' || *p == '!' || p == end)
-		return false;
-	for (; p < end; p++) {
-		int from = (unsigned char)p[0], to = from;
-
-		if (p + 2 < end && p[1] == '-') {
-			to = (unsigned char)p[2];
-			p += 2;
-		}
-		if (from > 127 || to > 127 || from > to || p[0] == '\\')
-			return false;
-		for (; from <= to; from++)
-			in[from] = true;
-	}
-	for (int c = 1; c < 128; c++)
-		if (in[c] && c != '/' && c != '*' && c != '?')
-			out[n++] = (char)c;
-	out[n] = '\0';
-	return n > 0;
-}
-
-/* Does the list open what it names? */
-static bool opens(enum pol_root_list list)
-{
-	return list == POL_ROOTS_openModify || list == POL_ROOTS_allowRead ||
-	       list == POL_ROOTS_sockets;
-}
-
-struct entry {
-	enum pol_root_list list;
-	bool is_tree; /* a glob that had a trailing slash-star-star */
-	struct pol_pos pos;
-	const char *text; /* as written */
-	size_t n;	  /* rules that came of it */
-};
-
-/* srt takes the tree off a glob and means the path alone: where that closes something, what is
- * below is closed, too; what it opens is open alone. */
-static int add_expanded(struct pol_front *f, const struct entry *e, const char *text)
-{
-	struct pol_texts *list = &f->doc->settings.roots[e->list];
-
-	if (e->is_tree && !opens(e->list))
-		text = b_arena_printf(&f->doc->arena, "%s/**", text);
-	if (pol_foreign_root(f, e->list, text, e->pos, false) < 0)
-		return -1;
-	list->v[list->n - 1].is_exact = opens(e->list) && !strpbrk(text, "*?");
-	return 0;
-}
-
-/* `done` and all that the classes of `rest` can be. */
-static int expand(struct pol_front *f, struct entry *e, const char *done, const char *rest)
-{
-	struct b_arena *a = &f->doc->arena;
-	const char *open = strchr(rest, '[');
-	char chars[128];
-	size_t len;
-
-	if (!open || !strchr(open, ']')) {
-		if (++e->n > MAX_EXPANDED)
-			return pol_pos_fail(f->err, &e->pos,
-					    "`%s`: its classes stand for more than %d names",
-					    e->text, MAX_EXPANDED);
-		return add_expanded(f, e, b_arena_printf(a, "%s%s", done, rest));
-	}
-	if (!members(open, chars, &len))
-		return pol_pos_fail(f->err, &e->pos,
-				    "`%.*s`: a class that cannot be enforced, expected the "
-				    "characters it may be, like [a-z_]",
-				    (int)len, open);
-	for (const char *c = chars; *c; c++)
-		if (expand(f, e, b_arena_printf(a, "%s%.*s%c", done, (int)(open - rest), rest, *c),
-			   open + len) < 0)
-			return -1;
-	return 0;
-}
-
-int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
-{
-	struct b_arena *a = &f->doc->arena;
-	const char *text = anchored(a, trim_tree(a, item->s));
-	struct entry e = {.list = list, .pos = item->pos, .text = item->s};
-
-	if (!has_wildcards(text))
-		return pol_foreign_root(f, list, text, item->pos, true);
-	/* A bare name with a wildcard is meant wherever it is; there it would be at the top alone,
-	 * which a deny may exceed and an allow may not. */
-	if (!opens(list) && !strchr(item->s, '/') && item->s[0] != '~')
-		text = b_arena_printf(a, "${WORKSPACE}/**/%s", item->s);
-	e.is_tree = strlen(item->s) >= 3 && strcmp(item->s + strlen(item->s) - 3, "/**") == 0;
-	return expand(f, &e, "", text);
-}
 
 /* ---- filesystem ---- */
 
@@ -226,11 +96,23 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
 }
 
+/* What srt opens without a word in the document. */
+static int add_implied(struct pol_front *f, const char *dir, struct pol_pos pos)
+{
+	struct pol_texts *list = &f->doc->settings.roots[POL_ROOTS_openModify];
+
+	if (pol_foreign_root(f, POL_ROOTS_openModify, dir, pos, true) < 0)
+		return -1;
+	list->v[list->n - 1].is_implied = true;
+	return 0;
+}
+
 static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsigned depth)
 {
 	const struct pol_ynode *fs = pol_yaml_get(root, "filesystem");
 	const struct pol_ynode *git = fs ? pol_yaml_get(fs, "allowGitConfig") : NULL;
 	size_t n = POL_SRT_DENIED;
+	struct pol_texts *open;
 	struct b_str up = {0};
 	int rc = 0;
 
@@ -238,9 +120,11 @@ static int add_mandatory(struct pol_front *f, const struct pol_ynode *root, unsi
 		n = POL_SRT_GIT_CONFIG; /* and named, so that the protected set does not close it */
 		rc = pol_foreign_root(f, POL_ROOTS_openModify, "${WORKSPACE}/.git/config", git->pos,
 				      true);
+		open = &f->doc->settings.roots[POL_ROOTS_openModify];
+		open->v[open->n - 1].only_named = true;
 	}
 	for (const char *const *dir = pol_srt_writable; *dir && rc == 0; dir++)
-		rc = pol_foreign_root(f, POL_ROOTS_openModify, *dir, root->pos, true);
+		rc = add_implied(f, *dir, root->pos);
 	for (; depth > 0 && rc == 0; depth--, b_str_add(&up, "*/"))
 		for (size_t i = 0; i < n && rc == 0; i++) {
 			const char *text =
@@ -519,19 +403,6 @@ static int take_root(struct pol_front *f, const struct pol_ynode *root)
 	return pol_front_map(f, root, "srt's settings (another kind: --dialect)", true, KEYS(rows));
 }
 
-/* A path that may not be read is not there at all under srt, so nothing is changed there either:
- * unless something that is open could lie below it. */
-static void close_unreadable(struct pol_doc *doc)
-{
-	struct pol_texts *roots = doc->settings.roots;
-	const struct pol_texts *denied = &roots[POL_ROOTS_denyRead];
-
-	for (size_t i = 0; i < denied->n; i++)
-		if (!pol_srt_may_hold(&denied->v[i], &roots[POL_ROOTS_openModify]) &&
-		    !pol_srt_may_hold(&denied->v[i], &roots[POL_ROOTS_allowRead]))
-			pol_texts_add(doc, &roots[POL_ROOTS_denyModify], denied->v[i]);
-}
-
 int pol_srt_take(const struct pol_ynode *root, struct pol_doc *doc, struct b_err *err)
 {
 	struct pol_front f = {.doc = doc, .err = err};
@@ -541,12 +412,16 @@ int pol_srt_take(const struct pol_ynode *root, struct pol_doc *doc, struct b_err
 
 	pol_foreign_rule(doc, &p->read, "./**", root->pos);
 	pol_foreign_set(doc, POL_SET_reads, POL_READS_BROAD, root->pos);
+	pol_foreign_set(doc, POL_SET_nested, true, root->pos);
+	doc->foreign.is_at_cwd = true;
+	pol_texts_add(doc, &doc->settings.spares,
+		      (struct pol_text){.s = "node_modules", .pos = root->pos});
+	f.passes_comments = true;
 	pol_foreign_set(doc, POL_SET_network, POL_NET_NONE, root->pos);
 	if (take_root(&f, root) < 0)
 		return -1;
 	if (depth)
 		(void)b_parse_u64(depth->s, DEPTH_MAX, &levels);
-	close_unreadable(doc);
 	if (add_mandatory(&f, root, (unsigned)levels) < 0)
 		return -1;
 	return pol_doc_validate(doc, err);

@@ -81,8 +81,8 @@ check 'names in either case are named' names case.yaml srt '/keep`: names are to
 check 'srt to itself' same_as s.json srt
 check 'srt, orbit and back' round s.json orbit srt
 check 'what openshell cannot deny is named' names s.json openshell '`~/.ssh`: there are no denies' \
-	'f2.txt`: there are no denies' 'unixSockets: host' '`~/out`: paths are absolute'
-check 'what caliban cannot say is named' names s.json caliban '\*\*/\*.lock`: there are no wildcards' \
+	'f2.txt/\*\*`: there are no denies' 'unixSockets: host' '`~/out`: paths are absolute'
+check 'what caliban cannot say is named' names s.json caliban '\*\*/\*.lock/\*\*`: there are no wildcards' \
 	'known_hosts`: what is denied cannot be opened again'
 
 file c.toml <<X

@@ -123,6 +123,51 @@ unset A_TOKEN A_TOKENS
 sed 's/"denyRead"/"disabled": true, &/' "$TMP/s.json" | file off.json
 check 'srt: files that are not closed at all are refused' refused 'disabled is true' -p "$TMP/off.json"
 
+# ---- srt: what its own program was seen to do (docs/DIALECTS.md) ----
+srt_doc() # NAME DENYREAD ALLOWREAD ALLOWWRITE DENYWRITE: lists of JSON strings
+{
+	printf '{"_comment": "x", "network": {"allowedDomains": [], "deniedDomains": []},\n"filesystem": {"denyRead": [%s], "allowRead": [%s], "allowWrite": [%s], "denyWrite": [%s]}}\n' \
+		"$2" "$3" "$4" "$5" | file "$1"
+}
+reads='for f; do cat "$f" 2>/dev/null || echo no; done | xargs'
+writes='for f; do (: >>"$f") 2>/dev/null && echo ok || echo no; done | xargs'
+mkdir -p nest/secrets/open nest/sub nest/keys nest/q1 "nest/q[1]/conf" node_modules/p "$HOME/.tool"
+for f in nest/secrets/s nest/secrets/open/o nest/.env nest/sub/.env nest/keys/k nest/note nest/q1/s "nest/q[1]/conf/s" "$HOME/.tool/z" \
+	nest/a.pem nest/public.pem; do echo "${f##*/}" >"$f"; done
+srt_doc nest.json '"./nest/secrets", "**/.env", "**/keys", "~/.*", "**/*.pem"' '".", "nest/secrets/open", "**/public.pem"' '"."' ''
+check 'srt: a denial inside a wider opening stays' out 'note no no no' -p "$TMP/nest.json" -- \
+	bash -c "cd nest && set -- note secrets/s .env sub/.env; $reads"
+check 'srt: and an opening inside that opens' out 'o public.pem no' -p "$TMP/nest.json" -- \
+	bash -c "cd nest && set -- secrets/open/o public.pem a.pem; $reads"
+check 'srt: a pattern that matches a directory closes what is in it' out 'no no' -p "$TMP/nest.json" -- \
+	bash -c "set -- nest/keys/k ~/.tool/z; $reads"
+check 'srt: what is read again is not written' out 'no no ok' -p "$TMP/nest.json" -- \
+	bash -c "set -- nest/secrets/open/o nest/secrets/s nest/note; $writes"
+check 'srt: a comment is passed over with a line' told '`_comment` is passed over' -p "$TMP/nest.json" -- true
+check 'srt: packages are spared the mandatory denies' out 'ok ok no' -p "$TMP/nest.json" -- \
+	bash -c "mkdir -p node_modules/p/.vscode nest/.vscode 2>/dev/null; set -- node_modules/p/.vscode/s node_modules/p/.mcp.json nest/.vscode/s; $writes"
+srt_doc wider.json '"~"' '' '"."' ''
+mkdir -p "$HOME/proj" && echo p >"$HOME/proj/f" && echo h >"$HOME/plain"
+check 'srt: what may be written in a closed directory is read as well' out 'p no' -w "$HOME/proj" -p "$TMP/wider.json" -- \
+	bash -c "set -- ~/proj/f ~/plain; $reads"
+srt_doc brackets.json "\"$WS/nest/q[1]/conf/s\"" '' "\"$WS/nest/q[1]\"" ''
+check 'srt: brackets of an absolute path may be a name' out 'no no ok' -p "$TMP/brackets.json" -- \
+	bash -c "set -- 'nest/q[1]/conf/s'; a=\$($reads); set -- 'nest/q[1]/conf/s' 'nest/q[1]/w'; echo \$a \$($writes)"
+srt_doc missing.json '' '' '"./nest", "./not-there", "../not-there", "l*"' ''
+check 'srt: what is not there is not opened' out 'no ok' -p "$TMP/missing.json" -- \
+	bash -c "a=\$(mkdir not-there 2>/dev/null && echo ok || echo no); set -- nest/note; echo \$a \$($writes)"
+check 'srt: and that is said' told 'and 1 more are not there and stay closed' -p "$TMP/missing.json" -- true
+check 'srt: as is a pattern that opens' told 'srt on Linux leaves patterns of allowWrite out' -p "$TMP/missing.json" -- true
+ln -s sub nest/dlink
+srt_doc linked.json '"nest/dlink"' '' '".", "nest/dlink"' ''
+check 'srt: a link closes where it leads to, and opens nothing' out 'no no' -p "$TMP/linked.json" -- \
+	bash -c "set -- nest/sub/.env; echo \$($reads) \$($writes)"
+srt_doc here.json '"./.env"' '' '"."' ''
+git init -q . 2>/dev/null; mkdir -p under && echo u >under/.env
+here() { (cd under && out 'no ok no' -p "$TMP/here.json" -- bash -c "set -- .env; a=\$($reads); set -- new ../new; echo \$a \$($writes)"); }
+check 'srt: relative paths are below the current directory' here
+rm -rf .git under nest/dlink
+
 # ---- caliban ----
 file c.toml <<X
 [model]

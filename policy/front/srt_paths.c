@@ -1,0 +1,215 @@
+/*
+ * srt_paths.c - an entry of a list of paths in srt's settings becomes rules of ours: literals are
+ * trees, patterns are our globs, and a class stands for each of its members.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/str.h"
+#include "policy/front/foreign.h"
+#include "policy/settings.h"
+
+enum { MAX_EXPANDED = 512 };
+
+static char *trim_tree(struct b_arena *a, const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n >= 3 && memcmp(text + n - 3, "/**", 3) == 0)
+		n -= 3;
+	while (n > 1 && text[n - 1] == '/')
+		n--;
+	return b_arena_strndup(a, n ? text : "/", n ? n : 1);
+}
+
+/* A relative path without "." and "..", which srt takes off by the text alone; how many of the
+ * latter lead out. Arena. */
+static const char *folded(struct b_arena *a, const char *text, unsigned *out_up)
+{
+	char *s = b_arena_strndup(a, text, strlen(text));
+	size_t len = 0;
+
+	*out_up = 0;
+	for (const char *p = text; *p; p += strspn(p, "/")) {
+		size_t n = strcspn(p, "/");
+		bool is_up = n == 2 && memcmp(p, "..", 2) == 0;
+
+		if (is_up && len == 0) {
+			++*out_up;
+		} else if (is_up) {
+			while (len > 0 && s[len - 1] != '/')
+				len--;
+			len -= len > 0;
+		} else if (n > 0 && !(n == 1 && *p == '.')) {
+			if (len > 0)
+				s[len++] = '/';
+			memmove(s + len, p, n);
+			len += n;
+		}
+		p += n;
+	}
+	s[len] = '\0';
+	return s;
+}
+
+/* What a rule of ours begins with: the root, the home, or the workspace. */
+static const char *anchored(struct b_arena *a, const char *text, unsigned *out_up)
+{
+	*out_up = 0;
+	if (text[0] == '/' || (text[0] == '~' && (text[1] == '/' || text[1] == '\0')))
+		return text;
+	text = folded(a, text, out_up);
+	return *text ? b_arena_printf(a, "${WORKSPACE}/%s", text) : "${WORKSPACE}";
+}
+
+static bool has_wildcards(const char *text)
+{
+	return strpbrk(text, "*?") || (strchr(text, '[') && strchr(strchr(text, '['), ']'));
+}
+
+/* The bytes of a class that begins at s, "[a-z_]"; *out_len of the text. False: it cannot be
+ * written as a list of names (a negated one, one with other than ASCII, an empty one). */
+static bool members(const char *s, char out[128], size_t *out_len)
+{
+	const char *end = strchr(s, ']'), *p = s + 1;
+	bool in[128] = {false};
+	size_t n = 0;
+
+	*out_len = (size_t)(end - s) + 1;
+	if (*p == '^' || *p == '!' || p == end)
+		return false;
+	for (; p < end; p++) {
+		int from = (unsigned char)p[0], to = from;
+
+		if (p + 2 < end && p[1] == '-') {
+			to = (unsigned char)p[2];
+			p += 2;
+		}
+		if (from > 127 || to > 127 || from > to || p[0] == '\\')
+			return false;
+		for (; from <= to; from++)
+			in[from] = true;
+	}
+	for (int c = 1; c < 128; c++)
+		if (in[c] && c != '/' && c != '*' && c != '?')
+			out[n++] = (char)c;
+	out[n] = '\0';
+	return n > 0;
+}
+
+/* Does the list open what it names? */
+static bool opens(enum pol_root_list list)
+{
+	return list == POL_ROOTS_openModify || list == POL_ROOTS_allowRead ||
+	       list == POL_ROOTS_sockets;
+}
+
+struct entry {
+	enum pol_root_list list;
+	struct pol_pos pos;
+	const char *text; /* as written */
+	const char *name; /* what opens, with brackets alone: where such a file is, it is meant */
+	unsigned up;	  /* directories above the one it is relative to */
+	size_t n;	  /* rules that came of it */
+};
+
+/* What a pattern closes is closed with all below. What it opens for modifying, which srt leaves out
+ * on Linux, is open alone. */
+static int add_expanded(struct pol_front *f, const struct entry *e, const char *text)
+{
+	struct pol_texts *list = &f->doc->settings.roots[e->list];
+
+	if (e->list == POL_ROOTS_denyModify && strpbrk(text, "*?"))
+		text = b_arena_printf(&f->doc->arena, "%s/**", text);
+	if (pol_foreign_root(f, e->list, text, e->pos, false) < 0)
+		return -1;
+	list->v[list->n - 1].is_exact = e->list != POL_ROOTS_allowRead && opens(e->list);
+	list->v[list->n - 1].name = e->name;
+	list->v[list->n - 1].up = e->up;
+	return 0;
+}
+
+/* `done` and all that the classes of `rest` can be. */
+static int expand(struct pol_front *f, struct entry *e, const char *done, const char *rest)
+{
+	struct b_arena *a = &f->doc->arena;
+	const char *open = strchr(rest, '[');
+	char chars[128];
+	size_t len;
+
+	if (!open || !strchr(open, ']')) {
+		if (++e->n > MAX_EXPANDED)
+			return pol_pos_fail(f->err, &e->pos,
+					    "`%s`: its classes stand for more than %d names",
+					    e->text, MAX_EXPANDED);
+		return add_expanded(f, e, b_arena_printf(a, "%s%s", done, rest));
+	}
+	if (!members(open, chars, &len))
+		return pol_pos_fail(f->err, &e->pos,
+				    "`%.*s`: a class that cannot be enforced, expected the "
+				    "characters it may be, like [a-z_]",
+				    (int)len, open);
+	for (const char *c = chars; *c; c++)
+		if (expand(f, e, b_arena_printf(a, "%s%.*s%c", done, (int)(open - rest), rest, *c),
+			   open + len) < 0)
+			return -1;
+	return 0;
+}
+
+static int add_literal(struct pol_front *f, const struct entry *e, const char *text)
+{
+	struct pol_texts *list = &f->doc->settings.roots[e->list];
+
+	if (pol_foreign_root(f, e->list, text, e->pos, true) < 0)
+		return -1;
+	list->v[list->n - 1].up = e->up;
+	return 0;
+}
+
+/* Brackets alone of an absolute path, which a program may have written, may be a name: what is to
+ * be closed is closed as both. */
+static int add_bracketed(struct pol_front *f, const char *text, struct entry *e)
+{
+	if (strpbrk(text, "*?"))
+		return 0;
+	if (opens(e->list))
+		e->name = text;
+	return add_literal(f, e, text);
+}
+
+/* srt takes the slash off a relative path alone. */
+static bool is_slashed(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n > 0 && text[n - 1] == '/' && (text[0] == '/' || text[0] == '~');
+}
+
+int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
+{
+	struct b_arena *a = &f->doc->arena;
+	struct entry e = {.list = list, .pos = item->pos, .text = item->s};
+	const char *text = anchored(a, trim_tree(a, item->s), &e.up);
+
+	if (!has_wildcards(text))
+		return add_literal(f, &e, text);
+	if (opens(list) && is_slashed(item->s)) {
+		pol_foreign_note(f->doc, &item->pos,
+				 "`%s`: left out: for srt a pattern with a slash behind it matches "
+				 "nothing",
+				 item->s);
+		return 0;
+	}
+	if (text[0] == '/' && add_bracketed(f, text, &e) < 0)
+		return -1;
+	/* A bare name with a wildcard is meant wherever it is; there it would be at the top alone,
+	 * which a deny may exceed and an allow may not. */
+	if (!opens(list) && !strchr(item->s, '/') && item->s[0] != '~')
+		text = b_arena_printf(a, "${WORKSPACE}/**/%s", item->s);
+	if (list == POL_ROOTS_openModify && strpbrk(text, "*?"))
+		pol_foreign_note(f->doc, &item->pos,
+				 "`%s`: srt on Linux leaves patterns of allowWrite out; here it "
+				 "opens what it matches, as srt does on macOS",
+				 item->s);
+	return expand(f, &e, "", text);
+}
