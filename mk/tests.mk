@@ -35,6 +35,12 @@ DEPS += $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
 -include $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
 	$(BENCH_SRCS:%.c=$(B)/obj/%.d) $(FUZZ_SRCS:%.c=$(B)/obj/%.d)
 
+# What tries paths inside srt and inside sbx-launch.
+EXTRA_TEST_BINS += $(B)/tests/srt_probe
+$(B)/tests/srt_probe: tests/differential/srt_probe.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $<
+
 SHELL_TESTS = $(sort $(wildcard tests/e2e/*.sh tests/live/*.sh tests/escape/run*.sh))
 
 tests-build: all $(UNIT_BINS) $(TOOL_BINS) $(EXTRA_TEST_BINS)
@@ -70,6 +76,13 @@ RACE_MS ?= 60000
 races: $(B)/tests/unit/launcher/test_broker_proceed $(B)/tests/unit/launcher/test_broker_races
 	$(Q)B=$(B) SBX_RACE_MS=$(RACE_MS) TEST_TIMEOUT=7200 scripts/run-tests races $^
 
+# srt itself beside sbx-launch: SETTINGS random settings, as root and as an ordinary user.
+SETTINGS ?= 200
+SEED ?= 1
+check-differential: setup
+	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/srt_probe
+	$(Q)B=$(B) tests/differential/run $(SETTINGS) $(SEED)
+
 # Ten minutes of mixed work under two policies: no wrong or lost answer, nothing grows.
 SOAK_SECONDS ?= 600
 soak: all $(B)/tests/soak
@@ -101,4 +114,4 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
