@@ -12,7 +12,7 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/change.c launcher/linux/broker/leads.c launcher/linux/broker/move.c \
 	launcher/linux/broker/tree.c launcher/linux/broker/check.c \
 	launcher/linux/broker/meta.c launcher/linux/broker/attrs.c \
-	launcher/linux/broker/socket.c launcher/linux/broker/exec.c launcher/linux/broker/programs.c launcher/linux/broker/roots.c \
+	launcher/linux/broker/socket.c launcher/linux/broker/exec.c launcher/linux/broker/programs.c launcher/linux/broker/grantroots.c \
 	launcher/linux/broker/lent.c launcher/linux/broker/refuse.c launcher/linux/broker/ownproc.c \
 	launcher/linux/broker/events.c launcher/linux/broker/confine.c
 

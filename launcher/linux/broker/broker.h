@@ -308,7 +308,7 @@ bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
 /* When `from` is a symlink: may it be at `to`? */
 bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
 
-/* ---- roots.c ---- */
+/* ---- grantroots.c ---- */
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
 bool br_is_grant_root(struct br_call *, const struct br_end *);

@@ -157,7 +157,7 @@ static struct br_answer not_found(const struct br_call *c, int rc)
 						     : br_fail(-rc);
 }
 
-/* roots.c: a directory stays where it is granted, and no symlink comes to be there. */
+/* grantroots.c: a directory stays where it is granted, and no symlink comes to be there. */
 static void find_root(struct move *m)
 {
 	struct stat st;

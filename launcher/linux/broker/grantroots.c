@@ -1,5 +1,5 @@
 /*
- * roots.c - the root of a grant, such as DIR of `--modify DIR`, keeps its place.
+ * grantroots.c - the root of a grant, such as DIR of `--modify DIR`, keeps its place.
  *
  * A rule that covers all of a directory covers its name as well, so that the command may make it. If
  * the command could put a symlink there, programs outside, and the grant of the next run, would be
