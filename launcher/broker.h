@@ -27,6 +27,7 @@
 struct b_err;
 struct sbx_image;
 struct sbx_ring;
+struct lau_wards;
 struct sock_filter;
 
 /* By which network a socket is known not to be the run's own (socket(7), SO_NETNS_COOKIE). */
@@ -51,6 +52,8 @@ struct lau_broker_plan {
 	 * and everything the policy can allow. */
 	int landlock_fd;
 	uint64_t keep_caps; /* of the target (root only) */
+	bool is_parent;	    /* of the target: Yama lets only ancestors look into a process */
+	struct lau_wards *wards; /* then: what it waits for, NULL = nothing; set by the spawn */
 	bool is_other;	    /* the target runs as somebody else than we do */
 	bool foreign_roots; /* the target may enter namespaces and chroot */
 	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,

@@ -34,7 +34,7 @@ launcher_SRCS += launcher/options.c launcher/policyopts.c launcher/run.c launche
 	launcher/program.c launcher/plan.c launcher/planlosses.c launcher/identity.c launcher/require.c launcher/record.c launcher/summary.c launcher/dryrun.c launcher/losses.c \
 	launcher/outcome.c launcher/parts.c launcher/macopts.c launcher/script.c launcher/printenv.c launcher/printargv.c launcher/approve.c launcher/surround.c launcher/redact.c launcher/capture.c launcher/exec_io.c launcher/exec_result.c launcher/exec_show.c launcher/foreground.c launcher/supervise.c launcher/supervise_table.c launcher/linux/terminal.c \
 	launcher/linux/signals.c launcher/linux/limits.c launcher/linux/timer.c launcher/linux/guard.c launcher/linux/processes.c launcher/linux/spawn.c \
-	launcher/linux/exec.c launcher/linux/exec_signals.c launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/hello.c launcher/linux/wrap.c launcher/linux/stage2.c launcher/linux/interp.c launcher/linux/os.c launcher/linux/nest_wire.c launcher/linux/nest_client.c launcher/linux/nest_server.c \
+	launcher/linux/exec.c launcher/linux/exec_signals.c launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/hello.c launcher/linux/reports.c launcher/linux/wrap.c launcher/linux/stage2.c launcher/linux/interp.c launcher/linux/os.c launcher/linux/nest_wire.c launcher/linux/nest_client.c launcher/linux/nest_server.c \
 	launcher/linux/nest_guest.c launcher/linux/nest_plan.c
 
 # What the command may use.

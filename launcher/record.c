@@ -251,15 +251,18 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 static void tell_start(struct lau_record *r, const struct lau_spawned *spawned, const char *real,
 		       enum sbx_exec_class cls)
 {
+	bool is_brokers = spawned->reports;
 	char path[64];
 
 	if (!spawned->init) {
-		aud_collector_started(r->collector, spawned->pid, getpid(), real, cls);
+		aud_collector_started(r->collector, spawned->pid,
+				      is_brokers ? spawned->broker : getpid(), real, cls);
 		return;
 	}
 	snprintf(path, sizeof path, "/proc/%d/root/proc", (int)spawned->init);
 	aud_collector_enter(r->collector, open(path, LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC));
-	aud_collector_started(r->collector, LAU_INNER_PID(spawned->broker > 0), 0, real, cls);
+	aud_collector_started(r->collector, LAU_INNER_PID(spawned->broker > 0),
+			      is_brokers ? LAU_INNER_PID(true) - 1 : 0, real, cls);
 }
 
 int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, const char *program,

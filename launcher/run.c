@@ -321,6 +321,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.traps = p->floor.traps,
 		.landlock_fd = -1,
 		.keep_caps = p->keep_caps,
+		.is_parent = r->host.kinship == LAU_KIN_PARENT,
 		.is_other = p->identity.is_set,
 		.ring_path = r->channel.ring_path,
 		.image_path = r->channel.image_path,
@@ -437,6 +438,7 @@ static void release(struct run *r)
 	lau_capture_release(&r->capture);
 	lau_record_release(&r->record);
 	lau_nest_release(&r->nest);
+	lau_reports_close(&r->reports);
 	lau_channel_release(&r->channel);
 	if (r->landlock.ruleset >= 0)
 		close(r->landlock.ruleset);
@@ -472,6 +474,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.status_fd = -1,
 		.nest.listener = -1,
 		.guard = LAU_GUARD_INIT,
+		.reports.watch.fd = -1,
 	};
 }
 

@@ -124,6 +124,8 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 			r->outcome.phase = LAU_PHASE_EXEC;
 		return -1;
 	}
+	if (r->spawned.reports)
+		lau_reports_open(&r->reports, r->spawned.reports);
 	start_guard(r, r->plan.is_wrapped || r->spawned.init > 0);
 	r->record.lost = r->spawned.lost;
 	lau_plan_lost(&r->plan, r->spawned.lost);
@@ -217,7 +219,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.is_contract = r->capture.is_open,
 		.terminal_group = getpgrp(),
 		.io = r->capture.is_open ? &r->capture.io : NULL,
-		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL},
+		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL,
+			  r->spawned.reports ? &r->reports.watch : NULL},
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,

@@ -17,6 +17,7 @@
 #include "launcher/host.h"
 #include "launcher/linux/cgroup.h"
 #include "launcher/linux/nest.h"
+#include "launcher/linux/reports.h"
 #include "launcher/linux/terminal.h"
 #include "launcher/limits.h"
 #include "launcher/options.h"
@@ -56,6 +57,7 @@ struct run {
 	uint64_t deadline_ms;
 	pid_t timer;
 	struct lau_guard guard;
+	struct lau_reports reports; /* of the command, when it is the broker's child */
 };
 
 /* Steps: the command is started; it is waited for, and what it has left. */

@@ -17,7 +17,8 @@ struct lau_broker_plan;
 struct lau_spawn {
 	const struct lau_confine *confine; /* NULL = none */
 	/* The broker that serves the command, NULL = none: it is forked first, makes the
-	 * namespaces, and starts the command as our child. Needs `confine`. */
+	 * namespaces, and starts the command as our child, or as its own (is_parent). Needs
+	 * `confine`. */
 	const struct lau_broker_plan *broker;
 	const struct lau_signals *signals; /* put back in the child */
 	const char *program;		   /* for execve(2) */
@@ -38,7 +39,10 @@ struct lau_spawned {
 	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
 	pid_t wrap;   /* our child in place of the command, which then is none; 0 = none */
 	pid_t init;   /* a child as well, 0 = none: the first process of the pid namespace */
-	int lost;     /* LAU_NET_FILTERED, LAU_NO_* */
+	/* The command is the broker's child, which tells of it over this socket (linux/reports.h);
+	 * 0 = it is ours. To be closed by the caller. */
+	int reports;
+	int lost;		  /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */
 };
 

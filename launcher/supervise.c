@@ -261,9 +261,11 @@ static void reap(struct loop *l)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid == (l->s->wrap ? l->s->wrap : l->s->command))
-			command_changed(l, status);
-		else if (pid == l->s->broker && !WIFSTOPPED(status))
+		if (pid == (l->s->wrap ? l->s->wrap : l->s->command)) {
+			/* twice of one that the broker left behind: it told of the end, too */
+			if (!l->has_ended)
+				command_changed(l, status);
+		} else if (pid == l->s->broker && !WIFSTOPPED(status))
 			broker_ended(l, status);
 		else if (pid == l->servants.init && !WIFSTOPPED(status))
 			l->servants.init = 0;
@@ -375,6 +377,9 @@ static void take_watched(struct loop *l, struct lau_watch *w)
 	switch (w->ready(w, &l->signal)) {
 	case LAU_WATCH_SIGNAL:
 		dispatch(l, event_of(&l->signal));
+		break;
+	case LAU_WATCH_CHANGED:
+		command_changed(l, l->signal.signo);
 		break;
 	case LAU_WATCH_OVER:
 		dispatch(l, LAU_EV_STOP);

@@ -37,8 +37,9 @@ typedef void lau_left_fn(void *ctx, const char *list);
 /* Others that the loop serves (linux/nest.h): runs inside this one, or who asked for this one. */
 enum lau_watched {
 	LAU_WATCH_NOTHING,
-	LAU_WATCH_SIGNAL, /* for the command */
-	LAU_WATCH_OVER	  /* the run is to end */
+	LAU_WATCH_SIGNAL,  /* for the command */
+	LAU_WATCH_CHANGED, /* the command: out->signo is its status, as of wait(2) */
+	LAU_WATCH_OVER	   /* the run is to end */
 };
 
 struct lau_watch {
@@ -49,11 +50,11 @@ struct lau_watch {
 	void (*stopped)(struct lau_watch *, int signo);	     /* the command; NULL = we stop */
 	bool (*is_apart)(const struct lau_watch *, pid_t);   /* a child that ends its own; NULL */
 };
-#define LAU_WATCHES 3
+#define LAU_WATCHES 4
 
 struct lau_supervisor {
 	const struct lau_signals *signals;
-	pid_t command;
+	pid_t command;	      /* a child, or one of the watches tells of it */
 	pid_t wrap;	      /* waited for in place of the command, which is no child; 0 = none */
 	pid_t broker;	      /* 0 = none; ends by itself after the last process it serves */
 	uint64_t deadline_ms; /* of b_now_ms(); 0 = none */

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include "launcher/linux/fdpass.h"
 #include "launcher/linux/hello.h"
 #include "launcher/linux/inherited.h"
+#include "launcher/linux/reports.h"
 #include "launcher/program.h"
 
 /* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
@@ -138,18 +140,31 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 
 /* ---- the broker ---- */
 
+enum { KEPT = 4 }; /* of its descriptors */
+
+static bool is_kept(const int keep[KEPT], int fd)
+{
+	for (int i = 0; i < KEPT; i++)
+		if (keep[i] == fd)
+			return true;
+	return false;
+}
+
 /* Its copies would keep pipes open, and it opens its own. Standard error stays, for its last
- * words. */
-static void let_go(int listener, int ring, int null)
+ * words. -1 in `keep` is nothing. */
+static void let_go(const int keep[KEPT], int null)
 {
 	unsigned from = 3;
+	int last = -1;
 
 	if (null >= 0) {
 		dup2(null, STDIN_FILENO);
 		dup2(null, STDOUT_FILENO);
 	}
-	for (int fd = 3; fd <= listener || fd <= ring; fd++)
-		if (fd == listener || fd == ring) {
+	for (int i = 0; i < KEPT; i++)
+		last = keep[i] > last ? keep[i] : last;
+	for (int fd = 3; fd <= last; fd++)
+		if (is_kept(keep, fd)) {
 			if ((unsigned)fd > from)
 				lau_fdclose_range(from, (unsigned)fd - 1);
 			from = (unsigned)fd + 1;
@@ -159,27 +174,78 @@ static void let_go(int listener, int ring, int null)
 
 static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 {
+	const struct lau_wards *w = plan->wards;
 	struct b_err err = {0};
 	int listener = lau_fd_receive(sock);
 
 	if (listener < 0)
 		_exit(0);		      /* the command told why */
 	plan->ring_fd = lau_fd_receive(sock); /* none: the command may not write to it */
-	let_go(listener, plan->ring_fd, null);
+	let_go((int[KEPT]){listener, plan->ring_fd, w ? w->sock : -1, w ? w->signals : -1}, null);
 	prctl(PR_SET_NAME, "sbx-broker", 0, 0, 0);
 	if (lau_broker_serve(plan, listener, &err) == 0)
 		_exit(0);
 	_exit(b_report("sbx-launch", &err));
 }
 
-/* Enters the broker's domain; then the command, whose domain so is a part of it. The command is
- * made a child of our parent (CLONE_PARENT), for which nothing changes: it waits, signals and stops
- * with it as without a broker. `lost`: of the namespaces, which both are in. */
+/* What was tried once may be otherwise now: without a view of its command it serves nobody. The
+ * same word lies at the same place there, unless it has become its program already. */
+static int look_into(pid_t command, struct b_err *err)
+{
+	static char word = 'w';
+	char found = 0;
+	const struct iovec to = {&found, 1}, from = {&word, 1};
+
+	/* A launcher that may not be read is such a process itself, and its command will not be. */
+	if (process_vm_readv(command, &to, 1, &from, 1, 0) >= 0 || errno == EFAULT ||
+	    errno == ESRCH || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
+		return 0;
+	return b_fail(err, B_FLOOR, errno,
+		      "the broker cannot look into its command: %s: Yama or a container's filter "
+		      "forbids it: sbx-launch --doctor says what helps",
+		      strerror(errno));
+}
+
+/* As a child of ours, with all that it leaves: only an ancestor may look into them. Or as one of
+ * our parent (CLONE_PARENT), for which nothing changes: it waits, signals and stops with it as
+ * without a broker. */
+static pid_t start_command(const struct way *w, const struct lau_confine *c, int lost, int unwanted,
+			   struct report *r)
+{
+	bool is_parent = w->sp->broker->is_parent;
+	struct way its = *w;
+	pid_t pid;
+
+	if (is_parent) {
+		its.parent = getpid();
+		its.in_pid_ns = false; /* it sees its parent */
+		(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	}
+	pid = (pid_t)syscall(SYS_clone, (is_parent ? 0 : CLONE_PARENT) | SIGCHLD, NULL, NULL, NULL,
+			     0);
+	if (pid == 0) {
+		close(unwanted);
+		command(&its, c, lost, r);
+	}
+	if (pid < 0) {
+		lau_spawn_no_process(&r->err);
+		give_up(r, w->out);
+	}
+	if (look_into(pid, &r->err) < 0) {
+		(void)kill(pid, SIGKILL);
+		give_up(r, w->out);
+	}
+	return pid;
+}
+
+/* Enters the broker's domain; then the command, whose domain so is a part of it. `lost`: of the
+ * namespaces, which both are in. */
 static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 {
 	struct sock_filter insn[LAU_TRAP_MAX];
 	struct lau_broker_plan plan = *w->sp->broker;
 	struct lau_confine c = *w->sp->confine;
+	struct lau_wards wards;
 	int socks[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid;
 
@@ -201,16 +267,13 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	c.trap_len = lau_broker_filter(&plan, insn);
 	c.ring = plan.ring_path;
 	c.listener_to = socks[1];
-	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
-	if (pid == 0) {
-		close(socks[0]);
-		command(w, &c, lost, r);
-	}
-	if (pid < 0) {
-		lau_spawn_no_process(&r->err);
-		give_up(r, w->out);
-	}
-	close(w->hello);
+	pid = start_command(w, &c, lost, socks[0], r);
+	if (!plan.is_parent)
+		close(w->hello);
+	else if (lau_wards_open(&wards, w->hello, pid) == 0)
+		plan.wards = &wards;
+	else
+		_exit(1); /* and the command with us */
 	close(w->out);
 	close(socks[1]);
 	if (!w->in_pid_ns && lau_spawn_die_with(w->parent, &r->err) < 0)
@@ -329,15 +392,22 @@ static void reap(pid_t pid)
 
 /* The first process of a namespace has not ended while any child of ours in it has not been waited
  * for, one too whose number was never told (pid_namespaces(7)). */
-static void end_all(const struct lau_spawned *out)
+static void end_all(struct lau_spawned *out)
 {
 	pid_t pid = 0;
 
+	if (out->reports) /* of a command that is to have been none */
+		close(out->reports);
+	if (!out->init && out->reports)
+		reap(out->broker); /* which was its parent; now we are */
 	if (!out->init) {
 		reap(out->pid);
-		reap(out->broker);
+		if (!out->reports)
+			reap(out->broker);
+		out->reports = 0;
 		return;
 	}
+	out->reports = 0;
 	(void)kill(out->init, SIGKILL);
 	while (pid != out->init && (pid >= 0 || errno == EINTR))
 		pid = waitpid(-1, NULL, 0);
@@ -395,7 +465,10 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 	close(hello[1]);
 	if (rc == 0)
 		out->pid = lau_hello_read(hello[0]);
-	close(hello[0]);
+	if (rc == 0 && w->sp->broker->is_parent)
+		out->reports = hello[0];
+	else
+		close(hello[0]);
 	return rc;
 }
 

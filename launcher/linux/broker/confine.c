@@ -92,6 +92,7 @@ static const int permitted[] = {
 	SYS_tgkill,
 	SYS_exit,
 	SYS_exit_group,
+	SYS_waitid,
 	SYS_rt_sigaction,
 	SYS_rt_sigprocmask,
 	SYS_rt_sigreturn,

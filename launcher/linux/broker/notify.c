@@ -27,6 +27,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/reports.h"
 
 #define SPARE 4 /* so many may be idle */
 
@@ -316,12 +317,15 @@ static void *work(void *arg)
 /* Until the last process that the filter is on has ended: then the listener hangs up. */
 static void main_loop(struct br_broker *b)
 {
-	struct pollfd p[] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
+	struct pollfd p[4] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
 	char bytes[64];
 
 	for (;;) {
-		if (poll(p, 2, -1) < 0 && errno != EINTR)
+		lau_wards_poll(b->plan->wards, p + 2);
+		if (poll(p, 4, -1) < 0 && errno != EINTR)
 			return;
+		if (p[2].revents || p[3].revents)
+			lau_wards_take(b->plan->wards);
 		if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			return;
 		if (!(p[1].revents & POLLIN))
@@ -439,5 +443,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 				      strerror(errno));
 	}
 	main_loop(b);
+	if (plan->wards)
+		lau_wards_finish(plan->wards);
 	return 0;
 }

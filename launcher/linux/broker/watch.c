@@ -14,6 +14,7 @@
  * A worker that finds SIGNALLED waits for the handler: the signal is on its way to this thread.
  */
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/reports.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -198,19 +199,37 @@ static bool one_runs(const struct br_broker *b)
 	return false;
 }
 
+/* Until the next look, or until nobody is left. */
+static bool is_over_meanwhile(struct br_broker *b)
+{
+	uint64_t now = b_now_ms(), end = now + WATCH_MS;
+
+	for (; now <= end; now = b_now_ms()) {
+		struct pollfd p[3] = {{.fd = b->listener}};
+
+		lau_wards_poll(b->plan->wards, p + 1);
+		if (poll(p, 3, (int)(end - now)) <= 0)
+			return false;
+		if (p[0].revents & POLLHUP)
+			return true;
+		if (p[1].revents || p[2].revents)
+			lau_wards_take(b->plan->wards);
+	}
+	return false;
+}
+
 /* While there are calls to serve. */
 void br_watch(struct br_broker *b)
 {
 	unsigned served = b->served, calm = 0;
 
 	while (calm < CALM_TICKS) {
-		struct pollfd end = {.fd = b->listener};
 		bool stuck = b->idle == 0;
 
 		br_bury(b);
 		if (b->nworkers - b->waiting < BR_WORKERS_MIN)
 			br_start_worker(b);
-		if (poll(&end, 1, WATCH_MS) > 0 && end.revents & POLLHUP)
+		if (is_over_meanwhile(b))
 			return;
 		if (stuck && b->idle == 0 && b->served == served && !one_runs(b))
 			br_start_worker(b);
