@@ -316,3 +316,13 @@ uint64_t b_now_real_ns(void)
 
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
+
+int b_access(const char *path, int mode)
+{
+	int rc = faccessat(AT_FDCWD, path, mode, AT_EACCESS);
+
+	/* access(2) is of the real ids, which most often are the same */
+	if (rc < 0 && errno == EPERM && geteuid() == getuid() && getegid() == getgid())
+		rc = access(path, mode);
+	return rc;
+}

@@ -38,3 +38,7 @@ uint64_t b_now_ms(void);      /* CLOCK_MONOTONIC [AS-safe] */
 uint64_t b_now_real_ns(void); /* CLOCK_REALTIME [AS-safe] */
 /* So much later than b_now_ms(); UINT64_MAX when that is beyond it. */
 uint64_t b_deadline_ms(uint64_t ms);
+
+/* access(2) for the effective ids, also where a container's filter refuses faccessat2(2), which the
+ * C library uses for them: 0 or -1 with errno. */
+int b_access(const char *path, int mode);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "policy/back/floor.h"
 #include "policy/back/landlock.h"
@@ -83,24 +84,16 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 	}
 }
 
-static const char *landlock_remedy(const struct lau_host *h)
-{
-	if (h->is_inside)
-		return "none inside a run: the outer supervisor makes the runs inside it";
-	if (h->landlock_errno == EOPNOTSUPP)
-		return "boot with landlock in the list of lsm=";
-	if (h->landlock_errno == EPERM)
-		return "in a container, a seccomp profile that allows landlock_*";
-	return "Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK";
-}
-
 static unsigned beside(const struct lau_host *h)
 {
 	return h->has_broker ? POL_LL_BESIDE_BROKER : 0;
 }
 
+/* A run was tried; else what the table says. */
 static bool can_hold(const struct lau_host *h)
 {
+	if (h->has_verdicts)
+		return h->verdicts[0].runs;
 	return h->landlock_abi >= (h->has_broker ? 1 : POL_LL_ABI_TRUNCATE) &&
 	       h->seccomp_filter.has;
 }
@@ -124,7 +117,7 @@ static void show_landlock(const struct lau_host *h, bool colour, struct b_str *o
 	b_str_addf(out, "%-15s ", "landlock");
 	if (!h->landlock_abi) {
 		b_str_addf(out, "%s\n%22sloses: %s\n%22sremedy: %s\n", strerror(h->landlock_errno),
-			   "", pol_ll_lost(0, 0, 0), "", landlock_remedy(h));
+			   "", pol_ll_lost(0, 0, 0), "", lau_host_landlock_remedy(h));
 		return;
 	}
 	b_str_addf(out, "rules about files: ABI %d", h->landlock_abi);
@@ -147,12 +140,57 @@ static void show_row(const struct lau_host *h, const struct row *row, bool colou
 			   strerror(a->sys), "", row->loses, "", remedy(h, row));
 }
 
+/* How the broker would be related to its command: the first that works. */
+static void show_broker(const struct lau_host *h, bool colour, struct b_str *out)
+{
+	static const char *const kin[LAU_KIN_COUNT] = {
+		[LAU_KIN_SIBLING] = "beside the command",
+		[LAU_KIN_PARENT] = "as the command's parent, which Yama asks for",
+		[LAU_KIN_OWN_NS] =
+			"in a user namespace of the run alone (--network none, --isolate)",
+	};
+	b_auto(b_str_release) struct b_str why = {0};
+
+	mark(h->has_broker, true, colour, out);
+	if (h->has_broker) {
+		b_str_addf(out, "%-15s serves %s\n", "broker", kin[h->kinship]);
+		return;
+	}
+	lau_host_no_broker(h, &why);
+	b_str_addf(out,
+		   "%-15s denies inside what is allowed, patterns, Unix sockets by path\n"
+		   "%22serror: %s\n",
+		   "broker", "", b_str_c(&why));
+}
+
+static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *out)
+{
+	if (!h->has_verdicts)
+		return;
+	b_str_add(out, "Strict runs, as they are made in this directory:\n");
+	for (int i = 0; i < LAU_VERDICTS; i++) {
+		const struct lau_verdict *v = &h->verdicts[i];
+
+		mark(v->runs, true, colour, out);
+		b_str_addf(out, "%s%s\n", *v->options ? v->options : "the default policy",
+			   v->runs ? "" : ": refused");
+		if (!v->runs) {
+			b_str_add(out, "      ");
+			b_str_add_visible(out, v->why, strlen(v->why));
+			b_str_addc(out, '\n');
+		}
+	}
+}
+
 static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 {
 	b_str_addf(out, "Linux %s, as %s\n", h->kernel, h->is_root ? "root" : "an ordinary user");
 	show_landlock(h, colour, out);
 	for (size_t i = 0; i < NROWS; i++)
 		show_row(h, &rows[i], colour, out);
+	if (h->is_settled)
+		show_broker(h, colour, out);
+	show_verdicts(h, colour, out);
 	if (h->is_inside)
 		b_str_addf(out, "Inside a run of sbx-launch, %s.\n",
 			   h->is_served
@@ -194,6 +232,40 @@ static void json_row(struct b_json *j, const struct lau_host *h, const struct ro
 	b_json_close(j, '}');
 }
 
+static void json_verdicts(struct b_json *j, const struct lau_host *h)
+{
+	b_json_key(j, "verdicts");
+	b_json_open(j, '[');
+	for (int i = 0; h->has_verdicts && i < LAU_VERDICTS; i++) {
+		b_json_open(j, '{');
+		json_pair(j, "options", h->verdicts[i].options);
+		b_json_key(j, "runs");
+		b_json_bool(j, h->verdicts[i].runs);
+		if (!h->verdicts[i].runs)
+			json_pair(j, "why", h->verdicts[i].why);
+		b_json_close(j, '}');
+	}
+	b_json_close(j, ']');
+}
+
+static void json_broker(struct b_json *j, const struct lau_host *h)
+{
+	static const char *const kin[LAU_KIN_COUNT] = {"sibling", "parent", "own user namespace"};
+	b_auto(b_str_release) struct b_str why = {0};
+
+	b_json_key(j, "broker");
+	b_json_open(j, '{');
+	b_json_key(j, "available");
+	b_json_bool(j, h->has_broker);
+	if (h->has_broker) {
+		json_pair(j, "as", kin[h->kinship]);
+	} else if (h->is_settled) {
+		lau_host_no_broker(h, &why);
+		json_pair(j, "why", b_str_c(&why));
+	}
+	b_json_close(j, '}');
+}
+
 static void show_json(const struct lau_host *h, struct b_str *out)
 {
 	struct b_json j = {.out = out};
@@ -206,6 +278,8 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	b_json_bool(&j, can_hold(h) || h->is_served);
 	b_json_key(&j, "inside_a_run");
 	b_json_bool(&j, h->is_inside);
+	json_verdicts(&j, h);
+	json_broker(&j, h);
 	b_json_key(&j, "landlock");
 	b_json_open(&j, '{');
 	b_json_key(&j, "abi");
@@ -215,7 +289,7 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	if (!h->landlock_abi) {
 		b_json_key(&j, "errno");
 		b_json_i64(&j, h->landlock_errno);
-		json_pair(&j, "remedy", landlock_remedy(h));
+		json_pair(&j, "remedy", lau_host_landlock_remedy(h));
 	}
 	b_json_key(&j, "loses");
 	b_json_open(&j, '[');

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "launcher/serving.h"
+#include "launcher/verdict.h"
 
 struct b_str;
 
@@ -38,6 +39,8 @@ struct lau_host {
 	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
 	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
 	bool is_asked_as_macos; /* a question is about that system, not about this host */
+	struct lau_verdict verdicts[LAU_VERDICTS]; /* of the whole probe; has_verdicts */
+	bool has_verdicts;
 	bool is_served; /* and whose supervisor makes runs inside it; told by the whole probe */
 };
 
@@ -48,6 +51,10 @@ void lau_host_quick(struct lau_host *);
  * directory `state` (serving.h). Nothing is done where there is none anyway, and the second time.
  */
 void lau_host_settle(struct lau_host *, const char *state, bool own_ns);
+/* Of a run, where there is none: B_FLOOR. */
+extern const char lau_no_proc_text[];
+/* What helps where there is no Landlock. */
+const char *lau_host_landlock_remedy(const struct lau_host *);
 /* "cause: remedy": why there is no broker. */
 void lau_host_no_broker(const struct lau_host *, struct b_str *out);
 /* Everything, in throw-away children. */

@@ -2,7 +2,7 @@
 launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/fds.c launcher/linux/inherited.c \
 	launcher/linux/netns.c launcher/linux/isolate.c launcher/linux/landlock.c launcher/linux/confine.c \
 	launcher/linux/probe.c launcher/linux/serving.c launcher/linux/servingcache.c \
-	launcher/servingwhy.c launcher/doctor.c
+	launcher/servingwhy.c launcher/servingplan.c launcher/linux/verdict.c launcher/doctor.c
 
 # The broker (launcher/broker.h).
 launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/linux/broker/trapfilter.c \

@@ -123,26 +123,6 @@ static bool keeps_proc(const struct lau_dirs *dirs)
 	return f->is_nested && f->dialect == POL_DIALECT_srt;
 }
 
-/* The state directory, which holds the runs. */
-static const char *state_of(const struct lau_dirs *dirs, struct lau_plan *p)
-{
-	const char *end = dirs->runs ? strrchr(dirs->runs, '/') : NULL;
-
-	return end ? b_arena_strndup(&p->arena, dirs->runs, (size_t)(end - dirs->runs)) : NULL;
-}
-
-static void settle(struct lau_host *host, const struct lau_dirs *dirs, struct lau_plan *p)
-{
-	b_auto(b_str_release) struct b_str why = {0};
-
-	lau_host_settle(host, state_of(dirs, p),
-			p->isolate || dirs->layers.effect.network != POL_NET_HOST);
-	if (host->has_broker || p->is_wrapped)
-		return;
-	lau_host_no_broker(host, &why);
-	p->no_broker = b_arena_strndup(&p->arena, b_str_c(&why), why.len);
-}
-
 static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 			   const struct lau_dirs *dirs, struct lau_plan *p)
 {
@@ -153,7 +133,7 @@ static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 #ifdef __linux__
 	p->is_wrapped = o->backend == LAU_BACKEND_BWRAP;
 #endif
-	settle(host, dirs, p);
+	lau_plan_serving(host, dirs, p);
 	p->no_shm = no_shm(o, host, dirs, p);
 	if (p->no_shm)
 		p->isolate &= ~LAU_ISOLATE_SHM;

@@ -82,6 +82,8 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 /* One line more, kept as it is: what is lost, a reason not to run under --strict; or a limit. */
 void lau_plan_loss(struct lau_plan *, const char *text);
 void lau_plan_limit(struct lau_plan *, const char *text);
+/* Of lau_plan_policy(), with `isolate` known: settles the host, and no_broker. */
+void lau_plan_serving(struct lau_host *, const struct lau_dirs *, struct lau_plan *);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
 /* With --backend bwrap: what bubblewrap is told beside the mounts. `cwd` is borrowed. */

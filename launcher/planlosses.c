@@ -81,6 +81,10 @@ void lau_plan_abi(struct lau_plan *p, const struct lau_host *host)
 		if (fatal && i == 0 && abi > 0 && !p->is_wrapped)
 			text = b_arena_printf(&p->arena, "%s, and no broker sees to it: %s", text,
 					      p->no_broker ? p->no_broker : "");
+		if (i == 0 && abi == 0 && host->landlock_errno)
+			text = b_arena_printf(&p->arena, "%s (%s): %s", text,
+					      strerror(host->landlock_errno),
+					      lau_host_landlock_remedy(host));
 		lau_plan_add(p, fatal && i == 0, text);
 	}
 }

@@ -26,7 +26,7 @@ static int why_not(const char *file)
 		return errno;
 	if (!S_ISREG(st.st_mode))
 		return EACCES;
-	return faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) < 0 ? errno : 0;
+	return b_access(file, X_OK) < 0 ? errno : 0;
 }
 
 static int refuse(struct b_err *err, const char *name, int why)

@@ -82,6 +82,10 @@ static int find_bwrap(struct run *r, struct b_err *err)
 
 static int step_policy(struct run *r, struct b_err *err)
 {
+	char self[PATH_MAX];
+
+	if (!lau_os_own_path(self, sizeof self))
+		return b_fail(err, B_FLOOR, errno, "%s", lau_no_proc_text);
 	lau_host_quick(&r->host);
 	if (r->o->backend == LAU_BACKEND_BWRAP)
 		r->host.has_broker = false; /* no Landlock domain, and no process, outside */

@@ -1,4 +1,4 @@
-/* servingwhy.c - why no broker can serve here, and what helps, in words. Pure. */
+/* servingwhy.c - why no broker can serve here, or no Landlock, and what helps, in words. Pure. */
 #include "launcher/serving.h"
 
 #include <errno.h>
@@ -8,6 +8,10 @@
 #include "base/str.h"
 #include "launcher/host.h"
 #include "launcher/require.h"
+
+const char lau_no_proc_text[] =
+	"cannot be enforced: no /proc that shows this process: mount a /proc of "
+	"this pid namespace";
 
 static const char *const texts[LAU_SERVE_COUNT] = {
 #define X(name, text) [LAU_SERVE_##name] = (text),
@@ -98,4 +102,16 @@ void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
 	}
 	lau_serving_why(&h->serving, h->own_ns, out, &remedy);
 	b_str_addf(out, ": %s", b_str_c(&remedy));
+}
+
+const char *lau_host_landlock_remedy(const struct lau_host *h)
+{
+	if (h->is_inside)
+		return "none inside a run: the outer supervisor makes the runs inside it";
+	if (h->landlock_errno == EOPNOTSUPP)
+		return "boot with landlock in the list of lsm=";
+	if (h->landlock_errno == EPERM)
+		return "in a container, a seccomp profile that allows landlock_*";
+	return "Linux 5.13 or newer with CONFIG_SECURITY_LANDLOCK; in a container, a seccomp "
+	       "profile that allows landlock_*";
 }

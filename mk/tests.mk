@@ -91,6 +91,16 @@ $(B)/tests/soak: tests/soak/soak.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $< -lpthread
 
+# The files that look at processes, as on a host whose Yama wants the broker to be the parent.
+KIN_TESTS := $(patsubst %,tests/e2e/%.sh,status stdio terminal exec isolate runs nested broker make git)
+check-kin: tests-build
+	$(Q)E2E_KIN=parent B=$(B) scripts/run-tests kin $(KIN_TESTS)
+
+# Two hundred random hosts (filters, lacks, whereabouts) x policies: --doctor says what a run does.
+HOSTS_ROUNDS ?= 200
+check-hosts: tests-build
+	$(Q)HOSTS_ROUNDS=$(HOSTS_ROUNDS) TEST_TIMEOUT=3600 B=$(B) scripts/run-tests hosts tests/e2e/hosts_agree.sh
+
 # A thousand runs whose processes are killed at random: nothing is left, nothing half-written.
 kill-storm: tests-build
 	$(Q)B=$(B) STORM_ROUNDS=$(or $(STORM_ROUNDS),500) tests/e2e/kill_storm.sh

@@ -73,7 +73,7 @@ static bool may(const char *dir, const char *file)
 	b_auto(b_str_release) struct b_str path = {0};
 
 	b_str_addf(&path, "%s/%s", dir, file);
-	return faccessat(AT_FDCWD, b_str_c(&path), W_OK, AT_EACCESS) == 0;
+	return b_access(b_str_c(&path), W_OK) == 0;
 }
 
 unsigned lau_cgroup_parent(struct b_str *out)

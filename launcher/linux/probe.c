@@ -18,6 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit/rundir.h"
+#include "base/err.h"
+#include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/broker.h"
@@ -184,12 +187,25 @@ void lau_host_settle(struct lau_host *h, const char *state, bool own_ns)
 	h->has_broker = lau_serving_choose(&h->serving, h->own_ns, &h->kinship);
 }
 
+/* "STATE/runs" -> "STATE" */
+static const char *state_of(char *runs)
+{
+	char *end = runs ? strrchr(runs, '/') : NULL;
+
+	if (end)
+		*end = '\0';
+	return end ? runs : NULL;
+}
+
 void lau_host_probe(struct lau_host *h)
 {
+	struct b_err err;
+	b_auto_free char *runs = aud_runs_root(&err);
 	long errata;
 
 	lau_host_quick(h);
 	h->is_served = h->is_inside && lau_nest_is_served();
+	lau_host_settle(h, state_of(runs), true);
 	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
 	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
 	h->apparmor_userns = apparmor_restricts();
@@ -202,4 +218,6 @@ void lau_host_probe(struct lau_host *h)
 	h->openat2 = attempt(try_openat2);
 	h->pidfd = attempt(try_pidfd);
 	h->cgroup = attempt(try_cgroup);
+	lau_verdicts_ask(h->verdicts);
+	h->has_verdicts = true;
 }

@@ -2,7 +2,8 @@
  * mkhost.c - a host that has less: runs a command below a filter that answers some system calls as
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
- *	mkhost [--abi N] [--no LACK[=ERRNO]]... COMMAND ARGS...	(LACK: the table below)
+ *	mkhost [--abi N] [--no LACK[=ERRNO]]... [--in FILTER] COMMAND ARGS...	(the tables below)
+ *	mkhost --filters		their names
  *
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */
@@ -66,7 +67,7 @@ static const struct {
 	struct {
 		int call;
 		unsigned arg, bits;
-	} calls[4];
+	} calls[12];
 } lacks[] = {
 	{"landlock",
 	 ENOSYS,
@@ -84,6 +85,50 @@ static const struct {
 	{"getfd", EPERM, {{SYS_pidfd_getfd, 0, 0}}},
 	{"pidfd", EPERM, {{SYS_pidfd_open, 0, 0}}},
 	{"seccomp", EPERM, {{SYS_seccomp, 0, 0}}},
+	{"clone3", ENOSYS, {{SYS_clone3, 0, 0}}},
+	{"admin",
+	 EPERM,
+	 {{SYS_mount, 0, 0},
+	  {SYS_umount2, 0, 0},
+	  {SYS_setns, 0, 0},
+	  {SYS_pivot_root, 0, 0},
+	  {SYS_bpf, 0, 0},
+	  {SYS_perf_event_open, 0, 0},
+	  {SYS_open_by_handle_at, 0, 0},
+	  {SYS_fanotify_init, 0, 0}}},
+	{"keys", EPERM, {{SYS_keyctl, 0, 0}, {SYS_add_key, 0, 0}, {SYS_request_key, 0, 0}}},
+	{"ptrace", EPERM, {{SYS_ptrace, 0, 0}, {SYS_kcmp, 0, 0}}},
+	{"newer",
+	 EPERM,
+	 {{SYS_openat2, 0, 0},
+	  {SYS_faccessat2, 0, 0},
+	  {SYS_close_range, 0, 0},
+	  {SYS_pidfd_open, 0, 0},
+	  {SYS_pidfd_getfd, 0, 0}}},
+};
+
+/* What filters people have refuse, as far as a run asks for it. The defaults of container engines
+ * are those of their published profiles; without a capability. */
+static const struct {
+	const char *name;
+	const char *lacks[10];
+} filters[] = {
+	{"docker", {"unshare", "clone3", "admin", "keys", "getfd"}},
+	{"docker+SYS_PTRACE", {"unshare", "clone3", "admin", "keys"}},
+	{"docker+SYS_ADMIN", {"keys", "getfd"}},
+	{"docker-20.10", {"unshare", "clone3", "admin", "keys", "getfd", "landlock=EPERM"}},
+	{"docker-19.03", {"unshare", "clone3=EPERM", "admin", "keys", "newer", "landlock=EPERM"}},
+	{"podman", {"memory", "writing", "ptrace"}},
+	{"podman+SYS_PTRACE", {"keys"}},
+	{"podman-3", {"memory", "writing", "ptrace", "landlock"}},
+	{"kubernetes", {"unshare", "clone3", "admin", "keys", "getfd", "ptrace"}},
+	{"containerd-1.4",
+	 {"unshare", "clone3=EPERM", "admin", "keys", "memory", "writing", "pidfd", "getfd",
+	  "landlock=EPERM"}},
+	{"flatpak", {"unshare", "clone3", "admin", "keys", "ptrace"}},
+	{"agent", {"listener=EBUSY"}},
+	{"no-seccomp", {"seccomp"}},
+	{"old-libseccomp", {"openat2=EPERM", "clone3=EPERM"}},
 };
 
 static int errno_of(const char *name, int otherwise)
@@ -111,12 +156,36 @@ static int add_lack(char *text)
 
 		if (strcmp(lacks[i].name, text) != 0 || sys < 0)
 			continue;
-		for (size_t k = 0; k < 4 && lacks[i].calls[k].call; k++)
+		for (size_t k = 0; k < 12 && lacks[i].calls[k].call; k++)
 			refuse(lacks[i].calls[k].call, lacks[i].calls[k].arg,
 			       lacks[i].calls[k].bits, SECCOMP_RET_ERRNO | (unsigned)sys);
 		return 0;
 	}
 	return -1;
+}
+
+static int add_filter(const char *name)
+{
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
+		if (strcmp(filters[i].name, name) != 0)
+			continue;
+		for (size_t k = 0; k < 10 && filters[i].lacks[k]; k++) {
+			char text[32];
+
+			snprintf(text, sizeof text, "%s", filters[i].lacks[k]);
+			if (add_lack(text) < 0)
+				return -1;
+		}
+		return 0;
+	}
+	return -1;
+}
+
+static int list_filters(void)
+{
+	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+		printf("%s\n", filters[i].name);
+	return 0;
 }
 
 static int put_on(void)
@@ -233,15 +302,20 @@ int main(int argc, char **argv)
 {
 	int i, abi = 0;
 
+	if (argc == 2 && !strcmp(argv[1], "--filters"))
+		return list_filters();
 	prog[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, NR(nr));
 	for (i = 1; i + 1 < argc && argv[i][0] == '-'; i += 2) {
 		if (!strcmp(argv[i], "--abi"))
 			abi = atoi(argv[i + 1]);
+		else if (!strcmp(argv[i], "--in") && add_filter(argv[i + 1]) == 0)
+			continue;
 		else if (strcmp(argv[i], "--no") != 0 || add_lack(argv[i + 1]) < 0)
 			i = argc;
 	}
 	if (i >= argc || abi < 0 || abi > 7) {
-		fprintf(stderr, "usage: mkhost [--abi 1..7] [--no LACK[=ERRNO]]... COMMAND\n");
+		fprintf(stderr, "usage: mkhost [--abi 1..7] [--no LACK[=ERRNO]]... [--in FILTER] "
+				"COMMAND\n");
 		return 99;
 	}
 	if (abi)

@@ -1,0 +1,162 @@
+"""hosts.py MKHOST SBX ROUNDS [SEED]: random hosts. What --doctor says of a strict run is what such a
+run does, and a run that is made holds what it promises. Prints TAP; the seed is in its first line.
+
+hosts.py --table MKHOST SBX: the rows of docs/HOSTS.md on filters.
+"""
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+
+LACKS = ["landlock", "namespaces", "unshare", "mounts", "listener", "openat2", "memory", "writing",
+         "getfd", "pidfd", "seccomp", "clone3", "admin", "keys", "ptrace", "newer"]
+ERRNOS = ["ENOSYS", "EPERM", "ENOSPC", "EBUSY"]
+# Around a run, by programs: all but the last two need root.
+WHEREABOUTS = {
+    "plain": [],
+    "no-new-privs": ["setpriv", "--no-new-privs"],
+    "no-account": ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"],
+    "no-proc": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "-"],
+    "masked-proc": ["unshare", "-m", "sh", "-c",
+                    "mount -t tmpfs none /proc/scsi 2>/dev/null; mount --bind /dev/null /proc/kcore && "
+                    "mount -o bind,ro /proc/sys /proc/sys; exec \"$@\"", "-"],
+    "stale-proc": ["unshare", "-pf", "--kill-child"],
+    "no-shm": ["unshare", "-m", "sh", "-c", "mount --bind /dev/null /dev/shm 2>/dev/null || mount -t tmpfs "
+               "-o ro none /dev/shm; exec \"$@\"", "-"],
+    "read-only": ["unshare", "-m", "sh", "-c",
+                  "mount --make-rprivate / && mount --rbind \"$PWD\" \"$PWD\" && mount -o remount,bind,ro / && "
+                  "cd \"$PWD\"; exec \"$@\"", "-"],
+    "tmpfs-home": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none \"$HOME\" && exec \"$@\"", "-"],
+    "own-userns": ["unshare", "-Ur"],
+}
+OPTIONS = [[], ["--deny-read", "**/*.env"], ["--network", "none"], ["--network", "loopback"],
+           ["--network", "host"]]
+# What a run that is made holds, by a shell that nobody preloads into: nothing of it is printed.
+HOLDS = """cat "$HOME/.ssh/id" 2>/dev/null && echo read
+(echo x >"$HOME/made") 2>/dev/null && echo wrote
+(echo x >.git/hooks/made) 2>/dev/null && echo hook
+mv .git moved 2>/dev/null && echo moved
+chmod 777 .git/hooks 2>/dev/null && echo mode
+ln "$HOME/.ssh/id" linked 2>/dev/null && cat linked
+echo x >in && cat in"""
+
+
+def fresh():
+    home = os.environ["HOME"]
+    subprocess.run(["chmod", "-R", "u+rwx", ".", home], check=False, stderr=subprocess.DEVNULL)
+    for name in os.listdir("."):
+        shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.unlink(name)
+    shutil.rmtree(home + "/.ssh", ignore_errors=True)
+    os.makedirs(home + "/.ssh")
+    os.makedirs(".git/hooks")
+    with open(home + "/.ssh/id", "w") as f:
+        f.write("secret\n")
+    if os.path.exists(home + "/made"):
+        os.unlink(home + "/made")
+
+
+class Host:
+    def __init__(self, mkhost, sbx, where, lacks):
+        self.mkhost, self.sbx, self.where, self.lacks = mkhost, sbx, where, lacks
+
+    def __str__(self):
+        return " ".join([self.where] + self.lacks)
+
+    def run(self, words):
+        try:
+            return subprocess.run(WHEREABOUTS[self.where] + ([self.mkhost] + self.lacks if self.lacks else []) +
+                                  [self.sbx] + words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=120, check=False)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def verdicts(self):
+        done = self.run(["--doctor", "--json"])
+        if not done or done.returncode or not done.stdout.startswith("{"):
+            return None
+        return json.loads(done.stdout)["verdicts"]
+
+
+def why(text):
+    lines = [line[len("sbx-launch: "):] for line in text.splitlines() if line.startswith("sbx-launch: E_")]
+    return lines[-1] if lines else ""
+
+
+def differs(host, which):
+    """None, or what the doctor says against what a run does."""
+    fresh()
+    verdicts = host.verdicts()
+    if verdicts is None:
+        done = host.run(OPTIONS[which] + ["--strict", "--", "true"])
+        return None if done and done.returncode not in (0, 125) else "the doctor says nothing, and a run is made"
+    said = verdicts[which]
+    done = host.run(["--strict"] + OPTIONS[which] + ["--", "true"])
+    if not done:
+        return "a run does not end"
+    if said["runs"] != (done.returncode == 0) or (not said["runs"] and done.returncode != 125):
+        return f"doctor: {said}; a run: {done.returncode} {done.stderr}"
+    if not said["runs"]:
+        return None if why(done.stderr)[:490] == said["why"][:490] else \
+            f"doctor: {said['why']}; a run: {done.stderr}"
+    done = host.run(["-q", "--strict", "--no-shim"] + OPTIONS[which] + ["--", "sh", "-c", HOLDS])
+    if done and done.stdout == "x\n" and not os.path.exists(os.environ["HOME"] + "/made"):
+        return None
+    return f"does not hold: {done}"
+
+
+def can(where):
+    done = subprocess.run(WHEREABOUTS[where] + ["true"], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def rounds(mkhost, sbx, n, seed):
+    rng = random.Random(seed)
+    filters = subprocess.run([mkhost, "--filters"], capture_output=True, text=True, check=True).stdout.split()
+    places = [w for w in WHEREABOUTS if can(w)]
+    bad = 0
+    print(f"# seed {seed}, {', '.join(places)}")
+    for i in range(n):
+        lacks = []
+        for name in rng.sample(LACKS, rng.choice([0, 0, 1, 1, 1, 2, 3])):
+            lacks += ["--no", name + rng.choice(["", "=" + rng.choice(ERRNOS)])]
+        if rng.random() < 0.4:
+            lacks += ["--in", rng.choice(filters)]
+        host = Host(mkhost, sbx, rng.choice(places), lacks)
+        which = rng.randrange(len(OPTIONS))
+        found = differs(host, which)
+        bad += found is not None
+        print(f"{'not ok' if found else 'ok'} - {os.environ['E2E_INNER']}: {i} {host} {' '.join(OPTIONS[which])}")
+        if found:
+            print("# " + found.replace("\n", "\n# "))
+    return bad
+
+
+def cell(verdict):
+    return "runs" if verdict["runs"] else "refused"
+
+
+def table(mkhost, sbx):
+    filters = subprocess.run([mkhost, "--filters"], capture_output=True, text=True, check=True).stdout.split()
+    print("| filter | default policy | a pattern that denies reading | `--network host` | what is said |")
+    print("|---|---|---|---|---|")
+    for name in filters:
+        fresh()
+        host = Host(mkhost, sbx, "plain", ["--in", name])
+        v = host.verdicts()
+        held = all(not differs(host, i) for i in (0, 1, 4))
+        said = next((x["why"] for x in v if not x["runs"] and "loopback" not in x["options"]), "")
+        if not said:
+            done = host.run(["--", "true"])
+            said = " ".join(line[len("sbx-launch: "):] for line in done.stderr.splitlines() if "note:" in line)
+        print(f"| {name} | {cell(v[0])} | {cell(v[1])} | {cell(v[4])} | {said.replace('|', '/')}"
+              f"{'' if held else ' **DIFFERS**'} |")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--table":
+        table(*sys.argv[2:4])
+    else:
+        SEED = int(sys.argv[4]) if len(sys.argv) > 4 and sys.argv[4] else random.randrange(1 << 30)
+        sys.exit(rounds(sys.argv[1], sys.argv[2], int(sys.argv[3]), SEED) != 0)
