@@ -145,6 +145,10 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 	const char *slash = memrchr(d->path, '/', d->path_len);
 	size_t parent = slash ? (size_t)(slash - d->path) : 0, before;
 
+	if (b_has_prefix(d->path, "/dev/")) {
+		b_str_add(line, ": a device keeps its name");
+		return;
+	}
 	b_str_add(line, ": a granted name keeps its place, and is no symlink");
 	before = line->len;
 	b_str_add(line, ": allow its directory with --modify ");

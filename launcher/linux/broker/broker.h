@@ -312,6 +312,8 @@ bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct 
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
 bool br_is_grant_root(struct br_call *, const struct br_end *);
+/* Is it in /dev, where no name is made, removed or moved? After br_find_parent(). */
+bool br_is_device_name(const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
 

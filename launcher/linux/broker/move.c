@@ -162,8 +162,10 @@ static void find_root(struct move *m)
 {
 	struct stat st;
 
-	if (br_is_grant_root(m->c, m->from) &&
-	    (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
+	if (br_is_device_name(m->from) || br_is_device_name(m->to))
+		m->root = br_is_device_name(m->from) ? m->from : m->to;
+	else if (br_is_grant_root(m->c, m->from) &&
+		 (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
 		m->root = m->from;
 	else if (br_is_grant_root(m->c, m->to) && (is_dir(m->to) || S_ISLNK(mode_of(m->from, &st))))
 		m->root = m->to;
@@ -259,7 +261,7 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 		*out = br_deny(c, SBX_MODIFY, from, says);
 	else if (from->is_pathless && !br_allowed(c, SBX_MODIFY, to->path, to->len))
 		*out = br_deny(c, SBX_MODIFY, to, says);
-	else if (!refused && is_link && br_is_grant_root(c, to))
+	else if (!refused && (br_is_device_name(to) || (is_link && br_is_grant_root(c, to))))
 		*out = br_deny_root(c, to, says);
 	else if (!refused && !br_may_name_program(c, &from->st, from, to))
 		*out = br_deny(c, SBX_READ, to, says);
@@ -329,7 +331,8 @@ static struct br_answer link_name(struct move *m)
 	}
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
-	if (!refused && S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))
+	if (!refused &&
+	    (br_is_device_name(m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
 		m->root = m->to;
 	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
 		m->against = SBX_MODIFY;

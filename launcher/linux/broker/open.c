@@ -304,6 +304,8 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
+	if (br_is_device_name(e))
+		return br_deny_root(c, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (!wants_write(r->flags))
