@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,51 @@ Test(policy_srt, globs_mean_what_the_rows_say)
 			     tsv_is_true(row, t->columns[t->n_columns - 1]), "%s", row->cells[0]);
 		close_engine();
 		strcpy(top + strlen(top) - 6, "XXXXXX");
+	}
+	tsv_free(t);
+}
+
+/* Does the expression match the path, or something above it? */
+static bool covers(const regex_t *re, const char *path)
+{
+	b_auto_free char *up = strdup(path);
+
+	for (;;) {
+		char *slash = strrchr(up, '/');
+
+		if (regexec(re, up, 0, NULL, 0) == 0)
+			return true;
+		if (!slash || slash == up)
+			return false;
+		*slash = '\0';
+	}
+}
+
+Test(policy_srt, what_a_pattern_closes_is_what_its_expression_matches)
+{
+	static const char *const paths[] = {
+		"/a/x.ts",	"/a/s/x.ts",	 "/a/s/t/x.ts",	 "/a/x.tsx",
+		"/a/file1.txt", "/a/file12.txt", "/a/filex.txt", "/a/[x",
+		"/a/x",		"/ab",		 "/a/s/.env",	 ".env",
+		"s/.env",	"s/.envx",	 "s/.env/f",	 NULL};
+	struct tsv *t = tsv_load("tests/vectors/srt_glob_regex.tsv");
+
+	cr_assert_gt(t->n_rows, 0);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const char *glob = tsv_cell(&t->rows[i], "glob");
+		b_auto(b_str_release) struct b_str rule = {0};
+		regex_t re;
+
+		cr_assert_eq(regcomp(&re, tsv_cell(&t->rows[i], "regex"), REG_EXTENDED), 0);
+		b_str_addf(&rule, "\"%s\"", glob);
+		open_engine(b_str_c(&rule), "", "", "");
+		for (const char *const *p = paths; *p; p++)
+			if ((**p == '/') == (*glob == '/'))
+				cr_expect_eq(!may(SBX_READ, *p), covers(&re, *p), "%s: %s",
+					     t->rows[i].cells[0], *p);
+		close_engine();
+		strcpy(top + strlen(top) - 6, "XXXXXX");
+		regfree(&re);
 	}
 	tsv_free(t);
 }
