@@ -147,6 +147,10 @@ def settings(rng, tree, paths, with_globs):
 
 # ---- running ----
 
+# What ends srt for reasons that are the machine's.
+FOREIGN = ("dependencies not available", "not found in PATH", "EADDRINUSE")
+
+
 class Runner:
     def __init__(self, args, tree):
         self.args, self.tree = args, tree
@@ -184,7 +188,7 @@ class Runner:
             done = subprocess.run(argv, cwd=self.tree.ws, env=self.env, input="",
                                   capture_output=True, text=True, timeout=120)
             # a machine that is used by others: programs that are there are not found
-            if "dependencies not available" not in done.stderr:
+            if not any(text in done.stderr for text in FOREIGN):
                 break
             time.sleep(5)
         return done.stdout.split("\n")[:-1], done.stderr, done.returncode

@@ -8,7 +8,7 @@ import re
 
 ROWS = ("mandatory", "denyWrite-patterns", "denyRead-patterns", "denyRead-missing", "brackets",
         "links-closed", "denyWrite-above", "links-opened", "moves", "mount-points",
-        "allowWrite-patterns", "patterns-in-patterns", "slashed", "missing-way", "links-by-name", "patterns-and-links", "srt-mounts")
+        "allowWrite-patterns", "patterns-in-patterns", "slashed", "missing-way", "links-by-name", "patterns-and-links", "listings", "srt-mounts")
 
 MANDATORY = (".gitconfig", ".gitmodules", ".bashrc", ".bash_profile", ".zshrc", ".zprofile",
              ".profile", ".ripgreprc", ".mcp.json", ".vscode", ".idea", ".claude/commands",
@@ -193,6 +193,11 @@ class Judge:
                             return True
         return False
 
+    def is_opened_below(self, path):
+        """A pattern of allowRead with /** behind it is of what is below, bound piece by piece."""
+        return any(g and text.endswith("/**") and g.match(path) for (_, g), text in
+                   zip(self.lists["allowRead"], self.doc["filesystem"].get("allowRead", [])))
+
     def is_missing_way(self, path):
         """The first missing name on the way to a denied path that is not there."""
         for key in ("denyWrite",):
@@ -226,6 +231,7 @@ class Judge:
                 ("moves", op == "M" and self.holds_denied(path)),
                 ("allowWrite-patterns", self.matches(["allowWrite"], os.path.realpath(path)) or
                  self.matches(["allowWrite"], path)),
+                ("listings", op == "L" and self.is_opened_below(path)),
                 ("missing-way", op in "CDMU" and self.is_missing_way(path)),
                 ("links-by-name", op in "RWL" and self.goes_through_link(path) and
                  self.answers.get((op, os.path.realpath(path))) == "y"),
