@@ -205,6 +205,16 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "allow_mach_lookup", .take = take_services},
 	};
 
+	int allows;
+
+	/* its guide's spelling */
+	if (value->kind == POL_Y_STR) {
+		if (pol_foreign_word(f, value, key->s, "deny|allow", &allows) < 0)
+			return -1;
+		pol_foreign_set(f->doc, POL_SET_network, allows ? POL_NET_HOST : POL_NET_NONE,
+				value->pos);
+		return 0;
+	}
 	if (pol_front_map(f, value, key->s, true, KEYS(rows)) < 0)
 		return -1;
 	return check_network(f, value);

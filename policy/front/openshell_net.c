@@ -273,7 +273,9 @@ static int take_tls(struct pol_front *f, const struct pol_ynode *key, const stru
 	if (take_words(f, value, key->s, "skip|terminate|passthrough|auto") < 0)
 		return -1;
 	if (is_text(value, "terminate") || is_text(value, "passthrough"))
-		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated", value->s);
+		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated: %s", value->s,
+				 is_text(value, "terminate") ? "leave it out"
+							     : "leave it out, or say skip");
 	return 0;
 }
 
@@ -295,11 +297,16 @@ static int take_queries(struct pol_front *f, const struct pol_ynode *key,
 	return take_words(f, value, key->s, "deny|allow_registered");
 }
 
+static bool is_signing(const struct pol_ynode *value)
+{
+	return is_text(value, "sigv4") || is_text(value, "sigv4:body") ||
+	       is_text(value, "sigv4:no_body");
+}
+
 static int take_signing(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
-	if (is_text(value, "sigv4") || is_text(value, "sigv4:body") ||
-	    is_text(value, "sigv4:no_body"))
+	if (is_signing(value))
 		return 0;
 	if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
 		return -1;
@@ -434,6 +441,9 @@ static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 		return -1;
 	if (check_inspection(f, e) < 0 && pol_front_found(f) < 0)
 		return -1;
+	if (is_signing(pol_yaml_get(e, "credential_signing")) && !pol_yaml_get(e, "signing_service") &&
+	    WITH(f, e, "credential_signing needs signing_service") < 0 && pol_front_found(f) < 0)
+		return -1;
 	if (is_text(pol_yaml_get(e, "tls"), "skip") && has_port(e, "443") &&
 	    (pol_yaml_get(e, "rules") || pol_yaml_get(e, "access")))
 		pol_foreign_note(f->doc, &e->pos,
@@ -510,20 +520,60 @@ static size_t patterns(const struct pol_ynode *selector)
 	return n;
 }
 
+static int take_selection(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {{.name = "include", .take = pol_foreign_texts},
+					      {.name = "exclude", .take = pol_foreign_texts}};
+
+	return pol_front_map(f, value, key->s, true, rows, 2);
+}
+
+static int take_on_error(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	return take_words(f, value, key->s, "fail_closed|fail_open");
+}
+
+/* As its examples have them: a map by name. */
+static int take_named(struct pol_front *f, const struct pol_ynode *m)
+{
+	static const struct pol_key rows[] = {
+		{.name = "name", .take = pol_foreign_string},
+		{.name = "middleware", .required = true, .take = pol_foreign_string},
+		{.name = "order", .take = take_anything},
+		{.name = "config", .take = take_anything},
+		{.name = "on_error", .take = take_on_error},
+		{.name = "endpoints", .take = take_selection},
+	};
+
+	return pol_front_map(f, m, "a middleware", true, rows, sizeof rows / sizeof *rows);
+}
+
+/* Entry i of a list or a map. */
+static const struct pol_ynode *entry_of(const struct pol_ynode *all, size_t i)
+{
+	return all->v[all->kind == POL_Y_MAP ? 2 * i + 1 : i];
+}
+
 static int check_middleware(struct pol_front *f, const struct pol_ynode *all, size_t i)
 {
-	const struct pol_ynode *m = all->v[i], *order = pol_yaml_get(m, "order");
-	const struct pol_ynode *selector = pol_yaml_get(m, "selectors");
+	static const char *const keys[] = {"selectors", "selector", "endpoints"};
+	const struct pol_ynode *m = entry_of(all, i), *order = pol_yaml_get(m, "order");
+	const struct pol_ynode *selector = NULL;
 	size_t n;
 
 	if (pol_yaml_expect(m, POL_Y_MAP, "a middleware", f->err) < 0)
 		return -1;
-	selector = selector ? selector : pol_yaml_get(m, "selector");
+	if (all->kind == POL_Y_MAP && take_named(f, m) < 0)
+		return -1;
+	for (size_t k = 0; !selector && k < sizeof keys / sizeof *keys; k++)
+		selector = pol_yaml_get(m, keys[k]);
 	n = selector ? patterns(selector) : 0;
 	if (n > MAX_PATTERNS)
 		return WITH(f, selector, "too many selector patterns (%zu > %d)", n, MAX_PATTERNS);
 	for (size_t k = 0; order && order->s && k < i; k++) {
-		const struct pol_ynode *other = pol_yaml_get(all->v[k], "order");
+		const struct pol_ynode *other = pol_yaml_get(entry_of(all, k), "order");
 
 		if (other && other->s && strcmp(other->s, order->s) == 0)
 			return WITH(f, order, "network middlewares use duplicate order %s",
@@ -535,7 +585,7 @@ static int check_middleware(struct pol_front *f, const struct pol_ynode *all, si
 int pol_openshell_middlewares(struct pol_front *f, const struct pol_ynode *key,
 			      const struct pol_ynode *value)
 {
-	if (pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
+	if (value->kind != POL_Y_MAP && pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
 		return -1;
 	if (value->n > MAX_MIDDLEWARES)
 		return WITH(f, value, "too many network middlewares (%zu > %d)", value->n,

@@ -201,6 +201,12 @@ echo '{"version": 1}' | file v.json
 check 'what is taken for srt is said to be' refused "missing field \`network\` in srt's settings (another kind: --dialect)" \
 	-p "$TMP/v.json"
 
+printf '[sandbox]\nenabled = true\nnetwork = "deny"\n' | file deny.toml
+sed 's/deny/allow/' "$TMP/deny.toml" | file allow.toml
+check 'caliban: network = "deny" is none' out 0 -p "$TMP/deny.toml" -- bash -c 'tail -n +3 /proc/net/dev | grep -vc " lo:"; true'
+check 'caliban: "allow" is the host'"'"'s' out "$(readlink /proc/self/ns/net)" -p "$TMP/allow.toml" -- readlink /proc/self/ns/net
+check 'caliban: another word is refused' eval 'sed s/deny/denied/ "$TMP/deny.toml" | file word.toml; refused "expected one of deny|allow" -p "$TMP/word.toml"'
+
 # ---- which is which ----
 check 'fmt leaves JSON and TOML alone' eval \
 	'for f in s.json c.toml; do "$ask" fmt -w "$TMP/$f" 2>&1 | grep -q "expected YAML" || exit 1; done'
@@ -211,6 +217,17 @@ why() # STATUS DOC OP PATH
 	"$ask" why -p "$TMP/$2" "$3" "$4" >"$TMP/err" 2>&1
 	[ $? -eq "$1" ] || { cat "$TMP/err"; return 1; }
 }
+file mw.yaml <<X
+version: 1
+network_middlewares:
+  guard: {middleware: m, order: 10, on_error: fail_closed, config: {a: 1}, endpoints: {include: [example.org], exclude: []}}
+X
+check 'openshell: middlewares by name are a loss' refused 'network middlewares' -p "$TMP/mw.yaml"
+check 'openshell: and valid' eval '"$ask" check "$TMP/mw.yaml" >/dev/null 2>&1'
+sed 's/on_error: fail_closed/on_eror: fail_closed/' "$TMP/mw.yaml" | file mw2.yaml
+check 'openshell: a middleware with an unknown key is not' check_lists 1 mw2.yaml
+{ cat "$TMP/mw.yaml"; echo '  two: {middleware: n, order: 10}'; } | file mw3.yaml
+check 'openshell: nor two of one order' check_lists 1 mw3.yaml
 # ---- all that is wrong or told, to who asks as well ----
 file many.yaml < <(echo 'version: 1'; echo 'filesystem_policy:'; echo '  read_only:'
 	for i in $(seq 256); do echo "    - /p/$i"; done; echo '    - ../x'; echo '    - rel')
@@ -225,6 +242,8 @@ sed 's/port: 443/ports: []/' "$TMP/skip.yaml" | file ports.yaml
 check 'openshell: no ports at all are refused' check_lists 1 ports.yaml
 sed "s/host: a.example.com/host: 'a b'/" "$TMP/skip.yaml" | file host.yaml
 check 'openshell: nor a host that is none' refused "invalid host 'a b'" -p "$TMP/host.yaml"
+sed 's/tls: skip, /credential_signing: sigv4, /' "$TMP/skip.yaml" | file sign.yaml
+check 'openshell: signing needs a service' refused 'credential_signing needs signing_service' -p "$TMP/sign.yaml"
 # a /dev with a GPU in it, for the reader alone
 gpu()
 {
