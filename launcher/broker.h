@@ -86,7 +86,7 @@ struct lau_broker_plan {
  * made itself (docs/adr/011). */
 #define LAU_TRAP_FLAGS ((1ul << 3) | (1ul << 5)) /* NEW_LISTENER, WAIT_KILLABLE_RECV */
 
-#define LAU_TRAP_MAX 512 /* more than the longest trap filter */
+#define LAU_TRAP_MAX 256 /* more than the longest trap filter */
 
 /* The filter that traps, for this machine, into LAU_TRAP_MAX instructions. Pure. Its length. */
 size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out);

@@ -17,9 +17,10 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/events.c launcher/linux/broker/confine.c
 
 # The seccomp programs are compiled while building, not while launching.
-launcher_SRCS += launcher/linux/filtercode.c
+launcher_SRCS += launcher/linux/bpfgraph.c launcher/linux/filtercode.c
 launcher_GEN += filters.c
-$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/launcher/linux/filtercode.o \
+$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/launcher/linux/bpfgraph.o \
+		$(B)/obj/launcher/linux/filtercode.o \
 		$(B)/obj/policy/back/seccomp.o $(B)/obj/policy/back/syscalls.o $(B)/lib/base.a
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),)

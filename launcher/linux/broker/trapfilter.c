@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 
 #include "base/err.h"
+#include "launcher/linux/bpfgraph.h"
 #include "launcher/linux/broker/calls.h"
 
 #if defined(__x86_64__)
@@ -30,7 +31,6 @@
 #endif
 
 #define LOW(i)	  (offsetof(struct seccomp_data, args) + 8u * (i))
-#define HIGH(i)	  (LOW(i) + 4u)
 #define PASS	  SECCOMP_RET_ALLOW
 #define NOTIFY	  SECCOMP_RET_USER_NOTIF
 #define ANSWER(e) (SECCOMP_RET_ERRNO | (e))
@@ -46,147 +46,84 @@
 	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |             \
 	 CLONE_NEWPID | CLONE_NEWNET)
 
-struct prog {
-	struct sock_filter *insn;
-	size_t n;
+struct trap {
+	struct lau_bpf bpf;
+	const struct lau_broker_plan *plan;
+	unsigned pass, notify;
 };
 
-static void put(struct prog *p, struct sock_filter insn)
+static unsigned when(struct trap *t, unsigned code, unsigned off, unsigned k, unsigned yes,
+		     unsigned no)
 {
-	B_ASSERT(p->n < LAU_TRAP_MAX);
-	p->insn[p->n++] = insn;
-}
-
-static void load(struct prog *p, unsigned off)
-{
-	put(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, off));
-}
-
-static void ret(struct prog *p, unsigned action)
-{
-	put(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, action));
-}
-
-/* The next instruction is skipped unless (A op k). */
-static void when(struct prog *p, unsigned op, unsigned k)
-{
-	put(p, (struct sock_filter)BPF_JUMP(BPF_JMP | op | BPF_K, k, 0, 1));
+	return lau_bpf_branch(&t->bpf, code, off, LAU_BPF_ALL, k, yes, no);
 }
 
 /* O_PATH comes first: the kernel then ignores the rest, the access mode included. */
-static void put_open(struct prog *p, const struct lau_broker_plan *plan, unsigned flags_arg)
+static unsigned of_open(struct trap *t, unsigned flags_arg)
 {
-	unsigned trapped = WRITE_INTENT;
+	unsigned trapped = WRITE_INTENT, node = t->notify;
 
-	if (plan->read_level == POL_READ_DIRECTORY)
+	if (t->plan->read_level == POL_READ_DIRECTORY)
 		trapped |= O_DIRECTORY;
-	load(p, LOW(flags_arg));
-	when(p, BPF_JSET, O_PATH);
-	ret(p, PASS);
-	if (plan->read_level != POL_READ_ALL) {
-		put(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, trapped, 1, 0));
-		ret(p, PASS);
-	}
-	ret(p, NOTIFY);
+	if (t->plan->read_level != POL_READ_ALL)
+		node = when(t, BPF_JSET, LOW(flags_arg), trapped, t->notify, t->pass);
+	return when(t, BPF_JSET, LOW(flags_arg), O_PATH, t->pass, node);
 }
 
-static void put_openat2(struct prog *p, const struct lau_broker_plan *plan)
+static unsigned of_openat2(struct trap *t)
 {
-	if (plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE)) {
-		load(p, LOW(3));
-		when(p, BPF_JEQ, POL_QUICK_HOW_SIZE);
-		ret(p, PASS);
-	}
-	ret(p, NOTIFY);
+	if (t->plan->read_level == POL_READ_ALL || t->plan->traps & POL_TRAP_TRUNCATE)
+		return t->notify;
+	return when(t, BPF_JEQ, LOW(3), POL_QUICK_HOW_SIZE, t->pass, t->notify);
 }
 
 /* For clone(2) the bit of CLONE_NEWTIME is one of the exit signal. */
-static void put_namespace(struct prog *p, int nr)
+static unsigned of_namespace(struct trap *t, int nr)
 {
-	load(p, LOW(0));
-	when(p, BPF_JSET, NAMESPACES | (nr == SYS_unshare ? CLONE_NEWTIME : 0));
-	ret(p, NOTIFY);
-	ret(p, PASS);
+	return when(t, BPF_JSET, LOW(0), NAMESPACES | (nr == SYS_unshare ? CLONE_NEWTIME : 0),
+		    t->notify, t->pass);
 }
 
 /* A program that makes itself unreadable would be served no more. It keeps its belief: what it
  * fears, others looking into it, is refused to all but the broker. */
-static void put_prctl(struct prog *p)
+static unsigned of_prctl(struct trap *t)
 {
-	load(p, LOW(0));
-	put(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_DUMPABLE, 0, 3));
-	load(p, LOW(1));
-	when(p, BPF_JEQ, 0);
-	ret(p, ANSWER(0));
-	ret(p, PASS);
+	unsigned node = lau_bpf_answer(&t->bpf, ANSWER(0));
+
+	node = when(t, BPF_JEQ, LOW(1), 0, node, t->pass);
+	return when(t, BPF_JEQ, LOW(0), PR_SET_DUMPABLE, node, t->pass);
 }
 
 /* SOCK_RAW of unix(7) are datagrams, too. */
-static void put_datagrams(struct prog *p)
+static unsigned of_datagrams(struct trap *t)
 {
-	load(p, LOW(0));
-	when(p, BPF_JEQ, AF_UNIX);
-	put(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 1));
-	ret(p, PASS);
-	load(p, LOW(1));
-	put(p, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, SOCK_TYPE_MASK));
-	when(p, BPF_JEQ, SOCK_DGRAM);
-	ret(p, NOTIFY);
-	when(p, BPF_JEQ, SOCK_RAW);
-	ret(p, NOTIFY);
-	ret(p, PASS);
+	unsigned node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_RAW,
+				       t->notify, t->pass);
+
+	node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_DGRAM, t->notify,
+			      node);
+	return when(t, BPF_JEQ, LOW(0), AF_UNIX, node, t->pass);
 }
 
-static void put_row(struct prog *p, const struct lau_broker_plan *plan, const struct br_row *row)
+static unsigned of_row(struct trap *t, const struct br_row *row)
 {
-	switch (row->trap) {
+	switch ((enum br_trap)row->trap) {
 	case BR_TRAP_ALWAYS:
-		ret(p, NOTIFY);
-		return;
+		break;
 	case BR_TRAP_OPEN:
-		put_open(p, plan, row->flags_arg);
-		return;
+		return of_open(t, row->flags_arg);
 	case BR_TRAP_OPENAT2:
-		put_openat2(p, plan);
-		return;
+		return of_openat2(t);
 	case BR_TRAP_NAMESPACE:
-		put_namespace(p, row->nr);
-		return;
+		return of_namespace(t, row->nr);
 	case BR_TRAP_PRCTL:
-		put_prctl(p);
-		return;
+		return of_prctl(t);
 	case BR_TRAP_ABSENT:
-		ret(p, ANSWER(EOPNOTSUPP));
-		return;
+		return lau_bpf_answer(&t->bpf, ANSWER(EOPNOTSUPP));
 	case BR_TRAP_DATAGRAMS:
-		put_datagrams(p);
-		return;
+		return of_datagrams(t);
 	}
-}
-
-static void put_tree(struct prog *p, const struct lau_broker_plan *plan,
-		     const struct br_row *const *rows, size_t n)
-{
-	size_t at;
-
-	if (n == 1) {
-		/* the accumulator holds the number; a row's tests may lose it, for all of them end
-		 * in an answer */
-		at = p->n;
-		put(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-						    (unsigned)rows[0]->nr, 0, 0));
-		put_row(p, plan, rows[0]);
-		p->insn[at].jf = (unsigned char)(p->n - at - 1);
-		ret(p, PASS);
-		return;
-	}
-	at = p->n;
-	put(p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, (unsigned)rows[n / 2]->nr, 0,
-					    1));
-	put(p, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA, 0));
-	put_tree(p, plan, rows, n / 2);
-	p->insn[at + 1].k = (unsigned)(p->n - at - 2);
-	put_tree(p, plan, rows + n / 2, n - n / 2);
+	return t->notify;
 }
 
 static int by_number(const void *a, const void *b)
@@ -197,20 +134,42 @@ static int by_number(const void *a, const void *b)
 	return x->nr - y->nr;
 }
 
-size_t lau_broker_filter(const struct lau_broker_plan *plan, struct sock_filter *out)
+/* The calls that are trapped, and what lies between them. */
+static size_t make_runs(struct trap *t, struct lau_bpf_run *r)
 {
 	const struct br_row *rows[BR_ROWS_MAX];
-	struct prog p = {.insn = out};
-	size_t n = 0;
+	size_t nrows = 0, n = 0;
+	uint32_t next = 0;
 
 	for (size_t i = 0; i < br_nrows; i++)
-		if (!br_rows[i].group || (br_rows[i].group & plan->traps))
-			rows[n++] = &br_rows[i];
-	qsort(rows, n, sizeof *rows, by_number);
-	load(&p, offsetof(struct seccomp_data, arch));
-	put(&p, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_ARCH, 1, 0));
-	ret(&p, PASS);
-	load(&p, offsetof(struct seccomp_data, nr));
-	put_tree(&p, plan, rows, n);
-	return p.n;
+		if (!br_rows[i].group || (br_rows[i].group & t->plan->traps))
+			rows[nrows++] = &br_rows[i];
+	qsort(rows, nrows, sizeof *rows, by_number);
+	for (size_t i = 0; i < nrows; i++) {
+		uint32_t nr = (uint32_t)rows[i]->nr;
+
+		if (nr > next)
+			r[n++] = (struct lau_bpf_run){next, t->pass};
+		r[n++] = (struct lau_bpf_run){nr, of_row(t, rows[i])};
+		next = nr + 1;
+	}
+	r[n++] = (struct lau_bpf_run){next, t->pass};
+	return n;
+}
+
+size_t lau_broker_filter(const struct lau_broker_plan *plan, struct sock_filter *out)
+{
+	struct lau_bpf_run runs[2 * BR_ROWS_MAX + 1];
+	struct trap t = {.plan = plan};
+	size_t n;
+	unsigned root;
+
+	t.pass = lau_bpf_answer(&t.bpf, PASS);
+	t.notify = lau_bpf_answer(&t.bpf, NOTIFY);
+	n = make_runs(&t, runs);
+	root = lau_bpf_tree(&t.bpf, offsetof(struct seccomp_data, nr), runs, n);
+	root = when(&t, BPF_JEQ, offsetof(struct seccomp_data, arch), NATIVE_ARCH, root, t.pass);
+	n = lau_bpf_emit(&t.bpf, root, out, LAU_TRAP_MAX);
+	B_ASSERT(n > 0);
+	return n;
 }

@@ -10,6 +10,7 @@
 #include <linux/fiemap.h>
 #include <linux/fs.h>
 #include <linux/msdos_fs.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/sockios.h>
 #include <stdbool.h>
@@ -21,6 +22,7 @@
 #include "launcher/linux/filtercode.h"
 #include "policy/back/seccomp.h"
 #include "policy/back/syscalls.h"
+#include "tests/support/bpf.h"
 
 #if defined(__x86_64__)
 #define MACHINE POL_X86_64
@@ -34,57 +36,11 @@
 
 #define ERRNO(e) (SECCOMP_RET_ERRNO | (e))
 
-/* Classic BPF as far as seccomp(2) allows it and filtercode.c uses it; anything else fails the
- * test. */
-static uint32_t run(const struct lau_filter *f, const struct seccomp_data *data,
-		    unsigned *out_steps)
-{
-	uint32_t acc = 0;
-	unsigned steps = 0;
-
-	for (size_t pc = 0; pc < f->len; pc++, steps++) {
-		const struct sock_filter *i = &f->prog[pc];
-
-		switch (i->code) {
-		case BPF_LD | BPF_W | BPF_ABS:
-			cr_assert_leq(i->k, sizeof *data - 4);
-			memcpy(&acc, (const char *)data + i->k, 4);
-			break;
-		case BPF_ALU | BPF_AND | BPF_K:
-			acc &= i->k;
-			break;
-		case BPF_JMP | BPF_JA:
-			pc += i->k;
-			break;
-		case BPF_JMP | BPF_JEQ | BPF_K:
-			pc += acc == i->k ? i->jt : i->jf;
-			break;
-		case BPF_JMP | BPF_JGE | BPF_K:
-			pc += acc >= i->k ? i->jt : i->jf;
-			break;
-		case BPF_JMP | BPF_JGT | BPF_K:
-			pc += acc > i->k ? i->jt : i->jf;
-			break;
-		case BPF_JMP | BPF_JSET | BPF_K:
-			pc += acc & i->k ? i->jt : i->jf;
-			break;
-		case BPF_RET | BPF_K:
-			if (out_steps)
-				*out_steps = steps;
-			return i->k;
-		default:
-			cr_assert_fail("instruction %#x", i->code);
-		}
-	}
-	cr_assert_fail("ran off the end");
-	return 0;
-}
-
 static uint32_t ask(unsigned flags, int nr, uint64_t a0, uint64_t a1, uint64_t a2, uint64_t a3)
 {
 	struct seccomp_data data = {.nr = nr, .arch = NATIVE, .args = {a0, a1, a2, a3}};
 
-	return run(&lau_filters[flags], &data, NULL);
+	return bpf_run(&lau_filters[flags], &data, NULL);
 }
 
 /* ---- the table, read the plain way ---- */
@@ -144,31 +100,21 @@ static uint32_t expected(enum pol_machine machine, unsigned flags, const struct 
 	return name ? by_rows(name, flags, d->args) : ERRNO(ENOSYS);
 }
 
-static uint64_t random_below(uint64_t n)
-{
-	static uint64_t state = 88172645463325252u;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return n ? state % n : state;
-}
-
 /* Something at the edge of what some row of the call asks for, or a few bits. */
 static uint64_t edge_of(const char *call, unsigned index)
 {
 	size_t n;
 	const struct pol_sc_rule *rules = pol_sc_rules(&n);
-	uint64_t picked = random_below(3) ? UINT64_C(1) << random_below(32) : random_below(8);
+	uint64_t picked = bpf_random(3) ? UINT64_C(1) << bpf_random(32) : bpf_random(8);
 	uint64_t seen = 0;
 
 	for (size_t i = 0; i < n; i++)
 		for (unsigned k = 0; !strcmp(rules[i].call, call) && k < rules[i].nargs; k++)
-			if (rules[i].arg[k].index == index && !random_below(++seen))
-				picked = (random_below(2) ? rules[i].arg[k].value
-							  : rules[i].arg[k].mask) +
-					 random_below(3) - 1;
-	return picked ^ (random_below(4) ? 0 : random_below(0) << 32);
+			if (rules[i].arg[k].index == index && !bpf_random(++seen))
+				picked = (bpf_random(2) ? rules[i].arg[k].value
+							: rules[i].arg[k].mask) +
+					 bpf_random(3) - 1;
+	return picked ^ (bpf_random(4) ? 0 : bpf_random(0) << 32);
 }
 
 static void hold_against_table(enum pol_machine machine, unsigned arch, unsigned flags, int nr)
@@ -187,8 +133,8 @@ static void hold_against_table(enum pol_machine machine, unsigned arch, unsigned
 		uint32_t is;
 
 		for (unsigned k = 0; k < 6; k++)
-			d.args[k] = name ? edge_of(name, k) : random_below(0);
-		is = run(&f, &d, NULL);
+			d.args[k] = name ? edge_of(name, k) : bpf_random(0);
+		is = bpf_run(&f, &d, NULL);
 		cr_assert_eq(is, expected(machine, flags, &d),
 			     "machine %u flags %#x call %d %s(%#lx, %#lx, %#lx, %#lx): %#x",
 			     machine, flags, nr, name ? name : "?", (unsigned long)d.args[0],
@@ -478,7 +424,7 @@ Test(launcher_filters, foreign_architectures_die_and_x32_is_unknown)
 	struct seccomp_data data = {.nr = 20, .arch = FOREIGN};
 
 	for (unsigned flags = 0; flags < POL_SC_FLAGS; flags++)
-		cr_expect_eq(run(&lau_filters[flags], &data, NULL), SECCOMP_RET_KILL_PROCESS);
+		cr_expect_eq(bpf_run(&lau_filters[flags], &data, NULL), SECCOMP_RET_KILL_PROCESS);
 #ifdef __x86_64__
 	cr_expect_eq(ask(0, 0x40000000 | __NR_openat, 0, 0, 0, 0), ERRNO(ENOSYS));
 	cr_expect_eq(ask(0, 0x40000000 | 512, 0, 0, 0, 0), ERRNO(ENOSYS));
@@ -497,7 +443,8 @@ Test(launcher_filters, hot_calls_are_answered_in_few_steps)
 		if (hot[i] == __NR_ioctl)
 			data.args[1] = TCGETS;
 
-		cr_expect_eq(run(&lau_filters[POL_SC_UNIX_HOST], &data, &steps), SECCOMP_RET_ALLOW);
+		cr_expect_eq(bpf_run(&lau_filters[POL_SC_UNIX_HOST], &data, &steps),
+			     SECCOMP_RET_ALLOW);
 		cr_expect_leq(steps, 44, "%d: %u steps", hot[i], steps);
 		cr_log_info("call %d: %u steps", hot[i], steps);
 	}

@@ -1,0 +1,119 @@
+/* Unit tests of launcher/linux/broker/trapfilter.c: the program that stops calls for the broker,
+ * against its rows, read the plain way. */
+#include <asm/unistd.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "launcher/linux/broker/calls.h"
+#include "tests/support/bpf.h"
+
+#if defined(__x86_64__)
+#define NATIVE	AUDIT_ARCH_X86_64
+#define FOREIGN AUDIT_ARCH_I386
+#else
+#define NATIVE	AUDIT_ARCH_AARCH64
+#define FOREIGN AUDIT_ARCH_ARM
+#endif
+
+#define ERRNO(e) (SECCOMP_RET_ERRNO | (e))
+#define TRAP	 SECCOMP_RET_USER_NOTIF
+#define PASS	 SECCOMP_RET_ALLOW
+
+static uint32_t open_trapped(const struct lau_broker_plan *plan, uint32_t flags)
+{
+	uint32_t writes = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+
+	if (flags & O_PATH)
+		return PASS;
+	if (plan->read_level == POL_READ_ALL || flags & writes)
+		return TRAP;
+	return plan->read_level == POL_READ_DIRECTORY && flags & O_DIRECTORY ? TRAP : PASS;
+}
+
+/* The rows, read the plain way. */
+static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp_data *d)
+{
+	const struct br_row *row = br_row_find(d->nr);
+	uint32_t a0 = (uint32_t)d->args[0], a1 = (uint32_t)d->args[1];
+
+	if (!row || (row->group && !(row->group & plan->traps)))
+		return PASS;
+	switch ((enum br_trap)row->trap) {
+	case BR_TRAP_ALWAYS:
+		return TRAP;
+	case BR_TRAP_OPEN:
+		return open_trapped(plan, (uint32_t)d->args[row->flags_arg]);
+	case BR_TRAP_OPENAT2:
+		return plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE) &&
+				       (uint32_t)d->args[3] == POL_QUICK_HOW_SIZE
+			       ? PASS
+			       : TRAP;
+	case BR_TRAP_NAMESPACE:
+		return a0 & 0x7e020000 || (d->nr == __NR_unshare && a0 & 0x80) ? TRAP : PASS;
+	case BR_TRAP_PRCTL:
+		return a0 == PR_SET_DUMPABLE && a1 == 0 ? ERRNO(0) : PASS;
+	case BR_TRAP_ABSENT:
+		return ERRNO(EOPNOTSUPP);
+	case BR_TRAP_DATAGRAMS:
+		a1 &= 0xf;
+		return a0 == AF_UNIX && (a1 == SOCK_DGRAM || a1 == SOCK_RAW) ? TRAP : PASS;
+	}
+	return PASS;
+}
+
+static uint64_t argument(void)
+{
+	static const uint64_t edges[] = {PR_SET_DUMPABLE, AF_UNIX, SOCK_DGRAM, SOCK_RAW,
+					 O_PATH,	  O_CREAT, O_TRUNC,    O_DIRECTORY,
+					 O_TMPFILE,	  O_RDWR,  0x10000000, POL_QUICK_HOW_SIZE};
+	uint64_t a =
+		bpf_random(2) ? edges[bpf_random(sizeof edges / sizeof *edges)] : bpf_random(6);
+
+	if (!bpf_random(3))
+		a |= UINT64_C(1) << bpf_random(32);
+	return bpf_random(4) ? a : a | bpf_random(0) << 32;
+}
+
+static void hold_against_rows(const struct lau_broker_plan *plan, const struct lau_filter *f,
+			      int nr)
+{
+	for (int round = 0; round < (br_row_find(nr) ? 60 : 1); round++) {
+		struct seccomp_data d = {.nr = nr, .arch = NATIVE, .args = {0}};
+
+		for (unsigned k = 0; k < 6; k++)
+			d.args[k] = argument();
+		cr_assert_eq(bpf_run(f, &d, NULL), trapped(plan, &d),
+			     "level %d traps %#x call %d(%#lx, %#lx, %#lx, %#lx)",
+			     (int)plan->read_level, plan->traps, nr, (unsigned long)d.args[0],
+			     (unsigned long)d.args[1], (unsigned long)d.args[2],
+			     (unsigned long)d.args[3]);
+	}
+}
+
+Test(launcher_trapfilter, the_trap_filter_stops_what_its_rows_say)
+{
+	static const enum pol_read_level levels[] = {POL_READ_NONE, POL_READ_DIRECTORY,
+						     POL_READ_ALL};
+	struct sock_filter insn[LAU_TRAP_MAX];
+
+	for (unsigned traps = 0; traps < 128; traps++)
+		for (size_t i = 0; i < 3; i++) {
+			struct lau_broker_plan plan = {.read_level = levels[i], .traps = traps};
+			struct lau_filter f = {insn,
+					       (unsigned short)lau_broker_filter(&plan, insn)};
+			struct seccomp_data d = {.nr = __NR_openat, .arch = FOREIGN, .args = {0}};
+
+			cr_assert_leq(f.len, 120, "%u instructions", f.len);
+			cr_assert_eq(bpf_run(&f, &d, NULL), PASS, "the static filter kills it");
+			for (int nr = -1; nr < 512; nr++)
+				hold_against_rows(&plan, &f, nr);
+			d.arch = NATIVE;
+			d.nr = 0x40000000 | __NR_openat;
+			cr_assert_eq(bpf_run(&f, &d, NULL), PASS, "x32");
+		}
+}
