@@ -39,6 +39,7 @@ help:
 	@echo 'make check-san        unit tests under clang ASan+UBSan'
 	@echo 'make check-kin        what looks at processes, with the broker as the parent'
 	@echo 'make check-hosts [HOSTS_ROUNDS=200]  random hosts: --doctor against runs'
+	@echo 'make check-kernels    the floor on Debian'"'"'s kernels in qemu (docs/HOSTS.md); KERNELS_SUBSET=1'
 	@echo 'make check-headers check-layers check-lint lint   checks of the source'
 	@echo 'make bench            measure against bare, bwrap, strace'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'

@@ -1,0 +1,58 @@
+#!/bin/bash
+# One cell of the matrix, inside the guest, as whoever runs it: smoke, selftest, escape, agreement, e2e,
+# those of $PARTS. Prints "= PART OK FAILED SKIPPED SECONDS" for each, failures as they are, and
+# "= refused CAUSE" when a strict run is refused here.
+here=$(cd "$(dirname "$0")" && pwd)
+export PATH=/opt/sbx/bin:$PATH B=/opt/sbx/build SBX=/opt/sbx/bin/sbx-launch SBX_RACE_MS=100
+export LD_LIBRARY_PATH=/opt/sbx/test-libs LC_ALL=C.UTF-8
+log=$(mktemp) || exit 2
+
+count() # PART SECONDS-AT-START: of the TAP lines in $log
+{
+	ok=$(grep -c '^ok' "$log") failed=$(grep -c '^not ok' "$log") skipped=$(grep -ci '^ok.*# skip' "$log")
+	grep -A 3 '^not ok' "$log" | cut -c 1-300
+	[ $((ok + failed)) -gt 0 ] || { failed=1; tail -n 5 "$log"; }
+	echo "= $1 $((ok - skipped)) $failed $skipped $((SECONDS - $2))"
+}
+
+smoke()
+{
+	sh "$here/smoke.sh" >"$log" 2>&1
+}
+
+selftest() # its lines as TAP
+{
+	sbx-launch --selftest 2>&1 | sed -n 's/^held  /ok /p; s/^skipped */ok # skip /p; s/^THROUGH\|^untested/not ok &/p' >"$log"
+}
+
+escape()
+{
+	bash "$here/../escape/run.sh" --as-me 0 >"$log" 2>&1
+}
+
+agreement() # 20,000 calls, each a test
+{
+	if timeout 900 "$B/tests/agreement/test_broker" --filter 'agreement_broker/engine*' >"$log" 2>&1; then
+		yes ok | head -n 20000 >"$log"
+	else
+		sed -i 's/^\[FAIL\]/not ok/' "$log"
+	fi
+}
+
+e2e()
+{
+	for t in ${E2E:-status stdio secrets scratch refusals}; do
+		E2E_AS_ME=1 timeout 600 bash "$here/../e2e/$t.sh" 2>&1
+	done >"$log"
+}
+
+mkdir -p "$HOME/try" && cd "$HOME/try" || exit 2
+if ! why=$(sbx-launch -q -- true 2>&1); then
+	echo "= refused $(printf '%s' "$why" | tail -n 1 | cut -c 1-400)"
+	exit
+fi
+for part in $PARTS; do
+	start=$SECONDS
+	"$part"
+	count "$part" "$start"
+done
