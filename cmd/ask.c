@@ -72,8 +72,11 @@ static int find(const struct ask_opts *o, struct lau_host *host, struct asked *a
 	*a = (struct asked)ASKED_NONE;
 	lau_host_quick(host);
 	host->is_asked_as_macos = o->on == ON_MACOS || o->plan == PLAN_SBPL;
-	if (o->abi)
+	if (o->abi) {
 		host->landlock_abi = (int)o->abi;
+		/* ABI 2 came with Linux 5.19, which is what the broker needs. */
+		host->has_broker &= o->abi >= 2;
+	}
 	/* as a run with --backend bwrap */
 	host->has_broker &= o->run.backend != LAU_BACKEND_BWRAP;
 	if (lau_dirs_find(&o->run, &a->dirs, err) < 0)

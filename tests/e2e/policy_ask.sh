@@ -159,7 +159,7 @@ check 'lint: credentials in the workspace' has 1 'lets the command read ./.env.*
 check 'lint: a secret that an option opens' has 1 \
 	'cli:--read:1: rule .~/.ssh/\*\*. opens secrets: .*/.ssh can be read \[secret-reachable\]' \
 	lint --read '~/.ssh' old.yaml
-check 'lint: what this kernel cannot hold' has 1 '\[not-enforced\]$' lint --abi 2 old.yaml
+check 'lint: what this kernel cannot hold' has 1 '\[not-enforced\]$' lint --abi 1 old.yaml
 check 'lint --json' json "d[0]['file'] == 'odd.yaml' and d[0]['line'] and {x['code'] for x in d} >= {'shadowed','literal-directory','literal-character','secret-reachable'}" \
 	lint --json odd.yaml
 rm .env
