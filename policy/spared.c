@@ -50,6 +50,19 @@ static void spare(struct pol_build *b, const struct pol_text *name, size_t level
 	b_str_release(&up);
 }
 
+/* What the command line opens is open in every list of the document. */
+static void open_for_cli(struct pol_build *b, size_t end)
+{
+	for (size_t i = 0; i < end; i++) {
+		struct pol_rule r = b->rs->op[SBX_MODIFY].v[i];
+
+		if (!r.allow || r.tier != POL_TIER_CLI || r.layer != POL_LAYER_MAIN)
+			continue;
+		r.layer = pol_build_layer_number(b);
+		pol_ruleset_add_to(b->rs, POL_OPS(SBX_MODIFY), &r);
+	}
+}
+
 size_t pol_build_level(const struct pol_text *t)
 {
 	const char *p = t->s + pol_root_head(t->s);
@@ -67,7 +80,7 @@ int pol_build_spared(struct pol_build *b, struct b_err *err)
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
 	struct pol_layer layer = {
 		.label = "", .doc = b->layers->main, .end_ws = b->rs->nworkspaces};
-	size_t deepest = 0;
+	size_t deepest = 0, end = list->n;
 
 	if (!s->spares.n || !denied->n)
 		return 0;
@@ -84,6 +97,7 @@ int pol_build_spared(struct pol_build *b, struct b_err *err)
 			spare(b, &s->spares.v[i], level);
 		pol_build_any_case(b, s, level);
 	}
+	open_for_cli(b, end);
 	b->at = NULL;
 	return 0;
 }

@@ -146,6 +146,8 @@ check 'srt: what is read again is not written' out 'no no ok' -p "$TMP/nest.json
 check 'srt: a comment is passed over with a line' told '`_comment` is passed over' -p "$TMP/nest.json" -- true
 check 'srt: packages are spared the mandatory denies' out 'ok ok no' -p "$TMP/nest.json" -- \
 	bash -c "mkdir -p node_modules/p/.vscode nest/.vscode 2>/dev/null; set -- node_modules/p/.vscode/s node_modules/p/.mcp.json nest/.vscode/s; $writes"
+check 'srt: which the command line opens' out 'ok no' -p "$TMP/nest.json" --modify nest/.vscode -- \
+	bash -c "mkdir -p nest/.vscode 2>/dev/null; set -- nest/.vscode/s nest/.idea; $writes; rm -rf nest/.vscode"
 srt_doc wider.json '"~"' '' '"."' ''
 mkdir -p "$HOME/proj" && echo p >"$HOME/proj/f" && echo h >"$HOME/plain"
 check 'srt: what may be written in a closed directory is read as well' out 'p no' -w "$HOME/proj" -p "$TMP/wider.json" -- \
