@@ -273,9 +273,8 @@ static int take_tls(struct pol_front *f, const struct pol_ynode *key, const stru
 	if (take_words(f, value, key->s, "skip|terminate|passthrough|auto") < 0)
 		return -1;
 	if (is_text(value, "terminate") || is_text(value, "passthrough"))
-		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated: %s", value->s,
-				 is_text(value, "terminate") ? "leave it out"
-							     : "leave it out, or say skip");
+		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated: leave it out",
+				 value->s);
 	return 0;
 }
 
@@ -404,6 +403,14 @@ static bool has_port(const struct pol_ynode *e, const char *port)
 	return found;
 }
 
+static int check_signing(struct pol_front *f, const struct pol_ynode *e)
+{
+	if (!is_signing(pol_yaml_get(e, "credential_signing")) ||
+	    pol_yaml_get(e, "signing_service"))
+		return 0;
+	return WITH(f, e, "credential_signing needs signing_service");
+}
+
 static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 {
 	static const struct pol_key rows[] = {
@@ -441,8 +448,7 @@ static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 		return -1;
 	if (check_inspection(f, e) < 0 && pol_front_found(f) < 0)
 		return -1;
-	if (is_signing(pol_yaml_get(e, "credential_signing")) && !pol_yaml_get(e, "signing_service") &&
-	    WITH(f, e, "credential_signing needs signing_service") < 0 && pol_front_found(f) < 0)
+	if (check_signing(f, e) < 0 && pol_front_found(f) < 0)
 		return -1;
 	if (is_text(pol_yaml_get(e, "tls"), "skip") && has_port(e, "443") &&
 	    (pol_yaml_get(e, "rules") || pol_yaml_get(e, "access")))
@@ -529,13 +535,6 @@ static int take_selection(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, rows, 2);
 }
 
-static int take_on_error(struct pol_front *f, const struct pol_ynode *key,
-			 const struct pol_ynode *value)
-{
-	return take_words(f, value, key->s, "fail_closed|fail_open");
-}
-
-/* As its examples have them: a map by name. */
 static int take_named(struct pol_front *f, const struct pol_ynode *m)
 {
 	static const struct pol_key rows[] = {
@@ -543,14 +542,13 @@ static int take_named(struct pol_front *f, const struct pol_ynode *m)
 		{.name = "middleware", .required = true, .take = pol_foreign_string},
 		{.name = "order", .take = take_anything},
 		{.name = "config", .take = take_anything},
-		{.name = "on_error", .take = take_on_error},
+		{.name = "on_error", .take = pol_foreign_string},
 		{.name = "endpoints", .take = take_selection},
 	};
 
 	return pol_front_map(f, m, "a middleware", true, rows, sizeof rows / sizeof *rows);
 }
 
-/* Entry i of a list or a map. */
 static const struct pol_ynode *entry_of(const struct pol_ynode *all, size_t i)
 {
 	return all->v[all->kind == POL_Y_MAP ? 2 * i + 1 : i];

@@ -185,6 +185,13 @@ static bool is_slashed(const char *text)
 	return n > 0 && text[n - 1] == '/' && (text[0] == '/' || text[0] == '~');
 }
 
+static bool ends_in_tree(const char *text)
+{
+	size_t n = strlen(text);
+
+	return n >= 3 && strcmp(text + n - 3, "/**") == 0;
+}
+
 int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_root_list list)
 {
 	struct b_arena *a = &f->doc->arena;
@@ -211,5 +218,11 @@ int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_roo
 				 "`%s`: srt on Linux leaves patterns of allowWrite out; here it "
 				 "opens what it matches, as srt does on macOS",
 				 item->s);
-	return expand(f, &e, "", text);
+	if (expand(f, &e, "", text) < 0)
+		return -1;
+	/* With a tree behind it each name below is matched as well, deeper than what opens above.
+	 */
+	if (list != POL_ROOTS_denyRead || !ends_in_tree(item->s))
+		return 0;
+	return expand(f, &e, "", b_arena_printf(a, "%s/**/*", text));
 }

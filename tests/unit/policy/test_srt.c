@@ -342,6 +342,17 @@ Test(policy_srt, a_pattern_closes_what_is_in_a_directory)
 	close_engine();
 }
 
+Test(policy_srt, a_tree_of_a_pattern_is_each_name_below)
+{
+	made = "keys/pub keys/sub/f lifted/keys/f";
+	open_engine("\"**/keys/**\"", "", "",
+		    ", \"allowRead\": [\"keys\", \"keys/sub\", \"lifted/keys/f\"]");
+	cr_expect(!may(SBX_READ, "keys/pub"), "deeper than what opens it");
+	cr_expect(!may(SBX_READ, "keys/sub/f"));
+	cr_expect(may(SBX_READ, "lifted/keys/f"));
+	close_engine();
+}
+
 Test(policy_srt, patterns_that_open_stand_in_patterns_that_close)
 {
 	made = "a.pem public.pem public.pem.d/x";
