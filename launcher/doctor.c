@@ -71,7 +71,7 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 	case EPERM:
 	case EACCES:
 		if (h->apparmor_userns && !h->is_root)
-			return "an AppArmor profile with `userns,` for sbx-launch, or "
+			return "the AppArmor profile in libexec/sbx-launch/apparmor, or "
 			       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 		if (h->is_root)
 			return "in a container: grant CAP_SYS_ADMIN, or run as an ordinary user "

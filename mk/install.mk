@@ -8,6 +8,8 @@ install: all $(B)/sbx.pc
 	install -m 644 $(B)/libsbx.a $(DESTDIR)$(LIBDIR)
 	install -m 644 $(B)/sbx.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	install -m 644 policy/sbx.h $(DESTDIR)$(INCLUDEDIR)
+	install -d $(DESTDIR)$(LIBEXECDIR)/sbx-launch/apparmor
+	install -m 644 docs/apparmor/sbx-launch $(DESTDIR)$(LIBEXECDIR)/sbx-launch/apparmor
 	set -e; install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR); \
 	for p in $(PROGRAMS); do \
 		$(B)/$$p --completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p; \

@@ -101,6 +101,12 @@ HOSTS_ROUNDS ?= 200
 check-hosts: tests-build
 	$(Q)HOSTS_ROUNDS=$(HOSTS_ROUNDS) TEST_TIMEOUT=3600 B=$(B) scripts/run-tests hosts tests/e2e/hosts_agree.sh
 
+# The table of docs/HOSTS.md on filters.
+filters-table: tests-build
+	$(Q)HOSTS_TABLE=$(abspath $(B))/filters.md HOSTS_ROUNDS=0 B=$(B) scripts/run-tests table \
+		tests/e2e/hosts_agree.sh
+	$(Q)python3 tests/support/hosts.py --into docs/HOSTS.md $(B)/filters.md
+
 # A thousand runs whose processes are killed at random: nothing is left, nothing half-written.
 kill-storm: tests-build
 	$(Q)B=$(B) STORM_ROUNDS=$(or $(STORM_ROUNDS),500) tests/e2e/kill_storm.sh
@@ -124,4 +130,4 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

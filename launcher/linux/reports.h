@@ -1,7 +1,7 @@
 /*
  * reports.h - where the command is a child of the broker (Yama lets only ancestors look into a
  * process), the broker waits for it and tells the supervisor, which acts as if it were its own
- * child. docs/adr/011.
+ * child. docs/adr/012.
  *
  * Over one socket: the broker writes a status as wait(2) gives it, for a stop or the end; the
  * supervisor answers the end with a byte. Until then the broker does not reap the command: its

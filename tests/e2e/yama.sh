@@ -30,6 +30,7 @@ echo x >f && cat f && mkdir d && mv f d/f && rm -r d && echo gone
 printf "a\nb\n" | sort -r | head -n 1
 bash -c "set -m; sleep 9 & kill -STOP %1; sleep 0.1; kill -CONT %1; kill %1; wait %1; echo \$?"
 exec sh -c "exit 9"
+python3 -c "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); open(\"undumped\", \"w\"); print(1)"
 exec 0<&- 1<&-; exit 4
 X
 }
@@ -69,6 +70,26 @@ launch -q --timeout 200ms --kill-after 200ms -- sh -c 'trap "" TERM; while :; do
 check 'a deadline, and what does not heed it: 137' [ $status = 137 ]
 launch -q -- sh -c '(trap "" TERM; sleep 67) & echo left'
 check 'what is left running is ended' sh -c '! pgrep -fx "sleep 67" >/dev/null'
+
+# What its user may execute and not read can be looked into with CAP_SYS_PTRACE over it alone.
+rm -rf unread made
+cp "$(command -v mkdir)" unread && chmod 0111 unread
+unread() # WANT OPTIONS...
+{
+	local want=$1
+	shift
+	rm -rf made
+	launch -q "$@" -- sh -c './unread made'
+	[ "$status:$(ls -d made 2>/dev/null)" = "$want" ] || { cat "$TMP/err"; return 1; }
+}
+if [ "$(id -u)" = 0 ]; then
+	check 'a program that may not be read writes, as root' unread 0:made --network host --isolate none
+else
+	check 'a program that may not be read changes nothing without a user namespace' \
+		unread 1: --network host --isolate none
+	check 'and is served in one' unread 0:made
+fi
+rm -rf unread made
 
 stops_and_goes()
 {

@@ -2,6 +2,7 @@
 run does, and a run that is made holds what it promises. Prints TAP; the seed is in its first line.
 
 hosts.py --table MKHOST SBX: the rows of docs/HOSTS.md on filters.
+hosts.py --into FILE TABLE: puts them between the marks.
 """
 import json
 import os
@@ -12,7 +13,9 @@ import sys
 
 LACKS = ["landlock", "namespaces", "unshare", "mounts", "listener", "openat2", "memory", "writing",
          "getfd", "pidfd", "seccomp", "clone3", "admin", "keys", "ptrace", "newer"]
-ERRNOS = ["ENOSYS", "EPERM", "ENOSPC", "EBUSY"]
+# Kernels and filters say these two; of some abilities more.
+ERRNOS = ["ENOSYS", "EPERM"]
+MORE = {"landlock": ["EOPNOTSUPP"], "namespaces": ["ENOSPC"], "listener": ["EBUSY", "EINVAL"]}
 # Around a run, by programs: all but the last two need root.
 WHEREABOUTS = {
     "plain": [],
@@ -120,7 +123,7 @@ def rounds(mkhost, sbx, n, seed):
     for i in range(n):
         lacks = []
         for name in rng.sample(LACKS, rng.choice([0, 0, 1, 1, 1, 2, 3])):
-            lacks += ["--no", name + rng.choice(["", "=" + rng.choice(ERRNOS)])]
+            lacks += ["--no", name + rng.choice(["", "=" + rng.choice(ERRNOS + MORE.get(name, []))])]
         if rng.random() < 0.4:
             lacks += ["--in", rng.choice(filters)]
         host = Host(mkhost, sbx, rng.choice(places), lacks)
@@ -154,8 +157,21 @@ def table(mkhost, sbx):
               f"{'' if held else ' **DIFFERS**'} |")
 
 
+def put_into(file, rows):
+    mark, end = "<!-- filters -->\n", "<!-- end of filters -->\n"
+    with open(file) as f:
+        text = f.read()
+    with open(rows) as f:
+        table_text = f.read()
+    before, rest = text.split(mark)
+    with open(file, "w") as f:
+        f.write(before + mark + table_text + end + rest.split(end)[1])
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "--table":
+    if sys.argv[1] == "--into":
+        put_into(*sys.argv[2:4])
+    elif sys.argv[1] == "--table":
         table(*sys.argv[2:4])
     else:
         SEED = int(sys.argv[4]) if len(sys.argv) > 4 and sys.argv[4] else random.randrange(1 << 30)
