@@ -10,6 +10,6 @@ if ! [ -x "$HOST" ] || ! "$HOST" --no openat2 true 2>/dev/null; then
 fi
 python3 "$(dirname "$0")/hosts.py" --table "$HOST" "$SBX" >"$TMP/table" 2>&1
 check 'each filter: what the doctor says is what a run does, and holds' \
-	sh -c '[ "$(grep -c "^| .* | [a-z]* | [a-z]* | [a-z]* |" "$1")" -ge 12 ] && ! grep -e DIFFERS -e Traceback "$1"' - "$TMP/table"
+	sh -c '[ "$(grep -c "^| .* | [a-z]* | [a-z]* | [a-z]* |" "$1")" -ge 12 ] && ! grep -e DIFFERS -e Traceback "$1" || { tail -n 12 "$1"; exit 1; }' - "$TMP/table"
 [ -z "${HOSTS_TABLE:-}" -o "$E2E_INNER" != root ] || cp "$TMP/table" "$HOSTS_TABLE"
 python3 "$(dirname "$0")/hosts.py" "$HOST" "$SBX" "${HOSTS_ROUNDS:-6}" "${HOSTS_SEED:-}"
