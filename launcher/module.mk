@@ -30,7 +30,7 @@ $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 DEPS += $(B)/obj/launcher/linux/gen-filters.d
 
 # Around the floor: from options to exit status.
-launcher_SRCS += launcher/options.c launcher/policyopts.c launcher/run.c launcher/run_command.c launcher/dirs.c launcher/stdio.c launcher/scratch.c \
+launcher_SRCS += launcher/options.c launcher/policyopts.c launcher/run.c launcher/run_command.c launcher/dirs.c launcher/agents.c launcher/stdio.c launcher/scratch.c \
 	launcher/tree.c launcher/channel.c launcher/shimpath.c launcher/environment.c launcher/envnames.c launcher/envplan.c launcher/hide.c \
 	launcher/program.c launcher/plan.c launcher/planlosses.c launcher/identity.c launcher/require.c launcher/record.c launcher/summary.c launcher/dryrun.c launcher/losses.c \
 	launcher/outcome.c launcher/parts.c launcher/macopts.c launcher/script.c launcher/printenv.c launcher/printargv.c launcher/approve.c launcher/surround.c launcher/redact.c launcher/capture.c launcher/exec_io.c launcher/exec_result.c launcher/exec_show.c launcher/foreground.c launcher/supervise.c launcher/supervise_table.c launcher/linux/terminal.c \

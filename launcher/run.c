@@ -22,6 +22,7 @@
 #include "core/channel.h"
 #include "core/path.h"
 #include "core/ring.h"
+#include "launcher/agents.h"
 #include "launcher/approve.h"
 #include "launcher/call.h"
 #include "launcher/dryrun.h"
@@ -154,6 +155,13 @@ static int step_shim(struct run *r, struct b_err *err)
 	return lau_parts_shim(r->o, r->program, &r->shim, err);
 }
 
+/* A run inside a run shares the directory that the outer command writes in, and another user could
+ * not write in it: both do without copies. */
+static bool may_have_copies(const struct run *r)
+{
+	return !r->guest && !r->plan.identity.is_set;
+}
+
 static int step_environment(struct run *r, struct b_err *err)
 {
 	if (lau_mode_check(r->o, r->plan.engine, &r->env, err) < 0)
@@ -162,6 +170,9 @@ static int step_environment(struct run *r, struct b_err *err)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
+	r->has_copies = may_have_copies(r);
+	if (r->has_copies)
+		lau_agents_export(&r->dirs, &r->env);
 	lau_envplan_note(&r->env, lau_os_environ(), &r->plan);
 	return 0;
 }
@@ -196,7 +207,9 @@ static int step_losses(struct run *r, struct b_err *err)
 
 static int step_directories(struct run *r, struct b_err *err)
 {
-	return lau_dirs_make(&r->dirs, err);
+	if (lau_dirs_make(&r->dirs, err) < 0)
+		return -1;
+	return r->has_copies ? lau_agents_make(&r->dirs, r->plan.engine, err) : 0;
 }
 
 /* Where the hard limit leaves no room for it (ulimit -f) the command runs without events, as it

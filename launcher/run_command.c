@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "launcher/agents.h"
 #include "launcher/os.h"
 #include "launcher/parts.h"
 #include "launcher/processes.h"
@@ -231,6 +232,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 	lau_supervise(&s, &r->outcome);
 	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
 		lau_terminal_restore(&r->terminal);
+	if (r->has_copies)
+		lau_agents_return(&r->dirs, r->plan.engine);
 	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
 		return -1;
 	if (!r->o->quiet)

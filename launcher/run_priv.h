@@ -35,6 +35,7 @@ struct run {
 	struct lau_channel channel;
 	struct lau_record record;
 	struct lau_environment env;
+	bool has_copies; /* of agents' directories */
 	struct lau_signals signals;
 	struct lau_limits limits;
 	struct lau_cgroup cgroup;

@@ -90,8 +90,9 @@ static void tell_reopened(struct pol_build *b, const char *what, const struct po
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *s = &list->v[i];
 
+		/* what is obeyed outside is told once all rules are there: obeyed.c */
 		if (s->layer != pol_build_layer_number(b) || s->tier != POL_TIER_SET || s->twin ||
-		    s->allow || !opens(r, s))
+		    s->allow || s->obeyed_by || !opens(r, s))
 			continue;
 		first = first ? first : s;
 		n++;
@@ -136,4 +137,6 @@ void pol_build_absolute(struct pol_build *b, const struct pol_absolute *t)
 	if (t->allow)
 		tell_reopened(b, t->what, &r, t->op);
 	pol_build_add(b, ops, &r, t->twin);
+	if (t->allow && t->op == SBX_MODIFY)
+		pol_build_git_behind(b, &r);
 }

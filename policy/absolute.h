@@ -32,6 +32,8 @@ void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
  * them, as below a workspace, and pol_build_roots() opens only those again that name what a set
  * closes. */
 void pol_build_allows(struct pol_build *, const struct pol_settings *);
+/* roots.c: the side roots of presets, which come before the rest. */
+void pol_build_preset_roots(struct pol_build *, const struct pol_settings *);
 /* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies
  * and what they leave open, then sockets. */
 /* roots.c: denyModifyAnyCase of them, those of one level, where pol_build_spared() makes a layer of

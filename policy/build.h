@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "policy/engine.h"
 #include "policy/model.h"
 #include "policy/names.h"
 
-struct b_err;
 struct pol_layer;
 struct pol_layers;
 
@@ -37,6 +37,9 @@ struct pol_build {
 	const struct pol_layer *at; /* the layer that is being built, NULL = the main one */
 	bool has_sockets;	    /* the main one opens some */
 	struct pol_notices notices, losses;
+	struct b_err late;	   /* the first thing that failed where nobody is told */
+	struct pol_opened *opened; /* arena */
+	size_t nopened;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names; /* in homes and workspaces */
@@ -106,6 +109,15 @@ int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
 /* setlinks.c: what the links in the secret directory of `r` lead to is closed, too; or a notice
  * where that is the system's or the workspace's. */
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* sets.c: what a git directory runs and obeys is closed, behind what opens it. */
+int pol_build_git_closed(struct pol_build *, const char *dir, enum pol_tier, struct b_err *err);
+/* obeyed.c: what outsiders run or obey is closed behind what presets and workspaces open. */
+void pol_build_obeyed(struct pol_build *);
+/* obeyed.c: the same of git directories that a rule of the user's opens; what fails goes to
+ * `late`. */
+void pol_build_git_behind(struct pol_build *, const struct pol_rule *grant);
+/* obeyed.c: a notice for each rule of the user's that opens any of it. */
+void pol_build_opened(struct pol_build *);
 /* sets.c: a linked worktree's own git data. */
 int pol_build_sides(struct pol_build *, struct b_err *err);
 /* gitruns.c: what the host's git configuration runs out of the workspaces. */

@@ -156,6 +156,9 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 	pol_build_own(b);
 	if (pol_build_sides(b, err) < 0)
 		return -1;
+	pol_build_preset_roots(b, &b->layers->main.settings);
+	if (b->rq->with_protected)
+		pol_build_obeyed(b);
 	if (pol_build_roots(b, &b->layers->main.settings, err) < 0 ||
 	    pol_build_check_undone(b, err) < 0)
 		return -1;
@@ -163,6 +166,11 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		open_sockets(b);
 	if (pol_build_cli(b, err) < 0)
 		return -1;
+	if (b->late.kind != B_OK) {
+		*err = b->late;
+		return -1;
+	}
+	pol_build_opened(b);
 	pol_build_documents(b);
 	pol_build_hidden(b);
 	return 0;
@@ -350,6 +358,8 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	}
 	e->notices = b.notices.v;
 	e->nnotices = b.notices.n;
+	e->opened = b.opened;
+	e->nopened = b.nopened;
 	e->losses = b.losses.v;
 	e->nlosses = b.losses.n;
 	*out = e;
@@ -535,6 +545,23 @@ static void show_effect(const struct pol_effect *e, struct b_str *out)
 		   e->cache ? "cache" : "no cache", e->lax ? "not strict" : "strict");
 }
 
+static void show_opened(const struct pol_engine *e, struct b_str *out)
+{
+	if (e->nopened)
+		b_str_add(out, "\nopened, though programs outside run or obey it\n");
+	for (size_t i = 0; i < e->nopened; i++) {
+		const struct pol_opened *o = &e->opened[i];
+
+		b_str_add(out, "  ");
+		b_str_add_visible(out, o->matched, strlen(o->matched));
+		b_str_add(out, " (");
+		b_str_add_visible(out, o->origin, strlen(o->origin));
+		b_str_add(out, ") ");
+		b_str_add_visible(out, o->text, strlen(o->text));
+		b_str_addc(out, '\n');
+	}
+}
+
 void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 {
 	b_str_addf(out, "policy     ");
@@ -560,4 +587,5 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		if (list->n == 0)
 			b_str_add(out, "  nothing is allowed\n");
 	}
+	show_opened(e, out);
 }

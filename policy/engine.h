@@ -91,6 +91,12 @@ struct pol_request {
 	const struct pol_ruleset *outer;
 };
 
+/* A rule of the user's that opens what outsiders run or obey (presets/protected.yaml). */
+struct pol_opened {
+	const char *origin, *matched; /* of the rule */
+	const char *text;	      /* "opens `...`, run or obeyed outside by ..." */
+};
+
 struct pol_engine {
 	struct pol_ruleset rules;
 	struct sbx_image image;
@@ -100,6 +106,8 @@ struct pol_engine {
 	struct pol_effect effect;
 	const char **notices; /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;
+	const struct pol_opened *opened; /* see there */
+	size_t nopened;
 	const char **losses; /* a line each: what the policy says and nothing enforces */
 	size_t nlosses;
 	char hash[65]; /* SHA-256 of the image */

@@ -30,6 +30,7 @@ struct pol_floor;
 	X(LITERAL, "literal-character")	  /* [a-z] {a,b} \ are no wildcards here */                \
 	X(DENY_READ, "deny-read-only")	  /* not to be read, but to be changed */                  \
 	X(SECRET, "secret-reachable")	  /* credentials can be read */                            \
+	X(OBEYED, "obeyed-outside")	  /* opens what programs outside run or obey */            \
 	X(NOT_ENFORCED, "not-enforced")	  /* this host cannot hold it */                           \
 	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */
 
@@ -66,7 +67,7 @@ struct pol_lint {
 };
 void pol_lint_release(struct pol_lint *);
 
-/* What can be said without a host: all but the last four of the table. -1: B_LIMIT. */
+/* What can be said without a host: all but the last five of the table. -1: B_LIMIT. */
 int pol_lint_document(struct pol_lint *, struct pol_doc *, struct b_err *err);
 /* Directories, secrets and mechanisms of this host; the engine is one of this document. */
 int pol_lint_host(struct pol_lint *, struct pol_doc *, struct pol_engine *,

@@ -154,6 +154,17 @@ static void lint_workspace(struct host_lint *h)
 	}
 }
 
+static void lint_opened(struct host_lint *h)
+{
+	for (size_t i = 0; i < h->engine->nopened; i++) {
+		const struct pol_opened *o = &h->engine->opened[i];
+
+		pol_lint_add(h->lint, POL_LINT_OBEYED, o->origin, o->matched, "rule `%s` %s",
+			     o->matched, o->text)
+			->is_exact = true;
+	}
+}
+
 static void lint_floor(struct host_lint *h, const struct pol_floor *floor)
 {
 	for (size_t i = 0; i < floor->ngaps; i++) {
@@ -241,5 +252,6 @@ int pol_lint_host(struct pol_lint *l, struct pol_doc *doc, struct pol_engine *en
 	}
 	lint_workspace(&h);
 	lint_floor(&h, floor);
+	lint_opened(&h);
 	return lint_sets(&h, err) < 0 ? -1 : lint_layers(&h, err);
 }

@@ -140,6 +140,23 @@ void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 	}
 }
 
+static bool is_presets(enum pol_root_list list, const struct pol_text *text)
+{
+	return list == POL_ROOTS_sideRoots && b_has_prefix(text->pos.file, "preset:");
+}
+
+void pol_build_preset_roots(struct pol_build *b, const struct pol_settings *s)
+{
+	const struct pol_texts *texts = &s->roots[POL_ROOTS_sideRoots];
+
+	for (size_t k = 0; k < texts->n; k++) {
+		struct pol_absolute t = {.op = SBX_MODIFY, .allow = true, .tier = POL_TIER_SIDE};
+
+		if (is_presets(POL_ROOTS_sideRoots, &texts->v[k]))
+			add(b, &t, &texts->v[k]);
+	}
+}
+
 #define ANY_LEVEL SIZE_MAX
 
 /* Is it a layer of its own? */
@@ -160,6 +177,7 @@ static void build_list(struct pol_build *b, const struct pol_texts *texts, size_
 		};
 
 		if ((!lists[i].is_final || texts->v[k].is_final) &&
+		    !is_presets(lists[i].list, &texts->v[k]) &&
 		    (level == ANY_LEVEL || pol_build_level(&texts->v[k]) == level))
 			add(b, &t, &texts->v[k]);
 	}

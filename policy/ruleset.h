@@ -53,10 +53,12 @@ struct pol_rule {
 	bool base_is_root; /* POL_GLOB: a glob that matches "" also matches `base` itself */
 	const char *base;  /* canonical absolute bytes, "" = the root directory "/" */
 	size_t base_len;
-	const char *glob;    /* POL_GLOB only */
-	const char *matched; /* the normalised rule without '!', as events report it */
-	const char *origin;  /* "file:line:col", "builtin:base:3", "preset:secrets:12:5",
-				"cli:--read:1" */
+	const char *glob;      /* POL_GLOB only */
+	const char *matched;   /* the normalised rule without '!', as events report it */
+	const char *origin;    /* "file:line:col", "builtin:base:3", "preset:secrets:12:5",
+				  "cli:--read:1" */
+	const char *obeyed_by; /* a denial of what this one runs or obeys outside; NULL = other;
+				  borrowed from a preset */
 };
 
 struct pol_list {

@@ -13,7 +13,9 @@ struct set {
 	struct pol_build *b;
 	const char *name;
 	const char *origin; /* NULL = the line of the preset */
-	unsigned ops;	    /* POL_OPS() that are denied */
+	const char *by;	    /* who runs or obeys what the row names; NULL = not said */
+	enum pol_tier tier;
+	unsigned ops; /* POL_OPS() that are denied */
 	struct b_err *err;
 };
 
@@ -85,7 +87,7 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 {
 	struct pol_build *b = set->b;
 	struct b_arena *a = &b->rs->arena;
-	struct pol_rule r = {.tier = set->origin ? POL_TIER_SIDE : POL_TIER_SET};
+	struct pol_rule r = {.tier = set->tier, .obeyed_by = set->by};
 	size_t len;
 	bool below;
 
@@ -157,6 +159,22 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 	return 0;
 }
 
+/* A path, or a row of them that says who obeys. */
+static int place_row(struct set *set, const struct pol_ynode *row, enum section section)
+{
+	const struct pol_ynode *paths = row->kind == POL_Y_MAP ? pol_yaml_get(row, "paths") : NULL,
+			       *by = paths ? pol_yaml_get(row, "by") : NULL;
+
+	if (!by)
+		return place(set, row, section);
+	set->by = by->s;
+	for (size_t i = 0; i < paths->n; i++)
+		if (place(set, paths->v[i], section) < 0)
+			return -1;
+	set->by = NULL;
+	return 0;
+}
+
 static int take_section(struct set *set, const struct pol_ynode *key, const struct pol_ynode *value)
 {
 	for (int s = 0; s < SECTION_COUNT; s++) {
@@ -165,11 +183,13 @@ static int take_section(struct set *set, const struct pol_ynode *key, const stru
 		if (pol_yaml_expect(value, POL_Y_SEQ, key->s, set->err) < 0)
 			return -1;
 		for (size_t i = 0; i < value->n; i++)
-			if (place(set, value->v[i], (enum section)s) < 0)
+			if (place_row(set, value->v[i], (enum section)s) < 0)
 				return -1;
 		return 0;
 	}
-	if (strcmp(key->s, "deny") == 0 || strcmp(key->s, "description") == 0)
+	/* `reached`: obeyed.c */
+	if (strcmp(key->s, "deny") == 0 || strcmp(key->s, "description") == 0 ||
+	    strcmp(key->s, "reached") == 0)
 		return 0;
 	return pol_pos_fail(set->err, &key->pos, "unknown field `%s` in spec", key->s);
 }
@@ -212,7 +232,7 @@ static int take_document(struct set *set, const struct pol_ynode *root)
 int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
 {
 	const struct pol_preset *preset = pol_preset_find(name);
-	struct set set = {.b = b, .name = name, .err = err};
+	struct set set = {.b = b, .name = name, .tier = POL_TIER_SET, .err = err};
 
 	if (!preset)
 		return b_fail(err, B_POLICY, 0, "no preset `%s`", name);
@@ -231,21 +251,26 @@ void pol_build_own(struct pol_build *b)
 	}
 }
 
-/* What says where the rest of a repository is stays as it is, and what its submodules run. */
-static int keep_pointers(struct pol_build *b, const char *own, const char *origin,
+/* What a git directory runs and obeys, behind the rule that opens it. */
+int pol_build_git_closed(struct pol_build *b, const char *dir, enum pol_tier tier,
 			 struct b_err *err)
 {
-	static const char *const names[] = {"commondir",	  "gitdir",
-					    "config.worktree",	  "modules/*/hooks/**",
-					    "modules/*/config",	  "modules/*/commondir",
-					    "modules/*/*/config", "modules/*/*/hooks/**"};
-	struct set set = {.b = b, .origin = origin, .ops = POL_OPS(SBX_MODIFY), .err = err};
-	const struct pol_pos pos = {.file = origin};
-	const char *text = pol_build_join(b, own, "");
+	const struct pol_preset *preset = pol_preset_find("protected");
+	const struct pol_ynode *rows =
+		pol_yaml_get(pol_yaml_get(preset->root, "spec"), section_keys[IN_INSIDE]);
+	struct set set = {
+		.b = b, .name = preset->name, .tier = tier, .ops = POL_OPS(SBX_MODIFY), .err = err};
+	const char *text = pol_build_join(b, dir, "");
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (place_listed(&set, own, "", names[i], text, &pos) < 0)
-			return -1;
+	for (size_t r = 0; r < rows->n; r++) {
+		const struct pol_ynode *paths = pol_yaml_get(rows->v[r], "paths");
+
+		set.by = pol_yaml_get(rows->v[r], "by")->s;
+		for (size_t i = 0; i < paths->n; i++)
+			if (place_listed(&set, dir, "", paths->v[i]->s, text, &paths->v[i]->pos) <
+			    0)
+				return -1;
+	}
 	return 0;
 }
 
@@ -286,7 +311,7 @@ int pol_build_sides(struct pol_build *b, struct b_err *err)
 			pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_NONE);
 		}
 		/* denies in a writable directory: the broker's work */
-		if (b->rq->with_protected && keep_pointers(b, own, r.origin, err) < 0)
+		if (b->rq->with_protected && pol_build_git_closed(b, own, POL_TIER_SIDE, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -156,6 +156,9 @@ static const char *host_dir(struct b_arena *a, const char *scratch, const struct
 		return scratch;
 	if (v->where == IN_TMP && !dir)
 		dir = "/tmp";
+	/* gemini itself asks for what its directory lies in */
+	if (!dir && strcmp(v->name, "GEMINI_DIR") == 0 && from_environment("GEMINI_CLI_HOME"))
+		dir = b_arena_printf(a, "%s/.gemini", from_environment("GEMINI_CLI_HOME"));
 	if (!dir && v->below_home) {
 		home = pol_home(a);
 		dir = home ? b_arena_printf(a, "%s/%s", home, v->below_home) : NULL;

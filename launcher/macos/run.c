@@ -3,6 +3,7 @@
  * profile, sandbox-exec applies it and executes our second stage (stage2.h), which executes the
  * command: one process number from the fork to the end.
  */
+#include "launcher/agents.h"
 #include "launcher/approve.h"
 #include "launcher/call.h"
 #include "launcher/run.h"
@@ -142,6 +143,7 @@ static int step_environment(struct run *r, struct b_err *err)
 		lau_scratch_export(r->dirs.scratch.path, &r->env);
 	if (r->dirs.cache)
 		lau_cache_export(r->dirs.cache, &r->env);
+	lau_agents_export(&r->dirs, &r->env);
 	lau_envplan_note(&r->env, lau_os_environ(), &r->plan);
 	return 0;
 }
@@ -255,7 +257,9 @@ static int step_notices(struct run *r, struct b_err *err)
 
 static int step_directories(struct run *r, struct b_err *err)
 {
-	return lau_dirs_make(&r->dirs, err);
+	if (lau_dirs_make(&r->dirs, err) < 0)
+		return -1;
+	return lau_agents_make(&r->dirs, r->plan.engine, err);
 }
 
 static int step_channel(struct run *r, struct b_err *err)
@@ -421,6 +425,7 @@ static int step_supervise(struct run *r, struct b_err *err)
 	if (lau_record_started(&r->record, &spawned, r->program, &late) < 0)
 		(void)b_report(me, &late);
 	lau_supervise(&s, &r->outcome);
+	lau_agents_return(&r->dirs, r->plan.engine);
 	return lau_parts_end(r->o, &r->record, &r->outcome, err);
 }
 

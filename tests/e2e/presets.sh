@@ -32,8 +32,8 @@ check 'protected: hooks are closed' out no --preset protected -- \
 	bash -c 'mkdir -p .git && { echo x >.git/config; } 2>/dev/null || echo no'
 
 for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
-	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex claude:.claude \
-	gemini:.gemini grok:.grok orbit:.orbit/tasks orbit:.orbit/state/logs; do
+	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex/sessions claude:.claude/projects \
+	gemini:.gemini/tmp grok:.grok/sessions orbit:.orbit/tasks orbit:.orbit/state/logs; do
 	preset=${place%%:*} dir=${place#*:}
 	mkdir -p "$HOME/$dir"
 	unset npm_config_cache XDG_CACHE_HOME
@@ -49,19 +49,35 @@ check 'cargo: its locks at the top, not its configuration' out 'yes no' --preset
 	bash -c 'echo x >~/.cargo/.package-cache && { echo x >~/.cargo/config.toml; } 2>/dev/null &&
 		echo yes || echo yes no'
 echo old >"$HOME/.claude.json"
-check 'claude: its settings are replaced by a temporary file' out new --preset claude -- \
-	bash -c "$replace"'r ~/.claude.json && cat ~/.claude.json'
-check 'claude: another name beside them is not' out no --preset claude -- \
-	bash -c '{ echo x >~/.claude.jso; } 2>/dev/null || echo no'
+check 'claude: its login is replaced by a temporary file' out new --preset claude -- \
+	bash -c 'f=$CLAUDE_SECURESTORAGE_CONFIG_DIR/.credentials.json; echo new >$f.tmp.ab12 && mv $f.tmp.ab12 $f && cat $f'
+check 'and is the one of the host' grep -qx new "$HOME/.claude/.credentials.json"
+check 'claude: its settings are a copy of the run' out 'old new' --preset claude -- \
+	bash -c "$replace"'f=$CLAUDE_CONFIG_DIR/.claude.json; printf "%s " "$(cat $f)" && r $f && cat $f'
+check 'and those of the host stay' grep -qx old "$HOME/.claude.json"
 export CLAUDE_CONFIG_DIR=$HOME/cc
 mkdir -p "$CLAUDE_CONFIG_DIR"
-check 'claude: with a directory of its own, in that alone' out 'yes no' --preset claude -- \
-	bash -c "$within"'w ~/cc && printf "yes " && { echo x >~/.claude.json; } 2>/dev/null || echo no'
+check 'claude: with a directory of its own, in that alone' out 'yes no no' --preset claude -- \
+	bash -c "$within"'w ~/cc/projects/p && printf "yes " && { echo x >~/cc/.claude.json; } 2>/dev/null || printf "no "
+		{ echo x >~/.claude/projects/n; } 2>/dev/null || echo no'
 unset CLAUDE_CONFIG_DIR
 echo login >"$HOME/.codex/auth.json"
 check 'codex: its login is opened, and replaced' out new --preset codex -- \
-	bash -c "$replace"'cat ~/.codex/auth.json >/dev/null && r ~/.codex/auth.json &&
-		cat ~/.codex/auth.json'
+	bash -c "$replace"'cat $CODEX_HOME/auth.json >/dev/null && r $CODEX_HOME/auth.json && cat $CODEX_HOME/auth.json'
+check 'and the new one is the host'\''s' grep -qx new "$HOME/.codex/auth.json"
+check 'but not one that a rule closes' out x --preset codex --deny-modify '~/.codex/auth.json' -- \
+	bash -c 'rm $CODEX_HOME/auth.json; echo evil >$CODEX_HOME/auth.json; echo x'
+check 'which stays' grep -qx new "$HOME/.codex/auth.json"
+check 'nor by way of a link' out x --preset codex -- \
+	bash -c 'rm $CODEX_HOME/auth.json; ln -s /etc/passwd $CODEX_HOME/auth.json; echo x'
+check 'which stays as well' grep -qx new "$HOME/.codex/auth.json"
+echo secret >"$HOME/.netrc"
+ln -s ../.netrc "$HOME/.codex/planted"
+check 'codex: no copy of a secret that a link leads to' out no --preset codex -- \
+	bash -c 'cat $CODEX_HOME/planted 2>/dev/null || echo no'
+rm "$HOME/.codex/planted"
+check 'codex: its directory does not lie where temporary files do' out yes --preset codex -- \
+	bash -c 'case $CODEX_HOME in "$TMPDIR"/*) ;; *) echo yes ;; esac'
 mkdir -p .orbit/resources .orbit/tasks .orbit/state/audit .orbit/other
 echo k >x.env
 check 'orbit: its runtime writes, the rest of .orbit stays closed' out 'yes no no' --preset orbit -- \
@@ -90,10 +106,10 @@ kind: Policy
 metadata: {name: p}
 spec:
   fsProfiles: {p: {read: ["**"], modify: ["src/**"]}}
-  sandbox: {presets: [pip], providers: [codex], denyModify: [~/.codex/keep]}
+  sandbox: {presets: [pip], providers: [codex], denyModify: [~/.codex/sessions/keep]}
 X
 chmod 600 "$TMP/p.yaml"
-mkdir -p "$HOME/.codex/keep"
+mkdir -p "$HOME/.codex/sessions/keep"
 check 'in a document, whose denies win' out 'yes no' -p "$TMP/p.yaml" -- \
-	bash -c "$within"'w ~/.codex/s && w ~/.cache/pip/s && printf "yes " &&
-		{ { echo x >~/.codex/keep/f; } 2>/dev/null || echo no; }'
+	bash -c "$within"'w ~/.codex/sessions/s && w ~/.cache/pip/s && printf "yes " &&
+		{ { echo x >~/.codex/sessions/keep/f; } 2>/dev/null || echo no; }'

@@ -440,9 +440,11 @@ Test(policy_engine, reopening_a_set_rule_is_told_in_one_line)
 			 "(preset:secrets:13:7)");
 	cli(SBX_MODIFY, true, "~", "--modify");
 	make();
-	cr_expect_eq(engine->nnotices, 2);
+	cr_assert_eq(engine->nnotices, 3);
 	cr_expect(strstr(engine->notices[0], "re-opens `~/.ssh/**` and "), "%s",
 		  engine->notices[0]);
+	cr_expect(strstr(engine->notices[2], "opens `~/.bashrc`, run or obeyed outside by shells"),
+		  "%s", engine->notices[2]);
 	cli(SBX_READ, true, "~/.bashrc", "--read");
 	make();
 	cr_expect_eq(engine->nnotices, 0);

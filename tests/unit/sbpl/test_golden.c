@@ -81,26 +81,38 @@ static void exec_as_read(void)
 		pol_ruleset_add(&rs, SBX_EXEC, &rs.op[SBX_READ].v[i]);
 }
 
+static void add_entry(const char *preset, const struct pol_ynode *entry, const char *dir,
+		      bool read_too)
+{
+	const char *s = entry->s;
+	size_t n = strlen(s);
+	bool below = n > 3 && strcmp(s + n - 3, "/**") == 0;
+	const char *base = b_arena_printf(&arena, "%s/%.*s", dir, (int)(n - (below ? 3 : 0)), s);
+	const char *origin =
+		b_arena_printf(&arena, "preset:%s:%u:%u", preset, entry->pos.line, entry->pos.col);
+
+	base += strncmp(base, "//", 2) == 0;
+	if (strstr(s, "*/")) /* each directory that is there: here is none */
+		return;
+	if (read_too)
+		add(SBX_READ, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
+	add(SBX_MODIFY, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
+}
+
+/* Paths, or rows of them that say who obeys. */
 static void add_entries(const char *preset, const struct pol_ynode *spec, const char *section,
 			const char *dir, bool read_too)
 {
 	const struct pol_ynode *list = pol_yaml_get(spec, section);
 
 	for (size_t i = 0; list && i < list->n; i++) {
-		const char *s = list->v[i]->s;
-		size_t n = strlen(s);
-		bool below = n > 3 && strcmp(s + n - 3, "/**") == 0;
-		const char *base =
-			b_arena_printf(&arena, "%s/%.*s", dir, (int)(n - (below ? 3 : 0)), s);
-		const char *origin = b_arena_printf(&arena, "preset:%s:%u:%u", preset,
-						    list->v[i]->pos.line, list->v[i]->pos.col);
+		const struct pol_ynode *paths =
+			list->v[i]->kind == POL_Y_MAP ? pol_yaml_get(list->v[i], "paths") : NULL;
 
-		base += strncmp(base, "//", 2) == 0;
-		if (strstr(s, "*/")) /* each directory that is there: here is none */
-			continue;
-		if (read_too)
-			add(SBX_READ, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
-		add(SBX_MODIFY, false, below ? POL_TREE : POL_EXACT, base, NULL, origin);
+		for (size_t k = 0; paths && k < paths->n; k++)
+			add_entry(preset, paths->v[k], dir, read_too);
+		if (!paths)
+			add_entry(preset, list->v[i], dir, read_too);
 	}
 }
 

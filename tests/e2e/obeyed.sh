@@ -1,0 +1,225 @@
+#!/bin/bash
+# Names that agents, shells and git obey later: under every agent's preset and the default policy
+# none is changed, made, removed, moved, linked over or led elsewhere, by a static program and by one
+# with the shim, in the home and in the workspace.
+. "$(dirname "$0")/../support/e2e.sh"
+
+cat >"$TMP/attack.c" <<'X'
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utime.h>
+
+static char path[4096], part[4096], up[4096], lure[] = "lure";
+static const char *home, *ws;
+static char lead[4096]; /* a directory where all of it could be made */
+
+/* Bare, the homes of the test stay where they are. */
+static int may_move(void) { return !home || (strcmp(up, home) && strcmp(up, ws)); }
+
+static int wrote(void)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	return fd < 0 ? -1 : write(fd, "evil", 4) < 0 ? -1 : close(fd);
+}
+static int appended(void)
+{
+	int fd = open(path, O_RDWR | O_APPEND | O_CREAT, 0777);
+	return fd < 0 ? -1 : write(fd, "evil", 4) < 0 ? -1 : close(fd);
+}
+static int made(void) { int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0777); return fd < 0 ? -1 : close(fd); }
+static int emptied(void) { return truncate(path, 0); }
+static int moved_over(void) { return rename(lure, path); }
+static int moved_away(void) { return rename(path, "stolen"); }
+static int linked_over(void) { return link(lure, path); }
+static int led(void) { return symlink(lead, path); }
+static int removed(void) { return unlink(path); }
+static int timed(void) { return utime(path, NULL); }
+static int marked(void) { return chmod(path, 0777); }
+static int dir_made(void) { return mkdir(path, 0777); }
+static int node_made(void) { return mknod(path, S_IFIFO | 0777, 0); }
+static int exchanged(void) { return renameat2(AT_FDCWD, lure, AT_FDCWD, path, 2); }
+static int by_temporary(void)
+{
+	int fd = open(part, O_CREAT | O_WRONLY | O_TRUNC, 0777);
+	if (fd >= 0) { (void)!write(fd, "evil", 4); close(fd); }
+	return rename(part, path);
+}
+/* A directory without the name in it may go; another may not come, nor a link. */
+static int parent_moved(void) { return may_move() && access(path, F_OK) == 0 ? rename(up, "stolen.dir") : -1; }
+static int parent_led(void)
+{
+	int rc, moved;
+	if (!may_move()) return -1;
+	moved = rename(up, "stolen.dir") == 0;
+	rc = symlink(lead, up);
+	if (moved && rc < 0) rename("stolen.dir", up);
+	return rc;
+}
+static int parent_brought(void)
+{
+	char file[64];
+	int rc, moved, fd;
+	if (!may_move()) return -1;
+	mkdir("brought", 0777);
+	snprintf(file, sizeof file, "brought/%.40s", strrchr(path, '/') + 1);
+	fd = open(file, O_CREAT | O_WRONLY, 0777);
+	(void)!write(fd, "evil", 4);
+	close(fd);
+	moved = rename(up, "stolen.dir") == 0;
+	rc = rename("brought", up);
+	if (moved && rc < 0) rename("stolen.dir", up);
+	unlink(file);
+	return rc;
+}
+static int by_descriptor(void)
+{
+	int dir = open(up, O_RDONLY | O_DIRECTORY);
+	int fd = openat(dir, strrchr(path, '/') + 1, O_WRONLY | O_CREAT, 0777);
+	return fd < 0 ? -1 : write(fd, "evil", 4) < 0 ? -1 : close(fd);
+}
+static const struct { const char *name; int (*go)(void); } acts[] = {
+	{"wrote", wrote}, {"appended", appended}, {"made", made}, {"emptied", emptied},
+	{"moved over", moved_over}, {"exchanged", exchanged}, {"linked over", linked_over},
+	{"led", led}, {"by a temporary file", by_temporary}, {"by descriptor", by_descriptor},
+	{"dir made", dir_made}, {"node made", node_made}, {"timed", timed}, {"marked", marked},
+	{"moved away", moved_away}, {"removed", removed}, {"parent moved", parent_moved},
+	{"parent led", parent_led}, {"parent brought", parent_brought},
+};
+
+int main(int argc, char **argv)
+{
+	FILE *list = fopen(argv[1], "r");
+	unsigned tries = 0;
+	if (!getcwd(lead, sizeof lead - 8))
+		return 1;
+	strcat(lead, "/evil.d");
+	mkdir(lead, 0777);
+	if (argc > 3) {
+		home = argv[2];
+		ws = argv[3];
+	}
+	while (fgets(path, sizeof path, list)) {
+		path[strcspn(path, "\n")] = 0;
+		snprintf(part, sizeof part, "%s.tmp.1.2", path);
+		snprintf(up, sizeof up, "%s", path);
+		*strrchr(up, '/') = 0;
+		for (unsigned i = 0; i < sizeof acts / sizeof *acts; i++, tries++) {
+			int fd = open(lure, O_CREAT | O_WRONLY, 0777);
+			close(fd);
+			if (acts[i].go() == 0)
+				printf("%s: %s\n", acts[i].name, path);
+		}
+	}
+	printf("tries %u\n", tries);
+	return 0;
+}
+X
+gcc -D_GNU_SOURCE -w -static -o "$TMP/attack-static" "$TMP/attack.c" && gcc -D_GNU_SOURCE -w -o "$TMP/attack-shim" "$TMP/attack.c" || exit 1
+
+in_home='.claude.json .claude/settings.json .claude/settings.local.json .claude/hooks/pre.sh .claude/commands/go.md
+.claude/agents/a.md .claude/skills/s/SKILL.md .claude/plugins/installed_plugins.json .claude/CLAUDE.md
+.claude/shell-snapshots/s.sh .claude/projects/p/memory/MEMORY.md .claude/output-styles/o.md .claude/rules/r.md
+.codex/config.toml .codex/AGENTS.md .codex/hooks.json .codex/prompts/p.md .codex/skills/s/SKILL.md
+.codex/packages/standalone/current .codex/rules/default.rules .codex/memories/m.md .codex/state_5.sqlite
+.gemini/settings.json .gemini/GEMINI.md .gemini/commands/c.toml .gemini/extensions/e/gemini-extension.json
+.gemini/trustedFolders.json .gemini/policies/p.toml .gemini/history/p/.git/config .gemini/tmp/bin/rg
+.grok/user-settings.json .grok/hooks/h.sh .config/opencode/opencode.json .cursor/mcp.json .agents/skills/s/SKILL.md
+.bashrc .profile .zshrc .config/fish/config.fish .local/bin/ls bin/ls .cargo/bin/cargo .cargo/config.toml
+.gitconfig .config/git/config .config/systemd/user/a.service .config/autostart/a.desktop
+.local/share/applications/a.desktop .config/nvim/init.lua .vimrc .emacs.d/init.el .tmux.conf
+.local/lib/python3/site-packages/a.pth .local/share/direnv/allow/x .vscode/extensions/e/package.json .npm/_npx/x/a'
+in_ws='.mcp.json .claude/settings.json .claude/settings.local.json .claude/hooks/h.sh .claude/commands/c.md
+.claude/agents/a.md .claude/skills/s/SKILL.md .codex/config.toml .codex/hooks.json .codex/skills/s/SKILL.md
+.agents/skills/s/SKILL.md .gemini/settings.json .gemini/commands/c.toml .gemini/extensions/e/x.json .gemini/.env
+.cursor/mcp.json .cursor/hooks.json .cursor/rules/r.mdc .opencode/plugins/p.js opencode.json .vscode/tasks.json
+.vscode/settings.json .devcontainer/devcontainer.json .idea/workspace.xml .envrc .git/hooks/pre-commit .git/config
+.git/info/attributes .git/commondir .zed/tasks.json .nvim.lua .dir-locals.el'
+
+# Half of them are there, half are not.
+lay()
+{
+	[ -d "$HOME" ] && [ ! -L "$HOME" ] && [ ! -L "$WS" ] || exit 1 # never clean what a link leads to
+	rm -rf "${HOME:?}"/.[!.]* "$HOME"/* lure stolen* 2>/dev/null
+	fresh
+	git init -q . && mkdir -p .git/info
+	(cd "$HOME" && mkdir -p .claude/projects .codex/sessions .gemini/tmp .grok/sessions .npm .cargo/registry)
+	n=0
+	for at in "$HOME" "$WS"; do
+		[ "$at" = "$WS" ] && names=$in_ws || names=$in_home
+		for name in $names; do
+			n=$((n + 1))
+			mkdir -p "$at/$(dirname "$name")"
+			[ $((n % 2)) -eq 0 ] || [ -e "$at/$name" ] || echo kept >"$at/$name"
+			echo "$at/$name"
+		done
+	done >"$TMP/list"
+	(cd "$HOME" && find . -not -path './.local/state/*' -not -path './.cache/*' -printf '%p %y %s %m %l\n' | sort) >"$TMP/before"
+	find . -name 'lure*' -prune -o -printf '%p %y %s %m %l\n' | sort >"$TMP/before.ws"
+	cp "$TMP/list" names
+}
+whole() # nothing of the list is as the attack would have it
+{
+	while read -r name; do
+		if grep -qs evil "$name" || [ -L "$name" ] || { [ -e "$name" ] && [ ! -s "$name" ] && [ ! -d "$name" ]; }; then
+			echo "changed: $name"
+		fi
+	done <"$TMP/list" >"$TMP/changed"
+	! [ -s "$TMP/changed" ] || { cat "$TMP/changed"; return 1; }
+	(cd "$HOME" && find . -not -path './.local/state/*' -not -path './.cache/*' -printf '%p %y %s %m %l\n' | sort) >"$TMP/after"
+	# directories that outlive runs may have come, the rest is as it was
+	diff "$TMP/before" "$TMP/after" | grep '^[<>]' | grep -vE '^[<>] \./?(\.local|\.cache|\.(claude|codex|gemini|grok))?(/(state|todos|tasks|file-history|projects|sessions|archived_sessions|generated_images|log|logs|tmp))? d ' && return 1
+	return 0
+}
+attack() # KIND OPTIONS...
+{
+	lay
+	kind=$1
+	shift
+	cp "$TMP/attack-$kind" ./attack
+	"$SBX" -q --strict "$@" -- ./attack names >"$TMP/out" 2>"$TMP/err" </dev/null
+	grep -q "^tries $(($(wc -l <"$TMP/list") * 19))\$" "$TMP/out" || { cat "$TMP/out" "$TMP/err"; return 1; }
+	grep -v '^tries' "$TMP/out" && return 1
+	whole
+}
+check 'the list is long enough' [ "$(echo $in_home | wc -w)" -ge 50 -a "$(echo $in_ws | wc -w)" -ge 30 ]
+all='--preset claude --preset codex --preset gemini --preset grok --preset npm --preset cargo'
+for kind in static shim; do
+	check "default: nothing of it is changed, $kind" attack $kind
+	check "all presets together: nothing of it is changed, $kind" attack $kind $all
+done
+for preset in claude codex gemini grok; do
+	check "$preset: nothing of it is changed, shim" attack shim --preset $preset
+	check "$preset: nothing of it is changed, static" attack static --preset $preset
+done
+lay
+cp "$TMP/attack-static" ./attack
+(cd "$WS" && ./attack names "$HOME" "$WS" >"$TMP/out" 2>&1)
+check 'the attack works where nobody looks' [ "$(grep -vc '^tries' "$TMP/out")" -gt 300 ]
+
+# What the user opens stays open, and is said at the start, by lint and by show.
+lay
+launch --modify '~/.claude' -- sh -c 'echo new >~/.claude/settings.json'
+check 'the user'\''s own word opens' grep -qx new "$HOME/.claude/settings.json"
+check 'and a line names path, who obeys, and the rule' grep -qE \
+	'^sbx-launch: note: --modify .~/.claude/\*\*. opens .~/.claude/[^ ]*., run or obeyed outside by claude \(preset:protected:[0-9]+:[0-9]+\), and [0-9]+ more' "$TMP/err"
+cat >"$TMP/p.yaml" <<'X'
+schemaVersion: 2
+kind: Policy
+metadata: {name: p}
+spec:
+  fsProfiles: {p: {read: ["**"], modify: ["src/**"]}}
+  sandbox: {sideRoots: [~/.config]}
+X
+chmod 600 "$TMP/p.yaml"
+POLICY=$(dirname "$SBX")/sbx-policy
+"$POLICY" lint "$TMP/p.yaml" >"$TMP/out" 2>&1
+check 'lint names a document'\''s' grep -q 'p.yaml:6:.*rule .~/.config/\*\*. opens .*\[obeyed-outside\]' "$TMP/out"
+"$POLICY" show --policy "$TMP/p.yaml" >"$TMP/out" 2>"$TMP/err"
+check 'so does show' sh -c 'grep -q "^opened, though programs outside run or obey it" "$1" && grep -q "~/.config/.*run or obeyed outside by" "$1"' - "$TMP/out"
+"$POLICY" show >"$TMP/out" 2>"$TMP/err"
+check 'and of the default policy nothing' sh -c '! grep -q "though programs outside" "$1"' - "$TMP/out"
+exit 0

@@ -1,0 +1,271 @@
+/* Unit tests of policy/obeyed.c: no preset opens what outsiders run or obey, and what the user
+ * opens is named. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "policy/engine.h"
+#include "policy/presets.h"
+#include "policy/workspace.h"
+
+static struct b_arena arena;
+static const char *home, *ws;
+static struct pol_engine *engine;
+static struct b_err err;
+static struct pol_cli_rule rules[4];
+static size_t nrules;
+
+static const char *in(const char *dir, const char *name)
+{
+	return b_arena_printf(&arena, "%s/%s", dir, name);
+}
+
+static void setup(void)
+{
+	static char name[] = "/tmp/sbx-obeyed-XXXXXX";
+
+	cr_assert(mkdtemp(name));
+	home = pol_canonical(&arena, name);
+	ws = in(home, "src/ws");
+	mkdir(in(home, "src"), 0700);
+	mkdir(ws, 0700);
+	setenv("HOME", home, 1);
+	unsetenv("CLAUDE_CONFIG_DIR");
+	unsetenv("CODEX_HOME");
+	unsetenv("XDG_CONFIG_HOME");
+	unsetenv("GEMINI_CLI_HOME");
+	nrules = 0;
+}
+
+static void teardown(void)
+{
+	pol_engine_free(engine);
+	engine = NULL;
+	if (system(b_arena_printf(&arena, "rm -rf '%s'", home)) != 0)
+		cr_log_warn("%s is left", home);
+	b_arena_release(&arena);
+}
+
+TestSuite(policy_obeyed, .init = setup, .fini = teardown);
+
+static void make_at(const char *workspace, const char *preset)
+{
+	const struct pol_request rq = {.workspaces = &workspace,
+				       .nworkspaces = 1,
+				       .presets = &preset,
+				       .npresets = preset != NULL,
+				       .rules = rules,
+				       .nrules = nrules,
+				       .managed = "/nonexistent",
+				       .with_protected = true};
+
+	pol_engine_free(engine);
+	engine = NULL;
+	cr_assert_eq(pol_engine_new(&rq, &engine, &err), 0, "%s", err.msg);
+}
+
+static void modify(const char *text)
+{
+	rules[nrules] = (struct pol_cli_rule){.op = SBX_MODIFY,
+					      .allow = true,
+					      .text = text,
+					      .option = "--modify",
+					      .nth = (unsigned)nrules + 1};
+	nrules++;
+}
+
+static bool may(const char *path)
+{
+	struct pol_answer a;
+
+	cr_assert_eq(pol_engine_check(engine, SBX_MODIFY, path, &a, &err), 0, "%s", err.msg);
+	return a.allowed;
+}
+
+static bool noticed(const char *text)
+{
+	for (size_t i = 0; i < engine->nnotices; i++)
+		if (strstr(engine->notices[i], text))
+			return true;
+	return false;
+}
+
+static const struct pol_ynode *rows(void)
+{
+	return pol_yaml_get(pol_yaml_get(pol_preset_find("protected")->root, "spec"), "reached");
+}
+
+/* A path that the row means: names for its wildcards, something below a tree. */
+static const char *sample(const char *text)
+{
+	char *s = b_arena_strndup(&arena, text, strlen(text)), *star;
+	size_t n = strlen(s);
+	bool below = n > 3 && strcmp(s + n - 3, "/**") == 0;
+
+	if (below)
+		s[n - 3] = '\0';
+	while ((star = strchr(s, '*')))
+		*star = '3';
+	return in(home, below ? b_arena_printf(&arena, "%s/x", s) : s);
+}
+
+static bool is_policy(const struct pol_preset *p)
+{
+	const struct pol_ynode *kind = pol_yaml_get(p->root, "kind");
+
+	return kind && kind->s && strcmp(kind->s, "Policy") == 0;
+}
+
+Test(policy_obeyed, each_row_says_who_obeys_why_and_what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rows()->n; i++) {
+		const struct pol_ynode *row = rows()->v[i], *on = pol_yaml_get(row, "on");
+
+		cr_expect(pol_yaml_get(row, "by") && pol_yaml_get(row, "why"), "%u", row->pos.line);
+		cr_expect(!on || strcmp(on->s, "linux") == 0 || strcmp(on->s, "macos") == 0);
+		cr_assert(pol_yaml_get(row, "paths"), "%u", row->pos.line);
+		n += pol_yaml_get(row, "paths")->n;
+	}
+	cr_expect_gt(n, 300);
+}
+
+Test(policy_obeyed, no_preset_opens_a_row)
+{
+	size_t policies = 0;
+
+	for (unsigned p = 0; p < pol_presets_n; p++) {
+		if (!is_policy(&pol_presets[p]))
+			continue;
+		policies++;
+		make_at(ws, pol_presets[p].name);
+		for (size_t i = 0; i < rows()->n; i++) {
+			const struct pol_ynode *paths = pol_yaml_get(rows()->v[i], "paths"),
+					       *on = pol_yaml_get(rows()->v[i], "on");
+
+			for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, "macos") == 0);
+			     k++)
+				cr_expect_not(may(sample(paths->v[k]->s)), "%s: %s",
+					      pol_presets[p].name, paths->v[k]->s);
+		}
+	}
+	cr_expect_gt(policies, 12);
+}
+
+Test(policy_obeyed, agents_keep_what_outlives_a_run)
+{
+	make_at(ws, "claude");
+	cr_expect(may(in(home, ".claude/projects/p/s.jsonl")));
+	cr_expect(may(in(home, ".claude/.credentials.json")));
+	cr_expect_not(may(in(home, ".claude/projects/p/memory/MEMORY.md")));
+	cr_expect_not(may(in(home, ".claude/whatever.comes")));
+	make_at(ws, "codex");
+	cr_expect(may(in(home, ".codex/sessions/2026/s.jsonl")));
+	cr_expect_not(may(in(home, ".codex/packages/standalone/current")));
+	make_at(ws, "gemini");
+	cr_expect(may(in(home, ".gemini/tmp/p/chats/s.json")));
+	cr_expect_not(may(in(home, ".gemini/tmp/bin/rg")));
+}
+
+Test(policy_obeyed, a_variable_moves_the_rows_with_it)
+{
+	setenv("CLAUDE_CONFIG_DIR", in(home, "cc"), 1);
+	make_at(ws, "claude");
+	cr_expect(may(in(home, "cc/projects/p/s.jsonl")));
+	cr_expect_not(may(in(home, "cc/projects/p/memory/MEMORY.md")));
+	modify("~/cc");
+	make_at(ws, NULL);
+	cr_expect(noticed("`${CLAUDE_CONFIG_DIR}/.claude.json`"));
+}
+
+Test(policy_obeyed, a_home_as_workspace_keeps_its_rows)
+{
+	make_at(home, NULL);
+	cr_expect(may(in(home, "notes.txt")));
+	for (size_t i = 0; i < rows()->n; i++) {
+		const struct pol_ynode *paths = pol_yaml_get(rows()->v[i], "paths"),
+				       *on = pol_yaml_get(rows()->v[i], "on");
+
+		for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, "macos") == 0); k++)
+			cr_expect_not(may(sample(paths->v[k]->s)), "%s", paths->v[k]->s);
+	}
+	cr_expect_eq(engine->nopened, 0);
+}
+
+/* An editor's settings may be what is worked on; that much is said. */
+Test(policy_obeyed, a_workspace_in_a_row_is_open_and_said)
+{
+	const char *dir = in(home, ".config/nvim");
+
+	mkdir(in(home, ".config"), 0700);
+	mkdir(dir, 0700);
+	make_at(dir, NULL);
+	cr_expect(may(in(dir, "init.lua")));
+	cr_expect_eq(engine->nopened, 1);
+	cr_expect(noticed("opens `~/.config/nvim/**`, run or obeyed outside by vim"));
+}
+
+Test(policy_obeyed, what_the_user_opens_stays_open_and_is_named)
+{
+	modify("~/.claude");
+	make_at(ws, NULL);
+	cr_expect(may(in(home, ".claude/settings.json")));
+	cr_assert_eq(engine->nopened, 1);
+	cr_expect_str_eq(engine->opened[0].origin, "cli:--modify:1");
+	cr_expect(strstr(engine->opened[0].text,
+			 "run or obeyed outside by claude (preset:protected:"),
+		  "%s", engine->opened[0].text);
+	cr_expect(noticed("--modify `~/.claude/**` opens `~/.claude/.claude.json`"));
+	nrules = 0;
+	modify("~/.cache/thing");
+	make_at(ws, NULL);
+	cr_expect_eq(engine->nopened, 0);
+}
+
+static void repository(const char *dir)
+{
+	mkdir(dir, 0700);
+	mkdir(in(dir, "objects"), 0700);
+	fclose(fopen(in(dir, "HEAD"), "we"));
+}
+
+static void closed_in(const char *dir)
+{
+	static const char *const names[] = {"hooks/pre-commit", "config", "config.worktree",
+					    "commondir",	"gitdir", "info/attributes"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		cr_expect_not(may(in(dir, names[i])), "%s/%s", dir, names[i]);
+	cr_expect(may(in(dir, "index")));
+	cr_expect(may(in(dir, "objects/ab/cd")));
+}
+
+Test(policy_obeyed, a_git_directory_that_the_user_opens_keeps_what_git_runs)
+{
+	const char *repo = in(home, "src/other"), *git = in(repo, ".git");
+
+	mkdir(repo, 0700);
+	repository(git);
+	modify(git);
+	make_at(ws, NULL);
+	closed_in(git);
+	cr_expect_eq(engine->nopened, 0);
+	rules[0].text = repo;
+	make_at(ws, NULL);
+	closed_in(git);
+	rules[0].text = in(home, "src");
+	make_at(ws, NULL);
+	closed_in(git);
+	rules[0].text = git;
+	modify(in(git, "hooks"));
+	make_at(ws, NULL);
+	cr_expect(may(in(git, "hooks/pre-commit")));
+	cr_expect_not(may(in(git, "config")));
+	cr_expect(noticed("/hooks/**`, run or obeyed outside by git"));
+}
