@@ -71,6 +71,17 @@ escape: tests-build
 	$(Q)B=$(B) tests/escape/run-host.sh
 	$(Q)B=$(B) ALL=1 bash tests/escape/run-inherited.sh
 
+# Whole tasks of agents under their presets, without a network. Installs them by npm first.
+AGENTS ?= $(B)/agents
+AGENT_PACKAGES := @anthropic-ai/claude-code @openai/codex @google/gemini-cli
+check-agents: setup tests-build
+	$(Q)mkdir -p $(AGENTS) && npm install --prefix $(AGENTS) --silent --no-audit --no-fund --ignore-scripts \
+		$(AGENT_PACKAGES)
+	$(Q)cd $(AGENTS)/node_modules/@anthropic-ai/claude-code && node install.cjs
+	$(Q)for a in claude codex gemini; do test -x $(AGENTS)/node_modules/.bin/$$a || exit 1; done
+	$(Q)chmod -R a+rX $(AGENTS)
+	$(Q)B=$(B) SBX_AGENTS=$(abspath $(AGENTS)) scripts/run-tests agents tests/e2e/agents.sh tests/e2e/obeyed.sh
+
 # Each answer that lets the kernel go on with a call, attacked for a minute (default) a row.
 RACE_MS ?= 60000
 races: $(B)/tests/unit/launcher/test_broker_proceed $(B)/tests/unit/launcher/test_broker_races
@@ -130,4 +141,4 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

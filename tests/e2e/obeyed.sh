@@ -191,9 +191,8 @@ for kind in static shim; do
 	check "default: nothing of it is changed, $kind" attack $kind
 	check "all presets together: nothing of it is changed, $kind" attack $kind $all
 done
-for preset in claude codex gemini grok; do
-	check "$preset: nothing of it is changed, shim" attack shim --preset $preset
-	check "$preset: nothing of it is changed, static" attack static --preset $preset
+for each in claude:static codex:shim gemini:static grok:shim; do
+	check "$each: nothing of it is changed" attack ${each#*:} --preset ${each%:*}
 done
 lay
 cp "$TMP/attack-static" ./attack

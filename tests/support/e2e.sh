@@ -22,7 +22,7 @@ e2e_outer()
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
 	cp "$bin"/tests/mkhost "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
-	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/PRELOAD.md \
+	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/*.cjs "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/PRELOAD.md \
 		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \
 		"$base/test" 2>/dev/null
 	cp "$0" "$base/test/run.sh"
@@ -45,7 +45,11 @@ e2e_user() # NAME PREFIX
 	# shellcheck disable=SC2086
 	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
 		STORM_ROUNDS="${STORM_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
+<<<<<<< HEAD
 		STRESS_SECONDS="${STRESS_SECONDS:-}" HOSTS_ROUNDS="${HOSTS_ROUNDS:-6}" HOSTS_SEED="${HOSTS_SEED:-}" HOSTS_TABLE="${HOSTS_TABLE:-}" E2E_KIN="${E2E_KIN:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
+=======
+		STRESS_SECONDS="${STRESS_SECONDS:-}" SBX_AGENTS="${SBX_AGENTS:-$bin/agents}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
+>>>>>>> 07b3a22 (tests: agents do whole tasks under their presets)
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
 	cat "$base/$1.tap"

@@ -1,0 +1,93 @@
+#!/bin/bash
+# Claude Code, Codex and Gemini CLI under their presets: a whole task without a network, settings of
+# the host that count, transcripts that outlive the run, and a command that tries to leave something
+# for the host's agent. `make check-agents` installs the agents; without them all is skipped.
+. "$(dirname "$0")/../support/e2e.sh"
+
+bin=${SBX_AGENTS:-/nonexistent}/node_modules/.bin
+model=$(dirname "$0")/agent_model.cjs
+export MODEL_LOG=$WS/model.log
+
+# What the model asks the shell to do.
+export MODEL_COMMAND='id -un >made; echo "said $FROM_SETTINGS"; for f in ~/.claude.json ~/.claude/settings.json ~/.claude/hooks/x ~/.claude/CLAUDE.md ~/.claude/plugins/x ~/.codex/config.toml ~/.codex/AGENTS.md ~/.codex/packages/standalone/current ~/.codex/hooks.json ~/.gemini/settings.json ~/.gemini/GEMINI.md ~/.gemini/extensions/x ~/.bashrc ./.mcp.json ./.claude/settings.json ./.codex/config.toml ./.gemini/settings.json; do mkdir -p "${f%/*}" && echo evil >"$f"; ln -sf /tmp/evil "$f"; done 2>/dev/null; echo ended'
+
+# In the run's own network namespace: the model, then the agent.
+run_agent() # AGENT ARGUMENTS...
+{
+	agent=$1
+	shift
+	: >"$MODEL_LOG"
+	launch -q --strict --preset "$agent" -- bash -c 'node "$1" >up & model=$!; shift
+		for i in $(seq 200); do grep -qs up up && break; sleep 0.05; done
+		timeout 100 "$@"; status=$?; kill $model; exit $status' - "$model" "$bin/$agent" "$@"
+	[ "$status" -eq 0 ] || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+task() # AGENT ARGUMENTS...
+{
+	run_agent "$@" && [ "$(cat made)" = "$(id -un)" ] && grep -q 'RESULT.*ended' "$MODEL_LOG" && return
+	cat "$MODEL_LOG" "$TMP/out" "$TMP/err"
+	return 1
+}
+untouched() # nothing of the host's is evil, nor a link, and nothing is new but what outlives a run
+{
+	! grep -rl evil "$HOME/.claude" "$HOME/.claude.json" "$HOME/.codex" "$HOME/.gemini" "$HOME/.bashrc" .mcp.json .claude \
+		.codex .gemini 2>/dev/null | grep -vE '/(projects|sessions|tmp|log)/|history' | grep . || return 1
+	! find "$HOME/.claude" "$HOME/.codex" "$HOME/.gemini" -type l | grep . || return 1
+	find "$HOME/.claude" "$HOME/.codex" "$HOME/.gemini" -mindepth 1 -maxdepth 1 | sed "s,$HOME/,," | grep -vE \
+		'^\.claude/(settings\.json|projects|todos|tasks|file-history|history\.jsonl)$|^\.codex/(config\.toml|sessions|archived_sessions|generated_images|log|history\.jsonl|session_index\.jsonl)$|^\.gemini/(settings\.json|tmp|installation_id|google_accounts\.json)$' && return 1
+	return 0
+}
+there() # AGENT
+{
+	[ -x "$bin/$1" ] && command -v node >/dev/null
+}
+
+mkdir -p "$HOME/.claude" "$HOME/.codex" "$HOME/.gemini"
+echo '{"hasCompletedOnboarding":true}' >"$HOME/.claude.json"
+echo '{"env":{"FROM_SETTINGS":"yes"}}' >"$HOME/.claude/settings.json"
+cat >"$HOME/.codex/config.toml" <<'X'
+model = "m"
+model_provider = "loop"
+[model_providers.loop]
+name = "loop"
+base_url = "http://127.0.0.1:8199/v1"
+wire_api = "responses"
+env_key = "LOOP_KEY"
+X
+echo '{"security":{"auth":{"selectedType":"gemini-api-key"}}}' >"$HOME/.gemini/settings.json"
+cp -r "$HOME/.claude.json" "$HOME/.claude" "$HOME/.codex" "$HOME/.gemini" "$TMP"
+export ANTHROPIC_BASE_URL=http://127.0.0.1:8199 ANTHROPIC_API_KEY=x CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+export DISABLE_AUTOUPDATER=1 LOOP_KEY=x GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:8199 GEMINI_API_KEY=x
+export GEMINI_TELEMETRY_ENABLED=false
+
+why='not installed for this user: make check-agents'
+if there claude; then
+	check 'claude: a whole task' task claude -p go --allowedTools Bash
+	check 'claude: obeys the settings of the host' grep -q 'RESULT.*said yes' "$MODEL_LOG"
+	check 'claude: the transcript stays' sh -c 'ls "$1"/.claude/projects/*/*.jsonl' - "$HOME"
+	check 'claude: leaves nothing for the host' untouched
+	check 'claude: goes on with the transcript' task claude --continue -p again --allowedTools Bash
+	check 'which it has read' sh -c 'grep MESSAGES "$1"; grep -m 1 MESSAGES "$1" | grep -qE " ([3-9]|[0-9]{2,})$"' - "$MODEL_LOG"
+	check 'claude: what it says of itself is its own' cmp "$HOME/.claude.json" "$TMP/.claude.json"
+else
+	skip claude "$why"
+fi
+if there codex; then
+	check 'codex: a whole task' task codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox go
+	check 'codex: starts without complaints of its directory' sh -c '! grep -iE "could not create PATH|failed to record|Permission denied" "$1"' - "$TMP/err"
+	check 'codex: the transcript stays' sh -c 'ls "$1"/.codex/sessions/*/*/*/*.jsonl' - "$HOME"
+	check 'codex: leaves nothing for the host' untouched
+	check 'codex: goes on with the transcript' task codex exec resume --last --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox again
+	check 'codex: its settings are the host'\''s' cmp "$HOME/.codex/config.toml" "$TMP/.codex/config.toml"
+else
+	skip codex "$why"
+fi
+if there gemini; then
+	check 'gemini: a whole task' task gemini --skip-trust -y -p go
+	check 'gemini: the transcript stays' sh -c 'ls "$1"/.gemini/tmp/*/chats/*' - "$HOME"
+	check 'gemini: leaves nothing for the host' untouched
+	check 'gemini: its settings are the host'\''s' cmp "$HOME/.gemini/settings.json" "$TMP/.gemini/settings.json"
+else
+	skip gemini "$why"
+fi
+exit 0
