@@ -120,3 +120,50 @@ git init -q . && git config core.hooksPath .husky/_ && mkdir -p .husky/_ || exit
 	git add f && git commit -qm i' 2>/dev/null
 check 'the hooks that the configuration names stay, and a commit is made' \
 	[ "$? $(ls -A .husky .husky/_ | tr -d '\n')" = '0 .husky:_.husky/_:' ]
+
+# Submodules: the git directory lies in that of the superproject, and is opened by name.
+submodule()
+{
+	fresh
+	git init -q lib && git -C lib commit -q --allow-empty -m l && git init -q super &&
+		git -C super -c protocol.file.allow=always submodule --quiet add "$PWD/lib" mod &&
+		git -C super commit -qm s && cd super/mod && git config user.email a@b && git config user.name n
+}
+# Every way in that git runs or obeys next, by name, by a temporary file, by its directory, by a link.
+reach='for f in hooks/pre-commit hooks/post-checkout config config.worktree commondir gitdir info/attributes; do
+	echo x >"$1/$f"; mkdir "$1/${f%/*}"; echo x >"$1/$f.new"; mv "$1/$f.new" "$1/$f"; ln -sf /nowhere "$1/$f"; rm -f "$1/$f"
+	done 2>/dev/null; mv "$1/hooks" "$1/h2"; mkdir "$1/hooks"; ln -s "$PWD" "$1/hooks"; mv "$1/info" "$1/i2"; ln -s "$PWD" "$1/info"'
+kept() # GITDIR: as before but for what git writes
+{
+	! grep -rx x "$1/config" "$1/hooks" "$1/config.worktree" "$1/commondir" "$1/gitdir" "$1/info" 2>/dev/null | grep . &&
+		[ -d "$1/hooks" ] && ! [ -L "$1/hooks" ] && ! [ -L "$1/info" ] && ! [ -L "$1/config" ] && ! [ -e "$1/hooks/pre-commit" ]
+}
+for opened in ../.git/modules/mod ../.git/modules ../.git ..; do
+	submodule
+	launch --modify "$(realpath $opened)" -- sh -c "$reach"'; echo 1 >f && git add f && git commit -qm inside && git switch -qc b && git gc -q' - ../.git/modules/mod
+	check "a submodule commits with --modify $opened" [ "$status $(git log -1 --format=%s)" = '0 inside' ]
+	check 'and keeps what git runs and obeys' kept ../.git/modules/mod
+	[ $opened = ../.git/modules/mod ] || [ $opened = ../.git/modules ] ||
+		check 'and so does the superproject' kept ../.git
+	check 'the host'\''s git goes on' git -C .. status --short
+done
+submodule
+launch --modify "$(realpath ../.git/modules/mod)" --modify "$(realpath ../.git/modules/mod/hooks)" -- \
+	sh -c 'echo x >../.git/modules/mod/hooks/pre-commit'
+check 'named itself, a part of it is opened' [ -e ../.git/modules/mod/hooks/pre-commit ]
+check 'and said' grep -q 'hooks/\*\*. opens .*, run or obeyed outside by git (preset:protected:' "$TMP/err"
+
+# A linked worktree with the whole repository opened for it.
+fresh
+linked
+cd linked || exit 1
+launch --modify "$(realpath ../origin/.git)" -- sh -c "$reach"'; echo 1 >f && git add f && git commit -qm inside && git tag t && git gc -q' - ../origin/.git
+check 'a worktree commits with its repository opened' [ "$status $(git log -1 --format=%s)" = '0 inside' ]
+check 'which keeps what git runs and obeys' kept ../origin/.git
+check 'and the worktree its pointers' sh -c '[ "$(cat ../origin/.git/worktrees/linked/commondir)" = ../.. ] && git status --short'
+launch sh -c "$reach; $reach" - ../origin/.git
+launch sh -c "$reach" - ../origin/.git/worktrees/linked
+check 'without an option neither is reached' sh -c 'git -C ../origin fsck && git status --short'
+check 'nor is what git runs' kept ../origin/.git
+check 'here and there' sh -c 'cd ../origin/.git/worktrees/linked && ! ls config config.worktree hooks/pre-commit info/attributes &&
+	[ ! -L gitdir ] && ! grep -x x commondir gitdir'
