@@ -1,6 +1,6 @@
 #include "core/decide.h"
 
-#define NOWHERE UINT32_MAX /* where a damaged table leads: denied, and so is what follows */
+#include "core/decide_priv.h"
 
 /* Eight bytes at any address, of any type. */
 struct word {
@@ -58,24 +58,6 @@ static bool is_canonical(const char *p, size_t len)
 	return true;
 }
 
-/* The next entry, in the row of `at`, a scaled state. Rows begin at multiples of 1 << shift:
- * `rest` is what scaling left of the shift. The table has 256 entries to spare, so that no class
- * leads out of it. */
-#define ENTRY(table, at, rest, class) ((table)[((size_t)(at) << (rest)) + (class)])
-
-/* One step; the caller knows that state < d->nstates. */
-static inline uint32_t next_state(const struct sbx_image *img, const struct sbx_dfa *d,
-				  uint32_t state, unsigned char byte)
-{
-	const void *table = img->base + d->table;
-	uint8_t class = img->base[d->classes + byte];
-	uint32_t next = d->width == 2 ? ENTRY((const uint16_t *)table, state, d->shift, class)
-				      : ENTRY((const uint32_t *)table, state, d->shift, class);
-
-	next >>= d->scaled;
-	return next < d->nstates ? next : NOWHERE;
-}
-
 /* Keeps the compiler from adding up an address in another order than ours. */
 #define AS_IT_STANDS(x) __asm__("" : "+r"(x))
 
@@ -97,9 +79,9 @@ static inline uint32_t next_state(const struct sbx_image *img, const struct sbx_
 		for (size_t i = 0; i < len && at >= stop; i++) {                                   \
 			column = table + class[(unsigned char)path[i]];                            \
 			AS_IT_STANDS(column);                                                      \
-			at = ENTRY(column, at, rest, 0);                                           \
+			at = SBX_ENTRY(column, at, rest, 0);                                           \
 			if (at >= end)                                                             \
-				return NOWHERE;                                                    \
+				return SBX_NOWHERE;                                                    \
 		}                                                                                  \
 		return (uint32_t)(at >> d->scaled);                                                \
 	}
@@ -153,8 +135,8 @@ static uint32_t last_label(const struct sbx_image *img, const struct sbx_dfa *d,
 	if (len == 1) /* the root is "" inside the automata */
 		len = 0;
 	for (size_t i = 0; i < len && state >= d->nsettled; i++) {
-		state = next_state(img, d, state, (unsigned char)path[i]);
-		if (state == NOWHERE)
+		state = sbx_next_state(img, d, state, (unsigned char)path[i]);
+		if (state == SBX_NOWHERE)
 			return last;
 		if (latches[state] > last)
 			last = latches[state];
@@ -190,9 +172,10 @@ static const struct sbx_image_literal *find_literal(const struct sbx_image *img,
 	return NULL;
 }
 
-/* The last literal rule that matches, + 1: the path itself, and trees at each parent. */
+/* The last literal rule that matches, + 1: the path itself unless what lies below is meant, and
+ * trees at each parent. */
 static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image_layer *op,
-			     const char *path, size_t len)
+			     const char *path, size_t len, bool below)
 {
 	uint64_t hash = sbx_literal_start(op->seed);
 	const struct sbx_image_literal *l;
@@ -211,18 +194,52 @@ static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image
 		     : find_literal(img, op, hash, path, len);
 	if (l && l->tree > last)
 		last = l->tree;
-	return l && l->exact > last ? l->exact : last;
+	return l && !below && l->exact > last ? l->exact : last;
 }
 
-/* The last rule of the layer that matches, counted from 1; 0 = none. */
-static uint32_t last_rule(const struct sbx_image *img, const struct sbx_image_layer *l,
-			  const char *path, size_t len)
+uint32_t sbx_last_rule(const struct sbx_image *img, const struct sbx_image_layer *l,
+		       const char *path, size_t len)
 {
 	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
-	uint32_t last = last_literal(img, l, path, len);
+	uint32_t last = last_literal(img, l, path, len, false);
 
 	for (uint32_t i = 0; i < l->ngroups && groups[i].last > last; i++) {
 		uint32_t label = last_label(img, &groups[i], path, len);
+
+		if (label > last)
+			last = label;
+	}
+	return last <= l->nrules ? last : 0;
+}
+
+/* The largest rule index + 1 that all below the path meets. */
+static uint32_t latched(const struct sbx_image *img, const struct sbx_dfa *d, const char *path,
+			size_t len)
+{
+	const uint32_t *labels = (const void *)(img->base + d->labels);
+	const uint32_t *latches = (const void *)(img->base + d->latches);
+	uint32_t state = d->start, last = latches[state];
+
+	if (len == 1) /* the root is "" inside the automata */
+		len = 0;
+	for (size_t i = 0; i <= len && state >= d->nsettled; i++) {
+		state = sbx_next_state(img, d, state, i < len ? (unsigned char)path[i] : '/');
+		if (state == SBX_NOWHERE)
+			return last;
+		if (latches[state] > last)
+			last = latches[state];
+	}
+	return state < d->nsettled && labels[state] > last ? labels[state] : last;
+}
+
+uint32_t sbx_last_rule_below(const struct sbx_image *img, const struct sbx_image_layer *l,
+			     const char *path, size_t len)
+{
+	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
+	uint32_t last = last_literal(img, l, path, len, true);
+
+	for (uint32_t i = 0; i < l->ngroups && groups[i].last > last; i++) {
+		uint32_t label = latched(img, &groups[i], path, len);
 
 		if (label > last)
 			last = label;
@@ -242,7 +259,7 @@ int sbx_attribute(const struct sbx_image *img, enum sbx_op op, const char *path,
 	rules = (const void *)(img->base + img->hdr->rules);
 	for (uint32_t i = 0; i < o->nlayers; i++) {
 		const struct sbx_image_layer *l = &o->layer[i];
-		uint32_t last = last_rule(img, l, path, len), rule;
+		uint32_t last = sbx_last_rule(img, l, path, len), rule;
 
 		if (last == 0) /* the layer says nothing, which denies */
 			return -1;
@@ -306,7 +323,7 @@ uint32_t sbx_step(const struct sbx_image *img, enum sbx_op op, uint32_t state, u
 {
 	const struct sbx_dfa *d = &img->hdr->op[op].verdict;
 
-	return state < d->nstates ? next_state(img, d, state, byte) : NOWHERE;
+	return state < d->nstates ? sbx_next_state(img, d, state, byte) : SBX_NOWHERE;
 }
 
 unsigned sbx_state_flags(const struct sbx_image *img, enum sbx_op op, uint32_t state)

@@ -26,9 +26,26 @@ static bool dfa_ok(const struct sbx_image *img, const struct sbx_dfa *d, bool is
 	if (!section_ok(img, d->classes, 256, 1) ||
 	    !section_ok(img, d->table, ((uint64_t)d->nstates << d->shift) + 256, d->width))
 		return false;
+	if (d->reach && !section_ok(img, d->reach, d->nstates, sizeof(uint32_t)))
+		return false;
 	return is_verdict ? section_ok(img, d->flags, d->nstates, 1)
 			  : section_ok(img, d->labels, d->nstates, sizeof(uint32_t)) &&
 				    section_ok(img, d->latches, d->nstates, sizeof(uint32_t));
+}
+
+static bool folded_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
+{
+	const struct sbx_dfa *groups;
+
+	if (!section_ok(img, l->folded.groups, l->folded.ngroups, sizeof(struct sbx_dfa)) ||
+	    !section_ok(img, l->folded.names, l->folded.nnames, sizeof(struct sbx_image_name)) ||
+	    (l->folded.nnames & (l->folded.nnames - 1)) != 0)
+		return false;
+	groups = (const void *)(img->base + l->folded.groups);
+	for (uint32_t i = 0; i < l->folded.ngroups; i++)
+		if (!dfa_ok(img, &groups[i], false) || !groups[i].reach)
+			return false;
+	return true;
 }
 
 static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
@@ -45,7 +62,7 @@ static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
 	for (uint32_t i = 0; i < l->ngroups; i++)
 		if (!dfa_ok(img, &groups[i], false))
 			return false;
-	return true;
+	return !img->hdr->folds || folded_ok(img, l);
 }
 
 static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
@@ -92,9 +109,10 @@ static bool labels_ok(const struct sbx_image *img, const struct sbx_dfa *d, uint
 {
 	const uint32_t *labels = (const void *)(img->base + d->labels);
 	const uint32_t *latches = (const void *)(img->base + d->latches);
+	const uint32_t *reach = d->reach ? (const void *)(img->base + d->reach) : NULL;
 
 	for (uint32_t i = 0; i < d->nstates; i++)
-		if (labels[i] > nrules || latches[i] > nrules)
+		if (labels[i] > nrules || latches[i] > nrules || (reach && reach[i] > nrules))
 			return false;
 	return true;
 }
@@ -114,14 +132,32 @@ static bool literals_ok(const struct sbx_image *img, const struct sbx_image_laye
 	return true;
 }
 
+static bool groups_ok(const struct sbx_image *img, uint32_t at, uint32_t n, uint32_t nrules)
+{
+	const struct sbx_dfa *groups = (const void *)(img->base + at);
+
+	for (uint32_t g = 0; g < n; g++)
+		if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], nrules))
+			return false;
+	return true;
+}
+
+static bool folded_names_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
+{
+	const struct sbx_image_name *v = (const void *)(img->base + l->folded.names);
+
+	for (uint32_t i = 0; i < l->folded.nnames; i++)
+		if (v[i].exact > l->nrules || v[i].tree > l->nrules || v[i].reach > l->nrules)
+			return false;
+	return l->folded.wide <= l->nrules;
+}
+
 static bool names_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
 {
-	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
-
-	for (uint32_t g = 0; g < l->ngroups; g++)
-		if (!table_ok(img, &groups[g]) || !labels_ok(img, &groups[g], l->nrules))
-			return false;
-	return literals_ok(img, l);
+	return groups_ok(img, l->groups, l->ngroups, l->nrules) && literals_ok(img, l) &&
+	       (!img->hdr->folds ||
+		(groups_ok(img, l->folded.groups, l->folded.ngroups, l->nrules) &&
+		 folded_names_ok(img, l)));
 }
 
 static bool tables_ok(const struct sbx_image *img)

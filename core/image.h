@@ -20,7 +20,7 @@
 #include "core/op.h"
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 3u
+#define SBX_IMAGE_VERSION 4u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -45,6 +45,10 @@ struct sbx_dfa {
 	uint32_t labels;  /* the last rule that matches a path ending here */
 	uint32_t latches; /* the last rule that matches every path that comes here */
 	uint32_t last;	  /* the largest of all */
+	/* Automata of folded denials: offset, uint32_t[nstates], the largest that a path can meet
+	 * which goes on from here. 0 in the others. */
+	uint32_t reach;
+	uint32_t pad;
 };
 
 /*
@@ -61,6 +65,16 @@ struct sbx_image_layer {
 	uint32_t nliterals; /* a power of two, or 0 */
 	uint32_t seed;	    /* of sbx_literal_start() */
 	uint32_t is_main;   /* names what all layers allow */
+	/* Rules that deny, once more, by their folded text (core/fold.h); nothing in an image that
+	 * was made where no file system folds names. */
+	struct {
+		uint32_t groups; /* offset: struct sbx_dfa[ngroups], by `last`, largest first */
+		uint32_t ngroups;
+		uint32_t names;	 /* offset: struct sbx_image_name[nnames], a hash table */
+		uint32_t nnames; /* a power of two, more than are used; or 0 */
+		uint32_t wide;	 /* the last that names other characters than ASCII, + 1 */
+		uint32_t pad;
+	} folded;
 };
 
 #define SBX_LAYERS_MAX 8
@@ -83,6 +97,15 @@ struct sbx_image_str {
 struct sbx_image_literal {
 	struct sbx_image_str path; /* "" = the root directory */
 	uint32_t exact, tree;	   /* rule index + 1, 0 = none */
+};
+
+/* A folded path that literal rules deny, or a directory above one. By its hash alone: another path
+ * of the same hash is denied, never allowed. In a free slot `reach` is 0. */
+struct sbx_image_name {
+	uint64_t hash;
+	uint32_t exact, tree; /* rule index + 1, 0 = none */
+	uint32_t reach;	      /* the last of those at it and below, + 1 */
+	uint32_t pad;
 };
 
 #define SBX_LITERAL_PROBES 16 /* the slot of a path is one of so many, without a gap */
@@ -125,7 +148,7 @@ struct sbx_image_header {
 	struct sbx_image_str profile;
 	uint32_t on_error; /* what the shim answers on an internal failure: 0 pass to the floor, 1
 			      deny */
-	uint32_t pad;
+	uint32_t folds;	   /* 1: it has folded denials, for file systems that fold names */
 };
 
 struct sbx_image {

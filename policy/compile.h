@@ -23,6 +23,7 @@ struct pol_compile_opts {
 	const struct pol_alias *aliases;
 	size_t naliases;
 	bool deny_on_error;
+	bool folds; /* with folded denials, for file systems that fold names */
 };
 
 /* *out_data is malloc'ed, *out_size bytes; `opts` may be NULL. */

@@ -9,11 +9,13 @@
 #include "base/own.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "core/folded.h"
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/bundle.h"
 #include "policy/front/dialect.h"
 #include "policy/compile.h"
+#include "policy/dirfold.h"
 #include "policy/absolute.h"
 #include "policy/imgcache.h"
 #include "policy/layers.h"
@@ -295,7 +297,7 @@ static bool fits_bundle(const struct pol_engine *e, const struct pol_compile_opt
 void pol_engine_rules_key(struct pol_engine *e, char out[B_SHA256_HEX])
 {
 	struct pol_alias aliases[16];
-	struct pol_compile_opts opts = {.aliases = aliases};
+	struct pol_compile_opts opts = {.aliases = aliases, .folds = e->image.hdr->folds};
 
 	opts.naliases = find_aliases(&e->rules.arena, aliases);
 	pol_imgcache_rules_key(&e->rules, &opts, out);
@@ -305,7 +307,8 @@ static int compile(struct pol_engine *e, const struct pol_request *rq, struct b_
 {
 	const char *cache = rq->image_cache;
 	struct pol_alias aliases[16];
-	struct pol_compile_opts opts = {.aliases = aliases};
+	struct pol_compile_opts opts = {.aliases = aliases,
+					.folds = rq->folds || pol_host_may_fold()};
 	enum sbx_image_status status;
 	char key[B_SHA256_HEX];
 	size_t size;
@@ -426,18 +429,35 @@ static int locate(const struct pol_engine *e, struct b_arena *a, const char *pat
 	return 0;
 }
 
+/* Where names are not told apart: what a rule says of another spelling of this one. */
+static bool explain_folded(const struct pol_engine *e, enum sbx_op op, const char *path, size_t len,
+			   struct sbx_verdict *out)
+{
+	int rule = sbx_folded_rule(&e->image, op, path, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
+
+	if (rule >= 0)
+		rule = sbx_folded_rule(&e->image, op, path, len, pol_path_folds(path, len, false));
+	if (rule < 0)
+		return false;
+	out->allowed = false;
+	sbx_explain_rule(&e->image, op, rule, out);
+	return true;
+}
+
 int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
 			const char *path, struct pol_answer *out, struct b_err *err)
 {
 	const struct pol_list *list = &e->rules.op[op];
 	const char *real, *shown;
 	struct sbx_verdict v;
+	bool folded;
 	size_t len;
 
 	if (locate(e, arena, path, &real, &shown, err) < 0)
 		return -1;
 	len = strlen(real);
 	sbx_explain(&e->image, op, real, len, &v);
+	folded = v.allowed && explain_folded(e, op, real, len, &v);
 	/* No list: what the setting opens is open whole. */
 	if (op == SBX_CONNECT && list->n == 0 && e->effect.unix_ == POL_UNIX_HOST)
 		v = (struct sbx_verdict){true, -1, "unixSockets: host", "builtin:sockets:1"};
@@ -448,6 +468,7 @@ int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum 
 		.real = real,
 		.matched = v.matched,
 		.origin = v.origin,
+		.folded = folded,
 	};
 	if (v.rule >= 0) {
 		size_t i = (size_t)v.rule - e->image.hdr->op[op].first_rule;

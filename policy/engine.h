@@ -86,6 +86,7 @@ struct pol_request {
 	bool with_protected;		  /* the `protected` set (needs the broker) */
 	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
 	bool with_shm;			  /* /dev/shm, which then must be the run's own */
+	bool folds; /* denials fold names, also where this host knows of no need */
 	bool is_on_macos;		  /* of other systems' keys those count that are macOS's */
 	/* Of the run that this one is inside of: it must allow, too. NULL = none. */
 	const struct pol_ruleset *outer;
@@ -127,6 +128,7 @@ struct pol_answer {
 	const char *real;    /* canonical absolute path judged */
 	const char *matched; /* matched_rule */
 	const char *origin;  /* rule */
+	bool folded; /* the rule denies the name in another case or form, which is one there */
 	const struct pol_rule *rule; /* NULL: none matched */
 	const struct pol_rule
 		*overrode; /* last earlier matching rule of the other polarity, or NULL */

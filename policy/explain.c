@@ -138,6 +138,10 @@ void pol_explain_json(const struct pol_answer *a, const char *floor, const struc
 	b_json_bool(&j, a->allowed);
 	b_json_bytes(&j, "matched_rule", a->matched, strlen(a->matched));
 	b_json_bytes(&j, "rule", a->origin, strlen(a->origin));
+	if (a->folded) {
+		b_json_key(&j, "folded");
+		b_json_bool(&j, true);
+	}
 	if (a->overrode) {
 		b_json_key(&j, "overrode");
 		b_json_open(&j, '{');
@@ -180,6 +184,9 @@ void pol_explain_text(const struct pol_answer *a, const char *floor, struct b_st
 	add_rule("  by rule ", a->matched, a->origin, out);
 	if (a->overrode)
 		add_rule(", against ", a->overrode->matched, a->overrode->origin, out);
+	if (a->folded)
+		b_str_add(out, ", which denies another spelling of it: names are not told apart "
+			       "there");
 	if (floor)
 		b_str_addf(out, "  [%s]", floor);
 	b_str_addc(out, '\n');

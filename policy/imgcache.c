@@ -79,7 +79,7 @@ static void add_program(struct b_str *out)
 static void hash_rules(const char *program, const struct pol_ruleset *rs,
 		       const struct pol_compile_opts *opts, char out[B_SHA256_HEX])
 {
-	const unsigned char deny = opts->deny_on_error;
+	const unsigned char how[] = {opts->deny_on_error, opts->folds};
 	struct b_sha256 h;
 	size_t i;
 
@@ -91,7 +91,7 @@ static void hash_rules(const char *program, const struct pol_ruleset *rs,
 		add_string(&h, opts->aliases[i].from);
 		add_string(&h, opts->aliases[i].to);
 	}
-	b_sha256_update(&h, &deny, sizeof deny);
+	b_sha256_update(&h, how, sizeof how);
 	b_sha256_final(&h, out);
 }
 

@@ -38,12 +38,12 @@ DEPS += $(B)/obj/policy/presets/gen-presets.d
 # The floor planner and its plans.
 policy_SRCS += policy/back/seccomp.c policy/back/syscalls.c policy/back/landlock.c policy/back/floor.c \
 	policy/back/floor_gaps.c policy/back/floor_held.c policy/back/floor_broker.c policy/back/floor_show.c policy/back/fsview.c \
-	policy/back/mounts.c policy/back/bwrap.c policy/front/caliban_bwrap.c
+	policy/dirfold.c policy/back/mounts.c policy/back/bwrap.c policy/front/caliban_bwrap.c
 
 # The rule language and its compilation into an image.
 policy_SRCS += policy/glob.c policy/ruleset.c policy/back/nfa.c policy/back/loops.c \
 	policy/back/automaton.c policy/back/product.c policy/back/minimise.c policy/back/dense.c \
-	policy/back/literals.c policy/back/tables.c policy/back/image.c \
+	policy/back/literals.c policy/back/foldrules.c policy/back/tables.c policy/back/image.c \
 	policy/back/compare.c
 
 # The schemas, as strings.

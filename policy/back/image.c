@@ -70,7 +70,9 @@ static int write_layer(struct image *im, const struct pol_list *list, size_t fir
 					.nrules = (uint32_t)part.n,
 					.is_main = list->v[first].layer == POL_LAYER_MAIN};
 	pol_write_literals(&im->w, &part, out);
-	return pol_write_groups(&im->w, &part, out, err);
+	if (pol_write_groups(&im->w, &part, out, err) < 0)
+		return -1;
+	return im->hdr.folds ? pol_write_folded(&im->w, &part, out, err) : 0;
 }
 
 static int write_op(struct image *im, enum sbx_op op, struct b_err *err)
@@ -169,7 +171,7 @@ int pol_compile(const struct pol_ruleset *rs, const struct pol_compile_opts *opt
 		size_t *out_size, struct b_err *err)
 {
 	static const struct pol_compile_opts none;
-	struct image im = {.rs = rs};
+	struct image im = {.rs = rs, .hdr.folds = opts && opts->folds};
 
 	if (write_all(&im, opts ? opts : &none, err) < 0) {
 		b_str_release(&im.w.out);

@@ -31,7 +31,39 @@ static uint8_t verdict_flags(const struct pol_dense *d, uint32_t state)
 	return flags;
 }
 
-static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_verdict,
+static uint32_t entry_of(const struct pol_dense *d, size_t i)
+{
+	uint32_t next = d->width == 2 ? ((const uint16_t *)d->table)[i]
+				      : ((const uint32_t *)d->table)[i];
+
+	return next >> d->scaled;
+}
+
+/* The largest label that lies ahead, by state. Most states lead to later ones. */
+static void append_reach(struct pol_writer *w, const struct pol_dense *d, struct sbx_dfa *out)
+{
+	b_auto_free uint32_t *reach = b_calloc(d->nstates, sizeof *reach);
+	bool changed = true;
+
+	for (uint32_t s = 0; s < d->nstates; s++)
+		reach[s] = d->label[s] > d->latch[s] ? d->label[s] : d->latch[s];
+	while (changed) {
+		changed = false;
+		for (uint32_t s = d->nstates; s-- > 0;)
+			for (uint32_t c = 0; c < d->nclasses; c++) {
+				uint32_t to = reach[entry_of(d, ((size_t)s << d->shift) + c)];
+
+				changed |= to > reach[s];
+				reach[s] = to > reach[s] ? to : reach[s];
+			}
+	}
+	out->reach = pol_writer_append(w, reach, d->nstates * sizeof *reach);
+}
+
+/* What states are to tell: two answers, the rule that matches, or also what lies ahead. */
+enum telling { VERDICTS, RULES, RULES_AHEAD };
+
+static void append_dfa(struct pol_writer *w, const struct pol_dense *d, enum telling telling,
 		       struct sbx_dfa *out)
 {
 	*out = (struct sbx_dfa){
@@ -46,7 +78,9 @@ static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_
 	out->classes = pol_writer_append(w, d->byte_class, sizeof d->byte_class);
 	out->table = pol_writer_append(w, d->table, ((size_t)d->nstates << d->shift) * d->width);
 	pol_writer_append(w, NULL, SPARE);
-	if (!is_verdict) {
+	if (telling != VERDICTS) {
+		if (telling == RULES_AHEAD)
+			append_reach(w, d, out);
 		out->labels = pol_writer_append(w, d->label, d->nstates * sizeof *d->label);
 		out->latches = pol_writer_append(w, d->latch, d->nstates * sizeof *d->latch);
 		return;
@@ -56,7 +90,7 @@ static void append_dfa(struct pol_writer *w, const struct pol_dense *d, bool is_
 		w->out.s[out->flags + i] = (char)verdict_flags(d, i);
 }
 
-static void write_dense(struct pol_writer *w, const struct pol_automaton *a, bool is_verdict,
+static void write_dense(struct pol_writer *w, const struct pol_automaton *a, enum telling telling,
 			struct sbx_dfa *out)
 {
 	struct pol_classes classes;
@@ -64,7 +98,7 @@ static void write_dense(struct pol_writer *w, const struct pol_automaton *a, boo
 
 	pol_minimise(a, &classes);
 	pol_dense_build(&dense, a, &classes);
-	append_dfa(w, &dense, is_verdict, out);
+	append_dfa(w, &dense, telling, out);
 	pol_dense_release(&dense);
 	pol_classes_release(&classes);
 }
@@ -151,7 +185,7 @@ int pol_write_verdict(struct pol_writer *w, const struct pol_list *list, struct 
 		rc = and_verdict(w, list, first, end, &a, err);
 	}
 	if (rc == 0)
-		write_dense(w, &a, true, out);
+		write_dense(w, &a, VERDICTS, out);
 	pol_automaton_release(&a);
 	return rc;
 }
@@ -190,6 +224,7 @@ static enum kind kind_of(const struct pol_rule *r)
 
 struct subset { /* rules of one kind, as indices */
 	const struct pol_list *list;
+	const uint32_t *label; /* by rule, rising; NULL = its number from 1 */
 	uint32_t *v;
 	size_t n;
 };
@@ -207,6 +242,11 @@ static size_t states_fair(const struct subset *s)
 	return n;
 }
 
+static uint32_t label_of(const struct subset *s, size_t i)
+{
+	return s->label ? s->label[s->v[i]] : s->v[i] + 1;
+}
+
 static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_dfa *out,
 		       uint32_t *out_rule)
 {
@@ -218,15 +258,15 @@ static int write_group(struct pol_writer *w, const struct subset *s, struct sbx_
 
 	pol_nfa_init(&nfa, false);
 	for (size_t i = 0; i < s->n; i++) {
-		pol_nfa_group(&nfa, s->v[i] + 1);
+		pol_nfa_group(&nfa, label_of(s, i));
 		pol_nfa_add(&nfa, &s->list->v[s->v[i]], s->v[i]);
 	}
 	rc = build(w, &nfa, s->n == 1 ? most : few, &a, out_rule);
 	if (rc == 0) {
-		write_dense(w, &a, false, out);
+		write_dense(w, &a, s->label ? RULES_AHEAD : RULES, out);
 		pol_automaton_release(&a);
 	}
-	out->last = s->v[s->n - 1] + 1;
+	out->last = label_of(s, s->n - 1);
 	pol_nfa_release(&nfa);
 	return rc;
 }
@@ -261,22 +301,36 @@ static int later_first(const void *a, const void *b)
 	return (x->last < y->last) - (x->last > y->last);
 }
 
-int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct sbx_image_layer *op,
-		     struct b_err *err)
+static int write_groups(struct pol_writer *w, const struct pol_list *list, const uint32_t *label,
+			uint32_t *out_at, uint32_t *out_n, struct b_err *err)
 {
 	b_auto_free struct sbx_dfa *groups = b_calloc(list->n + 1, sizeof *groups);
 	b_auto_free uint32_t *rules = b_calloc(list->n + 1, sizeof *rules);
+	uint32_t n = 0;
 
 	for (int kind = FIXED; kind < KINDS; kind++) {
-		struct subset s = {.list = list, .v = rules};
+		struct subset s = {.list = list, .label = label, .v = rules};
 
 		for (size_t i = 0; i < list->n; i++)
 			if (kind_of(&list->v[i]) == (enum kind)kind)
 				rules[s.n++] = (uint32_t)i;
-		if (write_kind(w, &s, (enum kind)kind, groups, &op->ngroups, err) < 0)
+		if (write_kind(w, &s, (enum kind)kind, groups, &n, err) < 0)
 			return -1;
 	}
-	qsort(groups, op->ngroups, sizeof *groups, later_first);
-	op->groups = pol_writer_append(w, groups, op->ngroups * sizeof *groups);
+	qsort(groups, n, sizeof *groups, later_first);
+	*out_at = pol_writer_append(w, groups, n * sizeof *groups);
+	*out_n = n;
 	return 0;
+}
+
+int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct sbx_image_layer *op,
+		     struct b_err *err)
+{
+	return write_groups(w, list, NULL, &op->groups, &op->ngroups, err);
+}
+
+int pol_write_folded_groups(struct pol_writer *w, const struct pol_list *list, const uint32_t *label,
+			    struct sbx_image_layer *out, struct b_err *err)
+{
+	return write_groups(w, list, label, &out->folded.groups, &out->folded.ngroups, err);
 }

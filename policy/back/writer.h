@@ -32,3 +32,9 @@ void pol_write_literals(struct pol_writer *, const struct pol_list *, struct sbx
 /* The attribution automata of the other rules of a list: op->groups and op->ngroups. */
 int pol_write_groups(struct pol_writer *, const struct pol_list *, struct sbx_image_layer *op,
 		     struct b_err *);
+/* foldrules.c: the rules that deny once more, by their folded text: out->folded. */
+int pol_write_folded(struct pol_writer *, const struct pol_list *, struct sbx_image_layer *out,
+		     struct b_err *);
+/* The attribution automata of folded patterns, `label` by pattern: out->folded.groups. */
+int pol_write_folded_groups(struct pol_writer *, const struct pol_list *, const uint32_t *label,
+			    struct sbx_image_layer *out, struct b_err *);

@@ -52,11 +52,12 @@ void engine_rule(struct engine *e, const char *text)
 
 int engine_try(struct engine *e)
 {
+	const struct pol_compile_opts opts = {.folds = e->folds};
 	enum sbx_image_status status;
 
 	free(e->data);
 	e->data = NULL;
-	if (pol_compile(&e->rules, NULL, &e->data, &e->size, &e->err) < 0)
+	if (pol_compile(&e->rules, &opts, &e->data, &e->size, &e->err) < 0)
 		return -1;
 	status = sbx_image_open(&e->image, e->data, e->size, true);
 	if (status != SBX_IMAGE_OK) {

@@ -26,6 +26,7 @@ struct engine {
 	void *data;
 	size_t size;
 	struct b_err err;
+	bool folds; /* set before it is compiled */
 };
 
 void engine_init(struct engine *);

@@ -59,7 +59,7 @@ Test(policy_compile, texts_and_options_are_in_the_image)
 {
 	const struct pol_alias aliases[] = {
 		{"/bin", "/usr/bin"}, {"/lib64/x", "/usr/lib64/x"}, {"/lib", "/usr/lib"}};
-	struct pol_compile_opts opts = {aliases, 3, true};
+	struct pol_compile_opts opts = {.aliases = aliases, .naliases = 3, .deny_on_error = true};
 	const struct sbx_image_alias *a;
 	const struct sbx_image_rule *rules;
 
