@@ -2,6 +2,7 @@
 #include "audit/judge.h"
 
 #include "core/callnames.h"
+#include "core/folded.h"
 #include "core/path.h"
 
 /* Is the operation asked of both paths (rename and link)? */
@@ -144,6 +145,41 @@ static bool explain_move(struct walk *w, const struct sbx_event *ev, const char 
 	return false;
 }
 
+/* Denied by a rule that matches a folded text: false = no such rule. */
+static bool explain_folded(const struct sbx_image *img, enum sbx_op op, const char *path,
+			   size_t len, struct sbx_verdict *out)
+{
+	int rule = sbx_folded_rule(img, op, path, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
+
+	if (rule < 0)
+		return false;
+	out->allowed = false;
+	sbx_explain_rule(img, op, rule, out);
+	return true;
+}
+
+/* The same of a move: at its ends, or below them. Returns whether it is the second. */
+static bool explain_folded_move(const struct sbx_image *img, enum sbx_op op,
+				const struct sbx_event *ev, const char *path, const char *path2,
+				struct sbx_verdict *out)
+{
+	int rule;
+
+	if (explain_folded(img, op, path, ev->path_len, out))
+		return false;
+	if (explain_folded(img, op, path2, ev->path2_len, out))
+		return true;
+	rule = sbx_folded_near(img, op, path, ev->path_len);
+	if (rule >= 0) {
+		sbx_explain_rule(img, op, rule, out);
+		return false;
+	}
+	rule = sbx_folded_near(img, op, path2, ev->path2_len);
+	if (rule >= 0)
+		sbx_explain_rule(img, op, rule, out);
+	return rule >= 0;
+}
+
 /* A move refused because it would launder: names the end that is denied for the operation that
  * objects, or what is denied below one. Its verdict depends on the kind of the object at that
  * time, which no one can ask now: the claim stands. */
@@ -163,6 +199,8 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 		v = to;
 	else if (v.allowed)
 		out->second = explain_move(&w, ev, path, path2, &v);
+	if (v.allowed)
+		out->second = explain_folded_move(img, w.op, ev, path, path2, &v);
 	out->matched = v.matched;
 	out->origin = v.origin;
 	out->allowed = false;
@@ -212,6 +250,10 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 		out->second = true;
 		sbx_explain(img, op, path2, ev->path2_len, &v);
 	}
+	/* the writer has asked the file system, and the run is the stricter for it */
+	if (v.allowed && !claimed && !explain_folded(img, op, path, ev->path_len, &v) &&
+	    both_ends(ev))
+		out->second = explain_folded(img, op, path2, ev->path2_len, &v);
 	out->allowed = v.allowed;
 	out->matched = v.matched;
 	out->origin = v.origin;

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "policy/back/floor.h"
 #include "policy/back/landlock.h"
+#include "policy/dirfold.h"
 
 struct row {
 	const char *name;
@@ -182,6 +183,15 @@ static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *o
 	}
 }
 
+static void show_folding(void *ctx, const char *at, const char *type)
+{
+	struct b_str *out = ctx;
+
+	b_str_add(out, "Names that differ by case or form may be one on ");
+	b_str_add_visible(out, at, strlen(at));
+	b_str_addf(out, " (%s): what is denied there is denied in any.\n", type);
+}
+
 static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 {
 	b_str_addf(out, "Linux %s, as %s\n", h->kernel, h->is_root ? "root" : "an ordinary user");
@@ -200,6 +210,7 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 		b_str_addf(out, "The floor %s.\n",
 			   can_hold(h) ? "holds here"
 				       : "does not hold here: --strict will refuse to run");
+	(void)pol_each_folding_mount(show_folding, out);
 	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");
 	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
 		b_str_addf(out, "  - %s\n", pol_floor_limit(h->has_broker, i));
@@ -266,6 +277,16 @@ static void json_broker(struct b_json *j, const struct lau_host *h)
 	b_json_close(j, '}');
 }
 
+static void json_folding(void *ctx, const char *at, const char *type)
+{
+	struct b_json *j = ctx;
+
+	b_json_open(j, '{');
+	b_json_bytes(j, "at", at, strlen(at));
+	json_pair(j, "type", type);
+	b_json_close(j, '}');
+}
+
 static void show_json(const struct lau_host *h, struct b_str *out)
 {
 	struct b_json j = {.out = out};
@@ -303,6 +324,10 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	b_json_open(&j, '[');
 	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
 		b_json_str(&j, pol_floor_limit(h->has_broker, i));
+	b_json_close(&j, ']');
+	b_json_key(&j, "folding");
+	b_json_open(&j, '[');
+	(void)pol_each_folding_mount(json_folding, &j);
 	b_json_close(&j, ']');
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');

@@ -9,7 +9,7 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/trap.c launcher/linux/broker/proceed.c launcher/linux/broker/notify.c launcher/linux/broker/watch.c \
 	launcher/linux/broker/caller.c launcher/linux/broker/resolve.c \
 	launcher/linux/broker/walk.c launcher/linux/broker/deep.c launcher/linux/broker/open.c launcher/linux/broker/how.c \
-	launcher/linux/broker/change.c launcher/linux/broker/leads.c launcher/linux/broker/move.c \
+	launcher/linux/broker/change.c launcher/linux/broker/folds.c launcher/linux/broker/leads.c launcher/linux/broker/move.c \
 	launcher/linux/broker/tree.c launcher/linux/broker/check.c \
 	launcher/linux/broker/meta.c launcher/linux/broker/attrs.c \
 	launcher/linux/broker/socket.c launcher/linux/broker/exec.c launcher/linux/broker/programs.c launcher/linux/broker/grantroots.c \

@@ -344,6 +344,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	lau_plan_gaps(p);
 	plan_network(p);
 	plan_sockets(host, p);
+	lau_plan_names(p);
 	lau_plan_abi(p, host);
 	lau_plan_protected(p, host);
 	lau_plan_namespaces(o, host, p);

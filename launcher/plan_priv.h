@@ -18,6 +18,8 @@ void lau_plan_add(struct lau_plan *, bool fatal, const char *text);
 
 /* The floor's gaps. */
 void lau_plan_gaps(struct lau_plan *);
+/* What is known of the names in the workspaces. */
+void lau_plan_names(struct lau_plan *);
 /* What this kernel's Landlock does not keep, nor what stands beside it; and what a namespace would
  * have kept that the spawn could not have (LAU_NET_FILTERED, LAU_NO_PID). */
 void lau_plan_abi(struct lau_plan *, const struct lau_host *);

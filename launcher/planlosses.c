@@ -7,6 +7,7 @@
 #include "launcher/host.h"
 #include "launcher/options.h"
 #include "policy/back/seccomp.h"
+#include "policy/dirfold.h"
 #include "policy/engine.h"
 
 enum { GAPS_SHOWN = 5 };
@@ -63,6 +64,36 @@ static unsigned beside(const struct lau_plan *p, int lost)
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		mask |= POL_LL_BESIDE_UNIX;
 	return mask;
+}
+
+/* What is known of the names in the workspaces. Under bwrap the kernel alone keeps what is denied,
+ * by the names that are covered. */
+void lau_plan_names(struct lau_plan *p)
+{
+	const struct pol_ruleset *rules = &p->engine->rules;
+
+	for (size_t i = 0; i < rules->nworkspaces; i++) {
+		const char *ws = rules->workspaces[i], *type = pol_dir_unknown(ws);
+		const char *inside = b_arena_printf(&p->arena, "%s/.", strcmp(ws, "/") ? ws : "");
+		const char *why = "takes names for one that differ by case or form";
+
+		if (!pol_path_folds(inside, strlen(inside), false))
+			continue;
+		if (type)
+			why = b_arena_printf(&p->arena,
+					     "lies on %s, and whether names that differ by case or "
+					     "form are one cannot be known",
+					     type);
+		lau_plan_add(p, p->is_wrapped,
+			     b_arena_printf(&p->arena,
+					    "%s %s: what is denied there is denied in any case and "
+					    "form%s",
+					    ws, why,
+					    p->is_wrapped
+						    ? ", which bwrap cannot enforce: --backend "
+						      "landlock"
+						    : ""));
+	}
 }
 
 void lau_plan_abi(struct lau_plan *p, const struct lau_host *host)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "core/folded.h"
 #include "policy/build.h"
 #include "policy/ruleset.h"
 
@@ -113,6 +114,14 @@ bool pol_plan_allows(const struct pol_plan *p, enum sbx_op op, const char *path,
 	return len ? sbx_decide(p->img, op, path, len) : sbx_decide(p->img, op, "/", 1);
 }
 
+/* Is the path where names are not told apart, and perhaps, by another spelling of its own, what a
+ * rule denies, or something below it? It gets no right, and is the broker's. */
+static bool is_folded(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
+{
+	return p->fs->folds && sbx_folded_near(p->img, op, len ? path : "/", len ? len : 1) >= 0 &&
+	       p->fs->folds(p->fs->ctx, path);
+}
+
 /* What the policy says of everything beneath a directory, whatever it says of itself. */
 enum sbx_subtree pol_plan_beneath(const struct pol_plan *p, enum sbx_op op, const char *path,
 				  size_t len)
@@ -121,7 +130,7 @@ enum sbx_subtree pol_plan_beneath(const struct pol_plan *p, enum sbx_op op, cons
 	unsigned flags = sbx_state_flags(p->img, op, state);
 
 	if (flags & SBX_ST_ALL_ALLOW)
-		return SBX_SUBTREE_ALLOW;
+		return is_folded(p, op, path, len) ? SBX_SUBTREE_MIXED : SBX_SUBTREE_ALLOW;
 	return flags & SBX_ST_ALL_DENY ? SBX_SUBTREE_DENY : SBX_SUBTREE_MIXED;
 }
 
@@ -133,11 +142,16 @@ enum sbx_subtree pol_plan_beneath(const struct pol_plan *p, enum sbx_op op, cons
 static enum sbx_subtree subtree(const struct pol_plan *p, enum sbx_op op, const char *path,
 				size_t len, bool is_dir)
 {
+	enum sbx_subtree s;
+
 	if (!is_dir)
-		return pol_plan_allows(p, op, path, len) ? SBX_SUBTREE_ALLOW : SBX_SUBTREE_DENY;
+		return pol_plan_allows(p, op, path, len) && !is_folded(p, op, path, len)
+			       ? SBX_SUBTREE_ALLOW
+			       : SBX_SUBTREE_DENY;
 	if (op != SBX_READ)
 		return pol_plan_beneath(p, op, path, len);
-	return len ? sbx_subtree(p->img, op, path, len) : sbx_subtree(p->img, op, "/", 1);
+	s = len ? sbx_subtree(p->img, op, path, len) : sbx_subtree(p->img, op, "/", 1);
+	return s == SBX_SUBTREE_ALLOW && is_folded(p, op, path, len) ? SBX_SUBTREE_MIXED : s;
 }
 
 bool pol_plan_new_names(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)

@@ -98,6 +98,8 @@ struct pol_fsview {
 	 * a run lasts: that run may read it then.
 	 */
 	bool (*is_closed)(void *ctx, const char *path);
+	/* May a directory that leads to the path fold names? NULL = none does. */
+	bool (*folds)(void *ctx, const char *path);
 };
 /* The real one, for whoever we are now: nothing is closed to root. */
 const struct pol_fsview *pol_fsview_host(void);

@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #endif
 
+#include "policy/dirfold.h"
+
 static char type_of_mode(mode_t mode)
 {
 	if (S_ISDIR(mode))
@@ -146,14 +148,23 @@ static bool host_is_closed(void *ctx, const char *path)
 	return lies_in_roots(path);
 }
 
+static bool host_folds(void *ctx, const char *path)
+{
+	(void)ctx;
+	return pol_path_folds(path, strlen(path), false) != 0;
+}
+
 const struct pol_fsview *pol_fsview_host(void)
 {
 	static const struct pol_fsview user = {.list = host_list,
 					       .type = host_type,
 					       .link = host_link,
-					       .is_closed = host_is_closed};
-	static const struct pol_fsview root = {
-		.list = host_list, .type = host_type, .link = host_link};
+					       .is_closed = host_is_closed,
+					       .folds = host_folds};
+	static const struct pol_fsview root = {.list = host_list,
+					       .type = host_type,
+					       .link = host_link,
+					       .folds = host_folds};
 
 	return geteuid() == 0 || getuid() == 0 || has_capabilities() ? &root : &user;
 }

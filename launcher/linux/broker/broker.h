@@ -301,6 +301,18 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
+/* ---- folds.c: where names are not told apart ---- */
+
+/* Does a rule deny, by its folded text, what is allowed by its bytes? br_allowed() asks. */
+bool br_fold_denies(const struct br_call *, enum sbx_op, const char *path, size_t len);
+/* May the object move as far as such rules go, with all that may lie below a directory? False:
+ * *out_op objects. */
+bool br_fold_moves(const struct br_call *, const struct br_end *from, const struct br_end *to,
+		   bool is_dir, enum sbx_op *out_op);
+/* May a symlink lead to the target, as far as such rules go? */
+bool br_fold_leads(const struct br_call *, const char *link, size_t link_len, const char *target,
+		   size_t target_len);
+
 /* ---- leads.c ---- */
 
 /* May a symlink be at this end that leads to `target`, a text that is relative to its parent? */

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "core/folded.h"
 #include "core/path.h"
 
 /* What the text leads to now; nothing, or nothing with a path: the text alone counts. */
@@ -21,7 +22,17 @@ static bool allows_object(struct br_call *c, const struct br_end *e, const char 
 
 	if (fd < 0 || br_text_of(c->b, fd, room, &len) < 0)
 		return true;
-	return sbx_link_allowed(c->b->plan->image, e->path, e->len, room, len);
+	return sbx_link_allowed(c->b->plan->image, e->path, e->len, room, len) &&
+	       br_fold_leads(c, e->path, e->len, room, len);
+}
+
+/* Wherever it leads. */
+static bool is_free(const struct br_call *c, const struct br_end *e)
+{
+	const struct sbx_image *img = c->b->plan->image;
+
+	return sbx_link_free(img, e->path, e->len) &&
+	       sbx_folded_near(img, SBX_MODIFY, e->path, e->len) < 0;
 }
 
 bool br_may_lead(struct br_call *c, const struct br_end *e, const char *target)
@@ -31,12 +42,13 @@ bool br_may_lead(struct br_call *c, const struct br_end *e, const char *target)
 	unsigned flags;
 	size_t len;
 
-	if (sbx_link_free(img, e->path, e->len))
+	if (is_free(c, e))
 		return true;
 	room = b_malloc(SBX_DEEP_ROOM); /* at least BR_TEXT_MAX */
 	len = sbx_path_join(room, SBX_DEEP_ROOM, e->path, sbx_path_parent(e->path, e->len), target,
 			    &flags);
 	return len && sbx_link_allowed(img, e->path, e->len, room, len) &&
+	       br_fold_leads(c, e->path, e->len, room, len) &&
 	       allows_object(c, e, target, room);
 }
 
@@ -46,7 +58,7 @@ bool br_may_lead_from(struct br_call *c, const struct br_end *from, const struct
 	size_t n = strcspn(from->name, "/");
 	ssize_t len;
 
-	if (sbx_link_free(c->b->plan->image, to->path, to->len))
+	if (is_free(c, to))
 		return true;
 	memcpy(name, from->name, n);
 	name[n] = '\0';

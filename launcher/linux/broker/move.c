@@ -75,7 +75,8 @@ static bool is_dir(const struct br_end *e)
 static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
 {
 	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, dir,
-				&m->against);
+				&m->against) &&
+	       br_fold_moves(m->c, a, b, dir, &m->against);
 }
 
 /* Names what objects, in the event. */
@@ -114,6 +115,9 @@ static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
 		m->against = SBX_MODIFY;
 		return SBX_EVF_MOVE;
 	}
+	dir = m->c->b->plan->image->hdr->folds && is_dir(a);
+	if (!br_fold_moves(m->c, a, b, dir, &m->against))
+		return SBX_EVF_MOVE | (dir ? SBX_EVF_UNSEEN : 0);
 	brings = br_may_bring_programs(m->c, a, b);
 	if (brings && sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
 		return 0;
