@@ -31,6 +31,7 @@ struct pol_floor;
 	X(DENY_READ, "deny-read-only")	  /* not to be read, but to be changed */                  \
 	X(SECRET, "secret-reachable")	  /* credentials can be read */                            \
 	X(OBEYED, "obeyed-outside")	  /* opens what programs outside run or obey */            \
+	X(LOOKALIKE, "look-alike")	  /* but for case or form what is denied */                \
 	X(NOT_ENFORCED, "not-enforced")	  /* this host cannot hold it */                           \
 	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */
 

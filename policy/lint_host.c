@@ -11,6 +11,7 @@
 #include "policy/compare.h"
 #include "policy/engine.h"
 #include "policy/lint.h"
+#include "policy/lint_priv.h"
 
 struct host_lint {
 	struct pol_lint *lint;
@@ -251,6 +252,7 @@ int pol_lint_host(struct pol_lint *l, struct pol_doc *doc, struct pol_engine *en
 		lint_directories(&h, &doc->profiles[i].modify);
 	}
 	lint_workspace(&h);
+	pol_lint_names(l, engine, h.ws);
 	lint_floor(&h, floor);
 	lint_opened(&h);
 	return lint_sets(&h, err) < 0 ? -1 : lint_layers(&h, err);

@@ -11,7 +11,7 @@ policy_SRCS += \
 	policy/engine.c policy/imgcache.c policy/explain.c \
 	policy/merge.c policy/documents.c policy/store.c policy/bundle.c policy/embed.c policy/difference.c \
 	policy/lint.c \
-	policy/lint_rules.c policy/lint_host.c policy/doctests.c \
+	policy/lint_rules.c policy/lint_host.c policy/lint_names.c policy/doctests.c \
 	policy/front/source.c policy/format.c
 
 # Which commands only look.
