@@ -8,10 +8,13 @@
 #include "core/deep.h"
 #include "core/path.h"
 #include "core/ring.h"
+#include "core/foldfs.h"
 #include "shim/clock.h"
 #include "shim/line.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
+#include "shim/room.h"
+#include "shim/sys.h"
 
 /* ---- verdict cache ---- */
 
@@ -62,6 +65,30 @@ static inline _Atomic uint64_t *place_of(uint64_t key)
 	return &places[key >> 32 & (PLACES - 1)];
 }
 
+static int look(void *ctx, const char *dir)
+{
+	(void)ctx;
+	return sys_folds(dir);
+}
+
+static unsigned path_folds(const char *path, size_t len)
+{
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+
+	return sbx_path_folds(path, len, room, SBX_PATH_MAX, look, NULL);
+}
+
+/* Does a rule deny the path by another spelling, where that is the same name? A floor judges so by
+ * itself; alone the shim has to. */
+static bool is_folded(enum sbx_op op, const char *path, size_t len)
+{
+	const struct sbx_image *img = &shim.image;
+
+	return shim.is_alone && img->hdr->folds &&
+	       sbx_folded_rule(img, op, path, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS) >= 0 &&
+	       sbx_folded_rule(img, op, path, len, path_folds(path, len)) >= 0;
+}
+
 struct shim_verdict shim_judge(enum sbx_op op, const char *path, size_t len)
 {
 	struct shim_verdict v = {.allowed = true, .key = path_key(op, path, len)};
@@ -70,7 +97,7 @@ struct shim_verdict shim_judge(enum sbx_op op, const char *path, size_t len)
 
 	if ((there & ~(TOLD_OK | TOLD_FAIL)) == v.key)
 		return v;
-	v.allowed = sbx_decide(&shim.image, op, path, len);
+	v.allowed = sbx_decide(&shim.image, op, path, len) && !is_folded(op, path, len);
 	if (v.allowed)
 		atomic_store_explicit(place, v.key, memory_order_relaxed);
 	return v;

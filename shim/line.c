@@ -8,6 +8,7 @@
 #include "core/callnames.h"
 #include "core/channel.h"
 #include "core/decide.h"
+#include "core/folded.h"
 #include "core/path.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
@@ -255,9 +256,16 @@ static void explain(const struct sbx_event *ev, const char *path, const char *pa
 	const struct sbx_image_header *h = shim.image.hdr;
 	const struct sbx_image_rule *rules = (const void *)(shim.image.base + h->rules);
 	bool second = ev->flags & SBX_EVF_PATH2_DENIED && ev->path2_len;
+	const char *at = second ? path2 : path;
+	size_t len = second ? ev->path2_len : ev->path_len;
+	enum sbx_op op = (enum sbx_op)ev->op;
+	int folded = -1;
 
-	sbx_explain(&shim.image, (enum sbx_op)ev->op, second ? path2 : path,
-		    second ? ev->path2_len : ev->path_len, out);
+	sbx_explain(&shim.image, op, at, len, out);
+	if (out->allowed && !(ev->flags & SBX_EVF_ALLOWED))
+		folded = sbx_folded_rule(&shim.image, op, at, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
+	if (folded >= 0)
+		sbx_explain_rule(&shim.image, op, folded, out);
 	if (ev->rule && ev->rule <= h->nrules) {
 		out->matched = sbx_image_text(&shim.image, rules[ev->rule - 1].matched);
 		out->origin = sbx_image_text(&shim.image, rules[ev->rule - 1].origin);

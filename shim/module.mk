@@ -4,8 +4,8 @@ shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/l
 	shim/prove.c shim/deep.c shim/room.c shim/pointer.c \
 	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/actions.c shim/exec.c \
 	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
-	shim/linux/context.c shim/linux/numbers.c shim/linux/raw.c shim/linux/names.c shim/linux/cwd.c shim/linux/old.c
-shim_CORE := core/path.c core/image.c core/decide.c core/move.c core/ring.c core/deep.c \
+	shim/linux/context.c shim/linux/numbers.c shim/linux/raw.c shim/linux/names.c shim/linux/dirnames.c shim/linux/cwd.c shim/linux/old.c
+shim_CORE := core/path.c core/image.c core/decide.c core/fold.c core/folded.c core/foldfs.c core/move.c core/ring.c core/deep.c \
 	core/op.c core/callnames.c core/event.c
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
 SHIM_PRODUCTS := $(B)/libsbx-shim.so
@@ -104,6 +104,6 @@ endif
 
 # Unit tests see all but the exported names, which would take the place of the test's own.
 SHIM_UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/shim/test_*.c))
-$(B)/lib/shim-unit.a: $(filter $(B)/shim-obj/shim/%,$(filter-out $(B)/shim-obj/shim/linux/%,$(shim_OBJS))) | $$(@D)/.d
+$(B)/lib/shim-unit.a: $(filter $(B)/shim-obj/shim/%,$(filter-out $(B)/shim-obj/shim/linux/%,$(shim_OBJS))) $(B)/shim-obj/shim/linux/dirnames.o | $$(@D)/.d
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(SHIM_UNIT): $(B)/lib/shim-unit.a

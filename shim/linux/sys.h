@@ -211,3 +211,7 @@ static inline long sys_getcwd(char *buf, size_t size)
 	SYS_FILLS(buf, size);
 	return sys2(SYS_getcwd, buf, size);
 }
+
+/* What the directory does to names, SBX_FOLDS_*; -1 = there is none. What cannot be asked does
+ * everything. dirnames.c */
+int sys_folds(const char *dir);

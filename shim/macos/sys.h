@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/folded.h"
+
 #define O_PATH	       O_EVTONLY  /* finds without the right to read */
 #define O_NOFOLLOW_ANY 0x20000000 /* macOS 11: ELOOP at any symlink of the path */
 #define AT_EMPTY_PATH  0	  /* there is no such thing */
@@ -58,4 +60,11 @@ static inline int sys_fstat(int fd, struct stat *out)
 static inline int sys_getpath(int fd, char path[PATH_MAX])
 {
 	return SHIM_QUIETLY(int, fcntl(fd, F_GETPATH, path));
+}
+
+/* What the directory does to names: most volumes fold them, and to ask takes locks. */
+static inline int sys_folds(const char *dir)
+{
+	(void)dir;
+	return SBX_FOLDS_CASE | SBX_FOLDS_ALIAS;
 }
