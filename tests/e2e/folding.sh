@@ -276,7 +276,7 @@ alone()
 	bash -c 'T=$TMP; eval "$("$SBX" --print-env -q '"$(printf ' %q' $RULES)"')"; TMP=$T; . "$TMP/alone"' >"$TMP/out"
 	unset XDG_STATE_HOME SBX_PROFILE
 	[ "$(tr '\n' ' ' <"$TMP/out")" = 'EACCES EACCES done done ' ] || { cat "$TMP/out"; return 1; }
-	grep 'APP.ENV","allowed":false' "$TMP"/state/sbx-launch/runs/*/audit.jsonl | grep '"rule":"cli:--deny-read:1"'
+	grep 'APP.ENV","allowed":false' "$TMP"/state/sbx-launch/runs/*/audit.jsonl | grep '"rule":"cli:--deny-read:2"'
 }
 check 'the shim alone refuses, and names the rule' alone
 
