@@ -114,11 +114,20 @@ bool pol_plan_allows(const struct pol_plan *p, enum sbx_op op, const char *path,
 	return len ? sbx_decide(p->img, op, path, len) : sbx_decide(p->img, op, "/", 1);
 }
 
-/* Is the path where names are not told apart, and perhaps, by another spelling of its own, what a
- * rule denies, or something below it? It gets no right, and is the broker's. */
+/* Is the directory where names are not told apart, and perhaps, by another spelling of its own,
+ * what a rule denies, or something below it? It gets no right, and is the broker's. */
 static bool is_folded(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
 {
 	return p->fs->folds && sbx_folded_near(p->img, op, len ? path : "/", len ? len : 1) >= 0 &&
+	       p->fs->folds(p->fs->ctx, path);
+}
+
+/* The same of a file, below which nothing lies. */
+static bool is_folded_file(const struct pol_plan *p, enum sbx_op op, const char *path, size_t len)
+{
+	const unsigned anyhow = SBX_FOLDS_CASE | SBX_FOLDS_ALIAS;
+
+	return p->fs->folds && sbx_folded_rule(p->img, op, path, len, anyhow) >= 0 &&
 	       p->fs->folds(p->fs->ctx, path);
 }
 
@@ -145,7 +154,7 @@ static enum sbx_subtree subtree(const struct pol_plan *p, enum sbx_op op, const 
 	enum sbx_subtree s;
 
 	if (!is_dir)
-		return pol_plan_allows(p, op, path, len) && !is_folded(p, op, path, len)
+		return pol_plan_allows(p, op, path, len) && !is_folded_file(p, op, path, len)
 			       ? SBX_SUBTREE_ALLOW
 			       : SBX_SUBTREE_DENY;
 	if (op != SBX_READ)

@@ -218,6 +218,14 @@ works()
 }
 check 'other names are read, made, moved and removed' works
 
+linked()
+{
+	tree
+	rm -rf .git && echo 'gitdir: elsewhere' >.git &&
+		[ "$("$SBX" -q -- "$TMP/still" read .git)" = done ] && [ "$("$SBX" -q -- "$TMP/still" read .GIT)" = done ]
+}
+check 'a .git that is a file is read' linked
+
 # On the same host, where names are told apart.
 plain()
 {
