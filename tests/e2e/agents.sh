@@ -3,6 +3,7 @@
 # the host that count, transcripts that outlive the run, and a command that tries to leave something
 # for the host's agent. `make check-agents` installs the agents; without them all is skipped.
 . "$(dirname "$0")/../support/e2e.sh"
+[ -n "${E2E_INNER:-}" ] || exit 1 # it cleans a home: only the harness has one for that
 
 bin=${SBX_AGENTS:-/nonexistent}/node_modules/.bin
 model=$(dirname "$0")/agent_model.cjs

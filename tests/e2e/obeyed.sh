@@ -3,6 +3,7 @@
 # none is changed, made, removed, moved, linked over or led elsewhere, by a static program and by one
 # with the shim, in the home and in the workspace.
 . "$(dirname "$0")/../support/e2e.sh"
+[ -n "${E2E_INNER:-}" ] || exit 1 # it cleans a home: only the harness has one for that
 
 cat >"$TMP/attack.c" <<'X'
 #include <errno.h>

@@ -45,11 +45,7 @@ e2e_user() # NAME PREFIX
 	# shellcheck disable=SC2086
 	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
 		STORM_ROUNDS="${STORM_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
-<<<<<<< HEAD
-		STRESS_SECONDS="${STRESS_SECONDS:-}" HOSTS_ROUNDS="${HOSTS_ROUNDS:-6}" HOSTS_SEED="${HOSTS_SEED:-}" HOSTS_TABLE="${HOSTS_TABLE:-}" E2E_KIN="${E2E_KIN:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
-=======
-		STRESS_SECONDS="${STRESS_SECONDS:-}" SBX_AGENTS="${SBX_AGENTS:-$bin/agents}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
->>>>>>> 07b3a22 (tests: agents do whole tasks under their presets)
+		SBX_AGENTS="${SBX_AGENTS:-$bin/agents}" STRESS_SECONDS="${STRESS_SECONDS:-}" HOSTS_ROUNDS="${HOSTS_ROUNDS:-6}" HOSTS_SEED="${HOSTS_SEED:-}" HOSTS_TABLE="${HOSTS_TABLE:-}" E2E_KIN="${E2E_KIN:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
 	cat "$base/$1.tap"
