@@ -8,7 +8,7 @@ policy_SRCS += \
 	policy/load.c policy/foreign.c policy/convert.c policy/convert_to.c policy/convert_same.c policy/others.c policy/names.c policy/canonical.c policy/home.c policy/workspace.c \
 	policy/resolve.c policy/residual.c policy/exception.c policy/nested.c policy/nested_marks.c policy/spared.c policy/base.c policy/setlinks.c policy/sets.c policy/obeyed.c policy/gitruns.c policy/gitconfig.c \
 	policy/settings.c policy/absolute.c policy/vars.c policy/roots.c policy/cli.c \
-	policy/engine.c policy/imgcache.c policy/explain.c \
+	policy/engine.c policy/showrules.c policy/imgcache.c policy/explain.c \
 	policy/merge.c policy/documents.c policy/store.c policy/bundle.c policy/embed.c policy/difference.c \
 	policy/lint.c \
 	policy/lint_rules.c policy/lint_host.c policy/lint_names.c policy/doctests.c \
