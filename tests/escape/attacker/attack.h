@@ -279,6 +279,7 @@ struct ak_options {
 	uint64_t seed;
 	double seconds;
 	bool verbose;
+	const char *first; /* kinds: the first of them is enough, and no other counts */
 	bool freezes; /* programs may have AK_FREEZE */
 };
 

@@ -108,7 +108,7 @@ static void report(const struct ak_options *o, const struct ak_prog *p,
 		       out->found[i].text);
 	ak_print(stdout, p);
 	(void)fflush(stdout);
-	if (findings++ < 4) {
+	if (findings++ < 4 && !o->first) {
 		double began = now();
 
 		ak_minimise(o, &least, kind);
@@ -129,6 +129,14 @@ static void report(const struct ak_options *o, const struct ak_prog *p,
 		ak_print(f, p);
 	}
 	(void)fclose(f);
+}
+
+static bool counts(const struct ak_options *o, const struct ak_outcome *out)
+{
+	for (unsigned i = 0; i < out->nfound; i++)
+		if (!o->first || strstr(o->first, ak_find_names[out->found[i].kind]))
+			return true;
+	return false;
 }
 
 static void add_counts(const struct ak_outcome *out)
@@ -164,7 +172,7 @@ static int end_session(const struct ak_options *o, struct ak_session *s, const s
 {
 	int status = ak_session_end(s);
 
-	if (!is_failure(status))
+	if (!is_failure(status) || o->first)
 		return 0;
 	out->nfound = 0;
 	ak_world_note(out, AK_F_DIED, "the sandbox ended with status %d", status);
@@ -182,7 +190,7 @@ static int attack(const struct ak_options *o)
 	uint64_t programs = 0, lost = 0;
 	unsigned lines, cursor = 0;
 
-	while (now() < until) {
+	while (now() < until && !(o->first && findings)) {
 		if (!s) {
 			s = ak_session_start(o);
 			renew = now() + SESSION_SEC;
@@ -201,7 +209,7 @@ static int attack(const struct ak_options *o)
 			continue;
 		}
 		add_counts(out);
-		if (out->nfound)
+		if (counts(o, out))
 			report(o, &p, out);
 		if (lines && cursor >= ncorpus)
 			keep(o, &p);
@@ -273,7 +281,8 @@ static int usage(void)
 		"usage: attacker --sbx PROGRAM [--policy NAME] [--isolate auto|none] [--seed N]\n"
 		"                [--seconds N] [--cov DIR] [--corpus DIR] [--keep DIR] [--out "
 		"DIR]\n"
-		"                [--verbose] [--freeze] [--replay FILE [--tries N]] | "
+		"                [--verbose] [--freeze] [--first KINDS] [--replay FILE [--tries "
+		"N]] | "
 		"--exemptions\n");
 	return 2;
 }
@@ -324,6 +333,9 @@ static int take_option(struct request *r, int c)
 	case 'v':
 		r->o.verbose = true;
 		return 0;
+	case 'F':
+		r->o.first = optarg;
+		return 0;
 	case 'f':
 		r->o.freezes = true;
 		return 0;
@@ -342,12 +354,14 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"sbx", 1, 0, 's'},	{"policy", 1, 0, 'p'},	   {"isolate", 1, 0, 'i'},
-		{"seed", 1, 0, 'n'},	{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
-		{"corpus", 1, 0, 'k'},	{"keep", 1, 0, 'K'},	   {"out", 1, 0, 'o'},
-		{"verbose", 0, 0, 'v'}, {"freeze", 0, 0, 'f'},	   {"replay", 1, 0, 'r'},
-		{"tries", 1, 0, 'T'},	{"exemptions", 0, 0, 'e'}, {0}};
+	static const struct option options[] = {{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},
+						{"isolate", 1, 0, 'i'},	   {"seed", 1, 0, 'n'},
+						{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
+						{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},
+						{"out", 1, 0, 'o'},	   {"verbose", 0, 0, 'v'},
+						{"freeze", 0, 0, 'f'},	   {"first", 1, 0, 'F'},
+						{"replay", 1, 0, 'r'},	   {"tries", 1, 0, 'T'},
+						{"exemptions", 0, 0, 'e'}, {0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 
