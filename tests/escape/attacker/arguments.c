@@ -57,6 +57,10 @@ static const char *own_name(const char *name)
 	const char *dir = getenv(!strncmp(name, "@tmp", 4) ? "TMPDIR" : "SBX_CHANNEL");
 	const char *slash = strchr(name, '/');
 
+	if (!strcmp(name, "@victim")) {
+		snprintf(text, sizeof text, "%s/out/proc/%d/environ", ak.base, ak.host_pid);
+		return text;
+	}
 	if (!strcmp(name, "@shim"))
 		return getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "/none";
 	if (!strncmp(name, "@tmp", 4))

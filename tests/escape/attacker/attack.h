@@ -188,6 +188,8 @@ void ak_judge_fd(int fd, unsigned op);
 void ak_sweep(struct ak_thread *);
 
 int ak_inside(void);
+/* apart.c: the program that nobody may look into. */
+int ak_unseen(const char *base, uint64_t seed);
 
 /* ---- the world: worldmodel.c ---- */
 
@@ -280,8 +282,13 @@ struct ak_options {
 	double seconds;
 	bool verbose;
 	const char *first; /* kinds: the first of them is enough, and no other counts */
-	bool freezes; /* programs may have AK_FREEZE */
+	unsigned flavour;  /* of the launcher's options beside the policy */
+	bool freezes;	   /* programs may have AK_FREEZE */
 };
+
+/* Options beside the policy: how many kinds there are, and what to call one. */
+#define AK_FLAVOURS 4
+extern const char *const ak_flavour_names[AK_FLAVOURS];
 
 struct ak_session;
 struct ak_session *ak_session_start(const struct ak_options *);

@@ -3,7 +3,7 @@
  *
  *	attacker [options]	one policy for some seconds: findings to standard output
  *	attacker [options] --replay FILE	a program again
- *	attacker inside | victim FD	by itself
+ *	attacker inside | victim FD | unseen DIR SEED	by itself
  *
  * Exit status: 0 nothing found, 1 a finding, 2 it could not work.
  */
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define CORPUS_MAX  2000
-#define SESSION_SEC 30
+#define SESSION_SEC 12
 
 int ak_victim(int out);
 
@@ -100,8 +100,9 @@ static void report(const struct ak_options *o, const struct ak_prog *p,
 	char path[512];
 	FILE *f;
 
-	printf("FOUND %s (%s, isolate %s, uid %u)\n", ak_find_names[kind],
-	       ak_policy_names[o->policy], o->isolate, (unsigned)getuid());
+	printf("FOUND %s (%s, isolate %s, uid %u, %s)\n", ak_find_names[kind],
+	       ak_policy_names[o->policy], o->isolate, (unsigned)getuid(),
+	       ak_flavour_names[o->flavour]);
 	for (unsigned i = 0; i < out->nfound; i++)
 		printf("  %s at op %d: %s\n", ak_find_names[out->found[i].kind],
 		       out->found[i].op == AK_AFTERWARDS ? -1 : out->found[i].op,
@@ -122,7 +123,9 @@ static void report(const struct ak_options *o, const struct ak_prog *p,
 	f = fopen(path, "we");
 	if (!f)
 		return;
-	fprintf(f, "# %s: %s\n", ak_find_names[kind], out->found[0].text);
+	fprintf(f, "# %s: %s\n# options: --policy %s --isolate %s --flavour %u\n",
+		ak_find_names[kind], out->found[0].text, ak_policy_names[o->policy], o->isolate,
+		o->flavour);
 	ak_print(f, &least);
 	if (least.n != p->n) {
 		fprintf(f, "# as found:\n");
@@ -180,7 +183,7 @@ static int end_session(const struct ak_options *o, struct ak_session *s, const s
 	return 1;
 }
 
-static int attack(const struct ak_options *o)
+static int attack(struct ak_options *o)
 {
 	double until = now() + o->seconds, renew = 0;
 	struct ak_rng r = {o->seed};
@@ -188,10 +191,11 @@ static int attack(const struct ak_options *o)
 	struct ak_outcome *out = calloc(1, sizeof *out);
 	struct ak_prog p;
 	uint64_t programs = 0, lost = 0;
-	unsigned lines, cursor = 0;
+	unsigned lines, cursor = 0, sessions = 0;
 
 	while (now() < until && !(o->first && findings)) {
 		if (!s) {
+			o->flavour = (unsigned)((o->seed + sessions++) % AK_FLAVOURS);
 			s = ak_session_start(o);
 			renew = now() + SESSION_SEC;
 		}
@@ -336,6 +340,9 @@ static int take_option(struct request *r, int c)
 	case 'F':
 		r->o.first = optarg;
 		return 0;
+	case 'V':
+		r->o.flavour = (unsigned)atoi(optarg) % AK_FLAVOURS;
+		return 0;
 	case 'f':
 		r->o.freezes = true;
 		return 0;
@@ -354,19 +361,30 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},
-						{"isolate", 1, 0, 'i'},	   {"seed", 1, 0, 'n'},
-						{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
-						{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},
-						{"out", 1, 0, 'o'},	   {"verbose", 0, 0, 'v'},
-						{"freeze", 0, 0, 'f'},	   {"first", 1, 0, 'F'},
-						{"replay", 1, 0, 'r'},	   {"tries", 1, 0, 'T'},
-						{"exemptions", 0, 0, 'e'}, {0}};
+	static const struct option options[] = {{"sbx", 1, 0, 's'},
+						{"policy", 1, 0, 'p'},
+						{"isolate", 1, 0, 'i'},
+						{"seed", 1, 0, 'n'},
+						{"seconds", 1, 0, 't'},
+						{"cov", 1, 0, 'c'},
+						{"corpus", 1, 0, 'k'},
+						{"keep", 1, 0, 'K'},
+						{"out", 1, 0, 'o'},
+						{"verbose", 0, 0, 'v'},
+						{"freeze", 0, 0, 'f'},
+						{"flavour", 1, 0, 'V'},
+						{"first", 1, 0, 'F'},
+						{"replay", 1, 0, 'r'},
+						{"tries", 1, 0, 'T'},
+						{"exemptions", 0, 0, 'e'},
+						{0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 
 	if (argc > 1 && !strcmp(argv[1], "inside"))
 		return ak_inside();
+	if (argc > 3 && !strcmp(argv[1], "unseen"))
+		return ak_unseen(argv[2], strtoull(argv[3], NULL, 10));
 	if (argc > 2 && !strcmp(argv[1], "victim"))
 		return ak_victim(atoi(argv[2]));
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1)

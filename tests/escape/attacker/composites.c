@@ -337,24 +337,6 @@ long ak_op_make_script(struct ak_thread *t, const struct ak_op *op)
 	return execute(t, 0, path, 0, false);
 }
 
-long ak_op_clone(struct ak_thread *t, const struct ak_op *op)
-{
-	long flags = ARG(0);
-	pid_t pid = (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, 0);
-	int status;
-
-	(void)t;
-	if (pid == 0) {
-		if (flags & (0x10000000 /* user */ | 0x20000 /* mount */))
-			(void)!open("/proc/self/uid_map", O_WRONLY);
-		_exit(0);
-	}
-	if (pid < 0)
-		return -1;
-	waitpid(pid, &status, 0);
-	return 0;
-}
-
 /* ---- files without a name, deep ones, FIFOs ---- */
 
 long ak_op_tmpfile_link(struct ak_thread *t, const struct ak_op *op)
@@ -412,6 +394,8 @@ long ak_op_go_deep(struct ak_thread *t, const struct ak_op *op)
 	if (chdir((const char *)ARG(0)) < 0 && op->v[1] % 2)
 		return -1;
 	memset(name, 'd', 250);
+	if (op->v[2] % 5 == 0) /* what the kernel writes otherwise */
+		name[7] = '\n';
 	name[250] = '\0';
 	for (at = 0; at < depth; at++) {
 		if (syscall(SYS_mkdir, name, 0755) < 0 && errno != EEXIST)
@@ -419,7 +403,11 @@ long ak_op_go_deep(struct ak_thread *t, const struct ak_op *op)
 		if (chdir(name) < 0)
 			break;
 	}
-	fd = (int)syscall(SYS_open, op->v[2] % 3 ? "f" : "f.env", O_RDWR | O_CREAT, 0644);
+	fd = (int)syscall(SYS_open,
+			  op->v[2] % 7 == 0 ? "f\n (deleted)"
+			  : op->v[2] % 3    ? "f"
+					    : "f.env",
+			  O_RDWR | O_CREAT, 0644);
 	syscall(SYS_mkdir, "e", 0755);
 	syscall(SYS_rename, "f", "e/g");
 	syscall(SYS_link, "e/g", "h");

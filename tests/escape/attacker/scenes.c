@@ -254,11 +254,36 @@ static void swap_names(struct ak_prog *p, struct ak_rng *r)
 	op->v[1] = ak_rnd(r, 2) ? a_free(r) : path(r, "ws/src/new.env");
 }
 
+/* Where a file would be made under restrictions: at the end of links that lead nowhere yet. */
+static void make_restricted(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const names[] = {"ws/l_none",  "ws/l_new",	"ws/src/l2",
+					    "ws/src/new", "ws/l_src/a", "ws/src/none/x",
+					    "ws/l_loop",  "new"};
+	static const char *const targets[] = {"ws/src/new", "ws/ro/new", "out/new",
+					      "ws/src/new.env"};
+
+	if (ak_rnd(r, 2)) {
+		struct ak_op *op = add(p, r, 0, "symlink");
+		op->v[0] = path(r, targets[ak_rnd(r, LEN(targets))]);
+		op->v[1] = path(r, "ws/src/l2");
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		struct ak_op *op = add(p, r, 0, "openat2");
+
+		with_paths(r, op, path(r, names[ak_rnd(r, LEN(names))]), 0);
+		op->v[3] = ak_rnd(r, 5);
+		do
+			op->v[2] = any(r) & ~(1u << 15);
+		while (!(ak_how(op->v[2]).flags & O_CREAT) || !ak_how(op->v[2]).resolve);
+	}
+}
+
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
-		swap_path,	 swap_path, swap_program, move_directory, swap_address,
-		swap_descriptor, swap_how,  swap_link,	  swap_names};
+		swap_path,	 swap_path,	  swap_program, move_directory, swap_address,
+		swap_descriptor, make_restricted, swap_how,	swap_link,	swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);

@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -22,7 +25,7 @@ struct ak_session {
 	struct ak_outsider outsider;
 	struct ak_state *state;
 	struct ak_lines *lines;
-	char cov_file[400];
+	char cov_file[400], other_proc[160];
 	pid_t pid;
 	bool is_up;
 	int to, from;
@@ -55,6 +58,28 @@ static const char openshell[] = "version: 1\n"
 				"  read_write: [%s/ws/src, %s/ws/pub]\n"
 				"landlock: {compatibility: hard_requirement}\n"
 				"process: {run_as_user: \"65534\", run_as_group: \"65534\"}\n";
+
+const char *const ak_flavour_names[AK_FLAVOURS] = {"plain", "namespaces", "few descriptors",
+						   "limits"};
+
+static unsigned flavour_args(const struct ak_session *s, const char **argv, unsigned n)
+{
+	const struct rlimit few = {300, 300};
+
+	if (s->o->policy == AK_SRT || s->o->policy == AK_OPENSHELL)
+		return n;
+	if (s->o->flavour == 1) {
+		argv[n++] = "--allow";
+		argv[n++] = "namespaces";
+	}
+	if (s->o->flavour == 2)
+		setrlimit(RLIMIT_NOFILE, &few);
+	if (s->o->flavour == 3) {
+		argv[n++] = "--fsize";
+		argv[n++] = "1M";
+	}
+	return n;
+}
 
 static unsigned policy_args(struct ak_session *s, const char **argv, unsigned n)
 {
@@ -126,6 +151,7 @@ static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
 		argv[n++] = s->o->isolate;
 	}
 	n = policy_args(s, argv, n);
+	n = flavour_args(s, argv, n);
 	argv[n++] = "--";
 	argv[n++] = self;
 	argv[n++] = "inside";
@@ -135,19 +161,36 @@ static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
 	_exit(126);
 }
 
-static void copy_self(const struct ak_session *s)
+static void copy_self(const struct ak_session *s, const char *name, mode_t mode)
 {
 	char to[128], room[65536];
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
 	ssize_t n;
 
-	snprintf(to, sizeof to, "%s/bin/attacker", s->world.base);
+	snprintf(to, sizeof to, "%s/bin/%s", s->world.base, name);
 	fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
 	while ((n = read(from, room, sizeof room)) > 0)
 		if (write(fd, room, (size_t)n) != n)
 			abort();
+	fchmod(fd, mode);
 	close(fd);
 	close(from);
+}
+
+/* The procfs of a container or chroot that lies about, in a mount namespace of its own. */
+static void mount_other_proc(struct ak_session *s)
+{
+	static bool is_apart;
+
+	snprintf(s->other_proc, sizeof s->other_proc, "%s/out/proc", s->world.base);
+	mkdir(s->other_proc, 0755);
+	if (geteuid() != 0)
+		return;
+	if (!is_apart &&
+	    (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+		return;
+	is_apart = true;
+	(void)mount("proc", s->other_proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
 static int send_setup(struct ak_session *s)
@@ -184,7 +227,9 @@ static void make_dirs(struct ak_session *s)
 	s->world.owner = s->o->policy == AK_OPENSHELL && geteuid() == 0 ? NOBODY : geteuid();
 	s->world.is_root = s->world.owner == 0;
 	ak_world_make(&s->world);
-	copy_self(s);
+	copy_self(s, "attacker", 0755);
+	copy_self(s, "unseen", geteuid() == 0 ? 0711 : 0111);
+	mount_other_proc(s);
 }
 
 struct ak_session *ak_session_start(const struct ak_options *o)
@@ -292,6 +337,7 @@ int ak_session_end(struct ak_session *s)
 	ak_outsider_stop(&s->outsider);
 	ak_lines_close(s->lines);
 	ak_state_free(s->state);
+	(void)umount2(s->other_proc, MNT_DETACH);
 	ak_remove_tree(s->world.base);
 	free(s);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -92,7 +92,7 @@ static bool is_aside(const char *rel)
 {
 	return !strncmp(rel, "state", 5) || !strncmp(rel, "cache", 5) || !strncmp(rel, "run", 3) ||
 	       !strncmp(rel, "bin", 3) || !strcmp(rel, "out/host.sock") ||
-	       !strncmp(rel, "out/h/", 6);
+	       !strncmp(rel, "out/proc", 8) || !strncmp(rel, "out/h/", 6);
 }
 
 /* A program may have closed its own files to their user: then the look itself opens them. */
