@@ -192,6 +192,7 @@ static int attack(struct ak_options *o)
 	struct ak_prog p;
 	uint64_t programs = 0, lost = 0;
 	unsigned lines, cursor = 0, sessions = 0;
+	const unsigned known = ncorpus;
 
 	while (now() < until && !(o->first && findings)) {
 		if (!s) {
@@ -199,7 +200,7 @@ static int attack(struct ak_options *o)
 			s = ak_session_start(o);
 			renew = now() + SESSION_SEC;
 		}
-		if (cursor < ncorpus && programs < ncorpus)
+		if (cursor < known)
 			p = corpus[cursor++]; /* what is known first */
 		else
 			next_program(&p, &r);
@@ -215,7 +216,7 @@ static int attack(struct ak_options *o)
 		add_counts(out);
 		if (counts(o, out))
 			report(o, &p, out);
-		if (lines && cursor >= ncorpus)
+		if (lines && cursor >= known)
 			keep(o, &p);
 		if (now() > renew) {
 			end_session(o, s, &p, out);
