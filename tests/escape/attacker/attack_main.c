@@ -204,8 +204,6 @@ static int attack(struct ak_options *o)
 			p = corpus[cursor++]; /* what is known first */
 		else
 			next_program(&p, &r);
-		if (!o->freezes)
-			p.flags &= ~AK_FREEZE;
 		programs++;
 		if (ak_session_run(s, &p, out, &lines) < 0) {
 			lost++;
@@ -286,7 +284,7 @@ static int usage(void)
 		"usage: attacker --sbx PROGRAM [--policy NAME] [--isolate auto|none] [--seed N]\n"
 		"                [--seconds N] [--cov DIR] [--corpus DIR] [--keep DIR] [--out "
 		"DIR]\n"
-		"                [--verbose] [--freeze] [--first KINDS] [--replay FILE [--tries "
+		"                [--verbose] [--first KINDS] [--replay FILE [--tries "
 		"N]] | "
 		"--exemptions\n");
 	return 2;
@@ -344,9 +342,6 @@ static int take_option(struct request *r, int c)
 	case 'V':
 		r->o.flavour = (unsigned)atoi(optarg) % AK_FLAVOURS;
 		return 0;
-	case 'f':
-		r->o.freezes = true;
-		return 0;
 	case 'r':
 		r->file = optarg;
 		return 0;
@@ -362,23 +357,14 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"sbx", 1, 0, 's'},
-						{"policy", 1, 0, 'p'},
-						{"isolate", 1, 0, 'i'},
-						{"seed", 1, 0, 'n'},
-						{"seconds", 1, 0, 't'},
-						{"cov", 1, 0, 'c'},
-						{"corpus", 1, 0, 'k'},
-						{"keep", 1, 0, 'K'},
-						{"out", 1, 0, 'o'},
-						{"verbose", 0, 0, 'v'},
-						{"freeze", 0, 0, 'f'},
-						{"flavour", 1, 0, 'V'},
-						{"first", 1, 0, 'F'},
-						{"replay", 1, 0, 'r'},
-						{"tries", 1, 0, 'T'},
-						{"exemptions", 0, 0, 'e'},
-						{0}};
+	static const struct option options[] = {
+		{"sbx", 1, 0, 's'},	{"policy", 1, 0, 'p'},	   {"isolate", 1, 0, 'i'},
+		{"seed", 1, 0, 'n'},	{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
+		{"corpus", 1, 0, 'k'},	{"keep", 1, 0, 'K'},	   {"out", 1, 0, 'o'},
+		{"verbose", 0, 0, 'v'},
+
+		{"flavour", 1, 0, 'V'}, {"first", 1, 0, 'F'},	   {"replay", 1, 0, 'r'},
+		{"tries", 1, 0, 'T'},	{"exemptions", 0, 0, 'e'}, {0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 

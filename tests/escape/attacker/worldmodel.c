@@ -43,9 +43,6 @@ const struct ak_exemption ak_exemptions[] = {
 	{"execute-bits-before",
 	 "a denied file that has an execute bit when the run starts can be run by a "
 	 "race: the world has none"},
-	{"granted-roots",
-	 "the root of a grant is a name that the grant covers: the command may replace "
-	 "it, which changes its parent's times"},
 	{"terminals", "other terminals of the same user can be opened: the world has none"},
 };
 const unsigned ak_nexemptions = sizeof ak_exemptions / sizeof *ak_exemptions;
@@ -301,7 +298,6 @@ static const struct rule rules[] = {
 	{ALL, BELOW, "", NM},
 	{ALL & ~IN(OPENSHELL), BELOW, "ws", 0},
 	{IN(OPENSHELL), BELOW, "", NR | NM},
-	{IN(OPENSHELL), AT, "ws", NR | NM | AK_LOOSE}, /* granted-roots */
 	{IN(OPENSHELL), BELOW, "ws/src", 0},
 	{IN(OPENSHELL), BELOW, "ws/pub", 0},
 	{IN(OPENSHELL), BELOW, "ws/ro", NM},
