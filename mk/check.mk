@@ -52,6 +52,7 @@ help:
 	@echo 'make check-agents     whole tasks of Claude Code, Codex and Gemini CLI (installs them by npm)'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make attack [ATTACK_SECONDS=3600]  random programs against the wall, guided by the lines of the broker'
+	@echo 'make attack-planted   holes planted in copies of the product, each to be caught by it'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
 	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1'

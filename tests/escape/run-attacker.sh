@@ -28,5 +28,9 @@ done < <(grep '^RAN' "$T/out")
 [ "$n" -eq "$(echo "$combos" | wc -w)" ]
 ok 'all of them ran' $?
 ok 'no canary' $status
+"$here/attack-planted" --check >"$T/planted" 2>&1
+! grep -q '^not ok' "$T/planted" && [ "$(grep -c '^ok' "$T/planted")" -ge 20 ]
+ok 'each planted fault applies to the source (make attack-planted)' $?
+grep -A3 '^not ok' "$T/planted" | sed 's/^/# /'
 [ $status -eq 0 ] || sed 's/^/# /' "$T/out"
 echo "1..$n"

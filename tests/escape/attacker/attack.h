@@ -272,11 +272,13 @@ struct ak_lines *ak_lines_open(const char *file);
 /* How many regions were reached for the first time since the last call. */
 unsigned ak_lines_new(struct ak_lines *);
 void ak_lines_close(struct ak_lines *);
+void ak_seen_load(const char *file);
+void ak_seen_save(const char *file);
 
 /* ---- outside: session.c, minimise.c ---- */
 
 struct ak_options {
-	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *isolate, *self;
+	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *seen, *isolate, *self;
 	enum ak_policy policy;
 	uint64_t seed;
 	double seconds;

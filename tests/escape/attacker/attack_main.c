@@ -134,10 +134,13 @@ static void report(const struct ak_options *o, const struct ak_prog *p,
 	(void)fclose(f);
 }
 
-static bool counts(const struct ak_options *o, const struct ak_outcome *out)
+static bool counts(const struct ak_options *o, const struct ak_prog *p,
+		   const struct ak_outcome *out)
 {
 	for (unsigned i = 0; i < out->nfound; i++)
-		if (!o->first || strstr(o->first, ak_find_names[out->found[i].kind]))
+		if (!o->first && out->found[i].kind == AK_F_NOFD && p->flags & AK_FREEZE)
+			continue; /* stopped-broker */
+		else if (!o->first || strstr(o->first, ak_find_names[out->found[i].kind]))
 			return true;
 	return false;
 }
@@ -212,7 +215,7 @@ static int attack(struct ak_options *o)
 			continue;
 		}
 		add_counts(out);
-		if (counts(o, out))
+		if (counts(o, &p, out))
 			report(o, &p, out);
 		if (lines && cursor >= known)
 			keep(o, &p);
@@ -223,6 +226,8 @@ static int attack(struct ak_options *o)
 	}
 	if (s)
 		end_session(o, s, &p, out);
+	if (o->seen)
+		ak_seen_save(o->seen);
 	print_counts();
 	printf("RAN %s isolate %s uid %u seed %" PRIu64 ": %" PRIu64
 	       " programs, %u findings, %" PRIu64 " sandboxes lost, %u kept\n",
@@ -339,6 +344,9 @@ static int take_option(struct request *r, int c)
 	case 'F':
 		r->o.first = optarg;
 		return 0;
+	case 'S':
+		r->o.seen = optarg;
+		return 0;
 	case 'V':
 		r->o.flavour = (unsigned)atoi(optarg) % AK_FLAVOURS;
 		return 0;
@@ -357,14 +365,24 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"sbx", 1, 0, 's'},	{"policy", 1, 0, 'p'},	   {"isolate", 1, 0, 'i'},
-		{"seed", 1, 0, 'n'},	{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
-		{"corpus", 1, 0, 'k'},	{"keep", 1, 0, 'K'},	   {"out", 1, 0, 'o'},
-		{"verbose", 0, 0, 'v'},
+	static const struct option options[] = {{"sbx", 1, 0, 's'},
+						{"policy", 1, 0, 'p'},
+						{"isolate", 1, 0, 'i'},
+						{"seed", 1, 0, 'n'},
+						{"seconds", 1, 0, 't'},
+						{"cov", 1, 0, 'c'},
+						{"corpus", 1, 0, 'k'},
+						{"keep", 1, 0, 'K'},
+						{"out", 1, 0, 'o'},
+						{"verbose", 0, 0, 'v'},
 
-		{"flavour", 1, 0, 'V'}, {"first", 1, 0, 'F'},	   {"replay", 1, 0, 'r'},
-		{"tries", 1, 0, 'T'},	{"exemptions", 0, 0, 'e'}, {0}};
+						{"flavour", 1, 0, 'V'},
+						{"seen", 1, 0, 'S'},
+						{"first", 1, 0, 'F'},
+						{"replay", 1, 0, 'r'},
+						{"tries", 1, 0, 'T'},
+						{"exemptions", 0, 0, 'e'},
+						{0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 
@@ -387,5 +405,7 @@ int main(int argc, char **argv)
 	if (r.file)
 		return replay(&r.o, r.file, r.tries);
 	load_corpus(r.from);
+	if (r.o.seen)
+		ak_seen_load(r.o.seen);
 	return attack(&r.o);
 }

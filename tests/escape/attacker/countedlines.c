@@ -61,6 +61,8 @@ struct ak_lines *ak_lines_open(const char *file)
 		all_seen = calloc(l->n, 1);
 		all_n = l->n;
 	}
+	if (all_n != l->n) /* of another build */
+		abort();
 	l->seen = all_seen;
 	return l;
 }
@@ -75,6 +77,33 @@ unsigned ak_lines_new(struct ak_lines *l)
 			n++;
 		}
 	return n;
+}
+
+/* What runs before this one reached: a byte a region. */
+void ak_seen_load(const char *file)
+{
+	FILE *f = fopen(file, "re");
+	struct stat st;
+
+	if (!f)
+		return;
+	if (!all_seen && fstat(fileno(f), &st) == 0 && st.st_size > 0) {
+		all_n = (size_t)st.st_size;
+		all_seen = calloc(all_n, 1);
+		if (!all_seen || fread(all_seen, 1, all_n, f) != all_n)
+			abort();
+	}
+	(void)fclose(f);
+}
+
+void ak_seen_save(const char *file)
+{
+	FILE *f = all_seen ? fopen(file, "we") : NULL;
+
+	if (!f)
+		return;
+	(void)fwrite(all_seen, 1, all_n, f);
+	(void)fclose(f);
 }
 
 void ak_lines_close(struct ak_lines *l)

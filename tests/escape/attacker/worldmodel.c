@@ -43,6 +43,9 @@ const struct ak_exemption ak_exemptions[] = {
 	{"execute-bits-before",
 	 "a denied file that has an execute bit when the run starts can be run by a "
 	 "race: the world has none"},
+	{"stopped-broker",
+	 "a caller whose broker the host stops while it answers may be answered 0 "
+	 "without a descriptor, until the broker goes on and ends it"},
 	{"terminals", "other terminals of the same user can be opened: the world has none"},
 };
 const unsigned ak_nexemptions = sizeof ak_exemptions / sizeof *ak_exemptions;
