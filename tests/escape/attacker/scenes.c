@@ -279,11 +279,50 @@ static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 	}
 }
 
+/* No race: what each rule forbids is tried by each call that could do it. */
+static void try_plainly(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {
+		"rename",	"renameat2", "renameat2",   "link",	 "linkat",    "linkat",
+		"symlink",	"creat",     "truncate",    "chmod",	 "fchmodat2", "chown",
+		"utimes",	"setxattr",  "getxattr",    "lgetxattr", "mkdir",     "mknod",
+		"unlink",	"rmdir",     "slurp",	    "slurp",	 "list",      "exec",
+		"tmpfile_link", "unlinked",  "stream_to",   "serve_at",	 "openat2",   "open",
+		"make_script",	"reopen",    "make_checked"};
+	static const char *const fresh[] = {"ws/src/new",
+					    "ws/src/new.env",
+					    "ws/ro/new",
+					    "ws/pub/new",
+					    "ws/hidden/new",
+					    "out/new",
+					    "ws/.git/hooks/post-commit",
+					    "ws/.mcp.json",
+					    "ws/.claude",
+					    "ws/src/new2"};
+
+	p->flags = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+		uint32_t of[3] = {a_free(r), a_denied(r), path(r, fresh[ak_rnd(r, LEN(fresh))])};
+		unsigned first = ak_rnd(r, 3);
+
+		with_paths(r, op, of[first], of[(first + 1 + ak_rnd(r, 2)) % 3]);
+		if (!strcmp(ak_calls[op->call].name, "renameat2"))
+			op->v[4] = ak_rnd(r, 2) ? 3 : 0; /* an exchange */
+		if (!strcmp(ak_calls[op->call].name, "linkat"))
+			op->v[4] = ak_rnd(r, 2); /* followed */
+		if (ak_calls[op->call].args[0] == 'a')
+			op->v[0] = ak_rnd(r, 2) ? (5u + ak_rnd(r, 3)) << 20
+						: (of[1 + ak_rnd(r, 2)] & 0xff) | 8u << 20;
+	}
+}
+
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
-		swap_path,	 swap_path,	  swap_program, move_directory, swap_address,
-		swap_descriptor, make_restricted, swap_how,	swap_link,	swap_names};
+		swap_path,    swap_path,       swap_program,	move_directory,
+		swap_address, swap_descriptor, make_restricted, try_plainly,
+		try_plainly,  swap_how,	       swap_link,	swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);
