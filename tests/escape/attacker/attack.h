@@ -58,6 +58,7 @@ void ak_print(FILE *, const struct ak_prog *);
 /* scenes.c: calls beside what swaps their meaning, each the shape of a hole that was there once, or
  * could be. Adds operations to the program. */
 void ak_make_scene(struct ak_prog *, struct ak_rng *);
+void ak_try_plainly(struct ak_prog *, struct ak_rng *);
 /* A call by its name; there is one. */
 uint8_t ak_call_number(const char *name);
 /* false: not a program. */
@@ -231,6 +232,7 @@ struct ak_world {
 	bool is_root;			  /* the command runs as root */
 	uid_t owner;			  /* of the world: who the command runs as */
 	unsigned char token[3][AK_TOKEN]; /* plain */
+	char (*paths)[128];		  /* of the rows */
 };
 
 struct ak_state;

@@ -114,14 +114,25 @@ void ak_generate(struct ak_prog *p, uint64_t seed)
 
 	memset(p, 0, sizeof *p);
 	p->seed = seed;
-	if (kind < 4)
+	switch (kind) {
+	case 0:
+	case 1:
 		make_sequence(p, &r);
-	else if (kind < 6)
+		break;
+	case 2:
 		make_race(p, &r);
-	else if (kind < 9)
-		ak_make_scene(p, &r);
-	else
+		break;
+	case 3:
 		make_mix(p, &r);
+		break;
+	case 4:
+	case 5:
+	case 6:
+		ak_try_plainly(p, &r);
+		break;
+	default:
+		ak_make_scene(p, &r);
+	}
 	if (!ak_rnd(&r, 6))
 		p->flags |= AK_DROP;
 	if (!ak_rnd(&r, 5))

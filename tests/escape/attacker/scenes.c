@@ -280,7 +280,7 @@ static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 }
 
 /* No race: what each rule forbids is tried by each call that could do it. */
-static void try_plainly(struct ak_prog *p, struct ak_rng *r)
+void ak_try_plainly(struct ak_prog *p, struct ak_rng *r)
 {
 	static const char *const calls[] = {
 		"rename",	"renameat2", "renameat2",   "link",	 "linkat",    "linkat",
@@ -300,8 +300,7 @@ static void try_plainly(struct ak_prog *p, struct ak_rng *r)
 					    "ws/.claude",
 					    "ws/src/new2"};
 
-	p->flags = 0;
-	for (unsigned i = 0; i < 16; i++) {
+	for (unsigned i = 0; i < 26; i++) {
 		struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
 		uint32_t of[3] = {a_free(r), a_denied(r), path(r, fresh[ak_rnd(r, LEN(fresh))])};
 		unsigned first = ak_rnd(r, 3);
@@ -320,9 +319,8 @@ static void try_plainly(struct ak_prog *p, struct ak_rng *r)
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
-		swap_path,    swap_path,       swap_program,	move_directory,
-		swap_address, swap_descriptor, make_restricted, try_plainly,
-		try_plainly,  swap_how,	       swap_link,	swap_names};
+		swap_path,	 swap_path,	  swap_program, move_directory, swap_address,
+		swap_descriptor, make_restricted, swap_how,	swap_link,	swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);

@@ -339,6 +339,7 @@ int ak_session_end(struct ak_session *s)
 	ak_state_free(s->state);
 	(void)umount2(s->other_proc, MNT_DETACH);
 	ak_remove_tree(s->world.base);
+	free(s->world.paths);
 	free(s);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -211,7 +211,7 @@ static size_t content_of(const struct ak_world *w, unsigned row, char *room)
 	return SECRET_SIZE - 1;
 }
 
-static void row_path(const struct ak_world *w, unsigned row, char *out)
+static void make_row_path(struct ak_world *w, unsigned row)
 {
 	const char *path = ak_rows[row].path, *mark = strchr(path, '%');
 	char name[128];
@@ -223,7 +223,7 @@ static void row_path(const struct ak_world *w, unsigned row, char *out)
 		snprintf(name, sizeof name, "%.*s%.12s%03u", (int)(mark - path), path,
 			 is_secret ? (const char *)w->token[1] : "a-name-inside", row);
 	}
-	snprintf(out, PATH_MAX, "%s/%s", w->base, name);
+	snprintf(w->paths[row], sizeof w->paths[row], "%.31s/%.95s", w->base, name);
 }
 
 static void make_object(const struct ak_world *w, unsigned row, const char *path)
@@ -277,15 +277,11 @@ static bool is_as_made(const struct ak_state *made, const char *path, const stru
 
 static bool is_row(const struct ak_world *w, const char *path, unsigned *out)
 {
-	char wanted[PATH_MAX];
-
-	for (unsigned i = 0; i < ak_nrows; i++) {
-		row_path(w, i, wanted);
-		if (!strcmp(wanted, path)) {
+	for (unsigned i = 0; i < ak_nrows; i++)
+		if (!strcmp(w->paths[i], path)) {
 			*out = i;
 			return true;
 		}
-	}
 	return false;
 }
 
@@ -349,30 +345,28 @@ static void random_token(unsigned char *out, const char *start)
 
 void ak_world_make(struct ak_world *w)
 {
-	char path[PATH_MAX];
-
 	random_token(w->token[0], "Ck\0\0\0\0\0\0\0\0\0\0");
 	random_token(w->token[1], "Nk\0\0\0\0\0\0\0\0\0\0");
 	random_token(w->token[2], "Dk\0\0\0\0\0\0\0\0\0\0");
 	umask(022);
+	w->paths = calloc(ak_nrows, sizeof *w->paths);
+	if (!w->paths)
+		abort();
 	for (unsigned i = 0; i < ak_nrows; i++) {
-		row_path(w, i, path);
-		make_row(w, i, path);
+		make_row_path(w, i);
+		make_row(w, i, w->paths[i]);
 	}
 }
 
 struct ak_state *ak_world_reset(struct ak_world *w, struct ak_state *before)
 {
-	char path[PATH_MAX];
 	struct stat st;
 
 	if (before) {
 		weed(w, w->base, before);
-		for (unsigned i = 0; i < ak_nrows; i++) {
-			row_path(w, i, path);
-			if (lstat(path, &st) < 0)
-				make_row(w, i, path);
-		}
+		for (unsigned i = 0; i < ak_nrows; i++)
+			if (lstat(w->paths[i], &st) < 0)
+				make_row(w, i, w->paths[i]);
 		ak_state_free(before);
 	}
 	return inventory(w);
