@@ -126,6 +126,7 @@ struct ak_finding {
 /* What the inside says of a program. */
 struct ak_outcome {
 	uint32_t magic, nfound;
+	bool was_nobody; /* AK_DROP, and it could */
 	struct ak_finding found[AK_FINDINGS];
 	uint32_t count[AK_CALLS][3]; /* done, refused (EACCES, EPERM, EXDEV), failed */
 };
@@ -239,8 +240,10 @@ struct ak_state;
 void ak_world_make(struct ak_world *);
 /* Everything as it was made, whatever a program has done. Returns the state then. */
 struct ak_state *ak_world_reset(struct ak_world *, struct ak_state *before);
-/* What changed that may not have, into `out`. Takes over neither state. */
-void ak_world_check(struct ak_world *, const struct ak_state *before, struct ak_outcome *out);
+/* What changed that may not have, into `out`. Takes over neither state. was_nobody: the program had
+ * no rights of root's. */
+void ak_world_check(struct ak_world *, const struct ak_state *before, bool was_nobody,
+		    struct ak_outcome *out);
 void ak_state_free(struct ak_state *);
 void ak_remove_tree(const char *path);
 void ak_world_note(struct ak_outcome *, enum ak_find, const char *fmt, ...)
@@ -291,7 +294,7 @@ struct ak_options {
 };
 
 /* Options beside the policy: how many kinds there are, and what to call one. */
-#define AK_FLAVOURS 4
+#define AK_FLAVOURS 5
 extern const char *const ak_flavour_names[AK_FLAVOURS];
 
 struct ak_session;

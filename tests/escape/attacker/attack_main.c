@@ -178,6 +178,10 @@ static int end_session(const struct ak_options *o, struct ak_session *s, const s
 {
 	int status = ak_session_end(s);
 
+	if (status) {
+		printf("LOST with status %d after\n", status);
+		ak_print(stdout, last);
+	}
 	if (!is_failure(status) || o->first)
 		return 0;
 	out->nfound = 0;

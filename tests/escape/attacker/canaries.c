@@ -50,7 +50,7 @@ void ak_scan(const void *data, size_t n, unsigned op, const char *by)
 		for (unsigned k = 0; k < 3; k++) {
 			if (!is_token(p + i, ak.token[k]))
 				continue;
-			if (k == 2 && (geteuid() == 0 || !(ak_now->flags & AK_DROP)))
+			if (k == 2 && !ak_arena->outcome.was_nobody)
 				continue;
 			ak_found(kinds[k], op, "canary %.3s by %s", (const char *)p + i + AK_TOKEN,
 				 by);

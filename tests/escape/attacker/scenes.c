@@ -170,11 +170,11 @@ static void swap_address(struct ak_prog *p, struct ak_rng *r)
 
 static void swap_descriptor(struct ak_prog *p, struct ak_rng *r)
 {
-	static const char *const calls[] = {"fchmod",	    "fchown",	"fsetxattr", "fgetxattr",
-					    "fremovexattr", "openat",	"unlinkat",  "mkdirat",
-					    "fchownat",	    "renameat", "linkat",    "symlinkat",
-					    "utimensat",    "execat",	"reopen"};
-	static const unsigned own[] = {3, 2, 0, 12, 1}, others[] = {15, 4, 5, 6};
+	static const char *const calls[] = {"fchmod",	 "fchmod",	 "fchown",   "fsetxattr",
+					    "fgetxattr", "fremovexattr", "openat",   "unlinkat",
+					    "mkdirat",	 "fchownat",	 "renameat", "linkat",
+					    "symlinkat", "utimensat",	 "execat",   "reopen"};
+	static const unsigned own[] = {3, 2, 0, 12, 1}, others[] = {15, 15, 15, 15, 4, 5, 6};
 	unsigned slot = 8 + ak_rnd(r, 7);
 	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
 	const char *args = ak_calls[op->call].args;

@@ -60,7 +60,7 @@ static const char openshell[] = "version: 1\n"
 				"process: {run_as_user: \"65534\", run_as_group: \"65534\"}\n";
 
 const char *const ak_flavour_names[AK_FLAVOURS] = {"plain", "namespaces", "few descriptors",
-						   "limits"};
+						   "limits", "identities"};
 
 static unsigned flavour_args(const struct ak_session *s, const char **argv, unsigned n)
 {
@@ -74,6 +74,10 @@ static unsigned flavour_args(const struct ak_session *s, const char **argv, unsi
 	}
 	if (s->o->flavour == 2)
 		setrlimit(RLIMIT_NOFILE, &few);
+	if (s->o->flavour == 4 && s->world.is_root) {
+		argv[n++] = "--caps";
+		argv[n++] = "chown,dac_override,fowner,fsetid,setuid,setgid,setfcap";
+	}
 	if (s->o->flavour == 3) {
 		argv[n++] = "--fsize";
 		argv[n++] = "1M";
@@ -314,7 +318,8 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	open_lines(s);
 	*out_new_lines = ak_lines_new(s->lines);
 	ak_outsider_check(&s->outsider, out);
-	ak_world_check(&s->world, s->state, out);
+	ak_world_check(&s->world, s->state, out->was_nobody && !(p->flags & (AK_HOST | AK_FREEZE)),
+		       out);
 	s->state = ak_world_reset(&s->world, s->state);
 	return is_there ? 0 : -1;
 }

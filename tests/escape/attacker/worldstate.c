@@ -480,7 +480,35 @@ static void check_identities(struct ak_world *w, struct ak_state *now, struct ak
 			ak_world_note(out, AK_F_MODE, "%s is set-id", below(w, now->v[i].path));
 }
 
-void ak_world_check(struct ak_world *w, const struct ak_state *before, struct ak_outcome *out)
+static bool has_inode(const struct ak_state *s, const struct stat *st)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->v[i].st.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* Who has dropped root makes nothing for root, and changes nothing of root's that is not open to
+ * others: whoever acts in its name must not, either. */
+static void check_as_nobody(struct ak_world *w, const struct ak_state *before, struct ak_state *now,
+			    struct ak_outcome *out)
+{
+	for (unsigned i = 0; i < now->n; i++) {
+		const struct entry *e = &now->v[i], *was = find(before, e->path);
+
+		if (e->st.st_uid == 0 && !was && !has_inode(before, &e->st))
+			ak_world_note(out, AK_F_MODE, "%s was made for root", below(w, e->path));
+		if (!was || was->st.st_ino != e->st.st_ino || was->st.st_mode & 002 ||
+		    !S_ISREG(e->st.st_mode))
+			continue;
+		if (was->st.st_mode != e->st.st_mode || was->st.st_uid != e->st.st_uid ||
+		    was->hash != e->hash || was->attrs != e->attrs)
+			ak_world_note(out, AK_F_DAC, "%s of root's was changed", below(w, e->path));
+	}
+}
+
+void ak_world_check(struct ak_world *w, const struct ak_state *before, bool was_nobody,
+		    struct ak_outcome *out)
 {
 	struct ak_state *now = inventory(w);
 
@@ -488,5 +516,7 @@ void ak_world_check(struct ak_world *w, const struct ak_state *before, struct ak
 	check_new(w, before, now, out);
 	check_reached(w, before, out);
 	check_identities(w, now, out);
+	if (was_nobody)
+		check_as_nobody(w, before, now, out);
 	ak_state_free(now);
 }
