@@ -48,189 +48,6 @@ static long with_junk(int fd, uint32_t v)
 	return (long)(0x5b78000000000000ul | (unsigned)fd);
 }
 
-/* ---- paths ---- */
-
-/* Those of the run itself, which the inside learns from its environment. */
-static const char *own_name(const char *name)
-{
-	static _Thread_local char text[300];
-	const char *dir = getenv(!strncmp(name, "@tmp", 4) ? "TMPDIR" : "SBX_CHANNEL");
-	const char *slash = strchr(name, '/');
-
-	if (!strcmp(name, "@victim")) {
-		snprintf(text, sizeof text, "%s/out/proc/%d/environ", ak.base, ak.host_pid);
-		return text;
-	}
-	if (!strcmp(name, "@shim"))
-		return getenv("LD_PRELOAD") ? getenv("LD_PRELOAD") : "/none";
-	if (!strncmp(name, "@tmp", 4))
-		snprintf(text, sizeof text, "%.200s%s", dir ? dir : "/none", slash ? slash : "");
-	else
-		snprintf(text, sizeof text, "%.200s/%s", dir ? dir : "/none", name + 1);
-	return text;
-}
-
-static const char *name_of(uint32_t v)
-{
-	const char *name = ak_names[(v & 0xff) % ak_nnames];
-
-	return name[0] == '@' ? own_name(name) : name;
-}
-
-/* Absolute; names of the world are told from the base, others begin with a slash already. */
-static void absolute(const char *name, char *out)
-{
-	if (name[0] == '/')
-		snprintf(out, AK_TEXT, "%s", name);
-	else
-		snprintf(out, AK_TEXT, "%s/%s", ak.base, name);
-}
-
-/* From the workspace, where programs begin. */
-static void relative(const char *name, char *out)
-{
-	if (name[0] == '/')
-		snprintf(out, AK_TEXT, "%s", name);
-	else if (!strncmp(name, "ws/", 3))
-		snprintf(out, AK_TEXT, "%s", name + 3);
-	else
-		snprintf(out, AK_TEXT, "../%s", name);
-}
-
-static int some_pid(uint32_t v)
-{
-	const int of[] = {getpid(), getppid(), ak.host_pid, 1, 2, 3, 4, (int)getpid() + 1};
-
-	return of[(v >> 20) % LEN(of)];
-}
-
-static void in_proc(uint32_t v, const char *name, char *out)
-{
-	char rel[512], abs[512];
-
-	relative(name, rel);
-	absolute(name, abs);
-	switch ((v >> 24) % 9) {
-	case 0:
-		snprintf(out, AK_TEXT, "/proc/self/cwd/%s", rel);
-		break;
-	case 1:
-		snprintf(out, AK_TEXT, "/proc/self/root%s", abs);
-		break;
-	case 2:
-		snprintf(out, AK_TEXT, "/proc/thread-self/cwd/%s", rel);
-		break;
-	case 3:
-		snprintf(out, AK_TEXT, "/proc/self/fd/%d", ak_fd_number(v >> 16));
-		break;
-	case 4:
-		snprintf(out, AK_TEXT, "/proc/self/fd/%d/%s", ak_fd_number(v >> 16), rel);
-		break;
-	case 5:
-		snprintf(out, AK_TEXT, "/proc/%d/cwd/%s", some_pid(v), rel);
-		break;
-	case 6:
-		snprintf(out, AK_TEXT, "/proc/%d/root%s", some_pid(v), abs);
-		break;
-	case 7:
-		snprintf(out, AK_TEXT, "/proc/%d/fd/%d", some_pid(v),
-			 (int)((v >> 16) % 2 ? (v >> 26) : AK_SLOT + (v >> 27) % AK_SLOTS));
-		break;
-	default:
-		snprintf(out, AK_TEXT, "/proc/%d/%s", some_pid(v),
-			 (const char *const[]){"mem", "environ", "exe", "maps", "uid_map",
-					       "setgroups", "task", "ns/user"}[(v >> 16) % 8]);
-	}
-}
-
-/* A path without its last component, and that. */
-static void cut(const char *rel, char *dir, const char **last)
-{
-	const char *slash = strrchr(rel, '/');
-
-	snprintf(dir, 512, "%.*s", slash ? (int)(slash - rel) : 1, slash ? rel : ".");
-	*last = slash ? slash + 1 : rel;
-}
-
-static void upper(char *s)
-{
-	for (; *s; s++)
-		if (*s >= 'a' && *s <= 'z')
-			*s = (char)(*s - 32);
-}
-
-static void long_way(uint32_t v, const char *rel, char *out)
-{
-	size_t n = 0, want = (v >> 24) % 2 ? 3900 : 4300;
-
-	while (n < want)
-		n += (size_t)snprintf(out + n, AK_TEXT - n, "%s", (v >> 25) % 2 ? "./" : "src/../");
-	snprintf(out + n, AK_TEXT - n, "%s", rel);
-}
-
-static void detour(uint32_t v, const char *rel, char *out)
-{
-	static const char *const by[] = {"./",	       "src/sub/../../", "l_ws/",   "l_ws/l_ws/",
-					 ".//",	       "src/../",	 "pub/../", "l_src/../",
-					 "l_base/ws/", "l_cwd/",	 "l_root"};
-	const char *way = by[(v >> 24) % LEN(by)];
-
-	if (rel[0] == '/')
-		snprintf(out, AK_TEXT, "%s%s", !strcmp(way, "l_root") ? way : "", rel);
-	else
-		snprintf(out, AK_TEXT, "%s%s", !strcmp(way, "l_root") ? "" : way, rel);
-}
-
-void ak_spell(uint32_t v, char *out)
-{
-	const char *name = name_of(v), *last;
-	char rel[512], dir[512];
-
-	relative(name, rel);
-	switch ((v >> 8) & 31) {
-	case 0 ... 10:
-		snprintf(out, AK_TEXT, "%s", rel);
-		break;
-	case 11 ... 15:
-		absolute(name, out);
-		break;
-	case 16 ... 19:
-		detour(v, rel, out);
-		break;
-	case 20 ... 23:
-		in_proc(v, name, out);
-		break;
-	case 24:
-		snprintf(out, AK_TEXT, "%s/", rel);
-		break;
-	case 25:
-		snprintf(out, AK_TEXT, "%s/%s", rel, (v >> 24) % 2 ? "." : "..");
-		break;
-	case 26: /* of a directory that descriptors may lead to */
-		cut(rel, dir, &last);
-		snprintf(out, AK_TEXT, "%s", last);
-		break;
-	case 27:
-		out[0] = '\0';
-		break;
-	case 28:
-		long_way(v, rel, out);
-		break;
-	case 29:
-		cut(rel, dir, &last);
-		upper(out + snprintf(out, AK_TEXT, "%s/", dir));
-		snprintf(out + strlen(out), AK_TEXT - strlen(out), "%s", last);
-		upper(out + strlen(dir));
-		break;
-	case 30:
-		snprintf(out, AK_TEXT, "/dev/fd/%d", ak_fd_number(v >> 16));
-		break;
-	default:
-		snprintf(out, AK_TEXT, "%s/../%s", rel,
-			 strrchr(rel, '/') ? strrchr(rel, '/') + 1 : rel);
-	}
-}
-
 /* Ends on the last byte of a page behind which nothing is. */
 static char *at_the_edge(const char *text)
 {
@@ -269,7 +86,7 @@ static long path_argument(struct ak_thread *t, uint32_t v, unsigned i)
 static void link_text(uint32_t v, char *out)
 {
 	if ((v >> 8) % 3 == 0)
-		absolute(name_of(v), out);
+		ak_spell_absolute(v, out);
 	else
 		ak_spell(v & ~(7u << 13), out);
 }
@@ -494,7 +311,7 @@ static long number_argument(char kind, uint32_t v)
 	case 'c':
 		return clone_of(v);
 	case 'i': /* not those of the host by chance: the first ones are its own */
-		return ak.has_pid_ns ? some_pid(v) : PICK(v, getpid(), getppid(), ak.host_pid);
+		return ak.has_pid_ns ? ak_some_pid(v) : PICK(v, getpid(), getppid(), ak.host_pid);
 	case 'g':
 		return PICK(v, SIGUSR1, SIGUSR2, 0, SIGCONT);
 	case 'q':

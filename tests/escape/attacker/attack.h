@@ -166,10 +166,13 @@ extern const struct ak_prog *ak_now;
 #define AK_SLOT	 100 /* descriptors of the program: so many from here on */
 #define AK_SLOTS 16
 
-/* arguments.c */
+/* arguments.c, spellings.c */
 long ak_argument(struct ak_thread *, const struct ak_op *, unsigned i);
 /* A path by its number, into AK_TEXT bytes. */
 void ak_spell(uint32_t v, char *out);
+void ak_spell_absolute(uint32_t v, char *out);
+/* Of the run, its broker, or who is outside. */
+int ak_some_pid(uint32_t v);
 int ak_fd_number(uint32_t v);
 unsigned ak_open_flags(uint32_t v);
 struct open_how ak_how(uint32_t v);

@@ -265,6 +265,27 @@ long ak_op_execat(struct ak_thread *t, const struct ak_op *op)
 	return execute(t, ARG(0), (const char *)ARG(1), ARG(2), true);
 }
 
+/* From memory alone, and from a file whose name is gone. */
+long ak_op_exec_memory(struct ak_thread *t, const struct ak_op *op)
+{
+	static const char text[] = "#!/bin/sh\necho ran\n";
+	bool is_file = op->v[1] % 2;
+	int fd = is_file ? (int)syscall(SYS_open, ARG(0),
+					op->v[2] % 2 ? O_PATH : O_RDONLY | O_NONBLOCK)
+			 : memfd_create("p", 0);
+	long rc;
+
+	if (fd < 0)
+		return fd;
+	if (is_file)
+		syscall(SYS_unlink, ARG(0));
+	else
+		(void)!write(fd, text, sizeof text - 1);
+	rc = execute(t, fd, "", AT_EMPTY_PATH | (op->v[3] % 4 ? 0 : AT_SYMLINK_NOFOLLOW), true);
+	ak_take_fd(t, fd, op->v[4]);
+	return rc;
+}
+
 /* An ELF program whose text writes the page behind it, put in front of what a file holds, without
  * reading a byte of it. */
 static size_t make_elf(unsigned char *p, uint32_t size)

@@ -99,6 +99,26 @@ long ak_op_stream_to(struct ak_thread *t, const struct ak_op *op)
 	return rc;
 }
 
+/* Pairs that keep messages apart, and what they can send to besides each other. */
+long ak_op_pair(struct ak_thread *t, const struct ak_op *op)
+{
+	static const int types[] = {SOCK_DGRAM,	 SOCK_DGRAM | SOCK_CLOEXEC,  SOCK_SEQPACKET,
+				    SOCK_STREAM, SOCK_DGRAM | SOCK_NONBLOCK, SOCK_DGRAM | 0x100};
+	const struct sockaddr *a = (const void *)ARG(1);
+	int pair[2];
+	long rc = syscall(SYS_socketpair, AF_UNIX, types[op->v[0] % 6], op->v[2] % 8 ? 0 : 2,
+			  op->v[2] % 11 ? (long)pair : 0x1000);
+
+	if (rc < 0)
+		return rc;
+	(void)!sendto(pair[0], "ATTACK", 6, MSG_DONTWAIT | MSG_NOSIGNAL, a, t->addr_len);
+	(void)!syscall(SYS_connect, pair[1], a, t->addr_len);
+	(void)!send(pair[1], "ATTACK", 6, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ak_take_fd(t, pair[0], op->v[3]);
+	ak_take_fd(t, pair[1], op->v[4]);
+	return 0;
+}
+
 long ak_op_serve_at(struct ak_thread *t, const struct ak_op *op)
 {
 	const struct sockaddr *a = (const void *)ARG(0);

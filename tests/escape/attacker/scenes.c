@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const free_files[] = {"ws/src/a",	"ws/src/b",    "ws/pub/x",  "ws/src/prog",
-					 "ws/src/prog", "@ring",       "@image",    "@shim",
-					 "/dev/null",	"/etc/passwd", "/bin/true", "ws/src/sub/c",
-					 "ws/src/new",	"ws/src/fifo"};
+static const char *const free_files[] = {
+	"ws/src/a",   "ws/src/b",    "ws/pub/x",  "ws/src/prog", "ws/src/prog", "@ring",
+	"@image",     "@shim",	     "/dev/null", "/etc/passwd", "/bin/true",	"ws/src/sub/c",
+	"ws/src/new", "ws/src/fifo", "ws/pub",	  "ws/src/sub",	 "ws/src"};
 static const char *const denied_files[] = {"ws/app.env",
 					   "ws/src/x.env",
 					   "ws/src/sub/y.env",
@@ -26,7 +26,15 @@ static const char *const denied_files[] = {"ws/app.env",
 					   "out/f",
 					   "ws/.git/hooks/pre-commit",
 					   "out/d/g",
-					   "ws/ro/d/g"};
+					   "ws/ro/d/g",
+					   "ws/hidden",
+					   "ws/ro",
+					   "ws/.git/hooks",
+					   "home/.ssh",
+					   "@broker/mem",
+					   "@broker/environ",
+					   "@broker/maps",
+					   "@victim"};
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 static uint32_t any(struct ak_rng *r)
@@ -170,10 +178,10 @@ static void swap_address(struct ak_prog *p, struct ak_rng *r)
 
 static void swap_descriptor(struct ak_prog *p, struct ak_rng *r)
 {
-	static const char *const calls[] = {"fchmod",	 "fchmod",	 "fchown",   "fsetxattr",
-					    "fgetxattr", "fremovexattr", "openat",   "unlinkat",
-					    "mkdirat",	 "fchownat",	 "renameat", "linkat",
-					    "symlinkat", "utimensat",	 "execat",   "reopen"};
+	static const char *const calls[] = {
+		"fchmod",	"fchmod",    "fchmod",	  "fchown",  "fsetxattr", "fgetxattr",
+		"fremovexattr", "openat",    "unlinkat",  "mkdirat", "fchownat",  "renameat",
+		"linkat",	"symlinkat", "utimensat", "execat",  "reopen"};
 	static const unsigned own[] = {3, 2, 0, 12, 1}, others[] = {15, 15, 15, 15, 4, 5, 6};
 	unsigned slot = 8 + ak_rnd(r, 7);
 	struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
@@ -254,6 +262,40 @@ static void swap_names(struct ak_prog *p, struct ak_rng *r)
 	op->v[1] = ak_rnd(r, 2) ? a_free(r) : path(r, "ws/src/new.env");
 }
 
+/* Directories are filled, and moved to where some of the names in them are protected. */
+static void fill_and_move(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const in[] = {
+		"ws/src/newdir/settings.json", "ws/src/newdir/hooks", "ws/src/newdir/f",
+		"ws/src/newdir/mcp.json",      "ws/src/newdir/sub",   "ws/src/newdir/sub/x.env",
+		"ws/src/newdir/sub/hooks"};
+	static const char *const to[] = {"ws/.claude",	  "ws/.cursor",	  "ws/.idea",
+					 "ws/.git/hooks", "ws/src/empty", "ws/.vscode",
+					 "ws/hidden/new", "ws/pub/new",	  "ws/src/new.env"};
+	static const char *const makers[] = {"mkdir", "mknod", "symlink", "creat", "mkdir", "link"};
+
+	p->flags = 0;
+	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir"), 0);
+	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir/sub"), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		const char *maker = makers[ak_rnd(r, LEN(makers))];
+		uint32_t name = path(r, in[ak_rnd(r, LEN(in))]);
+
+		if (!strcmp(maker, "link"))
+			with_paths(r, add(p, r, 0, maker), path(r, "ws/src/x.env"), name);
+		else
+			with_paths(r, add(p, r, 0, maker), name, 0);
+	}
+	with_paths(r, add(p, r, 0, "chmod"), path(r, in[ak_rnd(r, LEN(in))]), 0);
+	for (unsigned i = 0; i < 6; i++) {
+		struct ak_op *op = add(p, r, 0, ak_rnd(r, 2) ? "rename" : "renameat2");
+		bool back = !ak_rnd(r, 4);
+		uint32_t a = path(r, "ws/src/newdir"), b = path(r, to[ak_rnd(r, LEN(to))]);
+
+		with_paths(r, op, back ? b : a, back ? a : b);
+	}
+}
+
 /* Where a file would be made under restrictions: at the end of links that lead nowhere yet. */
 static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 {
@@ -263,6 +305,7 @@ static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 	static const char *const targets[] = {"ws/src/new", "ws/ro/new", "out/new",
 					      "ws/src/new.env"};
 
+	p->flags = 0;
 	if (ak_rnd(r, 2)) {
 		struct ak_op *op = add(p, r, 0, "symlink");
 		op->v[0] = path(r, targets[ak_rnd(r, LEN(targets))]);
@@ -319,8 +362,9 @@ void ak_try_plainly(struct ak_prog *p, struct ak_rng *r)
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
-		swap_path,	 swap_path,	  swap_program, move_directory, swap_address,
-		swap_descriptor, make_restricted, swap_how,	swap_link,	swap_names};
+		swap_path,     swap_path,	swap_program,	 move_directory,
+		swap_address,  swap_descriptor, swap_descriptor, make_restricted,
+		fill_and_move, swap_how,	swap_link,	 swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);
