@@ -20,9 +20,9 @@ endif
 ATTACK_SECONDS ?= 3600
 attack: attack-build
 	$(Q)B=build-cov COUNT=1 tests/escape/attack $(ATTACK_SECONDS)
-attack-build:
+attack-build: setup
 	$(Q)LLVM_PROFILE_FILE=/dev/null $(MAKE) -j$(JOBS) B=build-cov CC=clang STATIC= CFLAGS='-O1 -g' COUNT_BROKER=1 all build-cov/tests/attacker
 # Each of tests/escape/planted opens a hole in a copy of the product: the attacker must find it.
-attack-planted: all $(B)/tests/attacker
+attack-planted: setup all $(B)/tests/attacker
 	$(Q)B=$(B) tests/escape/attack-planted
 .PHONY: attack attack-build attack-planted
