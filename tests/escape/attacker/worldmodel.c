@@ -328,8 +328,10 @@ static const struct rule rules[] = {
 	{GIT, BELOW, "ws/.idea", NM},
 	/* what each says beyond that: session.c has the same as options and documents */
 	{IN(PATTERN) | IN(LITERAL) | IN(SRT), BELOW, "ws/ro", NM},
+	/* with a directory a denied file may move, to where it is denied as well */
 	{IN(PATTERN) | IN(SRT), ENDS, ".env", NR},
-	{IN(LITERAL) | IN(SRT), BELOW, "ws/hidden", NR},
+	{IN(LITERAL), BELOW, "ws/hidden", NR},
+	{IN(SRT), BELOW, "ws/hidden", NR | NM}, /* srt's denyRead denies changes */
 	{ALL, BELOW, "home/.ssh", NR | NM},
 	{ALL, AT, "home/.netrc", NR | NM},
 };
