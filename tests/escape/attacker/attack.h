@@ -292,8 +292,10 @@ struct ak_options {
 	double seconds;
 	bool verbose;
 	const char *first; /* kinds: the first of them is enough, and no other counts */
-	unsigned flavour;  /* of the launcher's options beside the policy */
-	bool freezes;	   /* programs may have AK_FREEZE */
+	const char
+		*fold; /* tests/support/foldfs.py: the workspace lies on a file system that folds */
+	unsigned flavour; /* of the launcher's options beside the policy */
+	bool freezes;	  /* programs may have AK_FREEZE */
 };
 
 /* Options beside the policy: how many kinds there are, and what to call one. */

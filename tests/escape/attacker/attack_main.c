@@ -293,7 +293,8 @@ static int usage(void)
 		"usage: attacker --sbx PROGRAM [--policy NAME] [--isolate auto|none] [--seed N]\n"
 		"                [--seconds N] [--cov DIR] [--corpus DIR] [--keep DIR] [--out "
 		"DIR]\n"
-		"                [--verbose] [--first KINDS] [--replay FILE [--tries "
+		"                [--verbose] [--fold foldfs.py] [--first KINDS] [--replay FILE "
+		"[--tries "
 		"N]] | "
 		"--exemptions\n");
 	return 2;
@@ -348,6 +349,9 @@ static int take_option(struct request *r, int c)
 	case 'F':
 		r->o.first = optarg;
 		return 0;
+	case 'D':
+		r->o.fold = optarg;
+		return 0;
 	case 'S':
 		r->o.seen = optarg;
 		return 0;
@@ -369,24 +373,16 @@ static int take_option(struct request *r, int c)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"sbx", 1, 0, 's'},
-						{"policy", 1, 0, 'p'},
-						{"isolate", 1, 0, 'i'},
-						{"seed", 1, 0, 'n'},
-						{"seconds", 1, 0, 't'},
-						{"cov", 1, 0, 'c'},
-						{"corpus", 1, 0, 'k'},
-						{"keep", 1, 0, 'K'},
-						{"out", 1, 0, 'o'},
-						{"verbose", 0, 0, 'v'},
+	static const struct option options[] = {{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},
+						{"isolate", 1, 0, 'i'},	   {"seed", 1, 0, 'n'},
+						{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
+						{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},
+						{"out", 1, 0, 'o'},	   {"verbose", 0, 0, 'v'},
 
-						{"flavour", 1, 0, 'V'},
-						{"seen", 1, 0, 'S'},
-						{"first", 1, 0, 'F'},
-						{"replay", 1, 0, 'r'},
-						{"tries", 1, 0, 'T'},
-						{"exemptions", 0, 0, 'e'},
-						{0}};
+						{"flavour", 1, 0, 'V'},	   {"fold", 1, 0, 'D'},
+						{"seen", 1, 0, 'S'},	   {"first", 1, 0, 'F'},
+						{"replay", 1, 0, 'r'},	   {"tries", 1, 0, 'T'},
+						{"exemptions", 0, 0, 'e'}, {0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
 	int c;
 

@@ -277,6 +277,14 @@ static void fill_and_move(struct ak_prog *p, struct ak_rng *r)
 	p->flags = 0;
 	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir"), 0);
 	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir/sub"), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		static const char *const own[] = {"ws/src/newdir/settings.json",
+						  "ws/src/newdir/mcp.json",
+						  "ws/src/newdir/workspace.xml"};
+
+		if (ak_rnd(r, 2))
+			with_paths(r, add(p, r, 0, "creat"), path(r, own[i]), 0);
+	}
 	for (unsigned i = 0; i < 6; i++) {
 		const char *maker = makers[ak_rnd(r, LEN(makers))];
 		uint32_t name = path(r, in[ak_rnd(r, LEN(in))]);
@@ -287,6 +295,12 @@ static void fill_and_move(struct ak_prog *p, struct ak_rng *r)
 			with_paths(r, add(p, r, 0, maker), name, 0);
 	}
 	with_paths(r, add(p, r, 0, "chmod"), path(r, in[ak_rnd(r, LEN(in))]), 0);
+	for (unsigned i = 0; i < 3; i++) { /* or a link leads there */
+		struct ak_op *op = add(p, r, 0, "symlink");
+
+		op->v[0] = path(r, "ws/src/newdir");
+		op->v[1] = path(r, to[ak_rnd(r, LEN(to))]);
+	}
 	for (unsigned i = 0; i < 6; i++) {
 		struct ak_op *op = add(p, r, 0, ak_rnd(r, 2) ? "rename" : "renameat2");
 		bool back = !ak_rnd(r, 4);

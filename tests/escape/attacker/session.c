@@ -25,7 +25,8 @@ struct ak_session {
 	struct ak_outsider outsider;
 	struct ak_state *state;
 	struct ak_lines *lines;
-	char cov_file[400], other_proc[160];
+	char cov_file[400], other_proc[160], fold_ws[160], fold_back[160];
+	pid_t fold_pid;
 	pid_t pid;
 	bool is_up;
 	int to, from;
@@ -181,20 +182,24 @@ static void copy_self(const struct ak_session *s, const char *name, mode_t mode)
 	close(from);
 }
 
-/* The procfs of a container or chroot that lies about, in a mount namespace of its own. */
-static void mount_other_proc(struct ak_session *s)
+/* What is mounted for the world is seen by it alone. */
+static bool go_apart(void)
 {
 	static bool is_apart;
 
+	if (!is_apart && geteuid() == 0)
+		is_apart = unshare(CLONE_NEWNS) == 0 &&
+			   mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+	return is_apart;
+}
+
+/* The procfs of a container or chroot that lies about. */
+static void mount_other_proc(struct ak_session *s)
+{
 	snprintf(s->other_proc, sizeof s->other_proc, "%s/out/proc", s->world.base);
 	mkdir(s->other_proc, 0755);
-	if (geteuid() != 0)
-		return;
-	if (!is_apart &&
-	    (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
-		return;
-	is_apart = true;
-	(void)mount("proc", s->other_proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+	if (go_apart())
+		(void)mount("proc", s->other_proc, "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
 static int send_setup(struct ak_session *s)
@@ -211,6 +216,39 @@ static int send_setup(struct ak_session *s)
 			set.token[k][i] = s->world.token[k][i] ^ 0xff;
 	ak = set;
 	return write(s->to, &set, sizeof set) == sizeof set ? 0 : -1;
+}
+
+/* Below the workspace `APP.ENV` is then another name of `app.env`. Root only; where FUSE mounts
+ * nothing the world is a usual one, and says so. */
+static void mount_fold(struct ak_session *s)
+{
+	struct timespec ts = {0, 20000000};
+	struct stat below, there;
+
+	snprintf(s->fold_ws, sizeof s->fold_ws, "%s/ws", s->world.base);
+	snprintf(s->fold_back, sizeof s->fold_back, "%s.back", s->world.base);
+	mkdir(s->fold_ws, 0755);
+	mkdir(s->fold_back, 0755);
+	s->fold_pid = fork();
+	if (s->fold_pid == 0) {
+		execl("/usr/bin/python3", "python3", s->o->fold, s->fold_back, s->fold_ws, NULL);
+		_exit(127);
+	}
+	(void)stat(s->world.base, &below);
+	for (int tries = 0; tries < 250; tries++, nanosleep(&ts, NULL))
+		if (stat(s->fold_ws, &there) == 0 && there.st_dev != below.st_dev)
+			return;
+	fprintf(stderr, "attacker: nothing is mounted by %s\n", s->o->fold);
+}
+
+static void unmount_fold(struct ak_session *s)
+{
+	if (!s->fold_pid)
+		return;
+	(void)umount2(s->fold_ws, MNT_DETACH);
+	kill(s->fold_pid, SIGTERM);
+	waitpid(s->fold_pid, NULL, 0);
+	ak_remove_tree(s->fold_back);
 }
 
 static void make_dirs(struct ak_session *s)
@@ -230,6 +268,9 @@ static void make_dirs(struct ak_session *s)
 	/* OpenShell's commands are never root's */
 	s->world.owner = s->o->policy == AK_OPENSHELL && geteuid() == 0 ? NOBODY : geteuid();
 	s->world.is_root = s->world.owner == 0;
+	go_apart();
+	if (s->o->fold)
+		mount_fold(s);
 	ak_world_make(&s->world);
 	copy_self(s, "attacker", 0755);
 	copy_self(s, "unseen", geteuid() == 0 ? 0711 : 0111);
@@ -343,6 +384,7 @@ int ak_session_end(struct ak_session *s)
 	ak_lines_close(s->lines);
 	ak_state_free(s->state);
 	(void)umount2(s->other_proc, MNT_DETACH);
+	unmount_fold(s);
 	ak_remove_tree(s->world.base);
 	free(s->world.paths);
 	free(s);
