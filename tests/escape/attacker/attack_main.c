@@ -174,11 +174,11 @@ static bool is_failure(int status)
 }
 
 static int end_session(const struct ak_options *o, struct ak_session *s, const struct ak_prog *last,
-		       struct ak_outcome *out)
+		       bool is_lost, struct ak_outcome *out)
 {
 	int status = ak_session_end(s);
 
-	if (status) {
+	if (is_lost) {
 		printf("LOST with status %d after\n", status);
 		ak_print(stdout, last);
 	}
@@ -214,7 +214,7 @@ static int attack(struct ak_options *o)
 		programs++;
 		if (ak_session_run(s, &p, out, &lines) < 0) {
 			lost++;
-			end_session(o, s, &p, out);
+			end_session(o, s, &p, true, out);
 			s = NULL;
 			continue;
 		}
@@ -224,12 +224,12 @@ static int attack(struct ak_options *o)
 		if (lines && cursor >= known)
 			keep(o, &p);
 		if (now() > renew) {
-			end_session(o, s, &p, out);
+			end_session(o, s, &p, false, out);
 			s = NULL;
 		}
 	}
 	if (s)
-		end_session(o, s, &p, out);
+		end_session(o, s, &p, false, out);
 	if (o->seen)
 		ak_seen_save(o->seen);
 	print_counts();
