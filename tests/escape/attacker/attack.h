@@ -92,7 +92,7 @@ struct ak_setup {
 	 * hold them. Content that may not be read, names that may not be listed, content that
 	 * only root may read. */
 	unsigned char token[3][AK_TOKEN];
-	int host_pid, host_port;
+	int host_pid, host_port, policy; /* enum ak_policy */
 	bool has_pid_ns;
 	bool is_root;
 };

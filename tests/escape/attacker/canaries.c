@@ -88,6 +88,19 @@ static void scan_mapping(struct ak_thread *t, int fd, int how, unsigned op, cons
 	munmap(p, size);
 }
 
+/* A descriptor that can write to what may not be changed: found before anything is written. */
+static void judge_writer(const char *path, int flags, unsigned op)
+{
+	size_t n = strlen(ak.base);
+
+	if ((flags & O_ACCMODE) == O_RDONLY || strncmp(path, ak.base, n) != 0 || path[n] != '/')
+		return;
+	if (!strncmp(path + n + 1, "state/", 6)) /* inherited: the log of the run */
+		return;
+	if (ak_rules((enum ak_policy)ak.policy, path + n + 1) & AK_NO_MODIFY)
+		ak_found(AK_F_CHANGED, op, "%.60s was opened for writing", path + n + 1);
+}
+
 /* A file of a process that is not the run's, or of the broker's own: what only who may trace it may
  * open. `path` is what the descriptor is called. */
 void ak_judge_fd(int fd, unsigned op)
@@ -103,6 +116,7 @@ void ak_judge_fd(int fd, unsigned op)
 	if (flags < 0 || flags & O_PATH || n < 0)
 		return;
 	path[n] = '\0';
+	judge_writer(path, flags, op);
 	if (sscanf(path, "/proc/%d/%63[a-z]", &pid, what) != 2)
 		return;
 	snprintf(comm, sizeof comm, "/proc/%d/comm", pid);

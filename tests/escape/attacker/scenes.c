@@ -213,10 +213,12 @@ static uint32_t how_that(struct ak_rng *r, bool writes)
 
 static void swap_how(struct ak_prog *p, struct ak_rng *r)
 {
+	static const char *const kept[] = {"ws/ro/f", "ws/ro/d/g", "ws/.git/config",
+					   "ws/.git/hooks/pre-commit", "ws/.envrc"};
 	unsigned k = ak_rnd(r, 2);
 	struct ak_op *op = add(p, r, 0, "openat2");
 
-	with_paths(r, op, a_denied(r), 0);
+	with_paths(r, op, path(r, kept[ak_rnd(r, LEN(kept))]), 0);
 	op->v[2] = buffer(r, k);
 	op->v[3] = ak_rnd(r, 5);
 	op = add(p, r, 1, "flip_how");

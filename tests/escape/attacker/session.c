@@ -207,6 +207,7 @@ static int send_setup(struct ak_session *s)
 	struct ak_setup set = {.magic = AK_MAGIC,
 			       .host_pid = s->outsider.pid,
 			       .host_port = s->outsider.port,
+			       .policy = (int)s->o->policy,
 			       .has_pid_ns = strcmp(s->o->isolate, "none") != 0,
 			       .is_root = s->world.is_root};
 
