@@ -110,7 +110,7 @@ static void swap_path(struct ak_prog *p, struct ak_rng *r)
 	with_paths(r, op, buffer(r, k), ak_rnd(r, 2) ? buffer(r, k) : path(r, "ws/src/new2"));
 	op = add(p, r, 1, "flip_path");
 	op->v[0] = k;
-	op->v[1] = a_free(r);
+	op->v[1] = ak_rnd(r, 4) ? a_free(r) : path(r, "@ring"); /* what the run itself opens */
 	op->v[2] = a_denied(r);
 }
 
@@ -366,7 +366,15 @@ void ak_try_plainly(struct ak_prog *p, struct ak_rng *r)
 
 		with_paths(r, op, of[first], of[(first + 1 + ak_rnd(r, 2)) % 3]);
 		if (!strcmp(ak_calls[op->call].name, "renameat2"))
-			op->v[4] = ak_rnd(r, 2) ? 3 : 0; /* an exchange */
+			op->v[4] = ak_rnd(r, 2) ? 3 : 0;	   /* an exchange */
+		if (!strcmp(ak_calls[op->call].name, "openat2")) { /* makes something, mostly */
+			for (unsigned tries = 0; tries < 30; tries++) {
+				op->v[2] = any(r) & ~(1u << 15);
+				if (ak_how(op->v[2]).flags & O_CREAT && !ak_how(op->v[2]).resolve)
+					break;
+			}
+			op->v[3] = ak_rnd(r, 5);
+		}
 		if (!strcmp(ak_calls[op->call].name, "linkat"))
 			op->v[4] = ak_rnd(r, 2); /* followed */
 		if (ak_calls[op->call].args[0] == 'a')
