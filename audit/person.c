@@ -7,6 +7,7 @@
 #include "base/own.h"
 #include "base/str.h"
 #include "core/callnames.h"
+#include "core/path.h"
 
 enum { WINDOW_MS = 1000, PER_WINDOW = 10 };
 
@@ -142,8 +143,7 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 /* The name is changed in its parent. */
 static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 {
-	const char *slash = memrchr(d->path, '/', d->path_len);
-	size_t parent = slash ? (size_t)(slash - d->path) : 0, before;
+	size_t parent = sbx_path_parent(d->path, d->path_len), before;
 
 	if (b_has_prefix(d->path, "/dev/")) {
 		b_str_add(line, ": a device keeps its name");

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/own.h"
@@ -16,6 +15,7 @@
 
 #ifdef __linux__
 #include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/vfs.h>
 
 /* What only the directory itself can say; it has to be opened for that. */

@@ -10,7 +10,7 @@
 #include "policy/engine.h"
 #include "sbpl/sbpl.h"
 
-int lau_plan_policy(const struct lau_options *o, const struct lau_host *host, struct lau_dirs *dirs,
+int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct lau_dirs *dirs,
 		    struct lau_plan *p, struct b_err *err)
 {
 	const char *own[LAU_OWN_MAX];

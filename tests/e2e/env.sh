@@ -18,7 +18,7 @@ unset XDG_CACHE_HOME
 export GITHUB_TOKEN=t AWS_SECRET_ACCESS_KEY=k CI_JOB=7 FOO=1 NODE_OPTIONS=--no-warnings \
 	PYTHONSTARTUP=/nowhere BASH_ENV=/nowhere GIT_SSH_COMMAND=false GIT_AUTHOR_NAME=me \
 	LANG=C.UTF-8
-base=$(env | cut -d= -f1 | grep -vE '^(TMPDIR|_$|SBX$)' | sort | tr '\n' ' ')
+base=$(env | cut -d= -f1 | grep -vE '^(TMPDIR|_$|SBX(_AGENTS)?$)' | sort | tr '\n' ' ')
 
 check 'kept by default' [ "$(names | sed 's/ SBX / /;s/^SBX //')" = "$base" ]
 check 'scrub: neither logins nor hooks, and the rest' \

@@ -365,6 +365,8 @@ int link(const char *, const char *);
 int linkat(int, const char *, int, const char *, int);
 int symlink(const char *, const char *);
 int symlinkat(const char *, int, const char *);
+long pathconf(const char *, int);
+#define _PC_CASE_SENSITIVE 11 /* unistd.h of macOS */
 ssize_t readlink(const char *restrict, char *restrict, size_t);
 ssize_t readlinkat(int, const char *, char *, size_t);
 int unlink(const char *);
