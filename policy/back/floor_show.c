@@ -53,7 +53,7 @@ static const struct {
 	{BARE, "entries made after the start directly in a carved directory cannot be opened"},
 	{BROKER, "programs without the shim list carved directories only by O_DIRECTORY, and open "
 		 "what was made later directly in one only by openat2(2)"},
-	{BARE, "the protected set inside the workspace is left out"},
+	{BARE, "the protected set inside the workspace is left to the shim: strict refuses"},
 	{BARE, "openat2(2) can create a set-id file in a writable directory: its mode is hidden in "
 	       "memory"},
 	{BARE, "programs that the shim does not witness are held by the kernel, but not logged"},
@@ -65,9 +65,10 @@ static const struct {
 	{BROKER, "a directory that moves to where other rules hold is looked through: with more "
 		 "than 50,000 names in it, or one that cannot be read, it stays"},
 	{BROKER, "a program file that may not be read by its user (mode 0111) can change nothing"},
-	{BROKER, "where a pattern denies reading, a second thread can swap a denied program in "
-		 "between the check of execve(2) and its start: it runs, and what is preloaded "
-		 "into it can read its content"},
+	{BROKER,
+	 "where a pattern denies reading, a second thread can put a denied file in the place "
+	 "of a program between the check of execve(2) and its start: it runs if it was "
+	 "executable before the run, and what is preloaded into it can read its content"},
 	{BROKER, "of the calls that wait (FIFOs under a pattern that denies reading, connections) "
 		 "192 wait at once: one more fails"},
 	{BOTH, "inotify and readlink tell names and changes of denied directories that file "
