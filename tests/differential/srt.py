@@ -164,7 +164,7 @@ class Runner:
             os.chown(tree.top, tree.uid, tree.uid)
             os.chown(self.state, tree.uid, tree.uid)
         self.env = {"PATH": os.environ["PATH"], "HOME": tree.home, "XDG_STATE_HOME": self.state,
-                    "LANG": "C.UTF-8"}
+                    "LANG": "C.UTF-8", "TMPDIR": tree.top}  # srt leaves sockets there
 
     def write(self, doc, probes):
         with open(self.settings, "w") as f:

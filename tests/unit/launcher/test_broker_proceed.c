@@ -385,25 +385,27 @@ struct attack {
 	bool lies, is_for_root;
 };
 
-#define ALL_CHANGES                                                                                \
+#define ATTACK(plan_, gains_, a_, b_, ...)                                                         \
 	{                                                                                          \
-		swap_text, swap_object, swap_directory                                             \
+		.plan = (plan_), .gains = (gains_), .texts = {a_, b_}, __VA_ARGS__                 \
 	}
+#define BY(...) .change = {__VA_ARGS__}
 
 static const struct attack attacks[BR_PROCEED_COUNT] = {
-	[BR_PROCEED_UMASK] = {plan_literal, {swap_umask}, try_umask},
-	[BR_PROCEED_CREDENTIALS] = {plan_pattern, {swap_ids}, try_ids, .is_for_root = true},
-	[BR_PROCEED_NAME] = {plan_literal,
-			     {swap_text, swap_directory},
-			     try_names,
-			     {"open/.", "shut/f"}},
-	[BR_PROCEED_TRUNCATE] =
-		{plan_literal, ALL_CHANGES, try_truncate, {"open/f", "shut/f"}, true},
-	[BR_PROCEED_OPEN] = {plan_literal, ALL_CHANGES, try_open, {"open/f", "shut/f"}, true},
-	[BR_PROCEED_NODE] = {plan_literal, {swap_text}, try_open, {"open/n", "shut/f"}},
-	[BR_PROCEED_PATH_ONLY] = {plan_literal, {swap_how}, try_how, {"open/f", "shut/f"}},
-	[BR_PROCEED_EXEC] = {plan_pattern, {NULL}, try_exec, {"", ""}},
-	[BR_PROCEED_EXEC_MEMORY] = {plan_pattern, {NULL}, try_memory, {"", ""}},
+	[BR_PROCEED_UMASK] = ATTACK(plan_literal, try_umask, "", "", BY(swap_umask)),
+	[BR_PROCEED_CREDENTIALS] =
+		ATTACK(plan_pattern, try_ids, "", "", BY(swap_ids), .is_for_root = true),
+	[BR_PROCEED_NAME] =
+		ATTACK(plan_literal, try_names, "open/.", "shut/f", BY(swap_text, swap_directory)),
+	[BR_PROCEED_TRUNCATE] = ATTACK(plan_literal, try_truncate, "open/f", "shut/f",
+				       BY(swap_text, swap_object, swap_directory), .lies = true),
+	[BR_PROCEED_OPEN] = ATTACK(plan_literal, try_open, "open/f", "shut/f",
+				   BY(swap_text, swap_object, swap_directory), .lies = true),
+	[BR_PROCEED_NODE] = ATTACK(plan_literal, try_open, "open/n", "shut/f", BY(swap_text)),
+	[BR_PROCEED_PATH_ONLY] = ATTACK(plan_literal, try_how, "open/f", "shut/f", BY(swap_how)),
+	/* these change things themselves, in a child */
+	[BR_PROCEED_EXEC] = ATTACK(plan_pattern, try_exec, "", "", BY(NULL)),
+	[BR_PROCEED_EXEC_MEMORY] = ATTACK(plan_pattern, try_memory, "", "", BY(NULL)),
 };
 
 struct bout {
