@@ -57,7 +57,8 @@ $(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread
 
 INHERIT_SRCS := tests/escape/inherit.c launcher/linux/inherited.c $(launcher_PROBES)
-EXTRA_TEST_BINS += $(B)/tests/inherit
+# with base.a, and static: where that has no sanitizer in it
+EXTRA_TEST_BINS += $(if $(SAN),,$(B)/tests/inherit)
 $(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/inherited.h launcher/linux/selftest/probes.h \
 		$(B)/lib/base.a | $$(@D)/.d
 	$(call say,CC,$@)
