@@ -45,7 +45,8 @@ static void merge(struct pol_floor *f)
 {
 	size_t n = 0;
 
-	qsort(f->brokered, f->nbrokered, sizeof *f->brokered, by_path);
+	if (f->nbrokered)
+		qsort(f->brokered, f->nbrokered, sizeof *f->brokered, by_path);
 	for (size_t i = 0; i < f->nbrokered; i++) {
 		if (n && !strcmp(f->brokered[n - 1].path, f->brokered[i].path))
 			f->brokered[n - 1].rights |= f->brokered[i].rights;
