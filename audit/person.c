@@ -149,7 +149,7 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": a device keeps its name");
 		return;
 	}
-	b_str_add(line, ": a granted name keeps its place, and is no symlink");
+	b_str_add(line, ": a granted name stays where it is and cannot become a symlink");
 	before = line->len;
 	b_str_add(line, ": allow its directory with --modify ");
 	if (!parent || !add_word(line, d->path, parent)) {

@@ -2,10 +2,10 @@
  * watch.c - the main thread looks after workers whose call takes long: more of them where all wait,
  * and an interrupt for one that waits in vain.
  *
- * An interrupt may only meet a call that is still to be answered. A worker that stands in the
- *answer itself would leave it half done: the kernel keeps the number it is to return and loses the
- * descriptor (seccomp_unotify(2), ADDFD with SEND). Therefore the two exclude each other by
- * compare-and-swap on the worker's phase:
+ * An interrupt may only meet a call that is still to be answered. If it met a worker in the middle
+ * of its answer, the kernel would keep the number to return and lose the descriptor
+ * (seccomp_unotify(2), ADDFD with SEND). Therefore the two exclude each other by compare-and-swap on
+ * the worker's phase:
  *
  *	SERVING -> ANSWERING	the worker, before it answers; the watch now leaves it alone
  *	SERVING -> SIGNALLED	the watch, before it asks whether the caller still waits
