@@ -47,7 +47,7 @@ struct aud_config {
 	void *ring;	  /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
 	size_t ring_data; /* its data size, as given to sbx_ring_init() */
 	/* What the broker tells, in a ring that only it and we have; NULL = no broker. A call that
-	 * the shim tells as well is logged once. */
+	 * the shim tells as well is logged once, as the broker tells it. */
 	void *broker_ring;
 	size_t broker_ring_data;
 	aud_denial_fn *denial; /* NULL = quiet */
@@ -61,13 +61,14 @@ struct aud_config {
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
-	uint64_t queries;    /* questions about paths, of which no rule speaks */
-	uint64_t losses;     /* what shims said they could not see through */
-	uint64_t refused;    /* of those: programs that would run without the shim */
-	uint64_t abandoned;  /* frames whose writer died before it finished them */
-	uint64_t damaged;    /* pages of the ring that were taken away: events are missing */
-	uint64_t unverified; /* events of processes that could not be found in the run */
-	uint64_t disagreed;  /* events whose verdict was not the policy's */
+	uint64_t broker_lost; /* of `lost`: what the broker told; 0 unless it was killed */
+	uint64_t queries;     /* questions about paths, of which no rule speaks */
+	uint64_t losses;      /* what shims said they could not see through */
+	uint64_t refused;     /* of those: programs that would run without the shim */
+	uint64_t abandoned;   /* frames whose writer died before it finished them */
+	uint64_t damaged;     /* pages of the ring that were taken away: events are missing */
+	uint64_t unverified;  /* events of processes that could not be found in the run */
+	uint64_t disagreed;   /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
 };
@@ -84,7 +85,8 @@ void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const 
 			   enum sbx_exec_class);
 /* Takes what is there, a bounded amount; *out_poll_ms = when to come back (0: at once, there is
  * more). `final`: no writer is left; takes all. -1 (B_AUDIT) only when `required` and the log
- * cannot be written; else the run goes on, the person is told once and counts.lost grows. */
+ * cannot be written, or an event of the broker's was lost; else the run goes on, the person is
+ * told once and counts.lost grows. */
 int aud_collector_drain(struct aud_collector *, uint64_t now_ms, bool final, int *out_poll_ms,
 			struct b_err *err);
 void aud_collector_counts(const struct aud_collector *, struct aud_counts *out);

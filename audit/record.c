@@ -237,6 +237,10 @@ static void add_gap(struct b_str *out, const struct aud_record *r)
 {
 	ADD(out, ",\"lost\":");
 	b_str_add_u64(out, r->lost);
+	if (r->broker_lost) {
+		ADD(out, ",\"broker_lost\":");
+		b_str_add_u64(out, r->broker_lost);
+	}
 	ADD(out, ",\"corrupt\":");
 	b_str_add_u64(out, r->corrupt);
 	ADD(out, ",\"abandoned\":");

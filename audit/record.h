@@ -8,7 +8,7 @@
  *	hello            path = the executable that said so
  *	unwitnessed      path, image: a program without the shim
  *	loss             path = what a shim could not see through, reason_code
- *	gap              lost, corrupt, abandoned: what is missing from the log here
+ *	gap              lost, corrupt, abandoned: what is missing from the log here; broker_lost?
  */
 #pragma once
 
@@ -70,6 +70,7 @@ struct aud_record {
 	const char *prev;		   /* hash of the line before */
 	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
 	uint64_t lost, corrupt, abandoned; /* gap */
+	uint64_t broker_lost;		   /* of `lost` */
 };
 
 /* Appends one line, '\n' included. */

@@ -16,8 +16,8 @@
 	X(allowed)                                                                                 \
 	X(denied)                                                                                  \
 	X(reads) X(modifies) X(execs) X(connects) X(queries) X(losses) X(refused) X(disagreed)     \
-		X(lost) X(corrupt) X(abandoned) X(damaged) X(unverified) X(internal) X(processes)  \
-			X(witnessed)
+		X(lost) X(broker_lost) X(corrupt) X(abandoned) X(damaged) X(unverified)            \
+			X(internal) X(processes) X(witnessed)
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
 {

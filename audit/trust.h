@@ -15,6 +15,11 @@
 
 /* Set by aud_trust_event() alone: its process could not be found in the run. */
 #define AUD_EVF_UNVERIFIED 0x8000u
+/* The flags that the event came with. */
+static inline unsigned aud_trust_flags(const struct sbx_event *ev)
+{
+	return ev->flags & ~AUD_EVF_UNVERIFIED;
+}
 
 enum { AUD_TRUST_SLOTS = 4096 };
 

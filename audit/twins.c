@@ -2,7 +2,10 @@
 #include "audit/twins.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "audit/callclass.h"
+#include "audit/trust.h"
 #include "base/mem.h"
 
 static uint64_t mix(uint64_t h, const void *p, size_t n)
@@ -14,20 +17,29 @@ static uint64_t mix(uint64_t h, const void *p, size_t n)
 	return h;
 }
 
-/* FNV-1a over what both say alike. Two calls that collide while one is kept lose a line once in
- * 2^50. */
+/* FNV-1a, to find a twin quickly. A program can choose paths that collide: only is_twin() says. */
 static uint64_t key_of(const struct sbx_event *ev, const char *path, const char *path2)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
-	/* What the shim let pass may have been refused: that is for the broker to tell. */
-	unsigned char allowed = ev->flags & SBX_EVF_ALLOWED ? 1 : 0;
 
-	h = mix(h, &allowed, 1);
 	h = mix(h, &ev->pid, sizeof ev->pid);
-	h = mix(h, &ev->op, sizeof ev->op);
+	h = mix(h, &ev->err, sizeof ev->err);
 	h = mix(h, path, ev->path_len);
 	h = mix(h, "", 1);
 	return mix(h, path2, ev->path2_len);
+}
+
+/* All that the broker knows of a call. */
+static bool is_twin(const struct aud_told *t, const struct sbx_event *ev, const char *path,
+		    const char *path2)
+{
+	const struct sbx_event *own = &t->ev;
+
+	return t->path && own->kind == ev->kind && own->op == ev->op && own->pid == ev->pid &&
+	       own->err == ev->err && aud_trust_flags(own) == aud_trust_flags(ev) &&
+	       own->path_len == ev->path_len && own->path2_len == ev->path2_len &&
+	       aud_call_is_alike(own->call, ev->call) && !memcmp(t->path, path, ev->path_len) &&
+	       !memcmp(t->path2, path2, ev->path2_len);
 }
 
 static struct aud_told *at(struct aud_told_list *l, size_t i)
@@ -43,23 +55,33 @@ static void drop_first(struct aud_told_list *l)
 	l->n--;
 }
 
-static struct aud_told *append(struct aud_told_list *l)
+static void append(struct aud_told_list *l, uint64_t key, const struct sbx_event *ev,
+		   const char *path, const char *path2, uint64_t now_ms)
 {
 	if (!l->v)
 		l->v = b_calloc(AUD_TWIN_MAX, sizeof *l->v);
 	if (l->n == AUD_TWIN_MAX)
 		drop_first(l);
-	return at(l, l->n++);
+	*at(l, l->n++) = (struct aud_told){
+		.key = key,
+		.at_ms = now_ms,
+		.ev = *ev,
+		.path = b_strndup(path, ev->path_len),
+		.path2 = b_strndup(path2, ev->path2_len),
+		.is_shims = l->is_shims,
+	};
 }
 
-/* Finds and crosses out. */
-static bool take(struct aud_told_list *l, uint64_t key)
+/* Finds the twin and crosses it out. */
+static bool take(struct aud_told_list *l, uint64_t key, const struct sbx_event *ev,
+		 const char *path, const char *path2, struct sbx_event *out)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct aud_told *t = at(l, i);
 
-		if (t->key != key)
+		if (t->key != key || !is_twin(t, ev, path, path2))
 			continue;
+		*out = t->ev;
 		free(t->path);
 		free(t->path2);
 		*t = (struct aud_told){.at_ms = t->at_ms};
@@ -68,49 +90,73 @@ static bool take(struct aud_told_list *l, uint64_t key)
 	return false;
 }
 
-void aud_twins_broker(struct aud_twins *t, const struct sbx_event *ev, const char *path,
+/* What only the shim knows: the name of the call in the program, and the parent. */
+static void add_word(struct sbx_event *brokers, const struct sbx_event *shims)
+{
+	brokers->call = shims->call;
+	brokers->ppid = shims->ppid;
+}
+
+bool aud_twins_broker(struct aud_twins *t, struct sbx_event *ev, const char *path,
 		      const char *path2, uint64_t now_ms)
 {
 	uint64_t key = key_of(ev, path, path2);
+	struct sbx_event word;
 
-	if (take(&t->shim, key))
-		return;
-	*append(&t->broker) = (struct aud_told){
-		.key = key,
-		.at_ms = now_ms,
-		.ev = *ev,
-		.path = b_strndup(path, ev->path_len),
-		.path2 = b_strndup(path2, ev->path2_len),
-	};
+	if (take(&t->shim, key, ev, path, path2, &word)) {
+		add_word(ev, &word);
+		return true;
+	}
+	append(&t->broker, key, ev, path, path2, now_ms);
+	return false;
 }
 
-void aud_twins_shim(struct aud_twins *t, const struct sbx_event *ev, const char *path,
+bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path, const char *path2)
+{
+	struct sbx_event word = *ev;
+
+	if (!t->broker.n || !take(&t->broker, key_of(ev, path, path2), &word, path, path2, ev))
+		return false;
+	add_word(ev, &word);
+	return true;
+}
+
+void aud_twins_keep(struct aud_twins *t, const struct sbx_event *ev, const char *path,
 		    const char *path2, uint64_t now_ms)
 {
-	uint64_t key = key_of(ev, path, path2);
-
-	while (t->shim.n && now_ms - at(&t->shim, 0)->at_ms > AUD_TWIN_MS)
-		drop_first(&t->shim);
-	if (!take(&t->broker, key))
-		*append(&t->shim) = (struct aud_told){.key = key, .at_ms = now_ms};
+	append(&t->shim, key_of(ev, path, path2), ev, path, path2, now_ms);
 }
 
-bool aud_twins_alone(struct aud_twins *t, uint64_t now_ms, bool final, struct aud_told *out)
+static bool first_alone(struct aud_told_list *l, uint64_t now_ms, bool final, struct aud_told *out)
 {
-	while (t->broker.n) {
-		struct aud_told *first = at(&t->broker, 0);
+	while (l->n) {
+		struct aud_told *first = at(l, 0);
 
 		/* full: what comes next would push it out */
-		if (first->path && !final && t->broker.n < AUD_TWIN_MAX &&
-		    now_ms - first->at_ms < AUD_ALONE_MS)
+		if (first->path && !final && l->n < AUD_TWIN_MAX &&
+		    now_ms - first->at_ms < l->patience_ms)
 			return false;
 		*out = *first;
 		first->path = first->path2 = NULL;
-		drop_first(&t->broker);
+		drop_first(l);
 		if (out->path)
 			return true;
 	}
 	return false;
+}
+
+bool aud_twins_alone(struct aud_twins *t, uint64_t now_ms, bool final, struct aud_told *out)
+{
+	return first_alone(&t->broker, now_ms, final, out) ||
+	       first_alone(&t->shim, now_ms, final, out);
+}
+
+void aud_twins_init(struct aud_twins *t)
+{
+	*t = (struct aud_twins){
+		.broker = {.patience_ms = AUD_ALONE_MS},
+		.shim = {.patience_ms = AUD_TWIN_MS, .is_shims = true},
+	};
 }
 
 void aud_twins_release(struct aud_twins *t)
@@ -121,6 +167,6 @@ void aud_twins_release(struct aud_twins *t)
 		while (lists[i]->n)
 			drop_first(lists[i]);
 		free(lists[i]->v);
-		*lists[i] = (struct aud_told_list){0};
+		lists[i]->v = NULL;
 	}
 }

@@ -117,6 +117,8 @@ struct sbx_ring_reader {
 	uint64_t skipped; /* frames never finished: writer dead, or the grace time over */
 	/* Is the writer surely dead? NULL = cannot tell (other pid namespace): grace time only. */
 	bool (*is_dead)(uint32_t pid);
+	/* All writers are ours: an unfinished frame is waited for until the end. */
+	bool is_patient;
 };
 /* `data_size` as given to sbx_ring_init(), rounded the same way. */
 void sbx_ring_reader_init(struct sbx_ring_reader *, struct sbx_ring *, size_t data_size);

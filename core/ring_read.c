@@ -92,8 +92,8 @@ void sbx_ring_inspect(struct sbx_ring_reader *rd)
 /* Waited long enough for the unfinished frame at the tail? */
 static bool grace_over(struct sbx_ring_reader *rd, uint64_t now_ms, uint64_t grace_ms, bool final)
 {
-	if (final)
-		return true;
+	if (final || rd->is_patient)
+		return final;
 	if (!rd->is_stuck) {
 		rd->is_stuck = true;
 		rd->stuck_since_ms = now_ms;

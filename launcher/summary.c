@@ -64,6 +64,8 @@ void lau_summary_end(const struct lau_record *r, const struct lau_outcome *o, st
 		   c.events, c.denied, c.witnessed, c.processes);
 	if (c.lost)
 		b_str_addf(out, "; %" PRIu64 " events lost", c.lost);
+	if (c.broker_lost)
+		b_str_addf(out, ", %" PRIu64 " of them the broker's", c.broker_lost);
 	if (c.corrupt + c.abandoned)
 		b_str_addf(out, "; %" PRIu64 " corrupt: events are missing",
 			   c.corrupt + c.abandoned);

@@ -69,7 +69,18 @@ static void hear(void *ctx, const char *line)
 static struct {
 	aud_kin_fn *kin;
 	uint64_t log_limit;
+	bool has_broker;
 } wary;
+
+static struct sbx_ring *make_ring(const struct witness *w, enum sbx_audit_level level)
+{
+	void *ring = mmap(NULL, w->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
+
+	must(ring != MAP_FAILED, "mmap");
+	sbx_ring_init(ring, WITNESS_RING, level);
+	return ring;
+}
 
 static void start(struct witness *w, enum sbx_audit_level level, int log_fd, bool required,
 		  const char *run_id)
@@ -79,10 +90,8 @@ static void start(struct witness *w, enum sbx_audit_level level, int log_fd, boo
 
 	*w = (struct witness){.log_fd = log_fd, .ring_bytes = sbx_ring_bytes(WITNESS_RING)};
 	witness_image(&w->image, &w->image_data);
-	w->ring = mmap(NULL, w->ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		       0);
-	must((void *)w->ring != MAP_FAILED, "mmap");
-	sbx_ring_init(w->ring, WITNESS_RING, level);
+	w->ring = make_ring(w, level);
+	w->broker = wary.has_broker ? make_ring(w, level) : NULL;
 	must(sbx_ring_check(w->ring, w->ring_bytes, &w->ring_size), "ring");
 	struct aud_config cfg = {
 		.image = &w->image,
@@ -93,6 +102,8 @@ static void start(struct witness *w, enum sbx_audit_level level, int log_fd, boo
 		.required = required,
 		.ring = w->ring,
 		.ring_data = WITNESS_RING,
+		.broker_ring = w->broker,
+		.broker_ring_data = WITNESS_RING,
 		.denial = hear,
 		.denial_ctx = w,
 		.level = level,
@@ -107,6 +118,18 @@ static void start(struct witness *w, enum sbx_audit_level level, int log_fd, boo
 void witness_start_on(struct witness *w, enum sbx_audit_level level, int log_fd, bool required)
 {
 	start(w, level, log_fd, required, WITNESS_RUN);
+}
+
+void witness_start_beside(struct witness *w, aud_kin_fn *kin, int log_fd, bool required)
+{
+	wary.kin = kin;
+	wary.has_broker = true;
+	if (log_fd < 0)
+		witness_start(w, SBX_AUDIT_ALL);
+	else
+		witness_start_on(w, SBX_AUDIT_ALL, log_fd, required);
+	wary.kin = NULL;
+	wary.has_broker = false;
 }
 
 void witness_start_named(struct witness *w, const char *run_id, int log_fd)
@@ -137,6 +160,8 @@ void witness_release(struct witness *w)
 {
 	aud_collector_free(w->c);
 	munmap(w->ring, w->ring_bytes);
+	if (w->broker)
+		munmap(w->broker, w->ring_bytes);
 	free(w->image_data);
 	b_str_release(&w->told);
 	json_decref(w->lines);
@@ -153,6 +178,15 @@ bool witness_put(struct witness *w, struct sbx_event ev, const char *path, const
 	ev.path_len = (uint16_t)strlen(path);
 	ev.path2_len = (uint16_t)strlen(path2);
 	return sbx_ring_write(w->ring, w->ring_size, &ev, path, path2);
+}
+
+bool witness_broker(struct witness *w, struct sbx_event ev, const char *path, const char *path2)
+{
+	ev.time_ns = b_now_real_ns();
+	ev.ppid = 0;
+	ev.path_len = (uint16_t)strlen(path);
+	ev.path2_len = (uint16_t)strlen(path2);
+	return sbx_ring_write(w->broker, w->ring_size, &ev, path, path2);
 }
 
 bool witness_call(struct witness *w, uint32_t pid, enum sbx_op op, bool allowed, const char *path)

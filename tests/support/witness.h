@@ -32,7 +32,7 @@ struct sbx_ring;
 struct witness {
 	struct sbx_image image;
 	void *image_data;
-	struct sbx_ring *ring;
+	struct sbx_ring *ring, *broker; /* broker: NULL but after witness_start_beside() */
 	size_t ring_bytes;
 	uint64_t ring_size;
 	struct aud_collector *c;
@@ -51,11 +51,15 @@ void witness_start(struct witness *, enum sbx_audit_level);
 void witness_start_on(struct witness *, enum sbx_audit_level, int log_fd, bool required);
 /* With what config.kin and config.log_limit of the collector are. */
 void witness_start_wary(struct witness *, aud_kin_fn *, uint64_t log_limit);
+/* With a ring of the broker's, too. `log_fd` below 0: a log of its own. */
+void witness_start_beside(struct witness *, aud_kin_fn *, int log_fd, bool required);
 void witness_start_named(struct witness *, const char *run_id, int log_fd);
 void witness_release(struct witness *);
 
 /* Fills time, pid, ppid (pid - 1), seq and path lengths, and writes to the ring. */
 bool witness_put(struct witness *, struct sbx_event, const char *path, const char *path2);
+/* The same by the broker, which knows no parent. */
+bool witness_broker(struct witness *, struct sbx_event, const char *path, const char *path2);
 bool witness_call(struct witness *, uint32_t pid, enum sbx_op, bool allowed, const char *path);
 bool witness_exec(struct witness *, uint32_t pid, enum sbx_exec_class, const char *path);
 bool witness_hello(struct witness *, uint32_t pid, const char *path);

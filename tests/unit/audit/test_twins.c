@@ -1,6 +1,9 @@
 /* Unit tests of audit/twins.c: one call told by broker and shim. */
 #include "audit/twins.h"
 
+#include "audit/callclass.h"
+#include "core/callnames.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,32 +11,50 @@
 
 static struct aud_twins twins;
 
+static void set_up(void)
+{
+	aud_twins_init(&twins);
+}
+
 static void tear_down(void)
 {
 	aud_twins_release(&twins);
 }
-TestSuite(audit_twins, .fini = tear_down);
+TestSuite(audit_twins, .init = set_up, .fini = tear_down);
 
 static struct sbx_event event(uint32_t pid, const char *path)
 {
-	return (struct sbx_event){.pid = pid, .op = SBX_MODIFY, .path_len = (uint16_t)strlen(path)};
+	return (struct sbx_event){.pid = pid,
+				  .op = SBX_MODIFY,
+				  .call = SBX_CALL_unlinkat,
+				  .flags = SBX_EVF_ALLOWED,
+				  .path_len = (uint16_t)strlen(path)};
 }
 
-static void broker(uint32_t pid, const char *path, uint64_t now)
+/* Is it to be logged now? */
+static bool broker(uint32_t pid, const char *path, uint64_t now)
 {
 	struct sbx_event ev = event(pid, path);
 
-	aud_twins_broker(&twins, &ev, path, "", now);
+	return aud_twins_broker(&twins, &ev, path, "", now);
 }
 
-static void shim(uint32_t pid, const char *path, uint64_t now)
+/* Is there a kept event of the broker's? */
+static bool shim(uint32_t pid, const char *path)
 {
 	struct sbx_event ev = event(pid, path);
 
-	aud_twins_shim(&twins, &ev, path, "", now);
+	return aud_twins_shim(&twins, &ev, path, "");
 }
 
-/* The path of the next event that stands alone, "" = none. */
+static void keep(uint32_t pid, const char *path, uint64_t now)
+{
+	struct sbx_event ev = event(pid, path);
+
+	aud_twins_keep(&twins, &ev, path, "", now);
+}
+
+/* The path of the next event that stands alone, "" = none; the shim's with a "*". */
 static const char *alone(uint64_t now, bool final)
 {
 	static char path[64];
@@ -41,23 +62,39 @@ static const char *alone(uint64_t now, bool final)
 
 	if (!aud_twins_alone(&twins, now, final, &t))
 		return "";
-	snprintf(path, sizeof path, "%s", t.path);
+	snprintf(path, sizeof path, "%s%s", t.path, t.is_shims ? "*" : "");
 	free(t.path);
 	free(t.path2);
 	return path;
 }
 
-Test(audit_twins, what_both_tell_is_the_shims)
+Test(audit_twins, what_both_tell_is_the_brokers_with_the_name_and_parent_of_the_shim)
 {
-	broker(1, "/a", 0);
-	shim(1, "/a", 1);
+	struct sbx_event ev = event(1, "/a");
+
+	cr_expect_not(broker(1, "/a", 0));
+	ev.call = SBX_CALL_remove;
+	ev.ppid = 7;
+	ev.time_ns = 9;
+	cr_assert(aud_twins_shim(&twins, &ev, "/a", ""));
+	cr_expect_eq(ev.call, SBX_CALL_remove);
+	cr_expect_eq(ev.ppid, 7);
+	cr_expect_eq(ev.time_ns, 0, "of when, the broker knows");
 	cr_expect_str_eq(alone(1000, true), "");
 }
 
 Test(audit_twins, in_either_order)
 {
-	shim(1, "/a", 0);
-	broker(1, "/a", 1);
+	struct sbx_event ev = event(1, "/a");
+
+	cr_expect_not(shim(1, "/a"));
+	ev.call = SBX_CALL_remove;
+	aud_twins_keep(&twins, &ev, "/a", "", 0);
+	ev = event(1, "/a");
+	ev.time_ns = 9;
+	cr_assert(aud_twins_broker(&twins, &ev, "/a", "", 1));
+	cr_expect_eq(ev.call, SBX_CALL_remove);
+	cr_expect_eq(ev.time_ns, 9);
 	cr_expect_str_eq(alone(1000, true), "");
 }
 
@@ -65,7 +102,7 @@ Test(audit_twins, each_call_has_one_twin)
 {
 	broker(1, "/a", 0);
 	broker(1, "/a", 0);
-	shim(1, "/a", 1);
+	cr_expect(shim(1, "/a"));
 	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/a");
 	cr_expect_str_eq(alone(1000, true), "");
 }
@@ -74,29 +111,83 @@ Test(audit_twins, other_processes_and_paths_are_no_twins)
 {
 	broker(1, "/a", 0);
 	broker(2, "/b", 0);
-	shim(2, "/a", 1);
-	shim(1, "/b", 1);
+	cr_expect_not(shim(2, "/a"));
+	cr_expect_not(shim(1, "/b"));
 	cr_expect_str_eq(alone(AUD_ALONE_MS - 1, false), "", "it may come yet");
 	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/a");
 	cr_expect_str_eq(alone(AUD_ALONE_MS, false), "/b");
 }
 
-Test(audit_twins, another_verdict_is_no_twin)
+static void another_call(struct sbx_event *ev)
 {
-	struct sbx_event ev = event(1, "/a");
-
-	broker(1, "/a", 0);
-	ev.flags = SBX_EVF_ALLOWED;
-	aud_twins_shim(&twins, &ev, "/a", "", 1);
-	cr_expect_str_eq(alone(1000, true), "/a", "what was refused is told");
+	ev->call = SBX_CALL_utimensat;
+}
+static void another_errno(struct sbx_event *ev)
+{
+	ev->err = 16;
+}
+static void a_question(struct sbx_event *ev)
+{
+	ev->flags |= SBX_EVF_QUERY;
+}
+static void another_verdict(struct sbx_event *ev)
+{
+	ev->flags = 0;
+}
+static void another_operation(struct sbx_event *ev)
+{
+	ev->op = SBX_READ;
+}
+static void another_kind(struct sbx_event *ev)
+{
+	ev->kind = SBX_EV_REPEAT;
+}
+static void a_cut_path(struct sbx_event *ev)
+{
+	ev->flags |= SBX_EVF_TRUNCATED;
 }
 
-Test(audit_twins, a_shims_word_is_soon_forgotten)
+Test(audit_twins, what_differs_in_any_fact_is_no_twin)
 {
-	shim(1, "/a", 0);
-	shim(1, "/b", AUD_TWIN_MS + 1);
-	broker(1, "/a", AUD_TWIN_MS + 1);
-	cr_expect_str_eq(alone(0, true), "/a");
+	void (*const changes[])(struct sbx_event *) = {
+		another_call,	   another_errno, a_question, another_verdict,
+		another_operation, another_kind,  a_cut_path};
+
+	for (unsigned i = 0; i < sizeof changes / sizeof *changes; i++) {
+		struct sbx_event ev = event(1, "/a");
+
+		changes[i](&ev);
+		broker(1, "/a", 0);
+		cr_expect_not(aud_twins_shim(&twins, &ev, "/a", ""), "change %u", i);
+		aud_twins_keep(&twins, &ev, "/b", "", 0);
+		cr_expect_not(broker(1, "/b", 0), "change %u", i);
+		cr_expect_str_eq(alone(0, true), "/a", "change %u", i);
+		cr_expect_str_eq(alone(0, true), "/b", "change %u", i);
+		cr_expect_str_eq(alone(0, true), "/b*", "change %u", i);
+	}
+}
+
+/* Whoever makes the paths can make two of one FNV-1a. */
+Test(audit_twins, paths_are_compared_byte_by_byte)
+{
+	struct sbx_event ev = event(1, "/a");
+	struct aud_told *kept;
+
+	broker(1, "/b", 0);
+	kept = &twins.broker.v[twins.broker.first];
+	kept->path[1] = 'a'; /* now "/a" below the key of "/b" */
+	cr_expect_not(shim(1, "/b"));
+	kept->path[1] = 'b';
+	cr_expect(shim(1, "/b"));
+	cr_expect_not(aud_twins_shim(&twins, &ev, "/a", ""));
+}
+
+Test(audit_twins, a_shims_word_does_not_wait_long)
+{
+	keep(1, "/a", 0);
+	cr_expect_str_eq(alone(AUD_TWIN_MS - 1, false), "");
+	cr_expect_str_eq(alone(AUD_TWIN_MS, false), "/a*");
+	cr_expect_not(broker(1, "/a", AUD_TWIN_MS));
 }
 
 Test(audit_twins, none_is_lost_when_many_come)
@@ -106,10 +197,22 @@ Test(audit_twins, none_is_lost_when_many_come)
 
 	for (unsigned i = 0; i < 3 * AUD_TWIN_MAX; i++) {
 		snprintf(path, sizeof path, "/%u", i);
-		broker(1, path, 0);
+		i % 2 ? keep(1, path, 0) : (void)broker(1, path, 0);
 		seen += *alone(0, false) != 0;
 	}
 	while (*alone(0, true))
 		seen++;
 	cr_expect_eq(seen, 3 * AUD_TWIN_MAX);
+}
+
+Test(audit_twins, calls_of_one_kind_are_alike_and_no_others)
+{
+	cr_expect(aud_call_is_alike(SBX_CALL_fopen, SBX_CALL_openat));
+	cr_expect(aud_call_is_alike(SBX_CALL_remove, SBX_CALL_rmdir));
+	cr_expect(aud_call_is_alike(SBX_CALL_mkdtemp, SBX_CALL_mkdirat));
+	cr_expect(aud_call_is_alike(SBX_CALL_connect, SBX_CALL_connect));
+	cr_expect_not(aud_call_is_alike(SBX_CALL_connect, SBX_CALL_listen), "in no class");
+	cr_expect_not(aud_call_is_alike(SBX_CALL_link, SBX_CALL_symlink));
+	cr_expect_not(aud_call_is_alike(SBX_CALL_unlink, SBX_CALL_rename));
+	cr_expect_not(aud_call_is_alike(SBX_CALL_COUNT, SBX_CALL_COUNT));
 }

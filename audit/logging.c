@@ -1,0 +1,244 @@
+/* logging.c - see collector_priv.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/collector_priv.h"
+#include "audit/judge.h"
+#include "base/io.h"
+#include "core/callnames.h"
+#include "core/path.h"
+
+bool aud_log_is_full(const struct aud_collector *c)
+{
+	return c->cfg.log_limit && c->log.bytes >= c->cfg.log_limit;
+}
+
+static void note_full(struct aud_collector *c)
+{
+	char text[120];
+
+	if (c->unwritten++)
+		return;
+	snprintf(text, sizeof text,
+		 "the audit log is full (%llu MiB): events are counted from here, not written",
+		 (unsigned long long)(c->cfg.log_limit >> 20));
+	aud_person_say(&c->person, text);
+}
+
+uint64_t aud_put_line(struct aud_collector *c, struct aud_record *r)
+{
+	size_t start = c->log.buf.len;
+
+	if (!aud_log_open(&c->log)) {
+		c->log.dropped_lines += c->log.failed;
+		return 0;
+	}
+	if (r->kind != AUD_GAP && aud_log_is_full(c)) {
+		note_full(c);
+		return 0;
+	}
+	r->seq = ++c->seq;
+	r->prev = c->log.hash;
+	aud_record_json(&c->frame, r, &c->log.buf);
+	aud_log_line(&c->log, start);
+	return r->seq;
+}
+
+void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_record *r)
+{
+	const struct sbx_event *ev = &it->ev;
+
+	*r = (struct aud_record){
+		.ev = ev,
+		.path = it->path,
+		.path2 = it->path2,
+		.layer = it->layer,
+		.count = it->count,
+		.exe = aud_procs_exe(c->procs, ev->pid, ev->ppid),
+		.parent_seq = aud_procs_origin(c->procs, ev->pid, ev->ppid),
+		.matched_rule = "",
+		.rule = "",
+	};
+}
+
+static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind,
+			   const struct aud_verdict *v)
+{
+	struct aud_record r;
+
+	aud_fill(c, it, &r);
+	r.kind = kind;
+	r.allowed = v->allowed;
+	r.disagrees = v->disagrees;
+	r.matched_rule = v->matched;
+	r.rule = v->origin;
+	return aud_put_line(c, &r);
+}
+
+static uint64_t put_plain(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind)
+{
+	struct aud_record r;
+
+	aud_fill(c, it, &r);
+	r.kind = kind;
+	return aud_put_line(c, &r);
+}
+
+static void write_folded(struct aud_collector *c, struct aud_folded *f)
+{
+	struct aud_item it = {.ev = f->ev,
+			      .path = f->path,
+			      .path2 = f->path2,
+			      .layer = f->layer,
+			      .count = f->count};
+	struct aud_verdict v;
+
+	aud_judge(c->cfg.image, &it.ev, it.path, it.path2, &v);
+	put_judged(c, &it, AUD_DENIED, &v);
+	f->count = 0;
+}
+
+void aud_write_folds(struct aud_collector *c)
+{
+	size_t i;
+
+	for (i = 0; i < AUD_FOLD_SLOTS; i++)
+		if (c->fold.slot[i].count)
+			write_folded(c, &c->fold.slot[i]);
+	c->folded_at_ms = c->now_ms;
+}
+
+static void tell_denial(struct aud_collector *c, const struct aud_item *it,
+			const struct aud_verdict *v)
+{
+	const struct sbx_event *ev = &it->ev;
+	bool move = ev->flags & SBX_EVF_MOVE && ev->aux < SBX_OP_COUNT;
+	struct aud_denial d = {
+		.op = (enum sbx_op)(move ? ev->aux : ev->op),
+		.path = v->second ? it->path2 : it->path,
+		.path_len = v->second ? ev->path2_len : ev->path_len,
+		.matched = v->matched,
+		.origin = v->origin,
+		.call = ev->call,
+		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
+		.is_root = move && ev->flags & SBX_EVF_ROOT,
+	};
+
+	aud_person_denial(&c->person, &d, c->now_ms);
+}
+
+/* Equal denials fold, but not at level `all`; the person reads each once either way. */
+static void on_denial(struct aud_collector *c, const struct aud_item *it,
+		      const struct aud_verdict *v)
+{
+	bool all = c->cfg.level == SBX_AUDIT_ALL;
+	uint64_t n = it->count ? it->count : 1;
+	const struct aud_denied d = {&it->ev, it->path, it->path2, it->layer};
+	struct aud_folded evicted;
+	enum aud_fold_answer a = aud_fold_add(&c->fold, &d, all ? 0 : n, &evicted);
+
+	if (evicted.count)
+		write_folded(c, &evicted);
+	aud_folded_release(&evicted);
+	/* the person reads the policy's verdict, not a claim of the command */
+	if (a == AUD_FOLD_FIRST && !v->allowed)
+		tell_denial(c, it, v);
+	if (a == AUD_FOLD_FIRST || all)
+		put_judged(c, it, AUD_DENIED, v);
+}
+
+void aud_counts_add(struct aud_counts *k, const struct sbx_event *ev, uint64_t n)
+{
+	uint64_t *by_op[SBX_OP_COUNT] = {
+		[SBX_READ] = &k->reads,
+		[SBX_MODIFY] = &k->modifies,
+		[SBX_EXEC] = &k->execs,
+		[SBX_CONNECT] = &k->connects,
+	};
+
+	k->events += n;
+	*by_op[ev->op] += n;
+	*(ev->flags & SBX_EVF_ALLOWED ? &k->allowed : &k->denied) += n;
+}
+
+/* The shim of an old image says that the exec it announced failed. Nothing else says so: not the
+ * broker, not a thread whose last words came between the announcement and the new image. */
+static void old_image_speaks(struct aud_collector *c, const struct aud_item *it)
+{
+	const struct sbx_event *ev = &it->ev;
+
+	if (strcmp(it->layer, "shim") == 0 && ev->kind == SBX_EV_CALL && ev->op == SBX_EXEC &&
+	    ev->err && ev->flags & SBX_EVF_ALLOWED)
+		aud_procs_failed(c->procs, ev);
+}
+
+/* A question about a path, told at the level `all`: no rule speaks of it. */
+static void on_query(struct aud_collector *c, const struct aud_item *it)
+{
+	c->counts.events++;
+	c->counts.queries++;
+	put_plain(c, it, AUD_QUERY);
+}
+
+/* A call, or the announcement of an exec. */
+static void on_call(struct aud_collector *c, struct aud_item *it)
+{
+	struct sbx_event *ev = &it->ev;
+	struct aud_verdict v;
+	uint64_t seq;
+
+	if (ev->kind == SBX_EV_EXEC)
+		ev->op = SBX_EXEC;
+	else
+		old_image_speaks(c, it);
+	aud_counts_add(&c->counts, ev, it->count ? it->count : 1);
+	aud_judge(c->cfg.image, ev, it->path, it->path2, &v);
+	c->counts.disagreed += v.disagrees;
+	if (!(ev->flags & SBX_EVF_ALLOWED)) {
+		on_denial(c, it, &v);
+	} else if (ev->kind == SBX_EV_EXEC) {
+		seq = put_judged(c, it, AUD_EXEC, &v);
+		aud_procs_exec(c->procs, ev, it->path, seq, c->now_ms);
+	} else {
+		put_judged(c, it, AUD_RESULT, &v);
+	}
+}
+
+void aud_on_event(struct aud_collector *c, struct aud_item *it)
+{
+	const struct sbx_event *ev = &it->ev;
+
+	switch ((enum sbx_event_kind)ev->kind) {
+	case SBX_EV_REPEAT:
+		it->count = ev->count ? ev->count : 1;
+		on_call(c, it);
+		return;
+	case SBX_EV_CALL:
+		if (ev->flags & SBX_EVF_QUERY)
+			on_query(c, it);
+		else
+			on_call(c, it);
+		return;
+	case SBX_EV_EXEC:
+		if (ev->aux >= SBX_EXEC_CLASS_COUNT)
+			break;
+		on_call(c, it);
+		return;
+	case SBX_EV_HELLO:
+		aud_procs_hello(c->procs, ev, it->path);
+		put_plain(c, it, AUD_HELLO);
+		return;
+	case SBX_EV_LOSS:
+		if (ev->aux >= SBX_LOSS_COUNT)
+			break;
+		c->counts.losses++;
+		c->counts.refused += ev->aux == SBX_LOSS_NO_SHIM;
+		put_plain(c, it, AUD_LOSS);
+		return;
+	case SBX_EV_EXIT: /* the supervisor's alone: from the ring it is a lie */
+	case SBX_EV_KIND_COUNT:
+		break;
+	}
+	c->reader.corrupt++;
+}
