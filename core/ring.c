@@ -59,6 +59,15 @@ bool sbx_ring_check(const struct sbx_ring *r, size_t bytes, uint64_t *out_size)
 	return true;
 }
 
+bool sbx_ring_has_room(const struct sbx_ring *r, uint64_t size, uint64_t more)
+{
+	/* the tail first: it may only have grown when the head is read */
+	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
+	uint64_t used = atomic_load_explicit(&r->head, memory_order_acquire) - tail;
+
+	return used <= size && more <= size - used;
+}
+
 /* Moves `head` over `need` bytes; false when there is no room for them. */
 static bool claim(struct sbx_ring *r, uint64_t size, uint64_t need, uint64_t *out_pos)
 {

@@ -84,6 +84,10 @@ bool sbx_ring_check(const struct sbx_ring *, size_t bytes, uint64_t *out_size);
 bool sbx_ring_write(struct sbx_ring *, uint64_t size, const struct sbx_event *, const char *path,
 		    const char *path2);
 
+/* Is there room for `more` bytes beside what was written and not read yet? What a writer finds free
+ * stays so until somebody writes. [AS-safe] */
+bool sbx_ring_has_room(const struct sbx_ring *, uint64_t size, uint64_t more);
+
 /* Counts a failure inside a shim. [AS-safe] */
 static inline void sbx_ring_internal(struct sbx_ring *r)
 {

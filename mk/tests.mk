@@ -35,6 +35,12 @@ DEPS += $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
 -include $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
 	$(BENCH_SRCS:%.c=$(B)/obj/%.d) $(FUZZ_SRCS:%.c=$(B)/obj/%.d)
 
+# A command that lies in the ring.
+EXTRA_TEST_BINS += $(B)/tests/ring_liar
+$(B)/tests/ring_liar: tests/probe/ring_liar.c $(call lib,core) | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $^ -lpthread
+
 # What tries paths inside srt and inside sbx-launch.
 EXTRA_TEST_BINS += $(B)/tests/srt_probe
 $(B)/tests/srt_probe: tests/differential/srt_probe.c | $$(@D)/.d

@@ -20,7 +20,7 @@ e2e_outer()
 	chmod 755 "$base"
 	mkdir "$base/bin" "$base/test"
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/libsbx-shim*.so "$base/bin"
-	cp "$bin"/tests/mkhost "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
+	cp "$bin"/tests/mkhost "$bin"/tests/ring_liar "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
 	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/*.cjs "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/PRELOAD.md \
 		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \

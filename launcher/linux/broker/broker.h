@@ -142,6 +142,9 @@ struct br_broker {
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
 	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
 	_Atomic uint64_t umask_ms;  /* when the last one was announced */
+	/* Bytes of the ring that calls have a right to; each call that is being served has one
+	 * event's. events.c */
+	_Atomic uint64_t places;
 	_Atomic int idle;
 	_Atomic int waiting; /* workers whose call may take as long as it likes */
 	_Atomic unsigned served;
@@ -164,7 +167,7 @@ struct br_call {
 	char attr[XATTR_NAME_MAX + 1];
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
-	bool is_locked, has_fs;
+	bool is_locked, has_fs, has_place;
 	size_t cwd_len; /* 0 = not yet asked for */
 	char cwd[BR_TEXT_MAX];
 	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
@@ -292,6 +295,13 @@ struct br_told {
 	size_t len, len2;
 };
 void br_tell(struct br_call *, const struct br_told *);
+/* ERESTARTNOINTR: a call that was not begun is made again after any handler. */
+#define BR_RESTART 513
+/* Before anything is done for the call: the ring has a place for its event from here on. Waits
+ * where the ring is full, without a lock. 0; -EINTR: the caller is gone; -BR_RESTART: it has a
+ * signal to handle. */
+int br_take_place(struct br_call *);
+void br_give_place(struct br_call *);
 /* A call on the one path of end 0, done or refused. */
 struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer);
 /* Refused by the policy, unless the kernel would have refused anyway. */
@@ -398,6 +408,8 @@ void br_bury(struct br_broker *);
 
 void br_start_worker(struct br_broker *);
 
+/* After br_may_block(): what follows of the call takes no long time, and is not interrupted. */
+void br_end_block(struct br_call *);
 /* From here on the call may take as long as it likes: another worker takes its place, and it is
  * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. False:
  * as many wait as may, and this one must not. */

@@ -1,11 +1,22 @@
-/* events.c - asking the policy, and telling what came of it. */
+/*
+ * events.c - asking the policy, and telling what came of it.
+ *
+ * Nothing is done that could not be told: a call has a place for its event before it is served,
+ * and waits for one where the ring is full. The broker alone writes to its ring. So it is enough to
+ * count the places: they are as long as the longest event, and with all that is not read yet they
+ * never come to more than the ring. No call tells more than one event.
+ */
 #include "launcher/linux/broker/broker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/io.h"
+#include "core/callnames.h"
 #include "core/ring.h"
+
+enum { PLACE_MS = 1 }; /* how often a call looks whether the ring has room again */
 
 static bool is_in_shm(const char *path, size_t len)
 {
@@ -32,6 +43,50 @@ static bool is_wanted(const struct br_broker *b, const struct br_told *t)
 	return !t->allowed || (t->op == SBX_MODIFY && b->plan->level != SBX_AUDIT_DENIED);
 }
 
+static bool get_place(struct br_broker *b)
+{
+	uint64_t others = atomic_fetch_add(&b->places, SBX_RING_FRAME_MAX);
+
+	if (sbx_ring_has_room(b->plan->ring, b->plan->ring_size, others + SBX_RING_FRAME_MAX))
+		return true;
+	atomic_fetch_sub(&b->places, SBX_RING_FRAME_MAX);
+	return false;
+}
+
+/* The supervisor reads more slowly than the command makes calls, or not at all. */
+static int wait_for_place(struct br_call *c)
+{
+	bool waits = br_may_block(c);
+
+	do {
+		(void)poll(NULL, 0, PLACE_MS);
+		if (!br_is_alive(c))
+			return -EINTR;
+		if (c->w->signal == BR_SIGNAL_OWN)
+			return -BR_RESTART;
+	} while (!get_place(c->b));
+	c->has_place = true;
+	if (waits)
+		br_end_block(c);
+	return 0;
+}
+
+int br_take_place(struct br_call *c)
+{
+	if (!c->b->plan->ring || c->b->plan->level == SBX_AUDIT_NONE ||
+	    c->row->call == SBX_CALL_unknown) /* of which nothing is told */
+		return 0;
+	c->has_place = get_place(c->b);
+	return c->has_place ? 0 : wait_for_place(c);
+}
+
+void br_give_place(struct br_call *c)
+{
+	if (c->has_place)
+		atomic_fetch_sub(&c->b->places, SBX_RING_FRAME_MAX);
+	c->has_place = false;
+}
+
 void br_tell(struct br_call *c, const struct br_told *t)
 {
 	struct sbx_event ev = {
@@ -51,6 +106,8 @@ void br_tell(struct br_call *c, const struct br_told *t)
 	ev.pid = (uint32_t)br_tgid(c);
 	if (t->len >= PATH_MAX || t->len2 >= PATH_MAX)
 		ev.rule = sbx_deep_rule(c->b->plan->image, &ev, t->path, t->len, t->path2, t->len2);
+	/* it has its place; what could be lost all the same is counted, and ends a run that must be
+	 * recorded */
 	(void)sbx_ring_write(c->b->plan->ring, c->b->plan->ring_size, &ev, t->path, t->path2);
 }
 

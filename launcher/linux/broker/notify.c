@@ -158,6 +158,9 @@ static struct br_answer serve(struct br_call *c)
 		return br_fail(ENOSYS);
 	if (br_lies(c))
 		return br_proceed_unseen(c);
+	rc = br_take_place(c);
+	if (rc < 0)
+		return br_fail(-rc);
 	c->flags = c->row->flags_arg == BR_NO_ARG ? 0 : (unsigned)br_arg(c, c->row->flags_arg);
 	c->mode = c->row->mode_arg == BR_NO_ARG ? 0 : (mode_t)br_arg(c, c->row->mode_arg);
 	rc = br_check(c);
@@ -174,6 +177,14 @@ static struct br_answer serve(struct br_call *c)
 	return c->row->handler(c);
 }
 
+/* The watch leaves the worker alone meanwhile. Why it was interrupted. */
+static int end_wait(struct br_worker *w)
+{
+	w->waits = false;
+	w->b->waiting--;
+	return atomic_exchange(&w->signal, BR_SIGNAL_NONE);
+}
+
 static void handle(struct br_call *c)
 {
 	struct br_worker *w = c->w;
@@ -185,20 +196,16 @@ static void handle(struct br_call *c)
 	w->busy = c->n.id;
 	w->phase = BR_PHASE_SERVING;
 	a = serve(c);
+	br_give_place(c);
 	br_unlock(c);
 	unlock_fs(c);
 	br_test_point(c->b, BR_POINT_SERVED);
 	br_settle(w);
 	br_test_point(c->b, BR_POINT_SETTLED);
 	w->busy = 0;
-	if (w->waits) {
-		w->waits = false;
-		c->b->waiting--;
-		/* not a failure of the call: the program's handler runs, then it goes on waiting */
-		if (a.kind == BR_KIND_ERROR && a.err == EINTR && w->signal == BR_SIGNAL_OWN)
-			a.err = KERNEL_RESTARTSYS;
-		w->signal = BR_SIGNAL_NONE;
-	}
+	/* not a failure of the call: the program's handler runs, then it goes on waiting */
+	if (w->waits && end_wait(w) == BR_SIGNAL_OWN && a.kind == BR_KIND_ERROR && a.err == EINTR)
+		a.err = KERNEL_RESTARTSYS;
 	br_become_self(w);
 	/* Before the answer: the caller's next call should find this worker waiting for it. */
 	br_ends_release(c);
@@ -256,6 +263,15 @@ bool br_may_block(struct br_call *c)
 	c->b->is_watched = true;
 	(void)!write(c->b->wake[1], "", 1);
 	return true;
+}
+
+void br_end_block(struct br_call *c)
+{
+	struct br_worker *w = c->w;
+
+	br_settle(w);
+	(void)end_wait(w);
+	w->phase = BR_PHASE_SERVING;
 }
 
 static void prepare_thread(struct br_worker *w)
