@@ -244,7 +244,9 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 		judge_move(img, ev, path, path2, out);
 		return;
 	}
-	*out = (struct aud_verdict){0};
+	*out = (struct aud_verdict){.matched = "<supervisor>", .origin = "builtin:supervisor"};
+	if (ev->flags & SBX_EVF_SUPERVISOR && !claimed)
+		return;
 	sbx_explain(img, op, path, ev->path_len, &v);
 	if (v.allowed && both_ends(ev) && !sbx_decide(img, op, path2, ev->path2_len)) {
 		out->second = true;

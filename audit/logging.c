@@ -141,8 +141,9 @@ static void on_denial(struct aud_collector *c, const struct aud_item *it,
 	if (evicted.count)
 		write_folded(c, &evicted);
 	aud_folded_release(&evicted);
-	/* the person reads the policy's verdict, not a claim of the command */
-	if (a == AUD_FOLD_FIRST && !v->allowed)
+	/* the person reads the policy's verdict, not a claim of the command, nor what no rule of
+	 * theirs could open */
+	if (a == AUD_FOLD_FIRST && !v->allowed && !(it->ev.flags & SBX_EVF_SUPERVISOR))
 		tell_denial(c, it, v);
 	if (a == AUD_FOLD_FIRST || all)
 		put_judged(c, it, AUD_DENIED, v);

@@ -216,7 +216,10 @@ static void add_judged(struct b_str *out, const struct aud_frame *f, const struc
 		ADD(out, ",\"count\":");
 		b_str_add_u64(out, r->count);
 	}
-	if (r->kind != AUD_DENIED || !(r->ev->flags & SBX_EVF_MOVE))
+	if (r->kind == AUD_DENIED && r->ev->flags & SBX_EVF_SUPERVISOR)
+		ADD(out, ",\"reason\":\"supervisor\"");
+	if (r->kind != AUD_DENIED ||
+	    (r->ev->flags & (SBX_EVF_MOVE | SBX_EVF_SUPERVISOR)) != SBX_EVF_MOVE)
 		return;
 	if (r->ev->flags & SBX_EVF_UNSEEN)
 		ADD(out, ",\"reason\":\"move-unseen\"");

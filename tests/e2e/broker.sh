@@ -159,6 +159,33 @@ touch end
 wait $launcher
 check 'and all were answered' [ "$? $(ls done)" = '0 done' ]
 
+# Who would look into the broker is told, whatever the policy says of /proc; and a descriptor that
+# is no directory leads nowhere, as to the kernel.
+fresh
+cat >look.py <<'END'
+import errno, os, socket
+broker = os.environ["BROKER"]
+for act in (lambda: os.truncate(f"/proc/{broker}/mem", 0), lambda: os.mkdir(f"/proc/{broker}/cwd/d"),
+            lambda: os.getxattr(f"/proc/{broker}/environ", "user.x")):
+    try:
+        act()
+    except PermissionError:
+        print("refused")
+try:
+    made = socket.socket()
+    os.mkdir("d", dir_fd=made.fileno())
+except OSError as e:
+    print(errno.errorcode[e.errno])
+END
+# the broker is a child of the launcher, as the command is
+# shellcheck disable=SC2016
+"$SBX" -q --no-shim --isolate none -- sh -c \
+	'BROKER=$(pgrep -P $PPID -x sbx-broker) exec python3 -B look.py' >"$TMP/out" 2>&1
+check 'who would look into the broker is refused' [ "$(grep -c refused "$TMP/out")" -eq 3 ]
+check 'and a socket is no directory' grep -qx ENOTDIR "$TMP/out"
+cat "$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl" >"$TMP/log"
+check 'and each of them is in the record' [ "$(grep -c '"path":"/proc/[0-9]*/\(mem\|cwd/*\|environ\)".*"allowed":false,"matched_rule":"<supervisor>"' "$TMP/log")" -ge 3 ]
+
 # What is made beside a denied file can be executed.
 fresh
 echo s >.env

@@ -275,6 +275,8 @@ void br_fd_path(char out[32], int fd);
 /* Is this a path of the broker's own in /proc, that the caller must not be lent? Anything in
  * another procfs is. */
 bool br_is_own_proc(const struct br_call *, const char *path, size_t len);
+/* Tells that a name of it ("" = itself) was asked for. -EACCES. */
+int br_refuse_own(struct br_call *, const char *path, size_t len, const char *name);
 /* ownproc.c: is it in a procfs that is mounted elsewhere? */
 bool br_is_other_proc(const struct br_broker *, const char *path, size_t len);
 /* Fills other_procs: 0 or -1 with errno. */

@@ -86,6 +86,18 @@ bool br_is_own_proc(const struct br_call *c, const char *path, size_t len)
 	return pid > 0 && syscall(SYS_tgkill, (long)c->b->pid, pid, 0L) == 0;
 }
 
+int br_refuse_own(struct br_call *c, const char *path, size_t len, const char *name)
+{
+	char room[PATH_MAX];
+	struct br_told t = {
+		.op = SBX_READ, .err = EACCES, .flags = SBX_EVF_SUPERVISOR, .path = room};
+	int n = snprintf(room, sizeof room, "%.*s%s%s", (int)len, path, *name ? "/" : "", name);
+
+	t.len = (size_t)n < sizeof room ? (size_t)n : sizeof room - 1;
+	br_tell(c, &t);
+	return -EACCES;
+}
+
 bool br_is_of_another(struct br_call *c, const char *path)
 {
 	pid_t owner;
@@ -262,13 +274,18 @@ static bool is_dots(const char *name, size_t n)
 int br_name_end(struct br_call *c, struct br_end *e)
 {
 	size_t n = strlen(e->name);
+	struct stat st;
 	int rc = br_text_of_dir(c->b, e->at, e->path, &e->len);
 
 	/* ENOENT: nothing can be made in, or is left in, a removed directory */
 	if (rc == -ENOENT || rc == -ENAMETOOLONG)
 		return rc;
-	if (rc < 0 || br_is_own_proc(c, e->path, e->len))
+	if (rc == -EXDEV && fstat(e->at, &st) == 0 && !S_ISDIR(st.st_mode))
+		return -ENOTDIR; /* a socket's descriptor, say */
+	if (rc < 0)
 		return -EACCES;
+	if (br_is_own_proc(c, e->path, e->len))
+		return br_refuse_own(c, e->path, e->len, e->name);
 	while (n && e->name[n - 1] == '/')
 		n--;
 	return sbx_deep_append(e->path, &e->len, e->name, n) ? 0 : -ENAMETOOLONG;
@@ -407,7 +424,7 @@ int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 		return -EACCES;
 	if (e->is_pathless)
 		return br_look_at_nameless(c, e);
-	return !e->is_pathless && br_is_own_proc(c, e->path, e->len) ? -EACCES : 0;
+	return br_is_own_proc(c, e->path, e->len) ? br_refuse_own(c, e->path, e->len, "") : 0;
 }
 
 static int find_once(struct br_call *c, struct br_end *e)

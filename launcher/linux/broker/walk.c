@@ -126,7 +126,7 @@ static int follow_magic(struct walk *w, const char *dir, size_t len)
 	int fd;
 
 	if (br_is_own_proc(w->c, dir, len))
-		return -EACCES;
+		return br_refuse_own(w->c, dir, len, w->name);
 	/* With mixed credentials our leave to look into others is wider than the caller's. */
 	if (br_is_of_another(w->c, dir))
 		return -EACCES;

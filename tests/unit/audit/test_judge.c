@@ -96,3 +96,30 @@ Test(audit_judge, of_a_move_the_rule_is_the_one_that_objects, .fini = end)
 		cr_expect_str_eq(witness_str(&w, i, "rule"), t[i].rule, "%zu", i);
 	}
 }
+
+/* No rule speaks of the broker's own: the most that may be read is not. */
+Test(audit_judge, what_is_the_supervisors_no_rule_opens, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_put(&w,
+		    (struct sbx_event){.pid = 10,
+				       .op = SBX_READ,
+				       .call = SBX_CALL_open,
+				       .err = EACCES,
+				       .flags = SBX_EVF_SUPERVISOR},
+		    "/proc/7/mem", "");
+	/* nor does the mark excuse what was done */
+	witness_put(&w,
+		    (struct sbx_event){.pid = 10,
+				       .op = SBX_READ,
+				       .call = SBX_CALL_open,
+				       .flags = SBX_EVF_ALLOWED | SBX_EVF_SUPERVISOR},
+		    "/home/u/.ssh/x", "");
+	witness_end(&w);
+	cr_expect_str_eq(witness_str(&w, 0, "matched_rule"), "<supervisor>");
+	cr_expect_str_eq(witness_str(&w, 0, "reason"), "supervisor");
+	cr_expect_not(flag(0, "allowed"));
+	cr_expect_not(flag(0, "shim_disagrees"));
+	cr_expect_not(flag(1, "allowed"));
+	cr_expect(flag(1, "shim_disagrees"));
+}
