@@ -111,6 +111,8 @@ enum ak_find {
 	AK_F_REMOVED,
 	AK_F_LAUNDERED,
 	AK_F_DIED,
+	AK_F_UNRECORDED,
+	AK_F_UNTRUE,
 	AK_F_COUNT
 };
 extern const char *const ak_find_names[AK_F_COUNT];
@@ -129,6 +131,9 @@ struct ak_outcome {
 	bool was_nobody; /* AK_DROP, and it could */
 	struct ak_finding found[AK_FINDINGS];
 	uint32_t count[AK_CALLS][3]; /* done, refused (EACCES, EPERM, EXDEV), failed */
+	/* How often each operation, a single call, was refused in a way that the record must say.
+	 */
+	uint32_t refused[AK_OPS];
 };
 
 /* ---- the inside ---- */
@@ -161,6 +166,7 @@ struct ak_thread {
 
 extern struct ak_setup ak;
 extern struct ak_arena *ak_arena;
+extern int ak_launcher; /* the parent of the inside */
 extern const struct ak_prog *ak_now;
 
 #define AK_SLOT	 100 /* descriptors of the program: so many from here on */
@@ -240,17 +246,75 @@ struct ak_world {
 };
 
 struct ak_state;
+struct ak_changes;
 void ak_world_make(struct ak_world *);
 /* Everything as it was made, whatever a program has done. Returns the state then. */
 struct ak_state *ak_world_reset(struct ak_world *, struct ak_state *before);
-/* What changed that may not have, into `out`. Takes over neither state. was_nobody: the program had
- * no rights of root's. */
+/* What changed that may not have, into `out`, and all that changed. Takes over neither state.
+ * was_nobody: the program had no rights of root's. */
 void ak_world_check(struct ak_world *, const struct ak_state *before, bool was_nobody,
-		    struct ak_outcome *out);
+		    struct ak_outcome *out, struct ak_changes *changes);
 void ak_state_free(struct ak_state *);
 void ak_remove_tree(const char *path);
 void ak_world_note(struct ak_outcome *, enum ak_find, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* ---- the record: worldchanges.c, recordlog.c, recordcheck.c ---- */
+
+enum ak_change_kind {
+	AK_C_MADE,
+	AK_C_GONE,
+	AK_C_MODE,
+	AK_C_OWNER,
+	AK_C_ATTRS,
+	AK_C_CONTENT,
+	AK_C_TIMES,
+	AK_C_COUNT
+};
+#define AK_OBJECT_NAMES 4
+/* What a program really changed. Texts are owned by the list. */
+struct ak_change {
+	enum ak_change_kind kind;
+	bool is_dir, has_content;
+	char *path, *also[AK_OBJECT_NAMES]; /* other names of the object, before or after */
+};
+#define AK_CHANGES 400
+struct ak_changes {
+	struct ak_change v[AK_CHANGES];
+	unsigned n;
+	uint64_t *there; /* hashes of all names that are there afterwards */
+	unsigned nthere;
+};
+uint64_t ak_hash_name(const char *path);
+void ak_changes_release(struct ak_changes *);
+
+struct ak_event {
+	int64_t ns;
+	const char *call, *path, *path2, *op; /* "" = none; paths are absolute */
+	bool is_denied;			      /* by the policy */
+	int err;
+	unsigned count;
+};
+struct ak_log {
+	struct ak_event *v;
+	size_t n;
+	bool is_whole; /* it says of no event that it was lost */
+	char *text;
+};
+/* The record of the only run below `state`. Its command began in the directory `ws`. */
+bool ak_log_load(const char *state, const char *ws, struct ak_log *out);
+void ak_log_release(struct ak_log *);
+
+/* One program, and what came of it. */
+struct ak_act {
+	struct ak_prog prog;
+	int64_t from, until; /* CLOCK_REALTIME, ns */
+	uint32_t refused[AK_OPS];
+	struct ak_changes changes;
+};
+/* What the record does not say, or says wrongly, of the program `i`, into `out`. */
+void ak_record_check(const struct ak_world *, const struct ak_log *, const struct ak_act *,
+		     struct ak_outcome *out);
 
 /* ---- outsiders: outsider.c ---- */
 
@@ -307,8 +371,10 @@ struct ak_session *ak_session_start(const struct ak_options *);
 /* One program: what was found. 0, or -1: the sandbox is gone (out says so). */
 int ak_session_run(struct ak_session *, const struct ak_prog *, struct ak_outcome *out,
 		   unsigned *out_new_lines);
-/* The status of sbx-launch. */
-int ak_session_end(struct ak_session *);
+/* The status of sbx-launch. `found` (NULL: nobody asks) is called for each program that the record
+ * of the run is wrong about. */
+typedef void ak_record_fn(void *ctx, const struct ak_prog *, const struct ak_outcome *);
+int ak_session_end(struct ak_session *, ak_record_fn *found, void *ctx);
 /* Cuts the program down as long as a finding of this kind comes again. Runs of its own. */
 void ak_minimise(const struct ak_options *, struct ak_prog *, enum ak_find kind);
 /* How often of `tries` the program finds something of this kind. */

@@ -173,10 +173,18 @@ static bool is_failure(int status)
 	return status == 125;
 }
 
-static int end_session(const struct ak_options *o, struct ak_session *s, const struct ak_prog *last,
+static void report_record(void *ctx, const struct ak_prog *p, const struct ak_outcome *out)
+{
+	const struct ak_options *o = ctx;
+
+	if (counts(o, p, out))
+		report(o, p, out);
+}
+
+static int end_session(struct ak_options *o, struct ak_session *s, const struct ak_prog *last,
 		       bool is_lost, struct ak_outcome *out)
 {
-	int status = ak_session_end(s);
+	int status = ak_session_end(s, report_record, o);
 
 	if (is_lost) {
 		printf("LOST with status %d after\n", status);
@@ -241,6 +249,14 @@ static int attack(struct ak_options *o)
 	return findings ? 1 : 0;
 }
 
+static void print_record(void *ctx, const struct ak_prog *p, const struct ak_outcome *out)
+{
+	(void)p;
+	*(unsigned *)ctx += 1;
+	for (unsigned k = 0; k < out->nfound; k++)
+		printf("record: %s: %s\n", ak_find_names[out->found[k].kind], out->found[k].text);
+}
+
 static int replay(const struct ak_options *o, const char *path, unsigned tries)
 {
 	struct ak_session *s = ak_session_start(o);
@@ -257,7 +273,8 @@ static int replay(const struct ak_options *o, const char *path, unsigned tries)
 	ak_print(stdout, &p);
 	for (unsigned i = 0; i < tries; i++) {
 		if (ak_session_run(s, &p, out, &lines) < 0) {
-			printf("try %u: the sandbox is gone: status %d\n", i, ak_session_end(s));
+			printf("try %u: the sandbox is gone: status %d\n", i,
+			       ak_session_end(s, print_record, &found));
 			s = ak_session_start(o);
 			continue;
 		}
@@ -272,7 +289,7 @@ static int replay(const struct ak_options *o, const char *path, unsigned tries)
 		printf("%s: %" PRIu64 " done, %" PRIu64 " refused, %" PRIu64 " failed\n",
 		       ak_calls[p.op[i].call].name, totals[p.op[i].call][0],
 		       totals[p.op[i].call][1], totals[p.op[i].call][2]);
-	ak_session_end(s);
+	ak_session_end(s, print_record, &found);
 	free(out);
 	return found > 0;
 }

@@ -12,10 +12,20 @@
 #include <unistd.h>
 
 const char *const ak_find_names[AK_F_COUNT] = {
-	[AK_F_CONTENT] = "content",    [AK_F_NAME] = "name",	       [AK_F_DAC] = "permission",
-	[AK_F_NOFD] = "no-descriptor", [AK_F_MODE] = "mode",	       [AK_F_PROCESS] = "process",
-	[AK_F_SOCKET] = "socket",      [AK_F_CHANGED] = "changed",     [AK_F_CREATED] = "created",
-	[AK_F_REMOVED] = "removed",    [AK_F_LAUNDERED] = "laundered", [AK_F_DIED] = "died",
+	[AK_F_CONTENT] = "content",
+	[AK_F_NAME] = "name",
+	[AK_F_DAC] = "permission",
+	[AK_F_NOFD] = "no-descriptor",
+	[AK_F_MODE] = "mode",
+	[AK_F_PROCESS] = "process",
+	[AK_F_SOCKET] = "socket",
+	[AK_F_CHANGED] = "changed",
+	[AK_F_CREATED] = "created",
+	[AK_F_REMOVED] = "removed",
+	[AK_F_LAUNDERED] = "laundered",
+	[AK_F_DIED] = "died",
+	[AK_F_UNRECORDED] = "unrecorded",
+	[AK_F_UNTRUE] = "untrue",
 };
 
 void ak_found(enum ak_find kind, unsigned op, const char *fmt, ...)
@@ -101,6 +111,24 @@ static void judge_writer(const char *path, int flags, unsigned op)
 		ak_found(AK_F_CHANGED, op, "%.60s was opened for writing", path + n + 1);
 }
 
+/* It has ended, and its parent does not ask. */
+static bool has_no_memory(int pid)
+{
+	char path[40], text[300];
+	const char *state;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	state = strrchr(text, ')');
+	return state && (state[2] == 'Z' || state[2] == 'X');
+}
+
 /* A file of a process that is not the run's, or of the broker's own: what only who may trace it may
  * open. `path` is what the descriptor is called. */
 void ak_judge_fd(int fd, unsigned op)
@@ -125,6 +153,8 @@ void ak_judge_fd(int fd, unsigned op)
 		return;
 	n = read(fd, name, sizeof name - 1);
 	close(fd);
+	if (has_no_memory(pid))
+		return; /* anybody may open what has nothing in it */
 	if (n <= 0 || (strncmp(name, "sbx-", 4) != 0 && pid != ak.host_pid))
 		return;
 	for (unsigned i = 0; i < sizeof closed / sizeof *closed; i++)

@@ -261,6 +261,8 @@ int ak_inside(void)
 	struct ak_prog p;
 	int in, out, null = open("/dev/null", O_RDWR);
 
+	ak_launcher = getppid();
+
 	/* out of the way of programs, whose first numbers are 0 to 2 */
 	in = fcntl(0, F_DUPFD_CLOEXEC, 200);
 	out = fcntl(1, F_DUPFD_CLOEXEC, 200);

@@ -12,25 +12,39 @@ static bool has(const struct ak_outcome *o, enum ak_find kind)
 	return false;
 }
 
+struct wanted {
+	enum ak_find kind;
+	unsigned found;
+};
+
+static void count_record(void *ctx, const struct ak_prog *p, const struct ak_outcome *o)
+{
+	struct wanted *w = ctx;
+
+	(void)p;
+	w->found += has(o, w->kind);
+}
+
 unsigned ak_reproduces(const struct ak_options *o, const struct ak_prog *p, enum ak_find kind,
 		       unsigned tries, unsigned enough)
 {
 	struct ak_session *s = ak_session_start(o);
 	struct ak_outcome *out = calloc(1, sizeof *out);
+	struct wanted w = {.kind = kind};
 	unsigned found = 0, lines;
 
-	while (tries-- > 0 && found < enough) {
+	while (tries-- > 0 && found < enough && w.found < enough) {
 		int rc = ak_session_run(s, p, out, &lines);
 
 		found += has(out, kind) || (rc < 0 && kind == AK_F_DIED);
 		if (rc < 0) {
-			ak_session_end(s);
+			ak_session_end(s, count_record, &w);
 			s = ak_session_start(o);
 		}
 	}
-	ak_session_end(s);
+	ak_session_end(s, count_record, &w);
 	free(out);
-	return found;
+	return found + w.found;
 }
 
 static bool still(const struct ak_options *o, const struct ak_prog *p, enum ak_find kind,

@@ -30,7 +30,11 @@ struct ak_session {
 	pid_t pid;
 	bool is_up;
 	int to, from;
+	bool tells_all; /* --audit-level all: each refusal has a line of its own */
+	struct ak_act *acts;
+	unsigned nacts;
 };
+#define ACTS 600 /* programs of a session whose record is looked at */
 
 /* ---- what each policy is, to the launcher: ak_rules() says the same ---- */
 
@@ -154,6 +158,10 @@ static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
 	if (strcmp(s->o->isolate, "auto") != 0) {
 		argv[n++] = "--isolate";
 		argv[n++] = s->o->isolate;
+	}
+	if (s->tells_all) {
+		argv[n++] = "--audit-level";
+		argv[n++] = "all";
 	}
 	n = policy_args(s, argv, n);
 	n = flavour_args(s, argv, n);
@@ -287,11 +295,16 @@ struct ak_session *ak_session_start(const struct ak_options *o)
 	if (!s)
 		abort();
 	s->o = o;
+	s->tells_all = number % 4 != 3;
+	s->acts = calloc(ACTS, sizeof *s->acts);
+	if (!s->acts)
+		abort();
 	make_dirs(s);
 	if (o->cov_dir)
 		snprintf(s->cov_file, sizeof s->cov_file, "%s/%s-%s-%u-%d-%u%%c.profraw",
 			 o->cov_dir, ak_policy_names[o->policy], o->isolate, (unsigned)getuid(),
-			 (int)getpid(), number++);
+			 (int)getpid(), number);
+	number++;
 	if (ak_outsider_start(&s->outsider, &s->world) < 0 || pipe2(in, O_CLOEXEC) < 0 ||
 	    pipe2(out, O_CLOEXEC) < 0)
 		abort();
@@ -342,13 +355,26 @@ static void open_lines(struct ak_session *s)
 	s->lines = ak_lines_open(name);
 }
 
+static int64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outcome *out,
 		   unsigned *out_new_lines)
 {
 	extern _Atomic bool ak_outsider_acted;
+	static struct ak_act spare;
+	struct ak_act *act = s->nacts < ACTS ? &s->acts[s->nacts++] : &spare;
 	bool is_there;
 
 	ak_outsider_acted = false;
+	ak_changes_release(&act->changes); /* of the spare one */
+	act->prog = *p;
+	act->from = s->nacts > 1 && act != &spare ? act[-1].until : now_ns();
 	if (!s->outsider.broker && s->is_up)
 		ak_outsider_launcher(&s->outsider, s->pid);
 	ak_outsider_acts(&s->outsider, p->flags, p->seed);
@@ -361,22 +387,50 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	*out_new_lines = ak_lines_new(s->lines);
 	ak_outsider_check(&s->outsider, out);
 	ak_world_check(&s->world, s->state, out->was_nobody && !(p->flags & (AK_HOST | AK_FREEZE)),
-		       out);
+		       out, &act->changes);
+	memcpy(act->refused, out->refused, sizeof act->refused);
+	act->until = now_ns();
 	s->state = ak_world_reset(&s->world, s->state);
 	return is_there ? 0 : -1;
 }
 
-int ak_session_end(struct ak_session *s)
+static void check_record(struct ak_session *s, ak_record_fn *found, void *ctx)
 {
+	char state[128], ws[128];
+	struct ak_log log;
+
+	snprintf(state, sizeof state, "%s/state", s->world.base);
+	snprintf(ws, sizeof ws, "%s/ws", s->world.base);
+	if (!ak_log_load(state, ws, &log)) {
+		fprintf(stderr, "attacker: no record below %s\n", state);
+		return;
+	}
+	for (unsigned i = 0; log.is_whole && i < s->nacts; i++) {
+		struct ak_outcome out = {.magic = AK_MAGIC};
+
+		if (!s->tells_all)
+			memset(s->acts[i].refused, 0, sizeof s->acts[i].refused);
+		ak_record_check(&s->world, &log, &s->acts[i], &out);
+		if (out.nfound)
+			found(ctx, &s->acts[i].prog, &out);
+	}
+	ak_log_release(&log);
+}
+
+int ak_session_end(struct ak_session *s, ak_record_fn *found, void *ctx)
+{
+	bool is_over = false;
 	int status = 0;
 
 	close(s->to);
-	for (int tries = 0; tries < 300 && waitpid(s->pid, &status, WNOHANG) == 0; tries++) {
+	for (int tries = 0; tries < 300 && !is_over; tries++) {
 		struct timespec ts = {0, 10000000};
 
+		is_over = waitpid(s->pid, &status, WNOHANG) != 0;
 		if (tries == 200)
 			kill(s->pid, SIGTERM);
-		nanosleep(&ts, NULL);
+		if (!is_over)
+			nanosleep(&ts, NULL);
 	}
 	kill(s->pid, SIGKILL);
 	waitpid(s->pid, NULL, 0);
@@ -384,6 +438,11 @@ int ak_session_end(struct ak_session *s)
 	ak_outsider_stop(&s->outsider);
 	ak_lines_close(s->lines);
 	ak_state_free(s->state);
+	if (found && is_over && !s->o->fold)
+		check_record(s, found, ctx);
+	for (unsigned i = 0; i < s->nacts; i++)
+		ak_changes_release(&s->acts[i].changes);
+	free(s->acts);
 	(void)umount2(s->other_proc, MNT_DETACH);
 	unmount_fold(s);
 	ak_remove_tree(s->world.base);

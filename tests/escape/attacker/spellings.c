@@ -8,24 +8,37 @@
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
-/* The broker, whose name anybody may read. */
+int ak_launcher;
+
+/* Is this a broker? That of the run is a child of the launcher, as the inside is. */
+static bool is_broker(const char *pid, bool *out_is_ours)
+{
+	char path[40], state = 0;
+	int parent = 0, n;
+	FILE *f;
+
+	snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
+	f = pid[0] >= '1' && pid[0] <= '9' ? fopen(path, "re") : NULL;
+	n = f ? fscanf(f, "%*d (sbx-broker) %c %d", &state, &parent) : 0;
+	if (f)
+		(void)fclose(f);
+	*out_is_ours = parent == ak_launcher;
+	return n == 2 && state != 'Z';
+}
+
+/* The broker, whose name anybody may read; one of another run where ours is not seen. */
 static int find_broker(void)
 {
 	static int pid;
-	char path[32], name[32];
 	DIR *proc = pid ? NULL : opendir("/proc");
 	struct dirent *d;
+	bool is_ours = false;
 
-	while (proc && !pid && (d = readdir(proc))) {
-		FILE *f;
-
-		snprintf(path, sizeof path, "/proc/%.16s/comm", d->d_name);
-		f = d->d_name[0] >= '1' && d->d_name[0] <= '9' ? fopen(path, "re") : NULL;
-		if (f && fgets(name, sizeof name, f) && !strcmp(name, "sbx-broker\n"))
+	while (proc && !is_ours && (d = readdir(proc)))
+		if (is_broker(d->d_name, &is_ours))
 			pid = atoi(d->d_name);
-		if (f)
-			(void)fclose(f);
-	}
+		else
+			is_ours = false;
 	if (proc)
 		closedir(proc);
 	return pid ? pid : 2;

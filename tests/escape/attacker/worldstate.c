@@ -2,7 +2,7 @@
  * worldstate.c - the world on disk: made, brought back to what it was after each program, and
  * looked through from outside for what may not have changed.
  */
-#include "attack.h"
+#include "worldstate.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,20 +15,7 @@
 #include <unistd.h>
 
 #define SECRET_SIZE 8192
-#define ENTRIES	    4096
 #define LOOK	    (1u << 17) /* bytes of a file that are looked at */
-
-struct entry {
-	char *path;
-	struct stat st;
-	uint64_t hash; /* content, or target */
-	uint64_t attrs;
-	bool has_canary;
-};
-struct ak_state {
-	struct entry v[ENTRIES];
-	unsigned n;
-};
 
 /* ---- hashing ---- */
 
@@ -47,7 +34,7 @@ static bool holds(const char *data, size_t n, const unsigned char *token)
 	return n >= AK_TOKEN && memmem(data, n, token, AK_TOKEN) != NULL;
 }
 
-static void look_at_content(const struct ak_world *w, struct entry *e)
+static void look_at_content(const struct ak_world *w, struct ak_entry *e)
 {
 	static char room[LOOK];
 	int fd = open(e->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOATIME);
@@ -63,7 +50,7 @@ static void look_at_content(const struct ak_world *w, struct entry *e)
 	e->has_canary = n > 0 && holds(room, (size_t)n, w->token[0]);
 }
 
-static void look_at_attrs(const struct ak_world *w, struct entry *e)
+static void look_at_attrs(const struct ak_world *w, struct ak_entry *e)
 {
 	char names[1024], value[256];
 	ssize_t n = llistxattr(e->path, names, sizeof names), got;
@@ -96,7 +83,7 @@ static bool is_aside(const char *rel)
 }
 
 /* A program may have closed its own files to their user: then the look itself opens them. */
-static void open_up(const struct entry *e)
+static void open_up(const struct ak_entry *e)
 {
 	mode_t mode = e->st.st_mode & 07777, least = S_ISDIR(e->st.st_mode) ? 0700 : 0400;
 
@@ -104,19 +91,30 @@ static void open_up(const struct entry *e)
 		(void)chmod(e->path, mode | least);
 }
 
+static uint64_t born(const char *path)
+{
+	struct statx x;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &x) < 0 ||
+	    !(x.stx_mask & STATX_BTIME))
+		return 0;
+	return (uint64_t)x.stx_btime.tv_sec * 1000000000u + x.stx_btime.tv_nsec;
+}
+
 static void take(const struct ak_world *w, struct ak_state *s, const char *path)
 {
-	struct entry *e = &s->v[s->n];
+	struct ak_entry *e = &s->v[s->n];
 	char target[PATH_MAX];
 	struct dirent *d;
 	ssize_t n;
 	DIR *dir;
 
-	if (s->n == ENTRIES || is_aside(below(w, path)) || strlen(path) > 3000)
+	if (s->n == AK_ENTRIES || is_aside(below(w, path)) || strlen(path) > 3000)
 		return;
 	memset(e, 0, sizeof *e);
 	if (lstat(path, &e->st) < 0)
 		return;
+	e->born = born(path);
 	e->path = strdup(path);
 	s->n++;
 	open_up(e);
@@ -158,7 +156,7 @@ void ak_state_free(struct ak_state *s)
 	free(s);
 }
 
-static const struct entry *find(const struct ak_state *s, const char *path)
+const struct ak_entry *ak_find_entry(const struct ak_state *s, const char *path)
 {
 	for (unsigned i = 0; s && i < s->n; i++)
 		if (!strcmp(s->v[i].path, path))
@@ -269,7 +267,7 @@ static void make_row(const struct ak_world *w, unsigned row, const char *path)
 /* Is this as it was made? What nobody changed has its ctime still. */
 static bool is_as_made(const struct ak_state *made, const char *path, const struct stat *st)
 {
-	const struct entry *e = find(made, path);
+	const struct ak_entry *e = ak_find_entry(made, path);
 
 	return e && e->st.st_ino == st->st_ino && e->st.st_ctim.tv_sec == st->st_ctim.tv_sec &&
 	       e->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
@@ -312,7 +310,7 @@ static void weed(const struct ak_world *w, const char *dir, const struct ak_stat
 		    st.st_uid != w->owner) {
 			ak_remove_tree(path);
 		} else if (S_ISDIR(st.st_mode)) {
-			const struct entry *was = find(made, path);
+			const struct ak_entry *was = ak_find_entry(made, path);
 
 			chmod(path, ak_rows[row].mode);
 			if (was && was->st.st_ino != st.st_ino) {
@@ -394,7 +392,7 @@ static bool same_time(struct timespec a, struct timespec b)
 }
 
 /* What differs, in words; NULL: nothing. Outsiders copy what they touch, as editors do. */
-static const char *difference(const struct entry *a, const struct entry *b, bool is_loose,
+static const char *difference(const struct ak_entry *a, const struct ak_entry *b, bool is_loose,
 			      bool is_touched)
 {
 	if (a->st.st_mode != b->st.st_mode)
@@ -424,7 +422,7 @@ static void check_kept(struct ak_world *w, const struct ak_state *before, struct
 		       struct ak_outcome *out)
 {
 	for (unsigned i = 0; i < before->n; i++) {
-		const struct entry *e = &before->v[i], *is = find(now, e->path);
+		const struct ak_entry *e = &before->v[i], *is = ak_find_entry(now, e->path);
 		const char *rel = below(w, e->path), *what;
 		unsigned no = ak_rules(w->policy, rel);
 		bool touched = ak_is_touched(rel);
@@ -445,11 +443,11 @@ static void check_new(struct ak_world *w, const struct ak_state *before, struct 
 		      struct ak_outcome *out)
 {
 	for (unsigned i = 0; i < now->n; i++) {
-		const struct entry *e = &now->v[i];
+		const struct ak_entry *e = &now->v[i];
 		const char *rel = below(w, e->path);
 		unsigned no = ak_rules(w->policy, rel);
 
-		if (no & AK_NO_MODIFY && !find(before, e->path) && !ak_is_touched(rel))
+		if (no & AK_NO_MODIFY && !ak_find_entry(before, e->path) && !ak_is_touched(rel))
 			ak_world_note(out, AK_F_CREATED, "%s is there", rel);
 		if (e->has_canary && !(no & AK_NO_READ))
 			ak_world_note(out, AK_F_LAUNDERED, "%s holds a canary", rel);
@@ -467,7 +465,7 @@ static void check_reached(struct ak_world *w, const struct ak_state *before, str
 		    !(ak_rules(w->policy, ak_names[i]) & AK_NO_MODIFY))
 			continue;
 		snprintf(path, sizeof path, "%s/%s", w->base, ak_names[i]);
-		if (!find(before, path) && access(path, F_OK) == 0)
+		if (!ak_find_entry(before, path) && access(path, F_OK) == 0)
 			ak_world_note(out, AK_F_CREATED, "%s can be reached", ak_names[i]);
 	}
 }
@@ -494,7 +492,7 @@ static void check_as_nobody(struct ak_world *w, const struct ak_state *before, s
 			    struct ak_outcome *out)
 {
 	for (unsigned i = 0; i < now->n; i++) {
-		const struct entry *e = &now->v[i], *was = find(before, e->path);
+		const struct ak_entry *e = &now->v[i], *was = ak_find_entry(before, e->path);
 
 		if (e->st.st_uid == 0 && !was && !has_inode(before, &e->st))
 			ak_world_note(out, AK_F_MODE, "%s was made for root", below(w, e->path));
@@ -508,7 +506,7 @@ static void check_as_nobody(struct ak_world *w, const struct ak_state *before, s
 }
 
 void ak_world_check(struct ak_world *w, const struct ak_state *before, bool was_nobody,
-		    struct ak_outcome *out)
+		    struct ak_outcome *out, struct ak_changes *changes)
 {
 	struct ak_state *now = inventory(w);
 
@@ -518,5 +516,6 @@ void ak_world_check(struct ak_world *w, const struct ak_state *before, bool was_
 	check_identities(w, now, out);
 	if (was_nobody)
 		check_as_nobody(w, before, now, out);
+	ak_world_changes(before, now, changes);
 	ak_state_free(now);
 }
