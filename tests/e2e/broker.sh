@@ -186,6 +186,23 @@ check 'and a socket is no directory' grep -qx ENOTDIR "$TMP/out"
 cat "$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl" >"$TMP/log"
 check 'and each of them is in the record' [ "$(grep -c '"path":"/proc/[0-9]*/\(mem\|cwd/*\|environ\)".*"allowed":false,"matched_rule":"<supervisor>"' "$TMP/log")" -ge 3 ]
 
+# A file that has lost the name that led to it may have another.
+fresh
+cat >other.py <<'END'
+import os
+open("a", "w").close()
+os.link("a", "b")
+fd = os.open("b", os.O_RDWR)
+os.unlink("b")
+os.fchmod(fd, 0o640)
+os.truncate(f"/proc/self/fd/{fd}", 7)
+END
+"$SBX" -q --no-shim -- python3 -B other.py
+check 'a file is changed by its descriptor' [ "$(stat -c '%a %s' a)" = '640 7' ]
+cat "$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)/audit.jsonl" >"$TMP/log"
+check 'and the record names it as it was called' \
+	[ "$(grep -c '"path":"./b","allowed":true.*"call":"\(fchmodat\|truncate\)","layer' "$TMP/log")" -eq 2 ]
+
 # What is made beside a denied file can be executed.
 fresh
 echo s >.env

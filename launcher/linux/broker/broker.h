@@ -306,6 +306,8 @@ int br_take_place(struct br_call *);
 void br_give_place(struct br_call *);
 /* A call on the one path of end 0, done or refused. */
 struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer);
+/* The same of a change to what the call found, unless it lies in memory alone. */
+struct br_answer br_told_of_object(struct br_call *, struct br_answer);
 /* Refused by the policy, unless the kernel would have refused anyway. */
 struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, int kernel_says);
 

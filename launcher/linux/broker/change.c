@@ -183,7 +183,7 @@ struct br_answer br_truncate(struct br_call *c)
 		return br_fail(EFBIG);
 	br_fd_path(name, e->fd);
 	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
-	return e->is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
+	return br_told_of_object(c, a);
 }
 
 static bool is_ring(const struct br_call *c, int fd)

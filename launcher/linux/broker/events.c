@@ -126,6 +126,14 @@ struct br_answer br_told_result(struct br_call *c, enum sbx_op op, struct br_ans
 	return a;
 }
 
+/* What has lost the name that led to it may have others: it is told by that one. */
+struct br_answer br_told_of_object(struct br_call *c, struct br_answer a)
+{
+	const struct br_end *e = &c->end[0];
+
+	return e->is_pathless && !e->is_nameless ? a : br_told_result(c, SBX_MODIFY, a);
+}
+
 /* The kernel's own answer, where there is one, comes before ours: then nothing was denied. */
 struct br_answer br_deny(struct br_call *c, enum sbx_op op, const struct br_end *e, int kernel_says)
 {

@@ -62,11 +62,6 @@ static int prepare(struct br_call *c, struct br_answer *out)
 	return -1;
 }
 
-static struct br_answer done(struct br_call *c, struct br_answer a)
-{
-	return c->end[0].is_pathless ? a : br_told_result(c, SBX_MODIFY, a);
-}
-
 struct br_answer br_chmod(struct br_call *c)
 {
 	struct br_answer a;
@@ -77,7 +72,7 @@ struct br_answer br_chmod(struct br_call *c)
 	if (!br_may_set_bits(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(name, c->end[0].fd);
-	return done(c, br_result(chmod(name, c->mode)));
+	return br_told_of_object(c, br_result(chmod(name, c->mode)));
 }
 
 struct br_answer br_chown(struct br_call *c)
@@ -87,8 +82,8 @@ struct br_answer br_chown(struct br_call *c)
 
 	if (prepare(c, &a) < 0)
 		return a;
-	return done(c, br_result(fchownat(c->end[0].fd, "", (uid_t)br_arg(c, arg),
-					  (gid_t)br_arg(c, arg + 1), AT_EMPTY_PATH)));
+	return br_told_of_object(c, br_result(fchownat(c->end[0].fd, "", (uid_t)br_arg(c, arg),
+						       (gid_t)br_arg(c, arg + 1), AT_EMPTY_PATH)));
 }
 
 struct br_answer br_utimes(struct br_call *c)
@@ -99,7 +94,7 @@ struct br_answer br_utimes(struct br_call *c)
 	/* "now" is for whoever may write */
 	if ((is_now ? br_hold_object(c, SBX_MODIFY, &a) : prepare(c, &a)) < 0)
 		return a;
-	return done(
+	return br_told_of_object(
 		c, br_result(utimensat(c->end[0].fd, "", is_now ? NULL : c->times, AT_EMPTY_PATH)));
 }
 
@@ -122,7 +117,8 @@ struct br_answer br_setxattr(struct br_call *c)
 	if (!strcmp(c->attr, "system.posix_acl_access") && !br_may_set_bits(c, &c->end[0], 0777))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(path, c->end[0].fd);
-	return done(c, br_result(setxattr(path, c->attr, value, size, (int)br_arg(c, arg + 3))));
+	return br_told_of_object(
+		c, br_result(setxattr(path, c->attr, value, size, (int)br_arg(c, arg + 3))));
 }
 
 struct br_answer br_removexattr(struct br_call *c)
@@ -133,5 +129,5 @@ struct br_answer br_removexattr(struct br_call *c)
 	if (prepare(c, &a) < 0)
 		return a;
 	br_fd_path(path, c->end[0].fd);
-	return done(c, br_result(removexattr(path, c->attr)));
+	return br_told_of_object(c, br_result(removexattr(path, c->attr)));
 }

@@ -65,6 +65,18 @@ static bool may_close_ways(struct ak_thread *t)
 	return false;
 }
 
+/* Then the descriptor itself decides, and no rule. */
+static bool has_lost_its_name(long fd)
+{
+	char link[40], path[600];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%ld", fd);
+	n = readlink(link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n >= (ssize_t)sizeof path - 1 || strstr(path, " (deleted)");
+}
+
 static bool is_unix_path(const struct sockaddr_un *a)
 {
 	return (uintptr_t)a > 0x1000 && a->sun_family == AF_UNIX && a->sun_path[0];
@@ -85,6 +97,8 @@ static bool must_be_told(struct ak_thread *t, const struct ak_call *c, const lon
 		const char *path = (const char *)a[i];
 
 		if (c->args[i] == 'm' && a[i] & 06000)
+			return false;
+		if ((c->args[i] == 'f' || c->args[i] == 'd') && has_lost_its_name(a[i]))
 			return false;
 		if (c->args[i] == 'a' && !is_unix_path((const struct sockaddr_un *)a[i]))
 			return false;
