@@ -59,6 +59,9 @@ void ak_print(FILE *, const struct ak_prog *);
  * could be. Adds operations to the program. */
 void ak_make_scene(struct ak_prog *, struct ak_rng *);
 void ak_try_plainly(struct ak_prog *, struct ak_rng *);
+/* What is denied, by other spellings: where the world takes several names for one. */
+void ak_try_spellings(struct ak_prog *, struct ak_rng *);
+extern bool ak_world_folds;
 /* A call by its name; there is one. */
 uint8_t ak_call_number(const char *name);
 /* false: not a program. */

@@ -416,6 +416,7 @@ int main(int argc, char **argv)
 		return list_exemptions();
 	if (!r.o.sbx)
 		return usage();
+	ak_world_folds = r.o.fold != NULL;
 	corpus = calloc(CORPUS_MAX, sizeof *corpus);
 	if (!corpus)
 		return 2;

@@ -383,6 +383,27 @@ void ak_try_plainly(struct ak_prog *p, struct ak_rng *r)
 	}
 }
 
+/* Upper case, and what ends in nothing that counts (spellings.c). */
+static uint32_t respelt(struct ak_rng *r, uint32_t v)
+{
+	return (v & ~(31u << 8)) | (ak_rnd(r, 4) ? 29u : 24u) << 8;
+}
+
+void ak_try_spellings(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const calls[] = {"slurp",	"slurp", "open",   "openat",  "openat2",
+					    "getxattr", "list",	 "rename", "link",    "exec",
+					    "creat",	"chmod", "unlink", "symlink", "truncate"};
+
+	for (unsigned i = 0; i < 20; i++) {
+		struct ak_op *op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+
+		/* the denied one first, last, or both */
+		with_paths(r, op, ak_rnd(r, 3) ? respelt(r, a_denied(r)) : a_free(r),
+			   ak_rnd(r, 2) ? respelt(r, a_denied(r)) : path(r, "ws/src/new"));
+	}
+}
+
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
