@@ -1,6 +1,6 @@
 # The model-based attacker of the wall: tests/escape/attacker.
 
-ATTACK_SRCS := $(wildcard tests/escape/attacker/*.c)
+ATTACK_SRCS := $(wildcard tests/escape/attacker/*.c) core/ring.c
 ATTACK_HDRS := $(wildcard tests/escape/attacker/*.h)
 EXTRA_TEST_BINS += $(B)/tests/attacker
 $(B)/tests/attacker: $(ATTACK_SRCS) $(ATTACK_HDRS) | $$(@D)/.d

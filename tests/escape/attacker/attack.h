@@ -295,6 +295,7 @@ struct ak_event {
 	int64_t ns;
 	const char *call, *path, *path2, *op; /* "" = none; paths are absolute */
 	bool is_denied;			      /* by the policy */
+	bool is_brokers;		      /* not the word of a process inside */
 	int err;
 	unsigned count;
 };
@@ -315,9 +316,13 @@ struct ak_act {
 	uint32_t refused[AK_OPS];
 	struct ak_changes changes;
 };
-/* What the record does not say, or says wrongly, of the program `i`, into `out`. */
+/* What the record does not say, or says wrongly, of a program, into `out`. is_each_told: refusals
+ * are not folded, so each has a line. */
 void ak_record_check(const struct ak_world *, const struct ak_log *, const struct ak_act *,
-		     struct ak_outcome *out);
+		     bool is_each_told, struct ak_outcome *out);
+/* Where equal refusals are folded: are those of all programs together counted? */
+void ak_record_check_counts(const struct ak_log *, const struct ak_act *, unsigned n,
+			    struct ak_outcome *out);
 
 /* ---- outsiders: outsider.c ---- */
 
@@ -350,7 +355,11 @@ void ak_lines_close(struct ak_lines *);
 void ak_seen_load(const char *file);
 void ak_seen_save(const char *file);
 
-/* ---- outside: session.c, minimise.c ---- */
+/* ---- outside: session.c, minimise.c, owndev.c ---- */
+
+/* A /dev of copies, in the mount namespace that the caller has made for itself: what root removes
+ * or changes there the host does not miss. */
+bool ak_own_dev(void);
 
 struct ak_options {
 	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *seen, *isolate, *self;

@@ -171,6 +171,7 @@ const struct ak_call ak_calls[] = {
 	SPECIAL(terminal, "n", 2, ak_op_terminal),
 	SPECIAL(many_sockets, "n", 1, ak_op_many_sockets),
 	SPECIAL(unseen, "n", 3, ak_op_unseen),
+	SPECIAL(forge, "nnnn", 4, ak_op_forge),
 
 	SPECIAL(flip_path, "npp", 30, ak_op_flip_path),
 	SPECIAL(flip_how, "nhh", 6, ak_op_flip_how),

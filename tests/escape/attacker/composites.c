@@ -57,6 +57,8 @@ static bool may_close_ways(struct ak_thread *t)
 		const struct ak_op *op = &ak_now->op[i];
 		const char *args = ak_calls[op->call].args;
 
+		if (ak_calls[op->call].run == ak_op_unlinked)
+			return true;
 		for (unsigned k = 0; args[k]; k++)
 			if (args[k] == 'm' &&
 			    (ak_calls[op->call].nr == SYS_umask || !(ak_argument(t, op, k) & 0100)))
@@ -77,9 +79,16 @@ static bool has_lost_its_name(long fd)
 	return n >= (ssize_t)sizeof path - 1 || strstr(path, " (deleted)");
 }
 
-static bool is_unix_path(const struct sockaddr_un *a)
+/* Through processes and devices what refuses is not always the broker. */
+static bool is_plain_path(const char *path)
 {
-	return (uintptr_t)a > 0x1000 && a->sun_family == AF_UNIX && a->sun_path[0];
+	return (uintptr_t)path <= 0x1000 || !(strstr(path, "/dev") || strstr(path, "/proc/"));
+}
+
+static bool is_plain_address(const struct sockaddr_un *a)
+{
+	return (uintptr_t)a > 0x1000 && a->sun_family == AF_UNIX && a->sun_path[0] &&
+	       is_plain_path(a->sun_path);
 }
 
 /* Refused, and so that the record must say it. What need not be there (docs/THREAT-MODEL.md): what
@@ -94,16 +103,13 @@ static bool must_be_told(struct ak_thread *t, const struct ak_call *c, const lon
 		return false; /* nobody sees which path it was */
 	all_reads = ak.policy == AK_PATTERN || ak.policy == AK_LITERAL || ak.policy == AK_SRT;
 	for (unsigned i = 0; c->args[i]; i++) {
-		const char *path = (const char *)a[i];
-
 		if (c->args[i] == 'm' && a[i] & 06000)
 			return false;
 		if ((c->args[i] == 'f' || c->args[i] == 'd') && has_lost_its_name(a[i]))
 			return false;
-		if (c->args[i] == 'a' && !is_unix_path((const struct sockaddr_un *)a[i]))
+		if (c->args[i] == 'a' && !is_plain_address((const struct sockaddr_un *)a[i]))
 			return false;
-		if (c->args[i] == 'p' && a[i] > 0x1000 &&
-		    (strstr(path, "/dev") || strstr(path, "/proc/")))
+		if (c->args[i] == 'p' && !is_plain_path((const char *)a[i]))
 			return false;
 		if (c->args[i] == 'F')
 			reads = !(a[i] & (O_ACCMODE | O_CREAT | O_TRUNC)) &&

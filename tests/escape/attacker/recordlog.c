@@ -125,11 +125,16 @@ static long number_of(char *line, const char *key, long otherwise)
 	return at ? strtol(at, NULL, 10) : otherwise;
 }
 
+static bool is_text(char *line, const char *key, const char *text)
+{
+	const char *at = value_of(line, key);
+
+	return at && !strncmp(at + 1, text, strlen(text)) && at[1 + strlen(text)] == '"';
+}
+
 static bool is_kind(char *line, const char *kind)
 {
-	const char *at = value_of(line, "kind");
-
-	return at && !strncmp(at + 1, kind, strlen(kind)) && at[1 + strlen(kind)] == '"';
+	return is_text(line, "kind", kind);
 }
 
 static void take_line(struct ak_log *log, char *line, const char *ws)
@@ -151,6 +156,7 @@ static void take_line(struct ak_log *log, char *line, const char *ws)
 		.path = path_of(line, "path", ws),
 		.path2 = path_of(line, "path2", ws),
 		.is_denied = is_kind(line, "denied"),
+		.is_brokers = is_text(line, "layer", "broker"),
 		.err = (int)number_of(line, "errno", 0),
 		.count = (unsigned)number_of(line, "count", 1),
 	};

@@ -195,9 +195,12 @@ static bool go_apart(void)
 {
 	static bool is_apart;
 
-	if (!is_apart && geteuid() == 0)
+	if (!is_apart && geteuid() == 0) {
 		is_apart = unshare(CLONE_NEWNS) == 0 &&
 			   mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+		if (is_apart && !ak_own_dev())
+			fprintf(stderr, "attacker: root's programs act on the host's own /dev\n");
+	}
 	return is_apart;
 }
 
@@ -408,9 +411,9 @@ static void check_record(struct ak_session *s, ak_record_fn *found, void *ctx)
 	for (unsigned i = 0; log.is_whole && i < s->nacts; i++) {
 		struct ak_outcome out = {.magic = AK_MAGIC};
 
-		if (!s->tells_all)
-			memset(s->acts[i].refused, 0, sizeof s->acts[i].refused);
-		ak_record_check(&s->world, &log, &s->acts[i], &out);
+		ak_record_check(&s->world, &log, &s->acts[i], s->tells_all, &out);
+		if (i + 1 == s->nacts && !s->tells_all)
+			ak_record_check_counts(&log, s->acts, s->nacts, &out);
 		if (out.nfound)
 			found(ctx, &s->acts[i].prog, &out);
 	}
