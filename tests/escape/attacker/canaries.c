@@ -133,8 +133,8 @@ static bool has_no_memory(int pid)
  * open. `path` is what the descriptor is called. */
 void ak_judge_fd(int fd, unsigned op)
 {
-	static const char *const closed[] = {"mem",  "environ", "maps", "auxv",	  "smaps",
-					     "root", "cwd",	"fd",	"pagemap"};
+	static const char *const closed[] = {"mem",   "environ", "maps", "auxv",
+					     "smaps", "root",	 "cwd",	 "pagemap"};
 	char link[40], path[256], comm[64], name[32] = "", what[64] = "";
 	int flags = fcntl(fd, F_GETFL), pid;
 	ssize_t n;

@@ -37,6 +37,9 @@ const struct ak_exemption ak_exemptions[] = {
 	{"locks", "flock and leases on readable files are possible: not in the inventory"},
 	{"processes-visible", "without a pid namespace names and command lines can be read: the "
 			      "outsider's canary is in its environment, memory and descriptors"},
+	{"descriptor-numbers",
+	 "without a pid namespace the numbers of descriptors of processes of the same user can be "
+	 "listed: what they lead to cannot be opened"},
 	{"run-ends",
 	 "a command that ends its own run has ended nothing else: a sandbox that is gone is "
 	 "a finding only when its status says that the broker or launcher failed"},
