@@ -20,6 +20,7 @@
 enum {
 	FRAMES_PER_DRAIN = 65536, /* then the supervisor gets to look at its other work */
 	FRAMES_PER_LOOK = 256,	  /* of the command's, then it is the broker's turn, which waits */
+	DRAIN_MS = 20,		  /* and so it is when these are over: a frame can cost a lot */
 	POLL_MIN_MS = 4,
 	POLL_MAX_MS = 40 /* the longest a denial waits for the person */
 };
@@ -294,15 +295,17 @@ static void on_shims(struct aud_collector *c, struct aud_item *it, bool final)
 	aud_on_event(c, it);
 }
 
-/* Takes up to `limit` frames; gives how many were there. */
-static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
+/* Takes up to `limit` frames; gives how many were there. *out_more: it ended before all were read.
+ */
+static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final, bool *out_more)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, end = b_now_ms() + DRAIN_MS;
 
+	*out_more = false;
 	if (!c->cfg.ring)
 		return 0;
 	sbx_ring_inspect(&c->reader);
-	while (n < limit) {
+	while (!*out_more) {
 		struct aud_item it = {.layer = "shim"};
 		int got = sbx_ring_read(&c->reader, c->buf, c->now_ms, final, &it.ev, &it.path,
 					&it.path2);
@@ -312,8 +315,12 @@ static uint64_t take_frames(struct aud_collector *c, uint64_t limit, bool final)
 		n++;
 		if (got > 0)
 			on_shims(c, &it, final);
-		if (n % FRAMES_PER_LOOK == 0 && c->cfg.broker_ring)
+		*out_more = n == limit;
+		if (n % FRAMES_PER_LOOK)
+			continue;
+		if (c->cfg.broker_ring)
 			take_broker(c, final);
+		*out_more |= !final && b_now_ms() >= end;
 	}
 	return n;
 }
@@ -325,12 +332,13 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	 * gone, and a writer that is not gone after all does not keep us here for ever. */
 	uint64_t limit = final ? 2 * c->reader.size / SBX_RING_UNIT : FRAMES_PER_DRAIN, n;
 	uint64_t told = 0;
+	bool more;
 
 	c->now_ms = now_ms;
 	aud_trust_tick(&c->trust, now_ms);
 	if (c->cfg.broker_ring)
 		told = take_broker(c, final);
-	n = take_frames(c, limit, final);
+	n = take_frames(c, limit, final, &more);
 	if (c->cfg.broker_ring)
 		write_alone(c, final);
 	if (now_ms - c->folded_at_ms >= AUD_FOLD_MS)
@@ -341,7 +349,7 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 		c->poll_ms = POLL_MIN_MS;
 	else if (c->poll_ms < POLL_MAX_MS)
 		c->poll_ms *= 2;
-	*out_poll_ms = n == limit ? 0 : c->poll_ms;
+	*out_poll_ms = more ? 0 : c->poll_ms;
 	return flush(c, err);
 }
 

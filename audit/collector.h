@@ -34,7 +34,8 @@ typedef enum aud_kin aud_kin_fn(uint32_t pid);
 /* By the parents in /proc up to us: right in the supervisor, whose children all orphans become. */
 enum aud_kin aud_kin_of(uint32_t pid);
 
-/* Of an ordinary run's log: what comes after is counted, not written. */
+/* Of an ordinary run's log: what comes after is counted, not written. Beside a broker three
+ * quarters of it are for what the shims tell. */
 #define AUD_LOG_LIMIT (UINT64_C(256) << 20)
 
 struct aud_config {

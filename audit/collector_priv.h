@@ -31,7 +31,7 @@ struct aud_collector {
 	uint64_t seq;
 	uint64_t now_ms, folded_at_ms;
 	uint64_t unwritten; /* lines beyond the limit of the log */
-	bool told_failure, told_broker_lost;
+	bool told_failure, told_full, told_full_of_words, told_broker_lost;
 	int poll_ms;
 };
 

@@ -15,26 +15,27 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 	return h;
 }
 
-static uint64_t hash_of(const struct sbx_event *ev, const char *path, const char *path2)
+static uint64_t hash_of(const struct aud_denied *d)
 {
+	const struct sbx_event *ev = d->ev;
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	h = mix(h, &ev->op, sizeof ev->op);
-	h = mix(h, path, ev->path_len);
-	h = mix(h, path2, ev->path2_len);
+	h = mix(h, d->path, ev->path_len);
+	h = mix(h, d->path2, ev->path2_len);
+	h = mix(h, d->layer, strlen(d->layer));
 	return h ^ h >> 32;
 }
 
-static bool same(const struct aud_folded *f, const struct sbx_event *ev, const char *path,
-		 const char *path2)
+static bool same(const struct aud_folded *f, const struct aud_denied *d)
 {
-	const struct sbx_event *old = &f->ev;
+	const struct sbx_event *old = &f->ev, *ev = d->ev;
 
-	return f->path && old->kind == ev->kind && old->op == ev->op && old->call == ev->call &&
-	       old->flags == ev->flags && old->err == ev->err && old->aux == ev->aux &&
-	       old->path_len == ev->path_len && old->path2_len == ev->path2_len &&
-	       memcmp(f->path, path, ev->path_len) == 0 &&
-	       memcmp(f->path2, path2, ev->path2_len) == 0;
+	return f->path && strcmp(f->layer, d->layer) == 0 && old->kind == ev->kind &&
+	       old->op == ev->op && old->call == ev->call && old->flags == ev->flags &&
+	       old->err == ev->err && old->aux == ev->aux && old->path_len == ev->path_len &&
+	       old->path2_len == ev->path2_len && memcmp(f->path, d->path, ev->path_len) == 0 &&
+	       memcmp(f->path2, d->path2, ev->path2_len) == 0;
 }
 
 void aud_folded_release(struct aud_folded *f)
@@ -56,11 +57,11 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d
 				  struct aud_folded *out_evicted)
 {
 	const struct sbx_event *ev = d->ev;
-	uint64_t h = hash_of(ev, d->path, d->path2);
+	uint64_t h = hash_of(d);
 	struct aud_folded *s = &f->slot[h % AUD_FOLD_SLOTS];
 
 	*out_evicted = (struct aud_folded){0};
-	if (s->hash == h && same(s, ev, d->path, d->path2)) {
+	if (s->hash == h && same(s, d)) {
 		s->count += n;
 		s->ev = *ev;
 		return AUD_FOLD_COUNTED;

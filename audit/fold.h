@@ -22,7 +22,7 @@ struct aud_denied {
 struct aud_folded {
 	struct sbx_event ev; /* as last seen: time, pid */
 	char *path, *path2;
-	const char *layer; /* who told the first; static */
+	const char *layer; /* who told it; static */
 	uint64_t count;
 	uint64_t hash;
 };
@@ -31,7 +31,8 @@ struct aud_fold {
 	struct aud_folded slot[AUD_FOLD_SLOTS];
 };
 
-/* Calls are equal when operation, call, paths, flags and errno are; whoever made them. */
+/* Calls are equal when operation, call, paths, flags and errno are; whoever made them. What the
+ * broker refused folds with nothing that the command says. */
 enum aud_fold_answer {
 	AUD_FOLD_FIRST,	 /* write it; it is remembered from now on */
 	AUD_FOLD_COUNTED /* an equal one was written: it is in the slot's count */

@@ -14,15 +14,36 @@ bool aud_log_is_full(const struct aud_collector *c)
 	return c->cfg.log_limit && c->log.bytes >= c->cfg.log_limit;
 }
 
-static void note_full(struct aud_collector *c)
+/* Where there is a broker a quarter of the log is kept from the command's own words, which it could
+ * make as many as it likes. */
+static bool is_word(const struct aud_collector *c, const struct aud_record *r)
 {
-	char text[120];
+	return c->cfg.broker_ring && strcmp(r->layer, "shim") == 0;
+}
 
-	if (c->unwritten++)
+static bool has_room(const struct aud_collector *c, const struct aud_record *r)
+{
+	uint64_t limit = c->cfg.log_limit;
+
+	if (r->kind == AUD_GAP || !limit)
+		return true;
+	return c->log.bytes < (is_word(c, r) ? limit / 4 * 3 : limit);
+}
+
+static void note_full(struct aud_collector *c, bool of_words)
+{
+	bool *told = of_words ? &c->told_full_of_words : &c->told_full;
+	char text[160];
+
+	c->unwritten++;
+	if (*told)
 		return;
+	*told = true;
 	snprintf(text, sizeof text,
-		 "the audit log is full (%llu MiB): events are counted from here, not written",
-		 (unsigned long long)(c->cfg.log_limit >> 20));
+		 "the audit log is full (%llu MiB)%s: events are counted from here, not written",
+		 (unsigned long long)(c->cfg.log_limit / (of_words ? 4 : 1) * (of_words ? 3 : 1)) >>
+			 20,
+		 of_words ? " of what programs say" : "");
 	aud_person_say(&c->person, text);
 }
 
@@ -34,8 +55,8 @@ uint64_t aud_put_line(struct aud_collector *c, struct aud_record *r)
 		c->log.dropped_lines += c->log.failed;
 		return 0;
 	}
-	if (r->kind != AUD_GAP && aud_log_is_full(c)) {
-		note_full(c);
+	if (!has_room(c, r)) {
+		note_full(c, is_word(c, r) && !aud_log_is_full(c));
 		return 0;
 	}
 	r->seq = ++c->seq;

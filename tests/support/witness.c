@@ -132,6 +132,13 @@ void witness_start_beside(struct witness *w, aud_kin_fn *kin, int log_fd, bool r
 	wary.has_broker = false;
 }
 
+void witness_start_limited(struct witness *w, uint64_t log_limit)
+{
+	wary.log_limit = log_limit;
+	witness_start_beside(w, NULL, -1, false);
+	wary.log_limit = 0;
+}
+
 void witness_start_named(struct witness *w, const char *run_id, int log_fd)
 {
 	start(w, SBX_AUDIT_FOLDED, log_fd, true, run_id);

@@ -53,6 +53,7 @@ void witness_start_on(struct witness *, enum sbx_audit_level, int log_fd, bool r
 void witness_start_wary(struct witness *, aud_kin_fn *, uint64_t log_limit);
 /* With a ring of the broker's, too. `log_fd` below 0: a log of its own. */
 void witness_start_beside(struct witness *, aud_kin_fn *, int log_fd, bool required);
+void witness_start_limited(struct witness *, uint64_t log_limit);
 void witness_start_named(struct witness *, const char *run_id, int log_fd);
 void witness_release(struct witness *);
 

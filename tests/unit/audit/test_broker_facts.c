@@ -297,6 +297,26 @@ Test(audit_broker_facts, it_is_the_brokers_turn_again_in_the_middle_of_a_flood, 
 	cr_expect_leq(at, 256);
 }
 
+/* The command fills the log; what the broker does later is written all the same. */
+Test(audit_broker_facts, a_log_full_of_words_has_room_for_the_broker, .fini = end)
+{
+	struct sbx_event ev = removal(10);
+
+	witness_start_limited(&w, 32768);
+	for (unsigned i = 0; i < 4; i++) {
+		for (unsigned j = 0; j < 50; j++)
+			cr_assert(witness_call(&w, 10, SBX_READ, true, "/etc/x"));
+		witness_drain(&w, 1);
+	}
+	for (unsigned j = 0; j < 10; j++)
+		witness_broker(&w, ev, "/ws/a", "");
+	witness_end(&w);
+	cr_expect_gt(w.counts.lost, 50);
+	cr_expect_eq(w.counts.broker_lost, 0);
+	cr_expect_eq(lines_that_imply(&ev, "./a", ""), 10);
+	cr_expect_not_null(strstr(w.told.s, "full (0 MiB) of what programs say"));
+}
+
 static int drain_with_loss(bool required, struct b_err *err)
 {
 	int poll_ms;

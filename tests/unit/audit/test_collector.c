@@ -469,6 +469,32 @@ Test(audit_collector, a_full_log_ends_in_one_exact_gap_and_counting_goes_on, .fi
 	cr_assert_not_null(strstr(b_str_c(&w.told), "the audit log is full"));
 }
 
+static enum aud_kin slowly(uint32_t pid)
+{
+	const struct timespec t = {.tv_nsec = 500000};
+
+	(void)pid;
+	nanosleep(&t, NULL);
+	return AUD_KIN_OURS;
+}
+
+/* The deadline of a run, its signals and its end wait for a drain. */
+Test(audit_collector, frames_that_cost_a_lot_do_not_make_a_drain_long, .fini = end)
+{
+	struct b_err err;
+	int poll_ms;
+
+	witness_start_wary(&w, slowly, 0);
+	for (uint32_t i = 0; i < 400; i++)
+		cr_assert(witness_call(&w, 100 + i, SBX_READ, true, "/a"));
+	cr_assert_eq(aud_collector_drain(w.c, w.now_ms, false, &poll_ms, &err), 0);
+	cr_expect_eq(poll_ms, 0, "at once again");
+	aud_collector_counts(w.c, &w.counts);
+	cr_expect_lt(w.counts.events, 400);
+	witness_end(&w);
+	cr_expect_eq(w.counts.events, 400);
+}
+
 Test(audit_collector, the_person_is_not_told_a_denial_that_the_policy_did_not_make, .fini = end)
 {
 	witness_start(&w, SBX_AUDIT_ALL);

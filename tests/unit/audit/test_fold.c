@@ -46,6 +46,14 @@ Test(audit_fold, equal_denials_are_counted_behind_the_first, .fini = end)
 	cr_assert_eq(add("/s/other", "shim", 1), AUD_FOLD_FIRST);
 }
 
+Test(audit_fold, a_refusal_of_the_brokers_does_not_fold_into_a_shims_word, .fini = end)
+{
+	cr_expect_eq(add("/s/key", "shim", 1), AUD_FOLD_FIRST);
+	cr_expect_eq(add("/s/key", "broker", 1), AUD_FOLD_FIRST);
+	cr_expect_eq(add("/s/key", "shim", 1), AUD_FOLD_COUNTED);
+	cr_expect_eq(add("/s/key", "broker", 1), AUD_FOLD_COUNTED);
+}
+
 Test(audit_fold, a_count_keeps_the_layer_that_told_it, .fini = end)
 {
 	add("/s/key", "broker", 1);
