@@ -88,6 +88,10 @@ struct lau_confine {
 	 * NULL = a refused namespace is an error. */
 	const void *bpf_no_inet;
 	size_t bpf_no_inet_len;
+	/* 6, when no namespace of 1 could be had: the same filter with POL_SC_NO_IPC. NULL = `bpf`,
+	 * which refuses IPC itself where none is wanted. */
+	const void *bpf_no_ipc;
+	size_t bpf_no_ipc_len;
 };
 
 /* No namespace: sockets of the network are refused by the filter and, from ABI 4, by an own
@@ -97,6 +101,8 @@ struct lau_confine {
  * stays closed. */
 #define LAU_NO_SHM 2
 #define LAU_NO_PID 4
+/* No namespace at all, so that System V IPC would be the host's: the filter refuses it. */
+#define LAU_NO_IPC 8
 
 /* Opens every granted path O_PATH and adds it to a new ruleset. A path that vanished since the
  * plan, or became a symlink, is skipped: nothing is granted. *out_fd is CLOEXEC. */

@@ -232,6 +232,9 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
 	if (pol_floor_opens_devices(&p->floor))
 		p->seccomp_flags |= POL_SC_DEVICES;
+	/* any namespace has an IPC namespace beside it */
+	if (!p->want_net_ns && !p->isolate && !p->is_wrapped)
+		p->seccomp_flags |= POL_SC_NO_IPC;
 	if (!p->floor.uses_broker) {
 		if (abi < POL_LL_ABI_TRUNCATE)
 			p->seccomp_flags |= POL_SC_NO_TRUNCATE;
@@ -372,6 +375,10 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 						    lau_needs[rows[i].need].name,
 						    lau_needs[rows[i].need].lost,
 						    lau_needs[rows[i].need].remedy));
+	if (lost & LAU_NO_IPC)
+		lau_plan_add(p, false,
+			     "no IPC of its own: System V IPC and POSIX message queues are "
+			     "refused: allow user namespaces, or be root with CAP_SYS_ADMIN");
 	lau_plan_abi_lost(p, lost);
 }
 

@@ -393,6 +393,9 @@ static int step_kernel(struct run *r, struct b_err *err)
 	c->broker_landlock_fd = r->broker.landlock_fd;
 	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
 		return -1;
+	if (!(flags & POL_SC_NO_IPC) &&
+	    lau_seccomp_prepare(flags | POL_SC_NO_IPC, &c->bpf_no_ipc, &c->bpf_no_ipc_len, err) < 0)
+		return -1;
 	/* without it a namespace that cannot be had is an error */
 	if (r->o->require >> LAU_NEED_NET & 1)
 		return 0;

@@ -95,12 +95,14 @@ int lau_userns_try(void)
 	return errno ? -1 : 0;
 }
 
-/* Atomic: none of them, when one is refused. */
+/* Atomic: none of them, when one is refused. IPC goes with each: nothing else of the floor sees
+ * segments, semaphores and queues, and whatever the run has of its own, the host's are not. */
 static int enter(int flags)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
 
+	flags |= CLONE_NEWIPC;
 	/* A root that may not (a container's) is not helped by a user namespace: with one id
 	 * mapped, its capabilities would no longer apply to anybody else's files. */
 	if (uid == 0)
@@ -115,7 +117,7 @@ static const char *remedy(int e)
 	if (e == ENOSPC)
 		return "raise user.max_user_namespaces and its like (sysctl)";
 	if (e == EINVAL || e == ENOSYS)
-		return "the kernel lacks CONFIG_USER_NS or CONFIG_NET_NS";
+		return "the kernel lacks CONFIG_USER_NS, CONFIG_NET_NS or CONFIG_IPC_NS";
 	return "allow user namespaces (kernel.apparmor_restrict_unprivileged_userns=0, "
 	       "kernel.unprivileged_userns_clone=1)";
 }
@@ -126,11 +128,9 @@ static int refused(const char *what, const char *other, int sys, struct b_err *e
 		      other);
 }
 
-/* IPC goes with the network: System V segments and message queues are network of a kind, and
- * nothing else of the floor sees them. */
 static int net_flags(const struct lau_confine *c)
 {
-	return c->want_net_ns ? CLONE_NEWNET | CLONE_NEWIPC : 0;
+	return c->want_net_ns ? CLONE_NEWNET : 0;
 }
 
 static int isolate_flags(const struct lau_confine *c)
@@ -164,7 +164,7 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 	if (is_in && lau_isolate_shm(c, err) < 0)
 		return -1;
 	if (!c->want_net_ns)
-		return lost;
+		return is_in || !c->bpf_no_ipc ? lost : lost | LAU_NO_IPC;
 	if ((is_in || enter(net_flags(c)) == 0) && loopback_up() == 0)
 		return lost;
 	if (c->bpf_no_inet)

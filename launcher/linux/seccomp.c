@@ -22,12 +22,17 @@ int lau_seccomp_prepare(unsigned flags, const void **out_bpf, size_t *out_len, s
  * installed, nothing of it can be taken back. */
 int lau_confine_seccomp(const struct lau_confine *c, int lost, struct b_err *err)
 {
-	const void *bpf = lost & LAU_NET_FILTERED ? c->bpf_no_inet : c->bpf;
-	size_t len = lost & LAU_NET_FILTERED ? c->bpf_no_inet_len : c->bpf_len;
-	struct sock_fprog prog = {.len = (unsigned short)len};
+	const void *bpf = c->bpf;
+	size_t len = c->bpf_len;
+	struct sock_fprog prog;
 
+	if (lost & LAU_NET_FILTERED)
+		bpf = c->bpf_no_inet, len = c->bpf_no_inet_len;
+	else if (lost & LAU_NO_IPC)
+		bpf = c->bpf_no_ipc, len = c->bpf_no_ipc_len;
 	if (!bpf)
 		return 0;
+	prog = (struct sock_fprog){.len = (unsigned short)len};
 	/* The kernel's struct lacks a const; it only copies. */
 	memcpy(&prog.filter, &bpf, sizeof bpf);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)

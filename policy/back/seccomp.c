@@ -90,8 +90,9 @@
 #define KIND(k, w)                                                                                 \
 	ROW("ioctl", L_ENOTTY, w, WHEN(PART(1, 0xff00, (k) << 8)), .only = POL_SC_DEVICES)
 #define INET(f) ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
-/* What the namespace would have had apart. */
-#define IPC(c)	    ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET)
+/* The host's, where no namespace is made. Without a network namespace that was asked for there is
+ * none of another kind, either. */
+#define IPC(c)	    ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET | POL_SC_NO_IPC)
 #define SETID(c, m) ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID | L_SGID)))
 /* The mode register holds anything unless the flags ask for a new file. */
 #define SETID_OPEN(c, f, m)                                                                        \

@@ -28,7 +28,8 @@ struct b_str;
 	0x20u		     /* the broker judges sockets by path and modes of openat2;            \
 			      * it refuses ptrace and namespaces aloud */
 #define POL_SC_DEVICES 0x40u /* a rule opens devices beyond the usual ones: their ioctls */
-#define POL_SC_FLAGS   0x80u /* all combinations are below this */
+#define POL_SC_NO_IPC  0x80u /* the run has no IPC namespace; POL_SC_NO_INET says so as well */
+#define POL_SC_FLAGS   0x100u /* all combinations are below this */
 
 struct pol_sc_arg {
 	unsigned char index;

@@ -318,6 +318,21 @@ Test(launcher_filters, socket_families)
 	cr_expect_eq(ask(POL_SC_NO_INET, __NR_socket, 10, 2, 0, 0), ERRNO(EACCES));
 }
 
+Test(launcher_filters, ipc_is_refused_where_no_namespace_keeps_it_apart)
+{
+	static const long calls[] = {__NR_shmget,     __NR_shmat,  __NR_shmctl, __NR_semget,
+				     __NR_semop,      __NR_semctl, __NR_msgget, __NR_msgsnd,
+				     __NR_semtimedop, __NR_msgrcv, __NR_msgctl, __NR_mq_open,
+				     __NR_mq_unlink};
+
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		cr_expect_eq(ask(0, calls[i], 1, 1, 0, 0), SECCOMP_RET_ALLOW);
+		cr_expect_eq(ask(POL_SC_NO_IPC, calls[i], 1, 1, 0, 0), ERRNO(EACCES));
+		cr_expect_eq(ask(POL_SC_NO_INET, calls[i], 1, 1, 0, 0), ERRNO(EACCES));
+	}
+	cr_expect_eq(ask(POL_SC_NO_IPC, __NR_socket, 2, 1, 0, 0), SECCOMP_RET_ALLOW);
+}
+
 Test(launcher_filters, unix_sockets_are_pairs_unless_the_host_is_open)
 {
 	const uint64_t cloexec = 02000000;
