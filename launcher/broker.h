@@ -62,6 +62,11 @@ struct lau_broker_plan {
 	/* ring_path, opened by the target under its own domain, -1 = it may not be written to. Set
 	 * by who starts the broker. */
 	int ring_fd;
+	/* Files outside that the target has as standard input, output or errors, opened for
+	 * writing, and that no other rule opens: their bytes may change, not their mode, owner,
+	 * times and attributes. */
+	const char *const *streams;
+	size_t nstreams;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */
 	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
 	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by

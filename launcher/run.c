@@ -328,6 +328,31 @@ static void note_network(struct run *r, struct lau_broker_net *net)
 	net->kept = kept;
 }
 
+/* What the rule for standard input and output alone opens for writing. */
+static void note_streams(struct run *r)
+{
+	static const char by[] = "builtin:stdio:";
+	const struct pol_list *list = &r->plan.engine->rules.op[SBX_MODIFY];
+	const char **v = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n && n < POL_STDIO_MAX; i++) {
+		const struct pol_rule *rule = &list->v[i];
+		struct sbx_verdict said;
+
+		if (strncmp(rule->origin, by, sizeof by - 1) != 0)
+			continue;
+		sbx_explain(&r->plan.engine->image, SBX_MODIFY, rule->base, rule->base_len, &said);
+		if (!said.allowed || strncmp(said.origin, by, sizeof by - 1) != 0)
+			continue;
+		if (!v)
+			v = b_arena_alloc(&r->plan.arena, POL_STDIO_MAX * sizeof *v);
+		v[n++] = rule->base;
+	}
+	r->broker.streams = v;
+	r->broker.nstreams = n;
+}
+
 static int prepare_broker(struct run *r, struct b_err *err)
 {
 	const struct lau_plan *p = &r->plan;
@@ -354,6 +379,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
 	};
 	note_network(r, &r->broker.net);
+	note_streams(r);
 	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
 				       p->shm_keep, &r->broker.landlock_fd, err);
 }

@@ -89,8 +89,37 @@ static enum lau_fd_kind nameless_kind(int fd)
 	return LAU_FD_KERNEL;
 }
 
-static enum lau_fd_kind file_kind(int fd, const struct statfs *fs)
+/* File systems whose files are no files: what is written there acts. */
+static bool is_of_kernel(const struct statfs *fs)
 {
+	static const uint32_t magic[] = {
+		PROC_SUPER_MAGIC,    SYSFS_MAGIC,	   CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC,	   TRACEFS_MAGIC,
+		SECURITYFS_MAGIC,    SELINUX_MAGIC,	   SMACK_MAGIC,
+		AAFS_MAGIC,	     BPF_FS_MAGIC,	   EFIVARFS_MAGIC,
+		PSTOREFS_MAGIC,	     BINFMTFS_MAGIC,	   RDTGROUP_SUPER_MAGIC,
+		XENFS_SUPER_MAGIC,   BINDERFS_SUPER_MAGIC, OPENPROM_SUPER_MAGIC,
+		LAU_CONFIGFS_MAGIC,  LAU_FUSECTL_MAGIC,	   LAU_MQUEUE_MAGIC,
+		LAU_NFSD_MAGIC,	     LAU_RPC_PIPEFS_MAGIC,
+	};
+
+	for (size_t i = 0; i < sizeof magic / sizeof *magic; i++)
+		if ((uint32_t)fs->f_type == magic[i])
+			return true;
+	return false;
+}
+
+/* What anybody may read carries bytes (/proc/cpuinfo). What its owner alone may is memory
+ * (/proc/PID/mem, kcore), or as good as a secret; by its mode, because a name can be another's. */
+static bool acts(int flags, const struct stat *st)
+{
+	return (flags & O_ACCMODE) != O_RDONLY || !(st->st_mode & S_IROTH);
+}
+
+static enum lau_fd_kind file_kind(int fd, int flags, const struct stat *st, const struct statfs *fs)
+{
+	if (is_of_kernel(fs) && acts(flags, st))
+		return LAU_FD_KERNEL_FILE;
 	switch (fs->f_type) {
 	case NSFS_MAGIC:
 		return LAU_FD_NAMESPACE;
@@ -123,7 +152,7 @@ enum lau_fd_kind lau_fd_kind(int fd)
 	if (S_ISBLK(st.st_mode))
 		return LAU_FD_DISK;
 	if (S_ISREG(st.st_mode))
-		return file_kind(fd, &fs);
+		return file_kind(fd, flags, &st, &fs);
 	return nameless_kind(fd);
 }
 

@@ -33,6 +33,8 @@ struct b_err;
 	X(PATH, "an O_PATH descriptor", "it leads past directories that are closed", REFUSED)      \
 	X(DEVICE, "a device", "its driver can be steered", REFUSED)                                \
 	X(DISK, "a block device", "all files on it can be read", REFUSED)                          \
+	X(KERNEL_FILE, "a file of the kernel that acts, or that its owner alone may read",          \
+	  "memory of processes and settings of the host are read or changed by it", REFUSED)       \
 	X(NAMESPACE, "a namespace", "it leads to the host's", REFUSED)                             \
 	X(PIDFD, "a process descriptor", "its process can be signalled", REFUSED)                  \
 	X(KERNEL, "a kernel object", "it acts by itself (io_uring, perf, bpf, epoll, inotify)", REFUSED)

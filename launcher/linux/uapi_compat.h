@@ -18,3 +18,11 @@ struct lau_ll_attr {
 
 /* File system of process descriptors, 6.9; include/uapi/linux/magic.h */
 #define LAU_PIDFS_MAGIC 0x50494446
+
+/* File systems of the kernel whose numbers no public header has: fs/configfs/mount.c,
+ * fs/fuse/control.c, ipc/mqueue.c, fs/nfsd/nfsctl.c, net/sunrpc/rpc_pipe.c */
+#define LAU_CONFIGFS_MAGIC   0x62656570
+#define LAU_FUSECTL_MAGIC    0x65735543
+#define LAU_MQUEUE_MAGIC     0x19800202
+#define LAU_NFSD_MAGIC	     0x6e667364
+#define LAU_RPC_PIPEFS_MAGIC 0x67596969

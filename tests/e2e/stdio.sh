@@ -49,4 +49,47 @@ mkdir -p "$HOME/.ssh" && echo key >"$HOME/.ssh/id_rsa"
 check 'a secret as input is not opened by name' [ "$(grep -cx key "$TMP/out")" = 0 ]
 "$SBX" -- sh -c 'echo x >>"$HOME/.ssh/id_rsa"' >>"$HOME/.ssh/id_rsa" 2>/dev/null
 check 'nor written to as output' [ "$(cat "$HOME/.ssh/id_rsa")" = key ]
+
+# What was given to be written to has its mode, owner, times and attributes from outside.
+cat >"$TMP/meta.py" <<'EOF'
+import os, sys
+path = sys.argv[1]
+acts = {
+    "fchmod": lambda: os.fchmod(1, 0o777),
+    "chmod": lambda: os.chmod(path, 0o777),
+    "chmod by /proc": lambda: os.chmod("/proc/self/fd/1", 0o777),
+    "fchown": lambda: os.fchown(1, os.getuid(), os.getgid()),
+    "times": lambda: os.utime(1, (1, 1)),
+    "xattr": lambda: os.setxattr(1, "user.sbx", b"x"),
+    "xattr by name": lambda: os.setxattr(path, "user.sbx", b"x"),
+}
+for name, act in acts.items():
+    try:
+        act()
+        print("done:", name, file=sys.stderr)
+    except OSError as e:
+        pass
+os.utime(1)
+os.ftruncate(1, 0)
+print("written", flush=True)
+EOF
+metadata() # WANTED REDIRECTION [OPTION...]: what is done
+{
+	local want=$1 how=$2
+	shift 2
+	: >"$TMP/out" && chmod 640 "$TMP/out"
+	(eval "exec \"\$SBX\" -q \"\$@\" -- python3 '$TMP/meta.py' '$TMP/out' $how '$TMP/out'") 2>"$TMP/err"
+	cat "$TMP/err"
+	[ "$(cat "$TMP/out")" = written ] && [ "$(grep -c '^done: ' "$TMP/err")" = "$want" ]
+}
+if ! command -v python3 >/dev/null; then
+	skip 'metadata of what was given' 'there is no python3'
+elif setfattr -n user.sbx -v y "$TMP/beside" 2>/dev/null || python3 -c "import os; os.setxattr('$TMP/beside', 'user.sbx', b'y')"; then
+	check '>> of a file outside: bytes alone' metadata 0 '>>' --read "$TMP"
+	check 'and it has the mode that it had' [ "$(stat -c %a "$TMP/out")" = 640 ]
+	check '1<> of it: bytes alone' metadata 0 '1<>' --read "$TMP"
+	check 'where a rule opens the file they can be changed' metadata 7 '>>' --read "$TMP" --modify "$TMP/out"
+else
+	skip 'metadata of what was given' 'no attributes on this file system'
+fi
 exit 0

@@ -196,6 +196,48 @@ static int g_disk(void)
 		closedir(dir);
 	return fd;
 }
+/* Memory of the process that asked for us, at a place that is there as long as it is. */
+static int to_memory(int flags)
+{
+	char path[64], line[64];
+	unsigned long at = 0;
+	FILE *maps;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", getppid());
+	maps = fopen(path, "re");
+	if (maps && fgets(line, sizeof line, maps))
+		at = strtoul(line, NULL, 16);
+	if (maps)
+		(void)fclose(maps);
+	snprintf(path, sizeof path, "/proc/%d/mem", getppid());
+	fd = at ? open(path, flags) : -1;
+	return fd < 0 || lseek(fd, (off_t)at, SEEK_SET) < 0 ? -1 : fd;
+}
+static int g_memory(void)
+{
+	return to_memory(O_RDONLY);
+}
+static int g_memory_to_write(void)
+{
+	return to_memory(O_RDWR);
+}
+static int g_about(void)
+{
+	return open("/proc/cpuinfo", O_RDONLY);
+}
+static int g_setting(void)
+{
+	return open("/proc/self/coredump_filter", O_RDWR);
+}
+static int g_of_the_host(void)
+{
+	return open("/proc/sys/kernel/hostname", O_WRONLY); /* root's */
+}
+static int g_of_sysfs(void)
+{
+	return open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDWR);
+}
 static int g_namespace(void)
 {
 	return open("/proc/self/ns/net", O_RDONLY);
@@ -247,6 +289,16 @@ static int u_bytes(int fd)
 static int u_writes(int fd)
 {
 	return write(fd, "x", 1) == 1 ? 0 : -1;
+}
+static int u_memory(int fd)
+{
+	char c;
+
+	return read(fd, &c, 1) == 1 ? 0 : -1;
+}
+static int u_setting(int fd)
+{
+	return write(fd, "0x33", 4) == 4 ? 0 : -1;
 }
 static int u_terminal(int fd)
 {
@@ -396,6 +448,12 @@ static const struct row {
 	{"path", K(PATH), g_path, u_status},
 	{"device", K(DEVICE), g_device, u_status},
 	{"disk", K(DISK), g_disk, u_bytes},
+	{"about", K(FILE), g_about, u_memory},
+	{"memory", K(KERNEL_FILE), g_memory, u_memory},
+	{"memory-to-write", K(KERNEL_FILE), g_memory_to_write, u_memory},
+	{"setting", K(KERNEL_FILE), g_setting, u_setting},
+	{"setting-of-the-host", K(KERNEL_FILE), g_of_the_host, u_status},
+	{"setting-of-sysfs", K(KERNEL_FILE), g_of_sysfs, u_status},
 	{"namespace", K(NAMESPACE), g_namespace, u_namespace},
 	{"pidfd", K(PIDFD), g_pidfd, u_signal},
 	{"epoll", K(KERNEL), g_epoll, u_epoll},
