@@ -67,6 +67,9 @@ struct lau_broker_plan {
 	 * times and attributes. */
 	const char *const *streams;
 	size_t nstreams;
+	/* Device nodes outside of /dev that rules name: no others are opened. */
+	const char *const *devices;
+	size_t ndevices;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */
 	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
 	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by

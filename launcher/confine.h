@@ -42,6 +42,8 @@ struct pol_ll_plan;
 #define LAU_ISOLATE_SHM 1u /* /dev/shm: an empty tmpfs, gone with the run */
 #define LAU_ISOLATE_PID 2u /* pid namespace and its /proc; with the supervisor all of it dies */
 
+#define LAU_DEVICES_MAX 16
+
 /* Pipes above 2 that came to us from who started us. */
 struct lau_pipes {
 	int *v;
@@ -59,6 +61,10 @@ struct lau_confine {
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
 	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
+	/* Device nodes outside of /dev that rules name: in the run's mounts no others are opened.
+	 */
+	const char *const *devices;
+	size_t ndevices; /* at most LAU_DEVICES_MAX */
 	/* What was granted below a directory that a mount hides is granted in the mount as well:
 	 * the plan of landlock_fd, and the broker's with its ruleset. NULL = none. */
 	const struct pol_ll_plan *plan, *broker_plan;
@@ -101,6 +107,9 @@ struct lau_confine {
  * stays closed. */
 #define LAU_NO_SHM 2
 #define LAU_NO_PID 4
+/* No mounts of its own, or their flags cannot be changed: the kernel opens device nodes wherever
+ * they lie. */
+#define LAU_NO_NODEV 16
 /* No namespace at all, so that System V IPC would be the host's: the filter refuses it. */
 #define LAU_NO_IPC 8
 

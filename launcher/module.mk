@@ -12,7 +12,7 @@ launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/
 	launcher/linux/broker/change.c launcher/linux/broker/folds.c launcher/linux/broker/leads.c launcher/linux/broker/move.c \
 	launcher/linux/broker/tree.c launcher/linux/broker/check.c \
 	launcher/linux/broker/meta.c launcher/linux/broker/attrs.c \
-	launcher/linux/broker/socket.c launcher/linux/broker/exec.c launcher/linux/broker/programs.c launcher/linux/broker/grantroots.c \
+	launcher/linux/broker/socket.c launcher/linux/broker/exec.c launcher/linux/broker/programs.c launcher/linux/broker/grantroots.c launcher/linux/broker/nodes.c \
 	launcher/linux/broker/lent.c launcher/linux/broker/refuse.c launcher/linux/broker/ownproc.c \
 	launcher/linux/broker/events.c launcher/linux/broker/confine.c
 
@@ -32,7 +32,7 @@ DEPS += $(B)/obj/launcher/linux/gen-filters.d
 # Around the floor: from options to exit status.
 launcher_SRCS += launcher/options.c launcher/policyopts.c launcher/run.c launcher/run_command.c launcher/dirs.c launcher/agents.c launcher/stdio.c launcher/scratch.c \
 	launcher/tree.c launcher/channel.c launcher/shimpath.c launcher/environment.c launcher/envnames.c launcher/envplan.c launcher/hide.c \
-	launcher/program.c launcher/plan.c launcher/planlosses.c launcher/identity.c launcher/require.c launcher/record.c launcher/summary.c launcher/dryrun.c launcher/losses.c \
+	launcher/program.c launcher/plan.c launcher/planlosses.c launcher/devnodes.c launcher/identity.c launcher/require.c launcher/record.c launcher/summary.c launcher/dryrun.c launcher/losses.c \
 	launcher/outcome.c launcher/parts.c launcher/macopts.c launcher/script.c launcher/printenv.c launcher/printargv.c launcher/approve.c launcher/surround.c launcher/redact.c launcher/capture.c launcher/exec_io.c launcher/exec_result.c launcher/exec_show.c launcher/foreground.c launcher/supervise.c launcher/supervise_table.c launcher/linux/terminal.c \
 	launcher/linux/signals.c launcher/linux/limits.c launcher/linux/timer.c launcher/linux/guard.c launcher/linux/processes.c launcher/linux/spawn.c \
 	launcher/linux/exec.c launcher/linux/exec_signals.c launcher/linux/execclass.c launcher/linux/runs.c launcher/linux/hello.c launcher/linux/reports.c launcher/linux/wrap.c launcher/linux/stage2.c launcher/linux/interp.c launcher/linux/os.c launcher/linux/nest_wire.c launcher/linux/nest_client.c launcher/linux/nest_server.c \

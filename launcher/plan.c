@@ -352,6 +352,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	lau_plan_protected(p, host);
 	lau_plan_namespaces(o, host, p);
 	lau_plan_sockets(p, host);
+	lau_plan_devices(host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host, p);
 	plan_bounds(o, host, p);
@@ -379,6 +380,8 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 		lau_plan_add(p, false,
 			     "no IPC of its own: System V IPC and POSIX message queues are "
 			     "refused: allow user namespaces, or be root with CAP_SYS_ADMIN");
+	if (lost & LAU_NO_NODEV)
+		lau_plan_devices_lost(p);
 	lau_plan_abi_lost(p, lost);
 }
 

@@ -57,6 +57,9 @@ struct lau_plan {
 	unsigned isolate_must;	       /* of those, what the run may not go without */
 	const char *no_shm;	       /* why no private /dev/shm can be made, NULL = it can */
 	const char *shm_keep;	       /* the channel's directory, when it lies in /dev/shm */
+	/* Device nodes outside of /dev that rules name */
+	const char **devices;
+	size_t ndevices;
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;

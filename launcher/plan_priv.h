@@ -31,3 +31,10 @@ void lau_plan_protected(struct lau_plan *, const struct lau_host *);
 bool lau_plan_takes_no_descriptor(const struct lau_host *);
 void lau_plan_sockets(struct lau_plan *, const struct lau_host *);
 void lau_plan_namespaces(const struct lau_options *, const struct lau_host *, struct lau_plan *);
+
+/* ---- devnodes.c ---- */
+
+/* plan->devices; and where the run has no mounts of its own, that others can be opened. */
+void lau_plan_devices(const struct lau_host *, struct lau_plan *);
+/* The spawn could not have such mounts (LAU_NO_NODEV). */
+void lau_plan_devices_lost(struct lau_plan *);

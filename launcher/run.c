@@ -377,6 +377,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES,
 		.shares_net = !p->want_net_ns,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
+		.devices = p->devices,
+		.ndevices = p->ndevices,
 	};
 	note_network(r, &r->broker.net);
 	note_streams(r);
@@ -405,6 +407,8 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .isolate = r->plan.isolate,
 				  .isolate_must = r->plan.isolate_must,
 				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
+				  .devices = r->plan.devices,
+				  .ndevices = r->plan.ndevices,
 				  .plan = &r->plan.landlock,
 				  .broker_plan = &r->plan.broker_landlock,
 				  .pipes = &r->pipes,

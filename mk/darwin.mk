@@ -16,7 +16,7 @@ DARWIN_LAUNCHER := $(core_SRCS) $(filter-out base/account.c,$(base_SRCS)) $(sbpl
 	$(filter-out policy/back/mounts.c policy/back/bwrap.c policy/front/caliban_bwrap.c,$(policy_SRCS)) \
 	$(filter-out audit/entry.c audit/jsonload.c audit/runload.c audit/show.c audit/summary.c audit/verify.c, \
 		$(audit_SRCS)) \
-	$(filter-out launcher/linux/% launcher/run.c launcher/run_command.c launcher/plan.c launcher/planlosses.c launcher/doctor.c launcher/printenv.c, \
+	$(filter-out launcher/linux/% launcher/run.c launcher/run_command.c launcher/plan.c launcher/planlosses.c launcher/devnodes.c launcher/doctor.c launcher/printenv.c, \
 		$(launcher_SRCS)) \
 	$(wildcard launcher/macos/*.c) cmd/sbx-launch.c
 DARWIN_SHIM := core/path.c core/image.c core/decide.c core/fold.c core/folded.c core/foldfs.c core/move.c core/ring.c core/macho.c core/deep.c \

@@ -27,6 +27,7 @@
 #include "base/own.h"
 #include "launcher/confine.h"
 #include "launcher/linux/fdclose.h"
+#include "launcher/linux/uapi_compat.h"
 
 #define SHM	"/dev/shm"
 #define SHM_LEN (sizeof SHM - 1)
@@ -86,15 +87,67 @@ static int grant_again(const struct lau_confine *c, const char *dir, struct b_er
 	return 0;
 }
 
-int lau_isolate_shm(const struct lau_confine *c, struct b_err *err)
+/* ---- devices ---- */
+
+/* A copy of what is mounted at and below the path, with its flags as they are now. */
+static int copy_tree(const char *path)
 {
+	return (int)syscall(SYS_open_tree, AT_FDCWD, path,
+			    LAU_OPEN_TREE_CLONE | LAU_AT_RECURSIVE | O_CLOEXEC);
+}
+
+static int put_tree(int tree, const char *path)
+{
+	return (int)syscall(SYS_move_mount, tree, "", AT_FDCWD, path, LAU_MOVE_MOUNT_EMPTY_PATH);
+}
+
+/*
+ * A rule knows a device by its name, and a node with another name is a file like others: the whole
+ * disk, in the root of a container. So no mount opens devices but /dev, and copies of the nodes
+ * that rules name, which are made before. A user namespace may not take the flag away again where
+ * the host has set it; to set it is always allowed. Descriptors of the caller keep the host's
+ * mounts.
+ */
+static int close_devices(const struct lau_confine *c)
+{
+	const struct lau_mount_attr attr = {.attr_set = LAU_MOUNT_ATTR_NODEV};
+	size_t n = c->ndevices < LAU_DEVICES_MAX ? c->ndevices : LAU_DEVICES_MAX;
+	int dev = copy_tree("/dev"), nodes[LAU_DEVICES_MAX], rc = 0;
+
+	if (dev < 0)
+		return LAU_NO_NODEV;
+	for (size_t i = 0; i < n; i++)
+		nodes[i] = copy_tree(c->devices[i]);
+	if (syscall(SYS_mount_setattr, AT_FDCWD, "/", LAU_AT_RECURSIVE, &attr, sizeof attr) < 0)
+		rc = LAU_NO_NODEV;
+	else if (put_tree(dev, "/dev") < 0)
+		rc = -1;
+	close(dev);
+	for (size_t i = 0; i < n; i++) {
+		/* one that has gone meanwhile is opened by nobody */
+		if (rc == 0 && nodes[i] >= 0)
+			(void)put_tree(nodes[i], c->devices[i]);
+		if (nodes[i] >= 0)
+			close(nodes[i]);
+	}
+	return rc;
+}
+
+int lau_isolate_mounts(const struct lau_confine *c, struct b_err *err)
+{
+	int lost;
+
 	if (cut_off() < 0)
 		return b_fail(err, B_FLOOR, errno, "mount namespace: %s", strerror(errno));
+	lost = close_devices(c);
+	if (lost < 0)
+		return b_fail(err, B_FLOOR, errno, "mounts without devices: /dev: %s",
+			      strerror(errno));
 	if (!(c->isolate & LAU_ISOLATE_SHM))
-		return 0;
+		return lost;
 	if (mount_shm(c->shm_keep) < 0)
 		return b_fail(err, B_FLOOR, errno, "private " SHM ": %s", strerror(errno));
-	return grant_again(c, SHM, err);
+	return grant_again(c, SHM, err) < 0 ? -1 : lost;
 }
 
 /* ---- the first process of the pid namespace ---- */

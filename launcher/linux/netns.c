@@ -143,7 +143,7 @@ static int isolate_flags(const struct lau_confine *c)
 static int lost_isolation(const struct lau_confine *c)
 {
 	return (c->isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
-	       (c->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0);
+	       (c->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0) | LAU_NO_NODEV;
 }
 
 /* Before Landlock, which would refuse to write the maps, and before the capabilities that a
@@ -161,8 +161,13 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 				       "--isolate none", errno, err);
 		lost = lost_isolation(c);
 	}
-	if (is_in && lau_isolate_shm(c, err) < 0)
-		return -1;
+	if (is_in) {
+		int rc = lau_isolate_mounts(c, err);
+
+		if (rc < 0)
+			return -1;
+		lost |= rc;
+	}
 	if (!c->want_net_ns)
 		return is_in || !c->bpf_no_ipc ? lost : lost | LAU_NO_IPC;
 	if ((is_in || enter(net_flags(c)) == 0) && loopback_up() == 0)

@@ -502,7 +502,7 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 
 	less.confine = &c;
 	c.lost = (c.isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
-		 (c.isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0);
+		 (c.isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0) | LAU_NO_NODEV;
 	c.isolate = 0;
 	return spawn_once(&less, shell_argv, out, err);
 }

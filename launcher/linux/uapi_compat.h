@@ -16,6 +16,16 @@ struct lau_ll_attr {
 #define LAU_LL_NET_BIND_TCP    (1ull << 0) /* ABI 4 */
 #define LAU_LL_NET_CONNECT_TCP (1ull << 1) /* ABI 4 */
 
+/* Mounts by descriptor; include/uapi/linux/mount.h, which some C libraries' <sys/mount.h> collides
+ * with. open_tree and move_mount are of Linux 5.2, mount_setattr of 5.12. */
+#define LAU_OPEN_TREE_CLONE	  1u
+#define LAU_AT_RECURSIVE	  0x8000u
+#define LAU_MOVE_MOUNT_EMPTY_PATH 4u /* the source is a descriptor */
+#define LAU_MOUNT_ATTR_NODEV	  4u
+struct lau_mount_attr {
+	uint64_t attr_set, attr_clr, propagation, userns_fd;
+};
+
 /* File system of process descriptors, 6.9; include/uapi/linux/magic.h */
 #define LAU_PIDFS_MAGIC 0x50494446
 

@@ -132,6 +132,8 @@ struct br_broker {
 	uint64_t caps;		/* that a caller may have, of those that matter for files */
 	bool links_protected;	/* fs.protected_symlinks */
 	dev_t memory_dev;	/* of files that lie in no file system */
+	dev_t dev_fs;		/* of /dev, when it is a file system of its own; else 0 */
+	bool is_dev_twice;	/* and is mounted elsewhere, too */
 	unsigned held_max;	/* sockets that may be held open */
 	char **other_procs;	/* mount points, NULL ends them; ownproc.c */
 	pthread_rwlock_t moves; /* exclusive: a directory changes its place */
@@ -338,10 +340,18 @@ bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct 
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
 bool br_is_grant_root(struct br_call *, const struct br_end *);
-/* Is it in /dev, where no name is made, removed or moved? After br_find_parent(). */
-bool br_is_device_name(const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
+
+/* ---- nodes.c ---- */
+
+/* Is it in /dev, by whatever name, where no name is made, removed or moved? After
+ * br_find_parent(). */
+bool br_is_device_name(const struct br_call *, const struct br_end *);
+/* A device outside of /dev that no rule names, and that is none of those without state? */
+bool br_is_stray_device(const struct br_call *, const struct br_end *, const struct stat *);
+/* b->dev_fs */
+void br_find_dev(struct br_broker *);
 
 /* ---- meta.c ---- */
 

@@ -4,7 +4,7 @@
  * A rule that covers all of a directory covers its name as well, so that the command may make it.
  * If the command could put a symlink there, programs outside, and the grant of the next run, would
  * be led to wherever the link says. The kernel alone would refuse it: a name is changed by writing
- * to its parent, which nobody has granted. Devices keep their names for the same reason.
+ * to its parent, which nobody has granted. Devices keep their names for the same reason (nodes.c).
  */
 #include "launcher/linux/broker/broker.h"
 
@@ -40,14 +40,6 @@ bool br_is_grant_root(struct br_call *c, const struct br_end *e)
 	name = e->path + parent + 1;
 	return br_allowed(c, SBX_MODIFY, e->path, e->len) &&
 	       !allows_name(c, parent, FRESH, name, "") && !allows_name(c, parent, "", name, FRESH);
-}
-
-/* The rules name devices so that they can be written to. Root could also remove them, and everybody
- * on the host would miss them. */
-bool br_is_device_name(const struct br_end *e)
-{
-	return e->len > 5 && !memcmp(e->path, "/dev/", 5) &&
-	       (e->len < 9 || memcmp(e->path, "/dev/shm/", 9) != 0);
 }
 
 struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int kernel_says)

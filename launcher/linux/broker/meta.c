@@ -46,10 +46,12 @@ int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 
 /* To write to /dev/null is not to change it for the whole host, which root could. Terminals are
  * their users' own. */
-static bool is_host_device(const struct br_end *e)
+static bool is_host_device(const struct br_call *c, const struct br_end *e)
 {
-	return (S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode)) &&
-	       !strncmp(e->path, "/dev/", 5) && strncmp(e->path, "/dev/pts/", 9) != 0;
+	if (!S_ISCHR(e->st.st_mode) && !S_ISBLK(e->st.st_mode))
+		return false;
+	return (c->b->dev_fs && e->st.st_dev == c->b->dev_fs) ||
+	       (!strncmp(e->path, "/dev/", 5) && strncmp(e->path, "/dev/pts/", 9) != 0);
 }
 
 /* The caller opened it for its bytes, as it would have for a process that may not change more. */
@@ -67,7 +69,7 @@ static int prepare(struct br_call *c, struct br_answer *out)
 {
 	if (br_hold_object(c, SBX_MODIFY, out) < 0)
 		return -1;
-	if (!is_host_device(&c->end[0]) && !is_stream(c, &c->end[0]))
+	if (!is_host_device(c, &c->end[0]) && !is_stream(c, &c->end[0]))
 		return 0;
 	*out = br_fail(EPERM); /* as to anybody but their owner */
 	return -1;

@@ -166,8 +166,10 @@ static void find_root(struct move *m)
 {
 	struct stat st;
 
-	if (br_is_device_name(m->from) || br_is_device_name(m->to))
-		m->root = br_is_device_name(m->from) ? m->from : m->to;
+	if (br_is_device_name(m->c, m->from))
+		m->root = m->from;
+	else if (br_is_device_name(m->c, m->to))
+		m->root = m->to;
 	else if (br_is_grant_root(m->c, m->from) &&
 		 (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
 		m->root = m->from;
@@ -265,7 +267,7 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 		*out = br_deny(c, SBX_MODIFY, from, says);
 	else if (from->is_pathless && !br_allowed(c, SBX_MODIFY, to->path, to->len))
 		*out = br_deny(c, SBX_MODIFY, to, says);
-	else if (!refused && (br_is_device_name(to) || (is_link && br_is_grant_root(c, to))))
+	else if (!refused && (br_is_device_name(c, to) || (is_link && br_is_grant_root(c, to))))
 		*out = br_deny_root(c, to, says);
 	else if (!refused && !br_may_name_program(c, &from->st, from, to))
 		*out = br_deny(c, SBX_READ, to, says);
@@ -336,7 +338,7 @@ static struct br_answer link_name(struct move *m)
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
 	if (!refused &&
-	    (br_is_device_name(m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
+	    (br_is_device_name(c, m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
 		m->root = m->to;
 	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
 		m->against = SBX_MODIFY;

@@ -393,6 +393,7 @@ static int open_views(struct br_broker *b, struct b_err *err)
 	if (b->root < 0 || b->proc < 0 || b->self_fd < 0 || br_find_memory(b) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
 			      strerror(errno));
+	br_find_dev(b);
 	if (br_find_other_procs(b) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
 			      strerror(errno));

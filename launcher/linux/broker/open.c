@@ -92,7 +92,12 @@ static struct br_answer give(const struct br_open_request *r, int fd)
 static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
 	struct br_answer a = fd < 0 ? br_fail(errno) : give(r, fd);
+	struct stat st;
 
+	if (fd >= 0 && (fstat(fd, &st) < 0 || br_is_stray_device(r->c, &r->c->end[0], &st))) {
+		close(fd);
+		return br_fail(EACCES);
+	}
 	if ((wants_write(r->flags) || is_new) && !is_of_run(r->c, r->flags, r->c->end[0].path))
 		return br_told_result(r->c, SBX_MODIFY, a);
 	return a;
@@ -255,6 +260,9 @@ static struct br_answer open_held(struct br_open_request *r)
 	err = refusal(r);
 	if (err)
 		return br_fail(err);
+	/* as the kernel says where a mount has no devices */
+	if (br_is_stray_device(c, e, &e->st))
+		return br_fail(EACCES);
 	if (is_for_kernel(r))
 		return br_proceed(c, BR_PROCEED_NODE);
 	if (wants_write(r->flags) && is_path(c->b->plan->ring_path, e->path))
@@ -304,7 +312,7 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
-	if (br_is_device_name(e))
+	if (br_is_device_name(c, e))
 		return br_deny_root(c, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
@@ -426,7 +434,8 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 	bool writes = wants_write(r->flags);
 	int fd;
 
-	if ((r->flags & O_CREAT && !writes) || !make_text(r))
+	/* made in /dev's other place it would be in /dev: only the parent can tell */
+	if ((r->flags & O_CREAT && (!writes || c->b->is_dev_twice)) || !make_text(r))
 		return false;
 	if (is_path(c->b->plan->ring_path, e->path) ||
 	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0 ||

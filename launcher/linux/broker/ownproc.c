@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -42,6 +43,16 @@ static void unescape(char *text)
 	*to = '\0';
 }
 
+/* The same line: is it /dev's file system at another place? */
+static bool is_dev_again(const struct br_broker *b, const char *line)
+{
+	unsigned major, minor;
+	char at[8];
+
+	return b->dev_fs && sscanf(line, "%*u %*u %u:%u %*s %7s", &major, &minor, at) == 3 &&
+	       makedev(major, minor) == b->dev_fs && strcmp(at, "/dev") != 0;
+}
+
 /* "36 35 0:5 / /mnt/proc rw shared:1 - proc proc rw": its mount point when it is a procfs. */
 static char *other_proc_of(char *line)
 {
@@ -72,8 +83,10 @@ int br_find_other_procs(struct br_broker *b)
 	if (!f)
 		return -1;
 	while (getline(&line, &size, f) > 0) {
-		const char *at = other_proc_of(line);
+		const char *at;
 
+		b->is_dev_twice |= is_dev_again(b, line);
+		at = other_proc_of(line);
 		if (!at)
 			continue;
 		b->other_procs = b_realloc(b->other_procs, n + 2, sizeof *b->other_procs);
