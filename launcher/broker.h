@@ -103,6 +103,13 @@ size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out
  * listener's descriptor, or -1 with B_FLOOR. [AS-safe] */
 int lau_broker_trap(const struct sock_filter *, size_t len, struct b_err *err);
 
+/* prctl(2): an option that Linux does not know and the trap filter stops. */
+#define LAU_GREETING 0x53425847
+
+/* In the target, when the broker has its listener, before any filter that knows the options of
+ * prctl(2): 0 when the broker can serve; -1 with B_FLOOR, which says what it cannot. [AS-safe] */
+int lau_broker_greet(struct b_err *err);
+
 /* In the broker, before it forks the target, so that the target's domain is a part of its own
  * and it may look into it. 0 or -1 with B_FLOOR. */
 int lau_broker_enter(const struct lau_broker_plan *, struct b_err *err);

@@ -6,7 +6,7 @@ launcher_SRCS += launcher/linux/seccomp.c launcher/linux/caps.c launcher/linux/f
 
 # The broker (launcher/broker.h).
 launcher_SRCS += launcher/linux/fdpass.c launcher/linux/broker/calls.c launcher/linux/broker/trapfilter.c \
-	launcher/linux/broker/trap.c launcher/linux/broker/proceed.c launcher/linux/broker/notify.c launcher/linux/broker/watch.c \
+	launcher/linux/broker/trap.c launcher/linux/broker/greet.c launcher/linux/broker/proceed.c launcher/linux/broker/notify.c launcher/linux/broker/watch.c \
 	launcher/linux/broker/caller.c launcher/linux/broker/resolve.c \
 	launcher/linux/broker/walk.c launcher/linux/broker/deep.c launcher/linux/broker/open.c launcher/linux/broker/how.c \
 	launcher/linux/broker/change.c launcher/linux/broker/folds.c launcher/linux/broker/leads.c launcher/linux/broker/move.c \

@@ -87,6 +87,9 @@ void lau_plan_loss(struct lau_plan *, const char *text);
 void lau_plan_limit(struct lau_plan *, const char *text);
 /* Of lau_plan_policy(), with `isolate` known: settles the host, and no_broker. */
 void lau_plan_serving(struct lau_host *, const struct lau_dirs *, struct lau_plan *);
+/* The command could not be confined: what is remembered of the broker may be wrong, and is dropped.
+ */
+void lau_plan_serving_failed(const struct lau_dirs *, struct lau_plan *);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
 /* With --backend bwrap: what bubblewrap is told beside the mounts. `cwd` is borrowed. */

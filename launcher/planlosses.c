@@ -195,15 +195,18 @@ bool lau_plan_takes_no_descriptor(const struct lau_host *host)
 /* Stricter than the policy, and a riddle unless it is told. */
 void lau_plan_sockets(struct lau_plan *p, const struct lau_host *host)
 {
+	bool opens_none = host->serving.pidfd_sys;
+
 	if (!p->floor.uses_broker || !lau_plan_takes_no_descriptor(host))
 		return;
 	lau_plan_add(
 		p, false,
 		b_arena_printf(&p->arena,
-			       "sockets can be neither bound nor connected: pidfd_getfd(2) is "
-			       "refused (%s): in a container, a seccomp profile that allows it, "
-			       "which --cap-add SYS_PTRACE does",
-			       strerror(host->serving.by[host->kinship].descriptor)));
+			       "sockets can be neither bound nor connected: %s is refused (%s): in "
+			       "a container, a seccomp profile that allows it%s",
+			       opens_none ? "pidfd_open(2)" : "pidfd_getfd(2)",
+			       strerror(host->serving.by[host->kinship].descriptor),
+			       opens_none ? "" : ", which --cap-add SYS_PTRACE does"));
 	p->losses[p->nlosses - 1].is_note = true;
 }
 

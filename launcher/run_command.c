@@ -123,6 +123,8 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	if (rc < 0) {
 		if (r->spawned.step == LAU_SPAWN_EXEC)
 			r->outcome.phase = LAU_PHASE_EXEC;
+		else if (sp.broker)
+			lau_plan_serving_failed(&r->dirs, &r->plan);
 		return -1;
 	}
 	if (r->spawned.reports)

@@ -28,3 +28,8 @@ void lau_plan_serving(struct lau_host *host, const struct lau_dirs *dirs, struct
 	lau_host_no_broker(host, &why);
 	p->no_broker = b_arena_strndup(&p->arena, b_str_c(&why), why.len);
 }
+
+void lau_plan_serving_failed(const struct lau_dirs *dirs, struct lau_plan *p)
+{
+	lau_serving_forget(state_of(dirs, p));
+}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/own.h"
 #include "base/str.h"
 #include "launcher/host.h"
@@ -56,16 +57,38 @@ static const char *filter_remedy(enum lau_serving_step step)
 		       "process_vm_writev(2), which --cap-add SYS_PTRACE does";
 	case LAU_SERVE_LISTENER:
 		return "in a container, a seccomp profile that allows seccomp(2)";
+	case LAU_SERVE_HANDING:
+	case LAU_SERVE_ACTING:
+		return "a seccomp profile that allows it";
+	case LAU_SERVE_ANSWER:
+		return "Linux 5.19 or newer, and a seccomp profile that allows ioctl(2) on a "
+		       "listener";
 	case LAU_SERVE_DONE:
 	case LAU_SERVE_NAMESPACE:
 	case LAU_SERVE_PROCESS:
 	case LAU_SERVE_RECEIVE:
 	case LAU_SERVE_PROC:
-	case LAU_SERVE_ANSWER:
 	case LAU_SERVE_COUNT:
 		break;
 	}
 	return "Linux 5.19 or newer, and no filter against it";
+}
+
+static const char *remedy_of(const struct lau_served *f)
+{
+	if (f->step == LAU_SERVE_PROC)
+		return "mount a /proc of this pid namespace";
+	if (f->step == LAU_SERVE_LISTENER && f->sys == EBUSY)
+		return "another supervisor already listens: run outside of it";
+	if (f->step == LAU_SERVE_PROCESS)
+		return "raise the limit on processes (ulimit -u, or the cgroup's)";
+	return filter_remedy(f->step);
+}
+
+/* One of several calls is named itself. */
+static const char *text_of(const struct lau_served *f)
+{
+	return f->step == LAU_SERVE_ACTING ? lau_serving_act(f->acting) : texts[f->step];
 }
 
 void lau_serving_why(const struct lau_serving *s, bool own_ns, struct b_str *cause,
@@ -80,15 +103,14 @@ void lau_serving_why(const struct lau_serving *s, bool own_ns, struct b_str *cau
 		say_yama(s, own_ns, cause, remedy);
 		return;
 	}
-	b_str_addf(cause, "%s (%s)", texts[f->step], strerror(f->sys));
-	if (f->step == LAU_SERVE_PROC)
-		b_str_add(remedy, "mount a /proc of this pid namespace");
-	else if (f->step == LAU_SERVE_LISTENER && f->sys == EBUSY)
-		b_str_add(remedy, "another supervisor already listens: run outside of it");
-	else if (f->step == LAU_SERVE_PROCESS)
-		b_str_add(remedy, "raise the limit on processes (ulimit -u, or the cgroup's)");
-	else
-		b_str_add(remedy, filter_remedy(f->step));
+	b_str_addf(cause, "%s (%s)", text_of(f), strerror(f->sys));
+	b_str_add(remedy, remedy_of(f));
+}
+
+int lau_serving_refused(const struct lau_served *f, struct b_err *err)
+{
+	return b_fail(err, B_FLOOR, f->sys, "the broker cannot serve this run: %s (%s): %s",
+		      text_of(f), strerror(f->sys), remedy_of(f));
 }
 
 void lau_host_no_broker(const struct lau_host *h, struct b_str *out)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "launcher/broker.h"
 #include "launcher/linux/fdpass.h"
+#include "launcher/serving.h"
 
 /* The listener must not stay with those it listens to: they could answer themselves. The ring is
  * opened under the command's domain, without the right to truncate it. */
@@ -29,7 +30,10 @@ int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
 	if (ring >= 0)
 		close(ring);
 	close(c->listener_to);
-	return rc == 0 ? 0 : b_fail(err, B_FLOOR, saved, "broker: listener: %s", strerror(saved));
+	if (rc < 0)
+		return lau_serving_refused(
+			&(struct lau_served){.step = LAU_SERVE_HANDING, .sys = saved}, err);
+	return lau_broker_greet(err);
 }
 
 int lau_confine_apply_in(const struct lau_confine *c, int lost, struct b_err *err)

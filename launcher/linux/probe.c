@@ -183,7 +183,7 @@ void lau_host_settle(struct lau_host *h, const char *state, bool own_ns)
 	h->own_ns = own_ns && !h->is_root;
 	if (!h->has_broker)
 		return;
-	lau_serving_find(state, &h->serving);
+	lau_serving_find(state, h->own_ns, &h->serving);
 	h->has_broker = lau_serving_choose(&h->serving, h->own_ns, &h->kinship);
 }
 
@@ -201,11 +201,13 @@ void lau_host_probe(struct lau_host *h)
 {
 	struct b_err err;
 	b_auto_free char *runs = aud_runs_root(&err);
+	const char *state = state_of(runs);
 	long errata;
 
 	lau_host_quick(h);
 	h->is_served = h->is_inside && lau_nest_is_served();
-	lau_host_settle(h, state_of(runs), true);
+	lau_serving_forget(state); /* tried anew */
+	lau_host_settle(h, state, true);
 	errata = syscall(SYS_landlock_create_ruleset, NULL, 0, 1u << 1); /* ERRATA, 6.15 */
 	h->landlock_errata = errata > 0 ? (unsigned)errata : 0;
 	h->apparmor_userns = apparmor_restricts();

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -55,7 +56,9 @@ static int trap(struct b_err *err)
 {
 	const struct sock_filter insn[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_truncate, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, LAU_GREETING, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -78,15 +81,15 @@ static _Noreturn void be_command(const struct attempt *a)
 		_exit(1);
 	}
 	if (lau_fd_send(a->socks[1], listener) < 0)
-		fail(a, LAU_SERVE_LISTENER);
+		fail(a, LAU_SERVE_HANDING);
 	close(listener);
 	pid = fork();
 	if (pid == 0) {
 		/* the answer is the number of a descriptor that it then has */
-		long fd = syscall(SYS_truncate, words, (long)a->socks[1]);
+		long fd = syscall(SYS_prctl, (long)LAU_GREETING, words, (long)a->socks[1], 0, 0);
 
 		if (fd < 0 || fcntl((int)fd, F_GETFD) < 0)
-			fail(a, LAU_SERVE_ANSWER);
+			fail(a, LAU_SERVE_RECEIVE); /* the broker has said what else it was */
 		else if (a->out->step == UNKNOWN)
 			a->out->step = LAU_SERVE_DONE;
 		_exit(0);
@@ -104,6 +107,7 @@ static bool sees_proc(pid_t caller)
 {
 	char text[32], path[64];
 	ssize_t n = readlink("/proc/self", text, sizeof text - 1);
+	int fd;
 
 	text[n > 0 ? n : 0] = '\0';
 	if (n <= 0)
@@ -112,7 +116,10 @@ static bool sees_proc(pid_t caller)
 	if (strtol(text, NULL, 10) != getpid())
 		return false;
 	snprintf(path, sizeof path, "/proc/%d/status", (int)caller);
-	return access(path, R_OK) == 0;
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 static bool opens(void)
@@ -153,6 +160,64 @@ static int takes(pid_t caller, int number)
 	return sys;
 }
 
+/* Each with a name that is looked up in no directory: EBADF. */
+static const struct {
+	const char *text;
+	long nr;
+	long args[5];
+} acts[] = {
+	{"mkdirat(2) is refused", SYS_mkdirat, {-1, (long)"x"}},
+	{"mknodat(2) is refused", SYS_mknodat, {-1, (long)"x", S_IFREG}},
+	{"unlinkat(2) is refused", SYS_unlinkat, {-1, (long)"x"}},
+	{"renameat2(2) is refused", SYS_renameat2, {-1, (long)"x", -1, (long)"y"}},
+	{"linkat(2) is refused", SYS_linkat, {-1, (long)"x", -1, (long)"y"}},
+	{"symlinkat(2) is refused", SYS_symlinkat, {(long)"x", -1, (long)"y"}},
+	{"fchmodat(2) is refused", SYS_fchmodat, {-1, (long)"x"}},
+	{"fchownat(2) is refused", SYS_fchownat, {-1, (long)"x", -1, -1}},
+};
+
+/* The first that is refused, or -1. */
+static int refused_act(void)
+{
+	for (size_t i = 0; i < sizeof acts / sizeof *acts; i++) {
+		const long *a = acts[i].args;
+
+		if (syscall(acts[i].nr, a[0], a[1], a[2], a[3], a[4]) < 0 && errno != EBADF)
+			return (int)i;
+	}
+	return -1;
+}
+
+const char *lau_serving_act(int acting)
+{
+	return acts[acting].text;
+}
+
+uint64_t lau_serving_words(void)
+{
+	return (uint64_t)(uintptr_t)words;
+}
+
+struct lau_served lau_serving_of(pid_t caller, uint64_t at)
+{
+	struct lau_served out = {.step = LAU_SERVE_DONE};
+
+	if (!sees_proc(caller))
+		out.step = LAU_SERVE_PROC;
+	else if (!opens())
+		out.step = LAU_SERVE_OPENAT2;
+	else if (at && !reads(caller, at, false))
+		out.step = LAU_SERVE_MEMORY;
+	else if (at && !reads(caller, at, true))
+		out.step = LAU_SERVE_WRITING;
+	else if ((out.acting = refused_act()) >= 0)
+		out.step = LAU_SERVE_ACTING;
+	else
+		return (struct lau_served){.step = LAU_SERVE_DONE};
+	out.sys = errno ? errno : EPROTO;
+	return out;
+}
+
 static bool answers(int listener, const struct seccomp_notif *n)
 {
 	struct seccomp_notif_addfd add = {
@@ -174,24 +239,18 @@ static bool receives(int listener, struct seccomp_notif *n)
 static void serve_one(const struct attempt *a, int listener)
 {
 	struct seccomp_notif n;
-	pid_t caller;
+	struct lau_served of;
 
 	if (!receives(listener, &n)) {
 		fail(a, LAU_SERVE_RECEIVE);
 		return;
 	}
-	caller = (pid_t)n.pid;
-	if (!sees_proc(caller))
-		fail(a, LAU_SERVE_PROC);
-	else if (!opens())
-		fail(a, LAU_SERVE_OPENAT2);
-	else if (!reads(caller, n.data.args[0], false))
-		fail(a, LAU_SERVE_MEMORY);
-	else if (!reads(caller, n.data.args[0], true))
-		fail(a, LAU_SERVE_WRITING);
-	if (a->out->step != UNKNOWN)
+	of = lau_serving_of((pid_t)n.pid, n.data.args[1]);
+	if (of.step != LAU_SERVE_DONE && a->out->step == UNKNOWN)
+		*a->out = of;
+	if (of.step != LAU_SERVE_DONE)
 		return;
-	a->out->descriptor = takes(caller, (int)n.data.args[1]);
+	a->out->descriptor = takes((pid_t)n.pid, (int)n.data.args[2]);
 	if (!answers(listener, &n))
 		fail(a, LAU_SERVE_ANSWER);
 }
@@ -201,8 +260,11 @@ static void serve(const struct attempt *a)
 {
 	int listener = lau_fd_receive(a->socks[0]);
 
-	if (listener < 0) /* the command has said why */
+	if (listener < 0) {
+		if (errno != ECONNRESET) /* else the command has said why */
+			fail(a, LAU_SERVE_HANDING);
 		return;
+	}
 	serve_one(a, listener);
 	close(listener);
 }
@@ -308,12 +370,38 @@ static int reads_itself(void)
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) < 0 ? errno : 0;
 }
 
+static int writes_itself(void)
+{
+	char to_be[1] = "";
+	const struct iovec from = {to_be, 1}, to = {to_be, 1};
+
+	return process_vm_writev(getpid(), &from, 1, &to, 1, 0) < 0 ? errno : 0;
+}
+
+static void take_own(struct lau_serving *s)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0), fd;
+
+	s->pidfd_sys = pidfd < 0 ? errno : 0;
+	if (pidfd < 0)
+		return;
+	fd = (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
+	s->getfd_sys = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	close(pidfd);
+}
+
 void lau_serving_look(struct lau_serving *s)
 {
 	*s = (struct lau_serving){.yama = yama_scope(),
 				  .is_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) != 0};
-	if (s->is_filtered)
-		s->self_sys = reads_itself();
+	if (!s->is_filtered)
+		return;
+	s->self_sys = reads_itself();
+	s->writing_sys = writes_itself();
+	s->acting = refused_act();
+	take_own(s);
 }
 
 void lau_serving_try(struct lau_serving *s)

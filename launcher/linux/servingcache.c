@@ -59,15 +59,14 @@ static void add_field(struct b_str *key, const char *status, const char *name)
 }
 
 /* A filter has no name. How many there are, and what they answer to calls that have no effect, is
- * what can be known of them without a process. */
-static void add_filter(struct b_str *key)
+ * what can be known of them without a process: enough to ask anew soon, not to be sure. */
+static void add_filter(const struct lau_serving *s, struct b_str *key)
 {
 	const struct open_how how = {.flags = O_PATH | O_CLOEXEC};
 	b_auto_fd int status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	char text[MAX];
 	ssize_t n = status < 0 ? -1 : read(status, text, sizeof text - 1);
 	int fd = (int)syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof how);
-	int pidfd;
 
 	text[n > 0 ? n : 0] = '\0';
 	add_field(key, text, "\nNoNewPrivs:");
@@ -76,14 +75,8 @@ static void add_filter(struct b_str *key)
 	b_str_addf(key, " openat2:%d", fd < 0 ? errno : 0);
 	if (fd >= 0)
 		close(fd);
-	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
-	b_str_addf(key, " pidfd:%d", pidfd < 0 ? errno : 0);
-	fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, pidfd, 0);
-	b_str_addf(key, " getfd:%d", fd < 0 ? errno : 0);
-	if (fd >= 0)
-		close(fd);
-	if (pidfd >= 0)
-		close(pidfd);
+	b_str_addf(key, " writing:%d pidfd:%d getfd:%d acting:%d", s->writing_sys, s->pidfd_sys,
+		   s->getfd_sys, s->acting);
 	/* without a program: EFAULT is the kernel's own word */
 	(void)syscall(SYS_seccomp, 1u, 1ul << 3, NULL);
 	b_str_addf(key, " listener:%d", errno);
@@ -108,7 +101,7 @@ static void make_key(const struct lau_serving *s, struct b_str *key)
 	add_link(key, "/proc/self/ns/user");
 	add_link(key, "/proc/self/ns/pid");
 	if (s->is_filtered)
-		add_filter(key);
+		add_filter(s, key);
 	if (s->yama > 0) { /* then user namespaces are of use */
 		add_file(key, "/proc/sys/user/max_user_namespaces");
 		add_file(key, "/proc/sys/kernel/unprivileged_userns_clone");
@@ -135,7 +128,7 @@ static bool parse(const char *text, struct lau_serving *s)
 		if (sscanf(text, " %d %d %d%n", &step, &sys, &descriptor, &n) != 3 || step < 0 ||
 		    step >= LAU_SERVE_COUNT)
 			return false;
-		s->by[kin] = (struct lau_served){(enum lau_serving_step)step, sys, descriptor};
+		s->by[kin] = (struct lau_served){(enum lau_serving_step)step, sys, 0, descriptor};
 		text += n;
 	}
 	return strcmp(text, " end\n") == 0;
@@ -195,7 +188,20 @@ static bool is_lasting(const struct lau_serving *s)
 	return true;
 }
 
-void lau_serving_find(const char *state, struct lau_serving *s)
+/* A no is somebody else's until it was tried again; that of taking descriptors was, by
+ * lau_serving_look(), when it is the filter's. */
+static bool is_yes(const struct lau_serving *s, bool own_ns)
+{
+	enum lau_kinship kin;
+	int descriptor, now = s->pidfd_sys ? s->pidfd_sys : s->getfd_sys;
+
+	if (!lau_serving_choose(s, own_ns, &kin))
+		return false;
+	descriptor = s->by[kin].descriptor;
+	return !descriptor || descriptor == now;
+}
+
+void lau_serving_find(const char *state, bool own_ns, struct lau_serving *s)
 {
 	b_auto(b_str_release) struct b_str key = {0};
 	b_auto_fd int dir = open_state(state);
@@ -203,11 +209,19 @@ void lau_serving_find(const char *state, struct lau_serving *s)
 	lau_serving_look(s);
 	if (dir >= 0)
 		make_key(s, &key);
-	if (key.len && recall(dir, &key, s)) {
+	if (key.len && recall(dir, &key, s) && is_yes(s, own_ns)) {
 		s->is_tried = true;
 		return;
 	}
 	lau_serving_try(s);
-	if (key.len && is_lasting(s))
+	if (key.len && is_yes(s, own_ns) && is_lasting(s))
 		remember(dir, &key, s);
+}
+
+void lau_serving_forget(const char *state)
+{
+	b_auto_fd int dir = open_state(state);
+
+	if (dir >= 0)
+		(void)unlinkat(dir, NAME, 0);
 }

@@ -188,24 +188,6 @@ static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 	_exit(b_report("sbx-launch", &err));
 }
 
-/* What was tried once may be otherwise now: without a view of its command it serves nobody. The
- * same word lies at the same place there, unless it has become its program already. */
-static int look_into(pid_t command, struct b_err *err)
-{
-	static char word = 'w';
-	char found = 0;
-	const struct iovec to = {&found, 1}, from = {&word, 1};
-
-	/* A launcher that may not be read is such a process itself, and its command will not be. */
-	if (process_vm_readv(command, &to, 1, &from, 1, 0) >= 0 || errno == EFAULT ||
-	    errno == ESRCH || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 1)
-		return 0;
-	return b_fail(err, B_FLOOR, errno,
-		      "the broker cannot look into its command: %s: Yama or a container's filter "
-		      "forbids it: sbx-launch --doctor says what helps",
-		      strerror(errno));
-}
-
 /* As a child of ours, with all that it leaves: only an ancestor may look into them. Or as one of
  * our parent (CLONE_PARENT), for which nothing changes: it waits, signals and stops with it as
  * without a broker. */
@@ -229,10 +211,6 @@ static pid_t start_command(const struct way *w, const struct lau_confine *c, int
 	}
 	if (pid < 0) {
 		lau_spawn_no_process(&r->err);
-		give_up(r, w->out);
-	}
-	if (look_into(pid, &r->err) < 0) {
-		(void)kill(pid, SIGKILL);
 		give_up(r, w->out);
 	}
 	return pid;

@@ -2,8 +2,9 @@
  * mkhost.c - a host that has less: runs a command below a filter that answers some system calls as
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
- *	mkhost [--abi N] [--no LACK[=ERRNO]]... [--in FILTER] COMMAND ARGS...	(the tables below)
- *	mkhost --filters		their names
+ *	mkhost [--abi N] [--no LACK[=ERRNO]]... [--call NUMBER[:ARG:VALUE]=ERRNO]... [--in FILTER]
+ *		COMMAND ARGS...		(the tables below; ERRNO of --call is a number, and the call
+ *is refused where the low half of that argument is VALUE) mkhost --filters		their names
  *
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */
@@ -164,6 +165,27 @@ static int add_lack(char *text)
 	return -1;
 }
 
+/* "NUMBER=ERRNO", "NUMBER:ARG:VALUE=ERRNO" */
+static int add_call(const char *text)
+{
+	unsigned call, arg, value, sys;
+
+	if (n + 8 > sizeof prog / sizeof *prog)
+		return -1;
+	if (sscanf(text, "%u=%u", &call, &sys) == 2) {
+		refuse((int)call, 0, 0, SECCOMP_RET_ERRNO | sys);
+		return 0;
+	}
+	if (sscanf(text, "%u:%u:%u=%u", &call, &arg, &value, &sys) != 4 || arg > 5)
+		return -1;
+	prog[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 4);
+	prog[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, NR(args) + 8 * arg);
+	prog[n++] = JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+	prog[n++] = STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | sys);
+	prog[n++] = STMT(BPF_LD | BPF_W | BPF_ABS, NR(nr));
+	return 0;
+}
+
 static int add_filter(const char *name)
 {
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
@@ -310,12 +332,14 @@ int main(int argc, char **argv)
 			abi = atoi(argv[i + 1]);
 		else if (!strcmp(argv[i], "--in") && add_filter(argv[i + 1]) == 0)
 			continue;
+		else if (!strcmp(argv[i], "--call") && add_call(argv[i + 1]) == 0)
+			continue;
 		else if (strcmp(argv[i], "--no") != 0 || add_lack(argv[i + 1]) < 0)
 			i = argc;
 	}
 	if (i >= argc || abi < 0 || abi > 7) {
-		fprintf(stderr, "usage: mkhost [--abi 1..7] [--no LACK[=ERRNO]]... [--in FILTER] "
-				"COMMAND\n");
+		fprintf(stderr, "usage: mkhost [--abi 1..7] [--no LACK[=ERRNO]]... "
+				"[--call NR[:ARG:VALUE]=ERRNO]... [--in FILTER] COMMAND\n");
 		return 99;
 	}
 	if (abi)

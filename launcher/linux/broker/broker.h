@@ -149,6 +149,7 @@ struct br_broker {
 	_Atomic uint64_t places;
 	_Atomic int idle;
 	_Atomic int waiting; /* workers whose call may take as long as it likes */
+	_Atomic bool is_greeted; /* by the command, before it became its program */
 	_Atomic unsigned served;
 	_Atomic bool is_watched; /* the main thread looks after stuck workers */
 	struct br_worker *workers[BR_WORKERS_MAX];
@@ -268,8 +269,8 @@ int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
 bool br_may(const struct br_call *, enum sbx_op, const struct br_end *);
 /* A descriptor of a thread of the run, ours as well: or -errno. */
 int br_take_fd(struct br_call *, pid_t tid, int number);
-/* Fills memory_dev: 0 or -1 with errno. */
-int br_find_memory(struct br_broker *);
+/* Fills memory_dev. */
+void br_find_memory(struct br_broker *);
 /* Is this in the /proc of a process that the caller is not, of which we might see more than it? */
 bool br_is_of_another(struct br_call *, const char *path);
 /* "/proc/self/fd/N" */

@@ -102,7 +102,7 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_setfsgid, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
 	TRAPROW(SYS_setgroups, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
 
-	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, NULL),
+	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, br_greet),
 	/* A domain that a program puts on itself would bind it, not the broker that acts for it:
 	 * better it knows that it has none. */
 	TRAPROW(SYS_landlock_create_ruleset, BR_TRAP_ABSENT, 0, unknown, NO_END, NONE, NONE, NULL),

@@ -70,3 +70,4 @@ br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
 br_handler br_ptrace, br_namespace;				       /* refuse.c */
 br_handler br_umask, br_credentials;				       /* caller.c */
+br_handler br_greet;						       /* greet.c */

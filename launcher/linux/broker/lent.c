@@ -30,10 +30,10 @@ int br_take_fd(struct br_call *c, pid_t tid, int number)
 	if (pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, tid == (pid_t)c->n.pid ? br_tgid(c) : tid, 0);
 	if (pidfd < 0)
-		return -ESRCH;
+		return errno == ESRCH || errno == EINVAL ? -ESRCH : -EACCES;
 	fd = syscall(SYS_pidfd_getfd, pidfd, number, 0);
 	if (fd < 0)
-		return errno == EPERM ? -EACCES : -errno;
+		return errno == EBADF || errno == ESRCH || errno == EMFILE ? -errno : -EACCES;
 	return (int)fd;
 }
 
@@ -114,13 +114,13 @@ bool br_may(const struct br_call *c, enum sbx_op op, const struct br_end *e)
 	return e->is_pathless || br_allowed(c, op, e->path, e->len);
 }
 
-int br_find_memory(struct br_broker *b)
+/* Where a filter refuses memfd_create(2), nobody makes such files: what is none of a file system's
+ * then is judged as what has lost its name. */
+void br_find_memory(struct br_broker *b)
 {
 	b_auto_fd int fd = memfd_create("sbx-broker", MFD_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	b->memory_dev = st.st_dev;
-	return 0;
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		b->memory_dev = st.st_dev;
 }

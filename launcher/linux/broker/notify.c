@@ -298,6 +298,15 @@ static bool is_over(int listener)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
+/* Callers would wait for ever for a broker that lives and receives nothing. */
+static _Noreturn void give_up(int sys)
+{
+	dprintf(STDERR_FILENO,
+		"sbx-launch: E_FLOOR: broker: no call can be received: ioctl(2): %s\n",
+		strerror(sys));
+	_exit(1);
+}
+
 static void *work(void *arg)
 {
 	struct br_worker *w = arg;
@@ -318,6 +327,8 @@ static void *work(void *arg)
 			if (errno == EINTR || errno == EAGAIN ||
 			    (errno == ENOENT && !is_over(b->listener)))
 				continue;
+			if (!is_over(b->listener))
+				give_up(errno);
 			break; /* nobody is left to be served */
 		}
 		b->served++;
@@ -390,10 +401,11 @@ static int open_views(struct br_broker *b, struct b_err *err)
 	b->root = open("/", flags);
 	b->proc = open("/proc", flags);
 	b->self_fd = open("/proc/self/fd", flags);
-	if (b->root < 0 || b->proc < 0 || b->self_fd < 0 || br_find_memory(b) < 0)
+	if (b->root < 0 || b->proc < 0 || b->self_fd < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
 			      strerror(errno));
 	br_find_dev(b);
+	br_find_memory(b);
 	if (br_find_other_procs(b) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
 			      strerror(errno));

@@ -91,7 +91,8 @@ static unsigned of_prctl(struct trap *t)
 	unsigned node = lau_bpf_answer(&t->bpf, ANSWER(0));
 
 	node = when(t, BPF_JEQ, LOW(1), 0, node, t->pass);
-	return when(t, BPF_JEQ, LOW(0), PR_SET_DUMPABLE, node, t->pass);
+	node = when(t, BPF_JEQ, LOW(0), PR_SET_DUMPABLE, node, t->pass);
+	return when(t, BPF_JEQ, LOW(0), LAU_GREETING, t->notify, node);
 }
 
 /* SOCK_RAW of unix(7) are datagrams, too. */

@@ -56,6 +56,8 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 	case BR_TRAP_NAMESPACE:
 		return a0 & 0x7e020000 || (d->nr == __NR_unshare && a0 & 0x80) ? TRAP : PASS;
 	case BR_TRAP_PRCTL:
+		if (a0 == LAU_GREETING)
+			return TRAP;
 		return a0 == PR_SET_DUMPABLE && a1 == 0 ? ERRNO(0) : PASS;
 	case BR_TRAP_ABSENT:
 		return ERRNO(EOPNOTSUPP);
@@ -70,7 +72,8 @@ static uint64_t argument(void)
 {
 	static const uint64_t edges[] = {PR_SET_DUMPABLE, AF_UNIX, SOCK_DGRAM, SOCK_RAW,
 					 O_PATH,	  O_CREAT, O_TRUNC,    O_DIRECTORY,
-					 O_TMPFILE,	  O_RDWR,  0x10000000, POL_QUICK_HOW_SIZE};
+					 O_TMPFILE,	  O_RDWR,  0x10000000, POL_QUICK_HOW_SIZE,
+					 LAU_GREETING};
 	uint64_t a =
 		bpf_random(2) ? edges[bpf_random(sizeof edges / sizeof *edges)] : bpf_random(6);
 
