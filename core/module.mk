@@ -1,6 +1,4 @@
-core_SRCS := core/macho.c core/callnames.c core/event.c core/ring.c core/ring_read.c \
-	core/op.c core/path.c core/image.c core/decide.c core/fold.c core/folded.c core/foldfs.c \
-	core/move.c core/deep.c
+core_SRCS := $(wildcard core/*.c)
 
 # The ring's threads under ThreadSanitizer, run by tests/live/ring_tsan.sh.
 TSAN_RING := tests/tsan/ring.c core/ring.c core/ring_read.c

@@ -1,12 +1,8 @@
 # The preloaded library. Its own objects, and those of core/ again: no stack protector, no
 # fortify, nothing of a C library (shim/mem.h).
-shim_SRCS := shim/mem.c shim/next.c shim/proc.c shim/clock.c shim/judge.c shim/line.c shim/where.c \
-	shim/prove.c shim/deep.c shim/room.c shim/pointer.c \
-	shim/guard.c shim/open.c shim/start.c shim/env.c shim/program.c shim/actions.c shim/exec.c \
-	shim/linux/paths.c shim/linux/opens.c shim/linux/stdio.c shim/linux/execs.c \
-	shim/linux/context.c shim/linux/numbers.c shim/linux/raw.c shim/linux/names.c shim/linux/dirnames.c shim/linux/cwd.c shim/linux/old.c
-shim_CORE := core/path.c core/image.c core/decide.c core/fold.c core/folded.c core/foldfs.c core/move.c core/ring.c core/deep.c \
-	core/op.c core/callnames.c core/event.c
+shim_SRCS := $(wildcard shim/*.c shim/linux/*.c)
+# The launcher alone reads rings and Mach-O files.
+shim_CORE := $(filter-out core/ring_read.c core/macho.c,$(core_SRCS))
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
 SHIM_PRODUCTS := $(B)/libsbx-shim.so
 DEPS += $(shim_OBJS:.o=.d)
