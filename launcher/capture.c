@@ -22,6 +22,8 @@
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
+#include "launcher/outfile.h"
+#include "policy/engine.h"
 
 enum { STDIN_LIMIT = 1 << 30 };
 
@@ -65,12 +67,18 @@ static int find_fd(const char *text, struct lau_capture *c, struct b_err *err)
 	return 0;
 }
 
+/* Where a symlink could be followed: "." for a bare name. malloc'ed. */
+static char *dir_of(const char *path)
+{
+	const char *name = last_of(path);
+
+	return name == path ? b_strdup(".") : b_strndup(path, (size_t)(name - path));
+}
+
 /* The directory as it is now: what the command makes of its name later leads nowhere else. */
 static int find_dir(const char *path, struct lau_capture *c, struct b_err *err)
 {
-	const char *name = last_of(path);
-	b_auto_free char *dir =
-		name == path ? b_strdup(".") : b_strndup(path, (size_t)(name - path));
+	b_auto_free char *dir = dir_of(path);
 
 	c->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (c->dir < 0 || faccessat(c->dir, ".", W_OK, AT_EACCESS) < 0)
@@ -78,24 +86,34 @@ static int find_dir(const char *path, struct lau_capture *c, struct b_err *err)
 	return 0;
 }
 
+static int open_special(const char *path, int flags, struct lau_capture *c, struct b_err *err)
+{
+	c->fd = lau_outfile_open(path, O_WRONLY | flags);
+	if (c->fd >= 0)
+		return 0;
+	return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", path,
+		      errno == ENXIO ? "nobody reads it" : strerror(errno));
+}
+
+/* A link, and a file, is replaced, not followed or opened: it may be an earlier command's. What has
+ * no contents of its own is written to, and so is what stands for a descriptor, as a shell would.
+ */
 static int find_target(const char *where, struct lau_capture *c, struct b_err *err)
 {
 	struct stat st;
 
 	if (*where && where[strspn(where, "0123456789")] == '\0')
 		return find_fd(where, c, err);
-	if (!*last_of(where) || (stat(where, &st) == 0 && S_ISDIR(st.st_mode)))
+	if (lau_outfile_is_descriptor(where))
+		return open_special(where, 0, c, err);
+	if (!*last_of(where) || b_has_prefix(where, "/proc/") ||
+	    (stat(where, &st) == 0 && S_ISDIR(st.st_mode)))
 		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is no file", where);
-	/* A link to a file is replaced, not followed: it may be an earlier command's. What has no
-	 * contents of its own, or stands for a descriptor, is written to as a shell would. */
-	if ((stat(where, &st) < 0 || S_ISREG(st.st_mode)) && !b_has_prefix(where, "/dev/") &&
-	    !b_has_prefix(where, "/proc/"))
+	c->is_named = true;
+	c->is_sure = lau_outfile_is_plain(where);
+	if (lstat(where, &st) < 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
 		return find_dir(where, c, err);
-	c->fd = open(where, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-	if (c->fd < 0)
-		return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", where,
-			      strerror(errno));
-	return 0;
+	return open_special(where, O_NOFOLLOW, c, err);
 }
 
 static int read_stdin(const char *file, struct b_str *out, struct b_err *err)
@@ -123,6 +141,48 @@ int lau_capture_find(const struct lau_options *o, struct lau_capture *c, struct 
 	if (o->stdin_from && !is_word(o->stdin_from, "inherit") && !is_word(o->stdin_from, "null"))
 		return read_stdin(o->stdin_from, &c->bytes, err);
 	return 0;
+}
+
+/* A FIFO that the command may put there could be anybody's. A device it cannot make. */
+static int check_special(struct lau_capture *c, struct pol_engine *e, struct b_err *err)
+{
+	struct pol_answer answer;
+	struct stat st;
+
+	if (c->fd < 0 || fstat(c->fd, &st) < 0 || !S_ISFIFO(st.st_mode))
+		return 0;
+	if (pol_engine_check(e, SBX_MODIFY, c->o->result_json, &answer, err) < 0)
+		return -1;
+	if (!answer.allowed)
+		return 0;
+	return b_fail(err, B_FLOOR, 0,
+		      "--result-json %s: a FIFO that the command may replace (rule `%s`, %s): name "
+		      "a descriptor, or a place that the command may not modify",
+		      c->o->result_json, answer.matched, answer.origin);
+}
+
+/* Was the directory swapped between the two looks? */
+static int check_same(const struct lau_capture *c, const char *real, struct b_err *err)
+{
+	struct stat held, there;
+
+	if (c->dir < 0 || (fstat(c->dir, &held) == 0 && stat(real, &there) == 0 &&
+			   held.st_dev == there.st_dev && held.st_ino == there.st_ino))
+		return 0;
+	return b_fail(err, B_FLOOR, 0, "--result-json %s: its directory changes while it is opened",
+		      c->o->result_json);
+}
+
+int lau_capture_check(struct lau_capture *c, struct pol_engine *e, struct b_err *err)
+{
+	b_auto_free char *dir = c->is_named ? dir_of(c->o->result_json) : NULL;
+	const char *real;
+
+	if (!c->is_asked || !c->is_named)
+		return 0;
+	c->is_sure = lau_outfile_check(e, "--result-json", dir, &real, err) == 0 &&
+		     check_same(c, real, err) == 0 && check_special(c, e, err) == 0;
+	return c->is_sure ? 0 : -1;
 }
 
 /* ---- the streams ---- */
@@ -203,7 +263,8 @@ int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b
 	b_auto(lau_exec_result_release) struct lau_exec_result r = {0};
 	b_auto(b_str_release) struct b_str text = {0};
 
-	if (!c->is_asked)
+	/* what kept the run from starting is on standard error, too */
+	if (!c->is_asked || (c->is_named && !c->is_sure))
 		return 0;
 	r.is_plain = c->o->is_call;
 	if (c->is_open)

@@ -22,6 +22,7 @@
 #include "launcher/options.h"
 #include "launcher/os.h"
 #include "launcher/outcome.h"
+#include "launcher/outfile.h"
 #include "launcher/plan.h"
 #include "launcher/require.h"
 #include "launcher/spawn.h"
@@ -63,21 +64,27 @@ static int check_audit_file(struct lau_plan *p, const char *file, struct b_err *
 			"--audit-file %s: the command may modify it (rule `%s`, %s): choose a "
 			"place outside the workspace",
 			file, answer.matched, answer.origin);
+	if (lau_outfile_is_descriptor(file))
+		return 0;
+	if (lau_outfile_check(p->engine, "--audit-file", file, NULL, err) < 0) {
+		err->kind = B_AUDIT;
+		return -1;
+	}
 	return 0;
 }
 
 static int open_log(struct lau_record *r, struct b_err *err)
 {
+	enum { FLAGS = O_WRONLY | O_CREAT | O_APPEND };
 	const char *file = r->options->audit_file;
 
 	if (file && check_audit_file(r->plan, file, err) < 0)
 		return -1;
-	r->log_fd = file ? open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600)
-			 : openat(r->dir.dirfd, "audit.jsonl",
-				  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	r->log_fd = file ? lau_outfile_open(file, FLAGS)
+			 : openat(r->dir.dirfd, "audit.jsonl", FLAGS | O_CLOEXEC, 0600);
 	if (r->log_fd < 0)
 		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : r->dir.path,
-			      strerror(errno));
+			      errno == ENXIO ? "nobody reads it" : strerror(errno));
 	return 0;
 }
 

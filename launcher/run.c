@@ -107,6 +107,11 @@ static int step_policy(struct run *r, struct b_err *err)
 	return 0;
 }
 
+static int step_result(struct run *r, struct b_err *err)
+{
+	return lau_capture_check(&r->capture, r->plan.engine, err);
+}
+
 static int step_variables(struct run *r, struct b_err *err)
 {
 	return lau_envplan(r->o, &r->dirs.layers, lau_os_environ(), &r->env, err);
@@ -445,8 +450,8 @@ struct step {
 };
 
 static const struct step look[] = {
-	{step_limits},	{step_descriptors}, {step_policy},	{step_variables},
-	{step_program}, {step_shim},	    {step_environment},
+	{step_limits},	  {step_descriptors}, {step_policy}, {step_result},
+	{step_variables}, {step_program},     {step_shim},   {step_environment},
 };
 static const struct step launch[] = {
 	{step_directories}, {step_floor},    {step_losses},	  {step_wrap},

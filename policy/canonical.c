@@ -18,6 +18,8 @@ struct walk {
 	unsigned hops;
 	struct pol_names *names; /* of the directories that the walk began in, NULL = none */
 	bool may_list;		 /* they are homes or workspaces */
+	pol_link_fn *each;	 /* is shown every link that is followed; NULL = nobody */
+	void *arg;
 	bool missing;		 /* `done` does not exist: nothing below it can be a link */
 };
 
@@ -92,6 +94,8 @@ static bool enter(struct walk *w, const char *name, size_t n, const char *rest)
 		return true;
 	}
 	link[got] = '\0';
+	if (w->each && !w->each(w->arg, w->done, w->len))
+		return false;
 	return follow(w, link, rest);
 }
 
@@ -131,6 +135,7 @@ static bool begin(struct walk *w, struct b_arena *a, const char *dir, size_t n, 
 	w->missing = false;
 	w->names = names;
 	w->may_list = n > 0;
+	w->each = NULL;
 	w->arena = a;
 	memcpy(w->done, dir, n);
 	w->done[n] = '\0';
@@ -173,6 +178,17 @@ const char *pol_canonical_strict(struct b_arena *a, const char *path, struct b_e
 		b_fail(err, B_USAGE, ELOOP, "path `%s`: a loop of symbolic links, or too long",
 		       path);
 	return real;
+}
+
+const char *pol_canonical_links(struct b_arena *a, const char *path, pol_link_fn *each, void *arg)
+{
+	struct walk w;
+
+	if (!begin(&w, a, "/", 0, path, NULL))
+		return NULL;
+	w.each = each;
+	w.arg = arg;
+	return walk(a, &w);
 }
 
 static bool only_root_changes(const char *dir)

@@ -19,6 +19,10 @@ const char *pol_canonical(struct b_arena *, const char *path);
 /* The same, but B_USAGE for a path that the kernel cannot follow either (more than 40 links, or
  * longer than PATH_MAX), where the others keep it as spelled. */
 const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_err *err);
+/* The same of an absolute path, with each symlink on the way shown before it is followed, by its
+ * canonical name. NULL: `each` answered false, or the kernel cannot follow either. Arena. */
+typedef bool pol_link_fn(void *arg, const char *link, size_t len);
+const char *pol_canonical_links(struct b_arena *, const char *path, pol_link_fn *each, void *arg);
 /* The same of `path` below a directory that is known to be canonical: walks the rest only, with
  * `names` (NULL = none) to remember what is in the directories that it passes; those below "/" are
  * not listed. */
