@@ -363,6 +363,13 @@ int br_hold_object(struct br_call *, int op, struct br_answer *out);
 /* The argument after the object. */
 unsigned br_after_object(const struct br_call *);
 
+/* ---- terminals.c ---- */
+
+/* Notes the terminals that are there before the command runs. */
+void br_find_terminals(void);
+/* Is it a terminal that was there before, or is another user's? Of an end with `st`. */
+bool br_is_host_terminal(const struct br_call *, const struct br_end *);
+
 /* ---- check.c: before any path ---- */
 
 /* 0, -errno of what the kernel refuses whatever the path is, BR_UNREADABLE, or: */

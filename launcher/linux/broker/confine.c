@@ -69,6 +69,7 @@ int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: no_new_privs: %s", strerror(errno));
+	br_find_terminals(); /* before the domain, which may close them */
 	if (plan->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock_fd, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: landlock: %s", strerror(errno));
 	return 0;

@@ -44,14 +44,15 @@ int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 	return -1;
 }
 
-/* To write to /dev/null is not to change it for the whole host, which root could. Terminals are
- * their users' own. */
+/* To write to /dev/null is not to change it for the whole host, which root could. Terminals that
+ * the run has made are its own. */
 static bool is_host_device(const struct br_call *c, const struct br_end *e)
 {
 	if (!S_ISCHR(e->st.st_mode) && !S_ISBLK(e->st.st_mode))
 		return false;
 	return (c->b->dev_fs && e->st.st_dev == c->b->dev_fs) ||
-	       (!strncmp(e->path, "/dev/", 5) && strncmp(e->path, "/dev/pts/", 9) != 0);
+	       (!strncmp(e->path, "/dev/", 5) && strncmp(e->path, "/dev/pts/", 9) != 0) ||
+	       br_is_host_terminal(c, e);
 }
 
 /* The caller opened it for its bytes, as it would have for a process that may not change more. */
