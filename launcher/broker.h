@@ -27,6 +27,7 @@
 struct b_err;
 struct sbx_image;
 struct sbx_ring;
+struct lau_movelock;
 struct lau_wards;
 struct sock_filter;
 
@@ -42,6 +43,8 @@ enum lau_broker_point {
 	BR_POINT_SERVED,  /* a worker has an answer, and may still be interrupted */
 	BR_POINT_SETTLED, /* no more */
 	BR_POINT_SIGNAL,  /* the watch is about to interrupt a worker */
+	BR_POINT_JUDGED,  /* a call was judged, and is about to be done */
+	BR_POINT_MOVED,	  /* it was moved, and is looked at again */
 };
 
 struct lau_broker_plan {
@@ -78,6 +81,7 @@ struct lau_broker_plan {
 	struct lau_broker_net net;
 	struct sbx_ring *ring;	 /* shared with the supervisor alone; NULL = no events */
 	uint64_t ring_size;	 /* its data size */
+	const struct lau_movelock *lock; /* NULL: no other broker is in the same directories */
 	_Atomic uint64_t *moves; /* of the ring of the shims (core/ring.h), NULL = none */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */

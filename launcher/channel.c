@@ -105,6 +105,18 @@ int lau_channel_base(char **out, struct b_err *err)
 	return 0;
 }
 
+/* Not where the environment says: two runs of a user may have two of them. */
+char *lau_channel_locks(const char *channels)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+
+	/* however full it is: the file may be there */
+	if (lau_os_is_memory("/dev/shm", 0) && access("/dev/shm", W_OK | X_OK) == 0 &&
+	    find_name("/dev/shm", &path))
+		return b_str_take(&path);
+	return channels ? b_strdup(channels) : NULL;
+}
+
 /* In a directory anybody may write to, somebody else can have been first. */
 int lau_channel_make_base(const char *base, struct b_err *err)
 {

@@ -48,6 +48,9 @@ struct lau_channel {
  * ours and on tmpfs with room, else /dev/shm, else the temporary directory. malloc'ed; nothing is
  * made. */
 int lau_channel_base(char **out, struct b_err *err);
+/* Directory of the lock of moves (movelock.h): one for all runs of this user, wherever their
+ * channels are; else `channels`. NULL: there is no such place. malloc'ed; nothing is made. */
+char *lau_channel_locks(const char *channels);
 /* Afterwards it exists, is 0700 and ours; else B_SHIM. */
 int lau_channel_make_base(const char *base, struct b_err *err);
 /* The image is linked to when it lies in a file that lives as long as the run, else copied. */

@@ -71,6 +71,9 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 			return -1;
 		d->hidden[d->nhidden++] = d->channels;
 	}
+	d->locks = lau_channel_locks(d->channels);
+	if (d->locks && (!d->channels || strcmp(d->locks, d->channels) != 0))
+		d->hidden[d->nhidden++] = d->locks;
 	return find_state(o, d, err);
 }
 
@@ -100,6 +103,8 @@ int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 {
 	if (d->channels && lau_channel_make_base(d->channels, err) < 0)
 		return -1;
+	if (d->locks && lau_channel_make_base(d->locks, err) < 0)
+		return -1;
 	/* Builds go without it when it cannot be made (a home that is read-only). */
 	if (d->cache && !lau_cache_make(d->cache)) {
 		free(d->cache);
@@ -113,6 +118,7 @@ void lau_dirs_release(struct lau_dirs *d)
 	lau_scratch_release(&d->scratch);
 	free(d->cache);
 	free(d->channels);
+	free(d->locks);
 	free(d->images);
 	free(d->runs);
 	pol_layers_release(&d->layers);

@@ -22,9 +22,10 @@ struct lau_dirs {
 	struct lau_scratch scratch; /* no path: none wanted */
 	char *cache;		    /* build cache of the workspace; NULL = none */
 	char *channels;		    /* holds the channels of all runs; NULL = no shim */
+	char *locks;		    /* holds the lock of moves; NULL = no place for it */
 	char *images;		    /* compiled policies of all runs; NULL = none */
 	char *runs;		    /* holds the run directories; NULL = none wanted */
-	const char *hidden[2];	    /* of these, what the command may not touch */
+	const char *hidden[3];	    /* of these, what the command may not touch */
 	size_t nhidden;
 	const struct pol_ruleset *outer; /* of the run that this one is inside of; NULL = none */
 };

@@ -203,11 +203,6 @@ static int step_floor(struct run *r, struct b_err *err)
 	return 0;
 }
 
-static int step_losses(struct run *r, struct b_err *err)
-{
-	return lau_losses_tell(r->o, &r->plan, err);
-}
-
 /* ---- steps that make something ---- */
 
 static int step_directories(struct run *r, struct b_err *err)
@@ -376,6 +371,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.control_path = r->nest.listener >= 0 ? r->nest.path.s : NULL,
 		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
 		.ring = r->record.broker_ring,
+		.lock = &r->lock,
 		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
@@ -454,9 +450,9 @@ static const struct step look[] = {
 	{step_variables}, {step_program},     {step_shim},   {step_environment},
 };
 static const struct step launch[] = {
-	{step_directories}, {step_floor},    {step_losses},	  {step_wrap},
-	{step_channel},	    {step_landlock}, {step_record},	  {step_kernel},
-	{step_bounds},	    {lau_run_spawn}, {lau_run_supervise},
+	{step_directories}, {step_floor},   {lau_run_lock},  {lau_run_losses},
+	{step_wrap},	    {step_channel}, {step_landlock}, {step_record},
+	{step_kernel},	    {step_bounds},  {lau_run_spawn}, {lau_run_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
@@ -501,6 +497,7 @@ static void release(struct run *r)
 		close(r->broker.landlock_fd);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
+	lau_movelock_release(&r->lock);
 	lau_cgroup_release(&r->cgroup);
 	lau_plan_release(&r->plan);
 	lau_environment_release(&r->env);
@@ -523,6 +520,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.record.info = AUD_INFOFILE_INIT,
 		.landlock = LAU_LANDLOCK_JOB_INIT,
 		.broker.landlock_fd = -1,
+		.lock = LAU_MOVELOCK_INIT,
 		.cgroup.procs = -1,
 		.outcome.phase = LAU_PHASE_SETUP,
 		.capture = LAU_CAPTURE_INIT,

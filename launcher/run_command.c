@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/own.h"
 #include "launcher/agents.h"
+#include "launcher/losses.h"
 #include "launcher/os.h"
 #include "launcher/parts.h"
 #include "launcher/processes.h"
@@ -80,6 +81,26 @@ static int check_streams(const struct run *r, struct b_err *err)
 	};
 
 	return lau_inherited_check(&in, err);
+}
+
+int lau_run_lock(struct run *r, struct b_err *err)
+{
+	if (!r->plan.floor.uses_broker)
+		return 0;
+	if (r->guest) {
+		r->lock = r->guest->lock;
+		return 0;
+	}
+	if (!r->dirs.locks)
+		lau_plan_loss(&r->plan, "other runs in the same directories could move one while "
+					"this run makes a file in it: there is no place for a "
+					"lock: make /dev/shm a tmpfs that may be written to");
+	return lau_movelock_open(r->dirs.locks, &r->lock, err);
+}
+
+int lau_run_losses(struct run *r, struct b_err *err)
+{
+	return lau_losses_tell(r->o, &r->plan, err);
 }
 
 int lau_run_spawn(struct run *r, struct b_err *err)
@@ -183,6 +204,7 @@ static struct lau_watch *serve_others(struct run *r)
 		.depth = r->guest ? r->guest->outer->depth + 1 : 0,
 		.lost = r->spawned.lost,
 		.cgroup = r->cgroup.procs,
+		.lock = r->lock.fd,
 	};
 
 	if (r->nest.listener < 0)

@@ -20,6 +20,7 @@
 #include "launcher/linux/reports.h"
 #include "launcher/linux/terminal.h"
 #include "launcher/limits.h"
+#include "launcher/movelock.h"
 #include "launcher/options.h"
 #include "launcher/outcome.h"
 #include "launcher/plan.h"
@@ -43,6 +44,7 @@ struct run {
 	struct lau_landlock_job landlock;
 	struct lau_pipes pipes;
 	struct lau_broker_plan broker;
+	struct lau_movelock lock; /* of its broker */
 	struct lau_spawned spawned;
 	struct lau_outcome outcome;
 	struct lau_capture capture;
@@ -61,6 +63,9 @@ struct run {
 	struct lau_reports reports; /* of the command, when it is the broker's child */
 };
 
+/* Steps: the lock of moves, of a guest the outer run's; then all losses are told. */
+int lau_run_lock(struct run *, struct b_err *err);
+int lau_run_losses(struct run *, struct b_err *err);
 /* Steps: the command is started; it is waited for, and what it has left. */
 int lau_run_spawn(struct run *, struct b_err *err);
 int lau_run_supervise(struct run *, struct b_err *err);

@@ -27,6 +27,7 @@
 #include "base/str.h"
 #include "launcher/bounds.h"
 #include "launcher/confine.h"
+#include "launcher/movelock.h"
 #include "launcher/supervise.h"
 
 struct b_err;
@@ -48,6 +49,7 @@ struct lau_nest_outer {
 	const char *run_id; /* "" = not recorded */
 	unsigned depth;	    /* of the outer run: 0 = in none */
 	int lost;	    /* LAU_NO_*, what it could not have */
+	int lock;	    /* file of its lock of moves */
 	int cgroup;	    /* who writes "0" to it is in that of the run; -1 = none */
 };
 
@@ -57,6 +59,7 @@ struct lau_nest_guest {
 	const char *program;		    /* as found in the requester's PATH */
 	struct lau_pipes pipes;		    /* the requester's, at their numbers */
 	struct rlimit limits[RLIM_NLIMITS]; /* the requester's */
+	struct lau_movelock lock;	    /* a slot in the outer run's; released by the run */
 };
 
 /* ---- outside ---- */

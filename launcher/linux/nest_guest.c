@@ -111,9 +111,9 @@ static int receive(struct guest *t, struct b_err *err)
  * goes, and what it locks is then its own again. */
 static int take_descriptors(struct guest *t, struct b_err *err)
 {
-	int high[LAU_NEST_FDS], last, sock = fcntl(t->g->sock, F_DUPFD_CLOEXEC, HIGH);
+	int high[LAU_NEST_FDS], last, lock, sock = fcntl(t->g->sock, F_DUPFD_CLOEXEC, HIGH);
 
-	last = sock;
+	last = lock = sock < 0 ? -1 : fcntl(t->run.lock.fd, F_DUPFD_CLOEXEC, sock + 1);
 	for (size_t i = 0; i < t->nfds && last >= 0; i++)
 		last = high[i] = fcntl(t->rq.fds[i], F_DUPFD_CLOEXEC, last + 1);
 	if (last < 0)
@@ -121,7 +121,7 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 			      strerror(errno));
 	lau_fdclose_range(3, (unsigned)sock - 1);
 	for (int fd = sock + 1; fd < last; fd++) {
-		bool is_own = false;
+		bool is_own = fd == lock;
 
 		for (size_t i = 0; i < t->nfds; i++)
 			is_own |= high[i] == fd;
@@ -130,6 +130,7 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 	}
 	lau_fdclose_range((unsigned)last + 1, ~0u);
 	t->g->sock = sock;
+	t->run.lock.fd = lock;
 	for (int fd = 0; fd < 3; fd++) {
 		dup2(high[fd], fd);
 		close(high[fd]); /* it would hide that the command has closed its own */
@@ -350,6 +351,7 @@ static int prepare(struct guest *t, struct b_err *err)
 	if (t->outer->cgroup >= 0 && lau_cgroup_enter(t->outer->cgroup) < 0)
 		return b_fail(err, B_LIMIT, errno, "the outer run's cgroup: %s", strerror(errno));
 	if (receive(t, err) < 0 || lau_nest_check(t->g->server, t->pid, err) < 0 ||
+	    lau_movelock_join(t->outer->lock, &t->run.lock, err) < 0 ||
 	    take_descriptors(t, err) < 0 || take_limits(t, err) < 0)
 		return -1;
 	take_group(t);
@@ -369,7 +371,8 @@ static int prepare(struct guest *t, struct b_err *err)
 int lau_guest_run(struct lau_guest *g)
 {
 	const struct lau_nest_news done = {LAU_NEST_DONE, 0};
-	struct guest t = {.g = g, .outer = &g->server->outer};
+	struct guest t = {
+		.g = g, .outer = &g->server->outer, .run.lock = LAU_MOVELOCK_INIT};
 	struct lau_outcome out = {.phase = LAU_PHASE_SETUP};
 	int status;
 

@@ -25,6 +25,7 @@
 #include "launcher/linux/hello.h"
 #include "launcher/linux/inherited.h"
 #include "launcher/linux/reports.h"
+#include "launcher/movelock.h"
 #include "launcher/program.h"
 
 /* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
@@ -140,7 +141,7 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 
 /* ---- the broker ---- */
 
-enum { KEPT = 4 }; /* of its descriptors */
+enum { KEPT = 5 }; /* of its descriptors */
 
 static bool is_kept(const int keep[KEPT], int fd)
 {
@@ -181,7 +182,9 @@ static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 	if (listener < 0)
 		_exit(0);		      /* the command told why */
 	plan->ring_fd = lau_fd_receive(sock); /* none: the command may not write to it */
-	let_go((int[KEPT]){listener, plan->ring_fd, w ? w->sock : -1, w ? w->signals : -1}, null);
+	let_go((int[KEPT]){listener, plan->ring_fd, plan->lock->fd, w ? w->sock : -1,
+			   w ? w->signals : -1},
+	       null);
 	prctl(PR_SET_NAME, "sbx-broker", 0, 0, 0);
 	if (lau_broker_serve(plan, listener, &err) == 0)
 		_exit(0);

@@ -222,6 +222,7 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.no_filter = o->no_filter || SANITIZED,
 		.ring_fd = -1,
 		.test_point = o->test_point,
+		.lock = o->lock,
 		.proceeded = o->proceeded,
 		.lies = o->lies,
 	};

@@ -48,6 +48,7 @@ struct sb_options {
 	_Atomic uint64_t *proceeded; /* of the broker's plan, as the two below */
 	bool lies;
 	void (*test_point)(enum lau_broker_point);
+	const struct lau_movelock *lock;
 	const char *caps; /* kept by a target of root; NULL: the launcher's default */
 };
 /* Landlock's ABI here, or the older one that SBX_ABI in the environment asks for: what a newer

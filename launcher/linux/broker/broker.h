@@ -22,6 +22,7 @@
 #include "core/deep.h"
 #include "launcher/linux/broker/calls.h"
 #include "launcher/linux/broker/proceed.h"
+#include "launcher/movelock.h"
 
 #define BR_TEXT_MAX (PATH_MAX + NAME_MAX + 2)
 
@@ -106,6 +107,8 @@ struct br_worker {
 	_Atomic uint64_t busy;	/* id of the call being served, 0 = none */
 	_Atomic int phase;	/* enum br_phase */
 	uint64_t seen;		/* by the main thread when it last looked: busy */
+	_Atomic bool shares;	/* the lock of moves */
+	unsigned in_the_way;	/* looks at which it did, and somebody wanted it alone */
 	_Atomic bool waits;	/* the call may take as long as it likes */
 	_Atomic bool has_ended; /* its thread is done with it */
 	_Atomic int signal;	/* enum br_signal: why it was interrupted */
@@ -136,9 +139,11 @@ struct br_broker {
 	bool is_dev_twice;	/* and is mounted elsewhere, too */
 	unsigned held_max;	/* sockets that may be held open */
 	char **other_procs;	/* mount points, NULL ends them; ownproc.c */
-	pthread_rwlock_t moves; /* exclusive: a directory changes its place */
+	const struct lau_movelock *lock; /* alone: a directory changes its place */
+	struct lau_movelock own_lock;	 /* where nobody else has it */
+	_Atomic bool said_blocked;
 	/* Where a container's filter refuses unshare(2): all threads have one umask and working
-	 * directory, which are those of the call that holds `fs`. Taken before `moves`. */
+	 * directory, which are those of the call that holds `fs`. Taken before `lock`. */
 	bool shares_fs;
 	pthread_mutex_t fs;
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
@@ -156,6 +161,8 @@ struct br_broker {
 	_Atomic int nworkers;
 };
 
+enum br_lock { BR_LOCK_NONE, BR_LOCK_SHARED, BR_LOCK_MOVES };
+
 struct br_call {
 	struct br_broker *b;
 	struct br_worker *w;
@@ -170,7 +177,9 @@ struct br_call {
 	char attr[XATTR_NAME_MAX + 1];
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
-	bool is_locked, has_fs, has_place;
+	enum br_lock locked;
+	bool has_fs, has_place;
+	uint64_t locked_ns; /* when */
 	size_t cwd_len; /* 0 = not yet asked for */
 	char cwd[BR_TEXT_MAX];
 	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
@@ -408,8 +417,28 @@ struct br_tree {
 };
 /* May all that really lies below the directory `from` be below `to`? Asked when the automata do
  * not allow it for every name there could be; the lock of moves is held. */
+/* `where`: the one of the two at which it is now. */
 enum br_tree_answer br_tree_moves(struct br_call *, const struct br_end *from,
-				  const struct br_end *to, struct br_tree *out);
+				  const struct br_end *to, const struct br_end *where,
+				  struct br_tree *out);
+
+/* ---- after.c: is it still what it was judged to be? ---- */
+
+/* CLOCK_MONOTONIC */
+uint64_t br_now_ns(void);
+/* Was there time for a broker that has another lock to move a directory, after we looked up the
+ * parent and before we acted? */
+bool br_was_slow(const struct br_call *);
+/* Waits until every call that looked up a parent before now has acted, or finds itself slow. */
+void br_let_them_act(void);
+/* Something has come to be at the end. If that took long: may it not be where its parent is by now?
+ * Then path and len say where. */
+bool br_is_misplaced(struct br_call *, struct br_end *);
+/* The same of a file that was opened to be made, and is gone again if it was. */
+bool br_is_file_misplaced(struct br_call *, struct br_end *, int fd);
+/* The answer `a` of a call that makes something at end 0, told; or what was made is misplaced,
+ * taken away by unlinkat(flags), and denied. */
+struct br_answer br_made(struct br_call *, struct br_end *, struct br_answer a, int flags);
 
 /* ---- watch.c ---- */
 
@@ -436,8 +465,9 @@ void br_end_block(struct br_call *);
  * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. False:
  * as many wait as may, and this one must not. */
 bool br_may_block(struct br_call *);
-void br_lock_shared(struct br_call *);
-void br_lock_moves(struct br_call *);
+/* 0, -EINTR: the caller is gone; -EBUSY: another run's broker stands still with the lock. */
+int br_lock_shared(struct br_call *);
+int br_lock_moves(struct br_call *);
 void br_unlock(struct br_call *);
 /* The umask and the working directory are this call's, until it ends or may block. */
 void br_lock_fs(struct br_call *);

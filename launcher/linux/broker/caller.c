@@ -177,6 +177,7 @@ bool br_is_alive(const struct br_call *c)
 {
 	uint64_t id = c->n.id;
 
+	br_test_point(c->b, BR_POINT_JUDGED);
 	return ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 

@@ -39,8 +39,9 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 	struct br_end *e = &c->end[0];
 	int rc;
 
-	br_lock_shared(c);
-	rc = br_find_parent(c, e);
+	rc = br_lock_shared(c);
+	if (rc == 0)
+		rc = br_find_parent(c, e);
 	if (rc == BR_AS_IS || rc == BR_UNREADABLE)
 		*out = br_proceed(c, BR_PROCEED_NAME);
 	else if (rc < 0)
@@ -74,7 +75,7 @@ struct br_answer br_mkdir(struct br_call *c)
 	if (prepare_new(c, BR_WANT_NEW_DIR, &a) < 0)
 		return a;
 	a = br_result(mkdirat(c->end[0].at, c->end[0].name, c->mode));
-	return br_told_result(c, SBX_MODIFY, a);
+	return br_made(c, &c->end[0], a, AT_REMOVEDIR);
 }
 
 /* Device nodes take a capability that no caller has, but the broker's may be another. */
@@ -91,7 +92,7 @@ struct br_answer br_mknod(struct br_call *c)
 	    !br_may_make_program(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], br_kernel_says(&c->end[0], BR_WANT_NEW));
 	a = br_result(mknodat(c->end[0].at, c->end[0].name, c->mode, br_arg(c, dev_arg)));
-	return br_told_result(c, SBX_MODIFY, a);
+	return br_made(c, &c->end[0], a, 0);
 }
 
 /* Reported as a move that is refused: what a rule speaks of would come to be somewhere else. */
@@ -148,7 +149,7 @@ struct br_answer br_symlink(struct br_call *c)
 	if (!br_may_lead(c, &c->end[0], c->end[1].asked))
 		return deny_link(c, says);
 	a = br_result(symlinkat(c->end[1].asked, c->end[0].at, c->end[0].name));
-	return br_told_result(c, SBX_MODIFY, a);
+	return br_made(c, &c->end[0], a, 0);
 }
 
 /* setrlimit(2): the caller's limit is not ours, and here the call is. */
@@ -167,8 +168,9 @@ struct br_answer br_truncate(struct br_call *c)
 	char name[32];
 	int rc;
 
-	br_lock_shared(c);
-	rc = br_find_object(c, e);
+	rc = br_lock_shared(c);
+	if (rc == 0)
+		rc = br_find_object(c, e);
 	if (rc == BR_UNREADABLE)
 		return br_proceed_unseen(c);
 	if (rc < 0)

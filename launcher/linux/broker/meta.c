@@ -31,8 +31,9 @@ int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 		*out = br_fail(EBADF); /* O_PATH descriptors stand for names only */
 		return -1;
 	}
-	br_lock_shared(c);
-	rc = br_find_object(c, e);
+	rc = br_lock_shared(c);
+	if (rc == 0)
+		rc = br_find_object(c, e);
 	if (rc < 0)
 		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	else if (op != BR_FREE && !br_may(c, (enum sbx_op)op, e))

@@ -12,6 +12,7 @@ struct move {
 	struct br_call *c;
 	struct br_end *from, *to;
 	bool swaps;
+	bool was_looked_through;
 	enum sbx_op against; /* that objects to the move itself */
 	const struct br_end *root;    /* the end that is the root of a grant, and changes */
 	const struct br_end *program; /* the end where one may not be that may not be read */
@@ -49,6 +50,13 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 	if (m->program)
 		return br_deny(m->c, SBX_READ, m->program, says);
 	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
+}
+
+/* It was done, and is undone. */
+static struct br_answer tell_undone(const struct move *m, unsigned flags)
+{
+	return m->program ? br_deny(m->c, SBX_READ, m->program, 0)
+			  : tell(m, br_fail(EACCES), flags);
 }
 
 /* The mode of what has the name, 0 = nothing. */
@@ -131,8 +139,43 @@ static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
 		return 0;
 	if (!moves && (!dir || !may_move(m, a, b, false)))
 		return SBX_EVF_MOVE;
-	answer = br_tree_moves(m->c, a, b, &m->tree);
+	m->was_looked_through = true;
+	answer = br_tree_moves(m->c, a, b, a, &m->tree);
 	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
+}
+
+/* Of what has come from `a` to `b`. */
+static unsigned object_now(struct move *m, struct br_end *a, struct br_end *b)
+{
+	enum br_tree_answer answer;
+
+	if (br_is_misplaced(m->c, b))
+		return SBX_EVF_PATH2_DENIED;
+	if (!m->was_looked_through || !is_dir(b))
+		return 0;
+	answer = br_tree_moves(m->c, a, b, b, &m->tree);
+	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
+}
+
+/* After the move: somebody who does not know our lock may have made something in the directory, or
+ * have moved the one it went to. 0: it stays; else it was moved back, and why. */
+static unsigned look_again(struct move *m)
+{
+	unsigned refused;
+
+	if (m->was_looked_through)
+		br_let_them_act();
+	refused = object_now(m, m->from, m->to);
+	if (!refused && m->swaps)
+		refused = object_now(m, m->to, m->from);
+	if (!refused || syscall(SYS_renameat2, m->to->at, m->to->name, m->from->at, m->from->name,
+				m->swaps ? RENAME_EXCHANGE : RENAME_NOREPLACE) == 0)
+		return refused;
+	dprintf(STDERR_FILENO,
+		"sbx-launch: E_FLOOR: broker: %s: moved, and could not be moved back: %s: look at "
+		"what is there now\n",
+		m->to->path, strerror(errno));
+	return 0;
 }
 
 /* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
@@ -196,8 +239,9 @@ struct br_answer br_rename(struct br_call *c)
 	unsigned refused;
 	int rc;
 
-	br_lock_moves(c);
-	rc = find_ends(&m);
+	rc = br_lock_moves(c);
+	if (rc == 0)
+		rc = find_ends(&m);
 	if (rc == 0 && c->flags & RENAME_WHITEOUT) { /* makes a device node */
 		rc = br_kernel_says(m.from, BR_WANT_ANY);
 		return br_fail(rc ? rc : EPERM);
@@ -217,9 +261,12 @@ struct br_answer br_rename(struct br_call *c)
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = (int)syscall(SYS_renameat2, m.from->at, m.from->name, m.to->at, m.to->name, c->flags);
-	if (rc == 0)
-		tell_shims(&m);
-	return tell(&m, br_result(rc), SBX_EVF_ALLOWED);
+	if (rc < 0)
+		return tell(&m, br_result(rc), SBX_EVF_ALLOWED);
+	br_test_point(c->b, BR_POINT_MOVED);
+	refused = look_again(&m);
+	tell_shims(&m);
+	return refused ? tell_undone(&m, refused) : tell(&m, br_value(0), SBX_EVF_ALLOWED);
 }
 
 /* ---- link ---- */
@@ -281,6 +328,16 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 	return -1;
 }
 
+static struct br_answer linked(struct move *m, int rc)
+{
+	struct br_answer a = br_result(rc);
+
+	if (rc < 0 || !br_is_misplaced(m->c, m->to))
+		return tell(m, a, SBX_EVF_ALLOWED);
+	(void)unlinkat(m->to->at, m->to->name, 0);
+	return tell(m, br_fail(EACCES), SBX_EVF_PATH2_DENIED);
+}
+
 /* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
  * without a name (O_TMPFILE) has no place it could escape from. */
 static struct br_answer link_object(struct move *m)
@@ -306,7 +363,7 @@ static struct br_answer link_object(struct move *m)
 	rc = linkat(AT_FDCWD, name, m->to->at, m->to->name, AT_SYMLINK_FOLLOW);
 	if (from->is_pathless)
 		from->len = 0;
-	return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+	return linked(m, rc);
 }
 
 /* The kernel looks the old one up before it looks at the new one. */
@@ -352,16 +409,20 @@ static struct br_answer link_name(struct move *m)
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = linkat(m->from->at, m->from->name, m->to->at, m->to->name, 0);
-	return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+	return linked(m, rc);
 }
 
 struct br_answer br_link(struct br_call *c)
 {
 	struct move m = {.c = c, .from = &c->end[0], .to = &c->end[1]};
 
+	int rc;
+
 	/* A file's new name changes the place of no directory, but the old one must not change
 	 * while both are judged. */
-	br_lock_moves(c);
+	rc = br_lock_moves(c);
+	if (rc < 0)
+		return br_fail(-rc);
 	/* "dir/." and "link/" mean what they lead to */
 	if (!m.from->is_empty && br_ends_in_dots(m.from))
 		m.from->follow = true;

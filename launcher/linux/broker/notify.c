@@ -42,23 +42,44 @@
 
 /* ---- locks ---- */
 
-void br_lock_shared(struct br_call *c)
+/* Refused after a while, as it cannot be known when the other one goes on. */
+static int locked(struct br_call *c, int rc, enum br_lock how, pid_t who)
 {
-	pthread_rwlock_rdlock(&c->b->moves);
-	c->is_locked = true;
+	if (rc == -EBUSY && !atomic_exchange(&c->b->said_blocked, true))
+		dprintf(STDERR_FILENO,
+			"sbx-launch: E_FLOOR: broker: calls are refused (EBUSY): another run "
+			"stands still in the middle of one: continue or end it: process %d\n",
+			(int)who);
+	if (rc < 0)
+		return rc;
+	c->locked = how;
+	c->w->shares = how == BR_LOCK_SHARED;
+	c->locked_ns = br_now_ns();
+	return 0;
 }
 
-void br_lock_moves(struct br_call *c)
+int br_lock_shared(struct br_call *c)
 {
-	pthread_rwlock_wrlock(&c->b->moves);
-	c->is_locked = true;
+	pid_t who = 0;
+
+	return locked(c, lau_movelock_share(c->b->lock, &who), BR_LOCK_SHARED, who);
+}
+
+int br_lock_moves(struct br_call *c)
+{
+	pid_t who = 0;
+
+	return locked(c, lau_movelock_move(c->b->lock, &who), BR_LOCK_MOVES, who);
 }
 
 void br_unlock(struct br_call *c)
 {
-	if (c->is_locked)
-		pthread_rwlock_unlock(&c->b->moves);
-	c->is_locked = false;
+	c->w->shares = false;
+	if (c->locked == BR_LOCK_SHARED)
+		lau_movelock_share_end(c->b->lock);
+	if (c->locked == BR_LOCK_MOVES)
+		lau_movelock_move_end(c->b->lock);
+	c->locked = BR_LOCK_NONE;
 }
 
 void br_lock_fs(struct br_call *c)
@@ -369,16 +390,11 @@ static void main_loop(struct br_broker *b)
 
 /* ---- start ---- */
 
-/* Who moves a directory is not kept waiting by ever new ones who do not; none locks twice. */
-static void make_lock(struct br_broker *b)
+static int make_locks(struct br_broker *b, struct b_err *err)
 {
-	pthread_rwlockattr_t attr;
-
-	pthread_rwlockattr_init(&attr);
-	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-	pthread_rwlock_init(&b->moves, &attr);
-	pthread_rwlockattr_destroy(&attr);
 	pthread_mutex_init(&b->fs, NULL);
+	b->lock = b->plan->lock ? b->plan->lock : &b->own_lock;
+	return b->plan->lock ? 0 : lau_movelock_alone(&b->own_lock, err);
 }
 
 static bool links_are_protected(void)
@@ -455,10 +471,9 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 
 	b->plan = plan;
 	b->listener = listener;
-	make_lock(b);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
-	if (open_views(b, err) < 0)
+	if (make_locks(b, err) < 0 || open_views(b, err) < 0)
 		return -1;
 	set_up(b);
 	if (br_confine_threads(plan, err) < 0)

@@ -91,8 +91,15 @@ static struct br_answer give(const struct br_open_request *r, int fd)
 /* What was opened, or errno; told when it was to write. */
 static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
-	struct br_answer a = fd < 0 ? br_fail(errno) : give(r, fd);
+	struct br_answer a;
 	struct stat st;
+
+	if (fd >= 0 && is_new && !is_tmpfile(r->flags) &&
+	    br_is_file_misplaced(r->c, &r->c->end[0], fd)) {
+		close(fd);
+		return br_deny(r->c, SBX_MODIFY, &r->c->end[0], 0);
+	}
+	a = fd < 0 ? br_fail(errno) : give(r, fd);
 
 	if (fd >= 0 && (fstat(fd, &st) < 0 || br_is_stray_device(r->c, &r->c->end[0], &st))) {
 		close(fd);
@@ -471,7 +478,9 @@ static struct br_answer perform(struct br_call *c, struct br_open_request *r)
 		if (rc == BR_UNREADABLE)
 			return br_proceed_unseen(c);
 	}
-	br_lock_shared(c);
+	rc = br_lock_shared(c);
+	if (rc < 0)
+		return br_fail(-rc);
 	if (open_fast(r, &a))
 		return a;
 	let_go(&c->end[0]);

@@ -193,11 +193,6 @@ static struct br_answer elsewhere(struct br_call *c, const struct address *a,
 	return br_result(act(fd, &a->any, a->len));
 }
 
-static struct br_answer tell(struct br_call *c, enum sbx_op op, struct br_answer a)
-{
-	return br_told_result(c, op, a);
-}
-
 /* ---- connect ---- */
 
 /* The run's own, which the policy hides with everything beside it. */
@@ -281,10 +276,10 @@ static struct br_answer bind_path(struct br_call *c, const struct address *a, in
 	struct br_answer answer;
 	int rc = br_become(c);
 
-	if (rc == 0) {
-		br_lock_moves(c);
+	if (rc == 0)
+		rc = br_lock_moves(c);
+	if (rc == 0)
 		rc = br_find_parent(c, e);
-	}
 	if (rc < 0)
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (rc == BR_AS_IS)
@@ -295,10 +290,10 @@ static struct br_answer bind_path(struct br_call *c, const struct address *a, in
 	}
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
-	answer = bind_at(c, a, fd);
+	answer = br_made(c, e, bind_at(c, a, fd), 0);
 	if (answer.kind == BR_KIND_VALUE)
 		note_made(c->b, e);
-	return tell(c, SBX_MODIFY, answer);
+	return answer;
 }
 
 struct br_answer br_bind(struct br_call *c)

@@ -2,7 +2,8 @@
  * tree.c - what lies below a directory that is to be moved, where the automata alone cannot say
  * that every name may be there.
  *
- * Called with the lock of moves held alone: who is inside can make and move nothing meanwhile.
+ * Called with the lock of moves held alone: no broker of this user makes or moves anything
+ * meanwhile. What others do, another user's runs or the host, the second look sees (after.c).
  * Directories are opened below the moved one, symlinks are names like others. Only those are
  * read below which some name would be judged otherwise at the new place.
  */
@@ -250,21 +251,22 @@ static void start_at(struct look *l, const struct br_end *from, const struct br_
 }
 
 enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
-				  const struct br_end *to, struct br_tree *out)
+				  const struct br_end *to, const struct br_end *where,
+				  struct br_tree *out)
 {
 	b_auto_free struct look *l = b_calloc(1, sizeof *l);
-	size_t n = strcspn(from->name, "/");
+	size_t n = strcspn(where->name, "/");
 	char name[NAME_MAX + 1];
 	enum br_tree_answer a;
 
-	memcpy(name, from->name, n);
+	memcpy(name, where->name, n);
 	name[n] = '\0';
 	out->len = 0;
 	out->is_program = false;
 	l->img = c->b->plan->image;
 	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
-	l->root = openat(from->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	l->root = openat(where->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)
 		return BR_TREE_UNSEEN;
 	start_at(l, from, to, br_judges_programs(c));

@@ -132,6 +132,19 @@ bool br_is_ending(struct br_call *c)
 	       sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || flags & EXITING;
 }
 
+#define AWAITED_TICKS 50 /* half a second in the way of a move */
+
+/* An open to read can wait at a FIFO that came to its name just now, with the lock of moves shared
+ * (open.c): every move of the user would wait for that. */
+static bool is_in_the_way(const struct br_broker *b, struct br_worker *w)
+{
+	if (!w->shares || !lau_movelock_is_wanted(b->lock))
+		w->in_the_way = 0;
+	else
+		w->in_the_way++;
+	return w->in_the_way > AWAITED_TICKS;
+}
+
 /* Waiting for a caller that is gone, or for longer than a signal of its should be held back. */
 static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64_t id)
 {
@@ -140,7 +153,7 @@ static bool waits_in_vain(const struct br_broker *b, struct br_worker *w, uint64
 	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) < 0)
 		return true;
 	if (!w->waits)
-		return false;
+		return is_in_the_way(b, w);
 	signal = signal_of(b, w->caller);
 	if (signal)
 		w->signal = signal;
@@ -170,6 +183,8 @@ static void look_after(struct br_broker *b, struct br_worker *w)
 	/* The interrupt may come just before it waits: repeated until it is answered. */
 	if (id && id == w->seen)
 		interrupt(b, w, id);
+	else
+		w->in_the_way = 0;
 	w->seen = id;
 }
 
