@@ -65,6 +65,9 @@ struct lau_confine {
 	 */
 	const char *const *devices;
 	size_t ndevices; /* at most LAU_DEVICES_MAX */
+	/* Other mounts of /dev's file system: read-only, so that no name in it goes. */
+	const char *const *dev_again;
+	size_t ndev_again;
 	/* What was granted below a directory that a mount hides is granted in the mount as well:
 	 * the plan of landlock_fd, and the broker's with its ruleset. NULL = none. */
 	const struct pol_ll_plan *plan, *broker_plan;

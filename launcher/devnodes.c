@@ -10,6 +10,7 @@
 #include "launcher/confine.h"
 #include "launcher/host.h"
 #include "policy/engine.h"
+#include "policy/mountinfo.h"
 
 static const char others[] =
 	"device nodes outside /dev are opened as other files are, where there are any (the root of "
@@ -48,10 +49,29 @@ static void find(struct lau_plan *p, enum sbx_op op)
 	}
 }
 
+static void find_again(struct lau_plan *p)
+{
+	const struct pol_engine *e = p->engine;
+	const struct pol_mounted *dev = pol_mounted_at(e->mounts, e->nmounts, "/dev");
+
+	if (!dev || strcmp(dev->at, "/dev") != 0)
+		return;
+	p->dev_again = b_arena_alloc(&p->arena, e->nmounts * sizeof *p->dev_again);
+	for (size_t i = 0; i < e->nmounts; i++) {
+		const struct pol_mounted *m = &e->mounts[i];
+
+		if (m->major == dev->major && m->minor == dev->minor &&
+		    !pol_mounted_behind(m->at, "/dev"))
+			p->dev_again[p->ndev_again++] = m->at;
+	}
+}
+
 void lau_plan_devices(const struct lau_host *host, struct lau_plan *p)
 {
 	find(p, SBX_READ);
 	find(p, SBX_MODIFY);
+	if (host->is_root)
+		find_again(p);
 	/* bubblewrap's own mounts have no devices */
 	if (!p->isolate && !p->is_wrapped && host->is_root && !host->is_inside)
 		lau_plan_add(p, false,

@@ -60,6 +60,9 @@ struct lau_plan {
 	/* Device nodes outside of /dev that rules name */
 	const char **devices;
 	size_t ndevices;
+	/* Where /dev's file system is mounted a second time (root: who else may change it?) */
+	const char **dev_again;
+	size_t ndev_again;
 	bool use_shim;
 	unsigned seccomp_flags; /* POL_SC_* */
 	uint64_t keep_caps;

@@ -410,6 +410,8 @@ static int step_kernel(struct run *r, struct b_err *err)
 				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
 				  .devices = r->plan.devices,
 				  .ndevices = r->plan.ndevices,
+				  .dev_again = r->plan.dev_again,
+				  .ndev_again = r->plan.ndev_again,
 				  .plan = &r->plan.landlock,
 				  .broker_plan = &r->plan.broker_landlock,
 				  .pipes = &r->pipes,

@@ -235,7 +235,9 @@ void pol_build_hidden(struct pol_build *b)
 {
 	static const struct pol_effective none;
 
+	b->hides = true;
 	add_rows(b, &none, true);
+	b->hides = false;
 }
 
 /* Whose namespace may be mapped, and how, the kernel asks itself (user_namespaces(7)); that the

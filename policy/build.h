@@ -14,6 +14,7 @@
 #include "policy/names.h"
 
 struct pol_layer;
+struct pol_mounted;
 struct pol_layers;
 
 /* Whether a rule whose literal prefix passes through a symlink gets a twin with the real path. */
@@ -43,6 +44,11 @@ struct pol_build {
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names; /* in homes and workspaces */
+	/* Of this process, read for the first denial; whether any two show the same files. */
+	struct pol_mounted *mounts;
+	size_t nmounts;
+	bool has_mounts, mounts_meet;
+	bool hides; /* the rows of the base that are being added close directories of ours */
 	size_t exception_work;	/* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
@@ -61,6 +67,8 @@ void pol_build_at(struct pol_rule *, const char *path);
 /* Appends to the list of each operation in `ops`, and the twin behind it. `r->base` may be any
  * absolute path. */
 void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, enum pol_twin);
+/* samemount.c: the denial once more at each other name that mounts give what it closes. */
+void pol_build_add_mounted(struct pol_build *, unsigned ops, const struct pol_rule *);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* What the policy says and nothing here enforces: "where: what: why". */

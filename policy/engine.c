@@ -363,6 +363,8 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	e->nnotices = b.notices.n;
 	e->opened = b.opened;
 	e->nopened = b.nopened;
+	e->mounts = b.mounts;
+	e->nmounts = b.nmounts;
 	e->losses = b.losses.v;
 	e->nlosses = b.losses.n;
 	*out = e;

@@ -26,6 +26,7 @@ struct b_err;
 struct b_str;
 struct pol_bundle;
 struct pol_layers;
+struct pol_mounted;
 
 /*
  * One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. A
@@ -111,6 +112,10 @@ struct pol_engine {
 	size_t nopened;
 	const char **losses; /* a line each: what the policy says and nothing enforces */
 	size_t nlosses;
+	/* Of this process, as they were when rules were given the names of other mounts
+	 * (mountinfo.h) */
+	const struct pol_mounted *mounts;
+	size_t nmounts;
 	char hash[65]; /* SHA-256 of the image */
 };
 

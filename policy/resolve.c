@@ -150,6 +150,7 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	pol_build_at(&t, real);
 	t.twin = true;
 	pol_ruleset_add_to(b->rs, ops, &t);
+	pol_build_add_mounted(b, ops, &t);
 }
 
 void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, enum pol_twin twin)
@@ -159,6 +160,7 @@ void pol_build_add(struct pol_build *b, unsigned ops, const struct pol_rule *r, 
 	copy.layer = pol_build_layer_number(b);
 	pol_build_at(&copy, r->base);
 	pol_ruleset_add_to(b->rs, ops, &copy);
+	pol_build_add_mounted(b, ops, &copy);
 	if (twin != POL_TWIN_NONE)
 		add_twin(b, ops, &copy, twin);
 }

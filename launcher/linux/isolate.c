@@ -111,6 +111,7 @@ static int put_tree(int tree, const char *path)
 static int close_devices(const struct lau_confine *c)
 {
 	const struct lau_mount_attr attr = {.attr_set = LAU_MOUNT_ATTR_NODEV};
+	const struct lau_mount_attr fixed = {.attr_set = LAU_MOUNT_ATTR_RDONLY};
 	size_t n = c->ndevices < LAU_DEVICES_MAX ? c->ndevices : LAU_DEVICES_MAX;
 	int dev = copy_tree("/dev"), nodes[LAU_DEVICES_MAX], rc = 0;
 
@@ -123,6 +124,10 @@ static int close_devices(const struct lau_confine *c)
 	else if (put_tree(dev, "/dev") < 0)
 		rc = -1;
 	close(dev);
+	/* One that is hidden by another is no mount point now, and nobody gets there. */
+	for (size_t i = 0; rc == 0 && i < c->ndev_again; i++)
+		(void)syscall(SYS_mount_setattr, AT_FDCWD, c->dev_again[i], 0, &fixed,
+			      sizeof fixed);
 	for (size_t i = 0; i < n; i++) {
 		/* one that has gone meanwhile is opened by nobody */
 		if (rc == 0 && nodes[i] >= 0)

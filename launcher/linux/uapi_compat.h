@@ -21,6 +21,7 @@ struct lau_ll_attr {
 #define LAU_OPEN_TREE_CLONE	  1u
 #define LAU_AT_RECURSIVE	  0x8000u
 #define LAU_MOVE_MOUNT_EMPTY_PATH 4u /* the source is a descriptor */
+#define LAU_MOUNT_ATTR_RDONLY	  1u
 #define LAU_MOUNT_ATTR_NODEV	  4u
 struct lau_mount_attr {
 	uint64_t attr_set, attr_clr, propagation, userns_fd;

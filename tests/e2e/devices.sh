@@ -128,13 +128,12 @@ ln -s /proc/self/fd /dev/fd
 mkdir /dev/pts /dev/shm
 mount -t tmpfs shm /dev/shm
 mount -t devpts -o newinstance,ptmxmode=666 pts /dev/pts
-mkdir -p rootfs/dev elsewhere/dev
-mount --bind /dev rootfs/dev
-mount --bind /dev elsewhere/dev
+mkdir -p "$DIR/dev"
+mount --bind /dev "$DIR/dev"
 names() { stat -c '%n %A %u %g %t %T' /dev/*; }
 before=$(names)
-for how in '' '--isolate none' '--isolate none --network host' "--modify $PWD/elsewhere"; do
-	"$SBX" -q $how -- sh -c '
+for how in '' '--isolate none' '--network host'; do
+	said=$("$SBX" -q $how $MORE -- sh -c '
 		cd "$0"
 		rm -f dev/full && echo removed
 		mv dev/zero moved && echo moved
@@ -145,17 +144,21 @@ for how in '' '--isolate none' '--isolate none --network host' "--modify $PWD/el
 		ln -s x dev/new && echo made
 		mkdir dev/dir && echo made
 		rm -f dev/fd && echo removed
-		echo x >dev/file && echo made' "${DIR:-rootfs}" 2>/dev/null || :
+		echo x >dev/file && echo made
+		echo x >beside && rm beside && echo end' "$DIR" 2>"$TMP/again.err") || :
+	[ "$said" = end ] || { echo "under '$how': $said"; cat "$TMP/again.err"; exit 1; }
 	[ "$(names)" = "$before" ] || { echo "changed under '$how':"; names; exit 1; }
 done
 END
 again()
 {
-	DIR=$1 SBX="$SBX" unshare -m sh "$TMP/again.sh"
+	DIR=$1 MORE=${MORE:-} SBX="$SBX" TMP=$TMP unshare -m sh "$TMP/again.sh"
 }
 if unshare -m true 2>/dev/null; then
-	mkdir -p rootfs elsewhere
+	mkdir rootfs
 	echo x >rootfs/file
 	check '/dev mounted in the workspace keeps its names' again rootfs
+	mkdir "$E2E_ROOT/clean" && echo x >"$E2E_ROOT/clean/file"
+	MORE="--modify $E2E_ROOT/clean" check 'and in a directory that the kernel keeps' again "$E2E_ROOT/clean"
 fi
 exit 0
