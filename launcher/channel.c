@@ -161,17 +161,35 @@ static void sweep(const char *base)
 	closedir(dir);
 }
 
+/* Or -1 with errno; ENOENT, EWOULDBLOCK: a sweeper was faster. */
 static int lock_dir(const char *dir)
 {
-	b_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
 	struct stat st;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-		return -1;
-	/* a sweeper was faster: no name any more */
-	if (fstat(fd, &st) < 0 || st.st_nlink == 0)
-		return -1;
-	return b_take_fd(&fd);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0) {
+		if (st.st_nlink)
+			return fd;
+		errno = ENOENT; /* no name any more */
+	}
+	why = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
+}
+
+/* No other directory can be locked either. */
+static int cannot_lock(const char *dir, struct b_err *err)
+{
+	int why = errno;
+
+	(void)rmdir(dir);
+	return b_fail(
+		err, B_SHIM, why,
+		"cannot lock %s: %s: flock(2) must be allowed, and XDG_RUNTIME_DIR lie on a file "
+		"system that has it, or use --no-shim",
+		dir, strerror(why));
 }
 
 static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
@@ -189,6 +207,8 @@ static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
 			ch->dir = b_str_take(&dir);
 			return 0;
 		}
+		if (errno != EWOULDBLOCK && errno != ENOENT)
+			return cannot_lock(dir.s, err);
 	}
 	return b_fail(err, B_SHIM, errno,
 		      "cannot make the run's channel in %s: %s: inside of another sandbox, set "

@@ -56,16 +56,23 @@ int lau_scratch_base(char **out, struct b_err *err)
 
 enum { MAX_SLOTS = 1000, KEPT_SLOTS = 8, RETRIES = 3, LOOKED_AT = 8 };
 
-/* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it. */
+/* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it
+ * (EWOULDBLOCK), or with another errno of open(2) and flock(2). */
 static int lock_slot(int base, const char *name)
 {
-	b_auto_fd int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
 	struct stat st;
 
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0 ||
-	    st.st_uid != geteuid() || (st.st_mode & 077))
-		return -1;
-	return b_take_fd(&fd);
+	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0) {
+		if (st.st_uid == geteuid() && !(st.st_mode & 077))
+			return fd;
+		errno = EWOULDBLOCK;
+	}
+	why = errno;
+	if (fd >= 0)
+		close(fd);
+	errno = why;
+	return -1;
 }
 
 static bool is_named(int base, const char *name, int fd)
@@ -138,7 +145,9 @@ static bool leave_kept(const struct lau_scratch *s, const struct slot *slot)
 	       lau_os_rename_new(s->base, slot->name, slot->kept) == 0;
 }
 
-/* Makes one number. Before we lock it another may find it stale, and remove it: once more. */
+/* Makes one number. Before we lock it another may find it stale, and remove it: once more. Where
+ * nothing can be locked (flock(2) refused by a filter, or unknown to the file system) no other
+ * number helps: out->no_locks is the errno, and nothing is left. */
 static bool take_slot(int base, const char *name, struct lau_scratch *out)
 {
 	struct slot slot;
@@ -156,6 +165,11 @@ static bool take_slot(int base, const char *name, struct lau_scratch *out)
 			continue;
 		}
 		fd = lock_slot(base, name);
+		if (fd < 0 && errno != EWOULDBLOCK && errno != ENOENT) {
+			out->no_locks = errno;
+			(void)unlinkat(base, name, AT_REMOVEDIR);
+			return false;
+		}
 		if (fd < 0 || !is_named(base, name, fd))
 			continue;
 		out->lock = b_take_fd(&fd);
@@ -205,7 +219,7 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 	at = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (at < 0) /* writable and not readable: w and x suffice for the rest */
 		at = open(base, LAU_O_SEARCH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	for (slot = 0; at >= 0 && slot <= MAX_SLOTS; slot++) {
+	for (slot = 0; at >= 0 && slot <= MAX_SLOTS && !out->no_locks; slot++) {
 		b_str_reset(&name);
 		b_str_addf(&name, "sbx-launch-%u.%u", (unsigned)geteuid(), slot);
 		if (slot == MAX_SLOTS)
@@ -221,6 +235,12 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		out->base = b_take_fd(&at);
 		return 0;
 	}
+	if (out->no_locks)
+		return b_fail(
+			err, B_SYSTEM, out->no_locks,
+			"cannot lock a directory in %s: %s: flock(2) must be allowed, and TMPDIR "
+			"lie on a file system that has it",
+			base, strerror(out->no_locks));
 	return b_fail(err, B_SYSTEM, errno, "cannot make a directory in %s: %s", base,
 		      strerror(errno));
 }

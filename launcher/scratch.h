@@ -17,6 +17,7 @@ struct lau_scratch {
 	char *path; /* malloc'ed */
 	int base;   /* the directory it lies in, -1 = none */
 	int lock;   /* itself, locked while the run lives; -1: only the name is known */
+	int no_locks; /* errno of flock(2) where nothing can be locked */
 	bool keeps; /* the place is everybody's: what is left empty disturbs nobody */
 };
 

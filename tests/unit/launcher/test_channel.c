@@ -1,10 +1,12 @@
 #include "launcher/channel.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "base/err.h"
 #include "core/ring.h"
 #include "launcher/tree.h"
+#include "tests/support/nocall.h"
 
 static char base[64];
 static const struct lau_channel_image whole = {"IMAGE", 5, NULL};
@@ -81,6 +84,17 @@ Test(launcher_channel, an_image_in_a_file_is_linked_to)
 	cr_expect_str_eq(target, "/etc/passwd");
 	lau_channel_release(&ch);
 	cr_expect_eq(access("/etc/passwd", F_OK), 0);
+	cr_expect_eq(entries(), 0);
+}
+
+Test(launcher_channel, without_locks_nothing_is_left_and_the_line_says_so)
+{
+	struct lau_channel ch;
+	struct b_err err = {.msg = ""};
+
+	take_call_away(SYS_flock, ENOSYS);
+	cr_assert_lt(lau_channel_new(base, &whole, SBX_AUDIT_ALL, &ch, &err), 0);
+	cr_expect(strstr(err.msg, "flock(2)"), "%s", err.msg);
 	cr_expect_eq(entries(), 0);
 }
 

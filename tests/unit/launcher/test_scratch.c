@@ -1,11 +1,13 @@
 #include "launcher/scratch.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -14,6 +16,7 @@
 #include "launcher/os.h"
 #include "launcher/processes.h"
 #include "launcher/tree.h"
+#include "tests/support/nocall.h"
 
 static char top[64];
 
@@ -58,6 +61,29 @@ Test(launcher_scratch, in_a_directory_of_somebodys_own_nothing_is_left)
 	lau_scratch_release(&s);
 	cr_expect_eq(rmdir(top), 0, "empty");
 	cr_assert_eq(mkdir(top, 0700), 0);
+}
+
+Test(launcher_scratch, without_locks_nothing_is_left_and_the_line_says_so)
+{
+	static const int whys[] = {ENOSYS, EPERM, ENOLCK, EOPNOTSUPP, EINVAL};
+	struct b_err err = {0};
+	struct lau_scratch s;
+
+	setenv("TMPDIR", top, 1);
+	for (size_t i = 0; i < sizeof whys / sizeof *whys; i++) {
+		pid_t pid = fork();
+		int status;
+
+		if (pid == 0) {
+			take_call_away(SYS_flock, whys[i]);
+			cr_assert_lt(lau_scratch_take(true, &s, &err), 0);
+			_exit(err.sys == whys[i] && strstr(err.msg, "flock(2)") ? 0 : 1);
+		}
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		cr_expect_eq(status, 0, "errno %d", whys[i]);
+		cr_expect_eq(rmdir(top), 0, "errno %d: empty", whys[i]);
+		cr_assert_eq(mkdir(top, 0700), 0);
+	}
 }
 
 Test(launcher_scratch, in_tmp_the_next_run_gets_the_directory_of_one_that_ended)
