@@ -135,6 +135,15 @@ static int open_locked(const char *path)
 	return st.st_nlink ? b_take_fd(&fd) : ALREADY_GONE;
 }
 
+/* With errno of what was tried there: a file system that is read-only, full or has no locks. */
+static int no_place(const char *path, struct b_err *err)
+{
+	return b_fail(err, B_AUDIT, errno,
+		      "no place for the run's log: %s: %s: set XDG_STATE_HOME or use "
+		      "--audit-level none",
+		      path, strerror(errno));
+}
+
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
 {
 	b_auto_free char *root = aud_runs_root(err);
@@ -151,13 +160,16 @@ int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
 		if (mkdir(path.s, 0700) < 0) {
 			if (errno == EEXIST)
 				continue;
-			return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
+			return no_place(path.s, err);
 		}
 		d.dirfd = open_locked(path.s);
 		if (d.dirfd == ALREADY_GONE)
 			continue;
-		if (d.dirfd < 0)
-			return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
+		if (d.dirfd < 0) {
+			no_place(path.s, err);
+			(void)rmdir(path.s);
+			return -1;
+		}
 		d.path = b_str_take(&path);
 		*out = d;
 		return 0;
