@@ -180,6 +180,11 @@ static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *o
 			b_str_add_visible(out, v->why, strlen(v->why));
 			b_str_addc(out, '\n');
 		}
+		for (const char *at = v->notes; *at; at += strcspn(at, "\n") + 1) {
+			b_str_add(out, "      note: ");
+			b_str_add_visible(out, at, strcspn(at, "\n"));
+			b_str_addc(out, '\n');
+		}
 	}
 }
 
@@ -254,6 +259,11 @@ static void json_verdicts(struct b_json *j, const struct lau_host *h)
 		b_json_bool(j, h->verdicts[i].runs);
 		if (!h->verdicts[i].runs)
 			json_pair(j, "why", h->verdicts[i].why);
+		b_json_key(j, "notes");
+		b_json_open(j, '[');
+		for (const char *at = h->verdicts[i].notes; *at; at += strcspn(at, "\n") + 1)
+			b_json_strn(j, at, strcspn(at, "\n"));
+		b_json_close(j, ']');
 		b_json_close(j, '}');
 	}
 	b_json_close(j, ']');

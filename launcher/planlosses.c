@@ -47,8 +47,14 @@ void lau_plan_gaps(struct lau_plan *p)
 					  : b_arena_printf(&p->arena, "%s of %s",
 							   sbx_op_name(g->op), g->rule);
 
-		lau_plan_add(p, g->fatal,
-			     b_arena_printf(&p->arena, "%s: %s: %s", who, g->why, g->remedy));
+		/* why there is none is the cause; the rule's own remedy comes second */
+		const char *cause = p->no_broker && strstr(g->why, "the broker")
+					    ? b_arena_printf(&p->arena, "%s; or ", p->no_broker)
+					    : "";
+
+		lau_plan_add(
+			p, g->fatal,
+			b_arena_printf(&p->arena, "%s: %s: %s%s", who, g->why, cause, g->remedy));
 	}
 }
 

@@ -9,6 +9,7 @@
 struct lau_verdict {
 	const char *options; /* as they are written, "" = none */
 	bool runs;
+	char notes[1024]; /* what such a run says of itself, a line each */
 	char why[512]; /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
 };
 #define LAU_VERDICTS 5

@@ -76,6 +76,24 @@ static void take_why(const char *text, struct lau_verdict *v)
 		snprintf(v->why, sizeof v->why, "%.*s", (int)strcspn(last, "\n"), last);
 }
 
+/* "sbx-launch: note: TEXT": what fails in a run that is made. */
+static void take_notes(const char *text, struct lau_verdict *v)
+{
+	static const char mark[] = "sbx-launch: note: ";
+	size_t len = 0;
+
+	for (const char *at = text; (at = strstr(at, mark)); at++) {
+		const char *line = at + sizeof mark - 1;
+		size_t n = strcspn(line, "\n");
+
+		if (len + n + 2 > sizeof v->notes)
+			return;
+		memcpy(v->notes + len, line, n);
+		len += n;
+		v->notes[len++] = '\n';
+	}
+}
+
 static void ask(const char *self, const char *const words[2], struct lau_verdict *v)
 {
 	char text[16384] = "";
@@ -100,7 +118,9 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 		return;
 	v->runs = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	snprintf(v->why, sizeof v->why, "%s", v->runs ? "" : "a run ends without a word");
-	if (!v->runs)
+	if (v->runs)
+		take_notes(text, v);
+	else
 		take_why(text, v);
 }
 

@@ -223,6 +223,27 @@ for why in ENOSYS EPERM; do
 	runs "no pidfd ($why): runs" "--no pidfd=$why" '"losses":\[.*sockets can be neither bound nor connected'
 done
 
+# Each line of a refusal names the cause; what a run says of itself, the doctor says.
+on '--no memory' --deny-read '**/*.env' true
+check 'each line of a refusal names the cause' [ "$(grep -c 'E_FLOOR: .*process_vm_readv(2) is refused' "$TMP/err")" = 2 ]
+on '--no getfd' --doctor
+check 'the doctor has the notes of a run' grep -q '^ *note: sockets can be neither .*pidfd_getfd' "$TMP/out"
+on '--no pidfd' --doctor --json
+check 'and names the call that is refused' grep -q '"notes":\["sockets can be neither[^"]*pidfd_open(2)' "$TMP/out"
+on '--call 47=1' true
+check 'recvmsg(2) is named' grep -q 'sendmsg(2) or recvmsg(2) is refused' "$TMP/err"
+if unshare -m true 2>/dev/null; then
+	mkdir -p "$TMP/ro"
+	unshare -m sh -c 'mount -t tmpfs t "$1" && mount -o remount,ro "$1" && HOME=$1 "$2" -- true' - "$TMP/ro" "$SBX" 2>"$TMP/err"
+	check 'a home that is read-only: the remedy' grep -q 'E_AUDIT: .*Read-only file system: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"
+	mkdir -p "$TMP/ro2/.local/state/sbx-launch/runs"
+	unshare -m sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && HOME=$1 "$2" -- true' - "$TMP/ro2" "$SBX" 2>"$TMP/err"
+	check 'so where the directory of runs is there' grep -q 'E_AUDIT: .*Read-only file system: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"
+fi
+lock_free() { TMPDIR=$TMP/locks on '--call 73=38' -- true; [ "$status" = 125 ] && [ -z "$(ls -A "$TMP/locks")" ] && grep -q 'flock(2)' "$TMP/err"; }
+mkdir -p "$TMP/locks"
+check 'no locks: refused, and nothing is left' lock_free
+
 for why in EPERM ENOSPC; do
 	runs "no namespaces ($why): runs with the filter" "--no namespaces=$why" \
 		'"network filter".*no network-namespace.*no pid-namespace.*no private-shm'

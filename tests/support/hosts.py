@@ -16,6 +16,25 @@ LACKS = ["landlock", "namespaces", "unshare", "mounts", "listener", "openat2", "
 # Kernels and filters say these two; of some abilities more.
 ERRNOS = ["ENOSYS", "EPERM"]
 MORE = {"landlock": ["EOPNOTSUPP"], "namespaces": ["ENOSPC"], "listener": ["EBUSY", "EINVAL"]}
+# Single calls, as a filter of anybody's may refuse them (x86-64), and forms by an argument.
+CALLS = {
+    "openat2": 437, "pidfd_getfd": 438, "pidfd_open": 434, "process_vm_readv": 310, "process_vm_writev": 311,
+    "statx": 332, "memfd_create": 319, "faccessat2": 439, "close_range": 436, "clone3": 435, "unshare": 272,
+    "mount": 165, "setns": 308, "landlock_create_ruleset": 444, "landlock_add_rule": 445,
+    "landlock_restrict_self": 446, "seccomp": 317, "prctl": 157, "kcmp": 312, "pidfd_send_signal": 424,
+    "execveat": 322, "renameat2": 316, "fchmodat2": 452, "linkat": 265, "ftruncate": 77, "truncate": 76,
+    "getrandom": 318, "eventfd2": 290, "signalfd4": 289, "timerfd_create": 283, "prlimit64": 302, "capset": 126,
+    "capget": 125, "sendmsg": 46, "recvmsg": 47, "socketpair": 53, "copy_file_range": 326, "fallocate": 285,
+    "utimensat": 280, "mknodat": 259, "symlinkat": 266, "fchownat": 260, "setxattr": 188,
+    "name_to_handle_at": 303, "pivot_root": 155, "umount2": 166, "setpgid": 109, "waitid": 247, "flock": 73,
+    "statfs": 137, "fstatfs": 138, "inotify_init1": 294, "sched_getaffinity": 204, "fchmodat": 268,
+    "fchdir": 81, "set_robust_list": 273, "rseq": 334, "tgkill": 234, "mremap": 25, "madvise": 28,
+    "getdents64": 217, "readlinkat": 267, "mkdirat": 258, "unlinkat": 263, "newfstatat": 262,
+    "sigaltstack": 131, "membarrier": 324, "pipe2": 293, "dup3": 292, "chroot": 161, "setresuid": 117,
+    "setgroups": 116, "keyctl": 250, "chdir": 80, "umask": 95, "ptrace": 101, "io_uring_setup": 425,
+    "ADDFD": "16:1:1075323139", "RECV": "16:1:3226476800", "a user namespace": "272:0:268435456",
+    "a network namespace": "272:0:1073741824", "no new privileges": "157:0:38", "death signal": "157:0:1",
+    "F_DUPFD_CLOEXEC": "72:1:1030", "netlink": "41:0:16", "a listener": "317:1:8"}
 # Around a run, by programs: all but the last two need root.
 WHEREABOUTS = {
     "plain": [],
@@ -34,6 +53,7 @@ WHEREABOUTS = {
     "tmpfs-home": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none \"$HOME\" && exec \"$@\"", "-"],
     "own-userns": ["unshare", "-Ur"],
 }
+ISOLATIONS = [[], [], [], ["--isolate", "none"], ["--isolate", "pid"], ["--isolate", "pid,shm"]]
 OPTIONS = [[], ["--deny-read", "**/*.env"], ["--network", "none"], ["--network", "loopback"],
            ["--network", "host"]]
 # What a run that is made holds, by a shell that nobody preloads into: nothing of it is printed.
@@ -68,9 +88,12 @@ class Host:
         return " ".join([self.where] + self.lacks)
 
     def run(self, words):
+        return self.run_bare([self.sbx] + words)
+
+    def run_bare(self, words):
         try:
             return subprocess.run(WHEREABOUTS[self.where] + ([self.mkhost] + self.lacks if self.lacks else []) +
-                                  [self.sbx] + words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   timeout=120, check=False)
         except subprocess.TimeoutExpired:
             return None
@@ -87,9 +110,39 @@ def why(text):
     return lines[-1] if lines else ""
 
 
-def differs(host, which):
+def notes(text):
+    mark = "sbx-launch: note: "
+    return [line[len(mark):] for line in text.splitlines() if line.startswith(mark)]
+
+
+def holds(host, options):
+    """None, or what a run that is made lets through, or lets fail that works outside."""
+    fresh()
+    works = "echo x >in && cat in"
+    bare = host.run_bare(["sh", "-c", works])
+    fresh()
+    done = host.run(["-q", "--strict", "--no-shim"] + options + ["--", "sh", "-c", HOLDS])
+    if not done or os.path.exists(os.environ["HOME"] + "/made") or set(done.stdout.split()) - {"x"}:
+        return f"does not hold: {done}"
+    if bare and bare.stdout == "x\n" and done.stdout != "x\n":
+        return f"what works outside fails: {done}"
+    return None
+
+
+def isolated(host, options):
+    """With --isolate: refused with a cause, or it holds."""
+    fresh()
+    done = host.run(["--strict"] + options + ["--", "true"])
+    if done and done.returncode == 125:
+        return None if why(done.stderr) else f"refused without a word: {done}"
+    return holds(host, options) if done else "a run does not end"
+
+
+def differs(host, which, isolation=()):
     """None, or what the doctor says against what a run does."""
     fresh()
+    if isolation:
+        return isolated(host, OPTIONS[which] + isolation)
     verdicts = host.verdicts()
     if verdicts is None:
         done = host.run(OPTIONS[which] + ["--strict", "--", "true"])
@@ -98,15 +151,17 @@ def differs(host, which):
     done = host.run(["--strict"] + OPTIONS[which] + ["--", "true"])
     if not done:
         return "a run does not end"
+    bare = host.run_bare(["true"])
+    if bare and bare.returncode:
+        return None  # nothing runs here
     if said["runs"] != (done.returncode == 0) or (not said["runs"] and done.returncode != 125):
         return f"doctor: {said}; a run: {done.returncode} {done.stderr}"
     if not said["runs"]:
         return None if why(done.stderr)[:490] == said["why"][:490] else \
             f"doctor: {said['why']}; a run: {done.stderr}"
-    done = host.run(["-q", "--strict", "--no-shim"] + OPTIONS[which] + ["--", "sh", "-c", HOLDS])
-    if done and done.stdout == "x\n" and not os.path.exists(os.environ["HOME"] + "/made"):
-        return None
-    return f"does not hold: {done}"
+    if notes(done.stderr) != said["notes"]:
+        return f"doctor: {said['notes']}; a run: {done.stderr}"
+    return holds(host, OPTIONS[which])
 
 
 def can(where):
@@ -124,13 +179,17 @@ def rounds(mkhost, sbx, n, seed):
         lacks = []
         for name in rng.sample(LACKS, rng.choice([0, 0, 1, 1, 1, 2, 3])):
             lacks += ["--no", name + rng.choice(["", "=" + rng.choice(ERRNOS + MORE.get(name, []))])]
+        for name in rng.sample(sorted(CALLS), rng.choice([0, 1, 1, 2])):
+            lacks += ["--call", f"{CALLS[name]}={rng.choice([1, 38, 38, 22, 13])}"]
         if rng.random() < 0.4:
             lacks += ["--in", rng.choice(filters)]
+        isolation = rng.choice(ISOLATIONS)
         host = Host(mkhost, sbx, rng.choice(places), lacks)
         which = rng.randrange(len(OPTIONS))
-        found = differs(host, which)
+        found = differs(host, which, isolation)
         bad += found is not None
-        print(f"{'not ok' if found else 'ok'} - {os.environ['E2E_INNER']}: {i} {host} {' '.join(OPTIONS[which])}")
+        print(f"{'not ok' if found else 'ok'} - {os.environ['E2E_INNER']}: {i} {host} "
+              f"{' '.join(OPTIONS[which] + isolation)}", flush=True)
         if found:
             print("# " + found.replace("\n", "\n# "))
     return bad

@@ -44,7 +44,7 @@ int main(void)
 	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | \
 	 CLONE_NEWCGROUP)
 
-static struct sock_filter prog[128];
+static struct sock_filter prog[256];
 static unsigned n;
 
 /* The call answers `sys`, when bits of its argument `arg` are among `bits`; 0 = always. */
