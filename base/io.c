@@ -321,8 +321,9 @@ int b_access(const char *path, int mode)
 {
 	int rc = faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 
-	/* access(2) is of the real ids, which most often are the same */
-	if (rc < 0 && errno == EPERM && geteuid() == getuid() && getegid() == getgid())
+	/* A filter may refuse faccessat2(2) with any errno. access(2) is of the real ids, which
+	 * most often are the same. */
+	if (rc < 0 && geteuid() == getuid() && getegid() == getgid())
 		rc = access(path, mode);
 	return rc;
 }

@@ -26,6 +26,8 @@ int lau_os_rename_new(int dir, const char *from, const char *to);
 bool lau_os_is_plain_dir(int fd);
 /* The path an open file was found by, as the kernel tells it: it may lead elsewhere by now. */
 bool lau_os_fd_path(int fd, char *path, size_t size);
+/* 0, or the errno with which a filter around us refuses to list directories. */
+int lau_os_no_listing(void);
 /* Canonical path of this program; false when nothing tells. */
 bool lau_os_own_path(char *path, size_t size);
 /* Is `dir` on a file system in memory with room for `need` bytes? */

@@ -83,10 +83,16 @@ static int find_bwrap(struct run *r, struct b_err *err)
 
 static int step_policy(struct run *r, struct b_err *err)
 {
+	int no_listing = lau_os_no_listing();
 	char self[PATH_MAX];
 
 	if (!lau_os_own_path(self, sizeof self))
 		return b_fail(err, B_FLOOR, errno, "%s", lau_no_proc_text);
+	if (no_listing)
+		return b_fail(err, B_FLOOR, no_listing,
+			      "cannot be enforced: directories cannot be listed: getdents64(2) is "
+			      "refused (%s): a seccomp profile that allows it",
+			      strerror(no_listing));
 	lau_host_quick(&r->host);
 	if (r->o->backend == LAU_BACKEND_BWRAP)
 		r->host.has_broker = false; /* no Landlock domain, and no process, outside */

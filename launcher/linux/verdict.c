@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -94,6 +95,14 @@ static void take_notes(const char *text, struct lau_verdict *v)
 	}
 }
 
+/* A host that refuses pipe2(2) refuses runs for what it is that they meet first. */
+static int make_pipe(int out[2])
+{
+	if (pipe2(out, O_CLOEXEC) == 0)
+		return 0;
+	return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, out); /* pipe(3) is pipe2(2) */
+}
+
 static void ask(const char *self, const char *const words[2], struct lau_verdict *v)
 {
 	char text[16384] = "";
@@ -101,9 +110,11 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 	ssize_t n;
 	pid_t pid;
 
-	snprintf(v->why, sizeof v->why, "the run could not be tried: %s", strerror(errno));
-	if (pipe2(out, O_CLOEXEC) < 0)
+	if (make_pipe(out) < 0) {
+		snprintf(v->why, sizeof v->why, "the run could not be tried: pipe2(2): %s",
+			 strerror(errno));
 		return;
+	}
 	pid = fork();
 	if (pid == 0)
 		be_run(self, words, out[1]);
@@ -114,8 +125,10 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 	while (pid > 0 && waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return;
-	if (pid < 0)
+	if (pid < 0) {
+		snprintf(v->why, sizeof v->why, "the run could not be tried: fork failed");
 		return;
+	}
 	v->runs = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 	snprintf(v->why, sizeof v->why, "%s", v->runs ? "" : "a run ends without a word");
 	if (v->runs)

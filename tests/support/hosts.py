@@ -53,6 +53,9 @@ WHEREABOUTS = {
     "tmpfs-home": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none \"$HOME\" && exec \"$@\"", "-"],
     "own-userns": ["unshare", "-Ur"],
 }
+# Where the two once differed.
+KNOWN = [(["--call", "217=38", "--in", "podman"], 2, []), (["--call", "439=22", "--in", "kubernetes"], 3, ["--isolate", "pid,shm"]),
+         (["--no", "writing", "--call", "293=38"], 4, []), (["--call", "316=38"], 0, []), (["--call", "319=1"], 1, [])]
 ISOLATIONS = [[], [], [], ["--isolate", "none"], ["--isolate", "pid"], ["--isolate", "pid,shm"]]
 OPTIONS = [[], ["--deny-read", "**/*.env"], ["--network", "none"], ["--network", "loopback"],
            ["--network", "host"]]
@@ -175,7 +178,8 @@ def rounds(mkhost, sbx, n, seed):
     places = [w for w in WHEREABOUTS if can(w)]
     bad = 0
     print(f"# seed {seed}, {', '.join(places)}")
-    for i in range(n):
+    hosts = [(Host(mkhost, sbx, "plain", lacks), which, isolation) for lacks, which, isolation in KNOWN if n]
+    for _ in range(n):
         lacks = []
         for name in rng.sample(LACKS, rng.choice([0, 0, 1, 1, 1, 2, 3])):
             lacks += ["--no", name + rng.choice(["", "=" + rng.choice(ERRNOS + MORE.get(name, []))])]
@@ -184,8 +188,8 @@ def rounds(mkhost, sbx, n, seed):
         if rng.random() < 0.4:
             lacks += ["--in", rng.choice(filters)]
         isolation = rng.choice(ISOLATIONS)
-        host = Host(mkhost, sbx, rng.choice(places), lacks)
-        which = rng.randrange(len(OPTIONS))
+        hosts.append((Host(mkhost, sbx, rng.choice(places), lacks), rng.randrange(len(OPTIONS)), isolation))
+    for i, (host, which, isolation) in enumerate(hosts):
         found = differs(host, which, isolation)
         bad += found is not None
         print(f"{'not ok' if found else 'ok'} - {os.environ['E2E_INNER']}: {i} {host} "
