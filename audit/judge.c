@@ -190,6 +190,8 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 		.img = img,
 		.op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY,
 	};
+	/* the name itself may not be moved: what speaks of it is the rule that allows the rest */
+	bool is_root = ev->flags & SBX_EVF_ROOT;
 	struct sbx_verdict v, to;
 
 	sbx_explain(img, w.op, path, ev->path_len, &v);
@@ -197,9 +199,9 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 	out->second = v.allowed && !to.allowed;
 	if (out->second)
 		v = to;
-	else if (v.allowed)
+	else if (v.allowed && !is_root)
 		out->second = explain_move(&w, ev, path, path2, &v);
-	if (v.allowed)
+	if (v.allowed && !is_root)
 		out->second = explain_folded_move(img, w.op, ev, path, path2, &v);
 	out->matched = v.matched;
 	out->origin = v.origin;

@@ -149,6 +149,10 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": a device keeps its name");
 		return;
 	}
+	if (strstr(d->origin, "builtin:stdio:")) {
+		b_str_add(line, ": a file that is given as standard output keeps its name");
+		return;
+	}
 	b_str_add(line, ": a granted name stays where it is and cannot become a symlink");
 	before = line->len;
 	b_str_add(line, ": allow its directory with --modify ");

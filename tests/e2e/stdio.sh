@@ -92,4 +92,66 @@ elif setfattr -n user.sbx -v y "$TMP/beside" 2>/dev/null || python3 -c "import o
 else
 	skip 'metadata of what was given' 'no attributes on this file system'
 fi
+
+# Its name is its directory's, which nobody has opened.
+mkdir "$TMP/logs"
+L=$TMP/logs/a.log
+cat >"$TMP/names.py" <<'EOF'
+import ctypes, os, socket, sys
+L, libc = sys.argv[1], ctypes.CDLL(None, use_errno=True)
+def made(name):
+    open(name, "w").write("evil\n")
+    return name
+def exchange():
+    if libc.renameat2(-100, made("x").encode(), -100, L.encode(), 2):
+        raise OSError(ctypes.get_errno(), "")
+acts = {
+    "move": lambda: os.rename(L, "stolen"),
+    "replace": lambda: os.rename(made("m"), L),
+    "exchange": exchange,
+    "remove": lambda: os.unlink(L),
+    "second name": lambda: os.link(L, "second"),
+    "second name by descriptor": lambda: os.link("/proc/self/fd/1", "third", follow_symlinks=True),
+    "a name for another": lambda: os.link(made("o"), L),
+    "directory": lambda: os.mkdir(L),
+    "FIFO": lambda: os.mkfifo(L),
+    "file": lambda: os.mknod(L),
+    "symlink": lambda: os.symlink("x", L),
+    "socket": lambda: socket.socket(socket.AF_UNIX).bind(L),
+    "open": lambda: open(L, "a").write("by name\n"),
+}
+for name, act in acts.items():
+    try:
+        act()
+        print("done:", name, file=sys.stderr)
+    except OSError:
+        pass
+EOF
+names() # WANTED SCRIPT [OPTION...]: acts that are done, while SCRIPT's file is standard output
+{
+	local want=$1 before=$2
+	shift 2
+	fresh
+	rm -rf "${L%/*}"
+	mkdir "${L%/*}"
+	echo earlier >"$L"
+	(exec >>"$L"; eval "$before"; exec "$SBX" "$@" -- python3 "$TMP/names.py" "$L") 2>"$TMP/err"
+	cat "$TMP/err"
+	[ "$(sed -n 's/^done: //p' "$TMP/err" | tr '\n' ' ')" = "$want" ]
+}
+if command -v python3 >/dev/null; then
+	for how in '' --no-shim; do
+		# shellcheck disable=SC2086
+		check "standard output is written to by its name, and no more $how" names 'open ' : $how --read "$TMP"
+		check "it is there as it was $how" [ "$(cat "$L")" = "$(printf 'earlier\nby name')" -a "$(ls "$TMP/logs")" = a.log ]
+		check "the line says why $how" grep -q 'denied modify .*a.log (.*builtin:stdio:1): a file that is given as standard output keeps its name$' "$TMP/err"
+		# shellcheck disable=SC2086
+		check "one that has left its name does not get it back $how" names '' 'mv "$L" "$TMP/logs/b.log"' $how --read "$TMP"
+		check "and nothing is there $how" [ "$(ls "$TMP/logs")" = b.log ]
+	done
+	names '' : --read "$TMP" --modify "$L" >/dev/null
+	check 'where a rule opens the file it can be replaced' grep -q '^done: replace' "$TMP/err"
+else
+	skip 'the name of standard output' 'there is no python3'
+fi
 exit 0

@@ -350,6 +350,11 @@ bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct 
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
 bool br_is_grant_root(struct br_call *, const struct br_end *);
+/* Is it a name that is not made, removed or moved: one in /dev, or of a file outside that is
+ * standard output? After br_find_parent(). */
+bool br_is_kept_name(const struct br_call *, const struct br_end *);
+/* Is it such a file? */
+bool br_is_stream(const struct br_call *, const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
 

@@ -48,7 +48,7 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 		*out = br_fail(-rc);
 	else if (!br_allowed(c, SBX_MODIFY, e->path, e->len))
 		*out = br_deny(c, SBX_MODIFY, e, br_kernel_says(e, want));
-	else if (br_is_device_name(c, e))
+	else if (br_is_kept_name(c, e))
 		*out = br_deny_root(c, e, br_kernel_says(e, want));
 	else if (!br_is_alive(c))
 		*out = br_fail(EINTR);

@@ -4,7 +4,8 @@
  * A rule that covers all of a directory covers its name as well, so that the command may make it.
  * If the command could put a symlink there, programs outside, and the grant of the next run, would
  * be led to wherever the link says. The kernel alone would refuse it: a name is changed by writing
- * to its parent, which nobody has granted. Devices keep their names for the same reason (nodes.c).
+ * to its parent, which nobody has granted. Devices keep their names for the same reason
+ * (nodes.c), and so does a file outside that the caller gave as standard output.
  */
 #include "launcher/linux/broker/broker.h"
 
@@ -40,6 +41,22 @@ bool br_is_grant_root(struct br_call *c, const struct br_end *e)
 	name = e->path + parent + 1;
 	return br_allowed(c, SBX_MODIFY, e->path, e->len) &&
 	       !allows_name(c, parent, FRESH, name, "") && !allows_name(c, parent, "", name, FRESH);
+}
+
+/* The caller opened it for its bytes, as it would have for a process that may not change more. */
+bool br_is_stream(const struct br_call *c, const struct br_end *e)
+{
+	const struct lau_broker_plan *p = c->b->plan;
+
+	for (size_t i = 0; i < p->nstreams; i++)
+		if (strlen(p->streams[i]) == e->len && !memcmp(p->streams[i], e->path, e->len))
+			return true;
+	return false;
+}
+
+bool br_is_kept_name(const struct br_call *c, const struct br_end *e)
+{
+	return br_is_device_name(c, e) || br_is_stream(c, e);
 }
 
 struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int kernel_says)

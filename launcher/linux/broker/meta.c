@@ -56,22 +56,11 @@ static bool is_host_device(const struct br_call *c, const struct br_end *e)
 	       br_is_host_terminal(c, e);
 }
 
-/* The caller opened it for its bytes, as it would have for a process that may not change more. */
-static bool is_stream(const struct br_call *c, const struct br_end *e)
-{
-	const struct lau_broker_plan *p = c->b->plan;
-
-	for (size_t i = 0; i < p->nstreams; i++)
-		if (!strcmp(p->streams[i], e->path))
-			return true;
-	return false;
-}
-
 static int prepare(struct br_call *c, struct br_answer *out)
 {
 	if (br_hold_object(c, SBX_MODIFY, out) < 0)
 		return -1;
-	if (!is_host_device(c, &c->end[0]) && !is_stream(c, &c->end[0]))
+	if (!is_host_device(c, &c->end[0]) && !br_is_stream(c, &c->end[0]))
 		return 0;
 	*out = br_fail(EPERM); /* as to anybody but their owner */
 	return -1;

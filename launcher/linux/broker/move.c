@@ -209,10 +209,8 @@ static void find_root(struct move *m)
 {
 	struct stat st;
 
-	if (br_is_device_name(m->c, m->from))
-		m->root = m->from;
-	else if (br_is_device_name(m->c, m->to))
-		m->root = m->to;
+	if (br_is_kept_name(m->c, m->from) || br_is_kept_name(m->c, m->to))
+		m->root = br_is_kept_name(m->c, m->from) ? m->from : m->to;
 	else if (br_is_grant_root(m->c, m->from) &&
 		 (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
 		m->root = m->from;
@@ -314,8 +312,10 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 		*out = br_deny(c, SBX_MODIFY, from, says);
 	else if (from->is_pathless && !br_allowed(c, SBX_MODIFY, to->path, to->len))
 		*out = br_deny(c, SBX_MODIFY, to, says);
-	else if (!refused && (br_is_device_name(c, to) || (is_link && br_is_grant_root(c, to))))
+	else if (!refused && (br_is_kept_name(c, to) || (is_link && br_is_grant_root(c, to))))
 		*out = br_deny_root(c, to, says);
+	else if (!refused && !from->is_pathless && br_is_stream(c, from))
+		*out = br_deny_root(c, from, says);
 	else if (!refused && !br_may_name_program(c, &from->st, from, to))
 		*out = br_deny(c, SBX_READ, to, says);
 	else if (refused || (is_link && !link_may_lead(m)) ||
@@ -395,8 +395,10 @@ static struct br_answer link_name(struct move *m)
 	if (!refused && !may_move(m, m->from, m->to, false))
 		refused = SBX_EVF_MOVE;
 	if (!refused &&
-	    (br_is_device_name(c, m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
+	    (br_is_kept_name(c, m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
 		m->root = m->to;
+	else if (!refused && br_is_stream(c, m->from))
+		m->root = m->from;
 	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
 		m->against = SBX_MODIFY;
 		refused = SBX_EVF_MOVE;

@@ -319,7 +319,7 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
-	if (br_is_device_name(c, e))
+	if (br_is_kept_name(c, e))
 		return br_deny_root(c, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
@@ -445,6 +445,7 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 	if ((r->flags & O_CREAT && (!writes || c->b->is_dev_twice)) || !make_text(r))
 		return false;
 	if (is_path(c->b->plan->ring_path, e->path) ||
+	    (r->flags & O_CREAT && br_is_stream(c, e)) || /* opened, but not made */
 	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0 ||
 	    (r->flags & O_CREAT && !br_may_make_program(c, e, r->mode)))
 		return false;

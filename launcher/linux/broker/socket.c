@@ -284,7 +284,7 @@ static struct br_answer bind_path(struct br_call *c, const struct address *a, in
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (rc == BR_AS_IS)
 		return br_fail(EADDRINUSE);
-	if (br_is_device_name(c, e) || !br_allowed(c, SBX_MODIFY, e->path, e->len)) {
+	if (br_is_kept_name(c, e) || !br_allowed(c, SBX_MODIFY, e->path, e->len)) {
 		rc = br_kernel_says(e, BR_WANT_NEW);
 		return br_deny(c, SBX_MODIFY, e, rc == EEXIST ? EADDRINUSE : rc);
 	}
