@@ -335,6 +335,7 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	bool more;
 
 	c->now_ms = now_ms;
+	c->steps = AUD_STEPS;
 	aud_trust_tick(&c->trust, now_ms);
 	if (c->cfg.broker_ring)
 		told = take_broker(c, final);

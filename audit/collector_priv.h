@@ -7,6 +7,7 @@
 #include "audit/collector.h"
 #include "audit/fold.h"
 #include "audit/gaps.h"
+#include "audit/judge.h"
 #include "audit/log.h"
 #include "audit/person.h"
 #include "audit/process.h"
@@ -33,6 +34,7 @@ struct aud_collector {
 	uint64_t unwritten; /* lines beyond the limit of the log */
 	bool told_failure, told_full, told_full_of_words, told_broker_lost;
 	int poll_ms;
+	unsigned steps; /* judge.h, of this drain */
 };
 
 /* An event on its way into the log. */

@@ -36,6 +36,7 @@ struct walk {
 	uint16_t slot[SLOTS];	  /* index + 1, by hash */
 	unsigned char bytes[255]; /* one of each class that the automaton tells apart */
 	size_t nbytes;
+	unsigned *steps; /* that may still be taken */
 };
 
 static void find_bytes(struct walk *w)
@@ -93,6 +94,9 @@ static size_t find_objector(struct walk *w)
 	for (size_t i = 0; i < w->n; i++) {
 		bool from = allows(w, w->v[i].from), to = allows(w, w->v[i].to);
 
+		if (*w->steps < w->nbytes + 1)
+			return NONE;
+		*w->steps -= (unsigned)w->nbytes + 1;
 		if (is_name(w, i) && from != to && (to || w->op == SBX_MODIFY))
 			return i;
 		for (size_t k = 0; k < w->nbytes; k++)
@@ -184,10 +188,11 @@ static bool explain_folded_move(const struct sbx_image *img, enum sbx_op op,
  * objects, or what is denied below one. Its verdict depends on the kind of the object at that
  * time, which no one can ask now: the claim stands. */
 static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, const char *path,
-		       const char *path2, struct aud_verdict *out)
+		       const char *path2, unsigned *steps, struct aud_verdict *out)
 {
 	struct walk w = {
 		.img = img,
+		.steps = steps,
 		.op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY,
 	};
 	/* the name itself may not be moved: what speaks of it is the rule that allows the rest */
@@ -232,7 +237,7 @@ static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 }
 
 void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const char *path,
-	       const char *path2, struct aud_verdict *out)
+	       const char *path2, unsigned *steps, struct aud_verdict *out)
 {
 	bool claimed = ev->flags & SBX_EVF_ALLOWED;
 	enum sbx_op op = (enum sbx_op)ev->op;
@@ -243,7 +248,7 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 		return;
 	}
 	if (ev->flags & SBX_EVF_MOVE && !claimed) {
-		judge_move(img, ev, path, path2, out);
+		judge_move(img, ev, path, path2, steps, out);
 		return;
 	}
 	*out = (struct aud_verdict){.matched = "<supervisor>", .origin = "builtin:supervisor"};

@@ -14,5 +14,9 @@ struct aud_verdict {
 	const char *matched, *origin;
 };
 
+/* Steps of the automata until the next drain, for naming what objects below a move: a hostile
+ * program may ask for that with every record. When they are used up the rule at the ends is named.
+ */
+#define AUD_STEPS 1000000u
 void aud_judge(const struct sbx_image *, const struct sbx_event *, const char *path,
-	       const char *path2, struct aud_verdict *out);
+	       const char *path2, unsigned *steps, struct aud_verdict *out);

@@ -115,7 +115,7 @@ static void write_folded(struct aud_collector *c, struct aud_folded *f)
 			      .count = f->count};
 	struct aud_verdict v;
 
-	aud_judge(c->cfg.image, &it.ev, it.path, it.path2, &v);
+	aud_judge(c->cfg.image, &it.ev, it.path, it.path2, &c->steps, &v);
 	put_judged(c, &it, AUD_DENIED, &v);
 	f->count = 0;
 }
@@ -215,7 +215,7 @@ static void on_call(struct aud_collector *c, struct aud_item *it)
 	else
 		old_image_speaks(c, it);
 	aud_counts_add(&c->counts, ev, it->count ? it->count : 1);
-	aud_judge(c->cfg.image, ev, it->path, it->path2, &v);
+	aud_judge(c->cfg.image, ev, it->path, it->path2, &c->steps, &v);
 	c->counts.disagreed += v.disagrees;
 	if (!(ev->flags & SBX_EVF_ALLOWED)) {
 		on_denial(c, it, &v);

@@ -11,10 +11,11 @@
 #include "base/own.h"
 
 enum {
-	CHAIN_MAX = 256,      /* generations between a process and us */
-	CALLS_PER_MS = 20000, /* of one CPU: a call costs 50 ns at the very least */
-	EARLY_NS = 100000000, /* an event may be older than the collector by this */
-	LATE_NS = 2000000000  /* and newer than the drain that takes it by this */
+	LOOKS_PER_DRAIN = 512, /* at most so many chains, with whatever numbers the events come */
+	CHAIN_MAX = 256,       /* generations between a process and us */
+	CALLS_PER_MS = 20000,  /* of one CPU: a call costs 50 ns at the very least */
+	EARLY_NS = 100000000,  /* an event may be older than the collector by this */
+	LATE_NS = 2000000000   /* and newer than the drain that takes it by this */
 };
 
 void aud_trust_init(struct aud_trust *t, aud_kin_fn *kin)
@@ -49,6 +50,7 @@ void aud_trust_tick(struct aud_trust *t, uint64_t now_ms)
 {
 	t->now_ns = b_now_real_ns();
 	t->now_ms = now_ms;
+	t->looks = LOOKS_PER_DRAIN;
 	if (!t->started_ms)
 		t->started_ms = now_ms;
 }
@@ -89,12 +91,16 @@ enum aud_kin aud_kin_of(uint32_t pid)
 }
 
 /* Of the process itself: nobody else has numbers there. */
-static enum aud_kin kin_of(const struct aud_trust *t, uint32_t pid)
+static enum aud_kin kin_of(struct aud_trust *t, uint32_t pid)
 {
 	char name[16];
 
-	if (t->proc < 0)
+	if (t->proc < 0) {
+		if (!t->looks)
+			return AUD_KIN_STRANGER;
+		t->looks--;
 		return t->kin(pid);
+	}
 	snprintf(name, sizeof name, "%u", (unsigned)pid);
 	return pid && faccessat(t->proc, name, F_OK, 0) == 0 ? AUD_KIN_OURS : AUD_KIN_GONE;
 }

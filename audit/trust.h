@@ -27,6 +27,7 @@ struct aud_trust {
 	aud_kin_fn *kin; /* NULL = every pid is believed */
 	int proc;	 /* of a pid namespace that is the run's alone, -1 = none */
 	uint64_t started_ns, now_ns, started_ms, now_ms;
+	unsigned looks;			  /* of `kin`, that this drain may still take */
 	uint64_t repeats;		  /* believed so far */
 	uint64_t per_ms;		  /* calls that this machine can make */
 	uint32_t member[AUD_TRUST_SLOTS]; /* pids found in the run, direct-mapped */

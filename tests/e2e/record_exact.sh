@@ -41,3 +41,12 @@ check 'each rename that was done meanwhile is a line' renames
 check 'and so is each directory' [ "$(grep -c '"path":"./done-[0-9]*"' "$TMP/done")" -eq 20 ]
 check 'what is lost was the command'\''s own' grep -q '"broker_lost":0,' "$(ls -d "$HOME"/.local/state/sbx-launch/runs/*/run.json | tail -n 1)"
 check 'the log is sound' "${SBX%/*}/sbx-audit" verify
+
+# Nor does what it says keep the supervisor from its deadline.
+fresh
+began=$(date +%s%3N)
+launch -q --audit-level denied --isolate none --deny-read '**/*secret*/**/[a-c]*x?y*' --deny-modify '**/foo*/*/ba[rz]*/**' \
+	--timeout 1s --kill-after 500ms "$liar" moves 20
+took=$(($(date +%s%3N) - began))
+check 'a flood of moves ends at its deadline' [ "$status" -eq 137 ]
+check 'and not much later' [ $took -ge 1500 -a $took -lt 5000 ]

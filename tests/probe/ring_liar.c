@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,6 +209,32 @@ static int flood(int seconds)
 	return 0;
 }
 
+/* Refused moves that nobody made, each between other names, by who is another process each time. */
+static int flood_moves(int seconds)
+{
+	const time_t end = time(NULL) + seconds;
+	char from[sizeof deep + 32], to[sizeof deep + 32];
+
+	signal(SIGTERM, SIG_IGN);
+	if (!getcwd(deep, 200))
+		die("getcwd");
+	snprintf(to, sizeof to, "%s/.git/worktrees", deep);
+	for (unsigned n = 0; time(NULL) < end; n++) {
+		struct sbx_event ev;
+
+		snprintf(from, sizeof from, "%s/a%u", deep, n);
+		ev = event(SBX_MODIFY, from);
+		ev.flags = SBX_EVF_MOVE;
+		ev.call = SBX_CALL_rename;
+		ev.aux = n % 2;
+		ev.pid = 3 + n % 30000;
+		ev.path2_len = (uint16_t)strlen(to);
+		if (!sbx_ring_write(ring, ring->size, &ev, from, to))
+			usleep(50);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	find_ring();
@@ -215,6 +242,8 @@ int main(int argc, char **argv)
 		return forge(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "flood"))
 		return flood(atoi(argv[2]));
-	fprintf(stderr, "usage: ring_liar forge FACTS PATH | flood SECONDS\n");
+	if (argc == 3 && !strcmp(argv[1], "moves"))
+		return flood_moves(atoi(argv[2]));
+	fprintf(stderr, "usage: ring_liar forge FACTS PATH | flood SECONDS | moves SECONDS\n");
 	return 2;
 }

@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/callnames.h"
@@ -122,4 +123,37 @@ Test(audit_judge, what_is_the_supervisors_no_rule_opens, .fini = end)
 	cr_expect_not(flag(0, "shim_disagrees"));
 	cr_expect_not(flag(1, "allowed"));
 	cr_expect(flag(1, "shim_disagrees"));
+}
+
+/* What a hostile program may ask for with every record ends: then the rule at the ends is named. */
+Test(audit_judge, of_moves_no_more_is_looked_for_than_there_are_steps)
+{
+	const char *from = "/ws", *to = "/ws/b";
+	const struct sbx_event ev = {.op = SBX_MODIFY,
+				     .call = SBX_CALL_rename,
+				     .aux = SBX_MODIFY,
+				     .flags = SBX_EVF_MOVE,
+				     .path_len = 3,
+				     .path2_len = 5};
+	struct aud_verdict v;
+	struct sbx_image image;
+	unsigned steps = 20000;
+	int named = 0;
+	void *data;
+
+	witness_image(&image, &data);
+	for (int i = 0; i < 20000; i++) {
+		unsigned before = steps;
+
+		aud_judge(&image, &ev, from, to, &steps, &v);
+		cr_assert_leq(steps, before);
+		cr_assert_not(v.allowed);
+		if (strcmp(v.origin, "p.yaml:9:3") == 0)
+			named++;
+		else
+			cr_assert_str_eq(v.origin, "p.yaml:8:3");
+	}
+	cr_expect_gt(named, 10);
+	cr_expect_lt(named, 20000);
+	free(data);
 }

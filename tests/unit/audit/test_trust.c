@@ -44,3 +44,34 @@ Test(audit_trust, a_namespace_that_cannot_be_looked_into_is_believed)
 	cr_expect(is_believed(&t, 0x7ffffff0));
 	aud_trust_release(&t);
 }
+
+static unsigned asked;
+
+static enum aud_kin count(uint32_t pid)
+{
+	(void)pid;
+	asked++;
+	return AUD_KIN_GONE;
+}
+
+/* Each look walks /proc: an event for each number there is must not keep the supervisor. */
+Test(audit_trust, a_drain_looks_at_so_many_processes_and_no_more)
+{
+	struct aud_trust t;
+	unsigned first;
+
+	aud_trust_init(&t, count);
+	aud_trust_tick(&t, b_now_ms());
+	for (uint32_t pid = 1; pid <= 100000; pid++) {
+		struct sbx_event ev = {.kind = SBX_EV_CALL, .op = SBX_READ, .pid = pid, .ppid = 1};
+
+		cr_assert(aud_trust_event(&t, &ev));
+		cr_assert(ev.flags & AUD_EVF_UNVERIFIED);
+	}
+	first = asked;
+	cr_expect_gt(first, 100);
+	cr_expect_leq(first, 1000);
+	cr_expect_not(is_believed(&t, 100001));
+	cr_expect_gt(asked, first, "the next drain looks again");
+	aud_trust_release(&t);
+}
