@@ -177,6 +177,19 @@ int aud_rundir_new(struct aud_rundir *out, struct b_err *err)
 	return b_fail(err, B_AUDIT, EEXIST, "%s: no free run id", root);
 }
 
+int aud_rundir_join(struct aud_rundir *d, const char *outermost, struct b_err *err)
+{
+	b_auto_fd int fd = -1;
+
+	snprintf(d->inside, sizeof d->inside, AUD_INSIDE "%s", outermost);
+	fd = openat(d->dirfd, d->inside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return b_fail(err, B_AUDIT, errno, "%s/%s: %s", d->path, d->inside,
+			      strerror(errno));
+	return 0;
+}
+
 /* A run of the same name has something in it: rename(2) does not replace that. */
 int aud_rundir_show(struct aud_rundir *d, struct b_err *err)
 {
@@ -203,6 +216,8 @@ void aud_rundir_discard(struct aud_rundir *d)
 {
 	unlinkat(d->dirfd, AUD_LOG_NAME, 0);
 	unlinkat(d->dirfd, AUD_INFO_NAME, 0);
+	if (*d->inside)
+		unlinkat(d->dirfd, d->inside, 0);
 	rmdir(d->path);
 	aud_rundir_release(d);
 }
@@ -278,13 +293,21 @@ static void for_files(int dirfd, void (*each)(int dirfd, const char *name, void 
 	closedir(dir);
 }
 
-static void add_size(int dirfd, const char *name, void *ctx)
+/* What is kept or removed: one run of a family. */
+struct member {
+	char id[sizeof id_shape], family[sizeof id_shape]; /* the outermost run's id */
+	unsigned long long bytes;			   /* on disk */
+};
+
+static void look_at(int dirfd, const char *name, void *ctx)
 {
-	unsigned long long *sum = ctx;
+	struct member *m = ctx;
 	struct stat st;
 
-	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-		*sum += (unsigned long long)st.st_blocks * 512;
+	if (b_has_prefix(name, AUD_INSIDE) && aud_run_id_valid(name + sizeof AUD_INSIDE - 1))
+		memcpy(m->family, name + sizeof AUD_INSIDE - 1, sizeof m->family);
+	else if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		m->bytes += (unsigned long long)st.st_blocks * 512;
 }
 
 static void remove_file(int dirfd, const char *name, void *ctx)
@@ -293,15 +316,23 @@ static void remove_file(int dirfd, const char *name, void *ctx)
 	unlinkat(dirfd, name, 0); /* a directory nobody of ours made keeps the run's alive */
 }
 
-/* Bytes the run takes on disk. */
-static unsigned long long weigh(const char *runs_root, const char *id)
+static void weigh(const char *runs_root, const char *id, struct member *out)
 {
 	b_auto_fd int fd = open_run(runs_root, id);
-	unsigned long long sum = 0;
 
+	memcpy(out->id, id, sizeof out->id);
+	memcpy(out->family, id, sizeof out->family);
 	if (fd >= 0)
-		for_files(fd, add_size, &sum);
-	return sum;
+		for_files(fd, look_at, out);
+}
+
+/* Newest families first, each together. */
+static int by_family(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int order = strcmp(y->family, x->family);
+
+	return order ? order : strcmp(y->id, x->id);
 }
 
 static void remove_run(const char *runs_root, const char *id)
@@ -329,23 +360,49 @@ static void remove_hidden(const char *runs_root)
 		closedir(dir);
 }
 
-void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes)
+static void remove_family(const char *runs_root, const struct member *v, size_t n)
+{
+	if (aud_run_is_live(runs_root, v->family))
+		return;
+	for (size_t i = 0; i < n; i++)
+		remove_run(runs_root, v[i].id);
+}
+
+/* Of `n` members, all families. */
+static void retain(const char *runs_root, const struct member *v, size_t n, size_t keep_runs,
+		   unsigned long long keep_bytes)
 {
 	unsigned long long bytes = 0;
-	size_t n = 0, i, kept = 0;
+	size_t kept = 0, end;
+
+	for (size_t i = 0; i < n; i = end) {
+		unsigned long long own = 0;
+
+		for (end = i; end < n && strcmp(v[end].family, v[i].family) == 0; end++)
+			own += v[end].bytes;
+		bytes += own < keep_bytes / 4 ? own : keep_bytes / 4;
+		if (kept > 0 && (kept >= keep_runs || bytes > keep_bytes))
+			remove_family(runs_root, v + i, end - i);
+		else
+			kept++;
+	}
+}
+
+void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes)
+{
+	b_auto_free struct member *v = NULL;
 	char **names = NULL;
 	struct b_err err;
+	size_t n = 0;
 
 	remove_hidden(runs_root);
 	if (aud_runs_list(runs_root, &names, &n, &err) < 0)
 		return;
-	for (i = n; i-- > 0;) { /* newest first */
-		bytes += weigh(runs_root, names[i]);
-		if (kept > 0 && (kept >= keep_runs || bytes > keep_bytes))
-			remove_run(runs_root, names[i]);
-		else
-			kept++;
-	}
+	v = b_calloc(n + 1, sizeof *v);
+	for (size_t i = 0; i < n; i++)
+		weigh(runs_root, names[i], &v[i]);
+	qsort(v, n, sizeof *v, by_family);
+	retain(runs_root, v, n, keep_runs, keep_bytes);
 	aud_runs_free(names, n);
 }
 

@@ -24,11 +24,13 @@ struct b_str;
 
 #define AUD_LOG_NAME  "audit.jsonl"
 #define AUD_INFO_NAME "run.json"
+#define AUD_INSIDE    "inside-" /* and the id of the outermost run */
 
 struct aud_rundir {
-	char *path;  /* malloc'ed */
-	char id[40]; /* "20261127T232401Z-1a2b3c": sorts by time */
-	int dirfd;   /* CLOEXEC; locked (flock) while the run is live */
+	char *path;	 /* malloc'ed */
+	char id[40];	 /* "20261127T232401Z-1a2b3c": sorts by time */
+	char inside[48]; /* the file that names the outermost run; "" = it is that itself */
+	int dirfd;	 /* CLOEXEC; locked (flock) while the run is live */
 };
 
 /* Directory that holds all runs ("/home/u/.local/state/sbx-launch/runs"). malloc'ed; NULL with
@@ -37,6 +39,9 @@ char *aud_runs_root(struct b_err *err);
 /* Creates and locks the directory of a new run, under a name that nobody takes for a run. B_AUDIT
  * when the root cannot be made, or belongs to or can be written by someone else. */
 int aud_rundir_new(struct aud_rundir *out, struct b_err *err);
+/* The run is inside of others, the outermost of which is `outermost`: they are kept as long as that
+ * is. B_AUDIT. */
+int aud_rundir_join(struct aud_rundir *, const char *outermost, struct b_err *err);
 /* When its run.json stands: gives it the run's name. A launcher that is killed so leaves a run that
  * can be read, or none. `path` changes. */
 int aud_rundir_show(struct aud_rundir *, struct b_err *err);
@@ -45,7 +50,9 @@ void aud_rundir_release(struct aud_rundir *);
  * when nothing else is in it. */
 void aud_rundir_discard(struct aud_rundir *);
 /* Removes the oldest runs beyond the limits; never the newest, never one whose supervisor still
- * lives (flock). Starts that were cut short go, too. What cannot be removed stays. */
+ * lives (flock). A run counts with all that are inside of it, which stay and go with it: as one,
+ * and as a quarter of the bytes at most, so that no command uses up what is there for others.
+ * Starts that were cut short go, too. What cannot be removed stays. */
 void aud_rundir_retain(const char *runs_root);
 /* The same with other limits. */
 void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes);

@@ -119,6 +119,8 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
 	add_bytes(&j, "run_id", r->run_id);
 	add_bytes(&j, "parent_run_id", r->parent);
+	if (r->runs_inside)
+		add_u64(&j, "runs_inside", r->runs_inside);
 	add_bytes(&j, "version", r->version);
 	if (r->preload_only) {
 		b_json_key(&j, "preload_only");

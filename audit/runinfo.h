@@ -20,6 +20,7 @@ struct aud_runinfo {
 	const char *run_id, *version;
 	bool preload_only;	       /* nobody will record an end, or counts */
 	const char *parent;	       /* the run that this one is inside of; NULL = none */
+	uint64_t runs_inside;	       /* that were asked for, at all depths */
 	int pid;		       /* of the supervisor, which holds the lock; 0 = not told */
 	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */
 	char *const *argv;	       /* NULL-terminated */

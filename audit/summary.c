@@ -13,6 +13,7 @@
 #include "audit/entry.h"
 #include "audit/lines.h"
 #include "audit/record.h"
+#include "audit/rundir.h"
 #include "audit/runload.h"
 #include "audit/show.h"
 #include "base/err.h"
@@ -178,11 +179,20 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 		{"started", aud_show_when}, {"command", aud_show_command}, {"ended", aud_show_end}};
 	const char *policy = aud_run_str(r, "policy"), *profile = aud_run_str(r, "profile");
 	const char *parent = aud_run_str(r, "parent_run_id");
+	int64_t inside = aud_run_int(r, "runs_inside", 0);
+	char text[200];
 	size_t i;
 
 	add_row(out, "run", r->id);
 	if (parent)
 		add_row(out, "inside", parent);
+	if (inside > 0) {
+		snprintf(text, sizeof text,
+			 "%lld runs inside; the file " AUD_INSIDE
+			 "%s lies in the directory of each",
+			 (long long)inside, r->id);
+		add_row(out, "holds", text);
+	}
 	for (i = 0; i < sizeof rows / sizeof *rows; i++) {
 		b_str_addf(out, "%-10s", rows[i].label);
 		rows[i].text(r, out);

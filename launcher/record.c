@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/runinfo.h"
@@ -18,6 +19,7 @@
 #include "launcher/channel.h"
 #include "launcher/dirs.h"
 #include "launcher/execclass.h"
+#include "launcher/family.h"
 #include "launcher/hide.h"
 #include "launcher/options.h"
 #include "launcher/os.h"
@@ -107,7 +109,9 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.level = (enum sbx_audit_level)r->options->audit_level,
 		/* in a pid namespace of its own a process has numbers that mean nothing here */
 		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : lau_os_kin,
-		.log_limit = r->options->audit_required ? 0 : AUD_LOG_LIMIT,
+		.log_limit = r->options->audit_required ? 0
+			     : r->room			? r->room
+							: AUD_LOG_LIMIT,
 	};
 
 	r->is_terminal = isatty(STDERR_FILENO);
@@ -138,8 +142,23 @@ static char *const *hide_argv(const struct lau_options *o, struct b_arena *arena
 	return lau_hide_words(&secrets, o->argv, arena);
 }
 
+/* What is inside of a run is kept as long as that is, and found by its name. */
+static int find_family(struct lau_record *r, struct b_err *err)
+{
+	if (!r->parent)
+		r->family = lau_family_new(r->dir.id);
+	if (!r->family)
+		return b_fail(err, B_AUDIT, errno, "the run's family: %s", strerror(errno));
+	if (!r->parent)
+		return 0;
+	if (lau_family_join(r->family, &r->room, err) < 0)
+		return -1;
+	return aud_rundir_join(&r->dir, r->family->id, err);
+}
+
 int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const struct lau_dirs *dirs,
-		    struct lau_channel *channel, struct lau_record *out, struct b_err *err)
+		    struct lau_channel *channel, const struct lau_record_outer *outer,
+		    struct lau_record *out, struct b_err *err)
 {
 	bool wants_log = o->audit_level != SBX_AUDIT_NONE;
 
@@ -147,6 +166,8 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 				   .plan = plan,
 				   .dirs = dirs,
 				   .channel = channel,
+				   .parent = outer ? outer->run_id : NULL,
+				   .family = outer ? outer->family : NULL,
 				   .log_fd = -1,
 				   .info = AUD_INFOFILE_INIT,
 				   .started_ms = b_now_real_ns() / 1000000};
@@ -156,7 +177,7 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 		if (aud_rundir_new(&out->dir, err) < 0)
 			return -1;
 		out->has_dir = true;
-		if (open_log(out, err) < 0)
+		if (find_family(out, err) < 0 || open_log(out, err) < 0)
 			return -1;
 	}
 	if (plan->floor.uses_broker && wants_log && make_broker_ring(out, err) < 0)
@@ -245,6 +266,8 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 
 	if (!r->has_dir)
 		return 0;
+	if (!r->parent)
+		info.runs_inside = atomic_load(&r->family->runs);
 	info.nlimits = list_limits(&r->plan->bounds, limits);
 	info.floor = lau_plan_mechanisms(r->plan, r->lost, &info.nfloor);
 	add_end(r, o, &info);
@@ -283,8 +306,9 @@ int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, 
 	if (!r->has_dir)
 		return 0;
 	/* Looking through two hundred directories costs more than a small run: one run in
-	 * sixteen does it, so at most a few more are kept. */
-	if (spawned->pid % 16 == 0)
+	 * sixteen does it, so at most a few more are kept. None inside of another: the command
+	 * could have as many as it takes to remove what is not its own. */
+	if (!r->parent && spawned->pid % 16 == 0)
 		aud_rundir_retain(r->dirs->runs);
 	/* a launcher that was killed before leaves no run */
 	if (write_info(r, NULL, err) < 0) {
@@ -314,12 +338,23 @@ int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct 
 	return rc;
 }
 
+static uint64_t log_size(const struct lau_record *r)
+{
+	struct stat st;
+
+	return r->log_fd >= 0 && fstat(r->log_fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 void lau_record_release(struct lau_record *r)
 {
 	if (r->collector)
 		aud_collector_free(r->collector);
 	if (r->broker_ring)
 		munmap(r->broker_ring, sbx_ring_bytes(r->broker_ring_data));
+	if (r->room)
+		lau_family_leave(r->family, r->room, log_size(r));
+	else if (!r->parent)
+		lau_family_free(r->family);
 	if (r->log_fd >= 0)
 		close(r->log_fd);
 	aud_infofile_release(&r->info);

@@ -15,6 +15,7 @@
 
 struct b_err;
 struct lau_channel;
+struct lau_family;
 struct sbx_ring;
 struct lau_dirs;
 struct lau_options;
@@ -26,7 +27,9 @@ struct lau_record {
 	const struct lau_options *options;
 	struct lau_plan *plan;
 	const struct lau_dirs *dirs;
-	const char *parent; /* run that this one is inside of, NULL = none; after open */
+	const char *parent;	     /* run that this one is inside of, NULL = none */
+	struct lau_family *family;   /* the outermost run's, which frees it; NULL = no record */
+	uint64_t room;		     /* of a run inside: taken of the family's, for the log */
 	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;
@@ -43,9 +46,16 @@ struct lau_record {
 	char *const *shown_argv;    /* without them, in the plan's arena */
 };
 
-/* With --audit-level none there is no directory and no log. `channel` may be NULL. B_AUDIT. */
+/* The run that one is inside of, and the family of that. */
+struct lau_record_outer {
+	const char *run_id;
+	struct lau_family *family;
+};
+/* With --audit-level none there is no directory and no log. `channel` may be NULL, and `outer` is
+ * for a run of its own. B_AUDIT. */
 int lau_record_open(const struct lau_options *, struct lau_plan *, const struct lau_dirs *,
-		    struct lau_channel *channel, struct lau_record *out, struct b_err *err);
+		    struct lau_channel *channel, const struct lau_record_outer *outer,
+		    struct lau_record *out, struct b_err *err);
 /* The command runs: `program` is what was executed. Writes run.json. */
 int lau_record_started(struct lau_record *, const struct lau_spawned *, const char *program,
 		       struct b_err *err);

@@ -304,10 +304,8 @@ static int step_record(struct run *r, struct b_err *err)
 	b_auto(b_str_release) struct b_str why = {0};
 
 	if (lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
-			    &r->record, err) == 0) {
-		r->record.parent = r->guest ? r->guest->outer->run_id : NULL;
+			    r->guest ? &r->guest->outer->record : NULL, &r->record, err) == 0)
 		return 0;
-	}
 	if (!r->host.is_inside || err->kind != B_AUDIT || err->sys != EACCES)
 		return -1;
 	b_str_add(&why, err->msg);

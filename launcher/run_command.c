@@ -200,7 +200,7 @@ static struct lau_watch *serve_others(struct run *r)
 		.options = r->o,
 		.dirs = &r->dirs,
 		.plan = &r->plan,
-		.run_id = r->record.has_dir ? r->record.dir.id : NULL,
+		.record = {r->record.has_dir ? r->record.dir.id : NULL, r->record.family},
 		.depth = r->guest ? r->guest->outer->depth + 1 : 0,
 		.lost = r->spawned.lost,
 		.cgroup = r->cgroup.procs,

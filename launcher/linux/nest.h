@@ -28,6 +28,7 @@
 #include "launcher/bounds.h"
 #include "launcher/confine.h"
 #include "launcher/movelock.h"
+#include "launcher/record.h"
 #include "launcher/supervise.h"
 
 struct b_err;
@@ -46,7 +47,7 @@ struct lau_nest_outer {
 	const struct lau_options *options;
 	const struct lau_dirs *dirs;
 	struct lau_plan *plan;
-	const char *run_id; /* "" = not recorded */
+	struct lau_record_outer record; /* NULLs = not recorded */
 	unsigned depth;	    /* of the outer run: 0 = in none */
 	int lost;	    /* LAU_NO_*, what it could not have */
 	int lock;	    /* file of its lock of moves */

@@ -278,7 +278,7 @@ static int step_channel(struct run *r, struct b_err *err)
 
 static int step_record(struct run *r, struct b_err *err)
 {
-	return lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL,
+	return lau_record_open(r->o, &r->plan, &r->dirs, r->channel.dir ? &r->channel : NULL, NULL,
 			       &r->record, err);
 }
 

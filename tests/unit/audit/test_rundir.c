@@ -180,13 +180,97 @@ Test(audit_rundir, the_oldest_runs_beyond_the_number_go, .init = begin, .fini = 
 Test(audit_rundir, the_oldest_runs_beyond_the_bytes_go_but_never_the_newest, .init = begin,
      .fini = end)
 {
+	char id[40];
+
 	make_four();
-	aud_rundir_retain_to(root(), 100, 5u << 19);
-	cr_assert_not(there("20260102T000000Z-000002"));
-	cr_assert(there("20260103T000000Z-000003"));
-	aud_rundir_retain_to(root(), 100, 1);
+	for (int day = 5; day <= 8; day++) {
+		snprintf(id, sizeof id, "202601%02dT000000Z-%06x", day, (unsigned)day);
+		make(id, 1 << 20);
+	}
+	aud_rundir_retain_to(root(), 100, 5u << 20);
 	cr_assert_not(there("20260103T000000Z-000003"));
 	cr_assert(there("20260104T000000Z-000004"));
+	aud_rundir_retain_to(root(), 1, 1);
+	cr_assert_not(there("20260107T000000Z-000007"));
+	cr_assert(there("20260108T000000Z-000008"));
+}
+
+static void make_inside(const char *id, const char *outermost, size_t bytes)
+{
+	char path[200];
+
+	make(id, bytes);
+	snprintf(path, sizeof path, "%s/%s/" AUD_INSIDE "%s", root(), id, outermost);
+	cr_assert_eq(close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+}
+
+/* A command can make as many as it likes. */
+Test(audit_rundir, runs_inside_of_one_count_as_one_and_go_with_it, .init = begin, .fini = end)
+{
+	char id[40];
+
+	make_four();
+	for (unsigned i = 0; i < 50; i++) {
+		snprintf(id, sizeof id, "20260105T000000Z-%06x", i);
+		make_inside(id, "20260103T000000Z-000003", 1 << 16);
+	}
+	aud_rundir_retain_to(root(), 2, 1u << 30);
+	cr_assert_not(there("20260101T000000Z-000001"));
+	cr_assert_not(there("20260102T000000Z-000002"));
+	cr_assert(there("20260103T000000Z-000003"));
+	cr_assert(there("20260104T000000Z-000004"));
+	cr_assert(there("20260105T000000Z-000000"));
+	cr_assert(there(id));
+	aud_rundir_retain_to(root(), 1, 1u << 30);
+	cr_assert(there("20260104T000000Z-000004"));
+	cr_assert_not(there("20260103T000000Z-000003"));
+	cr_assert_not(there("20260105T000000Z-000000"));
+	cr_assert_not(there(id));
+}
+
+Test(audit_rundir, no_run_uses_up_the_bytes_of_others, .init = begin, .fini = end)
+{
+	make_four();
+	make("20260105T000000Z-000005", 32 << 20);
+	make_inside("20260105T000001Z-000006", "20260105T000000Z-000005", 32 << 20);
+	aud_rundir_retain_to(root(), 100, 8u << 20);
+	cr_assert(there("20260101T000000Z-000001"));
+	cr_assert(there("20260105T000000Z-000005"));
+	cr_assert(there("20260105T000001Z-000006"));
+}
+
+Test(audit_rundir, what_is_inside_of_a_live_run_stays, .init = begin, .fini = end)
+{
+	struct aud_rundir d;
+	struct b_err err;
+	char id[40];
+
+	cr_assert_eq(aud_rundir_new(&d, &err), 0);
+	cr_assert_eq(aud_rundir_show(&d, &err), 0);
+	make_inside("20260105T000001Z-000006", d.id, 1);
+	strcpy(id, d.id);
+	make("29260105T000001Z-000006", 1);
+	aud_rundir_retain_to(root(), 1, 1);
+	cr_assert(there(id));
+	cr_assert(there("20260105T000001Z-000006"));
+	aud_rundir_release(&d);
+	aud_rundir_retain_to(root(), 1, 1);
+	cr_assert_not(there(id));
+	cr_assert_not(there("20260105T000001Z-000006"));
+}
+
+Test(audit_rundir, a_start_inside_that_fails_leaves_nothing, .init = begin, .fini = end)
+{
+	struct aud_rundir d;
+	struct b_err err;
+	char path[200];
+
+	cr_assert_eq(aud_rundir_new(&d, &err), 0);
+	cr_assert_eq(aud_rundir_join(&d, "20260105T000000Z-000005", &err), 0);
+	cr_assert_lt(strlen(d.path), sizeof path);
+	strcpy(path, d.path);
+	aud_rundir_discard(&d);
+	cr_assert_neq(access(path, F_OK), 0);
 }
 
 Test(audit_rundir, a_live_run_stays_whatever_its_age, .init = begin, .fini = end)
