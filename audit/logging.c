@@ -144,6 +144,7 @@ static void tell_denial(struct aud_collector *c, const struct aud_item *it,
 		.call = ev->call,
 		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
 		.is_root = move && ev->flags & SBX_EVF_ROOT,
+		.is_git_link = move && ev->flags & SBX_EVF_GIT_LINK,
 	};
 
 	aud_person_denial(&c->person, &d, c->now_ms);

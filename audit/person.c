@@ -182,6 +182,9 @@ static void add_denial(struct b_str *line, const struct aud_denial *d)
 				"read: move it in parts");
 	else if (d->is_root)
 		add_root_remedy(line, d);
+	else if (d->is_git_link)
+		b_str_add(line, ": the git of the host would follow a symlink there: make it outside of "
+				"the sandbox");
 	else
 		add_remedy(line, d);
 }

@@ -27,6 +27,7 @@ struct aud_denial {
 	unsigned call;	/* SBX_CALL_* */
 	bool is_unseen; /* a move: what lies below could not be looked through */
 	bool is_root;	/* the root of a grant, which keeps its place */
+	bool is_git_link; /* a symlink in a git directory */
 };
 
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".

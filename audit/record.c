@@ -225,6 +225,8 @@ static void add_judged(struct b_str *out, const struct aud_frame *f, const struc
 		ADD(out, ",\"reason\":\"move-unseen\"");
 	else if (r->ev->flags & SBX_EVF_ROOT)
 		ADD(out, ",\"reason\":\"grant-root\"");
+	else if (r->ev->flags & SBX_EVF_GIT_LINK)
+		ADD(out, ",\"reason\":\"git-link\"");
 	else
 		ADD(out, ",\"reason\":\"move\"");
 }

@@ -50,6 +50,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 	0x40u /* with SBX_EVF_MOVE: a rule grants the name for itself, in its place                \
 	       */
 #define SBX_EVF_SUPERVISOR 0x80u /* denied whatever the rules say: it is the broker's own */
+#define SBX_EVF_GIT_LINK  0x100u /* with SBX_EVF_MOVE: a symlink in a git directory */
 #define SBX_EVF_QUERY	  0x20u /* a question about the path: no rule speaks of it, no op */
 
 /* What the shim could not see through: aux of SBX_EV_LOSS. */

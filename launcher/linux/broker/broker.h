@@ -368,6 +368,14 @@ bool br_is_stray_device(const struct br_call *, const struct br_end *, const str
 /* b->dev_fs */
 void br_find_dev(struct br_broker *);
 
+/* ---- gitlinks.c ---- */
+
+/* Does the name lie where the host's git writes, in a git directory that the policy protects? No
+ * symlink comes to be there. After br_find_parent(). */
+bool br_is_gits_name(struct br_call *, const char *path, size_t len);
+/* Refused, unless the kernel would have refused anyway. */
+struct br_answer br_deny_git_link(struct br_call *, const struct br_end *, int kernel_says);
+
 /* ---- meta.c ---- */
 
 /* The object of a call, held and judged for an operation (BR_FREE: for none). 0: go on, the lock
@@ -416,7 +424,8 @@ enum br_tree_answer {
 /* Why not. */
 struct br_tree {
 	enum sbx_op against;
-	bool is_program; /* for it would be a program that may not be read */
+	bool is_program;       /* for it would be a program that may not be read */
+	bool is_without_links; /* asked: there must be no symlink, either */
 	size_t len;
 	char name[PATH_MAX]; /* below the moved directory: what may not be at the new place; "" */
 };

@@ -146,6 +146,8 @@ struct br_answer br_symlink(struct br_call *c)
 	says = br_kernel_says(&c->end[0], BR_WANT_NEW);
 	if (br_is_grant_root(c, &c->end[0]))
 		return br_deny_root(c, &c->end[0], says);
+	if (br_is_gits_name(c, c->end[0].path, c->end[0].len))
+		return br_deny_git_link(c, &c->end[0], says);
 	if (!br_may_lead(c, &c->end[0], c->end[1].asked))
 		return deny_link(c, says);
 	a = br_result(symlinkat(c->end[1].asked, c->end[0].at, c->end[0].name));

@@ -16,6 +16,7 @@ struct move {
 	enum sbx_op against; /* that objects to the move itself */
 	const struct br_end *root;    /* the end that is the root of a grant, and changes */
 	const struct br_end *program; /* the end where one may not be that may not be read */
+	const struct br_end *git_link; /* the end where a symlink would lead the host's git */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
 };
@@ -47,6 +48,8 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 		says = br_kernel_says(m->to, to);
 	if (m->root)
 		return br_deny_root(m->c, m->root, says);
+	if (m->git_link)
+		return br_deny_git_link(m->c, m->git_link, says);
 	if (m->program)
 		return br_deny(m->c, SBX_READ, m->program, says);
 	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
@@ -113,7 +116,7 @@ static unsigned object_below(struct move *m, struct br_end *a, struct br_end *b,
 
 /* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
  * be may move. */
-static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
+static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
 	struct stat st;
@@ -176,6 +179,38 @@ static unsigned look_again(struct move *m)
 		"what is there now\n",
 		m->to->path, strerror(errno));
 	return 0;
+}
+
+/* gitlinks.c: neither a symlink nor a directory with one comes into a git directory. */
+static unsigned by_links(struct move *m, struct br_end *a, struct br_end *b)
+{
+	enum br_tree_answer answer;
+	unsigned flags = SBX_EVF_MOVE;
+	struct stat st;
+
+	if (!S_ISLNK(mode_of(a, &st)) && !S_ISDIR(st.st_mode))
+		return 0;
+	if (!br_is_gits_name(m->c, b->path, b->len))
+		return 0;
+	m->against = SBX_MODIFY;
+	if (S_ISDIR(st.st_mode)) {
+		m->tree.is_without_links = true;
+		answer = br_tree_moves(m->c, a, b, a, &m->tree);
+		if (answer == BR_TREE_MOVES)
+			return 0;
+		flags = object_below(m, a, b, answer);
+	}
+	if (!(flags & SBX_EVF_UNSEEN))
+		m->git_link = b;
+	return flags;
+}
+
+/* 0, or SBX_EVF_*. */
+static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
+{
+	unsigned refused = by_names(m, a, b);
+
+	return refused ? refused : by_links(m, a, b);
 }
 
 /* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
@@ -316,6 +351,8 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 		*out = br_deny_root(c, to, says);
 	else if (!refused && !from->is_pathless && br_is_stream(c, from))
 		*out = br_deny_root(c, from, says);
+	else if (!refused && is_link && br_is_gits_name(c, to->path, to->len))
+		*out = br_deny_git_link(c, to, says);
 	else if (!refused && !br_may_name_program(c, &from->st, from, to))
 		*out = br_deny(c, SBX_READ, to, says);
 	else if (refused || (is_link && !link_may_lead(m)) ||
@@ -403,6 +440,8 @@ static struct br_answer link_name(struct move *m)
 		m->against = SBX_MODIFY;
 		refused = SBX_EVF_MOVE;
 	}
+	if (!refused && !S_ISDIR(st.st_mode))
+		refused = by_links(m, m->from, m->to);
 	if (refused || m->root)
 		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
 	rc = directory_refusal(m, S_ISDIR(st.st_mode));

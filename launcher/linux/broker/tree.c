@@ -48,6 +48,7 @@ struct look {
 	const struct sbx_image *img;
 	int root;
 	unsigned left; /* of the budget */
+	bool is_without_links;
 	struct spot *todo;
 	struct br_tree *out;
 	struct {
@@ -129,8 +130,10 @@ static enum br_tree_answer meet(struct look *l, const struct spot *dir, int fd, 
 				mode_t type)
 {
 	struct spot below = {0};
-	bool is_open = false;
+	bool is_open = l->is_without_links;
 
+	if (l->is_without_links && type == S_IFLNK)
+		return end_with(l, BR_TREE_REFUSED, MODIFY, dir, name);
 	for (int i = 0; i < OPS; i++) {
 		struct pair at = dir->at[i];
 
@@ -266,6 +269,7 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	l->img = c->b->plan->image;
 	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
+	l->is_without_links = out->is_without_links;
 	l->root = openat(where->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)
 		return BR_TREE_UNSEEN;
