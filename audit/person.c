@@ -115,6 +115,17 @@ static void add_process_remedy(struct b_str *line, const struct aud_denial *d, c
 			b_str_add(line, ": mapping user namespaces needs --allow namespaces");
 }
 
+/* git saves `config` by the name `config.lock`, which opens with it. */
+static size_t saved_len(const struct aud_denial *d)
+{
+	size_t n = d->path_len;
+
+	return b_has_prefix(d->origin, "preset:protected:") && n > 5 &&
+			       memcmp(d->path + n - 5, ".lock", 5) == 0
+		       ? n - 5
+		       : n;
+}
+
 static void add_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	const char *name = of_process(d);
@@ -134,7 +145,7 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 							  : " allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
-	if (!add_word(line, d->path, d->path_len)) {
+	if (!add_word(line, d->path, saved_len(d))) {
 		line->len = before;
 		line->s[before] = '\0';
 	}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/str.h"
 #include "core/path.h"
 #include "policy/glob.h"
 #include "policy/workspace.h"
@@ -120,6 +121,40 @@ static bool is_closed(const struct pol_build *b, const struct pol_rule *r, enum 
 	return false;
 }
 
+/* Is it the temporary name of the file that the rule `r` opens, by which that is saved? */
+static bool is_temporary(const struct pol_rule *s, const struct pol_rule *r)
+{
+	size_t n = s->base_len;
+
+	if (s->shape == POL_EXACT)
+		return n == r->base_len + 5 && memcmp(s->base, r->base, r->base_len) == 0 &&
+		       strcmp(s->base + r->base_len, ".lock") == 0;
+	return s->shape == POL_GLOB && r->base_len > n + 1 && memcmp(s->base, r->base, n) == 0 &&
+	       r->base[n] == '/' && b_has_prefix(s->glob, r->base + n + 1) &&
+	       strcmp(s->glob + (r->base_len - n - 1), ".tmp.*") == 0;
+}
+
+/* Whoever may change a file that a set closes may save it. */
+static void open_temporaries(struct pol_build *b, const struct pol_rule *r)
+{
+	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
+	size_t n = list->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct pol_rule *s = &list->v[i];
+		struct pol_rule t = *r;
+
+		if (!s->obeyed_by || s->allow || s->layer != pol_build_layer_number(b) ||
+		    !is_temporary(s, r))
+			continue;
+		t.shape = s->shape;
+		t.base = s->base;
+		t.glob = s->glob;
+		t.twin = true; /* a part of the rule before it */
+		pol_build_add(b, POL_OPS(SBX_MODIFY) | POL_OPS(SBX_READ), &t, POL_TWIN_NONE);
+	}
+}
+
 void pol_build_absolute(struct pol_build *b, const struct pol_absolute *t)
 {
 	struct pol_rule r = lower(b, t);
@@ -137,6 +172,8 @@ void pol_build_absolute(struct pol_build *b, const struct pol_absolute *t)
 	if (t->allow)
 		tell_reopened(b, t->what, &r, t->op);
 	pol_build_add(b, ops, &r, t->twin);
+	if (t->allow && t->op == SBX_MODIFY && r.shape != POL_GLOB)
+		open_temporaries(b, &r);
 	if (t->allow && t->op == SBX_MODIFY)
 		pol_build_git_behind(b, &r);
 }

@@ -81,7 +81,23 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	return p;
 }
 
-/* At one place: head is a name as it is, what follows has no wildcards. */
+/* "a/name.*": the directory and the pattern of the last name. False: no such text. */
+static bool take_pattern(struct set *set, const char *dir, const char *head, const char *rest,
+			 struct pol_rule *r)
+{
+	const char *name = strrchr(rest, '/'), *star = strchr(rest, '*');
+	int above = name ? (int)(name - rest) : 0;
+
+	if (!star || star[1] || (name && star < name))
+		return false;
+	r->shape = POL_GLOB;
+	r->glob = name ? name + 1 : rest;
+	r->base = b_arena_printf(&set->b->rs->arena, "%s%.*s", head, above, rest);
+	r->base = *r->base ? pol_build_join(set->b, dir, r->base) : dir;
+	return true;
+}
+
+/* At one place: head is a name as it is, what follows has no wildcards but at its end. */
 static int place_at(struct set *set, const char *dir, const char *head, const char *rest,
 		    const char *text, const struct pol_pos *pos)
 {
@@ -91,17 +107,20 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 	size_t len;
 	bool below;
 
-	if (!pol_rule_is_subtree(rest, &len, &below) || len == 0)
-		return pol_pos_fail(set->err, pos,
-				    "`%s` has wildcards, expected `path`, `path/**` or `*` for "
-				    "the name of a directory",
-				    rest);
-	r.shape = below ? POL_TREE : POL_EXACT;
+	if (pol_rule_is_subtree(rest, &len, &below) && len > 0) {
+		r.shape = below ? POL_TREE : POL_EXACT;
+		r.base = pol_build_join(b, dir, b_arena_printf(a, "%s%.*s", head, (int)len, rest));
+	} else if (!take_pattern(set, dir, head, rest, &r)) {
+		return pol_pos_fail(
+			set->err, pos,
+			"`%s` has wildcards, expected `path`, `path/**`, `path*` or `*` "
+			"for the name of a directory",
+			rest);
+	}
 	r.matched = b_arena_printf(a, "%s%s%s", text, head, rest);
 	r.origin = set->origin
 			   ? set->origin
 			   : b_arena_printf(a, "preset:%s:%u:%u", set->name, pos->line, pos->col);
-	r.base = pol_build_join(b, dir, b_arena_printf(a, "%s%.*s", head, (int)len, rest));
 	pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
 	if (set->ops & POL_OPS(SBX_READ))
 		pol_build_set_links(b, set->ops, &r);
