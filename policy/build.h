@@ -23,7 +23,9 @@ enum pol_twin {
 	POL_TWIN_ALWAYS, /* written by the user of this host: the link is followed anywhere */
 	/* A rule of a document speaks of the workspace only: an allow is not followed out of it, or
 	 * a link that a project (or an earlier run) planted would open the rest of the host. */
-	POL_TWIN_WORKSPACE
+	POL_TWIN_WORKSPACE,
+	/* The user's, along a link that an earlier run may have planted: likewise. */
+	POL_TWIN_PLANTED
 };
 
 struct pol_notices {
@@ -76,6 +78,9 @@ void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((for
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
+/* Does the path leave the workspaces by a symlink that an earlier run may have planted: one in a
+ * workspace, or in what else this run may change? */
+bool pol_build_is_planted(struct pol_build *, const char *path);
 /* May an allow of a document be followed along links from one path to the other? */
 bool pol_build_may_follow(struct pol_build *, const char *spelled, const char *real);
 /* undone.c: B_POLICY where a root opens what another document of the main layer denies. */

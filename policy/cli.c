@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "policy/absolute.h"
+#include "policy/glob.h"
 #include "policy/workspace.h"
 
 static int fail(const struct pol_cli_rule *c, const char *why, struct b_err *err)
@@ -52,7 +53,17 @@ static int parse(struct pol_build *b, const struct pol_cli_rule *c, struct pol_a
 	return out->path ? 0 : fail(c, "contains `..`: give an absolute path", err);
 }
 
-/* A file of the person's, by its real path: no wildcard counts. */
+/* Below the directory, as far as no wildcard comes. */
+static bool is_planted(struct pol_build *b, const char *dir, const char *path)
+{
+	size_t n = strpbrk(path, "*?") ? pol_glob_literal_prefix(path) : strlen(path);
+
+	return pol_build_is_planted(
+		b, pol_build_join(b, dir, b_arena_strndup(&b->rs->arena, path, n)));
+}
+
+/* A file of the person's, by its real path: no wildcard counts. One that a run may have led
+ * elsewhere is named by that path, or not at all. */
 static int add_file(struct pol_build *b, const struct pol_cli_rule *c, struct b_err *err)
 {
 	struct pol_cli_rule real = *c;
@@ -62,6 +73,13 @@ static int add_file(struct pol_build *b, const struct pol_cli_rule *c, struct b_
 		return b_wrap(err, "%s", c->option);
 	if (parse(b, &real, &t, err) < 0)
 		return -1;
+	if (pol_build_is_planted(b, pol_given_path(&b->rs->arena, c->text))) {
+		pol_build_notice(b,
+				 "%s: `%s` passes through a symlink out of the workspace to %s: "
+				 "not followed: name that itself",
+				 t.origin, c->text, real.text);
+		return 0;
+	}
 	t.twin = POL_TWIN_NONE;
 	pol_build_absolute(b, &t);
 	return 0;
@@ -81,9 +99,10 @@ int pol_build_cli(struct pol_build *b, struct b_err *err)
 		if (parse(b, c, &t, err) < 0)
 			return -1;
 		/* A relative text speaks of the workspace, where an earlier run may have planted a
-		 * link; an absolute one of the host, whose links are followed. */
-		t.twin = t.dir ? POL_TWIN_ALWAYS : POL_TWIN_WORKSPACE;
+		 * link; an absolute one of the host, whose links are followed, but for such. */
+		t.twin = POL_TWIN_WORKSPACE;
 		if (t.dir) {
+			t.twin = is_planted(b, t.dir, t.path) ? POL_TWIN_PLANTED : POL_TWIN_ALWAYS;
 			pol_build_absolute(b, &t);
 			continue;
 		}

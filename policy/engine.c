@@ -40,13 +40,20 @@ static int choose_profile(const struct pol_doc *doc, const char *asked, const ch
 		      doc->name.s, b_str_c(&known));
 }
 
+/* Is the link not below this directory? */
+static bool is_elsewhere(void *here, const char *link, size_t len)
+{
+	return !sbx_path_under(link, len, here, strlen(here));
+}
+
 /* `-w sub` may be a link that an earlier run in this directory planted. */
 static void tell_linked(struct pol_build *b, const char *text, const char *real)
 {
+	struct b_arena *a = &b->rs->arena;
 	char here[PATH_MAX]; /* the kernel's, without links */
 
-	if (!getcwd(here, sizeof here) || *text == '/' || *text == '~' || strstr(text, "..") ||
-	    sbx_path_under(real, strlen(real), here, strlen(here)))
+	if (!getcwd(here, sizeof here) || sbx_path_under(real, strlen(real), here, strlen(here)) ||
+	    pol_canonical_links(a, pol_given_path(a, text), is_elsewhere, here))
 		return;
 	pol_build_notice(b,
 			 "-w %s passes through a symlink out of the current directory: the "

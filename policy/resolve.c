@@ -120,6 +120,46 @@ bool pol_build_may_follow(struct pol_build *b, const char *spelled, const char *
 	       pol_links_are_roots(&b->rs->arena, spelled);
 }
 
+/* The directory of a symlink: no run could have changed it. */
+static bool is_nobodys(void *arg, const char *link, size_t len)
+{
+	struct pol_build *b = arg;
+	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
+	size_t n = sbx_path_parent(link, len);
+	const char *real = b_arena_strndup(&b->rs->arena, link, n);
+
+	if (in_workspaces(b, real))
+		return false;
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].allow && list->v[i].tier != POL_TIER_BASE &&
+		    sbx_path_under(real, n, list->v[i].base, list->v[i].base_len))
+			return false;
+	for (size_t i = 0; i < b->rq->nrules; i++) { /* those that are not in the list yet */
+		const struct pol_cli_rule *c = &b->rq->rules[i];
+		const char *root = c->allow && c->op == SBX_MODIFY && c->text[0] == '/'
+					   ? pol_canonical(&b->rs->arena, c->text)
+					   : NULL;
+
+		if (root && sbx_path_under(real, n, root, strlen(root)))
+			return false;
+	}
+	return true;
+}
+
+bool pol_build_is_planted(struct pol_build *b, const char *path)
+{
+	return !in_workspaces(b, pol_canonical(&b->rs->arena, path)) &&
+	       !pol_canonical_links(&b->rs->arena, path, is_nobodys, b);
+}
+
+static bool may_follow(struct pol_build *b, enum pol_twin twin, const char *spelled,
+		       const char *real)
+{
+	return twin == POL_TWIN_ALWAYS ||
+	       (twin == POL_TWIN_PLANTED ? in_workspaces(b, real)
+					 : pol_build_may_follow(b, spelled, real));
+}
+
 static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
 		     enum pol_twin twin)
 {
@@ -137,14 +177,14 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	real = real_path(b, spelled);
 	if (strcmp(real, spelled) == 0)
 		return;
-	if (twin == POL_TWIN_WORKSPACE && r->allow && !pol_build_may_follow(b, spelled, real)) {
+	if (r->allow && !may_follow(b, twin, spelled, real)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
 				 "not followed%s",
 				 r->origin, r->matched, real,
-				 r->tier == POL_TIER_CLI    ? ": an absolute path opens it"
-				 : r->tier == POL_TIER_SIDE ? ": name that itself"
-							    : "");
+				 r->tier == POL_TIER_CLI || r->tier == POL_TIER_SIDE
+					 ? ": name that itself"
+					 : "");
 		return;
 	}
 	pol_build_at(&t, real);

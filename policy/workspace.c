@@ -34,17 +34,28 @@ static const char *cwd(struct b_arena *a, struct b_err *err)
 	return b_arena_strndup(a, buf, strlen(buf));
 }
 
+const char *pol_given_path(struct b_arena *a, const char *text)
+{
+	const char *base;
+	char here[PATH_MAX];
+
+	if (text[0] == '/')
+		return text;
+	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+		base = pol_home(a);
+		return base ? b_arena_printf(a, "%s%s", base, text + 1) : NULL;
+	}
+	/* the kernel's, without links */
+	return getcwd(here, sizeof here) ? join(a, here, text) : text;
+}
+
 /* What the user names: relative to the current directory, or to the home. */
 static const char *given(struct b_arena *a, const char *text, char real[PATH_MAX])
 {
-	const char *path = text, *base;
+	const char *path = pol_given_path(a, text);
 
-	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
-		base = pol_home(a);
-		if (!base)
-			return "no home directory";
-		path = b_arena_printf(a, "%s%s", base, text + 1);
-	}
+	if (!path)
+		return "no home directory";
 	return realpath(path, real) ? NULL : strerror(errno);
 }
 

@@ -48,6 +48,9 @@ const char **pol_homes(struct b_arena *, size_t *out_n);
 /* Has a directory a hidden entry, or a snap's, or is it closed to us? */
 bool pol_home_may_hold_secrets(const char *home);
 
+/* Absolute, links as they are: what the user names relative to the current directory, or with `~`.
+ * NULL: no home directory. Arena. */
+const char *pol_given_path(struct b_arena *, const char *text);
 /* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed). */
 int pol_workspace_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
 /* Git toplevel of cwd, else cwd; refused when it is "/", the home or above it, or owned by

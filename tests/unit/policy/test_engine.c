@@ -363,11 +363,18 @@ Test(policy_engine, a_relative_text_is_not_followed_out_of_the_workspace)
 	make();
 	cr_expect_not(allows(SBX_MODIFY, in(top, "host/x")));
 	cr_assert_eq(engine->nnotices, 1);
-	cr_expect(strstr(engine->notices[0], "not followed: an absolute path opens it"), "%s",
+	cr_expect(strstr(engine->notices[0], "not followed: name that itself"), "%s",
 		  engine->notices[0]);
 	cli(SBX_MODIFY, true, in(ws, "planted"), "--modify");
 	make();
+	cr_expect_not(allows(SBX_MODIFY, in(top, "host/x")), "nor by an absolute one");
+	cli(SBX_MODIFY, true, in(top, "host"), "--modify");
+	make();
 	cr_expect(allows(SBX_MODIFY, in(top, "host/x")));
+	cr_assert_eq(symlink("host", in(top, "users")), 0);
+	cli(SBX_MODIFY, true, in(top, "users/x"), "--modify");
+	make();
+	cr_expect(allows(SBX_MODIFY, in(top, "host/x")), "no run has made this link");
 	cli(SBX_MODIFY, false, "link", "--deny-modify");
 	make();
 	cr_expect_not(allows(SBX_MODIFY, "real/x"));
