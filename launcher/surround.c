@@ -160,11 +160,26 @@ static void add_unquoted(struct b_str *out, const char *text)
 			b_str_addc(out, *text);
 }
 
-/* Rather too often: `git log` shows no difference unless it is told to. */
-static bool may_show_differences(char const *const *argv)
+/* Which of git's commands the words may hold, rather too often: `git log` shows no difference
+ * unless it is told to, and `git ls-files` compares no file. */
+enum looks {
+	LOOKS_AT_NOTHING,
+	LOOKS_AT_FILES, /* compares them, by the filters that the configuration names */
+	SHOWS_DIFFERENCES,
+};
+
+static enum looks find_looks(char const *const *argv)
 {
-	static const char *const words[] = {"diff", "show", "log", "blame"};
-	bool is_git = false, shows = false;
+	static const struct {
+		const char *word;
+		enum looks looks;
+	} words[] = {
+		{"diff", SHOWS_DIFFERENCES}, {"show", SHOWS_DIFFERENCES},
+		{"log", SHOWS_DIFFERENCES},  {"blame", SHOWS_DIFFERENCES},
+		{"status", LOOKS_AT_FILES},  {"ls-files", LOOKS_AT_FILES},
+	};
+	enum looks looks = LOOKS_AT_NOTHING;
+	bool is_git = false;
 
 	for (; *argv; argv++) {
 		b_auto(b_str_release) struct b_str text = {0};
@@ -172,9 +187,10 @@ static bool may_show_differences(char const *const *argv)
 		add_unquoted(&text, *argv);
 		is_git |= strstr(b_str_c(&text), "git") != NULL;
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-			shows |= strstr(b_str_c(&text), words[i]) != NULL;
+			if (words[i].looks > looks && strstr(b_str_c(&text), words[i].word))
+				looks = words[i].looks;
 	}
-	return is_git && shows;
+	return is_git ? looks : LOOKS_AT_NOTHING;
 }
 
 static void read_config(struct b_arena *a, const char *file, struct configured *c)
@@ -225,19 +241,49 @@ static bool changes_directory(char const *const *argv)
 	return false;
 }
 
-static bool git_is_sound(char const *const *argv, char const *const *envp, struct b_str *why)
+/* A nested repository's may be the command's own work. */
+static const char *find_open_config(struct pol_engine *e, struct b_arena *a)
+{
+	struct pol_git git = {0};
+	char cwd[PATH_MAX];
+	const char *files[2];
+
+	if (getcwd(cwd, sizeof cwd))
+		pol_git_find(a, cwd, &git);
+	if (!git.common || !git.dir)
+		return NULL;
+	files[0] = b_arena_printf(a, "%s/config", git.common);
+	files[1] = b_arena_printf(a, "%s/config.worktree", git.dir);
+	for (size_t i = 0; i < 2; i++)
+		if (may_change(e, files[i]))
+			return files[i];
+	return NULL;
+}
+
+static bool git_is_sound(struct pol_engine *e, char const *const *argv, char const *const *envp,
+			 struct b_str *why)
 {
 	b_auto(b_arena_release) struct b_arena a = {0};
+	enum looks looks = find_looks(argv);
 	struct configured c = {0};
 	const char *file;
 
-	if (!may_show_differences(argv))
+	if (looks == LOOKS_AT_NOTHING)
 		return true;
 	if (changes_directory(argv)) {
-		b_str_add(why, "git shows differences behind cd, where another configuration may "
-			       "name programs");
+		b_str_add(why, "git compares files behind cd, where another configuration may name "
+			       "programs");
 		return false;
 	}
+	file = find_open_config(e, &a);
+	if (file) {
+		b_str_add(why,
+			  "git compares files by a configuration that the command may write: ");
+		b_str_add_visible(why, file, strlen(file));
+		return false;
+	}
+	if (looks != SHOWS_DIFFERENCES)
+		return true;
 	read_configs(&a, envp, &c);
 	file = c.names ? c.names : c.left_out;
 	if (!file)
@@ -252,5 +298,5 @@ static bool git_is_sound(char const *const *argv, char const *const *envp, struc
 bool lau_surround_is_sound(struct pol_engine *e, char const *const *argv, char const *const *envp,
 			   struct b_str *why)
 {
-	return path_is_sound(e, value_of(envp, "PATH"), why) && git_is_sound(argv, envp, why);
+	return path_is_sound(e, value_of(envp, "PATH"), why) && git_is_sound(e, argv, envp, why);
 }

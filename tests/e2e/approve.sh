@@ -122,9 +122,27 @@ check 'and no deeper' asked 'is not read whole' git diff
 rm "$HOME"/more* && cp "$TMP/config" .git/config
 git init -q evil && git -C evil config diff.x.textconv 'touch made; cat'
 check 'git in another directory asks' asked 'behind cd' sh -c 'cd evil && git diff'
-launch -q --mode accept-edits sh -c 'cd evil && ls; git status'
-check 'what shows no difference there does not' [ "$status" -eq 0 ]
+launch -q --mode accept-edits sh -c 'cd evil && ls; git rev-parse --is-inside-work-tree'
+check 'what compares no file there does not' [ "$status" -eq 0 ]
 rm -rf evil
+# Filters run when files are compared, without a difference that is shown.
+git init -q evil && printf 'f filter=z\n' >evil/.gitattributes && echo 1 >evil/f
+printf '#!/bin/sh\ntouch "%s/ran"; cat\n' "$PWD" >evil/x.sh && chmod 755 evil/x.sh
+git -C evil add f && git -C evil config filter.z.clean ./x.sh && sleep .01 && echo 2 >evil/f
+for words in 'git status' 'git ls-files -m' 'git ls-files -d -m' 'g""it stat""us'; do
+	check "$words in another directory asks" asked 'behind cd' sh -c "cd evil && $words"
+	check "$words there: approve says so" \
+		sh -c '! "$1" approve -- sh -c "cd evil && $2" >/dev/null 2>&1' - "$ask" "$words"
+done
+here=$PWD
+cd evil || exit 1
+launch -q -w "$here" --mode accept-edits git status
+check 'in a nested repository, too' [ "$status" -eq 126 -a ! -e ../ran ]
+check 'and says why' grep -q 'git compares files by a configuration that the command may write: .*/evil/.git/config' "$TMP/err"
+git status >/dev/null && check 'where it would run' [ -e ../ran ]
+launch -q --mode accept-edits git status
+check 'one that is the workspace is the user'"'"'s' [ "$status" -eq 0 ]
+cd "$here" && rm -rf evil ran
 git init -q sub && git -C sub -c user.email=a@b -c user.name=n commit -q --allow-empty -m s
 git add sub 2>/dev/null && git -C sub config core.fsmonitor "$TMP/evil"
 rm -f ran
