@@ -122,6 +122,9 @@ int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
 /* setlinks.c: what the links in the secret directory of `r` lead to is closed, too; or a notice
  * where that is the system's or the workspace's. */
 void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* setleads.c: where links of what `r` protects lead is closed in the workspaces, with the links on
+ * the way: those of its own name, and those in its directory. */
+void pol_build_set_leads(struct pol_build *, unsigned ops, const struct pol_rule *r);
 /* sets.c: what a git directory runs and obeys is closed, behind what opens it. */
 int pol_build_git_closed(struct pol_build *, const char *dir, enum pol_tier, struct b_err *err);
 /* obeyed.c: what outsiders run or obey is closed behind what presets and workspaces open. */

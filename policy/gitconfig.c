@@ -27,13 +27,18 @@ struct reader {
 
 static bool read_file(struct reader *r, const char *file, unsigned depth);
 
-const char *pol_gitconfig_path(struct b_arena *a, const char *dir, const char *value)
+const char *pol_gitconfig_spelled(struct b_arena *a, const char *dir, const char *value)
 {
 	const char *home = strncmp(value, "~/", 2) == 0 ? pol_home(a) : NULL;
 
 	if (home)
-		return pol_canonical(a, b_arena_printf(a, "%s%s", home, value + 1));
-	return pol_canonical(a, *value == '/' ? value : b_arena_printf(a, "%s/%s", dir, value));
+		return b_arena_printf(a, "%s%s", home, value + 1);
+	return *value == '/' ? value : b_arena_printf(a, "%s/%s", dir, value);
+}
+
+const char *pol_gitconfig_path(struct b_arena *a, const char *dir, const char *value)
+{
+	return pol_canonical(a, pol_gitconfig_spelled(a, dir, value));
 }
 
 const char *pol_gitconfig_dir(struct b_arena *a, const char *file)
@@ -120,7 +125,9 @@ static bool follow(struct reader *r, const char *file, const char *value, unsign
 {
 	if ((*value == '~' && value[1] != '/') || *value == '%')
 		return false; /* another's home, git's own directory */
-	return read_file(r, pol_gitconfig_path(r->a, pol_gitconfig_dir(r->a, file), value), depth);
+	/* a link stays one: what that file includes is relative to where git finds it */
+	return read_file(r, pol_gitconfig_spelled(r->a, pol_gitconfig_dir(r->a, file), value),
+			 depth);
 }
 
 /* From its first letter on. */

@@ -17,5 +17,7 @@ typedef void pol_gitconfig_take(void *ctx, const char *file, const char *section
 const char *pol_gitconfig_read(struct b_arena *, const char *file, pol_gitconfig_take *, void *ctx);
 /* A path in a value: "~/" is the home, what is relative lies in `dir`. In the arena. */
 const char *pol_gitconfig_path(struct b_arena *, const char *dir, const char *value);
+/* The same with the links that are on it. In the arena, or `value`. */
+const char *pol_gitconfig_spelled(struct b_arena *, const char *dir, const char *value);
 /* The directory that the file is in. In the arena. */
 const char *pol_gitconfig_dir(struct b_arena *, const char *file);

@@ -1,9 +1,14 @@
 /*
  * gitruns.c - what the host's git configuration runs or includes out of a workspace: the directory
  * of core.hooksPath and the files of include.path, closed as the protected set is, origin
- * `builtin:git:N` of workspace N. The configuration itself is in that set, so what is read here is
- * what the host's git will read. Commands (core.fsmonitor, filters) are not taken apart.
+ * `builtin:git:N` of workspace N. The configuration itself is in that set, or closed here where a
+ * variable puts it into a workspace, so what is read here is what the host's git will read: all
+ * files of git-config(1), FILES, and GIT_CONFIG_COUNT. Commands (core.fsmonitor, filters) are not
+ * taken apart.
  */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,27 +21,52 @@
 #include "policy/gitconfig.h"
 #include "policy/workspace.h"
 
+enum { REPOSITORIES_MAX = 1000, SETTINGS_MAX = 1000 };
+
 struct runs {
 	struct pol_build *b;
 	size_t ws;
+	const char *dir; /* git's, of the repository that is looked at */
+	const char *top; /* where its hooks run */
 };
 
-/* Closed where it lies in a workspace; one that is a workspace, or above, would close it all. */
+/* Closed where it lies in a workspace, with where it leads; one that is a workspace, or above,
+ * would close it all. */
 static void close_at(struct runs *r, enum pol_shape shape, const char *path)
 {
 	struct pol_build *b = r->b;
 	struct pol_rule rule = {.tier = POL_TIER_SET, .shape = shape, .base = path};
+	const char *real = pol_canonical(&b->rs->arena, path);
+	bool is_inside = false;
 
 	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
 		const char *ws = b->rs->workspaces[i];
 
-		if (strcmp(path, ws) == 0 || !sbx_path_under(path, strlen(path), ws, strlen(ws)))
-			continue;
-		rule.matched = shape == POL_TREE ? pol_build_join(b, path, "**") : path;
-		rule.origin = b_arena_printf(&b->rs->arena, "builtin:git:%zu", r->ws + 1);
-		pol_build_add(b, POL_OPS(SBX_MODIFY), &rule, POL_TWIN_ALWAYS);
-		return;
+		if (sbx_path_under(ws, strlen(ws), real, strlen(real)))
+			return;
+		is_inside |= sbx_path_under(path, strlen(path), ws, strlen(ws)) ||
+			     sbx_path_under(real, strlen(real), ws, strlen(ws));
 	}
+	rule.matched = shape == POL_TREE ? pol_build_join(b, path, "**") : path;
+	rule.origin = b_arena_printf(&b->rs->arena, "builtin:git:%zu", r->ws + 1);
+	if (is_inside)
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &rule, POL_TWIN_ALWAYS);
+	pol_build_set_leads(b, POL_OPS(SBX_MODIFY), &rule);
+}
+
+/* The path `value`, relative to `dir`, with its links; in the arena. */
+static const char *path_at(struct runs *r, const char *dir, const char *value)
+{
+	struct b_arena *a = &r->b->rs->arena;
+	const char *path = pol_gitconfig_spelled(a, dir, value);
+	size_t room = strlen(path) + 2;
+	char *out = b_arena_alloc(a, room);
+	unsigned flags;
+
+	/* through a link `..` means another directory than the text says */
+	return sbx_path_join(out, room, "", 0, path, &flags) && !(flags & SBX_PATH_DOTDOT)
+		       ? out
+		       : pol_canonical(a, path);
 }
 
 static void take(void *ctx, const char *file, const char *section, const char *key,
@@ -47,30 +77,150 @@ static void take(void *ctx, const char *file, const char *section, const char *k
 	const char *path;
 
 	if (strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0) {
-		path = pol_gitconfig_path(a, r->b->rs->workspaces[r->ws], value);
+		path = path_at(r, r->top, value);
 		/* husky's are in `_`, and run those beside it */
 		if (strlen(path) > 2 && strcmp(path + strlen(path) - 2, "/_") == 0)
 			path = pol_gitconfig_dir(a, path);
 		close_at(r, POL_TREE, path);
 	} else if (strncasecmp(section, "include", 7) == 0 && strcasecmp(key, "path") == 0) {
-		close_at(r, POL_EXACT, pol_gitconfig_path(a, pol_gitconfig_dir(a, file), value));
+		close_at(r, POL_EXACT, path_at(r, pol_gitconfig_dir(a, file), value));
 	}
+}
+
+static void read_file(struct runs *r, const char *file)
+{
+	pol_gitconfig_read(&r->b->rs->arena, file, take, r);
+}
+
+/* One that no set names, for a variable says where it is. */
+static void read_and_close(struct runs *r, const char *file)
+{
+	if (!file || *file != '/')
+		return;
+	close_at(r, POL_EXACT, file);
+	read_file(r, file);
+}
+
+/* GIT_CONFIG_COUNT, git-config(1), ENVIRONMENT. */
+static void read_settings(struct runs *r)
+{
+	const char *count = getenv("GIT_CONFIG_COUNT");
+	int n = count ? atoi(count) : 0;
+
+	for (int i = 0; i < n && i < SETTINGS_MAX; i++) {
+		char name[40];
+		const char *key, *value;
+
+		snprintf(name, sizeof name, "GIT_CONFIG_KEY_%d", i);
+		key = getenv(name);
+		snprintf(name, sizeof name, "GIT_CONFIG_VALUE_%d", i);
+		value = getenv(name);
+		if (key && value && *value && strcasecmp(key, "core.hooksPath") == 0)
+			take(r, "/", "core", "hooksPath", value);
+		else if (key && value && strcasecmp(key, "include.path") == 0)
+			read_and_close(r, value);
+	}
+}
+
+/* All repositories of this user obey these: a relative path there is relative to each of them. */
+static void read_users(struct runs *r)
+{
+	struct pol_build *b = r->b;
+	const char *home = pol_home(&b->rs->arena), *xdg = getenv("XDG_CONFIG_HOME");
+
+	read_and_close(r, "/etc/gitconfig");
+	read_and_close(r, getenv("GIT_CONFIG_SYSTEM"));
+	read_and_close(r, getenv("GIT_CONFIG_GLOBAL"));
+	if (home) {
+		read_and_close(r, pol_build_join(b, home, ".gitconfig"));
+		read_and_close(r, pol_build_join(b, home, ".config/git/config"));
+	}
+	if (xdg && *xdg == '/')
+		read_and_close(r, pol_build_join(b, xdg, "git/config"));
+	read_settings(r);
+}
+
+static void take_worktree(void *ctx, const char *file, const char *section, const char *key,
+			  const char *value)
+{
+	struct runs *r = ctx;
+
+	(void)file;
+	if (strcasecmp(section, "core") == 0 && strcasecmp(key, "worktree") == 0)
+		r->top = pol_gitconfig_path(&r->b->rs->arena, r->dir, value);
+}
+
+/* A repository: its own files, and those of the user for where they lead in it. */
+static void read_repository(struct runs *r, const char *dir, const char *top)
+{
+	static const char *const files[] = {"config", "config.worktree"};
+
+	r->dir = dir;
+	r->top = top;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		pol_gitconfig_read(&r->b->rs->arena, pol_build_join(r->b, dir, files[i]),
+				   take_worktree, r);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		read_file(r, pol_build_join(r->b, dir, files[i]));
+	read_users(r);
+}
+
+/* A linked worktree's settings, and those of all beside it: its hooks run at its own top. */
+static void read_worktree(struct runs *r, const char *common, const char *dir)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	if (b_read_file(pol_build_join(r->b, dir, "gitdir"), 1 << 14, &text, &err) < 0 ||
+	    !text.len || *text.s != '/')
+		return;
+	text.s[strcspn(text.s, "\n")] = '\0';
+	r->dir = dir;
+	r->top = pol_gitconfig_dir(&r->b->rs->arena, text.s);
+	if (!*r->top)
+		return;
+	read_file(r, pol_build_join(r->b, dir, "config.worktree"));
+	read_file(r, pol_build_join(r->b, common, "config"));
+	read_users(r);
+}
+
+/* Each directory that is there, as sets.c lists them. */
+static void each(struct runs *r, const char *common, const char *below, unsigned depth)
+{
+	const char *at = pol_build_join(r->b, common, below);
+	DIR *list = opendir(at);
+	const struct dirent *e;
+
+	for (unsigned n = 0; list && n < REPOSITORIES_MAX && (e = readdir(list)); n++) {
+		const char *dir;
+
+		if (*e->d_name == '.' || e->d_type == DT_REG)
+			continue;
+		dir = pol_build_join(r->b, at, e->d_name);
+		if (strcmp(below, "worktrees") == 0) {
+			read_worktree(r, common, dir);
+			continue;
+		}
+		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
+		if (depth > 0)
+			each(r, at, e->d_name, depth - 1);
+	}
+	if (list)
+		closedir(list);
 }
 
 void pol_build_git_runs(struct pol_build *b)
 {
-	struct b_arena *a = &b->rs->arena;
-
 	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
 		struct runs r = {.b = b, .ws = i};
-		const char *home = pol_home(a), *dir = b->common_dirs[i];
+		const char *dir = b->common_dirs[i], *ws = b->rs->workspaces[i];
 
 		if (!dir)
 			dir = b->inside_dirs[i];
 		if (!dir)
-			dir = pol_build_join(b, b->rs->workspaces[i], ".git");
-		pol_gitconfig_read(a, pol_build_join(b, dir, "config"), take, &r);
-		if (home)
-			pol_gitconfig_read(a, pol_build_join(b, home, ".gitconfig"), take, &r);
+			dir = pol_build_join(b, ws, ".git");
+		read_repository(&r, dir, ws);
+		each(&r, dir, "worktrees", 0);
+		each(&r, dir, "modules", 1);
 	}
 }

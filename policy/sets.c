@@ -124,6 +124,8 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 	pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
 	if (set->ops & POL_OPS(SBX_READ))
 		pol_build_set_links(b, set->ops, &r);
+	else
+		pol_build_set_leads(b, set->ops, &r);
 	return 0;
 }
 

@@ -1,0 +1,116 @@
+#!/bin/bash
+# What the host's git runs next is closed wherever its configuration says that it lies: each file that
+# `git config --list --show-origin` names, where core.hooksPath leads, and where links lead. And what
+# links in other protected directories lead to.
+. "$(dirname "$0")/../support/e2e.sh"
+export GIT_CONFIG_SYSTEM=/dev/null # the machine's own is left alone
+export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=a@b
+
+# Inside: the name, what it leads to, and each directory and link on the way, replaced.
+cat >"$TMP/plant.sh" <<'SH'
+# Without us it runs, too: nothing is touched but in this test's own directories.
+is_ours() { case $(readlink -m "$1") in "$TOP"/* | "$HOME"/*) ;; *) return 1 ;; esac; }
+for f in "$@"; do
+	is_ours "$f" || continue
+	for at in "$f" "$(readlink -m "$f")"; do
+		put() { mkdir -p "${at%/*}" && printf '#!/bin/sh\ntouch %s/RAN\n' "$TOP" >"$at" && chmod +x "$at"; }
+		put; rm -f "$at"; put
+		dir=${at%/*}
+		while [ "${dir#"$TOP"/}" != "$dir" ] && [ "${dir##*/}" != .git ]; do
+			if mv "$dir" "$dir.old"; then
+				put
+				[ -e "$at" ] || { rm -rf "$dir"; mv "$dir.old" "$dir"; }
+			fi
+			dir=${dir%/*}
+		done
+	done
+done 2>/dev/null
+for f in $ORIGINS; do is_ours "$f" || continue; printf '[core]\n\thooksPath = %s/evil\n' "$TOP" >"$f"; mv "$f" "$f.old"; printf '[core]\n\thooksPath = %s/evil\n' "$TOP" >"$f"; done 2>/dev/null
+mkdir -p "$TOP/evil" && printf '#!/bin/sh\ntouch %s/RAN\n' "$TOP" >"$TOP/evil/pre-commit" && chmod +x "$TOP/evil/pre-commit"
+true
+SH
+
+ran() # the host's git runs what was written
+{
+	rm -f "$TOP/RAN"
+	git commit -q --allow-empty -m m >/dev/null 2>&1
+	[ -e "$TOP/RAN" ]
+}
+
+obeys() # WAY: a function that sets the repository up; in $TOP, with its variables
+{
+	fresh
+	rm -rf "$HOME"/.[a-z]* "$HOME"/xdg
+	export TOP=$WS
+	mkdir githooks shared && git init -q . && git commit -q --allow-empty -m i
+	(
+		"$1"
+		ORIGINS=$(git config --list --show-origin | sed -n 's/^file:\([^"\t]*\)\t.*/\1/p' | sort -u)
+		hook=$(git rev-parse --git-path hooks)/pre-commit
+		[ -d .git/hooks ] || mkdir .git/hooks
+		export ORIGINS
+		"$SBX" -q -- sh "$TMP/plant.sh" "$hook" 2>"$TMP/err" </dev/null || { cat "$TMP/err"; exit 1; }
+		[ -e evil/pre-commit ] || { echo "nothing was tried"; cat "$TMP/err"; exit 1; }
+		! ran || { echo "git ran it"; git config --list --show-origin; exit 1; }
+		# positive control
+		sh "$TMP/plant.sh" "$hook"
+		ran || { echo "not even without us"; exit 1; }
+	)
+}
+local_path() { git config core.hooksPath githooks; }
+of_the_worktree() { git config extensions.worktreeConfig true && git config --worktree core.hooksPath githooks; }
+of_home() { git config --global core.hooksPath githooks; }
+of_xdg_in_home() { mkdir -p "$HOME/.config/git" && git config -f "$HOME/.config/git/config" core.hooksPath githooks; }
+of_both() { of_xdg_in_home && git config -f "$HOME/.gitconfig" user.name n; }
+of_xdg() { export XDG_CONFIG_HOME=$HOME/xdg; mkdir -p "$XDG_CONFIG_HOME/git" && git config -f "$XDG_CONFIG_HOME/git/config" core.hooksPath githooks; }
+of_xdg_in_the_workspace() { export XDG_CONFIG_HOME=$TOP/cfg; mkdir -p cfg/git && git config -f cfg/git/config user.name n; }
+of_a_global() { export GIT_CONFIG_GLOBAL=$HOME/other && git config -f "$HOME/other" core.hooksPath githooks; }
+of_a_global_in_the_workspace() { export GIT_CONFIG_GLOBAL=$TOP/shared/global && git config -f shared/global user.name n; }
+of_a_system() { export GIT_CONFIG_SYSTEM=$HOME/system && git config -f "$HOME/system" core.hooksPath githooks; }
+of_variables() { export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=Core.HooksPath GIT_CONFIG_VALUE_0=githooks; }
+of_an_include() { of_xdg_in_home && git config -f "$HOME/.config/git/config" core.hooksPath no && git config -f "$HOME/.config/git/config" include.path inc && git config -f "$HOME/.config/git/inc" core.hooksPath githooks; }
+of_a_linked_include()
+{ # what that includes lies beside the link
+	git config include.path inc && ln -s ../shared/inc .git/inc
+	git config -f shared/inc include.path more && git config -f .git/more core.hooksPath githooks
+}
+a_link_to_the_path() { git config core.hooksPath hl && ln -s shared/next hl && ln -s ../githooks shared/next; }
+a_link_on_the_way() { mkdir githooks/h && git config core.hooksPath way/h && ln -s githooks way; }
+a_linked_hook() { mkdir -p .git/hooks && ln -s ../../githooks/pre-commit .git/hooks/pre-commit; }
+a_linked_hook_that_is_there() { a_linked_hook && echo '#!/bin/sh' >githooks/pre-commit && chmod +x githooks/pre-commit; }
+a_hook_by_three_links() { a_linked_hook && ln -s ../shared/x githooks/pre-commit && ln -s ../other shared/x; }
+a_hook_through_a_directory() { mkdir -p .git/hooks && ln -s ../../way/pre-commit .git/hooks/pre-commit && ln -s githooks way; }
+a_linked_hook_of_the_path() { of_xdg_in_home && ln -s ../shared/x githooks/pre-commit; }
+for way in local_path of_the_worktree of_home of_xdg_in_home of_both of_xdg of_xdg_in_the_workspace of_a_global \
+	of_a_global_in_the_workspace of_a_system of_variables of_an_include of_a_linked_include a_link_to_the_path \
+	a_link_on_the_way a_linked_hook a_linked_hook_that_is_there a_hook_by_three_links a_hook_through_a_directory \
+	a_linked_hook_of_the_path; do
+	check "git hooks, $way" obeys $way
+done
+
+# A linked worktree, with settings of its own; its hooks are run at its own top.
+fresh
+git init -q . && git commit -q --allow-empty -m i && git worktree add -q wt 2>/dev/null &&
+	git config extensions.worktreeConfig true && git -C wt config --worktree core.hooksPath h || exit 1
+"$SBX" -q -- sh -c 'mkdir wt/h && echo x >wt/h/pre-commit; mkdir h && echo x >h/f' 2>/dev/null
+check 'hooks of a linked worktree below are closed, the same name here is not' [ ! -e wt/h/pre-commit -a -e h/f ]
+
+# ---- agents and others ----
+fresh
+mkdir -p .claude/commands .claude/agents .claude/skills/deep/er .claude/hooks .idea prompts skills/one/sub other
+ln -s ../../prompts/x.md .claude/commands/x.md
+ln -s ../../prompts/none.md .claude/agents/none.md
+ln -s ../../skills/one .claude/skills/one
+ln -s ../../../../prompts/y.md .claude/skills/deep/er/y.md
+ln -s ../../other/z.md skills/one/z.md
+ln -s ../other/idea.xml .idea/x.xml
+ln -s . .claude/skills/loop
+ln -s ../skills .claude/skills/loop2
+ln -s ../.. .claude/hooks/top
+for f in prompts/x.md prompts/y.md prompts/free.md other/free; do echo good >$f; done
+"$SBX" -- sh -c 'for f in prompts/x.md prompts/none.md prompts/y.md skills/one/new skills/one/sub/new other/z.md other/idea.xml; do
+	echo bad >$f; echo bad >t; mv t $f; rm -f $f; done; rm -f t; mv skills s2; mv skills/one s3; echo bad >prompts/free.md; echo bad >other/free; mkdir -p skills/two && echo bad >skills/two/f' >"$TMP/out" 2>"$TMP/err"
+check 'where links in protected directories lead is closed' [ "$(grep -rl bad . | sort | tr '\n' ' ')" = './other/free ./prompts/free.md ./skills/two/f ' ]
+check 'and is there' [ "$(cat prompts/x.md prompts/y.md)" = 'good
+good' ]
+check 'one that leads to the workspace is told' grep -q 'hooks/top leads to .*the workspace: not closed' "$TMP/err"
