@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/limits.h>
 #include <linux/seccomp.h>
@@ -71,10 +72,14 @@ struct br_end {
 #define BR_LENT_READ  1u
 #define BR_LENT_WRITE 2u
 
-/* What is remembered of a task, bound to it: a number given to a new task finds a dead handle. */
+#define BR_PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of Linux 6.9; EINVAL before */
+
+/* What is remembered of a task, bound to it: a number given to a new task finds a dead handle.
+ * Nothing of it is used before br_task_find() has proved that, in each call anew. */
 struct br_task {
 	pid_t tid, tgid;
-	int dir; /* /proc/TID, O_PATH; -1 = free */
+	int dir;   /* /proc/TID, O_PATH; -1 = free */
+	int pidfd; /* -1 = none */
 	mode_t umask;
 	unsigned umask_age; /* of br_broker.umask_age when it was read; 0 = unknown */
 };
@@ -168,7 +173,7 @@ struct br_call {
 	struct br_worker *w;
 	const struct br_row *row;
 	struct seccomp_notif n;
-	struct br_task *task;
+	struct br_task *task; /* NULL: not yet asked for */
 	unsigned flags; /* of the row's flags argument, or of struct open_how */
 	mode_t mode;
 	uint64_t resolve; /* of struct open_how */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ static void drop(struct br_task *t)
 {
 	if (t->dir >= 0)
 		close(t->dir);
-	*t = (struct br_task){.dir = -1};
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	*t = (struct br_task){.dir = -1, .pidfd = -1};
 }
 
 void br_tasks_drop(struct br_worker *w)
@@ -40,14 +43,29 @@ void br_tasks_drop(struct br_worker *w)
 		drop(&w->tasks[i]);
 }
 
+/* Has the task not ended? While both live, it and the caller, which have one number, are one. By
+ * the pidfd, which says so at the least price; before Linux 6.9 only of first threads, else by a
+ * name that only the living have. */
+static bool lives(const struct br_task *t)
+{
+	struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
+	struct stat st;
+
+	return t->pidfd >= 0 ? poll(&p, 1, 0) == 0
+			     : fstatat(t->dir, "status", &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* Once a call: its caller waits, and nobody gets the number meanwhile. */
 int br_task_find(struct br_call *c)
 {
 	pid_t tid = (pid_t)c->n.pid;
 	struct br_task *t = &c->w->tasks[(unsigned)tid % BR_TASKS];
 	char name[16];
 
+	if (c->task == t && t->dir >= 0)
+		return 0;
 	c->task = t;
-	if (t->dir >= 0 && t->tid == tid)
+	if (t->dir >= 0 && t->tid == tid && lives(t))
 		return 0;
 	drop(t);
 	snprintf(name, sizeof name, "%d", tid);
@@ -55,6 +73,9 @@ int br_task_find(struct br_call *c)
 	if (t->dir < 0)
 		return errno == ENOENT ? -ESRCH : BR_UNREADABLE;
 	t->tid = tid;
+	t->pidfd = (int)syscall(SYS_pidfd_open, tid, BR_PIDFD_OF_THREAD);
+	if (t->pidfd < 0)
+		t->pidfd = (int)syscall(SYS_pidfd_open, tid, 0);
 	return 0;
 }
 

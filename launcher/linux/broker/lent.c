@@ -19,11 +19,9 @@
 #include "base/own.h"
 #include "launcher/linux/broker/walk.h"
 
-#define PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of Linux 6.9; EINVAL before */
-
 int br_take_fd(struct br_call *c, pid_t tid, int number)
 {
-	b_auto_fd int pidfd = (int)syscall(SYS_pidfd_open, tid, PIDFD_OF_THREAD);
+	b_auto_fd int pidfd = (int)syscall(SYS_pidfd_open, tid, BR_PIDFD_OF_THREAD);
 	long fd;
 
 	/* before 6.9: of the process, whose leader may have ended */

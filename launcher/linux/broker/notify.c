@@ -212,6 +212,7 @@ static void handle(struct br_call *c)
 	struct br_answer a;
 
 	c->cwd_len = 0;
+	c->task = NULL;
 	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
 	w->caller = (pid_t)c->n.pid;
 	w->busy = c->n.id;
@@ -256,7 +257,7 @@ void br_start_worker(struct br_broker *b)
 	w->call->b = b;
 	w->call->w = w;
 	for (unsigned i = 0; i < BR_TASKS; i++)
-		w->tasks[i].dir = -1;
+		w->tasks[i].dir = w->tasks[i].pidfd = -1;
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, 256u << 10);

@@ -9,7 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -253,4 +256,108 @@ static int threads(void *arg)
 Test(launcher_broker_callers, two_hundred_threads_at_once)
 {
 	cr_expect_eq(sb_run_in_tree(threads, POL_READ_ALL, 0), SB_OK);
+}
+
+/* ---- numbers that were given away ---- */
+
+static int numbers[2]; /* to who sets the last number that was given, and back */
+
+/* The next process or thread has the number. */
+static bool next_is(pid_t pid)
+{
+	char c;
+
+	return write(numbers[0], &pid, sizeof pid) == (ssize_t)sizeof pid &&
+	       read(numbers[0], &c, 1) == 1;
+}
+
+static _Noreturn void set_numbers(void)
+{
+	pid_t pid;
+
+	while (read(numbers[1], &pid, sizeof pid) == (ssize_t)sizeof pid) {
+		FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "we");
+
+		if (f)
+			fprintf(f, "%d", (int)pid - 1);
+		if (!f || fclose(f) != 0 || write(numbers[1], "", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void *make_directory(void *arg)
+{
+	*(pid_t *)arg = (pid_t)syscall(SYS_gettid);
+	return mkdir(sb_in("by-thread"), 0777) < 0 ? arg : NULL;
+}
+
+/* A process makes a directory with one umask and ends; a thread of another gets its number. */
+static int gets_the_number(void *arg)
+{
+	struct stat st;
+	pthread_t t;
+	void *failed;
+	pid_t tid = 0;
+	pid_t pid;
+
+	(void)arg;
+	umask(0);
+	pid = fork();
+	if (pid == 0) { /* when the other umask, too, was announced and has settled */
+		usleep(100000);
+		_exit(mkdir(sb_in("by-process"), 0777) < 0);
+	}
+	umask(077);
+	if (mkdir(sb_in("own"), 0777) < 0 || waitpid(pid, NULL, 0) != pid ||
+	    stat(sb_in("by-process"), &st) < 0 || (st.st_mode & 0777) != 0777)
+		return 200;
+	/* others may be faster */
+	for (int tries = 0; tid != pid && tries < 50; tries++) {
+		(void)rmdir(sb_in("by-thread"));
+		if (!next_is(pid) || pthread_create(&t, NULL, make_directory, &tid) ||
+		    pthread_join(t, &failed) || failed)
+			return 201;
+	}
+	if (tid != pid || stat(sb_in("by-thread"), &st) < 0)
+		return 202;
+	return (st.st_mode & 0777) == 0700 ? SB_OK : 203;
+}
+
+static int in_pid_namespace(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (mount("proc", "/proc", "proc", 0, NULL) < 0)
+			_exit(99);
+		if (fork() == 0)
+			set_numbers();
+		_exit(sb_run_in_tree(gets_the_number, POL_READ_NONE, 0));
+	}
+	waitpid(pid, &status, 0);
+	return WEXITSTATUS(status);
+}
+
+Test(launcher_broker_callers, a_number_that_was_given_away_is_another_caller)
+{
+	int status;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		cr_skip_test("numbers are chosen by root");
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, numbers), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+			_exit(99);
+		_exit(in_pid_namespace());
+	}
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	if (WEXITSTATUS(status) == 99)
+		cr_skip_test("no pid namespace here");
+	cr_expect_eq(WEXITSTATUS(status), SB_OK);
 }
