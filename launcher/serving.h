@@ -40,7 +40,7 @@ enum lau_kinship {
 	X(OPENAT2, "openat2(2) is refused")                                                        \
 	X(MEMORY, "process_vm_readv(2) is refused")                                                \
 	X(WRITING, "process_vm_writev(2) is refused")                                              \
-	X(ACTING, "a call that changes names or modes is refused")                                 \
+	X(ACTING, "a call that finds or changes names is refused")                                 \
 	X(ANSWER, "a call cannot be answered with a descriptor")
 
 enum lau_serving_step {

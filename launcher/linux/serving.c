@@ -160,6 +160,8 @@ static int takes(pid_t caller, int number)
 	return sys;
 }
 
+static struct stat nowhere[1];
+
 /* Each with a name that is looked up in no directory: EBADF. */
 static const struct {
 	const char *text;
@@ -174,6 +176,8 @@ static const struct {
 	{"symlinkat(2) is refused", SYS_symlinkat, {(long)"x", -1, (long)"y"}},
 	{"fchmodat(2) is refused", SYS_fchmodat, {-1, (long)"x"}},
 	{"fchownat(2) is refused", SYS_fchownat, {-1, (long)"x", -1, -1}},
+	{"readlinkat(2) is refused", SYS_readlinkat, {-1, (long)"x", (long)nowhere, 1}},
+	{"newfstatat(2) is refused", SYS_newfstatat, {-1, (long)"x", (long)nowhere}},
 };
 
 /* The first that is refused, or -1. */
