@@ -56,6 +56,9 @@ int lau_losses_tell(const struct lau_options *o, const struct lau_plan *p, struc
 	/* set rules re-opened by an option, links not followed */
 	for (size_t i = 0; !o->quiet && i < p->engine->nnotices; i++)
 		lau_say("note", p->engine->notices[i]);
+	/* no denial, and nothing that the command does says it again */
+	for (size_t i = 0; o->quiet && i < p->engine->nopened; i++)
+		lau_say("note", p->engine->opened[i].line);
 	for (size_t i = 0; i < p->nlosses; i++) {
 		bool is_loss = p->losses[i].fatal || p->losses[i].is_loss;
 

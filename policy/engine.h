@@ -97,6 +97,7 @@ struct pol_request {
 struct pol_opened {
 	const char *origin, *matched; /* of the rule */
 	const char *text;	      /* "opens `...`, run or obeyed outside by ..." */
+	const char *line;	      /* as the notice says it */
 };
 
 struct pol_engine {

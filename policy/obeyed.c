@@ -17,25 +17,10 @@
 #include "policy/build.h"
 #include "policy/front/yaml.h"
 #include "policy/glob.h"
+#include "policy/obeyed_priv.h"
 #include "policy/presets.h"
 #include "policy/vars.h"
 #include "policy/workspace.h"
-
-enum { ENTRIES_MAX = 1000 }; /* looked at in a directory that a rule opens */
-
-/* A row `reached`, at one place. */
-struct reached {
-	const char *path;    /* absolute; `*` is any part of a name */
-	bool below;	     /* and everything beneath */
-	const char *matched; /* as a person writes it */
-	const char *by;
-	struct pol_pos pos;
-};
-
-struct reached_list {
-	struct reached *v;
-	size_t n;
-};
 
 /* ---- the rows, where they lie on this host ---- */
 
@@ -75,7 +60,7 @@ static const char *moved_dir(const struct pol_build *b, size_t i)
 	return is_said ? pol_var_dir(&b->rs->arena, moved[i].variable) : NULL;
 }
 
-static void add_at(struct pol_build *b, struct reached_list *list, const char *dir,
+void pol_obeyed_at(struct pol_build *b, struct reached_list *list, const char *dir,
 		   const char *text, const struct reached *row)
 {
 	struct b_arena *a = &b->rs->arena;
@@ -96,7 +81,7 @@ static void add_path(struct pol_build *b, struct reached_list *list, const struc
 		.matched = b_arena_printf(a, "~/%s", path->s), .by = by, .pos = path->pos};
 
 	for (size_t h = 0; h < b->nhomes; h++)
-		add_at(b, list, b->homes[h], path->s, &row);
+		pol_obeyed_at(b, list, b->homes[h], path->s, &row);
 	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
 		const char *below = moved[i].below_home, *dir;
 
@@ -106,34 +91,53 @@ static void add_path(struct pol_build *b, struct reached_list *list, const struc
 		row.matched =
 			b_arena_printf(a, "${%s}/%s", moved[i].variable, path->s + strlen(below));
 		if (dir)
-			add_at(b, list, dir, path->s + strlen(below), &row);
+			pol_obeyed_at(b, list, dir, path->s + strlen(below), &row);
 	}
+}
+
+const struct pol_ynode *pol_obeyed_rows(const char *section)
+{
+	return pol_yaml_get(pol_yaml_get(pol_preset_find("protected")->root, "spec"), section);
 }
 
 static const struct pol_ynode *reached_rows(void)
 {
-	return pol_yaml_get(pol_yaml_get(pol_preset_find("protected")->root, "spec"), "reached");
+	return pol_obeyed_rows("reached");
 }
 
-static struct reached_list find_rows(struct pol_build *b)
+static void add_system(struct pol_build *b, struct reached_list *list, const struct pol_ynode *path,
+		       const char *by)
 {
-	const struct pol_ynode *rows = reached_rows();
+	const struct reached row = {.matched = path->s, .by = by, .pos = path->pos};
+
+	pol_obeyed_at(b, list, "", path->s + 1, &row);
+}
+
+static void add_rows(struct pol_build *b, struct reached_list *list, const struct pol_ynode *rows,
+		     void (*add)(struct pol_build *, struct reached_list *,
+				 const struct pol_ynode *path, const char *by))
+{
 	const char *other = b->rq->is_on_macos ? "linux" : "macos";
-	struct reached_list list = {.n = 0};
 
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct pol_ynode *on = pol_yaml_get(rows->v[i], "on"),
 				       *paths = pol_yaml_get(rows->v[i], "paths");
 
 		for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, other) == 0); k++)
-			add_path(b, &list, paths->v[k], pol_yaml_get(rows->v[i], "by")->s);
+			add(b, list, paths->v[k], pol_yaml_get(rows->v[i], "by")->s);
 	}
+}
+
+static struct reached_list find_rows(struct pol_build *b)
+{
+	struct reached_list list = {.n = 0};
+
+	add_rows(b, &list, reached_rows(), add_path);
+	add_rows(b, &list, pol_obeyed_rows("reachedSystem"), add_system);
 	return list;
 }
 
 /* ---- does a grant reach a row? ---- */
-
-enum meeting { APART, AROUND, WITHIN }; /* the grant begins above the row, or in it */
 
 /* One component, its slash in front. */
 static bool is_part(const char *glob, size_t n, const char *name, size_t len)
@@ -149,7 +153,7 @@ static bool is_part(const char *glob, size_t n, const char *name, size_t len)
 	return pol_glob_match(part, name + 1, len - 1);
 }
 
-static enum meeting meet(const struct reached *row, const char *base)
+enum meeting pol_obeyed_meet(const struct reached *row, const char *base)
 {
 	const char *p = row->path;
 
@@ -168,7 +172,7 @@ static enum meeting meet(const struct reached *row, const char *base)
 
 static enum meeting reaches(const struct pol_rule *grant, const struct reached *row)
 {
-	enum meeting m = meet(row, grant->base);
+	enum meeting m = pol_obeyed_meet(row, grant->base);
 
 	if (m != AROUND || grant->shape == POL_TREE)
 		return m;
@@ -214,10 +218,30 @@ static bool is_begun(const char *path)
 	return false;
 }
 
+/* Above a row of the system, or below the part of it that has no wildcard. */
+static bool is_near_system(const struct pol_rule *r)
+{
+	const struct pol_ynode *rows = pol_obeyed_rows("reachedSystem");
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct pol_ynode *paths = pol_yaml_get(rows->v[i], "paths");
+
+		for (size_t k = 0; k < paths->n; k++) {
+			const char *path = paths->v[k]->s;
+			size_t n = strcspn(path, "*");
+
+			n -= path[n] && n > 1;
+			if (strncmp(path, r->base, n < r->base_len ? n : r->base_len) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
 /* Most grants are of places that no row is near. */
 static bool is_near(const struct pol_build *b, const struct pol_rule *r)
 {
-	if (is_presets(r) || r->base_len == 0)
+	if (is_presets(r) || r->base_len == 0 || is_near_system(r))
 		return true;
 	for (size_t i = 0; i < b->nhomes; i++) {
 		size_t n = strlen(b->homes[i]);
@@ -301,7 +325,7 @@ void pol_build_obeyed(struct pol_build *b)
 
 /* ---- git directories that the user opens ---- */
 
-static bool is_there(struct pol_build *b, const char *dir, const char *name)
+bool pol_obeyed_is_there(struct pol_build *b, const char *dir, const char *name)
 {
 	struct stat st;
 
@@ -311,8 +335,8 @@ static bool is_there(struct pol_build *b, const char *dir, const char *name)
 /* gitrepository-layout(5): a repository, or the own directory of a worktree */
 static bool is_git(struct pol_build *b, const char *dir)
 {
-	return is_there(b, dir, "HEAD") &&
-	       (is_there(b, dir, "objects") || is_there(b, dir, "commondir"));
+	return pol_obeyed_is_there(b, dir, "HEAD") &&
+	       (pol_obeyed_is_there(b, dir, "objects") || pol_obeyed_is_there(b, dir, "commondir"));
 }
 
 static int close_git(struct pol_build *b, const char *dir, const struct pol_rule *grant,
@@ -375,18 +399,20 @@ void pol_build_git_behind(struct pol_build *b, const struct pol_rule *grant)
 
 /* ---- what stays open is named ---- */
 
-struct found {
-	const char *matched, *by, *origin; /* of the first */
-	size_t n;
-};
-
-static void take(struct pol_build *b, size_t grant, const char *path, const char *matched,
-		 const char *by, const char *origin, struct found *f)
+void pol_obeyed_take(struct pol_build *b, size_t grant, const char *path, const char *matched,
+		     const char *by, const char *origin, struct found *f)
 {
 	if (pol_list_decide(&b->rs->op[SBX_MODIFY], path, strlen(path)) != (int)grant)
 		return;
-	if (f->n++ == 0)
-		*f = (struct found){matched, by, origin, 1};
+	if (f->n++ == 0) {
+		f->matched = matched;
+		f->origin = origin;
+	}
+	for (size_t i = 0; i < f->nby; i++)
+		if (strcmp(f->by[i], by) == 0)
+			return;
+	if (f->nby < NAMED)
+		f->by[f->nby++] = by;
 }
 
 /* Denials of the list that stand before the grant, or were left out of it. */
@@ -402,9 +428,9 @@ static void look_at_list(struct pol_build *b, size_t grant, struct found *f)
 			continue;
 		if (r->shape == POL_TREE &&
 		    sbx_path_under(g->base, g->base_len, r->base, r->base_len))
-			take(b, grant, g->base, r->matched, r->obeyed_by, r->origin, f);
+			pol_obeyed_take(b, grant, g->base, r->matched, r->obeyed_by, r->origin, f);
 		else if (pol_rule_matches(g, r->base, r->base_len))
-			take(b, grant, r->base, r->matched, r->obeyed_by, r->origin, f);
+			pol_obeyed_take(b, grant, r->base, r->matched, r->obeyed_by, r->origin, f);
 	}
 }
 
@@ -420,26 +446,40 @@ static void look_at_rows(struct pol_build *b, size_t grant, const struct reached
 
 		if (m == APART || (m == AROUND && is_workspaces(g)))
 			continue;
-		take(b, grant, m == WITHIN ? g->base : row->path, row->matched, row->by,
-		     b_arena_printf(a, "%s:%u:%u", row->pos.file, row->pos.line, row->pos.col), f);
+		pol_obeyed_take(
+			b, grant, m == WITHIN ? g->base : row->path, row->matched, row->by,
+			b_arena_printf(a, "%s:%u:%u", row->pos.file, row->pos.line, row->pos.col),
+			f);
 	}
+}
+
+/* "shells, claude and others" */
+static const char *names_of(struct b_arena *a, const struct found *f)
+{
+	const char *text = f->by[0];
+
+	for (size_t i = 1; i < f->nby; i++)
+		text = b_arena_printf(a, "%s; %s", text, f->by[i]);
+	return f->nby == NAMED ? b_arena_printf(a, "%s; and others", text) : text;
 }
 
 static void tell(struct pol_build *b, const struct pol_rule *g, const struct found *f)
 {
 	struct b_arena *a = &b->rs->arena;
 	bool is_cli = g->tier == POL_TIER_CLI;
-	const char *opens =
-		f->n == 1 ? b_arena_printf(a, "opens `%s`, run or obeyed outside by %s (%s)",
-					   f->matched, f->by, f->origin)
-			  : b_arena_printf(a,
-					   "opens `%s`, run or obeyed outside by %s (%s), and %zu "
-					   "more of that kind",
-					   f->matched, f->by, f->origin, f->n - 1);
+	const char *what = is_cli ? "--modify" : g->origin, *opens;
 
-	pol_build_notice(b, "%s `%s` %s", is_cli ? "--modify" : g->origin, g->matched, opens);
+	opens = b_arena_printf(a, "opens `%s`, run or obeyed outside by %s (%s)", f->matched,
+			       f->by[0], f->origin);
+	if (f->n > 1)
+		opens = b_arena_printf(a, "%s, and %zu more%s%s", opens, f->n - 1,
+				       f->nby > 1 ? " of: " : " of that kind",
+				       f->nby > 1 ? names_of(a, f) : "");
+	pol_build_notice(b, "%s `%s` %s", what, g->matched, opens);
 	b->opened = room(a, b->opened, b->nopened, sizeof *b->opened);
-	b->opened[b->nopened++] = (struct pol_opened){g->origin, g->matched, opens};
+	b->opened[b->nopened++] =
+		(struct pol_opened){g->origin, g->matched, opens,
+				    b_arena_printf(a, "%s `%s` %s", what, g->matched, opens)};
 }
 
 void pol_build_opened(struct pol_build *b)
@@ -459,8 +499,10 @@ void pol_build_opened(struct pol_build *b)
 				rows = find_rows(b);
 			look_at_rows(b, i, &rows, &f);
 		}
-		if (!is_workspaces(g))
+		if (!is_workspaces(g)) {
 			look_at_list(b, i, &f);
+			pol_obeyed_projects(b, i, &f);
+		}
 		if (f.n)
 			tell(b, g, &f);
 	}

@@ -208,9 +208,9 @@ static int take_section(struct set *set, const struct pol_ynode *key, const stru
 				return -1;
 		return 0;
 	}
-	/* `reached`: obeyed.c */
+	/* `reached`, `reachedSystem`: obeyed.c */
 	if (strcmp(key->s, "deny") == 0 || strcmp(key->s, "description") == 0 ||
-	    strcmp(key->s, "reached") == 0)
+	    strcmp(key->s, "reached") == 0 || strcmp(key->s, "reachedSystem") == 0)
 		return 0;
 	return pol_pos_fail(set->err, &key->pos, "unknown field `%s` in spec", key->s);
 }

@@ -248,6 +248,8 @@ static int step_notices(struct run *r, struct b_err *err)
 			"who started it");
 	for (size_t i = 0; !r->o->quiet && i < e->nnotices; i++)
 		lau_say("note", e->notices[i]);
+	for (size_t i = 0; r->o->quiet && i < e->nopened; i++)
+		lau_say("note", e->opened[i].line);
 	for (size_t i = 0; r->o->verbose && i < r->profile.nnotes; i++)
 		lau_say("note", r->profile.notes[i]);
 	return 0;

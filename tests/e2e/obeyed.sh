@@ -220,6 +220,35 @@ POLICY=$(dirname "$SBX")/sbx-policy
 check 'lint names a document'\''s' grep -q 'p.yaml:6:.*rule .~/.config/\*\*. opens .*\[obeyed-outside\]' "$TMP/out"
 "$POLICY" show --policy "$TMP/p.yaml" >"$TMP/out" 2>"$TMP/err"
 check 'so does show' sh -c 'grep -q "^opened, though programs outside run or obey it" "$1" && grep -q "~/.config/.*run or obeyed outside by" "$1"' - "$TMP/out"
+# Places of the system, another project, documents of other systems; also where nobody wants denial lines.
+sed 's,~/.config,/etc/cron.d\, /usr/local/bin,' "$TMP/p.yaml" >"$TMP/system.yaml"
+chmod 600 "$TMP/system.yaml"
+"$POLICY" lint "$TMP/system.yaml" >"$TMP/out" 2>&1
+check 'lint names places of the system' [ "$(grep -cE 'opens ./(etc/cron.d|usr/local/bin)/\*\*., run or obeyed outside by (cron|shells).*\[obeyed-outside\]' "$TMP/out")" = 2 ]
+for dir in /etc/cron.d /usr/local/bin /etc/profile.d /var/spool; do
+	launch -q --modify "$dir" -- true
+	check "$dir: a line, though quiet" grep -q '^sbx-launch: note: --modify .* opens ./.* run or obeyed outside by' "$TMP/err"
+done
+mkdir -p "$HOME/proj/.git" "$HOME/plain"
+launch -q --modify '~/proj' -- true
+check 'another project: a line, and who obeys' grep -q 'opens .*/proj/.*more of: .*direnv; .*claude; .*vscode' "$TMP/err"
+launch -q --modify '~/proj/.envrc' -- true
+check 'one name of it' grep -q 'opens .*/proj/.envrc., run or obeyed outside by direnv' "$TMP/err"
+launch -q --modify '~/plain' -- true
+check 'a directory that is none: no line' [ ! -s "$TMP/err" ]
+rm -rf "$HOME/proj"
+mkdir -p "$HOME/.claude"
+echo '{"filesystem":{"denyRead":[],"allowWrite":[".","~"],"denyWrite":[]},"network":{"allowedDomains":[],"deniedDomains":[]}}' >"$TMP/srt.json"
+printf 'version: 1\nfilesystem_policy:\n  include_workdir: true\n  read_only: [/usr, /lib, /etc, /proc, /bin, /lib64]\n  read_write: [%s, /dev/null]\n' "$HOME" >"$TMP/shell.yaml"
+chmod 600 "$TMP/srt.json" "$TMP/shell.yaml"
+for p in srt.json shell.yaml; do
+	rm -f "$HOME/.claude/settings.json"
+	launch -q -p "$TMP/$p" -- /bin/sh -c 'echo x >"$HOME/.claude/settings.json"; echo x >.claude/settings.json'
+	check "$p: a wide entry opens what that program leaves open" [ -e "$HOME/.claude/settings.json" -a ! -e .claude/settings.json ]
+	check "$p: a line says who obeys, though quiet" grep -q 'note: .* opens .~/.*more of: shells.*; .*' "$TMP/err"
+	launch -q -p "$TMP/$p" -- /bin/sh -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; cat "$HOME/.ssh/id_x"'
+	check "$p: the sets stay closed" [ ! -e .git/hooks/pre-commit ]
+done
 "$POLICY" show >"$TMP/out" 2>"$TMP/err"
 check 'and of the default policy nothing' sh -c '! grep -q "though programs outside" "$1"' - "$TMP/out"
 exit 0

@@ -269,3 +269,76 @@ Test(policy_obeyed, a_git_directory_that_the_user_opens_keeps_what_git_runs)
 	cr_expect_not(may(in(git, "config")));
 	cr_expect(noticed("/hooks/**`, run or obeyed outside by git"));
 }
+
+/* Each row of the system, opened by its own path and by the directory around it. */
+Test(policy_obeyed, what_the_system_runs_is_named)
+{
+	const struct pol_ynode *list = pol_yaml_get(
+		pol_yaml_get(pol_preset_find("protected")->root, "spec"), "reachedSystem");
+	size_t n = 0;
+
+	cr_assert(list);
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_ynode *paths = pol_yaml_get(list->v[i], "paths");
+
+		if (strcmp(pol_yaml_get(list->v[i], "on")->s, "linux") != 0)
+			continue;
+		for (size_t k = 0; k < paths->n; k += 5, n++) {
+			char *path = b_arena_strndup(&arena, paths->v[k]->s,
+						     strcspn(paths->v[k]->s, "*"));
+			size_t len = strlen(path);
+
+			nrules = 0;
+			modify(path);
+			make_at(ws, NULL);
+			cr_expect_eq(engine->nopened, 1, "%s", path);
+			if (path[len - 1] == '/')
+				path[len - 1] = '\0';
+			*strrchr(path, '/') = '\0';
+			nrules = 0;
+			modify(*path ? path : "/");
+			make_at(ws, NULL);
+			cr_expect_eq(engine->nopened, 1, "above: %s", paths->v[k]->s);
+		}
+	}
+	cr_expect_gt(n, 20);
+	nrules = 0;
+	modify("/usr/share/doc");
+	modify("/var/tmp");
+	make_at(ws, NULL);
+	cr_expect_eq(engine->nopened, 0);
+}
+
+Test(policy_obeyed, what_is_obeyed_in_another_project_is_named)
+{
+	static const char *const names[] = {
+		"", "/.envrc", "/.vscode", "/.vscode/tasks.json", "/.claude/hooks/x", "/.."};
+	const char *project = in(home, "src/other");
+
+	mkdir(project, 0700);
+	mkdir(in(project, ".git"), 0700);
+	mkdir(in(home, "src/plain"), 0700);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		nrules = 0;
+		modify(i + 1 < sizeof names / sizeof *names
+			       ? b_arena_printf(&arena, "%s%s", project, names[i])
+			       : in(home, "src"));
+		make_at(ws, NULL);
+		cr_assert_eq(engine->nopened, 1, "%s", names[i]);
+		cr_expect(i + 1 == sizeof names / sizeof *names ||
+				  strstr(engine->opened[0].text, "src/other/."),
+			  "%s", engine->opened[0].text);
+		cr_expect(strstr(engine->opened[0].line, engine->opened[0].text));
+	}
+	/* who obeys, of all that is opened */
+	cr_expect(strstr(engine->opened[0].text, "direnv") &&
+			  strstr(engine->opened[0].text, "vscode"),
+		  "%s", engine->opened[0].text);
+	nrules = 0;
+	modify(in(home, "src/plain"));
+	make_at(ws, NULL);
+	cr_expect_eq(engine->nopened, 0, "no project");
+	mkdir(in(home, "src/plain/.vscode"), 0700);
+	make_at(ws, NULL);
+	cr_expect_eq(engine->nopened, 1, "what is there");
+}
