@@ -234,30 +234,6 @@ static int do_without_channel(struct run *r, struct b_err *err)
 	return 0;
 }
 
-/* bwrap enters the working directory, which is there when it is bound, in something that is, or
- * above it. */
-static int check_cwd(const struct run *r, struct b_err *err)
-{
-	const struct pol_mounts *m = &r->plan.mounts;
-	b_auto_free char *cwd = getcwd(NULL, 0);
-	size_t len = cwd ? strlen(cwd) : 0;
-
-	if (len < 2)
-		return 0;
-	for (size_t i = 0; i < m->n; i++) {
-		const char *path = m->v[i].path;
-
-		if (m->v[i].kind != POL_MOUNT_HIDE_DIR && m->v[i].kind != POL_MOUNT_HIDE_FILE &&
-		    (sbx_path_under(cwd, len, path, strlen(path)) ||
-		     sbx_path_under(path, strlen(path), cwd, len)))
-			return 0;
-	}
-	return b_fail(err, B_FLOOR, 0,
-		      "%s: the policy does not open the working directory, which bubblewrap would "
-		      "have to enter: --read ., --chdir to one that is open, or --backend landlock",
-		      cwd);
-}
-
 /* The second stage is this program, where it lies. */
 static int step_wrap(struct run *r, struct b_err *err)
 {
@@ -265,7 +241,7 @@ static int step_wrap(struct run *r, struct b_err *err)
 
 	if (!r->plan.is_wrapped)
 		return 0;
-	if (check_cwd(r, err) < 0)
+	if (lau_run_check_cwd(r, err) < 0)
 		return -1;
 	if (!lau_os_own_path(self, sizeof self))
 		return b_fail(err, B_SYSTEM, errno, "/proc/self/exe: %s", strerror(errno));

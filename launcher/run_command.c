@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/own.h"
+#include "core/path.h"
 #include "launcher/agents.h"
 #include "launcher/losses.h"
 #include "launcher/os.h"
@@ -28,6 +29,30 @@ static const char me[] = "sbx-launch";
 static void say(const struct b_str *text)
 {
 	(void)b_write_all(STDERR_FILENO, b_str_c(text), text->len);
+}
+
+/* bwrap enters the working directory, which is there when it is bound, in something that is, or
+ * above it. */
+int lau_run_check_cwd(const struct run *r, struct b_err *err)
+{
+	const struct pol_mounts *m = &r->plan.mounts;
+	b_auto_free char *cwd = getcwd(NULL, 0);
+	size_t len = cwd ? strlen(cwd) : 0;
+
+	if (len < 2)
+		return 0;
+	for (size_t i = 0; i < m->n; i++) {
+		const char *path = m->v[i].path;
+
+		if (m->v[i].kind != POL_MOUNT_HIDE_DIR && m->v[i].kind != POL_MOUNT_HIDE_FILE &&
+		    (sbx_path_under(cwd, len, path, strlen(path)) ||
+		     sbx_path_under(path, strlen(path), cwd, len)))
+			return 0;
+	}
+	return b_fail(err, B_FLOOR, 0,
+		      "%s: the policy does not open the working directory, which bubblewrap would "
+		      "have to enter: --read ., --chdir to one that is open, or --backend landlock",
+		      cwd);
 }
 
 static int spawn_wrapped(struct run *r, const struct lau_spawn *sp, struct b_err *err)

@@ -67,5 +67,6 @@ struct run {
 int lau_run_lock(struct run *, struct b_err *err);
 int lau_run_losses(struct run *, struct b_err *err);
 /* Steps: the command is started; it is waited for, and what it has left. */
+int lau_run_check_cwd(const struct run *, struct b_err *err);
 int lau_run_spawn(struct run *, struct b_err *err);
 int lau_run_supervise(struct run *, struct b_err *err);
