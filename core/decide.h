@@ -45,16 +45,22 @@ uint32_t sbx_step(const struct sbx_image *, enum sbx_op, uint32_t state, unsigne
 unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
 
 /*
- * May the object at `from` appear at `to` (rename or hard link)? Not when something that
- * is denied at or below `from` would be allowed at or below `to`, for read or modify; nor,
- * for modify, when something allowed below `from` would land where it is denied (planting).
- * A file compares its own verdicts; a directory compares the automata's states by a product
- * walk of at most SBX_MOVE_BUDGET pairs: out of budget = refused. *out_op (may be NULL)
- * names the operation that objects. Modify permission on both ends is asked separately.
+ * May the object at `from` appear at `to` (rename or hard link)? Not when something that is denied
+ * at or below `from` would be allowed at or below `to`, for any operation; nor, for modify, when
+ * something allowed below `from` would land where it is denied (planting), nor, for read, the same
+ * of what lies below a directory, the directory itself, and a hard link: a descriptor that is open,
+ * or the old name, would read what is later written at the denied one. (A file that is renamed so
+ * is made anew by the broker.) Connecting is asked of sockets, and of what lies below directories.
+ * A file compares its own verdicts; a directory compares the automata's states by a product walk of
+ * at most SBX_MOVE_BUDGET pairs: out of budget = refused. *out_op (may be NULL) names the operation
+ * that objects. Modify permission on both ends is asked separately.
  */
 #define SBX_MOVE_BUDGET 512
+#define SBX_MOVES_DIR	 1u /* it is a directory */
+#define SBX_MOVES_SOCKET 2u /* it is a socket, which the host may have made */
+#define SBX_MOVES_KEPT	 4u /* the old name stays */
 bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
-		      size_t to_len, bool is_dir, enum sbx_op *out_op);
+		      size_t to_len, unsigned what, enum sbx_op *out_op);
 /* The same for who has no 4 KiB of stack: `room` is for the pairs, and of files is not touched. */
 #define SBX_MOVE_ROOM (SBX_MOVE_BUDGET * 8 + 8)
 struct sbx_move_ends {
@@ -64,8 +70,8 @@ struct sbx_move_ends {
 	size_t to_len;
 };
 bool sbx_move_allowed_in(void *room, const struct sbx_image *, const struct sbx_move_ends *,
-			 bool is_dir, enum sbx_op *out_op);
-/* Cheaper, and for files and directories alike: true = allowed, false = ask the above. */
+			 unsigned what, enum sbx_op *out_op);
+/* Cheaper, and whatever moves: true = allowed, false = ask the above. */
 bool sbx_move_free(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		   size_t to_len);
 
@@ -80,7 +86,9 @@ bool sbx_move_beneath(const struct sbx_image *, enum sbx_op, uint32_t from, uint
 /*
  * May a symlink at `link` lead to `target`? Not when something that may not be modified below the
  * name of the link may be below the target: whoever follows the link takes the one for the other
- * (`.git` -> `evil`, whose hooks are not protected). Of the budget above.
+ * (`.git` -> `evil`, whose hooks are not protected). Nor when the link may not be read and the
+ * target may, or the same of what is below them where the command can make anything: the host
+ * would write what is denied to where it is read. Of the budget above.
  */
 bool sbx_link_allowed(const struct sbx_image *, const char *link, size_t link_len,
 		      const char *target, size_t target_len);

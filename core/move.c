@@ -41,10 +41,25 @@ static size_t class_bytes(const struct sbx_image *img, const struct sbx_dfa *d,
 	return n;
 }
 
+/* Nothing that was denied may be allowed at the new place. For reading and modifying the other way
+ * round is refused, too: whoever has a descriptor of a file, or another name, would read there what
+ * is written later; and a protected name could be planted. */
+static bool is_both_ways(enum sbx_op op)
+{
+	return op == SBX_READ || op == SBX_MODIFY;
+}
+
 /* May what is answered so at the old place be answered so at the new one? */
 static bool answer_ok(bool both_ways, bool was_allowed, bool is_allowed)
 {
 	return was_allowed == is_allowed || (was_allowed && !both_ways);
+}
+
+static bool name_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
+		    bool both_ways)
+{
+	return answer_ok(both_ways, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
+			 sbx_state_flags(img, op, to) & SBX_ST_ALLOW);
 }
 
 static bool pair_settled(bool both_ways, unsigned a, unsigned b)
@@ -85,88 +100,114 @@ static bool below_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from,
 
 bool sbx_move_name(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
 {
-	return answer_ok(op == SBX_MODIFY, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
-			 sbx_state_flags(img, op, to) & SBX_ST_ALLOW);
+	return name_ok(img, op, from, to, is_both_ways(op));
 }
 
 bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to)
 {
 	struct pairs pairs;
 
-	return below_ok(img, op, from, to, op == SBX_MODIFY, &pairs);
+	return below_ok(img, op, from, to, is_both_ways(op), &pairs);
+}
+
+/* The name itself. Leave to remove the one and to create the other is asked elsewhere. */
+static bool top_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
+		   unsigned what)
+{
+	if (op == SBX_CONNECT && !(what & SBX_MOVES_SOCKET))
+		return true;
+	return name_ok(img, op, from, to,
+		       op == SBX_READ && what & (SBX_MOVES_DIR | SBX_MOVES_KEPT));
 }
 
 static bool op_allows_move(const struct sbx_image *img, enum sbx_op op,
-			   const struct sbx_move_ends *e, bool is_dir, struct pairs *pairs)
+			   const struct sbx_move_ends *e, unsigned what, struct pairs *pairs)
 {
-	/* Leave to remove the one and to create the other is asked elsewhere. */
-	if (!sbx_decide(img, op, e->from, e->from_len) && sbx_decide(img, op, e->to, e->to_len))
-		return false;
-	return !is_dir ||
-	       below_ok(img, op, sbx_step(img, op, sbx_walk(img, op, e->from, e->from_len), '/'),
-			sbx_step(img, op, sbx_walk(img, op, e->to, e->to_len), '/'),
-			op == SBX_MODIFY, pairs);
+	uint32_t from = sbx_walk(img, op, e->from, e->from_len);
+	uint32_t to = sbx_walk(img, op, e->to, e->to_len);
+
+	if (from == to)
+		return true;
+	return top_ok(img, op, from, to, what) &&
+	       (!(what & SBX_MOVES_DIR) ||
+		below_ok(img, op, sbx_step(img, op, from, '/'), sbx_step(img, op, to, '/'),
+			 is_both_ways(op), pairs));
 }
 
 bool sbx_move_allowed_in(void *room, const struct sbx_image *img, const struct sbx_move_ends *ends,
-			 bool is_dir, enum sbx_op *out_op)
+			 unsigned what, enum sbx_op *out_op)
 {
-	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
-
-	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++)
-		if (!op_allows_move(img, ops[i], ends, is_dir, room)) {
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		if (!op_allows_move(img, (enum sbx_op)op, ends, what, room)) {
 			if (out_op)
-				*out_op = ops[i];
+				*out_op = (enum sbx_op)op;
 			return false;
 		}
 	return true;
 }
 
 bool sbx_move_allowed(const struct sbx_image *img, const char *from, size_t from_len,
-		      const char *to, size_t to_len, bool is_dir, enum sbx_op *out_op)
+		      const char *to, size_t to_len, unsigned what, enum sbx_op *out_op)
 {
 	struct sbx_move_ends ends = {from, from_len, to, to_len};
 	struct pairs pairs;
 
-	return sbx_move_allowed_in(&pairs, img, &ends, is_dir, out_op);
+	return sbx_move_allowed_in(&pairs, img, &ends, what, out_op);
 }
 
 bool sbx_move_free(const struct sbx_image *img, const char *from, size_t from_len, const char *to,
 		   size_t to_len)
 {
-	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
-
-	for (unsigned i = 0; i < sizeof ops / sizeof *ops; i++) {
-		enum sbx_op op = ops[i];
+	for (int i = 0; i < SBX_OP_COUNT; i++) {
+		enum sbx_op op = (enum sbx_op)i;
 		uint32_t a = sbx_walk(img, op, from, from_len), b = sbx_walk(img, op, to, to_len);
 
-		if (!answer_ok(op == SBX_MODIFY, sbx_state_flags(img, op, a) & SBX_ST_ALLOW,
-			       sbx_state_flags(img, op, b) & SBX_ST_ALLOW))
+		if (!name_ok(img, op, a, b, is_both_ways(op)))
 			return false;
 		a = sbx_step(img, op, a, '/');
 		b = sbx_step(img, op, b, '/');
-		if (a != b && !pair_settled(op == SBX_MODIFY, sbx_state_flags(img, op, a),
+		if (a != b && !pair_settled(is_both_ways(op), sbx_state_flags(img, op, a),
 					    sbx_state_flags(img, op, b)))
 			return false;
 	}
 	return true;
 }
 
-static uint32_t below_state(const struct sbx_image *img, const char *path, size_t len)
+/* ---- symlinks ---- */
+
+static uint32_t below_state(const struct sbx_image *img, enum sbx_op op, const char *path,
+			    size_t len)
 {
-	return sbx_step(img, SBX_MODIFY, sbx_walk(img, SBX_MODIFY, path, len), '/');
+	return sbx_step(img, op, sbx_walk(img, op, path, len), '/');
+}
+
+static bool is_all_allowed_below(const struct sbx_image *img, enum sbx_op op, const char *path,
+				 size_t len)
+{
+	return sbx_state_flags(img, op, below_state(img, op, path, len)) & SBX_ST_ALL_ALLOW;
 }
 
 bool sbx_link_free(const struct sbx_image *img, const char *link, size_t len)
 {
-	return sbx_state_flags(img, SBX_MODIFY, below_state(img, link, len)) & SBX_ST_ALL_ALLOW;
+	return is_all_allowed_below(img, SBX_MODIFY, link, len) &&
+	       is_all_allowed_below(img, SBX_READ, link, len) &&
+	       sbx_decide(img, SBX_READ, link, len);
 }
 
 bool sbx_link_allowed(const struct sbx_image *img, const char *link, size_t link_len,
 		      const char *target, size_t target_len)
 {
+	uint32_t at = below_state(img, SBX_MODIFY, target, target_len);
 	struct pairs pairs;
 
-	return below_ok(img, SBX_MODIFY, below_state(img, link, link_len),
-			below_state(img, target, target_len), false, &pairs);
+	if (!sbx_decide(img, SBX_READ, link, link_len) &&
+	    sbx_decide(img, SBX_READ, target, target_len))
+		return false;
+	/* where the command can make nothing, nobody is led by its links */
+	if (sbx_state_flags(img, SBX_MODIFY, at) & SBX_ST_ALL_DENY)
+		return true;
+	return below_ok(img, SBX_MODIFY, below_state(img, SBX_MODIFY, link, link_len), at, false,
+			&pairs) &&
+	       below_ok(img, SBX_READ, below_state(img, SBX_READ, link, link_len),
+			below_state(img, SBX_READ, target, target_len), false, &pairs);
 }

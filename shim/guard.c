@@ -326,42 +326,51 @@ static enum shim_way refuse(struct shim_op *op, unsigned which)
 	return SHIM_REFUSE;
 }
 
-/* What cannot be looked at may be a directory: the stricter question. */
-static bool end_may_be_dir(const struct shim_end *e)
+/* SBX_MOVES_*. What cannot be looked at may be anything: the stricter question. */
+static unsigned what_moves(const struct shim_end *e)
 {
 	struct stat st;
 
-	return shim_has_filter() || (stat_end(e, &st) && S_ISDIR(st.st_mode));
+	if (shim_has_filter())
+		return SBX_MOVES_DIR | SBX_MOVES_SOCKET;
+	if (!stat_end(e, &st))
+		return 0;
+	return S_ISDIR(st.st_mode) ? SBX_MOVES_DIR : S_ISSOCK(st.st_mode) ? SBX_MOVES_SOCKET : 0;
 }
 
-static bool may_move(struct shim_op *op, bool from_is_dir, bool to_is_dir)
+static bool may_move(struct shim_op *op, unsigned from, unsigned to)
 {
-	void *room SHIM_GIVEN_BACK = from_is_dir || to_is_dir ? SHIM_ROOM(SBX_MOVE_ROOM) : NULL;
+	void *room SHIM_GIVEN_BACK = (from | to) & SBX_MOVES_DIR ? SHIM_ROOM(SBX_MOVE_ROOM) : NULL;
 	const struct shim_end *a = &op->end[0], *b = &op->end[1];
 	struct sbx_move_ends there = {a->path, a->len, b->path, b->len};
 	struct sbx_move_ends back = {b->path, b->len, a->path, a->len};
 	enum sbx_op against = SBX_MODIFY;
 
-	if (sbx_move_allowed_in(room, &shim.image, &there, from_is_dir, &against) &&
+	if (sbx_move_allowed_in(room, &shim.image, &there, from, &against) &&
 	    (op->moving != SHIM_SWAPS ||
-	     sbx_move_allowed_in(room, &shim.image, &back, to_is_dir, &against)))
+	     sbx_move_allowed_in(room, &shim.image, &back, to, &against)))
 		return true;
 	op->aux = against;
 	return false;
 }
 
 /* A rename takes what lies below with it: no rule may be escaped, or met, on the way. The broker
- * can look at what does lie there; where there is none, no name there could be may object. */
+ * can look at what does lie there, and knows the sockets that the run has made; where there is
+ * none, no name there could be may object, and no socket. */
 static bool move_allowed(struct shim_op *op)
 {
-	/* of directories there are no links */
-	bool from_is_dir = op->moving != SHIM_LINKS && end_may_be_dir(&op->end[0]);
-	bool to_is_dir = op->moving == SHIM_SWAPS && end_may_be_dir(&op->end[1]);
+	unsigned from = what_moves(&op->end[0]), to = 0;
 
-	op->is_dir = from_is_dir || to_is_dir;
-	if (may_move(op, from_is_dir, to_is_dir))
+	/* of directories there are no links */
+	if (op->moving == SHIM_LINKS)
+		from = (from & SBX_MOVES_SOCKET) | SBX_MOVES_KEPT;
+	else if (op->moving == SHIM_SWAPS)
+		to = what_moves(&op->end[1]);
+	op->is_dir = (from | to) & SBX_MOVES_DIR;
+	if (may_move(op, from, to))
 		return true;
-	op->is_left = op->is_dir && shim.ring->judges_moves && may_move(op, false, false);
+	op->is_left = (from | to) & (SBX_MOVES_DIR | SBX_MOVES_SOCKET) && shim.ring->judges_moves &&
+		      may_move(op, from & SBX_MOVES_KEPT, 0);
 	op->flags |= op->is_left ? 0 : SBX_EVF_MOVE;
 	return op->is_left;
 }

@@ -23,9 +23,9 @@ for how in --no-shim ''; do
 	tried 'a directory with a program moved to a denied place' 'mv with sec'
 	check "none of them is there $how" [ ! -x app.env -a ! -e t.env -a ! -e sec -a -e with/prog ]
 	# shellcheck disable=SC2086
-	launch "${under[@]}" $how sh -c 'mv plain sec && mv t t2 && mv with with2 && mv with2 with && cp t2 dup && ./dup'
+	launch "${under[@]}" $how sh -c 'mkdir sec && mv plain/f sec && mv t t2 && mv with with2 && mv with2 with && cp t2 dup && ./dup'
 	check "what is no program moves there, and programs move elsewhere $how" [ "$status" -eq 0 ]
-	mv sec plain && rm -f t2 dup
+	mv sec/f plain && rmdir sec && rm -f t2 dup
 	# shellcheck disable=SC2086
 	launch "${under[@]}" $how sh -c 'echo "int main(void) { return 7; }" >p.c && cc -o p p.c && ./p'
 	check "what was just compiled runs $how" [ "$status" -eq 7 ]

@@ -99,45 +99,53 @@ static bool open_allowed(const struct call *c)
 	return (c->flags & O_ACCMODE) == O_WRONLY || ask(SBX_READ, path);
 }
 
-/* What the move does to one name: nothing denied may become allowed, and for modify nothing
- * allowed denied, but at the top, where leave to remove and to make was asked. */
-static bool name_moves(const char *from, const char *to, bool is_top)
+/* What the move does to one name: nothing denied may become allowed, and for read and modify
+ * nothing allowed denied; but at the top leave to remove and to make was asked, and a file that may
+ * not be read there is made anew. */
+static bool name_moves(const char *from, const char *to, bool is_top, bool is_kept)
 {
-	static const enum sbx_op ops[] = {SBX_READ, SBX_MODIFY};
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		bool was = ask((enum sbx_op)op, from), is = ask((enum sbx_op)op, to);
+		bool is_free = op == SBX_READ	  ? is_top && !is_kept
+			       : op == SBX_MODIFY ? is_top
+						  : true;
 
-	for (unsigned i = 0; i < 2; i++) {
-		bool was = ask(ops[i], from), is = ask(ops[i], to);
-
-		if ((!was && is) || (was && !is && ops[i] == SBX_MODIFY && !is_top))
+		if (op == SBX_CONNECT)
+			continue; /* there are no sockets */
+		if ((!was && is) || (was && !is && !is_free))
 			return false;
 	}
 	return true;
 }
 
-static uint32_t below(const char *path)
+static uint32_t below(enum sbx_op op, const char *path)
 {
-	return sbx_step(&cm_policy.image, SBX_MODIFY,
-			sbx_walk(&cm_policy.image, SBX_MODIFY, path, strlen(path)), '/');
+	return sbx_step(&cm_policy.image, op, sbx_walk(&cm_policy.image, op, path, strlen(path)),
+			'/');
 }
 
-/* A link is a directory to who follows it. */
-static bool link_moves(const char *from, const char *to)
+static bool beneath_moves(enum sbx_op op, const char *from, const char *to)
 {
-	struct stat st;
+	return sbx_move_beneath(&cm_policy.image, op, below(op, from), below(op, to));
+}
 
-	return lstat(from, &st) < 0 || !S_ISLNK(st.st_mode) ||
-	       sbx_move_beneath(&cm_policy.image, SBX_MODIFY, below(from), below(to));
+static bool text_may_lead(const char *link, const char *target)
+{
+	size_t parent = sbx_path_parent(link, strlen(link)), n;
+	char text[2 * PATH_MAX];
+	unsigned flags;
+
+	n = sbx_path_join(text, sizeof text, link, parent, target, &flags);
+	return n && sbx_link_allowed(&cm_policy.image, link, strlen(link), text, n);
 }
 
 /* May a link be there that leads to this text, and to what that is now? */
 static bool may_lead(const char *link, const char *target)
 {
-	size_t parent = sbx_path_parent(link, strlen(link)), n;
+	size_t parent = sbx_path_parent(link, strlen(link));
 	char text[2 * PATH_MAX], real[PATH_MAX];
-	unsigned flags;
 
-	n = sbx_path_join(text, sizeof text, link, parent, target, &flags);
-	if (!n || !sbx_link_allowed(&cm_policy.image, link, strlen(link), text, n))
+	if (!text_may_lead(link, target))
 		return false;
 	if (*target == '/')
 		snprintf(text, sizeof text, "%s", target);
@@ -145,6 +153,19 @@ static bool may_lead(const char *link, const char *target)
 		snprintf(text, sizeof text, "%.*s/%s", (int)parent, link, target);
 	return !realpath(text, real) ||
 	       sbx_link_allowed(&cm_policy.image, link, strlen(link), real, strlen(real));
+}
+
+/* A link is a directory to who follows it. */
+static bool link_moves(const char *from, const char *to)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlink(from, target, sizeof target - 1);
+
+	if (n < 0)
+		return true;
+	target[n] = '\0';
+	return beneath_moves(SBX_MODIFY, from, to) &&
+	       (beneath_moves(SBX_READ, from, to) || text_may_lead(to, target));
 }
 
 /* The same of the link at `from`, when it is one. */
@@ -164,7 +185,7 @@ static bool tree_moves(const char *from, const char *to, bool is_top)
 {
 	DIR *d = NULL;
 	struct dirent *e;
-	bool ok = name_moves(from, to, is_top);
+	bool ok = name_moves(from, to, is_top, is_dir(from));
 
 	if (ok && is_dir(from))
 		d = opendir(from);
@@ -184,10 +205,13 @@ static bool tree_moves(const char *from, const char *to, bool is_top)
 /* Where the automata alone allow it, what is there cannot object. */
 static bool dir_moves(const char *from, const char *to, bool is_rename)
 {
-	bool seen = is_rename ? tree_moves(from, to, true) : name_moves(from, to, true);
+	bool seen = is_rename ? tree_moves(from, to, true) : name_moves(from, to, true, true);
 
 	if (!seen && sbx_move_allowed(&cm_policy.image, from, strlen(from), to, strlen(to),
-				      is_rename && is_dir(from), NULL))
+				      !is_rename     ? SBX_MOVES_KEPT
+				      : is_dir(from) ? SBX_MOVES_DIR
+						     : 0,
+				      NULL))
 		cr_assert_fail("%s to %s: allowed for any tree, but not for this one", from, to);
 	return seen;
 }
@@ -205,25 +229,6 @@ static bool is_program(const char *path)
 static bool hides_program(const char *from, const char *to)
 {
 	return cm_judges_programs && is_program(from) && ask(SBX_READ, from) && !ask(SBX_READ, to);
-}
-
-static bool tree_hides_program(const char *from, const char *to)
-{
-	DIR *d = is_dir(from) ? opendir(from) : NULL;
-	bool hides = hides_program(from, to);
-	struct dirent *e;
-
-	while (d && !hides && (e = readdir(d))) {
-		char a[PATH_MAX], b[PATH_MAX];
-
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
-		    (size_t)snprintf(a, sizeof a, "%s/%s", from, e->d_name) < sizeof a &&
-		    (size_t)snprintf(b, sizeof b, "%s/%s", to, e->d_name) < sizeof b)
-			hides = tree_hides_program(a, b);
-	}
-	if (d)
-		closedir(d);
-	return hides;
 }
 
 /* ---- roots of grants ---- */
@@ -275,9 +280,7 @@ static bool move_allowed(const struct call *c)
 		return false;
 	if (changes_root(c, a, b) || (!by_object && !may_lead_from(a, b)))
 		return false;
-	if (c->kind == RENAME ? tree_hides_program(a, b) : hides_program(a, b))
-		return false;
-	if (c->kind == RENAME && c->flags == RENAME_EXCHANGE && tree_hides_program(b, a))
+	if (hides_program(a, b))
 		return false;
 	if (!dir_moves(a, b, c->kind == RENAME))
 		return false;

@@ -344,10 +344,17 @@ bool br_fold_moves(const struct br_call *, const struct br_end *from, const stru
 bool br_fold_leads(const struct br_call *, const char *link, size_t link_len, const char *target,
 		   size_t target_len);
 
+/* ---- socket.c ---- */
+
+/* Has a process of this run bound it (and is it still remembered)? */
+bool br_made_socket(const struct stat *);
+
 /* ---- leads.c ---- */
 
 /* May a symlink be at this end that leads to `target`, a text that is relative to its parent? */
 bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
+/* The same by the texts alone: `link` is canonical. */
+bool br_text_may_lead(struct br_call *, const char *link, size_t len, const char *target);
 /* When `from` is a symlink: may it be at `to`? */
 bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
 
@@ -412,12 +419,15 @@ bool br_may_set_bits(const struct br_call *, const struct br_end *, mode_t bits)
 /* May the object of `st` at the end `from` have the name at the end `to`? */
 bool br_may_name_program(const struct br_call *, const struct stat *st, const struct br_end *from,
 			 const struct br_end *to);
-bool br_is_program(int dirfd, const char *name);
-/* False: what is at `from`, or below it, could be a program that cannot be read at `to`. */
-bool br_may_bring_programs(const struct br_call *, const struct br_end *from,
-			   const struct br_end *to);
-/* False: there are none to judge, for Landlock is exact on execve(2). */
-bool br_judges_programs(const struct br_call *);
+
+/* ---- anew.c ---- */
+
+/* Renames the regular file `from` to `to` as rename(2) with `flags` would, but what is at `to`
+ * afterwards is a copy of it that nobody has open, and that has no other name. 0, or nothing has
+ * changed: -errno, or BR_NOT_COPIED, for it is too large, may not be read, or has what the broker
+ * cannot give (another owner). The lock of moves is held alone. */
+#define BR_NOT_COPIED (-ECANCELED)
+int br_rename_anew(const struct br_end *from, const struct br_end *to, unsigned flags);
 
 /* ---- tree.c: directories that move ---- */
 
@@ -429,7 +439,6 @@ enum br_tree_answer {
 /* Why not. */
 struct br_tree {
 	enum sbx_op against;
-	bool is_program;       /* for it would be a program that may not be read */
 	bool is_without_links; /* asked: there must be no symlink, either */
 	size_t len;
 	char name[PATH_MAX]; /* below the moved directory: what may not be at the new place; "" */

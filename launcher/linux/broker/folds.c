@@ -58,6 +58,9 @@ bool br_fold_leads(const struct br_call *c, const char *link, size_t link_len, c
 {
 	const struct sbx_image *img = c->b->plan->image;
 
+	if (br_fold_denies(c, SBX_READ, link, link_len) &&
+	    br_allowed(c, SBX_READ, target, target_len))
+		return false;
 	return sbx_folded_near(img, SBX_MODIFY, link, link_len) < 0 ||
 	       sbx_folded_same(img, SBX_MODIFY, link, link_len, target, target_len) ||
 	       !pol_path_folds(link, link_len, false);

@@ -17,6 +17,7 @@ struct move {
 	const struct br_end *root;    /* the end that is the root of a grant, and changes */
 	const struct br_end *program; /* the end where one may not be that may not be read */
 	const struct br_end *git_link; /* the end where a symlink would lead the host's git */
+	bool is_made_anew;	      /* a file, so that nobody has what is at the new name */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
 };
@@ -83,11 +84,38 @@ static bool is_dir(const struct br_end *e)
 	return S_ISDIR(mode_of(e, &st));
 }
 
-static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, bool dir)
+/* SBX_MOVES_* */
+static unsigned what_moves(const struct stat *st)
 {
-	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, dir,
+	return S_ISDIR(st->st_mode)			      ? SBX_MOVES_DIR
+	       : S_ISSOCK(st->st_mode) && !br_made_socket(st) ? SBX_MOVES_SOCKET
+							      : 0;
+}
+
+static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, unsigned what)
+{
+	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, what,
 				&m->against) &&
-	       br_fold_moves(m->c, a, b, dir, &m->against);
+	       br_fold_moves(m->c, a, b, what & SBX_MOVES_DIR, &m->against);
+}
+
+/* Does something that may be read come to where it may not? */
+static bool hides(const struct br_call *c, const struct br_end *a, const struct br_end *b)
+{
+	return br_allowed(c, SBX_READ, a->path, a->len) &&
+	       !br_allowed(c, SBX_READ, b->path, b->len);
+}
+
+/* Whoever has it open would read what the host writes there later. A file is made anew; it was
+ * asked where a symlink may lead. */
+static bool may_hide(struct move *m, const struct br_end *a, const struct br_end *b,
+		     const struct stat *st)
+{
+	if (!hides(m->c, a, b))
+		return true;
+	m->against = SBX_READ;
+	m->is_made_anew = S_ISREG(st->st_mode);
+	return m->is_made_anew || S_ISLNK(st->st_mode);
 }
 
 /* Names what objects, in the event. */
@@ -109,8 +137,6 @@ static unsigned object_below(struct move *m, struct br_end *a, struct br_end *b,
 		return SBX_EVF_MOVE | SBX_EVF_UNSEEN;
 	name_below(a, &m->tree);
 	name_below(b, &m->tree);
-	if (m->tree.is_program)
-		m->program = b;
 	return SBX_EVF_MOVE;
 }
 
@@ -120,7 +146,7 @@ static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
 	struct stat st;
-	bool dir, moves, brings;
+	bool dir;
 
 	if (!br_may_lead_from(m->c, a, b)) {
 		m->against = SBX_MODIFY;
@@ -129,18 +155,19 @@ static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
 	dir = m->c->b->plan->image->hdr->folds && is_dir(a);
 	if (!br_fold_moves(m->c, a, b, dir, &m->against))
 		return SBX_EVF_MOVE | (dir ? SBX_EVF_UNSEEN : 0);
-	brings = br_may_bring_programs(m->c, a, b);
-	if (brings && sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len))
+	if (sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len) &&
+	    !hides(m->c, a, b))
 		return 0;
 	dir = S_ISDIR(mode_of(a, &st));
 	if (!br_may_name_program(m->c, &st, a, b)) {
 		m->program = b;
 		return SBX_EVF_MOVE;
 	}
-	moves = may_move(m, a, b, dir);
-	if (moves && (!dir || brings))
+	if (!may_hide(m, a, b, &st))
+		return SBX_EVF_MOVE;
+	if (may_move(m, a, b, what_moves(&st)))
 		return 0;
-	if (!moves && (!dir || !may_move(m, a, b, false)))
+	if (!dir || !may_move(m, a, b, SBX_MOVES_KEPT))
 		return SBX_EVF_MOVE;
 	m->was_looked_through = true;
 	answer = br_tree_moves(m->c, a, b, a, &m->tree);
@@ -262,6 +289,28 @@ static void tell_shims(const struct move *m)
 		atomic_fetch_add_explicit(moves, 1, memory_order_relaxed);
 }
 
+static struct br_answer move_now(struct move *m)
+{
+	const struct br_call *c = m->c;
+	unsigned refused;
+	int rc;
+
+	if (m->is_made_anew) {
+		rc = br_rename_anew(m->from, m->to, c->flags);
+		if (rc == BR_NOT_COPIED)
+			return refuse(m, SBX_EVF_MOVE, BR_WANT_ANY);
+		return tell(m, rc < 0 ? br_fail(-rc) : br_value(0), SBX_EVF_ALLOWED);
+	}
+	rc = (int)syscall(SYS_renameat2, m->from->at, m->from->name, m->to->at, m->to->name,
+			  c->flags);
+	if (rc < 0)
+		return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+	br_test_point(c->b, BR_POINT_MOVED);
+	refused = look_again(m);
+	tell_shims(m);
+	return refused ? tell_undone(m, refused) : tell(m, br_value(0), SBX_EVF_ALLOWED);
+}
+
 struct br_answer br_rename(struct br_call *c)
 {
 	struct move m = {
@@ -293,13 +342,7 @@ struct br_answer br_rename(struct br_call *c)
 		return refuse(&m, refused & ~REFUSED_FROM, to);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
-	rc = (int)syscall(SYS_renameat2, m.from->at, m.from->name, m.to->at, m.to->name, c->flags);
-	if (rc < 0)
-		return tell(&m, br_result(rc), SBX_EVF_ALLOWED);
-	br_test_point(c->b, BR_POINT_MOVED);
-	refused = look_again(&m);
-	tell_shims(&m);
-	return refused ? tell_undone(&m, refused) : tell(&m, br_value(0), SBX_EVF_ALLOWED);
+	return move_now(&m);
 }
 
 /* ---- link ---- */
@@ -320,6 +363,17 @@ static int directory_refusal(const struct move *m, bool from_is_dir)
 static bool may_name(const struct br_call *c, const struct br_end *from)
 {
 	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
+}
+
+/* The old name stays: both are read alike. */
+static bool may_keep(struct move *m, const struct stat *st)
+{
+	if (!hides(m->c, m->from, m->to))
+		/* of directories there are no links, says the kernel */
+		return may_move(m, m->from, m->to,
+				(what_moves(st) & SBX_MOVES_SOCKET) | SBX_MOVES_KEPT);
+	m->against = SBX_READ;
+	return false;
 }
 
 /* A symlink that is linked by its descriptor. */
@@ -353,10 +407,12 @@ static int judge_object(struct move *m, int says, struct br_answer *out)
 		*out = br_deny_root(c, from, says);
 	else if (!refused && is_link && br_is_gits_name(c, to->path, to->len))
 		*out = br_deny_git_link(c, to, says);
-	else if (!refused && !br_may_name_program(c, &from->st, from, to))
+	else if (from->is_pathless && !br_allowed(c, SBX_READ, to->path, to->len))
 		*out = br_deny(c, SBX_READ, to, says);
+	else if (from->is_pathless && what_moves(&from->st))
+		*out = br_deny(c, SBX_CONNECT, from, says);
 	else if (refused || (is_link && !link_may_lead(m)) ||
-		 (!from->is_pathless && !may_move(m, from, to, false)))
+		 (!from->is_pathless && !may_keep(m, &from->st)))
 		*out = says ? br_fail(says)
 			    : tell(m, br_fail(EACCES),
 				   refused ? refused & ~REFUSED_FROM : SBX_EVF_MOVE);
@@ -425,11 +481,7 @@ static struct br_answer link_name(struct move *m)
 		return not_found(c, rc);
 	refused = judge_ends(m);
 	(void)mode_of(m->from, &st);
-	if (!refused && !br_may_name_program(c, &st, m->from, m->to)) {
-		m->program = m->to;
-		refused = SBX_EVF_MOVE;
-	}
-	if (!refused && !may_move(m, m->from, m->to, false))
+	if (!refused && !may_keep(m, &st))
 		refused = SBX_EVF_MOVE;
 	if (!refused &&
 	    (br_is_kept_name(c, m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))

@@ -36,32 +36,3 @@ bool br_may_name_program(const struct br_call *c, const struct stat *st, const s
 	return !concerns(c, st->st_mode, st->st_mode) || !br_may(c, SBX_READ, from) ||
 	       br_allowed(c, SBX_READ, to->path, to->len);
 }
-
-bool br_is_program(int dirfd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	       st.st_mode & EXECUTE_BITS;
-}
-
-bool br_judges_programs(const struct br_call *c)
-{
-	return c->b->plan->traps & POL_TRAP_EXEC;
-}
-
-bool br_may_bring_programs(const struct br_call *c, const struct br_end *from,
-			   const struct br_end *to)
-{
-	const struct sbx_image *img = c->b->plan->image;
-	uint32_t a, b;
-
-	if (!br_judges_programs(c))
-		return true;
-	a = sbx_walk(img, SBX_READ, from->path, from->len);
-	b = sbx_walk(img, SBX_READ, to->path, to->len);
-	/* the other way round: what is denied at `to` would be allowed at `from` */
-	return sbx_move_name(img, SBX_READ, b, a) &&
-	       sbx_move_beneath(img, SBX_READ, sbx_step(img, SBX_READ, b, '/'),
-				sbx_step(img, SBX_READ, a, '/'));
-}

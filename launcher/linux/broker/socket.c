@@ -88,7 +88,7 @@ static void note_made(const struct br_broker *b, const struct br_end *e)
 	pthread_mutex_unlock(&made.lock);
 }
 
-static bool was_made(const struct stat *st)
+bool br_made_socket(const struct stat *st)
 {
 	bool found = false;
 
@@ -214,7 +214,7 @@ static struct br_answer connect_path(struct br_call *c, const struct address *a,
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (!S_ISSOCK(e->st.st_mode))
 		return br_fail(ECONNREFUSED);
-	if (!was_made(&e->st) && !is_control(c, e) &&
+	if (!br_made_socket(&e->st) && !is_control(c, e) &&
 	    (e->is_pathless || !br_allowed(c, SBX_CONNECT, e->path, e->len)))
 		return br_deny(c, SBX_CONNECT, e, 0);
 	if (!br_is_alive(c))

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -25,11 +26,6 @@
 #define BENEATH_COST 50u    /* what comparing two automata costs, in names */
 #define MEMO	     64u
 
-/* PROGRAM: reading with the places exchanged, asked of programs alone (programs.c): none that could
- * be read at the old place may come to where it cannot. */
-enum { READ, MODIFY, PROGRAM, OPS };
-static const enum sbx_op ops[OPS] = {SBX_READ, SBX_MODIFY, SBX_READ};
-
 /* States at the old and at the new place. */
 struct pair {
 	uint32_t from, to;
@@ -38,13 +34,15 @@ struct pair {
 /* A directory that is still to be read. */
 struct spot {
 	struct spot *next;
-	struct pair at[OPS]; /* after its slash */
-	bool is_open[OPS];   /* the operation is not settled below it */
+	struct pair at[SBX_OP_COUNT]; /* after its slash */
+	bool is_open[SBX_OP_COUNT];   /* the operation is not settled below it */
 	size_t len;
 	char rel[]; /* below the moved directory, "" = that one */
 };
 
 struct look {
+	struct br_call *c;
+	const struct br_end *to;
 	const struct sbx_image *img;
 	int root;
 	unsigned left; /* of the budget */
@@ -54,13 +52,13 @@ struct look {
 	struct {
 		struct pair at;
 		bool is_known, moves;
-	} memo[OPS][MEMO];
+	} memo[SBX_OP_COUNT][MEMO];
 };
 
-static uint32_t walk_on(const struct look *l, int i, uint32_t state, const char *name)
+static uint32_t walk_on(const struct look *l, enum sbx_op op, uint32_t state, const char *name)
 {
 	for (; *name; name++)
-		state = sbx_step(l->img, ops[i], state, (unsigned char)*name);
+		state = sbx_step(l->img, op, state, (unsigned char)*name);
 	return state;
 }
 
@@ -70,28 +68,27 @@ static bool charge(struct look *l, unsigned n)
 	return l->left > 0;
 }
 
-static bool beneath_moves(struct look *l, int i, struct pair at)
+static bool beneath_moves(struct look *l, enum sbx_op op, struct pair at)
 {
 	unsigned slot = (at.from * 31u + at.to) % MEMO;
 
 	if (at.from == at.to)
 		return true;
-	if (!l->memo[i][slot].is_known || memcmp(&l->memo[i][slot].at, &at, sizeof at) != 0) {
+	if (!l->memo[op][slot].is_known || memcmp(&l->memo[op][slot].at, &at, sizeof at) != 0) {
 		charge(l, BENEATH_COST);
-		l->memo[i][slot].at = at;
-		l->memo[i][slot].is_known = true;
-		l->memo[i][slot].moves = sbx_move_beneath(l->img, ops[i], at.from, at.to);
+		l->memo[op][slot].at = at;
+		l->memo[op][slot].is_known = true;
+		l->memo[op][slot].moves = sbx_move_beneath(l->img, op, at.from, at.to);
 	}
-	return l->memo[i][slot].moves;
+	return l->memo[op][slot].moves;
 }
 
-static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, int i,
+static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, enum sbx_op op,
 				    const struct spot *dir, const char *name)
 {
 	size_t n = strlen(name);
 
-	l->out->against = ops[i];
-	l->out->is_program = i == PROGRAM;
+	l->out->against = op;
 	l->out->len = 0;
 	if (a != BR_TREE_REFUSED || dir->len + n + 2 > sizeof l->out->name)
 		return a;
@@ -105,9 +102,13 @@ static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, int i
 }
 
 /* Some operation that is open below the directory, to be named. */
-static int open_op(const struct spot *dir)
+static enum sbx_op open_op(const struct spot *dir)
 {
-	return dir->is_open[READ] ? READ : dir->is_open[MODIFY] ? MODIFY : PROGRAM;
+	int op = 0;
+
+	while (op + 1 < SBX_OP_COUNT && !dir->is_open[op])
+		op++;
+	return (enum sbx_op)op;
 }
 
 static void push(struct look *l, struct spot *s, const struct spot *dir, const char *name)
@@ -125,6 +126,40 @@ static void push(struct look *l, struct spot *s, const struct spot *dir, const c
 	l->todo = to;
 }
 
+/* Connecting is asked of sockets alone, and only of those that the host may have made. */
+static bool is_asked(enum sbx_op op, int fd, const char *name, mode_t type)
+{
+	struct stat st;
+
+	return op != SBX_CONNECT ||
+	       (type == S_IFSOCK &&
+		(fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !br_made_socket(&st)));
+}
+
+/* The symlink, at its new place. */
+static bool may_lead(struct look *l, const struct spot *dir, int fd, const char *name)
+{
+	b_auto_free char *link = b_malloc(SBX_DEEP_ROOM);
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(fd, name, target, sizeof target - 1);
+	int len = snprintf(link, SBX_DEEP_ROOM, "%s/%s%s%s", l->to->path, dir->rel,
+			   dir->len ? "/" : "", name);
+
+	if (n < 0 || len < 0 || (size_t)len >= SBX_DEEP_ROOM)
+		return false;
+	target[n] = '\0';
+	return br_text_may_lead(l->c, link, (size_t)len, target);
+}
+
+/* A link is a directory to who follows it. Nobody looks where one leads whose name
+ * stands for something protected. */
+static bool link_moves(struct look *l, enum sbx_op op, const struct spot *dir, int fd,
+		       const char *name)
+{
+	return (op != SBX_MODIFY && op != SBX_READ) ||
+	       (op == SBX_READ && may_lead(l, dir, fd, name));
+}
+
 /* One name in the directory `fd`. */
 static enum br_tree_answer meet(struct look *l, const struct spot *dir, int fd, const char *name,
 				mode_t type)
@@ -133,25 +168,24 @@ static enum br_tree_answer meet(struct look *l, const struct spot *dir, int fd, 
 	bool is_open = l->is_without_links;
 
 	if (l->is_without_links && type == S_IFLNK)
-		return end_with(l, BR_TREE_REFUSED, MODIFY, dir, name);
-	for (int i = 0; i < OPS; i++) {
-		struct pair at = dir->at[i];
+		return end_with(l, BR_TREE_REFUSED, SBX_MODIFY, dir, name);
+	for (int i = 0; i < SBX_OP_COUNT; i++) {
+		enum sbx_op op = (enum sbx_op)i;
+		struct pair at = dir->at[op];
 
-		if (!dir->is_open[i])
+		if (!dir->is_open[op])
 			continue;
-		at = (struct pair){walk_on(l, i, at.from, name), walk_on(l, i, at.to, name)};
-		if (!sbx_move_name(l->img, ops[i], at.from, at.to) &&
-		    (i != PROGRAM || br_is_program(fd, name)))
-			return end_with(l, BR_TREE_REFUSED, i, dir, name);
+		at = (struct pair){walk_on(l, op, at.from, name), walk_on(l, op, at.to, name)};
+		if (!sbx_move_name(l->img, op, at.from, at.to) && is_asked(op, fd, name, type))
+			return end_with(l, BR_TREE_REFUSED, op, dir, name);
 		if (type != S_IFDIR && type != S_IFLNK)
 			continue;
-		below.at[i].from = sbx_step(l->img, ops[i], at.from, '/');
-		below.at[i].to = sbx_step(l->img, ops[i], at.to, '/');
-		below.is_open[i] = !beneath_moves(l, i, below.at[i]);
-		/* a link is a directory to who follows it; where it leads is not looked at */
-		if (type == S_IFLNK && below.is_open[i] && ops[i] == SBX_MODIFY)
-			return end_with(l, BR_TREE_REFUSED, i, dir, name);
-		is_open |= below.is_open[i];
+		below.at[op].from = sbx_step(l->img, op, at.from, '/');
+		below.at[op].to = sbx_step(l->img, op, at.to, '/');
+		below.is_open[op] = !beneath_moves(l, op, below.at[op]);
+		if (type == S_IFLNK && below.is_open[op] && !link_moves(l, op, dir, fd, name))
+			return end_with(l, BR_TREE_REFUSED, op, dir, name);
+		is_open |= below.is_open[op];
 	}
 	if (!charge(l, 1))
 		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, name);
@@ -233,22 +267,21 @@ static enum br_tree_answer look_through(struct look *l)
 	return a;
 }
 
-static uint32_t below(const struct look *l, int i, const struct br_end *e)
+static uint32_t below(const struct look *l, enum sbx_op op, const struct br_end *e)
 {
-	return sbx_step(l->img, ops[i], sbx_walk(l->img, ops[i], e->path, e->len), '/');
+	return sbx_step(l->img, op, sbx_walk(l->img, op, e->path, e->len), '/');
 }
 
-static void start_at(struct look *l, const struct br_end *from, const struct br_end *to,
-		     bool judges_programs)
+static void start_at(struct look *l, const struct br_end *from)
 {
 	struct spot *s = b_calloc(1, sizeof *s + 1);
 
-	for (int i = 0; i < OPS; i++) {
-		bool is_swapped = i == PROGRAM;
+	for (int i = 0; i < SBX_OP_COUNT; i++) {
+		enum sbx_op op = (enum sbx_op)i;
 
-		s->at[i].from = below(l, i, is_swapped ? to : from);
-		s->at[i].to = below(l, i, is_swapped ? from : to);
-		s->is_open[i] = (i != PROGRAM || judges_programs) && !beneath_moves(l, i, s->at[i]);
+		s->at[op].from = below(l, op, from);
+		s->at[op].to = below(l, op, l->to);
+		s->is_open[op] = !beneath_moves(l, op, s->at[op]);
 	}
 	l->todo = s;
 }
@@ -265,7 +298,8 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	memcpy(name, where->name, n);
 	name[n] = '\0';
 	out->len = 0;
-	out->is_program = false;
+	l->c = c;
+	l->to = to;
 	l->img = c->b->plan->image;
 	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
@@ -273,7 +307,7 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	l->root = openat(where->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)
 		return BR_TREE_UNSEEN;
-	start_at(l, from, to, br_judges_programs(c));
+	start_at(l, from);
 	a = look_through(l);
 	close(l->root);
 	return a;

@@ -229,9 +229,14 @@ Test(core_decide, walking_by_steps_is_walking)
 	cr_expect_eq(sbx_step(&e.image, SBX_READ, UINT32_MAX, 'a'), UINT32_MAX);
 }
 
+static bool moves(const char *from, const char *to, unsigned what)
+{
+	return sbx_move_allowed(&e.image, from, strlen(from), to, strlen(to), what, NULL);
+}
+
 static bool move(const char *from, const char *to, bool is_dir)
 {
-	return sbx_move_allowed(&e.image, from, strlen(from), to, strlen(to), is_dir, NULL);
+	return moves(from, to, is_dir ? SBX_MOVES_DIR : 0);
 }
 
 Test(core_decide, a_move_may_not_launder)
@@ -244,7 +249,37 @@ Test(core_decide, a_move_may_not_launder)
 	cr_expect_eq(op, SBX_READ);
 	cr_expect_not(move("/ws/secrets/key", "/ws/key", false));
 	cr_expect(move("/ws/a", "/ws/b", true));
-	cr_expect(move("/ws/a", "/ws/secrets/a", true)); /* reading less is no laundering */
+}
+
+Test(core_decide, what_may_be_read_is_not_kept_where_it_may_not)
+{
+	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
+	RULES("+ /ws **", "- /ws secrets/**");
+	cr_expect(move("/ws/a", "/ws/secrets/a", false), "made anew");
+	cr_expect_not(moves("/ws/a", "/ws/secrets/a", SBX_MOVES_KEPT));
+	cr_expect_not(moves("/ws/secrets/a", "/ws/a", SBX_MOVES_KEPT));
+	cr_expect(moves("/ws/secrets/a", "/ws/secrets/b", SBX_MOVES_KEPT));
+	cr_expect_not(move("/ws/a", "/ws/secrets/a", true));
+	cr_expect_not(move("/ws/a", "/ws/secrets", true));
+}
+
+Test(core_decide, a_socket_is_not_moved_to_where_it_may_be_connected_to)
+{
+	enum sbx_op op = SBX_OP_COUNT;
+
+	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
+	engine_rule_for(&e, SBX_CONNECT, "+ /ws/socks/");
+	RULES("+ /");
+	cr_expect_not(
+		sbx_move_allowed(&e.image, "/ws/s", 5, "/ws/socks/s", 11, SBX_MOVES_SOCKET, &op));
+	cr_expect_eq(op, SBX_CONNECT);
+	cr_expect_not(moves("/ws/s", "/ws/socks/s", SBX_MOVES_SOCKET | SBX_MOVES_KEPT));
+	cr_expect_not(move("/ws/d", "/ws/socks/d", true));
+	cr_expect(move("/ws/s", "/ws/socks/s", false), "no socket");
+	cr_expect(moves("/ws/socks/s", "/ws/s", SBX_MOVES_SOCKET | SBX_MOVES_KEPT));
+	cr_expect(moves("/ws/socks/s", "/ws/socks/t", SBX_MOVES_SOCKET));
+	cr_expect(move("/ws/d", "/ws/e", true));
+	cr_expect_not(sbx_move_free(&e.image, "/ws/s", 5, "/ws/socks/s", 11));
 }
 
 Test(core_decide, names_denied_everywhere_do_not_hinder_moves)
@@ -252,7 +287,8 @@ Test(core_decide, names_denied_everywhere_do_not_hinder_moves)
 	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
 	RULES("+ /ws **", "- /ws **/*.env");
 	cr_expect(move("/ws/a", "/ws/b/c", true));
-	cr_expect(move("/ws/a", "/ws/x.env", true));
+	cr_expect(move("/ws/a", "/ws/x.env", false));
+	cr_expect_not(move("/ws/a", "/ws/x.env", true), "who lists it now would then");
 	cr_expect_not(move("/ws/x.env", "/ws/y", true));
 	cr_expect_not(move("/ws/x.env", "/ws/y", false));
 }
@@ -293,7 +329,7 @@ static bool move_by_hand(const char *from, const char *to, enum sbx_op op)
 			snprintf(q, sizeof q, "%s%.*s", to, cut == 1 ? 0 : cut, tail);
 			was = sbx_decide(&e.image, op, p, strlen(p));
 			is = sbx_decide(&e.image, op, q, strlen(q));
-			if ((!was && is) || (cut > 1 && op == SBX_MODIFY && was && !is))
+			if ((!was && is) || ((cut > 1 || op == SBX_READ) && was && !is))
 				return false;
 		}
 	}
@@ -343,14 +379,15 @@ static bool long_move(int n)
 	char rule[64];
 
 	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
+	engine_rule_for(&e, SBX_CONNECT, "+ /ws/");
 	engine_rule(&e, "+ /ws/");
 	for (int i = 0; i < n; i++) {
 		snprintf(rule, sizeof rule, "- /ws/a/n%d/deep/%d", i, i * i);
-		engine_rule(&e, rule);
+		engine_rule_for(&e, SBX_CONNECT, rule);
 		snprintf(rule, sizeof rule, "- /ws/b/n%d/deep/%d", i, i * i);
-		engine_rule(&e, rule);
+		engine_rule_for(&e, SBX_CONNECT, rule);
 		snprintf(rule, sizeof rule, "- /ws/b/n%d/deep/%d.x", i, i * i);
-		engine_rule(&e, rule);
+		engine_rule_for(&e, SBX_CONNECT, rule);
 	}
 	engine_compile(&e);
 	return move("/ws/a", "/ws/b", true);
@@ -375,7 +412,7 @@ Test(core_decide, a_link_does_not_lead_around_what_is_protected)
 {
 	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
 	engine_rule_for(&e, SBX_MODIFY, "- /ws/.git/hooks/");
-	engine_compile(&e);
+	RULES("+ /");
 	cr_expect_not(may_lead("/ws/.git", "/ws/evil"));
 	cr_expect(may_lead("/ws/.git", "/elsewhere"), "nothing can be put there");
 	cr_expect(may_lead("/ws/.git", "/ws/.git"));
@@ -383,6 +420,21 @@ Test(core_decide, a_link_does_not_lead_around_what_is_protected)
 	cr_expect(may_lead("/ws/other", "/elsewhere"), "the kernel judges what it leads to");
 	cr_expect(sbx_link_free(&e.image, "/ws/other", 9));
 	cr_expect_not(sbx_link_free(&e.image, "/ws/.git", 8));
+}
+
+Test(core_decide, a_link_that_may_not_be_read_leads_nowhere_else)
+{
+	engine_rule_for(&e, SBX_MODIFY, "+ /ws/");
+	RULES("+ /", "- /ws **/*.env", "- /ws s/key");
+	cr_expect_not(may_lead("/ws/a.env", "/ws/pub"));
+	cr_expect_not(may_lead("/ws/a.env", "/usr/share/pub"));
+	cr_expect(may_lead("/ws/a.env", "/ws/b.env"));
+	cr_expect(may_lead("/ws/b", "/ws/a.env"), "the object is judged");
+	cr_expect_not(may_lead("/ws/s", "/ws/pub"), "the host would write s/key there");
+	cr_expect(may_lead("/ws/s", "/usr/share"), "nobody inside is waiting there");
+	cr_expect(may_lead("/ws/d", "/ws/e"));
+	cr_expect_not(sbx_link_free(&e.image, "/ws/a.env", 9));
+	cr_expect_not(sbx_link_free(&e.image, "/ws/s", 5));
 }
 
 Test(core_decide, names_of_operations)

@@ -71,6 +71,10 @@ struct row {
 	{                                                                                          \
 		"r- G @ **/*.env", "r+ G @ test/**/*.env"                                          \
 	}
+#define HIDDEN                                                                                     \
+	{                                                                                          \
+		"r- T @/hidden"                                                                    \
+	}
 #define GENERATED                                                                                  \
 	{                                                                                          \
 		"m- G @ src/generated/**"                                                          \
@@ -93,7 +97,12 @@ static const struct row rows[] = {
 	{TESTS_ENV, "mkdir -p lib/x/y && echo s >lib/x/y/f", "lib", "test", 0, 0, NULL},
 	{TESTS_ENV, "mkdir -p lib/x/y && echo s >lib/x/y/a.env", "lib", "test", 0, EACCES,
 	 "lib/x/y/a.env"},
-	{TESTS_ENV, "mkdir -p test/x/y && echo s >test/x/y/a.env", "test", "lib", 0, 0, NULL},
+	/* and the other way round: who has it open would read what is written there */
+	{TESTS_ENV, "mkdir -p test/x/y && echo s >test/x/y/a.env", "test", "lib", 0, EACCES,
+	 "test/x/y/a.env"},
+	{TESTS_ENV, "mkdir -p test/x/y && echo s >test/x/y/f", "test", "lib", 0, 0, NULL},
+	{HIDDEN, "mkdir -p d", "d", "hidden", 0, EACCES, ""},
+	{HIDDEN, "mkdir -p d && ln -s /tmp d/hidden", "d", "e", 0, 0, NULL},
 	/* a symlink is a name, not what it leads to */
 	{TESTS_ENV, "mkdir -p lib other && echo s >other/a.env && ln -s ../other lib/l", "lib",
 	 "test", 0, 0, NULL},
