@@ -57,6 +57,17 @@ static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_
 	return 0;
 }
 
+/* Without the shim a run has no channel, but its lock may lie where that would. */
+static void find_locks(struct lau_dirs *d)
+{
+	b_auto_free char *other = NULL;
+	struct b_err none;
+
+	d->locks = lau_channel_locks(d->channels);
+	if (!d->locks && !d->channels && lau_channel_base(&other, &none) == 0)
+		d->locks = b_take_ptr(&other);
+}
+
 int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
 	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
@@ -71,7 +82,7 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 			return -1;
 		d->hidden[d->nhidden++] = d->channels;
 	}
-	d->locks = lau_channel_locks(d->channels);
+	find_locks(d);
 	if (d->locks && (!d->channels || strcmp(d->locks, d->channels) != 0))
 		d->hidden[d->nhidden++] = d->locks;
 	return find_state(o, d, err);

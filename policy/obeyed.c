@@ -415,6 +415,13 @@ void pol_obeyed_take(struct pol_build *b, size_t grant, const char *path, const 
 		f->by[f->nby++] = by;
 }
 
+/* One that the rule speaks of: a pattern matches its own text, as in `config.lock*`. */
+static const char *a_name_of(struct pol_build *b, const struct pol_rule *r)
+{
+	return r->shape == POL_GLOB ? b_arena_printf(&b->rs->arena, "%s/%s", r->base, r->glob)
+				    : r->base;
+}
+
 /* Denials of the list that stand before the grant, or were left out of it. */
 static void look_at_list(struct pol_build *b, size_t grant, struct found *f)
 {
@@ -430,7 +437,8 @@ static void look_at_list(struct pol_build *b, size_t grant, struct found *f)
 		    sbx_path_under(g->base, g->base_len, r->base, r->base_len))
 			pol_obeyed_take(b, grant, g->base, r->matched, r->obeyed_by, r->origin, f);
 		else if (pol_rule_matches(g, r->base, r->base_len))
-			pol_obeyed_take(b, grant, r->base, r->matched, r->obeyed_by, r->origin, f);
+			pol_obeyed_take(b, grant, a_name_of(b, r), r->matched, r->obeyed_by,
+					r->origin, f);
 	}
 }
 
