@@ -114,8 +114,13 @@ int lau_dirs_make(struct lau_dirs *d, struct b_err *err)
 {
 	if (d->channels && lau_channel_make_base(d->channels, err) < 0)
 		return -1;
-	if (d->locks && lau_channel_make_base(d->locks, err) < 0)
-		return -1;
+	if (d->locks && lau_channel_make_base(d->locks, err) < 0) {
+		if (!err->sys)
+			return -1; /* somebody else's */
+		/* lau_run_lock() says what is lost; a floor that does not hold is said before */
+		free(d->locks);
+		d->locks = NULL;
+	}
 	/* Builds go without it when it cannot be made (a home that is read-only). */
 	if (d->cache && !lau_cache_make(d->cache)) {
 		free(d->cache);
