@@ -1,7 +1,7 @@
 /* callclass.c - see callclass.h. */
 #include "audit/callclass.h"
 
-#include "core/callnames.h"
+#include "core/event.h"
 
 enum call_class {
 	CLASS_NONE,

@@ -13,8 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/path.h"
 
 enum {

@@ -8,7 +8,6 @@
 #include "audit/jsonload.h"
 #include "audit/lines.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "policy/glob.h"
 

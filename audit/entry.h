@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/op.h"
+#include "core/image.h"
 
 struct json_t;
 struct aud_line;

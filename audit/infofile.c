@@ -9,7 +9,7 @@
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 enum { PAGE = 4096 };

@@ -1,8 +1,8 @@
 /* judge.c - see judge.h. */
 #include "audit/judge.h"
 
-#include "core/callnames.h"
-#include "core/folded.h"
+#include "core/event.h"
+#include "core/fold.h"
 #include "core/path.h"
 
 /* Is the operation asked of both paths (rename and link)? */

@@ -6,7 +6,7 @@
 #include "audit/collector_priv.h"
 #include "audit/judge.h"
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/path.h"
 
 bool aud_log_is_full(const struct aud_collector *c)

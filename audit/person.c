@@ -4,9 +4,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/path.h"
 
 enum { WINDOW_MS = 1000, PER_WINDOW = 10 };

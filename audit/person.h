@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "audit/collector.h"
-#include "core/op.h"
+#include "core/image.h"
 
 #define AUD_PERSON_SEEN 512u
 

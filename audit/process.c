@@ -6,7 +6,7 @@
 #include <uthash.h>
 
 #include "base/mem.h"
-#include "core/callnames.h"
+#include "core/event.h"
 
 enum {
 	SLOTS = 16384,	    /* processes remembered, direct-mapped by pid */

@@ -6,7 +6,7 @@
 
 #include "audit/trust.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
 

@@ -17,7 +17,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 enum { ALREADY_GONE = -2 };

@@ -7,7 +7,7 @@
 #include "audit/rundir.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 /* name in run.json, field of struct aud_counts */

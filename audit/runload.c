@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 static void copy_id(char out[AUD_ID_MAX], const char *id)

@@ -18,7 +18,6 @@
 #include "audit/show.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 enum { GROUPS_MAX = 20000, GROUPS_SHOWN = 20 };

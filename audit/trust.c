@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 enum {
 	LOOKS_PER_DRAIN = 512, /* at most so many chains, with whatever numbers the events come */

@@ -8,7 +8,7 @@
 #include "audit/lines.h"
 #include "audit/log.h"
 #include "audit/runload.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 /* NULL = the line continues the chain. */
 static const char *check_line(const struct aud_line *line, const struct aud_verify *v)

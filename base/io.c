@@ -16,7 +16,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 /* Whether a failed read or write is to be tried again. Descriptors 0 to 2 are shared with

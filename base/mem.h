@@ -4,6 +4,8 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 void *b_malloc(size_t size);
 void *b_calloc(size_t n, size_t size);
@@ -30,3 +32,40 @@ void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards *
 			(v) = b_realloc((v), (cap), sizeof *(v));            \
 		}                                                            \
 	} while (0)
+
+/* Cleanup attributes and hand-over, as in crun and systemd.
+ *
+ *	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+ *	...
+ *	*out_fd = b_take_fd(&fd);
+ */
+
+static inline void b_close_fd(const int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void b_free_ptr(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline int b_take_fd(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+#define b_auto_fd __attribute__((cleanup(b_close_fd)))
+#define b_auto_free __attribute__((cleanup(b_free_ptr)))
+/* b_auto(struct_release) T x = {0}: calls struct_release(&x) at scope end. */
+#define b_auto(fn) __attribute__((cleanup(fn)))
+#define b_take_ptr(pp)                             \
+	({                                         \
+		__typeof__(*(pp)) b_taken = *(pp); \
+		*(pp) = NULL;                      \
+		b_taken;                           \
+	})

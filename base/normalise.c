@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "base/unicode.h"
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 struct b_err;
+struct b_opt;
 struct b_str;
 
 enum b_opt_kind {
@@ -62,3 +63,48 @@ int b_opt_parse(const struct b_opt *table, size_t n, int argc, char **argv, void
 		struct b_strlist *words, int *out_rest, struct b_err *err);
 /* "Options" part of --help. */
 void b_opt_help(const struct b_opt *table, size_t n, struct b_str *out);
+
+/*
+ * Completions for shells, from the same table as the parser and the help (opt.h).
+ *
+ *	static const char *const verbs[] = {"check", "why", NULL};
+ *	const struct b_completion c = {"sbx-policy", table, n, verbs, false};
+ *	b_complete(&c, B_SHELL_BASH, &out);
+ */
+
+#define B_SHELLS "bash|zsh|fish"
+enum b_shell { B_SHELL_BASH, B_SHELL_ZSH, B_SHELL_FISH };
+
+struct b_completion {
+	const char *program;
+	const struct b_opt *table;
+	size_t n;
+	const char *const *verbs; /* the first word is one of these, NULL-terminated; NULL = none */
+	bool runs_command;	  /* the first word that is no option is a command, and ends them */
+};
+
+/* A script for the shell, to be sourced or installed. */
+void b_complete(const struct b_completion *, enum b_shell, struct b_str *out);
+
+/* "did you mean": the nearest of a few names to what somebody typed. [no-alloc]
+ *
+ *	struct b_near near = B_NEAR_INIT;
+ *	for each name: b_near_offer(&near, typed, typed_len, name, strlen(name));
+ *	if (near.text) ... did you mean near.text (near.len bytes)
+ */
+
+struct b_near {
+	const char *text; /* NULL: none was near */
+	size_t len;
+	unsigned best;
+};
+
+#define B_NEAR_MAX 2 /* edits; swapped neighbours count as one */
+#define B_NEAR_INIT                                                                                \
+	{                                                                                          \
+		.best = B_NEAR_MAX + 1                                                             \
+	}
+
+/* Keeps `name` (borrowed) when it is nearer than those before. Less than half of the letters may
+ * differ, or every two-letter name would be near every other. */
+void b_near_offer(struct b_near *, const char *typed, size_t n, const char *name, size_t len);

@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/doctests.h"

@@ -13,11 +13,10 @@
 #include "audit/show.h"
 #include "audit/summary.h"
 #include "audit/verify.h"
-#include "base/complete.h"
+#include "base/opt.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/opt.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 /* grep's grammar */

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/capture.h"
 #include "launcher/host.h"

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/complete.h"
+#include "base/opt.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/near.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/model.h"

@@ -3,6 +3,7 @@
 #include "core/event.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 static const struct class_names {
 #define X(name, text) char name[sizeof text];
@@ -44,4 +45,29 @@ const char *sbx_loss_name(unsigned loss)
 	};
 
 	return loss < SBX_LOSS_COUNT ? (const char *)&loss_names + at[loss] : "?";
+}
+
+/* Names of the calls that events mention. */
+
+/* Offsets into one block: an array of pointers would cost the shim a relocation each, at every
+ * start of a program. */
+struct names {
+#define X(name) char name_##name[sizeof #name];
+	SBX_CALL_NAMES(X)
+#undef X
+};
+static const struct names names = {
+#define X(name) #name,
+	SBX_CALL_NAMES(X)
+#undef X
+};
+static const uint16_t name_at[] = {
+#define X(name) offsetof(struct names, name_##name),
+	SBX_CALL_NAMES(X)
+#undef X
+};
+
+const char *sbx_call_name(unsigned call)
+{
+	return call < SBX_CALL_COUNT ? (const char *)&names + name_at[call] : "?";
 }

@@ -1,14 +1,46 @@
-/*
- * event.h - what the shim says of one call, as it lies in the ring.
- *
- * The reader trusts nothing in it: every length is checked against the frame, every enum
- * against its count.
- */
+/* event.h - an FsCallEvent as it lies in the ring, and the names of calls and of its
+ * enumerations. */
 #pragma once
 
 #include <stdint.h>
 
-#include "core/op.h"
+#include "core/image.h"
+
+/* Calls an event may name; the number is the position. Append only: logs and
+ * rings of a run carry numbers. The shim's table (shim/calls.h) refers to these by name. */
+
+/* clang-format off */
+#define SBX_CALL_NAMES(X) \
+	X(unknown) X(open) X(openat) X(openat2) X(creat) X(fopen) X(freopen) X(opendir) X(scandir) \
+	X(rename) X(renameat) X(renameat2) X(unlink) X(unlinkat) X(rmdir) X(remove) \
+	X(link) X(linkat) X(symlink) X(symlinkat) X(mkdir) X(mkdirat) X(mknod) X(mknodat) \
+	X(mkfifo) X(mkfifoat) X(truncate) X(chmod) X(fchmodat) X(lchmod) X(chown) X(lchown) \
+	X(fchownat) X(utime) X(utimes) X(utimensat) X(access) X(faccessat) \
+	X(mkstemp) X(mkdtemp) X(tmpfile) X(setxattr) X(removexattr) X(bind) X(connect) \
+	X(execve) X(execv) X(execvp) X(execvpe) X(execl) X(execle) X(execlp) X(execveat) X(fexecve) \
+	X(posix_spawn) X(posix_spawnp) X(system) X(popen) X(chdir) X(fchdir) X(chroot) X(dlopen) X(dlmopen) \
+	X(start) X(lutimes) X(futimesat) X(scandirat) X(ptrace) X(getxattr) X(listxattr) \
+	X(stat) X(lstat) X(fstatat) X(statx) X(readlink) X(readlinkat) X(realpath) X(statfs) X(statvfs) \
+	X(name_to_handle_at) X(inotify_add_watch) X(euidaccess) \
+	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(mq_unlink) \
+	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp) X(clone) X(unshare) \
+	X(openbyid_np) X(clonefile) X(copyfile) X(exchangedata) X(chflags) X(setattrlist) \
+	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx) X(listen)
+/* clang-format on */
+
+enum sbx_call {
+#define X(name) SBX_CALL_##name,
+	SBX_CALL_NAMES(X)
+#undef X
+	SBX_CALL_COUNT
+};
+
+/*
+ * What the shim says of one call, as it lies in the ring.
+ *
+ * The reader trusts nothing in it: every length is checked against the frame, every enum
+ * against its count.
+ */
 
 enum sbx_event_kind {
 	SBX_EV_CALL,   /* a file call: result or denial */
@@ -87,8 +119,8 @@ struct sbx_event {
 	uint16_t path_len, path2_len;
 };
 
-/* Names of the calls that events mention, one list for shim and readers: core/callnames.c
- * expands core/callnames.h. Out of range gives "?". */
+/* Names of the calls that events mention, one list for shim and readers: core/event.c
+ * expands core/event.h. Out of range gives "?". */
 const char *sbx_call_name(unsigned call);
 
 /* Which events are wanted (--audit-level); decided in the shim, before any work is done. */

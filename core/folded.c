@@ -1,8 +1,7 @@
-/* folded.c - see folded.h. */
-#include "core/folded.h"
+/* folded.c - see fold.h. */
+#include "core/fold.h"
 
 #include "core/decide_priv.h"
-#include "core/fold.h"
 
 /* Rules of one layer, counted from 1, 0 = none. */
 struct met {

@@ -1,3 +1,4 @@
+/* image.c - see image.h. */
 #include "core/image.h"
 
 struct word {
@@ -243,4 +244,19 @@ uint64_t sbx_image_checksum(const void *data, size_t size)
 		h ^= h >> 32; /* words, unlike bytes, have high bits that a product loses */
 	}
 	return h;
+}
+
+/* ---- names of operations ---- */
+
+/* By value, as a pointer each would be a relocation in the shim. */
+const char *sbx_op_name(enum sbx_op op)
+{
+	static const char names[SBX_OP_COUNT][8] = {
+		[SBX_READ] = "read",
+		[SBX_MODIFY] = "modify",
+		[SBX_EXEC] = "exec",
+		[SBX_CONNECT] = "connect",
+	};
+
+	return (unsigned)op < SBX_OP_COUNT ? names[op] : "?";
 }

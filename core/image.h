@@ -1,5 +1,23 @@
+/* image.h - the operations a rule speaks of (DESIGN §3). The order is part of the image format. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sbx_op {
+	SBX_READ,    /* open for reading, list a directory, read xattrs */
+	SBX_MODIFY,  /* open for writing, create, remove, rename (both ends), metadata, bind */
+	SBX_EXEC,    /* execve */
+	SBX_CONNECT, /* connect to a socket path */
+	SBX_OP_COUNT
+};
+
+/* "read", "modify", "exec", "connect": static strings. [AS-safe] */
+const char *sbx_op_name(enum sbx_op op);
+
 /*
- * image.h - the compiled policy: one flat, versioned, position-independent file.
+ * The compiled policy: one flat, versioned, position-independent file.
  *
  * Written by policy/back/image.c, mapped read-only by every process of a run, walked
  * by core/decide.c only. Little-endian, all offsets from the start of the file, all
@@ -11,13 +29,6 @@
  *
  * Path spelling inside the automata: "" is the root directory, "/a/b" everything else.
  */
-#pragma once
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "core/op.h"
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
 #define SBX_IMAGE_VERSION 4u

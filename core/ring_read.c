@@ -1,6 +1,6 @@
 /* ring_read.c - the reader of the ring, see ring.h. Everything in the mapping may change at any
  * moment and may be a lie; only our own struct is believed. */
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "core/ring_priv.h"
 

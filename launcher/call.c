@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
 #include "launcher/dirs.h"

@@ -15,7 +15,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/bounds.h"
 #include "launcher/call.h"
 #include "launcher/exec_result.h"

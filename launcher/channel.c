@@ -15,7 +15,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/ring.h"

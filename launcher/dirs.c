@@ -7,7 +7,6 @@
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "launcher/channel.h"
 #include "launcher/options.h"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 enum {
 	PIECE = 65536,	     /* a whole pipe */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/exec_io.h"
 #include "launcher/outcome.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/exec.h"
 #include "launcher/redact.h"
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 
 bool lau_foreground_give(pid_t from, pid_t to)
 {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/options.h"
 
 void lau_hide_collect(const struct lau_options *o, char *const *vars, bool but_paths,

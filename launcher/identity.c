@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "launcher/environment.h"
 #include "policy/model.h"

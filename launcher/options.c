@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "launcher/approve.h"
 #include "launcher/call.h"

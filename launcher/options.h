@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/complete.h"
 #include "base/opt.h"
 #include "core/event.h"
 #include "launcher/bounds.h"

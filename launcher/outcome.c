@@ -5,7 +5,7 @@
 
 #include "base/io.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 int lau_outcome_status(const struct lau_outcome *o)

@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "core/decide.h"
 #include "policy/engine.h"

@@ -9,7 +9,7 @@
 
 #include "audit/collector.h"
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/dirs.h"
 #include "launcher/execclass.h"
 #include "launcher/options.h"

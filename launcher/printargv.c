@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/hide.h"
 #include "launcher/options.h"

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 /* _PATH_STDPATH of glibc's execvp(3) when PATH is unset: the current directory is not in it. */

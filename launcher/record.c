@@ -13,7 +13,7 @@
 #include "audit/runinfo.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/ring.h"
 #include "launcher/channel.h"

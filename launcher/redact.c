@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 
 /* ---- names ---- */
 

@@ -6,7 +6,7 @@
 
 #include "audit/collector.h"
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/confine.h"
 #include "launcher/options.h"

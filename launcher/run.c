@@ -17,7 +17,7 @@
 #include "audit/collector.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/path.h"

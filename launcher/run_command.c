@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/path.h"
 #include "launcher/agents.h"
 #include "launcher/losses.h"

@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "launcher/environment.h"

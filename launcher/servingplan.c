@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/dirs.h"
 #include "launcher/host.h"

@@ -9,7 +9,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/path.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/os.h"
 
 enum { DEEPEST = 32, MAX_PASSES = 4096 };

@@ -19,7 +19,7 @@ DARWIN_LAUNCHER := $(core_SRCS) $(filter-out base/account.c,$(base_SRCS)) $(sbpl
 	$(filter-out launcher/linux/% launcher/run.c launcher/run_command.c launcher/plan.c launcher/planlosses.c launcher/devnodes.c launcher/doctor.c launcher/printenv.c, \
 		$(launcher_SRCS)) \
 	$(wildcard launcher/macos/*.c) cmd/sbx-launch.c
-DARWIN_SHIM := core/path.c core/image.c core/decide.c core/fold.c core/folded.c core/foldfs.c core/move.c core/ring.c core/macho.c core/deep.c \
+DARWIN_SHIM := $(filter-out core/ring_read.c core/event.c,$(core_SRCS)) \
 	shim/env.c shim/judge.c shim/guard.c shim/mem.c shim/room.c shim/pointer.c $(wildcard shim/macos/*.c)
 
 # Each standard header is one line; libyaml's, nettle's and uthash's do not depend on the system.

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/own.h"
-#include "core/foldfs.h"
+#include "base/mem.h"
+#include "core/fold.h"
 
 #define ALL (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
+#include "base/opt.h"
 #include "policy/front/yaml.h"
 
 static int take_op(struct pol_test *t, const struct pol_ynode *value, struct b_err *err)

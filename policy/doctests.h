@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/op.h"
+#include "core/image.h"
 #include "policy/model.h"
 
 struct b_err;

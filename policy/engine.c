@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "core/folded.h"
+#include "core/fold.h"
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/bundle.h"

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "core/op.h"
+#include "core/image.h"
 
 struct b_str;
 struct pol_answer;

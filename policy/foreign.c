@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/path.h"
 #include "policy/build.h"
 #include "policy/layers.h"

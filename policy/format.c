@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/front/source.h"
 #include "policy/front/yaml.h"

@@ -10,7 +10,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "policy/workspace.h"
 

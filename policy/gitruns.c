@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/build.h"

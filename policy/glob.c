@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 /* A pattern as a list of elements; OPTION may jump over the elements of its group. */

@@ -9,7 +9,7 @@
 
 #include "base/account.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/workspace.h"
 

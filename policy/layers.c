@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "policy/bundle.h"

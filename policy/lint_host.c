@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/back/floor.h"
 #include "policy/compare.h"

@@ -2,7 +2,7 @@
  * told apart: on a disk without case, in a clone on another system, they are that file. */
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/fold.h"
 #include "policy/back/floor.h"

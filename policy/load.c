@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/model.h"
 

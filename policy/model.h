@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
-#include "core/op.h"
+#include "core/image.h"
 
 struct b_err;
 struct pol_ynode;

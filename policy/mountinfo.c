@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 /* A blank-separated word with its octal escapes undone, in place; NULL: there is none. */
 static char *take_word(char **at)

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "core/op.h"
+#include "core/image.h"
 
 enum pol_shape {
 	POL_EXACT, /* `base` itself */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/build.h"

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "base/normalise.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/glob.h"

@@ -10,7 +10,7 @@
 
 #include "policy/glob.h"
 #include "sbpl/emit.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "sbpl/sample.h"
 
 #define MAX_AT_LENGTH 250 /* rules: larger rulesets are checked with fewer paths a rule */

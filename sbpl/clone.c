@@ -4,7 +4,7 @@
  * read block, consecutive ones in one form, so that it costs few rules. All of a directory's names
  * would come along unasked, those that may not be read, too: no directory is cloned.
  */
-#include "base/own.h"
+#include "base/mem.h"
 #include "sbpl/emit.h"
 
 struct run {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "policy/compile.h"
 #include "sbpl/emit.h"
 

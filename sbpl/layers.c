@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/path.h"
 #include "sbpl/emit.h"
 

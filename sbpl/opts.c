@@ -1,7 +1,7 @@
 /* opts.c - what a policy's settings mean for its profile. */
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/settings.h"
 #include "sbpl/emit.h"

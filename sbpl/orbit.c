@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sbpl/emit.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 #define BROAD_RULES 17
 

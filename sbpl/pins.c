@@ -19,7 +19,7 @@
 #include "core/path.h"
 #include "policy/glob.h"
 #include "sbpl/emit.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 #define MAX_EXCEPT     300  /* later allows carved out of all pins */
 #define MAX_EXCEPT_ALL 1000 /* out of the pin on everything, which cannot do without */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 enum op { OP_BYTE, OP_ANY, OP_CLASS, OP_SPLIT, OP_JUMP, OP_END, OP_MATCH };
 

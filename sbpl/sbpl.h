@@ -41,7 +41,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
-#include "core/op.h"
+#include "core/image.h"
 #include "sbpl/groups.h"
 #include "sbpl/program.h"
 

@@ -5,7 +5,7 @@
 
 #include "policy/glob.h"
 #include "sbpl/emit.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 /* One UTF-8 character that is no slash, in the bytes of well-formed sequences: names on APFS are
  * always well-formed. The text of a define that a profile with a `?` carries. */

@@ -5,7 +5,7 @@
  *
  *	X(name, event, prototype, arguments, ends, moves, first, second, go)
  *
- *	event	 row of core/callnames.h that events name
+ *	event	 row of core/event.h that events name
  *	ends	 how many paths the call has; `first`, `second` say where they are:
  *		 END(directory fd, path, how), how = SHIM_* of shim/guard.h
  *	moves	 SHIM_STAYS, SHIM_MOVES (first becomes second), SHIM_SWAPS

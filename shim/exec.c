@@ -1,9 +1,8 @@
 /* exec.c - see exec.h. */
 #include "shim/exec.h"
 
-#include "core/callnames.h"
-#include "core/channel.h"
 #include "core/event.h"
+#include "core/channel.h"
 #include "shim/actions.h"
 #include "shim/env.h"
 #include "shim/judge.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/op.h"
+#include "core/image.h"
 #include "core/path.h"
 
 #define SHIM_LAST	0x01u /* the name itself, no last symlink followed */

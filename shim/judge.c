@@ -3,12 +3,12 @@
 
 #include <time.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/decide.h"
 #include "core/deep.h"
 #include "core/path.h"
 #include "core/ring.h"
-#include "core/foldfs.h"
+#include "core/fold.h"
 #include "shim/clock.h"
 #include "shim/line.h"
 #include "shim/mem.h"

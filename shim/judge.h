@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core/event.h"
-#include "core/op.h"
+#include "core/image.h"
 
 struct shim_verdict {
 	bool allowed;

@@ -5,10 +5,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/channel.h"
 #include "core/decide.h"
-#include "core/folded.h"
+#include "core/fold.h"
 #include "core/path.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "shim/calls.h"
 
 enum shim_next_id {

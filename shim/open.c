@@ -1,10 +1,9 @@
 /* open.c - see open.h. */
 #include "shim/open.h"
 
-#include "core/callnames.h"
-#include "core/decide.h"
 #include "core/event.h"
-#include "core/op.h"
+#include "core/decide.h"
+#include "core/image.h"
 #include "shim/deep.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"

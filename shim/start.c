@@ -9,7 +9,7 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/channel.h"
 #include "core/path.h"
 #include "shim/judge.h"

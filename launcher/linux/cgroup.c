@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 #define PREFIX "sbx-launch-"

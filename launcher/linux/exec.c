@@ -25,7 +25,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/linux/exec_signals.h"
 #include "launcher/limits.h"
 #include "launcher/linux/fdclose.h"

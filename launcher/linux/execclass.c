@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/linux/interp.h"
 
 enum { HEAD = sizeof(Elf64_Ehdr), MAX_SCRIPTS = 5 /* execve(2): interpreters of interpreters */ };

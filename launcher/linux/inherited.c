@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/linux/uapi_compat.h"
 
 /* When the command may have it as its standard input, output or errors. */

@@ -24,7 +24,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/confine.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/uapi_compat.h"

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/uapi_compat.h"
 #include "policy/back/landlock.h"

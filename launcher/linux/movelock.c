@@ -31,7 +31,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/os.h"
 
 #define NAME   "moves-1"   /* the number is the page's layout */

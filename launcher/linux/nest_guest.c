@@ -18,7 +18,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/approve.h"
 #include "launcher/dirs.h"
 #include "launcher/linux/fdclose.h"

@@ -15,7 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 
 enum { TMPFS = 0x01021994 /* TMPFS_MAGIC */, LINK_SIZE = sizeof "/proc/self/fd/" + 12 };
 

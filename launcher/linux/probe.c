@@ -20,7 +20,7 @@
 
 #include "audit/rundir.h"
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/broker.h"

@@ -15,7 +15,7 @@
 #include "audit/show.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/signals.h"
 

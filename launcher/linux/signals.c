@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 /* Faults of our own must still kill us, not wait to be read. */
 static void watched(sigset_t *set)

@@ -18,7 +18,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/broker.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/fdpass.h"

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 
 static int open_terminal(void)
 {

@@ -14,7 +14,7 @@
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/host.h"
 #include "launcher/os.h"

@@ -18,7 +18,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "launcher/linux/hello.h"
 #include "launcher/linux/stage2.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 
 int lau_os_open_closed_dir(int at, const char *name)
 {

@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/capture.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/macho.h"
 #include "launcher/program.h"
 #include "launcher/script.h"

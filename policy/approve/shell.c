@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "policy/approve/approve.h"
 

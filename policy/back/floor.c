@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "core/folded.h"
+#include "core/fold.h"
 #include "policy/build.h"
 #include "policy/ruleset.h"
 

@@ -1,5 +1,5 @@
 /*
- * foldrules.c - the rules of a layer that deny, by their folded text, for core/folded.h.
+ * foldrules.c - the rules of a layer that deny, by their folded text, for core/fold.h.
  *
  * Paths become a hash table, in which every directory above one says what is denied below it;
  * patterns become automata as others do. A `?` stands for one character, and a character may be
@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "core/fold.h"
 #include "policy/back/writer.h"
 #include "policy/ruleset.h"

@@ -5,7 +5,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "policy/back/writer.h"
 #include "policy/ruleset.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "policy/back/writer.h"
 #include "policy/glob.h"
 #include "policy/ruleset.h"

@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "policy/back/automaton.h"
 #include "policy/back/dense.h"
 #include "policy/back/minimise.h"

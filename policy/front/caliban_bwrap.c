@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/back/floor.h"
 #include "policy/front/dialect.h"

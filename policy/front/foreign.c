@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
+#include "base/opt.h"
 #include "base/str.h"
 #include "policy/front/dialect.h"
 #include "policy/vars.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/near.h"
+#include "base/opt.h"
 #include "base/str.h"
 #include "policy/front/foreign.h"
 #include "policy/front/yaml.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 
 /* Behind the class that begins at p, or NULL: it has no end. A bracket that is first is a member.

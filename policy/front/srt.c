@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/front/fixed.h"
 #include "policy/front/foreign.h"

@@ -7,7 +7,7 @@
 #include <yaml.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 struct anchor {

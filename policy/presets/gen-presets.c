@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "policy/front/yaml.h"
 #include "policy/model.h"

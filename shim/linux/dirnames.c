@@ -1,7 +1,7 @@
 /* dirnames.c - what a directory does to names, asked of the kernel. */
 #include <linux/fs.h>
 
-#include "core/foldfs.h"
+#include "core/fold.h"
 #include "shim/linux/sys.h"
 
 #define ALL (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)

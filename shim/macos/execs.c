@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/macho.h"
 #include "core/path.h"
 #include "shim/env.h"

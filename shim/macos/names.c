@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/path.h"
 #include "shim/guard.h"
 #include "shim/judge.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/path.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"

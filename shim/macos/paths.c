@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "shim/calls.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"

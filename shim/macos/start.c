@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/channel.h"
 #include "core/path.h"
 #include "shim/judge.h"

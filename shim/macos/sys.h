@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/folded.h"
+#include "core/fold.h"
 
 #define O_PATH	       O_EVTONLY  /* finds without the right to read */
 #define O_NOFOLLOW_ANY 0x20000000 /* macOS 11: ELOOP at any symlink of the path */

@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "core/decide.h"
 #include "policy/compile.h"

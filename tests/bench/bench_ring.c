@@ -14,7 +14,7 @@
 #include "audit/collector.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "tests/support/witness.h"
 

@@ -5,7 +5,7 @@
 #include "audit/entry.h"
 #include "audit/lines.h"
 #include "audit/show.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 
 enum { NAME = 250, DEPTH = 14, DIRECTORIES = 20, RENAMERS = 2, FLOODERS = 2 };

@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/channel.h"
 #include "core/ring.h"
 #include "policy/compile.h"

@@ -11,7 +11,7 @@
 #include "audit/runinfo.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "tests/support/witness.h"
 
 static void feed(struct witness *w)

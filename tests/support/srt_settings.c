@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 struct b_err srt_err;

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "policy/compile.h"
 #include "policy/ruleset.h"

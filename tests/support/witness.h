@@ -22,7 +22,7 @@
 
 #include "audit/collector.h"
 #include "base/str.h"
-#include "core/op.h"
+#include "core/image.h"
 
 #define WITNESS_RUN  "20261127T232401Z-1a2b3c"
 #define WITNESS_RING 65536

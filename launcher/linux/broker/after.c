@@ -19,7 +19,6 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "core/path.h"
 #include "launcher/linux/broker/walk.h"
 

@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 #define SIZE_MAX_COPIED (64 << 20) /* nobody moves anything meanwhile: some 50 ms */
 #define CHUNK		(128u << 10)

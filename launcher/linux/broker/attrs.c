@@ -13,7 +13,6 @@
 #include <sys/xattr.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 #include "core/attr.h"
 
 static struct br_answer hand_over(struct br_call *c, uint64_t addr, const void *value, long n,

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "launcher/linux/uapi_compat.h"
 
 #define NONE  BR_NO_ARG

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 
 int br_kernel_says(const struct br_end *e, enum br_want want)
 {

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/deep.h"
 #include "launcher/linux/broker/walk.h"
 

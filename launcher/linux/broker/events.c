@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 
 enum { PLACE_MS = 1 }; /* how often a call looks whether the ring has room again */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/linux/interp.h"
 
 /* -1: *out is the answer. */

@@ -1,5 +1,5 @@
 /*
- * folds.c - file systems that do not tell names apart (core/folded.h). They are asked only when a
+ * folds.c - file systems that do not tell names apart (core/fold.h). They are asked only when a
  * rule that denies matches a path by its folded text and not by its bytes: for hardly any call.
  *
  * The path is canonical and the lock of moves is held: what it leads through is what was judged.
@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "core/folded.h"
+#include "core/fold.h"
 #include "policy/dirfold.h"
 
 #define ANYHOW (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)

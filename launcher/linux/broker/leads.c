@@ -11,8 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/own.h"
-#include "core/folded.h"
+#include "core/fold.h"
 #include "core/path.h"
 
 /* What the text leads to now; nothing, or nothing with a path: the text alone counts. */

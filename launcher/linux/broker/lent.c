@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "launcher/linux/broker/walk.h"
 
 int br_take_fd(struct br_call *c, pid_t tid, int number)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 unsigned br_after_object(const struct br_call *c)
 {

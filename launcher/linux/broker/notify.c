@@ -25,7 +25,6 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/reports.h"
 

@@ -12,7 +12,6 @@
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 bool br_is_other_proc(const struct br_broker *b, const char *path, size_t len)
 {

@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "core/path.h"
 
 #define SOCK_TYPE 0xf /* the rest of a type are flags */

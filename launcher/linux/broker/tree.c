@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/own.h"
 
 #define BUDGET	     50000u /* names: some 50 ms */
 #define BENEATH_COST 50u    /* what comparing two automata costs, in names */

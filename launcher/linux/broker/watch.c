@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 #define WATCH_MS   10 /* how often workers are looked at */
 #define CALM_TICKS 50 /* nothing to serve for so many looks: no more, until there is */

@@ -17,7 +17,6 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/own.h"
 #include "base/str.h"
 #include "launcher/linux/selftest/probes.h"
 #include "launcher/options.h"

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/callnames.h"
 #include "core/event.h"
 #include "core/ring.h"
 

@@ -12,7 +12,7 @@
 #include "audit/callclass.h"
 #include "audit/twins.h"
 #include "base/err.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "core/ring_priv.h"
 #include "tests/support/witness.h"

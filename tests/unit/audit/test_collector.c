@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "tests/support/witness.h"
 

@@ -11,7 +11,7 @@
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 static char top[64], path[128];

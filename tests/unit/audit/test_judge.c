@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/callnames.h"
-#include "core/deep.h"
 #include "core/event.h"
+#include "core/deep.h"
 #include "tests/support/witness.h"
 
 static struct witness w;

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "tests/support/witness.h"
 
 static struct witness w;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "audit/collector.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "tests/support/witness.h"
 
 static struct witness w;

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "core/callnames.h"
+#include "core/event.h"
 
 Test(audit_record, times_are_those_of_the_calendar)
 {

@@ -2,7 +2,7 @@
 #include "audit/twins.h"
 
 #include "audit/callclass.h"
-#include "core/callnames.h"
+#include "core/event.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 Test(base_account, lines_are_found_by_name_and_by_number)

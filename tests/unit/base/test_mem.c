@@ -1,4 +1,4 @@
-/* Unit tests of base/mem.c and base/own.h. */
+/* Unit tests of base/mem.c and base/mem.h. */
 #include "base/mem.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/own.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)

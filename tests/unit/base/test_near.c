@@ -1,5 +1,5 @@
-/* Unit tests of base/near.c. */
-#include "base/near.h"
+/* Unit tests of base/opt.c. */
+#include "base/opt.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/fold.h"
-#include "core/folded.h"
 #include "tests/support/engine.h"
 
 #define ANYHOW (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)

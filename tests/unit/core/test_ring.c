@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring_priv.h"
 
 struct fixture {

@@ -19,7 +19,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
-#include "core/callnames.h"
+#include "core/event.h"
 #include "core/ring.h"
 #include "tests/support/broker.h"
 

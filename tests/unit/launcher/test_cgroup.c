@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 
 /* A place where this kernel lets us make one, with or without controllers; NULL = nowhere. */

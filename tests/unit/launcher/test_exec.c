@@ -15,7 +15,7 @@
 #include <criterion/criterion.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "tests/support/tsv.h"
 
 TestSuite(launcher_exec, .timeout = 60);

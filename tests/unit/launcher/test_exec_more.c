@@ -18,7 +18,7 @@
 #include <criterion/criterion.h>
 
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 
 TestSuite(launcher_exec_more, .timeout = 120);
 

@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "launcher/confine.h"
 #include "launcher/options.h"

@@ -4,7 +4,7 @@
 
 #include <criterion/criterion.h>
 
-#include "base/own.h"
+#include "base/mem.h"
 #include "tests/support/tsv.h"
 
 Test(launcher_redact, names_are_judged_as_the_rows_say)

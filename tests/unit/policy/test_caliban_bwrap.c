@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "policy/back/floor.h"
 #include "tests/support/tsv.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "policy/engine.h"

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "base/own.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "sbpl/groups.h"
 #include "sbpl/program.h"

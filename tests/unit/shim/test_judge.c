@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/callnames.h"
+#include "core/event.h"
 #include "tests/unit/shim/image.h"
 
 static void policy_at(enum sbx_audit_level level)
