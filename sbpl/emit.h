@@ -1,11 +1,18 @@
 /* emit.h - the profile under construction. Private to sbpl/. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "core/decide.h"
 #include "policy/ruleset.h"
 #include "sbpl/sbpl.h"
+
+struct b_str;
+struct pol_rule;
 
 #define SBPL_MAX_PIECE	200	   /* bytes of one string literal: stock TinyScheme stops at 256 */
 #define SBPL_MAX_FORM	(8u << 10) /* bytes of a form of many filters; trouble near 16 KiB */
@@ -71,12 +78,12 @@ int sbpl_each_denial(struct sbpl_emit *, enum sbx_op, sbpl_denial *give, void *c
 /* Behind the block of the operation: what the other layers deny. */
 int sbpl_put_layers(struct sbpl_emit *, enum sbx_op, const char *operations);
 
-/* clone.c: the block of file-clone. */
+/* layers.c: the block of file-clone. */
 int sbpl_put_clones(struct sbpl_emit *);
 
-/* opts.c: services that a document names. */
+/* layers.c: services that a document names. */
 int sbpl_put_extra(struct sbpl_emit *);
-/* opts.c: what the groups open beyond the rules. */
+/* layers.c: what the groups open beyond the rules. */
 void sbpl_note_groups(struct sbpl_emit *);
 
 /* pins.c: everything `r` speaks of is also spoken of by `by`. */
@@ -94,3 +101,87 @@ int sbpl_self_check(struct sbpl_emit *);
 /* canon.c: the rules as the kernel of macOS spells paths, and those of `groups`, added to `out`.
  * True: some differ. */
 bool sbpl_canonical(const struct pol_ruleset *, unsigned groups, struct pol_ruleset *out);
+
+/*
+ * What a program on macOS needs besides its policy: named groups of allowances, each
+ * with its reason. Facts about macOS 13 to 26, collected from profiles in daily use; none was
+ * tried on a Mac by us.
+ */
+
+/* name, text, on by default */
+#define SBPL_GROUPS(X)                                                                             \
+	X(BASE, "base", true)                                                                      \
+	X(TTY, "tty", true)                                                                        \
+	X(TOOLS, "tools", true)                                                                    \
+	X(PYTHON, "python", true)                                                                  \
+	X(NODE, "node", true)                                                                      \
+	X(JAVA, "java", false)                                                                     \
+	X(DNS, "dns", false)                                                                       \
+	X(TLS, "tls", false)                                                                       \
+	X(FSEVENTS, "fsevents", false)                                                             \
+	X(SSH_AGENT, "ssh-agent", false)                                                           \
+	X(KEYCHAIN, "keychain", false)                                                             \
+	X(POWER, "power", false)
+
+enum sbpl_group {
+#define X(name, text, on) SBPL_GROUP_##name,
+	SBPL_GROUPS(X)
+#undef X
+		SBPL_GROUP_COUNT
+};
+
+#define SBPL_GROUPS_DEFAULT sbpl_groups_default()
+
+/* The bits of the groups that are on by default. */
+unsigned sbpl_groups_default(void);
+
+/* The bit of the group of this name, 0 = there is none. */
+unsigned sbpl_group_bit(const char *name);
+
+/* Appends the allowances of the groups in `bits` that are about no path, for release `macos`
+ * (1404 = 14.4, 0 = any), comments included; returns the number of rules. */
+size_t sbpl_groups_add(struct b_str *out, unsigned bits, unsigned macos);
+
+/*
+ * Those about files are rules of the base tier like others, so that the engine, its shim and the
+ * profile answer alike, and a policy's rules may take them back. `ops`: bits 1u << enum sbx_op.
+ * Strings live until `add` returns.
+ */
+#define SBPL_GROUP_ORIGIN "builtin:macos:"
+typedef void sbpl_group_rule(void *ctx, unsigned ops, const struct pol_rule *);
+void sbpl_groups_rules(unsigned bits, sbpl_group_rule *add, void *ctx);
+bool sbpl_is_group_rule(const struct pol_rule *);
+/* The text of "sbx-NAME.sb", for import: a whole group. False: no such file. */
+bool sbpl_group_file(const char *file, struct b_str *out);
+
+/* Paths that a rule speaks of. Private to sbpl/. */
+
+#define SBPL_SAMPLES 4
+
+/* Path number `variant` (< SBPL_SAMPLES) that the rule matches: names not used elsewhere stand
+ * for its wildcards, of several lengths and depths. */
+void sbpl_sample(const struct pol_rule *, unsigned variant, struct b_str *out);
+
+/* An index of n things by name. Private to sbpl/. */
+
+struct sbpl_names {
+	const char *(*name)(const void *ctx, size_t i);
+	const void *ctx;
+	unsigned *slot; /* i + 1 by hash, 0 = free */
+	size_t mask;
+};
+
+/* `name` and `ctx` are set by the caller; the slots come from the arena. Of equal names the first
+ * counts. */
+void sbpl_names_build(struct sbpl_names *, struct b_arena *, size_t n);
+/* i + 1, or 0. */
+unsigned sbpl_names_find(const struct sbpl_names *, const char *wanted);
+
+/*
+ * One name, several spellings: Unicode's canonical forms. A file system that
+ * compares them alike (APFS) still hands out the bytes a name was made with.
+ */
+
+/* Appends the text decomposed (NFD), or composed (NFC). False, nothing appended: no well-formed
+ * UTF-8. */
+bool b_normalise(const char *s, size_t len, bool composed, struct b_str *out);

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "sbpl/groups.h"
+#include "sbpl/emit.h"
 #include "sbpl/machine.h"
 
 #define MAX_EVAL_DEPTH 128

@@ -1,11 +1,11 @@
-#include "sbpl/groups.h"
+/* groups.c - see emit.h. */
+#include "sbpl/emit.h"
 
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/ruleset.h"
-#include "sbpl/emit.h"
 
 enum part { PART_HEAD, PART_READ, PART_WRITE };
 
@@ -152,7 +152,7 @@ static const struct allowance table[] = {
 
 #define N (sizeof table / sizeof *table)
 
-static const char *const names[] = {
+static const char *const group_names[] = {
 #define X(name, text, on) [SBPL_GROUP_##name] = text,
 	SBPL_GROUPS(X)
 #undef X
@@ -191,7 +191,7 @@ static struct pol_rule rule_of(const struct allowance *a, struct b_arena *arena)
 		.glob = glob,
 		.matched = a->what,
 		.origin =
-			b_arena_printf(arena, SBPL_GROUP_ORIGIN "%s: %s", names[a->group], a->why),
+			b_arena_printf(arena, SBPL_GROUP_ORIGIN "%s: %s", group_names[a->group], a->why),
 	};
 }
 
@@ -199,7 +199,7 @@ static void add_one(struct b_str *out, const struct allowance *a)
 {
 	if (a->guard)
 		b_str_addf(out, "(if (defined? '%s) ", a->guard);
-	b_str_addf(out, "(allow %s)%s ; %s: %s\n", a->what, a->guard ? ")" : "", names[a->group],
+	b_str_addf(out, "(allow %s)%s ; %s: %s\n", a->what, a->guard ? ")" : "", group_names[a->group],
 		   a->why);
 }
 
@@ -211,7 +211,7 @@ static bool in_release(const struct allowance *a, unsigned macos)
 unsigned sbpl_group_bit(const char *name)
 {
 	for (int g = 0; g < SBPL_GROUP_COUNT; g++)
-		if (strcmp(name, names[g]) == 0)
+		if (strcmp(name, group_names[g]) == 0)
 			return 1u << g;
 	return 0;
 }
@@ -266,9 +266,9 @@ static void add_form(void *ctx, unsigned ops, const struct pol_rule *r)
 bool sbpl_group_file(const char *file, struct b_str *out)
 {
 	for (int g = 0; g < SBPL_GROUP_COUNT; g++) {
-		size_t n = strlen(names[g]);
+		size_t n = strlen(group_names[g]);
 
-		if (strncmp(file, "sbx-", 4) != 0 || strncmp(file + 4, names[g], n) != 0 ||
+		if (strncmp(file, "sbx-", 4) != 0 || strncmp(file + 4, group_names[g], n) != 0 ||
 		    strcmp(file + 4 + n, ".sb") != 0)
 			continue;
 		sbpl_groups_add(out, 1u << g, 0);
@@ -276,4 +276,45 @@ bool sbpl_group_file(const char *file, struct b_str *out)
 		return true;
 	}
 	return false;
+}
+
+/* ---- an index by name ---- */
+
+static size_t hash(const char *s)
+{
+	size_t h = 5381;
+
+	for (; *s; s++)
+		h = h * 33 + (unsigned char)*s;
+	return h;
+}
+
+static unsigned *slot_of(const struct sbpl_names *names, const char *wanted)
+{
+	size_t at = hash(wanted) & names->mask;
+
+	while (names->slot[at] && strcmp(names->name(names->ctx, names->slot[at] - 1), wanted) != 0)
+		at = (at + 1) & names->mask;
+	return &names->slot[at];
+}
+
+void sbpl_names_build(struct sbpl_names *names, struct b_arena *a, size_t n)
+{
+	size_t size = 64;
+
+	while (size < 2 * n)
+		size *= 2;
+	names->slot = b_arena_alloc(a, size * sizeof *names->slot);
+	names->mask = size - 1;
+	for (size_t i = 0; i < n; i++) {
+		unsigned *slot = slot_of(names, names->name(names->ctx, i));
+
+		if (!*slot)
+			*slot = (unsigned)i + 1;
+	}
+}
+
+unsigned sbpl_names_find(const struct sbpl_names *names, const char *wanted)
+{
+	return *slot_of(names, wanted);
 }

@@ -1,4 +1,4 @@
-#include "sbpl/read.h"
+#include "sbpl/machine.h"
 
 #include <limits.h>
 #include <stdint.h>

@@ -24,7 +24,7 @@
  *    help, and the directories below are pinned instead (a note says so).
  *
  * So the profile denies a little more than core/decide, never less; each kind is named in
- * sbpl_profile.notes. What programs for macOS need of the system (groups.h) is added to the rules
+ * sbpl_profile.notes. What programs for macOS need of the system (emit.h) is added to the rules
  * first, and named there where no rule says it. Of several documents that must all allow, the main
  * one gives the ordered blocks, and the others what they deny, behind it. Letters in the glob part
  * of a deny match both cases (APFS usually does).
@@ -42,7 +42,7 @@
 
 #include "base/mem.h"
 #include "core/image.h"
-#include "sbpl/groups.h"
+#include "sbpl/emit.h"
 #include "sbpl/program.h"
 
 struct b_err;

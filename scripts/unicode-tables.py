@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes the tables of base/normalise.c from Python's: scripts/unicode-tables.py >base/unicode.h"""
+"""Writes the tables of sbpl/canon.c from Python's: scripts/unicode-tables.py >sbpl/unicode_table.h"""
 import textwrap
 import unicodedata as u
 
@@ -26,8 +26,8 @@ def table(comment, head, cells):
     print("};")
 
 
-print(f"/* unicode.h - canonical decompositions and combining classes of Unicode {u.unidata_version}, for")
-print(" * base/normalise.c. Written by scripts/unicode-tables.py. */")
+print(f"/* unicode_table.h - canonical decompositions and combining classes of Unicode {u.unidata_version}, for")
+print(" * sbpl/canon.c. Written by scripts/unicode-tables.py. */")
 print("#pragma once\n\n#include <stdint.h>\n\n/* clang-format off */")
 table("code, what it becomes, what follows it or 0", "pairs[][3]",
       ("{%d,%d,%d}," % p for p in PAIRS))

@@ -158,7 +158,7 @@ static int take_pass_env(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* What of macOS is opened: groups of sbpl/groups.h, services, the loopback, a proxy's port. */
+/* What of macOS is opened: groups of sbpl/emit.h, services, the loopback, a proxy's port. */
 static bool is_macos_word(const char *s)
 {
 	static const char *const words[] = {"base",	"tty",	 "tools",   "python",	"node",

@@ -1,5 +1,5 @@
 /* Unit tests of Unicode's canonical forms: cases of the standard's conformance tests. */
-#include "base/normalise.h"
+#include "sbpl/emit.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "sbpl/groups.h"
+#include "sbpl/emit.h"
 #include "sbpl/program.h"
 
 static struct sbpl_program *prog;

@@ -1,5 +1,5 @@
 /* Unit tests of what a profile opens for the system, and of what is closed there all the same. */
-#include "sbpl/groups.h"
+#include "sbpl/emit.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Unit tests of sbpl/read.c. */
-#include "sbpl/read.h"
+#include "sbpl/machine.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

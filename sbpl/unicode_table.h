@@ -1,5 +1,5 @@
-/* unicode.h - canonical decompositions and combining classes of Unicode 14.0.0, for
- * base/normalise.c. Written by scripts/unicode-tables.py. */
+/* unicode_table.h - canonical decompositions and combining classes of Unicode 14.0.0, for
+ * sbpl/canon.c. Written by scripts/unicode-tables.py. */
 #pragma once
 
 #include <stdint.h>
