@@ -9,7 +9,7 @@
 #include "audit/lines.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/glob.h"
+#include "policy/compile/ruleset.h"
 
 static const struct {
 	const char *key;

@@ -10,11 +10,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/host.h"
-#include "policy/doctests.h"
-#include "policy/documents.h"
+#include "policy/questions/explain.h"
+#include "policy/document/documents.h"
 #include "policy/engine.h"
-#include "policy/load.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 static const char me[] = "sbx-policy";
 

@@ -6,13 +6,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
-#include "policy/convert.h"
-#include "policy/difference.h"
-#include "policy/documents.h"
+#include "policy/questions/convert.h"
+#include "policy/questions/explain.h"
+#include "policy/document/documents.h"
 #include "policy/engine.h"
-#include "policy/model.h"
-#include "policy/settings.h"
-#include "policy/store.h"
+#include "policy/document/model.h"
+#include "policy/document/settings.h"
 
 struct diff {
 	const struct ask_opts *o;

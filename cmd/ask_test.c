@@ -6,11 +6,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
-#include "policy/doctests.h"
-#include "policy/documents.h"
+#include "policy/questions/explain.h"
+#include "policy/document/documents.h"
 #include "policy/engine.h"
-#include "policy/load.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 /* The engine of the last profile asked for: tests of one profile usually stand together. */
 struct bench {

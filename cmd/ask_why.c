@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/engine.h"
-#include "policy/explain.h"
+#include "policy/questions/explain.h"
 #include "sbpl/ops.h"
 #include "sbpl/program.h"
 #include "sbpl/sbpl.h"

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 #define O(field) offsetof(struct ask_opts, field)
 static const struct b_opt own_table[] = {

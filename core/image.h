@@ -19,7 +19,7 @@ const char *sbx_op_name(enum sbx_op op);
 /*
  * The compiled policy: one flat, versioned, position-independent file.
  *
- * Written by policy/back/image.c, mapped read-only by every process of a run, walked
+ * Written by policy/compile/image.c, mapped read-only by every process of a run, walked
  * by core/decide.c only. Little-endian, all offsets from the start of the file, all
  * sections 8-aligned. Equal rulesets give equal bytes.
  *

@@ -18,8 +18,8 @@
 #include "launcher/dirs.h"
 #include "launcher/environment.h"
 #include "policy/engine.h"
-#include "policy/glob.h"
-#include "policy/vars.h"
+#include "policy/compile/ruleset.h"
+#include "policy/document/settings.h"
 
 enum {
 	FILE_MAX = 8 << 20, /* a larger file is linked, not copied */
@@ -28,7 +28,7 @@ enum {
 
 static const struct agent {
 	const char *preset;   /* its side roots below ${root} are what outlives the run */
-	const char *root;     /* the variable of vars.h that the agent's directory has */
+	const char *root;     /* the variable of settings.h that the agent's directory has */
 	const char *variable; /* leads the agent to the copy */
 	const char *below;    /* the directory that it takes there, NULL = that itself */
 	const char *login;    /* a variable that leads to the login's own place; NULL = none */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #include "core/event.h"
-#include "policy/back/traps.h"
+#include "policy/plan/seccomp.h"
 
 struct b_err;
 struct sbx_image;

@@ -17,8 +17,8 @@
 #include "launcher/exec_io.h"
 #include "launcher/exec_result.h"
 #include "launcher/options.h"
-#include "policy/vars.h"
-#include "policy/workspace.h"
+#include "policy/document/settings.h"
+#include "policy/rules/workspace.h"
 
 bool lau_call_is_asked(const struct lau_options *o)
 {

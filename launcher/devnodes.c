@@ -10,7 +10,7 @@
 #include "launcher/confine.h"
 #include "launcher/host.h"
 #include "policy/engine.h"
-#include "policy/mountinfo.h"
+#include "policy/rules/mountinfo.h"
 
 static const char others[] =
 	"device nodes outside /dev are opened as other files are, where there are any (the root of "

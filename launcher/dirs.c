@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "launcher/channel.h"
 #include "launcher/options.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static int find_workspaces(const struct b_strlist *given, struct lau_dirs *d, struct b_err *err)
 {

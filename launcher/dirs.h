@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "launcher/scratch.h"
-#include "policy/layers.h"
+#include "policy/document/layers.h"
 
 struct b_err;
 struct lau_options;

@@ -7,9 +7,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/back/floor.h"
-#include "policy/back/landlock.h"
-#include "policy/dirfold.h"
+#include "policy/plan/floor.h"
+#include "policy/plan/landlock.h"
 
 struct row {
 	const char *name;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "base/mem.h"
-#include "policy/settings.h"
+#include "policy/document/settings.h"
 
 struct b_err;
 struct b_str;

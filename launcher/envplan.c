@@ -7,7 +7,7 @@
 #include "launcher/environment.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
-#include "policy/layers.h"
+#include "policy/document/layers.h"
 
 /* ---- options ---- */
 

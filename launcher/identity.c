@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/environment.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 enum { MAX_GROUP = 16 << 20 };
 

@@ -5,7 +5,7 @@ launcher_SRCS := $(filter-out launcher/linux/gen-filters.c, \
 launcher_GEN += filters.c
 $(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/launcher/linux/bpfgraph.o \
 		$(B)/obj/launcher/linux/filtercode.o \
-		$(B)/obj/policy/back/seccomp.o $(B)/obj/policy/back/syscalls.o $(B)/lib/base.a
+		$(B)/obj/policy/plan/seccomp.o $(B)/obj/policy/plan/seccomp.o $(B)/lib/base.a
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),)
 $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d

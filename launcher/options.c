@@ -17,7 +17,7 @@
 #include "launcher/envplan.h"
 #include "launcher/parts.h"
 #include "launcher/require.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 
 /* ---- rows that need a call ---- */
 

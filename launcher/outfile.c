@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "core/decide.h"
 #include "policy/engine.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static bool is_fifo(const char *path)
 {

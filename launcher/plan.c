@@ -15,8 +15,8 @@
 #include "launcher/shimpath.h"
 #include "launcher/options.h"
 #include "launcher/require.h"
-#include "policy/back/bwrap.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/mounts.h"
+#include "policy/plan/seccomp.h"
 #include "policy/engine.h"
 
 #define SHM "/dev/shm"

@@ -17,11 +17,11 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 #include "launcher/bounds.h"
 #include "launcher/identity.h"
-#include "policy/back/landlock.h"
-#include "policy/back/mounts.h"
+#include "policy/plan/landlock.h"
+#include "policy/plan/mounts.h"
 
 struct b_err;
 struct b_str;

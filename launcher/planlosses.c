@@ -6,8 +6,8 @@
 #include "launcher/confine.h"
 #include "launcher/host.h"
 #include "launcher/options.h"
-#include "policy/back/seccomp.h"
-#include "policy/dirfold.h"
+#include "policy/plan/seccomp.h"
+#include "policy/plan/floor.h"
 #include "policy/engine.h"
 
 enum { GAPS_SHOWN = 5 };

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "policy/bundle.h"
+#include "policy/compile/bundle.h"
 
 /* The rules and settings inside are as if written first on the command line. */
 static void take_bundle(struct lau_policy_opts *o)

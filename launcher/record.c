@@ -28,7 +28,7 @@
 #include "launcher/plan.h"
 #include "launcher/require.h"
 #include "launcher/spawn.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 #include "policy/engine.h"
 
 /* Bytes of the broker's events between two drains, some 40 ms; pages come as they are used. */

@@ -43,8 +43,8 @@
 #include "launcher/supervise.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
-#include "policy/back/bwrap.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/mounts.h"
+#include "policy/plan/seccomp.h"
 #include "policy/engine.h"
 
 static const char me[] = "sbx-launch";

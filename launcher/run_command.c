@@ -21,7 +21,7 @@
 #include "launcher/supervise.h"
 #include "launcher/timer.h"
 #include "launcher/wrap.h"
-#include "policy/back/bwrap.h"
+#include "policy/plan/mounts.h"
 #include "policy/engine.h"
 
 static const char me[] = "sbx-launch";

@@ -20,7 +20,7 @@
 #include "launcher/processes.h"
 #include "launcher/os.h"
 #include "launcher/tree.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static char *usable(const char *dir)
 {

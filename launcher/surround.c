@@ -15,8 +15,8 @@
 #include "core/decide.h"
 #include "policy/approve/approve.h"
 #include "policy/engine.h"
-#include "policy/gitconfig.h"
-#include "policy/workspace.h"
+#include "policy/rules/build.h"
+#include "policy/rules/workspace.h"
 
 enum { LINKS_MAX = 40 }; /* as the kernel has it, path_resolution(7) */
 

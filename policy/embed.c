@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/engine.h"
-#include "policy/explain.h"
+#include "policy/questions/explain.h"
 
 struct sbx_policy {
 	struct pol_engine *engine;

@@ -11,15 +11,13 @@
 #include "base/str.h"
 #include "core/fold.h"
 #include "core/path.h"
-#include "policy/build.h"
-#include "policy/bundle.h"
+#include "policy/rules/build.h"
+#include "policy/compile/bundle.h"
 #include "policy/front/dialect.h"
-#include "policy/compile.h"
-#include "policy/dirfold.h"
-#include "policy/absolute.h"
-#include "policy/imgcache.h"
-#include "policy/layers.h"
-#include "policy/workspace.h"
+#include "policy/compile/ruleset.h"
+#include "policy/plan/floor.h"
+#include "policy/document/layers.h"
+#include "policy/rules/workspace.h"
 
 static int choose_profile(const struct pol_doc *doc, const char *asked, const char **out,
 			  struct b_err *err)

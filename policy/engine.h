@@ -18,9 +18,9 @@
 #include <stddef.h>
 
 #include "core/decide.h"
-#include "policy/imgcache.h"
-#include "policy/ruleset.h"
-#include "policy/settings.h"
+#include "policy/compile/bundle.h"
+#include "policy/compile/ruleset.h"
+#include "policy/document/settings.h"
 
 struct b_err;
 struct b_str;
@@ -80,7 +80,7 @@ struct pol_request {
 	size_t nhidden;
 	const struct pol_stdio *stdio;
 	size_t nstdio;
-	const char *image_cache;      /* directory of compiled policies, NULL = none (imgcache.h) */
+	const char *image_cache;      /* directory of compiled policies, NULL = none (bundle.h) */
 	const char *const *own_files; /* files of this program, which no command may change */
 	size_t nown_files;
 	const struct pol_ruleset *system; /* more that any program here needs; NULL = nothing */

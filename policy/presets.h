@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "policy/front/yaml.h"
+#include "policy/front/tree.h"
 
 struct pol_preset {
 	const char *name; /* file stem */

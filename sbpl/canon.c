@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
-#include "policy/glob.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/emit.h"
 #include "sbpl/unicode_table.h"
 

@@ -10,8 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/glob.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/emit.h"
 
 #define MAX_AT_LENGTH 250 /* rules: larger rulesets are checked with fewer paths a rule */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "policy/compile.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/emit.h"
 
 void sbpl_profile_release(struct sbpl_profile *prof)

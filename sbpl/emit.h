@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/decide.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 
 struct b_str;

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 enum part { PART_HEAD, PART_READ, PART_WRITE };
 

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
-#include "policy/settings.h"
+#include "policy/document/settings.h"
 #include "sbpl/emit.h"
 
 /*

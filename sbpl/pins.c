@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/path.h"
-#include "policy/glob.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/emit.h"
 #include "base/mem.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/glob.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/emit.h"
 #include "base/mem.h"
 

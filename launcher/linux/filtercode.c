@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "launcher/linux/bpfgraph.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 
 #define RUNS_MAX 1024
 

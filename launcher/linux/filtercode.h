@@ -1,5 +1,5 @@
 /*
- * filtercode.h - the table of policy/back/seccomp.c as a BPF program for one machine. Pure; used by
+ * filtercode.h - the table of policy/plan/seccomp.c as a BPF program for one machine. Pure; used by
  * gen-filters, a program of the build, and by the tests, which compile for both machines.
  */
 #pragma once
@@ -7,7 +7,7 @@
 #include <linux/filter.h>
 #include <stddef.h>
 
-#include "policy/back/syscalls.h"
+#include "policy/plan/seccomp.h"
 
 /* Jumps reach 255 instructions, and answers stand at the end. */
 #define LAU_CODE_MAX 512

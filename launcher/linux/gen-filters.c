@@ -1,5 +1,5 @@
 /*
- * gen-filters.c - build-time program: the rows of policy/back/seccomp.c compiled by filtercode.c,
+ * gen-filters.c - build-time program: the rows of policy/plan/seccomp.c compiled by filtercode.c,
  * one BPF program per combination of flags, written as C arrays to standard output.
  *
  * At build time because a launch has about a millisecond, and building the filter would take a
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "launcher/linux/filtercode.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 
 #if defined(__x86_64__)
 #define MACHINE POL_X86_64
@@ -34,7 +34,7 @@ int main(void)
 	unsigned same[POL_SC_FLAGS];
 	const char *why;
 
-	printf("/* Made by gen-filters from policy/back/seccomp.c. */\n"
+	printf("/* Made by gen-filters from policy/plan/seccomp.c. */\n"
 	       "#include \"launcher/linux/filters.h\"\n\n");
 	for (unsigned f = 0; f < POL_SC_FLAGS; f++) {
 		if (lau_filter_compile(MACHINE, f, &all[f], &why) < 0) {

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "launcher/linux/fdclose.h"
 #include "launcher/linux/uapi_compat.h"
-#include "policy/back/landlock.h"
+#include "policy/plan/landlock.h"
 
 #define FILE_RIGHTS                                                                                \
 	(POL_LL_EXECUTE | POL_LL_WRITE_FILE | POL_LL_READ_FILE | POL_LL_TRUNCATE | POL_LL_IOCTL_DEV)

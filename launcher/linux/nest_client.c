@@ -21,7 +21,7 @@
 #include "launcher/outcome.h"
 #include "launcher/program.h"
 #include "launcher/signals.h"
-#include "policy/bundle.h"
+#include "policy/compile/bundle.h"
 
 struct client {
 	const struct lau_options *o;

@@ -16,7 +16,7 @@
 #include "launcher/confine.h"
 #include "launcher/outcome.h"
 #include "launcher/wrap.h"
-#include "policy/back/landlock.h"
+#include "policy/plan/landlock.h"
 
 /* ---- writing ---- */
 

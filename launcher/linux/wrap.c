@@ -22,7 +22,7 @@
 #include "launcher/linux/hello.h"
 #include "launcher/linux/stage2.h"
 #include "launcher/outcome.h"
-#include "policy/back/bwrap.h"
+#include "policy/plan/mounts.h"
 
 #define OLDEST_MAJOR 0
 #define OLDEST_MINOR 5

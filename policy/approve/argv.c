@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/approve/commands.h"
 
 static bool letters_look(const struct pol_command *c, const char *word)
 {

@@ -7,9 +7,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/front/fixed.h"
-#include "policy/front/foreign.h"
-#include "policy/settings.h"
+#include "policy/front/dialect.h"
+#include "policy/document/settings.h"
 
 #define KEYS(rows) rows, sizeof(rows) / sizeof *(rows)
 

@@ -1,5 +1,22 @@
+/* dialect.h - the languages of policy documents: which one a document is in, and the front-
+ * ends of each. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/document/model.h"
+#include "policy/front/tree.h"
+
+struct b_err;
+struct b_str;
+struct pol_doc;
+struct pol_text;
+struct pol_texts;
+struct pol_ynode;
+
 /*
- * dialect.h - a document in whatever language it is written: Orbit's and OpenShell's YAML, the
+ * A document in whatever language it is written: Orbit's and OpenShell's YAML, the
  * JSON settings of srt, the `[sandbox]` TOML of caliban. Never touches the file system.
  *
  *	const struct pol_input in = {.name = "p.yaml", .text = text, .len = len};
@@ -10,14 +27,6 @@
  * only OpenShell has, or a `version` and neither `kind` nor `schemaVersion`, is OpenShell's; all
  * else is Orbit's.
  */
-#pragma once
-
-#include <stddef.h>
-
-#include "policy/model.h"
-
-struct b_err;
-struct b_str;
 
 struct pol_input {
 	const char *name, *text;
@@ -37,3 +46,103 @@ const char *pol_dialect_word(enum pol_dialect);
 const char *pol_dialect_name(enum pol_dialect);
 /* Is it of another system? Such a document stands alone. */
 bool pol_doc_is_foreign(const struct pol_doc *);
+
+/*
+ * What the front-ends of other systems share: each reads a tree into the shapes of
+ * model.h. A profile holds what is said of the workspace, `spec.sandbox` shapes the rest. Private
+ * to policy/front/.
+ */
+
+/* Each takes a tree in the document's arena. */
+int pol_openshell_take(const struct pol_ynode *root, struct pol_doc *, struct b_str *report,
+		       struct b_err *err);
+int pol_srt_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
+int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
+
+/* The document gets a name and its only profile, empty. */
+struct pol_profile *pol_foreign_begin(struct pol_doc *, const struct pol_ynode *root,
+				      enum pol_dialect);
+void pol_foreign_rule(struct pol_doc *, struct pol_texts *, const char *rule, struct pol_pos);
+void pol_foreign_set(struct pol_doc *, enum pol_setting, int value, struct pol_pos);
+/* A path with everything below it, or with `is_literal` false a rule that may have wildcards. */
+int pol_foreign_root(struct pol_front *, enum pol_root_list, const char *text, struct pol_pos,
+		     bool is_literal);
+void pol_foreign_loss(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A loss where the command has the host's network; without any it is held. */
+void pol_foreign_host_loss(struct pol_doc *, const struct pol_pos *, const char *key);
+void pol_foreign_note(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A list of strings: calls `take` for each; an empty string is refused. `what` is for messages. */
+int pol_foreign_strings(struct pol_front *, const struct pol_ynode *list, const char *what,
+			int (*take)(struct pol_front *, const struct pol_ynode *item));
+/* A boolean, *out only when it is one. */
+int pol_foreign_bool(struct pol_front *, const struct pol_ynode *, const char *what, bool *out);
+/* A whole number in [min, max]. */
+int pol_foreign_number(struct pol_front *, const struct pol_ynode *, const char *what,
+		       unsigned long long min, unsigned long long max, unsigned long long *out);
+/* One of the words in "a|b|c": its index. */
+int pol_foreign_word(struct pol_front *, const struct pol_ynode *, const char *what,
+		     const char *words, int *out);
+/* A list of strings that would be rules on the network: a loss where it says anything. */
+int pol_foreign_host_rules(struct pol_front *, const struct pol_ynode *key,
+			   const struct pol_ynode *value);
+/* Keys whose value is checked and has no use here: strings, true or false, one string. */
+int pol_foreign_texts(struct pol_front *, const struct pol_ynode *key,
+		      const struct pol_ynode *value);
+int pol_foreign_either(struct pol_front *, const struct pol_ynode *key,
+		       const struct pol_ynode *value);
+int pol_foreign_string(struct pol_front *, const struct pol_ynode *key,
+		       const struct pol_ynode *value);
+/* srt_values.c: a path of its, with its wildcards. srt_values.c. */
+int pol_srt_path(struct pol_front *, const struct pol_ynode *item, enum pol_root_list);
+int pol_srt_credentials(struct pol_front *, const struct pol_ynode *key,
+			const struct pol_ynode *value);
+/* openshell.c: empty and "." components gone; ".." stays, and is refused. Arena. */
+const char *pol_openshell_path(struct b_arena *, const char *text);
+/* openshell_net.c: `network_policies`, checked and kept; a loss where there are any. */
+int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
+			  const struct pol_ynode *value);
+int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,
+			      const struct pol_ynode *value);
+
+/* What srt and caliban have without a word in the document: their front-ends add it, and
+ * the conversion to them leaves it out. */
+
+/* Readable in caliban; NULL-terminated. */
+extern const char *const pol_caliban_readable[];
+/* Writable in srt; NULL-terminated. */
+extern const char *const pol_srt_writable[];
+/* Not writable in srt, in the workspace and below; `allowGitConfig` takes the last out. */
+enum { POL_SRT_DENIED = 15, POL_SRT_GIT_CONFIG = POL_SRT_DENIED - 1 };
+extern const char *const pol_srt_denied[POL_SRT_DENIED];
+
+/* Could something of the list be the path, or lie below it? What may not be read in srt is not
+ * modified either, unless that is so. */
+bool pol_srt_may_hold(const struct pol_text *path, const struct pol_texts *list);
+
+/* Front-end for Orbit v2 policy documents (YAML). */
+
+/* Parses and validates. `name` is how messages call the text ("policy.yaml", "builtin:default").
+ * Duplicate and unknown keys, anchors that nest or multiply beyond the limits, wrong types,
+ * tabs, bad UTF-8: B_POLICY with file:line:col. Never touches the file system. */
+int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_doc *out,
+		    struct b_err *err);
+/* The same of a tree (policy/front/tree.h), which lives as long as the document. */
+int pol_orbit_take(const struct pol_ynode *root, struct pol_doc *out, struct b_err *err);
+/* The same into an empty document, whose arena may hold the tree. */
+int pol_orbit_take_in(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
+
+/*
+ * The patterns of OpenShell for URL paths and binaries: `*` and `?` within a
+ * component, `**` as a whole one for any number, `[ab]`, `[!a-z]`, `{a,b}`, `\x`. Pure.
+ *
+ * `/repos/` and two stars is not `/repos`; two stars beside other characters are one.
+ */
+
+#define POL_OPENSHELL_ALTERNATIVES 256
+
+/* What is wrong with the pattern ("has unclosed '['"); NULL = nothing. */
+const char *pol_openshell_glob_check(const char *pattern);
+/* A pattern with something wrong matches nothing. Steps: pattern times value. */
+bool pol_openshell_glob_match(const char *pattern, const char *value);

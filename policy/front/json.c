@@ -1,12 +1,11 @@
 /* json.c - see json.h. */
-#include "policy/front/json.h"
+#include "policy/front/tree.h"
 
 #include <string.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/tree.h"
 
 static int value(struct pol_cursor *c, unsigned depth, struct pol_ynode **out);
 

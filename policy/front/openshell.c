@@ -11,8 +11,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
-#include "policy/front/foreign.h"
-#include "policy/settings.h"
+#include "policy/front/dialect.h"
+#include "policy/document/settings.h"
 
 enum { MAX_PATHS = 256, MAX_PATH = 4096 };
 

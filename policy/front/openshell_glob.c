@@ -1,8 +1,8 @@
 /*
- * openshell_glob.c - see openshell_glob.h. Braces are multiplied out; what is left is walked once,
+ * openshell_glob.c - see dialect.h. Braces are multiplied out; what is left is walked once,
  * with the set of places in the value where the pattern so far may end: no pattern is slow.
  */
-#include "policy/front/openshell_glob.h"
+#include "policy/front/dialect.h"
 
 #include <string.h>
 

@@ -7,8 +7,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/front/foreign.h"
-#include "policy/front/openshell_glob.h"
+#include "policy/front/dialect.h"
 
 enum { MAX_MIDDLEWARES = 10, MAX_PATTERNS = 32 };
 

@@ -1,13 +1,16 @@
-#include "policy/front/orbit.h"
+/* orbit.c - documents of our own language, which is Orbit's with spec.sandbox. */
+#include "policy/front/dialect.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/opt.h"
 #include "base/str.h"
-#include "policy/front/keys.h"
-#include "policy/front/yaml.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
+#include "policy/document/settings.h"
+#include "policy/front/tree.h"
+#include "policy/presets.h"
 
 static int take_read(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
@@ -262,4 +265,250 @@ int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_d
 	}
 	*out = doc;
 	return 0;
+}
+
+/* `spec.sandbox` of a document: settings of the run. */
+
+static const char *const setting_keys[] = {
+#define X(key, words) [POL_SET_##key] = #key,
+	POL_SETTINGS(X)
+#undef X
+};
+static const char *const root_keys[] = {
+#define X(key) [POL_ROOTS_##key] = #key,
+	POL_ROOT_LISTS(X)
+#undef X
+};
+
+/* Index of the word in "a|b|c", or -1. */
+static int find_word(const char *words, const char *s, size_t len)
+{
+	for (int i = 0; *words; i++) {
+		size_t n = strcspn(words, "|");
+
+		if (n == len && memcmp(words, s, n) == 0)
+			return i;
+		words += n + (words[n] == '|');
+	}
+	return -1;
+}
+
+static int fail_word(struct pol_front *f, const struct pol_ynode *key,
+		     const struct pol_ynode *value, const char *words)
+{
+	struct b_near near = B_NEAR_INIT;
+
+	for (const char *w = words; *w;) {
+		size_t n = strcspn(w, "|");
+
+		b_near_offer(&near, value->s, value->len, w, n);
+		w += n + (w[n] == '|');
+	}
+	if (near.text)
+		return pol_pos_fail(f->err, &value->pos, "%s is `%s`, did you mean `%.*s`?", key->s,
+				    value->s, (int)near.len, near.text);
+	return pol_pos_fail(f->err, &value->pos, "%s is `%s`, expected one of %s", key->s, value->s,
+			    words);
+}
+
+static int take_value(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	struct pol_setting_value *out;
+	const char *words;
+	int i = 0;
+
+	while (strcmp(setting_keys[i], key->s) != 0)
+		i++;
+	out = &f->doc->settings.value[i];
+	words = pol_setting_words((enum pol_setting)i);
+	if (!words) {
+		if (pol_yaml_expect(value, POL_Y_BOOL, key->s, f->err) < 0)
+			return -1;
+		/* YAML 1.2, core schema: true, True, TRUE */
+		out->v = value->s[0] == 't' || value->s[0] == 'T';
+	} else {
+		if (pol_yaml_expect(value, POL_Y_STR, key->s, f->err) < 0)
+			return -1;
+		out->v = find_word(words, value->s, value->len);
+		if (out->v < 0)
+			return fail_word(f, key, value, words);
+	}
+	out->said = true;
+	out->pos = value->pos;
+	return 0;
+}
+
+static int take_roots(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value, enum pol_root_list which)
+{
+	struct pol_texts *list = &f->doc->settings.roots[which];
+	size_t before = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (size_t i = before; i < list->n; i++)
+		if (pol_root_check(&list->v[i], key->s, f->err) < 0)
+			return -1;
+	return 0;
+}
+
+static int take_root_list(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	int i = 0;
+
+	while (strcmp(root_keys[i], key->s) != 0)
+		i++;
+	return take_roots(f, key, value, (enum pol_root_list)i);
+}
+
+/* `none`, `host`, or the paths that are open. */
+static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	struct pol_setting_value *out = &f->doc->settings.value[POL_SET_unixSockets];
+
+	if (value->kind != POL_Y_SEQ)
+		return take_value(f, key, value);
+	*out = (struct pol_setting_value){.said = true, .v = POL_UNIX_NONE, .pos = value->pos};
+	return take_roots(f, key, value, POL_ROOTS_sockets);
+}
+
+/* `presets` and `providers`, by name: both are presets. */
+static int take_presets(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	static const char *const providers[] = {"codex", "claude", "gemini", "grok"};
+	struct pol_texts *list = &f->doc->settings.presets;
+	bool is_provider = strcmp(key->s, "providers") == 0, found;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++) {
+		found = !is_provider && pol_preset_find(list->v[i].s);
+		for (size_t k = 0; k < sizeof providers / sizeof *providers; k++)
+			found |= strcmp(list->v[i].s, providers[k]) == 0;
+		if (!found)
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: no `%s`, expected one of %s", key->s, list->v[i].s,
+					    is_provider ? "codex, claude, gemini, grok"
+							: "those of sbx-policy presets");
+	}
+	return 0;
+}
+
+/* Names; `*` stands for any part of one. */
+static int take_pass_env(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.pass_env;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++)
+		if (!*list->v[i].s || strchr(list->v[i].s, '='))
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: `%s`, expected the name of a variable", key->s,
+					    list->v[i].s);
+	return 0;
+}
+
+/* What of macOS is opened: groups of sbpl/emit.h, services, the loopback, a proxy's port. */
+static bool is_macos_word(const char *s)
+{
+	static const char *const words[] = {"base",	"tty",	 "tools",   "python",	"node",
+					    "java",	"dns",	 "tls",	    "fsevents", "ssh-agent",
+					    "keychain", "power", "loopback"};
+	unsigned long long port;
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (strcmp(s, words[i]) == 0)
+			return true;
+	if (strncmp(s, "mach:", 5) == 0)
+		return s[5] != '\0';
+	return strncmp(s, "proxy:", 6) == 0 && b_parse_u64(s + 6, 65535, &port) == 0 && port > 0;
+}
+
+static int take_macos(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.macos;
+	size_t i = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++)
+		if (!is_macos_word(list->v[i].s))
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: no `%s`, expected a group (java, tls, fsevents, "
+					    "ssh-agent, keychain, power ...), mach:SERVICE, "
+					    "loopback or proxy:PORT",
+					    key->s, list->v[i].s);
+	return 0;
+}
+
+static int check(struct pol_front *f)
+{
+	const struct pol_setting_value *strict = &f->doc->settings.value[POL_SET_strict];
+	const struct pol_setting_value *fallback = &f->doc->settings.value[POL_SET_allowFallback];
+
+	if (strict->said && fallback->said && strict->v == fallback->v)
+		return pol_pos_fail(f->err, &fallback->pos,
+				    "allowFallback says the opposite of strict, expected one of "
+				    "the two");
+	return 0;
+}
+
+/* Names of directories, no paths. */
+static int take_spares(struct pol_front *f, const struct pol_ynode *key,
+		       const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.spares;
+	size_t before = list->n;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (size_t i = before; i < list->n; i++)
+		if (!*list->v[i].s || strpbrk(list->v[i].s, "/*?") || list->v[i].s[0] == '.')
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "spareAnyCase: `%s`, expected the name of a directory",
+					    list->v[i].s);
+	return 0;
+}
+
+int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
+		      const struct pol_ynode *value)
+{
+	static const struct pol_key rows[] = {
+		{.name = "reads", .take = take_value},
+		{.name = "network", .take = take_value},
+		{.name = "unixSockets", .take = take_sockets},
+		{.name = "env", .take = take_value},
+		{.name = "passEnv", .take = take_pass_env},
+		{.name = "macos", .take = take_macos},
+		{.name = "scratch", .take = take_value},
+		{.name = "cache", .take = take_value},
+		{.name = "nested", .take = take_value},
+		{.name = "openRead", .take = take_root_list},
+		{.name = "openModify", .take = take_root_list},
+		{.name = "readRoots", .take = take_root_list},
+		{.name = "sideRoots", .take = take_root_list},
+		{.name = "denyRead", .take = take_root_list},
+		{.name = "allowRead", .take = take_root_list},
+		{.name = "denyModify", .take = take_root_list},
+		{.name = "denyModifyAnyCase", .take = take_root_list},
+		{.name = "spareAnyCase", .take = take_spares},
+		{.name = "presets", .take = take_presets},
+		{.name = "providers", .take = take_presets},
+		{.name = "strict", .take = take_value},
+		{.name = "allowFallback", .take = take_value},
+		{.name = "enabled", .take = take_value},
+	};
+
+	if (pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows) < 0)
+		return -1;
+	return check(f);
 }

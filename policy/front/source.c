@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/yaml.h"
+#include "policy/front/tree.h"
 
 struct range {
 	size_t from, to;

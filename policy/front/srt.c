@@ -1,7 +1,7 @@
 /*
  * srt.c - the settings of Anthropic's sandbox runtime (JSON). Everything may be read but what is
  * listed; nothing modified but what is listed, less the mandatory denies, which hold for names
- * that do not exist yet, too. Entries that lie in each other are `nested` (policy/nested.h).
+ * that do not exist yet, too. Entries that lie in each other are `nested` (policy/rules/build.h).
  *
  * A path is it and all below it; a trailing slash-star-star says the same. Other wildcards are
  * enforced: `*` and `?` within a name, `**` across, classes as all their members. What is relative
@@ -12,9 +12,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/fixed.h"
-#include "policy/front/foreign.h"
-#include "policy/settings.h"
+#include "policy/front/dialect.h"
+#include "policy/document/settings.h"
 
 enum { DEPTH_DEFAULT = 3, DEPTH_MAX = 10 };
 

@@ -1,17 +1,88 @@
-/*
- * tree.h - what the readers of JSON and TOML share: a cursor that knows its place in the text, and
- * trees of the nodes of yaml.h, so that all front-ends read one shape. Private to policy/front/.
- */
+/* tree.h - a document as a tree with positions: its readers for YAML, JSON and TOML, and typed
+ * access to keys. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/front/yaml.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "policy/document/model.h"
 
 struct b_err;
 struct b_str;
+struct pol_doc;
+struct pol_profile;
+struct pol_texts;
+struct pol_ynode;
+
+/*
+ * YAML text -> a tree of nodes with positions, for every front-end that reads YAML.
+ *
+ * Hostile input: size, depth, node count (after alias expansion) and anchors are limited; an
+ * alias shares the node it names, so that a bomb costs no memory, and is counted as if it were
+ * copied. Refused with file:line:col: text that is not UTF-8, tabs as indentation, a second
+ * document, duplicate keys anywhere, keys that are no scalars, tags other than !!str, cyclic
+ * aliases. Scalars carry the type of the YAML 1.2 core schema.
+ *
+ *	struct pol_ynode *root;
+ *	if (pol_yaml_parse(&arena, "policy.yaml", text, len, &root, err) < 0)
+ *		return -1;
+ *	kind = pol_yaml_get(root, "kind");
+ */
+
+#define POL_MAX_ANCHORS 256
+
+/* kind, what a person calls it */
+#define POL_YKINDS(X)                                                                              \
+	X(NULL, "nothing")                                                                         \
+	X(BOOL, "a boolean")                                                                       \
+	X(INT, "an integer")                                                                       \
+	X(FLOAT, "a number")                                                                       \
+	X(STR, "a string")                                                                         \
+	X(SEQ, "a list")                                                                           \
+	X(MAP, "a mapping")
+
+enum pol_ykind {
+#define X(name, text) POL_Y_##name,
+	POL_YKINDS(X)
+#undef X
+		POL_Y_COUNT
+};
+
+struct pol_ynode {
+	enum pol_ykind kind;
+	struct pol_pos pos;
+	const char *s; /* scalars: the text, NUL-terminated; may contain NULs */
+	size_t len;
+	const struct pol_ynode *const *v; /* SEQ: items; MAP: key, value, key, value ... */
+	size_t n;	 /* SEQ: items; MAP: pairs */
+	size_t weight;	 /* nodes of this subtree, aliases counted as copies */
+	unsigned height; /* levels below this one */
+};
+
+/* `name` (borrowed as long as the arena) is how messages call the text. */
+int pol_yaml_parse(struct b_arena *, const char *name, const char *text, size_t len,
+		   struct pol_ynode **out, struct b_err *err);
+
+/* Value of a key of a mapping, NULL when absent or no mapping. */
+const struct pol_ynode *pol_yaml_get(const struct pol_ynode *map, const char *key);
+
+const char *pol_yaml_kind_name(enum pol_ykind);
+
+/* B_POLICY "file:line:col: text"; returns -1. */
+int pol_pos_fail(struct b_err *err, const struct pol_pos *, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Is the node of this kind? Otherwise -1 and "`what` is a list, expected a string". A string
+ * with a NUL in it is refused too. */
+int pol_yaml_expect(const struct pol_ynode *, enum pol_ykind, const char *what, struct b_err *err);
+
+/*
+ * What the readers of JSON and TOML share: a cursor that knows its place in the text, and
+ * trees of the nodes of tree.h, so that all front-ends read one shape. Private to policy/front/.
+ */
 
 /* Keys of one mapping: they are compared one with another. */
 #define POL_MAX_KEYS 1024
@@ -59,3 +130,75 @@ int pol_nodes_add_pair(struct pol_cursor *, struct pol_nodes *, const struct pol
 uint32_t pol_cursor_hex(struct pol_cursor *, unsigned digits);
 /* Appends a character as UTF-8; false: it is none (a surrogate, beyond 10FFFF). */
 bool pol_tree_add_char(struct b_str *, uint32_t c);
+
+/*
+ * Reading the mappings of a policy document by tables of keys. Private to policy/front/.
+ */
+
+/* All that is wrong with a document, where its system lists it all. */
+struct pol_findings {
+	struct b_str text; /* a line each */
+	size_t n;
+};
+
+/* A document that is being read. */
+struct pol_front {
+	struct pol_doc *doc;
+	size_t nrules;
+	struct b_err *err;
+	struct pol_findings *findings; /* NULL: the first thing wrong ends the reading */
+	struct pol_profile *profile;   /* the one being read */
+	bool passes_comments; /* keys that begin with _ or $ are passed over, with a line */
+};
+
+/* One key of a mapping. A mapping that is `strict` refuses keys that have no row. */
+struct pol_key {
+	const char *name;
+	bool required;
+	int (*take)(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *value);
+};
+
+/* What is in f->err was found: -1, or with findings it is put there, and 0. */
+int pol_front_found(struct pol_front *);
+/* Ends the reading: -1 when there are findings, with the first, and how many more, in f->err. */
+int pol_front_judge(struct pol_front *);
+/* Calls `take` for each key. `where` is how messages call the mapping. */
+int pol_front_map(struct pol_front *, const struct pol_ynode *map, const char *where, bool strict,
+		  const struct pol_key *rows, size_t n);
+/* A list of rules, as they are written, is appended to *out. */
+int pol_front_rules(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *list,
+		    struct pol_texts *out);
+/* orbit.c: `spec.sandbox`. */
+int pol_front_sandbox(struct pol_front *, const struct pol_ynode *key,
+		      const struct pol_ynode *value);
+
+/*
+ * JSON text (RFC 8259) -> a tree of nodes with positions (tree.h). Comments of both
+ * kinds are passed over, as people write them into settings; a comma behind the last value is
+ * refused. Hostile input: size, depth and the number of values are limited.
+ */
+
+/* `name` (borrowed as long as the arena) is how messages call the text. B_POLICY with
+ * file:line:col: anything that is not JSON, a key twice, text behind the value. */
+int pol_json_parse(struct b_arena *, const char *name, const char *text, size_t len,
+		   struct pol_ynode **out, struct b_err *err);
+
+/*
+ * TOML text (version 1.0) -> a tree of nodes with positions (tree.h): tables are
+ * mappings, arrays are lists. Dates and times are numbers of kind FLOAT, by their text. Hostile
+ * input: size, depth and the number of values are limited.
+ */
+
+/* `name` (borrowed as long as the arena) is how messages call the text. B_POLICY with
+ * file:line:col: anything that is not TOML, a key or table twice. */
+int pol_toml_parse(struct b_arena *, const char *name, const char *text, size_t len,
+		   struct pol_ynode **out, struct b_err *err);
+
+/* The scalars of TOML, toml.c. Private to toml.c. */
+
+/* May the byte stand in a key without quotes? */
+bool pol_toml_is_bare(int byte);
+/* A string of any of the four kinds; a key is one line. */
+int pol_toml_string(struct pol_cursor *, bool is_key, const struct pol_ynode **out);
+/* true, false, a number, a date. */
+int pol_toml_word(struct pol_cursor *, const struct pol_ynode **out);

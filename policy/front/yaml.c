@@ -1,4 +1,4 @@
-#include "policy/front/yaml.h"
+#include "policy/front/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -15,8 +15,8 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/yaml.h"
-#include "policy/model.h"
+#include "policy/front/tree.h"
+#include "policy/document/model.h"
 
 static const char *const kinds[POL_Y_COUNT] = {
 #define X(name, text) [POL_Y_##name] = "POL_Y_" #name,

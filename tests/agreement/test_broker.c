@@ -25,8 +25,8 @@
 #include "base/err.h"
 #include "core/decide.h"
 #include "core/path.h"
-#include "policy/back/landlock.h"
-#include "policy/back/floor.h"
+#include "policy/plan/landlock.h"
+#include "policy/plan/floor.h"
 #include "tests/support/broker.h"
 #include "tests/support/callmodel.h"
 

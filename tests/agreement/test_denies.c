@@ -12,10 +12,10 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/build.h"
+#include "policy/rules/build.h"
 #include "policy/engine.h"
-#include "policy/front/orbit.h"
-#include "policy/layers.h"
+#include "policy/front/dialect.h"
+#include "policy/document/layers.h"
 #include "tests/support/engine.h"
 
 /* ---- adding a deny ---- */

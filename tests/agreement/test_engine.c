@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "policy/glob.h"
+#include "policy/compile/ruleset.h"
 #include "tests/support/engine.h"
 #include "tests/support/naive.h"
 

@@ -14,10 +14,9 @@
 #include "base/err.h"
 #include "core/decide.h"
 #include "launcher/confine.h"
-#include "policy/back/floor.h"
-#include "policy/back/landlock.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/plan/floor.h"
+#include "policy/plan/landlock.h"
+#include "policy/compile/ruleset.h"
 
 #define NAMES	 3 /* a, b, c */
 #define FILES	 27

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "policy/build.h"
+#include "policy/rules/build.h"
 #include "tests/support/engine.h"
 
 #define RULES_MAX 5 /* of a layer */

@@ -12,9 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/decide.h"
-#include "policy/compile.h"
-#include "policy/glob.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 
 #define NO_STARS 1u /* kinds of rulesets: no glob begins with two of them */

@@ -10,8 +10,7 @@
 
 #include "base/err.h"
 #include "core/decide.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 #define WS    "/home/somebody/projects/thing"
 #define PATHS 1000

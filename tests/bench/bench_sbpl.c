@@ -5,8 +5,7 @@
 #include <time.h>
 
 #include "base/err.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 
 #define WS "/Users/u/ws"

@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/convert.h"
+#include "policy/questions/convert.h"
 #include "policy/front/dialect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/doctests.h"
-#include "policy/format.h"
+#include "policy/questions/explain.h"
+#include "policy/questions/convert.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "core/decide.h"
 #include "core/path.h"
-#include "policy/build.h"
-#include "policy/compile.h"
+#include "policy/rules/build.h"
+#include "policy/compile/ruleset.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

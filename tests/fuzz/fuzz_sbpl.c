@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

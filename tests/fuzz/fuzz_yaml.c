@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "policy/front/orbit.h"
-#include "policy/model.h"
+#include "policy/front/dialect.h"
+#include "policy/document/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -20,9 +20,9 @@
 #include "launcher/broker.h"
 #include "launcher/confine.h"
 #include "launcher/linux/fdpass.h"
-#include "policy/back/floor.h"
-#include "policy/back/landlock.h"
-#include "policy/compile.h"
+#include "policy/plan/floor.h"
+#include "policy/plan/landlock.h"
+#include "policy/compile/ruleset.h"
 
 /* A sanitizer's run-time makes calls of its own. */
 #if defined(__has_feature)

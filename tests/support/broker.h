@@ -15,8 +15,8 @@
 
 #include "core/image.h"
 #include "launcher/broker.h"
-#include "policy/back/traps.h"
-#include "policy/ruleset.h"
+#include "policy/plan/seccomp.h"
+#include "policy/compile/ruleset.h"
 
 #define SB_BROKEN 250 /* the child could not confine itself */
 

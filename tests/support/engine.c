@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/compile.h"
+#include "policy/compile/ruleset.h"
 
 void engine_init(struct engine *e)
 {

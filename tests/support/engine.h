@@ -18,7 +18,7 @@
 
 #include "base/err.h"
 #include "core/decide.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 struct engine {
 	struct pol_ruleset rules;

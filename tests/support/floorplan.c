@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 /* -- a file system as a list of paths; a trailing slash makes a directory, @ a symlink -- */
 

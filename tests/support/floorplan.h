@@ -16,8 +16,8 @@
 #include <stdbool.h>
 
 #include "core/image.h"
-#include "policy/back/floor.h"
-#include "policy/back/mounts.h"
+#include "policy/plan/floor.h"
+#include "policy/plan/mounts.h"
 
 struct b_err;
 

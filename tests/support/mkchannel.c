@@ -26,8 +26,7 @@
 #include "core/event.h"
 #include "core/channel.h"
 #include "core/ring.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 enum { RING_DATA = 512 << 10, ALIASES_MAX = 16 };
 

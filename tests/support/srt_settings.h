@@ -3,7 +3,7 @@
 
 #include "base/err.h"
 #include "policy/front/dialect.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 /* What the last call said. */
 extern struct b_err srt_err;

@@ -12,8 +12,7 @@
 #include "base/io.h"
 #include "core/event.h"
 #include "core/ring.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 static void must(bool ok, const char *what)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/fold.h"
-#include "policy/dirfold.h"
+#include "policy/plan/floor.h"
 
 #define ANYHOW (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/compile.h"
+#include "policy/compile/ruleset.h"
 #include "tests/support/engine.h"
 
 static struct engine e;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/decide.h"
-#include "policy/compile.h"
+#include "policy/compile/ruleset.h"
 #include "tests/support/engine.h"
 
 #define MUTATIONS 25000

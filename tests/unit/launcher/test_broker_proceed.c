@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 #include "tests/support/brokertree.h"
 
 #define SECRET "secret"

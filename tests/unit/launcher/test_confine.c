@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "policy/back/floor.h"
-#include "policy/back/landlock.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/floor.h"
+#include "policy/plan/landlock.h"
+#include "policy/plan/seccomp.h"
 
 #define OK     0
 #define BROKEN 250 /* the child could not even confine itself */

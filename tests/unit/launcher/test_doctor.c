@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "launcher/confine.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 
 static const struct lau_host good = {
 	.landlock_abi = 7,

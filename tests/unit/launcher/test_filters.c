@@ -20,8 +20,7 @@
 #include <sys/ioctl.h>
 
 #include "launcher/linux/filtercode.h"
-#include "policy/back/seccomp.h"
-#include "policy/back/syscalls.h"
+#include "policy/plan/seccomp.h"
 #include "tests/support/bpf.h"
 
 #if defined(__x86_64__)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "policy/back/landlock.h"
+#include "policy/plan/landlock.h"
 
 enum { OK = 0, BROKEN = 99 };
 

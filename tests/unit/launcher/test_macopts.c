@@ -10,7 +10,7 @@
 #include "launcher/confine.h"
 #include "launcher/options.h"
 #include "launcher/require.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 
 /* NULL: let through, with `notes` told. */
 static void asks(const struct lau_options *o, const char *refusal, const char *notes)

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
-#include "policy/bundle.h"
+#include "policy/compile/bundle.h"
 #include "policy/engine.h"
 
 static const char texts[] = "/bin/true\0\0true\0A=1\0/ws\0npm\0HOME\0B=2";

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "launcher/confine.h"
 #include "launcher/require.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 
 static struct lau_options o;
 static struct b_err err;

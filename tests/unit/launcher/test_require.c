@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "launcher/options.h"
 #include "launcher/plan.h"
-#include "policy/back/seccomp.h"
+#include "policy/plan/seccomp.h"
 #include "policy/engine.h"
 
 /* A host that lacks this and all that hangs on it, and nothing else. */

@@ -1,6 +1,6 @@
 /* Unit tests of policy/back/{nfa,automaton,minimise,dense}.c: size, order, minimality. What
  * they answer is compared with two other judges in tests/agreement. */
-#include "policy/back/automaton.h"
+#include "policy/compile/automata.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -9,9 +9,6 @@
 
 #include "base/mem.h"
 #include "core/decide.h"
-#include "policy/back/dense.h"
-#include "policy/back/minimise.h"
-#include "policy/back/nfa.h"
 #include "tests/support/engine.h"
 
 /* The number of states that are not equivalent, by Moore's algorithm on the finished table. */

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/front/dialect.h"
-#include "policy/settings.h"
+#include "policy/document/settings.h"
 
 static struct b_err err;
 

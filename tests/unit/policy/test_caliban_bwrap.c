@@ -1,5 +1,5 @@
-/* caliban's own arguments of bubblewrap: policy/front/caliban_bwrap.c against tests/vectors. */
-#include "policy/front/caliban_bwrap.h"
+/* caliban's own arguments of bubblewrap: policy/plan/bwrap.c against tests/vectors. */
+#include "policy/plan/mounts.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 #include "tests/support/tsv.h"
 
 /* The rows tell their policy in words. */

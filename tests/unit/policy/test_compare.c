@@ -1,6 +1,6 @@
-/* Unit tests of policy/back/compare.c: what is found is true and shortest, what is not found is not
+/* Unit tests of policy/compile/compare.c: what is found is true and shortest, what is not found is not
  * there. */
-#include "policy/compare.h"
+#include "policy/compile/ruleset.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

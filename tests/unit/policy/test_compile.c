@@ -1,5 +1,5 @@
 /* Unit tests of policy/back/{image,tables}.c: pol_compile(). */
-#include "policy/compile.h"
+#include "policy/compile/ruleset.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Unit tests of policy/doctests.c: what a list of tests may look like. */
-#include "policy/doctests.h"
+/* Unit tests of policy/questions/explain.c: what a list of tests may look like. */
+#include "policy/questions/explain.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Unit tests of policy/effective.c. */
-#include "policy/model.h"
+/* Unit tests of policy/document/merge.c. */
+#include "policy/document/model.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/orbit.h"
+#include "policy/front/dialect.h"
 
 static struct pol_doc doc;
 

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static const char *top, *ws, *home;

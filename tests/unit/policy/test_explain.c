@@ -1,14 +1,14 @@
-/* Unit tests of policy/explain.c on floors made by hand. */
-#include "policy/explain.h"
+/* Unit tests of policy/questions/explain.c on floors made by hand. */
+#include "policy/questions/explain.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 #include "policy/engine.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 static const char *carried(enum sbx_op op, const char *path, bool allowed)
 {

@@ -1,5 +1,5 @@
-/* Unit tests of policy/back/floor.c: plans of made-up rules on made-up file systems. */
-#include "policy/back/floor.h"
+/* Unit tests of policy/plan/floor.c: plans of made-up rules on made-up file systems. */
+#include "policy/plan/floor.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "policy/back/landlock.h"
+#include "policy/plan/landlock.h"
 #include "tests/support/floorplan.h"
 
 TestSuite(policy_floor, .fini = floorplan_release);

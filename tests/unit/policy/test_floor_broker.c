@@ -1,4 +1,4 @@
-/* Unit tests of policy/back/floor_broker.c: what a plan leaves to the broker. */
+/* Unit tests of policy/plan/floor_gaps.c: what a plan leaves to the broker. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/str.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 #include "tests/support/floorplan.h"
 
 #define R POL_GRANT_READ

@@ -1,5 +1,5 @@
-/* Unit tests of policy/format.c: shapes, comments, and what is refused. */
-#include "policy/format.h"
+/* Unit tests of policy/questions/format.c: shapes, comments, and what is refused. */
+#include "policy/questions/convert.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

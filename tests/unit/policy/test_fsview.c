@@ -1,5 +1,5 @@
-/* Unit tests of policy/back/fsview.c: what permissions keep closed, to an ordinary user. */
-#include "policy/back/floor.h"
+/* Unit tests of policy/plan/fsview.c: what permissions keep closed, to an ordinary user. */
+#include "policy/plan/floor.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

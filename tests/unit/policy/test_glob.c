@@ -1,5 +1,5 @@
-/* Unit tests of policy/glob.c: the conformance rows, and what they leave out. */
-#include "policy/glob.h"
+/* Unit tests of policy/compile/ruleset.c: the conformance rows, and what they leave out. */
+#include "policy/compile/ruleset.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <criterion/criterion.h>

@@ -1,4 +1,4 @@
-#include "policy/imgcache.h"
+#include "policy/compile/bundle.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include <criterion/criterion.h>
 
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 
 static char base[64], dir[96];
 

@@ -1,17 +1,17 @@
 /* Unit tests of policy/front/json.c. */
-#include "policy/front/json.h"
+#include "policy/front/tree.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 static struct b_arena arena;
 static struct b_err err;
 
-static const struct pol_ynode *read(const char *text)
+static const struct pol_ynode *read_tree(const char *text)
 {
 	struct pol_ynode *root = NULL;
 
@@ -21,13 +21,13 @@ static const struct pol_ynode *read(const char *text)
 static void refused(const char *text, const char *message)
 {
 	err.msg[0] = '\0';
-	cr_expect_null(read(text), "%s", text);
+	cr_expect_null(read_tree(text), "%s", text);
 	cr_expect(strstr(err.msg, message), "%s: %s", text, err.msg);
 }
 
 Test(policy_json, values_are_read_with_their_places)
 {
-	const struct pol_ynode *root = read(" // c\n{ \"a\" : [1, -2.5e+3, true, null],\n"
+	const struct pol_ynode *root = read_tree(" // c\n{ \"a\" : [1, -2.5e+3, true, null],\n"
 					    "  /* c */ \"b\\u00e9\\ud83d\\ude00\\n\": \"x\" }");
 	const struct pol_ynode *a;
 

@@ -1,12 +1,12 @@
-/* Unit tests of policy/back/landlock.c: rights by ABI. */
-#include "policy/back/landlock.h"
+/* Unit tests of policy/plan/landlock.c: rights by ABI. */
+#include "policy/plan/landlock.h"
 
 #include <criterion/criterion.h>
 #include <linux/landlock.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "policy/back/floor.h"
+#include "policy/plan/floor.h"
 
 static struct pol_floor floor_of(struct pol_grant *grants, size_t n)
 {

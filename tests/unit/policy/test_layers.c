@@ -1,6 +1,6 @@
-/* Unit tests of policy/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the main one.
+/* Unit tests of policy/document/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the main one.
  */
-#include "policy/layers.h"
+#include "policy/document/layers.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -15,9 +15,8 @@
 #include "base/sha256.h"
 #include "base/str.h"
 #include "policy/engine.h"
-#include "policy/load.h"
-#include "policy/trust.h"
-#include "policy/workspace.h"
+#include "policy/document/documents.h"
+#include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static struct b_err err;

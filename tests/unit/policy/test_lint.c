@@ -1,5 +1,5 @@
-/* Unit tests of policy/lint_rules.c: each finding, and what is none. */
-#include "policy/lint.h"
+/* Unit tests of policy/questions/lint_rules.c: each finding, and what is none. */
+#include "policy/questions/lint.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/orbit.h"
+#include "policy/front/dialect.h"
 
 #define HEAD "schemaVersion: 2\nkind: Policy\nmetadata: {name: t}\nspec:\n"
 

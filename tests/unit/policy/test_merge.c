@@ -1,11 +1,11 @@
-/* Unit tests of policy/merge.c: Orbit's merged(global, workspace). */
-#include "policy/model.h"
+/* Unit tests of policy/document/merge.c: Orbit's merged(global, workspace). */
+#include "policy/document/model.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "policy/front/orbit.h"
+#include "policy/front/dialect.h"
 #include "tests/support/engine.h"
 #include "tests/support/tsv.h"
 

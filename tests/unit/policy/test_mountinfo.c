@@ -1,6 +1,6 @@
-/* Unit tests of policy/mountinfo.c: which mount a path lies in. What comes of two that show the
+/* Unit tests of policy/rules/samemount.c: which mount a path lies in. What comes of two that show the
  * same is tests/e2e/mounts.sh's. */
-#include "policy/mountinfo.h"
+#include "policy/rules/mountinfo.h"
 
 #include <criterion/criterion.h>
 #include <sys/stat.h>

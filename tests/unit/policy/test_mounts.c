@@ -1,6 +1,6 @@
-/* Unit tests of policy/back/mounts.c: what is bound, covered and pinned, and which gaps are closed
+/* Unit tests of policy/plan/mounts.c: what is bound, covered and pinned, and which gaps are closed
  * so, for made-up rules on a made-up file system. */
-#include "policy/back/mounts.h"
+#include "policy/plan/mounts.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Unit tests of policy/names.c. */
-#include "policy/names.h"
+/* Unit tests of policy/rules/homes.c. */
+#include "policy/rules/workspace.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "policy/workspace.h"
 
 static char dir[] = "/tmp/sbx-names-XXXXXX";
 static struct b_arena arena;

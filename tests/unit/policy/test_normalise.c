@@ -1,5 +1,5 @@
-/* Unit tests of policy/normalise.c: the conformance rows, and what they leave out. */
-#include "policy/model.h"
+/* Unit tests of policy/document/model.c: the conformance rows, and what they leave out. */
+#include "policy/document/model.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

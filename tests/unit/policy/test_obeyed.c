@@ -1,4 +1,4 @@
-/* Unit tests of policy/obeyed.c: no preset opens what outsiders run or obey, and what the user
+/* Unit tests of policy/rules/obeyed.c: no preset opens what outsiders run or obey, and what the user
  * opens is named. */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "policy/engine.h"
 #include "policy/presets.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static const char *home, *ws;

@@ -8,9 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/foreign.h"
-#include "policy/front/openshell_glob.h"
-#include "policy/settings.h"
+#include "policy/document/settings.h"
 #include "tests/support/tsv.h"
 
 static struct b_err err;

@@ -1,5 +1,5 @@
 /* Unit tests of policy/front/orbit.c. */
-#include "policy/front/orbit.h"
+#include "policy/front/dialect.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 #define HEAD "schemaVersion: 2\nkind: Policy\nmetadata: {name: t}\n"
 

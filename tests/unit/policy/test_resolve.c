@@ -1,7 +1,7 @@
-/* Unit tests of policy/resolve.c, exception.c and base.c: documents lowered to absolute rules,
+/* Unit tests of policy/rules/resolve.c, exception.c and base.c: documents lowered to absolute rules,
  * judged by the naive matcher. The workspace does not exist: no symlink interferes. */
-#include "policy/build.h"
-#include "policy/layers.h"
+#include "policy/rules/build.h"
+#include "policy/document/layers.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/orbit.h"
-#include "policy/glob.h"
-#include "policy/workspace.h"
+#include "policy/front/dialect.h"
+#include "policy/compile/ruleset.h"
+#include "policy/rules/workspace.h"
 #include "tests/support/tsv.h"
 
 #define WS "/no-such-place/ws"

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/engine.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 #include "tests/support/tsv.h"
 
 static struct b_arena arena;

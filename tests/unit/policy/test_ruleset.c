@@ -1,5 +1,5 @@
-/* Unit tests of policy/ruleset.c. */
-#include "policy/ruleset.h"
+/* Unit tests of policy/compile/ruleset.c. */
+#include "policy/compile/ruleset.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,12 +1,11 @@
-/* Unit tests of policy/back/seccomp.c: the table of the static filter. */
-#include "policy/back/seccomp.h"
+/* Unit tests of policy/plan/seccomp.c: the table of the static filter. */
+#include "policy/plan/seccomp.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "policy/back/syscalls.h"
 
 static bool is_known(const char *call)
 {

@@ -1,5 +1,5 @@
-/* Unit tests of spec.sandbox: policy/front/sandbox.c, settings.c, vars.c, roots.c. */
-#include "policy/settings.h"
+/* Unit tests of spec.sandbox: policy/front/orbit.c, settings.c, vars.c, roots.c. */
+#include "policy/document/settings.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/engine.h"
-#include "policy/front/orbit.h"
-#include "policy/layers.h"
-#include "policy/workspace.h"
+#include "policy/front/dialect.h"
+#include "policy/document/layers.h"
+#include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static struct b_err err;

@@ -1,4 +1,4 @@
-/* Unit tests of what srt's settings mean: policy/front/srt_paths.c, policy/nested.c. */
+/* Unit tests of what srt's settings mean: policy/front/srt_values.c, policy/rules/nested.c. */
 #include "policy/engine.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* Unit tests of policy/store.c and documents.c: policies by name, in two directories. */
-#include "policy/store.h"
+/* Unit tests of policy/document/documents.c and documents.c: policies by name, in two directories. */
+#include "policy/document/documents.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -11,8 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/documents.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 #include "tests/support/tsv.h"
 
 static struct b_arena arena;

@@ -1,17 +1,17 @@
 /* Unit tests of policy/front/toml.c, toml_value.c. */
-#include "policy/front/toml.h"
+#include "policy/front/tree.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
-#include "policy/model.h"
+#include "policy/document/model.h"
 
 static struct b_arena arena;
 static struct b_err err;
 
-static const struct pol_ynode *read(const char *text)
+static const struct pol_ynode *read_tree(const char *text)
 {
 	struct pol_ynode *root = NULL;
 
@@ -21,14 +21,14 @@ static const struct pol_ynode *read(const char *text)
 static void refused(const char *text, const char *message)
 {
 	err.msg[0] = '\0';
-	cr_expect_null(read(text), "%s", text);
+	cr_expect_null(read_tree(text), "%s", text);
 	cr_expect(strstr(err.msg, message), "%s: %s", text, err.msg);
 }
 
 /* The value of a.b.c in the text. */
 static const struct pol_ynode *at(const char *text, const char *path)
 {
-	const struct pol_ynode *n = read(text);
+	const struct pol_ynode *n = read_tree(text);
 	char key[64];
 
 	cr_assert(n, "%s: %s", text, err.msg);

@@ -1,4 +1,4 @@
-/* Unit tests of policy/undone.c: what one document opens undoes no denial of another. */
+/* Unit tests of policy/document/conflicts.c: what one document opens undoes no denial of another. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policy/engine.h"
-#include "policy/workspace.h"
+#include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static const char *top, *files[2];

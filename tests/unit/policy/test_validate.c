@@ -1,5 +1,5 @@
-/* Unit tests of policy/validate.c: the conformance rows, each built into a whole document. */
-#include "policy/model.h"
+/* Unit tests of policy/document/model.c: the conformance rows, each built into a whole document. */
+#include "policy/document/model.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/orbit.h"
+#include "policy/front/dialect.h"
 #include "tests/support/tsv.h"
 
 /* A row's fragment is either one line that replaces or joins a line of the whole document, or

@@ -1,5 +1,5 @@
-/* Unit tests of policy/workspace.c, canonical.c, home.c and load.c on a real directory. */
-#include "policy/workspace.h"
+/* Unit tests of policy/rules/workspace.c, canonical.c, home.c and load.c on a real directory. */
+#include "policy/rules/workspace.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/load.h"
+#include "policy/document/documents.h"
 #include "policy/presets.h"
 
 static struct b_arena arena;

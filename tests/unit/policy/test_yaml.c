@@ -1,5 +1,5 @@
 /* Unit tests of policy/front/yaml.c. */
-#include "policy/front/yaml.h"
+#include "policy/front/tree.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 
 #include "base/err.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 #include "tests/support/tsv.h"
 

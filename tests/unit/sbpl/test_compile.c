@@ -11,8 +11,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/glob.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "tests/support/tsv.h"
 
 static struct pol_ruleset rs;

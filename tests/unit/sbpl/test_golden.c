@@ -10,9 +10,9 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/front/yaml.h"
+#include "policy/front/tree.h"
 #include "policy/presets.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "sbpl/sbpl.h"
 #include "tests/support/scheme.h"
 

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/ruleset.h"
-#include "policy/settings.h"
+#include "policy/compile/ruleset.h"
+#include "policy/document/settings.h"
 #include "sbpl/sbpl.h"
 
 #define C "/Users/u/proj"

@@ -9,8 +9,7 @@
 
 #include "base/err.h"
 #include "core/ring.h"
-#include "policy/compile.h"
-#include "policy/ruleset.h"
+#include "policy/compile/ruleset.h"
 #include "shim/proc.h"
 
 enum { TEST_RING = 64 << 10 };

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policy/back/traps.h"
+#include "policy/plan/seccomp.h"
 #include "shim/clock.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"

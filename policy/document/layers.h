@@ -1,0 +1,50 @@
+/*
+ * layers.h - the documents of a run and what they settle (DESIGN §7).
+ *
+ *	struct pol_layers layers = {0};
+ *	if (pol_layers_load(&rq, workspaces, n, &layers, &err) < 0) ...
+ *	rq.layers = &layers;			(else pol_engine_new() loads them itself)
+ *	pol_layers_release(&layers);
+ *
+ * The main document is the user's: --policy, else the built-in default. The host's managed
+ * document and the `.sbx-launch.yaml` of each workspace stand beside it, as layers: all must
+ * allow, and their settings only tighten. A project file that the user trusts as it is (trust.h)
+ * is no layer but part of the main document, merged on it as Orbit merges a workspace's.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/document/model.h"
+#include "policy/document/settings.h"
+
+struct b_err;
+struct pol_request;
+
+#define POL_HOST_DIR	 "/etc/sbx-launch"
+#define POL_MANAGED_FILE POL_HOST_DIR "/policy.yaml"
+#define POL_PROJECT_FILE ".sbx-launch.yaml"
+
+struct pol_layer {
+	unsigned number;   /* enum pol_layer_number, and further */
+	const char *label; /* in front of the origins of its rules: "managed:", "project:" */
+	struct pol_doc doc;
+	size_t first_ws, end_ws; /* the workspaces that it speaks of */
+};
+
+struct pol_layers {
+	struct b_arena arena;
+	struct pol_doc main;
+	const char *main_name; /* how messages call it */
+	struct pol_layer *v;   /* beside it, by number: a managed one is the first */
+	size_t n, cap;
+	struct pol_effect effect;
+	const char **notices; /* lines for the person */
+	size_t nnotices, notices_cap;
+};
+
+/* `workspaces` canonical. *out is released by pol_layers_release() on success. */
+int pol_layers_load(const struct pol_request *, const char *const *workspaces, size_t nworkspaces,
+		    struct pol_layers *out, struct b_err *err);
+void pol_layers_release(struct pol_layers *);

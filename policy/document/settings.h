@@ -1,0 +1,88 @@
+/*
+ * `spec.sandbox`: what a document says about the run beside its rules. Pure.
+ *
+ *	struct pol_said cli = pol_said_nothing();
+ *	cli.v[POL_SET_network] = POL_NET_HOST;		(an option of the command line)
+ *	pol_settings_settle(&doc.settings, limits, nlimits, &cli, &effect, &err);
+ *
+ * What nobody says has its default. The command line wins over the document; a limit, which is the
+ * document of another layer, can only tighten what these two say.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/document/model.h"
+
+struct b_arena;
+struct b_err;
+struct pol_build;
+struct pol_text;
+
+/* Outside the workspace: all but secrets and devices; the system's directories; what the document
+ * lists. Each is a part of the one before. */
+enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM, POL_READS_LISTED };
+enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
+enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
+/* Variables of the caller's that the command has: all; all but secrets and hooks; the usual ones
+ * and those named; three and those named (launcher/envnames.h). Each is a part of the one before.
+ */
+enum pol_env { POL_ENV_KEEP, POL_ENV_SCRUB, POL_ENV_PASS, POL_ENV_CLEAR };
+
+#define POL_UNSAID (-1)
+
+/* One value for each setting, or POL_UNSAID. */
+struct pol_said {
+	int v[POL_SETTING_COUNT];
+};
+struct pol_said pol_said_nothing(void);
+
+/* What holds. */
+struct pol_effect {
+	enum pol_reads reads;
+	enum pol_network network;
+	enum pol_unix unix_;
+	enum pol_env env;
+	/* All sockets are asked for, and a limit opens some: what it opens is open. */
+	bool all_sockets;
+	bool scratch; /* a private directory for temporary files */
+	bool cache;   /* a private build cache */
+	bool lax;     /* what cannot be enforced is told, and the command runs */
+	/* The limit that forbade laxness that was asked for, NULL = none did. */
+	const struct pol_pos *forbids_lax;
+};
+
+/* Nothing that the outer run has not. */
+void pol_effect_tighten(struct pol_effect *, const struct pol_effect *outer);
+
+/* Words of a setting ("none|loopback|host"); NULL: true or false. */
+const char *pol_setting_words(enum pol_setting);
+const char *pol_setting_name(enum pol_setting);
+
+/* B_POLICY: a document says `enabled: false`, which is a refusal to run, never a bare run. */
+int pol_settings_settle(const struct pol_settings *doc, const struct pol_settings *const *limits,
+			size_t nlimits, const struct pol_said *cli, bool has_document,
+			struct pol_effect *out, struct b_err *err);
+
+/*
+ * What the rules of `spec.sandbox` may begin with: `/`, `~`, or a variable that names a
+ * directory of this host, such as `${XDG_CACHE_HOME}/npm`.
+ *
+ * A variable stands at the beginning only, so that what it holds is never read as a pattern.
+ */
+
+/* Could the text be such a rule? B_POLICY with its place: no absolute beginning, an unknown
+ * variable, `..`, an empty text. */
+int pol_root_check(const struct pol_text *, const char *key, struct b_err *err);
+
+/* How many of the text's bytes are its beginning. */
+size_t pol_root_head(const char *text);
+/* Does it name another directory in each workspace (${WORKSPACE}, ${GIT_DIR} ...)? */
+bool pol_root_is_local(const char *text);
+/* The canonical directory that it begins with, for workspace w; NULL: this host or workspace has
+ * none. Arena of the ruleset. */
+const char *pol_root_dir(struct pol_build *, const char *text, size_t w);
+/* The canonical directory that a variable of the environment names, or its place below the home
+ * when the environment says nothing of it; NULL: neither, or no such variable. */
+const char *pol_var_dir(struct b_arena *, const char *name);

@@ -1,0 +1,157 @@
+/*
+ * floor.h - the planner: which mechanism carries each rule (DESIGN §4).
+ *
+ *	struct pol_floor floor;
+ *	pol_floor_plan(&engine->rules, &engine->image, pol_fsview_host(), &floor, &err);
+ *	pol_floor_grant(&floor, "/run/user/0/sbx/ring", POL_GRANT_RING, false);
+ *	fatal gaps:  --strict       refuse, naming them
+ *	             --best-effort  print them, pol_floor_accept_gaps(&floor)
+ *	pol_ll_plan(&floor, abi, &plan);
+ *
+ * A subtree is *clean* for an operation when no rule can change the verdict at or below it:
+ * clean and allowed, it is granted. A directory that lies above a rule is *carved*: its
+ * existing entries are judged one by one. Everything else gets no right, which fails closed,
+ * and is reported as a gap.
+ *
+ * Gaps that are fatal are rules the kernel does not enforce exactly. Where a broad allow is
+ * pierced by denies that cannot be carved, a grant marked `lax` waits beside the fatal gap:
+ * without pol_floor_accept_gaps() it is never applied.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+#include "core/image.h"
+#include "policy/plan/seccomp.h"
+
+struct b_err;
+struct b_str;
+struct pol_ruleset;
+
+/* Classes of Landlock rights; policy/plan/landlock.c maps them to bits by ABI. */
+#define POL_GRANT_READ	0x01u /* open for reading, list */
+#define POL_GRANT_LIST	0x02u /* list; Landlock rights inherit, so it lists beneath, too */
+#define POL_GRANT_WRITE 0x04u /* everything that modifies, moves and truncation included */
+#define POL_GRANT_EXEC	0x08u
+#define POL_GRANT_DEV	0x10u /* ioctl on device nodes */
+#define POL_GRANT_RING	0x20u /* read and write a file of fixed size: no truncation */
+#define POL_GRANT_PUT	0x40u /* write to files that are there: device nodes */
+
+struct pol_grant {
+	const char *path;
+	unsigned rights; /* POL_GRANT_* */
+	bool is_dir;
+	bool lax; /* more than the rules allow: see above */
+};
+
+/* A rule the plan cannot enforce, or not wholly, in the kernel. */
+struct pol_gap {
+	enum sbx_op op;
+	const char *rule;   /* matched text, or what it is about in <> */
+	const char *origin; /* "" when it is about no single rule */
+	const char *why;    /* "a deny inside a writable directory needs the broker" */
+	const char *remedy;
+	bool fatal; /* refused under --strict; else a known, printed limit */
+};
+
+#define POL_CARVE_MAX 1000 /* entries of a carved directory granted one by one */
+
+struct pol_floor {
+	struct b_arena arena;
+	struct pol_grant *grants; /* sorted by path after planning; one per path and laxness */
+	size_t ngrants, grants_cap;
+	struct pol_gap *gaps;
+	size_t ngaps, gaps_cap;
+	const char **carved; /* directories whose entries were granted one by one */
+	size_t ncarved, carved_cap;
+	const char **held; /* denied reads that are left to file permissions */
+	size_t nheld, held_cap;
+	bool gaps_accepted;
+	/* What the broker performs, when one is used: directories and what is done in them. */
+	bool uses_broker;
+	struct pol_grant *brokered; /* sorted by path after planning */
+	size_t nbrokered, brokered_cap;
+	enum pol_read_level read_level;
+	unsigned traps; /* POL_TRAP_* */
+};
+void pol_floor_release(struct pol_floor *);
+
+/* The file system as the planner sees it: so that plans are pure and golden-tested. */
+struct pol_fsview {
+	void *ctx;
+	/* Calls each(arg, name, type) per entry, type 'd' directory, 'f' other, 'l' symlink; a
+	 * non-zero result ends it. 0, or -1 when the directory is missing or unreadable. */
+	int (*list)(void *ctx, const char *dir, int (*each)(void *arg, const char *name, char type),
+		    void *arg);
+	/* 'd', 'f', 'l' or 0 when it does not exist. */
+	char (*type)(void *ctx, const char *path);
+	/* Where the symlink leads, as it is written: length, or -1. NULL = nobody asks. */
+	int (*link)(void *ctx, const char *path, char *out, size_t size);
+	/*
+	 * Is it out of our reach whatever the policy says, and will it be? NULL = never. True of an
+	 * object of root's that we may neither read nor enter or execute, and of one that is not
+	 * there, where only root can make, move and replace, all the way up. The command gains no
+	 * rights (no_new_privs). What remains is an administrator who opens it to everybody while
+	 * a run lasts: that run may read it then.
+	 */
+	bool (*is_closed)(void *ctx, const char *path);
+	/* May a directory that leads to the path fold names? NULL = none does. */
+	bool (*folds)(void *ctx, const char *path);
+};
+/* The real one, for whoever we are now: nothing is closed to root. */
+const struct pol_fsview *pol_fsview_host(void);
+
+/* The ruleset and the image compiled from it. *out is released by pol_floor_release() on success.
+ */
+int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
+		   struct pol_floor *out, struct b_err *err);
+/*
+ * The same where a broker can be had (launcher/broker.h): what would be a fatal gap is performed
+ * by it. When nothing is, uses_broker stays false, unless the host needs `traps` (POL_TRAP_*)
+ * whatever the policy says. When something is, its filter stops all calls that modify, wherever
+ * they go, so that a right to write to a directory would save nothing and be a second way: such
+ * rights become the broker's, too.
+ */
+int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
+			  const struct pol_fsview *, unsigned traps, struct pol_floor *out,
+			  struct b_err *err);
+/* What the broker's own domain is granted: all that its target is, and what it performs. */
+void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
+/* An exact grant beside the rules: the run's ring and image, never a user's path. */
+void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
+/* Devices beyond those that every command has? What their drivers know is theirs to use. */
+bool pol_floor_opens_devices(const struct pol_floor *);
+/* --best-effort: the rules named by fatal gaps are left to the shim. */
+void pol_floor_accept_gaps(struct pol_floor *);
+bool pol_floor_has_fatal(const struct pol_floor *);
+/* Limits of the floor that hold for any policy, with or without a broker: line `i`, NULL after
+ * the last. */
+const char *pol_floor_limit(bool with_broker, size_t i);
+void pol_floor_show(const struct pol_floor *, struct b_str *out);
+
+/*
+ * Does this host tell names apart by their bytes? Asks, and never tries: nothing is
+ * made or changed to find out.
+ */
+
+/*
+ * SBX_FOLDS_* of the directories that a canonical path leads through, what does not exist left out.
+ * Where a directory cannot be asked: all. With `deep` also of those that may lie below: a file
+ * system whose directories differ counts as one that folds. Opens files, allocates nothing.
+ */
+unsigned pol_path_folds(const char *path, size_t len, bool deep);
+
+/* May some mounted file system fold names, or some directory of one? True where nothing says. Takes
+ * one pass over the mounts. */
+bool pol_host_may_fold(void);
+
+/* Each mount that may fold names, but those whose directories would have to be asked one by one.
+ * `at` is its mount point. -1: the mounts cannot be read. */
+int pol_each_folding_mount(void (*each)(void *ctx, const char *at, const char *type), void *ctx);
+
+/* The name of the directory's file system where nothing can tell whether it folds names ("fuse",
+ * "9p"); NULL: it is known. */
+const char *pol_dir_unknown(const char *dir);

@@ -1,0 +1,123 @@
+/* explain.h - answers for people and programs: which rule decides, what a change allows, what
+ * tests expect. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "core/decide.h"
+#include "core/image.h"
+#include "policy/document/model.h"
+
+struct b_err;
+struct b_json;
+struct b_str;
+struct pol_answer;
+struct pol_doc;
+struct pol_effective;
+struct pol_engine;
+struct pol_floor;
+
+/* Answers for people and programs: which rule, and which mechanism holds it. Pure. */
+
+/*
+ * What carries a verdict on this floor, as a static string; `path` canonical absolute:
+ *
+ *  landlock				the kernel alone
+ *  landlock-carved			it, by an entry of a carved directory or what was left out there
+ *  landlock, but names can be listed	denied, and Landlock's right to list reaches it
+ *  seccomp				socket paths, without a broker
+ *  broker				performed or refused by it
+ *  broker, for witnessed programs	made after the start in a carved directory: static programs
+ *					are refused by the kernel
+ *  file permissions			denied, and closed to this user by the owner: left to that
+ *  kernel refuses: needs the broker	allowed by the policy, and no right could be granted
+ *  shim only: needs the broker		a grant is wider than the rules (--best-effort)
+ */
+const char *pol_explain_floor(const struct pol_floor *, enum sbx_op, const char *path,
+			      bool allowed);
+
+/* {op, path, allowed, matched_rule, rule, overrode, floor} on one line; `floor` may be NULL. With
+ * an engine also `matches`: [{matched_rule, rule, allow, tier, decides}], in order. */
+void pol_explain_json(const struct pol_answer *, const char *floor, const struct pol_engine *,
+		      struct b_str *out);
+/* "allowed  read  /x  by `rule` (origin), against `rule` (origin); landlock" on one line. */
+void pol_explain_text(const struct pol_answer *, const char *floor, struct b_str *out);
+
+/* A line for each rule that matches, the one that decides marked by `>`. */
+void pol_explain_matches(const struct pol_answer *, const struct pol_engine *, struct b_str *out);
+
+/* The effective profile: its rules and the global denies, as `sbx-policy show --effective`. */
+void pol_explain_effective(const struct pol_effective *, struct b_str *out);
+
+/*
+ * What a policy is expected to say: the list `tests` of a document, or a file that is
+ * such a list. Read only; `sbx-policy test` asks the engine.
+ *
+ *	tests:
+ *	  - {op: read, path: src/x.c, allowed: true}
+ *	  - {op: modify, path: a.env, allowed: false, matched_rule: "*.env", profile: writer}
+ */
+
+#define POL_MAX_TESTS 20000
+
+struct pol_test {
+	struct pol_pos pos;
+	enum sbx_op op;
+	const char *path;
+	bool has_allowed, allowed;
+	const char *matched; /* matched_rule, NULL = any */
+	const char *rule;    /* where it stands, NULL = anywhere */
+	const char *profile; /* NULL = the one of the question */
+};
+
+struct pol_tests {
+	struct b_arena arena;
+	struct pol_test *v;
+	size_t n;
+};
+
+/* `name` is how messages call the text. A mapping without the key `tests` has none. B_POLICY with
+ * file:line:col. */
+int pol_tests_parse(const char *name, const char *text, size_t len, struct pol_tests *out,
+		    struct b_err *err);
+void pol_tests_release(struct pol_tests *);
+
+/*
+ * What a second policy allows or denies that a first one does not. Decided on the
+ * automata: no difference found is a proof that there is none. Pure.
+ */
+
+/*
+ * Of each pair of rules that decide a path differently, the shortest path found. Each rule that
+ * stands in one of the lists only, or elsewhere in it, has at least one when it decides any
+ * (among the first POL_MAX_EXAMINED such rules).
+ */
+struct pol_difference {
+	enum sbx_op op;
+	bool is_allowed; /* by the second */
+	const char *path;
+	struct sbx_verdict before, after;
+};
+
+#define POL_MAX_EXAMINED    1000
+#define POL_MAX_DIFFERENCES 10000
+
+struct pol_differences {
+	struct b_arena arena;
+	struct pol_difference *v;
+	size_t n, cap;
+};
+
+/* -1: B_LIMIT. The engines must outlive *out. */
+int pol_differences_find(const struct pol_engine *before, const struct pol_engine *after,
+			 struct pol_differences *out, struct b_err *err);
+void pol_differences_release(struct pol_differences *);
+
+/* A line each: "+ modify  ./a  by rule `b` (origin), before by ..." */
+void pol_differences_text(const struct pol_differences *, const struct pol_engine *after,
+			  struct b_str *out);
+/* An array of {op, path, change, before: {matched_rule, rule}, after: {...}}. */
+void pol_differences_json(const struct pol_differences *, const struct pol_engine *after,
+			  struct b_json *out);

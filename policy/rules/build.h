@@ -1,0 +1,283 @@
+/* build.h - the rules of a run on this host, step by step. Private to policy/. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "policy/document/model.h"
+#include "policy/engine.h"
+#include "policy/rules/workspace.h"
+
+struct b_arena;
+struct pol_layer;
+struct pol_layers;
+struct pol_mounted;
+
+/*
+ * The parts of pol_engine_new(): each appends its rules to one ruleset, in the order of
+ * DESIGN §3. Internal to policy/.
+ */
+
+/* Whether a rule whose literal prefix passes through a symlink gets a twin with the real path. */
+enum pol_twin {
+	POL_TWIN_NONE,	 /* the system's own spelling is meant (/dev/fd) */
+	POL_TWIN_ALWAYS, /* written by the user of this host: the link is followed anywhere */
+	/* A rule of a document speaks of the workspace only: an allow is not followed out of it, or
+	 * a link that a project (or an earlier run) planted would open the rest of the host. */
+	POL_TWIN_WORKSPACE,
+	/* The user's, along a link that an earlier run may have planted: likewise. */
+	POL_TWIN_PLANTED
+};
+
+struct pol_notices {
+	const char **v; /* arena of the ruleset */
+	size_t n, cap;
+};
+
+struct pol_build {
+	struct pol_ruleset *rs; /* its arena holds everything */
+	const struct pol_request *rq;
+	struct pol_layers *layers;
+	const struct pol_layer *at; /* the layer that is being built, NULL = the main one */
+	bool has_sockets;	    /* the main one opens some */
+	struct pol_notices notices, losses;
+	struct b_err late;	   /* the first thing that failed where nobody is told */
+	struct pol_opened *opened; /* arena */
+	size_t nopened;
+	const char *const *homes; /* canonical, as the workspaces are */
+	size_t nhomes;
+	struct pol_names names; /* in homes and workspaces */
+	/* Of this process, read for the first denial; whether any two show the same files. */
+	struct pol_mounted *mounts;
+	size_t nmounts;
+	bool has_mounts, mounts_meet;
+	bool hides; /* the rows of the base that are being added close directories of ours */
+	size_t exception_work;	/* done so far */
+	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
+	const char **common_dirs, **own_dirs;
+	/* The git directory that a workspace is, or has elsewhere in a workspace; the workspace
+	 * itself where it is none. NULL in the arrays as above; the arrays may be NULL. */
+	const char **inside_dirs, **plain_dirs;
+};
+
+#define POL_MAX_LOWERED 200000 /* rules of a ruleset, exceptions multiplied out */
+/* Bytes of rules times bytes of paths, for all exceptions: seconds, for a hostile document. */
+#define POL_MAX_EXCEPTION_WORK (200u << 20)
+
+/* Sets the base of a rule, the root as "". */
+void pol_build_at(struct pol_rule *, const char *path);
+#define POL_OPS(op) (1u << (op))
+/* Appends to the list of each operation in `ops`, and the twin behind it. `r->base` may be any
+ * absolute path. */
+void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, enum pol_twin);
+/* samemount.c: the denial once more at each other name that mounts give what it closes. */
+void pol_build_add_mounted(struct pol_build *, unsigned ops, const struct pol_rule *);
+void pol_build_notice(struct pol_build *, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What the policy says and nothing here enforces: "where: what: why". */
+void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
+ * directory has not. */
+bool pol_build_is_missing(struct pol_build *, const char *path);
+/* Does the path leave the workspaces by a symlink that an earlier run may have planted: one in a
+ * workspace, or in what else this run may change? */
+bool pol_build_is_planted(struct pol_build *, const char *path);
+/* May an allow of a document be followed along links from one path to the other? */
+bool pol_build_may_follow(struct pol_build *, const char *spelled, const char *real);
+/* conflicts.c: B_POLICY where a root opens what another document of the main layer denies. */
+int pol_build_check_undone(const struct pol_build *, struct b_err *err);
+uint8_t pol_build_layer_number(const struct pol_build *);
+/* Behind the last workspace that the document of this layer speaks of; the first is
+ * pol_build_first(). */
+size_t pol_build_first(const struct pol_build *);
+size_t pol_build_end(const struct pol_build *);
+/* What a local rule of this layer's document is relative to: workspace `w`, or the current
+ * directory below it. */
+const char *pol_build_local(const struct pol_build *, size_t w);
+/* `dir` so many directories up. Arena. */
+const char *pol_build_up(struct pol_build *, const char *dir, unsigned up);
+/* "file:line:col", with the layer in front where it is not the main one. Arena. */
+const char *pol_build_origin(struct pol_build *, const struct pol_pos *);
+/* "/a/b" for directory "/a" and name "b"; "" counts as the root. Arena. */
+const char *pol_build_join(struct pol_build *, const char *dir, const char *name);
+
+/* layers.c: the layers of the outer run, behind all others and after everything else. */
+int pol_build_outer(struct pol_build *, struct b_err *err);
+/* roots.c: what the command needs of the system; outside it nothing is allowed. */
+void pol_build_base(struct pol_build *, const struct pol_effective *);
+/* roots.c: files of descriptors 0 to 2, origin `builtin:stdio:N`. */
+void pol_build_stdio(struct pol_build *);
+/* roots.c: the files that map a user namespace, origin `builtin:namespaces:N`. */
+void pol_build_id_maps(struct pol_build *);
+/* sets.c: what we are made of, origin `builtin:self:N`. */
+void pol_build_own(struct pol_build *);
+/* roots.c: last of all, what no rule may open: our own run directories. */
+void pol_build_hidden(struct pol_build *);
+/* resolve.c: the profile and the global denies, at every workspace. */
+int pol_build_profile(struct pol_build *, const struct pol_effective *, struct b_err *err);
+/* exception.c: rule i of the modify list, an exception to denies before it. */
+int pol_build_exception(struct pol_build *, const struct pol_effective *, size_t i,
+			struct b_err *err);
+/* sets.c: a preset of paths ("secrets", "protected"). */
+int pol_build_set(struct pol_build *, const char *name, struct b_err *err);
+/* setlinks.c: what the links in the secret directory of `r` lead to is closed, too; or a notice
+ * where that is the system's or the workspace's. */
+void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* setlinks.c: where links of what `r` protects lead is closed in the workspaces, with the links on
+ * the way: those of its own name, and those in its directory. */
+void pol_build_set_leads(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* sets.c: what a git directory runs and obeys is closed, behind what opens it. */
+int pol_build_git_closed(struct pol_build *, const char *dir, enum pol_tier, struct b_err *err);
+/* obeyed.c: what outsiders run or obey is closed behind what presets and workspaces open. */
+void pol_build_obeyed(struct pol_build *);
+/* obeyed.c: the same of git directories that a rule of the user's opens; what fails goes to
+ * `late`. */
+void pol_build_git_behind(struct pol_build *, const struct pol_rule *grant);
+/* obeyed.c: a notice for each rule of the user's that opens any of it. */
+void pol_build_opened(struct pol_build *);
+/* sets.c: a linked worktree's own git data. */
+int pol_build_sides(struct pol_build *, struct b_err *err);
+/* git.c: what the host's git configuration runs out of the workspaces. */
+void pol_build_git_runs(struct pol_build *);
+/* layers.c: a document beside the main one. */
+int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_profile,
+		    struct b_err *err);
+/* trust.c: the documents in use, and where trust and policies are kept: never changed. */
+void pol_build_documents(struct pol_build *);
+/* foreign.c: what a document of another system asks of this host. B_FLOOR: it is not to be had. */
+int pol_build_foreign(struct pol_build *, struct b_err *err);
+/* nested.c: what the main document denies in either case but below directories of some name, as a
+ * layer behind all others; where it says so. */
+int pol_build_spared(struct pol_build *, struct b_err *err);
+/* foreign.c: what of /proc, /sys and /dev a wide rule of another system does not open, origin
+ * `builtin:system:N`; behind the profile. */
+void pol_build_foreign_closed(struct pol_build *);
+/* roots.c: of /dev nothing but what every command has; tier SET. */
+void pol_build_own_dev(struct pol_build *, const char *origin);
+/* roots.c: is it one of those, or below? */
+bool pol_base_has_device(const char *path);
+/* resolve.c */
+int pol_build_cli(struct pol_build *, struct b_err *err);
+
+/*
+ * `nested` of `spec.sandbox`, and what srt's lists mean: where denyRead, allowRead and
+ * openModify lie in each other, the deepest counts. Internal to policy/.
+ *
+ * A mark is an entry at one place of this host. What it says holds for the place and all below it,
+ * up to the next mark. At the same place an opening counts, but a file that may not be read is not
+ * opened by openModify.
+ */
+
+enum pol_mark_kind { POL_MARK_CLOSES, POL_MARK_OPENS_READ, POL_MARK_OPENS_MODIFY };
+
+struct pol_mark {
+	enum pol_mark_kind kind;
+	bool is_final;	 /* nothing opens it again */
+	bool is_exact;	 /* what it names and nothing below */
+	bool only_named; /* opens what a set closes, where the other marks leave it open */
+	bool is_left_out;
+	bool is_implied; /* by the system whose document it is: closed where something closes it */
+	const char *place;  /* canonical; of a pattern: the directory that it starts from */
+	const char *glob;   /* a pattern below `place`; NULL = the place itself */
+	const char *origin; /* "file:line:col" */
+	const char *what;   /* in notices: "file:line:col: `text`" */
+	const char *text;   /* as a person writes it, "~/a/b" */
+	size_t depth;	    /* names in `place` */
+};
+
+struct pol_marks {
+	struct pol_mark *v; /* arena of the ruleset */
+	size_t n, cap;
+};
+
+/* The entries of a document at their places: literals, shallow ones first, and patterns, those that
+ * close first. An opening counts where it is there, and is not reached through a link. `tells`:
+ * notices of what is left out. */
+void pol_marks_find(struct pol_build *, const struct pol_settings *, bool tells,
+		    struct pol_marks *literals, struct pol_marks *patterns);
+void pol_marks_add(struct pol_build *, struct pol_marks *, struct pol_mark);
+/* Is path at or below dir? Both canonical. */
+bool pol_is_at_or_below(const char *path, const char *dir);
+/* Does the pattern match this very path? */
+bool pol_mark_matches(const struct pol_mark *pattern, const char *path);
+
+/* What is open for modifying, before the sets speak. */
+void pol_build_nested_allows(struct pol_build *, const struct pol_settings *);
+/* All three lists; what the sets close below an opening stays closed, but for openings that name
+ * it. B_LIMIT: too many entries for what has wildcards. */
+int pol_build_nested(struct pol_build *, const struct pol_settings *, struct b_err *err);
+
+/*
+ * What of a glob is left to match below a path, once the path itself is consumed. Each
+ * residual is a suffix of the glob. Pure; internal to policy/.
+ */
+
+struct pol_residuals {
+	bool at[POL_MAX_RULE_LEN + 1]; /* is glob + i one? */
+};
+
+/* Of a path that lies strictly below `path`. Neither is longer than POL_MAX_RULE_LEN. */
+void pol_residuals(const char *glob, const char *path, struct pol_residuals *out);
+
+/*
+ * Rules on absolute paths, from options and from `spec.sandbox`. Internal to policy/.
+ */
+
+struct pol_absolute {
+	enum sbx_op op;
+	bool allow;
+	bool is_exact;	  /* that path alone, whatever characters it has */
+	bool is_literal;  /* the path and all below it, whatever characters it has */
+	bool folds;	  /* below `dir`, letters of ASCII match in either case */
+	bool only_closed; /* only where a set closes the very path: it is open already */
+	enum pol_tier tier;
+	const char *what;   /* in notices: "--read /x" */
+	const char *origin; /* "cli:--read:1", "p.yaml:3:5" */
+	const char *lead;   /* how a person writes `dir` before `path`: "/", "~/", "" */
+	const char *dir;    /* canonical */
+	const char *path;   /* below it, from pol_components(); "" = dir itself */
+	enum pol_twin twin;
+};
+
+/* Drops empty and "." components; NULL when one is "..". Arena. */
+const char *pol_components(struct b_arena *, const char *text);
+/* A text without wildcards is a tree. Allowing to modify allows to read, too. Tells what it
+ * re-opens of a set. */
+void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
+/* roots.c: openRead and openModify, which are a part of the profile: a set closes what lies below
+ * them, as below a workspace, and pol_build_roots() opens only those again that name what a set
+ * closes. */
+void pol_build_allows(struct pol_build *, const struct pol_settings *);
+/* roots.c: the side roots of presets, which come before the rest. */
+void pol_build_preset_roots(struct pol_build *, const struct pol_settings *);
+/* roots.c: the rules of a document's `spec.sandbox`: readRoots and sideRoots, then the denies
+ * and what they leave open, then sockets. */
+/* roots.c: denyModifyAnyCase of them, those of one level, where pol_build_spared() makes a layer of
+ * it. */
+void pol_build_any_case(struct pol_build *, const struct pol_settings *, size_t level);
+/* nested.c: how many directories of any name a rule begins with. */
+size_t pol_build_level(const struct pol_text *);
+int pol_build_roots(struct pol_build *, const struct pol_settings *, struct b_err *err);
+
+/*
+ * Git's files of configuration (git-config(1), Syntax), read as text: git itself
+ * would have to be run for it, in a repository that nobody vouches for.
+ */
+
+/* One setting with a value, of `[section "..."]`, section and key as they are written. The texts
+ * live until it returns, `file` as long as the arena. */
+typedef void pol_gitconfig_take(void *ctx, const char *file, const char *section, const char *key,
+				const char *value);
+
+/* All of the file, and of those it includes, whatever the condition; a file that is not there is
+ * empty. What cannot be read, is too much or too deep, or has another form, is left out from there
+ * on: then a file of which something is, in the arena or `file` itself. NULL: nothing is. */
+const char *pol_gitconfig_read(struct b_arena *, const char *file, pol_gitconfig_take *, void *ctx);
+/* A path in a value: "~/" is the home, what is relative lies in `dir`. In the arena. */
+const char *pol_gitconfig_path(struct b_arena *, const char *dir, const char *value);
+/* The same with the links that are on it. In the arena, or `value`. */
+const char *pol_gitconfig_spelled(struct b_arena *, const char *dir, const char *value);
+/* The directory that the file is in. In the arena. */
+const char *pol_gitconfig_dir(struct b_arena *, const char *file);

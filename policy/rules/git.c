@@ -1,0 +1,418 @@
+/* commands.c - what a git directory makes git run and read. */
+#include "policy/rules/build.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/path.h"
+#include "policy/rules/workspace.h"
+
+/* git goes as deep, and no deeper */
+enum { DEPTH_MAX = 10, FILES_MAX = 64, CONFIG_MAX = 1 << 20 };
+
+struct reader {
+	struct b_arena *a;
+	pol_gitconfig_take *take;
+	void *ctx;
+	unsigned files;	      /* read so far */
+	const char *left_out; /* the first file of which not all was read */
+};
+
+static bool read_file(struct reader *r, const char *file, unsigned depth);
+
+const char *pol_gitconfig_spelled(struct b_arena *a, const char *dir, const char *value)
+{
+	const char *home = strncmp(value, "~/", 2) == 0 ? pol_home(a) : NULL;
+
+	if (home)
+		return b_arena_printf(a, "%s%s", home, value + 1);
+	return *value == '/' ? value : b_arena_printf(a, "%s/%s", dir, value);
+}
+
+const char *pol_gitconfig_path(struct b_arena *a, const char *dir, const char *value)
+{
+	return pol_canonical(a, pol_gitconfig_spelled(a, dir, value));
+}
+
+const char *pol_gitconfig_dir(struct b_arena *a, const char *file)
+{
+	return b_arena_strndup(a, file, (size_t)(strrchr(file, '/') - file));
+}
+
+/* ---- the text, as git-config(1), Syntax has it ---- */
+
+/* The next character; an end of line is '\n', the end of the text '\0'. */
+static char next(const char **p)
+{
+	*p += (*p)[0] == '\r' && (*p)[1] == '\n';
+	return **p ? *(*p)++ : '\0';
+}
+
+/* Behind its '['. `[a "b"]`, and `[a.b]` as it was once written: "a". */
+static bool read_section(const char **p, struct b_str *section)
+{
+	bool is_first = true;
+	char c;
+
+	b_str_reset(section);
+	while ((c = next(p)) && !isspace((unsigned char)c) && c != ']') {
+		if (!isalnum((unsigned char)c) && c != '-' && c != '.')
+			return false;
+		is_first &= c != '.';
+		if (is_first)
+			b_str_addc(section, c);
+	}
+	if (c == ']')
+		return true;
+	while (c == ' ' || c == '\t')
+		c = next(p);
+	if (c != '"')
+		return false;
+	while ((c = next(p)) != '"')
+		if (!c || c == '\n' || (c == '\\' && ((c = next(p)) == '\0' || c == '\n')))
+			return false;
+	return next(p) == ']';
+}
+
+/* Behind its '='. */
+static bool read_value(const char **p, struct b_str *value)
+{
+	bool is_quoted = false;
+	size_t end = 0; /* blanks behind it are not quoted: dropped */
+	char c;
+
+	while ((c = next(p)) && c != '\n') {
+		if (!is_quoted && (c == '#' || c == ';')) {
+			*p += strcspn(*p, "\n");
+			continue;
+		}
+		if (c == '"') {
+			is_quoted = !is_quoted;
+			continue;
+		}
+		if (c == '\\') {
+			static const char from[] = "tbn\\\"", to[] = "\t\b\n\\\"";
+			const char *known;
+
+			c = next(p);
+			if (c == '\n')
+				continue;
+			known = c ? strchr(from, c) : NULL;
+			if (!known)
+				return false;
+			c = to[known - from];
+		} else if (!is_quoted && isspace((unsigned char)c)) {
+			if (end)
+				b_str_addc(value, ' ');
+			continue;
+		}
+		b_str_addc(value, c);
+		end = value->len;
+	}
+	if (value->len)
+		value->s[value->len = end] = '\0';
+	return !is_quoted;
+}
+
+static bool follow(struct reader *r, const char *file, const char *value, unsigned depth)
+{
+	if ((*value == '~' && value[1] != '/') || *value == '%')
+		return false; /* another's home, git's own directory */
+	/* a link stays one: what that file includes is relative to where git finds it; `value` is not
+	 * in the arena, and an absolute one comes back as it is */
+	value = pol_gitconfig_spelled(r->a, pol_gitconfig_dir(r->a, file), value);
+	return read_file(r, b_arena_strndup(r->a, value, strlen(value)), depth);
+}
+
+/* From its first letter on. */
+static bool read_setting(struct reader *r, const char *file, const char *section, const char **p,
+			 unsigned depth)
+{
+	b_auto(b_str_release) struct b_str key = {0}, value = {0};
+	char c;
+
+	while ((c = next(p)) && (isalnum((unsigned char)c) || c == '-'))
+		b_str_addc(&key, c);
+	while (c == ' ' || c == '\t')
+		c = next(p);
+	if (!c || c == '\n')
+		return true; /* a switch, on: none of those asked for is one */
+	if (c != '=' || !read_value(p, &value))
+		return false;
+	if (!value.len)
+		return true;
+	r->take(r->ctx, file, section, b_str_c(&key), b_str_c(&value));
+	if (strncasecmp(section, "include", 7) != 0 || strcasecmp(b_str_c(&key), "path") != 0)
+		return true;
+	if (!follow(r, file, b_str_c(&value), depth + 1) && !r->left_out)
+		r->left_out = file;
+	return true;
+}
+
+static bool read_text(struct reader *r, const char *file, const char *p, unsigned depth)
+{
+	b_auto(b_str_release) struct b_str section = {0};
+	bool is_good = true;
+
+	if (strncmp(p, "\xef\xbb\xbf", 3) == 0)
+		p += 3;
+	while (is_good) {
+		p += strspn(p, " \t\r\n\v\f");
+		if (!*p)
+			return true;
+		if (*p == '#' || *p == ';')
+			p += strcspn(p, "\n");
+		else if (*p == '[')
+			is_good = (p++, read_section(&p, &section));
+		else
+			is_good = isalpha((unsigned char)*p) &&
+				  read_setting(r, file, b_str_c(&section), &p, depth);
+	}
+	return false;
+}
+
+/* False: not all of it. */
+static bool read_file(struct reader *r, const char *file, unsigned depth)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	if (depth > DEPTH_MAX || r->files++ >= FILES_MAX)
+		return false;
+	if (b_read_file(file, CONFIG_MAX, &text, &err) < 0)
+		return err.sys == ENOENT || err.sys == ENOTDIR;
+	return text.len == 0 || (read_text(r, file, text.s, depth) && strlen(text.s) == text.len);
+}
+
+const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfig_take *take,
+			       void *ctx)
+{
+	struct reader r = {.a = a, .take = take, .ctx = ctx};
+
+	if (!read_file(&r, file, 0) && !r.left_out)
+		r.left_out = file;
+	return r.left_out;
+}
+
+/*
+ * What the host's git configuration runs or includes out of a workspace: the directory
+ * of core.hooksPath and the files of include.path, closed as the protected set is, origin
+ * `builtin:git:N` of workspace N. The configuration itself is in that set, or closed here where a
+ * variable puts it into a workspace, so what is read here is what the host's git will read: all
+ * files of git-config(1), FILES, and GIT_CONFIG_COUNT. Commands (core.fsmonitor, filters) are not
+ * taken apart.
+ */
+
+enum { REPOSITORIES_MAX = 1000, SETTINGS_MAX = 1000 };
+
+struct runs {
+	struct pol_build *b;
+	size_t ws;
+	const char *dir; /* git's, of the repository that is looked at */
+	const char *top; /* where its hooks run */
+};
+
+/* Closed where it lies in a workspace, with where it leads; one that is a workspace, or above,
+ * would close it all. */
+static void close_at(struct runs *r, enum pol_shape shape, const char *path)
+{
+	struct pol_build *b = r->b;
+	struct pol_rule rule = {.tier = POL_TIER_SET, .shape = shape, .base = path};
+	const char *real = pol_canonical(&b->rs->arena, path);
+	bool is_inside = false;
+
+	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
+		const char *ws = b->rs->workspaces[i];
+
+		if (sbx_path_under(ws, strlen(ws), real, strlen(real)))
+			return;
+		is_inside |= sbx_path_under(path, strlen(path), ws, strlen(ws)) ||
+			     sbx_path_under(real, strlen(real), ws, strlen(ws));
+	}
+	rule.matched = shape == POL_TREE ? pol_build_join(b, path, "**") : path;
+	rule.origin = b_arena_printf(&b->rs->arena, "builtin:git:%zu", r->ws + 1);
+	if (is_inside)
+		pol_build_add(b, POL_OPS(SBX_MODIFY), &rule, POL_TWIN_ALWAYS);
+	pol_build_set_leads(b, POL_OPS(SBX_MODIFY), &rule);
+}
+
+/* The path `value`, relative to `dir`, with its links; in the arena. */
+static const char *path_at(struct runs *r, const char *dir, const char *value)
+{
+	struct b_arena *a = &r->b->rs->arena;
+	const char *path = pol_gitconfig_spelled(a, dir, value);
+	size_t room = strlen(path) + 2;
+	char *out = b_arena_alloc(a, room);
+	unsigned flags;
+
+	/* through a link `..` means another directory than the text says */
+	return sbx_path_join(out, room, "", 0, path, &flags) && !(flags & SBX_PATH_DOTDOT)
+		       ? out
+		       : pol_canonical(a, path);
+}
+
+static void take(void *ctx, const char *file, const char *section, const char *key,
+		 const char *value)
+{
+	struct runs *r = ctx;
+	struct b_arena *a = &r->b->rs->arena;
+	const char *path;
+
+	if (strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0) {
+		path = path_at(r, r->top, value);
+		/* husky's are in `_`, and run those beside it */
+		if (strlen(path) > 2 && strcmp(path + strlen(path) - 2, "/_") == 0)
+			path = pol_gitconfig_dir(a, path);
+		close_at(r, POL_TREE, path);
+	} else if (strncasecmp(section, "include", 7) == 0 && strcasecmp(key, "path") == 0) {
+		close_at(r, POL_EXACT, path_at(r, pol_gitconfig_dir(a, file), value));
+	}
+}
+
+static void gitruns_read_file(struct runs *r, const char *file)
+{
+	pol_gitconfig_read(&r->b->rs->arena, file, take, r);
+}
+
+/* One that no set names, for a variable says where it is. */
+static void read_and_close(struct runs *r, const char *file)
+{
+	if (!file || *file != '/')
+		return;
+	close_at(r, POL_EXACT, file);
+	gitruns_read_file(r, file);
+}
+
+/* GIT_CONFIG_COUNT, git-config(1), ENVIRONMENT. */
+static void read_settings(struct runs *r)
+{
+	const char *count = getenv("GIT_CONFIG_COUNT");
+	int n = count ? atoi(count) : 0;
+
+	for (int i = 0; i < n && i < SETTINGS_MAX; i++) {
+		char name[40];
+		const char *key, *value;
+
+		snprintf(name, sizeof name, "GIT_CONFIG_KEY_%d", i);
+		key = getenv(name);
+		snprintf(name, sizeof name, "GIT_CONFIG_VALUE_%d", i);
+		value = getenv(name);
+		if (key && value && *value && strcasecmp(key, "core.hooksPath") == 0)
+			take(r, "/", "core", "hooksPath", value);
+		else if (key && value && strcasecmp(key, "include.path") == 0)
+			read_and_close(r, value);
+	}
+}
+
+/* All repositories of this user obey these: a relative path there is relative to each of them. */
+static void read_users(struct runs *r)
+{
+	struct pol_build *b = r->b;
+	const char *home = pol_home(&b->rs->arena), *xdg = getenv("XDG_CONFIG_HOME");
+
+	read_and_close(r, "/etc/gitconfig");
+	read_and_close(r, getenv("GIT_CONFIG_SYSTEM"));
+	read_and_close(r, getenv("GIT_CONFIG_GLOBAL"));
+	if (home) {
+		read_and_close(r, pol_build_join(b, home, ".gitconfig"));
+		read_and_close(r, pol_build_join(b, home, ".config/git/config"));
+	}
+	if (xdg && *xdg == '/')
+		read_and_close(r, pol_build_join(b, xdg, "git/config"));
+	read_settings(r);
+}
+
+static void take_worktree(void *ctx, const char *file, const char *section, const char *key,
+			  const char *value)
+{
+	struct runs *r = ctx;
+
+	(void)file;
+	if (strcasecmp(section, "core") == 0 && strcasecmp(key, "worktree") == 0)
+		r->top = pol_gitconfig_path(&r->b->rs->arena, r->dir, value);
+}
+
+/* A repository: its own files, and those of the user for where they lead in it. */
+static void read_repository(struct runs *r, const char *dir, const char *top)
+{
+	static const char *const files[] = {"config", "config.worktree"};
+
+	r->dir = dir;
+	r->top = top;
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		pol_gitconfig_read(&r->b->rs->arena, pol_build_join(r->b, dir, files[i]),
+				   take_worktree, r);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+		gitruns_read_file(r, pol_build_join(r->b, dir, files[i]));
+	read_users(r);
+}
+
+/* A linked worktree's settings, and those of all beside it: its hooks run at its own top. */
+static void read_worktree(struct runs *r, const char *common, const char *dir)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	if (b_read_file(pol_build_join(r->b, dir, "gitdir"), 1 << 14, &text, &err) < 0 ||
+	    !text.len || *text.s != '/')
+		return;
+	text.s[strcspn(text.s, "\n")] = '\0';
+	r->dir = dir;
+	r->top = pol_gitconfig_dir(&r->b->rs->arena, text.s);
+	if (!*r->top)
+		return;
+	gitruns_read_file(r, pol_build_join(r->b, dir, "config.worktree"));
+	gitruns_read_file(r, pol_build_join(r->b, common, "config"));
+	read_users(r);
+}
+
+/* Each directory that is there, as sets.c lists them. */
+static void each(struct runs *r, const char *common, const char *below, unsigned depth)
+{
+	const char *at = pol_build_join(r->b, common, below);
+	DIR *list = opendir(at);
+	const struct dirent *e;
+
+	for (unsigned n = 0; list && n < REPOSITORIES_MAX && (e = readdir(list)); n++) {
+		const char *dir;
+
+		if (*e->d_name == '.' || e->d_type == DT_REG)
+			continue;
+		dir = pol_build_join(r->b, at, e->d_name);
+		if (strcmp(below, "worktrees") == 0) {
+			read_worktree(r, common, dir);
+			continue;
+		}
+		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
+		if (depth > 0)
+			each(r, at, e->d_name, depth - 1);
+	}
+	if (list)
+		closedir(list);
+}
+
+void pol_build_git_runs(struct pol_build *b)
+{
+	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
+		struct runs r = {.b = b, .ws = i};
+		const char *dir = b->common_dirs[i], *ws = b->rs->workspaces[i];
+
+		if (!dir)
+			dir = b->inside_dirs[i];
+		if (!dir)
+			dir = pol_build_join(b, ws, ".git");
+		read_repository(&r, dir, ws);
+		each(&r, dir, "worktrees", 0);
+		each(&r, dir, "modules", 1);
+	}
+}

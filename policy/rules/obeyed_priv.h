@@ -1,0 +1,48 @@
+/* obeyed_priv.h - what obeyed.c and projects.c share. Private to them. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "policy/front/tree.h"
+
+struct pol_build;
+
+enum { ENTRIES_MAX = 1000 }; /* looked at in a directory that a rule opens */
+
+/* A row `reached`, at one place. */
+struct reached {
+	const char *path;    /* absolute; `*` is any part of a name */
+	bool below;	     /* and everything beneath */
+	const char *matched; /* as a person writes it */
+	const char *by;
+	struct pol_pos pos;
+};
+
+struct reached_list {
+	struct reached *v;
+	size_t n;
+};
+
+enum { NAMED = 12 }; /* of those who obey */
+
+struct found {
+	const char *matched, *origin; /* of the first */
+	const char *by[NAMED];	      /* the first is that one's */
+	size_t nby, n;
+};
+
+enum meeting { APART, AROUND, WITHIN }; /* the grant begins above the row, or in it */
+
+/* The rows of a section of the preset `protected`. */
+const struct pol_ynode *pol_obeyed_rows(const char *section);
+/* Adds `text` below `dir` to the list, in the build's arena; the rest is the row's. */
+void pol_obeyed_at(struct pol_build *, struct reached_list *, const char *dir, const char *text,
+		   const struct reached *row);
+enum meeting pol_obeyed_meet(const struct reached *row, const char *base);
+bool pol_obeyed_is_there(struct pol_build *, const char *dir, const char *name);
+/* Counts `path` as found, when the grant is what decides there. */
+void pol_obeyed_take(struct pol_build *, size_t grant, const char *path, const char *matched,
+		     const char *by, const char *origin, struct found *);
+/* projects.c: what the grant opens of other projects than the workspaces. */
+void pol_obeyed_projects(struct pol_build *, size_t grant, struct found *);

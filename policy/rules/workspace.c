@@ -1,0 +1,282 @@
+/* workspace.c - see workspace.h. */
+#include "policy/rules/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+
+#define MAX_GITFILE PATH_MAX
+
+static const char *join(struct b_arena *a, const char *dir, const char *name)
+{
+	if (name[0] == '/')
+		return name;
+	return b_arena_printf(a, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, name);
+}
+
+static const char *cwd(struct b_arena *a, struct b_err *err)
+{
+	char buf[PATH_MAX];
+
+	/* getcwd(2) answers "(unreachable)/..." for a directory outside the root. */
+	if (!getcwd(buf, sizeof buf) || buf[0] != '/') {
+		b_fail(err, B_WORKSPACE, errno,
+		       "the current directory has no path: --workspace DIR");
+		return NULL;
+	}
+	return b_arena_strndup(a, buf, strlen(buf));
+}
+
+const char *pol_given_path(struct b_arena *a, const char *text)
+{
+	const char *base;
+	char here[PATH_MAX];
+
+	if (text[0] == '/')
+		return text;
+	if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+		base = pol_home(a);
+		return base ? b_arena_printf(a, "%s%s", base, text + 1) : NULL;
+	}
+	/* the kernel's, without links */
+	return getcwd(here, sizeof here) ? join(a, here, text) : text;
+}
+
+/* What the user names: relative to the current directory, or to the home. */
+static const char *given(struct b_arena *a, const char *text, char real[PATH_MAX])
+{
+	const char *path = pol_given_path(a, text);
+
+	if (!path)
+		return "no home directory";
+	return realpath(path, real) ? NULL : strerror(errno);
+}
+
+int pol_workspace_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+{
+	const char *why;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (*text == '\0')
+		return b_fail(err, B_WORKSPACE, 0, "workspace: empty, expected a directory");
+	why = given(a, text, real);
+	if (!why && stat(real, &st) < 0)
+		why = strerror(errno);
+	if (why)
+		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", text, why);
+	if (!S_ISDIR(st.st_mode))
+		return b_fail(err, B_WORKSPACE, ENOTDIR,
+			      "workspace %s: not a directory, expected one", text);
+	*out = b_arena_strndup(a, real, strlen(real));
+	return 0;
+}
+
+int pol_file_given(struct b_arena *a, const char *text, const char **out, struct b_err *err)
+{
+	const char *why = *text ? NULL : "expected a file";
+	char real[PATH_MAX];
+
+	if (!why)
+		why = given(a, text, real);
+	if (why)
+		return b_fail(err, B_USAGE, errno, "%s: %s", text, why);
+	*out = b_arena_strndup(a, real, strlen(real));
+	return 0;
+}
+
+/* First line of a small file of git's, NULL when it is none. */
+static const char *git_line(struct b_arena *a, const char *path)
+{
+	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+	char buf[MAX_GITFILE + 1];
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	n = b_read_full(fd, buf, sizeof buf - 1);
+	if (n <= 0)
+		return NULL;
+	buf[n] = '\0';
+	if (strlen(buf) != (size_t)n)
+		return NULL;
+	buf[strcspn(buf, "\r\n")] = '\0';
+	return buf[0] ? b_arena_strndup(a, buf, strlen(buf)) : NULL;
+}
+
+/* Does `dir` hold a repository or a gitfile? *out_st describes its `.git`. */
+static bool has_git(struct b_arena *a, const char *dir, struct stat *out_st)
+{
+	const char *git = join(a, dir, ".git"), *line;
+	struct stat head;
+
+	if (lstat(git, out_st) < 0)
+		return false;
+	if (S_ISREG(out_st->st_mode)) {
+		line = git_line(a, git);
+		return line && strncmp(line, "gitdir: ", 8) == 0;
+	}
+	return lstat(join(a, git, "HEAD"), &head) == 0;
+}
+
+static const char *toplevel(struct b_arena *a, const char *dir, struct stat *out_git)
+{
+	char *up = b_arena_strndup(a, dir, strlen(dir));
+
+	for (;;) {
+		char *slash;
+
+		if (has_git(a, up, out_git))
+			return up;
+		slash = strrchr(up, '/');
+		if (!slash || slash == up)
+			return NULL;
+		*slash = '\0';
+	}
+}
+
+static bool is_above(const char *dir, const char *path)
+{
+	size_t n = strlen(dir);
+
+	return strcmp(dir, "/") == 0 ||
+	       (strncmp(path, dir, n) == 0 && (path[n] == '/' || path[n] == '\0'));
+}
+
+static int refuse(const char *dir, const char *why, struct b_err *err)
+{
+	return b_fail(err, B_WORKSPACE, 0,
+		      "%s would be the workspace, but %s: cd to a project, or --workspace DIR", dir,
+		      why);
+}
+
+int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err)
+{
+	const char *here = cwd(a, err), *top, *home;
+	struct stat st, git = {0};
+	size_t n;
+	const char **homes;
+
+	if (!here)
+		return -1;
+	top = toplevel(a, here, &git);
+	if (!top)
+		top = here;
+	if (strcmp(top, "/") == 0)
+		return refuse(top, "it is everything", err);
+	homes = pol_own_homes(a, &n);
+	for (size_t i = 0; i < n; i++) {
+		home = homes[i];
+		if (strcmp(top, home) == 0)
+			return refuse(top, "it is your home directory", err);
+		if (is_above(top, home))
+			return refuse(top, "your home directory lies below it", err);
+	}
+	if (stat(top, &st) < 0)
+		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", top, strerror(errno));
+	if (geteuid() != 0 && st.st_uid != geteuid())
+		return refuse(top, "it belongs to somebody else", err);
+	/* Somebody's `.git` in a shared directory must not make that a workspace. */
+	if (git.st_mode && git.st_uid != st.st_uid)
+		return refuse(top, "its .git belongs to somebody else", err);
+	*out = top;
+	return 0;
+}
+
+static bool is_ours(const char *dir)
+{
+	struct stat st;
+
+	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       (geteuid() == 0 || st.st_uid == geteuid());
+}
+
+/*
+ * ws/.git says "gitdir: COMMON/worktrees/NAME", that directory's `commondir` leads to COMMON and
+ * its `gitdir` back to ws/.git (gitrepository-layout(5)). The back-pointer is the proof: a file
+ * planted in the workspace cannot make somebody else's repository point back at it.
+ */
+void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], size_t *out_n)
+{
+	const char *gitfile = join(a, ws, ".git"), *line = git_line(a, gitfile);
+	const char *own, *common, *back, *base;
+	struct stat st;
+	size_t n;
+
+	*out_n = 0;
+	if (!line || strncmp(line, "gitdir: ", 8) != 0)
+		return;
+	own = pol_canonical(a, join(a, ws, line + 8));
+	line = git_line(a, join(a, own, "commondir"));
+	back = git_line(a, join(a, own, "gitdir"));
+	if (!line || !back)
+		return;
+	common = pol_canonical(a, join(a, own, line));
+	base = b_arena_printf(a, "%s/worktrees/", common);
+	n = strlen(base);
+	if (strncmp(own, base, n) != 0 || own[n] == '\0' || strchr(own + n, '/'))
+		return;
+	/* git resolves a relative back-pointer (2.48) from the own directory. */
+	if (strcmp(pol_canonical(a, join(a, own, back)), gitfile) != 0)
+		return;
+	if (!is_ours(own) || !is_ours(common) || stat(join(a, common, "objects"), &st) < 0)
+		return;
+	out[0] = own;
+	out[1] = common;
+	*out_n = 2;
+}
+
+/* git asks for these three (gitrepository-layout(5)), `.git` comes first. */
+static bool is_bare(struct b_arena *a, const char *ws)
+{
+	static const char *const names[] = {"HEAD", "objects", "refs"};
+	struct stat st;
+
+	if (lstat(join(a, ws, ".git/HEAD"), &st) == 0)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (lstat(join(a, ws, names[i]), &st) < 0)
+			return false;
+	return true;
+}
+
+const char *pol_git_inside(struct b_arena *a, const char *ws)
+{
+	const char *line = git_line(a, join(a, ws, ".git"));
+
+	if (line && strncmp(line, "gitdir: ", 8) == 0)
+		return pol_canonical(a, join(a, ws, line + 8));
+	return is_bare(a, ws) ? ws : NULL;
+}
+
+void pol_git_find(struct b_arena *a, const char *dir, struct pol_git *out)
+{
+	const char *dirs[2], *git;
+	struct stat st = {0};
+	size_t n;
+
+	*out = (struct pol_git){.toplevel = toplevel(a, dir, &st)};
+	if (!out->toplevel || !is_ours(out->toplevel)) {
+		out->toplevel = NULL;
+		return;
+	}
+	git = join(a, out->toplevel, ".git");
+	if (S_ISDIR(st.st_mode) && is_ours(git)) {
+		out->dir = out->common = git;
+		return;
+	}
+	pol_worktree_dirs(a, out->toplevel, dirs, &n);
+	if (n == 2) {
+		out->dir = dirs[0];
+		out->common = dirs[1];
+	}
+}

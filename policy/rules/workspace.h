@@ -1,0 +1,117 @@
+/*
+ * workspace.h - what the host says about places: canonical paths, homes, which directory is the
+ * workspace when nobody says (DESIGN §7), a linked worktree's git data. Reads only.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/mem.h"
+
+struct b_err;
+struct pol_names;
+
+/* Absolute path with every symlink resolved and "." and ".." taken as the kernel does, as far as
+ * it exists; what does not exist is kept as spelled. Links of /proc itself (self, thread-self,
+ * and those below a process) are not followed: they mean something else to the command. Arena. */
+const char *pol_canonical(struct b_arena *, const char *path);
+/* The same, but B_USAGE for a path that the kernel cannot follow either (more than 40 links, or
+ * longer than PATH_MAX), where the others keep it as spelled. */
+const char *pol_canonical_strict(struct b_arena *, const char *path, struct b_err *err);
+/* The same of an absolute path, with each symlink on the way shown before it is followed, by its
+ * canonical name. NULL: `each` answered false, or the kernel cannot follow either. Arena. */
+typedef bool pol_link_fn(void *arg, const char *link, size_t len);
+const char *pol_canonical_links(struct b_arena *, const char *path, pol_link_fn *each, void *arg);
+/* The same of `path` below a directory that is known to be canonical: walks the rest only, with
+ * `names` (NULL = none) to remember what is in the directories that it passes; those below "/" are
+ * not listed. */
+const char *pol_canonical_below(struct b_arena *, const char *dir, const char *path,
+				struct pol_names *names);
+/* Is it certain that nothing can be found there? */
+bool pol_is_missing_below(struct b_arena *, const char *dir, const char *path,
+			  struct pol_names *names);
+
+/* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
+ * like all that follows. Arena. */
+const char *pol_home(struct b_arena *);
+/* $XDG_CONFIG_HOME/sbx-launch, else ~/.config/sbx-launch, which need not exist; NULL: no home.
+ * Arena. */
+const char *pol_config_dir(struct b_arena *);
+/* The invoking user's, by HOME and by passwd: 0 to 2 of them, "/" left out. Arena. */
+const char **pol_own_homes(struct b_arena *, size_t *out_n);
+/* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those
+ * of passwd's people and of system accounts that own their home and have hidden entries or a snap
+ * there. "/" and system directories are no homes. No duplicates. Arena. */
+const char **pol_homes(struct b_arena *, size_t *out_n);
+
+/* Has a directory a hidden entry, or a snap's, or is it closed to us? */
+bool pol_home_may_hold_secrets(const char *home);
+
+/* Absolute, links as they are: what the user names relative to the current directory, or with `~`.
+ * NULL: no home directory. Arena. */
+const char *pol_given_path(struct b_arena *, const char *text);
+/* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed). */
+int pol_workspace_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
+/* Git toplevel of cwd, else cwd; refused when it is "/", the home or above it, or owned by
+ * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
+ * names the remedy. */
+int pol_workspace_default(struct b_arena *, const char **out, struct b_err *err);
+/* Canonical path of a file or directory given by the user (relative to cwd, `~` allowed). B_USAGE
+ * when there is none. */
+int pol_file_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
+/* Is every symlink on the way to `path` in a directory that only root can change? */
+bool pol_links_are_roots(struct b_arena *, const char *path);
+/* The repository that holds `dir`, all canonical, NULL where there is none or where it is not
+ * ours: toplevel, its git directory, the one it shares with other worktrees. A gitfile counts only
+ * with its back-pointer, as below. */
+struct pol_git {
+	const char *toplevel, *dir, *common;
+};
+void pol_git_find(struct b_arena *, const char *dir, struct pol_git *out);
+/* A linked worktree's own git directory and the common directory, when `ws` is one and gitfile
+ * and back-pointer agree; *out_n is 0 or 2. Anything that does not fit is no linked worktree. */
+void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n);
+/* The git directory of `ws` where that is not ws/.git: what a gitfile there names, else `ws` itself
+ * when it is a bare repository; NULL: neither. Canonical. Whether it is a good one is not asked. */
+const char *pol_git_inside(struct b_arena *, const char *ws);
+
+/*
+ * What is asked of directories by many rules, asked once. A preset asks for eighty names
+ * in every home: two listings of a home and of its .config cost less than eighty lookups. Of other
+ * directories (/etc) what was found once is remembered.
+ *
+ *	struct pol_names names = {0};
+ *	const struct pol_names_at at = {.dir = "/home/u", .len = 7, .may_list = true};
+ *	switch (pol_names_look(&names, &ruleset->arena, &at, ".ssh", 4)) {
+ *	case POL_NAME_UNKNOWN:
+ *		... lookup ...
+ *		pol_names_tell(&names, &ruleset->arena, &at, ".ssh", 4, POL_NAME_PLAIN);
+ *
+ * It is a picture of one moment, as a walk by single lookups is one of several.
+ */
+
+enum pol_name {
+	POL_NAME_UNKNOWN, /* look yourself: asked too seldom, not listable, or too many names */
+	POL_NAME_MISSING,
+	POL_NAME_PLAIN, /* no symlink */
+	POL_NAME_LINK
+};
+
+/* Zeroed: nothing is known. All that is kept is in the arena, always the same. */
+struct pol_names {
+	struct pol_names_dir *dirs;
+};
+
+/* A directory, "" = the root. `may_list`: many names will be asked of it. */
+struct pol_names_at {
+	const char *dir;
+	size_t len;
+	bool may_list;
+};
+
+enum pol_name pol_names_look(struct pol_names *, struct b_arena *, const struct pol_names_at *,
+			     const char *name, size_t len);
+/* What a lookup found. */
+void pol_names_tell(struct pol_names *, struct b_arena *, const struct pol_names_at *,
+		    const char *name, size_t len, enum pol_name);
