@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/collector_priv.h"
-#include "audit/guard.h"
+#include "audit/collect_priv.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* process.c - see process.h. */
-#include "audit/process.h"
+/* process.c - see collect_priv.h. */
+#include "audit/collect_priv.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,18 @@
+/* rundir.h - the directory of a run: its place, its files, and run.json. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "audit/collector.h"
+
+struct aud_rundir;
+struct b_err;
+struct b_str;
+
 /*
- * rundir.h - one directory per run under $XDG_STATE_HOME/sbx-launch/runs/ (0700), with
+ * One directory per run under $XDG_STATE_HOME/sbx-launch/runs/ (0700), with
  * audit.jsonl and run.json; retention of 200 runs or 1 GiB. The sandbox can neither read nor
  * write it: the policy keeps the whole root out, see aud_runs_root().
  *
@@ -11,13 +24,6 @@
  *
  * "The last run" is found by sorting the names; no link to keep up to date.
  */
-#pragma once
-
-#include <stdbool.h>
-#include <stddef.h>
-
-struct b_err;
-struct b_str;
 
 #define AUD_KEEP_RUNS  200
 #define AUD_KEEP_BYTES (1ull << 30)
@@ -65,3 +71,72 @@ int aud_runs_list(const char *runs_root, char ***out, size_t *out_n, struct b_er
 void aud_runs_free(char **names, size_t n);
 /* Is its supervisor alive? Takes no lock that outlives the call. */
 bool aud_run_is_live(const char *runs_root, const char *id);
+
+/* Run.json: what the run was, how it was confined, what was lost, how it ended
+ * (docs/schema/run.schema.json). Written at the start and again at the end. */
+
+struct aud_limit {
+	const char *name, *by; /* "memory", "cgroup" */
+	uint64_t value;
+};
+
+struct aud_runinfo {
+	const char *run_id, *version;
+	bool preload_only;	       /* nobody will record an end, or counts */
+	const char *parent;	       /* the run that this one is inside of; NULL = none */
+	uint64_t runs_inside;	       /* that were asked for, at all depths */
+	int pid;		       /* of the supervisor, which holds the lock; 0 = not told */
+	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */
+	char *const *argv;	       /* NULL-terminated */
+	const char *cwd;
+	const char *policy, *policy_hash, *profile;
+	const char *const *workspaces;
+	size_t nworkspaces;
+	const char *const *floor; /* "landlock abi 7", "seccomp", "network namespace" ... */
+	size_t nfloor;
+	const char *const *losses; /* printed losses of --best-effort and known limits */
+	size_t nlosses;
+	const struct aud_limit *limits; /* on what the command may use */
+	size_t nlimits;
+	const char *environment;	 /* keep, scrub, pass, clear; NULL = not told */
+	const char *const *removed_vars; /* names that the command lacks */
+	size_t nremoved_vars;
+	const char *audit_file; /* as given, relative to cwd; NULL = audit.jsonl beside run.json */
+	const char *audit_level, *final_hash;
+	int exit_status; /* as sbx-launch returns it; -1 = still running */
+	int exit_signal; /* 0 = none */
+	bool timed_out;
+	struct aud_counts counts;
+};
+/* Appends the document, newline at the end. Pure. */
+void aud_runinfo_json(const struct aud_runinfo *, struct b_str *out);
+/* Writes it to DIR/run.json, atomically; 0600. */
+int aud_runinfo_write(const struct aud_runinfo *, const char *dir, struct b_err *err);
+
+/*
+ * Run.json on its way: written when the command runs, and over itself when it has
+ * ended. A new file for the second time (b_write_file()) would cost a start more than all other
+ * writing of it where many files were removed lately: ext4 looks at each inode that was freed in
+ * the last minutes before it takes one.
+ *
+ *	struct aud_infofile f = AUD_INFOFILE_INIT;
+ *	aud_infofile_put(&f, &dir, &text, &err);	(as often as there is news)
+ *	aud_infofile_release(&f);
+ *
+ * A text of up to a page goes in by one write, which no signal cuts in two; a longer one is
+ * replaced. Who reads in that moment may meet a part of each and reads again (read_run.c).
+ */
+
+struct aud_infofile {
+	int fd; /* -1 = none yet, or replaced */
+	size_t len;
+};
+#define AUD_INFOFILE_INIT                                                                          \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+
+/* The text, ended by a newline, may get blanks before that. B_SYSTEM. */
+int aud_infofile_put(struct aud_infofile *, const struct aud_rundir *, struct b_str *text,
+		     struct b_err *err);
+void aud_infofile_release(struct aud_infofile *);

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "audit/entry.h"
-#include "audit/jsonload.h"
-#include "audit/runload.h"
+#include "audit/read_log.h"
+#include "audit/read_run.h"
 #include "base/str.h"
 
 enum { EXE_MAX = 40 };

@@ -8,6 +8,7 @@
 struct aud_counts;
 struct aud_entry;
 struct aud_run;
+struct b_err;
 struct b_str;
 
 /* "23:24:01.123 denied read /home/u/.ssh/id  rule .ssh (preset:secrets:3:5)  cat[12] openat" */
@@ -27,3 +28,9 @@ void aud_show_command(const struct aud_run *, struct b_str *out);
 void aud_show_coverage(const struct aud_run *, struct b_str *out);
 /* The same of counts made anew. */
 void aud_show_recount(const struct aud_counts *, struct b_str *out);
+
+/* One run on one screen: what `sbx-audit` prints without a command word. */
+
+/* Reads the whole log. Lines that are no events are counted and named, not fatal. -1 only when
+ * the log cannot be read. */
+int aud_summary(const struct aud_run *, bool colour, struct b_str *out, struct b_err *err);

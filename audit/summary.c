@@ -1,5 +1,5 @@
 /* summary.c - see summary.h. */
-#include "audit/summary.h"
+#include "audit/show.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,13 +9,11 @@
 #include <unistd.h>
 #include <uthash.h>
 
-#include "audit/alone.h"
-#include "audit/entry.h"
-#include "audit/lines.h"
-#include "audit/record.h"
+#include "audit/preload_log.h"
+#include "audit/read_log.h"
+#include "audit/collect_priv.h"
 #include "audit/rundir.h"
-#include "audit/runload.h"
-#include "audit/show.h"
+#include "audit/read_run.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"

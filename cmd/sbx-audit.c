@@ -5,14 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/entry.h"
-#include "audit/lines.h"
-#include "audit/record.h"
+#include "audit/read_log.h"
+#include "audit/collect_priv.h"
 #include "audit/rundir.h"
-#include "audit/runload.h"
+#include "audit/read_run.h"
 #include "audit/show.h"
-#include "audit/summary.h"
-#include "audit/verify.h"
 #include "base/opt.h"
 #include "base/err.h"
 #include "base/io.h"

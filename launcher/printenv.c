@@ -9,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/record.h"
+#include "audit/collect_priv.h"
 #include "audit/rundir.h"
-#include "audit/runinfo.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

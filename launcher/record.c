@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/runinfo.h"
+#include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include "audit/collector.h"
-#include "audit/infofile.h"
 #include "audit/rundir.h"
 #include "launcher/redact.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "audit/rundir.h"
-#include "audit/runload.h"
+#include "audit/read_run.h"
 #include "audit/show.h"
 #include "base/err.h"
 #include "base/io.h"

@@ -2,8 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "audit/entry.h"
-#include "audit/lines.h"
+#include "audit/read_log.h"
 #include "audit/show.h"
 #include "base/mem.h"
 #include "base/str.h"

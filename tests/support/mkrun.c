@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "audit/rundir.h"
-#include "audit/runinfo.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "core/event.h"

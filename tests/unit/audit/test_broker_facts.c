@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/callclass.h"
-#include "audit/twins.h"
+#include "audit/collect_priv.h"
 #include "base/err.h"
 #include "core/event.h"
 #include "core/ring.h"

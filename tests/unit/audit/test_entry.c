@@ -1,5 +1,5 @@
 /* Reading lines back: limits, garbage, filters. */
-#include "audit/entry.h"
+#include "audit/read_log.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/lines.h"
 #include "base/err.h"
 
 static struct aud_entry entry(const char *json)

@@ -1,5 +1,5 @@
 /* Equal denials are one line and a count, and each count names who told it. */
-#include "audit/fold.h"
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "audit/infofile.h"
+#include "audit/rundir.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"

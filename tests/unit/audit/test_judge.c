@@ -1,5 +1,5 @@
 /* Verdicts of lines, by events whose paths are not whole. */
-#include "audit/judge.h"
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

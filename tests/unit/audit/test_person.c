@@ -1,5 +1,5 @@
 /* What the person reads of denials, and what helps. */
-#include "audit/person.h"
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Who was witnessed: announced images, paired with their hellos, failures taken back. */
-#include "audit/process.h"
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* One event as one line. The schema is held by test_collector; here the pure parts. */
-#include "audit/record.h"
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

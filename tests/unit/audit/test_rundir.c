@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/runload.h"
+#include "audit/read_run.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
-/* Unit tests of audit/trust.c: whose events are believed in a pid namespace of the run's own. */
-#include "audit/trust.h"
+/* Unit tests of audit/claims.c: whose events are believed in a pid namespace of the run's own. */
+#include "audit/collect_priv.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,7 +1,6 @@
-/* Unit tests of audit/twins.c: one call told by broker and shim. */
-#include "audit/twins.h"
+/* Unit tests of audit/dedup.c: one call told by broker and shim. */
+#include "audit/collect_priv.h"
 
-#include "audit/callclass.h"
 #include "core/event.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* runload.c - see runload.h. */
-#include "audit/runload.h"
+/* read_run.c - run.json, read back. */
+#include "audit/read_run.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "audit/jsonload.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -75,7 +74,7 @@ int aud_run_find(const char *root, const char *text, char out_id[AUD_ID_MAX], st
 	return rc;
 }
 
-/* It is written over in one call (infofile.h): who reads in that moment reads again. */
+/* It is written over in one call (rundir.h): who reads in that moment reads again. */
 static int read_info(const char *path, json_t **out, bool *is_empty, json_error_t *why,
 		     struct b_err *err)
 {
@@ -189,4 +188,29 @@ const char *aud_run_str(const struct aud_run *r, const char *path)
 int64_t aud_run_int(const struct aud_run *r, const char *path, int64_t fallback)
 {
 	return aud_json_int(aud_run_get(r, path), fallback);
+}
+
+/* ---- JSON files ---- */
+
+json_t *aud_json_load(const char *s, size_t len, json_error_t *out_why)
+{
+	json_t *j = json_loadb(s, len, JSON_REJECT_DUPLICATES, out_why);
+
+	if (j || json_error_code(out_why) != json_error_numeric_overflow)
+		return j;
+	return json_loadb(s, len, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, out_why);
+}
+
+int64_t aud_json_int(const json_t *v, int64_t fallback)
+{
+	double d;
+
+	if (json_is_integer(v))
+		return json_integer_value(v);
+	if (!json_is_real(v))
+		return fallback;
+	d = json_real_value(v);
+	if (d >= 0x1p63)
+		return INT64_MAX;
+	return d <= -0x1p63 ? INT64_MIN : (int64_t)d;
 }

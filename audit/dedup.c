@@ -1,21 +1,88 @@
-/* twins.c - see twins.h. */
-#include "audit/twins.h"
+/* dedup.c - equal denials as one line with a count, and the same act reported by broker and
+ * shim as one. */
+#include "audit/collect_priv.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/callclass.h"
-#include "audit/trust.h"
 #include "base/mem.h"
+#include "core/event.h"
 
-static uint64_t mix(uint64_t h, const void *p, size_t n)
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
 {
-	const unsigned char *b = p;
+	const unsigned char *p = bytes;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ b[i]) * UINT64_C(0x100000001b3);
+	while (n--)
+		h = (h ^ *p++) * UINT64_C(0x100000001b3); /* FNV-1a */
 	return h;
 }
+
+static uint64_t hash_of(const struct aud_denied *d)
+{
+	const struct sbx_event *ev = d->ev;
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	h = mix(h, &ev->op, sizeof ev->op);
+	h = mix(h, d->path, ev->path_len);
+	h = mix(h, d->path2, ev->path2_len);
+	h = mix(h, d->layer, strlen(d->layer));
+	return h ^ h >> 32;
+}
+
+static bool same(const struct aud_folded *f, const struct aud_denied *d)
+{
+	const struct sbx_event *old = &f->ev, *ev = d->ev;
+
+	return f->path && strcmp(f->layer, d->layer) == 0 && old->kind == ev->kind &&
+	       old->op == ev->op && old->call == ev->call && old->flags == ev->flags &&
+	       old->err == ev->err && old->aux == ev->aux && old->path_len == ev->path_len &&
+	       old->path2_len == ev->path2_len && memcmp(f->path, d->path, ev->path_len) == 0 &&
+	       memcmp(f->path2, d->path2, ev->path2_len) == 0;
+}
+
+void aud_folded_release(struct aud_folded *f)
+{
+	free(f->path);
+	free(f->path2);
+	*f = (struct aud_folded){0};
+}
+
+void aud_fold_release(struct aud_fold *f)
+{
+	size_t i;
+
+	for (i = 0; i < AUD_FOLD_SLOTS; i++)
+		aud_folded_release(&f->slot[i]);
+}
+
+enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d, uint64_t n,
+				  struct aud_folded *out_evicted)
+{
+	const struct sbx_event *ev = d->ev;
+	uint64_t h = hash_of(d);
+	struct aud_folded *s = &f->slot[h % AUD_FOLD_SLOTS];
+
+	*out_evicted = (struct aud_folded){0};
+	if (s->hash == h && same(s, d)) {
+		s->count += n;
+		s->ev = *ev;
+		return AUD_FOLD_COUNTED;
+	}
+	if (s->count)
+		*out_evicted = *s;
+	else
+		aud_folded_release(s);
+	*s = (struct aud_folded){
+		.ev = *ev,
+		.path = b_strndup(d->path, ev->path_len),
+		.path2 = b_strndup(d->path2, ev->path2_len),
+		.layer = d->layer,
+		.hash = h,
+	};
+	return AUD_FOLD_FIRST;
+}
+
+/* ---- acts reported twice ---- */
 
 /* FNV-1a, to find a twin quickly. A program can choose paths that collide: only is_twin() says. */
 static uint64_t key_of(const struct sbx_event *ev, const char *path, const char *path2)
@@ -169,4 +236,83 @@ void aud_twins_release(struct aud_twins *t)
 		free(lists[i]->v);
 		lists[i]->v = NULL;
 	}
+}
+
+/* ---- kinds of calls ---- */
+
+enum call_class {
+	CLASS_NONE,
+	CLASS_OPEN,
+	CLASS_RENAME,
+	CLASS_REMOVE,
+	CLASS_LINK,
+	CLASS_SYMLINK,
+	CLASS_MKDIR,
+	CLASS_MKNOD,
+	CLASS_TRUNCATE,
+	CLASS_MODE,
+	CLASS_OWNER,
+	CLASS_TIMES,
+	CLASS_SET_ATTRIBUTE,
+	CLASS_REMOVE_ATTRIBUTE,
+	CLASS_BIND,
+};
+
+/* Calls that change what a path names: the shim tells no others that the broker performs. */
+static const unsigned char class_of[SBX_CALL_COUNT] = {
+#define ROW(call, its) [SBX_CALL_##call] = CLASS_##its
+	ROW(open, OPEN),
+	ROW(openat, OPEN),
+	ROW(openat2, OPEN),
+	ROW(creat, OPEN),
+	ROW(fopen, OPEN),
+	ROW(freopen, OPEN),
+	ROW(mkstemp, OPEN),
+	ROW(tmpfile, OPEN),
+	ROW(shm_open, OPEN),
+	ROW(sem_open, OPEN),
+	ROW(spawn_addopen, OPEN),
+	ROW(rename, RENAME),
+	ROW(renameat, RENAME),
+	ROW(renameat2, RENAME),
+	ROW(unlink, REMOVE),
+	ROW(unlinkat, REMOVE),
+	ROW(rmdir, REMOVE),
+	ROW(remove, REMOVE),
+	ROW(shm_unlink, REMOVE),
+	ROW(sem_unlink, REMOVE),
+	ROW(link, LINK),
+	ROW(linkat, LINK),
+	ROW(symlink, SYMLINK),
+	ROW(symlinkat, SYMLINK),
+	ROW(mkdir, MKDIR),
+	ROW(mkdirat, MKDIR),
+	ROW(mkdtemp, MKDIR),
+	ROW(mknod, MKNOD),
+	ROW(mknodat, MKNOD),
+	ROW(mkfifo, MKNOD),
+	ROW(mkfifoat, MKNOD),
+	ROW(truncate, TRUNCATE),
+	ROW(chmod, MODE),
+	ROW(fchmodat, MODE),
+	ROW(lchmod, MODE),
+	ROW(chown, OWNER),
+	ROW(lchown, OWNER),
+	ROW(fchownat, OWNER),
+	ROW(utime, TIMES),
+	ROW(utimes, TIMES),
+	ROW(utimensat, TIMES),
+	ROW(lutimes, TIMES),
+	ROW(futimesat, TIMES),
+	ROW(setxattr, SET_ATTRIBUTE),
+	ROW(removexattr, REMOVE_ATTRIBUTE),
+	ROW(bind, BIND),
+#undef ROW
+};
+
+bool aud_call_is_alike(unsigned call, unsigned other)
+{
+	if (call >= SBX_CALL_COUNT || other >= SBX_CALL_COUNT)
+		return false;
+	return call == other || (class_of[call] && class_of[call] == class_of[other]);
 }

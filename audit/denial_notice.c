@@ -1,5 +1,5 @@
-/* person.c - see person.h. */
-#include "audit/person.h"
+/* denial_notice.c - see collect_priv.h. */
+#include "audit/collect_priv.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * runload.h - recorded runs, as sbx-audit finds them.
+ * read_run.h - recorded runs, as sbx-audit finds them.
  *
  *	char id[AUD_ID_MAX];
  *	struct aud_run run;
@@ -10,11 +10,12 @@
  */
 #pragma once
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "audit/alone.h"
+#include "audit/preload_log.h"
 
 struct b_err;
 struct json_t;
@@ -42,3 +43,15 @@ void aud_run_release(struct aud_run *);
 const char *aud_run_str(const struct aud_run *, const char *path);
 int64_t aud_run_int(const struct aud_run *, const char *path, int64_t fallback);
 struct json_t *aud_run_get(const struct aud_run *, const char *path);
+
+/*
+ * JSON that was written by others: numbers of any size are read.
+ *
+ * jansson refuses a text whose integers exceed 64 bits. A number out of range is a lie or a
+ * fault, and no reason to show nothing of a run: such a text is read again with reals.
+ */
+
+/* NULL with *out_why when it is no JSON. */
+json_t *aud_json_load(const char *s, size_t len, json_error_t *out_why);
+/* A number as the integer next to it within int64_t; `fallback` when it is none. NULL will do. */
+int64_t aud_json_int(const json_t *, int64_t fallback);

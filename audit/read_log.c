@@ -1,12 +1,18 @@
-/* entry.c - see entry.h. */
-#include "audit/entry.h"
+/* read_log.c - the lines of a log, read back, selected, and their chain verified. */
+#include "audit/read_log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "audit/jsonload.h"
-#include "audit/lines.h"
+#include "audit/collect_priv.h"
+#include "audit/read_run.h"
+#include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/compile/ruleset.h"
@@ -198,4 +204,156 @@ bool aud_filter_match(const struct aud_filter *f, const struct aud_entry *e)
 	if (f->kind && strcmp(e->kind, f->kind) != 0)
 		return false;
 	return match_globs(f, e);
+}
+
+/* ---- lines of a file ---- */
+
+int aud_lines_open(struct aud_lines *l, const char *path, struct b_err *err)
+{
+	/* O_NONBLOCK: a FIFO in its place must not hang us */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return b_fail(err, B_AUDIT, errno, "%s: %s", path, strerror(errno));
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return b_fail(err, B_FORMAT, 0, "%s: not a regular file", path);
+	}
+	*l = (struct aud_lines){.fd = fd, .path = b_strdup(path), .buf = b_malloc(AUD_LINE_MAX)};
+	return 0;
+}
+
+void aud_lines_release(struct aud_lines *l)
+{
+	if (l->buf)
+		close(l->fd);
+	free(l->buf);
+	free(l->path);
+	*l = (struct aud_lines){.fd = -1};
+}
+
+/* Makes room and reads on; false at the end or on failure. */
+static bool refill(struct aud_lines *l)
+{
+	ssize_t got;
+
+	memmove(l->buf, l->buf + l->start, l->end - l->start);
+	l->end -= l->start;
+	l->start = 0;
+	got = b_read_full(l->fd, l->buf + l->end, AUD_LINE_MAX - l->end);
+	if (got <= 0) {
+		l->eof = got == 0;
+		return false;
+	}
+	l->end += (size_t)got;
+	return true;
+}
+
+/* Passes over the rest of a line that fills the whole buffer. */
+static int skip_rest(struct aud_lines *l)
+{
+	char *nl;
+
+	do {
+		l->start = l->end;
+		if (!refill(l))
+			return l->eof ? 0 : -1;
+		nl = memchr(l->buf, '\n', l->end);
+	} while (!nl);
+	l->start = (size_t)(nl - l->buf) + 1;
+	return 0;
+}
+
+int aud_lines_next(struct aud_lines *l, struct aud_line *out, struct b_err *err)
+{
+	size_t scanned = 0;
+
+	for (;;) {
+		size_t have = l->end - l->start;
+		char *from = l->buf + l->start, *nl = memchr(from + scanned, '\n', have - scanned);
+
+		if (nl) {
+			*out = (struct aud_line){.s = from, .len = (size_t)(nl - from)};
+			l->start += out->len + 1;
+			break;
+		}
+		if (have == AUD_LINE_MAX) {
+			if (skip_rest(l) < 0)
+				goto failed;
+			*out = (struct aud_line){.s = "", .too_long = true};
+			break;
+		}
+		scanned = have;
+		if (!l->eof && refill(l))
+			continue;
+		if (!l->eof)
+			goto failed;
+		if (!have)
+			return 0;
+		*out = (struct aud_line){.s = l->buf + l->start, .len = have, .torn = true};
+		l->start = l->end;
+		break;
+	}
+	l->number++;
+	return 1;
+failed:
+	return b_fail(err, B_AUDIT, errno, "%s: %s", l->path, strerror(errno));
+}
+
+/* ---- the chain ---- */
+
+/* NULL = the line continues the chain. */
+static const char *check_line(const struct aud_line *line, const struct aud_verify *v)
+{
+	const char *prev, *why = NULL;
+	json_t *j;
+
+	if (line->too_long)
+		return "longer than any line of a log";
+	if (line->torn)
+		return "the file ends in the middle of it";
+	j = aud_json_load(line->s, line->len, &(json_error_t){0});
+	prev = json_string_value(json_object_get(j, "prev"));
+	if (!prev)
+		why = "not an event";
+	else if (strcmp(prev, v->hash) != 0)
+		why = "its prev is not the hash of the line before";
+	else if (aud_json_int(json_object_get(j, "seq"), 0) != (int64_t)v->lines + 1)
+		why = "its seq does not follow";
+	json_decref(j);
+	return why;
+}
+
+int aud_verify(const struct aud_run *run, struct aud_verify *out, struct b_err *err)
+{
+	const char *final = aud_run_str(run, "final_hash");
+	b_auto(aud_lines_release) struct aud_lines l = {.fd = -1};
+	struct aud_verify v = {.hash = AUD_CHAIN_START, .has_final = final && !run->live};
+	struct aud_line line;
+	int got;
+
+	if (aud_lines_open(&l, run->log, err) < 0)
+		return -1;
+	while ((got = aud_lines_next(&l, &line, err)) > 0) {
+		if (line.torn && run->live)
+			break; /* being written */
+		if (run->alone.is_alone) {
+			v.is_unchained = true;
+			v.lines++;
+			continue;
+		}
+		v.why = check_line(&line, &v);
+		if (v.why) {
+			v.broken_line = l.number;
+			break;
+		}
+		v.lines++;
+		b_sha256_hex(line.s, line.len, v.hash);
+	}
+	if (got < 0)
+		return -1;
+	v.final_matches = v.has_final && strcmp(final, v.hash) == 0;
+	*out = v;
+	return 0;
 }

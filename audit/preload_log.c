@@ -1,18 +1,17 @@
-/* alone.c - see alone.h. */
-#include "audit/alone.h"
+/* preload_log.c - see preload_log.h. */
+#include "audit/preload_log.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "audit/entry.h"
-#include "audit/process.h"
-#include "audit/record.h"
+#include "audit/collect_priv.h"
+#include "audit/read_log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "core/event.h"
 #include "core/channel.h"
+#include "core/event.h"
 #include "core/path.h"
 #include "core/ring.h"
 

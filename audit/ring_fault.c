@@ -1,5 +1,5 @@
-/* guard.c - see guard.h. */
-#include "audit/guard.h"
+/* ring_fault.c - see collect_priv.h. */
+#include "audit/collect_priv.h"
 
 #include <errno.h>
 #include <signal.h>
