@@ -19,7 +19,7 @@ DARWIN_LAUNCHER := $(core_SRCS) $(filter-out base/account.c,$(base_SRCS)) $(sbpl
 		$(launcher_SRCS)) \
 	$(wildcard launcher/macos/*.c) cmd/sbx-launch.c
 DARWIN_SHIM := $(filter-out core/ring_read.c core/event.c,$(core_SRCS)) \
-	shim/env.c shim/judge.c shim/guard.c shim/mem.c shim/room.c shim/pointer.c $(wildcard shim/macos/*.c)
+	$(wildcard shim/*.c shim/macos/*.c)
 
 # Each standard header is one line; libyaml's, nettle's and uthash's do not depend on the system.
 DARWIN_INCLUDE := $(DARWIN)/include

@@ -7,7 +7,7 @@
  *
  *	event	 row of core/event.h that events name
  *	ends	 how many paths the call has; `first`, `second` say where they are:
- *		 END(directory fd, path, how), how = SHIM_* of shim/guard.h
+ *		 END(directory fd, path, how), how = SHIM_* of shim/paths_check.h
  *	moves	 SHIM_STAYS, SHIM_MOVES (first becomes second), SHIM_SWAPS
  *	go	 the call to make once both ends are judged. AT(0), AT(1) expand to
  *		 "parent descriptor, name": the parent was opened and read back, so the object

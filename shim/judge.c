@@ -1,19 +1,22 @@
 /* judge.c - see judge.h. */
 #include "shim/judge.h"
 
+#include <errno.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 
-#include "core/event.h"
 #include "core/decide.h"
 #include "core/deep.h"
+#include "core/event.h"
+#include "core/fold.h"
 #include "core/path.h"
 #include "core/ring.h"
-#include "core/fold.h"
-#include "shim/clock.h"
 #include "shim/line.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 #include "shim/sys.h"
 
 /* ---- verdict cache ---- */
@@ -214,4 +217,101 @@ void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_
 		who.ppid = shim_ask_ppid();
 	}
 	write_event(kind, t, who);
+}
+
+/* ---- room for paths ---- */
+
+enum { ROOMS = 6, STACK_SHIFT = 14, LINE = 64 };
+
+/* The mark shares its page with the room: whoever takes one touches no other memory. */
+static struct room {
+	alignas(LINE) _Atomic bool is_taken;
+	alignas(16) char bytes[SHIM_ROOM_SIZE];
+} rooms[ROOMS];
+
+/* Threads have stacks of their own: by its place each begins at another room, mostly, and they do
+ * not take the marks from each other's caches. */
+static unsigned first_room(void)
+{
+	uint32_t stack = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> STACK_SHIFT);
+
+	return (unsigned)((uint64_t)(stack * UINT32_C(2654435769)) * ROOMS >> 32);
+}
+
+void *shim_room_take(void)
+{
+	unsigned i, at = first_room();
+
+	for (i = 0; i < ROOMS; i++, at = at + 1 == ROOMS ? 0 : at + 1) {
+		struct room *r = &rooms[at];
+
+		if (!atomic_load_explicit(&r->is_taken, memory_order_relaxed) &&
+		    !atomic_exchange_explicit(&r->is_taken, true, memory_order_acquire))
+			return r->bytes;
+	}
+	return NULL;
+}
+
+void shim_room_give(void *variable)
+{
+	uintptr_t at = *(uintptr_t *)variable - (uintptr_t)rooms;
+
+	if (at < sizeof rooms)
+		atomic_store_explicit(&rooms[at / sizeof *rooms].is_taken, false,
+				      memory_order_release);
+}
+
+/*
+ * Does a program's pointer point anywhere? See mem.h.
+ *
+ * The kernel is asked, by a call that reads eight bytes and refuses afterwards: whatever was not
+ * EFAULT was readable. Once for a page: what was mapped is taken to be so still.
+ */
+
+#define PAGE ((uintptr_t)4096)
+
+#ifdef __APPLE__
+static bool is_readable(uintptr_t at)
+{
+	(void)at; /* no call of the kind that has no effect */
+	return true;
+}
+#else
+static bool is_readable(uintptr_t at)
+{
+	enum { NO_SUCH_HOW = -1, SET_BYTES = 8 };
+
+	return sys4(SYS_rt_sigprocmask, NO_SUCH_HOW, at & ~(uintptr_t)7, 0, SET_BYTES) != -EFAULT;
+}
+#endif
+
+enum { POINTER_PLACES = 256 };
+static _Atomic uintptr_t readable[POINTER_PLACES];
+
+static bool is_page_readable(uintptr_t at)
+{
+	uintptr_t page = at / PAGE;
+	_Atomic uintptr_t *place = &readable[(page ^ page >> 8) % POINTER_PLACES];
+
+	if (atomic_load_explicit(place, memory_order_relaxed) == page)
+		return true;
+	/* under a filter of the program's own no call is made that it did not ask for */
+	if (shim_has_filter())
+		return true;
+	if (!is_readable(at))
+		return false;
+	atomic_store_explicit(place, page, memory_order_relaxed);
+	return true;
+}
+
+/* A string near the end of its page may go on in the next. */
+enum { NEAR_END = 256 };
+
+bool shim_is_no_pointer(const void *p)
+{
+	uintptr_t at = (uintptr_t)p, end = (at | (PAGE - 1)) + 1;
+
+	if (at < PAGE || at >= -PAGE || !is_page_readable(at))
+		return true;
+	return end - at < NEAR_END && !memchr(p, 0, end - at) && !is_page_readable(end);
 }

@@ -1,6 +1,6 @@
 # The preloaded library. Its own objects, and those of core/ again: no stack protector, no
 # fortify, nothing of a C library (shim/mem.h).
-shim_SRCS := $(wildcard shim/*.c shim/linux/*.c)
+shim_SRCS := $(wildcard shim/*.c shim/linux/*.c shim/linux/export/*.c)
 # The launcher alone reads rings and Mach-O files.
 shim_CORE := $(filter-out core/ring_read.c core/macho.c,$(core_SRCS))
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
@@ -100,6 +100,6 @@ endif
 
 # Unit tests see all but the exported names, which would take the place of the test's own.
 SHIM_UNIT := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/shim/test_*.c))
-$(B)/lib/shim-unit.a: $(filter $(B)/shim-obj/shim/%,$(filter-out $(B)/shim-obj/shim/linux/%,$(shim_OBJS))) $(B)/shim-obj/shim/linux/dirnames.o | $$(@D)/.d
+$(B)/lib/shim-unit.a: $(filter $(B)/shim-obj/shim/%,$(filter-out $(B)/shim-obj/shim/linux/export/%,$(shim_OBJS))) | $$(@D)/.d
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(SHIM_UNIT): $(B)/lib/shim-unit.a

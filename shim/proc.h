@@ -77,3 +77,10 @@ bool shim_is_open_foreign(void);
 
 /* Something failed inside the shim: counted; true = the image says deny. */
 bool shim_trouble(void);
+
+/* Wall-clock time without a system call, by the kernel's vdso. */
+
+/* CLOCK_REALTIME in nanoseconds. [AS-safe] [MT-safe] */
+uint64_t shim_now_ns(void);
+/* The same by system call: at the start of a program cheaper than the first touch of the vdso. */
+uint64_t shim_now_ns_cold(void);

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/deep.h"
 #include "core/path.h"
 
 #define SHIM_TEXT_ABSOLUTE 0x100u /* open by the text itself: absolute, or led through an alias */
@@ -31,7 +32,7 @@ struct shim_text {
 struct shim_text shim_text(char *buf, int dirfd, const char *path);
 
 /* The kernel's path of an open descriptor; 0 when it has none (a pipe, no /proc), or when it does
- * not fit (shim/deep.h). A deleted
+ * not fit (shim/where.h). A deleted
  * file's " (deleted)" stays: nothing can be opened by that name. */
 size_t shim_fd_text(int fd, char *buf);
 
@@ -50,3 +51,42 @@ void shim_where_fill(void);
 /* From now on nothing is remembered: the process or the C library changes directories, or
  * shares of descriptors, where we cannot see it. */
 void shim_where_distrust(void);
+
+/*
+ * Holding the object a path leads to and knowing its canonical path, without /proc:
+ * the first look of a new process into /proc costs the kernel some 20 us, and programs are
+ * mostly started by new processes. [AS-safe] [MT-safe] [no-alloc]
+ */
+
+/* An O_PATH descriptor of what (dirfd, path) leads to, last symlinks followed, or -errno. `buf`
+ * (SBX_PATH_MAX bytes) gets its canonical path, *out_len 0 when it has none that is known. */
+int shim_hold(int dirfd, const char *path, char *buf, size_t *out_len);
+
+/*
+ * Objects below the depth that the kernel has a text for (core/deep.h): held by their
+ * parent, with their whole path in a mapping of their own, for programs get there on stacks of
+ * 16 KiB. All of it is rare and slow. [AS-safe] [MT-safe] [no-alloc]
+ *
+ *	struct shim_deep d;
+ *	rc = shim_deep_find(&d, dirfd, path, true);
+ *	if (rc == 0) { judge d.room, d.len; act on d.at, d.name }
+ *	shim_deep_release(&d);
+ */
+
+struct shim_deep {
+	char *room; /* SBX_DEEP_ROOM bytes, mapped; NULL: none */
+	size_t len;
+	int at;		  /* the parent, O_PATH; -1 */
+	const char *name; /* in it; no symlink if it was to be followed; "." = the parent itself */
+};
+
+/* Has this descriptor a path that is too long for shim_fd_text()? */
+bool shim_is_deep(int fd);
+
+/* 0, -errno of the kernel's own refusal, or SHIM_DEEP_UNKNOWN. Released in any case. A last
+ * symlink is followed on demand; a slash at the end demands a directory, and follows. */
+#define SHIM_DEEP_UNKNOWN 1
+int shim_deep_find(struct shim_deep *, int dirfd, const char *path, bool follow);
+/* Of a directory that is held: room and len. As above. */
+int shim_deep_text(struct shim_deep *, int dir);
+void shim_deep_release(struct shim_deep *);

@@ -2,8 +2,8 @@
  * asked, or on what was judged. Each system gives it a name and a way in. */
 #pragma once
 
-#include "shim/guard.h"
-#include "shim/room.h"
+#include "shim/paths_check.h"
+#include "shim/judge.h"
 
 #define SHIM_END(d, p, h)                                                                          \
 	{                                                                                          \

@@ -213,5 +213,5 @@ static inline long sys_getcwd(char *buf, size_t size)
 }
 
 /* What the directory does to names, SBX_FOLDS_*; -1 = there is none. What cannot be asked does
- * everything. dirnames.c */
+ * everything. where.c */
 int sys_folds(const char *dir);

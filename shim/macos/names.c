@@ -7,7 +7,7 @@
 
 #include "core/event.h"
 #include "core/path.h"
-#include "shim/guard.h"
+#include "shim/paths_check.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"
 #include "shim/macos/sys.h"

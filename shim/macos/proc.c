@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shim/clock.h"
 
 struct shim_proc shim;
 

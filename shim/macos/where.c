@@ -1,4 +1,4 @@
-/* where.c - see shim/where.h: macOS tells the path of any open directory in one call, so that
+/* where.c - macOS tells the path of any open directory in one call, so that
  * nothing is remembered here. */
 #include "shim/where.h"
 
@@ -59,4 +59,30 @@ uint64_t shim_where_since(void)
 int shim_where_given(int fd)
 {
 	return fd;
+}
+
+/* MacOS has no longer paths than F_GETPATH tells (PATH_MAX is 1,024, and
+ * what lies deeper has no path for anybody, Seatbelt included). */
+
+bool shim_is_deep(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+int shim_deep_find(struct shim_deep *d, int dirfd, const char *path, bool follow)
+{
+	(void)dirfd, (void)path, (void)follow;
+	*d = (struct shim_deep){.at = -1};
+	return SHIM_DEEP_UNKNOWN;
+}
+
+int shim_deep_text(struct shim_deep *d, int dir)
+{
+	return shim_deep_find(d, dir, "", false);
+}
+
+void shim_deep_release(struct shim_deep *d)
+{
+	(void)d;
 }

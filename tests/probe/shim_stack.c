@@ -1,7 +1,7 @@
 /*
  * shim_stack - what shim_law tries, where there is little stack: alternate signal stacks and
  * threads of the sizes that programs take for enough, and calls under way in such numbers that the
- * shim has no rooms left (shim/room.h).
+ * shim has no rooms left (shim/judge.h).
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* test_actions.c - where a set of spawn file actions leads. */
-#include "shim/actions.h"
+#include "shim/exec.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

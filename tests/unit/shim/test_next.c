@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "policy/plan/seccomp.h"
-#include "shim/clock.h"
+#include "shim/proc.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 

@@ -1,5 +1,5 @@
 /* test_program.c - what a program about to start is; files that lie about it. */
-#include "shim/program.h"
+#include "shim/exec.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shim/prove.h"
+#include "shim/where.h"
 #include "tests/unit/shim/image.h"
 
 static char dir[64];

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "shim/room.h"
+#include "shim/judge.h"
 
 enum { TRIES = 64 };
 

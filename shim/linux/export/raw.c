@@ -6,7 +6,7 @@
  * returns, on another stack or on its parent's, and no frame of ours may lie there. A decoded
  * call jumps to one of the functions below, which have syscall()'s own arguments.
  */
-#include "shim/linux/export.h"
+#include "shim/linux/export/export.h"
 
 #include <sys/inotify.h>
 #include <sys/prctl.h>
@@ -14,13 +14,11 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
-#include "shim/guard.h"
-#include "shim/linux/context.h"
-#include "shim/linux/names.h"
+#include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
+#include "shim/paths_check.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 #include "shim/where.h"
 
 #define SYS_fchmodat2_nr 452 /* Linux 6.6; newer than many headers */

@@ -1,19 +1,18 @@
 /* stdio.c - opening calls of the C library that return its own objects: the file is opened by
  * shim_open() and handed to fdopen() or fdopendir(), or judged first and opened by the
  * library. Temporary names. */
-#include "shim/linux/export.h"
+#include "shim/linux/export/export.h"
 
 #include <glob.h>
 #include <utmp.h>
 #include <utmpx.h>
 
-#include "shim/guard.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/open.h"
+#include "shim/paths_check.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 #include "shim/where.h"
 
 /* Flags of fopen(3)'s mode; false for what only the library itself understands. */

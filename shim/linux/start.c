@@ -9,8 +9,8 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#include "core/event.h"
 #include "core/channel.h"
+#include "core/event.h"
 #include "core/path.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"

@@ -1,18 +1,16 @@
-/* guard.c - see guard.h. */
-#include "shim/guard.h"
-
-#include "core/decide.h"
-#include "shim/deep.h"
-#include "shim/judge.h"
-#include "shim/sys.h"
-#include "shim/mem.h"
-#include "shim/next.h"
-#include "shim/proc.h"
-#include "shim/room.h"
-#include "shim/where.h"
+/* paths_check.c - see paths_check.h. */
+#include "shim/paths_check.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+#include "core/decide.h"
+#include "shim/judge.h"
+#include "shim/mem.h"
+#include "shim/next.h"
+#include "shim/proc.h"
+#include "shim/sys.h"
+#include "shim/where.h"
 
 /* ---- finding ---- */
 

@@ -1,7 +1,7 @@
 /* names.c - objects of the C library and of the kernel that are files by another name: POSIX
  * shared memory and semaphores below /dev/shm, message queues as /dev/mqueue shows them, and
  * sockets with a path. */
-#include "shim/linux/export.h"
+#include "shim/linux/export/export.h"
 
 #include <mqueue.h>
 #include <semaphore.h>
@@ -10,13 +10,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "shim/guard.h"
 #include "shim/judge.h"
-#include "shim/linux/names.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
+#include "shim/paths_check.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 
 /* ---- names ---- */
 

@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "core/event.h"
 #include "core/channel.h"
 #include "core/decide.h"
+#include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"
 #include "shim/linux/sys.h"

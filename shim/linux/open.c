@@ -1,15 +1,13 @@
 /* open.c - see open.h. */
 #include "shim/open.h"
 
-#include "core/event.h"
 #include "core/decide.h"
+#include "core/event.h"
 #include "core/image.h"
-#include "shim/deep.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 #include "shim/where.h"
 
 /* ---- what an open asks for ---- */

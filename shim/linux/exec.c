@@ -1,23 +1,20 @@
 /* exec.c - see exec.h. */
 #include "shim/exec.h"
 
-#include "core/event.h"
+#include <limits.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "core/channel.h"
-#include "shim/actions.h"
+#include "core/event.h"
 #include "shim/env.h"
 #include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
-#include "shim/room.h"
-#include "shim/program.h"
-
-#include <limits.h>
-#include <linux/limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static const char shell[] = "/bin/sh";
 

@@ -1,5 +1,5 @@
-/* deep.c - see deep.h. */
-#include "shim/deep.h"
+/* deep.c - see where.h. */
+#include "shim/where.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -8,7 +8,6 @@
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
-#include "shim/where.h"
 
 enum { HOLD_DIR = O_PATH | O_DIRECTORY | O_CLOEXEC, FOLLOWS_MAX = 40, NAME_SIZE = 256 };
 

@@ -6,7 +6,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +18,11 @@
 #include <utime.h>
 
 #include "shim/next.h"
+
+struct mmsghdr;
+struct msghdr;
+struct open_how;
+struct stat;
 
 #define SHIM_EXPORT __attribute__((visibility("default")))
 
@@ -83,11 +90,6 @@
 		".popsection\n")
 #endif
 
-struct mmsghdr;
-struct msghdr;
-struct open_how;
-struct stat;
-
 FILE *_IO_fopen(const char *, const char *);
 FILE *_IO_popen(const char *, const char *);
 int __clone(int (*)(void *), void *, int, void *, ...);
@@ -129,3 +131,37 @@ ssize_t __readlink_chk(const char *, char *, size_t, size_t);
 ssize_t __readlinkat_chk(int, const char *, char *, size_t, size_t);
 char *__realpath_chk(const char *, char *, size_t);
 int __mq_open_2(const char *, int);
+
+/* What the wrapper of syscall() needs of the wrappers it stands for. */
+
+/* A filter of the program's own is about to be put in force: the last moment for system calls
+ * the program would not make itself. */
+void shim_filter_comes(void);
+/* clone(2) with these flags is about to be made. */
+void shim_clone_comes(uint64_t flags);
+
+/* What the wrapper of syscall() needs of message queues. */
+
+/* mq_open(2), mq_unlink(2): the library has taken the slash off the name. Result and errno are those
+ * of syscall(2). */
+long shim_mq_by_number(long number, const char *name, int flags, mode_t mode, const void *attr);
+
+/*
+ * Names with two meanings. Programs linked against an old glibc ask for a name's old
+ * version (posix_spawn@GLIBC_2.2.5), which behaves otherwise than the present one. Where that can
+ * be told apart, the shim has both. glob's old version differs for symlinks to nothing only, and
+ * gets the present one.
+ */
+
+#if defined(__linux__) && defined(__x86_64__)
+#define SHIM_OLD_NAMES
+int posix_spawn_old(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		    const posix_spawnattr_t *, char *const[], char *const[]);
+int posix_spawnp_old(pid_t *, const char *, const posix_spawn_file_actions_t *,
+		     const posix_spawnattr_t *, char *const[], char *const[]);
+char *realpath_old(const char *path, char *resolved);
+int nftw_old(const char *, __nftw_func_t, int, int);
+int nftw64_old(const char *, __nftw64_func_t, int, int);
+/* Makes NAME_old the definition of the old version; shim/exports.in names the present ones. */
+#define SHIM_OLD_NAME(name) __asm__(".symver " #name "_old, " #name "@GLIBC_2.2.5")
+#endif

@@ -1,5 +1,5 @@
 /*
- * guard.h - the calls of SHIM_PATH_CALLS: find the object, judge it, act on it by its parent.
+ * paths_check.h - the calls of SHIM_PATH_CALLS: find the object, judge it, act on it by its parent.
  *
  *	SHIM_PATHS(1);
  *	struct shim_op op = { .call = SBX_CALL_unlink, .nends = 1, .end = { { buf[0], d, path,
@@ -48,7 +48,7 @@ struct shim_end {
 	int at;
 	bool is_at_ours; /* `at` is to be closed */
 	const char *name;
-	char *deep; /* mapped for a path that is longer, shim/deep.h */
+	char *deep; /* mapped for a path that is longer, shim/where.h */
 };
 
 struct shim_op {

@@ -1,14 +1,99 @@
-/* opens.c - open, openat, creat and their 64-bit and fortified names. */
-#include "shim/linux/export.h"
+/* paths.c - the exported wrappers of calls that take paths: those of the tables, open and its
+ * names, getcwd, and old symbol versions. */
+#include "shim/linux/export/export.h"
 
+#include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
+#include "core/attr.h"
+#include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
+#include "shim/next.h"
 #include "shim/open.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 #include "shim/where.h"
+#include "shim/wrap.h"
+
+/* The wrappers of SHIM_PATH_CALLS, SHIM_READ_CALLS and SHIM_QUERY_CALLS, each made
+ * from its row in shim/calls.h; and access(2) with its kin. */
+
+#define END SHIM_END
+
+#define X(fn, event, proto, args, ends, moves, first, second, go)                                  \
+	SHIM_EXPORT int fn proto SHIM_BODY(event, ends, moves, NEXT(fn) args, go, first, second)
+SHIM_PATH_CALLS(X)
+#undef X
+
+/* Only what can be read is looked at, as for paths. */
+static bool shim_attr_is_free(const char *name)
+{
+	return !shim_is_no_pointer(name) && sbx_attr_is_free(name);
+}
+
+#define X(fn, type, failure, event, proto, args, where, is_free)                                            \
+	SHIM_EXPORT type fn proto                                                                  \
+	{                                                                                          \
+		SHIM_PATHS(1);                                                                     \
+		struct shim_op op = {                                                              \
+			.call = SBX_CALL_##event, .op = SBX_READ, .nends = 1, .end = {where}};     \
+		type ret = (failure);                                                              \
+		if (is_free) {                                                                     \
+			ret = NEXT(fn) args;                                                       \
+			shim_query(op.call, op.end[0].dirfd, op.end[0].asked, ret == (failure));   \
+			return ret;                                                                \
+		}                                                                                  \
+		if (shim_begin(&op) == SHIM_PASS)                                                  \
+			ret = NEXT(fn) args;                                                       \
+		shim_end(&op, ret == (failure) ? -1 : 0);                                          \
+		return ret;                                                                        \
+	}
+SHIM_READ_CALLS(X)
+#undef X
+
+#define X(fn, type, failure, event, proto, args, dirfd, path)                                      \
+	SHIM_EXPORT type fn proto                                                                  \
+	{                                                                                          \
+		type ret;                                                                          \
+		if (__builtin_expect(shim.level != SBX_AUDIT_ALL, 1))                              \
+			return NEXT(fn) args;                                                      \
+		ret = NEXT(fn) args;                                                               \
+		shim_query(SBX_CALL_##event, dirfd, path, ret == (failure));                       \
+		return ret;                                                                        \
+	}
+SHIM_QUERY_CALLS(X)
+#undef X
+
+/* ---- access ---- */
+
+SHIM_EXPORT int access(const char *path, int mode)
+{
+	return shim_access_answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, NEXT(access)(path, mode));
+}
+
+SHIM_EXPORT int faccessat(int dirfd, const char *path, int mode, int flags)
+{
+	return shim_access_answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
+		      NEXT(faccessat)(dirfd, path, mode, flags));
+}
+
+SHIM_EXPORT int euidaccess(const char *path, int mode)
+{
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(euidaccess)(path, mode));
+}
+
+SHIM_EXPORT int eaccess(const char *path, int mode)
+{
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(eaccess)(path, mode));
+}
+
+/* Open, openat, creat and their 64-bit and fortified names. */
 
 /* A mode was passed exactly when open(2) says it is looked at. */
 #define MODE_ARGUMENT(flags)                                                                       \
@@ -148,3 +233,113 @@ OPENAT_2(__openat64_2, O_LARGEFILE)
 	}
 CREAT(creat, 0)
 CREAT(creat64, O_LARGEFILE)
+
+/*
+ * Getcwd below the depth the kernel has a text for. glibc then climbs to the root, and
+ * opens each directory on the way in a manner that a floor does not see as listing: where one is
+ * closed to Landlock and open to the policy, it fails (EACCES). We climb no further than needed.
+ */
+
+char *__getcwd_chk(char *buf, size_t size, size_t room);
+
+/* As getcwd(3): without `buf` into memory that is the program's to free, by its own malloc. */
+static char *copy_out(const struct shim_deep *d, char *buf, size_t size)
+{
+	if (!buf && !size)
+		size = d->len + 1;
+	if (size <= d->len) {
+		shim_set_errno(ERANGE);
+		return NULL;
+	}
+	if (!buf)
+		buf = NEXT(malloc)(size);
+	if (buf)
+		memcpy(buf, d->room, d->len + 1);
+	return buf;
+}
+
+static char *climb(char *buf, size_t size)
+{
+	int fd = sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	struct shim_deep d = {.at = -1};
+	char *ret = NULL;
+
+	if (fd >= 0 && shim_is_deep(fd) && shim_deep_text(&d, fd) == 0)
+		ret = copy_out(&d, buf, size);
+	else
+		shim_set_errno(EACCES);
+	shim_deep_release(&d);
+	if (fd >= 0)
+		sys_close(fd);
+	return ret;
+}
+
+static bool is_to_help(const char *ret)
+{
+	return !ret && shim_get_errno() == EACCES && shim_is_ready() && !shim_has_filter();
+}
+
+SHIM_EXPORT char *getcwd(char *buf, size_t size)
+{
+	int saved = shim_get_errno();
+	char *ret = NEXT(getcwd)(buf, size);
+
+	if (!is_to_help(ret))
+		return ret;
+	shim_set_errno(saved);
+	return climb(buf, size);
+}
+
+SHIM_EXPORT char *__getcwd_chk(char *buf, size_t size, size_t room)
+{
+	int saved = shim_get_errno();
+	char *ret = NEXT(__getcwd_chk)(buf, size, room);
+
+	if (!is_to_help(ret))
+		return ret;
+	shim_set_errno(saved);
+	return climb(buf, size);
+}
+
+SHIM_EXPORT char *get_current_dir_name(void)
+{
+	int saved = shim_get_errno();
+	char *ret = NEXT(get_current_dir_name)();
+
+	if (!is_to_help(ret))
+		return ret;
+	shim_set_errno(saved);
+	return climb(NULL, 0);
+}
+
+/* Those of posix_spawn are in execs.c. */
+
+#ifdef SHIM_OLD_NAMES
+
+/* Before 2.3: no memory is allocated for the answer. */
+SHIM_EXPORT char *realpath_old(const char *path, char *resolved)
+{
+	if (!resolved) {
+		shim_set_errno(EINVAL);
+		return NULL;
+	}
+	return realpath(path, resolved);
+}
+SHIM_OLD_NAME(realpath);
+
+/* Before 2.3.3: flags that are not known are none. */
+enum { OLD_FLAGS = FTW_PHYS | FTW_MOUNT | FTW_CHDIR | FTW_DEPTH };
+
+SHIM_EXPORT int nftw_old(const char *path, __nftw_func_t fn, int fds, int flags)
+{
+	return nftw(path, fn, fds, flags & OLD_FLAGS);
+}
+SHIM_OLD_NAME(nftw);
+
+SHIM_EXPORT int nftw64_old(const char *path, __nftw64_func_t fn, int fds, int flags)
+{
+	return nftw64(path, fn, fds, flags & OLD_FLAGS);
+}
+SHIM_OLD_NAME(nftw64);
+
+#endif

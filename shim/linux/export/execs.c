@@ -1,20 +1,18 @@
 /* execs.c - every name a program can be started by. */
-#include "shim/linux/export.h"
+#include "shim/linux/export/export.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <wordexp.h>
 
 #include "core/path.h"
-#include "shim/actions.h"
 #include "shim/env.h"
 #include "shim/exec.h"
-#include "shim/linux/old.h"
+#include "shim/judge.h"
 #include "shim/linux/sys.h"
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
-#include "shim/room.h"
 
 SHIM_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
