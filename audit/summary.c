@@ -1,4 +1,4 @@
-/* summary.c - see summary.h. */
+/* summary.c - see report.h. */
 #include "audit/show.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/host.h"
+#include "launcher/report/host.h"
 #include "policy/questions/explain.h"
 #include "policy/document/documents.h"
 #include "policy/engine.h"

@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "launcher/dirs.h"
-#include "launcher/options.h"
-#include "launcher/plan.h"
+#include "launcher/run/dirs.h"
+#include "launcher/options/options.h"
+#include "launcher/plan/plan.h"
 
 struct b_err;
 struct b_str;

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
-#include "launcher/approve.h"
+#include "launcher/options/approve.h"
 #include "policy/compile/bundle.h"
 #include "policy/questions/convert.h"
 #include "policy/document/documents.h"

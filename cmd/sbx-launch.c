@@ -8,21 +8,19 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/capture.h"
-#include "launcher/host.h"
-#include "launcher/options.h"
-#include "launcher/os.h"
-#include "launcher/outcome.h"
-#include "launcher/printargv.h"
-#include "launcher/printenv.h"
-#include "launcher/redact.h"
-#include "launcher/run.h"
-#include "launcher/runs.h"
-#include "launcher/selftest.h"
+#include "launcher/exec/exec.h"
+#include "launcher/report/host.h"
+#include "launcher/options/options.h"
+#include "launcher/run/os.h"
+#include "launcher/supervise/supervise.h"
+#include "launcher/report/report.h"
+#include "launcher/plan/environment.h"
+#include "launcher/run/run.h"
+#include "launcher/linux/selftest/selftest.h"
 #ifdef __APPLE__
-#include "launcher/macos/stage2.h"
+#include "launcher/macos/seatbelt.h"
 #else
-#include "launcher/wrap.h"
+#include "launcher/linux/bwrap/wrap.h"
 #endif
 
 static const char me[] = "sbx-launch";

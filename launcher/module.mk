@@ -1,17 +1,18 @@
-launcher_SRCS := $(filter-out launcher/linux/gen-filters.c, \
-	$(wildcard launcher/*.c launcher/linux/*.c launcher/linux/*/*.c))
+# macOS has its own list: mk/darwin.mk.
+launcher_SRCS := $(filter-out launcher/macos/% launcher/linux/filters/gen-filters.c, \
+	$(wildcard launcher/*/*.c launcher/linux/*/*.c))
 
 # The seccomp programs are compiled while building, not while launching.
 launcher_GEN += filters.c
-$(B)/gen-filters: $(B)/obj/launcher/linux/gen-filters.o $(B)/obj/launcher/linux/bpfgraph.o \
-		$(B)/obj/launcher/linux/filtercode.o \
+$(B)/gen-filters: $(B)/obj/launcher/linux/filters/gen-filters.o $(B)/obj/launcher/linux/filters/bpfgraph.o \
+		$(B)/obj/launcher/linux/filters/filtercode.o \
 		$(B)/obj/policy/plan/seccomp.o $(B)/obj/policy/plan/seccomp.o $(B)/lib/base.a
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),)
 $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 	$(call say,GEN,$@)
 	$(Q)$(B)/gen-filters > $@.tmp && mv $@.tmp $@
-DEPS += $(B)/obj/launcher/linux/gen-filters.d
+DEPS += $(B)/obj/launcher/linux/filters/gen-filters.d
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
 launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \
@@ -24,10 +25,10 @@ $(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread
 
-INHERIT_SRCS := tests/escape/inherit.c launcher/linux/inherited.c $(launcher_PROBES)
+INHERIT_SRCS := tests/escape/inherit.c launcher/linux/confine/inherited.c $(launcher_PROBES)
 # with base.a, and static: where that has no sanitizer in it
 EXTRA_TEST_BINS += $(if $(SAN),,$(B)/tests/inherit)
-$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/inherited.h launcher/linux/selftest/probes.h \
+$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/confine/confine_priv.h launcher/linux/selftest/probes.h \
 		$(B)/lib/base.a | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(INHERIT_SRCS) $(B)/lib/base.a -lpthread

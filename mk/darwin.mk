@@ -15,8 +15,7 @@ DARWIN_LIBS := $(DARWIN_SDK)/libSystem.tbd
 DARWIN_LAUNCHER := $(core_SRCS) $(filter-out base/account.c,$(base_SRCS)) $(sbpl_SRCS) \
 	$(filter-out policy/plan/mounts.c policy/plan/bwrap.c,$(policy_SRCS)) \
 	$(filter-out audit/read_log.c audit/read_run.c audit/show.c audit/summary.c,$(audit_SRCS)) \
-	$(filter-out launcher/linux/% launcher/run.c launcher/run_command.c launcher/plan.c launcher/planlosses.c launcher/devnodes.c launcher/doctor.c launcher/printenv.c, \
-		$(launcher_SRCS)) \
+	$(filter-out launcher/linux/%,$(launcher_SRCS)) \
 	$(wildcard launcher/macos/*.c) cmd/sbx-launch.c
 DARWIN_SHIM := $(filter-out core/ring_read.c core/event.c,$(core_SRCS)) \
 	$(wildcard shim/*.c shim/macos/*.c)

@@ -1,12 +1,12 @@
-/* plan.c - see launcher/plan.h: on macOS the floor is one profile for Seatbelt. */
-#include "launcher/plan.h"
+/* plan.c - see launcher/plan/plan.h: on macOS the floor is one profile for Seatbelt. */
+#include "launcher/plan/plan.h"
 
 #include <stdlib.h>
 
-#include "launcher/dirs.h"
-#include "launcher/options.h"
-#include "launcher/parts.h"
-#include "launcher/shimpath.h"
+#include "launcher/run/dirs.h"
+#include "launcher/options/options.h"
+#include "launcher/run/run.h"
+#include "launcher/plan/program.h"
 #include "policy/engine.h"
 #include "sbpl/sbpl.h"
 

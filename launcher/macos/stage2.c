@@ -1,5 +1,5 @@
 /* stage2.c - see stage2.h. */
-#include "launcher/macos/stage2.h"
+#include "launcher/macos/seatbelt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "core/channel.h"
-#include "launcher/macos/target.h"
-#include "launcher/outcome.h"
+#include "launcher/supervise/supervise.h"
 
 enum { FIRST = 2, FD = FIRST, SHIM, PROGRAM, ARGV0 }; /* places in argv */
 

@@ -32,7 +32,7 @@ bool pol_approve_environment(char const *const *envp, struct b_str *why);
 /* NAME=VALUE, NULL-terminated: put over the environment of a read-only command, they keep git from
  * writing its index, fetching, paging and asking a file-system monitor, whatever the repository's
  * configuration says. Nothing takes diff.external and the drivers of attributes out of force from
- * outside: launcher/surround.h looks for them. */
+ * outside: launcher/run/dirs.h looks for them. */
 extern const char *const pol_approve_settings[];
 
 /* A list of commands in caliban's language (allow_unsandboxed_commands): a pattern with a space is

@@ -109,7 +109,7 @@ const struct pol_fsview *pol_fsview_host(void);
 int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
 		   struct pol_floor *out, struct b_err *err);
 /*
- * The same where a broker can be had (launcher/broker.h): what would be a fatal gap is performed
+ * The same where a broker can be had (launcher/linux/broker/public.h): what would be a fatal gap is performed
  * by it. When nothing is, uses_broker stays false, unless the host needs `traps` (POL_TRAP_*)
  * whatever the policy says. When something is, its filter stops all calls that modify, wherever
  * they go, so that a right to write to a directory would save nothing and be a second way: such

@@ -1,6 +1,6 @@
 /*
  * landlock.h - floor plan -> exact Landlock rule list for one ABI. Pure; printed by
- * `sbx-policy show --plan landlock [--abi N]`, applied by launcher/linux/landlock.c.
+ * `sbx-policy show --plan landlock [--abi N]`, applied by launcher/linux/confine/landlock.c.
  *
  *	struct pol_ll_plan plan;
  *	pol_ll_plan(&floor, lau_landlock_abi(), &plan);

@@ -1,7 +1,7 @@
 /*
  * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
  *
- * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filtercode.c compiles it at
+ * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filters/filtercode.c compiles it at
  * build time, once per combination of flags, so that a launch only points the kernel at an array.
  *
  * What the table does not name and policy/plan/seccomp.h knows is allowed; what neither does the

@@ -1,4 +1,4 @@
-/* line.c - see shim/line.h: there is no preload-only mode on macOS (launcher/macos/printenv.c), so
+/* line.c - see shim/line.h: there is no preload-only mode on macOS (launcher/macos/os.c), so
  * a channel that asks for it was not made by us. */
 #include "shim/line.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "core/decide.h"
-#include "launcher/confine.h"
+#include "launcher/run/confine.h"
 #include "policy/plan/floor.h"
 #include "policy/plan/landlock.h"
 #include "policy/compile/ruleset.h"

@@ -27,8 +27,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launcher/broker.h"
-#include "launcher/linux/fdpass.h"
+#include "launcher/linux/broker/public.h"
+#include "launcher/linux/confine/confine_priv.h"
 #include "tests/support/broker.h"
 
 enum { BATCH = 400, ROUNDS = 15, CALLS = 4 };

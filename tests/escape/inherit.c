@@ -1,6 +1,6 @@
 /*
  * inherit.c - descriptors of every kind that a caller could pass on, and what each can still do
- * (launcher/linux/inherited.h). Static, as probe.c is; run by run-inherited.sh.
+ * (launcher/linux/confine/confine_priv.h). Static, as probe.c is; run by run-inherited.sh.
  *
  *	inherit list			name, kind, fate and needs, a line each; fails when a kind
  *					has no row
@@ -34,7 +34,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "launcher/linux/inherited.h"
+#include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/selftest/probes.h"
 
 #define SKIP 77

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "launcher/linux/nest.h"
+#include "launcher/linux/nested/nest.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,7 +4,7 @@
 #include <linux/seccomp.h>
 #include <stdint.h>
 
-#include "launcher/linux/filters.h"
+#include "launcher/linux/filters/filters.h"
 
 /* Classic BPF as far as seccomp(2) allows it and bpfgraph.c uses it; anything else fails the test.
  * What the program answers, and after how many instructions (NULL: never mind). */

@@ -17,9 +17,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "launcher/broker.h"
-#include "launcher/confine.h"
-#include "launcher/linux/fdpass.h"
+#include "launcher/linux/broker/public.h"
+#include "launcher/run/confine.h"
+#include "launcher/linux/confine/confine_priv.h"
 #include "policy/plan/floor.h"
 #include "policy/plan/landlock.h"
 #include "policy/compile/ruleset.h"

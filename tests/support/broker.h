@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 #include "core/image.h"
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 #include "policy/plan/seccomp.h"
 #include "policy/compile/ruleset.h"
 

@@ -1,7 +1,7 @@
 /*
  * after.c - after the act: is it still what it was judged to be?
  *
- * The lock of moves (movelock.h) is one for the brokers of a user. It keeps away no broker of
+ * The lock of moves (public.h) is one for the brokers of a user. It keeps away no broker of
  * another user, of a container, nor the host, which may move a directory while we make something in
  * it. So there are two looks, of which one sees what came between: who moves a directory waits a
  * little, then looks through it once more at its new place, and moves it back (move.c). Who makes
@@ -20,7 +20,6 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "core/path.h"
-#include "launcher/linux/broker/walk.h"
 
 #define QUICK_NS    100000u
 #define PATIENCE_NS 200000u /* twice that */

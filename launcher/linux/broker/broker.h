@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/limits.h>
@@ -15,6 +16,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
@@ -23,7 +26,11 @@
 #include "core/deep.h"
 #include "launcher/linux/broker/calls.h"
 #include "launcher/linux/broker/proceed.h"
-#include "launcher/movelock.h"
+#include "launcher/linux/broker/public.h"
+
+struct br_broker;
+struct br_call;
+struct br_end;
 
 #define BR_TEXT_MAX (PATH_MAX + NAME_MAX + 2)
 
@@ -143,7 +150,7 @@ struct br_broker {
 	dev_t dev_fs;		/* of /dev, when it is a file system of its own; else 0 */
 	bool is_dev_twice;	/* and is mounted elsewhere, too */
 	unsigned held_max;	/* sockets that may be held open */
-	char **other_procs;	/* mount points, NULL ends them; ownproc.c */
+	char **other_procs;	/* mount points, NULL ends them; meta.c */
 	const struct lau_movelock *lock; /* alone: a directory changes its place */
 	struct lau_movelock own_lock;	 /* where nobody else has it */
 	_Atomic bool said_blocked;
@@ -155,7 +162,7 @@ struct br_broker {
 	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
 	_Atomic uint64_t umask_ms;  /* when the last one was announced */
 	/* Bytes of the ring that calls have a right to; each call that is being served has one
-	 * event's. events.c */
+	 * event's. check.c */
 	_Atomic uint64_t places;
 	_Atomic int idle;
 	_Atomic int waiting; /* workers whose call may take as long as it likes */
@@ -277,9 +284,9 @@ bool br_ends_in_dots(const struct br_end *);
  * with at, name, path, len. */
 int br_find_object(struct br_call *, struct br_end *);
 /* Canonical path of a descriptor of ours, to BR_TEXT_MAX bytes. 0; -ENOENT: deleted; -EXDEV: no
- * path in our view; -ENAMETOOLONG: walk.h. */
+ * path in our view; -ENAMETOOLONG: broker.h. */
 int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
-/* lent.c: may this be done to the object at the end, as far as the policy says? */
+/* proceed.c: may this be done to the object at the end, as far as the policy says? */
 bool br_may(const struct br_call *, enum sbx_op, const struct br_end *);
 /* A descriptor of a thread of the run, ours as well: or -errno. */
 int br_take_fd(struct br_call *, pid_t tid, int number);
@@ -294,14 +301,14 @@ void br_fd_path(char out[32], int fd);
 bool br_is_own_proc(const struct br_call *, const char *path, size_t len);
 /* Tells that a name of it ("" = itself) was asked for. -EACCES. */
 int br_refuse_own(struct br_call *, const char *path, size_t len, const char *name);
-/* ownproc.c: is it in a procfs that is mounted elsewhere? */
+/* meta.c: is it in a procfs that is mounted elsewhere? */
 bool br_is_other_proc(const struct br_broker *, const char *path, size_t len);
 /* Fills other_procs: 0 or -1 with errno. */
 int br_find_other_procs(struct br_broker *);
 /* Does this file map the user namespace of a process that is not of the run? */
 bool br_is_foreign_map(const struct br_call *, const char *path);
 
-/* ---- judging and telling: events.c ---- */
+/* ---- judging and telling: check.c ---- */
 
 bool br_allowed(const struct br_call *, enum sbx_op, const char *path, size_t len);
 struct br_told {
@@ -332,7 +339,7 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
-/* ---- folds.c: where names are not told apart ---- */
+/* ---- links.c: where names are not told apart ---- */
 
 /* Does a rule deny, by its folded text, what is allowed by its bytes? br_allowed() asks. */
 bool br_fold_denies(const struct br_call *, enum sbx_op, const char *path, size_t len);
@@ -349,7 +356,7 @@ bool br_fold_leads(const struct br_call *, const char *link, size_t link_len, co
 /* Has a process of this run bound it (and is it still remembered)? */
 bool br_made_socket(const struct stat *);
 
-/* ---- leads.c ---- */
+/* ---- links.c ---- */
 
 /* May a symlink be at this end that leads to `target`, a text that is relative to its parent? */
 bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
@@ -358,7 +365,7 @@ bool br_text_may_lead(struct br_call *, const char *link, size_t len, const char
 /* When `from` is a symlink: may it be at `to`? */
 bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
 
-/* ---- grantroots.c ---- */
+/* ---- kept.c ---- */
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
 bool br_is_grant_root(struct br_call *, const struct br_end *);
@@ -370,7 +377,7 @@ bool br_is_stream(const struct br_call *, const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
 
-/* ---- nodes.c ---- */
+/* ---- kept.c ---- */
 
 /* Is it in /dev, by whatever name, where no name is made, removed or moved? After
  * br_find_parent(). */
@@ -380,7 +387,7 @@ bool br_is_stray_device(const struct br_call *, const struct br_end *, const str
 /* b->dev_fs */
 void br_find_dev(struct br_broker *);
 
-/* ---- gitlinks.c ---- */
+/* ---- links.c ---- */
 
 /* Does the name lie where the host's git writes, in a git directory that the policy protects? No
  * symlink comes to be there. After br_find_parent(). */
@@ -397,7 +404,7 @@ int br_hold_object(struct br_call *, int op, struct br_answer *out);
 /* The argument after the object. */
 unsigned br_after_object(const struct br_call *);
 
-/* ---- terminals.c ---- */
+/* ---- kept.c ---- */
 
 /* Notes the terminals that are there before the command runs. */
 void br_find_terminals(void);
@@ -512,3 +519,45 @@ int br_set_effective(uint64_t caps);
 int br_set_trace(bool on);
 /* Before any thread is made: capabilities and filter. */
 int br_confine_threads(const struct lau_broker_plan *, struct b_err *err);
+
+/* One open(2), shared by open.c and how.c. Private to launcher/linux/broker. */
+
+struct br_open_request {
+	struct br_call *c;
+	unsigned flags;
+	mode_t mode;
+	uint64_t resolve; /* of struct open_how */
+	bool has_slash;	  /* behind a path without symlinks */
+};
+
+/* Reads and checks struct open_how as the kernel does, to flags, mode and resolve: 0 or -errno. */
+int br_read_how(struct br_call *);
+/* br_find_object() under the caller's RESOLVE_* flags. */
+int br_find_restricted(struct br_open_request *);
+
+/* Shared by resolve.c and walk.c. Private to launcher/linux/broker. */
+
+/* Goes along `path` from `base` (borrowed). An O_PATH descriptor of what is there; -ENOENT with
+ * e->at and e->name when only the last component is missing; else -errno. */
+int br_walk(struct br_call *, struct br_end *, int base, const char *path, bool follow);
+
+/* openat2(2), O_PATH, no symlinks: descriptor or -errno. */
+int br_open_plain(int base, const char *path, unsigned flags);
+/* path and len from at and name. */
+int br_name_end(struct br_call *, struct br_end *);
+int br_find_last(struct br_call *, struct br_end *);
+/* st, path, len, is_pathless from fd: 0 or -errno; is_as_asked as for br_text_of_object(). */
+int br_look_at(struct br_call *, struct br_end *, bool is_as_asked);
+
+/* proceed.c. Of an object without a name: 0, or BR_VANISHED: it had one when it was found. */
+#define BR_VANISHED (-ESTALE)
+int br_look_at_nameless(struct br_call *, struct br_end *);
+/* The link `name` of directory `dir` in /proc has led to the object. */
+void br_note_magic(struct br_end *, const char *dir, const char *name);
+
+/* deep.c: br_text_of() whatever the depth; path has SBX_DEEP_ROOM bytes. -ENAMETOOLONG: beyond
+ * SBX_DEEP_MAX; -EACCES: a directory on the way may not be listed. */
+int br_text_of_dir(const struct br_broker *, int fd, char *path, size_t *out_len);
+/* Of e->fd, which is too deep for br_text_of(). is_as_asked: the caller asked for it by a path that
+ * br_find_parent() understands. -ENOENT: deleted; -EACCES: it cannot be found. */
+int br_text_of_object(struct br_call *, struct br_end *, bool is_as_asked);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 struct br_call;
 struct br_answer;
@@ -65,9 +65,9 @@ br_handler br_mkdir, br_mknod, br_unlink, br_rmdir, br_symlink, br_truncate,
 	br_ftruncate;						       /* change.c */
 br_handler br_rename, br_link;					       /* move.c */
 br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr; /* meta.c */
-br_handler br_getxattr, br_listxattr;				       /* attrs.c */
+br_handler br_getxattr, br_listxattr;				       /* meta.c */
 br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
-br_handler br_ptrace, br_namespace;				       /* refuse.c */
+br_handler br_ptrace, br_namespace;				       /* meta.c */
 br_handler br_umask, br_credentials;				       /* caller.c */
-br_handler br_greet;						       /* greet.c */
+br_handler br_greet;						       /* confine.c */

@@ -18,7 +18,6 @@
 
 #include "base/mem.h"
 #include "core/deep.h"
-#include "launcher/linux/broker/walk.h"
 
 #define PAGE 4096u
 

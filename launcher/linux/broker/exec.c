@@ -2,15 +2,14 @@
  * files are refused, as programs, as interpreters of scripts and as loaders. The kernel starts an
  * allowed one, and reads its path again: programs.c says why a second thread that changes it gains
  * nothing. */
-#include "launcher/linux/broker/broker.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "launcher/linux/interp.h"
+#include "launcher/linux/broker/broker.h"
+#include "launcher/linux/run/linux_parts.h"
 
 /* -1: *out is the answer. */
 static int judge(struct br_call *c, struct br_end *e, struct br_answer *out)
@@ -95,4 +94,39 @@ struct br_answer br_exec(struct br_call *c)
 		e = next;
 	}
 	return br_proceed(c, BR_PROCEED_EXEC);
+}
+
+/*
+ * What may not be read does not become a program.
+ *
+ * Landlock knows no execution without reading. Where a pattern denies reading below what programs
+ * run from, it therefore grants both, and execve(2), whose path the kernel reads after the broker
+ * has judged it, would run a denied file that a second thread puts there: a file that may be
+ * changed but not read can be made a program that prints itself. The kernel runs nothing without an
+ * execute bit: the broker gives none to a denied file, and gives a program no denied name.
+ */
+
+#define EXECUTE_BITS 0111u
+
+static bool concerns(const struct br_call *c, mode_t type, mode_t bits)
+{
+	return c->b->plan->traps & POL_TRAP_EXEC && S_ISREG(type) && bits & EXECUTE_BITS;
+}
+
+bool br_may_make_program(const struct br_call *c, const struct br_end *e, mode_t bits)
+{
+	return !concerns(c, S_IFREG, bits) || br_allowed(c, SBX_READ, e->path, e->len);
+}
+
+bool br_may_set_bits(const struct br_call *c, const struct br_end *e, mode_t bits)
+{
+	return !concerns(c, e->st.st_mode, bits) || br_may(c, SBX_READ, e);
+}
+
+bool br_may_name_program(const struct br_call *c, const struct stat *st, const struct br_end *from,
+			 const struct br_end *to)
+{
+	/* what could not be read before is no better hidden */
+	return !concerns(c, st->st_mode, st->st_mode) || !br_may(c, SBX_READ, from) ||
+	       br_allowed(c, SBX_READ, to->path, to->len);
 }

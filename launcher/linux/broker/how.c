@@ -1,5 +1,5 @@
 /* how.c - openat2(2): what it asks for beyond open(2). */
-#include "launcher/linux/broker/open.h"
+#include "launcher/linux/broker/broker.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "launcher/linux/broker/broker.h"
-#include "launcher/linux/broker/walk.h"
 
 #define HOW_MAX	  4096u /* the kernel takes a page */
 #define LINKS_MAX 40	/* MAXSYMLINKS of the kernel */

@@ -1,17 +1,23 @@
-/* meta.c - metadata by path and by descriptor. Landlock does not see these calls: none of them
- * is ever left to the kernel, because what a descriptor means may be changed by another thread
- * between our look and the kernel's. */
-#include "launcher/linux/broker/broker.h"
-
+/* meta.c - metadata by path and by descriptor, /proc of the caller itself, and calls that are
+ * refused by name. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "core/attr.h"
+#include "launcher/linux/broker/broker.h"
+
+/* Metadata by path and by descriptor. Landlock does not see these calls: none of them
+ * is ever left to the kernel, because what a descriptor means may be changed by another thread
+ * between our look and the kernel's. */
 
 unsigned br_after_object(const struct br_call *c)
 {
@@ -133,4 +139,177 @@ struct br_answer br_removexattr(struct br_call *c)
 		return a;
 	br_fd_path(path, c->end[0].fd);
 	return br_told_of_object(c, br_result(removexattr(path, c->attr)));
+}
+
+/*
+ * Extended attributes, read: those of users belong to what a file holds, and are read
+ * by who may read it. core/attr.h
+ *
+ * Performed, not left to the kernel, which would read the path anew. The value goes to the
+ * caller's memory by the number of a task that may end meanwhile: a new task of the same number
+ * would have to be one of the run, too, for the broker reaches no other.
+ */
+
+static struct br_answer hand_over(struct br_call *c, uint64_t addr, const void *value, long n,
+				  size_t size)
+{
+	int rc;
+
+	if (n <= 0 || !size)
+		return br_result(n);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	rc = br_write(c, addr, value, (size_t)n);
+	return rc < 0 ? br_fail(rc == BR_UNREADABLE ? EACCES : -rc) : br_value(n);
+}
+
+struct br_answer br_getxattr(struct br_call *c)
+{
+	unsigned arg = br_after_object(c);
+	size_t size = (size_t)br_arg(c, arg + 2);
+	b_auto_free void *value = NULL;
+	struct br_answer a;
+	char path[32];
+
+	if (br_hold_object(c, sbx_attr_is_free(c->attr) ? BR_FREE : (int)SBX_READ, &a) < 0)
+		return a;
+	size = size < XATTR_SIZE_MAX ? size : XATTR_SIZE_MAX;
+	value = b_malloc(size + 1);
+	br_fd_path(path, c->end[0].fd);
+	return hand_over(c, br_arg(c, arg + 1), value, getxattr(path, c->attr, value, size), size);
+}
+
+struct br_answer br_listxattr(struct br_call *c)
+{
+	unsigned arg = br_after_object(c);
+	size_t size = (size_t)br_arg(c, arg + 1);
+	b_auto_free void *names = NULL;
+	struct br_answer a;
+	char path[32];
+
+	if (br_hold_object(c, BR_FREE, &a) < 0)
+		return a;
+	size = size < XATTR_LIST_MAX ? size : XATTR_LIST_MAX;
+	names = b_malloc(size + 1);
+	br_fd_path(path, c->end[0].fd);
+	return hand_over(c, br_arg(c, arg), names, listxattr(path, names, size), size);
+}
+
+/*
+ * Procfs in other places than /proc, as in the root of a container or a chroot.
+ *
+ * There the broker's own directory would be one of many, with a number that may be another's:
+ * all of it is refused. Only the host can mount one, and does so before a run or not at all.
+ */
+
+bool br_is_other_proc(const struct br_broker *b, const char *path, size_t len)
+{
+	for (char *const *p = b->other_procs; p && *p; p++) {
+		size_t n = strlen(*p);
+
+		if (len >= n && !memcmp(path, *p, n) && (len == n || path[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
+/* proc_pid_mountinfo(5): blanks, newlines and backslashes are three octal digits. In place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (; *text; text++) {
+		unsigned c;
+
+		if (*text == '\\' && sscanf(text + 1, "%3o", &c) == 1) {
+			*to++ = (char)c;
+			text += 3;
+		} else {
+			*to++ = *text;
+		}
+	}
+	*to = '\0';
+}
+
+/* The same line: is it /dev's file system at another place? */
+static bool is_dev_again(const struct br_broker *b, const char *line)
+{
+	unsigned major, minor;
+	char at[8];
+
+	return b->dev_fs && sscanf(line, "%*u %*u %u:%u %*s %7s", &major, &minor, at) == 3 &&
+	       makedev(major, minor) == b->dev_fs && strcmp(at, "/dev") != 0;
+}
+
+/* "36 35 0:5 / /mnt/proc rw shared:1 - proc proc rw": its mount point when it is a procfs. */
+static char *other_proc_of(char *line)
+{
+	const char *type = strstr(line, " - ");
+	char *at = line, *end;
+
+	if (!type || strncmp(type + 3, "proc ", 5) != 0)
+		return NULL;
+	for (int i = 0; i < 4 && at; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	end = at ? strchr(at, ' ') : NULL;
+	if (!end)
+		return NULL;
+	*end = '\0';
+	unescape(at);
+	/* what lies below /proc is known by its name there */
+	return !strcmp(at, "/proc") || !strncmp(at, "/proc/", 6) ? NULL : at;
+}
+
+int br_find_other_procs(struct br_broker *b)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	b_auto_free char *line = NULL;
+	size_t size = 0, n = 0;
+
+	if (!f)
+		return -1;
+	while (getline(&line, &size, f) > 0) {
+		const char *at;
+
+		b->is_dev_twice |= is_dev_again(b, line);
+		at = other_proc_of(line);
+		if (!at)
+			continue;
+		b->other_procs = b_realloc(b->other_procs, n + 2, sizeof *b->other_procs);
+		b->other_procs[n++] = b_strdup(at);
+		b->other_procs[n] = NULL;
+	}
+	(void)fclose(f);
+	return 0;
+}
+
+/* Calls that the static filter would refuse as well, but in silence: who starts a
+ * debugger, or a program that makes a sandbox of its own, should learn which option helps. They
+ * are told as a change of what they would change. */
+
+static struct br_answer refuse(struct br_call *c, int pid, const char *name)
+{
+	char path[48];
+	const struct br_told t = {
+		.op = SBX_MODIFY,
+		.err = EPERM,
+		.path = path,
+		.len = (size_t)snprintf(path, sizeof path, "/proc/%d/%s", pid, name),
+	};
+
+	br_tell(c, &t);
+	return br_fail(EPERM);
+}
+
+struct br_answer br_ptrace(struct br_call *c)
+{
+	return refuse(c, br_arg(c, 0) == PTRACE_TRACEME ? (int)br_tgid(c) : (int)br_arg(c, 1),
+		      "mem");
+}
+
+struct br_answer br_namespace(struct br_call *c)
+{
+	return refuse(c, (int)br_tgid(c), "ns");
 }

@@ -208,7 +208,7 @@ static unsigned look_again(struct move *m)
 	return 0;
 }
 
-/* gitlinks.c: neither a symlink nor a directory with one comes into a git directory. */
+/* links.c: neither a symlink nor a directory with one comes into a git directory. */
 static unsigned by_links(struct move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
@@ -266,7 +266,7 @@ static struct br_answer not_found(const struct br_call *c, int rc)
 						     : br_fail(-rc);
 }
 
-/* grantroots.c: a directory stays where it is granted, and no symlink comes to be there. */
+/* kept.c: a directory stays where it is granted, and no symlink comes to be there. */
 static void find_root(struct move *m)
 {
 	struct stat st;

@@ -26,7 +26,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "launcher/linux/broker/broker.h"
-#include "launcher/linux/reports.h"
+#include "launcher/linux/run/linux_parts.h"
 
 #define SPARE 4 /* so many may be idle */
 

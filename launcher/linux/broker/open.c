@@ -18,8 +18,6 @@
 #include <unistd.h>
 
 #include "core/path.h"
-#include "launcher/linux/broker/open.h"
-#include "launcher/linux/broker/walk.h"
 
 /* open(2) ignores what it does not know, openat2(2) refuses it. */
 #define KNOWN_FLAGS                                                                                \

@@ -18,7 +18,6 @@
 
 #include "core/deep.h"
 #include "core/path.h"
-#include "launcher/linux/broker/walk.h"
 
 static const char deleted[] = " (deleted)";
 

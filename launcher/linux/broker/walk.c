@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "launcher/linux/broker/walk.h"
 
 #define LINKS_MAX 40 /* MAXSYMLINKS of the kernel */
 

@@ -1,5 +1,5 @@
-/* selftest.c - see launcher/selftest.h. */
-#include "launcher/selftest.h"
+/* selftest.c - see launcher/linux/selftest/selftest.h. */
+#include "launcher/linux/selftest/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,8 +19,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/linux/selftest/probes.h"
-#include "launcher/options.h"
-#include "launcher/tree.h"
+#include "launcher/options/options.h"
+#include "launcher/run/dirs.h"
 
 #define ATTEMPT_S 20 /* a probe takes milliseconds */
 #define ERR_FILE  "run/err"

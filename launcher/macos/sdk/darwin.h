@@ -156,7 +156,7 @@ void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
 void *bsearch(const void *, const void *, size_t, size_t, int (*)(const void *, const void *));
 int system(const char *);
 
-/* ---- stdio.h ---- */
+/* ---- dirs.h ---- */
 
 typedef struct darwin_file FILE;
 typedef int64_t fpos_t;

@@ -1,12 +1,11 @@
-#include "launcher/bounds.h"
+#include "launcher/plan/plan.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "launcher/host.h"
-#include "launcher/options.h"
-#include "launcher/plan.h"
+#include "launcher/report/host.h"
+#include "launcher/options/options.h"
 
 Test(launcher_bounds, sizes_times_and_numbers)
 {

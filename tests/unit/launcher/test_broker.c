@@ -1,6 +1,6 @@
 /* Live tests of launcher/linux/broker: acts of a child that Landlock gives no right to write and
  * the broker serves. What the policy allows must go as it goes without us, errno included. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launcher/confine.h"
+#include "launcher/run/confine.h"
 #include "tests/support/broker.h"
 
 #define NOBODY 65534

@@ -1,6 +1,6 @@
 /* The answer of a worker and the signal of the watch exclude each other: the broker is held at the
  * points where they would meet. launcher/linux/broker/watch.c */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Live tests of the broker: what a hostile caller tries to be lent, to wear out or to confuse. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

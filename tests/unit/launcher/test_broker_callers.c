@@ -1,5 +1,5 @@
 /* Live tests of the broker: calls that wait, signals, threads, umask and credentials. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

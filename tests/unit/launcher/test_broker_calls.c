@@ -1,5 +1,5 @@
 /* Live tests of the broker: reads, metadata, sockets, signals, threads, credentials. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* Live tests of the broker: what a call answers that cannot be done, as the kernel answers it. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

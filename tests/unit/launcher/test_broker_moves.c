@@ -1,5 +1,5 @@
 /* Live tests of the broker: directories that move, with what lies in them. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Live tests of the broker: nothing is done that the ring has no place for. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Two threads against the broker: what a path means is changed while it is looked at. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Two brokers, of which one is stopped between its judgement and its act while the other moves the
  * directory: with the lock they share, and with none, as brokers of two users have none. */
-#include "launcher/broker.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launcher/movelock.h"
 #include "tests/support/broker.h"
 
 static char root[64];

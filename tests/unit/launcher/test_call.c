@@ -1,10 +1,10 @@
-#include "launcher/call.h"
+#include "launcher/options/grida_call.h"
 
 #include <criterion/criterion.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launcher/options.h"
+#include "launcher/options/options.h"
 
 /* Time and grace of a call with this --timeout. */
 static void settle(uint64_t timeout_ms, uint64_t *out_ms, uint64_t *out_grace)

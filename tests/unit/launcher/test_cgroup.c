@@ -1,4 +1,4 @@
-#include "launcher/linux/cgroup.h"
+#include "launcher/linux/run/linux_parts.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "launcher/channel.h"
+#include "launcher/run/channel.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/err.h"
 #include "core/ring.h"
-#include "launcher/tree.h"
+#include "launcher/run/dirs.h"
 #include "tests/support/nocall.h"
 
 static char base[64];

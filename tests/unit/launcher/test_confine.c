@@ -1,6 +1,6 @@
 /* Live tests of launcher/linux: a child confines itself, then tries. Every refusal has its
  * positive control: the same act in a child that did not confine itself. */
-#include "launcher/confine.h"
+#include "launcher/run/confine.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

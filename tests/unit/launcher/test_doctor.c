@@ -1,5 +1,5 @@
-/* Unit tests of launcher/doctor.c and live ones of launcher/linux/probe.c. */
-#include "launcher/host.h"
+/* Unit tests of launcher/linux/host/doctor.c and live ones of launcher/linux/host/probe.c. */
+#include "launcher/report/host.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "launcher/confine.h"
+#include "launcher/run/confine.h"
 #include "policy/plan/floor.h"
 
 static const struct lau_host good = {

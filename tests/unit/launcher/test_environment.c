@@ -1,4 +1,4 @@
-#include "launcher/environment.h"
+#include "launcher/plan/environment.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
-#include "launcher/envnames.h"
+#include "launcher/plan/environment.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "launcher/environment.h"
 #include "tests/support/tsv.h"
 
 Test(launcher_envnames, rows_of_names)

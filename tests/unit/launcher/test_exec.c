@@ -1,6 +1,6 @@
 /* The exec contract with real processes: tests/vectors/exec_contract.tsv, row by row, and what goes
  * beyond it. */
-#include "launcher/exec.h"
+#include "launcher/exec/exec.h"
 
 #include <errno.h>
 #include <fcntl.h>

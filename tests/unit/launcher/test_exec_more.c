@@ -1,5 +1,5 @@
 /* The exec contract beyond its rows: threads, many bytes, what a caller must not notice. */
-#include "launcher/exec.h"
+#include "launcher/exec/exec.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Unit tests of launcher/family.c: what all runs inside of one may have together. */
-#include "launcher/family.h"
+/* Unit tests of launcher/run/parts.c: what all runs inside of one may have together. */
+#include "launcher/run/run.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Unit tests of the generated filters: run by a small interpreter of classic BPF and judged
  * against the table, read the plain way, for every combination of flags and both machines. */
-#include "launcher/linux/filters.h"
+#include "launcher/linux/filters/filters.h"
 
 #include <asm/unistd.h>
 #include <criterion/criterion.h>
@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "launcher/linux/filtercode.h"
 #include "policy/plan/seccomp.h"
 #include "tests/support/bpf.h"
 

@@ -1,5 +1,5 @@
-/* Unit tests of launcher/linux/landlock.c: rules made beside the caller. */
-#include "launcher/confine.h"
+/* Unit tests of launcher/linux/confine/landlock.c: rules made beside the caller. */
+#include "launcher/run/confine.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "launcher/macopts.h"
+#include "launcher/options/options.h"
 
 #include <string.h>
 
@@ -7,9 +7,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/confine.h"
-#include "launcher/options.h"
-#include "launcher/require.h"
+#include "launcher/run/confine.h"
+#include "launcher/report/report.h"
 #include "policy/plan/seccomp.h"
 
 /* NULL: let through, with `notes` told. */

@@ -1,5 +1,5 @@
 /* The lock of moves among processes: who waits for whom, and what the dead leave behind. */
-#include "launcher/movelock.h"
+#include "launcher/linux/broker/public.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "base/io.h"
-#include "launcher/linux/nest.h"
+#include "launcher/linux/nested/nest.h"
 
 #include <criterion/criterion.h>
 #include <sys/socket.h>
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launcher/options.h"
-#include "launcher/plan.h"
+#include "launcher/options/options.h"
+#include "launcher/plan/plan.h"
 #include "policy/compile/bundle.h"
 #include "policy/engine.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/options.h"
+#include "launcher/options/options.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "launcher/confine.h"
-#include "launcher/require.h"
+#include "launcher/run/confine.h"
+#include "launcher/report/report.h"
 #include "policy/plan/seccomp.h"
 
 static struct lau_options o;

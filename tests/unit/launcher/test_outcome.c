@@ -1,4 +1,4 @@
-#include "launcher/outcome.h"
+#include "launcher/supervise/supervise.h"
 
 #include <unistd.h>
 

@@ -1,12 +1,12 @@
-/* Unit tests of launcher/plan.c: what cannot be held, told in few lines. */
-#include "launcher/plan.h"
+/* Unit tests of launcher/linux/run/plan.c: what cannot be held, told in few lines. */
+#include "launcher/plan/plan.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "launcher/host.h"
-#include "launcher/options.h"
+#include "launcher/report/host.h"
+#include "launcher/options/options.h"
 #include "policy/engine.h"
 
 Test(launcher_plan, many_gaps_of_one_remedy_are_told_in_a_few_lines)

@@ -1,4 +1,4 @@
-#include "launcher/program.h"
+#include "launcher/plan/program.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "launcher/tree.h"
+#include "launcher/run/dirs.h"
 
 static char dir[64];
 

@@ -1,4 +1,4 @@
-#include "launcher/redact.h"
+#include "launcher/plan/environment.h"
 
 #include <string.h>
 

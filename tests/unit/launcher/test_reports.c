@@ -1,5 +1,5 @@
 /* The command as the broker's child: what the two ends tell each other. */
-#include "launcher/linux/reports.h"
+#include "launcher/linux/run/linux_parts.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
-/* Unit tests of launcher/require.c: the table of what a host may lack, held against the planner
+/* Unit tests of launcher/report/require.c: the table of what a host may lack, held against the planner
  * and the man page. */
-#include "launcher/require.h"
+#include "launcher/report/report.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/options.h"
-#include "launcher/plan.h"
+#include "launcher/options/options.h"
+#include "launcher/plan/plan.h"
 #include "policy/plan/seccomp.h"
 #include "policy/engine.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/scratch.h"
+#include "launcher/run/dirs.h"
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -13,9 +13,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "launcher/os.h"
-#include "launcher/processes.h"
-#include "launcher/tree.h"
+#include "launcher/run/os.h"
+#include "launcher/supervise/supervise.h"
 #include "tests/support/nocall.h"
 
 static char top[64];

@@ -1,4 +1,4 @@
-#include "launcher/script.h"
+#include "launcher/plan/program.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The supervisor with real processes; no confinement. */
-#include "launcher/supervise.h"
+#include "launcher/supervise/supervise.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,9 +20,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "launcher/processes.h"
-#include "launcher/spawn.h"
-#include "launcher/timer.h"
+#include "launcher/run/spawn.h"
 
 static struct lau_signals signals;
 static char left[512];

@@ -1,5 +1,5 @@
 /* The supervisor's table, held against what must be true of it. */
-#include "launcher/supervise_table.h"
+#include "launcher/supervise/supervise.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-/* Unit tests of launcher/linux/broker/trapfilter.c: the program that stops calls for the broker,
+/* Unit tests of launcher/linux/broker/calls.c: the program that stops calls for the broker,
  * against its rows, read the plain way. */
 #include <asm/unistd.h>
 #include <criterion/criterion.h>

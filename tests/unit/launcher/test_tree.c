@@ -1,4 +1,4 @@
-#include "launcher/tree.h"
+#include "launcher/run/dirs.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,0 +1,168 @@
+/*
+ * public.h - performs for a confined command the file calls that the kernel's rules alone cannot
+ * decide (DESIGN §4.3).
+ *
+ * The command's Landlock domain grants nothing where the policy is complex; a seccomp filter
+ * stops its calls there and hands them to the broker, a process outside of that domain. It finds
+ * the object as the caller would, judges it on the compiled policy, acts through descriptors and
+ * answers with the caller's errno. What it forgets, or leaves to the kernel, is refused.
+ *
+ *	in the broker's process, single-threaded:
+ *	lau_broker_enter(&plan, &err);		Landlock domain of its own, capabilities
+ *	fork: in the target: ... Landlock domain, then
+ *		fd = lau_broker_trap(&filter, &err);	listener: handed to the broker
+ *	lau_broker_serve(&plan, listener, &err);	until no caller is left
+ *
+ * When the broker dies, calls that it holds or would get fail with ENOSYS: nothing is allowed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/event.h"
+#include "policy/plan/seccomp.h"
+
+struct b_err;
+struct lau_movelock;
+struct lau_movepage;
+struct lau_wards;
+struct sbx_image;
+struct sbx_ring;
+struct sock_filter;
+
+/* By which network a socket is known not to be the run's own (socket(7), SO_NETNS_COOKIE). */
+struct lau_broker_net {
+	bool is_apart;	     /* the run's network is not the host's: the rest counts */
+	uint64_t host, run;  /* the launcher's network, and the broker's */
+	const uint64_t *kept; /* SO_COOKIE of what --keep-fd names: free to do as they can */
+	size_t nkept;
+};
+
+enum lau_broker_point {
+	BR_POINT_SERVED,  /* a worker has an answer, and may still be interrupted */
+	BR_POINT_SETTLED, /* no more */
+	BR_POINT_SIGNAL,  /* the watch is about to interrupt a worker */
+	BR_POINT_JUDGED,  /* a call was judged, and is about to be done */
+	BR_POINT_MOVED,	  /* it was moved, and is looked at again */
+};
+
+struct lau_broker_plan {
+	const struct sbx_image *image;
+	enum pol_read_level read_level;
+	unsigned traps; /* POL_TRAP_* */
+	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is granted
+	 * and everything the policy can allow. */
+	int landlock_fd;
+	uint64_t keep_caps; /* of the target (root only) */
+	bool is_parent;	    /* of the target: Yama lets only ancestors look into a process */
+	struct lau_wards *wards; /* then: what it waits for, NULL = nothing; set by the spawn */
+	bool is_other;	    /* the target runs as somebody else than we do */
+	bool foreign_roots; /* the target may enter namespaces and chroot */
+	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
+	 * NULL = none: one that callers write to, and two that they read. */
+	const char *ring_path, *image_path, *shim_path;
+	/* ring_path, opened by the target under its own domain, -1 = it may not be written to. Set
+	 * by who starts the broker. */
+	int ring_fd;
+	/* Files outside that the target has as standard input, output or errors, opened for
+	 * writing, and that no other rule opens: their bytes may change, not their mode, owner,
+	 * times and attributes. */
+	const char *const *streams;
+	size_t nstreams;
+	/* Device nodes outside of /dev that rules name: no others are opened. */
+	const char *const *devices;
+	size_t ndevices;
+	const char *control_path; /* its socket, open to callers likewise; NULL = none */
+	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
+	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by
+	 * a network namespace: none is connected to when both are true. */
+	bool no_scopes, shares_net;
+	struct lau_broker_net net;
+	struct sbx_ring *ring;	 /* shared with the supervisor alone; NULL = no events */
+	uint64_t ring_size;	 /* its data size */
+	const struct lau_movelock *lock; /* NULL: no other broker is in the same directories */
+	_Atomic uint64_t *moves; /* of the ring of the shims (core/ring.h), NULL = none */
+	enum sbx_audit_level level;
+	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
+	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */
+	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
+	_Atomic uint64_t *proceeded; /* counts by enum br_proceed, shared; NULL = not counted */
+	bool lies;		     /* judges nothing where Landlock stands behind (tests) */
+	void (*test_point)(enum lau_broker_point); /* NULL but in tests */
+	bool no_filter; /* leave out its own seccomp filter (tests under a sanitizer) */
+};
+
+/* Of seccomp(2): a listener; and from Linux 5.19 a signal does not tear a call out of the broker's
+ * hands after it was done, so that the program makes it again: EEXIST for a directory that it has
+ * made itself (docs/adr/011). */
+#define LAU_TRAP_FLAGS ((1ul << 3) | (1ul << 5)) /* NEW_LISTENER, WAIT_KILLABLE_RECV */
+
+#define LAU_TRAP_MAX 256 /* more than the longest trap filter */
+
+/* The filter that traps, for this machine, into LAU_TRAP_MAX instructions. Pure. Its length. */
+size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out);
+
+/* In the target, after no_new_privs and before the static filter, which refuses a listener: the
+ * listener's descriptor, or -1 with B_FLOOR. [AS-safe] */
+int lau_broker_trap(const struct sock_filter *, size_t len, struct b_err *err);
+
+/* prctl(2): an option that Linux does not know and the trap filter stops. */
+#define LAU_GREETING 0x53425847
+
+/* In the target, when the broker has its listener, before any filter that knows the options of
+ * prctl(2): 0 when the broker can serve; -1 with B_FLOOR, which says what it cannot. [AS-safe] */
+int lau_broker_greet(struct b_err *err);
+
+/* In the broker, before it forks the target, so that the target's domain is a part of its own
+ * and it may look into it. 0 or -1 with B_FLOOR. */
+int lau_broker_enter(const struct lau_broker_plan *, struct b_err *err);
+
+/* Serves until the last process behind the listener is gone: 0; -1 when it cannot start. */
+int lau_broker_serve(const struct lau_broker_plan *, int listener, struct b_err *err);
+
+/*
+ * The lock of moves: while a directory changes its place no broker of this user acts
+ * on a name, for what it has judged is the text of a parent it holds (docs/adr/013).
+ *
+ * The lock lies in a page that all brokers of a user share: one file in a directory that no
+ * command may touch. Each broker has a slot of its own there, and a lock on that byte of the file
+ * says that it lives: what a dead one held is taken from it.
+ *
+ *	in the launcher:	lau_movelock_open(dir, &l, &err);	then the broker is forked
+ *	in the broker:		rc = lau_movelock_share(&l, &who);	0, -EINTR, -EBUSY
+ *				... look up the parent, judge, act ...
+ *				lau_movelock_share_end(&l);
+ */
+
+struct lau_movelock {
+	struct lau_movepage *page; /* NULL = none */
+	int fd;			   /* of the file, and of no other broker; -1 = of no file */
+	unsigned slot;
+	unsigned limit_ms; /* how long a call waits at most; 0 = 10 s */
+};
+#define LAU_MOVELOCK_INIT                                                                          \
+	{                                                                                          \
+		.fd = -1                                                                           \
+	}
+
+/* In `dir`, which must be there and private; NULL: nobody is to share it but runs inside this one.
+ * 0 or -1 with B_FLOOR. To be released. */
+int lau_movelock_open(const char *dir, struct lau_movelock *out, struct b_err *err);
+/* That of a run around this one, by a descriptor of its file, which is borrowed. */
+int lau_movelock_join(int fd, struct lau_movelock *out, struct b_err *err);
+/* Of one process alone: 0 or -1 with B_FLOOR. */
+int lau_movelock_alone(struct lau_movelock *out, struct b_err *err);
+void lau_movelock_release(struct lau_movelock *);
+
+/* Together with others that do not move; none locks twice. 0; -EINTR: a signal came first; -EBUSY:
+ * *out_who, a supervisor, or its broker, stands still with the lock. [MT-safe] */
+int lau_movelock_share(const struct lau_movelock *, pid_t *out_who);
+void lau_movelock_share_end(const struct lau_movelock *);
+/* With nobody else, likewise. */
+int lau_movelock_move(const struct lau_movelock *, pid_t *out_who);
+void lau_movelock_move_end(const struct lau_movelock *);
+/* Does somebody move, or wait for those who share it? */
+bool lau_movelock_is_wanted(const struct lau_movelock *);

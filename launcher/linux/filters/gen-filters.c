@@ -1,0 +1,56 @@
+/*
+ * gen-filters.c - build-time program: the rows of policy/plan/seccomp.c compiled by filtercode.c,
+ * one BPF program per combination of flags, written as C arrays to standard output.
+ *
+ * At build time because a launch has about a millisecond, and building the filter would take a
+ * tenth of it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "launcher/linux/filters/filters.h"
+#include "policy/plan/seccomp.h"
+
+#if defined(__x86_64__)
+#define MACHINE POL_X86_64
+#elif defined(__aarch64__)
+#define MACHINE POL_AARCH64
+#else
+#error "no seccomp filter for this machine yet"
+#endif
+
+static void print_program(unsigned flags, const struct lau_code *p)
+{
+	printf("static const struct sock_filter prog_%u[] = {", flags);
+	for (size_t i = 0; i < p->n; i++)
+		printf("%s{ 0x%x, %u, %u, 0x%x },", i % 4 ? " " : "\n\t", p->insn[i].code,
+		       p->insn[i].jt, p->insn[i].jf, p->insn[i].k);
+	printf("\n};\n");
+}
+
+int main(void)
+{
+	static struct lau_code all[POL_SC_FLAGS];
+	unsigned same[POL_SC_FLAGS];
+	const char *why;
+
+	printf("/* Made by gen-filters from policy/plan/seccomp.c. */\n"
+	       "#include \"launcher/linux/filters/filters.h\"\n\n");
+	for (unsigned f = 0; f < POL_SC_FLAGS; f++) {
+		if (lau_filter_compile(MACHINE, f, &all[f], &why) < 0) {
+			fprintf(stderr, "gen-filters: flags %#x: %s\n", f, why);
+			return 1;
+		}
+		for (same[f] = 0; same[f] < f; same[f]++)
+			if (all[same[f]].n == all[f].n &&
+			    !memcmp(all[same[f]].insn, all[f].insn, all[f].n * sizeof *all[f].insn))
+				break;
+		if (same[f] == f)
+			print_program(f, &all[f]);
+	}
+	printf("\nconst struct lau_filter lau_filters[] = {\n");
+	for (unsigned f = 0; f < POL_SC_FLAGS; f++)
+		printf("\t[%u] = { prog_%u, %zu },\n", f, same[f], all[f].n);
+	printf("};\nconst unsigned lau_filters_n = %u;\n", POL_SC_FLAGS);
+	return fflush(stdout) || ferror(stdout);
+}

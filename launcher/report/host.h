@@ -1,0 +1,171 @@
+/* host.h - what this host can do, found out by doing it once, and the verdict on it (sbx-
+ * launch --doctor). */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct b_err;
+struct b_str;
+
+/*
+ * May a broker serve here? Tried once as a run will use it: below the command a process
+ * makes a call, the broker receives it, reads and writes the caller's memory, takes one of its
+ * descriptors, opens by openat2(2), and answers with a descriptor of its own.
+ *
+ * That a broker can serve is remembered by what it depends on: the boot, the kernel, the user, the
+ * number of filters around us, Yama. A filter has no name, so another one may stand there the next
+ * time. Therefore what is remembered only spares the attempt: each command greets its broker before
+ * its first step (lau_broker_greet()), and where that fails the run ends with the step that failed,
+ * and nothing is remembered any longer. That a broker cannot serve is never believed without a new
+ * attempt.
+ */
+
+/* Who the broker is to the command. */
+enum lau_kinship {
+	LAU_KIN_SIBLING, /* both are children of the supervisor */
+	LAU_KIN_PARENT,	 /* the command is the broker's child: Yama asks for that */
+	LAU_KIN_OWN_NS,	 /* siblings in a user namespace of their own: the broker has
+			    CAP_SYS_PTRACE over it */
+	LAU_KIN_COUNT
+};
+
+/* What failed first. X(name, what the person is told it was) */
+#define LAU_SERVING_STEPS(X)                                                                       \
+	X(DONE, "nothing")                                                                         \
+	X(NAMESPACE, "no user namespace can be made")                                              \
+	X(PROCESS, "no process can be made")                                                       \
+	X(LISTENER, "no listener for system calls")                                                \
+	X(HANDING, "sendmsg(2) or recvmsg(2) is refused")                                          \
+	X(RECEIVE, "no call reaches a listener")                                                   \
+	X(PROC, "no /proc that shows this process")                                                \
+	X(OPENAT2, "openat2(2) is refused")                                                        \
+	X(MEMORY, "process_vm_readv(2) is refused")                                                \
+	X(WRITING, "process_vm_writev(2) is refused")                                              \
+	X(ACTING, "a call that finds or changes names is refused")                                 \
+	X(ANSWER, "a call cannot be answered with a descriptor")
+
+enum lau_serving_step {
+#define X(name, text) LAU_SERVE_##name,
+	LAU_SERVING_STEPS(X)
+#undef X
+		LAU_SERVE_COUNT
+};
+
+struct lau_served {
+	enum lau_serving_step step; /* LAU_SERVE_DONE: it can */
+	int sys;		    /* errno of the step */
+	int acting;		    /* of LAU_SERVE_ACTING: lau_serving_act() */
+	int descriptor;		    /* errno of taking a descriptor, which sockets need; 0 = can */
+};
+
+struct lau_serving {
+	bool is_tried;
+	struct lau_served by[LAU_KIN_COUNT];
+	int yama;	  /* kernel.yama.ptrace_scope, -1 = none */
+	bool is_filtered; /* a seccomp filter is around us */
+	int self_sys;	  /* errno of reading our own memory: a filter's word, not Yama's */
+	/* Likewise of writing it, of pidfd_open(2) and pidfd_getfd(2) on ourselves; and which act
+	 * of a broker is refused, -1 = none. */
+	int writing_sys, pidfd_sys, getfd_sys, acting;
+};
+
+/* What costs no process: Yama, the filter around us. */
+void lau_serving_look(struct lau_serving *out);
+/* As it is now, in throw-away processes. */
+void lau_serving_try(struct lau_serving *out);
+/* The same for a run that makes a user namespace or none (`own_ns`). That it can serve is
+ * remembered in the directory `state`, which is the user's alone; NULL = nowhere. */
+void lau_serving_find(const char *state, bool own_ns, struct lau_serving *out);
+/* What is remembered there was wrong, or is to be tried anew. */
+void lau_serving_forget(const char *state);
+/* In a broker: can it look into and act for this caller, which passed lau_serving_words() to a call
+ * (0: its memory is not looked at)? LAU_SERVE_DONE, PROC, OPENAT2, MEMORY, WRITING or ACTING. */
+struct lau_served lau_serving_of(pid_t caller, uint64_t words);
+/* The address of what a caller passes: the same in every fork of this program. */
+uint64_t lau_serving_words(void);
+/* "mkdirat(2) is refused": a call by which a broker acts. */
+const char *lau_serving_act(int acting);
+/* How the broker is to be related to the command: the first that works; `own_ns`: the run makes a
+ * user namespace. False: *out is what failed of the nearest. */
+bool lau_serving_choose(const struct lau_serving *, bool own_ns, enum lau_kinship *out);
+/* One line each: why there is no broker, and what helps. */
+void lau_serving_why(const struct lau_serving *, bool own_ns, struct b_str *cause,
+		     struct b_str *remedy);
+/* What failed, and what helps, as an error of the floor; -1. No memory is taken: it is called
+ * after fork(2). */
+int lau_serving_refused(const struct lau_served *, struct b_err *err);
+
+/*
+ * Would a strict run be made here, in this directory, under these options? Asked by
+ * making it: whatever a run tries, this has tried.
+ */
+
+struct lau_verdict {
+	const char *options; /* as they are written, "" = none */
+	bool runs;
+	char notes[1024]; /* what such a run says of itself, a line each */
+	char why[512]; /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
+};
+#define LAU_VERDICTS 5
+
+/* Of no option, of a pattern that denies reading, and of each --network. The program of each run is
+ * this one, which prints its version; no log is made, and a place for one is looked for. */
+void lau_verdicts_ask(struct lau_verdict out[LAU_VERDICTS]);
+
+/* What this host can do, found out by doing it once (`sbx-launch --doctor`). */
+
+struct lau_ability {
+	bool has;
+	int sys; /* errno of the attempt when it failed */
+};
+
+struct lau_host {
+	int landlock_abi;   /* 0 = none, */
+	int landlock_errno; /* why not: ENOSYS not built in, EOPNOTSUPP switched off */
+	unsigned landlock_errata;
+	bool is_root;
+	bool apparmor_userns; /* kernel.apparmor_restrict_unprivileged_userns is 1 */
+	char kernel[65];
+	/* Could be made by us, as we are. */
+	struct lau_ability seccomp_filter;
+	struct lau_ability seccomp_notify; /* a listener (for the broker) */
+	struct lau_ability user_ns, net_ns;
+	struct lau_ability pid_ns, mount_ns; /* as --isolate pid, shm */
+	struct lau_ability openat2, pidfd;
+	struct lau_ability cgroup; /* of a run, for its memory and processes */
+	/* The kernel has what the broker needs, as far as its version says; after
+	 * lau_host_settle(): it can serve here. */
+	bool has_broker;
+	bool is_settled;
+	bool own_ns; /* the run makes a user namespace */
+	struct lau_serving serving;
+	enum lau_kinship kinship; /* of broker and command */
+	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
+	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
+	bool is_asked_as_macos; /* a question is about that system, not about this host */
+	struct lau_verdict verdicts[LAU_VERDICTS]; /* of the whole probe; has_verdicts */
+	bool has_verdicts;
+	bool is_served; /* and whose supervisor makes runs inside it; told by the whole probe */
+};
+
+/* Cheap questions only (no fork): Landlock ABI, uid, kernel. Enough for a run; namespaces are
+ * tried by the run itself. */
+void lau_host_quick(struct lau_host *);
+/* Can a broker serve a run here that makes a user namespace, or none? Tried, or remembered in the
+ * directory `state` (host.h). Nothing is done where there is none anyway, and the second time.
+ */
+void lau_host_settle(struct lau_host *, const char *state, bool own_ns);
+/* Of a run, where there is none: B_FLOOR. */
+extern const char lau_no_proc_text[];
+/* What helps where there is no Landlock. */
+const char *lau_host_landlock_remedy(const struct lau_host *);
+/* "cause: remedy": why there is no broker. */
+void lau_host_no_broker(const struct lau_host *, struct b_str *out);
+/* Everything, in throw-away children. */
+void lau_host_probe(struct lau_host *);
+/* The doctor's table; `json` for programs. Says what each missing ability loses and the remedy,
+ * and the known limits of the floor without the broker. */
+void lau_host_show(const struct lau_host *, bool json, bool colour, struct b_str *out);

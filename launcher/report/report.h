@@ -1,0 +1,103 @@
+/* report.h - what a run reports: abilities required, losses, the plan, the summary, variables. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "launcher/report/host.h"
+
+struct aud_counts;
+struct b_err;
+struct b_str;
+struct lau_environment;
+struct lau_options;
+struct lau_outcome;
+struct lau_plan;
+struct lau_record;
+
+/* What a person is told of a run: what holds it, what does not, how it went. */
+
+/* "confined by: ...; policy ..." for -v, before the command. */
+void lau_summary_start(struct lau_plan *, int lost, struct b_str *out);
+/* Counts, coverage, log and final hash for -v, after it. */
+void lau_summary_end(const struct lau_record *, const struct lau_outcome *, struct b_str *out);
+
+/* The plan as text, for --dry-run. */
+
+void lau_dryrun_show(const struct lau_options *, struct lau_plan *, const struct lau_environment *,
+		     const char *program, struct b_str *out);
+
+/* What cannot be enforced, and what the policy engine has to tell: before the command.
+ */
+
+/* "sbx-launch: WHAT: TEXT" on standard error, control characters made visible. */
+void lau_say(const char *what, const char *text);
+/* What of the policy is left out or lost, before there is a floor: for a command that may not be
+ * executed. */
+void lau_losses_foreign(const struct lau_options *, const struct lau_plan *);
+/* Prints notes and losses, one a line, on standard error. B_FLOOR when one of them is a reason not
+ * to run; of several the last is in *err, those before it are printed. */
+int lau_losses_tell(const struct lau_options *, const struct lau_plan *, struct b_err *err);
+
+/*
+ * What a host may lack, what that costs, and `--require`, which does without nothing.
+ * One table: the man page has its rows, and a test holds it against the planner.
+ */
+
+/* What a run does on a host without. */
+enum lau_lack {
+	LAU_LACK_RUNS,	/* goes on; what is lost is told with -v and in run.json */
+	LAU_LACK_RULES, /* refused where a rule needs it */
+	LAU_LACK_REFUSED,
+};
+/* "runs", "refused where a rule needs it", "refused" */
+const char *lau_lack_text(enum lau_lack);
+
+enum lau_need {
+	LAU_NEED_LANDLOCK, /* and each ABI, as landlock=N */
+	LAU_NEED_ABI2,
+	LAU_NEED_ABI3,
+	LAU_NEED_ABI4,
+	LAU_NEED_ABI5,
+	LAU_NEED_ABI6,
+	LAU_NEED_BROKER,
+	LAU_NEED_NET,
+	LAU_NEED_PID,
+	LAU_NEED_SHM,
+	LAU_NEED_SHIM,
+	LAU_NEED_COUNT
+};
+
+struct lau_need_row {
+	const char *name;     /* of --require */
+	const char *lost;     /* without it */
+	enum lau_lack strict; /* --best-effort always runs */
+	const char *lax;      /* what --best-effort still keeps, "" = all the rest */
+	const char *remedy;
+};
+extern const struct lau_need_row lau_needs[LAU_NEED_COUNT];
+
+/* `--require NAME`: its row, or -1. */
+int lau_need_find(const char *name);
+/* What is required, and can be known before the spawn, is there: 0, or -1 with B_FLOOR that names
+ * ability and remedy. Namespaces are tried by the spawn (lau_confine.isolate_must, bpf_no_inet). */
+int lau_require_check(const struct lau_options *, const struct lau_host *, const struct lau_plan *,
+		      struct b_err *err);
+/* `--require shim`, when the run is over: every program that started was witnessed, and no event
+ * is missing; else B_AUDIT, which says what is. */
+int lau_require_witnessed(const struct aud_counts *, struct b_err *err);
+
+/*
+ * Preload-only mode, for harnesses that start programs and cannot put a prefix
+ * before them: `eval "$(sbx-launch --print-env ...)"`.
+ *
+ * Makes a run directory with the compiled policy, the shims' shared counters and the log, and
+ * prints the variables as a shell's export commands. Every dynamic program started from there on
+ * is checked and witnessed by its shim, and by nothing else: the first line of the log says that
+ * no floor stands below. A failure prints commands that stop the shell which evaluates them.
+ */
+
+/* Exit status. */
+int lau_print_env(const struct lau_options *);
+/* Printed at each failure, those that come before that as well. In a function, a sourced file or a
+ * script: wherever the text is evaluated, it goes no further. */
+#define LAU_PRINT_ENV_STOP "return 125 2>/dev/null || exit 125\n"

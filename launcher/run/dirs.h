@@ -1,0 +1,129 @@
+/* dirs.h - directories and files of a run: made, found, given to the command, removed. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/mem.h"
+#include "policy/document/layers.h"
+#include "policy/engine.h"
+
+struct b_arena;
+struct b_err;
+struct b_str;
+struct lau_dirs;
+struct lau_environment;
+struct lau_options;
+struct pol_engine;
+
+/*
+ * The run's private directory for temporary files, and the workspace's private
+ * build cache. Both are granted by the policy; TMPDIR and its kin name them to the command.
+ */
+
+/* Canonical directory that scratch directories are made in: $TMPDIR when it is an absolute
+ * usable directory, else /tmp. malloc'ed. */
+int lau_scratch_base(char **out, struct b_err *err);
+struct lau_scratch {
+	char *path; /* malloc'ed */
+	int base;   /* the directory it lies in, -1 = none */
+	int lock;   /* itself, locked while the run lives; -1: only the name is known */
+	int no_locks; /* errno of flock(2) where nothing can be locked */
+	bool keeps; /* the place is everybody's: what is left empty disturbs nobody */
+};
+
+/* The run's own there: 0700, empty, locked, of an inode that no living process of another run has
+ * rights on. Names are numbered and used again, so that the next run has the same rules and needs
+ * not compile them again. What a run that was killed left is removed. With `make` false it
+ * is the first name, whoever has it: the same answer to the same question. */
+int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
+/* To the user that the command runs as, until it is released. */
+int lau_scratch_lend(const struct lau_scratch *, uid_t, gid_t, struct b_err *err);
+/* Removes it, or in /tmp and /var/tmp leaves it empty for the next run, and unlocks. */
+void lau_scratch_release(struct lau_scratch *);
+/* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
+void lau_scratch_export(const char *path, struct lau_environment *);
+
+/* XDG_CACHE_HOME/sbx-launch/<hash of the workspace>, or NULL when there is no home. malloc'ed. */
+char *lau_cache_dir(const char *workspace);
+bool lau_cache_make(const char *path);
+void lau_cache_export(const char *path, struct lau_environment *);
+
+/*
+ * The directories a run needs: found first (which makes the scratch directory alone),
+ * made when the policy has proved good.
+ */
+
+struct lau_dirs {
+	struct b_arena arena;
+	const char **workspaces; /* canonical */
+	size_t nworkspaces;
+	struct pol_layers layers;   /* the documents: they say which of the rest are wanted */
+	struct lau_scratch scratch; /* no path: none wanted */
+	char *cache;		    /* build cache of the workspace; NULL = none */
+	char *channels;		    /* holds the channels of all runs; NULL = no shim */
+	char *locks;		    /* holds the lock of moves; NULL = no place for it */
+	char *images;		    /* compiled policies of all runs; NULL = none */
+	char *runs;		    /* holds the run directories; NULL = none wanted */
+	const char *hidden[3];	    /* of these, what the command may not touch */
+	size_t nhidden;
+	const struct pol_ruleset *outer; /* of the run that this one is inside of; NULL = none */
+};
+
+int lau_dirs_find(const struct lau_options *, struct lau_dirs *out, struct b_err *err);
+/* Of a run inside another: what that has is shared (its scratch directory and build cache, where
+ * both want one), nothing is made but the channel and the record. */
+int lau_dirs_find_inside(const struct lau_options *, const struct lau_dirs *outer,
+			 struct lau_dirs *out, struct b_err *err);
+int lau_dirs_make(struct lau_dirs *, struct b_err *err);
+/* Removes the scratch directory and releases. */
+void lau_dirs_release(struct lau_dirs *);
+
+/*
+ * Files that the launcher itself writes where the caller says: --result-json FILE,
+ * --audit-file FILE. An earlier command may have put a symlink or a FIFO there, so that the
+ * launcher, which nothing confines, writes elsewhere or waits for ever.
+ */
+
+/* open(2), but a FIFO that nobody reads makes us wait for a reader for LAU_OUTFILE_WAIT_MS at most:
+ * -1 with errno ENXIO then. Close-on-exec. */
+#define LAU_OUTFILE_WAIT_MS 5000
+int lau_outfile_open(const char *path, int flags);
+/* Is the name one of a descriptor of the caller's (/dev/stdout, /dev/fd/N, /proc/self/fd/N)? */
+bool lau_outfile_is_descriptor(const char *path);
+/* Before any policy is known: is there no symlink on the way to `path`, or for an ordinary user
+ * none but those that root alone can change? */
+bool lau_outfile_is_plain(const char *path);
+/* Refuses `path` (relative: to the working directory) when a symlink on the way is one that the
+ * command may change: B_FLOOR, naming the option. *out_real, when asked for: where the path leads;
+ * arena of the engine. */
+int lau_outfile_check(struct pol_engine *, const char *option, const char *path,
+		      const char **out_real, struct b_err *err);
+
+/* The files that the command is given as its input, output and errors. */
+
+/* Regular files among descriptors 0 to 2 that still have their name, but for those in
+ * directories the command is given anyway. Returns how many; strings live in dirs->arena. */
+size_t lau_stdio_find(struct lau_dirs *, struct pol_stdio out[POL_STDIO_MAX]);
+
+/* Removing a directory tree that the sandbox filled: its names, links, modes and depth
+ * are hostile. Symbolic links are never followed. */
+
+/* Removes `path` and everything below; missing is fine. At most a fixed number of descriptors
+ * is open at a time, however deep the tree. */
+int lau_tree_remove(const char *path, struct b_err *err);
+/* Everything below it, and not itself. */
+int lau_tree_clear(const char *path, struct b_err *err);
+/* The same of an open directory, whatever its path leads to by now. */
+int lau_tree_clear_at(int dir, struct b_err *err);
+
+/*
+ * May a command that only looks, by its words, be trusted to where it is? Not where
+ * PATH leads to programs that the run itself may write, nor where git's configuration names
+ * programs that show its differences. Reads files, runs nothing.
+ */
+
+/* For argv with `envp`, in the working directory. False: *why gets one line. */
+bool lau_surround_is_sound(struct pol_engine *, char const *const *argv, char const *const *envp,
+			   struct b_str *why);

@@ -1,0 +1,43 @@
+/* os.h - what the launcher's shared parts ask of the system and each system answers its own way:
+ * launcher/linux/run/os.c, launcher/macos/os.c. */
+#pragma once
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "audit/collector.h"
+
+/* Opens a directory to make entries in it, which needs no right to list it. */
+#ifdef O_SEARCH
+#define LAU_O_SEARCH O_SEARCH /* POSIX */
+#else
+#define LAU_O_SEARCH O_PATH
+#endif
+
+/* Opens a directory of ours whose permission bits keep us out, after giving it 0700; no symlink
+ * is followed. -1 with errno. */
+int lau_os_open_closed_dir(int at, const char *name);
+/* Renames in a directory what must not replace anything: 0, or -1 with errno. */
+int lau_os_rename_new(int dir, const char *from, const char *to);
+/* Is a directory of ours, 0700, as mkdir(2) makes it: no attributes, access lists or flags that
+ * what is made in it would inherit? */
+bool lau_os_is_plain_dir(int fd);
+/* The path an open file was found by, as the kernel tells it: it may lead elsewhere by now. */
+bool lau_os_fd_path(int fd, char *path, size_t size);
+/* 0, or the errno with which a filter around us refuses to list directories. */
+int lau_os_no_listing(void);
+/* Canonical path of this program; false when nothing tells. */
+bool lau_os_own_path(char *path, size_t size);
+/* Is `dir` on a file system in memory with room for `need` bytes? */
+bool lau_os_is_memory(const char *dir, unsigned long long need);
+/* Allocates the first `size` bytes of a file, so that touching them cannot fail: 0 or an errno. */
+int lau_os_reserve(int fd, off_t size);
+/* Tells the processes of the run from others; NULL = this system has nothing to tell them by. */
+extern aud_kin_fn *const lau_os_kin;
+
+/* environ(7), which is no variable everywhere. */
+char *const *lau_os_environ(void);
+/* From here the variables of somebody else: of the requester, in a fork that makes a run for it. */
+void lau_os_borrow_environ(char *const *env);

@@ -1,0 +1,67 @@
+/*
+ * spawn.h - fork, confine, exec. All that can be prepared was prepared before: the child only
+ * makes system calls.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "launcher/run/confine.h"
+#include "launcher/supervise/supervise.h"
+
+struct b_err;
+struct lau_broker_plan;
+
+struct lau_spawn {
+	const struct lau_confine *confine; /* NULL = none */
+	/* The broker that serves the command, NULL = none: it is forked first, makes the
+	 * namespaces, and starts the command as our child, or as its own (is_parent). Needs
+	 * `confine`. */
+	const struct lau_broker_plan *broker;
+	const struct lau_signals *signals; /* put back in the child */
+	const char *program;		   /* for execve(2) */
+	char *const *argv;
+	char *const *envp;
+	const struct lau_limits *limits; /* put back in the child, NULL = none */
+	const int *stdio;  /* three, to become the command's 0 to 2, -1 = its own stays; or NULL */
+	const char *cwd;   /* NULL = ours */
+	bool own_group;	   /* the command leads a process group of its own */
+	char **shell_argv; /* lau_spawn_shell()'s, where no memory may be taken; NULL = made here */
+};
+
+/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. */
+enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
+
+struct lau_spawned {
+	pid_t pid;
+	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
+	pid_t wrap;   /* our child in place of the command, which then is none; 0 = none */
+	pid_t init;   /* a child as well, 0 = none: the first process of the pid namespace */
+	/* The command is the broker's child, which tells of it over this socket (linux/reports.h);
+	 * 0 = it is ours. To be closed by the caller. */
+	int reports;
+	int lost;		  /* LAU_NET_FILTERED, LAU_NO_* */
+	enum lau_spawn_step step; /* on failure */
+};
+
+/* The command's pid in a pid namespace of its own, where its parent has none: after the first
+ * process, and the broker. */
+#define LAU_INNER_PID(has_broker) ((has_broker) ? 3 : 2)
+
+/* The command's image runs when this returns 0. On failure nothing is left running:
+ * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */
+int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *err);
+
+/* What clone(2) said, with the limit that there is: -1. [AS-safe] */
+int lau_spawn_no_process(struct b_err *err);
+/* Parts of it. To die when the process `parent` does. [AS-safe] */
+int lau_spawn_die_with(pid_t parent, struct b_err *err);
+/* Streams, directory and group, as told. [AS-safe] */
+int lau_spawn_place(const struct lau_spawn *, struct b_err *err);
+/* What runs a script that names no interpreter: {"/bin/sh", program, arguments}. The array and its
+ * first two strings are malloc'ed. */
+char **lau_spawn_shell(const struct lau_spawn *);
+void lau_spawn_shell_free(char **);
+/* Becomes the program, or returns -1: B_NOTFOUND, B_NOEXEC. [AS-safe] */
+int lau_spawn_exec(const struct lau_spawn *, char *const *shell_argv, struct b_err *err);
