@@ -9,7 +9,7 @@ $(B)/hdr/%.ok: % | $$(@D)/.d
 
 # Who may include whom.
 check-layers:
-	$(Q)awk -f scripts/layers.awk docs/layers.txt $$(git ls-files '*.c' '*.h' | grep -v '^tests/')
+	$(Q)awk -f scripts/layers.awk docs/layers.txt $$(git ls-files '*.c' '*.h' | grep -v '^tests/\|^docs/\|/sdk/')
 
 # Length of files and functions; every option in a man page; spelling.
 check-lint: all
