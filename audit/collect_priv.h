@@ -105,8 +105,8 @@ void aud_procs_failed(struct aud_procs *, const struct sbx_event *);
 /* A shim's word, which this process said itself. 0 = a child that does not know who it is, forked
  * under a filter of its program's own: from then on silence proves nothing. */
 void aud_procs_speaks(struct aud_procs *, uint32_t pid, uint32_t ppid);
-/* The broker served this process. When nobody has announced it, and it says nothing within a second,
- * it runs without a shim: a program that another such started, or an execve made inline. */
+/* The broker served this process. When nobody has announced it, and it says nothing within a
+ * second, it runs without a shim: a program that another such started, or an execve made inline. */
 void aud_procs_served(struct aud_procs *, const struct sbx_event *, const char *exe,
 		      uint64_t now_ms);
 bool aud_procs_is_silent(struct aud_procs *, uint32_t pid, uint32_t ppid);
@@ -310,7 +310,7 @@ void aud_add_time(uint64_t time_ns, struct b_str *out);
 struct aud_log {
 	int fd; /* -1: none, or given up */
 	bool failed;
-	int error; /* errno of the failure */
+	int error;	/* errno of the failure */
 	uint64_t bytes; /* of all lines so far */
 	uint64_t pending_lines;
 	uint64_t dropped_lines; /* lines a failed write swallowed */
@@ -365,9 +365,9 @@ struct aud_denial {
 	const char *path;
 	size_t path_len;
 	const char *matched, *origin;
-	unsigned call;	/* SBX_CALL_* */
-	bool is_unseen; /* a move: what lies below could not be looked through */
-	bool is_root;	/* the root of a grant, which keeps its place */
+	unsigned call;	  /* SBX_CALL_* */
+	bool is_unseen;	  /* a move: what lies below could not be looked through */
+	bool is_root;	  /* the root of a grant, which keeps its place */
 	bool is_git_link; /* a symlink in a git directory */
 };
 

@@ -109,7 +109,8 @@ static void add_process_remedy(struct b_str *line, const struct aud_denial *d, c
 	size_t i;
 
 	if (d->op == SBX_CONNECT && b_has_prefix(name, "fd/"))
-		b_str_add(line, ": a socket made outside of the run: --keep-fd passes it on as it is");
+		b_str_add(line,
+			  ": a socket made outside of the run: --keep-fd passes it on as it is");
 	for (i = 0; d->op == SBX_MODIFY && i < sizeof maps / sizeof *maps; i++)
 		if (strcmp(name, maps[i]) == 0)
 			b_str_add(line, ": mapping user namespaces needs --allow namespaces");
@@ -194,8 +195,9 @@ static void add_denial(struct b_str *line, const struct aud_denial *d)
 	else if (d->is_root)
 		add_root_remedy(line, d);
 	else if (d->is_git_link)
-		b_str_add(line, ": the git of the host would follow a symlink there: make it outside of "
-				"the sandbox");
+		b_str_add(line,
+			  ": the git of the host would follow a symlink there: make it outside of "
+			  "the sandbox");
 	else
 		add_remedy(line, d);
 }

@@ -1,6 +1,6 @@
 /*
- * preload_log.h - what a preload-only run leaves: nobody kept its counts, but the shims share a file of
- * counters in its directory, and the log tells the rest. Both were written by the programs
+ * preload_log.h - what a preload-only run leaves: nobody kept its counts, but the shims share a
+ * file of counters in its directory, and the log tells the rest. Both were written by the programs
  * themselves.
  */
 #pragma once

@@ -14,13 +14,12 @@
 #include "base/str.h"
 
 /* name in run.json, field of struct aud_counts */
-#define COUNTS(X)                                                                                  \
-	X(events)                                                                                  \
-	X(allowed)                                                                                 \
-	X(denied)                                                                                  \
-	X(reads) X(modifies) X(execs) X(connects) X(queries) X(losses) X(refused) X(disagreed)     \
-		X(lost) X(broker_lost) X(corrupt) X(abandoned) X(damaged) X(unverified)            \
-			X(internal) X(processes) X(witnessed)
+/* clang-format off */
+#define COUNTS(X) \
+	X(events) X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(queries) \
+	X(losses) X(refused) X(disagreed) X(lost) X(broker_lost) X(corrupt) X(abandoned) X(damaged) \
+	X(unverified) X(internal) X(processes) X(witnessed)
+/* clang-format on */
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
 {

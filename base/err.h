@@ -16,19 +16,19 @@
 #include <stddef.h>
 
 /* kind, stable code printed in messages and in --status-fd */
-#define B_KINDS(X)                 \
-	X(USAGE, "E_USAGE")        \
-	X(POLICY, "E_POLICY")      \
-	X(PROFILE, "E_PROFILE")    \
-	X(WORKSPACE, "E_WORKSPACE")\
-	X(FLOOR, "E_FLOOR")        \
-	X(SHIM, "E_SHIM")          \
-	X(AUDIT, "E_AUDIT")        \
-	X(NOTFOUND, "E_NOTFOUND")  \
-	X(NOEXEC, "E_NOEXEC")      \
-	X(APPROVAL, "E_APPROVAL")  \
-	X(LIMIT, "E_LIMIT")        \
-	X(FORMAT, "E_FORMAT")      \
+#define B_KINDS(X)                                                                                 \
+	X(USAGE, "E_USAGE")                                                                        \
+	X(POLICY, "E_POLICY")                                                                      \
+	X(PROFILE, "E_PROFILE")                                                                    \
+	X(WORKSPACE, "E_WORKSPACE")                                                                \
+	X(FLOOR, "E_FLOOR")                                                                        \
+	X(SHIM, "E_SHIM")                                                                          \
+	X(AUDIT, "E_AUDIT")                                                                        \
+	X(NOTFOUND, "E_NOTFOUND")                                                                  \
+	X(NOEXEC, "E_NOEXEC")                                                                      \
+	X(APPROVAL, "E_APPROVAL")                                                                  \
+	X(LIMIT, "E_LIMIT")                                                                        \
+	X(FORMAT, "E_FORMAT")                                                                      \
 	X(SYSTEM, "E_SYSTEM")
 
 enum b_kind {
@@ -36,7 +36,7 @@ enum b_kind {
 #define X(name, code) B_##name,
 	B_KINDS(X)
 #undef X
-	B_KIND_COUNT
+		B_KIND_COUNT
 };
 
 #define B_ERR_MAX 1024 /* bytes of message, NUL included; longer text is cut and ends in "..." */
@@ -57,7 +57,8 @@ int b_wrap(struct b_err *err, const char *fmt, ...) __attribute__((format(printf
 /* "E_POLICY" etc.; a static string. */
 const char *b_kind_code(enum b_kind kind);
 
-/* Exit status of the kind in sbx-launch's grammar: 126 for NOEXEC and APPROVAL, 127 for NOTFOUND, else 125. */
+/* Exit status of the kind in sbx-launch's grammar: 126 for NOEXEC and APPROVAL, 127 for NOTFOUND,
+ * else 125. */
 int b_kind_status(enum b_kind kind);
 
 /* Writes "PROGRAM: E_CODE: message\n" to descriptor 2, control bytes escaped,

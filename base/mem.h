@@ -19,18 +19,17 @@ struct b_arena {
 };
 void *b_arena_alloc(struct b_arena *a, size_t size);
 char *b_arena_strndup(struct b_arena *a, const char *s, size_t n);
-char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+char *b_arena_printf(struct b_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards */
 
 /* Growable array in three fields: T *v; size_t n, cap.  b_grow(v, n, cap) makes
  * room for one more element. */
-#define b_grow(v, n, cap)                                                    \
-	do {                                                                 \
-		if ((n) == (cap)) {                                          \
-			(cap) = (cap) ? (cap) * 2 : 8;                       \
-			(v) = b_realloc((v), (cap), sizeof *(v));            \
-		}                                                            \
+#define b_grow(v, n, cap)                                                                          \
+	do {                                                                                       \
+		if ((n) == (cap)) {                                                                \
+			(cap) = (cap) ? (cap)*2 : 8;                                               \
+			(v) = b_realloc((v), (cap), sizeof *(v));                                  \
+		}                                                                                  \
 	} while (0)
 
 /* Cleanup attributes and hand-over, as in crun and systemd.
@@ -59,13 +58,13 @@ static inline int b_take_fd(int *fd)
 	return taken;
 }
 
-#define b_auto_fd __attribute__((cleanup(b_close_fd)))
+#define b_auto_fd   __attribute__((cleanup(b_close_fd)))
 #define b_auto_free __attribute__((cleanup(b_free_ptr)))
 /* b_auto(struct_release) T x = {0}: calls struct_release(&x) at scope end. */
 #define b_auto(fn) __attribute__((cleanup(fn)))
-#define b_take_ptr(pp)                             \
-	({                                         \
-		__typeof__(*(pp)) b_taken = *(pp); \
-		*(pp) = NULL;                      \
-		b_taken;                           \
+#define b_take_ptr(pp)                                                                             \
+	({                                                                                         \
+		__typeof__(*(pp)) b_taken = *(pp);                                                 \
+		*(pp) = NULL;                                                                      \
+		b_taken;                                                                           \
 	})

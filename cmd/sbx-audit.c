@@ -100,7 +100,8 @@ static const char examples[] =
 	"  sbx-audit show --verdict denied            what was refused, and by which rule?\n"
 	"  sbx-audit show --op modify --path 'src/**' 20261127T23\n"
 	"  sbx-audit show --json --path '**/.ssh/**'  | jq .\n"
-	"\nExit status: 0 found, the chain holds; 1 nothing found, it is broken\nor there is none; 2 trouble.\n";
+	"\nExit status: 0 found, the chain holds; 1 nothing found, it is broken\nor there is none; "
+	"2 trouble.\n";
 
 static int fail(const struct b_err *err)
 {
@@ -280,7 +281,8 @@ static int do_verify(const struct options *o, const char *root)
 			   v.hash);
 	if (put(&text, &err) < 0)
 		return fail(&err);
-	return v.is_unchained || v.broken_line || (v.has_final && !v.final_matches) ? NOTHING : FOUND;
+	return v.is_unchained || v.broken_line || (v.has_final && !v.final_matches) ? NOTHING
+										    : FOUND;
 }
 
 static const struct {

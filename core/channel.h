@@ -4,12 +4,13 @@
 
 /* Absolute path of the run's channel directory (0700, on tmpfs), holding the two files below.
  * With SBX_CHANNEL_DENY in front a program that cannot use it does not start. */
-#define SBX_ENV_CHANNEL	  "SBX_CHANNEL"
-#define SBX_CHANNEL_DENY  "deny:"
-#define SBX_CHANNEL_MAX	  1024 /* bytes of that value, NUL included, and of our entry in the preload */
-#define SBX_CHANNEL_IMAGE "image" /* compiled policy, read-only */
-#define SBX_CHANNEL_RING  "ring"  /* struct sbx_ring, shared by all writers */
-#define SBX_CHANNEL_CONTROL "ctl" /* socket: where a run inside the run is asked for */
+#define SBX_ENV_CHANNEL	 "SBX_CHANNEL"
+#define SBX_CHANNEL_DENY "deny:"
+#define SBX_CHANNEL_MAX                                                                            \
+	1024 /* bytes of that value, NUL included, and of our entry in the preload */
+#define SBX_CHANNEL_IMAGE   "image" /* compiled policy, read-only */
+#define SBX_CHANNEL_RING    "ring"  /* struct sbx_ring, shared by all writers */
+#define SBX_CHANNEL_CONTROL "ctl"   /* socket: where a run inside the run is asked for */
 
 /* Preload-only mode: nobody reads the ring, whose header says so; lines are appended here. */
 #define SBX_CHANNEL_LOG "audit.jsonl"

@@ -79,9 +79,9 @@ static bool is_canonical(const char *p, size_t len)
 		for (size_t i = 0; i < len && at >= stop; i++) {                                   \
 			column = table + class[(unsigned char)path[i]];                            \
 			AS_IT_STANDS(column);                                                      \
-			at = SBX_ENTRY(column, at, rest, 0);                                           \
+			at = SBX_ENTRY(column, at, rest, 0);                                       \
 			if (at >= end)                                                             \
-				return SBX_NOWHERE;                                                    \
+				return SBX_NOWHERE;                                                \
 		}                                                                                  \
 		return (uint32_t)(at >> d->scaled);                                                \
 	}

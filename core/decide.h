@@ -55,7 +55,7 @@ unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
  * at most SBX_MOVE_BUDGET pairs: out of budget = refused. *out_op (may be NULL) names the operation
  * that objects. Modify permission on both ends is asked separately.
  */
-#define SBX_MOVE_BUDGET 512
+#define SBX_MOVE_BUDGET	 512
 #define SBX_MOVES_DIR	 1u /* it is a directory */
 #define SBX_MOVES_SOCKET 2u /* it is a socket, which the host may have made */
 #define SBX_MOVES_KEPT	 4u /* the old name stays */

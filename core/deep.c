@@ -254,8 +254,8 @@ uint32_t sbx_deep_rule(const struct sbx_image *img, const struct sbx_event *ev, 
 	bool is_move = ev->flags & SBX_EVF_MOVE && !(ev->flags & SBX_EVF_ALLOWED);
 	enum sbx_op op = (enum sbx_op)(is_move ? ev->aux : ev->op);
 
-	if (len2 && (ev->flags & SBX_EVF_PATH2_DENIED ||
-		     (is_move && sbx_decide(img, op, path, len))))
+	if (len2 &&
+	    (ev->flags & SBX_EVF_PATH2_DENIED || (is_move && sbx_decide(img, op, path, len))))
 		return (uint32_t)(sbx_attribute(img, op, path2, len2) + 1);
 	return (uint32_t)(sbx_attribute(img, op, path, len) + 1);
 }

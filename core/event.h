@@ -32,7 +32,7 @@ enum sbx_call {
 #define X(name) SBX_CALL_##name,
 	SBX_CALL_NAMES(X)
 #undef X
-	SBX_CALL_COUNT
+		SBX_CALL_COUNT
 };
 
 /*
@@ -44,7 +44,8 @@ enum sbx_call {
 
 enum sbx_event_kind {
 	SBX_EV_CALL,   /* a file call: result or denial */
-	SBX_EV_EXEC,   /* a call that is about to replace the image: path = program, aux = sbx_exec_class */
+	SBX_EV_EXEC,   /* a call that is about to replace the image: path = program, aux =
+			  sbx_exec_class */
 	SBX_EV_HELLO,  /* a new image has mapped the policy: path = its executable */
 	SBX_EV_EXIT,   /* reserved for the supervisor */
 	SBX_EV_REPEAT, /* `count` more of an equal earlier event (folding) */
@@ -53,45 +54,48 @@ enum sbx_event_kind {
 };
 
 /* What kind of image an exec starts: who will be witnessed. */
-#define SBX_EXEC_CLASSES(X)                                              \
-	X(DYNAMIC, "dynamic")	   /* the shim will load */                \
-	X(STATIC, "static")	   /* no program interpreter */            \
-	X(FOREIGN, "foreign-abi")  /* other word size or machine */        \
-	X(OTHER_LIBC, "other-libc") /* interpreter of another C library */ \
-	X(SECURE, "set-id")	   /* set-id, not void by no_new_privs */  \
-	X(UNREADABLE, "unreadable")                                        \
-	X(MISSING, "missing")	   /* does not exist: the call will fail */ \
-	X(CAPS, "file-capability") /* file capabilities: the loader heeds no preload */ \
-	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */ \
-	X(UNANNOUNCED, "unannounced") /* nobody told of its exec: the broker met it */
+#define SBX_EXEC_CLASSES(X)                                                                        \
+	X(DYNAMIC, "dynamic")	    /* the shim will load */                                       \
+	X(STATIC, "static")	    /* no program interpreter */                                   \
+	X(FOREIGN, "foreign-abi")   /* other word size or machine */                               \
+	X(OTHER_LIBC, "other-libc") /* interpreter of another C library */                         \
+	X(SECURE, "set-id")	    /* set-id, not void by no_new_privs */                         \
+	X(UNREADABLE, "unreadable")                                                                \
+	X(MISSING, "missing")		/* does not exist: the call will fail */                   \
+	X(CAPS, "file-capability")	/* file capabilities: the loader heeds no preload */       \
+	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */             \
+	X(UNANNOUNCED, "unannounced")	/* nobody told of its exec: the broker met it */
 
 enum sbx_exec_class {
 #define X(name, text) SBX_EXEC_##name,
 	SBX_EXEC_CLASSES(X)
 #undef X
-	SBX_EXEC_CLASS_COUNT
+		SBX_EXEC_CLASS_COUNT
 };
 const char *sbx_exec_class_name(enum sbx_exec_class);
 
-#define SBX_EVF_ALLOWED	  0x01u
-#define SBX_EVF_TRUNCATED 0x02u /* a path did not fit and was cut */
-#define SBX_EVF_MOVE	  0x04u /* denied because the move would launder, aux = op that objects */
+#define SBX_EVF_ALLOWED	     0x01u
+#define SBX_EVF_TRUNCATED    0x02u /* a path did not fit and was cut */
+#define SBX_EVF_MOVE	     0x04u /* denied because the move would launder, aux = op that objects */
 #define SBX_EVF_PATH2_DENIED 0x08u /* the second path is the denied one */
-#define SBX_EVF_UNSEEN	  0x10u /* with SBX_EVF_MOVE: what lies below could not be looked through */
+#define SBX_EVF_UNSEEN	     0x10u /* with SBX_EVF_MOVE: what lies below could not be looked through */
 #define SBX_EVF_ROOT                                                                               \
 	0x40u /* with SBX_EVF_MOVE: a rule grants the name for itself, in its place                \
 	       */
-#define SBX_EVF_SUPERVISOR 0x80u /* denied whatever the rules say: it is the broker's own */
-#define SBX_EVF_GIT_LINK  0x100u /* with SBX_EVF_MOVE: a symlink in a git directory */
-#define SBX_EVF_QUERY	  0x20u /* a question about the path: no rule speaks of it, no op */
+#define SBX_EVF_SUPERVISOR 0x80u  /* denied whatever the rules say: it is the broker's own */
+#define SBX_EVF_GIT_LINK   0x100u /* with SBX_EVF_MOVE: a symlink in a git directory */
+#define SBX_EVF_QUERY	   0x20u  /* a question about the path: no rule speaks of it, no op */
 
 /* What the shim could not see through: aux of SBX_EV_LOSS. */
 #define SBX_LOSSES(X)                                                                              \
 	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
-	X(HANDLE, "libc-handle") /* the C library itself opened: its symbols, past every preload */ \
-	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */              \
-	X(BEFORE, "preloaded-before") /* a library before the shim takes its calls, hands none on */ \
-	X(NO_SHIM, "no-shim")	/* a program was refused that would run without the shim; a shell runs so */ \
+	X(HANDLE,                                                                                  \
+	  "libc-handle")	/* the C library itself opened: its symbols, past every preload */ \
+	X(DLMOPEN, "namespace") /* a library in a link-map namespace of its own */                 \
+	X(BEFORE,                                                                                  \
+	  "preloaded-before") /* a library before the shim takes its calls, hands none on */       \
+	X(NO_SHIM,                                                                                 \
+	  "no-shim") /* a program was refused that would run without the shim; a shell runs so */  \
 	X(NO_FLOOR, "no-floor") /* preload-only mode: nothing but the shims holds the policy */
 
 enum sbx_loss {
@@ -125,7 +129,8 @@ const char *sbx_call_name(unsigned call);
 
 /* Which events are wanted (--audit-level); decided in the shim, before any work is done. */
 enum sbx_audit_level {
-	SBX_AUDIT_FOLDED, /* each modify and exec; a read once per process and path; denials folded */
+	SBX_AUDIT_FOLDED, /* each modify and exec; a read once per process and path; denials folded
+			   */
 	SBX_AUDIT_ALL,
 	SBX_AUDIT_MODIFY, /* modify, exec, denials */
 	SBX_AUDIT_DENIED,

@@ -87,8 +87,8 @@ struct pol_request {
 	bool with_protected;		  /* the `protected` set (needs the broker) */
 	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
 	bool with_shm;			  /* /dev/shm, which then must be the run's own */
-	bool folds; /* denials fold names, also where this host knows of no need */
-	bool is_on_macos;		  /* of other systems' keys those count that are macOS's */
+	bool folds;	  /* denials fold names, also where this host knows of no need */
+	bool is_on_macos; /* of other systems' keys those count that are macOS's */
 	/* Of the run that this one is inside of: it must allow, too. NULL = none. */
 	const struct pol_ruleset *outer;
 };

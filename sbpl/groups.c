@@ -190,8 +190,8 @@ static struct pol_rule rule_of(const struct allowance *a, struct b_arena *arena)
 		.base_len = strlen(base),
 		.glob = glob,
 		.matched = a->what,
-		.origin =
-			b_arena_printf(arena, SBPL_GROUP_ORIGIN "%s: %s", group_names[a->group], a->why),
+		.origin = b_arena_printf(arena, SBPL_GROUP_ORIGIN "%s: %s", group_names[a->group],
+					 a->why),
 	};
 }
 
@@ -199,8 +199,8 @@ static void add_one(struct b_str *out, const struct allowance *a)
 {
 	if (a->guard)
 		b_str_addf(out, "(if (defined? '%s) ", a->guard);
-	b_str_addf(out, "(allow %s)%s ; %s: %s\n", a->what, a->guard ? ")" : "", group_names[a->group],
-		   a->why);
+	b_str_addf(out, "(allow %s)%s ; %s: %s\n", a->what, a->guard ? ")" : "",
+		   group_names[a->group], a->why);
 }
 
 static bool in_release(const struct allowance *a, unsigned macos)

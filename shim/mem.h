@@ -16,9 +16,9 @@ int memcmp(const void *a, const void *b, size_t n);
 void *memchr(const void *s, int byte, size_t n);
 size_t strlen(const char *s);
 
-/* NULL, or a pointer to what is not mapped: the kernel, or the library, is to answer. Costs a system
- * call for each page that is met the first time, and no more; a page that was unmapped since is not
- * noticed, nor is a text without an end that begins far before the end of its page. */
+/* NULL, or a pointer to what is not mapped: the kernel, or the library, is to answer. Costs a
+ * system call for each page that is met the first time, and no more; a page that was unmapped since
+ * is not noticed, nor is a text without an end that begins far before the end of its page. */
 bool shim_is_no_pointer(const void *p);
 /* For what the compiler believes to be never NULL. */
 static inline bool shim_is_null(const void *p)

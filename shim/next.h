@@ -48,8 +48,8 @@ void *shim_next_old(enum shim_next_id);
 /* Is the next definition some other preloaded library's, which wants to see the call? */
 bool shim_next_is_foreign(enum shim_next_id);
 /* The path of a library that stands before this one, defines a name of ours, and has no way to hand
- * such a call on: the calls never come here. NULL = none. Libraries made to be preloaded ask dlsym()
- * for the next definition, which is ours. */
+ * such a call on: the calls never come here. NULL = none. Libraries made to be preloaded ask
+ * dlsym() for the next definition, which is ours. */
 const char *shim_next_usurper(void);
 /* The path this library was loaded from; "" when the loader's list cannot be read. */
 const char *shim_own_path(void);

@@ -109,8 +109,7 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 	else if (leave->sandboxed) {
 		b_str_addf(why, "needs-approval: it would not run sandboxed here: %s", leave->bare);
 		return LAU_ASK;
-	}
-	else {
+	} else {
 		b_str_addf(why, "needs-approval: %s", b_str_c(&reason));
 		return LAU_ASK;
 	}

@@ -22,7 +22,7 @@ const char *lau_approval_name(enum lau_approval); /* "allow", "ask", "deny" */
 struct lau_leave {
 	char const *const *listed; /* patterns, pol_approve_listed() */
 	size_t nlisted;
-	bool sandboxed; /* whatever runs sandboxed: each command of a shell */
+	bool sandboxed;	  /* whatever runs sandboxed: each command of a shell */
 	const char *bare; /* why it would not run sandboxed here, NULL = it would */
 };
 

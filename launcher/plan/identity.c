@@ -106,8 +106,8 @@ static int refuse_root(const struct pol_foreign *f, const struct pol_text *said,
 	const struct pol_text *at = !is_user && f->group.s ? &f->group : said;
 
 	return b_fail(err, B_POLICY, 0,
-		      "%s:%u:%u: run as %s: that is root, by number: name another %s",
-		      at->pos.file, at->pos.line, at->pos.col, at == &f->group ? at->s : user,
+		      "%s:%u:%u: run as %s: that is root, by number: name another %s", at->pos.file,
+		      at->pos.line, at->pos.col, at == &f->group ? at->s : user,
 		      is_user ? "user" : "group");
 }
 
@@ -139,11 +139,10 @@ int lau_identity_find(const struct pol_foreign *f, bool is_refused, struct b_are
 		is_found = true;
 	}
 	if (missing)
-		*out_loss = b_arena_printf(a, "%s:%u:%u: run as %s: %s: %s%s", said->pos.file,
-					   said->pos.line, said->pos.col, user, missing,
-					   is_refused ? "make it, or accept with --best-effort that "
-						      : "",
-					   instead);
+		*out_loss = b_arena_printf(
+			a, "%s:%u:%u: run as %s: %s: %s%s", said->pos.file, said->pos.line,
+			said->pos.col, user, missing,
+			is_refused ? "make it, or accept with --best-effort that " : "", instead);
 	if (missing && !is_found)
 		return 0;
 	if (id.uid == 0 || id.gid == 0)

@@ -107,7 +107,7 @@ struct lau_verdict {
 	const char *options; /* as they are written, "" = none */
 	bool runs;
 	char notes[1024]; /* what such a run says of itself, a line each */
-	char why[512]; /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
+	char why[512];	  /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
 };
 #define LAU_VERDICTS 5
 
@@ -143,7 +143,7 @@ struct lau_host {
 	bool own_ns; /* the run makes a user namespace */
 	struct lau_serving serving;
 	enum lau_kinship kinship; /* of broker and command */
-	bool has_shm;	/* /dev/shm is a directory that a tmpfs can be mounted on */
+	bool has_shm;		  /* /dev/shm is a directory that a tmpfs can be mounted on */
 	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
 	bool is_asked_as_macos; /* a question is about that system, not about this host */
 	struct lau_verdict verdicts[LAU_VERDICTS]; /* of the whole probe; has_verdicts */

@@ -61,6 +61,6 @@ int lau_channel_new(const char *base, const struct lau_channel_image *, enum sbx
 int lau_channel_settle(struct lau_channel *, struct b_err *err);
 void lau_channel_release(struct lau_channel *);
 
-/* Does this process live in the variables of --print-env? Their policy is held by shims that look at
- * one channel: what a run starts looks at the run's. */
+/* Does this process live in the variables of --print-env? Their policy is held by shims that look
+ * at one channel: what a run starts looks at the run's. */
 bool lau_channel_is_above_alone(void);

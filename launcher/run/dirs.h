@@ -26,11 +26,11 @@ struct pol_engine;
  * usable directory, else /tmp. malloc'ed. */
 int lau_scratch_base(char **out, struct b_err *err);
 struct lau_scratch {
-	char *path; /* malloc'ed */
-	int base;   /* the directory it lies in, -1 = none */
-	int lock;   /* itself, locked while the run lives; -1: only the name is known */
+	char *path;   /* malloc'ed */
+	int base;     /* the directory it lies in, -1 = none */
+	int lock;     /* itself, locked while the run lives; -1: only the name is known */
 	int no_locks; /* errno of flock(2) where nothing can be locked */
-	bool keeps; /* the place is everybody's: what is left empty disturbs nobody */
+	bool keeps;   /* the place is everybody's: what is left empty disturbs nobody */
 };
 
 /* The run's own there: 0700, empty, locked, of an inode that no living process of another run has

@@ -125,10 +125,10 @@ enum lau_watched {
 struct lau_watch {
 	int fd; /* -1 = not now */
 	enum lau_watched (*ready)(struct lau_watch *, struct lau_signal *out);
-	void (*ended)(struct lau_watch *, pid_t child);	     /* NULL = of no interest */
-	void (*end)(struct lau_watch *, int signo);	     /* TERM, KILL: NULL = nobody */
-	void (*stopped)(struct lau_watch *, int signo);	     /* the command; NULL = we stop */
-	bool (*is_apart)(const struct lau_watch *, pid_t);   /* a child that ends its own; NULL */
+	void (*ended)(struct lau_watch *, pid_t child);	   /* NULL = of no interest */
+	void (*end)(struct lau_watch *, int signo);	   /* TERM, KILL: NULL = nobody */
+	void (*stopped)(struct lau_watch *, int signo);	   /* the command; NULL = we stop */
+	bool (*is_apart)(const struct lau_watch *, pid_t); /* a child that ends its own; NULL */
 };
 #define LAU_WATCHES 4
 
@@ -152,7 +152,7 @@ struct lau_supervisor {
 	 * stops it (SIGTTIN, SIGTTOU). Then the command has it, to its end or until it is stopped.
 	 */
 	pid_t terminal_group;
-	struct lau_exec_io *io; /* its streams, NULL = not ours */
+	struct lau_exec_io *io;		      /* its streams, NULL = not ours */
 	struct lau_watch *watch[LAU_WATCHES]; /* NULL = none */
 };
 

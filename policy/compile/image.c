@@ -51,8 +51,8 @@ static bool lists_equal(const struct pol_list *a, const struct pol_list *b)
 
 		if (r->allow != s->allow || r->shape != s->shape || r->layer != s->layer ||
 		    r->base_is_root != s->base_is_root || r->folds != s->folds ||
-		    r->base_len != s->base_len ||
-		    memcmp(r->base, s->base, r->base_len) != 0 || !same_text(r->glob, s->glob))
+		    r->base_len != s->base_len || memcmp(r->base, s->base, r->base_len) != 0 ||
+		    !same_text(r->glob, s->glob))
 			return false;
 	}
 	return true;

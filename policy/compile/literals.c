@@ -111,7 +111,8 @@ static void arrange(struct table *t, const struct literal *rules, size_t n, cons
 	}
 }
 
-void pol_write_literals(struct pol_writer *w, const struct pol_list *list, struct sbx_image_layer *op)
+void pol_write_literals(struct pol_writer *w, const struct pol_list *list,
+			struct sbx_image_layer *op)
 {
 	b_auto_free struct literal *rules = b_calloc(list->n + 1, sizeof *rules);
 	b_auto(b_str_release) struct b_str texts = {0};

@@ -26,8 +26,8 @@ static uint8_t verdict_flags(const struct pol_dense *d, uint32_t state)
 
 static uint32_t entry_of(const struct pol_dense *d, size_t i)
 {
-	uint32_t next = d->width == 2 ? ((const uint16_t *)d->table)[i]
-				      : ((const uint32_t *)d->table)[i];
+	uint32_t next =
+		d->width == 2 ? ((const uint16_t *)d->table)[i] : ((const uint32_t *)d->table)[i];
 
 	return next >> d->scaled;
 }
@@ -322,8 +322,8 @@ int pol_write_groups(struct pol_writer *w, const struct pol_list *list, struct s
 	return write_groups(w, list, NULL, &op->groups, &op->ngroups, err);
 }
 
-int pol_write_folded_groups(struct pol_writer *w, const struct pol_list *list, const uint32_t *label,
-			    struct sbx_image_layer *out, struct b_err *err)
+int pol_write_folded_groups(struct pol_writer *w, const struct pol_list *list,
+			    const uint32_t *label, struct sbx_image_layer *out, struct b_err *err)
 {
 	return write_groups(w, list, label, &out->folded.groups, &out->folded.ngroups, err);
 }

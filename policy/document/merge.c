@@ -396,7 +396,8 @@ static void absorb_profiles(struct pol_doc *to, const struct pol_doc *from)
 {
 	to->nprofiles = 0;
 	for (size_t i = 0; i < from->nprofiles; i++) {
-		struct pol_profile *p = pol_doc_add_profile(to, absorb_copy(to, &from->profiles[i].name));
+		struct pol_profile *p =
+			pol_doc_add_profile(to, absorb_copy(to, &from->profiles[i].name));
 
 		add(to, &p->read, &from->profiles[i].read);
 		add(to, &p->modify, &from->profiles[i].modify);

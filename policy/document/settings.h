@@ -26,7 +26,8 @@ enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM, POL_READS_LISTED };
 enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
 enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
 /* Variables of the caller's that the command has: all; all but secrets and hooks; the usual ones
- * and those named; three and those named (launcher/plan/environment.h). Each is a part of the one before.
+ * and those named; three and those named (launcher/plan/environment.h). Each is a part of the one
+ * before.
  */
 enum pol_env { POL_ENV_KEEP, POL_ENV_SCRUB, POL_ENV_PASS, POL_ENV_CLEAR };
 

@@ -126,12 +126,11 @@ static const char *below_real(struct pol_build *b, const char *path)
 	struct b_arena *a = &b->rs->arena;
 	const char *slash = strrchr(path, '/');
 
-	return pol_build_join(b,
-			      pol_canonical(a, slash == path ? "/"
-							     : b_arena_strndup(a, path,
-									       (size_t)(slash -
-											path))),
-			      slash + 1);
+	return pol_build_join(
+		b,
+		pol_canonical(a, slash == path ? "/"
+					       : b_arena_strndup(a, path, (size_t)(slash - path))),
+		slash + 1);
 }
 
 /* A link on the way leads to another document when another link takes its place. */

@@ -176,7 +176,7 @@ static enum pol_dialect guess_tree(const struct pol_ynode *root)
 /* ---- reading ---- */
 
 static int take_language(const struct pol_input *in, enum pol_dialect dialect, struct pol_doc *doc,
-		struct b_err *err)
+			 struct b_err *err)
 {
 	const char *name = b_arena_strndup(&doc->arena, in->name, strlen(in->name));
 	struct pol_ynode *root;

@@ -237,7 +237,7 @@ static int fail_unknown(struct pol_front *f, const struct pol_ynode *key, const 
 }
 
 static const struct pol_key *keys_find_key(const struct pol_key *rows, size_t n,
-				      const struct pol_ynode *key)
+					   const struct pol_ynode *key)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strlen(rows[i].name) == key->len && memcmp(rows[i].name, key->s, key->len) == 0)

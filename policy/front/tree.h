@@ -57,9 +57,9 @@ struct pol_ynode {
 	const char *s; /* scalars: the text, NUL-terminated; may contain NULs */
 	size_t len;
 	const struct pol_ynode *const *v; /* SEQ: items; MAP: key, value, key, value ... */
-	size_t n;	 /* SEQ: items; MAP: pairs */
-	size_t weight;	 /* nodes of this subtree, aliases counted as copies */
-	unsigned height; /* levels below this one */
+	size_t n;			  /* SEQ: items; MAP: pairs */
+	size_t weight;			  /* nodes of this subtree, aliases counted as copies */
+	unsigned height;		  /* levels below this one */
 };
 
 /* `name` (borrowed as long as the arena) is how messages call the text. */

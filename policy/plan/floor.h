@@ -109,11 +109,11 @@ const struct pol_fsview *pol_fsview_host(void);
 int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
 		   struct pol_floor *out, struct b_err *err);
 /*
- * The same where a broker can be had (launcher/linux/broker/public.h): what would be a fatal gap is performed
- * by it. When nothing is, uses_broker stays false, unless the host needs `traps` (POL_TRAP_*)
- * whatever the policy says. When something is, its filter stops all calls that modify, wherever
- * they go, so that a right to write to a directory would save nothing and be a second way: such
- * rights become the broker's, too.
+ * The same where a broker can be had (launcher/linux/broker/public.h): what would be a fatal gap is
+ * performed by it. When nothing is, uses_broker stays false, unless the host needs `traps`
+ * (POL_TRAP_*) whatever the policy says. When something is, its filter stops all calls that modify,
+ * wherever they go, so that a right to write to a directory would save nothing and be a second way:
+ * such rights become the broker's, too.
  */
 int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
 			  const struct pol_fsview *, unsigned traps, struct pol_floor *out,

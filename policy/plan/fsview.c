@@ -166,10 +166,8 @@ const struct pol_fsview *pol_fsview_host(void)
 					       .link = host_link,
 					       .is_closed = host_is_closed,
 					       .folds = host_folds};
-	static const struct pol_fsview root = {.list = host_list,
-					       .type = host_type,
-					       .link = host_link,
-					       .folds = host_folds};
+	static const struct pol_fsview root = {
+		.list = host_list, .type = host_type, .link = host_link, .folds = host_folds};
 
 	return geteuid() == 0 || getuid() == 0 || has_capabilities() ? &root : &user;
 }

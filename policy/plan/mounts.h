@@ -60,8 +60,8 @@ struct pol_mounts {
 };
 
 /* `floor` of pol_floor_plan() on the same rules, changed as said above. */
-void pol_mounts_plan(const struct pol_ruleset *, const struct sbx_image *, const struct pol_fsview *,
-		     struct pol_floor *floor, struct pol_mounts *out);
+void pol_mounts_plan(const struct pol_ruleset *, const struct sbx_image *,
+		     const struct pol_fsview *, struct pol_floor *floor, struct pol_mounts *out);
 void pol_mounts_release(struct pol_mounts *);
 const char *pol_mount_kind_name(enum pol_mount_kind);
 

@@ -418,8 +418,9 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 		b_str_add(out, "clone, unshare       by the broker   when a namespace is made  "
 			       "# EPERM, and a line says why\n");
 	if (flags & POL_SC_BROKER && !(flags & POL_SC_UNIX_HOST))
-		b_str_add(out, "socketpair           by the broker   of datagrams  "
-			       "# a pair that keeps messages apart, and can be sent nowhere else\n");
+		b_str_add(out,
+			  "socketpair           by the broker   of datagrams  "
+			  "# a pair that keeps messages apart, and can be sent nowhere else\n");
 	b_str_add(out, "other calls up to    " POL_SYSCALLS_OF " are allowed\n"
 		       "unknown calls        ENOSYS\n");
 }

@@ -1,8 +1,9 @@
 /*
  * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
  *
- * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filters/filtercode.c compiles it at
- * build time, once per combination of flags, so that a launch only points the kernel at an array.
+ * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filters/filtercode.c compiles it
+ * at build time, once per combination of flags, so that a launch only points the kernel at an
+ * array.
  *
  * What the table does not name and policy/plan/seccomp.h knows is allowed; what neither does the
  * kernel answers as if it did not know it (ENOSYS). The rows of one call are asked in their order,
@@ -25,10 +26,10 @@ struct b_str;
 #define POL_SC_NO_INET	   0x8u	 /* --network none without a network namespace */
 #define POL_SC_NO_TRUNCATE 0x10u /* Landlock below ABI 3 */
 #define POL_SC_BROKER                                                                              \
-	0x20u		     /* the broker judges sockets by path and modes of openat2;            \
-			      * it refuses ptrace and namespaces aloud */
-#define POL_SC_DEVICES 0x40u /* a rule opens devices beyond the usual ones: their ioctls */
-#define POL_SC_NO_IPC  0x80u /* the run has no IPC namespace; POL_SC_NO_INET says so as well */
+	0x20u		      /* the broker judges sockets by path and modes of openat2;           \
+			       * it refuses ptrace and namespaces aloud */
+#define POL_SC_DEVICES 0x40u  /* a rule opens devices beyond the usual ones: their ioctls */
+#define POL_SC_NO_IPC  0x80u  /* the run has no IPC namespace; POL_SC_NO_INET says so as well */
 #define POL_SC_FLAGS   0x100u /* all combinations are below this */
 
 struct pol_sc_arg {

@@ -185,11 +185,20 @@ static void add_keys(const struct pol_ynode *map, const char *const *keys, struc
 static void of_network(const struct pol_doc *doc, struct b_str *out)
 {
 	static const char *const openshell[] = {"network_policies", "network_middlewares", NULL};
-	static const char *const srt[] = {
-		"allowedDomains",     "deniedDomains",	"httpProxyPort", "socksProxyPort",
-		"strictAllowlist",    "parentProxy",	"mitmProxy",	 "allowAllDomains",
-		"tlsTerminate",	      "filterRequest",	"deniedResolvedAddresses",
-		"allowLocalBinding", "allowMachLookup", NULL};
+	static const char *const srt[] = {"allowedDomains",
+					  "deniedDomains",
+					  "httpProxyPort",
+					  "socksProxyPort",
+					  "strictAllowlist",
+					  "parentProxy",
+					  "mitmProxy",
+					  "allowAllDomains",
+					  "tlsTerminate",
+					  "filterRequest",
+					  "deniedResolvedAddresses",
+					  "allowLocalBinding",
+					  "allowMachLookup",
+					  NULL};
 	static const char *const caliban[] = {"allowed_domains", "denied_domains",
 					      "http_proxy_port", "socks_proxy_port", NULL};
 	const struct pol_ynode *root = doc->foreign.tree;
@@ -263,10 +272,14 @@ void pol_others(const struct pol_doc *doc, struct pol_other out[POL_SAID_MAX], s
 	static const struct {
 		const char *name;
 		void (*of)(const struct pol_doc *, struct b_str *out);
-	} rows[] = {{"process", of_user},	   {"network rules", of_network},
-		    {"variables taken", of_no_env}, {"passEnv", of_pass_env},
-		    {"macos", of_macos},	   {"must be there", of_listed},
-		    {"bwrap", of_bwrap},	   {"not enforced", of_losses}};
+	} rows[] = {{"process", of_user},
+		    {"network rules", of_network},
+		    {"variables taken", of_no_env},
+		    {"passEnv", of_pass_env},
+		    {"macos", of_macos},
+		    {"must be there", of_listed},
+		    {"bwrap", of_bwrap},
+		    {"not enforced", of_losses}};
 	enum { N = sizeof rows / sizeof *rows };
 
 	_Static_assert(N <= POL_SAID_MAX, "room for all");

@@ -54,7 +54,7 @@ struct pol_build {
 	size_t nmounts;
 	bool has_mounts, mounts_meet;
 	bool hides; /* the rows of the base that are being added close directories of ours */
-	size_t exception_work;	/* done so far */
+	size_t exception_work; /* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
 	/* The git directory that a workspace is, or has elsewhere in a workspace; the workspace

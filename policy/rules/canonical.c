@@ -24,7 +24,7 @@ struct walk {
 	bool may_list;		 /* they are homes or workspaces */
 	pol_link_fn *each;	 /* is shown every link that is followed; NULL = nobody */
 	void *arg;
-	bool missing;		 /* `done` does not exist: nothing below it can be a link */
+	bool missing; /* `done` does not exist: nothing below it can be a link */
 };
 
 static void pop(struct walk *w)

@@ -1,5 +1,5 @@
-/* foreign_host.c - what a document of another system asks of this host: paths that are to be there, a
- * program that is to be trusted; and what of it nothing here enforces. */
+/* foreign_host.c - what a document of another system asks of this host: paths that are to be there,
+ * a program that is to be trusted; and what of it nothing here enforces. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static bool is_open(const struct pol_build *b, const char *dir, bool below)
 void pol_build_foreign_closed(struct pol_build *b)
 {
 	static const char *const rows[] = {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq",
-					   "/proc/bus", "/proc/acpi",	      "/sys"};
+					   "/proc/bus", "/proc/acpi",	       "/sys"};
 	enum { N = sizeof rows / sizeof *rows };
 	bool has_dev = b->layers->main.foreign.dialect != POL_DIALECT_openshell;
 	struct b_arena *a = &b->rs->arena;
@@ -133,7 +133,8 @@ void pol_build_foreign_closed(struct pol_build *b)
 					   .tier = POL_TIER_SET,
 					   .base = rows[i],
 					   .matched = pol_build_join(b, rows[i], "**"),
-					   .origin = b_arena_printf(a, "builtin:system:%zu", i + 1)};
+					   .origin =
+						   b_arena_printf(a, "builtin:system:%zu", i + 1)};
 
 		/* nobody makes a file there, and mounts cover only what there is */
 		if (access(rows[i], F_OK) == 0)

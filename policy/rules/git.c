@@ -128,8 +128,8 @@ static bool follow(struct reader *r, const char *file, const char *value, unsign
 {
 	if ((*value == '~' && value[1] != '/') || *value == '%')
 		return false; /* another's home, git's own directory */
-	/* a link stays one: what that file includes is relative to where git finds it; `value` is not
-	 * in the arena, and an absolute one comes back as it is */
+	/* a link stays one: what that file includes is relative to where git finds it; `value` is
+	 * not in the arena, and an absolute one comes back as it is */
 	value = pol_gitconfig_spelled(r->a, pol_gitconfig_dir(r->a, file), value);
 	return read_file(r, b_arena_strndup(r->a, value, strlen(value)), depth);
 }

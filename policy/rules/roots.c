@@ -312,7 +312,7 @@ static const char *matched_text(struct pol_build *b, const struct row *row, cons
 }
 
 static void base_add(struct pol_build *b, const struct row *row, const char *path,
-		const struct pol_effective *eff)
+		     const struct pol_effective *eff)
 {
 	struct pol_rule r = {
 		.allow = row->allow,

@@ -98,12 +98,12 @@ void pol_build_set_links(struct pol_build *b, unsigned ops, const struct pol_rul
 
 /*
  * Where symlinks of the protected set lead: whoever obeys the one obeys the other. The
- * target of a protected name, the targets of links in a protected directory (`.git/hooks/pre-commit`),
- * and each link on the way are closed where they lie in a workspace.
+ * target of a protected name, the targets of links in a protected directory
+ * (`.git/hooks/pre-commit`), and each link on the way are closed where they lie in a workspace.
  */
 
 enum {
-	LINKS_MAX = 40,	     /* on the way to one name, as the kernel has it */
+	LINKS_MAX = 40,		      /* on the way to one name, as the kernel has it */
 	SETLEADS_ENTRIES_MAX = 10000, /* looked at below one row */
 };
 
@@ -293,6 +293,8 @@ void pol_build_set_leads(struct pol_build *b, unsigned ops, const struct pol_rul
 	for (struct dir *d = l.todo; d && l.entries <= SETLEADS_ENTRIES_MAX; d = d->next)
 		look_into(&l, d);
 	if (l.entries > SETLEADS_ENTRIES_MAX)
-		pol_build_notice(b, "%s: more than %d names below %s: where links among the rest lead "
-				 "is not closed", r->origin, SETLEADS_ENTRIES_MAX, r->base);
+		pol_build_notice(b,
+				 "%s: more than %d names below %s: where links among the rest lead "
+				 "is not closed",
+				 r->origin, SETLEADS_ENTRIES_MAX, r->base);
 }

@@ -263,7 +263,8 @@ static void explain(const struct sbx_event *ev, const char *path, const char *pa
 
 	sbx_explain(&shim.image, op, at, len, out);
 	if (out->allowed && !(ev->flags & SBX_EVF_ALLOWED))
-		folded = sbx_folded_rule(&shim.image, op, at, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
+		folded =
+			sbx_folded_rule(&shim.image, op, at, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
 	if (folded >= 0)
 		sbx_explain_rule(&shim.image, op, folded, out);
 	if (ev->rule && ev->rule <= h->nrules) {

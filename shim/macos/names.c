@@ -72,8 +72,8 @@ static void look(struct connection *c, unsigned call, const struct sockaddr *add
 	c->told = (struct shim_told){.call = call, .op = SBX_CONNECT, .path = c->buf, .len = e.len};
 }
 
-/* The image does not know the sockets in the scratch directory, which are free; the profile does. So
- * an allowed path is told, another is left to Seatbelt. */
+/* The image does not know the sockets in the scratch directory, which are free; the profile does.
+ * So an allowed path is told, another is left to Seatbelt. */
 static int done(struct connection *c, int ret)
 {
 	int err = shim_get_errno();

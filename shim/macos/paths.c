@@ -32,7 +32,7 @@
 #define WRAP(fn, event, proto, args, ends, moves, first, second, go)                               \
 	static int shim_##fn proto SHIM_BODY(event, ends, moves, fn args, go,                      \
 					     SHIM_END first SECOND_##ends(second))                 \
-	SHIM_INTERPOSE(shim_##fn, fn);
+		SHIM_INTERPOSE(shim_##fn, fn);
 
 #define SKIP(...)
 #define HAS_rename     WRAP
@@ -205,6 +205,6 @@ SHIM_INTERPOSE(shim_access, access);
 static int shim_faccessat(int dirfd, const char *path, int mode, int flags)
 {
 	return shim_access_answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
-		      faccessat(dirfd, path, mode, flags));
+				  faccessat(dirfd, path, mode, flags));
 }
 SHIM_INTERPOSE(shim_faccessat, faccessat);

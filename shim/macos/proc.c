@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 struct shim_proc shim;
 
 /* A child of fork() has a copy: recognised by its number. One of vfork() may not write here, and

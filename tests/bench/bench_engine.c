@@ -1,6 +1,7 @@
 /*
  * bench_engine - what a verdict, a name and a compilation cost. One JSON line a figure:
- * {"name":..,"rules":..,"ns":..} (processor time of one operation), with the image's size where one is made.
+ * {"name":..,"rules":..,"ns":..} (processor time of one operation), with the image's size where one
+ * is made.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -34,8 +35,8 @@ static double now_ns(void)
 /* A word that is number i's own. */
 static const char *word(unsigned i)
 {
-	static const char *const parts[] = { "con", "fi",  "sor", "vice", "da", "ta", "mod", "el",
-					     "in",  "dex", "pro", "to",	  "ba", "se", "lo",  "g" };
+	static const char *const parts[] = {"con", "fi",  "sor", "vice", "da", "ta", "mod", "el",
+					    "in",  "dex", "pro", "to",	 "ba", "se", "lo",  "g"};
 	static char buf[4][64];
 	static unsigned turn;
 	char *w = buf[turn++ % 4];
@@ -49,9 +50,14 @@ static const char *word(unsigned i)
 static void add(struct pol_ruleset *rs, bool allow, enum pol_shape shape, const char *base,
 		const char *glob)
 {
-	struct pol_rule r = { .allow = allow, .shape = shape, .tier = POL_TIER_PROFILE,
-			      .base = base, .base_len = strlen(base), .glob = glob,
-			      .matched = glob ? glob : base, .origin = "bench" };
+	struct pol_rule r = {.allow = allow,
+			     .shape = shape,
+			     .tier = POL_TIER_PROFILE,
+			     .base = base,
+			     .base_len = strlen(base),
+			     .glob = glob,
+			     .matched = glob ? glob : base,
+			     .origin = "bench"};
 
 	pol_ruleset_add(rs, SBX_READ, &r);
 }
@@ -202,7 +208,7 @@ static void measure(const char *name, void (*make)(struct pol_ruleset *, unsigne
 
 int main(void)
 {
-	static const unsigned sizes[] = { 10, 100, 1000, 10000 };
+	static const unsigned sizes[] = {10, 100, 1000, 10000};
 
 	for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		measure("mixed", fill, sizes[i]);

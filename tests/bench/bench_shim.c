@@ -197,7 +197,8 @@ static void run(const struct bench *b, const char *label, int rounds)
 	qsort(with, (size_t)rounds, sizeof *with, by_value);
 	qsort(without, (size_t)rounds, sizeof *without, by_value);
 	printf("{\"bench\":\"shim\",\"label\":\"%s\",\"call\":\"%s\",\"bare_ns\":%.0f,"
-	       "\"shim_ns\":%.0f,\"added_ns\":%.0f,\"ratio\":%.3f,\"min_ratio\":%.3f,\"min_ns\":%.0f}\n",
+	       "\"shim_ns\":%.0f,\"added_ns\":%.0f,\"ratio\":%.3f,\"min_ratio\":%.3f,\"min_ns\":%."
+	       "0f}\n",
 	       label, b->name, without[rounds / 2], with[rounds / 2],
 	       with[rounds / 2] - without[rounds / 2], with[rounds / 2] / without[rounds / 2],
 	       with[0] / without[0], with[0]);
@@ -248,7 +249,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || rounds < 1)
 		return 2;
-	snprintf(dir, sizeof dir, "%s/bench_shim.XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(dir, sizeof dir, "%s/bench_shim.XXXXXX",
+		 getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	if (!mkdtemp(dir) || chdir(dir) < 0)
 		die(dir);
 	snprintf(file, sizeof file, "%s/file", dir);

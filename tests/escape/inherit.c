@@ -173,8 +173,8 @@ static int g_path(void)
 }
 static int g_device(void)
 {
-	static const char *const names[] = {"/dev/kmsg", "/dev/fuse", "/dev/net/tun", "/dev/kvm",
-					    "/dev/rtc0", "/dev/hpet"};
+	static const char *const names[] = {"/dev/kmsg", "/dev/fuse", "/dev/net/tun",
+					    "/dev/kvm",	 "/dev/rtc0", "/dev/hpet"};
 	int fd = -1;
 
 	for (size_t i = 0; fd < 0 && i < sizeof names / sizeof *names; i++)
@@ -366,7 +366,8 @@ static int u_netlink(int fd)
 	} ask = {{sizeof ask, RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, 1, 0}, {0}};
 	char answer[8192];
 
-	return send(fd, &ask, sizeof ask, 0) > 0 && recv(fd, answer, sizeof answer, 0) > 64 ? 0 : -1;
+	return send(fd, &ask, sizeof ask, 0) > 0 && recv(fd, answer, sizeof answer, 0) > 64 ? 0
+											    : -1;
 }
 static int u_list(int fd)
 {

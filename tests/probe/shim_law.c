@@ -492,8 +492,8 @@ static int case_filter_rename(void)
 	WANT(EACCES, rename("top/in", "top/in2") < 0 ? errno : 0);
 	WANT(EACCES, rename("top", "top2") < 0 ? errno : 0);
 	WANT(EACCES, rename("top/out", "top/in") < 0 ? errno : 0);
-	WANT(EACCES, renameat2(AT_FDCWD, "top/out", AT_FDCWD, "top/in", RENAME_EXCHANGE) < 0 ? errno
-											    : 0);
+	WANT(EACCES,
+	     renameat2(AT_FDCWD, "top/out", AT_FDCWD, "top/in", RENAME_EXCHANGE) < 0 ? errno : 0);
 	WANT(0, rename("top/a", "top/b") < 0 ? errno : 0);
 	WANT(0, link("top/b", "top/in/b") < 0 ? errno : 0);
 	WANT(0, rename("top/out", "top/out2") < 0 ? errno : 0);

@@ -144,13 +144,13 @@ struct br_broker {
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
-	uint64_t caps;		/* that a caller may have, of those that matter for files */
-	bool links_protected;	/* fs.protected_symlinks */
-	dev_t memory_dev;	/* of files that lie in no file system */
-	dev_t dev_fs;		/* of /dev, when it is a file system of its own; else 0 */
-	bool is_dev_twice;	/* and is mounted elsewhere, too */
-	unsigned held_max;	/* sockets that may be held open */
-	char **other_procs;	/* mount points, NULL ends them; meta.c */
+	uint64_t caps;	      /* that a caller may have, of those that matter for files */
+	bool links_protected; /* fs.protected_symlinks */
+	dev_t memory_dev;     /* of files that lie in no file system */
+	dev_t dev_fs;	      /* of /dev, when it is a file system of its own; else 0 */
+	bool is_dev_twice;    /* and is mounted elsewhere, too */
+	unsigned held_max;    /* sockets that may be held open */
+	char **other_procs;   /* mount points, NULL ends them; meta.c */
 	const struct lau_movelock *lock; /* alone: a directory changes its place */
 	struct lau_movelock own_lock;	 /* where nobody else has it */
 	_Atomic bool said_blocked;
@@ -165,7 +165,7 @@ struct br_broker {
 	 * event's. check.c */
 	_Atomic uint64_t places;
 	_Atomic int idle;
-	_Atomic int waiting; /* workers whose call may take as long as it likes */
+	_Atomic int waiting;	 /* workers whose call may take as long as it likes */
 	_Atomic bool is_greeted; /* by the command, before it became its program */
 	_Atomic unsigned served;
 	_Atomic bool is_watched; /* the main thread looks after stuck workers */
@@ -181,7 +181,7 @@ struct br_call {
 	const struct br_row *row;
 	struct seccomp_notif n;
 	struct br_task *task; /* NULL: not yet asked for */
-	unsigned flags; /* of the row's flags argument, or of struct open_how */
+	unsigned flags;	      /* of the row's flags argument, or of struct open_how */
 	mode_t mode;
 	uint64_t resolve; /* of struct open_how */
 	/* what br_check() has read of the caller */
@@ -192,7 +192,7 @@ struct br_call {
 	enum br_lock locked;
 	bool has_fs, has_place;
 	uint64_t locked_ns; /* when */
-	size_t cwd_len; /* 0 = not yet asked for */
+	size_t cwd_len;	    /* 0 = not yet asked for */
 	char cwd[BR_TEXT_MAX];
 	char text[2 * PATH_MAX]; /* scratch of the walker: what is still to be walked */
 };

@@ -209,8 +209,7 @@ bool br_allowed(const struct br_call *c, enum sbx_op op, const char *path, size_
 {
 	if (c->b->plan->no_shm && is_in_shm(path, len))
 		return false;
-	return sbx_decide(c->b->plan->image, op, path, len) &&
-	       !br_fold_denies(c, op, path, len);
+	return sbx_decide(c->b->plan->image, op, path, len) && !br_fold_denies(c, op, path, len);
 }
 
 /* Reads that are allowed are not told: the shim tells them, and a log of every read of every

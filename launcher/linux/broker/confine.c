@@ -223,8 +223,8 @@ int br_confine_threads(const struct lau_broker_plan *plan, struct b_err *err)
 /*
  * The command's first call: before it becomes its program, the broker shows that it can
  * look into it, act for it and answer it with a descriptor. What is remembered of this host may
- * have been tried under another filter (launcher/report/host.h), and a broker that cannot start leaves
- * the command with ENOSYS.
+ * have been tried under another filter (launcher/report/host.h), and a broker that cannot start
+ * leaves the command with ENOSYS.
  */
 
 /* What failed, as the value of the call: no number of a descriptor. */

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-
 #define HOW_MAX	  4096u /* the kernel takes a page */
 #define LINKS_MAX 40	/* MAXSYMLINKS of the kernel */
 

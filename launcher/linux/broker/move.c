@@ -13,11 +13,11 @@ struct move {
 	struct br_end *from, *to;
 	bool swaps;
 	bool was_looked_through;
-	enum sbx_op against; /* that objects to the move itself */
-	const struct br_end *root;    /* the end that is the root of a grant, and changes */
-	const struct br_end *program; /* the end where one may not be that may not be read */
+	enum sbx_op against;	       /* that objects to the move itself */
+	const struct br_end *root;     /* the end that is the root of a grant, and changes */
+	const struct br_end *program;  /* the end where one may not be that may not be read */
 	const struct br_end *git_link; /* the end where a symlink would lead the host's git */
-	bool is_made_anew;	      /* a file, so that nobody has what is at the new name */
+	bool is_made_anew;	       /* a file, so that nobody has what is at the new name */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
 };

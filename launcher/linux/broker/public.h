@@ -35,8 +35,8 @@ struct sock_filter;
 
 /* By which network a socket is known not to be the run's own (socket(7), SO_NETNS_COOKIE). */
 struct lau_broker_net {
-	bool is_apart;	     /* the run's network is not the host's: the rest counts */
-	uint64_t host, run;  /* the launcher's network, and the broker's */
+	bool is_apart;	      /* the run's network is not the host's: the rest counts */
+	uint64_t host, run;   /* the launcher's network, and the broker's */
 	const uint64_t *kept; /* SO_COOKIE of what --keep-fd names: free to do as they can */
 	size_t nkept;
 };
@@ -56,11 +56,11 @@ struct lau_broker_plan {
 	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is granted
 	 * and everything the policy can allow. */
 	int landlock_fd;
-	uint64_t keep_caps; /* of the target (root only) */
-	bool is_parent;	    /* of the target: Yama lets only ancestors look into a process */
+	uint64_t keep_caps;	 /* of the target (root only) */
+	bool is_parent;		 /* of the target: Yama lets only ancestors look into a process */
 	struct lau_wards *wards; /* then: what it waits for, NULL = nothing; set by the spawn */
-	bool is_other;	    /* the target runs as somebody else than we do */
-	bool foreign_roots; /* the target may enter namespaces and chroot */
+	bool is_other;		 /* the target runs as somebody else than we do */
+	bool foreign_roots;	 /* the target may enter namespaces and chroot */
 	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
 	 * NULL = none: one that callers write to, and two that they read. */
 	const char *ring_path, *image_path, *shim_path;
@@ -81,10 +81,10 @@ struct lau_broker_plan {
 	 * a network namespace: none is connected to when both are true. */
 	bool no_scopes, shares_net;
 	struct lau_broker_net net;
-	struct sbx_ring *ring;	 /* shared with the supervisor alone; NULL = no events */
-	uint64_t ring_size;	 /* its data size */
+	struct sbx_ring *ring;		 /* shared with the supervisor alone; NULL = no events */
+	uint64_t ring_size;		 /* its data size */
 	const struct lau_movelock *lock; /* NULL: no other broker is in the same directories */
-	_Atomic uint64_t *moves; /* of the ring of the shims (core/ring.h), NULL = none */
+	_Atomic uint64_t *moves;	 /* of the ring of the shims (core/ring.h), NULL = none */
 	enum sbx_audit_level level;
 	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
 	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-
 #define LINKS_MAX 40 /* MAXSYMLINKS of the kernel */
 
 struct walk {

@@ -55,7 +55,8 @@ int lau_stage2(int argc, char **argv);
 
 #define LAU_STAGE2 "--stage2"
 
-/* What the second stage says on the socket, behind its hello: nothing, when it became the command. */
+/* What the second stage says on the socket, behind its hello: nothing, when it became the command.
+ */
 struct lau_stage2_report {
 	enum lau_spawn_step step;
 	struct b_err err;

@@ -187,9 +187,9 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 /*
  * What a run has for itself: /dev/shm, and a pid namespace with its /proc.
  *
- * Called in the new mount namespace (namespaces.c). The order of the mounts: the directory of the host's
- * /dev/shm that is to stay is held open before the tmpfs hides it, and found by the old /proc
- * before the new one does.
+ * Called in the new mount namespace (namespaces.c). The order of the mounts: the directory of the
+ * host's /dev/shm that is to stay is held open before the tmpfs hides it, and found by the old
+ * /proc before the new one does.
  */
 
 #define SHM	"/dev/shm"

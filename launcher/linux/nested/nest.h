@@ -48,10 +48,10 @@ struct lau_nest_outer {
 	const struct lau_dirs *dirs;
 	struct lau_plan *plan;
 	struct lau_record_outer record; /* NULLs = not recorded */
-	unsigned depth;	    /* of the outer run: 0 = in none */
-	int lost;	    /* LAU_NO_*, what it could not have */
-	int lock;	    /* file of its lock of moves */
-	int cgroup;	    /* who writes "0" to it is in that of the run; -1 = none */
+	unsigned depth;			/* of the outer run: 0 = in none */
+	int lost;			/* LAU_NO_*, what it could not have */
+	int lock;			/* file of its lock of moves */
+	int cgroup;			/* who writes "0" to it is in that of the run; -1 = none */
 };
 
 /* A request, taken apart; strings live in the arena of `lau_nest_request`. */
@@ -90,12 +90,12 @@ void lau_nest_release(struct lau_nest_server *);
 /* May this run have runs inside? `guest`: what it is itself, NULL = a run of its own. */
 bool lau_nest_may(const struct lau_nest_guest *guest, const struct lau_plan *);
 /* As lau_dirs_find() and lau_plan_policy(), and after lau_plan_floor(). */
-int lau_nest_plan(const struct lau_nest_guest *, const struct lau_options *,
-		  struct lau_host *, struct lau_dirs *, struct lau_plan *, struct b_err *err);
+int lau_nest_plan(const struct lau_nest_guest *, const struct lau_options *, struct lau_host *,
+		  struct lau_dirs *, struct lau_plan *, struct b_err *err);
 void lau_nest_limit(const struct lau_nest_guest *, struct lau_plan *);
 
-/* What launcher/linux/run/run.c does for a guest: as lau_run(), but *out is the answer. `watch` is the
- * connection. */
+/* What launcher/linux/run/run.c does for a guest: as lau_run(), but *out is the answer. `watch` is
+ * the connection. */
 int lau_run_guest(const struct lau_options *, const struct lau_nest_guest *, struct lau_watch *,
 		  struct lau_outcome *out);
 

@@ -368,8 +368,7 @@ static int prepare(struct guest *t, struct b_err *err)
 int lau_guest_run(struct lau_guest *g)
 {
 	const struct lau_nest_news done = {LAU_NEST_DONE, 0};
-	struct guest t = {
-		.g = g, .outer = &g->server->outer, .run.lock = LAU_MOVELOCK_INIT};
+	struct guest t = {.g = g, .outer = &g->server->outer, .run.lock = LAU_MOVELOCK_INIT};
 	struct lau_outcome out = {.phase = LAU_PHASE_SETUP};
 	int status;
 

@@ -89,8 +89,8 @@ void shim_clone_comes(uint64_t flags)
 		shim_where_distrust();
 }
 
-/* The child begins in `fn` on a stack of its own, so that no frame of this one is in its way. fork()
- * and vfork() need no wrapper (shim/proc.h). */
+/* The child begins in `fn` on a stack of its own, so that no frame of this one is in its way.
+ * fork() and vfork() need no wrapper (shim/proc.h). */
 #define CLONE(name)                                                                                \
 	SHIM_EXPORT int name(int (*fn)(void *), void *stack, int flags, void *arg, ...)            \
 	{                                                                                          \

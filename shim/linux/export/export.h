@@ -79,13 +79,13 @@ struct stat;
 	__asm__(".pushsection .text\n"                                                             \
 		".globl " #name "\n"                                                               \
 		".type " #name ", @function\n" #name ":\n"                                         \
-		"	lea 8(%esp), %eax\n" /* all but the first are an array already */           \
-		"	sub $4, %esp\n"                                                           \
-		"	push %eax\n"                                                              \
-		"	push -4(%eax)\n"                                                          \
+		"	lea 8(%esp), %eax\n" /* all but the first are an array already */          \
+		"	sub $4, %esp\n"                                                                  \
+		"	push %eax\n"                                                                     \
+		"	push -4(%eax)\n"                                                                 \
 		"	call " #before "\n"                                                        \
-		"	add $12, %esp\n"                                                          \
-		"	jmp *%eax\n"                                                               \
+		"	add $12, %esp\n"                                                                 \
+		"	jmp *%eax\n"                                                                     \
 		".size " #name ", .-" #name "\n"                                                   \
 		".popsection\n")
 #endif
@@ -142,8 +142,8 @@ void shim_clone_comes(uint64_t flags);
 
 /* What the wrapper of syscall() needs of message queues. */
 
-/* mq_open(2), mq_unlink(2): the library has taken the slash off the name. Result and errno are those
- * of syscall(2). */
+/* mq_open(2), mq_unlink(2): the library has taken the slash off the name. Result and errno are
+ * those of syscall(2). */
 long shim_mq_by_number(long number, const char *name, int flags, mode_t mode, const void *attr);
 
 /*

@@ -37,7 +37,7 @@ static bool shim_attr_is_free(const char *name)
 	return !shim_is_no_pointer(name) && sbx_attr_is_free(name);
 }
 
-#define X(fn, type, failure, event, proto, args, where, is_free)                                            \
+#define X(fn, type, failure, event, proto, args, where, is_free)                                   \
 	SHIM_EXPORT type fn proto                                                                  \
 	{                                                                                          \
 		SHIM_PATHS(1);                                                                     \
@@ -74,23 +74,26 @@ SHIM_QUERY_CALLS(X)
 
 SHIM_EXPORT int access(const char *path, int mode)
 {
-	return shim_access_answer(SBX_CALL_access, AT_FDCWD, path, mode, 0, NEXT(access)(path, mode));
+	return shim_access_answer(SBX_CALL_access, AT_FDCWD, path, mode, 0,
+				  NEXT(access)(path, mode));
 }
 
 SHIM_EXPORT int faccessat(int dirfd, const char *path, int mode, int flags)
 {
 	return shim_access_answer(SBX_CALL_faccessat, dirfd, path, mode, flags,
-		      NEXT(faccessat)(dirfd, path, mode, flags));
+				  NEXT(faccessat)(dirfd, path, mode, flags));
 }
 
 SHIM_EXPORT int euidaccess(const char *path, int mode)
 {
-	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(euidaccess)(path, mode));
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0,
+				  NEXT(euidaccess)(path, mode));
 }
 
 SHIM_EXPORT int eaccess(const char *path, int mode)
 {
-	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0, NEXT(eaccess)(path, mode));
+	return shim_access_answer(SBX_CALL_euidaccess, AT_FDCWD, path, mode, 0,
+				  NEXT(eaccess)(path, mode));
 }
 
 /* Open, openat, creat and their 64-bit and fortified names. */

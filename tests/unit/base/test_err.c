@@ -142,10 +142,13 @@ Test(base_err, codes_are_the_documented_ones)
 		enum b_kind kind;
 		const char *code;
 	} rows[] = {
-		{B_USAGE, "E_USAGE"}, {B_POLICY, "E_POLICY"},	  {B_PROFILE, "E_PROFILE"},
-		{B_FLOOR, "E_FLOOR"}, {B_SHIM, "E_SHIM"},	  {B_WORKSPACE, "E_WORKSPACE"},
-		{B_AUDIT, "E_AUDIT"}, {B_NOTFOUND, "E_NOTFOUND"}, {B_NOEXEC, "E_NOEXEC"}, {B_APPROVAL, "E_APPROVAL"},
-		{B_LIMIT, "E_LIMIT"}, {B_FORMAT, "E_FORMAT"},	  {B_SYSTEM, "E_SYSTEM"},
+		{B_USAGE, "E_USAGE"},	  {B_POLICY, "E_POLICY"},
+		{B_PROFILE, "E_PROFILE"}, {B_FLOOR, "E_FLOOR"},
+		{B_SHIM, "E_SHIM"},	  {B_WORKSPACE, "E_WORKSPACE"},
+		{B_AUDIT, "E_AUDIT"},	  {B_NOTFOUND, "E_NOTFOUND"},
+		{B_NOEXEC, "E_NOEXEC"},	  {B_APPROVAL, "E_APPROVAL"},
+		{B_LIMIT, "E_LIMIT"},	  {B_FORMAT, "E_FORMAT"},
+		{B_SYSTEM, "E_SYSTEM"},
 	};
 	size_t i;
 
@@ -171,7 +174,9 @@ Test(base_err, report_tells_the_exit_statuses_apart)
 
 	cr_redirect_stderr();
 	for (kind = B_USAGE; kind < B_KIND_COUNT; kind++) {
-		int want = kind == B_NOEXEC || kind == B_APPROVAL ? 126 : kind == B_NOTFOUND ? 127 : 125;
+		int want = kind == B_NOEXEC || kind == B_APPROVAL ? 126
+			   : kind == B_NOTFOUND			  ? 127
+								  : 125;
 		struct b_err err;
 
 		b_fail(&err, (enum b_kind)kind, 0, "x");

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
 #define __SANITIZE_ADDRESS__ 1

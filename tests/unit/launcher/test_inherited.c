@@ -1,5 +1,5 @@
-/* Unit tests of launcher/linux/confine/inherited.c: which descriptors of the caller the command may have.
- * What each kind can do, and does inside, is tests/escape/run-inherited.sh's. */
+/* Unit tests of launcher/linux/confine/inherited.c: which descriptors of the caller the command may
+ * have. What each kind can do, and does inside, is tests/escape/run-inherited.sh's. */
 #include "launcher/linux/confine/confine_priv.h"
 
 #include <criterion/criterion.h>

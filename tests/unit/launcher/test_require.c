@@ -1,5 +1,5 @@
-/* Unit tests of launcher/report/require.c: the table of what a host may lack, held against the planner
- * and the man page. */
+/* Unit tests of launcher/report/require.c: the table of what a host may lack, held against the
+ * planner and the man page. */
 #include "launcher/report/report.h"
 
 #include <criterion/criterion.h>

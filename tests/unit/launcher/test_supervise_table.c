@@ -7,8 +7,8 @@
 
 /* From a state, the states it may lead to. A row left out of the table reads as LAU_ST_RUN. */
 static const unsigned may_lead_to[LAU_STATE_COUNT] = {
-	[LAU_ST_RUN] = 1u << LAU_ST_RUN | 1u << LAU_ST_TERM | 1u << LAU_ST_LEFT | 1u << LAU_ST_DONE |
-		       1u << LAU_ST_KILL,
+	[LAU_ST_RUN] = 1u << LAU_ST_RUN | 1u << LAU_ST_TERM | 1u << LAU_ST_LEFT |
+		       1u << LAU_ST_DONE | 1u << LAU_ST_KILL,
 	[LAU_ST_TERM] =
 		1u << LAU_ST_TERM | 1u << LAU_ST_KILL | 1u << LAU_ST_LEFT | 1u << LAU_ST_DONE,
 	[LAU_ST_KILL] = 1u << LAU_ST_KILL | 1u << LAU_ST_LEFT_KILL | 1u << LAU_ST_DONE,

@@ -44,7 +44,8 @@ static uint32_t minimal(const struct sbx_image *img)
 	return n;
 }
 
-/* Cycles that are copies of each other are the only thing that may stay unmerged: rare, and little. */
+/* Cycles that are copies of each other are the only thing that may stay unmerged: rare, and little.
+ */
 Test(policy_automaton, tables_are_minimal_up_to_copies_of_cycles)
 {
 	unsigned rounds = 0, exact = 0;

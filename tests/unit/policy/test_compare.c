@@ -1,5 +1,5 @@
-/* Unit tests of policy/compile/compare.c: what is found is true and shortest, what is not found is not
- * there. */
+/* Unit tests of policy/compile/compare.c: what is found is true and shortest, what is not found is
+ * not there. */
 #include "policy/compile/ruleset.h"
 
 #include <criterion/criterion.h>

@@ -27,8 +27,9 @@ static void refused(const char *text, const char *message)
 
 Test(policy_json, values_are_read_with_their_places)
 {
-	const struct pol_ynode *root = read_tree(" // c\n{ \"a\" : [1, -2.5e+3, true, null],\n"
-					    "  /* c */ \"b\\u00e9\\ud83d\\ude00\\n\": \"x\" }");
+	const struct pol_ynode *root =
+		read_tree(" // c\n{ \"a\" : [1, -2.5e+3, true, null],\n"
+			  "  /* c */ \"b\\u00e9\\ud83d\\ude00\\n\": \"x\" }");
 	const struct pol_ynode *a;
 
 	cr_assert(root, "%s", err.msg);

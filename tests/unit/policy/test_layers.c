@@ -1,4 +1,5 @@
-/* Unit tests of policy/document/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the main one.
+/* Unit tests of policy/document/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the
+ * main one.
  */
 #include "policy/document/layers.h"
 

@@ -1,5 +1,5 @@
-/* Unit tests of policy/rules/samemount.c: which mount a path lies in. What comes of two that show the
- * same is tests/e2e/mounts.sh's. */
+/* Unit tests of policy/rules/samemount.c: which mount a path lies in. What comes of two that show
+ * the same is tests/e2e/mounts.sh's. */
 #include "policy/rules/mountinfo.h"
 
 #include <criterion/criterion.h>

@@ -52,14 +52,14 @@ Test(policy_mounts, a_clean_root_is_one_mount)
 
 Test(policy_mounts, what_is_denied_in_a_writable_directory_is_covered)
 {
-	cr_expect_str_eq(show(LIST("a+ T /usr", "a+ T /w", "m+ T /w", "m- T /w/.git/hooks",
-				   "m- E /w/a.lock", "a- T /w/secret", "m- T /w/secret",
-				   "a- E /w/key", "m- E /w/key"),
-			      LIST("/usr/", "/w/", "/w/.git/", "/w/.git/hooks/", "/w/a.lock",
-				   "/w/secret/", "/w/key")),
-			 "read-only /usr\nwritable /w\n+ pinned /w/.git\n"
-			 "+ read-only /w/.git/hooks\n+ read-only /w/a.lock\n"
-			 "+ hidden file /w/key\n+ hidden directory /w/secret\n");
+	cr_expect_str_eq(
+		show(LIST("a+ T /usr", "a+ T /w", "m+ T /w", "m- T /w/.git/hooks", "m- E /w/a.lock",
+			  "a- T /w/secret", "m- T /w/secret", "a- E /w/key", "m- E /w/key"),
+		     LIST("/usr/", "/w/", "/w/.git/", "/w/.git/hooks/", "/w/a.lock", "/w/secret/",
+			  "/w/key")),
+		"read-only /usr\nwritable /w\n+ pinned /w/.git\n"
+		"+ read-only /w/.git/hooks\n+ read-only /w/a.lock\n"
+		"+ hidden file /w/key\n+ hidden directory /w/secret\n");
 	cr_expect_not(pol_floor_has_fatal(&floorplan));
 }
 
@@ -95,11 +95,11 @@ Test(policy_mounts, a_symlink_is_no_place_for_a_cover)
 
 Test(policy_mounts, devices_and_processes_are_made_anew)
 {
-	cr_expect_str_eq(show(LIST("a+ T /usr", "a+ T /proc", "a+ E /dev/null", "m+ E /dev/null",
-				   "a+ E /dev/kvm", "m+ E /dev/kvm"),
-			      LIST("/usr/", "/proc/", "/proc/self@", "/dev/", "/dev/null",
-				   "/dev/kvm")),
-			 "device /dev/kvm\nread-only /usr\n");
+	cr_expect_str_eq(
+		show(LIST("a+ T /usr", "a+ T /proc", "a+ E /dev/null", "m+ E /dev/null",
+			  "a+ E /dev/kvm", "m+ E /dev/kvm"),
+		     LIST("/usr/", "/proc/", "/proc/self@", "/dev/", "/dev/null", "/dev/kvm")),
+		"device /dev/kvm\nread-only /usr\n");
 }
 
 Test(policy_mounts, reading_without_executing_is_said)

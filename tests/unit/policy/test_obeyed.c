@@ -1,5 +1,5 @@
-/* Unit tests of policy/rules/obeyed.c: no preset opens what outsiders run or obey, and what the user
- * opens is named. */
+/* Unit tests of policy/rules/obeyed.c: no preset opens what outsiders run or obey, and what the
+ * user opens is named. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

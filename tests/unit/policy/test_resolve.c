@@ -1,5 +1,5 @@
-/* Unit tests of policy/rules/resolve.c, exception.c and base.c: documents lowered to absolute rules,
- * judged by the naive matcher. The workspace does not exist: no symlink interferes. */
+/* Unit tests of policy/rules/resolve.c, exception.c and base.c: documents lowered to absolute
+ * rules, judged by the naive matcher. The workspace does not exist: no symlink interferes. */
 #include "policy/rules/build.h"
 #include "policy/document/layers.h"
 
@@ -419,12 +419,13 @@ Test(policy_resolve, an_exception_keeps_denies_that_links_lead_to_it)
 	world_init(&w, WS);
 	dir = playground(&w);
 	ws = IN(p, dir, "ws");
-	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) |
-			     mkdir(IN(p, ws, "a/x"), 0700) | mkdir(IN(p, ws, "a/x/real"), 0700),
+	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) | mkdir(IN(p, ws, "a/x"), 0700) |
+			     mkdir(IN(p, ws, "a/x/real"), 0700),
 		     0);
 	cr_assert_eq(symlink("real", IN(p, ws, "a/x/in")) | symlink("a/x/real", IN(p, ws, "k")), 0);
 	w.ws[0] = ws;
-	cr_assert_eq(lower(&w, "[]", "[a/**, a/x/in/s, k/t/**, a/x/in/u/**, '!a/x/**', "
+	cr_assert_eq(lower(&w, "[]",
+			   "[a/**, a/x/in/s, k/t/**, a/x/in/u/**, '!a/x/**', "
 			   "'!a/x/real/**']",
 			   "['**']", "['**']", NULL),
 		     0);
@@ -447,11 +448,11 @@ Test(policy_resolve, an_exception_is_not_followed_along_a_link)
 	world_init(&w, WS);
 	dir = playground(&w);
 	ws = IN(p, dir, "ws");
-	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) | mkdir(IN(p, ws, "b"), 0700), 0);
+	cr_assert_eq(mkdir(ws, 0700) | mkdir(IN(p, ws, "a"), 0700) | mkdir(IN(p, ws, "b"), 0700),
+		     0);
 	cr_assert_eq(symlink("../b", IN(p, ws, "a/z")), 0);
 	w.ws[0] = ws;
-	cr_assert_eq(lower(&w, "[]", "[b/**, a/**, '!a/z/**']", "['**']", "['**']", NULL),
-		     0);
+	cr_assert_eq(lower(&w, "[]", "[b/**, a/**, '!a/z/**']", "['**']", "['**']", NULL), 0);
 	cr_expect(allows(&w, SBX_MODIFY, IN(p, ws, "a/z")));
 	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "b")));
 	cr_expect_not(allows(&w, SBX_MODIFY, IN(p, ws, "b/f")));

@@ -1,4 +1,5 @@
-/* Unit tests of policy/document/documents.c and documents.c: policies by name, in two directories. */
+/* Unit tests of policy/document/documents.c and documents.c: policies by name, in two directories.
+ */
 #include "policy/document/documents.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* Unit tests of policy/document/conflicts.c: what one document opens undoes no denial of another. */
+/* Unit tests of policy/document/conflicts.c: what one document opens undoes no denial of another.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -171,11 +171,13 @@ Test(policy_yaml, what_is_no_text_is_named_by_place)
 	refused("a:\n\tb: c\n", "f:2:1: a tab, expected spaces for indentation");
 	refused("a: b\n---\nc: d\n", "f:2:1: a second document, expected one");
 	/* what ends a line in YAML 1.1 and in no editor */
-	refused("a: b # c\xe2\x80\xa8" "d: e\n",
+	refused("a: b # c\xe2\x80\xa8"
+		"d: e\n",
 		"f:1:9: a line break that editors do not show as one, expected a newline");
 	refused("a: b\nc: 1 # d\rd: e\n",
 		"f:2:9: a line break that editors do not show as one, expected a newline");
-	refused("a: b # c\xc2\x85" "d: e\n",
+	refused("a: b # c\xc2\x85"
+		"d: e\n",
 		"f:1:9: a line break that editors do not show as one, expected a newline");
 	refused("a: b\x01\n", "f:1:5: control characters are not allowed, expected plain text");
 }

@@ -382,8 +382,12 @@ static const struct {
 	{"r: ./**; !./na\xc3\xafve*.txt / w: ./**", "unlink", C "/nai\xcc\x88ve1.txt", false},
 	{"r: ./**; !./na\xc3\xafve*.txt / w: ./**", "clone", C "/nai\xcc\x88ve1.txt", false},
 	{"r: ./**; !?x", "read", C "/\xffx", false}, /* a byte of no character is one */
-	{"r: ./**; !a/?" "?/b", "read", C "/a/\xff\xc3\xa9/b", false},
-	{"r: ./**; !a/?" "?/b", "read", C "/a/\xc3\xa9/b", true},
+	{"r: ./**; !a/?"
+	 "?/b",
+	 "read", C "/a/\xff\xc3\xa9/b", false},
+	{"r: ./**; !a/?"
+	 "?/b",
+	 "read", C "/a/\xc3\xa9/b", true},
 	{"r: ./**; !?x", "read", C "/\xc3\xa9x", false},
 	{"r: ./**; !?x", "read", C "/\xc3\xa9\xc3\xa9x", true},
 	{"r: ./?x", "read", C "/\xffx", false},
