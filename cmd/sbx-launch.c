@@ -16,7 +16,6 @@
 #include "launcher/report/report.h"
 #include "launcher/plan/environment.h"
 #include "launcher/run/run.h"
-#include "launcher/linux/selftest/selftest.h"
 #ifdef __APPLE__
 #include "launcher/macos/seatbelt.h"
 #else

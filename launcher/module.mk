@@ -15,20 +15,20 @@ $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 DEPS += $(B)/obj/launcher/linux/filters/gen-filters.d
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).
-launcher_PROBES := launcher/linux/selftest/probes.c launcher/linux/selftest/files.c launcher/linux/selftest/changes.c \
-	launcher/linux/selftest/races.c \
-	launcher/linux/selftest/processes.c launcher/linux/selftest/system.c \
-	launcher/linux/selftest/outside.c
+launcher_PROBES := selftest/probes.c selftest/files.c selftest/changes.c \
+	selftest/races.c \
+	selftest/processes.c selftest/system.c \
+	selftest/outside.c
 ESCAPE_SRCS := tests/escape/probe.c $(launcher_PROBES)
 EXTRA_TEST_BINS += $(B)/tests/escape-probe
-$(B)/tests/escape-probe: $(ESCAPE_SRCS) launcher/linux/selftest/probes.h | $$(@D)/.d
+$(B)/tests/escape-probe: $(ESCAPE_SRCS) selftest/probes.h | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread
 
 INHERIT_SRCS := tests/escape/inherit.c launcher/linux/confine/inherited.c $(launcher_PROBES)
 # with base.a, and static: where that has no sanitizer in it
 EXTRA_TEST_BINS += $(if $(SAN),,$(B)/tests/inherit)
-$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/confine/confine_priv.h launcher/linux/selftest/probes.h \
+$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/confine/confine_priv.h selftest/probes.h \
 		$(B)/lib/base.a | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(INHERIT_SRCS) $(B)/lib/base.a -lpthread

@@ -4,6 +4,7 @@ install: all $(B)/sbx.pc
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/sbx-launch $(DESTDIR)$(MANDIR)
 	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)
 	install -m 644 $(SHIM_PRODUCTS) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	install -m 755 $(HELPERS:%=$(B)/%) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	install -m 644 $(B)/libsbx.a $(DESTDIR)$(LIBDIR)
 	install -m 644 $(B)/sbx.pc $(DESTDIR)$(LIBDIR)/pkgconfig

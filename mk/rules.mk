@@ -34,16 +34,21 @@ STATIC ?= $(if $(SAN),,$(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$
 sbx-launch_PIE := $(if $(STATIC),-static-pie)
 
 PROGRAMS := sbx-launch sbx-policy sbx-audit
+# Started by the others, no command of its own.
+HELPERS := sbx-selftest
+sbx-selftest_SRCS := $(wildcard selftest/*.c)
+sbx-selftest_LIBS = $(sbx-launch_LIBS)
+sbx-selftest_PIE = $(sbx-launch_PIE)
 sbx-launch_LIBS := $(if $(STATIC),$(filter -l%,$(LIBS_POLICY) $(LIBS_AUDIT)),$(LIBS_POLICY) $(LIBS_AUDIT))
 sbx-policy_LIBS := $(LIBS_POLICY)
 sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
 
-$(PROGRAMS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher audit sbpl policy base core)
+$(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher audit sbpl policy base core)
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),$($*_LIBS),$($*_PIE))
-DEPS += $(patsubst %,$(B)/obj/cmd/%.d,$(PROGRAMS)) $(foreach p,$(PROGRAMS),$($(p)_SRCS:%.c=$(B)/obj/%.d))
+DEPS += $(patsubst %,$(B)/obj/cmd/%.d,$(PROGRAMS) $(HELPERS)) $(foreach p,$(PROGRAMS) $(HELPERS),$($(p)_SRCS:%.c=$(B)/obj/%.d))
 
-all: $(PROGRAMS:%=$(B)/%) $(SHIM_PRODUCTS)
+all: $(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%) $(SHIM_PRODUCTS)
 .DEFAULT_GOAL := all
 
 -include $(DEPS)

@@ -21,7 +21,6 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/linux/selftest/selftest.h"
 #include "launcher/macos/seatbelt.h"
 #include "launcher/plan/program.h"
 #include "launcher/report/host.h"

@@ -147,7 +147,7 @@ char **lau_script_argv(struct b_arena *arena, const struct lau_script *s, const 
 
 /* ---- where the shim lies ---- */
 
-static const char installed[] = SBX_LIBEXECDIR "/sbx-launch/" SBX_SHIM_SONAME;
+#define SELFTEST "sbx-selftest"
 
 /* Root's or the caller's; or as this very program, whose owner can do no more by the other file. In
  * a user namespace that knows neither, both look as nobody's. */
@@ -183,33 +183,34 @@ static void own_directory(struct b_str *out)
 
 /* Beside the program (a build directory), where `make install` puts it for any PREFIX, or where
  * it was configured to be. Its canonical path, malloc'ed, NULL = nowhere. */
-static char *look(void)
+static char *look(const char *name)
 {
-	static const char *const places[] = {SBX_SHIM_SONAME,
-					     "../libexec/sbx-launch/" SBX_SHIM_SONAME};
+	static const char *const places[] = {"", "../libexec/sbx-launch/"};
 	b_auto(b_str_release) struct b_str self = {0};
 
 	own_directory(&self);
 	for (size_t i = 0; self.len && i < sizeof places / sizeof *places; i++) {
 		b_auto(b_str_release) struct b_str path = {0};
 
-		b_str_addf(&path, "%s%s", self.s, places[i]);
+		b_str_addf(&path, "%s%s%s", self.s, places[i], name);
 		if (is_trusted(path.s))
 			return realpath(path.s, NULL);
 	}
-	return is_trusted(installed) ? realpath(installed, NULL) : NULL;
+	b_str_reset(&self);
+	b_str_addf(&self, SBX_LIBEXECDIR "/sbx-launch/%s", name);
+	return is_trusted(self.s) ? realpath(self.s, NULL) : NULL;
 }
 
 int lau_shim_find(char **out, struct b_err *err)
 {
-	b_auto_free char *path = look();
+	b_auto_free char *path = look(SBX_SHIM_SONAME);
 
 	if (!path)
 		return b_fail(err, B_SHIM, 0,
 			      "%s, of root or of yours and writable by nobody else, is neither "
 			      "beside sbx-launch nor in ../libexec/sbx-launch nor %s: install "
 			      "it, or run without events (--no-shim)",
-			      SBX_SHIM_SONAME, installed);
+			      SBX_SHIM_SONAME, SBX_LIBEXECDIR "/sbx-launch");
 	/* ld.so(8) splits there, and has no quoting */
 	if (strpbrk(path, ": "))
 		return b_fail(
@@ -220,6 +221,17 @@ int lau_shim_find(char **out, struct b_err *err)
 	*out = path;
 	path = NULL;
 	return 0;
+}
+
+int lau_selftest_find(char **out, struct b_err *err)
+{
+	*out = look(SELFTEST);
+	if (*out)
+		return 0;
+	return b_fail(err, B_SYSTEM, 0,
+		      SELFTEST ", of root or of yours and writable by nobody else, is neither beside "
+			       "sbx-launch nor in ../libexec/sbx-launch nor " SBX_LIBEXECDIR
+			       "/sbx-launch: install it");
 }
 
 static bool lies_in(const char *path, const char *const *dirs, size_t n)
@@ -233,7 +245,7 @@ static bool lies_in(const char *path, const char *const *dirs, size_t n)
 size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nworkspaces,
 		     const char *out[LAU_OWN_MAX])
 {
-	static const char *const beside[] = {"sbx-launch", "sbx-policy", "sbx-audit"};
+	static const char *const beside[] = {"sbx-launch", "sbx-policy", "sbx-audit", SELFTEST};
 	b_auto(b_str_release) struct b_str dir = {0};
 	b_auto_free char *shim = NULL;
 	size_t n = 0;
@@ -247,7 +259,7 @@ size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nw
 		if (access(path, F_OK) == 0)
 			out[n++] = path;
 	}
-	shim = look();
+	shim = look(SBX_SHIM_SONAME);
 	if (shim)
 		out[n++] = b_arena_strndup(a, shim, strlen(shim));
 	return n;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct lau_options;
 struct b_err;
 struct b_str;
 
@@ -169,3 +170,8 @@ void lau_host_probe(struct lau_host *);
 /* The doctor's table; `json` for programs. Says what each missing ability loses and the remedy,
  * and the known limits of the floor without the broker. */
 void lau_host_show(const struct lau_host *, bool json, bool colour, struct b_str *out);
+
+/* `--selftest`: becomes sbx-selftest, which lies beside this program or where `make install` puts it,
+ * and which runs this program with the options of this command line. Returns only when that cannot
+ * be: 125, and the error is printed. */
+int lau_selftest(int argc, char **argv, const struct lau_options *);

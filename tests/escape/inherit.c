@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 #include "launcher/linux/confine/confine_priv.h"
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #define SKIP 77
 

@@ -1,5 +1,5 @@
 /*
- * probe.c - main() of the escape probes (launcher/linux/selftest): one static program, so that
+ * probe.c - main() of the escape probes (selftest): one static program, so that
  * nothing preloaded is on the way of an attack.
  *
  *	probe list             name and needs, a line each
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 static int list(void)
 {

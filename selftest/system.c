@@ -1,5 +1,5 @@
 /* system.c - attacks by namespaces, mounts, the terminal, other call tables, the kernel itself. */
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* files.c - attacks on files: writing outside the workspace, reading a denied file. */
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>

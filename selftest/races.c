@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 struct race {
 	void (*swap)(unsigned turn); /* the second thread's, again and again */

@@ -1,5 +1,5 @@
 /* probes.c - see probes.h. */
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 /* -- metadata -- */
 

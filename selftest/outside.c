@@ -1,5 +1,5 @@
 /* outside.c - the fixture and the process that lives outside the sandbox: victim and services. */
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* processes.c - attacks on a process outside, of the same user, and on its sockets. */
-#include "launcher/linux/selftest/probes.h"
+#include "selftest/probes.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

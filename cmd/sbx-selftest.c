@@ -1,5 +1,15 @@
-/* selftest.c - see launcher/linux/selftest/selftest.h. */
-#include "launcher/linux/selftest/selftest.h"
+/*
+ * sbx-selftest - tries to get out of the sandbox, on the user's own host. `sbx-launch --selftest`
+ * starts it, so that the launcher carries no attacks:
+ *
+ *	sbx-selftest LAUNCHER [--json] [OPTION...]	all probes, confined with these options
+ *	sbx-selftest --probe NAME DIR			one of them, itself the attacker
+ *	sbx-selftest --probe outside DIR		the process outside that is attacked
+ *
+ * Every probe first bare, which must succeed (the positive control), then under the launcher, which
+ * must refuse it and leave the outside as it was. Prints a table or JSON. Status 0: all held; 1:
+ * one got through; 125: something could not be tested.
+ */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +28,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/linux/selftest/probes.h"
-#include "launcher/options/options.h"
+#include "selftest/probes.h"
 #include "launcher/run/dirs.h"
 
 #define ATTEMPT_S 20 /* a probe takes milliseconds */
@@ -30,7 +39,8 @@ static const char *const verdict_names[VERDICTS] = {
 	[HELD] = "held", [THROUGH] = "THROUGH", [SKIPPED] = "skipped", [UNTESTED] = "untested"};
 
 struct test {
-	char *self; /* this program */
+	char *self;	      /* this program */
+	const char *launcher; /* what confines */
 	char dir[64];
 	char **options; /* of the person, for the confined runs */
 	size_t noptions;
@@ -116,7 +126,7 @@ static int run(const char *const *argv, unsigned needs)
 
 static int run_bare(struct test *t, const char *name, unsigned needs)
 {
-	const char *const argv[] = {t->self, "--selftest", "--", name, t->dir, NULL};
+	const char *const argv[] = {t->self, "--probe", name, t->dir, NULL};
 
 	return run(argv, needs);
 }
@@ -128,7 +138,7 @@ static int run_confined(struct test *t, const char *const *command, unsigned nee
 	b_auto_free char *ws = b_strdup(st_at("ws")), *hidden = b_strdup(st_at("ws/hidden"));
 	size_t n = 0, i;
 
-	argv[n++] = t->self;
+	argv[n++] = t->launcher;
 	for (i = 0; i < t->noptions; i++)
 		argv[n++] = t->options[i];
 	argv[n++] = "-q";
@@ -196,7 +206,7 @@ static int control(struct test *t, const struct st_probe *p)
 
 static enum verdict attack(struct test *t, const struct st_probe *p, struct b_str *why)
 {
-	const char *const command[] = {t->self, "--selftest", "--", p->name, t->dir, NULL};
+	const char *const command[] = {t->self, "--probe", p->name, t->dir, NULL};
 	b_auto_free char *before = NULL, *after = NULL;
 	int status;
 
@@ -252,7 +262,7 @@ static void tell(struct test *t, const char *name, enum verdict v, const struct 
 /* As a program of its own, so that its environment is one that /proc shows. */
 static int start_outside(struct test *t, struct b_err *err)
 {
-	const char *const argv[] = {t->self, "--selftest", "--", "outside", t->dir, NULL};
+	const char *const argv[] = {t->self, "--probe", "outside", t->dir, NULL};
 	int in[2], status;
 
 	if (pipe2(in, O_CLOEXEC) < 0)
@@ -347,44 +357,52 @@ static int show(struct test *t)
 	return t->count[THROUGH] ? 1 : t->count[UNTESTED] ? 125 : 0;
 }
 
-/* All but what made us a test. */
-static void keep_options(struct test *t, int argc, char **argv)
+static void take_options(struct test *t, int argc, char **argv)
 {
+	t->launcher = argv[1];
 	t->options = b_calloc((size_t)argc, sizeof *t->options);
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--selftest") != 0 && strcmp(argv[i], "--json") != 0)
+	for (int i = 2; i < argc; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			t->is_json = true;
+		else
 			t->options[t->noptions++] = argv[i];
 }
 
-int lau_selftest(int argc, char **argv, const struct lau_options *o)
+static int test_all(struct test *t)
 {
-	struct test t = {.is_json = o->json};
-	struct sigaction waitable = {.sa_handler = SIG_DFL};
 	struct b_err err;
+
+	if (set_up(t, &err) < 0)
+		return b_report("sbx-launch", &err);
+	if (t->is_json) {
+		b_json_open(&t->json, '{');
+		b_json_key(&t->json, "probes");
+		b_json_open(&t->json, '[');
+	}
+	run_all(t);
+	return show(t);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction waitable = {.sa_handler = SIG_DFL};
+	struct test t = {.is_json = false};
 	int status;
 
-	if (o->argv && o->argv[1]) {
-		st_base(o->argv[1]);
-		return strcmp(o->argv[0], "outside") == 0 ? st_serve_outside() : st_run(o->argv[0]);
+	if (argc == 4 && strcmp(argv[1], "--probe") == 0) {
+		st_base(argv[3]);
+		return strcmp(argv[2], "outside") == 0 ? st_serve_outside() : st_run(argv[2]);
 	}
-	if (o->argv) {
-		b_fail(&err, B_USAGE, 0, "--selftest: takes no command");
+	if (argc < 2 || argv[1][0] != '/') {
+		struct b_err err;
+
+		b_fail(&err, B_USAGE, 0, "sbx-selftest: run sbx-launch --selftest");
 		return b_report("sbx-launch", &err);
 	}
 	sigaction(SIGCHLD, &waitable, NULL);
-	keep_options(&t, argc, argv);
+	take_options(&t, argc, argv);
 	t.json.out = &t.out;
-	if (set_up(&t, &err) < 0) {
-		status = b_report("sbx-launch", &err);
-	} else {
-		if (t.is_json) {
-			b_json_open(&t.json, '{');
-			b_json_key(&t.json, "probes");
-			b_json_open(&t.json, '[');
-		}
-		run_all(&t);
-		status = show(&t);
-	}
+	status = test_all(&t);
 	clean_up(&t);
 	return status;
 }
