@@ -229,9 +229,10 @@ int lau_selftest_find(char **out, struct b_err *err)
 	if (*out)
 		return 0;
 	return b_fail(err, B_SYSTEM, 0,
-		      SELFTEST ", of root or of yours and writable by nobody else, is neither beside "
-			       "sbx-launch nor in ../libexec/sbx-launch nor " SBX_LIBEXECDIR
-			       "/sbx-launch: install it");
+		      SELFTEST
+		      ", of root or of yours and writable by nobody else, is neither beside "
+		      "sbx-launch nor in ../libexec/sbx-launch nor " SBX_LIBEXECDIR
+		      "/sbx-launch: install it");
 }
 
 static bool lies_in(const char *path, const char *const *dirs, size_t n)

@@ -171,7 +171,7 @@ void lau_host_probe(struct lau_host *);
  * and the known limits of the floor without the broker. */
 void lau_host_show(const struct lau_host *, bool json, bool colour, struct b_str *out);
 
-/* `--selftest`: becomes sbx-selftest, which lies beside this program or where `make install` puts it,
- * and which runs this program with the options of this command line. Returns only when that cannot
- * be: 125, and the error is printed. */
+/* `--selftest`: becomes sbx-selftest, which lies beside this program or where `make install` puts
+ * it, and which runs this program with the options of this command line. Returns only when that
+ * cannot be: 125, and the error is printed. */
 int lau_selftest(int argc, char **argv, const struct lau_options *);

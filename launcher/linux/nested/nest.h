@@ -68,7 +68,7 @@ struct lau_nest_guest {
 struct lau_nest_server {
 	struct lau_watch watch; /* first */
 	struct lau_nest_outer outer;
-	pid_t supervisor, command;
+	pid_t supervisor;
 	struct {
 		uint64_t dev, ino;
 	} ns[5]; /* of the command, by kind; and all must be had */
@@ -80,8 +80,9 @@ struct lau_nest_server {
 
 /* In the channel's directory; none (false) where the path is too long for a socket. */
 bool lau_nest_listen(const char *dir, struct lau_nest_server *out);
-/* Once the command runs: from here requests are served. False: who it is cannot be told. */
-bool lau_nest_serve(struct lau_nest_server *, const struct lau_nest_outer *, pid_t command);
+/* Once the command runs: from here requests are served. `like`: a process in the namespaces that
+ * the command began in. False: which those are cannot be told. */
+bool lau_nest_serve(struct lau_nest_server *, const struct lau_nest_outer *, pid_t like);
 /* Is this a process of the run, as it was when it began? B_FLOOR. */
 int lau_nest_check(const struct lau_nest_server *, pid_t, struct b_err *err);
 void lau_nest_close(struct lau_nest_server *);

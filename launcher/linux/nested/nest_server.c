@@ -210,15 +210,14 @@ static void end_guests(struct lau_watch *w, int signo)
 	lau_nest_close(s);
 }
 
-bool lau_nest_serve(struct lau_nest_server *s, const struct lau_nest_outer *outer, pid_t command)
+bool lau_nest_serve(struct lau_nest_server *s, const struct lau_nest_outer *outer, pid_t like)
 {
 	s->outer = *outer;
 	s->supervisor = getpid();
-	s->command = command;
 	for (int i = 0; i < NKINDS; i++) {
 		struct stat st;
 
-		if (!look_ns(command, i, &st))
+		if (!look_ns(like, i, &st))
 			return false;
 		s->ns[i].dev = st.st_dev;
 		s->ns[i].ino = st.st_ino;

@@ -17,6 +17,7 @@
 #include "launcher/run/run.h"
 #include "launcher/supervise/supervise.h"
 #include "policy/engine.h"
+#include "policy/plan/seccomp.h"
 #include "policy/plan/mounts.h"
 
 static const char me[] = "sbx-launch";
@@ -213,6 +214,17 @@ static void start_record(struct run *r)
 		(void)b_report(me, &err); /* the log goes on; the end is told again */
 }
 
+/* A process of ours in the namespaces of the command, which may be in others by now: it runs. Where
+ * there is none the command, if it may make none. 0: nobody. */
+static pid_t stays_in_place(const struct run *r)
+{
+	if (r->spawned.broker)
+		return r->spawned.broker;
+	if (r->spawned.init)
+		return r->spawned.init;
+	return r->plan.seccomp_flags & POL_SC_ALLOW_NAMESPACES ? 0 : r->spawned.pid;
+}
+
 /* A listener of whom nothing is known would serve nobody. */
 static struct lau_watch *serve_others(struct run *r)
 {
@@ -227,9 +239,11 @@ static struct lau_watch *serve_others(struct run *r)
 		.lock = r->lock.fd,
 	};
 
+	pid_t like = stays_in_place(r);
+
 	if (r->nest.listener < 0)
 		return NULL;
-	if (lau_nest_serve(&r->nest, &outer, r->spawned.pid))
+	if (like && lau_nest_serve(&r->nest, &outer, like))
 		return &r->nest.watch;
 	lau_nest_close(&r->nest);
 	return NULL;
