@@ -61,7 +61,7 @@ def main():
                 one.append([c, c, to[0]])
         else:
             many.append([c] + to + [0] * (3 - len(to)))
-    print(f"/* fold_table.h - what code points are folded to, by Unicode {u.unidata_version}, for"
+    print(f"/* SPDX-License-Identifier: Apache-2.0 */\n/* fold_table.h - what code points are folded to, by Unicode {u.unidata_version}, for"
           " core/fold.c. Written by\n * scripts/fold-tables.py. */\n#pragma once\n\n"
           "#include <stdint.h>\n\n/* clang-format off */\n")
     rows("dropped[][2]", ["{%d,%d}" % tuple(x) for x in drop], "first and last: nothing")

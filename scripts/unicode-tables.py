@@ -26,6 +26,7 @@ def table(comment, head, cells):
     print("};")
 
 
+print("/* SPDX-License-Identifier: Apache-2.0 */")
 print(f"/* unicode_table.h - canonical decompositions and combining classes of Unicode {u.unidata_version}, for")
 print(" * sbpl/canon.c. Written by scripts/unicode-tables.py. */")
 print("#pragma once\n\n#include <stdint.h>\n\n/* clang-format off */")
