@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* claims.c - what an event may claim: of whom it speaks, and what the policy says of it,
  * whatever it says of itself. */
 #include "audit/collect_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collect_priv.h - the parts of the collector: claims, processes, duplicates, lines. Private
  * to the audit module, but for denials. */
 #pragma once

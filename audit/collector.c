@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collector.c - see collector.h. */
 #include "audit/collector.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * collector.h - drains the ring into audit.jsonl, names the deciding rule, folds denials,
  * pairs exec intents with hellos, and keeps the run's counts. Lives in the supervisor.

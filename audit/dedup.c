@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dedup.c - equal denials as one line with a count, and the same act reported by broker and
  * shim as one. */
 #include "audit/collect_priv.h"

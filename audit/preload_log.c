@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preload_log.c - see preload_log.h. */
 #include "audit/preload_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * preload_log.h - what a preload-only run leaves: nobody kept its counts, but the shims share a
  * file of counters in its directory, and the log tells the rest. Both were written by the programs

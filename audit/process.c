@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process.c - see collect_priv.h. */
 #include "audit/collect_priv.h"
 

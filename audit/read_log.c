@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_log.c - the lines of a log, read back, selected, and their chain verified. */
 #include "audit/read_log.h"
 

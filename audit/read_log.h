@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_log.h - the log of a finished run, read back: lines, questions, the chain. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_run.c - run.json, read back. */
 #include "audit/read_run.h"
 

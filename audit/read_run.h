@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * read_run.h - recorded runs, as sbx-audit finds them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record.c - the collector aims at half a million lines a second: what a run's
  * lines share is rendered once, the rest has no printf and no libc time in its way. */
 #include "audit/collect_priv.h"

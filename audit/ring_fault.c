@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_fault.c - see collect_priv.h. */
 #include "audit/collect_priv.h"
 

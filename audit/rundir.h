@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rundir.h - the directory of a run: its place, its files, and run.json. */
 #pragma once
 

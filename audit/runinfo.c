@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runinfo.c - see rundir.h. */
 #include "audit/rundir.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* show.c - see show.h. */
 #include "audit/show.h"
 

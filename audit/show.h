@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* show.h - runs and events as people read them. Pure: values to text. All that came from the
  * sandbox is escaped: no byte of it reaches the terminal as control. */
 #pragma once

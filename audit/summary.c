@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* summary.c - see report.h. */
 #include "audit/show.h"
 

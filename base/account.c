@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* account.c - see account.h. */
 #include "base/account.h"
 

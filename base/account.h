@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * account.h - the user database, asked by getent(1) and not by getpwuid(3): what NSS loads (LDAP,
  * systemd) stays out of our processes, and the launcher can be linked statically, which saves a

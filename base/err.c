@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* err.c - see err.h. vsnprintf() is not on signal-safety(7)'s list; glibc and musl take no lock
  * and allocate nothing for the conversions used here (%s %c %d %u %x and their lengths), which
  * is what makes b_fail() fit for use between fork and exec. No floats, no wide characters. */

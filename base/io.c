@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io.c - see io.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* mkostemp(3) */

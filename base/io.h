@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io.h - EINTR handled in one place; whole reads and writes; limits. */
 #pragma once
 

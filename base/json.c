@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.c - see json.h. The collector writes every audit line through here, so the usual case,
  * a string of clean ASCII, costs one scan by words, one room check and one memcpy. */
 #include "base/json.h"

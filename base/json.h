@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.h - a JSON writer: streaming, straight into a b_str. Reading is jansson's.
  *
  *	struct b_json j = { .out = &s };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mem.h - allocation that dies on exhaustion, and an arena freed at once.
  * Our own processes only (never core/ or shim/). Every input has a size limit
  * before it gets here, so exhaustion is a broken machine, not bad input. */

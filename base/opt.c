@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opt.c - the parser of opt.h; the help text is in opt_help.c. */
 #include "base/opt.h"
 

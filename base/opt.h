@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opt.h - command-line options as a table: parser, help text, man-page check and
  * completions all read the same rows.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* opt_help.c - --help and the completions of shells, from the rows of opt.h. */
 #include <ctype.h>
 #include <string.h>

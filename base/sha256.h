@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sha256.h - SHA-256 in hex, by nettle: every line of the audit log is hashed, and nettle uses
  * the processor's SHA instructions (0.4 us for 430 bytes, where portable C takes 3). */
 #pragma once

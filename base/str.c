@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* str.c - see str.h. */
 #include "base/str.h"
 

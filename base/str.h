@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* str.h - byte string that grows. Zero-initialised = empty. Always NUL-terminated
  * once anything was added; may contain NULs. */
 #pragma once

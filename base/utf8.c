@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utf8.c - the UTF-8 part of str.h: what is a character, and what a terminal would show. */
 #include "base/str.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask.c - see ask.h. */
 #include "cmd/ask.h"
 

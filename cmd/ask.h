@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ask.h - what the questions of sbx-policy share. A question is a function of the options and the
  * words behind its name that prints its answer and gives the exit status.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_diff.c - sbx-policy diff: what a second document allows or denies that a first does not. */
 #include <string.h>
 

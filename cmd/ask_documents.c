@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_documents.c - sbx-policy lint, fmt, schema, convert, compile and approve: what is asked
  * of a document alone. */
 #include <errno.h>

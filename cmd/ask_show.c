@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_show.c - sbx-policy show, list, add, presets, trust: rules, plans and the documents that
  * are there. */
 #include <string.h>

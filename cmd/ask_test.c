@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_test.c - sbx-policy test: a policy against what is expected of it. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_why.c - sbx-policy why: what is allowed, by which rule, held by what. */
 #include <errno.h>
 #include <stdlib.h>

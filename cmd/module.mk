@@ -1,2 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
 # Programs: their main() is cmd/<program>.c; what else they are made of.
 sbx-policy_SRCS := $(wildcard cmd/ask*.c)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbx-audit - inspects what runs did: sbx-audit(1). */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbx-launch - runs a command under a policy: sbx-launch(1). */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sbx-policy - asks a policy without running anything: sbx-policy(1). */
 #include <limits.h>
 #include <stdlib.h>

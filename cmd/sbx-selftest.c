@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sbx-selftest - tries to get out of the sandbox, on the user's own host. `sbx-launch --selftest`
  * starts it, so that the launcher carries no attacks:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attr.h - which extended attributes are a file's content, and which belong to its metadata.
  *

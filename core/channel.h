@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* channel.h - how a process image finds the run it belongs to: names shared by the launcher,
  * which sets them, and the shim, which reads and re-injects them. */
 #pragma once

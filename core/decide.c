@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decide.h"
 
 #include "core/decide_priv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decide.h - the only code that decides. Walks an image; no allocation, no library,
  * no system call. Everything here is [AS-safe] [MT-safe] [no-alloc].

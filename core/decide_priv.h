@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* decide_priv.h - the steps of automata, shared by the files of core/ that walk images. */
 #pragma once
 

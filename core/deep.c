@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deep.c - see deep.h. */
 #include "core/deep.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deep.h - the path of a directory that is longer than the kernel tells.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* event.c - names of event.h's enumerations: offsets into one block each, because an array of
  * pointers would cost the shim a relocation a name, at every start of a program. */
 #include "core/event.h"

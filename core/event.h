@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* event.h - an FsCallEvent as it lies in the ring, and the names of calls and of its
  * enumerations. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fold.c - see fold.h. */
 #include "core/fold.h"
 

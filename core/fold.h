@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fold.h - a path without what some file systems do not tell apart: case, the form of accents, code
  * points that show nothing, `\` for `/`; where it is asked for also dots and blanks at the end of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fold_table.h - what code points are folded to, by Unicode 14.0.0, for core/fold.c. Written by
  * scripts/fold-tables.py. */
 #pragma once

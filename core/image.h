@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image.h - the operations a rule speaks of (DESIGN §3). The order is part of the image format. */
 #pragma once
 

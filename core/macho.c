@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* macho.c - see macho.h. */
 #include "core/macho.h"
 

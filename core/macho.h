@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * macho.h - which machines a Mach-O file has code for, and whether dyld will insert a library
  * there. Pure: bytes to values. [AS-safe] [no-alloc] Layout: mach-o/loader.h and mach-o/fat.h of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 core_SRCS := $(wildcard core/*.c)
 
 # The ring's threads under ThreadSanitizer, run by tests/live/ring_tsan.sh.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decide.h"
 
 /* Pairs of states already met, walked in the order they were met. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* path.h - lexical paths for code that runs inside other people's processes.
  * [AS-safe] [MT-safe] [no-alloc] */
 #pragma once

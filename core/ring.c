@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring.c - layout and writer, see ring.h. Runs inside other people's processes. */
 #include "core/ring.h"
 

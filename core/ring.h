@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ring.h - many writers, one reader, one shared mapping, no system call, no lock.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_priv.h - the state word of a frame and the words of the data, for writer and reader. */
 #pragma once
 

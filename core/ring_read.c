@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_read.c - the reader of the ring, see ring.h. Everything in the mapping may change at any
  * moment and may be a lie; only our own struct is believed. */
 #include "core/event.h"

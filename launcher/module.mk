@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # macOS has its own list: mk/darwin.mk.
 launcher_SRCS := $(filter-out launcher/macos/% launcher/linux/filters/gen-filters.c, \
 	$(wildcard launcher/*/*.c launcher/linux/*/*.c))

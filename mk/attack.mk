@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The model-based attacker of the wall: tests/escape/attacker.
 
 ATTACK_SRCS := $(wildcard tests/escape/attacker/*.c) core/ring.c

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Checks of the source itself.
 
 # Each header compiles alone.

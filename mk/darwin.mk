@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # macOS, built on Linux: clang and lld of Debian, our own headers and symbol lists
 # (launcher/macos/sdk). `make darwin` builds both machines, `make darwin-check` looks at what came
 # out and runs it through a loader of ours.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What every compilation and link gets. Overridable: B CC CFLAGS LDFLAGS SAN V PREFIX DESTDIR.
 
 MAKEFLAGS += -rR --no-print-directory

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 MANPAGES := $(wildcard docs/man/*.[1-8])
 
 install: all $(B)/sbx.pc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The kernels people have, in qemu: docs/HOSTS.md. KERNELS_SUBSET=1 is about two minutes on an idle machine.
 check-kernels: tests-build
 	$(Q)B=$(B) tests/kernels/check.sh

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Objects, archives, programs. A module's sources are <module>_SRCS, generated ones
 # <module>_GEN (files under $(B)/gen, made by rules in its module.mk).
 

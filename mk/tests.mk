@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Tests. tests/unit/<module>/test_<file>.c: one Criterion program each. tests/**/*.sh: TAP.
 
 TEST_SUPPORT_SRCS := $(wildcard tests/support/*.c)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* embed.c - the public face, policy/sbx.h, on the engine. */
 #include "policy/sbx.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine.h - from a request to a compiled policy: the face that sbx-launch, sbx-policy and
  * (later) embedders share.

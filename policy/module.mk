@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 policy_SRCS := $(filter-out policy/presets/gen-presets.c,$(wildcard policy/*.c policy/*/*.c))
 
 # The presets, compiled in as the trees that the YAML reader makes of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presets.h - the YAML files of policy/presets/, compiled in (policy/presets/gen-presets.c). */
 #pragma once
 

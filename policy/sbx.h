@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sbx.h - the policy engine of sbx-launch as a library: load a policy, ask what it says, and why.
  *

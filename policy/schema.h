@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* schema.h - docs/schema, compiled in: JSON Schema of what is read and written. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* canon.c - the resolved and normalised form of a path, which is what Seatbelt compares
  * filters with. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * check.c - a profile before it is believed: read back, run, asked under both readings of
  * precedence, compared with core/decide on paths in and around every rule.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* emit.c - the blocks of a profile in their order, and the way from a ruleset to a checked one. */
 #include <stdlib.h>
 #include <string.h>

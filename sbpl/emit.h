@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* emit.h - the profile under construction. Private to sbpl/. */
 #pragma once
 

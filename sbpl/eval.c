@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* eval.c - the language of profiles. Depth, steps and string sizes are bounded: a profile that
  * does not end, or would fill memory, is refused. */
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* groups.c - see emit.h. */
 #include "sbpl/emit.h"
 

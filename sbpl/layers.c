@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* layers.c - what goes into a profile: the layers of a policy, its settings, and the right to
  * clone files. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine.h - the rules of a program: filled by eval.c, asked by rules.c. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ops.h - the names a sandbox profile may use: operations and their parents, values of filters,
  * filters. Facts of macOS 10.15 to 14.4; a name that is not here is `unbound variable`, which is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* orbit.c - Orbit's own profile, in its documented order, for those who move from it: broad reads
  * and services, literals as subtrees, denials of reading last. Nothing guards moves and links. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pins.c - denials behind the ordered blocks: what keeps moves and links from laundering.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * program.h - a sandbox profile, run and asked: what would macOS answer?
  *

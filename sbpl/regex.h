@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * regex.h - the regular expressions of sandbox profiles, on bytes.
  *

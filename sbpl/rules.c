@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rules.c - the rules of a profile: made of evaluated arguments with sandbox-exec's
  * objections, and matched against an operation. */
 #include <stdlib.h>

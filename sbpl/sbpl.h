@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sbpl.h - ruleset -> macOS sandbox profile. Pure: values to text.
  *

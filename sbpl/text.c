@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - strings, parameters, regular expressions and filters as profile text. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unicode_table.h - canonical decompositions and combining classes of Unicode 14.0.0, for
  * sbpl/canon.c. Written by scripts/unicode-tables.py. */
 #pragma once

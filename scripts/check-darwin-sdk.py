@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Do the headers for building on other systems and the linker's list of libSystem agree?
 
     scripts/check-darwin-sdk.py [--write]

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # demo.sh: the main job, for real: a short session under the built-in default policy in a
 # throw-away HOME. Ends with status 0 only when everything went as promised.
 set -u

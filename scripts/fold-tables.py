@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of core/fold.c from Python's: scripts/fold-tables.py >core/fold_table.h
 
 A code point becomes what is left when case, marks and what displays nothing are taken away: the

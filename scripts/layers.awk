@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # awk -f layers.awk docs/layers.txt FILE...: every #include "room/..." must be allowed by the table.
 # A room is a folder. `x/` in the table allows x and every room in it.
 function room(path) {

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the tables of sbpl/canon.c from Python's: scripts/unicode-tables.py >sbpl/unicode_table.h"""
 import textwrap
 import unicodedata as u

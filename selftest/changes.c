@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* changes.c - attacks on what is not content: metadata outside, the protected set inside. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.c - attacks on files: writing outside the workspace, reading a denied file. */
 #include "selftest/probes.h"
 

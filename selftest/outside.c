@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* outside.c - the fixture and the process that lives outside the sandbox: victim and services. */
 #include "selftest/probes.h"
 

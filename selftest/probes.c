@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probes.c - see probes.h. */
 #include "selftest/probes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * probes.h - attacks on the floor, one function each: for `sbx-launch --selftest` (selftest.c) and
  * tests/escape/run.sh. Of the C library alone, so that they can stand in a program of their own.

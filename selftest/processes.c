@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - attacks on a process outside, of the same user, and on its sockets. */
 #include "selftest/probes.h"
 

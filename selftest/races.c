@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * races.c - attacks by two threads: one swaps what a call speaks of while the other makes it, for
  * a while (SBX_RACE_MS, 300 ms otherwise). Bare the first try that hits has the effect.

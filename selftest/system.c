@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* system.c - attacks by namespaces, mounts, the terminal, other call tables, the kernel itself. */
 #include "selftest/probes.h"
 

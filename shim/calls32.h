@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls32.h - rows of shim/calls.h and shim/queries.h that 32-bit machines have besides: the names
  * for times of 64 bits (-D_TIME_BITS=64, glibc 2.34). None elsewhere. What the times look like is

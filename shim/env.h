@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * env.h - the environment of a program about to start, with our two variables in it. Built
  * on the caller's stack in two passes; `environ` is never touched. [AS-safe] [no-alloc]

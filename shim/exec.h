@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec.h - starting programs: judged, told, and with the shim's variables in their
  * environment. All memory is the caller's stack. [AS-safe] [no-alloc], good in a vfork child.

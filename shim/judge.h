@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * judge.h - verdicts on canonical texts, and the events that tell of them.
  * [AS-safe] [MT-safe] [no-alloc]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * line.h - preload-only mode: no supervisor reads the ring, so the shim writes its events itself,
  * one line of JSON and one O_APPEND write each (docs/schema/fs-call-event.schema.json).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mem.c - see mem.h. Built without any C library; hidden, so that no program ever binds to
  * these instead of its own. */
 #include "shim/mem.h"

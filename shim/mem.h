@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mem.h - the few string functions the shim needs. The compiler may call memcpy, memmove,
  * memset and memcmp on its own account: shim/mem.c defines them hidden, so that nothing of

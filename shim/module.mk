@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The preloaded library. Its own objects, and those of core/ again: no stack protector, no
 # fortify, nothing of a C library (shim/mem.h).
 shim_SRCS := $(wildcard shim/*.c shim/linux/*.c shim/linux/export/*.c)

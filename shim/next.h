@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * next.h - the function a program would have called without us: the next definition of the
  * name in the order of loading, be it the C library's or another preloaded library's.

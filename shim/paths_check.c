@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paths_check.c - see paths_check.h. */
 #include "shim/paths_check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * paths_check.h - the calls of SHIM_PATH_CALLS: find the object, judge it, act on it by its parent.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proc.h - what the shim knows of the process it lives in. Set by the constructor, read
  * everywhere. [AS-safe] [MT-safe] [no-alloc]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * queries.h - calls that look and change nothing: the second half of shim/calls.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * where.h - what a path of a call means: absolute text, from the remembered paths of the
  * current directory and of directory descriptors. [AS-safe] [MT-safe] [no-alloc]

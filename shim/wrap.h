@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wrap.h - the body of a wrapper made from a row of SHIM_PATH_CALLS: judge, then make the call as
  * asked, or on what was judged. Each system gives it a name and a way in. */
 #pragma once

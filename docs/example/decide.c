@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * decide.c - asks a policy before acting, as a tool would: decide POLICY PROFILE WORKSPACE, then
  * questions "read PATH" or "modify PATH" on standard input, an answer for each.

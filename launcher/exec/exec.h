@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec.h - the exec contract: a request, its streams, its result. */
 #pragma once
 

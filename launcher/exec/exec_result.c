@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec_result.c - see exec.h. */
 #include "launcher/exec/exec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - what the supervisor waits for: signals, the deadline; and the processes of a run. */
 #include "launcher/supervise/supervise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - see launcher/plan/plan.h: on macOS the floor is one profile for Seatbelt. */
 #include "launcher/plan/plan.h"
 

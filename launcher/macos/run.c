@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.c - see launcher/run/run.h: a run on macOS, a list of steps as on Linux. The policy becomes a
  * profile, sandbox-exec applies it and executes our second stage (stage2.h), which executes the

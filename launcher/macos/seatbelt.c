@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seatbelt.c - sandbox-exec(1), sysexits(3). */
 #include "launcher/macos/seatbelt.h"
 

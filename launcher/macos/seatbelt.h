@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seatbelt.h - Seatbelt's profile applied, the second stage, and the process that is confined. */
 #pragma once
 

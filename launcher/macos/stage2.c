@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stage2.c - see stage2.h. */
 #include "launcher/macos/seatbelt.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* approve.c - see approve.h. */
 #include "launcher/options/approve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * approve.h - may a command run without being asked for? The words alone (policy/approve/) and the
  * policy decide; nothing is run. Asked by sbx-policy approve, and by a run under --mode.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* grida_call.c - see grida_call.h. */
 #include "launcher/options/grida_call.h"
 

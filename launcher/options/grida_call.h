@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `--preset grida-call`: one command of an agent, as Grida's shell runner starts it. The
  * preset is the policy; here is what no policy says: how long, how much, from where, with which

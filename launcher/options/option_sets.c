@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* option_sets.c - options that go together: those that decide the policy, those of macOS, and
  * a command line made of them. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h - the options of sbx-launch as a value: parsed, checked, given back as words. */
 #pragma once
 

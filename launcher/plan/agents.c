@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* agents.c - see plan.h. */
 #include "launcher/plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.h - variables of the command: names, values, plans; and secrets taken out of
  * what is shown. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* envnames.c - see environment.h. */
 #include "launcher/plan/environment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* identity.c - whom the command runs as, and what it may use. */
 #include "launcher/plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - from options, host and directories to everything that will confine the command.
  * Values: nothing is applied here. */
 #pragma once

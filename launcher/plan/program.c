@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program.c - finds the file that a command starts, reads a script's first line, and finds the
  * shim. */
 #include "launcher/plan/program.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program.h - the file that a command starts, and the files that this program is made of. */
 #pragma once
 

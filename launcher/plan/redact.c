@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* redact.c - takes secrets out of text and out of what is shown of a run. */
 #include "launcher/plan/environment.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host.h - what this host can do, found out by doing it once, and the verdict on it (sbx-
  * launch --doctor). */
 #pragma once

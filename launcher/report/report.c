@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - the summary of a run, the plan of --dry-run, and what cannot be enforced. */
 #include "launcher/report/report.h"
 

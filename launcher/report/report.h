@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - what a run reports: abilities required, losses, the plan, the summary, variables. */
 #pragma once
 

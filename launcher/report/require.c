@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* require.c - abilities that are required or missing, in words. */
 #include "launcher/report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* channel.c - see channel.h. */
 #include "launcher/run/channel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * channel.h - the run's channel to the shims: a private directory on tmpfs with the compiled
  * policy and the event ring (core/channel.h names them).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * confine.h - what the child does to itself between fork and exec, in this order:
  *

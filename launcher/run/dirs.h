@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dirs.h - directories and files of a run: made, found, given to the command, removed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parts.c - what a run does alike on every system: its steps, and its record. */
 #include "launcher/run/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.h - one run of sbx-launch, from parsed options to exit status, and what every system
  * does alike. */
 #pragma once

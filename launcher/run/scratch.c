@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.c - see dirs.h. */
 #include "launcher/run/dirs.h"
 

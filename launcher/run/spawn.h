@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * spawn.h - fork, confine, exec. All that can be prepared was prepared before: the child only
  * makes system calls.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* supervise.c - see supervise.h. */
 #include "launcher/supervise/supervise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* supervise.h - the loop beside a running command: signals, deadline, terminal, outcome, and
  * what is left over. */
 #pragma once

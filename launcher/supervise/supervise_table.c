@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* supervise_table.c - what a supervisor does in each state, and how a run ends. */
 #include "launcher/supervise/supervise.h"
 

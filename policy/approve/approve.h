@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * approve.h - which commands only look: told from their words alone, nothing is run or opened.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* argv.c - see approve.h: one command, and what surrounds it. */
 #include "policy/approve/approve.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - the table of commands that can be read-only, and which commands of git only
  * look. */
 #include "policy/approve/approve.h"

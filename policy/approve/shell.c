@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shell.c - see approve.h: the text of `sh -c`, split where every shell splits it.
  *

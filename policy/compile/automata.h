@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* automata.h - nondeterministic and deterministic automata on the way to an image. Private to
  * policy/compile. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* automaton.c - see automata.h. */
 #include "policy/compile/automata.h"
 

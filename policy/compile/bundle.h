@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bundle.h - a policy in one file: its documents as they were, the options beside them, and the
  * automata compiled from both. `sbx-policy compile` makes it, `sbx-launch --image` runs it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - the product of a few verdict automata, breadth first: what is met first is shortest.
  * See ruleset.h. */
 #include "policy/compile/ruleset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* imgcache.c - see bundle.h. */
 #include "policy/compile/bundle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* literals.c - rules that are plain paths as a hash table, and the denials asked where names
  * fold. */
 #include <stdlib.h>

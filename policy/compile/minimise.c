@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* minimise.c - see automata.h. */
 #include "policy/compile/automata.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* product.c - automata that must both allow as one, and its tables by classes of bytes. */
 #include "policy/compile/automata.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ruleset.c - ordered rules and the language of their patterns. */
 #include "policy/compile/ruleset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ruleset.h - ordered rules, and what is made of them: patterns, images, comparisons. */
 #pragma once
 

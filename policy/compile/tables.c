@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tables.c - the automata of a list of rules, written into the image. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * conflicts.c - no document's denial is undone by another document, nor by a preset.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* documents.c - reads policy files, checks who can have written them, and finds policies by
  * name. */
 #include "policy/document/documents.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* documents.h - policy files: reading them, finding them by name, and trusting a project's. */
 #pragma once
 

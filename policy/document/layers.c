@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* layers.c - the managed, project and user documents of a run, as layers that must all allow. */
 #include "policy/document/layers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * layers.h - the documents of a run and what they settle (DESIGN §7).
  *

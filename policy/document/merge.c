@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* merge.c - two documents as one, a profile with its global denials, and a preset below a
  * document. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* model.c - a document as values: growth, one spelling for each rule, and Orbit's checks in
  * Orbit's order. */
 #include "policy/document/model.h"

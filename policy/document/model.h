@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * model.h - what a policy document says, before it meets a host: the Orbit v2 shapes with
  * positions. Filled by policy/front/. Arena-owned. Everything here is pure.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - settings of a run, and variables in the text of a document. */
 #include "policy/document/settings.h"
 

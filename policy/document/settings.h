@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `spec.sandbox`: what a document says about the run beside its rules. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trust.c - which project files the user trusts, and the protection of all documents in use. */
 #include "policy/document/documents.h"
 

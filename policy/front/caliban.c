@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * caliban.c - the `[sandbox]` table of caliban's settings (TOML). What is listed may be touched,
  * each path with all below it, and the system's directories read; denies win. Other tables of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dialect.c - tells the languages apart, and what the languages of other systems have in
  * common. */
 #include "policy/front/dialect.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* dialect.h - the languages of policy documents: which one a document is in, and the front-
  * ends of each. */
 #pragma once

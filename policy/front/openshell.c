@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openshell.c - OpenShell's policy, version 1: its lists are all that may be touched, each entry
  * with everything below it, no character a wildcard. As there, everything wrong is found, not the

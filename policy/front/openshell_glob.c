@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openshell_glob.c - see dialect.h. Braces are multiplied out; what is left is walked once,
  * with the set of places in the value where the pattern so far may end: no pattern is slow.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openshell_net.c - `network_policies` of an OpenShell policy. Nothing here enforces them yet: they
  * are checked as strictly as the rest, kept with the document, and are a loss of the run. What is

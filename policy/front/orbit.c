@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* orbit.c - documents of our own language, which is Orbit's with spec.sandbox. */
 #include "policy/front/dialect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/front/source.h"
 
 #include <stdint.h>

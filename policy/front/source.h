@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * source.h - YAML as it is written: a tree that knows the spelling of its scalars, its anchors, and
  * the comments between. For what writes a document back; what a document means is tree.h's.

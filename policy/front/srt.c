@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * srt.c - the settings of Anthropic's sandbox runtime (JSON). Everything may be read but what is
  * listed; nothing modified but what is listed, less the mandatory denies, which hold for names

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* srt_values.c - paths and credentials in the settings of srt. */
 #include <string.h>
 

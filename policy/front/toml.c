@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* toml.c - tables, keys and values; strings and numbers are toml.c's. */
 #include "policy/front/tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tree.c - a document as a tree with positions, and typed access to its keys. */
 #include "policy/front/tree.h"
 

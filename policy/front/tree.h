@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tree.h - a document as a tree with positions: its readers for YAML, JSON and TOML, and typed
  * access to keys. */
 #pragma once

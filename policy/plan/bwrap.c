@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bwrap.c - mounts as arguments of bubblewrap, in our order and in caliban's. */
 #include "policy/plan/mounts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* floor.c - see floor_priv.h. */
 #include "policy/plan/floor_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * floor.h - the planner: which mechanism carries each rule (DESIGN §4).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* floor_gaps.c - what Landlock cannot give of a plan: the broker's part, what permissions hold
  * already, and the gaps. */
 #include "policy/plan/floor_priv.h"

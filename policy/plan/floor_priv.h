@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * floor_priv.h - the planner's inside, shared by floor.c (what is granted) and floor_gaps.c
  * (what cannot be). Paths are canonical bytes with "" for the root directory.

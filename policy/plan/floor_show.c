@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* floor_show.c - the floor plan as text, and the small calls around it. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fsview.c - the host's file system as the planner sees it. Looks, never changes anything. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* landlock.c - see landlock.h. */
 #include "policy/plan/landlock.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * landlock.h - floor plan -> exact Landlock rule list for one ABI. Pure; printed by
  * `sbx-policy show --plan landlock [--abi N]`, applied by launcher/linux/confine/landlock.c.

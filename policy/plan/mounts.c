@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mounts.c - pure: the file system is asked through the view. */
 #include "policy/plan/mounts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mounts.h - a floor plan as mounts, and as arguments of bubblewrap. */
 #pragma once
 

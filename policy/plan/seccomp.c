@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seccomp.c - see seccomp.h. */
 #include "policy/plan/seccomp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
  *

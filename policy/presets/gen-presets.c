@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each
  * file as its text and as the tree that policy/front/yaml.c makes of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* convert.c - orbit's language says all; the others know flat lists. */
 #include "policy/questions/convert.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* convert.h - documents written: in another language, and in their usual shape. */
 #pragma once
 

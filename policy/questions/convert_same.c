@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* convert_same.c - a document in its own language once more, and what it says beside rules and
  * settings. */
 #include <string.h>

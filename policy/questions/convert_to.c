@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* convert_to.c - writes OpenShell, srt and caliban: see convert.h. */
 #include <string.h>
 

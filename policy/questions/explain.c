@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - which rule decides and what holds it, the rules in force, and the tests in a
  * document. */
 #include "policy/questions/explain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h - answers for people and programs: which rule decides, what a change allows, what
  * tests expect. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* format.c - see convert.h. */
 #include "policy/questions/convert.h"
 

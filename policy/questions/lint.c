@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lint.c - findings: kept, ordered, printed; and those that need a host. */
 #include "policy/questions/lint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lint.h - what in a valid policy is probably not meant. Rules are judged by the paths they match,
  * on automata, not by their text: a finding "never decides" is a proof.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lint_rules.c - rules of a document that do nothing, or not what they look like.
  *

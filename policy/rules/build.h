@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* build.h - the rules of a run on this host, step by step. Private to policy/. */
 #pragma once
 

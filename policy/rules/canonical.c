@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* canonical.c - the path that the kernel means: symlinks resolved, roots made absolute. */
 #include <errno.h>
 #include <limits.h>

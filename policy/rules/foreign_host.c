@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* foreign_host.c - what a document of another system asks of this host: paths that are to be there,
  * a program that is to be trusted; and what of it nothing here enforces. */
 #include <errno.h>

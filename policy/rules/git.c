@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* commands.c - what a git directory makes git run and read. */
 #include "policy/rules/build.h"
 

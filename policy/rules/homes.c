@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* homes.c - users of this host: whose secrets there are, and names looked up. */
 #include <dirent.h>
 #include <errno.h>

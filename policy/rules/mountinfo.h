@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mountinfo.h - the mounts of this process, as the kernel lists them (Linux; elsewhere none). */
 #pragma once
 

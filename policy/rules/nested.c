@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * *
  * In one ordered list where the last match wins, deeper marks are said behind shallower ones. A

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nested_marks.c - entries of a document become marks at places of this host: see build.h. */
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * obeyed.c - grants that reach what outsiders run or obey (the list: presets/protected.yaml).
  *

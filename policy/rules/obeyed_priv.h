@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* obeyed_priv.h - what obeyed.c and projects.c share. Private to them. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* projects.c - grants that reach what outsiders run or obey of a project beside the workspace: the
  * rows `workspace` of presets/protected.yaml, below another directory. */
 #include <dirent.h>

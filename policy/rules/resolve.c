@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resolve.c - a document's rules, relative to the workspace, become rules on absolute paths. */
 #include <limits.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* roots.c - what the host must keep open for any command, and the roots of spec.sandbox. */
 #include <stdint.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* samemount.c - the other names that mounts give to what a rule denies. */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* setlinks.c - links in the directories of a set: where they lead is as secret, or as
  * protected. */
 #include <dirent.h>

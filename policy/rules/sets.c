@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sets.c - presets of paths, placed under homes, the root, workspaces and git directories; and
  * the git data of a linked worktree. */
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* workspace.c - see workspace.h. */
 #include "policy/rules/workspace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deep.c - see where.h. */
 #include "shim/where.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exec.c - see exec.h. */
 #include "shim/exec.h"
 

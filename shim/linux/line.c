@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line.c - see line.h. */
 #include "shim/line.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* next.c - see next.h. */
 #include "shim/next.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open.c - see open.h. */
 #include "shim/open.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* program.c - which image an exec starts and whether the shim will load into it, and the file
  * actions of posix_spawn. */
 #include "shim/exec.h"

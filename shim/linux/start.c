@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * start.c - the constructor: finds the run's channel, maps policy and ring, says hello.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sys.h - system calls without a C library: results are the kernel's (-errno on failure),
  * errno is never touched. [AS-safe] [MT-safe]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * execs.c - execve, execv, execvp, execvP, posix_spawn(p), system and popen on macOS: what is about
  * to start is classified and announced, refused where the policy says so, and gets our two

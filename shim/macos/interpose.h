@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * interpose.h - pairs for dyld: from every image of the process but this one, calls of `name` go
  * to our function. In here `name` is the original.

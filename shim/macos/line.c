@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line.c - see shim/line.h: there is no preload-only mode on macOS (launcher/macos/os.c), so
  * a channel that asks for it was not made by us. */
 #include "shim/line.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - sockets with a path, and libraries that are asked for by name. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * opens.c - open, openat, creat, their protected forms and openbyid_np, fopen, freopen, opendir on
  * macOS. The text is judged and opened with

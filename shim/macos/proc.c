@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proc.c - see shim/proc.h; libSystem keeps the process number, so asking costs nothing. */
 #include "shim/proc.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start.c - the constructor: finds the run by its variable, maps the policy and the ring, says
  * hello. Inert without them. */
 #include <crt_externs.h>

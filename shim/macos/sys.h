@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sys.h - the calls of libSystem in the spelling of the Linux shim: results are -errno on failure,
  * errno stays as it was. libSystem is the interface of XNU: raw system calls are not promised.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* where.c - macOS tells the path of any open directory in one call, so that
  * nothing is remembered here. */
 #include "shim/where.h"

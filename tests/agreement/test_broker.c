@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The exact floor against the decision engine: random rules on random trees, with every call that
  * changes files, by raw system calls, served by the broker under the domains the planner makes.

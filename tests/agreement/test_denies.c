@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Laws of denies, on random rules and paths: adding one never allows more, and merging two
  * documents never drops one, each on at least 200,000 pairs; nor does what one of them opens.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine (automata), the matcher of single rules, PCRE2 and a naive matcher of the tests give
  * one answer: for the verdict and for the deciding rule, on random rules and paths. Several tests,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The floor alone against the decision engine: random rules on random real trees. A child takes
  * the Landlock domain of the plan, without seccomp and shim, and tries; what the kernel lets it
  * do must be what the image allows. SBX_ROUNDS says how many rulesets (default 60). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Several documents that must all allow: the product automaton against each layer compiled alone,
  * on random rules and paths. No layer ever allows what another denies, the layer named is the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A run inside a run: on random policies and paths, what is allowed inside is exactly what both
  * the outer and the inner policy allow, for every operation; also when one has no rule for it, and

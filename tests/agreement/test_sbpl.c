@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Random rulesets, compiled to macOS profiles, against core/decide: reads, writes, creations,
  * removals, links, and moves of files and directories. What a move may change is found out by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_broker - what the broker adds to single calls: an open to read at level all beside the
  * same trapped and left to the kernel (CONTINUE, the least any listener costs), a file made and

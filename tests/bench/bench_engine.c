@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_engine - what a verdict, a name and a compilation cost. One JSON line a figure:
  * {"name":..,"rules":..,"ns":..} (processor time of one operation), with the image's size where one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast the witness is, as JSON lines:
  *	ring		events a second that two writer processes put into the ring, 60-byte paths
  *	collector	lines a second from the ring to a chained log in memory (tmpfs or page

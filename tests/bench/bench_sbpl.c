@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compiling rulesets to macOS profiles, self-check included: JSON lines. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_shim - what the preloaded shim adds to single calls, in one process: each round times
  * a batch through the name the program imports (the shim's, when it is preloaded) and a batch

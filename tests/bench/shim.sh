@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the shim adds to single calls: with nothing preloaded (the noise of the method), with
 # the shim at level folded, and at level all; then what other tools add to the same calls. JSON
 # lines on stdout. `shim.sh [ROUNDS]`.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """judge.py TRACE LOG THRESHOLD NAME: how many of the path calls that strace saw in a bare run are
 in the shim's log of the same work. TRACE: strace -f -y -qq -s 4096 -e trace=%file,fchdir; LOG: of
 tests/support/mkchannel.c at the level all. Prints a line of figures, with -v what is missing;

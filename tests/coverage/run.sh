@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # How much of what programs do to files is in the shim's log, strace being the judge: each command
 # runs bare under strace, then, in the same directory made anew, under the shim at the level all.
 #

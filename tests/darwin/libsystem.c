@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libsystem.c - macOS's C library for the loader: where numbers and layouts are the same the host's
  * own function, else one that translates. Written against the headers of Linux; the numbers of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libsystem.h - the parts of the fake libSystem: libsystem.c has the table of names. */
 #pragma once
 

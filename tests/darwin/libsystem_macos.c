@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libsystem_macos.c - calls of macOS for the loader, see libsystem.c: those that are variadic
  * there, and those that Linux does not have. The latter fail with EOPNOTSUPP, which tells a test

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libsystem_process.c - the signals and processes of macOS for the loader, see libsystem.c.
  *

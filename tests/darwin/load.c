@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c - see load.h; mach-o/loader.h of XNU. The opcodes of LC_DYLD_INFO are enough: the linker
  * writes chained fixups for newer targets only. */
 #include "tests/darwin/load.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.h - a loader for Mach-O files of this machine, for tests: enough of dyld to run our own
  * programs and library on Linux against a libSystem made of the C library's functions. */
 #pragma once

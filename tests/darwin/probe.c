@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe.c - a small program for macOS that does what its arguments say, each a word and a path; the
  * answer is a line "word path errno". Built like the shim, run by the loader. */
 #include <errno.h>

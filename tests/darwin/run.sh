@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What was built for macOS, looked at and run on Linux (tests/darwin/main.c): interpose pairs,
 # exports, load commands, signature; the launcher from options to exit status against a fake
 # sandbox-exec; the shim inserted into a program. Nothing here touches a Mac.

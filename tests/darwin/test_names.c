@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * test_names.c - the names of macOS in the shim: each is refused where the policy denies and comes
  * through where it allows. What Linux has no such call for says EOPNOTSUPP then, by the fake

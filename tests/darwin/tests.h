@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tests.h - shared by the tests of the shim in the loader: main.c, test_names.c. */
 #pragma once
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs srt itself beside sbx-launch: the same random settings, the same files, path by path.
 
     srt.py --sbx build/sbx-launch --probe PROBE --srt CLI.JS [--settings N] [--seed N] [--user UID]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The differences between srt and sbx-launch that docs/DIALECTS.md documents, by row.
 
 A row says for which entries, operations and paths the two may differ, and in which direction: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * srt_probe.c - what may be done with each path of a list, tried inside a sandbox.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Claude Code, Codex and Gemini CLI under their presets: a whole task without a network, settings of
 # the host that count, transcripts that outlive the run, and a command that tries to leave something
 # for the host's agent. `make check-agents` installs the agents; without them all is skipped.

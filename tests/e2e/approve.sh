@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # --mode, sbx-policy approve, --print-argv: what is known to look runs and writes nothing.
 . "$(dirname "$0")/../support/e2e.sh"
 ask=${SBX%launch}policy

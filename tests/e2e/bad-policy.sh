@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Bad input: one line with its code, status 125 (2 from sbx-policy), nothing run, nothing written.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # bounds.sh - --memory, --cpu-time, --nproc, --fsize, --nofile.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Denies inside what is allowed, held by the broker for programs without the shim as well: real
 # programs, what stays on the host, the log.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # --backend bwrap: the same promises by mounts: what is granted is bound, what is denied in a
 # writable directory is covered, and what cannot be covered is refused.
 . "$(dirname "$0")/../support/e2e.sh"

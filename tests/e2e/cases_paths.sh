@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Patterns, paths that do not exist or lead elsewhere, links, renames: where tools of this kind are
 # known to go wrong.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Failures that others' tools are known for: unquoted YAML, broken documents, many patterns over a
 # large tree, names that are no text, and programs that must not notice the filter.
 . "$(dirname "$0")/../support/e2e.sh"

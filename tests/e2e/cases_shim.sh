@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Failures that people met with preloaded libraries, descriptors and logs of other sandboxes, each
 # first without the rule (the control: it would have happened), then with it.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Sockets of the host, an ssh agent among them: closed, and opened one by one.
 . "$(dirname "$0")/../support/e2e.sh"
 . "$(dirname "$0")/cases.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # cases_start.sh - failures that others' tools are known for, as tests (tests/cases.tsv): what a run
 # starts with: start-up files, helpers, terminals, hosts that can hold little.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # git, editors, temporary files, devices, /proc and package stores: what people turn a sandbox off
 # for.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Completions: loaded into each shell that is here, and asked.
 . "$(dirname "$0")/../support/e2e.sh"
 

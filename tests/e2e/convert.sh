@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-policy convert: what is written means the same, proved by diff; what cannot be said is named.
 . "$(dirname "$0")/../support/e2e.sh"
 ask=${SBX%launch}policy

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Directories deeper than the kernel has a path for (PATH_MAX): reached by one short chdir(2)
 # after the other, judged by their whole path, with and without the shim and the broker.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Device nodes are known by what they are: those outside of /dev are not opened, whatever their name,
 # and /dev mounted a second time gives none of its names away.
 . "$(dirname "$0")/../support/e2e.sh"

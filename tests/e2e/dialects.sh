@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Policies of other systems run as they are: OpenShell's YAML, srt's JSON, caliban's TOML.
 . "$(dirname "$0")/../support/e2e.sh"
 

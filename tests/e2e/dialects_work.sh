@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Real work under policies of the shapes that people have: a build, a commit, a script, and what each
 # policy keeps closed while they run.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # env.sh - which variables the command has: --env, --passenv, --setenv, and documents.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The exec contract by sbx-launch --result-json: tests/vectors/exec_contract.tsv with a sandbox
 # around the command, and what only a program of its own can show: real signals, the real grace.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # File systems that take several names for one: what is denied is denied by any of them, what is
 # allowed is allowed by its own. On a FUSE file system of the tests (foldfs.py), which folds case and
 # form and has short names, and on NTFS as ntfs-3g mounts it.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The front door: tight limits, each code with what brings it, and what a run says of itself.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # git as people use it, bare and sandboxed: equal output, equal status, equal objects.
 . "$(dirname "$0")/../support/e2e.sh"
 

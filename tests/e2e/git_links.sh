@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The host's git writes its files through symlinks: none that the command leaves may lead it.
 . "$(dirname "$0")/../support/e2e.sh"
 

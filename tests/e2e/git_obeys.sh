@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the host's git runs next is closed wherever its configuration says that it lies: each file that
 # `git config --list --show-origin` names, where core.hooksPath leads, and where links lead. And what
 # links in other protected directories lead to.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The root of a grant keeps its place: what the next run's grant, or a program outside, would be led
 # to by a symlink there is not the command's to choose.
 . "$(dirname "$0")/../support/e2e.sh"

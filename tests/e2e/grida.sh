@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # grida.sh - --preset grida-call and grida-outer: the rows of the shell runner, by their numbers.
 . "$(dirname "$0")/../support/e2e.sh"
 POLICY="${SBX%/*}/sbx-policy"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Hosts that lack something, simulated by tests/support/mkhost.c: what --strict refuses and what
 # --best-effort loses, --require, and that what remains promised holds.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The filters that containers have, and random hosts: a strict run is what --doctor says of it, and
 # holds. `make check-hosts` does two hundred.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What is remembered of a host, and what a filter refuses that its attempt did not see: a run is made
 # whole, or ends with a line that names what is refused; and what fails under one filter is nothing to
 # the next.

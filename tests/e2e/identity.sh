@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # `process` of an OpenShell policy: root becomes somebody else for good, others are told.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # System V IPC of the host is out of reach, whatever --network and --isolate say.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # --isolate: a pid namespace with its /proc, a private /dev/shm.
 . "$(dirname "$0")/../support/e2e.sh"
 

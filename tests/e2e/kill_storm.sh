@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Any process of a run killed at any time: nothing of it is left (support/kill_storm.py).
 # STORM_ROUNDS: of each user; `make kill-storm` asks for a thousand of both.
 . "$(dirname "$0")/../support/e2e.sh"

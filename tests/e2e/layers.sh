@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Documents beside the user's: a project file tightens, in the kernel too; trust lets it say more;
 # no document in use is changed from inside; root's managed policy holds for all.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # make -j2 of a generated C project: jobserver, compilers, archives, dependency files.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The policy that sbx-policy(5) prints, run as printed under --strict, and the questions it shows.
 . "$(dirname "$0")/../support/e2e.sh"
 

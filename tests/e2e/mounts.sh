@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What is denied is denied by each name that mounts give it.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A run inside a run: made by the outer supervisor, under both policies, with everything of the
 # requester's and nothing more. (On a terminal: terminal.sh; the automata: tests/agreement.)
 . "$(dirname "$0")/../support/e2e.sh"

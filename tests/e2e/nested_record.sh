@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs inside a run cannot be used to remove what is recorded: neither their own records, nor those of
 # other runs; and the outer one says how many there were.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # node and npm, without a network.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Names that agents, shells and git obey later: under every agent's preset and the default policy
 # none is changed, made, removed, moved, linked over or led elsewhere, by a static program and by one
 # with the shim, in the home and in the workspace.

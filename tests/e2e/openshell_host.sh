@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # OpenShell's compatibility table on hosts as they may be, and the calls that it forbids.
 . "$(dirname "$0")/../support/e2e.sh"
 HOST=$(dirname "$SBX")/mkhost

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Files that the launcher itself writes (--result-json, --audit-file): what an earlier command left
 # under such a name leads it nowhere else, and does not make it wait.
 . "$(dirname "$0")/../support/e2e.sh"

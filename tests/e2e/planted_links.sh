@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What an earlier run could replace by a symlink does not lead a grant of the next run out of the
 # workspace, however the grant is spelled.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-policy: the questions about whole documents: diff, test, lint, why --all.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-policy compile and --image: a policy in one file.
 . "$(dirname "$0")/../support/e2e.sh"
 

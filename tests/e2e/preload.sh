@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Preload-only mode: the variables of --print-env, in harnesses of several kinds.
 . "$(dirname "$0")/../support/e2e.sh"
 

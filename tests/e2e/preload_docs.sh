@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The recipes of docs/PRELOAD.md, as they are printed there, and what stops a shell.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What keeps the shim out of a new program: refused in preload-only mode (--on-error deny, which is
 # the default) and by --require shim, counted otherwise.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Presets: each is tried by its tool, or by a stand-in that does the tool's own file calls,
 # temporary files and renames included, and opens nothing beside.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # All sorts of programs: shells, pipelines, archives, static binaries, descriptors.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # python3: a virtual environment, pip with a local wheel, multiprocessing.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What a pattern denies reading does not become a program, which the kernel would run by a path that
 # it reads after the broker has judged it.
 . "$(dirname "$0")/../support/e2e.sh"

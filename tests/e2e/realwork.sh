@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Real work where **/*.env may not be read and .git/hooks/** not be changed: as bare, but for what
 # is denied; and nothing left on the host, whoever is killed.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What is left on the host when launcher, broker or command are killed in a storm of files: nothing
 # but what the command made.
 . "$(dirname "$0")/../support/e2e.sh"

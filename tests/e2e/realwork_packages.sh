@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Package managers and a dev server where **/*.env may not be read and .git/hooks/** not be changed.
 # Slow starters, so for one user; node.sh and python.sh have both.
 . "$(dirname "$0")/../support/e2e.sh"

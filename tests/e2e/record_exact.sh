@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the broker did is in the log, whatever the command says about it in the ring that both it and the
 # shim write to: lies about the same call, and a flood.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What is refused before anything runs, what runs with a loss under --best-effort, where the log
 # may lie, a run inside a run.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs that go on: --ps, --stop, --wait.
 . "$(dirname "$0")/../support/e2e.sh"
 

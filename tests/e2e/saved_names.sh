@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Programs save a file under a temporary name and rename it: whoever has that open has the file
 # itself open afterwards. What the protected set closes is closed by its temporary name, too.
 . "$(dirname "$0")/../support/e2e.sh"

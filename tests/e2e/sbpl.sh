@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-policy show --plan sbpl: profiles of whole policies, in both styles.
 . "$(dirname "$0")/../support/e2e.sh"
 

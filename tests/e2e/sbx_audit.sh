@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-audit on recorded runs (tests/support/mkrun.c), as this user and, when that is root, as an
 # ordinary one too.
 set -u

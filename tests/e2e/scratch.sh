@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The private directory for temporary files: nobody's but this run's, and no way to other files.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Every path of the `secrets` set below the home, made and attacked: by the kernel and the broker
 # alone (--no-shim), and with the shim.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # sbx-launch --selftest: the attacks of tests/escape from the product itself. That it can fail is
 # shown by options that let something through.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # spec.sandbox: what a document says of the run has effect, and the command line wins.
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the shim judges and tells: canonical paths, errno, levels, moves.
 . "$(dirname "$0")/../support/shim.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/e2e/shim_law.sh for 32-bit programs: every exported name, and what a preloaded library must
 # survive.
 . "$(dirname "$0")/../support/shim.sh"

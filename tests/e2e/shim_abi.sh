@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The library as a file: what it exports, what it needs, what it costs to map.
 set -u
 B=${B:-build}

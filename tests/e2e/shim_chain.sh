@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Other preloaded libraries beside the shim, each in both orders; and what cannot be chained.
 . "$(dirname "$0")/../support/shim.sh"
 

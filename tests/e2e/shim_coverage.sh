@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The quick part of `make coverage`: what strace sees of these programs is in the shim's log.
 here=$(cd "$(dirname "$0")/../coverage" && pwd)
 n=0

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The shim alone, below the depth the kernel has a path for.
 . "$(dirname "$0")/../support/shim.sh"
 

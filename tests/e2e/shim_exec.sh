@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Programs started under the shim: judged, classified, with the shim in their environment.
 . "$(dirname "$0")/../support/shim.sh"
 

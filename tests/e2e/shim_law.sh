@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Every exported name, allowed and denied; and the situations a preloaded library must survive
 # (tests/probe/shim_law.c lists them).
 . "$(dirname "$0")/../support/shim.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Calls by number, and by names of the C library that its headers do not declare.
 . "$(dirname "$0")/../support/shim.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Threads, forks, spawns, renames, kills and signals at once, and what they completed against what
 # was told (tests/probe/shim_stress_check.c). The long form: make stress.
 . "$(dirname "$0")/../support/shim.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A socket of the host that `--unix` does not open gets no name that it opens, whatever is moved. What
 # the run has made itself moves as it likes.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Exit statuses, the line that goes with them, --status-fd: DESIGN §7.
 . "$(dirname "$0")/../support/e2e.sh"
 

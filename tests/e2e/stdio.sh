@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Input and output that are files outside the workspace: opened by name as without a sandbox.
 . "$(dirname "$0")/../support/e2e.sh"
 

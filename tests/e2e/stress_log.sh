@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The same work below the launcher, and what was completed against the log: every record is a line
 # of it, or one of the number that a gap line tells. The long form: make stress.
 . "$(dirname "$0")/../support/e2e.sh"

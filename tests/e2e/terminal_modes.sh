@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Mode and owner of terminals: those of outside stay as they are, the run's own are its own.
 . "$(dirname "$0")/../support/e2e.sh"
 

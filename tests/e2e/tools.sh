@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Tools that open locks to write what they only read, that keep caches in the home, that write beside
 # their sources, and that find their interpreter through links.
 . "$(dirname "$0")/../support/e2e.sh"

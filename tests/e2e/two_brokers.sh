@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Two brokers over one workspace, a run inside a run and two runs: one makes names in a directory that
 # the other moves to where they may not be.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What sbx-policy why says of many paths is what happens to them in a run.
 . "$(dirname "$0")/../support/e2e.sh"
 

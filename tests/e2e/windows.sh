@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the command may not read it does not read either when it has prepared the name: by an old
 # descriptor, a second name, or a link. The host writes to the name in place, as editors and `>` do.
 . "$(dirname "$0")/../support/e2e.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # What the log of a real run says: denials, killed writers, liars, levels, coverage.
 . "$(dirname "$0")/../support/e2e.sh"
 

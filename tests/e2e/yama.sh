@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Where Yama lets only ancestors look into a process the broker is the command's parent: what a user
 # sees of a run is what it is without. E2E_KIN=parent (tests/support/e2e.sh) makes it so anywhere;
 # `make check-kin` runs more files so, and a kernel with Yama is booted by `make check-kernels`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * inherit.c - descriptors of every kind that a caller could pass on, and what each can still do
  * (launcher/linux/confine/confine_priv.h). Static, as probe.c is; run by run-inherited.sh.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * probe.c - main() of the escape probes (selftest): one static program, so that
  * nothing preloaded is on the way of an attack.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The attacker for some seconds (TAP): every policy, with and without namespaces, by turns as this
 # user and as an ordinary one. `make attack` is the same for an hour, guided by the broker's lines.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The host acts while the command runs: it replaces, renames and creates denied files and protected
 # directories. What the command got to see and to write is looked at from outside (TAP). Bare first:
 # there it must get all of it.

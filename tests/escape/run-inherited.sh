@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Descriptors that a caller passes on (TAP): every kind of launcher/linux/confine/confine_priv.h as standard
 # input, and above 2. Bare each must do what it can; inside, what its row says, with and without the
 # host's network, namespaces and the broker. Then the remedy that was printed. As whoever runs this

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Attacks on the floor (TAP). Each probe first runs bare and must succeed: the positive control.
 # Then it runs under sbx-launch and must be refused, with the outside as it was before. Twice:
 # as whoever runs this and, when that is root, as an ordinary user.

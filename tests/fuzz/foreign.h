@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* foreign.h - any bytes as a document of another system: an error of one shape with a place in it,
  * or a document that is valid, whose rules all have places, and that can be read again in every
  * language it is converted to. */

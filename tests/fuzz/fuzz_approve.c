@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any text as that of `sh -c`: an answer with a reason, or no reason; and a text that is taken has
  * nothing in it, outside quotes, by which a shell would do more than start the named programs. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a compiled policy: any bytes under a right checksum. What is read is used as a run
  * would use it. */
 #include <stdint.h>

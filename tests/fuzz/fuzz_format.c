@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A document of any bytes: what is formatted means the same and is not formatted further; the list
  * of tests of it is read without harm. */
 #include <stdint.h>

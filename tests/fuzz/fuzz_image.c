@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz_image - a sound image with bytes changed: the reader refuses it or stays in bounds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any line as a line of a log: parsed, filtered, shown. Nothing shown may hold a control byte. */
 #include <stdint.h>
 #include <stdlib.h>

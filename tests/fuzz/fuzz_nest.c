@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run inside a run asks for: any bytes as the head of a request and the texts behind it. All
  * lists that are accepted are as long as the head says. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Policies of OpenShell: tests/fuzz/foreign.h. */
 #include "tests/fuzz/foreign.h"
 

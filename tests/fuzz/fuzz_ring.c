@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reader against any content of the mapping: the input is laid over header and data, read,
  * then written to honestly. The reader must end, hand out only what is well-formed, and work
  * again after one lap. */

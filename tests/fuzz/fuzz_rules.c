@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of rules, the last line a path: normal forms are fixed points, and the compiled image
  * decides and attributes as the naive matcher does. */
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fuzz target of sbpl/. The first byte chooses:
  *   even  the rest is profile text: read, run, asked a few questions

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of caliban: tests/fuzz/foreign.h. */
 #include "tests/fuzz/foreign.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a policy document: an error of one shape with a place in it, or a document that
  * is valid, says the same a second time and has every profile. */
 #include <stdint.h>

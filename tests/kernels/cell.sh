@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # One cell of the matrix, inside the guest, as whoever runs it: smoke, selftest, escape, agreement, e2e,
 # those of $PARTS. Prints "= PART OK FAILED SKIPPED SECONDS" for each, failures as they are, and
 # "= refused CAUSE" when a strict run is refused here.

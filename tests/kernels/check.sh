@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # make check-kernels: the kernels people have, in qemu. Boots Debian's own kernels (KERNELS, "6.1 6.12")
 # with a small Debian 12 in memory, with and without user namespaces (USERNS, "1 0"), and there runs
 # cell.sh for each scope of Yama (YAMA, "0 1 2"), as root and as an ordinary user (WHO, "root user").

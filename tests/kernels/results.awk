@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # results.awk: output of cells -> one line a part, tab-separated: kernel, abi, yama, userns, who, part, ok, failed, skipped,
 # seconds; of a cell that is refused: part "refused", then the cause.
 BEGIN { OFS = "\t" }

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # What a person does on the first day, in an empty directory below $HOME: one line each, "ok NAME" or
 # "not ok NAME: what came instead". Status 0 when all are ok.
 bad=0

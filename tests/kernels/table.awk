@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # table.awk: results of check-kernels -> the table of docs/HOSTS.md. A field says of each part "ok/tried", or why the cell is
 # refused.
 BEGIN {

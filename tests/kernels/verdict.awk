@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # verdict.awk: results -> what they come to; status 1 when a cell does not hold. Refused may only be an ordinary user under
 # Yama 2 without user namespaces, and the refusal must name Yama.
 BEGIN { FS = "\t" }

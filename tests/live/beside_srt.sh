@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # A few settings of srt's, with srt itself beside: make check-differential has hundreds. What the
 # two may differ in is a row of docs/DIALECTS.md.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The library as another project would use it: installed, found by pkg-config, linked into the
 # example; its answers are those of sbx-policy.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The ring's threads under ThreadSanitizer, see tests/tsan/ring.c.
 echo 1..1
 if out=$("${B:-build}/tests/tsan-ring" 2>&1); then

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Each file of rows in tests/vectors is read by some test.
 n=0
 for file in tests/vectors/*.tsv; do

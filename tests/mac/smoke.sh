@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # For whoever has a Mac: what no test on Linux can tell. Not run by us; tests/mac/github.yml is a
 # recipe for runners.
 #

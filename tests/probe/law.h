@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * law.h - what the programs of awkward situations share: PROGRAM CASE DIR runs one, PROGRAM list
  * names all. DIR/ok/file may be read, DIR/no/file may not. Status 0 = as it should be; else a

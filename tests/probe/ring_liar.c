@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ring_liar - a hostile command: finds the run's ring in its own memory, as any program under the
  *shim can, and says there what it likes. What it really does, it does by raw system calls, of which

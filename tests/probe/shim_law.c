@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_law - the awkward situations a preloaded library must survive, each in a process of its
  * own: shim_law CASE DIR. DIR/ok/file may be read, DIR/no/file may not. Status 0 = as it

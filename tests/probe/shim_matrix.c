@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_matrix - every name the shim exports for paths, called on an allowed and on a denied
  * object. TAP on stdout. DIR/ok is allowed, DIR/no denied for reading and modifying.

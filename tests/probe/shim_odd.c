@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_odd - more of what shim_law tries: what changes under a program's feet. Directories that go
  * away, or are a thread's own, or come from another process; walks that change directory by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_same - calls whose outcome must be the same with and without the shim: one line each on
  * stdout, "WHAT RESULT ERRNO". Run twice, in the same kind of empty directory, and compared.

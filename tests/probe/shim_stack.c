@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_stack - what shim_law tries, where there is little stack: alternate signal stacks and
  * threads of the sizes that programs take for enough, and calls under way in such numbers that the

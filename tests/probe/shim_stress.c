@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_stress - threads that open, rename, change directory, fork, vfork, spawn, kill and take
  * signals all at once, for a while:

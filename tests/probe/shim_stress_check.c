@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * shim_stress_check - compares what shim_stress has completed with what was told: reads a log on
  * standard input, of mkchannel's lines or of JSON lines, and DIR/counts:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stress.h - what shim_stress tells shim_stress_check: how many records it has completed. In the
  * file DIR/counts, mapped shared, so that nothing is forgotten when a writer is killed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * soak - mixed work for a while, each answer of each call checked: soak SECONDS [glob]. Runs in a
  * workspace that soak.sh prepared: .git/hooks may not be changed, host.sock is a socket of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpf.h - seccomp programs, interpreted. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* broker.c - see broker.h. */
 #include "tests/support/broker.h"
 

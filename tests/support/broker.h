@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * broker.h - a child under a policy, held by Landlock and the broker alone, without launcher and
  * shim: what the floor tests and benches run their acts in.

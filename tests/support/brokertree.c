@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* brokertree.c - see brokertree.h. */
 #include "tests/support/brokertree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * brokertree.h - a small tree of files and the policy over it that the live tests of the broker
  * share: what an act answers in it, as who we are and as an ordinary user.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* callmodel.c - see callmodel.h. */
 #include "tests/support/callmodel.h"
 

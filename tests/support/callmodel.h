@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * callmodel.h - what a call on files in a tree may do under a policy, decided by looking at every
  * name that is there: the judge of the agreement tests of the broker.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cases.sh - bash, sourced after e2e.sh by tests/e2e/cases_*.sh: failures that others' tools are known
 # for, as documents and scripts (tests/cases.tsv says which case is which test).
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # e2e.sh - sourced by tests/e2e/*.sh: runs the script's tests as this user and, when that is
 # root, once more as an ordinary one, on a copy of the programs that anybody may use.
 #

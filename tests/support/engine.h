@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * engine.h - rulesets and paths for tests of the engine: written by hand in one line each, or
  * drawn at random from small alphabets, where collisions are likely.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * floorplan.h - plans of the floor for made-up rules on a made-up file system.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """foldfs.py BACKING MOUNT: a FUSE file system that takes names for one which differ by case, by form,
 by code points that show nothing, or by dots and blanks at the end, and has short names (`GIT~1`): what
 vfat, NTFS and a case-folding ext4 do, each of them a part. Stays in the foreground."""

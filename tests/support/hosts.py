@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """hosts.py MKHOST SBX ROUNDS [SEED]: random hosts. What --doctor says of a strict run is what such a
 run does, and a run that is made holds what it promises. Prints TAP; the seed is in its first line.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kill_storm.py ROUNDS JOBS [SEED] - runs under sbx-launch whose processes are killed at random.
 
 Each round starts one run (of five kinds), waits a random while, which can be before the command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkchannel.c - a run's channel without a launcher: compiles a few rules, runs a command with
  * the shim preloaded and prints the events it sent, one a line, tab-separated:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkhost.c - a host that has less: runs a command below a filter that answers some system calls as
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.

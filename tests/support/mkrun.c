@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mkrun COMMAND...: records a run as sbx-launch would, without running anything, for the tests of
  * sbx-audit. Prints its id. MKRUN=live leaves the run locked and waits for the end of standard
  * input; MKRUN=killed leaves it without an end. */

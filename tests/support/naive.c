@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* naive.c - see naive.h. */
 #include "tests/support/naive.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * naive.h - the glob language of DESIGN §3 once more, as it is written down and by trying all ways:
  * shares nothing with the product.

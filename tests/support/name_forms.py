@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes pairs of names that a file system without case takes for one: name_forms.py SEED COUNT
 
 A line is two names in hexadecimal. Both have one text by the rules of the kernel's utf8 (fs/unicode:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nocall.h - a system call that this process and its children have no longer. */
 #pragma once
 

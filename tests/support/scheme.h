@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scheme.h - Debian's tinyscheme as an independent judge of a profile's syntax: macOS runs
  * profiles in a fork of it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shim.sh - sourced by tests/e2e/shim*.sh: runs the script once as this user and, when that is
 # root, once more as an ordinary one, with copies of the shim and its probes that anybody may
 # read. No launcher and no floor: the shim alone, on a channel of tests/support/mkchannel.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* srt_settings.c - see srt_settings.h. */
 #include "tests/support/srt_settings.h"
 

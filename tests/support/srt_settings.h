@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* srt_settings.h - settings of srt's, parsed. */
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """terminal.py - drives a program on a pseudo-terminal, as a person at a keyboard would.
 
 	t = Terminal(["bash", "--norc", "-i"], env)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tsv.c - see tsv.h. */
 #include "tests/support/tsv.h"
 

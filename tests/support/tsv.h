@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tsv.h - the reader of conformance rows (tests/vectors).
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """tty_tests.py - job control of sbx-launch on a terminal; prints TAP lines without numbers.
 
 Each test runs an interactive bash as the person's shell, and sbx-launch in it. Where the shell

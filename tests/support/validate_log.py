@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """validate_log.py [--unchained] RUN_DIR | LOG...: every line of a log, and run.json of a run directory, against
 docs/schema; sequence and chain of the lines too, but of a log
 that many shims wrote (--unchained) only that no number comes twice. Prints what is wrong; exit status 1 then."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """validate_policy.py SCHEMA FILE...: names the files that are no document by the schema. Status 0
 when all are. An independent judge: python3-yaml reads, python3-jsonschema validates."""
 import sys

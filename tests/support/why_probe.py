@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """why_probe.py draw|try DIR: paths for a question, and what the kernel says to them.
 
 draw: prints paths ended by NUL: what is in DIR, and names that are not.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* witness.c - see witness.h. */
 #include "tests/support/witness.h"
 

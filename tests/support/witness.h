@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * witness.h - a run's witness without a run: a small compiled policy, a ring, a collector and a
  * log, fed by the test.

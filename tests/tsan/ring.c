@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ring under ThreadSanitizer: writers and the reader as threads of one process. No Criterion:
  * its own threads are not built with the sanitizer. Exit status 0 = no race, nothing uncounted. */
 #include <pthread.h>

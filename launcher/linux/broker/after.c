@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * after.c - after the act: is it still what it was judged to be?
  *

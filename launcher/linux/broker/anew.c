@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * anew.c - a file that may be read is renamed to where it may not: an atomic save of `.env` by way
  * of `.env.tmp`, say. Whoever has the file open, or another name of it, would read what the host

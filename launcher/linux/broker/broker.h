@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * broker.h - the broker from inside: one call as it is served. Private to launcher/linux/broker.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* caller.c - the caller as it is: its memory, directories, umask and credentials. */
 #include "launcher/linux/broker/broker.h"
 

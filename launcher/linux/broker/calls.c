@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* calls.c - the table of trapped calls: which trap, where their paths are, who performs them;
  * and the filter made of it. */
 #include "launcher/linux/broker/calls.h"

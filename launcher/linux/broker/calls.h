@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls.h - the calls the broker performs, one row each: what traps, where its paths are, who
  * carries it out. Private to launcher/linux/broker.

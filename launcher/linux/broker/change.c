@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* change.c - what is made, removed or cut by one path. The parent is held, its path read under
  * the lock, the name judged below it, and the act done relative to what is held. */
 #include "launcher/linux/broker/broker.h"

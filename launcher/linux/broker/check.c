@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - asking the policy, and telling the record what came of it. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * deep.c - paths longer than PATH_MAX, as core/deep.h finds them, and of files.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* how.c - openat2(2): what it asks for beyond open(2). */
 #include "launcher/linux/broker/broker.h"
 

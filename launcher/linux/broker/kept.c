@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kept.c - names and objects that stay as they are: roots of grants, device nodes, terminals
  * of the host. */
 #include <dirent.h>

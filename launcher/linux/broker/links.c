@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* links.c - where symlinks may lead, and names that a file system folds. */
 #include <errno.h>
 #include <fcntl.h>

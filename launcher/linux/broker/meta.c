@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* meta.c - metadata by path and by descriptor, /proc of the caller itself, and calls that are
  * refused by name. */
 #include <errno.h>

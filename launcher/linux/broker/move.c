@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* move.c - rename and link: two ends, judged together under the lock that nobody shares. */
 #include "launcher/linux/broker/broker.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * *
  * Each broker counts in its own slot how many of its workers act. Whoever moves a directory writes

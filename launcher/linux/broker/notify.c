@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * notify.c - the loop: receive, serve, answer; and the threads that run it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* proceed.c - every answer that lets the kernel go on with a call, and what a lent descriptor
  * may do. */
 #include "launcher/linux/broker/proceed.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proceed.h - every answer that lets the kernel go on with a call. Private to launcher/linux/broker
  * and its tests.

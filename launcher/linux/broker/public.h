@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * public.h - performs for a confined command the file calls that the kernel's rules alone cannot
  * decide (DESIGN §4.3).

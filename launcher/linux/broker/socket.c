@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * socket.c - bind, connect, listen, and pairs. The address lies in the caller's memory and could be
  * another when the kernel reads it, so neither is ever left to the kernel: we act on a duplicate of

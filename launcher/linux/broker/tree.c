@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tree.c - what lies below a directory that is to be moved, where the automata alone cannot say
  * that every name may be there.

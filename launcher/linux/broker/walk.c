@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* walk.c - a path with symlinks on it, gone along as the caller would go. */
 #include "launcher/linux/broker/broker.h"
 

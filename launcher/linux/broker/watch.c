@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * watch.c - the main thread looks after workers whose call takes long: more of them where all wait,
  * and an interrupt for one that waits in vain.

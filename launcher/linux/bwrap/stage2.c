@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stage2.c - see wrap.h and stage2.h. */
 #include "launcher/linux/bwrap/wrap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wrap.c - the first stage: finds bubblewrap, tells it what to mount, starts it. */
 #include "launcher/linux/bwrap/wrap.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * wrap.h - the command inside bubblewrap (--backend bwrap), Linux.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* confine.c - capabilities, descriptors and system calls, and the order of all steps. */
 #include "launcher/run/confine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* confine_priv.h - what the steps of confinement share: namespaces, mounts, descriptors.
  * Private to launcher/linux. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inherited.c - see confine_priv.h. */
 #include "launcher/linux/confine/confine_priv.h"
 

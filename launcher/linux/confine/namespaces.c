@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* namespaces.c - user, network, mount and pid namespaces of a run. */
 #include <errno.h>
 #include <fcntl.h>

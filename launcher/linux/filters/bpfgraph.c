@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bpfgraph.c - see filters.h. */
 #include "launcher/linux/filters/filters.h"
 

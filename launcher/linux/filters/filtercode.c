@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* filtercode.c - calls whose conditions are a list of values of one argument
  * (ioctl, socket) are trees of ranges as the numbers are. */
 #include "launcher/linux/filters/filters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* filters.h - seccomp programs: compiled at build time from the rows of policy/plan. */
 #pragma once
 

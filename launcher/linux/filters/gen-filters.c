@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen-filters.c - build-time program: the rows of policy/plan/seccomp.c compiled by filtercode.c,
  * one BPF program per combination of flags, written as C arrays to standard output.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* doctor.c - what a host can do, as a table. Pure: values to text. */
 #include <errno.h>
 #include <string.h>

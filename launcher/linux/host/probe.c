@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe.c - what this host can do, tried in children, and the verdict on it. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* serving.c - the attempt. */
 #include "launcher/report/host.h"
 

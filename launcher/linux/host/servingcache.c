@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * servingcache.c - what was tried is remembered: see launcher/report/host.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nest.h - a run inside a run. The inner sbx-launch cannot confine anybody: the broker of the outer
  * run answers for the command, and a domain of the command's would not bind it. So it asks the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nest_client.c - inside: asks the outer supervisor for a run, and stands for it in the process
  * tree: stops, is continued, gets signals and ends as the command would. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nest_guest.c - the request becomes options of a run, less than they say. */
 #include "launcher/linux/nested/nest.h"
 

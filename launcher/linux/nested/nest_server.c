@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nest_server.c - outside: the socket, who is at its other end, and a guest for each request. */
 #include <errno.h>
 #include <fcntl.h>

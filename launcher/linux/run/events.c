@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - what the supervisor waits for: signals, the deadline, the terminal, reports of
  * the broker. */
 #include "launcher/supervise/supervise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * exec.c - a process of ours stands between the caller and the program: it
  * waits for orphans (PR_SET_CHILD_SUBREAPER), keeps the deadline and ends everything, as the

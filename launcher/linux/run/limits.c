@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limits.c - limits of a run, enforced by a cgroup or by setrlimit(2). */
 #include "launcher/supervise/supervise.h"
 

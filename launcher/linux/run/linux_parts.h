@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linux_parts.h - the parts of a run that only Linux has: reports of the broker, the terminal,
  * the cgroup. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* os.c - what the portable parts ask of this system: processes, images and their interpreters,
  * descriptors over a socket. */
 #include "launcher/run/os.h"

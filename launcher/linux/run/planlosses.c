@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* planlosses.c - what a plan cannot hold on this host, line by line. */
 #include "launcher/plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* printenv.c - see report.h. */
 #include "launcher/report/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - the processes of a run: found by their parents or by their mark, and ended. */
 #include "launcher/supervise/supervise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * run.c - a list of named steps: each gets the run so far, the first that fails ends
  * it, what was made is released in one place. Nothing is written before the policy, the command

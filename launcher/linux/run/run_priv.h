@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_priv.h - a run, from the options to the end: shared by run.c (up to the command) and
  * run_command.c (from there). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* runs.c - pidfd_open(2), Linux 5.3. */
 #include "launcher/supervise/supervise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spawn.c - see spawn.h. */
 #include "launcher/run/spawn.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * darwin.h - what our sources need of macOS's C library, for building on other systems: every
  * standard header of a cross-build is a line that includes this one (mk/darwin.mk).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* darwin_system.h - the rest of darwin.h: signals, sockets, processes, the loader. */
 #pragma once
 

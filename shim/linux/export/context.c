@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* context.c - the exported wrappers of calls that change what the shim remembers: directories,
  * filters, descriptors. */
 #include "shim/linux/export/export.h"

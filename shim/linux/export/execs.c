@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* execs.c - every name a program can be started by. */
 #include "shim/linux/export/export.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export.h - what the files of exported wrappers share. The C library's headers give the
  * prototypes; names it declares nowhere are declared here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - objects of the C library and of the kernel that are files by another name: POSIX
  * shared memory and semaphores below /dev/shm, message queues as /dev/mqueue shows them, and
  * sockets with a path. */

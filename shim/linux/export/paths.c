@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - the exported wrappers of calls that take paths: those of the tables, open and its
  * names, getcwd, and old symbol versions. */
 #include "shim/linux/export/export.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * raw.c - syscall(2): what a program asks by number is what it would have asked by name, and
  * goes to the wrapper of that name.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stdio.c - opening calls of the C library that return its own objects: the file is opened by
  * shim_open() and handed to fdopen() or fdopendir(), or judged first and opened by the
  * library. Temporary names. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * apart.c - operations in processes of their own: with another root or user namespace, with a
  * terminal, killed in the middle of a call, or closed to whoever would look into them.

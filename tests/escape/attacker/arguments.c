@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * arguments.c - from a number to the value of an argument: paths in all their spellings,
  * descriptors, flags, addresses. What a number means depends on nothing but the world's names, so

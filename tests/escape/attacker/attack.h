@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attack.h - the model-based attacker: random programs of system calls, run inside a sandbox
  * beside threads and outsiders that swap what the calls mean, over a world full of canaries.

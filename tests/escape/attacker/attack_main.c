@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * attack_main.c - main() of the attacker (attack.h).
  *

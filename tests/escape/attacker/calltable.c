@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calltable.c - what a program can call: a row each. Kinds of arguments are those of arguments.c:
  *

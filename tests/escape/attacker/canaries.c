@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* canaries.c - looking for canaries inside, and what is done with what was found. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* composites.c - operations, and the running of them all. */
 #include "composites.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* composites.h - operations of more than one call: composites.c, flips.c. The value is that of
  * the call that matters, or -1 with errno. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * countedlines.c - which regions of the broker's code a program reached. The product under test is
  * built with clang's source-based coverage in its continuous mode: the counters are a mapping of a

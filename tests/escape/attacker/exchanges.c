@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchanges.c - operations that pass something on: descriptors, what goes over sockets, signals;
  * and what the answer to a call must be. */
 #include "composites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* flips.c - operations that other threads run again and again: what a call means is another
  * before and after. */
 #include "composites.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * forge.c - false events in the channel of the shim, beside what the program really does: the
  * record must say that all the same.

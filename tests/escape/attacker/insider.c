@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* insider.c - the inside: reads programs from standard input, runs each in a child of its own, and
  * writes to standard output what came of it. */
 #include "attack.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* minimise.c - a program that found something, cut down to what it takes. */
 #include "attack.h"
 

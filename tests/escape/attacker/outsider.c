@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * outsider.c - who is outside: a process with secrets in its environment and descriptors, sockets
  * that nobody inside may reach, and a thread that edits, replaces and moves files of the world, as

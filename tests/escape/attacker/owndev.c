@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* owndev.c - a /dev that nobody else has. */
 #include "attack.h"
 

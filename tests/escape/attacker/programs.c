@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* programs.c - programs: made at random, mutated, printed, parsed. */
 #include "attack.h"
 

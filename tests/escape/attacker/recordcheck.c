@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recordcheck.c - the record of a run beside what was really done in it.
  *

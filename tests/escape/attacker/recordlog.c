@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * recordlog.c - the record of a run, read back: the lines of audit.jsonl, as the product writes
  * them. Within a string each quote is escaped, so a key cannot be mistaken for a part of one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * scenes.c - races of a known shape. What random programs find in hours these find in seconds: each
  * is the shape of a hole that was there once, or of the proof that keeps one closed; names, flags

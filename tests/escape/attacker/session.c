@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.c - one run of sbx-launch around the inside, and programs sent to it. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spellings.c - paths by their numbers: which name, and how it is written. */
 #include "attack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worldchanges.c - what a program really changed: two inventories compared. */
 #include "worldstate.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * worldmodel.c - the model: what is in the world, what each policy says of it, and what the threat
  * model says is not promised. All by hand: the product's engine is a part of what is attacked.

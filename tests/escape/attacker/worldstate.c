@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * worldstate.c - the world on disk: made, brought back to what it was after each program, and
  * looked through from outside for what may not have changed.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worldstate.h - what an inventory of the world holds: worldstate.c makes it, worldchanges.c
  * compares two of them. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the broker did is in the log whatever the command says beside it: its ring and the
  * command's, read by one collector. */
 #include "audit/collector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The collector: from the ring to the log and the person. Each log is held to its schema and its
  * chain by witness_end(). */
 #include "audit/collector.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading lines back: limits, garbage, filters. */
 #include "audit/read_log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Equal denials are one line and a count, and each count names who told it. */
 #include "audit/collect_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdicts of lines, by events whose paths are not whole. */
 #include "audit/collect_priv.h"
 

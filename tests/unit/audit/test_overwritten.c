@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A command that writes over the ring it maps. */
 #include <criterion/criterion.h>
 #include <string.h>

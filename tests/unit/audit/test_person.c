@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the person reads of denials, and what helps. */
 #include "audit/collect_priv.h"
 

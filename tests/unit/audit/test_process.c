@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who was witnessed: announced images, paired with their hellos, failures taken back. */
 #include "audit/collect_priv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One event as one line. The schema is held by test_collector; here the pure parts. */
 #include "audit/collect_priv.h"
 

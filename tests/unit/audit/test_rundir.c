@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where runs are kept, and for how long. */
 #include "audit/rundir.h"
 

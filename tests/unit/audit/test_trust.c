@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of audit/claims.c: whose events are believed in a pid namespace of the run's own. */
 #include "audit/collect_priv.h"
 

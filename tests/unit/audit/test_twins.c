@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of audit/dedup.c: one call told by broker and shim. */
 #include "audit/collect_priv.h"
 

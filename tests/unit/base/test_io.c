@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of base/io.c, against the real kernel. Whatever could block has a time limit. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* F_SETPIPE_SZ */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of base/json.c; jansson judges what was written. */
 #include "base/json.h"
 

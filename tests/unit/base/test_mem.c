@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of base/mem.c and base/mem.h. */
 #include "base/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of Unicode's canonical forms: cases of the standard's conformance tests. */
 #include "sbpl/emit.h"
 

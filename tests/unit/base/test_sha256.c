@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of base/sha256.c: the examples of FIPS 180-4. */
 #include "base/sha256.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of core/decide.c and core/move.c. */
 #include "core/decide.h"
 

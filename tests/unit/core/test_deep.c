@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_deep.c - paths beyond PATH_MAX, in a real tree. */
 #include "core/deep.h"
 

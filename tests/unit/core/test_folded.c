@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of one file under several spellings: what denies the one denies the other; and what no
  * spelling changes is judged as ever. The pairs are Python's (tests/support/name_forms.py). */
 #include <criterion/criterion.h>

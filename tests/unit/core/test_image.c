@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of core/image.c: what is damaged is found, or at least does no harm. */
 #include "core/image.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mach-O files made byte by byte: heads, tables of slices, signatures. */
 #include "core/macho.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ring: nothing complete is lost, nothing full is overwritten, every loss is counted, and no
  * lie in the mapping breaks the reader. */
 #include "core/ring.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of launcher/linux/broker: acts of a child that Landlock gives no right to write and
  * the broker serves. What the policy allows must go as it goes without us, errno included. */
 #include "launcher/linux/broker/public.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The answer of a worker and the signal of the watch exclude each other: the broker is held at the
  * points where they would meet. launcher/linux/broker/watch.c */
 #include "launcher/linux/broker/public.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of the broker: what a hostile caller tries to be lent, to wear out or to confuse. */
 #include "launcher/linux/broker/public.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of the broker: calls that wait, signals, threads, umask and credentials. */
 #include "launcher/linux/broker/public.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of the broker: what a call answers that cannot be done, as the kernel answers it. */
 #include "launcher/linux/broker/public.h"
 

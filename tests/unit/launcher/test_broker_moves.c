@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of the broker: directories that move, with what lies in them. */
 #include "launcher/linux/broker/public.h"
 

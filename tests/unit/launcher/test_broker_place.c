@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of the broker: nothing is done that the ring has no place for. */
 #include "launcher/linux/broker/public.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each row of launcher/linux/broker/proceed.h, attacked: what the kernel reads again after the
  * broker has let it go on is changed by a second thread, for SBX_RACE_MS milliseconds a row

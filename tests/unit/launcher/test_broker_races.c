@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two threads against the broker: what a path means is changed while it is looked at. */
 #include "launcher/linux/broker/public.h"
 

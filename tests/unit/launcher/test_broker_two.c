@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two brokers, of which one is stopped between its judgement and its act while the other moves the
  * directory: with the lock they share, and with none, as brokers of two users have none. */
 #include "launcher/linux/broker/public.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/options/grida_call.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/linux/run/linux_parts.h"
 
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Live tests of launcher/linux: a child confines itself, then tries. Every refusal has its
  * positive control: the same act in a child that did not confine itself. */
 #include "launcher/run/confine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/linux/host/doctor.c and live ones of launcher/linux/host/probe.c. */
 #include "launcher/report/host.h"
 

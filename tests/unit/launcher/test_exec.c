@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exec contract with real processes: tests/vectors/exec_contract.tsv, row by row, and what goes
  * beyond it. */
 #include "launcher/exec/exec.h"

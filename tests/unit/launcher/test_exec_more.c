@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exec contract beyond its rows: threads, many bytes, what a caller must not notice. */
 #include "launcher/exec/exec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/run/parts.c: what all runs inside of one may have together. */
 #include "launcher/run/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of the generated filters: run by a small interpreter of classic BPF and judged
  * against the table, read the plain way, for every combination of flags and both machines. */
 #include "launcher/linux/filters/filters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/linux/confine/inherited.c: which descriptors of the caller the command may
  * have. What each kind can do, and does inside, is tests/escape/run-inherited.sh's. */
 #include "launcher/linux/confine/confine_priv.h"

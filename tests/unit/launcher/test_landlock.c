@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/linux/confine/landlock.c: rules made beside the caller. */
 #include "launcher/run/confine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock of moves among processes: who waits for whom, and what the dead leave behind. */
 #include "launcher/linux/broker/public.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/linux/run/plan.c: what cannot be held, told in few lines. */
 #include "launcher/plan/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The command as the broker's child: what the two ends tell each other. */
 #include "launcher/linux/run/linux_parts.h"
 

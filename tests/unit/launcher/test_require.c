@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/report/require.c: the table of what a host may lack, held against the
  * planner and the man page. */
 #include "launcher/report/report.h"

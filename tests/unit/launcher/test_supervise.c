@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor with real processes; no confinement. */
 #include "launcher/supervise/supervise.h"
 

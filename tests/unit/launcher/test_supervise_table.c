@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The supervisor's table, held against what must be true of it. */
 #include "launcher/supervise/supervise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of launcher/linux/broker/calls.c: the program that stops calls for the broker,
  * against its rows, read the plain way. */
 #include <asm/unistd.h>

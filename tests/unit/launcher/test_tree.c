@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/run/dirs.h"
 
 #include <fcntl.h>

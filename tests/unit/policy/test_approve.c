@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/approve/: what is read-only by its words. */
 #include "policy/approve/approve.h"
 

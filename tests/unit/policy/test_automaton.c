@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/back/{nfa,automaton,minimise,dense}.c: size, order, minimality. What
  * they answer is compared with two other judges in tests/agreement. */
 #include "policy/compile/automata.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of caliban's `[sandbox]`: policy/front/caliban.c. */
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* caliban's own arguments of bubblewrap: policy/plan/bwrap.c against tests/vectors. */
 #include "policy/plan/mounts.h"
 

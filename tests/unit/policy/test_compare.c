@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/compile/compare.c: what is found is true and shortest, what is not found is
  * not there. */
 #include "policy/compile/ruleset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/back/{image,tables}.c: pol_compile(). */
 #include "policy/compile/ruleset.h"
 

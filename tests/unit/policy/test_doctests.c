@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/questions/explain.c: what a list of tests may look like. */
 #include "policy/questions/explain.h"
 

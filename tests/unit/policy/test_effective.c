@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/document/merge.c. */
 #include "policy/document/model.h"
 

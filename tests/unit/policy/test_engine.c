@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/engine.c, sets.c, cli.c: from a request to answers. */
 #include "policy/engine.h"
 

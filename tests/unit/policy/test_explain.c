@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/questions/explain.c on floors made by hand. */
 #include "policy/questions/explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/floor.c: plans of made-up rules on made-up file systems. */
 #include "policy/plan/floor.h"
 

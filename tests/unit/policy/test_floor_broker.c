@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/floor_gaps.c: what a plan leaves to the broker. */
 #include <criterion/criterion.h>
 #include <stdio.h>

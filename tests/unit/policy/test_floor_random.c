@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The planner on random rules and random trees: the grants, inherited as the kernel does, held
  * against the image. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/questions/format.c: shapes, comments, and what is refused. */
 #include "policy/questions/convert.h"
 

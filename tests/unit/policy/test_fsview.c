@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/fsview.c: what permissions keep closed, to an ordinary user. */
 #include "policy/plan/floor.h"
 

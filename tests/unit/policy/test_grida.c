@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The presets of Grida: its lists, by the rows that say what they close. */
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/landlock.c: rights by ABI. */
 #include "policy/plan/landlock.h"
 

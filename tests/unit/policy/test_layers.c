@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/document/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the
  * main one.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/questions/lint_rules.c: each finding, and what is none. */
 #include "policy/questions/lint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/rules/samemount.c: which mount a path lies in. What comes of two that show
  * the same is tests/e2e/mounts.sh's. */
 #include "policy/rules/mountinfo.h"

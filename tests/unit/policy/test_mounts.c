@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/mounts.c: what is bound, covered and pinned, and which gaps are closed
  * so, for made-up rules on a made-up file system. */
 #include "policy/plan/mounts.h"

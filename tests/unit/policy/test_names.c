@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/rules/homes.c. */
 #include "policy/rules/workspace.h"
 

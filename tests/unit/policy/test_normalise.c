@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/document/model.c: the conformance rows, and what they leave out. */
 #include "policy/document/model.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/rules/obeyed.c: no preset opens what outsiders run or obey, and what the
  * user opens is named. */
 #include <criterion/criterion.h>

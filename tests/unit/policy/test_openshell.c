@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of OpenShell's documents: policy/front/openshell.c, openshell_net.c. */
 #include "policy/front/dialect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/front/orbit.c. */
 #include "policy/front/dialect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/rules/resolve.c, exception.c and base.c: documents lowered to absolute
  * rules, judged by the naive matcher. The workspace does not exist: no symlink interferes. */
 #include "policy/rules/build.h"

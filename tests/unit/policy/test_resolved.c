@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of pol_engine_check() on real trees: symlinks are judged where they lead. */
 #include <criterion/criterion.h>
 #include <stdlib.h>

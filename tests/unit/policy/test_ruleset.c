@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/compile/ruleset.c. */
 #include "policy/compile/ruleset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/plan/seccomp.c: the table of the static filter. */
 #include "policy/plan/seccomp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of spec.sandbox: policy/front/orbit.c, settings.c, vars.c, roots.c. */
 #include "policy/document/settings.h"
 

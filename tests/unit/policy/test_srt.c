@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of what srt's settings mean: policy/front/srt_values.c, policy/rules/nested.c. */
 #include "policy/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of the keys of srt's settings: policy/front/srt.c, srt_credentials.c. */
 #include "policy/front/dialect.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/document/documents.c and documents.c: policies by name, in two directories.
  */
 #include "policy/document/documents.h"

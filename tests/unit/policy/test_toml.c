@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/front/toml.c, toml_value.c. */
 #include "policy/front/tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/document/conflicts.c: what one document opens undoes no denial of another.
  */
 #include <criterion/criterion.h>

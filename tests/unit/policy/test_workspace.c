@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/rules/workspace.c, canonical.c, home.c and load.c on a real directory. */
 #include "policy/rules/workspace.h"
 

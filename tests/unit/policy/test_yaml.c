@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of policy/front/yaml.c. */
 #include "policy/front/tree.h"
 

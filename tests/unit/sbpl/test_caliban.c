@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of caliban's own assertions on its profiles: what ours may say, and what no profile may.
  */
 #include <stdio.h>

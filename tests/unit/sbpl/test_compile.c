@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of the compiler: conformance rows, the reference's vectors as DESIGN restates them,
  * goldens of the presets, limits. */
 #include "sbpl/sbpl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of the evaluator: sbpl/eval.c, rules.c, match.c, ops.c. */
 #include <criterion/criterion.h>
 #include <stdio.h>

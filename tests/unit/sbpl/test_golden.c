@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Profiles of whole policies: each preset's, the broad and the narrow, as files under
  * tests/golden/sbpl (SBX_GOLDEN=update writes them anew); and tinyscheme as their judge. */
 #include <criterion/criterion.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of what a profile opens for the system, and of what is closed there all the same. */
 #include "sbpl/emit.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of sbpl/read.c. */
 #include "sbpl/machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of sbpl/regex.c. PCRE2 is the judge where both speak the same language. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "sbpl/regex.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image.h - a policy and a ring for unit tests of the shim: everything is allowed but what
  * lies at or below `denied`. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_actions.c - where a set of spawn file actions leads. */
 #include "shim/exec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_env.c - the variables of a program about to start. */
 #include "shim/env.h"
 

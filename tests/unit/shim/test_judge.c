@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_judge.c - verdicts remembered, events told. */
 #include "shim/judge.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_next.c - finding functions without dlsym. Here the "own" object is the test itself, so
  * that the next definitions are those of the libraries. */
 #include "shim/next.h"

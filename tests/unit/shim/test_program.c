@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_program.c - what a program about to start is; files that lie about it. */
 #include "shim/exec.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rooms are taken and given back; who finds none does without. */
 #include <criterion/criterion.h>
 

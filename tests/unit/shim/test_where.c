@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_where.c - absolute texts, and what is remembered to make them. */
 #include "shim/where.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of tests/support/tsv.c: a reader that misread rows would make other tests lie. */
 #include "tests/support/tsv.h"
 

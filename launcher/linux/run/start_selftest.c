@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start_selftest.c - `--selftest` becomes the program that has the attacks: see host.h. */
 #include <errno.h>
 #include <string.h>
