@@ -6,7 +6,8 @@
  * The kernel then reads the caller's memory, descriptors and directories once more, and another
  * thread may have changed all of them since the broker looked. Therefore each row states why no
  * such change gains anything, and what the kernel must know for that to be true; where it does not,
- * br_proceed() answers with the row's errno instead. tests/escape/races.c attacks each row.
+ * br_proceed() answers with the row's errno instead.
+ * tests/unit/launcher/test_broker_proceed.c attacks each row.
  */
 #pragma once
 
