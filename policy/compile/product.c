@@ -9,7 +9,6 @@
 #include "base/mem.h"
 
 /*
- * *
  * The states are the pairs that are met, of classes of the minimised automata: where one of the
  * two is settled, as a layer mostly is outside of what it speaks of, there is one pair for each
  * state of the other, so that the product of a large policy and a small one is little larger than

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * *
  * In one ordered list where the last match wins, deeper marks are said behind shallower ones. A
  * pattern has no depth before it meets a path: it is said first, and behind each literal mark once
  * more what of it lies below that mark. An opening with wildcards stands behind the closings with

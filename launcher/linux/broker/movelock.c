@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * *
  * Each broker counts in its own slot how many of its workers act. Whoever moves a directory writes
  * its slot's number into `mover`, then waits until every slot says 0. Who acts counts first and
  * looks at `mover` afterwards: of the two one always sees the other (both are sequentially
