@@ -437,6 +437,7 @@ struct dirent {
 #define DT_REG	   8
 #define DT_LNK	   10
 #define DT_SOCK	   12
+#define DTTOIF(type) ((type) << 12)
 DIR *opendir(const char *) DARWIN_INODE64("opendir");
 DIR *fdopendir(int) DARWIN_INODE64("fdopendir");
 struct dirent *readdir(DIR *) DARWIN_INODE64("readdir");
