@@ -3,7 +3,7 @@
 # <module>_GEN (files under $(B)/gen, made by rules in its module.mk).
 
 ARCHIVED := core base policy sbpl audit launcher
-HDRS := $(sort $(wildcard */*.h */*/*.h */*/*/*.h))
+HDRS := $(sort $(foreach d,$(MODULES) selftest tests,$(wildcard $(d)/*.h $(d)/*/*.h $(d)/*/*/*.h)))
 
 define archive_rule
 $(1)_OBJS := $$($(1)_SRCS:%.c=$$(B)/obj/%.o) $$($(1)_GEN:%.c=$$(B)/obj/gen/%.o)
