@@ -156,7 +156,9 @@ Test(audit_broker_facts, whatever_a_shim_says_beside_it_a_line_implies_the_broke
 		ev->call = calls[any(sizeof calls / sizeof *calls)];
 		ev->err = any(4) ? 0 : 2;
 		snprintf(path, sizeof path, "/ws/broker-%u", i);
-		snprintf(path2, sizeof path2, any(4) ? "" : "/ws/to-%u", i);
+		path2[0] = '\0';
+		if (!any(4))
+			snprintf(path2, sizeof path2, "/ws/to-%u", i);
 		tell_both(ev, path, path2);
 		ev->aux = *path2 != 0; /* for the look below */
 		if (i % 64 == 63)
@@ -171,7 +173,9 @@ Test(audit_broker_facts, whatever_a_shim_says_beside_it_a_line_implies_the_broke
 		if (sscanf(witness_str(&w, i, "path"), "./broker-%u", &of) != 1 || of >= CASES)
 			continue;
 		snprintf(path, sizeof path, "./broker-%u", of);
-		snprintf(path2, sizeof path2, events[of].aux ? "./to-%u" : "", of);
+		path2[0] = '\0';
+		if (events[of].aux)
+			snprintf(path2, sizeof path2, "./to-%u", of);
 		events[of].count += implies(i, &events[of], path, path2);
 	}
 	for (unsigned i = 0; i < CASES; i++)
