@@ -40,7 +40,7 @@ DEPS += $(UNIT_SRCS:%.c=$(B)/obj/%.d) $(TEST_SUPPORT_SRCS:%.c=$(B)/obj/%.d) \
 EXTRA_TEST_BINS += $(B)/tests/ring_liar
 $(B)/tests/ring_liar: tests/probe/ring_liar.c $(call lib,core) | $$(@D)/.d
 	$(call say,CC,$@)
-	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $^ -lpthread
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -fPIE -pie -o $@ $^ -lpthread
 
 # What tries paths inside srt and inside sbx-launch.
 EXTRA_TEST_BINS += $(B)/tests/srt_probe

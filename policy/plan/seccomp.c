@@ -23,6 +23,8 @@
 #define L_PUNCH_HOLE  0x2
 #define L_MADV_REMOVE 9
 
+#define L_F_SETLEASE 1024
+
 #define L_SUID 04000
 #define L_SGID 02000
 
@@ -121,6 +123,7 @@ static const char why_kernel[] = "administration of the kernel";
 static const char why_clock[] = "the system clock";
 static const char why_surface[] = "kernel surface that a command does not need";
 static const char why_handle[] = "opens files past every path check";
+static const char why_lease[] = "a lease keeps waiting whoever opens the file";
 static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
 static const char why_subvolume[] = "a snapshot shows denied files under names that are allowed, a "
@@ -210,6 +213,9 @@ static const struct pol_sc_rule rules[] = {
 	SETID("mknodat", 2),
 	SETID_OPEN("open", 1, 2),
 	SETID_OPEN("openat", 2, 3),
+	/* open(2) waits for who has a lease, the broker's in a run's name, too: fcntl(2),
+	   F_SETLEASE */
+	ROW("fcntl", L_EACCES, why_lease, WHEN(IS(1, L_F_SETLEASE))),
 	/* fallocate(1), qemu-img, cp(1) and databases take this answer from many file systems. */
 	ROW("fallocate", L_EOPNOTSUPP, why_hole, WHEN(BITS(1, L_PUNCH_HOLE))),
 	ROW("madvise", L_EINVAL, why_hole, WHEN(IS(2, L_MADV_REMOVE))),

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
@@ -214,13 +215,14 @@ const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfi
  * taken apart.
  */
 
-enum { REPOSITORIES_MAX = 1000, SETTINGS_MAX = 1000 };
+enum { REPOSITORIES_MAX = 4000, DEPTH_OF_NAMES = 16, SETTINGS_MAX = 1000 };
 
 struct runs {
 	struct pol_build *b;
 	size_t ws;
 	const char *dir; /* git's, of the repository that is looked at */
 	const char *top; /* where its hooks run */
+	unsigned seen;
 };
 
 /* Closed where it lies in a workspace, with where it leads; one that is a workspace, or above,
@@ -377,26 +379,85 @@ static void read_worktree(struct runs *r, const char *common, const char *dir)
 	read_users(r);
 }
 
-/* Each directory that is there, as sets.c lists them. */
-static void each(struct runs *r, const char *common, const char *below, unsigned depth)
+static void too_many(struct runs *r, const char *at)
 {
-	const char *at = pol_build_join(r->b, common, below);
+	if (r->b->late.kind == B_OK)
+		b_fail(&r->b->late, B_LIMIT, 0,
+		       "%s: too many or too deep directories to look for the configuration of "
+		       "submodules and worktrees: remove what no git command has made",
+		       at);
+}
+
+static bool is_in_dir(struct runs *r, const char *dir, const char *name)
+{
+	return access(pol_build_join(r->b, dir, name), F_OK) == 0;
+}
+
+/* The rows of the protected set know submodules by names of one part or two; git names them by
+ * their paths, and those of submodules lie in them. */
+static void close_repository(struct runs *r, const char *dir)
+{
+	static const struct {
+		enum pol_shape shape;
+		const char *name;
+	} parts[] = {
+		{POL_TREE, "hooks"},
+		{POL_EXACT, "config"},
+		{POL_EXACT, "config.lock"},
+		{POL_EXACT, "commondir"},
+		{POL_EXACT, "config.worktree"},
+		{POL_EXACT, "info/attributes"},
+	};
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));
+}
+
+/* What git itself makes in a repository, and where no other one is. */
+static bool is_gits_own(const char *name)
+{
+	static const char *const names[] = {"objects", "refs", "logs", "hooks", "info", "lfs"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static void each(struct runs *r, const char *common, const char *at, unsigned depth);
+
+/* A command can make a directory look like a repository, or take a HEAD away: one file is enough,
+ * and others may always lie below. */
+static void look_at(struct runs *r, const char *common, const char *dir, unsigned depth)
+{
+	if (common) {
+		read_worktree(r, common, dir);
+		return;
+	}
+	if (is_in_dir(r, dir, "config") || is_in_dir(r, dir, "HEAD")) {
+		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
+		if (depth > 1)
+			close_repository(r, dir);
+	}
+	each(r, NULL, dir, depth + 1);
+}
+
+/* Each directory in `at`: worktrees of `common`, or repositories and directories of them. */
+static void each(struct runs *r, const char *common, const char *at, unsigned depth)
+{
+	bool is_repository = is_in_dir(r, at, "HEAD");
 	DIR *list = opendir(at);
 	const struct dirent *e;
 
-	for (unsigned n = 0; list && n < REPOSITORIES_MAX && (e = readdir(list)); n++) {
-		const char *dir;
-
-		if (*e->d_name == '.' || e->d_type == DT_REG)
+	while (list && (e = readdir(list))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || e->d_type == DT_REG ||
+		    (is_repository && is_gits_own(e->d_name)))
 			continue;
-		dir = pol_build_join(r->b, at, e->d_name);
-		if (strcmp(below, "worktrees") == 0) {
-			read_worktree(r, common, dir);
-			continue;
+		if (depth > DEPTH_OF_NAMES || ++r->seen > REPOSITORIES_MAX) {
+			too_many(r, at);
+			break;
 		}
-		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
-		if (depth > 0)
-			each(r, at, e->d_name, depth - 1);
+		look_at(r, common, pol_build_join(r->b, at, e->d_name), depth);
 	}
 	if (list)
 		closedir(list);
@@ -413,7 +474,7 @@ void pol_build_git_runs(struct pol_build *b)
 		if (!dir)
 			dir = pol_build_join(b, ws, ".git");
 		read_repository(&r, dir, ws);
-		each(&r, dir, "worktrees", 0);
-		each(&r, dir, "modules", 1);
+		each(&r, dir, pol_build_join(b, dir, "worktrees"), 0);
+		each(&r, NULL, pol_build_join(b, dir, "modules"), 0);
 	}
 }

@@ -96,6 +96,27 @@ git init -q . && git commit -q --allow-empty -m i && git worktree add -q wt 2>/d
 "$SBX" -q -- sh -c 'mkdir wt/h && echo x >wt/h/pre-commit; mkdir h && echo x >h/f' 2>/dev/null
 check 'hooks of a linked worktree below are closed, the same name here is not' [ ! -e wt/h/pre-commit -a -e h/f ]
 
+# Submodules are named by their paths, and have submodules; whatever else lies there.
+fresh
+git init -q . && git commit -q --allow-empty -m i || exit 1
+deep='third_party/google/protobuf a/b/c/modules/d/e/f .sub x'
+for m in $deep; do
+	mkdir -p .git/modules/$m/objects .git/modules/$m/refs .git/modules/$m/hooks $m &&
+		echo 'ref: refs/heads/main' >.git/modules/$m/HEAD &&
+		git config -f .git/modules/$m/config core.worktree "$PWD/$m" &&
+		git config -f .git/modules/$m/config core.hooksPath hk || exit 1
+done
+(cd .git/modules && seq 1 3000 | sed s/^/f/ | xargs touch)
+"$SBX" -q -- sh -c 'for m in '"$deep"'; do g=.git/modules/$m
+	echo SPOILT >>$g/config; echo SPOILT >$g/hooks/x; mkdir -p $m/hk; echo SPOILT >$m/hk/pre-commit; echo fine >$m/f; done' 2>/dev/null
+check 'configuration and hooks of submodules at any depth are closed' [ -z "$(grep -rl SPOILT .)" ]
+check 'and what else is in them is not' [ "$(cat third_party/google/protobuf/f .sub/f x/f)" = 'fine
+fine
+fine' ]
+"$SBX" -q -- sh -c 'cd .git/modules && seq 1 4100 | sed s/^/d/ | xargs mkdir' 2>/dev/null
+"$SBX" -q -- true 2>"$TMP/err"
+check 'more than are looked at is an error' [ $? -eq 125 ]
+
 # ---- agents and others ----
 fresh
 mkdir -p .claude/commands .claude/agents .claude/skills/deep/er .claude/hooks .idea prompts skills/one/sub other

@@ -131,3 +131,9 @@ page=/dev/shm/sbx-launch-$(id -u)/moves-1
 check 'the lock is a private file' [ "$(stat -c %a "$page")" = 600 ]
 "$SBX" -q --isolate none --read /dev/shm --modify /dev/shm -- sh -c "cat $page; : >$page; rm -f $page" >"$TMP/out" 2>&1
 check 'which no command can touch, whatever is opened' [ "$(grep -c 'Permission denied' "$TMP/out")" -ge 2 -a -s "$page" ]
+# Whoever opens a file with a lease waits for it, with the lock.
+"$SBX" -q -- python3 -c 'import fcntl
+f = open("leased", "w")
+try: fcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+except PermissionError: print("refused")' >"$TMP/out" 2>&1
+check 'nobody keeps it waiting by a lease' grep -qx refused "$TMP/out"

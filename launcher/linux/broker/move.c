@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -188,25 +189,55 @@ static unsigned object_now(struct move *m, struct br_end *a, struct br_end *b)
 	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
 }
 
+/* What objects was made after the directory had come from a place where it may not be: it lies
+ * where it may, and the way back would carry it to where it may not. `to` names it
+ * (object_below()). */
+static bool may_stay(const struct move *m, unsigned refused)
+{
+	return !m->swaps && !(refused & SBX_EVF_UNSEEN) && m->tree.len &&
+	       m->against == SBX_MODIFY && br_allowed(m->c, SBX_MODIFY, m->to->path, m->to->len) &&
+	       !br_allowed(m->c, SBX_MODIFY, m->from->path, m->from->len);
+}
+
+/* Where the old name is taken by now, to one of which no rule speaks. */
+static int move_back(const struct move *m)
+{
+	char aside[40];
+	uint64_t id;
+
+	if (syscall(SYS_renameat2, m->to->at, m->to->name, m->from->at, m->from->name,
+		    m->swaps ? RENAME_EXCHANGE : RENAME_NOREPLACE) == 0)
+		return 0;
+	if (m->swaps || getrandom(&id, sizeof id, 0) != sizeof id)
+		return -1;
+	snprintf(aside, sizeof aside, ".sbx-%016llx.undone", (unsigned long long)id);
+	return (int)syscall(SYS_renameat2, m->to->at, m->to->name, m->to->at, aside,
+			    RENAME_NOREPLACE);
+}
+
 /* After the move: somebody who does not know our lock may have made something in the directory, or
  * have moved the one it went to. 0: it stays; else it was moved back, and why. */
 static unsigned look_again(struct move *m)
 {
+	size_t from_len = m->from->len, to_len = m->to->len;
 	unsigned refused;
 
 	if (m->was_looked_through)
 		br_let_them_act();
 	refused = object_now(m, m->from, m->to);
+	if (refused && may_stay(m, refused)) {
+		m->from->path[m->from->len = from_len] = '\0';
+		m->to->path[m->to->len = to_len] = '\0';
+		refused = 0;
+	}
 	if (!refused && m->swaps)
 		refused = object_now(m, m->to, m->from);
-	if (!refused || syscall(SYS_renameat2, m->to->at, m->to->name, m->from->at, m->from->name,
-				m->swaps ? RENAME_EXCHANGE : RENAME_NOREPLACE) == 0)
-		return refused;
-	dprintf(STDERR_FILENO,
-		"sbx-launch: E_FLOOR: broker: %s: moved, and could not be moved back: %s: look at "
-		"what is there now\n",
-		m->to->path, strerror(errno));
-	return 0;
+	if (refused && move_back(m) < 0)
+		dprintf(STDERR_FILENO,
+			"sbx-launch: E_FLOOR: broker: %s: moved, and could not be moved back: %s: "
+			"look at what is there now\n",
+			m->to->path, strerror(errno));
+	return refused;
 }
 
 /* links.c: neither a symlink nor a directory with one comes into a git directory. */

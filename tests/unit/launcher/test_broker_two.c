@@ -173,6 +173,27 @@ static void make_meanwhile(enum lau_broker_point at)
 	(void)mkdir(".claude/settings.json", 0700);
 }
 
+/* The same, and the old name is taken. */
+static void make_meanwhile_and_block(enum lau_broker_point at)
+{
+	make_meanwhile(at);
+	if (at == BR_POINT_MOVED)
+		(void)mkdir("d", 0700);
+}
+
+/* In a directory that has just left the place where the name may not be. */
+static void make_outside_meanwhile(enum lau_broker_point at)
+{
+	if (at == BR_POINT_MOVED)
+		(void)mkdir("d/settings.json", 0700);
+}
+
+static int move_it_out(void *arg)
+{
+	(void)arg;
+	return rename(".claude", "d") < 0 ? errno : 0;
+}
+
 struct answers {
 	int made, moved; /* errno */
 };
@@ -254,6 +275,26 @@ Test(launcher_broker_two, a_directory_is_looked_through_again_and_moved_back)
 
 	cr_assert_eq(sb_run(&policy, &o, move_directory, NULL), EACCES);
 	cr_assert_eq(seen->moved, 1);
+	cr_assert(is_made("d/settings.json") && !is_made(".claude"));
+}
+
+/* Nobody keeps it there by taking the old name: then it has one that no rule speaks of. */
+Test(launcher_broker_two, a_directory_whose_old_name_is_taken_is_moved_aside)
+{
+	const struct sb_options o = {.test_point = make_meanwhile_and_block, .no_filter = true};
+
+	cr_assert_eq(sb_run(&policy, &o, move_directory, NULL), EACCES);
+	cr_assert(is_made("d") && !is_made("d/settings.json") && !is_made(".claude"));
+	cr_assert_eq(system("test -d .sbx-*.undone/settings.json"), 0);
+}
+
+/* The way back is a move as well: it would carry what was made meanwhile to where it may not be. */
+Test(launcher_broker_two, a_directory_that_has_left_is_not_moved_back_with_more)
+{
+	const struct sb_options o = {.test_point = make_outside_meanwhile, .no_filter = true};
+
+	cr_assert_eq(rename("d", ".claude"), 0);
+	cr_assert_eq(sb_run(&policy, &o, move_it_out, NULL), 0);
 	cr_assert(is_made("d/settings.json") && !is_made(".claude"));
 }
 

@@ -116,6 +116,7 @@ Test(policy_seccomp, show_names_call_answer_condition_and_reason)
 		"ioctl                allowed         when arg1 in 0x5401..0x5411  # terminals\n"));
 	cr_expect(strstr(b_str_c(&out), "\nunknown calls        ENOSYS\n"));
 	cr_expect(strstr(b_str_c(&out), "fallocate            EOPNOTSUPP      when arg1 & 0x2"));
+	cr_expect(strstr(b_str_c(&out), "fcntl                EACCES          when arg1 == 0x400"));
 	cr_expect(strstr(b_str_c(&out), "madvise              EINVAL          when arg2 == 0x9"));
 	cr_expect_null(strstr(b_str_c(&out), "truncate "));
 	b_str_reset(&out);
