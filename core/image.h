@@ -32,7 +32,7 @@ const char *sbx_op_name(enum sbx_op op);
  */
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 4u
+#define SBX_IMAGE_VERSION 5u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -161,6 +161,8 @@ struct sbx_image_header {
 	uint32_t on_error; /* what the shim answers on an internal failure: 0 pass to the floor, 1
 			      deny */
 	uint32_t folds;	   /* 1: it has folded denials, for file systems that fold names */
+	uint32_t inside;   /* 1: of a run inside a run, whose rules are those of both */
+	uint32_t unused;
 };
 
 struct sbx_image {

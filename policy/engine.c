@@ -303,7 +303,8 @@ static bool fits_bundle(const struct pol_engine *e, const struct pol_compile_opt
 void pol_engine_rules_key(struct pol_engine *e, char out[B_SHA256_HEX])
 {
 	struct pol_alias aliases[16];
-	struct pol_compile_opts opts = {.aliases = aliases, .folds = e->image.hdr->folds};
+	struct pol_compile_opts opts = {
+		.aliases = aliases, .folds = e->image.hdr->folds, .inside = e->image.hdr->inside};
 
 	opts.naliases = find_aliases(&e->rules.arena, aliases);
 	pol_imgcache_rules_key(&e->rules, &opts, out);
@@ -313,8 +314,8 @@ static int compile(struct pol_engine *e, const struct pol_request *rq, struct b_
 {
 	const char *cache = rq->image_cache;
 	struct pol_alias aliases[16];
-	struct pol_compile_opts opts = {.aliases = aliases,
-					.folds = rq->folds || pol_host_may_fold()};
+	struct pol_compile_opts opts = {
+		.aliases = aliases, .folds = rq->folds || pol_host_may_fold(), .inside = rq->outer};
 	enum sbx_image_status status;
 	char key[B_SHA256_HEX];
 	size_t size;

@@ -109,6 +109,8 @@ struct lau_loss {
 	bool is_loss;	  /* told at the start, too, and never refused: who can be had is had */
 };
 
+#define LAU_NEST_DEPTH 4 /* runs inside runs */
+
 struct lau_plan {
 	struct b_arena arena;
 	struct pol_engine *engine;
@@ -129,6 +131,9 @@ struct lau_plan {
 	const char *no_shm;	       /* why no private /dev/shm can be made, NULL = it can */
 	const char *shm_keep;	       /* the channel's directory, when it lies in /dev/shm */
 	/* Device nodes outside of /dev that rules name */
+	/* images of the runs that this one is inside of: their plans' */
+	const struct sbx_image *outer[LAU_NEST_DEPTH];
+	size_t nouter;
 	const char **devices;
 	size_t ndevices;
 	/* Where /dev's file system is mounted a second time (root: who else may change it?) */

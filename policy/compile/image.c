@@ -169,7 +169,8 @@ int pol_compile(const struct pol_ruleset *rs, const struct pol_compile_opts *opt
 		size_t *out_size, struct b_err *err)
 {
 	static const struct pol_compile_opts none;
-	struct image im = {.rs = rs, .hdr.folds = opts && opts->folds};
+	struct image im = {
+		.rs = rs, .hdr.folds = opts && opts->folds, .hdr.inside = opts && opts->inside};
 
 	if (write_all(&im, opts ? opts : &none, err) < 0) {
 		b_str_release(&im.w.out);

@@ -80,7 +80,7 @@ static void add_program(struct b_str *out)
 static void hash_rules(const char *program, const struct pol_ruleset *rs,
 		       const struct pol_compile_opts *opts, char out[B_SHA256_HEX])
 {
-	const unsigned char how[] = {opts->deny_on_error, opts->folds};
+	const unsigned char how[] = {opts->deny_on_error, opts->folds, opts->inside};
 	struct b_sha256 h;
 	size_t i;
 

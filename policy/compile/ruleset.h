@@ -149,7 +149,8 @@ struct pol_compile_opts {
 	const struct pol_alias *aliases;
 	size_t naliases;
 	bool deny_on_error;
-	bool folds; /* with folded denials, for file systems that fold names */
+	bool folds;  /* with folded denials, for file systems that fold names */
+	bool inside; /* of a run inside a run */
 };
 
 /* *out_data is malloc'ed, *out_size bytes; `opts` may be NULL. */

@@ -368,6 +368,13 @@ static int close_known(struct pol_build *b, const char *dir, const struct pol_ru
 	return 0;
 }
 
+/* Files do not count: a command can make any number. */
+bool pol_obeyed_is_entry(const struct dirent *e)
+{
+	return (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN || e->d_type == DT_LNK) &&
+	       strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+}
+
 static int close_entries(struct pol_build *b, const char *dir, const struct pol_rule *grant,
 			 struct b_err *err)
 {
@@ -375,9 +382,18 @@ static int close_entries(struct pol_build *b, const char *dir, const struct pol_
 	const struct dirent *e;
 	int rc = 0;
 
-	for (int n = 0; list && rc == 0 && n < ENTRIES_MAX && (e = readdir(list)); n++)
-		if (e->d_name[0] != '.' && (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN))
+	for (int n = 0; list && rc == 0 && (e = readdir(list));) {
+		if (!pol_obeyed_is_entry(e))
+			continue;
+		if (++n > ENTRIES_MAX)
+			rc = b_fail(
+				err, B_LIMIT, 0,
+				"%s: more than %d directories, and git directories in them stay "
+				"closed: open some of them, one by one",
+				dir, ENTRIES_MAX);
+		else
 			rc = close_git(b, pol_build_join(b, dir, e->d_name), grant, err);
+	}
 	if (list)
 		closedir(list);
 	return rc;

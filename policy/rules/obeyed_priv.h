@@ -47,3 +47,7 @@ void pol_obeyed_take(struct pol_build *, size_t grant, const char *path, const c
 		     const char *by, const char *origin, struct found *);
 /* projects.c: what the grant opens of other projects than the workspaces. */
 void pol_obeyed_projects(struct pol_build *, size_t grant, struct found *);
+
+/* A directory, or what may lead to one. */
+struct dirent;
+bool pol_obeyed_is_entry(const struct dirent *);

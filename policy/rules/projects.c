@@ -70,11 +70,12 @@ static void look_below(struct pol_build *b, size_t grant, const char *dir, struc
 	DIR *list = opendir(dir);
 	const struct dirent *e;
 
-	for (int n = 0; list && n < ENTRIES_MAX && (e = readdir(list)); n++) {
+	for (int n = 0; list && n < ENTRIES_MAX && (e = readdir(list));) {
 		const char *sub;
 
-		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN))
+		if (!pol_obeyed_is_entry(e))
 			continue;
+		n++;
 		sub = pol_build_join(b, dir, e->d_name);
 		if (!has_own_rows(b, sub) && pol_obeyed_is_there(b, sub, ".git"))
 			look_at_project(b, grant, sub, false, f);

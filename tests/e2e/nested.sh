@@ -254,4 +254,21 @@ check 'the outer time limit ends it' sh -c "[ $status -eq 124 ] || [ $status -eq
 check '(all of it)' ends $n.3
 launch -q -- sh -c "\"\$SBX\" -q -- sleep $n.4 & sleep 0.2"
 check 'it ends with the outer command' ends $n.4
+
+# ---- what the inner run denies beside is no reason for what the outer run denies ----
+cd "$TMP" && rm -rf launder && mkdir launder && cd launder && git init -q . && mkdir d && echo bad >d/settings.json && echo SECRET >.env && echo x >f
+outer() # SHELL-TEXT
+{
+	SBX=$SBX "$SBX" -q --deny-read '**/.env' -- sh -c "$1" >"$TMP/out" 2>"$TMP/err" </dev/null
+}
+outer '"$SBX" -q --deny-modify "$PWD/d/settings.json" -- mv d .claude'
+check 'a directory with a name that both deny does not move to the protected one' [ ! -e .claude ]
+outer '"$SBX" -q --deny-read "$PWD/x" -- sh -c "ln .env x; mv .env x"; cat x'
+check 'a file that both deny to read gets no other name' [ ! -s "$TMP/out" -a "$(cat .env)" = SECRET ]
+outer '"$SBX" -q --deny-read "$PWD/f" -- sh -c "ln f e.env; mkdir s; ln -s ../f s/.env; ln f s/.env"'
+check 'nor is a name that may not be read prepared' [ ! -e s/.env -a ! -L s/.env ]
+outer '"$SBX" -q --deny-modify "$PWD/.git/packed-refs" -- ln -s /tmp/x .git/COMMIT_EDITMSG'
+check 'nor a link in a git directory' [ ! -L .git/COMMIT_EDITMSG ]
+outer '"$SBX" -q -- sh -c "mkdir a && echo 1 >a/1 && mv a b && mv b/1 b/2 && ln b/2 b/3 && ln -s 3 b/4 && cat b/4"'
+check 'what nobody denies moves as ever' [ "$(cat "$TMP/out")" = 1 ]
 exit 0

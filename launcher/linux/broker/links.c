@@ -18,6 +18,19 @@
  * lead to where those names are free, and one that may not be read, or stands for a directory with
  * such names, must not lead to where the host's words would be read. */
 
+/* Asked of the outer runs as well: that the command is denied the same at both here, which it can
+ * bring about, says nothing of them. */
+static bool link_allowed(const struct br_call *c, const char *link, size_t link_len,
+			 const char *target, size_t len)
+{
+	const struct lau_broker_plan *p = c->b->plan;
+	bool is = sbx_link_allowed(p->image, link, link_len, target, len);
+
+	for (size_t i = 0; is && i < p->nouter; i++)
+		is = sbx_link_allowed(p->outer[i], link, link_len, target, len);
+	return is;
+}
+
 /* What the text leads to now; nothing, or nothing with a path: the text alone counts. */
 static bool allows_object(struct br_call *c, const struct br_end *e, const char *target, char *room)
 {
@@ -26,15 +39,19 @@ static bool allows_object(struct br_call *c, const struct br_end *e, const char 
 
 	if (fd < 0 || br_text_of(c->b, fd, room, &len) < 0)
 		return true;
-	return sbx_link_allowed(c->b->plan->image, e->path, e->len, room, len) &&
+	return link_allowed(c, e->path, e->len, room, len) &&
 	       br_fold_leads(c, e->path, e->len, room, len);
 }
 
 /* Wherever it leads. */
 static bool is_free(const struct br_call *c, const char *link, size_t len)
 {
-	const struct sbx_image *img = c->b->plan->image;
+	const struct lau_broker_plan *p = c->b->plan;
+	const struct sbx_image *img = p->image;
 
+	for (size_t i = 0; i < p->nouter; i++)
+		if (!sbx_link_free(p->outer[i], link, len))
+			return false;
 	return sbx_link_free(img, link, len) && sbx_folded_near(img, SBX_MODIFY, link, len) < 0 &&
 	       sbx_folded_near(img, SBX_READ, link, len) < 0;
 }
@@ -47,7 +64,7 @@ static bool allows_text(struct br_call *c, const char *link, size_t link_len, co
 	size_t len = sbx_path_join(room, SBX_DEEP_ROOM, link, sbx_path_parent(link, link_len),
 				   target, &flags);
 
-	return len && sbx_link_allowed(c->b->plan->image, link, link_len, room, len) &&
+	return len && link_allowed(c, link, link_len, room, len) &&
 	       br_fold_leads(c, link, link_len, room, len);
 }
 
@@ -118,7 +135,9 @@ static bool allows(struct br_call *c, size_t dir, const char *name)
 static bool is_git_dir(struct br_call *c, const char *path, size_t len)
 {
 	memcpy(c->text, path, len);
-	return !allows(c, len, "commondir") && allows(c, len, "packed-refs") &&
+	/* in a run inside a run the command chooses what is denied beside */
+	return !allows(c, len, "commondir") &&
+	       (allows(c, len, "packed-refs") || c->b->plan->image->hdr->inside) &&
 	       !(allows(c, len, "hooks/pre-push") && allows(c, len, "info/attributes"));
 }
 

@@ -74,6 +74,9 @@ struct lau_broker_plan {
 	const char *const *streams;
 	size_t nstreams;
 	/* Device nodes outside of /dev that rules name: no others are opened. */
+	/* of the runs that this one is inside of */
+	const struct sbx_image *const *outer;
+	size_t nouter;
 	const char *const *devices;
 	size_t ndevices;
 	const char *control_path; /* its socket, open to callers likewise; NULL = none */

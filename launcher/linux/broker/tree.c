@@ -72,7 +72,7 @@ static bool beneath_moves(struct look *l, enum sbx_op op, struct pair at)
 {
 	unsigned slot = (at.from * 31u + at.to) % MEMO;
 
-	if (at.from == at.to)
+	if (at.from == at.to && !l->img->hdr->inside)
 		return true;
 	if (!l->memo[op][slot].is_known || memcmp(&l->memo[op][slot].at, &at, sizeof at) != 0) {
 		charge(l, BENEATH_COST);

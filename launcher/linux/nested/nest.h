@@ -39,7 +39,6 @@ struct lau_options;
 struct lau_outcome;
 struct lau_plan;
 
-#define LAU_NEST_DEPTH	4  /* runs inside runs */
 #define LAU_NEST_GUESTS 32 /* of one supervisor at once; who comes later waits */
 
 /* ---- the outer run, and what an inner one gets of it ---- */

@@ -353,6 +353,11 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 		plan->isolate |= LAU_ISOLATE_PID;
 		plan->isolate_must |= LAU_ISOLATE_PID;
 	}
+	for (size_t i = 0; i < outer->nouter; i++)
+		plan->outer[plan->nouter++] = outer->outer[i];
+	plan->outer[plan->nouter++] = &outer->engine->image;
+	/* what its mounts keep away (device nodes) is no rule */
+	plan->isolate |= outer->isolate & ~LAU_ISOLATE_PID;
 	return 0;
 }
 

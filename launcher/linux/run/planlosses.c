@@ -332,8 +332,11 @@ static void find_again(struct lau_plan *p)
 
 void lau_plan_devices(const struct lau_host *host, struct lau_plan *p)
 {
-	find(p, SBX_READ);
-	find(p, SBX_MODIFY);
+	/* the command of the outer run writes the rules of one inside */
+	if (!p->engine->image.hdr->inside) {
+		find(p, SBX_READ);
+		find(p, SBX_MODIFY);
+	}
 	if (host->is_root)
 		find_again(p);
 	/* bubblewrap's own mounts have no devices */

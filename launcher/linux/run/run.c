@@ -351,6 +351,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES,
 		.shares_net = !p->want_net_ns,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
+		.outer = p->outer,
+		.nouter = p->nouter,
 		.devices = p->devices,
 		.ndevices = p->ndevices,
 	};
