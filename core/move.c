@@ -42,9 +42,6 @@ static size_t class_bytes(const struct sbx_image *img, const struct sbx_dfa *d,
 	return n;
 }
 
-/* Nothing that was denied may be allowed at the new place. For reading and modifying the other way
- * round is refused, too: whoever has a descriptor of a file, or another name, would read there what
- * is written later; and a protected name could be planted. */
 enum { BOTH_WAYS = 1, STRICT = 2 };
 
 /* In a run inside a run both must be allowed: that both names are denied here, which the command
@@ -54,6 +51,9 @@ static unsigned how_of(const struct sbx_image *img, enum sbx_op op, bool both_wa
 	return (both_ways ? BOTH_WAYS : 0) | (img->hdr->inside && op != SBX_EXEC ? STRICT : 0);
 }
 
+/* Nothing that was denied may be allowed at the new place. For reading and modifying the other way
+ * round is refused, too: whoever has a descriptor of a file, or another name, would read there what
+ * is written later; and a protected name could be planted. */
 static bool is_both_ways(enum sbx_op op)
 {
 	return op == SBX_READ || op == SBX_MODIFY;

@@ -393,23 +393,25 @@ static bool is_in_dir(struct runs *r, const char *dir, const char *name)
 	return access(pol_build_join(r->b, dir, name), F_OK) == 0;
 }
 
-/* The rows of the protected set know submodules by names of one part or two; git names them by
- * their paths, and those of submodules lie in them. */
-static void close_repository(struct runs *r, const char *dir)
+/* The rows of the protected set know submodules by names of one part or two, but for the settings
+ * of worktrees; git names them by their paths, and those of submodules lie in them. */
+static void close_repository(struct runs *r, const char *dir, unsigned depth)
 {
 	static const struct {
 		enum pol_shape shape;
 		const char *name;
 	} parts[] = {
+		{POL_EXACT, "config.worktree"},
+		{POL_EXACT, "config.worktree.lock"},
 		{POL_TREE, "hooks"},
 		{POL_EXACT, "config"},
 		{POL_EXACT, "config.lock"},
 		{POL_EXACT, "commondir"},
-		{POL_EXACT, "config.worktree"},
 		{POL_EXACT, "info/attributes"},
 	};
+	size_t n = depth > 1 ? sizeof parts / sizeof *parts : 2;
 
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+	for (size_t i = 0; i < n; i++)
 		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));
 }
 
@@ -436,8 +438,7 @@ static void look_at(struct runs *r, const char *common, const char *dir, unsigne
 	}
 	if (is_in_dir(r, dir, "config") || is_in_dir(r, dir, "HEAD")) {
 		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
-		if (depth > 1)
-			close_repository(r, dir);
+		close_repository(r, dir, depth);
 	}
 	each(r, NULL, dir, depth + 1);
 }

@@ -51,6 +51,15 @@ shut() # OPTION...: none is opened, and /dev is as it was
 	[ "$(cat "$TMP/out")" = end ]
 }
 check 'bare all are opened' sh -c 'sh "$0" "$@" | grep -q "^both .*/log$"' "$TMP/open.sh" "$place" .
+inside() # OUTER-OPTIONS : INNER-OPTIONS: not by a run inside, whatever it asks for
+{
+	local outer=()
+	while [ "$1" != : ]; do outer+=("$1"); shift; done
+	shift
+	launch -q "${outer[@]}" -- "$SBX" -q "$@" -- sh "$TMP/open.sh" "$place" .
+	cat "$TMP/out" "$TMP/err"
+	[ "$(cat "$TMP/out")" = end ]
+}
 launch -v true
 if grep -q 'pid namespace, private /dev/shm' "$TMP/err"; then
 	check 'by the default policy none' shut
@@ -58,6 +67,9 @@ if grep -q 'pid namespace, private /dev/shm' "$TMP/err"; then
 		check "--isolate $isolate" shut --isolate $isolate
 	done
 	check '--network host' shut --network host
+	check 'nor by a run inside that names them' inside : --modify "$place/log" --modify "$PWD/log" \
+		${disk:+--modify "$place/disk" --modify "$PWD/disk"}
+	check 'nor by one without mounts of its own' inside --isolate shm : --isolate none
 	check 'a read pattern' shut --deny-read '*/**/*.env'
 	check 'a directory that a rule opens' shut --modify "$place"
 	check 'a kind of node that a rule opens' shut --modify "$place/*"

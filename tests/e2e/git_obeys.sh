@@ -108,7 +108,7 @@ for m in $deep; do
 done
 (cd .git/modules && seq 1 3000 | sed s/^/f/ | xargs touch)
 "$SBX" -q -- sh -c 'for m in '"$deep"'; do g=.git/modules/$m
-	echo SPOILT >>$g/config; echo SPOILT >$g/hooks/x; mkdir -p $m/hk; echo SPOILT >$m/hk/pre-commit; echo fine >$m/f; done' 2>/dev/null
+	echo SPOILT >$g/config.worktree; echo SPOILT >>$g/config; echo SPOILT >$g/hooks/x; mkdir -p $m/hk; echo SPOILT >$m/hk/pre-commit; echo fine >$m/f; done' 2>/dev/null
 check 'configuration and hooks of submodules at any depth are closed' [ -z "$(grep -rl SPOILT .)" ]
 check 'and what else is in them is not' [ "$(cat third_party/google/protobuf/f .sub/f x/f)" = 'fine
 fine

@@ -377,6 +377,9 @@ bool br_is_kept_name(const struct br_call *, const struct br_end *);
 bool br_is_stream(const struct br_call *, const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
+/* The same for another reason: SBX_EVF_ROOT or SBX_EVF_GIT_LINK. */
+struct br_answer br_deny_name(struct br_call *, const struct br_end *, unsigned why,
+			      int kernel_says);
 
 /* ---- kept.c ---- */
 

@@ -66,12 +66,13 @@ bool br_is_kept_name(const struct br_call *c, const struct br_end *e)
 	return br_is_device_name(c, e) || br_is_stream(c, e);
 }
 
-struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int kernel_says)
+struct br_answer br_deny_name(struct br_call *c, const struct br_end *e, unsigned why,
+			      int kernel_says)
 {
 	const struct br_told t = {
 		.op = SBX_MODIFY,
 		.err = EACCES,
-		.flags = SBX_EVF_MOVE | SBX_EVF_ROOT,
+		.flags = SBX_EVF_MOVE | why,
 		.aux = SBX_MODIFY,
 		.path = e->path,
 		.path2 = e->path,
@@ -83,6 +84,11 @@ struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int ker
 		return br_fail(kernel_says);
 	br_tell(c, &t);
 	return br_fail(EACCES);
+}
+
+struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int kernel_says)
+{
+	return br_deny_name(c, e, SBX_EVF_ROOT, kernel_says);
 }
 
 /*

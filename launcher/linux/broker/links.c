@@ -169,21 +169,7 @@ bool br_is_gits_name(struct br_call *c, const char *path, size_t len)
 
 struct br_answer br_deny_git_link(struct br_call *c, const struct br_end *e, int kernel_says)
 {
-	const struct br_told t = {
-		.op = SBX_MODIFY,
-		.err = EACCES,
-		.flags = SBX_EVF_MOVE | SBX_EVF_GIT_LINK,
-		.aux = SBX_MODIFY,
-		.path = e->path,
-		.path2 = e->path,
-		.len = e->len,
-		.len2 = e->len,
-	};
-
-	if (kernel_says)
-		return br_fail(kernel_says);
-	br_tell(c, &t);
-	return br_fail(EACCES);
+	return br_deny_name(c, e, SBX_EVF_GIT_LINK, kernel_says);
 }
 
 /*

@@ -211,8 +211,13 @@ static int move_back(const struct move *m)
 	if (m->swaps || getrandom(&id, sizeof id, 0) != sizeof id)
 		return -1;
 	snprintf(aside, sizeof aside, ".sbx-%016llx.undone", (unsigned long long)id);
-	return (int)syscall(SYS_renameat2, m->to->at, m->to->name, m->to->at, aside,
-			    RENAME_NOREPLACE);
+	if (syscall(SYS_renameat2, m->to->at, m->to->name, m->to->at, aside, RENAME_NOREPLACE) < 0)
+		return -1;
+	dprintf(STDERR_FILENO,
+		"sbx-launch: E_FLOOR: broker: %s: may not be there, and its old name was taken "
+		"meanwhile: it is now %s, beside\n",
+		m->to->path, aside);
+	return 0;
 }
 
 /* After the move: somebody who does not know our lock may have made something in the directory, or
