@@ -9,7 +9,7 @@
 
 struct pol_build;
 
-enum { ENTRIES_MAX = 1000 }; /* looked at in a directory that a rule opens */
+enum { ENTRIES_MAX = 10000 }; /* looked at in a directory that a rule opens */
 
 /* A row `reached`, at one place. */
 struct reached {

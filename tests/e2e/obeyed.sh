@@ -250,6 +250,16 @@ for p in srt.json shell.yaml; do
 	launch -q -p "$TMP/$p" -- /bin/sh -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit; cat "$HOME/.ssh/id_x"'
 	check "$p: the sets stay closed" [ ! -e .git/hooks/pre-commit ]
 done
+# Files beside repositories hide none of them; more directories than are looked at are an error.
+many=$E2E_ROOT/many
+mkdir -p "$many/proj/.git/hooks" "$many/.hidden/.git/hooks" && echo '[core]' >"$many/proj/.git/config" && cp "$many/proj/.git/config" "$many/.hidden/.git" &&
+	for r in proj .hidden; do echo 'ref: refs/heads/x' >"$many/$r/.git/HEAD"; mkdir "$many/$r/.git/objects" "$many/$r/.git/refs"; done
+(cd "$many" && seq 1 12000 | sed s/^/f/ | xargs touch)
+launch -q --modify "$many" -- sh -c 'cd "$0" && for r in proj .hidden; do echo x >$r/.git/hooks/pre-commit; echo x >>$r/.git/config; done; echo x >proj/f' "$many"
+check 'files beside repositories hide none' [ "$(cat "$many"/*/.git/config "$many/.hidden/.git/config" | sort -u)" = '[core]' -a ! -e "$many/proj/.git/hooks/pre-commit" -a ! -e "$many/.hidden/.git/hooks/pre-commit" -a -e "$many/proj/f" ]
+(cd "$many" && seq 1 10100 | sed s/^/d/ | xargs mkdir)
+launch -q --modify "$many" -- true
+check 'too many directories are an error' [ "$status" -eq 125 ]
 "$POLICY" show >"$TMP/out" 2>"$TMP/err"
 check 'and of the default policy nothing' sh -c '! grep -q "though programs outside" "$1"' - "$TMP/out"
 exit 0
