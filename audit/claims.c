@@ -206,7 +206,7 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 		.op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY,
 	};
 	/* the name itself may not be moved: what speaks of it is the rule that allows the rest */
-	bool is_root = ev->flags & SBX_EVF_ROOT;
+	bool is_root = ev->flags & (SBX_EVF_ROOT | SBX_EVF_SETID);
 	struct sbx_verdict v, to;
 
 	sbx_explain(img, w.op, path, ev->path_len, &v);
@@ -230,7 +230,8 @@ static bool is_cut(const struct sbx_event *ev)
 	       (ev->path_len == SBX_PATH_MAX - 1 || ev->path2_len == SBX_PATH_MAX - 1);
 }
 
-/* Of a path that is cut only its writer could tell. A rule that is none is a liar's. */
+/* Of a path that is cut, or of an endpoint, only its writer could tell; endpoints are the broker's
+ * alone to speak of. A rule that is none is a liar's. */
 static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 		      struct aud_verdict *out)
 {
@@ -238,6 +239,8 @@ static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 	struct sbx_verdict v;
 
 	sbx_explain_rule(img, op, ev->rule <= img->hdr->nrules ? (int)ev->rule - 1 : -1, &v);
+	if (ev->flags & SBX_EVF_ENDPOINT && !ev->rule)
+		v.matched = "<no matching rule>";
 	*out = (struct aud_verdict){
 		.allowed = ev->flags & SBX_EVF_ALLOWED,
 		.second = ev->flags & SBX_EVF_PATH2_DENIED,
@@ -253,7 +256,8 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	enum sbx_op op = (enum sbx_op)ev->op;
 	struct sbx_verdict v;
 
-	if (is_cut(ev)) {
+	/* the rule of an endpoint depends on the program and on addresses, which are gone by now */
+	if (is_cut(ev) || ev->flags & SBX_EVF_ENDPOINT) {
 		judge_cut(img, ev, out);
 		return;
 	}

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/chain.h"
 #include "audit/collector.h"
 #include "base/sha256.h"
 #include "base/str.h"
@@ -95,6 +96,8 @@ void aud_procs_free(struct aud_procs *);
 const char *aud_procs_exe(struct aud_procs *, uint32_t pid, uint32_t ppid);
 /* seq of the line that recorded the exec of this image; 0 = unknown. */
 uint64_t aud_procs_origin(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* Has it said hello itself, or is it the fork of one that has? */
+bool aud_procs_is_image(struct aud_procs *, uint32_t pid, uint32_t ppid);
 
 /* `seq` = its line (0: not logged). */
 void aud_procs_exec(struct aud_procs *, const struct sbx_event *, const char *path, uint64_t seq,
@@ -225,25 +228,19 @@ void aud_twins_keep(struct aud_twins *, const struct sbx_event *, const char *pa
 bool aud_twins_alone(struct aud_twins *, uint64_t now_ms, bool final, struct aud_told *out);
 
 /*
- * FsCallEvent as one JSON line (docs/schema/fs-call-event.schema.json). Pure.
- *
- * Which fields a line has follows from its kind alone, so a reader may rely on them:
- *
- *	result, denied   op path path2? allowed matched_rule rule call errno? count?
- *	exec             the same, plus `image`, the class of program started
- *	hello            path = the executable that said so
- *	unwitnessed      path, image: a program without the shim
- *	loss             path = what a shim could not see through, reason_code
- *	gap              lost, corrupt, abandoned: what is missing from the log here; broker_lost?
+ * FsCallEvent as one JSON line (audit/fields.h, docs/schema/fs-call-event.schema.json). Pure.
+ * Which fields a line has follows from its kind alone, so a reader may rely on them.
  */
 
-/* kind, dotted event_type */
+/* kind, and what version 1 and other formats call it */
 #define AUD_KINDS(X)                                                                               \
+	X(RUN, "run", "run.started")                                                               \
 	X(RESULT, "result", "fs.call.result")                                                      \
 	X(DENIED, "denied", "fs.call.denied")                                                      \
 	X(QUERY, "query", "fs.call.query")                                                         \
 	X(EXEC, "exec", "process.exec")                                                            \
 	X(HELLO, "hello", "process.hello")                                                         \
+	X(EXIT, "exit", "process.exit")                                                            \
 	X(UNWITNESSED, "unwitnessed", "process.unwitnessed")                                       \
 	X(LOSS, "loss", "audit.loss")                                                              \
 	X(GAP, "gap", "audit.gap")
@@ -255,23 +252,27 @@ enum aud_kind {
 		AUD_KIND_COUNT
 };
 const char *aud_kind_name(enum aud_kind);
+/* "fs.call.result" */
+const char *aud_kind_type(enum aud_kind);
 
-#define AUD_SCHEMA_VERSION 1
+#define AUD_SCHEMA_VERSION 2
 
 /*
- * What all lines of a run share, rendered once: most of a line is the same bytes each time.
- * The workspaces are borrowed; paths below them are shown as ./x.
+ * What all lines of a run share, rendered once. The workspaces are borrowed; paths below them are
+ * shown as ./x.
  */
 struct aud_frame {
 	const char *const *workspaces; /* canonical */
 	size_t nworkspaces;
-	struct b_str id_head;		   /* "evt-RUN- */
-	struct b_str head[AUD_KIND_COUNT]; /* from the brace to the event's number */
-	struct b_str run;		   /* from the time to the seq */
-	struct b_str tail[AUD_KIND_COUNT]; /* kind and profile */
+	const char *run_id, *profile; /* borrowed */
+	struct b_str id;	      /* the field run_id */
+	struct b_str context;	      /* the field context, or nothing */
+	bool is_shared;		      /* run_id is in each line */
 };
 void aud_frame_init(struct aud_frame *, const char *run_id, const char *profile,
 		    const char *const *workspaces, size_t nworkspaces);
+/* "KEY=VALUE" each. */
+void aud_frame_context(struct aud_frame *, const char *const *context, size_t n);
 void aud_frame_release(struct aud_frame *);
 
 struct aud_record {
@@ -280,18 +281,27 @@ struct aud_record {
 	const char *path, *path2; /* NUL-free bytes with the lengths of ev */
 	uint64_t seq;		  /* per run, from 1 */
 	uint64_t parent_seq;	  /* line of the exec that started the process; 0 = unknown */
+	bool is_image;		  /* the process has started that image itself: no fork of one */
 	bool allowed;		  /* the policy's verdict, recomputed */
 	bool disagrees;		  /* the shim said otherwise */
 	const char *matched_rule, *rule;
 	const char *exe;		   /* of the process, NULL = unknown */
 	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
-	const char *prev;		   /* hash of the line before */
 	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
 	uint64_t lost, corrupt, abandoned; /* gap */
 	uint64_t broker_lost;		   /* of `lost` */
+	const struct aud_origin *origin;   /* run */
+	const struct aud_argv *argv;	   /* NULL: not told */
+	int status, signal;		   /* exit: -1 = not told */
 };
 
-/* Appends one line, '\n' included. */
+/* The words of a command, ready to be written. */
+struct aud_argv {
+	const struct b_str *json; /* ["a","b"] */
+	bool is_cut;
+};
+
+/* Appends one line up to the field `chain`, which aud_log_line() adds, with the end. */
 void aud_record_json(const struct aud_frame *, const struct aud_record *, struct b_str *out);
 
 /* Path as people see it: "./x" inside a workspace ("." for the workspace itself), absolute
@@ -304,10 +314,6 @@ void aud_add_time(uint64_t time_ns, struct b_str *out);
 
 /* The log file of a run: buffered, chained lines. Private to the audit module. */
 
-/* `prev` of a line is the SHA-256 of the line before, its newline not counted; of the first
- * line it is AUD_CHAIN_START. */
-#define AUD_CHAIN_START "0000000000000000000000000000000000000000000000000000000000000000"
-
 struct aud_log {
 	int fd; /* -1: none, or given up */
 	bool failed;
@@ -316,17 +322,18 @@ struct aud_log {
 	uint64_t pending_lines;
 	uint64_t dropped_lines; /* lines a failed write swallowed */
 	struct b_str buf;
-	char hash[B_SHA256_HEX];
+	struct aud_chain chain;
 };
 
-void aud_log_init(struct aud_log *, int fd);
+/* `is_torn`: what another writer left at its end gets a newline first. */
+void aud_log_init(struct aud_log *, int fd, bool is_torn);
 void aud_log_release(struct aud_log *);
 /* Is there a log that takes lines? */
 static inline bool aud_log_open(const struct aud_log *l)
 {
 	return l->fd >= 0 && !l->failed;
 }
-/* The line from `start` of buf to its end is complete: hashes it; writes when much is waiting. */
+/* The line from `start` of buf to its end is complete: chains it; writes when much is waiting. */
 void aud_log_line(struct aud_log *, size_t start);
 /* Writes what is waiting. After a failure the log is closed to lines: a chain with a torn line
  * in the middle would look like tampering. */
@@ -366,10 +373,14 @@ struct aud_denial {
 	const char *path;
 	size_t path_len;
 	const char *matched, *origin;
-	unsigned call;	  /* SBX_CALL_* */
-	bool is_unseen;	  /* a move: what lies below could not be looked through */
-	bool is_root;	  /* the root of a grant, which keeps its place */
-	bool is_git_link; /* a symlink in a git directory */
+	unsigned call;	     /* SBX_CALL_* */
+	bool is_unseen;	     /* a move: what lies below could not be looked through */
+	bool is_root;	     /* the root of a grant, which keeps its place */
+	bool is_set_id;	     /* set-id bits of a file */
+	bool is_git_link;    /* a symlink in a git directory */
+	bool is_endpoint;    /* of the network: host:port, or a name */
+	const char *address; /* that the name leads to, and may not; NULL = it is the name */
+	size_t address_len;
 };
 
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".
@@ -379,8 +390,8 @@ struct aud_denial {
 void aud_person_denial(struct aud_person *, const struct aud_denial *, uint64_t now_ms);
 /* A notice that is never held back. */
 void aud_person_say(struct aud_person *, const char *text);
-/* "37 more denials not shown: sbx-audit lists them" */
-void aud_person_close(struct aud_person *);
+/* "247 refused: sbx-audit denials", when some of them were not shown. */
+void aud_person_close(struct aud_person *, uint64_t refused);
 
 /*
  * What is missing in the log: counted from the rings, and one line for all that went
@@ -408,6 +419,8 @@ bool aud_gaps_take(struct aud_gaps *, const struct aud_counts *, uint64_t unwrit
 struct aud_collector {
 	struct aud_config cfg;
 	struct aud_frame frame;
+	char *profile;
+	struct b_str argv; /* of the exec that is being written */
 	struct aud_counts counts;
 	struct aud_log log;
 	struct aud_person person;
@@ -424,6 +437,11 @@ struct aud_collector {
 	bool told_failure, told_full, told_full_of_words, told_broker_lost;
 	int poll_ms;
 	unsigned steps; /* judge.h, of this drain */
+	struct {
+		uint32_t pid, ppid; /* 0 = it never started */
+		int status, signal;
+		bool has_ended;
+	} command;
 };
 
 /* An event on its way into the log. */

@@ -30,10 +30,21 @@ static bool is_dead(uint32_t pid)
 	return pid && kill((pid_t)pid, 0) < 0 && errno == ESRCH;
 }
 
+/* The first line: of what run the others are. */
+static void put_origin(struct aud_collector *c)
+{
+	static const struct aud_origin nobody;
+	const struct aud_origin *o = c->cfg.origin ? c->cfg.origin : &nobody;
+	struct sbx_event ev = {.time_ns = b_now_real_ns(), .pid = (uint32_t)o->pid};
+	struct aud_record r = {.kind = AUD_RUN, .ev = &ev, .layer = "launcher", .origin = o};
+
+	aud_put_line(c, &r);
+	c->log.pending_lines = 0; /* no event */
+}
+
 int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, struct b_err *err)
 {
 	const struct sbx_image_header *hdr = cfg->image ? cfg->image->hdr : NULL;
-	b_auto_free char *profile = NULL;
 	struct aud_collector *c;
 
 	if (!hdr)
@@ -42,9 +53,12 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 		return -1;
 	c = b_calloc(1, sizeof *c);
 	c->cfg = *cfg;
-	profile = b_strndup((const char *)cfg->image->base + hdr->profile.off, hdr->profile.len);
-	aud_frame_init(&c->frame, cfg->run_id, profile, cfg->workspaces, cfg->nworkspaces);
-	aud_log_init(&c->log, cfg->level == SBX_AUDIT_NONE ? -1 : cfg->log_fd);
+	c->profile = b_strndup((const char *)cfg->image->base + hdr->profile.off, hdr->profile.len);
+	aud_frame_init(&c->frame, cfg->run_id, c->profile, cfg->workspaces, cfg->nworkspaces);
+	aud_frame_context(&c->frame, cfg->context, cfg->ncontext);
+	c->frame.is_shared = cfg->is_shared;
+	aud_log_init(&c->log, cfg->level == SBX_AUDIT_NONE ? -1 : cfg->log_fd, cfg->is_torn);
+	aud_chain_init(&c->log.chain, cfg->key, cfg->run_id);
 	c->person = (struct aud_person){.fn = cfg->denial, .ctx = cfg->denial_ctx};
 	c->procs = aud_procs_new(&c->counts);
 	aud_trust_init(&c->trust, cfg->kin);
@@ -60,6 +74,7 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 		sbx_ring_reader_init(&c->broker, cfg->broker_ring, cfg->broker_ring_data);
 		c->broker.is_patient = true;
 	}
+	put_origin(c);
 	*out = c;
 	return 0;
 }
@@ -71,6 +86,8 @@ void aud_collector_free(struct aud_collector *c)
 	if (c->cfg.ring)
 		aud_guard_stop(c->cfg.ring);
 	aud_frame_release(&c->frame);
+	free(c->profile);
+	b_str_release(&c->argv);
 	aud_log_release(&c->log);
 	aud_fold_release(&c->fold);
 	aud_procs_free(c->procs);
@@ -118,6 +135,8 @@ void aud_collector_started(struct aud_collector *c, pid_t pid, pid_t ppid, const
 		.layer = "launcher",
 	};
 
+	c->command.pid = it.ev.pid;
+	c->command.ppid = it.ev.ppid;
 	c->now_ms = b_now_ms();
 	aud_trust_member(&c->trust, it.ev.pid);
 	aud_on_event(c, &it);
@@ -230,8 +249,10 @@ static void write_alone(struct aud_collector *c, bool final)
 
 static void on_brokers(struct aud_collector *c, struct aud_item *it)
 {
-	aud_trust_member(&c->trust, it->ev.pid);
-	look_for_silent(c, it);
+	if (it->ev.pid) { /* 0: nobody knows whose it is */
+		aud_trust_member(&c->trust, it->ev.pid);
+		look_for_silent(c, it);
+	}
 	if (!may_have_twin(&it->ev) ||
 	    aud_twins_broker(&c->twins, &it->ev, it->path, it->path2, c->now_ms))
 		aud_on_event(c, it);
@@ -282,6 +303,7 @@ static bool meets_twin(struct aud_collector *c, struct aud_item *it, bool final)
 
 static void on_shims(struct aud_collector *c, struct aud_item *it, bool final)
 {
+	it->ev.flags &= (uint16_t)~SBX_EVF_ENDPOINT; /* the broker's alone to say */
 	if (!aud_trust_event(&c->trust, &it->ev)) {
 		c->reader.corrupt++;
 		return;
@@ -362,7 +384,33 @@ void aud_collector_counts(const struct aud_collector *c, struct aud_counts *out)
 
 const char *aud_collector_hash(const struct aud_collector *c)
 {
-	return c->log.hash;
+	return c->log.chain.full;
+}
+
+void aud_collector_ended(struct aud_collector *c, int status, int signal)
+{
+	c->command.status = status;
+	c->command.signal = signal;
+	c->command.has_ended = true;
+}
+
+static void note_end(struct aud_collector *c)
+{
+	struct aud_item it = {
+		.ev = {.time_ns = b_now_real_ns(), .pid = c->command.pid, .ppid = c->command.ppid},
+		.path = "",
+		.path2 = "",
+		.layer = "launcher",
+	};
+	struct aud_record r;
+
+	if (!c->command.has_ended || !c->command.pid)
+		return;
+	aud_fill(c, &it, &r);
+	r.kind = AUD_EXIT;
+	r.status = c->command.status;
+	r.signal = c->command.signal;
+	aud_put_line(c, &r);
 }
 
 int aud_collector_finish(struct aud_collector *c, struct b_err *err)
@@ -370,7 +418,8 @@ int aud_collector_finish(struct aud_collector *c, struct b_err *err)
 	write_alone(c, true);
 	aud_write_folds(c);
 	note_unwitnessed(c, true);
+	note_end(c);
 	note_gaps(c, true);
-	aud_person_close(&c->person);
+	aud_person_close(&c->person, c->counts.denied);
 	return flush(c, err);
 }

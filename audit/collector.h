@@ -35,6 +35,20 @@ typedef enum aud_kin aud_kin_fn(uint32_t pid);
 /* By the parents in /proc up to us: right in the supervisor, whose children all orphans become. */
 enum aud_kin aud_kin_of(uint32_t pid);
 
+/* Who runs the command, and where: the first line of the log. Borrowed; NULL = not known. */
+struct aud_origin {
+	const char *host, *tty, *cwd;
+	uint64_t uid, pid;
+	char *const *argv; /* NULL-terminated */
+};
+
+/* Writes `text` without its secrets. */
+struct b_str;
+typedef void aud_redact_fn(void *ctx, const char *text, struct b_str *out);
+
+/* Does the file end in the middle of a line? The first of a run then needs a newline before it. */
+bool aud_log_is_torn(const char *path);
+
 /* Of an ordinary run's log: what comes after is counted, not written. Beside a broker three
  * quarters of it are for what the shims tell. */
 #define AUD_LOG_LIMIT (UINT64_C(256) << 20)
@@ -58,6 +72,14 @@ struct aud_config {
 	bool foreign_pids;	    /* the numbers of its events mean nothing out here */
 	aud_kin_fn *kin;	    /* NULL: what the events say of their processes is believed */
 	uint64_t log_limit;	    /* bytes of the log; 0 = none */
+	const unsigned char *key;   /* B_HMAC_KEY bytes; NULL: the chain can be made by anyone */
+	bool is_shared;		    /* the log is not this run's alone: each line has its id */
+	bool is_torn;		    /* aud_log_is_torn() */
+	const struct aud_origin *origin; /* NULL: nothing is known */
+	const char *const *context;	 /* "KEY=VALUE", of every line; borrowed for the call */
+	size_t ncontext;
+	aud_redact_fn *redact; /* of what programs are started with; NULL: nothing is secret */
+	void *redact_ctx;
 };
 
 struct aud_counts {
@@ -85,6 +107,8 @@ void aud_collector_enter(struct aud_collector *, int proc);
  * absolute path. */
 void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const char *program,
 			   enum sbx_exec_class);
+/* How the command ended, for a line at the end: -1 = not known. */
+void aud_collector_ended(struct aud_collector *, int status, int signal);
 /* Takes what is there, a bounded amount; *out_poll_ms = when to come back (0: at once, there is
  * more). `final`: no writer is left; takes all. -1 (B_AUDIT) only when `required` and the log
  * cannot be written, or an event of the broker's was lost; else the run goes on, the person is
@@ -92,7 +116,7 @@ void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const 
 int aud_collector_drain(struct aud_collector *, uint64_t now_ms, bool final, int *out_poll_ms,
 			struct b_err *err);
 void aud_collector_counts(const struct aud_collector *, struct aud_counts *out);
-/* Hash of the last line (chain), 64 hex digits; of no line: 64 zeros. */
+/* MAC of the last line (chain.h), 64 hex digits; of no line: 64 zeros. */
 const char *aud_collector_hash(const struct aud_collector *);
 /* Folded counts, unwitnessed images, the rate limiter's closing line. Flushes the log; errors
  * as drain(). */

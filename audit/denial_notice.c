@@ -30,26 +30,73 @@ static bool is_plain(const char *p, size_t n)
 	return true;
 }
 
-/* The path as a word for a shell: as it is, in single quotes, or not at all where a person
- * could not type it back. */
-static bool add_word(struct b_str *out, const char *p, size_t n)
+/* A rule's text. It has no way to say a star, which a single question mark meets most closely. */
+static void add_as_rule(struct b_str *out, const char *p, size_t n)
 {
-	struct b_str seen = {0};
-	bool typable;
+	for (size_t i = 0; i < n; i++)
+		b_str_addc(out, (char)(p[i] == '*' ? '?' : p[i]));
+}
 
-	if (is_plain(p, n)) {
-		b_str_addn(out, p, n);
-		return true;
+/* In $'', which bash, zsh and ksh know: all bytes can be typed so. */
+static void add_escaped(struct b_str *out, const char *p, size_t n)
+{
+	b_str_add(out, "$'");
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)p[i];
+
+		if (c == '\n')
+			b_str_add(out, "\\n");
+		else if (c < 0x20 || c >= 0x7f)
+			b_str_addf(out, "\\x%02x", c);
+		else if (c == '\'' || c == '\\')
+			b_str_addf(out, "\\%c", c);
+		else
+			b_str_addc(out, (char)c);
 	}
-	b_str_add_visible(&seen, p, n);
-	typable = seen.len == n && !memchr(p, '\'', n);
-	if (typable) {
-		b_str_addc(out, '\'');
-		b_str_addn(out, p, n);
-		b_str_addc(out, '\'');
+	b_str_addc(out, '\'');
+}
+
+/* The path, and what is behind it (a pattern), as a word for a shell. */
+static void add_word(struct b_str *out, const char *p, size_t n, const char *behind)
+{
+	b_auto(b_str_release) struct b_str seen = {0}, rule = {0};
+
+	add_as_rule(&rule, p, n);
+	b_str_add(&rule, behind);
+	if (is_plain(rule.s, rule.len)) {
+		b_str_addn(out, rule.s, rule.len);
+		return;
 	}
-	b_str_release(&seen);
-	return typable;
+	b_str_add_visible(&seen, rule.s, rule.len);
+	if (seen.len != rule.len || memchr(rule.s, '\'', rule.len)) {
+		add_escaped(out, rule.s, rule.len);
+		return;
+	}
+	b_str_addc(out, '\'');
+	b_str_addn(out, rule.s, rule.len);
+	b_str_addc(out, '\'');
+}
+
+/* A name made up so that nobody else has it, as mkstemp(3) does: "x.J7MehC", "tmpk3_a9x2q". Another
+ * run has another one. The length of what is in front of that; 0: no such name. */
+static size_t before_random(const char *p, size_t n)
+{
+	size_t end = n, from;
+	bool has_lower = false, has_other = false;
+
+	for (from = n; from && (isalnum((unsigned char)p[from - 1]) || p[from - 1] == '_');
+	     from--) {
+		unsigned char c = (unsigned char)p[from - 1];
+
+		has_lower |= islower(c) != 0;
+		has_other |= isupper(c) || isdigit(c);
+	}
+	if (from && strchr(".-", p[from - 1]) && end - from >= 6 && end - from <= 12 && has_lower &&
+	    has_other)
+		return from;
+	if (end - from == 11 && !strncmp(p + from, "tmp", 3) && has_other)
+		return from + 3;
+	return 0;
 }
 
 /* What the base rules deny by name is the run's own machinery: nothing to open up. */
@@ -72,7 +119,11 @@ static const char *of_process(const struct aud_denial *d)
 
 #define NO_NAMESPACE                                                                               \
 	"denied namespaces (system-call filter): programs that make their own need "               \
-	"--allow namespaces"
+	"--allow namespaces; what mounts in them (bwrap, podman) cannot work inside"
+
+#define NO_OTHERS                                                                                  \
+	"denied limits and priorities of a process outside of the run (system-call filter): set "  \
+	"them from outside"
 
 /* Calls that no rule opens; whom they were about is of no use: one line for all. */
 static const char *const whole_call[SBX_CALL_COUNT] = {
@@ -80,6 +131,15 @@ static const char *const whole_call[SBX_CALL_COUNT] = {
 			    "LeakSanitizer need --allow debug",
 	[SBX_CALL_clone] = NO_NAMESPACE,
 	[SBX_CALL_unshare] = NO_NAMESPACE,
+	[SBX_CALL_setpriority] = NO_OTHERS,
+	[SBX_CALL_ioprio_set] = NO_OTHERS,
+	[SBX_CALL_sched_setaffinity] = NO_OTHERS,
+	[SBX_CALL_sched_setparam] = NO_OTHERS,
+	[SBX_CALL_sched_setscheduler] = NO_OTHERS,
+	[SBX_CALL_sched_setattr] = NO_OTHERS,
+	[SBX_CALL_prlimit] = NO_OTHERS,
+	[SBX_CALL_move_pages] = NO_OTHERS,
+	[SBX_CALL_migrate_pages] = NO_OTHERS,
 };
 
 static const char *of_call(const struct aud_denial *d)
@@ -128,10 +188,53 @@ static size_t saved_len(const struct aud_denial *d)
 		       : n;
 }
 
+/* A part of the path tells whose it is: the preset opens all that the program needs. */
+static const struct {
+	const char *part, *preset;
+} keepers[] = {
+	{"/.claude/", "claude"},
+	{"/.claude.json", "claude"},
+	{"/.codex/", "codex"},
+	{"/.gemini/", "gemini"},
+	{"/.grok/", "grok"},
+	{"/.qwen/", "qwen"},
+	{"/.local/share/opencode/", "opencode"},
+	{"/.local/state/opencode/", "opencode"},
+	{"/.cursor/", "cursor-agent"},
+	{"/.aider/", "aider"},
+	{"/.npm/", "npm"},
+	{"/.local/share/pnpm/store", "pnpm"},
+	{"/.cache/pnpm/", "pnpm"},
+	{"/.yarn/", "yarn"},
+	{"/.cache/yarn/", "yarn"},
+	{"/.cache/pip/", "pip"},
+	{"/.cache/uv/", "uv"},
+	{"/.cache/pypoetry/", "poetry"},
+	{"/.cargo/registry", "cargo"},
+	{"/.cargo/.package-cache", "cargo"},
+	{"/go/pkg/", "go"},
+	{"/.m2/repository", "maven"},
+	{"/.gradle/", "gradle"},
+	{"/.local/share/jupyter/", "jupyter"},
+};
+
+/* Only where the built-in rules deny: a preset that is in use opens its places, or says why not. */
+static void add_keeper(struct b_str *line, const struct aud_denial *d)
+{
+	bool is_outside = d->op == SBX_MODIFY && b_has_prefix(d->origin, "builtin:base:");
+	bool is_login = d->op == SBX_READ && b_has_prefix(d->origin, "preset:secrets:");
+
+	for (size_t i = 0; (is_outside || is_login) && i < sizeof keepers / sizeof *keepers; i++)
+		if (strstr(d->path, keepers[i].part)) {
+			b_str_addf(line, ", or with --preset %s", keepers[i].preset);
+			return;
+		}
+}
+
 static void add_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	const char *name = of_process(d);
-	size_t before = line->len;
+	size_t n, parent;
 
 	if (is_own(d))
 		return;
@@ -143,20 +246,26 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": a program of this sandbox: run one installed elsewhere, or");
 	else
 		b_str_addc(line, ':');
+	/* what a rule names for itself keeps its place */
+	parent = d->call == SBX_CALL_rmdir ? sbx_path_parent(d->path, d->path_len) : 0;
+	if (parent) {
+		b_str_add(line, " allow its directory with --modify ");
+		add_word(line, d->path, parent, "");
+		return;
+	}
 	b_str_add(line, b_has_prefix(d->origin, "outer:") ? " allow in the outer run, with "
 							  : " allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
-	if (!add_word(line, d->path, saved_len(d))) {
-		line->len = before;
-		line->s[before] = '\0';
-	}
+	n = d->op == SBX_MODIFY ? before_random(d->path, d->path_len) : 0;
+	add_word(line, d->path, n ? n : saved_len(d), n ? "*" : "");
+	add_keeper(line, d);
 }
 
 /* The name is changed in its parent. */
 static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 {
-	size_t parent = sbx_path_parent(d->path, d->path_len), before;
+	size_t parent = sbx_path_parent(d->path, d->path_len);
 
 	if (b_has_prefix(d->path, "/dev/")) {
 		b_str_add(line, ": a device keeps its name");
@@ -167,16 +276,37 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 		return;
 	}
 	b_str_add(line, ": a granted name stays where it is and cannot become a symlink");
-	before = line->len;
+	if (!parent)
+		return;
 	b_str_add(line, ": allow its directory with --modify ");
-	if (!parent || !add_word(line, d->path, parent)) {
-		line->len = before;
-		line->s[before] = '\0';
+	add_word(line, d->path, parent, "");
+}
+
+/* A name that is open, and an address that is not: what a name says may not lead there. */
+static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
+{
+	if (d->address) {
+		b_str_add(line, ": it is ");
+		b_str_add_visible(line, d->address, d->address_len);
+		b_str_add(line, ", where no name may lead: allow the address with --connect ");
+		b_str_add_visible(line, d->address, d->address_len);
+		return;
 	}
+	b_str_add(line, b_has_prefix(d->origin, "outer:") ? ": allow in the outer run, with "
+							  : ": allow with ");
+	b_str_add(line, "--connect ");
+	b_str_add_visible(line, d->path, d->path_len);
 }
 
 static void add_denial(struct b_str *line, const struct aud_denial *d)
 {
+	if (d->is_set_id) {
+		b_str_add(line, "denied set-id bits of ");
+		b_str_add_visible(line, d->path, d->path_len);
+		b_str_add(line, " (system-call filter): outside it would run as its owner: allow "
+				"with --allow setid");
+		return;
+	}
 	if (of_call(d)) {
 		b_str_add(line, of_call(d));
 		return;
@@ -190,7 +320,9 @@ static void add_denial(struct b_str *line, const struct aud_denial *d)
 	b_str_add(line, ", ");
 	b_str_add_visible(line, d->origin, strlen(d->origin));
 	b_str_addc(line, ')');
-	if (d->is_unseen)
+	if (d->is_endpoint)
+		add_endpoint_remedy(line, d);
+	else if (d->is_unseen)
 		b_str_add(line, ": too much lies below to be looked through, or it cannot be "
 				"read: move it in parts");
 	else if (d->is_root)
@@ -238,14 +370,13 @@ void aud_person_say(struct aud_person *p, const char *text)
 		p->fn(p->ctx, text);
 }
 
-void aud_person_close(struct aud_person *p)
+void aud_person_close(struct aud_person *p, uint64_t refused)
 {
 	b_auto(b_str_release) struct b_str line = {0};
 
 	if (!p->suppressed)
 		return;
-	b_str_addf(&line, "%llu more denial%s not shown: sbx-audit lists them",
-		   (unsigned long long)p->suppressed, p->suppressed == 1 ? "" : "s");
+	b_str_addf(&line, "%llu refused: sbx-audit denials", (unsigned long long)refused);
 	aud_person_say(p, line.s);
 	p->suppressed = 0;
 }

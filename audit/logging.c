@@ -5,6 +5,8 @@
 
 #include "audit/collect_priv.h"
 #include "base/io.h"
+#include "base/json.h"
+#include "base/mem.h"
 #include "core/event.h"
 #include "core/path.h"
 
@@ -59,7 +61,6 @@ uint64_t aud_put_line(struct aud_collector *c, struct aud_record *r)
 		return 0;
 	}
 	r->seq = ++c->seq;
-	r->prev = c->log.hash;
 	aud_record_json(&c->frame, r, &c->log.buf);
 	aud_log_line(&c->log, start);
 	return r->seq;
@@ -77,18 +78,62 @@ void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_rec
 		.count = it->count,
 		.exe = aud_procs_exe(c->procs, ev->pid, ev->ppid),
 		.parent_seq = aud_procs_origin(c->procs, ev->pid, ev->ppid),
+		.is_image = aud_procs_is_image(c->procs, ev->pid, ev->ppid),
 		.matched_rule = "",
 		.rule = "",
 	};
+}
+
+/* The words of a command as the log has them: without secrets, and as text. */
+static void decode_words(struct aud_collector *c, const char *p, size_t n)
+{
+	b_auto(b_str_release) struct b_str word = {0}, shown = {0};
+	struct b_json j = {.out = &c->argv};
+	const char *end = p + n;
+
+	b_str_reset(&c->argv);
+	b_json_open(&j, '[');
+	while (p < end) {
+		b_str_reset(&word);
+		b_str_reset(&shown);
+		for (; p < end && *p != SBX_ARGV_END; p++) {
+			if (*p == SBX_ARGV_ESCAPE && p + 1 < end)
+				b_str_addc(&word, *++p == 'b' ? SBX_ARGV_END : SBX_ARGV_ESCAPE);
+			else
+				b_str_addc(&word, *p);
+		}
+		p++;
+		if (c->cfg.redact)
+			c->cfg.redact(c->cfg.redact_ctx, b_str_c(&word), &shown);
+		else
+			b_str_add(&shown, b_str_c(&word));
+		b_json_str(&j, b_str_c(&shown));
+	}
+	b_json_close(&j, ']');
+}
+
+/* What was started with which words: told with the image's hello, or its exec. */
+static void add_words(struct aud_collector *c, const struct aud_item *it, struct aud_argv *room,
+		      struct aud_record *r)
+{
+	const struct sbx_event *ev = &it->ev;
+
+	if (!(ev->flags & SBX_EVF_ARGV) || (r->kind != AUD_HELLO && r->kind != AUD_EXEC))
+		return;
+	decode_words(c, it->path2, ev->path2_len);
+	*room = (struct aud_argv){&c->argv, ev->flags & SBX_EVF_ARGV_CUT};
+	r->argv = room;
 }
 
 static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind,
 			   const struct aud_verdict *v)
 {
 	struct aud_record r;
+	struct aud_argv words;
 
 	aud_fill(c, it, &r);
 	r.kind = kind;
+	add_words(c, it, &words, &r);
 	r.allowed = v->allowed;
 	r.disagrees = v->disagrees;
 	r.matched_rule = v->matched;
@@ -99,9 +144,11 @@ static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, e
 static uint64_t put_plain(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind)
 {
 	struct aud_record r;
+	struct aud_argv words;
 
 	aud_fill(c, it, &r);
 	r.kind = kind;
+	add_words(c, it, &words, &r);
 	return aud_put_line(c, &r);
 }
 
@@ -143,7 +190,12 @@ static void tell_denial(struct aud_collector *c, const struct aud_item *it,
 		.call = ev->call,
 		.is_unseen = move && ev->flags & SBX_EVF_UNSEEN,
 		.is_root = move && ev->flags & SBX_EVF_ROOT,
+		.is_set_id = move && ev->flags & SBX_EVF_SETID,
 		.is_git_link = move && ev->flags & SBX_EVF_GIT_LINK,
+		.is_endpoint = ev->flags & SBX_EVF_ENDPOINT,
+		.address = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len ? it->path2
+										     : NULL,
+		.address_len = ev->path2_len,
 	};
 
 	aud_person_denial(&c->person, &d, c->now_ms);

@@ -27,6 +27,7 @@ struct slot {
 	bool is_early;	/* said hello before anyone announced it */
 	bool is_known;	/* spoke, was announced, or is counted already */
 	bool is_served; /* waits to be counted */
+	bool is_image;	/* said hello */
 	const char *exe;
 	uint64_t origin;
 };
@@ -122,6 +123,11 @@ uint64_t aud_procs_origin(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 	return known(p, pid, ppid)->origin;
 }
 
+bool aud_procs_is_image(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	return known(p, pid, ppid)->is_image;
+}
+
 /* Told by the parent once the child has its pid: the child may have said hello before. */
 static bool is_spawn(unsigned call)
 {
@@ -214,6 +220,7 @@ void aud_procs_hello(struct aud_procs *p, const struct sbx_event *ev, const char
 		.pid = ev->pid,
 		.is_early = was_early,
 		.is_known = true,
+		.is_image = true,
 		.exe = intern(p, path, ev->path_len),
 	};
 	p->counts->witnessed++;

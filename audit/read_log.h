@@ -6,44 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/entry.h"
 #include "base/sha256.h"
-#include "core/image.h"
 
 struct aud_line;
 struct aud_run;
 struct b_err;
-struct json_t;
-
-/* One line of a log, read back; and the questions `sbx-audit show` asks of it. Pure. */
-
-/* Strings are borrowed from `json`, never NULL ("" = absent); paths are exact bytes. */
-struct aud_entry {
-	struct json_t *json;
-	const char *kind, *op, *path, *path2, *matched_rule, *rule, *call, *exe, *image, *ts,
-		*reason;
-	char *exact, *exact2;	       /* decoded path_b64, path2_b64: owned */
-	int64_t pid, ppid, err, count; /* count: calls the line stands for, at least 1 */
-	int64_t lost, corrupt, abandoned;
-	bool has_verdict, allowed, disagrees, unverified;
-};
-
-/* 0, or -1 with *out_why: not JSON, not an object, no kind. */
-int aud_entry_parse(const struct aud_line *, struct aud_entry *out, const char **out_why);
-void aud_entry_release(struct aud_entry *);
-
-enum aud_verdict_filter { AUD_ANY_VERDICT = -1, AUD_ONLY_ALLOWED, AUD_ONLY_DENIED };
-
-struct aud_filter {
-	int op;			  /* enum sbx_op, -1 = any */
-	int verdict;		  /* enum aud_verdict_filter */
-	const char *const *globs; /* one must match the path or the second path; none = any */
-	size_t nglobs;
-	int64_t pid;		       /* -1 = any */
-	const char *kind;	       /* NULL = any */
-	const char *const *workspaces; /* for absolute globs on paths shown as ./x */
-	size_t nworkspaces;
-};
-bool aud_filter_match(const struct aud_filter *, const struct aud_entry *);
 
 /*
  * A log, line by line, in bounded memory.
@@ -57,7 +25,8 @@ bool aud_filter_match(const struct aud_filter *, const struct aud_entry *);
 
 struct aud_lines {
 	int fd;
-	char *path; /* for messages */
+	struct aud_unpack *packed; /* NULL: it is as it was written */
+	char *path;		   /* for messages */
 	char *buf;
 	size_t start, end; /* of what is read and not given out */
 	uint64_t number;   /* of the line last given out, from 1 */
@@ -76,16 +45,47 @@ int aud_lines_open(struct aud_lines *, const char *path, struct b_err *err);
 int aud_lines_next(struct aud_lines *, struct aud_line *out, struct b_err *err);
 void aud_lines_release(struct aud_lines *);
 
-/* Does the chain of a log hold? Pure but for reading the file. */
+/*
+ * The events of one run: lines of others in a file that several share are passed over, and what a
+ * line leaves to the line that started its process is filled in (exe, ppid).
+ *
+ *	while ((got = aud_reader_next(&r, &err)) > 0)
+ *		if (got == AUD_READ_EVENT) ... r.e ...
+ */
+
+enum { AUD_READ_END, AUD_READ_EVENT, AUD_READ_BAD };
+
+struct aud_reader {
+	const struct aud_run *run;
+	struct aud_lines l;
+	struct aud_line line;
+	struct aud_entry e;
+	const char *why;	  /* AUD_READ_BAD: what is wrong with the line */
+	struct aud_image *images; /* uthash, by seq */
+};
+
+/* B_AUDIT when the log cannot be read. A run that got no log has no events. */
+int aud_reader_open(struct aud_reader *, const struct aud_run *, struct b_err *err);
+int aud_reader_next(struct aud_reader *, struct b_err *err);
+void aud_reader_release(struct aud_reader *);
+
+/* Does the chain of a log hold (chain.h)? Pure but for reading files. */
 
 struct aud_verify {
 	uint64_t lines;
 	bool is_unchained;	 /* preload-only: nobody chains, and nothing can be said */
-	uint64_t broken_line;	 /* the first whose `prev` or `seq` is wrong; 0 = none */
-	const char *why;	 /* static text, when broken_line */
+	bool is_keyless;	 /* version 1: whoever may write the log can make all of it anew */
+	uint64_t broken_line;	 /* the first that is wrong; 0 = none */
+	char why[120];		 /* when broken_line */
+	uint64_t broken_more;	 /* places after that one */
 	char hash[B_SHA256_HEX]; /* of the last line */
 	bool has_final;		 /* run.json names the hash of the last line */
 	bool final_matches;
 };
 
-int aud_verify(const struct aud_run *, struct aud_verify *out, struct b_err *err);
+/* `root`: of the runs, where the key is. B_NOTFOUND: there is no key for such a log. */
+int aud_verify(const char *root, const struct aud_run *run, struct aud_verify *out,
+	       struct b_err *err);
+/* The same with a key, and a log that is at `path`. */
+int aud_verify_with(const unsigned char *key, const struct aud_run *run, const char *path,
+		    struct aud_verify *out, struct b_err *err);

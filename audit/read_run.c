@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/pack.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -133,6 +134,13 @@ static char *log_path(const struct aud_run *r, const char *dir)
 		b_str_add(&s, file);
 	else
 		b_str_addf(&s, "%s/%s", dir, AUD_LOG_NAME);
+	if (!file && access(s.s, F_OK) < 0) {
+		size_t len = s.len;
+
+		b_str_add(&s, AUD_PACK_SUFFIX);
+		if (access(s.s, F_OK) < 0)
+			s.s[s.len = len] = '\0';
+	}
 	return b_str_take(&s);
 }
 
@@ -152,6 +160,7 @@ int aud_run_load(const char *root, const char *id, struct aud_run *out, struct b
 	aud_alone_read(dir.s, &r.alone);
 	note_workspaces(&r);
 	r.log = log_path(&r, dir.s);
+	r.is_shared = aud_run_str(&r, "audit_file") != NULL;
 	*out = r;
 	return 0;
 }

@@ -28,6 +28,7 @@ struct aud_run {
 	char id[AUD_ID_MAX];
 	char *log;		    /* path of the log */
 	bool live;		    /* its supervisor runs */
+	bool is_shared;		    /* the log may have lines of other runs */
 	struct aud_alone alone;	    /* preload-only: it has no supervisor, and no end */
 	struct json_t *info;	    /* run.json; NULL when there is none */
 	const char *workspaces[64]; /* borrowed from info */

@@ -2,9 +2,13 @@
 /* record.c - the collector aims at half a million lines a second: what a run's
  * lines share is rendered once, the rest has no printf and no libc time in its way. */
 #include "audit/collect_priv.h"
+#include "audit/fields.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/io.h"
 #include "base/json.h"
@@ -23,6 +27,11 @@ static const struct {
 const char *aud_kind_name(enum aud_kind k)
 {
 	return (unsigned)k < AUD_KIND_COUNT ? kinds[k].name : "?";
+}
+
+const char *aud_kind_type(enum aud_kind k)
+{
+	return (unsigned)k < AUD_KIND_COUNT ? kinds[k].type : "?";
 }
 
 static void put_digits(char *to, unsigned digits, uint64_t v)
@@ -99,50 +108,13 @@ void aud_path_shown(const char *path, size_t len, const char *const *workspaces,
 	b_str_advance(out, show_path(b_str_room(out, len + 2), path, len, workspaces, n));
 }
 
-void aud_frame_init(struct aud_frame *f, const char *run_id, const char *profile,
-		    const char *const *workspaces, size_t nworkspaces)
-{
-	b_auto(b_str_release) struct b_str run = {0}, prof = {0};
-	struct b_json j = {.out = &run}, k = {.out = &prof};
-	unsigned i;
-
-	b_json_str(&j, run_id);
-	b_json_str(&k, profile);
-	*f = (struct aud_frame){.workspaces = workspaces, .nworkspaces = nworkspaces};
-	b_str_addf(&f->id_head, "\"evt-%.*s-", (int)run.len - 2, run.s + 1);
-	b_str_addf(&f->run, "\",\"run_id\":%s,\"seq\":", run.s);
-	for (i = 0; i < AUD_KIND_COUNT; i++) {
-		b_str_addf(&f->head[i],
-			   "{\"schemaVersion\":%d,\"event_type\":\"%s\",\"event_id\":%s",
-			   AUD_SCHEMA_VERSION, kinds[i].type, f->id_head.s);
-		b_str_addf(&f->tail[i], ",\"kind\":\"%s\",\"profile\":%s", kinds[i].name, prof.s);
-	}
-}
-
-void aud_frame_release(struct aud_frame *f)
-{
-	unsigned i;
-
-	b_str_release(&f->id_head);
-	b_str_release(&f->run);
-	for (i = 0; i < AUD_KIND_COUNT; i++) {
-		b_str_release(&f->head[i]);
-		b_str_release(&f->tail[i]);
-	}
-}
-
 /* A constant piece of JSON. */
 #define ADD(out, literal) b_str_addn(out, literal, sizeof(literal) - 1)
 
 static void add(struct b_str *out, const struct b_str *s)
 {
-	b_str_addn(out, s->s, s->len);
-}
-
-/* A static name that needs no escaping. */
-static void add_name(struct b_str *out, const char *name)
-{
-	b_str_add(out, name);
+	if (s->len)
+		b_str_addn(out, s->s, s->len);
 }
 
 static void add_text(struct b_str *out, const char *value)
@@ -152,194 +124,366 @@ static void add_text(struct b_str *out, const char *value)
 	b_json_str(&j, value);
 }
 
-static void add_seq_hex(struct b_str *out, uint64_t seq)
+void aud_frame_init(struct aud_frame *f, const char *run_id, const char *profile,
+		    const char *const *workspaces, size_t nworkspaces)
 {
-	char text[17];
-	unsigned digits = 8, at = 0;
-
-	while (digits < 16 && seq >> 4 * digits)
-		digits++;
-	while (digits--)
-		text[at++] = "0123456789abcdef"[seq >> 4 * digits & 15];
-	text[at++] = '"';
-	b_str_addn(out, text, at);
+	*f = (struct aud_frame){.workspaces = workspaces,
+				.nworkspaces = nworkspaces,
+				.run_id = run_id,
+				.profile = profile};
+	ADD(&f->id, ",\"run_id\":");
+	add_text(&f->id, run_id);
 }
 
-/* Key and value, and the exact bytes where the value is no UTF-8. */
-static void add_path(struct b_str *out, const struct aud_frame *f, const char *key,
-		     const char *path, size_t len)
+void aud_frame_context(struct aud_frame *f, const char *const *context, size_t n)
 {
-	struct b_json j = {.out = out, .need_comma = true};
+	struct b_json j = {.out = &f->context};
+	size_t i;
+
+	if (!n)
+		return;
+	ADD(&f->context, ",\"context\":");
+	b_json_open(&j, '{');
+	for (i = 0; i < n; i++) {
+		size_t len = strcspn(context[i], "=");
+		b_auto(b_str_release) struct b_str key = {0};
+
+		b_str_addn(&key, context[i], len);
+		b_json_key(&j, key.s);
+		b_json_str(&j, context[i] + len + (context[i][len] == '='));
+	}
+	b_json_close(&j, '}');
+}
+
+void aud_frame_release(struct aud_frame *f)
+{
+	b_str_release(&f->id);
+	b_str_release(&f->context);
+}
+
+/* ---- one function a field of fields.h: key and value, or nothing ---- */
+
+struct pen {
+	struct b_str *out;
+	const struct aud_frame *f;
+	const struct aud_record *r;
+};
+
+/* A name or number of ours, which needs no escape. */
+static void add_u64(struct b_str *out, const char *key, size_t n, uint64_t v)
+{
+	b_str_addn(out, key, n);
+	b_str_add_u64(out, v);
+}
+
+static void add_word(struct b_str *out, const char *key, size_t n, const char *word)
+{
+	b_str_addn(out, key, n);
+	b_str_add(out, word);
+	b_str_addc(out, '"');
+}
+
+#define KEY(name)      ",\"" name "\":", sizeof(",\"" name "\":") - 1
+#define WORD_KEY(name) ",\"" name "\":\"", sizeof(",\"" name "\":\"") - 1
+#define FLAG(member, name, condition)                                                              \
+	static void put_##member(const struct pen *p)                                              \
+	{                                                                                          \
+		if (condition)                                                                     \
+			ADD(p->out, ",\"" name "\":true");                                         \
+	}
+#define NUMBER(member, name, condition, value)                                                     \
+	static void put_##member(const struct pen *p)                                              \
+	{                                                                                          \
+		if (condition)                                                                     \
+			add_u64(p->out, KEY(name), (uint64_t)(value));                             \
+	}
+#define WORD(member, name, condition, value)                                                       \
+	static void put_##member(const struct pen *p)                                              \
+	{                                                                                          \
+		if (condition)                                                                     \
+			add_word(p->out, WORD_KEY(name), value);                                   \
+	}
+#define TEXT(member, name, condition, value)                                                       \
+	static void put_##member(const struct pen *p)                                              \
+	{                                                                                          \
+		if (!(condition))                                                                  \
+			return;                                                                    \
+		b_str_addn(p->out, KEY(name));                                                     \
+		add_text(p->out, value);                                                           \
+	}
+
+/* Key and value, and the exact bytes where the value is no UTF-8. */
+static void add_path(const struct pen *p, const char *key, const char *path, size_t len)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
 	char shown[SBX_PATH_MAX + 2];
 
 	if (len > SBX_PATH_MAX) /* no event is that long; other callers may be */
 		len = SBX_PATH_MAX;
-	b_json_bytes(&j, key, shown, show_path(shown, path, len, f->workspaces, f->nworkspaces));
+	b_json_bytes(&j, key, shown,
+		     show_path(shown, path, len, p->f->workspaces, p->f->nworkspaces));
 }
 
-static void add_first(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
+static bool is_exit(const struct pen *p)
 {
-	add_path(out, f, "path", r->path, r->ev->path_len);
-	if (r->ev->flags & SBX_EVF_TRUNCATED)
-		ADD(out, ",\"truncated\":true");
+	return p->r->kind == AUD_EXIT;
 }
 
-static void add_call(struct b_str *out, const struct aud_record *r)
+static void put_version(const struct pen *p)
 {
-	ADD(out, ",\"call\":\"");
-	add_name(out, sbx_call_name(r->ev->call));
-	b_str_addc(out, '"');
-	if (r->ev->err) {
-		ADD(out, ",\"errno\":");
-		b_str_add_i64(out, r->ev->err);
-	}
+	ADD(p->out, "{\"schemaVersion\":2");
+}
+_Static_assert(AUD_SCHEMA_VERSION == 2, "as written");
+
+static void put_ts(const struct pen *p)
+{
+	ADD(p->out, ",\"ts\":\"");
+	aud_add_time(p->r->ev->time_ns, p->out);
+	b_str_addc(p->out, '"');
 }
 
-static void add_judged(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
+static void put_run_id(const struct pen *p)
 {
-	ADD(out, ",\"op\":\"");
-	add_name(out, sbx_op_name((enum sbx_op)r->ev->op));
-	b_str_addc(out, '"');
-	add_first(out, f, r);
-	if (r->ev->path2_len)
-		add_path(out, f, "path2", r->path2, r->ev->path2_len);
-	if (r->allowed)
-		ADD(out, ",\"allowed\":true");
-	else
-		ADD(out, ",\"allowed\":false");
-	if (r->disagrees)
-		ADD(out, ",\"shim_disagrees\":true");
-	ADD(out, ",\"matched_rule\":");
-	add_text(out, r->matched_rule);
-	ADD(out, ",\"rule\":");
-	add_text(out, r->rule);
-	add_call(out, r);
-	if (r->count) {
-		ADD(out, ",\"count\":");
-		b_str_add_u64(out, r->count);
-	}
-	if (r->kind == AUD_DENIED && r->ev->flags & SBX_EVF_SUPERVISOR)
-		ADD(out, ",\"reason\":\"supervisor\"");
-	if (r->kind != AUD_DENIED ||
-	    (r->ev->flags & (SBX_EVF_MOVE | SBX_EVF_SUPERVISOR)) != SBX_EVF_MOVE)
+	if (p->f->is_shared || p->r->kind == AUD_RUN)
+		add(p->out, &p->f->id);
+}
+
+static void put_path(const struct pen *p)
+{
+	add_path(p, "path", p->r->path, p->r->ev->path_len);
+}
+
+static bool is_endpoint(const struct pen *p)
+{
+	return p->r->ev->flags & SBX_EVF_ENDPOINT && p->r->kind != AUD_RUN;
+}
+
+/* Where host:port has its colon: the length for a name alone, which was asked of the resolver. */
+static size_t host_len(const struct aud_record *r)
+{
+	size_t len = r->ev->path_len, at = len;
+
+	while (at && r->path[at - 1] >= '0' && r->path[at - 1] <= '9')
+		at--;
+	return at && at < len && r->path[at - 1] == ':' ? at - 1 : len;
+}
+
+static void put_host(const struct pen *p)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
+	size_t len = is_endpoint(p) ? host_len(p->r) : 0;
+
+	if (len > 2 && p->r->path[0] == '[' && p->r->path[len - 1] == ']')
+		b_json_bytes(&j, "host", p->r->path + 1, len - 2);
+	else if (len)
+		b_json_bytes(&j, "host", p->r->path, len);
+	else if (p->r->kind == AUD_RUN && p->r->origin->host)
+		b_json_bytes(&j, "host", p->r->origin->host, strlen(p->r->origin->host));
+}
+
+static void put_port(const struct pen *p)
+{
+	size_t len = is_endpoint(p) ? host_len(p->r) : 0;
+
+	if (!len || len == p->r->ev->path_len)
 		return;
-	if (r->ev->flags & SBX_EVF_UNSEEN)
-		ADD(out, ",\"reason\":\"move-unseen\"");
-	else if (r->ev->flags & SBX_EVF_ROOT)
-		ADD(out, ",\"reason\":\"grant-root\"");
-	else if (r->ev->flags & SBX_EVF_GIT_LINK)
-		ADD(out, ",\"reason\":\"git-link\"");
+	ADD(p->out, ",\"port\":");
+	b_str_addn(p->out, p->r->path + len + 1, p->r->ev->path_len - len - 1);
+}
+
+/* What no process is known of was refused for an address of the name. */
+static void put_program(const struct pen *p)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
+
+	if (is_endpoint(p) && p->r->ev->path2_len && p->r->ev->pid)
+		b_json_bytes(&j, "program", p->r->path2, p->r->ev->path2_len);
+}
+
+static void put_address(const struct pen *p)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
+
+	if (is_endpoint(p) && p->r->ev->path2_len && !p->r->ev->pid)
+		b_json_bytes(&j, "address", p->r->path2, p->r->ev->path2_len);
+}
+
+static void put_path2(const struct pen *p)
+{
+	if (p->r->ev->path2_len && !p->r->argv && !is_endpoint(p))
+		add_path(p, "path2", p->r->path2, p->r->ev->path2_len);
+}
+
+static void put_allowed(const struct pen *p)
+{
+	if (p->r->allowed)
+		ADD(p->out, ",\"allowed\":true");
 	else
-		ADD(out, ",\"reason\":\"move\"");
+		ADD(p->out, ",\"allowed\":false");
 }
 
-static void add_image(struct b_str *out, const struct aud_record *r)
+static void put_err(const struct pen *p)
 {
-	ADD(out, ",\"image\":\"");
-	add_name(out, sbx_exec_class_name((enum sbx_exec_class)r->ev->aux));
-	b_str_addc(out, '"');
+	if (!p->r->ev->err)
+		return;
+	ADD(p->out, ",\"errno\":");
+	b_str_add_i64(p->out, p->r->ev->err);
 }
 
-static void add_gap(struct b_str *out, const struct aud_record *r)
+static const char *reason_of(const struct aud_record *r)
 {
-	ADD(out, ",\"lost\":");
-	b_str_add_u64(out, r->lost);
-	if (r->broker_lost) {
-		ADD(out, ",\"broker_lost\":");
-		b_str_add_u64(out, r->broker_lost);
-	}
-	ADD(out, ",\"corrupt\":");
-	b_str_add_u64(out, r->corrupt);
-	ADD(out, ",\"abandoned\":");
-	b_str_add_u64(out, r->abandoned);
+	unsigned flags = r->ev->flags;
+
+	if (r->kind == AUD_LOSS)
+		return sbx_loss_name(r->ev->aux);
+	if (flags & SBX_EVF_SUPERVISOR)
+		return "supervisor";
+	if (!(flags & SBX_EVF_MOVE))
+		return NULL;
+	if (flags & SBX_EVF_UNSEEN)
+		return "move-unseen";
+	if (flags & SBX_EVF_ROOT)
+		return "grant-root";
+	if (flags & SBX_EVF_SETID)
+		return "set-id";
+	return flags & SBX_EVF_GIT_LINK ? "git-link" : "move";
 }
 
-static void add_body(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
+static void put_reason(const struct pen *p)
 {
-	switch (r->kind) {
-	case AUD_RESULT:
-	case AUD_DENIED:
-		add_judged(out, f, r);
-		break;
-	case AUD_QUERY:
-		add_first(out, f, r);
-		add_call(out, r);
-		break;
-	case AUD_EXEC:
-		add_judged(out, f, r);
-		add_image(out, r);
-		break;
-	case AUD_UNWITNESSED:
-		add_first(out, f, r);
-		add_image(out, r);
-		break;
-	case AUD_HELLO:
-		add_first(out, f, r);
-		break;
-	case AUD_LOSS:
-		add_first(out, f, r);
-		ADD(out, ",\"reason\":\"");
-		add_name(out, sbx_loss_name(r->ev->aux));
-		b_str_addc(out, '"');
-		break;
-	case AUD_GAP:
-		add_gap(out, r);
-		break;
-	case AUD_KIND_COUNT:
-		break;
-	}
+	const char *reason = reason_of(p->r);
+
+	if (reason)
+		add_word(p->out, WORD_KEY("reason"), reason);
 }
 
-static void add_process(struct b_str *out, const struct aud_frame *f, const struct aud_record *r)
+static void add_words(struct b_str *out, char *const *argv)
 {
-	struct b_json j = {.out = out, .need_comma = true};
+	struct b_json j = {.out = out};
 
-	if (r->kind != AUD_GAP) {
-		ADD(out, ",\"pid\":");
-		b_str_add_u64(out, r->ev->pid);
-		ADD(out, ",\"ppid\":");
-		b_str_add_u64(out, r->ev->ppid);
-		if (r->ev->flags & AUD_EVF_UNVERIFIED)
-			ADD(out, ",\"unverified\":true");
-	}
-	if (r->exe)
-		b_json_bytes(&j, "exe", r->exe, strlen(r->exe));
+	b_json_open(&j, '[');
+	for (; *argv; argv++)
+		b_json_str(&j, *argv);
+	b_json_close(&j, ']');
+}
+
+static void put_argv(const struct pen *p)
+{
+	bool is_run = p->r->kind == AUD_RUN && p->r->origin->argv;
+
+	if (!is_run && !p->r->argv)
+		return;
+	ADD(p->out, ",\"argv\":");
+	if (is_run)
+		add_words(p->out, p->r->origin->argv);
 	else
-		ADD(out, ",\"exe\":null");
-	if (r->parent_seq) {
-		ADD(out, ",\"parent_event_id\":");
-		add(out, &f->id_head);
-		add_seq_hex(out, r->parent_seq);
-	}
+		add(p->out, p->r->argv->json);
 }
+
+static void put_exe(const struct pen *p)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
+
+	if (p->r->exe && !p->r->parent_seq)
+		b_json_bytes(&j, "exe", p->r->exe, strlen(p->r->exe));
+}
+
+/* Where the line `proc` has the parent, and it is of this very process, it is not said again. */
+static bool tells_parent(const struct aud_record *r)
+{
+	const unsigned always = AUD_K(EXEC) | AUD_K(HELLO) | AUD_K(UNWITNESSED) | AUD_K(LOSS);
+
+	return always >> r->kind & 1 || !r->is_image || !r->parent_seq;
+}
+
+static void put_cwd(const struct pen *p)
+{
+	if (p->r->origin->cwd)
+		add_path(p, "cwd", p->r->origin->cwd, strlen(p->r->origin->cwd));
+}
+
+static void put_context(const struct pen *p)
+{
+	add(p->out, &p->f->context);
+}
+
+static void put_chain(const struct pen *p)
+{
+	(void)p; /* aud_log_line() */
+}
+
+static void put_asked(const struct pen *p)
+{
+	(void)p;
+}
+
+NUMBER(seq, "seq", true, p->r->seq)
+WORD(kind, "kind", true, kinds[p->r->kind].name)
+WORD(op, "op", true, sbx_op_name((enum sbx_op)p->r->ev->op))
+FLAG(truncated, "truncated", p->r->ev->flags &SBX_EVF_TRUNCATED)
+FLAG(disagrees, "shim_disagrees", p->r->disagrees)
+TEXT(matched_rule, "matched_rule", true, p->r->matched_rule)
+TEXT(rule, "rule", true, p->r->rule)
+WORD(call, "call", true, sbx_call_name(p->r->ev->call))
+NUMBER(count, "count", p->r->count, p->r->count)
+WORD(image, "image", true, sbx_exec_class_name((enum sbx_exec_class)p->r->ev->aux))
+FLAG(argv_cut, "argv_cut", p->r->argv && p->r->argv->is_cut)
+NUMBER(status, "status", is_exit(p) && p->r->status >= 0, p->r->status)
+NUMBER(signal, "signal", is_exit(p) && p->r->signal > 0, p->r->signal)
+NUMBER(lost, "lost", true, p->r->lost)
+NUMBER(broker_lost, "broker_lost", p->r->broker_lost, p->r->broker_lost)
+NUMBER(corrupt, "corrupt", true, p->r->corrupt)
+NUMBER(abandoned, "abandoned", true, p->r->abandoned)
+WORD(layer, "layer", strcmp(p->r->layer, "shim") != 0, p->r->layer)
+NUMBER(pid, "pid", true, p->r->ev->pid)
+NUMBER(ppid, "ppid", tells_parent(p->r), p->r->ev->ppid)
+FLAG(unverified, "unverified", p->r->ev->flags &AUD_EVF_UNVERIFIED)
+NUMBER(proc, "proc", p->r->parent_seq, p->r->parent_seq)
+NUMBER(uid, "uid", true, p->r->origin->uid)
+TEXT(tty, "tty", p->r->origin->tty, p->r->origin->tty)
+TEXT(profile, "profile", p->f->profile, p->f->profile)
+
+typedef void put_fn(const struct pen *);
+
+static const struct {
+	put_fn *put;
+	unsigned kinds;
+} fields[AUD_F_COUNT] = {
+#define X(member, key, type, always, sometimes, text)                                              \
+	[AUD_F_##member] = {put_##member, (always) | (sometimes)},
+	AUD_FIELDS(X)
+#undef X
+};
 
 void aud_record_json(const struct aud_frame *f, const struct aud_record *r, struct b_str *out)
 {
-	add(out, &f->head[r->kind]);
-	add_seq_hex(out, r->seq);
-	ADD(out, ",\"ts\":\"");
-	aud_add_time(r->ev->time_ns, out);
-	add(out, &f->run);
-	b_str_add_u64(out, r->seq);
-	add(out, &f->tail[r->kind]);
-	add_body(out, f, r);
-	ADD(out, ",\"layer\":\"");
-	add_name(out, r->layer);
-	b_str_addc(out, '"');
-	add_process(out, f, r);
-	ADD(out, ",\"prev\":\"");
-	add_name(out, r->prev);
-	ADD(out, "\"}\n");
+	const struct pen p = {.out = out, .f = f, .r = r};
+	unsigned i;
+
+	for (i = 0; i < AUD_F_COUNT; i++)
+		if (fields[i].kinds >> r->kind & 1)
+			fields[i].put(&p);
 }
 
 /* ---- the log file ---- */
 
 enum { FLUSH_BYTES = 128 << 10 };
 
-void aud_log_init(struct aud_log *l, int fd)
+bool aud_log_is_torn(const char *path)
+{
+	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	char last;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	       pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+}
+
+void aud_log_init(struct aud_log *l, int fd, bool is_torn)
 {
 	*l = (struct aud_log){.fd = fd};
-	memcpy(l->hash, AUD_CHAIN_START, sizeof l->hash);
+	if (fd >= 0 && is_torn)
+		b_str_addc(&l->buf, '\n');
 }
 
 void aud_log_release(struct aud_log *l)
@@ -349,7 +493,10 @@ void aud_log_release(struct aud_log *l)
 
 void aud_log_line(struct aud_log *l, size_t start)
 {
-	b_sha256_hex(l->buf.s + start, l->buf.len - start - 1, l->hash);
+	aud_chain_next(&l->chain, l->buf.s + start, l->buf.len - start);
+	ADD(&l->buf, AUD_CHAIN_FIELD);
+	b_str_addn(&l->buf, l->chain.shown, AUD_CHAIN_HEX);
+	ADD(&l->buf, AUD_CHAIN_END "\n");
 	l->bytes += l->buf.len - start;
 	l->pending_lines++;
 	if (l->buf.len >= FLUSH_BYTES)

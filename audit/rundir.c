@@ -410,3 +410,10 @@ void aud_rundir_retain(const char *runs_root)
 {
 	aud_rundir_retain_to(runs_root, AUD_KEEP_RUNS, AUD_KEEP_BYTES);
 }
+
+bool aud_rundir_is_due(void)
+{
+	unsigned char drawn;
+
+	return getentropy(&drawn, sizeof drawn) < 0 || drawn % AUD_RETAIN_TURNS == 0;
+}

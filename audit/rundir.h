@@ -61,6 +61,11 @@ void aud_rundir_discard(struct aud_rundir *);
  * and as a quarter of the bytes at most, so that no command uses up what is there for others.
  * Starts that were cut short go, too. What cannot be removed stays. */
 void aud_rundir_retain(const char *runs_root);
+/* Is it this run's turn? Looking through two hundred directories costs more than a small run: one
+ * in AUD_RETAIN_TURNS does it, so that a few more are kept. Drawn, so that no command, which can
+ * choose the numbers of processes to come, decides whose turn it is. */
+#define AUD_RETAIN_TURNS 16
+bool aud_rundir_is_due(void);
 /* The same with other limits. */
 void aud_rundir_retain_to(const char *runs_root, size_t keep_runs, unsigned long long keep_bytes);
 
@@ -85,6 +90,7 @@ struct aud_runinfo {
 	const char *run_id, *version;
 	bool preload_only;	       /* nobody will record an end, or counts */
 	const char *parent;	       /* the run that this one is inside of; NULL = none */
+	const char *context;	       /* SBX_CONTEXT of who asked for it; NULL = none */
 	uint64_t runs_inside;	       /* that were asked for, at all depths */
 	int pid;		       /* of the supervisor, which holds the lock; 0 = not told */
 	uint64_t started_ms, ended_ms; /* real time; ended 0 = still running */

@@ -122,6 +122,7 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_u64(&j, "schemaVersion", AUD_SCHEMA_VERSION);
 	add_bytes(&j, "run_id", r->run_id);
 	add_bytes(&j, "parent_run_id", r->parent);
+	add_bytes(&j, "context", r->context);
 	if (r->runs_inside)
 		add_u64(&j, "runs_inside", r->runs_inside);
 	add_bytes(&j, "version", r->version);

@@ -2,12 +2,10 @@
 /* summary.c - see report.h. */
 #include "audit/show.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <uthash.h>
 
 #include "audit/preload_log.h"
@@ -95,36 +93,28 @@ static void add_unseen(struct tally *t, const struct aud_entry *e)
 	(void)add_to(&t->unseen, &key, e, false);
 }
 
-static int read_log(const struct aud_run *r, struct tally *t, struct b_err *err)
+static int read_log(const struct aud_run *run, struct tally *t, struct b_err *err)
 {
-	b_auto(aud_lines_release) struct aud_lines l = {.fd = -1};
-	struct aud_line line;
-	struct aud_entry e;
-	const char *why;
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
 	int got;
 
-	if (access(r->log, F_OK) < 0 && errno == ENOENT)
-		return 0; /* the run never got so far */
-	if (aud_lines_open(&l, r->log, err) < 0)
+	if (aud_reader_open(&r, run, err) < 0)
 		return -1;
-	while ((got = aud_lines_next(&l, &line, err)) > 0) {
-		if (line.torn && r->live)
-			break; /* being written */
+	while ((got = aud_reader_next(&r, err)) > 0) {
 		t->lines++;
-		if (aud_entry_parse(&line, &e, &why) < 0) {
+		if (got == AUD_READ_BAD) {
 			if (!t->bad_lines++)
-				t->first_bad = l.number;
+				t->first_bad = r.l.number;
 			continue;
 		}
-		if (strcmp(e.kind, "denied") == 0 || (e.has_verdict && !e.allowed))
-			add_denial(t, &e);
-		add_unseen(t, &e);
-		if (r->alone.is_alone)
-			aud_recount_add(&t->recount, &e);
-		t->lost += e.lost;
-		aud_entry_release(&e);
+		if (aud_entry_is_denied(&r.e))
+			add_denial(t, &r.e);
+		add_unseen(t, &r.e);
+		if (run->alone.is_alone)
+			aud_recount_add(&t->recount, &r.e);
+		t->lost += r.e.lost;
 	}
-	return got < 0 ? -1 : 0;
+	return got;
 }
 
 static void free_groups(struct group *groups)
@@ -177,6 +167,7 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 		{"started", aud_show_when}, {"command", aud_show_command}, {"ended", aud_show_end}};
 	const char *policy = aud_run_str(r, "policy"), *profile = aud_run_str(r, "profile");
 	const char *parent = aud_run_str(r, "parent_run_id");
+	const char *context = aud_run_str(r, "context");
 	int64_t inside = aud_run_int(r, "runs_inside", 0);
 	char text[200];
 	size_t i;
@@ -184,6 +175,8 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 	add_row(out, "run", r->id);
 	if (parent)
 		add_row(out, "inside", parent);
+	if (context)
+		add_row(out, "context", context);
 	if (inside > 0) {
 		snprintf(text, sizeof text,
 			 "%lld runs inside; the file " AUD_INSIDE

@@ -145,19 +145,27 @@ char *b_arena_strndup(struct b_arena *a, const char *s, size_t n)
 	return copy;
 }
 
+/* Formatted once, into what the head has left; once more only where that is too little. */
 char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
 {
+	struct b_arena_block *head = a->head;
+	size_t room = head ? head->size - head->used : 0;
+	char *place = head ? (char *)head->data + head->used : NULL, *text;
 	va_list ap, again;
-	char *text;
 	int len;
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, ap);
+	len = vsnprintf(place, room, fmt, ap);
 	va_end(ap);
 	B_ASSERT(len >= 0);
-	text = b_arena_alloc(a, (size_t)len + 1);
-	vsnprintf(text, (size_t)len + 1, fmt, again);
+	if (room >= ARENA_ALIGN && (size_t)len <= room - ARENA_ALIGN) {
+		head->used += ((size_t)len + ARENA_ALIGN) & ~(size_t)(ARENA_ALIGN - 1);
+		text = place;
+	} else {
+		text = b_arena_alloc(a, (size_t)len + 1);
+		vsnprintf(text, (size_t)len + 1, fmt, again);
+	}
 	va_end(again);
 	return text;
 }

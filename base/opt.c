@@ -17,6 +17,8 @@ struct parse {
 	char **argv;
 	void *target;
 	bool *seen; /* by row */
+	struct b_strlist *words;
+	struct b_opt_uses *uses;
 	struct b_err *err;
 };
 
@@ -157,6 +159,10 @@ static int apply(struct parse *p, const struct b_opt *o, const char *value)
 	bool twice = p->seen[row];
 
 	p->seen[row] = true;
+	if (p->uses) {
+		b_grow(p->uses->v, p->uses->n, p->uses->cap);
+		p->uses->v[p->uses->n++] = (struct b_opt_use){o->name, value};
+	}
 	switch (o->kind) {
 	case B_OPT_FLAG:
 		return set_flag(p, o, field);
@@ -247,35 +253,146 @@ static void check_table(const struct b_opt *table, size_t n)
 	}
 }
 
+static int parse_line(struct parse *p, int *out_rest)
+{
+	check_table(p->table, p->n);
+	for (; p->at < p->argc; p->at++) {
+		const char *word = p->argv[p->at];
+		int rc;
+
+		if (word[0] != '-' || !word[1]) {
+			if (!p->words)
+				break;
+			b_strlist_add(p->words, word);
+			continue;
+		}
+		if (strcmp(word, "--") == 0) {
+			p->at++;
+			break;
+		}
+		rc = word[1] == '-' ? parse_long(p, word + 2) : parse_letters(p, word);
+		if (rc < 0)
+			return -1;
+	}
+	while (p->words && p->at < p->argc)
+		b_strlist_add(p->words, p->argv[p->at++]);
+	if (out_rest)
+		*out_rest = p->at < p->argc ? p->at : p->argc; /* argc may be 0 (execve(2)) */
+	return 0;
+}
+
 int b_opt_parse(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
 		struct b_strlist *words, int *out_rest, struct b_err *err)
 {
 	b_auto_free bool *seen = b_calloc(n, sizeof *seen);
-	struct parse p = {table, n, argc, 1, argv, target, seen, err};
+	struct parse p = {table, n, argc, 1, argv, target, seen, words, NULL, err};
 
-	check_table(table, n);
-	for (; p.at < argc; p.at++) {
-		const char *word = argv[p.at];
-		int rc;
+	return parse_line(&p, out_rest);
+}
 
-		if (word[0] != '-' || !word[1]) {
-			if (!words)
-				break;
-			b_strlist_add(words, word);
-			continue;
-		}
-		if (strcmp(word, "--") == 0) {
-			p.at++;
-			break;
-		}
-		rc = word[1] == '-' ? parse_long(&p, word + 2) : parse_letters(&p, word);
-		if (rc < 0)
-			return -1;
+int b_opt_parse_uses(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
+		     struct b_opt_uses *uses, int *out_rest, struct b_err *err)
+{
+	b_auto_free bool *seen = b_calloc(n, sizeof *seen);
+	struct parse p = {table, n, argc, 1, argv, target, seen, NULL, uses, err};
+
+	return parse_line(&p, out_rest);
+}
+
+/* ---- what goes together ---- */
+
+void b_opt_uses_release(struct b_opt_uses *uses)
+{
+	free(uses->v);
+	*uses = (struct b_opt_uses){0};
+}
+
+/* Is the word in a list parted by bars? */
+static bool is_listed(const char *list, const char *word, size_t n)
+{
+	size_t len;
+
+	for (; list && *list; list += len + (list[len] == '|')) {
+		len = strcspn(list, "|");
+		if (len == n && memcmp(list, word, n) == 0)
+			return true;
 	}
-	while (words && p.at < argc)
-		b_strlist_add(words, argv[p.at++]);
-	if (out_rest)
-		*out_rest = p.at < argc ? p.at : argc; /* argc may be 0 (execve(2)) */
+	return false;
+}
+
+const struct b_opt_use *b_opt_given(const struct b_opt *o, const struct b_opt_uses *uses)
+{
+	const struct b_opt_use *last = NULL;
+
+	for (size_t i = 0; i < uses->n; i++)
+		if (strcmp(uses->v[i].name, o->name) == 0)
+			last = &uses->v[i];
+	if (last && last->value && is_listed(o->idle, last->value, strlen(last->value)))
+		return NULL;
+	return last;
+}
+
+/* Of a list, the first entry (`name` or `name=value`) that is given; *out_n = its length. */
+static const char *first_given(const struct parse *p, const char *list, size_t *out_n)
+{
+	for (; list && *list; list += *out_n + (list[*out_n] == '|')) {
+		const size_t n = strcspn(list, "|"), name = strcspn(list, "|=");
+		const struct b_opt *o = by_name(p, list, name);
+		const struct b_opt_use *use = o ? b_opt_given(o, p->uses) : NULL;
+
+		*out_n = n;
+		if (use && (name == n || (use->value && strlen(use->value) == n - name - 1 &&
+					  !memcmp(use->value, list + name + 1, n - name - 1))))
+			return list;
+	}
+	return NULL;
+}
+
+/* a|b|c as `--a, --b or --c`, each that the table has. */
+static void show_list(const struct parse *p, const char *list, struct b_str *out)
+{
+	for (size_t n; *list; list += n + (list[n] == '|')) {
+		n = strcspn(list, "|");
+		if (by_name(p, list, n))
+			b_str_addf(out, "%s--%.*s",
+				   !out->len ? ""
+				   : list[n] ? ", "
+					     : " or ",
+				   (int)n, list);
+	}
+}
+
+static int check_use(const struct parse *p, const struct b_opt *o, unsigned where,
+		     const char *place)
+{
+	b_auto(b_str_release) struct b_str list = {0};
+	const char *other;
+	size_t n;
+
+	if (o->where && !(o->where & where))
+		return b_fail(p->err, B_USAGE, 0, "--%s: not with %s", o->name, place);
+	if (o->needs && !first_given(p, o->needs, &n)) {
+		show_list(p, o->needs, &list);
+		return b_fail(p->err, B_USAGE, 0, "--%s: only together with %s", o->name, list.s);
+	}
+	other = first_given(p, o->excludes, &n);
+	if (!other)
+		return 0;
+	b_str_addn(&list, other, n);
+	if (strchr(list.s, '='))
+		*strchr(list.s, '=') = ' ';
+	return b_fail(p->err, B_USAGE, 0, "--%s: cannot be used with --%s", o->name, list.s);
+}
+
+int b_opt_check(const struct b_opt *table, size_t n, const struct b_opt_uses *uses, unsigned where,
+		const char *place, struct b_err *err)
+{
+	struct b_opt_uses given = *uses; /* borrowed */
+	const struct parse p = {.table = table, .n = n, .uses = &given, .err = err};
+
+	for (size_t i = 0; i < n; i++)
+		if (b_opt_given(&table[i], uses) && check_use(&p, &table[i], where, place) < 0)
+			return -1;
 	return 0;
 }
 

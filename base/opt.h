@@ -50,7 +50,28 @@ struct b_opt {
 	int (*call)(void *target, const char *value, struct b_err *err);
 	const char *group; /* heading in the help text */
 	const char *help;  /* one line, may be long: wrapped at 80; NULL: not shown */
+	/* What b_opt_check() looks at. Lists are names parted by bars, without dashes. */
+	unsigned where;	      /* bits of the program's own; 0 = everywhere */
+	const char *needs;    /* one of these must be given, too: "doctor|ps" */
+	const char *excludes; /* none of these may be; "name=value": not with this value */
+	const char *idle;     /* values that ask for nothing: as if the option were not given */
+	const char *macos;    /* launcher/options/option_rows.h */
 };
+
+/* The options that were given, in their order. */
+struct b_opt_uses {
+	struct b_opt_use {
+		const char *name, *value; /* of the row; from argv, NULL = takes none */
+	} * v;
+	size_t n, cap;
+};
+void b_opt_uses_release(struct b_opt_uses *);
+/* The last use of the row that asks for something, or NULL. */
+const struct b_opt_use *b_opt_given(const struct b_opt *, const struct b_opt_uses *);
+/* B_USAGE when an option is given that does not hold at `where` (called `place` in the message), or
+ * without what it needs, or with what it excludes. */
+int b_opt_check(const struct b_opt *table, size_t n, const struct b_opt_uses *, unsigned where,
+		const char *place, struct b_err *err);
 
 /* Parses argv[1..]; `target` is the struct the offsets point into. Stops at the first
  * word that is no option (a lone `-` is none), or after `--`; *out_rest = its index, argc
@@ -62,6 +83,10 @@ struct b_opt {
  * share an offset exclude each other; of other options given twice the last counts. */
 int b_opt_parse(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
 		struct b_strlist *words, int *out_rest, struct b_err *err);
+/* The same for a program whose first word that is no option ends them; what was given before an
+ * error is in *uses as well. */
+int b_opt_parse_uses(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
+		     struct b_opt_uses *uses, int *out_rest, struct b_err *err);
 /* "Options" part of --help. */
 void b_opt_help(const struct b_opt *table, size_t n, struct b_str *out);
 

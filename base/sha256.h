@@ -18,3 +18,16 @@ void b_sha256_final(struct b_sha256 *, char out[B_SHA256_HEX]);
 
 /* At once. */
 void b_sha256_hex(const void *p, size_t n, char out[B_SHA256_HEX]);
+
+/* HMAC (RFC 2104) with SHA-256. The key's part is made once: a text then costs what its hash
+ * does, and one block more. */
+#define B_HMAC_KEY 32 /* bytes */
+struct b_hmac {
+	struct b_sha256 inner, outer;
+};
+void b_hmac_init(struct b_hmac *, const unsigned char key[B_HMAC_KEY]);
+/* Of two texts, one behind the other. */
+void b_hmac_hex(const struct b_hmac *, const void *p, size_t n, const void *q, size_t m,
+		char out[B_SHA256_HEX]);
+/* The same as bytes, to be a key. */
+void b_hmac_key(const struct b_hmac *, const void *p, size_t n, unsigned char out[B_HMAC_KEY]);

@@ -36,6 +36,7 @@ struct ask_opts {
 	int mounts;		 /* enum ask_mounts */
 	int on;			 /* enum ask_on */
 	struct b_strlist listed; /* of approve */
+	struct b_strlist exes;	 /* of why: the program, then its ancestors */
 	bool auto_allow;
 	const char *output;
 	int completion; /* enum b_shell, -1 = none */
@@ -69,6 +70,10 @@ int ask_print(const struct b_str *text, int status);
  */
 int ask_parse_file(const struct ask_opts *, const char *file, struct b_str *report,
 		   struct pol_doc *, struct b_err *);
+
+/* ask_suffix.c: can everybody register a name directly below this one? false where nothing here
+ * knows. */
+bool ask_is_public_suffix(const char *name);
 
 /* What sbx-launch would make of the options. */
 struct asked {

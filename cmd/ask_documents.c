@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "launcher/options/approve.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 #include "policy/questions/convert.h"
 #include "policy/document/documents.h"
 #include "policy/engine.h"
@@ -46,7 +46,7 @@ static int lint_file(struct ask_opts *o, const char *file, struct b_str *out, si
 {
 	struct pol_doc doc = {0};
 	const char *name;
-	b_auto(pol_lint_release) struct pol_lint lint = {0};
+	b_auto(pol_lint_release) struct pol_lint lint = {.is_public_suffix = ask_is_public_suffix};
 	int rc;
 
 	o->run.policy.policies.n = 0;

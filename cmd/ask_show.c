@@ -16,7 +16,7 @@
 #include "policy/questions/explain.h"
 #include "policy/document/layers.h"
 #include "policy/document/model.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/rules/workspace.h"
 
 /* Sbx-policy show: the rules, the floor, the kernel's plans. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
+#include "policy/questions/connect.h"
 #include "policy/questions/explain.h"
 #include "policy/document/documents.h"
 #include "policy/engine.h"
@@ -141,12 +142,35 @@ static void tell_json(const struct bench *b, const struct pol_test *t, const str
 	b_str_addc(b->out, '\n');
 }
 
+static int check_endpoint(struct pol_engine *e, const struct pol_test *t, struct pol_answer *a,
+			  struct b_err *err)
+{
+	struct sbx_exe exe;
+	struct pol_who who = {&exe, 0};
+	struct pol_connect_answer found;
+
+	if (t->exe) {
+		exe = pol_connect_exe(&e->rules.arena, t->exe);
+		who.n = 1;
+	}
+	if (pol_connect_check(e, &e->rules.arena, t->path, &who, &found, err) < 0)
+		return -1;
+	*a = (struct pol_answer){.op = t->op,
+				 .allowed = found.a.allowed,
+				 .path = found.asked,
+				 .matched = found.matched,
+				 .origin = found.origin};
+	return 0;
+}
+
 /* A relative path in a document is text, cleaned up as rules are. */
 static int check(struct bench *b, const struct pol_test *t, struct pol_answer *a, struct b_err *err)
 {
 	struct pol_engine *e = b->asked.plan.engine;
 	const char *path = t->path;
 
+	if (t->op == SBX_CONNECT && !pol_is_socket_path(path))
+		return check_endpoint(e, t, a, err);
 	if (path[0] != '/') {
 		path = pol_path_normalise(&e->rules.arena, path, err);
 		if (!path)

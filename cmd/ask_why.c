@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask_why.c - sbx-policy why: what is allowed, by which rule, held by what. */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "base/str.h"
 #include "cmd/ask.h"
 #include "policy/engine.h"
+#include "policy/questions/connect.h"
 #include "policy/questions/explain.h"
 #include "sbpl/ops.h"
 #include "sbpl/program.h"
@@ -88,23 +90,123 @@ static void why_macos(const struct ask_opts *o, struct asked *a, const struct po
 	b_str_addc(out, '\n');
 }
 
+static void why_endpoint(const struct ask_opts *o, struct asked *a, const char *text,
+			 struct answers *to)
+{
+	b_auto(b_arena_release) struct b_arena arena = {0};
+	struct sbx_exe *exes = b_arena_alloc(&arena, (o->exes.n + 1) * sizeof *exes);
+	const struct pol_who who = {exes, o->exes.n};
+	struct pol_connect_answer answer;
+	struct b_err err;
+
+	for (size_t i = 0; i < o->exes.n; i++)
+		exes[i] = pol_connect_exe(&arena, o->exes.v[i]);
+	if (pol_connect_check(a->plan.engine, &arena, text, &who, &answer, &err) < 0) {
+		(void)ask_trouble(&err);
+		to->trouble = true;
+		return;
+	}
+	(o->json ? pol_connect_json : pol_connect_text)(a->plan.engine, &answer, &who, o->all,
+							&to->text);
+	to->some_denied |= !answer.a.allowed;
+}
+
+/* What follows "/proc/PID/" or "/proc/PID/task/TID/", PID a number or `self`; NULL: of no process.
+ */
+static const char *of_process(const char *path, bool *out_self)
+{
+	const char *p = path + 6;
+	size_t n;
+
+	if (!b_has_prefix(path, "/proc/"))
+		return NULL;
+	*out_self = b_has_prefix(p, "self/") || b_has_prefix(p, "thread-self/");
+	n = strspn(p, "0123456789");
+	if (!*out_self && (!n || p[n] != '/'))
+		return NULL;
+	p = strchr(p, '/') + 1;
+	if (!b_has_prefix(p, "task/"))
+		return p;
+	p += 5;
+	p += strspn(p, "0123456789");
+	return *p == '/' ? p + 1 : NULL;
+}
+
+/* Links of the command itself lead where those of whoever asks do: it starts in this directory. The
+ * path behind them, in `room`; else the path as it is. */
+static const char *past_own_links(const char *path, struct b_str *room)
+{
+	bool is_self;
+	const char *p = of_process(path, &is_self);
+	char here[PATH_MAX];
+	size_t n;
+
+	if (!p || !is_self || !getcwd(here, sizeof here))
+		return path;
+	n = b_has_prefix(p, "cwd") ? 3 : b_has_prefix(p, "root") ? 4 : 0;
+	if (!n || (p[n] && p[n] != '/'))
+		return path;
+	if (n == 3)
+		b_str_addf(room, "%s%s", here, p + n);
+	else
+		b_str_addf(room, "/%s", p[n] ? p + n + 1 : "");
+	return room->s;
+}
+
+/* What the kernel shows of a process to those alone who could trace it: nobody inside can do so to
+ * a process outside, nor to the launcher's. */
+static bool is_of_another(const char *path)
+{
+	static const char *const open_to_all[] = {"stat",     "statm",	   "status", "cmdline",
+						  "comm",     "limits",	   "cgroup", "mounts",
+						  "wchan",    "mountinfo", "sched",  "oom_score",
+						  "loginuid", "sessionid", "task",   "net"};
+	bool is_self;
+	const char *p = of_process(path, &is_self);
+	size_t n = p ? strcspn(p, "/") : 0;
+
+	if (!p || is_self || !n)
+		return false;
+	for (size_t i = 0; i < sizeof open_to_all / sizeof *open_to_all; i++)
+		if (strlen(open_to_all[i]) == n && !strncmp(p, open_to_all[i], n))
+			return false;
+	return true;
+}
+
 static void why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
 		    struct answers *to)
 {
+	b_auto(b_str_release) struct b_str room = {0};
+	const char *asked = path;
 	struct pol_answer answer;
 	const char *floor;
 	struct b_err err;
 
+	if (op == SBX_CONNECT && !pol_is_socket_path(path)) {
+		why_endpoint(o, a, path, to);
+		return;
+	}
+	if (o->on != ON_MACOS)
+		path = past_own_links(path, &room);
 	if (pol_engine_check(a->plan.engine, op, path, &answer, &err) < 0) {
 		(void)ask_trouble(&err);
 		to->trouble = true;
 		return;
 	}
+	if (path != asked)
+		answer.path = asked;
 	if (o->on == ON_MACOS) {
 		why_macos(o, a, &answer, to);
 		return;
 	}
 	floor = pol_explain_floor(&a->plan.floor, op, answer.real, answer.allowed);
+	if (answer.allowed && is_of_another(path)) {
+		answer.allowed = false;
+		answer.matched = "<another process>";
+		answer.origin = "builtin:kernel";
+		answer.rule = answer.overrode = NULL;
+		floor = "kernel";
+	}
 	if (o->json)
 		pol_explain_json(&answer, floor, o->all ? a->plan.engine : NULL, &to->text);
 	else

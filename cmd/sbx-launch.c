@@ -12,6 +12,7 @@
 #include "launcher/exec/exec.h"
 #include "launcher/report/host.h"
 #include "launcher/options/options.h"
+#include "launcher/options/shell.h"
 #include "launcher/run/os.h"
 #include "launcher/supervise/supervise.h"
 #include "launcher/report/report.h"
@@ -21,6 +22,7 @@
 #include "launcher/macos/seatbelt.h"
 #else
 #include "launcher/linux/bwrap/wrap.h"
+#include "launcher/linux/run/adopt.h"
 #endif
 
 static const char me[] = "sbx-launch";
@@ -45,10 +47,19 @@ static int doctor(bool json)
 	return print(&text);
 }
 
-/* Those of other runs. */
-static int answer_runs(const struct lau_options *o)
+/* What only Linux has. */
+static bool is_for_linux(const struct lau_options *o)
+{
+	return o->ps || o->stop || o->wait || o->hook || o->setup;
+}
+
+static int answer_on_linux(const struct lau_options *o)
 {
 #ifdef __linux__
+	if (o->hook)
+		return lau_hook(o);
+	if (o->setup)
+		return lau_setup(o);
 	if (o->ps)
 		return lau_runs_list(o->json);
 	return o->stop ? lau_runs_stop(o->stop, o->timeout_ms)
@@ -106,8 +117,23 @@ static bool is_for_shell(int argc, char **argv)
 	return false;
 }
 
+static int refuse_words(int argc, char **argv, const struct lau_options *o, const struct b_err *err)
+{
+	int status;
+
+	if (is_for_shell(argc, argv))
+		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
+	status = refuse(o, err);
+#ifdef __linux__
+	if (lau_hook_is_asked(argc, argv))
+		return LAU_HOOK_BLOCKS;
+#endif
+	return status;
+}
+
 int main(int argc, char **argv)
 {
+	b_auto_free char **words = NULL;
 	struct lau_options o;
 	struct b_err err;
 	bool is_read;
@@ -118,15 +144,15 @@ int main(int argc, char **argv)
 	if (lau_stage2_asked(argc, argv))
 		return lau_stage2(argc, argv);
 	lau_options_init(&o);
+	if (lau_shell_is_asked(argv[0]))
+		argv = words = lau_shell_words(&argc, argv, &o.is_shell);
 	is_read = lau_options_parse(argc, argv, &o, &err) == 0;
-	if (!is_read && is_for_shell(argc, argv))
-		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
 	if (!is_read)
-		status = refuse(&o, &err);
+		status = refuse_words(argc, argv, &o, &err);
 	else if (o.help || o.version || o.completion >= 0 || o.doctor)
 		status = answer(&o);
-	else if (o.ps || o.stop || o.wait)
-		status = answer_runs(&o);
+	else if (is_for_linux(&o))
+		status = answer_on_linux(&o);
 	else if (o.selftest)
 		status = lau_selftest(argc, argv, &o);
 	else if (o.print_argv)

@@ -21,6 +21,8 @@ static const struct b_opt own_table[] = {
 	 .help = "why: paths, each ended by a NUL, from standard input"},
 	{"all", 0, NULL, B_OPT_FLAG, O(all), .group = GROUP,
 	 .help = "why: every rule that matches, in order"},
+	{"exe", 0, "PROGRAM", B_OPT_LIST, O(exes), .group = GROUP,
+	 .help = "why connect HOST:PORT: the program that asks; repeated, its ancestors"},
 	{"on", 0, "linux|macos", B_OPT_ENUM, O(on), "linux|macos", .group = GROUP,
 	 .help = "why: on macOS, by the profile that show --plan sbpl prints"},
 	{"table", 0, NULL, B_OPT_FLAG, O(table), .group = GROUP,
@@ -96,7 +98,7 @@ static const struct verb {
 	int (*run)(struct ask_opts *, char const *const *words, size_t n);
 } verbs[] = {
 	{"check", "FILE...", check},
-	{"why", "[options] read|modify|exec|connect PATH...", ask_why},
+	{"why", "[options] read|modify|exec|connect PATH|HOST:PORT...", ask_why},
 	{"show", "[options] [NAME | FILE]", ask_show},
 	{"list", "", ask_list},
 	{"add", "FILE...", ask_add},
@@ -216,6 +218,7 @@ int main(int argc, char **argv)
 		status = dispatch(&o, &words);
 	}
 	b_strlist_release(&o.listed);
+	b_strlist_release(&o.exes);
 	lau_options_release(&o.run);
 	return status;
 }

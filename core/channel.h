@@ -5,7 +5,9 @@
 
 /* Absolute path of the run's channel directory (0700, on tmpfs), holding the two files below.
  * With SBX_CHANNEL_DENY in front a program that cannot use it does not start. */
-#define SBX_ENV_CHANNEL	 "SBX_CHANNEL"
+#define SBX_ENV_CHANNEL "SBX_CHANNEL"
+/* The same directory where sbx-shell has started the run: sbx-shell in it is sh itself. */
+#define SBX_ENV_SHELL	 "SBX_SHELL"
 #define SBX_CHANNEL_DENY "deny:"
 #define SBX_CHANNEL_MAX                                                                            \
 	1024 /* bytes of that value, NUL included, and of our entry in the preload */

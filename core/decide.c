@@ -153,10 +153,9 @@ static bool bytes_equal(const unsigned char *a, const char *b, size_t n)
 	return true;
 }
 
-/* The entry of a path of this hash. The table is not trusted: probes and texts are bounded. */
-static const struct sbx_image_literal *find_literal(const struct sbx_image *img,
-						    const struct sbx_image_layer *op, uint64_t hash,
-						    const char *path, size_t len)
+const struct sbx_image_literal *sbx_find_literal(const struct sbx_image *img,
+						 const struct sbx_image_layer *op, uint64_t hash,
+						 const char *path, size_t len)
 {
 	const struct sbx_image_literal *v = (const void *)(img->base + op->literals);
 	uint32_t slot = sbx_literal_slot(hash);
@@ -186,23 +185,22 @@ static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image
 		return 0;
 	for (size_t i = 0; i < len; i++) {
 		if (path[i] == '/') {
-			l = find_literal(img, op, hash, path, i);
+			l = sbx_find_literal(img, op, hash, path, i);
 			last = l && l->tree > last ? l->tree : last;
 		}
 		hash = sbx_literal_step(hash, (unsigned char)path[i]);
 	}
-	l = len == 1 ? find_literal(img, op, sbx_literal_start(op->seed), path, 0)
-		     : find_literal(img, op, hash, path, len);
+	l = len == 1 ? sbx_find_literal(img, op, sbx_literal_start(op->seed), path, 0)
+		     : sbx_find_literal(img, op, hash, path, len);
 	if (l && l->tree > last)
 		last = l->tree;
 	return l && !below && l->exact > last ? l->exact : last;
 }
 
-uint32_t sbx_last_rule(const struct sbx_image *img, const struct sbx_image_layer *l,
-		       const char *path, size_t len)
+uint32_t sbx_last_pattern(const struct sbx_image *img, const struct sbx_image_layer *l,
+			  const char *path, size_t len, uint32_t last)
 {
 	const struct sbx_dfa *groups = (const void *)(img->base + l->groups);
-	uint32_t last = last_literal(img, l, path, len, false);
 
 	for (uint32_t i = 0; i < l->ngroups && groups[i].last > last; i++) {
 		uint32_t label = last_label(img, &groups[i], path, len);
@@ -211,6 +209,12 @@ uint32_t sbx_last_rule(const struct sbx_image *img, const struct sbx_image_layer
 			last = label;
 	}
 	return last <= l->nrules ? last : 0;
+}
+
+uint32_t sbx_last_rule(const struct sbx_image *img, const struct sbx_image_layer *l,
+		       const char *path, size_t len)
+{
+	return sbx_last_pattern(img, l, path, len, last_literal(img, l, path, len, false));
 }
 
 /* The largest rule index + 1 that all below the path meets. */

@@ -30,3 +30,12 @@ uint32_t sbx_last_rule(const struct sbx_image *, const struct sbx_image_layer *,
 /* The last rule of the layer that matches the path and everything below it, as sbx_last_rule(). */
 uint32_t sbx_last_rule_below(const struct sbx_image *, const struct sbx_image_layer *,
 			     const char *path, size_t len);
+
+/* The entry of a path of this hash. The table is not trusted: probes and texts are bounded. */
+const struct sbx_image_literal *sbx_find_literal(const struct sbx_image *,
+						 const struct sbx_image_layer *, uint64_t hash,
+						 const char *path, size_t len);
+/* The last rule of the layer that matches: `last`, which its literals gave, or one of its
+ * patterns. */
+uint32_t sbx_last_pattern(const struct sbx_image *, const struct sbx_image_layer *,
+			  const char *path, size_t len, uint32_t last);

@@ -16,8 +16,18 @@ enum { ENTRIES_LEAST = 512, ENTRIES_MOST = 16384 };
 struct climb {
 	const struct sbx_deep_sys *sys;
 	char *room;
-	size_t pos; /* the end of the path, as found so far, begins here; before it is free */
+	size_t pos;    /* the end of the path, as found so far, begins here; before it is free */
+	unsigned left; /* of SBX_DEEP_WORK */
 };
+
+enum { ASKED_WORK = 8 };
+
+/* The broker looks while others wait: not for as long as somebody makes entries. */
+static bool charge(struct climb *c, unsigned n)
+{
+	c->left = c->left > n ? c->left - n : 0;
+	return c->left > 0;
+}
 
 /* Where a number or a mount is not known, it says nothing. */
 static bool is_same(const struct sbx_deep_id *a, const struct sbx_deep_id *b)
@@ -49,7 +59,7 @@ static bool is_entry(const struct climb *c, int up, const char *entry, const str
 }
 
 /* 1: *out_name is it, in front of what is found; 0: it is not there; or -errno. */
-static long look(const struct climb *c, int up, const struct sbx_deep_id *id, bool by_number,
+static long look(struct climb *c, int up, const struct sbx_deep_id *id, bool by_number,
 		 const char **out_name)
 {
 	size_t size = c->pos < ENTRIES_MOST ? c->pos : ENTRIES_MOST;
@@ -68,6 +78,10 @@ static long look(const struct climb *c, int up, const struct sbx_deep_id *id, bo
 			memcpy(&reclen, c->room + at + ENTRY_RECLEN, sizeof reclen);
 			if (!reclen)
 				break;
+			if (!charge(c, by_number ? 1 : ASKED_WORK)) {
+				found = -EACCES;
+				break;
+			}
 			if (!is_entry(c, up, c->room + at, id, by_number))
 				continue;
 			*out_name = c->room + at + ENTRY_NAME;
@@ -96,7 +110,8 @@ static long take_name(struct climb *c, int dir, int up)
 		return -ENAMETOOLONG;
 	if (here.dev == above.dev && here.mount == above.mount)
 		rc = look(c, up, &here, true, &name);
-	if (rc == 0)
+	/* what has no name is not asked for by each (some file systems count none for any) */
+	if (rc == 0 && !here.is_gone)
 		rc = look(c, up, &here, false, &name);
 	if (rc <= 0)
 		return rc ? rc : -ENOENT;
@@ -224,7 +239,8 @@ static long climb(struct climb *c, int dir, const struct sbx_deep_memo *memo)
 
 long sbx_deep_text(const struct sbx_deep_sys *sys, int dir, char *room, struct sbx_deep_memo *memo)
 {
-	struct climb c = {.sys = sys, .room = room, .pos = SBX_DEEP_ROOM - 1};
+	struct climb c = {
+		.sys = sys, .room = room, .pos = SBX_DEEP_ROOM - 1, .left = SBX_DEEP_WORK};
 	long n;
 
 	room[c.pos] = '\0';

@@ -23,6 +23,7 @@
 
 struct sbx_deep_id {
 	uint64_t dev, ino, mount; /* mount 0: not known (STATX_MNT_ID, Linux 5.8) */
+	bool is_gone;		  /* it has no name left */
 };
 
 /* Results below 0 are -errno. */
@@ -48,8 +49,12 @@ struct sbx_deep_memo {
 /*
  * Canonical path of a directory, NUL-terminated in room[SBX_DEEP_ROOM]: its length, or -errno.
  * -ENAMETOOLONG: longer than SBX_DEEP_MAX; -ENOENT: removed, or moved while we looked; -EXDEV: no
- * path in our view; -EACCES: a directory on the way may not be listed. `memo` may be NULL.
+ * path in our view; -EACCES: a directory on the way may not be listed, or there are too many
+ * entries to look through (SBX_DEEP_WORK). `memo` may be NULL.
  */
+#define SBX_DEEP_WORK                                                                              \
+	200000u /* entries by their number in a list; one that is asked for costs 8                \
+		 */
 long sbx_deep_text(const struct sbx_deep_sys *, int dir, char *room, struct sbx_deep_memo *);
 
 /* Appends "/name" at *len: false when it is too long. */

@@ -26,7 +26,9 @@
 	X(shm_open) X(shm_unlink) X(sem_open) X(sem_unlink) X(mq_open) X(mq_unlink) \
 	X(glob) X(ftw) X(fts_open) X(spawn_addopen) X(wordexp) X(clone) X(unshare) \
 	X(openbyid_np) X(clonefile) X(copyfile) X(exchangedata) X(chflags) X(setattrlist) \
-	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx) X(listen)
+	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx) X(listen) \
+	X(setpriority) X(ioprio_set) X(sched_setaffinity) X(sched_setparam) X(sched_setscheduler) \
+	X(sched_setattr) X(prlimit) X(move_pages) X(migrate_pages) X(resolve)
 /* clang-format on */
 
 enum sbx_call {
@@ -85,7 +87,19 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 	       */
 #define SBX_EVF_SUPERVISOR 0x80u  /* denied whatever the rules say: it is the broker's own */
 #define SBX_EVF_GIT_LINK   0x100u /* with SBX_EVF_MOVE: a symlink in a git directory */
-#define SBX_EVF_QUERY	   0x20u  /* a question about the path: no rule speaks of it, no op */
+/* with SBX_CONNECT: `path` is host:port, `path2` the program, `rule` the deciding one + 1, aux an
+ * enum sbx_connect_why (connect.h) */
+#define SBX_EVF_ENDPOINT 0x200u
+#define SBX_EVF_QUERY	 0x20u	 /* a question about the path: no rule speaks of it, no op */
+#define SBX_EVF_SETID	 0x1000u /* with SBX_EVF_MOVE: set-id bits of a file */
+#define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */
+#define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */
+
+/* Words one behind the other, with an END after each; ESCAPE and a letter stand for the two bytes.
+ */
+#define SBX_ARGV_END	'\x1f'
+#define SBX_ARGV_ESCAPE '\x1e'
+#define SBX_ARGV_MAX	2048 /* bytes, of all */
 
 /* What the shim could not see through: aux of SBX_EV_LOSS. */
 #define SBX_LOSSES(X)                                                                              \

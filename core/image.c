@@ -2,6 +2,8 @@
 /* image.c - see image.h. */
 #include "core/image.h"
 
+#include "core/host.h"
+
 struct word {
 	uint64_t v;
 } __attribute__((packed, may_alias));
@@ -50,13 +52,12 @@ static bool folded_ok(const struct sbx_image *img, const struct sbx_image_layer 
 	return true;
 }
 
-static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
-		     const struct sbx_image_layer *l)
+/* A list of its own, without folded rules. */
+static bool list_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
 {
 	const struct sbx_dfa *groups;
 
 	if (!section_ok(img, l->groups, l->ngroups, sizeof(struct sbx_dfa)) ||
-	    (uint64_t)l->first_rule + l->nrules > op->nrules ||
 	    !section_ok(img, l->literals, l->nliterals, sizeof(struct sbx_image_literal)) ||
 	    (l->nliterals & (l->nliterals - 1)) != 0)
 		return false;
@@ -64,6 +65,14 @@ static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
 	for (uint32_t i = 0; i < l->ngroups; i++)
 		if (!dfa_ok(img, &groups[i], false))
 			return false;
+	return true;
+}
+
+static bool layer_ok(const struct sbx_image *img, const struct sbx_image_op *op,
+		     const struct sbx_image_layer *l)
+{
+	if ((uint64_t)l->first_rule + l->nrules > op->nrules || !list_ok(img, l))
+		return false;
 	return !img->hdr->folds || folded_ok(img, l);
 }
 
@@ -78,6 +87,39 @@ static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
 	return true;
 }
 
+static bool net_sections_ok(const struct sbx_image *img, const struct sbx_image_net *n)
+{
+	return (uint64_t)n->first_rule + n->nrules <= img->hdr->nrules &&
+	       n->nlayers <= SBX_LAYERS_MAX && n->nprograms <= SBX_PROGRAMS_MAX &&
+	       section_ok(img, n->facts, n->nrules, sizeof(struct sbx_image_net_rule)) &&
+	       section_ok(img, n->parts, n->nparts, sizeof(struct sbx_image_net_part)) &&
+	       section_ok(img, n->programs, n->nprograms, sizeof(struct sbx_image_program)) &&
+	       section_ok(img, n->bys, n->nbys, sizeof(struct sbx_image_by)) &&
+	       section_ok(img, n->places, n->nplaces, sizeof(struct sbx_cidr)) &&
+	       section_ok(img, n->trusted, n->ntrusted, sizeof(struct sbx_cidr)) &&
+	       section_ok(img, n->ports, n->nports, sizeof(uint16_t));
+}
+
+static bool net_ok(const struct sbx_image *img, const struct sbx_image_net *n)
+{
+	const struct sbx_image_net_part *parts = (const void *)(img->base + n->parts);
+	const struct sbx_image_program *programs = (const void *)(img->base + n->programs);
+
+	if (!net_sections_ok(img, n))
+		return false;
+	for (uint32_t i = 0; i < n->nlayers; i++)
+		if ((uint64_t)n->layer[i].first_part + n->layer[i].nparts > n->nparts)
+			return false;
+	for (uint32_t i = 0; i < n->nparts; i++)
+		if (!list_ok(img, &parts[i].rules) ||
+		    !section_ok(img, parts[i].map, parts[i].rules.nrules, sizeof(uint32_t)))
+			return false;
+	for (uint32_t i = 0; i < n->nprograms; i++)
+		if (!list_ok(img, &programs[i].rules))
+			return false;
+	return true;
+}
+
 static bool bounds_ok(const struct sbx_image *img)
 {
 	const struct sbx_image_header *h = img->hdr;
@@ -85,7 +127,8 @@ static bool bounds_ok(const struct sbx_image *img)
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		if (!op_ok(img, &h->op[op]))
 			return false;
-	return section_ok(img, h->rules, h->nrules, sizeof(struct sbx_image_rule)) &&
+	return net_ok(img, &h->net) &&
+	       section_ok(img, h->rules, h->nrules, sizeof(struct sbx_image_rule)) &&
 	       section_ok(img, h->aliases, h->naliases, sizeof(struct sbx_image_alias)) &&
 	       STR_OK(img, h->profile);
 }
@@ -154,12 +197,37 @@ static bool folded_names_ok(const struct sbx_image *img, const struct sbx_image_
 	return l->folded.wide <= l->nrules;
 }
 
+static bool list_tables_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
+{
+	return groups_ok(img, l->groups, l->ngroups, l->nrules) && literals_ok(img, l);
+}
+
 static bool names_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
 {
-	return groups_ok(img, l->groups, l->ngroups, l->nrules) && literals_ok(img, l) &&
+	return list_tables_ok(img, l) &&
 	       (!img->hdr->folds ||
 		(groups_ok(img, l->folded.groups, l->folded.ngroups, l->nrules) &&
 		 folded_names_ok(img, l)));
+}
+
+static bool net_tables_ok(const struct sbx_image *img, const struct sbx_image_net *n)
+{
+	const struct sbx_image_net_part *parts = (const void *)(img->base + n->parts);
+	const struct sbx_image_program *programs = (const void *)(img->base + n->programs);
+
+	for (uint32_t i = 0; i < n->nparts; i++) {
+		const uint32_t *map = (const void *)(img->base + parts[i].map);
+
+		if (parts[i].by > n->nbys || !list_tables_ok(img, &parts[i].rules))
+			return false;
+		for (uint32_t k = 0; k < parts[i].rules.nrules; k++)
+			if (map[k] >= n->nrules)
+				return false;
+	}
+	for (uint32_t i = 0; i < n->nprograms; i++)
+		if (!list_tables_ok(img, &programs[i].rules))
+			return false;
+	return true;
 }
 
 static bool tables_ok(const struct sbx_image *img)
@@ -173,7 +241,7 @@ static bool tables_ok(const struct sbx_image *img)
 			if (!names_ok(img, &op->layer[k]))
 				return false;
 	}
-	return true;
+	return net_tables_ok(img, &img->hdr->net);
 }
 
 static bool texts_ok(const struct sbx_image *img)

@@ -32,7 +32,7 @@ const char *sbx_op_name(enum sbx_op op);
  */
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 5u
+#define SBX_IMAGE_VERSION 6u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -149,12 +149,75 @@ struct sbx_image_alias {
 	struct sbx_image_str from, to;
 };
 
+/*
+ * Rules on endpoints of the network (connect.h), which are in the rule table behind those of the
+ * operations. Each layer is a few parts, each an ordered list of its own for some ports and some
+ * programs; of all parts that hold the largest rule counts. Within a part a host is a path, and
+ * rules on hosts are rules on paths:
+ *
+ *	api.example.com   /n/com/example/api	      itself
+ *	*.example.com	  /n/com/example/\*	      itself; asked for beside the name
+ *	**.example.com	  /n/com/example	      what is below it, not itself
+ *	10.0.0.0/8	  /4/0/a		      what is below it: hexadecimal digits
+ *
+ * In the part of single ports the port stands in front: /:01bb/n/com/example.
+ */
+struct sbx_image_net_part {
+	struct sbx_image_layer rules; /* first_rule, is_main and folded are not used */
+	uint32_t map;	    /* offset: uint32_t[rules.nrules], a rule's place in `facts` */
+	uint32_t by;	    /* programs: index in `bys` + 1; 0 = all */
+	uint16_t low, high; /* ports */
+	uint32_t is_single; /* the part of single ports */
+};
+
+struct sbx_image_net_layer {
+	uint32_t first_part, nparts;
+	uint32_t is_main;
+	uint32_t is_open; /* its document leaves the network open */
+};
+
+/* What a rule on endpoints is besides its text. */
+#define SBX_NET_EXACT  0x1u /* one name: private addresses may be its */
+#define SBX_NET_SHUT   0x2u /* opens no address of a class that is never open */
+#define SBX_NET_LISTED 0x4u /* addresses must be in `places` */
+#define SBX_NET_NAME   0x8u /* on names */
+struct sbx_image_net_rule {
+	uint32_t flags;
+	uint32_t first_place, nplaces;
+	uint16_t low, high; /* ports */
+};
+
+/* A pattern of programs: a file that was there at the start, or a pattern of paths (one rule). */
+struct sbx_image_program {
+	uint64_t dev, ino; /* both 0: go by `rules` alone */
+	struct sbx_image_layer rules;
+};
+#define SBX_PROGRAMS_MAX 256 /* patterns of programs in an image */
+struct sbx_image_by {
+	uint64_t bit[SBX_PROGRAMS_MAX / 64]; /* any of these patterns */
+};
+
+struct sbx_image_net {
+	uint32_t first_rule, nrules; /* in the rule table */
+	uint32_t facts;		     /* offset: struct sbx_image_net_rule[nrules] */
+	uint32_t parts, nparts;	     /* struct sbx_image_net_part[], by layer */
+	uint32_t programs, nprograms;
+	uint32_t bys, nbys;
+	uint32_t places, nplaces;   /* struct sbx_cidr[], of `allowed_ips` */
+	uint32_t trusted, ntrusted; /* struct sbx_cidr[]: as good as public */
+	uint32_t ports, nports;	    /* uint16_t[]: where an answer may change; the first is 1 */
+	uint32_t nlayers;	    /* 0: nothing is open */
+	uint32_t pad;
+	struct sbx_image_net_layer layer[SBX_LAYERS_MAX];
+};
+
 struct sbx_image_header {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t size;	   /* of the whole file */
 	uint64_t checksum; /* sbx_image_checksum() */
 	struct sbx_image_op op[SBX_OP_COUNT];
+	struct sbx_image_net net;
 	uint32_t rules, nrules;	    /* struct sbx_image_rule[] */
 	uint32_t aliases, naliases; /* struct sbx_image_alias[] */
 	struct sbx_image_str profile;

@@ -42,15 +42,6 @@ static size_t class_bytes(const struct sbx_image *img, const struct sbx_dfa *d,
 	return n;
 }
 
-enum { BOTH_WAYS = 1, STRICT = 2 };
-
-/* In a run inside a run both must be allowed: that both names are denied here, which the command
- * can bring about, says nothing of the outer run, to which it returns. */
-static unsigned how_of(const struct sbx_image *img, enum sbx_op op, bool both_ways)
-{
-	return (both_ways ? BOTH_WAYS : 0) | (img->hdr->inside && op != SBX_EXEC ? STRICT : 0);
-}
-
 /* Nothing that was denied may be allowed at the new place. For reading and modifying the other way
  * round is refused, too: whoever has a descriptor of a file, or another name, would read there what
  * is written later; and a protected name could be planted. */
@@ -60,32 +51,28 @@ static bool is_both_ways(enum sbx_op op)
 }
 
 /* May what is answered so at the old place be answered so at the new one? */
-static bool answer_ok(unsigned how, bool was_allowed, bool is_allowed)
+static bool answer_ok(bool both_ways, bool was_allowed, bool is_allowed)
 {
-	if (how & STRICT)
-		return was_allowed && is_allowed;
-	return was_allowed == is_allowed || (was_allowed && !(how & BOTH_WAYS));
+	return was_allowed == is_allowed || (was_allowed && !both_ways);
 }
 
 static bool name_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
 		    bool both_ways)
 {
-	return answer_ok(how_of(img, op, both_ways), sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
+	return answer_ok(both_ways, sbx_state_flags(img, op, from) & SBX_ST_ALLOW,
 			 sbx_state_flags(img, op, to) & SBX_ST_ALLOW);
 }
 
-static bool pair_settled(unsigned how, unsigned a, unsigned b)
+static bool pair_settled(bool both_ways, unsigned a, unsigned b)
 {
-	if (how & STRICT)
-		return a & b & SBX_ST_ALL_ALLOW;
-	if (!(how & BOTH_WAYS) && (a & SBX_ST_ALL_ALLOW || b & SBX_ST_ALL_DENY))
+	if (!both_ways && (a & SBX_ST_ALL_ALLOW || b & SBX_ST_ALL_DENY))
 		return true;
 	return a & b & (SBX_ST_ALL_ALLOW | SBX_ST_ALL_DENY);
 }
 
 /* Every continuation below the two directories, by pairs of states. */
 static bool below_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
-		     unsigned how, struct pairs *pairs)
+		     bool both_ways, struct pairs *pairs)
 {
 	unsigned char bytes[256];
 	size_t nbytes = class_bytes(img, &img->hdr->op[op].verdict, bytes);
@@ -97,9 +84,9 @@ static bool below_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from,
 		unsigned fa = sbx_state_flags(img, op, a), fb = sbx_state_flags(img, op, b);
 
 		if (!((fa | fb) & SBX_ST_SLASH) &&
-		    !answer_ok(how, fa & SBX_ST_ALLOW, fb & SBX_ST_ALLOW))
+		    !answer_ok(both_ways, fa & SBX_ST_ALLOW, fb & SBX_ST_ALLOW))
 			return false;
-		if ((a == b && !(how & STRICT)) || pair_settled(how, fa, fb))
+		if (a == b || pair_settled(both_ways, fa, fb))
 			continue;
 		for (size_t j = 0; j < nbytes; j++) {
 			if (bytes[j] == '/' && (fa | fb) & SBX_ST_SLASH)
@@ -121,7 +108,7 @@ bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from
 {
 	struct pairs pairs;
 
-	return below_ok(img, op, from, to, how_of(img, op, is_both_ways(op)), &pairs);
+	return below_ok(img, op, from, to, is_both_ways(op), &pairs);
 }
 
 /* The name itself. Leave to remove the one and to create the other is asked elsewhere. */
@@ -140,12 +127,12 @@ static bool op_allows_move(const struct sbx_image *img, enum sbx_op op,
 	uint32_t from = sbx_walk(img, op, e->from, e->from_len);
 	uint32_t to = sbx_walk(img, op, e->to, e->to_len);
 
-	if (from == to && !(how_of(img, op, true) & STRICT))
+	if (from == to)
 		return true;
 	return top_ok(img, op, from, to, what) &&
 	       (!(what & SBX_MOVES_DIR) ||
 		below_ok(img, op, sbx_step(img, op, from, '/'), sbx_step(img, op, to, '/'),
-			 how_of(img, op, is_both_ways(op)), pairs));
+			 is_both_ways(op), pairs));
 }
 
 bool sbx_move_allowed_in(void *room, const struct sbx_image *img, const struct sbx_move_ends *ends,
@@ -175,14 +162,14 @@ bool sbx_move_free(const struct sbx_image *img, const char *from, size_t from_le
 	for (int i = 0; i < SBX_OP_COUNT; i++) {
 		enum sbx_op op = (enum sbx_op)i;
 		uint32_t a = sbx_walk(img, op, from, from_len), b = sbx_walk(img, op, to, to_len);
-		unsigned how = how_of(img, op, is_both_ways(op));
+		bool both_ways = is_both_ways(op);
 
-		if (!name_ok(img, op, a, b, is_both_ways(op)))
+		if (!name_ok(img, op, a, b, both_ways))
 			return false;
 		a = sbx_step(img, op, a, '/');
 		b = sbx_step(img, op, b, '/');
-		if ((a != b || how & STRICT) &&
-		    !pair_settled(how, sbx_state_flags(img, op, a), sbx_state_flags(img, op, b)))
+		if (a != b && !pair_settled(both_ways, sbx_state_flags(img, op, a),
+					    sbx_state_flags(img, op, b)))
 			return false;
 	}
 	return true;
@@ -221,8 +208,8 @@ bool sbx_link_allowed(const struct sbx_image *img, const char *link, size_t link
 	/* where the command can make nothing, nobody is led by its links */
 	if (sbx_state_flags(img, SBX_MODIFY, at) & SBX_ST_ALL_DENY)
 		return true;
-	return below_ok(img, SBX_MODIFY, below_state(img, SBX_MODIFY, link, link_len), at, 0,
+	return below_ok(img, SBX_MODIFY, below_state(img, SBX_MODIFY, link, link_len), at, false,
 			&pairs) &&
 	       below_ok(img, SBX_READ, below_state(img, SBX_READ, link, link_len),
-			below_state(img, SBX_READ, target, target_len), 0, &pairs);
+			below_state(img, SBX_READ, target, target_len), false, &pairs);
 }

@@ -3,7 +3,7 @@
 
 # Each header compiles alone.
 # macOS's headers stand on those of macOS (mk/darwin.mk).
-HDR_OKS := $(patsubst %,$(B)/hdr/%.ok,$(foreach h,$(HDRS),$(if $(findstring /macos/,$(h)),,$(h))))
+HDR_OKS := $(patsubst %,$(B)/hdr/%.ok,$(foreach h,$(HDRS),$(if $(findstring /macos/,$(h))$(filter shim/sys_macos.h,$(h)),,$(h))))
 check-headers: $(HDR_OKS)
 $(B)/hdr/%.ok: % | $$(@D)/.d
 	$(Q)$(CC) $(BASE_CFLAGS) -Wno-unused -fsyntax-only -include $< -x c /dev/null && touch $@
@@ -20,13 +20,20 @@ lint:
 	$(Q)B=$(B) scripts/clang-tidy $(filter %.c,$(foreach m,$(ARCHIVED) shim,$($(m)_SRCS)))
 
 # Tables that scripts write, and what stands for macOS's headers, keep their shape.
+# For clangd and its like: how each file is compiled.
+compile_commands.json: $(FLAGS)
+	$(Q)scripts/compile-commands '$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS)' \
+		'$(CC) $(SHIM_ALL_CFLAGS)' >$@
+
 FORMATTED = $$(git ls-files '*.c' '*.h' | grep -v '/sdk/\|_table\.h')
 format:
 	$(Q)clang-format -i $(FORMATTED)
 check-format:
 	$(Q)clang-format --dry-run --Werror $(FORMATTED)
 
-run: setup
+# Nothing that only tests need.
+run:
+	$(Q)scripts/setup build
 	$(Q)$(MAKE) -j$(JOBS) all
 ifdef CMD
 	$(Q)$(NOT_UNDER_MAKE) $(B)/sbx-launch -v -- /bin/sh -c "$$CMD"
@@ -51,6 +58,7 @@ help:
 	@echo 'make darwin darwin-check    macOS, built and tried on Linux'
 	@echo 'make check-headers check-layers check-lint check-format lint   checks of the source'
 	@echo 'make format           clang-format 14, as check-format wants it'
+	@echo 'make compile_commands.json   for clangd'
 	@echo 'make bench            measure against bare, bwrap, strace'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'
@@ -64,6 +72,7 @@ help:
 	@echo 'make attack [ATTACK_SECONDS=3600]  random programs against the wall, guided by the lines of the broker'
 	@echo 'make attack-planted   holes planted in copies of the product, each to be caught by it'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
+	@echo 'make release [RELEASE=build-release/packages]  .deb, tarball, packages for npm'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
-	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1'
+	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1 ARCHIVES=no STATIC='
 .PHONY: check-headers check-layers check-lint check-format lint format run clean help

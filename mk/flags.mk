@@ -50,7 +50,10 @@ endif
 CFLAGS ?= -O2 -g
 BASE_CFLAGS := -std=gnu17 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -fno-common -fvisibility=hidden \
 	-DSBX_VERSION='"$(VERSION)"' -DSBX_LIBEXECDIR='"$(LIBEXECDIR)"'
-HARDEN_CFLAGS := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+# What lets the linker leave out what nobody asks for, and no tables for unwinding: the launcher
+# starts every command, and its size is pages to be read.
+SECTIONS ?= -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
+HARDEN_CFLAGS := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE $(SECTIONS)
 HARDEN_LDFLAGS := -pie -Wl,-z,relro,-z,now -Wl,-z,defs -Wl,--as-needed
 ifneq ($(SAN),)
 HARDEN_CFLAGS := -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
@@ -62,6 +65,36 @@ SHIM_CFLAGS := -O2 -g -fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-builtin 
 	-fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables
 
 # Libraries go in as archives where they sit on the launch path: each shared object more costs
-# every start about 60 us of ld.so time.
+# every start about 60 us of ld.so time. ARCHIVES=no, the default where an archive is missing
+# (distributions that have shared libraries alone): as pkg-config says.
+archive = $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))
+ARCHIVES ?= $(if $(and $(call archive,yaml),$(call archive,nettle),$(call archive,jansson)),yes,no)
+PKG_CONFIG ?= pkg-config
+shared = $(or $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null),$(2))
+ifeq ($(ARCHIVES),yes)
 LIBS_POLICY := -Wl,-Bstatic -lyaml -lnettle -Wl,-Bdynamic
-LIBS_AUDIT := -Wl,-Bstatic -ljansson -Wl,-Bdynamic
+LIBS_AUDIT := -Wl,-Bstatic -ljansson -lzstd -Wl,-Bdynamic
+else
+LIBS_POLICY := $(call shared,yaml-0.1 nettle,-lyaml -lnettle)
+LIBS_AUDIT := $(call shared,jansson,-ljansson)
+endif
+
+# What is built follows the flags it is built with: objects and programs depend on this file, which
+# changes when they do.
+FLAGS_NOW = $(subst ',,$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(HARDEN_LDFLAGS) $(CFLAGS) $(LDFLAGS) \
+	$(SHIM_CFLAGS) $(LIBS_POLICY) $(LIBS_AUDIT))
+FLAGS := $(B)/flags
+ifneq ($(strip $(FLAGS_NOW)),$(strip $(shell cat $(FLAGS) 2>/dev/null)))
+ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+$(shell mkdir -p $(B) && printf '%s\n' '$(strip $(FLAGS_NOW))' >$(FLAGS))
+endif
+endif
+
+# And what names the places of an installation, on these.
+PLACES_NOW = $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+PLACES := $(B)/places
+ifneq ($(strip $(PLACES_NOW)),$(strip $(shell cat $(PLACES) 2>/dev/null)))
+ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+$(shell mkdir -p $(B) && printf '%s\n' '$(strip $(PLACES_NOW))' >$(PLACES))
+endif
+endif

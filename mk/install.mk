@@ -4,6 +4,7 @@ MANPAGES := $(wildcard docs/man/*.[1-8])
 install: all $(B)/sbx.pc
 	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBEXECDIR)/sbx-launch $(DESTDIR)$(MANDIR)
 	install -m 755 $(PROGRAMS:%=$(B)/%) $(DESTDIR)$(BINDIR)
+	ln -sf sbx-launch $(DESTDIR)$(BINDIR)/sbx-shell
 	install -m 644 $(SHIM_PRODUCTS) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
 	install -m 755 $(HELPERS:%=$(B)/%) $(DESTDIR)$(LIBEXECDIR)/sbx-launch
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
@@ -21,7 +22,7 @@ install: all $(B)/sbx.pc
 		install -m 644 $$m $(DESTDIR)$(MANDIR)/man$$s; done
 
 uninstall:
-	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(BASHCOMPDIR)/%) \
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(BINDIR)/sbx-shell $(PROGRAMS:%=$(DESTDIR)$(BASHCOMPDIR)/%) \
 		$(PROGRAMS:%=$(DESTDIR)$(ZSHCOMPDIR)/_%) $(PROGRAMS:%=$(DESTDIR)$(FISHCOMPDIR)/%.fish)
 	rm -rf $(DESTDIR)$(LIBEXECDIR)/sbx-launch
 	rm -f $(DESTDIR)$(LIBDIR)/libsbx.a $(DESTDIR)$(LIBDIR)/pkgconfig/sbx.pc $(DESTDIR)$(INCLUDEDIR)/sbx.h

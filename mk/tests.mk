@@ -4,7 +4,7 @@
 TEST_SUPPORT_SRCS := $(wildcard tests/support/*.c)
 TEST_SUPPORT_TOOLS := $(filter tests/support/mk%.c,$(TEST_SUPPORT_SRCS))
 TEST_SUPPORT_LIB := $(filter-out $(TEST_SUPPORT_TOOLS),$(TEST_SUPPORT_SRCS))
-TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lyaml -lnettle -lpthread
+TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lzstd -lyaml -lnettle -lpthread
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/test_*.c tests/agreement/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(B)/%)
@@ -17,7 +17,7 @@ FUZZ_BINS := $(FUZZ_SRCS:%.c=$(B)/%)
 $(B)/lib/test-support.a: $(TEST_SUPPORT_LIB:%.c=$(B)/obj/%.o) | $$(@D)/.d
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-TEST_ARCHIVES := $(B)/lib/test-support.a $(call lib,launcher audit sbpl policy base core)
+TEST_ARCHIVES := $(B)/lib/test-support.a $(call lib,launcher egress adopt audit sbpl policy base core)
 
 $(UNIT_BINS) $(BENCH_BINS): $(B)/%: $(B)/obj/%.o $(TEST_ARCHIVES) | $$(@D)/.d
 	$(call say,LD,$@)
@@ -42,6 +42,11 @@ $(B)/tests/ring_liar: tests/probe/ring_liar.c $(call lib,core) | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -fPIE -pie -o $@ $^ -lpthread
 
+EXTRA_TEST_BINS += $(B)/tests/errno_matrix
+$(B)/tests/errno_matrix: tests/probe/errno_matrix.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $<
+
 # What tries paths inside srt and inside sbx-launch.
 EXTRA_TEST_BINS += $(B)/tests/srt_probe
 $(B)/tests/srt_probe: tests/differential/srt_probe.c | $$(@D)/.d
@@ -65,9 +70,11 @@ check-san: setup
 san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
-# More than a million random pairs of rules and paths, by all judges; a million calls by the broker.
-agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker
+# More than a million random pairs of rules and paths, by all judges, and of rules and endpoints; a
+# million calls by the broker.
+agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker $(B)/tests/agreement/test_connect
 	$(Q)AGREEMENT_TIMES=10 $<
+	$(Q)AGREEMENT_TIMES=10 $(B)/tests/agreement/test_connect
 	$(Q)SBX_ROUNDS=3000 $(B)/tests/agreement/test_broker
 
 # All attacks, races of seconds, and the same where no namespace can be had, or is wanted.
@@ -80,12 +87,14 @@ escape: tests-build
 
 # Whole tasks of agents under their presets, without a network. Installs them by npm first.
 AGENTS ?= $(B)/agents
-AGENT_PACKAGES := @anthropic-ai/claude-code @openai/codex @google/gemini-cli
+AGENT_PACKAGES := @anthropic-ai/claude-code @openai/codex @google/gemini-cli @qwen-code/qwen-code \
+	opencode-ai @opencode-ai/plugin
 check-agents: setup tests-build
 	$(Q)mkdir -p $(AGENTS) && npm install --prefix $(AGENTS) --silent --no-audit --no-fund --ignore-scripts \
 		$(AGENT_PACKAGES)
 	$(Q)cd $(AGENTS)/node_modules/@anthropic-ai/claude-code && node install.cjs
-	$(Q)for a in claude codex gemini; do test -x $(AGENTS)/node_modules/.bin/$$a || exit 1; done
+	$(Q)cd $(AGENTS)/node_modules/opencode-ai && node postinstall.mjs
+	$(Q)for a in claude codex gemini qwen opencode; do test -x $(AGENTS)/node_modules/.bin/$$a || exit 1; done
 	$(Q)chmod -R a+rX $(AGENTS)
 	$(Q)B=$(B) SBX_AGENTS=$(abspath $(AGENTS)) scripts/run-tests agents tests/e2e/agents.sh tests/e2e/obeyed.sh
 

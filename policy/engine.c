@@ -10,10 +10,9 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
-#include "core/fold.h"
 #include "core/path.h"
 #include "policy/rules/build.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 #include "policy/front/dialect.h"
 #include "policy/compile/ruleset.h"
 #include "policy/plan/floor.h"
@@ -120,6 +119,19 @@ static void tell_layers(struct pol_build *b)
 		pol_build_notice(b, "%s", b->layers->notices[i]);
 }
 
+/* Behind the workspaces: what is denied there is built as for one, and nothing is opened. */
+static void add_above(struct pol_build *b)
+{
+	size_t n = b->rs->nworkspaces, more = b->layers->nabove;
+	const char **v = b_arena_alloc(&b->rs->arena, (n + more) * sizeof *v);
+
+	memcpy(v, b->rs->workspaces, n * sizeof *v);
+	for (size_t i = 0; i < more; i++)
+		v[n + i] = b_arena_strndup(&b->rs->arena, b->layers->above[i],
+					   strlen(b->layers->above[i]));
+	b->rs->workspaces = v;
+}
+
 /* The documents, unless the caller has loaded them. */
 static int load(struct pol_build *b, struct pol_layers *loaded, struct b_err *err)
 {
@@ -128,6 +140,7 @@ static int load(struct pol_build *b, struct pol_layers *loaded, struct b_err *er
 			return -1;
 		b->layers = loaded;
 	}
+	add_above(b);
 	return 0;
 }
 
@@ -172,7 +185,9 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		return -1;
 	if (b->layers->effect.all_sockets)
 		open_sockets(b);
-	if (pol_build_cli(b, err) < 0)
+	pol_build_connect_sockets(b, &b->layers->main.settings, eff);
+	if (pol_build_connect(b, &b->layers->main.settings, eff, err) < 0 ||
+	    pol_build_cli(b, err) < 0 || pol_build_connect_cli(b, err) < 0)
 		return -1;
 	if (b->late.kind != B_OK) {
 		*err = b->late;
@@ -198,16 +213,19 @@ static int build_layers(struct pol_build *b, unsigned from, unsigned to, struct 
 }
 
 /* Does the main document, or the command line, open any socket? */
-static bool opens_sockets(const struct pol_build *b)
+static bool opens_sockets(const struct pol_build *b, const struct pol_effective *eff)
 {
+	const struct pol_settings *s = &b->layers->main.settings;
 	const struct pol_said *said = b->rq->said;
 
 	for (size_t i = 0; i < b->rq->nrules; i++)
-		if (b->rq->rules[i].op == SBX_CONNECT)
+		if (b->rq->rules[i].op == SBX_CONNECT && b->rq->rules[i].allow &&
+		    !b->rq->rules[i].is_endpoint)
 			return true;
 	if (b->layers->effect.all_sockets)
 		return true;
-	return b->layers->main.settings.roots[POL_ROOTS_sockets].n > 0 &&
+	return (s->roots[POL_ROOTS_sockets].n > 0 || pol_connects_have_socket(&s->connect, true) ||
+		pol_connects_have_socket(&eff->connect, true)) &&
 	       !(said && said->v[POL_SET_unixSockets] == POL_UNIX_NONE);
 }
 
@@ -222,7 +240,9 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 		return -1;
 	b->rs->profile = b_arena_strndup(&b->rs->arena, eff.name, strlen(eff.name));
 	b->homes = pol_homes(&b->rs->arena, &b->nhomes);
-	b->has_sockets = opens_sockets(b);
+	if (pol_build_network(b, &eff, err) < 0)
+		return -1;
+	b->has_sockets = opens_sockets(b, &eff);
 	if (pol_doc_is_foreign(&b->layers->main) && pol_build_foreign(b, err) < 0)
 		return -1;
 	if (build_layers(b, POL_LAYER_MANAGED, POL_LAYER_MAIN, err) < 0 ||
@@ -230,9 +250,12 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0 ||
 	    pol_build_spared(b, err) < 0)
 		return -1;
+	pol_build_network_held(b, &eff);
 	tell_layers(b);
 	/* no dialect so far says more of it */
 	pol_ruleset_copy(b->rs, SBX_READ, SBX_EXEC);
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		b->own_rules[op] = b->rs->op[op].n;
 	return pol_build_outer(b, err);
 }
 
@@ -252,6 +275,25 @@ static size_t find_aliases(struct b_arena *a, struct pol_alias *out)
 	return n;
 }
 
+static bool is_of_rule(const struct pol_engine *e, const struct sbx_image_rule *r, bool allow,
+		       const char *matched, const char *origin)
+{
+	return r->allow == allow && strcmp(sbx_image_text(&e->image, r->matched), matched) == 0 &&
+	       strcmp(sbx_image_text(&e->image, r->origin), origin) == 0;
+}
+
+static bool is_of_endpoints(const struct pol_engine *e, const struct sbx_image_rule *r)
+{
+	const struct pol_endpoints *net = &e->rules.net;
+
+	if (e->image.hdr->net.nrules != net->n || e->image.hdr->net.nlayers != net->nlayers)
+		return false;
+	for (size_t i = 0; i < net->n; i++)
+		if (!is_of_rule(e, &r[i], net->v[i].allow, net->v[i].matched, net->v[i].origin))
+			return false;
+	return true;
+}
+
 /* The cache goes by names, and one file may have come in the place of another. */
 static bool is_of_rules(const struct pol_engine *e)
 {
@@ -265,13 +307,11 @@ static bool is_of_rules(const struct pol_engine *e)
 		if (h->op[op].nrules != list->n)
 			return false;
 		for (size_t i = 0; i < list->n; i++, r++)
-			if (r->allow != list->v[i].allow ||
-			    strcmp(sbx_image_text(&e->image, r->matched), list->v[i].matched) !=
-				    0 ||
-			    strcmp(sbx_image_text(&e->image, r->origin), list->v[i].origin) != 0)
+			if (!is_of_rule(e, r, list->v[i].allow, list->v[i].matched,
+					list->v[i].origin))
 				return false;
 	}
-	return true;
+	return is_of_endpoints(e, all + h->net.first_rule);
 }
 
 /* The image of these rules, when an earlier run compiled it. */
@@ -343,6 +383,14 @@ static int compile(struct pol_engine *e, const struct pol_request *rq, struct b_
 	return 0;
 }
 
+static bool opens_endpoints(const struct pol_endpoints *net)
+{
+	for (size_t i = 0; i < net->n; i++)
+		if (net->v[i].allow)
+			return true;
+	return false;
+}
+
 int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct b_err *err)
 {
 	struct pol_engine *e = b_calloc(1, sizeof *e);
@@ -360,12 +408,15 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
 		e->effect = b.layers->effect;
 		e->effect.forbids_lax = NULL; /* told, and gone with its document */
+		e->effect.by_endpoint =
+			e->effect.network != POL_NET_HOST && opens_endpoints(&e->rules.net);
 	}
 	pol_layers_release(&loaded);
 	if (rc < 0) {
 		pol_engine_free(e);
 		return -1;
 	}
+	e->has_endpoints = rq->with_endpoints;
 	e->notices = b.notices.v;
 	e->nnotices = b.notices.n;
 	e->opened = b.opened;
@@ -374,7 +425,64 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	e->nmounts = b.nmounts;
 	e->losses = b.losses.v;
 	e->nlosses = b.losses.n;
+	memcpy(e->own_rules, b.own_rules, sizeof e->own_rules);
 	*out = e;
+	return 0;
+}
+
+/* The rules of one document. What it says nothing of, it allows; where no document says anything of
+ * an operation, nothing is allowed. */
+static void take_layer(const struct pol_engine *e, unsigned layer, struct pol_ruleset *out)
+{
+	static const struct pol_rule all = {.allow = true,
+					    .shape = POL_TREE,
+					    .tier = POL_TIER_BASE,
+					    .base = "",
+					    .matched = "/**",
+					    .origin = "builtin:base:1"};
+
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		const struct pol_list *list = &e->rules.op[op];
+
+		for (size_t i = 0; i < e->own_rules[op]; i++)
+			if (list->v[i].layer == layer)
+				pol_ruleset_add(out, (enum sbx_op)op, &list->v[i]);
+		if (out->op[op].n == 0 && e->own_rules[op] > 0)
+			pol_ruleset_add(out, (enum sbx_op)op, &all);
+	}
+}
+
+/* One bit for each document. */
+static unsigned own_layers(const struct pol_engine *e)
+{
+	unsigned set = 0;
+
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		for (size_t i = 0; i < e->own_rules[op]; i++)
+			set |= 1u << e->rules.op[op].v[i].layer;
+	return set;
+}
+
+int pol_engine_part(struct pol_engine *e, const char *cache, struct b_err *err)
+{
+	const struct pol_request rq = {.image_cache = cache, .folds = e->image.hdr->folds};
+	unsigned set = own_layers(e);
+
+	if (!(set & (set - 1)) && !e->image.hdr->inside)
+		return 0;
+	for (unsigned layer = 0; set >> layer; layer++) {
+		struct pol_engine *part;
+
+		if (!(set >> layer & 1))
+			continue;
+		part = b_calloc(1, sizeof *part);
+		pol_ruleset_init(&part->rules);
+		part->cached.fd = -1;
+		e->part[e->nparts++] = part;
+		take_layer(e, layer, &part->rules);
+		if (compile(part, &rq, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -389,132 +497,11 @@ void pol_engine_free(struct pol_engine *e)
 {
 	if (!e)
 		return;
+	for (size_t i = 0; i < e->nparts; i++)
+		pol_engine_free(e->part[i]);
 	pol_ruleset_release(&e->rules);
 	if (!e->cached.map)
 		free(e->image_data);
 	pol_cached_release(&e->cached);
 	free(e);
-}
-
-/* The base rows that stand for "no rule matched" are found by their text: "<...>" and "[]" are
- * no rules that anybody could have written there. */
-static bool is_sentinel(const struct pol_rule *r)
-{
-	return r->tier == POL_TIER_BASE && (r->matched[0] == '<' || r->matched[0] == '[');
-}
-
-static const struct pol_rule *find_overrode(const struct pol_list *list, size_t end, bool allow,
-					    const char *path, size_t len)
-{
-	for (size_t i = end; i-- > 0;)
-		if (list->v[i].layer == list->v[end].layer && list->v[i].allow != allow &&
-		    !is_sentinel(&list->v[i]) && pol_rule_matches(&list->v[i], path, len))
-			return &list->v[i];
-	return NULL;
-}
-
-/* Where the question leads, and how the path is shown: as "./x" when it was asked relative to the
- * workspace and does not lead out of it. */
-static int locate(const struct pol_engine *e, struct b_arena *a, const char *path,
-		  const char **out_real, const char **out_shown, struct b_err *err)
-{
-	const char *ws = e->rules.workspaces[0], *norm, *asked = path, *real;
-	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
-
-	if (path[0] != '/') {
-		norm = pol_path_inside(a, path, err);
-		if (!norm)
-			return -1;
-		asked = b_arena_printf(a, "%.*s/%s", (int)n, ws, norm);
-	}
-	real = pol_canonical_strict(a, asked, err);
-	if (!real)
-		return -1;
-	*out_real = *out_shown = real;
-	if (path[0] != '/' && strcmp(real, ws) == 0)
-		*out_shown = ".";
-	else if (path[0] != '/' && sbx_path_under(real, strlen(real), ws, strlen(ws)))
-		*out_shown = b_arena_printf(a, ".%s", real + n);
-	return 0;
-}
-
-/* Where names are not told apart: what a rule says of another spelling of this one. */
-static bool explain_folded(const struct pol_engine *e, enum sbx_op op, const char *path, size_t len,
-			   struct sbx_verdict *out)
-{
-	int rule = sbx_folded_rule(&e->image, op, path, len, SBX_FOLDS_CASE | SBX_FOLDS_ALIAS);
-
-	if (rule >= 0)
-		rule = sbx_folded_rule(&e->image, op, path, len, pol_path_folds(path, len, false));
-	if (rule < 0)
-		return false;
-	out->allowed = false;
-	sbx_explain_rule(&e->image, op, rule, out);
-	return true;
-}
-
-int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
-			const char *path, struct pol_answer *out, struct b_err *err)
-{
-	const struct pol_list *list = &e->rules.op[op];
-	const char *real, *shown;
-	struct sbx_verdict v;
-	bool folded;
-	size_t len;
-
-	if (locate(e, arena, path, &real, &shown, err) < 0)
-		return -1;
-	len = strlen(real);
-	sbx_explain(&e->image, op, real, len, &v);
-	folded = v.allowed && explain_folded(e, op, real, len, &v);
-	/* No list: what the setting opens is open whole. */
-	if (op == SBX_CONNECT && list->n == 0 && e->effect.unix_ == POL_UNIX_HOST)
-		v = (struct sbx_verdict){true, -1, "unixSockets: host", "builtin:sockets:1"};
-	*out = (struct pol_answer){
-		.op = op,
-		.allowed = v.allowed,
-		.path = shown,
-		.real = real,
-		.matched = v.matched,
-		.origin = v.origin,
-		.folded = folded,
-	};
-	if (v.rule >= 0) {
-		size_t i = (size_t)v.rule - e->image.hdr->op[op].first_rule;
-
-		B_ASSERT(i < list->n);
-		out->rule = is_sentinel(&list->v[i]) ? NULL : &list->v[i];
-		out->overrode = find_overrode(list, i, list->v[i].allow, real, len);
-	}
-	return 0;
-}
-
-int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,
-		     struct b_err *err)
-{
-	return pol_engine_check_in(e, &e->rules.arena, op, path, out, err);
-}
-
-void pol_engine_matches(const struct pol_engine *e, const struct pol_answer *a,
-			void (*each)(void *arg, const struct pol_rule *, bool decides), void *arg)
-{
-	const struct pol_list *list = &e->rules.op[a->op];
-	size_t len = strlen(a->real);
-
-	for (size_t i = 0; i < list->n; i++)
-		if (!is_sentinel(&list->v[i]) && pol_rule_matches(&list->v[i], a->real, len))
-			each(arg, &list->v[i], &list->v[i] == a->rule);
-}
-
-void pol_engine_shown(const struct pol_engine *e, const char *real, struct b_str *out)
-{
-	const char *ws = e->rules.workspaces[0];
-	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
-
-	if (strcmp(real, ws) == 0)
-		b_str_addc(out, '.');
-	else if (sbx_path_under(real, strlen(real), ws, strlen(ws)))
-		b_str_addf(out, ".%s", real + n);
-	else
-		b_str_add(out, real);
 }

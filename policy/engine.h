@@ -19,87 +19,14 @@
 #include <stddef.h>
 
 #include "core/decide.h"
-#include "policy/compile/bundle.h"
+#include "policy/compile/imgcache.h"
 #include "policy/compile/ruleset.h"
-#include "policy/document/settings.h"
+#include "policy/document/request.h"
 
 struct b_err;
 struct b_str;
-struct pol_bundle;
 struct pol_layers;
 struct pol_mounted;
-
-/*
- * One rule from the command line: path or glob, absolute, `~`, or relative to the workspace. A
- * text without wildcards covers the path and all below it; ".." is refused. Allowing to modify
- * allows to read, too.
- */
-struct pol_cli_rule {
-	enum sbx_op op;
-	bool allow;
-	const char *text;
-	const char *option; /* "--read" */
-	unsigned nth;	    /* 1 for the first --read */
-	bool is_file;	    /* one existing file or directory, relative to the current directory */
-};
-
-/* A regular file the command gets as descriptor `fd` (0 to 2): it may open it by name, too, for
- * what the descriptor is open for (`> /dev/stdout`), where no rule of a policy says otherwise. */
-struct pol_stdio {
-	int fd;
-	const char *path; /* canonical */
-	bool reads, modifies;
-};
-#define POL_STDIO_MAX 3
-
-struct pol_request {
-	/* Files or names in the store, merged in order (documents.h); none = the built-in default
-	 * policy. */
-	const char *const *policies;
-	size_t npolicies;
-	enum pol_dialect dialect; /* of `policies`; auto = by their content */
-	const char *profile;	  /* NULL: the document's only profile, else an error naming them */
-	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
-	size_t nworkspaces;
-	bool is_default_workspace; /* nobody named it: found from the current directory */
-	/* As many, as the person wrote them: for what is told of them; NULL = the same. */
-	const char *const *workspace_texts;
-	const struct pol_cli_rule *rules;
-	size_t nrules;
-	const struct pol_said *said;	 /* settings of the command line, NULL = none */
-	const struct pol_bundle *bundle; /* in place of `policies`, bundle.h; NULL = none */
-	/* Another file in use beside `policies`, which no command may change: the one that `bundle`
-	 * is, or will be, in; NULL = none. */
-	const char *also_used;
-	const char *const *presets; /* put under the document */
-	size_t npresets;
-	const char *managed;	   /* NULL = POL_MANAGED_FILE (layers.h) */
-	struct pol_layers *layers; /* the documents of `policies`, when they are loaded */
-	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */
-	const char *cache;	   /* private build cache of the workspace, NULL = none */
-	const char *const *hidden; /* directories of ours the command may not touch at all */
-	size_t nhidden;
-	const struct pol_stdio *stdio;
-	size_t nstdio;
-	const char *image_cache;      /* directory of compiled policies, NULL = none (bundle.h) */
-	const char *const *own_files; /* files of this program, which no command may change */
-	size_t nown_files;
-	const struct pol_ruleset *system; /* more that any program here needs; NULL = nothing */
-	bool with_protected;		  /* the `protected` set (needs the broker) */
-	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
-	bool with_shm;			  /* /dev/shm, which then must be the run's own */
-	bool folds;	  /* denials fold names, also where this host knows of no need */
-	bool is_on_macos; /* of other systems' keys those count that are macOS's */
-	/* Of the run that this one is inside of: it must allow, too. NULL = none. */
-	const struct pol_ruleset *outer;
-};
-
-/* A rule of the user's that opens what outsiders run or obey (presets/protected.yaml). */
-struct pol_opened {
-	const char *origin, *matched; /* of the rule */
-	const char *text;	      /* "opens `...`, run or obeyed outside by ..." */
-	const char *line;	      /* as the notice says it */
-};
 
 struct pol_engine {
 	struct pol_ruleset rules;
@@ -108,6 +35,7 @@ struct pol_engine {
 	struct pol_cached cached; /* they lie in this file, when cached.map; else malloc'ed */
 	const char *policy_name;  /* "builtin:default" or the file */
 	struct pol_effect effect;
+	bool has_endpoints;   /* rules on endpoints are enforced (request.with_endpoints) */
 	const char **notices; /* a line each for the person: set rules re-opened ... */
 	size_t nnotices;
 	const struct pol_opened *opened; /* see there */
@@ -119,10 +47,19 @@ struct pol_engine {
 	const struct pol_mounted *mounts;
 	size_t nmounts;
 	char hash[65]; /* SHA-256 of the image */
+	/* How many rules of each list are the run's own; those of the run around it stand behind.
+	 */
+	size_t own_rules[SBX_OP_COUNT];
+	/* pol_engine_part(): each document of its own alone. */
+	struct pol_engine *part[POL_LAYERS_MAX];
+	size_t nparts;
 };
 
 int pol_engine_new(const struct pol_request *, struct pol_engine **out, struct b_err *err);
 void pol_engine_free(struct pol_engine *);
+/* Fills `part`, where `image` is not the one own document: what compares the verdicts at two names
+ * asks each document, or one could deny both names to make them equal. `cache` as image_cache. */
+int pol_engine_part(struct pol_engine *, const char *cache, struct b_err *err);
 /* Is nothing lost that may not be? B_FLOOR. */
 int pol_engine_refuse(const struct pol_engine *, struct b_err *err);
 /* Names the rules, see pol_imgcache_rules_key(). */

@@ -5,7 +5,8 @@ policy_SRCS := $(filter-out policy/presets/gen-presets.c,$(wildcard policy/*.c p
 policy_GEN += presets.c
 PRESETS := $(addprefix policy/presets/, \
 	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml grida-outer.yaml grida-call.yaml \
-	npm.yaml pip.yaml cargo.yaml go.yaml codex.yaml claude.yaml gemini.yaml grok.yaml orbit.yaml openshell-default.yaml)
+	npm.yaml pip.yaml cargo.yaml go.yaml git.yaml codex.yaml claude.yaml gemini.yaml grok.yaml qwen.yaml opencode.yaml cursor-agent.yaml aider.yaml \
+	pnpm.yaml yarn.yaml uv.yaml poetry.yaml maven.yaml gradle.yaml rustup.yaml jupyter.yaml orbit.yaml openshell-default.yaml)
 $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
 		$(B)/lib/base.a
 	$(call say,LD,$@)
@@ -33,7 +34,7 @@ $(B)/libsbx.a: $(B)/lib/policy.a $(B)/lib/base.a $(B)/lib/core.a policy/sbx.h
 	$(Q)$(LD_R) -r -o $(B)/libsbx.o --whole-archive $(filter %.a,$^)
 	$(Q)$(OBJCOPY) $(SBX_PUBLIC:%=--keep-global-symbol=sbx_policy_%) $(B)/libsbx.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/libsbx.o && rm -f $(B)/libsbx.o
-$(B)/sbx.pc: policy/sbx.pc.in VERSION GNUmakefile | $$(@D)/.d
+$(B)/sbx.pc: policy/sbx.pc.in VERSION GNUmakefile $(PLACES) | $$(@D)/.d
 	$(Q)sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@INCLUDEDIR@,$(INCLUDEDIR),; s,@VERSION@,$(VERSION),' \
 		$< >$@
 all: $(B)/libsbx.a

@@ -43,7 +43,6 @@
 
 #include "base/mem.h"
 #include "core/image.h"
-#include "sbpl/emit.h"
 #include "sbpl/program.h"
 
 struct b_err;

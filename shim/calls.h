@@ -166,7 +166,7 @@
 	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \
 	X(dlopen) X(dlmopen)
 /* Calls that are helped where the floor, by itself, would make them fail. */
-#define SHIM_HELPED_CALLS(X) X(getcwd) X(__getcwd_chk) X(get_current_dir_name)
+#define SHIM_HELPED_CALLS(X) X(getcwd) X(__getcwd_chk) X(get_current_dir_name) X(socketpair)
 #define SHIM_OTHER_CALLS(X) \
 	SHIM_OPEN_CALLS(X) SHIM_STDIO_CALLS(X) SHIM_TEMP_CALLS(X) SHIM_ACCESS_CALLS(X) \
 	SHIM_NAME_CALLS(X) SHIM_EXEC_CALLS(X) SHIM_CONTEXT_CALLS(X) SHIM_HELPED_CALLS(X)

@@ -220,6 +220,28 @@ void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_
 	write_event(kind, t, who);
 }
 
+size_t shim_words(char *buf, size_t size, char *const *argv, bool *out_is_cut)
+{
+	size_t n = 0;
+
+	for (; *argv; argv++) {
+		const char *s = *argv;
+
+		for (; *s && n + 3 <= size; s++) {
+			bool is_special = *s == SBX_ARGV_END || *s == SBX_ARGV_ESCAPE;
+
+			if (is_special)
+				buf[n++] = SBX_ARGV_ESCAPE;
+			buf[n++] = is_special ? (char)('a' + (*s == SBX_ARGV_END)) : *s;
+		}
+		if (*s || n == size)
+			break;
+		buf[n++] = SBX_ARGV_END;
+	}
+	*out_is_cut = *argv != 0;
+	return n;
+}
+
 /* ---- room for paths ---- */
 
 enum { ROOMS = 6, STACK_SHIFT = 14, LINE = 64 };
@@ -305,14 +327,18 @@ static bool is_page_readable(uintptr_t at)
 	return true;
 }
 
-/* A string near the end of its page may go on in the next. */
-enum { NEAR_END = 256 };
-
+/* A string may go on in the next pages. One that ends nowhere is the kernel's to refuse. */
 bool shim_is_no_pointer(const void *p)
 {
 	uintptr_t at = (uintptr_t)p, end = (at | (PAGE - 1)) + 1;
+	const char *from = p;
 
 	if (at < PAGE || at >= -PAGE || !is_page_readable(at))
 		return true;
-	return end - at < NEAR_END && !memchr(p, 0, end - at) && !is_page_readable(end);
+	for (size_t n = end - at; !memchr(from, 0, n); n = PAGE) {
+		from += n;
+		if (!is_page_readable((uintptr_t)from))
+			return true;
+	}
+	return false;
 }

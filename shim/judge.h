@@ -39,6 +39,10 @@ void shim_tell(const struct shim_told *, uint64_t key);
 /* Events of coverage, wanted at every level. `pid` 0 = this process, asked of the kernel. */
 void shim_tell_exec(enum sbx_event_kind, const struct shim_told *, uint32_t pid);
 
+/* The words as SBX_EVF_ARGV has them, as many as fit: their bytes, and whether words are missing.
+ */
+size_t shim_words(char *buf, size_t size, char *const *argv, bool *out_is_cut);
+
 /*
  * Room for paths that is not the program's stack: wrappers are called on alternate signal
  * stacks of 8 KiB, of which the kernel's own frame takes up to a half, and by the smallest threads.

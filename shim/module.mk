@@ -17,7 +17,7 @@ endif
 SHIM_ALL_CFLAGS = $(BASE_CFLAGS) $(CFLAGS) $(SHIM_CFLAGS) -fno-delete-null-pointer-checks \
 	-ftls-model=initial-exec -fno-plt
 
-$(B)/shim-obj/%.o: %.c | $$(@D)/.d
+$(B)/shim-obj/%.o: %.c $(FLAGS) | $$(@D)/.d
 	$(call say,CC,shim $<)
 	$(Q)$(CC) $(SHIM_ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -50,7 +50,7 @@ ifneq ($(M32),)
 shim32_OBJS := $(shim_SRCS:%.c=$(B)/shim32-obj/%.o) $(shim_CORE:%.c=$(B)/shim32-obj/%.o)
 DEPS += $(shim32_OBJS:.o=.d)
 SHIM_PRODUCTS += $(B)/libsbx-shim32.so
-$(B)/shim32-obj/%.o: %.c | $$(@D)/.d
+$(B)/shim32-obj/%.o: %.c $(FLAGS) | $$(@D)/.d
 	$(call say,CC,shim32 $<)
 	$(Q)$(CC) $(M32) $(SHIM_ALL_CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/shim32-obj/exports.map: shim/exports.in shim/calls.h shim/queries.h shim/calls32.h | $$(@D)/.d

@@ -152,7 +152,7 @@ static int find_last(struct shim_end *e)
 	if (ends_in_dots(e->asked))
 		return SHIM_AS_IS;
 	t = shim_text(e->path, e->dirfd, e->asked);
-	if (!t.len || t.flags & SBX_PATH_DOTDOT || atomic_load(&shim.no_openat2))
+	if (!t.len || t.flags & SBX_PATH_DOTDOT || !shim_holds_proven())
 		return find_last_slowly(e);
 	e->len = t.len;
 	parent = sbx_path_parent(e->path, t.len);
@@ -171,8 +171,7 @@ static int find_last(struct shim_end *e)
 	fd = is_relative ? sys_open_proven(e->dirfd, e->path + t.base + 1, DIR_FLAGS, 0)
 			 : sys_open_proven(AT_FDCWD, e->path, DIR_FLAGS, 0);
 	e->path[parent] = '/';
-	if (fd == -ENOSYS)
-		atomic_store(&shim.no_openat2, true);
+	shim_held_proven(fd);
 	/* -EACCES: an ancestor of the cwd may be closed to us where the cwd itself is not */
 	if (fd == -ELOOP || fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
 		return find_last_slowly(e);
@@ -189,7 +188,7 @@ static int find_followed(struct shim_end *e)
 	int flags = O_PATH | O_CLOEXEC | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0), fd;
 	bool is_deep;
 
-	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && !atomic_load(&shim.no_openat2)) {
+	if (t.len && !(t.flags & SBX_PATH_DOTDOT) && shim_holds_proven()) {
 		fd = t.flags & SHIM_TEXT_ABSOLUTE
 			     ? sys_open_proven(AT_FDCWD, e->path, flags, 0)
 			     : sys_open_proven(e->dirfd,
@@ -200,6 +199,7 @@ static int find_followed(struct shim_end *e)
 			e->len = t.len;
 			return 0;
 		}
+		shim_held_proven(fd);
 		if (fd != -ELOOP && fd != -ENOSYS && fd != -EPERM && fd != -EACCES)
 			return fd == -EMFILE || fd == -ENFILE ? SHIM_UNKNOWN : fd;
 	}
@@ -266,6 +266,9 @@ int shim_find(struct shim_end *e)
 									       : SHIM_AS_IS;
 	if (!*e->asked)
 		return e->how & SHIM_EMPTY ? find_open(e) : SHIM_AS_IS;
+	/* its parent and its name may each be short enough */
+	if (strlen(e->asked) >= SBX_PATH_MAX)
+		return -ENAMETOOLONG;
 	if (shim_has_filter()) {
 		t = shim_text(e->path, e->dirfd, e->asked);
 		e->len = t.len;
@@ -285,26 +288,38 @@ void shim_end_close(struct shim_end *e)
 
 /* ---- judging ---- */
 
+/* 0 or -errno */
+static int look_at_end(const struct shim_end *e, struct stat *st)
+{
+	return shim_has_filter() ? -ENOENT : sys_lstatat(e->at, e->name, st);
+}
+
 static bool stat_end(const struct shim_end *e, struct stat *st)
 {
-	if (shim_has_filter())
-		return false;
-	return sys_lstatat(e->at, e->name, st) == 0;
+	return look_at_end(e, st) == 0;
 }
 
 /* What the kernel would have said had we not been there; 0 = nothing against it. */
 static int kernel_refusal(const struct shim_end *e, bool must_exist)
 {
 	struct stat st;
+	int rc;
 
+	if (!shim_has_filter() && e->how & SHIM_NUMBER && sys_is_path_only(e->dirfd))
+		return EBADF;
 	if (shim_has_filter() || e->how & SHIM_FOLLOW)
 		return 0;
-	if (!stat_end(e, &st))
+	rc = look_at_end(e, &st);
+	if (rc == -ENOTDIR)
+		return ENOTDIR;
+	if (rc < 0)
 		return must_exist ? ENOENT : 0;
 	if (e->how & SHIM_NEW)
 		return EEXIST;
 	if (e->how & SHIM_A_DIR && !S_ISDIR(st.st_mode))
 		return ENOTDIR;
+	if (e->how & SHIM_A_DIR && must_exist && sys_holds_something(e->at, e->name))
+		return ENOTEMPTY;
 	if (e->how & SHIM_NO_DIR && S_ISDIR(st.st_mode))
 		return EISDIR;
 	return 0;

@@ -28,7 +28,8 @@
 #define SHIM_EMPTY	0x80u  /* "" is the descriptor itself */
 #define SHIM_NULL	0x100u /* so is NULL */
 #define SHIM_SOURCE	0x200u /* of a link: a file without a name is about to get one */
-#define SHIM_FD		(SHIM_FOLLOW | SHIM_EMPTY) /* a call on a descriptor, path "" */
+#define SHIM_NUMBER	0x400u /* fails with EBADF for an O_PATH descriptor */
+#define SHIM_FD		(SHIM_FOLLOW | SHIM_EMPTY | SHIM_NUMBER) /* on a descriptor, path "" */
 #define SHIM_ATTRS	0x40u /* with SHIM_LAST: "link/" and "." name a directory all the same */
 
 enum shim_moving { SHIM_STAYS, SHIM_MOVES, SHIM_SWAPS, SHIM_LINKS };

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,7 +27,10 @@ struct shim_proc {
 	_Atomic bool is_ready;	 /* image and ring are mapped; false = inert, every call passes */
 	/* A filter of the program's own is in force: no system call it would not make itself. */
 	_Atomic bool has_own_filter;
-	_Atomic bool no_openat2;    /* ENOSYS: kernel before 5.6, or somebody's filter */
+	_Atomic bool no_openat2; /* the call itself: kernel before 5.6, or somebody's filter */
+	/* For O_PATH alone: a broker that opens all that is read answers so, and performs the rest
+	 */
+	_Atomic bool no_openat2_path;
 	char channel[SHIM_ENV_MAX]; /* value of SBX_CHANNEL */
 	char preload[SHIM_ENV_MAX]; /* our own entry in LD_PRELOAD */
 	char sibling[SHIM_ENV_MAX]; /* that of programs of the other word size; "" = none */
@@ -60,6 +64,19 @@ static inline bool shim_is_ready(void)
 static inline bool shim_has_filter(void)
 {
 	return atomic_load_explicit(&shim.has_own_filter, memory_order_relaxed);
+}
+
+/* Is a handle (O_PATH) by a proven name worth a try? */
+static inline bool shim_holds_proven(void)
+{
+	return !atomic_load_explicit(&shim.no_openat2, memory_order_relaxed) &&
+	       !atomic_load_explicit(&shim.no_openat2_path, memory_order_relaxed);
+}
+/* What the try came to: the kernel itself has neither answer for a handle. */
+static inline void shim_held_proven(int fd)
+{
+	if (fd == -ENOSYS || fd == -EPERM)
+		atomic_store_explicit(&shim.no_openat2_path, true, memory_order_relaxed);
 }
 
 /* NULL where the C library is another than glibc. */

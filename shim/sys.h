@@ -4,7 +4,7 @@
 #pragma once
 
 #ifdef __APPLE__
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #else
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #endif

@@ -311,9 +311,9 @@ static void put_env(struct b_json *j, char *const *env)
 
 		b_str_addn(&name, *env, n);
 		b_json_key(j, b_str_c(&name));
-		b_json_str(j, lau_name_is_secret(*env, n) ? LAU_REDACTED
-			      : (*env)[n]		  ? *env + n + 1
-							  : "");
+		b_json_str(j, lau_name_is_secret(b_str_c(&name), LAU_SECRET_SHOWN) ? LAU_REDACTED
+			      : (*env)[n]					   ? *env + n + 1
+										   : "");
 	}
 	b_json_close(j, '}');
 }

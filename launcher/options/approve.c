@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -50,27 +51,108 @@ static bool program_denied(struct pol_engine *e, const char *name, struct b_str 
 	return true;
 }
 
-/* A word with a slash, or the value of an option that has one, as a path. The reason does not
- * repeat it: what lies behind a link is nobody's business. */
-static bool word_denied(struct pol_engine *e, const char *word, struct b_str *why)
+/*
+ * The words of a command, and of those in `sh -c TEXT`, as paths: relative to each directory that a
+ * `cd` in front of them may have led to.
+ */
+
+enum { PLACES_MAX = 16 };
+
+struct words {
+	struct pol_engine *e;
+	struct b_arena arena;
+	const char *places[PLACES_MAX];
+	size_t n;
+	bool are_lost; /* a cd leads where its words do not say */
+	bool is_program;
+	struct b_str *denied;
+};
+
+/* A word, or the value of an option that has one; NULL = it names nothing. */
+static const char *path_of(const char *word)
 {
-	b_auto(b_str_release) struct b_str path = {0};
-	char cwd[PATH_MAX];
+	if (word[0] != '-')
+		return word;
+	return strchr(word, '=') ? strchr(word, '=') + 1 : strchr(word, '/');
+}
+
+/* The reason does not repeat the word: what lies behind a link is nobody's business. Without a
+ * slash it is a path when something has that name. */
+static bool word_denied(struct words *w, const char *word, const char *place)
+{
+	const char *path = path_of(word);
 	struct pol_answer answer;
 	struct b_err err;
+	struct stat st;
+	bool is_named;
 
-	if (word[0] == '-')
-		word = strchr(word, '=') ? strchr(word, '=') + 1 : "";
-	if (!strchr(word, '/'))
+	if (!path || !*path)
 		return false;
-	if (word[0] != '/' && getcwd(cwd, sizeof cwd))
-		b_str_addf(&path, "%s/", cwd);
-	b_str_add(&path, word);
-	if (pol_engine_check(e, SBX_READ, b_str_c(&path), &answer, &err) < 0 || answer.allowed ||
+	is_named = strchr(path, '/');
+	if (*path != '/')
+		path = b_arena_printf(&w->arena, "%s/%s", place, path);
+	if ((!is_named && lstat(path, &st) < 0) ||
+	    pol_engine_check(w->e, SBX_READ, path, &answer, &err) < 0 || answer.allowed ||
 	    !answer.rule)
 		return false;
-	b_str_add(why, "arg-in-protected-root: a word names a path that may not be read");
+	b_str_add(w->denied, "arg-in-protected-root: a word names a path that may not be read");
 	return true;
+}
+
+/* Perhaps: it may fail, or be the one of a subshell. */
+static void change_place(struct words *w, char const *const *argv, size_t n)
+{
+	const size_t before = w->n;
+
+	if (n != 2 || argv[1][0] == '-' || !argv[1][0]) {
+		w->are_lost = true;
+		return;
+	}
+	for (size_t i = 0; i < before; i++) {
+		const char *to = argv[1];
+
+		if (w->n == PLACES_MAX) {
+			w->are_lost = true;
+			return;
+		}
+		if (*to != '/')
+			to = b_arena_printf(&w->arena, "%s/%s", w->places[i], to);
+		w->places[w->n++] = b_arena_strndup(&w->arena, to, strlen(to));
+	}
+}
+
+static bool words_are_free(void *ctx, char const *const *argv, size_t n, struct b_str *why)
+{
+	const char *text = pol_approve_text(argv, n);
+	struct words *w = ctx;
+
+	if (w->is_program && n && program_denied(w->e, argv[0], w->denied))
+		return false;
+	w->is_program = true;
+	if (text)
+		return pol_approve_split(text, words_are_free, w, why) || !w->denied->len;
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = 0; k < w->n; k++)
+			if (word_denied(w, argv[i], w->places[k]))
+				return false;
+	if (n && strcmp(argv[0], "cd") == 0)
+		change_place(w, argv, n);
+	return true;
+}
+
+/* Is one of the words denied? *out_lost: not all is known of where they lead. */
+static bool words_denied(struct pol_engine *e, char const *const *argv, struct b_str *why,
+			 bool *out_lost)
+{
+	b_auto(b_str_release) struct b_str unknown = {0};
+	struct words w = {.e = e, .denied = why};
+	char cwd[PATH_MAX];
+
+	w.places[w.n++] = getcwd(cwd, sizeof cwd) ? cwd : "/";
+	(void)words_are_free(&w, argv, count(argv), &unknown);
+	*out_lost = w.are_lost;
+	b_arena_release(&w.arena);
+	return why->len > 0;
 }
 
 static bool is_listed(const struct lau_leave *leave, char const *const *argv)
@@ -93,15 +175,13 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 			      char const *const *argv, struct b_str *why)
 {
 	b_auto(b_str_release) struct b_str reason = {0};
+	bool is_lost;
 
-	if (program_denied(e, argv[0], why))
+	if (program_denied(e, argv[0], why) || words_denied(e, argv, why, &is_lost))
 		return LAU_DENY;
-	for (size_t i = 1; argv[i]; i++)
-		if (word_denied(e, argv[i], why))
-			return LAU_DENY;
 	if (mode == LAU_MODE_AUTO)
 		b_str_add(why, "mode auto: the sandbox decides");
-	else if (is_readonly(e, argv, (char const *const *)lau_os_environ(), &reason))
+	else if (!is_lost && is_readonly(e, argv, (char const *const *)lau_os_environ(), &reason))
 		b_str_add(why, "read-only");
 	else if (leave->sandboxed && !leave->bare)
 		b_str_add(why, "it runs sandboxed");
@@ -111,7 +191,8 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 		b_str_addf(why, "needs-approval: it would not run sandboxed here: %s", leave->bare);
 		return LAU_ASK;
 	} else {
-		b_str_addf(why, "needs-approval: %s", b_str_c(&reason));
+		b_str_addf(why, "needs-approval: %s",
+			   is_lost ? "shell: a cd whose place is not known" : b_str_c(&reason));
 		return LAU_ASK;
 	}
 	return LAU_ALLOW;
@@ -179,9 +260,6 @@ int lau_mode_settle(struct lau_options *o, struct b_err *err)
 
 	if (o->mode == LAU_MODE_NONE)
 		return 0;
-	if (o->strictness == LAU_BEST_EFFORT)
-		return b_fail(err, B_USAGE, 0,
-			      "--mode: not with --best-effort: the floor is the only guard");
 	o->strictness = LAU_STRICT;
 	if (o->mode != LAU_MODE_ACCEPT_EDITS)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* option_sets.c - options that go together: those that decide the policy, those of macOS, and
- * a command line made of them. */
+/* option_sets.c - options that go together: those that decide the policy, and a command line made
+ * of them. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -15,11 +15,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/options/options.h"
+#include "launcher/options/shell.h"
 #include "launcher/plan/environment.h"
 #include "launcher/report/report.h"
 #include "launcher/run/confine.h"
 #include "launcher/run/os.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 
 /* What decides the policy, of the options (options.h): put together, and given back.
  */
@@ -97,72 +98,6 @@ void lau_policy_request(const struct lau_policy_opts *o, struct pol_request *out
 	};
 }
 
-/* ---- options of macOS ---- */
-
-static bool gives_caps(const struct lau_options *o)
-{
-	return o->caps != NULL;
-}
-
-static bool gives_allow(const struct lau_options *o)
-{
-	return o->allow != 0;
-}
-
-/* `--isolate none` asks for what there is. */
-static bool gives_isolate(const struct lau_options *o)
-{
-	return o->isolate_given && o->isolate != 0;
-}
-
-static bool gives_bounds(const struct lau_options *o)
-{
-	return lau_bounds_any(&o->bounds);
-}
-
-static const struct {
-	const char *option;
-	bool (*is_given)(const struct lau_options *);
-	bool is_refused; /* else a note */
-	const char *why;
-} rows[] = {
-	{"--caps", gives_caps, true,
-	 "macOS has no capabilities: root keeps what it may, within the profile: leave it out"},
-	{"--isolate", gives_isolate, true,
-	 "macOS has no namespaces: a run sees the processes and the shared memory of the host: "
-	 "leave it out, or say none"},
-	{"--memory, --cpu-time, --nproc, --fsize, --nofile", gives_bounds, true,
-	 "limits are set on Linux only: leave them out, or use ulimit of the shell"},
-	{"--allow", gives_allow, false,
-	 "has no effect on macOS: there is no filter of system calls to relax"},
-};
-
-/* `shim` is an ability of both systems; the rest are Linux's. */
-static int check_required(const struct lau_options *o, struct b_err *err)
-{
-	for (int need = 0; need < LAU_NEED_COUNT; need++)
-		if (o->require >> need & 1 && need != LAU_NEED_SHIM)
-			return b_fail(err, B_FLOOR, 0,
-				      "required: %s: macOS has no such thing: leave it out, or run "
-				      "on Linux",
-				      lau_needs[need].name);
-	if (o->require >> LAU_NEED_SHIM & 1 && o->no_shim)
-		return b_fail(err, B_FLOOR, 0, "required: shim: leave out --no-shim");
-	return 0;
-}
-
-int lau_macopts_check(const struct lau_options *o, struct b_str *notes, struct b_err *err)
-{
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		if (!rows[i].is_given(o))
-			continue;
-		if (rows[i].is_refused)
-			return b_fail(err, B_FLOOR, 0, "%s: %s", rows[i].option, rows[i].why);
-		b_str_addf(notes, "%s %s\n", rows[i].option, rows[i].why);
-	}
-	return check_required(o, err);
-}
-
 /* ---- --print-argv ---- */
 
 /* '...' around what a shell might take for more than letters. */
@@ -222,7 +157,8 @@ static void collect(const struct lau_options *o, const char *self, struct b_strl
 		if (!is_ours(o->own_argv[i]))
 			b_strlist_add(words, o->own_argv[i]);
 	b_strlist_add(words, "--");
-	for (char **p = o->argv; *p; p++)
+	/* --command stands among our own words */
+	for (char **p = o->argv + (o->command ? LAU_SHELL_FRONT : 0); *p; p++)
 		b_strlist_add(words, *p);
 }
 
@@ -234,7 +170,7 @@ static int check_set(const struct lau_options *o, const struct lau_secrets *secr
 		const char *entry = o->set_env.v[i];
 		size_t n = strcspn(entry, "="), name_len, len;
 
-		if (lau_name_is_secret(entry, n) && strlen(entry + n + 1) >= LAU_SECRET_MIN &&
+		if (lau_entry_is_secret(entry) && strlen(entry + n + 1) >= LAU_SECRET_MIN &&
 		    !lau_hide_named(secrets, lau_os_environ(), entry + n + 1, &name_len, &len))
 			return b_fail(err, B_USAGE, 0,
 				      "--print-argv: would show the value of %.*s: export it, and "

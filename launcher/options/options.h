@@ -11,6 +11,7 @@
 #include "launcher/plan/plan.h"
 #include "policy/engine.h"
 
+struct b_arena;
 struct b_err;
 struct b_str;
 struct lau_options;
@@ -43,11 +44,25 @@ struct lau_policy_opts {
 	struct pol_said said; /* settings, POL_UNSAID where no option was given */
 };
 
-/* Who keeps the files: by system. */
+/* Bits of b_opt.where in the tables; the columns are explained in option_rows.c. */
+enum {
+	LAU_OPT_RUN = 1 << 0,
+	LAU_OPT_PRINT_ENV = 1 << 1,
+	LAU_OPT_ASK = 1 << 2,
+	LAU_OPT_SENT = 1 << 3,
+	LAU_OPT_NOT_NESTED = 1 << 4,
+	LAU_OPT_LINUX_ONLY = 1 << 5,
+	LAU_OPT_MACOS_ONLY = 1 << 6,
+	LAU_OPT_MACOS_NOTE = 1 << 7,
+};
+
+/* By system: what enforces the file rules, and the rows of the other one. */
 #ifdef __APPLE__
 enum lau_backend { LAU_BACKEND_SANDBOX_EXEC, LAU_BACKEND_INIT };
+enum { LAU_ELSEWHERE = LAU_OPT_LINUX_ONLY };
 #else
 enum lau_backend { LAU_BACKEND_LANDLOCK, LAU_BACKEND_BWRAP };
+enum { LAU_ELSEWHERE = LAU_OPT_MACOS_ONLY };
 #endif
 
 enum lau_strictness { LAU_STRICT_DEFAULT, LAU_STRICT, LAU_BEST_EFFORT };
@@ -57,11 +72,14 @@ struct lau_options {
 	int audit_level;	       /* enum sbx_audit_level */
 	const char *audit_file;
 	bool audit_required;
-	int strictness;	     /* enum lau_strictness; holds by way of pol_engine.effect.lax */
-	int backend;	     /* enum lau_backend */
-	int mode;	     /* enum lau_mode, approve.h */
-	bool is_call;	     /* grida_call.h */
-	uint64_t timeout_ms; /* 0 = none */
+	const char *anchor_command; /* NULL = none */
+	int anchor_fd;		    /* -1 = none */
+	struct b_strlist context;   /* KEY=VALUE, of each line of the log */
+	int strictness;		    /* enum lau_strictness; holds by way of pol_engine.effect.lax */
+	int backend;		    /* enum lau_backend */
+	int mode;		    /* enum lau_mode, approve.h */
+	bool is_call;		    /* grida_call.h */
+	uint64_t timeout_ms;	    /* 0 = none */
 	uint64_t kill_after_ms;
 	struct lau_bounds bounds;
 	struct b_strlist pass_env, set_env; /* --passenv, --setenv NAME=VALUE */
@@ -75,24 +93,34 @@ struct lau_options {
 	int capture_over; /* enum lau_over */
 	bool capture_joint;
 	const char *chdir;	 /* NULL = stay */
+	const char *command;	 /* for /bin/sh, NULL = the words are the command */
+	bool is_shell;		 /* started as sbx-shell, without options of ours */
 	const char *stop, *wait; /* RUN, NULL = not asked */
 	bool ps;
+	int hook, setup; /* index of lau_agent_names; 0 = not asked */
+	bool project, undo;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	bool quiet;
 	int completion; /* enum b_shell, -1 = none */
 	unsigned verbose;
-	const char *caps;   /* --caps LIST|none, NULL = default */
-	unsigned allow;	    /* POL_SC_ALLOW_* */
-	unsigned require;   /* 1 << enum lau_need */
-	bool isolate_given; /* --isolate: exactly these or a refusal; else what costs nothing */
-	unsigned isolate;   /* LAU_ISOLATE_* */
-	char **own_argv;    /* our own words, own_argc of them, before the command; borrowed */
+	const char *caps;	/* --caps LIST|none, NULL = default */
+	unsigned allow;		/* POL_SC_ALLOW_* */
+	unsigned require;	/* 1 << enum lau_need */
+	bool isolate_given;	/* --isolate: exactly these or a refusal; else what costs nothing */
+	unsigned isolate;	/* LAU_ISOLATE_* */
+	struct b_opt_uses uses; /* what was given */
+	char **own_argv;	/* our own words, own_argc of them, before the command; borrowed */
 	int own_argc;
-	char **argv; /* the command, NULL-terminated, borrowed; NULL when none */
+	char **sh_argv; /* made of `command`; owned */
+	char **argv;	/* the command, NULL-terminated, borrowed; NULL when none */
 };
 
 #define LAU_KILL_AFTER_MS 5000
+
+/* Those whose hook we are; sbx-adopt has a row of each (adopt/agents.h). */
+#define LAU_AGENTS "claude|codex|gemini|cursor|opencode"
+extern const char *const lau_agent_names[]; /* the first is none */
 
 extern const struct b_opt lau_policy_table[];
 extern const size_t lau_policy_table_n;
@@ -101,6 +129,8 @@ extern const size_t lau_option_table_n;
 
 /* One table of two; free() it. */
 struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_opt *b, size_t nb);
+/* The whole table of this system; free() it. */
+struct b_opt *lau_options_table(size_t *out_n);
 
 /* Reads --image and puts what it holds before the options given: B_POLICY, B_FORMAT, B_USAGE. To
  * be called once, after the options were parsed. */
@@ -117,21 +147,25 @@ void lau_options_release(struct lau_options *);
 /* B_USAGE on error. Changes nothing on disk. A missing command is an error unless one of the
  * questions (--help, --version, --doctor) is asked. */
 int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_err *err);
+
+/* How options reach a run inside a run: those with LAU_OPT_SENT become words, which the outer run
+ * parses with the same rows; every other option and word is refused there. */
+
+/* The words are added to *out, ours first; they are of the arena. B_USAGE: an option is given that
+ * an inner run cannot have. */
+int lau_options_send(const struct lau_options *, struct b_arena *, struct b_strlist *out,
+		     struct b_err *err);
+/* As lau_options_parse() for such words (NULL-terminated, borrowed), of which *out has nothing
+ * yet but its policy. B_USAGE, B_FORMAT. */
+int lau_options_receive(char **words, struct lau_options *out, struct b_err *err);
+
 /* Text of --completion. */
 void lau_options_complete(enum b_shell, struct b_str *out);
 /* Text of --help. */
 void lau_options_help(struct b_str *out);
 
-/*
- * What the options that stand for abilities of Linux mean on macOS: one table. What is
- * a promise is refused, what only opens something is told to have no effect. Pure, and tried on
- * every system.
- *
- *	if (lau_macopts_check(&options, &note, &err) < 0) ...
- */
-
-/* B_FLOOR with the first option that cannot be kept. Lines for the person are added to `notes`,
- * each with its end. */
+/* Options that macOS cannot do (column .macos): B_FLOOR with the first that is refused. Lines for
+ * the person are added to `notes`, each with its end. Pure, and tried on every system. */
 int lau_macopts_check(const struct lau_options *, struct b_str *notes, struct b_err *err);
 
 /* --print-argv: the command with sbx-launch in front, for who starts it himself. */

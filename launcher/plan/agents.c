@@ -52,6 +52,7 @@ static const struct agent {
 	 NULL,
 	 {"tmp", "*.sqlite*", "shell_snapshots", "thread-writer-locks", "cache"}},
 	{"preset:gemini", "GEMINI_DIR", "GEMINI_CLI_HOME", ".gemini", NULL, NULL, {"history"}},
+	{"preset:qwen", "QWEN_HOME", "QWEN_HOME", NULL, NULL, NULL, {"tmp", "debug", "history"}},
 	{"preset:grok", "GROK_HOME", "GROK_HOME", NULL, NULL, NULL, {"tmp"}},
 };
 enum { NAGENTS = sizeof agents / sizeof *agents };

@@ -136,7 +136,8 @@ static bool lets_pass(const struct lau_env_judge *j, const char *name)
 	case POL_ENV_KEEP:
 		return true;
 	case POL_ENV_SCRUB:
-		return (!lau_env_is_login(name) && !lau_env_is_hook(name)) || is_named(j, name);
+		return (!lau_name_is_secret(name, LAU_SECRET_SCRUB) && !lau_env_is_hook(name)) ||
+		       is_named(j, name);
 	case POL_ENV_PASS:
 		return lau_env_is_usual(name) || is_named(j, name);
 	case POL_ENV_CLEAR:
@@ -227,7 +228,7 @@ void lau_environment_show(const struct lau_environment *env, struct b_str *out)
 		b_str_add(out, "  ");
 		b_str_add(out, env->vars[i].name);
 		b_str_addc(out, '=');
-		if (lau_name_is_secret(env->vars[i].name, strlen(env->vars[i].name)))
+		if (lau_name_is_secret(env->vars[i].name, LAU_SECRET_SHOWN))
 			b_str_add(out, LAU_REDACTED);
 		else
 			b_str_add_visible(out, env->vars[i].value, strlen(env->vars[i].value));

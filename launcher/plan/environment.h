@@ -84,10 +84,14 @@ void lau_environment_show(const struct lau_environment *, struct b_str *out);
  * Which variables of an environment say what: by their names alone. Pure.
  */
 
-/* Holds a login, as caliban's scrub_secrets judges: KEY, TOKEN, SECRET, PASSWORD or CREDENTIAL
- * anywhere in it, whatever the case, or one of a short list. Rather too many than too few:
- * KEYBOARD counts. */
-bool lau_env_is_login(const char *name);
+/* What a name is judged for: the columns of the table in envnames.c. */
+enum lau_secret_use {
+	LAU_SECRET_SHOWN,   /* the value is taken out of what is shown and recorded */
+	LAU_SECRET_SCRUB,   /* --env scrub, and scrub_secrets of a policy: the command lacks it */
+	LAU_SECRET_CALIBAN, /* what caliban itself takes away by scrub_secrets */
+	LAU_SECRET_ORBIT,   /* what Orbit itself takes away from what it starts */
+};
+bool lau_name_is_secret(const char *name, enum lau_secret_use);
 /* Makes programs load or run something, or obey another configuration: the loader (LD_*, DYLD_*),
  * interpreters (NODE_OPTIONS, PYTHONSTARTUP, BASH_ENV ...), git, but for who commits and how it
  * asks. */
@@ -136,10 +140,6 @@ int lau_envplan_add_set(void *target, const char *value, struct b_err *err);
 #define LAU_REDACTED_VALUE "[REDACTED_ENV]" /* in place of such a value in a text */
 #define LAU_SECRET_MIN	   4 /* shorter values are no secrets, and would be found everywhere */
 
-/* By the name alone, whatever its case: SECRET, TOKEN, PASSWORD ... in it, or _KEY at its end.
- * Rather too many than too few: SSH_AUTH_SOCK counts. */
-bool lau_name_is_secret(const char *name, size_t n);
-
 struct lau_secrets {
 	struct lau_secret {
 		const char *s; /* borrowed */
@@ -149,6 +149,8 @@ struct lau_secrets {
 	bool first[256]; /* bytes that one of them begins with */
 };
 void lau_secrets_release(struct lau_secrets *);
+/* Must the value of "NAME=value" not be shown? */
+bool lau_entry_is_secret(const char *entry);
 /* The values of variables ("NAME=value") whose names say so; they are borrowed. */
 void lau_secrets_from(struct lau_secrets *, char *const *envp);
 

@@ -37,21 +37,76 @@ static bool is_in(const char *const *list, size_t n, const char *name)
 	return false;
 }
 
-/* ---- logins ---- */
+/* ---- secrets ---- */
 
-bool lau_env_is_login(const char *name)
-{
-	static const char *const parts[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"};
+enum { SHOWN = 1 << LAU_SECRET_SHOWN, SCRUB = 1 << LAU_SECRET_SCRUB };
+enum { CALIBAN = 1 << LAU_SECRET_CALIBAN, ORBIT = 1 << LAU_SECRET_ORBIT };
+
+/* Which part of a name says that its value is secret, and to whom; whatever the case. Rather too
+ * many than too few: KEYBOARD counts. */
+static const struct secret_word {
+	const char *word;
+	enum { ANYWHERE, AT_END, WHOLE } place;
+	unsigned uses;
+	const char *but; /* patterns of names in which the word means nothing secret */
+} secret_words[] = {
+	{"SECRET", ANYWHERE, SHOWN | SCRUB | CALIBAN | ORBIT, NULL},
+	{"TOKEN", ANYWHERE, SHOWN | SCRUB | CALIBAN | ORBIT, NULL},
+	{"PASSWORD", ANYWHERE, SHOWN | SCRUB | CALIBAN | ORBIT, NULL},
+	{"CREDENTIAL", ANYWHERE, SHOWN | SCRUB | CALIBAN | ORBIT, NULL},
+	{"KEY", ANYWHERE, SCRUB | CALIBAN | ORBIT, NULL},
+	{"API_KEY", ANYWHERE, SHOWN, NULL},
+	{"_KEY", AT_END, SHOWN, NULL},
+	{"PASSWD", ANYWHERE, SHOWN | SCRUB, NULL},
+	{"PASSCODE", ANYWHERE, SHOWN | SCRUB, NULL},
+	{"PASSPHRASE", ANYWHERE, SCRUB, NULL},
+	{"PRIVATE", ANYWHERE, SHOWN | SCRUB, NULL},
+	{"COOKIE", ANYWHERE, SHOWN | SCRUB, NULL},
+	{"BEARER", ANYWHERE, SHOWN | SCRUB, NULL},
+	{"SESSION", ANYWHERE, SHOWN, NULL},
+	{"SESSION", ANYWHERE, SCRUB,
+	 "XDG_SESSION_* *DESKTOP_SESSION* KDE_SESSION_* SESSION_MANAGER DBUS_SESSION_BUS_*"},
+	{"AUTH", ANYWHERE, SHOWN, NULL},
+	{"AUTH", ANYWHERE, SCRUB, "SSH_AUTH_SOCK XAUTHORITY *AUTHOR *AUTHORS *AUTHOR_*"},
 	/* headers of requests: authorisation, mostly */
-	static const char *const whole[] = {"OTEL_EXPORTER_OTLP_HEADERS"};
+	{"OTEL_EXPORTER_OTLP_HEADERS", WHOLE, SCRUB | CALIBAN, NULL},
+};
 
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		for (const char *p = name; *p; p++)
-			if (strncasecmp(p, parts[i], strlen(parts[i])) == 0)
-				return true;
-	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		if (strcasecmp(name, whole[i]) == 0)
+/* One of the patterns, parted by blanks. */
+static bool is_excepted(const char *patterns, const char *name)
+{
+	char pattern[32];
+
+	for (size_t n; patterns && *patterns; patterns += n + (patterns[n] == ' ')) {
+		n = strcspn(patterns, " ");
+		memcpy(pattern, patterns, n);
+		pattern[n] = '\0';
+		if (lau_env_matches(pattern, name))
 			return true;
+	}
+	return false;
+}
+
+static bool has_word(const struct secret_word *w, const char *name)
+{
+	size_t n = strlen(name), len = strlen(w->word);
+
+	if (w->place == WHOLE)
+		return strcasecmp(name, w->word) == 0;
+	for (size_t i = w->place == AT_END && n >= len ? n - len : 0; i + len <= n; i++)
+		if (strncasecmp(name + i, w->word, len) == 0)
+			return true;
+	return false;
+}
+
+bool lau_name_is_secret(const char *name, enum lau_secret_use use)
+{
+	for (size_t i = 0; i < sizeof secret_words / sizeof *secret_words; i++) {
+		const struct secret_word *w = &secret_words[i];
+
+		if (w->uses >> use & 1 && has_word(w, name) && !is_excepted(w->but, name))
+			return true;
+	}
 	return false;
 }
 

@@ -27,10 +27,10 @@ struct pol_foreign;
 
 /*
  * Limits on what the command may use: --memory, --cpu-time, --nproc, --fsize, --nofile.
- * From text to numbers, and to who holds them. Pure.
+ * Parses limits and decides whether a cgroup or setrlimit(2) enforces each. Pure.
  *
- * A cgroup holds a limit for the run as a whole, a resource limit (setrlimit(2)) for each process,
- * but for processes, which it counts by user, and in a user namespace of the run's by that.
+ * A cgroup limits the run as a whole, setrlimit(2) each process; RLIMIT_NPROC counts per user, in
+ * a user namespace of the run per user of that namespace.
  */
 
 enum lau_bound {
@@ -54,7 +54,7 @@ const char *lau_bound_name(enum lau_bound); /* "memory", as the option */
 const char *lau_holder_name(enum lau_holder);
 /* B_USAGE: the character where it goes wrong, and what is expected there. */
 int lau_bound_parse(enum lau_bound, const char *text, uint64_t *out, struct b_err *err);
-/* What a cgroup holds, linux_parts.h; bits of 1 << enum lau_bound. */
+/* What a cgroup holds, process.h; bits of 1 << enum lau_bound. */
 #define LAU_CGROUP_BOUNDS (1u << LAU_BOUND_MEMORY | 1u << LAU_BOUND_NPROC)
 /* Who holds each, into the plan, and what is lost. `cgroup`: those that one can hold here. */
 void lau_bounds_plan(const struct lau_options *, const struct lau_host *, unsigned cgroup,
@@ -126,15 +126,15 @@ struct lau_plan {
 	struct pol_mounts mounts;
 	const char *wrap_self;	       /* this program, which is started once more inside */
 	bool want_net_ns, filter_inet; /* network none */
+	bool has_endpoints;	       /* rules say what of the network is open */
 	unsigned isolate;	       /* LAU_ISOLATE_* wanted */
 	unsigned isolate_must;	       /* of those, what the run may not go without */
 	const char *no_shm;	       /* why no private /dev/shm can be made, NULL = it can */
 	const char *shm_keep;	       /* the channel's directory, when it lies in /dev/shm */
-	/* Device nodes outside of /dev that rules name */
-	/* images of the runs that this one is inside of: their plans' */
-	const struct sbx_image *outer[LAU_NEST_DEPTH];
-	size_t nouter;
-	const char **devices;
+	/* Each document of the run alone: what compares two names asks these. lau_plan_apart() */
+	const struct sbx_image **apart;
+	size_t napart;
+	const char **devices; /* device nodes outside of /dev that rules name */
 	size_t ndevices;
 	/* Where /dev's file system is mounted a second time (root: who else may change it?) */
 	const char **dev_again;
@@ -171,6 +171,8 @@ void lau_plan_serving(struct lau_host *, const struct lau_dirs *, struct lau_pla
 void lau_plan_serving_failed(const struct lau_dirs *, struct lau_plan *);
 /* The kernel's rules, once the run's own files were granted by pol_floor_grant(). */
 void lau_plan_kernel(struct lau_plan *);
+/* Fills `apart`, for a run with a broker. `cache`: of compiled policies, NULL = none. */
+int lau_plan_apart(struct lau_plan *, const char *cache, struct b_err *err);
 /* With --backend bwrap: what bubblewrap is told beside the mounts. `cwd` is borrowed. */
 void lau_plan_wrap(const struct lau_plan *, bool is_root, const char *cwd, struct pol_bwrap *out);
 /* What the spawn could not have (LAU_NET_FILTERED, LAU_NO_*) becomes losses, none of them fatal. */

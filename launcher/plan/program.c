@@ -149,6 +149,8 @@ char **lau_script_argv(struct b_arena *arena, const struct lau_script *s, const 
 /* ---- where the shim lies ---- */
 
 #define SELFTEST "sbx-selftest"
+#define ADOPT	 "sbx-adopt"
+#define EGRESS	 "sbx-egress"
 
 /* Root's or the caller's; or as this very program, whose owner can do no more by the other file. In
  * a user namespace that knows neither, both look as nobody's. */
@@ -224,16 +226,31 @@ int lau_shim_find(char **out, struct b_err *err)
 	return 0;
 }
 
-int lau_selftest_find(char **out, struct b_err *err)
+static int find_helper(const char *name, char **out, struct b_err *err)
 {
-	*out = look(SELFTEST);
+	*out = look(name);
 	if (*out)
 		return 0;
 	return b_fail(err, B_SYSTEM, 0,
-		      SELFTEST
-		      ", of root or of yours and writable by nobody else, is neither beside "
+		      "%s, of root or of yours and writable by nobody else, is neither beside "
 		      "sbx-launch nor in ../libexec/sbx-launch nor " SBX_LIBEXECDIR
-		      "/sbx-launch: install it");
+		      "/sbx-launch: install it",
+		      name);
+}
+
+int lau_selftest_find(char **out, struct b_err *err)
+{
+	return find_helper(SELFTEST, out, err);
+}
+
+int lau_adopt_find(char **out, struct b_err *err)
+{
+	return find_helper(ADOPT, out, err);
+}
+
+int lau_egress_find(char **out, struct b_err *err)
+{
+	return find_helper(EGRESS, out, err);
 }
 
 static bool lies_in(const char *path, const char *const *dirs, size_t n)
@@ -247,7 +264,8 @@ static bool lies_in(const char *path, const char *const *dirs, size_t n)
 size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nworkspaces,
 		     const char *out[LAU_OWN_MAX])
 {
-	static const char *const beside[] = {"sbx-launch", "sbx-policy", "sbx-audit", SELFTEST};
+	static const char *const beside[] = {"sbx-launch", "sbx-shell", "sbx-policy", "sbx-audit",
+					     SELFTEST,	   ADOPT,	EGRESS};
 	b_auto(b_str_release) struct b_str dir = {0};
 	b_auto_free char *shim = NULL;
 	size_t n = 0;

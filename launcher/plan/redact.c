@@ -5,42 +5,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 #include "base/mem.h"
 #include "launcher/options/options.h"
 
-/* ---- names ---- */
-
-static const char *const in_names[] = {
-	"SECRET",  "TOKEN",	 "PASSWORD", "PASSWD",	"PASSCODE", "API_KEY",
-	"PRIVATE", "CREDENTIAL", "COOKIE",   "SESSION", "BEARER",   "AUTH",
-};
-static const char at_end[] = "_KEY";
-
-static bool contains(const char *name, size_t n, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (size_t i = 0; i + len <= n; i++)
-		if (strncasecmp(name + i, word, len) == 0)
-			return true;
-	return false;
-}
-
-bool lau_name_is_secret(const char *name, size_t n)
-{
-	const size_t end = sizeof at_end - 1;
-
-	for (size_t i = 0; i < sizeof in_names / sizeof *in_names; i++)
-		if (contains(name, n, in_names[i]))
-			return true;
-	return n >= end && strncasecmp(name + n - end, at_end, end) == 0;
-}
-
 /* ---- values ---- */
+
+bool lau_entry_is_secret(const char *entry)
+{
+	b_auto_free char *name = b_strndup(entry, strcspn(entry, "="));
+
+	return lau_name_is_secret(name, LAU_SECRET_SHOWN);
+}
 
 static int longest_first(const void *a, const void *b)
 {
@@ -55,7 +33,7 @@ void lau_secrets_from(struct lau_secrets *s, char *const *envp)
 		const char *value = strchr(*envp, '=');
 		size_t len = value ? strlen(value + 1) : 0;
 
-		if (len < LAU_SECRET_MIN || !lau_name_is_secret(*envp, (size_t)(value - *envp)))
+		if (len < LAU_SECRET_MIN || !lau_entry_is_secret(*envp))
 			continue;
 		b_grow(s->v, s->n, s->cap);
 		s->v[s->n++] = (struct lau_secret){value + 1, len};

@@ -40,7 +40,7 @@ void lau_losses_foreign(const struct lau_options *, const struct lau_plan *);
 int lau_losses_tell(const struct lau_options *, const struct lau_plan *, struct b_err *err);
 
 /*
- * What a host may lack, what that costs, and `--require`, which does without nothing.
+ * What a host may lack, what that costs, and `--require`, which refuses to run without an ability.
  * One table: the man page has its rows, and a test holds it against the planner.
  */
 

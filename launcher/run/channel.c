@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -115,6 +116,59 @@ char *lau_channel_locks(const char *channels)
 	    find_name("/dev/shm", &path))
 		return b_str_take(&path);
 	return channels ? b_strdup(channels) : NULL;
+}
+
+/* "sbx-launch-UID", and with a number. */
+static bool is_channels_name(const char *name)
+{
+	char first[64];
+	size_t n;
+
+	snprintf(first, sizeof first, "sbx-launch-%u", (unsigned)geteuid());
+	n = strlen(first);
+	return strncmp(name, first, n) == 0 &&
+	       (!name[n] || (name[n] == '-' && name[n + 1] &&
+			     !name[n + 1 + strspn(name + n + 1, "0123456789")]));
+}
+
+static void each_named(const char *parent, void (*each)(void *ctx, const char *path), void *ctx)
+{
+	DIR *list = opendir(parent);
+	const struct dirent *e;
+
+	while (list && (e = readdir(list))) {
+		b_auto(b_str_release) struct b_str path = {0};
+
+		if (!is_channels_name(e->d_name))
+			continue;
+		b_str_addf(&path, "%s/%s", parent, e->d_name);
+		each(ctx, b_str_c(&path));
+	}
+	if (list)
+		closedir(list);
+}
+
+void lau_channel_places(void (*each)(void *ctx, const char *path), void *ctx)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	b_auto_free char *temporary = NULL;
+	char session[64];
+	struct b_err none;
+
+	snprintf(session, sizeof session, "/run/user/%u", (unsigned)geteuid());
+	for (int i = 0; i < 2; i++) {
+		const char *dir = i ? session : runtime;
+		b_auto_free char *real = dir && *dir == '/' ? realpath(dir, NULL) : NULL;
+		b_auto(b_str_release) struct b_str path = {0};
+
+		if (!real || strcmp(real, "/") == 0)
+			continue;
+		b_str_addf(&path, "%s/sbx-launch", real);
+		each(ctx, b_str_c(&path));
+	}
+	each_named("/dev/shm", each, ctx);
+	if (lau_scratch_base(&temporary, &none) == 0)
+		each_named(temporary, each, ctx);
 }
 
 /* In a directory anybody may write to, somebody else can have been first. */

@@ -17,11 +17,10 @@
  * launch half a millisecond, so the child tries and both filters are prepared:
  *
  *	struct lau_confine c = { .want_net_ns = true, .landlock_fd = ll };
- *	lau_seccomp_prepare(flags, &c.bpf, &c.bpf_len, &err);
- *	lau_seccomp_prepare(flags | POL_SC_NO_INET, &c.bpf_no_inet, &c.bpf_no_inet_len, &err);
- *	in the child:
- *	rc = lau_confine_apply(&c, &err);
- *	if (rc & LAU_NET_FILTERED)   (tell the parent: recorded in run.json)
+ *	lau_seccomp_prepare(&arena, flags, &c.bpf, &c.bpf_len, &err);
+ *	lau_seccomp_prepare(&arena, flags | POL_SC_NO_INET, &c.bpf_no_inet, &c.bpf_no_inet_len,
+ *&err); in the child: rc = lau_confine_apply(&c, &err); if (rc & LAU_NET_FILTERED)   (tell the
+ *parent: recorded in run.json)
  *
  * Without bpf_no_inet a refused namespace is an error (B_FLOOR, naming the remedy).
  */
@@ -35,6 +34,7 @@
 
 #include "base/err.h"
 
+struct b_arena;
 struct lau_identity;
 struct pol_ll_plan;
 
@@ -57,7 +57,8 @@ void lau_pipes_release(struct lau_pipes *);
 struct lau_confine {
 	/* 1 */
 	bool want_net_ns;
-	unsigned isolate;      /* LAU_ISOLATE_* */
+	bool has_endpoints; /* rules say what of the network is open: only a namespace holds them */
+	unsigned isolate;   /* LAU_ISOLATE_* */
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
 	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
@@ -160,11 +161,15 @@ int lau_landlock_begin(struct lau_landlock_job *, struct b_err *err);
 int lau_landlock_finish(struct lau_landlock_job *, struct b_err *err);
 /* ABI of this kernel, or 0 with errno: ENOSYS (not built in), EOPNOTSUPP (switched off). */
 int lau_landlock_abi(void);
-/* The compiled static filter for POL_SC_* flags; points to memory of static duration. */
-int lau_seccomp_prepare(unsigned flags, const void **out_bpf, size_t *out_len, struct b_err *err);
+/* The compiled static filter for POL_SC_* flags, in the arena. */
+int lau_seccomp_prepare(struct b_arena *, unsigned flags, const void **out_bpf, size_t *out_len,
+			struct b_err *err);
 
 /* CAP names "chown,fowner" or "none" -> mask; "cap_" in front and capitals are taken too. */
 int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err);
+/* Of these, what a program of root has that is executed after lau_confine_caps(): what is permitted
+ * here and in the bounding set. What is elsewhere alone (inheritable) is lost then. */
+uint64_t lau_caps_after_exec(uint64_t keep);
 #define LAU_CAP_SETPCAP	      (UINT64_C(1) << 8)  /* and this */
 #define LAU_CAP_SETFCAP	      (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
 #define LAU_CAPS_DEFAULT_LIST "chown,dac_override,fowner,fsetid"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "audit/rundir.h"
+#include "base/account.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -49,6 +50,66 @@ static int load_documents(const struct lau_options *o, struct lau_dirs *d, struc
 	return pol_layers_load(&rq, d->workspaces, d->nworkspaces, &d->layers, err);
 }
 
+/* ---- hidden ---- */
+
+static bool lies_in(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return path && strncmp(path, dir, n) == 0 && (path[n] == '/' || !path[n]);
+}
+
+/* Not what this run itself is in: a launcher that was started in the scratch directory of another
+ * run, without a service there. */
+static void hide(void *ctx, const char *path)
+{
+	struct lau_dirs *d = ctx;
+
+	for (size_t i = 0; i < d->nhidden; i++)
+		if (strcmp(d->hidden[i], path) == 0)
+			return;
+	for (size_t i = 0; i < d->nworkspaces; i++)
+		if (lies_in(d->workspaces[i], path))
+			return;
+	if (lies_in(d->scratch.path, path))
+		return;
+	if (d->nhidden % 32 == 0) {
+		const char **more = b_arena_alloc(&d->arena, (d->nhidden + 32) * sizeof *more);
+
+		if (d->nhidden)
+			memcpy(more, d->hidden, d->nhidden * sizeof *more);
+		d->hidden = more;
+	}
+	d->hidden[d->nhidden++] = b_arena_strndup(&d->arena, path, strlen(path));
+}
+
+/* Where the log would be without variables. */
+static void hide_usual_state(struct lau_dirs *d)
+{
+	b_auto(b_str_release) struct b_str account = {0}, path = {0};
+	const char *home = getenv("HOME");
+
+	if (home && *home == '/') {
+		b_str_addf(&path, "%s/.local/state/sbx-launch", home);
+		hide(d, b_str_c(&path));
+	}
+	if (b_account_home(geteuid(), &account) && *account.s == '/') {
+		b_str_reset(&path);
+		b_str_addf(&path, "%s/.local/state/sbx-launch",
+			   strcmp(account.s, "/") == 0 ? "" : account.s);
+		hide(d, b_str_c(&path));
+	}
+}
+
+/* What other runs of this user have made: their channels, and the directories in which the agents'
+ * own copies lie. */
+static void hide_others(struct lau_dirs *d)
+{
+	lau_channel_places(hide, d);
+	lau_scratch_others(d->scratch.path, hide, d);
+	hide_usual_state(d);
+}
+
 /* Logs of all runs and compiled policies: hidden also when this run keeps no log. */
 static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
@@ -59,7 +120,7 @@ static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_
 	if (!d->runs)
 		return o->audit_level == SBX_AUDIT_NONE ? 0 : -1;
 	state = b_arena_strndup(&d->arena, d->runs, (size_t)(strrchr(d->runs, '/') - d->runs));
-	d->hidden[d->nhidden++] = state;
+	hide(d, state);
 	if (!o->dry_run) {
 		b_str_addf(&images, "%s/images", state);
 		d->images = b_str_take(&images);
@@ -90,11 +151,12 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 	if (!o->no_shim) {
 		if (lau_channel_base(&d->channels, err) < 0)
 			return -1;
-		d->hidden[d->nhidden++] = d->channels;
+		hide(d, d->channels);
 	}
 	find_locks(d);
-	if (d->locks && (!d->channels || strcmp(d->locks, d->channels) != 0))
-		d->hidden[d->nhidden++] = d->locks;
+	if (d->locks)
+		hide(d, d->locks);
+	hide_others(d);
 	return find_state(o, d, err);
 }
 
@@ -114,9 +176,8 @@ int lau_dirs_find_inside(const struct lau_options *o, const struct lau_dirs *out
 	d->cache = share(outer->cache, d->layers.effect.cache);
 	d->channels = share(outer->channels, !o->no_shim);
 	d->runs = share(outer->runs, true);
-	for (; d->nhidden < outer->nhidden; d->nhidden++)
-		d->hidden[d->nhidden] = b_arena_strndup(&d->arena, outer->hidden[d->nhidden],
-							strlen(outer->hidden[d->nhidden]));
+	for (size_t i = 0; i < outer->nhidden; i++)
+		hide(d, outer->hidden[i]);
 	return 0;
 }
 

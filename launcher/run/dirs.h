@@ -43,6 +43,10 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
 int lau_scratch_lend(const struct lau_scratch *, uid_t, gid_t, struct b_err *err);
 /* Removes it, or in /tmp and /var/tmp leaves it empty for the next run, and unlocks. */
 void lau_scratch_release(struct lau_scratch *);
+/* What other runs of this user have or may come to have: calls each(ctx, path) for the lowest
+ * numbers, whether they are there or not, and for all that is there. A run whose TMPDIR was
+ * another is not known of. */
+void lau_scratch_others(const char *own, void (*each)(void *ctx, const char *path), void *ctx);
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
 void lau_scratch_export(const char *path, struct lau_environment *);
 
@@ -67,7 +71,8 @@ struct lau_dirs {
 	char *locks;		    /* holds the lock of moves; NULL = no place for it */
 	char *images;		    /* compiled policies of all runs; NULL = none */
 	char *runs;		    /* holds the run directories; NULL = none wanted */
-	const char *hidden[3];	    /* of these, what the command may not touch */
+	/* What no command may touch: of these, and what other runs of this user have made. */
+	const char **hidden;
 	size_t nhidden;
 	const struct pol_ruleset *outer; /* of the run that this one is inside of; NULL = none */
 };

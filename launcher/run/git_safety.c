@@ -3,6 +3,7 @@
 #include "launcher/run/dirs.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/decide.h"
+#include "launcher/run/git_repos.h"
 #include "policy/approve/approve.h"
 #include "policy/engine.h"
 #include "policy/rules/build.h"
@@ -116,6 +118,67 @@ static bool path_is_sound(struct pol_engine *e, const char *path, struct b_str *
 	return true;
 }
 
+/* ---- the loader, ld.so(8) ---- */
+
+enum { LIBRARIES_MAX = 4096 };
+
+/* Each file of the directory, and what the command may make in it. */
+static bool has_free_library(struct pol_engine *e, struct b_arena *a, const char *dir)
+{
+	const struct dirent *entry;
+	bool is_there = access(dir, F_OK) == 0 || errno != ENOENT;
+	bool is_free = (is_there && may_lead_elsewhere(e, a, dir)) ||
+		       may_change(e, b_arena_printf(a, "%s/libc.so.6", pol_canonical(a, dir)));
+	DIR *list = is_free ? NULL : opendir(dir);
+
+	for (unsigned n = 0; list && !is_free && (entry = readdir(list)); n++)
+		if (*entry->d_name != '.')
+			is_free = n > LIBRARIES_MAX ||
+				  may_lead_elsewhere(
+					  e, a, b_arena_printf(a, "%s/%s", dir, entry->d_name));
+	if (list)
+		closedir(list);
+	return is_free;
+}
+
+/* A bare name is looked for where no other variable leads elsewhere. */
+static bool element_is_sound(struct pol_engine *e, struct b_arena *a, const char *element,
+			     bool is_dir)
+{
+	if (!is_dir && (!*element || !strchr(element, '/')))
+		return !strchr(element, '$');
+	if (*element != '/' || strchr(element, '$'))
+		return false;
+	return is_dir ? !has_free_library(e, a, element) : !may_lead_elsewhere(e, a, element);
+}
+
+static bool loader_is_sound(struct pol_engine *e, char const *const *envp, struct b_str *why)
+{
+	static const struct {
+		const char *name, *between;
+		bool is_dir;
+	} variables[] = {{"LD_PRELOAD", " :", false},
+			 {"LD_AUDIT", ":", false},
+			 {"LD_LIBRARY_PATH", ":;", true}};
+	b_auto(b_arena_release) struct b_arena a = {0};
+
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		const char *p = value_of(envp, variables[i].name);
+
+		if (p && !*p)
+			continue;
+		for (size_t n; p; p = p[n] ? p + n + 1 : NULL) {
+			n = strcspn(p, variables[i].between);
+			if (element_is_sound(e, &a, b_arena_strndup(&a, p, n), variables[i].is_dir))
+				continue;
+			b_str_addf(why, "the variable %s leads to what the command may write",
+				   variables[i].name);
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ---- git ---- */
 
 /* What the git of a command that only looks may be led to run. Signatures are %G in a format. */
@@ -168,7 +231,7 @@ enum looks {
 	SHOWS_DIFFERENCES,
 };
 
-static enum looks find_looks(char const *const *argv)
+static enum looks find_looks(char const *const *argv, bool *out_moves_tree)
 {
 	static const struct {
 		const char *word;
@@ -186,6 +249,7 @@ static enum looks find_looks(char const *const *argv)
 
 		add_unquoted(&text, *argv);
 		is_git |= strstr(b_str_c(&text), "git") != NULL;
+		*out_moves_tree |= strstr(b_str_c(&text), "--work-tree") != NULL;
 		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 			if (words[i].looks > looks && strstr(b_str_c(&text), words[i].word))
 				looks = words[i].looks;
@@ -201,26 +265,20 @@ static void read_config(struct b_arena *a, const char *file, struct configured *
 		c->left_out = left_out;
 }
 
-/* git-config(1), Files. */
-static void read_configs(struct b_arena *a, char const *const *envp, struct configured *c)
+/* git-config(1), Files: the user's; NULL at the end. */
+static void find_users(struct b_arena *a, char const *const *envp, const char *out[4])
 {
 	const char *xdg = value_of(envp, "XDG_CONFIG_HOME"), *home = value_of(envp, "HOME");
-	struct pol_git git = {0};
-	char cwd[PATH_MAX];
+	size_t n = 0;
 
-	read_config(a, "/etc/gitconfig", c);
+	out[n++] = "/etc/gitconfig";
 	if (home && *home == '/')
-		read_config(a, b_arena_printf(a, "%s/.gitconfig", home), c);
+		out[n++] = b_arena_printf(a, "%s/.gitconfig", home);
 	if (xdg && *xdg == '/')
-		read_config(a, b_arena_printf(a, "%s/git/config", xdg), c);
+		out[n++] = b_arena_printf(a, "%s/git/config", xdg);
 	else if (home && *home == '/')
-		read_config(a, b_arena_printf(a, "%s/.config/git/config", home), c);
-	if (getcwd(cwd, sizeof cwd))
-		pol_git_find(a, cwd, &git);
-	if (git.common)
-		read_config(a, b_arena_printf(a, "%s/config", git.common), c);
-	if (git.dir)
-		read_config(a, b_arena_printf(a, "%s/config.worktree", git.dir), c);
+		out[n++] = b_arena_printf(a, "%s/.config/git/config", home);
+	out[n] = NULL;
 }
 
 /* In the text of a shell: another directory may be in a repository that the command has made, whose
@@ -241,32 +299,108 @@ static bool changes_directory(char const *const *argv)
 	return false;
 }
 
-/* A nested repository's may be the command's own work. */
-static const char *find_open_config(struct pol_engine *e, struct b_arena *a)
-{
-	struct pol_git git = {0};
-	char cwd[PATH_MAX];
-	const char *files[2];
+/* What git may find from here, and what it may enter from there. */
+struct found {
+	struct pol_engine *e;
+	struct b_arena a;
+	struct lau_repo repos[LAU_REPOS_MAX];
+	size_t n;
+	unsigned looked;  /* submodules */
+	size_t left;	  /* bytes of indexes that are still read: the command may have made them */
+	bool moves_tree;  /* --work-tree: where they are is not known */
+	const char *open; /* a configuration that the command may write */
+	const char *left_out;
+};
 
-	if (getcwd(cwd, sizeof cwd))
-		pol_git_find(a, cwd, &git);
-	if (!git.common || !git.dir)
-		return NULL;
-	files[0] = b_arena_printf(a, "%s/config", git.common);
-	files[1] = b_arena_printf(a, "%s/config.worktree", git.dir);
-	for (size_t i = 0; i < 2; i++)
-		if (may_change(e, files[i]))
-			return files[i];
-	return NULL;
+enum { SUBMODULES_DEEP = 8, SUBMODULES_MOST = 4096, INDEXES_MAX = 256 << 20 };
+
+static bool is_open(struct found *f, const char *file)
+{
+	if (may_change(f->e, pol_canonical(&f->a, file)) || may_change(f->e, file))
+		f->open = file;
+	return f->open;
+}
+
+/* A nested repository's configuration may be the command's own work, and so may be the word that
+ * leads to another one. */
+static bool is_open_repo(struct found *f, const struct lau_repo *r)
+{
+	return is_open(f, b_arena_printf(&f->a, "%s/config", r->common)) ||
+	       is_open(f, b_arena_printf(&f->a, "%s/config.worktree", r->dir)) ||
+	       is_open(f, b_arena_printf(&f->a, "%s/commondir", r->dir));
+}
+
+/* git compares the files of each submodule that is there by that one's own configuration. */
+static bool leads_into_open(struct found *f, const struct lau_repo *r, unsigned depth)
+{
+	const char *const *names;
+	struct lau_repo sub;
+	size_t n;
+
+	if (depth > SUBMODULES_DEEP || !lau_repo_submodules(&f->a, r, &f->left, &names, &n) ||
+	    (n && f->moves_tree)) {
+		f->left_out = b_arena_printf(&f->a, "%s/index", r->dir);
+		return true;
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (++f->looked > SUBMODULES_MOST)
+			f->left_out = r->dir;
+		if (f->left_out)
+			return true;
+		if (lau_repo_at(&f->a, b_arena_printf(&f->a, "%s/%s", r->top, names[i]), &sub) &&
+		    (is_open_repo(f, &sub) || leads_into_open(f, &sub, depth + 1)))
+			return true;
+	}
+	return false;
+}
+
+static bool finds_open(struct found *f, char const *const *envp)
+{
+	const char *users[4];
+	char cwd[PATH_MAX];
+
+	f->n = lau_repos_find(&f->a, getcwd(cwd, sizeof cwd) ? cwd : "/", f->repos);
+	if (f->n == LAU_REPOS_MAX)
+		f->left_out = "a deep directory";
+	find_users(&f->a, envp, users);
+	for (const char **file = users; *file; file++)
+		if (is_open(f, *file))
+			return true;
+	for (size_t i = 0; i < f->n && !f->left_out; i++)
+		if (is_open_repo(f, &f->repos[i]) || leads_into_open(f, &f->repos[i], 0))
+			return true;
+	return f->left_out;
+}
+
+static bool names_programs(struct found *f, char const *const *envp, struct b_str *why)
+{
+	struct configured c = {0};
+	const char *users[4], *file;
+
+	find_users(&f->a, envp, users);
+	for (const char **user = users; *user; user++)
+		read_config(&f->a, *user, &c);
+	for (size_t i = 0; i < f->n; i++) {
+		read_config(&f->a, b_arena_printf(&f->a, "%s/config", f->repos[i].common), &c);
+		read_config(&f->a, b_arena_printf(&f->a, "%s/config.worktree", f->repos[i].dir),
+			    &c);
+	}
+	file = c.names ? c.names : c.left_out;
+	if (!file)
+		return false;
+	b_str_add_visible(why, file, strlen(file));
+	b_str_add(why, c.names ? " names programs that show differences or signatures "
+				 "(diff.external, command, textconv, submodule; %G in a format)"
+			       : " is not read whole: it may name programs that show differences");
+	return true;
 }
 
 static bool git_is_sound(struct pol_engine *e, char const *const *argv, char const *const *envp,
 			 struct b_str *why)
 {
-	b_auto(b_arena_release) struct b_arena a = {0};
-	enum looks looks = find_looks(argv);
-	struct configured c = {0};
-	const char *file;
+	bool is_sound, moves_tree = false;
+	enum looks looks = find_looks(argv, &moves_tree);
+	b_auto_free struct found *f = NULL;
 
 	if (looks == LOOKS_AT_NOTHING)
 		return true;
@@ -275,28 +409,29 @@ static bool git_is_sound(struct pol_engine *e, char const *const *argv, char con
 			       "programs");
 		return false;
 	}
-	file = find_open_config(e, &a);
-	if (file) {
+	f = b_calloc(1, sizeof *f);
+	f->e = e;
+	f->moves_tree = moves_tree;
+	f->left = INDEXES_MAX;
+	is_sound = !finds_open(f, envp);
+	if (!is_sound && f->open) {
 		b_str_add(why,
 			  "git compares files by a configuration that the command may write: ");
-		b_str_add_visible(why, file, strlen(file));
-		return false;
+		b_str_add_visible(why, f->open, strlen(f->open));
+	} else if (!is_sound) {
+		b_str_add_visible(why, f->left_out, strlen(f->left_out));
+		b_str_add(why, " is not read whole: it may lead git into repositories of the "
+			       "command");
+	} else if (looks == SHOWS_DIFFERENCES) {
+		is_sound = !names_programs(f, envp, why);
 	}
-	if (looks != SHOWS_DIFFERENCES)
-		return true;
-	read_configs(&a, envp, &c);
-	file = c.names ? c.names : c.left_out;
-	if (!file)
-		return true;
-	b_str_add_visible(why, file, strlen(file));
-	b_str_add(why, c.names ? " names programs that show differences or signatures "
-				 "(diff.external, command, textconv, submodule; %G in a format)"
-			       : " is not read whole: it may name programs that show differences");
-	return false;
+	b_arena_release(&f->a);
+	return is_sound;
 }
 
 bool lau_surround_is_sound(struct pol_engine *e, char const *const *argv, char const *const *envp,
 			   struct b_str *why)
 {
-	return path_is_sound(e, value_of(envp, "PATH"), why) && git_is_sound(e, argv, envp, why);
+	return path_is_sound(e, value_of(envp, "PATH"), why) && loader_is_sound(e, envp, why) &&
+	       git_is_sound(e, argv, envp, why);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* os.h - what the launcher's shared parts ask of the system and each system answers its own way:
- * launcher/linux/run/os.c, launcher/macos/os.c. */
+ * launcher/linux/process/os.c, launcher/macos/os.c. */
 #pragma once
 
 #include <fcntl.h>

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/chain.h"
 #include "audit/collector.h"
 #include "audit/rundir.h"
 #include "base/err.h"
@@ -189,6 +190,7 @@ static int open_log(struct lau_record *r, struct b_err *err)
 
 	if (file && check_audit_file(r->plan, file, err) < 0)
 		return -1;
+	r->log_is_torn = file && aud_log_is_torn(file);
 	r->log_fd = file ? lau_outfile_open(file, FLAGS)
 			 : openat(r->dir.dirfd, "audit.jsonl", FLAGS | O_CLOEXEC, 0600);
 	if (r->log_fd < 0)
@@ -197,9 +199,16 @@ static int open_log(struct lau_record *r, struct b_err *err)
 	return 0;
 }
 
+/* aud_redact_fn */
+static void hide_words(void *ctx, const char *text, struct b_str *out)
+{
+	lau_hide_text(&((const struct lau_record *)ctx)->words, text, out);
+}
+
 static int open_collector(struct lau_record *r, const struct lau_channel *channel,
 			  struct b_err *err)
 {
+	const char *file = r->options->audit_file;
 	struct aud_config cfg = {
 		.image = &r->plan->engine->image,
 		.run_id = r->has_dir ? r->dir.id : "",
@@ -219,6 +228,14 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.log_limit = r->options->audit_required ? 0
 			     : r->room			? r->room
 							: AUD_LOG_LIMIT,
+		.key = r->key,
+		.is_shared = file != NULL,
+		.is_torn = r->log_is_torn,
+		.origin = &r->origin.is,
+		.context = r->origin.context,
+		.ncontext = r->origin.ncontext,
+		.redact = hide_words,
+		.redact_ctx = r,
 	};
 
 	r->is_terminal = isatty(STDERR_FILENO);
@@ -239,14 +256,6 @@ static int make_broker_ring(struct lau_record *r, struct b_err *err)
 	r->broker_ring_data = BROKER_RING;
 	sbx_ring_init(ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
 	return 0;
-}
-
-static char *const *hide_argv(const struct lau_options *o, struct b_arena *arena)
-{
-	b_auto(lau_secrets_release) struct lau_secrets secrets = {0};
-
-	lau_hide_collect(o, lau_os_environ(), false, &secrets);
-	return lau_hide_words(&secrets, o->argv, arena);
 }
 
 /* What is inside of a run is kept as long as that is, and found by its name. */
@@ -279,11 +288,17 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 				   .info = AUD_INFOFILE_INIT,
 				   .started_ms = b_now_real_ns() / 1000000};
 	lau_hide_collect(o, lau_os_environ(), true, &out->secrets);
-	out->shown_argv = hide_argv(o, &plan->arena);
+	lau_hide_collect(o, lau_os_environ(), false, &out->words);
+	out->shown_argv = lau_hide_words(&out->words, o->argv, &plan->arena);
+	if (lau_origin_find(&out->origin, o, &out->words, err) < 0)
+		return -1;
+	out->origin.is.argv = out->shown_argv;
 	if (wants_log) {
 		if (aud_rundir_new(&out->dir, err) < 0)
 			return -1;
 		out->has_dir = true;
+		if (aud_key_load(dirs->runs, true, out->key, err) < 0)
+			return -1;
 		if (find_family(out, err) < 0 || open_log(out, err) < 0)
 			return -1;
 	}
@@ -341,6 +356,22 @@ static size_t list_limits(const struct lau_bounds *bounds, struct aud_limit out[
 	return n;
 }
 
+/* What the caller says that the run belongs to; NULL = nothing, or too much to be a name. */
+static const char *context_of(char *const *vars)
+{
+	enum { CONTEXT_MAX = 512 };
+	static const char name[] = "SBX_CONTEXT=";
+
+	for (; *vars; vars++)
+		if (strncmp(*vars, name, sizeof name - 1) == 0) {
+			const char *value = *vars + sizeof name - 1;
+			size_t n = strlen(value);
+
+			return n > 0 && n <= CONTEXT_MAX && b_utf8_valid(value, n) ? value : NULL;
+		}
+	return NULL;
+}
+
 /* `o` NULL: it still runs. */
 static int write_info(struct lau_record *r, const struct lau_outcome *o, struct b_err *err)
 {
@@ -351,6 +382,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 	struct aud_runinfo info = {
 		.run_id = r->dir.id,
 		.parent = r->parent,
+		.context = context_of(lau_os_environ()),
 		.version = SBX_VERSION,
 		.pid = getpid(),
 		.started_ms = r->started_ms,
@@ -412,10 +444,9 @@ int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, 
 		tell_start(r, spawned, real ? real : program, lau_exec_class(program));
 	if (!r->has_dir)
 		return 0;
-	/* Looking through two hundred directories costs more than a small run: one run in
-	 * sixteen does it, so at most a few more are kept. None inside of another: the command
-	 * could have as many as it takes to remove what is not its own. */
-	if (!r->parent && spawned->pid % 16 == 0)
+	/* None inside of another: the command could have as many as it takes to remove what is not
+	 * its own. */
+	if (!r->parent && aud_rundir_is_due())
 		aud_rundir_retain(r->dirs->runs);
 	/* a launcher that was killed before leaves no run */
 	if (write_info(r, NULL, err) < 0) {
@@ -438,10 +469,14 @@ int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct 
 {
 	int rc = 0;
 
+	if (r->collector && r->is_started && o && o->phase != LAU_PHASE_ABORTED)
+		aud_collector_ended(r->collector, o->signal ? -1 : o->exit_code, o->signal);
 	if (r->collector && aud_collector_finish(r->collector, err) < 0)
 		rc = -1;
 	if (write_info(r, o, rc < 0 ? NULL : err) < 0)
 		rc = -1;
+	if (rc == 0 && r->collector && r->has_dir && r->is_started)
+		rc = lau_anchor(r->options, r->dir.id, aud_collector_hash(r->collector), err);
 	return rc;
 }
 
@@ -466,6 +501,8 @@ void lau_record_release(struct lau_record *r)
 		close(r->log_fd);
 	aud_infofile_release(&r->info);
 	lau_secrets_release(&r->secrets);
+	lau_secrets_release(&r->words);
+	lau_origin_release(&r->origin);
 	if (r->has_dir && r->is_started)
 		aud_rundir_release(&r->dir);
 	else if (r->has_dir)

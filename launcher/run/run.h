@@ -11,7 +11,9 @@
 
 #include "audit/collector.h"
 #include "audit/rundir.h"
+#include "base/sha256.h"
 #include "launcher/plan/environment.h"
+#include "launcher/run/origin.h"
 #include "policy/engine.h"
 
 struct b_err;
@@ -76,8 +78,9 @@ struct lau_record {
 	struct lau_channel *channel; /* NULL = none */
 	struct aud_rundir dir;
 	bool has_dir;
-	bool is_started; /* else the directory goes: a refused start leaves none */
-	int log_fd;	 /* -1 = none */
+	bool is_started;  /* else the directory goes: a refused start leaves none */
+	int log_fd;	  /* -1 = none */
+	bool log_is_torn; /* it ended in the middle of a line before */
 	struct aud_infofile info;
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;
@@ -87,6 +90,9 @@ struct lau_record {
 	bool is_terminal;	    /* standard error */
 	struct lau_secrets secrets; /* kept out of the lines for the person */
 	char *const *shown_argv;    /* without them, in the plan's arena */
+	struct lau_secrets words;   /* and out of the words programs are started with */
+	struct lau_origin origin;
+	unsigned char key[B_HMAC_KEY]; /* of the log's chain */
 };
 
 /* The run that one is inside of, and the family of that. */
@@ -107,6 +113,9 @@ int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *e
 /* The end: last lines of the log, run.json. Counts and hash are final from here. */
 int lau_record_finish(struct lau_record *, const struct lau_outcome *, struct b_err *err);
 void lau_record_release(struct lau_record *);
+/* --anchor-fd and --anchor-command: "RUN HASH", the whole MAC of the last line, to something that
+ * the user cannot change afterwards. B_AUDIT. */
+int lau_anchor(const struct lau_options *, const char *id, const char *hash, struct b_err *err);
 
 /*
  * A run with all runs inside of it, which one command may make as many of as it likes:

@@ -274,6 +274,58 @@ void lau_scratch_release(struct lau_scratch *s)
 	*s = (struct lau_scratch){.base = -1, .lock = -1};
 }
 
+enum { OTHERS = 32 }; /* runs at once whose directories are closed to each other beforehand */
+
+static void each_there(const char *base, const char *own, void (*each)(void *ctx, const char *path),
+		       void *ctx)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+	DIR *list = opendir(base);
+	const struct dirent *e;
+	char prefix[64];
+	size_t n, at;
+
+	snprintf(prefix, sizeof prefix, "sbx-launch-%u.", (unsigned)geteuid());
+	n = strlen(prefix);
+	b_str_addf(&path, "%s/%s", strcmp(base, "/") == 0 ? "" : base, prefix);
+	at = path.len;
+	for (unsigned i = 0; i < OTHERS; i++) {
+		path.len = at;
+		b_str_addf(&path, "%u", i);
+		if (!own || strcmp(b_str_c(&path), own) != 0)
+			each(ctx, b_str_c(&path));
+	}
+	while (list && (e = readdir(list))) {
+		const char *rest = e->d_name + n;
+
+		if (strncmp(e->d_name, prefix, n) != 0 ||
+		    (rest[strspn(rest, "0123456789")] == '\0' && atoi(rest) < OTHERS))
+			continue;
+		path.len = at;
+		b_str_add(&path, rest);
+		if (!own || strcmp(b_str_c(&path), own) != 0)
+			each(ctx, b_str_c(&path));
+	}
+	if (list)
+		closedir(list);
+}
+
+void lau_scratch_others(const char *own, void (*each)(void *ctx, const char *path), void *ctx)
+{
+	static const char *const usual[] = {"/tmp", "/var/tmp"};
+	b_auto_free char *base = NULL;
+	struct b_err none;
+
+	if (lau_scratch_base(&base, &none) == 0)
+		each_there(base, own, each, ctx);
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		b_auto_free char *real = usable(usual[i]);
+
+		if (real && (!base || strcmp(real, base) != 0))
+			each_there(real, own, each, ctx);
+	}
+}
+
 void lau_scratch_export(const char *path, struct lau_environment *env)
 {
 	b_auto(b_str_release) struct b_str prefix = {0};

@@ -131,7 +131,7 @@ struct lau_watch {
 	void (*stopped)(struct lau_watch *, int signo);	   /* the command; NULL = we stop */
 	bool (*is_apart)(const struct lau_watch *, pid_t); /* a child that ends its own; NULL */
 };
-#define LAU_WATCHES 4
+#define LAU_WATCHES 5
 
 struct lau_supervisor {
 	const struct lau_signals *signals;
@@ -240,7 +240,7 @@ void lau_timer_stop(pid_t);
 
 /*
  * A process beside a run that has no pid namespace: when the supervisor is killed by
- * SIGKILL, it ends what the run leaves. What is the run's it knows by a mark that is inherited and
+ * SIGKILL, it ends what the run leaves. It identifies the run's processes by an inherited mark that
  * does nothing else: a hard limit on file locks (RLIMIT_LOCKS, without effect since Linux 2.4.25),
  * large beyond all use and different in each run. Parents and groups do not tell, once orphans have
  * gone to init(1).

@@ -25,9 +25,16 @@ bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why);
 /* Commands joined by | && || ; and newline; words of plain characters and quotes without
  * expansion; as the only redirections those to /dev/null and 2>&1. */
 bool pol_approve_shell(const char *text, struct b_str *why);
+/* The text of `sh -c TEXT`, NULL when the words are something else. */
+const char *pol_approve_text(char const *const *argv, size_t n);
+/* Calls `each` for each command of the text, until it says no: false. What is not taken apart is
+ * refused likewise. */
+typedef bool pol_approve_each(void *ctx, char const *const *argv, size_t n, struct b_str *why);
+bool pol_approve_split(const char *text, pol_approve_each *, void *ctx, struct b_str *why);
 /* All names that can pass, shells included; NULL behind the last. */
 const char *pol_approve_name(size_t i);
-/* No variable in `envp` makes such commands run, read or write something else. */
+/* No variable in `envp` makes such commands run, read or write something else. Those of the loader
+ * that name files pass: launcher/run/dirs.h looks where they lead. */
 bool pol_approve_environment(char const *const *envp, struct b_str *why);
 
 /* NAME=VALUE, NULL-terminated: put over the environment of a read-only command, they keep git from

@@ -58,12 +58,18 @@ const char *pol_approve_name(size_t i)
 	return i < n ? shells[i] : pol_command_name(i - n);
 }
 
+const char *pol_approve_text(char const *const *argv, size_t n)
+{
+	return n == 3 && is_shell(argv[0]) && strcmp(argv[1], "-c") == 0 ? argv[2] : NULL;
+}
+
 bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why)
 {
+	const char *text = pol_approve_text(argv, n);
 	const struct pol_command *c;
 
-	if (n == 3 && is_shell(argv[0]) && strcmp(argv[1], "-c") == 0)
-		return pol_approve_shell(argv[2], why);
+	if (text)
+		return pol_approve_shell(text, why);
 	c = n ? pol_command_find(argv[0]) : NULL;
 	if (!c) {
 		b_str_addc(why, '`');
@@ -76,19 +82,22 @@ bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why)
 
 /* ---- the environment ---- */
 
-/* Shells read files and functions from it, rg options, git anything. A name that ends in `*` is a
- * beginning. */
+/* Shells read files, functions and places from it, rg and grep options, git anything, the loaders
+ * libraries. A name that ends in `*` is a beginning. */
 static const char *const refused_names[] = {
-	"BASH_ENV", "BASH_FUNC_*", "SHELLOPTS", "BASHOPTS", "RIPGREP_CONFIG_PATH", "GIT_*",
+	"BASH_ENV", "BASH_FUNC_*",  "SHELLOPTS",	   "BASHOPTS",
+	"CDPATH",   "GREP_OPTIONS", "RIPGREP_CONFIG_PATH", "GIT_*",
+	"LD_*",	    "DYLD_*",	    "GCONV_PATH",
 };
-/* Of git's, those that only say who and how. GIT_PAGER is put out of force by
- * pol_approve_settings. */
+/* Of git's, those that only say who and how; of the loader's, those that name files. GIT_PAGER is
+ * put out of force by pol_approve_settings. */
 static const char harmless[] = "GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS "
 			       "GIT_TERMINAL_PROMPT GIT_OPTIONAL_LOCKS GIT_AUTHOR_NAME "
 			       "GIT_AUTHOR_EMAIL GIT_AUTHOR_DATE GIT_COMMITTER_NAME "
 			       "GIT_COMMITTER_EMAIL GIT_COMMITTER_DATE GIT_NO_LAZY_FETCH "
 			       "GIT_SSL_CAINFO GIT_SSL_CAPATH GIT_SSL_NO_VERIFY "
-			       "GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES";
+			       "GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES "
+			       "LD_BIND_NOW LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH";
 
 static bool is_named(const char *entry, const char *name)
 {
@@ -119,7 +128,7 @@ const char *const pol_approve_settings[] = {
 	"GIT_NO_LAZY_FETCH=1",
 	"GIT_PAGER=cat",
 	"PAGER=cat",
-	"GIT_CONFIG_COUNT=4",
+	"GIT_CONFIG_COUNT=5",
 	"GIT_CONFIG_KEY_0=core.fsmonitor",
 	"GIT_CONFIG_VALUE_0=false",
 	"GIT_CONFIG_KEY_1=diff.autoRefreshIndex",
@@ -128,6 +137,8 @@ const char *const pol_approve_settings[] = {
 	"GIT_CONFIG_VALUE_2=false",
 	"GIT_CONFIG_KEY_3=diff.ignoreSubmodules", /* else git looks into them, by their settings */
 	"GIT_CONFIG_VALUE_3=dirty",
+	"GIT_CONFIG_KEY_4=safe.bareRepository", /* from 2.38 on */
+	"GIT_CONFIG_VALUE_4=explicit",
 	NULL,
 };
 

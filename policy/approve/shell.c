@@ -20,6 +20,8 @@ struct line {
 	const char *p;
 	char **words; /* of the command that is being read */
 	size_t n, cap;
+	pol_approve_each *each;
+	void *ctx;
 	struct b_str *why;
 };
 
@@ -140,7 +142,7 @@ static bool take_redirection(struct line *l, bool *out_taken)
 
 static bool command_looks(struct line *l)
 {
-	bool ok = pol_approve_argv((char const *const *)l->words, l->n, l->why);
+	bool ok = l->each(l->ctx, (char const *const *)l->words, l->n, l->why);
 
 	line_clear(l);
 	return ok;
@@ -186,9 +188,9 @@ static bool take_all(struct line *l)
 	return need_more ? refuse(l, "no command", l->p) : true;
 }
 
-bool pol_approve_shell(const char *text, struct b_str *why)
+bool pol_approve_split(const char *text, pol_approve_each *each, void *ctx, struct b_str *why)
 {
-	struct line l = {.p = text, .why = why};
+	struct line l = {.p = text, .each = each, .ctx = ctx, .why = why};
 	bool ok;
 
 	if (strlen(text) > MAX_TEXT) {
@@ -199,4 +201,15 @@ bool pol_approve_shell(const char *text, struct b_str *why)
 	line_clear(&l);
 	free(l.words);
 	return ok;
+}
+
+static bool looks(void *ctx, char const *const *argv, size_t n, struct b_str *why)
+{
+	(void)ctx;
+	return pol_approve_argv(argv, n, why);
+}
+
+bool pol_approve_shell(const char *text, struct b_str *why)
+{
+	return pol_approve_split(text, looks, NULL, why);
 }

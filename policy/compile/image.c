@@ -120,6 +120,15 @@ static void write_rules(struct image *im)
 				.allow = r->allow,
 			};
 		}
+	for (size_t i = 0; i < im->rs->net.n; i++) {
+		const struct pol_endpoint *e = &im->rs->net.v[i];
+
+		rules[n++] = (struct sbx_image_rule){
+			.matched = pol_writer_text(&im->w, e->matched),
+			.origin = pol_writer_text(&im->w, e->origin),
+			.allow = e->allow,
+		};
+	}
 	if (n > 0)
 		memcpy(im->w.out.s + im->hdr.rules, rules, n * sizeof *rules);
 }
@@ -156,6 +165,10 @@ static int write_all(struct image *im, const struct pol_compile_opts *opts, stru
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		if (write_op(im, (enum sbx_op)op, err) < 0)
 			return -1;
+	im->hdr.net.first_rule = im->hdr.nrules;
+	im->hdr.nrules += (uint32_t)im->rs->net.n;
+	if (pol_write_net(&im->w, &im->rs->net, &im->hdr.net, err) < 0)
+		return -1;
 	write_rules(im);
 	write_aliases(im, opts);
 	im->hdr.profile = pol_writer_text(&im->w, im->rs->profile);

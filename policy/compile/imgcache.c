@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* imgcache.c - see bundle.h. */
-#include "policy/compile/bundle.h"
+#include "policy/compile/imgcache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -88,6 +88,7 @@ static void hash_rules(const char *program, const struct pol_ruleset *rs,
 	add_string(&h, program);
 	add_string(&h, rs->profile);
 	add_lists(&h, rs);
+	pol_endpoints_hash(&h, &rs->net);
 	for (i = 0; i < opts->naliases; i++) {
 		add_string(&h, opts->aliases[i].from);
 		add_string(&h, opts->aliases[i].to);

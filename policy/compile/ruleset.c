@@ -17,6 +17,7 @@ void pol_ruleset_release(struct pol_ruleset *rs)
 {
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		free(rs->op[op].v);
+	free(rs->net.v);
 	b_arena_release(&rs->arena);
 	*rs = (struct pol_ruleset){.profile = ""};
 }

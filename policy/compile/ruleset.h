@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "core/image.h"
+#include "policy/compile/endpoints.h"
 
 struct b_err;
 struct b_str;
@@ -78,6 +79,7 @@ struct pol_list {
 struct pol_ruleset {
 	struct b_arena arena;
 	struct pol_list op[SBX_OP_COUNT];
+	struct pol_endpoints net;
 	const char *profile; /* name reported in events */
 	/* Roots whose paths are shown as ./x; the first is "the" workspace. Canonical. */
 	const char **workspaces;

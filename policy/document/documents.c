@@ -18,7 +18,7 @@
 #include "policy/document/layers.h"
 #include "policy/document/model.h"
 #include "policy/front/dialect.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/rules/workspace.h"
 
 static int parse(const struct pol_input *in, struct pol_doc *out, struct b_err *err)
@@ -127,7 +127,7 @@ int pol_documents_load(const char *const *texts, size_t n, enum pol_dialect dial
 	B_ASSERT(preset);
 	if (n == 0) {
 		*out_name = preset->file;
-		return pol_orbit_take(preset->root, out, err);
+		return pol_orbit_take(pol_preset_root(preset), out, err);
 	}
 	pol_store_find(&a, &store);
 	for (size_t i = 0; i < n && rc == 0; i++)

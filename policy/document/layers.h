@@ -20,6 +20,7 @@
 
 #include "policy/document/model.h"
 #include "policy/document/settings.h"
+#include "policy/rules/workspace.h"
 
 struct b_err;
 struct pol_request;
@@ -41,6 +42,10 @@ struct pol_layers {
 	const char *main_name; /* how messages call it */
 	struct pol_layer *v;   /* beside it, by number: a managed one is the first */
 	size_t n, cap;
+	/* Directories that the default workspace lies in (pol_workspace_above): the documents deny
+	 * there, and open nothing. Behind the workspaces, by number. */
+	const char *above[POL_ABOVE_MAX];
+	size_t nabove;
 	struct pol_effect effect;
 	const char **notices; /* lines for the person */
 	size_t nnotices, notices_cap;

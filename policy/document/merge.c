@@ -32,6 +32,20 @@ static void add_all(struct pol_doc *to, struct pol_texts *list, const struct pol
 		pol_texts_add(to, list, copy_text(to, &from->v[i]));
 }
 
+static void add_connects(struct pol_doc *to, struct pol_connects *list,
+			 const struct pol_connects *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		struct pol_connect c = from->v[i];
+
+		c.to = copy_text(to, &from->v[i].to);
+		c.by = c.places = (struct pol_texts){0};
+		add_all(to, &c.by, &from->v[i].by);
+		add_all(to, &c.places, &from->v[i].places);
+		pol_connects_add(to, list, c);
+	}
+}
+
 /* ---- denies ---- */
 
 /*
@@ -153,6 +167,7 @@ static void add_profile(struct pol_doc *to, const struct pol_profile *from)
 
 	add_all(to, &p->read, &from->read);
 	add_all(to, &p->modify, &from->modify);
+	add_connects(to, &p->connect, &from->connect);
 }
 
 /* ---- times ---- */
@@ -223,6 +238,10 @@ static void merge_settings(struct pol_doc *to, const struct pol_settings *global
 	add_all(to, &to->settings.macos, &workspace->macos);
 	add_all(to, &to->settings.pass_env, &global->pass_env);
 	add_all(to, &to->settings.pass_env, &workspace->pass_env);
+	add_all(to, &to->settings.trusted, &global->trusted);
+	add_all(to, &to->settings.trusted, &workspace->trusted);
+	add_connects(to, &to->settings.connect, &global->connect);
+	add_connects(to, &to->settings.connect, &workspace->connect);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++) {
 		add_all(to, &to->settings.roots[i], &global->roots[i]);
 		add_all(to, &to->settings.roots[i], &workspace->roots[i]);
@@ -250,6 +269,8 @@ int pol_doc_merge(const struct pol_doc *global, const struct pol_doc *workspace,
 	add_denies(&doc, &doc.deny_read, &workspace->deny_read, opens(global));
 	add_denies(&doc, &doc.deny_modify, &global->deny_modify, false);
 	add_denies(&doc, &doc.deny_modify, &workspace->deny_modify, opens(global));
+	add_connects(&doc, &doc.deny_connect, &global->deny_connect);
+	add_connects(&doc, &doc.deny_connect, &workspace->deny_connect);
 	for (size_t i = 0; i < global->nprofiles; i++)
 		if (!has_profile(workspace, global->profiles[i].name.s))
 			add_profile(&doc, &global->profiles[i]);
@@ -328,7 +349,9 @@ int pol_doc_effective(struct pol_doc *doc, const char *name, struct pol_effectiv
 	lists[SBX_READ][1] = &doc->deny_read;
 	lists[SBX_MODIFY][0] = &p->modify;
 	lists[SBX_MODIFY][1] = &doc->deny_modify;
-	*out = (struct pol_effective){.name = b_arena_strndup(&doc->arena, name, strlen(name))};
+	*out = (struct pol_effective){.name = b_arena_strndup(&doc->arena, name, strlen(name)),
+				      .connect = p->connect,
+				      .deny_connect = doc->deny_connect};
 	for (int op = SBX_READ; op <= SBX_MODIFY; op++) {
 		size_t room = lists[op][0]->n + lists[op][1]->n;
 
@@ -369,6 +392,17 @@ static void add_before(struct pol_doc *to, struct pol_texts *list, const struct 
 		pol_texts_add(to, list, own.v[i]);
 }
 
+static void add_connects_before(struct pol_doc *to, struct pol_connects *list,
+				const struct pol_connects *from)
+{
+	struct pol_connects own = *list;
+
+	*list = (struct pol_connects){0};
+	add_connects(to, list, from);
+	for (size_t i = 0; i < own.n; i++)
+		pol_connects_add(to, list, own.v[i]);
+}
+
 /* Strictness is said by either of two keys: a preset's never wins over the other. */
 static bool absorb_is_said(const struct pol_settings *s, int i)
 {
@@ -389,6 +423,8 @@ static void absorb_settings(struct pol_doc *to, const struct pol_settings *from)
 	}
 	add_before(to, &to->settings.macos, &from->macos);
 	add_before(to, &to->settings.pass_env, &from->pass_env);
+	add_before(to, &to->settings.trusted, &from->trusted);
+	add_connects_before(to, &to->settings.connect, &from->connect);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++)
 		add_before(to, &to->settings.roots[i], &from->roots[i]);
 }
@@ -402,6 +438,7 @@ static void absorb_profiles(struct pol_doc *to, const struct pol_doc *from)
 
 		add(to, &p->read, &from->profiles[i].read);
 		add(to, &p->modify, &from->profiles[i].modify);
+		add_connects(to, &p->connect, &from->profiles[i].connect);
 	}
 }
 
@@ -413,6 +450,7 @@ int pol_doc_absorb(struct pol_doc *doc, const struct pol_doc *preset, struct b_e
 	 * preset never touch the document's. */
 	add_before(doc, &doc->deny_read, &preset->deny_read);
 	add_before(doc, &doc->deny_modify, &preset->deny_modify);
+	add_connects_before(doc, &doc->deny_connect, &preset->deny_connect);
 	absorb_settings(doc, &preset->settings);
 	return pol_doc_validate(doc, err);
 }

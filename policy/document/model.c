@@ -30,6 +30,12 @@ void pol_texts_add(struct pol_doc *doc, struct pol_texts *list, struct pol_text 
 	list->v[list->n++] = text;
 }
 
+void pol_connects_add(struct pol_doc *doc, struct pol_connects *list, struct pol_connect entry)
+{
+	list->v = grow(&doc->arena, list->v, list->n, &list->cap, sizeof *list->v);
+	list->v[list->n++] = entry;
+}
+
 struct pol_profile *pol_doc_add_profile(struct pol_doc *doc, struct pol_text name)
 {
 	struct pol_profile *p;

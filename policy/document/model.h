@@ -44,9 +44,28 @@ struct pol_texts {
 	size_t n, cap;
 };
 
+/* An entry of `connect` or `denyConnect`: the path of a socket (pol_is_socket_path()), or an
+ * endpoint of the network and by whom. */
+struct pol_connect {
+	struct pol_text to;
+	bool allow;
+	struct pol_texts by; /* programs, none = all: absolute paths, patterns of them */
+	struct pol_texts
+		places; /* of dialects: what a name may resolve to; has_places: only these */
+	bool has_places;
+	bool is_shut;	 /* of dialects: opens no class of addresses that is never open */
+	bool is_foreign; /* of dialects: wildcards anywhere, `*` alone is every host */
+};
+
+struct pol_connects {
+	struct pol_connect *v;
+	size_t n, cap;
+};
+
 struct pol_profile {
 	struct pol_text name;
 	struct pol_texts read, modify;
+	struct pol_connects connect;
 };
 
 /* Settings of `spec.sandbox` that are one value: its words, NULL = a boolean. What they mean:
@@ -103,7 +122,9 @@ struct pol_settings {
 	 * `proxy:PORT`. */
 	struct pol_texts macos;
 	struct pol_texts spares; /* names of directories: below, denyModifyAnyCase does not hold */
-	struct pol_texts pass_env; /* names of variables; `*` in one that is not literal */
+	struct pol_texts pass_env;   /* names of variables; `*` in one that is not literal */
+	struct pol_texts trusted;    /* ranges of private addresses that any name may resolve to */
+	struct pol_connects connect; /* endpoints for every profile, before what profiles say */
 };
 
 /* Whose language a document is in, as --dialect spells it, and how a person calls it; `auto` is no
@@ -113,9 +134,12 @@ struct pol_settings {
 	X(orbit, "Orbit")                                                                          \
 	X(openshell, "OpenShell")                                                                  \
 	X(srt, "srt")                                                                              \
-	X(caliban, "caliban")
+	X(caliban, "caliban")                                                                      \
+	X(claude, "Claude Code")                                                                   \
+	X(codex, "Codex")
+/* Those that are written, too; settings of agents are only read. */
 #define POL_DIALECT_NAMES "orbit|openshell|srt|caliban"
-#define POL_DIALECT_WORDS "auto|" POL_DIALECT_NAMES
+#define POL_DIALECT_WORDS "auto|" POL_DIALECT_NAMES "|claude|codex"
 
 enum pol_dialect {
 #define X(name, text) POL_DIALECT_##name,
@@ -133,6 +157,7 @@ struct pol_foreign {
 	enum pol_dialect dialect;
 	/* What nothing here enforces: refused where the run is strict, else told and recorded. */
 	struct pol_texts losses;
+	struct pol_texts net_losses;  /* the same, unless rules on endpoints are enforced */
 	struct pol_texts host_losses; /* the same where the command has the host's network */
 	struct pol_texts notes;	      /* lines for the person */
 	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
@@ -157,12 +182,14 @@ struct pol_doc {
 	struct pol_texts files;		     /* read for it, in the order of merging */
 	struct pol_settings settings;
 	struct pol_texts deny_read, deny_modify;
+	struct pol_connects deny_connect;
 	struct pol_profile *profiles;
 	size_t nprofiles, profiles_cap;
 };
 void pol_doc_release(struct pol_doc *);
 /* Appends to a list of the document (arena memory; the string is borrowed). */
 void pol_texts_add(struct pol_doc *, struct pol_texts *, struct pol_text);
+void pol_connects_add(struct pol_doc *, struct pol_connects *, struct pol_connect);
 struct pol_profile *pol_doc_add_profile(struct pol_doc *, struct pol_text name);
 
 /* Normal form of a rule: trim, one leading '!', '\' -> '/', "./" stripped, components
@@ -203,6 +230,8 @@ struct pol_effective {
 	const char *name;
 	struct pol_eff_rule *v[2]; /* indexed by SBX_READ, SBX_MODIFY */
 	size_t n[2];
+	/* The profile's `connect` and the document's `denyConnect`: borrowed. */
+	struct pol_connects connect, deny_connect;
 };
 /* Orbit's merged(): `global` is the host's, `workspace` adds to it. Denies of both, global first;
  * a profile of the workspace replaces the global one of its name; exceptions of the workspace must

@@ -180,6 +180,9 @@ enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_BESID
 	X(CLAUDE_BESIDE, IN_BESIDE, NULL)                                                          \
 	X(GEMINI_DIR, IN_ENV, ".gemini")                                                           \
 	X(GROK_HOME, IN_ENV, ".grok")                                                              \
+	X(QWEN_HOME, IN_ENV, ".qwen")                                                              \
+	X(UV_CACHE_DIR, IN_ENV, ".cache/uv")                                                       \
+	X(GRADLE_USER_HOME, IN_ENV, ".gradle")                                                     \
 	X(GRIDA_USER_DATA, IN_ENV, ".config/Grida")
 
 static const struct var {

@@ -48,9 +48,10 @@ struct pol_effect {
 	enum pol_env env;
 	/* All sockets are asked for, and a limit opens some: what it opens is open. */
 	bool all_sockets;
-	bool scratch; /* a private directory for temporary files */
-	bool cache;   /* a private build cache */
-	bool lax;     /* what cannot be enforced is told, and the command runs */
+	bool by_endpoint; /* the network is what rules on endpoints open; `network` is not host */
+	bool scratch;	  /* a private directory for temporary files */
+	bool cache;	  /* a private build cache */
+	bool lax;	  /* what cannot be enforced is told, and the command runs */
 	/* The limit that forbade laxness that was asked for, NULL = none did. */
 	const struct pol_pos *forbids_lax;
 };

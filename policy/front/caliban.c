@@ -184,9 +184,10 @@ static int check_network(struct pol_front *f, const struct pol_ynode *net)
 	/* With a proxy nothing else is open, whatever allow_all_outbound says. */
 	pol_foreign_set(f->doc, POL_SET_network, POL_NET_NONE, proxy->pos);
 	open_on_macos(f, "proxy:", proxy->s, proxy->pos);
-	pol_foreign_loss(f->doc, &proxy->pos,
-			 "%s: nothing here leads to the proxy yet: the command has no network",
-			 http ? "http_proxy_port" : "socks_proxy_port");
+	pol_foreign_proxy(f, proxy);
+	pol_foreign_net_loss(f->doc, &proxy->pos,
+			     "%s: nothing here leads to the proxy yet: the command has no network",
+			     http ? "http_proxy_port" : "socks_proxy_port");
 	return 0;
 }
 

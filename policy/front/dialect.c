@@ -180,16 +180,23 @@ static int take_language(const struct pol_input *in, enum pol_dialect dialect, s
 			 struct b_err *err)
 {
 	const char *name = b_arena_strndup(&doc->arena, in->name, strlen(in->name));
+	bool is_guessed = in->dialect == POL_DIALECT_auto;
 	struct pol_ynode *root;
 
-	if (dialect == POL_DIALECT_srt)
-		return pol_json_parse(&doc->arena, name, in->text, in->len, &root, err) < 0
-			       ? -1
-			       : pol_srt_take(root, doc, err);
-	if (dialect == POL_DIALECT_caliban)
-		return pol_toml_parse(&doc->arena, name, in->text, in->len, &root, err) < 0
-			       ? -1
-			       : pol_caliban_take(root, doc, err);
+	if (dialect == POL_DIALECT_srt || dialect == POL_DIALECT_claude) {
+		if (pol_json_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
+			return -1;
+		if (dialect == POL_DIALECT_claude || (is_guessed && pol_claude_is(root)))
+			return pol_claude_take(root, doc, err);
+		return pol_srt_take(root, doc, err);
+	}
+	if (dialect == POL_DIALECT_caliban || dialect == POL_DIALECT_codex) {
+		if (pol_toml_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
+			return -1;
+		if (dialect == POL_DIALECT_codex || (is_guessed && pol_codex_is(root)))
+			return pol_codex_take(root, doc, err);
+		return pol_caliban_take(root, doc, err);
+	}
 	if (pol_yaml_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
 		return -1;
 	if (dialect == POL_DIALECT_auto)
@@ -278,6 +285,15 @@ void pol_foreign_loss(struct pol_doc *doc, const struct pol_pos *pos, const char
 	va_end(ap);
 }
 
+void pol_foreign_net_loss(struct pol_doc *doc, const struct pol_pos *pos, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	add_line(doc, &doc->foreign.net_losses, pos, fmt, ap);
+	va_end(ap);
+}
+
 static __attribute__((format(printf, 4, 5))) void add_text(struct pol_doc *doc,
 							   struct pol_texts *list,
 							   const struct pol_pos *pos,
@@ -293,7 +309,7 @@ static __attribute__((format(printf, 4, 5))) void add_text(struct pol_doc *doc,
 void pol_foreign_host_loss(struct pol_doc *doc, const struct pol_pos *pos, const char *key)
 {
 	add_text(doc, &doc->foreign.host_losses, pos,
-		 "%s: rules on the network cannot be enforced yet, and the command has all of it",
+		 "%s: rules on the network are not enforced here, and the command has all of it",
 		 key);
 }
 
@@ -394,6 +410,15 @@ int pol_foreign_host_rules(struct pol_front *f, const struct pol_ynode *key,
 		return -1;
 	if (value->n > 0)
 		pol_foreign_host_loss(f->doc, &key->pos, key->s);
+	return 0;
+}
+
+int pol_foreign_anything(struct pol_front *f, const struct pol_ynode *key,
+			 const struct pol_ynode *value)
+{
+	(void)f;
+	(void)key;
+	(void)value;
 	return 0;
 }
 

@@ -18,7 +18,8 @@ struct pol_ynode;
 
 /*
  * A document in whatever language it is written: Orbit's and OpenShell's YAML, the
- * JSON settings of srt, the `[sandbox]` TOML of caliban. Never touches the file system.
+ * JSON settings of srt, the `[sandbox]` TOML of caliban, settings of Claude Code and Codex. Never
+ *touches the file system.
  *
  *	const struct pol_input in = {.name = "p.yaml", .text = text, .len = len};
  *	if (pol_front_parse(&in, &doc, &err) < 0) ...
@@ -60,6 +61,12 @@ int pol_openshell_take(const struct pol_ynode *root, struct pol_doc *, struct b_
 int pol_srt_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
 int pol_caliban_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
 
+/* agent_settings.c: the settings of Claude Code and of Codex; does the tree look like them? */
+int pol_claude_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
+int pol_codex_take(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
+bool pol_claude_is(const struct pol_ynode *root);
+bool pol_codex_is(const struct pol_ynode *root);
+
 /* The document gets a name and its only profile, empty. */
 struct pol_profile *pol_foreign_begin(struct pol_doc *, const struct pol_ynode *root,
 				      enum pol_dialect);
@@ -69,6 +76,9 @@ void pol_foreign_set(struct pol_doc *, enum pol_setting, int value, struct pol_p
 int pol_foreign_root(struct pol_front *, enum pol_root_list, const char *text, struct pol_pos,
 		     bool is_literal);
 void pol_foreign_loss(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* A loss where rules on endpoints are not enforced, or the network is the host's. */
+void pol_foreign_net_loss(struct pol_doc *, const struct pol_pos *, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* A loss where the command has the host's network; without any it is held. */
 void pol_foreign_host_loss(struct pol_doc *, const struct pol_pos *, const char *key);
@@ -95,13 +105,21 @@ int pol_foreign_either(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
 int pol_foreign_string(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *value);
+int pol_foreign_anything(struct pol_front *, const struct pol_ynode *key,
+			 const struct pol_ynode *value);
+/* foreign_net.c: rules on the network as entries of `connect`. A domain of srt; an address that no
+ * name may resolve to; a proxy at a port of the host; `network_policies` of OpenShell. */
+int pol_srt_domain(struct pol_front *, const struct pol_ynode *item, bool allow);
+int pol_foreign_denied_address(struct pol_front *, const struct pol_ynode *item);
+void pol_foreign_proxy(struct pol_front *, const struct pol_ynode *port);
+void pol_openshell_connect(struct pol_front *, const struct pol_ynode *policies);
 /* srt_values.c: a path of its, with its wildcards. srt_values.c. */
 int pol_srt_path(struct pol_front *, const struct pol_ynode *item, enum pol_root_list);
 int pol_srt_credentials(struct pol_front *, const struct pol_ynode *key,
 			const struct pol_ynode *value);
 /* openshell.c: empty and "." components gone; ".." stays, and is refused. Arena. */
 const char *pol_openshell_path(struct b_arena *, const char *text);
-/* openshell_net.c: `network_policies`, checked and kept; a loss where there are any. */
+/* openshell_net.c: `network_policies`, checked and kept; openshell_middlewares.c. */
 int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 			  const struct pol_ynode *value);
 int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * openshell_net.c - `network_policies` of an OpenShell policy. Nothing here enforces them yet: they
- * are checked as strictly as the rest, kept with the document, and are a loss of the run. What is
- * only questionable is told.
+ * openshell_net.c - `network_policies` of an OpenShell policy: they are checked as strictly as the
+ * rest, kept with the document, and become rules on endpoints (foreign_net.c). What looks into
+ * requests is a loss of the run. What is only questionable is told.
  */
 #include <string.h>
 
 #include "base/err.h"
 #include "base/str.h"
+#include "core/host.h"
 #include "policy/front/dialect.h"
-
-enum { MAX_MIDDLEWARES = 10, MAX_PATTERNS = 32 };
 
 #define WITH(f, node, ...) pol_pos_fail((f)->err, &(node)->pos, __VA_ARGS__)
 
@@ -32,15 +31,6 @@ static int take_size(struct pol_front *f, const struct pol_ynode *key,
 	unsigned long long ignored;
 
 	return pol_foreign_number(f, value, key->s, 1, 1u << 30, &ignored);
-}
-
-static int take_anything(struct pol_front *f, const struct pol_ynode *key,
-			 const struct pol_ynode *value)
-{
-	(void)f;
-	(void)key;
-	(void)value;
-	return 0;
 }
 
 static int take_words(struct pol_front *f, const struct pol_ynode *value, const char *what,
@@ -137,6 +127,24 @@ static int take_ports(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* One bad entry refuses the list. */
+static int take_ip(struct pol_front *f, const struct pol_ynode *item)
+{
+	struct sbx_cidr range;
+
+	if (!sbx_cidr_parse(item->s, item->len, &range))
+		return WITH(f, item, "invalid CIDR/IP in allowed_ips: %s", item->s);
+	if (range.bits < 16)
+		pol_foreign_note(f->doc, &item->pos, "allowed_ips: %s is broader than /16",
+				 item->s);
+	return 0;
+}
+
+static int take_ips(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
+{
+	return pol_foreign_strings(f, value, key->s, take_ip);
+}
+
 /* ---- rules ---- */
 
 static int check_any(struct pol_front *f, const struct pol_ynode *any)
@@ -213,10 +221,10 @@ static int take_match(struct pol_front *f, const struct pol_ynode *key,
 		/* of graphql, json-rpc and mcp */
 		{.name = "operation_type", .take = pol_foreign_string},
 		{.name = "operation_name", .take = pol_foreign_string},
-		{.name = "fields", .take = take_anything},
+		{.name = "fields", .take = pol_foreign_anything},
 		{.name = "rpc_method", .take = pol_foreign_string},
-		{.name = "tool", .take = take_anything},
-		{.name = "params", .take = take_anything},
+		{.name = "tool", .take = pol_foreign_anything},
+		{.name = "params", .take = pol_foreign_anything},
 	};
 
 	return pol_front_map(f, value, key->s, true, rows, sizeof rows / sizeof *rows);
@@ -424,13 +432,13 @@ static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 		{.name = "access", .take = take_access},
 		{.name = "rules", .take = take_rules},
 		{.name = "deny_rules", .take = take_deny_rules},
-		{.name = "allowed_ips", .take = pol_foreign_texts},
+		{.name = "allowed_ips", .take = take_ips},
 		{.name = "allow_encoded_slash", .take = pol_foreign_either},
 		{.name = "websocket_credential_rewrite", .take = pol_foreign_either},
 		{.name = "request_body_credential_rewrite", .take = pol_foreign_either},
 		{.name = "allow_uninspected_credentials", .take = pol_foreign_either},
 		{.name = "persisted_queries", .take = take_queries},
-		{.name = "graphql_persisted_queries", .take = take_anything},
+		{.name = "graphql_persisted_queries", .take = pol_foreign_anything},
 		{.name = "graphql_max_body_bytes", .take = take_size},
 		{.name = "credential_signing", .take = take_signing},
 		{.name = "signing_service", .take = pol_foreign_string},
@@ -486,6 +494,40 @@ static int take_binaries(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
+/* Endpoints whose requests are to be looked into; NULL: none. */
+static const struct pol_ynode *inspected(const struct pol_ynode *policy)
+{
+	static const char *const keys[] = {"rules", "deny_rules", "access", "path",
+					   "credential_signing"};
+	const struct pol_ynode *all = pol_yaml_get(policy, "endpoints");
+
+	for (size_t i = 0; all && all->kind == POL_Y_SEQ && i < all->n; i++) {
+		const struct pol_ynode *protocol = pol_yaml_get(all->v[i], "protocol");
+
+		if (protocol && !is_text(protocol, "tcp"))
+			return protocol;
+		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+			if (pol_yaml_get(all->v[i], keys[k]))
+				return pol_yaml_get(all->v[i], keys[k]);
+	}
+	return NULL;
+}
+
+static void lose_policy(struct pol_front *f, const struct pol_ynode *name,
+			const struct pol_ynode *policy)
+{
+	const struct pol_ynode *what = inspected(policy);
+
+	if (what)
+		pol_foreign_loss(f->doc, &what->pos,
+				 "network policy `%s`: nothing here looks into requests yet",
+				 name->s);
+	pol_foreign_net_loss(f->doc, &name->pos,
+			     "network policy `%s`: rules on the network are not enforced here: "
+			     "the command has no network, or by --network all of it",
+			     name->s);
+}
+
 int pol_openshell_network(struct pol_front *f, const struct pol_ynode *key,
 			  const struct pol_ynode *value)
 {
@@ -503,98 +545,8 @@ int pol_openshell_network(struct pol_front *f, const struct pol_ynode *key,
 		if (pol_front_map(f, value->v[2 * i + 1], "a network policy", true, rows, 3) < 0 &&
 		    pol_front_found(f) < 0)
 			return -1;
-		pol_foreign_loss(
-			f->doc, &name->pos,
-			"network policy `%s`: rules on the network cannot be enforced yet: "
-			"the command has no network, or by --network all of it",
-			name->s);
+		lose_policy(f, name, value->v[2 * i + 1]);
 	}
-	return 0;
-}
-
-/* ---- middlewares ---- */
-
-static size_t patterns(const struct pol_ynode *selector)
-{
-	size_t n = 0;
-
-	if (selector->kind == POL_Y_STR)
-		return 1;
-	for (size_t i = 0; i < selector->n; i++)
-		n += patterns(selector->kind == POL_Y_MAP ? selector->v[2 * i + 1]
-							  : selector->v[i]);
-	return n;
-}
-
-static int take_selection(struct pol_front *f, const struct pol_ynode *key,
-			  const struct pol_ynode *value)
-{
-	static const struct pol_key rows[] = {{.name = "include", .take = pol_foreign_texts},
-					      {.name = "exclude", .take = pol_foreign_texts}};
-
-	return pol_front_map(f, value, key->s, true, rows, 2);
-}
-
-static int take_named(struct pol_front *f, const struct pol_ynode *m)
-{
-	static const struct pol_key rows[] = {
-		{.name = "name", .take = pol_foreign_string},
-		{.name = "middleware", .required = true, .take = pol_foreign_string},
-		{.name = "order", .take = take_anything},
-		{.name = "config", .take = take_anything},
-		{.name = "on_error", .take = pol_foreign_string},
-		{.name = "endpoints", .take = take_selection},
-	};
-
-	return pol_front_map(f, m, "a middleware", true, rows, sizeof rows / sizeof *rows);
-}
-
-static const struct pol_ynode *entry_of(const struct pol_ynode *all, size_t i)
-{
-	return all->v[all->kind == POL_Y_MAP ? 2 * i + 1 : i];
-}
-
-static int check_middleware(struct pol_front *f, const struct pol_ynode *all, size_t i)
-{
-	static const char *const keys[] = {"selectors", "selector", "endpoints"};
-	const struct pol_ynode *m = entry_of(all, i), *order = pol_yaml_get(m, "order");
-	const struct pol_ynode *selector = NULL;
-	size_t n;
-
-	if (pol_yaml_expect(m, POL_Y_MAP, "a middleware", f->err) < 0)
-		return -1;
-	if (all->kind == POL_Y_MAP && take_named(f, m) < 0)
-		return -1;
-	for (size_t k = 0; !selector && k < sizeof keys / sizeof *keys; k++)
-		selector = pol_yaml_get(m, keys[k]);
-	n = selector ? patterns(selector) : 0;
-	if (n > MAX_PATTERNS)
-		return WITH(f, selector, "too many selector patterns (%zu > %d)", n, MAX_PATTERNS);
-	for (size_t k = 0; order && order->s && k < i; k++) {
-		const struct pol_ynode *other = pol_yaml_get(entry_of(all, k), "order");
-
-		if (other && other->s && strcmp(other->s, order->s) == 0)
-			return WITH(f, order, "network middlewares use duplicate order %s",
-				    order->s);
-	}
-	return 0;
-}
-
-int pol_openshell_middlewares(struct pol_front *f, const struct pol_ynode *key,
-			      const struct pol_ynode *value)
-{
-	if (value->kind != POL_Y_MAP && pol_yaml_expect(value, POL_Y_SEQ, key->s, f->err) < 0)
-		return -1;
-	if (value->n > MAX_MIDDLEWARES)
-		return WITH(f, value, "too many network middlewares (%zu > %d)", value->n,
-			    MAX_MIDDLEWARES);
-	for (size_t i = 0; i < value->n; i++)
-		if (check_middleware(f, value, i) < 0 && pol_front_found(f) < 0)
-			return -1;
-	if (value->n > 0)
-		pol_foreign_loss(
-			f->doc, &key->pos,
-			"network middlewares: nothing here passes traffic through them yet: "
-			"the command has no network");
+	pol_openshell_connect(f, value);
 	return 0;
 }

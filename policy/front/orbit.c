@@ -8,10 +8,11 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/str.h"
+#include "core/host.h"
 #include "policy/document/model.h"
 #include "policy/document/settings.h"
 #include "policy/front/tree.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 
 static int take_read(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
@@ -37,12 +38,25 @@ static int take_deny_modify(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_rules(f, key, value, &f->doc->deny_modify);
 }
 
+static int take_connect(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	return pol_front_connects(f, key, value, true, &f->profile->connect);
+}
+
+static int take_deny_connect(struct pol_front *f, const struct pol_ynode *key,
+			     const struct pol_ynode *value)
+{
+	return pol_front_connects(f, key, value, false, &f->doc->deny_connect);
+}
+
 static int take_profiles(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
 		{.name = "read", .take = take_read},
 		{.name = "modify", .take = take_modify},
+		{.name = "connect", .take = take_connect},
 	};
 
 	if (pol_yaml_expect(value, POL_Y_MAP, key->s, f->err) < 0)
@@ -124,6 +138,7 @@ static int take_spec(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "description", .take = take_description},
 		{.name = "denyRead", .take = take_deny_read},
 		{.name = "denyModify", .take = take_deny_modify},
+		{.name = "denyConnect", .take = take_deny_connect},
 		{.name = "fsProfiles", .take = take_profiles},
 		{.name = "created_at", .take = take_timestamp},
 		{.name = "updated_at", .take = take_timestamp},
@@ -201,7 +216,8 @@ static int take_version(struct pol_front *f, const struct pol_ynode *key,
  */
 static int check_astray(struct pol_front *f, const struct pol_ynode *root)
 {
-	static const char *const inner[] = {"denyRead", "denyModify", "fsProfiles", "sandbox"};
+	static const char *const inner[] = {"denyRead", "denyModify", "denyConnect", "fsProfiles",
+					    "sandbox"};
 
 	for (size_t i = 0; i < root->n; i++)
 		for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
@@ -376,6 +392,30 @@ static int take_sockets(struct pol_front *f, const struct pol_ynode *key,
 	return take_roots(f, key, value, POL_ROOTS_sockets);
 }
 
+static int take_endpoints(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	return pol_front_connects(f, key, value, true, &f->doc->settings.connect);
+}
+
+/* Ranges in which a resolver of this host makes up addresses, as some VPNs do. */
+static int take_trusted(struct pol_front *f, const struct pol_ynode *key,
+			const struct pol_ynode *value)
+{
+	struct pol_texts *list = &f->doc->settings.trusted;
+	size_t i = list->n;
+	struct sbx_cidr range;
+
+	if (pol_front_rules(f, key, value, list) < 0)
+		return -1;
+	for (; i < list->n; i++)
+		if (!sbx_cidr_parse(list->v[i].s, strlen(list->v[i].s), &range))
+			return pol_pos_fail(f->err, &list->v[i].pos,
+					    "%s: `%s`, expected a range like 198.18.0.0/15", key->s,
+					    list->v[i].s);
+	return 0;
+}
+
 /* `presets` and `providers`, by name: both are presets. */
 static int take_presets(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
@@ -487,6 +527,8 @@ int pol_front_sandbox(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "reads", .take = take_value},
 		{.name = "network", .take = take_value},
 		{.name = "unixSockets", .take = take_sockets},
+		{.name = "connect", .take = take_endpoints},
+		{.name = "trustedAddresses", .take = take_trusted},
 		{.name = "env", .take = take_value},
 		{.name = "passEnv", .take = take_pass_env},
 		{.name = "macos", .take = take_macos},

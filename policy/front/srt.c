@@ -175,14 +175,14 @@ static int check_domain(struct pol_front *f, const struct pol_ynode *item, bool 
 			    item->s);
 }
 
-static int check_allowed(struct pol_front *f, const struct pol_ynode *item)
+static int take_allowed(struct pol_front *f, const struct pol_ynode *item)
 {
-	return check_domain(f, item, false);
+	return check_domain(f, item, false) < 0 ? -1 : pol_srt_domain(f, item, true);
 }
 
-static int check_denied(struct pol_front *f, const struct pol_ynode *item)
+static int take_denied(struct pol_front *f, const struct pol_ynode *item)
 {
-	return check_domain(f, item, true);
+	return check_domain(f, item, true) < 0 ? -1 : pol_srt_domain(f, item, false);
 }
 
 static int take_domains(struct pol_front *f, const struct pol_ynode *key,
@@ -190,15 +190,16 @@ static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 {
 	bool is_allowed = key->s[0] == 'a';
 
-	if (pol_foreign_strings(f, value, key->s, is_allowed ? check_allowed : check_denied) < 0)
+	if (pol_foreign_strings(f, value, key->s, is_allowed ? take_allowed : take_denied) < 0)
 		return -1;
 	if (value->n > 0 && !is_allowed)
 		pol_foreign_host_loss(f->doc, &key->pos, key->s);
 	if (value->n > 0 && is_allowed)
-		pol_foreign_loss(f->doc, &key->pos,
-				 "%s: rules on the network cannot be enforced yet: the command has "
-				 "no network, or by --network all of it",
-				 key->s);
+		pol_foreign_net_loss(
+			f->doc, &key->pos,
+			"%s: rules on the network are not enforced here: the command has "
+			"no network, or with --network host the whole of it",
+			key->s);
 	return 0;
 }
 
@@ -209,9 +210,32 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 
 	if (pol_foreign_number(f, value, key->s, 1, 65535, &ignored) < 0)
 		return -1;
-	pol_foreign_loss(f->doc, &key->pos,
-			 "%s: nothing here leads to the proxy yet: the command has no network",
-			 key->s);
+	pol_foreign_net_loss(f->doc, &key->pos,
+			     "%s: nothing here leads to the proxy yet: the command has no network",
+			     key->s);
+	return 0;
+}
+
+/* With a proxy of its own nothing else is reached, and names are that proxy's affair. */
+static void settle_proxies(struct pol_front *f, const struct pol_ynode *net)
+{
+	static const char *const keys[] = {"httpProxyPort", "socksProxyPort"};
+	bool has_proxy = pol_yaml_get(net, keys[0]) || pol_yaml_get(net, keys[1]);
+
+	if (has_proxy)
+		f->doc->profiles[0].connect.n = f->doc->deny_connect.n = 0;
+	for (size_t i = 0; i < 2; i++)
+		if (pol_yaml_get(net, keys[i]))
+			pol_foreign_proxy(f, pol_yaml_get(net, keys[i]));
+}
+
+static int take_addresses(struct pol_front *f, const struct pol_ynode *key,
+			  const struct pol_ynode *value)
+{
+	if (pol_foreign_strings(f, value, key->s, pol_foreign_denied_address) < 0)
+		return -1;
+	if (value->n > 0)
+		pol_foreign_host_loss(f->doc, &key->pos, key->s);
 	return 0;
 }
 
@@ -276,7 +300,7 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "strictAllowlist", .take = pol_foreign_either},
 		{.name = "allowAllDomains", .take = take_later},
 		{.name = "deniedDomainReasons", .take = take_reasons},
-		{.name = "deniedResolvedAddresses", .take = pol_foreign_host_rules},
+		{.name = "deniedResolvedAddresses", .take = take_addresses},
 		{.name = "parentProxy", .take = take_later},
 		{.name = "mitmProxy", .take = take_later},
 		{.name = "tlsTerminate", .take = take_later},
@@ -284,7 +308,10 @@ static int take_network(struct pol_front *f, const struct pol_ynode *key,
 		{.name = "allowMachLookup", .take = pol_foreign_texts},
 	};
 
-	return pol_front_map(f, value, key->s, true, KEYS(rows));
+	if (pol_front_map(f, value, key->s, true, KEYS(rows)) < 0)
+		return -1;
+	settle_proxies(f, value);
+	return 0;
 }
 
 /* ---- the rest ---- */

@@ -284,6 +284,11 @@ int pol_front_rules(struct pol_front *f, const struct pol_ynode *key, const stru
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_ynode *item = list->v[i];
 
+		if (item->kind == POL_Y_INT || item->kind == POL_Y_FLOAT)
+			return pol_pos_fail(f->err, &item->pos,
+					    "an entry of %s is %s, expected a string: a name that "
+					    "reads as a number needs quotes",
+					    key->s, pol_yaml_kind_name(item->kind));
 		if (item->kind != POL_Y_STR)
 			return pol_pos_fail(f->err, &item->pos,
 					    "an entry of %s is %s, expected a string: rules that "

@@ -169,6 +169,10 @@ int pol_front_map(struct pol_front *, const struct pol_ynode *map, const char *w
 /* A list of rules, as they are written, is appended to *out. */
 int pol_front_rules(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *list,
 		    struct pol_texts *out);
+/* connects.c: a list of endpoints and paths of sockets is appended to *out; `!` in front turns one
+ * that allows into one that denies. */
+int pol_front_connects(struct pol_front *, const struct pol_ynode *key,
+		       const struct pol_ynode *list, bool allow, struct pol_connects *out);
 /* orbit.c: `spec.sandbox`. */
 int pol_front_sandbox(struct pol_front *, const struct pol_ynode *key,
 		      const struct pol_ynode *value);

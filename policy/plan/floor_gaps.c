@@ -39,9 +39,8 @@ static const char why_too_many[] =
 static const char why_names[] =
 	"names, never content, beneath carved directories can be listed, denied ones included";
 
-static const char why_movable[] = "it lies in a writable directory: it cannot be read, but "
-				  "renamed, and the next run judges it "
-				  "by its new name";
+static const char why_movable[] = "it lies in a writable directory: the command cannot read it but "
+				  "can rename it, and the next run judges it by its new name";
 
 static const char remedy_movable[] = "deny modify as well, outside of writable directories";
 static const char remedy_modify[] = "deny outside of writable directories, or --best-effort: "

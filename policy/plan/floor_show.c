@@ -64,13 +64,18 @@ static const struct {
 	 "programs cannot put a Landlock domain on themselves: they are told there is none"},
 	{BROKER, "a directory that moves to where other rules hold is looked through: with more "
 		 "than 50,000 names in it, or one that cannot be read, it stays"},
-	{BROKER, "a program file that may not be read by its user (mode 0111) can change nothing"},
+	{BROKER,
+	 "programs that their user may execute but not read (mode 0111) cannot change files"},
 	{BROKER,
 	 "where a pattern denies reading, a second thread can put a denied file in the place "
 	 "of a program between the check of execve(2) and its start: it runs if it was "
 	 "executable before the run, and what is preloaded into it can read its content"},
 	{BROKER, "of the calls that wait (FIFOs under a pattern that denies reading, connections) "
 		 "192 wait at once: one more fails"},
+	{BROKER,
+	 "with rules on endpoints (--connect) a connection that does not wait for its other "
+	 "end (O_NONBLOCK) is reset where that cannot be had, and getpeername(2) tells an "
+	 "address of the relay"},
 	{BOTH, "inotify and readlink tell names and changes of denied directories that file "
 	       "permissions let be read"},
 	{BOTH,

@@ -77,12 +77,13 @@
 	{                                                                                          \
 		.call = (c), .err = (e), .why = (w), __VA_ARGS__                                   \
 	}
-#define WHEN(a)		  .nargs = 1, .arg = {a}
-#define WHEN2(a, b)	  .nargs = 2, .arg = {a, b}
-#define DENY(c, w)	  ROW(c, L_EPERM, w)
-#define ABSENT(c, w)	  ROW(c, L_ENOSYS, w)
-#define DEBUG(c, w)	  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
-#define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(SOME(arg_no)))
+#define WHEN(a)	     .nargs = 1, .arg = {a}
+#define WHEN2(a, b)  .nargs = 2, .arg = {a, b}
+#define DENY(c, w)   ROW(c, L_EPERM, w)
+#define ABSENT(c, w) ROW(c, L_ENOSYS, w)
+#define DEBUG(c, w)  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
+/* the broker tells the run's own processes from others */
+#define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(SOME(arg_no)), .unless = POL_SC_BROKER)
 #define NAMESPACE(c, flags)                                                                        \
 	/* the broker refuses it as well, and says so */                                           \
 	ROW(c, L_EPERM, why_ns, WHEN(BITS(0, flags)),                                              \
@@ -95,12 +96,15 @@
 #define INET(f) ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
 /* The host's, where no namespace is made. Without a network namespace that was asked for there is
  * none of another kind, either. */
-#define IPC(c)	    ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET | POL_SC_NO_IPC)
-#define SETID(c, m) ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID | L_SGID)))
+#define IPC(c) ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET | POL_SC_NO_IPC)
+/* the broker sees what kind of object it is: directories may be set-gid */
+#define SETID(c, m)                                                                                \
+	ROW(c, L_EPERM, why_setid, WHEN(BITS(m, L_SUID | L_SGID)), .unless = POL_SC_BROKER)
 /* The mode register holds anything unless the flags ask for a new file. */
 #define SETID_OPEN(c, f, m)                                                                        \
 	ROW(c, L_EPERM, why_setid,                                                                 \
-	    WHEN2(BITS(f, L_O_CREAT | L_O_TMPFILE), BITS(m, L_SUID | L_SGID)))
+	    WHEN2(BITS(f, L_O_CREAT | L_O_TMPFILE), BITS(m, L_SUID | L_SGID)),                     \
+	    .unless = POL_SC_BROKER)
 /* open(O_RDONLY | O_TRUNC) truncates without any write right below ABI 3. */
 #define NO_TRUNC(c, f)                                                                             \
 	ROW(c, L_EACCES, why_trunc, WHEN(PART(f, L_O_TRUNC | L_O_ACCMODE, L_O_TRUNC)),             \
@@ -170,7 +174,7 @@ static const struct pol_sc_rule rules[] = {
 	 * row, and who asks wants to set. */
 	ROW("personality", L_EPERM, "switches hardening off", WHEN(BETWEEN(0, 0x40000, LOW32)),
 	    .unless = POL_SC_ALLOW_DEBUG),
-	ROW("prlimit64", L_EPERM, why_others, WHEN2(SOME(0), NOT(2, 0))),
+	ROW("prlimit64", L_EPERM, why_others, WHEN2(SOME(0), NOT(2, 0)), .unless = POL_SC_BROKER),
 	ROW("prlimit64", L_EPERM, why_mark, WHEN2(IS(1, L_RLIMIT_LOCKS), NOT(2, 0))),
 	ROW("setrlimit", L_EPERM, why_mark, WHEN(IS(0, L_RLIMIT_LOCKS))),
 	/* PRIO_PGRP and PRIO_USER reach the supervisor even with who = 0. */
@@ -203,7 +207,7 @@ static const struct pol_sc_rule rules[] = {
 	ABSENT("io_uring_enter", why_uring),
 	ABSENT("io_uring_register", why_uring),
 	/* mkdir(2) drops these bits itself; openat2(2) hides its mode in memory and stays a
-	 * known limit until it is trapped. */
+	 * known limit without a broker. */
 	SETID("chmod", 1),
 	SETID("fchmod", 1),
 	SETID("fchmodat", 2),
@@ -424,6 +428,14 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 	if (flags & POL_SC_BROKER && !(flags & POL_SC_ALLOW_NAMESPACES))
 		b_str_add(out, "clone, unshare       by the broker   when a namespace is made  "
 			       "# EPERM, and a line says why\n");
+	if (flags & POL_SC_BROKER)
+		b_str_add(out, "setpriority, ioprio_set, sched_set*, prlimit64, move_pages, "
+			       "migrate_pages  "
+			       "by the broker   # of the run's own processes, EPERM for others\n");
+	if (flags & POL_SC_BROKER)
+		b_str_add(out,
+			  "chmod, open, mknod   by the broker   of files with set-id bits  # EPERM "
+			  "unless --allow setid; directories may have them\n");
 	if (flags & POL_SC_BROKER && !(flags & POL_SC_UNIX_HOST))
 		b_str_add(out,
 			  "socketpair           by the broker   of datagrams  "

@@ -32,6 +32,8 @@ struct b_str;
 #define POL_SC_DEVICES 0x40u  /* a rule opens devices beyond the usual ones: their ioctls */
 #define POL_SC_NO_IPC  0x80u  /* the run has no IPC namespace; POL_SC_NO_INET says so as well */
 #define POL_SC_FLAGS   0x100u /* all combinations are below this */
+/* For the broker alone: the filter is the same. */
+#define POL_SC_ALLOW_SETID 0x100u /* files may be made set-id */
 
 struct pol_sc_arg {
 	unsigned char index;
@@ -203,7 +205,9 @@ enum pol_read_level {
 /* Landlock below ABI 3 does not see truncation: nothing that could empty a file is left to the
  * kernel, openat2(2) least of all, whose flags lie in memory. */
 #define POL_TRAP_TRUNCATE 0x20u
-#define POL_TRAP_RING	  0x40u /* nor ftruncate(2) of a ring that callers may write to */
+/* Rules on endpoints: what leads past connect(2), or past TCP, is answered by the trap filter. */
+#define POL_TRAP_ENDPOINTS 0x80u
+#define POL_TRAP_RING	   0x40u /* nor ftruncate(2) of a ring that callers may write to */
 
 /* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not
  * given: the shim's proof that it only asks, and lives with the kernel's answer. Below level

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each
- * file as its text and as the tree that policy/front/yaml.c makes of it.
+ * file as its text and as the tree that policy/front/yaml.c makes of it, packed for
+ *policy/front/presets.c: kind, line, column, number of parts or length of the text, then these,
+ *from the root on.
  *
  *	gen-presets policy/presets/secrets.yaml ... > presets.c
  *
@@ -18,57 +20,33 @@
 #include "base/str.h"
 #include "policy/front/tree.h"
 #include "policy/document/model.h"
+#include "policy/front/presets.h"
 
-static const char *const kinds[POL_Y_COUNT] = {
-#define X(name, text) [POL_Y_##name] = "POL_Y_" #name,
-	POL_YKINDS(X)
-#undef X
-};
-
-static unsigned nodes; /* named so far: nodeN, and partsN of it */
-
-/* One literal: octal escapes end after three digits, hex ones only at what is no digit. */
-static void print_string(const char *s, size_t len)
+static void pack(struct b_str *out, size_t v)
 {
-	putchar('"');
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c < ' ' || c > '~' || c == '"' || c == '\\' || c == '?')
-			printf("\\%03o", c);
-		else
-			putchar(c);
-	}
-	putchar('"');
+	B_ASSERT(v <= UINT16_MAX);
+	b_str_addc(out, (char)(v & 0xff));
+	b_str_addc(out, (char)(v >> 8));
 }
 
-/* Children before their parent. The number of the node. */
-static unsigned print_node(const struct pol_ynode *node, const char *file)
+/* The number of nodes. */
+static unsigned pack_node(const struct pol_ynode *node, struct b_str *out)
 {
+	bool has_parts = node->kind == POL_Y_MAP || node->kind == POL_Y_SEQ;
 	size_t nparts = node->kind == POL_Y_MAP ? 2 * node->n : node->n;
-	b_auto_free unsigned *parts = b_calloc(nparts, sizeof *parts);
-	unsigned self;
+	unsigned nodes = 1;
 
-	for (size_t i = 0; i < nparts; i++)
-		parts[i] = print_node(node->v[i], file);
-	self = nodes++;
-	if (nparts) {
-		printf("static const struct pol_ynode *const parts%u[] = {", self);
-		for (size_t i = 0; i < nparts; i++)
-			printf("%s&node%u,", i % 8 ? " " : "\n\t", parts[i]);
-		printf("\n};\n");
+	b_str_addc(out, (char)node->kind);
+	pack(out, node->pos.line);
+	pack(out, node->pos.col);
+	pack(out, has_parts ? node->n : node->len);
+	if (!has_parts) {
+		b_str_addn(out, node->s ? node->s : "", node->len);
+		b_str_addc(out, '\0');
 	}
-	printf("static const struct pol_ynode node%u = {\n\t.kind = %s, .pos = { %s, %u, %u },",
-	       self, kinds[node->kind], file, node->pos.line, node->pos.col);
-	if (node->s) {
-		printf(" .len = %zu,\n\t.s = ", node->len);
-		print_string(node->s, node->len);
-		printf(",");
-	}
-	if (nparts)
-		printf("\n\t.v = parts%u, .n = %zu,", self, node->n);
-	printf(" .weight = %zu, .height = %u,\n};\n", node->weight, node->height);
-	return self;
+	for (size_t i = 0; has_parts && i < nparts; i++)
+		nodes += pack_node(node->v[i], out);
+	return nodes;
 }
 
 /* "policy/presets/NAME.yaml" */
@@ -80,9 +58,9 @@ static void name_of(const char *path, struct b_str *out)
 	b_str_addn(out, stem, dot ? (size_t)(dot - stem) : strlen(stem));
 }
 
-static void print_bytes(const struct b_str *text, unsigned i)
+static void print_bytes(const char *name, const struct b_str *text, unsigned i)
 {
-	printf("static const unsigned char text%u[] = {", i);
+	printf("static const unsigned char %s%u[] = {", name, i);
 	for (size_t k = 0; k < text->len; k++)
 		printf("%s%u,", k % 16 ? " " : "\n\t", (unsigned char)text->s[k]);
 	printf(" 0\n};\n");
@@ -91,7 +69,8 @@ static void print_bytes(const struct b_str *text, unsigned i)
 /* One row of the table goes to `rows`. The built-in policy is called so in messages. */
 static int print_preset(const char *path, unsigned i, struct b_str *rows, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0}, name = {0};
+	b_auto(b_str_release) struct b_str text = {0}, name = {0}, tree = {0};
+	unsigned n;
 	b_auto(b_arena_release) struct b_arena arena = {0};
 	struct pol_ynode *root;
 
@@ -99,12 +78,14 @@ static int print_preset(const char *path, unsigned i, struct b_str *rows, struct
 	if (b_read_file(path, POL_MAX_FILE, &text, err) < 0 ||
 	    pol_yaml_parse(&arena, path, b_str_c(&text), text.len, &root, err) < 0)
 		return -1;
-	print_bytes(&text, i);
+	n = pack_node(root, &tree);
+	print_bytes("text", &text, i);
+	print_bytes("tree", &tree, i);
 	printf("static const char file%u[] = \"%s%s\";\n", i,
 	       strcmp(name.s, "default") == 0 ? "builtin:" : "preset:", name.s);
 	b_str_addf(rows,
-		   "\t{ \"%s\", file%u, (const char *)text%u, sizeof text%u - 1, &node%u },\n",
-		   name.s, i, i, i, print_node(root, b_arena_printf(&arena, "file%u", i)));
+		   "\t{ \"%s\", file%u, (const char *)text%u, sizeof text%u - 1, tree%u, %u },\n",
+		   name.s, i, i, i, i, n);
 	return 0;
 }
 
@@ -113,7 +94,9 @@ int main(int argc, char **argv)
 	b_auto(b_str_release) struct b_str rows = {0};
 	struct b_err err = {0};
 
-	printf("/* Made by gen-presets from policy/presets. */\n#include \"policy/presets.h\"\n\n");
+	printf("/* Made by gen-presets from policy/presets. */\n#include "
+	       "\"policy/front/presets.h\"\n\n");
+	B_ASSERT(argc <= POL_PRESETS_MAX);
 	for (int i = 1; i < argc; i++)
 		if (print_preset(argv[i], (unsigned)i, &rows, &err) < 0)
 			return b_report("gen-presets", &err);

@@ -247,6 +247,8 @@ static void put_sandbox(struct cv *c)
 	put_list(c->out, "    ", "macos", &c->doc->settings.macos, false);
 	put_list(c->out, "    ", "passEnv", &c->doc->settings.pass_env, false);
 	put_list(c->out, "    ", "spareAnyCase", &c->doc->settings.spares, false);
+	cv_put_connects(c, "    ", "connect", &c->doc->settings.connect, true);
+	put_list(c->out, "    ", "trustedAddresses", &c->doc->settings.trusted, false);
 }
 
 static void put_orbit(struct cv *c, const struct pol_profile *p)
@@ -263,11 +265,13 @@ static void put_orbit(struct cv *c, const struct pol_profile *p)
 	}
 	put_list(c->out, "  ", "denyRead", &doc->deny_read, false);
 	put_list(c->out, "  ", "denyModify", &doc->deny_modify, false);
+	cv_put_connects(c, "  ", "denyConnect", &doc->deny_connect, false);
 	b_str_add(c->out, "  fsProfiles:\n    ");
 	cv_quote(c->out, p->name.s);
 	b_str_add(c->out, ":\n");
 	put_list(c->out, "      ", "read", &p->read, true);
 	put_list(c->out, "      ", "modify", &p->modify, true);
+	cv_put_connects(c, "      ", "connect", &p->connect, true);
 	put_sandbox(c);
 }
 
@@ -294,6 +298,8 @@ static void name_foreign(struct cv *c)
 
 	for (size_t i = 0; i < f->losses.n; i++)
 		b_str_addf(c->named, "%s\n", f->losses.v[i].s);
+	for (size_t i = 0; i < f->net_losses.n; i++)
+		b_str_addf(c->named, "%s\n", f->net_losses.v[i].s);
 	for (size_t i = 0; i < f->host_losses.n; i++)
 		b_str_addf(c->named, "%s\n", f->host_losses.v[i].s);
 	if (f->dialect == POL_DIALECT_srt)
@@ -315,6 +321,18 @@ static void name_foreign(struct cv *c)
 			    "it cannot say that this is inside another sandbox");
 	for (size_t i = 0; c->to != POL_DIALECT_srt && i < f->no_env.n; i++)
 		cv_name(c, &f->no_env.v[i], "it cannot keep one variable from the command");
+}
+
+/* Our own keys stand in what is written for Orbit; Orbit refuses them as it does `sandbox`. */
+static void name_connects(struct cv *c, const struct pol_profile *p)
+{
+	const char *why = c->to == POL_DIALECT_orbit
+				  ? "Orbit itself refuses a document with rules on endpoints"
+				  : "rules on endpoints cannot be written";
+
+	cv_name_connects(c, &c->doc->settings.connect, why);
+	cv_name_connects(c, &p->connect, why);
+	cv_name_connects(c, &c->doc->deny_connect, why);
 }
 
 /* Could the text be all of /proc, /sys or /dev, or below the first two? */
@@ -360,6 +378,9 @@ int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, s
 	struct cv c = {.doc = doc, .to = to, .out = out, .named = named};
 	struct pol_effective eff;
 
+	if (to > POL_DIALECT_caliban && to != doc->foreign.dialect)
+		return b_fail(err, B_USAGE, 0, "settings of %s are read, not written",
+			      pol_dialect_name(to));
 	if (!p || pol_doc_effective(doc, p->name.s, &eff, err) < 0)
 		return -1;
 	if (to == doc->foreign.dialect && doc->foreign.tree) {
@@ -367,6 +388,7 @@ int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, s
 		return 0;
 	}
 	name_foreign(&c);
+	name_connects(&c, p);
 	name_wide(&c);
 	if (!writers[to]) {
 		put_orbit(&c, p);

@@ -70,6 +70,11 @@ bool cv_has(const struct pol_texts *, const char *text);
 /* Has it wildcards? */
 bool cv_is_wild(const struct pol_text *);
 
+/* convert_connect.c: a list of `connect` or, with `allow` false, of denials, as our own language
+ * has it; and as what a language cannot say. */
+void cv_put_connects(struct cv *, const char *indent, const char *key, const struct pol_connects *,
+		     bool allow);
+void cv_name_connects(struct cv *, const struct pol_connects *, const char *why);
 /* convert_same.c: the document in its own language. A node as JSON. */
 void cv_same(struct cv *);
 void cv_put_tree(struct b_str *, const struct pol_ynode *);

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "policy/compile/ruleset.h"
 #include "policy/engine.h"
+#include "policy/questions/connect.h"
 
 struct finder {
 	const struct pol_engine *before, *after;
@@ -165,6 +166,10 @@ int pol_differences_find(const struct pol_engine *before, const struct pol_engin
 			pol_differences_release(out);
 			return -1;
 		}
+	}
+	if (pol_connect_differences(before, after, out, err) < 0) {
+		pol_differences_release(out);
+		return -1;
 	}
 	if (out->n > 0)
 		qsort(out->v, out->n, sizeof *out->v, by_op_and_length);

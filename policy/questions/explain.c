@@ -15,6 +15,7 @@
 #include "policy/engine.h"
 #include "policy/front/tree.h"
 #include "policy/plan/floor.h"
+#include "policy/questions/connect.h"
 #include "policy/rules/build.h"
 
 static bool covers(const struct pol_grant *g, const char *path, size_t len)
@@ -215,6 +216,23 @@ void pol_explain_matches(const struct pol_answer *a, const struct pol_engine *e,
 	pol_engine_matches(e, a, text_match, out);
 }
 
+static void show_connects(const struct pol_connects *list, const char *what, struct b_str *out)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const struct pol_connect *c = &list->v[i];
+
+		b_str_add(out, c->allow ? "  allow   " : "  deny    ");
+		b_str_add_visible(out, c->to.s, strlen(c->to.s));
+		for (size_t k = 0; k < c->by.n; k++) {
+			b_str_add(out, k ? ", " : " by ");
+			b_str_add_visible(out, c->by.v[k].s, strlen(c->by.v[k].s));
+		}
+		b_str_addf(out, "  (%s", what);
+		b_str_add_visible(out, c->to.pos.file, strlen(c->to.pos.file));
+		b_str_addf(out, ":%u:%u)\n", c->to.pos.line, c->to.pos.col);
+	}
+}
+
 void pol_explain_effective(const struct pol_effective *e, struct b_str *out)
 {
 	b_str_add(out, "profile ");
@@ -234,6 +252,10 @@ void pol_explain_effective(const struct pol_effective *e, struct b_str *out)
 			b_str_addf(out, ":%u:%u)\n", r->pos.line, r->pos.col);
 		}
 	}
+	if (e->connect.n + e->deny_connect.n)
+		b_str_add(out, "connect:\n");
+	show_connects(&e->connect, "", out);
+	show_connects(&e->deny_connect, "global, ", out);
 }
 
 /* The rules that an engine decides by, for people: `sbx-policy show --effective`. */
@@ -294,6 +316,17 @@ static void show_effect(const struct pol_effect *e, struct b_str *out)
 		   e->cache ? "cache" : "no cache", e->lax ? "not strict" : "strict");
 }
 
+/* The path is the rule's, which may be any text. */
+static void show_kind(const struct pol_opened_kind *k, struct b_str *out)
+{
+	b_str_addf(out, "    %s: ", k->by);
+	b_str_add_visible(out, k->matched, strlen(k->matched));
+	b_str_addf(out, " (%s)", k->origin);
+	if (k->n > 1)
+		b_str_addf(out, " and %zu more", k->n - 1);
+	b_str_addc(out, '\n');
+}
+
 static void show_opened(const struct pol_engine *e, struct b_str *out)
 {
 	if (e->nopened)
@@ -308,6 +341,8 @@ static void show_opened(const struct pol_engine *e, struct b_str *out)
 		b_str_add(out, ") ");
 		b_str_add_visible(out, o->text, strlen(o->text));
 		b_str_addc(out, '\n');
+		for (size_t k = 0; o->nkinds > 1 && k < o->nkinds; k++)
+			show_kind(&o->kinds[k], out);
 	}
 }
 
@@ -336,6 +371,8 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		if (list->n == 0)
 			b_str_add(out, "  nothing is allowed\n");
 	}
+	if (e->rules.net.n)
+		pol_connect_show(e, out);
 	show_opened(e, out);
 }
 
@@ -375,6 +412,7 @@ TAKE_TEXT("path", path)
 TAKE_TEXT("matched_rule", matched)
 TAKE_TEXT("rule", rule)
 TAKE_TEXT("profile", profile)
+TAKE_TEXT("exe", exe)
 
 static const struct row {
 	const char *name;
@@ -387,6 +425,7 @@ static const struct row {
 	{"matched_rule", false, take_matched},
 	{"rule", false, take_rule},
 	{"profile", false, take_profile},
+	{"exe", false, take_exe},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -410,7 +449,7 @@ static int fail_unknown(const struct pol_ynode *key, struct b_err *err)
 				    near.text);
 	return pol_pos_fail(err, &key->pos,
 			    "unknown field `%s` in a test, expected one of op, path, allowed, "
-			    "matched_rule, rule, profile",
+			    "matched_rule, rule, profile, exe",
 			    key->s);
 }
 

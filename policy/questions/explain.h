@@ -59,6 +59,7 @@ void pol_explain_effective(const struct pol_effective *, struct b_str *out);
  *	tests:
  *	  - {op: read, path: src/x.c, allowed: true}
  *	  - {op: modify, path: a.env, allowed: false, matched_rule: "*.env", profile: writer}
+ *	  - {op: connect, path: "db.example.org:5432", exe: /usr/bin/psql, allowed: true}
  */
 
 #define POL_MAX_TESTS 20000
@@ -71,6 +72,7 @@ struct pol_test {
 	const char *matched; /* matched_rule, NULL = any */
 	const char *rule;    /* where it stands, NULL = anywhere */
 	const char *profile; /* NULL = the one of the question */
+	const char *exe; /* of an endpoint: the program that asks; NULL = one that no rule names */
 };
 
 struct pol_tests {

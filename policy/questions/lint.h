@@ -29,6 +29,7 @@ struct pol_floor;
 	X(NO_EFFECT, "no-effect")	  /* without it all verdicts are the same */               \
 	X(DIRECTORY, "literal-directory") /* names a directory, not what is in it */               \
 	X(LITERAL, "literal-character")	  /* [a-z] {a,b} \ are no wildcards here */                \
+	X(SUFFIX, "public-suffix")	  /* names of whoever registers one */                     \
 	X(DENY_READ, "deny-read-only")	  /* not to be read, but to be changed */                  \
 	X(SECRET, "secret-reachable")	  /* credentials can be read */                            \
 	X(OBEYED, "obeyed-outside")	  /* opens what programs outside run or obey */            \
@@ -66,6 +67,8 @@ struct pol_lint {
 	size_t work;	   /* see POL_LINT_WORK */
 	size_t matches;	   /* see POL_LINT_MATCHES */
 	size_t unexamined; /* rules left out when that was used up */
+	/* Can everybody register a name directly below this one? NULL: nobody knows. */
+	bool (*is_public_suffix)(const char *name);
 };
 void pol_lint_release(struct pol_lint *);
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/compile/ruleset.h"
+#include "policy/questions/connect.h"
 #include "policy/questions/lint.h"
 #include "policy/rules/build.h"
 
@@ -530,5 +531,5 @@ int pol_lint_document(struct pol_lint *l, struct pol_doc *doc, struct b_err *err
 			return -1;
 	}
 	keep_general(l, doc);
-	return 0;
+	return pol_lint_connect(l, doc, err);
 }

@@ -8,7 +8,8 @@
 
 #include "base/err.h"
 #include "policy/document/model.h"
-#include "policy/engine.h"
+#include "policy/compile/ruleset.h"
+#include "policy/document/request.h"
 #include "policy/rules/workspace.h"
 
 struct b_arena;
@@ -28,8 +29,9 @@ enum pol_twin {
 	/* A rule of a document speaks of the workspace only: an allow is not followed out of it, or
 	 * a link that a project (or an earlier run) planted would open the rest of the host. */
 	POL_TWIN_WORKSPACE,
-	/* The user's, along a link that an earlier run may have planted: likewise. */
-	POL_TWIN_PLANTED
+	/* The user's: followed, but along a link that an earlier run may have planted into the
+	 * workspaces alone. */
+	POL_TWIN_USERS
 };
 
 struct pol_notices {
@@ -43,6 +45,7 @@ struct pol_build {
 	struct pol_layers *layers;
 	const struct pol_layer *at; /* the layer that is being built, NULL = the main one */
 	bool has_sockets;	    /* the main one opens some */
+	bool opens_network;	    /* the main one leaves it open: no rules on endpoints */
 	struct pol_notices notices, losses;
 	struct b_err late;	   /* the first thing that failed where nobody is told */
 	struct pol_opened *opened; /* arena */
@@ -55,7 +58,8 @@ struct pol_build {
 	size_t nmounts;
 	bool has_mounts, mounts_meet;
 	bool hides; /* the rows of the base that are being added close directories of ours */
-	size_t exception_work; /* done so far */
+	size_t own_rules[SBX_OP_COUNT]; /* rules of each list that are not an outer run's */
+	size_t exception_work;		/* done so far */
 	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
 	const char **common_dirs, **own_dirs;
 	/* The git directory that a workspace is, or has elsewhere in a workspace; the workspace
@@ -82,11 +86,18 @@ void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((for
 /* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
  * directory has not. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
-/* Does the path leave the workspaces by a symlink that an earlier run may have planted: one in a
- * workspace, or in what else this run may change? */
-bool pol_build_is_planted(struct pol_build *, const char *path);
-/* May an allow of a document be followed along links from one path to the other? */
-bool pol_build_may_follow(struct pol_build *, const char *spelled, const char *real);
+/* Where a path leads, and by which links, found in one walk: a link that is exchanged between two
+ * would be judged as one thing and granted as another. */
+struct pol_led {
+	const char *spelled, *real;
+	bool is_planted; /* by a link in a workspace, or in what else this run may change */
+	bool is_roots;	 /* by links that root alone can change, or none */
+};
+void pol_build_lead(struct pol_build *, const char *spelled, struct pol_led *out);
+/* May an allow of a document be followed along it? */
+bool pol_build_may_follow(struct pol_build *, const struct pol_led *);
+/* Does it leave the workspaces by a link that an earlier run may have planted? */
+bool pol_build_is_planted(struct pol_build *, const struct pol_led *);
 /* conflicts.c: B_POLICY where a root opens what another document of the main layer denies. */
 int pol_build_check_undone(const struct pol_build *, struct b_err *err);
 uint8_t pol_build_layer_number(const struct pol_build *);
@@ -94,6 +105,11 @@ uint8_t pol_build_layer_number(const struct pol_build *);
  * pol_build_first(). */
 size_t pol_build_first(const struct pol_build *);
 size_t pol_build_end(const struct pol_build *);
+/* Behind the last directory that its denials speak of: of the main document, those above the
+ * workspace, too (layers.h). */
+size_t pol_build_end_denied(const struct pol_build *);
+/* Is a local rule of this layer's document relative to the workspace? */
+bool pol_build_is_at_top(const struct pol_build *);
 /* What a local rule of this layer's document is relative to: workspace `w`, or the current
  * directory below it. */
 const char *pol_build_local(const struct pol_build *, size_t w);
@@ -142,6 +158,9 @@ void pol_build_opened(struct pol_build *);
 int pol_build_sides(struct pol_build *, struct b_err *err);
 /* git.c: what the host's git configuration runs out of the workspaces. */
 void pol_build_git_runs(struct pol_build *);
+/* git.c: submodules at any depth, and those of worktrees, in a git directory that a rule opens;
+ * behind pol_build_git_closed(). */
+void pol_build_git_granted(struct pol_build *, const char *dir, enum pol_tier);
 /* layers.c: a document beside the main one. */
 int pol_build_layer(struct pol_build *, struct pol_layer *, const char *run_profile,
 		    struct b_err *err);
@@ -247,6 +266,26 @@ const char *pol_components(struct b_arena *, const char *text);
 /* A text without wildcards is a tree. Allowing to modify allows to read, too. Tells what it
  * re-opens of a set. */
 void pol_build_absolute(struct pol_build *, const struct pol_absolute *);
+/* roots.c: the same of a text that pol_root_check() let pass, at each place that it names. */
+void pol_build_root(struct pol_build *, struct pol_absolute *, const struct pol_text *);
+/* connect.c: first of all: whether the main layer leaves the network open. B_POLICY, B_USAGE: it
+ * does, and names endpoints. */
+int pol_build_network(struct pol_build *, const struct pol_effective *, struct b_err *err);
+/* connect.c: what of the rules on endpoints is lost. */
+void pol_build_network_held(struct pol_build *, const struct pol_effective *);
+/* connect.c: one entry as rules on endpoints; `e` has layer, tier, origin and programs. Pure. -1
+ * without a place in front. */
+int pol_connect_lower(struct pol_ruleset *, const struct pol_connect *, struct pol_endpoint *e,
+		      struct b_err *err);
+/* connect.c: the layer's rules on endpoints: settings, profile, denials. */
+int pol_build_connect(struct pol_build *, const struct pol_settings *, const struct pol_effective *,
+		      struct b_err *err);
+/* connect.c: those of the command line, behind all others of the main layer. */
+int pol_build_connect_cli(struct pol_build *, struct b_err *err);
+/* connect.c: the paths of sockets among them. */
+void pol_build_connect_sockets(struct pol_build *, const struct pol_settings *,
+			       const struct pol_effective *);
+bool pol_connects_have_socket(const struct pol_connects *, bool allow);
 /* roots.c: openRead and openModify, which are a part of the profile: a set closes what lies below
  * them, as below a workspace, and pol_build_roots() opens only those again that name what a set
  * closes. */

@@ -196,11 +196,12 @@ const char *pol_canonical_links(struct b_arena *a, const char *path, pol_link_fn
 	return walk(a, &w);
 }
 
-static bool only_root_changes(const char *dir)
+bool pol_only_root_changes(const char *dir)
 {
 	struct stat st;
 
-	return stat(dir, &st) == 0 && st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH));
+	return stat(*dir ? dir : "/", &st) == 0 && st.st_uid == 0 &&
+	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
 bool pol_links_are_roots(struct b_arena *a, const char *path)
@@ -220,7 +221,7 @@ bool pol_links_are_roots(struct b_arena *a, const char *path)
 			name += len + 1;
 			continue;
 		}
-		if ((size_t)n >= sizeof link || !only_root_changes(dir))
+		if ((size_t)n >= sizeof link || !pol_only_root_changes(dir))
 			return false;
 		path = b_arena_printf(a, "%s%.*s%s", link[0] == '/' ? "" : dir, (int)n, link,
 				      path + name + len);

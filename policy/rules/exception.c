@@ -162,8 +162,8 @@ static int replay_all(struct pol_build *b, const struct pol_effective *eff, size
 		if (!is_affordable(b, &list[k], strlen(path))) {
 			rc = b_fail(
 				err, B_LIMIT, 0,
-				"%s:%u:%u: exceptions times rules make too much: expected fewer "
-				"of either",
+				"%s:%u:%u: too many combinations of exceptions and rules: expected "
+				"fewer of either",
 				ex->pos.file, ex->pos.line, ex->pos.col);
 			break;
 		}

@@ -85,11 +85,14 @@ int pol_build_foreign(struct pol_build *b, struct b_err *err)
 {
 	const struct pol_foreign *f = &b->layers->main.foreign;
 	const char *why = f->must_have_bwrap ? distrust(f->bwrap.s) : NULL;
+	bool is_net_lost = !b->rq->with_endpoints || b->layers->effect.network == POL_NET_HOST;
 
 	for (size_t i = 0; i < f->notes.n; i++)
 		pol_build_notice(b, "%s", f->notes.v[i].s);
 	for (size_t i = 0; i < f->losses.n; i++)
 		pol_build_loss(b, "%s", f->losses.v[i].s);
+	for (size_t i = 0; is_net_lost && i < f->net_losses.n; i++)
+		pol_build_loss(b, "%s", f->net_losses.v[i].s);
 	for (size_t i = 0; b->layers->effect.network == POL_NET_HOST && i < f->host_losses.n; i++)
 		pol_build_loss(b, "%s", f->host_losses.v[i].s);
 	if (why)

@@ -216,12 +216,17 @@ const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfi
  */
 
 enum { REPOSITORIES_MAX = 4000, DEPTH_OF_NAMES = 16, SETTINGS_MAX = 1000 };
+enum { ROWS_DEEP = 2 }; /* names of submodules that the rows of the protected set know */
 
 struct runs {
 	struct pol_build *b;
 	size_t ws;
 	const char *dir; /* git's, of the repository that is looked at */
 	const char *top; /* where its hooks run */
+	/* Beside the workspaces: a git directory that a rule opens, closed again behind that rule
+	 */
+	const char *granted;
+	enum pol_tier tier;
 	unsigned seen;
 };
 
@@ -230,9 +235,10 @@ struct runs {
 static void close_at(struct runs *r, enum pol_shape shape, const char *path)
 {
 	struct pol_build *b = r->b;
-	struct pol_rule rule = {.tier = POL_TIER_SET, .shape = shape, .base = path};
+	struct pol_rule rule = {.tier = r->tier, .shape = shape, .base = path};
 	const char *real = pol_canonical(&b->rs->arena, path);
-	bool is_inside = false;
+	bool is_inside =
+		r->granted && sbx_path_under(real, strlen(real), r->granted, strlen(r->granted));
 
 	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
 		const char *ws = b->rs->workspaces[i];
@@ -407,9 +413,10 @@ static void close_repository(struct runs *r, const char *dir, unsigned depth)
 		{POL_EXACT, "config"},
 		{POL_EXACT, "config.lock"},
 		{POL_EXACT, "commondir"},
+		{POL_EXACT, "gitdir"},
 		{POL_EXACT, "info/attributes"},
 	};
-	size_t n = depth > 1 ? sizeof parts / sizeof *parts : 2;
+	size_t n = depth >= ROWS_DEEP ? sizeof parts / sizeof *parts : 2;
 
 	for (size_t i = 0; i < n; i++)
 		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));
@@ -434,6 +441,8 @@ static void look_at(struct runs *r, const char *common, const char *dir, unsigne
 {
 	if (common) {
 		read_worktree(r, common, dir);
+		/* its submodules, of which the rows know nothing */
+		each(r, NULL, pol_build_join(r->b, dir, "modules"), ROWS_DEEP);
 		return;
 	}
 	if (is_in_dir(r, dir, "config") || is_in_dir(r, dir, "HEAD")) {
@@ -467,7 +476,7 @@ static void each(struct runs *r, const char *common, const char *at, unsigned de
 void pol_build_git_runs(struct pol_build *b)
 {
 	for (size_t i = 0; i < b->rs->nworkspaces; i++) {
-		struct runs r = {.b = b, .ws = i};
+		struct runs r = {.b = b, .ws = i, .tier = POL_TIER_SET};
 		const char *dir = b->common_dirs[i], *ws = b->rs->workspaces[i];
 
 		if (!dir)
@@ -478,4 +487,12 @@ void pol_build_git_runs(struct pol_build *b)
 		each(&r, dir, pol_build_join(b, dir, "worktrees"), 0);
 		each(&r, NULL, pol_build_join(b, dir, "modules"), 0);
 	}
+}
+
+void pol_build_git_granted(struct pol_build *b, const char *dir, enum pol_tier tier)
+{
+	struct runs r = {.b = b, .granted = dir, .tier = tier};
+
+	each(&r, dir, pol_build_join(b, dir, "worktrees"), 0);
+	each(&r, NULL, pol_build_join(b, dir, "modules"), 0);
 }

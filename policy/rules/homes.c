@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "policy/plan/floor.h"
+#include "policy/rules/fsview.h"
 #include "policy/rules/workspace.h"
 
 /* Whose secrets there are on this host. */

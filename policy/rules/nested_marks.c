@@ -77,12 +77,15 @@ static void place(struct finding *f, struct pol_mark m, const char *at)
 static void place_linked(struct finding *f, const struct pol_mark *m, const char *spelled,
 			 const char *real)
 {
+	struct pol_led led;
+
+	pol_build_lead(f->b, spelled, &led);
 	if (m->kind == POL_MARK_CLOSES) {
 		place(f, *m, spelled);
 		place(f, *m, real);
 	} else if (m->kind == POL_MARK_OPENS_READ && !is_link(spelled) &&
-		   pol_build_may_follow(f->b, spelled, real)) {
-		place(f, *m, real);
+		   pol_build_may_follow(f->b, &led)) {
+		place(f, *m, led.real);
 	} else if (f->tells && !m->is_implied) {
 		pol_build_notice(f->b,
 				 "%s passes through a symlink to %s: left out: name that itself",

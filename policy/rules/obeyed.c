@@ -18,7 +18,7 @@
 #include "policy/compile/ruleset.h"
 #include "policy/document/settings.h"
 #include "policy/front/tree.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/rules/build.h"
 #include "policy/rules/obeyed_priv.h"
 #include "policy/rules/workspace.h"
@@ -32,6 +32,8 @@ static const struct {
 	     {".codex/", "CODEX_HOME"},
 	     {".gemini/", "GEMINI_DIR"},
 	     {".grok/", "GROK_HOME"},
+	     {".qwen/", "QWEN_HOME"},
+	     {".gradle/", "GRADLE_USER_HOME"},
 	     {".cargo/", "CARGO_HOME"},
 	     {".rustup/", "RUSTUP_HOME"},
 	     {"go/", "GOPATH"},
@@ -98,7 +100,8 @@ static void add_path(struct pol_build *b, struct reached_list *list, const struc
 
 const struct pol_ynode *pol_obeyed_rows(const char *section)
 {
-	return pol_yaml_get(pol_yaml_get(pol_preset_find("protected")->root, "spec"), section);
+	return pol_yaml_get(pol_yaml_get(pol_preset_root(pol_preset_find("protected")), "spec"),
+			    section);
 }
 
 static const struct pol_ynode *reached_rows(void)
@@ -421,15 +424,14 @@ void pol_obeyed_take(struct pol_build *b, size_t grant, const char *path, const 
 {
 	if (pol_list_decide(&b->rs->op[SBX_MODIFY], path, strlen(path)) != (int)grant)
 		return;
-	if (f->n++ == 0) {
-		f->matched = matched;
-		f->origin = origin;
-	}
-	for (size_t i = 0; i < f->nby; i++)
-		if (strcmp(f->by[i], by) == 0)
+	f->n++;
+	for (size_t i = 0; i < f->nkinds; i++)
+		if (strcmp(f->kinds[i].by, by) == 0) {
+			f->kinds[i].n++;
 			return;
-	if (f->nby < NAMED)
-		f->by[f->nby++] = by;
+		}
+	if (f->nkinds < KINDS_MAX)
+		f->kinds[f->nkinds++] = (struct pol_opened_kind){by, matched, origin, 1};
 }
 
 /* One that the rule speaks of: a pattern matches its own text, as in `config.lock*`. */
@@ -478,33 +480,45 @@ static void look_at_rows(struct pol_build *b, size_t grant, const struct reached
 	}
 }
 
-/* "shells, claude and others" */
-static const char *names_of(struct b_arena *a, const struct found *f)
+/* "shells; claude; and others" */
+static const char *names_of(struct b_arena *a, const struct found *f, size_t most)
 {
-	const char *text = f->by[0];
+	const char *text = f->kinds[0].by;
 
-	for (size_t i = 1; i < f->nby; i++)
-		text = b_arena_printf(a, "%s; %s", text, f->by[i]);
-	return f->nby == NAMED ? b_arena_printf(a, "%s; and others", text) : text;
+	for (size_t i = 1; i < f->nkinds && i < most; i++)
+		text = b_arena_printf(a, "%s; %s", text, f->kinds[i].by);
+	return f->nkinds > most ? b_arena_printf(a, "%s; and others", text) : text;
+}
+
+static const char *say(struct b_arena *a, const struct found *f, size_t most)
+{
+	const struct pol_opened_kind *first = &f->kinds[0];
+	const char *opens = b_arena_printf(a, "opens `%s`, run or obeyed outside by %s (%s)",
+					   first->matched, first->by, first->origin);
+
+	if (f->n == 1)
+		return opens;
+	return b_arena_printf(a, "%s, and %zu more%s%s", opens, f->n - 1,
+			      f->nkinds > 1 ? " of: " : " of that kind",
+			      f->nkinds > 1 ? names_of(a, f, most) : "");
 }
 
 static void tell(struct pol_build *b, const struct pol_rule *g, const struct found *f)
 {
 	struct b_arena *a = &b->rs->arena;
-	bool is_cli = g->tier == POL_TIER_CLI;
-	const char *what = is_cli ? "--modify" : g->origin, *opens;
+	const char *what = g->tier == POL_TIER_CLI ? "--modify" : g->origin;
+	struct pol_opened_kind *kinds = b_arena_alloc(a, f->nkinds * sizeof *kinds);
 
-	opens = b_arena_printf(a, "opens `%s`, run or obeyed outside by %s (%s)", f->matched,
-			       f->by[0], f->origin);
-	if (f->n > 1)
-		opens = b_arena_printf(a, "%s, and %zu more%s%s", opens, f->n - 1,
-				       f->nby > 1 ? " of: " : " of that kind",
-				       f->nby > 1 ? names_of(a, f) : "");
-	pol_build_notice(b, "%s `%s` %s", what, g->matched, opens);
+	memcpy(kinds, f->kinds, f->nkinds * sizeof *kinds);
 	b->opened = room(a, b->opened, b->nopened, sizeof *b->opened);
-	b->opened[b->nopened++] =
-		(struct pol_opened){g->origin, g->matched, opens,
-				    b_arena_printf(a, "%s `%s` %s", what, g->matched, opens)};
+	b->opened[b->nopened++] = (struct pol_opened){
+		.origin = g->origin,
+		.matched = g->matched,
+		.text = say(a, f, KINDS_MAX),
+		.line = b_arena_printf(a, "%s `%s` %s", what, g->matched, say(a, f, NAMED)),
+		.kinds = kinds,
+		.nkinds = f->nkinds};
+	pol_build_notice(b, "%s", b->opened[b->nopened - 1].line);
 }
 
 void pol_build_opened(struct pol_build *b)

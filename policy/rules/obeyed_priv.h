@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "policy/front/tree.h"
+#include "policy/document/request.h"
 
 struct pol_build;
 
@@ -25,12 +26,11 @@ struct reached_list {
 	size_t n;
 };
 
-enum { NAMED = 12 }; /* of those who obey */
+enum { NAMED = 12 /* of those who obey, in a notice */, KINDS_MAX = 96 };
 
 struct found {
-	const char *matched, *origin; /* of the first */
-	const char *by[NAMED];	      /* the first is that one's */
-	size_t nby, n;
+	struct pol_opened_kind kinds[KINDS_MAX]; /* by who obeys, in the order of the rows */
+	size_t nkinds, n;
 };
 
 enum meeting { APART, AROUND, WITHIN }; /* the grant begins above the row, or in it */

@@ -113,23 +113,18 @@ bool pol_build_is_missing(struct pol_build *b, const char *path)
 				    &b->names);
 }
 
-/* May an allow of a document be followed from `spelled` to `real`? Into a workspace; elsewhere
- * along links that no run can have planted, such as /var/run. */
-bool pol_build_may_follow(struct pol_build *b, const char *spelled, const char *real)
+/* Into a workspace; elsewhere along links that no run can have planted, such as /var/run. */
+bool pol_build_may_follow(struct pol_build *b, const struct pol_led *led)
 {
-	if (in_workspaces(b, real))
-		return true;
-	return known_prefix(b, spelled, strlen(spelled))[1] == '\0' &&
-	       pol_links_are_roots(&b->rs->arena, spelled);
+	return in_workspaces(b, led->real) ||
+	       (known_prefix(b, led->spelled, strlen(led->spelled))[1] == '\0' && led->is_roots);
 }
 
 /* The directory of a symlink: no run could have changed it. */
-static bool is_nobodys(void *arg, const char *link, size_t len)
+static bool is_nobodys(struct pol_build *b, const char *real)
 {
-	struct pol_build *b = arg;
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
-	size_t n = sbx_path_parent(link, len);
-	const char *real = b_arena_strndup(&b->rs->arena, link, n);
+	size_t n = strlen(real);
 
 	if (in_workspaces(b, real))
 		return false;
@@ -149,18 +144,48 @@ static bool is_nobodys(void *arg, const char *link, size_t len)
 	return true;
 }
 
-bool pol_build_is_planted(struct pol_build *b, const char *path)
+struct leading {
+	struct pol_build *b;
+	struct pol_led *led;
+};
+
+static bool note_link(void *arg, const char *link, size_t len)
 {
-	return !in_workspaces(b, pol_canonical(&b->rs->arena, path)) &&
-	       !pol_canonical_links(&b->rs->arena, path, is_nobodys, b);
+	struct leading *l = arg;
+	const char *dir = b_arena_strndup(&l->b->rs->arena, link, sbx_path_parent(link, len));
+
+	l->led->is_planted |= !is_nobodys(l->b, dir);
+	l->led->is_roots &= pol_only_root_changes(dir);
+	return true;
 }
 
-static bool may_follow(struct pol_build *b, enum pol_twin twin, const char *spelled,
-		       const char *real)
+void pol_build_lead(struct pol_build *b, const char *spelled, struct pol_led *out)
 {
-	return twin == POL_TWIN_ALWAYS ||
-	       (twin == POL_TWIN_PLANTED ? in_workspaces(b, real)
-					 : pol_build_may_follow(b, spelled, real));
+	struct leading l = {b, out};
+
+	*out = (struct pol_led){.spelled = spelled, .is_roots = true};
+	out->real = pol_canonical_links(&b->rs->arena, spelled, note_link, &l);
+	if (!out->real)
+		out->real = spelled;
+}
+
+bool pol_build_is_planted(struct pol_build *b, const struct pol_led *led)
+{
+	return led->is_planted && !in_workspaces(b, led->real);
+}
+
+/* *io_real: where it was found to lead, and then where it was judged to. */
+static bool may_follow(struct pol_build *b, enum pol_twin twin, const char *spelled,
+		       const char **io_real)
+{
+	struct pol_led led;
+
+	if (twin == POL_TWIN_ALWAYS)
+		return true;
+	pol_build_lead(b, spelled, &led);
+	*io_real = led.real;
+	return twin == POL_TWIN_USERS ? !pol_build_is_planted(b, &led)
+				      : pol_build_may_follow(b, &led);
 }
 
 static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r,
@@ -180,7 +205,7 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 	real = real_path(b, spelled);
 	if (strcmp(real, spelled) == 0)
 		return;
-	if (r->allow && !may_follow(b, twin, spelled, real)) {
+	if (r->allow && !may_follow(b, twin, spelled, &real)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
 				 "not followed%s",
@@ -229,12 +254,27 @@ size_t pol_build_end(const struct pol_build *b)
 	return b->at ? b->at->end_ws : b->rs->nworkspaces;
 }
 
+size_t pol_build_end_denied(const struct pol_build *b)
+{
+	if (b->at)
+		return b->at->end_ws;
+	/* no layers: who looks at rules alone */
+	return b->rs->nworkspaces + (b->layers ? b->layers->nabove : 0);
+}
+
+bool pol_build_is_at_top(const struct pol_build *b)
+{
+	const struct pol_doc *doc = b->at ? &b->at->doc : b->layers ? &b->layers->main : NULL;
+
+	return !doc || !doc->foreign.is_at_cwd ||
+	       (b->rq->nworkspaces && !b->rq->is_default_workspace);
+}
+
 const char *pol_build_local(const struct pol_build *b, size_t w)
 {
-	const struct pol_doc *doc = b->at ? &b->at->doc : &b->layers->main;
 	char here[PATH_MAX];
 
-	if (!doc->foreign.is_at_cwd || (b->rq->nworkspaces && !b->rq->is_default_workspace))
+	if (pol_build_is_at_top(b))
 		return b->rs->workspaces[w];
 	/* the kernel's, without links: below the workspace, which was found from it */
 	if (!getcwd(here, sizeof here) || here[0] != '/')
@@ -292,6 +332,9 @@ int pol_build_profile(struct pol_build *b, const struct pol_effective *eff, stru
 			}
 			origin = pol_build_origin(b, &e->pos);
 			for (size_t w = pol_build_first(b); w < pol_build_end(b); w++)
+				lower(b, (enum sbx_op)op, e, origin, b->rs->workspaces[w]);
+			for (size_t w = pol_build_end(b);
+			     (e->negated || e->is_global_deny) && w < pol_build_end_denied(b); w++)
 				lower(b, (enum sbx_op)op, e, origin, b->rs->workspaces[w]);
 		}
 	}
@@ -433,27 +476,21 @@ static int parse(struct pol_build *b, const struct pol_cli_rule *c, struct pol_a
 	return out->path ? 0 : fail(c, "contains `..`: give an absolute path", err);
 }
 
-/* Below the directory, as far as no wildcard comes. */
-static bool is_planted(struct pol_build *b, const char *dir, const char *path)
-{
-	size_t n = strpbrk(path, "*?") ? pol_glob_literal_prefix(path) : strlen(path);
-
-	return pol_build_is_planted(
-		b, pol_build_join(b, dir, b_arena_strndup(&b->rs->arena, path, n)));
-}
-
 /* A file of the person's, by its real path: no wildcard counts. One that a run may have led
  * elsewhere is named by that path, or not at all. */
 static int add_file(struct pol_build *b, const struct pol_cli_rule *c, struct b_err *err)
 {
 	struct pol_cli_rule real = *c;
 	struct pol_absolute t;
+	struct pol_led led;
 
 	if (pol_file_given(&b->rs->arena, c->text, &real.text, err) < 0)
 		return b_wrap(err, "%s", c->option);
+	pol_build_lead(b, pol_given_path(&b->rs->arena, c->text), &led);
+	real.text = led.real;
 	if (parse(b, &real, &t, err) < 0)
 		return -1;
-	if (pol_build_is_planted(b, pol_given_path(&b->rs->arena, c->text))) {
+	if (pol_build_is_planted(b, &led)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
 				 "not followed: name that itself",
@@ -471,6 +508,8 @@ int pol_build_cli(struct pol_build *b, struct b_err *err)
 		const struct pol_cli_rule *c = &b->rq->rules[i];
 		struct pol_absolute t;
 
+		if (c->is_endpoint)
+			continue;
 		if (c->is_file) {
 			if (add_file(b, c, err) < 0)
 				return -1;
@@ -480,9 +519,8 @@ int pol_build_cli(struct pol_build *b, struct b_err *err)
 			return -1;
 		/* A relative text speaks of the workspace, where an earlier run may have planted a
 		 * link; an absolute one of the host, whose links are followed, but for such. */
-		t.twin = POL_TWIN_WORKSPACE;
+		t.twin = t.dir ? POL_TWIN_USERS : POL_TWIN_WORKSPACE;
 		if (t.dir) {
-			t.twin = is_planted(b, t.dir, t.path) ? POL_TWIN_PLANTED : POL_TWIN_ALWAYS;
 			pol_build_absolute(b, &t);
 			continue;
 		}

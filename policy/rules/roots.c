@@ -86,10 +86,12 @@ static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text
 	}
 }
 
-static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_text *text)
+void pol_build_root(struct pol_build *b, struct pol_absolute *t, const struct pol_text *text)
 {
 	struct b_arena *a = &b->rs->arena;
 	size_t head = pol_root_head(text->s);
+	size_t end =
+		t->allow || !pol_build_is_at_top(b) ? pol_build_end(b) : pol_build_end_denied(b);
 
 	t->what = b_arena_printf(a, "%s:%u:%u: `%s`", text->pos.file, text->pos.line, text->pos.col,
 				 text->s);
@@ -104,7 +106,7 @@ static void add(struct pol_build *b, struct pol_absolute *t, const struct pol_te
 	t->is_exact = text->is_exact;
 	if (!pol_root_is_local(text->s))
 		add_at(b, t, text->s, text->up, 0);
-	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < pol_build_end(b); w++)
+	for (size_t w = pol_build_first(b); pol_root_is_local(text->s) && w < end; w++)
 		add_at(b, t, text->s, text->up, w);
 }
 
@@ -137,7 +139,7 @@ void pol_build_allows(struct pol_build *b, const struct pol_settings *s)
 			struct pol_absolute t = {
 				.op = lists[i].op, .allow = true, .tier = POL_TIER_PROFILE};
 
-			add(b, &t, &texts->v[k]);
+			pol_build_root(b, &t, &texts->v[k]);
 		}
 	}
 }
@@ -155,7 +157,7 @@ void pol_build_preset_roots(struct pol_build *b, const struct pol_settings *s)
 		struct pol_absolute t = {.op = SBX_MODIFY, .allow = true, .tier = POL_TIER_SIDE};
 
 		if (is_presets(POL_ROOTS_sideRoots, &texts->v[k]))
-			add(b, &t, &texts->v[k]);
+			pol_build_root(b, &t, &texts->v[k]);
 	}
 }
 
@@ -181,7 +183,7 @@ static void build_list(struct pol_build *b, const struct pol_texts *texts, size_
 		if ((!lists[i].is_final || texts->v[k].is_final) &&
 		    !is_presets(lists[i].list, &texts->v[k]) &&
 		    (level == ANY_LEVEL || pol_build_level(&texts->v[k]) == level))
-			add(b, &t, &texts->v[k]);
+			pol_build_root(b, &t, &texts->v[k]);
 	}
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "policy/front/tree.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/rules/build.h"
 
 /* One preset being placed. */
@@ -82,14 +82,14 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	return p;
 }
 
-/* "a/name.*": the directory and the pattern of the last name. False: no such text. */
+/* "a/name.*", "a/x.*.y": the directory and the pattern of the last name. False: no such text. */
 static bool take_pattern(struct set *set, const char *dir, const char *head, const char *rest,
 			 struct pol_rule *r)
 {
 	const char *name = strrchr(rest, '/'), *star = strchr(rest, '*');
 	int above = name ? (int)(name - rest) : 0;
 
-	if (!star || star[1] || (name && star < name))
+	if (!star || strchr(star + 1, '*') || (name && star < name))
 		return false;
 	r->shape = POL_GLOB;
 	r->glob = name ? name + 1 : rest;
@@ -112,11 +112,10 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 		r.shape = below ? POL_TREE : POL_EXACT;
 		r.base = pol_build_join(b, dir, b_arena_printf(a, "%s%.*s", head, (int)len, rest));
 	} else if (!take_pattern(set, dir, head, rest, &r)) {
-		return pol_pos_fail(
-			set->err, pos,
-			"`%s` has wildcards, expected `path`, `path/**`, `path*` or `*` "
-			"for the name of a directory",
-			rest);
+		return pol_pos_fail(set->err, pos,
+				    "`%s` has wildcards, expected `path`, `path/**`, `a*b` or `*` "
+				    "for the name of a directory",
+				    rest);
 	}
 	r.matched = b_arena_printf(a, "%s%s%s", text, head, rest);
 	r.origin = set->origin
@@ -258,7 +257,7 @@ int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
 
 	if (!preset)
 		return b_fail(err, B_POLICY, 0, "no preset `%s`", name);
-	return take_document(&set, preset->root) < 0 ? b_wrap(err, "preset") : 0;
+	return take_document(&set, pol_preset_root(preset)) < 0 ? b_wrap(err, "preset") : 0;
 }
 
 /* In a build tree that is the workspace, the next run would load what this one has written. */
@@ -278,8 +277,8 @@ int pol_build_git_closed(struct pol_build *b, const char *dir, enum pol_tier tie
 			 struct b_err *err)
 {
 	const struct pol_preset *preset = pol_preset_find("protected");
-	const struct pol_ynode *rows =
-		pol_yaml_get(pol_yaml_get(preset->root, "spec"), section_keys[IN_INSIDE]);
+	const struct pol_ynode *rows = pol_yaml_get(pol_yaml_get(pol_preset_root(preset), "spec"),
+						    section_keys[IN_INSIDE]);
 	struct set set = {
 		.b = b, .name = preset->name, .tier = tier, .ops = POL_OPS(SBX_MODIFY), .err = err};
 	const char *text = pol_build_join(b, dir, "");
@@ -293,6 +292,7 @@ int pol_build_git_closed(struct pol_build *b, const char *dir, enum pol_tier tie
 			    0)
 				return -1;
 	}
+	pol_build_git_granted(b, dir, tier);
 	return 0;
 }
 

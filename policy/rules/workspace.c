@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "policy/document/layers.h"
 
 #define MAX_GITFILE PATH_MAX
 
@@ -129,6 +130,13 @@ static bool has_git(struct b_arena *a, const char *dir, struct stat *out_st)
 	return lstat(join(a, git, "HEAD"), &head) == 0;
 }
 
+static bool is_there(struct b_arena *a, const char *dir, const char *name)
+{
+	struct stat st;
+
+	return lstat(join(a, dir, name), &st) == 0;
+}
+
 static const char *toplevel(struct b_arena *a, const char *dir, struct stat *out_git)
 {
 	char *up = b_arena_strndup(a, dir, strlen(dir));
@@ -138,6 +146,9 @@ static const char *toplevel(struct b_arena *a, const char *dir, struct stat *out
 
 		if (has_git(a, up, out_git))
 			return up;
+		/* one that a run has taken the HEAD out of leads nobody further up */
+		if (is_there(a, up, ".git"))
+			return NULL;
 		slash = strrchr(up, '/');
 		if (!slash || slash == up)
 			return NULL;
@@ -193,6 +204,41 @@ int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err
 	return 0;
 }
 
+/* A directory that a run may have had as its workspace: it says so by a repository or a project
+ * file, of the same owner, where nobody else can make one. */
+static bool is_project(struct b_arena *a, const char *dir, uid_t owner)
+{
+	static const char *const names[] = {".git", POL_PROJECT_FILE};
+	struct stat st;
+
+	if (lstat(dir, &st) < 0 || st.st_uid != owner || st.st_mode & S_IWOTH)
+		return false;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (lstat(join(a, dir, names[i]), &st) == 0 && st.st_uid == owner)
+			return true;
+	return false;
+}
+
+size_t pol_workspace_above(struct b_arena *a, const char *ws, const char *out[POL_ABOVE_MAX])
+{
+	char *up = b_arena_strndup(a, ws, strlen(ws)), *slash;
+	size_t n = 0, nhomes;
+	const char **homes = pol_own_homes(a, &nhomes);
+	struct stat st;
+
+	if (lstat(ws, &st) < 0)
+		return 0;
+	while (n < POL_ABOVE_MAX && (slash = strrchr(up, '/')) && slash != up) {
+		*slash = '\0';
+		for (size_t i = 0; i < nhomes; i++)
+			if (is_above(up, homes[i]))
+				return n;
+		if (is_project(a, up, st.st_uid))
+			out[n++] = b_arena_strndup(a, up, strlen(up));
+	}
+	return n;
+}
+
 static bool is_ours(const char *dir)
 {
 	struct stat st;
@@ -228,6 +274,11 @@ void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], si
 		return;
 	/* git resolves a relative back-pointer (2.48) from the own directory. */
 	if (strcmp(pol_canonical(a, join(a, own, back)), gitfile) != 0)
+		return;
+	/* nor is a place of which only the names are right: the workspace's own, or a directory
+	 * that happens to be called `worktrees` */
+	if (is_above(own, ws) || !is_there(a, own, "HEAD") || !is_there(a, common, "HEAD") ||
+	    !is_there(a, common, "refs"))
 		return;
 	if (!is_ours(own) || !is_ours(common) || stat(join(a, common, "objects"), &st) < 0)
 		return;

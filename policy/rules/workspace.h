@@ -58,11 +58,17 @@ int pol_workspace_given(struct b_arena *, const char *text, const char **out, st
  * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
  * names the remedy. */
 int pol_workspace_default(struct b_arena *, const char **out, struct b_err *err);
+/* Where the default workspace lies in directories that may have been one: a run there could have
+ * put into its place what makes it the workspace of the next run. What the documents deny there
+ * holds on (layers.h). Homes and what is above them are none. How many; nearest first. */
+#define POL_ABOVE_MAX 8
+size_t pol_workspace_above(struct b_arena *, const char *ws, const char *out[POL_ABOVE_MAX]);
 /* Canonical path of a file or directory given by the user (relative to cwd, `~` allowed). B_USAGE
  * when there is none. */
 int pol_file_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
 /* Is every symlink on the way to `path` in a directory that only root can change? */
 bool pol_links_are_roots(struct b_arena *, const char *path);
+bool pol_only_root_changes(const char *dir);
 /* The repository that holds `dir`, all canonical, NULL where there is none or where it is not
  * ours: toplevel, its git directory, the one it shares with other worktrees. A gitfile counts only
  * with its back-pointer, as below. */

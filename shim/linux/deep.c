@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "core/path.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 
@@ -27,14 +27,13 @@ static int up(int dir)
  * since. The floor judges objects. */
 static int down(int at, const char *path)
 {
-	static _Atomic bool is_refused;
 	int fd = -ENOSYS;
 
-	if (!atomic_load(&is_refused) && !atomic_load(&shim.no_openat2))
+	if (shim_holds_proven())
 		fd = sys_open_quickly(at, path, HOLD_DIR, 0);
-	if (fd != -ENOSYS && fd != -EPERM) /* the kernel has no EPERM for such a handle */
+	shim_held_proven(fd);
+	if (fd != -ENOSYS && fd != -EPERM)
 		return fd;
-	atomic_store(&is_refused, true);
 	return sys_openat(at, path, HOLD_DIR, 0);
 }
 
@@ -60,10 +59,11 @@ static int identify(int at, const char *name, struct sbx_deep_id *out)
 	struct statx st;
 	long rc = sys5(SYS_statx, at, name,
 		       AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH),
-		       STATX_INO | STATX_MNT_ID, &st);
+		       STATX_INO | STATX_NLINK | STATX_MNT_ID, &st);
 
 	if (rc < 0)
 		return (int)rc;
+	out->is_gone = st.stx_mask & STATX_NLINK && st.stx_nlink == 0;
 	out->dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
 	out->ino = st.stx_ino;
 	out->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;

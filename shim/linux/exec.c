@@ -12,7 +12,7 @@
 #include "core/event.h"
 #include "shim/env.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
@@ -81,23 +81,6 @@ static int refusal(unsigned call, const struct shim_program *p)
 	return EACCES;
 }
 
-/* Told before the call, for it does not return; a failure is told after it, so that the
- * supervisor does not wait for a new image. */
-static void tell_start(unsigned call, const struct shim_program *p, uint32_t pid)
-{
-	struct shim_told t = told(call, p, 0);
-
-	shim_tell_exec(SBX_EV_EXEC, &t, pid);
-}
-
-static void tell_failure(unsigned call, const struct shim_program *p, int err)
-{
-	struct shim_told t = told(call, p, err);
-
-	shim_tell_exec(SBX_EV_CALL, &t, 0);
-	shim_set_errno(err);
-}
-
 /* Nothing to be read there, or by one of its entries: the kernel says EFAULT. */
 static bool is_no_list(char *const *list)
 {
@@ -107,6 +90,30 @@ static bool is_no_list(char *const *list)
 		if (shim_is_no_pointer(*list))
 			return true;
 	return false;
+}
+
+/* Told before the call, for it does not return; a failure is told after it, so that the
+ * supervisor does not wait for a new image. */
+static void tell_start(unsigned call, struct shim_program *p, char *const *argv, uint32_t pid)
+{
+	bool is_seen = shim_program_is_witnessed(p->class), is_cut;
+	struct shim_told t = told(call, p, 0);
+
+	/* an image with the shim tells its words itself */
+	if (!is_seen && !p->interp_len && !shim.is_alone && argv && !is_no_list(argv)) {
+		t.path2 = p->interp;
+		t.len2 = shim_words(p->interp, SBX_ARGV_MAX, argv, &is_cut);
+		t.flags |= SBX_EVF_ARGV | (is_cut ? SBX_EVF_ARGV_CUT : 0);
+	}
+	shim_tell_exec(SBX_EV_EXEC, &t, pid);
+}
+
+static void tell_failure(unsigned call, const struct shim_program *p, int err)
+{
+	struct shim_told t = told(call, p, err);
+
+	shim_tell_exec(SBX_EV_CALL, &t, 0);
+	shim_set_errno(err);
 }
 
 /* 0 or errno; env->is_needed: another environment is to be built. */
@@ -148,7 +155,7 @@ int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], ch
 	}
 	if (env.is_needed)
 		envp = shim_env_build(&env, __builtin_alloca(shim_env_bytes(&env)));
-	tell_start(call, p, 0);
+	tell_start(call, p, argv, 0);
 	ret = exec_next(dirfd, path, argv, envp, flags);
 	tell_failure(call, p, shim_get_errno());
 	return ret;
@@ -313,7 +320,7 @@ static int spawn_judged(const struct shim_spawn *s, const char *path, bool is_se
 		*s->pid = pid;
 	if (p->class == SBX_EXEC_MISSING) /* it came to be since we looked */
 		p->class = SBX_EXEC_UNREADABLE;
-	tell_start(s->call, p, (uint32_t)pid);
+	tell_start(s->call, p, s->argv, (uint32_t)pid);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 
@@ -204,7 +204,7 @@ static void add_time(struct line *l, uint64_t ns)
 	uint64_t s = ns / UINT64_C(1000000000);
 	unsigned of_day = (unsigned)(s % 86400);
 
-	add(l, "\",\"ts\":\"");
+	add(l, ",\"ts\":\"");
 	add_date(l, s / 86400);
 	add_byte(l, 'T');
 	add_padded(l, of_day / 3600, 2);
@@ -224,22 +224,15 @@ static const char *run_id(void)
 	return shim_basename(shim_channel_dir());
 }
 
-static void add_head(struct line *l, const struct sbx_event *ev, const char *kind,
-		     const char *event_type)
+static void add_head(struct line *l, const struct sbx_event *ev, const char *kind)
 {
 	uint64_t seq = atomic_fetch_add_explicit(&shim.ring->lines, 1, memory_order_relaxed) + 1;
 
-	add(l, "{\"schemaVersion\":1,\"event_type\":\"");
-	add(l, event_type);
-	add(l, "\",\"event_id\":\"evt-");
-	add(l, run_id());
-	add_byte(l, '-');
-	add_hex(l, seq, 8);
+	add(l, "{\"schemaVersion\":2");
+	add_number(l, "seq", seq);
 	add_time(l, ev->time_ns);
 	add_text(l, "run_id", run_id());
-	add_number(l, "seq", seq);
 	add_text(l, "kind", kind);
-	add_text(l, "profile", sbx_image_text(&shim.image, shim.image.hdr->profile));
 }
 
 static void add_call(struct line *l, const struct sbx_event *ev)
@@ -298,23 +291,22 @@ static void add_body(struct line *l, const struct sbx_event *ev, const char *pat
 	bool allowed = ev->flags & SBX_EVF_ALLOWED;
 
 	if (ev->kind == SBX_EV_HELLO) {
-		add_head(l, ev, "hello", "process.hello");
+		add_head(l, ev, "hello");
 		add_path(l, "path", path, ev->path_len);
 	} else if (ev->kind == SBX_EV_LOSS) {
-		add_head(l, ev, "loss", "audit.loss");
+		add_head(l, ev, "loss");
 		add_path(l, "path", path, ev->path_len);
 		add_text(l, "reason", sbx_loss_name(ev->aux));
 	} else if (ev->kind == SBX_EV_EXEC) {
-		add_head(l, ev, "exec", "process.exec");
+		add_head(l, ev, "exec");
 		add_judged(l, ev, path, path2);
 		add_text(l, "image", sbx_exec_class_name((enum sbx_exec_class)ev->aux));
 	} else if (ev->flags & SBX_EVF_QUERY) {
-		add_head(l, ev, "query", "fs.call.query");
+		add_head(l, ev, "query");
 		add_path(l, "path", path, ev->path_len);
 		add_call(l, ev);
 	} else {
-		add_head(l, ev, allowed ? "result" : "denied",
-			 allowed ? "fs.call.result" : "fs.call.denied");
+		add_head(l, ev, allowed ? "result" : "denied");
 		add_judged(l, ev, path, path2);
 	}
 }
@@ -329,17 +321,11 @@ static uint16_t cut(uint16_t len, uint16_t *flags)
 
 static void add_tail(struct line *l, const struct sbx_event *ev)
 {
-	unsigned i;
-
 	if (ev->flags & SBX_EVF_TRUNCATED)
 		add(l, ",\"truncated\":true");
-	add(l, ",\"layer\":\"shim\"");
 	add_number(l, "pid", ev->pid);
 	add_number(l, "ppid", ev->ppid);
-	add(l, ",\"exe\":null,\"prev\":\"");
-	for (i = 0; i < 64; i++)
-		add_byte(l, '0');
-	add(l, "\"}\n");
+	add(l, "}\n");
 }
 
 /* ---- writing ---- */

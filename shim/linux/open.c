@@ -6,7 +6,7 @@
 #include "core/event.h"
 #include "core/image.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 #include "shim/where.h"
@@ -162,19 +162,28 @@ static __attribute__((noinline)) int open_deep(struct request *r)
 
 /* ---- the slow way ---- */
 
+static bool has_no_name(int fd)
+{
+	struct stat st;
+
+	return sys_fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
 /* Opens the very object behind an O_PATH descriptor, whatever its name has become. O_EXCL stays:
  * without O_CREAT it means something for block devices, and to O_TMPFILE. */
 static int reopen(const struct request *r, int fd)
 {
 	char link[SHIM_FD_PATH_SIZE];
-	struct stat st;
+	int ret = -EACCES;
 
-	/* What has lost its name, by the program's own descriptor: the broker looks for what that
-	 * is good, and ours is good for nothing. */
-	if (sys_fstat(fd, &st) == 0 && st.st_nlink == 0)
+	if (!has_no_name(fd))
+		ret = sys_openat(AT_FDCWD, shim_fd_path(link, fd),
+				 r->flags & ~(O_CREAT | O_NOFOLLOW), r->mode);
+	/* What has lost its name, perhaps just now, by the program's own name for it: the broker
+	 * looks for what that is good, and our descriptor is good for nothing. */
+	if (ret == -EACCES && has_no_name(fd))
 		return sys_openat(r->dirfd, r->path, r->flags, r->mode);
-	return sys_openat(AT_FDCWD, shim_fd_path(link, fd), r->flags & ~(O_CREAT | O_NOFOLLOW),
-			  r->mode);
+	return ret;
 }
 
 /* By its name where that is enough: the object then has been reached by the path it is known
@@ -394,16 +403,6 @@ static int open_plainly(struct request *r, struct shim_text t)
 	return ret;
 }
 
-/* EPERM is also what the kernel says of immutable files and O_NOATIME, but never of the root. What
- * was asked for need not be there. */
-static bool is_openat2_refused(void)
-{
-	int fd = sys_open_proven(AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
-	if (fd >= 0)
-		sys_close(fd);
-	return fd < 0;
-}
-
 static int open_text(struct request *r, struct shim_text t)
 {
 	bool is_magic = t.flags & SBX_PATH_MAGIC;
@@ -426,7 +425,8 @@ static int open_text(struct request *r, struct shim_text t)
 		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
 	if (fd == -ELOOP)
 		return open_slowly(r, is_magic);
-	if (fd == -ENOSYS || (fd == -EPERM && is_openat2_refused())) {
+	/* EPERM is also what the kernel says of immutable files and O_NOATIME */
+	if ((fd == -ENOSYS || fd == -EPERM) && sys_openat2_is_refused()) {
 		atomic_store(&shim.no_openat2, true);
 		return open_slowly(r, is_magic);
 	}

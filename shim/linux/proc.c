@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "core/channel.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 

@@ -13,7 +13,7 @@
 #include "core/decide.h"
 #include "core/path.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 #include "shim/where.h"

@@ -14,7 +14,7 @@
 #include "core/event.h"
 #include "core/path.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
@@ -242,6 +242,9 @@ static bool open_ring(void)
 	return true;
 }
 
+/* What it was started with; NULL: nobody knows. */
+static char *const *own_argv;
+
 static void hello(const char *path, size_t len)
 {
 	struct shim_told t = {.call = SBX_CALL_start,
@@ -249,7 +252,17 @@ static void hello(const char *path, size_t len)
 			      .flags = SBX_EVF_ALLOWED,
 			      .path = path,
 			      .len = len};
+	bool is_cut;
 
+	/* alone nobody takes the secrets out */
+	if (own_argv && !shim.is_alone) {
+		t.path2 = start_buf;
+		t.len2 = shim_words(start_buf,
+				    sizeof start_buf < SBX_ARGV_MAX ? sizeof start_buf
+								    : SBX_ARGV_MAX,
+				    own_argv, &is_cut);
+		t.flags |= SBX_EVF_ARGV | (is_cut ? SBX_EVF_ARGV_CUT : 0);
+	}
 	shim_tell_exec(SBX_EV_HELLO, &t, 0);
 }
 
@@ -334,11 +347,14 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 {
 	const char *execfn;
 
-	(void)argc, (void)argv;
-	if (!gnu_get_libc_version)
+	(void)argc;
+	if (!gnu_get_libc_version) {
 		envp = &__environ ? __environ : NULL;
+		argv = NULL;
+	}
 	if (!envp)
 		return;
+	own_argv = argv;
 	if (!read_environment(envp)) {
 		trouble = NO_PATH;
 		refuse_to_start("");
@@ -354,6 +370,9 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 	if (shim.is_alone)
 		name_sibling();
 	execfn = read_auxv(envp);
+	/* Now, in memory that is ours alone: a child of vfork() that came first would leave its
+	 * number here, and its parent would tell its own calls as those of the child. */
+	(void)shim_life();
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);
 	look_before_us();

@@ -8,7 +8,7 @@
 
 #include "core/fold.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 
@@ -400,7 +400,7 @@ int shim_hold(int dirfd, const char *path, char *buf, size_t *out_len)
 	struct shim_text t;
 	int links;
 
-	if (atomic_load(&shim.no_openat2))
+	if (!shim_holds_proven())
 		return hold_by_kernel(dirfd, path, buf, out_len);
 	t = shim_text(buf, dirfd, path);
 	/* links in /proc are not texts but jumps */
@@ -413,6 +413,7 @@ int shim_hold(int dirfd, const char *path, char *buf, size_t *out_len)
 			*out_len = t.len;
 			return fd;
 		}
+		shim_held_proven(fd);
 		if (fd != -ELOOP || !follow(buf, &t.len) || shim_has_prefix(buf, "/proc/"))
 			break;
 	}

@@ -17,7 +17,7 @@
 #include "shim/env.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 #include "shim/where.h"

@@ -11,7 +11,7 @@
 #include "shim/paths_check.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 

@@ -19,7 +19,7 @@
 #include "shim/calls.h"
 #include "shim/judge.h"
 #include "shim/macos/interpose.h"
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"

@@ -11,7 +11,7 @@
 #include "core/channel.h"
 #include "core/path.h"
 #include "shim/judge.h"
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 

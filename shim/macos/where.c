@@ -3,7 +3,7 @@
  * nothing is remembered here. */
 #include "shim/where.h"
 
-#include "shim/macos/sys.h"
+#include "shim/sys_macos.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
 

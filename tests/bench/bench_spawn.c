@@ -2,22 +2,29 @@
 /*
  * bench_spawn - times whole commands against each other in one run.
  *
- *	bench_spawn NAME ROUNDS LABEL=COMMAND...
+ *	bench_spawn [-p PREPARE] NAME ROUNDS LABEL=COMMAND...
+ *	bench_spawn [-p PREPARE] -i COMMAND NAME ROUNDS LABEL=LAUNCHER...
  *
  * Each round runs every command once, in an order that rotates, so that a slow phase of the
- * machine hits all alike. Output goes to /dev/null. The first command is the base of the
- * ratios. One JSON line a command: name, label, median, p10 and minimum in microseconds, and
- * the ratio of medians. COMMAND is split at spaces; no quoting.
+ * machine hits all alike; before each, and not timed, PREPARE. Output goes to /dev/null. With -i
+ * the same COMMAND is run by a process that stays below each LAUNCHER (none: bare), so that the
+ * start of the launcher is no part of the figure. The first is the base of the ratios.
+ *
+ * One JSON line each: name, label, median, p10 and minimum in microseconds, the ratio of medians,
+ * and the spread: first and third quartile of the ratios to the base of the same round. Words are
+ * split at spaces; no quoting.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MAX_COMMANDS 16
 #define MAX_WORDS    64
@@ -27,6 +34,7 @@ extern char **environ;
 struct command {
 	const char *label;
 	char *argv[MAX_WORDS];
+	int to, from; /* of the process below the launcher; 0: none */
 	double *us;
 };
 
@@ -45,7 +53,13 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double run_once(const struct command *c)
+static void die(const char *label, const char *why)
+{
+	fprintf(stderr, "bench_spawn: %s: %s\n", label, why);
+	exit(1);
+}
+
+static double spawn_once(const char *label, char *const *words)
 {
 	posix_spawn_file_actions_t fa;
 	double start;
@@ -57,68 +71,166 @@ static double run_once(const struct command *c)
 	posix_spawn_file_actions_addopen(&fa, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
 	start = now_us();
-	rc = posix_spawnp(&pid, c->argv[0], &fa, NULL, c->argv, environ);
-	if (rc != 0) {
-		fprintf(stderr, "bench_spawn: %s: %s\n", c->argv[0], strerror(rc));
-		exit(1);
-	}
+	rc = posix_spawnp(&pid, words[0], &fa, NULL, words, environ);
+	if (rc != 0)
+		die(words[0], strerror(rc));
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	posix_spawn_file_actions_destroy(&fa);
-	if (status != 0) {
-		fprintf(stderr, "bench_spawn: %s: status 0x%x\n", c->label, (unsigned)status);
-		exit(1);
-	}
+	if (status != 0)
+		die(label, "the command failed");
 	return now_us() - start;
+}
+
+/* ---- the process below a launcher ---- */
+
+/* For each byte of standard input the command once, and how long it took. */
+static int serve(char *const *words)
+{
+	char byte;
+
+	while (read(STDIN_FILENO, &byte, 1) == 1) {
+		double us = spawn_once("inside", words);
+
+		if (write(STDOUT_FILENO, &us, sizeof us) != sizeof us)
+			return 1;
+	}
+	return 0;
+}
+
+static void start_inside(struct command *c, const char *self, char *const *words)
+{
+	int to[2], from[2], n = 0;
+	posix_spawn_file_actions_t fa;
+	pid_t pid;
+
+	if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
+		die(c->label, strerror(errno));
+	while (c->argv[n])
+		n++;
+	c->argv[n++] = (char *)(uintptr_t)self;
+	c->argv[n++] = (char[]){"--serve"};
+	while (*words && n < MAX_WORDS - 1)
+		c->argv[n++] = *words++;
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_adddup2(&fa, to[0], 0);
+	posix_spawn_file_actions_adddup2(&fa, from[1], 1);
+	if (posix_spawnp(&pid, c->argv[0], &fa, NULL, c->argv, environ) != 0)
+		die(c->label, "cannot be started");
+	posix_spawn_file_actions_destroy(&fa);
+	close(to[0]);
+	close(from[1]);
+	c->to = to[1];
+	c->from = from[0];
+}
+
+/* ---- rounds ---- */
+
+static double run_once(const struct command *c)
+{
+	double us;
+
+	if (!c->to)
+		return spawn_once(c->label, c->argv);
+	if (write(c->to, "x", 1) != 1 || read(c->from, &us, sizeof us) != sizeof us)
+		die(c->label, "the command failed inside");
+	return us;
+}
+
+static void split(char *text, char **words)
+{
+	char *save = NULL;
+	size_t n = 0;
+
+	for (char *w = strtok_r(text, " ", &save); w && n < MAX_WORDS / 2;
+	     w = strtok_r(NULL, " ", &save))
+		words[n++] = w;
 }
 
 static void parse(char *arg, struct command *c, size_t rounds)
 {
-	char *cmd = strchr(arg, '='), *save = NULL;
-	size_t n = 0;
+	char *cmd = strchr(arg, '=');
 
-	if (!cmd) {
-		fprintf(stderr, "bench_spawn: LABEL=COMMAND wanted, not %s\n", arg);
-		exit(2);
-	}
+	if (!cmd)
+		die(arg, "LABEL=COMMAND wanted");
 	*cmd++ = '\0';
 	c->label = arg;
-	for (char *w = strtok_r(cmd, " ", &save); w && n < MAX_WORDS - 1;
-	     w = strtok_r(NULL, " ", &save))
-		c->argv[n++] = w;
+	split(cmd, c->argv);
 	c->us = calloc(rounds, sizeof *c->us);
 }
 
-int main(int argc, char **argv)
+/* The quartiles of this command's ratios to the base, round by round. `us` is by rounds still. */
+static void quartiles(const struct command *base, const struct command *c, size_t rounds,
+		      double out[2])
 {
-	static struct command c[MAX_COMMANDS];
-	size_t n = 0, rounds;
-	double base;
+	double *ratio = calloc(rounds, sizeof *ratio);
 
-	if (argc < 4 || argc - 3 > MAX_COMMANDS) {
-		fprintf(stderr, "usage: bench_spawn NAME ROUNDS LABEL=COMMAND...\n");
-		return 2;
-	}
-	rounds = strtoul(argv[2], NULL, 10);
-	if (rounds < 1)
-		return 2;
-	for (int i = 3; i < argc; i++)
-		parse(argv[i], &c[n++], rounds);
-	for (size_t i = 0; i < n; i++)
-		run_once(&c[i]); /* warm caches */
 	for (size_t r = 0; r < rounds; r++)
+		ratio[r] = c->us[r] / base->us[r];
+	qsort(ratio, rounds, sizeof *ratio, by_value);
+	out[0] = ratio[rounds / 4];
+	out[1] = ratio[rounds - 1 - rounds / 4];
+	free(ratio);
+}
+
+/* Round 0 warms the caches. */
+static void measure(struct command *c, size_t n, size_t rounds, const struct command *prepare)
+{
+	for (size_t r = 0; r <= rounds; r++)
 		for (size_t i = 0; i < n; i++) {
 			struct command *k = &c[(i + r) % n];
+			double us;
 
-			k->us[r] = run_once(k);
+			if (prepare->label)
+				run_once(prepare);
+			us = run_once(k);
+			if (r > 0)
+				k->us[r - 1] = us;
 		}
+}
+
+static void report(const char *name, struct command *c, size_t n, size_t rounds)
+{
+	double spread[MAX_COMMANDS][2], base;
+
+	for (size_t i = 0; i < n; i++)
+		quartiles(&c[0], &c[i], rounds, spread[i]);
 	for (size_t i = 0; i < n; i++)
 		qsort(c[i].us, rounds, sizeof *c[i].us, by_value);
 	base = c[0].us[rounds / 2];
 	for (size_t i = 0; i < n; i++)
 		printf("{\"name\":\"%s\",\"label\":\"%s\",\"rounds\":%zu,\"median_us\":%.1f,"
-		       "\"p10_us\":%.1f,\"min_us\":%.1f,\"ratio\":%.3f}\n",
-		       argv[1], c[i].label, rounds, c[i].us[rounds / 2], c[i].us[rounds / 10],
-		       c[i].us[0], c[i].us[rounds / 2] / base);
+		       "\"p10_us\":%.1f,\"min_us\":%.1f,\"ratio\":%.3f,\"q1\":%.3f,\"q3\":%.3f}\n",
+		       name, c[i].label, rounds, c[i].us[rounds / 2], c[i].us[rounds / 10],
+		       c[i].us[0], c[i].us[rounds / 2] / base, spread[i][0], spread[i][1]);
+}
+
+int main(int argc, char **argv)
+{
+	static struct command c[MAX_COMMANDS], prepare, inside;
+	size_t n = 0, rounds;
+	int opt;
+
+	if (argc > 2 && !strcmp(argv[1], "--serve"))
+		return serve(argv + 2);
+	while ((opt = getopt(argc, argv, "+p:i:")) != -1) {
+		struct command *k = opt == 'p' ? &prepare : &inside;
+
+		if (opt == '?')
+			return 2;
+		k->label = opt == 'p' ? "prepare" : "inside";
+		split(optarg, k->argv);
+	}
+	if (argc - optind < 3 || argc - optind - 2 > MAX_COMMANDS)
+		die("usage", "[-p PREPARE] [-i COMMAND] NAME ROUNDS LABEL=COMMAND...");
+	rounds = strtoul(argv[optind + 1], NULL, 10);
+	if (rounds < 1)
+		return 2;
+	for (int i = optind + 2; i < argc; i++)
+		parse(argv[i], &c[n++], rounds);
+	for (size_t i = 0; inside.label && i < n; i++)
+		start_inside(&c[i], argv[0], inside.argv);
+	measure(c, n, rounds, &prepare);
+	report(argv[optind], c, n, rounds);
 	return 0;
 }

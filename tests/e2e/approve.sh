@@ -70,6 +70,13 @@ asked() # TEXT ARGS...
 	launch --mode accept-edits "$@"
 	[ "$status" -eq 126 ] && grep -q "needs-approval: .*$text" "$TMP/err" || { echo "status $status"; cat "$TMP/err"; return 1; }
 }
+approve_asks() # TEXT WORDS...
+{
+	local text=$1
+	shift
+	"$ask" approve -- "$@" >"$TMP/out" 2>"$TMP/err"
+	[ $? -eq 1 ] && grep -q "^ask: .*$text" "$TMP/out" || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
 mkdir -p bin && printf '#!/bin/sh\necho evil; touch made\n' >bin/ls && chmod +x bin/ls
 check 'a PATH into what the command may write asks' eval 'PATH=$PWD/bin:$PATH asked "PATH leads to .*/bin/ls, which the command may write" ls'
 check 'also below a shell' eval 'PATH=/usr/bin:/bin:$PWD/bin asked "PATH leads to .*/bin/ls" sh -c "cat file; ls"'
@@ -151,9 +158,84 @@ git config --unset core.fsmonitor
 git status >/dev/null 2>&1
 check 'git asks the monitor of a submodule' [ -e ran ]
 rm -f ran
+check 'here it asks' asked 'git compares files by a configuration that the command may write: .*/sub/.git/config' sh -c 'git status && git diff'
+check 'and nothing runs' [ ! -e ran ]
+printf '[submodule "sub"]\n\tpath = sub\n\turl = x\n\tignore = none\n' >.gitmodules
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.ignoreSubmodules GIT_CONFIG_VALUE_0=dirty git status >/dev/null 2>&1
+check '(what .gitmodules says counts more than a setting)' [ -e ran ]
+rm -f ran
+for version in 2 3 4; do
+	git update-index --index-version $version
+	git update-index --force-remove new 2>/dev/null
+	check "an index of version $version: approve asks" approve_asks sub/.git/config git status
+	check "(below a shell) $version" approve_asks sub/.git/config sh -c 'ls && git diff'
+done
+cp .git/index "$TMP/index"
+git update-index --split-index
+check 'an index in two files asks' approve_asks 'index is not read whole' git status
+git update-index --no-split-index
+head -c 100 "$TMP/index" >.git/index
+check 'a damaged one asks' approve_asks 'index is not read whole' git status
+cp "$TMP/index" .git/index
+check 'a work tree elsewhere asks' approve_asks 'index is not read whole' git --work-tree=d status
+mkdir -p .git/modules && mv sub/.git .git/modules/sub && echo 'gitdir: ../.git/modules/sub' >sub/.git
+git -C sub config --unset core.fsmonitor
 launch -q --mode accept-edits sh -c 'git status && git diff'
-check 'not here' [ "$status" -eq 0 -a ! -e ran ]
-git rm -qf --cached sub 2>/dev/null && rm -rf sub
+check 'a submodule whose configuration is closed does not' [ "$status" -eq 0 -a ! -e ran ]
+mkdir evil && git init -q evil/x && mv sub/.git "$TMP/gitfile" && echo 'gitdir: ../evil/x/.git' >sub/.git
+check 'unless its gitfile leads elsewhere' approve_asks evil/x/.git/config git status
+mv "$TMP/gitfile" sub/.git
+echo "$PWD/evil/x/.git" >.git/modules/sub/commondir 2>/dev/null
+check 'or its commondir' approve_asks evil/x/.git/config git status
+git rm -qf --cached sub 2>/dev/null; rm -rf sub evil .gitmodules .git/modules
+# How git finds a repository: a file, a link, a directory that is one.
+plant() # DIRECTORY: a repository with a monitor, as a command makes one
+{
+	git init -q "$1" && git -C "$1" config core.fsmonitor "$TMP/evil" && rm -f ran
+}
+plant evil
+git config --unset core.fsmonitor; mkdir gitfile link bare deep deep/er
+echo 'gitdir: ../evil/.git' >gitfile/.git
+ln -s ../evil/.git link/.git
+cp -r evil/.git/. bare/ && git --git-dir=bare config core.bare false && git --git-dir=bare config core.worktree ../deep
+cp -r evil/.git deep/.git
+mkdir common && cp evil/.git/HEAD common/ && cp -r evil other && git --git-dir=other/.git config core.repositoryformatversion 1 && git --git-dir=other/.git config extensions.worktreeConfig true &&
+	printf '[core]\n\tworktree = %s/deep\n\tbare = false\n' "$PWD" >common/config.worktree && echo ../other/.git >common/commondir
+here=$PWD
+for at in gitfile link bare deep/er common; do
+	cd "$here/$at" || exit 1
+	rm -f ../ran "$here/ran"
+	git status >/dev/null 2>&1
+	check "git runs the monitor in $at" [ -e "$here/ran" ]
+	rm -f "$here/ran"
+	check "approve asks in $at" sh -c '"$1" approve -w "$2" -- git status | grep -q "^ask: .*a configuration that the command may write"' - "$ask" "$here"
+	launch -q -w "$here" --mode accept-edits git status
+	check "accept-edits in $at" [ "$status" -eq 126 -a ! -e "$here/ran" ]
+done
+cd "$here" && rm -rf gitfile link bare deep common evil other
+# words below a shell, the loader's variables
+mkdir -p "$HOME/.ssh" lib && echo k >"$HOME/.ssh/id_y" && cp "$(type -P true)" lib/x.so
+for text in "cat '$HOME/.ssh/id_y'" "ls && cat \"$HOME\"/.ssh/id_y" "cd '$HOME'; cat .ssh/id_y" "cd '$HOME/.ssh' && cat id_y" \
+	"cd d; cd '$HOME'; cat d/x .ssh/id_y" "sh -c 'cat $HOME/.ssh/id_y'" "grep -f$HOME/.ssh/id_y file" "cat d/../../home/.ssh/id_y"; do
+	check "denies a secret in $text" sh -c '"$1" approve -- sh -c "$2" | grep -q "^deny: arg-in-protected-root"' - "$ask" "$text"
+done
+check 'asks where cd leads nobody knows where' approve_asks 'a cd whose place is not known' sh -c 'cd; cat .ssh/id_y'
+check 'allows what it knows' [ "$("$ask" approve -- sh -c 'cd d && cat e/f && ls ..')" = 'allow: read-only' ]
+for words in 'env LD_PRELOAD=x ls' 'env -S ls' 'xargs ls' 'timeout 1 ls' 'nice ls' 'nohup ls' 'find . -exec ls ;' 'bash -c ls x' 'bash -lc ls' \
+	'sh -c LD_PRELOAD=x' 'command ls' 'exec ls' 'eval ls' 'busybox ls' 'stdbuf -o0 ls' 'setsid ls' 'git -C d status' 'git --git-dir=x status'; do
+	# shellcheck disable=SC2086
+	check "asks for $words" approve_asks 'not known to be read-only\|a variable in front' $words
+	check "asks for $words below a shell" approve_asks . sh -c "$words"
+done
+for at in LD_PRELOAD=$PWD/lib/x.so LD_PRELOAD=lib/x.so LD_AUDIT=/a:$PWD/lib/x.so LD_LIBRARY_PATH=$PWD/lib LD_LIBRARY_PATH=/lib: \
+	'LD_PRELOAD=/lib/$LIB/x.so' LD_LIBRARY_PATH=lib; do
+	check "asks with $at" sh -c 'env "$2" "$1" approve -- ls 2>/dev/null | grep -q "^ask: .*the variable LD_[A-Z_]* leads to what the command may write"' - "$ask" "$at"
+done
+for at in LD_DEBUG_OUTPUT=x GCONV_PATH=lib CDPATH=/ DYLD_INSERT_LIBRARIES=x GIT_DIR=x GIT_INDEX_FILE=x GIT_WORK_TREE=x; do
+	check "asks with $at" sh -c 'env "$2" "$1" approve -- ls | grep -q "^ask: .*the variable $3 changes what commands do"' - "$ask" "$at" "${at%%=*}"
+done
+check 'not with the libraries of the system' sh -c 'LD_LIBRARY_PATH=/usr/lib/none:/lib/none LD_BIND_NOW=1 "$1" approve -- ls | grep -q "^allow"' - "$ask"
+rm -rf lib
 printf '[diff]\n\texternal = touch made\n' >"$HOME/more" && git config include.path "$HOME/more"
 check 'an included one, too' asked 'more names programs' git log -p
 git config --unset include.path && rm "$HOME/more"

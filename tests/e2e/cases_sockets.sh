@@ -130,3 +130,18 @@ agent() # WANT ARGS...
 }
 check 'an ssh agent is not reached' bash -c '! "$1" -q -w . -p "$2" -- ssh-add -l' - "$SBX" "$DOC"
 check 'with a rule it signs, and the key stays closed' agent $'1\nsigned' --unix agent/s
+
+# Without a broker, which makes pairs of datagram sockets something that reaches nothing else, the shim does.
+if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap -- true 2>/dev/null; then
+	out=$("$SBX" -q --backend bwrap -- python3 -c '
+import socket
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_RAW, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK):
+    a, b = socket.socketpair(socket.AF_UNIX, kind)
+    a.send(b"1"); a.send(b"22")
+    print(b.recv(1))
+try: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+except OSError as e: print(e.strerror)' 2>&1 | tr '\n' ' ')
+	check 'pairs under mounts' [ "$out" = "b'1' b'1' b'1' b'1' b'1' Permission denied " ]
+else
+	skip 'pairs under mounts' 'no bubblewrap'
+fi

@@ -31,7 +31,7 @@ bash_has() # WANT PROGRAM WORD...
 	ask_bash "$@" | grep -qFx -e "$want"
 }
 
-check 'bash: options by their beginning' bash_says '--deny-modify --deny-read' sbx-launch --deny
+check 'bash: options by their beginning' bash_says '--deny-connect --deny-modify --deny-read' sbx-launch --deny
 check 'bash: letters, too' bash_has -p sbx-launch -
 check 'bash: the words of a value' bash_says 'host loopback none' sbx-launch --network ''
 check 'bash: the beginning of one' bash_says 'loopback' sbx-launch --network l

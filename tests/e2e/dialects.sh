@@ -70,15 +70,13 @@ X
 check 'openshell: every mistake is named' check_lists 5 bad.yaml
 check 'openshell: and nothing is run' refused '4 more' -p "$TMP/bad.yaml"
 { sed "s/: $hard/: hard_requirement/" "$TMP/open.yaml"; echo 'network_policies: {a: {endpoints: [{host: a.example.com, port: 443}]}}'; } | file net.yaml
-check 'openshell: rules on the network are refused' refused 'network policy `a`' -p "$TMP/net.yaml"
-check 'openshell: or told of, with no network' told 'network policy `a`' --best-effort \
+check 'openshell: who may connect is told' told '`a` has no binaries: nobody may connect by it' --best-effort \
 	-p "$TMP/net.yaml" -- bash -c '[ "$(tail -n +3 /proc/net/dev | grep -vc " lo:")" -eq 0 ]'
 
 check 'openshell: nor does the shim alone take them' eval \
 	'[ "$("$SBX" --print-env -p "$TMP/net.yaml" 2>"$TMP/err")" = "return 125 2>/dev/null || exit 125" ] &&
 	grep -q "E_FLOOR: cannot be enforced: .*network policy" "$TMP/err"'
-check 'openshell: who asks is told' eval \
-	'"$ask" show "$TMP/net.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: loss: .*network policy"'
+check 'openshell: backend bwrap has no such rules' refused 'network policy `a`' --backend bwrap -p "$TMP/net.yaml"
 
 # ---- srt ----
 file s.json <<X
@@ -103,7 +101,11 @@ check 'srt: and in either case' out 'no no ok' -p "$TMP/s.json" -- \
 check 'srt: a comma too many is refused with its place' refused \
 	'comma.json:1:34: a comma behind the last value' -p "$TMP/comma.json"
 sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/s.json" | file net.json
-check 'srt: domains are refused' refused 'allowedDomains: rules on the network' -p "$TMP/net.json"
+check 'srt: no domain but those named' told 'denied connect b.example.com' -p "$TMP/net.json" -- \
+	bash -c '! getent ahosts b.example.com'
+check 'srt: nor does the shim alone take them' eval \
+	'! "$SBX" --print-env -p "$TMP/net.json" >/dev/null 2>"$TMP/err" &&
+	grep -q "E_FLOOR: cannot be enforced: .*allowedDomains" "$TMP/err"'
 
 
 # what a settings file of today may hold

@@ -203,6 +203,12 @@ planted 'a directory with hooks is not moved to .GIT' 'mv evil .GIT'
 planted 'a link to one is not made as .GIT' 'ln -s evil .GIT'
 planted 'nor hooks in a new .GIT' 'mkdir .GIT && mkdir .GIT/hooks'
 
+# A run inside denies the new name as well: that makes the two names no equals for the outer run.
+tree
+SBX=$SBX "$SBX" -q $RULES -- sh -c '"$SBX" -q --deny-read "$PWD/x" -- "$1" rename APP.ENV x
+	"$SBX" -q --deny-read "$PWD/src/plain" -- "$1" symlink src/plain NEW.ENV; cat x' - "$TMP/still" >"$TMP/out" 2>&1
+check 'what a run inside denies beside carries no folded name away' sh -c 'cat "$1"; [ "$(grep -c EACCES "$1")" = 2 ] && ! grep -q "secret\\|done" "$1"' - "$TMP/out"
+
 # Grants stay what they are.
 tree
 check 'a grant in another case is none' out EACCES --deny-modify . --modify src -- "$TMP/still" make SRC/new
@@ -218,6 +224,15 @@ works()
 		rm -r build2 && cat src/hook >/dev/null && ./src/hook'
 }
 check 'other names are read, made, moved and removed' works
+
+# A file that is renamed to where it may not be read is made anew: here files have names from the first.
+anew()
+{
+	tree
+	"$SBX" -q $RULES -- sh -c 'echo 1 >n.tmp && mv n.tmp new.env && echo 2 >n.tmp && exec 3<n.tmp && mv n.tmp new.env' &&
+		[ "$(cat new.env)" = 2 ] && [ -z "$(find . -name '.sbx-*')" ] && [ ! -e n.tmp ]
+}
+check 'a file made anew has its place, and nothing is left beside' anew
 
 linked()
 {

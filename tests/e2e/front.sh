@@ -169,7 +169,7 @@ EOF
 launch python3 ns.py
 check 'no namespace is made' [ "$(grep -c -- ' -1 1$' "$TMP/out")" -eq 15 -a "$(wc -l <"$TMP/out")" -eq 15 ]
 check 'and one line says what helps' grep -qx \
-	'sbx-launch: denied namespaces (system-call filter): programs that make their own need --allow namespaces' "$TMP/err"
+	'sbx-launch: denied namespaces (system-call filter): programs that make their own need --allow namespaces; what mounts in them (bwrap, podman) cannot work inside' "$TMP/err"
 launch sh -c '(exit 3); true | true; sleep 0 & wait; exit 4'
 check 'other children are' [ "$status" -eq 4 -a ! -s "$TMP/err" ]
 

@@ -117,6 +117,35 @@ fine' ]
 "$SBX" -q -- true 2>"$TMP/err"
 check 'more than are looked at is an error' [ $? -eq 125 ]
 
+# Those of linked worktrees lie in the worktree's own directory: seen from the main one, from the
+# worktree, and where an option opens the git directory.
+fresh
+mkdir main && git init -q main && git -C main commit -q --allow-empty -m i && git -C main worktree add -q ../wt 2>/dev/null || exit 1
+deep='sub two/parts third_party/google/protobuf'
+spoil=
+for m in $deep; do
+	for g in worktrees/wt/modules/$m worktrees/wt/modules/sub/modules/$m modules/$m/worktrees/w/modules/$m modules/$m; do
+		mkdir -p main/.git/$g/objects main/.git/$g/refs main/.git/$g/hooks && echo 'ref: refs/heads/main' >main/.git/$g/HEAD &&
+			git config -f main/.git/$g/config core.bare false || exit 1
+		spoil="$spoil $g"
+	done
+done
+cat >"$TMP/spoil.sh" <<'SH'
+for g in $1; do g=$2/$g
+	for f in config.worktree config config.lock hooks/x commondir info/attributes; do mkdir -p "$(dirname $g/$f)"; echo SPOILT >>$g/$f; done
+	echo fine >$g/index; done 2>/dev/null
+SH
+(cd main && "$SBX" -q -- sh "$TMP/spoil.sh" "$spoil" .git)
+check 'submodules of linked worktrees are closed' [ -z "$(grep -rl SPOILT .)" ]
+check 'but for what git writes' [ "$(find main/.git -name index -exec grep -l fine {} + | wc -l)" -eq 12 ]
+find . -name index -exec grep -l fine {} + | xargs rm
+(cd wt && "$SBX" -q -- sh "$TMP/spoil.sh" "$spoil" "$WS/main/.git")
+check 'from the worktree, too' [ -z "$(grep -rl SPOILT .)" ]
+check 'its own are written as ever' [ "$(find main/.git/worktrees/wt -name index -exec grep -l fine {} + | wc -l)" -eq 6 ]
+mkdir other && (cd other && "$SBX" -q --workspace "$PWD" --modify "$WS/main/.git" -- sh "$TMP/spoil.sh" "$spoil" "$WS/main/.git")
+check 'and where an option opens the directory' [ -z "$(grep -rl SPOILT .)" ]
+check 'which is written then' [ "$(find main/.git -name index -exec grep -l fine {} + | wc -l)" -eq 12 ]
+
 # ---- agents and others ----
 fresh
 mkdir -p .claude/commands .claude/agents .claude/skills/deep/er .claude/hooks .idea prompts skills/one/sub other

@@ -185,7 +185,7 @@ as_asked()
 	if [ "$(id -u)" = 0 ]; then
 		grep -q 'pid namespace, private /dev/shm' "$TMP/err"
 	else
-		! grep -q namespace "$TMP/err" && launch -v --network host --isolate pid,shm true &&
+		! grep 'confined by' "$TMP/err" | grep -q namespace && launch -v --network host --isolate pid,shm true &&
 			grep -q 'pid namespace, private /dev/shm' "$TMP/err"
 	fi
 }

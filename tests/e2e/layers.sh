@@ -31,6 +31,12 @@ check 'what it denies to change is denied' out no --no-shim -- \
 	bash -c 'echo x >keep/b || echo no'
 check 'a move does not launder it' out no --no-shim -- \
 	bash -c 'mv app.env pub.txt 2>/dev/null && cat pub.txt || echo no'
+doc .sbx-launch.yaml '{denyModify: [evil/settings.json]}'
+mkdir evil && echo bad >evil/settings.json
+"$SBX" -q -- mv evil .claude 2>/dev/null
+check 'what it denies makes no name the equal of one that the user protects' [ ! -e .claude ]
+rm -rf .claude evil
+doc .sbx-launch.yaml '{denyRead: ["**/*.env"], denyModify: [keep/**]}'
 check 'nor does an option open it' out no --read app.env -- bash -c 'cat app.env || echo no'
 check 'the rest is as before' out onex -- bash -c 'printf %s "$(cat src/a)"; echo x >src/n; cat src/n'
 check 'the denial names layer and place' \

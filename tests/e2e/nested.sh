@@ -271,4 +271,24 @@ outer '"$SBX" -q --deny-modify "$PWD/.git/packed-refs" -- ln -s /tmp/x .git/COMM
 check 'nor a link in a git directory' [ ! -L .git/COMMIT_EDITMSG ]
 outer '"$SBX" -q -- sh -c "mkdir a && echo 1 >a/1 && mv a b && mv b/1 b/2 && ln b/2 b/3 && ln -s 3 b/4 && cat b/4"'
 check 'what nobody denies moves as ever' [ "$(cat "$TMP/out")" = 1 ]
+mkdir -p clone/.git/hooks && echo x >clone/.git/hooks/pre-push
+outer '"$SBX" -q -- mv clone moved'
+check 'and what each run alone would let move' [ -e moved/.git/hooks/pre-push ]
+
+# ---- what the outer run knows beside its rules ----
+cd "$TMP" && mkdir -p given && echo before >given/out
+kept() # SHELL-TEXT: with a file outside as the outer run's standard output
+{
+	rm -rf given && mkdir given && : >given/out
+	SBX=$SBX GIVEN=$TMP/given "$SBX" -q --workspace "$WS" -- sh -c "$1" >>"$TMP/given/out" 2>"$TMP/err" </dev/null
+	ls given | tr '\n' ' '
+	stat -c %a given/out
+}
+umask 022
+check 'the file that is the outer output stays where it is' [ "$(kept '"$SBX" -q --modify "$GIVEN/out" -- sh -c "mv \$GIVEN/out \$GIVEN/gone; rm -f \$GIVEN/out"')" = 'out 644' ]
+check 'no file takes its name' [ "$(kept '"$SBX" -q --modify "$GIVEN/out" -- sh -c "echo bad >x; ln -f x \$GIVEN/out; mv x \$GIVEN/out"'; cat given/out)" = 'out 644' ]
+check 'nor changes its mode' [ "$(kept '"$SBX" -q --modify "$GIVEN/out" -- chmod 777 "$GIVEN/out"')" = 'out 644' ]
+check 'also four deep' [ "$(kept '"$SBX" -q -- "$SBX" -q --modify "$GIVEN/out" -- chmod 777 "$GIVEN/out"')" = 'out 644' ]
+check 'its bytes are written as before' [ "$(kept '"$SBX" -q --modify "$GIVEN/out" -- sh -c "echo more >>\$GIVEN/out"'; cat given/out)" = 'out 644
+more' ]
 exit 0

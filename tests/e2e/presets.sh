@@ -34,7 +34,10 @@ check 'protected: hooks are closed' out no --preset protected -- \
 
 for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
 	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex/sessions claude:.claude/projects \
-	gemini:.gemini/tmp grok:.grok/sessions orbit:.orbit/tasks orbit:.orbit/state/logs; do
+	gemini:.gemini/tmp grok:.grok/sessions qwen:.qwen/projects opencode:.local/share/opencode/storage \
+	opencode:.local/state/opencode cursor-agent:.cursor/chats aider:.aider/caches pnpm:.local/share/pnpm/store/v10 \
+	pnpm:.cache/pnpm yarn:.cache/yarn yarn:.yarn/berry/cache uv:.cache/uv poetry:.cache/pypoetry maven:.m2/repository \
+	gradle:.gradle/caches gradle:.gradle/daemon rustup:.cargo/registry jupyter:.local/share/jupyter/runtime orbit:.orbit/tasks orbit:.orbit/state/logs; do
 	preset=${place%%:*} dir=${place#*:}
 	mkdir -p "$HOME/$dir"
 	unset npm_config_cache XDG_CACHE_HOME
@@ -44,6 +47,21 @@ for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry c
 		bash -c "{ echo x >'$HOME/$dir/n'; } 2>/dev/null || echo no"
 	check "$preset: the home is not" out no --preset "$preset" -- \
 		bash -c '{ echo x >~/other; } 2>/dev/null || echo no'
+done
+
+for row in claude:.claude/projects/x codex:.codex/sessions/x gemini:.gemini/tmp/x qwen:.qwen/projects/x \
+	opencode:.local/share/opencode/storage/x aider:.aider/caches/x pnpm:.local/share/pnpm/store/x uv:.cache/uv/x \
+	maven:.m2/repository/x gradle:.gradle/caches/x cargo:.cargo/registry/x npm:.npm/_cacache; do
+	launch -- bash -c ': 2>/dev/null >"$1"' - "$HOME/${row#*:}"
+	check "${row%%:*}: a denial without it names the preset" grep -q -e "or with --preset ${row%%:*}\$" "$TMP/err"
+done
+for row in .local/share/pnpm/pnpm .local/share/pnpm/global/5/x .qwen/settings.json .gradle/init.d/x .rustup/toolchains/x/bin/rustc \
+	.cargo/bin/rustc .m2/settings.xml .jupyter/jupyter_notebook_config.py .local/share/uv/tools/x .aider.conf.yml .cursor/hooks.json \
+	.config/opencode/plugins/x.js; do
+	mkdir -p "$HOME/$(dirname "$row")"
+	check "all of them: ~/$row stays as it is" out no --preset pnpm --preset yarn --preset uv --preset poetry --preset maven \
+		--preset gradle --preset rustup --preset jupyter --preset qwen --preset opencode --preset cursor-agent --preset aider -- \
+		bash -c '{ echo x >"$1"; } 2>/dev/null || echo no' - "$HOME/$row"
 done
 
 check 'cargo: its locks at the top, not its configuration' out 'yes no' --preset cargo -- \

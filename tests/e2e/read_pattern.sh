@@ -40,3 +40,40 @@ except PermissionError:
     print("refused")'
 	check "an access list sets no execute bit $how" [ "$(cat "$TMP/out")" = refused -a ! -x app.env ]
 done
+# What else is executed for a program: the interpreter that it names, what a loader is told to load.
+ld=$(readelf -l /bin/true 2>/dev/null | sed -n 's/.*interpreter: \(.*\)].*/\1/p')
+echo 'int main(void) { return 7; }' >p.c
+cp /bin/true prog.env && printf '#!%s/prog.env\n' "$PWD" >script && printf '#!%s/script\n' "$PWD" >script2 && chmod 755 script script2 prog.env
+for bits in 64 32; do
+	loader=$ld
+	[ "$bits" = 64 ] || loader=/lib/ld-linux.so.2
+	runs=0
+	[ -e "$loader" ] && gcc -m$bits -o "p$bits" p.c 2>/dev/null && { "./p$bits" 2>/dev/null; runs=$?; }
+	if [ "$runs" -ne 7 ]; then
+		skip "loaders of $bits bits" 'no compiler, or no kernel, for them'
+		continue
+	fi
+	cp "$loader" "ld$bits.env" && gcc -m$bits -Wl,--dynamic-linker="$PWD/ld$bits.env" -o "other$bits" p.c && cp "p$bits" "p$bits.env"
+	"./other$bits"
+	check "a program of $bits bits with a loader of its own ($bits)" [ "$?" -eq 7 ]
+	launch "${under[@]}" -- sh -c "./other$bits"
+	check "not one that may not be read ($bits)" [ "$status" -eq 126 ]
+	check "and the line says so ($bits)" grep -q "denied \(exec\|read\) .*/ld$bits.env" "$TMP/err"
+	launch "${under[@]}" -- "./other$bits"
+	check "nor as the command itself ($bits)" [ "$status" -eq 126 ]
+	launch "${under[@]}" -- sh -c "$loader ./p$bits.env"
+	check "a loader loads no program that may not be read ($bits)" [ "$status" -ne 7 -a "$status" -ne 0 ]
+done
+if [ -n "$ld" ]; then
+	launch "${under[@]}" -- "$ld" ./p64
+	check 'a loader started by its name runs what may be read' [ "$status" -eq 7 ]
+	chmod -x p64
+	launch "${under[@]}" -- "$ld" ./p64
+	check 'with an execute bit or without: as THREAT-MODEL has it' [ "$status" -eq 7 ]
+	launch "${under[@]}" -- "$ld" --preload ./prog.env /bin/true
+	check 'nor does it preload what may not be read' grep -qi 'denied\|cannot open\|cannot be preloaded' "$TMP/err"
+fi
+launch "${under[@]}" -- sh -c ./script
+check 'an interpreter that may not be read' [ "$status" -eq 126 ]
+launch "${under[@]}" -- sh -c ./script2
+check 'nor one of an interpreter' [ "$status" -eq 126 ]

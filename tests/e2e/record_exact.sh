@@ -11,7 +11,7 @@ import json, sys
 for line in open(sys.argv[1]):
     e = json.loads(line)
     if e.get("path") == "./" + sys.argv[2]:
-        print(e["kind"], e.get("call"), e.get("errno", 0), e.get("allowed", "-"), e["layer"])
+        print(e["kind"], e.get("call"), e.get("errno", 0), e.get("allowed", "-"), e.get("layer", "shim"))
 EOP
 }
 has() # LINE FILE

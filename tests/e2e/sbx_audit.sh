@@ -9,6 +9,8 @@ base=$(mktemp -d "${TMPDIR:-/tmp}/sbx-audit.XXXXXX") || exit 1
 trap 'rm -rf "$base"' EXIT
 chmod 755 "$base"
 cp "$B/sbx-audit" "$B/tests/mkrun" "$base"
+cp -R "$here/tests/support/v1" "$base/v1"
+chmod -R a+rX "$base/v1"
 chmod 755 "$base/sbx-audit" "$base/mkrun"
 n=0
 failed=0
@@ -110,6 +112,33 @@ chain()
 	audit 0 verify && out 'hold together, and are all'
 }
 
+# A log and run.json as 0.1.0 wrote them, before version 2.
+old_log()
+{
+	old=$state/sbx-launch/runs/20251127T232401Z-1a2b3c
+	$as mkdir "$old" && $as cp "$base/v1/run.json" "$base/v1/audit.jsonl" "$old" &&
+		audit 0 "$(basename "$old")" && out 'denied' && out 'read /home/u/.ssh/id' &&
+		audit 0 show --verdict denied "$(basename "$old")" && audit 0 verify "$(basename "$old")" &&
+		out 'hold together, and are all' && out 'version 1 has no key' &&
+		$as sed -i 3d "$old/audit.jsonl" && audit 1 verify "$(basename "$old")" && out 'broken at line 3'
+	rc=$?
+	rm -rf "$old"
+	return $rc
+}
+
+schema_is_made()
+{
+	audit 0 schema && cmp "$state/out" "$here/docs/schema/fs-call-event.schema.json"
+}
+
+no_key()
+{
+	$as mv "$state/sbx-launch/runs/.key" "$state/key" && audit 2 verify && grep -q 'the key of its chain is not here' "$state/err"
+	rc=$?
+	$as mv "$state/key" "$state/sbx-launch/runs/.key"
+	return $rc
+}
+
 tampered() # SED_EXPRESSION PATTERN
 {
 	cp "$log" "$state/copy"
@@ -185,7 +214,10 @@ tests() # WHO PREFIX
 	check 'a run goes by id, unique beginning, or last' names
 	check 'wrong usage is refused with status 2' bad_usage
 	check 'the chain holds' chain
-	check 'a changed line breaks the chain' tampered '3s/kind/kinb/' 'broken at line 4'
+	check 'a log of version 1 is read as before' old_log
+	check 'the schema that is in the sources is that of the table' schema_is_made
+	check 'a chain is not verified without its key' no_key
+	check 'a changed line breaks the chain' tampered '3s/kind/kinb/' 'broken at line 3'
 	check 'a removed line breaks the chain' tampered 3d 'broken at line 3'
 	check 'a removed end is noticed' tampered '$d' 'the run ended with another'
 	check 'lines that are no events are named and passed over' corrupt_line

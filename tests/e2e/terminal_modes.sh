@@ -30,11 +30,12 @@ import os, subprocess, sys
 sbx, acts, uid, given = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "given"
 m, s = os.openpty()
 name = os.ttyname(s)
+known_as = os.environ.get("AT", "/dev/pts") + name[len("/dev/pts"):]
 os.chmod(name, 0o620)
 if uid >= 0:
     os.chown(name, uid, -1)
 was = os.stat(name)
-done = subprocess.run([sbx, "-q", *sys.argv[5:], "--", "python3", acts, name] + ["0"] * given,
+done = subprocess.run([sbx, "-q", *sys.argv[5:], "--", "python3", acts, known_as] + ["0"] * given,
                       stdin=s if given else subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
 now = os.stat(name)
 same = (was.st_mode, was.st_uid, was.st_gid) == (now.st_mode, now.st_uid, now.st_gid)
@@ -67,4 +68,18 @@ for how in '' --no-shim; do
 	check "one that is made inside has those it gets $how" is 'chmod chown utime fchmod fchown 0o666' \
 		"$SBX" -q $how -- python3 inside.py acts.py
 done
+
+# devpts once more, in the workspace: the same terminals by another name; and one of its own.
+if [ "$(id -u)" -eq 0 ] && mkdir pts other && unshare -m sh -c 'mount --bind /dev/pts pts && mount -t devpts -o newinstance,ptmxmode=666 none other' 2>/dev/null; then
+	for how in '' --no-shim; do
+		# shellcheck disable=SC2016
+		check "a second mount of devpts makes them nobody's $how" is ' same' \
+			unshare -m sh -c 'mount --bind /dev/pts pts && AT=$PWD/pts exec python3 outside.py "$@"' - "$SBX" acts.py -1 no $how
+		# shellcheck disable=SC2016
+		check "nor are those of another devpts the run's $how" is '' \
+			unshare -m sh -c 'mount -t devpts -o newinstance,ptmxmode=666 none other && exec 3<>other/ptmx && "$@"' - "$SBX" -q $how -- python3 acts.py other/0
+	done
+else
+	skip 'a second mount of devpts' 'only root mounts one'
+fi
 exit 0

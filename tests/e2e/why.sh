@@ -52,6 +52,42 @@ agrees() # ARGS...: at least 200 answers, each as it turned out
 	[ ! -s "$TMP/differ" ] || { echo 'happened, but not said:'; head -n 20 "$TMP/differ"; return 1; }
 }
 
+# The command's own links in /proc, and what the kernel shows of others: as the run answers.
+own_proc()
+{
+	fresh
+	mkdir -p .git/hooks sub && echo x >f && echo x >.git/hooks/h
+	local p op does bad=0
+	while read -r op p; do
+		does=denied
+		case $op in
+		read) "$SBX" -q -- head -c 1 "$p" >/dev/null 2>&1 && does=allowed ;;
+		modify) "$SBX" -q -- touch -c "$p" 2>/dev/null && "$SBX" -q -- sh -c ": >>$p" 2>/dev/null && does=allowed ;;
+		esac
+		why=$("$(dirname "$SBX")/sbx-policy" why "$op" "$p" 2>&1 | tail -n 1)
+		[ "${why%% *}" = "$does" ] || { echo "$op $p: run $does, $why"; bad=1; }
+	done <<'EOF'
+read /proc/self/cwd/f
+read /proc/self/root/etc/shadow
+read /proc/self/root/etc/passwd
+read /proc/thread-self/root/etc/passwd
+read /proc/self/status
+read /proc/self/environ
+read /proc/1/environ
+read /proc/1/status
+read /proc/1/maps
+modify /proc/self/cwd/f
+modify /proc/self/cwd/new
+modify /proc/self/cwd/sub/../new2
+modify /proc/self/cwd/.git/hooks/h
+modify /proc/self/root/etc/passwd
+modify /proc/self/cwd/../outside
+modify /proc/1/oom_score_adj
+EOF
+	return $bad
+}
+check 'own links in /proc and other processes' own_proc
+
 umask 077
 cat >"$TMP/globs.yaml" <<'X'
 schemaVersion: 2

@@ -255,7 +255,7 @@ check 'the run can neither read nor write the logs' hidden
 moved()
 {
 	launch --audit-file "$TMP/elsewhere.jsonl" -- true
-	is 0 "$status" && grep -q process.exec "$TMP/elsewhere.jsonl" && shown --kind exec && "$AUDIT" verify
+	is 0 "$status" && grep -q '"kind":"exec"' "$TMP/elsewhere.jsonl" && shown --kind exec && "$AUDIT" verify
 }
 check 'a log kept elsewhere is found again' moved
 

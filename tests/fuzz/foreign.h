@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static inline void fuzz_conversions(struct pol_doc *doc)
 {
-	for (int to = POL_DIALECT_orbit; to < POL_DIALECT_COUNT; to++) {
+	for (int to = POL_DIALECT_orbit; to <= POL_DIALECT_caliban; to++) {
 		struct b_str out = {0}, named = {0};
 		struct pol_input in = {.name = "c", .dialect = (enum pol_dialect)to};
 		struct pol_doc again;

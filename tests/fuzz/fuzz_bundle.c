@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/decide.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 #include "policy/document/model.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

@@ -29,6 +29,7 @@ static void use(const struct sbx_image *img)
 			sbx_subtree(img, (enum sbx_op)op, paths[i], len);
 		}
 	sbx_move_allowed(img, "/ws/a", 5, "/ws/b", 5, true, NULL);
+	engine_ask_endpoints(img);
 }
 
 static const struct engine *sound(void)
@@ -36,10 +37,17 @@ static const struct engine *sound(void)
 	static struct engine e;
 	static const char *const rules[] = {"+ /usr/",	   "+ /ws **",	      "- /ws **/*.env",
 					    "- /ws/keys/", "- /ws **/?b*/**", "- /ws src/*/x.c"};
+	static const char *const endpoints[] = {
+		"+ **.example.org:443", "+ *.example.org",	  "- a.example.org:1-80",
+		"+ 10.0.0.0/12:443",	"+ a*.b.example.org:443", "+ x.internal by usr/bin/*",
+		"- 2001:db8::/33",
+	};
 
 	if (e.data)
 		return &e;
 	engine_init(&e);
+	for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
+		engine_endpoint(&e, endpoints[i]);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
 		engine_rule(&e, rules[i]);
 		if (i % 2)

@@ -22,12 +22,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			       .nworkspaces = 1};
 	struct aud_line line = {.s = (const char *)data, .len = n};
 	b_auto(b_str_release) struct b_str out = {0};
-	struct aud_entry e;
+	struct aud_entry e = {0};
 	const char *why;
 	size_t i;
 
-	if (aud_entry_parse(&line, &e, &why) < 0)
+	if (aud_entry_parse(&line, &e, &why) < 0) {
+		aud_entry_release(&e);
 		return 0;
+	}
 	aud_filter_match(&f, &e);
 	aud_show_entry(&e, false, &out);
 	for (i = 0; i + 1 < out.len; i++)

@@ -1,6 +1,6 @@
 // agent_model.cjs - stands in for the models of agents, on loopback: the first turn asks for one shell
 // command (MODEL_COMMAND), the next one ends. Messages API (Claude Code), Responses API (Codex),
-// generateContent (Gemini CLI). MODEL_LOG gets a line for each request, and what the command printed.
+// generateContent (Gemini CLI), chat completions (OpenCode, Qwen Code). MODEL_LOG gets a line for each request, and what the command printed.
 const http = require('http'), fs = require('fs');
 const command = process.env.MODEL_COMMAND;
 const log = (text) => fs.appendFileSync(process.env.MODEL_LOG, text + '\n');
@@ -67,6 +67,28 @@ function generate(body, answer, streams) {
 	return streams ? stream(answer, [value]) : json(answer, 200, value);
 }
 
+function chat(body, answer) {
+	const tool = (body.tools || []).map((t) => t.function.name).find((n) => /^(bash|run_shell_command)$/.test(n));
+	const result = body.messages[body.messages.length - 1].role === 'tool' && body.messages[body.messages.length - 1];
+	if (result)
+		log('RESULT ' + JSON.stringify(result.content));
+	log(`MESSAGES ${body.messages.length}`);
+	const head = {id: 'c', object: 'chat.completion.chunk', created: 1, model: body.model};
+	const asks = tool && !result;
+	const call = {index: 0, id: 'c' + Date.now(), type: 'function',
+		function: {name: tool, arguments: JSON.stringify({command, description: 'x', is_background: false})}};
+	const said = asks ? {role: 'assistant', content: null, tool_calls: [call]} : {role: 'assistant', content: 'finished'};
+	const reason = asks ? 'tool_calls' : 'stop', usage = {prompt_tokens: 1, completion_tokens: 1, total_tokens: 2};
+	if (!body.stream)
+		return json(answer, 200, {...head, object: 'chat.completion', usage,
+			choices: [{index: 0, message: said, finish_reason: reason}]});
+	answer.writeHead(200, {'content-type': 'text/event-stream'});
+	for (const part of [{...head, choices: [{index: 0, delta: said, finish_reason: null}]},
+		{...head, usage, choices: [{index: 0, delta: {}, finish_reason: reason}]}])
+		answer.write(`data: ${JSON.stringify(part)}\n\n`);
+	answer.end('data: [DONE]\n\n');
+}
+
 http.createServer((request, answer) => {
 	let text = '';
 	request.on('data', (data) => (text += data));
@@ -79,6 +101,8 @@ http.createServer((request, answer) => {
 			return json(answer, 200, {input_tokens: 1});
 		if (url.startsWith('/v1/messages') && body.messages)
 			return messages(body, answer);
+		if (url.includes('/chat/completions') && body.messages)
+			return chat(body, answer);
 		if (url.includes('/responses') && body.input)
 			return responses(body, answer);
 		if (/generateContent/i.test(url))

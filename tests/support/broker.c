@@ -35,9 +35,13 @@
 #define SANITIZED false
 #endif
 
-static void add(struct pol_ruleset *rules, enum sbx_op op, const char *line, bool allow)
+static void add(struct pol_ruleset *rules, unsigned layer, enum sbx_op op, const char *line,
+		bool allow)
 {
-	struct pol_rule r = {.allow = allow, .tier = POL_TIER_PROFILE, .origin = "t.yaml:1:1"};
+	struct pol_rule r = {.allow = allow,
+			     .layer = (uint8_t)layer,
+			     .tier = POL_TIER_PROFILE,
+			     .origin = "t.yaml:1:1"};
 	char kind, base[512] = "", glob[512] = "";
 
 	cr_assert_geq(sscanf(line, " %c %511s %511s", &kind, base, glob), 2, "%s", line);
@@ -53,6 +57,7 @@ void sb_policy_make(struct sb_policy *p, const char *const *lines)
 {
 	static const char letters[SBX_OP_COUNT] = {
 		[SBX_READ] = 'r', [SBX_MODIFY] = 'm', [SBX_EXEC] = 'x', [SBX_CONNECT] = 'c'};
+	unsigned layer = POL_LAYER_MAIN;
 	struct b_err err = {0};
 	size_t size;
 
@@ -60,9 +65,11 @@ void sb_policy_make(struct sb_policy *p, const char *const *lines)
 	for (; *lines; lines++) {
 		size_t n = strcspn(*lines, "+-");
 
+		layer += !strcmp(*lines, SB_NEXT_DOCUMENT);
 		for (int op = 0; op < SBX_OP_COUNT; op++)
 			if (memchr(*lines, letters[op], n))
-				add(&p->rules, (enum sbx_op)op, *lines + n + 1, (*lines)[n] == '+');
+				add(&p->rules, layer, (enum sbx_op)op, *lines + n + 1,
+				    (*lines)[n] == '+');
 	}
 	cr_assert_eq(pol_compile(&p->rules, NULL, &p->data, &size, &err), 0, "%s", err.msg);
 	cr_assert_eq(sbx_image_open(&p->image, p->data, size, true), SBX_IMAGE_OK);
@@ -226,6 +233,8 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.lock = o->lock,
 		.proceeded = o->proceeded,
 		.lies = o->lies,
+		.apart = o->apart,
+		.given = o->given,
 	};
 	int landlock, socks[2], listener;
 	pid_t pid;

@@ -28,6 +28,8 @@ struct sb_policy {
 };
 /* Lines: operations (r read, m modify, x exec, c connect), + or -, E exact / T tree / G glob, the
  * base, and with G the glob. NULL ends them. */
+#define SB_NEXT_DOCUMENT                                                                           \
+	"=" /* a line: what follows is another document, which must allow as well */
 void sb_policy_make(struct sb_policy *, const char *const *lines);
 void sb_policy_release(struct sb_policy *);
 
@@ -50,6 +52,8 @@ struct sb_options {
 	bool lies;
 	void (*test_point)(enum lau_broker_point);
 	const struct lau_movelock *lock;
+	struct lau_images apart; /* of the broker's plan, as the next */
+	struct lau_givens given;
 	const char *caps; /* kept by a target of root; NULL: the launcher's default */
 };
 /* Landlock's ABI here, or the older one that SBX_ABI in the environment asks for: what a newer

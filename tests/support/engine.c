@@ -51,6 +51,44 @@ void engine_rule(struct engine *e, const char *text)
 	engine_rule_for(e, SBX_READ, text);
 }
 
+void engine_endpoint(struct engine *e, const char *text)
+{
+	const char *by = strstr(text, " by ");
+	struct pol_program program = {.text = by ? by + 4 : "", .glob = by ? by + 4 : NULL};
+	struct pol_endpoint r = {.allow = text[0] == '+',
+				 .layer = POL_LAYER_MAIN,
+				 .by = {&program, by ? 1 : 0},
+				 .origin = text};
+	char to[256];
+
+	snprintf(to, sizeof to, "%.*s", (int)(by ? by - text - 2 : 255), text + 2);
+	if (pol_endpoint_parse_foreign(&e->rules.arena, to, &r, &e->err) < 0) {
+		fprintf(stderr, "engine_endpoint: %s\n", e->err.msg);
+		abort();
+	}
+	pol_endpoints_layer(&e->rules, POL_LAYER_MAIN, false);
+	pol_endpoints_add(&e->rules, &r);
+}
+
+void engine_ask_endpoints(const struct sbx_image *img)
+{
+	static const char *const hosts[] = {"a.example.org", "b.a.example.org", "10.1.2.3",
+					    "2001:db8::1", "x.internal"};
+	static const struct sbx_exe exe = {1, 2, "/usr/bin/psql", 13};
+	static const struct sbx_addr addrs[] = {{0, {10, 1, 2, 3}}, {1, {0x20, 2, 127, 0, 0, 1}}};
+	struct sbx_connect_answer a;
+	struct sbx_programs who;
+	struct sbx_host h;
+
+	sbx_connect_programs(img, &exe, 1, &who);
+	for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+		sbx_host_parse(hosts[i], strlen(hosts[i]), &h);
+		sbx_connect_host(img, &h, 443, &who, &a);
+		sbx_connect_resolved(img, h.name, h.len, addrs, 2, 5432, &who, &a);
+		sbx_connect_may_resolve(img, h.name, h.len, NULL, &a);
+	}
+}
+
 int engine_try(struct engine *e)
 {
 	const struct pol_compile_opts opts = {.folds = e->folds};

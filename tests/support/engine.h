@@ -36,6 +36,11 @@ void engine_release(struct engine *);
  * match "". Matched text and origin are the text itself. */
 void engine_rule(struct engine *, const char *text);
 void engine_rule_for(struct engine *, enum sbx_op op, const char *text);
+/* A rule on endpoints in the main layer: "+ *.example.org:443", "- 10.0.0.0/8", wildcards anywhere;
+ * " by GLOB" at the end: for programs whose path below the root matches. */
+void engine_endpoint(struct engine *, const char *text);
+/* Asks all that may be asked of endpoints, for what a damaged image does with it. */
+void engine_ask_endpoints(const struct sbx_image *);
 /* Aborts when it fails; the image has passed the whole check. */
 void engine_compile(struct engine *);
 /* 0 or -1 and engine.err. */

@@ -215,6 +215,7 @@ static const char *const kind_names[SBX_EV_KIND_COUNT] = {
 
 static void print_event(FILE *f, const struct sbx_event *ev, const char *path, const char *path2)
 {
+	bool has_path2 = ev->path2_len && !(ev->flags & SBX_EVF_ARGV); /* else it is words */
 	const char *aux = "-";
 
 	if (ev->kind == SBX_EV_EXEC)
@@ -229,8 +230,8 @@ static void print_event(FILE *f, const struct sbx_event *ev, const char *path, c
 					       : "?",
 		sbx_call_name(ev->call), sbx_op_name((enum sbx_op)ev->op),
 		ev->flags & SBX_EVF_ALLOWED ? "allow" : "DENY",
-		ev->err ? strerrorname_np(ev->err) : "0", aux, ev->pid, path,
-		ev->path2_len ? "\t" : "", path2);
+		ev->err ? strerrorname_np(ev->err) : "0", aux, ev->pid, path, has_path2 ? "\t" : "",
+		has_path2 ? path2 : "");
 }
 
 static bool is_dead(uint32_t pid)

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/chain.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "core/event.h"
 #include "tests/support/witness.h"
 
@@ -73,11 +75,17 @@ int main(int argc, char **argv)
 	bool ended = !how || !*how;
 	struct aud_rundir d;
 	struct witness w;
+	unsigned char key[B_HMAC_KEY];
+	b_auto_free char *root = NULL;
 	struct b_err err;
 	char c;
 
 	if (argc < 2 || aud_rundir_new(&d, &err) < 0)
 		die(&err);
+	root = aud_runs_root(&err);
+	if (!root || aud_key_load(root, true, key, &err) < 0)
+		die(&err);
+	witness_key = key;
 	witness_start_named(
 		&w, d.id,
 		openat(d.dirfd, AUD_LOG_NAME, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));

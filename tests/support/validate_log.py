@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """validate_log.py [--unchained] RUN_DIR | LOG...: every line of a log, and run.json of a run directory, against
-docs/schema; sequence and chain of the lines too, but of a log
-that many shims wrote (--unchained) only that no number comes twice. Prints what is wrong; exit status 1 then."""
+docs/schema; sequence and chain of the lines too (of a run directory with the key beside it, of a log alone
+with that, the user's, or the key of all zeros that tests use), but of a log that many shims wrote (--unchained) only that no number
+comes twice. In a file that several runs share, the lines of each are looked at for themselves. Prints what is wrong; exit status 1 then."""
 
 import hashlib
+import hmac
 import json
 import os
 import sys
@@ -31,31 +33,83 @@ def no_duplicates(pairs):
     return dict(pairs)
 
 
+def mac(key, *texts):
+    return hmac.new(key, b"".join(texts), hashlib.sha256).digest()
+
+
+class Chain:
+    """What ties the lines of a run together: audit/chain.h; of version 1, the hash of the line before."""
+
+    def __init__(self, key, run_id):
+        self.key = mac(key, run_id.encode())
+        self.shown, self.full, self.seq, self.prev = mac(self.key).hex()[:32], "0" * 64, 0, "0" * 64
+
+    def wrong_with(self, line, event):
+        self.seq += 1
+        if event.get("seq") != self.seq:
+            return f"seq is {event.get('seq')}"
+        if event.get("schemaVersion") == 1:
+            wrong = event.get("prev") != self.prev
+            self.prev = self.full = hashlib.sha256(line).hexdigest()
+            return "prev is not the hash of the line before" if wrong else None
+        text, field, rest = line.rpartition(b',"chain":"')
+        self.full = mac(self.key, self.shown.encode(), text).hex()
+        self.shown = self.full[:32]
+        return None if rest == self.shown.encode() + b'"}' else "chain is not the MAC of the lines so far"
+
+
+def keys_for(run_dir):
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    keys = []
+    for runs in os.path.join(run_dir, ".."), os.path.join(state, "sbx-launch/runs"):
+        try:
+            with open(os.path.join(runs, ".key"), "rb") as f:
+                keys.append(f.read())
+        except OSError:
+            pass
+    return keys + [bytes(32)]
+
+
+def chain_of(keys, run_id, line):
+    """By the key that the first line was made with; the last one when none fits."""
+    for key in keys:
+        chain = Chain(key, run_id)
+        text, _, rest = line.rpartition(b',"chain":"')
+        if mac(chain.key, chain.shown.encode(), text).hex()[:32].encode() == rest[:32]:
+            break
+    return chain
+
+
 def check_log(path, wrong, chained=True):
-    check = validator("fs-call-event.schema.json")
-    prev, n, seen = "0" * 64, 0, set()
+    checks = {1: validator("fs-call-event-1.schema.json"), 2: validator("fs-call-event.schema.json")}
+    n, seen, chains, run_id = 0, set(), {}, ""
+    keys = keys_for(os.path.dirname(path))
     with open(path, "rb") as f:
         for n, line in enumerate(f, 1):
             if not line.endswith(b"\n"):
                 wrong.append(f"{path}:{n}: no newline")
             line = line.rstrip(b"\n")
+            if not line:
+                continue
             try:
                 event = json.loads(line.decode("utf-8"), object_pairs_hook=no_duplicates)
             except ValueError as e:
                 wrong.append(f"{path}:{n}: {e}")
                 continue
+            check = checks.get(event.get("schemaVersion"), checks[2])
             wrong.extend(f"{path}:{n}: {e.message}" for e in check.iter_errors(event))
             if not chained:
                 if event.get("seq") in seen:
                     wrong.append(f"{path}:{n}: seq {event.get('seq')} comes twice")
                 seen.add(event.get("seq"))
                 continue
-            if event.get("seq") != n:
-                wrong.append(f"{path}:{n}: seq is {event.get('seq')}")
-            if event.get("prev") != prev:
-                wrong.append(f"{path}:{n}: prev is not the hash of the line before")
-            prev = hashlib.sha256(line).hexdigest()
-    return n, prev
+            run_id = event.get("run_id", run_id)
+            if run_id not in chains:
+                chains[run_id] = chain_of(keys, run_id, line)
+            trouble = chains[run_id].wrong_with(line, event)
+            if trouble:
+                wrong.append(f"{path}:{n}: {trouble}")
+    return n, {r: c.full for r, c in chains.items()}
 
 
 def check_run(path, wrong):
@@ -68,7 +122,7 @@ def check_run(path, wrong):
     if not os.path.exists(log):
         return 0
     n, last = check_log(log, wrong)
-    if "ended" in info and info.get("final_hash") != last:
+    if "ended" in info and last and info.get("final_hash") != last.get(info["run_id"]):
         wrong.append(f"{info_path}: final_hash is not that of the last line")
     return n
 

@@ -65,6 +65,8 @@ static void hear(void *ctx, const char *line)
 	b_str_addc(&w->told, '\n');
 }
 
+const unsigned char *witness_key;
+
 /* Of the next collector. */
 static struct {
 	aud_kin_fn *kin;
@@ -110,6 +112,7 @@ static void start(struct witness *w, enum sbx_audit_level level, int log_fd, boo
 		.kin = wary.kin,
 		.log_limit = wary.log_limit,
 		.foreign_pids = true, /* the pids are invented */
+		.key = witness_key,
 	};
 	must(aud_collector_new(&cfg, &w->c, &err) == 0, "collector");
 	w->now_ms = 1000000;
@@ -247,7 +250,10 @@ static void load_lines(struct witness *w)
 		json_t *j = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
 
 		must(j != NULL, line);
-		json_array_append_new(w->lines, j);
+		if (strcmp(json_string_value(json_object_get(j, "kind")), "run") == 0)
+			json_decref(j); /* the first line, of no event */
+		else
+			json_array_append_new(w->lines, j);
 	}
 	free(line);
 	fclose(f);

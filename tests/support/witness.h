@@ -46,6 +46,9 @@ struct witness {
 	uint32_t seq;
 };
 
+/* Of the chains of all collectors from now on; NULL, as at first: a key that everyone has. */
+extern const unsigned char *witness_key;
+
 void witness_image(struct sbx_image *out, void **out_data);
 void witness_start(struct witness *, enum sbx_audit_level);
 /* The same on a log of the caller's, which is closed at the end. */

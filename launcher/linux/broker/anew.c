@@ -5,40 +5,28 @@
  * writes there later. So a copy comes there, with owner, mode, times, access list and the user's
  * attributes.
  *
- * The lock of moves is held alone, and nothing is read in a directory with denied names but by the
- * broker's hand: nobody opens the copy before it has its place.
+ * The copy has no name until it has its place (O_TMPFILE), so that nothing is left of it when the
+ * broker is killed, and nobody can open it: it is filled without the lock of moves. Where that
+ * takes long and the original changes meanwhile, it is copied once more. A file system without such
+ * files gets one with a name, for as long as the lock is held.
  */
-#include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/anew.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/linux/broker/broker.h"
 
-#define SIZE_MAX_COPIED (64 << 20) /* nobody moves anything meanwhile: some 50 ms */
+#define SIZE_MAX_COPIED (64 << 20)
 #define CHUNK		(128u << 10)
-
-/* The original and the copy, beside where that is to be. */
-struct aside {
-	char original[40], copy[40];
-};
-
-static int name_aside(struct aside *n)
-{
-	uint64_t id;
-
-	if (getrandom(&id, sizeof id, 0) != sizeof id)
-		return -EIO;
-	snprintf(n->original, sizeof n->original, ".sbx-%016llx.old", (unsigned long long)id);
-	snprintf(n->copy, sizeof n->copy, ".sbx-%016llx.new", (unsigned long long)id);
-	return 0;
-}
 
 static int write_all(int fd, const char *p, size_t n)
 {
@@ -122,39 +110,22 @@ static int copy_metadata(int from, int to, const struct stat *st)
 	return rc;
 }
 
-static int make_copy(const struct br_end *from, const struct br_end *to, const char *name)
-{
-	b_auto_fd int old = openat(from->at, from->name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	b_auto_fd int new = -1;
-	struct stat st;
-	int rc;
-
-	if (old < 0 || fstat(old, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > SIZE_MAX_COPIED)
-		return BR_NOT_COPIED;
-	new = openat(to->at, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (new < 0)
-		return -errno;
-	rc = copy_content(old, new);
-	if (rc < 0)
-		return rc == -ENOSPC || rc == -EDQUOT ? rc : BR_NOT_COPIED;
-	return copy_metadata(old, new, &st) < 0 ? BR_NOT_COPIED : 0;
-}
-
-static int rename_at(int at, const char *name, int to, const char *new, unsigned flags)
-{
-	return syscall(SYS_renameat2, at, name, to, new, flags) < 0 ? -errno : 0;
-}
-
 /* The kernel's own answer to the rename, where there is one before anything is done. */
 static int refused_anyway(const struct br_end *from, const struct br_end *to, unsigned flags)
 {
+	const int how = AT_EMPTY_PATH | AT_NO_AUTOMOUNT;
+	struct statx here, there;
 	struct stat a, b;
 
 	if (strchr(from->name, '/') || strchr(to->name, '/'))
 		return -ENOTDIR;
 	if (fstatat(from->at, from->name, &a, AT_SYMLINK_NOFOLLOW) < 0)
 		return -errno;
+	if (statx(from->at, "", how, STATX_MNT_ID, &here) < 0 ||
+	    statx(to->at, "", how, STATX_MNT_ID, &there) < 0)
+		return -errno;
+	if (here.stx_mnt_id != there.stx_mnt_id)
+		return -EXDEV;
 	if (fstatat(to->at, to->name, &b, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (flags & RENAME_NOREPLACE)
@@ -162,37 +133,156 @@ static int refused_anyway(const struct br_end *from, const struct br_end *to, un
 	return S_ISDIR(b.st_mode) ? -EISDIR : 0;
 }
 
-/* Two names of one file: rename(2) leaves both. */
-static bool are_one(const struct br_end *from, const struct br_end *to)
+/* Would the kernel take the name away? Asked before, as the name goes last. */
+static int may_leave(const struct br_end *from, const struct stat *st)
 {
-	struct stat a, b;
+	uid_t uid = (uid_t)setfsuid((uid_t)-1);
+	struct stat dir;
 
-	return fstatat(from->at, from->name, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstatat(to->at, to->name, &b, AT_SYMLINK_NOFOLLOW) == 0 && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino && a.st_nlink > 1;
+	if (syscall(SYS_faccessat2, from->at, ".", W_OK | X_OK, AT_EACCESS) < 0 ||
+	    fstat(from->at, &dir) < 0)
+		return -errno;
+	return dir.st_mode & S_ISVTX && uid && uid != dir.st_uid && uid != st->st_uid ? -EPERM : 0;
 }
 
-int br_rename_anew(const struct br_end *from, const struct br_end *to, unsigned flags)
+static int name_aside(char out[BR_COPY_NAME])
 {
-	struct aside aside;
-	int rc = refused_anyway(from, to, flags);
+	uint64_t id;
 
-	if (rc == 0 && are_one(from, to))
+	if (getrandom(&id, sizeof id, 0) != sizeof id)
+		return -EIO;
+	snprintf(out, BR_COPY_NAME, ".sbx-%016llx.new", (unsigned long long)id);
+	return 0;
+}
+
+/* Without a name, or with one where the file system has no other files. */
+static int make_empty(struct br_copy *c, const struct br_end *to)
+{
+	int rc;
+
+	c->new = openat(to->at, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (c->new >= 0)
 		return 0;
-	if (rc == 0)
-		rc = name_aside(&aside);
+	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
+		return -errno;
+	rc = name_aside(c->name);
 	if (rc < 0)
 		return rc;
-	rc = make_copy(from, to, aside.copy);
-	/* whatever the kernel has against it, it says here */
-	if (rc == 0)
-		rc = rename_at(from->at, from->name, to->at, aside.original, RENAME_NOREPLACE);
-	if (rc == 0) {
-		rc = rename_at(to->at, aside.copy, to->at, to->name, flags);
-		if (rc == 0) /* who could move it can remove it */
-			return (void)unlinkat(to->at, aside.original, 0), 0;
-		(void)rename_at(to->at, aside.original, from->at, from->name, RENAME_NOREPLACE);
+	c->new = openat(to->at, c->name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (c->new >= 0)
+		return 0;
+	c->name[0] = '\0';
+	return -errno;
+}
+
+int br_copy_begin(struct br_copy *c, const struct br_end *from, const struct br_end *to,
+		  unsigned flags)
+{
+	int rc = refused_anyway(from, to, flags);
+
+	if (rc < 0)
+		return rc;
+	c->old = openat(from->at, from->name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (c->old < 0 || fstat(c->old, &c->st) < 0 || !S_ISREG(c->st.st_mode) ||
+	    c->st.st_size > SIZE_MAX_COPIED)
+		return BR_NOT_COPIED;
+	rc = may_leave(from, &c->st);
+	return rc < 0 ? rc : make_empty(c, to);
+}
+
+int br_copy_fill(const struct br_copy *c)
+{
+	int rc = copy_content(c->old, c->new);
+
+	if (rc < 0)
+		return rc == -ENOSPC || rc == -EDQUOT ? rc : BR_NOT_COPIED;
+	return copy_metadata(c->old, c->new, &c->st) < 0 ? BR_NOT_COPIED : 0;
+}
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool br_copy_fits(const struct br_copy *c, const struct br_end *from)
+{
+	const struct stat *was = &c->st;
+	struct stat now;
+
+	if (c->new < 0 || fstatat(from->at, from->name, &now, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (now.st_dev != was->st_dev || now.st_ino != was->st_ino || now.st_size != was->st_size)
+		return false;
+	return is_same_time(&now.st_mtim, &was->st_mtim) &&
+	       is_same_time(&now.st_ctim, &was->st_ctim);
+}
+
+/* Two names of one file: rename(2) leaves both. */
+static bool are_one(const struct br_copy *c, const struct br_end *to)
+{
+	struct stat st;
+
+	return fstatat(to->at, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       c->st.st_dev == st.st_dev && c->st.st_ino == st.st_ino && st.st_nlink > 1;
+}
+
+static int give_name(const struct br_copy *c, const struct br_end *to, const char *name)
+{
+	char nameless[32];
+
+	br_fd_path(nameless, c->new);
+	return linkat(AT_FDCWD, nameless, to->at, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* At once where nothing is there; else by way of a name beside, for one call. */
+static int put_in_place(struct br_copy *c, const struct br_end *to, unsigned flags, bool *out_new)
+{
+	int rc = c->name[0] ? -EEXIST : give_name(c, to, to->name);
+
+	*out_new = rc == 0;
+	if (rc != -EEXIST || (flags & RENAME_NOREPLACE && !c->name[0]))
+		return rc;
+	if (!c->name[0]) {
+		rc = name_aside(c->name);
+		if (rc == 0)
+			rc = give_name(c, to, c->name);
+		if (rc < 0) {
+			c->name[0] = '\0';
+			return rc;
+		}
 	}
-	(void)unlinkat(to->at, aside.copy, 0);
+	if (syscall(SYS_renameat2, to->at, c->name, to->at, to->name, flags) < 0)
+		return -errno;
+	c->name[0] = '\0';
+	return 0;
+}
+
+int br_copy_place(struct br_copy *c, const struct br_end *from, const struct br_end *to,
+		  unsigned flags)
+{
+	int rc = refused_anyway(from, to, flags);
+	bool is_new = false;
+
+	if (rc == 0 && are_one(c, to))
+		return 0;
+	if (rc == 0)
+		rc = put_in_place(c, to, flags, &is_new);
+	if (rc < 0 || unlinkat(from->at, from->name, 0) == 0)
+		return rc;
+	rc = -errno;
+	if (is_new)
+		(void)unlinkat(to->at, to->name, 0);
 	return rc;
+}
+
+void br_copy_drop(struct br_copy *c, const struct br_end *to)
+{
+	if (c->name[0])
+		(void)unlinkat(to->at, c->name, 0);
+	if (c->old >= 0)
+		close(c->old);
+	if (c->new >= 0)
+		close(c->new);
+	*c = (struct br_copy)BR_COPY_INIT;
 }

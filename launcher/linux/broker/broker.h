@@ -19,8 +19,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <time.h>
 
 #include "core/decide.h"
@@ -70,8 +72,9 @@ struct br_end {
 	enum br_magic magic; /* a link in /proc led to it, not a path */
 	pid_t owner;	     /* BR_MAGIC_FD: of this thread's descriptor */
 	int number;
-	bool is_nameless; /* pathless, and a file that had a name: */
-	unsigned lent;	  /* BR_LENT_*, what the descriptor that led to it was opened for */
+	bool is_nameless;	       /* pathless, and a file, FIFO or device that had a name: */
+	const struct lau_given *given; /* pathless, and the caller's of the run */
+	unsigned lent; /* BR_LENT_*, what the descriptor that led to it was opened for */
 	size_t len;
 	char path[SBX_DEEP_ROOM]; /* canonical */
 	char name_buf[NAME_MAX + 2];
@@ -127,7 +130,8 @@ struct br_worker {
 	_Atomic int signal;	/* enum br_signal: why it was interrupted */
 	_Atomic pid_t caller;
 	mode_t umask;  /* this thread's own, now */
-	bool is_other; /* this thread has a caller's credentials on */
+	bool is_other; /* this thread has a caller's credentials on, these: */
+	struct br_credentials caller_creds;
 	struct br_task tasks[BR_TASKS];
 	struct br_call *call; /* buffers */
 };
@@ -148,6 +152,7 @@ struct br_broker {
 	uint64_t caps;	      /* that a caller may have, of those that matter for files */
 	bool links_protected; /* fs.protected_symlinks */
 	dev_t memory_dev;     /* of files that lie in no file system */
+	dev_t pipe_dev;	      /* of pipes */
 	dev_t dev_fs;	      /* of /dev, when it is a file system of its own; else 0 */
 	bool is_dev_twice;    /* and is mounted elsewhere, too */
 	unsigned held_max;    /* sockets that may be held open */
@@ -155,6 +160,7 @@ struct br_broker {
 	const struct lau_movelock *lock; /* alone: a directory changes its place */
 	struct lau_movelock own_lock;	 /* where nobody else has it */
 	_Atomic bool said_blocked;
+	_Atomic bool is_door_shut; /* sbx-egress is gone */
 	/* Where a container's filter refuses unshare(2): all threads have one umask and working
 	 * directory, which are those of the call that holds `fs`. Taken before `lock`. */
 	bool shares_fs;
@@ -258,6 +264,9 @@ int br_root(struct br_call *);
 /* This thread makes files as the caller would: umask and credentials. 0 or -errno. */
 int br_become(struct br_call *);
 void br_become_self(struct br_worker *);
+/* What only the caller itself may open of itself, opened for it in our own name. As openat(2). */
+int br_openat_as_self(struct br_call *, int dir, const char *name, int flags);
+bool br_is_own_numbers(struct br_call *, const char *path);
 /* "self" and "thread-self" for the caller. */
 pid_t br_tgid(struct br_call *);
 /* Where a descriptor of the caller's, or its cwd, lies, as far as a text can say: 0 or -1. */
@@ -291,7 +300,7 @@ int br_text_of(const struct br_broker *, int fd, char *path, size_t *out_len);
 bool br_may(const struct br_call *, enum sbx_op, const struct br_end *);
 /* A descriptor of a thread of the run, ours as well: or -errno. */
 int br_take_fd(struct br_call *, pid_t tid, int number);
-/* Fills memory_dev. */
+/* Fills memory_dev and pipe_dev. */
 void br_find_memory(struct br_broker *);
 /* Is this in the /proc of a process that the caller is not, of which we might see more than it? */
 bool br_is_of_another(struct br_call *, const char *path);
@@ -318,6 +327,7 @@ struct br_told {
 	int err;	/* of the call, positive */
 	unsigned flags; /* SBX_EVF_* */
 	unsigned aux;
+	uint32_t rule; /* SBX_EVF_ENDPOINT: the deciding rule + 1 */
 	const char *path, *path2;
 	size_t len, len2;
 };
@@ -329,10 +339,16 @@ void br_tell(struct br_call *, const struct br_told *);
  * signal to handle. */
 int br_take_place(struct br_call *);
 void br_give_place(struct br_call *);
+/* The same of no call, and without waiting. */
+bool br_get_place(struct br_broker *);
+void br_drop_place(struct br_broker *);
 /* A call on the one path of end 0, done or refused. */
 struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer);
 /* The same of a change to what the call found, unless it lies in memory alone. */
 struct br_answer br_told_of_object(struct br_call *, struct br_answer);
+/* meta.c: may an object of this type have these bits? Refused by the filter's rules, aloud. */
+bool br_may_set_ids(const struct br_call *, mode_t type, mode_t bits);
+struct br_answer br_deny_set_ids(struct br_call *, const struct br_end *);
 /* Refused by the policy, unless the kernel would have refused anyway. */
 struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, int kernel_says);
 
@@ -340,17 +356,38 @@ struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, i
 enum br_want { BR_WANT_NEW, BR_WANT_NEW_DIR, BR_WANT_FILE, BR_WANT_DIR, BR_WANT_ANY };
 int br_kernel_says(const struct br_end *, enum br_want);
 
-/* ---- links.c: where names are not told apart ---- */
+/* Would its bytes be freed for long? */
+bool br_is_large(const struct stat *);
+/* Is there anything in the directory `name` of `at`? False as well where it cannot be read. */
+bool br_holds_something(int at, const char *name);
+/* Before the name goes: what is freed then is freed when all else is done, without the lock (
+ * br_ends_release()). */
+void br_hold_large(struct br_end *);
+
+/* ---- compare.c ---- */
 
 /* Does a rule deny, by its folded text, what is allowed by its bytes? br_allowed() asks. */
 bool br_fold_denies(const struct br_call *, enum sbx_op, const char *path, size_t len);
-/* May the object move as far as such rules go, with all that may lie below a directory? False:
- * *out_op objects. */
-bool br_fold_moves(const struct br_call *, const struct br_end *from, const struct br_end *to,
-		   bool is_dir, enum sbx_op *out_op);
-/* May a symlink lead to the target, as far as such rules go? */
-bool br_fold_leads(const struct br_call *, const char *link, size_t link_len, const char *target,
-		   size_t target_len);
+
+/* ---- net.c ---- */
+
+/* As the caller wrote it, copied once. */
+struct br_address {
+	union {
+		struct sockaddr any;
+		struct sockaddr_un un;
+		struct sockaddr_storage room;
+	};
+	char nul; /* a path may fill all */
+	socklen_t len;
+};
+/* An address of the network, and the policy has rules on them? Then br_net_connect(). */
+bool br_net_is_ours(const struct br_call *, const struct br_address *);
+struct br_answer br_net_connect(struct br_call *, const struct br_address *, int fd);
+/* sbx-egress is gone, or what it says came: by the main thread. */
+void br_net_over(struct br_broker *);
+/* False: the ring has no room for what it says. */
+bool br_net_told(struct br_broker *);
 
 /* ---- socket.c ---- */
 
@@ -411,7 +448,7 @@ unsigned br_after_object(const struct br_call *);
 /* ---- kept.c ---- */
 
 /* Notes the terminals that are there before the command runs. */
-void br_find_terminals(void);
+void br_find_terminals(const struct lau_broker_plan *);
 /* Is it a terminal that was there before, or is another user's? Of an end with `st`. */
 bool br_is_host_terminal(const struct br_call *, const struct br_end *);
 
@@ -430,15 +467,6 @@ bool br_may_set_bits(const struct br_call *, const struct br_end *, mode_t bits)
 /* May the object of `st` at the end `from` have the name at the end `to`? */
 bool br_may_name_program(const struct br_call *, const struct stat *st, const struct br_end *from,
 			 const struct br_end *to);
-
-/* ---- anew.c ---- */
-
-/* Renames the regular file `from` to `to` as rename(2) with `flags` would, but what is at `to`
- * afterwards is a copy of it that nobody has open, and that has no other name. 0, or nothing has
- * changed: -errno, or BR_NOT_COPIED, for it is too large, may not be read, or has what the broker
- * cannot give (another owner). The lock of moves is held alone. */
-#define BR_NOT_COPIED (-ECANCELED)
-int br_rename_anew(const struct br_end *from, const struct br_end *to, unsigned flags);
 
 /* ---- tree.c: directories that move ---- */
 
@@ -501,8 +529,8 @@ void br_start_worker(struct br_broker *);
 /* After br_may_block(): what follows of the call takes no long time, and is not interrupted. */
 void br_end_block(struct br_call *);
 /* From here on the call may take as long as it likes: another worker takes its place, and it is
- * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. False:
- * as many wait as may, and this one must not. */
+ * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. Returns
+ * false if as many calls as are allowed are already blocked: the caller must then fail the call. */
 bool br_may_block(struct br_call *);
 /* 0, -EINTR: the caller is gone; -EBUSY: another run's broker stands still with the lock. */
 int br_lock_shared(struct br_call *);
@@ -532,6 +560,7 @@ struct br_open_request {
 	mode_t mode;
 	uint64_t resolve; /* of struct open_how */
 	bool has_slash;	  /* behind a path without symlinks */
+	bool cuts; /* O_TRUNC of a large file, done when it is open and the lock given back */
 };
 
 /* Reads and checks struct open_how as the kernel does, to flags, mode and resolve: 0 or -errno. */

@@ -27,6 +27,73 @@ struct br_answer br_result(long rc)
 	return rc < 0 ? br_fail(errno) : br_value(rc);
 }
 
+/* ---- in its name, and in ours again ---- */
+
+/* By the system calls themselves: the C library would change all threads. */
+static int put_on(struct br_worker *w, const struct br_credentials *cr)
+{
+	if (syscall(SYS_setgroups, (long)cr->ngroups, cr->groups) < 0 && w->b->uid == 0)
+		return -EACCES;
+	w->is_other = true;
+	syscall(SYS_setfsgid, (long)cr->gid);
+	syscall(SYS_setfsuid, (long)cr->uid);
+	/* setfsuid(2) reports no failure: it tells the old value, so ask again */
+	if ((uid_t)syscall(SYS_setfsuid, -1L) != cr->uid ||
+	    (gid_t)syscall(SYS_setfsgid, -1L) != cr->gid)
+		return -EACCES;
+	return br_set_effective((cr->caps & w->b->caps) | br_own_caps()) < 0 ? -EACCES : 0;
+}
+
+void br_become_self(struct br_worker *w)
+{
+	const struct br_credentials own = {.uid = w->b->uid, .gid = w->b->gid, .caps = w->b->caps};
+
+	if (!w->is_other)
+		return;
+	/* Groups stay as the last caller's: each next one brings its own. */
+	syscall(SYS_setfsuid, (long)own.uid);
+	syscall(SYS_setfsgid, (long)own.gid);
+	(void)br_set_effective(own.caps | br_own_caps());
+	w->is_other = false;
+}
+
+/* A process that has changed its user is "undumpable": its descriptors and what /proc says of them
+ * are root's, for all but itself. What the caller is let do there we do as ourselves. */
+int br_openat_as_self(struct br_call *c, int dir, const char *name, int flags)
+{
+	struct br_worker *w = c->w;
+	const struct br_credentials caller = w->caller_creds;
+	int fd, err;
+
+	if (!w->is_other) {
+		errno = EACCES;
+		return -1;
+	}
+	br_become_self(w);
+	fd = openat(dir, name, flags | O_CLOEXEC);
+	err = fd < 0 ? errno : 0;
+	if (put_on(w, &caller) < 0) {
+		if (fd >= 0)
+			close(fd);
+		err = EACCES;
+	}
+	errno = err;
+	return err ? -1 : fd;
+}
+
+/* Are these the descriptors of the caller, "/proc/1/fd", "/proc/1/task/2/fd", or of fdinfo? */
+bool br_is_own_numbers(struct br_call *c, const char *path)
+{
+	int pid = 0, tid = 0, end = 0;
+
+	if (sscanf(path, "/proc/%d/task/%d/fd%n", &pid, &tid, &end) != 2 || !end) {
+		end = 0;
+		if (sscanf(path, "/proc/%d/fd%n", &pid, &end) != 1 || !end)
+			return false;
+	}
+	return pid == br_tgid(c) && (!path[end] || !strcmp(path + end, "info"));
+}
+
 /* ---- the task ---- */
 
 static void drop(struct br_task *t)
@@ -91,6 +158,8 @@ static int open_at_task(struct br_call *c, const char *name, int flags)
 		if (rc < 0)
 			return rc;
 		fd = openat(c->task->dir, name, flags | O_CLOEXEC);
+		if (fd < 0 && errno == EACCES && c->w->is_other)
+			fd = br_openat_as_self(c, c->task->dir, name, flags);
 		if (fd >= 0 || (errno != ENOENT && errno != ESRCH))
 			break;
 		rc = errno;
@@ -230,6 +299,8 @@ int br_text_of_caller(struct br_call *c, int fd, char *path, size_t *out_len)
 		if (br_task_find(c) < 0)
 			return -1;
 		n = readlinkat(c->task->dir, name, path, PATH_MAX);
+		if (n < 0 && errno == EACCES && c->w->is_other)
+			return -1; /* by br_open_caller_fd(), which may look */
 		if (n < 0)
 			drop(c->task);
 	}
@@ -386,33 +457,6 @@ static int parse_credentials(const char *status, struct br_credentials *out)
 	return 0;
 }
 
-/* By the system calls themselves: the C library would change all threads. */
-static int put_on(struct br_worker *w, const struct br_credentials *cr)
-{
-	if (syscall(SYS_setgroups, (long)cr->ngroups, cr->groups) < 0 && w->b->uid == 0)
-		return -EACCES;
-	syscall(SYS_setfsgid, (long)cr->gid);
-	syscall(SYS_setfsuid, (long)cr->uid);
-	/* setfsuid(2) reports no failure: it tells the old value, so ask again */
-	if ((uid_t)syscall(SYS_setfsuid, -1L) != cr->uid ||
-	    (gid_t)syscall(SYS_setfsgid, -1L) != cr->gid)
-		return -EACCES;
-	return br_set_effective((cr->caps & w->b->caps) | br_own_caps()) < 0 ? -EACCES : 0;
-}
-
-void br_become_self(struct br_worker *w)
-{
-	const struct br_credentials own = {.uid = w->b->uid, .gid = w->b->gid, .caps = w->b->caps};
-
-	if (!w->is_other)
-		return;
-	/* Groups stay as the last caller's: each next one brings its own. */
-	syscall(SYS_setfsuid, (long)own.uid);
-	syscall(SYS_setfsgid, (long)own.gid);
-	(void)br_set_effective(own.caps | br_own_caps());
-	w->is_other = false;
-}
-
 /* The capabilities of a namespace of its own are none over the host's files. */
 static bool is_in_our_userns(struct br_call *c)
 {
@@ -450,7 +494,7 @@ int br_become(struct br_call *c)
 		return rc;
 	if (c->b->plan->foreign_roots && !is_in_our_userns(c))
 		cr.caps = 0;
-	w->is_other = true;
+	w->caller_creds = cr;
 	return put_on(w, &cr);
 }
 

@@ -9,6 +9,8 @@
 #include <linux/filter.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,10 +93,18 @@ const struct br_row br_rows[] = {
 	ROW(SYS_llistxattr, listxattr, END(CWD, 0, BR_END_LAST), NO_END, NONE, NONE, br_listxattr),
 	ROW(SYS_flistxattr, listxattr, END(0, NONE, BR_END_FD), NO_END, NONE, NONE, br_listxattr),
 
-	TRAPROW(SYS_bind, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, bind, NO_END, NONE, NONE, br_bind),
+	/* it makes a name, whoever may be connected to */
+	TRAPROW(SYS_bind, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS | FILES, bind, NO_END, NONE, NONE,
+		br_bind),
 	TRAPROW(SYS_connect, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, connect, NO_END, NONE, NONE,
 		br_connect),
 	TRAPROW(SYS_listen, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, listen, NO_END, NONE, NONE, br_listen),
+	TRAPROW(SYS_sendto, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
+	TRAPROW(SYS_sendmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 2, NONE, NULL),
+	TRAPROW(SYS_sendmmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
+	TRAPROW(SYS_socket, BR_TRAP_SOCKET, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE, NULL),
+	TRAPROW(SYS_setsockopt, BR_TRAP_SETSOCKOPT, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE,
+		NULL),
 	TRAPROW(SYS_socketpair, BR_TRAP_DATAGRAMS, POL_TRAP_SOCKETS, unknown, NO_END, NONE, NONE,
 		br_pair),
 	TRAPROW(SYS_ptrace, BR_TRAP_ALWAYS, POL_TRAP_TRACE, ptrace, NO_END, NONE, NONE, br_ptrace),
@@ -119,6 +129,19 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_setfsuid, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
 	TRAPROW(SYS_setfsgid, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
 	TRAPROW(SYS_setgroups, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
+
+	/* Numbers of threads, for which 0 is the caller. */
+	TRAPROW(SYS_setpriority, BR_TRAP_OTHER, 0, setpriority, NO_END, NONE, 1, br_priority),
+	TRAPROW(SYS_ioprio_set, BR_TRAP_OTHER, 0, ioprio_set, NO_END, NONE, 1, br_priority),
+	TRAPROW(SYS_sched_setaffinity, BR_TRAP_OTHER, 0, sched_setaffinity, NO_END, NONE, 0,
+		br_priority),
+	TRAPROW(SYS_sched_setparam, BR_TRAP_OTHER, 0, sched_setparam, NO_END, NONE, 0, br_priority),
+	TRAPROW(SYS_sched_setscheduler, BR_TRAP_OTHER, 0, sched_setscheduler, NO_END, NONE, 0,
+		br_priority),
+	TRAPROW(SYS_sched_setattr, BR_TRAP_OTHER, 0, sched_setattr, NO_END, NONE, 0, br_priority),
+	TRAPROW(SYS_move_pages, BR_TRAP_OTHER, 0, move_pages, NO_END, NONE, 0, br_priority),
+	TRAPROW(SYS_migrate_pages, BR_TRAP_OTHER, 0, migrate_pages, NO_END, NONE, 0, br_priority),
+	TRAPROW(SYS_prlimit64, BR_TRAP_LIMIT, 0, prlimit, NO_END, NONE, 0, br_priority),
 
 	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, br_greet),
 	/* A domain that a program puts on itself would bind it, not the broker that acts for it:
@@ -261,9 +284,70 @@ static unsigned of_datagrams(struct trap *t)
 	unsigned node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_RAW,
 				       t->notify, t->pass);
 
+	if (t->plan->unix_host)
+		return t->pass;
 	node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_DGRAM, t->notify,
 			      node);
 	return when(t, BPF_JEQ, LOW(0), AF_UNIX, node, t->pass);
+}
+
+static unsigned of_other(struct trap *t, unsigned arg)
+{
+	return when(t, BPF_JEQ, LOW(arg), 0, t->pass, t->notify);
+}
+
+/* Without a new limit prlimit(2) only asks. */
+static unsigned of_limit(struct trap *t, unsigned arg)
+{
+	unsigned node = when(t, BPF_JEQ, LOW(2) + 4, 0, t->pass, t->notify);
+
+	node = when(t, BPF_JEQ, LOW(2), 0, node, t->notify);
+	return when(t, BPF_JEQ, LOW(arg), 0, t->pass, node);
+}
+
+/* The flag is an argument: what struct msghdr says of flags is for answers (sendmsg(2)). */
+static unsigned of_fastopen(struct trap *t, unsigned flags_arg)
+{
+	return when(t, BPF_JSET, LOW(flags_arg), MSG_FASTOPEN,
+		    lau_bpf_answer(&t->bpf, ANSWER(EOPNOTSUPP)), t->pass);
+}
+
+/* Landlock and the relay know TCP; datagrams have nowhere to go but the run's resolver. MPTCP,
+ * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are nobody's affair. */
+static unsigned of_socket(struct trap *t)
+{
+	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(EPROTONOSUPPORT));
+	unsigned stream, datagram, node;
+
+	stream = when(t, BPF_JEQ, LOW(2), IPPROTO_TCP, t->pass, no);
+	stream = when(t, BPF_JEQ, LOW(2), 0, t->pass, stream);
+	datagram = when(t, BPF_JEQ, LOW(2), IPPROTO_UDP, t->pass, no);
+	datagram = when(t, BPF_JEQ, LOW(2), 0, t->pass, datagram);
+	node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_DGRAM, datagram, no);
+	node = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(1), SOCK_TYPE_MASK, SOCK_STREAM, stream, node);
+	node = when(t, BPF_JEQ, LOW(0), AF_INET6, node,
+		    when(t, BPF_JEQ, LOW(0), AF_INET, node, t->pass));
+	return node;
+}
+
+/* A route in the packet leads elsewhere than the address that was judged. */
+static unsigned of_setsockopt(struct trap *t)
+{
+	static const struct {
+		unsigned level, name;
+	} rows[] = {
+		{IPPROTO_IP, IP_OPTIONS},
+		{IPPROTO_IPV6, IPV6_RTHDR},
+		{IPPROTO_IPV6, IPV6_2292RTHDR},
+		{IPPROTO_IPV6, IPV6_2292PKTOPTIONS},
+		{IPPROTO_TCP, TCP_FASTOPEN_CONNECT},
+	};
+	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(ENOPROTOOPT)), node = t->pass;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		node = when(t, BPF_JEQ, LOW(1), rows[i].level,
+			    when(t, BPF_JEQ, LOW(2), rows[i].name, no, node), node);
+	return node;
 }
 
 static unsigned of_row(struct trap *t, const struct br_row *row)
@@ -283,6 +367,16 @@ static unsigned of_row(struct trap *t, const struct br_row *row)
 		return lau_bpf_answer(&t->bpf, ANSWER(EOPNOTSUPP));
 	case BR_TRAP_DATAGRAMS:
 		return of_datagrams(t);
+	case BR_TRAP_OTHER:
+		return of_other(t, row->mode_arg);
+	case BR_TRAP_LIMIT:
+		return of_limit(t, row->mode_arg);
+	case BR_TRAP_FASTOPEN:
+		return of_fastopen(t, row->flags_arg);
+	case BR_TRAP_SOCKET:
+		return of_socket(t);
+	case BR_TRAP_SETSOCKOPT:
+		return of_setsockopt(t);
 	}
 	return t->notify;
 }

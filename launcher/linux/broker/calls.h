@@ -16,12 +16,17 @@ struct br_answer;
 
 enum br_trap {
 	BR_TRAP_ALWAYS,
-	BR_TRAP_OPEN,	   /* depends on the flags of open(2) */
-	BR_TRAP_OPENAT2,   /* depends on the size of struct open_how */
-	BR_TRAP_NAMESPACE, /* depends on the flags of clone(2) */
-	BR_TRAP_PRCTL,	   /* answered by the filter */
-	BR_TRAP_ABSENT,	   /* answered by the filter: as if the kernel lacked it */
-	BR_TRAP_DATAGRAMS, /* depends on the type of socketpair(2) */
+	BR_TRAP_OPEN,	    /* depends on the flags of open(2) */
+	BR_TRAP_OPENAT2,    /* depends on the size of struct open_how */
+	BR_TRAP_NAMESPACE,  /* depends on the flags of clone(2) */
+	BR_TRAP_PRCTL,	    /* answered by the filter */
+	BR_TRAP_ABSENT,	    /* answered by the filter: as if the kernel lacked it */
+	BR_TRAP_DATAGRAMS,  /* depends on the type of socketpair(2) */
+	BR_TRAP_OTHER,	    /* the thread of the mode argument is not 0, the caller */
+	BR_TRAP_LIMIT,	    /* and a limit is given, prlimit(2) */
+	BR_TRAP_FASTOPEN,   /* answered by the filter: data in place of connect(2) */
+	BR_TRAP_SOCKET,	    /* answered by the filter: protocols beside TCP and UDP */
+	BR_TRAP_SETSOCKOPT, /* answered by the filter: source routes, fast open */
 };
 
 /* How a path is meant. */
@@ -54,7 +59,7 @@ struct br_row {
 	br_handler *handler;
 };
 
-#define BR_ROWS_MAX 84
+#define BR_ROWS_MAX 102
 extern const struct br_row br_rows[];
 extern const size_t br_nrows;
 /* NULL: not ours. */
@@ -69,6 +74,6 @@ br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr; /* meta.c
 br_handler br_getxattr, br_listxattr;				       /* meta.c */
 br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
-br_handler br_ptrace, br_namespace;				       /* meta.c */
+br_handler br_ptrace, br_namespace, br_priority;		       /* others.c */
 br_handler br_umask, br_credentials;				       /* caller.c */
 br_handler br_greet;						       /* confine.c */

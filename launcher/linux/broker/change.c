@@ -11,6 +11,19 @@
 
 #include "base/mem.h"
 
+bool br_holds_something(int at, const char *name)
+{
+	char room[512] __attribute__((aligned(8)));
+	b_auto_fd int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	long n;
+
+	if (fd < 0)
+		return false;
+	/* beside "." and ".." a third entry: each takes 24 bytes */
+	n = syscall(SYS_getdents64, fd, room, sizeof room);
+	return n > 48;
+}
+
 int br_kernel_says(const struct br_end *e, enum br_want want)
 {
 	bool is_new = want == BR_WANT_NEW || want == BR_WANT_NEW_DIR;
@@ -31,7 +44,29 @@ int br_kernel_says(const struct br_end *e, enum br_want want)
 		return EEXIST;
 	if (want == BR_WANT_FILE && S_ISDIR(st.st_mode))
 		return EISDIR;
-	return want == BR_WANT_DIR && !S_ISDIR(st.st_mode) ? ENOTDIR : 0;
+	if (want != BR_WANT_DIR)
+		return 0;
+	return !S_ISDIR(st.st_mode) ? ENOTDIR : br_holds_something(e->at, name) ? ENOTEMPTY : 0;
+}
+
+#define LARGE (1 << 20)
+
+bool br_is_large(const struct stat *st)
+{
+	return (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)) &&
+	       (st->st_size >= LARGE || st->st_blocks * 512 >= LARGE);
+}
+
+void br_hold_large(struct br_end *e)
+{
+	size_t n = strcspn(e->name, "/");
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	memcpy(name, e->name, n);
+	name[n] = '\0';
+	if (e->fd < 0 && fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && br_is_large(&st))
+		e->fd = openat(e->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* Everything up to the act. 0: go on, the lock is held; else *out is the answer. */
@@ -89,6 +124,8 @@ struct br_answer br_mknod(struct br_call *c)
 		return br_fail(EPERM);
 	if (prepare_new(c, BR_WANT_NEW, &a) < 0)
 		return a;
+	if (!br_may_set_ids(c, c->mode, c->mode))
+		return br_deny_set_ids(c, &c->end[0]);
 	if ((S_ISREG(c->mode) || !(c->mode & S_IFMT)) &&
 	    !br_may_make_program(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], br_kernel_says(&c->end[0], BR_WANT_NEW));
@@ -123,6 +160,7 @@ static struct br_answer remove_at(struct br_call *c, int flags)
 		return a;
 	if (flags && br_is_grant_root(c, &c->end[0]))
 		return br_deny_root(c, &c->end[0], br_kernel_says(&c->end[0], BR_WANT_DIR));
+	br_hold_large(&c->end[0]);
 	a = br_result(unlinkat(c->end[0].at, c->end[0].name, flags));
 	return br_told_result(c, SBX_MODIFY, a);
 }
@@ -187,6 +225,9 @@ struct br_answer br_truncate(struct br_call *c)
 	if (is_too_long(c))
 		return br_fail(EFBIG);
 	br_fd_path(name, e->fd);
+	/* as by a descriptor that was opened to write: what is freed keeps nobody waiting */
+	br_unlock(c);
+	br_test_point(c->b, BR_POINT_UNLOCKED);
 	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
 	return br_told_of_object(c, a);
 }

@@ -219,10 +219,13 @@ static bool is_wanted(const struct br_broker *b, const struct br_told *t)
 {
 	if (!b->plan->ring || b->plan->level == SBX_AUDIT_NONE)
 		return false;
-	return !t->allowed || (t->op == SBX_MODIFY && b->plan->level != SBX_AUDIT_DENIED);
+	if (!t->allowed)
+		return true;
+	return (t->op == SBX_MODIFY || t->flags & SBX_EVF_ENDPOINT) &&
+	       b->plan->level != SBX_AUDIT_DENIED;
 }
 
-static bool get_place(struct br_broker *b)
+bool br_get_place(struct br_broker *b)
 {
 	uint64_t others = atomic_fetch_add(&b->places, SBX_RING_FRAME_MAX);
 
@@ -230,6 +233,11 @@ static bool get_place(struct br_broker *b)
 		return true;
 	atomic_fetch_sub(&b->places, SBX_RING_FRAME_MAX);
 	return false;
+}
+
+void br_drop_place(struct br_broker *b)
+{
+	atomic_fetch_sub(&b->places, SBX_RING_FRAME_MAX);
 }
 
 /* The supervisor reads more slowly than the command makes calls, or not at all. */
@@ -243,7 +251,7 @@ static int wait_for_place(struct br_call *c)
 			return -EINTR;
 		if (c->w->signal == BR_SIGNAL_OWN)
 			return -BR_RESTART;
-	} while (!get_place(c->b));
+	} while (!br_get_place(c->b));
 	c->has_place = true;
 	if (waits)
 		br_end_block(c);
@@ -255,14 +263,14 @@ int br_take_place(struct br_call *c)
 	if (!c->b->plan->ring || c->b->plan->level == SBX_AUDIT_NONE ||
 	    c->row->call == SBX_CALL_unknown) /* of which nothing is told */
 		return 0;
-	c->has_place = get_place(c->b);
+	c->has_place = br_get_place(c->b);
 	return c->has_place ? 0 : wait_for_place(c);
 }
 
 void br_give_place(struct br_call *c)
 {
 	if (c->has_place)
-		atomic_fetch_sub(&c->b->places, SBX_RING_FRAME_MAX);
+		br_drop_place(c->b);
 	c->has_place = false;
 }
 
@@ -276,6 +284,7 @@ void br_tell(struct br_call *c, const struct br_told *t)
 		.flags = (uint16_t)(t->flags | (t->allowed ? SBX_EVF_ALLOWED : 0)),
 		.err = t->err,
 		.aux = t->aux,
+		.rule = t->rule,
 		.path_len = (uint16_t)t->len,
 		.path2_len = (uint16_t)t->len2,
 	};
@@ -325,6 +334,8 @@ struct br_answer br_deny(struct br_call *c, enum sbx_op op, const struct br_end 
 
 	if (kernel_says)
 		return br_fail(kernel_says);
+	if (e->given)
+		return br_fail(EACCES);
 	/* no rule refuses it, but the lack of a descriptor */
 	if (e->is_nameless && br_allowed(c, op, e->path, e->len))
 		return br_fail(EACCES);

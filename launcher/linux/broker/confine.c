@@ -19,7 +19,9 @@
 
 #include "base/err.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/confine/confine_priv.h"
 #include "launcher/report/host.h"
+#include "launcher/run/confine.h"
 
 #define CAP(c) (UINT64_C(1) << (c))
 
@@ -73,7 +75,7 @@ int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: no_new_privs: %s", strerror(errno));
-	br_find_terminals(); /* before the domain, which may close them */
+	br_find_terminals(plan); /* before the domain, which may close them */
 	if (plan->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock_fd, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: landlock: %s", strerror(errno));
 	return 0;
@@ -119,6 +121,7 @@ static const int permitted[] = {
 	SYS_readlinkat,
 	SYS_fstat,
 	SYS_newfstatat,
+	SYS_faccessat2,
 	SYS_fstatfs,
 	SYS_fcntl,
 	SYS_getdents64,
@@ -147,6 +150,8 @@ static const int permitted[] = {
 	SYS_listen,
 	SYS_getsockopt,
 	SYS_socketpair,
+	SYS_sendto, /* to sbx-egress, and from it */
+	SYS_recvfrom,
 	SYS_chdir,
 	/* as the caller */
 	SYS_umask,
@@ -283,4 +288,32 @@ int lau_broker_greet(struct b_err *err)
 				.acting = (int)(v >> ACTING_SHIFT & ACTING_MASK),
 				.sys = (int)(v & ERRNO_MASK)};
 	return lau_serving_refused(&f, err);
+}
+
+/* ---- in the target: a step of launcher/run/confine.h ---- */
+
+/* The listener must not stay with those it listens to: they could answer themselves. The ring is
+ * opened under the command's domain, without the right to truncate it. */
+int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
+{
+	int listener, rc, saved, ring;
+
+	if (!c->trap)
+		return 0;
+	ring = c->ring ? open(c->ring, O_RDWR | O_CLOEXEC) : -1;
+	listener = lau_broker_trap(c->trap, c->trap_len, err);
+	if (listener < 0)
+		return -1;
+	rc = lau_fd_send(c->listener_to, listener);
+	if (rc == 0 && ring >= 0)
+		rc = lau_fd_send(c->listener_to, ring);
+	saved = errno;
+	close(listener);
+	if (ring >= 0)
+		close(ring);
+	close(c->listener_to);
+	if (rc < 0)
+		return lau_serving_refused(
+			&(struct lau_served){.step = LAU_SERVE_HANDING, .sys = saved}, err);
+	return lau_broker_greet(err);
 }

@@ -63,8 +63,9 @@ static int identify(int at, const char *name, struct sbx_deep_id *out)
 	struct statx st;
 	int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (*name ? 0 : AT_EMPTY_PATH);
 
-	if (statx(at, name, flags, STATX_INO | STATX_MNT_ID, &st) < 0)
+	if (statx(at, name, flags, STATX_INO | STATX_NLINK | STATX_MNT_ID, &st) < 0)
 		return -errno;
+	out->is_gone = st.stx_mask & STATX_NLINK && st.stx_nlink == 0;
 	out->dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
 	out->ino = st.stx_ino;
 	out->mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0;

@@ -10,7 +10,8 @@
 
 #include "base/mem.h"
 #include "launcher/linux/broker/broker.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/broker/compare.h"
+#include "launcher/linux/process/process.h"
 
 /* -1: *out is the answer. */
 static int judge(struct br_call *c, struct br_end *e, struct br_answer *out)
@@ -127,7 +128,8 @@ bool br_may_set_bits(const struct br_call *c, const struct br_end *e, mode_t bit
 bool br_may_name_program(const struct br_call *c, const struct stat *st, const struct br_end *from,
 			 const struct br_end *to)
 {
+	struct br_pair p = br_pair_of(from, to);
+
 	/* what could not be read before is no better hidden */
-	return !concerns(c, st->st_mode, st->st_mode) || !br_may(c, SBX_READ, from) ||
-	       br_allowed(c, SBX_READ, to->path, to->len);
+	return !concerns(c, st->st_mode, st->st_mode) || br_each_image(c, br_stays_read, &p);
 }

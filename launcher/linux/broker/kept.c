@@ -3,6 +3,7 @@
  * of the host. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -55,8 +56,8 @@ bool br_is_stream(const struct br_call *c, const struct br_end *e)
 {
 	const struct lau_broker_plan *p = c->b->plan;
 
-	for (size_t i = 0; i < p->nstreams; i++)
-		if (strlen(p->streams[i]) == e->len && !memcmp(p->streams[i], e->path, e->len))
+	for (size_t i = 0; i < p->streams.n; i++)
+		if (strlen(p->streams.v[i]) == e->len && !memcmp(p->streams.v[i], e->path, e->len))
 			return true;
 	return false;
 }
@@ -134,8 +135,8 @@ bool br_is_stray_device(const struct br_call *c, const struct br_end *e, const s
 		return false;
 	if (!e->is_pathless && is_in_dev(e->path, e->len))
 		return false;
-	for (size_t i = 0; i < p->ndevices; i++)
-		if (!strcmp(p->devices[i], e->path))
+	for (size_t i = 0; i < p->devices.n; i++)
+		if (!strcmp(p->devices.v[i], e->path))
 			return false;
 	return true;
 }
@@ -155,43 +156,83 @@ void br_find_dev(struct br_broker *b)
  * could read what is typed there, also when the run is over.
  */
 
-#define BR_TERMINALS 65536 /* what has a higher number counts as the host's */
-
 static const char dir[] = "/dev/pts/";
 
-/* The number in the name of a terminal, or BR_TERMINALS. */
+/* The number in the name of a terminal, or LAU_TERMINALS. */
 static size_t number_of(const char *name)
 {
 	unsigned long long n;
 
-	return b_parse_u64(name, BR_TERMINALS - 1, &n) < 0 ? BR_TERMINALS : (size_t)n;
+	return b_parse_u64(name, LAU_TERMINALS - 1, &n) < 0 ? LAU_TERMINALS : (size_t)n;
 }
 
 /* Of the one broker of this process: the terminals of before the command. */
-static unsigned char outside[BR_TERMINALS / 8];
+static unsigned char outside[LAU_TERMINALS / 8];
+static dev_t pts_dev; /* of the file system that they are in; others hold none of ours */
 
-void br_find_terminals(void)
+void lau_terminals_find(unsigned char *out)
 {
 	DIR *list = opendir(dir);
 	struct dirent *e;
 
-	memset(outside, list ? 0 : 0xff, sizeof outside);
+	memset(out, list ? 0 : 0xff, LAU_TERMINALS / 8);
 	while (list && (e = readdir(list))) {
 		size_t n = number_of(e->d_name);
 
-		if (n < BR_TERMINALS)
-			outside[n / 8] |= (unsigned char)(1u << n % 8);
+		if (n < LAU_TERMINALS)
+			out[n / 8] |= (unsigned char)(1u << n % 8);
 	}
 	if (list)
 		closedir(list);
+}
+
+size_t lau_given_find(struct lau_given *out)
+{
+	size_t n = 0, at;
+
+	for (int fd = 0; fd < LAU_GIVEN_MAX; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+		struct stat st;
+
+		if (flags < 0 || fstat(fd, &st) < 0 ||
+		    !(S_ISFIFO(st.st_mode) || (S_ISREG(st.st_mode) && !st.st_nlink)))
+			continue;
+		for (at = 0; at < n; at++)
+			if (out[at].dev == st.st_dev && out[at].ino == st.st_ino)
+				break;
+		if (at == n)
+			out[n++] = (struct lau_given){.dev = st.st_dev, .ino = st.st_ino};
+		out[at].reads |= (flags & O_ACCMODE) != O_WRONLY;
+		out[at].writes |= (flags & O_ACCMODE) != O_RDONLY;
+	}
+	return n;
+}
+
+/* Those that came since the launcher looked are not the command's either. */
+void br_find_terminals(const struct lau_broker_plan *plan)
+{
+	struct stat st;
+
+	pts_dev = stat(dir, &st) == 0 ? st.st_dev : 0;
+	lau_terminals_find(outside);
+	for (size_t i = 0; plan->terminals && i < sizeof outside; i++)
+		outside[i] |= plan->terminals[i];
+}
+
+/* pty(7): the slaves. */
+static bool is_slave(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && major(st->st_rdev) >= 136 && major(st->st_rdev) <= 143;
 }
 
 bool br_is_host_terminal(const struct br_call *c, const struct br_end *e)
 {
 	size_t n;
 
-	if (strncmp(e->path, dir, sizeof dir - 1) != 0)
-		return false;
-	n = number_of(e->path + sizeof dir - 1);
-	return n >= BR_TERMINALS || outside[n / 8] >> n % 8 & 1 || e->st.st_uid != c->b->uid;
+	/* whatever the name: devpts may be mounted twice, and a node made elsewhere */
+	if (!is_slave(&e->st))
+		return strncmp(e->path, dir, sizeof dir - 1) == 0; /* ptmx */
+	n = (major(e->st.st_rdev) - 136) * 256u + minor(e->st.st_rdev);
+	return e->st.st_dev != pts_dev || n >= LAU_TERMINALS || outside[n / 8] >> n % 8 & 1 ||
+	       e->st.st_uid != c->b->uid;
 }

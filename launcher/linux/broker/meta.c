@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ptrace.h>
+
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -72,6 +72,19 @@ static int prepare(struct br_call *c, struct br_answer *out)
 	return -1;
 }
 
+/* A set-gid directory hands its group on to what is made in it; a set-id file is a door for whoever
+ * runs it outside. */
+bool br_may_set_ids(const struct br_call *c, mode_t type, mode_t bits)
+{
+	return !(bits & (S_ISUID | S_ISGID)) || S_ISDIR(type) || c->b->plan->allows_setid;
+}
+
+struct br_answer br_deny_set_ids(struct br_call *c, const struct br_end *e)
+{
+	(void)br_deny_name(c, e, SBX_EVF_SETID, 0);
+	return br_fail(EPERM);
+}
+
 struct br_answer br_chmod(struct br_call *c)
 {
 	struct br_answer a;
@@ -79,6 +92,8 @@ struct br_answer br_chmod(struct br_call *c)
 
 	if (prepare(c, &a) < 0)
 		return a;
+	if (!br_may_set_ids(c, c->end[0].st.st_mode, c->mode))
+		return br_deny_set_ids(c, &c->end[0]);
 	if (!br_may_set_bits(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(name, c->end[0].fd);
@@ -284,33 +299,4 @@ int br_find_other_procs(struct br_broker *b)
 	}
 	(void)fclose(f);
 	return 0;
-}
-
-/* Calls that the static filter would refuse as well, but in silence: who starts a
- * debugger, or a program that makes a sandbox of its own, should learn which option helps. They
- * are told as a change of what they would change. */
-
-static struct br_answer refuse(struct br_call *c, int pid, const char *name)
-{
-	char path[48];
-	const struct br_told t = {
-		.op = SBX_MODIFY,
-		.err = EPERM,
-		.path = path,
-		.len = (size_t)snprintf(path, sizeof path, "/proc/%d/%s", pid, name),
-	};
-
-	br_tell(c, &t);
-	return br_fail(EPERM);
-}
-
-struct br_answer br_ptrace(struct br_call *c)
-{
-	return refuse(c, br_arg(c, 0) == PTRACE_TRACEME ? (int)br_tgid(c) : (int)br_arg(c, 1),
-		      "mem");
-}
-
-struct br_answer br_namespace(struct br_call *c)
-{
-	return refuse(c, (int)br_tgid(c), "ns");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* move.c - rename and link: two ends, judged together under the lock that nobody shares. */
-#include "launcher/linux/broker/broker.h"
+/* move.c - rename: two ends, judged together under the lock that nobody shares. */
+#include "launcher/linux/broker/move.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,21 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct move {
-	struct br_call *c;
-	struct br_end *from, *to;
-	bool swaps;
-	bool was_looked_through;
-	enum sbx_op against;	       /* that objects to the move itself */
-	const struct br_end *root;     /* the end that is the root of a grant, and changes */
-	const struct br_end *program;  /* the end where one may not be that may not be read */
-	const struct br_end *git_link; /* the end where a symlink would lead the host's git */
-	bool is_made_anew;	       /* a file, so that nobody has what is at the new name */
-	/* the name below `from` that objects, told for the directory that was asked about */
-	struct br_tree tree;
-};
+#include "base/mem.h"
+#include "launcher/linux/broker/anew.h"
+#include "launcher/linux/broker/compare.h"
 
-static struct br_answer tell(const struct move *m, struct br_answer a, unsigned flags)
+struct br_answer br_move_tell(const struct br_move *m, struct br_answer a, unsigned flags)
 {
 	bool allowed = flags & SBX_EVF_ALLOWED;
 	const struct br_told t = {
@@ -43,9 +33,9 @@ static struct br_answer tell(const struct move *m, struct br_answer a, unsigned 
 	return a;
 }
 
-static struct br_answer refuse(const struct move *m, unsigned flags, enum br_want to)
+struct br_answer br_move_refuse(const struct br_move *m, unsigned flags, enum br_want to)
 {
-	int says = br_kernel_says(m->from, BR_WANT_ANY);
+	int says = m->kernel_says ? m->kernel_says : br_kernel_says(m->from, BR_WANT_ANY);
 
 	if (!says && to != BR_WANT_ANY)
 		says = br_kernel_says(m->to, to);
@@ -55,18 +45,18 @@ static struct br_answer refuse(const struct move *m, unsigned flags, enum br_wan
 		return br_deny_git_link(m->c, m->git_link, says);
 	if (m->program)
 		return br_deny(m->c, SBX_READ, m->program, says);
-	return says ? br_fail(says) : tell(m, br_fail(EACCES), flags);
+	return says ? br_fail(says) : br_move_tell(m, br_fail(EACCES), flags);
 }
 
 /* It was done, and is undone. */
-static struct br_answer tell_undone(const struct move *m, unsigned flags)
+static struct br_answer tell_undone(const struct br_move *m, unsigned flags)
 {
 	return m->program ? br_deny(m->c, SBX_READ, m->program, 0)
-			  : tell(m, br_fail(EACCES), flags);
+			  : br_move_tell(m, br_fail(EACCES), flags);
 }
 
 /* The mode of what has the name, 0 = nothing. */
-static mode_t mode_of(const struct br_end *e, struct stat *st)
+mode_t br_move_mode(const struct br_end *e, struct stat *st)
 {
 	size_t n = strcspn(e->name, "/");
 	char name[NAME_MAX + 1];
@@ -83,37 +73,60 @@ static bool is_dir(const struct br_end *e)
 {
 	struct stat st;
 
-	return S_ISDIR(mode_of(e, &st));
+	return S_ISDIR(br_move_mode(e, &st));
 }
 
 /* SBX_MOVES_* */
-static unsigned what_moves(const struct stat *st)
+unsigned br_move_what(const struct stat *st)
 {
 	return S_ISDIR(st->st_mode)			      ? SBX_MOVES_DIR
 	       : S_ISSOCK(st->st_mode) && !br_made_socket(st) ? SBX_MOVES_SOCKET
 							      : 0;
 }
 
-static bool may_move(struct move *m, const struct br_end *a, const struct br_end *b, unsigned what)
+bool br_move_may(struct br_move *m, const struct br_end *a, const struct br_end *b, unsigned what)
 {
-	return sbx_move_allowed(m->c->b->plan->image, a->path, a->len, b->path, b->len, what,
-				&m->against) &&
-	       br_fold_moves(m->c, a, b, what & SBX_MOVES_DIR, &m->against);
+	struct br_pair p = br_pair_of(a, b);
+	bool may;
+
+	p.what = what;
+	may = br_each_image(m->c, br_moves, &p);
+	m->against = p.against;
+	return may;
+}
+
+static bool may_fold(struct br_move *m, const struct br_end *a, const struct br_end *b, bool dir)
+{
+	struct br_pair p = br_pair_of(a, b);
+	bool may;
+
+	p.what = dir ? SBX_MOVES_DIR : 0;
+	may = br_each_image(m->c, br_fold_moves, &p);
+	m->against = p.against;
+	return may;
+}
+
+static bool is_free(const struct br_call *c, const struct br_end *a, const struct br_end *b)
+{
+	struct br_pair p = br_pair_of(a, b);
+
+	return br_each_image(c, br_moves_freely, &p) && br_each_image(c, br_stays_read, &p);
 }
 
 /* Does something that may be read come to where it may not? */
-static bool hides(const struct br_call *c, const struct br_end *a, const struct br_end *b)
+bool br_move_hides(const struct br_call *c, const struct br_end *a, const struct br_end *b)
 {
-	return br_allowed(c, SBX_READ, a->path, a->len) &&
-	       !br_allowed(c, SBX_READ, b->path, b->len);
+	struct br_pair p = br_pair_of(a, b);
+
+	return !br_each_image(c, br_stays_read, &p);
 }
 
 /* Whoever has it open would read what the host writes there later. A file is made anew; it was
  * asked where a symlink may lead. */
-static bool may_hide(struct move *m, const struct br_end *a, const struct br_end *b,
+static bool may_hide(struct br_move *m, const struct br_end *a, const struct br_end *b,
 		     const struct stat *st)
 {
-	if (!hides(m->c, a, b))
+	if (!br_move_hides(m->c, a, b))
 		return true;
 	m->against = SBX_READ;
 	m->is_made_anew = S_ISREG(st->st_mode);
@@ -131,7 +144,7 @@ static void name_below(struct br_end *e, const struct br_tree *t)
 }
 
 /* What lies below the directory objects. SBX_EVF_*. */
-static unsigned object_below(struct move *m, struct br_end *a, struct br_end *b,
+static unsigned object_below(struct br_move *m, struct br_end *a, struct br_end *b,
 			     enum br_tree_answer answer)
 {
 	m->against = m->tree.against;
@@ -142,9 +155,30 @@ static unsigned object_below(struct move *m, struct br_end *a, struct br_end *b,
 	return SBX_EVF_MOVE;
 }
 
+/* What the kernel has against the place of a directory: asked before it is looked through. */
+static int no_place(const struct br_move *m, const struct br_end *a, const struct br_end *b)
+{
+	char name[NAME_MAX + 1];
+	size_t n = strcspn(b->name, "/");
+	struct stat st;
+
+	/* in the kernel's order */
+	if (!br_move_mode(m->from, &st) || (m->swaps && !br_move_mode(m->to, &st)))
+		return ENOENT;
+	if (m->c->flags & RENAME_NOREPLACE && br_move_mode(m->to, &st))
+		return EEXIST;
+	if (b->len > a->len && b->path[a->len] == '/' && !memcmp(a->path, b->path, a->len))
+		return EINVAL;
+	if (m->swaps || !br_move_mode(b, &st))
+		return 0;
+	memcpy(name, b->name, n);
+	name[n] = '\0';
+	return !S_ISDIR(st.st_mode) ? ENOTDIR : br_holds_something(b->at, name) ? ENOTEMPTY : 0;
+}
+
 /* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
  * be may move. */
-static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
+static unsigned by_names(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
 	struct stat st;
@@ -154,22 +188,24 @@ static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
 		m->against = SBX_MODIFY;
 		return SBX_EVF_MOVE;
 	}
-	dir = m->c->b->plan->image->hdr->folds && is_dir(a);
-	if (!br_fold_moves(m->c, a, b, dir, &m->against))
+	dir = br_any_folds(m->c) && is_dir(a);
+	if (!may_fold(m, a, b, dir))
 		return SBX_EVF_MOVE | (dir ? SBX_EVF_UNSEEN : 0);
-	if (sbx_move_free(m->c->b->plan->image, a->path, a->len, b->path, b->len) &&
-	    !hides(m->c, a, b))
+	if (is_free(m->c, a, b))
 		return 0;
-	dir = S_ISDIR(mode_of(a, &st));
+	dir = S_ISDIR(br_move_mode(a, &st));
 	if (!br_may_name_program(m->c, &st, a, b)) {
 		m->program = b;
 		return SBX_EVF_MOVE;
 	}
 	if (!may_hide(m, a, b, &st))
 		return SBX_EVF_MOVE;
-	if (may_move(m, a, b, what_moves(&st)))
+	if (br_move_may(m, a, b, br_move_what(&st)))
 		return 0;
-	if (!dir || !may_move(m, a, b, SBX_MOVES_KEPT))
+	if (!dir || !br_move_may(m, a, b, SBX_MOVES_KEPT))
+		return SBX_EVF_MOVE;
+	m->kernel_says = no_place(m, a, b);
+	if (m->kernel_says)
 		return SBX_EVF_MOVE;
 	m->was_looked_through = true;
 	answer = br_tree_moves(m->c, a, b, a, &m->tree);
@@ -177,7 +213,7 @@ static unsigned by_names(struct move *m, struct br_end *a, struct br_end *b)
 }
 
 /* Of what has come from `a` to `b`. */
-static unsigned object_now(struct move *m, struct br_end *a, struct br_end *b)
+static unsigned object_now(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
 
@@ -192,7 +228,7 @@ static unsigned object_now(struct move *m, struct br_end *a, struct br_end *b)
 /* What objects was made after the directory had come from a place where it may not be: it lies
  * where it may, and the way back would carry it to where it may not. `to` names it
  * (object_below()). */
-static bool may_stay(const struct move *m, unsigned refused)
+static bool may_stay(const struct br_move *m, unsigned refused)
 {
 	return !m->swaps && !(refused & SBX_EVF_UNSEEN) && m->tree.len &&
 	       m->against == SBX_MODIFY && br_allowed(m->c, SBX_MODIFY, m->to->path, m->to->len) &&
@@ -200,7 +236,7 @@ static bool may_stay(const struct move *m, unsigned refused)
 }
 
 /* Where the old name is taken by now, to one of which no rule speaks. */
-static int move_back(const struct move *m)
+static int move_back(const struct br_move *m)
 {
 	char aside[40];
 	uint64_t id;
@@ -222,7 +258,7 @@ static int move_back(const struct move *m)
 
 /* After the move: somebody who does not know our lock may have made something in the directory, or
  * have moved the one it went to. 0: it stays; else it was moved back, and why. */
-static unsigned look_again(struct move *m)
+static unsigned look_again(struct br_move *m)
 {
 	size_t from_len = m->from->len, to_len = m->to->len;
 	unsigned refused;
@@ -246,13 +282,13 @@ static unsigned look_again(struct move *m)
 }
 
 /* links.c: neither a symlink nor a directory with one comes into a git directory. */
-static unsigned by_links(struct move *m, struct br_end *a, struct br_end *b)
+unsigned br_move_by_links(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
 	unsigned flags = SBX_EVF_MOVE;
 	struct stat st;
 
-	if (!S_ISLNK(mode_of(a, &st)) && !S_ISDIR(st.st_mode))
+	if (!S_ISLNK(br_move_mode(a, &st)) && !S_ISDIR(st.st_mode))
 		return 0;
 	if (!br_is_gits_name(m->c, b->path, b->len))
 		return 0;
@@ -270,55 +306,55 @@ static unsigned by_links(struct move *m, struct br_end *a, struct br_end *b)
 }
 
 /* 0, or SBX_EVF_*. */
-static unsigned one_way(struct move *m, struct br_end *a, struct br_end *b)
+static unsigned one_way(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	unsigned refused = by_names(m, a, b);
 
-	return refused ? refused : by_links(m, a, b);
+	return refused ? refused : br_move_by_links(m, a, b);
 }
 
 /* 0: allowed; else the SBX_EVF_* of the refusal, bit 31 for a plain one. */
-#define REFUSED_FROM 0x80000000u
-static unsigned judge_ends(struct move *m)
+unsigned br_move_judge_ends(struct br_move *m)
 {
 	const struct br_call *c = m->c;
 
 	if (!br_allowed(c, SBX_MODIFY, m->from->path, m->from->len))
-		return REFUSED_FROM;
+		return BR_REFUSED_FROM;
 	if (!br_allowed(c, SBX_MODIFY, m->to->path, m->to->len))
 		return SBX_EVF_PATH2_DENIED;
 	return 0;
 }
 
-static int find_ends(struct move *m)
+static int find_ends(struct br_move *m)
 {
 	int rc = br_find_parent(m->c, m->from);
 
 	return rc ? rc : br_find_parent(m->c, m->to);
 }
 
-static struct br_answer not_found(const struct br_call *c, int rc)
+struct br_answer br_move_not_found(const struct br_call *c, int rc)
 {
 	return rc == BR_AS_IS || rc == BR_UNREADABLE ? br_proceed(c, BR_PROCEED_NAME)
 						     : br_fail(-rc);
 }
 
 /* kept.c: a directory stays where it is granted, and no symlink comes to be there. */
-static void find_root(struct move *m)
+static void find_root(struct br_move *m)
 {
 	struct stat st;
 
 	if (br_is_kept_name(m->c, m->from) || br_is_kept_name(m->c, m->to))
 		m->root = br_is_kept_name(m->c, m->from) ? m->from : m->to;
 	else if (br_is_grant_root(m->c, m->from) &&
-		 (is_dir(m->from) || (m->swaps && S_ISLNK(mode_of(m->to, &st)))))
+		 (is_dir(m->from) || (m->swaps && S_ISLNK(br_move_mode(m->to, &st)))))
 		m->root = m->from;
-	else if (br_is_grant_root(m->c, m->to) && (is_dir(m->to) || S_ISLNK(mode_of(m->from, &st))))
+	else if (br_is_grant_root(m->c, m->to) &&
+		 (is_dir(m->to) || S_ISLNK(br_move_mode(m->from, &st))))
 		m->root = m->to;
 }
 
 /* Programs with the shim remember paths of directories; who moved one may have none. */
-static void tell_shims(const struct move *m)
+static void tell_shims(const struct br_move *m)
 {
 	_Atomic uint64_t *moves = m->c->b->plan->moves;
 
@@ -326,235 +362,135 @@ static void tell_shims(const struct move *m)
 		atomic_fetch_add_explicit(moves, 1, memory_order_relaxed);
 }
 
-static struct br_answer move_now(struct move *m)
+static struct br_answer move_now(struct br_move *m)
 {
 	const struct br_call *c = m->c;
 	unsigned refused;
 	int rc;
 
-	if (m->is_made_anew) {
-		rc = br_rename_anew(m->from, m->to, c->flags);
-		if (rc == BR_NOT_COPIED)
-			return refuse(m, SBX_EVF_MOVE, BR_WANT_ANY);
-		return tell(m, rc < 0 ? br_fail(-rc) : br_value(0), SBX_EVF_ALLOWED);
-	}
 	rc = (int)syscall(SYS_renameat2, m->from->at, m->from->name, m->to->at, m->to->name,
 			  c->flags);
 	if (rc < 0)
-		return tell(m, br_result(rc), SBX_EVF_ALLOWED);
+		return br_move_tell(m, br_result(rc), SBX_EVF_ALLOWED);
 	br_test_point(c->b, BR_POINT_MOVED);
 	refused = look_again(m);
 	tell_shims(m);
-	return refused ? tell_undone(m, refused) : tell(m, br_value(0), SBX_EVF_ALLOWED);
+	return refused ? tell_undone(m, refused) : br_move_tell(m, br_value(0), SBX_EVF_ALLOWED);
 }
 
-struct br_answer br_rename(struct br_call *c)
+/* Up to the act. 0: it may be done, the lock is held; else *out is the answer. */
+static int judge_move(struct br_move *m, struct br_answer *out)
 {
-	struct move m = {
-		.c = c, .from = &c->end[0], .to = &c->end[1], .swaps = c->flags & RENAME_EXCHANGE};
-	enum br_want to = m.swaps			? BR_WANT_ANY
+	struct br_call *c = m->c;
+	enum br_want to = m->swaps			? BR_WANT_ANY
 			  : c->flags & RENAME_NOREPLACE ? BR_WANT_NEW_DIR
 							: BR_WANT_ANY;
 	unsigned refused;
-	int rc;
+	int rc = br_lock_moves(c);
 
-	rc = br_lock_moves(c);
 	if (rc == 0)
-		rc = find_ends(&m);
+		rc = find_ends(m);
 	if (rc == 0 && c->flags & RENAME_WHITEOUT) { /* makes a device node */
-		rc = br_kernel_says(m.from, BR_WANT_ANY);
-		return br_fail(rc ? rc : EPERM);
+		rc = br_kernel_says(m->from, BR_WANT_ANY);
+		*out = br_fail(rc ? rc : EPERM);
+		return -1;
 	}
-	if (rc)
-		return c->flags & RENAME_WHITEOUT && rc == BR_AS_IS ? br_fail(EBUSY)
-								    : not_found(c, rc);
-	refused = judge_ends(&m);
+	if (rc) {
+		*out = c->flags & RENAME_WHITEOUT && rc == BR_AS_IS ? br_fail(EBUSY)
+								    : br_move_not_found(c, rc);
+		return -1;
+	}
+	refused = br_move_judge_ends(m);
 	if (!refused)
-		find_root(&m);
-	if (!refused && !m.root)
-		refused = one_way(&m, m.from, m.to);
-	if (!refused && !m.root && m.swaps)
-		refused = one_way(&m, m.to, m.from);
-	if (refused || m.root)
-		return refuse(&m, refused & ~REFUSED_FROM, to);
-	if (!br_is_alive(c))
-		return br_fail(EINTR);
-	return move_now(&m);
-}
-
-/* ---- link ---- */
-
-/* Our own domain would answer EXDEV before the kernel says that directories have one name. */
-static int directory_refusal(const struct move *m, bool from_is_dir)
-{
-	int says;
-
-	if (!from_is_dir)
-		return 0;
-	says = br_kernel_says(m->to, BR_WANT_NEW);
-	return says ? says : EPERM;
-}
-
-/* Whoever has the new name may read and write. What never had one (O_TMPFILE; the kernel gives none
- * to what has lost its last) was made in the run. */
-static bool may_name(const struct br_call *c, const struct br_end *from)
-{
-	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
-}
-
-/* The old name stays: both are read alike. */
-static bool may_keep(struct move *m, const struct stat *st)
-{
-	if (!hides(m->c, m->from, m->to))
-		/* of directories there are no links, says the kernel */
-		return may_move(m, m->from, m->to,
-				(what_moves(st) & SBX_MOVES_SOCKET) | SBX_MOVES_KEPT);
-	m->against = SBX_READ;
-	return false;
-}
-
-/* A symlink that is linked by its descriptor. */
-static bool link_may_lead(struct move *m)
-{
-	char target[PATH_MAX];
-	ssize_t n = readlinkat(m->from->fd, "", target, sizeof target - 1);
-
-	if (n < 0)
-		return false;
-	target[n] = '\0';
-	return br_may_lead(m->c, m->to, target);
-}
-
-/* 0: the object may have the name; else *out is the answer. `says`: the kernel's own, 0 = none. */
-static int judge_object(struct move *m, int says, struct br_answer *out)
-{
-	struct br_call *c = m->c;
-	struct br_end *from = m->from, *to = m->to;
-	bool is_link = S_ISLNK(from->st.st_mode);
-	unsigned refused = from->is_pathless ? 0 : judge_ends(m);
-
-	m->against = SBX_MODIFY;
-	if (from->is_pathless && !may_name(c, from))
-		*out = br_deny(c, SBX_MODIFY, from, says);
-	else if (from->is_pathless && !br_allowed(c, SBX_MODIFY, to->path, to->len))
-		*out = br_deny(c, SBX_MODIFY, to, says);
-	else if (!refused && (br_is_kept_name(c, to) || (is_link && br_is_grant_root(c, to))))
-		*out = br_deny_root(c, to, says);
-	else if (!refused && !from->is_pathless && br_is_stream(c, from))
-		*out = br_deny_root(c, from, says);
-	else if (!refused && is_link && br_is_gits_name(c, to->path, to->len))
-		*out = br_deny_git_link(c, to, says);
-	else if (from->is_pathless && !br_allowed(c, SBX_READ, to->path, to->len))
-		*out = br_deny(c, SBX_READ, to, says);
-	else if (from->is_pathless && what_moves(&from->st))
-		*out = br_deny(c, SBX_CONNECT, from, says);
-	else if (refused || (is_link && !link_may_lead(m)) ||
-		 (!from->is_pathless && !may_keep(m, &from->st)))
-		*out = says ? br_fail(says)
-			    : tell(m, br_fail(EACCES),
-				   refused ? refused & ~REFUSED_FROM : SBX_EVF_MOVE);
+		find_root(m);
+	if (!refused && !m->root)
+		refused = one_way(m, m->from, m->to);
+	if (!refused && !m->root && m->swaps)
+		refused = one_way(m, m->to, m->from);
+	if (refused || m->root)
+		*out = br_move_refuse(m, refused & ~BR_REFUSED_FROM, to);
+	else if (!br_is_alive(c))
+		*out = br_fail(EINTR);
 	else
 		return 0;
 	return -1;
 }
 
-static struct br_answer linked(struct move *m, int rc)
+static struct br_answer not_copied(const struct br_move *m, int rc)
 {
-	struct br_answer a = br_result(rc);
-
-	if (rc < 0 || !br_is_misplaced(m->c, m->to))
-		return tell(m, a, SBX_EVF_ALLOWED);
-	(void)unlinkat(m->to->at, m->to->name, 0);
-	return tell(m, br_fail(EACCES), SBX_EVF_PATH2_DENIED);
+	return rc == BR_NOT_COPIED ? br_move_refuse(m, SBX_EVF_MOVE, BR_WANT_ANY)
+				   : br_move_tell(m, br_fail(-rc), SBX_EVF_ALLOWED);
 }
 
-/* The old end followed, or a descriptor: what was opened is linked, by its name in /proc. A file
- * without a name (O_TMPFILE) has no place it could escape from. */
-static struct br_answer link_object(struct move *m)
+/* 0: what was judged may have changed meanwhile, unless the copy has a name. */
+static int make_copy(struct br_move *m, struct br_copy *copy)
 {
-	struct br_call *c = m->c;
-	struct br_end *from = m->from;
-	struct br_answer refusal;
-	char name[32];
-	int rc = br_find_object(c, from);
-
-	if (rc == 0)
-		rc = br_find_parent(c, m->to);
-	if (rc)
-		return not_found(c, rc);
-	if (judge_object(m, br_kernel_says(m->to, BR_WANT_NEW), &refusal) < 0)
-		return refusal;
-	rc = directory_refusal(m, S_ISDIR(from->st.st_mode));
-	if (rc)
-		return br_fail(rc);
-	if (!br_is_alive(c))
-		return br_fail(EINTR);
-	br_fd_path(name, from->fd);
-	rc = linkat(AT_FDCWD, name, m->to->at, m->to->name, AT_SYMLINK_FOLLOW);
-	if (from->is_pathless)
-		from->len = 0;
-	return linked(m, rc);
-}
-
-/* The kernel looks the old one up before it looks at the new one. */
-static int find_for_link(struct move *m)
-{
-	struct stat st;
-	int rc = br_find_parent(m->c, m->from);
-
-	if (rc == 0 && fstatat(m->from->at, m->from->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return -errno;
-	return rc ? rc : br_find_parent(m->c, m->to);
-}
-
-static struct br_answer link_name(struct move *m)
-{
-	struct br_call *c = m->c;
-	unsigned refused;
-	struct stat st;
-	int rc = find_for_link(m);
-
-	if (rc)
-		return not_found(c, rc);
-	refused = judge_ends(m);
-	(void)mode_of(m->from, &st);
-	if (!refused && !may_keep(m, &st))
-		refused = SBX_EVF_MOVE;
-	if (!refused &&
-	    (br_is_kept_name(c, m->to) || (S_ISLNK(st.st_mode) && br_is_grant_root(c, m->to))))
-		m->root = m->to;
-	else if (!refused && br_is_stream(c, m->from))
-		m->root = m->from;
-	if (!refused && !br_may_lead_from(c, m->from, m->to)) {
-		m->against = SBX_MODIFY;
-		refused = SBX_EVF_MOVE;
-	}
-	if (!refused && !S_ISDIR(st.st_mode))
-		refused = by_links(m, m->from, m->to);
-	if (refused || m->root)
-		return refuse(m, refused & ~REFUSED_FROM, BR_WANT_NEW);
-	rc = directory_refusal(m, S_ISDIR(st.st_mode));
-	if (rc)
-		return br_fail(rc);
-	if (!br_is_alive(c))
-		return br_fail(EINTR);
-	rc = linkat(m->from->at, m->from->name, m->to->at, m->to->name, 0);
-	return linked(m, rc);
-}
-
-struct br_answer br_link(struct br_call *c)
-{
-	struct move m = {.c = c, .from = &c->end[0], .to = &c->end[1]};
-
 	int rc;
 
-	/* A file's new name changes the place of no directory, but the old one must not change
-	 * while both are judged. */
-	rc = br_lock_moves(c);
+	br_copy_drop(copy, m->to);
+	rc = br_copy_begin(copy, m->from, m->to, m->c->flags);
 	if (rc < 0)
-		return br_fail(-rc);
-	/* "dir/." and "link/" mean what they lead to */
-	if (!m.from->is_empty && br_ends_in_dots(m.from))
-		m.from->follow = true;
-	return m.from->follow || m.from->is_empty ? link_object(&m) : link_name(&m);
+		return rc;
+	if (!copy->name[0]) {
+		br_unlock(m->c);
+		br_test_point(m->c->b, BR_POINT_UNLOCKED);
+	}
+	return br_copy_fill(copy);
+}
+
+static struct br_answer place_copy(struct br_move *m, struct br_copy *copy)
+{
+	int rc;
+
+	br_hold_large(m->to);
+	rc = br_copy_place(copy, m->from, m->to, m->c->flags);
+	if (m->from->fd < 0) /* the last of the original: freed when the lock is given back */
+		m->from->fd = b_take_fd(&copy->old);
+	return br_move_tell(m, rc < 0 ? br_fail(-rc) : br_value(0), SBX_EVF_ALLOWED);
+}
+
+#define COPIES_MAX 8
+
+/* Judged anew after each copy, for which nobody was kept waiting. */
+static struct br_answer move_file_anew(struct br_move *m, struct br_copy *copy)
+{
+	struct br_answer out;
+
+	for (unsigned i = 0; i < COPIES_MAX; i++) {
+		int rc = make_copy(m, copy);
+
+		if (rc < 0)
+			return not_copied(m, rc);
+		if (!copy->name[0]) {
+			br_ends_release(m->c);
+			*m = (struct br_move){
+				.c = m->c, .from = m->from, .to = m->to, .swaps = m->swaps};
+			if (judge_move(m, &out) < 0)
+				return out;
+		}
+		if (!m->is_made_anew)
+			return move_now(m);
+		if (br_copy_fits(copy, m->from))
+			return place_copy(m, copy);
+	}
+	return br_fail(EBUSY); /* somebody writes to it all the time */
+}
+
+struct br_answer br_rename(struct br_call *c)
+{
+	struct br_move m = {
+		.c = c, .from = &c->end[0], .to = &c->end[1], .swaps = c->flags & RENAME_EXCHANGE};
+	struct br_copy copy = BR_COPY_INIT;
+	struct br_answer a;
+
+	if (judge_move(&m, &a) < 0)
+		return a;
+	if (!m.is_made_anew) {
+		if (!m.swaps)
+			br_hold_large(m.to);
+		return move_now(&m);
+	}
+	a = move_file_anew(&m, &copy);
+	br_copy_drop(&copy, m.to);
+	return a;
 }

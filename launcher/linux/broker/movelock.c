@@ -49,6 +49,7 @@ struct slot {
 	_Alignas(64) _Atomic uint32_t acting;
 	_Atomic uint32_t queued; /* that wait to act */
 	_Atomic pid_t owner;	 /* supervisor, for a message */
+	_Atomic uint32_t family; /* the outermost run's slot + 1; 0 = it is that itself */
 };
 
 /* All zero is its beginning. */
@@ -128,10 +129,41 @@ static int take_slot(struct lau_movelock *l, struct b_err *err)
 			      SLOTS);
 	clean(l->page, l->slot);
 	l->page->slot[l->slot].owner = getpid();
+	l->page->slot[l->slot].family = 0;
+	l->family = l->slot;
 	used = l->page->used;
 	while (used <= l->slot && !atomic_compare_exchange_weak(&l->page->used, &used, l->slot + 1))
 		;
 	return 0;
+}
+
+/* How many live that are inside of the same run. Who joins is counted by all that join with it. */
+static unsigned count_family(const struct lau_movelock *l)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < l->page->used; i++) {
+		struct flock at = {
+			.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = i, .l_len = 1};
+
+		if (l->page->slot[i].family == l->family + 1)
+			n += i == l->slot || fcntl(l->fd, F_OFD_GETLK, &at) < 0 ||
+			     at.l_type != F_UNLCK;
+	}
+	return n;
+}
+
+static int join_family(struct lau_movelock *l, unsigned family, struct b_err *err)
+{
+	l->family = family;
+	l->page->slot[l->slot].family = family + 1;
+	if (count_family(l) <= LAU_MOVELOCK_INSIDE)
+		return 0;
+	l->page->slot[l->slot].family = 0;
+	b_fail(err, B_LIMIT, 0, "%d runs inside of one are going on: wait for one",
+	       LAU_MOVELOCK_INSIDE);
+	lau_movelock_release(l);
+	return -1;
 }
 
 /* ---- the file ---- */
@@ -181,14 +213,14 @@ int lau_movelock_open(const char *dir, struct lau_movelock *out, struct b_err *e
 }
 
 /* By its name in /proc: a descriptor that is shared shares its locks, too. */
-int lau_movelock_join(int fd, struct lau_movelock *out, struct b_err *err)
+int lau_movelock_join(const struct lau_movelock *outer, struct lau_movelock *out, struct b_err *err)
 {
 	char path[32];
 
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", outer->fd);
 	*out = (struct lau_movelock)LAU_MOVELOCK_INIT;
 	out->fd = open(path, O_RDWR | O_CLOEXEC);
-	return use(out, NAME, err);
+	return use(out, NAME, err) < 0 ? -1 : join_family(out, outer->family, err);
 }
 
 int lau_movelock_alone(struct lau_movelock *out, struct b_err *err)

@@ -5,8 +5,8 @@
  * One worker serves most runs: it stays beside its caller, and a second one would take turns with
  * it on another processor, at twice the price of a call. A call that may wait (a FIFO without its
  * other end, a connect) says so, gives its lock back, and a new worker takes its place; one that
- * is slow without saying so gets help after a few milliseconds; who comes back when enough others
- * are idle is one too many, and goes. A worker that waits for a caller which is gone, or has a
+ * is slow without saying so gets help after a few milliseconds. A worker that finishes when enough
+ * others are idle exits. A worker that waits for a caller which is gone, or has a
  * signal to handle, is interrupted. The main thread only watches over them while there is something
  * to serve, and over the end.
  */
@@ -27,9 +27,10 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "launcher/linux/broker/broker.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 
-#define SPARE 4 /* so many may be idle */
+#define SPARE	4  /* so many may be idle */
+#define ROOM_MS 10 /* until the ring may have room again */
 
 /* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -366,13 +367,20 @@ static void *work(void *arg)
 /* Until the last process that the filter is on has ended: then the listener hangs up. */
 static void main_loop(struct br_broker *b)
 {
-	struct pollfd p[4] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
+	struct pollfd p[5] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
+	bool has_room = true;
 	char bytes[64];
 
 	for (;;) {
 		lau_wards_poll(b->plan->wards, p + 2);
-		if (poll(p, 4, -1) < 0 && errno != EINTR)
+		p[4] = (struct pollfd){.fd = b->plan->door.page && !b->is_door_shut && has_room
+						     ? b->plan->door.channel
+						     : -1,
+				       .events = POLLIN};
+		if (poll(p, 5, has_room ? -1 : ROOM_MS) < 0 && errno != EINTR)
 			return;
+		if (p[4].revents || !has_room)
+			has_room = br_net_told(b);
 		if (p[2].revents || p[3].revents)
 			lau_wards_take(b->plan->wards);
 		if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))
@@ -422,12 +430,12 @@ static int open_views(struct br_broker *b, struct b_err *err)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
 			      strerror(errno));
 	br_find_dev(b);
-	br_find_memory(b);
 	if (br_find_other_procs(b) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
 			      strerror(errno));
 	if (pipe2(b->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: pipe: %s", strerror(errno));
+	br_find_memory(b);
 	return 0;
 }
 

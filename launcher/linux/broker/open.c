@@ -25,8 +25,7 @@
 	(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |      \
 	 O_DSYNC | O_ASYNC | O_DIRECT | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME |       \
 	 O_CLOEXEC | O_PATH | O_TMPFILE)
-#define SET_ID 06000
-#define TRIES  8 /* at a name that comes and goes while we look */
+#define TRIES 8 /* at a name that comes and goes while we look */
 
 static bool is_tmpfile(unsigned flags)
 {
@@ -87,6 +86,25 @@ static struct br_answer give(const struct br_open_request *r, int fd)
 	};
 }
 
+/* O_TRUNC frees what is large without the lock of moves: who has a file open to write may cut it,
+ * wherever it is by then. */
+static unsigned cut_later(struct br_open_request *r, const struct stat *st, unsigned flags)
+{
+	r->cuts = flags & O_TRUNC && S_ISREG(st->st_mode) && br_is_large(st);
+	return r->cuts ? flags & ~(unsigned)O_TRUNC : flags;
+}
+
+/* By its name in /proc, for an open to read that cuts (fcntl(2) cannot). 0 or -1 with errno. */
+static int cut_now(const struct br_open_request *r, int fd)
+{
+	char name[32];
+
+	br_unlock(r->c);
+	br_test_point(r->c->b, BR_POINT_UNLOCKED);
+	br_fd_path(name, fd);
+	return truncate(name, 0);
+}
+
 /* What was opened, or errno; told when it was to write. */
 static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
@@ -97,6 +115,13 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 	    br_is_file_misplaced(r->c, &r->c->end[0], fd)) {
 		close(fd);
 		return br_deny(r->c, SBX_MODIFY, &r->c->end[0], 0);
+	}
+	if (fd >= 0 && r->cuts && cut_now(r, fd) < 0) {
+		int err = errno;
+
+		close(fd);
+		fd = -1;
+		errno = err;
 	}
 	a = fd < 0 ? br_fail(errno) : give(r, fd);
 
@@ -147,8 +172,8 @@ static int reopen(struct br_open_request *r)
 {
 	/* of a file without a name O_EXCL says that it never gets one */
 	unsigned excl = is_tmpfile(r->flags) ? 0 : O_EXCL;
-	unsigned flags = r->flags & ~(O_CREAT | excl | O_NOFOLLOW);
 	struct br_end *e = &r->c->end[0];
+	unsigned flags = cut_later(r, &e->st, r->flags & ~(O_CREAT | excl | O_NOFOLLOW));
 	bool lends_less;
 	char name[32];
 	int fd;
@@ -167,6 +192,8 @@ static int reopen(struct br_open_request *r)
 	if (fd < 0)
 		fd = openat(r->c->b->self_fd, name, (int)(flags | O_CLOEXEC | O_NOCTTY),
 			    is_tmpfile(flags) ? r->mode : 0);
+	if (fd < 0 && errno == EACCES && r->c->w->is_other && br_is_own_numbers(r->c, e->path))
+		fd = br_openat_as_self(r->c, r->c->b->self_fd, name, (int)flags);
 	if (lends_less)
 		(void)br_set_trace(true);
 	return fd;
@@ -211,6 +238,9 @@ static bool is_for_kernel(const struct br_open_request *r)
 	const struct br_end *e = &r->c->end[0];
 
 	if (!br_may_proceed(r->c, BR_PROCEED_NODE))
+		return false;
+	/* another descriptor could be put in place of the one that was judged */
+	if (e->is_pathless && S_ISFIFO(e->st.st_mode) && r->c->b->plan->given.n > 0)
 		return false;
 	return S_ISCHR(e->st.st_mode) || S_ISBLK(e->st.st_mode) ||
 	       (e->is_pathless && (S_ISFIFO(e->st.st_mode) || S_ISSOCK(e->st.st_mode)));
@@ -269,18 +299,22 @@ static struct br_answer open_held(struct br_open_request *r)
 	/* as the kernel says where a mount has no devices */
 	if (br_is_stray_device(c, e, &e->st))
 		return br_fail(EACCES);
+	against = e->is_pathless ? objects_to_lent(r) : -1;
+	if (against >= 0)
+		return br_deny(c, (enum sbx_op)against, e, 0);
 	if (is_for_kernel(r))
 		return br_proceed(c, BR_PROCEED_NODE);
 	if (wants_write(r->flags) && is_path(c->b->plan->ring_path, e->path))
 		return lend_ring(r);
 	if (is_tmpfile(r->flags) && name_tmpfile(e) < 0)
 		return br_fail(ENAMETOOLONG);
-	against =
-		e->is_pathless ? objects_to_lent(r) : objects(c, r->flags, false, e->path, e->len);
+	against = e->is_pathless ? -1 : objects(c, r->flags, false, e->path, e->len);
 	if (against < 0 && is_tmpfile(r->flags) && !br_may_make_program(c, e, r->mode))
 		against = SBX_READ;
 	if (against >= 0)
 		return br_deny(c, (enum sbx_op)against, e, 0);
+	if (is_tmpfile(r->flags) && !br_may_set_ids(c, S_IFREG, r->mode))
+		return br_deny_set_ids(c, e);
 	if (wants_write(r->flags) && br_is_foreign_map(c, e->path))
 		return br_fail(EACCES);
 	if (!br_is_alive(c))
@@ -322,6 +356,9 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 		return br_deny_root(c, e, 0);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
+	if (!br_may_set_ids(c, S_IFREG, r->mode))
+		return br_deny_set_ids(c, e);
+	r->cuts = false;
 	if (!wants_write(r->flags))
 		how.flags |= O_EXCL; /* what came meanwhile may be a FIFO: to be looked at first */
 	fd = (int)syscall(SYS_openat2, e->at, e->name, &how, sizeof how);
@@ -432,6 +469,17 @@ static int open_reader(const struct br_open_request *r)
 	return -1;
 }
 
+static int open_writer(struct br_open_request *r)
+{
+	unsigned flags = without_waiting(r->flags);
+	struct stat st;
+
+	if (flags & O_TRUNC && !r->has_slash &&
+	    fstatat(r->c->b->root, r->c->end[0].path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		flags = cut_later(r, &st, flags);
+	return open_text(r, flags);
+}
+
 /* true: *out is the answer. Whatever is not plain is left to the slow way. */
 static bool open_fast(struct br_open_request *r, struct br_answer *out)
 {
@@ -443,6 +491,9 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 	/* made in /dev's other place it would be in /dev: only the parent can tell */
 	if ((r->flags & O_CREAT && (!writes || c->b->is_dev_twice)) || !make_text(r))
 		return false;
+	/* nor whether it is there: then the mode means nothing */
+	if (r->flags & O_CREAT && !br_may_set_ids(c, S_IFREG, r->mode))
+		return false;
 	if (is_path(c->b->plan->ring_path, e->path) ||
 	    (r->flags & O_CREAT && br_is_stream(c, e)) || /* opened, but not made */
 	    objects(c, r->flags, r->flags & O_CREAT, e->path, e->len) >= 0 ||
@@ -453,7 +504,7 @@ static bool open_fast(struct br_open_request *r, struct br_answer *out)
 		*out = br_fail(EINTR);
 		return true;
 	}
-	fd = writes ? open_text(r, without_waiting(r->flags)) : open_reader(r);
+	fd = writes ? open_writer(r) : open_reader(r);
 	if (fd < 0 && (errno == ELOOP || errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
 		       errno == EAGAIN || errno == ENXIO || errno == EWOULDBLOCK))
 		return false;
@@ -470,8 +521,6 @@ static struct br_answer perform(struct br_call *c, struct br_open_request *r)
 	int rc;
 
 	if (r->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {
-		if (r->mode & SET_ID) /* openat2(2) hides it from the static filter */
-			return br_fail(EPERM);
 		rc = br_become(c);
 		if (rc < 0 && rc != BR_UNREADABLE)
 			return br_fail(-rc);

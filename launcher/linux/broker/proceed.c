@@ -166,10 +166,26 @@ void br_note_magic(struct br_end *e, const char *dir, const char *name)
 	e->number = (int)strtol(name, NULL, 10);
 }
 
-/* What was never in a file system: a memfd, System V's shared memory. */
+/* What was never in a file system: a memfd, System V's shared memory, a pipe. */
 static bool is_memory(const struct br_call *c, const struct stat *st)
 {
-	return st->st_dev == c->b->memory_dev;
+	return st->st_dev == (S_ISFIFO(st->st_mode) ? c->b->pipe_dev : c->b->memory_dev);
+}
+
+static bool is_file(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) || S_ISFIFO(st->st_mode) || S_ISCHR(st->st_mode) ||
+	       S_ISBLK(st->st_mode);
+}
+
+static const struct lau_given *find_given(const struct br_call *c, const struct stat *st)
+{
+	const struct lau_givens *all = &c->b->plan->given;
+
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].dev == st->st_dev && all->v[i].ino == st->st_ino)
+			return &all->v[i];
+	return NULL;
 }
 
 static const char deleted[] = " (deleted)";
@@ -178,7 +194,8 @@ static const char deleted[] = " (deleted)";
  * stays so; other things hold nothing either. */
 int br_look_at_nameless(struct br_call *c, struct br_end *e)
 {
-	if (!S_ISREG(e->st.st_mode) || is_memory(c, &e->st))
+	e->given = find_given(c, &e->st);
+	if (e->given || !is_file(&e->st) || is_memory(c, &e->st))
 		return 0;
 	if (!e->is_empty && e->magic == BR_MAGIC_NONE)
 		return BR_VANISHED; /* while we looked: a path leads to what has a name */
@@ -197,6 +214,8 @@ int br_look_at_nameless(struct br_call *c, struct br_end *e)
 
 bool br_may(const struct br_call *c, enum sbx_op op, const struct br_end *e)
 {
+	if (e->given)
+		return op == SBX_MODIFY ? e->given->writes : e->given->reads;
 	if (e->is_nameless)
 		return e->lent & (op == SBX_MODIFY ? BR_LENT_WRITE : BR_LENT_READ);
 	return e->is_pathless || br_allowed(c, op, e->path, e->len);
@@ -211,4 +230,6 @@ void br_find_memory(struct br_broker *b)
 
 	if (fd >= 0 && fstat(fd, &st) == 0)
 		b->memory_dev = st.st_dev;
+	if (fstat(b->wake[0], &st) == 0)
+		b->pipe_dev = st.st_dev;
 }

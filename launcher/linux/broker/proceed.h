@@ -34,6 +34,9 @@ enum br_behind {
 	  "its argument is a register, and the mask is the caller's own")                          \
 	X(CREDENTIALS, "credentials", NOTHING, EACCES,                                             \
 	  "the kernel lets a caller become less, and the broker asks again at each call")          \
+	X(PRIORITY, "priority", NOTHING, EPERM,                                                    \
+	  "the number is a register; were it given away in between, the kernel still asks what "   \
+	  "the caller may do to its new owner, which is to slow down what has its user")           \
 	X(NAME, "name", NAMES, EACCES,                                                             \
 	  "whatever the path becomes, Landlock refuses to make, remove or move it")                \
 	X(TRUNCATE, "truncate", TRUNCATE, EACCES,                                                  \

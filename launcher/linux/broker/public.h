@@ -27,6 +27,7 @@
 #include "policy/plan/seccomp.h"
 
 struct b_err;
+struct egr_page;
 struct lau_movelock;
 struct lau_movepage;
 struct lau_wards;
@@ -42,69 +43,148 @@ struct lau_broker_net {
 	size_t nkept;
 };
 
+/* The door of a run whose policy has rules on endpoints (egress/door.h). */
+struct lau_broker_door {
+	struct egr_page *page; /* NULL = none: the network is the namespace's affair alone */
+	int channel;	       /* to sbx-egress */
+	int sockets;	       /* to the supervisor, for what is made in the namespace */
+	uint16_t port;	       /* of the relay, in the namespace; set by who makes its sockets */
+};
+
 enum lau_broker_point {
-	BR_POINT_SERVED,  /* a worker has an answer, and may still be interrupted */
-	BR_POINT_SETTLED, /* no more */
-	BR_POINT_SIGNAL,  /* the watch is about to interrupt a worker */
-	BR_POINT_JUDGED,  /* a call was judged, and is about to be done */
-	BR_POINT_MOVED,	  /* it was moved, and is looked at again */
+	BR_POINT_SERVED,   /* a worker has an answer, and may still be interrupted */
+	BR_POINT_SETTLED,  /* no more */
+	BR_POINT_SIGNAL,   /* the watch is about to interrupt a worker */
+	BR_POINT_JUDGED,   /* a call was judged, and is about to be done */
+	BR_POINT_MOVED,	   /* it was moved, and is looked at again */
+	BR_POINT_UNLOCKED, /* what takes long is about to be done, without the lock */
+};
+
+/* Names that the launcher knows beside the rules. */
+struct lau_names {
+	const char *const *v;
+	size_t n;
+};
+
+/* A pipe or memory file that the caller gave as standard input, output or errors. */
+struct lau_given {
+	dev_t dev;
+	ino_t ino;
+	bool reads, writes; /* what it was given for */
+};
+struct lau_givens {
+	const struct lau_given *v;
+	size_t n;
+};
+#define LAU_GIVEN_MAX 3
+
+#define LAU_TERMINALS 65536 /* a terminal with a higher number counts as the host's */
+
+/*
+ * The members of a broker's plan, a row each: how a member of the outer run's plan reaches the plan
+ * of a run inside it (launcher/linux/nested/inherit.c), its declaration, its name.
+ *
+ *	OWN		not at all: the inner run has its own, or the product of both policies says
+ *it EITHER_NAMES	what either names; EITHER_MARKS: what either marks BOTH_NAMES	what both
+ *name; BOTH_BITS, BOTH: what both have LEAST		the smaller one; 0 = no limit
+ *	IMAGES, EITHER_GIVEN	the outer run's, in front of its own
+ */
+#define LAU_BROKER_PLAN(X)                                                                         \
+	X(OWN, const struct sbx_image *image, image)                                               \
+	X(OWN, enum pol_read_level read_level, read_level)                                         \
+	X(OWN, unsigned traps, traps) /* POL_TRAP_* */                                             \
+	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is        \
+	 * granted and everything the policy can allow. */                                         \
+	X(OWN, int landlock_fd, landlock_fd)                                                       \
+	X(BOTH_BITS, uint64_t keep_caps, keep_caps) /* of the target (root only) */                \
+	/* of the target: Yama lets only ancestors look into a process */                          \
+	X(OWN, bool is_parent, is_parent)                                                          \
+	/* then: what it waits for, NULL = nothing; set by the spawn */                            \
+	X(OWN, struct lau_wards *wards, wards)                                                     \
+	X(OWN, bool is_other, is_other) /* the target runs as somebody else than we do */          \
+	X(BOTH, bool foreign_roots, foreign_roots) /* it may enter namespaces and chroot */        \
+	X(BOTH, bool allows_setid, allows_setid)   /* files, it may make set-id */                 \
+	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,   \
+	 * NULL = none: one that callers write to, and two that they read. */                      \
+	X(OWN, const char *ring_path, ring_path)                                                   \
+	X(OWN, const char *image_path, image_path)                                                 \
+	X(OWN, const char *shim_path, shim_path)                                                   \
+	/* ring_path, opened by the target under its own domain, -1 = it may not be written to.    \
+	 * Set by who starts the broker. */                                                        \
+	X(OWN, int ring_fd, ring_fd)                                                               \
+	/* Files outside that the target has as standard input, output or errors, opened for       \
+	 * writing, and that no other rule opens: their bytes may change, not their name, mode,    \
+	 * owner, times and attributes. */                                                         \
+	X(EITHER_NAMES, struct lau_names streams, streams)                                         \
+	/* Opened anew, by /proc, for no more than they were given for. */                         \
+	X(EITHER_GIVEN, struct lau_givens given, given)                                            \
+	/* LAU_TERMINALS bits: those that were there before the command; NULL = none is known */   \
+	X(EITHER_MARKS, const unsigned char *terminals, terminals)                                 \
+	/* Device nodes outside of /dev that rules name: no others are opened. */                  \
+	X(BOTH_NAMES, struct lau_names devices, devices)                                           \
+	/* What compares the verdicts at two names (moves, links) asks each of these, not `image`, \
+	 * the product of all: each document of the run, and of those that it is inside of. None:  \
+	 * `image` is the only one. */                                                             \
+	X(IMAGES, struct lau_images apart, apart)                                                  \
+	/* its socket, open to callers likewise; NULL = none */                                    \
+	X(OWN, const char *control_path, control_path)                                             \
+	/* connect(2) and bind(2) of the network are refused; set by the spawn */                  \
+	X(OWN, bool no_inet, no_inet)                                                              \
+	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor   \
+	 * by a network namespace: none is connected to when both are true. */                     \
+	X(OWN, bool no_scopes, no_scopes)                                                          \
+	X(OWN, bool shares_net, shares_net)                                                        \
+	X(OWN, struct lau_broker_net net, net) /* no --keep-fd inside: nothing of it is open */    \
+	/* Rules on endpoints: the way to sbx-egress. Inside: another, by the product of both. */  \
+	X(OWN, struct lau_broker_door door, door)                                                  \
+	/* no rule speaks of socket paths: all are open */                                         \
+	X(BOTH, bool unix_host, unix_host)                                                         \
+	X(OWN, struct sbx_ring *ring,                                                              \
+	  ring) /* shared with the supervisor alone; NULL = no events */                           \
+	X(OWN, uint64_t ring_size, ring_size) /* its data size */                                  \
+	/* NULL: no other broker is in the same directories. Inside: a slot in the outer run's. */ \
+	X(OWN, const struct lau_movelock *lock, lock)                                              \
+	/* of the ring of the shims (core/ring.h), NULL = none */                                  \
+	X(OWN, _Atomic uint64_t *moves, moves)                                                     \
+	X(OWN, enum sbx_audit_level level,                                                         \
+	  level) /* the options of the inner run have the outer's */                               \
+	/* names looked through when a directory moves; 0 = 50,000 */                              \
+	X(LEAST, unsigned tree_budget, tree_budget)                                                \
+	/* files are not made larger by name (--fsize); 0 = no limit */                            \
+	X(LEAST, uint64_t max_size, max_size)                                                      \
+	/* the policy speaks of a private /dev/shm, and it is the host's; set by the spawn */      \
+	X(OWN, bool no_shm, no_shm)                                                                \
+	/* counts by enum br_proceed, shared; NULL = not counted */                                \
+	X(OWN, _Atomic uint64_t *proceeded, proceeded)                                             \
+	X(OWN, bool lies, lies) /* judges nothing where Landlock stands behind (tests) */          \
+	X(OWN, void (*test_point)(enum lau_broker_point), test_point) /* NULL but in tests */      \
+	/* leave out its own seccomp filter (tests under a sanitizer) */                           \
+	X(OWN, bool no_filter, no_filter)
+
+struct lau_images {
+	const struct sbx_image *const *v;
+	size_t n;
 };
 
 struct lau_broker_plan {
-	const struct sbx_image *image;
-	enum pol_read_level read_level;
-	unsigned traps; /* POL_TRAP_* */
-	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is granted
-	 * and everything the policy can allow. */
-	int landlock_fd;
-	uint64_t keep_caps;	 /* of the target (root only) */
-	bool is_parent;		 /* of the target: Yama lets only ancestors look into a process */
-	struct lau_wards *wards; /* then: what it waits for, NULL = nothing; set by the spawn */
-	bool is_other;		 /* the target runs as somebody else than we do */
-	bool foreign_roots;	 /* the target may enter namespaces and chroot */
-	/* Files of the run itself, which the kernel's rules grant exactly and the policy hides,
-	 * NULL = none: one that callers write to, and two that they read. */
-	const char *ring_path, *image_path, *shim_path;
-	/* ring_path, opened by the target under its own domain, -1 = it may not be written to. Set
-	 * by who starts the broker. */
-	int ring_fd;
-	/* Files outside that the target has as standard input, output or errors, opened for
-	 * writing, and that no other rule opens: their bytes may change, not their mode, owner,
-	 * times and attributes. */
-	const char *const *streams;
-	size_t nstreams;
-	/* Device nodes outside of /dev that rules name: no others are opened. */
-	/* of the runs that this one is inside of */
-	const struct sbx_image *const *outer;
-	size_t nouter;
-	const char *const *devices;
-	size_t ndevices;
-	const char *control_path; /* its socket, open to callers likewise; NULL = none */
-	bool no_inet;		  /* connect(2) and bind(2) of the network are refused */
-	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor by
-	 * a network namespace: none is connected to when both are true. */
-	bool no_scopes, shares_net;
-	struct lau_broker_net net;
-	struct sbx_ring *ring;		 /* shared with the supervisor alone; NULL = no events */
-	uint64_t ring_size;		 /* its data size */
-	const struct lau_movelock *lock; /* NULL: no other broker is in the same directories */
-	_Atomic uint64_t *moves;	 /* of the ring of the shims (core/ring.h), NULL = none */
-	enum sbx_audit_level level;
-	unsigned tree_budget; /* names looked through when a directory moves; 0 = 50,000 */
-	uint64_t max_size;    /* files are not made larger by name (--fsize); 0 = no limit */
-	bool no_shm;	      /* the policy speaks of a private /dev/shm, and it is the host's */
-	_Atomic uint64_t *proceeded; /* counts by enum br_proceed, shared; NULL = not counted */
-	bool lies;		     /* judges nothing where Landlock stands behind (tests) */
-	void (*test_point)(enum lau_broker_point); /* NULL but in tests */
-	bool no_filter; /* leave out its own seccomp filter (tests under a sanitizer) */
+#define LAU_MEMBER(how, declaration, name) declaration;
+	LAU_BROKER_PLAN(LAU_MEMBER)
+#undef LAU_MEMBER
 };
+
+/* Of descriptors 0 to 2 of this process, into LAU_GIVEN_MAX: how many. */
+size_t lau_given_find(struct lau_given *out);
+
+/* Marks the terminals that are there now, in LAU_TERMINALS / 8 bytes; all where that cannot be
+ * known. */
+void lau_terminals_find(unsigned char *out);
 
 /* Of seccomp(2): a listener; and from Linux 5.19 a signal does not tear a call out of the broker's
  * hands after it was done, so that the program makes it again: EEXIST for a directory that it has
  * made itself (docs/adr/011). */
 #define LAU_TRAP_FLAGS ((1ul << 3) | (1ul << 5)) /* NEW_LISTENER, WAIT_KILLABLE_RECV */
 
-#define LAU_TRAP_MAX 256 /* more than the longest trap filter */
+#define LAU_TRAP_MAX 320 /* more than the longest trap filter */
 
 /* The filter that traps, for this machine, into LAU_TRAP_MAX instructions. Pure. Its length. */
 size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out);
@@ -145,6 +225,7 @@ struct lau_movelock {
 	struct lau_movepage *page; /* NULL = none */
 	int fd;			   /* of the file, and of no other broker; -1 = of no file */
 	unsigned slot;
+	unsigned family;   /* the outermost run's slot; runs inside it are bounded together */
 	unsigned limit_ms; /* how long a call waits at most; 0 = 10 s */
 };
 #define LAU_MOVELOCK_INIT                                                                          \
@@ -155,8 +236,11 @@ struct lau_movelock {
 /* In `dir`, which must be there and private; NULL: nobody is to share it but runs inside this one.
  * 0 or -1 with B_FLOOR. To be released. */
 int lau_movelock_open(const char *dir, struct lau_movelock *out, struct b_err *err);
-/* That of a run around this one, by a descriptor of its file, which is borrowed. */
-int lau_movelock_join(int fd, struct lau_movelock *out, struct b_err *err);
+/* That of a run around this one. B_LIMIT as well: as many are inside of the outermost run, at all
+ * depths, as may have places, so that some are left to the other runs of the user. */
+#define LAU_MOVELOCK_INSIDE 128
+int lau_movelock_join(const struct lau_movelock *outer, struct lau_movelock *out,
+		      struct b_err *err);
 /* Of one process alone: 0 or -1 with B_FLOOR. */
 int lau_movelock_alone(struct lau_movelock *out, struct b_err *err);
 void lau_movelock_release(struct lau_movelock *);

@@ -114,13 +114,15 @@ bool br_is_of_another(struct br_call *c, const char *path)
  * us look into our own domain and those within it. */
 bool br_is_foreign_map(const struct br_call *c, const char *path)
 {
-	const char *file = strrchr(path, '/') + 1;
 	char name[32], *end, none;
+	const char *file;
 	unsigned long pid;
 
-	if (strncmp(path, "/proc/", 6) != 0 ||
-	    (strcmp(file, "uid_map") != 0 && strcmp(file, "gid_map") != 0 &&
-	     strcmp(file, "setgroups") != 0))
+	if (strncmp(path, "/proc/", 6) != 0)
+		return false; /* without a name, too */
+	file = strrchr(path, '/') + 1;
+	if (strcmp(file, "uid_map") != 0 && strcmp(file, "gid_map") != 0 &&
+	    strcmp(file, "setgroups") != 0)
 		return false;
 	pid = strtoul(path + 6, &end, 10);
 	if (end == path + 6 || *end != '/')
@@ -138,6 +140,7 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 	e->len = e->asked_len = 0;
 	e->is_empty = e->is_pathless = e->was_walked = e->creates = false;
 	e->is_nameless = false;
+	e->given = NULL;
 	e->magic = BR_MAGIC_NONE;
 	e->lent = 0;
 	e->dirfd = spec->dirfd == BR_NO_ARG ? AT_FDCWD : (int)br_arg(c, spec->dirfd);
@@ -452,6 +455,7 @@ int br_find_object(struct br_call *c, struct br_end *e)
 		close(e->fd);
 		e->fd = -1;
 		e->is_pathless = false;
+		e->given = NULL;
 		e->magic = BR_MAGIC_NONE;
 		rc = tries < VANISHED_TRIES ? find_once(c, e) : -ENOENT;
 	}

@@ -38,16 +38,6 @@ static struct {
 
 static const struct br_end_spec by_path = {BR_NO_ARG, BR_NO_ARG, BR_END_FOLLOW};
 
-struct address {
-	union {
-		struct sockaddr any;
-		struct sockaddr_un un;
-		struct sockaddr_storage room;
-	};
-	char nul; /* a path may fill all */
-	socklen_t len;
-};
-
 /* A free place: one whose socket was removed, or else the oldest. */
 static size_t place(size_t max)
 {
@@ -145,7 +135,7 @@ static struct br_answer refuse_foreign(struct br_call *c)
 	return br_fail(EACCES);
 }
 
-static int read_address(struct br_call *c, struct address *a)
+static int read_address(struct br_call *c, struct br_address *a)
 {
 	int len = (int)br_arg(c, 2), rc;
 
@@ -157,13 +147,13 @@ static int read_address(struct br_call *c, struct address *a)
 	return rc == BR_UNREADABLE ? -EACCES : rc;
 }
 
-static bool is_path(const struct address *a)
+static bool is_path(const struct br_address *a)
 {
 	return a->any.sa_family == AF_UNIX && a->len > PATH_AT && a->un.sun_path[0];
 }
 
 /* The end is made by hand: the path is no argument. */
-static struct br_end *end_of(struct br_call *c, const struct address *a)
+static struct br_end *end_of(struct br_call *c, const struct br_address *a)
 {
 	struct br_end *e = &c->end[0];
 
@@ -178,14 +168,14 @@ static struct br_end *end_of(struct br_call *c, const struct address *a)
 }
 
 /* The network's addresses are the business of the socket's own namespace and of the filters. */
-static struct br_answer elsewhere(struct br_call *c, const struct address *a,
+static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 				  int (*act)(int, const struct sockaddr *, socklen_t), int fd)
 {
 	if (c->b->plan->no_inet && a->any.sa_family != AF_UNIX && a->any.sa_family != AF_UNSPEC)
 		return br_fail(EACCES);
 	/* abstract: as Landlock answers where it can tell them apart */
-	if (c->b->plan->no_scopes && c->b->plan->shares_net && a->any.sa_family == AF_UNIX &&
-	    act == connect)
+	if (!c->b->plan->unix_host && c->b->plan->no_scopes && c->b->plan->shares_net &&
+	    a->any.sa_family == AF_UNIX && act == connect)
 		return br_fail(EPERM);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
@@ -204,7 +194,7 @@ static bool is_control(const struct br_call *c, const struct br_end *e)
 	return path && !e->is_pathless && strcmp(path, e->path) == 0;
 }
 
-static struct br_answer connect_path(struct br_call *c, const struct address *a, int fd)
+static struct br_answer connect_path(struct br_call *c, const struct br_address *a, int fd)
 {
 	struct br_end *e = end_of(c, a);
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -215,7 +205,7 @@ static struct br_answer connect_path(struct br_call *c, const struct address *a,
 		return br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	if (!S_ISSOCK(e->st.st_mode))
 		return br_fail(ECONNREFUSED);
-	if (!br_made_socket(&e->st) && !is_control(c, e) &&
+	if (!c->b->plan->unix_host && !br_made_socket(&e->st) && !is_control(c, e) &&
 	    (e->is_pathless || !br_allowed(c, SBX_CONNECT, e->path, e->len)))
 		return br_deny(c, SBX_CONNECT, e, 0);
 	if (!br_is_alive(c))
@@ -228,9 +218,18 @@ static struct br_answer connect_path(struct br_call *c, const struct address *a,
 	return br_result(connect(fd, (const struct sockaddr *)&un, sizeof un));
 }
 
+/* Another kind of socket has its own answer to an address of this one. */
+static bool is_of_paths(int fd)
+{
+	socklen_t len = sizeof(int);
+	int domain = 0;
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) == 0 && domain == AF_UNIX;
+}
+
 struct br_answer br_connect(struct br_call *c)
 {
-	struct address a;
+	struct br_address a;
 	int rc = read_address(c, &a);
 	b_auto_fd int fd = rc < 0 ? rc : take_socket(c);
 
@@ -238,7 +237,10 @@ struct br_answer br_connect(struct br_call *c)
 		return br_fail(-fd);
 	if (is_foreign(c, fd))
 		return refuse_foreign(c);
-	return is_path(&a) ? connect_path(c, &a, fd) : elsewhere(c, &a, connect, fd);
+	if (br_net_is_ours(c, &a))
+		return br_net_connect(c, &a, fd);
+	return is_path(&a) && is_of_paths(fd) ? connect_path(c, &a, fd)
+					      : elsewhere(c, &a, connect, fd);
 }
 
 /* ---- bind ---- */
@@ -246,7 +248,7 @@ struct br_answer br_connect(struct br_call *c)
 /* Others will see the address as it is bound. Where its text is the object's own, or leads
  * there without a symlink, it is bound as the caller wrote it: under the lock nobody inside can
  * make it mean something else. Else through the parent we hold. */
-static struct br_answer bind_at(struct br_call *c, const struct address *a, int fd)
+static struct br_answer bind_at(struct br_call *c, const struct br_address *a, int fd)
 {
 	struct br_end *e = &c->end[0];
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
@@ -271,7 +273,7 @@ static struct br_answer bind_at(struct br_call *c, const struct address *a, int 
 		bind(fd, (const struct sockaddr *)&un, (socklen_t)(PATH_AT + (size_t)n + 1)));
 }
 
-static struct br_answer bind_path(struct br_call *c, const struct address *a, int fd)
+static struct br_answer bind_path(struct br_call *c, const struct br_address *a, int fd)
 {
 	struct br_end *e = end_of(c, a);
 	struct br_answer answer;
@@ -299,7 +301,7 @@ static struct br_answer bind_path(struct br_call *c, const struct address *a, in
 
 struct br_answer br_bind(struct br_call *c)
 {
-	struct address a;
+	struct br_address a;
 	int rc = read_address(c, &a);
 	b_auto_fd int fd = rc < 0 ? rc : take_socket(c);
 
@@ -307,7 +309,7 @@ struct br_answer br_bind(struct br_call *c)
 		return br_fail(-fd);
 	if (is_foreign(c, fd))
 		return refuse_foreign(c);
-	return is_path(&a) ? bind_path(c, &a, fd) : elsewhere(c, &a, bind, fd);
+	return is_path(&a) && is_of_paths(fd) ? bind_path(c, &a, fd) : elsewhere(c, &a, bind, fd);
 }
 
 /* ---- listen ---- */

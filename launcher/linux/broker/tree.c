@@ -21,9 +21,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "launcher/linux/broker/compare.h"
 
 #define BUDGET	     50000u /* names: some 50 ms */
-#define BENEATH_COST 50u    /* what comparing two automata costs, in names */
+#define BENEATH_COST 50u    /* what comparing two automata costs, in names, */
+#define DIR_COST     4u	    /* opening a directory, */
+#define LINK_COST    16u    /* looking where a link leads, */
+#define LONG_NAME    32u    /* so many bytes of a name */
 #define MEMO	     64u
 
 /* States at the old and at the new place. */
@@ -31,34 +35,54 @@ struct pair {
 	uint32_t from, to;
 };
 
+/* What one image says of a directory. */
+struct track {
+	struct pair at[SBX_OP_COUNT]; /* after its slash */
+	bool is_open[SBX_OP_COUNT];   /* the operation is not settled below it */
+};
+
 /* A directory that is still to be read. */
 struct spot {
 	struct spot *next;
-	struct pair at[SBX_OP_COUNT]; /* after its slash */
-	bool is_open[SBX_OP_COUNT];   /* the operation is not settled below it */
+	struct track *by; /* of each image */
 	size_t len;
-	char rel[]; /* below the moved directory, "" = that one */
+	char *rel; /* below the moved directory, "" = that one */
+};
+
+/* What was found of the pairs of one image. */
+struct memo {
+	struct {
+		struct pair at;
+		bool is_known, moves;
+	} v[SBX_OP_COUNT][MEMO];
 };
 
 struct look {
 	struct br_call *c;
 	const struct br_end *to;
-	const struct sbx_image *img;
+	size_t nimages;
 	int root;
 	unsigned left; /* of the budget */
 	bool is_without_links;
 	struct spot *todo;
 	struct br_tree *out;
-	struct {
-		struct pair at;
-		bool is_known, moves;
-	} memo[SBX_OP_COUNT][MEMO];
+	struct memo *memo; /* of each image */
 };
 
-static uint32_t walk_on(const struct look *l, enum sbx_op op, uint32_t state, const char *name)
+static struct spot *new_spot(const struct look *l, size_t len)
+{
+	struct spot *s = b_calloc(1, sizeof *s + l->nimages * sizeof *s->by + len + 1);
+
+	s->by = (void *)(s + 1);
+	s->rel = (char *)(s->by + l->nimages);
+	s->len = len;
+	return s;
+}
+
+static uint32_t walk_on(struct br_image i, enum sbx_op op, uint32_t state, const char *name)
 {
 	for (; *name; name++)
-		state = sbx_step(l->img, op, state, (unsigned char)*name);
+		state = sbx_step(i.img, op, state, (unsigned char)*name);
 	return state;
 }
 
@@ -68,19 +92,20 @@ static bool charge(struct look *l, unsigned n)
 	return l->left > 0;
 }
 
-static bool beneath_moves(struct look *l, enum sbx_op op, struct pair at)
+static bool beneath_moves(struct look *l, struct br_image i, enum sbx_op op, struct pair at)
 {
 	unsigned slot = (at.from * 31u + at.to) % MEMO;
+	struct memo *memo = &l->memo[i.number];
 
-	if (at.from == at.to && !l->img->hdr->inside)
+	if (at.from == at.to)
 		return true;
-	if (!l->memo[op][slot].is_known || memcmp(&l->memo[op][slot].at, &at, sizeof at) != 0) {
+	if (!memo->v[op][slot].is_known || memcmp(&memo->v[op][slot].at, &at, sizeof at) != 0) {
 		charge(l, BENEATH_COST);
-		l->memo[op][slot].at = at;
-		l->memo[op][slot].is_known = true;
-		l->memo[op][slot].moves = sbx_move_beneath(l->img, op, at.from, at.to);
+		memo->v[op][slot].at = at;
+		memo->v[op][slot].is_known = true;
+		memo->v[op][slot].moves = sbx_move_beneath(i.img, op, at.from, at.to);
 	}
-	return l->memo[op][slot].moves;
+	return memo->v[op][slot].moves;
 }
 
 static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, enum sbx_op op,
@@ -102,28 +127,24 @@ static enum br_tree_answer end_with(struct look *l, enum br_tree_answer a, enum 
 }
 
 /* Some operation that is open below the directory, to be named. */
-static enum sbx_op open_op(const struct spot *dir)
+static enum sbx_op open_op(const struct look *l, const struct spot *dir)
 {
-	int op = 0;
-
-	while (op + 1 < SBX_OP_COUNT && !dir->is_open[op])
-		op++;
-	return (enum sbx_op)op;
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		for (size_t n = 0; n < l->nimages; n++)
+			if (dir->by[n].is_open[op])
+				return (enum sbx_op)op;
+	return SBX_READ;
 }
 
-static void push(struct look *l, struct spot *s, const struct spot *dir, const char *name)
+/* A directory below `dir`, with what the images say of it. */
+static void push(struct look *l, struct spot *below, const struct spot *dir, const char *name)
 {
-	size_t n = strlen(name), len = dir->len + (dir->len > 0) + n;
-	struct spot *to = b_malloc(sizeof *to + len + 1);
-
-	*to = *s;
-	to->len = len;
-	memcpy(to->rel, dir->rel, dir->len);
+	memcpy(below->rel, dir->rel, dir->len);
 	if (dir->len)
-		to->rel[dir->len] = '/';
-	memcpy(to->rel + len - n, name, n + 1);
-	to->next = l->todo;
-	l->todo = to;
+		below->rel[dir->len] = '/';
+	strcpy(below->rel + dir->len + (dir->len > 0), name);
+	below->next = l->todo;
+	l->todo = below;
 }
 
 /* Connecting is asked of sockets alone, and only of those that the host may have made. */
@@ -160,37 +181,69 @@ static bool link_moves(struct look *l, enum sbx_op op, const struct spot *dir, i
 	       (op == SBX_READ && may_lead(l, dir, fd, name));
 }
 
-/* One name in the directory `fd`. */
-static enum br_tree_answer meet(struct look *l, const struct spot *dir, int fd, const char *name,
-				mode_t type)
+/* One name in a directory. */
+struct name {
+	const struct spot *dir;
+	int fd; /* of the directory */
+	const char *text;
+	mode_t type;
+};
+
+/* Asks one image of one operation: false when it objects; `below` for a directory or link. */
+static bool ask(struct look *l, const struct name *name, struct br_image i, enum sbx_op op,
+		struct track *below)
 {
-	struct spot below = {0};
-	bool is_open = l->is_without_links;
+	struct pair at = name->dir->by[i.number].at[op];
 
-	if (l->is_without_links && type == S_IFLNK)
-		return end_with(l, BR_TREE_REFUSED, SBX_MODIFY, dir, name);
-	for (int i = 0; i < SBX_OP_COUNT; i++) {
-		enum sbx_op op = (enum sbx_op)i;
-		struct pair at = dir->at[op];
+	at = (struct pair){walk_on(i, op, at.from, name->text), walk_on(i, op, at.to, name->text)};
+	if (!sbx_move_name(i.img, op, at.from, at.to) &&
+	    is_asked(op, name->fd, name->text, name->type))
+		return false;
+	if (name->type != S_IFDIR && name->type != S_IFLNK)
+		return true;
+	below->at[op].from = sbx_step(i.img, op, at.from, '/');
+	below->at[op].to = sbx_step(i.img, op, at.to, '/');
+	below->is_open[op] = !beneath_moves(l, i, op, below->at[op]);
+	if (name->type != S_IFLNK || !below->is_open[op])
+		return true;
+	charge(l, LINK_COST);
+	return link_moves(l, op, name->dir, name->fd, name->text);
+}
 
-		if (!dir->is_open[op])
-			continue;
-		at = (struct pair){walk_on(l, op, at.from, name), walk_on(l, op, at.to, name)};
-		if (!sbx_move_name(l->img, op, at.from, at.to) && is_asked(op, fd, name, type))
-			return end_with(l, BR_TREE_REFUSED, op, dir, name);
-		if (type != S_IFDIR && type != S_IFLNK)
-			continue;
-		below.at[op].from = sbx_step(l->img, op, at.from, '/');
-		below.at[op].to = sbx_step(l->img, op, at.to, '/');
-		below.is_open[op] = !beneath_moves(l, op, below.at[op]);
-		if (type == S_IFLNK && below.is_open[op] && !link_moves(l, op, dir, fd, name))
-			return end_with(l, BR_TREE_REFUSED, op, dir, name);
-		is_open |= below.is_open[op];
+/* By all images. -1, or the operation that objects. */
+static int ask_all(struct look *l, const struct name *name, struct spot *below, bool *out_open)
+{
+	for (size_t n = 0; n < l->nimages; n++) {
+		struct br_image i = br_image_at(l->c, n);
+
+		for (int op = 0; op < SBX_OP_COUNT; op++) {
+			if (!name->dir->by[n].is_open[op])
+				continue;
+			if (!ask(l, name, i, (enum sbx_op)op, &below->by[n]))
+				return op;
+			*out_open |= below->by[n].is_open[op];
+		}
 	}
-	if (!charge(l, 1))
-		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, name);
-	if (is_open && type == S_IFDIR)
-		push(l, &below, dir, name);
+	return -1;
+}
+
+static enum br_tree_answer meet(struct look *l, const struct name *name)
+{
+	const struct spot *dir = name->dir;
+	b_auto_free struct spot *below = NULL;
+	bool is_open = l->is_without_links;
+	int against;
+
+	if (l->is_without_links && name->type == S_IFLNK)
+		return end_with(l, BR_TREE_REFUSED, SBX_MODIFY, dir, name->text);
+	below = new_spot(l, dir->len + (dir->len > 0) + strlen(name->text));
+	against = ask_all(l, name, below, &is_open);
+	if (against >= 0)
+		return end_with(l, BR_TREE_REFUSED, (enum sbx_op)against, dir, name->text);
+	if (!charge(l, 1 + (unsigned)strlen(name->text) / LONG_NAME))
+		return end_with(l, BR_TREE_UNSEEN, open_op(l, dir), dir, name->text);
+	if (is_open && name->type == S_IFDIR)
+		push(l, b_take_ptr(&below), dir, name->text);
 	return BR_TREE_MOVES;
 }
 
@@ -218,10 +271,10 @@ static enum br_tree_answer read_entries(struct look *l, const struct spot *dir, 
 		errno = 0;
 		e = readdir(d);
 		if (!e)
-			return errno ? end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "") : a;
+			return errno ? end_with(l, BR_TREE_UNSEEN, open_op(l, dir), dir, "") : a;
 		if (is_dots(e->d_name))
 			continue;
-		a = meet(l, dir, dirfd(d), e->d_name, type_of(dirfd(d), e));
+		a = meet(l, &(struct name){dir, dirfd(d), e->d_name, type_of(dirfd(d), e)});
 		if (a != BR_TREE_MOVES)
 			return a;
 	}
@@ -235,13 +288,14 @@ static enum br_tree_answer look_into(struct look *l, const struct spot *dir)
 	enum br_tree_answer a;
 	DIR *d;
 
+	charge(l, DIR_COST);
 	if (fd < 0 && errno == ENOENT)
 		return BR_TREE_MOVES; /* the host took it away */
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
-		return end_with(l, BR_TREE_UNSEEN, open_op(dir), dir, "");
+		return end_with(l, BR_TREE_UNSEEN, open_op(l, dir), dir, "");
 	}
 	a = read_entries(l, dir, d);
 	closedir(d);
@@ -267,22 +321,24 @@ static enum br_tree_answer look_through(struct look *l)
 	return a;
 }
 
-static uint32_t below(const struct look *l, enum sbx_op op, const struct br_end *e)
+static uint32_t below(struct br_image i, enum sbx_op op, const struct br_end *e)
 {
-	return sbx_step(l->img, op, sbx_walk(l->img, op, e->path, e->len), '/');
+	return sbx_step(i.img, op, sbx_walk(i.img, op, e->path, e->len), '/');
 }
 
 static void start_at(struct look *l, const struct br_end *from)
 {
-	struct spot *s = b_calloc(1, sizeof *s + 1);
+	struct spot *s = new_spot(l, 0);
 
-	for (int i = 0; i < SBX_OP_COUNT; i++) {
-		enum sbx_op op = (enum sbx_op)i;
+	for (size_t n = 0; n < l->nimages; n++)
+		for (int o = 0; o < SBX_OP_COUNT; o++) {
+			struct br_image i = br_image_at(l->c, n);
+			struct track *by = &s->by[n];
+			enum sbx_op op = (enum sbx_op)o;
 
-		s->at[op].from = below(l, op, from);
-		s->at[op].to = below(l, op, l->to);
-		s->is_open[op] = !beneath_moves(l, op, s->at[op]);
-	}
+			by->at[op] = (struct pair){below(i, op, from), below(i, op, l->to)};
+			by->is_open[op] = !beneath_moves(l, i, op, by->at[op]);
+		}
 	l->todo = s;
 }
 
@@ -300,15 +356,17 @@ enum br_tree_answer br_tree_moves(struct br_call *c, const struct br_end *from,
 	out->len = 0;
 	l->c = c;
 	l->to = to;
-	l->img = c->b->plan->image;
 	l->left = c->b->plan->tree_budget ? c->b->plan->tree_budget : BUDGET;
 	l->out = out;
 	l->is_without_links = out->is_without_links;
 	l->root = openat(where->at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (l->root < 0)
 		return BR_TREE_UNSEEN;
+	l->nimages = br_image_count(c);
+	l->memo = b_calloc(l->nimages, sizeof *l->memo);
 	start_at(l, from);
 	a = look_through(l);
 	close(l->root);
+	free(l->memo);
 	return a;
 }

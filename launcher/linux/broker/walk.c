@@ -82,6 +82,19 @@ static int to_root(struct walk *w)
 	return 0;
 }
 
+/* The component at hand. */
+static int open_here(struct walk *w, int flags)
+{
+	int fd = openat(w->dir, w->name, O_PATH | O_CLOEXEC | flags);
+	char dir[BR_TEXT_MAX];
+	size_t len;
+
+	if (fd < 0 && errno == EACCES && w->c->w->is_other &&
+	    br_text_of(w->c->b, w->dir, dir, &len) == 0 && br_is_own_numbers(w->c, dir))
+		return br_openat_as_self(w->c, w->dir, w->name, O_PATH | flags);
+	return fd;
+}
+
 static int follow_text(struct walk *w, const char *link, size_t n)
 {
 	int rc = prepend(w, link, n);
@@ -129,7 +142,7 @@ static int follow_magic(struct walk *w, const char *dir, size_t len)
 	/* With mixed credentials our leave to look into others is wider than the caller's. */
 	if (br_is_of_another(w->c, dir))
 		return -EACCES;
-	fd = openat(w->dir, w->name, O_PATH | O_CLOEXEC);
+	fd = open_here(w, 0);
 	if (fd < 0)
 		return -errno;
 	if (w->is_last && !w->has_slash) {
@@ -209,7 +222,7 @@ static int step(struct walk *w)
 		return up(w);
 	if (w->creates && w->is_last && w->has_slash)
 		return -EISDIR;
-	fd = openat(w->dir, w->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_here(w, O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0) {

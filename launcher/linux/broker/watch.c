@@ -15,7 +15,7 @@
  * A worker that finds SIGNALLED waits for the handler: the signal is on its way to this thread.
  */
 #include "launcher/linux/broker/broker.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 
 #include <fcntl.h>
 #include <poll.h>

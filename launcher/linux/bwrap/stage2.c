@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stage2.c - see wrap.h and stage2.h. */
+/* stage2.c - see wrap.h. */
 #include "launcher/linux/bwrap/wrap.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/str.h"
 #include "launcher/run/confine.h"
 #include "launcher/supervise/supervise.h"
@@ -20,39 +21,18 @@
 
 /* ---- writing ---- */
 
-static void put_number(struct b_str *out, uint64_t n)
-{
-	b_str_addn(out, (const char *)&n, sizeof n);
-}
-
-static void put_text(struct b_str *out, const char *s)
-{
-	b_str_addn(out, s, strlen(s) + 1);
-}
-
-static void put_list(struct b_str *out, char *const *v)
-{
-	uint64_t n = 0;
-
-	while (v[n])
-		n++;
-	put_number(out, n);
-	for (uint64_t i = 0; i < n; i++)
-		put_text(out, v[i]);
-}
-
 static void put_landlock(struct b_str *out, const struct pol_ll_plan *plan)
 {
-	put_number(out, plan ? (uint64_t)plan->abi : 0);
+	b_pack_u64(out, plan ? (uint64_t)plan->abi : 0);
 	if (!plan)
 		return;
-	put_number(out, plan->handled_fs);
-	put_number(out, plan->handled_net);
-	put_number(out, plan->scoped);
-	put_number(out, plan->nrules);
+	b_pack_u64(out, plan->handled_fs);
+	b_pack_u64(out, plan->handled_net);
+	b_pack_u64(out, plan->scoped);
+	b_pack_u64(out, plan->nrules);
 	for (size_t i = 0; i < plan->nrules; i++) {
-		put_number(out, plan->rules[i].access);
-		put_text(out, plan->rules[i].path);
+		b_pack_u64(out, plan->rules[i].access);
+		b_pack_text(out, plan->rules[i].path);
 	}
 }
 
@@ -61,79 +41,34 @@ void lau_stage2_spec(const struct lau_wrap *w, const struct lau_spawn *sp, int h
 {
 	const struct lau_confine *c = sp->confine;
 
-	put_number(out, (uint64_t)hello);
-	put_number(out, w->seccomp_flags);
-	put_number(out, w->keep_caps);
-	put_number(out, sp->own_group);
-	put_number(out, c->nkeep_fds);
+	b_pack_u64(out, (uint64_t)hello);
+	b_pack_u64(out, w->seccomp_flags);
+	b_pack_u64(out, w->keep_caps);
+	b_pack_u64(out, sp->own_group);
+	b_pack_u64(out, c->nkeep_fds);
 	for (size_t i = 0; i < c->nkeep_fds; i++)
-		put_number(out, (uint64_t)c->keep_fds[i]);
+		b_pack_u64(out, (uint64_t)c->keep_fds[i]);
 	put_landlock(out, w->landlock);
-	put_text(out, sp->program);
-	put_list(out, sp->argv);
-	put_list(out, sp->envp);
+	b_pack_text(out, sp->program);
+	b_pack_list(out, (char const *const *)sp->argv);
+	b_pack_list(out, (char const *const *)sp->envp);
 }
 
 /* ---- reading ---- */
 
-/* Beyond the end is nothing: numbers are 0, texts empty. */
-struct reader {
-	char *at, *end;
-};
-
-static uint64_t take_number(struct reader *r)
+static void take_landlock(struct b_unpack *in, struct pol_ll_plan *out)
 {
-	uint64_t n = 0;
-
-	if ((size_t)(r->end - r->at) >= sizeof n) {
-		memcpy(&n, r->at, sizeof n);
-		r->at += sizeof n;
-	}
-	return n;
-}
-
-static char *take_text(struct reader *r)
-{
-	char *s = r->at;
-	size_t n = strnlen(s, (size_t)(r->end - s));
-
-	if (n == (size_t)(r->end - s))
-		return r->end; /* where a NUL is */
-	r->at += n + 1;
-	return s;
-}
-
-/* Of at most as many as there are bytes. */
-static uint64_t take_count(struct reader *r)
-{
-	uint64_t n = take_number(r);
-
-	return n <= (uint64_t)(r->end - r->at) ? n : 0;
-}
-
-static char **take_list(struct reader *r)
-{
-	uint64_t n = take_count(r);
-	char **v = b_calloc(n + 1, sizeof *v);
-
-	for (uint64_t i = 0; i < n; i++)
-		v[i] = take_text(r);
-	return v;
-}
-
-static void take_landlock(struct reader *r, struct pol_ll_plan *out)
-{
-	*out = (struct pol_ll_plan){.abi = (int)take_number(r)};
+	*out = (struct pol_ll_plan){.abi = (int)b_unpack_u64(in, INT_MAX)};
 	if (out->abi == 0)
 		return;
-	out->handled_fs = take_number(r);
-	out->handled_net = take_number(r);
-	out->scoped = take_number(r);
-	out->nrules = take_count(r);
+	out->handled_fs = b_unpack_u64(in, UINT64_MAX);
+	out->handled_net = b_unpack_u64(in, UINT64_MAX);
+	out->scoped = b_unpack_u64(in, UINT64_MAX);
+	out->nrules = b_unpack_count(in, 2 * sizeof(uint64_t));
 	out->rules = b_arena_alloc(&out->arena, (out->nrules + 1) * sizeof *out->rules);
 	for (size_t i = 0; i < out->nrules; i++) {
-		out->rules[i].access = take_number(r);
-		out->rules[i].path = take_text(r);
+		out->rules[i].access = b_unpack_u64(in, UINT64_MAX);
+		out->rules[i].path = b_unpack_text(in);
 	}
 }
 
@@ -157,32 +92,33 @@ struct second {
 	struct pol_ll_plan landlock;
 	struct lau_pipes pipes;
 	struct lau_spawn sp;
-	char **argv, **envp;
+	unsigned seccomp_flags;
 	int hello;
 };
 
-static void take_all(struct reader *r, struct second *s)
+/* False: it is not what the first stage writes. Only `hello` is good then, where it is not -1. */
+static bool take_all(struct b_unpack *in, struct second *s)
 {
 	int *keep;
 
-	s->hello = (int)take_number(r);
+	s->hello = (int)b_unpack_u64(in, INT_MAX);
+	if (in->is_bad)
+		s->hello = -1;
 	s->confine = (struct lau_confine){.landlock_fd = -1, .pipes = &s->pipes};
 	s->sp = (struct lau_spawn){.confine = &s->confine};
-	(void)lau_seccomp_prepare((unsigned)take_number(r), &s->confine.bpf, &s->confine.bpf_len,
-				  &(struct b_err){0});
-	s->confine.keep_caps = take_number(r);
-	s->sp.own_group = take_number(r);
-	s->confine.nkeep_fds = take_count(r);
-	keep = b_calloc(s->confine.nkeep_fds + 1, sizeof *keep);
+	s->seccomp_flags = (unsigned)b_unpack_u64(in, UINT_MAX);
+	s->confine.keep_caps = b_unpack_u64(in, UINT64_MAX);
+	s->sp.own_group = b_unpack_u64(in, true);
+	s->confine.nkeep_fds = b_unpack_count(in, sizeof(uint64_t));
+	keep = b_arena_alloc(in->arena, (s->confine.nkeep_fds + 1) * sizeof *keep);
 	for (size_t i = 0; i < s->confine.nkeep_fds; i++)
-		keep[i] = (int)take_number(r);
+		keep[i] = (int)b_unpack_u64(in, INT_MAX);
 	s->confine.keep_fds = keep;
-	take_landlock(r, &s->landlock);
-	s->sp.program = take_text(r);
-	s->argv = take_list(r);
-	s->envp = take_list(r);
-	s->sp.argv = s->argv;
-	s->sp.envp = s->envp;
+	take_landlock(in, &s->landlock);
+	s->sp.program = b_unpack_text(in);
+	s->sp.argv = b_unpack_list(in);
+	s->sp.envp = b_unpack_list(in);
+	return b_unpack_done(in);
 }
 
 /* Returns only when something failed. */
@@ -194,10 +130,9 @@ static void become(struct second *s, struct lau_stage2_report *out)
 	out->step = LAU_SPAWN_CONFINE;
 	if (lau_spawn_place(&s->sp, &out->err) < 0)
 		return;
-	if (!s->confine.bpf) {
-		b_fail(&out->err, B_FLOOR, 0, "the second stage was not told what to do");
+	if (lau_seccomp_prepare(&s->landlock.arena, s->seccomp_flags, &s->confine.bpf,
+				&s->confine.bpf_len, &out->err) < 0)
 		return;
-	}
 	if (s->landlock.abi > 0 &&
 	    lau_landlock_prepare(&s->landlock, &s->confine.landlock_fd, &out->err) < 0)
 		return;
@@ -217,19 +152,26 @@ int lau_stage2(int argc, char **argv)
 	struct lau_stage2_report report = {0};
 	struct b_str text = {0};
 	struct second s = {0};
-	struct reader r;
+	struct b_arena arena = {0};
+	struct b_unpack in;
 	unsigned long long fd;
+	bool is_whole;
 
 	if (argc != 3 || b_parse_u64(argv[2], INT_MAX, &fd) < 0 || read_spec((int)fd, &text) < 0)
 		return LAU_STATUS_OURS;
-	r = (struct reader){text.s, text.s + text.len};
-	take_all(&r, &s);
+	in = b_unpack_from(&arena, text.s, text.len);
+	is_whole = take_all(&in, &s);
+	if (s.hello < 0)
+		return LAU_STATUS_OURS;
 	/* gone with the exec: to whoever waits that is the news */
 	(void)fcntl((int)fd, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(s.hello, F_SETFD, FD_CLOEXEC);
 	if (b_write_all(s.hello, "", 1) < 0)
 		return LAU_STATUS_OURS;
-	become(&s, &report);
+	if (is_whole)
+		become(&s, &report);
+	else
+		b_fail(&report.err, B_FLOOR, 0, "the plan of the second stage is damaged");
 	(void)b_write_all(s.hello, (const char *)&report, sizeof report);
 	return LAU_STATUS_OURS;
 }

@@ -20,7 +20,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/supervise/supervise.h"
 #include "policy/plan/mounts.h"
 

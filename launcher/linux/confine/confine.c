@@ -19,37 +19,10 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "launcher/linux/broker/public.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/filters/filters.h"
 #include "launcher/plan/plan.h"
 #include "launcher/report/host.h"
-
-/* The listener must not stay with those it listens to: they could answer themselves. The ring is
- * opened under the command's domain, without the right to truncate it. */
-int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
-{
-	int listener, rc, saved, ring;
-
-	if (!c->trap)
-		return 0;
-	ring = c->ring ? open(c->ring, O_RDWR | O_CLOEXEC) : -1;
-	listener = lau_broker_trap(c->trap, c->trap_len, err);
-	if (listener < 0)
-		return -1;
-	rc = lau_fd_send(c->listener_to, listener);
-	if (rc == 0 && ring >= 0)
-		rc = lau_fd_send(c->listener_to, ring);
-	saved = errno;
-	close(listener);
-	if (ring >= 0)
-		close(ring);
-	close(c->listener_to);
-	if (rc < 0)
-		return lau_serving_refused(
-			&(struct lau_served){.step = LAU_SERVE_HANDING, .sys = saved}, err);
-	return lau_broker_greet(err);
-}
 
 int lau_confine_apply_in(const struct lau_confine *c, int lost, struct b_err *err)
 {
@@ -69,12 +42,16 @@ int lau_confine_apply(const struct lau_confine *c, struct b_err *err)
 
 /* ---- system calls ---- */
 
-int lau_seccomp_prepare(unsigned flags, const void **out_bpf, size_t *out_len, struct b_err *err)
+int lau_seccomp_prepare(struct b_arena *a, unsigned flags, const void **out_bpf, size_t *out_len,
+			struct b_err *err)
 {
-	if (flags >= lau_filters_n)
+	struct sock_filter *room = b_arena_alloc(a, LAU_FILTER_MAX * sizeof *room);
+	struct lau_filter f = lau_filter_unpack(flags, room);
+
+	if (f.len == 0)
 		return b_fail(err, B_FLOOR, 0, "seccomp: no filter for flags %#x", flags);
-	*out_bpf = lau_filters[flags].prog;
-	*out_len = lau_filters[flags].len;
+	*out_bpf = f.prog;
+	*out_len = f.len;
 	return 0;
 }
 
@@ -185,6 +162,34 @@ int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err)
 	}
 	*out_mask = mask;
 	return 0;
+}
+
+/* Does an exec by root give what is in the bounding set, once lock_securebits() was called? */
+static bool root_is_root(uint64_t permitted)
+{
+	int bits = prctl(PR_GET_SECUREBITS);
+
+	if (bits < 0 || !(bits & SECBIT_NOROOT))
+		return true;
+	return !(bits & SECBIT_NOROOT_LOCKED) && permitted >> CAP_SETPCAP & 1;
+}
+
+uint64_t lau_caps_after_exec(uint64_t keep)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[2];
+	uint64_t permitted;
+
+	if (syscall(SYS_capget, &head, data) < 0)
+		return 0;
+	permitted = (uint64_t)data[1].permitted << 32 | data[0].permitted;
+	if (!root_is_root(permitted))
+		return 0;
+	keep &= permitted;
+	for (int cap = 0; cap < 64; cap++)
+		if (keep >> cap & 1 && prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 1)
+			keep &= ~(UINT64_C(1) << cap);
+	return keep;
 }
 
 /*

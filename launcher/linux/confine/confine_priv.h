@@ -103,6 +103,14 @@ uint64_t lau_net_cookie(void);
 /* The number by which the kernel knows a socket, or 0: not one. */
 uint64_t lau_socket_cookie(int fd);
 
+/* The door of a run's network namespace (door_sockets.c, egress/door.h). */
+
+/* In the namespace, by who made it, before it gives up anything: makes routes and sockets, and
+ * sends these over `sock`. 0 or -1 with B_FLOOR. [no-alloc] */
+int lau_door_open(int sock, uint16_t *out_port, struct b_err *err);
+/* The other end: those of enum egr_socket, CLOEXEC; -1 with errno. */
+int lau_door_receive(int sock, int *fds);
+
 /* Kernel interface newer than the headers we build with (Debian 12: Linux 6.1).
  * Each with the kernel that brought it; https://docs.kernel.org/userspace-api/landlock.html and
  * include/uapi of the kernel tree. */

@@ -5,6 +5,7 @@
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,23 +39,37 @@ int lau_landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
+/* Without openat2: is the object where its path says, so that no symlink led to it? */
+static bool is_at(int fd, const char *path)
+{
+	char link[32], real[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, real, sizeof real - 1);
+	return n > 0 && (size_t)n == strlen(path) && !memcmp(real, path, (size_t)n) &&
+	       fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode);
+}
+
 /*
  * The plan speaks of canonical paths. A symlink on the way has come since, or was put there to
  * have something else granted: not followed. openat2 without O_NOFOLLOW refuses one at the end,
- * too, which saves an fstat for each of some hundred rules of a launch.
+ * too, which saves an fstat for each of some hundred rules of a launch. `path` ends in `name`,
+ * which is relative to `dir`.
  */
-static int open_path(int dir, const char *path, int flags)
+static int open_path(int dir, const char *name, const char *path, int flags)
 {
 	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 			       .resolve = RESOLVE_NO_SYMLINKS};
-	long fd = syscall(SYS_openat2, dir, path, &how, sizeof how);
-	struct stat st;
+	long fd = syscall(SYS_openat2, dir, name, &how, sizeof how);
 
-	/* An outer sandbox may hide openat2: then at least the end is checked. */
+	/* an outer sandbox may hide openat2 */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
-		fd = openat(dir, path, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
-		if (fd >= 0 && (fstat((int)fd, &st) < 0 || S_ISLNK(st.st_mode))) {
+		fd = openat(dir, name, O_PATH | O_CLOEXEC | O_NOFOLLOW | flags);
+		if (fd >= 0 && !is_at((int)fd, path)) {
 			close((int)fd);
+			errno = ELOOP;
 			return -1;
 		}
 	}
@@ -119,7 +134,7 @@ static void open_dir(struct adder *a, const char *path, size_t len)
 		return;
 	memcpy(dir, path, len);
 	dir[len] = '\0';
-	a->dir = keep(a, open_path(AT_FDCWD, dir, O_DIRECTORY));
+	a->dir = keep(a, open_path(AT_FDCWD, dir, dir, O_DIRECTORY));
 	a->path = path;
 	a->len = len;
 }
@@ -141,12 +156,12 @@ static int open_rule(struct adder *a, const struct pol_ll_rule *rule,
 	    !(a->dir >= 0 && is_in(rule->path, a->path, a->len)))
 		open_dir(a, rule->path, len);
 	if (a->dir >= 0 && is_in(rule->path, a->path, a->len))
-		fd = open_path(a->dir, rule->path + len + 1, flags);
+		fd = open_path(a->dir, rule->path + len + 1, rule->path, flags);
 	else
-		fd = open_path(AT_FDCWD, rule->path, flags);
+		fd = open_path(AT_FDCWD, rule->path, rule->path, flags);
 	if (fd < 0 && errno == EMFILE && a->n) { /* who started us left few descriptors */
 		end_batch(a);
-		fd = open_path(AT_FDCWD, rule->path, flags);
+		fd = open_path(AT_FDCWD, rule->path, rule->path, flags);
 	}
 	return keep(a, fd);
 }

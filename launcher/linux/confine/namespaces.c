@@ -182,7 +182,11 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 		return lost;
 	if (c->bpf_no_inet)
 		return lost | LAU_NET_FILTERED;
-	return refused("required: network-namespace", "--network host", errno, err);
+	return refused(c->has_endpoints ? "rules on endpoints: no network namespace"
+					: "required: network-namespace",
+		       c->has_endpoints ? "--best-effort, which runs without a network"
+					: "--network host",
+		       errno, err);
 }
 
 /*
@@ -343,9 +347,11 @@ static bool is_alone(void)
 }
 
 /* Signals from inside reach it only when it asks for them; it asks for all and acts on two. A
- * SIGTERM from inside ends it no sooner: it goes when it is alone, as it should. */
+ * SIGTERM from inside ends it no sooner: it goes when it is alone, as it should. That others have
+ * been reaped by a parent outside it hears from nobody: once it may go it looks now and then. */
 static _Noreturn void serve(void)
 {
+	const struct timespec rest = {0, 20 * 1000 * 1000};
 	bool may_go = false;
 	sigset_t all;
 	siginfo_t info;
@@ -353,9 +359,11 @@ static _Noreturn void serve(void)
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, NULL);
 	for (;;) {
-		if (sigwaitinfo(&all, &info) < 0)
+		int signo = sigtimedwait(&all, &info, may_go ? &rest : NULL);
+
+		if (signo < 0 && errno != EAGAIN)
 			continue;
-		may_go = may_go || info.si_signo == SIGTERM;
+		may_go = may_go || signo == SIGTERM;
 		if (is_alone() && may_go)
 			_exit(0);
 	}

@@ -16,9 +16,27 @@ struct lau_filter {
 	unsigned short len;
 };
 
-/* Indexed by POL_SC_* flags; equal programs are stored once. */
-extern const struct lau_filter lau_filters[];
+/* As they are stored: numbers of lau_filter_insns, in which each instruction is once. Indexed by
+ * POL_SC_* flags; equal programs are stored once. */
+struct lau_packed_filter {
+	const uint16_t *insns;
+	unsigned short len;
+};
+extern const struct sock_filter lau_filter_insns[];
+extern const struct lau_packed_filter lau_packed_filters[];
 extern const unsigned lau_filters_n;
+#define LAU_FILTER_MAX 256 /* instructions of the longest */
+
+/* The program in `room`; none (no instructions) for flags that there are not. */
+static inline struct lau_filter lau_filter_unpack(unsigned flags,
+						  struct sock_filter room[LAU_FILTER_MAX])
+{
+	struct lau_filter f = {room, 0};
+
+	for (; flags < lau_filters_n && f.len < lau_packed_filters[flags].len; f.len++)
+		room[f.len] = lau_filter_insns[lau_packed_filters[flags].insns[f.len]];
+	return f;
+}
 
 /*
  * Seccomp programs as graphs of tests: numbers become runs with the same answer, runs

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * gen-filters.c - build-time program: the rows of policy/plan/seccomp.c compiled by filtercode.c,
- * one BPF program per combination of flags, written as C arrays to standard output.
+ * one BPF program per combination of flags, written as C arrays to standard output. Programs
+ * differ little: each instruction is written once, and a program as numbers of instructions.
  *
  * At build time because a launch has about a millisecond, and building the filter would take a
  * tenth of it.
@@ -20,12 +21,32 @@
 #error "no seccomp filter for this machine yet"
 #endif
 
+static struct sock_filter known[UINT16_MAX];
+static unsigned known_count;
+
+static unsigned number_of(const struct sock_filter *insn)
+{
+	for (unsigned i = 0; i < known_count; i++)
+		if (memcmp(&known[i], insn, sizeof *insn) == 0)
+			return i;
+	known[known_count] = *insn;
+	return known_count++;
+}
+
 static void print_program(unsigned flags, const struct lau_code *p)
 {
-	printf("static const struct sock_filter prog_%u[] = {", flags);
+	printf("static const uint16_t prog_%u[] = {", flags);
 	for (size_t i = 0; i < p->n; i++)
-		printf("%s{ 0x%x, %u, %u, 0x%x },", i % 4 ? " " : "\n\t", p->insn[i].code,
-		       p->insn[i].jt, p->insn[i].jf, p->insn[i].k);
+		printf("%s%u,", i % 16 ? " " : "\n\t", number_of(&p->insn[i]));
+	printf("\n};\n");
+}
+
+static void print_known(void)
+{
+	printf("const struct sock_filter lau_filter_insns[] = {");
+	for (unsigned i = 0; i < known_count; i++)
+		printf("%s{ 0x%x, %u, %u, 0x%x },", i % 4 ? " " : "\n\t", known[i].code,
+		       known[i].jt, known[i].jf, known[i].k);
 	printf("\n};\n");
 }
 
@@ -42,6 +63,10 @@ int main(void)
 			fprintf(stderr, "gen-filters: flags %#x: %s\n", f, why);
 			return 1;
 		}
+		if (all[f].n > LAU_FILTER_MAX) {
+			fprintf(stderr, "gen-filters: flags %#x: %zu instructions\n", f, all[f].n);
+			return 1;
+		}
 		for (same[f] = 0; same[f] < f; same[f]++)
 			if (all[same[f]].n == all[f].n &&
 			    !memcmp(all[same[f]].insn, all[f].insn, all[f].n * sizeof *all[f].insn))
@@ -49,7 +74,8 @@ int main(void)
 		if (same[f] == f)
 			print_program(f, &all[f]);
 	}
-	printf("\nconst struct lau_filter lau_filters[] = {\n");
+	print_known();
+	printf("\nconst struct lau_packed_filter lau_packed_filters[] = {\n");
 	for (unsigned f = 0; f < POL_SC_FLAGS; f++)
 		printf("\t[%u] = { prog_%u, %zu },\n", f, same[f], all[f].n);
 	printf("};\nconst unsigned lau_filters_n = %u;\n", POL_SC_FLAGS);

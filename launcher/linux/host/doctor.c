@@ -29,8 +29,11 @@ static const struct row rows[] = {
 	    .loses = "kernel surface, sockets and namespaces stay open",
 	    .remedy = "a kernel with CONFIG_SECCOMP_FILTER; in a container, a profile that allows "
 		      "seccomp(2)"),
-	ROW(net_ns, .gives = "--network none with a loopback of its own",
-	    .loses = "--network none refuses all network sockets, the loopback included"),
+	ROW(net_ns,
+	    .gives =
+		    "--network none with a loopback of its own, and rules on endpoints (--connect)",
+	    .loses = "--network none refuses all network sockets, the loopback included; "
+		     "rules on endpoints are refused"),
 	ROW(user_ns, .gives = "namespaces without root",
 	    .loses = "an ordinary user has no network namespace"),
 	ROW(pid_ns, .gives = "processes of its own (--isolate pid), ended with the supervisor",

@@ -29,7 +29,7 @@
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/filters/filters.h"
 #include "launcher/linux/nested/nest.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/report/host.h"
 #include "launcher/run/confine.h"
 #include "launcher/run/os.h"
@@ -60,10 +60,9 @@ static struct lau_ability attempt(int (*act)(void))
 
 static int install_filter(unsigned long flags)
 {
-	const struct lau_filter *f = &lau_filters[0];
-	struct sock_fprog prog = {.len = f->len};
+	struct sock_filter room[LAU_FILTER_MAX];
+	struct sock_fprog prog = {.len = lau_filter_unpack(0, room).len, .filter = room};
 
-	memcpy(&prog.filter, &f->prog, sizeof f->prog);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);

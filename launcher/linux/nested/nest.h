@@ -47,11 +47,12 @@ struct lau_nest_outer {
 	const struct lau_options *options;
 	const struct lau_dirs *dirs;
 	struct lau_plan *plan;
-	struct lau_record_outer record; /* NULLs = not recorded */
-	unsigned depth;			/* of the outer run: 0 = in none */
-	int lost;			/* LAU_NO_*, what it could not have */
-	int lock;			/* file of its lock of moves */
-	int cgroup;			/* who writes "0" to it is in that of the run; -1 = none */
+	const struct lau_broker_plan *broker;
+	struct lau_record_outer record;	 /* NULLs = not recorded */
+	unsigned depth;			 /* of the outer run: 0 = in none */
+	int lost;			 /* LAU_NO_*, what it could not have */
+	const struct lau_movelock *lock; /* of moves */
+	int cgroup;			 /* who writes "0" to it is in that of the run; -1 = none */
 };
 
 /* A request, taken apart; strings live in the arena of `lau_nest_request`. */
@@ -94,6 +95,12 @@ bool lau_nest_may(const struct lau_nest_guest *guest, const struct lau_plan *);
 int lau_nest_plan(const struct lau_nest_guest *, const struct lau_options *, struct lau_host *,
 		  struct lau_dirs *, struct lau_plan *, struct b_err *err);
 void lau_nest_limit(const struct lau_nest_guest *, struct lau_plan *);
+/* inherit.c: what the outer broker knows beside the rules goes into the plan of the inner one. The
+ * lists are of the arena, their texts the outer run's. */
+void lau_nest_inherit(struct b_arena *, const struct lau_broker_plan *outer,
+		      struct lau_broker_plan *inner);
+/* inherit.c: of *inner the names that are in `outer` as well. */
+void lau_names_meet(struct b_arena *, const struct lau_names *outer, struct lau_names *inner);
 
 /* What launcher/linux/run/run.c does for a guest: as lau_run(), but *out is the answer. `watch` is
  * the connection. */
@@ -108,42 +115,41 @@ int lau_nest_ask(const struct lau_options *, struct lau_outcome *out, struct b_e
 
 /* Is somebody there? */
 bool lau_nest_is_served(void);
+/* Is this sbx-shell in a run that sbx-shell has started, with the same rules? Then it is sh itself:
+ * a run for each line of a recursive make would come to the end of what is allowed. */
+bool lau_nest_is_shells(const struct lau_options *);
 
 /* ---- what goes over the socket ---- */
 
-#define LAU_NEST_MAX   (8u << 20) /* bytes of a request */
-#define LAU_NEST_PIPES 12	  /* pipes passed on */
+#define LAU_NEST_MAX   (16u << 20) /* bytes of a request */
+#define LAU_NEST_PIPES 12	   /* pipes passed on */
 #define LAU_NEST_FDS   (4 + LAU_NEST_PIPES)
 #define LAU_NEST_TOP   64 /* no pipe with a higher number */
 
+/* In front of the request, which is packed (base/pack.h), and with the descriptors. */
 struct lau_nest_head {
 	char version[32]; /* of the program; both ends must be the same */
-	uint32_t outcome; /* sizeof(struct lau_outcome) */
-	uint32_t nargs, nenv, nworkspaces, npresets, npass, nset;
-	uint32_t npipes;
-	int32_t pipes[LAU_NEST_PIPES]; /* their numbers */
-	uint64_t texts, bundle;	       /* bytes behind the head */
-	uint64_t ignored;	       /* signals, 1 << n */
-	uint32_t umask;
-	uint64_t timeout_ms, kill_after_ms;
-	uint64_t bounds[LAU_BOUND_COUNT];
-	int32_t audit_level, strictness, mode;
-	uint32_t allow, require, isolate, verbose;
-	uint8_t audit_required, no_shim, quiet, isolate_given, has_caps, json;
+	uint64_t outcome; /* sizeof(struct lau_outcome) */
+	uint64_t size;	  /* bytes behind the head */
 };
 
 struct lau_nest_request {
-	struct lau_nest_head head;
 	struct b_arena arena;
-	char **args, **env, **workspaces, **presets, **pass, **set; /* NULL-terminated */
-	const char *program, *caps;
+	uint64_t ignored; /* signals, 1 << n */
+	unsigned umask;
+	bool is_shell;
+	int pipes[LAU_NEST_PIPES]; /* their numbers */
+	size_t npipes;
+	const char *program;
+	char **args, **env, **workspaces, **presets, **options; /* NULL-terminated */
 	const void *bundle;
+	size_t bundle_size;
 	int fds[LAU_NEST_FDS]; /* stdio, directory, pipes */
 };
 
-/* Texts in front of the lists: program, caps ("" = none given). */
-int lau_nest_parse(const struct lau_nest_head *, const char *texts, struct lau_nest_request *out,
-		   struct b_err *err);
+/* The other way round: borrows `data`, and wants an arena that is empty or its own. B_FORMAT. */
+void lau_nest_pack(const struct lau_nest_request *, struct b_str *out);
+int lau_nest_parse(const void *data, size_t n, struct lau_nest_request *out, struct b_err *err);
 
 enum lau_nest_kind {
 	LAU_NEST_STARTED, /* value: 1 = the guest is in a session of its own */

@@ -20,12 +20,12 @@
 #include "launcher/options/options.h"
 #include "launcher/plan/program.h"
 #include "launcher/supervise/supervise.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 
 struct client {
 	const struct lau_options *o;
-	struct lau_nest_head head;
-	struct b_str texts, bundle;
+	struct lau_nest_request rq;
+	struct b_str body;
 	int fds[LAU_NEST_FDS];
 	size_t nfds;
 	int sock;
@@ -51,89 +51,18 @@ static int connect_to(const char *dir)
 	return b_take_fd(&sock);
 }
 
-/* What is done outside, in files and with descriptors of the outer side, is not asked for. */
-static int check_options(const struct lau_options *o, struct b_err *err)
-{
-	const char *what = o->audit_file    ? "--audit-file"
-			   : o->nkeep_fds   ? "--keep-fd"
-			   : o->is_call	    ? "--preset grida-call"
-			   : o->result_json ? "--result-json"
-			   : o->backend	    ? "--backend"
-					    : NULL;
-
-	if (!what)
-		return 0;
-	return b_fail(err, B_USAGE, 0, "%s: not in a run inside a run", what);
-}
-
 /* ---- the request ---- */
 
-static void put(struct client *c, const char *s)
+static void put_process(struct client *c)
 {
-	b_str_addn(&c->texts, s, strlen(s) + 1);
-}
-
-static uint32_t put_list(struct client *c, char *const *v)
-{
-	uint32_t n = 0;
-
-	for (; v && v[n]; n++)
-		put(c, v[n]);
-	return n;
-}
-
-static uint32_t put_strings(struct client *c, const struct b_strlist *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		put(c, l->v[i]);
-	return (uint32_t)l->n;
-}
-
-static void put_numbers(struct client *c)
-{
-	const struct lau_options *o = c->o;
-	struct lau_nest_head *h = &c->head;
-
-	*h = (struct lau_nest_head){
-		.version = SBX_VERSION,
-		.outcome = sizeof(struct lau_outcome),
-		.timeout_ms = o->timeout_ms,
-		.kill_after_ms = o->kill_after_ms,
-		.audit_level = o->audit_level,
-		.strictness = o->strictness,
-		.mode = o->mode,
-		.allow = o->allow,
-		.require = o->require,
-		.isolate = o->isolate,
-		.isolate_given = o->isolate_given,
-		.verbose = o->verbose,
-		.audit_required = o->audit_required,
-		.no_shim = o->no_shim,
-		.quiet = o->quiet,
-		.json = o->json,
-		.has_caps = o->caps != NULL,
-	};
-	memcpy(h->bounds, o->bounds.v, sizeof h->bounds);
-	h->umask = umask(0);
-	umask(h->umask);
+	c->rq.umask = umask(0);
+	umask(c->rq.umask);
 	for (int n = 1; n < 32; n++) {
 		struct sigaction was;
 
 		if (sigaction(n, NULL, &was) == 0 && was.sa_handler == SIG_IGN)
-			h->ignored |= UINT64_C(1) << n;
+			c->rq.ignored |= UINT64_C(1) << n;
 	}
-}
-
-static int put_policy(struct client *c, struct b_err *err)
-{
-	struct lau_policy_opts opts = c->o->policy;
-	struct pol_request rq;
-
-	lau_policy_request(&opts, &rq);
-	if (pol_bundle_write(&rq, NULL, &c->bundle, err) < 0)
-		return -1;
-	c->head.bundle = c->bundle.len;
-	return 0;
 }
 
 static int put_descriptors(struct client *c, struct b_err *err)
@@ -147,35 +76,58 @@ static int put_descriptors(struct client *c, struct b_err *err)
 		c->fds[c->nfds++] = fd;
 	c->fds[c->nfds++] = here;
 	lau_pipes_find(&pipes);
-	for (size_t i = 0; i < pipes.n && c->head.npipes < LAU_NEST_PIPES; i++) {
+	for (size_t i = 0; i < pipes.n && c->rq.npipes < LAU_NEST_PIPES; i++) {
 		if (pipes.v[i] >= LAU_NEST_TOP)
 			continue;
-		c->head.pipes[c->head.npipes++] = pipes.v[i];
+		c->rq.pipes[c->rq.npipes++] = pipes.v[i];
 		c->fds[c->nfds++] = pipes.v[i];
 	}
 	lau_pipes_release(&pipes);
 	return 0;
 }
 
+/* The words of a list, NULL-terminated: free() it. */
+static char **words_of(const struct b_strlist *l)
+{
+	char **v = b_calloc(l->n + 1, sizeof *v);
+
+	if (l->n)
+		memcpy(v, l->v, l->n * sizeof *v);
+	return v;
+}
+
 static int make_request(struct client *c, struct b_err *err)
 {
 	extern char **environ;
+	const struct lau_options *o = c->o;
+	struct lau_policy_opts opts = o->policy;
+	b_auto(b_strlist_release) struct b_strlist options = {0};
+	b_auto(b_str_release) struct b_str bundle = {0};
 	b_auto_free char *program = NULL;
+	b_auto_free char **sent = NULL, **workspaces = words_of(&o->policy.workspaces),
+			 **presets = words_of(&o->policy.presets);
+	struct pol_request policy;
 
-	put_numbers(c);
-	if (check_options(c->o, err) < 0 ||
-	    lau_program_find(c->o->argv[0], getenv("PATH"), &program, err) < 0 ||
-	    put_policy(c, err) < 0 || put_descriptors(c, err) < 0)
+	lau_policy_request(&opts, &policy);
+	/* done outside, with descriptors of the outer side */
+	if (o->is_call)
+		return b_fail(err, B_USAGE, 0, "--preset grida-call: not in a run inside a run");
+	if (lau_options_send(o, &c->rq.arena, &options, err) < 0 ||
+	    lau_program_find(o->argv[0], getenv("PATH"), &program, err) < 0 ||
+	    pol_bundle_write(&policy, NULL, &bundle, err) < 0 || put_descriptors(c, err) < 0)
 		return -1;
-	put(c, program);
-	put(c, c->o->caps ? c->o->caps : "");
-	c->head.nargs = put_list(c, c->o->argv);
-	c->head.nenv = put_list(c, environ);
-	c->head.nworkspaces = put_strings(c, &c->o->policy.workspaces);
-	c->head.npresets = put_strings(c, &c->o->policy.presets);
-	c->head.npass = put_strings(c, &c->o->pass_env);
-	c->head.nset = put_strings(c, &c->o->set_env);
-	c->head.texts = c->texts.len;
+	put_process(c);
+	sent = words_of(&options);
+	c->rq.is_shell = o->is_shell;
+	c->rq.program = program;
+	c->rq.args = o->argv;
+	c->rq.env = environ;
+	c->rq.workspaces = workspaces;
+	c->rq.presets = presets;
+	c->rq.options = sent;
+	c->rq.bundle = bundle.s;
+	c->rq.bundle_size = bundle.len;
+	lau_nest_pack(&c->rq, &c->body);
 	return 0;
 }
 
@@ -185,7 +137,9 @@ static int send_request(struct client *c)
 		struct cmsghdr head; /* for its alignment */
 		char room[CMSG_SPACE(LAU_NEST_FDS * sizeof(int))];
 	} control = {0};
-	struct iovec iov = {&c->head, sizeof c->head};
+	struct lau_nest_head head = {
+		.version = SBX_VERSION, .outcome = sizeof(struct lau_outcome), .size = c->body.len};
+	struct iovec iov = {&head, sizeof head};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.room,
@@ -196,12 +150,9 @@ static int send_request(struct client *c)
 	m->cmsg_type = SCM_RIGHTS;
 	m->cmsg_len = CMSG_LEN(c->nfds * sizeof(int));
 	memcpy(CMSG_DATA(m), c->fds, c->nfds * sizeof(int));
-	if (sendmsg(c->sock, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof c->head)
+	if (sendmsg(c->sock, &msg, MSG_NOSIGNAL) != (ssize_t)sizeof head)
 		return -1;
-	return lau_nest_send(c->sock, c->texts.s, c->texts.len) < 0 ||
-			       lau_nest_send(c->sock, c->bundle.s, c->bundle.len) < 0
-		       ? -1
-		       : 0;
+	return lau_nest_send(c->sock, c->body.s, c->body.len);
 }
 
 /* ---- while it lasts ---- */
@@ -290,8 +241,8 @@ static void release(struct client *c)
 		close(c->fds[3]);
 	for (size_t i = 4; i < c->nfds; i++)
 		close(c->fds[i]);
-	b_str_release(&c->texts);
-	b_str_release(&c->bundle);
+	b_arena_release(&c->rq.arena);
+	b_str_release(&c->body);
 	close(c->sock);
 }
 
@@ -301,6 +252,13 @@ bool lau_nest_is_served(void)
 	b_auto_fd int sock = dir && *dir == '/' ? connect_to(dir) : -1;
 
 	return sock >= 0;
+}
+
+bool lau_nest_is_shells(const struct lau_options *o)
+{
+	const char *dir = getenv(SBX_ENV_CHANNEL), *shells = getenv(SBX_ENV_SHELL);
+
+	return o->is_shell && dir && shells && strcmp(dir, shells) == 0 && lau_nest_is_served();
 }
 
 int lau_nest_ask(const struct lau_options *o, struct lau_outcome *out, struct b_err *err)

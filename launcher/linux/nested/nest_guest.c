@@ -20,7 +20,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "launcher/linux/confine/confine_priv.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/options/approve.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/plan.h"
@@ -72,35 +72,32 @@ static int receive(struct guest *t, struct b_err *err)
 {
 	const uint64_t until_ms = b_deadline_ms(RECEIVE_S * 1000);
 	struct timeval wait = {.tv_sec = RECEIVE_S};
-	struct lau_nest_head *h = &t->rq.head;
+	struct lau_nest_head h;
 	union control control;
-	struct iovec iov = {h, sizeof *h};
+	struct iovec iov = {&h, sizeof h};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = control.room,
 			     .msg_controllen = sizeof control};
-	const char version[sizeof h->version] = SBX_VERSION;
-	b_auto_free char *texts = NULL;
-	struct lau_nest_head copy;
-	char *bundle;
+	const char version[sizeof h.version] = SBX_VERSION;
+	char *body;
 
 	setsockopt(t->g->sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	if (recvmsg(t->g->sock, &msg, MSG_CMSG_CLOEXEC | MSG_WAITALL) != (ssize_t)sizeof *h)
+	if (recvmsg(t->g->sock, &msg, MSG_CMSG_CLOEXEC | MSG_WAITALL) != (ssize_t)sizeof h)
 		return b_fail(err, B_FORMAT, 0, "the request of the inner run is cut short");
 	take_control(t, &msg);
-	if (msg.msg_flags & MSG_CTRUNC || memcmp(h->version, version, sizeof version) != 0 ||
-	    h->outcome != sizeof(struct lau_outcome) || h->npipes > LAU_NEST_PIPES ||
-	    t->nfds != 4 + h->npipes || h->texts > LAU_NEST_MAX || h->bundle > LAU_NEST_MAX)
+	if (msg.msg_flags & MSG_CTRUNC || memcmp(h.version, version, sizeof version) != 0 ||
+	    h.outcome != sizeof(struct lau_outcome) || h.size > LAU_NEST_MAX)
 		return b_fail(err, B_FORMAT, 0,
 			      "the request of the inner run is damaged, or of another version");
-	texts = b_malloc(h->texts + 1);
-	bundle = b_arena_alloc(&t->rq.arena, h->bundle + 1);
-	if (lau_nest_receive(t->g->sock, texts, h->texts, until_ms) < 0 ||
-	    lau_nest_receive(t->g->sock, bundle, h->bundle, until_ms) < 0)
+	body = b_arena_alloc(&t->rq.arena, h.size + 1);
+	if (lau_nest_receive(t->g->sock, body, h.size, until_ms) < 0)
 		return b_fail(err, B_FORMAT, 0, "the request of the inner run is cut short");
-	t->rq.bundle = bundle;
-	copy = *h;
-	return lau_nest_parse(&copy, texts, &t->rq, err);
+	if (lau_nest_parse(body, h.size, &t->rq, err) < 0)
+		return -1;
+	if (t->nfds != 4 + t->rq.npipes)
+		return b_fail(err, B_FORMAT, 0, "the request of the inner run is damaged");
+	return 0;
 }
 
 /* ---- what the requester has becomes ours ---- */
@@ -134,10 +131,10 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 		close(high[fd]); /* it would hide that the command has closed its own */
 	}
 	t->rq.fds[3] = high[3];
-	t->run.pipes = (struct lau_pipes){.known = true, .n = t->rq.head.npipes};
+	t->run.pipes = (struct lau_pipes){.known = true, .n = t->rq.npipes};
 	t->run.pipes.v = b_calloc(LAU_NEST_PIPES, sizeof *t->run.pipes.v);
-	for (uint32_t i = 0; i < t->rq.head.npipes; i++) {
-		int to = t->rq.head.pipes[i];
+	for (size_t i = 0; i < t->rq.npipes; i++) {
+		int to = t->rq.pipes[i];
 
 		if (lau_fd_kind(high[4 + i]) != LAU_FD_PIPE)
 			return b_fail(err, B_FORMAT, 0, "descriptor %d is no pipe", to);
@@ -186,13 +183,13 @@ static void take_signals(const struct guest *t)
 	for (int n = 1; n < 32; n++) {
 		struct sigaction as = {.sa_handler = SIG_DFL};
 
-		if (t->rq.head.ignored >> n & 1)
+		if (t->rq.ignored >> n & 1)
 			as.sa_handler = SIG_IGN;
 		(void)sigaction(n, &as, NULL); /* not KILL, not STOP */
 	}
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	umask(t->rq.head.umask);
+	umask(t->rq.umask);
 }
 
 /* The outer policy must let the directory be read: much is derived from it, and looked at. */
@@ -232,16 +229,11 @@ static int take_place(const struct guest *t, struct b_err *err)
 
 static int check_more(const struct guest *t, struct b_err *err)
 {
-	const struct lau_options *outer = t->outer->options;
-	unsigned more = t->rq.head.allow & ~outer->allow;
-
-	if (more)
+	if (t->o.allow & ~t->outer->options->allow)
 		return b_fail(err, B_FLOOR, 0,
 			      "--allow: the outer run has not what the inner one asks for");
-	if (t->rq.head.mode < 0 || t->rq.head.mode > LAU_MODE_AUTO)
-		return b_fail(err, B_FORMAT, 0, "the request of the inner run is damaged");
 	if (t->outer->cgroup >= 0 &&
-	    (t->rq.head.bounds[LAU_BOUND_MEMORY] || t->rq.head.bounds[LAU_BOUND_NPROC]))
+	    (t->o.bounds.v[LAU_BOUND_MEMORY] || t->o.bounds.v[LAU_BOUND_NPROC]))
 		return b_fail(err, B_USAGE, 0,
 			      "--memory and --nproc of the outer run hold for all inside of it: "
 			      "leave them out here");
@@ -261,7 +253,7 @@ static void add_texts(struct b_strlist *out, char **v)
 }
 
 /* No more than the requester's limits: who may change anything may raise them. */
-static void make_bounds(const struct guest *t, struct lau_bounds *out)
+static void cut_bounds(const struct guest *t, struct lau_bounds *b)
 {
 	static const enum __rlimit_resource limits[LAU_BOUND_COUNT] = {
 		[LAU_BOUND_MEMORY] = RLIMIT_AS,
@@ -273,43 +265,31 @@ static void make_bounds(const struct guest *t, struct lau_bounds *out)
 	for (int i = 0; i < LAU_BOUND_COUNT; i++) {
 		rlim_t most = t->run.limits[limits[i]].rlim_max;
 
-		out->v[i] = t->rq.head.bounds[i];
-		if (out->v[i] && most < out->v[i])
-			out->v[i] = most;
+		if (b->v[i] && most < b->v[i])
+			b->v[i] = most;
 	}
 }
 
 static int make_options(struct guest *t, struct b_err *err)
 {
 	const struct lau_options *outer = t->outer->options;
-	const struct lau_nest_head *h = &t->rq.head;
 	struct lau_options *o = &t->o;
 
 	lau_options_init(o);
-	if (check_more(t, err) < 0 || lau_policy_take(&o->policy, t->rq.bundle, h->bundle, err) < 0)
+	if (lau_policy_take(&o->policy, t->rq.bundle, t->rq.bundle_size, err) < 0 ||
+	    lau_options_receive(t->rq.options, o, err) < 0 || check_more(t, err) < 0)
 		return -1;
 	add_texts(&o->policy.workspaces, t->rq.workspaces);
 	add_texts(&o->policy.presets, t->rq.presets);
-	o->timeout_ms = h->timeout_ms;
-	o->kill_after_ms = h->kill_after_ms;
 	/* recorded as the outer run is: nothing may be done inside that nobody hears of */
 	o->audit_level = outer->audit_level;
-	o->audit_required = outer->audit_required || h->audit_required;
+	o->audit_required |= outer->audit_required;
 	o->no_shim = outer->no_shim;
-	o->strictness = h->strictness;
-	o->mode = h->mode;
-	o->quiet = h->quiet;
-	o->verbose = h->verbose;
-	o->allow = h->allow;
-	o->require = h->require;
-	o->isolate_given = h->isolate_given;
-	o->isolate = h->isolate & (LAU_ISOLATE_PID | LAU_ISOLATE_SHM);
-	o->caps = h->has_caps ? t->rq.caps : outer->caps;
+	if (!o->caps)
+		o->caps = outer->caps;
+	o->is_shell = t->rq.is_shell;
 	o->argv = t->rq.args;
-	o->json = h->json;
-	add_texts(&o->pass_env, t->rq.pass);
-	add_texts(&o->set_env, t->rq.set);
-	make_bounds(t, &o->bounds);
+	cut_bounds(t, &o->bounds);
 	return 0;
 }
 

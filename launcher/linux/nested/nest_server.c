@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/pack.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/linux/nested/nest.h"
@@ -269,65 +270,45 @@ int lau_nest_receive(int sock, void *data, size_t n, uint64_t until_ms)
 	return 0;
 }
 
-/* The next text, NULL when there is none. */
-static const char *next(const char **at, const char *end)
+/* In the order of lau_nest_parse(). */
+void lau_nest_pack(const struct lau_nest_request *r, struct b_str *out)
 {
-	const char *s = *at, *nul = s < end ? memchr(s, '\0', (size_t)(end - s)) : NULL;
-
-	if (nul)
-		*at = nul + 1;
-	return nul ? s : NULL;
+	b_pack_u64(out, r->ignored);
+	b_pack_u64(out, r->umask);
+	b_pack_u64(out, r->is_shell);
+	b_pack_u64(out, r->npipes);
+	for (size_t i = 0; i < r->npipes; i++)
+		b_pack_u64(out, (uint64_t)r->pipes[i]);
+	b_pack_text(out, r->program);
+	b_pack_list(out, (char const *const *)r->args);
+	b_pack_list(out, (char const *const *)r->env);
+	b_pack_list(out, (char const *const *)r->workspaces);
+	b_pack_list(out, (char const *const *)r->presets);
+	b_pack_list(out, (char const *const *)r->options);
+	b_pack_bytes(out, r->bundle, r->bundle_size);
 }
 
-/* `n` texts; NULL when there are fewer. No count can be larger than the bytes that are there. */
-static char **list(struct lau_nest_request *r, uint32_t n, const char **at, const char *end)
+int lau_nest_parse(const void *data, size_t n, struct lau_nest_request *r, struct b_err *err)
 {
-	char **v;
+	struct b_unpack in = b_unpack_from(&r->arena, data, n);
 
-	if (n > (size_t)(end - *at))
-		return NULL;
-	v = b_arena_alloc(&r->arena, (n + 1u) * sizeof *v);
-	for (uint32_t i = 0; i < n; i++) {
-		const char *s = next(at, end);
-
-		if (!s)
-			return NULL;
-		v[i] = b_arena_strndup(&r->arena, s, strlen(s));
+	r->ignored = b_unpack_u64(&in, UINT64_MAX);
+	r->umask = (unsigned)b_unpack_u64(&in, 0777);
+	r->is_shell = b_unpack_u64(&in, true);
+	r->npipes = b_unpack_u64(&in, LAU_NEST_PIPES);
+	for (size_t i = 0; i < r->npipes; i++) {
+		r->pipes[i] = (int)b_unpack_u64(&in, LAU_NEST_TOP - 1);
+		in.is_bad |= r->pipes[i] < 3;
 	}
-	v[n] = NULL;
-	return v;
-}
-
-static bool is_sane(const struct lau_nest_head *h)
-{
-	if (h->npipes > LAU_NEST_PIPES || h->nargs == 0 || h->texts > LAU_NEST_MAX ||
-	    h->bundle > LAU_NEST_MAX || h->umask > 0777)
-		return false;
-	for (uint32_t i = 0; i < h->npipes; i++)
-		if (h->pipes[i] < 3 || h->pipes[i] >= LAU_NEST_TOP)
-			return false;
-	return true;
-}
-
-int lau_nest_parse(const struct lau_nest_head *h, const char *texts, struct lau_nest_request *r,
-		   struct b_err *err)
-{
-	const char *at = texts, *end = texts + h->texts;
-
-	r->head = *h;
-	if (!is_sane(h))
+	r->program = b_unpack_text(&in);
+	r->args = b_unpack_list(&in);
+	r->env = b_unpack_list(&in);
+	r->workspaces = b_unpack_list(&in);
+	r->presets = b_unpack_list(&in);
+	r->options = b_unpack_list(&in);
+	r->bundle = b_unpack_bytes(&in, &r->bundle_size);
+	if (!b_unpack_done(&in) || !r->args[0] || !r->bundle)
 		return b_fail(err, B_FORMAT, 0, "the request of the inner run is damaged");
-	r->program = next(&at, end);
-	r->caps = r->program ? next(&at, end) : NULL;
-	if (!r->caps || !(r->args = list(r, h->nargs, &at, end)) ||
-	    !(r->env = list(r, h->nenv, &at, end)) ||
-	    !(r->workspaces = list(r, h->nworkspaces, &at, end)) ||
-	    !(r->presets = list(r, h->npresets, &at, end)) ||
-	    !(r->pass = list(r, h->npass, &at, end)) || !(r->set = list(r, h->nset, &at, end)) ||
-	    at != end)
-		return b_fail(err, B_FORMAT, 0, "the request of the inner run is damaged");
-	r->program = b_arena_strndup(&r->arena, r->program, strlen(r->program));
-	r->caps = b_arena_strndup(&r->arena, r->caps, strlen(r->caps));
 	return 0;
 }
 
@@ -353,12 +334,20 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 		plan->isolate |= LAU_ISOLATE_PID;
 		plan->isolate_must |= LAU_ISOLATE_PID;
 	}
-	for (size_t i = 0; i < outer->nouter; i++)
-		plan->outer[plan->nouter++] = outer->outer[i];
-	plan->outer[plan->nouter++] = &outer->engine->image;
 	/* what its mounts keep away (device nodes) is no rule */
 	plan->isolate |= outer->isolate & ~LAU_ISOLATE_PID;
 	return 0;
+}
+
+static void limit_devices(const struct lau_plan *outer, struct lau_plan *plan)
+{
+	struct lau_names both = {plan->devices, plan->ndevices};
+	const struct lau_names theirs = {outer->devices, outer->ndevices};
+
+	lau_names_meet(&plan->arena, &theirs, &both);
+	plan->ndevices = both.n;
+	for (size_t i = 0; i < both.n; i++)
+		plan->devices[i] = both.v[i];
 }
 
 void lau_nest_limit(const struct lau_nest_guest *g, struct lau_plan *plan)
@@ -367,6 +356,8 @@ void lau_nest_limit(const struct lau_nest_guest *g, struct lau_plan *plan)
 		lau_plan_loss(plan, "--caps: the outer run has fewer, and so has the inner one: "
 				    "give them to the outer run");
 	plan->keep_caps &= g->outer->plan->keep_caps;
+	/* the inner run's mounts open them, and the outer run's closed the others */
+	limit_devices(g->outer->plan, plan);
 }
 
 bool lau_nest_may(const struct lau_nest_guest *g, const struct lau_plan *plan)

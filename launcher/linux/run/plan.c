@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/program.h"
 #include "launcher/report/host.h"
@@ -172,7 +172,7 @@ static int plan_identity(const struct lau_options *o, const struct lau_dirs *dir
 	if (!p->identity.is_set || !p->is_wrapped)
 		return 0;
 	return b_fail(err, B_FLOOR, 0,
-		      "the policy names whom the command runs as, which --backend bwrap cannot: "
+		      "--backend bwrap cannot change the user as the policy asks: "
 		      "use --backend landlock");
 }
 
@@ -192,6 +192,9 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	/* Denies inside a writable tree: the broker's work, or by covers that of mounts, for what
 	 * is there. Without either they are refused, or the shim's alone. */
 	q.rq.with_protected = true;
+	/* A shim alone (--print-env) looks at no endpoint. */
+	q.rq.with_endpoints =
+		host->has_broker && !p->is_wrapped && !host->is_asked_as_macos && !o->print_env;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
 	if (plan_identity(o, dirs, p, err) < 0)
 		return -1;
@@ -200,8 +203,20 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 
 /* ---- parts of the floor ---- */
 
+/* By the broker, in a network namespace: each is a wall, and sbx-egress the only way out. Without
+ * either the engine has said what is lost, and there is no network. */
+static void plan_endpoints(struct lau_plan *p)
+{
+	p->has_endpoints = p->engine->effect.by_endpoint && p->engine->has_endpoints;
+	if (!p->has_endpoints)
+		return;
+	p->want_net_ns = p->filter_inet = true;
+	p->floor.uses_broker = true;
+}
+
 static void plan_network(struct lau_plan *p)
 {
+	plan_endpoints(p);
 	if (p->engine->effect.network == POL_NET_HOST)
 		return;
 	p->want_net_ns = !p->is_wrapped;
@@ -213,14 +228,15 @@ static void plan_network(struct lau_plan *p)
 			"use --network none (a loopback of its own) or --network host");
 }
 
+static bool judges_sockets(const struct lau_plan *p)
+{
+	return p->engine->rules.op[SBX_CONNECT].n && p->engine->effect.unix_ != POL_UNIX_HOST;
+}
+
 /* Sockets by path are the broker's alone to judge. */
 static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 {
-	if (!p->engine->rules.op[SBX_CONNECT].n || p->engine->effect.unix_ == POL_UNIX_HOST)
-		return;
-	if (host->has_broker)
-		p->floor.uses_broker = true;
-	else
+	if (judges_sockets(p) && !host->has_broker)
 		lau_plan_add(
 			p, true,
 			"single Unix sockets: they need the broker (Linux 5.19): use --unix host");
@@ -228,7 +244,7 @@ static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
 {
-	p->seccomp_flags = o->allow;
+	p->seccomp_flags = o->allow & (POL_SC_FLAGS - 1);
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		p->seccomp_flags |= POL_SC_UNIX_HOST;
 	if (pol_floor_opens_devices(&p->floor))
@@ -242,8 +258,10 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		return;
 	}
 	p->seccomp_flags |= POL_SC_BROKER;
-	if (p->engine->effect.unix_ != POL_UNIX_HOST)
+	if (p->engine->effect.unix_ != POL_UNIX_HOST || p->has_endpoints)
 		p->floor.traps |= POL_TRAP_SOCKETS;
+	if (p->has_endpoints)
+		p->floor.traps |= POL_TRAP_ENDPOINTS;
 	if (!(o->allow & POL_SC_ALLOW_DEBUG))
 		p->floor.traps |= POL_TRAP_TRACE;
 	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
@@ -316,14 +334,21 @@ static void plan_bounds(const struct lau_options *o, const struct lau_host *host
 }
 
 /* What Landlock does not see on this kernel, the broker does, whatever the policy says. */
-static int make_floor(const struct lau_host *host, struct lau_plan *p, struct b_err *err)
+static int make_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
+		      struct b_err *err)
 {
 	const struct pol_ruleset *rules = &p->engine->rules;
+	unsigned traps = pol_ll_traps(host->landlock_abi);
 
+	/* nor who may connect, nor modes */
+	if (judges_sockets(p))
+		traps |= POL_TRAP_SOCKETS;
+	if (o->allow & POL_SC_ALLOW_SETID)
+		traps |= POL_TRAP_FILES;
 	if (!host->has_broker)
 		return pol_floor_plan(rules, &p->engine->image, pol_fsview_host(), &p->floor, err);
-	return pol_floor_plan_broker(rules, &p->engine->image, pol_fsview_host(),
-				     pol_ll_traps(host->landlock_abi), &p->floor, err);
+	return pol_floor_plan_broker(rules, &p->engine->image, pol_fsview_host(), traps, &p->floor,
+				     err);
 }
 
 int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
@@ -335,7 +360,9 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		return b_wrap(err, "--caps");
 	if (!host->is_root || p->identity.is_set)
 		p->keep_caps = 0;
-	if (make_floor(host, p, err) < 0)
+	/* the broker acts with these, too */
+	p->keep_caps = lau_caps_after_exec(p->keep_caps);
+	if (make_floor(o, host, p, err) < 0)
 		return -1;
 	if (p->is_wrapped)
 		plan_mounts(p);
@@ -416,6 +443,20 @@ void lau_plan_wrap(const struct lau_plan *p, bool is_root, const char *cwd, stru
 		.keep_caps = p->keep_caps ? p->keep_caps | LAU_CAP_SETPCAP : 0,
 		.cwd = cwd,
 	};
+}
+
+int lau_plan_apart(struct lau_plan *p, const char *cache, struct b_err *err)
+{
+	struct pol_engine *e = p->engine;
+
+	if (pol_engine_part(e, cache, err) < 0)
+		return -1;
+	p->apart = b_arena_alloc(&p->arena, (e->nparts + 1) * sizeof *p->apart);
+	for (size_t i = 0; i < e->nparts; i++)
+		p->apart[p->napart++] = &e->part[i]->image;
+	if (e->nparts == 0)
+		p->apart[p->napart++] = &e->image;
+	return 0;
 }
 
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)

@@ -228,6 +228,10 @@ void lau_plan_namespaces(const struct lau_options *o, const struct lau_host *hos
 {
 	size_t before = p->nlosses;
 
+	if (o->allow & POL_SC_ALLOW_SETID && !host->has_broker)
+		lau_plan_add(p, true,
+			     "set-id files: they need the broker (Linux 5.19): leave out --allow "
+			     "setid");
 	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
 		return;
 	if (!host->has_broker)

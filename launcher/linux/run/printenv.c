@@ -31,7 +31,6 @@ static const char me[] = "sbx-launch";
 static const char no_floor[] =
 	"preload-only: no kernel floor: static programs, raw system calls and "
 	"programs that drop the shim are neither held nor recorded";
-static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
 
 struct alone {
 	struct lau_options o; /* a copy: members point into the caller's, but for `policies` */
@@ -189,12 +188,13 @@ static void banner(const struct alone *a, struct b_str *out)
 			       .seq = 1,
 			       .matched_rule = "",
 			       .rule = "",
-			       .layer = "launcher",
-			       .prev = zeros};
+			       .layer = "launcher"};
 	struct aud_frame frame;
 
 	aud_frame_init(&frame, a->dir.id, a->plan.engine->rules.profile, NULL, 0);
+	frame.is_shared = true;
 	aud_record_json(&frame, &r, out);
+	b_str_add(out, "}\n");
 	aud_frame_release(&frame);
 }
 

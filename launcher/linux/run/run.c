@@ -4,6 +4,7 @@
  * it, what was made is released in one place. Nothing is written before the policy, the command
  * and the floor have proved good.
  */
+#include "launcher/options/shell.h"
 #include "launcher/run/run.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 #include "core/ring.h"
 #include "launcher/linux/bwrap/wrap.h"
 #include "launcher/linux/confine/confine_priv.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/linux/run/run_priv.h"
 #include "launcher/options/approve.h"
 #include "launcher/options/grida_call.h"
@@ -258,6 +259,8 @@ static int step_channel(struct run *r, struct b_err *err)
 	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
 	r->channel.ring->witnesses_all = lau_parts_requires_shim(r->o);
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
+	if (r->o->is_shell)
+		lau_environment_set(&r->env, SBX_ENV_SHELL, r->channel.dir);
 	preload_shim(r);
 	if (lau_nest_may(r->guest, &r->plan))
 		(void)lau_nest_listen(r->channel.dir, &r->nest);
@@ -322,14 +325,18 @@ static void note_streams(struct run *r)
 			v = b_arena_alloc(&r->plan.arena, POL_STDIO_MAX * sizeof *v);
 		v[n++] = rule->base;
 	}
-	r->broker.streams = v;
-	r->broker.nstreams = n;
+	r->broker.streams = (struct lau_names){v, n};
 }
 
 static int prepare_broker(struct run *r, struct b_err *err)
 {
-	const struct lau_plan *p = &r->plan;
+	struct lau_plan *p = &r->plan;
+	unsigned char *terminals = b_arena_alloc(&r->plan.arena, LAU_TERMINALS / 8);
+	struct lau_given *given = b_arena_alloc(&r->plan.arena, LAU_GIVEN_MAX * sizeof *given);
 
+	lau_terminals_find(terminals);
+	if (lau_plan_apart(p, r->dirs.images, err) < 0)
+		return -1;
 	r->broker = (struct lau_broker_plan){
 		.image = &p->engine->image,
 		.read_level = p->floor.read_level,
@@ -343,6 +350,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.shim_path = r->plan.use_shim ? r->shim : NULL,
 		.control_path = r->nest.listener >= 0 ? r->nest.path.s : NULL,
 		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
+		.allows_setid = r->o->allow & POL_SC_ALLOW_SETID,
 		.ring = r->record.broker_ring,
 		.lock = &r->lock,
 		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
@@ -350,14 +358,22 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.level = (enum sbx_audit_level)r->o->audit_level,
 		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES,
 		.shares_net = !p->want_net_ns,
+		.unix_host = p->seccomp_flags & POL_SC_UNIX_HOST,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
-		.outer = p->outer,
-		.nouter = p->nouter,
-		.devices = p->devices,
-		.ndevices = p->ndevices,
+		.terminals = terminals,
+		.given = {given, lau_given_find(given)},
+		.devices = {p->devices, p->ndevices},
+		.apart = {p->apart, p->napart},
 	};
 	note_network(r, &r->broker.net);
+	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */
+	if (p->has_endpoints)
+		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
+	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
+		return -1;
 	note_streams(r);
+	if (r->guest)
+		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);
 	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
 				       p->shm_keep, &r->broker.landlock_fd, err);
 }
@@ -377,9 +393,11 @@ static int step_landlock(struct run *r, struct b_err *err)
 static int step_kernel(struct run *r, struct b_err *err)
 {
 	struct lau_confine *c = &r->confine;
+	struct b_arena *a = &r->plan.arena;
 	unsigned flags = r->plan.seccomp_flags;
 
 	*c = (struct lau_confine){.want_net_ns = r->plan.want_net_ns,
+				  .has_endpoints = r->plan.has_endpoints,
 				  .isolate = r->plan.isolate,
 				  .isolate_must = r->plan.isolate_must,
 				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
@@ -399,15 +417,14 @@ static int step_kernel(struct run *r, struct b_err *err)
 	if (r->plan.floor.uses_broker && prepare_broker(r, err) < 0)
 		return -1;
 	c->broker_landlock_fd = r->broker.landlock_fd;
-	if (lau_seccomp_prepare(flags, &c->bpf, &c->bpf_len, err) < 0)
-		return -1;
-	if (!(flags & POL_SC_NO_IPC) &&
-	    lau_seccomp_prepare(flags | POL_SC_NO_IPC, &c->bpf_no_ipc, &c->bpf_no_ipc_len, err) < 0)
+	if (lau_seccomp_prepare(a, flags, &c->bpf, &c->bpf_len, err) < 0 ||
+	    lau_seccomp_prepare(a, flags | POL_SC_NO_IPC, &c->bpf_no_ipc, &c->bpf_no_ipc_len, err))
 		return -1;
 	/* without it a namespace that cannot be had is an error */
-	if (r->o->require >> LAU_NEED_NET & 1)
+	if (r->o->require >> LAU_NEED_NET & 1 ||
+	    (r->plan.has_endpoints && r->o->strictness != LAU_BEST_EFFORT))
 		return 0;
-	return lau_seccomp_prepare(flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
+	return lau_seccomp_prepare(a, flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
 				   err);
 }
 
@@ -467,6 +484,7 @@ static void release(struct run *r)
 	lau_record_release(&r->record);
 	lau_nest_release(&r->nest);
 	lau_reports_close(&r->reports);
+	lau_door_release(&r->door);
 	lau_channel_release(&r->channel);
 	if (r->landlock.ruleset >= 0)
 		close(r->landlock.ruleset);
@@ -505,6 +523,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.nest.listener = -1,
 		.guard = LAU_GUARD_INIT,
 		.reports.watch.fd = -1,
+		.door = LAU_DOOR_INIT,
 	};
 }
 
@@ -545,6 +564,8 @@ static int ask_outer(const struct lau_options *o, struct lau_outcome *out)
 	if (o->dry_run || !getenv(SBX_ENV_CHANNEL))
 		return 0;
 	lau_host_quick(&host);
+	if (host.is_inside && lau_nest_is_shells(o))
+		(void)execv(LAU_SHELL, o->argv);
 	*out = (struct lau_outcome){.phase = LAU_PHASE_SETUP};
 	rc = host.is_inside ? lau_nest_ask(o, out, &out->err) : 0;
 	return rc ? 1 : 0;

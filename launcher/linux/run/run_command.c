@@ -172,6 +172,11 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	}
 	if (r->spawned.reports)
 		lau_reports_open(&r->reports, r->spawned.reports);
+	if (r->spawned.lost & LAU_NET_FILTERED)
+		lau_door_release(&r->door);
+	if (r->door.page && lau_door_opened(&r->door, r->plan.engine->image_data,
+					    r->plan.engine->image.size, err) < 0)
+		return -1;
 	start_guard(r, r->plan.is_wrapped || r->spawned.init > 0);
 	r->record.lost = r->spawned.lost;
 	lau_plan_lost(&r->plan, r->spawned.lost);
@@ -233,11 +238,12 @@ static struct lau_watch *serve_others(struct run *r)
 		.options = r->o,
 		.dirs = &r->dirs,
 		.plan = &r->plan,
+		.broker = &r->broker,
 		.record = {r->record.has_dir ? r->record.dir.id : NULL, r->record.family},
 		.depth = r->guest ? r->guest->outer->depth + 1 : 0,
 		.lost = r->spawned.lost,
 		.cgroup = r->cgroup.procs,
-		.lock = r->lock.fd,
+		.lock = &r->lock,
 	};
 
 	pid_t like = stays_in_place(r);
@@ -280,7 +286,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.terminal_group = getpgrp(),
 		.io = r->capture.is_open ? &r->capture.io : NULL,
 		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL,
-			  r->spawned.reports ? &r->reports.watch : NULL},
+			  r->spawned.reports ? &r->reports.watch : NULL,
+			  r->door.page ? &r->door.watch : NULL},
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,

@@ -11,7 +11,8 @@
 #include "launcher/exec/exec.h"
 #include "launcher/linux/broker/public.h"
 #include "launcher/linux/nested/nest.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/run/start_egress.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/environment.h"
 #include "launcher/plan/plan.h"
@@ -55,6 +56,7 @@ struct run {
 	uint64_t deadline_ms;
 	pid_t timer;
 	struct lau_guard guard;
+	struct lau_door door;
 	struct lau_reports reports; /* of the command, when it is the broker's child */
 };
 

@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "launcher/linux/broker/public.h"
 #include "launcher/linux/confine/confine_priv.h"
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/plan/program.h"
 
 /* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
@@ -137,7 +137,7 @@ static _Noreturn void command(const struct way *w, const struct lau_confine *c, 
 
 /* ---- the broker ---- */
 
-enum { KEPT = 5 }; /* of its descriptors */
+enum { KEPT = 6 }; /* of its descriptors */
 
 static bool is_kept(const int keep[KEPT], int fd)
 {
@@ -179,7 +179,7 @@ static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 		_exit(0);		      /* the command told why */
 	plan->ring_fd = lau_fd_receive(sock); /* none: the command may not write to it */
 	let_go((int[KEPT]){listener, plan->ring_fd, plan->lock->fd, w ? w->sock : -1,
-			   w ? w->signals : -1},
+			   w ? w->signals : -1, plan->door.page ? plan->door.channel : -1},
 	       null);
 	prctl(PR_SET_NAME, "sbx-broker", 0, 0, 0);
 	if (lau_broker_serve(plan, listener, &err) == 0)
@@ -234,6 +234,10 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));
 		give_up(r, w->out);
 	}
+	if (plan.no_inet) /* the filter lets nobody make a socket of the network */
+		plan.door.page = NULL;
+	if (plan.door.page && lau_door_open(plan.door.sockets, &plan.door.port, &r->err) < 0)
+		give_up(r, w->out);
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
@@ -279,9 +283,9 @@ static _Noreturn void child(const struct way *w, int lost)
 
 /* ---- into a pid namespace ---- */
 
-/* In the launcher's memory, while it stands still, so that nothing is copied for somebody who is
- * there for three calls: who makes a pid namespace is not in it, its children are. They are made
- * children of the launcher. */
+/* Runs in the launcher's memory (CLONE_VM, CLONE_VFORK), so that no page tables are copied for
+ * three calls. unshare(CLONE_NEWPID) moves only children into the namespace, hence the extra
+ * process. These become children of the launcher. */
 struct entry {
 	struct way *way;
 	struct lau_spawned *out;
@@ -495,38 +499,4 @@ int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err 
 		rc = spawn_less(sp, shell_argv, out, err);
 	lau_spawn_shell_free(own_shell);
 	return rc;
-}
-
-/* ---- who is the command ---- */
-
-int lau_hello_open(int socks[2])
-{
-	const int on = 1;
-
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0)
-		return -1;
-	return setsockopt(socks[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-}
-
-pid_t lau_hello_read(int sock)
-{
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(struct ucred))];
-	char byte;
-	struct iovec iov = {&byte, 1};
-	struct msghdr msg = {.msg_iov = &iov,
-			     .msg_iovlen = 1,
-			     .msg_control = room,
-			     .msg_controllen = sizeof room};
-	const struct cmsghdr *c;
-	struct ucred who;
-	ssize_t n;
-
-	do
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	c = n == 1 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (!c || c->cmsg_type != SCM_CREDENTIALS)
-		return 0;
-	memcpy(&who, CMSG_DATA(c), sizeof who);
-	return who.pid;
 }

@@ -177,8 +177,7 @@ int snprintf(char *restrict, size_t, const char *restrict, ...)
 	__attribute__((format(printf, 3, 4)));
 int vsnprintf(char *restrict, size_t, const char *restrict, va_list)
 	__attribute__((format(printf, 3, 0)));
-int sscanf(const char *restrict, const char *restrict, ...)
-	__attribute__((format(scanf, 2, 3)));
+int sscanf(const char *restrict, const char *restrict, ...) __attribute__((format(scanf, 2, 3)));
 int fputs(const char *restrict, FILE *restrict);
 int puts(const char *);
 int fputc(int, FILE *);
@@ -228,16 +227,16 @@ int renameatx_np(int, const char *, int, const char *, unsigned);
 #define AT_SYMLINK_FOLLOW   0x0040
 #define AT_REMOVEDIR	    0x0080
 
-#define F_DUPFD		0
-#define F_GETFD		1
-#define F_SETFD		2
-#define F_GETFL		3
-#define F_SETFL		4
-#define F_SETLK		8
-#define F_PREALLOCATE	42
-#define F_GETPATH	50
-#define F_ALLOCATEALL	4
-#define F_PEOFPOSMODE	3
+#define F_DUPFD	      0
+#define F_GETFD	      1
+#define F_SETFD	      2
+#define F_GETFL	      3
+#define F_SETFL	      4
+#define F_SETLK	      8
+#define F_PREALLOCATE 42
+#define F_GETPATH     50
+#define F_ALLOCATEALL 4
+#define F_PEOFPOSMODE 3
 typedef struct {
 	unsigned fst_flags;
 	int fst_posmode;
@@ -333,15 +332,15 @@ mode_t umask(mode_t);
 
 /* ---- unistd.h ---- */
 
-#define STDIN_FILENO  0
-#define STDOUT_FILENO 1
-#define STDERR_FILENO 2
-#define F_OK	      0
-#define X_OK	      1
-#define W_OK	      2
-#define R_OK	      4
-#define _SC_OPEN_MAX	      5
-#define _SC_PAGESIZE	      29
+#define STDIN_FILENO	     0
+#define STDOUT_FILENO	     1
+#define STDERR_FILENO	     2
+#define F_OK		     0
+#define X_OK		     1
+#define W_OK		     2
+#define R_OK		     4
+#define _SC_OPEN_MAX	     5
+#define _SC_PAGESIZE	     29
 #define _SC_NPROCESSORS_ONLN 58
 
 ssize_t read(int, void *, size_t);
@@ -378,6 +377,8 @@ int lchown(const char *, uid_t, gid_t);
 int fchown(int, uid_t, gid_t);
 int fchownat(int, const char *, uid_t, gid_t, int);
 int isatty(int);
+int ttyname_r(int, char *, size_t);
+int gethostname(char *, size_t);
 pid_t fork(void);
 pid_t vfork(void);
 int execve(const char *, char *const[], char *const[]);
@@ -429,14 +430,14 @@ struct dirent {
 	uint8_t d_type;
 	char d_name[1024];
 };
-#define DT_UNKNOWN 0
-#define DT_FIFO	   1
-#define DT_CHR	   2
-#define DT_DIR	   4
-#define DT_BLK	   6
-#define DT_REG	   8
-#define DT_LNK	   10
-#define DT_SOCK	   12
+#define DT_UNKNOWN   0
+#define DT_FIFO	     1
+#define DT_CHR	     2
+#define DT_DIR	     4
+#define DT_BLK	     6
+#define DT_REG	     8
+#define DT_LNK	     10
+#define DT_SOCK	     12
 #define DTTOIF(type) ((type) << 12)
 DIR *opendir(const char *) DARWIN_INODE64("opendir");
 DIR *fdopendir(int) DARWIN_INODE64("fdopendir");
@@ -459,16 +460,16 @@ struct passwd *getpwnam(const char *);
 
 /* ---- sys/mman.h ---- */
 
-#define PROT_READ   1
-#define PROT_WRITE  2
-#define PROT_EXEC   4
-#define PROT_NONE   0
-#define MAP_SHARED  0x0001
-#define MAP_PRIVATE 0x0002
-#define MAP_FIXED   0x0010
-#define MAP_ANON    0x1000
+#define PROT_READ     1
+#define PROT_WRITE    2
+#define PROT_EXEC     4
+#define PROT_NONE     0
+#define MAP_SHARED    0x0001
+#define MAP_PRIVATE   0x0002
+#define MAP_FIXED     0x0010
+#define MAP_ANON      0x1000
 #define MAP_ANONYMOUS MAP_ANON
-#define MAP_FAILED  ((void *)-1)
+#define MAP_FAILED    ((void *)-1)
 void *mmap(void *, size_t, int, int, int, off_t);
 int munmap(void *, size_t);
 int mprotect(void *, size_t, int);

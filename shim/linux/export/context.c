@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"
@@ -188,6 +188,11 @@ void shim_filter_comes(void)
 	atomic_store(&shim.has_own_filter, true);
 }
 
+void shim_filter_failed(void)
+{
+	atomic_store(&shim.has_own_filter, false);
+}
+
 #define PRCTL(name)                                                                                \
 	SHIM_EXPORT int name(int option, ...)                                                      \
 	{                                                                                          \
@@ -205,7 +210,7 @@ void shim_filter_comes(void)
 		shim_filter_comes();                                                               \
 		ret = NEXT(name)(option, a[0], a[1], a[2], a[3]);                                  \
 		if (ret < 0 && !had_filter)                                                        \
-			atomic_store(&shim.has_own_filter, false);                                 \
+			shim_filter_failed();                                                      \
 		return ret;                                                                        \
 	}
 PRCTL(prctl)

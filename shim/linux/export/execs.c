@@ -10,7 +10,7 @@
 #include "shim/env.h"
 #include "shim/exec.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/proc.h"

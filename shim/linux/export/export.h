@@ -138,6 +138,8 @@ int __mq_open_2(const char *, int);
 /* A filter of the program's own is about to be put in force: the last moment for system calls
  * the program would not make itself. */
 void shim_filter_comes(void);
+/* It did not: only where none had come before. */
+void shim_filter_failed(void);
 /* clone(2) with these flags is about to be made. */
 void shim_clone_comes(uint64_t flags);
 

@@ -14,7 +14,7 @@
 
 #include "core/attr.h"
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/open.h"
@@ -139,6 +139,16 @@ static int do_open(unsigned call, int dirfd, const char *path, int flags, mode_t
 	return (int)shim_result(shim_open(call, dirfd, path, flags, mode));
 }
 
+/* Is there a struct open_how, of a size that the kernel would look at? Two pages at most: both ends
+ * are asked for. */
+static bool is_how(const struct open_how *how, size_t size)
+{
+	const char *start = (const char *)how;
+
+	return size >= sizeof *how && size <= PAGE_LEAST && !shim_is_no_pointer(start) &&
+	       !shim_is_no_pointer(start + size - 1);
+}
+
 /* openat2() refuses what open() ignores: the kernel then has to see it as it was asked. */
 static bool is_as_open(const struct open_how *how, size_t size)
 {
@@ -150,7 +160,7 @@ static bool is_as_open(const struct open_how *how, size_t size)
 	    how->mode & ~UINT64_C(07777) || (how->mode && !has_mode))
 		return false;
 	for (i = sizeof *how; i < size; i++) /* a newer struct, asked for nothing new */
-		if (i == PAGE_LEAST || tail[i])
+		if (tail[i])
 			return false;
 	return true;
 }
@@ -166,7 +176,7 @@ SHIM_EXPORT int openat2(int dirfd, const char *path, const struct open_how *how,
 	struct shim_asked a = {.call = SBX_CALL_openat2, .dirfd = AT_FDCWD, .buf = buf};
 	int fd, ret;
 
-	if (shim_is_no_pointer(how) || size < sizeof *how || how->flags & O_PATH)
+	if (!is_how(how, size) || how->flags & O_PATH)
 		return (int)shim_result(
 			shim_where_given((int)sys4(SYS_openat2, dirfd, path, how, size)));
 	if (is_as_open(how, size) && shim_opens())

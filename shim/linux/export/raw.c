@@ -16,7 +16,7 @@
 #include <sys/xattr.h>
 
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/paths_check.h"
 #include "shim/proc.h"
@@ -180,6 +180,28 @@ RAW_QUERIES(X)
 RAW_OLD_QUERIES(X)
 #undef X
 
+/* SECCOMP_SET_MODE_STRICT, _FILTER; libseccomp asks what there is by a NULL filter. */
+static bool brings_filter(long number, long what, long filter)
+{
+	if (number == SYS_prctl)
+		return what == PR_SET_SECCOMP;
+	return what == 0 || (what == 1 && filter);
+}
+
+/* A filter that the kernel did not take binds nobody. */
+static long raw_filter(ARGUMENTS)
+{
+	bool brings = brings_filter(number, a, c);
+	long ret;
+
+	if (brings)
+		shim_filter_comes();
+	ret = by_number(number, a, b, c, d, e, f);
+	if (brings && ret < 0)
+		shim_filter_failed();
+	return ret;
+}
+
 /* access, faccessat, faccessat2: the kernel's own answer first, with the caller's real ids. */
 static long asked(ARGUMENTS)
 {
@@ -209,6 +231,9 @@ static void *decoded(long number)
 #undef X
 	case SYS_fchmodat2_nr:
 		return (void *)raw_fchmodat2;
+	case SYS_seccomp:
+	case SYS_prctl:
+		return (void *)raw_filter;
 	case SYS_dup:
 	case SYS_fcntl:
 #ifdef SYS_fcntl64
@@ -247,13 +272,8 @@ static void forget(long number, const long a[6])
 {
 	switch (number) {
 	case SYS_seccomp:
-		/* SECCOMP_SET_MODE_STRICT, _FILTER; libseccomp asks what there is by a NULL filter
-		 */
-		if (a[0] == 0 || (a[0] == 1 && a[2]))
-			shim_filter_comes();
-		break;
-	case SYS_prctl:
-		if (a[0] == PR_SET_SECCOMP)
+	case SYS_prctl: /* once we are ready raw_filter() sees what comes of it */
+		if (!shim_is_ready() && brings_filter(number, a[0], a[2]))
 			shim_filter_comes();
 		break;
 	case SYS_close:

@@ -9,7 +9,7 @@
 #include <utmpx.h>
 
 #include "shim/judge.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/open.h"
 #include "shim/paths_check.h"

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -105,6 +106,37 @@ long ak_op_doomed(struct ak_thread *t, const struct ak_op *op)
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	return 0;
+}
+
+/* ---- priorities and limits of another, by its number ---- */
+
+/* Of the one process outside that is there for it: what a hole opens should hurt nobody else. */
+long ak_op_limit_other(struct ak_thread *t, const struct ak_op *op)
+{
+	const struct rlimit few = {8, 8};
+	const struct sched_param param = {0};
+	const uint32_t attr[12] = {sizeof attr, SCHED_IDLE};
+	const unsigned long one = 1;
+	int pid = ak.has_pid_ns ? ak_some_pid(op->v[0]) : ak.host_pid;
+
+	(void)t;
+	if (pid == getpid() || pid == getppid() || pid <= 0)
+		return 0;
+	switch (op->v[1] % 6) {
+	case 0:
+		return syscall(SYS_setpriority, PRIO_PROCESS, pid, 19);
+	case 1:
+		return syscall(SYS_prlimit64, pid,
+			       (int[]){RLIMIT_NOFILE, RLIMIT_FSIZE}[op->v[1] / 6 % 2], &few, NULL);
+	case 2:
+		return syscall(SYS_sched_setscheduler, pid, SCHED_BATCH, &param);
+	case 3:
+		return syscall(SYS_sched_setattr, pid, attr, 0);
+	case 4:
+		return syscall(SYS_sched_setaffinity, pid, sizeof one, &one);
+	default: /* IOPRIO_WHO_PROCESS, the idle class */
+		return syscall(SYS_ioprio_set, 1, pid, 3 << 13);
+	}
 }
 
 /* ---- a terminal ---- */

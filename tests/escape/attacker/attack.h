@@ -334,6 +334,10 @@ struct ak_outsider {
 	_Atomic bool acts, freezes, is_acting, is_over;
 	uint64_t seed;
 	pid_t broker; /* 0 = not known */
+	struct ak_rank {
+		int nice, policy, io;
+		uint64_t files, size, processors;
+	} rank; /* of the process outside, as it was */
 };
 int ak_outsider_start(struct ak_outsider *, struct ak_world *);
 /* flags: AK_HOST, AK_FREEZE; 0: no more. */

@@ -173,6 +173,7 @@ const struct ak_call ak_calls[] = {
 	SPECIAL(many_sockets, "n", 1, ak_op_many_sockets),
 	SPECIAL(unseen, "n", 3, ak_op_unseen),
 	SPECIAL(forge, "nnnn", 4, ak_op_forge),
+	SPECIAL(limit_other, "in", 3, ak_op_limit_other),
 
 	SPECIAL(flip_path, "npp", 30, ak_op_flip_path),
 	SPECIAL(flip_how, "nhh", 6, ak_op_flip_how),

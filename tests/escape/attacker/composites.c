@@ -86,6 +86,20 @@ static bool is_plain_path(const char *path)
 	return (uintptr_t)path <= 0x1000 || !(strstr(path, "/dev") || strstr(path, "/proc/"));
 }
 
+/* Does the program make no symlink into them? */
+static bool makes_plain_links(struct ak_thread *t)
+{
+	for (unsigned i = 0; i < ak_now->n; i++) {
+		const struct ak_op *op = &ak_now->op[i];
+		const char *args = ak_calls[op->call].args;
+
+		for (unsigned k = 0; args[k]; k++)
+			if (args[k] == 's' && !is_plain_path((const char *)ak_argument(t, op, k)))
+				return false;
+	}
+	return true;
+}
+
 static bool is_plain_address(const struct sockaddr_un *a)
 {
 	return (uintptr_t)a > 0x1000 && a->sun_family == AF_UNIX && a->sun_path[0] &&
@@ -118,7 +132,8 @@ static bool must_be_told(struct ak_thread *t, const struct ak_call *c, const lon
 		if (c->args[i] == 'h' && !all_reads)
 			return false;
 	}
-	return (!reads || (all_reads && syscall(SYS_geteuid) == 0)) && !may_close_ways(t);
+	return (!reads || (all_reads && syscall(SYS_geteuid) == 0)) && !may_close_ways(t) &&
+	       makes_plain_links(t);
 }
 
 static long run_plain(struct ak_thread *t, const struct ak_op *op, const struct ak_call *c)

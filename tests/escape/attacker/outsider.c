@@ -10,10 +10,12 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -107,6 +109,37 @@ static void check_listener(int fd, const char *name, struct ak_outcome *out)
 	close(got);
 }
 
+static struct ak_rank rank_of(pid_t pid)
+{
+	struct rlimit files = {0}, size = {0};
+	unsigned long processors[16] = {0};
+	struct ak_rank r = {.nice = getpriority(PRIO_PROCESS, (id_t)pid),
+			    .policy = sched_getscheduler(pid),
+			    .io = (int)syscall(SYS_ioprio_get, 1, pid)};
+
+	(void)prlimit(pid, RLIMIT_NOFILE, NULL, &files);
+	(void)prlimit(pid, RLIMIT_FSIZE, NULL, &size);
+	(void)syscall(SYS_sched_getaffinity, pid, sizeof processors, processors);
+	r.files = files.rlim_cur;
+	r.size = size.rlim_cur;
+	r.processors = processors[0];
+	return r;
+}
+
+static void check_rank(struct ak_outsider *o, struct ak_outcome *out)
+{
+	const struct ak_rank now = rank_of(o->pid), was = o->rank;
+
+	if (now.nice == was.nice && now.policy == was.policy && now.io == was.io &&
+	    now.files == was.files && now.size == was.size && now.processors == was.processors)
+		return;
+	ak_world_note(out, AK_F_PROCESS,
+		      "priority or limits of a process outside: %d/%d/%d/%llu/%llu/%llx", now.nice,
+		      now.policy, now.io, (unsigned long long)now.files,
+		      (unsigned long long)now.size, (unsigned long long)now.processors);
+	o->rank = now;
+}
+
 void ak_outsider_check(struct ak_outsider *o, struct ak_outcome *out)
 {
 	char byte;
@@ -120,6 +153,8 @@ void ak_outsider_check(struct ak_outsider *o, struct ak_outcome *out)
 		ak_world_note(out, AK_F_PROCESS, "the process outside was ended");
 		o->pid = -1;
 	}
+	if (o->pid > 0)
+		check_rank(o, out);
 }
 
 /* ---- acts ---- */
@@ -334,6 +369,7 @@ int ak_outsider_start(struct ak_outsider *o, struct ak_world *w)
 	if (o->pid == 0)
 		be_victim(w, pipes[1]);
 	close(pipes[1]);
+	o->rank = rank_of(o->pid);
 	fcntl(pipes[0], F_SETFD, FD_CLOEXEC);
 	return pthread_create(&thread, NULL, act_along, o) == 0 ? 0 : -1;
 }

@@ -15,7 +15,7 @@
 static struct aud_entry entry(const char *json)
 {
 	struct aud_line line = {.s = json, .len = strlen(json)};
-	struct aud_entry e;
+	struct aud_entry e = {0};
 	const char *why = "";
 
 	cr_assert_eq(aud_entry_parse(&line, &e, &why), 0, "%s: %s", why, json);
@@ -76,7 +76,7 @@ Test(audit_entry, the_root_directory_may_be_the_workspace)
 
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		char json[64];
-		struct aud_entry e;
+		struct aud_entry e = {0};
 
 		snprintf(json, sizeof json, "{\"kind\":\"result\",\"path\":\"%s\"}", t[i].path);
 		e = entry(json);
@@ -147,7 +147,7 @@ Test(audit_entry, what_is_no_event_is_refused_with_a_reason)
 					  "{\"kind\":\"a\"} {}",
 					  "{\"kind\":\"a\",\"kind\":\"b\"}"};
 	const char *why;
-	struct aud_entry e;
+	struct aud_entry e = {0};
 	size_t i;
 
 	for (i = 0; i < sizeof bad / sizeof *bad; i++) {

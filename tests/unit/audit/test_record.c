@@ -69,8 +69,8 @@ static json_t *line_of(const struct aud_record *r, const char *profile)
 
 	aud_frame_init(&f, "20261127T232401Z-1a2b3c", profile, ws, 1);
 	aud_record_json(&f, r, &s);
-	cr_assert_eq(s.s[s.len - 1], '\n');
-	cr_assert_eq(strchr(s.s, '\n'), s.s + s.len - 1, "one line");
+	cr_assert_null(strchr(s.s, '\n'), "one line");
+	b_str_addc(&s, '}'); /* the log puts `chain` before it */
 	j = json_loadb(s.s, s.len, JSON_REJECT_DUPLICATES, NULL);
 	cr_assert_not_null(j, "%s", s.s);
 	aud_frame_release(&f);
@@ -93,12 +93,10 @@ Test(audit_record, strings_from_a_policy_are_escaped)
 			       .seq = 1,
 			       .matched_rule = "a\"b\n\\",
 			       .rule = "my file.yaml:1:\"2",
-			       .prev = "0",
 			       .layer = "shim",
 			       .exe = "/bin/\"sh\xff"};
 	json_t *j = line_of(&r, "pro\"file\n");
 
-	cr_assert_str_eq(str(j, "profile"), "pro\"file\n");
 	cr_assert_str_eq(str(j, "matched_rule"), "a\"b\n\\");
 	cr_assert_str_eq(str(j, "rule"), "my file.yaml:1:\"2");
 	cr_assert_str_eq(str(j, "exe"), "/bin/\"sh\\xff");
@@ -106,19 +104,35 @@ Test(audit_record, strings_from_a_policy_are_escaped)
 	json_decref(j);
 }
 
-Test(audit_record, ids_count_in_hex_and_grow_when_they_must)
+Test(audit_record, what_the_first_line_says_is_escaped_too)
 {
-	struct sbx_event ev = {0};
-	struct aud_record r = {.kind = AUD_GAP,
-			       .ev = &ev,
-			       .prev = "0",
-			       .layer = "launcher",
-			       .seq = 0x2a,
-			       .parent_seq = UINT64_C(0x123456789a)};
-	json_t *j = line_of(&r, "p");
+	static char one[] = "a", two[] = "b\"\n\xff";
+	static char *const argv[] = {one, two, NULL};
+	static const char *const context[] = {"tool=x\"y", "empty="};
+	struct aud_origin o = {
+		.host = "h\x1b[2J", .tty = "/dev/pts/1", .cwd = "/ws/\xff", .argv = argv};
+	struct sbx_event ev = {.pid = 7};
+	struct aud_record r = {
+		.kind = AUD_RUN, .ev = &ev, .seq = 1, .layer = "launcher", .origin = &o};
+	struct aud_frame f;
+	struct b_str s = {0};
+	json_t *j;
 
-	cr_assert_str_eq(str(j, "event_id"), "evt-20261127T232401Z-1a2b3c-0000002a");
-	cr_assert_str_eq(str(j, "parent_event_id"), "evt-20261127T232401Z-1a2b3c-123456789a");
+	aud_frame_init(&f, "20261127T232401Z-1a2b3c", "pro\"file\n", NULL, 0);
+	aud_frame_context(&f, context, 2);
+	aud_record_json(&f, &r, &s);
+	b_str_addc(&s, '}');
+	cr_assert_null(memchr(s.s, '\x1b', s.len));
+	j = json_loadb(s.s, s.len, JSON_REJECT_DUPLICATES, NULL);
+	cr_assert_not_null(j, "%s", s.s);
+	cr_assert_str_eq(str(j, "profile"), "pro\"file\n");
+	cr_assert_str_eq(str(j, "cwd_b64"), "L3dzL/8=");
+	cr_assert_str_eq(json_string_value(json_array_get(json_object_get(j, "argv"), 1)),
+			 "b\"\n\xef\xbf\xbd");
+	cr_assert_str_eq(str(json_object_get(j, "context"), "tool"), "x\"y");
+	cr_assert_str_eq(str(json_object_get(j, "context"), "empty"), "");
+	aud_frame_release(&f);
+	b_str_release(&s);
 	json_decref(j);
 }
 
@@ -133,7 +147,6 @@ Test(audit_record, the_longest_paths_fit_a_line)
 			       .seq = 1,
 			       .matched_rule = "",
 			       .rule = "",
-			       .prev = "0",
 			       .layer = "shim",
 			       .exe = path};
 	json_t *j;

@@ -421,3 +421,15 @@ Test(audit_rundir, a_start_that_was_cut_short_is_no_run_and_goes, .init = begin,
 	cr_assert_eq(aud_rundir_show(&starting, &err), 0, "%s", err.msg);
 	aud_rundir_release(&starting);
 }
+
+Test(audit_rundir, turns_are_drawn_whatever_the_process)
+{
+	enum { DRAWS = 8192 };
+	unsigned due = 0;
+
+	for (int i = 0; i < DRAWS; i++)
+		due += aud_rundir_is_due();
+	/* 512 are expected; less or more than half of that comes once in a universe */
+	cr_expect_gt(due, DRAWS / AUD_RETAIN_TURNS / 2);
+	cr_expect_lt(due, DRAWS / AUD_RETAIN_TURNS * 2);
+}

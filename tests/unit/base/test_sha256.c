@@ -53,3 +53,22 @@ Test(base_sha256, bytes_behind_a_nul_count)
 	b_sha256_hex("a\0c", 3, b);
 	cr_expect_str_neq(a, b);
 }
+
+/* RFC 4231, 4.2 and 4.3: a key shorter than a block is one with zeros behind it. */
+Test(base_sha256, known_authentication_codes)
+{
+	unsigned char ones[B_HMAC_KEY] = {0}, jefe[B_HMAC_KEY] = "Jefe", key[B_HMAC_KEY];
+	char hex[B_SHA256_HEX];
+	struct b_hmac m;
+
+	memset(ones, 0x0b, 20);
+	b_hmac_init(&m, ones);
+	b_hmac_hex(&m, "Hi ", 3, "There", 5, hex);
+	cr_expect_str_eq(hex, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+	b_hmac_init(&m, jefe);
+	b_hmac_hex(&m, "what do ya want for nothing?", 28, "", 0, hex);
+	cr_expect_str_eq(hex, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+	b_hmac_key(&m, "what do ya want for nothing?", 28, key);
+	cr_expect_eq(key[0], 0x5b);
+	cr_expect_eq(key[31], 0x43);
+}

@@ -174,6 +174,32 @@ Test(core_deep, numbers_of_a_list_are_not_relied_on)
 	expect(".", want_len, NULL);
 }
 
+/* Somebody makes entries for as long as we look. */
+static long endless(int list, void *buf, size_t size)
+{
+	const uint16_t reclen = 24;
+
+	(void)list;
+	memset(buf, 0, size);
+	for (size_t at = 0; at + reclen <= size; at += reclen) {
+		memcpy((char *)buf + at + 16, &reclen, sizeof reclen);
+		strcpy((char *)buf + at + 19, "x");
+	}
+	return (long)(size / reclen * reclen);
+}
+
+Test(core_deep, no_more_is_looked_through_than_others_can_wait_for, .timeout = 30)
+{
+	struct sbx_deep_sys crowded = calls;
+	int fd;
+
+	go_down(45, 100);
+	fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	crowded.entries = endless;
+	cr_expect_eq(sbx_deep_text(&crowded, fd, room, NULL), -EACCES);
+	close(fd);
+}
+
 Test(core_deep, what_is_kept_saves_the_climb)
 {
 	go_down(100, 100);

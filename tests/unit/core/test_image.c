@@ -21,7 +21,15 @@ static void setup(void)
 					    "- /ws **/keys/**", "- /ws a/?b*/c",  "- /ws/exact",
 					    "+ /ws **/ok/x*",	"- /ws src/*/x.c"};
 
+	static const char *const endpoints[] = {
+		"+ **.example.org:443", "+ *.example.org",	  "- a.example.org:1-80",
+		"+ 10.0.0.0/12:443",	"+ a*.b.example.org:443", "+ x.internal by usr/bin/*",
+		"- 2001:db8::/33",
+	};
+
 	engine_init(&e);
+	for (size_t i = 0; i < sizeof endpoints / sizeof *endpoints; i++)
+		engine_endpoint(&e, endpoints[i]);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
 		engine_rule(&e, rules[i]);
 		if (i % 2)
@@ -88,7 +96,24 @@ Test(core_image, sections_that_lead_outside_are_refused)
 				    &hdr->op[SBX_READ].layer[0].literals,
 				    &hdr->op[SBX_READ].layer[0].nliterals,
 				    &hdr->op[SBX_READ].layer[0].ngroups,
-				    &hdr->op[SBX_MODIFY].nrules};
+				    &hdr->op[SBX_MODIFY].nrules,
+				    &hdr->net.first_rule,
+				    &hdr->net.nrules,
+				    &hdr->net.facts,
+				    &hdr->net.parts,
+				    &hdr->net.nparts,
+				    &hdr->net.programs,
+				    &hdr->net.nprograms,
+				    &hdr->net.bys,
+				    &hdr->net.nbys,
+				    &hdr->net.places,
+				    &hdr->net.nplaces,
+				    &hdr->net.trusted,
+				    &hdr->net.ports,
+				    &hdr->net.nports,
+				    &hdr->net.nlayers,
+				    &hdr->net.layer[0].first_part,
+				    &hdr->net.layer[0].nparts};
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		uint32_t old = *fields[i];
@@ -166,6 +191,7 @@ static void use(const struct sbx_image *img)
 			sbx_subtree(img, (enum sbx_op)op, paths[i], len);
 		}
 	sbx_move_allowed(img, "/ws/a", 5, "/ws/keys", 8, true, NULL);
+	engine_ask_endpoints(img);
 }
 
 /* With AddressSanitizer (`make check-san`) this proves that the walker stays in bounds: the

@@ -257,6 +257,34 @@ Test(launcher_broker_moves, what_cannot_be_looked_through_stays, .timeout = 120)
 	remove_tree();
 }
 
+static int move_onto(void *arg)
+{
+	(void)arg;
+	return chdir(root) < 0 ? 200 : rename("lib", "test") < 0 ? errno : 0;
+}
+
+/* The kernel's answer, which no look through it would change, comes first. */
+Test(launcher_broker_moves, a_directory_without_a_place_is_not_looked_through)
+{
+	static const struct {
+		const char *tree;
+		int want;
+	} v[] = {{"mkdir -p lib/x test/y && echo s >lib/x/a.env", ENOTEMPTY},
+		 {"mkdir -p lib/x && echo s >lib/x/a.env && echo x >test", ENOTDIR},
+		 {"mkdir -p lib/x test && echo s >lib/x/a.env", EACCES}};
+	static const struct row rules = {TESTS_ENV, NULL, NULL, NULL, 0, 0, NULL};
+	const struct sb_options o = {0};
+	struct sb_policy policy;
+
+	for (unsigned i = 0; i < sizeof v / sizeof *v; i++) {
+		make_tree(v[i].tree);
+		make_policy(&policy, rules.rules);
+		cr_expect_eq(sb_run(&policy, &o, move_onto, NULL), v[i].want, "%s", v[i].tree);
+		sb_policy_release(&policy);
+		remove_tree();
+	}
+}
+
 /* ---- two threads ---- */
 
 static _Atomic bool over;

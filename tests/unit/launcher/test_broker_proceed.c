@@ -12,12 +12,14 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -325,6 +327,25 @@ static bool try_umask(void)
 	return (st.st_mode & 0777) != 0666 && (st.st_mode & 0777) != 0600;
 }
 
+static int priority_outside(void)
+{
+	return getpriority(PRIO_PROCESS, (id_t)getppid());
+}
+
+static bool try_priority(void)
+{
+	int before = priority_outside();
+	struct sched_param param = {0};
+	struct rlimit core;
+
+	(void)setpriority(PRIO_PROCESS, (id_t)getppid(), before < 19 ? before + 1 : 1);
+	(void)sched_setscheduler(getppid(), SCHED_BATCH, &param);
+	(void)setpriority(PRIO_PROCESS, (id_t)getpid(), 0);
+	(void)prlimit(getpid(), RLIMIT_CORE, NULL, &core);
+	return prlimit(getpid(), RLIMIT_CORE, &core, NULL) < 0 || priority_outside() != before ||
+	       sched_getscheduler(getppid()) != SCHED_OTHER;
+}
+
 static bool try_ids(void)
 {
 	syscall(SYS_setresuid, 65534L, 65534L, 0L);
@@ -415,6 +436,7 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 	[BR_PROCEED_UMASK] = ATTACK(plan_literal, try_umask, "", "", BY(swap_umask)),
 	[BR_PROCEED_CREDENTIALS] =
 		ATTACK(plan_pattern, try_ids, "", "", BY(swap_ids), .is_for_root = true),
+	[BR_PROCEED_PRIORITY] = ATTACK(plan_literal, try_priority, "", "", BY(NULL)),
 	[BR_PROCEED_NAME] =
 		ATTACK(plan_literal, try_names, "open/.", "shut/f", BY(swap_text, swap_directory)),
 	[BR_PROCEED_TRUNCATE] = ATTACK(plan_literal, try_truncate, "open/f", "shut/f",

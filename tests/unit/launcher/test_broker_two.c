@@ -52,7 +52,7 @@ static void set_up(void)
 	snprintf(deny, sizeof deny, "m- E %s/.claude/settings.json", root);
 	sb_policy_make(&policy, (const char *const[]){"rx+ T /", allow, deny, NULL});
 	cr_assert_eq(lau_movelock_open(NULL, &locks[0], &err), 0, "%s", err.msg);
-	cr_assert_eq(lau_movelock_join(locks[0].fd, &locks[1], &err), 0, "%s", err.msg);
+	cr_assert_eq(lau_movelock_join(&locks[0], &locks[1], &err), 0, "%s", err.msg);
 	seen = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	cr_assert_neq((void *)seen, MAP_FAILED);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

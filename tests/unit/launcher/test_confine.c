@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "policy/plan/floor.h"
 #include "policy/plan/landlock.h"
 #include "policy/plan/seccomp.h"
@@ -78,6 +79,8 @@ static void tear_down(void)
 }
 TestSuite(launcher_confine, .init = set_up, .fini = tear_down);
 
+static struct b_arena filters;
+
 struct setup {
 	bool bare;	  /* positive control */
 	bool net;	  /* want a namespace */
@@ -114,10 +117,10 @@ static int prepare(const struct setup *s, struct lau_confine *c, struct b_err *e
 	c->want_net_ns = s->net;
 	c->keep_fds = s->keep;
 	c->nkeep_fds = s->nkeep;
-	if (!s->no_fallback && lau_seccomp_prepare(s->flags | POL_SC_NO_INET, &c->bpf_no_inet,
-						   &c->bpf_no_inet_len, err) < 0)
+	if (!s->no_fallback && lau_seccomp_prepare(&filters, s->flags | POL_SC_NO_INET,
+						   &c->bpf_no_inet, &c->bpf_no_inet_len, err) < 0)
 		return -1;
-	return lau_seccomp_prepare(s->flags, &c->bpf, &c->bpf_len, err);
+	return lau_seccomp_prepare(&filters, s->flags, &c->bpf, &c->bpf_len, err);
 }
 
 /* Runs act() in a confined child; its result, or 1000 + the signal that killed it. */
@@ -570,7 +573,7 @@ Test(launcher_confine, unknown_filter_flags_are_refused)
 	const void *bpf = NULL;
 	size_t len = 0;
 
-	cr_expect_eq(lau_seccomp_prepare(POL_SC_FLAGS, &bpf, &len, &err), -1);
+	cr_expect_eq(lau_seccomp_prepare(&filters, POL_SC_FLAGS, &bpf, &len, &err), -1);
 	cr_expect_eq(err.kind, B_FLOOR);
 	cr_expect_null(bpf);
 }

@@ -13,10 +13,52 @@ Test(launcher_envnames, rows_of_names)
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct tsv_row *row = &t->rows[i];
 
-		cr_expect_eq(lau_env_is_login(tsv_cell(row, "name")),
-			     tsv_is_true(row, "caliban_should_scrub"), "%s", row->cells[0]);
+		static const char *const columns[] = {
+			[LAU_SECRET_SHOWN] = "orbit_is_sensitive_env_name",
+			[LAU_SECRET_CALIBAN] = "caliban_should_scrub",
+			[LAU_SECRET_ORBIT] = "orbit_proc_spawn_strip",
+		};
+		const char *name = tsv_cell(row, "name");
+
+		for (unsigned use = 0; use < sizeof columns / sizeof *columns; use++)
+			if (columns[use])
+				cr_expect_eq(lau_name_is_secret(name, use),
+					     tsv_is_true(row, columns[use]), "%s %s", row->cells[0],
+					     columns[use]);
+		/* what caliban takes away, --env scrub does */
+		cr_expect(!lau_name_is_secret(name, LAU_SECRET_CALIBAN) ||
+				  lau_name_is_secret(name, LAU_SECRET_SCRUB),
+			  "%s", name);
 	}
 	tsv_free(t);
+}
+
+Test(launcher_envnames, what_is_hidden_is_scrubbed_but_for_what_only_names_a_place_or_a_person)
+{
+	static const char *const yes[] = {
+		"DB_PASSWD",	 "SESSION_COOKIE", "GH_AUTH",	  "MY_BEARER",
+		"db_passwd",	 "KEYBOARD",	   "PASSPHRASE",  "HTTP_AUTH",
+		"AUTHORIZATION", "AUTHOR_TOKEN",   "PRIVATE_PEM", "XDG_SESSION_TOKEN",
+	};
+	static const char *const no[] = {
+		"SSH_AUTH_SOCK",
+		"XAUTHORITY",
+		"XDG_SESSION_ID",
+		"XDG_SESSION_TYPE",
+		"GIT_AUTHOR_NAME",
+		"GIT_AUTHOR_EMAIL",
+		"GIT_AUTHOR_DATE",
+		"DESKTOP_SESSION",
+		"AUTHOR",
+		"CARGO_PKG_AUTHORS",
+		"PATH",
+		"DBUS_SESSION_BUS_ADDRESS",
+	};
+
+	for (size_t i = 0; i < sizeof yes / sizeof *yes; i++)
+		cr_expect(lau_name_is_secret(yes[i], LAU_SECRET_SCRUB), "%s", yes[i]);
+	for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+		cr_expect_not(lau_name_is_secret(no[i], LAU_SECRET_SCRUB), "%s", no[i]);
 }
 
 /* What one judge in the mode leaves of an environment of this one variable. */

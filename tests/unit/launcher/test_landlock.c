@@ -5,7 +5,15 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -113,4 +121,79 @@ Test(launcher_landlock, a_rule_that_cannot_be_opened_for_want_of_one_is_told)
 	leave(RULESET_AND_PIPE);
 	cr_expect_eq(wait_and_act(&plan, read_passwd, &rc), BROKEN);
 	cr_expect_eq(rc, -1);
+}
+
+/* ---- a link that came on the way ---- */
+
+static char place[] = "/tmp/sbx-test-landlock-XXXXXX";
+static char through[64], target[64];
+
+static int read_target(void)
+{
+	return open(target, O_RDONLY | O_CLOEXEC) < 0 ? errno : OK;
+}
+
+/* seccomp(2): as a container's profile does that knows no openat2. */
+static void hide_openat2(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = {sizeof code / sizeof *code, code};
+
+	cr_assert_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	cr_assert_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog), 0);
+}
+
+static void grant_nothing_behind_a_link(void)
+{
+	struct pol_ll_rule rule = {through, POL_LL_READ_FILE | POL_LL_READ_DIR};
+	struct pol_ll_plan plan = {.abi = 1, .handled_fs = 0x1fff, .rules = &rule, .nrules = 1};
+	int rc;
+
+	cr_expect_eq(wait_and_act(&plan, read_target, &rc), EACCES);
+	cr_expect_eq(rc, 0);
+	snprintf(through, sizeof through, "%s/real/d", place);
+	cr_expect_eq(wait_and_act(&plan, read_target, &rc), OK);
+}
+
+static void make_place(void)
+{
+	char dir[64], link[64];
+
+	cr_assert(mkdtemp(place));
+	snprintf(dir, sizeof dir, "%s/real", place);
+	cr_assert_eq(mkdir(dir, 0700), 0);
+	snprintf(link, sizeof link, "%s/link", place);
+	cr_assert_eq(symlink("real", link), 0);
+	snprintf(dir, sizeof dir, "%s/real/d", place);
+	cr_assert_eq(mkdir(dir, 0700), 0);
+	snprintf(target, sizeof target, "%s/real/d/f", place);
+	cr_assert_eq(close(open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)), 0);
+	snprintf(through, sizeof through, "%s/link/d", place);
+}
+
+static void remove_place(void)
+{
+	static const char *const names[] = {"real/d/f", "real/d", "real", "link", ""};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "%s/%s", place, names[i]);
+		(void)remove(path);
+	}
+}
+
+Test(launcher_landlock, a_link_on_the_way_is_not_followed, .init = make_place, .fini = remove_place)
+{
+	grant_nothing_behind_a_link();
+}
+
+Test(launcher_landlock, nor_where_openat2_is_not_there, .init = make_place, .fini = remove_place)
+{
+	hide_openat2();
+	grant_nothing_behind_a_link();
 }

@@ -252,7 +252,7 @@ Test(launcher_movelock, a_run_inside_joins_without_a_name)
 	struct b_err err = {0};
 
 	cr_assert_eq(lau_movelock_open(NULL, &first, &err), 0, "%s", err.msg);
-	cr_assert_eq(lau_movelock_join(first.fd, &second, &err), 0, "%s", err.msg);
+	cr_assert_eq(lau_movelock_join(&first, &second, &err), 0, "%s", err.msg);
 	second.limit_ms = 50;
 	cr_assert_neq(first.slot, second.slot);
 	cr_assert_eq(lau_movelock_share(&first, &who), 0);
@@ -262,4 +262,47 @@ Test(launcher_movelock, a_run_inside_joins_without_a_name)
 	lau_movelock_move_end(&second);
 	lau_movelock_release(&second);
 	lau_movelock_release(&first);
+}
+
+/* One that is killed, with a place. */
+static void join_and_die(const struct lau_movelock *outer)
+{
+	pid_t pid = fork();
+
+	cr_assert_geq(pid, 0);
+	if (pid == 0) {
+		struct lau_movelock l;
+		struct b_err err;
+
+		if (lau_movelock_join(outer, &l, &err) == 0)
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+}
+
+Test(launcher_movelock, one_run_leaves_places_to_the_others)
+{
+	static struct lau_movelock inside[LAU_MOVELOCK_INSIDE + 1];
+	struct lau_movelock another, its;
+	struct b_err err = {0};
+	unsigned n = 0;
+
+	/* those inside of those inside are of the same family */
+	while (n <= LAU_MOVELOCK_INSIDE &&
+	       lau_movelock_join(n % 3 && n ? &inside[n - 1] : &mine, &inside[n], &err) == 0)
+		n++;
+	cr_assert_eq(n, LAU_MOVELOCK_INSIDE);
+	cr_expect(err.kind == B_LIMIT && inside[n].page == NULL, "%s", err.msg);
+	open_lock(&another);
+	cr_assert_eq(lau_movelock_join(&another, &its, &err), 0, "%s", err.msg);
+	lau_movelock_release(&its);
+	lau_movelock_release(&another);
+	/* what has ended, and what was killed, has no place any more */
+	lau_movelock_release(&inside[--n]);
+	join_and_die(&mine);
+	cr_expect_eq(lau_movelock_join(&mine, &inside[n], &err), 0, "%s", err.msg);
+	cr_expect_eq(lau_movelock_join(&mine, &its, &err), -1);
+	for (n = LAU_MOVELOCK_INSIDE; n-- > 0;)
+		lau_movelock_release(&inside[n]);
 }

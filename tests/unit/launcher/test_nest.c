@@ -14,60 +14,86 @@
 #include "base/err.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/plan.h"
-#include "policy/compile/bundle.h"
+#include "policy/bundle.h"
 #include "policy/engine.h"
 
-static const char texts[] = "/bin/true\0\0true\0A=1\0/ws\0npm\0HOME\0B=2";
+#define W(text)                                                                                    \
+	(char[])                                                                                   \
+	{                                                                                          \
+		text                                                                               \
+	}
 
-static struct lau_nest_head head(void)
+static void pack(struct b_str *out, unsigned mask, int pipe, bool has_args)
 {
-	return (struct lau_nest_head){.nargs = 1,
-				      .nenv = 1,
-				      .nworkspaces = 1,
-				      .npresets = 1,
-				      .npass = 1,
-				      .nset = 1,
-				      .texts = sizeof texts};
+	char *args[] = {W("true"), NULL}, *env[] = {W("A=1"), NULL}, *ws[] = {W("/ws"), NULL},
+	     *presets[] = {W("npm"), NULL}, *options[] = {W("sbx-launch"), W("-q"), NULL};
+	const struct lau_nest_request rq = {.umask = mask,
+					    .ignored = 6,
+					    .pipes = {pipe},
+					    .npipes = 1,
+					    .program = "/bin/true",
+					    .args = args + !has_args,
+					    .env = env,
+					    .workspaces = ws,
+					    .presets = presets,
+					    .options = options,
+					    .bundle = "policy",
+					    .bundle_size = 6};
+
+	b_str_reset(out);
+	lau_nest_pack(&rq, out);
 }
 
 Test(launcher_nest, a_request_is_taken_apart)
 {
-	struct lau_nest_head h = head();
+	b_auto(b_str_release) struct b_str s = {0};
 	struct lau_nest_request rq = {0};
 	struct b_err err;
 
-	cr_assert_eq(lau_nest_parse(&h, texts, &rq, &err), 0, "%s", err.msg);
+	pack(&s, 022, 5, true);
+	cr_assert_eq(lau_nest_parse(s.s, s.len, &rq, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(rq.program, "/bin/true");
-	cr_assert_str_eq(rq.caps, "");
 	cr_assert_str_eq(rq.args[0], "true");
 	cr_assert_null(rq.args[1]);
 	cr_assert_str_eq(rq.env[0], "A=1");
 	cr_assert_str_eq(rq.workspaces[0], "/ws");
 	cr_assert_str_eq(rq.presets[0], "npm");
-	cr_assert_str_eq(rq.set[0], "B=2");
+	cr_assert_str_eq(rq.options[1], "-q");
+	cr_assert_eq(rq.umask, 022);
+	cr_assert_eq(rq.ignored, 6);
+	cr_assert_eq(rq.npipes, 1);
+	cr_assert_eq(rq.pipes[0], 5);
+	cr_assert_eq(rq.bundle_size, 6);
+	b_arena_release(&rq.arena);
+}
+
+static void refused(const struct b_str *s, size_t n, const char *what)
+{
+	struct lau_nest_request rq = {0};
+	struct b_err err = {0};
+
+	cr_expect_eq(lau_nest_parse(s->s, n, &rq, &err), -1, "%s: %zu", what, n);
+	cr_expect_eq(err.kind, B_FORMAT);
 	b_arena_release(&rq.arena);
 }
 
 Test(launcher_nest, a_request_that_says_more_or_less_than_it_has_is_refused)
 {
-	struct b_err err;
+	b_auto(b_str_release) struct b_str s = {0};
 
-	for (int i = 0; i < 9; i++) {
-		struct lau_nest_request rq = {0};
-		struct lau_nest_head h = head();
-
-		h.nargs = i == 0 ? 0 : i == 1 ? 2 : 1;
-		h.nenv = i == 2 ? UINT32_MAX : 1;
-		h.nset = i == 3 ? 0 : 1;
-		h.texts -= i == 4;
-		h.npipes = i == 5 ? LAU_NEST_PIPES + 1 : i == 6;
-		h.pipes[0] = i == 6 ? LAU_NEST_TOP : 3;
-		h.umask = i == 7 ? 01000 : 022;
-		h.bundle = i == 8 ? UINT64_MAX : 0;
-		cr_expect_eq(lau_nest_parse(&h, texts, &rq, &err), -1, "%d", i);
-		cr_expect_eq(err.kind, B_FORMAT, "%d", i);
-		b_arena_release(&rq.arena);
-	}
+	pack(&s, 022, 5, true);
+	for (size_t n = 0; n < s.len; n++)
+		refused(&s, n, "cut short");
+	b_str_addn(&s, "12345678", 8);
+	refused(&s, s.len, "grown");
+	pack(&s, 01000, 5, true);
+	refused(&s, s.len, "umask");
+	pack(&s, 022, LAU_NEST_TOP, true);
+	refused(&s, s.len, "high pipe");
+	pack(&s, 022, 2, true);
+	refused(&s, s.len, "low pipe");
+	pack(&s, 022, 5, false);
+	refused(&s, s.len, "no words");
 }
 
 /* Whoever makes a request may put automata that allow everything beside harmless rules, with the
@@ -93,6 +119,50 @@ Test(launcher_nest, who_sends_byte_by_byte_holds_nobody_up)
 	waitpid(pid, NULL, 0);
 	close(sock[0]);
 	close(sock[1]);
+}
+
+#define W(text)                                                                                    \
+	(char[])                                                                                   \
+	{                                                                                          \
+		text                                                                               \
+	}
+
+/* What is sent is parsed by the same rows; what is not sent is no word of a request. */
+Test(launcher_nest, options_reach_the_outer_run_as_words)
+{
+	char *argv[] = {W("sbx-launch"), W("-qvv"),	W("--timeout=5s"), W("--status-fd"),
+			W("1"),		 W("--setenv"), W("A=b"),	   W("--memory"),
+			W("1G"),	 W("--"),	W("true"),	   NULL};
+	static const char *const bad[] = {"--keep-fd=0", "--chdir=/", "word", "--no-shim"};
+	b_auto(b_strlist_release) struct b_strlist sent = {0};
+	b_auto(b_arena_release) struct b_arena a = {0};
+	struct lau_options o, got;
+	struct b_err err;
+	char *words[16] = {0};
+
+	lau_options_init(&o);
+	cr_assert_eq(lau_options_parse(11, argv, &o, &err), 0, "%s", err.msg);
+	cr_assert_eq(lau_options_send(&o, &a, &sent, &err), 0, "%s", err.msg);
+	cr_assert_eq(sent.n, 7);
+	memcpy(words, sent.v, sent.n * sizeof *words);
+	lau_options_init(&got);
+	cr_assert_eq(lau_options_receive(words, &got, &err), 0, "%s", err.msg);
+	cr_expect(got.quiet);
+	cr_expect_eq(got.verbose, 2);
+	cr_expect_eq(got.timeout_ms, 5000);
+	cr_expect_eq(got.bounds.v[LAU_BOUND_MEMORY], o.bounds.v[LAU_BOUND_MEMORY]);
+	cr_expect_str_eq(got.set_env.v[0], "A=b");
+	cr_expect_eq(got.status_fd, -1);
+	lau_options_release(&got);
+	lau_options_release(&o);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		words[1] = strdup(bad[i]);
+		words[2] = NULL;
+		lau_options_init(&got);
+		cr_expect_eq(lau_options_receive(words, &got, &err), -1, "%s", bad[i]);
+		lau_options_release(&got);
+		free(words[1]);
+	}
 }
 
 Test(launcher_nest, automata_of_a_request_are_not_used)

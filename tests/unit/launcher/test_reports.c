@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command as the broker's child: what the two ends tell each other. */
-#include "launcher/linux/run/linux_parts.h"
+#include "launcher/linux/process/process.h"
 
 #include <errno.h>
 #include <poll.h>

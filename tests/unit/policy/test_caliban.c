@@ -50,7 +50,7 @@ Test(policy_caliban, every_key_has_its_type)
 	cr_expect(doc.settings.value[POL_SET_strict].v);
 	cr_expect_eq(doc.settings.value[POL_SET_reads].v, POL_READS_LISTED);
 	cr_expect_eq(doc.settings.value[POL_SET_network].v, POL_NET_NONE);
-	cr_expect_eq(doc.foreign.losses.n, 1); /* the proxy */
+	cr_expect_eq(doc.foreign.net_losses.n, 1); /* the proxy */
 	cr_expect_str_eq(doc.foreign.bwrap.s, "/usr/bin/bwrap");
 	cr_expect(doc.foreign.must_have_bwrap && doc.foreign.is_nested);
 	cr_expect_eq(doc.settings.value[POL_SET_env].v, POL_ENV_KEEP);

@@ -32,6 +32,19 @@ static enum pol_dialect of(const char *text, enum pol_dialect forced)
 	return d;
 }
 
+static const char claude[] = "{\"env\": {}, \"permissions\": {\"deny\": [\"Read(./.env)\"]}}";
+static const char codex[] = "model = \"m\"\nsandbox_mode = \"read-only\"\n";
+
+Test(policy_dialect, settings_of_agents_are_told_by_their_keys)
+{
+	cr_expect_eq(of(claude, POL_DIALECT_auto), POL_DIALECT_claude, "%s", err.msg);
+	cr_expect_eq(of("{\"sandbox\": {\"enabled\": true}}", POL_DIALECT_auto), POL_DIALECT_claude,
+		     "%s", err.msg);
+	cr_expect_eq(of(codex, POL_DIALECT_auto), POL_DIALECT_codex, "%s", err.msg);
+	/* a table of caliban's */
+	cr_expect_neq(of("[model]\nname = \"m\"\n", POL_DIALECT_auto), POL_DIALECT_codex);
+}
+
 Test(policy_dialect, the_content_tells_the_language)
 {
 	struct b_str s = {0};
@@ -85,10 +98,10 @@ Test(policy_dialect, what_is_none_of_the_others_is_orbits)
 
 Test(policy_dialect, a_forced_one_is_taken_at_its_word)
 {
-	static const char *const texts[] = {[POL_DIALECT_orbit] = orbit,
-					    [POL_DIALECT_openshell] = openshell,
-					    [POL_DIALECT_srt] = srt,
-					    [POL_DIALECT_caliban] = caliban};
+	static const char *const texts[] = {
+		[POL_DIALECT_orbit] = orbit,   [POL_DIALECT_openshell] = openshell,
+		[POL_DIALECT_srt] = srt,       [POL_DIALECT_caliban] = caliban,
+		[POL_DIALECT_claude] = claude, [POL_DIALECT_codex] = codex};
 
 	for (int is = POL_DIALECT_orbit; is < POL_DIALECT_COUNT; is++)
 		for (int said = POL_DIALECT_orbit; said < POL_DIALECT_COUNT; said++)

@@ -208,7 +208,7 @@ Test(policy_engine, protected_closes_hooks_and_settings_to_changes_only)
 
 Test(policy_engine, a_document_keeps_base_sets_and_command_line)
 {
-	struct pol_cli_rule cli[] = {{SBX_READ, false, "src/x", "--deny-read", 1, false}};
+	struct pol_cli_rule cli[] = {{SBX_READ, false, "src/x", "--deny-read", 1, false, false}};
 
 	policy("  fsProfiles:\n    p: {read: [src/**], modify: [src/a]}\n");
 	rq.rules = cli;
@@ -347,7 +347,7 @@ static void cli(enum sbx_op op, bool allow, const char *text, const char *option
 {
 	static struct pol_cli_rule rule;
 
-	rule = (struct pol_cli_rule){op, allow, text, option, 1, false};
+	rule = (struct pol_cli_rule){op, allow, text, option, 1, false, false};
 	rq.rules = &rule;
 	rq.nrules = 1;
 }
@@ -509,9 +509,8 @@ Test(policy_engine, a_linked_worktree_may_commit_and_not_touch_hooks)
 {
 	const char *main_git = in(top, "main/.git"), *own = in(main_git, "worktrees/w");
 
-	cr_assert_eq(mkdir(in(top, "main"), 0700) | mkdir(main_git, 0700) |
-			     mkdir(in(main_git, "objects"), 0700) |
-			     mkdir(in(main_git, "worktrees"), 0700) | mkdir(own, 0700),
+	cr_assert_eq(system("cd .. && mkdir -p main/.git/worktrees/w && cd main/.git && "
+			    "mkdir objects refs && touch HEAD worktrees/w/HEAD"),
 		     0);
 	put(in(own, "commondir"), "../..\n");
 	put(in(own, "gitdir"), b_arena_printf(&arena, "%s/.git\n", ws));

@@ -196,7 +196,7 @@ Test(policy_floor, a_denied_read_does_not_close_the_writing)
 	cr_expect_eq(at("/w/f", false), R | X);
 	cr_expect_not(pol_floor_has_fatal(&floorplan));
 	cr_assert_not_null(gap(SBX_READ, "- T /w/secrets"));
-	cr_expect(strstr(gap(SBX_READ, "- T /w/secrets")->why, "renamed"));
+	cr_expect(strstr(gap(SBX_READ, "- T /w/secrets")->why, "rename"));
 	cr_assert_not_null(gap(SBX_READ, "/w"), "later files in a carved, writable directory");
 	cr_expect(strstr(gap(SBX_READ, "/w")->why, "until the next run"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "policy/compile/bundle.h"
+#include "policy/compile/imgcache.h"
 
 #include <dirent.h>
 #include <stdio.h>

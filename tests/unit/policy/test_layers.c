@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of policy/document/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the
+/* Unit tests of policy/layers.c, layer_rules.c, trust.c, in_use.c: documents beside the
  * main one.
  */
 #include "policy/document/layers.h"

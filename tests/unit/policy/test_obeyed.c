@@ -11,14 +11,14 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policy/engine.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/rules/workspace.h"
 
 static struct b_arena arena;
 static const char *home, *ws;
 static struct pol_engine *engine;
 static struct b_err err;
-static struct pol_cli_rule rules[4];
+static struct pol_cli_rule rules[1024];
 static size_t nrules;
 
 static const char *in(const char *dir, const char *name)
@@ -98,7 +98,8 @@ static bool noticed(const char *text)
 
 static const struct pol_ynode *rows(void)
 {
-	return pol_yaml_get(pol_yaml_get(pol_preset_find("protected")->root, "spec"), "reached");
+	return pol_yaml_get(pol_yaml_get(pol_preset_root(pol_preset_find("protected")), "spec"),
+			    "reached");
 }
 
 /* A path that the row means: names for its wildcards, something below a tree. */
@@ -117,7 +118,7 @@ static const char *sample(const char *text)
 
 static bool is_policy(const struct pol_preset *p)
 {
-	const struct pol_ynode *kind = pol_yaml_get(p->root, "kind");
+	const struct pol_ynode *kind = pol_yaml_get(pol_preset_root(p), "kind");
 
 	return kind && kind->s && strcmp(kind->s, "Policy") == 0;
 }
@@ -274,8 +275,9 @@ Test(policy_obeyed, a_git_directory_that_the_user_opens_keeps_what_git_runs)
 /* Each row of the system, opened by its own path and by the directory around it. */
 Test(policy_obeyed, what_the_system_runs_is_named)
 {
-	const struct pol_ynode *list = pol_yaml_get(
-		pol_yaml_get(pol_preset_find("protected")->root, "spec"), "reachedSystem");
+	const struct pol_ynode *list =
+		pol_yaml_get(pol_yaml_get(pol_preset_root(pol_preset_find("protected")), "spec"),
+			     "reachedSystem");
 	size_t n = 0;
 
 	cr_assert(list);
@@ -329,7 +331,7 @@ Test(policy_obeyed, what_is_obeyed_in_another_project_is_named)
 		cr_expect(i + 1 == sizeof names / sizeof *names ||
 				  strstr(engine->opened[0].text, "src/other/."),
 			  "%s", engine->opened[0].text);
-		cr_expect(strstr(engine->opened[0].line, engine->opened[0].text));
+		cr_expect(strstr(engine->opened[0].line, engine->opened[0].kinds[0].matched));
 	}
 	/* who obeys, of all that is opened */
 	cr_expect(strstr(engine->opened[0].text, "direnv") &&
@@ -342,4 +344,90 @@ Test(policy_obeyed, what_is_obeyed_in_another_project_is_named)
 	mkdir(in(home, "src/plain/.vscode"), 0700);
 	make_at(ws, NULL);
 	cr_expect_eq(engine->nopened, 1, "what is there");
+}
+
+/* As a rule that names it: a row's tree by its root, a star by some name. */
+static const char *granted(const char *dir, const char *text)
+{
+	size_t n =
+		strlen(text) - (strlen(text) > 3 && !strcmp(text + strlen(text) - 3, "/**")) * 3u;
+	char *path = b_arena_strndup(&arena, text, n);
+
+	for (char *star; (star = strchr(path, '*'));)
+		*star = 'x';
+	return *dir ? in(dir, path) : path;
+}
+
+static void grant_all(const struct pol_ynode *all, const char *dir, const char **by)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct pol_ynode *paths = pol_yaml_get(all->v[i], "paths"),
+				       *on = pol_yaml_get(all->v[i], "on");
+
+		for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, "macos") == 0); k++) {
+			/* the name by which another row's file is saved is opened with that */
+			if (strstr(paths->v[k]->s, ".tmp."))
+				continue;
+			by[nrules] = pol_yaml_get(all->v[i], "by")->s;
+			modify(granted(dir, paths->v[k]->s));
+			cr_assert_lt(nrules, sizeof rules / sizeof *rules);
+		}
+	}
+}
+
+/* Of one that lies in another's the others are named as well. */
+static bool is_named(size_t i, const char *by)
+{
+	const char *origin = b_arena_printf(&arena, "cli:--modify:%zu", i + 1);
+
+	for (size_t k = 0; k < engine->nopened; k++)
+		for (size_t j = 0;
+		     !strcmp(engine->opened[k].origin, origin) && j < engine->opened[k].nkinds; j++)
+			if (!strcmp(engine->opened[k].kinds[j].by, by))
+				return true;
+	return false;
+}
+
+static void expect_named(const struct pol_ynode *all, const char *dir)
+{
+	static const char *by[sizeof rules / sizeof *rules];
+	size_t n;
+
+	nrules = 0;
+	grant_all(all, dir, by);
+	n = nrules;
+	/* of rows that lie in each other the last one decides: the deeper ones last */
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n; k++)
+			if (strlen(rules[k].text) < strlen(rules[i].text)) {
+				const char *text = rules[i].text, *who = by[i];
+
+				rules[i].text = rules[k].text, rules[k].text = text;
+				by[i] = by[k], by[k] = who;
+			}
+	make_at(ws, NULL);
+	for (size_t i = 0; i < n; i++)
+		cr_expect(is_named(i, by[i]), "%s: %s", rules[i].text, by[i]);
+}
+
+Test(policy_obeyed, a_grant_of_each_row_is_named_with_who_obeys)
+{
+	const struct pol_ynode *spec =
+		pol_yaml_get(pol_preset_root(pol_preset_find("protected")), "spec");
+
+	expect_named(pol_yaml_get(spec, "reached"), home);
+	expect_named(pol_yaml_get(spec, "reachedSystem"), "");
+}
+
+Test(policy_obeyed, all_kinds_of_a_wide_grant_are_named)
+{
+	const struct pol_opened *o;
+
+	modify("/etc");
+	make_at(ws, NULL);
+	cr_assert_eq(engine->nopened, 1);
+	o = &engine->opened[0];
+	cr_expect_gt(o->nkinds, 8);
+	for (size_t i = 0; i < o->nkinds; i++)
+		cr_expect(strstr(o->text, o->kinds[i].by), "%s", o->kinds[i].by);
 }

@@ -160,9 +160,9 @@ Test(policy_openshell, the_baseline_comes_with_network_policies_only)
 		cr_expect(!lists(&without, list, path), "%s", path);
 	}
 	cr_expect(lists(&with, POL_ROOTS_openRead, "/srv"));
-	cr_expect_eq(with.foreign.losses.n, 1);
-	cr_expect(strstr(with.foreign.losses.v[0].s, "p:4:3: network policy `a`"), "%s",
-		  with.foreign.losses.v[0].s);
+	cr_expect_eq(with.foreign.net_losses.n, 1);
+	cr_expect(strstr(with.foreign.net_losses.v[0].s, "p:4:3: network policy `a`"), "%s",
+		  with.foreign.net_losses.v[0].s);
 	pol_doc_release(&with);
 	pol_doc_release(&without);
 	tsv_free(t);

@@ -88,7 +88,7 @@ Test(policy_orbit, unknown_fields_are_told_with_those_there_are)
 {
 	refused(HEAD "spec: {rules: {}}\n",
 		"p:4:8: unknown field `rules` in spec, expected one of description, denyRead, "
-		"denyModify, fsProfiles, created_at, updated_at, sandbox");
+		"denyModify, denyConnect, fsProfiles, created_at, updated_at, sandbox");
 	refused(HEAD "spec: {}\ndenyRead: [a]\n",
 		"p:5:1: `denyRead` stands beside spec, where nothing reads it: indent it under "
 		"spec");
@@ -97,7 +97,8 @@ Test(policy_orbit, unknown_fields_are_told_with_those_there_are)
 	refused(HEAD "spec: {fsProfiles: {a: {Modify: []}}}\n",
 		"p:4:25: unknown field `Modify` in fsProfile `a`, did you mean `modify`?");
 	refused(HEAD "spec: {fsProfiles: {a: {exec: []}}}\n",
-		"p:4:25: unknown field `exec` in fsProfile `a`, expected one of read, modify");
+		"p:4:25: unknown field `exec` in fsProfile `a`, expected one of read, modify, "
+		"connect");
 }
 
 Test(policy_orbit, types_are_exact)
@@ -111,8 +112,11 @@ Test(policy_orbit, types_are_exact)
 	refused(HEAD "spec: {denyRead: x}\n", "p:4:18: denyRead is a string, expected a list");
 	refused(HEAD "spec: {denyRead: }\n", "p:4:18: denyRead is nothing, expected a list");
 	refused(HEAD "spec: {denyRead: [1]}\n",
-		"p:4:19: an entry of denyRead is an integer, expected a string: rules that start "
-		"with * ! # { [ & ~ @ % need quotes");
+		"p:4:19: an entry of denyRead is an integer, expected a string: a name that reads "
+		"as a number needs quotes");
+	refused(HEAD "spec: {denyRead: [1e3]}\n",
+		"p:4:19: an entry of denyRead is a number, expected a string: a name that reads as "
+		"a number needs quotes");
 	refused(HEAD "spec: {denyRead: [~]}\n",
 		"p:4:19: an entry of denyRead is nothing, expected a string: rules that start with "
 		"* ! # { [ & ~ @ % need quotes");

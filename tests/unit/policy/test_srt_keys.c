@@ -72,7 +72,7 @@ Test(policy_srt_keys, domains_are_judged_as_the_rows_say)
 		cr_expect_eq(rc == 0, tsv_is_true(&t->rows[i], "accepted"), "%s: %s",
 			     t->rows[i].cells[0], srt_err.msg);
 		if (rc == 0)
-			cr_expect_eq(doc.foreign.losses.n, 1);
+			cr_expect_eq(doc.foreign.net_losses.n, 1);
 		pol_doc_release(&doc);
 	}
 	tsv_free(t);

@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,7 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/document/documents.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 
 static struct b_arena arena;
 static const char *top; /* canonical */
@@ -155,8 +156,11 @@ static void make_worktree(void)
 	dir("main");
 	dir("main/.git");
 	dir("main/.git/objects");
+	dir("main/.git/refs");
+	put("main/.git/HEAD", "ref: refs/heads/main\n");
 	dir("main/.git/worktrees");
 	dir("main/.git/worktrees/w");
+	put("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
 	put("main/.git/worktrees/w/commondir", "../..\n");
 	put("main/.git/worktrees/w/gitdir", b_arena_printf(&arena, "%s/w/.git\n", top));
 	dir("w");
@@ -192,6 +196,58 @@ Test(policy_workspace, a_gitfile_without_its_back_pointer_is_not_believed)
 	put("main/.git/worktrees/w/commondir", "../../..\n");
 	pol_worktree_dirs(&arena, in("w"), dirs, &n);
 	cr_expect_eq(n, 0);
+}
+
+Test(policy_workspace, what_is_no_repository_has_no_worktrees)
+{
+	static const char *const parts[] = {"main/.git/HEAD", "main/.git/refs", "main/.git/objects",
+					    "main/.git/worktrees/w/HEAD"};
+	const char *dirs[2];
+	size_t n;
+
+	make_worktree();
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		cr_assert_eq(rename(in(parts[i]), in("aside")), 0);
+		pol_worktree_dirs(&arena, in("w"), dirs, &n);
+		cr_expect_eq(n, 0, "%s", parts[i]);
+		cr_assert_eq(rename(in("aside"), in(parts[i])), 0);
+	}
+	pol_worktree_dirs(&arena, in("w"), dirs, &n);
+	cr_expect_eq(n, 2);
+}
+
+Test(policy_workspace, a_repository_without_its_head_leads_no_further_up)
+{
+	const char *ws;
+
+	dir("p");
+	dir("p/.git");
+	put("p/.git/HEAD", "ref: refs/heads/main\n");
+	dir("p/q");
+	dir("p/q/.git");
+	dir("p/q/sub");
+	cr_assert_eq(chdir(in("p/q/sub")), 0);
+	cr_assert_eq(pol_workspace_default(&arena, &ws, &err), 0, "%s", err.msg);
+	cr_expect_str_eq(ws, in("p/q/sub"));
+}
+
+Test(policy_workspace, projects_around_it_are_found_below_the_home)
+{
+	const char *above[POL_ABOVE_MAX];
+
+	dir("home/.git");
+	dir("home/a");
+	dir("home/a/.git");
+	dir("home/a/b");
+	dir("home/a/b/c");
+	put("home/a/b/c/.sbx-launch.yaml", "");
+	dir("home/a/b/c/d");
+	cr_assert_eq(pol_workspace_above(&arena, in("home/a/b/c/d"), above), 2);
+	cr_expect_str_eq(above[0], in("home/a/b/c"));
+	cr_expect_str_eq(above[1], in("home/a"));
+	cr_assert_eq(chmod(in("home/a"), 0777), 0);
+	cr_expect_eq(pol_workspace_above(&arena, in("home/a/b/c/d"), above), 1,
+		     "where everybody can make a .git");
 }
 
 Test(policy_workspace, a_git_directory_is_found_where_the_workspace_says)
@@ -247,7 +303,7 @@ Test(policy_workspace, a_home_without_hidden_entries_holds_no_secrets)
 /* What pol_home_may_hold_secrets() looks for. */
 Test(policy_workspace, secrets_of_a_home_are_hidden_or_in_snap)
 {
-	const struct pol_ynode *root = pol_preset_find("secrets")->root, *section;
+	const struct pol_ynode *root = pol_preset_root(pol_preset_find("secrets")), *section;
 
 	section = pol_yaml_get(pol_yaml_get(root, "spec"), "home");
 	cr_assert(section && section->n > 20);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/compile/ruleset.h"
+#include "sbpl/emit.h"
 #include "tests/support/tsv.h"
 
 static struct pol_ruleset rs;
@@ -267,8 +268,7 @@ Test(sbpl_compile, rows_of_seatbelt_networks)
 	compile();
 	cr_expect_not(strstr(prof.text, "(allow network"));
 	cr_expect(strstr(prof.text, "/tmp/has\\\"quote\\\\bs\""));
-	opts.net = SBPL_NET_PROXY;
-	opts.proxy_port = 8080;
+	opts.net = SBPL_NET_PROXY, opts.proxy_port = 8080;
 	sbpl_profile_release(&prof);
 	sbpl_program_free(prog);
 	compile();

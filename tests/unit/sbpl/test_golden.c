@@ -12,8 +12,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/front/tree.h"
-#include "policy/presets.h"
+#include "policy/front/presets.h"
 #include "policy/compile/ruleset.h"
+#include "sbpl/emit.h"
 #include "sbpl/sbpl.h"
 #include "tests/support/scheme.h"
 
@@ -173,7 +174,7 @@ static const char *origin_of(const struct pol_preset *p, const struct pol_ynode 
 /* A preset that opens directories of a tool. */
 static bool add_side_roots(const struct pol_preset *p)
 {
-	const struct pol_ynode *spec = pol_yaml_get(p->root, "spec"),
+	const struct pol_ynode *spec = pol_yaml_get(pol_preset_root(p), "spec"),
 			       *sandbox = spec ? pol_yaml_get(spec, "sandbox") : NULL,
 			       *roots = sandbox ? pol_yaml_get(sandbox, "sideRoots") : NULL;
 
@@ -193,7 +194,7 @@ static void add_denies(const struct pol_preset *p)
 	} lists[] = {{"denyRead", SBX_READ}, {"denyModify", SBX_MODIFY}};
 
 	for (size_t k = 0; k < 2; k++) {
-		const struct pol_ynode *spec = pol_yaml_get(p->root, "spec"),
+		const struct pol_ynode *spec = pol_yaml_get(pol_preset_root(p), "spec"),
 				       *list = spec ? pol_yaml_get(spec, lists[k].key) : NULL;
 
 		for (size_t i = 0; list && i < list->n; i++) {
@@ -210,7 +211,7 @@ static void add_denies(const struct pol_preset *p)
 static bool add_policy(const struct pol_preset *p)
 {
 	static const char *const lists[] = {[SBX_READ] = "read", [SBX_MODIFY] = "modify"};
-	const struct pol_ynode *spec = pol_yaml_get(p->root, "spec"),
+	const struct pol_ynode *spec = pol_yaml_get(pol_preset_root(p), "spec"),
 			       *profiles = spec ? pol_yaml_get(spec, "fsProfiles") : NULL,
 			       *profile = profiles ? pol_yaml_get(profiles, "default") : NULL,
 			       *sandbox = spec ? pol_yaml_get(spec, "sandbox") : NULL,

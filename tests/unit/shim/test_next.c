@@ -15,7 +15,7 @@
 
 #include "policy/plan/seccomp.h"
 #include "shim/proc.h"
-#include "shim/linux/sys.h"
+#include "shim/sys_linux.h"
 #include "shim/mem.h"
 
 Test(shim_next, finds_what_dlsym_finds)

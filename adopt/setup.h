@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setup.h - names our hook in the settings of an agent, and takes it out again. What the file was
+ * before is kept with the launcher's state, so that an undo gives back the same bytes; where the
+ * file was changed since, what we have put in is taken out and the rest left alone.
+ *
+ *	struct ad_setup s = {.agent = ad_agent_find("claude"), .launcher = &words};
+ *	status = ad_setup(&s, &said, &err) < 0 ? b_report(...) : 0;
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/str.h"
+
+struct ad_agent;
+struct b_err;
+struct b_strlist;
+
+struct ad_setup {
+	const struct ad_agent *agent;
+	const struct b_strlist *launcher; /* the program and its options */
+	bool project;			  /* the settings of the current directory */
+	bool undo, dry_run;
+};
+
+/* What was done, and the difference, is added to *said. B_USAGE, B_FORMAT: the settings cannot be
+ * read, or put all hooks out of force; B_SYSTEM. On error nothing was changed. */
+int ad_setup(const struct ad_setup *, struct b_str *said, struct b_err *err);

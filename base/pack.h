@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pack.h - values as bytes for a reader of the same build, and back. The reader trusts nothing:
+ *what lies beyond the end, a count that cannot be, a text with a NUL inside make it bad, and it
+ *stays bad. What it returned before that is not to be used: ask b_unpack_done() first.
+ *
+ *	b_pack_u64(&out, n);				writer
+ *	b_pack_text(&out, name);
+ *
+ *	struct b_unpack in = b_unpack_from(&arena, data, len);
+ *	n = b_unpack_u64(&in, INT_MAX);
+ *	name = b_unpack_text(&in);
+ *	if (!b_unpack_done(&in)) ... refuse
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct b_arena;
+struct b_str;
+
+/* ---- writing ---- */
+
+void b_pack_u64(struct b_str *, uint64_t);
+/* NULL is kept apart from nothing. Padded, so that every value lies at a multiple of eight. */
+void b_pack_bytes(struct b_str *, const void *p, size_t n);
+void b_pack_text(struct b_str *, const char *s); /* NULL as above */
+/* The number, and the texts. */
+void b_pack_texts(struct b_str *, char const *const *v, size_t n);
+void b_pack_list(struct b_str *, char const *const *v); /* NULL-terminated; NULL = none */
+
+/* ---- reading ---- */
+
+struct b_unpack {
+	struct b_arena *arena; /* texts and lists go there */
+	const unsigned char *p;
+	size_t left;
+	bool is_bad;
+};
+
+struct b_unpack b_unpack_from(struct b_arena *, const void *data, size_t n);
+/* Bad where the number is above `max`; of a bad reader 0. */
+uint64_t b_unpack_u64(struct b_unpack *, uint64_t max);
+/* A number of things that take at least `size` bytes each: never more than there is room for. */
+size_t b_unpack_count(struct b_unpack *, size_t size);
+/* Borrowed from the data; NULL where NULL was packed. */
+const void *b_unpack_bytes(struct b_unpack *, size_t *out_n);
+char *b_unpack_text_or_null(struct b_unpack *);
+/* NULL is bad; of a bad reader "". */
+char *b_unpack_text(struct b_unpack *);
+/* NULL-terminated; of a bad reader an empty one. */
+char **b_unpack_list(struct b_unpack *);
+/* Everything was read, and nothing was bad. */
+bool b_unpack_done(const struct b_unpack *);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connect.h - the only code that decides on endpoints of the network. Walks an image as decide.h
+ * does; no allocation, no library, no system call. Everything here is [AS-safe] [MT-safe]
+ * [no-alloc].
+ *
+ *	struct sbx_programs who;
+ *	struct sbx_connect_answer a;
+ *	struct sbx_host host;
+ *
+ *	sbx_connect_programs(&img, exes, n, &who);	the caller, then its ancestors
+ *	sbx_host_parse(text, len, &host);
+ *	if (!sbx_connect_host(&img, &host, 443, &who, &a))
+ *		... denied by a.rule (-1: no rule), a.why ...
+ *	resolve, then with all answers:
+ *	if (!sbx_connect_resolved(&img, host.name, host.len, addrs, naddrs, 443, &who, &a))
+ *		... one answer is at a place that no rule opens: refuse the connection ...
+ *	dial one of addrs.
+ *
+ * Rules are one ordered list, the last that matches wins. A name is decided by the rules on names
+ * alone; then its addresses by the rules on addresses and by their class. Where several documents
+ * must all allow (layers), each is asked, and the first that denies is named.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/host.h"
+#include "core/image.h"
+
+/* Which of the image's patterns of programs hold for a process. Zeroed: none. */
+struct sbx_programs {
+	uint64_t bit[SBX_PROGRAMS_MAX / 64];
+};
+
+/* An executable that runs. `path` as /proc/PID/exe has it and opened outside leads to the same file
+ * (dev, ino); NULL where it does not: deleted, a memfd, covered by a mount. A rule that names a
+ * path is met by its file, whatever the text; a rule with wildcards by the text. */
+struct sbx_exe {
+	uint64_t dev, ino;
+	const char *path;
+	size_t path_len;
+};
+
+/* Does any rule name programs? If not, nobody need look for them. */
+bool sbx_connect_asks_programs(const struct sbx_image *);
+/* The patterns that one of these executables meets: the caller's and those of its ancestors. */
+void sbx_connect_programs(const struct sbx_image *, const struct sbx_exe *, size_t n,
+			  struct sbx_programs *out);
+
+#define SBX_CONNECT_WHYS(X)                                                                        \
+	X(RULE, "a rule")     /* `rule` allows or denies */                                        \
+	X(NO_RULE, "no rule") /* no rule matches: denied */                                        \
+	X(CLASS,                                                                                   \
+	  "the class of the address") /* `rule`, of the name, does not open such addresses */      \
+	X(NOT_LISTED, "not in allowed_ips")                                                        \
+	X(PORT, "a port that allowed_ips never opens")                                             \
+	X(OPEN, "an open network") /* no rules on the network: allowed */                          \
+	X(BAD, "not a host")
+
+enum sbx_connect_why {
+#define X(name, text) SBX_CONNECT_##name,
+	SBX_CONNECT_WHYS(X)
+#undef X
+		SBX_CONNECT_WHY_COUNT
+};
+const char *sbx_connect_why_text(enum sbx_connect_why);
+
+struct sbx_connect_answer {
+	bool allowed;
+	int rule; /* in the image's rule table, as sbx_attribute(); texts: sbx_explain_rule() with
+		     SBX_CONNECT. -1: none */
+	enum sbx_connect_why why;
+	enum sbx_addr_class class; /* CLASS: of the address that is refused */
+	struct sbx_addr addr;	   /* CLASS, NOT_LISTED, and RULE of sbx_connect_resolved(): the
+				      address; else zero */
+};
+
+/* Has the run rules on endpoints? If not, `network` alone says what there is. */
+bool sbx_connect_is_said(const struct sbx_image *);
+
+/* A name (before it is resolved) or a literal address. `programs` NULL = none holds. Returns
+ * out->allowed. */
+bool sbx_connect_host(const struct sbx_image *, const struct sbx_host *, uint16_t port,
+		      const struct sbx_programs *, struct sbx_connect_answer *out);
+/* A literal address alone: what connect(2) was given. */
+bool sbx_connect_addr(const struct sbx_image *, const struct sbx_addr *, uint16_t port,
+		      const struct sbx_programs *, struct sbx_connect_answer *out);
+/* A name (normal form) and all its addresses: the name is judged again, and one address that is
+ * refused refuses all. n = 0 is refused. */
+bool sbx_connect_resolved(const struct sbx_image *, const char *name, size_t len,
+			  const struct sbx_addr *, size_t n, uint16_t port,
+			  const struct sbx_programs *, struct sbx_connect_answer *out);
+
+/*
+ * For a resolver, which knows no port and perhaps no program: is there a port at which some program
+ * may connect to this name? `is_exact` (may be NULL): the name is written in a rule as a whole, so
+ * that asking the world for it tells the world nothing. *out is an answer that allows, or else the
+ * denial to report.
+ */
+bool sbx_connect_may_resolve(const struct sbx_image *, const char *name, size_t len,
+			     bool *out_exact, struct sbx_connect_answer *out);

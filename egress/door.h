@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * door.h - what launcher, broker and sbx-egress share of a run whose policy opens endpoints.
+ *
+ * The run has a network namespace with nothing in it but a loopback interface. The broker decides
+ * each connect(2). What is allowed it announces to sbx-egress, under a number that no other
+ * connection of the run has, and then connects the caller's own socket to an address that says this
+ * number, at the relay's port. The relay takes no connection that was not announced:
+ *
+ *	broker				sbx-egress
+ *	egr_ask DIAL, id, slot  ------>	resolves, judges the addresses, connects
+ *	waits for slot		<------	errno in the slot
+ *	connect(caller's socket, egr_id4(id) : relay) ------> accept(2): getsockname(2) says id
+ *
+ * A caller that does not wait (O_NONBLOCK) is announced by CARRY, without an answer.
+ *
+ * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
+ * address stands for. A name never changes and never goes.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/connect.h"
+
+/* ---- descriptors of sbx-egress, in this order from 3 on ---- */
+
+enum egr_fd {
+	EGR_FD_CHANNEL = 3, /* SOCK_SEQPACKET to the broker */
+	EGR_FD_PAGE,	    /* of struct egr_page */
+	EGR_FD_POLICY,	    /* the compiled policy */
+	EGR_FD_SOCKETS,	    /* EGR_SOCKETS of them, made in the run's namespace */
+};
+
+/* The order is that of the message in which the broker sends them. */
+enum egr_socket {
+	EGR_DNS4,
+	EGR_DNS6,
+	EGR_DNS4_TCP,
+	EGR_DNS6_TCP,
+	EGR_RELAY4,
+	EGR_RELAY6,
+	EGR_SOCKETS
+};
+
+/* ---- names and their addresses ---- */
+
+#define EGR_FAKE_NET  0xc6120000u /* 198.18.0.0/15, RFC 2544: nobody's on the Internet */
+#define EGR_FAKE_MASK 0xfffe0000u
+#define EGR_NAMES     16384u /* of a run; the first is none */
+#define EGR_NAME_MAX  253u
+
+struct egr_name {
+	_Atomic uint32_t len; /* 0 = not written yet */
+	char text[EGR_NAME_MAX + 3];
+};
+
+/* ---- one answer to the broker ---- */
+
+#define EGR_SLOTS 256u
+#define EGR_SLOT_DONE                                                                              \
+	0x8000u /* the rest of the lower half is the errno, the upper half the turn                \
+		 */
+
+struct egr_page {
+	_Atomic uint32_t slot[EGR_SLOTS];
+	struct egr_name name[EGR_NAMES];
+};
+
+/* ---- messages ---- */
+
+enum egr_asked {
+	EGR_ASK_DIAL,  /* connect, answer in the slot, then carry what comes by the id */
+	EGR_ASK_CARRY, /* the same without an answer */
+	EGR_ASK_DROP,  /* nothing will come by the id */
+};
+
+struct egr_ask {
+	uint8_t what;	/* enum egr_asked */
+	uint8_t family; /* AF_INET, AF_INET6: addr; 0: the name */
+	uint16_t port;
+	uint32_t id;
+	uint32_t name; /* of the page; 0 = none */
+	uint16_t slot;
+	uint16_t turn;
+	uint8_t addr[16];
+	struct sbx_programs by; /* of the caller: rules on addresses may name programs, too */
+};
+
+enum egr_told {
+	EGR_TOLD_NAME,	  /* the resolver refused the name in `text` */
+	EGR_TOLD_ADDRESS, /* an address of the name was refused, and so the connection */
+	EGR_TOLD_CLOSED,  /* a connection has ended: bytes and time */
+};
+
+struct egr_tell {
+	uint8_t what;	    /* enum egr_told */
+	uint8_t why;	    /* enum sbx_connect_why */
+	uint16_t type;	    /* EGR_TOLD_NAME: of the question */
+	uint32_t rule;	    /* that decided, + 1; 0 = none */
+	uint32_t id;	    /* of the connection */
+	uint32_t ms;	    /* EGR_TOLD_CLOSED: how long it was there */
+	uint64_t sent, got; /* EGR_TOLD_CLOSED: bytes from and to the caller */
+	char text[320];	    /* the name; or "name:port address" */
+};
+
+/* ---- ids as addresses ---- */
+
+#define EGR_IDS 0x7fffffu /* 23 bits, 0 is none */
+
+/* 127.128.0.0/9: always of the loopback interface, whatever routes there are. */
+static inline uint32_t egr_id4(uint32_t id)
+{
+	return 0x7f800000u | (id & EGR_IDS);
+}
+static inline uint32_t egr_id_of4(uint32_t addr)
+{
+	return (addr & 0xff800000u) == 0x7f800000u ? addr & EGR_IDS : 0;
+}
+
+/* fd53:6278::/96, RFC 4193; all addresses are local ones in the namespace. */
+static inline struct in6_addr egr_id6(uint32_t id)
+{
+	struct in6_addr a = {.s6_addr = {0xfd, 0x53, 0x62, 0x78}};
+
+	a.s6_addr[13] = (uint8_t)(id >> 16 & 0x7f);
+	a.s6_addr[14] = (uint8_t)(id >> 8);
+	a.s6_addr[15] = (uint8_t)id;
+	return a;
+}
+static inline uint32_t egr_id_of6(const struct in6_addr *a)
+{
+	uint32_t id =
+		(uint32_t)a->s6_addr[13] << 16 | (uint32_t)a->s6_addr[14] << 8 | a->s6_addr[15];
+	struct in6_addr same = egr_id6(id);
+
+	return memcmp(a, &same, sizeof same) == 0 ? id : 0;
+}
+
+/* ---- fake addresses ---- */
+
+static inline uint32_t egr_fake(uint32_t name)
+{
+	return EGR_FAKE_NET + name;
+}
+/* Is it one, of whatever name? */
+static inline bool egr_is_fake(uint32_t addr)
+{
+	return (addr & EGR_FAKE_MASK) == EGR_FAKE_NET;
+}
+/* The number of the name, 0 = of none that there could be. */
+static inline uint32_t egr_name_of(uint32_t addr)
+{
+	uint32_t n = addr - EGR_FAKE_NET;
+
+	return n < EGR_NAMES ? n : 0;
+}
+/* Copies the name, NUL-terminated: its length, or 0. The other process may write to the page at any
+ * time, so that the copy is what is judged and used. */
+static inline size_t egr_name_copy(const struct egr_page *page, uint32_t name,
+				   char out[EGR_NAME_MAX + 1])
+{
+	uint32_t len;
+
+	if (!name || name >= EGR_NAMES)
+		return 0;
+	len = atomic_load_explicit(&page->name[name].len, memory_order_acquire);
+	if (!len || len > EGR_NAME_MAX)
+		return 0;
+	memcpy(out, page->name[name].text, len);
+	out[len] = '\0';
+	return strlen(out) == len ? len : 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * egress_priv.h - sbx-egress from inside. One thread runs the loop and owns all of this; threads of
+ * lookup.c ask the system for addresses and touch nothing else.
+ */
+#pragma once
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "core/connect.h"
+#include "core/image.h"
+#include "egress/dns.h"
+#include "egress/door.h"
+
+struct b_err;
+struct egr;
+struct egr_conn;
+struct egr_lookup;
+
+/* What epoll(7) tells of. First in whatever it is a part of. */
+struct egr_source {
+	int fd; /* -1 = none */
+	void (*ready)(struct egr *, struct egr_source *, uint32_t events);
+};
+
+struct egr_pipe {
+	int fd[2];
+};
+
+struct egr {
+	int ep;
+	struct egr_page *page;
+	struct sbx_image image;
+	struct egr_source channel, answers;
+	struct egr_source socket[EGR_SOCKETS];
+	bool is_over; /* the broker is gone */
+	uint64_t now_ms;
+	/* lookup.c */
+	struct egr_lookup *lookup;
+	/* dial.c: connections that were announced, by id */
+	struct egr_conn *by_id[4096];
+	struct egr_conn *dialing; /* list: those that wait for something, with a deadline */
+	/* relay.c */
+	struct egr_conn *busy; /* list: more to do than one turn allows */
+	struct egr_conn *dead; /* list: freed when no event can name them any more */
+	unsigned nconns, conns_max;
+	struct egr_pipe pipes[64]; /* empty ones, to be used again */
+	unsigned npipes;
+	/* resolver.c */
+	uint32_t nnames; /* taken, the first is none */
+	struct egr_pending *pending;
+	unsigned npending;
+	unsigned nstreams; /* TCP clients of the resolver */
+	struct egr_stream *streams;
+};
+
+/* ---- serve.c ---- */
+
+int egr_source_add(struct egr *, struct egr_source *, uint32_t events);
+/* Tells the broker. False: it takes no more now. */
+bool egr_tell(struct egr *, const struct egr_tell *);
+
+/* ---- confine.c ---- */
+
+/* Files, programs, capabilities and calls that it needs no more, given up and tried. Before any
+ * thread. */
+int egr_confine(struct b_err *err);
+
+/* ---- lookup.c: getaddrinfo(3) by threads ---- */
+
+#define EGR_ADDRS 16 /* of a name; more are left out */
+
+enum egr_found {
+	EGR_FOUND_YET,	   /* nobody knows yet */
+	EGR_FOUND_ALL,	   /* addr[] */
+	EGR_FOUND_MISSING, /* the name is not there */
+	EGR_FOUND_FAILED,  /* nobody answered */
+};
+
+struct egr_found_addrs {
+	enum egr_found state;
+	size_t n;
+	struct sbx_addr addr[EGR_ADDRS];
+};
+
+int egr_lookup_start(struct egr *, struct b_err *err);
+/* What is known of the name; asks when nothing is, and then egr_looked_up() comes. */
+const struct egr_found_addrs *egr_lookup(struct egr *, uint32_t name);
+
+/* ---- dial.c ---- */
+
+void egr_channel_ready(struct egr *, struct egr_source *, uint32_t events);
+void egr_relay_ready(struct egr *, struct egr_source *, uint32_t events);
+/* Of a name: its addresses are known now. */
+void egr_dial_looked_up(struct egr *, uint32_t name);
+/* Milliseconds until something is late; -1 = never. */
+int egr_dial_due(struct egr *);
+
+/* ---- relay.c ---- */
+
+/* One direction of a connection. */
+struct egr_half {
+	struct egr_source *from, *to;
+	struct egr_pipe pipe; /* fd[0] < 0 = none: nothing is on its way */
+	size_t held;
+	uint64_t total;
+	bool has_ended, is_shut;
+};
+
+struct egr_conn {
+	struct egr_source caller, peer; /* fd -1 = not yet */
+	struct egr_conn *next, **link;	/* in `dialing` or `busy` */
+	struct egr_conn *next_by_id;
+	uint32_t id, name;
+	uint16_t port, slot, turn;
+	bool wants_answer, is_up, is_dead, is_busy;
+	int err; /* of the address tried last */
+	uint64_t begun_ms, due_ms;
+	struct sbx_programs by;
+	size_t naddrs, at; /* addresses to try, and the next of them */
+	struct sbx_addr addr[EGR_ADDRS];
+	struct egr_half half[2]; /* from the caller, to the caller */
+};
+
+/* Both ends are connected: carries bytes from here on. */
+void egr_relay_start(struct egr *, struct egr_conn *);
+/* Closes: with a reset where it never was up, or has failed. */
+void egr_relay_end(struct egr *, struct egr_conn *, bool reset);
+/* One turn of each connection that has more to do. */
+void egr_relay_turn(struct egr *);
+void egr_relay_bury(struct egr *);
+void egr_close_reset(int fd);
+
+/* ---- resolver.c ---- */
+
+int egr_resolver_start(struct egr *, struct b_err *err);
+void egr_datagram_ready(struct egr *, struct egr_source *, uint32_t events);
+void egr_stream_ready(struct egr *, struct egr_source *, uint32_t events);
+void egr_resolver_looked_up(struct egr *, uint32_t name);
+int egr_resolver_due(struct egr *);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve.c - the loop of sbx-egress. It begins with what it was given, and ends with the broker. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "egress/egress.h"
+#include "egress/egress_priv.h"
+
+#define EVENTS	    256
+#define OTHER_FILES 256u /* descriptors that are no connection's */
+
+int egr_source_add(struct egr *e, struct egr_source *s, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = s};
+
+	return epoll_ctl(e->ep, EPOLL_CTL_ADD, s->fd, &ev);
+}
+
+bool egr_tell(struct egr *e, const struct egr_tell *t)
+{
+	return send(e->channel.fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof *t;
+}
+
+/* ---- what it was given ---- */
+
+static int map_page(struct egr *e, struct b_err *err)
+{
+	void *p = mmap(NULL, sizeof *e->page, PROT_READ | PROT_WRITE, MAP_SHARED, EGR_FD_PAGE, 0);
+
+	if (p == MAP_FAILED)
+		return b_fail(err, B_SYSTEM, errno, "page: %s", strerror(errno));
+	e->page = p;
+	close(EGR_FD_PAGE);
+	return 0;
+}
+
+static int map_policy(struct egr *e, struct b_err *err)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(EGR_FD_POLICY, &st) < 0 || st.st_size <= 0)
+		return b_fail(err, B_SYSTEM, errno, "policy: not there");
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, EGR_FD_POLICY, 0);
+	if (p == MAP_FAILED)
+		return b_fail(err, B_SYSTEM, errno, "policy: %s", strerror(errno));
+	if (sbx_image_open(&e->image, p, (size_t)st.st_size, false) != SBX_IMAGE_OK)
+		return b_fail(err, B_FORMAT, 0, "policy: not a policy of this version");
+	close(EGR_FD_POLICY);
+	return 0;
+}
+
+/* Two descriptors a connection, and four while bytes are on both ways: those that find none wait
+ * (relay.c). */
+static void limit_conns(struct egr *e)
+{
+	struct rlimit lim = {0, 0};
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) == 0) {
+		lim.rlim_cur = lim.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &lim);
+	}
+	e->conns_max = lim.rlim_max > OTHER_FILES + 3
+			       ? (unsigned)((lim.rlim_max < 1u << 20 ? lim.rlim_max : 1u << 20) -
+					    OTHER_FILES) /
+					 3
+			       : 1;
+}
+
+static int open_sources(struct egr *e, struct b_err *err)
+{
+	static void (*const ready[EGR_SOCKETS])(struct egr *, struct egr_source *, uint32_t) = {
+		[EGR_DNS4] = egr_datagram_ready,   [EGR_DNS6] = egr_datagram_ready,
+		[EGR_DNS4_TCP] = egr_stream_ready, [EGR_DNS6_TCP] = egr_stream_ready,
+		[EGR_RELAY4] = egr_relay_ready,	   [EGR_RELAY6] = egr_relay_ready,
+	};
+
+	e->ep = epoll_create1(EPOLL_CLOEXEC);
+	if (e->ep < 0)
+		return b_fail(err, B_SYSTEM, errno, "epoll: %s", strerror(errno));
+	e->channel = (struct egr_source){EGR_FD_CHANNEL, egr_channel_ready};
+	if (egr_source_add(e, &e->channel, EPOLLIN) < 0)
+		return b_fail(err, B_SYSTEM, errno, "channel: %s", strerror(errno));
+	for (int i = 0; i < EGR_SOCKETS; i++) {
+		int fd = EGR_FD_SOCKETS + i;
+
+		e->socket[i] = (struct egr_source){fd, ready[i]};
+		/* those of IPv6 are not there where the kernel has none: /dev/null */
+		if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
+		    egr_source_add(e, &e->socket[i], EPOLLIN) < 0)
+			e->socket[i].fd = -1;
+	}
+	if (e->socket[EGR_DNS4].fd < 0 || e->socket[EGR_RELAY4].fd < 0)
+		return b_fail(err, B_SYSTEM, 0, "no sockets of the run's network were given");
+	return 0;
+}
+
+static int begin(struct egr *e, struct b_err *err)
+{
+	if (map_page(e, err) < 0 || map_policy(e, err) < 0)
+		return -1;
+	limit_conns(e);
+	if (open_sources(e, err) < 0 || egr_resolver_start(e, err) < 0 || egr_confine(err) < 0)
+		return -1;
+	e->now_ms = b_now_ms();
+	return egr_lookup_start(e, err);
+}
+
+/* ---- the loop ---- */
+
+static int sooner(int a, int b)
+{
+	return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static void loop(struct egr *e)
+{
+	struct epoll_event ev[EVENTS];
+
+	while (!e->is_over) {
+		int wait, n;
+
+		e->now_ms = b_now_ms();
+		wait = sooner(egr_dial_due(e), egr_resolver_due(e));
+		egr_relay_bury(e);
+		/* what could not go on for want of a pipe does not spin */
+		n = epoll_wait(e->ep, ev, EVENTS, e->busy ? 0 : wait);
+		e->now_ms = b_now_ms();
+		for (int i = 0; i < n; i++) {
+			struct egr_source *s = ev[i].data.ptr;
+
+			s->ready(e, s, ev[i].events);
+		}
+		egr_relay_turn(e);
+		egr_relay_bury(e);
+	}
+}
+
+int egr_serve(struct b_err *err)
+{
+	/* never freed: threads look at it until the process ends */
+	struct egr *e = b_calloc(1, sizeof *e);
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (begin(e, err) < 0)
+		return -1;
+	loop(e);
+	return 0;
+}

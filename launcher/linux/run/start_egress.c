@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start_egress.c - the supervisor's side of a run's network: what broker and sbx-egress share is
+ * made before the broker is forked, and sbx-egress is started when the run uses its network for the
+ * first time.
+ */
+#include "launcher/linux/run/start_egress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/mem.h"
+#include "core/image.h"
+#include "egress/door.h"
+#include "launcher/linux/confine/confine_priv.h"
+#include "launcher/plan/program.h"
+
+#define FDS (EGR_FD_SOCKETS + EGR_SOCKETS - EGR_FD_CHANNEL) /* that sbx-egress gets */
+
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* ---- before the broker ---- */
+
+static int make_page(struct lau_door *d, struct b_err *err)
+{
+	void *page;
+
+	d->page_fd = memfd_create("sbx-door", MFD_CLOEXEC);
+	if (d->page_fd < 0 || ftruncate(d->page_fd, sizeof(struct egr_page)) < 0)
+		return b_fail(err, errno == EFBIG ? B_LIMIT : B_SYSTEM, errno,
+			      "the run's network: shared memory: %s%s", strerror(errno),
+			      errno == EFBIG ? ": raise the limit on files (ulimit -f)" : "");
+	page = mmap(NULL, sizeof(struct egr_page), PROT_READ | PROT_WRITE, MAP_SHARED, d->page_fd,
+		    0);
+	if (page == MAP_FAILED)
+		return b_fail(err, B_SYSTEM, errno, "the run's network: shared memory: %s",
+			      strerror(errno));
+	d->page = page;
+	return 0;
+}
+
+/* The program is opened before the command runs: what is started later is this file. */
+static int find_program(struct lau_door *d, struct b_err *err)
+{
+	b_auto_free char *path = NULL;
+
+	if (lau_egress_find(&path, err) < 0)
+		return -1;
+	d->program = open(path, O_PATH | O_CLOEXEC);
+	return d->program < 0 ? b_fail(err, B_SYSTEM, errno, "%s: %s", path, strerror(errno)) : 0;
+}
+
+int lau_door_prepare(struct lau_door *d, struct lau_broker_door *out, struct b_err *err)
+{
+	if (find_program(d, err) < 0 || make_page(d, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->channel) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->sockets) < 0)
+		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+	*out = (struct lau_broker_door){
+		.page = d->page, .channel = d->channel[1], .sockets = d->sockets[1]};
+	return 0;
+}
+
+/* ---- its start ---- */
+
+struct start {
+	struct lau_door *d;
+	int fds[FDS];
+	pid_t parent;
+	int err;
+};
+
+/* In the supervisor's memory, which stands still: system calls only. A descriptor may have the
+ * number that another is to get, so that all go up first. */
+static int become_egress(void *arg)
+{
+	enum { ABOVE = EGR_FD_CHANNEL + FDS };
+	static char name[] = "sbx-egress", search[] = "LOCALDOMAIN=.";
+	char *const argv[] = {name, NULL}, *const envp[] = {search, NULL};
+	struct start *s = arg;
+	int program = fcntl(s->d->program, F_DUPFD_CLOEXEC, ABOVE), null;
+	struct sigaction act = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int i = 0; i < FDS; i++)
+		s->fds[i] = fcntl(s->fds[i], F_DUPFD_CLOEXEC, ABOVE);
+	for (int i = 0; i < FDS; i++)
+		if (s->fds[i] < 0 || dup2(s->fds[i], EGR_FD_CHANNEL + i) < 0)
+			return s->err = errno, 1;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (program < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0)
+		return s->err = errno, 1;
+	/* what the terminal sends is the command's; and it does not outlive us */
+	(void)setsid();
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != s->parent)
+		return s->err = errno, 1;
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)sigaction(signo, &act, NULL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	(void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
+	s->err = errno;
+	return 1;
+}
+
+/* The policy in memory of its own. */
+static int policy_file(const struct lau_door *d)
+{
+	b_auto_fd int fd = memfd_create("sbx-policy", MFD_CLOEXEC);
+
+	if (fd < 0 || b_write_all(fd, d->image, d->image_size) < 0)
+		return -1;
+	return b_take_fd(&fd);
+}
+
+static void shut(struct lau_door *d)
+{
+	for (int i = 0; i < EGR_SOCKETS; i++)
+		close_one(&d->fd[i]);
+	close_one(&d->channel[0]);
+	close_one(&d->page_fd);
+	close_one(&d->program);
+	close_one(&d->watch.fd);
+}
+
+static void start(struct lau_door *d)
+{
+	_Alignas(16) char stack[32768];
+	struct start s = {.d = d, .parent = getpid()};
+	int policy = policy_file(d);
+
+	s.fds[0] = d->channel[0];
+	s.fds[1] = d->page_fd;
+	s.fds[2] = policy;
+	memcpy(s.fds + 3, d->fd, sizeof d->fd);
+	/* with CLONE_VFORK it has executed, or ended, when we go on */
+	d->pid = policy < 0 ? -1
+			    : clone(become_egress, stack + sizeof stack,
+				    CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
+	if (d->pid < 0)
+		s.err = errno;
+	if (s.err)
+		dprintf(STDERR_FILENO,
+			"sbx-launch: E_SYSTEM: sbx-egress: %s: every connection is refused\n",
+			strerror(s.err));
+	close_one(&policy);
+	shut(d);
+}
+
+/* The broker has ended, and so has the run: nobody needs it any more. */
+static bool is_over(const struct lau_door *d)
+{
+	struct pollfd p = {.fd = d->channel[0]};
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
+static enum lau_watched ready(struct lau_watch *w, struct lau_signal *out)
+{
+	struct lau_door *d = (struct lau_door *)w;
+
+	(void)out;
+	if (is_over(d))
+		shut(d);
+	else
+		start(d);
+	return LAU_WATCH_NOTHING;
+}
+
+/* The run goes on, and nothing of it reaches the network any more. */
+static void ended(struct lau_watch *w, pid_t child)
+{
+	struct lau_door *d = (struct lau_door *)w;
+
+	if (d->pid == child)
+		d->pid = 0;
+}
+
+static bool is_apart(const struct lau_watch *w, pid_t child)
+{
+	return ((const struct lau_door *)w)->pid == child;
+}
+
+/* ---- beside the command ---- */
+
+/* What is first read of any of these starts it: a question for a name, a connection. */
+static int watch(struct lau_door *d)
+{
+	d->watch.fd = epoll_create1(EPOLL_CLOEXEC);
+	if (d->watch.fd < 0)
+		return -1;
+	for (int i = -1; i < EGR_SOCKETS; i++) {
+		struct epoll_event ev = {.events = EPOLLIN};
+		int fd = i < 0 ? d->channel[0] : d->fd[i];
+
+		/* EPERM: /dev/null, for want of IPv6 */
+		if (epoll_ctl(d->watch.fd, EPOLL_CTL_ADD, fd, &ev) < 0 && errno != EPERM)
+			return -1;
+	}
+	return 0;
+}
+
+int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b_err *err)
+{
+	d->image = image;
+	d->image_size = size;
+	close_one(&d->channel[1]);
+	close_one(&d->sockets[1]);
+	if (lau_door_receive(d->sockets[0], d->fd) < 0 || watch(d) < 0)
+		return b_fail(err, B_SYSTEM, errno, "the run's network: %s", strerror(errno));
+	close_one(&d->sockets[0]);
+	d->watch.ready = ready;
+	d->watch.ended = ended;
+	d->watch.is_apart = is_apart;
+	return 0;
+}
+
+void lau_door_release(struct lau_door *d)
+{
+	shut(d);
+	close_one(&d->channel[1]);
+	for (int i = 0; i < 2; i++)
+		close_one(&d->sockets[i]);
+	if (d->pid > 0) {
+		(void)kill(d->pid, SIGKILL);
+		while (waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	d->pid = 0;
+	if (d->page)
+		(void)munmap(d->page, sizeof *d->page);
+	d->page = NULL;
+}

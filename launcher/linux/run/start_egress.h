@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start_egress.h - sbx-egress beside a run whose policy has rules on endpoints (egress/door.h).
+ *
+ *	lau_door_prepare(&d, &broker, &err);	page, channel and program
+ *	fork: the broker makes the sockets in its namespace and sends them over d.sockets[1]
+ *	lau_door_opened(&d, image, size, &err);
+ *	... the supervisor's loop looks at d.watch, and starts the program at its first use ...
+ *	lau_door_release(&d);
+ */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "egress/door.h"
+#include "launcher/linux/broker/public.h"
+#include "launcher/supervise/supervise.h"
+
+struct b_err;
+
+struct lau_door {
+	struct lau_watch watch; /* first */
+	struct egr_page *page;	/* NULL = no such run */
+	int page_fd, program;
+	int channel[2]; /* sbx-egress's end, the broker's */
+	int sockets[2]; /* ours, the broker's: for what it makes in the namespace */
+	int fd[EGR_SOCKETS];
+	const void *image; /* borrowed */
+	size_t image_size;
+	pid_t pid; /* 0 = not started, or ended */
+};
+/* clang-format off */
+#define LAU_DOOR_INIT                                                                              \
+	{                                                                                          \
+		.watch.fd = -1, .page_fd = -1, .program = -1, .channel = {-1, -1},                 \
+		.sockets = {-1, -1}, .fd = {[0 ... EGR_SOCKETS - 1] = -1}                          \
+	}
+/* clang-format on */
+
+/* *out: what the broker is told of it. */
+int lau_door_prepare(struct lau_door *, struct lau_broker_door *out, struct b_err *err);
+/* After lau_spawn(). `image` must live until the release. */
+int lau_door_opened(struct lau_door *, const void *image, size_t size, struct b_err *err);
+/* Ends sbx-egress, when it has not ended. */
+void lau_door_release(struct lau_door *);

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * option_rows.c - the options of sbx-launch, a row each. A new option is a row here, a field of
+ * struct lau_options and its consumer, and a paragraph of docs/man/sbx-launch.1.
+ *
+ * Columns, beside those of base/opt.h:
+ * .where     where the option holds: with a command (RUN), with --print-env (ENV), BOTH, or with
+ *	      a question about other runs (ASK); and what a run inside a run does with it: the outer
+ *	      run is asked for it (SENT), it is refused (NOT_NESTED), or neither: the inner program
+ *	      does it alone, or it is as the outer run has it. Policy rows travel as one policy.
+ * .needs, .excludes, .idle  as in base/opt.h.
+ * .macos     why macOS cannot do it: refused there, or only reported (MACOS_NOTE).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "launcher/exec/exec.h"
+#include "launcher/options/approve.h"
+#include "launcher/options/options.h"
+#include "launcher/plan/environment.h"
+#include "launcher/report/report.h"
+#include "launcher/run/confine.h"
+#include "policy/compile/endpoints.h"
+#include "policy/plan/seccomp.h"
+
+/* ---- values that need a call ---- */
+
+static int add_rule(struct lau_policy_opts *o, enum sbx_op op, bool allow, const char *option,
+		    const char *text, struct b_err *err)
+{
+	unsigned nth = 1;
+	size_t i;
+
+	if (!*text)
+		return b_fail(err, B_USAGE, 0, "needs a path or glob");
+	if (*text == '!') /* gitignore's way to say not; a path may still be named ./!x */
+		return b_fail(err, B_USAGE, 0,
+			      "`%s`: no rule begins with `!`: to deny, use --deny-read or "
+			      "--deny-modify %s (a file of this name: ./%s)",
+			      text, text + 1, text);
+	for (i = 0; i < o->nrules; i++)
+		nth += strcmp(o->rules[i].option, option) == 0;
+	b_grow(o->rules, o->nrules, o->rules_cap);
+	o->rules[o->nrules++] = (struct pol_cli_rule){
+		.op = op, .allow = allow, .text = text, .option = option, .nth = nth};
+	return 0;
+}
+
+static int add_read(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_READ, true, "--read", value, err);
+}
+
+static int add_also_read(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+
+	if (add_rule(o, SBX_READ, true, "--also-read", value, err) < 0)
+		return -1;
+	o->rules[o->nrules - 1].is_file = true;
+	return 0;
+}
+
+static int add_modify(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_MODIFY, true, "--modify", value, err);
+}
+
+static int add_deny_read(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_READ, false, "--deny-read", value, err);
+}
+
+static int add_deny_modify(void *target, const char *value, struct b_err *err)
+{
+	return add_rule(target, SBX_MODIFY, false, "--deny-modify", value, err);
+}
+
+static int set_unix(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+
+	if (strcmp(value, "host") == 0)
+		o->said.v[POL_SET_unixSockets] = POL_UNIX_HOST;
+	else if (strcmp(value, "none") == 0)
+		o->said.v[POL_SET_unixSockets] = POL_UNIX_NONE;
+	else
+		return add_rule(o, SBX_CONNECT, true, "--unix", value, err);
+	return 0;
+}
+
+/* The path of a socket, or an endpoint of the network. */
+static int add_connect_rule(struct lau_policy_opts *o, bool allow, const char *option,
+			    const char *value, struct b_err *err)
+{
+	b_auto(b_arena_release) struct b_arena arena = {0};
+	bool is_endpoint = !pol_is_socket_path(value);
+	struct pol_endpoint ignored;
+
+	if (is_endpoint && pol_endpoint_parse(&arena, value, &ignored, err) < 0) {
+		err->kind = B_USAGE;
+		return -1;
+	}
+	if (add_rule(o, SBX_CONNECT, allow, option, value, err) < 0)
+		return -1;
+	o->rules[o->nrules - 1].is_endpoint = is_endpoint;
+	return 0;
+}
+
+static int add_connect(void *target, const char *value, struct b_err *err)
+{
+	return add_connect_rule(target, true, "--connect", value, err);
+}
+
+static int add_deny_connect(void *target, const char *value, struct b_err *err)
+{
+	return add_connect_rule(target, false, "--deny-connect", value, err);
+}
+
+static int parse_fd(const char *value, int *out, struct b_err *err)
+{
+	unsigned long long n;
+
+	if (b_parse_u64(value, INT_MAX, &n) < 0)
+		return b_fail(err, B_USAGE, 0, "`%s` is no descriptor number", value);
+	if (fcntl((int)n, F_GETFD) < 0)
+		return b_fail(err, B_USAGE, 0, "descriptor %s is not open", value);
+	*out = (int)n;
+	return 0;
+}
+
+static int add_keep_fd(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+	int fd = -1;
+
+	if (parse_fd(value, &fd, err) < 0)
+		return -1;
+	b_grow(o->keep_fds, o->nkeep_fds, o->keep_fds_cap);
+	o->keep_fds[o->nkeep_fds++] = fd;
+	return 0;
+}
+
+static int set_status_fd(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	return parse_fd(value, &o->status_fd, err);
+}
+
+static int set_anchor_fd(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	return parse_fd(value, &o->anchor_fd, err);
+}
+
+static int add_allow(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+
+	if (strcmp(value, "debug") == 0)
+		o->allow |= POL_SC_ALLOW_DEBUG;
+	else if (strcmp(value, "namespaces") == 0)
+		o->allow |= POL_SC_ALLOW_NAMESPACES;
+	else if (strcmp(value, "setid") == 0)
+		o->allow |= POL_SC_ALLOW_SETID;
+	else
+		return b_fail(err, B_USAGE, 0, "unknown value `%s` (one of debug|namespaces|setid)",
+			      value);
+	return 0;
+}
+
+static int add_require(void *target, const char *value, struct b_err *err)
+{
+	struct lau_options *o = target;
+	int need = lau_need_find(value);
+
+	if (need < 0)
+		return b_fail(err, B_USAGE, 0,
+			      "unknown ability `%s` (landlock, landlock=2 to 6, broker, "
+			      "network-namespace, pid-namespace, private-shm, shim)",
+			      value);
+	o->require |= 1u << need;
+	return 0;
+}
+
+#define BOUND(fn, which)                                                                           \
+	static int fn(void *target, const char *value, struct b_err *err)                          \
+	{                                                                                          \
+		struct lau_bounds *b = &((struct lau_options *)target)->bounds;                    \
+		return lau_bound_parse(which, value, &b->v[which], err);                           \
+	}
+BOUND(set_memory, LAU_BOUND_MEMORY)
+BOUND(set_cpu, LAU_BOUND_CPU)
+BOUND(set_nproc, LAU_BOUND_NPROC)
+BOUND(set_fsize, LAU_BOUND_FSIZE)
+BOUND(set_nofile, LAU_BOUND_NOFILE)
+
+static int set_isolate(void *target, const char *value, struct b_err *err)
+{
+	static const struct {
+		const char *name;
+		unsigned bit;
+	} parts[] = {{"none", 0}, {"shm", LAU_ISOLATE_SHM}, {"pid", LAU_ISOLATE_PID}};
+	struct lau_options *o = target;
+	size_t n, i;
+
+	o->isolate = 0;
+	o->isolate_given = strcmp(value, "auto") != 0;
+	for (const char *p = value; o->isolate_given; p += n + 1) {
+		n = strcspn(p, ",");
+		for (i = 0; i < sizeof parts / sizeof *parts; i++)
+			if (strlen(parts[i].name) == n && !strncmp(p, parts[i].name, n))
+				break;
+		if (i == sizeof parts / sizeof *parts)
+			return b_fail(err, B_USAGE, 0,
+				      "unknown value `%s` (auto, none, or a list of pid, shm)",
+				      value);
+		o->isolate |= parts[i].bit;
+		if (!p[n])
+			break;
+	}
+	return 0;
+}
+
+/* ---- the tables ---- */
+
+#define P(field) offsetof(struct lau_policy_opts, field)
+#define O(field) offsetof(struct lau_options, field)
+#define CALL(fn) .kind = B_OPT_CALL, .call = (fn)
+
+_Static_assert(offsetof(struct lau_options, policy) == 0, "policy rows count from the start");
+
+enum {
+	RUN = LAU_OPT_RUN,
+	ENV = LAU_OPT_PRINT_ENV,
+	ASK = LAU_OPT_ASK,
+	BOTH = LAU_OPT_RUN | LAU_OPT_PRINT_ENV,
+	SENT = LAU_OPT_SENT,
+	NOT_NESTED = LAU_OPT_NOT_NESTED,
+};
+
+#define LIMITED "limits are set on Linux only: leave it out, or use ulimit of the shell"
+
+#define GROUP "Policy"
+const struct b_opt lau_policy_table[] = {
+	{"policy", 'p', "FILE|NAME", B_OPT_LIST, P(policies), .where = BOTH, .group = GROUP,
+	 .help = "policy document, or the name of one in the store; repeated, they merge; "
+		 "without one the built-in default policy holds"},
+	{"dialect", 0, POL_DIALECT_WORDS, B_OPT_ENUM, P(dialect), POL_DIALECT_WORDS, .where = BOTH,
+	 .group = GROUP,
+	 .help = "language of the policy: Orbit's and OpenShell's YAML, the JSON settings of srt, "
+		 "caliban's TOML; auto (default): by its content"},
+	{"image", 0, "FILE", B_OPT_STR, P(image), .where = BOTH, .group = GROUP,
+	 .help = "policy compiled by sbx-policy compile, in place of documents"},
+	{"preset", 0, "NAME", B_OPT_LIST, P(presets), .where = BOTH, .group = GROUP,
+	 .help = "put a preset under the policy: what a tool needs beside the workspace, or a "
+		 "policy by name (repeatable; sbx-policy presets)"},
+	{"profile", 0, "NAME", B_OPT_STR, P(profile), .where = BOTH, .group = GROUP,
+	 .help = "profile of the document; may be left out when it has only one"},
+	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .where = BOTH, .group = GROUP,
+	 .help = "root of the rules and, by default, what may be modified (repeatable; else the "
+		 "git "
+		 "toplevel or the current directory)"},
+	{"read", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_read),
+	 .help = "also allow reading: a path or glob, absolute, ~ or relative to the workspace "
+		 "(repeatable, as the next four)"},
+	{"also-read", 0, "FILE", .where = BOTH, .group = GROUP, CALL(add_also_read),
+	 .help = "also allow reading this one file, named as cat would find it (repeatable)"},
+	{"modify", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_modify),
+	 .help = "also allow modifying"},
+	{"deny-read", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_deny_read),
+	 .help = "deny reading"},
+	{"deny-modify", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_deny_modify),
+	 .help = "deny modifying"},
+	{"connect", 0, "HOST:PORT|PATH", .where = BOTH, .group = GROUP, CALL(add_connect),
+	 .help = "also allow connecting to an endpoint (example.org:443, *.example.org, "
+		 "10.0.0.0/8:5432) or to the socket at a path (repeatable, as the next)"},
+	{"deny-connect", 0, "HOST:PORT|PATH", .where = BOTH, .group = GROUP, CALL(add_deny_connect),
+	 .help = "deny connecting"},
+	{"reads", 0, "broad|system|listed", B_OPT_ENUM, P(said.v[POL_SET_reads]),
+	 "broad|system|listed", .where = BOTH, .group = GROUP,
+	 .help = "what may be read outside the workspace: everything but secrets and devices "
+		 "(broad, the default), the system's directories, or only what rules list"},
+	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
+	 "none|loopback|host", .where = BOTH, .group = GROUP,
+	 .help = "network of the command (default none)"},
+	{"env", 0, "keep|scrub|pass|clear", B_OPT_ENUM, P(said.v[POL_SET_env]),
+	 "keep|scrub|pass|clear", .where = BOTH, .group = GROUP,
+	 .help = "variables of yours that the command has: all (keep, the default), all but logins "
+		 "and what makes programs load something (scrub), the usual ones (pass), or PATH, "
+		 "HOME and LANG (clear)"},
+	{"unix", 0, "none|host|PATH", .where = BOTH, .group = GROUP, CALL(set_unix),
+	 .help = "Unix sockets that exist outside: none (default), all of the host's, or this one"},
+};
+const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_table;
+#undef GROUP
+
+const struct b_opt lau_option_table[] = {
+#define GROUP "Floor"
+	{"strict", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_STRICT, .where = BOTH | SENT,
+	 .group = GROUP,
+	 .help = "refuse to run when a rule cannot be enforced by the kernel (default)"},
+	{"best-effort", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_BEST_EFFORT,
+	 .where = BOTH | SENT, .group = GROUP,
+	 .help = "run all the same; print and record each loss"},
+	{"require", 0, "ABILITY", .where = RUN | SENT, .group = GROUP, CALL(add_require),
+	 .help = "refuse to run on a host without it: landlock, landlock=N, broker, "
+		 "network-namespace, pid-namespace, private-shm, shim (repeatable)"},
+	{"caps", 0, "LIST|none", B_OPT_STR, O(caps), .where = BOTH | SENT,
+	 .macos = "macOS has no capabilities: root keeps what it may, within the profile: leave it "
+		  "out",
+	 .group = GROUP,
+	 .help = "capabilities root keeps (default chown,dac_override,fowner,fsetid)"},
+	{"allow", 0, "debug|namespaces|setid", .where = BOTH | SENT | LAU_OPT_MACOS_NOTE,
+	 .macos = "has no effect on macOS: there is no filter of system calls to relax",
+	 .group = GROUP, CALL(add_allow),
+	 .help = "let debuggers work, namespaces be made, files be made set-id (repeatable)"},
+	{"isolate", 0, "auto|none|LIST", .where = RUN | SENT, .idle = "auto|none",
+	 .macos = "macOS has no namespaces: a run sees the processes and the shared memory of the "
+		  "host: leave it out, or say none",
+	 .group = GROUP, CALL(set_isolate),
+	 .help = "private to the run: the list of processes (pid), /dev/shm (shm); "
+		 "auto (default): what the host allows"},
+	{"backend", 0, "sandbox-exec|init", B_OPT_ENUM, O(backend), "sandbox-exec|init",
+	 .where = BOTH | NOT_NESTED | LAU_OPT_MACOS_ONLY, .idle = "sandbox-exec", .group = GROUP,
+	 .help = "who applies the profile: /usr/bin/sandbox-exec (default), or the call it makes"},
+	{"backend", 0, "landlock|bwrap", B_OPT_ENUM, O(backend), "landlock|bwrap",
+	 .where = BOTH | NOT_NESTED | LAU_OPT_LINUX_ONLY, .idle = "landlock", .group = GROUP,
+	 .help = "how file rules are enforced: Landlock plus broker (default), or bubblewrap's "
+		 "mounts"},
+	{"passenv", 0, "NAME", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_pass),
+	 .help = "a variable the command has all the same, whatever --env says; * for any part of "
+		 "the name (repeatable)"},
+	{"setenv", 0, "NAME=VALUE", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_set),
+	 .help = "set a variable for the command (repeatable)"},
+	{"keep-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(add_keep_fd),
+	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
+#undef GROUP
+#define GROUP "Audit"
+	{"audit-level", 0, "LEVEL", B_OPT_ENUM, O(audit_level), "folded|all|modify|denied|none",
+	 .where = BOTH, .group = GROUP,
+	 .help = "folded (default: each change and start, a read once per process and path), all, "
+		 "modify, denied, none"},
+	{"audit-file", 0, "FILE", B_OPT_STR, O(audit_file), .where = BOTH | NOT_NESTED,
+	 .group = GROUP, .help = "append the log to FILE instead of the run's directory"},
+	{"audit-required", 0, NULL, B_OPT_FLAG, O(audit_required), .where = BOTH | SENT,
+	 .excludes = "audit-level=none|no-shim", .group = GROUP,
+	 .help = "end the run when the log cannot be written"},
+	{"anchor-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(set_anchor_fd),
+	 .help = "write the run and the final hash of its log to this descriptor"},
+	{"anchor-command", 0, "COMMAND", B_OPT_STR, O(anchor_command), .where = RUN | NOT_NESTED,
+	 .group = GROUP,
+	 .help = "run this by /bin/sh, outside, when the log is complete: SBX_RUN and SBX_HASH "
+		 "name "
+		 "the run and the final hash"},
+	{"context", 0, "KEY=VALUE", B_OPT_LIST, O(context), .where = RUN | SENT, .group = GROUP,
+	 .help = "put this into each line of the log: a session, a tool call (repeatable; "
+		 "SBX_CONTEXT has such pairs, too)"},
+	{"no-shim", 0, NULL, B_OPT_FLAG, O(no_shim), .where = RUN, .group = GROUP,
+	 .help = "preload nothing: the kernel enforces, no event is recorded"},
+#undef GROUP
+#define GROUP "Running"
+	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(mode), "none|accept-edits|auto",
+	 .where = RUN | SENT, .idle = "none", .excludes = "best-effort", .group = GROUP,
+	 .help = "for agents: accept-edits runs only what is known to be read-only, without "
+		 "network, and refuses the rest with 126; auto runs everything; both only with a "
+		 "whole floor"},
+	{"timeout", 0, "TIME", B_OPT_MS, O(timeout_ms), .where = RUN | ASK | SENT, .group = GROUP,
+	 .help = "terminate after 250ms, 1.5s, 90, 5m, 2h: status 124"},
+	{"kill-after", 0, "TIME", B_OPT_MS, O(kill_after_ms), .where = RUN | SENT, .group = GROUP,
+	 .help = "kill what is still there this long after that (default 5s): status 137"},
+	{"memory", 0, "SIZE", .where = RUN | SENT, .macos = LIMITED, .group = GROUP,
+	 CALL(set_memory),
+	 .help = "memory: 512M, 2G; of the run in a delegated cgroup, else of each process"},
+	{"cpu-time", 0, "TIME", .where = RUN | SENT, .macos = LIMITED, .group = GROUP,
+	 CALL(set_cpu), .help = "processor time of each process: 30s, 5m"},
+	{"nproc", 0, "N", .where = RUN | SENT, .macos = LIMITED, .group = GROUP, CALL(set_nproc),
+	 .help = "processes and threads"},
+	{"fsize", 0, "SIZE", .where = RUN | SENT, .macos = LIMITED, .group = GROUP, CALL(set_fsize),
+	 .help = "size of each file written"},
+	{"nofile", 0, "N", .where = RUN | SENT, .macos = LIMITED, .group = GROUP, CALL(set_nofile),
+	 .help = "open descriptors of each process"},
+	{"status-fd", 0, "N", .where = RUN, .group = GROUP, CALL(set_status_fd),
+	 .help = "write how it ended as a JSON line to this descriptor"},
+	{"command", 'c', "STRING", B_OPT_STR, O(command), .where = RUN, .group = GROUP,
+	 .help = "run STRING by /bin/sh; words behind are its $0, $1, ..."},
+	{"chdir", 'C', "DIR", B_OPT_STR, O(chdir), .where = BOTH, .group = GROUP,
+	 .help = "as if started in this directory; what other options name is relative to it"},
+	{"result-json", 0, "FD|FILE", B_OPT_STR, O(result_json), .where = RUN | NOT_NESTED,
+	 .group = GROUP,
+	 .help = "capture what the command writes, end it with all that it started, and write the "
+		 "result to this descriptor or file: {success, stdout, stderr, exit_code, ...}"},
+	{"stdin", 0, "inherit|null|FILE", B_OPT_STR, O(stdin_from), .where = RUN,
+	 .needs = "result-json", .group = GROUP,
+	 .help = "with --result-json: what the command reads"},
+	{"capture-limit", 0, "SIZE|none", .where = RUN, .needs = "result-json", .group = GROUP,
+	 CALL(lau_capture_set_limit),
+	 .help = "with --result-json: bytes kept of each stream (default 1M); more ends the "
+		 "command"},
+	{"capture-over", 0, "end|drop", B_OPT_ENUM, O(capture_over), "end|drop", .where = RUN,
+	 .needs = "result-json", .idle = "end", .group = GROUP,
+	 .help = "with --result-json: what becomes of a command that writes more (default end), or "
+		 "of the rest"},
+	{"tee", 0, NULL, B_OPT_FLAG, O(tee), .where = RUN, .needs = "result-json", .group = GROUP,
+	 .help = "with --result-json: show both streams on standard error, too, without secrets of "
+		 "the environment"},
+	{"quiet", 'q', NULL, B_OPT_FLAG, O(quiet), .where = BOTH | ASK | SENT, .group = GROUP,
+	 .help = "no denial lines while the command runs"},
+	{"verbose", 'v', NULL, B_OPT_COUNT, O(verbose), .where = BOTH | ASK | SENT, .group = GROUP,
+	 .help = "say how the run is confined, what it left running, and a summary at the end"},
+#undef GROUP
+#define GROUP "Questions"
+	{"dry-run", 0, NULL, B_OPT_FLAG, O(dry_run), .where = RUN, .group = GROUP,
+	 .help = "print the plan; run nothing, write nothing"},
+	{"print-argv", 0, NULL, B_OPT_FLAG, O(print_argv), .where = RUN, .group = GROUP,
+	 .help = "print the words that run the command under these options, quoted for a shell; "
+		 "run "
+		 "nothing"},
+	{"print-env", 0, NULL, B_OPT_FLAG, O(print_env), .where = ENV, .group = GROUP,
+	 .help = "print variables for eval: programs started with them are checked and recorded by "
+		 "the shim alone, without a floor; the policy is --policy or SBX_PROFILE"},
+	{"on-error", 0, "deny|pass", B_OPT_ENUM, O(on_error_pass), "deny|pass", .where = ENV,
+	 .idle = "deny", .group = GROUP,
+	 .help = "with --print-env: what a shim does that cannot read its policy, or fails inside "
+		 "(default deny)"},
+	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
+	 .help = "what this host can enforce, and what is missing"},
+	{"selftest", 0, NULL, B_OPT_FLAG, O(selftest), .group = GROUP,
+	 .help = "try to get out, in a hundred ways: 0 all held, 1 one got through"},
+	{"ps", 0, NULL, B_OPT_FLAG, O(ps), .where = ASK | LAU_OPT_LINUX_ONLY,
+	 .excludes = "stop|wait", .group = GROUP, .help = "list the runs that go on"},
+	{"stop", 0, "RUN", B_OPT_STR, O(stop), .where = ASK | LAU_OPT_LINUX_ONLY,
+	 .excludes = "ps|wait", .group = GROUP,
+	 .help = "end a run (an id, a beginning of one, or last) as a timeout would; wait for it"},
+	{"wait", 0, "RUN", B_OPT_STR, O(wait), .where = ASK | LAU_OPT_LINUX_ONLY,
+	 .excludes = "ps|stop", .group = GROUP,
+	 .help = "wait for the end of a run: its status; --timeout limits --stop and --wait"},
+	{"json", 0, NULL, B_OPT_FLAG, O(json), .where = RUN | ASK | SENT,
+	 .needs = "doctor|selftest|ps|print-argv|mode", .excludes = "stop|wait", .group = GROUP,
+	 .help = "with --doctor, --selftest, --ps, --print-argv: as JSON; with --mode: a refusal, "
+		 "too"},
+	{"hook", 0, LAU_AGENTS, B_OPT_ENUM, O(hook), "|" LAU_AGENTS,
+	 .where = RUN | LAU_OPT_LINUX_ONLY, .excludes = "setup", .group = GROUP,
+	 .help = "what this agent's hook runs: reads the tool call, answers with its command under "
+		 "sbx-launch and the other options; status 2, which refuses the call, on any "
+		 "trouble"},
+	{"setup", 0, LAU_AGENTS, B_OPT_ENUM, O(setup), "|" LAU_AGENTS,
+	 .where = RUN | LAU_OPT_LINUX_ONLY, .group = GROUP,
+	 .help = "put that hook, with the other options, into this agent's settings; --dry-run "
+		 "only shows the difference"},
+	{"project", 0, NULL, B_OPT_FLAG, O(project), .where = RUN | LAU_OPT_LINUX_ONLY,
+	 .needs = "setup", .group = GROUP,
+	 .help = "with --setup: the settings of the current directory, not the user's"},
+	{"undo", 0, NULL, B_OPT_FLAG, O(undo), .where = RUN | LAU_OPT_LINUX_ONLY, .needs = "setup",
+	 .group = GROUP, .help = "with --setup: take it out again"},
+	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
+	 .help = "print completions for this shell"},
+	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
+	{"version", 'V', NULL, B_OPT_FLAG, O(version), .group = GROUP, .help = "the version"},
+#undef GROUP
+};
+const size_t lau_option_table_n = sizeof lau_option_table / sizeof *lau_option_table;

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A day with git, under the default policy: each operation ends as bare, or is refused with a line whose
+# remedy lets it end as bare.
+# shellcheck source=tests/support/e2e.sh
+. "$(dirname "$0")/../support/e2e.sh"
+
+command -v git >/dev/null || { skip 'a day with git' 'git is not installed'; exit 0; }
+# hundreds of starts: as an ordinary user alone, as people work
+[ "$(id -u)" -ne 0 ] || { skip 'a day with git' 'as an ordinary user'; exit 0; }
+export GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
+git config --global user.name n
+git config --global user.email n@example.org
+git config --global init.defaultBranch main
+git config --global protocol.file.allow always
+git config --global advice.detachedHead false
+
+repositories()
+{
+	cd / && rm -rf "$HOME/src" && mkdir -p "$HOME/src" && cd "$HOME/src" || exit 1
+	git init -q lib && (cd lib && echo l >l && git add l && git commit -qm l)
+	git init -q app && (cd app && for i in 1 2 3; do echo $i >README.md && git add README.md && git commit -qm $i || exit; done)
+	git clone -q --bare app bare.git
+	git -C app remote add origin ../bare.git && git -C app fetch -q origin
+	cd app || exit 1
+}
+
+# What it ends with, and what is left of its files: bare, sandboxed, sandboxed with the remedy.
+day() # OPERATION
+{
+	local op=$1 bare n words
+	repositories
+	bash -c "$op" >/dev/null 2>"$TMP/bare.err" </dev/null
+	bare=$?
+	[ $bare -eq 0 ] || { echo "bare it ends with $bare"; cat "$TMP/bare.err"; return 1; }
+	words=()
+	for n in 1 2 3 4; do
+		repositories
+		"$SBX" "${words[@]}" -- bash -c "$op" >/dev/null 2>"$TMP/err" </dev/null
+		status=$?
+		[ $status -eq 0 ] && return 0
+		more=$(sed -n 's/^sbx-launch: denied .*allow \(its directory \)\?with \(--.*\)$/\2/p' "$TMP/err" | sed 's/, or with .*//' | tr '\n' ' ')
+		[ -n "$more" ] || { echo "ends with $status, and no remedy"; cat "$TMP/err"; return 1; }
+		eval "words+=($more)"
+	done
+	echo "status $status with ${words[*]}"
+	cat "$TMP/err"
+	return 1
+}
+
+while IFS=$'\t' read -r name op; do
+	check "$name" day "$op"
+done <<'EOF'
+worktree-in	sh -c 'git worktree add -q wt1 -b wt1 && git worktree remove wt1; r=$?; git branch -D wt1; exit $r'
+worktree-out	sh -c 'git worktree add -q ../wtX -b wtX; r=$?; git worktree remove --force ../wtX; git branch -D wtX; exit $r'
+submodule	sh -c 'git submodule add -q ~/src/lib sub; r=$?; git rm -qf --cached sub .gitmodules; rm -rf sub .git/modules/sub .gitmodules; git config --remove-section submodule.sub; exit $r'
+commit	sh -c 'echo x>>README.md && git commit -qam x'
+rebase	sh -c 'git checkout -q -b f HEAD~1; echo y>y; git add y; git commit -qm y; git rebase main; r=$?; git checkout -q main; git branch -D f; exit $r'
+stash	sh -c 'echo z>>README.md; git stash -q && git stash pop -q; git checkout -q .'
+branch-m	sh -c 'git branch aa; git branch -m aa bb; r=$?; git branch -D aa bb; exit $r'
+gitconfig-set	git config user.foo x
+remote-add	sh -c 'git remote add r1 ~/src/lib && git fetch -q r1 && git remote remove r1'
+gc	git gc -q
+bisect	sh -c 'git bisect start && git bisect bad && git bisect good HEAD~1; git bisect reset'
+cherry	sh -c 'git cherry-pick --allow-empty HEAD --no-commit; git cherry-pick --abort; git reset -q --hard'
+init-sub	sh -c 'git init -q nn && cd nn && echo 1>a && git add a && git commit -qm 1; r=$?; cd ..; rm -rf nn; exit $r'
+notes	sh -c 'git notes add -f -m hi HEAD'
+hookcommit	sh -c 'printf "#!/bin/sh\nexit 0\n" > .git/hooks/pre-commit'
+stash -u	sh -c 'echo n>n; echo z>>README.md; git stash -q -u && git stash pop -q'
+init --shared	git init -q --shared nn
+amend	git commit -q --amend -m amended
+merge	sh -c 'git checkout -q -b m HEAD~1 && echo m>m && git add m && git commit -qm m && git checkout -q main && git merge -q -m mm m'
+EOF

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Names in a workspace that programs outside obey without being asked are closed, whatever is there at the
+# start; those that builds write are open. (The acts by which a name is made: obeyed.sh.)
+. "$(dirname "$0")/../support/e2e.sh"
+
+closed='.dir-locals.el .dir-locals-2.el a.code-workspace .code-workspace a.sublime-project .vscode/settings.json .vscode/tasks.json
+.vscode/launch.json .vscode/extensions.json .vscode/c_cpp_properties.json .vscode/cmake-kits.json .vscode/mcp.json
+.devcontainer/devcontainer.json .devcontainer.json .vim/coc-settings.json .nvim.lua .nvimrc .exrc .vimrc .lvimrc .lazy.lua
+.idea/workspace.xml .run/a.run.xml .fleet/run.json .zed/tasks.json .helix/languages.toml .externalToolBuilders/a.launch .vs/tasks.vs.json
+.envrc .mise.toml mise.toml .mise/config.toml .config/mise/config.toml .tool-versions .pre-commit-config.yaml lefthook.yml .lefthook.yml
+.lefthook-local.yml .overcommit.yml .hg/hgrc .jj/repo/config.toml _darcs/prefs/defaults .Rprofile .irbrc .pryrc .ghci .pdbrc
+.mcp.json .claude/settings.json .cursor/mcp.json .cursor/worktrees.json .gemini/settings.json .codex/config.toml .opencode/plugins/p.js
+.aider.conf.yml .windsurf/hooks.json .continue/config.yaml .clinerules/hooks/x .roo/mcp.json .qwen/settings.json .kiro/settings/mcp.json
+.grok/settings.json .github/hooks/h.json crush.json .junie/mcp/mcp.json'
+open='package.json package-lock.json Makefile Justfile CMakeLists.txt .npmrc .yarnrc .yarnrc.yml .pnp.cjs node_modules/.bin/x .env .ruby-version
+.python-version .nvmrc .husky/pre-commit .venv/bin/activate .cargo/config.toml .gdbinit .gitignore .gitattributes .editorconfig
+.github/workflows/ci.yml src/.envrc src/a.code-workspace a.code-workspace.d/x .vscode/README AGENTS.md'
+cat >"$TMP/make.sh" <<'SH'
+for f in $1; do mkdir -p "$(dirname "$f")"; echo evil >"$f"; echo evil >t && mv -f t "$f"; rm -f t; done 2>/dev/null
+for f in $1; do mkdir -p d; echo evil >"d/${f##*/}"; case $f in */*) d=${f%%/*}; [ -e "$d" ] || mv d "$d" ;; esac; rm -rf d; done 2>/dev/null
+echo tried
+SH
+spoilt() # NAMES: those that are as the attack would have them
+{
+	for f in $1; do grep -qs evil "$f" && echo "$f"; done
+	true
+}
+launch -q -- sh "$TMP/make.sh" "$closed"
+check 'what outsiders obey is closed' [ -z "$(spoilt "$closed")" -a "$(cat "$TMP/out")" = tried ]
+spoilt "$closed" | sed 's/^/# open: /'
+fresh
+for f in $closed; do mkdir -p "$(dirname "$f")" && echo good >"$f"; done
+launch -q -- sh "$TMP/make.sh" "$closed"
+check 'also where it is there' [ -z "$(spoilt "$closed")" ]
+check 'and stays' [ "$(cat $closed | sort -u)" = good ]
+fresh
+launch -q -- sh "$TMP/make.sh" "$open"
+check 'what builds write is open' [ "$(spoilt "$open" | wc -l)" -eq "$(echo $open | wc -w)" ]
+for f in $open; do grep -qs evil "$f" || echo "# closed: $f"; done
+launch --modify .pre-commit-config.yaml -- sh -c 'echo mine >.pre-commit-config.yaml'
+check 'the user opens one by name, and is told who obeys' sh -c '[ "$(cat .pre-commit-config.yaml)" = mine ] && grep -q "obeyed outside by the managers of git hooks" "$1"' - "$TMP/err"
+exit 0

@@ -1,0 +1,294 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What sbx-audit answers about real runs.
+. "$(dirname "$0")/../support/e2e.sh"
+AUDIT=${SBX%/*}/sbx-audit
+ask() # ARGS...: into answer; its status
+{
+	"$AUDIT" "$@" >"$TMP/answer" 2>"$TMP/answer.err"
+}
+says() # TEXT ARGS...: a whole line of the answer
+{
+	text=$1
+	shift
+	ask "$@" && grep -qxF -e "$text" "$TMP/answer" || { cat "$TMP/answer" "$TMP/answer.err"; false; }
+}
+has() # TEXT ARGS...: somewhere in it
+{
+	text=$1
+	shift
+	ask "$@" && grep -qF -e "$text" "$TMP/answer" || { cat "$TMP/answer" "$TMP/answer.err"; false; }
+}
+json() # ARGS...: each line is JSON
+{
+	ask "$@" && python3 -c 'import json, sys
+n = [json.loads(line) for line in open(sys.argv[1])]
+assert n' "$TMP/answer"
+}
+no_control()
+{
+	! LC_ALL=C grep -q "[$(printf '\001-\010\013-\037\177')]" "$TMP/answer"
+}
+
+fresh
+mkdir d .git && git init -q . && echo was >old && echo was >kept && echo was >gone
+sleep 1.1 # births are told apart by time
+launch --context tool=bash --context session=s1 -- sh -c 'echo 1 >new; cat kept >/dev/null; echo 2 >>kept; mkdir dd
+mv old moved; rm gone; echo t >tmp; rm tmp; cp new d/n; mv d e; echo k >.git/hooks/x; echo k >.git/hooks/x; echo k >.git/hooks/x; exit 0'
+first=$("$AUDIT" runs --json | tail -n 1 | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
+
+check 'a made file is added' says 'A ./new' changes
+check 'a written one is modified' says 'M ./kept' changes
+check 'a removed one is removed' says 'D ./gone' changes
+check 'a renamed one has both names' says 'R ./old -> ./moved' changes
+check 'a directory takes along what was made in it' says 'A ./e/n' changes
+check 'what came and went is counted' has '1 temporary files' changes
+saved()
+{
+	fresh
+	echo was >doc
+	sleep 1.1
+	launch -q -- sh -c 'cat doc >/dev/null; sed -i s/was/is/ doc'
+	says 'M ./doc' changes && ! grep -q '^[RA]' "$TMP/answer"
+}
+check 'and not shown' eval 'ask changes && ! grep -q tmp$ "$TMP/answer"'
+check 'changes are JSON, too' json changes --json
+
+check 'denials of one kind are one' has '     3  modify ./.git/hooks/x' denials
+check 'with the rule' has 'rule .git/hooks/** (preset:protected:' denials
+check 'and the option that opens it' has "allow with --modify $WS/.git/hooks/x" denials
+check 'denials are JSON, too' json denials --json
+opened()
+{
+	option=$("$AUDIT" denials | sed -n 's/.*allow with //p' | head -n 1)
+	eval "launch -q $option -- sh -c 'echo k >.git/hooks/x'"
+	[ "$status" -eq 0 ] && [ -s .git/hooks/x ]
+}
+check 'that option opens it' opened
+launch -q --connect a.example.org:443 -- python3 -c 'import socket
+try: socket.getaddrinfo("b.example.net", 443)
+except OSError: pass'
+check 'a name that is refused is opened by --connect' has 'allow with --connect b.example.net' denials
+
+check 'the tree has words and counts' has 'cp new d/n  1 changed' tree "$first"
+check 'and who started whom' eval 'ask tree "$first" && grep -qE "^  [0-9]+  mkdir dd  1 changed" "$TMP/answer"'
+check 'the tree is JSON, too' json tree --json "$first"
+
+check 'an expression finds' has './.git/hooks/x' grep "op=modify and not allowed" "$first"
+check 'a glob in one' has './.git/hooks/x' grep "path~'**/hooks/*' and denied" "$first"
+check 'a regular expression in one' has './kept' grep "path=~'^\\./k.*t\$' and (op=modify or kind=exec)" "$first"
+check 'numbers are compared' has 'hello' grep "pid>=3 and kind=hello" "$first"
+nothing()
+{
+	ask grep "op=modify and path~'**/*.lock' and not allowed" "$first"
+	[ $? -eq 1 ] && [ ! -s "$TMP/answer" ]
+}
+check 'what nothing is true of: 1' nothing
+refused() # EXPRESSION TEXT
+{
+	ask grep "$1" "$first"
+	[ $? -eq 2 ] && grep -qF -e "$2" "$TMP/answer.err"
+}
+check 'an unknown field is named' refused 'pahh=x' 'no field `pahh`'
+check 'and a near one offered' refused 'pathh=x' 'did you mean path?'
+check 'an open bracket is told' refused '(op=read' 'a `)` is missing'
+check 'a bad regular expression is told' refused "path=~'('" 'grep: `(`'
+check 'a number that is none is told' refused 'pid=x' 'this field is a number'
+
+check 'calls are found by session' has 'session=s1' calls
+check 'and asked for' has "$first" calls tool=bash
+check 'calls are JSON, too' json calls --json
+
+launch -- sh -c 'echo 1 >other'
+check 'two runs differ' says '+ modify ./other' diff "$first" last
+check 'in both ways' says '- denied modify ./.git/hooks/x' diff "$first" last
+same_run()
+{
+	ask diff last last
+	[ $? -eq 1 ]
+}
+check 'a run does not differ from itself' same_run
+
+check 'numbers of a run' has ' changes, ' stats "$first"
+check 'as JSON' json stats --json "$first"
+check 'the log as it is' eval '[ "$("$AUDIT" cat | sha256sum)" = "$(sha256sum <"$HOME/.local/state/sbx-launch/runs/$("$AUDIT" runs --json | tail -n 1 | sed "s/.*\"run_id\":\"\([^\"]*\)\".*/\1/")/audit.jsonl")" ]'
+check 'the last lines' eval 'ask tail -n 2 && [ "$(wc -l <"$TMP/answer")" -eq 2 ]'
+for format in jsonl ocsf orbit; do
+	check "format $format is JSON lines" json show --format $format "$first"
+done
+check 'a whole line has the id of its run' has "\"run_id\":\"$first\"" show --format jsonl --op modify "$first"
+check 'OCSF has the class of files' has '"class_uid":1001' show --format ocsf "$first"
+pairs()
+{
+	ask show --format orbit --op modify --verdict allowed "$first"
+	[ "$(grep -c '"fs.call.request"' "$TMP/answer")" -eq "$(grep -c '"fs.call.result"' "$TMP/answer")" ] &&
+		grep -q '"fs.call.request"' "$TMP/answer"
+}
+check 'Orbit has pairs' pairs
+trace()
+{
+	ask show --format chrome-trace "$first" && python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))["traceEvents"]
+assert any(e["ph"] == "X" and e["name"].endswith("/cp") for e in t) and any(e["ph"] == "i" for e in t)' "$TMP/answer"
+}
+check 'a trace has bars and marks' trace
+
+# ---- learning ----
+learned() # SCRIPT: what is learned of its run lets it pass again
+{
+	fresh
+	git init -q . && git config user.name x && git config user.email x@y
+	printf 'all: a\na: a.c\n\tcp a.c a\n' >Makefile
+	mkdir src && touch a.c src/1 src/2 src/3 src/4
+	rm -rf "$TMP/again" && cp -R . "$TMP/again"
+	launch -q -- sh -c "$1"
+	[ "$status" -eq 0 ] && ask learn last -o "$TMP/policy.yaml" || { cat "$TMP/answer.err"; return 1; }
+	fresh
+	cp -R "$TMP/again/." .
+	launch -q --strict -p "$TMP/policy.yaml" -- sh -c "$1"
+	[ "$status" -eq 0 ] && [ "$(wc -l <"$TMP/policy.yaml")" -lt 40 ] && grep -q 'were asked of it again: allowed' "$TMP/policy.yaml" ||
+		{ cat "$TMP/policy.yaml" "$TMP/err"; return 1; }
+}
+check 'git passes under what is learned of it' learned 'git add . && git commit -qm x && git checkout -q -b z && echo 1 >>a.c && git commit -qam y'
+check 'make passes' learned 'make && touch b && rm b'
+check 'an editor that saves by renaming passes' learned 'sed -i s/a/b/ src/1 && sed -i s/a/b/ a.c'
+check 'python passes' learned 'python3 -c "open(\"out\", \"w\").write(\"x\")"'
+opens_nothing()
+{
+	fresh
+	git init -q . && mkdir -p .git/hooks "$HOME/.ssh" && echo k >"$HOME/.ssh/id_rsa"
+	launch -q --modify "$WS/.git/hooks/x" --read "$HOME/.ssh/id_rsa" -- sh -c 'echo k >.git/hooks/x; cat ~/.ssh/id_rsa; echo 1 >a'
+	ask learn last -o "$TMP/policy.yaml"
+	launch -q -p "$TMP/policy.yaml" -- sh -c '(echo k >.git/hooks/y) 2>/dev/null && echo opened; cat ~/.ssh/id_rsa 2>/dev/null && echo opened; echo 1 >a && echo work'
+	[ "$(cat "$TMP/out")" = work ] || { cat "$TMP/policy.yaml" "$TMP/out" "$TMP/err"; false; }
+}
+check 'nothing that is learned opens a secret or a hook' opens_nothing
+# names that a command makes up are no words of the language
+learned_of_odd_names()
+{
+	launch -q -- sh -c 'mkdir "./~" && echo x >"./~/x" && echo x >"*" && echo x >"!a"' || return 1
+	ask learn last -o "$TMP/odd.yaml"
+	grep -q '"./!a"' "$TMP/odd.yaml" && grep -q '"?"' "$TMP/odd.yaml" && ! grep -qE '"(~|!|\*")' "$TMP/odd.yaml"
+}
+check 'nor does a name that reads as a home, an exception or a star' learned_of_odd_names
+
+# ---- the page ----
+page()
+{
+	fresh
+	launch -q -- python3 -c 'import os
+open("<b>x", "w").close()
+os.makedirs("<\x2fscript><script>alert(1)<")
+open("<\x2fscript><script>alert(1)<\x2fx", "w").close()
+open(b"\xff\n", "w").close()'
+	[ "$status" -eq 0 ] && ask report -o "$TMP/page.html" && python3 - "$TMP/page.html" <<'EOP'
+import json, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+assert text.count("<script") == 2 and text.count("</script>") == 2, text.count("<script")
+data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S).group(1)
+d = json.loads(data)
+assert d["whole"] and len(d["events"]) % 13 == 0 and "./<b>x" in d["strings"]
+assert not re.search(r'(src|href)=', text) and "//" not in text.replace(data, "").replace("\\/\\/", "")[:2000]
+assert len(text) - len(data) < 400 * 1024
+EOP
+}
+check 'the page is one file, and names do nothing to it' page
+dom=$TMP/dom
+timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$TMP/chromium" --dump-dom "file://$TMP/page.html#Changes" >"$dom" 2>/dev/null
+if [ -s "$dom" ]; then
+	check 'a browser draws it' grep -q 'class="row good">A  ./&lt;b&gt;x<' "$dom"
+	check 'and runs nothing that a name says' grep -q '<title>sbx-launch: a run</title>' "$dom"
+else
+	skip 'a browser draws it' 'no chromium that starts here'
+fi
+
+check 'a file that is saved by renaming is modified' saved
+
+# A shell that starts commands by vfork() and then does something itself, for the first time.
+by_itself()
+{
+	fresh
+	launch -q -- sh -c '/bin/true; echo x >mine'
+	[ "$("$AUDIT" show --json --op modify --path '**/mine' | wc -l)" -eq 1 ] && has ' sh[' grep "path~'**/mine'"
+}
+check 'what a shell does after a command is its own, and told once' by_itself
+
+# ---- following ----
+follow()
+{
+	mkfifo go
+	"$SBX" -q -- sh -c 'read x <go; echo late >late' </dev/null &
+	run=$!
+	until grep -q '"kind":"hello"' "$HOME/.local/state/sbx-launch/runs/$("$AUDIT" runs --json | tail -n 1 | sed 's/.*"run_id":"\([^"]*\)".*/\1/')/audit.jsonl" &&
+		"$AUDIT" runs --json | tail -n 1 | grep -q '"live":true'; do :; done
+	"$AUDIT" tail -f >"$TMP/followed" &
+	tail=$!
+	echo >go
+	wait $run && wait $tail && grep -q 'modify ./late' "$TMP/followed"
+}
+check 'tail -f shows what comes and ends with the run' follow
+
+# ---- names that want more ----
+fresh
+launch -q -- python3 -c 'import os
+for name in ("a\nb", "\x1b[2Jx", "\u202ex", "<script>alert(1)</script>", "q\"\\"):
+    open(name, "w").close()
+open(b"\xff\xfe", "w").close()
+deep = "/".join(["d" * 250] * 16)
+os.makedirs(deep[:3000].rstrip("/"), exist_ok=True)
+try:
+    open(".git/config", "w")
+except OSError:
+    pass'
+for view in changes denials tree stats tail cat 'grep op=modify' 'show --format jsonl' 'show --format ocsf' 'show --format orbit' 'show --format chrome-trace'; do
+	check "hostile names control nothing: $view" eval 'ask $view; [ $? -lt 2 ] && no_control'
+done
+check 'a newline does not make two of one name' says 'A ./a\x0ab' changes
+
+# ---- appending to a log ----
+printf '{"torn":' >"$TMP/shared"
+launch -q --audit-file "$TMP/shared" -- sh -c 'echo 1 >one'
+check 'a torn end before it does not swallow the first line' has '"kind":"run"' cat
+check 'and the run verifies' has 'and are all' verify
+launch -q --audit-file "$TMP/shared" -- sh -c 'echo 1 >two'
+check 'a second run in the file verifies' has 'and are all' verify
+check 'and sees its own' eval 'ask changes && grep -q ./two "$TMP/answer" && ! grep -q ./one "$TMP/answer"'
+both()
+{
+	"$SBX" -q --audit-file "$TMP/two" -- sh -c 'i=0; while [ $i -lt 300 ]; do echo $i >x$i; i=$((i+1)); done' </dev/null &
+	one=$!
+	"$SBX" -q --audit-file "$TMP/two" -- sh -c 'i=0; while [ $i -lt 300 ]; do echo $i >y$i; i=$((i+1)); done' </dev/null
+	wait $one
+	for id in $("$AUDIT" runs --json | tail -n 2 | sed 's/.*"run_id":"\([^"]*\)".*/\1/'); do
+		has 'and are all' verify "$id" || return 1
+	done
+}
+check 'two writers at once: each chain holds' both
+
+# ---- compressed logs ----
+packed()
+{
+	launch -q --context tool=p -- sh -c 'i=0; while [ $i -lt 200 ]; do echo $i >z$i; i=$((i+1)); done'
+	run=$HOME/.local/state/sbx-launch/runs/$("$AUDIT" runs --json | tail -n 1 | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
+	for view in changes denials tree stats cat verify 'show --json' 'grep op=modify' calls; do "$AUDIT" $view; done >"$TMP/plain" 2>&1
+	ask prune --compress-above 1000 && [ ! -e "$run/audit.jsonl" ] && [ -s "$run/audit.jsonl.zst" ] || return 1
+	for view in changes denials tree stats cat verify 'show --json' 'grep op=modify' calls; do "$AUDIT" $view; done >"$TMP/packed" 2>&1
+	cmp "$TMP/plain" "$TMP/packed" && [ "$(wc -c <"$run/audit.jsonl.zst")" -lt 20000 ]
+}
+check 'a large log is compressed, and every answer stays' packed
+damaged()
+{
+	printf 'x' | dd of="$run/audit.jsonl.zst" bs=1 seek=2000 conv=notrunc 2>/dev/null
+	ask verify
+	[ $? -ne 0 ]
+}
+check 'a damaged one does not verify' damaged
+
+# ---- retention ----
+prune()
+{
+	ask prune --keep-runs 2 && [ "$("$AUDIT" runs | wc -l)" -eq 2 ]
+}
+check 'prune keeps the newest' prune
+launch -q -- true
+check 'and the key' has 'hold together' verify

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit tests of policy/compile/endpoint_text.c and of decisions on what it reads. */
+#include "policy/compile/endpoints.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "tests/support/engine.h"
+#include "tests/support/tsv.h"
+
+static struct b_arena arena;
+
+static void teardown(void)
+{
+	b_arena_release(&arena);
+}
+
+TestSuite(policy_endpoints, .fini = teardown);
+
+static const char *form(const char *text)
+{
+	struct pol_endpoint e;
+	static struct b_err err;
+
+	return pol_endpoint_parse(&arena, text, &e, &err) < 0 ? err.msg : e.matched;
+}
+
+Test(policy_endpoints, entries_have_a_normal_form)
+{
+	static const struct {
+		const char *text, *form;
+	} rows[] = {
+		{"GitHub.com:443", "github.com:443"},
+		{"github.com.", "github.com"},
+		{"*.Example.net", "*.example.net"},
+		{"**.example.org:1-65535", "**.example.org:1-65535"},
+		{"[2001:DB8::1]:443", "[2001:db8::1]:443"},
+		{"2001:db8::1", "2001:db8::1"},
+		{"[2001:db8::]/32", "2001:db8::/32"},
+		{"[2001:db8::]/32:443", "[2001:db8::]/32:443"},
+		{"10.1.2.3/8:5432", "10.0.0.0/8:5432"},
+		{"::ffff:10.0.0.0/104", "10.0.0.0/8"},
+		{"localhost:5432", "localhost:5432"},
+		{"db:5000-5010", "db:5000-5010"},
+		{"a_b.c:7", "a_b.c:7"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_str_eq(form(rows[i].text), rows[i].form, "%s", rows[i].text);
+}
+
+Test(policy_endpoints, what_is_no_endpoint_is_refused_with_a_reason)
+{
+	static const struct {
+		const char *text, *reason;
+	} rows[] = {
+		{"", "empty"},
+		{"*", "every host"},
+		{"**", "every host"},
+		{"*:443", "every host"},
+		{"*.com", "top-level"},
+		{"**.org:443", "top-level"},
+		{"a*.example.org", "whole label in front"},
+		{"a.*.example.org", "whole label in front"},
+		{"***.example.org", "whole label in front"},
+		{"*.a..b", "empty label"},
+		{"a..b", "empty label"},
+		{"https://example.org", "not a URL"},
+		{"example.org/x", "a host and a port"},
+		{"user@example.org", "not a host name"},
+		{"example.org:0", "a port from 1"},
+		{"example.org:65536", "a port from 1"},
+		{"example.org:https", "a port from 1"},
+		{"example.org:", "a port from 1"},
+		{"example.org:5010-5000", "ends before"},
+		{"127.1:80", "another form"},
+		{"2130706433", "another form"},
+		{"0x7f000001:80", "another form"},
+		{"[2001:db8::1", "without `]`"},
+		{"10.0.0.0/33", "a host and a port"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect(strstr(form(rows[i].text), rows[i].reason), "`%s`: %s", rows[i].text,
+			  form(rows[i].text));
+}
+
+/* ---- decisions ---- */
+
+static struct engine e;
+
+/* "+ github.com:443", "- 10.0.0.0/8" */
+static void rule(const char *text)
+{
+	struct pol_endpoint r = {.allow = text[0] == '+', .layer = POL_LAYER_MAIN, .origin = text};
+	struct b_err err;
+
+	cr_assert_eq(pol_endpoint_parse(&arena, text + 2, &r, &err), 0, "%s", err.msg);
+	pol_endpoints_add(&e.rules, &r);
+}
+
+static void compile(const char *const *rules, size_t n)
+{
+	engine_init(&e);
+	pol_endpoints_layer(&e.rules, POL_LAYER_MAIN, false);
+	for (size_t i = 0; i < n; i++)
+		rule(rules[i]);
+	engine_compile(&e);
+}
+
+/* The name resolves to `address`. */
+static bool reaches(const char *name, const char *address, uint16_t port)
+{
+	struct sbx_connect_answer a;
+	struct sbx_addr addr;
+
+	cr_assert(sbx_addr_parse(address, strlen(address), &addr));
+	return sbx_connect_resolved(&e.image, name, strlen(name), &addr, 1, port, NULL, &a);
+}
+
+Test(policy_endpoints, addresses_of_names_are_judged_by_class_and_rules)
+{
+	static const char *const rules[] = {"+ **.example.org:443", "+ db.example.org:5432",
+					    "+ open.example.org",   "+ 127.0.0.0/8:8080",
+					    "- 10.9.0.0/16",	    "+ 10.8.0.0/16:443"};
+
+	compile(rules, sizeof rules / sizeof *rules);
+	cr_expect(reaches("a.example.org", "93.184.216.34", 443));
+	cr_expect_not(reaches("a.example.org", "10.0.0.1", 443), "a wildcard opens no private one");
+	cr_expect(reaches("a.example.org", "10.8.0.1", 443), "named by a range");
+	cr_expect_not(reaches("a.example.org", "127.0.0.1", 443));
+	cr_expect(reaches("db.example.org", "10.0.0.1", 5432), "an exact name");
+	cr_expect_not(reaches("db.example.org", "10.9.0.1", 5432), "denied by a rule");
+	cr_expect_not(reaches("db.example.org", "169.254.169.254", 5432));
+	cr_expect_not(reaches("db.example.org", "64:ff9b::10.9.0.1", 5432), "the one inside");
+	cr_expect_not(reaches("open.example.org", "127.0.0.1", 80));
+	cr_expect(reaches("open.example.org", "127.0.0.1", 8080), "a range opens loopback");
+	engine_release(&e);
+}
+
+Test(policy_endpoints, one_refused_address_refuses_all)
+{
+	static const char *const rules[] = {"+ *.example.org"};
+	struct sbx_connect_answer a;
+	struct sbx_addr addrs[2];
+
+	compile(rules, 1);
+	cr_assert(sbx_addr_parse("8.8.8.8", 7, &addrs[0]));
+	cr_assert(sbx_addr_parse("10.0.0.1", 8, &addrs[1]));
+	cr_expect(sbx_connect_resolved(&e.image, "a.example.org", 13, addrs, 1, 443, NULL, &a));
+	cr_expect_not(sbx_connect_resolved(&e.image, "a.example.org", 13, addrs, 2, 443, NULL, &a));
+	cr_expect_eq(a.why, SBX_CONNECT_CLASS);
+	cr_expect(sbx_addr_equal(&a.addr, &addrs[1]));
+	cr_expect_not(sbx_connect_resolved(&e.image, "a.example.org", 13, addrs, 0, 443, NULL, &a));
+	engine_release(&e);
+}
+
+Test(policy_endpoints, a_name_may_be_asked_for_where_some_port_is_open)
+{
+	static const char *const rules[] = {"+ *.example.org:443", "- x.example.org",
+					    "+ y.example.org:5000-5010",
+					    "- y.example.org:5000-5009"};
+	struct sbx_connect_answer a;
+	bool exact = true;
+
+	compile(rules, sizeof rules / sizeof *rules);
+	cr_expect(sbx_connect_may_resolve(&e.image, "a.example.org", 13, &exact, &a));
+	cr_expect_not(exact);
+	cr_expect(sbx_connect_may_resolve(&e.image, "y.example.org", 13, &exact, &a));
+	cr_expect_not(sbx_connect_may_resolve(&e.image, "x.example.org", 13, &exact, &a));
+	cr_expect_str_eq(e.rules.net.v[1].origin,
+			 e.rules.net.v[a.rule - (int)e.image.hdr->net.first_rule].origin);
+	cr_expect_not(sbx_connect_may_resolve(&e.image, "other.net", 9, &exact, &a));
+	cr_expect_eq(a.why, SBX_CONNECT_NO_RULE);
+	cr_expect_eq(a.rule, -1);
+	engine_release(&e);
+}
+
+Test(policy_endpoints, trusted_ranges_are_as_good_as_public)
+{
+	static struct sbx_cidr trusted[2];
+	static const char *const rules[] = {"+ *.example.org"};
+
+	cr_assert(sbx_cidr_parse("198.18.0.0/15", 13, &trusted[0]));
+	cr_assert(sbx_cidr_parse("127.0.0.0/8", 11, &trusted[1]));
+	engine_init(&e);
+	pol_endpoints_layer(&e.rules, POL_LAYER_MAIN, false);
+	e.rules.net.trusted = trusted;
+	e.rules.net.ntrusted = 2;
+	rule(rules[0]);
+	engine_compile(&e);
+	cr_expect(reaches("a.example.org", "198.19.0.1", 443));
+	cr_expect_not(reaches("a.example.org", "198.20.0.1", 443) &&
+		      reaches("a.example.org", "10.0.0.1", 443));
+	cr_expect_not(reaches("a.example.org", "127.0.0.1", 443), "never, whoever trusts it");
+	engine_release(&e);
+}
+
+Test(policy_endpoints, an_image_without_rules_opens_nothing)
+{
+	struct sbx_connect_answer a;
+	struct sbx_host h;
+
+	engine_init(&e);
+	engine_compile(&e);
+	sbx_host_parse("example.org", 11, &h);
+	cr_expect_not(sbx_connect_host(&e.image, &h, 443, NULL, &a));
+	cr_expect_not(sbx_connect_may_resolve(&e.image, "example.org", 11, NULL, &a));
+	cr_expect_not(sbx_connect_is_said(&e.image));
+	engine_release(&e);
+}

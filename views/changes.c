@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* changes.c - the net effect of a run on the disk; see views.h. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "core/event.h"
+#include "views/views.h"
+
+/* What became of a name. */
+enum fate { WRITTEN, MADE, GONE, HERE_FROM, SEEN };
+
+enum { SEEN_MAX = 200000 };
+
+struct place {
+	UT_hash_handle hh;
+	char *path, *from; /* from: the name it had before, NULL = this one */
+	enum fate fate;
+	bool was_ours; /* the first that the run did to the name was to write or make it */
+	bool existed;  /* it was read before */
+	bool is_moved; /* GONE, to where another place says HERE_FROM */
+};
+
+struct disk {
+	struct place *table; /* uthash */
+	uint64_t temporary;
+};
+
+static struct place *place_of(struct disk *d, const char *path)
+{
+	struct place *p;
+
+	HASH_FIND_STR(d->table, path, p);
+	return p;
+}
+
+static struct place *place_make(struct disk *d, const char *path, enum fate fate)
+{
+	struct place *p = place_of(d, path);
+
+	if (!p) {
+		p = b_calloc(1, sizeof *p);
+		p->path = b_strdup(path);
+		p->fate = fate;
+		p->was_ours = fate == WRITTEN || fate == MADE;
+		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
+	}
+	p->is_moved = false;
+	p->existed |= p->fate == SEEN && fate != SEEN;
+	p->fate = fate == WRITTEN && (p->fate == MADE || p->fate == HERE_FROM) ? p->fate : fate;
+	return p;
+}
+
+static void place_free(struct disk *d, struct place *p)
+{
+	HASH_DEL(d->table, p);
+	free(p->path);
+	free(p->from);
+	free(p);
+}
+
+static void release(struct disk *d)
+{
+	struct place *p, *next;
+
+	HASH_ITER(hh, d->table, p, next)
+	place_free(d, p);
+}
+
+static bool is_one_of(const char *call, const char *const *names)
+{
+	for (; *names; names++)
+		if (strcmp(call, *names) == 0)
+			return true;
+	return false;
+}
+
+/* The name goes: a temporary one leaves no trace, one that was there before is removed. */
+static void remove_name(struct disk *d, const char *path)
+{
+	struct place *p = place_of(d, path);
+
+	if (p && p->fate == HERE_FROM) {
+		b_auto_free char *from = b_strdup(p->from);
+
+		place_free(d, p);
+		place_make(d, from, GONE);
+	} else if (p && p->was_ours && p->fate != GONE) {
+		d->temporary++;
+		place_free(d, p);
+	} else {
+		place_make(d, path, GONE);
+	}
+}
+
+static void move_name(struct disk *d, const char *from, const char *to)
+{
+	struct place *p = place_of(d, from), *q;
+
+	if (p && p->fate == GONE)
+		p = NULL;
+	if (p && p->fate == SEEN)
+		place_free(d, b_take_ptr(&p));
+	q = place_make(d, to, p && p->was_ours && p->fate != HERE_FROM ? p->fate : HERE_FROM);
+	free(q->from);
+	q->from = b_strdup(p && p->from ? p->from : from);
+	if (p)
+		place_free(d, p);
+	else
+		place_make(d, from, GONE)->is_moved = true;
+}
+
+/* A directory's move takes along what the run did below it. */
+static void move_below(struct disk *d, const char *from, const char *to)
+{
+	size_t n = strlen(from);
+	struct place *p, *next;
+
+	HASH_ITER(hh, d->table, p, next)
+	{
+		b_auto(b_str_release) struct b_str path = {0};
+
+		if (strncmp(p->path, from, n) != 0 || p->path[n] != '/' || p->fate == GONE)
+			continue;
+		b_str_addf(&path, "%s%s", to, p->path + n);
+		HASH_DEL(d->table, p);
+		free(p->path);
+		p->path = b_str_take(&path);
+		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
+	}
+}
+
+/* What was read before anything was done to it was there before. */
+static void note_seen(struct disk *d, const struct aud_entry *e)
+{
+	if (strcmp(e->kind, "result") == 0 && strcmp(e->op, "read") == 0 && !e->err &&
+	    HASH_COUNT(d->table) < SEEN_MAX && !place_of(d, e->path))
+		place_make(d, e->path, SEEN);
+}
+
+static void note(struct disk *d, const struct aud_entry *e)
+{
+	static const char *const removes[] = {"unlink", "unlinkat",   "rmdir",
+					      "remove", "shm_unlink", NULL};
+	static const char *const moves[] = {"rename", "renameat", "renameat2", NULL};
+	static const char *const makes[] = {"mkdir",   "mkdirat", "symlink",  "symlinkat", "mknod",
+					    "mknodat", "mkfifo",  "mkfifoat", NULL};
+	static const char *const links[] = {"link", "linkat", NULL};
+
+	if (is_one_of(e->call, removes)) {
+		remove_name(d, e->path);
+	} else if (is_one_of(e->call, moves) && *e->path2) {
+		move_name(d, e->path, e->path2);
+		move_below(d, e->path, e->path2);
+	} else if (is_one_of(e->call, links) && *e->path2) {
+		place_make(d, e->path2, MADE);
+	} else if (is_one_of(e->call, makes)) {
+		place_make(d, e->path, MADE);
+	} else {
+		place_make(d, e->path, WRITTEN);
+	}
+}
+
+/* ---- what is there now ---- */
+
+/* When the file was born, 0: it is not there, or its file system does not know. */
+static int64_t born_ns(const char *path, bool *is_there)
+{
+	struct statx st;
+
+	*is_there = statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &st) == 0;
+	if (!*is_there || !(st.stx_mask & STATX_BTIME))
+		return 0;
+	return st.stx_btime.tv_sec * INT64_C(1000000000) + st.stx_btime.tv_nsec;
+}
+
+static int64_t started_ns(const struct aud_run *run)
+{
+	const char *text = aud_run_str(run, "started");
+
+	return text ? view_time(text) : 0;
+}
+
+struct change {
+	char letter;
+	const char *path, *from;
+};
+
+static int by_path(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+
+	return strcmp(x->path, y->path);
+}
+
+/* '\0': nothing is left of it. */
+static char letter_of(const struct view *v, const struct place *p, int64_t started)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+	bool is_there;
+	int64_t born;
+
+	view_absolute(v->run, p->path, &path);
+	born = born_ns(b_str_c(&path), &is_there);
+	switch (p->fate) {
+	case SEEN:
+		return '\0';
+	case GONE:
+		return is_there && born < started ? 'M' : 'D';
+	case HERE_FROM: /* what was made meanwhile and took its place: an editor's save */
+		if (is_there && born >= started && born)
+			return p->existed ? 'M' : 'A';
+		return 'R';
+	case MADE:
+		return is_there ? 'A' : '\0';
+	case WRITTEN:
+		break;
+	}
+	if (!is_there)
+		return '\0';
+	if (born >= started && born)
+		return p->existed ? 'M' : 'A';
+	return p->from ? 'R' : 'M';
+}
+
+static void add_change(const struct view *v, const struct change *c, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+
+	if (!v->json) {
+		b_str_addf(out, "%c ", c->letter);
+		if (c->from) {
+			view_text(out, c->from);
+			b_str_add(out, " -> ");
+		}
+		view_text(out, c->path);
+		b_str_addc(out, '\n');
+		return;
+	}
+	b_json_open(&j, '{');
+	b_json_key(&j, "change");
+	b_json_strn(&j, &c->letter, 1);
+	b_json_bytes(&j, "path", c->path, strlen(c->path));
+	if (c->from)
+		b_json_bytes(&j, "from", c->from, strlen(c->from));
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+static int show(struct view *v, struct disk *d, struct b_err *err)
+{
+	b_auto_free struct change *list = b_calloc(HASH_COUNT(d->table) + 1, sizeof *list);
+	int64_t started = started_ns(v->run);
+	struct place *p, *next;
+	size_t n = 0, i;
+
+	HASH_ITER(hh, d->table, p, next)
+	{
+		char letter = letter_of(v, p, started);
+
+		if (!letter)
+			d->temporary += p->fate != SEEN;
+		else if (letter != 'D' || !p->is_moved) /* else said by what it became */
+			list[n++] =
+				(struct change){letter, p->path, letter == 'R' ? p->from : NULL};
+	}
+	qsort(list, n, sizeof *list, by_path);
+	for (i = 0; i < n; i++) {
+		add_change(v, &list[i], v->out);
+		if (view_flush(v, err) < 0)
+			return -1;
+	}
+	if (d->temporary && !v->json)
+		b_str_addf(v->out, "%" PRIu64 " temporary files and directories are gone\n",
+			   d->temporary);
+	return n || d->temporary;
+}
+
+static bool is_device(const char *path)
+{
+	return b_has_prefix(path, "/dev/") && !b_has_prefix(path, "/dev/shm/");
+}
+
+int view_changes(struct view *v, struct b_err *err)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	b_auto(release) struct disk d = {0};
+	int got;
+
+	if (aud_reader_open(&r, v->run, err) < 0)
+		return -1;
+	while ((got = view_next(v, &r, err)) > 0) {
+		if (is_device(r.e.path))
+			continue; /* what is written there stays nowhere */
+		if (view_is_done(&r.e))
+			note(&d, &r.e);
+		else
+			note_seen(&d, &r.e);
+	}
+	return got < 0 ? -1 : show(v, &d, err);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* denials.c - what was refused; see views.h. */
+#include <inttypes.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "audit/collect_priv.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "views/views.h"
+
+enum { GROUPS_MAX = 100000 };
+
+struct group {
+	UT_hash_handle hh;
+	char *key; /* operation, path and rule, each ended by a NUL but the last */
+	char *op, *path, *path2, *matched, *rule, *exe, *call, *first;
+	const char *reason;
+	uint64_t count, programs; /* of different names, as far as they follow each other */
+	bool did_happen, is_endpoint;
+};
+
+struct groups {
+	struct group *table; /* uthash */
+	uint64_t beyond, total;
+};
+
+static void make_key(const struct aud_entry *e, struct b_str *key)
+{
+	const char *const parts[] = {e->op, e->path, e->path2, e->rule, e->reason};
+	size_t i;
+
+	for (i = 0; i < sizeof parts / sizeof *parts; i++)
+		b_str_addn(key, parts[i], strlen(parts[i]) + 1);
+}
+
+static struct group *group_of(struct groups *g, const struct aud_entry *e)
+{
+	b_auto(b_str_release) struct b_str key = {0};
+	struct group *one;
+
+	make_key(e, &key);
+	HASH_FIND(hh, g->table, key.s, key.len, one);
+	if (one || HASH_COUNT(g->table) >= GROUPS_MAX)
+		return one;
+	one = b_calloc(1, sizeof *one);
+	*one = (struct group){.op = b_strdup(e->op),
+			      .path = b_strdup(e->path),
+			      .path2 = b_strdup(e->path2),
+			      .matched = b_strdup(e->matched_rule),
+			      .rule = b_strdup(e->rule),
+			      .call = b_strdup(e->call),
+			      .first = b_strdup(e->ts),
+			      .is_endpoint = *e->host != '\0',
+			      .exe = b_strdup("")};
+	one->key = b_malloc(key.len);
+	memcpy(one->key, key.s, key.len);
+	HASH_ADD_KEYPTR(hh, g->table, one->key, key.len, one);
+	return one;
+}
+
+static void add(struct groups *g, const struct aud_entry *e)
+{
+	struct group *one = group_of(g, e);
+
+	g->total += (uint64_t)e->count;
+	if (!one) {
+		g->beyond += (uint64_t)e->count;
+		return;
+	}
+	one->count += (uint64_t)e->count;
+	one->did_happen |= strcmp(e->kind, "denied") != 0;
+	if (*e->exe && strcmp(one->exe, e->exe) != 0) {
+		free(one->exe);
+		one->exe = b_strdup(e->exe);
+		one->programs++;
+	}
+}
+
+static void release(struct groups *g)
+{
+	struct group *one = g->table, *next;
+
+	HASH_CLEAR(hh, g->table);
+	for (; one; one = next) {
+		char *const texts[] = {one->key,  one->op,  one->path, one->path2, one->matched,
+				       one->rule, one->exe, one->call, one->first};
+		size_t i;
+
+		next = one->hh.next;
+		for (i = 0; i < sizeof texts / sizeof *texts; i++)
+			free(texts[i]);
+		free(one);
+	}
+	g->table = NULL;
+}
+
+static int by_count(const struct group *a, const struct group *b)
+{
+	return (a->count < b->count) - (a->count > b->count);
+}
+
+/* ---- what would allow it: in the words that the person got at the prompt ---- */
+
+static void take_line(void *ctx, const char *line)
+{
+	b_str_add(ctx, line);
+}
+
+static int number_of(const char *name, const char *(*name_of)(unsigned), unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n && strcmp(name_of(i), name) != 0)
+		i++;
+	return (int)i;
+}
+
+static const char *op_name(unsigned op)
+{
+	return sbx_op_name((enum sbx_op)op);
+}
+
+static void add_remedy(const struct view *v, const struct group *g, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str line = {0}, path = {0};
+	struct aud_person person = {.fn = take_line, .ctx = &line};
+	struct aud_denial d = {
+		.op = (enum sbx_op)number_of(g->op, op_name, SBX_OP_COUNT),
+		.matched = g->matched,
+		.origin = g->rule,
+		.call = (unsigned)number_of(g->call, sbx_call_name, SBX_CALL_COUNT),
+		.is_endpoint = g->is_endpoint,
+	};
+	const char *at;
+
+	if (d.op >= SBX_OP_COUNT || g->did_happen)
+		return;
+	if (g->is_endpoint)
+		b_str_add(&path, g->path);
+	else
+		view_absolute(v->run, g->path, &path);
+	d.path = b_str_c(&path);
+	d.path_len = path.len;
+	aud_person_denial(&person, &d, 1);
+	at = strstr(b_str_c(&line), "): ");
+	if (at)
+		b_str_add(out, at + 3);
+	else if ((at = strstr(b_str_c(&line), "filter): ")))
+		b_str_add(out, at + 9);
+}
+
+static void add_group(const struct view *v, const struct group *g, struct b_str *out)
+{
+	const char *on = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
+	size_t before;
+
+	b_str_addf(out, "%6" PRIu64 "  %s%s ", g->count, on, g->op);
+	view_text(out, g->path);
+	if (*g->path2) {
+		b_str_add(out, " -> ");
+		view_text(out, g->path2);
+	}
+	b_str_addf(out, "%s\n        rule ", off);
+	view_text(out, g->matched);
+	b_str_add(out, " (");
+	view_text(out, g->rule);
+	b_str_addc(out, ')');
+	if (*g->exe) {
+		b_str_add(out, ", by ");
+		view_text(out, g->exe);
+		if (g->programs > 1)
+			b_str_add(out, " and others");
+	}
+	b_str_add(out, g->did_happen ? "; but a process did it\n        " : "\n        ");
+	before = out->len;
+	add_remedy(v, g, out);
+	if (out->len == before)
+		b_str_add(out, "no option opens it");
+	b_str_addc(out, '\n');
+}
+
+static void add_group_json(const struct view *v, const struct group *g, struct b_str *out)
+{
+	struct b_json j = {.out = out};
+	b_auto(b_str_release) struct b_str remedy = {0};
+
+	add_remedy(v, g, &remedy);
+	b_json_open(&j, '{');
+	b_json_key(&j, "count");
+	b_json_u64(&j, g->count);
+	b_json_key(&j, "op");
+	b_json_str(&j, g->op);
+	b_json_bytes(&j, "path", g->path, strlen(g->path));
+	if (*g->path2)
+		b_json_bytes(&j, "path2", g->path2, strlen(g->path2));
+	b_json_key(&j, "matched_rule");
+	b_json_str(&j, g->matched);
+	b_json_key(&j, "rule");
+	b_json_str(&j, g->rule);
+	b_json_key(&j, "first");
+	b_json_str(&j, g->first);
+	if (*g->exe)
+		b_json_bytes(&j, "exe", g->exe, strlen(g->exe));
+	if (remedy.len) {
+		b_json_key(&j, "remedy");
+		b_json_str(&j, remedy.s);
+	}
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+static int show(struct view *v, struct groups *g, struct b_err *err)
+{
+	struct group *one, *next;
+
+	HASH_SORT(g->table, by_count);
+	HASH_ITER(hh, g->table, one, next)
+	{
+		if (v->json)
+			add_group_json(v, one, v->out);
+		else
+			add_group(v, one, v->out);
+		if (view_flush(v, err) < 0)
+			return -1;
+	}
+	if (g->beyond && !v->json)
+		b_str_addf(v->out, "and %" PRIu64 " more: sbx-audit show --verdict denied\n",
+			   g->beyond);
+	return g->total > 0;
+}
+
+int view_denials(struct view *v, struct b_err *err)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	b_auto(release) struct groups g = {0};
+	int got;
+
+	if (aud_reader_open(&r, v->run, err) < 0)
+		return -1;
+	while ((got = view_next(v, &r, err)) > 0)
+		if (aud_entry_is_denied(&r.e))
+			add(&g, &r.e);
+	return got < 0 ? -1 : show(v, &g, err);
+}

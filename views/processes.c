@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* processes.c - see processes.h. */
+#include "views/processes.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "audit/entry.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "views/views.h"
+
+struct view_latest {
+	UT_hash_handle hh;
+	int64_t key;
+	size_t at;
+};
+
+static void remember(struct view_latest **table, int64_t key, size_t at)
+{
+	struct view_latest *l;
+
+	HASH_FIND(hh, *table, &key, sizeof key, l);
+	if (!l) {
+		l = b_calloc(1, sizeof *l);
+		l->key = key;
+		HASH_ADD(hh, *table, key, sizeof l->key, l);
+	}
+	l->at = at;
+}
+
+static struct view_image *find(const struct view_images *all, struct view_latest *table,
+			       int64_t key)
+{
+	struct view_latest *l;
+
+	HASH_FIND(hh, table, &key, sizeof key, l);
+	return l ? &all->v[l->at] : NULL;
+}
+
+/* Of an exec: the image that called it, or the parent's of a process not seen before. */
+static size_t parent_of(const struct view_images *all, const struct aud_entry *e)
+{
+	const struct view_image *i = find(all, all->latest, e->pid);
+
+	if (!i)
+		i = find(all, all->latest, e->ppid);
+	if (i && i->pid == e->pid && i->parent != SIZE_MAX && i->has_exit)
+		i = &all->v[i->parent];
+	return i ? (size_t)(i - all->v) : SIZE_MAX;
+}
+
+static void begin(struct view_images *all, const struct aud_entry *e)
+{
+	size_t parent = parent_of(all, e);
+
+	b_grow(all->v, all->n, all->cap);
+	all->v[all->n] = (struct view_image){.seq = e->seq,
+					     .pid = e->pid,
+					     .ppid = e->ppid,
+					     .parent = parent,
+					     .path = b_strdup(e->path),
+					     .argv = b_strdup(e->argv),
+					     .started = b_strdup(e->ts),
+					     .ended = b_strdup(e->ts)};
+	remember(&all->latest, e->pid, all->n);
+	remember(&all->by_seq, e->seq, all->n);
+	all->n++;
+}
+
+static void replace(char **text, const char *with)
+{
+	free(*text);
+	*text = b_strdup(with);
+}
+
+/* What the image says of itself counts more than what its parent saw. */
+static void hello(struct view_images *all, const struct aud_entry *e)
+{
+	struct view_image *i = find(all, all->by_seq, e->proc);
+
+	if (!i) {
+		begin(all, e);
+		return;
+	}
+	if (*e->argv)
+		replace(&i->argv, e->argv);
+	remember(&all->latest, e->pid, (size_t)(i - all->v));
+}
+
+static struct view_image *image_of(const struct view_images *all, const struct aud_entry *e)
+{
+	struct view_image *i = e->proc ? find(all, all->by_seq, e->proc) : NULL;
+
+	if (!i)
+		i = find(all, all->latest, e->pid);
+	return i ? i : find(all, all->latest, e->ppid);
+}
+
+static void ended(struct view_image *i, const struct aud_entry *e)
+{
+	i->has_exit = true;
+	i->has_status = e->has >> AUD_F_status & 1;
+	i->status = e->status;
+	i->signal = e->signal;
+}
+
+void view_images_add(struct view_images *all, const struct aud_entry *e)
+{
+	struct view_image *i;
+
+	if (strcmp(e->kind, "run") == 0 || strcmp(e->kind, "gap") == 0)
+		return;
+	if (strcmp(e->kind, "exec") == 0 && e->allowed)
+		begin(all, e);
+	else if (strcmp(e->kind, "hello") == 0)
+		hello(all, e);
+	i = image_of(all, e);
+	if (!i)
+		return;
+	if (strcmp(e->kind, "exit") == 0 && i->pid == e->pid)
+		ended(i, e);
+	else if (strcmp(e->kind, "unwitnessed") == 0)
+		i->is_unwitnessed = true;
+	i->events += (uint64_t)e->count;
+	i->changed += view_is_done(e);
+	if (aud_entry_is_denied(e))
+		i->denied += (uint64_t)e->count;
+	if (strcmp(e->ts, i->ended) > 0)
+		replace(&i->ended, e->ts);
+}
+
+void view_images_link(struct view_images *all)
+{
+	size_t i = all->n;
+
+	while (i--) { /* backwards: children then stand in the order they began */
+		struct view_image *one = &all->v[i], *parent;
+
+		if (one->parent == SIZE_MAX || one->parent >= i)
+			continue;
+		parent = &all->v[one->parent];
+		one->next = parent->child;
+		parent->child = i + 1;
+	}
+}
+
+static void forget(struct view_latest *table)
+{
+	struct view_latest *l = table, *next;
+
+	HASH_CLEAR(hh, table);
+	for (; l; l = next) {
+		next = l->hh.next;
+		free(l);
+	}
+}
+
+void view_images_release(struct view_images *all)
+{
+	size_t i;
+
+	for (i = 0; i < all->n; i++) {
+		free(all->v[i].path);
+		free(all->v[i].argv);
+		free(all->v[i].started);
+		free(all->v[i].ended);
+	}
+	free(all->v);
+	forget(all->latest);
+	forget(all->by_seq);
+	*all = (struct view_images){0};
+}
+
+static bool is_plain(const char *s)
+{
+	const char *p = s;
+
+	while (*p && (isalnum((unsigned char)*p) || strchr("/._-+@%:=,", *p)))
+		p++;
+	return *s && !*p;
+}
+
+static void add_word(struct b_str *out, const char *word)
+{
+	if (is_plain(word)) {
+		b_str_add(out, word);
+		return;
+	}
+	b_str_addc(out, '\'');
+	for (; *word; word++) {
+		size_t n = strcspn(word, "'");
+
+		b_str_add_visible(out, word, n);
+		word += n;
+		if (!*word)
+			break;
+		b_str_add(out, "'\\''");
+	}
+	b_str_addc(out, '\'');
+}
+
+void view_image_command(const struct view_image *i, struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str word = {0};
+	const char *at = i->argv;
+	size_t before = out->len;
+
+	while (aud_list_next(&at, &word)) {
+		if (out->len > before)
+			b_str_addc(out, ' ');
+		add_word(out, b_str_c(&word));
+	}
+	if (out->len == before)
+		add_word(out, i->path);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - a run as one page for a browser; see views.h. The page (page.html) has the data as
+ * JSON, in which no byte can end the script, and shows them as text only. */
+#include <inttypes.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "audit/show.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "views/views.h"
+
+static const char page[] =
+#include "page.inc"
+	;
+static const char mark[] = "@DATA@";
+
+/* A text that many events have is there once. */
+struct word {
+	UT_hash_handle hh;
+	char *text;
+	uint32_t number;
+};
+
+struct words {
+	struct word *table, *last; /* in the order of their numbers */
+	uint32_t n;
+};
+
+static uint32_t number_of(struct words *w, const char *text)
+{
+	struct word *one;
+
+	HASH_FIND_STR(w->table, text, one);
+	if (one)
+		return one->number;
+	one = b_calloc(1, sizeof *one);
+	one->text = b_strdup(text);
+	one->number = w->n++;
+	HASH_ADD_KEYPTR(hh, w->table, one->text, strlen(one->text), one);
+	return one->number;
+}
+
+static void release(struct words *w)
+{
+	struct word *one = w->table, *next;
+
+	HASH_CLEAR(hh, w->table);
+	for (; one; one = next) {
+		next = one->hh.next;
+		free(one->text);
+		free(one);
+	}
+}
+
+static void add_event(struct words *w, const struct aud_entry *e, int64_t *base, struct b_str *out)
+{
+	int64_t ms = view_time(e->ts) / 1000000, us;
+
+	if (!*base)
+		*base = ms;
+	us = view_time(e->ts) / 1000 - *base * 1000;
+	if (us < 0) /* a clock may go back */
+		us = 0;
+	const uint64_t row[] = {
+		(uint64_t)e->seq,	(uint64_t)us,	       number_of(w, e->kind),
+		number_of(w, e->op),	number_of(w, e->path), number_of(w, e->path2),
+		aud_entry_is_denied(e), number_of(w, e->rule), number_of(w, e->call),
+		(uint64_t)e->pid,	number_of(w, e->exe),  (uint64_t)e->count,
+		(uint64_t)e->err,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof row / sizeof *row; i++) {
+		if (out->len)
+			b_str_addc(out, ',');
+		b_str_add_u64(out, row[i]);
+	}
+}
+
+static int add_events(struct view *v, struct b_str *out, struct b_err *err)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	b_auto(release) struct words w = {.n = 0};
+	b_auto(b_str_release) struct b_str rows = {0};
+	struct b_json j = {.out = out};
+	struct word *one, *next;
+	int64_t base = 0;
+	int got;
+
+	number_of(&w, "");
+	if (aud_reader_open(&r, v->run, err) < 0)
+		return -1;
+	while ((got = view_next(v, &r, err)) > 0)
+		add_event(&w, &r.e, &base, &rows);
+	if (got < 0)
+		return -1;
+	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", base);
+	HASH_ITER(hh, w.table, one, next)
+	b_json_str(&j, one->text);
+	b_str_add(out, "],\"events\":[");
+	b_str_addn(out, b_str_c(&rows), rows.len);
+	b_str_addc(out, ']');
+	return 0;
+}
+
+/* The lines of another view, as an array. */
+static int add_view(struct view *v, const char *key, int (*fn)(struct view *, struct b_err *),
+		    struct b_str *out, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str lines = {0};
+	struct view inner = *v;
+	size_t i;
+
+	inner.out = &lines;
+	inner.json = true;
+	if (fn(&inner, err) < 0)
+		return -1;
+	b_str_addf(out, ",\"%s\":[", key);
+	for (i = 0; i + 1 < lines.len; i++)
+		if (lines.s[i] == '\n')
+			lines.s[i] = ',';
+	b_str_addn(out, b_str_c(&lines), lines.len ? lines.len - 1 : 0);
+	b_str_addc(out, ']');
+	return 0;
+}
+
+typedef void show_fn(const struct aud_run *, struct b_str *out);
+
+static void add_shown(struct b_json *j, const char *key, show_fn *fn, const struct aud_run *run)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	fn(run, &text);
+	b_json_key(j, key);
+	b_json_str(j, b_str_c(&text));
+}
+
+static void add_trust(const struct view *v, struct b_json *j)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct aud_verify r = {.lines = 0};
+	struct b_err err;
+	bool whole = aud_verify(v->root, v->run, &r, &err) == 0 && !r.broken_line &&
+		     !r.is_unchained && r.has_final && r.final_matches;
+	int64_t lost = aud_run_int(v->run, "counts.lost", 0);
+
+	if (whole && !lost)
+		b_str_addf(&text, "The record is whole: %" PRIu64 " lines hold together.", r.lines);
+	else if (whole)
+		b_str_addf(&text, "The chain holds, but %" PRId64 " events are missing.", lost);
+	else if (r.broken_line)
+		b_str_addf(&text, "The record was changed: line %" PRIu64 ": %s.", r.broken_line,
+			   r.why);
+	else
+		b_str_add(&text, "Whether the record is whole is not known.");
+	b_json_key(j, "trust");
+	b_json_str(j, text.s);
+	b_json_key(j, "whole");
+	b_json_bool(j, whole && !lost);
+}
+
+/* "label     text", one a line, as the summary has them. */
+static int add_summary(const struct view *v, struct b_json *j, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	enum { LABEL = 10 };
+	char *line, *rest;
+
+	if (aud_summary(v->run, false, &text, err) < 0)
+		return -1;
+	b_json_key(j, "summary");
+	b_json_open(j, '[');
+	for (line = strtok_r(text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		size_t n = strcspn(line, " ");
+
+		if (n == 0 || n >= LABEL || strlen(line) <= LABEL)
+			continue; /* denials have a page of their own */
+		b_json_open(j, '[');
+		b_json_strn(j, line, n);
+		b_json_str(j, line + LABEL);
+		b_json_close(j, ']');
+	}
+	b_json_close(j, ']');
+	return 0;
+}
+
+/* JSON has this byte in strings alone, where it may be written so. */
+static void add_safely(struct b_str *out, const struct b_str *json)
+{
+	const char *p = json->s, *end = json->s + json->len, *at;
+
+	for (; (at = memchr(p, '<', (size_t)(end - p))); p = at + 1) {
+		b_str_addn(out, p, (size_t)(at - p));
+		b_str_add(out, "\\u003c");
+	}
+	b_str_addn(out, p, (size_t)(end - p));
+}
+
+int view_report(struct view *v, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str data = {0};
+	struct b_json j = {.out = &data};
+	const char *at = strstr(page, mark);
+
+	b_json_open(&j, '{');
+	b_json_key(&j, "run");
+	b_json_str(&j, v->run->id);
+	add_shown(&j, "command", aud_show_command, v->run);
+	add_shown(&j, "end", aud_show_end, v->run);
+	add_shown(&j, "when", aud_show_when, v->run);
+	add_trust(v, &j);
+	if (add_summary(v, &j, err) < 0 || add_view(v, "changes", view_changes, &data, err) < 0 ||
+	    add_view(v, "denials", view_denials, &data, err) < 0 ||
+	    add_view(v, "processes", view_tree, &data, err) < 0 || add_events(v, &data, err) < 0)
+		return -1;
+	b_json_close(&j, '}');
+	b_str_addn(v->out, page, (size_t)(at - page));
+	add_safely(v->out, &data);
+	b_str_add(v->out, at + sizeof mark - 1);
+	return 1;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.c - the processes of a run; see views.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "views/processes.h"
+#include "views/views.h"
+
+enum { DEPTH_MAX = 200, COMMAND_MAX = 300 };
+
+static void add_end(const struct view_image *i, struct b_str *out)
+{
+	if (i->has_status)
+		b_str_addf(out, "  status %" PRId64, i->status);
+	else if (i->has_exit && i->signal)
+		b_str_addf(out, "  killed by signal %" PRId64, i->signal);
+	if (i->is_unwitnessed)
+		b_str_add(out, "  unwitnessed");
+}
+
+static void add_image(const struct view *v, const struct view_image *i, unsigned depth,
+		      struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str command = {0};
+	const char *red = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
+
+	view_image_command(i, &command);
+	b_str_addf(out, "%*s%" PRId64 "  ", (int)(2 * depth), "", i->pid);
+	if (command.len > COMMAND_MAX) {
+		size_t n = COMMAND_MAX;
+
+		while ((command.s[n] & 0xc0) == 0x80)
+			n--;
+		b_str_addn(out, command.s, n);
+		b_str_add(out, " ...");
+	} else {
+		b_str_add(out, b_str_c(&command));
+	}
+	if (i->changed)
+		b_str_addf(out, "  %" PRIu64 " changed", i->changed);
+	if (i->denied)
+		b_str_addf(out, "  %s%" PRIu64 " denied%s", red, i->denied, off);
+	add_end(i, out);
+	b_str_addc(out, '\n');
+}
+
+static void add_image_json(const struct view_images *all, const struct view_image *i,
+			   struct b_str *out)
+{
+	struct b_json j = {.out = out};
+
+	b_json_open(&j, '{');
+	b_json_key(&j, "seq");
+	b_json_i64(&j, i->seq);
+	if (i->parent != SIZE_MAX) {
+		b_json_key(&j, "parent");
+		b_json_i64(&j, all->v[i->parent].seq);
+	}
+	b_json_key(&j, "pid");
+	b_json_i64(&j, i->pid);
+	b_json_bytes(&j, "path", i->path, strlen(i->path));
+	if (*i->argv) {
+		b_auto(b_str_release) struct b_str word = {0};
+		const char *at = i->argv;
+
+		b_json_key(&j, "argv");
+		b_json_open(&j, '[');
+		while (aud_list_next(&at, &word))
+			b_json_str(&j, b_str_c(&word));
+		b_json_close(&j, ']');
+	}
+	b_json_key(&j, "started");
+	b_json_str(&j, i->started);
+	b_json_key(&j, i->has_exit ? "ended" : "last_event");
+	b_json_str(&j, i->ended);
+	b_json_key(&j, "events");
+	b_json_u64(&j, i->events);
+	b_json_key(&j, "changed");
+	b_json_u64(&j, i->changed);
+	b_json_key(&j, "denied");
+	b_json_u64(&j, i->denied);
+	if (i->has_status) {
+		b_json_key(&j, "status");
+		b_json_i64(&j, i->status);
+	}
+	b_json_close(&j, '}');
+	b_str_addc(out, '\n');
+}
+
+/* Without recursion: the command decides how deep it is. */
+static int add_below(struct view *v, const struct view_images *all, size_t root, struct b_err *err)
+{
+	unsigned depth = 0;
+	size_t at = root;
+
+	for (;;) {
+		const struct view_image *i = &all->v[at];
+
+		add_image(v, i, depth < DEPTH_MAX ? depth : DEPTH_MAX, v->out);
+		if (view_flush(v, err) < 0)
+			return -1;
+		if (i->child) {
+			at = i->child - 1;
+			depth++;
+			continue;
+		}
+		while (at != root && !all->v[at].next) {
+			at = all->v[at].parent;
+			depth--;
+		}
+		if (at == root)
+			return 0;
+		at = all->v[at].next - 1;
+	}
+}
+
+static int show(struct view *v, struct view_images *all, struct b_err *err)
+{
+	size_t i;
+
+	view_images_link(all);
+	for (i = 0; i < all->n; i++) {
+		bool is_root = all->v[i].parent == SIZE_MAX;
+
+		if (v->json)
+			add_image_json(all, &all->v[i], v->out);
+		else if (is_root && add_below(v, all, i, err) < 0)
+			return -1;
+		if (view_flush(v, err) < 0)
+			return -1;
+	}
+	return all->n > 0;
+}
+
+int view_tree(struct view *v, struct b_err *err)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	b_auto(view_images_release) struct view_images all = {0};
+	int got;
+
+	if (aud_reader_open(&r, v->run, err) < 0)
+		return -1;
+	while ((got = view_next(v, &r, err)) > 0)
+		view_images_add(&all, &r.e);
+	return got < 0 ? -1 : show(v, &all, err);
+}
