@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/filter.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,9 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 	int landlock, socks[2], listener;
 	pid_t pid;
 
+	/* before Linux 6.11 a listener ends when its last process is waited for, not when it exits
+	 */
+	signal(SIGCHLD, SIG_IGN);
 	if (lau_caps_parse(o->caps ? o->caps : LAU_CAPS_DEFAULT_LIST, &plan.keep_caps, &err) < 0)
 		give_up(&err);
 	if (o->floor) {
@@ -254,6 +258,7 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 	pid = fork();
 	if (pid == 0) {
 		close(socks[0]);
+		signal(SIGCHLD, SIG_DFL);
 		target(&plan, landlock, socks[1], act, arg);
 	}
 	close(socks[1]);
