@@ -16,6 +16,7 @@
 #include "audit/read_run.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "tests/support/witness.h"
 
@@ -106,67 +107,242 @@ Test(audit_chain, what_was_written_holds, .init = start, .fini = end)
 	cr_assert_str_eq(v.hash, final);
 }
 
-static void mutate(struct b_str *s)
-{
-	size_t at = (size_t)rand() % s->len, len, other_len;
-	unsigned n = (unsigned)rand() % LINES;
-	char *line = line_at(s->s, n, &len), *other;
-	struct b_str copy = {0};
+/* ---- what may be done to a log without the key ---- */
 
-	switch (rand() % 7) {
-	case 0: /* a byte */
-		s->s[at] = (char)(s->s[at] ^ (1 + rand() % 255));
-		break;
-	case 1: /* a piece gone */
-		len = 1 + (size_t)rand() % (s->len - at < 200 ? s->len - at : 200);
-		memmove(s->s + at, s->s + at + len, s->len - at - len);
-		s->len -= len;
-		break;
-	case 2: /* a line gone */
-		memmove(line, line + len, s->len - (size_t)(line - s->s) - len);
-		s->len -= len;
-		break;
-	case 3: /* two lines exchanged */
-		other = line_at(line, 1, &other_len);
-		b_str_addn(&copy, other, other_len);
-		b_str_addn(&copy, line, len);
-		memcpy(line, copy.s, copy.len);
-		break;
-	case 4: /* the end cut off, in a line or between two */
-		s->len = rand() % 2 ? at : (size_t)(line - s->s);
-		break;
-	case 5: /* a line a second time */
-		b_str_addn(&copy, line, len);
-		b_str_addn(s, copy.s, copy.len);
-		break;
-	default: /* a byte more */
-		b_str_addc(s, 'x');
-		memmove(s->s + at + 1, s->s + at, s->len - at - 1);
-		s->s[at] = "\n x\"{}0"[rand() % 7];
-	}
-	b_str_release(&copy);
+static struct b_str foreign; /* the log of another run with the same key */
+
+/* `len` bytes at `at` become these. */
+static void replace(struct b_str *s, size_t at, size_t len, const char *text, size_t n)
+{
+	struct b_str all = {0};
+
+	b_str_addn(&all, s->s, at);
+	b_str_addn(&all, text, n);
+	b_str_addn(&all, s->s + at + len, s->len - at - len);
+	b_str_release(s);
+	*s = all;
 }
 
-Test(audit_chain, ten_thousand_mutations_are_found, .init = start, .fini = end)
+static unsigned below(size_t n)
 {
-	unsigned i, same = 0;
+	return (unsigned)((size_t)rand() % n);
+}
 
+/* A line of the log; *out_at: where it begins. */
+static char *any_line(struct b_str *s, size_t *out_at, size_t *out_len)
+{
+	char *line = line_at(s->s, below(LINES), out_len);
+
+	*out_at = (size_t)(line - s->s);
+	return line;
+}
+
+static void edit_byte(struct b_str *s)
+{
+	s->s[below(s->len)] ^= (char)(1 + below(255));
+}
+
+static void flip_bit(struct b_str *s)
+{
+	s->s[below(s->len)] ^= (char)(1 << below(8));
+}
+
+static void add_byte(struct b_str *s)
+{
+	replace(s, below(s->len), 0, &"\n x\"{}0"[below(7)], 1);
+}
+
+static void remove_piece(struct b_str *s)
+{
+	size_t at = below(s->len), most = s->len - at < 200 ? s->len - at : 200;
+
+	replace(s, at, 1 + below(most), "", 0);
+}
+
+static void remove_lines(struct b_str *s)
+{
+	size_t at, len;
+	unsigned n = 1 + below(4);
+	char *line = line_at(s->s, below(LINES - 4), &len);
+
+	at = (size_t)(line - s->s);
+	while (n--) {
+		(void)line_at(s->s + at, 0, &len);
+		replace(s, at, len, "", 0);
+	}
+}
+
+static void cut(struct b_str *s)
+{
+	size_t at, len;
+
+	(void)any_line(s, &at, &len);
+	s->len = below(2) ? at : below(s->len);
+}
+
+static void repeat_line(struct b_str *s)
+{
+	size_t at, to, len, ignored;
+	const char *line = any_line(s, &at, &len);
+	char *copy = b_strndup(line, len);
+
+	(void)any_line(s, &to, &ignored);
+	replace(s, to, 0, copy, len);
+	free(copy);
+}
+
+/* Two lines change places; they may be the same. */
+static void reorder(struct b_str *s)
+{
+	size_t at, to, len, other_len;
+	char *line = any_line(s, &at, &len), *other = any_line(s, &to, &other_len), *a, *b;
+
+	if (at > to) {
+		reorder(s);
+		return;
+	}
+	a = b_strndup(line, len);
+	b = b_strndup(other, other_len);
+	replace(s, to, other_len, a, len);
+	replace(s, at, len, b, other_len);
+	free(a);
+	free(b);
+}
+
+/* A line of the other run, whose key is the same, in the place of one or between two. */
+static void take_line(struct b_str *s)
+{
+	size_t at, len, other_at, other_len;
+	const char *other = any_line(&foreign, &other_at, &other_len);
+
+	(void)any_line(s, &at, &len);
+	replace(s, at, below(2) ? len : 0, other, other_len);
+}
+
+/* From some line on it is the other run. */
+static void graft(struct b_str *s)
+{
+	size_t at, len, other_at;
+	unsigned n = below(LINES);
+
+	at = (size_t)(line_at(s->s, n, &len) - s->s);
+	other_at = (size_t)(line_at(foreign.s, n, &len) - foreign.s);
+	replace(s, at, s->len - at, foreign.s + other_at, foreign.len - other_at);
+}
+
+/* Two lines exchange all that is between their number and their chain. */
+static void swap_bodies(struct b_str *s)
+{
+	size_t at, to, len, other_len;
+	char *line = any_line(s, &at, &len), *other = any_line(s, &to, &other_len);
+	char *from = strstr(line, ",\"ts\""), *other_from = strstr(other, ",\"ts\"");
+	char *end = strstr(line, AUD_CHAIN_FIELD), *other_end = strstr(other, AUD_CHAIN_FIELD);
+	char *body;
+
+	if (at == to) /* another pair */
+		return swap_bodies(s);
+	body = b_strndup(other_from, (size_t)(other_end - other_from));
+	replace(s, (size_t)(from - s->s), (size_t)(end - from), body, strlen(body));
+	free(body);
+}
+
+/* Two keys of one line change places. */
+static void swap_keys(struct b_str *s)
+{
+	static const char *const pairs[][2] = {
+		{"path\"", "call\""}, {"seq\"", "pid\""}, {"rule\"", "path\""}, {"kind\"", "op\""}};
+	const char *const *pair = pairs[below(4)];
+	size_t at, len;
+	char *line = any_line(s, &at, &len), *first, *second;
+
+	line[len - 1] = '\0';
+	first = strstr(line, pair[0]);
+	second = strstr(line, pair[1]);
+	line[len - 1] = '\n';
+	if (!first || !second || first > second)
+		return swap_keys(s);
+	at = (size_t)(first - s->s);
+	replace(s, (size_t)(second - s->s), strlen(pair[1]), pair[0], strlen(pair[0]));
+	replace(s, at, strlen(pair[0]), pair[1], strlen(pair[1]));
+}
+
+/* Two lines exchange their chains. */
+static void swap_chains(struct b_str *s)
+{
+	size_t at, to, len, other_len;
+	char *chain = any_line(s, &at, &len), *other = any_line(s, &to, &other_len);
+	char keep[AUD_CHAIN_HEX];
+
+	chain += len - AUD_CHAIN_HEX + sizeof AUD_CHAIN_END;
+	other += other_len - AUD_CHAIN_HEX - sizeof AUD_CHAIN_END;
+	memcpy(keep, chain, sizeof keep);
+	memcpy(chain, other, sizeof keep);
+	memcpy(other, keep, sizeof keep);
+}
+
+/* A line that its chain is computed for anew, by one who has another key. */
+static void sign_otherwise(struct b_str *s)
+{
+	static const unsigned char wrong[B_HMAC_KEY] = "another key";
+	size_t at, len;
+	char *line = any_line(s, &at, &len), *chain = strstr(line, AUD_CHAIN_FIELD);
+	struct aud_chain c;
+
+	aud_chain_init(&c, wrong, WITNESS_RUN);
+	if (at) /* the chain goes on from the line before */
+		memcpy(c.shown, line - AUD_CHAIN_HEX - sizeof AUD_CHAIN_END, AUD_CHAIN_HEX);
+	aud_chain_next(&c, line, (size_t)(chain - line));
+	memcpy(chain + sizeof AUD_CHAIN_FIELD - 1, c.shown, AUD_CHAIN_HEX);
+}
+
+static void (*const mutations[])(struct b_str *) = {
+	edit_byte, flip_bit,  add_byte, remove_piece, remove_lines, cut,	 repeat_line,
+	reorder,   take_line, graft,	swap_keys,    swap_bodies,  swap_chains, sign_otherwise,
+};
+enum { KINDS = sizeof mutations / sizeof *mutations };
+
+/* The first line, from 1, that is not as it was written; 0: the mutant is a beginning of whole
+ * lines, and only the end is missing. */
+static uint64_t first_wrong(const struct b_str *s)
+{
+	uint64_t n = 1;
+	size_t i;
+
+	for (i = 0; i < s->len && i < whole.len && s->s[i] == whole.s[i]; i++)
+		n += s->s[i] == '\n';
+	return i == s->len && (i == 0 || s->s[i - 1] == '\n') ? 0 : n;
+}
+
+Test(audit_chain, ten_thousand_mutations_are_found_where_they_are, .init = start, .fini = end)
+{
+	unsigned i, same[KINDS] = {0};
+	char hash[B_SHA256_HEX];
+
+	record(&foreign, hash, "20261127T232401Z-1a2b3d");
 	srand(18);
 	for (i = 0; i < MUTATIONS; i++) {
 		struct b_str s = {0};
 		struct aud_verify v;
 
 		b_str_addn(&s, whole.s, whole.len);
-		mutate(&s);
+		mutations[i % KINDS](&s);
+		if (s.len == whole.len && memcmp(s.s, whole.s, s.len) == 0) {
+			same[i % KINDS]++;
+			b_str_release(&s);
+			continue;
+		}
 		v = verify(s.s, s.len);
-		if (s.len == whole.len && memcmp(s.s, whole.s, s.len) == 0)
-			same++;
-		else
-			cr_assert(!holds(&v), "mutation %u was accepted:\n%.*s", i, (int)s.len,
-				  s.s);
+		cr_assert(!holds(&v), "mutation %u of kind %u was accepted:\n%.*s", i, i % KINDS,
+			  (int)s.len, s.s);
+		cr_assert_eq(v.broken_line, first_wrong(&s),
+			     "mutation %u of kind %u: line %u, not %u: %s\n%.*s", i, i % KINDS,
+			     (unsigned)v.broken_line, (unsigned)first_wrong(&s), v.why, (int)s.len,
+			     s.s);
 		b_str_release(&s);
 	}
-	cr_assert_lt(same, MUTATIONS / 20);
+	for (i = 0; i < KINDS; i++)
+		cr_expect_lt(same[i], MUTATIONS / KINDS / 10, "kind %u changes nothing", i);
+	b_str_release(&foreign);
 }
 
 static struct aud_verify without_line(unsigned n)
