@@ -80,7 +80,10 @@ static int make_key(const char *path, struct b_err *err)
 		return -1;
 	b_str_addf(&temporary, "%s-%d", path, (int)getpid());
 	if (b_write_file(temporary.s, 0600, key, sizeof key, false, err) < 0)
-		return -1;
+		return b_fail(err, B_AUDIT, err->sys,
+			      "no place for the run's log: %s: %s: set XDG_STATE_HOME or use "
+			      "--audit-level none",
+			      path, strerror(err->sys));
 	if (link(temporary.s, path) < 0 && errno != EEXIST)
 		rc = b_fail(err, B_AUDIT, errno, "%s: %s", path, strerror(errno));
 	unlink(temporary.s);

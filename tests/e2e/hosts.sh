@@ -233,10 +233,17 @@ on '--no pidfd' --doctor --json
 check 'and names the call that is refused' grep -q '"notes":\["sockets can be neither[^"]*pidfd_open(2)' "$TMP/out"
 on '--call 47=1' true
 check 'recvmsg(2) is named' grep -q 'sendmsg(2) or recvmsg(2) is refused' "$TMP/err"
+no_files() { (ulimit -f 0; exec "$SBX" --doctor 2>&1) | cat >"$TMP/out"; grep -q '^The floor ' "$TMP/out"; }
+check 'no file may be written: the doctor still says what it sees' no_files
 if unshare -m true 2>/dev/null; then
 	mkdir -p "$TMP/ro"
 	unshare -m sh -c 'mount -t tmpfs t "$1" && mount -o remount,ro "$1" && HOME=$1 "$2" -- true' - "$TMP/ro" "$SBX" 2>"$TMP/err"
 	check 'a home that is read-only: the remedy' grep -q 'E_AUDIT: .*Read-only file system: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"
+	mkdir -p "$TMP/full"
+	unshare -m sh -c 'mount -t tmpfs -o size=16k t "$1" && cat /dev/zero >"$1/f" 2>/dev/null; HOME=$1 "$2" --doctor >"$3"; HOME=$1 "$2" -- true' - \
+		"$TMP/full" "$SBX" "$TMP/out" 2>"$TMP/err"
+	check 'a home that is full: the remedy' grep -q 'E_AUDIT: .*No space left on device: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"
+	check 'and the doctor says so' grep -q 'E_AUDIT: .*No space left on device: set XDG_STATE_HOME' "$TMP/out"
 	mkdir -p "$TMP/ro2/.local/state/sbx-launch/runs"
 	unshare -m sh -c 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && HOME=$1 "$2" -- true' - "$TMP/ro2" "$SBX" 2>"$TMP/err"
 	check 'so where the directory of runs is there' grep -q 'E_AUDIT: .*Read-only file system: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"

@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "audit/chain.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -208,6 +209,8 @@ void lau_host_probe(struct lau_host *h)
 	const char *state = state_of(runs);
 	long errata;
 
+	/* as a run does: what meets the limit of file sizes fails, and is told */
+	(void)signal(SIGXFSZ, SIG_IGN);
 	lau_host_quick(h);
 	h->is_served = h->is_inside && lau_nest_is_served();
 	lau_serving_forget(state); /* tried anew */
@@ -244,12 +247,16 @@ static const struct {
 /* The record is not made, but would be. */
 static int try_record(struct b_err *err)
 {
+	unsigned char key[B_HMAC_KEY];
 	struct aud_rundir d;
+	b_auto_free char *runs = aud_runs_root(err);
+	int rc;
 
-	if (aud_rundir_new(&d, err) < 0)
+	if (!runs || aud_rundir_new(&d, err) < 0)
 		return -1;
+	rc = aud_key_load(runs, true, key, err);
 	aud_rundir_discard(&d);
-	return 0;
+	return rc;
 }
 
 static _Noreturn void be_run(const char *self, const char *const words[2], int err)
