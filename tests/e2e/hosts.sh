@@ -239,6 +239,8 @@ if unshare -m true 2>/dev/null; then
 	mkdir -p "$TMP/ro"
 	unshare -m sh -c 'mount -t tmpfs t "$1" && mount -o remount,ro "$1" && HOME=$1 "$2" -- true' - "$TMP/ro" "$SBX" 2>"$TMP/err"
 	check 'a home that is read-only: the remedy' grep -q 'E_AUDIT: .*Read-only file system: set XDG_STATE_HOME or use --audit-level none' "$TMP/err"
+	unshare -m sh -c 'mount -t tmpfs t /dev && "$1" --doctor --json' - "$SBX" >"$TMP/out" 2>&1
+	check 'no /dev/null: the doctor prints its answer alone' python3 -c 'import json, sys; json.load(open(sys.argv[1]))["verdicts"]' "$TMP/out"
 	mkdir -p "$TMP/full"
 	unshare -m sh -c 'mount -t tmpfs -o size=16k t "$1" && cat /dev/zero >"$1/f" 2>/dev/null; HOME=$1 "$2" --doctor >"$3"; HOME=$1 "$2" -- true' - \
 		"$TMP/full" "$SBX" "$TMP/out" 2>"$TMP/err"

@@ -274,10 +274,9 @@ static _Noreturn void be_run(const char *self, const char *const words[2], int e
 	argv[n++] = self;
 	argv[n++] = "--version";
 	argv[n] = NULL;
-	if (null >= 0) {
+	if (null >= 0)
 		dup2(null, STDIN_FILENO);
-		dup2(null, STDOUT_FILENO);
-	}
+	dup2(null >= 0 ? null : err, STDOUT_FILENO); /* what it prints is no part of our answer */
 	dup2(err, STDERR_FILENO);
 	execv(self, (char *const *)(uintptr_t)argv);
 	_exit(127);
