@@ -11,9 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/io.h"
-#include "base/str.h"
-
 enum { EXIT_OURS = 125, EXIT_NOEXEC = 126, EXIT_NOTFOUND = 127 };
 
 /* Length of the text in buf after a formatting call that wanted `want` bytes; a cut text ends
@@ -92,23 +89,6 @@ int b_kind_status(enum b_kind kind)
 	return kind == B_NOTFOUND ? EXIT_NOTFOUND : EXIT_OURS;
 }
 
-int b_report(const char *program, const struct b_err *err)
-{
-	struct b_str line = {0};
-
-	b_str_add_visible(&line, program, strlen(program));
-	b_str_add(&line, ": ");
-	b_str_add(&line, b_kind_code(err->kind));
-	b_str_add(&line, ": ");
-	b_str_add_visible(&line, err->msg, strlen(err->msg));
-	b_str_addc(&line, '\n');
-	/* One write, so that lines of several processes do not mix. With descriptor 2 gone
-	 * there is nobody left to tell; the exit status still says it. */
-	(void)b_write_all(STDERR_FILENO, line.s, line.len);
-	b_str_release(&line);
-	return b_kind_status(err->kind);
-}
-
 _Noreturn void b_bug(const char *file, int line, const char *what)
 {
 	char text[B_ERR_MAX];
@@ -116,6 +96,7 @@ _Noreturn void b_bug(const char *file, int line, const char *what)
 	size_t len = settle(text, sizeof text, n);
 
 	text[len] = '\n'; /* takes the place of the NUL */
-	(void)b_write_all(STDERR_FILENO, text, len + 1);
+	if (write(STDERR_FILENO, text, len + 1) < 0)
+		abort(); /* nobody reads it */
 	abort();
 }

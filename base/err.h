@@ -62,10 +62,6 @@ const char *b_kind_code(enum b_kind kind);
  * else 125. */
 int b_kind_status(enum b_kind kind);
 
-/* Writes "PROGRAM: E_CODE: message\n" to descriptor 2, control bytes escaped,
- * always exactly one line; returns b_kind_status(). */
-int b_report(const char *program, const struct b_err *err);
-
 /* An impossible state: prints file:line and aborts. */
 _Noreturn void b_bug(const char *file, int line, const char *what);
 #define B_ASSERT(x) ((x) ? (void)0 : b_bug(__FILE__, __LINE__, #x))

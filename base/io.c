@@ -327,3 +327,20 @@ int b_access(const char *path, int mode)
 		rc = access(path, mode);
 	return rc;
 }
+
+int b_report(const char *program, const struct b_err *err)
+{
+	struct b_str line = {0};
+
+	b_str_add_visible(&line, program, strlen(program));
+	b_str_add(&line, ": ");
+	b_str_add(&line, b_kind_code(err->kind));
+	b_str_add(&line, ": ");
+	b_str_add_visible(&line, err->msg, strlen(err->msg));
+	b_str_addc(&line, '\n');
+	/* One write, so that lines of several processes do not mix. With descriptor 2 gone
+	 * there is nobody left to tell; the exit status still says it. */
+	(void)b_write_all(STDERR_FILENO, line.s, line.len);
+	b_str_release(&line);
+	return b_kind_status(err->kind);
+}

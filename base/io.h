@@ -43,3 +43,7 @@ uint64_t b_deadline_ms(uint64_t ms);
 /* access(2) for the effective ids, also where a container's filter refuses faccessat2(2), which the
  * C library uses for them: 0 or -1 with errno. */
 int b_access(const char *path, int mode);
+
+/* Writes "PROGRAM: E_CODE: message\n" to descriptor 2, control bytes escaped,
+ * always exactly one line; returns b_kind_status(). */
+int b_report(const char *program, const struct b_err *err);

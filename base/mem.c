@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/io.h"
 
 enum {
 	EXIT_OURS = 125,
@@ -30,7 +29,8 @@ static _Noreturn void exhausted(void)
 {
 	static const char text[] = "E_SYSTEM: out of memory\n";
 
-	(void)b_write_all(STDERR_FILENO, text, sizeof text - 1);
+	if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+		_exit(EXIT_OURS); /* nobody reads it */
 	_exit(EXIT_OURS);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "egress/door.h"
 #include "egress/egress.h"
 

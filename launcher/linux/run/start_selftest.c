@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/io.h"
 #include "base/mem.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/program.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit tests of base/err.c. */
 #include "base/err.h"
+#include "base/io.h"
 
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
