@@ -164,8 +164,10 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 /* One line more, kept as it is: what is lost, a reason not to run under --strict; or a limit. */
 void lau_plan_loss(struct lau_plan *, const char *text);
 void lau_plan_limit(struct lau_plan *, const char *text);
-/* Of lau_plan_policy(), with `isolate` known: settles the host, and no_broker. */
-void lau_plan_serving(struct lau_host *, const struct lau_dirs *, struct lau_plan *);
+/* Of lau_plan_policy(), with `isolate` known: settles the host, and no_broker. may_isolate: where
+ * the broker needs a user namespace of the run, `isolate` grows. */
+void lau_plan_serving(struct lau_host *, const struct lau_dirs *, bool may_isolate,
+		      struct lau_plan *);
 /* The command could not be confined: what is remembered of the broker may be wrong, and is dropped.
  */
 void lau_plan_serving_failed(const struct lau_dirs *, struct lau_plan *);

@@ -160,6 +160,9 @@ void lau_host_quick(struct lau_host *);
  * directory `state` (host.h). Nothing is done where there is none anyway, and the second time.
  */
 void lau_host_settle(struct lau_host *, const char *state, bool own_ns);
+/* After that said no, of a run that makes no user namespace: can a broker serve it in one? Then it
+ * is settled so (Yama 2). */
+bool lau_host_settle_apart(struct lau_host *);
 /* Of a run, where there is none: B_FLOOR. */
 extern const char lau_no_proc_text[];
 /* What helps where there is no Landlock. */

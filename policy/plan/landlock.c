@@ -64,7 +64,9 @@ static const struct {
 	 "ioctl(2) on device files is not limited to the granted nodes: one that may be read can "
 	 "be "
 	 "controlled (Linux 6.10)"},
-	{6, POL_LL_BESIDE_PID, 0,
+	{2, POL_LL_BESIDE_PID, POL_LL_BESIDE_BROKER,
+	 "without a pid namespace signals reach processes of the same user outside (Linux 5.19)"},
+	{6, POL_LL_BESIDE_PID | POL_LL_BESIDE_BROKER, 0,
 	 "without a pid namespace signals reach processes of the same user outside (Linux 6.12)"},
 	{6, POL_LL_BESIDE_NET | POL_LL_BESIDE_UNIX, 0,
 	 "without a network namespace abstract Unix sockets are closed, those made inside too "
@@ -91,7 +93,11 @@ const char *pol_ll_lost(int abi, unsigned beside, size_t i)
 
 unsigned pol_ll_traps(int abi)
 {
-	return abi < POL_LL_ABI_TRUNCATE ? POL_TRAP_TRUNCATE : 0;
+	unsigned traps = abi < POL_LL_ABI_TRUNCATE ? POL_TRAP_TRUNCATE : 0;
+
+	/* the broker knows the run's processes by its own domain */
+	return abi >= POL_LL_ABI_REFER && abi < POL_LL_ABI_SCOPES ? traps | POL_TRAP_SIGNALS
+								  : traps;
 }
 
 static uint64_t handled(int abi)

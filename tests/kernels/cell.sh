@@ -33,7 +33,10 @@ escape()
 
 agreement() # 20,000 calls, each a test
 {
-	if timeout 900 "$B/tests/agreement/test_broker" --filter 'agreement_broker/engine*' >"$log" 2>&1; then
+	# from Yama's scope 2 on an ordinary user's broker serves in a user namespace, and so here
+	local apart=
+	[ "$(id -u)" = 0 ] || [ "$(cat /proc/sys/kernel/yama/ptrace_scope)" -lt 2 ] || apart='unshare --user --keep-caps --map-current-user'
+	if timeout 900 $apart "$B/tests/agreement/test_broker" --filter 'agreement_broker/engine*' >"$log" 2>&1; then
 		yes ok | head -n 20000 >"$log"
 	else
 		sed -i 's/^\[FAIL\]/not ok/' "$log"

@@ -143,6 +143,20 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_migrate_pages, BR_TRAP_OTHER, 0, migrate_pages, NO_END, NONE, 0, br_priority),
 	TRAPROW(SYS_prlimit64, BR_TRAP_LIMIT, 0, prlimit, NO_END, NONE, 0, br_priority),
 
+	/* Where Landlock does not scope signals. */
+	TRAPROW(SYS_kill, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, br_kill),
+	TRAPROW(SYS_tkill, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, br_tkill),
+	TRAPROW(SYS_tgkill, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE,
+		br_tgkill),
+	TRAPROW(SYS_rt_sigqueueinfo, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE,
+		br_sigqueue),
+	TRAPROW(SYS_rt_tgsigqueueinfo, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE,
+		NONE, br_sigqueue),
+	TRAPROW(SYS_pidfd_send_signal, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE,
+		NONE, br_pidfd_signal),
+	TRAPROW(SYS_fcntl, BR_TRAP_OWNER, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, NULL),
+	TRAPROW(SYS_ioctl, BR_TRAP_OWNER, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, NULL),
+
 	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, br_greet),
 	/* A domain that a program puts on itself would bind it, not the broker that acts for it:
 	 * better it knows that it has none. */
@@ -330,6 +344,16 @@ static unsigned of_socket(struct trap *t)
 	return node;
 }
 
+/* The kernel signals whoever a descriptor names, and asks nobody then. */
+static unsigned of_owner(struct trap *t, int nr)
+{
+	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(EPERM));
+	bool is_fcntl = nr == SYS_fcntl;
+	unsigned node = when(t, BPF_JEQ, LOW(1), is_fcntl ? F_SETOWN_EX : SIOCSPGRP, no, t->pass);
+
+	return when(t, BPF_JEQ, LOW(1), is_fcntl ? F_SETOWN : FIOSETOWN, no, node);
+}
+
 /* A route in the packet leads elsewhere than the address that was judged. */
 static unsigned of_setsockopt(struct trap *t)
 {
@@ -375,6 +399,8 @@ static unsigned of_row(struct trap *t, const struct br_row *row)
 		return of_fastopen(t, row->flags_arg);
 	case BR_TRAP_SOCKET:
 		return of_socket(t);
+	case BR_TRAP_OWNER:
+		return of_owner(t, row->nr);
 	case BR_TRAP_SETSOCKOPT:
 		return of_setsockopt(t);
 	}

@@ -26,6 +26,7 @@ enum br_trap {
 	BR_TRAP_LIMIT,	    /* and a limit is given, prlimit(2) */
 	BR_TRAP_FASTOPEN,   /* answered by the filter: data in place of connect(2) */
 	BR_TRAP_SOCKET,	    /* answered by the filter: protocols beside TCP and UDP */
+	BR_TRAP_OWNER,	    /* answered by the filter: whom a descriptor signals */
 	BR_TRAP_SETSOCKOPT, /* answered by the filter: source routes, fast open */
 };
 
@@ -51,15 +52,15 @@ typedef struct br_answer br_handler(struct br_call *);
 
 struct br_row {
 	int nr;
-	unsigned char trap;  /* enum br_trap */
-	unsigned char group; /* POL_TRAP_*, 0 = always */
-	unsigned short call; /* SBX_CALL_*, for events */
+	unsigned char trap;   /* enum br_trap */
+	unsigned short group; /* POL_TRAP_*, 0 = always */
+	unsigned short call;  /* SBX_CALL_*, for events */
 	struct br_end_spec end[2];
 	unsigned char flags_arg, mode_arg; /* BR_NO_ARG = none */
 	br_handler *handler;
 };
 
-#define BR_ROWS_MAX 102
+#define BR_ROWS_MAX 110
 extern const struct br_row br_rows[];
 extern const size_t br_nrows;
 /* NULL: not ours. */
@@ -75,5 +76,6 @@ br_handler br_getxattr, br_listxattr;				       /* meta.c */
 br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
 br_handler br_ptrace, br_namespace, br_priority;		       /* others.c */
+br_handler br_kill, br_tkill, br_tgkill, br_sigqueue, br_pidfd_signal; /* signals.c */
 br_handler br_umask, br_credentials;				       /* caller.c */
 br_handler br_greet;						       /* confine.c */

@@ -145,6 +145,8 @@ static const int permitted[] = {
 	SYS_removexattr,
 	SYS_pidfd_open,
 	SYS_pidfd_getfd,
+	SYS_pidfd_send_signal,
+	SYS_getpgid,
 	SYS_bind,
 	SYS_connect,
 	SYS_listen,

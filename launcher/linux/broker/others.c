@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* others.c - calls about processes: what steers another one is refused aloud, limits and priorities
  * of the run's own are left to the kernel. */
-#include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/others.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,14 +16,14 @@
  * debugger, or a program that makes a sandbox of its own, should learn which option helps. They
  * are told as a change of what they would change. */
 
-static struct br_answer refuse(struct br_call *c, int pid, const char *name)
+struct br_answer br_refuse_process(struct br_call *c, pid_t pid, const char *name)
 {
 	char path[48];
 	const struct br_told t = {
 		.op = SBX_MODIFY,
 		.err = EPERM,
 		.path = path,
-		.len = (size_t)snprintf(path, sizeof path, "/proc/%d/%s", pid, name),
+		.len = (size_t)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name),
 	};
 
 	br_tell(c, &t);
@@ -32,37 +32,59 @@ static struct br_answer refuse(struct br_call *c, int pid, const char *name)
 
 struct br_answer br_ptrace(struct br_call *c)
 {
-	return refuse(c, br_arg(c, 0) == PTRACE_TRACEME ? (int)br_tgid(c) : (int)br_arg(c, 1),
-		      "mem");
+	return br_refuse_process(
+		c, br_arg(c, 0) == PTRACE_TRACEME ? br_tgid(c) : (pid_t)br_arg(c, 1), "mem");
 }
 
 struct br_answer br_namespace(struct br_call *c)
 {
-	return refuse(c, (int)br_tgid(c), "ns");
+	return br_refuse_process(c, br_tgid(c), "ns");
 }
 
 /* ---- limits and priorities ---- */
 
-/* The process that a thread is of; 0: there is no such thread. */
-static pid_t process_of(const struct br_call *c, pid_t tid)
+int br_read_proc(const struct br_call *c, const char *name, char *text, size_t size)
 {
-	char name[32], status[4096];
+	b_auto_fd int fd = openat(c->b->proc, name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : b_read_full(fd, text, size - 1);
+
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	return 0;
+}
+
+/* What follows "\nNAME:\t" in the status of a thread; NULL: there is none. */
+static const char *status_of(const struct br_call *c, pid_t tid, const char *field, char text[4096])
+{
+	char name[32];
 	const char *at;
-	b_auto_fd int fd = -1;
-	ssize_t n;
 
 	snprintf(name, sizeof name, "%d/status", (int)tid);
-	fd = openat(c->b->proc, name, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : b_read_full(fd, status, sizeof status - 1);
-	if (n <= 0)
-		return 0;
-	status[n] = '\0';
-	at = strstr(status, "\nTgid:\t");
-	return at ? (pid_t)strtol(at + 7, NULL, 10) : 0;
+	if (br_read_proc(c, name, text, 4096) < 0)
+		return NULL;
+	at = strstr(text, field);
+	return at ? at + strlen(field) : NULL;
+}
+
+pid_t br_process_of(const struct br_call *c, pid_t tid)
+{
+	char text[4096];
+	const char *at = status_of(c, tid, "\nTgid:\t", text);
+
+	return at ? (pid_t)strtol(at, NULL, 10) : 0;
+}
+
+int br_ids_of(const struct br_call *c, pid_t pid, struct br_ids *out)
+{
+	char text[4096];
+	const char *at = status_of(c, pid, "\nUid:\t", text);
+
+	return at && sscanf(at, "%u %u %u", &out->ruid, &out->euid, &out->suid) == 3 ? 0 : -1;
 }
 
 /* The broker's Landlock domain lets it look into processes of the run and into itself. */
-static bool is_of_run(const struct br_call *c, pid_t pid)
+bool br_is_of_run(const struct br_call *c, pid_t pid)
 {
 	char name[32], none;
 
@@ -78,11 +100,11 @@ static bool is_of_run(const struct br_call *c, pid_t pid)
 struct br_answer br_priority(struct br_call *c)
 {
 	pid_t asked = (pid_t)br_arg(c, c->row->mode_arg);
-	pid_t pid = asked > 0 ? process_of(c, asked) : 0;
+	pid_t pid = asked > 0 ? br_process_of(c, asked) : 0;
 
 	if (!pid)
 		return br_fail(asked < 0 ? EINVAL : ESRCH);
-	if (pid != br_tgid(c) && !is_of_run(c, pid))
-		return refuse(c, (int)asked, "sched");
+	if (pid != br_tgid(c) && !br_is_of_run(c, pid))
+		return br_refuse_process(c, asked, "sched");
 	return br_is_alive(c) ? br_proceed(c, BR_PROCEED_PRIORITY) : br_fail(EINTR);
 }

@@ -37,6 +37,10 @@ enum br_behind {
 	X(PRIORITY, "priority", NOTHING, EPERM,                                                    \
 	  "the number is a register; were it given away in between, the kernel still asks what "   \
 	  "the caller may do to its new owner, which is to slow down what has its user")           \
+	X(SIGNAL, "signal", NOTHING, EPERM,                                                        \
+	  "the number is a register, and is the caller's own process's, or one of a pid "          \
+	  "namespace "                                                                             \
+	  "that the run made")                                                                     \
 	X(NAME, "name", NAMES, EACCES,                                                             \
 	  "whatever the path becomes, Landlock refuses to make, remove or move it")                \
 	X(TRUNCATE, "truncate", TRUNCATE, EACCES,                                                  \

@@ -192,6 +192,15 @@ void lau_host_settle(struct lau_host *h, const char *state, bool own_ns)
 	h->has_broker = lau_serving_choose(&h->serving, h->own_ns, &h->kinship);
 }
 
+bool lau_host_settle_apart(struct lau_host *h)
+{
+	if (h->has_broker || h->own_ns || h->is_root || h->is_inside ||
+	    !has_broker(h->landlock_abi) || !lau_serving_choose(&h->serving, true, &h->kinship))
+		return false;
+	h->own_ns = h->has_broker = true;
+	return true;
+}
+
 /* "STATE/runs" -> "STATE" */
 static const char *state_of(char *runs)
 {

@@ -134,7 +134,7 @@ static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 #ifdef __linux__
 	p->is_wrapped = o->backend == LAU_BACKEND_BWRAP;
 #endif
-	lau_plan_serving(host, dirs, p);
+	lau_plan_serving(host, dirs, !o->isolate_given, p);
 	p->no_shm = no_shm(o, host, dirs, p);
 	if (p->no_shm)
 		p->isolate &= ~LAU_ISOLATE_SHM;

@@ -258,12 +258,20 @@ static const char *state_of(const struct lau_dirs *dirs, struct lau_plan *p)
 	return end ? b_arena_strndup(&p->arena, dirs->runs, (size_t)(end - dirs->runs)) : NULL;
 }
 
-void lau_plan_serving(struct lau_host *host, const struct lau_dirs *dirs, struct lau_plan *p)
+void lau_plan_serving(struct lau_host *host, const struct lau_dirs *dirs, bool may_isolate,
+		      struct lau_plan *p)
 {
 	b_auto(b_str_release) struct b_str why = {0};
 
 	lau_host_settle(host, state_of(dirs, p),
 			p->isolate || dirs->layers.effect.network != POL_NET_HOST);
+	if (may_isolate && !p->is_wrapped && lau_host_settle_apart(host)) {
+		p->isolate = LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
+		lau_plan_add(p, false,
+			     "on this host the broker can serve in a user namespace of the run "
+			     "alone, where files of other users belong to nobody");
+		p->losses[p->nlosses - 1].is_note = true;
+	}
 	if (host->has_broker || p->is_wrapped)
 		return;
 	lau_host_no_broker(host, &why);

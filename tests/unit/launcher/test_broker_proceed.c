@@ -11,13 +11,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <linux/sockios.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -71,6 +74,12 @@ static void plan_literal(void)
 	snprintf(shut, sizeof shut, "rm- T %s/shut", root);
 	plan((const char *const[]){"rx+ T /", open_, "m+ T /dev", shut, NULL});
 	cr_assert_lt(floor_.read_level, POL_READ_ALL);
+}
+
+static void plan_signals(void)
+{
+	plan_literal();
+	floor_.traps |= POL_TRAP_SIGNALS;
 }
 
 static void plan_pattern(void)
@@ -346,6 +355,61 @@ static bool try_priority(void)
 	       sched_getscheduler(getppid()) != SCHED_OTHER;
 }
 
+static volatile sig_atomic_t signals;
+
+static void count_signal(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static bool signals_outside(pid_t pid)
+{
+	siginfo_t info = {.si_code = SI_QUEUE};
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0), pipe_fd[2];
+	bool gains = kill(pid, 0) == 0 || syscall(SYS_tkill, pid, 0) == 0 ||
+		     syscall(SYS_tgkill, pid, pid, 0) == 0 ||
+		     syscall(SYS_rt_sigqueueinfo, pid, 0, &info) == 0 ||
+		     syscall(SYS_rt_tgsigqueueinfo, pid, pid, 0, &info) == 0 ||
+		     syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) == 0;
+
+	if (pidfd >= 0)
+		close(pidfd);
+	if (pipe(pipe_fd) < 0)
+		return true;
+	gains = gains || fcntl(pipe_fd[0], F_SETOWN, pid) == 0 ||
+		ioctl(pipe_fd[0], FIOSETOWN, &pid) == 0;
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
+	return gains;
+}
+
+/* To itself and to a child each call has its effect. */
+static bool try_signals(void)
+{
+	siginfo_t info = {.si_code = SI_QUEUE};
+	pid_t me = getpid(), child;
+	int status;
+
+	signals = 0;
+	signal(SIGUSR1, count_signal);
+	if (kill(me, SIGUSR1) < 0 || signals != 1 || syscall(SYS_tkill, me, SIGUSR1) < 0 ||
+	    signals != 2 || syscall(SYS_tgkill, me, me, SIGUSR1) < 0 || signals != 3 ||
+	    syscall(SYS_rt_sigqueueinfo, me, SIGUSR1, &info) < 0 || signals != 4)
+		return true;
+	child = fork();
+	if (child == 0) {
+		setpgid(0, 0);
+		pause();
+		_exit(0);
+	}
+	setpgid(child, child);
+	if (kill(-child, 0) < 0 || sigqueue(child, SIGTERM, (union sigval){0}) < 0 ||
+	    waitpid(child, &status, 0) != child || !WIFSIGNALED(status))
+		return true;
+	return signals_outside(getppid());
+}
+
 static bool try_ids(void)
 {
 	syscall(SYS_setresuid, 65534L, 65534L, 0L);
@@ -437,6 +501,7 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 	[BR_PROCEED_CREDENTIALS] =
 		ATTACK(plan_pattern, try_ids, "", "", BY(swap_ids), .is_for_root = true),
 	[BR_PROCEED_PRIORITY] = ATTACK(plan_literal, try_priority, "", "", BY(NULL)),
+	[BR_PROCEED_SIGNAL] = ATTACK(plan_signals, try_signals, "", "", BY(NULL)),
 	[BR_PROCEED_NAME] =
 		ATTACK(plan_literal, try_names, "open/.", "shut/f", BY(swap_text, swap_directory)),
 	[BR_PROCEED_TRUNCATE] = ATTACK(plan_literal, try_truncate, "open/f", "shut/f",
