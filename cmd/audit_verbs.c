@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "audit/places.h"
 #include "audit/read_log.h"
 #include "audit/collect_priv.h"
 #include "audit/pack.h"
@@ -308,6 +309,7 @@ int audit_prune(const struct audit_options *o, const char *root)
 		return audit_fail(&err);
 	}
 	aud_rundir_retain_to(root, o->keep_runs, o->keep_bytes);
+	aud_left_prune();
 	return pack_all(root, o->compress_above);
 }
 

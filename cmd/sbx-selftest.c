@@ -29,6 +29,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "base/tree.h"
 #include "selftest/probes.h"
 #include "launcher/run/dirs.h"
 
@@ -324,7 +325,7 @@ static void clean_up(struct test *t)
 		while (waitpid(t->outside, NULL, 0) < 0 && errno == EINTR)
 			;
 	if (t->dir[0])
-		(void)lau_tree_remove(t->dir, NULL);
+		(void)b_tree_remove(t->dir, NULL);
 	free(t->self);
 	free(t->options);
 	b_str_release(&t->out);

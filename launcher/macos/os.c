@@ -29,19 +29,9 @@
 
 /* Fcntl(2) of macOS. */
 
-int lau_os_open_closed_dir(int at, const char *name)
+int lau_os_rename_new(int from, int to, const char *name)
 {
-	struct stat st;
-
-	if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
-	    fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) < 0)
-		return -1;
-	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-int lau_os_rename_new(int dir, const char *from, const char *to)
-{
-	return renameatx_np(dir, from, dir, to, RENAME_EXCL);
+	return renameatx_np(from, name, to, name, RENAME_EXCL);
 }
 
 /* Access lists are seen by acl_get_fd_np(3) alone, so none is taken for plain: directories are

@@ -2,7 +2,6 @@
 /* channel.c - see channel.h. */
 #include "launcher/run/channel.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -14,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/places.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -118,59 +118,6 @@ char *lau_channel_locks(const char *channels)
 	return channels ? b_strdup(channels) : NULL;
 }
 
-/* "sbx-launch-UID", and with a number. */
-static bool is_channels_name(const char *name)
-{
-	char first[64];
-	size_t n;
-
-	snprintf(first, sizeof first, "sbx-launch-%u", (unsigned)geteuid());
-	n = strlen(first);
-	return strncmp(name, first, n) == 0 &&
-	       (!name[n] || (name[n] == '-' && name[n + 1] &&
-			     !name[n + 1 + strspn(name + n + 1, "0123456789")]));
-}
-
-static void each_named(const char *parent, void (*each)(void *ctx, const char *path), void *ctx)
-{
-	DIR *list = opendir(parent);
-	const struct dirent *e;
-
-	while (list && (e = readdir(list))) {
-		b_auto(b_str_release) struct b_str path = {0};
-
-		if (!is_channels_name(e->d_name))
-			continue;
-		b_str_addf(&path, "%s/%s", parent, e->d_name);
-		each(ctx, b_str_c(&path));
-	}
-	if (list)
-		closedir(list);
-}
-
-void lau_channel_places(void (*each)(void *ctx, const char *path), void *ctx)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	b_auto_free char *temporary = NULL;
-	char session[64];
-	struct b_err none;
-
-	snprintf(session, sizeof session, "/run/user/%u", (unsigned)geteuid());
-	for (int i = 0; i < 2; i++) {
-		const char *dir = i ? session : runtime;
-		b_auto_free char *real = dir && *dir == '/' ? realpath(dir, NULL) : NULL;
-		b_auto(b_str_release) struct b_str path = {0};
-
-		if (!real || strcmp(real, "/") == 0)
-			continue;
-		b_str_addf(&path, "%s/sbx-launch", real);
-		each(ctx, b_str_c(&path));
-	}
-	each_named("/dev/shm", each, ctx);
-	if (lau_scratch_base(&temporary, &none) == 0)
-		each_named(temporary, each, ctx);
-}
-
 /* In a directory anybody may write to, somebody else can have been first. */
 int lau_channel_make_base(const char *base, struct b_err *err)
 {
@@ -189,30 +136,6 @@ static void remove_files(int dir)
 	(void)unlinkat(dir, SBX_CHANNEL_IMAGE, 0);
 	(void)unlinkat(dir, SBX_CHANNEL_RING, 0);
 	(void)unlinkat(dir, SBX_CHANNEL_CONTROL, 0);
-}
-
-/* Channels whose launcher is gone. Two sweepers, or a sweeper and a run that has made its
- * directory and not locked it yet, may meet: who gets the lock removes, and a new run looks
- * whether its directory still has a name (lock_dir). */
-static void sweep(const char *base)
-{
-	DIR *dir = opendir(base);
-	struct dirent *e;
-
-	if (!dir)
-		return;
-	while ((e = readdir(dir))) {
-		b_auto_fd int fd = -1;
-
-		if (e->d_name[0] == '.')
-			continue;
-		fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0)
-			continue;
-		remove_files(fd);
-		(void)unlinkat(dirfd(dir), e->d_name, AT_REMOVEDIR);
-	}
-	closedir(dir);
 }
 
 /* Or -1 with errno; ENOENT, EWOULDBLOCK: a sweeper was faster. */
@@ -340,7 +263,7 @@ int lau_channel_new(const char *base, const struct lau_channel_image *image,
 				    .ring_fd = -1,
 				    .ring_data = data,
 				    .ring_bytes = sbx_ring_bytes(data)};
-	sweep(base);
+	aud_place_sweep(base);
 	if (make_dir(base, out, err) < 0)
 		return -1;
 	out->ring_path = join(out->dir, SBX_CHANNEL_RING);

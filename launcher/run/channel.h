@@ -52,9 +52,6 @@ int lau_channel_base(char **out, struct b_err *err);
 /* Directory of the lock of moves (public.h): one for all runs of this user, wherever their
  * channels are; else `channels`. NULL: there is no such place. malloc'ed; nothing is made. */
 char *lau_channel_locks(const char *channels);
-/* Calls each(ctx, path) for the directories in which channels and locks of this user's runs lie or
- * may come to lie, whatever runtime directory those had. */
-void lau_channel_places(void (*each)(void *ctx, const char *path), void *ctx);
 /* Afterwards it exists, is 0700 and ours; else B_SHIM. */
 int lau_channel_make_base(const char *base, struct b_err *err);
 /* The image is linked to when it lies in a file that lives as long as the run, else copied. */

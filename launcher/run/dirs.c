@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/places.h"
 #include "audit/rundir.h"
 #include "base/account.h"
 #include "base/err.h"
@@ -105,7 +106,7 @@ static void hide_usual_state(struct lau_dirs *d)
  * own copies lie. */
 static void hide_others(struct lau_dirs *d)
 {
-	lau_channel_places(hide, d);
+	aud_place_channels(hide, d);
 	lau_scratch_others(d->scratch.path, hide, d);
 	hide_usual_state(d);
 }

@@ -113,17 +113,6 @@ int lau_outfile_check(struct pol_engine *, const char *option, const char *path,
  * directories the command is given anyway. Returns how many; strings live in dirs->arena. */
 size_t lau_stdio_find(struct lau_dirs *, struct pol_stdio out[POL_STDIO_MAX]);
 
-/* Removing a directory tree that the sandbox filled: its names, links, modes and depth
- * are hostile. Symbolic links are never followed. */
-
-/* Removes `path` and everything below; missing is fine. At most a fixed number of descriptors
- * is open at a time, however deep the tree. */
-int lau_tree_remove(const char *path, struct b_err *err);
-/* Everything below it, and not itself. */
-int lau_tree_clear(const char *path, struct b_err *err);
-/* The same of an open directory, whatever its path leads to by now. */
-int lau_tree_clear_at(int dir, struct b_err *err);
-
 /*
  * May a command that only looks, by its words, be trusted to where it is? Not where
  * PATH leads to programs that the run itself may write, nor where git's configuration names

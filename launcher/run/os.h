@@ -17,11 +17,8 @@
 #define LAU_O_SEARCH O_PATH
 #endif
 
-/* Opens a directory of ours whose permission bits keep us out, after giving it 0700; no symlink
- * is followed. -1 with errno. */
-int lau_os_open_closed_dir(int at, const char *name);
-/* Renames in a directory what must not replace anything: 0, or -1 with errno. */
-int lau_os_rename_new(int dir, const char *from, const char *to);
+/* Moves what must not replace anything to another directory: 0, or -1 with errno. */
+int lau_os_rename_new(int from, int to, const char *name);
 /* Is a directory of ours, 0700, as mkdir(2) makes it: no attributes, access lists or flags that
  * what is made in it would inherit? */
 bool lau_os_is_plain_dir(int fd);

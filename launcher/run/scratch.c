@@ -9,109 +9,53 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/places.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "base/tree.h"
 #include "launcher/plan/environment.h"
 #include "launcher/run/os.h"
 #include "launcher/supervise/supervise.h"
 #include "policy/rules/workspace.h"
 
-static char *usable(const char *dir)
-{
-	struct stat st;
-	char *real;
-
-	if (!dir || *dir != '/')
-		return NULL;
-	real = realpath(dir, NULL);
-	if (real && stat(real, &st) == 0 && S_ISDIR(st.st_mode) && access(real, W_OK | X_OK) == 0)
-		return real;
-	free(real);
-	return NULL;
-}
-
 int lau_scratch_base(char **out, struct b_err *err)
 {
-	const char *const candidates[] = {getenv("TMPDIR"), "/tmp", "/var/tmp"};
-	size_t i;
+	char *real = aud_place_temporary();
 
-	for (i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-		char *real = usable(candidates[i]);
-
-		if (real) {
-			*out = real;
-			return 0;
-		}
-	}
-	return b_fail(err, B_SYSTEM, errno,
-		      "no directory for temporary files: set TMPDIR to a writable one");
+	if (!real)
+		return b_fail(err, B_SYSTEM, errno,
+			      "no directory for temporary files: set TMPDIR to a writable one");
+	*out = real;
+	return 0;
 }
 
 enum { MAX_SLOTS = 1000, KEPT_SLOTS = 8, RETRIES = 3, LOOKED_AT = 8 };
-
-/* A directory that is ours alone, locked; -1 when it is not, or somebody's run lives in it
- * (EWOULDBLOCK), or with another errno of open(2) and flock(2). */
-static int lock_slot(int base, const char *name)
-{
-	int fd = openat(base, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), why;
-	struct stat st;
-
-	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0) {
-		if (st.st_uid == geteuid() && !(st.st_mode & 077))
-			return fd;
-		errno = EWOULDBLOCK;
-	}
-	why = errno;
-	if (fd >= 0)
-		close(fd);
-	errno = why;
-	return -1;
-}
-
-static bool is_named(int base, const char *name, int fd)
-{
-	struct stat held, there;
-
-	return fstat(fd, &held) == 0 && fstatat(base, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       held.st_dev == there.st_dev && held.st_ino == there.st_ino;
-}
 
 /* What a run that was killed left. The directory goes, too: processes that outlived that run
  * still have Landlock rights on the inode (which they keep from being used anew). One that goes
  * on filling it keeps its number, and we take the next. */
 static bool remove_stale(int base, const char *name)
 {
-	b_auto_fd int fd = lock_slot(base, name);
+	b_auto_fd int fd = aud_place_lock(base, name);
 
-	return fd >= 0 && lau_tree_clear_at(fd, NULL) == 0 && is_named(base, name, fd) &&
+	return fd >= 0 && b_tree_clear_at(fd, NULL) == 0 && aud_place_is_named(base, name, fd) &&
 	       unlinkat(base, name, AT_REMOVEDIR) == 0;
 }
 
 /*
- * A run that ended with all its processes leaves its directory empty, under another name, so that
- * nobody takes it for that of a killed one. Making and removing a directory costs ext4 more than
- * the rest of what a run does with it: it looks at each inode that was freed in the last minutes.
- * The lowest numbers alone: that many runs at the same time are usual.
+ * A run that ended with all its processes leaves its directory empty, in one that holds such alone
+ * (audit/places.h), so that nobody takes it for that of a killed one. Making and removing a
+ * directory costs ext4 more than the rest of what a run does with it: it looks at each inode that
+ * was freed in the last minutes. The lowest numbers alone: that many runs at the same time are
+ * usual.
  */
-#define FREE ".free"
-struct slot {
-	char name[64], kept[64 + sizeof FREE];
-};
-
-static void name_slot(const char *name, struct slot *out)
-{
-	snprintf(out->name, sizeof out->name, "%s", name);
-	snprintf(out->kept, sizeof out->kept, "%s" FREE, name);
-}
-
 /* A directory that held many names keeps their blocks (ext4): each later run would read them. */
 enum { KEPT_BYTES = 64 << 10 };
 
@@ -123,27 +67,35 @@ static bool is_as_new(int fd)
 }
 
 /* What is not as it was left is not handed on, nor left to be looked at again. */
-static bool take_kept(int base, const struct slot *slot, struct lau_scratch *out)
+static bool take_kept(int base, const char *name, struct lau_scratch *out)
 {
-	b_auto_fd int fd = lock_slot(base, slot->kept);
+	b_auto_fd int kept = aud_place_open(base, aud_place_kept().s);
+	b_auto_fd int fd = kept < 0 ? -1 : aud_place_lock(kept, name);
 
-	if (fd < 0 || lau_tree_clear_at(fd, NULL) < 0 || !is_named(base, slot->kept, fd))
+	if (fd < 0 || b_tree_clear_at(fd, NULL) < 0 || !aud_place_is_named(kept, name, fd))
 		return false;
 	if (!is_as_new(fd)) {
-		(void)unlinkat(base, slot->kept, AT_REMOVEDIR);
+		(void)unlinkat(kept, name, AT_REMOVEDIR);
 		return false;
 	}
-	if (lau_os_rename_new(base, slot->kept, slot->name) < 0 || !is_named(base, slot->name, fd))
+	if (lau_os_rename_new(kept, base, name) < 0 || !aud_place_is_named(base, name, fd))
 		return false;
 	out->lock = b_take_fd(&fd);
 	return true;
 }
 
 /* Empty, and nobody is left who has rights on it. */
-static bool leave_kept(const struct lau_scratch *s, const struct slot *slot)
+static bool leave_kept(const struct lau_scratch *s, const char *name)
 {
-	return s->keeps && lau_processes_none() && is_as_new(s->lock) &&
-	       lau_os_rename_new(s->base, slot->name, slot->kept) == 0;
+	const struct aud_place_name place = aud_place_kept();
+	b_auto_fd int kept = -1;
+
+	if (!s->keeps || !lau_processes_none() || !is_as_new(s->lock))
+		return false;
+	kept = aud_place_open(s->base, place.s);
+	if (kept < 0 && mkdirat(s->base, place.s, 0700) == 0)
+		kept = aud_place_open(s->base, place.s);
+	return kept >= 0 && lau_os_rename_new(s->base, kept, name) == 0;
 }
 
 /* Makes one number. Before we lock it another may find it stale, and remove it: once more. Where
@@ -151,11 +103,9 @@ static bool leave_kept(const struct lau_scratch *s, const struct slot *slot)
  * number helps: out->no_locks is the errno, and nothing is left. */
 static bool take_slot(int base, const char *name, struct lau_scratch *out)
 {
-	struct slot slot;
 	unsigned i;
 
-	name_slot(name, &slot);
-	if (out->keeps && take_kept(base, &slot, out))
+	if (out->keeps && take_kept(base, name, out))
 		return true;
 	for (i = 0; i < RETRIES; i++) {
 		b_auto_fd int fd = -1;
@@ -165,13 +115,13 @@ static bool take_slot(int base, const char *name, struct lau_scratch *out)
 				return false;
 			continue;
 		}
-		fd = lock_slot(base, name);
+		fd = aud_place_lock(base, name);
 		if (fd < 0 && errno != EWOULDBLOCK && errno != ENOENT) {
 			out->no_locks = errno;
 			(void)unlinkat(base, name, AT_REMOVEDIR);
 			return false;
 		}
-		if (fd < 0 || !is_named(base, name, fd))
+		if (fd < 0)
 			continue;
 		out->lock = b_take_fd(&fd);
 		return true;
@@ -258,14 +208,14 @@ int lau_scratch_lend(const struct lau_scratch *s, uid_t uid, gid_t gid, struct b
 void lau_scratch_release(struct lau_scratch *s)
 {
 	if (s->lock >= 0) {
-		bool is_empty = lau_tree_clear_at(s->lock, NULL) == 0;
-		struct slot slot;
+		bool is_empty = b_tree_clear_at(s->lock, NULL) == 0;
+		const char *name = strrchr(s->path, '/') + 1;
 
 		/* if it was lent; else, as when that fails, it is not kept for others */
 		is_empty &= fchown(s->lock, geteuid(), getegid()) == 0;
-		name_slot(strrchr(s->path, '/') + 1, &slot);
-		if (is_named(s->base, slot.name, s->lock) && !(is_empty && leave_kept(s, &slot)))
-			(void)unlinkat(s->base, slot.name, AT_REMOVEDIR);
+		if (aud_place_is_named(s->base, name, s->lock) &&
+		    !(is_empty && leave_kept(s, name)))
+			(void)unlinkat(s->base, name, AT_REMOVEDIR);
 		close(s->lock);
 	}
 	if (s->base >= 0)
@@ -310,20 +260,24 @@ static void each_there(const char *base, const char *own, void (*each)(void *ctx
 		closedir(list);
 }
 
+struct others {
+	const char *own;
+	void (*each)(void *ctx, const char *path);
+	void *ctx;
+};
+
+static void others_there(void *ctx, const char *base)
+{
+	const struct others *o = ctx;
+
+	each_there(base, o->own, o->each, o->ctx);
+}
+
 void lau_scratch_others(const char *own, void (*each)(void *ctx, const char *path), void *ctx)
 {
-	static const char *const usual[] = {"/tmp", "/var/tmp"};
-	b_auto_free char *base = NULL;
-	struct b_err none;
+	struct others o = {own, each, ctx};
 
-	if (lau_scratch_base(&base, &none) == 0)
-		each_there(base, own, each, ctx);
-	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-		b_auto_free char *real = usable(usual[i]);
-
-		if (real && (!base || strcmp(real, base) != 0))
-			each_there(real, own, each, ctx);
-	}
+	aud_place_temporaries(others_there, &o);
 }
 
 void lau_scratch_export(const char *path, struct lau_environment *env)
@@ -385,119 +339,4 @@ void lau_cache_export(const char *path, struct lau_environment *env)
 		b_str_addf(&value, "%s/npm", path);
 		lau_environment_offer(env, "npm_config_cache", value.s);
 	}
-}
-
-/* ---- removing a tree ---- */
-
-enum { DEEPEST = 32, MAX_PASSES = 4096 };
-
-struct removal {
-	int top;	 /* the tree's root */
-	unsigned hoists; /* directories moved up to the root because they lay too deep */
-};
-
-static int open_dir(int at, const char *name)
-{
-	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0 && errno == EACCES)
-		fd = lau_os_open_closed_dir(at, name);
-	/* entries of a directory without w or x cannot be removed */
-	if (fd >= 0)
-		(void)fchmod(fd, 0700);
-	return fd;
-}
-
-static int empty_dir(struct removal *r, int fd, unsigned depth);
-
-static int remove_subdir(struct removal *r, int at, const char *name, unsigned depth)
-{
-	char hoisted[32];
-	int fd;
-
-	if (depth >= DEEPEST) {
-		snprintf(hoisted, sizeof hoisted, ".hoisted-%u", r->hoists);
-		r->hoists++;
-		return renameat(at, name, r->top, hoisted);
-	}
-	fd = open_dir(at, name);
-	if (fd < 0)
-		return -1;
-	if (empty_dir(r, fd, depth + 1) < 0)
-		return -1;
-	return unlinkat(at, name, AT_REMOVEDIR);
-}
-
-/* Takes over fd. */
-static int empty_dir(struct removal *r, int fd, unsigned depth)
-{
-	DIR *dir = fdopendir(fd);
-	struct dirent *e;
-	int rc = 0;
-
-	if (!dir) {
-		close(fd);
-		return -1;
-	}
-	while ((e = readdir(dir))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		if (e->d_type != DT_DIR && unlinkat(fd, e->d_name, 0) == 0)
-			continue;
-		if (e->d_type != DT_DIR && errno != EISDIR)
-			rc = -1;
-		else if (remove_subdir(r, fd, e->d_name, depth) < 0)
-			rc = -1;
-	}
-	closedir(dir);
-	return rc;
-}
-
-int lau_tree_clear_at(int top, struct b_err *err)
-{
-	struct removal r = {.top = top};
-	struct stat st;
-	unsigned pass;
-
-	/* whatever happened to the descriptor: nothing else is made ours */
-	if (fstat(top, &st) < 0 || !S_ISDIR(st.st_mode))
-		return b_fail(err, B_SYSTEM, ENOTDIR, "cannot empty a directory: %s",
-			      strerror(ENOTDIR));
-
-	/* entries of a directory without w or x cannot be removed */
-	(void)fchmod(top, 0700);
-	for (pass = 0; pass < MAX_PASSES; pass++) {
-		unsigned before = r.hoists;
-		/* an offset of its own: a copy would share it, and see nothing the second time */
-		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		int rc = again < 0 ? -1 : empty_dir(&r, again, 0);
-
-		/* What a pass hoisted lies at the root now: once more. */
-		if (rc == 0 && r.hoists == before)
-			return 0;
-		if (r.hoists == before)
-			break;
-	}
-	return b_fail(err, B_SYSTEM, errno, "cannot empty a directory: %s", strerror(errno));
-}
-
-int lau_tree_clear(const char *path, struct b_err *err)
-{
-	b_auto_fd int top = open_dir(AT_FDCWD, path);
-
-	if (top >= 0 && lau_tree_clear_at(top, NULL) == 0)
-		return 0;
-	return b_fail(err, B_SYSTEM, errno, "cannot empty %s: %s", path, strerror(errno));
-}
-
-int lau_tree_remove(const char *path, struct b_err *err)
-{
-	/* The usual case: nothing was left in it. */
-	if (rmdir(path) == 0 || errno == ENOENT)
-		return 0;
-	if (lau_tree_clear(path, err) < 0)
-		return -1;
-	if (rmdir(path) < 0 && errno != ENOENT)
-		return b_fail(err, B_SYSTEM, errno, "cannot remove %s: %s", path, strerror(errno));
-	return 0;
 }

@@ -60,10 +60,10 @@ if gcc -static -o "$TMP/still" "$TMP/still.c" 2>/dev/null; then
 	check 'static programs are counted as unwitnessed' shows '^coverage  3 of 6 processes witnessed \(3 static\)$'
 fi
 
-before=$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)
+before=$(find "$TMPDIR"/sbx-print-env-* | wc -l)
 "$SBX" --print-env -w "$WS" --audit-file "$TMP/nowhere/log" >"$TMP/out" 2>"$TMP/err"
 check 'a failure leaves no temporary directory' \
-	[ "$?:$(find "$TMPDIR" -name 'sbx-env.*' | wc -l)" = "125:$before" ]
+	[ "$?:$(find "$TMPDIR"/sbx-print-env-* | wc -l)" = "125:$before" ]
 
 # ---- stacks that are enough without us ----
 for law in signal_stack small_thread; do

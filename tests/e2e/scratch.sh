@@ -61,6 +61,6 @@ check 'places that another user took: others are' as_other sh -c '[ -n "$SBX_CHA
 	[ "$TMPDIR" = "$1" ]' - "$(realpath "$place")/sbx-launch-$other.1"
 check 'the channel too is private' [ "$(stat -c '%u %a' "/dev/shm/sbx-launch-$other-1")" = \
 	"$other 700" ]
-rmdir "/dev/shm/sbx-launch-$other" "/dev/shm/sbx-launch-$other-1"
+rm -r "/dev/shm/sbx-launch-$other" "/dev/shm/sbx-launch-$other-1"
 rm -r "$place"
 exit 0

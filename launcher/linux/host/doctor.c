@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "audit/places.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -199,8 +200,29 @@ static void show_folding(void *ctx, const char *at, const char *type)
 	b_str_addf(out, " (%s): what is denied there is denied in any.\n", type);
 }
 
+struct left {
+	struct b_str *out;
+	bool any;
+};
+
+static void show_left(void *ctx, const char *path, size_t n, const char *what)
+{
+	struct left *l = ctx;
+	struct b_str *out = l->out;
+
+	if (!l->any)
+		b_str_add(out, "Left by runs outside of the records (`sbx-audit prune` removes "
+			       "what none uses):\n");
+	l->any = true;
+	b_str_addf(out, "  %4zu in ", n);
+	b_str_add_visible(out, path, strlen(path));
+	b_str_addf(out, " (%s)\n", what);
+}
+
 static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 {
+	struct left left = {.out = out};
+
 	b_str_addf(out, "Linux %s, as %s\n", h->kernel, h->is_root ? "root" : "an ordinary user");
 	show_landlock(h, colour, out);
 	for (size_t i = 0; i < NROWS; i++)
@@ -221,6 +243,7 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");
 	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
 		b_str_addf(out, "  - %s\n", pol_floor_limit(h->has_broker, i));
+	aud_left_each(show_left, &left);
 }
 
 /* -- for programs -- */
@@ -299,6 +322,18 @@ static void json_folding(void *ctx, const char *at, const char *type)
 	b_json_close(j, '}');
 }
 
+static void json_left(void *ctx, const char *path, size_t n, const char *what)
+{
+	struct b_json *j = ctx;
+
+	b_json_open(j, '{');
+	b_json_bytes(j, "in", path, strlen(path));
+	b_json_key(j, "n");
+	b_json_u64(j, n);
+	json_pair(j, "what", what);
+	b_json_close(j, '}');
+}
+
 static void show_json(const struct lau_host *h, struct b_str *out)
 {
 	struct b_json j = {.out = out};
@@ -340,6 +375,10 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 	b_json_key(&j, "folding");
 	b_json_open(&j, '[');
 	(void)pol_each_folding_mount(json_folding, &j);
+	b_json_close(&j, ']');
+	b_json_key(&j, "left");
+	b_json_open(&j, '[');
+	aud_left_each(json_left, &j);
 	b_json_close(&j, ']');
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');

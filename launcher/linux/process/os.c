@@ -47,23 +47,9 @@ static bool read_link(const char *link, char *path, size_t size)
 	return true;
 }
 
-/* chmod(2) follows links, so the object is held first. */
-int lau_os_open_closed_dir(int at, const char *name)
+int lau_os_rename_new(int from, int to, const char *name)
 {
-	b_auto_fd int handle = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	char link[LINK_SIZE];
-
-	if (handle < 0)
-		return -1;
-	link_of(handle, link);
-	if (chmod(link, 0700) < 0)
-		return -1;
-	return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-int lau_os_rename_new(int dir, const char *from, const char *to)
-{
-	return renameat2(dir, from, dir, to, RENAME_NOREPLACE);
+	return renameat2(from, name, to, name, RENAME_NOREPLACE);
 }
 
 /* Flags of ext4 and its like that say how the directory is stored, and nothing else. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "audit/collect_priv.h"
+#include "audit/places.h"
 #include "audit/rundir.h"
 #include "base/err.h"
 #include "base/io.h"
@@ -79,16 +80,13 @@ static int name_policy(struct alone *a, struct b_err *err)
  * lives to remove one with the run. */
 static int make_scratch(struct alone *a, struct b_err *err)
 {
-	b_auto_free char *base = NULL;
-	b_auto(b_str_release) struct b_str path = {0};
+	char *path = aud_place_printed();
 
-	if (lau_scratch_base(&base, err) < 0)
-		return -1;
-	b_str_addf(&path, "%s/sbx-env.XXXXXX", base);
-	if (!mkdtemp(path.s))
-		return b_fail(err, B_SYSTEM, errno, "%s: %s", path.s, strerror(errno));
+	if (!path)
+		return b_fail(err, B_SYSTEM, errno, "no directory for temporary files: %s",
+			      strerror(errno));
 	free(a->dirs.scratch.path);
-	a->dirs.scratch.path = b_str_take(&path);
+	a->dirs.scratch.path = path;
 	a->has_scratch = true;
 	return 0;
 }
@@ -275,7 +273,12 @@ static int make_files(struct alone *a, struct b_err *err)
 		return -1;
 	if (write_image(a, err) < 0 || write_ring(a, err) < 0 || write_log(a, err) < 0)
 		return -1;
-	return write_info(a, err) < 0 ? -1 : aud_rundir_show(&a->dir, err);
+	if (write_info(a, err) < 0 || aud_rundir_show(&a->dir, err) < 0)
+		return -1;
+	if (aud_place_printed_by(a->dirs.scratch.path, a->dir.path) < 0)
+		return b_fail(err, B_SYSTEM, errno, "%s: %s", a->dirs.scratch.path,
+			      strerror(errno));
+	return 0;
 }
 
 /* ---- the commands ---- */
@@ -360,7 +363,7 @@ int lau_print_env(const struct lau_options *o)
 		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
 		status = b_report(me, &err);
 		if (a.has_scratch)
-			(void)rmdir(a.dirs.scratch.path);
+			aud_place_printed_undo(a.dirs.scratch.path);
 	}
 	/* the list may have grown in the copy */
 	if (a.named)

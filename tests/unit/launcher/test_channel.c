@@ -14,6 +14,7 @@
 #include <criterion/criterion.h>
 
 #include "base/err.h"
+#include "base/tree.h"
 #include "core/ring.h"
 #include "launcher/run/dirs.h"
 #include "tests/support/nocall.h"
@@ -29,7 +30,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	cr_expect_eq(lau_tree_remove(base, NULL), 0);
+	cr_expect_eq(b_tree_remove(base, NULL), 0);
 }
 
 static unsigned entries(void)

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/tree.h"
 #include "launcher/run/dirs.h"
 
 static char dir[64];
@@ -44,7 +45,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	cr_assert_eq(chdir("/"), 0);
-	cr_expect_eq(lau_tree_remove(dir, NULL), 0);
+	cr_expect_eq(b_tree_remove(dir, NULL), 0);
 }
 
 static enum b_kind kind_of(const char *name, const char *path, const char *expected)

@@ -13,7 +13,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "audit/places.h"
 #include "base/err.h"
+#include "base/tree.h"
 #include "launcher/run/os.h"
 #include "launcher/supervise/supervise.h"
 #include "tests/support/nocall.h"
@@ -28,7 +30,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-	cr_expect_eq(lau_tree_remove(top, NULL), 0);
+	cr_expect_eq(b_tree_remove(top, NULL), 0);
 }
 
 TestSuite(launcher_scratch, .init = set_up, .fini = tear_down);
@@ -86,6 +88,13 @@ Test(launcher_scratch, without_locks_nothing_is_left_and_the_line_says_so)
 	}
 }
 
+static void keep_name(const char *path, char *out, size_t size)
+{
+	const char *name = strrchr(path, '/');
+
+	snprintf(out, size, "%.*s/%s%s", (int)(name - path), path, aud_place_kept().s, name);
+}
+
 Test(launcher_scratch, in_tmp_the_next_run_gets_the_directory_of_one_that_ended)
 {
 	struct lau_scratch s;
@@ -97,7 +106,7 @@ Test(launcher_scratch, in_tmp_the_next_run_gets_the_directory_of_one_that_ended)
 	take(&s);
 	cr_assert_eq(fstat(s.lock, &before), 0);
 	snprintf(name, sizeof name, "%s", s.path);
-	snprintf(kept, sizeof kept, "%s.free", name);
+	keep_name(name, kept, sizeof kept);
 	fill(&s);
 	lau_scratch_release(&s);
 	cr_expect_lt(lstat(name, &after), 0);
@@ -122,7 +131,7 @@ Test(launcher_scratch, a_directory_that_grew_large_is_not_used_again)
 	lau_processes_adopt();
 	take(&s);
 	cr_assert_eq(fstat(s.lock, &before), 0);
-	snprintf(kept, sizeof kept, "%s.free", s.path);
+	keep_name(s.path, kept, sizeof kept);
 	for (int i = 0; i < 600; i++) { /* 120 KiB of names */
 		snprintf(name, sizeof name, "%0200d", i);
 		close(openat(s.lock, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
@@ -145,7 +154,7 @@ Test(launcher_scratch, a_process_that_is_left_keeps_its_directory_from_being_use
 	lau_processes_adopt();
 	take(&s);
 	cr_assert_eq(fstat(s.lock, &before), 0);
-	snprintf(kept, sizeof kept, "%s.free", s.path);
+	keep_name(s.path, kept, sizeof kept);
 	pid = fork();
 	if (pid == 0) {
 		pause();
@@ -175,12 +184,15 @@ Test(launcher_scratch, only_a_directory_as_mkdir_makes_it_is_plain)
 
 Test(launcher_scratch, a_rename_replaces_nothing)
 {
-	int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int from = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC), to;
 
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(mkdirat(fd, "a", 0700), 0);
-	cr_assert_eq(mkdirat(fd, "b", 0700), 0);
-	cr_expect_lt(lau_os_rename_new(fd, "a", "b"), 0);
-	cr_expect_eq(lau_os_rename_new(fd, "a", "c"), 0);
-	close(fd);
+	cr_assert_geq(from, 0);
+	cr_assert_eq(mkdirat(from, "a", 0700) | mkdirat(from, "to", 0700), 0);
+	to = openat(from, "to", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	cr_assert_eq(mkdirat(to, "a", 0700), 0);
+	cr_expect_lt(lau_os_rename_new(from, to, "a"), 0);
+	cr_assert_eq(unlinkat(to, "a", AT_REMOVEDIR), 0);
+	cr_expect_eq(lau_os_rename_new(from, to, "a"), 0);
+	close(to);
+	close(from);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/run/dirs.h"
+#include "base/tree.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void set_up(void)
 static void tear_down(void)
 {
 	cr_assert_eq(chdir("/"), 0);
-	cr_expect_eq(lau_tree_remove(dir, NULL), 0);
+	cr_expect_eq(b_tree_remove(dir, NULL), 0);
 }
 
 static void touch(const char *path)
@@ -41,19 +41,19 @@ static void removed(void)
 	struct b_err err = {.msg = ""};
 	struct stat st;
 
-	cr_expect_eq(lau_tree_remove("tree", &err), 0, "%s", err.msg);
+	cr_expect_eq(b_tree_remove("tree", &err), 0, "%s", err.msg);
 	cr_expect_neq(lstat("tree", &st), 0);
 }
 
-TestSuite(launcher_tree, .init = set_up, .fini = tear_down);
+TestSuite(base_tree, .init = set_up, .fini = tear_down);
 
-Test(launcher_tree, empty_and_missing_are_fine)
+Test(base_tree, empty_and_missing_are_fine)
 {
 	removed();
 	removed();
 }
 
-Test(launcher_tree, links_are_removed_not_followed)
+Test(base_tree, links_are_removed_not_followed)
 {
 	mkdir("outside", 0700);
 	touch("outside/kept");
@@ -64,7 +64,7 @@ Test(launcher_tree, links_are_removed_not_followed)
 	cr_expect_eq(access("outside/kept", F_OK), 0);
 }
 
-Test(launcher_tree, closed_directories_are_opened)
+Test(base_tree, closed_directories_are_opened)
 {
 	mkdir("tree/a", 0700);
 	mkdir("tree/a/b", 0700);
@@ -74,7 +74,7 @@ Test(launcher_tree, closed_directories_are_opened)
 	removed();
 }
 
-Test(launcher_tree, depth_costs_no_descriptors)
+Test(base_tree, depth_costs_no_descriptors)
 {
 	struct rlimit few = {64, 64};
 	int i;
@@ -90,7 +90,7 @@ Test(launcher_tree, depth_costs_no_descriptors)
 	removed();
 }
 
-Test(launcher_tree, a_link_in_place_of_the_tree_is_left_alone)
+Test(base_tree, a_link_in_place_of_the_tree_is_left_alone)
 {
 	struct b_err err;
 
@@ -98,11 +98,11 @@ Test(launcher_tree, a_link_in_place_of_the_tree_is_left_alone)
 	touch("outside/kept");
 	rmdir("tree");
 	cr_assert_eq(symlink("outside", "tree"), 0);
-	cr_expect_eq(lau_tree_remove("tree", &err), -1);
+	cr_expect_eq(b_tree_remove("tree", &err), -1);
 	cr_expect_eq(access("outside/kept", F_OK), 0);
 }
 
-Test(launcher_tree, what_is_no_directory_keeps_its_mode)
+Test(base_tree, what_is_no_directory_keeps_its_mode)
 {
 	struct b_err err;
 	struct stat st;
@@ -111,7 +111,7 @@ Test(launcher_tree, what_is_no_directory_keeps_its_mode)
 	touch("file");
 	cr_assert_eq(chmod("file", 0640), 0);
 	fd = open("file", O_RDONLY | O_CLOEXEC);
-	cr_expect_eq(lau_tree_clear_at(fd, &err), -1);
+	cr_expect_eq(b_tree_clear_at(fd, &err), -1);
 	cr_assert_eq(fstat(fd, &st), 0);
 	cr_expect_eq(st.st_mode & 0777, 0640);
 	close(fd);
