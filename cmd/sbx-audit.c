@@ -63,7 +63,8 @@ static const struct b_opt table[] = {
 	 .help = "JSON lines; of show, grep and tail the recorded ones, as they are"},
 	{"format", 0, "FORMAT", B_OPT_ENUM, AT(format), VIEW_FORMATS, .where = FORMAT,
 	 .help = "of show: whole lines (jsonl), OCSF 1.8 (ocsf), Orbit's request and result pairs "
-		 "(orbit), or what Perfetto opens (chrome-trace)"},
+		 "(orbit), what Perfetto opens (chrome-trace), srt's violation store (srt), or "
+		 "OpenShell's lines (openshell)"},
 	{"lines", 'n', "N", B_OPT_U64, AT(lines), .where = TAIL,
 	 .help = "of tail: so many (default 20)"},
 	{"follow", 'f', NULL, B_OPT_FLAG, AT(follow), .where = TAIL,

@@ -42,6 +42,12 @@ $(B)/tests/ring_liar: tests/probe/ring_liar.c $(call lib,core) | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(if $(SAN),-fsanitize=$(SAN)) -fPIE -pie -o $@ $^ -lpthread
 
+# One that no shim sees.
+EXTRA_TEST_BINS += $(B)/tests/hidden_act
+$(B)/tests/hidden_act: tests/probe/hidden_act.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
+
 EXTRA_TEST_BINS += $(B)/tests/errno_matrix
 $(B)/tests/errno_matrix: tests/probe/errno_matrix.c | $$(@D)/.d
 	$(call say,CC,$@)

@@ -5,6 +5,7 @@
  * jsonl		each line whole: with run_id, event_id, event_type, exe, ppid that lines
  * leave to others ocsf		Open Cybersecurity Schema Framework 1.8: 1001 File System, 1007
  * Process, 4001 Network orbit	request and result of each call, denials, in Orbit's envelope
+ * srt, openshell	see peers.h
  * chrome-trace Trace Event Format: a bar a process, a mark a denial; Perfetto opens it
  */
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/peers.h"
 #include "views/processes.h"
 #include "views/views.h"
 
@@ -61,6 +63,7 @@ struct exporter {
 	struct view *v;
 	const struct aud_filter *filter;
 	struct view_images images; /* chrome-trace */
+	struct view_violations violations;
 	char *host;
 	uint64_t number; /* of what was written */
 	bool has_begun;
@@ -69,6 +72,7 @@ struct exporter {
 static void release(struct exporter *x)
 {
 	view_images_release(&x->images);
+	view_violations_release(&x->violations);
 	free(x->host);
 }
 
@@ -292,6 +296,20 @@ static void add_orbit(struct exporter *x, const struct aud_reader *r, struct b_s
 	}
 }
 
+/* The last line, where the run has one: `last` is the last event. */
+static void end_orbit(struct exporter *x, const struct aud_entry *last, struct b_str *out)
+{
+	const char *ended = aud_run_str(x->v->run, "ended");
+	struct aud_entry e = *last;
+
+	if (!ended)
+		return;
+	e.ts = ended;
+	e.argv = "";
+	e.has_verdict = false;
+	orbit_line(x, &e, "run.finished", "run_finished", out);
+}
+
 /* ---- chrome-trace ---- */
 
 static void trace_head(struct exporter *x, struct b_json *j, const char *phase, const char *ts,
@@ -365,16 +383,28 @@ static void end_trace(struct exporter *x, struct b_str *out)
 	b_str_add(out, "\n]}\n");
 }
 
+/* ---- the words of other sandboxes ---- */
+
+static void add_srt(struct exporter *x, const struct aud_reader *r, struct b_str *out)
+{
+	(void)out; /* only the last ones count: at the end */
+	view_violations_add(&x->violations, x->v->run, &r->e);
+}
+
+static void add_openshell(struct exporter *x, const struct aud_reader *r, struct b_str *out)
+{
+	view_shorthand(x->v->run, &r->e, out);
+}
+
 typedef void add_fn(struct exporter *, const struct aud_reader *, struct b_str *out);
 
 int view_export(struct view *v, enum view_format format, const struct aud_filter *filter,
 		struct b_err *err)
 {
-	static add_fn *const add[] = {[VIEW_LINES] = add_jsonl,
-				      [VIEW_JSONL] = add_jsonl,
-				      [VIEW_OCSF] = add_ocsf,
-				      [VIEW_ORBIT] = add_orbit,
-				      [VIEW_TRACE] = add_trace};
+	static add_fn *const add[] = {
+		[VIEW_LINES] = add_jsonl,	 [VIEW_JSONL] = add_jsonl, [VIEW_OCSF] = add_ocsf,
+		[VIEW_ORBIT] = add_orbit,	 [VIEW_TRACE] = add_trace, [VIEW_SRT] = add_srt,
+		[VIEW_OPENSHELL] = add_openshell};
 	b_auto(release) struct exporter x = {.v = v, .filter = filter};
 	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
 	int got, found = 0;
@@ -393,5 +423,8 @@ int view_export(struct view *v, enum view_format format, const struct aud_filter
 	}
 	if (got == 0 && format == VIEW_TRACE)
 		end_trace(&x, v->out);
+	if (got == 0 && format == VIEW_ORBIT && found)
+		end_orbit(&x, &r.e, v->out);
+	view_violations_show(&x.violations, v->out);
 	return got < 0 ? -1 : found;
 }

@@ -19,8 +19,16 @@
 struct b_err;
 struct b_str;
 
-enum view_format { VIEW_LINES, VIEW_JSONL, VIEW_OCSF, VIEW_ORBIT, VIEW_TRACE };
-#define VIEW_FORMATS "|jsonl|ocsf|orbit|chrome-trace"
+enum view_format {
+	VIEW_LINES,
+	VIEW_JSONL,
+	VIEW_OCSF,
+	VIEW_ORBIT,
+	VIEW_TRACE,
+	VIEW_SRT,
+	VIEW_OPENSHELL
+};
+#define VIEW_FORMATS "|jsonl|ocsf|orbit|chrome-trace|srt|openshell"
 
 struct view {
 	const struct aud_run *run;

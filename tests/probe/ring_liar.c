@@ -9,6 +9,8 @@
  *changed, v that it was refused, - the truth ring_liar flood SECONDS		fills the ring with
  *invented events, and meanwhile renames files at the end of long paths and makes the directories
  *done-0 to done-19; prints how many renames were done
+ *	ring_liar claim PID FLAGS PATH	an event in the name of another process
+ *	ring_liar smash BYTE		fills the ring with this
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -236,15 +238,39 @@ static int flood_moves(int seconds)
 	return 0;
 }
 
+/* An event in the name of another process, with flags that only the broker may set. */
+static int claim(const char *pid, const char *flags, const char *path)
+{
+	struct sbx_event ev = event(SBX_MODIFY, path);
+
+	ev.pid = (uint32_t)atoi(pid);
+	ev.ppid = 1;
+	ev.call = SBX_CALL_mkdir;
+	ev.flags = (uint16_t)(SBX_EVF_ALLOWED | strtoul(flags, NULL, 16));
+	return sbx_ring_write(ring, ring->size, &ev, path, "") ? 0 : 1;
+}
+
+/* Everything in the ring but the places of its fields says nonsense. */
+static int smash(unsigned char byte)
+{
+	memset((char *)ring + sizeof *ring, byte, sbx_ring_bytes(ring->size) - sizeof *ring);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	find_ring();
+	if (argc == 5 && !strcmp(argv[1], "claim"))
+		return claim(argv[2], argv[3], argv[4]);
+	if (argc == 3 && !strcmp(argv[1], "smash"))
+		return smash((unsigned char)atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "forge"))
 		return forge(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "flood"))
 		return flood(atoi(argv[2]));
 	if (argc == 3 && !strcmp(argv[1], "moves"))
 		return flood_moves(atoi(argv[2]));
-	fprintf(stderr, "usage: ring_liar forge FACTS PATH | flood SECONDS | moves SECONDS\n");
+	fprintf(stderr, "usage: ring_liar forge FACTS PATH | flood SECONDS | moves SECONDS | "
+			"claim PID FLAGS PATH | smash BYTE\n");
 	return 2;
 }
