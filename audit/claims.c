@@ -410,6 +410,8 @@ static bool is_verified(struct aud_trust *t, const struct sbx_event *ev)
 {
 	enum aud_kin kin;
 
+	if (ev->pid && ev->pid < t->first)
+		return false;
 	if (!t->kin || is_member(t, ev->pid))
 		return true;
 	kin = kin_of(t, ev->pid);

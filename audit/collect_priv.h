@@ -40,6 +40,8 @@ enum { AUD_TRUST_SLOTS = 4096 };
 struct aud_trust {
 	aud_kin_fn *kin; /* NULL = every pid is believed */
 	int proc;	 /* of a pid namespace that is the run's alone, -1 = none */
+	uint32_t
+		first; /* there: the command; those before it are the launcher's, and say nothing */
 	uint64_t started_ns, now_ns, started_ms, now_ms;
 	unsigned looks;			  /* of `kin`, that this drain may still take */
 	uint64_t repeats;		  /* believed so far */

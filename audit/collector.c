@@ -139,6 +139,8 @@ void aud_collector_started(struct aud_collector *c, pid_t pid, pid_t ppid, const
 	c->command.ppid = it.ev.ppid;
 	c->now_ms = b_now_ms();
 	aud_trust_member(&c->trust, it.ev.pid);
+	if (c->trust.proc >= 0)
+		c->trust.first = it.ev.pid;
 	aud_on_event(c, &it);
 }
 

@@ -244,7 +244,7 @@ static int claim(const char *pid, const char *flags, const char *path)
 	struct sbx_event ev = event(SBX_MODIFY, path);
 
 	ev.pid = (uint32_t)atoi(pid);
-	ev.ppid = 1;
+	ev.ppid = ev.pid + 1;
 	ev.call = SBX_CALL_mkdir;
 	ev.flags = (uint16_t)(SBX_EVF_ALLOWED | strtoul(flags, NULL, 16));
 	return sbx_ring_write(ring, ring->size, &ev, path, "") ? 0 : 1;
