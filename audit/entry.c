@@ -482,12 +482,24 @@ static bool glob_absolute(const char *glob, const char *path)
 	return pol_glob_match(glob + (*glob == '/'), path + 1, strlen(path + 1));
 }
 
+/* Most paths are told apart from a glob by its last characters, when these mean themselves. */
+static bool ends_as(const char *glob, const char *path)
+{
+	size_t n = 0, len = strlen(glob), path_len = strlen(path);
+
+	while (n < len && !strchr("/*?[]{}\\!,", glob[len - n - 1]))
+		n++;
+	return path_len >= n && memcmp(path + path_len - n, glob + len - n, n) == 0;
+}
+
 bool aud_glob_match(const struct aud_filter *f, const char *glob, const char *path)
 {
 	/* a glob that begins with a slash, or with `**`, speaks of absolute paths too */
 	bool absolute = *glob == '/' || b_has_prefix(glob, "**");
 	size_t i;
 
+	if (!ends_as(glob, path))
+		return false;
 	if (*path == '/')
 		return absolute && glob_absolute(glob, path);
 	if (*path != '.' || (path[1] && path[1] != '/'))

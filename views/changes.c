@@ -14,9 +14,9 @@
 #include "views/views.h"
 
 /* What became of a name. */
-enum fate { WRITTEN, MADE, GONE, HERE_FROM, SEEN };
+enum fate { WRITTEN, MADE, GONE, HERE_FROM };
 
-enum { SEEN_MAX = 200000 };
+enum { NAMES_FIRST = 1 << 12, NAMES_MAX = 1 << 20 };
 
 struct place {
 	UT_hash_handle hh;
@@ -27,10 +27,101 @@ struct place {
 	bool is_moved; /* GONE, to where another place says HERE_FROM */
 };
 
+/* A directory in which a place is. */
+struct above {
+	UT_hash_handle hh;
+	char path[];
+};
+
+/* A set of names, of which the hashes are kept: a power of two of places, 0 = free. A million reads
+ * so take little room, and a name that shares another's hash is at worst called modified instead
+ * of added. */
+struct names {
+	uint64_t *v, n, size;
+};
+
 struct disk {
 	struct place *table; /* uthash */
+	struct above *above; /* uthash */
+	struct names seen;   /* read before anything was done to them */
+	struct names done;   /* had or have a place */
 	uint64_t temporary;
 };
+
+static uint64_t hash_of(const char *s)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325), word;
+	size_t n = strlen(s);
+
+	for (; n; s += n < sizeof word ? n : sizeof word, n -= n < sizeof word ? n : sizeof word) {
+		word = n;
+		memcpy(&word, s, n < sizeof word ? n : sizeof word);
+		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		h ^= h >> 32;
+	}
+	return h | 1;
+}
+
+/* Where it is, or would be. */
+static uint64_t *place_in(const struct names *t, uint64_t hash)
+{
+	uint64_t i = hash >> 1;
+
+	while (t->v[i & (t->size - 1)] && t->v[i & (t->size - 1)] != hash)
+		i++;
+	return &t->v[i & (t->size - 1)];
+}
+
+static bool names_have(const struct names *t, uint64_t hash)
+{
+	return t->n && *place_in(t, hash);
+}
+
+static void names_add(struct names *t, uint64_t hash)
+{
+	uint64_t *at, i;
+
+	if (2 * t->n >= t->size && t->n < NAMES_MAX) {
+		struct names more = {.n = t->n, .size = t->size ? 2 * t->size : NAMES_FIRST};
+
+		more.v = b_calloc(more.size, sizeof *more.v);
+		for (i = 0; i < t->size; i++)
+			if (t->v[i])
+				*place_in(&more, t->v[i]) = t->v[i];
+		free(t->v);
+		*t = more;
+	}
+	at = place_in(t, hash);
+	if (*at || t->n >= NAMES_MAX)
+		return;
+	*at = hash;
+	t->n++;
+}
+
+static struct above *above_of(struct disk *d, const char *path, size_t n)
+{
+	struct above *a;
+
+	HASH_FIND(hh, d->above, path, n, a);
+	return a;
+}
+
+/* All directories on the way to the name: those above one that is known are known. */
+static void note_above(struct disk *d, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct above *a;
+	size_t n;
+
+	for (; slash && slash > path; slash = memrchr(path, '/', n)) {
+		n = (size_t)(slash - path);
+		if (above_of(d, path, n))
+			return;
+		a = b_calloc(1, sizeof *a + n + 1);
+		memcpy(a->path, path, n);
+		HASH_ADD_KEYPTR(hh, d->above, a->path, n, a);
+	}
+}
 
 static struct place *place_of(struct disk *d, const char *path)
 {
@@ -43,16 +134,20 @@ static struct place *place_of(struct disk *d, const char *path)
 static struct place *place_make(struct disk *d, const char *path, enum fate fate)
 {
 	struct place *p = place_of(d, path);
+	uint64_t hash;
 
 	if (!p) {
+		hash = hash_of(path);
+		names_add(&d->done, hash);
 		p = b_calloc(1, sizeof *p);
 		p->path = b_strdup(path);
 		p->fate = fate;
-		p->was_ours = fate == WRITTEN || fate == MADE;
+		p->existed = names_have(&d->seen, hash);
+		p->was_ours = (fate == WRITTEN || fate == MADE) && !p->existed;
 		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
+		note_above(d, p->path);
 	}
 	p->is_moved = false;
-	p->existed |= p->fate == SEEN && fate != SEEN;
 	p->fate = fate == WRITTEN && (p->fate == MADE || p->fate == HERE_FROM) ? p->fate : fate;
 	return p;
 }
@@ -67,10 +162,18 @@ static void place_free(struct disk *d, struct place *p)
 
 static void release(struct disk *d)
 {
+	struct above *a = d->above, *after;
 	struct place *p, *next;
 
 	HASH_ITER(hh, d->table, p, next)
 	place_free(d, p);
+	free(d->seen.v);
+	free(d->done.v);
+	HASH_CLEAR(hh, d->above);
+	for (; a; a = after) {
+		after = a->hh.next;
+		free(a);
+	}
 }
 
 static bool is_one_of(const char *call, const char *const *names)
@@ -105,15 +208,16 @@ static void move_name(struct disk *d, const char *from, const char *to)
 
 	if (p && p->fate == GONE)
 		p = NULL;
-	if (p && p->fate == SEEN)
-		place_free(d, b_take_ptr(&p));
 	q = place_make(d, to, p && p->was_ours && p->fate != HERE_FROM ? p->fate : HERE_FROM);
 	free(q->from);
 	q->from = b_strdup(p && p->from ? p->from : from);
-	if (p)
+	if (p) {
 		place_free(d, p);
-	else
-		place_make(d, from, GONE)->is_moved = true;
+		return;
+	}
+	p = place_make(d, from, GONE);
+	p->is_moved = true;
+	p->existed = false; /* what is made there is another file */
 }
 
 /* A directory's move takes along what the run did below it. */
@@ -122,6 +226,8 @@ static void move_below(struct disk *d, const char *from, const char *to)
 	size_t n = strlen(from);
 	struct place *p, *next;
 
+	if (!above_of(d, from, n))
+		return;
 	HASH_ITER(hh, d->table, p, next)
 	{
 		b_auto(b_str_release) struct b_str path = {0};
@@ -133,15 +239,20 @@ static void move_below(struct disk *d, const char *from, const char *to)
 		free(p->path);
 		p->path = b_str_take(&path);
 		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
+		note_above(d, p->path);
 	}
 }
 
 /* What was read before anything was done to it was there before. */
 static void note_seen(struct disk *d, const struct aud_entry *e)
 {
-	if (strcmp(e->kind, "result") == 0 && strcmp(e->op, "read") == 0 && !e->err &&
-	    HASH_COUNT(d->table) < SEEN_MAX && !place_of(d, e->path))
-		place_make(d, e->path, SEEN);
+	uint64_t hash;
+
+	if (strcmp(e->kind, "result") != 0 || strcmp(e->op, "read") != 0 || e->err)
+		return;
+	hash = hash_of(e->path);
+	if (!names_have(&d->done, hash))
+		names_add(&d->seen, hash);
 }
 
 static void note(struct disk *d, const struct aud_entry *e)
@@ -209,8 +320,6 @@ static char letter_of(const struct view *v, const struct place *p, int64_t start
 	view_absolute(v->run, p->path, &path);
 	born = born_ns(b_str_c(&path), &is_there);
 	switch (p->fate) {
-	case SEEN:
-		return '\0';
 	case GONE:
 		return is_there && born < started ? 'M' : 'D';
 	case HERE_FROM: /* what was made meanwhile and took its place: an editor's save */
@@ -265,7 +374,7 @@ static int show(struct view *v, struct disk *d, struct b_err *err)
 		char letter = letter_of(v, p, started);
 
 		if (!letter)
-			d->temporary += p->fate != SEEN;
+			d->temporary++;
 		else if (letter != 'D' || !p->is_moved) /* else said by what it became */
 			list[n++] =
 				(struct change){letter, p->path, letter == 'R' ? p->from : NULL};
