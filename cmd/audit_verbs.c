@@ -16,6 +16,7 @@
 #include "audit/schema.h"
 #include "audit/show.h"
 #include "base/opt.h"
+#include "cmd/pager.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -42,7 +43,7 @@ static bool want_colour(void)
 {
 	const char *no = getenv("NO_COLOR"); /* https://no-color.org: set and not empty */
 
-	return isatty(STDOUT_FILENO) && !(no && *no);
+	return pager_is_terminal() && !(no && *no);
 }
 
 static int load_run(const struct audit_options *o, const char *root, struct aud_run *out,

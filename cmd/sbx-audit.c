@@ -15,6 +15,7 @@
 #include "audit/show.h"
 #include "base/opt.h"
 #include "cmd/audit_verbs.h"
+#include "cmd/pager.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -54,8 +55,8 @@ static int set_kind(void *target, const char *value, struct b_err *err)
 
 #define AT(field) .offset = offsetof(struct audit_options, field)
 
-/* A row without `where` goes with every word. */
-enum { SHOW = 1, JSON = 2, FORMAT = 4, TAIL = 8, PRUNE = 16, OUTPUT = 32 };
+/* A row without `where` goes with every word. PAGED: its answers may be long. */
+enum { SHOW = 1, JSON = 2, FORMAT = 4, TAIL = 8, PRUNE = 16, OUTPUT = 32, PAGED = 64 };
 
 /* The order of `--op` is that of enum sbx_op, of `--verdict` that of enum aud_verdict_filter. */
 static const struct b_opt table[] = {
@@ -132,23 +133,23 @@ static const struct {
 	int (*run)(const struct audit_options *, const char *root);
 	unsigned where; /* the options it takes */
 } verbs[] = {
-	{"", audit_summary, 0},
-	{"runs", audit_runs, JSON},
-	{"changes", audit_changes, JSON},
-	{"denials", audit_denials, JSON},
-	{"tree", audit_tree, JSON},
-	{"calls", audit_calls, JSON},
-	{"show", audit_show, SHOW | JSON | FORMAT},
-	{"grep", audit_grep, JSON},
-	{"tail", audit_tail, JSON | TAIL},
-	{"diff", audit_diff, 0},
-	{"stats", audit_stats, JSON},
+	{"", audit_summary, PAGED},
+	{"runs", audit_runs, JSON | PAGED},
+	{"changes", audit_changes, JSON | PAGED},
+	{"denials", audit_denials, JSON | PAGED},
+	{"tree", audit_tree, JSON | PAGED},
+	{"calls", audit_calls, JSON | PAGED},
+	{"show", audit_show, SHOW | JSON | FORMAT | PAGED},
+	{"grep", audit_grep, JSON | PAGED},
+	{"tail", audit_tail, JSON | TAIL | PAGED},
+	{"diff", audit_diff, PAGED},
+	{"stats", audit_stats, JSON | PAGED},
 	{"cat", audit_cat, 0},
 	{"learn", audit_learn, OUTPUT},
 	{"report", audit_report, OUTPUT},
 	{"verify", audit_verify, 0},
 	{"prune", audit_prune, PRUNE},
-	{"schema", audit_schema, 0},
+	{"schema", audit_schema, PAGED},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -212,11 +213,18 @@ static int run_verb(size_t verb, const struct audit_options *o)
 {
 	b_auto_free char *root = NULL;
 	struct b_err err;
+	int status;
 
 	if (check_verb(verb, o, &err) < 0)
 		return audit_fail(&err);
 	root = aud_runs_root(&err);
-	return root ? verbs[verb].run(o, root) : audit_fail(&err);
+	if (!root)
+		return audit_fail(&err);
+	if (verbs[verb].where & PAGED && !o->follow)
+		pager_start();
+	status = verbs[verb].run(o, root);
+	pager_end();
+	return status;
 }
 
 int main(int argc, char **argv)
