@@ -13,6 +13,8 @@ install: all $(B)/sbx.pc
 	install -m 644 policy/sbx.h $(DESTDIR)$(INCLUDEDIR)
 	install -d $(DESTDIR)$(LIBEXECDIR)/sbx-launch/apparmor
 	install -m 644 docs/apparmor/sbx-launch $(DESTDIR)$(LIBEXECDIR)/sbx-launch/apparmor
+	install -d $(DESTDIR)$(PREFIX)/share/sbx-launch
+	install -m 644 docs/lnav/sbx-launch.json $(DESTDIR)$(PREFIX)/share/sbx-launch/lnav.json
 	set -e; install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR); \
 	for p in $(PROGRAMS); do \
 		$(B)/$$p --completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p; \
@@ -24,7 +26,7 @@ install: all $(B)/sbx.pc
 uninstall:
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(BINDIR)/sbx-shell $(PROGRAMS:%=$(DESTDIR)$(BASHCOMPDIR)/%) \
 		$(PROGRAMS:%=$(DESTDIR)$(ZSHCOMPDIR)/_%) $(PROGRAMS:%=$(DESTDIR)$(FISHCOMPDIR)/%.fish)
-	rm -rf $(DESTDIR)$(LIBEXECDIR)/sbx-launch
+	rm -rf $(DESTDIR)$(LIBEXECDIR)/sbx-launch $(DESTDIR)$(PREFIX)/share/sbx-launch
 	rm -f $(DESTDIR)$(LIBDIR)/libsbx.a $(DESTDIR)$(LIBDIR)/pkgconfig/sbx.pc $(DESTDIR)$(INCLUDEDIR)/sbx.h
 	set -e; for m in $(notdir $(MANPAGES)); do rm -f $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m; done
 .PHONY: install uninstall

@@ -163,4 +163,8 @@ bench-tree: setup
 
 setup:
 	$(Q)scripts/setup
-.PHONY: check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+# A record of a million events: written, asked, shown in a browser.
+bench-record: setup
+	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
+	$(Q)B=$(B) tests/bench/record
+.PHONY: bench-record check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

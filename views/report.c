@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - a run as one page for a browser; see views.h. The page (page.html) has the data as
- * JSON, in which no byte can end the script, and shows them as text only. */
+ * JSON, in which no byte can end the script, and shows them as text only. It is bounded: what would
+ * be too much for a browser is summed up here, and what was left out is said. */
 #include <inttypes.h>
 #include <string.h>
 #include <uthash.h>
@@ -10,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/path_tree.h"
 #include "views/views.h"
 
 static const char page[] =
@@ -55,75 +57,133 @@ static void release(struct words *w)
 	}
 }
 
-static void add_event(struct words *w, const struct aud_entry *e, int64_t *base, struct b_str *out)
-{
-	int64_t ms = view_time(e->ts) / 1000000, us;
+/* The events that are there one by one: the first of each kind. */
+enum { REFUSED, CHANGED, OTHER, CLASSES };
+static const uint64_t events_max[CLASSES] = {5000, 10000, 5000};
 
-	if (!*base)
-		*base = ms;
-	us = view_time(e->ts) / 1000 - *base * 1000;
+struct events {
+	struct words w;
+	struct view_paths paths;
+	struct b_str rows;
+	uint64_t all, here[CLASSES];
+	int64_t base;
+};
+
+static void release_events(struct events *ev)
+{
+	release(&ev->w);
+	view_paths_release(&ev->paths);
+	b_str_release(&ev->rows);
+}
+
+static void add_event(struct events *ev, const struct aud_entry *e)
+{
+	bool is_denied = aud_entry_is_denied(e);
+	int which = is_denied ? REFUSED : view_is_done(e) ? CHANGED : OTHER;
+	struct words *w = &ev->w;
+	int64_t us;
+	size_t i;
+
+	ev->all++;
+	view_paths_add(&ev->paths, e);
+	if (ev->here[which] == events_max[which])
+		return;
+	ev->here[which]++;
+	us = view_time(e->ts) / 1000;
+	if (!ev->base)
+		ev->base = us / 1000;
+	us -= ev->base * 1000;
 	if (us < 0) /* a clock may go back */
 		us = 0;
 	const uint64_t row[] = {
-		(uint64_t)e->seq,	(uint64_t)us,	       number_of(w, e->kind),
-		number_of(w, e->op),	number_of(w, e->path), number_of(w, e->path2),
-		aud_entry_is_denied(e), number_of(w, e->rule), number_of(w, e->call),
-		(uint64_t)e->pid,	number_of(w, e->exe),  (uint64_t)e->count,
+		(uint64_t)e->seq,    (uint64_t)us,	    number_of(w, e->kind),
+		number_of(w, e->op), number_of(w, e->path), number_of(w, e->path2),
+		is_denied,	     number_of(w, e->rule), number_of(w, e->call),
+		(uint64_t)e->pid,    number_of(w, e->exe),  (uint64_t)e->count,
 		(uint64_t)e->err,
 	};
-	size_t i;
 
 	for (i = 0; i < sizeof row / sizeof *row; i++) {
-		if (out->len)
-			b_str_addc(out, ',');
-		b_str_add_u64(out, row[i]);
+		if (ev->rows.len)
+			b_str_addc(&ev->rows, ',');
+		b_str_add_u64(&ev->rows, row[i]);
 	}
 }
 
-static int add_events(struct view *v, struct b_str *out, struct b_err *err)
+/* Of each tab: how much there is, how much of it the page has, and which. */
+static void add_note(struct b_json *notes, const char *tab, uint64_t all, uint64_t here,
+		     const char *which)
+{
+	b_json_key(notes, tab);
+	b_json_open(notes, '[');
+	b_json_u64(notes, all);
+	b_json_u64(notes, here);
+	b_json_str(notes, which);
+	b_json_close(notes, ']');
+}
+
+static int add_events(struct view *v, struct b_str *out, struct b_json *notes, struct b_err *err)
 {
 	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	b_auto(release) struct words w = {.n = 0};
-	b_auto(b_str_release) struct b_str rows = {0};
+	b_auto(release_events) struct events ev = {.all = 0};
 	struct b_json j = {.out = out};
 	struct word *one, *next;
-	int64_t base = 0;
 	int got;
 
-	number_of(&w, "");
+	number_of(&ev.w, "");
 	if (aud_reader_open(&r, v->run, err) < 0)
 		return -1;
 	while ((got = view_next(v, &r, err)) > 0)
-		add_event(&w, &r.e, &base, &rows);
+		add_event(&ev, &r.e);
 	if (got < 0)
 		return -1;
-	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", base);
-	HASH_ITER(hh, w.table, one, next)
+	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", ev.base);
+	HASH_ITER(hh, ev.w.table, one, next)
 	b_json_str(&j, one->text);
 	b_str_add(out, "],\"events\":[");
-	b_str_addn(out, b_str_c(&rows), rows.len);
-	b_str_addc(out, ']');
+	b_str_addn(out, b_str_c(&ev.rows), ev.rows.len);
+	b_str_add(out, "],\"paths\":");
+	view_paths_json(&ev.paths, out);
+	add_note(notes, "Events", ev.all, ev.here[REFUSED] + ev.here[CHANGED] + ev.here[OTHER],
+		 "the first 5,000 refused, 10,000 that changed something, 5,000 others; sbx-audit "
+		 "show has all");
 	return 0;
 }
 
-/* The lines of another view, as an array. */
-static int add_view(struct view *v, const char *key, int (*fn)(struct view *, struct b_err *),
-		    struct b_str *out, struct b_err *err)
+/* Views whose lines are in the page, as an array. */
+static const struct part {
+	const char *key, *tab, *which;
+	int (*fn)(struct view *, struct b_err *);
+	uint64_t max;
+} parts[] = {
+	{"changes", "Changes", "the first by name; sbx-audit changes has all", view_changes, 20000},
+	{"denials", "Denials", "the most frequent; sbx-audit denials has all", view_denials, 2000},
+	{"processes", "Processes", "the first to begin; sbx-audit tree has all", view_tree, 3000},
+};
+
+static int add_part(struct view *v, const struct part *p, struct b_str *out, struct b_json *notes,
+		    struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str lines = {0};
 	struct view inner = *v;
-	size_t i;
+	uint64_t all = 0;
+	size_t i, end = 0;
 
 	inner.out = &lines;
 	inner.json = true;
-	if (fn(&inner, err) < 0)
+	if (p->fn(&inner, err) < 0)
 		return -1;
-	b_str_addf(out, ",\"%s\":[", key);
-	for (i = 0; i + 1 < lines.len; i++)
-		if (lines.s[i] == '\n')
-			lines.s[i] = ',';
-	b_str_addn(out, b_str_c(&lines), lines.len ? lines.len - 1 : 0);
+	for (i = 0; i < lines.len; i++) {
+		if (lines.s[i] != '\n')
+			continue;
+		lines.s[i] = ',';
+		if (all++ < p->max)
+			end = i;
+	}
+	b_str_addf(out, ",\"%s\":[", p->key);
+	b_str_addn(out, b_str_c(&lines), end);
 	b_str_addc(out, ']');
+	add_note(notes, p->tab, all, all < p->max ? all : p->max, p->which);
 	return 0;
 }
 
@@ -199,6 +259,23 @@ static void add_safely(struct b_str *out, const struct b_str *json)
 	b_str_addn(out, p, (size_t)(end - p));
 }
 
+static int add_parts(struct view *v, struct b_str *data, struct b_err *err)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_json notes = {.out = &text};
+	size_t i;
+
+	b_json_open(&notes, '{');
+	for (i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (add_part(v, &parts[i], data, &notes, err) < 0)
+			return -1;
+	if (add_events(v, data, &notes, err) < 0)
+		return -1;
+	b_json_close(&notes, '}');
+	b_str_addf(data, ",\"notes\":%s", text.s);
+	return 0;
+}
+
 int view_report(struct view *v, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str data = {0};
@@ -212,9 +289,7 @@ int view_report(struct view *v, struct b_err *err)
 	add_shown(&j, "end", aud_show_end, v->run);
 	add_shown(&j, "when", aud_show_when, v->run);
 	add_trust(v, &j);
-	if (add_summary(v, &j, err) < 0 || add_view(v, "changes", view_changes, &data, err) < 0 ||
-	    add_view(v, "denials", view_denials, &data, err) < 0 ||
-	    add_view(v, "processes", view_tree, &data, err) < 0 || add_events(v, &data, err) < 0)
+	if (add_summary(v, &j, err) < 0 || add_parts(v, &data, err) < 0)
 		return -1;
 	b_json_close(&j, '}');
 	b_str_addn(v->out, page, (size_t)(at - page));

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # E2E_LOGS=damaged
 # What sbx-audit answers about real runs.
+DOCS=$(realpath "$(dirname "$0")/../../docs")
 . "$(dirname "$0")/../support/e2e.sh"
 AUDIT=${SBX%/*}/sbx-audit
 ask() # ARGS...: into answer; its status
@@ -191,9 +192,31 @@ d = json.loads(data)
 assert d["whole"] and len(d["events"]) % 13 == 0 and "./<b>x" in d["strings"]
 assert not re.search(r'(src|href)=', text) and "//" not in text.replace(data, "").replace("\\/\\/", "")[:2000]
 assert len(text) - len(data) < 400 * 1024
+assert d["notes"]["Events"][:2] == [len(d["events"]) // 13] * 2
+assert "<b>x" in str(d["paths"])
+EOP
+}
+# What is too much for a browser is summed up, and what was left out is said.
+large_page()
+{
+	"${SBX%/*}/tests/mklarge" 60000 >"$TMP/id" 2>/dev/null && ask report "$(cat "$TMP/id")" -o "$TMP/large.html" &&
+		rm -rf "$HOME/.local/state/sbx-launch/runs/$(cat "$TMP/id")" && python3 - "$TMP/large.html" <<'EOP'
+import json, re, sys
+text = open(sys.argv[1], encoding="utf-8").read()
+d = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+everything, here, which = d["notes"]["Events"]
+assert everything > 50000 and here == len(d["events"]) // 13 <= 20000 and "sbx-audit show" in which
+def look(calls, denied, names=(), left=0):
+    assert calls >= sum(n[1] for n in names) + left and denied >= sum(n[2] for n in names)
+    return 1 + sum(look(n[1], n[2], *n[4:]) for n in names)
+calls, denied, changed, names, left = d["paths"]
+assert calls == sum(n[1] for n in names) + left and denied == 2400 and changed == 9600
+assert 100 < look(calls, denied, names, left) <= 10001
+assert len(d["denials"]) == 300 == d["notes"]["Denials"][0]
 EOP
 }
 check 'the page is one file, and names do nothing to it' page
+check 'the page of a large run is bounded, and its sums are right' large_page
 dom=$TMP/dom
 timeout 100 chromium --headless --no-sandbox --disable-gpu --user-data-dir="$TMP/chromium" --dump-dom "file://$TMP/page.html#Changes" >"$dom" 2>/dev/null
 if [ -s "$dom" ]; then
@@ -213,6 +236,31 @@ by_itself()
 	[ "$("$AUDIT" show --json --op modify --path '**/mine' | wc -l)" -eq 1 ] && has ' sh[' grep "path~'**/mine'"
 }
 check 'what a shell does after a command is its own, and told once' by_itself
+
+# ---- on a terminal, and in lnav ----
+on_terminal() # ENVIRONMENT...: what a terminal gets of `changes`
+{
+	env "$@" TERM=xterm script -qec "$AUDIT denials $first" /dev/null </dev/null >"$TMP/answer"
+}
+check 'a terminal has a pager' eval 'on_terminal PAGER="sed s/^/P:/" && grep -q "^P: .*modify ./.git/hooks/x" "$TMP/answer"'
+check 'with colours' grep -q "$(printf '\033')\[31m" "$TMP/answer"
+check 'which NO_COLOR takes away' eval 'on_terminal PAGER="sed s/^/P:/" NO_COLOR=1 && ! grep -q "$(printf "\033")\[31m" "$TMP/answer"'
+check 'SBX_PAGER goes before it' eval 'on_terminal PAGER=false SBX_PAGER=cat && grep -q "modify ./.git/hooks/x" "$TMP/answer"'
+check 'the status is not the pager'"'"'s' eval 'on_terminal PAGER=false; [ $? -eq 0 ]'
+check 'a pipe has none' eval 'PAGER="sed s/^/P:/" ask denials "$first" && ! grep -q ^P: "$TMP/answer"'
+lnav_reads()
+{
+	mkdir -p "$TMP/lnav/formats/sbx" "$TMP/log" && cp "$DOCS/lnav/sbx-launch.json" "$TMP/lnav/formats/sbx" &&
+		"$AUDIT" cat "$first" >"$TMP/log/audit.jsonl" &&
+		HOME=$TMP timeout 60 lnav -n -I "$TMP/lnav" -c ';select count(*) as n from sbx_launch where kind = '"'denied'"'' \
+			-c ':write-csv-to -' "$TMP/log/audit.jsonl" >"$TMP/answer" 2>&1
+	[ "$(tail -n 1 "$TMP/answer")" -ge 1 ] || { cat "$TMP/answer"; false; }
+}
+if command -v lnav >/dev/null; then
+	check 'lnav has the lines as a table' lnav_reads
+else
+	skip 'lnav has the lines as a table' 'no lnav'
+fi
 
 # ---- following ----
 follow()
