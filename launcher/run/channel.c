@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/ring.h"
@@ -122,7 +123,7 @@ char *lau_channel_locks(const char *channels)
 int lau_channel_make_base(const char *base, struct b_err *err)
 {
 	if (mkdir(base, 0700) < 0 && errno != EEXIST)
-		return b_fail(err, B_SHIM, errno, "cannot make %s: %s", base, strerror(errno));
+		return b_fail_sys(err, B_SHIM, errno, "cannot make %s", base);
 	if (!is_ours(base))
 		return b_fail(err, B_SHIM, 0, "%s is not a private directory of ours: remove it",
 			      base);
@@ -247,8 +248,7 @@ int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
 	int rc = ch->is_settled ? 0 : lau_os_reserve(ch->ring_fd, (off_t)ch->ring_bytes);
 
 	if (rc)
-		return b_fail(err, B_SHIM, rc, "no room for the run's events (%s): %s", ch->dir,
-			      strerror(rc));
+		return b_fail_sys(err, B_SHIM, rc, "no room for the run's events (%s)", ch->dir);
 	ch->is_settled = true;
 	return 0;
 }
@@ -268,8 +268,7 @@ int lau_channel_new(const char *base, const struct lau_channel_image *image,
 		return -1;
 	out->ring_path = join(out->dir, SBX_CHANNEL_RING);
 	if (add_image(out, image) < 0 || map_ring(out, level) < 0) {
-		b_fail(err, B_SHIM, errno, "cannot fill the run's channel %s: %s", out->dir,
-		       strerror(errno));
+		b_fail_sys(err, B_SHIM, errno, "cannot fill the run's channel %s", out->dir);
 		lau_channel_release(out);
 		return -1;
 	}

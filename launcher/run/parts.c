@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "core/ring.h"
 #include "launcher/options/options.h"
@@ -249,9 +250,8 @@ static int make_broker_ring(struct lau_record *r, struct b_err *err)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (ring == MAP_FAILED)
-		return b_fail(err, errno == ENOMEM ? B_LIMIT : B_AUDIT, errno,
-			      "the broker's ring: %s%s", strerror(errno),
-			      errno == ENOMEM ? ": raise the limit on memory (ulimit -v)" : "");
+		return b_fail_sys(err, errno == ENOMEM ? B_LIMIT : B_AUDIT, errno,
+				  "the broker's ring");
 	r->broker_ring = ring;
 	r->broker_ring_data = BROKER_RING;
 	sbx_ring_init(ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
@@ -264,7 +264,7 @@ static int find_family(struct lau_record *r, struct b_err *err)
 	if (!r->parent)
 		r->family = lau_family_new(r->dir.id);
 	if (!r->family)
-		return b_fail(err, B_AUDIT, errno, "the run's family: %s", strerror(errno));
+		return b_fail_sys(err, B_AUDIT, errno, "the run's family");
 	if (!r->parent)
 		return 0;
 	if (lau_family_join(r->family, &r->room, err) < 0)

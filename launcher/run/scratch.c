@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/sha256.h"
 #include "base/str.h"
 #include "base/tree.h"
@@ -192,14 +193,13 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 			"cannot lock a directory in %s: %s: flock(2) must be allowed, and TMPDIR "
 			"lie on a file system that has it",
 			base, strerror(out->no_locks));
-	return b_fail(err, B_SYSTEM, errno, "cannot make a directory in %s: %s", base,
-		      strerror(errno));
+	return b_fail_sys(err, B_SYSTEM, errno, "cannot make a directory in %s", base);
 }
 
 int lau_scratch_lend(const struct lau_scratch *s, uid_t uid, gid_t gid, struct b_err *err)
 {
 	if (s->lock >= 0 && fchown(s->lock, uid, gid) < 0)
-		return b_fail(err, B_SYSTEM, errno, "%s: %s", s->path, strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "%s", s->path);
 	return 0;
 }
 

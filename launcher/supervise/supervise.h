@@ -303,7 +303,8 @@ unsigned lau_processes_kill_marked(rlim_t mark);
 void lau_processes_list(struct b_str *out, const struct lau_servants *);
 
 /*
- * The resource limits and the two signals that would end the launcher without a word.
+ * The resource limits and the two signals that would end the launcher without a word, and a umask
+ * that would shut us out of our own files: what it takes from their owner is put back in the child.
  *
  * A soft limit is raised to the hard one for ourselves (what we make for a run is no output of
  * the command's); the command gets back what we were started with.
@@ -315,6 +316,7 @@ void lau_processes_list(struct b_str *out, const struct lau_servants *);
 struct lau_limits {
 	struct rlimit files, size; /* RLIMIT_NOFILE, RLIMIT_FSIZE as found */
 	struct sigaction xfsz, pipe;
+	mode_t umask;		  /* as found */
 	struct lau_bounds bounds; /* for the command; only what resource limits hold counts */
 	rlim_t beside;		  /* processes of ours that are counted with its own */
 	bool has_cgroup;
@@ -336,7 +338,8 @@ void lau_limits_restore(const struct lau_limits *);
 /* In the broker: of what it makes larger for the command the kernel is to judge as of the command's
  * own. [AS-safe] */
 void lau_limits_share(const struct lau_limits *);
-/* In the child, before it is confined: into its cgroup, and marked. B_LIMIT. [AS-safe] */
+/* In the child, before it is confined: into its cgroup, marked, with its umask. B_LIMIT. [AS-safe]
+ */
 int lau_limits_enter(const struct lau_limits *, struct b_err *err);
 /* After lau_limits_restore(): its own limits, or tighter ones that there are. B_LIMIT. [AS-safe] */
 int lau_limits_apply(const struct lau_limits *, struct b_err *err);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/remedy.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/report/host.h"
@@ -74,10 +75,10 @@ int br_set_trace(bool on)
 int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: no_new_privs: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: no_new_privs");
 	br_find_terminals(plan); /* before the domain, which may close them */
 	if (plan->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock_fd, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: landlock: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: landlock");
 	return 0;
 }
 
@@ -219,12 +220,12 @@ int br_confine_threads(const struct lau_broker_plan *plan, struct b_err *err)
 		keep = 0;
 	keep |= br_own_caps();
 	if (set_caps(keep, keep) < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: capabilities: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: capabilities");
 	if (plan->no_filter)
 		return 0;
 	prog.len = (unsigned short)make_filter(insn);
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: seccomp: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: seccomp");
 	return 0;
 }
 

@@ -31,6 +31,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/run/os.h"
 
 #define NAME   "moves-1"   /* the number is the page's layout */
@@ -121,8 +122,7 @@ static int take_slot(struct lau_movelock *l, struct b_err *err)
 		if (l->fd < 0 || lock_byte(l->fd, l->slot, F_WRLCK) == 0)
 			break;
 		if (errno != EAGAIN && errno != EACCES)
-			return b_fail(err, B_FLOOR, errno, "the lock of moves: %s",
-				      strerror(errno));
+			return b_fail_sys(err, B_FLOOR, errno, "the lock of moves");
 	}
 	if (l->slot == SLOTS)
 		return b_fail(err, B_LIMIT, 0, "%d runs of this user are going on: wait for one",
@@ -185,14 +185,17 @@ static int use(struct lau_movelock *l, const char *name, struct b_err *err)
 
 	if (l->fd < 0 || fstat(l->fd, &st) < 0)
 		rc = errno;
-	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
-		rc = EPERM;
-	else
+	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
+		lau_movelock_release(l);
+		return b_fail(err, B_FLOOR, EPERM,
+			      "the lock of moves: %s/" NAME " is not a file of ours: remove it",
+			      name);
+	} else
 		rc = lau_os_reserve(l->fd, (off_t)sizeof *l->page);
 	if (rc == 0 && map(l, 0) < 0)
 		rc = errno;
 	if (rc)
-		b_fail(err, B_FLOOR, rc, "the lock of moves: %s: %s", name, strerror(rc));
+		b_fail_sys(err, B_FLOOR, rc, "the lock of moves: %s", name);
 	if (rc || take_slot(l, err) < 0) {
 		lau_movelock_release(l);
 		return -1;
@@ -227,7 +230,7 @@ int lau_movelock_alone(struct lau_movelock *out, struct b_err *err)
 {
 	*out = (struct lau_movelock)LAU_MOVELOCK_INIT;
 	if (map(out, MAP_ANONYMOUS) < 0)
-		return b_fail(err, B_FLOOR, errno, "the lock of moves: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "the lock of moves");
 	return take_slot(out, err);
 }
 

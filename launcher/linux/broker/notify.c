@@ -26,6 +26,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/process/process.h"
 
@@ -434,7 +435,7 @@ static int open_views(struct br_broker *b, struct b_err *err)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
 			      strerror(errno));
 	if (pipe2(b->wake, O_CLOEXEC | O_NONBLOCK) < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: pipe");
 	br_find_memory(b);
 	return 0;
 }
@@ -492,8 +493,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 
 		br_start_worker(b);
 		if (b->nworkers == before)
-			return b_fail(err, B_FLOOR, errno, "broker: no thread: %s",
-				      strerror(errno));
+			return b_fail_sys(err, B_FLOOR, errno, "broker: no thread");
 	}
 	main_loop(b);
 	if (plan->wards)

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/supervise/supervise.h"
@@ -84,7 +85,7 @@ static int check_version(const char *path, struct b_err *err)
 	pid_t pid;
 
 	if (pipe2(out, O_CLOEXEC) < 0)
-		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	pid = fork();
 	if (pid == 0)
 		ask_version(path, out[1]);
@@ -163,7 +164,7 @@ static int put_in_memory(const char *name, const struct b_str *text, struct b_er
 	int fd = memfd_create(name, 0);
 
 	if (fd < 0 || b_write_all(fd, b_str_c(text), text->len) < 0 || lseek(fd, 0, SEEK_SET) < 0) {
-		b_fail(err, B_SYSTEM, errno, "memfd: %s", strerror(errno));
+		b_fail_sys(err, B_SYSTEM, errno, "memfd");
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -207,7 +208,7 @@ static int make_files(struct start *s, struct b_err *err)
 	b_auto(b_str_release) struct b_str args = {0}, spec = {0};
 
 	if (lau_hello_open(s->hello) < 0)
-		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
 	pol_bwrap_arguments(s->wrap->mounts, s->wrap->options, &args);
 	lau_stage2_spec(s->wrap, s->sp, s->hello[1], &spec);
 	s->args = put_in_memory("sbx-bwrap", &args, err);

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/filters/filters.h"
 #include "launcher/plan/plan.h"
@@ -208,8 +209,7 @@ static int drop_bounding(uint64_t keep, struct b_err *err)
 			continue;
 		if (errno == EPERM || errno == EINVAL) /* EINVAL: beyond the kernel's last one */
 			break;
-		return b_fail(err, B_FLOOR, errno, "capabilities: bounding set: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "capabilities: bounding set");
 	}
 	return 0;
 }
@@ -223,7 +223,7 @@ static int lock_securebits(struct b_err *err)
 				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_NOROOT_LOCKED;
 
 	if (prctl(PR_SET_SECUREBITS, bits, 0, 0, 0) < 0 && errno != EPERM)
-		return b_fail(err, B_FLOOR, errno, "capabilities: securebits: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "capabilities: securebits");
 	return 0;
 }
 
@@ -233,14 +233,14 @@ static int set_caps(uint64_t keep, struct b_err *err)
 	struct __user_cap_data_struct data[2];
 
 	if (syscall(SYS_capget, &head, data) < 0)
-		return b_fail(err, B_FLOOR, errno, "capabilities: capget: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "capabilities: capget");
 	for (int i = 0; i < 2; i++) {
 		data[i].permitted &= (uint32_t)(keep >> 32 * i);
 		data[i].effective = data[i].permitted;
 		data[i].inheritable = 0;
 	}
 	if (syscall(SYS_capset, &head, data) < 0)
-		return b_fail(err, B_FLOOR, errno, "capabilities: capset: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "capabilities: capset");
 	return 0;
 }
 
@@ -259,7 +259,7 @@ static int become(const struct lau_identity *id, struct b_err *err)
 		return b_fail(err, B_FLOOR, errno, "run as %u:%u: %s", id->uid, id->gid,
 			      strerror(errno));
 	if (getresuid(&u[0], &u[1], &u[2]) < 0 || getresgid(&g[0], &g[1], &g[2]) < 0)
-		return b_fail(err, B_FLOOR, errno, "getresuid: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "getresuid");
 	for (int i = 0; i < 3; i++)
 		if (u[i] != id->uid || g[i] != id->gid)
 			return b_fail(err, B_FLOOR, 0, "run as %u:%u: not taken on", id->uid,
@@ -281,14 +281,13 @@ int lau_confine_caps(const struct lau_confine *c, struct b_err *err)
 		return -1;
 	/* EINVAL before 4.3, where there is no ambient set. */
 	if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0 && errno != EINVAL)
-		return b_fail(err, B_FLOOR, errno, "capabilities: ambient set: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "capabilities: ambient set");
 	if (c->identity && become(c->identity, err) < 0)
 		return -1;
 	if (set_caps(keep, err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "no_new_privs: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "no_new_privs");
 	return 0;
 }
 

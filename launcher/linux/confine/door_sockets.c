@@ -22,6 +22,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "egress/door.h"
 #include "launcher/linux/confine/confine_priv.h"
 
@@ -77,8 +78,7 @@ static int make_routes(struct b_err *err)
 	b_auto_fd int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
 	if (fd < 0 || make_local(fd, AF_INET) < 0)
-		return b_fail(err, B_FLOOR, errno, "the run's network: a local route: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "the run's network: a local route");
 	/* where the kernel has no IPv6 nobody asks for it */
 	(void)make_local(fd, AF_INET6);
 	return 0;
@@ -144,8 +144,7 @@ static int open_sockets(int fds[EGR_SOCKETS], uint16_t *out_port, struct b_err *
 		if (fds[i] < 0 && rows[i].family == AF_INET6)
 			fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (fds[i] < 0 || (i == EGR_RELAY4 && port_of(fds[i], &port) < 0))
-			return b_fail(err, B_FLOOR, errno, "the run's network: sockets: %s",
-				      strerror(errno));
+			return b_fail_sys(err, B_FLOOR, errno, "the run's network: sockets");
 	}
 	*out_port = port;
 	return 0;
@@ -200,7 +199,7 @@ int lau_door_open(int sock, uint16_t *out_port, struct b_err *err)
 	if (rc == 0)
 		rc = open_sockets(fds, out_port, err);
 	if (rc == 0 && send_sockets(sock, fds) < 0)
-		rc = b_fail(err, B_SYSTEM, errno, "the run's network: %s", strerror(errno));
+		rc = b_fail_sys(err, B_SYSTEM, errno, "the run's network");
 	for (int i = 0; i < EGR_SOCKETS; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);

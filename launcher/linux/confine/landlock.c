@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/run/confine.h"
 #include "policy/plan/landlock.h"
@@ -238,7 +239,7 @@ static int make_ruleset(const struct pol_ll_plan *plan, int *out_fd, struct b_er
 		return 0;
 	*out_fd = (int)ruleset_new(&attr, plan->abi);
 	if (*out_fd < 0)
-		return b_fail(err, B_FLOOR, errno, "landlock: create_ruleset: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "landlock: create_ruleset");
 	return 0;
 }
 
@@ -300,7 +301,7 @@ int lau_landlock_begin(struct lau_landlock_job *job, struct b_err *err)
 	if (job->ruleset < 0)
 		return 0;
 	if (pipe2(job->ready, O_CLOEXEC) < 0)
-		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	job->has_thread = start(job);
 	if (!job->has_thread)
 		(void)work(job);
@@ -347,7 +348,7 @@ static int refuse_tcp(struct b_err *err)
 		return 0;
 	fd = (int)ruleset_new(&attr, 4);
 	if (fd < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "landlock: tcp: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "landlock: tcp");
 	return 0;
 }
 
@@ -357,6 +358,6 @@ int lau_confine_landlock(const struct lau_confine *c, int lost, struct b_err *er
 	if (wait_for_rules(c, err) < 0)
 		return -1;
 	if (c->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, c->landlock_fd, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "landlock: restrict_self: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "landlock: restrict_self");
 	return lost & LAU_NET_FILTERED ? refuse_tcp(err) : 0;
 }

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/run/confine.h"
 
@@ -311,15 +312,14 @@ int lau_isolate_mounts(const struct lau_confine *c, struct b_err *err)
 	int lost;
 
 	if (cut_off() < 0)
-		return b_fail(err, B_FLOOR, errno, "mount namespace: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "mount namespace");
 	lost = close_devices(c);
 	if (lost < 0)
-		return b_fail(err, B_FLOOR, errno, "mounts without devices: /dev: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "mounts without devices: /dev");
 	if (!(c->isolate & LAU_ISOLATE_SHM))
 		return lost;
 	if (mount_shm(c->shm_keep) < 0)
-		return b_fail(err, B_FLOOR, errno, "private " SHM ": %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "private " SHM);
 	return grant_again(c, SHM, err) < 0 ? -1 : lost;
 }
 
@@ -420,7 +420,7 @@ static int ask(int ready[2], struct b_err *err)
 	if (b_read_full(ready[0], &sys, sizeof sys) != (ssize_t)sizeof sys)
 		sys = EPIPE;
 	close(ready[0]);
-	return sys ? b_fail(err, B_FLOOR, sys, "pid namespace: /proc: %s", strerror(sys)) : 0;
+	return sys ? b_fail_sys(err, B_FLOOR, sys, "pid namespace: /proc") : 0;
 }
 
 int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_pid,
@@ -435,7 +435,7 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_p
 	if (getppid() != supervisor)
 		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
 	if (pipe2(ready, O_CLOEXEC) < 0)
-		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	*out_pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (*out_pid == 0)
 		init(ready[1], parent);
@@ -443,7 +443,7 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_p
 		*out_pid = 0;
 		close(ready[0]);
 		close(ready[1]);
-		return b_fail(err, B_FLOOR, errno, "pid namespace: %s", strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "pid namespace");
 	}
 	if (ask(ready, err) < 0)
 		return -1;

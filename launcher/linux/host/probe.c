@@ -34,6 +34,7 @@
 #include "launcher/report/host.h"
 #include "launcher/run/confine.h"
 #include "launcher/run/os.h"
+#include "launcher/run/spawn.h"
 
 #define SECCOMP_NOTIFY_FLAG (1ul << 3) /* SECCOMP_FILTER_FLAG_NEW_LISTENER, 5.0 */
 
@@ -220,6 +221,7 @@ void lau_host_probe(struct lau_host *h)
 
 	/* as a run does: what meets the limit of file sizes fails, and is told */
 	(void)signal(SIGXFSZ, SIG_IGN);
+	(void)lau_umask_relax();
 	lau_host_quick(h);
 	h->is_served = h->is_inside && lau_nest_is_served();
 	lau_serving_forget(state); /* tried anew */
@@ -333,6 +335,7 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 {
 	char text[16384] = "";
 	int out[2], status = 0;
+	struct b_err err;
 	ssize_t n;
 	pid_t pid;
 
@@ -352,7 +355,8 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 		if (errno != EINTR)
 			return;
 	if (pid < 0) {
-		snprintf(v->why, sizeof v->why, "the run could not be tried: fork failed");
+		(void)lau_spawn_no_process(&err); /* which is what a run meets */
+		snprintf(v->why, sizeof v->why, "%s: %.500s", b_kind_code(err.kind), err.msg);
 		return;
 	}
 	v->runs = WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/linux/nested/nest.h"
@@ -274,8 +275,7 @@ int lau_nest_ask(const struct lau_options *o, struct lau_outcome *out, struct b_
 			let_go_of_stdio();
 			rc = stand_for(&c, out, err);
 		} else {
-			b_fail(err, B_FLOOR, errno, "the outer run does not take the request: %s",
-			       strerror(errno));
+			b_fail_sys(err, B_FLOOR, errno, "the outer run does not take the request");
 		}
 		lau_signals_close(&c.signals);
 	}

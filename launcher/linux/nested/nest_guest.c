@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/options/approve.h"
@@ -112,8 +113,7 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 	for (size_t i = 0; i < t->nfds && last >= 0; i++)
 		last = high[i] = fcntl(t->rq.fds[i], F_DUPFD_CLOEXEC, last + 1);
 	if (last < 0)
-		return b_fail(err, B_LIMIT, errno, "descriptors of the inner run: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_LIMIT, errno, "descriptors of the inner run");
 	lau_fdclose_range(3, (unsigned)sock - 1);
 	for (int fd = sock + 1; fd < last; fd++) {
 		bool is_own = fd == lock;

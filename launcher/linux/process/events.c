@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
 
@@ -44,7 +45,7 @@ int lau_signals_open(struct lau_signals *s, struct b_err *err)
 	watched(&set);
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->fd < 0)
-		return b_fail(err, B_SYSTEM, errno, "signalfd: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "signalfd");
 	sigprocmask(SIG_SETMASK, &set, &s->old_mask);
 	sigaction(SIGCHLD, &chld, &s->old_chld);
 	return 0;

@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/plan/program.h"
@@ -174,7 +175,7 @@ static int prepare(struct job *j, struct b_err *err)
 	(void)sigaction(SIGXFSZ, NULL, &j->limits.xfsz);
 	j->limits.pipe.sa_handler = SIG_DFL;
 	if (pipe2(j->report, O_CLOEXEC) < 0)
-		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	return lau_exec_io_open(&streams, &j->io, err);
 }
 
@@ -381,8 +382,7 @@ static int install(struct b_err *err)
 	sigemptyset(&act.sa_mask);
 	for (int i = 0; i < HELD; i++) {
 		if (sigaction(held[i], &act, &before[i]) < 0) {
-			b_fail(err, B_SYSTEM, errno, "handler of signal %d: %s", held[i],
-			       strerror(errno));
+			b_fail_sys(err, B_SYSTEM, errno, "handler of signal %d", held[i]);
 			put_back(i);
 			return -1;
 		}

@@ -36,12 +36,22 @@ static void raise_one(int which, struct rlimit *found)
 		(void)setrlimit(which, &more);
 }
 
+/* Our files have no bits of a group or of others, and the umask of those stays. */
+mode_t lau_umask_relax(void)
+{
+	mode_t found = umask(S_IRWXG | S_IRWXO);
+
+	(void)umask(found & ~(mode_t)S_IRWXU);
+	return found;
+}
+
 int lau_limits_raise(struct lau_limits *l, struct b_err *err)
 {
 	const struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	*l = (struct lau_limits){.files = {RLIM_INFINITY, RLIM_INFINITY},
-				 .size = {RLIM_INFINITY, RLIM_INFINITY}};
+				 .size = {RLIM_INFINITY, RLIM_INFINITY},
+				 .umask = lau_umask_relax()};
 	sigaction(SIGXFSZ, &ignore, &l->xfsz);
 	sigaction(SIGPIPE, &ignore, &l->pipe);
 	raise_one(RLIMIT_FSIZE, &l->size);
@@ -85,7 +95,9 @@ void lau_limits_share(const struct lau_limits *l)
 
 int lau_limits_enter(const struct lau_limits *l, struct b_err *err)
 {
-	lau_guard_put(l->mark); /* which the filter forbids */
+	lau_guard_put(l->mark); /* which the filter forbids; and it traps the next */
+	if (l->umask & S_IRWXU)
+		(void)umask(l->umask);
 	if (!l->has_cgroup || lau_cgroup_enter(l->cgroup) == 0)
 		return 0;
 	return b_fail(err, B_LIMIT, errno, "cgroup: cannot be entered: %s", strerror(errno));

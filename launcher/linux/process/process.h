@@ -63,6 +63,9 @@ void lau_wards_take(struct lau_wards *);
 /* Nobody is served any more: the end is told, if it was not, and heard of. */
 void lau_wards_finish(struct lau_wards *);
 
+/* The umask that takes nothing from a file's owner: our files can be opened again. What it was. */
+mode_t lau_umask_relax(void);
+
 /*
  * The modes of the controlling terminal, for a command that could not put them back.
  *

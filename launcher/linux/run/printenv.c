@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "core/channel.h"
 #include "core/ring.h"
+#include "launcher/linux/process/process.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/environment.h"
 #include "launcher/plan/plan.h"
@@ -359,6 +360,7 @@ int lau_print_env(const struct lau_options *o)
 	struct b_err err = {.kind = B_OK};
 	int status = 0;
 
+	(void)lau_umask_relax();
 	if (resolve(&a, &err) < 0 || make_files(&a, &err) < 0 || print(&a, &err) < 0) {
 		(void)b_write_all(STDOUT_FILENO, LAU_PRINT_ENV_STOP, sizeof LAU_PRINT_ENV_STOP - 1);
 		status = b_report(me, &err);

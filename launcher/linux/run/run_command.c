@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +121,21 @@ int lau_run_lock(struct run *r, struct b_err *err)
 	return lau_movelock_open(r->dirs.locks, &r->lock, err);
 }
 
+/* No process could be made for the attempt, and so none for the command. */
+static bool lacks_processes(const struct lau_host *h)
+{
+	const struct lau_served *f = &h->serving.by[h->own_ns ? LAU_KIN_OWN_NS : LAU_KIN_PARENT];
+
+	return h->serving.is_tried && !h->has_broker && f->step == LAU_SERVE_PROCESS &&
+	       f->sys == EAGAIN;
+}
+
 int lau_run_losses(struct run *r, struct b_err *err)
 {
+	if (r->plan.nfatal && !r->plan.engine->effect.lax && lacks_processes(&r->host)) {
+		errno = EAGAIN;
+		return lau_spawn_no_process(err);
+	}
 	return lau_losses_tell(r->o, &r->plan, err);
 }
 

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "launcher/linux/broker/public.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
@@ -39,7 +40,7 @@ struct report {
 int lau_spawn_die_with(pid_t parent, struct b_err *err)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		return b_fail(err, B_SYSTEM, errno, "PR_SET_PDEATHSIG: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "PR_SET_PDEATHSIG");
 	if (getppid() != parent)
 		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
 	return 0;
@@ -50,7 +51,7 @@ int lau_spawn_place(const struct lau_spawn *sp, struct b_err *err)
 {
 	for (int fd = 0; sp->stdio && fd <= STDERR_FILENO; fd++)
 		if (sp->stdio[fd] >= 0 && dup2(sp->stdio[fd], fd) < 0)
-			return b_fail(err, B_SYSTEM, errno, "dup2: %s", strerror(errno));
+			return b_fail_sys(err, B_SYSTEM, errno, "dup2");
 	if (sp->own_group && setpgid(0, 0) < 0)
 		return b_fail(err, B_SYSTEM, errno, "setpgid: %s", strerror(errno));
 	if (sp->cwd && chdir(sp->cwd) < 0)
@@ -60,11 +61,8 @@ int lau_spawn_place(const struct lau_spawn *sp, struct b_err *err)
 
 int lau_spawn_no_process(struct b_err *err)
 {
-	return b_fail(err, errno == EAGAIN ? B_LIMIT : B_SYSTEM, errno,
-		      "no process can be made: %s%s", strerror(errno),
-		      errno == EAGAIN
-			      ? ": raise the limit on processes (ulimit -u, or the cgroup's)"
-			      : "");
+	return b_fail_sys(err, errno == EAGAIN ? B_LIMIT : B_SYSTEM, errno,
+			  "no process can be made");
 }
 
 /* execve(2)'s answers as env(1) and timeout(1) report them: ENOENT can also be a script's
@@ -241,7 +239,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
-		b_fail(&r->err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+		b_fail_sys(&r->err, B_SYSTEM, errno, "socketpair");
 		give_up(r, w->out);
 	}
 	c.trap = insn;
@@ -438,7 +436,7 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 	int hello[2] = {-1, -1}, rc;
 
 	if (w->sp->broker && lau_hello_open(hello) < 0)
-		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
 	w->hello = hello[1];
 	rc = (c && c->isolate & LAU_ISOLATE_PID ? spawn_isolated : spawn_child)(w, out, err);
 	if (!w->sp->broker)
@@ -461,7 +459,7 @@ static int spawn_once(const struct lau_spawn *sp, char **shell_argv, struct lau_
 
 	*out = (struct lau_spawned){.step = LAU_SPAWN_CONFINE};
 	if (pipe2(report, O_CLOEXEC) < 0)
-		return b_fail(err, B_SYSTEM, errno, "pipe: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	w.out = report[1];
 	rc = set_out(&w, out, err);
 	close(report[1]);

@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/remedy.h"
 #include "core/image.h"
 #include "egress/door.h"
 #include "launcher/linux/confine/confine_priv.h"
@@ -46,14 +47,12 @@ static int make_page(struct lau_door *d, struct b_err *err)
 
 	d->page_fd = memfd_create("sbx-door", MFD_CLOEXEC);
 	if (d->page_fd < 0 || ftruncate(d->page_fd, sizeof(struct egr_page)) < 0)
-		return b_fail(err, errno == EFBIG ? B_LIMIT : B_SYSTEM, errno,
-			      "the run's network: shared memory: %s%s", strerror(errno),
-			      errno == EFBIG ? ": raise the limit on files (ulimit -f)" : "");
+		return b_fail_sys(err, errno == EFBIG ? B_LIMIT : B_SYSTEM, errno,
+				  "the run's network: shared memory");
 	page = mmap(NULL, sizeof(struct egr_page), PROT_READ | PROT_WRITE, MAP_SHARED, d->page_fd,
 		    0);
 	if (page == MAP_FAILED)
-		return b_fail(err, B_SYSTEM, errno, "the run's network: shared memory: %s",
-			      strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "the run's network: shared memory");
 	d->page = page;
 	return 0;
 }
@@ -66,7 +65,7 @@ static int find_program(struct lau_door *d, struct b_err *err)
 	if (lau_egress_find(&path, err) < 0)
 		return -1;
 	d->program = open(path, O_PATH | O_CLOEXEC);
-	return d->program < 0 ? b_fail(err, B_SYSTEM, errno, "%s: %s", path, strerror(errno)) : 0;
+	return d->program < 0 ? b_fail_sys(err, B_SYSTEM, errno, "%s", path) : 0;
 }
 
 int lau_door_prepare(struct lau_door *d, struct lau_broker_door *out, struct b_err *err)
@@ -75,7 +74,7 @@ int lau_door_prepare(struct lau_door *d, struct lau_broker_door *out, struct b_e
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->channel) < 0 ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->sockets) < 0)
-		return b_fail(err, B_SYSTEM, errno, "socketpair: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
 	*out = (struct lau_broker_door){
 		.page = d->page, .channel = d->channel[1], .sockets = d->sockets[1]};
 	return 0;
@@ -227,7 +226,7 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	close_one(&d->channel[1]);
 	close_one(&d->sockets[1]);
 	if (lau_door_receive(d->sockets[0], d->fd) < 0 || watch(d) < 0)
-		return b_fail(err, B_SYSTEM, errno, "the run's network: %s", strerror(errno));
+		return b_fail_sys(err, B_SYSTEM, errno, "the run's network");
 	close_one(&d->sockets[0]);
 	d->watch.ready = ready;
 	d->watch.ended = ended;
