@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # E2E_LOGS=damaged
 # What sbx-audit answers about real runs.
-DOCS=$(realpath "$(dirname "$0")/../../docs")
 . "$(dirname "$0")/../support/e2e.sh"
 AUDIT=${SBX%/*}/sbx-audit
 ask() # ARGS...: into answer; its status
@@ -199,7 +198,7 @@ EOP
 # What is too much for a browser is summed up, and what was left out is said.
 large_page()
 {
-	"${SBX%/*}/tests/mklarge" 60000 >"$TMP/id" 2>/dev/null && ask report "$(cat "$TMP/id")" -o "$TMP/large.html" &&
+	"${SBX%/*}/mklarge" 60000 >"$TMP/id" 2>/dev/null && ask report "$(cat "$TMP/id")" -o "$TMP/large.html" &&
 		rm -rf "$HOME/.local/state/sbx-launch/runs/$(cat "$TMP/id")" && python3 - "$TMP/large.html" <<'EOP'
 import json, re, sys
 text = open(sys.argv[1], encoding="utf-8").read()
@@ -250,7 +249,7 @@ check 'the status is not the pager'"'"'s' eval 'on_terminal PAGER=false; [ $? -e
 check 'a pipe has none' eval 'PAGER="sed s/^/P:/" ask denials "$first" && ! grep -q ^P: "$TMP/answer"'
 lnav_reads()
 {
-	mkdir -p "$TMP/lnav/formats/sbx" "$TMP/log" && cp "$DOCS/lnav/sbx-launch.json" "$TMP/lnav/formats/sbx" &&
+	mkdir -p "$TMP/lnav/formats/sbx" "$TMP/log" && cp "${0%/*}/sbx-launch.json" "$TMP/lnav/formats/sbx" &&
 		"$AUDIT" cat "$first" >"$TMP/log/audit.jsonl" &&
 		HOME=$TMP timeout 60 lnav -n -I "$TMP/lnav" -c ';select count(*) as n from sbx_launch where kind = '"'denied'"'' \
 			-c ':write-csv-to -' "$TMP/log/audit.jsonl" >"$TMP/answer" 2>&1
