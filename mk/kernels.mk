@@ -3,6 +3,6 @@
 check-kernels: tests-build
 	$(Q)B=$(B) tests/kernels/check.sh
 hosts-table:
-	$(Q)awk -f tests/kernels/table.awk $(B)/logs/kernels/results >$(B)/logs/kernels/table
+	$(Q)awk -f tests/kernels/refused.awk -f tests/kernels/table.awk $(B)/logs/kernels/results >$(B)/logs/kernels/table
 	$(Q)sed -i -e '/^<!-- table/,/^<!-- end/{//!d}' -e '/^<!-- table/r $(B)/logs/kernels/table' docs/HOSTS.md
 .PHONY: check-kernels hosts-table

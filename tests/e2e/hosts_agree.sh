@@ -9,6 +9,9 @@ if ! [ -x "$HOST" ] || ! "$HOST" --no openat2 true 2>/dev/null; then
 	skip 'hosts that lack something' 'mkhost cannot make them here'
 	exit 0
 fi
+if [ "$(id -u)" = 0 ]; then
+	check "an engine's filter comes with the capabilities it leaves" [ "$("$HOST" --in docker grep CapEff /proc/self/status | cut -f 2)" = 00000000a80425fb ]
+fi
 python3 "$(dirname "$0")/hosts.py" --table "$HOST" "$SBX" >"$TMP/table" 2>&1
 check 'each filter: what the doctor says is what a run does, and holds' \
 	sh -c '[ "$(grep -c "^| .* | [a-z]* | [a-z]* | [a-z]* |" "$1")" -ge 12 ] && ! grep -e DIFFERS -e Traceback "$1" || { tail -n 12 "$1"; exit 1; }' - "$TMP/table"

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # make check-kernels: the kernels people have, in qemu. Boots Debian's own kernels (KERNELS, "6.1 6.12")
 # with a small Debian 12 in memory, with and without user namespaces (USERNS, "1 0"), and there runs
-# cell.sh for each scope of Yama (YAMA, "0 1 2"), as root and as an ordinary user (WHO, "root user").
-# PARTS ("smoke selftest escape agreement e2e") says what. Kernels and root are kept in KERNELS_CACHE.
+# cell.sh for each scope of Yama (YAMA, "0 1 2 3"; 3 comes last, for it cannot be lowered again), as root
+# and as an ordinary user (WHO, "root user"). PARTS ("smoke selftest escape agreement e2e") says what.
+# Kernels and root are kept in KERNELS_CACHE.
 # No hardware virtualisation is needed. KERNELS_SUBSET=1: one boot, about two minutes.
 #
 # Prints each cell; the results go to $B/logs/kernels/results, of which table.awk makes docs/HOSTS.md.
@@ -18,8 +19,9 @@ logs=$B/logs/kernels
 if [ -n "${KERNELS_SUBSET:-}" ]; then
 	: "${KERNELS=6.1}" "${USERNS=1}" "${YAMA=1}" "${PARTS=smoke}"
 fi
-: "${KERNELS=6.1 6.12}" "${USERNS=1 0}" "${YAMA=0 1 2}" "${WHO=root user}" "${PARTS=smoke selftest escape agreement e2e}"
+: "${KERNELS=6.1 6.12}" "${USERNS=1 0}" "${YAMA=0 1 2 3}" "${WHO=root user}" "${PARTS=smoke selftest escape agreement e2e}"
 : "${LIMIT=1500}" "${JOBS=$(nproc)}"
+YAMA=$(printf '%s\n' $YAMA | sort -n | xargs)
 
 skip() # REASON
 {
@@ -149,4 +151,4 @@ for k in $KERNELS; do
 done
 wait
 cat "$logs"/*-userns? | tee "$logs/output" | awk -f "$here/results.awk" >"$logs/results"
-awk -f "$here/verdict.awk" "$logs/results"
+awk -f "$here/refused.awk" -f "$here/verdict.awk" "$logs/results"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# table.awk: results of check-kernels -> the table of docs/HOSTS.md. A field says of each part "ok/tried", or why the cell is
-# refused.
+# table.awk, after refused.awk: results of check-kernels -> the table of docs/HOSTS.md. A field says of each part "ok/tried",
+# or why the cell is refused, in bold where it must not be.
 BEGIN {
 	FS = "\t"
 	print "| kernel, Landlock ABI | Yama | user namespaces | root | ordinary user |"
@@ -13,7 +13,7 @@ $6 == "unfinished" { next }
 	if ($6 == "refused") {
 		sub(/^sbx-launch: /, "", $7)
 		gsub(/\|/, "\\|", $7)
-		cell[row, $5] = "refused: " $7
+		cell[row, $5] = is_refused_rightly($3, $4, $5, $7) ? "refused: " $7 : "**refused**: " $7
 		next
 	}
 	text = $6 " " $7 "/" $7 + $8 + $9

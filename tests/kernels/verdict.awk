@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# verdict.awk: results -> what they come to; status 1 when a cell does not hold. Refused may only be an ordinary user under
-# Yama 2 without user namespaces, and the refusal must name Yama.
+# verdict.awk, after refused.awk: results -> what they come to; status 1 when a cell does not hold.
 BEGIN { FS = "\t" }
 $6 == "refused" {
-	if ($3 >= 2 && $4 == 0 && $5 == "user" && $7 ~ /[Yy]ama/)
+	if (is_refused_rightly($3, $4, $5, $7))
 		refused++
 	else {
 		bad++
@@ -11,9 +10,10 @@ $6 == "refused" {
 	}
 	next
 }
+must_be_refused($3, $4, $5) { bad++; print "runs, and should be refused: " $0 }
 { ok += $7; failed += $8; skipped += $9; parts++ }
 $8 > 0 { bad++; print "failed: " $0 }
 END {
 	printf "%d parts of cells: %d ok, %d failed, %d skipped; %d cells refused as they must be\n", parts, ok, failed, skipped, refused
-	exit bad > 0 || parts == 0
+	exit bad > 0 || parts + refused == 0
 }

@@ -10,6 +10,7 @@
  * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/sched.h>
@@ -47,6 +48,7 @@ int main(void)
 
 static struct sock_filter prog[256];
 static unsigned n;
+static uint64_t keep_caps = UINT64_MAX; /* of the filters that are put on */
 
 /* The call answers `sys`, when bits of its argument `arg` are among `bits`; 0 = always. */
 static void refuse(int call, unsigned arg, unsigned bits, unsigned action)
@@ -109,28 +111,45 @@ static const struct {
 	  {SYS_pidfd_getfd, 0, 0}}},
 };
 
+/* Capabilities that container engines leave root by default, and those before Podman 4. */
+#define CAP(name) (UINT64_C(1) << CAP_##name)
+#define PODMAN_CAPS                                                                                \
+	(CAP(CHOWN) | CAP(DAC_OVERRIDE) | CAP(FOWNER) | CAP(FSETID) | CAP(KILL) |                  \
+	 CAP(NET_BIND_SERVICE) | CAP(SETFCAP) | CAP(SETGID) | CAP(SETPCAP) | CAP(SETUID) |         \
+	 CAP(SYS_CHROOT))
+#define DOCKER_CAPS (PODMAN_CAPS | CAP(AUDIT_WRITE) | CAP(MKNOD) | CAP(NET_RAW))
+#define ALL_CAPS    UINT64_MAX
+
 /* What filters people have refuse, as far as a run asks for it. The defaults of container engines
- * are those of their published profiles; without a capability. */
+ * are those of their published profiles, with the capabilities they leave. */
 static const struct {
 	const char *name;
+	uint64_t caps;
 	const char *lacks[10];
 } filters[] = {
-	{"docker", {"unshare", "clone3", "admin", "keys", "getfd"}},
-	{"docker+SYS_PTRACE", {"unshare", "clone3", "admin", "keys"}},
-	{"docker+SYS_ADMIN", {"keys", "getfd"}},
-	{"docker-20.10", {"unshare", "clone3", "admin", "keys", "getfd", "landlock=EPERM"}},
-	{"docker-19.03", {"unshare", "clone3=EPERM", "admin", "keys", "newer", "landlock=EPERM"}},
-	{"podman", {"memory", "writing", "ptrace"}},
-	{"podman+SYS_PTRACE", {"keys"}},
-	{"podman-3", {"memory", "writing", "ptrace", "landlock"}},
-	{"kubernetes", {"unshare", "clone3", "admin", "keys", "getfd", "ptrace"}},
+	{"docker", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd"}},
+	{"docker+SYS_PTRACE",
+	 DOCKER_CAPS | CAP(SYS_PTRACE),
+	 {"unshare", "clone3", "admin", "keys"}},
+	{"docker+SYS_ADMIN", DOCKER_CAPS | CAP(SYS_ADMIN), {"keys", "getfd"}},
+	{"docker-20.10",
+	 DOCKER_CAPS,
+	 {"unshare", "clone3", "admin", "keys", "getfd", "landlock=EPERM"}},
+	{"docker-19.03",
+	 DOCKER_CAPS,
+	 {"unshare", "clone3=EPERM", "admin", "keys", "newer", "landlock=EPERM"}},
+	{"podman", PODMAN_CAPS, {"memory", "writing", "ptrace"}},
+	{"podman+SYS_PTRACE", PODMAN_CAPS | CAP(SYS_PTRACE), {"keys"}},
+	{"podman-3", DOCKER_CAPS, {"memory", "writing", "ptrace", "landlock"}},
+	{"kubernetes", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd", "ptrace"}},
 	{"containerd-1.4",
+	 DOCKER_CAPS,
 	 {"unshare", "clone3=EPERM", "admin", "keys", "memory", "writing", "pidfd", "getfd",
 	  "landlock=EPERM"}},
-	{"flatpak", {"unshare", "clone3", "admin", "keys", "ptrace"}},
-	{"agent", {"listener=EBUSY"}},
-	{"no-seccomp", {"seccomp"}},
-	{"old-libseccomp", {"openat2=EPERM", "clone3=EPERM"}},
+	{"flatpak", 0, {"unshare", "clone3", "admin", "keys", "ptrace"}},
+	{"agent", ALL_CAPS, {"listener=EBUSY"}},
+	{"no-seccomp", ALL_CAPS, {"seccomp"}},
+	{"old-libseccomp", ALL_CAPS, {"openat2=EPERM", "clone3=EPERM"}},
 };
 
 static int errno_of(const char *name, int otherwise)
@@ -192,6 +211,7 @@ static int add_filter(const char *name)
 	for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
 		if (strcmp(filters[i].name, name) != 0)
 			continue;
+		keep_caps &= filters[i].caps;
 		for (size_t k = 0; k < 10 && filters[i].lacks[k]; k++) {
 			char text[32];
 
@@ -211,11 +231,32 @@ static int list_filters(void)
 	return 0;
 }
 
+/* Those of a user are none, whatever an engine leaves to root. */
+static int drop_caps(void)
+{
+	struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+	struct __user_cap_data_struct had[2];
+	uint64_t kept;
+
+	if (keep_caps == ALL_CAPS)
+		return 0;
+	if (syscall(SYS_capget, &head, had) < 0)
+		return -1;
+	kept = (had[0].permitted | (uint64_t)had[1].permitted << 32) & keep_caps;
+	for (int cap = 0; had[0].permitted & 1u << CAP_SETPCAP && cap < 64; cap++)
+		if (!(keep_caps >> cap & 1) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) < 0 &&
+		    errno != EINVAL)
+			return -1;
+	had[0] = (struct __user_cap_data_struct){(uint32_t)kept, (uint32_t)kept, 0};
+	had[1] = (struct __user_cap_data_struct){(uint32_t)(kept >> 32), (uint32_t)(kept >> 32), 0};
+	return syscall(SYS_capset, &head, had) < 0 ? -1 : 0;
+}
+
 static int put_on(void)
 {
 	const struct sock_fprog filter = {.filter = prog, .len = (unsigned short)n};
 
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	return drop_caps() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
 			       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) < 0
 		       ? -1
 		       : 0;
