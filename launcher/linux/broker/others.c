@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* others.c - calls about processes: what steers another one is refused aloud, limits and priorities
- * of the run's own are left to the kernel. */
+/* others.c - calls about processes: what steers another one is refused aloud; priorities of the
+ * run's own are left to the kernel, limits.c sets what the kernel would set too late. */
 #include "launcher/linux/broker/others.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -95,16 +96,21 @@ bool br_is_of_run(const struct br_call *c, pid_t pid)
 }
 
 /* C libraries name a thread by its number where they could say "this one": thread pools that bind
- * their threads do. Nothing is performed here: the kernel asks what the caller may do, and reads
- * what lies in memory once. */
+ * their threads do. The kernel asks what the caller may do, and reads what lies in memory once. */
 struct br_answer br_priority(struct br_call *c)
 {
 	pid_t asked = (pid_t)br_arg(c, c->row->mode_arg);
 	pid_t pid = asked > 0 ? br_process_of(c, asked) : 0;
+	int nr = c->n.data.nr;
 
 	if (!pid)
 		return br_fail(asked < 0 ? EINVAL : ESRCH);
 	if (pid != br_tgid(c) && !br_is_of_run(c, pid))
 		return br_refuse_process(c, asked, "sched");
-	return br_is_alive(c) ? br_proceed(c, BR_PROCEED_PRIORITY) : br_fail(EINTR);
+	if (!br_is_alive(c))
+		return br_fail(EINTR);
+	if ((nr == SYS_prlimit64 || nr == SYS_sched_setaffinity) && asked != (pid_t)c->n.pid &&
+	    asked != br_tgid(c) && !c->b->plan->own_pids && !br_has_own_numbers(c))
+		return br_limit_other(c, asked);
+	return br_proceed(c, BR_PROCEED_PRIORITY);
 }

@@ -17,3 +17,9 @@ struct br_ids {
 };
 /* 0 or -1 */
 int br_ids_of(const struct br_call *, pid_t, struct br_ids *out);
+
+/* signals.c: is the caller in a pid namespace that the run has made, where a number names a process
+ * of the run, or none? */
+bool br_has_own_numbers(const struct br_call *);
+/* limits.c: prlimit(2) or sched_setaffinity(2) of a process of the run, for the caller. */
+struct br_answer br_limit_other(struct br_call *, pid_t number);

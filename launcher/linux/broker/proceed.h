@@ -35,8 +35,9 @@ enum br_behind {
 	X(CREDENTIALS, "credentials", NOTHING, EACCES,                                             \
 	  "the kernel lets a caller become less, and the broker asks again at each call")          \
 	X(PRIORITY, "priority", NOTHING, EPERM,                                                    \
-	  "the number is a register; were it given away in between, the kernel still asks what "   \
-	  "the caller may do to its new owner, which is to slow down what has its user")           \
+	  "the number is a register; it is the caller's own, which it has until the call ends, "   \
+	  "or of a namespace where the run alone has numbers, or the broker sets limits and "      \
+	  "processors itself: else a new owner gets its turn later than before, no more")          \
 	X(SIGNAL, "signal", NOTHING, EPERM,                                                        \
 	  "the number is a register, and is the caller's own process's, or one of a pid "          \
 	  "namespace "                                                                             \

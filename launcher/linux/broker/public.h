@@ -142,6 +142,8 @@ struct lau_givens {
 	X(OWN, struct sbx_ring *ring,                                                              \
 	  ring) /* shared with the supervisor alone; NULL = no events */                           \
 	X(OWN, uint64_t ring_size, ring_size) /* its data size */                                  \
+	/* no process outside has a number in its PID namespace; set by the spawn */               \
+	X(OWN, bool own_pids, own_pids)                                                            \
 	/* NULL: no other broker is in the same directories. Inside: a slot in the outer run's. */ \
 	X(OWN, const struct lau_movelock *lock, lock)                                              \
 	/* of the ring of the shims (core/ring.h), NULL = none */                                  \

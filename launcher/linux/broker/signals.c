@@ -40,8 +40,7 @@ static bool may_signal(const struct br_call *c, pid_t pid)
 	return br_is_of_run(c, pid) && is_of_same_user(c, pid);
 }
 
-/* In a pid namespace that the run has made a number names a process of the run, or none. */
-static bool has_own_numbers(const struct br_call *c)
+bool br_has_own_numbers(const struct br_call *c)
 {
 	char name[32], its[64], ours[64];
 	ssize_t n, m;
@@ -119,7 +118,7 @@ struct br_answer br_kill(struct br_call *c)
 
 	if (pid == 0)
 		return send_to_group(c, (pid_t)syscall(SYS_getpgid, (pid_t)c->n.pid));
-	if (has_own_numbers(c))
+	if (br_has_own_numbers(c))
 		return proceed(c);
 	if (pid == -1)
 		return send_to_group(c, ALL_OF_RUN);
@@ -146,7 +145,7 @@ struct br_answer br_tgkill(struct br_call *c)
 	if (pid <= 0 || (pid_t)br_arg(c, 1) <= 0)
 		return br_fail(EINVAL);
 	/* the number of a process that lives */
-	if (pid == br_tgid(c) || has_own_numbers(c))
+	if (pid == br_tgid(c) || br_has_own_numbers(c))
 		return proceed(c);
 	return send_to_thread(c, pid, (pid_t)br_arg(c, 1), (int)br_arg(c, 2), NULL);
 }
@@ -158,7 +157,7 @@ struct br_answer br_tkill(struct br_call *c)
 
 	if (tid <= 0)
 		return br_fail(EINVAL);
-	if (has_own_numbers(c))
+	if (br_has_own_numbers(c))
 		return proceed(c);
 	if (br_process_of(c, tid) != br_tgid(c))
 		return send_to_thread(c, br_process_of(c, tid), tid, (int)br_arg(c, 1), NULL);
@@ -183,7 +182,7 @@ struct br_answer br_sigqueue(struct br_call *c)
 
 	if (pid <= 0)
 		return br_fail(is_of_thread ? EINVAL : ESRCH);
-	if (pid == br_tgid(c) || has_own_numbers(c))
+	if (pid == br_tgid(c) || br_has_own_numbers(c))
 		return proceed(c);
 	err = read_info(c, br_arg(c, is_of_thread ? 3 : 2), &info);
 	if (err)

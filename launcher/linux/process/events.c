@@ -288,7 +288,8 @@ static bool has_ended(const siginfo_t *info)
 
 static void reap(struct lau_wards *w)
 {
-	const int changes = WEXITED | WSTOPPED;
+	/* not those that another thread traces (launcher/linux/broker/limits.c) */
+	const int changes = WEXITED | WSTOPPED | __WNOTHREAD;
 
 	for (;;) {
 		siginfo_t info = {0};

@@ -227,6 +227,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	plan.no_inet = lost & LAU_NET_FILTERED;
 	plan.shares_net |= plan.no_inet;
 	plan.no_shm = lost & LAU_NO_SHM;
+	plan.own_pids = w->in_pid_ns;
 	plan.net.run = plan.net.is_apart ? lau_net_cookie() : 0;
 	if (plan.net.is_apart && !plan.net.run) {
 		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));

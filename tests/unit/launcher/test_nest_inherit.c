@@ -173,6 +173,7 @@ static const struct line {
 	[M_tree_budget] = {least_budget, NULL},
 	[M_max_size] = {least_size, NULL},
 	[M_no_shm] = {own, "its mounts"},
+	[M_own_pids] = {own, "its namespace"},
 	[M_proceeded] = {own, "tests"},
 	[M_lies] = {own, "tests"},
 	[M_test_point] = {own, "tests"},
