@@ -12,7 +12,12 @@ closed='.dir-locals.el .dir-locals-2.el a.code-workspace .code-workspace a.subli
 .lefthook-local.yml .overcommit.yml .hg/hgrc .jj/repo/config.toml _darcs/prefs/defaults .Rprofile .irbrc .pryrc .ghci .pdbrc
 .mcp.json .claude/settings.json .cursor/mcp.json .cursor/worktrees.json .gemini/settings.json .codex/config.toml .opencode/plugins/p.js
 .aider.conf.yml .windsurf/hooks.json .continue/config.yaml .clinerules/hooks/x .roo/mcp.json .qwen/settings.json .kiro/settings/mcp.json
-.grok/settings.json .github/hooks/h.json crush.json .junie/mcp/mcp.json'
+.grok/settings.json .github/hooks/h.json crush.json .junie/mcp/mcp.json
+.claude/launch.json .kilocode/mcp.json .amazonq/mcp.json .openhands/setup.sh .pi/extensions/e.ts .vibe/config.toml .codebuddy/settings.json
+.qoder/settings.json .iflow/settings.json .rovodev/mcp.json .tabnine/mcp_servers.json .sl/config .git/sl/config .pijul/config .pijul/hooks/record
+.kilo/kilo.json kilo.jsonc .goose/skills/s .agent/rules/r .theia/tasks.json .github/agents/a.agent.md .autoenv.zsh'
+# closed where they are at the start: to make the repository itself writes them
+made='.jj/repo/store/git_target .jj/repo/store/git/config .jj/repo/store/git/hooks/pre-push .bzr/branch/branch.conf'
 open='package.json package-lock.json Makefile Justfile CMakeLists.txt .npmrc .yarnrc .yarnrc.yml .pnp.cjs node_modules/.bin/x .env .ruby-version
 .python-version .nvmrc .husky/pre-commit .venv/bin/activate .cargo/config.toml .gdbinit .gitignore .gitattributes .editorconfig
 .github/workflows/ci.yml src/.envrc src/a.code-workspace a.code-workspace.d/x .vscode/README AGENTS.md'
@@ -30,14 +35,14 @@ launch -q -- sh "$TMP/make.sh" "$closed"
 check 'what outsiders obey is closed' [ -z "$(spoilt "$closed")" -a "$(cat "$TMP/out")" = tried ]
 spoilt "$closed" | sed 's/^/# open: /'
 fresh
-for f in $closed; do mkdir -p "$(dirname "$f")" && echo good >"$f"; done
-launch -q -- sh "$TMP/make.sh" "$closed"
-check 'also where it is there' [ -z "$(spoilt "$closed")" ]
-check 'and stays' [ "$(cat $closed | sort -u)" = good ]
+for f in $closed $made; do mkdir -p "$(dirname "$f")" && echo good >"$f"; done
+launch -q -- sh -c 'sh "$1" "$2"; rm -rf .jj/repo .bzr/branch; mv .jj j; mv .bzr b' - "$TMP/make.sh" "$closed $made"
+check 'also where it is there' [ -z "$(spoilt "$closed $made")" ]
+check 'and stays' [ "$(cat $closed $made | sort -u)" = good ]
 fresh
-launch -q -- sh "$TMP/make.sh" "$open"
-check 'what builds write is open' [ "$(spoilt "$open" | wc -l)" -eq "$(echo $open | wc -w)" ]
-for f in $open; do grep -qs evil "$f" || echo "# closed: $f"; done
+launch -q -- sh "$TMP/make.sh" "$open $made"
+check 'what builds write is open' [ "$(spoilt "$open $made" | wc -l)" -eq "$(echo $open $made | wc -w)" ]
+for f in $open $made; do grep -qs evil "$f" || echo "# closed: $f"; done
 launch --modify .pre-commit-config.yaml -- sh -c 'echo mine >.pre-commit-config.yaml'
 check 'the user opens one by name, and is told who obeys' sh -c '[ "$(cat .pre-commit-config.yaml)" = mine ] && grep -q "obeyed outside by the managers of git hooks" "$1"' - "$TMP/err"
 exit 0
