@@ -8,7 +8,6 @@
  */
 #include <dirent.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -16,7 +15,6 @@
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/compile/ruleset.h"
-#include "policy/document/settings.h"
 #include "policy/front/tree.h"
 #include "policy/front/presets.h"
 #include "policy/rules/build.h"
@@ -24,22 +22,6 @@
 #include "policy/rules/workspace.h"
 
 /* ---- the rows, where they lie on this host ---- */
-
-/* A variable may put another directory in the place of one below the home. */
-static const struct {
-	const char *below_home, *variable;
-} moved[] = {{".claude/", "CLAUDE_CONFIG_DIR"},
-	     {".codex/", "CODEX_HOME"},
-	     {".gemini/", "GEMINI_DIR"},
-	     {".grok/", "GROK_HOME"},
-	     {".qwen/", "QWEN_HOME"},
-	     {".gradle/", "GRADLE_USER_HOME"},
-	     {".cargo/", "CARGO_HOME"},
-	     {".rustup/", "RUSTUP_HOME"},
-	     {"go/", "GOPATH"},
-	     {".npm/", "npm_config_cache"},
-	     {".config/", "XDG_CONFIG_HOME"},
-	     {".local/share/", "XDG_DATA_HOME"}};
 
 /* An array of the arena with room for one more; it has room for a power of two from 8 on. */
 static void *room(struct b_arena *a, void *v, size_t n, size_t size)
@@ -52,15 +34,6 @@ static void *room(struct b_arena *a, void *v, size_t n, size_t size)
 	if (n)
 		memcpy(bigger, v, n * size);
 	return bigger;
-}
-
-/* Where the environment says so; else it lies below the home, as the row is written. */
-static const char *moved_dir(const struct pol_build *b, size_t i)
-{
-	bool is_said = getenv(moved[i].variable) ||
-		       (strcmp(moved[i].variable, "GEMINI_DIR") == 0 && getenv("GEMINI_CLI_HOME"));
-
-	return is_said ? pol_var_dir(&b->rs->arena, moved[i].variable) : NULL;
 }
 
 void pol_obeyed_at(struct pol_build *b, struct reached_list *list, const char *dir,
@@ -85,17 +58,7 @@ static void add_path(struct pol_build *b, struct reached_list *list, const struc
 
 	for (size_t h = 0; h < b->nhomes; h++)
 		pol_obeyed_at(b, list, b->homes[h], path->s, &row);
-	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
-		const char *below = moved[i].below_home, *dir;
-
-		if (!b_has_prefix(path->s, below))
-			continue;
-		dir = moved_dir(b, i);
-		row.matched =
-			b_arena_printf(a, "${%s}/%s", moved[i].variable, path->s + strlen(below));
-		if (dir)
-			pol_obeyed_at(b, list, dir, path->s + strlen(below), &row);
-	}
+	pol_obeyed_moved(b, list, path->s, &row);
 }
 
 const struct pol_ynode *pol_obeyed_rows(const char *section)
@@ -255,14 +218,7 @@ static bool is_near(const struct pol_build *b, const struct pol_rule *r)
 		     is_begun(r->base + n + 1)))
 			return true;
 	}
-	for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
-		const char *dir = moved_dir(b, i);
-
-		if (dir && (sbx_path_under(r->base, r->base_len, dir, strlen(dir)) ||
-			    sbx_path_under(dir, strlen(dir), r->base, r->base_len)))
-			return true;
-	}
-	return false;
+	return pol_obeyed_near_moved(b, r);
 }
 
 static bool any_near(const struct pol_build *b)
@@ -473,10 +429,26 @@ static void look_at_rows(struct pol_build *b, size_t grant, const struct reached
 
 		if (m == APART || (m == AROUND && is_workspaces(g)))
 			continue;
-		pol_obeyed_take(
-			b, grant, m == WITHIN ? g->base : row->path, row->matched, row->by,
-			b_arena_printf(a, "%s:%u:%u", row->pos.file, row->pos.line, row->pos.col),
-			f);
+		pol_obeyed_take(b, grant, m == WITHIN ? g->base : row->path, row->matched, row->by,
+				row->variable ? b_arena_printf(a, "$%s", row->variable)
+					      : b_arena_printf(a, "%s:%u:%u", row->pos.file,
+							       row->pos.line, row->pos.col),
+				f);
+	}
+}
+
+/* Those that no row speaks of. */
+static void look_at_named(struct pol_build *b, size_t grant, const struct reached_list *named,
+			  const struct reached_list *rows, struct found *f)
+{
+	for (size_t i = 0; i < named->n; i++) {
+		struct reached_list one = {&named->v[i], 1};
+		bool is_known = false;
+
+		for (size_t k = 0; k < rows->n && !is_known; k++)
+			is_known = pol_obeyed_meet(&rows->v[k], one.v->path) == WITHIN;
+		if (!is_known)
+			look_at_rows(b, grant, &one, f);
 	}
 }
 
@@ -524,23 +496,27 @@ static void tell(struct pol_build *b, const struct pol_rule *g, const struct fou
 void pol_build_opened(struct pol_build *b)
 {
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
-	struct reached_list rows = {.n = 0};
+	struct reached_list rows = {.n = 0}, named = {.n = 0};
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *g = &list->v[i];
 		struct found f = {.n = 0};
 
-		if (!is_grant(g) || g->twin || is_presets(g) ||
-		    b_has_prefix(g->origin, "builtin:worktree"))
+		if (!is_grant(g) || g->twin || b_has_prefix(g->origin, "builtin:worktree"))
 			continue;
-		if (is_near(b, g)) {
+		if (!is_presets(g) && is_near(b, g)) {
 			if (!rows.n)
 				rows = find_rows(b);
 			look_at_rows(b, i, &rows, &f);
 		}
-		if (!is_workspaces(g)) {
+		if (!is_presets(g) && !is_workspaces(g)) {
 			look_at_list(b, i, &f);
 			pol_obeyed_projects(b, i, &f);
+		}
+		if (!is_workspaces(g)) {
+			if (!named.n)
+				named = pol_obeyed_named(b);
+			look_at_named(b, i, &named, &rows, &f);
 		}
 		if (f.n)
 			tell(b, g, &f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* obeyed_priv.h - what obeyed.c and projects.c share. Private to them. */
+/* obeyed_priv.h - what obeyed.c, projects.c and variables.c share. Private to them. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +9,7 @@
 #include "policy/document/request.h"
 
 struct pol_build;
+struct pol_rule;
 
 enum { ENTRIES_MAX = 10000 }; /* looked at in a directory that a rule opens */
 
@@ -19,6 +20,7 @@ struct reached {
 	const char *matched; /* as a person writes it */
 	const char *by;
 	struct pol_pos pos;
+	const char *variable; /* of the environment, that names it; else NULL */
 };
 
 struct reached_list {
@@ -47,6 +49,14 @@ void pol_obeyed_take(struct pol_build *, size_t grant, const char *path, const c
 		     const char *by, const char *origin, struct found *);
 /* projects.c: what the grant opens of other projects than the workspaces. */
 void pol_obeyed_projects(struct pol_build *, size_t grant, struct found *);
+
+/* variables.c: the row `text` below the directories that variables put in the place of one below
+ * the home; is the rule near such a directory?; what variables name themselves, outside of the
+ * workspaces. */
+void pol_obeyed_moved(struct pol_build *, struct reached_list *, const char *text,
+		      const struct reached *row);
+bool pol_obeyed_near_moved(const struct pol_build *, const struct pol_rule *);
+struct reached_list pol_obeyed_named(struct pol_build *);
 
 /* A directory, or what may lead to one. */
 struct dirent;

@@ -230,6 +230,29 @@ for dir in /etc/cron.d /usr/local/bin /etc/profile.d /var/spool; do
 	launch -q --modify "$dir" -- true
 	check "$dir: a line, though quiet" grep -q '^sbx-launch: note: --modify .* opens ./.* run or obeyed outside by' "$TMP/err"
 done
+# What the environment names stays open, and is said; a place inside the workspace could always be written.
+mkdir -p "$HOME/tools/bin" "$WS/build" "$HOME/.npm/_cacache/bin"
+for v in PATH ZDOTDIR BASH_ENV GIT_CONFIG_GLOBAL PYTHONPATH LD_LIBRARY_PATH; do
+	was=$PATH
+	export "$v=$WS/build:$HOME/tools/bin:$HOME/.npm/_cacache/bin$([ "$v" = PATH ] && echo ":$PATH")"
+	launch -q --modify '~/tools' -- sh -c 'echo 1 >~/tools/bin/x; echo 1 >build/x'
+	check "$v: a grant that reaches it is said" grep -qF "opens \`$HOME/tools/bin\`, run or obeyed outside by" "$TMP/err"
+	check "$v: of one place, with its name" sh -c 'grep -qF "(\$$2)" "$1" && [ "$(wc -l <"$1")" = 1 ]' - "$TMP/err" "$v"
+	check "$v: and stays open" test -s "$HOME/tools/bin/x" -a -s "$WS/build/x"
+	rm -f "$HOME/tools/bin/x" "$WS/build/x"
+	launch -q --modify build -- true
+	check "$v: what the run always could write is not" [ ! -s "$TMP/err" ]
+	launch -q --preset npm -- true
+	check "$v: a preset that reaches it is said" grep -q "preset:npm.* opens .*/.npm/_cacache/bin.*([$]$v)" "$TMP/err"
+	sed 's,~/.config,~/tools,' "$TMP/p.yaml" >"$TMP/tools.yaml"
+	chmod 600 "$TMP/tools.yaml"
+	"$POLICY" lint "$TMP/tools.yaml" >"$TMP/out" 2>&1
+	check "$v: lint names it" grep -qF "(\$$v)" "$TMP/out"
+	"$POLICY" show --policy "$TMP/tools.yaml" >"$TMP/out" 2>&1
+	check "$v: show names it" grep -qF "(\$$v)" "$TMP/out"
+	unset "$v"
+	PATH=$was
+done
 mkdir -p "$HOME/proj/.git" "$HOME/plain"
 launch -q --modify '~/proj' -- true
 check 'another project: a line, and who obeys' grep -q 'opens .*/proj/.*more of: .*direnv; .*claude; .*vscode' "$TMP/err"

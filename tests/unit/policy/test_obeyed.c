@@ -230,6 +230,50 @@ Test(policy_obeyed, what_the_user_opens_stays_open_and_is_named)
 	cr_expect_eq(engine->nopened, 0);
 }
 
+Test(policy_obeyed, what_the_environment_names_stays_open_and_is_named)
+{
+	static const char *const names[] = {"PATH",
+					    "ZDOTDIR",
+					    "BASH_ENV",
+					    "ENV",
+					    "GIT_CONFIG_GLOBAL",
+					    "GIT_CONFIG_SYSTEM",
+					    "PYTHONPATH",
+					    "NODE_PATH",
+					    "PERL5LIB",
+					    "LD_LIBRARY_PATH",
+					    "PYTHONSTARTUP",
+					    "XDG_CONFIG_DIRS",
+					    "VIRTUAL_ENV",
+					    "RUBYLIB"};
+	const char *path = b_strdup(getenv("PATH")), *places;
+
+	mkdir(in(home, "real"), 0700);
+	cr_assert_eq(symlink("real", in(home, "opt")), 0);
+	places = b_arena_printf(&arena, "%s/build::%s/opt/tools", ws, home);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		nrules = 0;
+		modify("~/real");
+		setenv(names[i], places, 1);
+		make_at(ws, NULL);
+		cr_expect(may(in(home, "real/tools/x")), "%s", names[i]);
+		cr_assert_eq(engine->nopened, 1, "%s", names[i]);
+		cr_expect(strstr(engine->opened[0].text, in(home, "real/tools")) &&
+				  strstr(engine->opened[0].text,
+					 b_arena_printf(&arena, "($%s)", names[i])),
+			  "%s", engine->opened[0].text);
+		nrules = 0;
+		modify("build");
+		modify("~/.cache/thing");
+		make_at(ws, NULL);
+		cr_expect_eq(engine->nopened, 0, "%s", names[i]);
+		if (i)
+			unsetenv(names[i]);
+		else
+			setenv("PATH", path, 1);
+	}
+}
+
 static void repository(const char *dir)
 {
 	mkdir(dir, 0700);
