@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 LACKS = ["landlock", "namespaces", "unshare", "mounts", "listener", "openat2", "memory", "writing",
-         "getfd", "pidfd", "seccomp", "clone3", "admin", "keys", "ptrace", "newer"]
+         "getfd", "pidfd", "seccomp", "clone3", "admin", "keys", "ptrace", "newer", "killable"]
 # Kernels and filters say these two; of some abilities more.
 ERRNOS = ["ENOSYS", "EPERM"]
 MORE = {"landlock": ["EOPNOTSUPP"], "namespaces": ["ENOSPC"], "listener": ["EBUSY", "EINVAL"]}
@@ -54,9 +54,15 @@ WHEREABOUTS = {
                   "cd \"$PWD\"; exec \"$@\"", "-"],
     "tmpfs-home": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none \"$HOME\" && exec \"$@\"", "-"],
     "own-userns": ["unshare", "-Ur"],
+    # a user who can make no user namespace: the kernel's own limit, not a filter's word
+    "no-userns": ["unshare", "-U", "--map-current-user", "--keep-caps", "sh", "-c",
+                  "echo 0 >/proc/sys/user/max_user_namespaces && "
+                  "exec setpriv --inh-caps=-all --ambient-caps=-all \"$@\"", "-"],
 }
+# What is remembered of a host on which siblings can serve, and of one whose Yama lets only ancestors.
+SIBLING, PARENT = "\n0 0 0 0 0 0 0 0 0 end", "\n7 1 0 0 0 0 0 0 0 end"
 # Where the two once differed.
-KNOWN = [(["--call", "217=38", "--in", "podman"], 2, []), (["--call", "439=22", "--in", "kubernetes"], 3, ["--isolate", "pid,shm"]),
+KNOWN = [([], 0, []), (["--call", "217=38", "--in", "podman"], 2, []), (["--call", "439=22", "--in", "kubernetes"], 3, ["--isolate", "pid,shm"]),
          (["--no", "writing", "--call", "293=38"], 4, []), (["--call", "267=38"], 1, ["--isolate", "pid"]), (["--call", "316=38"], 0, []), (["--call", "319=1"], 1, [])]
 ISOLATIONS = [[], [], [], ["--isolate", "none"], ["--isolate", "pid"], ["--isolate", "pid,shm"]]
 OPTIONS = [[], ["--deny-read", "**/*.env"], ["--network", "none"], ["--network", "loopback"],
@@ -140,7 +146,7 @@ def isolated(host, options):
     done = host.run(["--strict"] + options + ["--", "true"])
     if done and done.returncode == 125:
         return None if why(done.stderr) else f"refused without a word: {done}"
-    return holds(host, options) if done else "a run does not end"
+    return holds(host, options) or below_yama(host, options) if done else "a run does not end"
 
 
 def differs(host, which, isolation=()):
@@ -167,7 +173,34 @@ def differs(host, which, isolation=()):
             f"doctor: {said['why']}; a run: {done.stderr}"
     if notes(done.stderr) != said["notes"]:
         return f"doctor: {said['notes']}; a run: {done.stderr}"
-    return holds(host, OPTIONS[which])
+    return holds(host, OPTIONS[which]) or below_yama(host, OPTIONS[which])
+
+
+def below_yama(host, options):
+    """None, or how a run differs that believes itself on a host whose Yama lets only ancestors look into
+    a process: it is made as it was before, and holds. Where nothing is remembered there is nothing to try."""
+    memory = os.environ["HOME"] + "/.local/state/sbx-launch/host"
+    fresh()
+    before = host.run(["--strict"] + options + ["--", "true"])
+    try:
+        with open(memory) as f:
+            text = f.read()
+    except OSError:
+        return None
+    if SIBLING not in text or not before or before.returncode:
+        return None
+    below_yama.tried += 1
+    with open(memory, "w") as f:
+        f.write(text.replace(SIBLING, PARENT))
+    done = host.run(["--strict"] + options + ["--", "true"])
+    if not done or done.returncode or notes(done.stderr) != notes(before.stderr):
+        return f"with the broker as parent: {done}; as a sibling: {before}"
+    found = holds(host, options)
+    host.run(["--doctor"])  # which tries anew
+    return found and "with the broker as parent: " + found
+
+
+below_yama.tried = 0
 
 
 def can(where):
@@ -190,6 +223,8 @@ def rounds(mkhost, sbx, n, seed):
             lacks += ["--call", f"{CALLS[name]}={rng.choice([1, 38, 38, 22, 13])}"]
         if rng.random() < 0.4:
             lacks += ["--in", rng.choice(filters)]
+        if rng.random() < 0.3:
+            lacks += ["--abi", str(rng.randint(1, 7))]
         isolation = rng.choice(ISOLATIONS)
         hosts.append((Host(mkhost, sbx, rng.choice(places), lacks), rng.randrange(len(OPTIONS)), isolation))
     for i, (host, which, isolation) in enumerate(hosts):
@@ -199,6 +234,10 @@ def rounds(mkhost, sbx, n, seed):
               f"{' '.join(OPTIONS[which] + isolation)}", flush=True)
         if found:
             print("# " + found.replace("\n", "\n# "))
+    if n:
+        few = not below_yama.tried and not os.path.exists("/proc/sys/kernel/yama")
+        bad += few
+        print(f"{'not ok' if few else 'ok'} - {os.environ['E2E_INNER']}: {below_yama.tried} with the broker as parent, too")
     return bad
 
 
