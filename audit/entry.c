@@ -477,19 +477,38 @@ bool aud_map_next(const char **at, struct b_str *key, struct b_str *value)
 
 /* ---- filters ---- */
 
-static bool glob_absolute(const char *glob, const char *path)
+/* Most paths are told apart from a glob by characters of it that mean themselves: those at its end
+ * and, where it has no more than stars and question marks, those between them. */
+static bool has_literals(const char *glob, const char *path, size_t path_len)
 {
-	return pol_glob_match(glob + (*glob == '/'), path + 1, strlen(path + 1));
-}
-
-/* Most paths are told apart from a glob by its last characters, when these mean themselves. */
-static bool ends_as(const char *glob, const char *path)
-{
-	size_t n = 0, len = strlen(glob), path_len = strlen(path);
+	bool is_plain = !strpbrk(glob, "[]{}\\!,");
+	size_t n = 0, len = strlen(glob);
 
 	while (n < len && !strchr("/*?[]{}\\!,", glob[len - n - 1]))
 		n++;
-	return path_len >= n && memcmp(path + path_len - n, glob + len - n, n) == 0;
+	if (len && glob[len - 1] == '.')
+		return true; /* `a/.`: left to those who know */
+	if (path_len < n || memcmp(path + path_len - n, glob + len - n, n) != 0)
+		return false;
+	for (; is_plain && *glob; glob += n + (glob[n] != '\0')) {
+		n = strcspn(glob, "/*?");
+		if (n && *glob != '.' && !memmem(path, path_len, glob, n))
+			return false;
+	}
+	return true;
+}
+
+static bool glob_match(const char *glob, const char *path)
+{
+	size_t len = strlen(path);
+
+	/* the workspace itself is the empty path, which `.` means */
+	return (!len || has_literals(glob, path, len)) && pol_glob_match(glob, path, len);
+}
+
+static bool glob_absolute(const char *glob, const char *path)
+{
+	return glob_match(glob + (*glob == '/'), path + 1);
 }
 
 bool aud_glob_match(const struct aud_filter *f, const char *glob, const char *path)
@@ -498,15 +517,12 @@ bool aud_glob_match(const struct aud_filter *f, const char *glob, const char *pa
 	bool absolute = *glob == '/' || b_has_prefix(glob, "**");
 	size_t i;
 
-	if (!ends_as(glob, path))
-		return false;
 	if (*path == '/')
 		return absolute && glob_absolute(glob, path);
 	if (*path != '.' || (path[1] && path[1] != '/'))
 		return false;
 	path += path[1] ? 2 : 1; /* "./x" -> "x", "." -> "" */
-	if (*glob != '/' &&
-	    pol_glob_match(glob + (b_has_prefix(glob, "./") ? 2 : 0), path, strlen(path)))
+	if (*glob != '/' && glob_match(glob + (b_has_prefix(glob, "./") ? 2 : 0), path))
 		return true;
 	for (i = 0; absolute && i < f->nworkspaces; i++) {
 		b_auto(b_str_release) struct b_str full = {0};

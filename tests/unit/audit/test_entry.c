@@ -56,6 +56,12 @@ Test(audit_entry, globs_are_asked_of_the_shown_and_the_absolute_path)
 	cr_assert(glob("/home/**", "/home/u/.ssh/id"));
 	cr_assert(glob(".", "."));
 	cr_assert(glob("/ws", "."));
+	cr_assert(glob("**/ws/**", "./src/a.c"));
+	cr_assert(glob("/ws/**/?.c", "./src/a.c"));
+	cr_assert(glob("**/src/**", "./src/a.c"));
+	cr_assert(glob("**/a.c", "./a.c"));
+	cr_assert_not(glob("**/sra/**", "./src/a.c"));
+	cr_assert_not(glob("**/b.c", "./src/a.c"));
 	cr_assert_not(glob("src/*", "./src/a/b"));
 	cr_assert_not(glob("home/**", "/home/u/.ssh/id"));
 	cr_assert_not(glob("/etc/**", "./etc/x"));
