@@ -77,6 +77,20 @@ static void add_word(struct b_str *out, const char *p, size_t n, const char *beh
 	b_str_addc(out, '\'');
 }
 
+#define DIGITS_MADE_UP 10 /* a time, or what Java makes: no number that somebody chose */
+
+/* "abc11103729415905170744b": the length of what is in front of the number; 0: there is none. */
+static size_t before_number(const char *p, size_t n)
+{
+	size_t digits = 0, at = n;
+
+	while (at && p[at - 1] != '/' && digits < DIGITS_MADE_UP)
+		digits = isdigit((unsigned char)p[--at]) ? digits + 1 : 0;
+	while (at && isdigit((unsigned char)p[at - 1]))
+		at--;
+	return digits == DIGITS_MADE_UP && at && p[at - 1] != '/' ? at : 0;
+}
+
 /* A name made up so that nobody else has it, as mkstemp(3) does: "x.J7MehC", "tmpk3_a9x2q". Another
  * run has another one. The length of what is in front of that; 0: no such name. */
 static size_t before_random(const char *p, size_t n)
@@ -96,7 +110,7 @@ static size_t before_random(const char *p, size_t n)
 		return from;
 	if (end - from == 11 && !strncmp(p + from, "tmp", 3) && has_other)
 		return from + 3;
-	return 0;
+	return before_number(p, n);
 }
 
 /* What the base rules deny by name is the run's own machinery: nothing to open up. */

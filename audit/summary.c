@@ -282,7 +282,7 @@ static void add_groups(struct tally *t, bool colour, struct b_str *out)
 	struct group *g, *next;
 
 	if (!n) {
-		b_str_addf(out, "%-10snone\n", "denied");
+		b_str_addf(out, "%-10snone seen\n", "denied");
 		return;
 	}
 	HASH_SORT(t->groups, by_count);

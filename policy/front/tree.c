@@ -246,6 +246,25 @@ static const struct pol_key *keys_find_key(const struct pol_key *rows, size_t n,
 	return NULL;
 }
 
+/* A key that is there, and may be meant. */
+static void fail_missing(struct pol_front *f, const struct pol_ynode *map, const char *where,
+			 const struct pol_key *rows, size_t n, const char *name)
+{
+	struct b_near near = B_NEAR_INIT;
+
+	for (size_t i = 0; i < map->n; i++) {
+		const struct pol_ynode *key = map->v[2 * i];
+
+		if (!keys_find_key(rows, n, key))
+			b_near_offer(&near, name, strlen(name), key->s, key->len);
+	}
+	if (near.text)
+		pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s, is it `%s`?", name,
+			     where, near.text);
+	else
+		pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s", name, where);
+}
+
 int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *where, bool strict,
 		  const struct pol_key *rows, size_t n)
 {
@@ -254,7 +273,7 @@ int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *
 	for (size_t i = 0; i < n; i++) {
 		if (!rows[i].required || pol_yaml_get(map, rows[i].name))
 			continue;
-		pol_pos_fail(f->err, &map->pos, "missing field `%s` in %s", rows[i].name, where);
+		fail_missing(f, map, where, rows, n, rows[i].name);
 		if (pol_front_found(f) < 0)
 			return -1;
 	}

@@ -15,15 +15,22 @@ git config --global init.defaultBranch main
 git config --global protocol.file.allow always
 git config --global advice.detachedHead false
 
-repositories()
+# Made once; each operation has a copy at the same place.
+make_repositories()
 {
 	cd / && rm -rf "$HOME/src" && mkdir -p "$HOME/src" && cd "$HOME/src" || exit 1
 	git init -q lib && (cd lib && echo l >l && git add l && git commit -qm l)
 	git init -q app && (cd app && for i in 1 2 3; do echo $i >README.md && git add README.md && git commit -qm $i || exit; done)
 	git clone -q --bare app bare.git
 	git -C app remote add origin ../bare.git && git -C app fetch -q origin
-	cd app || exit 1
+	cd / && mv "$HOME/src" "$TMP/src"
 }
+
+repositories()
+{
+	cd / && rm -rf "$HOME/src" "$HOME/.git-credentials" && cp -a "$TMP/src" "$HOME/src" && cd "$HOME/src/app" || exit 1
+}
+make_repositories
 
 # What it ends with, and what is left of its files: bare, sandboxed, sandboxed with the remedy.
 day() # OPERATION
@@ -68,6 +75,26 @@ notes	sh -c 'git notes add -f -m hi HEAD'
 hookcommit	sh -c 'printf "#!/bin/sh\nexit 0\n" > .git/hooks/pre-commit'
 stash -u	sh -c 'echo n>n; echo z>>README.md; git stash -q -u && git stash pop -q'
 init --shared	git init -q --shared nn
+status	git status
+log	git log --oneline
+clone-file	sh -c 'rm -rf c1; git clone -q file://$HOME/src/lib c1; rm -rf c1'
+clone-local	sh -c 'rm -rf c1; git clone -q ~/src/lib c1; rm -rf c1'
+tag	sh -c 'git tag v$$; git tag -d v$$'
+checkout-b	sh -c 'git checkout -q -b n1 && git checkout -q main && git branch -D n1'
+gitconfig-get	git config user.name
+fetch	git fetch ~/src/lib
+fsck	git fsck
+grep	git grep -q 3
+am	sh -c 'git format-patch -1 -o p && git am -q p/*; git am --abort; rm -r p'
+clean	git clean -nd
+init	git init -q .
+archive	sh -c 'git archive HEAD | tar t'
+blame	git blame README.md
+lfsless	git maintenance run --quiet
+pull	sh -c 'git pull -q ~/src/app main'
+push -u	git push -q -u origin main
+config --shared	git init -q --shared=group nn
+credential store	sh -c 'printf "protocol=https\nhost=example.org\nusername=u\npassword=p\n\n" | git credential-store store'
 amend	git commit -q --amend -m amended
 merge	sh -c 'git checkout -q -b m HEAD~1 && echo m>m && git add m && git commit -qm m && git checkout -q main && git merge -q -m mm m'
 EOF

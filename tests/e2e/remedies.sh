@@ -76,6 +76,7 @@ check 'change the mode' tried 'chmod 700 "$0/d"'
 check 'a temporary of mktemp' tried 'mktemp "$0/it.XXXXXX"'
 check 'a temporary directory' tried 'mktemp -d "$0/it-XXXXXXXX"'
 command -v python3 >/dev/null && check 'a temporary of python' tried 'python3 -c "import sys, tempfile; tempfile.NamedTemporaryFile(dir=sys.argv[1])" "$0"'
+check 'a name of digits, as Java makes' tried ': >"$0/abc$(date +%s%N)b"'
 check 'a denied read' tried 'cat <"$0/beside" >/dev/null' --deny-read "$out/beside"
 check 'debuggers' grep -q 'allow debug' <("$SBX" -- python3 -c 'import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0)' 2>&1)
 check 'debuggers are cured' [ "$("$SBX" -q --allow debug -- python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))' 2>&1)" = 0 ]

@@ -240,6 +240,10 @@ static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 		lau_plan_add(
 			p, true,
 			"single Unix sockets: they need the broker (Linux 5.19): use --unix host");
+	if (p->engine->effect.unix_ == POL_UNIX_HOST)
+		lau_plan_add(p, false,
+			     "connect: --unix host opens each socket of the host, those in denied "
+			     "directories, too: --unix PATH opens single ones");
 }
 
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
