@@ -237,7 +237,7 @@ int audit_learn(const struct audit_options *o, const char *root)
 	b_auto_free struct aud_run *runs = b_calloc(n, sizeof *runs);
 	b_auto(b_str_release) struct b_str text = {0};
 	struct view v = view_of(o, root, NULL, &text);
-	struct view_learn how = {runs, 0};
+	struct view_learn how = {runs, 0, o->from};
 	int found = -1;
 	char id[AUD_ID_MAX];
 	struct b_err err;
@@ -248,7 +248,7 @@ int audit_learn(const struct audit_options *o, const char *root)
 		    aud_run_load(root, id, &runs[how.n], &err) < 0)
 			break;
 	if (how.n == n)
-		found = view_learn(&v, &how, &err);
+		found = o->from ? view_tighten(&v, &how, &err) : view_learn(&v, &how, &err);
 	if (found >= 0 && put_output(o, &text, &err) < 0)
 		found = -1;
 	b_str_reset(&text);

@@ -19,6 +19,7 @@ struct audit_options {
 	bool json, help, version, follow;
 	int format; /* enum view_format */
 	uint64_t lines, keep_runs, keep_bytes, compress_above;
+	const char *from;
 	const char *output;
 	int op, verdict; /* -1 = any */
 	struct b_strlist globs;

@@ -56,7 +56,7 @@ static int set_kind(void *target, const char *value, struct b_err *err)
 #define AT(field) .offset = offsetof(struct audit_options, field)
 
 /* A row without `where` goes with every word. PAGED: its answers may be long. */
-enum { SHOW = 1, JSON = 2, FORMAT = 4, TAIL = 8, PRUNE = 16, OUTPUT = 32, PAGED = 64 };
+enum { SHOW = 1, JSON = 2, FORMAT = 4, TAIL = 8, PRUNE = 16, OUTPUT = 32, PAGED = 64, FROM = 128 };
 
 /* The order of `--op` is that of enum sbx_op, of `--verdict` that of enum aud_verdict_filter. */
 static const struct b_opt table[] = {
@@ -90,6 +90,8 @@ static const struct b_opt table[] = {
 	 .help = "of prune: finished logs of more bytes are compressed (default 16 MiB)"},
 	{"output", 'o', "FILE", B_OPT_STR, AT(output), .where = OUTPUT,
 	 .help = "of learn and report: write there instead of to standard output"},
+	{"from", 0, "POLICY", B_OPT_STR, AT(from), .where = FROM,
+	 .help = "of learn: this policy, without the grants that the runs made no use of"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, AT(completion), B_SHELLS,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
@@ -145,7 +147,7 @@ static const struct {
 	{"diff", audit_diff, PAGED},
 	{"stats", audit_stats, JSON | PAGED},
 	{"cat", audit_cat, 0},
-	{"learn", audit_learn, OUTPUT},
+	{"learn", audit_learn, OUTPUT | FROM},
 	{"report", audit_report, OUTPUT},
 	{"verify", audit_verify, 0},
 	{"prune", audit_prune, PRUNE},
@@ -200,6 +202,7 @@ static int check_verb(size_t verb, const struct audit_options *o, struct b_err *
 			 o->compress_above != AUD_PACK_ABOVE,
 		 PRUNE, "--keep-runs, --keep-bytes, --compress-above go with `sbx-audit prune`"},
 		{o->output, OUTPUT, "--output goes with `learn` and `report`"},
+		{o->from, FROM, "--from goes with `learn`"},
 		{o->json && o->format, 0, "--json and --format: one of the two"},
 	};
 

@@ -5,7 +5,8 @@
  * Only what a profile decides is learned: what the launcher allows anyway (the system's files, the
  * scratch) needs no rule, and what a set of secret or protected paths denies gets none, even where
  * an option had opened it. A directory with LEARN_MANY names or more counts as a whole; a name that
- * came and went stands for all of its directory. Every event is then asked of the policy again.
+ * came and went, or became a symlink, which no name that is granted alone may be, stands for all of
+ * its directory. Every event is then asked of the policy again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ struct node {
 	uint64_t names[DO_COUNT]; /* below it, with it */
 	uint64_t below[DO_COUNT]; /* calls of all these */
 	bool was_written, is_gone;
+	bool was_executed, is_link;
 };
 
 struct rule {
@@ -181,6 +183,12 @@ static void note_event(struct lesson *l, const struct aud_entry *e)
 		}
 		note(l, paths[i], op, (uint64_t)e->count, &is_new);
 	}
+	if (strcmp(e->op, "exec") == 0 && is_inside(e->path)) {
+		struct node *n = node_of(l, e->path, strlen(e->path));
+
+		if (n)
+			n->was_executed = true;
+	}
 	if (op == DO_MODIFY && is_inside(e->path)) {
 		struct node *n = node_of(l, e->path, strlen(e->path));
 
@@ -189,6 +197,8 @@ static void note_event(struct lesson *l, const struct aud_entry *e)
 			n->is_gone = n->was_written;
 		else if (n)
 			n->was_written = true;
+		if (n && b_has_prefix(e->call, "symlink"))
+			n->is_link = true;
 	}
 }
 
@@ -254,7 +264,11 @@ static void derive(struct rules *r, const struct node *n, int op, unsigned depth
 		add_rule(r, n->path, "/**", n->below[op]);
 		return;
 	}
-	if (n->calls[op] && n->parent && (is_temporary(n) || !is_sayable(n->path)))
+	/* a rule on a file alone cannot let it be executed when it is made in the run: Landlock
+	 * needs one on a directory that is there before */
+	if (op == DO_READ && n->was_executed && n->was_written && n->parent)
+		add_rule(r, n->parent->path, "/**", n->parent->below[op]);
+	if (n->calls[op] && n->parent && (is_temporary(n) || n->is_link || !is_sayable(n->path)))
 		add_rule(r, n->parent->path, "/*", n->calls[op]);
 	else if (n->calls[op])
 		add_rule(r, n->path, "", n->calls[op]);

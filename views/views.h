@@ -81,7 +81,11 @@ int view_export(struct view *, enum view_format, const struct aud_filter *, stru
 struct view_learn {
 	const struct aud_run *runs;
 	size_t n;
+	const char *from; /* view_tighten(): a policy in YAML */
 };
 int view_learn(struct view *, const struct view_learn *, struct b_err *err);
+/* That policy without the grants that the runs made no use of, which are comments then. B_FORMAT.
+ */
+int view_tighten(struct view *, const struct view_learn *, struct b_err *err);
 /* One self-contained page. */
 int view_report(struct view *, struct b_err *err);

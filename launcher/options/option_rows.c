@@ -360,6 +360,11 @@ const struct b_opt lau_option_table[] = {
 	 .help = "run this by /bin/sh, outside, when the log is complete: SBX_RUN and SBX_HASH "
 		 "name "
 		 "the run and the final hash"},
+	{"learn", 0, NULL, B_OPT_FLAG, O(learn), .where = RUN | NOT_NESTED,
+	 .excludes = "audit-level=none|audit-level=denied|audit-level=modify|no-shim",
+	 .group = GROUP,
+	 .help = "at the end print, on standard error, the smallest policy that the run would pass "
+		 "under; it runs under the present one"},
 	{"context", 0, "KEY=VALUE", B_OPT_LIST, O(context), .where = RUN | SENT, .group = GROUP,
 	 .help = "put this into each line of the log: a session, a tool call (repeatable; "
 		 "SBX_CONTEXT has such pairs, too)"},

@@ -74,6 +74,7 @@ struct lau_options {
 	bool audit_required;
 	const char *anchor_command; /* NULL = none */
 	int anchor_fd;		    /* -1 = none */
+	bool learn;		    /* end with a policy that the run would pass under */
 	struct b_strlist context;   /* KEY=VALUE, of each line of the log */
 	int strictness;		    /* enum lau_strictness; holds by way of pol_engine.effect.lax */
 	int backend;		    /* enum lau_backend */

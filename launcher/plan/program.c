@@ -243,6 +243,11 @@ int lau_selftest_find(char **out, struct b_err *err)
 	return find_helper(SELFTEST, out, err);
 }
 
+int lau_audit_find(char **out, struct b_err *err)
+{
+	return find_helper("sbx-audit", out, err);
+}
+
 int lau_adopt_find(char **out, struct b_err *err)
 {
 	return find_helper(ADOPT, out, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* anchor.c - the end of a record, told to something outside; see run.h. */
+/* anchor.c - the end of a record: told to something outside, or learned from; see run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/options/options.h"
+#include "launcher/plan/program.h"
 #include "launcher/run/run.h"
 
 enum { PATIENCE_MS = 10000, LOOK_US = 10000 };
@@ -38,7 +39,7 @@ static _Noreturn void be_command(const char *command, const char *id, const char
 }
 
 /* It may not keep the run from ending. */
-static int wait_for(pid_t pid, struct b_err *err)
+static int wait_for(pid_t pid, const char *option, int most, struct b_err *err)
 {
 	uint64_t end = b_now_ms() + PATIENCE_MS;
 	int status = 0;
@@ -49,12 +50,12 @@ static int wait_for(pid_t pid, struct b_err *err)
 	if (got == 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
-		return b_fail(err, B_AUDIT, 0, "--anchor-command: not done after %d s: killed",
+		return b_fail(err, B_AUDIT, 0, "%s: not done after %d s: killed", option,
 			      PATIENCE_MS / 1000);
 	}
-	if (got == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (got == pid && WIFEXITED(status) && WEXITSTATUS(status) <= most)
 		return 0;
-	return b_fail(err, B_AUDIT, 0, "--anchor-command: %s %d",
+	return b_fail(err, B_AUDIT, 0, "%s: %s %d", option,
 		      WIFSIGNALED(status) ? "killed by signal" : "status",
 		      WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
@@ -67,7 +68,7 @@ static int run_command(const char *command, const char *id, const char *hash, st
 		be_command(command, id, hash);
 	if (pid < 0)
 		return b_fail(err, B_AUDIT, errno, "--anchor-command: %s", strerror(errno));
-	return wait_for(pid, err);
+	return wait_for(pid, "--anchor-command", 0, err);
 }
 
 int lau_anchor(const struct lau_options *o, const char *id, const char *hash, struct b_err *err)
@@ -78,4 +79,34 @@ int lau_anchor(const struct lau_options *o, const char *id, const char *hash, st
 	if (o->anchor_fd >= 0 && b_write_all(o->anchor_fd, line.s, line.len) < 0)
 		return b_fail(err, B_AUDIT, errno, "--anchor-fd: %s", strerror(errno));
 	return o->anchor_command ? run_command(o->anchor_command, id, hash, err) : 0;
+}
+
+static _Noreturn void be_learner(const char *program, const char *id)
+{
+	char learn[] = "learn", *run = b_strdup(id), *name = b_strdup(program);
+	char *const argv[] = {name, learn, run, NULL};
+	int in = open("/dev/null", O_RDONLY);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(in, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		execv(program, argv);
+	_exit(127);
+}
+
+/* Status 1: some names are not allowed by it after all, which it says. */
+int lau_learn(const char *id, struct b_err *err)
+{
+	b_auto_free char *program = NULL;
+	pid_t pid;
+
+	if (lau_audit_find(&program, err) < 0)
+		return -1;
+	pid = fork();
+	if (pid == 0)
+		be_learner(program, id);
+	if (pid < 0)
+		return b_fail(err, B_AUDIT, errno, "--learn: %s", strerror(errno));
+	return wait_for(pid, "--learn", 1, err);
 }

@@ -477,6 +477,8 @@ int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct 
 		rc = -1;
 	if (rc == 0 && r->collector && r->has_dir && r->is_started)
 		rc = lau_anchor(r->options, r->dir.id, aud_collector_hash(r->collector), err);
+	if (rc == 0 && r->options->learn && r->has_dir && r->is_started)
+		rc = lau_learn(r->dir.id, err);
 	return rc;
 }
 

@@ -116,6 +116,8 @@ void lau_record_release(struct lau_record *);
 /* --anchor-fd and --anchor-command: "RUN HASH", the whole MAC of the last line, to something that
  * the user cannot change afterwards. B_AUDIT. */
 int lau_anchor(const struct lau_options *, const char *id, const char *hash, struct b_err *err);
+/* --learn: sbx-audit's proposal on standard error. B_AUDIT. */
+int lau_learn(const char *id, struct b_err *err);
 
 /*
  * A run with all runs inside of it, which one command may make as many of as it likes:
