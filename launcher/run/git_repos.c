@@ -13,9 +13,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/rules/build.h"
+#include "policy/rules/git_pointer.h"
 #include "policy/rules/workspace.h"
 
-enum { POINTER_MAX = 1 << 20, SUBMODULES_MAX = 4096 };
+enum { SUBMODULES_MAX = 4096 };
 
 static const char *join(struct b_arena *a, const char *dir, const char *name)
 {
@@ -29,21 +30,16 @@ static bool has(struct b_arena *a, const char *dir, const char *name)
 	return lstat(join(a, dir, name), &st) == 0;
 }
 
-/* The path in a file of one line, with the links on it resolved; NULL = there is none. */
-static const char *pointer(struct b_arena *a, const char *dir, const char *name, const char *prefix)
+/* The path in a file of git's, with the links on it resolved; NULL = there is none, or it cannot be
+ * read. */
+static const char *pointer(struct b_arena *a, const char *dir, const char *name, const char *prefix,
+			   bool *out_unread)
 {
-	b_auto(b_str_release) struct b_str text = {0};
-	struct b_err err;
-	size_t n = strlen(prefix);
+	const char *path;
+	enum pol_pointer how = pol_git_pointer(a, join(a, dir, name), prefix, &path);
 
-	if (b_read_file(join(a, dir, name), POINTER_MAX, &text, &err) < 0 || text.len <= n ||
-	    strncmp(text.s, prefix, n) != 0)
-		return NULL;
-	text.s[strcspn(text.s, "\r\n")] = '\0';
-	return text.s[n]
-		       ? pol_canonical(a, join(a, dir,
-					       b_arena_strndup(a, text.s + n, strlen(text.s + n))))
-		       : NULL;
+	*out_unread = how == POL_POINTER_UNREADABLE;
+	return how == POL_POINTER_READ ? pol_canonical(a, join(a, dir, path)) : NULL;
 }
 
 struct worktree {
@@ -63,12 +59,13 @@ static void take_worktree(void *ctx, const char *file, const char *section, cons
 
 static bool take(struct b_arena *a, const char *top, const char *dir, struct lau_repo *out)
 {
-	const char *common = pointer(a, dir, "commondir", "");
+	bool is_unread;
+	const char *common = pointer(a, dir, "commondir", "", &is_unread);
 	struct worktree w = {a, out};
 
 	if (!has(a, dir, "HEAD"))
 		return false;
-	*out = (struct lau_repo){.top = top, .dir = dir, .common = common ? common : dir};
+	*out = (struct lau_repo){top, dir, common ? common : dir, is_unread};
 	/* of worktrees that share a configuration each says its own */
 	if (out->common == dir)
 		(void)pol_gitconfig_read(a, join(a, dir, "config"), take_worktree, &w);
@@ -78,13 +75,17 @@ static bool take(struct b_arena *a, const char *top, const char *dir, struct lau
 
 bool lau_repo_at(struct b_arena *a, const char *top, struct lau_repo *out)
 {
-	const char *git = join(a, top, ".git");
+	const char *git = join(a, top, ".git"), *dir;
+	bool is_unread = false;
 	struct stat st;
 
 	if (stat(git, &st) < 0)
 		return false;
-	git = S_ISDIR(st.st_mode) ? pol_canonical(a, git) : pointer(a, top, ".git", "gitdir: ");
-	return git && take(a, top, git, out);
+	dir = S_ISDIR(st.st_mode) ? pol_canonical(a, git)
+				  : pointer(a, top, ".git", "gitdir: ", &is_unread);
+	if (is_unread)
+		*out = (struct lau_repo){top, git, git, true};
+	return is_unread || (dir && take(a, top, dir, out));
 }
 
 /* What git takes for a bare repository. */
@@ -111,7 +112,10 @@ size_t lau_repos_find(struct b_arena *a, const char *from, struct lau_repo out[L
 	}
 }
 
-/* ---- the index (gitformat-index(5)), versions 2 to 4, SHA-1 ---- */
+/* ---- the index (gitformat-index(5)), versions 2 to 4, SHA-1 ----
+ *
+ * As git reads it: where its reading could differ from this one, the index is not read whole. Git
+ * does not look at the checksum, nor at what the padding is. */
 
 enum {
 	HEAD_SIZE = 12,
@@ -119,15 +123,19 @@ enum {
 	FLAGS_AT = 60,
 	NAME_AT = 62,
 	HASH_SIZE = 20,
+	EXTENSION_HEAD = 8,
+	END_SIZE = EXTENSION_HEAD + 4 + HASH_SIZE, /* the extension EOIE */
 	EXTENDED = 0x4000,
+	LENGTH = 0xfff, /* as long, or longer */
 	GITLINK = 0160000,
 	TYPE_MASK = 0170000,
 };
 
 struct index {
-	const unsigned char *at, *end;
-	uint32_t version;
+	const unsigned char *start, *at, *end;
+	uint32_t version, entries;
 	struct b_str name; /* of the entry before: version 4 says what of it stays */
+	uint32_t *places;  /* where each entry begins; 0: not without the one before */
 };
 
 static uint32_t number(const unsigned char *p)
@@ -152,16 +160,32 @@ static bool take_length(struct index *x, size_t *out)
 	return false;
 }
 
-/* The name of one entry, and its mode. */
-static bool take_entry(struct index *x, uint32_t *out_mode)
+/* The bytes of the name that lie in the entry, of which `same` are the one's before. SIZE_MAX: a
+ * length that the name does not have. */
+static size_t name_size(const struct index *x, size_t length, size_t same)
 {
-	const unsigned char *start = x->at, *nul;
-	size_t cut = x->name.len, size = NAME_AT;
+	size_t left = (size_t)(x->end - x->at), n;
+	const unsigned char *nul;
+
+	if (length < LENGTH && (length < same || length - same >= left))
+		return SIZE_MAX;
+	nul = memchr(x->at, '\0', left);
+	n = nul ? (size_t)(nul - x->at) : SIZE_MAX;
+	return length == LENGTH || n == length - same ? n : SIZE_MAX;
+}
+
+/* The name of one entry, and its mode. */
+static bool take_entry(struct index *x, uint32_t *out_mode, uint32_t *out_place)
+{
+	const unsigned char *start = x->at;
+	size_t cut = x->name.len, size = NAME_AT, n;
+	unsigned flags;
 
 	if (x->end - start < NAME_AT + 2)
 		return false;
 	*out_mode = number(start + MODE_AT);
-	if ((start[FLAGS_AT] << 8 | start[FLAGS_AT + 1]) & EXTENDED) {
+	flags = (unsigned)start[FLAGS_AT] << 8 | start[FLAGS_AT + 1];
+	if (flags & EXTENDED) {
 		if (x->version < 3)
 			return false;
 		size += 2;
@@ -169,42 +193,76 @@ static bool take_entry(struct index *x, uint32_t *out_mode)
 	x->at = start + size;
 	if (x->version == 4 && (!take_length(x, &cut) || cut > x->name.len))
 		return false;
-	nul = memchr(x->at, '\0', (size_t)(x->end - x->at));
-	if (!nul)
-		return false;
 	x->name.len -= cut;
-	b_str_addn(&x->name, x->at, (size_t)(nul - x->at));
-	x->at = nul + 1;
-	if (x->version < 4) /* NULs up to a multiple of eight, one at least */
-		x->at = start + ((size_t)(nul - start) + 8) / 8 * 8;
+	*out_place = x->name.len ? 0 : (uint32_t)(start - x->start);
+	n = name_size(x, flags & LENGTH, x->name.len);
+	if (n == SIZE_MAX)
+		return false;
+	b_str_addn(&x->name, x->at, n);
+	x->at += n + 1;
+	if (x->version < 4) /* up to a multiple of eight, one at least */
+		x->at = start + (size + n + 8) / 8 * 8;
 	return x->at <= x->end;
+}
+
+/* IEOT: where the blocks of entries begin that threads of git read, and how many each has. A block
+ * knows no name before it. */
+static bool is_as_walked(const struct index *x, const unsigned char *p, uint32_t size)
+{
+	uint64_t entry = 0;
+
+	if (size < 12 || size % 8 != 4 || number(p) != 1)
+		return false;
+	for (uint32_t i = 4; i < size; i += 8) {
+		if (entry >= x->entries || x->places[entry] != number(p + i))
+			return false;
+		entry += number(p + i + 4);
+	}
+	return entry == x->entries;
+}
+
+/* EOIE, which git finds at the end whatever lies before: where the extensions begin. */
+static bool ends_as_walked(const struct index *x)
+{
+	const unsigned char *p = x->end - END_SIZE;
+
+	return x->end - x->at < END_SIZE || memcmp(p, "EOIE", 4) != 0 ||
+	       number(p + EXTENSION_HEAD) == (uint32_t)(x->at - x->start);
 }
 
 /* A link to another index, or directories that are not spread out, name entries that are not here.
  * git ignores what it does not know in capitals. */
 static bool extensions_are_known(struct index *x)
 {
-	while (x->end - x->at >= 8) {
+	if (!ends_as_walked(x))
+		return false;
+	while (x->end - x->at >= EXTENSION_HEAD) {
 		uint32_t n = number(x->at + 4);
 
-		if (*x->at < 'A' || *x->at > 'Z' || n > (size_t)(x->end - x->at) - 8)
+		if (*x->at < 'A' || *x->at > 'Z' || n > (size_t)(x->end - x->at) - EXTENSION_HEAD)
 			return false;
-		x->at += 8 + n;
+		if (memcmp(x->at, "IEOT", 4) == 0 && !is_as_walked(x, x->at + EXTENSION_HEAD, n))
+			return false;
+		x->at += EXTENSION_HEAD + n;
 	}
 	return x->at == x->end;
 }
 
-static bool read_index(struct b_arena *a, struct index *x, uint32_t entries, const char **v,
-		       size_t *n)
+static bool read_index(struct b_arena *a, struct index *x, const char **v, size_t *n)
 {
-	for (uint32_t i = 0; i < entries; i++) {
-		uint32_t mode;
+	if (x->entries > (size_t)(x->end - x->at) / NAME_AT)
+		return false;
+	x->places = b_arena_alloc(a, (x->entries + 1) * sizeof *x->places);
+	for (uint32_t i = 0; i < x->entries; i++) {
+		uint32_t mode, type;
 
-		if (!take_entry(x, &mode))
+		if (!take_entry(x, &mode, &x->places[i]))
 			return false;
-		if ((mode & TYPE_MASK) != GITLINK)
+		type = mode & TYPE_MASK;
+		if (type == S_IFREG || type == S_IFLNK)
 			continue;
-		if (*n == SUBMODULES_MAX)
+		/* of a directory, and of a path from the root, it is not known what git enters */
+		if (type != GITLINK || *b_str_c(&x->name) == '/' || *n == SUBMODULES_MAX)
 			return false;
 		v[(*n)++] = b_arena_strndup(a, b_str_c(&x->name), x->name.len);
 	}
@@ -236,11 +294,12 @@ bool lau_repo_submodules(struct b_arena *a, const struct lau_repo *r, size_t *le
 	(void)pol_gitconfig_read(a, join(a, r->common, "config"), take_format, &is_other);
 	if (is_other || text.len < HEAD_SIZE + HASH_SIZE || memcmp(text.s, "DIRC", 4) != 0)
 		return false;
-	x.at = (const unsigned char *)text.s + HEAD_SIZE;
-	x.end = (const unsigned char *)text.s + text.len - HASH_SIZE;
-	x.version = number((const unsigned char *)text.s + 4);
-	is_whole = x.version >= 2 && x.version <= 4 &&
-		   read_index(a, &x, number((const unsigned char *)text.s + 8), v, out_n);
+	x.start = (const unsigned char *)text.s;
+	x.at = x.start + HEAD_SIZE;
+	x.end = x.start + text.len - HASH_SIZE;
+	x.version = number(x.start + 4);
+	x.entries = number(x.start + 8);
+	is_whole = x.version >= 2 && x.version <= 4 && read_index(a, &x, v, out_n);
 	b_str_release(&x.name);
 	return is_whole;
 }

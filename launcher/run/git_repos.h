@@ -17,6 +17,7 @@ struct b_arena;
 struct lau_repo {
 	const char *top;	  /* its work tree */
 	const char *dir, *common; /* where its own files and its configuration are */
+	bool is_unread;		  /* a file that leads there cannot be read: where is not known */
 };
 
 /* From the directory up to the root. LAU_REPOS_MAX: perhaps there are more. */

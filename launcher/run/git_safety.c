@@ -325,7 +325,9 @@ static bool is_open(struct found *f, const char *file)
  * leads to another one. */
 static bool is_open_repo(struct found *f, const struct lau_repo *r)
 {
-	return is_open(f, b_arena_printf(&f->a, "%s/config", r->common)) ||
+	if (r->is_unread)
+		f->left_out = r->dir;
+	return r->is_unread || is_open(f, b_arena_printf(&f->a, "%s/config", r->common)) ||
 	       is_open(f, b_arena_printf(&f->a, "%s/config.worktree", r->dir)) ||
 	       is_open(f, b_arena_printf(&f->a, "%s/commondir", r->dir));
 }

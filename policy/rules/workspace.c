@@ -13,9 +13,12 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "policy/document/layers.h"
+#include "policy/rules/git_pointer.h"
 
-#define MAX_GITFILE PATH_MAX
+#define MAX_GITFILE (1 << 20) /* as git has it */
+#define GITFILE	    "gitdir: "
 
 static const char *join(struct b_arena *a, const char *dir, const char *name)
 {
@@ -95,39 +98,39 @@ int pol_file_given(struct b_arena *a, const char *text, const char **out, struct
 	return 0;
 }
 
-/* First line of a small file of git's, NULL when it is none. */
-static const char *git_line(struct b_arena *a, const char *path)
+enum pol_pointer pol_git_pointer(struct b_arena *a, const char *file, const char *prefix,
+				 const char **out)
 {
-	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	char buf[MAX_GITFILE + 1];
-	struct stat st;
-	ssize_t n;
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+	size_t n = strlen(prefix), len;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return NULL;
-	n = b_read_full(fd, buf, sizeof buf - 1);
-	if (n <= 0)
-		return NULL;
-	buf[n] = '\0';
-	if (strlen(buf) != (size_t)n)
-		return NULL;
-	buf[strcspn(buf, "\r\n")] = '\0';
-	return buf[0] ? b_arena_strndup(a, buf, strlen(buf)) : NULL;
+	if (b_read_file(file, MAX_GITFILE, &text, &err) < 0)
+		return err.sys == ENOENT ? POL_POINTER_NONE : POL_POINTER_UNREADABLE;
+	len = text.len;
+	while (len && strchr("\r\n", text.s[len - 1]) && text.s[len - 1])
+		len--;
+	if (len <= n || strncmp(text.s, prefix, n) != 0 || memchr(text.s, '\0', len))
+		return POL_POINTER_UNREADABLE;
+	*out = b_arena_strndup(a, text.s + n, len - n);
+	return POL_POINTER_READ;
+}
+
+static const char *git_path(struct b_arena *a, const char *file, const char *prefix)
+{
+	const char *path;
+
+	return pol_git_pointer(a, file, prefix, &path) == POL_POINTER_READ ? path : NULL;
 }
 
 /* Does `dir` hold a repository or a gitfile? *out_st describes its `.git`. */
 static bool has_git(struct b_arena *a, const char *dir, struct stat *out_st)
 {
-	const char *git = join(a, dir, ".git"), *line;
+	const char *git = join(a, dir, ".git");
 	struct stat head;
 
-	if (lstat(git, out_st) < 0)
-		return false;
-	if (S_ISREG(out_st->st_mode)) {
-		line = git_line(a, git);
-		return line && strncmp(line, "gitdir: ", 8) == 0;
-	}
-	return lstat(join(a, git, "HEAD"), &head) == 0;
+	return lstat(git, out_st) == 0 &&
+	       (lstat(join(a, git, "HEAD"), &head) == 0 || git_path(a, git, GITFILE));
 }
 
 static bool is_there(struct b_arena *a, const char *dir, const char *name)
@@ -254,17 +257,17 @@ static bool is_ours(const char *dir)
  */
 void pol_worktree_dirs(struct b_arena *a, const char *ws, const char *out[2], size_t *out_n)
 {
-	const char *gitfile = join(a, ws, ".git"), *line = git_line(a, gitfile);
+	const char *gitfile = join(a, ws, ".git"), *line = git_path(a, gitfile, GITFILE);
 	const char *own, *common, *back, *base;
 	struct stat st;
 	size_t n;
 
 	*out_n = 0;
-	if (!line || strncmp(line, "gitdir: ", 8) != 0)
+	if (!line)
 		return;
-	own = pol_canonical(a, join(a, ws, line + 8));
-	line = git_line(a, join(a, own, "commondir"));
-	back = git_line(a, join(a, own, "gitdir"));
+	own = pol_canonical(a, join(a, ws, line));
+	line = git_path(a, join(a, own, "commondir"), "");
+	back = git_path(a, join(a, own, "gitdir"), "");
 	if (!line || !back)
 		return;
 	common = pol_canonical(a, join(a, own, line));
@@ -303,10 +306,10 @@ static bool is_bare(struct b_arena *a, const char *ws)
 
 const char *pol_git_inside(struct b_arena *a, const char *ws)
 {
-	const char *line = git_line(a, join(a, ws, ".git"));
+	const char *path = git_path(a, join(a, ws, ".git"), GITFILE);
 
-	if (line && strncmp(line, "gitdir: ", 8) == 0)
-		return pol_canonical(a, join(a, ws, line + 8));
+	if (path)
+		return pol_canonical(a, join(a, ws, path));
 	return is_bare(a, ws) ? ws : NULL;
 }
 

@@ -167,6 +167,35 @@ static void make_worktree(void)
 	put("w/.git", b_arena_printf(&arena, "gitdir: %s/main/.git/worktrees/w\n", top));
 }
 
+Test(policy_workspace, a_gitfile_is_read_as_git_reads_it)
+{
+	static const struct {
+		const char *text, *leads; /* NULL: nowhere */
+	} rows[] = {
+		{"gitdir: ../real", "real"},
+		{"gitdir: ../real\r\n\n", "real"},
+		{"gitdir: ../real\nb\n", "real\nb"},
+		{"gitdir: ../real\rb", "real\rb"},
+		{"gitdir: ../real ", "real "},
+		{"gitdir: \n", NULL},
+		{"gitdir:../real", NULL},
+		{"x\ngitdir: ../real", NULL},
+	};
+
+	dir("w");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const char *got;
+
+		put("w/.git", rows[i].text);
+		got = pol_git_inside(&arena, in("w"));
+		cr_expect(rows[i].leads ? got && !strcmp(got, in(rows[i].leads)) : !got, "%s: %s",
+			  rows[i].text, got ? got : "nowhere");
+	}
+	put("w/file", "gitdir: ../real\nb\n");
+	cr_assert_eq(unlink(in("w/.git")) | symlink("file", in("w/.git")), 0);
+	cr_expect_str_eq(pol_git_inside(&arena, in("w")), in("real\nb"));
+}
+
 Test(policy_workspace, a_linked_worktree_has_two_directories)
 {
 	const char *dirs[2];
