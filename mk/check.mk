@@ -52,6 +52,7 @@ help:
 	@echo 'make check-kin        what looks at processes, with the broker as the parent'
 	@echo 'make check-hosts [HOSTS_ROUNDS=200]  random hosts: --doctor against runs'
 	@echo 'make check-kernels    the floor on Debian'"'"'s kernels in qemu (docs/HOSTS.md); KERNELS_SUBSET=1'
+	@echo 'make check-readme     make run and make check in a guest with Debian 12: hours; COMMANDS=run'
 	@echo 'make escape           all attacks, races of seconds, with and without namespaces'
 	@echo 'make agreement        a million random pairs of rules and paths, a million calls by the broker'
 	@echo 'make filters-table hosts-table    the tables of docs/HOSTS.md, made anew'

@@ -14,7 +14,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 B=${B:-build}
 case $B in /*) ;; *) B=$top/$B ;; esac
-cache=${KERNELS_CACHE:-/var/tmp/sbx-kernels}
 logs=$B/logs/kernels
 if [ -n "${KERNELS_SUBSET:-}" ]; then
 	: "${KERNELS=6.1}" "${USERNS=1}" "${YAMA=1}" "${PARTS=smoke}"
@@ -23,35 +22,7 @@ fi
 : "${LIMIT=1500}" "${JOBS=$(nproc)}"
 YAMA=$(printf '%s\n' $YAMA | sort -n | xargs)
 
-skip() # REASON
-{
-	echo "1..0 # SKIP $1"
-	exit 0
-}
-
-# ---- what comes from Debian, kept ----
-
-need_tools()
-{
-	command -v qemu-system-x86_64 debootstrap cpio >/dev/null 2>&1 && return
-	[ "$(id -u)" = 0 ] || skip 'qemu-system-x86, debootstrap and cpio are not installed, and only root can'
-	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-system-x86 debootstrap cpio; } \
-		>"$cache/apt.log" 2>&1 || skip "qemu-system-x86, debootstrap and cpio cannot be had: $(tail -n 1 "$cache/apt.log")"
-}
-
-need_kernel() # SERIES
-{
-	[ -e "$cache/$1/vmlinuz" ] && return
-	apt-get update -qq >/dev/null 2>&1
-	local package
-	package=$(apt-cache search "^linux-image-$1\\.[0-9].*-cloud-amd64\$" | awk '{print $1}' | grep -v unsigned | sort -V | tail -n 1)
-	[ -n "$package" ] || skip "no kernel package of series $1 (backports among the sources?)"
-	mkdir -p "$cache/$1.part" && (
-		cd "$cache/$1.part" && apt-get download -qq "$package" 2>/dev/null && dpkg-deb -x ./*.deb x &&
-			mv x/boot/vmlinuz-* vmlinuz && rm -rf x ./*.deb
-	) || skip "the package $package cannot be had"
-	mv "$cache/$1.part" "$cache/$1"
-}
+. "$here/guest.sh"
 
 need_root()
 {
