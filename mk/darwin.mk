@@ -35,8 +35,7 @@ $(DARWIN_INCLUDE)/.made: $(wildcard $(DARWIN_SDK)/*) mk/darwin.mk
 
 DARWIN_CFLAGS = -nostdinc -isystem $(DARWIN_INCLUDE) \
 	-isystem $(shell $(DARWIN_CC) -print-resource-dir)/include -std=gnu17 -O2 $(WARN) -Werror \
-	-I. -I$(B)/gen -fvisibility=hidden -fno-common -DSBX_VERSION='"$(VERSION)"' \
-	-DSBX_LIBEXECDIR='"$(LIBEXECDIR)"'
+	-I. -I$(B)/gen -fvisibility=hidden -fno-common -DSBX_VERSION='"$(VERSION)"'
 
 define darwin_machine
 $(DARWIN)/$(1)/%.o: %.c $(DARWIN_INCLUDE)/.made | $$$$(@D)/.d

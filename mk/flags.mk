@@ -8,6 +8,8 @@ MAKEFLAGS += -rR --no-print-directory
 -include config.mk
 
 B ?= build
+# one word for it, whoever calls: flags and objects are kept by it
+override B := $(patsubst $(CURDIR)/%,%,$(B))
 V ?= 0
 SAN ?=
 # undefined: a make started by this one inherits -R
@@ -49,7 +51,7 @@ endif
 
 CFLAGS ?= -O2 -g
 BASE_CFLAGS := -std=gnu17 $(WARN) -I. -I$(B)/gen -D_GNU_SOURCE -fno-common -fvisibility=hidden \
-	-DSBX_VERSION='"$(VERSION)"' -DSBX_LIBEXECDIR='"$(LIBEXECDIR)"'
+	-DSBX_VERSION='"$(VERSION)"'
 # What lets the linker leave out what nobody asks for, and no tables for unwinding: the launcher
 # starts every command, and its size is pages to be read.
 SECTIONS ?= -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables
@@ -90,11 +92,12 @@ $(shell mkdir -p $(B) && printf '%s\n' '$(strip $(FLAGS_NOW))' >$(FLAGS))
 endif
 endif
 
-# And what names the places of an installation, on these.
-PLACES_NOW = $(PREFIX) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
+# And what names the places of an installation, on these; programs read places.h.
+PLACES_NOW = $(PREFIX) $(LIBEXECDIR) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
 PLACES := $(B)/places
 ifneq ($(strip $(PLACES_NOW)),$(strip $(shell cat $(PLACES) 2>/dev/null)))
 ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
-$(shell mkdir -p $(B) && printf '%s\n' '$(strip $(PLACES_NOW))' >$(PLACES))
+$(shell mkdir -p $(B)/gen && printf '%s\n' '$(strip $(PLACES_NOW))' >$(PLACES) && \
+	printf '\043define SBX_LIBEXECDIR "%s"\n' '$(LIBEXECDIR)' >$(B)/gen/places.h)
 endif
 endif

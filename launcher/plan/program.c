@@ -18,6 +18,7 @@
 #include "core/channel.h"
 #include "core/path.h"
 #include "launcher/run/os.h"
+#include "places.h"
 
 /* _PATH_STDPATH of glibc's execvp(3) when PATH is unset: the current directory is not in it. */
 static const char default_path[] = "/bin:/usr/bin";

@@ -13,6 +13,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 B=${B:-build}
+made=$B # as make was told: another word for it is another set of flags
 case $B in /*) ;; *) B=$top/$B ;; esac
 logs=$B/logs/kernels
 if [ -n "${KERNELS_SUBSET:-}" ]; then
@@ -49,7 +50,7 @@ copy_libraries() # FROM-PROGRAM TO: what the guest lacks
 make_product() # DIRECTORY: /opt/sbx of the guest
 {
 	local d=$1/opt/sbx
-	make -C "$top" -s B="$B" install PREFIX="$d" >/dev/null || exit 2
+	make -C "$top" -s B="$made" install PREFIX="$d" >/dev/null || exit 2
 	mkdir -p "$d/tests" "$d/build/tests/agreement" "$d/docs"
 	cp -r "$top"/tests/{kernels,escape,e2e,support,vectors} "$d/tests"
 	cp -r "$top/docs/schema" "$top/docs/man" "$top/docs/PRELOAD.md" "$d/docs"

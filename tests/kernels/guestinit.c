@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guestinit.c - the first process of a guest whose root is a disk (readme.sh): loads the modules that
- * /modules names, one a line, mounts /dev/vda and becomes its /init. Static, in an initramfs.
+ * guestinit.c - the first process of a guest whose root is a disk (readme.sh): loads the modules
+ * that /modules names, one a line, mounts /dev/vda and becomes its /init. Static, in an initramfs.
  */
 #include <fcntl.h>
 #include <stdio.h>
