@@ -5,13 +5,6 @@
 . "$(dirname "$0")/../support/e2e.sh"
 AUDIT=${SBX%/*}/sbx-audit
 
-npm_work='npm install --offline --no-audit --no-fund --silent ./dep && node -e "require(\"dep\")" && npm run --silent build'
-npm_files()
-{
-	mkdir dep && echo '{"name":"dep","version":"1.0.0","main":"i.js","scripts":{"install":"echo made >made"}}' >dep/package.json
-	echo 'module.exports = 1' >dep/i.js
-	echo '{"name":"w","version":"1.0.0","scripts":{"build":"node -e \"fs.writeFileSync(process.argv[1], String(1))\" out.txt"}}' >package.json
-}
 cargo_files()
 {
 	mkdir -p src lib/src
@@ -54,11 +47,6 @@ learned() # FILES WORK [OPTIONS...]
 check 'git: what is learned is enough' learned git_files 'git add . && git commit -qm x && git checkout -q -b z && echo 3 >>f && git commit -qam y && git gc -q'
 check 'make: what is learned is enough' learned c_files 'make -s && ./a && make -s'
 check 'python: what is learned is enough' learned python_files 'python3 -c "import pkg.m; open(\"out\", \"w\").write(str(pkg.m.x))" && python3 -m compileall -q pkg'
-if command -v npm >/dev/null; then
-	check 'npm: what is learned is enough' learned npm_files "$npm_work" --preset npm
-else
-	skip 'npm: what is learned is enough' 'no npm'
-fi
 cargo=$(command -v cargo || ls /root/.cargo/bin/cargo 2>/dev/null)
 if [ -x "$cargo" ] && "$cargo" --version >/dev/null 2>&1; then
 	check 'cargo: what is learned is enough' learned cargo_files "PATH=\$PATH:${cargo%/*} cargo build -q --offline && target/debug/w" --preset cargo --setenv "RUSTUP_HOME=${RUSTUP_HOME:-/root/.rustup}" --read '/root/.cargo/**' --read '/root/.rustup/**'
