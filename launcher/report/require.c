@@ -43,7 +43,7 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 			      LAU_LACK_RUNS, "", "6.10"),
 	[LAU_NEED_ABI6] =
 		ABI(6,
-		    "without a broker and a pid namespace signals reach processes outside; "
+		    "without a broker or a pid namespace signals reach processes outside; "
 		    "without a network namespace abstract Unix sockets are closed",
 		    LAU_LACK_RUNS, "", "6.12"),
 	[LAU_NEED_BROKER] =
