@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/prctl.h>
@@ -94,6 +95,11 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 		return d->args[row->flags_arg] & MSG_FASTOPEN ? ERRNO(EOPNOTSUPP) : PASS;
 	case BR_TRAP_SOCKET:
 		return of_socket(a0, a1, (uint32_t)d->args[2]);
+	case BR_TRAP_OWNER:
+		return (d->nr == __NR_fcntl ? a1 == F_SETOWN || a1 == F_SETOWN_EX
+					    : a1 == FIOSETOWN || a1 == SIOCSPGRP)
+			       ? ERRNO(EPERM)
+			       : PASS;
 	case BR_TRAP_SETSOCKOPT:
 		return of_option(a1, (uint32_t)d->args[2]);
 	case BR_TRAP_OTHER:
@@ -106,28 +112,15 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 
 static uint64_t argument(void)
 {
-	static const uint64_t edges[] = {PR_SET_DUMPABLE,
-					 AF_UNIX,
-					 SOCK_DGRAM,
-					 SOCK_RAW,
-					 O_PATH,
-					 O_CREAT,
-					 O_TRUNC,
-					 O_DIRECTORY,
-					 O_TMPFILE,
-					 O_RDWR,
-					 0x10000000,
-					 POL_QUICK_HOW_SIZE,
-					 LAU_GREETING,
-					 MSG_FASTOPEN,
-					 AF_INET,
-					 AF_INET6,
-					 IPPROTO_TCP,
-					 IPPROTO_UDP,
-					 IPPROTO_IPV6,
-					 IPV6_RTHDR,
-					 TCP_FASTOPEN_CONNECT,
-					 262 /* MPTCP */};
+	static const uint64_t edges[] = {PR_SET_DUMPABLE, AF_UNIX,	SOCK_DGRAM,
+					 SOCK_RAW,	  O_PATH,	O_CREAT,
+					 O_TRUNC,	  O_DIRECTORY,	O_TMPFILE,
+					 O_RDWR,	  0x10000000,	POL_QUICK_HOW_SIZE,
+					 LAU_GREETING,	  MSG_FASTOPEN, AF_INET,
+					 AF_INET6,	  IPPROTO_TCP,	IPPROTO_UDP,
+					 IPPROTO_IPV6,	  IPV6_RTHDR,	TCP_FASTOPEN_CONNECT,
+					 262 /* MPTCP */, F_SETOWN,	F_SETOWN_EX,
+					 FIOSETOWN,	  SIOCSPGRP};
 	uint64_t a =
 		bpf_random(2) ? edges[bpf_random(sizeof edges / sizeof *edges)] : bpf_random(6);
 
@@ -158,7 +151,7 @@ Test(launcher_trapfilter, the_trap_filter_stops_what_its_rows_say)
 						     POL_READ_ALL};
 	struct sock_filter insn[LAU_TRAP_MAX];
 
-	for (unsigned traps = 0; traps < 256; traps++)
+	for (unsigned traps = 0; traps < 512; traps++)
 		for (size_t i = 0; i < 3; i++) {
 			struct lau_broker_plan plan = {.read_level = levels[i], .traps = traps};
 			struct lau_filter f = {insn,
