@@ -330,12 +330,18 @@ void lau_wards_take(struct lau_wards *w)
 void lau_wards_finish(struct lau_wards *w)
 {
 	siginfo_t info = {0};
+	int rc = 0;
 
-	if (!w->is_told && waitid(P_PID, (id_t)w->command, &info, WEXITED | WNOWAIT) == 0) {
+	while (!w->is_told &&
+	       (rc = waitid(P_PID, (id_t)w->command, &info, WEXITED | WNOWAIT)) < 0 &&
+	       errno == EINTR)
+		;
+	if (!w->is_told && rc == 0) {
 		w->is_told = true;
 		tell(w, &info);
 	}
-	if (!w->may_reap)
+	/* who was told nothing answers nothing: the end of the broker tells the supervisor */
+	if (!w->may_reap && w->is_told)
 		take_answer(w, -1);
 	reap(w);
 }
