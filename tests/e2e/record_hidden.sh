@@ -30,7 +30,7 @@ begin
 launch -q --context who=outer -- bash -c 'for n in 1 2 3 4 5 6 7 8; do
 	python3 -c "import os
 i = 0
-while True: os.mkdir(\"real$0-%d\" % i); i += 1" $n & p=$!
+while True: os.mkdir(\"real$n-%d\" % i); i += 1" & p=$!
 	until [ -e real$n-$n ]; do :; done; kill -9 $p; wait $p; done 2>/dev/null; mkdir real; (: >.git/hooks/evil) 2>/dev/null; echo tried'
 check 'killed in the middle: was tried' eval 'grep -qx tried "$TMP/out" && [ "$(ls -d real*-* | wc -l)" -gt 8 ]'
 check 'killed in the middle: each directory that stands has its line' sound real evil
