@@ -84,6 +84,7 @@ int *__error(void);
 #define ELOOP	     62
 #define ENAMETOOLONG 63
 #define ENOTEMPTY    66
+#define EDQUOT	     69
 #define ENOSYS	     78
 #define EADDRINUSE   48
 #define EOVERFLOW    84

@@ -144,7 +144,7 @@ static void expect_untouched(void)
 		nap();
 	cr_assert_eq(sched_getaffinity(0, sizeof own, &own), 0);
 	cr_expect_neq(shared->files, few.rlim_max);
-	cr_expect_eq(shared->processors, CPU_COUNT(&own));
+	cr_expect_eq(shared->processors, (unsigned)CPU_COUNT(&own));
 }
 
 /* kind: which call, odd or even; and at which look, before or after the number is held. */
