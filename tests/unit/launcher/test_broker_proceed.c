@@ -182,7 +182,8 @@ struct attack {
 
 #define ATTACK(plan_, gains_, a_, b_, ...)                                                         \
 	{                                                                                          \
-		.plan = (plan_), .gains = (gains_), .texts = {a_, b_}, __VA_ARGS__                 \
+		.plan = (plan_), .gains = (gains_), .texts = {.a = a_, .b = b_, .leaf = ""},       \
+		__VA_ARGS__                                                                        \
 	}
 #define BY(...) .change = {__VA_ARGS__}
 /* All that the kernel reads again on the way from a text to an object. */
