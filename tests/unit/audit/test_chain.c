@@ -50,7 +50,7 @@ static void record(struct b_str *out, char hash[B_SHA256_HEX], const char *run_i
 	}
 	cr_assert_eq(aud_collector_drain(w.c, w.now_ms, true, &poll_ms, &err), 0);
 	cr_assert_eq(aud_collector_finish(w.c, &err), 0);
-	memcpy(hash, aud_collector_hash(w.c), B_SHA256_HEX);
+	memmove(hash, aud_collector_hash(w.c), B_SHA256_HEX);
 	cr_assert_eq(b_read_file(name, 1 << 20, out, &err), 0);
 	witness_release(&w);
 	unlink(name);
@@ -275,9 +275,9 @@ static void swap_chains(struct b_str *s)
 
 	chain += len - AUD_CHAIN_HEX + sizeof AUD_CHAIN_END;
 	other += other_len - AUD_CHAIN_HEX - sizeof AUD_CHAIN_END;
-	memcpy(keep, chain, sizeof keep);
-	memcpy(chain, other, sizeof keep);
-	memcpy(other, keep, sizeof keep);
+	memmove(keep, chain, sizeof keep);
+	memmove(chain, other, sizeof keep);
+	memmove(other, keep, sizeof keep);
 }
 
 /* A line that its chain is computed for anew, by one who has another key. */
@@ -290,9 +290,9 @@ static void sign_otherwise(struct b_str *s)
 
 	aud_chain_init(&c, wrong, WITNESS_RUN);
 	if (at) /* the chain goes on from the line before */
-		memcpy(c.shown, line - AUD_CHAIN_HEX - sizeof AUD_CHAIN_END, AUD_CHAIN_HEX);
+		memmove(c.shown, line - AUD_CHAIN_HEX - sizeof AUD_CHAIN_END, AUD_CHAIN_HEX);
 	aud_chain_next(&c, line, (size_t)(chain - line));
-	memcpy(chain + sizeof AUD_CHAIN_FIELD - 1, c.shown, AUD_CHAIN_HEX);
+	memmove(chain + sizeof AUD_CHAIN_FIELD - 1, c.shown, AUD_CHAIN_HEX);
 }
 
 static void (*const mutations[])(struct b_str *) = {
