@@ -79,6 +79,22 @@ check 'the one outside is not' kill -0 "$outside"
 run sh -c 'python3 -c "import os; os.kill(0, 15)"'
 check 'a group: what of it is in the run' [ $? -eq 143 ]
 check 'and not what is outside' kill -0 $$
+# in a pid namespace the group of the caller has no number
+namespaces() { "$mkhost" --abi 5 "$SBX" --isolate pid "$@" >"$TMP/out" 2>"$TMP/err"; }
+if namespaces true; then
+	namespaces python3 -c 'import os, signal, sys, time
+signal.signal(signal.SIGTERM, lambda *a: None)
+pid = os.fork()
+if pid == 0:
+    os.setsid(); signal.signal(signal.SIGTERM, signal.SIG_DFL); time.sleep(0.5); os._exit(7)
+time.sleep(0.2); os.kill(0, 15)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))'
+	check 'a group without a number: another one is not signalled' [ $? -eq 7 ]
+	namespaces sh -c 'kill -TERM 0; exit 3'
+	check 'a group without a number: the caller is' [ $? -eq 143 ]
+else
+	skip 'a group without a number' 'no pid namespace can be made here'
+fi
 run timeout 0.2 sleep 50
 check 'timeout(1) ends its group' [ $? -eq 124 ]
 run bash -c 'set -m; sleep 50 & kill %1; wait; jobs; kill -STOP $BASHPID & wait -f $! & sleep 0.1; kill -CONT -1; exit 5'

@@ -18,12 +18,12 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-#define ALL_OF_RUN 0 /* a group that no process is in */
+#define ALL_OF_RUN (-1) /* no group; 0 is one that a pid namespace has no number for */
 
 #define PIDFD_SIGNAL_THREADS 3u /* PIDFD_SIGNAL_THREAD, _THREAD_GROUP: not a process group */
 
-/* The kernel's rule for callers without CAP_KILL, which no run has; only where somebody has
- * changed its ids may two of them differ. */
+/* The kernel's rule for callers without CAP_KILL, also of those that have it; only where somebody
+ * has changed its ids may two processes of a run differ. */
 static bool is_of_same_user(const struct br_call *c, pid_t pid)
 {
 	struct br_ids me, it;
@@ -114,10 +114,12 @@ static struct br_answer send_to_group(struct br_call *c, pid_t group)
 
 struct br_answer br_kill(struct br_call *c)
 {
-	pid_t pid = (pid_t)br_arg(c, 0);
+	pid_t pid = (pid_t)br_arg(c, 0), group;
 
-	if (pid == 0)
-		return send_to_group(c, (pid_t)syscall(SYS_getpgid, (pid_t)c->n.pid));
+	if (pid == 0) {
+		group = (pid_t)syscall(SYS_getpgid, (pid_t)c->n.pid);
+		return group < 0 ? br_fail(ESRCH) : send_to_group(c, group);
+	}
 	if (br_has_own_numbers(c))
 		return proceed(c);
 	if (pid == -1)
