@@ -182,37 +182,43 @@ static void printed_dir(const char *base, struct b_str *out)
 		   (unsigned)geteuid());
 }
 
-/* Calls each() for what has a name in `dir`; how many those were. */
-static size_t for_entries(const char *dir, void (*each)(const char *path))
+/* Calls each() for what has a name in `dir`, which is closed; how many those were. By descriptors
+ * alone: commands may write where it lies (--modify /tmp), and exchange it for a link meanwhile. */
+static size_t for_entries(int dir, void (*each)(int at, const char *name))
 {
-	DIR *list = opendir(dir);
+	DIR *list = dir < 0 ? NULL : fdopendir(dir);
 	const struct dirent *e;
 	size_t n = 0;
 
 	while (list && (e = readdir(list))) {
-		b_auto(b_str_release) struct b_str path = {0};
-
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		n++;
-		b_str_addf(&path, "%s/%s", dir, e->d_name);
 		if (each)
-			each(b_str_c(&path));
+			each(dirfd(list), e->d_name);
 	}
 	if (list)
 		closedir(list);
+	else if (dir >= 0)
+		close(dir);
 	return n;
 }
 
-/* One that has no record yet may be about to get it. */
-static void remove_unrecorded(const char *path)
+static void remove_open(int at, const char *name, int fd)
 {
-	b_auto(b_str_release) struct b_str link = {0};
+	if (b_tree_clear_at(fd, NULL) == 0 && aud_place_is_named(at, name, fd))
+		(void)unlinkat(at, name, AT_REMOVEDIR);
+}
+
+/* One that has no record yet may be about to get it. */
+static void remove_unrecorded(int at, const char *name)
+{
+	b_auto_fd int fd = aud_place_open(at, name);
 	struct stat st;
 
-	b_str_addf(&link, "%s" PRINTED_RUN, path);
-	if (lstat(b_str_c(&link), &st) == 0 && stat(b_str_c(&link), &st) < 0 && errno == ENOENT)
-		(void)b_tree_remove(path, NULL);
+	if (fd >= 0 && fstatat(fd, PRINTED_RUN + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstatat(fd, PRINTED_RUN + 1, &st, 0) < 0 && errno == ENOENT)
+		remove_open(at, name, fd);
 }
 
 char *aud_place_printed(void)
@@ -225,7 +231,7 @@ char *aud_place_printed(void)
 		return NULL;
 	printed_dir(base, &path);
 	if (is_made(b_str_c(&path))) {
-		(void)for_entries(b_str_c(&path), remove_unrecorded);
+		(void)for_entries(aud_place_open(AT_FDCWD, b_str_c(&path)), remove_unrecorded);
 		b_str_add(&path, "/XXXXXX");
 	} else { /* another user was first: a name that nobody can know before */
 		b_str_add(&path, ".XXXXXX");
@@ -272,7 +278,8 @@ void aud_place_sweep(const char *channels)
 {
 	static const char *const files[] = {SBX_CHANNEL_IMAGE, SBX_CHANNEL_RING,
 					    SBX_CHANNEL_CONTROL};
-	DIR *dir = opendir(channels);
+	int top = aud_place_open(AT_FDCWD, channels);
+	DIR *dir = top < 0 ? NULL : fdopendir(top);
 	const struct dirent *e;
 
 	while (dir && (e = readdir(dir))) {
@@ -286,16 +293,11 @@ void aud_place_sweep(const char *channels)
 	}
 	if (dir)
 		closedir(dir);
+	else if (top >= 0)
+		close(top);
 }
 
 /* ---- all of it ---- */
-
-static bool is_ours(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 && is_private(&st);
-}
 
 struct listing {
 	void (*each)(void *ctx, const char *path, size_t n, const char *what);
@@ -304,7 +306,7 @@ struct listing {
 
 static void list_dir(const struct listing *l, const char *path, const char *what)
 {
-	size_t n = is_ours(path) ? for_entries(path, NULL) : 0;
+	size_t n = for_entries(aud_place_open(AT_FDCWD, path), NULL);
 
 	if (n)
 		l->each(l->ctx, path, n, what);
@@ -334,40 +336,42 @@ void aud_left_each(void (*each)(void *ctx, const char *path, size_t n, const cha
 }
 
 /* A scratch directory, unless a run lives in it. */
-static void remove_scratch(const char *path)
+static void remove_scratch(int at, const char *name)
 {
-	b_auto_fd int fd = aud_place_lock(AT_FDCWD, path);
+	b_auto_fd int fd = aud_place_lock(at, name);
 
-	if (fd >= 0 && b_tree_clear_at(fd, NULL) == 0)
-		(void)rmdir(path);
+	if (fd >= 0)
+		remove_open(at, name, fd);
 }
 
 /* "sbx-launch-UID.N": nobody else lives in those that killed runs left. */
-static void remove_numbered(const char *path)
+static void remove_numbered(int at, const char *name)
 {
-	const char *name = strrchr(path, '/') + 1, *rest;
 	char prefix[64];
+	const char *rest;
 
 	snprintf(prefix, sizeof prefix, "sbx-launch-%u.", (unsigned)geteuid());
 	rest = name + strlen(prefix);
 	if (b_has_prefix(name, prefix) && *rest && !rest[strspn(rest, "0123456789abcdef")])
-		remove_scratch(path);
+		remove_scratch(at, name);
 }
 
 static void prune_temporary(void *ctx, const char *base)
 {
-	b_auto(b_str_release) struct b_str kept = {0}, printed = {0};
+	b_auto_fd int dir = open_dir(AT_FDCWD, base);
+	b_auto(b_str_release) struct b_str path = {0};
+	const char *printed;
 
 	(void)ctx;
-	b_str_addf(&kept, "%s/%s", base, aud_place_kept().s);
-	printed_dir(base, &printed);
-	(void)for_entries(base, remove_numbered);
-	if (is_ours(b_str_c(&kept)))
-		(void)for_entries(b_str_c(&kept), remove_scratch);
-	if (is_ours(b_str_c(&printed)))
-		(void)for_entries(b_str_c(&printed), remove_unrecorded);
-	(void)rmdir(b_str_c(&kept));
-	(void)rmdir(b_str_c(&printed));
+	printed_dir(base, &path);
+	printed = strrchr(b_str_c(&path), '/') + 1;
+	if (dir < 0)
+		return;
+	(void)for_entries(open_dir(dir, "."), remove_numbered);
+	(void)for_entries(aud_place_open(dir, aud_place_kept().s), remove_scratch);
+	(void)for_entries(aud_place_open(dir, printed), remove_unrecorded);
+	(void)unlinkat(dir, aud_place_kept().s, AT_REMOVEDIR);
+	(void)unlinkat(dir, printed, AT_REMOVEDIR);
 }
 
 /* The lock of moves stays: a run that is about to take it would be alone with one that has no name.
@@ -375,8 +379,7 @@ static void prune_temporary(void *ctx, const char *base)
 static void prune_channels(void *ctx, const char *path)
 {
 	(void)ctx;
-	if (is_ours(path))
-		aud_place_sweep(path);
+	aud_place_sweep(path);
 }
 
 void aud_left_prune(void)

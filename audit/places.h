@@ -47,7 +47,7 @@ int aud_place_printed_by(const char *tmp, const char *rundir);
 /* Removes an empty one that nobody was told of. */
 void aud_place_printed_undo(const char *tmp);
 
-/* Removes channels whose run is gone from a directory of channels. */
+/* Removes channels whose run is gone from a directory of channels that is ours alone. */
 void aud_place_sweep(const char *channels);
 
 /* What is there: each(ctx, path, n, what), with n > 0. */
