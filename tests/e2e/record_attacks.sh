@@ -57,7 +57,7 @@ for facts in - e q c v; do
 done
 attack 'the ring is flooded' "timeout 20 $liar flood 1 >/dev/null; $ACT"
 for byte in 0 255 65; do
-	attack "the ring is filled with $byte" "$liar smash $byte; $ACT"
+	TOLD=evil-or-gap attack "the ring is filled with $byte" "$liar smash $byte; $ACT"
 done
 attack 'another process is spoken of' "$liar claim 1 0 \$PWD/forged; $liar claim 4000000 0 \$PWD/forged; $liar claim \$PPID 0 \$PWD/forged; $ACT"
 others_word()

@@ -37,17 +37,21 @@ places()
 	done
 }
 check 'so with LIBDIR and INCLUDEDIR' places
-# Objects and programs depend on build/flags (mk/rules.mk).
+# Objects and programs depend on build/flags, what names the places of an installation on build/places (mk/flags.mk).
+now()
+{
+	cat "$out/b/flags" "$out/b/places" "$out/b/gen/places.h"
+}
 flags()
 {
 	local v before
 	pc || return 1
 	for v in CFLAGS=-O1 LDFLAGS=-s CC='cc -pipe' LIBEXECDIR=/x PREFIX=/y SAN=address; do
-		before=$(cat "$out/b/flags")
+		before=$(now)
 		pc "$v" || return 1
-		[ "$before" != "$(cat "$out/b/flags")" ] || { echo "$v changes nothing"; return 1; }
+		[ "$before" != "$(now)" ] || { echo "$v changes nothing"; return 1; }
 		pc || return 1
-		[ "$before" = "$(cat "$out/b/flags")" ] || { echo "$v stays"; return 1; }
+		[ "$before" = "$(now)" ] || { echo "$v stays"; return 1; }
 	done
 }
 check 'each variable that changes a compilation' flags

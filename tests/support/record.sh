@@ -11,7 +11,8 @@ RUNS=$HOME/.local/state/sbx-launch/runs
 ACT='mkdir real; (: >.git/hooks/evil) 2>/dev/null; echo tried'
 
 cat >"$TMP/sound.py" <<'EOP'
-# sound.py RUNS WORKSPACE [real evil]: what the logs of all runs there say about what stands in the workspace
+# sound.py RUNS WORKSPACE [real] [evil | evil-or-gap]: what the logs of all runs there say about what stands in
+# the workspace
 import json, os, sys
 runs, ws, need = sys.argv[1], sys.argv[2], sys.argv[3:]
 done, refused, wrong, is_gap = set(), set(), [], False
@@ -30,7 +31,7 @@ for run in sorted(os.listdir(runs)):
             wrong.append("context: %r" % line)
         if e.get("layer") == "broker" and e["kind"] == "result" and e.get("allowed") and not e.get("errno"):
             done.add(e["path"])
-        # the shim alone refuses: whoever fills the ring takes its word away, and the log says that one is missing
+        # the shim alone refuses: a program that fills the ring drops the line, and the log reports a gap
         is_gap |= e["kind"] == "gap" and e["corrupt"] + e["lost"] + e["abandoned"] > 0
         if e["kind"] == "denied":
             refused.add(e["path"])
@@ -39,7 +40,9 @@ for name in os.listdir(ws):
         wrong.append("%r stands there, and no line of the broker's" % name)
 if "real" in need and not os.path.isdir(os.path.join(ws, "real")):
     wrong.append("control: the act was not done")
-if "evil" in need and "./.git/hooks/evil" not in refused and not is_gap:
+if "evil-or-gap" in need and is_gap:
+    refused.add("./.git/hooks/evil")
+if ("evil" in need or "evil-or-gap" in need) and "./.git/hooks/evil" not in refused:
     wrong.append("no line of the refusal: %r" % sorted(refused))
 if os.path.exists(os.path.join(ws, ".git/hooks/evil")):
     wrong.append("the file was made")
@@ -61,14 +64,14 @@ sound() # NEEDS...
 {
 	python3 "$TMP/sound.py" "$RUNS" "$WS" "$@" && "$AUDIT" verify "$(outer)" | grep -q 'hold together, and are all'
 }
-attack() # NAME SCRIPT [OPTIONS...]
+attack() # NAME SCRIPT [OPTIONS...]; TOLD=evil-or-gap where the ring may lose the refusal
 {
 	name=$1 script=$2
 	shift 2
 	begin
 	launch -q --context who=outer "$@" -- bash -c "$script"
 	check "$name: was tried" grep -qx tried "$TMP/out"
-	check "$name: hides nothing, forges nothing" sound real evil
+	check "$name: hides nothing, forges nothing" sound real "${TOLD:-evil}"
 }
 show()
 {
