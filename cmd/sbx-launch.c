@@ -21,6 +21,7 @@
 #ifdef __APPLE__
 #include "launcher/macos/seatbelt.h"
 #else
+#include "cmd/doctor.h"
 #include "launcher/linux/bwrap/wrap.h"
 #include "launcher/linux/run/adopt.h"
 #endif
@@ -43,6 +44,9 @@ static int doctor(bool json)
 	struct lau_host host;
 
 	lau_host_probe(&host);
+#ifdef __linux__
+	doctor_find_linked(&host);
+#endif
 	lau_host_show(&host, json, !json && isatty(STDOUT_FILENO), &text);
 	return print(&text);
 }

@@ -113,6 +113,12 @@ struct lau_verdict {
 };
 #define LAU_VERDICTS 5
 
+/* A file that the default policy denies here and that has further names. */
+struct lau_linked {
+	const char *path, *rule; /* borrowed */
+	unsigned long others;
+};
+
 /* Of no option, of a pattern that denies reading, and of each --network. The program of each run is
  * this one, which prints its version; no log is made, and a place for one is looked for. */
 void lau_verdicts_ask(struct lau_verdict out[LAU_VERDICTS]);
@@ -150,6 +156,8 @@ struct lau_host {
 	bool is_asked_as_macos; /* a question is about that system, not about this host */
 	struct lau_verdict verdicts[LAU_VERDICTS]; /* of the whole probe; has_verdicts */
 	bool has_verdicts;
+	const struct lau_linked *linked; /* borrowed; found by who has the policy */
+	size_t nlinked;
 	bool is_served; /* and whose supervisor makes runs inside it; told by the whole probe */
 };
 

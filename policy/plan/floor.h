@@ -104,7 +104,7 @@ bool pol_floor_opens_devices(const struct pol_floor *);
 /* --best-effort: the rules named by fatal gaps are left to the shim. */
 void pol_floor_accept_gaps(struct pol_floor *);
 bool pol_floor_has_fatal(const struct pol_floor *);
-/* Limits of the floor that hold for any policy, with or without a broker: line `i`, NULL after
- * the last. */
-const char *pol_floor_limit(bool with_broker, size_t i);
+/* limits.c: known limit `i` that holds for any policy, with or without a broker; false after the
+ * last. The name is that of docs/THREAT-MODEL.md. Static. */
+bool pol_limit(bool with_broker, size_t i, const char **out_name, const char **out_text);
 void pol_floor_show(const struct pol_floor *, struct b_str *out);

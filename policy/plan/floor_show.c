@@ -40,66 +40,6 @@ bool pol_floor_has_fatal(const struct pol_floor *f)
 	return false;
 }
 
-/* Which floor has the limit. */
-enum { BARE = 1, BROKER = 2, BOTH = 3 };
-
-static const struct {
-	unsigned where;
-	const char *text;
-} limits[] = {
-	{BARE, "metadata calls (chmod, chown, utime, xattrs) are not seen by Landlock: outside the "
-	       "writable directories only the file owner's rights and the shim stop them"},
-	{BARE, "names, never content, beneath carved directories can be listed"},
-	{BARE, "entries made after the start directly in a carved directory cannot be opened"},
-	{BROKER, "programs without the shim list carved directories only by O_DIRECTORY, and open "
-		 "what was made later directly in one only by openat2(2)"},
-	{BARE, "the protected set inside the workspace is left to the shim: strict refuses"},
-	{BARE, "openat2(2) can create a set-id file in a writable directory: its mode is hidden in "
-	       "memory"},
-	{BARE, "programs that the shim does not witness are held by the kernel, but not logged"},
-	{BROKER, "reads that the kernel refuses to programs without the shim are not logged"},
-	{BARE, "connect(2) to a socket path inside writable directories needs --unix host"},
-	{BROKER, "servers on a Unix socket see the broker's process number as their peer's"},
-	{BROKER,
-	 "programs cannot put a Landlock domain on themselves: they are told there is none"},
-	{BROKER, "a directory that moves to where other rules hold is looked through: with more "
-		 "than 50,000 names in it, or one that cannot be read, it stays"},
-	{BROKER,
-	 "programs that their user may execute but not read (mode 0111) cannot change files"},
-	{BROKER,
-	 "where a pattern denies reading, a second thread can put a denied file in the place "
-	 "of a program between the check of execve(2) and its start: it runs if it was "
-	 "executable before the run, and what is preloaded into it can read its content"},
-	{BROKER, "of the calls that wait (FIFOs under a pattern that denies reading, connections) "
-		 "192 wait at once: one more fails"},
-	{BROKER,
-	 "with rules on endpoints (--connect) a connection that does not wait for its other "
-	 "end (O_NONBLOCK) is reset where that cannot be had, and getpeername(2) tells an "
-	 "address of the relay"},
-	{BOTH, "inotify and readlink tell names and changes of denied directories that file "
-	       "permissions let be read"},
-	{BOTH,
-	 "--network none on top of user namespaces shows other users' files as owned by nobody"},
-	{BOTH, "with --network host System V IPC is the host's; with --network none, where no "
-	       "namespace can "
-	       "be had, it is refused"},
-	{BOTH, "where no pid namespace can be had (--isolate), the process list is the host's"},
-	{BOTH, "where no /dev/shm of its own can be had (--isolate), it is closed: POSIX shared "
-	       "memory and "
-	       "semaphores fail"},
-	{BOTH,
-	 "other terminals of the same user can be opened (/dev/pts), not typed into: --deny-read "
-	 "/dev/pts --deny-modify /dev/pts closes them, and new pseudo-terminals with them"},
-};
-
-const char *pol_floor_limit(bool with_broker, size_t i)
-{
-	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
-		if (limits[k].where & (with_broker ? BROKER : BARE) && i-- == 0)
-			return limits[k].text;
-	return NULL;
-}
-
 static void show_rights(unsigned rights, struct b_str *out)
 {
 	static const struct {
@@ -164,6 +104,8 @@ static void show_broker(const struct pol_floor *f, struct b_str *out)
 
 void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 {
+	const char *name, *text;
+
 	b_str_add(out, "granted by the kernel (landlock)\n");
 	for (size_t i = 0; i < f->ngrants; i++) {
 		const struct pol_grant *g = &f->grants[i];
@@ -197,6 +139,6 @@ void pol_floor_show(const struct pol_floor *f, struct b_str *out)
 		show_gap(&f->gaps[i], out);
 	}
 	b_str_add(out, "limits of this floor\n");
-	for (size_t i = 0; pol_floor_limit(f->uses_broker, i); i++)
-		b_str_addf(out, "  %s\n", pol_floor_limit(f->uses_broker, i));
+	for (size_t i = 0; pol_limit(f->uses_broker, i, &name, &text); i++)
+		b_str_addf(out, "  %s: %s\n", name, text);
 }

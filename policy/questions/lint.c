@@ -400,7 +400,9 @@ int pol_lint_host(struct pol_lint *l, struct pol_doc *doc, struct pol_engine *en
 	pol_lint_names(l, engine, h.ws);
 	lint_floor(&h, floor);
 	lint_opened(&h);
-	return lint_sets(&h, err) < 0 ? -1 : lint_layers(&h, err);
+	if (lint_sets(&h, err) < 0 || lint_layers(&h, err) < 0)
+		return -1;
+	return pol_lint_found(l, doc, engine, err);
 }
 
 /* Names that look like what a rule denies, and are another file only where names are

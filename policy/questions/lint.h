@@ -35,7 +35,10 @@ struct pol_floor;
 	X(OBEYED, "obeyed-outside")	  /* opens what programs outside run or obey */            \
 	X(LOOKALIKE, "look-alike")	  /* but for case or form what is denied */                \
 	X(NOT_ENFORCED, "not-enforced")	  /* this host cannot hold it */                           \
-	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */
+	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */                    \
+	X(LINKED, "hard-link")		  /* a denied file has further names */                    \
+	X(CLOSED, "opens-nothing")	  /* all that it opens others close */                     \
+	X(TEMPORARY, "no-temporary")	  /* temporary files can be made nowhere */
 
 enum pol_lint_code {
 #define X(code, name) POL_LINT_##code,
@@ -67,12 +70,13 @@ struct pol_lint {
 	size_t work;	   /* see POL_LINT_WORK */
 	size_t matches;	   /* see POL_LINT_MATCHES */
 	size_t unexamined; /* rules left out when that was used up */
+	bool is_cut;	   /* not all names were looked at for hard links */
 	/* Can everybody register a name directly below this one? NULL: nobody knows. */
 	bool (*is_public_suffix)(const char *name);
 };
 void pol_lint_release(struct pol_lint *);
 
-/* What can be said without a host: all but the last five of the table. -1: B_LIMIT. */
+/* What can be said without a host: all but the last eight of the table. -1: B_LIMIT. */
 int pol_lint_document(struct pol_lint *, struct pol_doc *, struct b_err *err);
 /* Directories, secrets and mechanisms of this host; the engine is one of this document. */
 int pol_lint_host(struct pol_lint *, struct pol_doc *, struct pol_engine *,
@@ -92,3 +96,6 @@ struct pol_finding *pol_lint_add(struct pol_lint *, enum pol_lint_code, const ch
 /* lint.c: names beside what a rule denies that differ in case or form alone. `ws` is the
  * workspace, "" = the root directory. */
 void pol_lint_names(struct pol_lint *, const struct pol_engine *, const char *ws);
+/* lint_found.c: further names of denied files, openings that stay closed, temporary files. */
+int pol_lint_found(struct pol_lint *, const struct pol_doc *, const struct pol_engine *,
+		   struct b_err *);

@@ -200,6 +200,20 @@ static void show_folding(void *ctx, const char *at, const char *type)
 	b_str_addf(out, " (%s): what is denied there is denied in any.\n", type);
 }
 
+static void show_linked(const struct lau_host *h, struct b_str *out)
+{
+	for (size_t i = 0; i < h->nlinked; i++) {
+		const struct lau_linked *l = &h->linked[i];
+
+		b_str_add_visible(out, l->path, strlen(l->path));
+		b_str_add(out, ", which `");
+		b_str_add_visible(out, l->rule, strlen(l->rule));
+		b_str_addf(out, "` denies, has %lu more name%s (hard links), judged by %s.\n",
+			   l->others, l->others == 1 ? "" : "s",
+			   l->others == 1 ? "itself" : "themselves");
+	}
+}
+
 struct left {
 	struct b_str *out;
 	bool any;
@@ -222,6 +236,7 @@ static void show_left(void *ctx, const char *path, size_t n, const char *what)
 static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 {
 	struct left left = {.out = out};
+	const char *name, *limit;
 
 	b_str_addf(out, "Linux %s, as %s\n", h->kernel, h->is_root ? "root" : "an ordinary user");
 	show_landlock(h, colour, out);
@@ -240,9 +255,10 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 			   can_hold(h) ? "holds here"
 				       : "does not hold here: --strict will refuse to run");
 	(void)pol_each_folding_mount(show_folding, out);
+	show_linked(h, out);
 	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");
-	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
-		b_str_addf(out, "  - %s\n", pol_floor_limit(h->has_broker, i));
+	for (size_t i = 0; pol_limit(h->has_broker, i, &name, &limit); i++)
+		b_str_addf(out, "  - %s: %s\n", name, limit);
 	aud_left_each(show_left, &left);
 }
 
@@ -334,9 +350,35 @@ static void json_left(void *ctx, const char *path, size_t n, const char *what)
 	b_json_close(j, '}');
 }
 
+static void json_linked(struct b_json *j, const struct lau_host *h)
+{
+	b_json_key(j, "linked");
+	b_json_open(j, '[');
+	for (size_t i = 0; i < h->nlinked; i++) {
+		const struct lau_linked *l = &h->linked[i];
+
+		b_json_open(j, '{');
+		b_json_bytes(j, "path", l->path, strlen(l->path));
+		b_json_bytes(j, "rule", l->rule, strlen(l->rule));
+		b_json_key(j, "others");
+		b_json_u64(j, l->others);
+		b_json_close(j, '}');
+	}
+	b_json_close(j, ']');
+}
+
+static void json_limit(struct b_json *j, const char *name, const char *text)
+{
+	b_auto(b_str_release) struct b_str line = {0};
+
+	b_str_addf(&line, "%s: %s", name, text);
+	b_json_str(j, line.s);
+}
+
 static void show_json(const struct lau_host *h, struct b_str *out)
 {
 	struct b_json j = {.out = out};
+	const char *name, *limit;
 
 	b_json_open(&j, '{');
 	json_pair(&j, "kernel", h->kernel);
@@ -369,13 +411,14 @@ static void show_json(const struct lau_host *h, struct b_str *out)
 		json_row(&j, h, &rows[i]);
 	b_json_key(&j, "limits");
 	b_json_open(&j, '[');
-	for (size_t i = 0; pol_floor_limit(h->has_broker, i); i++)
-		b_json_str(&j, pol_floor_limit(h->has_broker, i));
+	for (size_t i = 0; pol_limit(h->has_broker, i, &name, &limit); i++)
+		json_limit(&j, name, limit);
 	b_json_close(&j, ']');
 	b_json_key(&j, "folding");
 	b_json_open(&j, '[');
 	(void)pol_each_folding_mount(json_folding, &j);
 	b_json_close(&j, ']');
+	json_linked(&j, h);
 	b_json_key(&j, "left");
 	b_json_open(&j, '[');
 	aud_left_each(json_left, &j);

@@ -122,6 +122,7 @@ Test(launcher_doctor, json_has_the_limits_of_this_host)
 	for (int has_broker = 0; has_broker < 2; has_broker++) {
 		struct lau_host h = good;
 		struct b_str out = {0};
+		const char *name, *text;
 		json_t *j, *limits;
 
 		h.has_broker = has_broker;
@@ -129,10 +130,14 @@ Test(launcher_doctor, json_has_the_limits_of_this_host)
 		j = json_loads(b_str_c(&out), 0, NULL);
 		limits = json_object_get(j, "limits");
 		cr_assert_gt(json_array_size(limits), 0);
-		for (size_t i = 0; i < json_array_size(limits); i++)
-			cr_expect_str_eq(json_string_value(json_array_get(limits, i)),
-					 pol_floor_limit(has_broker, i));
-		cr_expect_null(pol_floor_limit(has_broker, json_array_size(limits)));
+		for (size_t i = 0; i < json_array_size(limits); i++) {
+			b_auto(b_str_release) struct b_str want = {0};
+
+			cr_assert(pol_limit(has_broker, i, &name, &text));
+			b_str_addf(&want, "%s: %s", name, text);
+			cr_expect_str_eq(json_string_value(json_array_get(limits, i)), want.s);
+		}
+		cr_expect_not(pol_limit(has_broker, json_array_size(limits), &name, &text));
 		json_decref(j);
 		b_str_release(&out);
 	}
