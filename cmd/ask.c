@@ -15,6 +15,7 @@
 #include "policy/document/documents.h"
 #include "policy/engine.h"
 #include "policy/document/model.h"
+#include "policy/document/settings.h"
 
 static const char me[] = "sbx-policy";
 
@@ -121,6 +122,32 @@ void ask_notes(const struct pol_doc *doc)
 {
 	for (size_t i = 0; i < doc->foreign.notes.n; i++)
 		tell("note", doc->foreign.notes.v[i].s);
+}
+
+static size_t tell_lost(const struct pol_texts *losses, bool is_strict)
+{
+	for (size_t i = 0; i < losses->n; i++) {
+		b_auto(b_str_release) struct b_str text = {0};
+
+		b_str_addf(&text, "%s%s", losses->v[i].s,
+			   is_strict ? ": a strict run refuses it" : "");
+		tell("loss", b_str_c(&text));
+	}
+	return is_strict ? losses->n : 0;
+}
+
+bool ask_refused(const struct pol_doc *doc)
+{
+	const struct pol_setting_value *v = doc->settings.value;
+	bool is_host = v[POL_SET_network].said && v[POL_SET_network].v == POL_NET_HOST;
+	bool is_strict = !v[POL_SET_strict].said || v[POL_SET_strict].v;
+	size_t n = tell_lost(&doc->foreign.losses, is_strict);
+
+	if (is_host) {
+		n += tell_lost(&doc->foreign.net_losses, is_strict);
+		n += tell_lost(&doc->foreign.host_losses, is_strict);
+	}
+	return n > 0;
 }
 
 void ask_notices(const struct pol_engine *e)

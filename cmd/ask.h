@@ -107,4 +107,7 @@ void ask_macos_exceptions(struct ask_macos *, const char *path, ask_macos_except
 /* Lines for the person, to standard error. */
 /* What a document of another system has to tell, as `note:` lines. */
 void ask_notes(const struct pol_doc *);
+/* Names what of the document nothing here enforces, whatever the host. True: a strict run of it is
+ * refused. */
+bool ask_refused(const struct pol_doc *);
 void ask_notices(const struct pol_engine *);

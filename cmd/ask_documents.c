@@ -66,6 +66,9 @@ static int lint_file(struct ask_opts *o, const char *file, struct b_str *out, si
 	if (lint.unexamined > 0 && !o->json)
 		b_str_addf(out, "%s: %zu rules were not examined: too many for proofs\n", file,
 			   lint.unexamined);
+	if (lint.is_cut && !o->json)
+		b_str_addf(out, "%s: too many files are denied to look at all for hard links\n",
+			   file);
 	return 0;
 }
 
@@ -276,12 +279,35 @@ static const char *lacking(const struct lau_plan *p)
 	return NULL;
 }
 
+/* The option, where the document is of a language that has no such flag; caliban's says it itself. */
+static bool auto_allows(const struct ask_opts *o, const struct asked *a)
+{
+	const struct pol_foreign *f = &a->dirs.layers.main.foreign;
+
+	return f->dialect == POL_DIALECT_caliban ? f->auto_allows : o->auto_allow;
+}
+
+/* What runs sandboxed is known once the floor is planned. */
+static int ask_leave(struct ask_opts *o, struct asked *a, struct lau_leave *leave,
+		     struct b_err *err)
+{
+	if (ask_policy(o, a, err) < 0)
+		return -1;
+	leave->sandboxed = auto_allows(o, a);
+	if (!leave->sandboxed)
+		return 0;
+	asked_release(a);
+	if (ask_run(o, a, err) < 0)
+		return -1;
+	leave->bare = lacking(&a->plan);
+	return 0;
+}
+
 int ask_approve(struct ask_opts *o, char const *const *words, size_t n)
 {
 	b_auto(asked_release) struct asked a = ASKED_NONE;
 	b_auto(b_str_release) struct b_str why = {0}, out = {0};
-	struct lau_leave leave = {
-		.listed = o->listed.v, .nlisted = o->listed.n, .sandboxed = o->auto_allow};
+	struct lau_leave leave = {.listed = o->listed.v, .nlisted = o->listed.n};
 	enum lau_approval answer;
 	struct b_err err;
 
@@ -290,9 +316,8 @@ int ask_approve(struct ask_opts *o, char const *const *words, size_t n)
 		       "approve: expected sbx-policy approve [options] -- COMMAND...");
 		return ask_trouble(&err);
 	}
-	if ((o->auto_allow ? ask_run : ask_policy)(o, &a, &err) < 0)
+	if (ask_leave(o, &a, &leave, &err) < 0)
 		return ask_trouble(&err);
-	leave.bare = lacking(&a.plan);
 	b_auto_free const char **argv = b_calloc(n + 1, sizeof *argv);
 	for (size_t i = 0; i < n; i++)
 		argv[i] = words[i];

@@ -41,8 +41,8 @@ static const struct b_opt own_table[] = {
 	 .help = "approve: also allow these, as allow_unsandboxed_commands of caliban lists them "
 		 "(repeatable)"},
 	{"auto-allow", 0, NULL, B_OPT_FLAG, O(auto_allow), .group = GROUP,
-	 .help = "approve: allow all that the policy does not deny, as "
-		 "auto_allow_bash_if_sandboxed does"},
+	 .help = "approve: allow all that runs sandboxed; a document of caliban's says it "
+		 "itself (auto_allow_bash_if_sandboxed)"},
 	{"plan", 0, "landlock|seccomp|sbpl|bwrap", B_OPT_ENUM, O(plan),
 	 "landlock|seccomp|sbpl|bwrap", .group = GROUP,
 	 .help = "show: the kernel's rules as they would be applied"},
@@ -81,10 +81,13 @@ static int check(struct ask_opts *o, char const *const *files, size_t n)
 
 		b_auto(b_str_release) struct b_str report = {0};
 
-		if (ask_parse_file(o, files[i], &report, &doc, &err) < 0)
+		if (ask_parse_file(o, files[i], &report, &doc, &err) < 0) {
 			status = ask_trouble_all(&report, &err);
-		else
+		} else {
 			ask_notes(&doc);
+			if (ask_refused(&doc) && status == YES)
+				status = NO;
+		}
 		pol_doc_release(&doc);
 	}
 	return status;

@@ -308,14 +308,20 @@ static int take_nested(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_bool(f, value, key->s, &f->doc->foreign.is_nested);
 }
 
+/* Nothing that a run does: sbx-policy approve asks for it. */
+static int take_auto_allow(struct pol_front *f, const struct pol_ynode *key,
+			   const struct pol_ynode *value)
+{
+	return pol_foreign_bool(f, value, key->s, &f->doc->foreign.auto_allows);
+}
+
 static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {
 		{.name = "enabled", .take = take_enabled},
 		{.name = "fail_if_unavailable", .take = take_fail},
-		/* whether the agent asks is the agent's */
-		{.name = "auto_allow_bash_if_sandboxed", .take = pol_foreign_either},
+		{.name = "auto_allow_bash_if_sandboxed", .take = take_auto_allow},
 		{.name = "allow_unsandboxed_commands", .take = take_unsandboxed},
 		{.name = "enable_weaker_nested_sandbox", .take = take_nested},
 		{.name = "bwrap_path", .take = take_bwrap},

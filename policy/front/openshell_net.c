@@ -524,7 +524,7 @@ static void lose_policy(struct pol_front *f, const struct pol_ynode *name,
 				 name->s);
 	pol_foreign_net_loss(f->doc, &name->pos,
 			     "network policy `%s`: rules on the network are not enforced here: "
-			     "the command has no network, or by --network all of it",
+			     "the command has no network, or with --network host the whole of it",
 			     name->s);
 }
 
