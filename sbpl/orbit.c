@@ -144,6 +144,16 @@ static void put_pattern(struct sbpl_emit *e, const struct pol_rule *r)
 	b_str_addc(&e->out, ')');
 }
 
+/* Orbit's own rules are those of its document: no set, scratch directory or document in use. Reads
+ * are allowed above. */
+static bool is_orbits(const struct pol_rule *r, enum sbx_op op)
+{
+	bool is_written = r->tier == POL_TIER_PROFILE || r->tier == POL_TIER_DENY ||
+			  r->tier == POL_TIER_CLI;
+
+	return is_written && !(op == SBX_READ && r->allow);
+}
+
 static int put_list(struct sbpl_emit *e, enum sbx_op op, const char *operation)
 {
 	const struct pol_list *list = &e->rs->op[op];
@@ -151,8 +161,7 @@ static int put_list(struct sbpl_emit *e, enum sbx_op op, const char *operation)
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
 
-		/* Reads are allowed above; what the system needs, too. */
-		if (r->tier == POL_TIER_BASE || (op == SBX_READ && r->allow))
+		if (!is_orbits(r, op))
 			continue;
 		b_str_addf(&e->out, "(%s %s ", r->allow ? "allow" : "deny", operation);
 		if (r->shape == POL_GLOB) {

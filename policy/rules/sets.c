@@ -32,6 +32,8 @@ static const char *const root_dir[] = {"/"};
 #define SECTIONS(X)                                                                                \
 	X(home, HOMES, "~/")                                                                       \
 	X(system, ROOT, "/")                                                                       \
+	X(macosHome, MACOS_HOMES, "~/")                                                            \
+	X(macosSystem, MACOS_ROOT, "/")                                                            \
 	X(workspace, WORKSPACE, "")                                                                \
 	X(noRepository, PLAIN, "")                                                                 \
 	X(gitCommon, COMMON, ".git/")                                                              \
@@ -62,6 +64,12 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	switch (section) {
 	case IN_HOMES:
 		p = (struct places){b->homes, b->nhomes};
+		break;
+	case IN_MACOS_HOMES:
+		p = (struct places){b->homes, b->rq->is_on_macos ? b->nhomes : 0};
+		break;
+	case IN_MACOS_ROOT:
+		p.n = b->rq->is_on_macos;
 		break;
 	case IN_WORKSPACE:
 		p = (struct places){b->rs->workspaces, b->rs->nworkspaces};
@@ -172,7 +180,8 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 
 	if (pol_yaml_expect(entry, POL_Y_STR, section_keys[section], set->err) < 0)
 		return -1;
-	path = entry->s + (section == IN_ROOT && entry->s[0] == '/');
+	path = entry->s +
+	       ((section == IN_ROOT || section == IN_MACOS_ROOT) && entry->s[0] == '/');
 	for (size_t i = 0; i < places.n; i++)
 		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
 						&entry->pos) < 0)

@@ -125,3 +125,23 @@ check "Orbit's style holds one document" grep -q 'holds the rules of one documen
 rm .sbx-launch.yaml
 "$policy" show --plan sbpl --sbpl-style other >"$TMP/out" 2>&1
 check 'an unknown style is a usage error' [ $? -eq 2 ]
+
+# Orbit's style is Orbit's own text, without what any run here adds: byte for byte.
+cd "$WS" || exit 1
+cat >"$TMP/orbits.yaml" <<'P'
+schemaVersion: 2
+kind: Policy
+metadata: {name: orbits}
+spec:
+  denyRead: ["**/*.env"]
+  denyModify: [".orbit/**", "**/*.env"]
+  fsProfiles: {p: {read: ["."], modify: ["."]}}
+P
+chmod 600 "$TMP/orbits.yaml"
+(unset CODEX_HOME CLAUDE_CONFIG_DIR GROK_HOME; HOME=/Users/test "$policy" show --plan sbpl --sbpl-style orbit --policy "$TMP/orbits.yaml") >"$TMP/text" 2>"$TMP/err"
+# its rows write /w for the workspace, and letters as they were before Orbit folded them
+grep -v '^#' "$(dirname "$0")/sbpl_profile_seed_example.tsv" | cut -f2- | sed 's,\\\\,\\,g' | sed "s,\"/w,\"$WS," |
+	grep -v 'regex "^/w' >"$TMP/want"
+grep -v '\[Ee\]' "$TMP/text" >"$TMP/got"
+check 'Orbit'"'"'s text, byte for byte' cmp "$TMP/got" "$TMP/want"
+check 'no set, scratch directory or origin of ours is in it' [ "$(grep -c 'preset\|;\|\.ssh\|sbx-' "$TMP/got")" -eq "$(grep -c 'sbx-' "$TMP/want")" ]

@@ -14,11 +14,12 @@
 static char home[] = "/tmp/sbx-grida.XXXXXX", ws[64];
 static struct pol_engine *engine;
 
-static void load(const char *preset)
+static void load_on(const char *preset, bool is_on_macos)
 {
 	const char *const presets[] = {preset}, *const roots[] = {ws};
 	const struct pol_request rq = {.presets = presets,
-				       .npresets = 1,
+				       .npresets = preset != NULL,
+				       .is_on_macos = is_on_macos,
 				       .workspaces = roots,
 				       .nworkspaces = 1,
 				       .managed = "/nonexistent/policy.yaml",
@@ -33,6 +34,11 @@ static void load(const char *preset)
 	setenv("HOME", home, 1);
 	unsetenv("GRIDA_USER_DATA");
 	cr_assert_eq(pol_engine_new(&rq, &engine, &err), 0, "%s", err.msg);
+}
+
+static void load(const char *preset)
+{
+	load_on(preset, false);
 }
 
 static void unload(void)
@@ -139,4 +145,85 @@ Test(policy_grida, a_call_has_neither)
 	cr_expect_eq(engine->effect.env, POL_ENV_CLEAR);
 	cr_expect_eq(engine->effect.network, POL_NET_NONE);
 	unload();
+}
+
+/* What Orbit's profiles for macOS close is in the set of secrets there, at the root and in homes. */
+Test(policy_grida, what_orbit_closes_on_macos)
+{
+	struct tsv *t = tsv_load("tests/vectors/sensitive_paths.tsv");
+	size_t n = 0;
+
+	load_on(NULL, true);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const char *path = tsv_cell(&t->rows[i], "path");
+		char below[160];
+
+		if (strcmp(tsv_cell(&t->rows[i], "system"), "orbit HEAD (SBPL only)") != 0)
+			continue;
+		n++;
+		snprintf(below, sizeof below, "%s/x", path + 1 + (*path == '~'));
+		cr_expect_not(may(SBX_READ, *path == '~' ? home : "", below), "%s", path);
+		cr_expect_not(may(SBX_MODIFY, *path == '~' ? home : "", below), "%s", path);
+	}
+	cr_expect_gt(n, 5);
+	cr_expect(may(SBX_READ, home, "Library/Preferences/x"));
+	unload();
+	tsv_free(t);
+}
+
+Test(policy_grida, places_of_macos_cost_nothing_elsewhere)
+{
+	load_on(NULL, false);
+	cr_expect(may(SBX_READ, home, "Library/Keychains/x"));
+	unload();
+}
+
+/* "a, b": each of them, but for the names of macOS. */
+Test(policy_grida, what_a_call_is_denied_beside_its_lists)
+{
+	struct tsv *t = tsv_load("tests/vectors/sensitive_paths.tsv");
+	size_t n = 0;
+
+	load("grida-call");
+	for (size_t i = 0; i < t->n_rows; i++) {
+		char paths[200];
+
+		if (strcmp(tsv_cell(&t->rows[i], "system"), "grida HEAD per-call") != 0)
+			continue;
+		snprintf(paths, sizeof paths, "%s", tsv_cell(&t->rows[i], "path"));
+		for (char *p = strtok(paths, ", "); p; p = strtok(NULL, ", ")) {
+			if (strncmp(p, "/private/", 9) == 0)
+				continue;
+			n++;
+			cr_expect_not(may(SBX_READ, *p == '~' ? home : "", p + 1 + (*p == '~')),
+				      "%s", p);
+		}
+	}
+	cr_expect_eq(n, 3);
+	unload();
+	tsv_free(t);
+}
+
+/* What Orbit denies by default is in its preset, at any depth. */
+Test(policy_grida, what_orbit_denies_by_default)
+{
+	struct tsv *t = tsv_load("tests/vectors/sensitive_paths.tsv");
+	size_t n = 0;
+
+	load("orbit");
+	for (size_t i = 0; i < t->n_rows; i++) {
+		static const char *const names[] = {"x.env", "a/b/x.env", ".env", ".env.local",
+						    "a/x.env.old"};
+
+		if (strcmp(tsv_cell(&t->rows[i], "system"), "orbit default policy") != 0)
+			continue;
+		cr_expect_str_eq(tsv_cell(&t->rows[i], "path"), "**/*.env");
+		for (size_t k = 0; k < sizeof names / sizeof *names; k++, n++) {
+			cr_expect_not(may(SBX_READ, ws, names[k]), "%s", names[k]);
+			cr_expect_not(may(SBX_MODIFY, ws, names[k]), "%s", names[k]);
+		}
+	}
+	cr_expect_gt(n, 0);
+	unload();
+	tsv_free(t);
 }

@@ -129,6 +129,8 @@ static void add_preset(const char *name)
 	spec = pol_yaml_get(root, "spec");
 	deny = pol_yaml_get(spec, "deny");
 	add_entries(name, spec, "home", HOME, deny && deny->n == 2);
+	add_entries(name, spec, "macosHome", HOME, deny && deny->n == 2);
+	add_entries(name, spec, "macosSystem", "", deny && deny->n == 2);
 	add_entries(name, spec, "system", "", deny && deny->n == 2);
 	add_entries(name, spec, "workspace", WS, deny && deny->n == 2);
 	add_entries(name, spec, "noRepository", WS, deny && deny->n == 2);
