@@ -385,6 +385,10 @@ struct aud_denial {
 	size_t address_len;
 };
 
+/* reach.c: EACCES or EROFS where permissions or a read-only file system would refuse the change to the
+ * user of this process, whatever the policy says; else 0. */
+int aud_out_of_reach(const struct aud_denial *);
+
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".
  * "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
  * /home/u/.ssh/id"; counted instead when too many came lately; nothing when the same operation on

@@ -3,6 +3,7 @@
 #include "audit/collect_priv.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -245,12 +246,42 @@ static void add_keeper(struct b_str *line, const struct aud_denial *d)
 		}
 }
 
+/* Documents that must all allow: an option of the run's own opens nothing of theirs. */
+static bool add_layer_remedy(struct b_str *line, const struct aud_denial *d)
+{
+	if (b_has_prefix(d->origin, "managed:"))
+		b_str_add(line, ": the policy of this host denies it, no option opens it");
+	else if (b_has_prefix(d->origin, "project:"))
+		b_str_add(line, ": the file of the project denies it, no option opens it");
+	else
+		return false;
+	return true;
+}
+
+/* Where an option would not help. */
+static bool add_permissions(struct b_str *line, const struct aud_denial *d)
+{
+	int sys = aud_out_of_reach(d);
+
+	if (sys)
+		b_str_add(line, sys == EROFS
+					? ": its file system is read-only anyway, no option opens it"
+					: ": file permissions refuse it anyway, no option opens it");
+	return sys != 0;
+}
+
+/* A directory with a made-up name is made to be filled. */
+static const char *behind_random(const struct aud_denial *d)
+{
+	return d->call == SBX_CALL_mkdir || d->call == SBX_CALL_mkdirat ? "*/**" : "*";
+}
+
 static void add_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	const char *name = of_process(d);
 	size_t n, parent;
 
-	if (is_own(d))
+	if (is_own(d) || add_layer_remedy(line, d) || add_permissions(line, d))
 		return;
 	if (name) {
 		add_process_remedy(line, d, name);
@@ -272,7 +303,7 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
 	n = d->op == SBX_MODIFY ? before_random(d->path, d->path_len) : 0;
-	add_word(line, d->path, n ? n : saved_len(d), n ? "*" : "");
+	add_word(line, d->path, n ? n : saved_len(d), n ? behind_random(d) : "");
 	add_keeper(line, d);
 }
 
@@ -299,6 +330,8 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 /* A name that is open, and an address that is not: what a name says may not lead there. */
 static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 {
+	if (add_layer_remedy(line, d))
+		return;
 	if (d->address) {
 		b_str_add(line, ": it is ");
 		b_str_add_visible(line, d->address, d->address_len);

@@ -11,8 +11,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* b_fail() of "TEXT: what errno says", with the remedy where one is known. [AS-safe] [no-alloc] */
 int b_fail_sys(struct b_err *err, enum b_kind kind, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* What helps after such an errno, NULL = nobody knows; `is_confined`: a filter or a profile is around
+ * us, which may have refused the call. Static. [AS-safe] [no-alloc] */
+const char *b_remedy(int sys, bool is_confined);

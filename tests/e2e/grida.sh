@@ -94,6 +94,14 @@ rm -f "$TMP/r.json"
 launch -q --preset grida-call -w "$WS" --timeout 100ms --result-json "$TMP/r.json" -- sleep 5
 check '020: past its time' \
 	says 'r["timed_out"] and r["signal"] == "SIGTERM" and r["duration_ms"] < 2000 and r["exit_code"] is None and r["stderr"] == ""'
+took() # OPTIONS...: the time that a call is given
+{
+	rm -f "$TMP/r.json"
+	launch -q --preset grida-call -w "$WS" "$@" --dry-run -- true
+	sed -n 's/^timeout: *//p' "$TMP/out"
+}
+check '021: thirty seconds where nobody says' [ "$(took)" = '30000 ms, killed 250 ms later' ]
+check '022: no more than a minute' [ "$(took --timeout 10m)" = '60000 ms, killed 250 ms later' ]
 call "$WS" python3 -c 'import sys; sys.stdout.write("x" * (2 << 20)); sys.stdout.flush(); sys.stderr.write("y"); print("z")'
 check '023: past 1 MiB the rest is dropped, and the command ends as it would' \
 	says 'len(r["stdout"]) + len(r["stderr"]) == 1 << 20 and r["truncated"] and r["exit_code"] == 0'

@@ -427,9 +427,10 @@ static int open_views(struct br_broker *b, struct b_err *err)
 	b->root = open("/", flags);
 	b->proc = open("/proc", flags);
 	b->self_fd = open("/proc/self/fd", flags);
+	if ((b->root < 0 || b->proc < 0 || b->self_fd < 0) && errno == ENOENT)
+		return b_fail(err, B_FLOOR, errno, "broker: /proc: it must be mounted");
 	if (b->root < 0 || b->proc < 0 || b->self_fd < 0)
-		return b_fail(err, B_FLOOR, errno, "broker: /proc: %s: it must be mounted",
-			      strerror(errno));
+		return b_fail_sys(err, B_FLOOR, errno, "broker: /proc");
 	br_find_dev(b);
 	if (br_find_other_procs(b) < 0)
 		return b_fail(err, B_FLOOR, errno, "broker: /proc/self/mountinfo: %s",
