@@ -385,8 +385,8 @@ struct aud_denial {
 	size_t address_len;
 };
 
-/* reach.c: EACCES or EROFS where permissions or a read-only file system would refuse the change to the
- * user of this process, whatever the policy says; else 0. */
+/* reach.c: EACCES or EROFS where permissions or a read-only file system would refuse the change to
+ * the user of this process, whatever the policy says; else 0. */
 int aud_out_of_reach(const struct aud_denial *);
 
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".

@@ -264,9 +264,9 @@ static bool add_permissions(struct b_str *line, const struct aud_denial *d)
 	int sys = aud_out_of_reach(d);
 
 	if (sys)
-		b_str_add(line, sys == EROFS
-					? ": its file system is read-only anyway, no option opens it"
-					: ": file permissions refuse it anyway, no option opens it");
+		b_str_add(line,
+			  sys == EROFS ? ": its file system is read-only anyway, no option opens it"
+				       : ": file permissions refuse it anyway, no option opens it");
 	return sys != 0;
 }
 

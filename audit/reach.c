@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reach.c - would the kernel refuse a change whatever the policy says? Asked of places of the system
- * alone: a command names what it likes, and elsewhere a file system may keep who asks waiting. */
+/* reach.c - would the kernel refuse a change whatever the policy says? Asked of places of the
+ * system alone: a command names what it likes, and elsewhere a file system may keep who asks
+ * waiting. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -19,6 +19,6 @@
 int b_fail_sys(struct b_err *err, enum b_kind kind, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What helps after such an errno, NULL = nobody knows; `is_confined`: a filter or a profile is around
- * us, which may have refused the call. Static. [AS-safe] [no-alloc] */
+/* What helps after such an errno, NULL = nobody knows; `is_confined`: a filter or a profile is
+ * around us, which may have refused the call. Static. [AS-safe] [no-alloc] */
 const char *b_remedy(int sys, bool is_confined);

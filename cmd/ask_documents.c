@@ -279,7 +279,8 @@ static const char *lacking(const struct lau_plan *p)
 	return NULL;
 }
 
-/* The option, where the document is of a language that has no such flag; caliban's says it itself. */
+/* The option, where the document is of a language that has no such flag; caliban's says it itself.
+ */
 static bool auto_allows(const struct ask_opts *o, const struct asked *a)
 {
 	const struct pol_foreign *f = &a->dirs.layers.main.foreign;

@@ -4,6 +4,7 @@
 
 #include "launcher/report/host.h"
 
-/* Fills `linked` of the host: files that the default policy denies here and that have further names.
- * Lives as long as the program. Where no policy can be made the verdicts say why: then none. */
+/* Fills `linked` of the host: files that the default policy denies here and that have further
+ * names. Lives as long as the program. Where no policy can be made the verdicts say why: then none.
+ */
 void doctor_find_linked(struct lau_host *);

@@ -148,8 +148,8 @@ static void put_pattern(struct sbpl_emit *e, const struct pol_rule *r)
  * are allowed above. */
 static bool is_orbits(const struct pol_rule *r, enum sbx_op op)
 {
-	bool is_written = r->tier == POL_TIER_PROFILE || r->tier == POL_TIER_DENY ||
-			  r->tier == POL_TIER_CLI;
+	bool is_written =
+		r->tier == POL_TIER_PROFILE || r->tier == POL_TIER_DENY || r->tier == POL_TIER_CLI;
 
 	return is_written && !(op == SBX_READ && r->allow);
 }

@@ -158,8 +158,7 @@ void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 	add_environment(p, env, out);
 	if (o->timeout_ms)
 		b_str_addf(out, "timeout: %llu ms, killed %llu ms later\n",
-			   (unsigned long long)o->timeout_ms,
-			   (unsigned long long)o->kill_after_ms);
+			   (unsigned long long)o->timeout_ms, (unsigned long long)o->kill_after_ms);
 	add_text(out, "program: ", program);
 	b_str_add(out, "command:");
 	/* before what is not printable is escaped, and the rest of the text as it is */

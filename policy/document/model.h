@@ -166,9 +166,9 @@ struct pol_foreign {
 	bool is_user_implied;	      /* nobody said it: of concern to root alone */
 	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not said */
 	bool must_have_bwrap;	      /* it is to be trusted, whatever the back-end */
-	bool is_at_cwd; /* relative rules are below the current directory, where no workspace is
-			   named */
-	bool is_nested; /* inside another sandbox: fewer namespaces for bwrap */
+	bool is_at_cwd;	  /* relative rules are below the current directory, where no workspace is
+			     named */
+	bool is_nested;	  /* inside another sandbox: fewer namespaces for bwrap */
 	bool auto_allows; /* caliban: what runs sandboxed needs nobody's leave */
 	struct pol_texts no_env;      /* names of variables that the command does not get */
 	const struct pol_ynode *tree; /* all of it, for who asks for more: rules on the network */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.c - the known limits, one table: `show --floor` and `--doctor` print it, docs/THREAT-MODEL.md
- * has the reasons under the same names (tests/unit/policy/test_limits.c compares them). */
+/* limits.c - the known limits, one table: `show --floor` and `--doctor` print it,
+ * docs/THREAT-MODEL.md has the reasons under the same names (tests/unit/policy/test_limits.c
+ * compares them). */
 #include "policy/plan/floor.h"
 
 /* Which floor has the limit. */
@@ -18,7 +19,8 @@ static const struct {
 	 "they list carved directories only by O_DIRECTORY, and open what was made later directly "
 	 "in one only by openat2(2); reads that the kernel refuses to them are not logged"},
 	{BROKER, "A literal that denies reading",
-	 "in a writable or crowded directory it costs what a pattern does: every open is performed"},
+	 "in a writable or crowded directory it costs what a pattern does: every open is "
+	 "performed"},
 	{BROKER, "execve under a read pattern",
 	 "a second thread can put a denied file in the place of a program between the check of "
 	 "execve(2) and its start: it runs if it was executable before the run, and what is "
@@ -37,7 +39,8 @@ static const struct {
 	 "it obeys nested repositories, submodules that the command adds, and an unfinished "
 	 "rebase: git status --ignore-submodules=all"},
 	{BROKER, "Files that somebody outside saves while a run lasts",
-	 "temporary files with random names beside a denied literal are as open as their directory"},
+	 "temporary files with random names beside a denied literal are as open as their "
+	 "directory"},
 	{BROKER, "Programs outside that write through symlinks",
 	 "they are led by links that the command makes in the workspace"},
 	{BROKER, "What outsiders run or obey",

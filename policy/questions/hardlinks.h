@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hardlinks.h - files that the rules of a policy deny and that have further names: each name is judged
- * by itself, and one that was made before the run may be open. */
+/* hardlinks.h - files that the rules of a policy deny and that have further names: each name is
+ * judged by itself, and one that was made before the run may be open. */
 #pragma once
 
 #include <stdbool.h>

@@ -180,8 +180,7 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 
 	if (pol_yaml_expect(entry, POL_Y_STR, section_keys[section], set->err) < 0)
 		return -1;
-	path = entry->s +
-	       ((section == IN_ROOT || section == IN_MACOS_ROOT) && entry->s[0] == '/');
+	path = entry->s + ((section == IN_ROOT || section == IN_MACOS_ROOT) && entry->s[0] == '/');
 	for (size_t i = 0; i < places.n; i++)
 		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
 						&entry->pos) < 0)

@@ -286,7 +286,7 @@ if [ -x "$(dirname "$SBX")/mkhost" ] && "$(dirname "$SBX")/mkhost" --no landlock
 		[ $? = 1 ] && grep -q '^ask: needs-approval: it would not run sandboxed here: ' "$TMP/out" ||
 			{ cat "$TMP/out" "$TMP/err"; return 1; }
 	}
-	printf '[sandbox]\nenabled = true\nfail_if_unavailable = false\n[sandbox.filesystem]\nallow_write = ["${WORKSPACE}"]\n' >"$TMP/c.toml"
+	printf '[sandbox]\nenabled = true\nauto_allow_bash_if_sandboxed = true\nfail_if_unavailable = false\n[sandbox.filesystem]\nallow_write = ["${WORKSPACE}"]\n' >"$TMP/c.toml"
 	chmod 600 "$TMP/c.toml"
 	check 'auto-allow where there is no Landlock: asks' bare landlock
 	check 'also where the policy would run it bare' bare landlock -p "$TMP/c.toml"

@@ -147,7 +147,8 @@ Test(policy_grida, a_call_has_neither)
 	unload();
 }
 
-/* What Orbit's profiles for macOS close is in the set of secrets there, at the root and in homes. */
+/* What Orbit's profiles for macOS close is in the set of secrets there, at the root and in homes.
+ */
 Test(policy_grida, what_orbit_closes_on_macos)
 {
 	struct tsv *t = tsv_load("tests/vectors/sensitive_paths.tsv");
