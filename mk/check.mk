@@ -19,21 +19,21 @@ check-lint: all
 lint:
 	$(Q)B=$(B) scripts/clang-tidy $(filter %.c,$(foreach m,$(ARCHIVED) shim,$($(m)_SRCS)))
 
-# Tables that scripts write, and what stands for macOS's headers, keep their shape.
 # For clangd and its like: how each file is compiled.
 compile_commands.json: $(FLAGS)
 	$(Q)scripts/compile-commands '$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(CFLAGS)' \
 		'$(CC) $(SHIM_ALL_CFLAGS)' >$@
 
+# Tables that scripts write, and what stands for macOS's headers, keep their shape.
 FORMATTED = $$(git ls-files '*.c' '*.h' | grep -v '/sdk/\|_table\.h')
 format:
 	$(Q)clang-format -i $(FORMATTED)
 check-format:
 	$(Q)clang-format --dry-run --Werror $(FORMATTED)
 
-# Nothing that only tests need.
+# Installs nothing that only tests need; SETUP=no (mk/tests.mk) installs nothing.
 run:
-	$(Q)scripts/setup build
+	$(if $(filter no,$(SETUP)),,$(Q)scripts/setup build)
 	$(Q)$(MAKE) -j$(JOBS) all
 ifdef CMD
 	$(Q)$(NOT_UNDER_MAKE) $(B)/sbx-launch -v -- /bin/sh -c "$$CMD"
@@ -75,6 +75,7 @@ help:
 	@echo 'make attack-planted   holes planted in copies of the product, each to be caught by it'
 	@echo 'make fuzz [FUZZ_SECONDS=60]'
 	@echo 'make release [RELEASE=build-release/packages]  .deb, tarball, packages for npm'
+	@echo 'make dist             the sources of the last commit, a reproducible archive'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
-	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1 ARCHIVES=no STATIC='
+	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1 ARCHIVES=no STATIC= SETUP=no'
 .PHONY: check-headers check-layers check-lint check-format lint format run clean help

@@ -161,8 +161,10 @@ bench-tree: setup
 	$(Q)$(MAKE) -j$(JOBS) all bench-build
 	$(Q)B=$(B) tests/bench/tree
 
+# Installs packages, and prints their names first; SETUP=no installs none.
+SETUP ?= yes
 setup:
-	$(Q)scripts/setup
+	$(if $(filter no,$(SETUP)),,$(Q)scripts/setup)
 # A record of a million events: written, asked, shown in a browser.
 bench-record: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
