@@ -216,8 +216,8 @@ static void remove_unrecorded(int at, const char *name)
 	b_auto_fd int fd = aud_place_open(at, name);
 	struct stat st;
 
-	if (fd >= 0 && fstatat(fd, PRINTED_RUN + 1, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    fstatat(fd, PRINTED_RUN + 1, &st, 0) < 0 && errno == ENOENT)
+	if (fd >= 0 && fstatat(fd, &PRINTED_RUN[1], &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstatat(fd, &PRINTED_RUN[1], &st, 0) < 0 && errno == ENOENT)
 		remove_open(at, name, fd);
 }
 
