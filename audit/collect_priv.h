@@ -389,6 +389,12 @@ struct aud_denial {
  * the user of this process, whatever the policy says; else 0. */
 int aud_out_of_reach(const struct aud_denial *);
 
+/* The line for the person, without its end. Appends. */
+void aud_denial_line(const struct aud_denial *, struct b_str *out);
+/* `n` more of this kind. */
+void aud_refusals_add(struct aud_refusals *, const struct aud_denial *, uint64_t n);
+void aud_refusals_release(struct aud_refusals *);
+
 /* What opens a class of calls instead of a path is named as that: "allow with --allow debug".
  * "denied read /home/u/.ssh/id (rule .ssh, preset:secrets:3:5): allow with --read
  * /home/u/.ssh/id"; counted instead when too many came lately; nothing when the same operation on
@@ -430,6 +436,7 @@ struct aud_collector {
 	struct aud_counts counts;
 	struct aud_log log;
 	struct aud_person person;
+	struct aud_refusals refusals;
 	struct aud_fold fold;
 	struct aud_procs *procs;
 	struct sbx_ring_reader reader, broker;

@@ -90,6 +90,7 @@ void aud_collector_free(struct aud_collector *c)
 	b_str_release(&c->argv);
 	aud_log_release(&c->log);
 	aud_fold_release(&c->fold);
+	aud_refusals_release(&c->refusals);
 	aud_procs_free(c->procs);
 	aud_twins_release(&c->twins);
 	aud_trust_release(&c->trust);
@@ -382,6 +383,11 @@ void aud_collector_counts(const struct aud_collector *c, struct aud_counts *out)
 	*out = c->counts;
 	out->lost += c->log.dropped_lines + c->unwritten;
 	out->damaged = c->cfg.ring ? aud_guard_damaged() : 0;
+}
+
+const struct aud_refusals *aud_collector_refusals(const struct aud_collector *c)
+{
+	return c->cfg.keeps_refusals ? &c->refusals : NULL;
 }
 
 const char *aud_collector_hash(const struct aud_collector *c)

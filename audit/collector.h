@@ -25,6 +25,25 @@
 struct b_err;
 struct aud_collector;
 
+/* One kind of denial: operation, path, rule. */
+struct aud_refusal {
+	enum sbx_op op;
+	char *path; /* path_len bytes, then NUL */
+	size_t path_len;
+	char *matched, *origin;
+	char *line; /* what the person reads of it */
+	uint64_t count, hash;
+};
+
+/* The first kinds of a run that a rule could open, and how often each came; `beyond` counts
+ * denials of the kinds that had no place. What the command claims is not among them. */
+#define AUD_REFUSALS_MAX 50
+struct aud_refusals {
+	struct aud_refusal v[AUD_REFUSALS_MAX];
+	size_t n;
+	uint64_t beyond;
+};
+
 /* A line for the person on stderr, without the program's name and newline; control bytes are
  * escaped. */
 typedef void aud_denial_fn(void *ctx, const char *line);
@@ -68,6 +87,7 @@ struct aud_config {
 	size_t broker_ring_data;
 	aud_denial_fn *denial; /* NULL = quiet */
 	void *denial_ctx;
+	bool keeps_refusals;	    /* for aud_collector_refusals() */
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
 	bool foreign_pids;	    /* the numbers of its events mean nothing out here */
 	aud_kin_fn *kin;	    /* NULL: what the events say of their processes is believed */
@@ -116,6 +136,8 @@ void aud_collector_ended(struct aud_collector *, int status, int signal);
 int aud_collector_drain(struct aud_collector *, uint64_t now_ms, bool final, int *out_poll_ms,
 			struct b_err *err);
 void aud_collector_counts(const struct aud_collector *, struct aud_counts *out);
+/* Borrowed, until the collector is freed. NULL: they were not asked for. */
+const struct aud_refusals *aud_collector_refusals(const struct aud_collector *);
 /* MAC of the last line (chain.h), 64 hex digits; of no line: 64 zeros. */
 const char *aud_collector_hash(const struct aud_collector *);
 /* Folded counts, unwitnessed images, the rate limiter's closing line. Flushes the log; errors

@@ -345,7 +345,7 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 	b_str_add_visible(line, d->path, d->path_len);
 }
 
-static void add_denial(struct b_str *line, const struct aud_denial *d)
+void aud_denial_line(const struct aud_denial *d, struct b_str *line)
 {
 	if (d->is_set_id) {
 		b_str_add(line, "denied set-id bits of ");
@@ -407,7 +407,7 @@ void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_
 		return;
 	}
 	p->in_window++;
-	add_denial(&line, d);
+	aud_denial_line(d, &line);
 	p->fn(p->ctx, line.s);
 }
 

@@ -176,12 +176,13 @@ void aud_write_folds(struct aud_collector *c)
 	c->folded_at_ms = c->now_ms;
 }
 
-static void tell_denial(struct aud_collector *c, const struct aud_item *it,
-			const struct aud_verdict *v)
+/* What a rule of theirs could open: for the person, and for the run's result. */
+static void note_denial(struct aud_collector *c, const struct aud_item *it,
+			const struct aud_verdict *v, bool is_first)
 {
 	const struct sbx_event *ev = &it->ev;
 	bool move = ev->flags & SBX_EVF_MOVE && ev->aux < SBX_OP_COUNT;
-	struct aud_denial d = {
+	const struct aud_denial d = {
 		.op = (enum sbx_op)(move ? ev->aux : ev->op),
 		.path = v->second ? it->path2 : it->path,
 		.path_len = v->second ? ev->path2_len : ev->path_len,
@@ -198,7 +199,10 @@ static void tell_denial(struct aud_collector *c, const struct aud_item *it,
 		.address_len = ev->path2_len,
 	};
 
-	aud_person_denial(&c->person, &d, c->now_ms);
+	if (is_first)
+		aud_person_denial(&c->person, &d, c->now_ms);
+	if (c->cfg.keeps_refusals)
+		aud_refusals_add(&c->refusals, &d, it->count ? it->count : 1);
 }
 
 /* Equal denials fold, but not at level `all`; the person reads each once either way. */
@@ -216,8 +220,8 @@ static void on_denial(struct aud_collector *c, const struct aud_item *it,
 	aud_folded_release(&evicted);
 	/* the person reads the policy's verdict, not a claim of the command, nor what no rule of
 	 * theirs could open */
-	if (a == AUD_FOLD_FIRST && !v->allowed && !(it->ev.flags & SBX_EVF_SUPERVISOR))
-		tell_denial(c, it, v);
+	if (!v->allowed && !(it->ev.flags & SBX_EVF_SUPERVISOR))
+		note_denial(c, it, v, a == AUD_FOLD_FIRST);
 	if (a == AUD_FOLD_FIRST || all)
 		put_judged(c, it, AUD_DENIED, v);
 }

@@ -103,7 +103,7 @@ static int refuse(const struct lau_options *o, const struct b_err *err)
 	if (o->status_fd >= 0)
 		lau_outcome_write(&outcome, o->status_fd);
 	if (lau_capture_find(o, &capture, &late) < 0 ||
-	    lau_capture_end(&capture, &outcome, &late) < 0)
+	    lau_capture_end(&capture, &outcome, NULL, &late) < 0)
 		(void)b_report(me, &late);
 	lau_capture_release(&capture);
 	return status;

@@ -257,7 +257,8 @@ static int write_result(const struct lau_capture *c, const struct b_str *text, s
 		      strerror(errno));
 }
 
-int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b_err *err)
+int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, const char *members,
+		    struct b_err *err)
 {
 	b_auto(lau_exec_result_release) struct lau_exec_result r = {0};
 	b_auto(b_str_release) struct b_str text = {0};
@@ -266,6 +267,7 @@ int lau_capture_end(struct lau_capture *c, const struct lau_outcome *o, struct b
 	if (!c->is_asked || (c->is_named && !c->is_sure))
 		return 0;
 	r.is_plain = c->o->is_call;
+	r.members = members;
 	if (c->is_open)
 		lau_exec_io_finish(&c->io);
 	lau_exec_result_fill(&r, o, c->is_open ? &c->io : NULL);

@@ -114,6 +114,7 @@ struct lau_exec_result {
 	int exit_code;		    /* 128+n when we were told by signal n to end it */
 	uint64_t duration_ms;	    /* from the start of the call to its return */
 	const char *output;	    /* JSON text, the caller's to set; NULL = null. Borrowed */
+	const char *members;	    /* more members of the object; NULL = none. Borrowed */
 	int signal;		    /* that ended the command, 0 = none */
 	int interrupted;	    /* signal that asked us to end it, 0 = none */
 	bool timed_out, was_killed; /* was_killed: TERM was not enough */
@@ -263,9 +264,11 @@ int lau_capture_find(const struct lau_options *, struct lau_capture *out, struct
 int lau_capture_check(struct lau_capture *, struct pol_engine *, struct b_err *err);
 /* The streams: give io.child[] to the command. `envp` is what it gets. */
 int lau_capture_open(struct lau_capture *, char *const *envp, struct b_err *err);
-/* After the last process has gone, or instead of the first: writes the result. A file is put in
+/* After the last process has gone, or instead of the first: writes the result, with these members
+ * of what the caller knows of the run (JSON, borrowed; NULL = none). A file is put in
  * place as a whole, whatever the command has left under its name. */
-int lau_capture_end(struct lau_capture *, const struct lau_outcome *, struct b_err *err);
+int lau_capture_end(struct lau_capture *, const struct lau_outcome *, const char *members,
+		    struct b_err *err);
 void lau_capture_release(struct lau_capture *);
 
 /* Calls of options; the target is struct lau_options. */

@@ -239,6 +239,8 @@ void lau_exec_result_json(const struct lau_exec_result *r, struct b_str *out)
 	put_bool(&j, "stdout_truncated", r->out_is_cut);
 	put_bool(&j, "stderr_truncated", r->err_is_cut);
 	put_error(&j, &r->error);
+	if (r->members)
+		b_str_addf(out, ",%s", r->members);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

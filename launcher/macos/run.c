@@ -482,6 +482,7 @@ int lau_run(const struct lau_options *o)
 		.report = {-1, -1},
 		.status_fd = -1,
 	};
+	b_auto(b_str_release) struct b_str members = {0};
 	struct b_err err = {.kind = B_OK}, late;
 	int rc = walk(&r, look, sizeof look / sizeof *look, &err);
 
@@ -492,7 +493,9 @@ int lau_run(const struct lau_options *o)
 		r.outcome.err = err;
 	else if (o->dry_run)
 		r.outcome.phase = LAU_PHASE_COMMAND;
-	if (lau_capture_end(&r.capture, &r.outcome, &late) < 0 && r.outcome.err.kind == B_OK) {
+	lau_record_refused(&r.record, &members);
+	if (lau_capture_end(&r.capture, &r.outcome, members.s, &late) < 0 &&
+	    r.outcome.err.kind == B_OK) {
 		r.outcome.phase = LAU_PHASE_ABORTED;
 		r.outcome.err = late;
 	}

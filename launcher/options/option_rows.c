@@ -416,8 +416,8 @@ const struct b_opt lau_option_table[] = {
 	{"tee", 0, NULL, B_OPT_FLAG, O(tee), .where = RUN, .needs = "result-json", .group = GROUP,
 	 .help = "with --result-json: show both streams on standard error, too, without secrets of "
 		 "the environment"},
-	{"quiet", 'q', NULL, B_OPT_FLAG, O(quiet), .where = BOTH | ASK | SENT, .group = GROUP,
-	 .help = "no denial lines while the command runs"},
+	{"quiet", 'q', NULL, B_OPT_COUNT, O(quiet), .where = BOTH | ASK | SENT, .group = GROUP,
+	 .help = "no notes at the start; twice: no denial lines while the command runs, either"},
 	{"verbose", 'v', NULL, B_OPT_COUNT, O(verbose), .where = BOTH | ASK | SENT, .group = GROUP,
 	 .help = "say how the run is confined, what it left running, and a summary at the end"},
 #undef GROUP

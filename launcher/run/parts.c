@@ -221,8 +221,9 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.ring_data = channel ? channel->ring_data : 0,
 		.broker_ring = r->broker_ring,
 		.broker_ring_data = r->broker_ring_data,
-		.denial = r->options->quiet ? NULL : say_denial,
+		.denial = r->options->quiet > 1 ? NULL : say_denial,
 		.denial_ctx = r,
+		.keeps_refusals = r->options->result_json != NULL,
 		.level = (enum sbx_audit_level)r->options->audit_level,
 		/* in a pid namespace of its own a process has numbers that mean nothing here */
 		.kin = r->options->allow & POL_SC_ALLOW_NAMESPACES ? NULL : lau_os_kin,

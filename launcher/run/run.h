@@ -112,6 +112,10 @@ int lau_record_started(struct lau_record *, const struct lau_spawned *, const ch
 int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *err);
 /* The end: last lines of the log, run.json. Counts and hash are final from here. */
 int lau_record_finish(struct lau_record *, const struct lau_outcome *, struct b_err *err);
+/* Members of a JSON object, for --result-json: run_id, and where events are collected `denied`,
+ * `denials` and `denials_beyond`. After lau_record_finish(), or of a run that never started.
+ * Appends. */
+void lau_record_refused(const struct lau_record *, struct b_str *out);
 void lau_record_release(struct lau_record *);
 /* --anchor-fd and --anchor-command: "RUN HASH", the whole MAC of the last line, to something that
  * the user cannot change afterwards. B_AUDIT. */

@@ -86,9 +86,9 @@ if [ "$by" = nothing ]; then
 	launch -q --best-effort --nproc 10 -- true
 	check 'nproc: at best effort it is told' [ "$status:$(grep -c 'loss: --nproc' "$TMP/err")" = 0:1 ]
 else
-	n=$("$SBX" -q --nproc 20 -- python3 -c "$many" 2>&1)
+	n=$("$SBX" -qq --nproc 20 -- python3 -c "$many" 2>&1)
 	check 'nproc: as many processes and no more, of the run alone' [ "$n" -le 19 -a "$n" -ge 10 ]
-	n=$("$SBX" -q --nproc 20 --deny-read '**/*.no' -- python3 -c "$many" 2>&1)
+	n=$("$SBX" -qq --nproc 20 --deny-read '**/*.no' -- python3 -c "$many" 2>&1)
 	check 'nproc: those of the broker are not the command'\''s' [ "$n" -le 19 -a "$n" -ge 10 ]
 fi
 if [ "$by" = cgroup ]; then

@@ -15,7 +15,7 @@ git_here()
 fresh
 git_here
 check 'the protected set is in the default policy' \
-	grep -q 'Permission denied' <("$SBX" -q --no-shim -- sh -c 'echo x >.git/hooks/pre-commit' 2>&1)
+	grep -q 'Permission denied' <("$SBX" -qq --no-shim -- sh -c 'echo x >.git/hooks/pre-commit' 2>&1)
 check 'and nothing was made' [ ! -e .git/hooks/pre-commit ]
 launch -q --no-shim sh -c 'echo x >new && mv new newer && rm newer && mkdir d && rmdir d && ln -s a l && rm l'
 check 'all else works without the shim' [ "$status" -eq 0 ]
@@ -180,7 +180,7 @@ except OSError as e:
 END
 # the broker is a child of the launcher, as the command is
 # shellcheck disable=SC2016
-"$SBX" -q --no-shim --isolate none -- sh -c \
+"$SBX" -qq --no-shim --isolate none -- sh -c \
 	'BROKER=$(pgrep -P $PPID -x sbx-broker) exec python3 -B look.py' >"$TMP/out" 2>&1
 check 'who would look into the broker is refused' [ "$(grep -c refused "$TMP/out")" -eq 3 ]
 check 'and a socket is no directory' grep -qx ENOTDIR "$TMP/out"
@@ -275,7 +275,7 @@ while len(errors) == 0:
     time.sleep(0.01)
 go_on()
 P
-timeout 60 "$SBX" -q --no-shim --deny-read '**/*.env' -- python3 waiters.py >"$TMP/out" 2>&1
+timeout 60 "$SBX" -qq --no-shim --deny-read '**/*.env' -- python3 waiters.py >"$TMP/out" 2>&1
 check 'those who wait hold nobody up' [ $? -eq 0 ]
 
 # What has lost its name is opened for no more than the descriptor was that led to it.
@@ -309,10 +309,10 @@ for fd in held, writer:
     libc.linkat(-100, b"/proc/self/fd/%d" % fd, -100, b"named%d" % fd, 0x400)
     libc.linkat(fd, b"", -100, b"empty%d" % fd, 0x1000)
 P
-"$SBX" -q --no-shim --deny-read 'priv/?' --deny-read 'priv2/?' -- python3 names.py >"$TMP/out" 2>&1
+"$SBX" -qq --no-shim --deny-read 'priv/?' --deny-read 'priv2/?' -- python3 names.py >"$TMP/out" 2>&1
 check 'nor once another name of it has moved on' [ $? -eq 0 -a ! -s "$TMP/out" -a -d pub ]
 check 'nor can it be named anew' sh -c '! ls | grep -q "named\|empty"'
-"$SBX" -q --deny-read '**/*.env' -- python3 - >"$TMP/out" 2>&1 <<'P'
+"$SBX" -qq --deny-read '**/*.env' -- python3 - >"$TMP/out" 2>&1 <<'P'
 import errno, os
 def refused(f):
     try:

@@ -109,7 +109,7 @@ check "so can caliban's" sh -c '"$1" show --plan bwrap --bwrap-style caliban set
 # ---- the second run of a policy finds it compiled: it is the first one in all that it says ----
 record() # OPTIONS...: verdicts, and what the record says of a run under them
 {
-	"$SBX" -q --backend bwrap "$@" -- sh -c 'cat secret "$HOME/.ssh/id"; (: >/etc/x); (: >keep/new); touch -m keep/k; chmod 700 keep/k
+	"$SBX" -qq --backend bwrap "$@" -- sh -c 'cat secret "$HOME/.ssh/id"; (: >/etc/x); (: >keep/new); touch -m keep/k; chmod 700 keep/k
 		cat keep/k; echo x >made; mv made moved; rm moved; test -r secret; echo $?' >"$TMP/record" 2>&1
 	"$(dirname "$SBX")/sbx-audit" | sed -n -e '/^coverage/p' -e '/^missing/p'
 	"$(dirname "$SBX")/sbx-audit" show --json | sed -n 's/.*"kind":"\([^"]*\)".*"path":"\([^"]*\)".*"allowed":\([a-z]*\).*"rule":"\([^"]*\)".*"call":"\([^"]*\)".*/\1 \2 \3 \4 \5/p' | sort
@@ -191,7 +191,7 @@ X
 chmod 600 "$TMP/link.toml"
 mkdir -p closed && ln -s /usr outward
 check 'a link that leads out of the workspace is there' \
-	[ "$("$SBX" -q --backend bwrap -p "$TMP/link.toml" -- sh -c 'readlink outward; ls outward | grep -c "^bin$"' 2>&1)" = "/usr
+	[ "$("$SBX" -qq --backend bwrap -p "$TMP/link.toml" -- sh -c 'readlink outward; ls outward | grep -c "^bin$"' 2>&1)" = "/usr
 1" ]
 rm -r closed outward
 

@@ -22,16 +22,16 @@ else
 fi
 for options in '' '--no-shim' '--isolate none --network host'; do
 	# shellcheck disable=SC2086
-	"$SBX" -q $options -- ./strong /proc/self/status >"$TMP/status" 2>&1
+	"$SBX" -qq $options -- ./strong /proc/self/status >"$TMP/status" 2>&1
 	check "a program with file capabilities has no more than the run ($options)" [ "$(sets "$TMP/status")" = "$WANT" ]
 done
 if [ "$(id -u)" -eq 0 ]; then
 	cp strong stronger && setcap cap_sys_admin,cap_dac_read_search+ep stronger
 	check 'one that must have them at once does not start' sh -c '! "$1" -q -- ./stronger /proc/self/status 2>/dev/null | grep .' - "$SBX"
 fi
-"$SBX" -q --caps none -- ./strong /proc/self/status >"$TMP/status" 2>&1
+"$SBX" -qq --caps none -- ./strong /proc/self/status >"$TMP/status" 2>&1
 check 'nor where the run has none' [ "$(sets "$TMP/status")" = "$NONE" ]
-SBX=$SBX "$SBX" -q -- "$SBX" -q -- ./strong /proc/self/status >"$TMP/status" 2>&1
+SBX=$SBX "$SBX" -qq -- "$SBX" -qq -- ./strong /proc/self/status >"$TMP/status" 2>&1
 check 'nor in a run inside' [ "$(sets "$TMP/status")" = "$WANT" ]
 [ "$(id -u)" -eq 0 ] || exit 0
 [ -x "$(command -v capsh)" ] || { skip 'sets of the caller' 'no capsh'; exit 0; }

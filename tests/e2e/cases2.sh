@@ -170,9 +170,9 @@ public class L { public static void main(String[] a) throws Exception {
 J
 	check 'JVM-01: selectors and loopback sockets of Java' prints 'loopback-ok true true' -- java L.java
 fi
-statuses() { for c in 'kill -TERM $$' 'kill -ABRT $$' 'exit 255'; do "$SBX" -q -- sh -c "$c" >/dev/null 2>&1; printf '%s ' $?; done; }
+statuses() { for c in 'kill -TERM $$' 'kill -ABRT $$' 'exit 255'; do "$SBX" -qq -- sh -c "$c" >/dev/null 2>&1; printf '%s ' $?; done; }
 check 'SIG-05: signals and statuses are as bare' [ "$(statuses)" = '143 134 255 ' ]
-servers() { "$SBX" -q -- sh -c 'setsid sleep 307.2 & nohup sleep 307.3 & :' >/dev/null 2>&1 && ! pgrep -u "$(id -u)" -fx 'sleep 307.[23]'; }
+servers() { "$SBX" -qq -- sh -c 'setsid sleep 307.2 & nohup sleep 307.3 & :' >/dev/null 2>&1 && ! pgrep -u "$(id -u)" -fx 'sleep 307.[23]'; }
 check 'SIG-08: servers that are left end with the run' servers
 check 'SIG-08: a loop ends at its deadline' eval 'launch -q --timeout 1 -- sh -c "while :; do sleep .2; done"; [ $status -eq 124 ]'
 streams() # BARE|SBX

@@ -103,7 +103,7 @@ fi
 # Names that are no text, in the log.
 odd=$(printf 'n\303\244 \377\n\033[31m')
 printf x >"$odd"
-"$SBX" -q --audit-level all -- cat "$odd" >/dev/null 2>&1
+"$SBX" -qq --audit-level all -- cat "$odd" >/dev/null 2>&1
 recovered()
 {
 	"$AUDIT" show --json >"$TMP/log" || return 1

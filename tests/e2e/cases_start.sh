@@ -9,7 +9,7 @@ AUDIT="${SBX%/*}/sbx-audit"
 fresh
 mkdir "$TMP/rc" && printf 'touch ~/.cache_stamp\nhistory -a\n' >"$TMP/rc/.bashrc"
 printf '. ~/.bashrc\n' >"$TMP/rc/.bash_profile"
-out=$(HOME=$TMP/rc "$SBX" -q -- bash -lc 'echo out' 2>"$TMP/err")
+out=$(HOME=$TMP/rc "$SBX" -qq -- bash -lc 'echo out' 2>"$TMP/err")
 check 'a login shell: the message of its own program, and no other' \
 	[ "$out:$(wc -l <"$TMP/err"):$(grep -c '^touch:' "$TMP/err")" = out:1:1 ]
 out=$(HOME=$TMP/rc "$SBX" -- bash -lc 'echo out' 2>"$TMP/err")
@@ -58,7 +58,7 @@ fi
 # ---- terminals (TTY-01, TTY-05) ----
 fresh
 if command -v script >/dev/null; then
-	script -qec "$SBX -q -- bash --norc -i -c 'set -m; sleep 0.1 & fg >/dev/null && echo JC; tty'" \
+	script -qec "$SBX -qq -- bash --norc -i -c 'set -m; sleep 0.1 & fg >/dev/null && echo JC; tty'" \
 		/dev/null </dev/null >"$TMP/out" 2>&1
 	check 'TTY-01: job control on a terminal, which has its name' \
 		[ "$(grep -c '^JC' "$TMP/out"):$(grep -c '^/dev/pts/' "$TMP/out"):$(grep -ciE 'job control|process group' "$TMP/out")" = 1:1:0 ]

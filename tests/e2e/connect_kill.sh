@@ -48,7 +48,7 @@ round() # WHOM MILLISECONDS
 	local sup victim egress p i
 	mark=$1-$2-$RANDOM
 	: >"$TMP/tried"
-	KILL_MARK=$mark "$SBX" -q --read "$TMP/try.py" --modify "$TMP/tried" --connect a.example.net:80 -- \
+	KILL_MARK=$mark "$SBX" -qq --read "$TMP/try.py" --modify "$TMP/tried" --connect a.example.net:80 -- \
 		python3 "$TMP/try.py" "$TMP/tried" >"$TMP/out" 2>&1 </dev/null &
 	sup=$!
 	for i in $(seq 400); do # it works before it is killed, as far as it works at all

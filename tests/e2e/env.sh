@@ -31,7 +31,7 @@ check 'ENV-01: pass, and names with a star' \
 	[ "$(names --env pass --passenv 'CI_*' | tr ' ' '\n' | grep -E 'TOKEN|AWS|CI_JOB|FOO|^PATH$' | tr '\n' ' ')" = 'CI_JOB PATH ' ]
 check 'clear: three, and what the run needs' [ "$(names --env clear)" = 'HOME LANG PATH ' ]
 check 'clear: a language where there is none' \
-	[ "$(env -u LANG "$SBX" -q --env clear -- sh -c 'echo $LANG' 2>&1)" = C.UTF-8 ]
+	[ "$(env -u LANG "$SBX" -qq --env clear -- sh -c 'echo $LANG' 2>&1)" = C.UTF-8 ]
 check 'passenv: a login by its name' \
 	[ "$("$SBX" -q --env scrub --passenv GITHUB_TOKEN -- sh -c 'echo $GITHUB_TOKEN$AWS_SECRET_ACCESS_KEY')" = t ]
 check 'passenv: of what is not set nothing is made' \
@@ -137,15 +137,15 @@ check 'a project file tightens: named by the user, a login stays out' \
 rm .sbx-launch.yaml
 printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_read = ["/"]\n[sandbox.env]\nscrub_secrets = true\npassthrough = ["AWS_SECRET_ACCESS_KEY"]\n' >"$TMP/c.toml"
 check 'caliban: scrub_secrets and passthrough' \
-	[ "$("$SBX" -q -p "$TMP/c.toml" --dialect caliban -- sh -c 'echo "$GITHUB_TOKEN$AWS_SECRET_ACCESS_KEY$FOO"' 2>"$TMP/err"; cat "$TMP/err")" = k1 ]
+	[ "$("$SBX" -qq -p "$TMP/c.toml" --dialect caliban -- sh -c 'echo "$GITHUB_TOKEN$AWS_SECRET_ACCESS_KEY$FOO"' 2>"$TMP/err"; cat "$TMP/err")" = k1 ]
 
 # ---- accept-edits judges what the command will have ----
 git init -q . 2>/dev/null
 "$SBX" -q --mode accept-edits -- git status >/dev/null 2>"$TMP/err"
 check 'accept-edits: a hook of the caller asks' [ "$?:$(grep -c needs-approval "$TMP/err")" = 126:1 ]
-"$SBX" -q --mode accept-edits --env scrub -- git status >"$TMP/out" 2>&1
+"$SBX" -qq --mode accept-edits --env scrub -- git status >"$TMP/out" 2>&1
 check 'accept-edits: scrubbed, it does not' [ $? = 0 ]
-"$SBX" -q --mode accept-edits --env scrub --setenv GIT_EXTERNAL_DIFF=false -- git diff >"$TMP/out" 2>&1
+"$SBX" -qq --mode accept-edits --env scrub --setenv GIT_EXTERNAL_DIFF=false -- git diff >"$TMP/out" 2>&1
 check 'accept-edits: one that is set asks' [ $? = 126 ]
 
 # ---- preload-only mode, and mounts ----

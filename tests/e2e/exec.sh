@@ -262,6 +262,24 @@ check 'the command cannot forge the file' has success false exit_code 1
 check 'nor make us write elsewhere' [ "$(cat "$TMP/victim")" = mine ]
 check 'the file is ours alone' [ "$(stat -c %a out.json)" = 600 ]
 check 'nothing else is left beside it' [ "$(ls -A)" = out.json ]
+mkdir -p .git/hooks
+run sh -c 'for i in 1 2 3; do echo k >.git/hooks/x; done 2>/dev/null; cat .git/config 2>/dev/null; exit 0'
+check 'a result has what was refused' ends 0 success true denied 3 denials_beyond 0 denials "[{\"op\": \"modify\", \"path\": \"$WS/.git/hooks/x\",
+	\"matched_rule\": \".git/hooks/**\", \"rule\": \"$(sed -n 's/.*"rule":"\([^"]*\)".*/\1/p' "$R" | head -n 1)\", \"count\": 3, \"message\":
+	\"denied modify $WS/.git/hooks/x (rule .git/hooks/**, $(sed -n 's/.*"rule":"\([^"]*\)".*/\1/p' "$R" | head -n 1)): allow with --modify $WS/.git/hooks/x\"}]"
+named()
+{
+	id=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["run_id"])' "$R")
+	"${SBX%/*}/sbx-audit" denials "$id" | grep -q '     3  modify ./.git/hooks/x'
+}
+check 'and names the record' named
+run sh -c 'i=0; while [ $i -lt 60 ]; do echo k >.git/hooks/$i; i=$((i + 1)); done 2>/dev/null; exit 0'
+many() { python3 -c 'import json, sys
+r = json.load(open(sys.argv[1]))
+assert [r["denied"], len(r["denials"]), r["denials_beyond"]] == [60, 50, 10], r' "$R"; }
+check 'as many kinds as have a place' many
+run --audit-level none true
+check 'without a record there is none to name' ends 0 run_id null
 check 'every result is by its schema' python3 "$here/validate_policy.py" "$here/exec-result.schema.json" \
 	"$TMP/results"/*.json
 check 'and there were some' [ "$(ls "$TMP/results" | wc -l)" -gt 20 ]

@@ -145,7 +145,7 @@ all_refused() # PROGRAM
 	tree
 	before=$(sum)
 	cut -f 3 "$TMP/rows" | sed "s,^,'$TMP/$1'," >"$TMP/acts"
-	"$SBX" -q $RULES -- bash "$TMP/acts" >"$TMP/said" 2>&1
+	"$SBX" -qq $RULES -- bash "$TMP/acts" >"$TMP/said" 2>&1
 	while IFS=$'\t' read -r bare name act said; do
 		if [ "$bare,$said" = done,EACCES ]; then
 			ok "$1: $name"
@@ -205,8 +205,8 @@ planted 'nor hooks in a new .GIT' 'mkdir .GIT && mkdir .GIT/hooks'
 
 # A run inside denies the new name as well: that makes the two names no equals for the outer run.
 tree
-SBX=$SBX "$SBX" -q $RULES -- sh -c '"$SBX" -q --deny-read "$PWD/x" -- "$1" rename APP.ENV x
-	"$SBX" -q --deny-read "$PWD/src/plain" -- "$1" symlink src/plain NEW.ENV; cat x' - "$TMP/still" >"$TMP/out" 2>&1
+SBX=$SBX "$SBX" -qq $RULES -- sh -c '"$SBX" -qq --deny-read "$PWD/x" -- "$1" rename APP.ENV x
+	"$SBX" -qq --deny-read "$PWD/src/plain" -- "$1" symlink src/plain NEW.ENV; cat x' - "$TMP/still" >"$TMP/out" 2>&1
 check 'what a run inside denies beside carries no folded name away' sh -c 'cat "$1"; [ "$(grep -c EACCES "$1")" = 2 ] && ! grep -q "secret\\|done" "$1"' - "$TMP/out"
 
 # Grants stay what they are.

@@ -106,7 +106,7 @@ cat >inner.mk <<'M'
 %.out: $(foreach n,1 2 3,$(MAKECMDGOALS).$(n)) ; @echo $@
 %.1 %.2 %.3: ; @:
 M
-launch -q -- make -s -j2
+launch -qq -- make -s -j2
 check 'make calls it, with its jobserver' \
 	sh -c "[ $status -eq 0 ] && [ \"\$(sort '$TMP/out' | tr '\n' ' ')\" = 'a.out b.out c.out d.out ' ] && [ ! -s '$TMP/err' ]"
 launch -q -- sh -c 'for i in $(seq 40); do "$SBX" -q -- echo $i & done; wait'

@@ -93,7 +93,7 @@ for how in "" "--no-shim" "--isolate none"; do
 	for who in own thread child gone sizes; do
 		fresh
 		# shellcheck disable=SC2086
-		launch -q $how -- python3 "$TMP/ids.py" $who
+		launch -qq $how -- python3 "$TMP/ids.py" $who
 		check "${how:-plain}: $who" [ "$status$(cat "$TMP/out" "$TMP/err")" = 0 ]
 	done
 done
@@ -104,7 +104,7 @@ check 'a process outside' [ "$(cat "$TMP/out")" = '' ]
 check 'and a line says so, once' [ "$(grep -c 'denied limits and priorities of a process outside' "$TMP/err")" -eq 1 ]
 # The first process of a namespace and the broker have numbers, too.
 fresh
-launch -q -- python3 "$TMP/ids.py" ours
+launch -qq -- python3 "$TMP/ids.py" ours
 check 'the first process and the broker' [ "$status$(cat "$TMP/out" "$TMP/err")" = 0 ]
 
 same 'taskset of the shell itself' 'taskset -p 1 $$ >/dev/null; echo $?'

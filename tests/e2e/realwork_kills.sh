@@ -43,7 +43,7 @@ left() # NAME WHO STATUS
 	until_ is_gone "$command"
 	check "$1: only what the command made is left" \
 		sh -c '! ls -A | grep -vxE "(go[0-3]|t[0-3](\.tmp)?)"'
-	"$SBX" -q --deny-read '**/*.env' -- rm -rf go* t* >"$TMP/out" 2>&1
+	"$SBX" -qq --deny-read '**/*.env' -- rm -rf go* t* >"$TMP/out" 2>&1
 	check "$1: the next run finds nothing in its way" sh -c "[ ! -s '$TMP/out' ] && [ -z \"\$(ls -A)\" ]"
 	check "$1: and no scratch is left after it" [ -z "$(ls -A "$TMPDIR")" ]
 }

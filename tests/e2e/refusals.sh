@@ -61,6 +61,12 @@ launch --no-shim sh -c 'env | grep -cE "^(LD_PRELOAD|SBX_CHANNEL)="'
 check '--no-shim preloads nothing' grep -qx 0 "$TMP/out"
 LD_PRELOAD=libm.so.6 launch sh -c 'echo "$LD_PRELOAD"'
 check 'a foreign LD_PRELOAD stays behind the shim' grep -q 'libsbx-shim.so:libm.so.6$' "$TMP/out"
-launch -q sh -c 'echo x >"$HOME/out"'
-check '-q says nothing of denials' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 ]
+launch -q --read "$HOME/.ssh" sh -c 'echo x >"$HOME/out"'
+check '-q says denials, and no notes' [ "$(grep -c '^sbx-launch: denied modify' "$TMP/err") $(grep -c '^sbx-launch' "$TMP/err")" = '1 1' ]
+launch -qq sh -c 'echo x >"$HOME/out"'
+check '-qq says neither' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 ]
+launch -q sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"$HOME/out$i"; done'
+check 'of more than are shown the end says how many' [ "$(grep -c '^sbx-launch: denied modify' "$TMP/err") $(grep -c '^sbx-launch: 12 refused: sbx-audit denials$' "$TMP/err")" = '10 1' ]
+launch -qq sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"$HOME/out$i"; done'
+check 'and with -qq nothing of that' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 ]
 exit 0

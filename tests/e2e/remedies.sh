@@ -79,7 +79,7 @@ command -v python3 >/dev/null && check 'a temporary of python' tried 'python3 -c
 check 'a name of digits, as Java makes' tried ': >"$0/abc$(date +%s%N)b"'
 check 'a denied read' tried 'cat <"$0/beside" >/dev/null' --deny-read "$out/beside"
 check 'debuggers' grep -q 'allow debug' <("$SBX" -- python3 -c 'import ctypes; ctypes.CDLL(None).ptrace(0, 0, 0, 0)' 2>&1)
-check 'debuggers are cured' [ "$("$SBX" -q --allow debug -- python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))' 2>&1)" = 0 ]
+check 'debuggers are cured' [ "$("$SBX" -qq --allow debug -- python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))' 2>&1)" = 0 ]
 check 'set-id bits' tried 'cp /bin/true f && chmod u+s f; r=$?; rm f; exit $r'
 check 'different remedies were seen' [ "$(sort -u "$TMP/seen" | wc -l)" -gt 20 ]
 

@@ -79,7 +79,7 @@ check 'of a launcher that was killed there is none: 125' [ $? -eq 125 ]
 check 'which is told' grep -q 'no status is recorded' "$TMP/err"
 "$(dirname "$SBX")/sbx-audit" verify "$id" >"$TMP/out"
 check 'and its log is not called broken' [ $? -eq 0 ]
-(ulimit -f 0; "$SBX" -q -- true) >/dev/null 2>&1
+(ulimit -f 0; "$SBX" -qq -- true) >/dev/null 2>&1
 "$(dirname "$SBX")/sbx-audit" runs >"$TMP/out" 2>"$TMP/err"
 check 'a run without room for its record is listed' [ $? -eq 0 -a ! -s "$TMP/err" ]
 

@@ -24,7 +24,7 @@ saved() # NAME FILE [SBX-OPTIONS...]: FILE is what the host wrote
 	shift 2
 	rm -f ready
 	echo good >"$name" && chmod 666 "$name" || return 1
-	"$SBX" -q "$@" -- python3 -c "$catch" "$name" "$file" "$PWD/ready" >"$TMP/caught" 2>&1 &
+	"$SBX" -qq "$@" -- python3 -c "$catch" "$name" "$file" "$PWD/ready" >"$TMP/caught" 2>&1 &
 	for _ in $(seq 200); do [ -e ready ] && break; sleep .05; done
 	mv "$name" "$file"
 	wait $!

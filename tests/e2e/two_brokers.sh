@@ -129,7 +129,7 @@ in_turns apart 'two runs in two environments'
 # The lock is nobody's but the brokers'.
 page=/dev/shm/sbx-launch-$(id -u)/moves-1
 check 'the lock is a private file' [ "$(stat -c %a "$page")" = 600 ]
-"$SBX" -q --isolate none --read /dev/shm --modify /dev/shm -- sh -c "cat $page; : >$page; rm -f $page" >"$TMP/out" 2>&1
+"$SBX" -qq --isolate none --read /dev/shm --modify /dev/shm -- sh -c "cat $page; : >$page; rm -f $page" >"$TMP/out" 2>&1
 check 'which no command can touch, whatever is opened' [ "$(grep -c 'Permission denied' "$TMP/out")" -ge 2 -a -s "$page" ]
 # Whoever opens a file with a lease waits for it, with the lock.
 "$SBX" -q -- python3 -c 'import fcntl

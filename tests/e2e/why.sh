@@ -61,7 +61,7 @@ own_proc()
 	while read -r op p; do
 		does=denied
 		case $op in
-		read) "$SBX" -q -- head -c 1 "$p" >/dev/null 2>&1 && does=allowed ;;
+		read) "$SBX" -qq -- head -c 1 "$p" >/dev/null 2>&1 && does=allowed ;;
 		modify) "$SBX" -q -- touch -c "$p" 2>/dev/null && "$SBX" -q -- sh -c ": >>$p" 2>/dev/null && does=allowed ;;
 		esac
 		why=$("$(dirname "$SBX")/sbx-policy" why "$op" "$p" 2>&1 | tail -n 1)

@@ -57,7 +57,7 @@ wider=("--unix host" "--unix $HOME" "--network host" "--allow debug" "--allow na
 run_with() # OPTIONS...
 {
 	fresh
-	"$SBX" -q "$@" -- python3 "$TMP/probes.py" >"$TMP/out" 2>"$TMP/err" </dev/null
+	"$SBX" -qq "$@" -- python3 "$TMP/probes.py" >"$TMP/out" 2>"$TMP/err" </dev/null
 	status=$?
 	grep -v ' note: ' "$TMP/err" >>"$TMP/out"
 	case "$(id -u) $*" in

@@ -39,7 +39,7 @@ try_all() # OPTIONS...
 {
 	local script
 	while read -r script; do
-		"$SBX" -q "$@" -- sh -c "$script" </dev/null 2>&1
+		"$SBX" -qq "$@" -- sh -c "$script" </dev/null 2>&1
 		echo "status $?: $script"
 	done < <(table | head -n "$rows")
 }

@@ -52,7 +52,7 @@ e2e()
 }
 
 mkdir -p "$HOME/try" && cd "$HOME/try" || exit 2
-if ! why=$(sbx-launch -q -- true 2>&1); then
+if ! why=$(sbx-launch -qq -- true 2>&1); then
 	echo "= refused $(printf '%s' "$why" | tail -n 1 | cut -c 1-400)"
 	exit
 fi

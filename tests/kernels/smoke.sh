@@ -8,7 +8,7 @@ day() # NAME WANTED-LAST-LINE ARGS...: of sbx-launch
 {
 	name=$1 want=$2
 	shift 2
-	got=$(timeout 120 sbx-launch -q "$@" 2>&1 </dev/null | tail -n 1)
+	got=$(timeout 120 sbx-launch -qq "$@" 2>&1 </dev/null | tail -n 1)
 	# shellcheck disable=SC2254
 	case $got in
 	$want) echo "ok $name" ;;

@@ -20,7 +20,7 @@ n=0
 ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
 fails() { ! "$@" >/dev/null 2>&1; }
 raw() { /usr/bin/sandbox-exec -p "$1" "${@:2}" >/dev/null 2>&1; }
-sbx() { "$SBX" -q -w "$T/ws" "$@"; }
+sbx() { "$SBX" -qq -w "$T/ws" "$@"; }
 
 # ---- what our evaluator believes of Seatbelt (sbpl/program.h) ----
 base='(version 1)(allow default)'

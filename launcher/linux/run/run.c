@@ -529,6 +529,7 @@ static void init(struct run *r, const struct lau_options *o)
 
 static void go(struct run *r)
 {
+	b_auto(b_str_release) struct b_str members = {0};
 	struct b_err err = {.kind = B_OK}, late;
 	int rc = WALK(r, look, &err);
 
@@ -539,7 +540,9 @@ static void go(struct run *r)
 	lau_redact_error(&r->outcome.err, lau_os_environ());
 	if (rc == 0 && r->o->dry_run)
 		r->outcome.phase = LAU_PHASE_COMMAND;
-	if (lau_capture_end(&r->capture, &r->outcome, &late) < 0 && r->outcome.err.kind == B_OK) {
+	lau_record_refused(&r->record, &members);
+	if (lau_capture_end(&r->capture, &r->outcome, members.s, &late) < 0 &&
+	    r->outcome.err.kind == B_OK) {
 		r->outcome.phase = LAU_PHASE_ABORTED;
 		r->outcome.err = late;
 	}

@@ -147,7 +147,7 @@ Test(launcher_nest, options_reach_the_outer_run_as_words)
 	memcpy(words, sent.v, sent.n * sizeof *words);
 	lau_options_init(&got);
 	cr_assert_eq(lau_options_receive(words, &got, &err), 0, "%s", err.msg);
-	cr_expect(got.quiet);
+	cr_expect_eq(got.quiet, 1);
 	cr_expect_eq(got.verbose, 2);
 	cr_expect_eq(got.timeout_ms, 5000);
 	cr_expect_eq(got.bounds.v[LAU_BOUND_MEMORY], o.bounds.v[LAU_BOUND_MEMORY]);
