@@ -116,6 +116,10 @@ void aud_procs_speaks(struct aud_procs *, uint32_t pid, uint32_t ppid);
 void aud_procs_served(struct aud_procs *, const struct sbx_event *, const char *exe,
 		      uint64_t now_ms);
 bool aud_procs_is_silent(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* The image ends: false where there is none, or it has ended before. */
+bool aud_procs_ended(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* Is this the first call that this image tells? */
+bool aud_procs_first_call(struct aud_procs *, uint32_t pid, uint32_t ppid);
 
 /* An image that turned out unwitnessed. */
 struct aud_unwitnessed {
@@ -323,6 +327,11 @@ struct aud_log {
 	uint64_t bytes; /* of all lines so far */
 	uint64_t pending_lines;
 	uint64_t dropped_lines; /* lines a failed write swallowed */
+	/* Of the broker's events: in lines that were written, and that wait to be. */
+	struct aud_log_brokers {
+		uint64_t lines, folded;
+	} brokers, pending_brokers;
+	uint64_t unwritten_brokers;
 	struct b_str buf;
 	struct aud_chain chain;
 };
@@ -337,6 +346,9 @@ static inline bool aud_log_open(const struct aud_log *l)
 }
 /* The line from `start` of buf to its end is complete: chains it; writes when much is waiting. */
 void aud_log_line(struct aud_log *, size_t start);
+/* The line that was just put, or could not be, is of `count` events of the broker's that were
+ * folded, or of one (0). */
+void aud_log_note_broker(struct aud_log *, bool is_written, uint64_t count);
 /* Writes what is waiting. After a failure the log is closed to lines: a chain with a torn line
  * in the middle would look like tampering. */
 void aud_log_flush(struct aud_log *);

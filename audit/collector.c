@@ -378,10 +378,39 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	return flush(c, err);
 }
 
+static void take_tally(const struct aud_collector *c, struct aud_broker_counts *out)
+{
+	const struct sbx_tally *t = c->cfg.tally;
+
+	*out = (struct aud_broker_counts){
+		.is_there = true,
+		.calls = atomic_load(&t->calls),
+		.asked = atomic_load(&t->asked),
+		.lines = c->log.brokers.lines,
+		.folded = c->log.brokers.folded,
+		.unwritten = c->log.unwritten_brokers,
+	};
+	for (size_t i = 0; i < SBX_FATE_COUNT; i++)
+		out->fate[i] = atomic_load(&t->fate[i]);
+}
+
+bool aud_broker_counts_agree(const struct aud_broker_counts *k, uint64_t broker_lost)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < SBX_FATE_COUNT; i++)
+		all += k->fate[i];
+	return k->calls == all &&
+	       k->fate[SBX_FATE_PERFORMED] + k->fate[SBX_FATE_REFUSED] + k->asked ==
+		       k->lines + k->folded + k->unwritten + broker_lost;
+}
+
 void aud_collector_counts(const struct aud_collector *c, struct aud_counts *out)
 {
 	*out = c->counts;
 	out->lost += c->log.dropped_lines + c->unwritten;
+	if (c->cfg.tally)
+		take_tally(c, &out->broker);
 	out->damaged = c->cfg.ring ? aud_guard_damaged() : 0;
 }
 

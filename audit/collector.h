@@ -21,6 +21,7 @@
 
 #include "core/event.h"
 #include "core/image.h"
+#include "core/tally.h"
 
 struct b_err;
 struct aud_collector;
@@ -85,7 +86,8 @@ struct aud_config {
 	 * the shim tells as well is logged once, as the broker tells it. */
 	void *broker_ring;
 	size_t broker_ring_data;
-	aud_denial_fn *denial; /* NULL = quiet */
+	const struct sbx_tally *tally; /* of the broker, shared with it; borrowed, NULL = none */
+	aud_denial_fn *denial;	       /* NULL = quiet */
 	void *denial_ctx;
 	bool keeps_refusals;	    /* for aud_collector_refusals() */
 	enum sbx_audit_level level; /* ALL: denials are not folded; NONE: nothing is logged */
@@ -102,6 +104,16 @@ struct aud_config {
 	void *redact_ctx;
 };
 
+/* The calls that passed the broker, and what the log has of them: calls is the sum of all fates,
+ * and performed + refused + asked = lines + folded + unwritten + aud_counts.broker_lost. */
+struct aud_broker_counts {
+	bool is_there;
+	uint64_t calls, asked, fate[SBX_FATE_COUNT];
+	uint64_t lines, folded; /* in the log; folded: in the counts of lines of others */
+	uint64_t unwritten;	/* that it had no room for, or could not be written */
+};
+bool aud_broker_counts_agree(const struct aud_broker_counts *, uint64_t broker_lost);
+
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
@@ -115,6 +127,9 @@ struct aud_counts {
 	uint64_t disagreed;   /* events whose verdict was not the policy's */
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
+	struct aud_broker_counts broker;
+	/* What nobody but a shim told, and of how many images: there Landlock alone decided. */
+	uint64_t shim_calls, shim_images;
 };
 /* `n` calls with the event's operation and verdict. */
 void aud_counts_add(struct aud_counts *, const struct sbx_event *, uint64_t n);

@@ -125,11 +125,17 @@ static void add_words(struct aud_collector *c, const struct aud_item *it, struct
 	r->argv = room;
 }
 
+static bool is_brokers(const struct aud_item *it)
+{
+	return strcmp(it->layer, "broker") == 0;
+}
+
 static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind,
 			   const struct aud_verdict *v)
 {
 	struct aud_record r;
 	struct aud_argv words;
+	uint64_t seq;
 
 	aud_fill(c, it, &r);
 	r.kind = kind;
@@ -138,7 +144,10 @@ static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, e
 	r.disagrees = v->disagrees;
 	r.matched_rule = v->matched;
 	r.rule = v->origin;
-	return aud_put_line(c, &r);
+	seq = aud_put_line(c, &r);
+	if (is_brokers(it))
+		aud_log_note_broker(&c->log, seq != 0, it->count);
+	return seq;
 }
 
 static uint64_t put_plain(struct aud_collector *c, const struct aud_item *it, enum aud_kind kind)
@@ -259,6 +268,12 @@ static void on_query(struct aud_collector *c, const struct aud_item *it)
 	put_plain(c, it, AUD_QUERY);
 }
 
+static void count_shims(struct aud_collector *c, const struct aud_item *it)
+{
+	c->counts.shim_calls += it->count ? it->count : 1;
+	c->counts.shim_images += aud_procs_first_call(c->procs, it->ev.pid, it->ev.ppid);
+}
+
 /* A call, or the announcement of an exec. */
 static void on_call(struct aud_collector *c, struct aud_item *it)
 {
@@ -271,6 +286,8 @@ static void on_call(struct aud_collector *c, struct aud_item *it)
 	else
 		old_image_speaks(c, it);
 	aud_counts_add(&c->counts, ev, it->count ? it->count : 1);
+	if (strcmp(it->layer, "shim") == 0)
+		count_shims(c, it);
 	aud_judge(c->cfg.image, ev, it->path, it->path2, &c->steps, &v);
 	c->counts.disagreed += v.disagrees;
 	if (!(ev->flags & SBX_EVF_ALLOWED)) {

@@ -28,6 +28,7 @@ struct slot {
 	bool is_known;	/* spoke, was announced, or is counted already */
 	bool is_served; /* waits to be counted */
 	bool is_image;	/* said hello */
+	bool has_called, has_ended;
 	const char *exe;
 	uint64_t origin;
 };
@@ -261,6 +262,24 @@ bool aud_procs_is_silent(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 	const struct slot *s = pid && !p->is_nameless ? known(p, pid, ppid) : NULL;
 
 	return s && !s->is_known && !s->is_served;
+}
+
+bool aud_procs_ended(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	struct slot *s = known(p, pid, ppid);
+	bool is_first = s->is_image && !s->has_ended;
+
+	s->has_ended = true;
+	return is_first;
+}
+
+bool aud_procs_first_call(struct aud_procs *p, uint32_t pid, uint32_t ppid)
+{
+	struct slot *s = known(p, pid, ppid);
+	bool is_first = !s->has_called;
+
+	s->has_called = true;
+	return is_first;
 }
 
 void aud_procs_served(struct aud_procs *p, const struct sbx_event *ev, const char *exe,

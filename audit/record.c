@@ -503,6 +503,29 @@ void aud_log_line(struct aud_log *l, size_t start)
 		aud_log_flush(l);
 }
 
+void aud_log_note_broker(struct aud_log *l, bool is_written, uint64_t count)
+{
+	if (!is_written)
+		l->unwritten_brokers += count ? count : 1;
+	else if (count)
+		l->pending_brokers.folded += count;
+	else
+		l->pending_brokers.lines++;
+}
+
+static void settle_brokers(struct aud_log *l)
+{
+	const struct aud_log_brokers p = l->pending_brokers;
+
+	if (l->failed) {
+		l->unwritten_brokers += p.lines + p.folded;
+	} else {
+		l->brokers.lines += p.lines;
+		l->brokers.folded += p.folded;
+	}
+	l->pending_brokers = (struct aud_log_brokers){0};
+}
+
 void aud_log_flush(struct aud_log *l)
 {
 	if (aud_log_open(l) && l->buf.len && b_write_all(l->fd, l->buf.s, l->buf.len) < 0) {
@@ -511,6 +534,7 @@ void aud_log_flush(struct aud_log *l)
 	}
 	if (l->failed)
 		l->dropped_lines += l->pending_lines;
+	settle_brokers(l);
 	l->pending_lines = 0;
 	b_str_reset(&l->buf);
 }

@@ -19,7 +19,7 @@
 #define COUNTS(X) \
 	X(events) X(allowed) X(denied) X(reads) X(modifies) X(execs) X(connects) X(queries) \
 	X(losses) X(refused) X(disagreed) X(lost) X(broker_lost) X(corrupt) X(abandoned) X(damaged) \
-	X(unverified) X(internal) X(processes) X(witnessed)
+	X(unverified) X(internal) X(processes) X(witnessed) X(shim_calls) X(shim_images)
 /* clang-format on */
 
 static void add_bytes(struct b_json *j, const char *key, const char *value)
@@ -81,6 +81,30 @@ static void add_when(struct b_json *j, const char *key, uint64_t ms)
 	j->need_comma = true;
 }
 
+static void add_broker(struct b_json *j, const struct aud_counts *k)
+{
+	static const char *const names[] = {
+#define X(fate, key, text) [SBX_FATE_##fate] = key,
+		SBX_FATES(X)
+#undef X
+	};
+
+	if (!k->broker.is_there)
+		return;
+	b_json_key(j, "broker");
+	b_json_open(j, '{');
+	add_u64(j, "calls", k->broker.calls);
+	for (size_t i = 0; i < SBX_FATE_COUNT; i++)
+		add_u64(j, names[i], k->broker.fate[i]);
+	add_u64(j, "asked", k->broker.asked);
+	add_u64(j, "lines", k->broker.lines);
+	add_u64(j, "folded", k->broker.folded);
+	add_u64(j, "unwritten", k->broker.unwritten);
+	b_json_key(j, "complete");
+	b_json_bool(j, aud_broker_counts_agree(&k->broker, k->broker_lost));
+	b_json_close(j, '}');
+}
+
 static void add_counts(struct b_json *j, const struct aud_counts *k)
 {
 	unsigned i;
@@ -90,6 +114,7 @@ static void add_counts(struct b_json *j, const struct aud_counts *k)
 #define X(name) add_u64(j, #name, k->name);
 	COUNTS(X)
 #undef X
+	add_broker(j, k);
 	b_json_key(j, "unwitnessed");
 	b_json_open(j, '{');
 	for (i = 0; i < SBX_EXEC_CLASS_COUNT; i++)

@@ -204,6 +204,53 @@ void aud_show_coverage(const struct aud_run *r, struct b_str *out)
 		b_str_addc(out, ')');
 }
 
+static int64_t of_broker(const struct aud_run *r, const char *name)
+{
+	char key[64];
+
+	snprintf(key, sizeof key, "counts.broker.%s", name);
+	return aud_run_int(r, key, 0);
+}
+
+/* Of what Landlock lets through, or refuses, there is the word of shims alone. */
+static void add_of_shims(const struct aud_run *r, struct b_str *out)
+{
+	int64_t none =
+		aud_run_int(r, "counts.processes", 0) - aud_run_int(r, "counts.witnessed", 0);
+
+	b_str_addf(out,
+		   "%-10sLandlock alone decided what %" PRId64 " processes did beside: their shims "
+		   "tell %" PRId64 " calls",
+		   "", aud_run_int(r, "counts.shim_images", 0),
+		   aud_run_int(r, "counts.shim_calls", 0));
+	if (none > 0)
+		b_str_addf(out, "; %" PRId64 " have none", none);
+	b_str_addc(out, '\n');
+}
+
+void aud_show_complete(const struct aud_run *r, struct b_str *out)
+{
+	const json_t *complete = aud_run_get(r, "counts.broker.complete");
+
+	if (!json_is_boolean(complete))
+		return;
+	b_str_addf(out,
+		   "%-10s%s: %" PRId64 " calls passed the broker: %" PRId64 " performed + %" PRId64
+		   " refused + %" PRId64 " asked = %" PRId64 " lines + %" PRId64
+		   " folded + %" PRId64 " lost\n",
+		   "complete", json_is_true(complete) ? "yes" : "NO", of_broker(r, "calls"),
+		   of_broker(r, "performed"), of_broker(r, "refused"), of_broker(r, "asked"),
+		   of_broker(r, "lines"), of_broker(r, "folded"),
+		   of_broker(r, "unwritten") + aud_run_int(r, "counts.broker_lost", 0));
+	b_str_addf(out,
+		   "%-10sthe rest: %" PRId64 " reads and questions, %" PRId64
+		   " that failed by themselves, %" PRId64 " left to the kernel, %" PRId64
+		   " of no file, %" PRId64 " not wanted\n",
+		   "", of_broker(r, "read"), of_broker(r, "failed"), of_broker(r, "kernel"),
+		   of_broker(r, "other"), of_broker(r, "unwanted"));
+	add_of_shims(r, out);
+}
+
 void aud_show_recount(const struct aud_counts *k, struct b_str *out)
 {
 	const char *sep = " (";

@@ -27,6 +27,9 @@ void aud_show_when(const struct aud_run *, struct b_str *out);
 void aud_show_command(const struct aud_run *, struct b_str *out);
 /* "12 of 14 processes witnessed (1 static, 1 set-id)" */
 void aud_show_coverage(const struct aud_run *, struct b_str *out);
+/* What the log has of the calls that passed the broker, and who counted the others: lines that
+ * begin with "complete  ". Nothing of a run that did not count them. */
+void aud_show_complete(const struct aud_run *, struct b_str *out);
 /* The same of counts made anew. */
 void aud_show_recount(const struct aud_counts *, struct b_str *out);
 

@@ -248,6 +248,7 @@ static void add_counts(const struct aud_run *r, const struct tally *t, struct b_
 	b_str_addf(out, "%-10s", "coverage");
 	aud_show_coverage(r, out);
 	b_str_addc(out, '\n');
+	aud_show_complete(r, out);
 }
 
 static int by_count(const struct group *a, const struct group *b)

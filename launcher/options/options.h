@@ -102,8 +102,8 @@ struct lau_options {
 	bool project, undo;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
-	unsigned quiet; /* 1: no notes; 2: no denials, either */
-	int completion; /* enum b_shell, -1 = none */
+	unsigned quiet;	   /* 1: no notes; 2: no denials, either */
+	int completion;	   /* enum b_shell, -1 = none */
 	unsigned verbose;
 	const char *caps;	/* --caps LIST|none, NULL = default */
 	unsigned allow;		/* POL_SC_ALLOW_* */

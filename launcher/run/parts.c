@@ -21,6 +21,7 @@
 #include "base/remedy.h"
 #include "base/str.h"
 #include "core/ring.h"
+#include "core/tally.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/environment.h"
 #include "launcher/plan/plan.h"
@@ -219,6 +220,7 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.required = r->options->audit_required,
 		.ring = channel ? channel->ring : NULL,
 		.ring_data = channel ? channel->ring_data : 0,
+		.tally = r->tally,
 		.broker_ring = r->broker_ring,
 		.broker_ring_data = r->broker_ring_data,
 		.denial = r->options->quiet > 1 ? NULL : say_denial,
@@ -244,18 +246,25 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 	return aud_collector_new(&cfg, &r->collector, err);
 }
 
+/* The ring, and the counts of calls behind it. */
+static size_t broker_bytes(void)
+{
+	return sbx_ring_bytes(BROKER_RING) + sizeof(struct sbx_tally);
+}
+
 /* Anonymous: nobody but those forked from us can have it, and an exec takes it away. */
 static int make_broker_ring(struct lau_record *r, struct b_err *err)
 {
-	void *ring = mmap(NULL, sbx_ring_bytes(BROKER_RING), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *ring = mmap(NULL, broker_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
 
 	if (ring == MAP_FAILED)
 		return b_fail_sys(err, errno == ENOMEM ? B_LIMIT : B_AUDIT, errno,
 				  "the broker's ring");
-	r->broker_ring = ring;
+	r->broker_ring = (void *)ring;
 	r->broker_ring_data = BROKER_RING;
-	sbx_ring_init(ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
+	r->tally = (void *)(ring + sbx_ring_bytes(BROKER_RING));
+	sbx_ring_init(r->broker_ring, BROKER_RING, (enum sbx_audit_level)r->options->audit_level);
 	return 0;
 }
 
@@ -495,7 +504,7 @@ void lau_record_release(struct lau_record *r)
 	if (r->collector)
 		aud_collector_free(r->collector);
 	if (r->broker_ring)
-		munmap(r->broker_ring, sbx_ring_bytes(r->broker_ring_data));
+		munmap(r->broker_ring, broker_bytes());
 	if (r->room)
 		lau_family_leave(r->family, r->room, log_size(r));
 	else if (!r->parent)

@@ -26,6 +26,7 @@ struct lau_plan;
 struct lau_record;
 struct lau_spawned;
 struct sbx_ring;
+struct sbx_tally;
 
 /* One run of sbx-launch, from parsed options to exit status. */
 
@@ -87,6 +88,7 @@ struct lau_record {
 	int lost;		      /* LAU_NET_FILTERED, LAU_NO_* */
 	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
 	size_t broker_ring_data;
+	struct sbx_tally *tally;    /* behind that ring */
 	bool is_terminal;	    /* standard error */
 	struct lau_secrets secrets; /* kept out of the lines for the person */
 	char *const *shown_argv;    /* without them, in the plan's arena */

@@ -27,6 +27,7 @@
 
 #include "core/decide.h"
 #include "core/deep.h"
+#include "core/tally.h"
 #include "launcher/linux/broker/calls.h"
 #include "launcher/linux/broker/proceed.h"
 #include "launcher/linux/broker/public.h"
@@ -197,7 +198,8 @@ struct br_call {
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
 	enum br_lock locked;
-	bool has_fs, has_place;
+	bool has_fs, has_place, has_fate;
+	enum sbx_fate fate; /* of a call that was told, or would have been */
 	uint64_t locked_ns; /* when */
 	size_t cwd_len;	    /* 0 = not yet asked for */
 	char cwd[BR_TEXT_MAX];

@@ -289,8 +289,11 @@ void br_tell(struct br_call *c, const struct br_told *t)
 		.path2_len = (uint16_t)t->len2,
 	};
 
+	c->has_fate = true;
+	c->fate = SBX_FATE_UNWANTED;
 	if (!is_wanted(c->b, t))
 		return;
+	c->fate = t->allowed ? SBX_FATE_PERFORMED : SBX_FATE_REFUSED;
 	ev.pid = (uint32_t)br_tgid(c);
 	if (t->len >= PATH_MAX || t->len2 >= PATH_MAX)
 		ev.rule = sbx_deep_rule(c->b->plan->image, &ev, t->path, t->len, t->path2, t->len2);

@@ -310,6 +310,8 @@ static void tell_of(const struct br_broker *b, const struct egr_tell *t)
 
 	ev.path_len = (uint16_t)(addr ? (size_t)(addr - t->text) : len);
 	ev.path2_len = (uint16_t)(addr ? len - ev.path_len - 1 : 0);
+	if (b->plan->tally)
+		atomic_fetch_add_explicit(&b->plan->tally->asked, 1, memory_order_relaxed);
 	(void)sbx_ring_write(b->plan->ring, b->plan->ring_size, &ev, t->text,
 			     addr ? addr + 1 : NULL);
 }

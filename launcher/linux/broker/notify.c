@@ -208,18 +208,39 @@ static int end_wait(struct br_worker *w)
 	return atomic_exchange(&w->signal, BR_SIGNAL_NONE);
 }
 
+static enum sbx_fate fate_of(const struct br_call *c, const struct br_answer *a)
+{
+	if (c->has_fate)
+		return c->fate;
+	if (!c->row || c->row->call == SBX_CALL_unknown)
+		return SBX_FATE_OTHER;
+	if (a->kind == BR_KIND_CONTINUE)
+		return SBX_FATE_KERNEL;
+	return a->kind == BR_KIND_ERROR ? SBX_FATE_FAILED : SBX_FATE_READ;
+}
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
 static void handle(struct br_call *c)
 {
 	struct br_worker *w = c->w;
 	struct br_answer a;
 
 	c->cwd_len = 0;
+	c->has_fate = false;
 	c->task = NULL;
 	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
 	w->caller = (pid_t)c->n.pid;
 	w->busy = c->n.id;
 	w->phase = BR_PHASE_SERVING;
+	if (c->b->plan->tally)
+		count(&c->b->plan->tally->calls);
 	a = serve(c);
+	if (c->b->plan->tally)
+		count(&c->b->plan->tally->fate[fate_of(c, &a)]);
 	br_give_place(c);
 	br_unlock(c);
 	unlock_fs(c);

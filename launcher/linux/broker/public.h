@@ -33,6 +33,7 @@ struct lau_movepage;
 struct lau_wards;
 struct sbx_image;
 struct sbx_ring;
+struct sbx_tally;
 struct sock_filter;
 
 /* By which network a socket is known not to be the run's own (socket(7), SO_NETNS_COOKIE). */
@@ -142,6 +143,8 @@ struct lau_givens {
 	X(OWN, struct sbx_ring *ring,                                                              \
 	  ring) /* shared with the supervisor alone; NULL = no events */                           \
 	X(OWN, uint64_t ring_size, ring_size) /* its data size */                                  \
+	/* shared likewise; NULL = not counted */                                                  \
+	X(OWN, struct sbx_tally *tally, tally)                                                     \
 	/* no process outside has a number in its PID namespace; set by the spawn */               \
 	X(OWN, bool own_pids, own_pids)                                                            \
 	/* NULL: no other broker is in the same directories. Inside: a slot in the outer run's. */ \

@@ -352,6 +352,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
 		.allows_setid = r->o->allow & POL_SC_ALLOW_SETID,
 		.ring = r->record.broker_ring,
+		.tally = r->record.tally,
 		.lock = &r->lock,
 		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
 		.ring_size = r->record.broker_ring_data,
