@@ -4,12 +4,12 @@
 
 #include <stdalign.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/format.h"
 
 enum {
 	EXIT_OURS = 125,
@@ -156,7 +156,7 @@ char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	va_copy(again, ap);
-	len = vsnprintf(place, room, fmt, ap);
+	len = b_vformat(place, room, fmt, ap);
 	va_end(ap);
 	B_ASSERT(len >= 0);
 	if (room >= ARENA_ALIGN && (size_t)len <= room - ARENA_ALIGN) {
@@ -164,7 +164,7 @@ char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
 		text = place;
 	} else {
 		text = b_arena_alloc(a, (size_t)len + 1);
-		vsnprintf(text, (size_t)len + 1, fmt, again);
+		b_vformat(text, (size_t)len + 1, fmt, again);
 	}
 	va_end(again);
 	return text;

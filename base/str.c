@@ -3,11 +3,11 @@
 #include "base/str.h"
 
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/format.h"
 #include "base/mem.h"
 
 enum { FIRST_CAP = 64, DIGITS_U64 = 20 };
@@ -71,10 +71,10 @@ void b_str_addfv(struct b_str *s, const char *fmt, va_list ap)
 	b_str_room(s, 0);
 	room = s->cap - s->len;
 	va_copy(again, ap);
-	want = vsnprintf(s->s + s->len, room, fmt, ap);
+	want = b_vformat(s->s + s->len, room, fmt, ap);
 	B_ASSERT(want >= 0);
 	if ((size_t)want >= room)
-		vsnprintf(b_str_room(s, (size_t)want), (size_t)want + 1, fmt, again);
+		b_vformat(b_str_room(s, (size_t)want), (size_t)want + 1, fmt, again);
 	va_end(again);
 	b_str_advance(s, (size_t)want);
 }
