@@ -4,6 +4,7 @@
  * before it gets here, so exhaustion is a broken machine, not bad input. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,6 +23,19 @@ void *b_arena_alloc(struct b_arena *a, size_t size);
 char *b_arena_strndup(struct b_arena *a, const char *s, size_t n);
 char *b_arena_printf(struct b_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards */
+
+/* Is what a process has given back before its end? Only where leaks are looked for: the kernel does
+ * it at once. */
+#if defined(__SANITIZE_ADDRESS__)
+#define B_FREES_AT_END true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define B_FREES_AT_END true
+#endif
+#endif
+#ifndef B_FREES_AT_END
+#define B_FREES_AT_END false
+#endif
 
 /* Growable array in three fields: T *v; size_t n, cap.  b_grow(v, n, cap) makes
  * room for one more element. */

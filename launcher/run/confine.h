@@ -174,13 +174,15 @@ uint64_t lau_caps_after_exec(uint64_t keep);
 #define LAU_CAP_SETFCAP	      (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
 #define LAU_CAPS_DEFAULT_LIST "chown,dac_override,fowner,fsetid"
 
-/* A mask of LAU_NET_FILTERED and LAU_NO_*, or -1. With LAU_ISOLATE_PID the next child of the
- * caller, and only that, must become the namespace's first process by lau_confine_init(). */
+/* A mask of LAU_NET_FILTERED and LAU_NO_*, -1, or LAU_SPOILED. With LAU_ISOLATE_PID the next child
+ * of the caller, and only that, must become the namespace's first process by lau_confine_init(). */
+#define LAU_SPOILED (-2) /* of no use any more: another process may do it with `no_userns` */
 int lau_confine_namespaces(const struct lau_confine *, struct b_err *err);
 /* Forks it as a child of our parent `supervisor`, with whom it dies, and all of the namespace with
- * it; it mounts /proc, reaps orphans, and after a SIGTERM ends as soon as it is alone. *out_pid
- * also on failure: a process to be killed, or 0. B_FLOOR: cannot be had here. */
-int lau_confine_init(const struct lau_confine *, pid_t supervisor, pid_t *out_pid,
+ * it; it mounts /proc, reaps orphans, and after a SIGTERM ends as soon as it is alone, which it
+ * says before by a byte to `alone` (-1: to nobody). *out_pid also on failure: a process to be killed,
+ * or 0. B_FLOOR: cannot be had here. */
+int lau_confine_init(const struct lau_confine *, pid_t supervisor, int alone, pid_t *out_pid,
 		     struct b_err *err);
 /* 0 or -1. [AS-safe] */
 int lau_confine_fds(const struct lau_confine *, struct b_err *err);

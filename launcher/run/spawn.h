@@ -42,6 +42,9 @@ struct lau_spawned {
 	/* The command is the broker's child, which tells of it over this socket (linux/reports.h);
 	 * 0 = it is ours. To be closed by the caller. */
 	int reports;
+	/* Where `init` says that nobody else is left in the namespace (linux/process/process.h); 0 =
+	 * there is no such. To be closed by the caller. */
+	int alone;
 	int lost;		  /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */
 };

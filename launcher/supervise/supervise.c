@@ -25,6 +25,7 @@ struct loop {
 	uint64_t deadline_ms; /* 0 = not armed */
 	bool has_ended;	      /* the command */
 	bool all_killed;      /* a pid namespace, the broker in it as well */
+	bool is_alone;	      /* the first process of the pid namespace */
 	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
 	unsigned rounds;
 	int stop_signal;	  /* EV_STOPPED */
@@ -251,6 +252,21 @@ static void tell_ended(struct loop *l, pid_t pid)
 	}
 }
 
+/* Is the first process of the pid namespace all that is left below us? The kernel needs most of a
+ * millisecond to end it, with its namespaces; it holds nothing. */
+static bool is_over(const struct loop *l)
+{
+	if (!l->is_alone || !l->has_ended)
+		return false;
+	for (int i = 0; i < LAU_WATCHES; i++) {
+		const struct lau_watch *w = l->s->watch[i];
+
+		if (w && w->has_child && w->has_child(w))
+			return false;
+	}
+	return true;
+}
+
 /* Takes every change of a child. The command's end is told only after we know whether somebody
  * else is left: most often nobody is. */
 static void reap(struct loop *l)
@@ -273,7 +289,7 @@ static void reap(struct loop *l)
 		if (l->servants.init && l->has_ended)
 			(void)kill(l->servants.init, SIGTERM);
 	}
-	if (pid < 0 && errno == ECHILD) {
+	if ((pid < 0 && errno == ECHILD) || (pid == 0 && is_over(l))) {
 		l->ended_ms = 0;
 		dispatch(l, LAU_EV_EMPTY);
 	} else if (l->ended_ms && !l->s->broker && !l->s->init) {
@@ -381,6 +397,10 @@ static void take_watched(struct loop *l, struct lau_watch *w)
 		break;
 	case LAU_WATCH_OVER:
 		dispatch(l, LAU_EV_STOP);
+		break;
+	case LAU_WATCH_ALONE:
+		l->is_alone = true;
+		reap(l);
 		break;
 	case LAU_WATCH_NOTHING:
 		break;

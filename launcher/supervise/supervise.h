@@ -120,7 +120,8 @@ enum lau_watched {
 	LAU_WATCH_NOTHING,
 	LAU_WATCH_SIGNAL,  /* for the command */
 	LAU_WATCH_CHANGED, /* the command: out->signo is its status, as of wait(2) */
-	LAU_WATCH_OVER	   /* the run is to end */
+	LAU_WATCH_OVER,	   /* the run is to end */
+	LAU_WATCH_ALONE	   /* the first process of the pid namespace: nobody else is left in it */
 };
 
 struct lau_watch {
@@ -130,8 +131,9 @@ struct lau_watch {
 	void (*end)(struct lau_watch *, int signo);	   /* TERM, KILL: NULL = nobody */
 	void (*stopped)(struct lau_watch *, int signo);	   /* the command; NULL = we stop */
 	bool (*is_apart)(const struct lau_watch *, pid_t); /* a child that ends its own; NULL */
+	bool (*has_child)(const struct lau_watch *);	   /* that wait(2) sees; NULL = never */
 };
-#define LAU_WATCHES 5
+#define LAU_WATCHES 6
 
 struct lau_supervisor {
 	const struct lau_signals *signals;
@@ -144,7 +146,9 @@ struct lau_supervisor {
 	lau_left_fn *left;   /* NULL = none */
 	void *ctx;
 	pid_t timer; /* supervise.h; 0 = none */
-	pid_t init;  /* of a pid namespace, 0 = none; told when the command ended, ends alone */
+	/* Of a pid namespace, 0 = none; told when the command ended, ends alone. One that has said
+	 * so may still be ending when all is over: to be waited for. */
+	pid_t init;
 	/* The exec contract: the command leads a process group of its own, signals that ask us to
 	 * end are obeyed, and nothing outlives the command. */
 	bool is_contract;
@@ -157,7 +161,7 @@ struct lau_supervisor {
 	struct lau_watch *watch[LAU_WATCHES]; /* NULL = none */
 };
 
-/* Returns when no process is left below us (or cannot be killed). *out has phase COMMAND,
+/* Returns when no process is left below us (or cannot be killed), but for `init`. *out has phase COMMAND,
  * TIMEOUT, INTERRUPTED, or ABORTED with the error of drain(). Takes no memory, and so may run in a
  * child of a process with threads, when it has neither drain, left nor io. */
 void lau_supervise(const struct lau_supervisor *, struct lau_outcome *out);

@@ -78,7 +78,7 @@ check 'the channel in it can be used, not touched' channel_in_shm
 [ "${E2E_KIN:-}" != parent ] || inner_parent=2 # the broker
 own_processes()
 {
-	launch -- sh -c 'echo /proc/[0-9]*; readlink /proc/self; echo $$ $PPID; cat /proc/1/comm; kill -9 1; ls /proc/1/fd; cat /proc/1/environ'
+	launch -- sh -c 'echo /proc/[0-9]*; readlink /proc/self; echo $$ $PPID; cat /proc/1/comm; kill -9 1; ls /proc/1/fd | tr -d "0\n"; (echo x >/proc/1/fd/0) && echo open; cat /proc/1/environ'
 	[ "$(head -n 1 "$TMP/out" | wc -w)" = 3 ] && grep -qx "3 ${inner_parent:=0}" "$TMP/out" &&
 		[ "$(tail -n 1 "$TMP/out")" = sbx-init ] && [ "$status" != 0 ]
 }
@@ -101,6 +101,18 @@ orphans()
 	[ "$(cat "$TMP/out")" = 0 ]
 }
 check 'orphans are reaped' orphans
+
+# The kernel takes down the namespaces beside the launcher's last steps, and that waits for it.
+nothing_left()
+{
+	[ -r "/proc/self/task/$$/children" ] || return 0 # CONFIG_PROC_CHILDREN
+	python3 "${0%/*}/nothing_left.py" 20 "$SBX" -q "$@"
+}
+check 'nothing is left when the launcher has ended' nothing_left -- true
+check 'nor of what was left running' nothing_left -- sh -c 'sleep 62 & setsid sleep 62 &'
+check 'nor under the contract' nothing_left --result-json /dev/null -- true
+check 'nor of a run inside' nothing_left -- "$SBX" -q -- true
+check 'nor of one that is ended' nothing_left --network none -- sh -c 'kill -TERM 1; sh -c : &'
 
 left()
 {

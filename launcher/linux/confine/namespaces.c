@@ -325,8 +325,9 @@ int lau_isolate_mounts(const struct lau_confine *c, struct b_err *err)
 
 /* ---- the first process of the pid namespace ---- */
 
-/* It holds nothing and may do nothing: whoever talks it into something gains nothing. */
-static void give_up_everything(void)
+/* It may do nothing, and holds at most what it says a byte to, as descriptor 0: whoever talks it
+ * into something gains nothing. */
+static void give_up_everything(int alone)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	const struct __user_cap_data_struct none[2] = {0};
@@ -334,7 +335,9 @@ static void give_up_everything(void)
 	(void)syscall(SYS_capset, &head, none);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_NAME, "sbx-init", 0, 0, 0);
-	lau_fdclose_range(0, ~0u);
+	if (alone > 0)
+		(void)dup2(alone, 0);
+	lau_fdclose_range(alone >= 0 ? 1 : 0, ~0u);
 }
 
 static bool is_alone(void)
@@ -364,8 +367,11 @@ static _Noreturn void serve(void)
 		if (signo < 0 && errno != EAGAIN)
 			continue;
 		may_go = may_go || signo == SIGTERM;
-		if (is_alone() && may_go)
-			_exit(0);
+		if (!is_alone() || !may_go)
+			continue;
+		/* heard while the kernel takes the namespaces down, which is a part of our end */
+		(void)b_write_all(0, "", 1);
+		_exit(0);
 	}
 }
 
@@ -392,7 +398,7 @@ static pid_t parent_seen(void)
 
 /* The death signal comes even to the first process of a namespace when its parent lives outside
  * of it (pid_namespaces(7)). */
-static _Noreturn void init(int ready, pid_t parent)
+static _Noreturn void init(int ready, int alone, pid_t parent)
 {
 	int sys = 0;
 
@@ -407,7 +413,7 @@ static _Noreturn void init(int ready, pid_t parent)
 	(void)b_write_all(ready, &sys, sizeof sys);
 	if (sys)
 		_exit(1);
-	give_up_everything();
+	give_up_everything(alone);
 	serve();
 }
 
@@ -423,7 +429,7 @@ static int ask(int ready[2], struct b_err *err)
 	return sys ? b_fail_sys(err, B_FLOOR, sys, "pid namespace: /proc") : 0;
 }
 
-int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_pid,
+int lau_confine_init(const struct lau_confine *c, pid_t supervisor, int alone, pid_t *out_pid,
 		     struct b_err *err)
 {
 	int ready[2];
@@ -438,7 +444,7 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, pid_t *out_p
 		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	*out_pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (*out_pid == 0)
-		init(ready[1], parent);
+		init(ready[1], alone, parent);
 	if (*out_pid < 0) {
 		*out_pid = 0;
 		close(ready[0]);

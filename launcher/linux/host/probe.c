@@ -110,7 +110,7 @@ static int try_pid_ns(void)
 
 	if (pid == 0) {
 		sys = lau_confine_namespaces(&c, NULL) < 0 ||
-				      lau_confine_init(&c, self, &init, NULL) < 0
+				      lau_confine_init(&c, self, -1, &init, NULL) < 0
 			      ? errno
 			      : 0;
 		_exit(sys);

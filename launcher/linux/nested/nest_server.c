@@ -151,6 +151,11 @@ int lau_nest_check(const struct lau_nest_server *s, pid_t pid, struct b_err *err
 
 /* ---- guests ---- */
 
+static bool has_guests(const struct lau_watch *w)
+{
+	return ((const struct lau_nest_server *)w)->n > 0;
+}
+
 /* In the fork: what it needs of the outer run is memory. Locks held by descriptors would keep the
  * outer run's places from being swept. */
 static _Noreturn void be_guest(struct lau_nest_server *s, int sock)
@@ -228,7 +233,8 @@ bool lau_nest_serve(struct lau_nest_server *s, const struct lau_nest_outer *oute
 				      .ready = take_one,
 				      .ended = guest_ended,
 				      .end = end_guests,
-				      .is_apart = is_guest};
+				      .is_apart = is_guest,
+				      .has_child = has_guests};
 	return true;
 }
 

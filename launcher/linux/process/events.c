@@ -227,6 +227,28 @@ void lau_reports_close(struct lau_reports *r)
 	r->watch.fd = -1;
 }
 
+static enum lau_watched hear_alone(struct lau_watch *w, struct lau_signal *out)
+{
+	char byte;
+	bool is_said = b_read_full(w->fd, &byte, 1) == 1; /* else it was killed */
+
+	(void)out;
+	lau_alone_close((struct lau_alone *)w);
+	return is_said ? LAU_WATCH_ALONE : LAU_WATCH_NOTHING;
+}
+
+void lau_alone_open(struct lau_alone *a, int pipe)
+{
+	*a = (struct lau_alone){.watch = {.fd = pipe, .ready = hear_alone}};
+}
+
+void lau_alone_close(struct lau_alone *a)
+{
+	if (a->watch.fd >= 0)
+		close(a->watch.fd);
+	a->watch.fd = -1;
+}
+
 /* ---- the broker ---- */
 
 int lau_wards_open(struct lau_wards *w, int sock, pid_t command)

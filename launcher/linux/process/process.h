@@ -47,6 +47,14 @@ struct lau_reports {
 void lau_reports_open(struct lau_reports *, int sock);
 void lau_reports_close(struct lau_reports *);
 
+/* What the first process of a pid namespace says: it is alone, and ends. */
+struct lau_alone {
+	struct lau_watch watch; /* first; fd -1 = none */
+};
+/* Takes the pipe. */
+void lau_alone_open(struct lau_alone *, int pipe);
+void lau_alone_close(struct lau_alone *);
+
 /* The broker's. Its children are the command and what that has left. */
 struct lau_wards {
 	int sock;    /* -1: nobody listens any more */
@@ -62,6 +70,9 @@ void lau_wards_poll(const struct lau_wards *, struct pollfd out[2]);
 void lau_wards_take(struct lau_wards *);
 /* Nobody is served any more: the end is told, if it was not, and heard of. */
 void lau_wards_finish(struct lau_wards *);
+
+/* Waits for a child that is ending, and may have been waited for; two seconds at most. */
+void lau_processes_bury(pid_t);
 
 /* The umask that takes nothing from a file's owner: our files can be opened again. What it was. */
 mode_t lau_umask_relax(void);

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "launcher/linux/confine/confine_priv.h"
+#include "launcher/linux/process/process.h"
 
 /* System calls only, with memory of its own: it runs in children of
  * processes with threads as well (supervise.h). */
@@ -81,6 +83,23 @@ bool lau_processes_none(void)
 
 	return prctl(PR_GET_CHILD_SUBREAPER, &adopts, 0, 0, 0) == 0 && adopts &&
 	       waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD;
+}
+
+enum { BURY_MS = 2000 };
+
+void lau_processes_bury(pid_t pid)
+{
+	b_auto_fd int fd = -1;
+	struct pollfd p = {.events = POLLIN};
+	uint64_t until;
+
+	if (pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0)
+		return;
+	until = b_deadline_ms(BURY_MS);
+	/* without such descriptors (before Linux 5.3): again and again */
+	p.fd = fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	while (waitpid(pid, NULL, WNOHANG) == 0 && b_now_ms() < until)
+		(void)poll(&p, 1, fd < 0 ? 1 : BURY_MS);
 }
 
 static int number(const char **s)

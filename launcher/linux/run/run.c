@@ -476,6 +476,24 @@ static int dry_run(struct run *r, struct b_err *err)
 	return 0;
 }
 
+/* What nobody but this process sees. */
+static void forget(struct run *r)
+{
+	if (r->landlock.ruleset >= 0)
+		close(r->landlock.ruleset);
+	if (r->broker.landlock_fd >= 0)
+		close(r->broker.landlock_fd);
+	lau_movelock_release(&r->lock);
+	lau_plan_release(&r->plan);
+	lau_environment_release(&r->env);
+	lau_pipes_release(&r->pipes);
+	free(r->envp);
+	free(r->program);
+	free(r->shim);
+	b_str_release(&r->bwrap);
+	lau_dirs_release(&r->dirs);
+}
+
 static void release(struct run *r)
 {
 	lau_timer_stop(r->timer);
@@ -485,24 +503,17 @@ static void release(struct run *r)
 	lau_record_release(&r->record);
 	lau_nest_release(&r->nest);
 	lau_reports_close(&r->reports);
+	lau_alone_close(&r->alone);
 	lau_door_release(&r->door);
 	lau_channel_release(&r->channel);
-	if (r->landlock.ruleset >= 0)
-		close(r->landlock.ruleset);
-	if (r->broker.landlock_fd >= 0)
-		close(r->broker.landlock_fd);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
-	lau_movelock_release(&r->lock);
+	/* it ends beside all that was done since it said that it is alone */
+	lau_processes_bury(r->spawned.init);
 	lau_cgroup_release(&r->cgroup);
-	lau_plan_release(&r->plan);
-	lau_environment_release(&r->env);
-	lau_pipes_release(&r->pipes);
-	free(r->envp);
-	free(r->program);
-	free(r->shim);
-	b_str_release(&r->bwrap);
-	lau_dirs_release(&r->dirs);
+	lau_scratch_release(&r->dirs.scratch);
+	if (B_FREES_AT_END)
+		forget(r);
 }
 
 static void init(struct run *r, const struct lau_options *o)
@@ -524,6 +535,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.nest.listener = -1,
 		.guard = LAU_GUARD_INIT,
 		.reports.watch.fd = -1,
+		.alone.watch.fd = -1,
 		.door = LAU_DOOR_INIT,
 	};
 }

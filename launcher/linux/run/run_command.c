@@ -186,6 +186,8 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	}
 	if (r->spawned.reports)
 		lau_reports_open(&r->reports, r->spawned.reports);
+	if (r->spawned.alone)
+		lau_alone_open(&r->alone, r->spawned.alone);
 	if (r->spawned.lost & LAU_NET_FILTERED)
 		lau_door_release(&r->door);
 	if (r->door.page && lau_door_opened(&r->door, r->plan.engine->image_data,
@@ -301,7 +303,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.io = r->capture.is_open ? &r->capture.io : NULL,
 		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL,
 			  r->spawned.reports ? &r->reports.watch : NULL,
-			  r->door.page ? &r->door.watch : NULL},
+			  r->door.page ? &r->door.watch : NULL,
+			  r->spawned.alone ? &r->alone.watch : NULL},
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,

@@ -58,6 +58,7 @@ struct run {
 	struct lau_guard guard;
 	struct lau_door door;
 	struct lau_reports reports; /* of the command, when it is the broker's child */
+	struct lau_alone alone;	    /* of the first process of the pid namespace */
 };
 
 /* Steps: the lock of moves, of a guest the outer run's; then all losses are told. */

@@ -107,6 +107,7 @@ struct way {
 	pid_t parent;	/* the launcher */
 	int out;	/* for a struct report */
 	int hello;	/* the command says here that it is there; -1 = it needs not */
+	int alone;	/* the first process of the namespace says here that it is; -1 = none */
 	bool in_pid_ns; /* where the launcher has no number, and whose first process ends all */
 };
 
@@ -303,7 +304,7 @@ static int enter_namespaces(void *ctx)
 	if (e->lost < 0)
 		return 1;
 	w->in_pid_ns = !(e->lost & LAU_NO_PID);
-	if (w->in_pid_ns && lau_confine_init(c, w->parent, &e->out->init, e->err) < 0)
+	if (w->in_pid_ns && lau_confine_init(c, w->parent, w->alone, &e->out->init, e->err) < 0)
 		return 1;
 	pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
 	if (pid == 0)
@@ -378,6 +379,9 @@ static void end_all(struct lau_spawned *out)
 
 	if (out->reports) /* of a command that is to have been none */
 		close(out->reports);
+	if (out->alone)
+		close(out->alone);
+	out->alone = 0;
 	if (!out->init && out->reports)
 		reap(out->broker); /* which was its parent; now we are */
 	if (!out->init) {
@@ -430,6 +434,24 @@ static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err
 	return 0;
 }
 
+/* With a pipe by which its first process says that it is alone. */
+static int set_out_isolated(struct way *w, struct lau_spawned *out, struct b_err *err)
+{
+	int alone[2], rc;
+
+	if (pipe2(alone, O_CLOEXEC) < 0)
+		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
+	w->alone = alone[1];
+	rc = spawn_isolated(w, out, err);
+	w->alone = -1;
+	close(alone[1]);
+	if (rc == 0 && out->init)
+		out->alone = alone[0];
+	else
+		close(alone[0]);
+	return rc;
+}
+
 /* As one of the ways, up to the first child. */
 static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 {
@@ -439,7 +461,7 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 	if (w->sp->broker && lau_hello_open(hello) < 0)
 		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
 	w->hello = hello[1];
-	rc = (c && c->isolate & LAU_ISOLATE_PID ? spawn_isolated : spawn_child)(w, out, err);
+	rc = (c && c->isolate & LAU_ISOLATE_PID ? set_out_isolated : spawn_child)(w, out, err);
 	if (!w->sp->broker)
 		return rc;
 	close(hello[1]);
@@ -455,7 +477,7 @@ static int set_out(struct way *w, struct lau_spawned *out, struct b_err *err)
 static int spawn_once(const struct lau_spawn *sp, char **shell_argv, struct lau_spawned *out,
 		      struct b_err *err)
 {
-	struct way w = {.sp = sp, .shell_argv = shell_argv, .parent = getpid()};
+	struct way w = {.sp = sp, .shell_argv = shell_argv, .parent = getpid(), .alone = -1};
 	int report[2], rc;
 
 	*out = (struct lau_spawned){.step = LAU_SPAWN_CONFINE};

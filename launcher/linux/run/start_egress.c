@@ -200,6 +200,11 @@ static bool is_apart(const struct lau_watch *w, pid_t child)
 	return ((const struct lau_door *)w)->pid == child;
 }
 
+static bool has_egress(const struct lau_watch *w)
+{
+	return ((const struct lau_door *)w)->pid > 0;
+}
+
 /* ---- beside the command ---- */
 
 /* What is first read of any of these starts it: a question for a name, a connection. */
@@ -231,6 +236,7 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	d->watch.ready = ready;
 	d->watch.ended = ended;
 	d->watch.is_apart = is_apart;
+	d->watch.has_child = has_egress;
 	return 0;
 }
 
