@@ -61,6 +61,7 @@ struct lau_confine {
 	unsigned isolate;   /* LAU_ISOLATE_* */
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
+	int no_userns; /* errno: maps of a user namespace were refused (LAU_SPOILED); 0 = no */
 	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
 	/* Device nodes outside of /dev that rules name: in the run's mounts no others are opened.
 	 */

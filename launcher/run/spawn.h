@@ -31,8 +31,9 @@ struct lau_spawn {
 	char **shell_argv; /* lau_spawn_shell()'s, where no memory may be taken; NULL = made here */
 };
 
-/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. */
-enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
+/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. USERNS: in
+ * a user namespace that is of no use (LAU_SPOILED). */
+enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_USERNS, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
 
 struct lau_spawned {
 	pid_t pid;

@@ -82,13 +82,9 @@ static int map_in_new_userns(void *unused)
 	return unshare(CLONE_NEWUSER) < 0 || lau_userns_map(uid, gid) < 0 ? errno : 0;
 }
 
-/*
- * Where AppArmor restricts user namespaces (Ubuntu 24.04), unshare succeeds and the maps are
- * refused afterwards: the process would be left as uid 65534 in its own eyes, for good. So the
- * maps are tried by somebody else first, on a stack of its own in our memory: no copy of the
- * page tables, and we stand still until it is gone. Without an exit signal, because a caller that
- * ignores SIGCHLD would leave nothing to wait for.
- */
+/* On a stack of its own in our memory: no copy of the page tables, and we stand still until it is
+ * gone. Without an exit signal, because a caller that ignores SIGCHLD would leave nothing to wait
+ * for. */
 int lau_userns_try(void)
 {
 	_Alignas(16) char stack[16384];
@@ -104,9 +100,16 @@ int lau_userns_try(void)
 	return errno ? -1 : 0;
 }
 
-/* Atomic: none of them, when one is refused. IPC goes with each: nothing else of the floor sees
- * segments, semaphores and queues, and whatever the run has of its own, the host's are not. */
-static int enter(int flags)
+/*
+ * Atomic: none of them, when one is refused. IPC goes with each: nothing else of the floor sees
+ * segments, semaphores and queues, and whatever the run has of its own, the host's are not.
+ *
+ * Where AppArmor restricts user namespaces, or /proc is read-only, unshare may succeed and the maps
+ * be refused afterwards. The process is then uid 65534 in its own eyes, for good: LAU_SPOILED, and
+ * whoever started it starts another, which knows (no_userns). Nobody tries beforehand: where all
+ * is well, which is nearly always, that is a process more for each run.
+ */
+static int enter(const struct lau_confine *c, int flags)
 {
 	uid_t uid = geteuid();
 	gid_t gid = getegid();
@@ -116,9 +119,13 @@ static int enter(int flags)
 	 * mapped, its capabilities would no longer apply to anybody else's files. */
 	if (uid == 0)
 		return unshare(flags);
-	if (lau_userns_try() < 0 || unshare(CLONE_NEWUSER | flags) < 0)
+	if (c->no_userns) {
+		errno = c->no_userns;
 		return -1;
-	return lau_userns_map(uid, gid);
+	}
+	if (unshare(CLONE_NEWUSER | flags) < 0)
+		return -1;
+	return lau_userns_map(uid, gid) < 0 ? LAU_SPOILED : 0;
 }
 
 static const char *remedy(int e)
@@ -135,6 +142,15 @@ static int refused(const char *what, const char *other, int sys, struct b_err *e
 {
 	return b_fail(err, B_FLOOR, sys, "%s: %s: %s or use %s", what, strerror(sys), remedy(sys),
 		      other);
+}
+
+static int spoiled(struct b_err *err)
+{
+	int sys = errno ? errno : EPERM;
+
+	b_fail(err, B_FLOOR, sys, "user namespace: its maps are refused: %s: %s", strerror(sys),
+	       remedy(EPERM));
+	return LAU_SPOILED;
 }
 
 static int net_flags(const struct lau_confine *c)
@@ -160,9 +176,12 @@ static int lost_isolation(const struct lau_confine *c)
  * all, so going on with the stricter filter loses nothing. */
 int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 {
-	bool is_in = c->isolate && enter(net_flags(c) | isolate_flags(c)) == 0;
+	int entered = c->isolate ? enter(c, net_flags(c) | isolate_flags(c)) : -1;
+	bool is_in = entered == 0;
 	int lost = c->lost;
 
+	if (entered == LAU_SPOILED)
+		return spoiled(err);
 	if (c->isolate && !is_in) {
 		if (c->isolate_must)
 			return refused(c->isolate_must & LAU_ISOLATE_PID ? "required: pid-namespace"
@@ -179,7 +198,11 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 	}
 	if (!c->want_net_ns)
 		return is_in || !c->bpf_no_ipc ? lost : lost | LAU_NO_IPC;
-	if ((is_in || enter(net_flags(c)) == 0) && loopback_up() == 0)
+	if (!is_in)
+		entered = enter(c, net_flags(c));
+	if (entered == LAU_SPOILED)
+		return spoiled(err);
+	if (entered == 0 && loopback_up() == 0)
 		return lost;
 	if (c->bpf_no_inet)
 		return lost | LAU_NET_FILTERED;

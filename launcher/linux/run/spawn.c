@@ -273,6 +273,8 @@ static _Noreturn void child(const struct way *w, int lost)
 		lost = lau_confine_namespaces(w->sp->confine, &r.err);
 	else if (lost < 0)
 		lost = 0;
+	if (lost == LAU_SPOILED)
+		r.step = LAU_SPAWN_USERNS;
 	if (lost < 0)
 		give_up(&r, w->out);
 	r.step = LAU_SPAWN_CONFINE;
@@ -331,7 +333,7 @@ static int spawn_isolated(struct way *w, struct lau_spawned *out, struct b_err *
 			return b_fail(err, B_SYSTEM, errno, "waitpid: %s", strerror(errno));
 	if (status == 0)
 		return 0;
-	out->step = LAU_SPAWN_ISOLATE;
+	out->step = e.lost == LAU_SPOILED ? LAU_SPAWN_USERNS : LAU_SPAWN_ISOLATE;
 	if (WIFSIGNALED(status)) /* nothing told why */
 		b_fail(err, B_SYSTEM, 0, "a process of the launcher was killed by signal %d",
 		       WTERMSIG(status));
@@ -509,12 +511,26 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 	return spawn_once(&less, shell_argv, out, err);
 }
 
+/* The process that found it out is spoiled; another goes on as where there are no user namespaces. */
+static int spawn_without_userns(const struct lau_spawn *sp, char **shell_argv,
+				struct lau_spawned *out, struct b_err *err)
+{
+	struct lau_confine c = *sp->confine;
+	struct lau_spawn less = *sp;
+
+	less.confine = &c;
+	c.no_userns = err->sys ? err->sys : EPERM;
+	return spawn_once(&less, shell_argv, out, err);
+}
+
 int lau_spawn(const struct lau_spawn *sp, struct lau_spawned *out, struct b_err *err)
 {
 	char **own_shell = sp->shell_argv ? NULL : lau_spawn_shell(sp);
 	char **shell_argv = own_shell ? own_shell : sp->shell_argv;
 	int rc = spawn_once(sp, shell_argv, out, err);
 
+	if (rc < 0 && out->step == LAU_SPAWN_USERNS)
+		rc = spawn_without_userns(sp, shell_argv, out, err);
 	if (rc < 0 && out->step == LAU_SPAWN_ISOLATE && sp->confine && sp->confine->isolate &&
 	    !sp->confine->isolate_must)
 		rc = spawn_less(sp, shell_argv, out, err);
