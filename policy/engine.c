@@ -318,17 +318,30 @@ static bool is_of_rules(const struct pol_engine *e)
 static bool recall(struct pol_engine *e, const char *dir, const char *key)
 {
 	struct pol_cached *c = &e->cached;
+	struct sbx_image before;
 
 	if (!pol_imgcache_get(dir, key, c))
 		return false;
+	before = e->image;
 	if (sbx_image_open(&e->image, c->map, c->size, false) != SBX_IMAGE_OK || !is_of_rules(e)) {
 		(void)unlink(c->path); /* made anew */
 		pol_cached_release(c);
+		e->image = before;
 		return false;
 	}
 	e->image_data = c->map;
 	memcpy(e->hash, c->hash, sizeof e->hash);
 	return true;
+}
+
+/* From now on the image is the one in the file, so that nobody needs a copy of it. */
+static void keep(struct pol_engine *e, const char *dir, const char *key, size_t size)
+{
+	void *made = e->image_data;
+
+	pol_imgcache_put(dir, key, made, size, e->hash);
+	if (recall(e, dir, key))
+		free(made);
 }
 
 static bool fits_bundle(const struct pol_engine *e, const struct pol_compile_opts *opts,
@@ -379,7 +392,7 @@ static int compile(struct pol_engine *e, const struct pol_request *rq, struct b_
 			      sbx_image_status_text(status));
 	b_sha256_hex(e->image_data, size, e->hash);
 	if (cache)
-		pol_imgcache_put(cache, key, e->image_data, size, e->hash);
+		keep(e, cache, key, size);
 	return 0;
 }
 

@@ -190,6 +190,17 @@ static bool is_unused(int at, const char *name)
 	return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
+static unsigned count(DIR *dir)
+{
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while ((e = readdir(dir)))
+		n += is_hash(e->d_name);
+	rewinddir(dir);
+	return n;
+}
+
 /* A run that maps the image between the question and the removal has it mapped, and its later
  * processes go unwitnessed: microseconds, once in 32 new policies, and the floor holds. */
 static void trim(const char *path)
@@ -197,24 +208,22 @@ static void trim(const char *path)
 	DIR *dir = opendir(path);
 	struct stat st, oldest = {0};
 	char name[B_SHA256_HEX] = "";
-	unsigned count = 0;
-	struct dirent *e;
+	bool is_crowded = dir && count(dir) > POL_CACHE_KEEP;
+	const struct dirent *e;
 
-	if (!dir)
-		return;
-	while ((e = readdir(dir))) {
+	while (is_crowded && (e = readdir(dir))) {
 		if (!is_hash(e->d_name))
 			continue;
-		count++;
 		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    (!*name || is_older(&st, &oldest)) && is_unused(dirfd(dir), e->d_name)) {
 			strcpy(name, e->d_name);
 			oldest = st;
 		}
 	}
-	if (count > POL_CACHE_KEEP && *name)
+	if (*name)
 		(void)unlinkat(dirfd(dir), name, 0);
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 static bool can_open(const char *dir)

@@ -146,6 +146,7 @@ static int place_listed(struct set *set, const char *dir, const char *head, cons
 	const char *star = strstr(rest, "*/");
 	struct b_arena *a = &set->b->rs->arena;
 	const struct dirent *entry;
+	const char *above;
 	size_t n = 0;
 	int rc = 0;
 	DIR *list;
@@ -153,7 +154,8 @@ static int place_listed(struct set *set, const char *dir, const char *head, cons
 	if (!star || star[1] != '/' || (star > rest && star[-1] != '/'))
 		return place_at(set, dir, head, rest, text, pos);
 	head = b_arena_printf(a, "%s%.*s", head, (int)(star - rest), rest);
-	list = opendir(pol_build_join(set->b, dir, head));
+	above = pol_build_join(set->b, dir, head);
+	list = pol_build_is_missing(set->b, above) ? NULL : opendir(above);
 	while (list && rc == 0 && (entry = readdir(list))) {
 		const char *name = entry->d_name;
 
