@@ -11,8 +11,8 @@
  * start of the launcher is no part of the figure. The first is the base of the ratios.
  *
  * One JSON line each: name, label, median, p10 and minimum in microseconds, the ratio of medians,
- * and the spread: first and third quartile of the ratios to the base of the same round. Words are
- * split at spaces; no quoting.
+ * and the spread: first and third quartile of the ratios to the base of the same round; the same of
+ * what each takes longer than the base (added_us). Words are split at spaces; no quoting.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -159,18 +159,28 @@ static void parse(char *arg, struct command *c, size_t rounds)
 	c->us = calloc(rounds, sizeof *c->us);
 }
 
-/* The quartiles of this command's ratios to the base, round by round. `us` is by rounds still. */
-static void quartiles(const struct command *base, const struct command *c, size_t rounds,
-		      double out[2])
+static double over(double us, double base)
 {
-	double *ratio = calloc(rounds, sizeof *ratio);
+	return us / base;
+}
+
+static double added(double us, double base)
+{
+	return us - base;
+}
+
+/* Quartiles of how this command compares to the base, round by round. `us` is by rounds still. */
+static void quartiles(const struct command *base, const struct command *c, size_t rounds,
+		      double (*compare)(double us, double base), double out[2])
+{
+	double *v = calloc(rounds, sizeof *v);
 
 	for (size_t r = 0; r < rounds; r++)
-		ratio[r] = c->us[r] / base->us[r];
-	qsort(ratio, rounds, sizeof *ratio, by_value);
-	out[0] = ratio[rounds / 4];
-	out[1] = ratio[rounds - 1 - rounds / 4];
-	free(ratio);
+		v[r] = compare(c->us[r], base->us[r]);
+	qsort(v, rounds, sizeof *v, by_value);
+	out[0] = v[rounds / 4];
+	out[1] = v[rounds - 1 - rounds / 4];
+	free(v);
 }
 
 /* Round 0 warms the caches. */
@@ -191,18 +201,22 @@ static void measure(struct command *c, size_t n, size_t rounds, const struct com
 
 static void report(const char *name, struct command *c, size_t n, size_t rounds)
 {
-	double spread[MAX_COMMANDS][2], base;
+	double spread[MAX_COMMANDS][2], more[MAX_COMMANDS][2], base;
 
-	for (size_t i = 0; i < n; i++)
-		quartiles(&c[0], &c[i], rounds, spread[i]);
+	for (size_t i = 0; i < n; i++) {
+		quartiles(&c[0], &c[i], rounds, over, spread[i]);
+		quartiles(&c[0], &c[i], rounds, added, more[i]);
+	}
 	for (size_t i = 0; i < n; i++)
 		qsort(c[i].us, rounds, sizeof *c[i].us, by_value);
 	base = c[0].us[rounds / 2];
 	for (size_t i = 0; i < n; i++)
 		printf("{\"name\":\"%s\",\"label\":\"%s\",\"rounds\":%zu,\"median_us\":%.1f,"
-		       "\"p10_us\":%.1f,\"min_us\":%.1f,\"ratio\":%.3f,\"q1\":%.3f,\"q3\":%.3f}\n",
+		       "\"p10_us\":%.1f,\"min_us\":%.1f,\"ratio\":%.3f,\"q1\":%.3f,\"q3\":%.3f,"
+		       "\"added_us\":%.1f,\"added_q1\":%.1f,\"added_q3\":%.1f}\n",
 		       name, c[i].label, rounds, c[i].us[rounds / 2], c[i].us[rounds / 10],
-		       c[i].us[0], c[i].us[rounds / 2] / base, spread[i][0], spread[i][1]);
+		       c[i].us[0], c[i].us[rounds / 2] / base, spread[i][0], spread[i][1],
+		       c[i].us[rounds / 2] - base, more[i][0], more[i][1]);
 }
 
 int main(int argc, char **argv)
