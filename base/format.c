@@ -44,8 +44,7 @@ static void put_string(struct sink *s, const char *p, int precision)
 }
 
 /* A conversion that is not known here: all of the text is the C library's. */
-#define CONVERSION(text)                                                                           \
-	(strncmp(fmt, (text), sizeof(text) - 1) == 0 && (fmt += sizeof(text) - 1))
+#define CONVERSION(text) (strncmp(fmt, (text), sizeof(text) - 1) == 0 && (fmt += sizeof(text) - 1))
 
 /* The va_list is the caller's own: passed as a pointer to what holds it, it moves on here. */
 struct args {

@@ -61,6 +61,7 @@ help:
 	@echo 'make format           clang-format 14, as check-format wants it'
 	@echo 'make compile_commands.json   for clangd'
 	@echo 'make bench            measure against bare, bwrap, strace'
+	@echo 'make bench-steps      where the time of a start goes, step by step'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make bench-record     how fast a record of a million events is written and asked'
 	@echo 'make coverage         what strace sees of real programs, against the log of the shim'

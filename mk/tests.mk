@@ -161,6 +161,11 @@ bench-tree: setup
 	$(Q)$(MAKE) -j$(JOBS) all bench-build
 	$(Q)B=$(B) tests/bench/tree
 
+# Where the time of a start goes, step by step, in a build of its own.
+bench-steps: setup
+	$(Q)$(MAKE) -j$(JOBS) B=build-marks CFLAGS='-O2 -g -DSBX_MARKS' all
+	$(Q)B=build-marks tests/bench/steps $(BENCH_ARGS)
+
 # Installs packages, and prints their names first; SETUP=no installs none.
 SETUP ?= yes
 setup:
@@ -169,4 +174,4 @@ setup:
 bench-record: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
 	$(Q)B=$(B) tests/bench/record
-.PHONY: bench-record check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup
+.PHONY: bench-record bench-steps check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

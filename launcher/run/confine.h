@@ -62,7 +62,7 @@ struct lau_confine {
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
 	int no_userns; /* errno: maps of a user namespace were refused (LAU_SPOILED); 0 = no */
-	const char *shm_keep;  /* this directory of the host's /dev/shm stays, NULL = none */
+	const char *shm_keep; /* this directory of the host's /dev/shm stays, NULL = none */
 	/* Device nodes outside of /dev that rules name: in the run's mounts no others are opened.
 	 */
 	const char *const *devices;
@@ -181,8 +181,8 @@ uint64_t lau_caps_after_exec(uint64_t keep);
 int lau_confine_namespaces(const struct lau_confine *, struct b_err *err);
 /* Forks it as a child of our parent `supervisor`, with whom it dies, and all of the namespace with
  * it; it mounts /proc, reaps orphans, and after a SIGTERM ends as soon as it is alone, which it
- * says before by a byte to `alone` (-1: to nobody). *out_pid also on failure: a process to be killed,
- * or 0. B_FLOOR: cannot be had here. */
+ * says before by a byte to `alone` (-1: to nobody). *out_pid also on failure: a process to be
+ * killed, or 0. B_FLOOR: cannot be had here. */
 int lau_confine_init(const struct lau_confine *, pid_t supervisor, int alone, pid_t *out_pid,
 		     struct b_err *err);
 /* 0 or -1. [AS-safe] */

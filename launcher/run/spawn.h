@@ -31,8 +31,8 @@ struct lau_spawn {
 	char **shell_argv; /* lau_spawn_shell()'s, where no memory may be taken; NULL = made here */
 };
 
-/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. USERNS: in
- * a user namespace that is of no use (LAU_SPOILED). */
+/* Where a child failed. ISOLATE: after namespaces were entered; once more without may do. USERNS:
+ * in a user namespace that is of no use (LAU_SPOILED). */
 enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_USERNS, LAU_SPAWN_ISOLATE, LAU_SPAWN_EXEC };
 
 struct lau_spawned {
@@ -43,8 +43,8 @@ struct lau_spawned {
 	/* The command is the broker's child, which tells of it over this socket (linux/reports.h);
 	 * 0 = it is ours. To be closed by the caller. */
 	int reports;
-	/* Where `init` says that nobody else is left in the namespace (linux/process/process.h); 0 =
-	 * there is no such. To be closed by the caller. */
+	/* Where `init` says that nobody else is left in the namespace (linux/process/process.h); 0
+	 * = there is no such. To be closed by the caller. */
 	int alone;
 	int lost;		  /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */

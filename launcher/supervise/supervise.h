@@ -161,9 +161,9 @@ struct lau_supervisor {
 	struct lau_watch *watch[LAU_WATCHES]; /* NULL = none */
 };
 
-/* Returns when no process is left below us (or cannot be killed), but for `init`. *out has phase COMMAND,
- * TIMEOUT, INTERRUPTED, or ABORTED with the error of drain(). Takes no memory, and so may run in a
- * child of a process with threads, when it has neither drain, left nor io. */
+/* Returns when no process is left below us (or cannot be killed), but for `init`. *out has phase
+ * COMMAND, TIMEOUT, INTERRUPTED, or ABORTED with the error of drain(). Takes no memory, and so may
+ * run in a child of a process with threads, when it has neither drain, left nor io. */
 void lau_supervise(const struct lau_supervisor *, struct lau_outcome *out);
 
 /*

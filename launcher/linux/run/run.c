@@ -27,6 +27,7 @@
 #include "launcher/linux/bwrap/wrap.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
+#include "launcher/linux/run/marks.h"
 #include "launcher/linux/run/run_priv.h"
 #include "launcher/options/approve.h"
 #include "launcher/options/grida_call.h"
@@ -437,26 +438,39 @@ static int step_bounds(struct run *r, struct b_err *err)
 /* ---- the list ---- */
 
 struct step {
+	const char *name;
 	int (*run)(struct run *, struct b_err *err);
 };
 
 static const struct step look[] = {
-	{step_limits},	  {step_descriptors}, {step_policy}, {step_result},
-	{step_variables}, {step_program},     {step_shim},   {step_environment},
+	{"limits", step_limits}, {"descriptors", step_descriptors}, {"policy", step_policy},
+	{"result", step_result}, {"variables", step_variables},	    {"program", step_program},
+	{"shim", step_shim},	 {"environment", step_environment},
 };
 static const struct step launch[] = {
-	{step_directories}, {step_floor},   {lau_run_lock},  {lau_run_losses},
-	{step_wrap},	    {step_channel}, {step_landlock}, {step_record},
-	{step_kernel},	    {step_bounds},  {lau_run_spawn}, {lau_run_supervise},
+	{"directories", step_directories},
+	{"floor", step_floor},
+	{"lock", lau_run_lock},
+	{"losses", lau_run_losses},
+	{"wrap", step_wrap},
+	{"channel", step_channel},
+	{"landlock", step_landlock},
+	{"record", step_record},
+	{"kernel", step_kernel},
+	{"bounds", step_bounds},
+	{"spawn", lau_run_spawn},
+	{"supervise", lau_run_supervise},
 };
 
 static int walk(struct run *r, const struct step *steps, size_t n, struct b_err *err)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		if (steps[i].run(r, err) < 0)
 			return -1;
+		lau_mark(steps[i].name);
+	}
 	return 0;
 }
 
@@ -508,8 +522,10 @@ static void release(struct run *r)
 	lau_channel_release(&r->channel);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
+	lau_mark("undo");
 	/* it ends beside all that was done since it said that it is alone */
 	lau_processes_bury(r->spawned.init);
+	lau_mark("teardown");
 	lau_cgroup_release(&r->cgroup);
 	lau_scratch_release(&r->dirs.scratch);
 	if (B_FREES_AT_END)
@@ -594,7 +610,10 @@ int lau_run(const struct lau_options *o)
 	if (ask_outer(o, &r.outcome))
 		return tell(&r.outcome, o->status_fd);
 	init(&r, o);
+	lau_mark("main");
 	go(&r);
+	lau_mark("release");
+	lau_marks_print();
 	/* there may be no copy yet */
 	return tell(&r.outcome, r.status_fd >= 0 ? r.status_fd : o->status_fd);
 }

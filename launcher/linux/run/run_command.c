@@ -11,6 +11,7 @@
 #include "core/path.h"
 #include "launcher/linux/bwrap/wrap.h"
 #include "launcher/linux/confine/confine_priv.h"
+#include "launcher/linux/run/marks.h"
 #include "launcher/linux/run/run_priv.h"
 #include "launcher/plan/plan.h"
 #include "launcher/report/report.h"
@@ -170,6 +171,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 		r->deadline_ms = b_deadline_ms(r->o->timeout_ms);
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
+	lau_mark("before the processes");
 	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
 	if (r->capture.is_open)
 		lau_exec_io_started(&r->capture.io);
@@ -312,7 +314,9 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 
 	let_go_of_stdio();
 	start_record(r);
+	lau_mark("record, beside the command");
 	lau_supervise(&s, &r->outcome);
+	lau_mark("command");
 	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
 		lau_terminal_restore(&r->terminal);
 	if (r->has_copies)

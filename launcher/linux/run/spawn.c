@@ -511,7 +511,8 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 	return spawn_once(&less, shell_argv, out, err);
 }
 
-/* The process that found it out is spoiled; another goes on as where there are no user namespaces. */
+/* The process that found it out is spoiled; another goes on as where there are no user namespaces.
+ */
 static int spawn_without_userns(const struct lau_spawn *sp, char **shell_argv,
 				struct lau_spawned *out, struct b_err *err)
 {

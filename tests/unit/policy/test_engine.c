@@ -598,7 +598,8 @@ Test(policy_engine, every_rule_of_the_tables_says_where_it_comes_from)
 		}
 }
 
-/* Nobody makes a copy of what lies in a file: not of the image that this run has compiled either. */
+/* Nobody makes a copy of what lies in a file: not of the image that this run has compiled either.
+ */
 Test(policy_engine, what_was_compiled_is_used_from_its_file)
 {
 	char first[65];
