@@ -195,6 +195,8 @@ struct br_call {
 	/* what br_check() has read of the caller */
 	struct timespec times[2];
 	char attr[XATTR_NAME_MAX + 1];
+	bool has_text; /* end[0].asked, so many bytes: */
+	size_t text_len;
 	struct br_end end[2];
 	int root; /* the caller's, -1 = not yet asked for */
 	enum br_lock locked;
@@ -254,6 +256,9 @@ int br_read(struct br_call *, uint64_t addr, void *buf, size_t size);
 long br_read_text(struct br_call *, uint64_t addr, char *buf, size_t size);
 /* Two strings of usual length at once, into buffers of PATH_MAX; false: one by one. */
 bool br_read_two(struct br_call *, const uint64_t addr[2], char *const buf[2], size_t out_len[2]);
+/* `size` bytes, and a string of usual length into a buffer of PATH_MAX, likewise. */
+bool br_read_with_text(struct br_call *, const uint64_t addr[2], void *buf, size_t size, char *text,
+		       size_t *out_len);
 /* To the caller: as br_read(). */
 int br_write(struct br_call *, uint64_t addr, const void *buf, size_t size);
 /* Does the caller still wait? To be asked after its memory and its /proc were read, before any

@@ -217,27 +217,39 @@ static size_t first_chunk(uint64_t addr)
 	return in_page < FIRST_CHUNK ? in_page : FIRST_CHUNK;
 }
 
+/* Two parts of the caller's memory in one system call; false: not all of it. */
+static bool read_parts(const struct br_call *c, const uint64_t addr[2], const struct iovec to[2])
+{
+	struct iovec from[2] = {0};
+
+	for (int i = 0; i < 2; i++) {
+		memcpy(&from[i].iov_base, &addr[i], sizeof addr[i]);
+		from[i].iov_len = to[i].iov_len;
+	}
+	return process_vm_readv((pid_t)c->n.pid, to, 2, from, 2, 0) ==
+	       (ssize_t)(to[0].iov_len + to[1].iov_len);
+}
+
+static bool has_end(const struct iovec *text, size_t *out_len)
+{
+	*out_len = strnlen(text->iov_base, text->iov_len);
+	return *out_len < text->iov_len;
+}
+
 bool br_read_two(struct br_call *c, const uint64_t addr[2], char *const buf[2], size_t out_len[2])
 {
-	struct iovec to[2], from[2] = {0};
-	size_t all = 0;
+	const struct iovec to[2] = {{buf[0], first_chunk(addr[0])}, {buf[1], first_chunk(addr[1])}};
 
-	for (int i = 0; i < 2; i++) {
-		size_t n = first_chunk(addr[i]);
+	return read_parts(c, addr, to) && has_end(&to[0], &out_len[0]) &&
+	       has_end(&to[1], &out_len[1]);
+}
 
-		to[i] = (struct iovec){buf[i], n};
-		memcpy(&from[i].iov_base, &addr[i], sizeof addr[i]);
-		from[i].iov_len = n;
-		all += n;
-	}
-	if (process_vm_readv((pid_t)c->n.pid, to, 2, from, 2, 0) != (ssize_t)all)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		out_len[i] = strnlen(buf[i], to[i].iov_len);
-		if (out_len[i] == to[i].iov_len)
-			return false;
-	}
-	return true;
+bool br_read_with_text(struct br_call *c, const uint64_t addr[2], void *buf, size_t size,
+		       char *text, size_t *out_len)
+{
+	const struct iovec to[2] = {{buf, size}, {text, first_chunk(addr[1])}};
+
+	return read_parts(c, addr, to) && has_end(&to[1], out_len);
 }
 
 /* Not beyond the page the string may end on: the next one need not exist. */

@@ -42,7 +42,7 @@ static int check(const struct open_how *how)
 
 int br_read_how(struct br_call *c)
 {
-	uint64_t addr = br_arg(c, 2), size = br_arg(c, 3);
+	const uint64_t addr[2] = {br_arg(c, 2), br_arg(c, 1)}, size = br_arg(c, 3);
 	struct open_how how;
 	unsigned char tail[HOW_MAX];
 	int rc;
@@ -51,7 +51,9 @@ int br_read_how(struct br_call *c)
 		return -EINVAL;
 	if (size > HOW_MAX)
 		return -E2BIG;
-	rc = br_read(c, addr, tail, size);
+	/* with the path, nearly always; else each by itself, in the kernel's order */
+	c->has_text = br_read_with_text(c, addr, tail, size, c->end[0].asked, &c->text_len);
+	rc = c->has_text ? 0 : br_read(c, addr[0], tail, size);
 	if (rc < 0)
 		return rc;
 	memcpy(&how, tail, sizeof how);

@@ -231,6 +231,7 @@ static void handle(struct br_call *c)
 
 	c->cwd_len = 0;
 	c->has_fate = false;
+	c->has_text = false;
 	c->task = NULL;
 	c->root = c->end[0].at = c->end[0].fd = c->end[1].at = c->end[1].fd = -1;
 	w->caller = (pid_t)c->n.pid;

@@ -171,7 +171,8 @@ static int end_read(struct br_call *c, struct br_end *e)
 		e->is_empty = true;
 		return 0;
 	}
-	n = br_read_text(c, br_arg(c, e->spec->path), e->asked, sizeof e->asked);
+	n = c->has_text ? (long)c->text_len
+			: br_read_text(c, br_arg(c, e->spec->path), e->asked, sizeof e->asked);
 	return n < 0 ? (int)n : end_settle(c, e, (size_t)n);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -235,6 +236,65 @@ static int combined(void *arg)
 Test(launcher_broker_calls, what_openat2_combines_is_answered_as_the_kernel_does)
 {
 	sb_expect_at(combined, POL_READ_NONE, SB_OK);
+}
+
+/* struct open_how and the path are read together: what cannot be read of either is answered as by
+ * the kernel, which looks at the struct first. */
+static int at_the_edge_of_memory(void *arg)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const struct open_how good = {.flags = O_WRONLY | O_CREAT | O_CLOEXEC, .mode = 0600},
+			      bad = {.flags = O_WRONLY, .mode = 0600};
+	char *p[2], text[600], *name, *edge, *none;
+	struct open_how *how;
+
+	(void)arg;
+	for (int i = 0; i < 2; i++) {
+		p[i] = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			    0);
+		if (p[i] == MAP_FAILED || mprotect(p[i] + page, page, PROT_NONE) < 0)
+			return 200;
+	}
+	how = memcpy(p[0] + page - sizeof good, &good, sizeof good);
+	name = strcpy(p[1] + page - strlen(sb_in("made")) - 1, sb_in("made"));
+	edge = memcpy(p[1] + page - 4, "made", 4); /* no NUL before the next page */
+	none = p[1] + page;
+	memset(text, '/', sizeof text - 1);
+	strcpy(text + sizeof text - 1 - strlen(sb_in("made")), sb_in("made"));
+
+	const struct {
+		const void *how;
+		const char *path;
+		size_t size;
+		int want;
+	} rows[] = {
+		{how, edge, sizeof *how, EFAULT},      {how, none, sizeof *how, EFAULT},
+		{none, edge, sizeof *how, EFAULT},     {how, edge, sizeof *how + 8, EFAULT},
+		{&bad, none, sizeof bad, EINVAL},      {how, text, sizeof *how, 0},
+		{how, sb_in("made"), sizeof *how, 0},  {how, none, sizeof *how - 1, EINVAL},
+		{how, none, 2 * page, E2BIG},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		long fd = syscall(SYS_openat2, AT_FDCWD, rows[i].path, rows[i].how, rows[i].size);
+
+		if ((fd < 0 ? errno : 0) != rows[i].want)
+			return 201 + (int)i;
+		if (fd >= 0)
+			close((int)fd);
+	}
+	strcpy(name, sb_in("made")); /* its NUL is the last byte of the page */
+	if (syscall(SYS_openat2, AT_FDCWD, name, how, sizeof *how) < 0)
+		return 220;
+	return unlink(sb_in("made")) < 0 ? 221 : SB_OK;
+}
+
+Test(launcher_broker_calls, what_of_an_openat2_cannot_be_read_is_the_kernels_answer)
+{
+	const struct sb_options bare = {.bare = true};
+
+	cr_expect_eq(sb_run(&sb_tree_policy, &bare, at_the_edge_of_memory, NULL), SB_OK);
+	sb_expect_at(at_the_edge_of_memory, POL_READ_NONE, SB_OK);
 }
 
 Test(launcher_broker_calls, tmpfile_and_openat2_keep_their_meaning)
