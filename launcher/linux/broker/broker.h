@@ -131,7 +131,8 @@ struct br_worker {
 	_Atomic int signal;	/* enum br_signal: why it was interrupted */
 	_Atomic pid_t caller;
 	mode_t umask;  /* this thread's own, now */
-	bool is_other; /* this thread has a caller's credentials on, these: */
+	unsigned lends; /* which of br_broker.lent it counts under, + 1; 0 = none. answer.c */
+	bool is_other;	/* this thread has a caller's credentials on, these: */
 	struct br_credentials caller_creds;
 	struct br_task tasks[BR_TASKS];
 	struct br_call *call; /* buffers */
@@ -172,6 +173,9 @@ struct br_broker {
 	/* Bytes of the ring that calls have a right to; each call that is being served has one
 	 * event's. check.c */
 	_Atomic uint64_t places;
+	/* Workers that give a file to write in one with the answer; which count grows. answer.c */
+	_Atomic unsigned lent[2], lend_turn;
+	pthread_mutex_t lend_wait;
 	_Atomic int idle;
 	_Atomic int waiting;	 /* workers whose call may take as long as it likes */
 	_Atomic bool is_greeted; /* by the command, before it became its program */
@@ -528,6 +532,16 @@ void br_watch(struct br_broker *);
 bool br_is_ending(struct br_call *);
 /* Frees workers whose thread has ended. */
 void br_bury(struct br_broker *);
+
+/* ---- answer.c ---- */
+
+/* Gives the answer to the caller; closes its descriptor. */
+void br_answer(struct br_call *, const struct br_answer *);
+/* From here until its answer was given, the worker may be the last that has a file open to write:
+ * before it looks whether that can be executed. */
+void br_lend(struct br_worker *);
+/* A file got an execute bit: waits for those who saw it without. No lock is held. */
+void br_wait_lent(struct br_broker *);
 
 /* ---- notify.c ---- */
 

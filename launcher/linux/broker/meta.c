@@ -85,6 +85,17 @@ struct br_answer br_deny_set_ids(struct br_call *c, const struct br_end *e)
 	return br_fail(EPERM);
 }
 
+/* It may be executed from here on: by nobody else, if the broker still has it open to write. */
+static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answer a)
+{
+	if (a.kind != BR_KIND_VALUE || !S_ISREG(c->end[0].st.st_mode) ||
+	    !(bits & (S_IXUSR | S_IXGRP | S_IXOTH)))
+		return a;
+	br_unlock(c);
+	br_wait_lent(c->b);
+	return a;
+}
+
 struct br_answer br_chmod(struct br_call *c)
 {
 	struct br_answer a;
@@ -97,7 +108,7 @@ struct br_answer br_chmod(struct br_call *c)
 	if (!br_may_set_bits(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(name, c->end[0].fd);
-	return br_told_of_object(c, br_result(chmod(name, c->mode)));
+	return with_bits(c, c->mode, br_told_of_object(c, br_result(chmod(name, c->mode))));
 }
 
 struct br_answer br_chown(struct br_call *c)
@@ -132,6 +143,7 @@ struct br_answer br_setxattr(struct br_call *c)
 	b_auto_free void *value = b_malloc(size + 1);
 	int rc = br_read(c, br_arg(c, arg + 1), value, size);
 	struct br_answer a;
+	bool is_access;
 	char path[32];
 
 	if (rc < 0)
@@ -139,11 +151,13 @@ struct br_answer br_setxattr(struct br_call *c)
 	if (prepare(c, &a) < 0)
 		return a;
 	/* acl(5): the kernel makes the mode from it */
-	if (!strcmp(c->attr, "system.posix_acl_access") && !br_may_set_bits(c, &c->end[0], 0777))
+	is_access = !strcmp(c->attr, "system.posix_acl_access");
+	if (is_access && !br_may_set_bits(c, &c->end[0], 0777))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
 	br_fd_path(path, c->end[0].fd);
-	return br_told_of_object(
+	a = br_told_of_object(
 		c, br_result(setxattr(path, c->attr, value, size, (int)br_arg(c, arg + 3))));
+	return is_access ? with_bits(c, 0777, a) : a;
 }
 
 struct br_answer br_removexattr(struct br_call *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * notify.c - the loop: receive, serve, answer; and the threads that run it.
+ * notify.c - the loop: receive, serve, answer (answer.c); and the threads that run it.
  *
  * One worker serves most runs: it stays beside its caller, and a second one would take turns with
  * it on another processor, at twice the price of a call. A call that may wait (a FIFO without its
@@ -101,77 +101,6 @@ static void unlock_fs(struct br_call *c)
 
 /* ---- one call ---- */
 
-static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
-{
-	/* ENOENT: the caller is gone, or a fatal signal took it */
-	(void)ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
-}
-
-/* The host has frozen or stopped the broker in the middle of an answer: the caller was answered 0
- * and has no descriptor of it. It must not go on with its standard input instead. EINPROGRESS: it
- * has not taken the answer yet; ENOENT: it has, or it is about to end, which is left alone. */
-static void end_caller(struct br_call *c, int err)
-{
-	pid_t tgid = br_tgid(c);
-
-	if (err == ENOENT && br_is_ending(c))
-		return;
-	syscall(SYS_tgkill, tgid, (pid_t)c->n.pid, SIGKILL);
-	dprintf(STDERR_FILENO,
-		"sbx-launch: E_FLOOR: broker: process %d was ended: the broker was stopped while "
-		"it answered, and an open came out as 0\n",
-		(int)tgid);
-}
-
-/* Puts the descriptor into the caller and answers with its number: in one, unless somebody could
- * tell that we still hold it. A program that is open for writing cannot be executed (ETXTBSY), and
- * a pipe has no end while a writer is there. */
-static void give_fd(struct br_call *c, const struct br_answer *a)
-{
-	struct seccomp_notif_addfd add = {
-		.id = c->n.id,
-		.flags = a->is_alone ? 0 : SECCOMP_ADDFD_FLAG_SEND,
-		.srcfd = (unsigned)a->fd,
-		.newfd_flags = a->fd_flags,
-	};
-	struct seccomp_notif_resp resp = {.id = c->n.id};
-	int rc;
-
-	do
-		rc = ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	while (rc < 0 && errno == EINTR);
-	if (rc < 0 && (errno == EINPROGRESS || errno == ENOENT) && !a->is_alone)
-		end_caller(c, errno), resp.error = -EINTR;
-	else if (rc < 0) /* the caller's table is full: EMFILE */
-		resp.error = -errno;
-	else
-		resp.val = rc;
-	close(a->fd);
-	if (rc < 0 || a->is_alone)
-		answer_with(c, &resp);
-}
-
-static void answer(struct br_call *c, const struct br_answer *a)
-{
-	struct seccomp_notif_resp resp = {.id = c->n.id};
-
-	switch (a->kind) {
-	case BR_KIND_FD:
-		give_fd(c, a);
-		return;
-	case BR_KIND_CONTINUE:
-		resp.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-		break;
-	case BR_KIND_ERROR:
-		resp.error = -a->err;
-		break;
-	case BR_KIND_VALUE:
-		resp.val = a->value;
-		break;
-	}
-	answer_with(c, &resp);
-}
-
 static struct br_answer serve(struct br_call *c)
 {
 	int rc;
@@ -255,7 +184,7 @@ static void handle(struct br_call *c)
 	br_become_self(w);
 	/* Before the answer: the caller's next call should find this worker waiting for it. */
 	br_ends_release(c);
-	answer(c, &a);
+	br_answer(c, &a);
 }
 
 /* ---- workers ---- */
@@ -425,6 +354,7 @@ static void main_loop(struct br_broker *b)
 static int make_locks(struct br_broker *b, struct b_err *err)
 {
 	pthread_mutex_init(&b->fs, NULL);
+	pthread_mutex_init(&b->lend_wait, NULL);
 	b->lock = b->plan->lock ? b->plan->lock : &b->own_lock;
 	return b->plan->lock ? 0 : lau_movelock_alone(&b->own_lock, err);
 }

@@ -76,14 +76,34 @@ static int objects(const struct br_call *c, unsigned flags, bool is_new, const c
 	return -1;
 }
 
-static struct br_answer give(const struct br_open_request *r, int fd)
+/* `st` is the descriptor's; br_lend() came before it was asked for. */
+static struct br_answer give(const struct br_open_request *r, int fd, const struct stat *st)
 {
+	bool is_data = S_ISREG(st->st_mode) && !(st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH));
+
 	return (struct br_answer){
 		.kind = BR_KIND_FD,
 		.fd = fd,
 		.fd_flags = r->flags & O_CLOEXEC,
-		.is_alone = wants_write(r->flags) || S_ISFIFO(r->c->end[0].st.st_mode),
+		.is_alone = (wants_write(r->flags) && !is_data) || S_ISFIFO(st->st_mode),
 	};
+}
+
+/* As give(); without a descriptor (errno), or one that may not be given, the answer says so. */
+static struct br_answer look_and_give(const struct br_open_request *r, int fd)
+{
+	struct stat st;
+	int err;
+
+	if (fd < 0)
+		return br_fail(errno);
+	if (wants_write(r->flags))
+		br_lend(r->c->w);
+	err = fstat(fd, &st) < 0 || br_is_stray_device(r->c, &r->c->end[0], &st) ? EACCES : 0;
+	if (!err)
+		return give(r, fd, &st);
+	close(fd);
+	return br_fail(err);
 }
 
 /* O_TRUNC frees what is large without the lock of moves: who has a file open to write may cut it,
@@ -109,7 +129,6 @@ static int cut_now(const struct br_open_request *r, int fd)
 static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
 	struct br_answer a;
-	struct stat st;
 
 	if (fd >= 0 && is_new && !is_tmpfile(r->flags) &&
 	    br_is_file_misplaced(r->c, &r->c->end[0], fd)) {
@@ -123,12 +142,9 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 		fd = -1;
 		errno = err;
 	}
-	a = fd < 0 ? br_fail(errno) : give(r, fd);
-
-	if (fd >= 0 && (fstat(fd, &st) < 0 || br_is_stray_device(r->c, &r->c->end[0], &st))) {
-		close(fd);
-		return br_fail(EACCES);
-	}
+	a = look_and_give(r, fd);
+	if (fd >= 0 && a.kind != BR_KIND_FD)
+		return a;
 	if ((wants_write(r->flags) || is_new) && !is_of_run(r->c, r->flags, r->c->end[0].path))
 		return br_told_result(r->c, SBX_MODIFY, a);
 	return a;
@@ -213,7 +229,7 @@ static struct br_answer open_terminal(struct br_open_request *r)
 	snprintf(name, sizeof name, "/dev/pts/%u",
 		 (major((unsigned)nr) - 136) * 256 + minor((unsigned)nr));
 	fd = open(name, (int)((r->flags & ~(unsigned)(O_CREAT | O_EXCL)) | O_NOCTTY | O_CLOEXEC));
-	return fd < 0 ? br_fail(errno) : give(r, fd);
+	return fd < 0 ? br_fail(errno) : give(r, fd, &r->c->end[0].st);
 }
 
 /* The caller may write to the ring, and not empty it. The broker may have the right to truncate
