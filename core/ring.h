@@ -68,6 +68,16 @@ struct sbx_ring {
 	_Alignas(64) unsigned char data[];
 };
 
+/* In place of a directory's descriptor, which the kernel does not look at beside an absolute path:
+ * the path was found while `moves` was this. Where a directory has moved since, the broker answers
+ * ESTALE. No descriptor has such a number, nor is it AT_FDCWD. */
+#define SBX_AT_SINCE(moves) ((int)(UINT32_C(1) << 31 | ((uint32_t)(moves) & SBX_AT_SINCE_MASK)))
+#define SBX_AT_SINCE_MASK   0x3fffffffu
+static inline bool sbx_at_is_since(int at)
+{
+	return (uint32_t)at >> 30 == 2;
+}
+
 /* Bytes to allocate for a ring of `data_size` (rounded up to a power of two, SBX_RING_MIN at
  * least). The data size of a ring of so many bytes is bytes - sizeof(struct sbx_ring). */
 size_t sbx_ring_bytes(size_t data_size);

@@ -121,6 +121,7 @@ static int find_last_slowly(struct shim_end *e)
 	size_t name_pos;
 	int rc = split(e, name), fd;
 
+	e->is_text = false;
 	if (rc < 0)
 		return rc;
 	fd = sys_openat(e->dirfd, e->path, DIR_FLAGS, 0);
@@ -157,6 +158,8 @@ static int find_last(struct shim_end *e)
 	e->len = t.len;
 	parent = sbx_path_parent(e->path, t.len);
 	is_relative = !(t.flags & SHIM_TEXT_ABSOLUTE);
+	e->base = t.base;
+	e->is_text = *e->asked == '/' || (is_relative && e->dirfd == AT_FDCWD);
 	name_pos = parent == 1 ? 1 : parent + 1;
 	/* right in the directory the caller holds already, or in "/": nothing to prove */
 	if (is_relative && (parent == t.base || (parent == 1 && !t.base))) {
@@ -409,12 +412,80 @@ static enum shim_way judge(struct shim_op *op)
 	return SHIM_AT;
 }
 
+/*
+ * Named by their whole paths.
+ *
+ * The broker judges texts: of a name in a directory it asks the kernel first where that is, which
+ * costs it more than the caller. So the caller says it, where it has just proved it, by opening the
+ * parent by that path or by asking for the cwd; and with it how often directories had moved before,
+ * by which the broker, which then holds the lock of moves, sees that none has since. Whatever came
+ * between, the ends that are held are tried again.
+ */
+
+static bool is_cwd_as_noted(const struct shim_op *op)
+{
+	const struct shim_end *a = &op->end[0], *b = &op->end[1], *first = NULL;
+
+	for (unsigned i = 0; i < op->nends; i++) {
+		const struct shim_end *e = &op->end[i];
+
+		if (*e->asked == '/')
+			continue;
+		if (first && a->base == b->base && !memcmp(a->path, b->path, a->base))
+			continue;
+		if (!shim_cwd_is(e->path, e->base))
+			return false;
+		first = e;
+	}
+	return true;
+}
+
+static bool may_name_by_text(const struct shim_op *op)
+{
+	for (unsigned i = 0; i < op->nends; i++)
+		if (!op->end[i].is_text || op->end[i].deep)
+			return false;
+	return shim.ring->judges_moves && is_cwd_as_noted(op);
+}
+
+static void name_ends(struct shim_op *op, bool by_text)
+{
+	op->is_by_text = by_text;
+	for (unsigned i = 0; i < op->nends; i++) {
+		struct shim_end *e = &op->end[i];
+
+		e->call_at = by_text ? SBX_AT_SINCE(op->since) : e->at;
+		e->call_name = by_text ? e->path : e->name;
+	}
+}
+
+bool shim_again(struct shim_op *op, int ret)
+{
+	int err = shim_get_errno();
+	bool again = err == ESTALE;
+
+	if (!op->is_by_text || ret >= 0)
+		return false;
+	/* where the cwd's path leads nowhere nothing of what failed by it is true */
+	for (unsigned i = 0; i < op->nends && !again; i++)
+		again = (err == EACCES || err == ENOENT) && *op->end[i].asked != '/' &&
+			!shim_cwd_leads(op->end[i].path, op->end[i].base);
+	if (!again)
+		return false;
+	name_ends(op, false);
+	shim_set_errno(op->saved_errno);
+	return true;
+}
+
 enum shim_way shim_begin(struct shim_op *op)
 {
+	enum shim_way way;
 	unsigned i;
 
 	if (!shim_is_ready())
 		return SHIM_PASS;
+	op->since = shim_where_since();
+	op->saved_errno = shim_get_errno();
 	for (i = 0; i < op->nends; i++) {
 		int rc = shim_find(&op->end[i]);
 
@@ -430,7 +501,10 @@ enum shim_way shim_begin(struct shim_op *op)
 		shim_set_errno(op->err);
 		return SHIM_REFUSE;
 	}
-	return judge(op);
+	way = judge(op);
+	if (way == SHIM_AT)
+		name_ends(op, may_name_by_text(op));
+	return way;
 }
 
 int shim_end(struct shim_op *op, int ret)

@@ -36,7 +36,7 @@ enum shim_moving { SHIM_STAYS, SHIM_MOVES, SHIM_SWAPS, SHIM_LINKS };
 
 enum shim_way {
 	SHIM_PASS,  /* make the call as the program asked for it */
-	SHIM_AT,    /* make it on at, name of the ends */
+	SHIM_AT,    /* make it on call_at, call_name of the ends, while shim_again() says so */
 	SHIM_REFUSE /* do not make it: errno is set */
 };
 
@@ -49,7 +49,11 @@ struct shim_end {
 	size_t len;
 	int at;
 	bool is_at_ours; /* `at` is to be closed */
+	bool is_text;	 /* `path` says where it is, if the cwd is its first `base` bytes now */
+	size_t base;
 	const char *name;
+	int call_at; /* SHIM_AT: what the call is made on */
+	const char *call_name;
 	char *deep; /* mapped for a path that is longer, shim/where.h */
 };
 
@@ -66,9 +70,15 @@ struct shim_op {
 	int err;
 	unsigned flags, aux;
 	uint64_t key; /* of the verdict cache, where equal events fold */
+	bool is_by_text; /* the call is made on the whole paths, found since: */
+	uint64_t since;
+	int saved_errno;
 };
 
 enum shim_way shim_begin(struct shim_op *);
+/* The call on SHIM_AT came out as `ret`: is it to be made again, on ends that are now named by
+ * what is held? */
+bool shim_again(struct shim_op *, int ret);
 /* Closes what begin opened, tells the event, returns `ret`; errno as the call left it. */
 int shim_end(struct shim_op *, int ret);
 

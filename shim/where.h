@@ -47,6 +47,12 @@ int shim_where_given(int fd);
 void shim_where_closed_all(void);
 /* chdir and the like succeeded. */
 void shim_where_moved(void);
+/* Are the first `base` bytes of `text` ("/": 0) the path of the current directory at this moment?
+ * The kernel is asked anew. False as well where it is long, or was found to lead nowhere. */
+bool shim_cwd_is(const char *text, size_t base);
+/* Do they lead to a directory? Not below one that is closed to us, nor when it was moved. `text` is
+ * as it was afterwards. */
+bool shim_cwd_leads(char *text, size_t base);
 /* Looks the current directory up now, while it is free to. */
 void shim_where_fill(void);
 /* From now on nothing is remembered: the process or the C library changes directories, or

@@ -14,7 +14,7 @@
 #define SHIM_PATHS(n)                                                                              \
 	void *paths_ SHIM_GIVEN_BACK = SHIM_ROOM((n)*SBX_PATH_MAX);                                \
 	char(*buf)[SBX_PATH_MAX] = paths_
-#define AT(i)	 op.end[i].at, op.end[i].name
+#define AT(i)	 op.end[i].call_at, op.end[i].call_name
 #define AS_ASKED (-1) /* shim_begin() answers SHIM_PASS for such rows */
 
 /* What follows `go` are the ends. */
@@ -33,7 +33,9 @@
 			ret = as_asked;                                                            \
 			break;                                                                     \
 		case SHIM_AT:                                                                      \
-			ret = go;                                                                  \
+			do                                                                         \
+				ret = go;                                                          \
+			while (shim_again(&op, ret));                                              \
 			break;                                                                     \
 		case SHIM_REFUSE:                                                                  \
 			break;                                                                     \

@@ -403,6 +403,22 @@ static int open_plainly(struct request *r, struct shim_text t)
 	return ret;
 }
 
+/* To write, which is the broker's, by the whole path: it need not ask the kernel where the cwd is
+ * (shim/paths_check.c). */
+static int open_relative(const struct request *r, struct shim_text t, mode_t mode)
+{
+	uint64_t since = shim_where_since();
+	int fd = -ESTALE;
+
+	if (wants_write(r->flags) && r->dirfd == AT_FDCWD && !(t.flags & SBX_PATH_TRAILING) &&
+	    shim.ring->judges_moves && shim_cwd_is(r->buf, t.base))
+		fd = sys_open_fully(SBX_AT_SINCE(since), r->buf, r->flags, mode);
+	if (fd == -ESTALE ||
+	    ((fd == -EACCES || fd == -ENOENT) && !shim_cwd_leads(r->buf, t.base)))
+		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
+	return fd;
+}
+
 static int open_text(struct request *r, struct shim_text t)
 {
 	bool is_magic = t.flags & SBX_PATH_MAGIC;
@@ -422,7 +438,7 @@ static int open_text(struct request *r, struct shim_text t)
 				     r->flags | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0),
 				     mode);
 	else
-		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
+		fd = open_relative(r, t, mode);
 	if (fd == -ELOOP)
 		return open_slowly(r, is_magic);
 	/* EPERM is also what the kernel says of immutable files and O_NOATIME */

@@ -35,7 +35,7 @@ static struct {
 	char text[FD_TEXT];
 } fd_notes[FDS];
 static _Atomic uint32_t fd_epoch[FDS]; /* counts closes */
-static _Atomic uint32_t cwd_epoch;
+static _Atomic uint32_t cwd_epoch, cwd_closed; /* closed: the epoch + 1 */
 static _Atomic bool is_distrusted;
 
 static inline uint64_t moves_now(void)
@@ -108,6 +108,41 @@ void shim_where_fill(void)
 	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
 
 	cwd_text(buf);
+}
+
+enum { CWD_SIZE = 512 }; /* on the stack */
+
+bool shim_cwd_is(const char *text, size_t base)
+{
+	uint32_t epoch = atomic_load(&cwd_epoch);
+	size_t len = base ? base : 1;
+	char now[CWD_SIZE];
+	long n;
+
+	if (atomic_load(&cwd_closed) == epoch + 1)
+		return false;
+	n = sys_getcwd(now, sizeof now);
+	if (n == (long)len + 1 && !memcmp(now, text, len))
+		return true;
+	if (n > 0)
+		shim_where_moved(); /* nobody saw it */
+	return false;
+}
+
+bool shim_cwd_leads(char *text, size_t base)
+{
+	uint32_t epoch = atomic_load(&cwd_epoch);
+	char *end = text + (base ? base : 1), saved = *end;
+	int fd;
+
+	*end = '\0';
+	fd = sys_open_proven(AT_FDCWD, text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	*end = saved;
+	if (fd >= 0)
+		sys_close(fd);
+	else
+		atomic_store(&cwd_closed, epoch + 1);
+	return fd >= 0;
 }
 
 /* Also called by a vfork child after its own chdir: forgetting is safe in shared memory. */

@@ -292,6 +292,9 @@ long br_terminal_of(struct br_call *);
 /* Reads the paths of a call: 0 or as br_read_text(). */
 int br_ends_read(struct br_call *);
 void br_ends_release(struct br_call *);
+/* With the lock: has no directory moved since the caller found the paths that it says it has found
+ * (SBX_AT_SINCE)? Then they may lead elsewhere. */
+bool br_texts_hold(const struct br_call *);
 /* The parent of the last component: at, name, path, len. 0 or -errno. BR_AS_IS: "." or the like
  * at the end, where every call fails by itself. */
 #define BR_AS_IS 1
@@ -553,7 +556,8 @@ void br_end_block(struct br_call *);
  * interrupted (EINTR) when the caller is gone or has a signal to handle. No lock is held. Returns
  * false if as many calls as are allowed are already blocked: the caller must then fail the call. */
 bool br_may_block(struct br_call *);
-/* 0, -EINTR: the caller is gone; -EBUSY: another run's broker stands still with the lock. */
+/* 0, -EINTR: the caller is gone; -EBUSY: another run's broker stands still with the lock; -ESTALE:
+ * br_texts_hold(). */
 int br_lock_shared(struct br_call *);
 int br_lock_moves(struct br_call *);
 void br_unlock(struct br_call *);

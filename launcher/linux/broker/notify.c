@@ -44,6 +44,16 @@
 
 /* ---- locks ---- */
 
+void br_unlock(struct br_call *c)
+{
+	c->w->shares = false;
+	if (c->locked == BR_LOCK_SHARED)
+		lau_movelock_share_end(c->b->lock);
+	if (c->locked == BR_LOCK_MOVES)
+		lau_movelock_move_end(c->b->lock);
+	c->locked = BR_LOCK_NONE;
+}
+
 /* Refused after a while, as it cannot be known when the other one goes on. */
 static int locked(struct br_call *c, int rc, enum br_lock how, pid_t who)
 {
@@ -57,7 +67,10 @@ static int locked(struct br_call *c, int rc, enum br_lock how, pid_t who)
 	c->locked = how;
 	c->w->shares = how == BR_LOCK_SHARED;
 	c->locked_ns = br_now_ns();
-	return 0;
+	if (br_texts_hold(c))
+		return 0;
+	br_unlock(c);
+	return -ESTALE;
 }
 
 int br_lock_shared(struct br_call *c)
@@ -72,16 +85,6 @@ int br_lock_moves(struct br_call *c)
 	pid_t who = 0;
 
 	return locked(c, lau_movelock_move(c->b->lock, &who), BR_LOCK_MOVES, who);
-}
-
-void br_unlock(struct br_call *c)
-{
-	c->w->shares = false;
-	if (c->locked == BR_LOCK_SHARED)
-		lau_movelock_share_end(c->b->lock);
-	if (c->locked == BR_LOCK_MOVES)
-		lau_movelock_move_end(c->b->lock);
-	c->locked = BR_LOCK_NONE;
 }
 
 void br_lock_fs(struct br_call *c)

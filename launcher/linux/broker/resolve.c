@@ -19,6 +19,7 @@
 
 #include "core/deep.h"
 #include "core/path.h"
+#include "core/ring.h"
 
 static const char deleted[] = " (deleted)";
 
@@ -204,6 +205,21 @@ int br_ends_read(struct br_call *c)
 		return end_read(c, &c->end[0]);
 	end_init(c, &c->end[1], &spec[1]);
 	return both_ends_read(c);
+}
+
+bool br_texts_hold(const struct br_call *c)
+{
+	const _Atomic uint64_t *moves = c->b->plan->moves;
+	uint32_t now = moves ? (uint32_t)*moves : 0;
+
+	for (int i = 0; i < 2 && c->row->end[i].how; i++) {
+		const struct br_end *e = &c->end[i];
+
+		if (e->asked_len && e->asked[0] == '/' && sbx_at_is_since(e->dirfd) &&
+		    (!moves || ((uint32_t)e->dirfd ^ now) & SBX_AT_SINCE_MASK))
+			return false;
+	}
+	return true;
 }
 
 void br_ends_release(struct br_call *c)
