@@ -86,6 +86,8 @@ struct br_end {
 
 #define BR_PIDFD_OF_THREAD O_EXCL /* PIDFD_THREAD of Linux 6.9; EINVAL before */
 
+#define BR_GROUPS 64 /* that a caller may have */
+
 /* What is remembered of a task, bound to it: a number given to a new task finds a dead handle.
  * Nothing of it is used before br_task_find() has proved that, in each call anew. */
 struct br_task {
@@ -93,7 +95,10 @@ struct br_task {
 	int dir;   /* /proc/TID, O_PATH; -1 = free */
 	int pidfd; /* -1 = none */
 	mode_t umask;
-	unsigned umask_age; /* of br_broker.umask_age when it was read; 0 = unknown */
+	unsigned umask_age;  /* of br_broker.umask_age when it was read; 0 = unknown */
+	unsigned groups_age; /* of br_broker.creds_age, likewise: */
+	int ngroups;
+	gid_t groups[BR_GROUPS];
 };
 #define BR_TASKS 16
 
@@ -102,8 +107,7 @@ struct br_credentials {
 	gid_t gid;
 	uint64_t caps;
 	int ngroups;
-	gid_t groups[64];
-	bool too_many; /* groups */
+	gid_t groups[BR_GROUPS];
 };
 
 /* A signal that a caller which waits has to handle. */
@@ -168,6 +172,7 @@ struct br_broker {
 	bool shares_fs;
 	pthread_mutex_t fs;
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
+	_Atomic unsigned creds_age; /* counts calls that change credentials, from 1 */
 	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
 	_Atomic uint64_t umask_ms;  /* when the last one was announced */
 	/* Bytes of the ring that calls have a right to; each call that is being served has one
@@ -254,6 +259,8 @@ struct br_answer br_proceed_unseen(struct br_call *);
 /* c->task. 0, -ESRCH, or BR_UNREADABLE. */
 int br_task_find(struct br_call *);
 void br_tasks_drop(struct br_worker *);
+/* A name in /proc/TID: descriptor, -errno or BR_UNREADABLE. */
+int br_open_at_task(struct br_call *, const char *name, int flags);
 /* Copies from the caller: 0, -EFAULT, or BR_UNREADABLE. */
 int br_read(struct br_call *, uint64_t addr, void *buf, size_t size);
 /* A string: its length, -EFAULT, -ENAMETOOLONG or BR_UNREADABLE. */
@@ -272,6 +279,9 @@ bool br_is_alive(const struct br_call *);
 int br_open_caller_fd(struct br_call *, int fd);
 /* Borrowed; the broker's own unless the caller may have changed its own. Or -errno. */
 int br_root(struct br_call *);
+
+/* ---- creds.c: in whose name ---- */
+
 /* This thread makes files as the caller would: umask and credentials. 0 or -errno. */
 int br_become(struct br_call *);
 void br_become_self(struct br_worker *);

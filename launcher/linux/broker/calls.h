@@ -77,5 +77,5 @@ br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
 br_handler br_ptrace, br_namespace, br_priority;		       /* others.c */
 br_handler br_kill, br_tkill, br_tgkill, br_sigqueue, br_pidfd_signal; /* signals.c */
-br_handler br_umask, br_credentials;				       /* caller.c */
+br_handler br_umask, br_credentials;				       /* creds.c */
 br_handler br_greet;						       /* confine.c */
