@@ -62,12 +62,13 @@ struct br_end {
 	bool follow, is_empty; /* is_empty: the descriptor itself */
 	bool was_walked;       /* there are symlinks on it */
 	bool creates;	       /* O_CREAT: nothing that ends in a slash is made */
+	bool is_own;	       /* is_empty: `fd` is to be the caller's own, and not O_PATH, or is it */
 	size_t asked_len;
 	char asked[PATH_MAX]; /* as the caller wrote it */
 
 	int at;		     /* parent directory, O_PATH; -1 */
 	const char *name;    /* in it; a trailing slash of the caller stays */
-	int fd;		     /* the object, O_PATH; -1: it does not exist, or was not looked for */
+	int fd;		     /* the object, O_PATH but for is_own; -1: it does not exist, or was not looked for */
 	struct stat st;	     /* of fd */
 	bool is_pathless;    /* no rule speaks of it: a pipe, a socket, an unlinked file */
 	enum br_magic magic; /* a link in /proc led to it, not a path */
@@ -161,6 +162,7 @@ struct br_broker {
 	dev_t pipe_dev;	      /* of pipes */
 	dev_t dev_fs;	      /* of /dev, when it is a file system of its own; else 0 */
 	bool is_dev_twice;    /* and is mounted elsewhere, too */
+	bool has_fchmodat2;   /* Linux 6.6 */
 	unsigned held_max;    /* sockets that may be held open */
 	char **other_procs;   /* mount points, NULL ends them; meta.c */
 	const struct lau_movelock *lock; /* alone: a directory changes its place */
@@ -466,6 +468,8 @@ struct br_answer br_deny_git_link(struct br_call *, const struct br_end *, int k
  * is held; else *out is the answer. */
 #define BR_FREE (-1)
 int br_hold_object(struct br_call *, int op, struct br_answer *out);
+/* b->has_fchmodat2; before the broker's own filter. */
+void br_find_fchmodat2(struct br_broker *);
 /* The argument after the object. */
 unsigned br_after_object(const struct br_call *);
 

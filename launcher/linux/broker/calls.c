@@ -30,8 +30,6 @@
 #define CWD   BR_NO_ARG
 #define FILES POL_TRAP_FILES
 
-#define SYS_fchmodat2_nr 452 /* 6.6; confine_priv.h */
-
 #define END(d, p, h)                                                                               \
 	{                                                                                          \
 		(d), (p), (h)                                                                      \

@@ -60,6 +60,8 @@ struct br_row {
 	br_handler *handler;
 };
 
+#define SYS_fchmodat2_nr 452 /* Linux 6.6; newer than the headers of Debian 12 */
+
 #define BR_ROWS_MAX 110
 extern const struct br_row br_rows[];
 extern const size_t br_nrows;

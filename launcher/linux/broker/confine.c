@@ -139,6 +139,7 @@ static const int permitted[] = {
 	SYS_truncate,
 	SYS_ftruncate,
 	SYS_fchmodat,
+	SYS_fchmodat2_nr,
 	SYS_fchownat,
 	SYS_utimensat,
 	SYS_setxattr,

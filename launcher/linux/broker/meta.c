@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -27,19 +28,30 @@ unsigned br_after_object(const struct br_call *c)
 	return (spec->how & BR_END_FD ? spec->dirfd : spec->path) + 1u;
 }
 
+/* O_PATH descriptors stand for names only. */
+static bool is_path_only(struct br_call *c, const struct br_end *e)
+{
+	int flags;
+
+	if (!e->is_empty || c->flags & AT_EMPTY_PATH)
+		return false;
+	if (!e->is_own)
+		return e->dirfd < 0 || br_is_path_only(c, e->dirfd);
+	flags = fcntl(e->fd, F_GETFL);
+	return flags < 0 || flags & O_PATH;
+}
+
 int br_hold_object(struct br_call *c, int op, struct br_answer *out)
 {
 	struct br_end *e = &c->end[0];
-	bool is_number = e->is_empty && !(c->flags & AT_EMPTY_PATH);
 	int rc;
 
-	if (is_number && e->dirfd >= 0 && br_is_path_only(c, e->dirfd)) {
-		*out = br_fail(EBADF); /* O_PATH descriptors stand for names only */
-		return -1;
-	}
+	e->is_own = true;
 	rc = br_lock_shared(c);
 	if (rc == 0)
 		rc = br_find_object(c, e);
+	if (rc == 0 && is_path_only(c, e))
+		rc = -EBADF;
 	if (rc < 0)
 		*out = br_fail(rc == BR_UNREADABLE ? EACCES : -rc);
 	else if (op != BR_FREE && !br_may(c, (enum sbx_op)op, e))
@@ -96,10 +108,26 @@ static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answ
 	return a;
 }
 
+void br_find_fchmodat2(struct br_broker *b)
+{
+	/* a filter around us may say something else than ENOSYS */
+	b->has_fchmodat2 = syscall(SYS_fchmodat2_nr, -1, "", 0, AT_EMPTY_PATH) < 0 &&
+			   errno == EBADF;
+}
+
+static long set_mode(const struct br_call *c)
+{
+	char name[32];
+
+	if (c->b->has_fchmodat2)
+		return syscall(SYS_fchmodat2_nr, c->end[0].fd, "", c->mode, AT_EMPTY_PATH);
+	br_fd_path(name, c->end[0].fd);
+	return chmod(name, c->mode);
+}
+
 struct br_answer br_chmod(struct br_call *c)
 {
 	struct br_answer a;
-	char name[32];
 
 	if (prepare(c, &a) < 0)
 		return a;
@@ -107,8 +135,7 @@ struct br_answer br_chmod(struct br_call *c)
 		return br_deny_set_ids(c, &c->end[0]);
 	if (!br_may_set_bits(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
-	br_fd_path(name, c->end[0].fd);
-	return with_bits(c, c->mode, br_told_of_object(c, br_result(chmod(name, c->mode))));
+	return with_bits(c, c->mode, br_told_of_object(c, br_result(set_mode(c))));
 }
 
 struct br_answer br_chown(struct br_call *c)

@@ -393,6 +393,7 @@ static int open_views(struct br_broker *b, struct b_err *err)
 	if (pipe2(b->wake, O_CLOEXEC | O_NONBLOCK) < 0)
 		return b_fail_sys(err, B_FLOOR, errno, "broker: pipe");
 	br_find_memory(b);
+	br_find_fchmodat2(b);
 	return 0;
 }
 

@@ -109,14 +109,26 @@ struct br_answer br_proceed_unseen(struct br_call *c)
  * that one was, and an O_PATH descriptor, which nobody was asked for, opens nothing.
  */
 
-int br_take_fd(struct br_call *c, pid_t tid, int number)
+static int open_pidfd(struct br_call *c, pid_t tid)
 {
-	b_auto_fd int pidfd = (int)syscall(SYS_pidfd_open, tid, BR_PIDFD_OF_THREAD);
-	long fd;
+	int pidfd = (int)syscall(SYS_pidfd_open, tid, BR_PIDFD_OF_THREAD);
 
 	/* before 6.9: of the process, whose leader may have ended */
 	if (pidfd < 0)
 		pidfd = (int)syscall(SYS_pidfd_open, tid == (pid_t)c->n.pid ? br_tgid(c) : tid, 0);
+	return pidfd;
+}
+
+int br_take_fd(struct br_call *c, pid_t tid, int number)
+{
+	b_auto_fd int opened = -1;
+	int pidfd = -1;
+	long fd;
+
+	if (tid == (pid_t)c->n.pid && br_task_find(c) == 0)
+		pidfd = c->task->pidfd;
+	if (pidfd < 0)
+		pidfd = opened = open_pidfd(c, tid);
 	if (pidfd < 0)
 		return errno == ESRCH || errno == EINVAL ? -ESRCH : -EACCES;
 	fd = syscall(SYS_pidfd_getfd, pidfd, number, 0);

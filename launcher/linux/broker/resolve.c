@@ -139,7 +139,7 @@ static void end_init(struct br_call *c, struct br_end *e, const struct br_end_sp
 	e->spec = spec;
 	e->at = e->fd = -1;
 	e->len = e->asked_len = 0;
-	e->is_empty = e->is_pathless = e->was_walked = e->creates = false;
+	e->is_empty = e->is_pathless = e->was_walked = e->creates = e->is_own = false;
 	e->is_nameless = false;
 	e->given = NULL;
 	e->magic = BR_MAGIC_NONE;
@@ -447,12 +447,43 @@ int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 	return br_is_own_proc(c, e->path, e->len) ? br_refuse_own(c, e->path, e->len, "") : 0;
 }
 
+/* By its text, which then is what it is known by: nothing needs reading back. false: there may be a
+ * symlink on it, or whatever else the slow way says. */
+static bool find_by_text(struct br_call *c, struct br_end *e)
+{
+	unsigned flags;
+	int fd;
+
+	if (!br_make_text(c, e, &flags) || flags & SBX_PATH_TRAILING)
+		return false;
+	fd = br_open_plain(c->b->root, e->path, e->follow ? 0 : O_NOFOLLOW);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &e->st) < 0) {
+		close(fd);
+		return false;
+	}
+	e->fd = fd;
+	return true;
+}
+
+/* The caller's own descriptor: the very description, whatever becomes of its number. Before Linux
+ * 6.9 only of first threads: others may have numbers of their own. */
+static int take_own(struct br_call *c, struct br_end *e)
+{
+	e->is_own = e->is_own && e->dirfd >= 0 && br_task_find(c) == 0 && c->task->pidfd >= 0;
+	return e->is_own ? br_take_fd(c, (pid_t)c->n.pid, e->dirfd)
+			 : br_open_caller_fd(c, e->dirfd);
+}
+
 static int find_once(struct br_call *c, struct br_end *e)
 {
 	int fd;
 
+	if (!e->is_empty && find_by_text(c, e))
+		return 0;
 	if (e->is_empty)
-		fd = br_open_caller_fd(c, e->dirfd);
+		fd = take_own(c, e);
 	else if (!e->follow)
 		return br_find_last(c, e);
 	else
