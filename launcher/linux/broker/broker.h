@@ -133,6 +133,8 @@ struct br_worker {
 	unsigned in_the_way;	/* looks at which it did, and somebody wanted it alone */
 	_Atomic bool waits;	/* the call may take as long as it likes */
 	_Atomic bool has_ended; /* its thread is done with it */
+	_Atomic uint32_t is_parked; /* it sleeps on this */
+	struct br_worker *below;    /* in the stack of those */
 	_Atomic int signal;	/* enum br_signal: why it was interrupted */
 	_Atomic pid_t caller;
 	mode_t umask;  /* this thread's own, now */
@@ -183,7 +185,10 @@ struct br_broker {
 	/* Workers that give a file to write in one with the answer; which count grows. answer.c */
 	_Atomic unsigned lent[2], lend_turn;
 	pthread_mutex_t lend_wait;
-	_Atomic int idle;
+	_Atomic int idle;   /* workers that wait for a call */
+	_Atomic int parked; /* that wait to be needed, the last one on top */
+	struct br_worker *top;
+	pthread_mutex_t park;
 	_Atomic int waiting;	 /* workers whose call may take as long as it likes */
 	_Atomic bool is_greeted; /* by the command, before it became its program */
 	_Atomic unsigned served;
@@ -563,6 +568,8 @@ void br_wait_lent(struct br_broker *);
 /* ---- notify.c ---- */
 
 void br_start_worker(struct br_broker *);
+/* One more waits for calls, of those that are there. False: there is none. */
+bool br_unpark(struct br_broker *);
 
 /* After br_may_block(): what follows of the call takes no long time, and is not interrupted. */
 void br_end_block(struct br_call *);

@@ -4,14 +4,15 @@
  *
  * One worker serves most runs: it stays beside its caller, and a second one would take turns with
  * it on another processor, at twice the price of a call. A call that may wait (a FIFO without its
- * other end, a connect) says so, gives its lock back, and a new worker takes its place; one that
- * is slow without saying so gets help after a few milliseconds. A worker that finishes when enough
- * others are idle exits. A worker that waits for a caller which is gone, or has a
- * signal to handle, is interrupted. The main thread only watches over them while there is something
- * to serve, and over the end.
+ * other end, a connect) says so, gives its lock back, and another worker takes its place; one that
+ * is slow without saying so gets help after a few milliseconds. A worker that finishes when another
+ * waits for calls is parked, or exits when enough are. A worker that waits for a caller which is
+ * gone, or has a signal to handle, is interrupted. The main thread only watches over them while
+ * there is something to serve, and over the end.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -30,7 +31,7 @@
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/process/process.h"
 
-#define SPARE	4  /* so many may be idle */
+#define SPARE	3  /* so many may be parked */
 #define ROOM_MS 10 /* until the ring may have room again */
 
 /* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
@@ -200,6 +201,52 @@ static void wake_main(struct br_broker *b)
 
 static void *work(void *arg);
 
+/*
+ * One worker waits for calls. A second one in the kernel's queue would be woken by each call as well
+ * (since Linux 6.6), or take turns with the first (before): both know less of the caller, and are on
+ * another processor. So whoever finds another one waiting is parked, and comes back when there are
+ * more calls than workers: the last that was parked first, whose memory of callers is the freshest.
+ */
+static void park(struct br_worker *w)
+{
+	struct br_broker *b = w->b;
+
+	pthread_mutex_lock(&b->park);
+	w->below = b->top;
+	b->top = w;
+	w->is_parked = 1;
+	b->parked++;
+	pthread_mutex_unlock(&b->park);
+	while (w->is_parked)
+		syscall(SYS_futex, &w->is_parked, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+}
+
+bool br_unpark(struct br_broker *b)
+{
+	struct br_worker *w;
+
+	pthread_mutex_lock(&b->park);
+	w = b->top;
+	if (w) {
+		b->top = w->below;
+		b->parked--;
+		w->is_parked = 0;
+	}
+	pthread_mutex_unlock(&b->park);
+	if (w)
+		syscall(SYS_futex, &w->is_parked, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	return w;
+}
+
+/* Before a call is served, with which nobody may be left that receives: are there more? */
+static void call_for_help(struct br_broker *b)
+{
+	struct pollfd p = {.fd = b->listener, .events = POLLIN};
+
+	if (b->parked && !b->idle && poll(&p, 1, 0) > 0 && p.revents & POLLIN)
+		(void)br_unpark(b);
+}
+
 void br_start_worker(struct br_broker *b)
 {
 	struct br_worker *w;
@@ -237,6 +284,8 @@ bool br_may_block(struct br_call *c)
 	br_unlock(c);
 	unlock_fs(c);
 	c->w->waits = true;
+	if (!c->b->idle)
+		(void)br_unpark(c->b);
 	/* at once, also when it watches already and sleeps */
 	c->b->is_watched = true;
 	(void)!write(c->b->wake[1], "", 1);
@@ -310,9 +359,12 @@ static void *work(void *arg)
 			break; /* nobody is left to be served */
 		}
 		b->served++;
+		call_for_help(b);
 		handle(w->call);
-		if (b->idle >= SPARE)
+		if (b->idle && b->parked >= SPARE)
 			break;
+		if (b->idle)
+			park(w);
 	}
 	br_tasks_drop(w);
 	w->has_ended = true; /* the last we do with it */
@@ -347,7 +399,7 @@ static void main_loop(struct br_broker *b)
 		br_bury(b);
 		b->is_watched = false;
 		/* who became busy before the flag fell has woken nobody */
-		if (b->idle < b->nworkers)
+		if (b->idle + b->parked < b->nworkers)
 			wake_main(b);
 	}
 }
@@ -358,6 +410,7 @@ static int make_locks(struct br_broker *b, struct b_err *err)
 {
 	pthread_mutex_init(&b->fs, NULL);
 	pthread_mutex_init(&b->lend_wait, NULL);
+	pthread_mutex_init(&b->park, NULL);
 	b->lock = b->plan->lock ? b->plan->lock : &b->own_lock;
 	return b->plan->lock ? 0 : lau_movelock_alone(&b->own_lock, err);
 }

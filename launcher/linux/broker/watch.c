@@ -247,7 +247,7 @@ void br_watch(struct br_broker *b)
 			br_start_worker(b);
 		if (is_over_meanwhile(b))
 			return;
-		if (stuck && b->idle == 0 && b->served == served && !one_runs(b))
+		if (stuck && b->idle == 0 && b->served == served && !one_runs(b) && !br_unpark(b))
 			br_start_worker(b);
 		calm = b->served == served && !b->waiting && b->idle ? calm + 1 : 0;
 		served = b->served;
