@@ -376,8 +376,14 @@ static bool may_move(struct shim_op *op, unsigned from, unsigned to)
  * none, no name there could be may object, and no socket. */
 static bool move_allowed(struct shim_op *op)
 {
-	unsigned from = what_moves(&op->end[0]), to = 0;
+	const struct shim_end *a = &op->end[0], *b = &op->end[1];
+	unsigned from, to = 0;
 
+	/* whatever it is; if a directory, the broker counts it */
+	if (op->moving == SHIM_MOVES && shim.ring->judges_moves &&
+	    sbx_move_free(&shim.image, a->path, a->len, b->path, b->len))
+		return true;
+	from = what_moves(&op->end[0]);
 	/* of directories there are no links */
 	if (op->moving == SHIM_LINKS)
 		from = (from & SBX_MOVES_SOCKET) | SBX_MOVES_KEPT;

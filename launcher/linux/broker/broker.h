@@ -392,8 +392,8 @@ bool br_is_large(const struct stat *);
 /* Is there anything in the directory `name` of `at`? False as well where it cannot be read. */
 bool br_holds_something(int at, const char *name);
 /* Before the name goes: what is freed then is freed when all else is done, without the lock (
- * br_ends_release()). */
-void br_hold_large(struct br_end *);
+ * br_ends_release()). The mode of what has it; 0: nothing, or it was not looked at. */
+mode_t br_hold_large(struct br_end *);
 
 /* ---- compare.c ---- */
 

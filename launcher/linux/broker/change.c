@@ -57,7 +57,7 @@ bool br_is_large(const struct stat *st)
 	       (st->st_size >= LARGE || st->st_blocks * 512 >= LARGE);
 }
 
-void br_hold_large(struct br_end *e)
+mode_t br_hold_large(struct br_end *e)
 {
 	size_t n = strcspn(e->name, "/");
 	char name[NAME_MAX + 1];
@@ -65,8 +65,11 @@ void br_hold_large(struct br_end *e)
 
 	memcpy(name, e->name, n);
 	name[n] = '\0';
-	if (e->fd < 0 && fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && br_is_large(&st))
+	if (e->fd >= 0 || fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	if (br_is_large(&st))
 		e->fd = openat(e->at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return st.st_mode;
 }
 
 /* Everything up to the act. 0: go on, the lock is held; else *out is the answer. */

@@ -353,12 +353,20 @@ static void find_root(struct br_move *m)
 		m->root = m->to;
 }
 
+/* A directory replaces directories alone, and a file none (rename(2)). */
+static bool has_moved_dir(const struct br_move *m)
+{
+	if (m->replaced)
+		return S_ISDIR(m->replaced);
+	return is_dir(m->to) || (m->swaps && is_dir(m->from));
+}
+
 /* Programs with the shim remember paths of directories; who moved one may have none. */
 static void tell_shims(const struct br_move *m)
 {
 	_Atomic uint64_t *moves = m->c->b->plan->moves;
 
-	if (moves && (is_dir(m->to) || (m->swaps && is_dir(m->from))))
+	if (moves && has_moved_dir(m))
 		atomic_fetch_add_explicit(moves, 1, memory_order_relaxed);
 }
 
@@ -487,7 +495,7 @@ struct br_answer br_rename(struct br_call *c)
 		return a;
 	if (!m.is_made_anew) {
 		if (!m.swaps)
-			br_hold_large(m.to);
+			m.replaced = br_hold_large(m.to);
 		return move_now(&m);
 	}
 	a = move_file_anew(&m, &copy);

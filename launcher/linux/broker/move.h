@@ -17,6 +17,7 @@ struct br_move {
 	const struct br_end *root;     /* the end that is the root of a grant, and changes */
 	const struct br_end *program;  /* the end where one may not be that may not be read */
 	const struct br_end *git_link; /* the end where a symlink would lead the host's git */
+	mode_t replaced;	       /* what the move replaces; 0 = nothing, or not looked at */
 	bool is_made_anew;	       /* a file, so that nobody has what is at the new name */
 	/* the name below `from` that objects, told for the directory that was asked about */
 	struct br_tree tree;
