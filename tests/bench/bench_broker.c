@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_broker - what the broker adds to single calls: an open to read at level all beside the
- * same trapped and left to the kernel (CONTINUE, the least any listener costs), a file made and
- * removed, a pair of renames. Modes take turns, a fresh child each; one JSON line a mode and
- * call: median of the rounds in nanoseconds per operation.
+ * bench_broker - what the broker adds to single calls, beside the same trapped and left to the kernel
+ * (CONTINUE, the least any listener costs). Paths are absolute, as the shim hands them over, or
+ * relative, as a program without it has them. Modes take turns, a fresh child each; one JSON line a
+ * mode and call: median of the rounds in nanoseconds per operation. After a burst of callers there
+ * are workers that have nothing to do.
  *
  *	bench_broker [ROUNDS]
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +25,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -32,10 +36,28 @@
 #include "launcher/linux/confine/confine_priv.h"
 #include "tests/support/broker.h"
 
-enum { BATCH = 400, ROUNDS = 15, CALLS = 4 };
+enum { BATCH = 400, ROUNDS = 15, BURST = 6 };
 
-static const char *const calls[CALLS] = {"open-absolute", "open-relative", "create-unlink",
-					 "rename-pair"};
+/* The second of two rows is the first with relative paths. */
+enum call {
+	OPEN,
+	OPEN_REL,
+	WRITE,
+	WRITE_REL,
+	CREATE,
+	CREATE_REL,
+	RENAME,
+	RENAME_REL,
+	CHMOD,
+	CHMOD_REL,
+	FCHMOD,
+	FUTIMENS,
+	CALLS
+};
+static const char *const calls[CALLS] = {
+	"open-absolute",	 "open-relative", "open-write-absolute",  "open-write-relative",
+	"create-unlink-absolute", "create-unlink", "rename-pair-absolute", "rename-pair",
+	"chmod-absolute",	 "chmod-relative", "fchmod",		   "futimens"};
 static double (*result)[CALLS]; /* shared: what the child measured last */
 static char dir[64] = "/tmp/bench_broker.XXXXXX";
 static struct sb_policy policy;
@@ -54,49 +76,98 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static void one(unsigned call, const char *file)
+static char names[3][96]; /* file, elif, new: absolute */
+static const char *const relative[3] = {"file", "elif", "new"};
+static int held; /* descriptor of the file */
+
+/* As the shim opens what it has judged. */
+static int open_proven(const char *path, uint64_t flags)
 {
-	int fd;
+	const struct open_how how = {.flags = flags | O_CLOEXEC,
+				     .mode = flags & O_CREAT ? 0644 : 0,
+				     .resolve = RESOLVE_NO_SYMLINKS};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+static void one(enum call call)
+{
+	const struct timespec times[2] = {{1, 0}, {1, 0}};
+	bool is_relative = call < FCHMOD && call % 2;
+	const char *file = is_relative ? relative[0] : names[0];
+	const char *elif = is_relative ? relative[1] : names[1];
+	const char *new = is_relative ? relative[2] : names[2];
+	int rc = 0, fd = -1;
 
 	switch (call) {
-	case 0:
-	case 1:
-		fd = open(call ? "file" : file, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			die("open");
-		close(fd);
-		return;
-	case 2:
-		fd = open("new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		if (fd < 0)
-			die("create");
-		close(fd);
-		if (unlink("new") < 0)
-			die("unlink");
-		return;
-	case 3:
-		if (rename("file", "elif") < 0 || rename("elif", "file") < 0)
-			die("rename");
-		return;
+	case OPEN:
+	case OPEN_REL:
+		rc = fd = open(file, O_RDONLY | O_CLOEXEC);
+		break;
+	case WRITE:
+	case WRITE_REL:
+		rc = fd = open_proven(file, O_WRONLY);
+		break;
+	case CREATE:
+	case CREATE_REL:
+		fd = open_proven(new, O_WRONLY | O_CREAT | O_EXCL);
+		rc = fd < 0 ? -1 : unlink(new);
+		break;
+	case RENAME:
+	case RENAME_REL:
+		rc = rename(file, elif) < 0 ? -1 : rename(elif, file);
+		break;
+	case CHMOD:
+	case CHMOD_REL:
+		rc = chmod(file, 0644);
+		break;
+	case FCHMOD:
+		rc = fchmod(held, 0644);
+		break;
+	case FUTIMENS:
+		rc = futimens(held, times);
+		break;
+	case CALLS:
+		break;
 	}
+	if (rc < 0)
+		die(calls[call]);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Callers at once, each in a directory of its own name: the broker starts workers for them. */
+static void burst(void)
+{
+	char own[16];
+
+	for (int i = 0; i < BURST; i++)
+		if (fork() == 0) {
+			snprintf(own, sizeof own, "%d", i);
+			for (int n = 0; n < 4 * BATCH; n++)
+				if (mkdir(own, 0755) < 0 || rmdir(own) < 0)
+					_exit(1);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
 }
 
 static int measure(void *arg)
 {
-	char file[96];
-
-	(void)arg;
-	snprintf(file, sizeof file, "%s/file", dir);
 	if (chdir(dir) < 0)
 		return 1;
+	held = open("file", O_RDONLY | O_CLOEXEC);
+	if (arg)
+		burst();
 	for (unsigned c = 0; c < CALLS; c++) {
 		double start;
 
 		for (int i = 0; i < BATCH / 8; i++)
-			one(c, file);
+			one((enum call)c);
 		start = now_ns();
 		for (int i = 0; i < BATCH; i++)
-			one(c, file);
+			one((enum call)c);
 		(*result)[c] = (now_ns() - start) / BATCH;
 	}
 	return 0;
@@ -174,8 +245,9 @@ static void make_dir(void)
 	(void)mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0700");
 }
 
-enum mode { BARE, CONTINUED, WRITES, ALL, MODES };
-static const char *const modes[MODES] = {"bare", "continue", "broker, writes", "broker, all opens"};
+enum mode { BARE, CONTINUED, WRITES, ALL, AFTER_BURST, MODES };
+static const char *const modes[MODES] = {"bare", "continue", "broker, writes", "broker, all opens",
+					 "broker, writes, after a burst"};
 
 static void run(enum mode mode)
 {
@@ -187,7 +259,7 @@ static void run(enum mode mode)
 
 	if (mode == CONTINUED)
 		run_continue();
-	else if (sb_run(&policy, &o, measure, NULL))
+	else if (sb_run(&policy, &o, measure, mode == AFTER_BURST ? &policy : NULL))
 		die(modes[mode]);
 }
 
@@ -224,7 +296,6 @@ int main(int argc, char **argv)
 {
 	unsigned rounds = argc > 1 ? (unsigned)atoi(argv[1]) : ROUNDS;
 	static double all[256][MODES][CALLS];
-	char path[96];
 
 	if (rounds < 1 || rounds > 256)
 		return 2;
@@ -233,8 +304,9 @@ int main(int argc, char **argv)
 	if (result == MAP_FAILED)
 		die("mmap");
 	make_dir();
-	snprintf(path, sizeof path, "%s/file", dir);
-	close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+	for (int i = 0; i < 3; i++)
+		snprintf(names[i], sizeof names[i], "%s/%s", dir, relative[i]);
+	close(open(names[0], O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
 	sb_policy_make(&policy, (const char *const[]){"rmx+ T /", "rm- G / **/*.env", NULL});
 	for (unsigned r = 0; r < rounds; r++)
 		for (unsigned m = 0; m < MODES; m++) {
@@ -243,7 +315,7 @@ int main(int argc, char **argv)
 		}
 	report(all, rounds);
 	sb_policy_release(&policy);
-	unlink(path);
+	unlink(names[0]);
 	(void)umount(dir);
 	return rmdir(dir) < 0;
 }

@@ -233,6 +233,7 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.test_point = o->test_point,
 		.lock = o->lock,
 		.proceeded = o->proceeded,
+		.moves = o->moves,
 		.lies = o->lies,
 		.apart = o->apart,
 		.given = o->given,

@@ -48,7 +48,8 @@ struct sb_options {
 	const struct pol_floor *floor;
 	struct sbx_ring *ring; /* events, shared memory */
 	size_t ring_size;
-	_Atomic uint64_t *proceeded; /* of the broker's plan, as the two below */
+	_Atomic uint64_t *proceeded; /* of the broker's plan, as the three below */
+	_Atomic uint64_t *moves;
 	bool lies;
 	void (*test_point)(enum lau_broker_point);
 	const struct lau_movelock *lock;
