@@ -71,7 +71,7 @@ struct sbx_ring {
 /* In place of a directory's descriptor, which the kernel does not look at beside an absolute path:
  * the path was found while `moves` was this. Where a directory has moved since, the broker answers
  * ESTALE. No descriptor has such a number, nor is it AT_FDCWD. */
-#define SBX_AT_SINCE(moves) ((int)(UINT32_C(1) << 31 | ((uint32_t)(moves) & SBX_AT_SINCE_MASK)))
+#define SBX_AT_SINCE(moves) ((int)(UINT32_C(1) << 31 | ((uint32_t)(moves)&SBX_AT_SINCE_MASK)))
 #define SBX_AT_SINCE_MASK   0x3fffffffu
 static inline bool sbx_at_is_since(int at)
 {

@@ -380,7 +380,7 @@ static bool move_allowed(struct shim_op *op)
 	unsigned from, to = 0;
 
 	/* whatever it is; if a directory, the broker counts it */
-	if (op->moving == SHIM_MOVES && shim.ring->judges_moves &&
+	if (op->moving == SHIM_MOVES && shim_has_broker() &&
 	    sbx_move_free(&shim.image, a->path, a->len, b->path, b->len))
 		return true;
 	from = what_moves(&op->end[0]);
@@ -451,7 +451,7 @@ static bool may_name_by_text(const struct shim_op *op)
 	for (unsigned i = 0; i < op->nends; i++)
 		if (!op->end[i].is_text || op->end[i].deep)
 			return false;
-	return shim.ring->judges_moves && is_cwd_as_noted(op);
+	return shim_has_broker() && is_cwd_as_noted(op);
 }
 
 static void name_ends(struct shim_op *op, bool by_text)

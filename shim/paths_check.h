@@ -69,7 +69,7 @@ struct shim_op {
 	bool is_left; /* what lies in it decides: the broker's to judge and to deny */
 	int err;
 	unsigned flags, aux;
-	uint64_t key; /* of the verdict cache, where equal events fold */
+	uint64_t key;	 /* of the verdict cache, where equal events fold */
 	bool is_by_text; /* the call is made on the whole paths, found since: */
 	uint64_t since;
 	int saved_errno;

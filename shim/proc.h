@@ -66,6 +66,12 @@ static inline bool shim_has_filter(void)
 	return atomic_load_explicit(&shim.has_own_filter, memory_order_relaxed);
 }
 
+/* Is there a broker, which performs what changes something, and counts directories that move? */
+static inline bool shim_has_broker(void)
+{
+	return shim.ring && shim.ring->judges_moves;
+}
+
 /* Is a handle (O_PATH) by a proven name worth a try? */
 static inline bool shim_holds_proven(void)
 {

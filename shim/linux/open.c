@@ -411,10 +411,9 @@ static int open_relative(const struct request *r, struct shim_text t, mode_t mod
 	int fd = -ESTALE;
 
 	if (wants_write(r->flags) && r->dirfd == AT_FDCWD && !(t.flags & SBX_PATH_TRAILING) &&
-	    shim.ring->judges_moves && shim_cwd_is(r->buf, t.base))
+	    shim_has_broker() && shim_cwd_is(r->buf, t.base))
 		fd = sys_open_fully(SBX_AT_SINCE(since), r->buf, r->flags, mode);
-	if (fd == -ESTALE ||
-	    ((fd == -EACCES || fd == -ENOENT) && !shim_cwd_leads(r->buf, t.base)))
+	if (fd == -ESTALE || ((fd == -EACCES || fd == -ENOENT) && !shim_cwd_leads(r->buf, t.base)))
 		fd = sys_open_proven(r->dirfd, r->path, r->flags, mode);
 	return fd;
 }

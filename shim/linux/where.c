@@ -34,7 +34,7 @@ static struct {
 	struct note note;
 	char text[FD_TEXT];
 } fd_notes[FDS];
-static _Atomic uint32_t fd_epoch[FDS]; /* counts closes */
+static _Atomic uint32_t fd_epoch[FDS];	       /* counts closes */
 static _Atomic uint32_t cwd_epoch, cwd_closed; /* closed: the epoch + 1 */
 static _Atomic bool is_distrusted;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench_broker - what the broker adds to single calls, beside the same trapped and left to the kernel
- * (CONTINUE, the least any listener costs). Paths are absolute, as the shim hands them over, or
- * relative, as a program without it has them. Modes take turns, a fresh child each; one JSON line a
- * mode and call: median of the rounds in nanoseconds per operation. After a burst of callers there
+ * bench_broker - what the broker adds to single calls, beside the same trapped and left to the
+ *kernel (CONTINUE, the least any listener costs). Paths are absolute, as the shim hands them over,
+ *or relative, as a program without it has them. Modes take turns, a fresh child each; one JSON line
+ *a mode and call: median of the rounds in nanoseconds per operation. After a burst of callers there
  * are workers that have nothing to do.
  *
  *	bench_broker [ROUNDS]
@@ -54,10 +54,18 @@ enum call {
 	FUTIMENS,
 	CALLS
 };
-static const char *const calls[CALLS] = {
-	"open-absolute",	 "open-relative", "open-write-absolute",  "open-write-relative",
-	"create-unlink-absolute", "create-unlink", "rename-pair-absolute", "rename-pair",
-	"chmod-absolute",	 "chmod-relative", "fchmod",		   "futimens"};
+static const char *const calls[CALLS] = {"open-absolute",
+					 "open-relative",
+					 "open-write-absolute",
+					 "open-write-relative",
+					 "create-unlink-absolute",
+					 "create-unlink",
+					 "rename-pair-absolute",
+					 "rename-pair",
+					 "chmod-absolute",
+					 "chmod-relative",
+					 "fchmod",
+					 "futimens"};
 static double (*result)[CALLS]; /* shared: what the child measured last */
 static char dir[64] = "/tmp/bench_broker.XXXXXX";
 static struct sb_policy policy;

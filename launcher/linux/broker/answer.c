@@ -21,8 +21,8 @@
 /* ---- copies that the caller may outrun ---- */
 
 /*
- * Two counts, of which one grows at a time: whoever waits makes the other one grow, then waits until
- * the first is 0. A worker that counted itself under the wrong one sees so, and counts again.
+ * Two counts, of which one grows at a time: whoever waits makes the other one grow, then waits
+ * until the first is 0. A worker that counted itself under the wrong one sees so, and counts again.
  */
 void br_lend(struct br_worker *w)
 {

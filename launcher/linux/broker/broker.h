@@ -62,13 +62,14 @@ struct br_end {
 	bool follow, is_empty; /* is_empty: the descriptor itself */
 	bool was_walked;       /* there are symlinks on it */
 	bool creates;	       /* O_CREAT: nothing that ends in a slash is made */
-	bool is_own;	       /* is_empty: `fd` is to be the caller's own, and not O_PATH, or is it */
+	bool is_own; /* is_empty: `fd` is to be the caller's own, and not O_PATH, or is it */
 	size_t asked_len;
 	char asked[PATH_MAX]; /* as the caller wrote it */
 
-	int at;		     /* parent directory, O_PATH; -1 */
-	const char *name;    /* in it; a trailing slash of the caller stays */
-	int fd;		     /* the object, O_PATH but for is_own; -1: it does not exist, or was not looked for */
+	int at;		  /* parent directory, O_PATH; -1 */
+	const char *name; /* in it; a trailing slash of the caller stays */
+	int fd; /* the object, O_PATH but for is_own; -1: it does not exist, or was not looked for
+		 */
 	struct stat st;	     /* of fd */
 	bool is_pathless;    /* no rule speaks of it: a pipe, a socket, an unlinked file */
 	enum br_magic magic; /* a link in /proc led to it, not a path */
@@ -125,19 +126,19 @@ enum br_phase { BR_PHASE_ANSWERING, BR_PHASE_SERVING, BR_PHASE_SIGNALLED };
 struct br_worker {
 	struct br_broker *b;
 	pthread_t thread;
-	_Atomic pid_t tid;	/* 0 = slot free */
-	_Atomic uint64_t busy;	/* id of the call being served, 0 = none */
-	_Atomic int phase;	/* enum br_phase */
-	uint64_t seen;		/* by the main thread when it last looked: busy */
-	_Atomic bool shares;	/* the lock of moves */
-	unsigned in_the_way;	/* looks at which it did, and somebody wanted it alone */
-	_Atomic bool waits;	/* the call may take as long as it likes */
-	_Atomic bool has_ended; /* its thread is done with it */
+	_Atomic pid_t tid;	    /* 0 = slot free */
+	_Atomic uint64_t busy;	    /* id of the call being served, 0 = none */
+	_Atomic int phase;	    /* enum br_phase */
+	uint64_t seen;		    /* by the main thread when it last looked: busy */
+	_Atomic bool shares;	    /* the lock of moves */
+	unsigned in_the_way;	    /* looks at which it did, and somebody wanted it alone */
+	_Atomic bool waits;	    /* the call may take as long as it likes */
+	_Atomic bool has_ended;	    /* its thread is done with it */
 	_Atomic uint32_t is_parked; /* it sleeps on this */
 	struct br_worker *below;    /* in the stack of those */
-	_Atomic int signal;	/* enum br_signal: why it was interrupted */
+	_Atomic int signal;	    /* enum br_signal: why it was interrupted */
 	_Atomic pid_t caller;
-	mode_t umask;  /* this thread's own, now */
+	mode_t umask;	/* this thread's own, now */
 	unsigned lends; /* which of br_broker.lent it counts under, + 1; 0 = none. answer.c */
 	bool is_other;	/* this thread has a caller's credentials on, these: */
 	struct br_credentials caller_creds;

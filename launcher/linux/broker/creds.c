@@ -175,11 +175,12 @@ static int parse_credentials(const char *status, struct br_credentials *out)
 /*
  * Credentials that are asked for at each call, and groups that are remembered.
  *
- * To read status is the dearest part of a call. Ids and capabilities are asked of the kernel at each
- * call all the same, in two system calls: execve(2) changes them, and no trap tells of that. Groups
- * have no such call. They change by setgroups(2) alone, which traps and counts creds_age. What is left
- * is that another thread takes the number over by execve(2): when the groups were read the process
- * had one thread, so that every later one has them, too, until a setgroups(2) is counted.
+ * To read status is the dearest part of a call. Ids and capabilities are asked of the kernel at
+ * each call all the same, in two system calls: execve(2) changes them, and no trap tells of that.
+ * Groups have no such call. They change by setgroups(2) alone, which traps and counts creds_age.
+ * What is left is that another thread takes the number over by execve(2): when the groups were read
+ * the process had one thread, so that every later one has them, too, until a setgroups(2) is
+ * counted.
  */
 
 /* include/uapi/linux/pidfd.h of Linux 6.13, the first version of the struct. */

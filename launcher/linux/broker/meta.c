@@ -111,8 +111,8 @@ static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answ
 void br_find_fchmodat2(struct br_broker *b)
 {
 	/* a filter around us may say something else than ENOSYS */
-	b->has_fchmodat2 = syscall(SYS_fchmodat2_nr, -1, "", 0, AT_EMPTY_PATH) < 0 &&
-			   errno == EBADF;
+	b->has_fchmodat2 =
+		syscall(SYS_fchmodat2_nr, -1, "", 0, AT_EMPTY_PATH) < 0 && errno == EBADF;
 }
 
 static long set_mode(const struct br_call *c)

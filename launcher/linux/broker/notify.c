@@ -202,10 +202,11 @@ static void wake_main(struct br_broker *b)
 static void *work(void *arg);
 
 /*
- * One worker waits for calls. A second one in the kernel's queue would be woken by each call as well
- * (since Linux 6.6), or take turns with the first (before): both know less of the caller, and are on
- * another processor. So whoever finds another one waiting is parked, and comes back when there are
- * more calls than workers: the last that was parked first, whose memory of callers is the freshest.
+ * One worker waits for calls. A second one in the kernel's queue would be woken by each call as
+ * well (since Linux 6.6), or take turns with the first (before): both know less of the caller, and
+ * are on another processor. So whoever finds another one waiting is parked, and comes back when
+ * there are more calls than workers: the last that was parked first, whose memory of callers is the
+ * freshest.
  */
 static void park(struct br_worker *w)
 {

@@ -27,8 +27,8 @@ static struct {
 	atomic_bool is_held, signals, has_signalled;
 	atomic_int met; /* settled although the signal was on its way */
 	atomic_int signalled;
-	atomic_int broker; /* its number */
-	atomic_int gives;  /* as many copies are held when the caller has its descriptor */
+	atomic_int broker;  /* its number */
+	atomic_int gives;   /* as many copies are held when the caller has its descriptor */
 	atomic_bool writes; /* opens_well() opens to write */
 } * seen;
 

@@ -268,10 +268,10 @@ static int at_the_edge_of_memory(void *arg)
 		size_t size;
 		int want;
 	} rows[] = {
-		{how, edge, sizeof *how, EFAULT},      {how, none, sizeof *how, EFAULT},
-		{none, edge, sizeof *how, EFAULT},     {how, edge, sizeof *how + 8, EFAULT},
-		{&bad, none, sizeof bad, EINVAL},      {how, text, sizeof *how, 0},
-		{how, sb_in("made"), sizeof *how, 0},  {how, none, sizeof *how - 1, EINVAL},
+		{how, edge, sizeof *how, EFAULT},     {how, none, sizeof *how, EFAULT},
+		{none, edge, sizeof *how, EFAULT},    {how, edge, sizeof *how + 8, EFAULT},
+		{&bad, none, sizeof bad, EINVAL},     {how, text, sizeof *how, 0},
+		{how, sb_in("made"), sizeof *how, 0}, {how, none, sizeof *how - 1, EINVAL},
 		{how, none, 2 * page, E2BIG},
 	};
 

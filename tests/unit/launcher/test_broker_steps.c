@@ -150,11 +150,11 @@ static int change_by_descriptor(void *arg)
 	    errno_of(fchmod(AT_FDCWD, 0777)) != EBADF || errno_of(fchmod(1000, 0777)) != EBADF)
 		return 202;
 	if (syscall(SYS_fchmodat2_nr, path, "", 0640, AT_EMPTY_PATH) < 0 ||
-	    mode_of("mine") != 0640 ||
-	    utimensat(path, "", times, AT_EMPTY_PATH) < 0 ||
+	    mode_of("mine") != 0640 || utimensat(path, "", times, AT_EMPTY_PATH) < 0 ||
 	    fchownat(path, "", (uid_t)-1, getegid(), AT_EMPTY_PATH) < 0)
 		return 203;
-	if (errno_of(fchmod(denied, 0777)) != EACCES || errno_of(futimens(denied, NULL)) != EACCES ||
+	if (errno_of(fchmod(denied, 0777)) != EACCES ||
+	    errno_of(futimens(denied, NULL)) != EACCES ||
 	    errno_of(fchown(denied, (uid_t)-1, getegid())) != EACCES)
 		return 204;
 	if (chmod(sb_in("mine"), 0601) < 0 || mode_of("mine") != 0601 ||
