@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* witness.c - see witness.h. */
 #include "tests/support/witness.h"
+#include "tests/support/full.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -66,6 +67,7 @@ static void hear(void *ctx, const char *line)
 }
 
 const unsigned char *witness_key;
+bool witness_judged;
 
 /* Of the next collector. */
 static struct {
@@ -278,7 +280,8 @@ void witness_end(struct witness *w)
 	if (!*w->log)
 		return;
 	load_lines(w);
-	validate(w->log);
+	if (witness_judged || is_full())
+		validate(w->log);
 }
 
 json_t *witness_line(const struct witness *w, size_t i)

@@ -70,7 +70,9 @@ bool witness_exec(struct witness *, uint32_t pid, enum sbx_exec_class, const cha
 bool witness_hello(struct witness *, uint32_t pid, const char *path);
 /* A drain at the fixture's time, which goes on by `ms`. */
 void witness_drain(struct witness *, uint64_t ms);
-/* The end of the run; loads the lines; aborts when validate_log.py finds anything. */
+/* The end of the run; loads the lines; aborts when validate_log.py finds anything. It is asked in
+ * the full form (FULL=1) always, else where the test wants it: once for each kind of log. */
+extern bool witness_judged;
 void witness_end(struct witness *);
 json_t *witness_line(const struct witness *, size_t i);
 const char *witness_str(const struct witness *, size_t i, const char *key);

@@ -210,6 +210,7 @@ Test(audit_broker_facts, what_the_broker_told_before_is_found_behind_the_shims_w
 		witness_broker(&w, ev, "/ws/a", "");
 		witness_put(&w, ev, "/ws/a", "");
 	}
+	witness_judged = true;
 	witness_end(&w);
 	cr_expect_eq(json_array_size(w.lines), 40);
 	cr_expect_eq(lines_that_imply(&ev, "./a", ""), 40);
@@ -314,6 +315,7 @@ Test(audit_broker_facts, a_log_full_of_words_has_room_for_the_broker, .fini = en
 	}
 	for (unsigned j = 0; j < 10; j++)
 		witness_broker(&w, ev, "/ws/a", "");
+	witness_judged = true;
 	witness_end(&w);
 	cr_expect_gt(w.counts.lost, 50);
 	cr_expect_eq(w.counts.broker_lost, 0);

@@ -97,6 +97,7 @@ Test(audit_collector, every_kind_of_line_keeps_to_the_schema, .fini = end)
 				       .call = SBX_CALL_open},
 		    "/etc/passwd", "");
 	atomic_fetch_add(&w.ring->lost, 7);
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_eq(json_array_size(w.lines), 10);
 	cr_assert_str_eq(witness_str(&w, 0, "layer"), "launcher");
@@ -247,6 +248,7 @@ Test(audit_collector, odd_bytes_in_paths_are_kept_exactly, .fini = end)
 	witness_start(&w, SBX_AUDIT_ALL);
 	witness_call(&w, 10, SBX_READ, false, "/home/u/.ssh/a\nb\x1b[31m\xff\"\\");
 	witness_call(&w, 10, SBX_READ, true, "/tmp/\xe2\x80\xae\xc3\xa9");
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_str_eq(witness_str(&w, 0, "path_b64"), "L2hvbWUvdS8uc3NoL2EKYhtbMzFt/yJc");
 	cr_assert_str_eq(w.told.s, "denied read /home/u/.ssh/a\\x0ab\\x1b[31m\\xff\"\\ "
@@ -277,6 +279,7 @@ Test(audit_collector, a_flood_of_denials_ends_in_a_count, .fini = end)
 		snprintf(path, sizeof path, "/home/u/.ssh/%u", i);
 		witness_call(&w, 10, SBX_READ, false, path);
 	}
+	witness_judged = true;
 	witness_end(&w);
 	for (at = w.told.s; (at = strchr(at, '\n')); at++)
 		lines++;
@@ -292,6 +295,7 @@ Test(audit_collector, what_a_full_ring_dropped_becomes_one_exact_gap, .fini = en
 	witness_start(&w, SBX_AUDIT_ALL);
 	for (i = 0; i < 3000; i++)
 		kept += witness_call(&w, 10, SBX_READ, true, "/etc/some/file/with/a/usual/name");
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_lt(kept, 3000);
 	cr_assert_eq(json_array_size(w.lines), kept + 1);
@@ -353,6 +357,7 @@ Test(audit_collector, a_hostile_ring_gives_a_log_that_still_keeps_to_its_schema,
 	for (p = from; p < (unsigned char *)w.ring + w.ring_bytes; p++)
 		if (rand() % 2)
 			*p = (unsigned char)rand();
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_gt(json_array_size(w.lines), 100);
 	cr_assert_gt(w.counts.corrupt, 0);

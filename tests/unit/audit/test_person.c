@@ -41,6 +41,7 @@ Test(audit_person, namespaces_are_told_once_by_whatever_call, .fini = end)
 			&w,
 			(struct sbx_event){.pid = 10, .op = SBX_MODIFY, .call = calls[i], .err = 1},
 			"/proc/12/ns", "");
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_str_eq(witness_str(&w, 1, "call"), "unshare");
 	cr_assert_str_eq(w.told.s,

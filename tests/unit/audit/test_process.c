@@ -54,6 +54,7 @@ Test(audit_process, an_exec_that_failed_is_taken_back, .fini = end)
 	witness_put(&w, failed, "/usr/bin/cc", "");	      /* and so did this */
 	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/cc");
 	witness_hello(&w, 10, "/bin/cc");
+	witness_judged = true;
 	witness_end(&w);
 	cr_assert_eq(w.counts.processes, 1);
 	cr_assert_eq(w.counts.witnessed, 1);

@@ -8,6 +8,7 @@
 
 #include "core/fold.h"
 #include "tests/support/engine.h"
+#include "tests/support/full.h"
 
 #define ANYHOW (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)
 
@@ -266,7 +267,7 @@ Test(core_folded, plain_names_are_judged_as_ever, .timeout = 60)
 	size_t denied = 0;
 
 	draw_seed(&d, 3);
-	for (int times = 0; times < 600; times++) {
+	for (int times = 0; times < (is_full() ? 600 : 150); times++) {
 		char names[6][64];
 		struct engine e;
 
@@ -299,7 +300,7 @@ Test(core_folded, directories_answer_for_what_lies_below, .timeout = 60)
 	struct draw d;
 
 	draw_seed(&d, 5);
-	for (int times = 0; times < 700; times++) {
+	for (int times = 0; times < (is_full() ? 700 : 150); times++) {
 		char a[DRAWN_MAX + 8], b[DRAWN_MAX + 8], below[DRAWN_MAX], at[2 * DRAWN_MAX + 8];
 		struct engine e;
 		bool is_clean, is_same;
