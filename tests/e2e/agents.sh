@@ -3,6 +3,7 @@
 # Claude Code, Codex and Gemini CLI under their presets: a whole task without a network, settings of
 # the host that count, transcripts that outlive the run, and a command that tries to leave something
 # for the host's agent. `make check-agents` installs the agents; without them all is skipped.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 [ -n "${E2E_INNER:-}" ] || exit 1 # it cleans a home: only the harness has one for that
 

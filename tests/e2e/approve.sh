@@ -202,7 +202,7 @@ cp -r evil/.git deep/.git
 mkdir common && cp evil/.git/HEAD common/ && cp -r evil other && git --git-dir=other/.git config core.repositoryformatversion 1 && git --git-dir=other/.git config extensions.worktreeConfig true &&
 	printf '[core]\n\tworktree = %s/deep\n\tbare = false\n' "$PWD" >common/config.worktree && echo ../other/.git >common/commondir
 here=$PWD
-for at in gitfile link bare deep/er common; do
+for at in $(first 3 gitfile bare common link deep/er); do
 	cd "$here/$at" || exit 1
 	rm -f ../ran "$here/ran"
 	git status >/dev/null 2>&1

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Failures that people reported of other tools, second part: documents of srt and OpenShell, kernels,
 # mounts, git, languages and signals (tests/cases.tsv says which case is which test).
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 . "$(dirname "$0")/cases.sh"
 

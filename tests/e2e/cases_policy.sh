@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Failures that others' tools are known for: unquoted YAML, broken documents, many patterns over a
 # large tree, names that are no text, and programs that must not notice the filter.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 POLICY=$(dirname "$SBX")/sbx-policy

@@ -5,6 +5,27 @@
 . "$(dirname "$0")/../support/e2e.sh"
 . "$(dirname "$0")/cases.sh"
 
+npm_installs() # a slow starter: for one user
+{
+	package() { mkdir pkg dep && echo '{"name":"dep","version":"1.0.0"}' >dep/package.json && echo '{"name":"p","version":"1.0.0"}' >pkg/package.json; }
+	install='cd pkg && npm install --offline --no-audit --no-fund --no-update-notifier ../dep >/dev/null; echo $?
+		test -e node_modules/dep/package.json && echo INSTALLED'
+	fresh
+	package
+	launch -q --preset npm -- bash -c "$install"
+	check 'npm installs under its preset' [ "$(cat "$TMP/out")" = $'0\nINSTALLED' ]
+	check 'and makes its cache alone at home' [ "$(ls -A "$HOME" | grep -v '^\.local$\|^\.cache$')" = .npm ]
+	# A document that grants the workspace alone, and no cache beside it.
+	doc '' '' "read: ['**'], modify: ['**']"
+	fresh
+	package
+	"$SBX" -w "$WS" -p "$DOC" -- bash -c "$install" >"$TMP/out" 2>"$TMP/err" </dev/null
+	check 'npm without a cache: the denial names the directory and what would allow it' \
+		grep -q 'denied modify .*/home/\.npm/.* allow with --modify ' "$TMP/err"
+}
+[ "$(id -u)" -ne 0 ] || ! command -v npm >/dev/null || npm_installs
+common || exit 0
+
 # ---- git ----
 
 two() { git init -q a && git init -q b && chmod 555 .; }
@@ -98,22 +119,4 @@ held 'a file that may not be changed is copied, not linked, to where it could be
 	"'' '' \"read: ['**'], modify: ['app/**']\"" \
 	'cp -al store/x app/node_modules/y; echo $?; rm -rf app/node_modules/y
 	cp -a store/x app/node_modules/y; echo $?; cat app/node_modules/y/3; stat -c %h store/x/1' $'1\n0\n3\n1'
-
-if [ "$E2E_INNER" = nobody ] || [ "$(id -u)" -ne 0 ] || ! command -v npm >/dev/null; then
-	exit 0 # a slow starter: for one user
-fi
-package() { mkdir pkg dep && echo '{"name":"dep","version":"1.0.0"}' >dep/package.json && echo '{"name":"p","version":"1.0.0"}' >pkg/package.json; }
-install='cd pkg && npm install --offline --no-audit --no-fund --no-update-notifier ../dep >/dev/null; echo $?
-	test -e node_modules/dep/package.json && echo INSTALLED'
-fresh
-package
-launch -q --preset npm -- bash -c "$install"
-check 'npm installs under its preset' [ "$(cat "$TMP/out")" = $'0\nINSTALLED' ]
-check 'and makes its cache alone at home' [ "$(ls -A "$HOME" | grep -v '^\.local$\|^\.cache$')" = .npm ]
-# A document that grants the workspace alone, and no cache beside it.
-doc '' '' "read: ['**'], modify: ['**']"
-fresh
-package
-"$SBX" -w "$WS" -p "$DOC" -- bash -c "$install" >"$TMP/out" 2>"$TMP/err" </dev/null
-check 'npm without a cache: the denial names the directory and what would allow it' \
-	grep -q 'denied modify .*/home/\.npm/.* allow with --modify ' "$TMP/err"
+exit 0

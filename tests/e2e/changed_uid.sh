@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A process that changes its user without an exec is served as before by descriptor, by working
 # directory and by /proc/self: each call ends as bare, for each way to change.
+E2E_WHO=root
 # shellcheck source=tests/support/e2e.sh
 . "$(dirname "$0")/../support/e2e.sh"
 

@@ -55,9 +55,9 @@ all_offered() # SHELL
 		"$BIN/$program" --help | grep -oE '^ +(-., )?--[a-z][a-z0-9-]*' | grep -oE -e '--.*' |
 			sed 's/^--//' >"$TMP/options"
 		[ "$(wc -l <"$TMP/options")" -gt 8 ] || return 1
+		script=$(cat "$TMP/c.$1")
 		while read -r option; do
-			grep -qE -e "(--|-l )$option([^a-z0-9-]|\$)" "$TMP/c.$1" ||
-				{ echo "$program: no $option"; return 1; }
+			[[ $script =~ (--|-l\ )$option([^a-z0-9-]|$) ]] || { echo "$program: no $option"; return 1; }
 		done <"$TMP/options"
 	done
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Ways past rules on endpoints: each reaches what it is after outside of the sandbox, and nothing inside.
+E2E_WHO=root
 . "$(dirname "$0")/../support/e2e.sh"
 . "$(dirname "$0")/connect.sh"
 
@@ -17,6 +18,7 @@ attack() # NAME [inside]
 			return
 		fi
 	fi
+	full || export CONNECT_SECONDS=0.7 # a race inside; outside it ends when it is won
 	for w in $WHO; do
 		launch_as $w -q --read "$attacks" --connect a.example.net:80 -- python3 "$attacks" "$1"
 		if [ "$status" -eq 0 ] && ! grep -q REACHED "$TMP/out" && [ -s "$TMP/out" ]; then
@@ -25,11 +27,12 @@ attack() # NAME [inside]
 			{ echo "status $status"; cat "$TMP/out" "$TMP/err"; } | not_ok "$w: $1"
 		fi
 	done
+	unset CONNECT_SECONDS
 }
 
 check 'what is allowed is reached' "$SBX" --connect a.example.net:80 -- curl -sS -m 20 -o /dev/null http://a.example.net/
 
-for a in literal name trailing_dot mapped six decimal host_loopback host_zero host_short host_number host_mapped \
+for a in literal name trailing_dot mapped six decimal $(first 2 host_loopback host_mapped host_zero host_short host_number) \
 	datagram quic dns raw packet icmp mptcp fast_open fast_open_connect source_route uring abstract unspec route \
 	flipped; do
 	attack $a

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Device nodes are known by what they are: those outside of /dev are not opened, whatever their name,
 # and /dev mounted a second time gives none of its names away.
+E2E_WHO=root
 . "$(dirname "$0")/../support/e2e.sh"
 
 if [ "$(id -u)" -ne 0 ]; then

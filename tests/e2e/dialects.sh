@@ -31,6 +31,23 @@ check_lists() # LINES FILE: sbx-policy check names so many mistakes, each with i
 	[ $? -eq 2 ] && [ "$(grep -cE "^sbx-policy: E_POLICY: $TMP/$2:[0-9]+:[0-9]+: " "$TMP/err")" -eq "$1" ] ||
 		{ cat "$TMP/err"; return 1; }
 }
+file skip.yaml <<X
+version: 1
+network_policies:
+  a: {endpoints: [{host: a.example.com, port: 443, protocol: rest, tls: skip, access: read-only}], binaries: [{path: /usr/bin/curl}]}
+X
+# a /dev with a GPU in it, for the reader alone
+gpu()
+{
+	unshare -m sh -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && : >/dev/nvidiactl && : >/dev/nvidia7 &&
+		for p in /dev/nvidiactl /dev/nvidia7 /proc/x; do "$1" why -p "$2" modify $p >/dev/null || exit 1; done
+		! "$1" why -p "$2" modify /dev/nvidia6 >/dev/null && ! "$1" why -p "$2" modify /proc/sys/x >/dev/null' - "$ask" "$TMP/skip.yaml" &&
+		! "$ask" why -p "$TMP/skip.yaml" modify /proc/x
+}
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	check 'openshell: the baseline of a host with a GPU' gpu
+fi
+common || exit 0
 try='{ echo x >$1; } 2>/dev/null && echo ok || echo no'
 
 # ---- OpenShell ----
@@ -238,28 +255,12 @@ file many.yaml < <(echo 'version: 1'; echo 'filesystem_policy:'; echo '  read_on
 	for i in $(seq 256); do echo "    - /p/$i"; done; echo '    - ../x'; echo '    - rel')
 check 'openshell: too many paths do not hide what else is wrong' eval \
 	'check_lists 4 many.yaml && grep -q "too many filesystem paths (258 > 256)" "$TMP/err" && grep -q ": rel$" "$TMP/err"'
-file skip.yaml <<X
-version: 1
-network_policies:
-  a: {endpoints: [{host: a.example.com, port: 443, protocol: rest, tls: skip, access: read-only}], binaries: [{path: /usr/bin/curl}]}
-X
 sed 's/port: 443/ports: []/' "$TMP/skip.yaml" | file ports.yaml
 check 'openshell: no ports at all are refused' check_lists 1 ports.yaml
 sed "s/host: a.example.com/host: 'a b'/" "$TMP/skip.yaml" | file host.yaml
 check 'openshell: nor a host that is none' refused "invalid host 'a b'" -p "$TMP/host.yaml"
 sed 's/tls: skip, /credential_signing: sigv4, /' "$TMP/skip.yaml" | file sign.yaml
 check 'openshell: signing needs a service' refused 'credential_signing needs signing_service' -p "$TMP/sign.yaml"
-# a /dev with a GPU in it, for the reader alone
-gpu()
-{
-	unshare -m sh -c 'mount -t tmpfs none /dev && mknod /dev/null c 1 3 && : >/dev/nvidiactl && : >/dev/nvidia7 &&
-		for p in /dev/nvidiactl /dev/nvidia7 /proc/x; do "$1" why -p "$2" modify $p >/dev/null || exit 1; done
-		! "$1" why -p "$2" modify /dev/nvidia6 >/dev/null && ! "$1" why -p "$2" modify /proc/sys/x >/dev/null' - "$ask" "$TMP/skip.yaml" &&
-		! "$ask" why -p "$TMP/skip.yaml" modify /proc/x
-}
-if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
-	check 'openshell: the baseline of a host with a GPU' gpu
-fi
 for verb in check lint show; do
 	check "openshell: $verb tells of what is odd" eval \
 		'"$ask" $verb "$TMP/skip.yaml" 2>&1 >/dev/null | grep -q "^sbx-policy: note: .*tls: skip"'

@@ -173,9 +173,9 @@ check '022: the command leads its process group' [ "$(python3 -c 'import json, s
 run --deny-read '!bad' touch "$WS/ran"
 check '023: a policy that is refused runs nothing' [ "$status" -eq 125 -a ! -e "$WS/ran" ]
 
-head -c 10485760 /dev/urandom >"$TMP/ten"
+head -c $(rounds 2097152 10485760) /dev/urandom >"$TMP/ten"
 run --stdin "$TMP/ten" --capture-limit none sh -c 'tee /dev/stderr'
-check '10 MiB in and on both streams at once' python3 - "$R" "$TMP/ten" <<'PY'
+check "$(rounds 2 10) MiB in and on both streams at once" python3 - "$R" "$TMP/ten" <<'PY'
 import base64, json, sys
 r = json.load(open(sys.argv[1]))
 want = open(sys.argv[2], "rb").read()
@@ -185,13 +185,14 @@ assert base64.b64decode(r["stderr_b64"]) == want
 PY
 
 # Side by side: a hundred sandboxes, each with its own result, log and scratch.
-for i in $(seq 100); do
+sandboxes=$(rounds 24 100)
+for i in $(seq "$sandboxes"); do
 	"$SBX" -q --result-json "$TMP/par.$i" sh -c "echo run $i; echo \$\$ >\"\$TMPDIR/x\"; exit $((i % 5))" </dev/null 2>>"$TMP/par.err" &
 done
 wait
-check 'a hundred runs at once' python3 - "$TMP" <<'PY'
+check "$sandboxes runs at once" python3 - "$TMP" "$sandboxes" <<'PY'
 import json, sys
-for i in range(1, 101):
+for i in range(1, int(sys.argv[2]) + 1):
     r = json.load(open(f"{sys.argv[1]}/par.{i}"))
     assert (r["stdout"], r["exit_code"]) == (f"run {i}\n", i % 5), (i, r)
 PY

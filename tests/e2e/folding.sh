@@ -3,6 +3,7 @@
 # File systems that take several names for one: what is denied is denied by any of them, what is
 # allowed is allowed by its own. On a FUSE file system of the tests (foldfs.py), which folds case and
 # form and has short names, and on NTFS as ntfs-3g mounts it.
+E2E_WHO=root
 . "$(dirname "$0")/../support/e2e.sh"
 
 FOLDFS=$(dirname "$0")/foldfs.py

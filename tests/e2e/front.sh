@@ -3,6 +3,57 @@
 # The front door: tight limits, each code with what brings it, and what a run says of itself.
 . "$(dirname "$0")/../support/e2e.sh"
 
+# ---- mapping of user namespaces ----
+
+# Root maps itself with CAP_SETFCAP alone (user_namespaces(7)).
+caps=
+launch --allow namespaces true
+check 'root is told what it lacks' \
+	[ "$(grep -c '^sbx-launch: note: root cannot map .* setfcap to --caps' "$TMP/err")" -eq "$((! $(id -u)))" ]
+[ "$(id -u)" -ne 0 ] || caps='--caps chown,dac_override,fowner,fsetid,setfcap'
+if unshare -Ur true 2>/dev/null; then
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps unshare -Ur id -u
+	check 'a command may map itself' grep -qx 0 "$TMP/out"
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps unshare -Urpfn sh -c 'echo $$'
+	check 'with a pid and a network namespace' grep -qx 1 "$TMP/out"
+	cat >child.py <<'EOF'
+import ctypes, os, sys
+there, back = os.pipe(), os.pipe()
+pid = int(sys.argv[1]) if len(sys.argv) > 1 else os.fork()
+if pid == 0:
+    ctypes.CDLL(None).unshare(0x10000000)
+    os.write(there[1], b"x")
+    os.read(back[0], 1)
+    print(os.getuid(), *open("/proc/self/uid_map").read().split(), flush=True)
+    os._exit(0)
+len(sys.argv) > 1 or os.read(there[0], 1)
+open(f"/proc/{pid}/setgroups", "w").write("deny")
+open(f"/proc/{pid}/uid_map", "w").write(f"0 {os.getuid()} 1")
+open(f"/proc/{pid}/gid_map", "w").write(f"0 {os.getgid()} 1")
+os.write(back[1], b"x")
+len(sys.argv) > 1 or os.wait()
+EOF
+	# shellcheck disable=SC2086
+	launch --allow namespaces $caps python3 child.py
+	check 'a parent maps its child' grep -qx "0 0 $(id -u) 1" "$TMP/out"
+	unshare -U sleep 100 &
+	stranger=$!
+	while [ "$(readlink /proc/$stranger/ns/user)" = "$(readlink /proc/$$/ns/user)" ]; do :; done
+	# shellcheck disable=SC2086
+	launch --isolate none --allow namespaces $caps python3 child.py $stranger
+	check 'but no process outside' grep -q 'PermissionError.*setgroups' "$TMP/err"
+	check 'which is still without a map' [ -z "$(cat /proc/$stranger/uid_map)" ]
+	python3 child.py $stranger
+	check 'and can be given one by us' [ -n "$(cat /proc/$stranger/uid_map)" ]
+	kill $stranger
+	wait 2>/dev/null
+else
+	skip 'mapping of user namespaces' 'this host allows none'
+fi
+common || exit 0
+
 # ---- limits the caller set ----
 
 limited() # ULIMIT-ARGS LAUNCH-ARGS...: sets $status, through pipes, which have no size
@@ -173,53 +224,6 @@ check 'and one line says what helps' grep -qx \
 launch sh -c '(exit 3); true | true; sleep 0 & wait; exit 4'
 check 'other children are' [ "$status" -eq 4 -a ! -s "$TMP/err" ]
 
-# Root maps itself with CAP_SETFCAP alone (user_namespaces(7)).
-caps=
-launch --allow namespaces true
-check 'root is told what it lacks' \
-	[ "$(grep -c '^sbx-launch: note: root cannot map .* setfcap to --caps' "$TMP/err")" -eq "$((! $(id -u)))" ]
-[ "$(id -u)" -ne 0 ] || caps='--caps chown,dac_override,fowner,fsetid,setfcap'
-if unshare -Ur true 2>/dev/null; then
-	# shellcheck disable=SC2086
-	launch --allow namespaces $caps unshare -Ur id -u
-	check 'a command may map itself' grep -qx 0 "$TMP/out"
-	# shellcheck disable=SC2086
-	launch --allow namespaces $caps unshare -Urpfn sh -c 'echo $$'
-	check 'with a pid and a network namespace' grep -qx 1 "$TMP/out"
-	cat >child.py <<'EOF'
-import ctypes, os, sys
-there, back = os.pipe(), os.pipe()
-pid = int(sys.argv[1]) if len(sys.argv) > 1 else os.fork()
-if pid == 0:
-    ctypes.CDLL(None).unshare(0x10000000)
-    os.write(there[1], b"x")
-    os.read(back[0], 1)
-    print(os.getuid(), *open("/proc/self/uid_map").read().split(), flush=True)
-    os._exit(0)
-len(sys.argv) > 1 or os.read(there[0], 1)
-open(f"/proc/{pid}/setgroups", "w").write("deny")
-open(f"/proc/{pid}/uid_map", "w").write(f"0 {os.getuid()} 1")
-open(f"/proc/{pid}/gid_map", "w").write(f"0 {os.getgid()} 1")
-os.write(back[1], b"x")
-len(sys.argv) > 1 or os.wait()
-EOF
-	# shellcheck disable=SC2086
-	launch --allow namespaces $caps python3 child.py
-	check 'a parent maps its child' grep -qx "0 0 $(id -u) 1" "$TMP/out"
-	unshare -U sleep 100 &
-	stranger=$!
-	while [ "$(readlink /proc/$stranger/ns/user)" = "$(readlink /proc/$$/ns/user)" ]; do :; done
-	# shellcheck disable=SC2086
-	launch --isolate none --allow namespaces $caps python3 child.py $stranger
-	check 'but no process outside' grep -q 'PermissionError.*setgroups' "$TMP/err"
-	check 'which is still without a map' [ -z "$(cat /proc/$stranger/uid_map)" ]
-	python3 child.py $stranger
-	check 'and can be given one by us' [ -n "$(cat /proc/$stranger/uid_map)" ]
-	kill $stranger
-	wait 2>/dev/null
-else
-	skip 'mapping of user namespaces' 'this host allows none'
-fi
 launch sh -c 'exec 2>/dev/null; echo x >/proc/$$/uid_map'
 check 'the remedy for a map is the option' \
 	grep -q 'uid_map .*: mapping user namespaces needs --allow namespaces$' "$TMP/err"

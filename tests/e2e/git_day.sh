@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A day with git, under the default policy: each operation ends as bare, or is refused with a line whose
 # remedy lets it end as bare.
+E2E_WHO=user
 # shellcheck source=tests/support/e2e.sh
 . "$(dirname "$0")/../support/e2e.sh"
 
@@ -57,7 +58,7 @@ day() # OPERATION
 
 while IFS=$'\t' read -r name op; do
 	check "$name" day "$op"
-done <<'EOF'
+done < <(head -n "$(rounds 12 99)" <<'EOF'
 worktree-in	sh -c 'git worktree add -q wt1 -b wt1 && git worktree remove wt1; r=$?; git branch -D wt1; exit $r'
 worktree-out	sh -c 'git worktree add -q ../wtX -b wtX; r=$?; git worktree remove --force ../wtX; git branch -D wtX; exit $r'
 submodule	sh -c 'git submodule add -q ~/src/lib sub; r=$?; git rm -qf --cached sub .gitmodules; rm -rf sub .git/modules/sub .gitmodules; git config --remove-section submodule.sub; exit $r'
@@ -98,3 +99,4 @@ credential store	sh -c 'printf "protocol=https\nhost=example.org\nusername=u\npa
 amend	git commit -q --amend -m amended
 merge	sh -c 'git checkout -q -b m HEAD~1 && echo m>m && git add m && git commit -qm m && git checkout -q main && git merge -q -m mm m'
 EOF
+)

@@ -145,7 +145,7 @@ for n in 0 1 2; do
 done
 git init -q evil && git -C evil config core.fsmonitor /evil
 check 'a plain repository is looked at' [ "$("$ask" approve -- git status)" = 'allow: read-only' ]
-python3 "$TMP/look.py" "$ask" index 60 >"$TMP/out" 2>&1
+python3 "$TMP/look.py" "$ask" index "$(rounds 20 60)" >"$TMP/out" 2>&1
 check 'whatever submodule git sees in an index' [ "$(cat "$TMP/out")" = '' ]
 sed 's/^/# /' "$TMP/out" | head -20
 rm -f .git/index .git/index.lock

@@ -82,10 +82,10 @@ a_linked_hook_that_is_there() { a_linked_hook && echo '#!/bin/sh' >githooks/pre-
 a_hook_by_three_links() { a_linked_hook && ln -s ../shared/x githooks/pre-commit && ln -s ../other shared/x; }
 a_hook_through_a_directory() { mkdir -p .git/hooks && ln -s ../../way/pre-commit .git/hooks/pre-commit && ln -s githooks way; }
 a_linked_hook_of_the_path() { of_xdg_in_home && ln -s ../shared/x githooks/pre-commit; }
-for way in local_path of_the_worktree of_home of_xdg_in_home of_both of_xdg of_xdg_in_the_workspace of_a_global \
-	of_a_global_in_the_workspace of_a_system of_variables of_an_include of_a_linked_include a_link_to_the_path \
-	a_link_on_the_way a_linked_hook a_linked_hook_that_is_there a_hook_by_three_links a_hook_through_a_directory \
-	a_linked_hook_of_the_path; do
+for way in $(first 5 local_path a_linked_hook of_xdg of_variables a_link_on_the_way of_the_worktree of_home of_xdg_in_home of_both of_xdg_in_the_workspace of_a_global \
+	of_a_global_in_the_workspace of_a_system of_an_include of_a_linked_include a_link_to_the_path \
+	a_linked_hook_that_is_there a_hook_by_three_links a_hook_through_a_directory \
+	a_linked_hook_of_the_path); do
 	check "git hooks, $way" obeys $way
 done
 

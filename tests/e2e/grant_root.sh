@@ -4,6 +4,22 @@
 # to by a symlink there is not the command's to choose.
 . "$(dirname "$0")/../support/e2e.sh"
 
+# Root inside could remove the devices of the host, which it may write to.
+if [ "$(id -u)" -eq 0 ]; then
+	for how in --no-shim ''; do
+		launch $how sh -c 'rm /dev/full; mv /dev/full "$PWD/f"; echo x >n; mv n /dev/full; ln -sf n /dev/full; ln n /dev/zerO
+			python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"/dev/full\")"; echo >/dev/full; echo x >/dev/null'
+		check "devices keep their names $how" [ -c /dev/full -a -c /dev/null ]
+		check "the line says so $how" grep -q 'denied modify /dev/full .*: a device keeps its name$' "$TMP/err"
+		[ -c /dev/full ] || { rm -f /dev/full; mknod -m 666 /dev/full c 1 7; }
+		mv /dev/full /dev/full.sbx-test
+		launch -q $how sh -c 'echo x >/dev/full; mknod /dev/full p; mkdir /dev/full'
+		check "and none is made $how" [ ! -e /dev/full ]
+		rm -rf /dev/full; mv /dev/full.sbx-test /dev/full
+	done
+fi
+common || exit 0
+
 out=$(dirname "$WS")/grants
 mkdir -p "$out/m/sub" "$out/victim" && echo 1 >"$out/m/f" && echo 1 >"$out/file"
 for how in --no-shim ''; do
@@ -33,18 +49,4 @@ sys.exit(ctypes.CDLL(None).renameat2(-100, b\"m\", -100, b\"$WS/l\", 2) != 0)'"
 done
 launch -q --modify '*.o' sh -c 'ln -s a b.o && mv b.o c.o'
 check 'what a pattern grants may be a symlink' [ -L c.o ]
-
-# Root inside could remove the devices of the host, which it may write to.
-if [ "$(id -u)" -eq 0 ]; then
-	for how in --no-shim ''; do
-		launch $how sh -c 'rm /dev/full; mv /dev/full "$PWD/f"; echo x >n; mv n /dev/full; ln -sf n /dev/full; ln n /dev/zerO
-			python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"/dev/full\")"; echo >/dev/full; echo x >/dev/null'
-		check "devices keep their names $how" [ -c /dev/full -a -c /dev/null ]
-		check "the line says so $how" grep -q 'denied modify /dev/full .*: a device keeps its name$' "$TMP/err"
-		[ -c /dev/full ] || { rm -f /dev/full; mknod -m 666 /dev/full c 1 7; }
-		mv /dev/full /dev/full.sbx-test
-		launch -q $how sh -c 'echo x >/dev/full; mknod /dev/full p; mkdir /dev/full'
-		check "and none is made $how" [ ! -e /dev/full ]
-		rm -rf /dev/full; mv /dev/full.sbx-test /dev/full
-	done
-fi
+exit 0

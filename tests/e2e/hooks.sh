@@ -72,7 +72,7 @@ hook_of() # FILE: the command of our hook, as the agent's shell gets it
 	*) grep -o '"command": "[^"]*--hook [^"]*"' "$1" | sed 's/^"command": //' ;;
 	esac | python3 -c 'import json, sys; print(json.load(sys.stdin))'
 }
-for agent in claude codex gemini cursor opencode; do
+for agent in $(first 3 claude codex opencode gemini cursor); do
 	at=$HOME/${file[$agent]}
 	launch --setup $agent --dry-run
 	check "$agent: --dry-run shows" sh -c 'grep -q "^+.*--hook" "$1" && [ ! -e "$2" ]' - "$TMP/out" "$at"

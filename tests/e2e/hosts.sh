@@ -67,7 +67,7 @@ holds() # NAME LACK ARGS...
 	fi
 }
 
-for why in ENOSYS EOPNOTSUPP EPERM; do
+for why in $(first 1 ENOSYS EOPNOTSUPP EPERM); do
 	refused "no Landlock ($why): refused" "--no landlock=$why" 'no Landlock'
 	runs "no Landlock ($why): best effort" "--no landlock=$why" '"losses":\[.*no Landlock' --best-effort
 	check 'says the loss in a line' [ "$(grep -c '^sbx-launch: loss:' "$TMP/err")" = 1 ]
@@ -92,7 +92,7 @@ for abi in 3 4 5; do
 done
 for abi in 1 2 3 4 5; do
 	holds "ABI $abi holds" "--abi $abi" --no-shim
-	holds "ABI $abi holds with read patterns" "--abi $abi" --deny-read '**/*.no'
+	[ $abi -gt "$(rounds 1 5)" ] || holds "ABI $abi holds with read patterns" "--abi $abi" --deny-read '**/*.no'
 done
 
 # Moves, and truncation in every form: what may be written can be cut, nothing else can.
@@ -150,8 +150,10 @@ raw(2, text("/dev/fd/%d" % fd), os.O_RDONLY | os.O_TRUNC, 0, 0)
 print(size > 0 and os.fstat(fd).st_size == size)
 '
 for lack in '--abi 1' '--abi 2' '--abi 7'; do
+	[ "$lack" != '--abi 2' ] || full || continue
 	echo secret >"$HOME/kept"
 	for more in '' --no-shim "--deny-read=**/*.no"; do
+		[ "$lack$more" != '--abi 7' ] && [ "$lack$more" != '--abi 1--no-shim' ] || full || continue
 		# shellcheck disable=SC2086
 		on "$lack" -q ${more/=/ } -- python3 -c "$cut_by" "$HOME/kept"
 		check "$lack $more: nothing outside is cut" [ "$(cat "$HOME/kept")$(cat "$TMP/out")" = secret ]
@@ -179,7 +181,7 @@ check "ABI 5 on the host's network: abstract sockets are closed" grep -q 'Operat
 runs 'ABI 6: runs' '--abi 6' 'landlock abi 6'
 holds 'ABI 6 holds' '--abi 6' --no-shim
 
-for why in EBUSY EPERM ENOSYS; do
+for why in $(first 1 EBUSY EPERM ENOSYS); do
 	refused "no listener ($why): a rule that needs the broker is refused" "--no listener=$why" \
 		'modify rule `\*\*/\*.env` (cli:--deny-modify:1)' --deny-modify '**/*.env'
 	runs "no listener ($why): best effort" "--no listener=$why" '"losses":\[.*\*\*/\*.env' \
@@ -191,8 +193,9 @@ lacks_broker() # LACK CAUSE
 {
 	refused "$1: refused, with the cause" "--no $1" "the protected set .*need the broker: $2"
 	refused "$1: so is a pattern that denies reading" "--no $1" "read rule \`\*\*/\*.env" --deny-read '**/*.env'
-	runs "$1: best effort" "--no $1" '"losses":\[.*the protected set' --best-effort
 	holds "$1: what remains holds" "--no $1" --best-effort --no-shim
+	case $1 in listener*) ;; *) full || return ;; esac # all of it once
+	runs "$1: best effort" "--no $1" '"losses":\[.*the protected set' --best-effort
 	refused "$1: required" "--no $1" "broker: not on this host: $2" --require broker --best-effort
 	mkdir -p .git/hooks
 	on "--no $1" -q --best-effort -- sh -c '(echo x >.git/hooks/x) 2>/dev/null; echo y >out'
@@ -211,10 +214,10 @@ spec:
 Y
 chmod 600 "$TMP/reader.yaml"
 echo g >given
-for why in EBUSY EPERM ENOSYS; do
+for why in $(first 1 EBUSY EPERM ENOSYS); do
 	lacks_broker "listener=$why" 'no listener for system calls'
 done
-for why in ENOSYS EPERM; do
+for why in $(first 1 ENOSYS EPERM); do
 	lacks_broker "openat2=$why" 'openat2(2) is refused'
 	lacks_broker "memory=$why" 'process_vm_readv(2) is refused'
 	lacks_broker "writing=$why" 'process_vm_writev(2) is refused'
@@ -254,7 +257,7 @@ lock_free() { TMPDIR=$TMP/locks on '--call 73=38' -- true; [ "$status" = 125 ] &
 mkdir -p "$TMP/locks"
 check 'no locks: refused, and nothing is left' lock_free
 
-for why in EPERM ENOSPC; do
+for why in $(first 1 EPERM ENOSPC); do
 	runs "no namespaces ($why): runs with the filter" "--no namespaces=$why" \
 		'"network filter".*no network-namespace.*no pid-namespace.*no private-shm'
 	holds "no namespaces ($why): what remains holds" "--no namespaces=$why" --no-shim
@@ -262,19 +265,20 @@ done
 # as a container's filter, which looks at no flag
 runs 'no unshare: runs with the filter' '--no unshare' '"network filter".*no network-namespace.*no pid-namespace.*no private-shm'
 holds 'no unshare: what remains holds, the broker with it' '--no unshare' --no-shim --deny-read '**/*.no'
+made=$(rounds 10 40)
 on '--no unshare' -q --no-shim --deny-modify '**/*.no' -- bash -c '
 	# callers that block leave the broker with several threads
 	mkfifo fifo
 	for i in 1 2 3 4 5 6; do cat >fifo <>/dev/null & (exec 3>fifo) & done
 	for mask in 000 002 022 027 077; do
-		(umask $mask; for i in $(seq 40); do : >f.$mask.$i; mkdir d.$mask.$i; done) &
+		(umask $mask; for i in $(seq '"$made"'); do : >f.$mask.$i; mkdir d.$mask.$i; done) &
 	done
 	exec 4<fifo
 	wait
 	: >x.no
 	stat -c "%a %n" f.* d.* | sed "s/ \(.\)\.\(...\).*/ \1 \2/" | sort | uniq -c | xargs -n 4 | sort -k 3'
-check 'and each has its own umask' [ "$(cat "$TMP/out" | tr '\n' ,)" = \
-	'40 777 d 000,40 775 d 002,40 755 d 022,40 750 d 027,40 700 d 077,40 666 f 000,40 664 f 002,40 644 f 022,40 640 f 027,40 600 f 077,' ]
+want=',40 777 d 000,40 775 d 002,40 755 d 022,40 750 d 027,40 700 d 077,40 666 f 000,40 664 f 002,40 644 f 022,40 640 f 027,40 600 f 077,'
+check 'and each has its own umask' [ ",$(tr '\n' , <"$TMP/out")" = "${want//,40 /,$made }" ]
 runs 'no mounts: runs without' '--no mounts' 'no pid-namespace.*no private-shm'
 holds 'no mounts: what remains holds' '--no mounts' --no-shim
 closed_shm() # LACK
@@ -296,7 +300,7 @@ check 'and there is no network' grep -qi 'permission denied\|not permitted\|not 
 refused 'required: landlock' '--no landlock' 'landlock: not on this host: .*lsm=' --require landlock --best-effort
 refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' --require landlock=6 --best-effort
 refused 'required: the shim' '--abi 2 --no listener' 'shim: not on this host: ' --require shim --best-effort
-for need in network-namespace pid-namespace private-shm; do
+for need in $(first 1 network-namespace pid-namespace private-shm); do
 	refused "required: $need" '--no namespaces' "required: $need: .*allow user namespaces" \
 		--require $need --best-effort
 done

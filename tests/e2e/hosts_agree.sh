@@ -12,8 +12,13 @@ fi
 if [ "$(id -u)" = 0 ]; then
 	check "an engine's filter comes with the capabilities it leaves" [ "$("$HOST" --in docker grep CapEff /proc/self/status | cut -f 2)" = 00000000a80425fb ]
 fi
+if ! full && [ "$(id -u)" = 0 ]; then # places that root alone can make; the table is the ordinary user's
+	python3 "$(dirname "$0")/hosts.py" "$HOST" "$SBX" 3 "${HOSTS_SEED:-}"
+	exit
+fi
 python3 "$(dirname "$0")/hosts.py" --table "$HOST" "$SBX" >"$TMP/table" 2>&1
 check 'each filter: what the doctor says is what a run does, and holds' \
 	sh -c '[ "$(grep -c "^| .* | [a-z]* | [a-z]* | [a-z]* |" "$1")" -ge 12 ] && ! grep -e DIFFERS -e Traceback "$1" || { tail -n 12 "$1"; exit 1; }' - "$TMP/table"
 [ -z "${HOSTS_TABLE:-}" -o "$E2E_INNER" != root ] || cp "$TMP/table" "$HOSTS_TABLE"
+full || exit 0
 python3 "$(dirname "$0")/hosts.py" "$HOST" "$SBX" "${HOSTS_ROUNDS:-6}" "${HOSTS_SEED:-}"

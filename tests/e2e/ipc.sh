@@ -65,15 +65,6 @@ launch -v true
 any=own
 grep -q 'pid namespace, private /dev/shm' "$TMP/err" || any='@(own|none)' # none can be made here
 shopt -s extglob
-for network in none host; do
-	for isolate in auto pid shm pid,shm none; do
-		want=$any
-		[ $network-$isolate != host-none ] || want=none
-		[ $network-$isolate != host-auto ] || [ "$(id -u)" -eq 0 ] || want=none
-		check "--network $network --isolate $isolate" apart "$want" --network $network --isolate $isolate
-	done
-done
-
 # Where no namespace can be made the filter stands in, and a line says so.
 if [ "$(id -u)" -eq 0 ] && command -v unshare setpriv >/dev/null; then
 	fewer()
@@ -85,4 +76,14 @@ if [ "$(id -u)" -eq 0 ] && command -v unshare setpriv >/dev/null; then
 	chmod 755 "$TMP/fewer"
 	check 'a root without CAP_SYS_ADMIN' fewer
 fi
+networks='none host'
+common || networks=host # where root has namespaces unasked
+for network in $networks; do
+	for isolate in auto pid shm pid,shm none; do
+		want=$any
+		[ $network-$isolate != host-none ] || want=none
+		[ $network-$isolate != host-auto ] || [ "$(id -u)" -eq 0 ] || want=none
+		check "--network $network --isolate $isolate" apart "$want" --network $network --isolate $isolate
+	done
+done
 exit 0

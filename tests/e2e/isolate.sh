@@ -9,6 +9,42 @@ if ! grep -q 'pid namespace, private /dev/shm' "$TMP/err"; then
 	exit 0
 fi
 
+as_asked()
+{
+	launch -v --network host true
+	if [ "$(id -u)" = 0 ]; then
+		grep -q 'pid namespace, private /dev/shm' "$TMP/err"
+	else
+		! grep 'confined by' "$TMP/err" | grep -q namespace && launch -v --network host --isolate pid,shm true &&
+			grep -q 'pid namespace, private /dev/shm' "$TMP/err"
+	fi
+}
+check 'an ordinary user gets no user namespace unasked' as_asked
+# Where /proc cannot be written to a user namespace can be made, and gets no maps: whoever found that out is nobody
+# from then on, and the run goes on without it.
+maps_refused() # OPTION...
+{
+	local d
+	d=$(mktemp -d /tmp/sbx-e2e-maps.XXXXXX) && chmod 755 "$d" && install -d -o 1 -g 1 "$d/ws" "$d/home"
+	unshare -m sh -c 'mount -o bind,remount,ro /proc && cd "$1" && shift && HOME=$PWD/home && export HOME && cd ws && exec setpriv --reuid=1 --regid=1 --clear-groups "$@"' \
+		- "$d" "$SBX" -v "$@" sh -c 'id -u; id -un; echo x >made && cat made' >"$TMP/out" 2>"$TMP/err"
+	status=$?
+	rm -rf "$d"
+	[ "$(tr '\n' ' ' <"$TMP/out")" = "1 $(id -un 1) x " ] && [ "$status" = 0 ] && grep -q 'network filter' "$TMP/err"
+}
+must_refuse() # OPTION...
+{
+	! maps_refused "$@" && [ "$status" = 125 ] && [ ! -s "$TMP/out" ] && grep -q 'E_FLOOR: .*allow user namespaces' "$TMP/err"
+}
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	check 'no maps of user namespaces: the filter' maps_refused
+	check 'also for the network alone' maps_refused --isolate none
+	check 'and without the shim' maps_refused --no-shim
+	check 'refused where the namespace is asked for' must_refuse --require pid-namespace
+	check 'and where the one of the network is' must_refuse --isolate none --require network-namespace
+fi
+common || exit 0
+
 # What runs as `sleep ARG`, in this host's numbers.
 sleepers() # ARG
 {
@@ -102,30 +138,6 @@ orphans()
 }
 check 'orphans are reaped' orphans
 
-# Where /proc cannot be written to a user namespace can be made, and gets no maps: whoever found that out is nobody
-# from then on, and the run goes on without it.
-maps_refused() # OPTION...
-{
-	local d
-	d=$(mktemp -d /tmp/sbx-e2e-maps.XXXXXX) && chmod 755 "$d" && install -d -o 1 -g 1 "$d/ws" "$d/home"
-	unshare -m sh -c 'mount -o bind,remount,ro /proc && cd "$1" && shift && HOME=$PWD/home && export HOME && cd ws && exec setpriv --reuid=1 --regid=1 --clear-groups "$@"' \
-		- "$d" "$SBX" -v "$@" sh -c 'id -u; id -un; echo x >made && cat made' >"$TMP/out" 2>"$TMP/err"
-	status=$?
-	rm -rf "$d"
-	[ "$(tr '\n' ' ' <"$TMP/out")" = "1 $(id -un 1) x " ] && [ "$status" = 0 ] && grep -q 'network filter' "$TMP/err"
-}
-must_refuse() # OPTION...
-{
-	! maps_refused "$@" && [ "$status" = 125 ] && [ ! -s "$TMP/out" ] && grep -q 'E_FLOOR: .*allow user namespaces' "$TMP/err"
-}
-if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-	check 'no maps of user namespaces: the filter' maps_refused
-	check 'also for the network alone' maps_refused --isolate none
-	check 'and without the shim' maps_refused --no-shim
-	check 'refused where the namespace is asked for' must_refuse --require pid-namespace
-	check 'and where the one of the network is' must_refuse --isolate none --require network-namespace
-fi
-
 # The kernel takes down the namespaces beside the launcher's last steps, and that waits for it.
 nothing_left()
 {
@@ -214,18 +226,6 @@ if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap --isolate none -- tr
 fi
 
 same 'statuses of signals' 'exec 2>/dev/null; sh -c "kill -9 \$\$"; echo $?; kill -TERM $$'
-
-as_asked()
-{
-	launch -v --network host true
-	if [ "$(id -u)" = 0 ]; then
-		grep -q 'pid namespace, private /dev/shm' "$TMP/err"
-	else
-		! grep 'confined by' "$TMP/err" | grep -q namespace && launch -v --network host --isolate pid,shm true &&
-			grep -q 'pid namespace, private /dev/shm' "$TMP/err"
-	fi
-}
-check 'an ordinary user gets no user namespace unasked' as_asked
 
 wrong()
 {

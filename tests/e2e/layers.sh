@@ -22,6 +22,62 @@ said() # PATTERN ARGS... : a line of standard error
 }
 
 mkdir -p src keep && echo key >app.env && echo one >src/a && echo two >keep/b
+
+# A managed policy, in a mount namespace of its own: /etc/sbx-launch is root's.
+if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
+	managed() # SPEC COMMAND...
+	{
+		doc "$TMP/managed.yaml" "$1"
+		chmod 644 "$TMP/managed.yaml"
+		shift
+		unshare -m bash -c 'm=$1 etc=$2; shift 2
+			mkdir -p "$etc/up" "$etc/work" && mount -t tmpfs none "$etc" &&
+			mkdir "$etc/up" "$etc/work" "$etc/up/sbx-launch" &&
+			cp "$m" "$etc/up/sbx-launch/policy.yaml" &&
+			mount -t overlay -o "lowerdir=/etc,upperdir=$etc/up,workdir=$etc/work" none /etc &&
+			eval "$after" && exec "$@"' - "$TMP/managed.yaml" "$TMP/etc" "$@"
+	}
+	export after=:
+	mkdir "$TMP/etc"
+	if managed '{}' test -e /etc/sbx-launch/policy.yaml 2>/dev/null; then
+		inside() # TEXT SPEC ARGS...
+		{
+			want=$1 spec=$2
+			shift 2
+			got=$(managed "$spec" "$SBX" -q "$@" 2>"$TMP/err")
+			[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
+		}
+		check 'what a managed policy denies is denied' \
+			inside no '{denyRead: ["**/*.env"]}' -- bash -c 'cat app.env || echo no'
+		check 'whatever the options' \
+			inside no '{denyRead: ["**/*.env"]}' --read / -- bash -c 'cat app.env || echo no'
+		check 'absolute places, too' \
+			inside no '{sandbox: {denyRead: [/usr/share/doc]}}' -- \
+			bash -c 'ls /usr/share/doc || echo no'
+		check 'it takes the network' inside 0 '{sandbox: {network: none}}' --network host -- \
+			bash -c 'tail -n +3 /proc/net/dev | grep -vc " lo:"'
+		check 'and laxness' inside '' '{sandbox: {strict: true}}' --best-effort \
+			--network loopback -- echo ran
+		check 'which it says' grep -q 'refused all the same\|cannot be enforced' "$TMP/err"
+		# A link that leads nowhere, or to where others may write, is no way to switch it off.
+		unled() # HOW TEXT
+		{
+			after="(cd /etc/sbx-launch && $1)" managed '{}' "$SBX" -- echo ran >"$TMP/out" 2>"$TMP/err"
+			[ $? -eq 125 ] && [ ! -s "$TMP/out" ] && grep -q "managed policy: $2" "$TMP/err" ||
+				{ cat "$TMP/out" "$TMP/err"; return 1; }
+		}
+		check 'a link in its place is refused' unled 'mv policy.yaml ../p && ln -s ../p policy.yaml' \
+			'/etc/sbx-launch/policy.yaml: a symlink, expected a file'
+		check 'one that leads nowhere, too' unled 'rm policy.yaml && ln -s ../p policy.yaml' '.*a symlink'
+		check 'and one for its directory' unled 'cd .. && mv sbx-launch x && ln -s nowhere sbx-launch' \
+			'/etc/sbx-launch: a symlink, expected a directory'
+		check 'or a file' unled 'cd .. && mv sbx-launch x && cp x/policy.yaml sbx-launch' \
+			'/etc/sbx-launch: not a directory'
+		after='rm /etc/sbx-launch/policy.yaml' check 'a directory without one is none' inside ran '{}' -- echo ran
+	fi
+fi
+common || exit 0
+
 doc .sbx-launch.yaml '{denyRead: ["**/*.env"], denyModify: [keep/**]}'
 static='cp app.env copy'
 check 'what a project file denies to read is denied' out no -- bash -c 'cat app.env || echo no'
@@ -87,57 +143,4 @@ check 'the policy in use is not changed from inside' out no -p ./p.yaml -- \
 	bash -c 'echo x >>p.yaml || echo no'
 check 'nor moved away' out no -p ./p.yaml -- bash -c 'mv p.yaml q.yaml 2>/dev/null || echo no'
 check 'other files are' out yes -p ./p.yaml -- bash -c 'echo x >q.yaml && echo yes'
-
-# A managed policy, in a mount namespace of its own: /etc/sbx-launch is root's.
-if [ "$(id -u)" -eq 0 ] && unshare -m true 2>/dev/null; then
-	managed() # SPEC COMMAND...
-	{
-		doc "$TMP/managed.yaml" "$1"
-		chmod 644 "$TMP/managed.yaml"
-		shift
-		unshare -m bash -c 'm=$1 etc=$2; shift 2
-			mkdir -p "$etc/up" "$etc/work" && mount -t tmpfs none "$etc" &&
-			mkdir "$etc/up" "$etc/work" "$etc/up/sbx-launch" &&
-			cp "$m" "$etc/up/sbx-launch/policy.yaml" &&
-			mount -t overlay -o "lowerdir=/etc,upperdir=$etc/up,workdir=$etc/work" none /etc &&
-			eval "$after" && exec "$@"' - "$TMP/managed.yaml" "$TMP/etc" "$@"
-	}
-	export after=:
-	mkdir "$TMP/etc"
-	if managed '{}' test -e /etc/sbx-launch/policy.yaml 2>/dev/null; then
-		inside() # TEXT SPEC ARGS...
-		{
-			want=$1 spec=$2
-			shift 2
-			got=$(managed "$spec" "$SBX" -q "$@" 2>"$TMP/err")
-			[ "$got" = "$want" ] || { echo "got: $got"; cat "$TMP/err"; return 1; }
-		}
-		check 'what a managed policy denies is denied' \
-			inside no '{denyRead: ["**/*.env"]}' -- bash -c 'cat app.env || echo no'
-		check 'whatever the options' \
-			inside no '{denyRead: ["**/*.env"]}' --read / -- bash -c 'cat app.env || echo no'
-		check 'absolute places, too' \
-			inside no '{sandbox: {denyRead: [/usr/share/doc]}}' -- \
-			bash -c 'ls /usr/share/doc || echo no'
-		check 'it takes the network' inside 0 '{sandbox: {network: none}}' --network host -- \
-			bash -c 'tail -n +3 /proc/net/dev | grep -vc " lo:"'
-		check 'and laxness' inside '' '{sandbox: {strict: true}}' --best-effort \
-			--network loopback -- echo ran
-		check 'which it says' grep -q 'refused all the same\|cannot be enforced' "$TMP/err"
-		# A link that leads nowhere, or to where others may write, is no way to switch it off.
-		unled() # HOW TEXT
-		{
-			after="(cd /etc/sbx-launch && $1)" managed '{}' "$SBX" -- echo ran >"$TMP/out" 2>"$TMP/err"
-			[ $? -eq 125 ] && [ ! -s "$TMP/out" ] && grep -q "managed policy: $2" "$TMP/err" ||
-				{ cat "$TMP/out" "$TMP/err"; return 1; }
-		}
-		check 'a link in its place is refused' unled 'mv policy.yaml ../p && ln -s ../p policy.yaml' \
-			'/etc/sbx-launch/policy.yaml: a symlink, expected a file'
-		check 'one that leads nowhere, too' unled 'rm policy.yaml && ln -s ../p policy.yaml' '.*a symlink'
-		check 'and one for its directory' unled 'cd .. && mv sbx-launch x && ln -s nowhere sbx-launch' \
-			'/etc/sbx-launch: a symlink, expected a directory'
-		check 'or a file' unled 'cd .. && mv sbx-launch x && cp x/policy.yaml sbx-launch' \
-			'/etc/sbx-launch: not a directory'
-		after='rm /etc/sbx-launch/policy.yaml' check 'a directory without one is none' inside ran '{}' -- echo ran
-	fi
-fi
+exit 0

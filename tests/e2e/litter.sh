@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What runs leave outside of the records: nothing, but what stays on purpose. That lies in
 # directories that say what they are for, --doctor counts it, and `sbx-audit prune` removes it.
+E2E_WHO=root
 . "$(dirname "$0")/../support/e2e.sh"
 
 me=$(id -u)

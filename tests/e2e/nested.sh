@@ -33,6 +33,12 @@ refused() # STATUS WORDS-IN-STDERR
 	}
 }
 
+if [ "$(id -u)" -eq 0 ]; then
+	inner -- --caps setuid -- true
+	check 'capabilities that the outer run has not' refused 125 '--caps: the outer run has fewer'
+fi
+common || exit 0
+
 # ---- as the command alone would be ----
 inner -- -- echo hello
 check 'a run inside a run' says hello
@@ -69,10 +75,6 @@ launch --deny-modify 'sub/**' -- "$SBX" --modify 'sub/**' -- sh -c 'echo >sub/x'
 check 'what the outer run denies can be allowed there alone' \
 	grep -q 'denied modify .*sub/x (rule sub/\*\*, outer:.*): allow in the outer run, with --modify ' "$TMP/err"
 rmdir sub
-if [ "$(id -u)" -eq 0 ]; then
-	inner -- --caps setuid -- true
-	check 'capabilities that the outer run has not' refused 125 '--caps: the outer run has fewer'
-fi
 inner -- -- sh -c 'exit 7'
 check 'its status' [ "$status" -eq 7 ]
 inner -- -- sh -c 'kill -TERM $$'

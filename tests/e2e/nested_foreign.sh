@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Inside the sandboxes of others: the policy holds, or the run is refused and says what lacks; never
 # less. And what --doctor says there, and inside a run of ours.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 export SBX

@@ -3,6 +3,7 @@
 # Names that agents, shells and git obey later: under every agent's preset and the default policy
 # none is changed, made, removed, moved, linked over or led elsewhere, by a static program and by one
 # with the shim, in the home and in the workspace.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 [ -n "${E2E_INNER:-}" ] || exit 1 # it cleans a home: only the harness has one for that
 
@@ -149,27 +150,27 @@ lay()
 	fresh
 	git init -q . && mkdir -p .git/info
 	(cd "$HOME" && mkdir -p .claude/projects .codex/sessions .gemini/tmp .grok/sessions .npm .cargo/registry)
-	n=0
-	for at in "$HOME" "$WS"; do
-		[ "$at" = "$WS" ] && names=$in_ws || names=$in_home
-		for name in $names; do
-			n=$((n + 1))
-			mkdir -p "$at/$(dirname "$name")"
-			[ $((n % 2)) -eq 0 ] || [ -e "$at/$name" ] || echo kept >"$at/$name"
-			echo "$at/$name"
-		done
-	done >"$TMP/list"
+	local n=0 all=() name
+	for name in $in_home; do all+=("$HOME/$name"); done
+	for name in $in_ws; do all+=("$WS/$name"); done
+	mkdir -p "${all[@]%/*}"
+	for name in "${all[@]}"; do
+		n=$((n + 1))
+		[ $((n % 2)) -eq 0 ] || [ -e "$name" ] || echo kept >"$name"
+	done
+	printf '%s\n' "${all[@]}" >"$TMP/list"
 	(cd "$HOME" && find . -not -path './.local/state/*' -not -path './.cache/*' -printf '%p %y %s %m %l\n' | sort) >"$TMP/before"
 	find . -name 'lure*' -prune -o -printf '%p %y %s %m %l\n' | sort >"$TMP/before.ws"
 	cp "$TMP/list" names
 }
 whole() # nothing of the list is as the attack would have it
 {
+	xargs -d '\n' grep -ls evil <"$TMP/list" >"$TMP/changed"
 	while read -r name; do
-		if grep -qs evil "$name" || [ -L "$name" ] || { [ -e "$name" ] && [ ! -s "$name" ] && [ ! -d "$name" ]; }; then
+		if [ -L "$name" ] || { [ -e "$name" ] && [ ! -s "$name" ] && [ ! -d "$name" ]; }; then
 			echo "changed: $name"
 		fi
-	done <"$TMP/list" >"$TMP/changed"
+	done <"$TMP/list" >>"$TMP/changed"
 	! [ -s "$TMP/changed" ] || { cat "$TMP/changed"; return 1; }
 	(cd "$HOME" && find . -not -path './.local/state/*' -not -path './.cache/*' -printf '%p %y %s %m %l\n' | sort) >"$TMP/after"
 	# directories that outlive runs may have come, the rest is as it was
@@ -189,11 +190,13 @@ attack() # KIND OPTIONS...
 }
 check 'the list is long enough' [ "$(echo $in_home | wc -w)" -ge 50 -a "$(echo $in_ws | wc -w)" -ge 30 ]
 all='--preset claude --preset codex --preset gemini --preset grok --preset npm --preset cargo'
-for kind in static shim; do
+for kind in $(first 1 static shim); do
 	check "default: nothing of it is changed, $kind" attack $kind
+done
+for kind in $(first 1 shim static); do
 	check "all presets together: nothing of it is changed, $kind" attack $kind $all
 done
-for each in claude:static codex:shim gemini:static grok:shim; do
+for each in $(first 1 claude:static codex:shim gemini:static grok:shim); do
 	check "$each: nothing of it is changed" attack ${each#*:} --preset ${each%:*}
 done
 lay
@@ -232,7 +235,7 @@ for dir in /etc/cron.d /usr/local/bin /etc/profile.d /var/spool; do
 done
 # What the environment names stays open, and is said; a place inside the workspace could always be written.
 mkdir -p "$HOME/tools/bin" "$WS/build" "$HOME/.npm/_cacache/bin"
-for v in PATH ZDOTDIR BASH_ENV GIT_CONFIG_GLOBAL PYTHONPATH LD_LIBRARY_PATH; do
+for v in $(first 2 PATH ZDOTDIR BASH_ENV GIT_CONFIG_GLOBAL PYTHONPATH LD_LIBRARY_PATH); do
 	was=$PATH
 	export "$v=$WS/build:$HOME/tools/bin:$HOME/.npm/_cacache/bin$([ "$v" = PATH ] && echo ":$PATH")"
 	launch -q --modify '~/tools' -- sh -c 'echo 1 >~/tools/bin/x; echo 1 >build/x'

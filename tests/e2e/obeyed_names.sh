@@ -21,26 +21,42 @@ made='.jj/repo/store/git_target .jj/repo/store/git/config .jj/repo/store/git/hoo
 open='package.json package-lock.json Makefile Justfile CMakeLists.txt .npmrc .yarnrc .yarnrc.yml .pnp.cjs node_modules/.bin/x .env .ruby-version
 .python-version .nvmrc .husky/pre-commit .venv/bin/activate .cargo/config.toml .gdbinit .gitignore .gitattributes .editorconfig
 .github/workflows/ci.yml src/.envrc src/a.code-workspace a.code-workspace.d/x .vscode/README AGENTS.md'
-cat >"$TMP/make.sh" <<'SH'
-for f in $1; do mkdir -p "$(dirname "$f")"; echo evil >"$f"; echo evil >t && mv -f t "$f"; rm -f t; done 2>/dev/null
-for f in $1; do mkdir -p d; echo evil >"d/${f##*/}"; case $f in */*) d=${f%%/*}; [ -e "$d" ] || mv d "$d" ;; esac; rm -rf d; done 2>/dev/null
-echo tried
-SH
+# Each name is written, moved to, and brought by its directory.
+cat >"$TMP/make.py" <<'PY'
+import contextlib, os, shutil, sys
+def write(name):
+    with open(name, "w") as f: f.write("evil\n")
+names = sys.argv[1].split()
+for name in names:
+    top = os.path.dirname(name) or "."
+    for act in (lambda: os.makedirs(top, exist_ok=True), lambda: write(name), lambda: write("t"), lambda: os.rename("t", name),
+                lambda: os.unlink("t")):
+        with contextlib.suppress(OSError): act()
+for name in names:
+    os.mkdir("d")
+    with contextlib.suppress(OSError): write("d/" + os.path.basename(name))
+    first = name.split("/")[0]
+    if first != name and not os.path.lexists(first):
+        with contextlib.suppress(OSError): os.rename("d", first)
+    shutil.rmtree("d", ignore_errors=True)
+print("tried")
+PY
 spoilt() # NAMES: those that are as the attack would have them
 {
-	for f in $1; do grep -qs evil "$f" && echo "$f"; done
+	# shellcheck disable=SC2086
+	grep -ls evil -- $1
 	true
 }
-launch -q -- sh "$TMP/make.sh" "$closed"
+launch -q -- python3 "$TMP/make.py" "$closed"
 check 'what outsiders obey is closed' [ -z "$(spoilt "$closed")" -a "$(cat "$TMP/out")" = tried ]
 spoilt "$closed" | sed 's/^/# open: /'
 fresh
 for f in $closed $made; do mkdir -p "$(dirname "$f")" && echo good >"$f"; done
-launch -q -- sh -c 'sh "$1" "$2"; rm -rf .jj/repo .bzr/branch; mv .jj j; mv .bzr b' - "$TMP/make.sh" "$closed $made"
+launch -q -- sh -c 'python3 "$1" "$2"; rm -rf .jj/repo .bzr/branch; mv .jj j; mv .bzr b' - "$TMP/make.py" "$closed $made"
 check 'also where it is there' [ -z "$(spoilt "$closed $made")" ]
 check 'and stays' [ "$(cat $closed $made | sort -u)" = good ]
 fresh
-launch -q -- sh "$TMP/make.sh" "$open $made"
+launch -q -- python3 "$TMP/make.py" "$open $made"
 check 'what builds write is open' [ "$(spoilt "$open $made" | wc -l)" -eq "$(echo $open $made | wc -w)" ]
 for f in $open $made; do grep -qs evil "$f" || echo "# closed: $f"; done
 launch --modify .pre-commit-config.yaml -- sh -c 'echo mine >.pre-commit-config.yaml'

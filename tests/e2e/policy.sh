@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sbx-policy on real files: check, why, show, and their statuses.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 POLICY=$(dirname "$SBX")/sbx-policy

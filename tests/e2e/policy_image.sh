@@ -20,6 +20,20 @@ mkdir src
 
 compile() { "$POLICY" compile -o "$TMP/p.image" "$@" "$TMP/p.yaml" >"$TMP/c.out" 2>&1; }
 check 'compile' compile --profile writer --modify out
+refused() # PATTERN ARGS...
+{
+	pattern=$1
+	shift
+	launch "$@" -- touch src/refused
+	[ "$status" -eq 125 ] && grep -qE "$pattern" "$TMP/err" && [ ! -e src/refused ] || { cat "$TMP/err"; return 1; }
+}
+foreign() { cp "$TMP/p.image" "$TMP/bad.image"; chown 12345 "$TMP/bad.image" && refused 'owned by uid 12345' --image "$TMP/bad.image"; }
+if [ "$(id -u)" -eq 0 ]; then
+	check 'a file of another user is refused' foreign
+else
+	skip 'a file of another user is refused' 'needs root'
+fi
+common || exit 0
 same_answers()
 {
 	for op in read modify exec; do
@@ -52,13 +66,6 @@ check 'options come on top' tighter
 setting() { "$POLICY" diff --json "$TMP/p.yaml" "$TMP/p.yaml" >/dev/null && launch --dry-run --image "$TMP/p.image" -- true && ! grep -q 'network namespace' "$TMP/out"; }
 check 'settings of the document hold' setting
 
-refused() # PATTERN ARGS...
-{
-	pattern=$1
-	shift
-	launch "$@" -- touch src/refused
-	[ "$status" -eq 125 ] && grep -qE "$pattern" "$TMP/err" && [ ! -e src/refused ] || { cat "$TMP/err"; return 1; }
-}
 damaged() # OFFSET
 {
 	cp "$TMP/p.image" "$TMP/bad.image"
@@ -73,12 +80,6 @@ check 'a file cut short is refused' short 2000
 check 'an empty file is refused' short 0
 writable() { cp "$TMP/p.image" "$TMP/bad.image"; chmod 620 "$TMP/bad.image"; refused 'writable by its group' --image "$TMP/bad.image"; }
 check 'a file that others may write is refused' writable
-foreign() { cp "$TMP/p.image" "$TMP/bad.image"; chown 12345 "$TMP/bad.image" && refused 'owned by uid 12345' --image "$TMP/bad.image"; }
-if [ "$(id -u)" -eq 0 ]; then
-	check 'a file of another user is refused' foreign
-else
-	skip 'a file of another user is refused' 'needs root'
-fi
 kept()
 {
 	"$POLICY" compile -o here.image --profile writer --modify / "$TMP/p.yaml" >"$TMP/c.out" 2>&1 &&

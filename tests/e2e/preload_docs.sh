@@ -36,6 +36,14 @@ run_sh() # SCRIPT
 	status=$?
 }
 check 'all blocks are tried here' [ "$(grep -c '^```[a-z]' "$doc")" = 5 ]
+if [ "$(id -u)" -eq 0 ]; then
+	begin
+	out=$(SBX_PROFILE=default bash -c 'eval "$(sbx-launch --print-env)"
+		exec setpriv --reuid=65534 --clear-groups cat /dev/null' 2>"$TMP/err")
+	check "another user's program does not start" [ "$?$out" = 126 ]
+	check 'and says why' grep -q "E_SHIM: the policy of this environment is another user's" "$TMP/err"
+fi
+common || exit 0
 
 begin
 document agent.yaml review
@@ -112,10 +120,3 @@ channel=$(dirname "$(log)")
 rm -f "$channel/image" && mkfifo -m 600 "$channel/image"
 out=$(timeout -k 1 10 env LD_PRELOAD="$shim" SBX_CHANNEL="deny:$channel" cat file 2>"$TMP/err")
 check 'a policy that is a pipe: no program starts, none waits' [ "$?$out" = 126 ]
-if [ "$(id -u)" -eq 0 ]; then
-	begin
-	out=$(SBX_PROFILE=default bash -c 'eval "$(sbx-launch --print-env)"
-		exec setpriv --reuid=65534 --clear-groups cat /dev/null' 2>"$TMP/err")
-	check "another user's program does not start" [ "$?$out" = 126 ]
-	check 'and says why' grep -q "E_SHIM: the policy of this environment is another user's" "$TMP/err"
-fi

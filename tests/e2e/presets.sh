@@ -32,14 +32,16 @@ check 'secrets: a key is closed' out no --preset secrets -- \
 check 'protected: hooks are closed' out no --preset protected -- \
 	bash -c 'mkdir -p .git && { echo x >.git/config; } 2>/dev/null || echo no'
 
-for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
+places='npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
 	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex/sessions claude:.claude/projects \
 	gemini:.gemini/tmp grok:.grok/sessions qwen:.qwen/projects opencode:.local/share/opencode/storage \
 	opencode:.local/state/opencode cursor-agent:.cursor/chats aider:.aider/caches pnpm:.local/share/pnpm/store/v10 \
 	pnpm:.cache/pnpm yarn:.cache/yarn yarn:.yarn/berry/cache uv:.cache/uv poetry:.cache/pypoetry maven:.m2/repository \
-	gradle:.gradle/caches gradle:.gradle/daemon rustup:.cargo/registry jupyter:.local/share/jupyter/runtime orbit:.orbit/tasks orbit:.orbit/state/logs; do
+	gradle:.gradle/caches gradle:.gradle/daemon rustup:.cargo/registry jupyter:.local/share/jupyter/runtime orbit:.orbit/tasks orbit:.orbit/state/logs'
+for place in $places; do mkdir -p "$HOME/${place#*:}"; done
+# shellcheck disable=SC2086
+for place in $(first 4 $places); do
 	preset=${place%%:*} dir=${place#*:}
-	mkdir -p "$HOME/$dir"
 	unset npm_config_cache XDG_CACHE_HOME
 	check "$preset: ~/$dir is the tool's" out yes --preset "$preset" -- \
 		bash -c "$within w '$HOME/$dir/sub' && echo yes"
@@ -49,15 +51,15 @@ for place in npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry c
 		bash -c '{ echo x >~/other; } 2>/dev/null || echo no'
 done
 
-for row in claude:.claude/projects/x codex:.codex/sessions/x gemini:.gemini/tmp/x qwen:.qwen/projects/x \
+for row in $(first 3 claude:.claude/projects/x codex:.codex/sessions/x gemini:.gemini/tmp/x qwen:.qwen/projects/x \
 	opencode:.local/share/opencode/storage/x aider:.aider/caches/x pnpm:.local/share/pnpm/store/x uv:.cache/uv/x \
-	maven:.m2/repository/x gradle:.gradle/caches/x cargo:.cargo/registry/x npm:.npm/_cacache; do
+	maven:.m2/repository/x gradle:.gradle/caches/x cargo:.cargo/registry/x npm:.npm/_cacache); do
 	launch -- bash -c ': 2>/dev/null >"$1"' - "$HOME/${row#*:}"
 	check "${row%%:*}: a denial without it names the preset" grep -q -e "or with --preset ${row%%:*}\$" "$TMP/err"
 done
-for row in .local/share/pnpm/pnpm .local/share/pnpm/global/5/x .qwen/settings.json .gradle/init.d/x .rustup/toolchains/x/bin/rustc \
+for row in $(first 3 .local/share/pnpm/pnpm .local/share/pnpm/global/5/x .qwen/settings.json .gradle/init.d/x .rustup/toolchains/x/bin/rustc \
 	.cargo/bin/rustc .m2/settings.xml .jupyter/jupyter_notebook_config.py .local/share/uv/tools/x .aider.conf.yml .cursor/hooks.json \
-	.config/opencode/plugins/x.js; do
+	.config/opencode/plugins/x.js); do
 	mkdir -p "$HOME/$(dirname "$row")"
 	check "all of them: ~/$row stays as it is" out no --preset pnpm --preset yarn --preset uv --preset poetry --preset maven \
 		--preset gradle --preset rustup --preset jupyter --preset qwen --preset opencode --preset cursor-agent --preset aider -- \
@@ -105,7 +107,7 @@ check 'orbit: its runtime writes, the rest of .orbit stays closed' out 'yes no n
 		{ { echo x >.orbit/other/f; } 2>/dev/null || printf "no "; } &&
 		{ cat x.env 2>/dev/null || echo no; }'
 
-for tool in npm pip3 cargo go; do
+for tool in $(rounds "pip3 cargo go" "npm pip3 cargo go"); do # npm, a slow starter: also in cases_work.sh
 	command -v "$tool" >/dev/null || continue
 	case $tool in
 	npm) check 'npm: the tool itself' out yes --preset npm -- \

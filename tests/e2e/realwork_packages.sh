@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Package managers and a dev server where **/*.env may not be read and .git/hooks/** not be changed.
 # Slow starters, so for one user; node.sh and python.sh have both.
+E2E_WHO=root
 . "$(dirname "$0")/../support/e2e.sh"
 
 [ "$E2E_INNER" != nobody ] || exit 0

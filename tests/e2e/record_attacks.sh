@@ -52,11 +52,11 @@ attack 'a log elsewhere is replaced' "rm -f $TMP/log; mv $TMP/log $TMP/old; echo
 rm -f "$TMP/log"
 
 # ---- the ring ----
-for facts in - e q c v; do
+for facts in $(first 2 - q e c v); do
 	attack "an act is told first, with $facts" "$liar claim \$\$ 0 \$PWD/real; : >victim; $liar forge $facts victim; $ACT"
 done
 attack 'the ring is flooded' "timeout 20 $liar flood 1 >/dev/null; $ACT"
-for byte in 0 255 65; do
+for byte in $(first 1 255 0 65); do
 	TOLD=evil-or-gap attack "the ring is filled with $byte" "$liar smash $byte; $ACT"
 done
 attack 'another process is spoken of' "$liar claim 1 0 \$PWD/forged; $liar claim 4000000 0 \$PWD/forged; $liar claim \$PPID 0 \$PWD/forged; $ACT"

@@ -10,7 +10,7 @@ attack 'with another LD_PRELOAD' "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libdl.so.
 attack 'with an empty environment' "env -i /bin/bash -c '$ACT'"
 attack 'with LD_AUDIT and LD_BIND_NOW' "LD_AUDIT=/nonexistent.so LD_BIND_NOW=1 bash -c '$ACT'"
 attack 'without the variables of the run' "for v in \$(env | sed -n 's/^\(SBX_[A-Z_]*\)=.*/\1/p'); do unset \$v; done; bash -c '$ACT'"
-for how in plain vfork closed undumpable memfd killed thread uring; do
+for how in $(first 4 plain vfork memfd uring closed undumpable killed thread); do
 	attack "a static program: $how" "$hidden $how real .git/hooks/evil; $hidden plain real .git/hooks/evil 2>/dev/null; echo tried"
 done
 attack 'descriptors are closed' "python3 -c 'import os

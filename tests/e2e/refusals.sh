@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What is refused before anything runs, what runs with a loss under --best-effort, where the log
 # may lie, a run inside a run.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 # Refused: 125, each line "sbx-launch: CODE: ...", the command not run.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What other runs of the same user have made (scratch directories with the agents' own copies, channels,
 # records) is closed to a run, also where it may read and write all around, and whichever began first.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 wait_for() # FILE

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The private directory for temporary files: nobody's but this run's, and no way to other files.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 me=$(id -u)

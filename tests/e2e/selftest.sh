@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # sbx-launch --selftest: the attacks of tests/escape from the product itself. That it can fail is
 # shown by options that let something through.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 left() # directories of ours that a test has left behind

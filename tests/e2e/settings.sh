@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # spec.sandbox: what a document says of the run has effect, and the command line wins.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 doc() # NAME SANDBOX

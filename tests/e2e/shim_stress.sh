@@ -3,7 +3,8 @@
 # Threads, forks, spawns, renames, kills and signals at once, and what they completed against what
 # was told (tests/probe/shim_stress_check.c). The long form: make stress.
 . "$(dirname "$0")/../support/shim.sh"
-seconds=${STRESS_SECONDS:-2}
+seconds=${STRESS_SECONDS:-${FULL:+2}}
+seconds=${seconds:-1}
 RUN_SECONDS=$((seconds + 90))
 
 fresh()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Two brokers over one workspace, a run inside a run and two runs: one makes names in a directory that
 # the other moves to where they may not be.
+E2E_WHO=user
 . "$(dirname "$0")/../support/e2e.sh"
 
 cat >race.c <<'C'
@@ -82,6 +83,7 @@ if [ "$(uname -m)" != x86_64 ] || ! cc -O1 -w -o race race.c; then
 	skip 'two brokers' 'no compiler, or another machine'
 	exit
 fi
+seconds=$(rounds 1 3)
 turns()
 {
 	awk '$2 < 20 { bad = 1 } END { exit bad || NR != 2 }' "$TMP/out" || { cat "$TMP/out" "$TMP/err"; return 1; }
@@ -104,21 +106,21 @@ in_turns() # FUNCTION NAME
 }
 inside()
 {
-	"$SBX" -q -- sh -c '"$SBX" -q -- ./race make 3 & ./race move 3; rc=$?; wait; exit $rc' >"$TMP/out" 2>"$TMP/err"
+	"$SBX" -q -- sh -c '"$SBX" -q -- ./race make '$seconds' & ./race move '$seconds'; rc=$?; wait; exit $rc' >"$TMP/out" 2>"$TMP/err"
 }
 beside()
 {
 	: >"$TMP/out"
-	"$SBX" -q -- ./race make 3 >>"$TMP/out" 2>"$TMP/err" &
-	"$SBX" -q -- ./race move 3 >>"$TMP/out" 2>>"$TMP/err"
+	"$SBX" -q -- ./race make "$seconds" >>"$TMP/out" 2>"$TMP/err" &
+	"$SBX" -q -- ./race move "$seconds" >>"$TMP/out" 2>>"$TMP/err"
 	wait
 }
 # Not by where the session keeps its sockets, nor by a home of its own.
 apart()
 {
 	: >"$TMP/out"
-	XDG_RUNTIME_DIR=$TMP/runtime HOME=$TMP/home XDG_STATE_HOME=$TMP/home "$SBX" -q -- ./race make 3 >>"$TMP/out" 2>"$TMP/err" &
-	"$SBX" -q -- ./race move 3 >>"$TMP/out" 2>>"$TMP/err"
+	XDG_RUNTIME_DIR=$TMP/runtime HOME=$TMP/home XDG_STATE_HOME=$TMP/home "$SBX" -q -- ./race make "$seconds" >>"$TMP/out" 2>"$TMP/err" &
+	"$SBX" -q -- ./race move "$seconds" >>"$TMP/out" 2>>"$TMP/err"
 	wait
 }
 mkdir -m 700 "$TMP/runtime" "$TMP/home"

@@ -13,6 +13,28 @@ as() # sibling|parent
 	*) rm -f "$state/host" ;;
 	esac
 }
+as parent
+# What its user may execute and not read can be looked into with CAP_SYS_PTRACE over it alone.
+rm -rf unread made
+cp "$(command -v mkdir)" unread && chmod 0111 unread
+unread() # WANT OPTIONS...
+{
+	local want=$1
+	shift
+	rm -rf made
+	launch -q "$@" -- sh -c './unread made'
+	[ "$status:$(ls -d made 2>/dev/null)" = "$want" ] || { cat "$TMP/err"; return 1; }
+}
+if [ "$(id -u)" = 0 ]; then
+	check 'a program that may not be read writes, as root' unread 0:made --network host --isolate none
+else
+	check 'a program that may not be read changes nothing without a user namespace' \
+		unread 1: --network host --isolate none
+	check 'and is served in one' unread 0:made
+fi
+rm -rf unread made
+common || exit 0
+
 # Under both, and the same: output, status, what is left. `$PPID` and numbers are left out.
 table()
 {
@@ -53,7 +75,7 @@ for options in '' '--network host --isolate none' '--deny-read **/*.env --no-shi
 	try_all $options >"$TMP/parent"
 	check "statuses, output, signals: the same (${options:-default})" diff "$TMP/sibling" "$TMP/parent"
 	check 'and something was compared' [ "$(grep -c '^status' "$TMP/parent")" = "$(table | head -n $rows | wc -l)" ]
-	rows=6
+	rows=$(rounds 2 6)
 done
 
 as parent
@@ -71,26 +93,6 @@ launch -q --timeout 200ms --kill-after 200ms -- sh -c 'trap "" TERM; while :; do
 check 'a deadline, and what does not heed it: 137' [ $status = 137 ]
 launch -q -- sh -c '(trap "" TERM; sleep 67) & echo left'
 check 'what is left running is ended' sh -c '! pgrep -fx "sleep 67" >/dev/null'
-
-# What its user may execute and not read can be looked into with CAP_SYS_PTRACE over it alone.
-rm -rf unread made
-cp "$(command -v mkdir)" unread && chmod 0111 unread
-unread() # WANT OPTIONS...
-{
-	local want=$1
-	shift
-	rm -rf made
-	launch -q "$@" -- sh -c './unread made'
-	[ "$status:$(ls -d made 2>/dev/null)" = "$want" ] || { cat "$TMP/err"; return 1; }
-}
-if [ "$(id -u)" = 0 ]; then
-	check 'a program that may not be read writes, as root' unread 0:made --network host --isolate none
-else
-	check 'a program that may not be read changes nothing without a user namespace' \
-		unread 1: --network host --isolate none
-	check 'and is served in one' unread 0:made
-fi
-rm -rf unread made
 
 stops_and_goes()
 {

@@ -21,7 +21,7 @@ if [ "$(id -u)" = 0 ]; then
 else
 	combos='default/auto/me pattern/none/me literal/auto/me srt/none/me openshell/auto/me'
 fi
-B=$B KEEP=$T SEED=${SEED:-1} COMBOS=$combos "$here/attack" "${ATTACK_SECONDS:-12}" >"$T/out" 2>&1
+B=$B KEEP=$T SEED=${SEED:-1} COMBOS=$combos "$here/attack" "${ATTACK_SECONDS:-$([ -n "${FULL:-}" ] && echo 12 || echo 6)}" >"$T/out" 2>&1
 status=$?
 while read -r line; do
 	case $line in *' 0 findings'*) ok "$line" 0 ;; *) ok "$line" 1 ;; esac

@@ -4,7 +4,7 @@
 # those of $PARTS. Prints "= PART OK FAILED SKIPPED SECONDS" for each, failures as they are, and
 # "= refused CAUSE" when a strict run is refused here.
 here=$(cd "$(dirname "$0")" && pwd)
-export PATH=/opt/sbx/bin:$PATH B=/opt/sbx/build SBX=/opt/sbx/bin/sbx-launch SBX_RACE_MS=100
+export PATH=/opt/sbx/bin:$PATH B=/opt/sbx/build SBX=/opt/sbx/bin/sbx-launch SBX_RACE_MS=100 FULL=1
 export LD_LIBRARY_PATH=/opt/sbx/test-libs LC_ALL=C.UTF-8
 log=$(mktemp) || exit 2
 

@@ -16,11 +16,11 @@ ids() # FILE...
 	cat "$@" | grep -v '^#' | cut -f1
 }
 
+# the name with its ending, or as a test builds it from the stem
+named=$(grep -rhosE "[a-zA-Z0-9_-]+(\.tsv|\"|')" --include='*.c' --include='*.sh' --include='*.py' tests | sort -u)
 for file in tests/vectors/*.tsv; do
 	name=$(basename "$file")
-	# the name with its ending, or as a test builds it from the stem
-	grep -rqsE "(^|[^a-z_])(${name%.tsv}(\.tsv|\"|'))" --include='*.c' --include='*.sh' --include='*.py' tests &&
-		wrong= || wrong='by no test'
+	grep -qxE "${name%.tsv}(\.tsv|\"|')" <<<"$named" && wrong= || wrong='by no test'
 	result "$name is read" "$wrong"
 done
 result 'what is not read says why' "$(grep -v '^#' tests/vectors/unread.tsv | grep -vP '^[a-z_0-9]+-[0-9]+\t.{15,}')"

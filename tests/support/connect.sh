@@ -47,10 +47,11 @@ for _ in $(seq 600); do
 	sleep 0.1
 done
 
-# As root, and there as an ordinary user as well; in a user namespace there is one user.
+# As root, and there as an ordinary user as well (in the quick form as that one alone); in a user
+# namespace there is one user.
 WHO=me
 if [ "$E2E_INNER" = root ]; then
-	WHO='me nobody'
+	WHO=$(rounds nobody 'me nobody')
 	PLACE=$(mktemp -d /tmp/sbx-connect.XXXXXX)
 	trap 'kill $connect_server 2>/dev/null; rm -rf "$PLACE"' EXIT
 	mkdir "$PLACE/home" "$PLACE/ws" "$PLACE/tmp"

@@ -167,7 +167,7 @@ def sockaddr(address):
     return struct.pack("=H", socket.AF_INET) + struct.pack(">H", 80) + socket.inet_aton(address) + bytes(8)
 
 
-def flipped(seconds=3):
+def flipped(seconds=float(os.environ.get("CONNECT_SECONDS", 3))):
     """A second thread writes to the address while the first connects to it."""
     good, bad = sockaddr(socket.gethostbyname("a.example.net")), sockaddr(OTHER)
     buf = ctypes.create_string_buffer(good, 16)
@@ -196,7 +196,7 @@ def flipped(seconds=3):
     return reached
 
 
-def swapped(seconds=2):
+def swapped(seconds=float(os.environ.get("CONNECT_SECONDS", 2))):
     """Another socket takes the descriptor's number: one that is a listener's, or connected."""
     to = sockaddr(socket.gethostbyname("a.example.net"))
     end = time.monotonic() + seconds

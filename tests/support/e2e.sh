@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# e2e.sh - sourced by tests/e2e/*.sh: runs the script's tests as this user and, when that is
-# root, once more as an ordinary one, on a copy of the programs that anybody may use.
+# e2e.sh - sourced by tests/e2e/*.sh: runs the script's tests on a copy of the programs that anybody
+# may use.
 #
 #	. "$(dirname "$0")/../support/e2e.sh"
 #	same 'a pipeline' 'seq 3 | tac'		bare and sandboxed: equal output and status
 #	check 'status 125' [ "$status" -eq 125 ]
 #
 # Inside: $SBX, $TMP (ours alone), $HOME (throw-away), cwd = $WS, an empty workspace.
+#
+# Two forms. The full one (FULL=1, .ci/run) does everything as this user and, when that is root, once
+# more as an ordinary one. The quick one (`make check`) does each kind of check once: when root starts
+# it, as the ordinary user alone. But a script that asks who runs it (`id -u`, $E2E_INNER) has both, and
+# `common || exit 0` in it stands before what nobody but the ordinary user tries then; and before it
+# sources this file a script may say
+#
+#	E2E_WHO=user	what it asks of who runs it changes nothing that is tried
+#	E2E_WHO=root	the quick form is root's
+#
+# `full`, `rounds` and `first` make loops shorter in the quick form.
 set -u
 
 E2E_UID=65534
@@ -30,10 +41,14 @@ e2e_outer()
 	cp "$0" "$base/test/run.sh"
 	sed -i "s,^\. .*/e2e.sh.*,. '$base/test/e2e.sh'," "$base/test/run.sh"
 	chmod -R a+rX "$base/test"
-	e2e_user "$(id -un)" ""
-	if [ "$(id -u)" -eq 0 ] && [ -z "${E2E_AS_ME:-}" ]; then
-		e2e_user nobody "setpriv --reuid=$E2E_UID --regid=$E2E_UID --clear-groups"
-	fi
+	e2e_who=${E2E_WHO:-user}
+	[ -n "${E2E_WHO:-}" ] || ! grep -qE 'id -u|\$E2E_INNER' "$0" || e2e_who=both
+	! full || e2e_who=both
+	[ "$(id -u)" -eq 0 ] && [ -z "${E2E_AS_ME:-}" ] || e2e_who=me
+	[ $e2e_who = user ] || E2E_COMMON=$(full || [ $e2e_who != both ] || echo no) e2e_user "$(id -un)" ""
+	case $e2e_who in
+	user | both) e2e_user nobody "setpriv --reuid=$E2E_UID --regid=$E2E_UID --clear-groups" ;;
+	esac
 	echo "1..$(cat "$base"/*.tap | grep -cE '^(not )?ok')"
 	! grep -q '^not ok' "$base"/*.tap
 	exit
@@ -46,7 +61,7 @@ e2e_user() # NAME PREFIX
 	[ -z "$2" ] || chown -R $E2E_UID:$E2E_UID "$base/$1"
 	# shellcheck disable=SC2086
 	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
-		STORM_ROUNDS="${STORM_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
+		FULL="${FULL:-}" E2E_TIMES="${E2E_TIMES:-}" E2E_COMMON="${E2E_COMMON:-}" STORM_ROUNDS="${STORM_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
 		SBX_AGENTS="${SBX_AGENTS:-$bin/agents}" STRESS_SECONDS="${STRESS_SECONDS:-}" HOSTS_ROUNDS="${HOSTS_ROUNDS:-6}" HOSTS_SEED="${HOSTS_SEED:-}" HOSTS_TABLE="${HOSTS_TABLE:-}" E2E_KIN="${E2E_KIN:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
@@ -65,15 +80,52 @@ e2e_logs() # NAME
 	printf '%s\n' "$e2e_wrong" | sed 's/^/# /' | head -n 30
 }
 
+# The full form?
+full()
+{
+	[ -n "${FULL:-}" ]
+}
+
+# How often; or which words.
+rounds() # QUICK FULL
+{
+	full && echo "$2" || echo "$1"
+}
+
+# The first N words in the quick form, all in the full one.
+first() # N WORD...
+{
+	full || set -- "${@:1:$(($1 + 1))}"
+	shift
+	echo "$@"
+}
+
+# Do the checks that depend on nobody run here? Not as root in the quick form, where the ordinary user's follow.
+common()
+{
+	[ "${E2E_COMMON:-}" != no ]
+}
+
 ok() # NAME
 {
 	echo "ok - $E2E_INNER: $1"
+	e2e_time
+}
+
+# With E2E_TIMES=1: a line with the milliseconds since the last one, to see where a script's time goes.
+e2e_time()
+{
+	[ -n "${E2E_TIMES:-}" ] || return 0
+	set -- "$(date +%s%3N)"
+	echo "# $(($1 - ${e2e_last:-$1})) ms"
+	e2e_last=$1
 }
 
 not_ok() # NAME, then what is known of it on stdin
 {
 	echo "not ok - $E2E_INNER: $1"
 	sed 's/^/# /' | head -n "${E2E_LINES:-30}"
+	e2e_time
 }
 
 # Every row of a file of tests/vectors has a function called as its id, which is true, or 77 where

@@ -253,7 +253,7 @@ def table(mkhost, sbx):
         fresh()
         host = Host(mkhost, sbx, "plain", ["--in", name])
         v = host.verdicts()
-        held = all(not differs(host, i) for i in (0, 1, 4))
+        held = all(not differs(host, i) for i in ((0, 1, 4) if os.environ.get("FULL") else (0,)))
         said = next((x["why"] for x in v if not x["runs"] and "loopback" not in x["options"]), "")
         if not said:
             done = host.run(["--", "true"])

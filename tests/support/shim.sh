@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shim.sh - sourced by tests/e2e/shim*.sh: runs the script once as this user and, when that is
 # root, once more as an ordinary one, with copies of the shim and its probes that anybody may
-# read. No launcher and no floor: the shim alone, on a channel of tests/support/mkchannel.c.
+# read; in the quick form (see e2e.sh) as the ordinary one alone, unless it asks who runs it. No launcher
+# and no floor: the shim alone, on a channel of tests/support/mkchannel.c.
 #
 #	. "$(dirname "$0")/../support/shim.sh"
 #	run all --rule read:/ -- cat file	command under the shim: $out, $status, events in $log
@@ -31,12 +32,12 @@ if [ -z "${SHIM_TEST_USER:-}" ]; then
 		[ "$name" != nobody ] || chown -R 65534:65534 "$base/$name"
 		(cd "$base/$name/work" && env -i PATH=/usr/local/bin:/usr/bin:/bin LC_ALL=C.UTF-8 \
 			HOME="$base/$name" SHIM_TEST_USER="$name" BIN="$base/bin" \
-			STRESS_SECONDS="${STRESS_SECONDS:-}" "$@" \
+			FULL="${FULL:-}" STRESS_SECONDS="${STRESS_SECONDS:-}" "$@" \
 			bash "$base/bin/test.sh") >"$base/$name.tap" ||
 			echo "not ok - $name: the script ended with status $?" >>"$base/$name.tap"
 		cat "$base/$name.tap"
 	}
-	as "$(id -un)"
+	[ "$(id -u)" -eq 0 ] && [ -z "${FULL:-}" ] && ! grep -q '"$(id -u)"' "$0" || as "$(id -un)"
 	[ "$(id -u)" -ne 0 ] || as nobody setpriv --reuid=65534 --regid=65534 --clear-groups
 	echo "1..$(cat "$base"/*.tap | grep -cE '^(not )?ok')"
 	if grep -q '^not ok' "$base"/*.tap; then exit 1; fi
