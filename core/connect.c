@@ -344,6 +344,14 @@ bool sbx_connect_addr(const struct sbx_image *img, const struct sbx_addr *a, uin
 	return answer(img, out, true, named, named ? SBX_CONNECT_RULE : SBX_CONNECT_OPEN);
 }
 
+bool sbx_connect_is_hosts(const struct sbx_image *img, const struct sbx_addr *a, uint16_t port,
+			  const struct sbx_programs *programs, struct sbx_connect_answer *out)
+{
+	return sbx_addr_class(a) == SBX_ADDR_LOOPBACK &&
+	       sbx_connect_addr(img, a, port, programs, out) && out->rule >= 0 &&
+	       facts_of(img, (uint32_t)out->rule - img->hdr->net.first_rule)->flags & SBX_NET_HOSTS;
+}
+
 static bool connect_name(const struct sbx_image *img, const char *name, size_t len, uint16_t port,
 			 const struct sbx_programs *programs, struct sbx_connect_answer *out)
 {

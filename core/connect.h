@@ -88,6 +88,10 @@ bool sbx_connect_host(const struct sbx_image *, const struct sbx_host *, uint16_
 /* A literal address alone: what connect(2) was given. */
 bool sbx_connect_addr(const struct sbx_image *, const struct sbx_addr *, uint16_t port,
 		      const struct sbx_programs *, struct sbx_connect_answer *out);
+/* An address of the loopback interface: does a rule that says ports open it? Then what is meant is
+ * the host's interface, else the run's own, which needs no rule. */
+bool sbx_connect_is_hosts(const struct sbx_image *, const struct sbx_addr *, uint16_t port,
+			  const struct sbx_programs *, struct sbx_connect_answer *out);
 /* A name (normal form) and all its addresses: the name is judged again, and one address that is
  * refused refuses all. n = 0 is refused. */
 bool sbx_connect_resolved(const struct sbx_image *, const char *name, size_t len,

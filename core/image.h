@@ -32,7 +32,7 @@ const char *sbx_op_name(enum sbx_op op);
  */
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 6u
+#define SBX_IMAGE_VERSION 7u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -181,6 +181,9 @@ struct sbx_image_net_layer {
 #define SBX_NET_SHUT   0x2u /* opens no address of a class that is never open */
 #define SBX_NET_LISTED 0x4u /* addresses must be in `places` */
 #define SBX_NET_NAME   0x8u /* on names */
+#define SBX_NET_HOSTS                                                                              \
+	0x10u /* ports of the loopback interface, said by their numbers: the host's                \
+	       */
 struct sbx_image_net_rule {
 	uint32_t flags;
 	uint32_t first_place, nplaces;

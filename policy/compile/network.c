@@ -307,9 +307,17 @@ static int write_layer(struct net *n, uint8_t number, struct sbx_image_net_layer
 
 /* ---- what rules are besides ---- */
 
+/* A range of any port, or of more than the loopback interface, leaves the run its own interface. */
+static bool is_of_host(const struct pol_endpoint *e)
+{
+	return e->shape == POL_HOST_RANGE && !POL_ANY_PORT(e) &&
+	       e->range.bits >= (e->range.addr.is_v6 ? 128 : 8) &&
+	       sbx_addr_class(&e->range.addr) == SBX_ADDR_LOOPBACK;
+}
+
 static uint32_t flags_of(const struct pol_endpoint *e)
 {
-	uint32_t flags = 0;
+	uint32_t flags = is_of_host(e) ? SBX_NET_HOSTS : 0;
 
 	if (e->shape == POL_HOST_NAME)
 		flags |= SBX_NET_EXACT;

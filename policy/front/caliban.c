@@ -186,7 +186,8 @@ static int check_network(struct pol_front *f, const struct pol_ynode *net)
 	open_on_macos(f, "proxy:", proxy->s, proxy->pos);
 	pol_foreign_proxy(f, proxy);
 	pol_foreign_net_loss(f->doc, &proxy->pos,
-			     "%s: nothing here leads to the proxy yet: the command has no network",
+			     "%s: rules on the network are not enforced here: nothing leads to the "
+			     "proxy, and the command has no network",
 			     http ? "http_proxy_port" : "socks_proxy_port");
 	return 0;
 }

@@ -211,7 +211,8 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_number(f, value, key->s, 1, 65535, &ignored) < 0)
 		return -1;
 	pol_foreign_net_loss(f->doc, &key->pos,
-			     "%s: nothing here leads to the proxy yet: the command has no network",
+			     "%s: rules on the network are not enforced here: nothing leads to the "
+			     "proxy, and the command has no network",
 			     key->s);
 	return 0;
 }
@@ -262,7 +263,7 @@ static int take_all_sockets(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* How its proxy is to do things: here there is no way to a proxy yet. */
+/* How its own proxy is to do things, which does not run here. */
 static int take_later(struct pol_front *f, const struct pol_ynode *key,
 		      const struct pol_ynode *value)
 {

@@ -153,8 +153,9 @@ static uint32_t v4_of(const struct target *t)
 	       (uint32_t)t->addr.b[2] << 8 | t->addr.b[3];
 }
 
-/* The run's own loopback interface: what listens there was started inside. */
-static bool is_own_loopback(const struct target *t)
+/* The run's own loopback interface, but for ports that a rule opens of the host's: what listens
+ * there was started inside. */
+static bool is_loopback(const struct target *t)
 {
 	enum sbx_addr_class class = sbx_addr_class(&t->addr);
 
@@ -495,12 +496,15 @@ struct br_answer br_net_connect(struct br_call *c, const struct br_address *a, i
 	read_target(a, &t);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
-	if (!is_to_be_judged(fd) || is_own_loopback(&t))
+	if (!is_to_be_judged(fd))
 		return plainly(c, a, fd);
-	name_target(c, &t);
 	look_at_caller(c, &who);
 	if (!br_is_alive(c)) /* or it was another's program that we saw */
 		return br_fail(EINTR);
+	if (is_loopback(&t) &&
+	    !sbx_connect_is_hosts(c->b->plan->image, &t.addr, t.port, &who.by, &said))
+		return plainly(c, a, fd);
+	name_target(c, &t);
 	if (sbx_connect_host(c->b->plan->image, &t.host, t.port, &who.by, &said))
 		return go_through(c, &t, &who, &said, fd);
 	/* whatever name server it is, the run's own answers there */

@@ -211,3 +211,30 @@ Test(policy_endpoints, an_image_without_rules_opens_nothing)
 	cr_expect_not(sbx_connect_is_said(&e.image));
 	engine_release(&e);
 }
+
+static bool is_hosts(const char *address, uint16_t port)
+{
+	struct sbx_connect_answer a;
+	struct sbx_addr addr;
+
+	cr_assert(sbx_addr_parse(address, strlen(address), &addr));
+	return sbx_connect_is_hosts(&e.image, &addr, port, NULL, &a);
+}
+
+Test(policy_endpoints, ports_of_the_loopback_interface_are_the_hosts_where_they_are_said)
+{
+	static const char *const rules[] = {
+		"+ 127.0.0.1:5432",  "+ [::1]:6000-6001", "+ 127.0.0.2",       "+ 0.0.0.0/0:7000",
+		"+ 10.0.0.0/8:5432", "+ 127.0.0.1:5433",  "- 127.0.0.0/8:5433"};
+
+	compile(rules, sizeof rules / sizeof *rules);
+	cr_expect(is_hosts("127.0.0.1", 5432));
+	cr_expect_not(is_hosts("127.0.0.1", 5431));
+	cr_expect_not(is_hosts("127.0.0.3", 5432));
+	cr_expect(is_hosts("::1", 6001));
+	cr_expect_not(is_hosts("127.0.0.2", 80), "of any port");
+	cr_expect_not(is_hosts("127.0.0.1", 7000), "of more than the interface");
+	cr_expect_not(is_hosts("10.0.0.1", 5432), "no loopback");
+	cr_expect_not(is_hosts("127.0.0.1", 5433), "denied");
+	engine_release(&e);
+}
