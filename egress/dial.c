@@ -22,7 +22,7 @@
 
 /* ---- those that wait ---- */
 
-static void wait_until(struct egr *e, struct egr_conn *c, uint64_t ms)
+void egr_dial_wait(struct egr *e, struct egr_conn *c, uint64_t ms)
 {
 	c->due_ms = e->now_ms + ms;
 	if (c->link)
@@ -76,7 +76,10 @@ static void fail(struct egr *e, struct egr_conn *c, int err)
 {
 	answer(e, c, err);
 	forget_id(e, c);
-	egr_relay_end(e, c, true);
+	if (c->proxied && c->caller.fd >= 0)
+		egr_proxy_failed(e, c, err);
+	else
+		egr_relay_end(e, c, true);
 }
 
 /* ---- the other end ---- */
@@ -103,10 +106,12 @@ static void connected(struct egr *e, struct egr_conn *c)
 {
 	c->is_up = true;
 	answer(e, c, 0);
-	if (c->caller.fd >= 0)
+	if (c->proxied)
+		egr_proxy_connected(e, c);
+	else if (c->caller.fd >= 0)
 		egr_relay_start(e, c);
 	else
-		wait_until(e, c, CALLER_MS);
+		egr_dial_wait(e, c, CALLER_MS);
 }
 
 static void try_next(struct egr *e, struct egr_conn *c);
@@ -140,7 +145,7 @@ static int begin(struct egr *e, struct egr_conn *c, const struct sbx_addr *a)
 		return -1;
 	if (egr_source_add(e, &c->peer, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0)
 		return -1;
-	wait_until(e, c, c->at < c->naddrs ? ADDRESS_MS : LAST_MS);
+	egr_dial_wait(e, c, c->at < c->naddrs ? ADDRESS_MS : LAST_MS);
 	return 0;
 }
 
@@ -199,7 +204,7 @@ static void look_up(struct egr *e, struct egr_conn *c)
 	const struct egr_found_addrs *f = egr_lookup(e, c->name);
 
 	if (f->state == EGR_FOUND_YET)
-		wait_until(e, c, LAST_MS);
+		egr_dial_wait(e, c, LAST_MS);
 	else
 		use_found(e, c, f);
 }
@@ -213,6 +218,17 @@ void egr_dial_looked_up(struct egr *e, uint32_t name)
 		if (c->name == name && !c->naddrs)
 			look_up(e, c);
 	}
+}
+
+void egr_dial(struct egr *e, struct egr_conn *c, const struct sbx_addr *a)
+{
+	if (!a) {
+		look_up(e, c);
+		return;
+	}
+	c->naddrs = 1;
+	c->addr[0] = *a;
+	try_next(e, c);
 }
 
 /* ---- what the broker says ---- */
@@ -248,8 +264,11 @@ static void announced(struct egr *e, const struct egr_ask *ask)
 	e->nconns++;
 	c->next_by_id = *bucket(e, c->id);
 	*bucket(e, c->id) = c;
-	if (e->nconns > e->conns_max)
+	if (e->nconns > e->conns_max ||
+	    (ask->what == EGR_ASK_PROXY && !egr_proxy_announced(e, c, ask)))
 		fail(e, c, ENOBUFS);
+	else if (ask->what == EGR_ASK_PROXY)
+		egr_dial_wait(e, c, CALLER_MS);
 	else if (ask->family)
 		use_literal(e, c, ask);
 	else
@@ -300,7 +319,9 @@ static void arrived(struct egr *e, int fd)
 	}
 	forget_id(e, c);
 	c->caller.fd = fd;
-	if (c->is_up)
+	if (c->proxied)
+		egr_proxy_arrived(e, c);
+	else if (c->is_up)
 		egr_relay_start(e, c);
 }
 

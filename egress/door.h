@@ -14,6 +14,10 @@
  *
  * A caller that does not wait (O_NONBLOCK) is announced by CARRY, without an answer.
  *
+ * Where the run has a proxy (`--proxy-env`) it is at the relay's port of the loopback interface:
+ *the broker announces such a connection by PROXY, and the caller says in it where it goes
+ *(proxy.c).
+ *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.
  */
@@ -67,7 +71,11 @@ struct egr_name {
 	0x8000u /* the rest of the lower half is the errno, the upper half the turn                \
 		 */
 
+/* How a proxy refuses: as the system whose document the policy is. */
+enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT };
+
 struct egr_page {
+	_Atomic uint32_t shape; /* enum egr_shape; set before anything else */
 	_Atomic uint32_t slot[EGR_SLOTS];
 	struct egr_name name[EGR_NAMES];
 };
@@ -77,8 +85,12 @@ struct egr_page {
 enum egr_asked {
 	EGR_ASK_DIAL,  /* connect, answer in the slot, then carry what comes by the id */
 	EGR_ASK_CARRY, /* the same without an answer */
+	EGR_ASK_PROXY, /* what comes by the id says itself where it goes */
 	EGR_ASK_DROP,  /* nothing will come by the id */
 };
+
+#define EGR_PROXY_PORT	3128 /* of a relay that is a proxy, too */
+#define EGR_PROGRAM_MAX 256  /* a longer path is cut: it is for the record */
 
 struct egr_ask {
 	uint8_t what;	/* enum egr_asked */
@@ -90,11 +102,14 @@ struct egr_ask {
 	uint16_t turn;
 	uint8_t addr[16];
 	struct sbx_programs by; /* of the caller: rules on addresses may name programs, too */
+	uint32_t pid;		/* PROXY: the caller, */
+	char program[EGR_PROGRAM_MAX]; /* and its path */
 };
 
 enum egr_told {
 	EGR_TOLD_NAME,	  /* the resolver refused the name in `text` */
 	EGR_TOLD_ADDRESS, /* an address of the name was refused, and so the connection */
+	EGR_TOLD_PROXIED, /* a program asked the proxy for an endpoint: allowed or not */
 	EGR_TOLD_CLOSED,  /* a connection has ended: bytes and time */
 };
 
@@ -104,9 +119,11 @@ struct egr_tell {
 	uint16_t type;	    /* EGR_TOLD_NAME: of the question */
 	uint32_t rule;	    /* that decided, + 1; 0 = none */
 	uint32_t id;	    /* of the connection */
+	uint32_t pid;	    /* EGR_TOLD_PROXIED: of who asked */
+	uint8_t is_allowed; /* EGR_TOLD_PROXIED */
 	uint32_t ms;	    /* EGR_TOLD_CLOSED: how long it was there */
 	uint64_t sent, got; /* EGR_TOLD_CLOSED: bytes from and to the caller */
-	char text[320];	    /* the name; or "name:port address" */
+	char text[544];	    /* the name; or "name:port address"; or "host:port program" */
 };
 
 /* ---- ids as addresses ---- */

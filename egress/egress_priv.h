@@ -20,6 +20,7 @@ struct b_err;
 struct egr;
 struct egr_conn;
 struct egr_lookup;
+struct egr_proxied;
 
 /* What epoll(7) tells of. First in whatever it is a part of. */
 struct egr_source {
@@ -48,6 +49,7 @@ struct egr {
 	struct egr_conn *busy; /* list: more to do than one turn allows */
 	struct egr_conn *dead; /* list: freed when no event can name them any more */
 	unsigned nconns, conns_max;
+	unsigned nproxied;	   /* whose head is not dealt with yet */
 	struct egr_pipe pipes[64]; /* empty ones, to be used again */
 	unsigned npipes;
 	/* resolver.c */
@@ -61,6 +63,7 @@ struct egr {
 /* ---- serve.c ---- */
 
 int egr_source_add(struct egr *, struct egr_source *, uint32_t events);
+int egr_source_change(struct egr *, struct egr_source *, uint32_t events);
 /* Tells the broker. False: it takes no more now. */
 bool egr_tell(struct egr *, const struct egr_tell *);
 
@@ -97,6 +100,10 @@ void egr_channel_ready(struct egr *, struct egr_source *, uint32_t events);
 void egr_relay_ready(struct egr *, struct egr_source *, uint32_t events);
 /* Of a name: its addresses are known now. */
 void egr_dial_looked_up(struct egr *, uint32_t name);
+/* The connection has this long from now on for what it does next. */
+void egr_dial_wait(struct egr *, struct egr_conn *, uint64_t ms);
+/* Of a proxy's caller: to c->name, or to this address, which was judged. */
+void egr_dial(struct egr *, struct egr_conn *, const struct sbx_addr *);
 /* Milliseconds until something is late; -1 = never. */
 int egr_dial_due(struct egr *);
 
@@ -107,6 +114,8 @@ struct egr_half {
 	struct egr_source *from, *to;
 	struct egr_pipe pipe; /* fd[0] < 0 = none: nothing is on its way */
 	size_t held;
+	const uint8_t *early; /* goes before what is read; borrowed */
+	size_t nearly;
 	uint64_t total;
 	bool has_ended, is_shut;
 };
@@ -123,7 +132,8 @@ struct egr_conn {
 	struct sbx_programs by;
 	size_t naddrs, at; /* addresses to try, and the next of them */
 	struct sbx_addr addr[EGR_ADDRS];
-	struct egr_half half[2]; /* from the caller, to the caller */
+	struct egr_half half[2];     /* from the caller, to the caller */
+	struct egr_proxied *proxied; /* NULL = not, or not any more, a proxy's business */
 };
 
 /* Both ends are connected: carries bytes from here on. */
@@ -135,7 +145,22 @@ void egr_relay_turn(struct egr *);
 void egr_relay_bury(struct egr *);
 void egr_close_reset(int fd);
 
+/* ---- proxy.c ---- */
+
+/* False: there are too many already. */
+bool egr_proxy_announced(struct egr *, struct egr_conn *, const struct egr_ask *);
+/* The caller's end is there: reads what it asks for. */
+void egr_proxy_arrived(struct egr *, struct egr_conn *);
+/* The other end is connected: says so, and the relay goes on. */
+void egr_proxy_connected(struct egr *, struct egr_conn *);
+/* It cannot be had, or somebody was late. */
+void egr_proxy_failed(struct egr *, struct egr_conn *, int err);
+void egr_proxy_release(struct egr *, struct egr_conn *);
+
 /* ---- resolver.c ---- */
+
+/* The number of the name, which it has from now on; 0: there are too many. */
+uint32_t egr_name_number(struct egr *, const char *name, size_t len);
 
 int egr_resolver_start(struct egr *, struct b_err *err);
 void egr_datagram_ready(struct egr *, struct egr_source *, uint32_t events);

@@ -86,12 +86,29 @@ static enum moved give_out(struct egr_half *h)
 	return n ? MOVED_SOME : MOVED_NOTHING;
 }
 
+/* What a proxy's caller said before there was another end. */
+static enum moved give_early(struct egr_half *h)
+{
+	while (h->nearly) {
+		ssize_t n = send(h->to->fd, h->early, h->nearly, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0)
+			return errno == EAGAIN || errno == EINTR ? MOVED_NOTHING : MOVED_FAILED;
+		h->early += n;
+		h->nearly -= (size_t)n;
+		h->total += (uint64_t)n;
+	}
+	return MOVED_SOME;
+}
+
 /* Until nothing moves: MOVED_NOTHING; or TURN bytes have: MOVED_SOME. */
 static enum moved move_half(struct egr *e, struct egr_half *h)
 {
 	uint64_t until = h->total + TURN;
-	enum moved in, out;
+	enum moved in, out = give_early(h);
 
+	if (out != MOVED_SOME)
+		return out;
 	do {
 		in = take_in(e, h);
 		out = in == MOVED_FAILED ? MOVED_FAILED : give_out(h);
@@ -147,6 +164,8 @@ static void turn(struct egr *e, struct egr_conn *c)
 		if (m != MOVED_NOTHING)
 			make_busy(e, c);
 	}
+	if (!c->half[0].nearly)
+		egr_proxy_release(e, c);
 	if (c->half[0].is_shut && c->half[1].is_shut)
 		egr_relay_end(e, c, false);
 }
@@ -179,7 +198,9 @@ void egr_relay_start(struct egr *e, struct egr_conn *c)
 	c->half[0].to = c->half[1].from = &c->peer;
 	no_delay(c->caller.fd);
 	no_delay(c->peer.fd);
-	if (egr_source_add(e, &c->caller, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0) {
+	/* a proxy's caller was looked at before; EPOLL_CTL_MOD says anew what is there */
+	if ((c->proxied ? egr_source_change : egr_source_add)(
+		    e, &c->caller, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0) {
 		egr_relay_end(e, c, true);
 		return;
 	}
@@ -249,6 +270,7 @@ void egr_relay_bury(struct egr *e)
 
 		e->dead = c->next;
 		e->nconns--;
+		egr_proxy_release(e, c);
 		free(c);
 	}
 }

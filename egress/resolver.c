@@ -64,8 +64,7 @@ static uint32_t hash(const char *s, size_t len)
 	return h;
 }
 
-/* The number of the name, which it has from now on; 0: there are too many. */
-static uint32_t number_of(struct egr *e, const char *text, size_t len)
+uint32_t egr_name_number(struct egr *e, const char *text, size_t len)
 {
 	uint32_t at = hash(text, len) % BUCKETS;
 	struct egr_name *n;
@@ -208,7 +207,7 @@ static void hold(struct egr *e, const struct egr_question *q, const struct to *t
 static void answer_allowed(struct egr *e, struct to *to, const struct egr_question *q,
 			   bool is_exact)
 {
-	uint32_t name = number_of(e, q->name, q->len);
+	uint32_t name = egr_name_number(e, q->name, q->len);
 	const struct egr_found_addrs *f;
 
 	if (!name) {

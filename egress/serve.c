@@ -28,6 +28,13 @@ int egr_source_add(struct egr *e, struct egr_source *s, uint32_t events)
 	return epoll_ctl(e->ep, EPOLL_CTL_ADD, s->fd, &ev);
 }
 
+int egr_source_change(struct egr *e, struct egr_source *s, uint32_t events)
+{
+	struct epoll_event ev = {.events = events, .data.ptr = s};
+
+	return epoll_ctl(e->ep, EPOLL_CTL_MOD, s->fd, &ev);
+}
+
 bool egr_tell(struct egr *e, const struct egr_tell *t)
 {
 	return send(e->channel.fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof *t;

@@ -340,6 +340,13 @@ const struct b_opt lau_option_table[] = {
 		 "the name (repeatable)"},
 	{"setenv", 0, "NAME=VALUE", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_set),
 	 .help = "set a variable for the command (repeatable)"},
+	{"proxy-env", 0, NULL, B_OPT_FLAG, O(proxy_env), .where = RUN | SENT,
+	 .macos = "rules on endpoints are not enforced on macOS, and there is no proxy: leave it "
+		  "out",
+	 .group = GROUP,
+	 .help = "for programs that insist on a proxy: HTTP_PROXY and others name one of the run's "
+		 "own, "
+		 "where rules say which endpoints are open"},
 	{"keep-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
 #undef GROUP

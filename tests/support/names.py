@@ -77,6 +77,14 @@ class Web(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
+    def do_POST(self):
+        """How long the body was."""
+        text = b"%d\n" % len(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
     def log_message(self, *args):
         pass
 

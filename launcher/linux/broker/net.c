@@ -301,20 +301,29 @@ static void tell_of(const struct br_broker *b, const struct egr_tell *t)
 		.kind = SBX_EV_CALL,
 		.op = SBX_CONNECT,
 		.call = t->what == EGR_TOLD_NAME ? SBX_CALL_resolve : SBX_CALL_connect,
-		.flags = SBX_EVF_ENDPOINT,
-		.err = t->what == EGR_TOLD_NAME ? ENOENT : EACCES,
+		.flags = SBX_EVF_ENDPOINT | (t->is_allowed ? SBX_EVF_ALLOWED : 0),
+		.err = t->what == EGR_TOLD_NAME ? ENOENT
+		       : t->is_allowed		? 0
+						: EACCES,
 		.aux = t->why,
 		.rule = t->rule,
 	};
 	size_t len = strnlen(t->text, sizeof t->text);
 	const char *addr = memchr(t->text, ' ', len);
 
+	if (t->what == EGR_TOLD_PROXIED)
+		ev.pid = t->pid;
 	ev.path_len = (uint16_t)(addr ? (size_t)(addr - t->text) : len);
 	ev.path2_len = (uint16_t)(addr ? len - ev.path_len - 1 : 0);
 	if (b->plan->tally)
 		atomic_fetch_add_explicit(&b->plan->tally->asked, 1, memory_order_relaxed);
 	(void)sbx_ring_write(b->plan->ring, b->plan->ring_size, &ev, t->text,
 			     addr ? addr + 1 : NULL);
+}
+
+static bool is_told(const struct br_broker *b, const struct egr_tell *t)
+{
+	return t->what != EGR_TOLD_CLOSED && !(t->is_allowed && b->plan->level == SBX_AUDIT_DENIED);
 }
 
 bool br_net_told(struct br_broker *b)
@@ -327,7 +336,7 @@ bool br_net_told(struct br_broker *b)
 		if (is_wanted && !br_get_place(b))
 			return false;
 		n = recv(b->plan->door.channel, &t, sizeof t, MSG_DONTWAIT);
-		if (is_wanted && n == (ssize_t)sizeof t && t.what != EGR_TOLD_CLOSED)
+		if (is_wanted && n == (ssize_t)sizeof t && is_told(b, &t))
 			tell_of(b, &t);
 		if (is_wanted)
 			br_drop_place(b);
@@ -444,6 +453,27 @@ static struct br_answer go_through(struct br_call *c, const struct target *t, co
 	return err ? br_fail(err) : br_value(0);
 }
 
+/* Where it goes is said in it, and judged by sbx-egress. */
+static struct br_answer enter_proxy(struct br_call *c, const struct target *t,
+				    const struct who *who, int fd)
+{
+	struct egr_ask ask = announcement(t, who);
+	int err;
+
+	ask.what = EGR_ASK_PROXY;
+	ask.pid = (uint32_t)br_tgid(c);
+	memcpy(ask.program, who->path, strnlen(who->path, sizeof ask.program - 1));
+	if (!(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
+		return br_fail(EAGAIN);
+	if (send(c->b->plan->door.channel, &ask, sizeof ask, MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)sizeof ask)
+		return br_fail(errno == EAGAIN ? EAGAIN : ECONNREFUSED);
+	err = to_relay(c, t, ask.id, fd) < 0 ? errno : 0;
+	if (err && err != EINPROGRESS)
+		drop(c, &ask);
+	return err ? br_fail(err) : br_value(0);
+}
+
 /* ---- the call ---- */
 
 static int number(int fd, int level, int name)
@@ -501,6 +531,8 @@ struct br_answer br_net_connect(struct br_call *c, const struct br_address *a, i
 	look_at_caller(c, &who);
 	if (!br_is_alive(c)) /* or it was another's program that we saw */
 		return br_fail(EINTR);
+	if (is_loopback(&t) && c->b->plan->door.is_proxy && t.port == c->b->plan->door.port)
+		return enter_proxy(c, &t, &who, fd);
 	if (is_loopback(&t) &&
 	    !sbx_connect_is_hosts(c->b->plan->image, &t.addr, t.port, &who.by, &said))
 		return plainly(c, a, fd);

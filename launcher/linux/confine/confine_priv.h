@@ -106,8 +106,9 @@ uint64_t lau_socket_cookie(int fd);
 /* The door of a run's network namespace (door_sockets.c, egress/door.h). */
 
 /* In the namespace, by who made it, before it gives up anything: makes routes and sockets, and
- * sends these over `sock`. 0 or -1 with B_FLOOR. [no-alloc] */
-int lau_door_open(int sock, uint16_t *out_port, struct b_err *err);
+ * sends these over `sock`. *port: the relay's, 0 = any, and then the one it has. 0 or -1 with
+ * B_FLOOR. [no-alloc] */
+int lau_door_open(int sock, uint16_t *port, struct b_err *err);
 /* The other end: those of enum egr_socket, CLOEXEC; -1 with errno. */
 int lau_door_receive(int sock, int *fds);
 

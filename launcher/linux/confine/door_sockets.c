@@ -123,7 +123,7 @@ static int port_of(int fd, uint16_t *out)
 }
 
 /* Where there is no IPv6, /dev/null stands for its sockets. */
-static int open_sockets(int fds[EGR_SOCKETS], uint16_t *out_port, struct b_err *err)
+static int open_sockets(int fds[EGR_SOCKETS], uint16_t *port, struct b_err *err)
 {
 	static const struct {
 		int family, type;
@@ -136,17 +136,15 @@ static int open_sockets(int fds[EGR_SOCKETS], uint16_t *out_port, struct b_err *
 		[EGR_RELAY4] = {AF_INET, SOCK_STREAM, false},
 		[EGR_RELAY6] = {AF_INET6, SOCK_STREAM, false},
 	};
-	uint16_t port = 0;
 
 	for (int i = 0; i < EGR_SOCKETS; i++) {
-		fds[i] =
-			open_socket(rows[i].family, rows[i].type, rows[i].is_dns ? DNS_PORT : port);
+		fds[i] = open_socket(rows[i].family, rows[i].type,
+				     rows[i].is_dns ? DNS_PORT : *port);
 		if (fds[i] < 0 && rows[i].family == AF_INET6)
 			fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fds[i] < 0 || (i == EGR_RELAY4 && port_of(fds[i], &port) < 0))
+		if (fds[i] < 0 || (i == EGR_RELAY4 && port_of(fds[i], port) < 0))
 			return b_fail_sys(err, B_FLOOR, errno, "the run's network: sockets");
 	}
-	*out_port = port;
 	return 0;
 }
 
@@ -190,14 +188,14 @@ int lau_door_receive(int sock, int *fds)
 	return 0;
 }
 
-int lau_door_open(int sock, uint16_t *out_port, struct b_err *err)
+int lau_door_open(int sock, uint16_t *port, struct b_err *err)
 {
 	int fds[EGR_SOCKETS], rc;
 
 	memset(fds, -1, sizeof fds);
 	rc = make_routes(err);
 	if (rc == 0)
-		rc = open_sockets(fds, out_port, err);
+		rc = open_sockets(fds, port, err);
 	if (rc == 0 && send_sockets(sock, fds) < 0)
 		rc = b_fail_sys(err, B_SYSTEM, errno, "the run's network");
 	for (int i = 0; i < EGR_SOCKETS; i++)

@@ -228,6 +228,15 @@ static void plan_network(struct lau_plan *p)
 			"use --network none (a loopback of its own) or --network host");
 }
 
+/* What is asked for by name and would do nothing is not passed over. */
+static void plan_proxy(const struct lau_options *o, struct lau_plan *p)
+{
+	if (o->proxy_env && !p->has_endpoints)
+		lau_plan_loss(p,
+			      "--proxy-env: there is no proxy where no rule says which endpoints "
+			      "are open: add --connect HOST:PORT");
+}
+
 static bool judges_sockets(const struct lau_plan *p)
 {
 	return p->engine->rules.op[SBX_CONNECT].n && p->engine->effect.unix_ != POL_UNIX_HOST;
@@ -378,6 +387,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 		lau_plan_add(p, true, p->engine->losses[i]);
 	lau_plan_gaps(p);
 	plan_network(p);
+	plan_proxy(o, p);
 	plan_sockets(host, p);
 	lau_plan_names(p);
 	lau_plan_abi(p, host);

@@ -329,6 +329,34 @@ static void note_streams(struct run *r)
 	r->broker.streams = (struct lau_names){v, n};
 }
 
+/* The relay's port is a proxy, too, and these are the names by which programs look for one. Who set
+ * one by --setenv means it. */
+static void add_proxy(struct run *r)
+{
+	static const struct {
+		const char *name, *value;
+	} vars[] = {
+#define PROXY_AT "127.0.0.1:3128"
+		{"HTTP_PROXY", "http://" PROXY_AT},
+		{"http_proxy", "http://" PROXY_AT},
+		{"HTTPS_PROXY", "http://" PROXY_AT},
+		{"https_proxy", "http://" PROXY_AT},
+		{"ALL_PROXY", "socks5h://" PROXY_AT},
+		{"all_proxy", "socks5h://" PROXY_AT},
+		{"NO_PROXY", "localhost,127.0.0.1,::1"},
+		{"no_proxy", "localhost,127.0.0.1,::1"},
+		{"NODE_USE_ENV_PROXY", "1"},
+#undef PROXY_AT
+	};
+
+	r->broker.door.is_proxy = true;
+	r->broker.door.port = EGR_PROXY_PORT;
+	if (r->dirs.layers.main.foreign.dialect == POL_DIALECT_srt)
+		atomic_store(&r->door.page->shape, EGR_SHAPE_SRT);
+	for (size_t i = 0; i < sizeof vars / sizeof *vars; i++)
+		lau_environment_offer(&r->env, vars[i].name, vars[i].value);
+}
+
 static int prepare_broker(struct run *r, struct b_err *err)
 {
 	struct lau_plan *p = &r->plan;
@@ -373,6 +401,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
 	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
 		return -1;
+	if (p->has_endpoints && r->o->proxy_env)
+		add_proxy(r);
 	note_streams(r);
 	if (r->guest)
 		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);
