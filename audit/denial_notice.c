@@ -114,6 +114,45 @@ static size_t before_random(const char *p, size_t n)
 	return before_number(p, n);
 }
 
+/* A part of a git directory that git writes to when it commits, branches or is pushed to. */
+static bool is_gits(const char *name, size_t n)
+{
+	static const char *const names[] = {"objects",	 "refs",	   "logs",	     "index",
+					    "HEAD",	 "ORIG_HEAD",	   "FETCH_HEAD",     "packed-refs",
+					    "index.lock", "HEAD.lock",	   "COMMIT_EDITMSG", "MERGE_HEAD",
+					    "MERGE_MSG", "packed-refs.lock", "ORIG_HEAD.lock"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
+			return true;
+	return false;
+}
+
+static bool is_git_directory(const char *p, size_t n)
+{
+	const char *inside = strstr(p, "/.git/modules/");
+
+	return (n > 4 && memcmp(p + n - 4, ".git", 4) == 0) ||
+	       (inside && (size_t)(inside - p) + sizeof "/.git/modules/" - 1 <= n);
+}
+
+/* Of a change in a git directory outside of the workspace: the length of that directory's path; 0: it
+ * is none. Opened as a whole it keeps its hooks, configuration and pointers (sbx-policy(5)). */
+static size_t in_git_directory(const struct aud_denial *d)
+{
+	if (d->op != SBX_MODIFY || !b_has_prefix(d->origin, "builtin:base:"))
+		return 0;
+	for (size_t at = 1; at < d->path_len;) {
+		const char *slash = memchr(d->path + at, '/', d->path_len - at);
+		size_t end = slash ? (size_t)(slash - d->path) : d->path_len;
+
+		if (at > 1 && is_gits(d->path + at, end - at) && is_git_directory(d->path, at - 1))
+			return at - 1;
+		at = end + 1;
+	}
+	return 0;
+}
+
 /* What the base rules deny by name is the run's own machinery: nothing to open up. */
 static bool is_own(const struct aud_denial *d)
 {
@@ -167,7 +206,8 @@ static const char *of_call(const struct aud_denial *d)
 static bool told_before(struct aud_person *p, const struct aud_denial *d)
 {
 	const char *text = of_call(d) ? of_call(d) : d->path;
-	size_t i, n = of_call(d) ? strlen(text) : d->path_len;
+	size_t i, git = in_git_directory(d);
+	size_t n = of_call(d) ? strlen(text) : git ? git : d->path_len;
 	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
 
 	for (i = 0; i < n; i++)
@@ -285,6 +325,13 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		return;
 	if (name) {
 		add_process_remedy(line, d, name);
+		return;
+	}
+	n = in_git_directory(d);
+	if (n) {
+		b_str_add(line, ": a git directory, whose hooks and configuration stay closed: allow "
+				"with --modify ");
+		add_word(line, d->path, n, "");
 		return;
 	}
 	if (b_has_prefix(d->origin, "builtin:self:"))

@@ -15,8 +15,8 @@
 
 static bool is_of_system(const char *path)
 {
-	static const char *const dirs[] = {"/etc/", "/usr/",  "/bin/", "/sbin/",
-					   "/lib",  "/boot/", "/sys/", "/root/"};
+	static const char *const dirs[] = {"/etc/",  "/usr/", "/bin/",  "/sbin/", "/lib",
+					   "/boot/", "/sys/", "/root/", "/opt/",  "/var/"};
 
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
 		if (b_has_prefix(path, dirs[i]))

@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/options/approve.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/environment.h"
 #include "launcher/plan/plan.h"
@@ -185,15 +186,31 @@ void lau_say(const char *what, const char *text)
 	(void)b_write_all(STDERR_FILENO, line.s, line.len);
 }
 
+/* Up to what it says of --best-effort, which --mode excludes. */
+static size_t without_laxness(const char *text)
+{
+	const char *at = strstr(text, "--best-effort");
+	size_t n = at ? (size_t)(at - text) : strlen(text);
+
+	if (n > 3 && at && strncmp(at - 3, "or ", 3) == 0)
+		n -= 3;
+	while (at && n && strchr(" ,:", text[n - 1]))
+		n--;
+	return n;
+}
+
 /* The last refusal becomes the run's error, those before it are printed here. */
-static int refuse(const struct lau_plan *p, struct b_err *err)
+static int refuse(const struct lau_options *o, const struct lau_plan *p, struct b_err *err)
 {
 	size_t left = p->nfatal;
 
 	for (size_t i = 0; i < p->nlosses; i++) {
 		if (!p->losses[i].fatal)
 			continue;
-		b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", p->losses[i].text);
+		b_fail(err, B_FLOOR, 0, "cannot be enforced: %.*s",
+		       (int)(o->mode == LAU_MODE_NONE ? strlen(p->losses[i].text)
+						      : without_laxness(p->losses[i].text)),
+		       p->losses[i].text);
 		if (--left)
 			(void)b_report(losses_me, err);
 	}
@@ -213,7 +230,7 @@ void lau_losses_foreign(const struct lau_options *o, const struct lau_plan *p)
 int lau_losses_tell(const struct lau_options *o, const struct lau_plan *p, struct b_err *err)
 {
 	if (p->nfatal && !p->engine->effect.lax)
-		return refuse(p, err);
+		return refuse(o, p, err);
 	/* set rules re-opened by an option, links not followed */
 	for (size_t i = 0; !o->quiet && i < p->engine->nnotices; i++)
 		lau_say("note", p->engine->notices[i]);

@@ -298,3 +298,12 @@ check 'what --print-argv prints runs the command' [ "$(cat "$TMP/out")" = "it's|
 "$SBX" --print-argv --json -- printf $'\xff' >"$TMP/out" 2>"$TMP/err"
 check 'words that JSON cannot hold are refused there' [ $? -eq 125 -a ! -s "$TMP/out" ]
 check 'as JSON, too' [ "$("$SBX" --print-argv --json -q ls 'a b')" = "[\"$SBX\",\"-q\",\"--\",\"ls\",\"a b\"]" ]
+
+# What --mode excludes is not advised.
+if [ -x "$(dirname "$SBX")/mkhost" ] && "$(dirname "$SBX")/mkhost" --no landlock true 2>/dev/null; then
+	"$(dirname "$SBX")/mkhost" --no listener "$SBX" --mode auto --deny-modify '**/*.env' -- true 2>"$TMP/err"
+	check 'auto without a broker: refused' [ $? -eq 125 ]
+	check 'and no word of --best-effort, which --mode excludes' sh -c 'grep -q "cannot be enforced" "$1" && ! grep -q -e --best-effort "$1" || { cat "$1"; false; }' - "$TMP/err"
+	"$(dirname "$SBX")/mkhost" --no listener "$SBX" --deny-modify '**/*.env' -- true 2>"$TMP/err"
+	check 'elsewhere it is' grep -q -e --best-effort "$TMP/err"
+fi

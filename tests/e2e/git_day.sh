@@ -24,19 +24,21 @@ make_repositories()
 	git init -q app && (cd app && for i in 1 2 3; do echo $i >README.md && git add README.md && git commit -qm $i || exit; done)
 	git clone -q --bare app bare.git
 	git -C app remote add origin ../bare.git && git -C app fetch -q origin
+	git init -q super && (cd super && git submodule --quiet add "$HOME/src/lib" sub && git commit -qm super)
+	git clone -q super again && git clone -q --recurse-submodules super deep
 	cd / && mv "$HOME/src" "$TMP/src"
 }
 
 repositories()
 {
-	cd / && rm -rf "$HOME/src" "$HOME/.git-credentials" && cp -a "$TMP/src" "$HOME/src" && cd "$HOME/src/app" || exit 1
+	cd / && rm -rf "$HOME/src" "$HOME/.git-credentials" && cp -a "$TMP/src" "$HOME/src" && cd "$HOME/src/$place" || exit 1
 }
 make_repositories
 
 # What it ends with, and what is left of its files: bare, sandboxed, sandboxed with the remedy.
-day() # OPERATION
+day() # OPERATION [DIRECTORY]
 {
-	local op=$1 bare n words
+	local op=$1 place=${2:-app} bare n words
 	repositories
 	bash -c "$op" >/dev/null 2>"$TMP/bare.err" </dev/null
 	bare=$?
@@ -100,3 +102,35 @@ amend	git commit -q --amend -m amended
 merge	sh -c 'git checkout -q -b m HEAD~1 && echo m>m && git add m && git commit -qm m && git checkout -q main && git merge -q -m mm m'
 EOF
 )
+
+# In a submodule, and around one: its git directory is that of the repository above.
+check 'commit in a submodule' day "sh -c 'echo x >x && git add x && git commit -qm x'" super/sub
+if full; then
+	check 'branch and stash in a submodule' day "sh -c 'git checkout -q -b s && echo y >>l && git stash -q && git stash pop -q && git commit -qam y'" deep/sub
+	check 'commit of a submodule that moved on' day "sh -c 'cd sub && echo x >x && git add x && git commit -qm x && cd .. && git commit -qam moved'" super
+	check 'submodule update --init' day "git submodule --quiet update --init" again
+	check 'submodule add and update' day "sh -c 'git submodule --quiet add ~/src/lib sub2 && git commit -qm two && git submodule --quiet update --init'" super
+	check 'submodule status' day "git submodule status --recursive" deep
+	check 'submodule foreach' day "git submodule --quiet foreach git status --short" deep
+	check 'push to a bare repository by its path' day "git push -q ../bare.git main:other"
+fi
+check 'push of a new branch' day "sh -c 'git checkout -q -b pushed && echo p >p && git add p && git commit -qm p && git push -q ../bare.git pushed'"
+
+# Signed by an agent: its socket is the host's, and the public key lies among the secrets.
+if command -v ssh-agent >/dev/null && command -v ssh-keygen >/dev/null; then
+	mkdir -p "$HOME/.ssh" && chmod 700 "$HOME/.ssh"
+	ssh-keygen -q -t ed25519 -N '' -f "$HOME/.ssh/id_sign"
+	eval "$(ssh-agent -a "$TMP/agent.sock")" >/dev/null
+	trap 'kill "$SSH_AGENT_PID" 2>/dev/null' EXIT
+	ssh-add -q "$HOME/.ssh/id_sign" 2>/dev/null
+	sign="git -c gpg.format=ssh -c user.signingkey=$HOME/.ssh/id_sign.pub commit -q -S --allow-empty -m signed"
+	check 'signed by ssh-agent' day "$sign"
+	# the remedies open the socket and the public key alone
+	place=app
+	repositories
+	"$SBX" -q --unix "$SSH_AUTH_SOCK" --read "$HOME/.ssh/id_sign.pub" -- sh -c "$sign; cat $HOME/.ssh/id_sign" >"$TMP/out" 2>"$TMP/err"
+	check 'and the private key stays closed' [ ! -s "$TMP/out" ]
+	check 'the commit is signed' eval 'git cat-file commit HEAD | grep -q "BEGIN SSH SIGNATURE"'
+else
+	skip 'signed by ssh-agent' 'no ssh-agent'
+fi

@@ -4,7 +4,10 @@
 
 #include <criterion/criterion.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/mem.h"
+#include "base/str.h"
 #include "core/event.h"
 #include "tests/support/witness.h"
 
@@ -71,4 +74,107 @@ Test(audit_person, no_remedy_names_a_process_by_its_number, .fini = end)
 	cr_assert_not_null(strstr(w.told.s, "): mapping user namespaces needs --allow "
 					    "namespaces\n"));
 	cr_assert_null(strstr(w.told.s, "allow with"));
+}
+
+/* ---- each remedy by what the line is about ---- */
+
+static void keep(void *ctx, const char *line)
+{
+	struct b_str *out = ctx;
+
+	b_str_reset(out);
+	b_str_add(out, line);
+}
+
+Test(audit_person, the_remedy_is_one_that_helps)
+{
+	static const char outside[] = "builtin:base:1";
+	static const struct {
+		unsigned call;
+		const char *path, *origin, *end;
+	} rows[] = {
+		{SBX_CALL_openat, "/home/u/f", outside, ": allow with --modify /home/u/f"},
+		/* a made-up name: the part that stays; a directory, with what is put into it */
+		{SBX_CALL_openat, "/home/u/x.J7MehC", outside, ": allow with --modify '/home/u/x.*'"},
+		{SBX_CALL_mkdirat, "/home/u/x.J7MehC", outside,
+		 ": allow with --modify '/home/u/x.*/**'"},
+		{SBX_CALL_mkdir, "/home/u/made", outside, ": allow with --modify /home/u/made"},
+		/* documents that must all allow */
+		{SBX_CALL_openat, "/home/u/f", "managed:/etc/sbx-launch/policy.yaml:3:4",
+		 ": the policy of this host denies it, no option opens it"},
+		{SBX_CALL_openat, "/home/u/f", "project:/w/.sbx-launch.yaml:3:4",
+		 ": the file of the project denies it, no option opens it"},
+		/* git directories outside of the workspace, as a whole */
+		{SBX_CALL_mkdir, "/home/u/bare.git/objects/tmp_objdir-incoming-J7MehC", outside,
+		 "stay closed: allow with --modify /home/u/bare.git"},
+		{SBX_CALL_openat, "/home/u/app/.git/modules/a/b/index.lock", outside,
+		 "stay closed: allow with --modify /home/u/app/.git/modules/a/b"},
+		{SBX_CALL_openat, "/home/u/other/.git/refs/heads/x.lock", outside,
+		 "stay closed: allow with --modify /home/u/other/.git"},
+		{SBX_CALL_openat, "/home/u/other/.git/hooks/x", outside,
+		 ": allow with --modify /home/u/other/.git/hooks/x"},
+		{SBX_CALL_openat, "/home/u/index", outside, ": allow with --modify /home/u/index"},
+		{SBX_CALL_openat, "/w/.git/refs/x", "p.yaml:3:4", ": allow with --modify /w/.git/refs/x"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+		struct aud_person p = {.fn = keep, .ctx = &line};
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = rows[i].path,
+				       .path_len = strlen(rows[i].path),
+				       .matched = "r",
+				       .origin = rows[i].origin,
+				       .call = rows[i].call};
+		size_t n = strlen(rows[i].end);
+
+		if (strcmp(rows[i].origin, outside) == 0)
+			d.matched = "<outside workspace>";
+		aud_person_denial(&p, &d, 1);
+		cr_expect(line.len > n && strcmp(line.s + line.len - n, rows[i].end) == 0,
+			  "%s, %s: %s", rows[i].path, rows[i].origin, b_str_c(&line));
+	}
+}
+
+Test(audit_person, one_line_for_a_git_directory)
+{
+	static const char *const paths[] = {"/home/u/bare.git/objects/1a", "/home/u/bare.git/HEAD",
+					    "/home/u/bare.git/refs/heads/x"};
+	b_auto(b_str_release) struct b_str line = {0};
+	struct aud_person p = {.fn = keep, .ctx = &line};
+
+	for (size_t i = 0; i < 3; i++) {
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = paths[i],
+				       .path_len = strlen(paths[i]),
+				       .matched = "<outside workspace>",
+				       .origin = "builtin:base:1"};
+
+		b_str_reset(&line);
+		aud_person_denial(&p, &d, 1);
+		cr_expect_eq(line.len > 0, i == 0, "%s", paths[i]);
+	}
+}
+
+/* Not as root, whom permissions do not keep out. */
+Test(audit_person, what_permissions_refuse_anyway_has_no_option)
+{
+	static const char *const paths[] = {"/etc/passwd", "/etc/sbx-none", "/usr/sbx-none",
+					    "/sbx-none"};
+
+	if (geteuid() == 0)
+		cr_assert_eq(setresuid(65534, 65534, 65534), 0);
+	for (size_t i = 0; i < 4; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+		struct aud_person p = {.fn = keep, .ctx = &line};
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = paths[i],
+				       .path_len = strlen(paths[i]),
+				       .matched = "<outside workspace>",
+				       .origin = "builtin:base:1"};
+
+		aud_person_denial(&p, &d, 1);
+		cr_expect(strstr(b_str_c(&line), "anyway, no option opens it"), "%s: %s", paths[i],
+			  b_str_c(&line));
+	}
 }
