@@ -429,6 +429,9 @@ int aud_entry_parse(const struct aud_line *line, struct aud_entry *e, const char
 	*out_why = "not an event";
 	if (!*e->kind)
 		return -1;
+	*out_why = "a line of a newer version";
+	if (e->version > AUD_SCHEMA_VERSION)
+		return -1;
 	take_exact(e, &f);
 	if (e->count < 1)
 		e->count = 1;

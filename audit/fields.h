@@ -9,6 +9,9 @@
  */
 #pragma once
 
+/* Of lines and of run.json; a higher one is of a version to come, and is not guessed at. */
+#define AUD_SCHEMA_VERSION 2
+
 /* Bits of kinds, for the columns "always" and "sometimes". */
 #define AUD_K(kind)  (1u << AUD_##kind)
 #define AUD_K_CALL   (AUD_K(RESULT) | AUD_K(DENIED) | AUD_K(EXEC))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/fields.h"
 #include "audit/pack.h"
 #include "audit/rundir.h"
 #include "base/err.h"
@@ -107,6 +108,9 @@ static int load_info(const char *path, json_t **out, struct b_err *err)
 			      why.text);
 	if (!json_is_object(*out))
 		return b_fail(err, B_FORMAT, 0, "%s: not a JSON object", path);
+	if (aud_json_int(json_object_get(*out, "schemaVersion"), 0) > AUD_SCHEMA_VERSION)
+		return b_fail(err, B_FORMAT, 0,
+			      "%s: of a newer version of this program: read it with that", path);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "audit/collect_priv.h"
+#include "audit/fields.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/json.h"

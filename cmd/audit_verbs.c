@@ -291,8 +291,9 @@ static int pack_all(const char *root, uint64_t above)
 		b_auto(aud_run_release) struct aud_run run = {0};
 
 		b_str_addf(&dir, "%s/%s", root, names[i]);
-		if (aud_run_load(root, names[i], &run, &err) == 0 &&
-		    (run.live || run.alone.is_alone || run.is_shared))
+		/* nothing is done to what cannot be read: it may be of a newer version */
+		if (aud_run_load(root, names[i], &run, &err) < 0 || run.live ||
+		    run.alone.is_alone || run.is_shared)
 			continue;
 		if (aud_log_pack(dir.s, above, &err) < 0)
 			status = audit_fail(&err);
