@@ -261,7 +261,6 @@ const char *aud_kind_name(enum aud_kind);
 /* "fs.call.result" */
 const char *aud_kind_type(enum aud_kind);
 
-
 /*
  * What all lines of a run share, rendered once. The workspaces are borrowed; paths below them are
  * shown as ./x.

@@ -117,10 +117,14 @@ static size_t before_random(const char *p, size_t n)
 /* A part of a git directory that git writes to when it commits, branches or is pushed to. */
 static bool is_gits(const char *name, size_t n)
 {
-	static const char *const names[] = {"objects",	 "refs",	   "logs",	     "index",
-					    "HEAD",	 "ORIG_HEAD",	   "FETCH_HEAD",     "packed-refs",
-					    "index.lock", "HEAD.lock",	   "COMMIT_EDITMSG", "MERGE_HEAD",
-					    "MERGE_MSG", "packed-refs.lock", "ORIG_HEAD.lock"};
+	static const char *const names[] = {"objects",	      "refs",
+					    "logs",	      "index",
+					    "HEAD",	      "ORIG_HEAD",
+					    "FETCH_HEAD",     "packed-refs",
+					    "index.lock",     "HEAD.lock",
+					    "COMMIT_EDITMSG", "MERGE_HEAD",
+					    "MERGE_MSG",      "packed-refs.lock",
+					    "ORIG_HEAD.lock"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
@@ -136,8 +140,8 @@ static bool is_git_directory(const char *p, size_t n)
 	       (inside && (size_t)(inside - p) + sizeof "/.git/modules/" - 1 <= n);
 }
 
-/* Of a change in a git directory outside of the workspace: the length of that directory's path; 0: it
- * is none. Opened as a whole it keeps its hooks, configuration and pointers (sbx-policy(5)). */
+/* Of a change in a git directory outside of the workspace: the length of that directory's path; 0:
+ * it is none. Opened as a whole it keeps its hooks, configuration and pointers (sbx-policy(5)). */
 static size_t in_git_directory(const struct aud_denial *d)
 {
 	if (d->op != SBX_MODIFY || !b_has_prefix(d->origin, "builtin:base:"))
@@ -329,8 +333,9 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	}
 	n = in_git_directory(d);
 	if (n) {
-		b_str_add(line, ": a git directory, whose hooks and configuration stay closed: allow "
-				"with --modify ");
+		b_str_add(line,
+			  ": a git directory, whose hooks and configuration stay closed: allow "
+			  "with --modify ");
 		add_word(line, d->path, n, "");
 		return;
 	}

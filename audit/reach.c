@@ -15,7 +15,7 @@
 
 static bool is_of_system(const char *path)
 {
-	static const char *const dirs[] = {"/etc/",  "/usr/", "/bin/",  "/sbin/", "/lib",
+	static const char *const dirs[] = {"/etc/",  "/usr/", "/bin/",	"/sbin/", "/lib",
 					   "/boot/", "/sys/", "/root/", "/opt/",  "/var/"};
 
 	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)

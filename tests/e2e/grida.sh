@@ -173,3 +173,27 @@ for p in grida-outer grida-call; do
 	done
 	check "$p: protected paths" [ -z "$bad" ]
 done
+
+# ---- as Grida has it: the call inside of its host ----
+inside() # OPTIONS... -- WORDS...: a call by a command of the host
+{
+	launch -q --preset grida-outer -w "$WS" -- "$SBX" -q --preset grida-call -w "$WS" --chdir "$WS" "$@"
+}
+fresh
+inside -- sh -c 'echo inner >made; cat made'
+check 'a call runs inside of its host' [ "$status:$(cat "$TMP/out")" = 0:inner ]
+inside -- sh -c 'cat ~/userdata/auth.json; echo x >~/no; echo end'
+check 'with its own policy: the data stays closed, the home as well' [ "$(cat "$TMP/out")" = end -a ! -e "$HOME/no" ]
+launch -q --preset grida-outer -w "$WS" -- sh -c 'cat ~/userdata/auth.json; echo x >~/yes'
+check 'which the host itself opens' [ "$(cat "$TMP/out")" = S -a -e "$HOME/yes" ]
+inside -- cat "$data/auth.json"
+check 'with its gate of words' refused 126 arg-in-protected-root
+launch -q --preset grida-outer -w "$WS" -- "$SBX" -q --preset grida-call -w "$WS" --chdir "$TMP" -- true
+check 'and of the directory' refused 125 cwd-not-in-workspace
+echo never >"$TMP/in"
+"$SBX" -q --preset grida-outer -w "$WS" -- "$SBX" -q --preset grida-call -w "$WS" --chdir "$WS" -- cat <"$TMP/in" >"$TMP/out" 2>"$TMP/err"
+check 'its standard input is empty' [ "$?:$(cat "$TMP/out" "$TMP/err")" = 0: ]
+inside --timeout 200ms -- sleep 20
+check 'its time is its own' [ "$status" -eq 124 ]
+inside -- env
+check 'so are its variables' [ "$(grep -c '^GRIDA_USER_DATA' "$TMP/out")" -eq 0 ]

@@ -110,9 +110,6 @@ static int make_request(struct client *c, struct b_err *err)
 	struct pol_request policy;
 
 	lau_policy_request(&opts, &policy);
-	/* done outside, with descriptors of the outer side */
-	if (o->is_call)
-		return b_fail(err, B_USAGE, 0, "--preset grida-call: not in a run inside a run");
 	if (lau_options_send(o, &c->rq.arena, &options, err) < 0 ||
 	    lau_program_find(o->argv[0], getenv("PATH"), &program, err) < 0 ||
 	    pol_bundle_write(&policy, NULL, &bundle, err) < 0 || put_descriptors(c, err) < 0)

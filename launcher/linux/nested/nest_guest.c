@@ -23,6 +23,7 @@
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/options/approve.h"
+#include "launcher/options/grida_call.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/dirs.h"
@@ -290,7 +291,7 @@ static int make_options(struct guest *t, struct b_err *err)
 	o->is_shell = t->rq.is_shell;
 	o->argv = t->rq.args;
 	cut_bounds(t, &o->bounds);
-	return 0;
+	return lau_call_settle(o, err);
 }
 
 /* ---- while it lasts ---- */

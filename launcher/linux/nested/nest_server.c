@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "core/channel.h"
 #include "launcher/linux/nested/nest.h"
+#include "launcher/options/grida_call.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/dirs.h"
 #include "launcher/run/spawn.h"
@@ -326,7 +327,8 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 {
 	const struct lau_plan *outer = g->outer->plan;
 
-	if (lau_dirs_find_inside(o, g->outer->dirs, dirs, err) < 0)
+	if (lau_dirs_find_inside(o, g->outer->dirs, dirs, err) < 0 ||
+	    lau_call_check(o, dirs, err) < 0)
 		return -1;
 	dirs->outer = &outer->engine->rules;
 	if (lau_plan_policy(o, host, dirs, plan, err) < 0)

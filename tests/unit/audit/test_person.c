@@ -95,7 +95,8 @@ Test(audit_person, the_remedy_is_one_that_helps)
 	} rows[] = {
 		{SBX_CALL_openat, "/home/u/f", outside, ": allow with --modify /home/u/f"},
 		/* a made-up name: the part that stays; a directory, with what is put into it */
-		{SBX_CALL_openat, "/home/u/x.J7MehC", outside, ": allow with --modify '/home/u/x.*'"},
+		{SBX_CALL_openat, "/home/u/x.J7MehC", outside,
+		 ": allow with --modify '/home/u/x.*'"},
 		{SBX_CALL_mkdirat, "/home/u/x.J7MehC", outside,
 		 ": allow with --modify '/home/u/x.*/**'"},
 		{SBX_CALL_mkdir, "/home/u/made", outside, ": allow with --modify /home/u/made"},
@@ -114,7 +115,8 @@ Test(audit_person, the_remedy_is_one_that_helps)
 		{SBX_CALL_openat, "/home/u/other/.git/hooks/x", outside,
 		 ": allow with --modify /home/u/other/.git/hooks/x"},
 		{SBX_CALL_openat, "/home/u/index", outside, ": allow with --modify /home/u/index"},
-		{SBX_CALL_openat, "/w/.git/refs/x", "p.yaml:3:4", ": allow with --modify /w/.git/refs/x"},
+		{SBX_CALL_openat, "/w/.git/refs/x", "p.yaml:3:4",
+		 ": allow with --modify /w/.git/refs/x"},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
