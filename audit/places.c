@@ -68,6 +68,8 @@ static bool is_channels_name(const char *name)
 	char first[64];
 	size_t n;
 
+	if (!b_has_prefix(name, "sbx-launch-")) /* nothing more is spent on a crowded /tmp */
+		return false;
 	snprintf(first, sizeof first, "sbx-launch-%u", (unsigned)geteuid());
 	n = strlen(first);
 	return strncmp(name, first, n) == 0 &&
