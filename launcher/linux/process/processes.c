@@ -95,6 +95,8 @@ void lau_processes_bury(pid_t pid)
 
 	if (pid <= 0 || waitpid(pid, NULL, WNOHANG) != 0)
 		return;
+	/* one that is ending already does not mind */
+	(void)kill(pid, SIGKILL);
 	until = b_deadline_ms(BURY_MS);
 	/* without such descriptors (before Linux 5.3): again and again */
 	p.fd = fd = (int)syscall(SYS_pidfd_open, pid, 0);
