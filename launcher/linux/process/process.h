@@ -71,7 +71,8 @@ void lau_wards_take(struct lau_wards *);
 /* Nobody is served any more: the end is told, if it was not, and heard of. */
 void lau_wards_finish(struct lau_wards *);
 
-/* Ends a child, which may be ending or have been waited for, and waits for it: two seconds at most. */
+/* Ends a child, which may be ending or have been waited for, and waits for it: two seconds at most.
+ */
 void lau_processes_bury(pid_t);
 
 /* The umask that takes nothing from a file's owner: our files can be opened again. What it was. */
