@@ -116,6 +116,8 @@ void aud_procs_speaks(struct aud_procs *, uint32_t pid, uint32_t ppid);
 void aud_procs_served(struct aud_procs *, const struct sbx_event *, const char *exe,
 		      uint64_t now_ms);
 bool aud_procs_is_silent(struct aud_procs *, uint32_t pid, uint32_t ppid);
+/* Its end is known: false when it was before, or nothing is known of the process. */
+bool aud_procs_gone(struct aud_procs *, uint32_t pid);
 /* The image ends: false where there is none, or it has ended before. */
 bool aud_procs_ended(struct aud_procs *, uint32_t pid, uint32_t ppid);
 /* Is this the first call that this image tells? */
@@ -460,6 +462,7 @@ struct aud_collector {
 	bool told_failure, told_full, told_full_of_words, told_broker_lost;
 	int poll_ms;
 	unsigned steps; /* judge.h, of this drain */
+	struct aud_ends ends; /* .watch NULL: nobody tells */
 	struct {
 		uint32_t pid, ppid; /* 0 = it never started */
 		int status, signal;
@@ -484,5 +487,7 @@ uint64_t aud_put_line(struct aud_collector *, struct aud_record *);
 void aud_fill(struct aud_collector *, const struct aud_item *, struct aud_record *out);
 /* Lines for all denials that are being folded. */
 void aud_write_folds(struct aud_collector *);
+/* A process ended: status, or -1 and the signal. */
+void aud_put_exit(struct aud_collector *, const struct aud_item *, int status, int signal);
 /* One event: its line, its counts, and what the person reads of it. */
 void aud_on_event(struct aud_collector *, struct aud_item *);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "audit/collect_priv.h"
@@ -118,6 +119,11 @@ void aud_collector_enter(struct aud_collector *c, int proc)
 	c->reader.is_dead = NULL; /* asks for numbers of ours */
 }
 
+void aud_collector_watch(struct aud_collector *c, const struct aud_ends *ends)
+{
+	c->ends = *ends;
+}
+
 void aud_collector_started(struct aud_collector *c, pid_t pid, pid_t ppid, const char *program,
 			   enum sbx_exec_class cls)
 {
@@ -197,6 +203,24 @@ static void note_unwitnessed(struct aud_collector *c, bool final)
 		r.exe = NULL; /* what ran there is the path; the table knows who ran it */
 		r.parent_seq = u.seq;
 		aud_put_line(c, &r);
+	}
+}
+
+/* What the kernel says of ends, of those that did not say so themselves. */
+static void note_ends(struct aud_collector *c)
+{
+	uint32_t pid;
+	int status;
+
+	while (c->ends.watch && c->ends.next(c->ends.ctx, &pid, &status)) {
+		struct aud_item it = {.ev = {.time_ns = b_now_real_ns(), .pid = pid},
+				      .path = "",
+				      .path2 = "",
+				      .layer = "kernel"};
+
+		if (pid != c->command.pid && aud_procs_gone(c->procs, pid))
+			aud_put_exit(c, &it, WIFSIGNALED(status) ? -1 : WEXITSTATUS(status),
+				     WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 	}
 }
 
@@ -366,6 +390,8 @@ int aud_collector_drain(struct aud_collector *c, uint64_t now_ms, bool final, in
 	n = take_frames(c, limit, final, &more);
 	if (c->cfg.broker_ring)
 		write_alone(c, final);
+	if (!more)
+		note_ends(c);
 	if (now_ms - c->folded_at_ms >= AUD_FOLD_MS)
 		aud_write_folds(c);
 	note_unwitnessed(c, false);
@@ -439,21 +465,16 @@ static void note_end(struct aud_collector *c)
 		.path2 = "",
 		.layer = "launcher",
 	};
-	struct aud_record r;
 
-	if (!c->command.has_ended || !c->command.pid)
-		return;
-	aud_fill(c, &it, &r);
-	r.kind = AUD_EXIT;
-	r.status = c->command.status;
-	r.signal = c->command.signal;
-	aud_put_line(c, &r);
+	if (c->command.has_ended && c->command.pid)
+		aud_put_exit(c, &it, c->command.status, c->command.signal);
 }
 
 int aud_collector_finish(struct aud_collector *c, struct b_err *err)
 {
 	write_alone(c, true);
 	aud_write_folds(c);
+	note_ends(c);
 	note_unwitnessed(c, true);
 	note_end(c);
 	note_gaps(c, true);

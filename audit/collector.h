@@ -62,6 +62,14 @@ struct aud_origin {
 	char *const *argv; /* NULL-terminated */
 };
 
+/* What the kernel tells of how processes ended; pids as events have them. */
+struct aud_ends {
+	void (*watch)(void *ctx, uint32_t pid);
+	/* The next one that has ended since it was watched: its status as of wait(2). */
+	bool (*next)(void *ctx, uint32_t *out_pid, int *out_status);
+	void *ctx;
+};
+
 /* Writes `text` without its secrets. */
 struct b_str;
 typedef void aud_redact_fn(void *ctx, const char *text, struct b_str *out);
@@ -138,6 +146,8 @@ int aud_collector_new(const struct aud_config *, struct aud_collector **out, str
 /* The run has a pid namespace of its own: its events have the numbers of that. `proc`: its /proc,
  * taken over; below 0 = not to be had. */
 void aud_collector_enter(struct aud_collector *, int proc);
+/* From here on ends are asked for. */
+void aud_collector_watch(struct aud_collector *, const struct aud_ends *);
 /* Records the start of the command itself (an exec seen by the launcher). `program`: canonical
  * absolute path. */
 void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const char *program,

@@ -268,6 +268,12 @@ static void on_query(struct aud_collector *c, const struct aud_item *it)
 	put_plain(c, it, AUD_QUERY);
 }
 
+static void watch_end(struct aud_collector *c, const struct sbx_event *ev)
+{
+	if (c->ends.watch && !(ev->flags & AUD_EVF_UNVERIFIED))
+		c->ends.watch(c->ends.ctx, ev->pid);
+}
+
 static void count_shims(struct aud_collector *c, const struct aud_item *it)
 {
 	c->counts.shim_calls += it->count ? it->count : 1;
@@ -295,9 +301,34 @@ static void on_call(struct aud_collector *c, struct aud_item *it)
 	} else if (ev->kind == SBX_EV_EXEC) {
 		seq = put_judged(c, it, AUD_EXEC, &v);
 		aud_procs_exec(c->procs, ev, it->path, seq, c->now_ms);
+		watch_end(c, ev);
 	} else {
 		put_judged(c, it, AUD_RESULT, &v);
 	}
+}
+
+/* An image says that it ends. Of the command the supervisor knows better. */
+static bool on_exit_told(struct aud_collector *c, const struct aud_item *it)
+{
+	const struct sbx_event *ev = &it->ev;
+
+	if (strcmp(it->layer, "shim") != 0 || ev->aux > 255 ||
+	    !aud_procs_ended(c->procs, ev->pid, ev->ppid))
+		return false;
+	if (ev->pid != c->command.pid)
+		aud_put_exit(c, it, (int)ev->aux, 0);
+	return true;
+}
+
+void aud_put_exit(struct aud_collector *c, const struct aud_item *it, int status, int signal)
+{
+	struct aud_record r;
+
+	aud_fill(c, it, &r);
+	r.kind = AUD_EXIT;
+	r.status = status;
+	r.signal = signal;
+	aud_put_line(c, &r);
 }
 
 void aud_on_event(struct aud_collector *c, struct aud_item *it)
@@ -322,6 +353,7 @@ void aud_on_event(struct aud_collector *c, struct aud_item *it)
 		return;
 	case SBX_EV_HELLO:
 		aud_procs_hello(c->procs, ev, it->path);
+		watch_end(c, ev);
 		put_plain(c, it, AUD_HELLO);
 		return;
 	case SBX_EV_LOSS:
@@ -331,7 +363,10 @@ void aud_on_event(struct aud_collector *c, struct aud_item *it)
 		c->counts.refused += ev->aux == SBX_LOSS_NO_SHIM;
 		put_plain(c, it, AUD_LOSS);
 		return;
-	case SBX_EV_EXIT: /* the supervisor's alone: from the ring it is a lie */
+	case SBX_EV_EXIT:
+		if (on_exit_told(c, it))
+			return;
+		break;
 	case SBX_EV_KIND_COUNT:
 		break;
 	}

@@ -264,6 +264,16 @@ bool aud_procs_is_silent(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 	return s && !s->is_known && !s->is_served;
 }
 
+bool aud_procs_gone(struct aud_procs *p, uint32_t pid)
+{
+	struct slot *s = slot_of(p, pid);
+
+	if (s->pid != pid || s->has_ended)
+		return false;
+	s->has_ended = true;
+	return true;
+}
+
 bool aud_procs_ended(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 {
 	struct slot *s = known(p, pid, ppid);

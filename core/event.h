@@ -50,7 +50,7 @@ enum sbx_event_kind {
 	SBX_EV_EXEC,   /* a call that is about to replace the image: path = program, aux =
 			  sbx_exec_class */
 	SBX_EV_HELLO,  /* a new image has mapped the policy: path = its executable */
-	SBX_EV_EXIT,   /* reserved for the supervisor */
+	SBX_EV_EXIT,   /* the image ends: aux = its status */
 	SBX_EV_REPEAT, /* `count` more of an equal earlier event (folding) */
 	SBX_EV_LOSS,   /* the shim met something it cannot see through; path = what, aux = reason */
 	SBX_EV_KIND_COUNT

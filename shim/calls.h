@@ -165,11 +165,13 @@
 	X(dup) X(dup2) X(__dup2) X(dup3) X(fcntl) X(fcntl64) X(__fcntl) X(recvmsg) X(recvmmsg) \
 	X(ftw) X(ftw64) X(nftw) X(nftw64) X(fts_open) X(fts64_open) X(prctl) X(syscall) \
 	X(dlopen) X(dlmopen)
+/* Calls that end the process without the C library's handlers. */
+#define SHIM_END_CALLS(X) X(_exit) X(_Exit)
 /* Calls that are helped where the floor, by itself, would make them fail. */
 #define SHIM_HELPED_CALLS(X) X(getcwd) X(__getcwd_chk) X(get_current_dir_name) X(socketpair)
 #define SHIM_OTHER_CALLS(X) \
 	SHIM_OPEN_CALLS(X) SHIM_STDIO_CALLS(X) SHIM_TEMP_CALLS(X) SHIM_ACCESS_CALLS(X) \
-	SHIM_NAME_CALLS(X) SHIM_EXEC_CALLS(X) SHIM_CONTEXT_CALLS(X) SHIM_HELPED_CALLS(X)
+	SHIM_NAME_CALLS(X) SHIM_EXEC_CALLS(X) SHIM_CONTEXT_CALLS(X) SHIM_END_CALLS(X) SHIM_HELPED_CALLS(X)
 
 /* Every exported name, as the first argument of X. */
 #define SHIM_EXPORTS(X) \

@@ -220,6 +220,18 @@ void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_
 	write_event(kind, t, who);
 }
 
+void shim_tell_exit(int status)
+{
+	const struct shim_told t = {.aux = (unsigned)status & 0xff};
+	uint32_t pid = atomic_load_explicit(&shim.image_pid, memory_order_relaxed);
+
+	/* alone nobody reads it in time, and a line each would be half of the log */
+	if (!shim.ring || shim.is_alone || !pid || shim_has_filter() || shim_ask_pid() != pid ||
+	    !atomic_compare_exchange_strong(&shim.image_pid, &pid, 0))
+		return;
+	shim_tell_exec(SBX_EV_EXIT, &t, 0);
+}
+
 size_t shim_words(char *buf, size_t size, char *const *argv, bool *out_is_cut)
 {
 	size_t n = 0;

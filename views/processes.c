@@ -53,8 +53,11 @@ static size_t parent_of(const struct view_images *all, const struct aud_entry *e
 
 static void begin(struct view_images *all, const struct aud_entry *e)
 {
+	struct view_image *before = find(all, all->latest, e->pid);
 	size_t parent = parent_of(all, e);
 
+	if (before && before->pid == e->pid && !before->has_exit)
+		before->is_replaced = true;
 	b_grow(all->v, all->n, all->cap);
 	all->v[all->n] = (struct view_image){.seq = e->seq,
 					     .pid = e->pid,
@@ -116,7 +119,8 @@ void view_images_add(struct view_images *all, const struct aud_entry *e)
 		begin(all, e);
 	else if (strcmp(e->kind, "hello") == 0)
 		hello(all, e);
-	i = image_of(all, e);
+	/* what has no shim has no line of its own that `proc` could name */
+	i = strcmp(e->kind, "exit") == 0 ? find(all, all->latest, e->pid) : image_of(all, e);
 	if (!i)
 		return;
 	if (strcmp(e->kind, "exit") == 0 && i->pid == e->pid)

@@ -20,6 +20,7 @@ struct view_image {
 	uint64_t events, changed, denied;
 	int64_t status, signal;
 	bool has_exit, has_status, is_unwitnessed;
+	bool is_replaced; /* by another image, in the same process */
 };
 
 struct view_images {

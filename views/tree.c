@@ -12,12 +12,35 @@
 
 enum { DEPTH_MAX = 200, COMMAND_MAX = 300 };
 
-static void add_end(const struct view_image *i, struct b_str *out)
+static const char *end_of(const struct view_image *i)
 {
+	if (i->has_status)
+		return "status";
+	if (i->has_exit && i->signal)
+		return "signal";
+	return i->is_replaced ? "exec" : "unknown";
+}
+
+/* Milliseconds from its first line to its last; -1 = its end is unknown. */
+static int64_t duration_of(const struct view_image *i)
+{
+	int64_t from = view_time(i->started), to = view_time(i->ended);
+
+	return i->has_exit && from > 0 && to >= from ? (to - from) / 1000000 : -1;
+}
+
+static void add_end(const struct view *v, const struct view_image *i, struct b_str *out)
+{
+	int64_t ms = duration_of(i);
+
 	if (i->has_status)
 		b_str_addf(out, "  status %" PRId64, i->status);
 	else if (i->has_exit && i->signal)
 		b_str_addf(out, "  killed by signal %" PRId64, i->signal);
+	else if (!i->is_replaced && !v->run->live)
+		b_str_add(out, "  end unknown");
+	if (ms >= 0)
+		b_str_addf(out, "  %" PRId64 ".%03d s", ms / 1000, (int)(ms % 1000));
 	if (i->is_unwitnessed)
 		b_str_add(out, "  unwitnessed");
 }
@@ -44,7 +67,7 @@ static void add_image(const struct view *v, const struct view_image *i, unsigned
 		b_str_addf(out, "  %" PRIu64 " changed", i->changed);
 	if (i->denied)
 		b_str_addf(out, "  %s%" PRIu64 " denied%s", red, i->denied, off);
-	add_end(i, out);
+	add_end(v, i, out);
 	b_str_addc(out, '\n');
 }
 
@@ -83,9 +106,15 @@ static void add_image_json(const struct view_images *all, const struct view_imag
 	b_json_u64(&j, i->changed);
 	b_json_key(&j, "denied");
 	b_json_u64(&j, i->denied);
-	if (i->has_status) {
-		b_json_key(&j, "status");
-		b_json_i64(&j, i->status);
+	b_json_key(&j, "end");
+	b_json_str(&j, end_of(i));
+	if (i->has_exit && (i->has_status || i->signal)) {
+		b_json_key(&j, i->has_status ? "status" : "signal");
+		b_json_i64(&j, i->has_status ? i->status : i->signal);
+	}
+	if (duration_of(i) >= 0) {
+		b_json_key(&j, "duration_ms");
+		b_json_i64(&j, duration_of(i));
 	}
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');

@@ -83,6 +83,32 @@ int lau_os_reserve(int fd, off_t size)
 	return errno == ENOTSUP ? 0 : errno; /* a file system without it grows as it is written */
 }
 
+/* Nobody but a parent is told there. */
+struct lau_ends *lau_os_ends_new(pid_t init)
+{
+	(void)init;
+	return NULL;
+}
+
+void lau_os_ends_free(struct lau_ends *e)
+{
+	(void)e;
+}
+
+void lau_os_ends_watch(void *ends, uint32_t pid)
+{
+	(void)ends;
+	(void)pid;
+}
+
+bool lau_os_ends_next(void *ends, uint32_t *out_pid, int *out_status)
+{
+	(void)ends;
+	(void)out_pid;
+	(void)out_status;
+	return false;
+}
+
 aud_kin_fn *const lau_os_kin; /* parents change to launchd's when theirs end */
 
 char *const *lau_os_environ(void)

@@ -444,12 +444,26 @@ static void tell_start(struct lau_record *r, const struct lau_spawned *spawned, 
 			      is_brokers ? LAU_INNER_PID(true) - 1 : 0, real, cls);
 }
 
+/* Where we know what a number in an event means out here. */
+static void watch_ends(struct lau_record *r, const struct lau_spawned *spawned)
+{
+	if (spawned->wrap || (r->parent && !spawned->init))
+		return;
+	r->ends = lau_os_ends_new(spawned->init);
+	if (r->ends)
+		aud_collector_watch(r->collector, &(const struct aud_ends){lau_os_ends_watch,
+									   lau_os_ends_next,
+									   r->ends});
+}
+
 int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, const char *program,
 		       struct b_err *err)
 {
 	b_auto_free char *real = realpath(program, NULL);
 
 	r->is_started = true;
+	if (r->collector)
+		watch_ends(r, spawned);
 	if (r->collector)
 		tell_start(r, spawned, real ? real : program, lau_exec_class(program));
 	if (!r->has_dir)
@@ -503,6 +517,7 @@ void lau_record_release(struct lau_record *r)
 {
 	if (r->collector)
 		aud_collector_free(r->collector);
+	lau_os_ends_free(r->ends);
 	if (r->broker_ring)
 		munmap(r->broker_ring, broker_bytes());
 	if (r->room)

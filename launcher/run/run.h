@@ -18,6 +18,7 @@
 
 struct b_err;
 struct lau_channel;
+struct lau_ends;
 struct lau_dirs;
 struct lau_family;
 struct lau_options;
@@ -89,6 +90,7 @@ struct lau_record {
 	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
 	size_t broker_ring_data;
 	struct sbx_tally *tally;    /* behind that ring */
+	struct lau_ends *ends;	    /* of processes, NULL = nothing tells */
 	bool is_terminal;	    /* standard error */
 	struct lau_secrets secrets; /* kept out of the lines for the person */
 	char *const *shown_argv;    /* without them, in the plan's arena */

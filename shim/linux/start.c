@@ -343,6 +343,23 @@ static void look_before_us(void)
 		refuse_to_start(library);
 }
 
+/* Of glibc; NULL elsewhere, and then only what ends by _exit(2) is told. */
+extern int on_exit(void (*)(int status, void *), void *) __attribute__((weak));
+
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	shim_tell_exit(status);
+}
+
+/* The first handler that is registered runs last: what others do in theirs comes before. */
+static void watch_end(void)
+{
+	atomic_store_explicit(&shim.image_pid, shim_ask_pid(), memory_order_relaxed);
+	if (on_exit && !shim.is_alone)
+		(void)on_exit(at_exit, NULL);
+}
+
 static __attribute__((constructor)) void start(int argc, char **argv, char **envp)
 {
 	const char *execfn;
@@ -376,6 +393,7 @@ static __attribute__((constructor)) void start(int argc, char **argv, char **env
 	atomic_store_explicit(&shim.is_ready, true, memory_order_release);
 	say_hello(execfn);
 	look_before_us();
+	watch_end();
 }
 
 /* gcc's shared AddressSanitizer refuses to start when a preloaded library stands before it.

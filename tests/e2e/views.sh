@@ -74,6 +74,29 @@ check 'a name that is refused is opened by --connect' has 'allow with --connect 
 check 'the tree has words and counts' has 'cp new d/n  1 changed' tree "$first"
 check 'and who started whom' eval 'ask tree "$first" && grep -qE "^  [0-9]+  mkdir dd  1 changed" "$TMP/answer"'
 check 'the tree is JSON, too' json tree --json "$first"
+check 'how each ended, and how long it took' eval 'ask tree "$first" && grep -qE "  [0-9]+  cp new d/n  1 changed  status 0  [0-9]+\.[0-9]{3} s$" "$TMP/answer"'
+ends() # OPTIONS...: a status, a status by _exit(2), a signal, an exec, a program without a shim
+{
+	launch -qq "$@" -- bash -c '/bin/false; dash -c "exit 7"; sleep 30 & sleep 0.3; kill -9 $!; wait $!; (exec env true); ./static; exit 5'
+	ask tree && for line in 'false  status 1' 'dash -c .exit 7.  status 7' 'sleep 30  killed by signal 9' 'env true' 'true  status 0' 'static  status 3'; do
+		grep -qE " [^ ]*$line(  [0-9.]+ s)?(  unwitnessed)?$" "$TMP/answer" || { echo "lacks $line"; cat "$TMP/answer"; return 1; }
+	done
+	[ "$(grep -c ' bash -c .*  status 5  ' "$TMP/answer")" -eq 1 ]
+}
+fresh
+printf '#include <unistd.h>\nint main(void) { usleep(300000); return 3; }\n' >static.c && gcc -static -o static static.c
+if [ "$(printf '6.15\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.15 ]; then
+	check 'by a status, a signal, another image, and without a shim' ends
+	check 'without a pid namespace, too' ends --isolate none
+else
+	skip 'by a status, a signal, another image, and without a shim' 'the kernel tells no ends'
+fi
+unsaid()
+{
+	launch -qq --no-shim -- sh -c 'exit 4'
+	ask tree && grep -qE '  status 4  ' "$TMP/answer" && json tree --json && grep -q '"end":"status","status":4,"duration_ms":[0-9]*' "$TMP/answer"
+}
+check 'the end of the command is the launcher'"'"'s word' unsaid
 
 check 'an expression finds' has './.git/hooks/x' grep "op=modify and not allowed" "$first"
 check 'a glob in one' has './.git/hooks/x' grep "path~'**/hooks/*' and denied" "$first"
