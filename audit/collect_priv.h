@@ -291,6 +291,8 @@ struct aud_record {
 	bool allowed;		  /* the policy's verdict, recomputed */
 	bool disagrees;		  /* the shim said otherwise */
 	const char *matched_rule, *rule;
+	const char *asked;		   /* for `path`, asked_len bytes; NULL = it was that */
+	size_t asked_len;
 	const char *exe;		   /* of the process, NULL = unknown */
 	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
 	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
@@ -475,7 +477,9 @@ struct aud_item {
 	struct sbx_event ev;
 	const char *path, *path2;
 	const char *layer;
-	uint64_t count; /* folded */
+	uint64_t count;	   /* folded */
+	const char *asked; /* in place of the second path, of asked_len bytes; NULL = none */
+	size_t asked_len;
 };
 
 /* Does the log have all that it may have? */

@@ -85,6 +85,17 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d
 
 /* ---- acts reported twice ---- */
 
+/* What one asked for may have another text than what the other did. */
+static size_t second_len(const struct sbx_event *ev)
+{
+	return ev->flags & SBX_EVF_ASKED ? 0 : ev->path2_len;
+}
+
+static unsigned facts_of(const struct sbx_event *ev)
+{
+	return aud_trust_flags(ev) & ~SBX_EVF_ASKED;
+}
+
 /* FNV-1a, to find a twin quickly. A program can choose paths that collide: only is_twin() says. */
 static uint64_t key_of(const struct sbx_event *ev, const char *path, const char *path2)
 {
@@ -94,7 +105,7 @@ static uint64_t key_of(const struct sbx_event *ev, const char *path, const char 
 	h = mix(h, &ev->err, sizeof ev->err);
 	h = mix(h, path, ev->path_len);
 	h = mix(h, "", 1);
-	return mix(h, path2, ev->path2_len);
+	return mix(h, path2, second_len(ev));
 }
 
 /* All that the broker knows of a call. */
@@ -104,10 +115,10 @@ static bool is_twin(const struct aud_told *t, const struct sbx_event *ev, const 
 	const struct sbx_event *own = &t->ev;
 
 	return t->path && own->kind == ev->kind && own->op == ev->op && own->pid == ev->pid &&
-	       own->err == ev->err && aud_trust_flags(own) == aud_trust_flags(ev) &&
-	       own->path_len == ev->path_len && own->path2_len == ev->path2_len &&
+	       own->err == ev->err && facts_of(own) == facts_of(ev) &&
+	       own->path_len == ev->path_len && second_len(own) == second_len(ev) &&
 	       aud_call_is_alike(own->call, ev->call) && !memcmp(t->path, path, ev->path_len) &&
-	       !memcmp(t->path2, path2, ev->path2_len);
+	       !memcmp(t->path2, path2, second_len(ev));
 }
 
 static struct aud_told *at(struct aud_told_list *l, size_t i)
@@ -186,6 +197,9 @@ bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path,
 	if (!t->broker.n || !take(&t->broker, key_of(ev, path, path2), &word, path, path2, ev))
 		return false;
 	add_word(ev, &word);
+	/* the caller has its own text of that */
+	ev->flags = (uint16_t)((ev->flags & ~SBX_EVF_ASKED) | (word.flags & SBX_EVF_ASKED));
+	ev->path2_len = word.path2_len;
 	return true;
 }
 

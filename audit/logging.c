@@ -79,6 +79,8 @@ void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_rec
 		.exe = aud_procs_exe(c->procs, ev->pid, ev->ppid),
 		.parent_seq = aud_procs_origin(c->procs, ev->pid, ev->ppid),
 		.is_image = aud_procs_is_image(c->procs, ev->pid, ev->ppid),
+		.asked = it->asked,
+		.asked_len = it->asked_len,
 		.matched_rule = "",
 		.rule = "",
 	};
@@ -312,10 +314,9 @@ static bool on_exit_told(struct aud_collector *c, const struct aud_item *it)
 {
 	const struct sbx_event *ev = &it->ev;
 
-	if (strcmp(it->layer, "shim") != 0 || ev->aux > 255 ||
-	    !aud_procs_ended(c->procs, ev->pid, ev->ppid))
+	if (strcmp(it->layer, "shim") != 0 || ev->aux > 255)
 		return false;
-	if (ev->pid != c->command.pid)
+	if (aud_procs_ended(c->procs, ev->pid, ev->ppid) && ev->pid != c->command.pid)
 		aud_put_exit(c, it, (int)ev->aux, 0);
 	return true;
 }
@@ -331,10 +332,27 @@ void aud_put_exit(struct aud_collector *c, const struct aud_item *it, int status
 	aud_put_line(c, &r);
 }
 
+/* From here on the second path is one, or there is none. */
+static void take_asked(struct aud_item *it)
+{
+	struct sbx_event *ev = &it->ev;
+
+	if (!(ev->flags & SBX_EVF_ASKED))
+		return;
+	ev->flags &= (uint16_t)~SBX_EVF_ASKED;
+	if (!(ev->flags & (SBX_EVF_ARGV | SBX_EVF_ENDPOINT))) {
+		it->asked = it->path2;
+		it->asked_len = ev->path2_len;
+	}
+	it->path2 = "";
+	ev->path2_len = 0;
+}
+
 void aud_on_event(struct aud_collector *c, struct aud_item *it)
 {
 	const struct sbx_event *ev = &it->ev;
 
+	take_asked(it);
 	switch ((enum sbx_event_kind)ev->kind) {
 	case SBX_EV_REPEAT:
 		it->count = ev->count ? ev->count : 1;

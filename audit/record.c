@@ -414,7 +414,10 @@ static void put_chain(const struct pen *p)
 
 static void put_asked(const struct pen *p)
 {
-	(void)p;
+	struct b_json j = {.out = p->out, .need_comma = true};
+
+	if (p->r->asked_len)
+		b_json_bytes(&j, "asked", p->r->asked, p->r->asked_len);
 }
 
 NUMBER(seq, "seq", true, p->r->seq)

@@ -66,6 +66,11 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		b_str_add(out, " -> ");
 		add_visible(out, e->path2);
 	}
+	if (*e->asked) {
+		b_str_add(out, " (asked for ");
+		add_visible(out, e->asked);
+		b_str_addc(out, ')');
+	}
 	b_str_add(out, "  rule ");
 	add_visible(out, e->matched_rule);
 	b_str_add(out, " (");

@@ -95,6 +95,9 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */
 #define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */
 
+/* The second path is none: it is what the program asked for, see sbx_path_is_led(). */
+#define SBX_EVF_ASKED 0x2000u
+
 /* Words one behind the other, with an END after each; ESCAPE and a letter stand for the two bytes.
  */
 #define SBX_ARGV_END	'\x1f'

@@ -109,3 +109,34 @@ size_t sbx_path_parent(const char *path, size_t len)
 		len--;
 	return len > 1 ? len - 1 : 1;
 }
+
+/* From the end: the names of both are the same as long as nothing led elsewhere. */
+bool sbx_path_is_led(const char *asked, const char *path, size_t len)
+{
+	size_t n = 0;
+
+	while (asked[n])
+		n++;
+	for (;;) {
+		size_t end, size;
+
+		while (n && asked[n - 1] == '/')
+			n--;
+		if (!n)
+			return *asked == '/' && len > 1;
+		for (end = n; n && asked[n - 1] != '/';)
+			n--;
+		size = end - n;
+		if (size == 1 && asked[n] == '.')
+			continue;
+		if (size == 2 && asked[n] == '.' && asked[n + 1] == '.')
+			return true;
+		if (len < size + 1 || path[len - size - 1] != '/')
+			return true;
+		for (size_t i = 0; i < size; i++)
+			if (path[len - size + i] != asked[n + i])
+				return true;
+		len -= size + 1;
+		len += !len; /* the root keeps its slash */
+	}
+}

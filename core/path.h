@@ -21,6 +21,10 @@
 size_t sbx_path_join(char *buf, size_t size, const char *cwd, size_t cwd_len, const char *path,
 		     unsigned *out_flags);
 
+/* Did `asked`, as a program gave it, lead to the canonical `path` in another way than by its own
+ * names: through a symlink, or ".."? */
+bool sbx_path_is_led(const char *asked, const char *path, size_t len);
+
 /* Is `path` equal to `dir` or below it? Both canonical. */
 bool sbx_path_under(const char *path, size_t path_len, const char *dir, size_t dir_len);
 

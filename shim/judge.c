@@ -177,14 +177,20 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 		.path_len = (uint16_t)t->len,
 		.path2_len = (uint16_t)t->len2,
 	};
+	const char *path2 = t->path2;
 
 	if (t->len >= SBX_PATH_MAX || t->len2 >= SBX_PATH_MAX)
 		ev.rule = sbx_deep_rule(&shim.image, &ev, t->path, t->len, t->path2, t->len2);
+	if (!shim.is_alone && t->asked && !t->len2 && sbx_path_is_led(t->asked, t->path, t->len)) {
+		ev.flags |= SBX_EVF_ASKED;
+		ev.path2_len = (uint16_t)strlen(t->asked);
+		path2 = t->asked;
+	}
 	if (shim.is_alone) {
 		shim_line_write(&ev, t->path, t->path2);
 		return;
 	}
-	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, t->path2);
+	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, path2);
 	warm_next_frame();
 }
 

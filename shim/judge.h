@@ -31,6 +31,7 @@ struct shim_told {
 	const char *path, *path2;
 	size_t len, len2;
 	uint32_t rule; /* of a path that is cut already, as in struct sbx_event */
+	const char *asked; /* the program's text for `path`; NULL: not told */
 };
 
 /* Writes the event of a call if the level wants it; errno stays. `key` as from shim_judge(),

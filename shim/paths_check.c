@@ -543,6 +543,7 @@ int shim_end(struct shim_op *op, int ret)
 			.len = op->end[0].len,
 			.path2 = op->nends > 1 ? op->end[1].path : NULL,
 			.len2 = op->nends > 1 ? op->end[1].len : 0,
+			.asked = op->end[0].asked,
 		};
 
 		shim_tell(&t, op->key);

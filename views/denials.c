@@ -16,7 +16,7 @@ enum { GROUPS_MAX = 100000 };
 struct group {
 	UT_hash_handle hh;
 	char *key; /* operation, path and rule, each ended by a NUL but the last */
-	char *op, *path, *path2, *matched, *rule, *exe, *call, *first;
+	char *op, *path, *path2, *asked, *matched, *rule, *exe, *call, *first;
 	const char *reason;
 	uint64_t count, programs; /* of different names, as far as they follow each other */
 	bool did_happen, is_endpoint;
@@ -49,6 +49,7 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 	*one = (struct group){.op = b_strdup(e->op),
 			      .path = b_strdup(e->path),
 			      .path2 = b_strdup(e->path2),
+			      .asked = b_strdup(e->asked),
 			      .matched = b_strdup(e->matched_rule),
 			      .rule = b_strdup(e->rule),
 			      .call = b_strdup(e->call),
@@ -86,7 +87,7 @@ static void release(struct groups *g)
 	HASH_CLEAR(hh, g->table);
 	for (; one; one = next) {
 		char *const texts[] = {one->key,  one->op,  one->path, one->path2, one->matched,
-				       one->rule, one->exe, one->call, one->first};
+				       one->rule, one->exe, one->call, one->first, one->asked};
 		size_t i;
 
 		next = one->hh.next;
@@ -163,7 +164,12 @@ static void add_group(const struct view *v, const struct group *g, struct b_str 
 		b_str_add(out, " -> ");
 		view_text(out, g->path2);
 	}
-	b_str_addf(out, "%s\n        rule ", off);
+	b_str_add(out, off);
+	if (*g->asked) {
+		b_str_add(out, ", asked for as ");
+		view_text(out, g->asked);
+	}
+	b_str_add(out, "\n        rule ");
 	view_text(out, g->matched);
 	b_str_add(out, " (");
 	view_text(out, g->rule);
@@ -196,6 +202,8 @@ static void add_group_json(const struct view *v, const struct group *g, struct b
 	b_json_bytes(&j, "path", g->path, strlen(g->path));
 	if (*g->path2)
 		b_json_bytes(&j, "path2", g->path2, strlen(g->path2));
+	if (*g->asked)
+		b_json_bytes(&j, "asked", g->asked, strlen(g->asked));
 	b_json_key(&j, "matched_rule");
 	b_json_str(&j, g->matched);
 	b_json_key(&j, "rule");

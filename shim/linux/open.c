@@ -78,6 +78,7 @@ static void tell(const struct request *r, const struct judged *j, int ret)
 		.flags = j->allowed ? SBX_EVF_ALLOWED : 0,
 		.path = r->buf,
 		.len = r->len,
+		.asked = r->path,
 	};
 
 	shim_tell(&t, j->key);

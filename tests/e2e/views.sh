@@ -157,6 +157,23 @@ assert any(e["ph"] == "X" and e["name"].endswith("/cp") for e in t) and any(e["p
 }
 check 'a trace has bars and marks' trace
 
+# ---- what was asked for ----
+fresh
+mkdir -p real/deep .git/hooks && echo x >real/f && ln -s real link && ln -s ../.git/hooks real/hooks
+launch -qq --deny-read real/deep -- sh -c 'cat link/f; cat real/../real/f; cat ./real//f; echo 2 >link/g; echo k >link/hooks/x; cat link/deep/y; mv link/f link/h; : >real/g; exit 0'
+asked() # EXPRESSION ASKED: the first line that it is true of
+{
+	ask grep --json "$1" && head -n 1 "$TMP/answer" | python3 -c 'import json, sys
+got = json.loads(sys.stdin.read()).get("asked", "")
+sys.exit(got != sys.argv[1] and f"asked: {got!r}")' "$2"
+}
+check 'a read through a symlink has both paths' asked "path='./real/f' and asked" link/f
+check 'a change, too' asked "path='./real/g' and op=modify" link/g
+check 'and one that is refused' asked "path='./.git/hooks/x' and denied" link/hooks/x
+check 'a path that leads where it says has one' asked "path='./real/g' and op=modify and not asked" ''
+check 'denials say it' has 'modify ./.git/hooks/x, asked for as link/hooks/x' denials
+check 'and what lists events' has './real/g (asked for link/g)' grep op=modify
+
 # ---- learning ----
 learned() # SCRIPT: what is learned of its run lets it pass again
 {

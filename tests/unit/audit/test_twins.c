@@ -216,3 +216,26 @@ Test(audit_twins, calls_of_one_kind_are_alike_and_no_others)
 	cr_expect_not(aud_call_is_alike(SBX_CALL_unlink, SBX_CALL_rename));
 	cr_expect_not(aud_call_is_alike(SBX_CALL_COUNT, SBX_CALL_COUNT));
 }
+
+/* What was asked for has a text of each: it makes two of nothing, and each keeps its own. */
+Test(audit_twins, what_was_asked_for_is_no_difference)
+{
+	struct sbx_event told = event(1, "/a"), word = event(1, "/a"), plain = event(2, "/b");
+
+	told.flags |= SBX_EVF_ASKED;
+	told.path2_len = 9;
+	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "some/link", 0));
+	word.flags |= SBX_EVF_ASKED;
+	word.path2_len = 4;
+	cr_assert(aud_twins_shim(&twins, &word, "/a", "link"));
+	cr_expect_eq(word.path2_len, 4);
+	cr_expect(word.flags & SBX_EVF_ASKED);
+	told = event(2, "/b");
+	told.flags |= SBX_EVF_ASKED;
+	told.path2_len = 9;
+	cr_expect_not(aud_twins_broker(&twins, &told, "/b", "some/link", 0));
+	cr_assert(aud_twins_shim(&twins, &plain, "/b", ""));
+	cr_expect_eq(plain.path2_len, 0);
+	cr_expect_not(plain.flags & SBX_EVF_ASKED);
+	cr_expect_str_eq(alone(0, true), "");
+}

@@ -125,3 +125,23 @@ Test(core_path, the_root_is_its_own_parent)
 	cr_expect_eq(sbx_path_parent("/a", 2), 1);
 	cr_expect_eq(sbx_path_parent("/", 1), 1);
 }
+
+Test(core_path, what_led_elsewhere_is_told_from_what_did_not)
+{
+	static const struct {
+		const char *asked, *path;
+		bool is_led;
+	} rows[] = {
+		{"/a/b", "/a/b", false},   {"b", "/a/b", false},      {"./b", "/a/b", false},
+		{"a//./b/", "/x/a/b", false}, {"/", "/", false},      {".", "/a", false},
+		{"//a/./b//", "/a/b", false}, {"/b", "/a/b", true},   {"../b", "/b", true},
+		{"a/../b", "/x/b", true},  {"link", "/a/real", true}, {"link/f", "/a/real/f", true},
+		{"/l/f", "/r/f", true},	   {"a/b", "/b", true},	      {"b", "/a/bb", true},
+		{"bb", "/a/b", true},	   {"..", "/", true},	      {"/a", "/", true},
+		{"b", "/", true},	   {"/a/b", "/x/a/b", true},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		cr_expect_eq(sbx_path_is_led(rows[i].asked, rows[i].path, strlen(rows[i].path)),
+			     rows[i].is_led, "%s: %s", rows[i].asked, rows[i].path);
+}
