@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* The tables are asked four times for each change: by words of eight bytes, not by bytes. */
+static unsigned hash_bytes(const void *key, size_t n);
+#define HASH_FUNCTION(key, n, out) ((out) = hash_bytes(key, n))
 #include <uthash.h>
 
 #include "base/err.h"
@@ -11,6 +15,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/event.h"
+#include "views/git_marks.h"
 #include "views/views.h"
 
 /* What became of a name. */
@@ -48,18 +53,29 @@ struct disk {
 	uint64_t temporary;
 };
 
-static uint64_t hash_of(const char *s)
+static uint64_t mix_bytes(const char *s, size_t n)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325), word;
-	size_t n = strlen(s);
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ n, word;
 
-	for (; n; s += n < sizeof word ? n : sizeof word, n -= n < sizeof word ? n : sizeof word) {
-		word = n;
-		memcpy(&word, s, n < sizeof word ? n : sizeof word);
+	for (; n >= sizeof word; s += sizeof word, n -= sizeof word) {
+		memcpy(&word, s, sizeof word);
 		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 		h ^= h >> 32;
 	}
-	return h | 1;
+	word = 0;
+	memcpy(&word, s, n);
+	h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 32;
+}
+
+static unsigned hash_bytes(const void *key, size_t n)
+{
+	return (unsigned)mix_bytes(key, n);
+}
+
+static uint64_t hash_of(const char *s)
+{
+	return mix_bytes(s, strlen(s)) | 1;
 }
 
 /* Where it is, or would be. */
@@ -301,6 +317,7 @@ static int64_t started_ns(const struct aud_run *run)
 struct change {
 	char letter;
 	const char *path, *from;
+	const char *git; /* what git says of the name; NULL: nothing */
 };
 
 static int by_path(const void *a, const void *b)
@@ -349,6 +366,8 @@ static void add_change(const struct view *v, const struct change *c, struct b_st
 			b_str_add(out, " -> ");
 		}
 		view_text(out, c->path);
+		if (c->git && strcmp(c->git, "untracked") != 0)
+			b_str_addf(out, "  %s by git", c->git);
 		b_str_addc(out, '\n');
 		return;
 	}
@@ -358,12 +377,38 @@ static void add_change(const struct view *v, const struct change *c, struct b_st
 	b_json_bytes(&j, "path", c->path, strlen(c->path));
 	if (c->from)
 		b_json_bytes(&j, "from", c->from, strlen(c->from));
+	if (c->git) {
+		b_json_key(&j, "git");
+		b_json_str(&j, c->git);
+	}
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }
 
+/* The name in the first workspace, relative to it. */
+static const char *in_workspace(const char *path)
+{
+	return b_has_prefix(path, "./") && path[2] ? path + 2 : NULL;
+}
+
+static void ask_git(const struct view *v, struct git_marks *m, struct change *list, size_t n)
+{
+	b_auto_free const char **names = b_calloc(n + 1, sizeof *names);
+	size_t asked = 0, i;
+
+	for (i = 0; i < n; i++)
+		if (in_workspace(list[i].path))
+			names[asked++] = in_workspace(list[i].path);
+	if (v->run->nworkspaces)
+		git_marks_ask(m, v->run->workspaces[0], names, asked);
+	for (i = 0; i < n; i++)
+		if (in_workspace(list[i].path))
+			list[i].git = git_mark_of(m, in_workspace(list[i].path));
+}
+
 static int show(struct view *v, struct disk *d, struct b_err *err)
 {
+	b_auto(git_marks_release) struct git_marks marks = {0};
 	b_auto_free struct change *list = b_calloc(HASH_COUNT(d->table) + 1, sizeof *list);
 	int64_t started = started_ns(v->run);
 	struct place *p, *next;
@@ -377,9 +422,11 @@ static int show(struct view *v, struct disk *d, struct b_err *err)
 			d->temporary++;
 		else if (letter != 'D' || !p->is_moved) /* else said by what it became */
 			list[n++] =
-				(struct change){letter, p->path, letter == 'R' ? p->from : NULL};
+				(struct change){letter, p->path, letter == 'R' ? p->from : NULL,
+						NULL};
 	}
 	qsort(list, n, sizeof *list, by_path);
+	ask_git(v, &marks, list, n);
 	for (i = 0; i < n; i++) {
 		add_change(v, &list[i], v->out);
 		if (view_flush(v, err) < 0)

@@ -157,6 +157,24 @@ assert any(e["ph"] == "X" and e["name"].endswith("/cp") for e in t) and any(e["p
 }
 check 'a trace has bars and marks' trace
 
+# ---- beside git ----
+fresh
+git init -q . && git config user.name x && git config user.email x@y && printf '*.o\n' >.gitignore && echo 1 >known && mkdir sub && echo 2 >sub/known && git add . && git commit -qm x
+sleep 1.1
+launch -qq -- sh -c 'cat known >/dev/null; echo 3 >>known; echo 4 >a.o; echo 5 >new; rm sub/known; echo 6 >"sub/a
+b.o"; : >"-x"'
+check 'what git tracks is marked' says 'M ./known  tracked by git' changes
+check 'also when it is gone' says 'D ./sub/known  tracked by git' changes
+check 'what it ignores, too' says 'A ./a.o  ignored by git' changes
+check 'whatever the name' eval 'says "A ./sub/a\x0ab.o  ignored by git" changes && says "A ./-x" changes'
+check 'and nothing else' says 'A ./new' changes
+check 'as JSON, too' has '"path":"./new","git":"untracked"' changes --json
+# what the repository is configured to run is not run
+git config core.fsmonitor "touch $TMP/ran; false" && git config core.hooksPath "$TMP/hooks"
+check 'and runs nothing that the repository names' eval 'says "M ./known  tracked by git" changes && [ ! -e "$TMP/ran" ]'
+GIT_DIR=$TMP/none ask changes
+check 'nor asks another repository' grep -qxF 'M ./known  tracked by git' "$TMP/answer"
+
 # ---- what was asked for ----
 fresh
 mkdir -p real/deep .git/hooks && echo x >real/f && ln -s real link && ln -s ../.git/hooks real/hooks
