@@ -291,7 +291,7 @@ struct aud_record {
 	bool allowed;		  /* the policy's verdict, recomputed */
 	bool disagrees;		  /* the shim said otherwise */
 	const char *matched_rule, *rule;
-	const char *asked;		   /* for `path`, asked_len bytes; NULL = it was that */
+	const char *asked; /* for `path`, asked_len bytes; NULL = it was that */
 	size_t asked_len;
 	const char *exe;		   /* of the process, NULL = unknown */
 	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
@@ -463,7 +463,7 @@ struct aud_collector {
 	uint64_t unwritten; /* lines beyond the limit of the log */
 	bool told_failure, told_full, told_full_of_words, told_broker_lost;
 	int poll_ms;
-	unsigned steps; /* judge.h, of this drain */
+	unsigned steps;	      /* judge.h, of this drain */
 	struct aud_ends ends; /* .watch NULL: nobody tells */
 	struct {
 		uint32_t pid, ppid; /* 0 = it never started */

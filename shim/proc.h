@@ -20,9 +20,9 @@ struct shim_proc {
 	struct sbx_image image;
 	struct sbx_ring *ring;
 	uint64_t ring_size;
-	uint32_t level;		 /* enum sbx_audit_level, at the start of the run */
-	uint32_t on_error;	 /* of the image */
-	bool is_alone;		 /* preload-only mode: no supervisor, no floor */
+	uint32_t level;	   /* enum sbx_audit_level, at the start of the run */
+	uint32_t on_error; /* of the image */
+	bool is_alone;	   /* preload-only mode: no supervisor, no floor */
 	/* Of the process that said hello; 0 = it has told its end. Stays in a child of fork(). */
 	_Atomic uint32_t image_pid;
 	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */

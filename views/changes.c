@@ -421,9 +421,8 @@ static int show(struct view *v, struct disk *d, struct b_err *err)
 		if (!letter)
 			d->temporary++;
 		else if (letter != 'D' || !p->is_moved) /* else said by what it became */
-			list[n++] =
-				(struct change){letter, p->path, letter == 'R' ? p->from : NULL,
-						NULL};
+			list[n++] = (struct change){letter, p->path, letter == 'R' ? p->from : NULL,
+						    NULL};
 	}
 	qsort(list, n, sizeof *list, by_path);
 	ask_git(v, &marks, list, n);

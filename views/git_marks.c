@@ -47,7 +47,8 @@ static char **environment(void)
 		if (!is_setting(environ[i]))
 			env[n++] = environ[i];
 	for (i = 0; pol_approve_settings[i]; i++)
-		memcpy(&env[n++], &pol_approve_settings[i], sizeof *env); /* execve(2) lacks a const */
+		memcpy(&env[n++], &pol_approve_settings[i],
+		       sizeof *env); /* execve(2) lacks a const */
 	return env;
 }
 
@@ -104,8 +105,9 @@ static int ask(char *const *argv, int in, struct b_str *out)
 
 static bool ask_tracked(struct git_marks *m, char *root)
 {
-	char *const argv[] = {WORD("git"),	WORD("-C"),	  root, WORD("ls-files"), WORD("-z"),
-			      WORD("--cached"), WORD("--sparse"), NULL};
+	char *const argv[] = {WORD("git"),	WORD("-C"), root,
+			      WORD("ls-files"), WORD("-z"), WORD("--cached"),
+			      WORD("--sparse"), NULL};
 	b_auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	return null >= 0 && ask(argv, null, &m->tracked) == 0;
@@ -173,7 +175,7 @@ const char *git_mark_of(const struct git_marks *m, const char *name)
 	if (bsearch(&name, m->v, m->ntracked, sizeof *m->v, by_name))
 		return "tracked";
 	return bsearch(&name, m->v + m->ntracked, m->nignored, sizeof *m->v, by_name) ? "ignored"
-										       : "untracked";
+										      : "untracked";
 }
 
 void git_marks_release(struct git_marks *m)

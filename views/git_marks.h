@@ -14,9 +14,9 @@
 #include "base/str.h"
 
 struct git_marks {
-	bool is_there;		      /* git has answered */
+	bool is_there;		       /* git has answered */
 	struct b_str tracked, ignored; /* names, each ended by a NUL */
-	const char **v;		      /* of both, sorted; the ignored ones behind ntracked */
+	const char **v;		       /* of both, sorted; the ignored ones behind ntracked */
 	size_t ntracked, nignored;
 };
 

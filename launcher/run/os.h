@@ -34,8 +34,8 @@ bool lau_os_is_memory(const char *dir, unsigned long long need);
 int lau_os_reserve(int fd, off_t size);
 /* Tells the processes of the run from others; NULL = this system has nothing to tell them by. */
 extern aud_kin_fn *const lau_os_kin;
-/* How processes of the run end, as the kernel tells it: aud_ends of the collector. `init`: the first
- * process of the run's pid namespace, 0 = it has ours. NULL = nothing tells; to be freed. */
+/* How processes of the run end, as the kernel tells it: aud_ends of the collector. `init`: the
+ * first process of the run's pid namespace, 0 = it has ours. NULL = nothing tells; to be freed. */
 struct lau_ends *lau_os_ends_new(pid_t init);
 void lau_os_ends_free(struct lau_ends *);
 void lau_os_ends_watch(void *ends, uint32_t pid);

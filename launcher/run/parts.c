@@ -451,9 +451,9 @@ static void watch_ends(struct lau_record *r, const struct lau_spawned *spawned)
 		return;
 	r->ends = lau_os_ends_new(spawned->init);
 	if (r->ends)
-		aud_collector_watch(r->collector, &(const struct aud_ends){lau_os_ends_watch,
-									   lau_os_ends_next,
-									   r->ends});
+		aud_collector_watch(
+			r->collector,
+			&(const struct aud_ends){lau_os_ends_watch, lau_os_ends_next, r->ends});
 }
 
 int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, const char *program,

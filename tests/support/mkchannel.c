@@ -215,9 +215,12 @@ static const char *const kind_names[SBX_EV_KIND_COUNT] = {
 
 static void print_event(FILE *f, const struct sbx_event *ev, const char *path, const char *path2)
 {
-	bool has_path2 = ev->path2_len && !(ev->flags & SBX_EVF_ARGV); /* else it is words */
+	/* else it is words, or what was asked for */
+	bool has_path2 = ev->path2_len && !(ev->flags & (SBX_EVF_ARGV | SBX_EVF_ASKED));
 	const char *aux = "-";
 
+	if (ev->kind == SBX_EV_EXIT) /* each program has one; what is looked for are calls */
+		return;
 	if (ev->kind == SBX_EV_EXEC)
 		aux = sbx_exec_class_name((enum sbx_exec_class)ev->aux);
 	else if (ev->kind == SBX_EV_LOSS)

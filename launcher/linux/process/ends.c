@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends.c - how processes of the run end, as the kernel tells whoever has a pidfd of one (Linux 6.15,
- * PIDFD_GET_INFO). The collector learns of a process some milliseconds after its start: one that has
- * ended by then is not seen here, and its shim has told its status.
+ * ends.c - how processes of the run end, as the kernel tells whoever has a pidfd of one
+ * (Linux 6.15, PIDFD_GET_INFO). The collector learns of a process some milliseconds after its
+ * start: one that has ended by then is not seen here, and its shim has told its status.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,9 @@ struct pidfd_info_v0 {
 	int32_t exit_code; /* as wait(2) has it */
 };
 _Static_assert(sizeof(struct pidfd_info_v0) == 64, "PIDFD_INFO_SIZE_VER0");
-#define GET_INFO	_IOWR(0xff, 11, struct pidfd_info_v0)	 /* PIDFD_GET_INFO, 6.13 */
-#define INFO_EXIT	(UINT64_C(1) << 3)			 /* PIDFD_INFO_EXIT, 6.15 */
-#define PID_FROM_INSIDE _IOR(0xb7, 6, int)			 /* NS_GET_PID_FROM_PIDNS, 6.11 */
+#define GET_INFO	_IOWR(0xff, 11, struct pidfd_info_v0) /* PIDFD_GET_INFO, 6.13 */
+#define INFO_EXIT	(UINT64_C(1) << 3)		      /* PIDFD_INFO_EXIT, 6.15 */
+#define PID_FROM_INSIDE _IOR(0xb7, 6, int)		      /* NS_GET_PID_FROM_PIDNS, 6.11 */
 
 struct lau_ends {
 	int space; /* the run's pid namespace; -1 = it has ours */

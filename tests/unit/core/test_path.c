@@ -132,13 +132,26 @@ Test(core_path, what_led_elsewhere_is_told_from_what_did_not)
 		const char *asked, *path;
 		bool is_led;
 	} rows[] = {
-		{"/a/b", "/a/b", false},   {"b", "/a/b", false},      {"./b", "/a/b", false},
-		{"a//./b/", "/x/a/b", false}, {"/", "/", false},      {".", "/a", false},
-		{"//a/./b//", "/a/b", false}, {"/b", "/a/b", true},   {"../b", "/b", true},
-		{"a/../b", "/x/b", true},  {"link", "/a/real", true}, {"link/f", "/a/real/f", true},
-		{"/l/f", "/r/f", true},	   {"a/b", "/b", true},	      {"b", "/a/bb", true},
-		{"bb", "/a/b", true},	   {"..", "/", true},	      {"/a", "/", true},
-		{"b", "/", true},	   {"/a/b", "/x/a/b", true},
+		{"/a/b", "/a/b", false},
+		{"b", "/a/b", false},
+		{"./b", "/a/b", false},
+		{"a//./b/", "/x/a/b", false},
+		{"/", "/", false},
+		{".", "/a", false},
+		{"//a/./b//", "/a/b", false},
+		{"/b", "/a/b", true},
+		{"../b", "/b", true},
+		{"a/../b", "/x/b", true},
+		{"link", "/a/real", true},
+		{"link/f", "/a/real/f", true},
+		{"/l/f", "/r/f", true},
+		{"a/b", "/b", true},
+		{"b", "/a/bb", true},
+		{"bb", "/a/b", true},
+		{"..", "/", true},
+		{"/a", "/", true},
+		{"b", "/", true},
+		{"/a/b", "/x/a/b", true},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
