@@ -426,48 +426,6 @@ bool br_net_told(struct br_broker *);
 /* Has a process of this run bound it (and is it still remembered)? */
 bool br_made_socket(const struct stat *);
 
-/* ---- links.c ---- */
-
-/* May a symlink be at this end that leads to `target`, a text that is relative to its parent? */
-bool br_may_lead(struct br_call *, const struct br_end *, const char *target);
-/* The same by the texts alone: `link` is canonical. */
-bool br_text_may_lead(struct br_call *, const char *link, size_t len, const char *target);
-/* When `from` is a symlink: may it be at `to`? */
-bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
-
-/* ---- kept.c ---- */
-
-/* Is the name granted for itself, and no other beside it? After br_find_parent(). */
-bool br_is_grant_root(struct br_call *, const struct br_end *);
-/* Is it a name that is not made, removed or moved: one in /dev, or of a file outside that is
- * standard output? After br_find_parent(). */
-bool br_is_kept_name(const struct br_call *, const struct br_end *);
-/* Is it such a file? */
-bool br_is_stream(const struct br_call *, const struct br_end *);
-/* Refused, unless the kernel would have refused anyway. */
-struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
-/* The same for another reason: SBX_EVF_ROOT or SBX_EVF_GIT_LINK. */
-struct br_answer br_deny_name(struct br_call *, const struct br_end *, unsigned why,
-			      int kernel_says);
-
-/* ---- kept.c ---- */
-
-/* Is it in /dev, by whatever name, where no name is made, removed or moved? After
- * br_find_parent(). */
-bool br_is_device_name(const struct br_call *, const struct br_end *);
-/* A device outside of /dev that no rule names, and that is none of those without state? */
-bool br_is_stray_device(const struct br_call *, const struct br_end *, const struct stat *);
-/* b->dev_fs */
-void br_find_dev(struct br_broker *);
-
-/* ---- links.c ---- */
-
-/* Does the name lie where the host's git writes, in a git directory that the policy protects? No
- * symlink comes to be there. After br_find_parent(). */
-bool br_is_gits_name(struct br_call *, const char *path, size_t len);
-/* Refused, unless the kernel would have refused anyway. */
-struct br_answer br_deny_git_link(struct br_call *, const struct br_end *, int kernel_says);
-
 /* ---- meta.c ---- */
 
 /* The object of a call, held and judged for an operation (BR_FREE: for none). 0: go on, the lock
@@ -478,13 +436,6 @@ int br_hold_object(struct br_call *, int op, struct br_answer *out);
 void br_find_fchmodat2(struct br_broker *);
 /* The argument after the object. */
 unsigned br_after_object(const struct br_call *);
-
-/* ---- kept.c ---- */
-
-/* Notes the terminals that are there before the command runs. */
-void br_find_terminals(const struct lau_broker_plan *);
-/* Is it a terminal that was there before, or is another user's? Of an end with `st`. */
-bool br_is_host_terminal(const struct br_call *, const struct br_end *);
 
 /* ---- check.c: before any path ---- */
 

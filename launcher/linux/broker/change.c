@@ -2,6 +2,7 @@
 /* change.c - what is made, removed or cut by one path. The parent is held, its path read under
  * the lock, the name judged below it, and the act done relative to what is held. */
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/remedy.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/report/host.h"
 #include "launcher/run/confine.h"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "launcher/linux/broker/move.h"
+#include "launcher/linux/broker/names.h"
 
 /* Our own domain would answer EXDEV before the kernel says that directories have one name. */
 static int directory_refusal(const struct br_move *m, bool from_is_dir)

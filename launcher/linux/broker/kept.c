@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "core/path.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 
 /*
  * The root of a grant, such as DIR of `--modify DIR`, keeps its place.

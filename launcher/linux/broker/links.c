@@ -12,6 +12,7 @@
 #include "core/path.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/compare.h"
+#include "launcher/linux/broker/names.h"
 
 /* Where symlinks may lead: one that stands for a directory with protected names must not
  * lead to where those names are free, and one that may not be read, or stands for a directory with

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "core/attr.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 
 /* Metadata by path and by descriptor. Landlock does not see these calls: none of them
  * is ever left to the kernel, because what a descriptor means may be changed by another thread

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "launcher/linux/broker/anew.h"
 #include "launcher/linux/broker/compare.h"
+#include "launcher/linux/broker/names.h"
 
 struct br_answer br_move_tell(const struct br_move *m, struct br_answer a, unsigned flags)
 {

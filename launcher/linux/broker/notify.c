@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 #include "launcher/linux/process/process.h"
 
 #define SPARE	3  /* so many may be parked */

@@ -7,6 +7,7 @@
  * by an O_PATH descriptor, judged by what they are, and opened anew through /proc/self/fd.
  */
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,7 +147,7 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 	if (fd >= 0 && a.kind != BR_KIND_FD)
 		return a;
 	if ((wants_write(r->flags) || is_new) && !is_of_run(r->c, r->flags, r->c->end[0].path))
-		return br_told_result(r->c, SBX_MODIFY, a);
+		return br_told_of_object(r->c, a);
 	return a;
 }
 

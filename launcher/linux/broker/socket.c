@@ -5,6 +5,7 @@
  * the caller's socket, with the address that was judged.
  */
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/names.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -22,6 +22,7 @@
 
 #include "base/mem.h"
 #include "launcher/linux/broker/compare.h"
+#include "launcher/linux/broker/names.h"
 
 #define BUDGET	     50000u /* names: some 50 ms */
 #define BENEATH_COST 50u    /* what comparing two automata costs, in names, */

@@ -64,6 +64,9 @@ struct run {
 /* Steps: the lock of moves, of a guest the outer run's; then all losses are told. */
 int lau_run_lock(struct run *, struct b_err *err);
 int lau_run_losses(struct run *, struct b_err *err);
+/* Steps: Landlock's rules begin to be made; the filters, and what the broker is told. */
+int lau_run_landlock(struct run *, struct b_err *err);
+int lau_run_kernel(struct run *, struct b_err *err);
 /* Steps: the command is started; it is waited for, and what it has left. */
 int lau_run_check_cwd(const struct run *, struct b_err *err);
 int lau_run_spawn(struct run *, struct b_err *err);

@@ -167,6 +167,7 @@ static const struct line {
 	[M_unix_host] = {unix_of_both, NULL},
 	[M_ring] = {own, "its record"},
 	[M_ring_size] = {own, "its record"},
+	[M_tally] = {own, "its record"},
 	[M_lock] = {own, "a slot in the outer run's, taken by the guest"},
 	[M_moves] = {own, "its channel"},
 	[M_level] = {own, "the options of the inner run have the outer's"},

@@ -597,29 +597,3 @@ Test(policy_engine, every_rule_of_the_tables_says_where_it_comes_from)
 			cr_expect_null(strstr(r->base, "//"));
 		}
 }
-
-/* Nobody makes a copy of what lies in a file: not of the image that this run has compiled either.
- */
-Test(policy_engine, what_was_compiled_is_used_from_its_file)
-{
-	char first[65];
-	struct stat st;
-
-	rq.image_cache = in(top, "images");
-	make();
-	cr_assert_not_null(engine->cached.map);
-	cr_expect_eq(engine->image_data, engine->cached.map);
-	cr_expect_eq((const void *)engine->image.base, engine->cached.map);
-	cr_assert_eq(stat(engine->cached.path, &st), 0);
-	cr_expect_eq((size_t)st.st_size, engine->image.size);
-	strcpy(first, engine->hash);
-	make();
-	cr_expect_str_eq(engine->hash, first);
-	/* where no file can be made it is in memory */
-	rq.image_cache = "/proc/no-images";
-	make();
-	cr_expect_null(engine->cached.map);
-	cr_expect_str_eq(engine->hash, first);
-	cr_expect(sbx_decide(&engine->image, SBX_READ, "/usr", 4));
-	rq.image_cache = NULL;
-}

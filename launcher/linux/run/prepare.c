@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* prepare.c - steps: what the kernel and the broker are given is made ready, before the first fork.
+ */
+#include "launcher/linux/run/run_priv.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "core/ring.h"
+#include "launcher/linux/confine/confine_priv.h"
+#include "launcher/linux/process/process.h"
+#include "launcher/plan/environment.h"
+#include "launcher/plan/plan.h"
+#include "launcher/report/report.h"
+#include "policy/engine.h"
+#include "policy/plan/seccomp.h"
+
+/* What --keep-fd names of sockets is the run's as if it had made them. */
+static void note_network(struct run *r, struct lau_broker_net *net)
+{
+	uint64_t *kept;
+
+	net->is_apart = r->plan.want_net_ns;
+	if (!net->is_apart)
+		return;
+	net->host = lau_net_cookie();
+	kept = b_arena_alloc(&r->plan.arena, (r->o->nkeep_fds + 1) * sizeof *kept);
+	for (size_t i = 0; i < r->o->nkeep_fds; i++) {
+		kept[net->nkept] = lau_socket_cookie(r->o->keep_fds[i]);
+		net->nkept += kept[net->nkept] != 0;
+	}
+	net->kept = kept;
+}
+
+/* What the rule for standard input and output alone opens for writing. */
+static void note_streams(struct run *r)
+{
+	static const char by[] = "builtin:stdio:";
+	const struct pol_list *list = &r->plan.engine->rules.op[SBX_MODIFY];
+	const char **v = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n && n < POL_STDIO_MAX; i++) {
+		const struct pol_rule *rule = &list->v[i];
+		struct sbx_verdict said;
+
+		if (strncmp(rule->origin, by, sizeof by - 1) != 0)
+			continue;
+		sbx_explain(&r->plan.engine->image, SBX_MODIFY, rule->base, rule->base_len, &said);
+		if (!said.allowed || strncmp(said.origin, by, sizeof by - 1) != 0)
+			continue;
+		if (!v)
+			v = b_arena_alloc(&r->plan.arena, POL_STDIO_MAX * sizeof *v);
+		v[n++] = rule->base;
+	}
+	r->broker.streams = (struct lau_names){v, n};
+}
+
+/* The relay's port is a proxy, too, and these are the names by which programs look for one. Who set
+ * one by --setenv means it. */
+static void add_proxy(struct run *r)
+{
+	static const struct {
+		const char *name, *value;
+	} vars[] = {
+#define PROXY_AT "127.0.0.1:3128"
+		{"HTTP_PROXY", "http://" PROXY_AT},
+		{"http_proxy", "http://" PROXY_AT},
+		{"HTTPS_PROXY", "http://" PROXY_AT},
+		{"https_proxy", "http://" PROXY_AT},
+		{"ALL_PROXY", "socks5h://" PROXY_AT},
+		{"all_proxy", "socks5h://" PROXY_AT},
+		{"NO_PROXY", "localhost,127.0.0.1,::1"},
+		{"no_proxy", "localhost,127.0.0.1,::1"},
+		{"NODE_USE_ENV_PROXY", "1"},
+#undef PROXY_AT
+	};
+
+	r->broker.door.is_proxy = true;
+	r->broker.door.port = EGR_PROXY_PORT;
+	if (r->dirs.layers.main.foreign.dialect == POL_DIALECT_srt)
+		atomic_store(&r->door.page->shape, EGR_SHAPE_SRT);
+	for (size_t i = 0; i < sizeof vars / sizeof *vars; i++)
+		lau_environment_offer(&r->env, vars[i].name, vars[i].value);
+}
+
+static int prepare_broker(struct run *r, struct b_err *err)
+{
+	struct lau_plan *p = &r->plan;
+	unsigned char *terminals = b_arena_alloc(&r->plan.arena, LAU_TERMINALS / 8);
+	struct lau_given *given = b_arena_alloc(&r->plan.arena, LAU_GIVEN_MAX * sizeof *given);
+
+	lau_terminals_find(terminals);
+	if (lau_plan_apart(p, r->dirs.images, err) < 0)
+		return -1;
+	r->broker = (struct lau_broker_plan){
+		.image = &p->engine->image,
+		.read_level = p->floor.read_level,
+		.traps = p->floor.traps,
+		.landlock_fd = -1,
+		.keep_caps = p->keep_caps,
+		.is_parent = r->host.kinship == LAU_KIN_PARENT,
+		.is_other = p->identity.is_set,
+		.ring_path = r->channel.ring_path,
+		.image_path = r->channel.image_path,
+		.shim_path = r->plan.use_shim ? r->shim : NULL,
+		.control_path = r->nest.listener >= 0 ? r->nest.path.s : NULL,
+		.foreign_roots = p->seccomp_flags & POL_SC_ALLOW_NAMESPACES,
+		.allows_setid = r->o->allow & POL_SC_ALLOW_SETID,
+		.ring = r->record.broker_ring,
+		.tally = r->record.tally,
+		.lock = &r->lock,
+		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
+		.ring_size = r->record.broker_ring_data,
+		.level = (enum sbx_audit_level)r->o->audit_level,
+		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES,
+		.shares_net = !p->want_net_ns,
+		.unix_host = p->seccomp_flags & POL_SC_UNIX_HOST,
+		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
+		.terminals = terminals,
+		.given = {given, lau_given_find(given)},
+		.devices = {p->devices, p->ndevices},
+		.apart = {p->apart, p->napart},
+	};
+	note_network(r, &r->broker.net);
+	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */
+	if (p->has_endpoints)
+		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
+	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
+		return -1;
+	if (p->has_endpoints && r->o->proxy_env)
+		add_proxy(r);
+	note_streams(r);
+	if (r->guest)
+		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);
+	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
+				       p->shm_keep, &r->broker.landlock_fd, err);
+}
+
+/* After the last grant, and before what needs no rules. */
+int lau_run_landlock(struct run *r, struct b_err *err)
+{
+	lau_plan_kernel(&r->plan);
+	if (r->plan.is_wrapped)
+		return 0; /* the second stage's affair */
+	r->landlock.plan = &r->plan.landlock;
+	r->landlock.own_shm = r->plan.isolate & LAU_ISOLATE_SHM;
+	r->landlock.keep = r->plan.shm_keep;
+	return r->plan.landlock_abi > 0 ? lau_landlock_begin(&r->landlock, err) : 0;
+}
+
+int lau_run_kernel(struct run *r, struct b_err *err)
+{
+	struct lau_confine *c = &r->confine;
+	struct b_arena *a = &r->plan.arena;
+	unsigned flags = r->plan.seccomp_flags;
+
+	*c = (struct lau_confine){.want_net_ns = r->plan.want_net_ns,
+				  .has_endpoints = r->plan.has_endpoints,
+				  .isolate = r->plan.isolate,
+				  .isolate_must = r->plan.isolate_must,
+				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
+				  .devices = r->plan.devices,
+				  .ndevices = r->plan.ndevices,
+				  .dev_again = r->plan.dev_again,
+				  .ndev_again = r->plan.ndev_again,
+				  .plan = &r->plan.landlock,
+				  .broker_plan = &r->plan.broker_landlock,
+				  .pipes = &r->pipes,
+				  .keep_fds = r->o->keep_fds,
+				  .nkeep_fds = r->o->nkeep_fds,
+				  .identity = r->plan.identity.is_set ? &r->plan.identity : NULL,
+				  .keep_caps = r->plan.keep_caps,
+				  .landlock_fd = r->landlock.ruleset,
+				  .landlock_ready = r->landlock.ready};
+	if (r->plan.floor.uses_broker && prepare_broker(r, err) < 0)
+		return -1;
+	c->broker_landlock_fd = r->broker.landlock_fd;
+	if (lau_seccomp_prepare(a, flags, &c->bpf, &c->bpf_len, err) < 0 ||
+	    lau_seccomp_prepare(a, flags | POL_SC_NO_IPC, &c->bpf_no_ipc, &c->bpf_no_ipc_len, err))
+		return -1;
+	/* without it a namespace that cannot be had is an error */
+	if (r->o->require >> LAU_NEED_NET & 1 ||
+	    (r->plan.has_endpoints && r->o->strictness != LAU_BEST_EFFORT))
+		return 0;
+	return lau_seccomp_prepare(a, flags | POL_SC_NO_INET, &c->bpf_no_inet, &c->bpf_no_inet_len,
+				   err);
+}
