@@ -160,6 +160,7 @@ bool pol_imgcache_get(const char *dir, const char *key, struct pol_cached *out)
 	out->fd = open(out->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (out->fd >= 0 && map_image(out))
 		return true;
+	(void)unlink(out->path); /* no run can use it, and one can take its place */
 	pol_cached_release(out);
 	(void)unlink(link.s); /* its image was dropped */
 	return false;

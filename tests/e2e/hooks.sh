@@ -26,7 +26,7 @@ check 'decides nothing for the user' sh -c '! grep -q permissionDecision "$1"' -
 bash -c "$(field hookSpecificOutput updatedInput command)" >"$TMP/ran" 2>&1
 status=$?
 check 'its command ends as asked' [ $status -eq 3 ]
-check 'runs confined' sh -c 'grep -q "it is " "$1" && ! grep -q secret "$1"' - "$TMP/ran"
+check 'runs confined' sh -c 'grep -q "it is " "$1" && ! grep -qx secret "$1"' - "$TMP/ran"
 check 'its run says whose it was' sh -c 'grep -l "\"context\":\"agent=claude,session=s1,call=t1\"" "$HOME"/.local/state/sbx-launch/runs/*/run.json'
 check 'so does sbx-audit' sh -c '"$1" | grep -q "^context  *agent=claude,session=s1,call=t1$"' - "$(dirname "$SBX")/sbx-audit"
 

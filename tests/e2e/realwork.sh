@@ -6,7 +6,7 @@
 
 under() # NAME PREPARE SCRIPT
 {
-	same_after "$1" "$2" "$3" -q --deny-read '**/*.env' --deny-modify '.git/hooks/**'
+	same_after "$1" "$2" "$3" -qq --deny-read '**/*.env' --deny-modify '.git/hooks/**'
 }
 run() # SCRIPT: sandboxed, in the workspace as it is
 {

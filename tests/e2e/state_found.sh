@@ -22,7 +22,7 @@ launch -q --audit-file "$TMP/log" -- true
 check 'an empty file gets no empty line' [ "$(grep -c '^$' "$TMP/log")" -eq 0 ]
 
 # ---- a log that grows while it is read ----
-"$SBX" -q --audit-level all -- sh -c 'i=0; while [ $i -lt 400 ]; do echo $i >f$((i % 7)); i=$((i+1)); done' </dev/null &
+"$SBX" -q --audit-level all -- sh -c 'i=0; while [ ! -e stop ] && [ $i -lt 100000 ]; do echo $i >f$((i % 7)); i=$((i+1)); done' </dev/null &
 writer=$!
 sleep 0.3
 growing()
@@ -40,6 +40,7 @@ growing()
 	[ $n -gt 0 ]
 }
 check 'a log that grows is read as far as it is whole' growing
+touch stop
 wait $writer
 check 'and verifies in the end' "$AUDIT" verify
 

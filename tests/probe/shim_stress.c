@@ -119,6 +119,7 @@ static void wait_for(pid_t pid, const char *what)
 {
 	int status;
 
+	atomic_fetch_add(&counts->ends, 1);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR) {
 			bad(what);
@@ -228,6 +229,7 @@ static void by_kill(long i)
 	if (atomic_load(&counts->slots) >= STRESS_SLOTS - THREADS)
 		return;
 	slot = atomic_fetch_add(&counts->slots, 1);
+	atomic_fetch_add(&counts->ends, 1); /* it may be quicker than the signal */
 	pid = fork();
 	if (pid == 0) {
 		for (n = 0; n < KILLED_RECORDS; n++)

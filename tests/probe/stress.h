@@ -13,6 +13,8 @@ enum { STRESS_THREADS = 64, STRESS_SLOTS = 1 << 20 };
 struct stress_counts {
 	/* Calls that returned, each of which is one event below DIR; those of slots apart. */
 	_Atomic uint64_t calls;
+	/* Processes that ended by themselves: each tells so, which is no call. */
+	_Atomic uint64_t ends;
 	/* A slot is a writer of its own: a thread (the first STRESS_THREADS), or a process that
 	 * is killed in the middle. Its n-th record is the read of DIR/ok/rec.SLOT.N, which is not
 	 * there. done[slot] is written when the call is back: that record, and all before it,

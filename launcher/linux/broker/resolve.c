@@ -468,12 +468,16 @@ static bool find_by_text(struct br_call *c, struct br_end *e)
 }
 
 /* The caller's own descriptor: the very description, whatever becomes of its number. Before Linux
- * 6.9 only of first threads: others may have numbers of their own. */
+ * 6.9 only of first threads: others may have numbers of their own. By /proc where a filter around
+ * us refuses pidfd_getfd(2). */
 static int take_own(struct br_call *c, struct br_end *e)
 {
-	e->is_own = e->is_own && e->dirfd >= 0 && br_task_find(c) == 0 && c->task->pidfd >= 0;
-	return e->is_own ? br_take_fd(c, (pid_t)c->n.pid, e->dirfd)
-			 : br_open_caller_fd(c, e->dirfd);
+	int fd = -EACCES;
+
+	if (e->is_own && e->dirfd >= 0 && br_task_find(c) == 0 && c->task->pidfd >= 0)
+		fd = br_take_fd(c, (pid_t)c->n.pid, e->dirfd);
+	e->is_own = fd != -EACCES;
+	return e->is_own ? fd : br_open_caller_fd(c, e->dirfd);
 }
 
 static int find_once(struct br_call *c, struct br_end *e)
