@@ -66,7 +66,7 @@ check-unit: $(UNIT_BINS) $(TOOL_BINS) all $(EXTRA_TEST_BINS)
 	$(Q)B=$(B) scripts/run-tests unit $(UNIT_BINS)
 check-e2e: tests-build
 	$(Q)B=$(B) scripts/run-tests e2e $(SHELL_TESTS)
-# What a change must pass; FULL=1: each test in its full form (tests/support/e2e.sh), which .ci/run runs.
+# What a change must pass; FULL=1: each test in its full form (tests/support/e2e.sh), before a release.
 # Installs what is missing first (apt), says so, is silent when done.
 export FULL
 check: setup

@@ -30,6 +30,7 @@ refused() # PATTERN ARGS...
 foreign() { cp "$TMP/p.image" "$TMP/bad.image"; chown 12345 "$TMP/bad.image" && refused 'owned by uid 12345' --image "$TMP/bad.image"; }
 if [ "$(id -u)" -eq 0 ]; then
 	check 'a file of another user is refused' foreign
+	rm -f "$TMP/bad.image"
 else
 	skip 'a file of another user is refused' 'needs root'
 fi
