@@ -379,6 +379,7 @@ static const struct libsystem_name own[] = {
 	OWN("opendir$INODE64", opendir),
 	OWN("fdopendir$INODE64", fdopendir),
 	OWN("readdir$INODE64", d_readdir),
+	OWN("rewinddir$INODE64", rewinddir),
 	OWN("mmap", d_mmap),
 	OWN("memset_pattern16", d_pattern),
 	OWN("__bzero", bzero),

@@ -85,6 +85,7 @@ int *__error(void);
 #define ENAMETOOLONG 63
 #define ENOTEMPTY    66
 #define EDQUOT	     69
+#define ESTALE	     70
 #define ENOSYS	     78
 #define EADDRINUSE   48
 #define EOVERFLOW    84
@@ -443,6 +444,7 @@ struct dirent {
 DIR *opendir(const char *) DARWIN_INODE64("opendir");
 DIR *fdopendir(int) DARWIN_INODE64("fdopendir");
 struct dirent *readdir(DIR *) DARWIN_INODE64("readdir");
+void rewinddir(DIR *) DARWIN_INODE64("rewinddir");
 int closedir(DIR *);
 int dirfd(DIR *);
 
