@@ -329,7 +329,7 @@ struct aud_log {
 	uint64_t bytes; /* of all lines so far */
 	uint64_t pending_lines;
 	uint64_t dropped_lines; /* lines a failed write swallowed */
-	/* Of the broker's events: in lines that were written, and that wait to be. */
+	/* Events of the broker: those in written lines, and those that wait in the queue. */
 	struct aud_log_brokers {
 		uint64_t lines, folded;
 	} brokers, pending_brokers;

@@ -206,7 +206,7 @@ static void note_unwitnessed(struct aud_collector *c, bool final)
 	}
 }
 
-/* What the kernel says of ends, of those that did not say so themselves. */
+/* Writes an exit line for each process whose end the kernel reports and no shim has reported. */
 static void note_ends(struct aud_collector *c)
 {
 	uint32_t pid;

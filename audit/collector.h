@@ -62,7 +62,7 @@ struct aud_origin {
 	char *const *argv; /* NULL-terminated */
 };
 
-/* What the kernel tells of how processes ended; pids as events have them. */
+/* The kernel's reports of how processes ended. Process numbers are those of events. */
 struct aud_ends {
 	void (*watch)(void *ctx, uint32_t pid);
 	/* The next one that has ended since it was watched: its status as of wait(2). */
@@ -136,7 +136,8 @@ struct aud_counts {
 	uint64_t processes, witnessed; /* images started / images that said hello */
 	uint64_t unwitnessed_by_class[SBX_EXEC_CLASS_COUNT];
 	struct aud_broker_counts broker;
-	/* What nobody but a shim told, and of how many images: there Landlock alone decided. */
+	/* Calls that only shims reported, and the number of images that made them: Landlock alone
+	 * decided those calls. */
 	uint64_t shim_calls, shim_images;
 };
 /* `n` calls with the event's operation and verdict. */

@@ -85,7 +85,7 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d
 
 /* ---- acts reported twice ---- */
 
-/* What one asked for may have another text than what the other did. */
+/* Shim and broker may report different texts of what the program asked for: not compared. */
 static size_t second_len(const struct sbx_event *ev)
 {
 	return ev->flags & SBX_EVF_ASKED ? 0 : ev->path2_len;

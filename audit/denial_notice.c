@@ -140,8 +140,9 @@ static bool is_git_directory(const char *p, size_t n)
 	       (inside && (size_t)(inside - p) + sizeof "/.git/modules/" - 1 <= n);
 }
 
-/* Of a change in a git directory outside of the workspace: the length of that directory's path; 0:
- * it is none. Opened as a whole it keeps its hooks, configuration and pointers (sbx-policy(5)). */
+/* The length of the path of the git directory outside of the workspace in which the change would
+ * be; 0: there is none. An option opens such a directory whole, and its hooks, configuration and
+ * pointers stay closed (sbx-policy(5)). */
 static size_t in_git_directory(const struct aud_denial *d)
 {
 	if (d->op != SBX_MODIFY || !b_has_prefix(d->origin, "builtin:base:"))

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-/* Of lines and of run.json; a higher one is of a version to come, and is not guessed at. */
+/* The schema version of lines and of run.json. Readers refuse a higher one. */
 #define AUD_SCHEMA_VERSION 2
 
 /* Bits of kinds, for the columns "always" and "sometimes". */

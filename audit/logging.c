@@ -187,7 +187,7 @@ void aud_write_folds(struct aud_collector *c)
 	c->folded_at_ms = c->now_ms;
 }
 
-/* What a rule of theirs could open: for the person, and for the run's result. */
+/* Reports a denial that a rule could open, on standard error and in the run's result. */
 static void note_denial(struct aud_collector *c, const struct aud_item *it,
 			const struct aud_verdict *v, bool is_first)
 {

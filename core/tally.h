@@ -29,5 +29,5 @@ enum sbx_fate {
 struct sbx_tally {
 	_Atomic uint64_t calls; /* received */
 	_Atomic uint64_t fate[SBX_FATE_COUNT];
-	_Atomic uint64_t asked; /* told of no call: names and connections that sbx-egress refused */
+	_Atomic uint64_t asked; /* events of sbx-egress, which belong to no call */
 };

@@ -129,8 +129,11 @@ static void write_denial(const struct egr *e, const struct egr_conn *c,
 	}
 	b_json_key(&j, "program");
 	b_json_str(&j, c->proxied->program);
-	b_json_key(&j, "remedy");
-	b_str_addf(out, "\"--connect %s\"", endpoint); /* a host: no character of JSON's */
+	if (a->why ==
+	    SBX_CONNECT_NO_RULE) { /* what a rule or a class of addresses closes stays so */
+		b_json_key(&j, "remedy");
+		b_str_addf(out, "\"--connect %s\"", endpoint); /* a host: no character of JSON's */
+	}
 	b_json_close(&j, '}');
 	b_str_add(out, "\n");
 }

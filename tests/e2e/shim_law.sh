@@ -31,6 +31,9 @@ while read -r _ _ event name; do
 done < <(printf '%s\n' "$matrix" | grep '^# event')
 check "every name tells its event${missing:+, but:$missing}" [ -z "$missing" ]
 
+for program in shim_law shim_odd shim_stack; do
+	check "$program lists what it tries" [ "$("$BIN/$program" list | wc -l)" -gt 2 ]
+done
 for law in $("$BIN/shim_law" list | sed 's/^/shim_law:/') $("$BIN/shim_odd" list | sed 's/^/shim_odd:/') \
 	$("$BIN/shim_stack" list | sed 's/^/shim_stack:/'); do
 	name=${law#*:}

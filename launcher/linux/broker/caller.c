@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* caller.c - the caller as it is: its memory and directories. creds.c */
+/* caller.c - the caller: its task, memory and directories. creds.c has its umask and credentials.
+ */
 #include "launcher/linux/broker/broker.h"
 
 #include <errno.h>
