@@ -3,7 +3,7 @@
 # fortify, nothing of a C library (shim/mem.h).
 shim_SRCS := $(wildcard shim/*.c shim/linux/*.c shim/linux/export/*.c)
 # The launcher alone reads rings and Mach-O files.
-shim_CORE := $(filter-out core/ring_read.c core/macho.c,$(core_SRCS))
+shim_CORE := $(filter-out core/ring_read.c core/macho.c core/target.c,$(core_SRCS))
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
 SHIM_PRODUCTS := $(B)/libsbx-shim.so
 DEPS += $(shim_OBJS:.o=.d)
