@@ -14,24 +14,42 @@
 
 enum type { INT, BOOL, FLAG, WORD, TEXT, TIME, PATH, LIST, MAP };
 
+/* A key's name with NULs after it, compared as two words; what may be read behind a text. */
+enum { NAME = 16, SLACK = NAME };
+
 struct key {
-	const char *name;
-	unsigned char len;
+	char name[NAME];
 	enum type type;
 	size_t at;
-	int twin; /* of PATH: the place in `twins` */
 };
 
 static const struct key keys[] = {
-#define X(member, key, type, ...)                                                                  \
-	{key, sizeof(key) - 1, type, offsetof(struct aud_entry, member), 0},
+#define X(member, key, type, ...) {key, type, offsetof(struct aud_entry, member)},
 	AUD_FIELDS(X)
 #undef X
-		{"prev", 4, WORD, offsetof(struct aud_entry, prev), 0},
-	{"parent_event_id", 15, WORD, offsetof(struct aud_entry, parent_event_id), 0},
+		{"prev", WORD, offsetof(struct aud_entry, prev)},
+	{"parent_event_id", WORD, offsetof(struct aud_entry, parent_event_id)},
 };
 enum { KEYS = sizeof keys / sizeof *keys };
-_Static_assert(KEYS <= 64, "a bit each");
+_Static_assert(KEYS < 64, "a bit each");
+
+/* Without any field: texts are "". */
+#define BLANK_INT(m)
+#define BLANK_BOOL(m)
+#define BLANK_FLAG(m)
+#define BLANK_WORD(m) .m = "",
+#define BLANK_TEXT(m) .m = "",
+#define BLANK_TIME(m) .m = "",
+#define BLANK_PATH(m) .m = "",
+#define BLANK_LIST(m) .m = "",
+#define BLANK_MAP(m)  .m = "",
+static const struct aud_entry blank = {
+#define X(member, key, type, ...) BLANK_##type(member)
+	AUD_FIELDS(X)
+#undef X
+		.prev = "",
+	.parent_event_id = "",
+};
 
 /* ---- JSON, in place ---- */
 
@@ -39,7 +57,7 @@ enum value { BAD, STRING, NUMBER, TRUE, FALSE, OTHER };
 
 struct scan {
 	char *p;
-	const char *end; /* a NUL is there */
+	const char *end; /* a NUL is there, and room for words that are read across it (SLACK) */
 	char *string;	 /* of the value just read: ended when what follows it was looked at */
 	char *string_end;
 	int64_t number;
@@ -132,11 +150,30 @@ static char *unescape(struct scan *s, char *out)
 	return out;
 }
 
-static enum value scan_string(struct scan *s)
+/* Behind the bytes that stand for themselves, eight at a time: the lowest high bit in `stop` is
+ * that of the first byte below 0x20, '"' or '\\'. */
+static char *skip_plain(char *p)
 {
-	char *out;
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+	const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+	uint64_t w, quote, slash, stop;
 
-	s->string = out = ++s->p;
+	for (;; p += sizeof w) {
+		memcpy(&w, p, sizeof w);
+		quote = w ^ ones * '"';
+		slash = w ^ ones * '\\';
+		stop = ((w - ones * 0x20) & ~w) | ((quote - ones) & ~quote) |
+		       ((slash - ones) & ~slash);
+		if (stop & high)
+			return p + __builtin_ctzll(stop & high) / 8;
+	}
+}
+
+/* The string from its first escape on: few have one. */
+static __attribute__((noinline)) enum value scan_escaped(struct scan *s)
+{
+	char *out = s->p;
+
 	while (*s->p != '"') {
 		if (*s->p == '\\') {
 			out = unescape(s, out);
@@ -153,6 +190,19 @@ static enum value scan_string(struct scan *s)
 	return STRING;
 }
 
+static enum value scan_string(struct scan *s)
+{
+	char *start = s->p + 1, *end = skip_plain(start);
+
+	s->string = start;
+	s->p = end;
+	if (*end != '"')
+		return scan_escaped(s);
+	s->string_end = end;
+	s->p = end + 1;
+	return STRING;
+}
+
 /* As near to it as int64_t is; what has a fraction or an exponent counts as it begins. */
 static enum value scan_number(struct scan *s)
 {
@@ -165,9 +215,12 @@ static enum value scan_number(struct scan *s)
 	for (; *s->p >= '0' && *s->p <= '9'; s->p++) {
 		unsigned d = (unsigned)(*s->p - '0');
 
-		v = v > ((uint64_t)INT64_MAX - d) / 10 ? (uint64_t)INT64_MAX : v * 10 + d;
+		v = v > INT64_MAX / 10 || (v == INT64_MAX / 10 && d > INT64_MAX % 10)
+			    ? (uint64_t)INT64_MAX
+			    : v * 10 + d;
 	}
-	s->p += strspn(s->p, ".eE+-0123456789");
+	if (*s->p == '.' || (*s->p | 0x20) == 'e')
+		s->p += strspn(s->p, ".eE+-0123456789");
 	s->number = minus ? -(int64_t)v : (int64_t)v;
 	return NUMBER;
 }
@@ -269,15 +322,25 @@ static int find_key(const char *name, size_t n, unsigned *next, bool *is_twin)
 {
 	static const char b64[] = "_b64";
 	const size_t tail = sizeof b64 - 1;
-	unsigned i;
+	static const unsigned char ones[2 * NAME] = {255, 255, 255, 255, 255, 255, 255, 255,
+						     255, 255, 255, 255, 255, 255, 255, 255};
+	uint64_t word[2], mask[2], key[2];
+	unsigned i, k = *next;
 
 	*is_twin = n > tail && memcmp(name + n - tail, b64, tail) == 0;
 	if (*is_twin)
 		n -= tail;
-	for (i = 0; i < KEYS; i++) {
-		unsigned k = (*next + i) % KEYS;
-
-		if (keys[k].len == n && memcmp(keys[k].name, name, n) == 0) {
+	if (n >= NAME)
+		return -1;
+	memcpy(word, name, sizeof word);
+	memcpy(mask, ones + NAME - n, sizeof mask);
+	word[0] &= mask[0];
+	word[1] &= mask[1];
+	for (i = 0; i < KEYS; i++, k++) {
+		if (k >= KEYS)
+			k = 0;
+		memcpy(key, keys[k].name, sizeof key);
+		if (key[0] == word[0] && key[1] == word[1]) {
 			*next = k + !*is_twin;
 			return *is_twin && keys[k].type != PATH ? -1 : (int)k;
 		}
@@ -286,8 +349,8 @@ static int find_key(const char *name, size_t n, unsigned *next, bool *is_twin)
 }
 
 struct found {
-	const char *exact[KEYS]; /* texts of the twins, decoded at the end */
 	uint64_t seen, twins;
+	const char *exact[KEYS]; /* of `twins`: texts, decoded at the end */
 };
 
 /* The value of a key that is known, when it has the right type. */
@@ -324,15 +387,12 @@ static void take(struct aud_entry *e, const struct key *k, enum value v, const s
 
 static void clear(struct aud_entry *e)
 {
-	static const char *const nothing = "";
 	char *room = e->room;
 	size_t size = e->room_size;
-	unsigned i;
 
-	*e = (struct aud_entry){.room = room, .room_size = size};
-	for (i = 0; i < KEYS; i++)
-		if (keys[i].type != INT && keys[i].type != BOOL && keys[i].type != FLAG)
-			memcpy((char *)e + keys[i].at, &nothing, sizeof nothing);
+	*e = blank;
+	e->room = room;
+	e->room_size = size;
 }
 
 /* One pair, and what follows it: ',' or '}', 0 = bad. */
@@ -363,9 +423,9 @@ static char take_pair(struct aud_entry *e, struct scan *s, struct found *f, unsi
 		if (*seen & bit)
 			return 0; /* twice */
 		*seen |= bit;
-		if (is_twin && v == STRING)
-			f->exact[k] = s->string;
-		else if (!is_twin)
+		if (is_twin)
+			f->exact[k] = v == STRING ? s->string : NULL;
+		else
 			take(e, &keys[k], v, s);
 	}
 	k = *s->p++;
@@ -395,10 +455,8 @@ static void take_exact(struct aud_entry *e, const struct found *f)
 {
 	unsigned i;
 
-	if (!f->twins)
-		return;
-	for (i = 0; i < KEYS; i++) {
-		char *exact = (char *)(uintptr_t)f->exact[i];
+	for (i = 0; f->twins >> i; i++) {
+		char *exact = f->twins >> i & 1 ? (char *)(uintptr_t)f->exact[i] : NULL;
 
 		if (exact && decode(exact))
 			memcpy((char *)e + keys[i].at, &exact, sizeof exact);
@@ -411,16 +469,15 @@ int aud_entry_parse(const struct aud_line *line, struct aud_entry *e, const char
 	struct scan s;
 
 	f.seen = f.twins = 0;
-	memset(f.exact, 0, sizeof f.exact);
 	*out_why = "longer than any line of a log";
 	if (line->too_long)
 		return -1;
-	if (e->room_size <= line->len) {
+	if (e->room_size < line->len + SLACK) {
 		e->room_size = line->len + 4096;
 		e->room = b_realloc(e->room, 1, e->room_size);
 	}
 	memcpy(e->room, line->s, line->len);
-	e->room[line->len] = '\0';
+	memset(e->room + line->len, 0, SLACK);
 	clear(e);
 	s = (struct scan){.p = e->room, .end = e->room + line->len};
 	*out_why = "not JSON";
@@ -459,8 +516,10 @@ static bool next_string(const char **at, struct b_str *out)
 	p += strspn(p, "[{,: \t");
 	if (*p != '"')
 		return false;
-	copy = b_strndup(p, n);
-	s = (struct scan){.p = copy};
+	n -= (size_t)(p - *at);
+	copy = b_calloc(1, n + SLACK);
+	memcpy(copy, p, n);
+	s = (struct scan){.p = copy, .end = copy + n};
 	if (scan_string(&s) == BAD)
 		return false;
 	b_str_addn(out, s.string, (size_t)(s.string_end - s.string));

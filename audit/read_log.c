@@ -164,7 +164,9 @@ static void fill_in(struct aud_reader *r)
 		name_image(r, e->seq, false);
 	else if (strcmp(e->kind, "hello") == 0 && e->proc)
 		name_image(r, e->proc, true);
-	i = e->proc ? image_of(r, e->proc, false) : NULL;
+	i = r->last;
+	if (!i || i->seq != e->proc)
+		i = r->last = e->proc ? image_of(r, e->proc, false) : NULL;
 	if (i && !*e->exe && strcmp(e->kind, "unwitnessed") != 0)
 		e->exe = i->exe;
 	if (i && !(e->has >> AUD_F_ppid & 1))

@@ -60,8 +60,9 @@ struct aud_reader {
 	struct aud_lines l;
 	struct aud_line line;
 	struct aud_entry e;
-	const char *why;	  /* AUD_READ_BAD: what is wrong with the line */
-	struct aud_image *images; /* uthash, by seq */
+	const char *why;	      /* AUD_READ_BAD: what is wrong with the line */
+	struct aud_image *images;     /* uthash, by seq */
+	const struct aud_image *last; /* of the line before: most lines are of the same */
 };
 
 /* B_AUDIT when the log cannot be read. A run that got no log has no events. */

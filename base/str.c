@@ -146,14 +146,30 @@ char *b_str_take(struct b_str *s)
 	return text;
 }
 
+/* How many bytes are letters, digits, signs or spaces: nearly all of nearly all texts. */
+static size_t plain_ascii(const unsigned char *p, const unsigned char *end)
+{
+	const unsigned char *from = p;
+
+	while (p < end && *p >= ' ' && *p <= '~')
+		p++;
+	return (size_t)(p - from);
+}
+
 void b_str_add_visible(struct b_str *s, const void *bytes, size_t n)
 {
 	static const char hex[] = "0123456789abcdef";
 	const unsigned char *p = bytes, *end = p + n;
 
 	while (p < end) {
-		unsigned len = b_utf8_len(p, (size_t)(end - p));
+		size_t plain = plain_ascii(p, end);
+		unsigned len = plain ? 0 : b_utf8_len(p, (size_t)(end - p));
 
+		if (plain) {
+			b_str_addn(s, p, plain);
+			p += plain;
+			continue;
+		}
 		if (len && b_char_visible(b_utf8_decode(p, len))) {
 			b_str_addn(s, p, len);
 			p += len;

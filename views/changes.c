@@ -5,9 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The tables are asked four times for each change: by words of eight bytes, not by bytes. */
-static unsigned hash_bytes(const void *key, size_t n);
-#define HASH_FUNCTION(key, n, out) ((out) = hash_bytes(key, n))
 #include <uthash.h>
 
 #include "base/err.h"
@@ -53,7 +50,8 @@ struct disk {
 	uint64_t temporary;
 };
 
-static uint64_t mix_bytes(const char *s, size_t n)
+/* By words of eight bytes; never 0. All tables here go by it. */
+static uint64_t hash_of(const char *s, size_t n)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ n, word;
 
@@ -65,17 +63,27 @@ static uint64_t mix_bytes(const char *s, size_t n)
 	word = 0;
 	memcpy(&word, s, n);
 	h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 32;
+	return (h ^ h >> 32) | 1;
 }
 
-static unsigned hash_bytes(const void *key, size_t n)
+/* uthash takes the lowest bits, of which the first says nothing. */
+static unsigned bucket_of(uint64_t hash)
 {
-	return (unsigned)mix_bytes(key, n);
+	return (unsigned)(hash >> 1);
 }
 
-static uint64_t hash_of(const char *s)
+/* A path that is asked for several times. */
+struct name {
+	const char *s;
+	size_t n;
+	uint64_t hash;
+};
+
+static struct name name_of(const char *s)
 {
-	return mix_bytes(s, strlen(s)) | 1;
+	size_t n = strlen(s);
+
+	return (struct name){s, n, hash_of(s, n)};
 }
 
 /* Where it is, or would be. */
@@ -118,7 +126,7 @@ static struct above *above_of(struct disk *d, const char *path, size_t n)
 {
 	struct above *a;
 
-	HASH_FIND(hh, d->above, path, n, a);
+	HASH_FIND_BYHASHVALUE(hh, d->above, path, n, bucket_of(hash_of(path, n)), a);
 	return a;
 }
 
@@ -135,33 +143,38 @@ static void note_above(struct disk *d, const char *path)
 			return;
 		a = b_calloc(1, sizeof *a + n + 1);
 		memcpy(a->path, path, n);
-		HASH_ADD_KEYPTR(hh, d->above, a->path, n, a);
+		HASH_ADD_KEYPTR_BYHASHVALUE(hh, d->above, a->path, n, bucket_of(hash_of(path, n)),
+					    a);
 	}
 }
 
-static struct place *place_of(struct disk *d, const char *path)
+static struct place *place_of(struct disk *d, const struct name *name)
 {
 	struct place *p;
 
-	HASH_FIND_STR(d->table, path, p);
+	HASH_FIND_BYHASHVALUE(hh, d->table, name->s, name->n, bucket_of(name->hash), p);
 	return p;
 }
 
-static struct place *place_make(struct disk *d, const char *path, enum fate fate)
+/* Under its path, which is the name's. */
+static void place_enter(struct disk *d, struct place *p, const struct name *name)
 {
-	struct place *p = place_of(d, path);
-	uint64_t hash;
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, d->table, p->path, name->n, bucket_of(name->hash), p);
+	note_above(d, p->path);
+}
 
+/* `p`: what place_of() says of the name. */
+static struct place *place_make(struct disk *d, struct place *p, const struct name *name,
+				enum fate fate)
+{
 	if (!p) {
-		hash = hash_of(path);
-		names_add(&d->done, hash);
+		names_add(&d->done, name->hash);
 		p = b_calloc(1, sizeof *p);
-		p->path = b_strdup(path);
+		p->path = b_strndup(name->s, name->n);
 		p->fate = fate;
-		p->existed = names_have(&d->seen, hash);
+		p->existed = names_have(&d->seen, name->hash);
 		p->was_ours = (fate == WRITTEN || fate == MADE) && !p->existed;
-		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
-		note_above(d, p->path);
+		place_enter(d, p, name);
 	}
 	p->is_moved = false;
 	p->fate = fate == WRITTEN && (p->fate == MADE || p->fate == HERE_FROM) ? p->fate : fate;
@@ -192,46 +205,39 @@ static void release(struct disk *d)
 	}
 }
 
-static bool is_one_of(const char *call, const char *const *names)
-{
-	for (; *names; names++)
-		if (strcmp(call, *names) == 0)
-			return true;
-	return false;
-}
-
 /* The name goes: a temporary one leaves no trace, one that was there before is removed. */
-static void remove_name(struct disk *d, const char *path)
+static void remove_name(struct disk *d, struct place *p, const struct name *name)
 {
-	struct place *p = place_of(d, path);
-
 	if (p && p->fate == HERE_FROM) {
-		b_auto_free char *from = b_strdup(p->from);
+		b_auto_free char *text = b_strdup(p->from);
+		struct name from = name_of(text);
 
 		place_free(d, p);
-		place_make(d, from, GONE);
+		place_make(d, place_of(d, &from), &from, GONE);
 	} else if (p && p->was_ours && p->fate != GONE) {
 		d->temporary++;
 		place_free(d, p);
 	} else {
-		place_make(d, path, GONE);
+		place_make(d, p, name, GONE);
 	}
 }
 
-static void move_name(struct disk *d, const char *from, const char *to)
+static void move_name(struct disk *d, struct place *p, const struct name *from,
+		      const struct name *to)
 {
-	struct place *p = place_of(d, from), *q;
+	struct place *q;
 
 	if (p && p->fate == GONE)
 		p = NULL;
-	q = place_make(d, to, p && p->was_ours && p->fate != HERE_FROM ? p->fate : HERE_FROM);
+	q = place_make(d, place_of(d, to), to,
+		       p && p->was_ours && p->fate != HERE_FROM ? p->fate : HERE_FROM);
 	free(q->from);
-	q->from = b_strdup(p && p->from ? p->from : from);
+	q->from = b_strdup(p && p->from ? p->from : from->s);
 	if (p) {
 		place_free(d, p);
 		return;
 	}
-	p = place_make(d, from, GONE);
+	p = place_make(d, place_of(d, from), from, GONE);
 	p->is_moved = true;
 	p->existed = false; /* what is made there is another file */
 }
@@ -247,6 +253,7 @@ static void move_below(struct disk *d, const char *from, const char *to)
 	HASH_ITER(hh, d->table, p, next)
 	{
 		b_auto(b_str_release) struct b_str path = {0};
+		struct name name;
 
 		if (strncmp(p->path, from, n) != 0 || p->path[n] != '/' || p->fate == GONE)
 			continue;
@@ -254,8 +261,8 @@ static void move_below(struct disk *d, const char *from, const char *to)
 		HASH_DEL(d->table, p);
 		free(p->path);
 		p->path = b_str_take(&path);
-		HASH_ADD_KEYPTR(hh, d->table, p->path, strlen(p->path), p);
-		note_above(d, p->path);
+		name = name_of(p->path);
+		place_enter(d, p, &name);
 	}
 }
 
@@ -266,31 +273,61 @@ static void note_seen(struct disk *d, const struct aud_entry *e)
 
 	if (strcmp(e->kind, "result") != 0 || strcmp(e->op, "read") != 0 || e->err)
 		return;
-	hash = hash_of(e->path);
-	if (!names_have(&d->done, hash))
+	hash = hash_of(e->path, strlen(e->path));
+	if (!names_have(&d->seen, hash) && !names_have(&d->done, hash))
 		names_add(&d->seen, hash);
+}
+
+enum act { WRITES, REMOVES, MOVES, MAKES, LINKS };
+
+/* What is not here writes to its path. */
+static enum act act_of(const char *call)
+{
+	static const struct {
+		const char *call;
+		enum act act;
+	} acts[] = {
+		{"unlink", REMOVES}, {"unlinkat", REMOVES},   {"rmdir", REMOVES},
+		{"remove", REMOVES}, {"shm_unlink", REMOVES}, {"rename", MOVES},
+		{"renameat", MOVES}, {"renameat2", MOVES},    {"mkdir", MAKES},
+		{"mkdirat", MAKES},  {"symlink", MAKES},      {"symlinkat", MAKES},
+		{"mknod", MAKES},    {"mknodat", MAKES},      {"mkfifo", MAKES},
+		{"mkfifoat", MAKES}, {"link", LINKS},	      {"linkat", LINKS},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof acts / sizeof *acts; i++)
+		if (*call == *acts[i].call && strcmp(call, acts[i].call) == 0)
+			return acts[i].act;
+	return WRITES;
 }
 
 static void note(struct disk *d, const struct aud_entry *e)
 {
-	static const char *const removes[] = {"unlink", "unlinkat",   "rmdir",
-					      "remove", "shm_unlink", NULL};
-	static const char *const moves[] = {"rename", "renameat", "renameat2", NULL};
-	static const char *const makes[] = {"mkdir",   "mkdirat", "symlink",  "symlinkat", "mknod",
-					    "mknodat", "mkfifo",  "mkfifoat", NULL};
-	static const char *const links[] = {"link", "linkat", NULL};
+	struct name path = name_of(e->path), path2;
+	struct place *p = place_of(d, &path);
+	enum act act = act_of(e->call);
 
-	if (is_one_of(e->call, removes)) {
-		remove_name(d, e->path);
-	} else if (is_one_of(e->call, moves) && *e->path2) {
-		move_name(d, e->path, e->path2);
+	if ((act == MOVES || act == LINKS) && !*e->path2)
+		act = WRITES;
+	switch (act) {
+	case REMOVES:
+		remove_name(d, p, &path);
+		break;
+	case MOVES:
+		path2 = name_of(e->path2);
+		move_name(d, p, &path, &path2);
 		move_below(d, e->path, e->path2);
-	} else if (is_one_of(e->call, links) && *e->path2) {
-		place_make(d, e->path2, MADE);
-	} else if (is_one_of(e->call, makes)) {
-		place_make(d, e->path, MADE);
-	} else {
-		place_make(d, e->path, WRITTEN);
+		break;
+	case LINKS:
+		path2 = name_of(e->path2);
+		place_make(d, place_of(d, &path2), &path2, MADE);
+		break;
+	case MAKES:
+		place_make(d, p, &path, MADE);
+		break;
+	case WRITES:
+		place_make(d, p, &path, WRITTEN);
 	}
 }
 
