@@ -5,77 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A part of the head. */
-struct span {
-	const char *s;
-	size_t n;
-};
-
-static bool is_word(struct span a, const char *word)
-{
-	return a.n == strlen(word) && memcmp(a.s, word, a.n) == 0;
-}
-
-static bool is_token(struct span a)
-{
-	static const char others[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < a.n; i++) {
-		char c = a.s[i], small = (char)(c | 0x20);
-
-		if (!(c >= '0' && c <= '9') && !(small >= 'a' && small <= 'z') &&
-		    (c == '\0' || !strchr(others, c)))
-			return false;
-	}
-	return a.n > 0;
-}
-
-/* Up to the character, which is taken away, too; false: it is not there. */
-static bool cut(struct span *from, char at, struct span *out)
-{
-	const char *p = memchr(from->s, at, from->n);
-
-	if (!p)
-		return false;
-	*out = (struct span){from->s, (size_t)(p - from->s)};
-	from->n -= out->n + 1;
-	from->s = p + 1;
-	return true;
-}
-
-static bool read_port(struct span a, uint16_t *out)
-{
-	unsigned v = 0;
-
-	if (a.n == 0 || a.n > 5)
-		return false;
-	for (size_t i = 0; i < a.n; i++) {
-		if (a.s[i] < '0' || a.s[i] > '9')
-			return false;
-		v = v * 10 + (unsigned)(a.s[i] - '0');
-	}
-	*out = (uint16_t)v;
-	return v > 0 && v <= 65535;
-}
-
-/* "host:port", "[address]:port"; without a port `port` counts, and 0 is none. */
-static bool read_authority(struct span a, uint16_t port, struct egr_proxy_ask *out)
-{
-	const char *colon = memrchr(a.s, ':', a.n);
-	const char *bracket = memrchr(a.s, ']', a.n);
-	size_t host = a.n;
-
-	out->port = port;
-	if (colon && (!bracket || colon > bracket)) {
-		host = (size_t)(colon - a.s);
-		if (!read_port((struct span){colon + 1, a.n - host - 1}, &out->port))
-			return false;
-	}
-	if (!bracket && memchr(a.s, ':', host))
-		return false; /* an address of IPv6 stands in brackets here */
-	(void)sbx_host_parse(a.s, host, &out->host);
-	return host > 0 && out->port != 0;
-}
+#include "egress/http_text.h"
 
 /* ---- HTTP ---- */
 
@@ -116,28 +46,28 @@ static void put_text(struct egr_proxy_ask *out, const char *s)
 	put(out, s, strlen(s));
 }
 
-static bool is_for_proxies(struct span name)
+static bool is_for_proxies(struct egr_text name)
 {
 	static const char *const names[] = {"host", "connection", "proxy-connection",
 					    "proxy-authorization", "keep-alive"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (name.n == strlen(names[i]) && strncasecmp(name.s, names[i], name.n) == 0)
+		if (egr_is_name(name, names[i]))
 			return true;
 	return false;
 }
 
 /* Lines of the head behind the first, as they are or without what is for proxies. */
-static bool take_fields(struct span rest, bool copies, struct egr_proxy_ask *out)
+static bool take_fields(struct egr_text rest, bool copies, struct egr_proxy_ask *out)
 {
-	struct span line, name;
+	struct egr_text line, name;
 
-	while (cut(&rest, '\n', &line)) {
-		struct span all = {line.s, line.n + 1};
+	while (egr_cut(&rest, '\n', &line)) {
+		struct egr_text all = {line.s, line.n + 1};
 
 		if (line.n == 1)
 			return true; /* the empty one */
-		if (!cut(&line, ':', &name) || !is_token(name))
+		if (!egr_cut(&line, ':', &name) || !egr_is_token(name))
 			return false;
 		if (copies && !is_for_proxies(name))
 			put(out, all.s, all.n);
@@ -146,12 +76,12 @@ static bool take_fields(struct span rest, bool copies, struct egr_proxy_ask *out
 }
 
 /* "http://host[:port][/path][?query]" */
-static bool read_url(struct span method, struct span url, struct span version,
+static bool read_url(struct egr_text method, struct egr_text url, struct egr_text version,
 		     struct egr_proxy_ask *out)
 {
 	static const char scheme[] = "http://";
 	const size_t n = sizeof scheme - 1;
-	struct span host;
+	struct egr_text host;
 
 	if (url.n < n || strncasecmp(url.s, scheme, n) != 0 || memchr(url.s, '#', url.n))
 		return false;
@@ -161,14 +91,15 @@ static bool read_url(struct span method, struct span url, struct span version,
 	for (size_t i = 0; i < url.n && host.n == url.n; i++)
 		if (url.s[i] == '/' || url.s[i] == '?')
 			host.n = i;
-	if (!read_authority(host, 80, out))
+	out->port = 80;
+	if (!egr_read_authority(host, &out->host, &out->port))
 		return false;
 	url.s += host.n;
 	url.n -= host.n;
 	put(out, method.s, method.n);
 	put_text(out, " ");
 	if (url.n == 0 || url.s[0] == '?')
-		put_text(out, url.n == 0 && is_word(method, "OPTIONS") ? "*" : "/");
+		put_text(out, url.n == 0 && egr_is_word(method, "OPTIONS") ? "*" : "/");
 	put(out, url.s, url.n);
 	put_text(out, " ");
 	put(out, version.s, version.n);
@@ -178,10 +109,16 @@ static bool read_url(struct span method, struct span url, struct span version,
 	return true;
 }
 
+/* Of CONNECT, which says its port. */
+static bool read_authority(struct egr_text text, struct egr_proxy_ask *out)
+{
+	return egr_read_authority(text, &out->host, &out->port) && out->port != 0;
+}
+
 static enum egr_proxy_said read_http(const char *in, size_t n, struct egr_proxy_ask *out)
 {
 	size_t len = head_length(in, n);
-	struct span rest = {in, len}, line, method, target;
+	struct egr_text rest = {in, len}, line, method, target;
 	bool is_connect;
 
 	if (n >= 7 && memcmp(in, "CONNECT", 7) != 0)
@@ -189,15 +126,15 @@ static enum egr_proxy_said read_http(const char *in, size_t n, struct egr_proxy_
 	if (!len)
 		return is_clean(in, in[n - 1] == '\r' ? n - 1 : n) ? EGR_PROXY_MORE : EGR_PROXY_BAD;
 	out->used = len;
-	if (!is_clean(in, len) || !cut(&rest, '\n', &line) || !cut(&line, ' ', &method) ||
-	    !is_token(method) || !cut(&line, ' ', &target) || line.n < 1)
+	if (!is_clean(in, len) || !egr_cut(&rest, '\n', &line) || !egr_cut(&line, ' ', &method) ||
+	    !egr_is_token(method) || !egr_cut(&line, ' ', &target) || line.n < 1)
 		return EGR_PROXY_BAD;
 	line.n--; /* the carriage return */
-	if (!is_word(line, "HTTP/1.1") && !is_word(line, "HTTP/1.0"))
+	if (!egr_is_word(line, "HTTP/1.1") && !egr_is_word(line, "HTTP/1.0"))
 		return EGR_PROXY_BAD;
-	is_connect = is_word(method, "CONNECT");
+	is_connect = egr_is_word(method, "CONNECT");
 	out->kind = is_connect ? EGR_PROXY_CONNECT : EGR_PROXY_URL;
-	if (is_connect ? !read_authority(target, 0, out) : !read_url(method, target, line, out))
+	if (is_connect ? !read_authority(target, out) : !read_url(method, target, line, out))
 		return EGR_PROXY_BAD;
 	if (!take_fields(rest, !is_connect, out))
 		return EGR_PROXY_BAD;
