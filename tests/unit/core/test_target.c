@@ -53,71 +53,71 @@ Test(core_target, targets_are_as_the_rows_say)
 	tsv_free(t);
 }
 
+static const struct {
+	const char *in, *out;
+	unsigned flags;
+} ONE[] = {
+	{"/repos/../admin/x", "/admin/x", 0},
+	{"/repos//../admin/x", "/admin/x", 0},
+	{"/%61dmin/x", "/admin/x", 0},
+	{"/a/..", "/", 0},
+	{"/a/b/..", "/a/", 0},
+	{"/...", "/...", 0},
+	{"/a/.../b", "/a/.../b", 0},
+	{"/a;x", "/a", 0},
+	{"/;x/b", "/b", 0},
+	{"/a;x%3By/b;z", "/a/b", 0},
+	{"/a%3Bb/c", "/a/c", 0},
+	{"/a{b}|\"c", "/a%7Bb%7D%7C%22c", 0},
+	{"/~a_b-c.d!$&'()*+,=:@", "/~a_b-c.d!$&'()*+,=:@", 0},
+	{"/A/a", "/A/a", 0},
+	{"/x%e9", "/x%E9", 0},
+	{"/a?/../b", "/a", 0},
+	{"/@scope%2fname", "/@scope%2Fname", SBX_TARGET_SLASHES},
+	{"http://a.example.net", "/", 0},
+	{"HTTPS://a.example.net:8443/a/./b?c", "/a/b", 0},
+};
+static const struct {
+	const char *in;
+	enum sbx_target_kind kind;
+	unsigned flags;
+} BAD[] = {
+	{"/repos\\..\\admin", SBX_TARGET_BACKSLASH, 0},
+	{"/repos/..%5cadmin", SBX_TARGET_BACKSLASH, 0},
+	{"/a;x\\..", SBX_TARGET_BACKSLASH, 0},
+	{"/a;x%00/b", SBX_TARGET_CONTROL, 0},
+	{"/a;%2f../b", SBX_TARGET_SLASH, 0},
+	{"/a;%2/b", SBX_TARGET_ESCAPE, 0},
+	{"/a%2", SBX_TARGET_ESCAPE, 0},
+	{"/a%", SBX_TARGET_ESCAPE, 0},
+	{"/a b", SBX_TARGET_CONTROL, 0},
+	{"/%c0%ae%c0%ae/x", SBX_TARGET_OVERLONG, 0},
+	{"/%e0%80%af", SBX_TARGET_OVERLONG, 0},
+	{"/%f0%80%80%af", SBX_TARGET_OVERLONG, 0},
+	{"/a/..%2Fb", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
+	{"/a%2F../b", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
+	{"/a%2F%2e%2e;x/b", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
+	{"/a%2F.%2Fb", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
+	{"a/b", SBX_TARGET_SCHEME, 0},
+	{"**", SBX_TARGET_SCHEME, 0},
+	{"ftp://a.example.net/", SBX_TARGET_SCHEME, 0},
+	{"http:/a.example.net/", SBX_TARGET_SCHEME, 0},
+	{"http:///a", SBX_TARGET_EMPTY_HOST, 0},
+	{"http://?a", SBX_TARGET_EMPTY_HOST, 0},
+	{"http://u@a.example.net/", SBX_TARGET_USER, 0},
+	{"/a?b#c", SBX_TARGET_FRAGMENT, 0},
+	{"/a?b\xc3\xa9", SBX_TARGET_NOT_ASCII, 0},
+};
+
 Test(core_target, what_servers_read_in_two_ways_is_refused_or_one)
 {
-	static const struct {
-		const char *in, *out;
-		unsigned flags;
-	} rows[] = {
-		{"/repos/../admin/x", "/admin/x", 0},
-		{"/repos//../admin/x", "/admin/x", 0},
-		{"/%61dmin/x", "/admin/x", 0},
-		{"/a/..", "/", 0},
-		{"/a/b/..", "/a/", 0},
-		{"/...", "/...", 0},
-		{"/a/.../b", "/a/.../b", 0},
-		{"/a;x", "/a", 0},
-		{"/;x/b", "/b", 0},
-		{"/a;x%3By/b;z", "/a/b", 0},
-		{"/a%3Bb/c", "/a/c", 0},
-		{"/a{b}|\"c", "/a%7Bb%7D%7C%22c", 0},
-		{"/~a_b-c.d!$&'()*+,=:@", "/~a_b-c.d!$&'()*+,=:@", 0},
-		{"/A/a", "/A/a", 0},
-		{"/x%e9", "/x%E9", 0},
-		{"/a?/../b", "/a", 0},
-		{"/@scope%2fname", "/@scope%2Fname", SBX_TARGET_SLASHES},
-		{"http://a.example.net", "/", 0},
-		{"HTTPS://a.example.net:8443/a/./b?c", "/a/b", 0},
-	};
-	static const struct {
-		const char *in;
-		enum sbx_target_kind kind;
-		unsigned flags;
-	} bad[] = {
-		{"/repos\\..\\admin", SBX_TARGET_BACKSLASH, 0},
-		{"/repos/..%5cadmin", SBX_TARGET_BACKSLASH, 0},
-		{"/a;x\\..", SBX_TARGET_BACKSLASH, 0},
-		{"/a;x%00/b", SBX_TARGET_CONTROL, 0},
-		{"/a;%2f../b", SBX_TARGET_SLASH, 0},
-		{"/a;%2/b", SBX_TARGET_ESCAPE, 0},
-		{"/a%2", SBX_TARGET_ESCAPE, 0},
-		{"/a%", SBX_TARGET_ESCAPE, 0},
-		{"/a b", SBX_TARGET_CONTROL, 0},
-		{"/%c0%ae%c0%ae/x", SBX_TARGET_OVERLONG, 0},
-		{"/%e0%80%af", SBX_TARGET_OVERLONG, 0},
-		{"/%f0%80%80%af", SBX_TARGET_OVERLONG, 0},
-		{"/a/..%2Fb", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
-		{"/a%2F../b", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
-		{"/a%2F%2e%2e;x/b", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
-		{"/a%2F.%2Fb", SBX_TARGET_HIDDEN_DOTS, SBX_TARGET_SLASHES},
-		{"a/b", SBX_TARGET_SCHEME, 0},
-		{"**", SBX_TARGET_SCHEME, 0},
-		{"ftp://a.example.net/", SBX_TARGET_SCHEME, 0},
-		{"http:/a.example.net/", SBX_TARGET_SCHEME, 0},
-		{"http:///a", SBX_TARGET_EMPTY_HOST, 0},
-		{"http://?a", SBX_TARGET_EMPTY_HOST, 0},
-		{"http://u@a.example.net/", SBX_TARGET_USER, 0},
-		{"/a?b#c", SBX_TARGET_FRAGMENT, 0},
-		{"/a?b\xc3\xa9", SBX_TARGET_NOT_ASCII, 0},
-	};
-
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		cr_expect_eq(reads(rows[i].in, rows[i].flags), SBX_TARGET_OK, "%s", rows[i].in);
-		cr_expect_str_eq(target.path, rows[i].out, "%s", rows[i].in);
-		expect_settled(rows[i].in, rows[i].flags);
+	for (size_t i = 0; i < sizeof ONE / sizeof *ONE; i++) {
+		cr_expect_eq(reads(ONE[i].in, ONE[i].flags), SBX_TARGET_OK, "%s", ONE[i].in);
+		cr_expect_str_eq(target.path, ONE[i].out, "%s", ONE[i].in);
+		expect_settled(ONE[i].in, ONE[i].flags);
 	}
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		cr_expect_eq(reads(bad[i].in, bad[i].flags), bad[i].kind, "%s", bad[i].in);
+	for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)
+		cr_expect_eq(reads(BAD[i].in, BAD[i].flags), BAD[i].kind, "%s", BAD[i].in);
 	cr_expect_eq(sbx_target_read("/a\0b", 4, 0, &target), SBX_TARGET_CONTROL);
 }
 
