@@ -37,8 +37,8 @@ static bool is_one_of(const char *set, unsigned char c)
 	return *set != '\0';
 }
 
-/* Stands for itself in a segment: pchar of RFC 3986. Not ';', which begins what is cut off. */
-static bool is_plain(unsigned char c)
+/* pchar of RFC 3986, but for ';'. */
+bool sbx_target_is_plain(unsigned char c)
 {
 	return is_alnum(c) || is_one_of("-._~!$&'()*+,=:@", c);
 }
@@ -146,7 +146,7 @@ static enum sbx_target_kind put_unescaped(struct writer *w, unsigned char c, uns
 	if (is_overlong(was, c))
 		return SBX_TARGET_OVERLONG;
 	if (c != '/')
-		return is_plain(c) ? put(w, (char)c) : put_escaped(w, c);
+		return sbx_target_is_plain(c) ? put(w, (char)c) : put_escaped(w, c);
 	if (!(flags & SBX_TARGET_SLASHES))
 		return SBX_TARGET_SLASH;
 	if (dots(w, w->piece))

@@ -68,6 +68,10 @@ struct sbx_target {
 enum sbx_target_kind sbx_target_read(const char *text, size_t len, unsigned flags,
 				     struct sbx_target *out);
 
+/* Does the character stand for itself in a path that was read? Others are escaped there, or cut
+ * off (';'). */
+bool sbx_target_is_plain(unsigned char);
+
 /* One key of a query and its value, both unescaped. */
 struct sbx_query_pair {
 	const char *key, *value; /* in the caller's buffer; not NUL-terminated */

@@ -2,8 +2,8 @@
 # The preloaded library. Its own objects, and those of core/ again: no stack protector, no
 # fortify, nothing of a C library (shim/mem.h).
 shim_SRCS := $(wildcard shim/*.c shim/linux/*.c shim/linux/export/*.c)
-# The launcher alone reads rings and Mach-O files.
-shim_CORE := $(filter-out core/ring_read.c core/macho.c core/target.c,$(core_SRCS))
+# The launcher alone reads rings and Mach-O files, and nobody in the command judges requests.
+shim_CORE := $(filter-out core/ring_read.c core/macho.c core/request.c core/target.c core/text_glob.c,$(core_SRCS))
 shim_OBJS := $(shim_SRCS:%.c=$(B)/shim-obj/%.o) $(shim_CORE:%.c=$(B)/shim-obj/%.o)
 SHIM_PRODUCTS := $(B)/libsbx-shim.so
 DEPS += $(shim_OBJS:.o=.d)

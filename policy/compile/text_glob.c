@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * openshell_glob.c - see dialect.h. Braces are multiplied out; what is left is walked once,
- * with the set of places in the value where the pattern so far may end: no pattern is slow.
+ * text_glob.c - see text_glob.h. Braces are multiplied out; what is left becomes one operation
+ * after the other.
  */
-#include "policy/front/dialect.h"
+#include "policy/compile/text_glob.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/target.h"
 
 /* Behind the class that begins at p, or NULL: it has no end. A bracket that is first is a member.
  */
@@ -45,7 +48,7 @@ static const char *brace_end(const char *p)
 	return NULL;
 }
 
-const char *pol_openshell_glob_check(const char *pattern)
+const char *pol_glob_check(const char *pattern)
 {
 	int depth = 0;
 
@@ -66,133 +69,162 @@ const char *pol_openshell_glob_check(const char *pattern)
 
 /* ---- one pattern without braces ---- */
 
-/* Places 0 to n of the value, true where the pattern so far may end. */
-struct places {
-	const char *s;
-	size_t n;
-	bool *now, *next;
+struct maker {
+	struct pol_globs *to;
+	enum pol_glob_text text;
+	struct pol_glob glob;
+	bool is_at_start; /* of a component */
 };
 
-static void turn(struct places *w)
+static void emit(struct maker *m, enum sbx_glob_kind kind, uint32_t operand)
 {
-	bool *was = w->now;
+	struct pol_globs *g = m->to;
 
-	w->now = w->next;
-	w->next = was;
-	memset(w->next, 0, w->n + 1);
+	b_grow(g->op, g->nops, g->ops_cap);
+	g->op[g->nops++] = SBX_GLOB_OP(kind, operand);
+	m->glob.nops++;
 }
 
-static size_t char_len(const struct places *w, size_t i)
+static bool ends_in(const struct maker *m, enum sbx_glob_kind kind)
 {
-	unsigned n = b_utf8_len((const unsigned char *)w->s + i, w->n - i);
-
-	return n ? n : 1;
+	return m->glob.nops && SBX_GLOB_KIND(m->to->op[m->to->nops - 1]) == kind;
 }
 
-/* `p` is behind the bracket; ranges are of bytes, or of one character and itself. */
-static bool in_class(const char *p, const char *end, const char *c, size_t len)
+static uint32_t char_at(const char *p, size_t *len)
 {
-	bool negated = *p == '!' || *p == '^', found = false;
+	unsigned n = b_utf8_len((const unsigned char *)p, strlen(p));
 
-	for (p += negated; p < end - 1 && !found; p++) {
-		if (p[1] == '-' && p + 2 < end - 1) {
-			found = len == 1 && (unsigned char)*p <= (unsigned char)*c &&
-				(unsigned char)*c <= (unsigned char)p[2];
-			p += 2;
-		} else {
-			found = strncmp(p, c, len) == 0;
+	*len = n ? n : 1;
+	return n ? b_utf8_decode((const unsigned char *)p, n) : 0x110000u + (unsigned char)*p;
+}
+
+static void emit_escaped(struct maker *m, unsigned char c)
+{
+	static const char digits[] = "0123456789ABCDEF";
+
+	emit(m, SBX_GLOB_CHAR, '%');
+	emit(m, SBX_GLOB_CHAR, (unsigned char)digits[c >> 4]);
+	emit(m, SBX_GLOB_CHAR, (unsigned char)digits[c & 15]);
+}
+
+static int hex_of(char c)
+{
+	const char digits[] = "0123456789abcdef";
+	const char *p = c ? strchr(digits, c >= 'A' && c <= 'F' ? c | 0x20 : c) : NULL;
+
+	return p ? (int)(p - digits) : -1;
+}
+
+/* A character of the pattern as paths have it. Its length. */
+static size_t emit_in_path(struct maker *m, const char *p, size_t len)
+{
+	int high = *p == '%' ? hex_of(p[1]) : -1, low = high < 0 ? -1 : hex_of(p[2]);
+	unsigned char c = low < 0 ? (unsigned char)*p : (unsigned char)(high << 4 | low);
+
+	if (c == '/' ? low < 0 : sbx_target_is_plain(c))
+		emit(m, SBX_GLOB_CHAR, c);
+	else if (low >= 0)
+		emit_escaped(m, c);
+	else
+		for (size_t i = 0; i < len; i++)
+			emit_escaped(m, (unsigned char)p[i]);
+	return low < 0 ? len : 3;
+}
+
+static const char *make_char(struct maker *m, const char *p)
+{
+	size_t len;
+	uint32_t c;
+
+	p += *p == '\\';
+	c = char_at(p, &len);
+	m->is_at_start = c == m->glob.separator;
+	if (m->text == POL_GLOB_PATH)
+		return p + emit_in_path(m, p, len);
+	emit(m, SBX_GLOB_CHAR, c);
+	return p + len;
+}
+
+/* Ranges are of characters. */
+static const char *make_class(struct maker *m, const char *p)
+{
+	const char *end = class_end(p);
+	bool negated = p[1] == '!' || p[1] == '^';
+	uint32_t first = m->glob.nranges;
+	size_t len;
+
+	for (p += 1 + negated; p < end - 1;) {
+		struct pol_globs *g = m->to;
+		struct sbx_glob_range r;
+
+		r.low = r.high = char_at(p, &len);
+		p += len;
+		if (*p == '-' && p + 1 < end - 1) {
+			r.high = char_at(p + 1, &len);
+			p += 1 + len;
 		}
+		b_grow(g->range, g->nranges, g->ranges_cap);
+		g->range[g->nranges++] = r;
+		m->glob.nranges++;
 	}
-	return found != negated;
+	m->is_at_start = false;
+	emit(m, SBX_GLOB_CLASS,
+	     (negated ? SBX_GLOB_NEGATED : 0) | (m->glob.nranges - first) << 12 | first);
+	return end;
 }
 
-static void step_char(struct places *w, const char *p, const char *end)
+/* Two stars that are a whole component, or some that are a part of one. */
+static const char *make_stars(struct maker *m, const char *p)
 {
-	for (size_t i = 0; i < w->n; i++) {
-		size_t len = char_len(w, i);
-		bool fits;
+	size_t n = strspn(p, "*");
+	bool is_whole = n == 2 && m->is_at_start && m->glob.separator;
 
-		if (!w->now[i])
-			continue;
-		if (*p == '?')
-			fits = w->s[i] != '/';
-		else if (*p == '[')
-			fits = in_class(p + 1, end, w->s + i, len);
-		else
-			fits = w->s[i] == (*p == '\\' ? p[1] : *p), len = 1;
-		if (fits)
-			w->next[i + len] = true;
-	}
-	turn(w);
-}
-
-/* `*`, or anything at all. */
-static void step_star(struct places *w, bool crosses)
-{
-	bool on = false;
-
-	for (size_t i = 0; i <= w->n; i++) {
-		on |= w->now[i];
-		w->next[i] = on;
-		on &= crosses || w->s[i] != '/';
-	}
-	turn(w);
-}
-
-/* Behind a slash here or anywhere later; `may_skip`: or right here. */
-static void step_components(struct places *w, bool may_skip)
-{
-	bool seen = false;
-
-	for (size_t i = 0; i <= w->n; i++) {
-		seen |= w->now[i] && (may_skip || w->s[i] == '/');
-		w->next[i] |= may_skip && w->now[i];
-		if (seen && i < w->n && w->s[i] == '/')
-			w->next[i + 1] = true;
-	}
-	turn(w);
-}
-
-/* Stars that are a whole component; NULL: these are none. */
-static const char *step_whole(struct places *w, const char *pattern, const char *p)
-{
-	if (p == pattern && strcmp(p, "**") == 0) {
-		step_star(w, true);
+	if (is_whole && !p[2]) {
+		emit(m, SBX_GLOB_ALL, 0);
 		return p + 2;
 	}
-	if (p == pattern && strncmp(p, "**/", 3) == 0) {
-		step_components(w, true);
-		return p + 3;
+	if (is_whole && (unsigned char)p[2] == m->glob.separator) {
+		if (!ends_in(m, SBX_GLOB_INSIDE)) {
+			emit(m, SBX_GLOB_ENTRY, 0);
+			emit(m, SBX_GLOB_INSIDE, 0);
+		}
+		return p + 3; /* at the start of a component still */
 	}
-	if (strncmp(p, "/**/", 4) == 0) {
-		step_components(w, false);
-		return p + 4;
-	}
-	if (strcmp(p, "/**") != 0)
-		return NULL;
-	step_char(w, p, p + 1);
-	step_star(w, true);
-	return p + 3;
+	m->is_at_start = false;
+	emit(m, m->glob.separator ? SBX_GLOB_STAR : SBX_GLOB_ALL, 0);
+	return p + n;
 }
 
-static bool match_plain(const char *pattern, const char *value)
+static int add_plain(struct pol_globs *to, const char *pattern, enum pol_glob_text text,
+		     struct b_err *err)
 {
-	size_t n = strlen(value);
-	b_auto_free bool *now = b_calloc(n + 2, 1), *next = b_calloc(n + 2, 1);
-	struct places w = {value, n, now, next};
+	static const char separators[] = {
+		[POL_GLOB_PATH] = '/', [POL_GLOB_PLAIN] = '/', [POL_GLOB_DOTS] = '.'};
+	struct maker m = {.to = to, .text = text, .is_at_start = true};
 
-	w.now[0] = true;
-	for (const char *p = pattern, *end; *p; p = end) {
-		end = step_whole(&w, pattern, p);
-		if (end)
-			continue;
-		end = skip_one(p);
-		if (*p == '*')
-			step_star(&w, false);
-		else
-			step_char(&w, p, end);
+	m.glob.separator = text == POL_GLOB_TEXT ? 0 : (uint32_t)separators[text];
+	m.glob.first_op = (uint32_t)to->nops;
+	m.glob.first_range = (uint32_t)to->nranges;
+	for (const char *p = pattern; *p;) {
+		if (m.glob.nops > SBX_GLOB_OPS - 12 || m.glob.nranges > SBX_GLOB_RANGES_N)
+			return b_fail(err, B_POLICY, 0, "pattern too long: `%.64s...`", pattern);
+		if (*p == '*') {
+			p = make_stars(&m, p);
+		} else if (*p == '[') {
+			p = make_class(&m, p);
+		} else if (*p == '?') {
+			m.is_at_start = false;
+			emit(&m, SBX_GLOB_ANY, 0);
+			p++;
+		} else {
+			p = make_char(&m, p);
+		}
 	}
-	return w.now[n];
+	if (m.glob.nranges > SBX_GLOB_RANGES_N)
+		return b_fail(err, B_POLICY, 0, "pattern too long: `%.64s...`", pattern);
+	b_grow(to->v, to->n, to->cap);
+	to->v[to->n++] = m.glob;
+	return 0;
 }
 
 /* ---- braces ---- */
@@ -209,16 +241,18 @@ static const char *part_end(const char *p)
 	return p;
 }
 
-static bool match_any(const char *pattern, const char *value, int *budget)
+static int add_all(struct pol_globs *to, const char *pattern, enum pol_glob_text text, int *budget,
+		   struct b_err *err)
 {
 	const char *open = pattern, *end;
 
 	while (*open && *open != '{')
 		open = skip_one(open);
 	if (--*budget < 0)
-		return false;
+		return b_fail(err, B_POLICY, 0, "pattern with more than %d alternatives",
+			      POL_GLOB_ALTERNATIVES);
 	if (!*open)
-		return match_plain(pattern, value);
+		return add_plain(to, pattern, text, err);
 	end = brace_end(open);
 	for (const char *part = open + 1; part < end; part = part_end(part) + 1) {
 		b_auto(b_str_release) struct b_str one = {0};
@@ -226,15 +260,50 @@ static bool match_any(const char *pattern, const char *value, int *budget)
 		b_str_addn(&one, pattern, (size_t)(open - pattern));
 		b_str_addn(&one, part, (size_t)(part_end(part) - part));
 		b_str_add(&one, end);
-		if (match_any(b_str_c(&one), value, budget))
+		if (add_all(to, b_str_c(&one), text, budget, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int pol_globs_add(struct pol_globs *to, const char *pattern, enum pol_glob_text text,
+		  struct b_err *err)
+{
+	const char *wrong = pol_glob_check(pattern);
+	int budget = POL_GLOB_ALTERNATIVES;
+
+	if (wrong)
+		return b_fail(err, B_POLICY, 0, "glob pattern '%s' %s", pattern, wrong);
+	return add_all(to, pattern, text, &budget, err);
+}
+
+struct sbx_glob pol_globs_get(const struct pol_globs *g, size_t i)
+{
+	const struct pol_glob *at = &g->v[i];
+
+	return (struct sbx_glob){.op = g->op + at->first_op,
+				 .nops = at->nops,
+				 .separator = at->separator,
+				 .range = g->range + at->first_range,
+				 .nranges = at->nranges};
+}
+
+bool pol_globs_match(const struct pol_globs *g, size_t first, size_t n, const char *text,
+		     size_t len)
+{
+	for (size_t i = first; i < first + n; i++) {
+		struct sbx_glob one = pol_globs_get(g, i);
+
+		if (sbx_glob_match(&one, text, len))
 			return true;
 	}
 	return false;
 }
 
-bool pol_openshell_glob_match(const char *pattern, const char *value)
+void pol_globs_release(struct pol_globs *g)
 {
-	int budget = POL_OPENSHELL_ALTERNATIVES;
-
-	return !pol_openshell_glob_check(pattern) && match_any(pattern, value, &budget);
+	free(g->v);
+	free(g->op);
+	free(g->range);
+	*g = (struct pol_globs){0};
 }

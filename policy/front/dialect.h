@@ -12,6 +12,7 @@
 struct b_err;
 struct b_str;
 struct pol_doc;
+struct pol_request_rules;
 struct pol_text;
 struct pol_texts;
 struct pol_ynode;
@@ -122,6 +123,10 @@ const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; openshell_middlewares.c. */
 int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 			  const struct pol_ynode *value);
+/* openshell_http.c: what an endpoint that was checked says of requests. Borrowed from the tree and
+ * the arena. False: its protocol is not `rest`. */
+bool pol_openshell_requests(struct b_arena *, const struct pol_ynode *endpoint,
+			    struct pol_request_rules *out);
 int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,
 			      const struct pol_ynode *value);
 
@@ -151,17 +156,3 @@ int pol_orbit_parse(const char *name, const char *text, size_t len, struct pol_d
 int pol_orbit_take(const struct pol_ynode *root, struct pol_doc *out, struct b_err *err);
 /* The same into an empty document, whose arena may hold the tree. */
 int pol_orbit_take_in(const struct pol_ynode *root, struct pol_doc *, struct b_err *err);
-
-/*
- * The patterns of OpenShell for URL paths and binaries: `*` and `?` within a
- * component, `**` as a whole one for any number, `[ab]`, `[!a-z]`, `{a,b}`, `\x`. Pure.
- *
- * `/repos/` and two stars is not `/repos`; two stars beside other characters are one.
- */
-
-#define POL_OPENSHELL_ALTERNATIVES 256
-
-/* What is wrong with the pattern ("has unclosed '['"); NULL = nothing. */
-const char *pol_openshell_glob_check(const char *pattern);
-/* A pattern with something wrong matches nothing. Steps: pattern times value. */
-bool pol_openshell_glob_match(const char *pattern, const char *value);

@@ -9,19 +9,10 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "core/host.h"
+#include "policy/compile/text_glob.h"
 #include "policy/front/dialect.h"
 
 #define WITH(f, node, ...) pol_pos_fail((f)->err, &(node)->pos, __VA_ARGS__)
-
-static bool is_true(const struct pol_ynode *v)
-{
-	return v && v->kind == POL_Y_BOOL && (v->s[0] | 32) == 't';
-}
-
-static bool is_text(const struct pol_ynode *v, const char *text)
-{
-	return v && v->kind == POL_Y_STR && strcmp(v->s, text) == 0;
-}
 
 /* ---- values ---- */
 
@@ -44,7 +35,7 @@ static int take_words(struct pol_front *f, const struct pol_ynode *value, const 
 /* globset would refuse it when it is matched, too late for a person. */
 static void check_glob(struct pol_front *f, const struct pol_ynode *glob)
 {
-	const char *wrong = pol_openshell_glob_check(glob->s);
+	const char *wrong = pol_glob_check(glob->s);
 
 	if (wrong)
 		pol_foreign_note(f->doc, &glob->pos, "glob pattern '%s' %s", glob->s, wrong);
@@ -280,7 +271,7 @@ static int take_tls(struct pol_front *f, const struct pol_ynode *key, const stru
 {
 	if (take_words(f, value, key->s, "skip|terminate|passthrough|auto") < 0)
 		return -1;
-	if (is_text(value, "terminate") || is_text(value, "passthrough"))
+	if (pol_yaml_is_text(value, "terminate") || pol_yaml_is_text(value, "passthrough"))
 		pol_foreign_note(f->doc, &value->pos, "tls: %s is deprecated: leave it out",
 				 value->s);
 	return 0;
@@ -306,8 +297,8 @@ static int take_queries(struct pol_front *f, const struct pol_ynode *key,
 
 static bool is_signing(const struct pol_ynode *value)
 {
-	return is_text(value, "sigv4") || is_text(value, "sigv4:body") ||
-	       is_text(value, "sigv4:no_body");
+	return pol_yaml_is_text(value, "sigv4") || pol_yaml_is_text(value, "sigv4:body") ||
+	       pol_yaml_is_text(value, "sigv4:no_body");
 }
 
 static int take_signing(struct pol_front *f, const struct pol_ynode *key,
@@ -359,7 +350,7 @@ static int check_place(struct pol_front *f, const struct pol_ynode *e)
 	const struct pol_ynode *host = pol_yaml_get(e, "host"),
 			       *ips = pol_yaml_get(e, "allowed_ips"),
 			       *ports = pol_yaml_get(e, "ports");
-	bool is_tcp = is_text(pol_yaml_get(e, "protocol"), "tcp");
+	bool is_tcp = pol_yaml_is_text(pol_yaml_get(e, "protocol"), "tcp");
 	bool has_host = host && host->kind == POL_Y_STR && host->len;
 
 	if (pol_yaml_get(e, "port") && pol_yaml_get(e, "ports"))
@@ -383,7 +374,8 @@ static int check_inspection(struct pol_front *f, const struct pol_ynode *e)
 	const struct pol_ynode *rules = pol_yaml_get(e, "rules"),
 			       *deny = pol_yaml_get(e, "deny_rules");
 	const struct pol_ynode *access = pol_yaml_get(e, "access"), *mcp = pol_yaml_get(e, "mcp");
-	bool allows_known = mcp && is_true(pol_yaml_get(mcp, "allow_all_known_mcp_methods"));
+	bool allows_known =
+		mcp && pol_yaml_is_true(pol_yaml_get(mcp, "allow_all_known_mcp_methods"));
 
 	if (rules && access)
 		return WITH(f, e, "rules and access are mutually exclusive");
@@ -391,10 +383,11 @@ static int check_inspection(struct pol_front *f, const struct pol_ynode *e)
 		return WITH(f, deny, "deny_rules require protocol");
 	if (deny && !rules && !access && !allows_known)
 		return WITH(f, deny, "deny_rules require a base allow: rules or access");
-	if (protocol && !is_text(protocol, "tcp") && !rules && !access && !allows_known)
+	if (protocol && !pol_yaml_is_text(protocol, "tcp") && !rules && !access && !allows_known)
 		return WITH(f, protocol,
 			    "protocol requires rules or access to define allowed traffic");
-	if (is_text(protocol, "sql") && is_text(pol_yaml_get(e, "enforcement"), "enforce"))
+	if (pol_yaml_is_text(protocol, "sql") &&
+	    pol_yaml_is_text(pol_yaml_get(e, "enforcement"), "enforce"))
 		return WITH(f, protocol,
 			    "SQL enforcement requires full SQL parsing (not available in v1). Use "
 			    "`enforcement: audit`.");
@@ -458,7 +451,7 @@ static int take_endpoint(struct pol_front *f, const struct pol_ynode *e)
 		return -1;
 	if (check_signing(f, e) < 0 && pol_front_found(f) < 0)
 		return -1;
-	if (is_text(pol_yaml_get(e, "tls"), "skip") && has_port(e, "443") &&
+	if (pol_yaml_is_text(pol_yaml_get(e, "tls"), "skip") && has_port(e, "443") &&
 	    (pol_yaml_get(e, "rules") || pol_yaml_get(e, "access")))
 		pol_foreign_note(f->doc, &e->pos,
 				 "'tls: skip' with L7 rules on port 443: L7 inspection cannot work "
@@ -504,7 +497,7 @@ static const struct pol_ynode *inspected(const struct pol_ynode *policy)
 	for (size_t i = 0; all && all->kind == POL_Y_SEQ && i < all->n; i++) {
 		const struct pol_ynode *protocol = pol_yaml_get(all->v[i], "protocol");
 
-		if (protocol && !is_text(protocol, "tcp"))
+		if (protocol && !pol_yaml_is_text(protocol, "tcp"))
 			return protocol;
 		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
 			if (pol_yaml_get(all->v[i], keys[k]))

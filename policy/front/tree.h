@@ -70,6 +70,10 @@ int pol_yaml_parse(struct b_arena *, const char *name, const char *text, size_t 
 /* Value of a key of a mapping, NULL when absent or no mapping. */
 const struct pol_ynode *pol_yaml_get(const struct pol_ynode *map, const char *key);
 
+/* Is it there, and `true`; and this string? */
+bool pol_yaml_is_true(const struct pol_ynode *);
+bool pol_yaml_is_text(const struct pol_ynode *, const char *text);
+
 const char *pol_yaml_kind_name(enum pol_ykind);
 
 /* B_POLICY "file:line:col: text"; returns -1. */

@@ -507,6 +507,16 @@ const struct pol_ynode *pol_yaml_get(const struct pol_ynode *map, const char *ke
 	return NULL;
 }
 
+bool pol_yaml_is_true(const struct pol_ynode *v)
+{
+	return v && v->kind == POL_Y_BOOL && (v->s[0] | 32) == 't';
+}
+
+bool pol_yaml_is_text(const struct pol_ynode *v, const char *text)
+{
+	return v && v->kind == POL_Y_STR && strcmp(v->s, text) == 0;
+}
+
 int pol_yaml_expect(const struct pol_ynode *node, enum pol_ykind kind, const char *what,
 		    struct b_err *err)
 {

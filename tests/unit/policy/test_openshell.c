@@ -78,40 +78,6 @@ Test(policy_openshell, endpoints_are_judged_as_the_rows_say)
 	judge("tests/vectors/openshell_l7_validate.tsv");
 }
 
-Test(policy_openshell, globs_are_as_the_rows_say)
-{
-	struct tsv *t = tsv_load("tests/vectors/openshell_glob.tsv");
-
-	for (size_t i = 0; i < t->n_rows; i++) {
-		const struct tsv_row *row = &t->rows[i];
-		const char *pattern = tsv_cell(row, "pattern"), *match = tsv_cell(row, "match");
-		const char *wrong = pol_openshell_glob_check(pattern);
-
-		cr_expect_eq(wrong != NULL, strcmp(match, "ERR") == 0, "%s", row->cells[0]);
-		cr_expect_eq(pol_openshell_glob_match(pattern, tsv_cell(row, "value")),
-			     strcmp(match, "T") == 0, "%s", row->cells[0]);
-	}
-	tsv_free(t);
-}
-
-Test(policy_openshell, no_glob_takes_long)
-{
-	char stars[4001], value[4001];
-
-	for (int i = 0; i < 4000; i++)
-		stars[i] = i % 2 ? 'a' : '*';
-	memset(value, 'a', 4000);
-	stars[4000] = value[4000] = '\0';
-	value[3999] = 'b';
-	cr_expect_not(pol_openshell_glob_match(stars, value));
-	cr_expect_not(pol_openshell_glob_match(
-		"{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}c", "x"));
-	cr_expect(pol_openshell_glob_match("{a,{b,c}d}/[!x]?", "cd/y\xc3\xa9"));
-	cr_expect_str_eq(pol_openshell_glob_check("a}"), "has unopened '}'");
-	cr_expect_str_eq(pol_openshell_glob_check("a\\"), "ends in a backslash");
-	cr_expect_str_eq(pol_openshell_glob_check("{a,[}]"), "has unclosed '{'");
-}
-
 Test(policy_openshell, paths_are_cleaned_as_the_rows_say)
 {
 	struct tsv *t = tsv_load("tests/vectors/openshell_normalize_path.tsv");
