@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * openshell_http.c - what an endpoint of OpenShell with `protocol: rest` says of requests, as the
+ * ordered rules of ours: what allows first, then what denies, so that a denial is the last that
+ * matches. The endpoint was checked before (openshell_net.c).
+ */
+#include "policy/front/dialect.h"
+
+#include <string.h>
+
+#include "policy/compile/requests.h"
+
+static const char *origin_of(struct b_arena *a, const struct pol_ynode *node)
+{
+	return b_arena_printf(a, "%s:%u:%u", node->pos.file, node->pos.line, node->pos.col);
+}
+
+/* NULL for the word that means all. */
+static const char *unless_all(const struct pol_ynode *v, const char *all)
+{
+	return !v || v->kind != POL_Y_STR || strcmp(v->s, all) == 0 ? NULL : v->s;
+}
+
+/* "x", {glob: x}, {any: [x, y]} */
+static struct pol_param param_of(struct b_arena *a, const struct pol_ynode *key,
+				 const struct pol_ynode *matcher)
+{
+	const struct pol_ynode *any = pol_yaml_get(matcher, "any");
+	const struct pol_ynode *one =
+		matcher->kind == POL_Y_STR ? matcher : pol_yaml_get(matcher, "glob");
+	size_t n = any ? any->n : 1;
+	const char **glob = b_arena_alloc(a, n * sizeof *glob);
+
+	for (size_t i = 0; i < n; i++)
+		glob[i] = any ? any->v[i]->s : one->s;
+	return (struct pol_param){.key = key->s, .glob = glob, .nglobs = n};
+}
+
+static void add_match(struct b_arena *a, struct pol_request_rules *out,
+		      const struct pol_ynode *match, bool allow)
+{
+	const struct pol_ynode *method = pol_yaml_get(match, "method"),
+			       *path = pol_yaml_get(match, "path"),
+			       *query = pol_yaml_get(match, "query");
+	struct pol_request r = {.allow = allow,
+				.method = unless_all(method, "*"),
+				.path = unless_all(path, "**"),
+				/* a star of OpenShell ends at a dot; one that denies does not */
+				.query = allow ? POL_GLOB_DOTS : POL_GLOB_TEXT,
+				.origin = origin_of(a, match)};
+	struct pol_param *params;
+
+	/* where a word is missing OpenShell's rule allows nothing; one that denies shuts more here
+	 */
+	if (allow && (!method || !path))
+		return;
+	if (query && query->n) {
+		params = b_arena_alloc(a, query->n * sizeof *params);
+		for (size_t i = 0; i < query->n; i++)
+			params[i] = param_of(a, query->v[2 * i], query->v[2 * i + 1]);
+		r.param = params;
+		r.nparams = query->n;
+	}
+	pol_request_rules_add(a, out, &r);
+}
+
+static void add_access(struct b_arena *a, struct pol_request_rules *out,
+		       const struct pol_ynode *access)
+{
+	static const char *const words[] = {[POL_ACCESS_READ_ONLY] = "read-only",
+					    [POL_ACCESS_READ_WRITE] = "read-write",
+					    [POL_ACCESS_FULL] = "full"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (pol_yaml_is_text(access, words[i]))
+			pol_request_rules_access(a, out, (enum pol_access)i, origin_of(a, access));
+}
+
+bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
+			    struct pol_request_rules *out)
+{
+	const struct pol_ynode *rules = pol_yaml_get(endpoint, "rules"),
+			       *deny = pol_yaml_get(endpoint, "deny_rules"),
+			       *access = pol_yaml_get(endpoint, "access");
+
+	if (!pol_yaml_is_text(pol_yaml_get(endpoint, "protocol"), "rest"))
+		return false;
+	*out = (struct pol_request_rules){
+		.is_audit = !pol_yaml_is_text(pol_yaml_get(endpoint, "enforcement"), "enforce"),
+		.keeps_slashes = pol_yaml_is_true(pol_yaml_get(endpoint, "allow_encoded_slash")),
+	};
+	if (access)
+		add_access(a, out, access);
+	for (size_t i = 0; rules && i < rules->n; i++)
+		add_match(a, out, pol_yaml_get(rules->v[i], "allow"), true);
+	for (size_t i = 0; deny && i < deny->n; i++)
+		add_match(a, out, deny->v[i], false);
+	return true;
+}
