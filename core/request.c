@@ -158,6 +158,11 @@ static bool is_within(uint32_t first, uint32_t n, uint32_t all)
 	return first <= all && n <= all - first;
 }
 
+static bool is_text_within(const struct sbx_requests *r, const struct sbx_request_text *t)
+{
+	return is_within(t->at, t->len, r->ntext);
+}
+
 static bool check_globs(const struct sbx_requests *r)
 {
 	for (uint32_t i = 0; i < r->nglobs; i++) {
@@ -177,7 +182,7 @@ static bool check_globs(const struct sbx_requests *r)
 static bool check_params(const struct sbx_requests *r)
 {
 	for (uint32_t i = 0; i < r->nparams; i++)
-		if (!is_within(r->param[i].key.at, r->param[i].key.len, r->ntext) ||
+		if (!is_text_within(r, &r->param[i].key) ||
 		    !is_within(r->param[i].first_glob, r->param[i].nglobs, r->nglobs))
 			return false;
 	return true;
@@ -188,14 +193,16 @@ bool sbx_requests_check(const struct sbx_requests *r)
 	for (uint32_t i = 0; i < r->nrules; i++) {
 		const struct sbx_request_rule *rule = &r->rule[i];
 
-		if (!is_within(rule->method.at, rule->method.len, r->ntext) ||
+		if (!is_text_within(r, &rule->method) || !is_text_within(r, &rule->matched) ||
+		    !is_text_within(r, &rule->origin) ||
 		    !is_within(rule->first_glob, rule->nglobs, r->nglobs) ||
 		    !is_within(rule->first_param, rule->nparams, r->nparams) ||
 		    rule->nparams > SBX_REQUEST_PARAMS)
 			return false;
 	}
 	for (uint32_t i = 0; i < r->nsets; i++)
-		if (!is_within(r->set[i].first_rule, r->set[i].nrules, r->nrules))
+		if (!is_text_within(r, &r->set[i].name) ||
+		    !is_within(r->set[i].first_rule, r->set[i].nrules, r->nrules))
 			return false;
 	return check_globs(r) && check_params(r);
 }

@@ -44,12 +44,15 @@ struct sbx_request_rule {
 	struct sbx_request_text method; /* empty: all */
 	uint32_t first_glob, nglobs;	/* of paths, one of them; 0: all */
 	uint32_t first_param, nparams;	/* all of them */
+	/* For events and answers: "GET /repos/x", "file:line:col". */
+	struct sbx_request_text matched, origin;
 };
 
 /* The rules of one endpoint. */
 struct sbx_request_set {
 	uint32_t first_rule, nrules;
 	uint32_t flags;
+	struct sbx_request_text name; /* of the network policy it is of; empty: it has none */
 };
 #define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
 #define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */

@@ -72,7 +72,7 @@ struct egr_name {
 		 */
 
 /* How a proxy refuses: as the system whose document the policy is. */
-enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT };
+enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT, EGR_SHAPE_OPENSHELL };
 
 struct egr_page {
 	_Atomic uint32_t shape; /* enum egr_shape; set before anything else */

@@ -346,6 +346,11 @@ bool egr_http_is_for(const struct egr_http_head *h, const struct sbx_target *t,
 
 /* ---- responses ---- */
 
+struct egr_http_asked egr_http_asked(const struct egr_http_head *request)
+{
+	return (struct egr_http_asked){egr_is_word(request->method, "HEAD"), request->upgrades};
+}
+
 static bool read_status_line(struct egr_http_head *h, struct egr_text line)
 {
 	struct egr_text version;
@@ -367,15 +372,15 @@ static bool read_status_line(struct egr_http_head *h, struct egr_text line)
 }
 
 static bool settle_response(struct egr_http_head *h, const struct said *s,
-			    const struct egr_http_head *request)
+			    const struct egr_http_asked *asked)
 {
 	bool is_empty = h->status < 200 || h->status == 204 || h->status == 304;
 
-	h->answers_head = egr_is_word(request->method, "HEAD");
+	h->answers_head = asked->is_head;
 	is_empty |= h->answers_head;
 	h->closes = s->close || h->minor == 0;
 	if (h->status == 101) {
-		h->upgrades = request->upgrades && s->upgrade && s->is_websocket;
+		h->upgrades = asked->upgrades && s->upgrade && s->is_websocket;
 		return h->upgrades || is_wrong(h, EGR_HTTP_WRONG_UPGRADE);
 	}
 	if (is_empty)
@@ -393,7 +398,7 @@ static bool settle_response(struct egr_http_head *h, const struct said *s,
 }
 
 enum egr_http_said egr_http_response(const char *in, size_t n, size_t *seen,
-				     const struct egr_http_head *request, struct egr_http_head *h)
+				     const struct egr_http_asked *asked, struct egr_http_head *h)
 {
 	struct egr_text lines, line;
 	struct said s = {0};
@@ -404,6 +409,6 @@ enum egr_http_said egr_http_response(const char *in, size_t n, size_t *seen,
 	if (!cut_line(&lines, &line))
 		(void)is_wrong(h, EGR_HTTP_WRONG_STATUS);
 	else if (read_status_line(h, line) && read_fields(h, &s, lines))
-		(void)settle_response(h, &s, request);
+		(void)settle_response(h, &s, asked);
 	return h->wrong == EGR_HTTP_WRONG_NONE ? EGR_HTTP_GO : EGR_HTTP_BAD;
 }

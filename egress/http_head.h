@@ -99,11 +99,15 @@ struct egr_http_head {
 /* n may be more than the head. *seen: bytes that an earlier call looked at. */
 enum egr_http_said egr_http_request(const char *in, size_t n, size_t *seen,
 				    struct egr_http_head *out);
-/* `request`: what it answers; a head that it wrote, of kind GO. 100 to 199 but 101 are followed by
- * another response. A 101 that the request did not ask for is BAD. */
+/* What a response answers. */
+struct egr_http_asked {
+	bool is_head;  /* HEAD: there is no body, whatever its fields say */
+	bool upgrades; /* to a WebSocket */
+};
+struct egr_http_asked egr_http_asked(const struct egr_http_head *request);
+/* 100 to 199 but 101 are followed by another response. A 101 that was not asked for is BAD. */
 enum egr_http_said egr_http_response(const char *in, size_t n, size_t *seen,
-				     const struct egr_http_head *request,
-				     struct egr_http_head *out);
+				     const struct egr_http_asked *, struct egr_http_head *out);
 
 /* Is the request for this host and port: its Host, and its URL if the target is one? */
 bool egr_http_is_for(const struct egr_http_head *, const struct sbx_target *,

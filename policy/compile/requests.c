@@ -114,6 +114,8 @@ static int add_rule(struct pol_requests *all, const struct pol_request *r, struc
 {
 	struct sbx_request_rule one = {.allow = r->allow,
 				       .method = add_text(all, r->method),
+				       .matched = add_text(all, r->matched),
+				       .origin = add_text(all, r->origin),
 				       .first_glob = (uint32_t)all->nglobs};
 
 	if (r->nparams > SBX_REQUEST_PARAMS)
@@ -140,6 +142,7 @@ int pol_requests_add(struct pol_requests *all, const struct pol_request_rules *r
 		if (add_rule(all, &rules->v[i], err) < 0)
 			return -1;
 	set.nrules = (uint32_t)rules->n;
+	set.name = add_text(all, rules->name);
 	set.flags = (rules->is_audit ? SBX_REQUEST_AUDIT : 0) |
 		    (rules->keeps_slashes ? SBX_REQUEST_SLASHES : 0);
 	b_grow(all->set, all->nsets, all->sets_cap);

@@ -46,6 +46,7 @@ struct pol_request {
 struct pol_request_rules {
 	struct pol_request *v;
 	size_t n, cap;
+	const char *name;   /* of the network policy it is of; NULL: it has none */
 	bool is_audit;	    /* what no rule allows is recorded, and passes */
 	bool keeps_slashes; /* "%2F" may stand in a path */
 };

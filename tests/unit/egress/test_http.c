@@ -32,9 +32,10 @@ static enum egr_http_said asks(const char *text)
 /* What it answers is in `head`. */
 static enum egr_http_said answers(const char *text)
 {
+	struct egr_http_asked asked = egr_http_asked(&head);
 	size_t seen = 0;
 
-	return egr_http_response(text, strlen(text), &seen, &head, &answer);
+	return egr_http_response(text, strlen(text), &seen, &asked, &answer);
 }
 
 static void body_text(const struct egr_http_head *h, char text[32])

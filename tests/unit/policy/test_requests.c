@@ -204,7 +204,7 @@ Test(policy_requests, what_cannot_be_judged_is_refused_when_it_is_read)
 /* A file that was not made here names what is not there. */
 Test(policy_requests, an_index_that_leads_out_is_found)
 {
-	const struct sbx_request_set set = {0, 1, 0}, far_set = {1, 1, 0};
+	const struct sbx_request_set set = {.nrules = 1}, far_set = {.first_rule = 1, .nrules = 1};
 	const struct sbx_request_rule good = {.allow = 1}, method = {.method = {0, 2}},
 				      globs = {.first_glob = 0xffffffff, .nglobs = 2},
 				      params = {.nparams = 1};
