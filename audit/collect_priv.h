@@ -336,6 +336,10 @@ struct aud_log {
 	uint64_t unwritten_brokers;
 	struct b_str buf;
 	struct aud_chain chain;
+	/* What is in the file: its size, -1 where others write into it, too, and the chain of the
+	 * last line. */
+	int64_t end;
+	struct aud_chain end_chain;
 };
 
 /* `is_torn`: what another writer left at its end gets a newline first. */
@@ -352,7 +356,8 @@ void aud_log_line(struct aud_log *, size_t start);
  * folded, or of one (0). */
 void aud_log_note_broker(struct aud_log *, bool is_written, uint64_t count);
 /* Writes what is waiting. After a failure the log is closed to lines: a chain with a torn line
- * in the middle would look like tampering. */
+ * in the middle would look like tampering. The file then ends with its last whole line, where
+ * nobody else writes into it. */
 void aud_log_flush(struct aud_log *);
 
 /*

@@ -60,6 +60,8 @@ int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, 
 	c->frame.is_shared = cfg->is_shared;
 	aud_log_init(&c->log, cfg->level == SBX_AUDIT_NONE ? -1 : cfg->log_fd, cfg->is_torn);
 	aud_chain_init(&c->log.chain, cfg->key, cfg->run_id);
+	c->log.end_chain = c->log.chain;
+	c->log.end = cfg->is_shared ? -1 : 0;
 	c->person = (struct aud_person){.fn = cfg->denial, .ctx = cfg->denial_ctx};
 	c->procs = aud_procs_new(&c->counts);
 	aud_trust_init(&c->trust, cfg->kin);

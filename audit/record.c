@@ -529,11 +529,26 @@ static void settle_brokers(struct aud_log *l)
 	l->pending_brokers = (struct aud_log_brokers){0};
 }
 
+/* Takes back the part of a write that got through: the log ends with a whole line, and what is
+ * counted as lost is not there. Not done where another writer's line could be taken along. */
+static void give_up(struct aud_log *l)
+{
+	l->failed = true;
+	l->error = errno;
+	if (l->end < 0 || ftruncate(l->fd, l->end) < 0)
+		return;
+	l->chain = l->end_chain;
+}
+
 void aud_log_flush(struct aud_log *l)
 {
-	if (aud_log_open(l) && l->buf.len && b_write_all(l->fd, l->buf.s, l->buf.len) < 0) {
-		l->failed = true;
-		l->error = errno;
+	if (aud_log_open(l) && l->buf.len) {
+		if (b_write_all(l->fd, l->buf.s, l->buf.len) < 0)
+			give_up(l);
+		else if (l->end >= 0)
+			l->end += (int64_t)l->buf.len;
+		if (!l->failed)
+			l->end_chain = l->chain;
 	}
 	if (l->failed)
 		l->dropped_lines += l->pending_lines;

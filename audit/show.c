@@ -236,6 +236,7 @@ static void add_of_shims(const struct aud_run *r, struct b_str *out)
 void aud_show_complete(const struct aud_run *r, struct b_str *out)
 {
 	const json_t *complete = aud_run_get(r, "counts.broker.complete");
+	int64_t lost = of_broker(r, "unwritten") + aud_run_int(r, "counts.broker_lost", 0);
 
 	if (!json_is_boolean(complete))
 		return;
@@ -243,10 +244,12 @@ void aud_show_complete(const struct aud_run *r, struct b_str *out)
 		   "%-10s%s: %" PRId64 " calls passed the broker: %" PRId64 " performed + %" PRId64
 		   " refused + %" PRId64 " asked = %" PRId64 " lines + %" PRId64
 		   " folded + %" PRId64 " lost\n",
-		   "complete", json_is_true(complete) ? "yes" : "NO", of_broker(r, "calls"),
-		   of_broker(r, "performed"), of_broker(r, "refused"), of_broker(r, "asked"),
-		   of_broker(r, "lines"), of_broker(r, "folded"),
-		   of_broker(r, "unwritten") + aud_run_int(r, "counts.broker_lost", 0));
+		   "complete",
+		   json_is_false(complete) ? "NO"
+		   : lost		   ? "no, but what is missing is known"
+					   : "yes",
+		   of_broker(r, "calls"), of_broker(r, "performed"), of_broker(r, "refused"),
+		   of_broker(r, "asked"), of_broker(r, "lines"), of_broker(r, "folded"), lost);
 	b_str_addf(out,
 		   "%-10sthe rest: %" PRId64 " reads and questions, %" PRId64
 		   " that failed by themselves, %" PRId64 " left to the kernel, %" PRId64

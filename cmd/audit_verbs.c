@@ -376,11 +376,16 @@ int audit_verify(const struct audit_options *o, const char *root)
 {
 	b_auto(b_str_release) struct b_str text = {0};
 	b_auto(aud_run_release) struct aud_run run = {0};
+	const char *extent = "; how many there were is not recorded";
 	struct aud_verify v;
 	struct b_err err;
 
 	if (load_run(o, root, &run, &err) < 0 || aud_verify(root, &run, &v, &err) < 0)
 		return audit_fail(&err);
+	if (v.has_final)
+		extent = aud_run_int(&run, "counts.lost", 0)
+				 ? ", and are all that were written: events were lost"
+				 : ", and are all";
 	if (v.is_unchained)
 		b_str_addf(&text,
 			   "%s: %llu lines, not chained: in preload-only mode each program writes "
@@ -394,9 +399,7 @@ int audit_verify(const struct audit_options *o, const char *root)
 			   run.id, (unsigned long long)v.lines, aud_run_str(&run, "final_hash"));
 	else
 		b_str_addf(&text, "%s: %llu lines hold together%s; last %s\n", run.id,
-			   (unsigned long long)v.lines,
-			   v.has_final ? ", and are all" : "; how many there were is not recorded",
-			   v.hash);
+			   (unsigned long long)v.lines, extent, v.hash);
 	if (v.is_keyless)
 		b_str_add(&text, "a chain of version 1 has no key: whoever may write the log can "
 				 "make all of it anew\n");

@@ -58,6 +58,7 @@ struct lesson {
 		size_t n, cap;
 	} beside;			   /* options that the work needs, too */
 	uint64_t asked, refused, left_out; /* left_out: calls on names beyond NODES_MAX */
+	uint64_t unasked;		   /* names that are too long for a question */
 	struct b_str missed;		   /* what the policy does not allow after all */
 };
 
@@ -402,10 +403,9 @@ static void note_missed(struct lesson *l, const struct node *n, int op, const ch
 	b_str_add(&l->missed, ")\n");
 }
 
-static int replay(struct lesson *l, struct sbx_policy *policy, struct b_err *err)
+static void replay(struct lesson *l, struct sbx_policy *policy)
 {
 	static const enum sbx_policy_operation ops[] = {SBX_POLICY_READ, SBX_POLICY_MODIFY};
-	struct sbx_error why;
 	struct sbx_answer a;
 	struct node *n;
 	int op;
@@ -414,13 +414,14 @@ static int replay(struct lesson *l, struct sbx_policy *policy, struct b_err *err
 		for (op = 0; op < DO_COUNT; op++) {
 			if (!n->calls[op])
 				continue;
+			if (sbx_policy_check(policy, ops[op], n->path, &a, NULL) < 0) {
+				l->unasked++;
+				continue;
+			}
 			l->asked++;
-			if (sbx_policy_check(policy, ops[op], n->path, &a, &why) < 0)
-				return b_fail(err, B_POLICY, 0, "learn: %s", why.message);
 			if (!a.allowed)
 				note_missed(l, n, op, a.rule);
 		}
-	return 0;
 }
 
 static int prove(struct lesson *l, const struct aud_run *run, const struct b_str *text,
@@ -440,11 +441,34 @@ static int prove(struct lesson *l, const struct aud_run *run, const struct b_str
 	else if (sbx_policy_load(&how, &policy, &why) < 0)
 		b_fail(err, B_POLICY, 0, "learn: %s", why.message);
 	else
-		rc = replay(l, policy, err);
+		rc = 0;
+	if (rc == 0)
+		replay(l, policy);
 	close(fd);
 	unlink(name);
 	sbx_policy_free(policy);
 	return rc;
+}
+
+static void write_proof(const struct lesson *l, struct b_str *out)
+{
+	if (l->left_out)
+		b_str_addf(out,
+			   "# %" PRIu64 " calls were left out: the runs have more than %d names.\n",
+			   l->left_out, NODES_MAX);
+	if (l->unasked)
+		b_str_addf(out,
+			   "# %" PRIu64 " names of the runs could not be asked of it: they are too "
+			   "long.\n",
+			   l->unasked);
+	if (l->refused)
+		b_str_addf(out,
+			   "# %" PRIu64 " of %" PRIu64 " names of the runs are not allowed:\n%s",
+			   l->refused, l->asked, b_str_c(&l->missed));
+	else
+		b_str_addf(out,
+			   "# All %" PRIu64 " names of the runs were asked of it again: allowed.\n",
+			   l->asked);
 }
 
 int view_learn(struct view *v, const struct view_learn *how, struct b_err *err)
@@ -470,21 +494,7 @@ int view_learn(struct view *v, const struct view_learn *how, struct b_err *err)
 	write_policy(how, &l, &text);
 	if (prove(&l, &how->runs[0], &text, err) < 0)
 		return -1;
-	if (l.left_out)
-		b_str_addf(v->out,
-			   "# %" PRIu64 " calls were left out: the runs have more than %d names.\n",
-			   l.left_out, NODES_MAX);
-	if (l.refused) {
-		b_str_addf(v->out,
-			   "# %" PRIu64 " of %" PRIu64 " names of the runs are not allowed:\n",
-			   l.refused, l.asked);
-		b_str_addn(v->out, b_str_c(&l.missed), l.missed.len);
-	} else {
-		b_str_addf(v->out,
-			   "# All %" PRIu64 " names of the runs were asked of it again: "
-			   "allowed.\n",
-			   l.asked);
-	}
+	write_proof(&l, v->out);
 	b_str_addn(v->out, text.s, text.len);
-	return l.refused == 0 && l.left_out == 0;
+	return !l.refused && !l.left_out && !l.unasked;
 }
