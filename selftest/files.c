@@ -187,6 +187,38 @@ static int w_truncating_quickly(void)
 
 	return syscall(SYS_openat2, AT_FDCWD, st_at("out/f"), &padded, sizeof padded) < 0 ? -1 : 0;
 }
+/* The same size, and the access mode that asks for ioctl(2) alone: no wall of the kernel's refuses
+ * it, and what it gives must lead nowhere. */
+static int open_for_ioctl(const char *rel)
+{
+	const struct {
+		struct open_how how;
+		uint64_t zero;
+	} padded = {{.flags = O_ACCMODE | O_CLOEXEC}, 0};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, st_at(rel), &padded, sizeof padded);
+}
+static int reopen_from_ioctl(const char *rel, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/self/fd/%d", open_for_ioctl(rel));
+	return open(path, flags | O_CLOEXEC);
+}
+static int w_ioctl_mode(void)
+{
+	int fd = open_for_ioctl("out/f");
+
+	return fd < 0 ? -1 : fchmod(fd, 0600);
+}
+static int w_ioctl_reopen(void)
+{
+	return st_writes(reopen_from_ioctl("out/f", O_WRONLY));
+}
+static int r_ioctl_reopen(void)
+{
+	return st_reads_secret(reopen_from_ioctl("home/.ssh/id", O_RDONLY));
+}
 static int w_truncating_reopen(void)
 {
 	int fd = open(st_at("out/f"), O_RDONLY | O_CLOEXEC);
@@ -477,6 +509,8 @@ const struct st_probe st_file_probes[] = {
 	{"write-openat2", w_openat2, ST_NEEDS_HOST},
 	{"write-truncating-openat2", w_truncating_openat2, ST_NEEDS_HOST},
 	{"write-truncating-quickly", w_truncating_quickly, ST_NEEDS_HOST},
+	{"write-ioctl-mode", w_ioctl_mode, ST_NEEDS_HOST},
+	{"write-ioctl-reopen", w_ioctl_reopen, ST_NEEDS_HOST},
 	{"write-truncating-reopen", w_truncating_reopen, 0},
 	{"write-raw-syscall", w_raw, 0},
 	{"write-shell", w_shell, 0},
@@ -498,6 +532,7 @@ const struct st_probe st_file_probes[] = {
 	{"read-move-directory", r_move_dir, 0},
 	{"read-move-parent", r_move_parent, 0},
 	{"read-openat2", r_openat2, ST_NEEDS_HOST},
+	{"read-ioctl-reopen", r_ioctl_reopen, ST_NEEDS_HOST},
 	{"read-shell", r_shell, 0},
 	{"hidden-open", m_direct, ST_NEEDS_DENY},
 	{"hidden-move-file", m_move_file, ST_NEEDS_DENY},

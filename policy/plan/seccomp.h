@@ -213,5 +213,6 @@ enum pol_read_level {
 
 /* openat2(2) hides its flags in memory and traps whenever this size of struct open_how is not
  * given: the shim's proof that it only asks, and lives with the kernel's answer. Below level
- * POL_READ_ALL the kernel's answer is exact for reads, and no for writes. */
+ * POL_READ_ALL the kernel's answer is exact for reads, and no for writes. Access mode 3 gets a
+ * descriptor for ioctl(2) alone, whose list the static filter keeps: selftest/files.c. */
 #define POL_QUICK_HOW_SIZE 32u

@@ -99,12 +99,14 @@ static void scan_mapping(struct ak_thread *t, int fd, int how, unsigned op, cons
 	munmap(p, size);
 }
 
-/* A descriptor that can write to what may not be changed: found before anything is written. */
+/* A descriptor that can write to what may not be changed: found before anything is written. With
+ * access mode 3 the kernel opens for ioctl(2) alone, neither to read nor to write. */
 static void judge_writer(const char *path, int flags, unsigned op)
 {
 	size_t n = strlen(ak.base);
 
-	if ((flags & O_ACCMODE) == O_RDONLY || strncmp(path, ak.base, n) != 0 || path[n] != '/')
+	if ((flags & O_ACCMODE) == O_RDONLY || (flags & O_ACCMODE) == O_ACCMODE ||
+	    strncmp(path, ak.base, n) != 0 || path[n] != '/')
 		return;
 	if (!strncmp(path + n + 1, "state/", 6)) /* inherited: the log of the run */
 		return;
