@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "base/mem.h"
+#include "core/connect.h"
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"
@@ -240,7 +241,7 @@ static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 
 	sbx_explain_rule(img, op, ev->rule <= img->hdr->nrules ? (int)ev->rule - 1 : -1, &v);
 	if (ev->flags & SBX_EVF_ENDPOINT && !ev->rule)
-		v.matched = "<no matching rule>";
+		v.matched = sbx_connect_is_said(img) ? "<no matching rule>" : "<no network>";
 	*out = (struct aud_verdict){
 		.allowed = ev->flags & SBX_EVF_ALLOWED,
 		.second = ev->flags & SBX_EVF_PATH2_DENIED,

@@ -380,6 +380,11 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 	add_word(line, d->path, parent, "");
 }
 
+static bool is_of_name_server(const struct aud_denial *d)
+{
+	return d->path_len > 3 && !memcmp(d->path + d->path_len - 3, ":53", 3);
+}
+
 /* A name that is open, and an address that is not: what a name says may not lead there. */
 static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 {
@@ -395,7 +400,11 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 	b_str_add(line, b_has_prefix(d->origin, "outer:") ? ": allow in the outer run, with "
 							  : ": allow with ");
 	b_str_add(line, "--connect ");
-	b_str_add_visible(line, d->path, d->path_len);
+	/* a name server, which the run's own resolver stands for as soon as a name is allowed */
+	if (!strcmp(d->matched, "<no network>") && is_of_name_server(d))
+		b_str_add(line, "HOST:PORT the host whose name is looked up");
+	else
+		b_str_add_visible(line, d->path, d->path_len);
 }
 
 void aud_denial_line(const struct aud_denial *d, struct b_str *line)

@@ -70,4 +70,25 @@ launch -q sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"$HOME/out$i"; 
 check 'of more than are shown the end says how many' [ "$(grep -c '^sbx-launch: denied modify' "$TMP/err") $(grep -c '^sbx-launch: 12 refused: sbx-audit denials$' "$TMP/err")" = '10 1' ]
 launch -qq sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo x >"$HOME/out$i"; done'
 check 'and with -qq nothing of that' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 ]
+
+# What no network reaches is the run's doing, and has a line that says so; what answers inside has none.
+cat >net.py <<'EOT'
+import socket, sys
+for kind, host, port in ((1, '127.0.0.1', 9), (1, '192.0.2.7', 80), (1, '2001:db8::7', 443), (2, '192.0.2.53', 53)):
+    try:
+        socket.socket(10 if ':' in host else 2, kind).connect((host, port))
+    except OSError as e:
+        print(host, e.errno)
+EOT
+launch python3 net.py
+check 'without a network connects fail as the kernel says' grep -qx '192.0.2.7 101' "$TMP/out"
+denied='^sbx-launch: denied connect'
+check 'a connect that it refuses has a line' grep -q "$denied 192.0.2.7:80 (rule <no network>, .*: allow with --connect 192.0.2.7:80\$" "$TMP/err"
+check 'in IPv6 as well' grep -qF 'denied connect [2001:db8::7]:443 (' "$TMP/err"
+check 'the remedy for a name server is the name' grep -q "$denied 192.0.2.53:53 .*: allow with --connect HOST:PORT the host" "$TMP/err"
+check 'what is not there inside has none' [ "$(grep -c "$denied" "$TMP/err")" -eq 3 ]
+run=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)
+check 'and each is an event' [ "$(grep -c '"op":"connect".*"allowed":false' "$run/audit.jsonl")" -eq 3 ]
+launch --network host python3 -c "import socket; s = socket.socket(2, 2); s.connect(('192.0.2.53', 53))"
+check "the host's network has none" [ "$(grep -c "$denied" "$TMP/err")" -eq 0 ]
 exit 0

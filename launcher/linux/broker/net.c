@@ -292,6 +292,25 @@ static void tell(struct br_call *c, const struct target *t, const struct who *wh
 	br_tell(c, &told);
 }
 
+void br_net_tell_none(struct br_call *c, const struct br_address *a, int err)
+{
+	static const struct sbx_connect_answer none = {.rule = -1, .why = SBX_CONNECT_NO_RULE};
+	struct target t;
+	struct who who;
+
+	if (!c->b->plan->net.is_apart || !is_inet(a))
+		return;
+	if (err != ENETUNREACH && err != EHOSTUNREACH && err != ENETDOWN && err != EADDRNOTAVAIL)
+		return;
+	read_target(a, &t);
+	if (is_loopback(&t))
+		return;
+	t.host.kind = SBX_HOST_ADDRESS;
+	t.host.addr = t.addr;
+	look_at_name(c, br_tgid(c), who.path);
+	tell(c, &t, &who, &none, err);
+}
+
 /* What sbx-egress refuses by itself: whose it is nobody knows, for a question comes by a datagram,
  * and a connection is another process's by now. */
 static void tell_of(const struct br_broker *b, const struct egr_tell *t)

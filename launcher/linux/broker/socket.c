@@ -172,6 +172,8 @@ static struct br_end *end_of(struct br_call *c, const struct br_address *a)
 static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 				  int (*act)(int, const struct sockaddr *, socklen_t), int fd)
 {
+	int err;
+
 	if (c->b->plan->no_inet && a->any.sa_family != AF_UNIX && a->any.sa_family != AF_UNSPEC)
 		return br_fail(EACCES);
 	/* abstract: as Landlock answers where it can tell them apart */
@@ -182,7 +184,12 @@ static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 		return br_fail(EINTR);
 	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
 		return br_fail(EAGAIN);
-	return br_result(act(fd, &a->any, a->len));
+	if (act(fd, &a->any, a->len) == 0)
+		return br_result(0);
+	err = errno;
+	if (act == connect)
+		br_net_tell_none(c, a, err);
+	return br_fail(err);
 }
 
 /* ---- connect ---- */
