@@ -86,6 +86,11 @@ int pol_engine_check(struct pol_engine *, enum sbx_op, const char *path, struct 
 int pol_engine_check_in(const struct pol_engine *, struct b_arena *, enum sbx_op, const char *path,
 			struct pol_answer *out, struct b_err *err);
 
+/* The same for a path that is resolved already, as an event has it: links that stand there now are
+ * not followed. */
+int pol_engine_check_resolved(const struct pol_engine *, struct b_arena *, enum sbx_op,
+			      const char *path, struct pol_answer *out, struct b_err *err);
+
 /* Rules of the answer's list that match its path, in order; the last is the one that decided.
  * Calls each(arg, rule, decides). */
 void pol_engine_matches(const struct pol_engine *, const struct pol_answer *,

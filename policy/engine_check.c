@@ -32,7 +32,7 @@ static const struct pol_rule *find_overrode(const struct pol_list *list, size_t 
 
 /* Where the question leads, and how the path is shown: as "./x" when it was asked relative to the
  * workspace and does not lead out of it. */
-static int locate(const struct pol_engine *e, struct b_arena *a, const char *path,
+static int locate(const struct pol_engine *e, struct b_arena *a, const char *path, bool is_resolved,
 		  const char **out_real, const char **out_shown, struct b_err *err)
 {
 	const char *ws = e->rules.workspaces[0], *norm, *asked = path, *real;
@@ -42,9 +42,13 @@ static int locate(const struct pol_engine *e, struct b_arena *a, const char *pat
 		norm = pol_path_inside(a, path, err);
 		if (!norm)
 			return -1;
-		asked = b_arena_printf(a, "%.*s/%s", (int)n, ws, norm);
+		asked = strcmp(norm, ".") == 0 || !*norm
+				? ws
+				: b_arena_printf(a, "%.*s/%s", (int)n, ws, norm);
 	}
-	real = pol_canonical_strict(a, asked, err);
+	if (is_resolved && strlen(asked) >= SBX_PATH_MAX)
+		return b_fail(err, B_USAGE, 0, "a path of more than %d bytes", SBX_PATH_MAX - 1);
+	real = is_resolved ? asked : pol_canonical_strict(a, asked, err);
 	if (!real)
 		return -1;
 	*out_real = *out_shown = real;
@@ -70,16 +74,16 @@ static bool explain_folded(const struct pol_engine *e, enum sbx_op op, const cha
 	return true;
 }
 
-int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
-			const char *path, struct pol_answer *out, struct b_err *err)
+static int check(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
+		 const char *path, bool is_resolved, struct pol_answer *out, struct b_err *err)
 {
 	const struct pol_list *list = &e->rules.op[op];
-	const char *real, *shown;
+	const char *real = NULL, *shown = NULL;
 	struct sbx_verdict v;
 	bool folded;
 	size_t len;
 
-	if (locate(e, arena, path, &real, &shown, err) < 0)
+	if (locate(e, arena, path, is_resolved, &real, &shown, err) < 0)
 		return -1;
 	len = strlen(real);
 	sbx_explain(&e->image, op, real, len, &v);
@@ -104,6 +108,18 @@ int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum 
 		out->overrode = find_overrode(list, i, list->v[i].allow, real, len);
 	}
 	return 0;
+}
+
+int pol_engine_check_in(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
+			const char *path, struct pol_answer *out, struct b_err *err)
+{
+	return check(e, arena, op, path, false, out, err);
+}
+
+int pol_engine_check_resolved(const struct pol_engine *e, struct b_arena *arena, enum sbx_op op,
+			      const char *path, struct pol_answer *out, struct b_err *err)
+{
+	return check(e, arena, op, path, true, out, err);
 }
 
 int pol_engine_check(struct pol_engine *e, enum sbx_op op, const char *path, struct pol_answer *out,

@@ -28,7 +28,7 @@ $(B)/gen/schema.c: $(POLICY_SCHEMAS:%=docs/schema/%.schema.json) policy/module.m
 		echo '};'; echo 'const size_t pol_nschemas = sizeof pol_schemas / sizeof *pol_schemas;'; } >$@
 
 # The library for other programs: one object in which only what policy/sbx.h declares is visible.
-SBX_PUBLIC := load free check explain decide version
+SBX_PUBLIC := load free check check_resolved explain decide version
 $(B)/libsbx.a: $(B)/lib/policy.a $(B)/lib/base.a $(B)/lib/core.a policy/sbx.h
 	$(call say,AR,$@)
 	$(Q)$(LD_R) -r -o $(B)/libsbx.o --whole-archive $(filter %.a,$^)

@@ -74,6 +74,11 @@ struct sbx_answer {
 int sbx_policy_check(struct sbx_policy *, enum sbx_policy_operation, const char *path,
 		     struct sbx_answer *out, struct sbx_error *err);
 
+/* The same for a path that is resolved already, as a line of a log has it, or that names a symlink
+ * itself: links that stand there now are not followed. */
+int sbx_policy_check_resolved(struct sbx_policy *, enum sbx_policy_operation, const char *path,
+			      struct sbx_answer *out, struct sbx_error *err);
+
 /* The answer as one line of JSON with every rule that matches, as `sbx-policy why --all --json`
  * prints it (`floor` is null: what holds it is the launcher's to know). NULL with *err. */
 const char *sbx_policy_explain(struct sbx_policy *, enum sbx_policy_operation, const char *path,

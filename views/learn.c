@@ -414,7 +414,7 @@ static void replay(struct lesson *l, struct sbx_policy *policy)
 		for (op = 0; op < DO_COUNT; op++) {
 			if (!n->calls[op])
 				continue;
-			if (sbx_policy_check(policy, ops[op], n->path, &a, NULL) < 0) {
+			if (sbx_policy_check_resolved(policy, ops[op], n->path, &a, NULL) < 0) {
 				l->unasked++;
 				continue;
 			}

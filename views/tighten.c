@@ -216,7 +216,7 @@ static int ask(struct tightening *t, const char *file, const struct aud_run *run
 					       : d->text[0] == 'm' ? SBX_POLICY_MODIFY
 								   : SBX_POLICY_READ;
 
-		rc = sbx_policy_check(policy, op, d->text + 1, &a, &why);
+		rc = sbx_policy_check_resolved(policy, op, d->text + 1, &a, &why);
 		if (is_first && (rc < 0 || !a.allowed)) { /* an option opened it, not this policy */
 			HASH_DEL(t->deeds, d);
 			free(d->text);

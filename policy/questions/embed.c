@@ -62,7 +62,7 @@ void sbx_policy_free(struct sbx_policy *p)
 }
 
 static int ask(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
-	       struct pol_answer *out, struct b_err *err)
+	       bool is_resolved, struct pol_answer *out, struct b_err *err)
 {
 	if (!p)
 		return b_fail(err, B_USAGE, 0, "no policy");
@@ -72,16 +72,17 @@ static int ask(struct sbx_policy *p, enum sbx_policy_operation op, const char *p
 		return b_fail(err, B_USAGE, 0, "no path");
 	if ((unsigned)op >= SBX_OP_COUNT)
 		return b_fail(err, B_USAGE, 0, "no operation of number %d", (int)op);
-	return pol_engine_check_in(p->engine, &p->answer, (enum sbx_op)op, path, out, err);
+	return (is_resolved ? pol_engine_check_resolved : pol_engine_check_in)(
+		p->engine, &p->answer, (enum sbx_op)op, path, out, err);
 }
 
-int sbx_policy_check(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
-		     struct sbx_answer *out, struct sbx_error *err)
+static int check(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
+		 bool is_resolved, struct sbx_answer *out, struct sbx_error *err)
 {
 	struct pol_answer a;
 	struct b_err e;
 
-	if (ask(p, op, path, &a, &e) < 0)
+	if (ask(p, op, path, is_resolved, &a, &e) < 0)
 		return fail(&e, err);
 	*out = (struct sbx_answer){
 		.profile = p->engine->rules.profile,
@@ -94,13 +95,25 @@ int sbx_policy_check(struct sbx_policy *p, enum sbx_policy_operation op, const c
 	return 0;
 }
 
+int sbx_policy_check(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
+		     struct sbx_answer *out, struct sbx_error *err)
+{
+	return check(p, op, path, false, out, err);
+}
+
+int sbx_policy_check_resolved(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
+			      struct sbx_answer *out, struct sbx_error *err)
+{
+	return check(p, op, path, true, out, err);
+}
+
 const char *sbx_policy_explain(struct sbx_policy *p, enum sbx_policy_operation op, const char *path,
 			       struct sbx_error *err)
 {
 	struct pol_answer a;
 	struct b_err e;
 
-	if (ask(p, op, path, &a, &e) < 0) {
+	if (ask(p, op, path, false, &a, &e) < 0) {
 		fail(&e, err);
 		return NULL;
 	}
@@ -114,7 +127,7 @@ struct sbx_decision sbx_policy_decide(struct sbx_policy *p, enum sbx_policy_oper
 	struct pol_answer a;
 	struct b_err e;
 
-	if (ask(p, op, path, &a, &e) < 0) {
+	if (ask(p, op, path, false, &a, &e) < 0) {
 		if (!p)
 			return (struct sbx_decision){.reason = "cannot be judged: no policy"};
 		b_str_addf(&p->text, "cannot be judged: %s", e.msg);

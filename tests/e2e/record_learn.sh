@@ -27,6 +27,14 @@ git_files()
 {
 	git init -q . && git config user.name x && git config user.email x@y && echo 1 >f && mkdir d && echo 2 >d/g
 }
+npm_files()
+{
+	mkdir src lib && echo 'exports.f = () => 7' >src/m.js && echo 'SECRET=1' >.env
+	echo 'require("fs").writeFileSync("dist/out.js", "console.log(" + require("../src/m.js").f() + ")")' >lib/build.js
+	printf '{"name":"w","version":"1.0.0","private":true,"dependencies":{"d":"file:./dep"},
+		"scripts":{"prebuild":"mkdir -p dist","build":"node lib/build.js","test":"node dist/out.js | grep -qx 7"}}' >package.json
+	mkdir dep && echo '{"name":"d","version":"1.0.0","main":"i.js"}' >dep/package.json && echo 'module.exports = 1' >dep/i.js
+}
 learned() # FILES WORK [OPTIONS...]
 {
 	fresh
@@ -47,8 +55,13 @@ learned() # FILES WORK [OPTIONS...]
 check 'git: what is learned is enough' learned git_files 'git add . && git commit -qm x && git checkout -q -b z && echo 3 >>f && git commit -qam y && git gc -q'
 check 'make: what is learned is enough' learned c_files 'make -s && ./a && make -s'
 check 'python: what is learned is enough' learned python_files 'python3 -c "import pkg.m; open(\"out\", \"w\").write(str(pkg.m.x))" && python3 -m compileall -q pkg'
+if command -v npm >/dev/null; then
+	check 'npm: what is learned is enough' learned npm_files 'npm install --offline --no-audit --no-fund --silent && npm run -s build && npm test -s && node -e "require(\"d\")"'
+else
+	skip 'npm: what is learned is enough' 'no npm'
+fi
 cargo=$(command -v cargo || ls /root/.cargo/bin/cargo 2>/dev/null)
-if [ -x "$cargo" ] && "$cargo" --version >/dev/null 2>&1; then
+if [ -x "$cargo" ] && RUSTUP_HOME=${RUSTUP_HOME:-/root/.rustup} "$cargo" --version >/dev/null 2>&1; then
 	check 'cargo: what is learned is enough' learned cargo_files "PATH=\$PATH:${cargo%/*} cargo build -q --offline && target/debug/w" --preset cargo --setenv "RUSTUP_HOME=${RUSTUP_HOME:-/root/.rustup}" --read '/root/.cargo/**' --read '/root/.rustup/**'
 else
 	skip 'cargo: what is learned is enough' 'no cargo that this user may run'

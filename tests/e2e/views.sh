@@ -211,6 +211,7 @@ learned() # SCRIPT: what is learned of its run lets it pass again
 check 'git passes under what is learned of it' learned 'git add . && git commit -qm x && git checkout -q -b z && echo 1 >>a.c && git commit -qam y'
 check 'make passes' learned 'make && touch b && rm b'
 check 'an editor that saves by renaming passes' learned 'sed -i s/a/b/ src/1 && sed -i s/a/b/ a.c'
+check 'a link to what is only read passes' learned 'cat src/1 && ln -s src to && cat to/2'
 check 'python passes' learned 'python3 -c "open(\"out\", \"w\").write(\"x\")"'
 opens_nothing()
 {

@@ -38,7 +38,7 @@ check 'everything is in its place' complete_install
 only_public()
 {
 	nm -g --defined-only "$out/root/usr/local/lib/libsbx.a" | awk 'NF == 3 { print $3 }' | sort >"$out/symbols"
-	printf 'sbx_policy_%s\n' check decide explain free load version | diff - "$out/symbols"
+	printf 'sbx_policy_%s\n' check check_resolved decide explain free load version | diff - "$out/symbols"
 }
 check 'only what the header declares is visible' only_public
 
@@ -99,10 +99,21 @@ int main(void)
 		return 2;
 	if (sbx_policy_decide(p, SBX_POLICY_READ, 0).allow || !sbx_policy_decide(p, SBX_POLICY_READ, "/usr/x").allow)
 		return 3;
+	/* a link out of what may be changed: it may be made and removed, what it leads to not be written */
+	if (sbx_policy_check(p, SBX_POLICY_MODIFY, "out", &a, &err) < 0 || a.allowed)
+		return 4;
+	if (sbx_policy_check_resolved(p, SBX_POLICY_MODIFY, "out", &a, &err) < 0 || !a.allowed)
+		return 5;
+	if (sbx_policy_check_resolved(p, SBX_POLICY_READ, ".", &a, &err) < 0 || !a.allowed ||
+	    sbx_policy_check_resolved(p, SBX_POLICY_MODIFY, "/usr/x", &a, &err) < 0 || a.allowed)
+		return 6;
+	if (sbx_policy_check_resolved(p, SBX_POLICY_READ, "../x", &a, &err) == 0)
+		return 7;
 	sbx_policy_free(p);
 	return 0;
 }
 X
+	ln -s /usr "$out/ws/out"
 	${CC:-gcc} -std=c11 -Wall -Werror "$out/null.c" -o "$out/null" $(pkg-config --cflags --libs sbx) \
 		${SAN:+-fsanitize=$SAN} && (cd "$out/ws" && "$out/null")
 }
