@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/TUTORIAL.md, played as a reader would type it.
+# docs/TUTORIAL.md and docs/READING-THE-RECORD.md, played as a reader would type them.
 . "$(dirname "$0")/../support/e2e.sh"
-HOME=$TMP/me
-mkdir "$HOME" && export HOME PATH="${SBX%/*}:$PATH"
+export PATH="${SBX%/*}:$PATH"
 unset GIT_DIR
-python3 "$(dirname "$0")/console.py" "$(dirname "$0")/TUTORIAL.md" | sed "s/^\(not \)\{0,1\}ok - /&$E2E_INNER: /"
+for page in TUTORIAL READING-THE-RECORD; do
+	export HOME=$TMP/$page
+	mkdir "$HOME"
+	python3 "$(dirname "$0")/console.py" "$(dirname "$0")/$page.md" | sed "s/^\(not \)\{0,1\}ok - /&$E2E_INNER: $page: /"
+done
