@@ -418,6 +418,41 @@ bool sbx_connect_resolved(const struct sbx_image *img, const char *name, size_t 
 	return true;
 }
 
+/* The rule of the layer that lets a host pass which it lets pass; 0: none. */
+static uint32_t rule_for(struct asked *q, const struct sbx_image_net_layer *l,
+			 const struct sbx_host *host)
+{
+	struct sbx_addr plain = host->addr, in;
+	bool is_mapped = false;
+
+	if (host->kind == SBX_HOST_NAME)
+		return ask_name(q, host->name, host->len) ? last_in_layer(q, l) : 0;
+	if (sbx_addr_inside(&plain, &in, &is_mapped) && is_mapped)
+		plain = in;
+	return last_on_addr(q, l, &plain);
+}
+
+size_t sbx_connect_sets(const struct sbx_image *img, const struct sbx_host *host, uint16_t port,
+			const struct sbx_programs *programs, uint32_t out[SBX_LAYERS_MAX])
+{
+	const struct sbx_image_net *net = &img->hdr->net;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < net->nlayers && net->requests.nsets; i++) {
+		uint32_t last, set;
+		struct asked q;
+
+		if (net->layer[i].is_open)
+			continue;
+		begin(&q, img, port, programs);
+		last = rule_for(&q, &net->layer[i], host);
+		set = last ? facts_of(img, last - 1)->requests : 0;
+		if (set)
+			out[n++] = set - 1;
+	}
+	return n;
+}
+
 bool sbx_connect_is_said(const struct sbx_image *img)
 {
 	return img->hdr->net.nrules > 0;

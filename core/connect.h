@@ -98,6 +98,11 @@ bool sbx_connect_resolved(const struct sbx_image *, const char *name, size_t len
 			  const struct sbx_addr *, size_t n, uint16_t port,
 			  const struct sbx_programs *, struct sbx_connect_answer *out);
 
+/* Sets of rules on requests (request.h) that a connection which is allowed must keep to, one at
+ * most of each layer: how many. 0: nobody looks into it. */
+size_t sbx_connect_sets(const struct sbx_image *, const struct sbx_host *, uint16_t port,
+			const struct sbx_programs *, uint32_t out[SBX_LAYERS_MAX]);
+
 /*
  * For a resolver, which knows no port and perhaps no program: is there a port at which some program
  * may connect to this name? `is_exact` (may be NULL): the name is written in a rule as a whole, so

@@ -3,6 +3,7 @@
 #include "core/image.h"
 
 #include "core/host.h"
+#include "core/text_glob.h"
 
 struct word {
 	uint64_t v;
@@ -87,6 +88,17 @@ static bool op_ok(const struct sbx_image *img, const struct sbx_image_op *op)
 	return true;
 }
 
+static bool requests_ok(const struct sbx_image *img, const struct sbx_image_requests *r)
+{
+	return section_ok(img, r->sets, r->nsets, sizeof(struct sbx_request_set)) &&
+	       section_ok(img, r->rules, r->nrules, sizeof(struct sbx_request_rule)) &&
+	       section_ok(img, r->params, r->nparams, sizeof(struct sbx_request_param)) &&
+	       section_ok(img, r->globs, r->nglobs, sizeof(struct sbx_request_glob)) &&
+	       section_ok(img, r->ranges, r->nranges, sizeof(struct sbx_glob_range)) &&
+	       section_ok(img, r->ops, r->nops, sizeof(uint32_t)) &&
+	       section_ok(img, r->text, r->ntext, 1);
+}
+
 static bool net_sections_ok(const struct sbx_image *img, const struct sbx_image_net *n)
 {
 	return (uint64_t)n->first_rule + n->nrules <= img->hdr->nrules &&
@@ -97,7 +109,8 @@ static bool net_sections_ok(const struct sbx_image *img, const struct sbx_image_
 	       section_ok(img, n->bys, n->nbys, sizeof(struct sbx_image_by)) &&
 	       section_ok(img, n->places, n->nplaces, sizeof(struct sbx_cidr)) &&
 	       section_ok(img, n->trusted, n->ntrusted, sizeof(struct sbx_cidr)) &&
-	       section_ok(img, n->ports, n->nports, sizeof(uint16_t));
+	       section_ok(img, n->ports, n->nports, sizeof(uint16_t)) &&
+	       requests_ok(img, &n->requests);
 }
 
 static bool net_ok(const struct sbx_image *img, const struct sbx_image_net *n)

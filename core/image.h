@@ -32,7 +32,7 @@ const char *sbx_op_name(enum sbx_op op);
  */
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 7u
+#define SBX_IMAGE_VERSION 8u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -188,6 +188,48 @@ struct sbx_image_net_rule {
 	uint32_t flags;
 	uint32_t first_place, nplaces;
 	uint16_t low, high; /* ports */
+	uint32_t requests;  /* the set of rules on requests that it has + 1 (request.h); 0 = none */
+};
+
+/* Rules on requests (request.h): records that name each other by indices. */
+struct sbx_request_text {
+	uint32_t at, len; /* bytes of `text` */
+};
+
+struct sbx_request_glob {
+	uint32_t first_op, nops;
+	uint32_t first_range, nranges;
+	uint32_t separator;
+};
+
+struct sbx_request_param {
+	struct sbx_request_text key;
+	uint32_t first_glob, nglobs; /* one of them */
+};
+#define SBX_REQUEST_PARAMS 32u /* of a rule */
+
+struct sbx_request_rule {
+	uint32_t allow;
+	struct sbx_request_text method; /* empty: all */
+	uint32_t first_glob, nglobs;	/* of paths, one of them; 0: all */
+	uint32_t first_param, nparams;	/* all of them */
+	/* For events and answers: "GET /repos/x", "file:line:col". */
+	struct sbx_request_text matched, origin;
+};
+
+/* The rules of one endpoint. */
+struct sbx_request_set {
+	uint32_t first_rule, nrules;
+	uint32_t flags;
+	struct sbx_request_text name; /* of the network policy it is of; empty: it has none */
+};
+#define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
+#define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */
+
+/* Their arrays, offsets; ranges are struct sbx_glob_range, ops uint32_t (text_glob.h). */
+struct sbx_image_requests {
+	uint32_t sets, nsets, rules, nrules, params, nparams, globs, nglobs;
+	uint32_t ranges, nranges, ops, nops, text, ntext;
 };
 
 /* A pattern of programs: a file that was there at the start, or a pattern of paths (one rule). */
@@ -211,6 +253,7 @@ struct sbx_image_net {
 	uint32_t ports, nports;	    /* uint16_t[]: where an answer may change; the first is 1 */
 	uint32_t nlayers;	    /* 0: nothing is open */
 	uint32_t pad;
+	struct sbx_image_requests requests;
 	struct sbx_image_net_layer layer[SBX_LAYERS_MAX];
 };
 

@@ -153,6 +153,29 @@ bool sbx_request_judge(const struct sbx_requests *r, uint32_t set, const struct 
 
 /* ---- what was not made here ---- */
 
+void sbx_requests_of(const struct sbx_image *img, struct sbx_requests *out)
+{
+	const struct sbx_image_requests *r = &img->hdr->net.requests;
+	const unsigned char *base = img->base;
+
+	*out = (struct sbx_requests){
+		.set = (const void *)(base + r->sets),
+		.rule = (const void *)(base + r->rules),
+		.param = (const void *)(base + r->params),
+		.glob = (const void *)(base + r->globs),
+		.range = (const void *)(base + r->ranges),
+		.op = (const void *)(base + r->ops),
+		.text = (const char *)base + r->text,
+		.nsets = r->nsets,
+		.nrules = r->nrules,
+		.nparams = r->nparams,
+		.nglobs = r->nglobs,
+		.nranges = r->nranges,
+		.nops = r->nops,
+		.ntext = r->ntext,
+	};
+}
+
 static bool is_within(uint32_t first, uint32_t n, uint32_t all)
 {
 	return first <= all && n <= all - first;

@@ -20,43 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/image.h"
 #include "core/text_glob.h"
 
-/* Rules as they lie in memory or in a file: flat, with indices in place of pointers. */
-struct sbx_request_text {
-	uint32_t at, len; /* bytes of `text` */
-};
-
-struct sbx_request_glob {
-	uint32_t first_op, nops;
-	uint32_t first_range, nranges;
-	uint32_t separator;
-};
-
-struct sbx_request_param {
-	struct sbx_request_text key;
-	uint32_t first_glob, nglobs; /* one of them */
-};
-#define SBX_REQUEST_PARAMS 32u /* of a rule */
-
-struct sbx_request_rule {
-	uint32_t allow;
-	struct sbx_request_text method; /* empty: all */
-	uint32_t first_glob, nglobs;	/* of paths, one of them; 0: all */
-	uint32_t first_param, nparams;	/* all of them */
-	/* For events and answers: "GET /repos/x", "file:line:col". */
-	struct sbx_request_text matched, origin;
-};
-
-/* The rules of one endpoint. */
-struct sbx_request_set {
-	uint32_t first_rule, nrules;
-	uint32_t flags;
-	struct sbx_request_text name; /* of the network policy it is of; empty: it has none */
-};
-#define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
-#define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */
-
+/* Rules, flat as an image has them (image.h), wherever they lie. */
 struct sbx_requests {
 	const struct sbx_request_set *set;
 	const struct sbx_request_rule *rule;
@@ -68,6 +35,8 @@ struct sbx_requests {
 	uint32_t nsets, nrules, nparams, nglobs, nranges, nops, ntext;
 };
 
+/* Those of an image that was opened; indices are not looked at yet. */
+void sbx_requests_of(const struct sbx_image *, struct sbx_requests *out);
 /* Does every index lie where it may? For what was not made in this process. */
 bool sbx_requests_check(const struct sbx_requests *);
 

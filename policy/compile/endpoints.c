@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/str.h"
+#include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 
 /* ---- the list ---- */
@@ -42,6 +43,7 @@ void pol_endpoints_add(struct pol_ruleset *rs, const struct pol_endpoint *from)
 	e.matched = copy(a, from->matched);
 	e.origin = copy(a, from->origin);
 	e.by = copy_programs(a, &from->by);
+	e.requests = from->requests ? pol_http_rules_copy(a, from->requests) : NULL;
 	if (from->places) {
 		struct sbx_cidr *v = b_arena_alloc(a, (from->nplaces + 1) * sizeof *v);
 
@@ -92,6 +94,7 @@ static void hash_endpoint(struct b_sha256 *h, const struct pol_endpoint *e)
 		b_sha256_update(h, file, sizeof file);
 		hash_text(h, p->text);
 	}
+	pol_http_rules_hash(h, e->requests);
 	if (e->nplaces)
 		b_sha256_update(h, e->places, e->nplaces * sizeof *e->places);
 }

@@ -21,6 +21,7 @@ struct b_arena;
 struct b_err;
 struct b_sha256;
 struct b_str;
+struct pol_http_rules;
 struct pol_ruleset;
 struct pol_writer;
 
@@ -59,6 +60,8 @@ struct pol_endpoint {
 	/* Not NULL: what a name resolves to must lie in one of these. */
 	const struct sbx_cidr *places;
 	size_t nplaces;
+	/* Not NULL: requests are looked into, and these rules hold for them. */
+	const struct pol_http_rules *requests;
 	const char *matched, *origin; /* as in struct pol_rule */
 };
 

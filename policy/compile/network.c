@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "policy/compile/automata.h"
 #include "policy/compile/endpoints.h"
+#include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 
 /* ---- a rule's host as paths ---- */
@@ -232,6 +233,7 @@ struct net {
 	const struct pol_endpoints *all;
 	struct pol_writer *w;
 	struct patterns patterns;
+	struct pol_requests requests;
 	uint32_t *by; /* by endpoint */
 	struct sbx_image_net_part *parts;
 	size_t nparts, parts_cap;
@@ -326,7 +328,42 @@ static uint32_t flags_of(const struct pol_endpoint *e)
 	return flags | (e->is_shut ? SBX_NET_SHUT : 0) | (e->places ? SBX_NET_LISTED : 0);
 }
 
-static void write_facts(struct net *n, struct sbx_image_net *out)
+/* *out: the number of its set + 1. */
+static int add_requests(struct net *n, const struct pol_endpoint *e, uint32_t *out,
+			struct b_err *err)
+{
+	uint32_t set;
+
+	if (!e->requests)
+		return 0;
+	if (pol_requests_add(&n->requests, e->requests, &set, err) < 0)
+		return b_wrap(err, "%s", e->origin);
+	*out = set + 1;
+	return 0;
+}
+
+static void write_requests(struct net *n, struct sbx_image_requests *out)
+{
+	struct sbx_requests r;
+
+	pol_requests_view(&n->requests, &r);
+	*out = (struct sbx_image_requests){.nsets = r.nsets,
+					   .nrules = r.nrules,
+					   .nparams = r.nparams,
+					   .nglobs = r.nglobs,
+					   .nranges = r.nranges,
+					   .nops = r.nops,
+					   .ntext = r.ntext};
+	out->sets = pol_writer_append(n->w, r.set, r.nsets * sizeof *r.set);
+	out->rules = pol_writer_append(n->w, r.rule, r.nrules * sizeof *r.rule);
+	out->params = pol_writer_append(n->w, r.param, r.nparams * sizeof *r.param);
+	out->globs = pol_writer_append(n->w, r.glob, r.nglobs * sizeof *r.glob);
+	out->ranges = pol_writer_append(n->w, r.range, r.nranges * sizeof *r.range);
+	out->ops = pol_writer_append(n->w, r.op, r.nops * sizeof *r.op);
+	out->text = pol_writer_append(n->w, r.text, r.ntext);
+}
+
+static int write_facts(struct net *n, struct sbx_image_net *out, struct b_err *err)
 {
 	b_auto_free struct sbx_image_net_rule *facts = b_calloc(n->all->n + 1, sizeof *facts);
 	b_auto(b_str_release) struct b_str places = {0};
@@ -341,6 +378,8 @@ static void write_facts(struct net *n, struct sbx_image_net *out)
 			.low = e->low,
 			.high = e->high,
 		};
+		if (add_requests(n, e, &facts[i].requests, err) < 0)
+			return -1;
 		if (facts[i].nplaces)
 			b_str_addn(&places, (const char *)e->places,
 				   e->nplaces * sizeof *e->places);
@@ -352,6 +391,8 @@ static void write_facts(struct net *n, struct sbx_image_net *out)
 	out->ntrusted = (uint32_t)n->all->ntrusted;
 	out->trusted = pol_writer_append(n->w, n->all->trusted,
 					 n->all->ntrusted * sizeof *n->all->trusted);
+	write_requests(n, &out->requests);
+	return 0;
 }
 
 /* Where an answer may change: ports at which those of a rule begin, and behind their end. */
@@ -385,7 +426,8 @@ static int write_all(struct net *n, struct sbx_image_net *out, struct b_err *err
 	out->nlayers = (uint32_t)n->all->nlayers;
 	out->nparts = (uint32_t)n->nparts;
 	out->parts = pol_writer_append(n->w, n->parts, n->nparts * sizeof *n->parts);
-	write_facts(n, out);
+	if (write_facts(n, out, err) < 0)
+		return -1;
 	write_ports(n, out);
 	return write_programs(n->w, &n->patterns, out, err);
 }
@@ -399,5 +441,6 @@ int pol_write_net(struct pol_writer *w, const struct pol_endpoints *all, struct 
 	free(n.by);
 	free(n.parts);
 	free(n.patterns.by);
+	pol_requests_release(&n.requests);
 	return rc;
 }

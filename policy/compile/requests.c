@@ -7,14 +7,15 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/str.h"
 
 /* ---- what a document says ---- */
 
-void pol_request_rules_add(struct b_arena *a, struct pol_request_rules *rules,
-			   const struct pol_request *one)
+void pol_http_rules_add(struct b_arena *a, struct pol_http_rules *rules,
+			const struct pol_http_rule *one)
 {
-	struct pol_request *v;
+	struct pol_http_rule *v;
 
 	if (rules->n == rules->cap) {
 		rules->cap = rules->cap ? rules->cap * 2 : 8;
@@ -28,38 +29,115 @@ void pol_request_rules_add(struct b_arena *a, struct pol_request_rules *rules,
 	if (!v->matched) {
 		b_auto(b_str_release) struct b_str text = {0};
 
-		pol_request_text(v, &text);
+		pol_http_rule_text(v, &text);
 		v->matched = b_arena_strndup(a, b_str_c(&text), text.len);
 	}
 }
 
-void pol_request_rules_access(struct b_arena *a, struct pol_request_rules *rules,
-			      enum pol_access access, const char *origin)
+void pol_http_rules_access(struct b_arena *a, struct pol_http_rules *rules, enum pol_access access,
+			   const char *origin)
 {
 	/* those that write come last: a prefix of the list is the smaller preset */
 	static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH"};
 	static const size_t n[] = {[POL_ACCESS_READ_ONLY] = 3, [POL_ACCESS_READ_WRITE] = 6};
-	struct pol_request one = {.allow = true, .origin = origin};
+	struct pol_http_rule one = {.allow = true, .origin = origin};
 
 	if (access == POL_ACCESS_FULL) {
-		pol_request_rules_add(a, rules, &one);
+		pol_http_rules_add(a, rules, &one);
 		return;
 	}
 	for (size_t i = 0; i < n[access]; i++) {
 		one.method = methods[i];
-		pol_request_rules_add(a, rules, &one);
+		pol_http_rules_add(a, rules, &one);
 	}
 }
 
-void pol_request_text(const struct pol_request *r, struct b_str *out)
+void pol_http_rule_text(const struct pol_http_rule *r, struct b_str *out)
 {
 	b_str_addf(out, "%s %s", r->method ? r->method : "*", r->path ? r->path : "**");
 	for (size_t i = 0; i < r->nparams; i++) {
-		const struct pol_param *p = &r->param[i];
+		const struct pol_http_param *p = &r->param[i];
 
 		b_str_addf(out, "%c%s=", i ? '&' : '?', p->key);
 		for (size_t k = 0; k < p->nglobs; k++)
 			b_str_addf(out, "%s%s", k ? "|" : "", p->glob[k]);
+	}
+}
+
+static const char *copy(struct b_arena *a, const char *s)
+{
+	return s ? b_arena_strndup(a, s, strlen(s)) : NULL;
+}
+
+static const struct pol_http_param *copy_params(struct b_arena *a, const struct pol_http_rule *r)
+{
+	struct pol_http_param *v = b_arena_alloc(a, (r->nparams + 1) * sizeof *v);
+
+	for (size_t i = 0; i < r->nparams; i++) {
+		const struct pol_http_param *p = &r->param[i];
+		const char **glob = b_arena_alloc(a, (p->nglobs + 1) * sizeof *glob);
+
+		for (size_t k = 0; k < p->nglobs; k++)
+			glob[k] = copy(a, p->glob[k]);
+		v[i] = (struct pol_http_param){copy(a, p->key), glob, p->nglobs};
+	}
+	return v;
+}
+
+const struct pol_http_rules *pol_http_rules_copy(struct b_arena *a,
+						 const struct pol_http_rules *from)
+{
+	struct pol_http_rules *to = b_arena_alloc(a, sizeof *to);
+
+	*to = *from;
+	to->name = copy(a, from->name);
+	to->n = to->cap = 0;
+	to->v = NULL;
+	for (size_t i = 0; i < from->n; i++) {
+		struct pol_http_rule r = from->v[i];
+
+		r.method = copy(a, r.method);
+		r.path = copy(a, r.path);
+		r.matched = copy(a, r.matched);
+		r.origin = copy(a, r.origin);
+		r.param = copy_params(a, &r);
+		pol_http_rules_add(a, to, &r);
+	}
+	return to;
+}
+
+static void hash_text(struct b_sha256 *h, const char *s)
+{
+	const uint8_t is_there = s != NULL;
+
+	b_sha256_update(h, &is_there, 1);
+	b_sha256_update(h, s ? s : "", s ? strlen(s) + 1 : 0);
+}
+
+void pol_http_rules_hash(struct b_sha256 *h, const struct pol_http_rules *rules)
+{
+	const uint64_t head[] = {rules != NULL, rules ? rules->n : 0, rules && rules->is_audit,
+				 rules && rules->keeps_slashes};
+
+	b_sha256_update(h, head, sizeof head);
+	hash_text(h, rules ? rules->name : NULL);
+	for (size_t i = 0; rules && i < rules->n; i++) {
+		const struct pol_http_rule *r = &rules->v[i];
+		const uint64_t one[] = {r->allow, r->nparams, r->query};
+
+		b_sha256_update(h, one, sizeof one);
+		hash_text(h, r->method);
+		hash_text(h, r->path);
+		hash_text(h, r->matched);
+		hash_text(h, r->origin);
+		for (size_t k = 0; k < r->nparams; k++) {
+			const uint64_t n = r->param[k].nglobs;
+
+			b_sha256_update(h, &n, sizeof n);
+			hash_text(h, r->param[k].key);
+			for (size_t m = 0; m < n; m++)
+				hash_text(h, r->param[k].glob[m]);
+		}
 	}
 }
 
@@ -96,8 +174,8 @@ static int add_glob(struct pol_requests *all, const char *pattern, enum pol_glob
 	return 0;
 }
 
-static int add_param(struct pol_requests *all, const struct pol_param *p, enum pol_glob_text text,
-		     struct b_err *err)
+static int add_param(struct pol_requests *all, const struct pol_http_param *p,
+		     enum pol_glob_text text, struct b_err *err)
 {
 	struct sbx_request_param one = {.key = add_text(all, p->key),
 					.first_glob = (uint32_t)all->nglobs};
@@ -110,7 +188,7 @@ static int add_param(struct pol_requests *all, const struct pol_param *p, enum p
 	return 0;
 }
 
-static int add_rule(struct pol_requests *all, const struct pol_request *r, struct b_err *err)
+static int add_rule(struct pol_requests *all, const struct pol_http_rule *r, struct b_err *err)
 {
 	struct sbx_request_rule one = {.allow = r->allow,
 				       .method = add_text(all, r->method),
@@ -133,7 +211,7 @@ static int add_rule(struct pol_requests *all, const struct pol_request *r, struc
 	return 0;
 }
 
-int pol_requests_add(struct pol_requests *all, const struct pol_request_rules *rules,
+int pol_requests_add(struct pol_requests *all, const struct pol_http_rules *rules,
 		     uint32_t *out_set, struct b_err *err)
 {
 	struct sbx_request_set set = {.first_rule = (uint32_t)all->nrules};

@@ -12,7 +12,7 @@
 struct b_err;
 struct b_str;
 struct pol_doc;
-struct pol_request_rules;
+struct pol_http_rules;
 struct pol_text;
 struct pol_texts;
 struct pol_ynode;
@@ -126,7 +126,7 @@ int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 /* openshell_http.c: what an endpoint that was checked says of requests. Borrowed from the tree and
  * the arena. False: its protocol is not `rest`. */
 bool pol_openshell_requests(struct b_arena *, const struct pol_ynode *endpoint,
-			    struct pol_request_rules *out);
+			    struct pol_http_rules *out);
 int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,
 			      const struct pol_ynode *value);
 

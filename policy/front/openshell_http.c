@@ -22,7 +22,7 @@ static const char *unless_all(const struct pol_ynode *v, const char *all)
 }
 
 /* "x", {glob: x}, {any: [x, y]} */
-static struct pol_param param_of(struct b_arena *a, const struct pol_ynode *key,
+static struct pol_http_param param_of(struct b_arena *a, const struct pol_ynode *key,
 				 const struct pol_ynode *matcher)
 {
 	const struct pol_ynode *any = pol_yaml_get(matcher, "any");
@@ -33,22 +33,22 @@ static struct pol_param param_of(struct b_arena *a, const struct pol_ynode *key,
 
 	for (size_t i = 0; i < n; i++)
 		glob[i] = any ? any->v[i]->s : one->s;
-	return (struct pol_param){.key = key->s, .glob = glob, .nglobs = n};
+	return (struct pol_http_param){.key = key->s, .glob = glob, .nglobs = n};
 }
 
-static void add_match(struct b_arena *a, struct pol_request_rules *out,
+static void add_match(struct b_arena *a, struct pol_http_rules *out,
 		      const struct pol_ynode *match, bool allow)
 {
 	const struct pol_ynode *method = pol_yaml_get(match, "method"),
 			       *path = pol_yaml_get(match, "path"),
 			       *query = pol_yaml_get(match, "query");
-	struct pol_request r = {.allow = allow,
+	struct pol_http_rule r = {.allow = allow,
 				.method = unless_all(method, "*"),
 				.path = unless_all(path, "**"),
 				/* a star of OpenShell ends at a dot; one that denies does not */
 				.query = allow ? POL_GLOB_DOTS : POL_GLOB_TEXT,
 				.origin = origin_of(a, match)};
-	struct pol_param *params;
+	struct pol_http_param *params;
 
 	/* where a word is missing OpenShell's rule allows nothing; one that denies shuts more here
 	 */
@@ -61,10 +61,10 @@ static void add_match(struct b_arena *a, struct pol_request_rules *out,
 		r.param = params;
 		r.nparams = query->n;
 	}
-	pol_request_rules_add(a, out, &r);
+	pol_http_rules_add(a, out, &r);
 }
 
-static void add_access(struct b_arena *a, struct pol_request_rules *out,
+static void add_access(struct b_arena *a, struct pol_http_rules *out,
 		       const struct pol_ynode *access)
 {
 	static const char *const words[] = {[POL_ACCESS_READ_ONLY] = "read-only",
@@ -73,11 +73,11 @@ static void add_access(struct b_arena *a, struct pol_request_rules *out,
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (pol_yaml_is_text(access, words[i]))
-			pol_request_rules_access(a, out, (enum pol_access)i, origin_of(a, access));
+			pol_http_rules_access(a, out, (enum pol_access)i, origin_of(a, access));
 }
 
 bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
-			    struct pol_request_rules *out)
+			    struct pol_http_rules *out)
 {
 	const struct pol_ynode *rules = pol_yaml_get(endpoint, "rules"),
 			       *deny = pol_yaml_get(endpoint, "deny_rules"),
@@ -85,7 +85,7 @@ bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
 
 	if (!pol_yaml_is_text(pol_yaml_get(endpoint, "protocol"), "rest"))
 		return false;
-	*out = (struct pol_request_rules){
+	*out = (struct pol_http_rules){
 		.is_audit = !pol_yaml_is_text(pol_yaml_get(endpoint, "enforcement"), "enforce"),
 		.keeps_slashes = pol_yaml_is_true(pol_yaml_get(endpoint, "allow_encoded_slash")),
 	};

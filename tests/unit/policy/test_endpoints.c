@@ -7,6 +7,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/sha256.h"
+#include "policy/compile/requests.h"
 #include "tests/support/engine.h"
 #include "tests/support/tsv.h"
 
@@ -237,4 +239,82 @@ Test(policy_endpoints, ports_of_the_loopback_interface_are_the_hosts_where_they_
 	cr_expect_not(is_hosts("10.0.0.1", 5432), "no loopback");
 	cr_expect_not(is_hosts("127.0.0.1", 5433), "denied");
 	engine_release(&e);
+}
+
+/* ---- rules on requests ---- */
+
+static void judged_rule(uint8_t layer, const char *text, const char *path)
+{
+	struct pol_http_rules rules = {.name = path};
+	struct pol_endpoint r = {.allow = true, .layer = layer, .origin = text};
+	struct b_err err;
+
+	cr_assert_eq(pol_endpoint_parse(&arena, text, &r, &err), 0, "%s", err.msg);
+	pol_http_rules_add(&arena, &rules, &(struct pol_http_rule){.allow = true, .path = path});
+	r.requests = path ? &rules : NULL;
+	pol_endpoints_add(&e.rules, &r);
+}
+
+/* "path path" of the sets that hold for the host. */
+static const char *sets_of(const char *host, uint16_t port)
+{
+	static char text[256];
+	struct sbx_requests r;
+	struct sbx_host h;
+	uint32_t set[SBX_LAYERS_MAX];
+	size_t n, len = 0;
+
+	sbx_requests_of(&e.image, &r);
+	cr_assert(sbx_requests_check(&r));
+	(void)sbx_host_parse(host, strlen(host), &h);
+	n = sbx_connect_sets(&e.image, &h, port, NULL, set);
+	text[0] = '\0';
+	for (size_t i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, sizeof text - len, "%s%.*s", i ? " " : "",
+					(int)r.set[set[i]].name.len,
+					r.text + r.set[set[i]].name.at);
+	return text;
+}
+
+Test(policy_endpoints, rules_on_requests_are_those_of_the_rule_that_opens_each_layer)
+{
+	engine_init(&e);
+	pol_endpoints_layer(&e.rules, POL_LAYER_MAIN, false);
+	pol_endpoints_layer(&e.rules, 3, false);
+	pol_endpoints_layer(&e.rules, 4, true);
+	judged_rule(POL_LAYER_MAIN, "**.example.net", NULL);
+	judged_rule(POL_LAYER_MAIN, "*.example.net:80", "/main");
+	judged_rule(POL_LAYER_MAIN, "plain.example.net:80", NULL);
+	judged_rule(POL_LAYER_MAIN, "192.0.2.0/24:80", "/range");
+	judged_rule(3, "**.example.net:80-90", "/other");
+	engine_compile(&e);
+	cr_expect_str_eq(sets_of("a.example.net", 80), "/main /other");
+	cr_expect_str_eq(sets_of("plain.example.net", 80), "/other");
+	cr_expect_str_eq(sets_of("a.example.net", 90), "/other");
+	cr_expect_str_eq(sets_of("a.example.net", 443), "");
+	cr_expect_str_eq(sets_of("192.0.2.7", 80), "/range");
+	cr_expect_str_eq(sets_of("::ffff:192.0.2.7", 80), "/range");
+	cr_expect_str_eq(sets_of("192.0.2.7", 81), "");
+	engine_release(&e);
+}
+
+Test(policy_endpoints, a_cached_image_is_of_the_same_rules_on_requests)
+{
+	static const char *const paths[] = {NULL, "/a", "/b"};
+	char digest[3][B_SHA256_HEX];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct b_sha256 h;
+
+		engine_init(&e);
+		pol_endpoints_layer(&e.rules, POL_LAYER_MAIN, false);
+		judged_rule(POL_LAYER_MAIN, "a.example.net:80", paths[i]);
+		b_sha256_init(&h);
+		pol_endpoints_hash(&h, &e.rules.net);
+		b_sha256_final(&h, digest[i]);
+		engine_compile(&e);
+		engine_release(&e);
+	}
+	cr_expect(strcmp(digest[0], digest[1]) != 0);
+	cr_expect(strcmp(digest[1], digest[2]) != 0);
 }

@@ -15,7 +15,7 @@ static struct b_err err;
 static struct sbx_request_answer answer;
 
 /* An endpoint of OpenShell, compiled; `all` to be released. False: it is not judged. */
-static bool compile(struct b_arena *a, const char *endpoint, struct pol_request_rules *rules,
+static bool compile(struct b_arena *a, const char *endpoint, struct pol_http_rules *rules,
 		    struct pol_requests *all, struct sbx_requests *view)
 {
 	struct pol_ynode *root;
@@ -48,7 +48,7 @@ Test(policy_requests, requests_are_judged_as_the_rows_say)
 
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct tsv_row *row = &t->rows[i];
-		struct pol_request_rules rules;
+		struct pol_http_rules rules;
 		struct pol_requests all = {0};
 		struct sbx_requests view;
 		struct b_arena a = {0};
@@ -67,7 +67,7 @@ Test(policy_requests, requests_are_judged_as_the_rows_say)
 static void expect_rules(const char *endpoint, const char *want)
 {
 	b_auto(b_str_release) struct b_str text = {0};
-	struct pol_request_rules rules = {0};
+	struct pol_http_rules rules = {0};
 	struct pol_requests all = {0};
 	struct sbx_requests view;
 	struct b_arena a = {0};
@@ -100,7 +100,7 @@ Test(policy_requests, a_preset_is_rules_and_denials_come_last)
 
 Test(policy_requests, audit_passes_what_can_be_read)
 {
-	struct pol_request_rules rules;
+	struct pol_http_rules rules;
 	struct pol_requests all = {0};
 	struct sbx_requests view;
 	struct b_arena a = {0};
@@ -126,30 +126,30 @@ Test(policy_requests, audit_passes_what_can_be_read)
 	b_arena_release(&a);
 }
 
-static struct pol_request_rules ours;
+static struct pol_http_rules ours;
 static struct pol_requests all_of_ours;
 static struct b_arena arena;
 
 static void rule(bool allow, const char *method, const char *path)
 {
-	pol_request_rules_add(
+	pol_http_rules_add(
 		&arena, &ours,
-		&(struct pol_request){
+		&(struct pol_http_rule){
 			.allow = allow, .method = method, .path = path, .origin = "o"});
 }
 
 Test(policy_requests, the_last_rule_that_matches_wins)
 {
 	static const char *const texts[] = {"a*"};
-	const struct pol_param params[] = {{"k", texts, 1}, {"l", texts, 1}};
+	const struct pol_http_param params[] = {{"k", texts, 1}, {"l", texts, 1}};
 	struct sbx_requests view;
 	uint32_t set;
 
 	rule(true, NULL, "/repos/**");
 	rule(false, NULL, "/repos/secret/**");
 	rule(true, "GET", "/repos/secret/open");
-	pol_request_rules_add(&arena, &ours,
-			      &(struct pol_request){.path = "/repos/x",
+	pol_http_rules_add(&arena, &ours,
+			      &(struct pol_http_rule){.path = "/repos/x",
 						    .param = params,
 						    .nparams = 2,
 						    .query = POL_GLOB_TEXT,
@@ -177,25 +177,25 @@ Test(policy_requests, the_last_rule_that_matches_wins)
 Test(policy_requests, what_cannot_be_judged_is_refused_when_it_is_read)
 {
 	static const char *const texts[] = {"a[", "a"};
-	struct pol_param params[SBX_REQUEST_PARAMS + 1];
-	struct pol_request r = {.allow = true, .param = params, .nparams = 1, .origin = "o"};
+	struct pol_http_param params[SBX_REQUEST_PARAMS + 1];
+	struct pol_http_rule r = {.allow = true, .param = params, .nparams = 1, .origin = "o"};
 	uint32_t set;
 
 	for (size_t i = 0; i <= SBX_REQUEST_PARAMS; i++)
-		params[i] = (struct pol_param){"k", texts, 1};
-	pol_request_rules_add(&arena, &ours, &r);
+		params[i] = (struct pol_http_param){"k", texts, 1};
+	pol_http_rules_add(&arena, &ours, &r);
 	cr_expect_eq(pol_requests_add(&all_of_ours, &ours, &set, &err), -1);
 	cr_expect(strstr(err.msg, "unclosed '['"), "%s", err.msg);
 	for (size_t i = 0; i <= SBX_REQUEST_PARAMS; i++)
 		params[i].glob = texts + 1;
 	r.nparams = SBX_REQUEST_PARAMS + 1;
 	ours.n = 0;
-	pol_request_rules_add(&arena, &ours, &r);
+	pol_http_rules_add(&arena, &ours, &r);
 	cr_expect_eq(pol_requests_add(&all_of_ours, &ours, &set, &err), -1);
 	cr_expect(strstr(err.msg, "more than 32 keys"), "%s", err.msg);
 	r.nparams = SBX_REQUEST_PARAMS;
 	ours.n = 0;
-	pol_request_rules_add(&arena, &ours, &r);
+	pol_http_rules_add(&arena, &ours, &r);
 	cr_expect_eq(pol_requests_add(&all_of_ours, &ours, &set, &err), 0, "%s", err.msg);
 	pol_requests_release(&all_of_ours);
 	b_arena_release(&arena);
