@@ -13,12 +13,14 @@
 
 #include "core/connect.h"
 #include "core/image.h"
+#include "core/request.h"
 #include "egress/dns.h"
 #include "egress/door.h"
 
 struct b_err;
 struct egr;
 struct egr_conn;
+struct egr_http;
 struct egr_lookup;
 struct egr_proxied;
 
@@ -36,6 +38,7 @@ struct egr {
 	int ep;
 	struct egr_page *page;
 	struct sbx_image image;
+	struct sbx_requests requests; /* of the image */
 	struct egr_source channel, answers;
 	struct egr_source socket[EGR_SOCKETS];
 	bool is_over; /* the broker is gone */
@@ -133,6 +136,7 @@ struct egr_conn {
 	size_t naddrs, at; /* addresses to try, and the next of them */
 	struct sbx_addr addr[EGR_ADDRS];
 	struct egr_half half[2];     /* from the caller, to the caller */
+	struct egr_http *http;	     /* NULL = nobody looks into requests */
 	struct egr_proxied *proxied; /* NULL = not, or not any more, a proxy's business */
 };
 
@@ -145,7 +149,19 @@ void egr_relay_turn(struct egr *);
 void egr_relay_bury(struct egr *);
 void egr_close_reset(int fd);
 
+/* ---- http_relay.c ---- */
+
+/* Both ends are connected: 1: rules on requests hold, c->http is there; 0: none; -1: they cannot be
+ * found, and the connection must not be. */
+int egr_http_inspect(struct egr *, struct egr_conn *);
+/* What can be moved now; true: there is more, and others have their turn. */
+bool egr_http_turn(struct egr *, struct egr_conn *);
+void egr_http_release(struct egr_conn *);
+
 /* ---- proxy.c ---- */
+
+/* Who asked the proxy; where nobody did both stay as they are. */
+void egr_proxy_caller(const struct egr_conn *, uint32_t *pid, char program[EGR_PROGRAM_MAX]);
 
 /* False: there are too many already. */
 bool egr_proxy_announced(struct egr *, struct egr_conn *, const struct egr_ask *);

@@ -123,14 +123,35 @@ static enum egr_body_said move_body(struct egr_http_conn *c, enum egr_http_end f
 
 /* ---- requests ---- */
 
+/* The first set that refuses is named, else the first that would. */
+static void ask_sets(const struct egr_http_conn *c, const struct sbx_request *q,
+		     struct egr_http_told *t)
+{
+	char room[EGR_HTTP_HEAD_MAX];
+
+	for (size_t i = 0; i < c->nsets; i++) {
+		struct sbx_request_answer a;
+		bool passes = sbx_request_judge(c->rules, c->set[i], q, room, &a);
+
+		if (i == 0 || !passes || (t->answer.allowed && !a.allowed)) {
+			t->answer = a;
+			t->set = c->set[i];
+		}
+		if (!passes)
+			return;
+	}
+}
+
 static void judge(struct egr_http_conn *c, struct egr_http_told *t, struct sbx_target *target)
 {
 	const struct egr_http_head *h = t->head;
-	unsigned flags = c->rules->set[c->set].flags & SBX_REQUEST_SLASHES ? SBX_TARGET_SLASHES : 0;
+	unsigned flags = SBX_TARGET_SLASHES;
 	struct sbx_request q = {.method = h->method.s, .method_len = h->method.n};
-	char room[EGR_HTTP_HEAD_MAX];
 
 	t->answer = (struct sbx_request_answer){.rule = -1, .why = SBX_REQUEST_NO_RULE};
+	for (size_t i = 0; i < c->nsets; i++)
+		if (!(c->rules->set[c->set[i]].flags & SBX_REQUEST_SLASHES))
+			flags = 0;
 	if (h->wrong != EGR_HTTP_WRONG_NONE)
 		return;
 	t->target_kind = sbx_target_read(h->target.s, h->target.n, flags, target);
@@ -145,7 +166,7 @@ static void judge(struct egr_http_conn *c, struct egr_http_told *t, struct sbx_t
 	q.query = target->query;
 	q.query_len = target->query_len;
 	if (!t->is_for_another)
-		(void)sbx_request_judge(c->rules, c->set, &q, room, &t->answer);
+		ask_sets(c, &q, t);
 }
 
 static void refuse(struct egr_http_conn *c, const struct egr_http_told *t)

@@ -49,7 +49,8 @@ struct egr_http_told {
 	const struct sbx_target *target;  /* NULL: it is none */
 	enum sbx_target_kind target_kind; /* OK, or why not */
 	bool is_for_another;		  /* its host is not the one that was dialled */
-	struct sbx_request_answer answer; /* of the rules */
+	struct sbx_request_answer answer; /* of the rules, */
+	uint32_t set;			  /* of this set: the first that refuses, or the first */
 };
 
 struct egr_http_conn;
@@ -66,7 +67,8 @@ enum egr_http_fate {
 struct egr_http_conn {
 	/* set by who makes it */
 	const struct sbx_requests *rules;
-	uint32_t set;
+	uint32_t set[SBX_LAYERS_MAX]; /* all must let a request pass */
+	size_t nsets;
 	struct sbx_host host; /* that was dialled, as it was asked for */
 	uint16_t port;
 	enum egr_shape shape;

@@ -74,7 +74,7 @@ static void add_request(const struct egr_http_told *t, struct b_str *out)
 static void write_openshell(const struct egr_http_conn *c, const struct egr_http_told *t,
 			    struct b_str *fields, struct b_str *body)
 {
-	const struct sbx_request_text name = c->rules->set[c->set].name;
+	const struct sbx_request_text name = c->rules->set[t->set].name;
 	b_auto(b_str_release) struct b_str request = {0}, detail = {0};
 	struct b_json j = {.out = body};
 

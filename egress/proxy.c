@@ -344,7 +344,15 @@ static void caller_said(struct egr *e, struct egr_source *s, uint32_t events)
 		egr_relay_end(e, c, true);
 }
 
-/* ---- for dial.c ---- */
+/* ---- for http_relay.c and dial.c ---- */
+
+void egr_proxy_caller(const struct egr_conn *c, uint32_t *pid, char program[EGR_PROGRAM_MAX])
+{
+	if (!c->proxied)
+		return;
+	*pid = c->proxied->pid;
+	memcpy(program, c->proxied->program, EGR_PROGRAM_MAX);
+}
 
 bool egr_proxy_announced(struct egr *e, struct egr_conn *c, const struct egr_ask *ask)
 {

@@ -154,6 +154,11 @@ static void turn(struct egr *e, struct egr_conn *c)
 {
 	if (c->is_dead) /* by an event before this one */
 		return;
+	if (c->http) {
+		if (egr_http_turn(e, c))
+			make_busy(e, c);
+		return;
+	}
 	for (int i = 0; i < 2; i++) {
 		enum moved m = move_half(e, &c->half[i]);
 
@@ -198,6 +203,10 @@ void egr_relay_start(struct egr *e, struct egr_conn *c)
 	c->half[0].to = c->half[1].from = &c->peer;
 	no_delay(c->caller.fd);
 	no_delay(c->peer.fd);
+	if (egr_http_inspect(e, c) < 0) {
+		egr_relay_end(e, c, true);
+		return;
+	}
 	/* a proxy's caller was looked at before; EPOLL_CTL_MOD says anew what is there */
 	if ((c->proxied ? egr_source_change : egr_source_add)(
 		    e, &c->caller, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) < 0) {
@@ -271,6 +280,7 @@ void egr_relay_bury(struct egr *e)
 		e->dead = c->next;
 		e->nconns--;
 		egr_proxy_release(e, c);
+		egr_http_release(c);
 		free(c);
 	}
 }

@@ -65,6 +65,9 @@ static int map_policy(struct egr *e, struct b_err *err)
 		return b_fail(err, B_SYSTEM, errno, "policy: %s", strerror(errno));
 	if (sbx_image_open(&e->image, p, (size_t)st.st_size, false) != SBX_IMAGE_OK)
 		return b_fail(err, B_FORMAT, 0, "policy: not a policy of this version");
+	sbx_requests_of(&e->image, &e->requests);
+	if (!sbx_requests_check(&e->requests))
+		return b_fail(err, B_FORMAT, 0, "policy: damaged rules on requests");
 	close(EGR_FD_POLICY);
 	return 0;
 }

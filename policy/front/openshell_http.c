@@ -23,7 +23,7 @@ static const char *unless_all(const struct pol_ynode *v, const char *all)
 
 /* "x", {glob: x}, {any: [x, y]} */
 static struct pol_http_param param_of(struct b_arena *a, const struct pol_ynode *key,
-				 const struct pol_ynode *matcher)
+				      const struct pol_ynode *matcher)
 {
 	const struct pol_ynode *any = pol_yaml_get(matcher, "any");
 	const struct pol_ynode *one =
@@ -36,18 +36,18 @@ static struct pol_http_param param_of(struct b_arena *a, const struct pol_ynode 
 	return (struct pol_http_param){.key = key->s, .glob = glob, .nglobs = n};
 }
 
-static void add_match(struct b_arena *a, struct pol_http_rules *out,
-		      const struct pol_ynode *match, bool allow)
+static void add_match(struct b_arena *a, struct pol_http_rules *out, const struct pol_ynode *match,
+		      bool allow)
 {
 	const struct pol_ynode *method = pol_yaml_get(match, "method"),
 			       *path = pol_yaml_get(match, "path"),
 			       *query = pol_yaml_get(match, "query");
 	struct pol_http_rule r = {.allow = allow,
-				.method = unless_all(method, "*"),
-				.path = unless_all(path, "**"),
-				/* a star of OpenShell ends at a dot; one that denies does not */
-				.query = allow ? POL_GLOB_DOTS : POL_GLOB_TEXT,
-				.origin = origin_of(a, match)};
+				  .method = unless_all(method, "*"),
+				  .path = unless_all(path, "**"),
+				  /* a star of OpenShell ends at a dot; one that denies does not */
+				  .query = allow ? POL_GLOB_DOTS : POL_GLOB_TEXT,
+				  .origin = origin_of(a, match)};
 	struct pol_http_param *params;
 
 	/* where a word is missing OpenShell's rule allows nothing; one that denies shuts more here

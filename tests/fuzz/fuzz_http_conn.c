@@ -36,20 +36,21 @@ static void note(struct egr_http_conn *c, const struct egr_http_told *t)
 static void prepare(void)
 {
 	static struct pol_requests all;
-	struct pol_request_rules said = {0};
+	struct pol_http_rules said = {0};
 	struct b_arena a = {0};
 	struct b_err err;
 	uint32_t set;
 
 	if (rules.nsets)
 		return;
-	pol_request_rules_add(&a, &said, &(struct pol_request){.allow = true, .path = "/ok/**"});
-	pol_request_rules_add(&a, &said, &(struct pol_request){.path = "/ok/no/**"});
+	pol_http_rules_add(&a, &said, &(struct pol_http_rule){.allow = true, .path = "/ok/**"});
+	pol_http_rules_add(&a, &said, &(struct pol_http_rule){.path = "/ok/no/**"});
 	expect(pol_requests_add(&all, &said, &set, &err) == 0);
 	pol_requests_view(&all, &rules);
 	b_arena_release(&a);
 	conn.rules = &rules;
 	conn.port = 80;
+	conn.nsets = 1;
 	conn.tell = note;
 	(void)sbx_host_parse("a", 1, &conn.host);
 }

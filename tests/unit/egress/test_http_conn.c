@@ -40,7 +40,7 @@ static void note(struct egr_http_conn *c, const struct egr_http_told *t)
 
 static void begin(const char *endpoint)
 {
-	struct pol_request_rules said;
+	struct pol_http_rules said;
 	struct pol_ynode *root;
 	struct b_err err;
 	uint32_t set;
@@ -53,6 +53,7 @@ static void begin(const char *endpoint)
 	conn = b_calloc(1, sizeof *conn);
 	conn->rules = &rules;
 	conn->port = 80;
+	conn->nsets = 1;
 	conn->program = "/usr/bin/curl";
 	conn->tell = note;
 	(void)sbx_host_parse("a.example.net", 13, &conn->host);

@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "egress/dns.h"
 #include "egress/door.h"
+#include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 
 #define LONG_MS 30000
@@ -64,6 +65,8 @@ static int open_at(int type, uint32_t addr, uint16_t *out_port)
 	return fd;
 }
 
+static struct pol_http_rules judged; /* of the loopback's port, where there are any */
+
 /* One name, and one port of the loopback interface. */
 static int make_policy(uint16_t port)
 {
@@ -84,6 +87,7 @@ static int make_policy(uint16_t port)
 	e.host = NULL;
 	cr_assert(sbx_cidr_parse("127.0.0.1", 9, &e.range));
 	e.low = e.high = port;
+	e.requests = judged.n ? &judged : NULL;
 	pol_endpoints_add(&rs, &e);
 	cr_assert_eq(pol_compile(&rs, NULL, &data, &size, &err), 0, "%s", err.msg);
 	cr_assert_eq(b_write_all(fd, data, size), 0);
@@ -258,6 +262,146 @@ Test(egress_process, says_why_the_other_end_could_not_be_had)
 	/* what a broker gone wrong lets through is judged here, too */
 	ask(&g, EGR_ASK_DIAL, 10, (uint16_t)(port + 1));
 	cr_expect_eq(answered(&g), EACCES);
+	stop(&g);
+}
+
+/* ---- requests ---- */
+
+static struct b_arena arena;
+
+static void judge_requests(void)
+{
+	static const struct pol_http_rule rules[] = {
+		{.allow = true, .method = "GET", .path = "/ok/**", .origin = "t:1"},
+		{.allow = true, .method = "PUT", .path = "/ok/**", .origin = "t:2"},
+		{.path = "/ok/no/**", .origin = "t:3"},
+	};
+
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		pol_http_rules_add(&arena, &judged, &rules[i]);
+}
+
+static void say(int fd, const char *text)
+{
+	cr_assert_eq(send(fd, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* Exactly this comes next. */
+static void expect_text(int fd, const char *want)
+{
+	char got[1024];
+	size_t n = strlen(want);
+	ssize_t len = recv(fd, got, n, MSG_WAITALL);
+
+	cr_expect_eq(len, (ssize_t)n, "%zd of: %s", len, want);
+	cr_expect(len < 0 || memcmp(got, want, (size_t)len) == 0, "%.*s", (int)len, got);
+}
+
+static void expect_told(const struct egress *g, const char *text, bool is_allowed)
+{
+	struct egr_tell t = {0};
+
+	cr_assert_eq(recv(g->channel, &t, sizeof t, 0), (ssize_t)sizeof t);
+	cr_expect_eq(t.what, EGR_TOLD_REQUEST);
+	cr_expect_str_eq(t.text, text);
+	cr_expect_eq(t.is_allowed, is_allowed);
+}
+
+#define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+/* A request with its Host, as it comes and as it goes on. */
+static const char *request(const char *line, uint16_t port)
+{
+	static char text[256];
+
+	snprintf(text, sizeof text, "%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n\r\n", line, port);
+	return text;
+}
+
+/* Connected through: the caller's end, and the server's. */
+static void connect_through(struct egress *g, uint32_t id, int *in, int *out, uint16_t *port)
+{
+	int server = open_at(SOCK_STREAM, INADDR_LOOPBACK, port);
+
+	judge_requests();
+	start(g, *port);
+	ask(g, EGR_ASK_DIAL, id, *port);
+	cr_assert_eq(answered(g), 0);
+	*in = enter(g, egr_id4(id));
+	*out = accept(server, NULL, NULL);
+	cr_assert_geq(*out, 0);
+	close(server);
+}
+
+Test(egress_process, each_request_is_judged_where_rules_say_so)
+{
+	struct egress g;
+	uint16_t port;
+	char buf[2048];
+	int in, out;
+
+	connect_through(&g, 5, &in, &out, &port);
+	say(in, request("GET /x/../ok/%61;y?q", port));
+	expect_text(out, request("GET /ok/a?q", port));
+	say(out, OK);
+	expect_text(in, OK);
+	expect_told(&g, "GET /ok/a", true);
+	say(in, request("GET /ok/no/x", port));
+	cr_assert_gt(b_read_full(in, buf, sizeof buf), 0, "and then the end");
+	cr_expect(strstr(buf, "HTTP/1.1 403 Forbidden\r\n") == buf);
+	cr_expect(strstr(buf, "\"place\":\"t:3\""));
+	expect_told(&g, "GET /ok/no/x", false);
+	cr_expect_eq(recv(out, buf, sizeof buf, 0), 0, "the server has heard nothing");
+	close(in);
+	close(out);
+	stop(&g);
+}
+
+Test(egress_process, a_large_body_passes_and_bytes_that_are_no_request_do_not)
+{
+	static char body[1 << 20], got[1 << 20];
+	struct egress g;
+	uint16_t port;
+	int in, out;
+	char line[256];
+
+	connect_through(&g, 6, &in, &out, &port);
+	for (size_t i = 0; i < sizeof body; i++)
+		body[i] = (char)(i * 31 >> 3);
+	snprintf(line, sizeof line,
+		 "PUT /ok/x HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nContent-Length: %zu\r\n\r\n", port,
+		 sizeof body);
+	say(in, line);
+	expect_text(out, line);
+	if (fork() == 0)
+		_exit(send(in, body, sizeof body, 0) != (ssize_t)sizeof body);
+	cr_assert_eq(recv(out, got, sizeof got, MSG_WAITALL), (ssize_t)sizeof got);
+	cr_expect_arr_eq(got, body, sizeof body);
+	say(out, OK);
+	expect_text(in, OK);
+	say(in, "SSH-2.0-x\r\n\r\n");
+	expect_text(in, "HTTP/1.1 400 Bad Request\r\n");
+	cr_expect_eq(recv(out, got, sizeof got, 0), 0);
+	close(in);
+	close(out);
+	stop(&g);
+}
+
+Test(egress_process, a_server_that_breaks_off_is_seen)
+{
+	const struct linger now = {.l_onoff = 1};
+	struct egress g;
+	uint16_t port;
+	int in, out;
+
+	connect_through(&g, 7, &in, &out, &port);
+	say(in, request("GET /ok/", port));
+	expect_text(out, request("GET /ok/", port));
+	say(out, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12");
+	expect_text(in, "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n12");
+	(void)setsockopt(out, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+	close(out);
+	expect_reset(in);
 	stop(&g);
 }
 

@@ -132,10 +132,9 @@ static struct b_arena arena;
 
 static void rule(bool allow, const char *method, const char *path)
 {
-	pol_http_rules_add(
-		&arena, &ours,
-		&(struct pol_http_rule){
-			.allow = allow, .method = method, .path = path, .origin = "o"});
+	pol_http_rules_add(&arena, &ours,
+			   &(struct pol_http_rule){
+				   .allow = allow, .method = method, .path = path, .origin = "o"});
 }
 
 Test(policy_requests, the_last_rule_that_matches_wins)
@@ -149,11 +148,11 @@ Test(policy_requests, the_last_rule_that_matches_wins)
 	rule(false, NULL, "/repos/secret/**");
 	rule(true, "GET", "/repos/secret/open");
 	pol_http_rules_add(&arena, &ours,
-			      &(struct pol_http_rule){.path = "/repos/x",
-						    .param = params,
-						    .nparams = 2,
-						    .query = POL_GLOB_TEXT,
-						    .origin = "o"});
+			   &(struct pol_http_rule){.path = "/repos/x",
+						   .param = params,
+						   .nparams = 2,
+						   .query = POL_GLOB_TEXT,
+						   .origin = "o"});
 	cr_assert_eq(pol_requests_add(&all_of_ours, &ours, &set, &err), 0, "%s", err.msg);
 	pol_requests_view(&all_of_ours, &view);
 	cr_expect(passes(&view, "DELETE", "/repos/a/b", ""));

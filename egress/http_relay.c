@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http_relay.c - connections whose requests are judged: the sockets of http_conn.h. Where no rule
+ * on requests holds relay.c splices as ever.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "core/request.h"
+#include "egress/egress_priv.h"
+#include "egress/http_conn.h"
+
+#define TURN	   (1u << 20) /* bytes of one connection before the others have their turn */
+#define LINGER_MS  2000u      /* for the caller to read why it was refused */
+#define DRAIN	   (1u << 20)
+#define METHOD_MAX 32 /* what is longer is cut: it is for the record */
+#define PATH_SHOWN 480
+
+struct egr_http {
+	struct egr_http_conn conn; /* first: the judge's callback finds the rest */
+	struct egr *e;
+	struct egr_conn *c;
+	uint32_t pid;
+	bool is_untold;		     /* nobody would know of a request */
+	bool is_draining;	     /* the last answer was sent; what comes is thrown away */
+	bool is_shut[EGR_HTTP_ENDS]; /* for writing */
+	char program[EGR_PROGRAM_MAX];
+};
+
+/* ---- what is told ---- */
+
+static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
+{
+	struct egr_http *h = (struct egr_http *)conn;
+	struct egr_tell told = {.what = EGR_TOLD_REQUEST,
+				.why = (uint8_t)t->answer.why,
+				.is_allowed = t->answer.allowed,
+				.rule = (uint32_t)(t->answer.rule + 1),
+				.pid = h->pid,
+				.id = h->c->id};
+
+	if (t->target)
+		snprintf(told.text, sizeof told.text, "%.*s %.*s",
+			 (int)(t->head->method.n < METHOD_MAX ? t->head->method.n : METHOD_MAX),
+			 t->head->method.s, PATH_SHOWN, t->target->path);
+	else
+		snprintf(told.text, sizeof told.text, "- %s",
+			 t->head->wrong ? egr_http_wrong_text(t->head->wrong)
+					: sbx_target_kind_text(t->target_kind));
+	h->is_untold |= !egr_tell(h->e, &told);
+}
+
+/* ---- beginning ---- */
+
+/* The host that was asked for: a name, or else the address that is dialled. */
+static bool host_of(const struct egr *e, const struct egr_conn *c, struct sbx_host *out)
+{
+	*out = (struct sbx_host){.kind = SBX_HOST_ADDRESS, .addr = c->addr[0]};
+	if (!c->name)
+		return c->naddrs > 0;
+	out->kind = SBX_HOST_NAME;
+	out->len = egr_name_copy(e->page, c->name, out->name);
+	return out->len > 0;
+}
+
+int egr_http_inspect(struct egr *e, struct egr_conn *c)
+{
+	struct sbx_host host;
+	uint32_t set[SBX_LAYERS_MAX];
+	struct egr_http *h;
+	size_t n;
+
+	if (!e->requests.nsets)
+		return 0;
+	if (!host_of(e, c, &host))
+		return -1;
+	n = sbx_connect_sets(&e->image, &host, c->port, &c->by, set);
+	if (!n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (set[i] >= e->requests.nsets)
+			return -1;
+	h = b_malloc(sizeof *h);
+	memset(h, 0, offsetof(struct egr_http, conn.side));
+	memset(&h->e, 0, sizeof *h - offsetof(struct egr_http, e));
+	h->e = e;
+	h->c = c;
+	h->conn.rules = &e->requests;
+	memcpy(h->conn.set, set, n * sizeof *set);
+	h->conn.nsets = n;
+	h->conn.host = host;
+	h->conn.port = c->port;
+	h->conn.shape = (enum egr_shape)atomic_load(&e->page->shape);
+	h->conn.tell = tell;
+	egr_proxy_caller(c, &h->pid, h->program);
+	h->conn.program = *h->program ? h->program : NULL;
+	egr_http_begin(&h->conn);
+	c->http = h;
+	return 1;
+}
+
+void egr_http_release(struct egr_conn *c)
+{
+	free(c->http);
+	c->http = NULL;
+}
+
+/* ---- bytes ---- */
+
+enum moved { MOVED_NOTHING, MOVED_SOME, MOVED_FAILED };
+
+static bool is_for_later(ssize_t n)
+{
+	return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* What a proxy's caller said before there was another end comes first. */
+static size_t take_early(struct egr_conn *c, char *room, size_t n)
+{
+	struct egr_half *h = &c->half[EGR_HTTP_CALLER];
+
+	n = n < h->nearly ? n : h->nearly;
+	if (n)
+		memcpy(room, h->early, n);
+	h->early += n;
+	h->nearly -= n;
+	return n;
+}
+
+static enum moved receive(struct egr_conn *c, enum egr_http_end end, int fd)
+{
+	struct egr_http_conn *conn = &c->http->conn;
+	char *room;
+	size_t n = egr_http_room(conn, end, &room);
+	ssize_t got;
+
+	if (!n)
+		return MOVED_NOTHING;
+	if (end == EGR_HTTP_CALLER && c->half[end].nearly) {
+		egr_http_received(conn, end, take_early(c, room, n));
+		return MOVED_SOME;
+	}
+	got = recv(fd, room, n, MSG_DONTWAIT);
+	if (is_for_later(got))
+		return MOVED_NOTHING;
+	if (got < 0 && end == EGR_HTTP_CALLER)
+		return MOVED_FAILED;
+	/* of a server that has reset the connection as much is known as of one that has closed it
+	 */
+	egr_http_received(conn, end, got < 0 ? 0 : (size_t)got);
+	return MOVED_SOME;
+}
+
+static enum moved give(struct egr_conn *c, enum egr_http_end end, int fd)
+{
+	struct egr_http_conn *conn = &c->http->conn;
+	const char *p;
+	size_t n = egr_http_pending(conn, end, &p);
+	ssize_t sent;
+
+	if (!n)
+		return MOVED_NOTHING;
+	sent = send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (sent < 0)
+		return is_for_later(sent) ? MOVED_NOTHING : MOVED_FAILED;
+	c->half[!end].total += (uint64_t)sent;
+	egr_http_sent(conn, end, (size_t)sent);
+	return MOVED_SOME;
+}
+
+/* ---- ends ---- */
+
+static int fd_of(const struct egr_conn *c, enum egr_http_end end)
+{
+	return end == EGR_HTTP_CALLER ? c->caller.fd : c->peer.fd;
+}
+
+/* Behind an upgrade each direction ends by itself. */
+static void shut_ends(struct egr_conn *c)
+{
+	struct egr_http *h = c->http;
+
+	for (int i = 0; i < EGR_HTTP_ENDS; i++)
+		if (!h->is_shut[i] && egr_http_is_shut(&h->conn, (enum egr_http_end)i)) {
+			h->is_shut[i] = true;
+			(void)shutdown(fd_of(c, (enum egr_http_end)i), SHUT_WR);
+		}
+}
+
+/* The caller reads the answer before the connection ends: a reset would take it away. */
+static void drain(struct egr *e, struct egr_conn *c)
+{
+	ssize_t n;
+
+	if (!c->http->is_draining) {
+		c->http->is_draining = true;
+		close(c->peer.fd); /* nothing more is for the server */
+		c->peer.fd = -1;
+		if (shutdown(c->caller.fd, SHUT_WR) < 0) {
+			egr_relay_end(e, c, true);
+			return;
+		}
+	}
+	if (!c->link)
+		egr_dial_wait(e, c, LINGER_MS);
+	do
+		n = recv(c->caller.fd, NULL, DRAIN, MSG_TRUNC | MSG_DONTWAIT);
+	while (n > 0);
+	if (!is_for_later(n))
+		egr_relay_end(e, c, n < 0);
+}
+
+/* True: it has ended, or will. */
+static bool settle(struct egr *e, struct egr_conn *c)
+{
+	const struct egr_http *h = c->http;
+	const char *p;
+
+	if (h->is_untold || h->conn.fate == EGR_HTTP_IS_BROKEN)
+		egr_relay_end(e, c, true);
+	else if (h->conn.fate == EGR_HTTP_GOES_ON)
+		return false;
+	else if (egr_http_pending(&h->conn, EGR_HTTP_CALLER, &p))
+		return false;
+	else if (h->conn.fate == EGR_HTTP_IS_OVER)
+		egr_relay_end(e, c, false);
+	else
+		drain(e, c);
+	egr_proxy_release(e, c);
+	return true;
+}
+
+bool egr_http_turn(struct egr *e, struct egr_conn *c)
+{
+	uint64_t until = c->half[0].total + c->half[1].total + TURN;
+	bool moved = true;
+
+	while (moved) {
+		moved = false;
+		for (int i = 0; i < EGR_HTTP_ENDS; i++) {
+			enum egr_http_end end = (enum egr_http_end)i;
+			enum moved in = MOVED_NOTHING, out;
+
+			if (c->http->conn.fate == EGR_HTTP_GOES_ON)
+				in = receive(c, end, fd_of(c, end));
+			out = give(c, end, fd_of(c, end));
+			/* a server that does not read may have answered */
+			if (in == MOVED_FAILED || (out == MOVED_FAILED && end == EGR_HTTP_CALLER)) {
+				egr_relay_end(e, c, true);
+				return false;
+			}
+			moved |= in == MOVED_SOME || out == MOVED_SOME;
+		}
+		if (settle(e, c))
+			return false;
+		if (!c->half[EGR_HTTP_CALLER].nearly)
+			egr_proxy_release(e, c);
+		if (c->half[0].total + c->half[1].total >= until)
+			return true;
+	}
+	shut_ends(c);
+	return false;
+}
