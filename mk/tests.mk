@@ -48,6 +48,12 @@ $(B)/tests/hidden_act: tests/probe/hidden_act.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
 
+# Processes that are hard to find.
+EXTRA_TEST_BINS += $(B)/tests/lineage
+$(B)/tests/lineage: tests/probe/lineage.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
+
 EXTRA_TEST_BINS += $(B)/tests/errno_matrix
 $(B)/tests/errno_matrix: tests/probe/errno_matrix.c | $$(@D)/.d
 	$(call say,CC,$@)

@@ -298,9 +298,9 @@ struct lau_servants {
 };
 /* Sends `signo` to every descendant of ours but those; returns how many there were. */
 unsigned lau_processes_signal(int signo, const struct lau_servants *);
-/* Linux: kills all processes, whoever's children, that have this mark (supervise.h); how many there
- * were. [AS-safe] */
-unsigned lau_processes_kill_marked(rlim_t mark);
+/* Linux: kills all processes, whoever's children, that have this mark, until nobody can have been
+ * missed; for 30 s at most. [AS-safe] */
+void lau_processes_end_marked(rlim_t mark);
 /* "1234 name\n1240 name\n": living descendants but those, at most LAU_LIST_MAX, then how many
  * more there are. */
 #define LAU_LIST_MAX 20

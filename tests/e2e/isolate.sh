@@ -194,6 +194,31 @@ guarded() # OPTIONS...
 	[ "$(sleepers 64.$$)" = 0 ]
 } 2>/dev/null
 check 'without a pid namespace, too' guarded --isolate none --network host
+# Whose processes a list of /proc misses: their end is seen by a pipe. A few times, because it is chance that
+# a guard finds nobody where somebody is.
+all_end() # LINEAGE-OPTIONS, OPTIONS...
+{
+	local how=$1 pid i word rest
+	shift
+	cp "${SBX%/*}/lineage" . && rm -f ends && mkfifo ends || return
+	for ((i = 0; i < $(rounds 3 20); i++)); do
+		# shellcheck disable=SC2086
+		"$SBX" -qq "$@" -- ./lineage $how >ends &
+		pid=$!
+		exec 7<ends
+		read -r -t 20 -u 7 word && [ "$word" = ready ] || return
+		sleep 0.2
+		kill -9 $pid
+		wait $pid
+		rest=0
+		read -r -t 10 -u 7 word || rest=$?
+		exec 7<&-
+		[ $rest = 1 ] || return # 1: nobody has the other end; more: time is over
+	done
+} 2>/dev/null
+check 'nor lineages of short lives' all_end 'generations 4' --isolate none
+check 'nor a single one' all_end 'generations 1' --isolate none --network host
+check 'nor one whose first thread has ended' all_end headless --isolate none
 replaced() # one that is killed is followed by another, which does its work
 {
 	"$SBX" -q --isolate none -- sh -c "(setsid sleep 65.$$ &); setsid sh -c '(sleep 65.$$ &)'; sleep 65.$$" &

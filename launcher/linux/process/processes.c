@@ -29,7 +29,7 @@
 
 struct proc {
 	pid_t pid, parent, group;
-	char state;
+	bool has_ended; /* and waits to be reaped */
 	bool is_ours;
 	char name[64]; /* as the kernel has it: at most 15 bytes, kernel threads more */
 };
@@ -113,7 +113,16 @@ static int number(const char **s)
 	return n;
 }
 
-/* proc_pid_stat(5): "pid (comm) state ppid pgrp"; comm may hold anything, so from its last ')'. */
+/* Field 20 of proc_pid_stat(5); `at` is behind the fifth. */
+static int threads(const char *at)
+{
+	for (int field = 5; *at && field < 20; at++)
+		field += *at == ' ';
+	return number(&at);
+}
+
+/* proc_pid_stat(5): "pid (comm) state ppid pgrp"; comm may hold anything, so from its last ')'. A
+ * process whose first thread has ended is Z while others of its threads go on. */
 static bool parse_stat(char *text, struct proc *p)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -122,11 +131,11 @@ static bool parse_stat(char *text, struct proc *p)
 
 	if (!open || !close || close[1] != ' ' || !close[2] || close[3] != ' ')
 		return false;
-	p->state = close[2];
 	at = close + 4;
 	p->parent = number(&at);
 	at += *at == ' ';
 	p->group = number(&at);
+	p->has_ended = close[2] == 'Z' && threads(at) <= 1;
 	n = (size_t)(close - open - 1);
 	n = n < sizeof p->name ? n : sizeof p->name - 1;
 	memcpy(p->name, open + 1, n);
@@ -177,28 +186,37 @@ static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 	}
 }
 
-/* All there are. */
-static void look_at_all(struct procs *all)
+/* Calls `met` with the number of each process there is, below `proc`. */
+static void each_process(void (*met)(void *ctx, int proc, const char *pid), void *ctx)
 {
 	b_auto_fd int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_Alignas(struct dirent64) char buf[8192];
 	ssize_t n;
 
-	*all = (struct procs){0};
-	if (dir < 0)
-		return;
 	/* getdents64 itself: opendir(3) allocates */
-	while ((n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(buf + at);
 
 			at += e->d_reclen;
-			if (e->d_name[0] < '1' || e->d_name[0] > '9' || !grow(all))
-				continue;
-			if (read_stat(dir, e->d_name, &all->v[all->n]))
-				all->n++;
+			if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
+				met(ctx, dir, e->d_name);
 		}
 	}
+}
+
+static void list_one(void *ctx, int proc, const char *pid)
+{
+	struct procs *all = ctx;
+
+	if (grow(all) && read_stat(proc, pid, &all->v[all->n]))
+		all->n++;
+}
+
+static void look_at_all(struct procs *all)
+{
+	*all = (struct procs){0};
+	each_process(list_one, all);
 }
 
 static void look(struct procs *all, const struct lau_servants *but)
@@ -209,7 +227,7 @@ static void look(struct procs *all, const struct lau_servants *but)
 
 static bool is_of_the_run(const struct proc *p, const struct lau_servants *but)
 {
-	return p->is_ours && p->state != 'Z' && p->pid != but->broker && p->pid != but->timer &&
+	return p->is_ours && !p->has_ended && p->pid != but->broker && p->pid != but->timer &&
 	       p->pid != but->init && p->pid != but->wrap;
 }
 
@@ -240,19 +258,72 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
 	return count;
 }
 
-unsigned lau_processes_kill_marked(rlim_t mark)
-{
-	struct procs all;
-	struct rlimit has;
-	unsigned count = 0;
+/*
+ * A generation of a lineage may be born behind the place that is being read of /proc, and its
+ * parent may have ended before that place: nobody is found, and somebody lives. Nobody was missed
+ * where the host has made no process meanwhile. Where it always makes some, many passes in turn
+ * must find nobody. What cannot be killed (a disk that does not answer) shall not keep us for ever.
+ */
+enum { AGAIN_MS = 1, CALM_MS = 2000, AT_MOST_MS = 30000 };
 
-	look_at_all(&all);
-	for (size_t i = 0; i < all.n; i++)
-		if (all.v[i].state != 'Z' && prlimit(all.v[i].pid, RLIMIT_LOCKS, NULL, &has) == 0 &&
-		    has.rlim_max == mark && kill(all.v[i].pid, SIGKILL) == 0)
-			count++;
-	release(&all);
-	return count;
+struct marked {
+	rlim_t mark;
+	unsigned found;
+};
+
+/* At once, before anything else is read: a process that forks and ends is not there for long. */
+static void kill_one(void *ctx, int proc, const char *name)
+{
+	struct marked *m = ctx;
+	const char *at = name;
+	pid_t pid = number(&at);
+	struct rlimit has;
+	struct proc p;
+
+	if (prlimit(pid, RLIMIT_LOCKS, NULL, &has) < 0 || has.rlim_max != m->mark)
+		return;
+	(void)kill(pid, SIGKILL);
+	if (!read_stat(proc, name, &p) || !p.has_ended)
+		m->found++;
+}
+
+/* One pass; how many it found. */
+static unsigned kill_marked(rlim_t mark)
+{
+	struct marked m = {.mark = mark};
+
+	each_process(kill_one, &m);
+	return m.found;
+}
+
+/* proc_loadavg(5), last field: the number that a process or thread was given last. 0 = not known.
+ */
+static int last_number(void)
+{
+	b_auto_fd int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd < 0 ? -1 : b_read_full(fd, text, sizeof text - 1);
+	const char *at;
+
+	text[n > 0 ? n : 0] = '\0';
+	at = strrchr(text, ' ');
+	return at ? (at++, number(&at)) : 0;
+}
+
+void lau_processes_end_marked(rlim_t mark)
+{
+	const struct timespec a_while = {.tv_nsec = AGAIN_MS * 1000000};
+	uint64_t now = b_now_ms(), end = now + AT_MOST_MS, calm = now + CALM_MS;
+
+	for (; now < end && now < calm; now = b_now_ms()) {
+		int last = last_number();
+
+		if (kill_marked(mark) > 0)
+			calm = b_now_ms() + CALM_MS;
+		else if (last && last == last_number())
+			return;
+		(void)nanosleep(&a_while, NULL);
+	}
 }
 
 void lau_processes_list(struct b_str *out, const struct lau_servants *but)
@@ -276,10 +347,6 @@ void lau_processes_list(struct b_str *out, const struct lau_servants *but)
 /* ---- the orphan guard ---- */
 
 #define FLOOR ((rlim_t)1 << 62) /* below RLIM_INFINITY, beyond any other use */
-
-/* What forks while it is killed needs a further look; what cannot be killed (a disk that does not
- * answer) shall not keep us for ever. */
-enum { AGAIN_MS = 5, AT_MOST_MS = 30000 };
 
 rlim_t lau_guard_mark(void)
 {
@@ -307,8 +374,6 @@ void lau_guard_put(rlim_t mark)
 
 static _Noreturn void guard(pid_t supervisor, rlim_t mark)
 {
-	const struct timespec a_while = {0, AGAIN_MS * 1000000};
-	uint64_t end;
 	sigset_t set;
 
 	(void)sigfillset(&set);
@@ -322,9 +387,7 @@ static _Noreturn void guard(pid_t supervisor, rlim_t mark)
 	lau_fdclose_range(0, ~0u);
 	while (getppid() == supervisor)
 		(void)sigwaitinfo(&set, NULL);
-	end = b_now_ms() + AT_MOST_MS;
-	while (lau_processes_kill_marked(mark) > 0 && b_now_ms() < end)
-		(void)nanosleep(&a_while, NULL);
+	lau_processes_end_marked(mark);
 	_exit(0);
 }
 
