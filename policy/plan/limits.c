@@ -114,6 +114,9 @@ static const struct {
 	{BOTH, "Device nodes outside of /dev",
 	 "those that the host mounts while a run lasts are opened for reading where the kernel "
 	 "reads alone"},
+	{BOTH, "Opening for ioctl(2) alone",
+	 "openat2(2) with access mode 3 opens what file permissions allow, neither to read nor to "
+	 "write: a device that acts on being opened does (root's watchdog)"},
 	{BOTH, "inotify, fanotify and readlink",
 	 "they tell names and changes of denied directories that file permissions let be read"},
 	{BOTH, "Secrets that only root can read",

@@ -47,7 +47,7 @@ enum br_behind {
 	X(TRUNCATE, "truncate", TRUNCATE, EACCES,                                                  \
 	  "whatever the path becomes, Landlock refuses to truncate it")                            \
 	X(OPEN, "open", READS, EACCES,                                                             \
-	  "whatever path and flags become, Landlock grants no more than reading what is clean")    \
+	  "whatever path and flags become, Landlock grants reading what is clean, or ioctl alone") \
 	X(NODE, "node", READS, EACCES,                                                             \
 	  "as open; a device or pipe is opened by the caller, which may wait or get a terminal")   \
 	X(PATH_ONLY, "path-only", READS, ENOSYS,                                                   \
