@@ -290,9 +290,10 @@ struct aud_record {
 	bool is_image;		  /* the process has started that image itself: no fork of one */
 	bool allowed;		  /* the policy's verdict, recomputed */
 	bool disagrees;		  /* the shim said otherwise */
+	bool of_path2;		  /* the verdict is that of the second path */
 	const char *matched_rule, *rule;
-	const char *asked; /* for `path`, asked_len bytes; NULL = it was that */
-	size_t asked_len;
+	const char *asked, *asked2; /* for the paths, so many bytes; 0 = it was that */
+	size_t asked_len, asked2_len;
 	const char *exe;		   /* of the process, NULL = unknown */
 	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
 	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
@@ -482,9 +483,9 @@ struct aud_item {
 	struct sbx_event ev;
 	const char *path, *path2;
 	const char *layer;
-	uint64_t count;	   /* folded */
-	const char *asked; /* in place of the second path, of asked_len bytes; NULL = none */
-	size_t asked_len;
+	uint64_t count;		    /* folded */
+	const char *asked, *asked2; /* behind the second path, so many bytes; 0 = none */
+	size_t asked_len, asked2_len;
 };
 
 /* Does the log have all that it may have? */

@@ -88,7 +88,7 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d
 /* Shim and broker may report different texts of what the program asked for: not compared. */
 static size_t second_len(const struct sbx_event *ev)
 {
-	return ev->flags & SBX_EVF_ASKED ? 0 : ev->path2_len;
+	return sbx_asked_of(ev).path2;
 }
 
 static unsigned facts_of(const struct sbx_event *ev)
@@ -200,6 +200,7 @@ bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path,
 	/* the caller has its own text of that */
 	ev->flags = (uint16_t)((ev->flags & ~SBX_EVF_ASKED) | (word.flags & SBX_EVF_ASKED));
 	ev->path2_len = word.path2_len;
+	ev->count = word.count;
 	return true;
 }
 

@@ -55,6 +55,8 @@
 	  "of a name that a rule opens: the address it leads to, which none does") \
 	X(asked, "asked", PATH, AUD_K_NO, AUD_K_CALL, \
 	  "the path as the program gave it, where that leads to `path` through a symlink or `..`") \
+	X(asked2, "asked2", PATH, AUD_K_NO, AUD_K_CALL, \
+	  "the same of `path2`") \
 	X(truncated, "truncated", FLAG, AUD_K_NO, AUD_K_PATH, \
 	  "a path was longer than 4,095 bytes: its beginning; the rule is that of the whole path") \
 	X(allowed, "allowed", BOOL, AUD_K_CALL, AUD_K_NO, \
@@ -65,6 +67,8 @@
 	  "normalised rule without '!', or <no matching rule>, [], <outside workspace>, <supervisor>") \
 	X(rule, "rule", TEXT, AUD_K_CALL, AUD_K_NO, \
 	  "where the rule comes from: file:line:col, preset:secrets:12:5, cli:--read:1") \
+	X(of_path2, "of_path2", FLAG, AUD_K_NO, AUD_K_CALL, \
+	  "the rule is that of `path2`") \
 	X(call, "call", WORD, AUD_K_CALL | AUD_K(QUERY), AUD_K_NO, \
 	  "the call, as the program made it") \
 	X(err, "errno", INT, AUD_K_NO, AUD_K_CALL | AUD_K(QUERY), \
@@ -73,6 +77,8 @@
 	  "equal calls since the line that first reported them, which this line stands for; absent: one call") \
 	X(reason, "reason", WORD, AUD_K(LOSS), AUD_K(DENIED), \
 	  "of a denial, move: it would give a denied object an allowed name, or the reverse; path and path2 then name that object before and after, which may lie below what was asked to be moved. move-unseen: what lies below the directory was too much to look through, or could not be read. grant-root: a name that is granted for itself stays where it is. git-link: a symlink in a git directory would lead the git of the host. set-id: a file would get set-id bits. supervisor: a process of sbx-launch itself, or a second procfs it could be found in, which no rule opens. Of a loss, deepbind: a library was bound to the C library past every preload; libc-handle: the C library itself was opened, symbols found there are past every preload; namespace: a library was loaded into a namespace of its own; preloaded-before: a library preloaded before the shim takes its calls and hands none on; no-shim: under --require shim, a program that would run without it was not started; no-floor: preload-only mode, the first line of the log") \
+	X(against, "against", WORD, AUD_K_NO, AUD_K(DENIED), \
+	  "of a denied move: the operation whose rules object") \
 	X(image, "image", WORD, AUD_K(EXEC) | AUD_K(UNWITNESSED), AUD_K_NO, \
 	  "kind of program started: only `dynamic` is expected to be witnessed") \
 	X(argv, "argv", LIST, AUD_K_NO, AUD_K(HELLO) | AUD_K(EXEC) | AUD_K(RUN), \

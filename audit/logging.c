@@ -81,6 +81,8 @@ void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_rec
 		.is_image = aud_procs_is_image(c->procs, ev->pid, ev->ppid),
 		.asked = it->asked,
 		.asked_len = it->asked_len,
+		.asked2 = it->asked2,
+		.asked2_len = it->asked2_len,
 		.matched_rule = "",
 		.rule = "",
 	};
@@ -144,6 +146,7 @@ static uint64_t put_judged(struct aud_collector *c, const struct aud_item *it, e
 	add_words(c, it, &words, &r);
 	r.allowed = v->allowed;
 	r.disagrees = v->disagrees;
+	r.of_path2 = v->second && it->ev.path2_len;
 	r.matched_rule = v->matched;
 	r.rule = v->origin;
 	seq = aud_put_line(c, &r);
@@ -336,16 +339,20 @@ void aud_put_exit(struct aud_collector *c, const struct aud_item *it, int status
 static void take_asked(struct aud_item *it)
 {
 	struct sbx_event *ev = &it->ev;
+	const struct sbx_asked a = sbx_asked_of(ev);
 
 	if (!(ev->flags & SBX_EVF_ASKED))
 		return;
 	ev->flags &= (uint16_t)~SBX_EVF_ASKED;
-	if (!(ev->flags & (SBX_EVF_ARGV | SBX_EVF_ENDPOINT))) {
-		it->asked = it->path2;
-		it->asked_len = ev->path2_len;
+	ev->path2_len = (uint16_t)a.path2;
+	if (ev->flags & (SBX_EVF_ARGV | SBX_EVF_ENDPOINT)) {
+		ev->path2_len = 0;
+		return;
 	}
-	it->path2 = "";
-	ev->path2_len = 0;
+	it->asked = it->path2 + a.path2;
+	it->asked_len = a.first;
+	it->asked2 = it->asked + a.first;
+	it->asked2_len = a.second;
 }
 
 void aud_on_event(struct aud_collector *c, struct aud_item *it)

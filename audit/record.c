@@ -412,12 +412,22 @@ static void put_chain(const struct pen *p)
 	(void)p; /* aud_log_line() */
 }
 
-static void put_asked(const struct pen *p)
+static void add_bytes(const struct pen *p, const char *key, const char *s, size_t n)
 {
 	struct b_json j = {.out = p->out, .need_comma = true};
 
-	if (p->r->asked_len)
-		b_json_bytes(&j, "asked", p->r->asked, p->r->asked_len);
+	if (n)
+		b_json_bytes(&j, key, s, n);
+}
+
+static void put_asked(const struct pen *p)
+{
+	add_bytes(p, "asked", p->r->asked, p->r->asked_len);
+}
+
+static void put_asked2(const struct pen *p)
+{
+	add_bytes(p, "asked2", p->r->asked2, p->r->asked2_len);
 }
 
 NUMBER(seq, "seq", true, p->r->seq)
@@ -427,6 +437,9 @@ FLAG(truncated, "truncated", p->r->ev->flags &SBX_EVF_TRUNCATED)
 FLAG(disagrees, "shim_disagrees", p->r->disagrees)
 TEXT(matched_rule, "matched_rule", true, p->r->matched_rule)
 TEXT(rule, "rule", true, p->r->rule)
+FLAG(of_path2, "of_path2", p->r->of_path2)
+WORD(against, "against", p->r->ev->flags &SBX_EVF_MOVE && p->r->ev->aux < SBX_OP_COUNT,
+     sbx_op_name((enum sbx_op)p->r->ev->aux))
 WORD(call, "call", true, sbx_call_name(p->r->ev->call))
 NUMBER(count, "count", p->r->count, p->r->count)
 WORD(image, "image", true, sbx_exec_class_name((enum sbx_exec_class)p->r->ev->aux))

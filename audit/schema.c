@@ -51,6 +51,7 @@ static bool add_values(struct b_str *out, const char *key)
 		{"run_id",
 		 "\"type\": \"string\", \"pattern\": \"^[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}$\""},
 		{"op", "\"enum\": [\"read\", \"modify\", \"exec\", \"connect\"]"},
+		{"against", "\"enum\": [\"read\", \"modify\", \"exec\", \"connect\"]"},
 		{"layer", "\"enum\": [\"shim\", \"broker\", \"kernel\", \"proxy\", \"launcher\"]"},
 		{"errno", "\"type\": \"integer\""},
 		{"chain", "\"type\": \"string\", \"pattern\": \"^[0-9a-f]{32}$\""},

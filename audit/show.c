@@ -66,9 +66,13 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		b_str_add(out, " -> ");
 		add_visible(out, e->path2);
 	}
-	if (*e->asked) {
+	if (*e->asked || *e->asked2) {
 		b_str_add(out, " (asked for ");
-		add_visible(out, e->asked);
+		add_visible(out, *e->asked ? e->asked : e->path);
+		if (*e->path2) {
+			b_str_add(out, " -> ");
+			add_visible(out, *e->asked2 ? e->asked2 : e->path2);
+		}
 		b_str_addc(out, ')');
 	}
 	b_str_add(out, "  rule ");

@@ -160,6 +160,23 @@ struct who {
 	uint32_t pid, ppid, seq;
 };
 
+/* With what the program asked for. */
+static void put_asked(struct sbx_event *ev, const struct sbx_named n[2], char *room)
+{
+	const char *text = sbx_asked_put(ev, n, room);
+
+	sbx_ring_write(shim.ring, shim.ring_size, ev, n[0].path, text);
+}
+
+/* Apart: only this takes room. */
+static __attribute__((noinline)) void put_asked_of_two(struct sbx_event *ev,
+						       const struct sbx_named n[2])
+{
+	char *room SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);
+
+	put_asked(ev, n, room);
+}
+
 static void write_event(enum sbx_event_kind kind, const struct shim_told *t, struct who who)
 {
 	struct sbx_event ev = {
@@ -177,20 +194,20 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 		.path_len = (uint16_t)t->len,
 		.path2_len = (uint16_t)t->len2,
 	};
-	const char *path2 = t->path2;
+	const struct sbx_named n[2] = {{t->path, t->asked, t->len}, {t->path2, t->asked2, t->len2}};
 
 	if (t->len >= SBX_PATH_MAX || t->len2 >= SBX_PATH_MAX)
 		ev.rule = sbx_deep_rule(&shim.image, &ev, t->path, t->len, t->path2, t->len2);
-	if (!shim.is_alone && t->asked && !t->len2 && sbx_path_is_led(t->asked, t->path, t->len)) {
-		ev.flags |= SBX_EVF_ASKED;
-		ev.path2_len = (uint16_t)strlen(t->asked);
-		path2 = t->asked;
-	}
 	if (shim.is_alone) {
 		shim_line_write(&ev, t->path, t->path2);
 		return;
 	}
-	sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, path2);
+	if (!sbx_asked_size(n))
+		sbx_ring_write(shim.ring, shim.ring_size, &ev, t->path, t->path2);
+	else if (!t->len2)
+		put_asked(&ev, n, NULL);
+	else
+		put_asked_of_two(&ev, n);
 	warm_next_frame();
 }
 

@@ -30,8 +30,8 @@ struct shim_told {
 	unsigned aux;
 	const char *path, *path2;
 	size_t len, len2;
-	uint32_t rule;	   /* of a path that is cut already, as in struct sbx_event */
-	const char *asked; /* the program's text for `path`; NULL: not told */
+	uint32_t rule;		    /* of a path that is cut already, as in struct sbx_event */
+	const char *asked, *asked2; /* the program's texts for the paths; NULL: not told */
 };
 
 /* Writes the event of a call if the level wants it; errno stays. `key` as from shim_judge(),

@@ -268,6 +268,7 @@ int shim_end(struct shim_op *op, int ret)
 			.path2 = op->nends > 1 ? op->end[1].path : NULL,
 			.len2 = op->nends > 1 ? op->end[1].len : 0,
 			.asked = op->end[0].asked,
+			.asked2 = op->nends > 1 ? op->end[1].asked : NULL,
 		};
 
 		shim_tell(&t, op->key);

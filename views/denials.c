@@ -16,10 +16,10 @@ enum { GROUPS_MAX = 100000 };
 struct group {
 	UT_hash_handle hh;
 	char *key; /* operation, path and rule, each ended by a NUL but the last */
-	char *op, *path, *path2, *asked, *matched, *rule, *exe, *call, *first;
-	const char *reason;
+	char *op, *path, *path2, *asked, *asked2, *matched, *rule, *exe, *call, *first;
+	char *reason, *against;
 	uint64_t count, programs; /* of different names, as far as they follow each other */
-	bool did_happen, is_endpoint;
+	bool did_happen, is_endpoint, is_second; /* the rule is that of path2 */
 };
 
 struct groups {
@@ -50,6 +50,10 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 			      .path = b_strdup(e->path),
 			      .path2 = b_strdup(e->path2),
 			      .asked = b_strdup(e->asked),
+			      .asked2 = b_strdup(e->asked2),
+			      .reason = b_strdup(e->reason),
+			      .against = b_strdup(e->against),
+			      .is_second = e->of_path2,
 			      .matched = b_strdup(e->matched_rule),
 			      .rule = b_strdup(e->rule),
 			      .call = b_strdup(e->call),
@@ -86,8 +90,10 @@ static void release(struct groups *g)
 
 	HASH_CLEAR(hh, g->table);
 	for (; one; one = next) {
-		char *const texts[] = {one->key,  one->op,  one->path, one->path2, one->matched,
-				       one->rule, one->exe, one->call, one->first, one->asked};
+		char *const texts[] = {one->key,     one->op,	 one->path,   one->path2,
+				       one->matched, one->rule,	 one->exe,    one->call,
+				       one->first,   one->asked, one->asked2, one->reason,
+				       one->against};
 		size_t i;
 
 		next = one->hh.next;
@@ -129,7 +135,12 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 	b_auto(b_str_release) struct b_str line = {0}, path = {0};
 	struct aud_person person = {.fn = take_line, .ctx = &line};
 	struct aud_denial d = {
-		.op = (enum sbx_op)number_of(g->op, op_name, SBX_OP_COUNT),
+		.op = (enum sbx_op)number_of(*g->against ? g->against : g->op, op_name,
+					     SBX_OP_COUNT),
+		.is_unseen = strcmp(g->reason, "move-unseen") == 0,
+		.is_root = strcmp(g->reason, "grant-root") == 0,
+		.is_set_id = strcmp(g->reason, "set-id") == 0,
+		.is_git_link = strcmp(g->reason, "git-link") == 0,
 		.matched = g->matched,
 		.origin = g->rule,
 		.call = (unsigned)number_of(g->call, sbx_call_name, SBX_CALL_COUNT),
@@ -142,7 +153,7 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 	if (g->is_endpoint)
 		b_str_add(&path, g->path);
 	else
-		view_absolute(v->run, g->path, &path);
+		view_absolute(v->run, g->is_second ? g->path2 : g->path, &path);
 	d.path = b_str_c(&path);
 	d.path_len = path.len;
 	aud_person_denial(&person, &d, 1);
@@ -165,9 +176,13 @@ static void add_group(const struct view *v, const struct group *g, struct b_str 
 		view_text(out, g->path2);
 	}
 	b_str_add(out, off);
-	if (*g->asked) {
+	if (*g->asked || *g->asked2) {
 		b_str_add(out, ", asked for as ");
-		view_text(out, g->asked);
+		view_text(out, *g->asked ? g->asked : g->path);
+	}
+	if (*g->asked2) {
+		b_str_add(out, " -> ");
+		view_text(out, g->asked2);
 	}
 	b_str_add(out, "\n        rule ");
 	view_text(out, g->matched);
@@ -204,6 +219,8 @@ static void add_group_json(const struct view *v, const struct group *g, struct b
 		b_json_bytes(&j, "path2", g->path2, strlen(g->path2));
 	if (*g->asked)
 		b_json_bytes(&j, "asked", g->asked, strlen(g->asked));
+	if (*g->asked2)
+		b_json_bytes(&j, "asked2", g->asked2, strlen(g->asked2));
 	b_json_key(&j, "matched_rule");
 	b_json_str(&j, g->matched);
 	b_json_key(&j, "rule");

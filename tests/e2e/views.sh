@@ -178,12 +178,16 @@ check 'nor asks another repository' grep -qxF 'M ./known  tracked by git' "$TMP/
 # ---- what was asked for ----
 fresh
 mkdir -p real/deep .git/hooks && echo x >real/f && ln -s real link && ln -s ../.git/hooks real/hooks
-launch -qq --deny-read real/deep -- sh -c 'cat link/f; cat real/../real/f; cat ./real//f; echo 2 >link/g; echo k >link/hooks/x; cat link/deep/y; mv link/f link/h; : >real/g; exit 0'
-asked() # EXPRESSION ASKED: the first line that it is true of
+printf '#include <stdio.h>\n#include <unistd.h>\nint main(void) { return link("real/j", "link/k") || rename("link/k", "link/l"); }\n' >linked.c && gcc -static -o linked linked.c
+launch -q --deny-read real/deep -- sh -c 'cat link/f; cat real/../real/f; cat ./real//f; echo 2 >link/g; echo k >link/hooks/x; cat link/deep/y; mv link/f link/h; : >real/g
+mv link/h real/../real/i; ln ./real/i link/j; ./linked; mv link/i .git/hooks/y; mv real/j .git/hooks/z; exit 0'
+cp "$TMP/err" "$TMP/prompts"
+asked() # EXPRESSION ASKED [ASKED2]: the first line that it is true of
 {
 	ask grep --json "$1" && head -n 1 "$TMP/answer" | python3 -c 'import json, sys
-got = json.loads(sys.stdin.read()).get("asked", "")
-sys.exit(got != sys.argv[1] and f"asked: {got!r}")' "$2"
+e = json.loads(sys.stdin.read())
+got = [e.get("asked", ""), e.get("asked2", "")]
+sys.exit(got != sys.argv[1:] and f"asked: {got!r}")' "$2" "${3:-}"
 }
 check 'a read through a symlink has both paths' asked "path='./real/f' and asked" link/f
 check 'a change, too' asked "path='./real/g' and op=modify" link/g
@@ -191,6 +195,20 @@ check 'and one that is refused' asked "path='./.git/hooks/x' and denied" link/ho
 check 'a path that leads where it says has one' asked "path='./real/g' and op=modify and not asked" ''
 check 'denials say it' has 'modify ./.git/hooks/x, asked for as link/hooks/x' denials
 check 'and what lists events' has './real/g (asked for link/g)' grep op=modify
+check 'of a rename both paths are told' asked "path2='./real/h'" link/f link/h
+check 'a rename that only ends elsewhere' asked "path2='./real/i'" link/h real/../real/i
+check 'a link' asked "path='./real/i' and path2='./real/j'" '' link/j
+check 'a rename by a program without a shim' asked "path2='./real/l'" link/k link/l
+check 'a rename is one line' eval '[ "$("$AUDIT" grep "path2=./real/h" | wc -l)" -eq 1 ]'
+check 'one that is refused' asked "path2='./.git/hooks/y' and denied" link/i ''
+check 'both are listed' has './real/f -> ./real/h (asked for link/f -> link/h)' grep op=modify
+# denials offer what the prompt offered: of the path that was refused
+remedies()
+{
+	grep -o 'allow with .*' "$TMP/prompts" | sort -u >"$TMP/prompted"
+	ask denials && grep -o 'allow with .*' "$TMP/answer" | sort -u | diff "$TMP/prompted" -
+}
+check 'denials offer of a rename what the prompt offered' eval 'remedies && grep -q -- "--modify $WS/.git/hooks/z" "$TMP/answer"'
 
 # ---- learning ----
 learned() # SCRIPT: what is learned of its run lets it pass again

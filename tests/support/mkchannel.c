@@ -216,7 +216,7 @@ static const char *const kind_names[SBX_EV_KIND_COUNT] = {
 static void print_event(FILE *f, const struct sbx_event *ev, const char *path, const char *path2)
 {
 	/* else it is words, or what was asked for */
-	bool has_path2 = ev->path2_len && !(ev->flags & (SBX_EVF_ARGV | SBX_EVF_ASKED));
+	size_t len2 = ev->flags & SBX_EVF_ARGV ? 0 : sbx_asked_of(ev).path2;
 	const char *aux = "-";
 
 	if (ev->kind == SBX_EV_EXIT) /* each program has one; what is looked for are calls */
@@ -227,14 +227,14 @@ static void print_event(FILE *f, const struct sbx_event *ev, const char *path, c
 		aux = sbx_loss_name(ev->aux);
 	else if (ev->flags & SBX_EVF_MOVE)
 		aux = sbx_op_name((enum sbx_op)ev->aux);
-	fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\t%u\t%s%s%s\n",
+	fprintf(f, "%s\t%s\t%s\t%s\t%s\t%s\t%u\t%s%s%.*s\n",
 		ev->flags & SBX_EVF_QUERY      ? "QUERY"
 		: ev->kind < SBX_EV_KIND_COUNT ? kind_names[ev->kind]
 					       : "?",
 		sbx_call_name(ev->call), sbx_op_name((enum sbx_op)ev->op),
 		ev->flags & SBX_EVF_ALLOWED ? "allow" : "DENY",
-		ev->err ? strerrorname_np(ev->err) : "0", aux, ev->pid, path, has_path2 ? "\t" : "",
-		has_path2 ? path2 : "");
+		ev->err ? strerrorname_np(ev->err) : "0", aux, ev->pid, path, len2 ? "\t" : "",
+		(int)len2, path2);
 }
 
 static bool is_dead(uint32_t pid)

@@ -275,20 +275,18 @@ void br_give_place(struct br_call *c)
 	c->has_place = false;
 }
 
-/* What the caller asked for, where that is another text than what was judged. */
-static const char *led_from(const struct br_call *c, const struct br_told *t)
+/* What the caller asked for, where the path told is the one that it led to. */
+static struct sbx_named named(const struct br_end *e, const char *path, size_t len)
 {
-	const struct br_end *e = &c->end[0];
-
-	return !t->len2 && t->path == e->path && e->asked_len &&
-			       sbx_path_is_led(e->asked, t->path, t->len)
-		       ? e->asked
-		       : NULL;
+	return (struct sbx_named){path, path == e->path && e->asked_len ? e->asked : NULL, len};
 }
 
 void br_tell(struct br_call *c, const struct br_told *t)
 {
-	const char *asked;
+	const struct sbx_named n[2] = {named(&c->end[0], t->path, t->len),
+				       named(&c->end[1], t->path2, t->len2)};
+	const char *text = t->path2;
+	char room[SBX_PATH_MAX];
 	struct sbx_event ev = {
 		.time_ns = b_now_real_ns(),
 		.kind = SBX_EV_CALL,
@@ -310,15 +308,11 @@ void br_tell(struct br_call *c, const struct br_told *t)
 	ev.pid = (uint32_t)br_tgid(c);
 	if (t->len >= PATH_MAX || t->len2 >= PATH_MAX)
 		ev.rule = sbx_deep_rule(c->b->plan->image, &ev, t->path, t->len, t->path2, t->len2);
-	asked = led_from(c, t);
-	if (asked) {
-		ev.flags |= SBX_EVF_ASKED;
-		ev.path2_len = (uint16_t)c->end[0].asked_len;
-	}
+	if (sbx_asked_size(n))
+		text = sbx_asked_put(&ev, n, room);
 	/* it has its place; what could be lost all the same is counted, and ends a run that must be
 	 * recorded */
-	(void)sbx_ring_write(c->b->plan->ring, c->b->plan->ring_size, &ev, t->path,
-			     asked ? asked : t->path2);
+	(void)sbx_ring_write(c->b->plan->ring, c->b->plan->ring_size, &ev, t->path, text);
 }
 
 struct br_answer br_told_result(struct br_call *c, enum sbx_op op, struct br_answer a)

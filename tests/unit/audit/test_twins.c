@@ -239,3 +239,22 @@ Test(audit_twins, what_was_asked_for_is_no_difference)
 	cr_expect_not(plain.flags & SBX_EVF_ASKED);
 	cr_expect_str_eq(alone(0, true), "");
 }
+
+Test(audit_twins, two_paths_are_compared_without_what_was_asked_for)
+{
+	struct sbx_event told = event(1, "/a"), word = event(1, "/a"), other = event(1, "/a");
+
+	told.path2_len = 2;
+	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "/b", 0));
+	other.flags |= SBX_EVF_ASKED;
+	other.path2_len = 6;
+	other.count = 4u << 16 | 2;
+	cr_expect_not(aud_twins_shim(&twins, &other, "/a", "/clink"), "another second path");
+	word.flags |= SBX_EVF_ASKED;
+	word.path2_len = 6;
+	word.count = 4u << 16 | 2;
+	cr_assert(aud_twins_shim(&twins, &word, "/a", "/blink"));
+	cr_expect_eq(word.path2_len, 6);
+	cr_expect_eq(word.count, 4u << 16 | 2, "it is taken apart as the shim told it");
+	cr_expect_str_eq(alone(0, true), "");
+}
