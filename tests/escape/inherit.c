@@ -98,6 +98,12 @@ static int g_terminal(void)
 
 	return fd < 0 || unlockpt(fd) < 0 ? -1 : ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY);
 }
+static int g_master(void)
+{
+	int fd = posix_openpt(O_RDWR | O_NOCTTY);
+
+	return fd < 0 || unlockpt(fd) < 0 ? -1 : fd;
+}
 static int g_null(void)
 {
 	return open("/dev/zero", O_RDWR);
@@ -305,6 +311,15 @@ static int u_terminal(int fd)
 {
 	return isatty(fd) ? 0 : -1;
 }
+/* Types at the terminal on its other side, which it opens in place of the shell that is there. */
+static int u_types(int fd)
+{
+	int slave = ioctl(fd, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	char line[8];
+
+	return slave >= 0 && write(fd, "id\n", 3) == 3 && read(slave, line, sizeof line) == 3 ? 0
+											      : -1;
+}
 static int u_status(int fd)
 {
 	struct stat st;
@@ -429,6 +444,7 @@ static const struct row {
 	{"pipe", K(PIPE), g_pipe, u_bytes},
 	{"fifo", K(FIFO), g_fifo, u_writes},
 	{"terminal", K(TERMINAL), g_terminal, u_terminal},
+	{"terminal-master", K(MASTER), g_master, u_types},
 	{"zero", K(MEMORY), g_null, u_bytes},
 	{"eventfd", K(COUNTER), g_event, u_counter},
 	{"timerfd", K(COUNTER), g_timer, u_status},

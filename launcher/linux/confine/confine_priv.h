@@ -55,6 +55,10 @@ int lau_fd_receive(int sock);
 	X(PIPE, "a pipe", "carries bytes to its other end", PASSES)                                \
 	X(FIFO, "a named pipe", "carries bytes to whoever opens it", PASSES)                       \
 	X(TERMINAL, "a terminal", "carries bytes; TIOCSTI is refused", PASSES)                     \
+	X(MASTER, "the master of a terminal",                                                      \
+	  "what is written to it is typed at the terminal on its other side, "                     \
+	  "which is what a command is given",                                                      \
+	  REFUSED)                                                                                 \
 	X(MEMORY, "a device without state", "/dev/null and the like", PASSES)                      \
 	X(COUNTER, "a counter", "an event, timer or signal descriptor carries numbers", PASSES)    \
 	X(UNIX, "a connected Unix socket", "carries bytes, and descriptors from its peer", PASSES) \

@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -15,6 +16,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+
+#define OLD_MASTER_MAJOR 2 /* PTY_MASTER_MAJOR of include/uapi/linux/major.h */
 
 /* When the command may have it as its standard input, output or errors. */
 enum fate { PASSES, GUARDED, UNIX_HOST, NET_HOST, REFUSED };
@@ -57,11 +60,21 @@ static enum lau_fd_kind socket_kind(int fd)
 		       : LAU_FD_INET_OPEN;
 }
 
+/* Of devpts, or of the older pairs (pty(7)). To isatty(3) a master is a terminal as well. */
+static bool is_master(int fd, dev_t dev)
+{
+	unsigned number;
+
+	return ioctl(fd, TIOCGPTN, &number) == 0 || major(dev) == OLD_MASTER_MAJOR;
+}
+
 /* mem(4): null, zero, full, random, urandom. */
 static enum lau_fd_kind device_kind(int fd, dev_t dev)
 {
 	static const unsigned char harmless[] = {3, 5, 7, 8, 9};
 
+	if (is_master(fd, dev))
+		return LAU_FD_MASTER;
 	if (isatty(fd))
 		return LAU_FD_TERMINAL;
 	for (size_t i = 0; major(dev) == 1 && i < sizeof harmless; i++)

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,6 +80,23 @@ Test(launcher_inherited, a_pipe_with_a_name_is_another_kind)
 	cr_expect_eq(lau_fd_kind(-1), LAU_FD_KERNEL, "what cannot be asked does not pass");
 	unlink("f");
 	rmdir(name);
+}
+
+Test(launcher_inherited, a_master_is_refused_and_its_terminal_is_not)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
+	struct b_err err;
+
+	cr_assert(master >= 0 && unlockpt(master) == 0);
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	cr_assert_geq(slave, 0);
+	cr_expect_eq(lau_fd_kind(slave), LAU_FD_TERMINAL);
+	cr_expect_eq(lau_fd_kind(master), LAU_FD_MASTER);
+	cr_expect_eq(check(&(struct lau_inherited){0}, slave, &err), 0);
+	cr_expect_eq(
+		check(&(struct lau_inherited){.net_host = true, .unix_host = true}, master, &err),
+		-1);
+	cr_expect(strstr(err.msg, "is the master of a terminal"), "%s", err.msg);
 }
 
 Test(launcher_inherited, the_number_of_the_network_is_that_of_its_sockets)
