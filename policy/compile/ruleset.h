@@ -58,8 +58,9 @@ struct pol_rule {
 	uint8_t layer;
 	enum pol_shape shape;
 	enum pol_tier tier;
-	bool folds;	   /* POL_GLOB: letters of `glob` (ASCII) match in either case */
-	bool twin;	   /* canonical spelling of the rule before it (symlinked prefix) */
+	bool folds; /* POL_GLOB: letters of `glob` (ASCII) match in either case */
+	bool twin;  /* canonical spelling of the rule before it (symlinked prefix) */
+	bool saves; /* a twin that is the temporary name by which the file of that is saved */
 	bool base_is_root; /* POL_GLOB: a glob that matches "" also matches `base` itself */
 	const char *base;  /* canonical absolute bytes, "" = the root directory "/" */
 	size_t base_len;

@@ -16,6 +16,7 @@ struct b_arena;
 struct pol_layer;
 struct pol_layers;
 struct pol_mounted;
+struct reached_list;
 
 /*
  * The parts of pol_engine_new(): each appends its rules to one ruleset, in the order of
@@ -52,7 +53,8 @@ struct pol_build {
 	size_t nopened;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
-	struct pol_names names; /* in homes and workspaces */
+	struct pol_names names;	    /* in homes and workspaces */
+	struct reached_list *leads; /* obeyed_links.c; NULL = not asked for yet */
 	/* Of this process, read for the first denial; whether any two show the same files. */
 	struct pol_mounted *mounts;
 	size_t nmounts;

@@ -375,7 +375,7 @@ static void open_temporaries(struct pol_build *b, const struct pol_rule *r)
 		t.shape = s->shape;
 		t.base = s->base;
 		t.glob = s->glob;
-		t.twin = true; /* a part of the rule before it */
+		t.twin = t.saves = true; /* a part of the rule before it */
 		pol_build_add(b, POL_OPS(SBX_MODIFY) | POL_OPS(SBX_READ), &t, POL_TWIN_NONE);
 	}
 }

@@ -80,17 +80,21 @@ static void add_system(struct pol_build *b, struct reached_list *list, const str
 	pol_obeyed_at(b, list, "", path->s + 1, &row);
 }
 
+bool pol_obeyed_is_here(const struct pol_build *b, const struct pol_ynode *row)
+{
+	const struct pol_ynode *on = pol_yaml_get(row, "on");
+
+	return !on || strcmp(on->s, b->rq->is_on_macos ? "macos" : "linux") == 0;
+}
+
 static void add_rows(struct pol_build *b, struct reached_list *list, const struct pol_ynode *rows,
 		     void (*add)(struct pol_build *, struct reached_list *,
 				 const struct pol_ynode *path, const char *by))
 {
-	const char *other = b->rq->is_on_macos ? "linux" : "macos";
-
 	for (size_t i = 0; i < rows->n; i++) {
-		const struct pol_ynode *on = pol_yaml_get(rows->v[i], "on"),
-				       *paths = pol_yaml_get(rows->v[i], "paths");
+		const struct pol_ynode *paths = pol_yaml_get(rows->v[i], "paths");
 
-		for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, other) == 0); k++)
+		for (size_t k = 0; k < paths->n && pol_obeyed_is_here(b, rows->v[i]); k++)
 			add(b, list, paths->v[k], pol_yaml_get(rows->v[i], "by")->s);
 	}
 }
@@ -271,16 +275,33 @@ static void close_row(struct pol_build *b, const struct reached *row)
 	pol_build_add(b, POL_OPS(SBX_MODIFY), &r, POL_TWIN_ALWAYS);
 }
 
+/* Where a link takes a row to what holds a home or a workspace, closing it would close all. */
+static bool holds_all(const struct pol_build *b, const struct reached *row)
+{
+	size_t n = strlen(row->path);
+
+	for (size_t i = 0; i < b->nhomes + b->rs->nworkspaces; i++) {
+		const char *dir = i < b->nhomes ? b->homes[i] : b->rs->workspaces[i - b->nhomes];
+
+		if (sbx_path_under(dir, strlen(dir), row->path, n))
+			return true;
+	}
+	return false;
+}
+
 void pol_build_obeyed(struct pol_build *b)
 {
-	struct reached_list rows;
+	const struct reached_list *leads = pol_obeyed_leads(b);
+	struct reached_list rows = {.n = 0};
 
-	if (!any_near(b))
-		return;
-	rows = find_rows(b);
+	if (any_near(b))
+		rows = find_rows(b);
 	for (size_t i = 0; i < rows.n; i++)
 		if (is_to_close(b, &rows.v[i]))
 			close_row(b, &rows.v[i]);
+	for (size_t i = 0; i < leads->n; i++)
+		if (!holds_all(b, &leads->v[i]) && is_to_close(b, &leads->v[i]))
+			close_row(b, &leads->v[i]);
 }
 
 /* ---- git directories that the user opens ---- */
@@ -397,17 +418,21 @@ static const char *a_name_of(struct pol_build *b, const struct pol_rule *r)
 				    : r->base;
 }
 
-/* Denials of the list that stand before the grant, or were left out of it. */
+/* Denials of the list that stand before the grant, or were left out of it. The real place of a
+ * name counts where the name itself is not found. */
 static void look_at_list(struct pol_build *b, size_t grant, struct found *f)
 {
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
 	const struct pol_rule *g = &list->v[grant];
+	size_t before = f->n;
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *r = &list->v[i];
 
-		if (!r->obeyed_by || r->twin || r->matched[0] == '~' || r->matched[0] == '$')
+		if (!r->obeyed_by || (r->twin && f->n > before) || r->matched[0] == '~' ||
+		    r->matched[0] == '$')
 			continue;
+		before = f->n;
 		if (r->shape == POL_TREE &&
 		    sbx_path_under(g->base, g->base_len, r->base, r->base_len))
 			pol_obeyed_take(b, grant, g->base, r->matched, r->obeyed_by, r->origin, f);
@@ -493,10 +518,38 @@ static void tell(struct pol_build *b, const struct pol_rule *g, const struct fou
 	pol_build_notice(b, "%s", b->opened[b->nopened - 1].line);
 }
 
+/* What is asked for at most once for all grants. */
+struct looked {
+	struct reached_list rows, named;
+};
+
+/* All that one spelling of a grant opens. */
+static void look_at(struct pol_build *b, size_t grant, struct looked *once, struct found *f)
+{
+	const struct pol_rule *g = &b->rs->op[SBX_MODIFY].v[grant];
+
+	if (!is_presets(g) && is_near(b, g)) {
+		if (!once->rows.n)
+			once->rows = find_rows(b);
+		look_at_rows(b, grant, &once->rows, f);
+	}
+	if (!is_presets(g))
+		look_at_named(b, grant, pol_obeyed_leads(b), &once->rows, f);
+	if (!is_presets(g) && !is_workspaces(g)) {
+		look_at_list(b, grant, f);
+		pol_obeyed_projects(b, grant, f);
+	}
+	if (!is_workspaces(g)) {
+		if (!once->named.n)
+			once->named = pol_obeyed_named(b);
+		look_at_named(b, grant, &once->named, &once->rows, f);
+	}
+}
+
 void pol_build_opened(struct pol_build *b)
 {
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
-	struct reached_list rows = {.n = 0}, named = {.n = 0};
+	struct looked once = {.rows = {.n = 0}};
 
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_rule *g = &list->v[i];
@@ -504,20 +557,10 @@ void pol_build_opened(struct pol_build *b)
 
 		if (!is_grant(g) || g->twin || b_has_prefix(g->origin, "builtin:worktree"))
 			continue;
-		if (!is_presets(g) && is_near(b, g)) {
-			if (!rows.n)
-				rows = find_rows(b);
-			look_at_rows(b, i, &rows, &f);
-		}
-		if (!is_presets(g) && !is_workspaces(g)) {
-			look_at_list(b, i, &f);
-			pol_obeyed_projects(b, i, &f);
-		}
-		if (!is_workspaces(g)) {
-			if (!named.n)
-				named = pol_obeyed_named(b);
-			look_at_named(b, i, &named, &rows, &f);
-		}
+		look_at(b, i, &once, &f);
+		/* by its real path; what is found by both is one rule's, and said once */
+		if (i + 1 < list->n && g[1].twin && !g[1].saves && is_grant(&g[1]))
+			look_at(b, i + 1, &once, &f);
 		if (f.n)
 			tell(b, g, &f);
 	}

@@ -39,6 +39,8 @@ enum meeting { APART, AROUND, WITHIN }; /* the grant begins above the row, or in
 
 /* The rows of a section of the preset `protected`. */
 const struct pol_ynode *pol_obeyed_rows(const char *section);
+/* Does the row speak of this system? */
+bool pol_obeyed_is_here(const struct pol_build *, const struct pol_ynode *row);
 /* Adds `text` below `dir` to the list, in the build's arena; the rest is the row's. */
 void pol_obeyed_at(struct pol_build *, struct reached_list *, const char *dir, const char *text,
 		   const struct reached *row);
@@ -57,6 +59,10 @@ void pol_obeyed_moved(struct pol_build *, struct reached_list *, const char *tex
 		      const struct reached *row);
 bool pol_obeyed_near_moved(const struct pol_build *, const struct pol_rule *);
 struct reached_list pol_obeyed_named(struct pol_build *);
+
+/* obeyed_links.c: the rows at the places where symlinks take their names in homes, and the links on
+ * the way. Found once. */
+const struct reached_list *pol_obeyed_leads(struct pol_build *);
 
 /* A directory, or what may lead to one. */
 struct dirent;

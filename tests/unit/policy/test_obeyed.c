@@ -274,6 +274,49 @@ Test(policy_obeyed, what_the_environment_names_stays_open_and_is_named)
 	}
 }
 
+/* Each literal row of a home, one by one: opened by a link to it, and as a link into what is
+ * opened. Every third for speed. */
+Test(policy_obeyed, links_count_both_ways)
+{
+	size_t n = 0, at = 0;
+
+	mkdir(in(home, "dot"), 0700);
+	for (size_t i = 0; i < rows()->n; i++) {
+		const struct pol_ynode *paths = pol_yaml_get(rows()->v[i], "paths"),
+				       *on = pol_yaml_get(rows()->v[i], "on");
+
+		for (size_t k = 0; k < paths->n && !(on && strcmp(on->s, "macos") == 0); k++) {
+			const char *text = paths->v[k]->s;
+			size_t len = strcspn(text, "/*");
+			const char *name = b_arena_strndup(&arena, text, len), *rest = text + len;
+
+			if (text[len] == '*' || at++ % 3)
+				continue;
+			cr_assert_eq(symlink(in(home, name), in(home, "lnk")), 0);
+			nrules = 0;
+			modify("~/lnk");
+			make_at(ws, NULL);
+			cr_expect_eq(engine->nopened, 1, "%s", text);
+			unlink(in(home, "lnk"));
+			cr_assert_eq(symlink("dot/x", in(home, name)), 0);
+			rules[0].text = "~/dot";
+			make_at(ws, NULL);
+			cr_assert_eq(engine->nopened, 1, "%s", text);
+			cr_expect(strstr(engine->opened[0].text, name), "%s",
+				  engine->opened[0].text);
+			nrules = 0;
+			make_at(in(home, "dot"), NULL);
+			cr_expect_eq(engine->nopened, 0, "%s", text);
+			cr_expect(may(in(home, "dot/y")));
+			cr_expect_not(may(sample(b_arena_printf(&arena, "dot/x%s", rest))), "%s",
+				      text);
+			unlink(in(home, name));
+			n++;
+		}
+	}
+	cr_expect_gt(n, 100);
+}
+
 static void repository(const char *dir)
 {
 	mkdir(dir, 0700);
