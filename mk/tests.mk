@@ -65,7 +65,8 @@ $(B)/tests/srt_probe: tests/differential/srt_probe.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $<
 
-SHELL_TESTS = $(sort $(wildcard tests/e2e/*.sh tests/live/*.sh tests/escape/run*.sh))
+# The longest first, so that none of them runs alone at the end.
+SHELL_TESTS = $(sort $(wildcard tests/escape/run*.sh tests/live/*.sh)) $(sort $(wildcard tests/e2e/*.sh))
 
 tests-build: all $(UNIT_BINS) $(TOOL_BINS) $(EXTRA_TEST_BINS)
 check-unit: $(UNIT_BINS) $(TOOL_BINS) all $(EXTRA_TEST_BINS)
@@ -77,7 +78,7 @@ check-e2e: tests-build
 export FULL
 check: setup
 	$(Q)$(MAKE) -j$(JOBS) tests-build
-	$(Q)B=$(B) scripts/run-tests all $(UNIT_BINS) $(SHELL_TESTS)
+	$(Q)B=$(B) scripts/run-tests all $(SHELL_TESTS) $(UNIT_BINS)
 check-san: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-san CC=clang SAN=address,undefined WERROR=1 san-build
 	$(Q)B=build-san scripts/run-tests san $(UNIT_SRCS:%.c=build-san/%)
