@@ -15,7 +15,7 @@ DARWIN_LIBS := $(DARWIN_SDK)/libSystem.tbd
 # The parts of the launcher that know no system, and those of macOS.
 DARWIN_LAUNCHER := $(core_SRCS) $(filter-out base/account.c,$(base_SRCS)) $(sbpl_SRCS) \
 	$(filter-out policy/plan/mounts.c policy/plan/bwrap.c,$(policy_SRCS)) \
-	$(filter-out audit/entry.c audit/pack.c audit/read_log.c audit/read_run.c audit/schema.c audit/show.c audit/summary.c \
+	$(filter-out audit/entry.c audit/filter.c audit/pack.c audit/read_log.c audit/read_run.c audit/schema.c audit/show.c audit/summary.c \
 		audit/verify.c,$(audit_SRCS)) \
 	$(filter-out launcher/linux/%,$(launcher_SRCS)) \
 	$(wildcard launcher/macos/*.c) cmd/sbx-launch.c
