@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/asked.h"
 #include "core/event.h"
 
 static uint64_t mix(uint64_t h, const void *bytes, size_t n)

@@ -7,6 +7,7 @@
 #include "base/io.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "core/asked.h"
 #include "core/event.h"
 #include "core/path.h"
 

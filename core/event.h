@@ -3,7 +3,6 @@
  * enumerations. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/image.h"
@@ -97,8 +96,8 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */
 
 /* The second text is not a path, but what the program asked for, see sbx_path_is_led(). Of a call
- * with two paths it is the second path, then what was asked for the first, then for the second;
- * sbx_asked_of() takes it apart. */
+ * with two paths it is the second path, then what was asked for the first, then for the second
+ * (asked.h). */
 #define SBX_EVF_ASKED 0x2000u
 
 /* Words one behind the other, with an END after each; ESCAPE and a letter stand for the two bytes.
@@ -145,25 +144,6 @@ struct sbx_event {
 	uint32_t rule; /* with a path that is cut: deciding rule + 1, sbx_deep_rule(); 0 = none */
 	uint16_t path_len, path2_len;
 };
-
-/* A path of a call as it was judged, and as the program gave it (NULL: not known). */
-struct sbx_named {
-	const char *path, *asked;
-	size_t len;
-};
-/* The bytes of a second text that says what was asked for; 0: nothing led elsewhere, or it does not
- * fit. `n`: both paths, the second with len 0 where there is none. [AS-safe] [no-alloc] */
-size_t sbx_asked_size(const struct sbx_named n[2]);
-/* Where that is not 0: flags the event, and gives its second text, which is n[0].asked, or `room`
- * (SBX_PATH_MAX bytes; may be NULL where there is one path). [AS-safe] [no-alloc] */
-const char *sbx_asked_put(struct sbx_event *, const struct sbx_named n[2], char *room);
-
-/* The parts of a second text: lengths, in order. Of an event without SBX_EVF_ASKED it is the second
- * path. The event may lie: no part is outside of the text. [AS-safe] */
-struct sbx_asked {
-	size_t path2, first, second;
-};
-struct sbx_asked sbx_asked_of(const struct sbx_event *);
 
 /* Names of the calls that events mention, one list for shim and readers: core/event.c
  * expands core/event.h. Out of range gives "?". */

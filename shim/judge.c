@@ -11,6 +11,7 @@
 
 #include "core/decide.h"
 #include "core/deep.h"
+#include "core/asked.h"
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "core/asked.h"
 #include "core/event.h"
 #include "core/channel.h"
 #include "core/ring.h"

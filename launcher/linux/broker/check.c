@@ -13,6 +13,7 @@
 #include <utime.h>
 
 #include "base/io.h"
+#include "core/asked.h"
 #include "core/event.h"
 #include "core/ring.h"
 #include "core/path.h"

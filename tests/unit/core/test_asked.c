@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of core/event.c: what was asked for, in the second text of an event. */
-#include "core/event.h"
+/* Unit tests of core/asked.c: what was asked for, in the second text of an event. */
+#include "core/asked.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void check(const struct sbx_named *one, const struct sbx_named *two, cons
 	cr_expect(!size || memcmp(text + a.path2 + a.first, want2, a.second) == 0);
 }
 
-Test(core_event, what_led_elsewhere_is_told_of_each_path)
+Test(core_asked, what_led_elsewhere_is_told_of_each_path)
 {
 	static const struct {
 		const char *path, *asked, *path2, *asked2, *want, *want2;
@@ -60,7 +60,7 @@ Test(core_event, what_led_elsewhere_is_told_of_each_path)
 	}
 }
 
-Test(core_event, what_does_not_fit_is_left_out)
+Test(core_asked, what_does_not_fit_is_left_out)
 {
 	static char path[SBX_PATH_MAX], asked[SBX_PATH_MAX];
 	struct sbx_named one, two;
@@ -76,7 +76,7 @@ Test(core_event, what_does_not_fit_is_left_out)
 }
 
 /* The command writes events as well. */
-Test(core_event, no_part_is_outside_of_the_text)
+Test(core_asked, no_part_is_outside_of_the_text)
 {
 	static const uint32_t counts[] = {0,	   1,	    5,		 6,	     0xffff,
 					  0x10000, 0x50005, 0xffffffffu, 0xffff0001u};
