@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -171,12 +172,25 @@ static int p_nice(void)
 
 	return setpriority(PRIO_PROCESS, (id_t)st_outside()->pid, now < 19 ? now + 1 : 19);
 }
+/* root's too is refused what an ordinary user is: to raise a priority. */
+static int drop_nice(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &head, caps) < 0)
+		return -1;
+	caps[CAP_TO_INDEX(CAP_SYS_NICE)].effective &= ~CAP_TO_MASK(CAP_SYS_NICE);
+	return (int)syscall(SYS_capset, &head, caps);
+}
+/* All processes of our own user (0), which is the outside's, get the highest priority that one of
+ * them has. No lower one: they would keep it for good. Those that have it stay as they are; the
+ * kernel's EACCES says of the first of the others that the call had reached it. */
 static int p_nice_user(void)
 {
-	int now = getpriority(PRIO_PROCESS, (id_t)st_outside()->pid);
-
-	/* who = 0 is our own user, which is the outside's */
-	return setpriority(PRIO_USER, 0, now < 19 ? now + 1 : 19);
+	if (drop_nice() < 0)
+		return -1;
+	return setpriority(PRIO_USER, 0, getpriority(PRIO_USER, 0)) < 0 && errno != EACCES ? -1 : 0;
 }
 static int p_affinity(void)
 {

@@ -20,7 +20,23 @@ tested() # STATUS ARGS...
 	[ "$status" = "$want" ] && [ "$(left)" = "$before" ]
 }
 
-check 'all hold' tested 0
+# The attacks are made without a sandbox as well, and must not stay with what the user runs.
+unhurt() # COMMAND...: it, and no process of the user has another priority
+{
+	local plain nicer before rc
+	sleep 300 &
+	plain=$!
+	nice -n 5 sleep 300 &
+	nicer=$!
+	until [ "$(awk '{ print $19 }' /proc/$nicer/stat)" != "$(awk '{ print $19 }' /proc/$plain/stat)" ]; do sleep 0.02; done
+	before=$(awk '{ print $19 }' /proc/$plain/stat /proc/$nicer/stat /proc/self/stat)
+	"$@"
+	rc=$?
+	[ "$(awk '{ print $19 }' /proc/$plain/stat /proc/$nicer/stat /proc/self/stat)" = "$before" ] || rc=1
+	kill $plain $nicer
+	return $rc
+}
+check 'all hold, and leave priorities as they are' unhurt tested 0
 check 'more than sixty, each named' [ "$(grep -c '^held  ' "$TMP/out")" -gt 60 ]
 check 'and counted' grep -q "^$(grep -c '^held  ' "$TMP/out") held, 0 got through" "$TMP/out"
 check 'a command is not taken for options of the attacks' tested 125 true
