@@ -28,6 +28,7 @@ struct loop {
 	bool is_alone;	      /* the first process of the pid namespace */
 	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
 	unsigned rounds;
+	uint64_t until_ms;	  /* the broker may take so long for what was begun */
 	int stop_signal;	  /* EV_STOPPED */
 	struct lau_signal signal; /* EV_SIGNAL */
 	int term_signal;	  /* what TERM is */
@@ -172,6 +173,14 @@ static void act(struct loop *l, unsigned doing)
 		arm(l, LAU_ROUND_MS);
 }
 
+/* Nobody is left but the broker, which does, and tells, what the last of them had asked for: as
+ * the end of a process waits for what its other threads are doing. */
+static bool is_finishing(const struct loop *l)
+{
+	return l->has_ended && l->servants.broker && b_now_ms() < l->until_ms &&
+	       !lau_processes_signal(0, &l->servants);
+}
+
 static void dispatch(struct loop *l, enum lau_event event)
 {
 	const struct lau_move *move = l->s->is_contract && l->state < LAU_EXEC_STATES
@@ -180,6 +189,12 @@ static void dispatch(struct loop *l, enum lau_event event)
 
 	if (event == LAU_EV_DEADLINE)
 		l->deadline_ms = 0;
+	if ((event == LAU_EV_DEADLINE || event == LAU_EV_ENDED) &&
+	    (move->doing & LAU_DO_ARM_ROUND) && is_finishing(l)) {
+		l->state = move->next;
+		arm(l, LAU_ROUND_MS);
+		return;
+	}
 	if ((move->doing & LAU_DO_ARM_ROUND) && ++l->rounds > LAU_ROUNDS) {
 		l->state = LAU_ST_DONE;
 		return;
@@ -201,6 +216,7 @@ static void note_end(struct lau_outcome *out, int status)
 /* Without it every call it would have performed fails: the run has no sense any more. */
 static void broker_ended(struct loop *l, int status)
 {
+	l->servants.broker = 0;
 	if (l->all_killed || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return;
 	if (l->out->err.kind == B_OK) {
@@ -239,6 +255,7 @@ static void command_changed(struct loop *l, int status)
 	/* A broker that serves nobody else ends at once, and so does the first process of a pid
 	 * namespace that is alone in it: then nobody is left, and nothing needs to be looked for.
 	 */
+	l->until_ms = b_now_ms() + LAU_FINISH_MS;
 	l->ended_ms = b_now_ms() + (l->s->broker || l->s->init ? LAU_BROKER_MS : 0);
 }
 

@@ -208,10 +208,13 @@ enum lau_event {
 #define LAU_DO_ARM_ROUND 0x200u /* deadline: LAU_ROUND_MS, at most LAU_ROUNDS times */
 #define LAU_DO_NOTE_INT	 0x400u /* the signal interrupted the run, and takes the place of TERM */
 
-#define LAU_BROKER_MS 20   /* a broker that serves nobody any more has ended by then */
-#define LAU_SWEEP_MS  1000 /* between TERM and KILL for what the command left running */
-#define LAU_ROUND_MS  50   /* a process that forks while it is killed is met by the next round */
-#define LAU_ROUNDS    40   /* then what cannot be killed (sleeping in the kernel) is left */
+#define LAU_BROKER_MS 20 /* a broker that serves nobody any more has ended by then */
+#define LAU_FINISH_MS                                                                              \
+	11000		  /* more than it takes at most to do what was begun (notify.c: END_MS)    \
+			   */
+#define LAU_SWEEP_MS 1000 /* between TERM and KILL for what the command left running */
+#define LAU_ROUND_MS 50	  /* a process that forks while it is killed is met by the next round */
+#define LAU_ROUNDS   40	  /* then what cannot be killed (sleeping in the kernel) is left */
 
 struct lau_move {
 	enum lau_state next;

@@ -505,6 +505,9 @@ void br_on_interrupt(int signo);
 void br_settle(struct br_worker *);
 /* Looks after the workers while there are calls to serve. */
 void br_watch(struct br_broker *);
+#define BR_WATCH_MS 10 /* how often workers are looked at */
+/* One look: who has the same call as at the last one, and waits in vain, is interrupted. */
+void br_look_after_all(struct br_broker *);
 /* Is the caller's task gone, or on its way to its end? */
 bool br_is_ending(struct br_call *);
 /* Frees workers whose thread has ended. */

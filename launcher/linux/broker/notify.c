@@ -32,8 +32,9 @@
 #include "launcher/linux/broker/names.h"
 #include "launcher/linux/process/process.h"
 
-#define SPARE	3  /* so many may be parked */
-#define ROOM_MS 10 /* until the ring may have room again */
+#define SPARE	3     /* so many may be parked */
+#define ROOM_MS 10    /* until the ring may have room again */
+#define END_MS	10000 /* for calls that were being done when the last caller ended */
 
 /* Newer than the headers of Debian 12 in part; include/uapi/linux/seccomp.h. */
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
@@ -406,6 +407,29 @@ static void main_loop(struct br_broker *b)
 	}
 }
 
+static bool one_serves(const struct br_broker *b)
+{
+	for (int i = 0; i < b->nworkers; i++)
+		if (b->workers[i]->busy)
+			return true;
+	return false;
+}
+
+/* Nobody waits for these calls any more, but what they do is done: a change has its line, and a
+ * move its second look. A call that is not begun by now finds its caller gone. */
+static void finish_calls(struct br_broker *b)
+{
+	uint64_t now = b_now_ms(), end = now + END_MS, look = now;
+
+	for (; one_serves(b) && now < end; now = b_now_ms()) {
+		if (now >= look) {
+			br_look_after_all(b);
+			look = now + BR_WATCH_MS;
+		}
+		(void)poll(NULL, 0, 1);
+	}
+}
+
 /* ---- start ---- */
 
 static int make_locks(struct br_broker *b, struct b_err *err)
@@ -508,6 +532,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 			return b_fail_sys(err, B_FLOOR, errno, "broker: no thread");
 	}
 	main_loop(b);
+	finish_calls(b);
 	if (plan->wards)
 		lau_wards_finish(plan->wards);
 	return 0;

@@ -30,7 +30,6 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define WATCH_MS   10 /* how often workers are looked at */
 #define CALM_TICKS 50 /* nothing to serve for so many looks: no more, until there is */
 
 static _Thread_local struct br_worker *this_worker; /* the handler's */
@@ -189,6 +188,12 @@ static void look_after(struct br_broker *b, struct br_worker *w)
 	w->seen = id;
 }
 
+void br_look_after_all(struct br_broker *b)
+{
+	for (int i = 0; i < b->nworkers; i++)
+		look_after(b, b->workers[i]);
+}
+
 void br_bury(struct br_broker *b)
 {
 	for (int i = b->nworkers - 1; i >= 0; i--)
@@ -218,7 +223,7 @@ static bool one_runs(const struct br_broker *b)
 /* Until the next look, or until nobody is left. */
 static bool is_over_meanwhile(struct br_broker *b)
 {
-	uint64_t now = b_now_ms(), end = now + WATCH_MS;
+	uint64_t now = b_now_ms(), end = now + BR_WATCH_MS;
 
 	for (; now <= end; now = b_now_ms()) {
 		struct pollfd p[3] = {{.fd = b->listener}};
@@ -251,7 +256,6 @@ void br_watch(struct br_broker *b)
 			br_start_worker(b);
 		calm = b->served == served && !b->waiting && b->idle ? calm + 1 : 0;
 		served = b->served;
-		for (int i = 0; i < b->nworkers; i++)
-			look_after(b, b->workers[i]);
+		br_look_after_all(b);
 	}
 }
