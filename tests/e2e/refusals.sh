@@ -74,7 +74,7 @@ check 'and with -qq nothing of that' [ "$(grep -c sbx-launch "$TMP/err")" -eq 0 
 # What no network reaches is the run's doing, and has a line that says so; what answers inside has none.
 cat >net.py <<'EOT'
 import socket, sys
-for kind, host, port in ((1, '127.0.0.1', 9), (1, '192.0.2.7', 80), (1, '2001:db8::7', 443), (2, '192.0.2.53', 53)):
+for kind, host, port in ((1, '127.0.0.1', 9), (1, '192.0.2.7', 80), (1, '2001:db8::7', 443), (2, '192.0.2.53', 53), (2, '127.0.0.53', 53)):
     try:
         socket.socket(10 if ':' in host else 2, kind).connect((host, port))
     except OSError as e:
@@ -86,9 +86,10 @@ denied='^sbx-launch: denied connect'
 check 'a connect that it refuses has a line' grep -q "$denied 192.0.2.7:80 (rule <no network>, .*: allow with --connect 192.0.2.7:80\$" "$TMP/err"
 check 'in IPv6 as well' grep -qF 'denied connect [2001:db8::7]:443 (' "$TMP/err"
 check 'the remedy for a name server is the name' grep -q "$denied 192.0.2.53:53 .*: allow with --connect HOST:PORT the host" "$TMP/err"
-check 'what is not there inside has none' [ "$(grep -c "$denied" "$TMP/err")" -eq 3 ]
+check "nor is there the host's at an address of loopback" grep -q "$denied 127.0.0.53:53 .*: allow with --connect HOST:PORT the host" "$TMP/err"
+check 'what is not there inside has none' [ "$(grep -c "$denied" "$TMP/err")" -eq 4 ]
 run=$(ls -d "$HOME"/.local/state/sbx-launch/runs/* | tail -n 1)
-check 'and each is an event' [ "$(grep -c '"op":"connect".*"allowed":false' "$run/audit.jsonl")" -eq 3 ]
+check 'and each is an event' [ "$(grep -c '"op":"connect".*"allowed":false' "$run/audit.jsonl")" -eq 4 ]
 launch --network host python3 -c "import socket; s = socket.socket(2, 2); s.connect(('192.0.2.53', 53))"
 check "the host's network has none" [ "$(grep -c "$denied" "$TMP/err")" -eq 0 ]
 exit 0

@@ -416,9 +416,9 @@ struct br_address {
 /* An address of the network, and the policy has rules on them? Then br_net_connect(). */
 bool br_net_is_ours(const struct br_call *, const struct br_address *);
 struct br_answer br_net_connect(struct br_call *, const struct br_address *, int fd);
-/* Without such rules, after a connect that failed so: the run's network has no way to the address,
- * which is the run's doing, and an event says so. */
-void br_net_tell_none(struct br_call *, const struct br_address *, int err);
+/* Without such rules, after a connect that ended with `err` (0: made): where the run's network has
+ * no way to the address, or none to the host's name server, an event says so. */
+void br_net_tell_none(struct br_call *, const struct br_address *, int fd, int err);
 /* sbx-egress is gone, or what it says came: by the main thread. */
 void br_net_over(struct br_broker *);
 /* False: the ring has no room for what it says. */

@@ -292,7 +292,24 @@ static void tell(struct br_call *c, const struct target *t, const struct who *wh
 	br_tell(c, &told);
 }
 
-void br_net_tell_none(struct br_call *c, const struct br_address *a, int err)
+/* The host's name server may be at an address of loopback, where inside nobody listens. That comes
+ * out with the first datagram: here an empty one, of which the kernel answers at once. */
+static bool is_unheard(int fd)
+{
+	int type = 0, err = 0;
+	socklen_t type_len = sizeof type, err_len = sizeof err;
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_DGRAM &&
+	       send(fd, "", 0, MSG_DONTWAIT | MSG_NOSIGNAL) == 0 &&
+	       getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &err_len) == 0 && err == ECONNREFUSED;
+}
+
+static bool is_away(int err)
+{
+	return err == ENETUNREACH || err == EHOSTUNREACH || err == ENETDOWN || err == EADDRNOTAVAIL;
+}
+
+void br_net_tell_none(struct br_call *c, const struct br_address *a, int fd, int err)
 {
 	static const struct sbx_connect_answer none = {.rule = -1, .why = SBX_CONNECT_NO_RULE};
 	struct target t;
@@ -300,11 +317,10 @@ void br_net_tell_none(struct br_call *c, const struct br_address *a, int err)
 
 	if (!c->b->plan->net.is_apart || !is_inet(a))
 		return;
-	if (err != ENETUNREACH && err != EHOSTUNREACH && err != ENETDOWN && err != EADDRNOTAVAIL)
-		return;
 	read_target(a, &t);
-	if (is_loopback(&t))
+	if (is_loopback(&t) ? err || t.port != DNS_PORT || !is_unheard(fd) : !is_away(err))
 		return;
+	err = err ? err : ECONNREFUSED;
 	t.host.kind = SBX_HOST_ADDRESS;
 	t.host.addr = t.addr;
 	look_at_name(c, br_tgid(c), who.path);

@@ -184,12 +184,10 @@ static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 		return br_fail(EINTR);
 	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
 		return br_fail(EAGAIN);
-	if (act(fd, &a->any, a->len) == 0)
-		return br_result(0);
-	err = errno;
+	err = act(fd, &a->any, a->len) == 0 ? 0 : errno;
 	if (act == connect)
-		br_net_tell_none(c, a, err);
-	return br_fail(err);
+		br_net_tell_none(c, a, fd, err);
+	return err ? br_fail(err) : br_result(0);
 }
 
 /* ---- connect ---- */
