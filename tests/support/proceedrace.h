@@ -26,8 +26,8 @@ extern int rc_home; /* the world, whatever the working directory is */
 extern void *(*rc_change_in_child)(void *);
 extern struct rc_swap rc_running;
 
-/* Has this process raced for SBX_RACE_MS milliseconds? */
-bool rc_is_over(void);
+/* Has this process raced for so many milliseconds? */
+bool rc_is_over(unsigned ms);
 void rc_set_path(const char *text);
 /* Spends some time. */
 void rc_linger(unsigned n);

@@ -2,9 +2,10 @@
 /*
  * Each row of launcher/linux/broker/proceed.h, attacked: what the kernel reads again after the
  * broker has let it go on is changed by a second thread, for SBX_RACE_MS milliseconds a row
- * (`make races`: a minute). Root attacks as an ordinary user, and with FULL=1 as itself, too. Rows
- * that Landlock stands behind are also attacked under a broker that judges nothing. A count proves
- * that the row was reached, a bare run that the attack would win.
+ * (`make races`: a minute), divided over its bouts: each change, by each user, and once more where
+ * the broker lies. Root attacks as an ordinary user, and with FULL=1 as itself, too. Rows that
+ * Landlock stands behind are also attacked under a broker that judges nothing. A count proves that
+ * each bout reached the row, a bare run that the attack would win.
  */
 #include "launcher/linux/broker/proceed.h"
 
@@ -172,13 +173,23 @@ TestSuite(launcher_broker_proceed, .init = set_up, .fini = tear_down, .timeout =
 
 /* ---- one attack a row ---- */
 
-#define CHANGES 8
+#define CHANGES	   8
+#define BOUT_MS	   25	 /* at least */
+#define TRIES	   5	 /* at least */
+#define CONTROL_MS 50	 /* of one without a broker */
+#define REACH_MS   10000 /* until a bout that has not reached its row gives up */
+
+/* A broker that lies answers every call that opens by the row OPEN, and that row is counted. OPEN
+ * and TRUNCATE are no answers of one that can read its caller. */
+enum lies { HONEST, LIES_TOO, LIES_ALONE };
+
 struct attack {
 	void (*plan)(void);
 	void *(*change[CHANGES])(void *); /* NULL: the try changes things itself */
 	bool (*gains)(void);
 	struct rc_swap texts;
-	bool lies, is_for_root;
+	enum lies lies;
+	bool is_for_root;
 	bool in_child; /* the change is made there */
 };
 
@@ -202,13 +213,16 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 	/* the last name is not followed */
 	[BR_PROCEED_NAME] = ATTACK(plan_literal, rc_try_names, "open/.", "shut/f",
 				   BY(rc_swap_text, rc_swap_way, rc_swap_directory, rc_swap_slot,
-				      rc_swap_memory, rc_swap_mount, rc_swap_credentials)),
-	[BR_PROCEED_TRUNCATE] =
-		ATTACK(plan_literal, rc_try_truncate, "open/f", "shut/f", BY_EACH, .lies = true),
+				      rc_swap_memory, rc_swap_mount, rc_swap_credentials),
+				   .lies = LIES_TOO),
+	[BR_PROCEED_TRUNCATE] = ATTACK(plan_literal, rc_try_truncate, "open/f", "shut/f", BY_EACH,
+				       .lies = LIES_ALONE),
 	[BR_PROCEED_OPEN] =
-		ATTACK(plan_literal, rc_try_open, "open/f", "shut/f", BY_EACH, .lies = true),
-	[BR_PROCEED_NODE] = ATTACK(plan_literal, rc_try_open, "open/n", "shut/n", BY_EACH),
-	[BR_PROCEED_PATH_ONLY] = ATTACK(plan_literal, rc_try_how, "open/f", "shut/f", BY_EACH),
+		ATTACK(plan_literal, rc_try_open, "open/f", "shut/f", BY_EACH, .lies = LIES_ALONE),
+	[BR_PROCEED_NODE] =
+		ATTACK(plan_literal, rc_try_open, "open/n", "shut/n", BY_EACH, .lies = LIES_TOO),
+	[BR_PROCEED_PATH_ONLY] =
+		ATTACK(plan_literal, rc_try_how, "open/f", "shut/f", BY_EACH, .lies = LIES_TOO),
 	[BR_PROCEED_EXEC] =
 		ATTACK(plan_pattern, rc_try_exec, "open/p", "shut/p", BY_EACH, .in_child = true),
 	/* no directory is walked to it, no name leads to it, nothing is mounted on it */
@@ -220,6 +234,9 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 struct bout {
 	const struct attack *a;
 	void *(*change)(void *);
+	unsigned ms;
+	const _Atomic uint64_t *count; /* of the row's answers; NULL: there is no broker */
+	bool by_dot;		       /* the broker answers so what ends in a dot alone */
 };
 
 /* spare: what the change puts there in turn. */
@@ -260,10 +277,13 @@ static void start_in_memory(void *(*change)(void *))
 		set_spare("", denied, true);
 }
 
-/* The name that is in open/ and in shut/: not the dot of try_names. */
-static char leaf_of(const struct attack *a)
+/* The name that is in open/ and in shut/. The dot of try_names reaches the row of an honest broker,
+ * a name gains more from one that lies. */
+static char leaf_of(const struct bout *bout)
 {
-	return strlen(a->texts.a) > 5 && a->texts.a[5] != '.' ? a->texts.a[5] : 'f';
+	const char *text = bout->a->texts.a;
+
+	return strlen(text) > 5 && (text[5] != '.' || bout->by_dot) ? text[5] : 'f';
 }
 
 /* What the calls begin with, for each change. */
@@ -296,6 +316,13 @@ static void start(const struct attack *a, void *(*change)(void *), const struct 
 		snprintf(rc_path, sizeof rc_path, "%s", leaf);
 }
 
+static bool is_done(const struct bout *bout, unsigned tries)
+{
+	if (tries < TRIES || !rc_is_over(bout->ms))
+		return false;
+	return !bout->count || *bout->count > 0 || rc_is_over(REACH_MS);
+}
+
 static int race(void *arg)
 {
 	const struct bout *bout = arg;
@@ -307,7 +334,7 @@ static int race(void *arg)
 
 	rc_how.flags = O_PATH;
 	umask(0);
-	texts.leaf[0] = leaf_of(a);
+	texts.leaf[0] = leaf_of(bout);
 	rc_home = open(root, O_PATH | O_DIRECTORY);
 	if (chdir(root) < 0 || (bout->change == rc_swap_directory && chdir("open") < 0))
 		return 200;
@@ -317,7 +344,7 @@ static int race(void *arg)
 	if ((change && pthread_create(&t, NULL, change, &texts) != 0) ||
 	    (a->gains == rc_try_how && pthread_create(&flags, NULL, rc_swap_how, NULL) != 0))
 		return 201;
-	for (unsigned n = 0; !won && (n < 20 || !rc_is_over()); n++)
+	for (unsigned n = 0; !won && !is_done(bout, n); n++)
 		won = a->gains();
 	rc_stop = true;
 	if (change)
@@ -385,7 +412,7 @@ static void swap_mounts(void)
 
 static pid_t beside(const struct bout *bout)
 {
-	char leaf[] = {leaf_of(bout->a), '\0'}, there[16];
+	char leaf[] = {leaf_of(bout), '\0'}, there[16];
 	pid_t pid = bout->change == rc_swap_mount || bout->change == rc_swap_way ||
 				    bout->change == rc_swap_object
 			    ? fork()
@@ -425,12 +452,44 @@ static bool is_possible(const struct bout *bout)
 	       geteuid() == 0;
 }
 
+static unsigned changes_of(const struct attack *a)
+{
+	unsigned n = 1;
+
+	while (n < CHANGES && a->change[n])
+		n++;
+	return n;
+}
+
+static bool is_by_us(const struct attack *a)
+{
+	return a->is_for_root ? geteuid() == 0 : geteuid() != 0 || is_full();
+}
+
+static bool is_by_nobody(const struct attack *a)
+{
+	return !a->is_for_root && geteuid() == 0;
+}
+
+/* A row's time is divided over all of its bouts. */
+static unsigned bout_ms(const struct attack *a)
+{
+	const char *ms = getenv("SBX_RACE_MS");
+	unsigned bouts = changes_of(a) * ((unsigned)is_by_us(a) + is_by_nobody(a)) *
+			 (a->lies == LIES_TOO ? 2 : 1),
+		 each = ms && bouts ? (unsigned)atoi(ms) / bouts : 0;
+
+	return each > BOUT_MS ? each : BOUT_MS;
+}
+
 static void attack_by(enum br_proceed row, unsigned change, uid_t uid, bool lies)
 {
 	const struct attack *a = &attacks[row];
 	const char *name = br_proceed_name(row);
 	struct sb_options o = {.uid = uid, .floor = &floor_, .proceeded = counts, .lies = lies};
-	struct bout bout = {a, a->change[change]};
+	bool opens = row == BR_PROCEED_NODE || row == BR_PROCEED_PATH_ONLY;
+	_Atomic uint64_t *count = &counts[lies && opens ? BR_PROCEED_OPEN : row];
+	struct bout bout = {a, a->change[change], bout_ms(a), count, !lies};
 	int rc;
 
 	if (!is_possible(&bout))
@@ -438,46 +497,43 @@ static void attack_by(enum br_proceed row, unsigned change, uid_t uid, bool lies
 	if (a->is_for_root || bout.change == rc_swap_credentials || bout.change == rc_swap_ids)
 		o.caps = "setuid"; /* none that opens what the id cannot */
 	restore();
-	counts[row] = 0;
+	*count = 0;
 	rc = run_race(&o, &bout);
 	cr_expect_eq(rc, 0, "%s, change %u, uid %u: %d", name, change, uid, rc);
 	cr_expect(is_whole(), "%s, change %u, uid %u", name, change, uid);
-	cr_expect(counts[row] > 0 || (change && !lies), "%s, change %u, uid %u was never reached",
-		  name, change, uid);
+	cr_expect(*count > 0, "%s, change %u, uid %u%s was never reached", name, change, uid,
+		  lies ? ", the broker lies," : "");
 }
 
-static void attack(enum br_proceed row, uid_t uid, bool lies)
+static void attack(enum br_proceed row, bool lies)
 {
-	for (unsigned i = 0; i < CHANGES && (!i || attacks[row].change[i]); i++)
-		attack_by(row, i, uid, lies);
+	const struct attack *a = &attacks[row];
+
+	a->plan();
+	for (unsigned i = 0; i < changes_of(a); i++) {
+		if (is_by_us(a))
+			attack_by(row, i, 0, lies);
+		if (is_by_nobody(a))
+			attack_by(row, i, SB_NOBODY, lies);
+	}
+	pol_floor_release(&floor_);
+	sb_policy_release(&policy);
 }
 
 Test(launcher_broker_proceed, no_row_gains_anything)
 {
 	for (int row = 0; row < BR_PROCEED_COUNT; row++) {
-		const struct attack *a = &attacks[row];
-
-		cr_assert_not_null(a->gains, "%s has no attack", br_proceed_name(row));
-		a->plan();
-		if (a->is_for_root ? geteuid() == 0 : geteuid() != 0 || is_full())
-			attack(row, 0, a->lies);
-		if (!a->is_for_root && geteuid() == 0)
-			attack(row, SB_NOBODY, a->lies);
-		pol_floor_release(&floor_);
-		sb_policy_release(&policy);
+		cr_assert_not_null(attacks[row].gains, "%s has no attack", br_proceed_name(row));
+		attack(row, attacks[row].lies == LIES_ALONE);
 	}
 }
 
 /* Names as well, by every call and not only by those that end in a dot. */
 Test(launcher_broker_proceed, landlock_stands_behind_a_broker_that_lies)
 {
-	plan_literal();
-	if (geteuid() != 0 || is_full())
-		attack(BR_PROCEED_NAME, 0, true);
-	if (geteuid() == 0)
-		attack(BR_PROCEED_NAME, SB_NOBODY, true);
-	pol_floor_release(&floor_);
-	sb_policy_release(&policy);
+	for (int row = 0; row < BR_PROCEED_COUNT; row++)
+		if (attacks[row].lies == LIES_TOO)
+			attack(row, true);
 }
 
 /* Bare, each attack gains what it is after; and a denied program that could be executed before is
@@ -493,7 +549,7 @@ Test(launcher_broker_proceed, positive_control)
 		const struct attack *a = &attacks[won[i]];
 
 		for (unsigned k = 0; k < CHANGES && a->change[k]; k++) {
-			struct bout bout = {a, a->change[k]};
+			struct bout bout = {a, a->change[k], .ms = CONTROL_MS};
 			bool won_nothing = is_possible(&bout);
 			int rc;
 
@@ -516,7 +572,7 @@ Test(launcher_broker_proceed, a_denied_program_of_before_is_run)
 
 	plan_pattern();
 	for (unsigned k = 0; k < CHANGES && a->change[k]; k++) {
-		struct bout bout = {a, a->change[k]};
+		struct bout bout = {a, a->change[k], .ms = CONTROL_MS};
 		int rc = !is_possible(&bout);
 
 		o.caps = bout.change == rc_swap_credentials ? "setuid" : NULL;
