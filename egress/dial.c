@@ -329,7 +329,7 @@ void egr_relay_ready(struct egr *e, struct egr_source *s, uint32_t events)
 {
 	/* what it was announced by came first */
 	egr_channel_ready(e, &e->channel, events);
-	for (int i = 0; i < ACCEPT_MAX; i++) {
+	for (int i = 0; i < ACCEPT_MAX && !e->is_over; i++) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd < 0)

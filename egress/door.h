@@ -18,6 +18,9 @@
  *the broker announces such a connection by PROXY, and the caller says in it where it goes
  *(proxy.c).
  *
+ * When all callers are gone the broker shuts its half of the channel down. sbx-egress begins
+ *nothing more then, and ends; the broker reads until it has.
+ *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.
  */
@@ -76,6 +79,9 @@ enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT, EGR_SHAPE_OPENSHELL };
 
 struct egr_page {
 	_Atomic uint32_t shape; /* enum egr_shape; set before anything else */
+	/* Messages but EGR_TOLD_CLOSED, as each side counts them: what lies between is lost when
+	 * the run is over, and its record is not complete. */
+	_Atomic uint64_t told, heard;
 	_Atomic uint32_t slot[EGR_SLOTS];
 	struct egr_name name[EGR_NAMES];
 };

@@ -37,7 +37,16 @@ int egr_source_change(struct egr *e, struct egr_source *s, uint32_t events)
 
 bool egr_tell(struct egr *e, const struct egr_tell *t)
 {
-	return send(e->channel.fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof *t;
+	bool counts = t->what != EGR_TOLD_CLOSED;
+
+	/* before: what was heard is never more */
+	if (counts)
+		atomic_fetch_add(&e->page->told, 1);
+	if (send(e->channel.fd, t, sizeof *t, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof *t)
+		return true;
+	if (counts)
+		atomic_fetch_sub(&e->page->told, 1);
+	return false;
 }
 
 /* ---- what it was given ---- */
@@ -148,12 +157,13 @@ static void loop(struct egr *e)
 		/* what could not go on for want of a pipe does not spin */
 		n = epoll_wait(e->ep, ev, EVENTS, e->busy ? 0 : wait);
 		e->now_ms = b_now_ms();
-		for (int i = 0; i < n; i++) {
+		for (int i = 0; i < n && !e->is_over; i++) {
 			struct egr_source *s = ev[i].data.ptr;
 
 			s->ready(e, s, ev[i].events);
 		}
-		egr_relay_turn(e);
+		if (!e->is_over)
+			egr_relay_turn(e);
 		egr_relay_bury(e);
 	}
 }

@@ -155,3 +155,32 @@ for w in $WHO; do
 	[ $w = me ] && chained= || chained=--unchained
 	check "$w: the log is valid" python3 "$(dirname "$0")/validate_log.py" $chained "$log"
 done
+
+# ---- the last act of a run ----
+
+python3 -c '
+import socket, sys
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("93.184.216.34", 99)); s.listen(64)
+while True:
+    c = s.accept()[0]; c.settimeout(2)
+    try: open(sys.argv[1], "a").write(c.recv(4000).decode().split(" ")[1] + "\n")
+    except (OSError, IndexError): pass
+    c.close()' "$TMP/reached" &
+last_server=$!
+all_told() # every path that the server was asked for has its line
+{
+	for i in $(seq $(rounds 6 20)); do
+		: >"$TMP/reached"
+		rm -f "$TMP/../last.jsonl"
+		"$SBX" -qq --audit-file "$TMP/../last.jsonl" --proxy-env --connect a.example.net:99 -- python3 -c '
+import os, socket, time
+c = [socket.create_connection(("127.0.0.1", 3128)) for _ in range(3)]
+time.sleep(0.1)
+for i, s in enumerate(c): s.send(b"GET http://a.example.net:99/%d HTTP/1.1\r\nHost: x\r\n\r\n" % i)
+os._exit(0)' </dev/null
+		sleep 0.2
+		[ "$(wc -l <"$TMP/reached")" -le "$(grep -c '"op":"connect"' "$TMP/../last.jsonl")" ] || return 1
+	done
+}
+check 'what is asked of it as the last act of a run is an event' all_told
+kill $last_server

@@ -419,10 +419,10 @@ struct br_answer br_net_connect(struct br_call *, const struct br_address *, int
 /* Without such rules, after a connect that ended with `err` (0: made): where the run's network has
  * no way to the address, or none to the host's name server, an event says so. */
 void br_net_tell_none(struct br_call *, const struct br_address *, int fd, int err);
-/* sbx-egress is gone, or what it says came: by the main thread. */
-void br_net_over(struct br_broker *);
-/* False: the ring has no room for what it says. */
+/* told.c: what sbx-egress says has come. False: the ring has no room for it. */
 bool br_net_told(struct br_broker *);
+#define BR_ROOM_MS 10 /* until it may have; then: all callers are gone, it ends, all is read */
+void br_net_finish(struct br_broker *, uint64_t until_ms);
 
 /* ---- socket.c ---- */
 

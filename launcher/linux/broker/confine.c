@@ -158,8 +158,9 @@ static const int permitted[] = {
 	SYS_listen,
 	SYS_getsockopt,
 	SYS_socketpair,
-	SYS_sendto, /* to sbx-egress, and from it */
+	SYS_sendto, /* to sbx-egress, from it, and no more to it */
 	SYS_recvfrom,
+	SYS_shutdown,
 	SYS_chdir,
 	/* as the caller */
 	SYS_umask,

@@ -387,7 +387,7 @@ static void main_loop(struct br_broker *b)
 						     ? b->plan->door.channel
 						     : -1,
 				       .events = POLLIN};
-		if (poll(p, 5, has_room ? -1 : ROOM_MS) < 0 && errno != EINTR)
+		if (poll(p, 5, has_room ? -1 : BR_ROOM_MS) < 0 && errno != EINTR)
 			return;
 		if (p[4].revents || !has_room)
 			has_room = br_net_told(b);
@@ -417,9 +417,9 @@ static bool one_serves(const struct br_broker *b)
 
 /* Nobody waits for these calls any more, but what they do is done: a change has its line, and a
  * move its second look. A call that is not begun by now finds its caller gone. */
-static void finish_calls(struct br_broker *b)
+static void finish_calls(struct br_broker *b, uint64_t end)
 {
-	uint64_t now = b_now_ms(), end = now + END_MS, look = now;
+	uint64_t now = b_now_ms(), look = now;
 
 	for (; one_serves(b) && now < end; now = b_now_ms()) {
 		if (now >= look) {
@@ -513,6 +513,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 {
 	/* never freed: detached workers may still look at it when the process ends */
 	struct br_broker *b = b_calloc(1, sizeof *b);
+	uint64_t end;
 	sigset_t all;
 
 	b->plan = plan;
@@ -532,7 +533,9 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 			return b_fail_sys(err, B_FLOOR, errno, "broker: no thread");
 	}
 	main_loop(b);
-	finish_calls(b);
+	end = b_now_ms() + END_MS;
+	finish_calls(b, end);
+	br_net_finish(b, end);
 	if (plan->wards)
 		lau_wards_finish(plan->wards);
 	return 0;

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "core/path.h"
+#include "core/tally.h"
 #include "launcher/linux/bwrap/wrap.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/run/marks.h"
@@ -321,6 +322,8 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		lau_terminal_restore(&r->terminal);
 	if (r->has_copies)
 		lau_agents_return(&r->dirs, r->plan.engine);
+	if (r->record.tally) /* which has no line: the sums differ */
+		atomic_fetch_add(&r->record.tally->asked, lau_door_unheard(&r->door));
 	if (lau_parts_end(r->o, &r->record, &r->outcome, err) < 0)
 		return -1;
 	if (!r->o->quiet)

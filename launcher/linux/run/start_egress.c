@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -166,12 +165,12 @@ static void start(struct lau_door *d)
 	shut(d);
 }
 
-/* The broker has ended, and so has the run: nobody needs it any more. */
+/* The broker has ended, or says that the run has: nobody needs it any more. */
 static bool is_over(const struct lau_door *d)
 {
-	struct pollfd p = {.fd = d->channel[0]};
+	char byte;
 
-	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+	return recv(d->channel[0], &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static enum lau_watched ready(struct lau_watch *w, struct lau_signal *out)
@@ -238,6 +237,17 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	d->watch.is_apart = is_apart;
 	d->watch.has_child = has_egress;
 	return 0;
+}
+
+uint64_t lau_door_unheard(const struct lau_door *d)
+{
+	uint64_t told, heard;
+
+	if (!d->page)
+		return 0;
+	heard = atomic_load(&d->page->heard);
+	told = atomic_load(&d->page->told);
+	return told > heard ? told - heard : 0;
 }
 
 void lau_door_release(struct lau_door *d)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "egress/door.h"
@@ -42,5 +43,7 @@ struct lau_door {
 int lau_door_prepare(struct lau_door *, struct lau_broker_door *out, struct b_err *err);
 /* After lau_spawn(). `image` must live until the release. */
 int lau_door_opened(struct lau_door *, const void *image, size_t size, struct b_err *err);
+/* When the broker has ended: what sbx-egress has told it and it has not heard. */
+uint64_t lau_door_unheard(const struct lau_door *);
 /* Ends sbx-egress, when it has not ended. */
 void lau_door_release(struct lau_door *);

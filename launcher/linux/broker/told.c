@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* told.c - what sbx-egress says by the channel, and that it is gone. By the main thread. */
+#include "launcher/linux/broker/broker.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "core/event.h"
+#include "core/ring.h"
+#include "core/tally.h"
+#include "egress/door.h"
+
+/* sbx-egress is gone: nobody waits for it any more. */
+static void net_over(struct br_broker *b)
+{
+	struct egr_page *page = b->plan->door.page;
+
+	b->is_door_shut = true;
+	for (unsigned i = 0; i < EGR_SLOTS; i++)
+		(void)syscall(SYS_futex, &page->slot[i], FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* What sbx-egress refuses by itself: whose it is nobody knows, for a question comes by a datagram,
+ * and a connection is another process's by now. */
+static void tell_of(const struct br_broker *b, const struct egr_tell *t)
+{
+	struct sbx_event ev = {
+		.time_ns = b_now_real_ns(),
+		.kind = SBX_EV_CALL,
+		.op = SBX_CONNECT,
+		.call = t->what == EGR_TOLD_NAME ? SBX_CALL_resolve : SBX_CALL_connect,
+		.flags = SBX_EVF_ENDPOINT | (t->is_allowed ? SBX_EVF_ALLOWED : 0),
+		.err = t->what == EGR_TOLD_NAME ? ENOENT
+		       : t->is_allowed		? 0
+						: EACCES,
+		.aux = t->why,
+		.rule = t->rule,
+	};
+	size_t len = strnlen(t->text, sizeof t->text);
+	const char *addr = memchr(t->text, ' ', len);
+
+	if (t->what == EGR_TOLD_PROXIED)
+		ev.pid = t->pid;
+	ev.path_len = (uint16_t)(addr ? (size_t)(addr - t->text) : len);
+	ev.path2_len = (uint16_t)(addr ? len - ev.path_len - 1 : 0);
+	if (b->plan->tally)
+		atomic_fetch_add_explicit(&b->plan->tally->asked, 1, memory_order_relaxed);
+	(void)sbx_ring_write(b->plan->ring, b->plan->ring_size, &ev, t->text,
+			     addr ? addr + 1 : NULL);
+}
+
+static bool is_told(const struct br_broker *b, const struct egr_tell *t)
+{
+	return t->what != EGR_TOLD_CLOSED && !(t->is_allowed && b->plan->level == SBX_AUDIT_DENIED);
+}
+
+bool br_net_told(struct br_broker *b)
+{
+	bool is_wanted = b->plan->ring && b->plan->level != SBX_AUDIT_NONE;
+	struct egr_tell t;
+	ssize_t n;
+
+	for (;;) {
+		if (is_wanted && !br_get_place(b))
+			return false;
+		n = recv(b->plan->door.channel, &t, sizeof t, MSG_DONTWAIT);
+		if (n == (ssize_t)sizeof t && t.what != EGR_TOLD_CLOSED)
+			atomic_fetch_add(&b->plan->door.page->heard, 1);
+		if (is_wanted && n == (ssize_t)sizeof t && is_told(b, &t))
+			tell_of(b, &t);
+		if (is_wanted)
+			br_drop_place(b);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			net_over(b);
+		if (n <= 0)
+			return true;
+	}
+}
+
+/* It holds its end until it has told what it began: what it could not tell it does not begin. What
+ * comes too late the supervisor misses in the sums (struct egr_page). */
+void br_net_finish(struct br_broker *b, uint64_t until_ms)
+{
+	uint64_t now;
+
+	if (!b->plan->door.page)
+		return;
+	(void)shutdown(b->plan->door.channel, SHUT_WR);
+	while (!b->is_door_shut && (now = b_now_ms()) < until_ms) {
+		struct pollfd p = {.fd = b->plan->door.channel, .events = POLLIN};
+
+		if (!br_net_told(b))
+			(void)poll(NULL, 0, BR_ROOM_MS);
+		else if (!b->is_door_shut)
+			(void)poll(&p, 1, (int)(until_ms - now));
+	}
+}
