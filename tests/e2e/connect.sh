@@ -230,3 +230,42 @@ if unshare -U -r sh -c 'echo 0 >/proc/sys/user/max_net_namespaces' 2>/dev/null; 
 	lacking -q --best-effort $A -- sh -c 'echo ran; curl -sS -m 5 http://93.184.216.34/ && echo OPEN'
 	check 'best effort runs without a network' sh -c 'grep -q ran "$1" && ! grep -q OPEN "$1"' sh "$TMP/out"
 fi
+
+# ---- callers that do not wait until the other end is there ----
+
+# its queue is full: who connects waits
+python3 -c '
+import socket, sys, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("93.184.216.34", 98)); s.listen(0)
+c = [socket.socket() for _ in range(3)]
+for x in c: x.setblocking(False); x.connect_ex(("93.184.216.34", 98))
+open(sys.argv[1], "w").close()
+time.sleep(120)' "$TMP/../full" &
+full_server=$!
+for _ in $(seq 100); do
+	[ -e "$TMP/../full" ] && break
+	sleep 0.1
+done
+interrupted() # HOST HOW: the line of a connect that is interrupted
+{
+	rm -f "$TMP/../full.jsonl"
+	"$SBX" -qq --audit-file "$TMP/../full.jsonl" --connect '*.wild.example.org:98' --connect 93.184.216.34:98 -- python3 -c '
+import os, signal, socket, sys
+def over(*_): raise TimeoutError
+signal.signal(signal.SIGALRM, over)
+pid = os.fork()
+if pid == 0:
+    signal.alarm(1)
+    try: socket.create_connection((sys.argv[1], 98))
+    except TimeoutError: os._exit(0)
+if sys.argv[2] == "killed":
+    import time; time.sleep(0.5); os.kill(pid, signal.SIGKILL)
+os.waitpid(pid, 0)' "$1" "$2" </dev/null
+	grep -q "\"op\":\"connect\",\"path\":\"$1:98\"" "$TMP/../full.jsonl"
+}
+for how in interrupted killed; do
+	check "a connect whose caller is $how has its line" interrupted 93.184.216.34 $how
+	check "and one by a name under a wildcard" interrupted w.wild.example.org $how
+done
+kill $full_server
+rm -f "$TMP/../full"

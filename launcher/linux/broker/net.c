@@ -371,20 +371,25 @@ static uint64_t limit_ms(int fd)
 	return br_now_ns() / 1000000 + (uint64_t)tv.tv_sec * 1000 + (uint64_t)tv.tv_usec / 1000 + 1;
 }
 
-/* A caller that waits: the other end first, whose errno is the caller's. */
-static int connect_waiting(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd)
+/* A caller that waits: the other end first, whose errno is the caller's. *out_is_asked: sbx-egress
+ * was told, and may have begun, whatever becomes of the caller. */
+static int connect_waiting(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd,
+			   bool *out_is_asked)
 {
 	int at = take_slot(c->b), err;
 
+	*out_is_asked = false;
 	if (at < 0)
 		return EAGAIN;
 	ask->what = EGR_ASK_DIAL;
 	ask->slot = (uint16_t)at;
 	ask->turn = slots.turn[at];
-	if (send(c->b->plan->door.channel, ask, sizeof *ask, MSG_NOSIGNAL) != (ssize_t)sizeof *ask)
-		err = errno == EINTR ? EINTR : ECONNREFUSED;
-	else
+	*out_is_asked = send(c->b->plan->door.channel, ask, sizeof *ask, MSG_NOSIGNAL) ==
+			(ssize_t)sizeof *ask;
+	if (*out_is_asked)
 		err = wait_for(c, at, limit_ms(fd));
+	else
+		err = errno == EINTR ? EINTR : ECONNREFUSED;
 	give_slot(at);
 	if (err == 0 && to_relay(c, t, ask->id, fd) < 0)
 		err = errno;
@@ -412,13 +417,14 @@ static struct br_answer go_through(struct br_call *c, const struct target *t, co
 				   const struct sbx_connect_answer *a, int fd)
 {
 	struct egr_ask ask = announcement(t, who);
-	bool waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	bool waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK), is_asked = true;
 	int err;
 
 	if (waits && !br_may_block(c))
 		return br_fail(EAGAIN);
-	err = waits ? connect_waiting(c, t, &ask, fd) : connect_at_once(c, t, &ask, fd);
-	if (err != EINTR)
+	err = waits ? connect_waiting(c, t, &ask, fd, &is_asked) : connect_at_once(c, t, &ask, fd);
+	/* a caller that was interrupted before makes the call again, or is gone */
+	if (err != EINTR || is_asked)
 		tell(c, t, who, a, err);
 	return err ? br_fail(err) : br_value(0);
 }
