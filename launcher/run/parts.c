@@ -474,6 +474,7 @@ int lau_record_started(struct lau_record *r, const struct lau_spawned *spawned, 
 		aud_rundir_retain(r->dirs->runs);
 	/* a launcher that was killed before leaves no run */
 	if (write_info(r, NULL, err) < 0) {
+		r->has_no_info = true;
 		(void)aud_rundir_show(&r->dir, NULL);
 		return -1;
 	}
@@ -497,7 +498,8 @@ int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct 
 		aud_collector_ended(r->collector, o->signal ? -1 : o->exit_code, o->signal);
 	if (r->collector && aud_collector_finish(r->collector, err) < 0)
 		rc = -1;
-	if (write_info(r, o, rc < 0 ? NULL : err) < 0)
+	if (write_info(r, o, rc < 0 ? NULL : err) < 0 &&
+	    (!r->has_no_info || r->options->audit_required))
 		rc = -1;
 	if (rc == 0 && r->collector && r->has_dir && r->is_started)
 		rc = lau_anchor(r->options, r->dir.id, aud_collector_hash(r->collector), err);

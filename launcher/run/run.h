@@ -81,6 +81,7 @@ struct lau_record {
 	struct aud_rundir dir;
 	bool has_dir;
 	bool is_started;  /* else the directory goes: a refused start leaves none */
+	bool has_no_info; /* run.json could not be written at the start: that was reported */
 	int log_fd;	  /* -1 = none */
 	bool log_is_torn; /* it ended in the middle of a line before */
 	struct aud_infofile info;

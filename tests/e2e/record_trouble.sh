@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# E2E_LOGS=damaged
 # Trouble of the record: a full disk, a torn end, several writers, a clock that goes back, names of 4 KiB, and
 # names and words that a terminal or a browser would act upon.
 # shellcheck source=tests/support/e2e.sh
@@ -66,6 +65,9 @@ if full 16m -q && grep -qx 'status 7, 400 files' "$TMP/out"; then
 	done
 	full 4k
 	check '4k, no room for run.json either: the run ends as it would' grep -qx 'status 7, 400 files' "$TMP/out"
+	check 'and reports that once' [ "$(grep -c 'run.json: No space left on device$' "$TMP/err")" -eq 1 ]
+	full 4k --audit-required
+	check 'which --audit-required makes a failure' grep -q '^status 125, ' "$TMP/out"
 	full 64k --audit-required
 	check '--audit-required: the run is ended' eval 'grep -q "^status 125, " "$TMP/out" && grep -q "E_AUDIT: the audit log cannot be written: No space" "$TMP/err"'
 	full 64k -qq
@@ -87,6 +89,7 @@ answered() # VIEW: it says what it could, and what it passed over
 fresh
 launch -q -- sh -c 'echo 1 >a; echo 2 >b; (echo k >/etc/x) 2>/dev/null; exit 0'
 run=$RUNS/$(newest)
+damages "${run##*/}"
 lines=$(wc -l <"$run/audit.jsonl")
 truncate -s -20 "$run/audit.jsonl"
 check 'a torn end: verify names the line' wanted 1 "broken at line $lines: the file ends in the middle of it" verify
@@ -124,6 +127,7 @@ clock='sleep 0.1; echo 1 >a; cp a b; exit 0'
 launch -q -- sh -c "$clock"
 check 'processes with clocks of their own: the chain holds' wanted 0 'hold together, and are all' verify
 check 'and no time of theirs is in the record' eval '! "$AUDIT" cat | grep -E "\"ts\":\"(19|200)"'
+damages "$(newest)"
 # the machine's own: every line earlier than the one before, and the run's end before its start
 python3 - "$RUNS/$(newest)" <<'EOP'
 import json, re, sys

@@ -236,7 +236,7 @@ static void start_record(struct run *r)
 		say(&text);
 	}
 	if (lau_record_started(&r->record, &r->spawned, r->program, &err) < 0)
-		(void)b_report(me, &err); /* the log goes on; the end is told again */
+		(void)b_report(me, &err); /* the log goes on */
 }
 
 /* A process of ours in the namespaces of the command, which may be in others by now: it runs. Where
