@@ -219,6 +219,7 @@ struct aud_told_list {
 
 struct aud_twins {
 	struct aud_told_list broker, shim;
+	char *second; /* of the broker's event that aud_twins_shim() gave last */
 };
 
 void aud_twins_init(struct aud_twins *);
@@ -228,8 +229,8 @@ void aud_twins_release(struct aud_twins *);
 bool aud_twins_broker(struct aud_twins *, struct sbx_event *, const char *path, const char *path2,
 		      uint64_t now_ms);
 /* True: its twin was kept, and is dropped; the event becomes the broker's, with what only the shim
- * knows. Its paths are the broker's, too. */
-bool aud_twins_shim(struct aud_twins *, struct sbx_event *, const char *path, const char *path2);
+ * knows. Its path is the broker's, too, and *path2 becomes so: good until the next call. */
+bool aud_twins_shim(struct aud_twins *, struct sbx_event *, const char *path, const char **path2);
 void aud_twins_keep(struct aud_twins *, const struct sbx_event *, const char *path,
 		    const char *path2, uint64_t now_ms);
 /* The oldest event that has waited long enough (`final`: any). Its paths are to be freed. */

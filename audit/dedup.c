@@ -86,7 +86,8 @@ enum aud_fold_answer aud_fold_add(struct aud_fold *f, const struct aud_denied *d
 
 /* ---- acts reported twice ---- */
 
-/* Shim and broker may report different texts of what the program asked for: not compared. */
+/* Shim and broker may report different texts of what the program asked for: not compared, and the
+ * line has the broker's, or none. */
 static size_t second_len(const struct sbx_event *ev)
 {
 	return sbx_asked_of(ev).path2;
@@ -152,9 +153,9 @@ static void append(struct aud_told_list *l, uint64_t key, const struct sbx_event
 	};
 }
 
-/* Finds the twin and crosses it out. */
+/* Finds the twin and crosses it out. Its second text is *out_path2, to be freed. */
 static bool take(struct aud_told_list *l, uint64_t key, const struct sbx_event *ev,
-		 const char *path, const char *path2, struct sbx_event *out)
+		 const char *path, const char *path2, struct sbx_event *out, char **out_path2)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct aud_told *t = at(l, i);
@@ -162,8 +163,8 @@ static bool take(struct aud_told_list *l, uint64_t key, const struct sbx_event *
 		if (t->key != key || !is_twin(t, ev, path, path2))
 			continue;
 		*out = t->ev;
+		*out_path2 = t->path2;
 		free(t->path);
-		free(t->path2);
 		*t = (struct aud_told){.at_ms = t->at_ms};
 		return true;
 	}
@@ -182,8 +183,10 @@ bool aud_twins_broker(struct aud_twins *t, struct sbx_event *ev, const char *pat
 {
 	uint64_t key = key_of(ev, path, path2);
 	struct sbx_event word;
+	char *its;
 
-	if (take(&t->shim, key, ev, path, path2, &word)) {
+	if (take(&t->shim, key, ev, path, path2, &word, &its)) {
+		free(its);
 		add_word(ev, &word);
 		return true;
 	}
@@ -191,17 +194,18 @@ bool aud_twins_broker(struct aud_twins *t, struct sbx_event *ev, const char *pat
 	return false;
 }
 
-bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path, const char *path2)
+bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path, const char **path2)
 {
 	struct sbx_event word = *ev;
+	char *own;
 
-	if (!t->broker.n || !take(&t->broker, key_of(ev, path, path2), &word, path, path2, ev))
+	if (!t->broker.n ||
+	    !take(&t->broker, key_of(ev, path, *path2), &word, path, *path2, ev, &own))
 		return false;
 	add_word(ev, &word);
-	/* the caller has its own text of that */
-	ev->flags = (uint16_t)((ev->flags & ~SBX_EVF_ASKED) | (word.flags & SBX_EVF_ASKED));
-	ev->path2_len = word.path2_len;
-	ev->count = word.count;
+	/* what was asked for is a part of it: the shim's text would be the command's own */
+	free(t->second);
+	*path2 = t->second = own;
 	return true;
 }
 
@@ -247,6 +251,8 @@ void aud_twins_release(struct aud_twins *t)
 {
 	struct aud_told_list *lists[] = {&t->broker, &t->shim};
 
+	free(t->second);
+	t->second = NULL;
 	for (unsigned i = 0; i < 2; i++) {
 		while (lists[i]->n)
 			drop_first(lists[i]);

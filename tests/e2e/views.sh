@@ -176,12 +176,16 @@ GIT_DIR=$TMP/none ask changes
 check 'nor asks another repository' grep -qxF 'M ./known  tracked by git' "$TMP/answer"
 
 # ---- what was asked for ----
-fresh
-mkdir -p real/deep .git/hooks && echo x >real/f && ln -s real link && ln -s ../.git/hooks real/hooks
-printf '#include <stdio.h>\n#include <unistd.h>\nint main(void) { return link("real/j", "link/k") || rename("link/k", "link/l"); }\n' >linked.c && gcc -static -o linked linked.c
-launch -q --deny-read real/deep -- sh -c 'cat link/f; cat real/../real/f; cat ./real//f; echo 2 >link/g; echo k >link/hooks/x; cat link/deep/y; mv link/f link/h; : >real/g
+go_along_links() # OPTION...
+{
+	fresh
+	mkdir -p real/deep .git/hooks && echo x >real/f && ln -s real link && ln -s ../.git/hooks real/hooks
+	printf '#include <stdio.h>\n#include <unistd.h>\nint main(void) { return link("real/j", "link/k") || rename("link/k", "link/l"); }\n' >linked.c && gcc -static -o linked linked.c
+	launch -q "$@" --deny-read real/deep -- sh -c 'cat link/f; cat real/../real/f; cat ./real//f; echo 2 >link/g; echo k >link/hooks/x; cat link/deep/y; mv link/f link/h; : >real/g
 mv link/h real/../real/i; ln ./real/i link/j; ./linked; mv link/i .git/hooks/y; mv real/j .git/hooks/z; exit 0'
-cp "$TMP/err" "$TMP/prompts"
+	cp "$TMP/err" "$TMP/prompts"
+}
+go_along_links
 asked() # EXPRESSION ASKED [ASKED2]: the first line that it is true of
 {
 	ask grep --json "$1" && head -n 1 "$TMP/answer" | python3 -c 'import json, sys
@@ -190,7 +194,9 @@ got = [e.get("asked", ""), e.get("asked2", "")]
 sys.exit(got != sys.argv[1:] and f"asked: {got!r}")' "$2" "${3:-}"
 }
 check 'a read through a symlink has both paths' asked "path='./real/f' and asked" link/f
-check 'a change, too' asked "path='./real/g' and op=modify" link/g
+check 'a change has what the broker was asked for, not what the shim says' asked "path='./real/g' and op=modify" ''
+go_along_links --no-shim
+check 'which is the path by which it was asked' asked "path='./real/g' and op=modify" link/g
 check 'and one that is refused' asked "path='./.git/hooks/x' and denied" link/hooks/x
 check 'a path that leads where it says has one' asked "path='./real/g' and op=modify and not asked" ''
 check 'denials say it' has 'modify ./.git/hooks/x, asked for as link/hooks/x' denials

@@ -39,12 +39,23 @@ static bool broker(uint32_t pid, const char *path, uint64_t now)
 	return aud_twins_broker(&twins, &ev, path, "", now);
 }
 
+/* aud_twins_shim(), and the second text is to be this afterwards. */
+static bool met(struct sbx_event *ev, const char *path, const char *path2, const char *after)
+{
+	const char *second = path2;
+	bool is_met = aud_twins_shim(&twins, ev, path, &second);
+
+	cr_expect(!strncmp(second, after, ev->path2_len) && strlen(after) >= ev->path2_len,
+		  "%s is not %s", second, after);
+	return is_met;
+}
+
 /* Is there a kept event of the broker's? */
 static bool shim(uint32_t pid, const char *path)
 {
 	struct sbx_event ev = event(pid, path);
 
-	return aud_twins_shim(&twins, &ev, path, "");
+	return met(&ev, path, "", "");
 }
 
 static void keep(uint32_t pid, const char *path, uint64_t now)
@@ -76,7 +87,7 @@ Test(audit_twins, what_both_tell_is_the_brokers_with_the_name_and_parent_of_the_
 	ev.call = SBX_CALL_remove;
 	ev.ppid = 7;
 	ev.time_ns = 9;
-	cr_assert(aud_twins_shim(&twins, &ev, "/a", ""));
+	cr_assert(met(&ev, "/a", "", ""));
 	cr_expect_eq(ev.call, SBX_CALL_remove);
 	cr_expect_eq(ev.ppid, 7);
 	cr_expect_eq(ev.time_ns, 0, "of when, the broker knows");
@@ -158,7 +169,7 @@ Test(audit_twins, what_differs_in_any_fact_is_no_twin)
 
 		changes[i](&ev);
 		broker(1, "/a", 0);
-		cr_expect_not(aud_twins_shim(&twins, &ev, "/a", ""), "change %u", i);
+		cr_expect_not(met(&ev, "/a", "", ""), "change %u", i);
 		aud_twins_keep(&twins, &ev, "/b", "", 0);
 		cr_expect_not(broker(1, "/b", 0), "change %u", i);
 		cr_expect_str_eq(alone(0, true), "/a", "change %u", i);
@@ -179,7 +190,7 @@ Test(audit_twins, paths_are_compared_byte_by_byte)
 	cr_expect_not(shim(1, "/b"));
 	kept->path[1] = 'b';
 	cr_expect(shim(1, "/b"));
-	cr_expect_not(aud_twins_shim(&twins, &ev, "/a", ""));
+	cr_expect_not(met(&ev, "/a", "", ""));
 }
 
 Test(audit_twins, a_shims_word_does_not_wait_long)
@@ -217,26 +228,34 @@ Test(audit_twins, calls_of_one_kind_are_alike_and_no_others)
 	cr_expect_not(aud_call_is_alike(SBX_CALL_COUNT, SBX_CALL_COUNT));
 }
 
-/* What was asked for has a text of each: it makes two of nothing, and each keeps its own. */
+/* What was asked for has a text of each: it makes two of nothing, and the line has the broker's.
+ * The command can neither put its own there nor take the broker's away. */
 Test(audit_twins, what_was_asked_for_is_no_difference)
 {
-	struct sbx_event told = event(1, "/a"), word = event(1, "/a"), plain = event(2, "/b");
+	struct sbx_event told = event(1, "/a"), word = event(1, "/a"), plain = event(2, "/b"),
+			 forged = event(3, "/c");
 
 	told.flags |= SBX_EVF_ASKED;
 	told.path2_len = 9;
 	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "some/link", 0));
 	word.flags |= SBX_EVF_ASKED;
 	word.path2_len = 4;
-	cr_assert(aud_twins_shim(&twins, &word, "/a", "link"));
-	cr_expect_eq(word.path2_len, 4);
+	cr_assert(met(&word, "/a", "link", "some/link"));
+	cr_expect_eq(word.path2_len, 9);
 	cr_expect(word.flags & SBX_EVF_ASKED);
 	told = event(2, "/b");
 	told.flags |= SBX_EVF_ASKED;
 	told.path2_len = 9;
 	cr_expect_not(aud_twins_broker(&twins, &told, "/b", "some/link", 0));
-	cr_assert(aud_twins_shim(&twins, &plain, "/b", ""));
-	cr_expect_eq(plain.path2_len, 0);
-	cr_expect_not(plain.flags & SBX_EVF_ASKED);
+	cr_assert(met(&plain, "/b", "", "some/link"));
+	cr_expect_eq(plain.path2_len, 9);
+	cr_expect(plain.flags & SBX_EVF_ASKED);
+	cr_expect_not(broker(3, "/c", 0));
+	forged.flags |= SBX_EVF_ASKED;
+	forged.path2_len = 11;
+	cr_assert(met(&forged, "/c", "/etc/shadow", ""));
+	cr_expect_eq(forged.path2_len, 0);
+	cr_expect_not(forged.flags & SBX_EVF_ASKED);
 	cr_expect_str_eq(alone(0, true), "");
 }
 
@@ -249,12 +268,13 @@ Test(audit_twins, two_paths_are_compared_without_what_was_asked_for)
 	other.flags |= SBX_EVF_ASKED;
 	other.path2_len = 6;
 	other.count = 4u << 16 | 2;
-	cr_expect_not(aud_twins_shim(&twins, &other, "/a", "/clink"), "another second path");
+	cr_expect_not(met(&other, "/a", "/clink", "/clink"), "another second path");
 	word.flags |= SBX_EVF_ASKED;
 	word.path2_len = 6;
 	word.count = 4u << 16 | 2;
-	cr_assert(aud_twins_shim(&twins, &word, "/a", "/blink"));
-	cr_expect_eq(word.path2_len, 6);
-	cr_expect_eq(word.count, 4u << 16 | 2, "it is taken apart as the shim told it");
+	cr_assert(met(&word, "/a", "/blink", "/b"));
+	cr_expect_eq(word.path2_len, 2);
+	cr_expect_not(word.flags & SBX_EVF_ASKED);
+	cr_expect_eq(word.count, 0, "the second text is taken apart as the broker told it");
 	cr_expect_str_eq(alone(0, true), "");
 }
