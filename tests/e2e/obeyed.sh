@@ -134,13 +134,16 @@ in_home='.claude.json .claude/settings.json .claude/settings.local.json .claude/
 .bashrc .profile .zshrc .config/fish/config.fish .local/bin/ls bin/ls .cargo/bin/cargo .cargo/config.toml
 .gitconfig .config/git/config .config/systemd/user/a.service .config/autostart/a.desktop
 .local/share/applications/a.desktop .config/nvim/init.lua .vimrc .emacs.d/init.el .tmux.conf
+.p10k.zsh .fzf.bash .zprezto/init.zsh .config/nix/nix.conf .linuxbrew/bin/ls .gdbearlyinit .xmonad/xmonad.hs
+.config/awesome/rc.lua .config/xmonad/xmonad.hs .config/lxsession/LXDE/autostart .kde/Autostart/a.sh .config/crush/crushrc .antigravity/x .trae/x
 .local/lib/python3/site-packages/a.pth .local/share/direnv/allow/x .vscode/extensions/e/package.json .npm/_npx/x/a'
 in_ws='.mcp.json .claude/settings.json .claude/settings.local.json .claude/hooks/h.sh .claude/commands/c.md
 .claude/agents/a.md .claude/skills/s/SKILL.md .codex/config.toml .codex/hooks.json .codex/skills/s/SKILL.md
 .agents/skills/s/SKILL.md .gemini/settings.json .gemini/commands/c.toml .gemini/extensions/e/x.json .gemini/.env
 .cursor/mcp.json .cursor/hooks.json .cursor/rules/r.mdc .opencode/plugins/p.js opencode.json .vscode/tasks.json
 .vscode/settings.json .devcontainer/devcontainer.json .idea/workspace.xml .envrc .git/hooks/pre-commit .git/config
-.git/info/attributes .git/commondir .zed/tasks.json .nvim.lua .dir-locals.el'
+.git/info/attributes .git/commondir .zed/tasks.json .nvim.lua .dir-locals.el .config/lefthook.yml .lefthook/pre-commit/a.sh mise.dev.toml mise/config.toml
+.opencode.json .github/lsp.json .claude/statusline.sh .claude/agent-memory/a/m.md'
 
 # Half of them are there, half are not.
 lay()

@@ -15,12 +15,16 @@ closed='.dir-locals.el .dir-locals-2.el a.code-workspace .code-workspace a.subli
 .grok/settings.json .github/hooks/h.json crush.json .junie/mcp/mcp.json
 .claude/launch.json .kilocode/mcp.json .amazonq/mcp.json .openhands/setup.sh .pi/extensions/e.ts .vibe/config.toml .codebuddy/settings.json
 .qoder/settings.json .iflow/settings.json .rovodev/mcp.json .tabnine/mcp_servers.json .sl/config .git/sl/config .pijul/config .pijul/hooks/record
-.kilo/kilo.json kilo.jsonc .goose/skills/s .agent/rules/r .theia/tasks.json .github/agents/a.agent.md .autoenv.zsh'
+.kilo/kilo.json kilo.jsonc .goose/skills/s .agent/rules/r .theia/tasks.json .github/agents/a.agent.md .autoenv.zsh
+.config/lefthook.yml lefthook.jsonc .lefthook.jsonc .config/lefthook-local.json lefthook-local.toml .lefthook/pre-commit/a.sh
+.lefthook-local/pre-push/a.sh .github/lsp.json .github/mcp.json .github/copilot/settings.json mise/config.toml mise.dev.toml
+mise.dev.local.toml .mise.dev.toml mise/config.dev.toml mise/conf.d/a.toml .config/mise.dev.toml .claude/statusline.sh
+.claude/agent-memory/a/MEMORY.md .claude/agent-memory-local/a/MEMORY.md .opencode.json .crushrc crushrc'
 # closed where they are at the start: to make the repository itself writes them
 made='.jj/repo/store/git_target .jj/repo/store/git/config .jj/repo/store/git/hooks/pre-push .bzr/branch/branch.conf'
 open='package.json package-lock.json Makefile Justfile CMakeLists.txt .npmrc .yarnrc .yarnrc.yml .pnp.cjs node_modules/.bin/x .env .ruby-version
 .python-version .nvmrc .husky/pre-commit .venv/bin/activate .cargo/config.toml .gdbinit .gitignore .gitattributes .editorconfig
-.github/workflows/ci.yml src/.envrc src/a.code-workspace a.code-workspace.d/x .vscode/README AGENTS.md'
+.github/workflows/ci.yml src/mise.dev.toml mise.d/x .config/lefthook.d/x .github/dependabot.yml src/.envrc src/a.code-workspace a.code-workspace.d/x .vscode/README AGENTS.md'
 # Each name is written, moved to, and brought by its directory.
 cat >"$TMP/make.py" <<'PY'
 import contextlib, os, shutil, sys
