@@ -390,6 +390,12 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	if (add_layer_remedy(line, d))
 		return;
+	if (d->is_request) {
+		b_str_add(line, ": ");
+		b_str_add_visible(line, d->address, d->address_len);
+		b_str_add(line, ": change `http` of the endpoint to allow it");
+		return;
+	}
 	if (d->address) {
 		b_str_add(line, ": it is ");
 		b_str_add_visible(line, d->address, d->address_len);

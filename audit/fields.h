@@ -53,6 +53,8 @@
 	  "who connects, as the rules on programs see it") \
 	X(address, "address", TEXT, AUD_K_NO, AUD_K_CALL, \
 	  "of a name that a rule opens: the address it leads to, which none does") \
+	X(request, "request", TEXT, AUD_K_NO, AUD_K_CALL, \
+	  "of a connection whose requests are judged: method and path of one, or `-` and what is wrong with it") \
 	X(asked, "asked", PATH, AUD_K_NO, AUD_K_CALL, \
 	  "the path as the program gave it, where that leads to `path` through a symlink or `..`") \
 	X(asked2, "asked2", PATH, AUD_K_NO, AUD_K_CALL, \

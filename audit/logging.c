@@ -212,6 +212,8 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		.address = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len ? it->path2
 										     : NULL,
 		.address_len = ev->path2_len,
+		.is_request = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len &&
+			      memchr(it->path2, ' ', ev->path2_len),
 	};
 
 	if (is_first)

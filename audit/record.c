@@ -300,12 +300,27 @@ static void put_program(const struct pen *p)
 		b_json_bytes(&j, "program", p->r->path2, p->r->ev->path2_len);
 }
 
+/* No address has a blank in it. */
+static bool has_request(const struct pen *p)
+{
+	return !p->r->ev->pid && p->r->ev->path2_len &&
+	       memchr(p->r->path2, ' ', p->r->ev->path2_len);
+}
+
 static void put_address(const struct pen *p)
 {
 	struct b_json j = {.out = p->out, .need_comma = true};
 
-	if (is_endpoint(p) && p->r->ev->path2_len && !p->r->ev->pid)
+	if (is_endpoint(p) && p->r->ev->path2_len && !p->r->ev->pid && !has_request(p))
 		b_json_bytes(&j, "address", p->r->path2, p->r->ev->path2_len);
+}
+
+static void put_request(const struct pen *p)
+{
+	struct b_json j = {.out = p->out, .need_comma = true};
+
+	if (is_endpoint(p) && has_request(p))
+		b_json_bytes(&j, "request", p->r->path2, p->r->ev->path2_len);
 }
 
 static void put_path2(const struct pen *p)

@@ -230,6 +230,8 @@ struct sbx_request_set {
 struct sbx_image_requests {
 	uint32_t sets, nsets, rules, nrules, params, nparams, globs, nglobs;
 	uint32_t ranges, nranges, ops, nops, text, ntext;
+	uint32_t first_rule; /* of `rules`, in the rule table: what events name */
+	uint32_t pad;
 };
 
 /* A pattern of programs: a file that was there at the start, or a pattern of paths (one rule). */

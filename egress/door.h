@@ -116,7 +116,8 @@ enum egr_told {
 	EGR_TOLD_NAME,	  /* the resolver refused the name in `text` */
 	EGR_TOLD_ADDRESS, /* an address of the name was refused, and so the connection */
 	EGR_TOLD_PROXIED, /* a program asked the proxy for an endpoint: allowed or not */
-	EGR_TOLD_REQUEST, /* a request was judged, and passes or not: `text` is "METHOD /path" */
+	EGR_TOLD_REQUEST, /* a request was judged, and passes or not: `text` is "host:port METHOD
+			     /path" */
 	EGR_TOLD_CLOSED,  /* a connection has ended: bytes and time */
 };
 

@@ -52,6 +52,7 @@ struct egr {
 	struct egr_conn *busy; /* list: more to do than one turn allows */
 	struct egr_conn *dead; /* list: freed when no event can name them any more */
 	unsigned nconns, conns_max;
+	unsigned nhttp;		   /* whose requests are judged */
 	unsigned nproxied;	   /* whose head is not dealt with yet */
 	struct egr_pipe pipes[64]; /* empty ones, to be used again */
 	unsigned npipes;
@@ -156,10 +157,12 @@ void egr_close_reset(int fd);
 int egr_http_inspect(struct egr *, struct egr_conn *);
 /* What can be moved now; true: there is more, and others have their turn. */
 bool egr_http_turn(struct egr *, struct egr_conn *);
-void egr_http_release(struct egr_conn *);
+void egr_http_release(struct egr *, struct egr_conn *);
 
 /* ---- proxy.c ---- */
 
+/* "host:port", "[address]:port" */
+void egr_endpoint_text(const struct sbx_host *, uint16_t port, char out[SBX_HOST_MAX + 16]);
 /* Who asked the proxy; where nobody did both stay as they are. */
 void egr_proxy_caller(const struct egr_conn *, uint32_t *pid, char program[EGR_PROGRAM_MAX]);
 

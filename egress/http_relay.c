@@ -19,13 +19,16 @@
 #define LINGER_MS  2000u      /* for the caller to read why it was refused */
 #define DRAIN	   (1u << 20)
 #define METHOD_MAX 32 /* what is longer is cut: it is for the record */
-#define PATH_SHOWN 480
+#define PATH_SHOWN 220
+#define CONNS_MAX  2048u /* at once: each may have touched all of its memory */
 
 struct egr_http {
 	struct egr_http_conn conn; /* first: the judge's callback finds the rest */
 	struct egr *e;
 	struct egr_conn *c;
 	uint32_t pid;
+	uint32_t rule; /* that lets the connection pass, + 1 */
+	char endpoint[SBX_HOST_MAX + 16];
 	bool is_untold;		     /* nobody would know of a request */
 	bool is_draining;	     /* the last answer was sent; what comes is thrown away */
 	bool is_shut[EGR_HTTP_ENDS]; /* for writing */
@@ -34,22 +37,36 @@ struct egr_http {
 
 /* ---- what is told ---- */
 
+static bool is_refused(const struct egr_http_told *t)
+{
+	return !t->target || t->is_for_another || !t->answer.passes;
+}
+
+/* In the image's table, + 1: the rule on requests, or where none says more the connection's. What
+ * passes without a rule, because it is audited, has none. */
+static uint32_t rule_of(const struct egr_http *h, const struct egr_http_told *t)
+{
+	if (t->answer.rule >= 0)
+		return h->e->image.hdr->net.requests.first_rule + (uint32_t)t->answer.rule + 1;
+	return is_refused(t) ? h->rule : 0;
+}
+
 static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 {
 	struct egr_http *h = (struct egr_http *)conn;
-	struct egr_tell told = {.what = EGR_TOLD_REQUEST,
-				.why = (uint8_t)t->answer.why,
-				.is_allowed = t->answer.allowed,
-				.rule = (uint32_t)(t->answer.rule + 1),
-				.pid = h->pid,
-				.id = h->c->id};
+	struct egr_tell told = {
+		.what = EGR_TOLD_REQUEST,
+		.why = (uint8_t)(is_refused(t) ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE),
+		.is_allowed = !is_refused(t),
+		.rule = rule_of(h, t),
+		.id = h->c->id};
 
 	if (t->target)
-		snprintf(told.text, sizeof told.text, "%.*s %.*s",
+		snprintf(told.text, sizeof told.text, "%s %.*s %.*s", h->endpoint,
 			 (int)(t->head->method.n < METHOD_MAX ? t->head->method.n : METHOD_MAX),
 			 t->head->method.s, PATH_SHOWN, t->target->path);
 	else
-		snprintf(told.text, sizeof told.text, "- %s",
+		snprintf(told.text, sizeof told.text, "%s - %s", h->endpoint,
 			 t->head->wrong ? egr_http_wrong_text(t->head->wrong)
 					: sbx_target_kind_text(t->target_kind));
 	h->is_untold |= !egr_tell(h->e, &told);
@@ -72,6 +89,7 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 {
 	struct sbx_host host;
 	uint32_t set[SBX_LAYERS_MAX];
+	struct sbx_connect_answer a;
 	struct egr_http *h;
 	size_t n;
 
@@ -85,11 +103,15 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 	for (size_t i = 0; i < n; i++)
 		if (set[i] >= e->requests.nsets)
 			return -1;
+	if (e->nhttp >= CONNS_MAX || !sbx_connect_host(&e->image, &host, c->port, &c->by, &a))
+		return -1;
 	h = b_malloc(sizeof *h);
 	memset(h, 0, offsetof(struct egr_http, conn.side));
 	memset(&h->e, 0, sizeof *h - offsetof(struct egr_http, e));
 	h->e = e;
 	h->c = c;
+	h->rule = (uint32_t)(a.rule + 1);
+	egr_endpoint_text(&host, c->port, h->endpoint);
 	h->conn.rules = &e->requests;
 	memcpy(h->conn.set, set, n * sizeof *set);
 	h->conn.nsets = n;
@@ -101,11 +123,13 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 	h->conn.program = *h->program ? h->program : NULL;
 	egr_http_begin(&h->conn);
 	c->http = h;
+	e->nhttp++;
 	return 1;
 }
 
-void egr_http_release(struct egr_conn *c)
+void egr_http_release(struct egr *e, struct egr_conn *c)
 {
+	e->nhttp -= c->http != NULL;
 	free(c->http);
 	c->http = NULL;
 }

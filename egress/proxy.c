@@ -163,7 +163,7 @@ static void deny(struct egr *e, struct egr_conn *c, const struct sbx_connect_ans
 
 /* ---- what was asked for ---- */
 
-static void endpoint_text(const struct sbx_host *h, uint16_t port, char out[SBX_HOST_MAX + 16])
+void egr_endpoint_text(const struct sbx_host *h, uint16_t port, char out[SBX_HOST_MAX + 16])
 {
 	char addr[SBX_ADDR_TEXT] = "";
 
@@ -232,7 +232,7 @@ static void go(struct egr *e, struct egr_conn *c)
 	struct sbx_connect_answer a;
 	uint32_t name = name_of(e, h);
 
-	endpoint_text(h, p->ask.port, endpoint);
+	egr_endpoint_text(h, p->ask.port, endpoint);
 	if (!judge(e, c, h, p->ask.port, &a)) {
 		if (tell(e, c, &a, endpoint))
 			deny(e, c, &a, endpoint);

@@ -280,7 +280,7 @@ void egr_relay_bury(struct egr *e)
 		e->dead = c->next;
 		e->nconns--;
 		egr_proxy_release(e, c);
-		egr_http_release(c);
+		egr_http_release(e, c);
 		free(c);
 	}
 }

@@ -14,6 +14,7 @@
 #include "policy/rules/build.h"
 #include "policy/bundle.h"
 #include "policy/front/dialect.h"
+#include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 #include "policy/plan/floor.h"
 #include "policy/document/layers.h"
@@ -282,6 +283,27 @@ static bool is_of_rule(const struct pol_engine *e, const struct sbx_image_rule *
 	       strcmp(sbx_image_text(&e->image, r->origin), origin) == 0;
 }
 
+/* Behind the endpoints, in their order. */
+static bool is_of_requests(const struct pol_engine *e, const struct sbx_image_rule *r)
+{
+	const struct pol_endpoints *net = &e->rules.net;
+	size_t n = 0;
+
+	for (size_t i = 0; i < net->n; i++)
+		n += net->v[i].requests ? net->v[i].requests->n : 0;
+	if (e->image.hdr->net.requests.nrules != n)
+		return false;
+	for (size_t i = 0; i < net->n; i++) {
+		const struct pol_http_rules *http = net->v[i].requests;
+
+		for (size_t k = 0; http && k < http->n; k++, r++)
+			if (!is_of_rule(e, r, http->v[k].allow, http->v[k].matched,
+					http->v[k].origin))
+				return false;
+	}
+	return true;
+}
+
 static bool is_of_endpoints(const struct pol_engine *e, const struct sbx_image_rule *r)
 {
 	const struct pol_endpoints *net = &e->rules.net;
@@ -291,7 +313,7 @@ static bool is_of_endpoints(const struct pol_engine *e, const struct sbx_image_r
 	for (size_t i = 0; i < net->n; i++)
 		if (!is_of_rule(e, &r[i], net->v[i].allow, net->v[i].matched, net->v[i].origin))
 			return false;
-	return true;
+	return is_of_requests(e, r + net->n);
 }
 
 /* The cache goes by names, and one file may have come in the place of another. */

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policy/compile/automata.h"
+#include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 
 struct image {
@@ -129,6 +130,16 @@ static void write_rules(struct image *im)
 			.allow = e->allow,
 		};
 	}
+	for (size_t i = 0; i < im->rs->net.n; i++) {
+		const struct pol_http_rules *http = im->rs->net.v[i].requests;
+
+		for (size_t k = 0; http && k < http->n; k++)
+			rules[n++] = (struct sbx_image_rule){
+				.matched = pol_writer_text(&im->w, http->v[k].matched),
+				.origin = pol_writer_text(&im->w, http->v[k].origin),
+				.allow = http->v[k].allow,
+			};
+	}
 	if (n > 0)
 		memcpy(im->w.out.s + im->hdr.rules, rules, n * sizeof *rules);
 }
@@ -161,14 +172,21 @@ static void write_aliases(struct image *im, const struct pol_compile_opts *opts)
 
 static int write_all(struct image *im, const struct pol_compile_opts *opts, struct b_err *err)
 {
+	uint32_t first_request;
+
 	pol_writer_append(&im->w, NULL, sizeof im->hdr);
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		if (write_op(im, (enum sbx_op)op, err) < 0)
 			return -1;
 	im->hdr.net.first_rule = im->hdr.nrules;
 	im->hdr.nrules += (uint32_t)im->rs->net.n;
+	first_request = im->hdr.nrules;
+	for (size_t i = 0; i < im->rs->net.n; i++)
+		if (im->rs->net.v[i].requests)
+			im->hdr.nrules += (uint32_t)im->rs->net.v[i].requests->n;
 	if (pol_write_net(&im->w, &im->rs->net, &im->hdr.net, err) < 0)
 		return -1;
+	im->hdr.net.requests.first_rule = first_request;
 	write_rules(im);
 	write_aliases(im, opts);
 	im->hdr.profile = pol_writer_text(&im->w, im->rs->profile);

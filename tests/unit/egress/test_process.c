@@ -297,14 +297,16 @@ static void expect_text(int fd, const char *want)
 	cr_expect(len < 0 || memcmp(got, want, (size_t)len) == 0, "%.*s", (int)len, got);
 }
 
-static void expect_told(const struct egress *g, const char *text, bool is_allowed)
+static void expect_told(const struct egress *g, const char *text, bool is_allowed, uint32_t rule)
 {
 	struct egr_tell t = {0};
 
 	cr_assert_eq(recv(g->channel, &t, sizeof t, 0), (ssize_t)sizeof t);
 	cr_expect_eq(t.what, EGR_TOLD_REQUEST);
-	cr_expect_str_eq(t.text, text);
+	cr_expect_str_eq(strchr(t.text, ' ') + 1, text);
+	cr_expect(strncmp(t.text, "127.0.0.1:", 10) == 0, "%s", t.text);
 	cr_expect_eq(t.is_allowed, is_allowed);
+	cr_expect_eq(t.rule, rule);
 }
 
 #define OK "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -345,12 +347,12 @@ Test(egress_process, each_request_is_judged_where_rules_say_so)
 	expect_text(out, request("GET /ok/a?q", port));
 	say(out, OK);
 	expect_text(in, OK);
-	expect_told(&g, "GET /ok/a", true);
+	expect_told(&g, "GET /ok/a", true, 3);
 	say(in, request("GET /ok/no/x", port));
 	cr_assert_gt(b_read_full(in, buf, sizeof buf), 0, "and then the end");
 	cr_expect(strstr(buf, "HTTP/1.1 403 Forbidden\r\n") == buf);
 	cr_expect(strstr(buf, "\"place\":\"t:3\""));
-	expect_told(&g, "GET /ok/no/x", false);
+	expect_told(&g, "GET /ok/no/x", false, 5); /* behind the two of endpoints */
 	cr_expect_eq(recv(out, buf, sizeof buf, 0), 0, "the server has heard nothing");
 	close(in);
 	close(out);
