@@ -54,7 +54,10 @@ struct pol_http_rules {
 
 /* `access` of OpenShell, and ours. */
 enum pol_access { POL_ACCESS_READ_ONLY, POL_ACCESS_READ_WRITE, POL_ACCESS_FULL };
-#define POL_ACCESS_WORDS "read-only|read-write|full"
+#define POL_ACCESS_WORDS                                                                           \
+	{                                                                                          \
+		"read-only", "read-write", "full"                                                  \
+	}
 
 /* Appends in the arena; strings are borrowed. `origin` is every such rule's. */
 void pol_http_rules_add(struct b_arena *, struct pol_http_rules *, const struct pol_http_rule *);

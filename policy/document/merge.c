@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/str.h"
+#include "policy/compile/requests.h"
 #include "policy/document/model.h"
 
 /* Two documents as one: Orbit's merged(global, workspace). */
@@ -40,6 +41,8 @@ static void add_connects(struct pol_doc *to, struct pol_connects *list,
 
 		c.to = copy_text(to, &from->v[i].to);
 		c.by = c.places = (struct pol_texts){0};
+		if (c.http)
+			c.http = pol_http_rules_copy(&to->arena, c.http);
 		add_all(to, &c.by, &from->v[i].by);
 		add_all(to, &c.places, &from->v[i].places);
 		pol_connects_add(to, list, c);

@@ -21,6 +21,8 @@ struct pol_ynode;
 #define POL_MAX_RULES	 20000	/* in a document */
 #define POL_MAX_RULE_LEN 4096
 
+struct pol_http_rules;
+
 struct pol_pos {
 	const char *file;   /* as the user named it */
 	unsigned line, col; /* from 1 */
@@ -53,6 +55,7 @@ struct pol_connect {
 	struct pol_texts
 		places; /* of dialects: what a name may resolve to; has_places: only these */
 	bool has_places;
+	const struct pol_http_rules *http; /* what its requests may be; NULL: not looked into */
 	bool is_shut;	 /* of dialects: opens no class of addresses that is never open */
 	bool is_foreign; /* of dialects: wildcards anywhere, `*` alone is every host */
 };

@@ -27,16 +27,35 @@ static int check_socket(struct pol_front *f, struct entry *e)
 		return pol_pos_fail(f->err, &e->c.by.v[0].pos,
 				    "%s: `by` is for endpoints: a socket is open to every program",
 				    e->key->s);
+	if (e->c.http)
+		return pol_pos_fail(f->err, &to->pos, "%s: `http` is for endpoints", e->key->s);
 	return pol_root_check(to, e->key->s, f->err);
+}
+
+/* What is encrypted nothing here looks into. */
+static int check_inspected(struct pol_front *f, const struct entry *e,
+			   const struct pol_endpoint *at)
+{
+	if (POL_ANY_PORT(at))
+		return pol_pos_fail(f->err, &e->c.to.pos,
+				    "%s: `http` needs the port at which requests are looked into: "
+				    "write `%s:80`",
+				    e->key->s, e->c.to.s);
+	if (at->low <= 443 && at->high >= 443)
+		return pol_pos_fail(f->err, &e->c.to.pos,
+				    "%s: `http` at port 443: requests that are encrypted are not "
+				    "looked into here: leave out `http`, or name another port",
+				    e->key->s);
+	return 0;
 }
 
 static int check_endpoint(struct pol_front *f, const struct entry *e)
 {
-	struct pol_endpoint ignored;
+	struct pol_endpoint at;
 	struct b_err why;
 
-	if (pol_endpoint_parse(&f->doc->arena, e->c.to.s, &ignored, &why) == 0)
-		return 0;
+	if (pol_endpoint_parse(&f->doc->arena, e->c.to.s, &at, &why) == 0)
+		return e->c.http ? check_inspected(f, e, &at) : 0;
 	return pol_pos_fail(f->err, &e->c.to.pos, "%s: %s", e->key->s, why.msg);
 }
 
@@ -90,21 +109,32 @@ static int take_by(struct pol_front *f, struct entry *e, const struct pol_ynode 
 
 static int take_mapping(struct pol_front *f, struct entry *e, const struct pol_ynode *map)
 {
-	const struct pol_ynode *to = pol_yaml_get(map, "to"), *by = pol_yaml_get(map, "by");
+	const struct pol_ynode *to = pol_yaml_get(map, "to"), *by = pol_yaml_get(map, "by"),
+			       *http = pol_yaml_get(map, "http");
 
 	for (size_t i = 0; i < map->n; i++) {
 		const struct pol_ynode *key = map->v[2 * i];
 
-		if (strcmp(key->s, "to") != 0 && strcmp(key->s, "by") != 0)
+		if (strcmp(key->s, "to") != 0 && strcmp(key->s, "by") != 0 &&
+		    strcmp(key->s, "http") != 0)
 			return pol_pos_fail(f->err, &key->pos,
-					    "unknown field `%s` in %s, expected to or by", key->s,
-					    e->key->s);
+					    "unknown field `%s` in %s, expected to, by or http",
+					    key->s, e->key->s);
 	}
 	if (!to)
 		return pol_pos_fail(f->err, &map->pos, "missing field `to` in %s", e->key->s);
 	if (take_to(f, e, to) < 0)
 		return -1;
-	return by ? take_by(f, e, by) : 0;
+	if (by && take_by(f, e, by) < 0)
+		return -1;
+	if (!http)
+		return 0;
+	if (!e->c.allow)
+		return pol_pos_fail(f->err, &http->pos,
+				    "%s: `http` is for what is opened: deny requests there, with "
+				    "`!`",
+				    e->key->s);
+	return pol_front_http(f, http, &e->c.http);
 }
 
 static int take_entry(struct pol_front *f, struct entry *e, const struct pol_ynode *value)

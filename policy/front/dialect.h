@@ -123,8 +123,10 @@ const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; openshell_middlewares.c. */
 int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 			  const struct pol_ynode *value);
-/* openshell_http.c: what an endpoint that was checked says of requests. Borrowed from the tree and
- * the arena. False: its protocol is not `rest`. */
+/* openshell_http.c: is it one whose requests are judged here: HTTP, and not encrypted? What an
+ * endpoint that was checked says of requests. Borrowed from the tree and the arena. False: its
+ * protocol is not `rest`. */
+bool pol_openshell_is_judged(const struct pol_ynode *endpoint);
 bool pol_openshell_requests(struct b_arena *, const struct pol_ynode *endpoint,
 			    struct pol_http_rules *out);
 int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,

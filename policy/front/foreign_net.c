@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/host.h"
+#include "policy/compile/requests.h"
 #include "policy/front/dialect.h"
 
 static void add(struct pol_front *f, struct pol_connects *list, const struct pol_connect *c)
@@ -113,7 +114,26 @@ static void add_port(struct pol_front *f, const struct endpoint *e, const struct
 	add(f, &f->doc->profiles[0].connect, &c);
 }
 
-static void add_endpoint(struct pol_front *f, const struct pol_ynode *node,
+/* NULL: nobody looks into them. */
+static const struct pol_http_rules *requests_of(struct pol_front *f, const char *policy,
+						const struct pol_ynode *endpoint)
+{
+	struct pol_http_rules *rules;
+
+	if (!pol_openshell_is_judged(endpoint))
+		return NULL;
+	rules = b_arena_alloc(&f->doc->arena, sizeof *rules);
+	(void)pol_openshell_requests(&f->doc->arena, endpoint, rules);
+	rules->name = policy;
+	if (rules->is_audit)
+		pol_foreign_note(f->doc, &endpoint->pos,
+				 "network policy `%s`: requests that no rule allows pass and are "
+				 "recorded: `enforcement: enforce` refuses them",
+				 policy);
+	return rules;
+}
+
+static void add_endpoint(struct pol_front *f, const char *policy, const struct pol_ynode *node,
 			 const struct pol_texts *by)
 {
 	const struct pol_ynode *host = pol_yaml_get(node, "host");
@@ -128,6 +148,7 @@ static void add_endpoint(struct pol_front *f, const struct pol_ynode *node,
 		pol_texts_add(f->doc, &e.c.places,
 			      (struct pol_text){.s = ips->v[i]->s, .pos = ips->v[i]->pos});
 	e.c.has_places = e.c.places.n > 0;
+	e.c.http = requests_of(f, policy, node);
 	if (port)
 		add_port(f, &e, port);
 	ports = pol_yaml_get(node, "ports");
@@ -147,7 +168,7 @@ static void add_policy(struct pol_front *f, const struct pol_ynode *key,
 		return;
 	}
 	for (size_t i = 0; endpoints && endpoints->kind == POL_Y_SEQ && i < endpoints->n; i++)
-		add_endpoint(f, endpoints->v[i], &by);
+		add_endpoint(f, key->s, endpoints->v[i], &by);
 }
 
 static int by_key_reversed(const void *a, const void *b)

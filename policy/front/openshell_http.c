@@ -21,6 +21,17 @@ static const char *unless_all(const struct pol_ynode *v, const char *all)
 	return !v || v->kind != POL_Y_STR || strcmp(v->s, all) == 0 ? NULL : v->s;
 }
 
+/* Of a document with mistakes, which is refused when all are found, less may be there. */
+static const char *text_of(const struct pol_ynode *v)
+{
+	return v && v->kind == POL_Y_STR ? v->s : "";
+}
+
+static bool is_list(const struct pol_ynode *v)
+{
+	return v && v->kind == POL_Y_SEQ;
+}
+
 /* "x", {glob: x}, {any: [x, y]} */
 static struct pol_http_param param_of(struct b_arena *a, const struct pol_ynode *key,
 				      const struct pol_ynode *matcher)
@@ -28,11 +39,11 @@ static struct pol_http_param param_of(struct b_arena *a, const struct pol_ynode 
 	const struct pol_ynode *any = pol_yaml_get(matcher, "any");
 	const struct pol_ynode *one =
 		matcher->kind == POL_Y_STR ? matcher : pol_yaml_get(matcher, "glob");
-	size_t n = any ? any->n : 1;
-	const char **glob = b_arena_alloc(a, n * sizeof *glob);
+	size_t n = is_list(any) ? any->n : 1;
+	const char **glob = b_arena_alloc(a, (n + 1) * sizeof *glob);
 
 	for (size_t i = 0; i < n; i++)
-		glob[i] = any ? any->v[i]->s : one->s;
+		glob[i] = text_of(is_list(any) ? any->v[i] : one);
 	return (struct pol_http_param){.key = key->s, .glob = glob, .nglobs = n};
 }
 
@@ -54,7 +65,7 @@ static void add_match(struct b_arena *a, struct pol_http_rules *out, const struc
 	 */
 	if (allow && (!method || !path))
 		return;
-	if (query && query->n) {
+	if (query && query->kind == POL_Y_MAP && query->n) {
 		params = b_arena_alloc(a, query->n * sizeof *params);
 		for (size_t i = 0; i < query->n; i++)
 			params[i] = param_of(a, query->v[2 * i], query->v[2 * i + 1]);
@@ -67,13 +78,35 @@ static void add_match(struct b_arena *a, struct pol_http_rules *out, const struc
 static void add_access(struct b_arena *a, struct pol_http_rules *out,
 		       const struct pol_ynode *access)
 {
-	static const char *const words[] = {[POL_ACCESS_READ_ONLY] = "read-only",
-					    [POL_ACCESS_READ_WRITE] = "read-write",
-					    [POL_ACCESS_FULL] = "full"};
+	static const char *const words[] = POL_ACCESS_WORDS;
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (pol_yaml_is_text(access, words[i]))
 			pol_http_rules_access(a, out, (enum pol_access)i, origin_of(a, access));
+}
+
+static bool is_port(const struct pol_ynode *v, const char *port)
+{
+	return v->s && strcmp(v->s, port) == 0;
+}
+
+static bool has_encrypted_port(const struct pol_ynode *endpoint)
+{
+	const struct pol_ynode *one = pol_yaml_get(endpoint, "port"),
+			       *all = pol_yaml_get(endpoint, "ports");
+	bool found = one && is_port(one, "443");
+
+	for (size_t i = 0; all && all->kind == POL_Y_SEQ && i < all->n; i++)
+		found |= is_port(all->v[i], "443");
+	return found;
+}
+
+bool pol_openshell_is_judged(const struct pol_ynode *endpoint)
+{
+	return pol_yaml_is_text(pol_yaml_get(endpoint, "protocol"), "rest") &&
+	       !has_encrypted_port(endpoint) && !pol_yaml_get(endpoint, "path") &&
+	       !pol_yaml_get(endpoint, "credential_signing") &&
+	       !pol_yaml_is_text(pol_yaml_get(endpoint, "tls"), "terminate");
 }
 
 bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
@@ -91,9 +124,10 @@ bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
 	};
 	if (access)
 		add_access(a, out, access);
-	for (size_t i = 0; rules && i < rules->n; i++)
-		add_match(a, out, pol_yaml_get(rules->v[i], "allow"), true);
-	for (size_t i = 0; deny && i < deny->n; i++)
+	for (size_t i = 0; is_list(rules) && i < rules->n; i++)
+		if (pol_yaml_get(rules->v[i], "allow"))
+			add_match(a, out, pol_yaml_get(rules->v[i], "allow"), true);
+	for (size_t i = 0; is_list(deny) && i < deny->n; i++)
 		add_match(a, out, deny->v[i], false);
 	return true;
 }

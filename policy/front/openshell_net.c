@@ -487,7 +487,7 @@ static int take_binaries(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* Endpoints whose requests are to be looked into; NULL: none. */
+/* Endpoints whose requests are to be looked into, and are not; NULL: none. */
 static const struct pol_ynode *inspected(const struct pol_ynode *policy)
 {
 	static const char *const keys[] = {"rules", "deny_rules", "access", "path",
@@ -497,6 +497,8 @@ static const struct pol_ynode *inspected(const struct pol_ynode *policy)
 	for (size_t i = 0; all && all->kind == POL_Y_SEQ && i < all->n; i++) {
 		const struct pol_ynode *protocol = pol_yaml_get(all->v[i], "protocol");
 
+		if (pol_openshell_is_judged(all->v[i]))
+			continue;
 		if (protocol && !pol_yaml_is_text(protocol, "tcp"))
 			return protocol;
 		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
@@ -512,9 +514,11 @@ static void lose_policy(struct pol_front *f, const struct pol_ynode *name,
 	const struct pol_ynode *what = inspected(policy);
 
 	if (what)
-		pol_foreign_loss(f->doc, &what->pos,
-				 "network policy `%s`: nothing here looks into requests yet",
-				 name->s);
+		pol_foreign_loss(
+			f->doc, &what->pos,
+			"network policy `%s`: requests that are encrypted (port 443), and of "
+			"other protocols than rest, are not looked into",
+			name->s);
 	pol_foreign_net_loss(f->doc, &name->pos,
 			     "network policy `%s`: rules on the network are not enforced here: "
 			     "the command has no network, or with --network host the whole of it",

@@ -14,6 +14,7 @@
 struct b_err;
 struct b_str;
 struct pol_doc;
+struct pol_http_rules;
 struct pol_profile;
 struct pol_texts;
 struct pol_ynode;
@@ -175,6 +176,9 @@ int pol_front_rules(struct pol_front *, const struct pol_ynode *key, const struc
 		    struct pol_texts *out);
 /* connects.c: a list of endpoints and paths of sockets is appended to *out; `!` in front turns one
  * that allows into one that denies. */
+/* `http` of an entry of `connect`, in the document's arena. */
+int pol_front_http(struct pol_front *, const struct pol_ynode *list,
+		   const struct pol_http_rules **out);
 int pol_front_connects(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *list, bool allow, struct pol_connects *out);
 /* orbit.c: `spec.sandbox`. */

@@ -63,6 +63,12 @@ void pol_samples_release(struct pol_samples *);
 struct pol_differences;
 int pol_connect_differences(const struct pol_engine *before, const struct pol_engine *after,
 			    struct pol_differences *out, struct b_err *err);
+/* Of an endpoint that both images open: a request that they judge differently ("GET /x"), or where
+ * none was found "requests", and whether the second allows it. Appends. False: their rules are the
+ * same. */
+bool pol_requests_differ(const struct sbx_image *const image[2], const struct sbx_host *,
+			 uint16_t port, const struct sbx_programs who[2], struct b_str *out,
+			 bool *out_allowed);
 /* lint_connect.c: entries that never decide, or decide as others do. */
 struct pol_doc;
 struct pol_lint;

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "policy/engine.h"
 #include "policy/questions/connect.h"
 #include "policy/questions/explain.h"
@@ -66,6 +67,23 @@ static void ask_private(struct sides *s, const struct sbx_host *host, uint16_t p
 		     program, a);
 }
 
+/* Of an endpoint that both open. */
+static void ask_requests(struct sides *s, const struct sbx_host *host, uint16_t port,
+			 const char *program, const struct sbx_programs who[2],
+			 const struct sbx_connect_answer a[2])
+{
+	const struct sbx_image *const image[2] = {&s->e[0]->image, &s->e[1]->image};
+	struct sbx_connect_answer b[2] = {a[0], a[1]};
+	b_auto(b_str_release) struct b_str text = {0};
+
+	if (!pol_requests_differ(image, host, port, who, &text, &b[1].allowed))
+		return;
+	tell(s,
+	     b_arena_printf(&s->out->arena, "%s at %s", b_str_c(&text),
+			    pol_connect_asked(&s->out->arena, host, port)),
+	     program, b);
+}
+
 static void ask_one(struct sides *s, const struct sbx_host *host, uint16_t port,
 		    const char *program, const struct sbx_programs who[2])
 {
@@ -77,6 +95,8 @@ static void ask_one(struct sides *s, const struct sbx_host *host, uint16_t port,
 		tell(s, pol_connect_asked(&s->out->arena, host, port), program, a);
 	else if (a[0].allowed && host->kind == SBX_HOST_NAME)
 		ask_private(s, host, port, program, who);
+	if (a[0].allowed && a[1].allowed)
+		ask_requests(s, host, port, program, who, a);
 }
 
 static void ask(struct sides *s, const struct pol_samples *q, size_t program)

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
 #include "policy/compile/endpoints.h"
+#include "policy/compile/requests.h"
 #include "policy/questions/convert.h"
 
 static void put_to(struct b_str *out, const struct pol_connect *c, bool allow)
@@ -14,20 +17,67 @@ static void put_to(struct b_str *out, const struct pol_connect *c, bool allow)
 	cv_quote(out, b_str_c(&text));
 }
 
+static void put_params(struct b_str *out, const struct pol_http_rule *r)
+{
+	b_str_add(out, ", query: {");
+	for (size_t i = 0; i < r->nparams; i++) {
+		b_str_add(out, i ? ", " : "");
+		cv_quote(out, r->param[i].key);
+		b_str_add(out, ": [");
+		for (size_t k = 0; k < r->param[i].nglobs; k++) {
+			b_str_add(out, k ? ", " : "");
+			cv_quote(out, r->param[i].glob[k]);
+		}
+		b_str_addc(out, ']');
+	}
+	b_str_addc(out, '}');
+}
+
+static void put_requests(struct b_str *out, const struct pol_http_rules *rules)
+{
+	for (size_t i = 0; rules && i < rules->n; i++) {
+		const struct pol_http_rule *r = &rules->v[i];
+		b_auto(b_str_release) struct b_str text = {0};
+
+		b_str_addf(&text, "%s%s %s", r->allow ? "" : "!", r->method ? r->method : "*",
+			   r->path ? r->path : "**");
+		b_str_add(out, i ? ", " : ", http: [");
+		b_str_add(out, r->nparams ? "{to: " : "");
+		cv_quote(out, b_str_c(&text));
+		if (r->nparams) {
+			put_params(out, r);
+			b_str_addc(out, '}');
+		}
+	}
+	b_str_add(out, rules ? "]" : "");
+}
+
+/* Of another language: are there words for it in ours? */
+static bool has_words(const struct pol_http_rules *rules)
+{
+	if (!rules)
+		return true;
+	for (size_t i = 0; i < rules->n; i++)
+		if (rules->v[i].nparams && rules->v[i].query != POL_GLOB_TEXT)
+			return false;
+	return rules->n && !rules->is_audit && !rules->keeps_slashes;
+}
+
 static void put_entry(struct b_str *out, const struct pol_connect *c, bool allow)
 {
-	if (c->by.n == 0) {
+	if (c->by.n == 0 && !c->http) {
 		put_to(out, c, allow);
 		return;
 	}
 	b_str_add(out, "{to: ");
 	put_to(out, c, allow);
-	b_str_add(out, ", by: [");
 	for (size_t i = 0; i < c->by.n; i++) {
-		b_str_add(out, i ? ", " : "");
+		b_str_add(out, i ? ", " : ", by: [");
 		cv_quote(out, c->by.v[i].s);
 	}
-	b_str_add(out, "]}");
+	b_str_add(out, c->by.n ? "]" : "");
+	put_requests(out, c->http);
+	b_str_addc(out, '}');
 }
 
 /* What only its own language can say of an endpoint; NULL: nothing. */
@@ -42,6 +92,8 @@ static const char *beyond(const struct pol_connect *c)
 	b_arena_release(&arena);
 	if (!is_plain)
 		return "a wildcard as this cannot be written";
+	if (!has_words(c->http))
+		return "rules on requests that are audited, or as these, cannot be written";
 	return c->has_places ? "allowed_ips cannot be written" : NULL;
 }
 

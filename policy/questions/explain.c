@@ -10,6 +10,7 @@
 #include "base/opt.h"
 #include "base/str.h"
 #include "core/path.h"
+#include "policy/compile/requests.h"
 #include "policy/document/layers.h"
 #include "policy/document/model.h"
 #include "policy/engine.h"
@@ -216,6 +217,19 @@ void pol_explain_matches(const struct pol_answer *a, const struct pol_engine *e,
 	pol_engine_matches(e, a, text_match, out);
 }
 
+static void show_requests(const struct pol_http_rules *rules, struct b_str *out)
+{
+	for (size_t i = 0; rules && i < rules->n; i++) {
+		const struct pol_http_rule *r = &rules->v[i];
+
+		b_str_add(out, i ? ", " : " http ");
+		b_str_add(out, r->allow ? "" : "!");
+		b_str_add_visible(out, r->matched, strlen(r->matched));
+	}
+	if (rules && rules->is_audit)
+		b_str_add(out, " (audit)");
+}
+
 static void show_connects(const struct pol_connects *list, const char *what, struct b_str *out)
 {
 	for (size_t i = 0; i < list->n; i++) {
@@ -227,6 +241,7 @@ static void show_connects(const struct pol_connects *list, const char *what, str
 			b_str_add(out, k ? ", " : " by ");
 			b_str_add_visible(out, c->by.v[k].s, strlen(c->by.v[k].s));
 		}
+		show_requests(c->http, out);
 		b_str_addf(out, "  (%s", what);
 		b_str_add_visible(out, c->to.pos.file, strlen(c->to.pos.file));
 		b_str_addf(out, ":%u:%u)\n", c->to.pos.line, c->to.pos.col);

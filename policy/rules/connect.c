@@ -106,6 +106,7 @@ int pol_connect_lower(struct pol_ruleset *rs, const struct pol_connect *c, struc
 		      struct b_err *err)
 {
 	e->allow = c->allow;
+	e->requests = c->http;
 	e->is_shut = c->is_shut;
 	if ((c->is_foreign ? pol_endpoint_parse_foreign : pol_endpoint_parse)(&rs->arena, c->to.s,
 									      e, err) < 0 ||

@@ -125,3 +125,15 @@ if cat /usr/lib/libpsl.so.5 /usr/lib/*/libpsl.so.5 2>/dev/null | grep -q psl_bui
 	check 'lint: a public suffix' asks 1 'suffix.yaml:11:11: .*below github.io .public-suffix.' lint suffix.yaml
 	check 'lint: and no other name' lacks 'suffix.yaml:12' lint suffix.yaml
 fi
+
+# ---- rules on requests ----
+
+write h.yaml 'scratch: true' '{to: a.example.net:80, http: [read-only, "!* /x/**"]}'
+write i.yaml 'scratch: true' '{to: a.example.net:80, http: [read-only, "!* /y/**"]}'
+write j.yaml 'scratch: true' 'a.example.net:80'
+check 'diff: rules on requests' asks 1 'connect  GET /[xy]/sbx-any at a.example.net:80' diff ./h.yaml ./i.yaml
+check 'diff: none any more' asks 1 '^\+ connect .* at a.example.net:80' diff ./h.yaml ./j.yaml
+check 'diff: some that there were not' asks 1 '^- connect .* at a.example.net:80' diff ./j.yaml ./h.yaml
+check 'diff: the same' asks 0 '^equal' diff ./h.yaml ./h.yaml
+check 'show has them' asks 0 'a.example.net:80 http GET \*\*, HEAD \*\*, OPTIONS \*\*, !\* /x/\*\*' show ./h.yaml --profile dev --effective
+check 'convert writes them' asks 1 'http: \["GET \*\*", "HEAD \*\*", "OPTIONS \*\*", "!\* /x/\*\*"\]' convert --to orbit ./h.yaml

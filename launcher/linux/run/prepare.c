@@ -58,6 +58,15 @@ static void note_streams(struct run *r)
 	r->broker.streams = (struct lau_names){v, n};
 }
 
+/* What is refused in words is refused in those of the document's system. */
+static void set_shape(struct run *r)
+{
+	static const enum egr_shape shapes[POL_DIALECT_COUNT] = {
+		[POL_DIALECT_srt] = EGR_SHAPE_SRT, [POL_DIALECT_openshell] = EGR_SHAPE_OPENSHELL};
+
+	atomic_store(&r->door.page->shape, shapes[r->dirs.layers.main.foreign.dialect]);
+}
+
 /* The relay's port is a proxy, too, and these are the names by which programs look for one. Who set
  * one by --setenv means it. */
 static void add_proxy(struct run *r)
@@ -80,8 +89,6 @@ static void add_proxy(struct run *r)
 
 	r->broker.door.is_proxy = true;
 	r->broker.door.port = EGR_PROXY_PORT;
-	if (r->dirs.layers.main.foreign.dialect == POL_DIALECT_srt)
-		atomic_store(&r->door.page->shape, EGR_SHAPE_SRT);
 	for (size_t i = 0; i < sizeof vars / sizeof *vars; i++)
 		lau_environment_offer(&r->env, vars[i].name, vars[i].value);
 }
@@ -130,6 +137,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
 	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
 		return -1;
+	if (p->has_endpoints)
+		set_shape(r);
 	if (p->has_endpoints && r->o->proxy_env)
 		add_proxy(r);
 	note_streams(r);
