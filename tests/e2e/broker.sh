@@ -377,6 +377,54 @@ rm -f den.env && printf 'int main(void){return 0;}\n' | cc -x c -o fine - && pri
 "$SBX" -q --deny-read '**/*.env' -- ./script
 check 'an allowed one is' [ $? -eq 0 ]
 
+# A thread with a umask of its own becomes the process.
+fresh
+cat >own.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile int has_made;
+
+static int make(const char *name)
+{
+	return close(open(name, O_WRONLY | O_CREAT | O_EXCL, 0666));
+}
+
+static void *go(void *arg)
+{
+	unshare(CLONE_FS);
+	umask(077);
+	while (!has_made)
+		usleep(1000);
+	execl("/proc/self/exe", "own", "again", (char *)NULL);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argv;
+	if (argc > 1)
+		return make("second");
+	umask(022);
+	pthread_create(&t, NULL, go, NULL);
+	usleep(100000);
+	make("before");
+	make("first");
+	has_made = 1;
+	for (;;)
+		pause();
+}
+END
+gcc -pthread -o own own.c
+"$SBX" -q -- ./own
+check 'and its files have that one' [ "$(stat -c %a first second | xargs)" = '644 600' ]
+
 # Its death.
 fresh
 cat >die.sh <<'END'

@@ -94,11 +94,10 @@ struct br_end {
  * Nothing of it is used before br_task_find() has proved that, in each call anew. */
 struct br_task {
 	pid_t tid, tgid;
-	int dir;   /* /proc/TID, O_PATH; -1 = free */
-	int pidfd; /* -1 = none */
-	mode_t umask;
-	unsigned umask_age;  /* of br_broker.umask_age when it was read; 0 = unknown */
-	unsigned groups_age; /* of br_broker.creds_age, likewise: */
+	int dir;	     /* /proc/TID, O_PATH; -1 = free */
+	int pidfd;	     /* -1 = none */
+	mode_t umask;	     /* of this call: creds.c */
+	unsigned groups_age; /* of br_broker.creds_age when they were read; 0 = unknown */
 	int ngroups;
 	gid_t groups[BR_GROUPS];
 };
@@ -178,8 +177,6 @@ struct br_broker {
 	pthread_mutex_t fs;
 	_Atomic bool mixed_creds;   /* somebody changed credentials: ask each time */
 	_Atomic unsigned creds_age; /* counts calls that change credentials, from 1 */
-	_Atomic unsigned umask_age; /* counts umask(2) calls, from 1 */
-	_Atomic uint64_t umask_ms;  /* when the last one was announced */
 	/* Bytes of the ring that calls have a right to; each call that is being served has one
 	 * event's. check.c */
 	_Atomic uint64_t places;
@@ -290,8 +287,10 @@ int br_root(struct br_call *);
 
 /* ---- creds.c: in whose name ---- */
 
-/* This thread makes files as the caller would: umask and credentials. 0 or -errno. */
+/* This thread acts with the caller's credentials, or makes files with its umask, too: 0 or -errno.
+ */
 int br_become(struct br_call *);
+int br_become_maker(struct br_call *);
 void br_become_self(struct br_worker *);
 /* What only the caller itself may open of itself, opened for it in our own name. As openat(2). */
 int br_openat_as_self(struct br_call *, int dir, const char *name, int flags);

@@ -100,7 +100,7 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 /* What is made has the caller's umask: on before the lock, for it may have to be read. */
 static int prepare_new(struct br_call *c, enum br_want want, struct br_answer *out)
 {
-	int rc = br_become(c);
+	int rc = br_become_maker(c);
 
 	if (rc == 0)
 		return prepare(c, want, out);

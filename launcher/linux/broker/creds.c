@@ -14,10 +14,6 @@
 
 #include "base/io.h"
 
-/* A umask(2) that was announced takes effect after our answer; what another thread of the same
- * process is seen to have meanwhile is not remembered. */
-#define UMASK_SETTLES_MS 20
-
 /* ---- in its name, and in ours again ---- */
 
 /* By the system calls themselves: the C library would change all threads. */
@@ -112,7 +108,7 @@ static const char *field(const char *status, const char *name)
 	return at ? at + strlen(name) : NULL;
 }
 
-static int note_status(struct br_call *c, const char *status, unsigned age, uint64_t now)
+static int note_status(struct br_call *c, const char *status)
 {
 	const char *tgid = field(status, "\nTgid:\t"), *umask_text = field(status, "\nUmask:\t");
 
@@ -120,17 +116,14 @@ static int note_status(struct br_call *c, const char *status, unsigned age, uint
 		return -ESRCH;
 	c->task->tgid = (pid_t)strtol(tgid, NULL, 10);
 	c->task->umask = (mode_t)strtol(umask_text, NULL, 8);
-	c->task->umask_age = now - c->b->umask_ms > UMASK_SETTLES_MS ? age : 0;
 	return 0;
 }
 
 static int ask_status(struct br_call *c, char *status, size_t size)
 {
-	unsigned age = c->b->umask_age; /* before: a call announced later makes this one stale */
-	uint64_t now = b_now_ms();
 	int rc = read_status(c, status, size);
 
-	return rc < 0 ? rc : note_status(c, status, age, now);
+	return rc < 0 ? rc : note_status(c, status);
 }
 
 pid_t br_tgid(struct br_call *c)
@@ -232,15 +225,16 @@ static bool is_in_our_userns(struct br_call *c)
 	       memcmp(its, ours, (size_t)n) == 0;
 }
 
-/* The umask to c->task, and where they may differ from ours the credentials. */
-static int ask_caller(struct br_call *c, bool is_mixed, struct br_credentials *out)
+/* Where they may differ from ours the credentials, and the umask to c->task if it is wanted. */
+static int ask_caller(struct br_call *c, bool is_mixed, bool wants_umask,
+		      struct br_credentials *out)
 {
 	bool is_known = !is_mixed || ask_kernel(c, out);
-	unsigned age = c->b->creds_age; /* before: as the umask's */
+	unsigned age = c->b->creds_age; /* before: a call announced later makes this one stale */
 	char status[8192];
 	int rc;
 
-	if (is_known && c->task->umask_age == c->b->umask_age)
+	if (is_known && !wants_umask)
 		return 0;
 	rc = ask_status(c, status, sizeof status);
 	if (rc < 0 || is_known)
@@ -251,7 +245,7 @@ static int ask_caller(struct br_call *c, bool is_mixed, struct br_credentials *o
 	return rc;
 }
 
-int br_become(struct br_call *c)
+static int become(struct br_call *c, bool wants_umask)
 {
 	struct br_worker *w = c->w;
 	struct br_credentials cr;
@@ -261,10 +255,10 @@ int br_become(struct br_call *c)
 	if (rc < 0)
 		return rc;
 	br_lock_fs(c);
-	rc = ask_caller(c, is_mixed, &cr);
+	rc = ask_caller(c, is_mixed, wants_umask, &cr);
 	if (rc < 0)
 		return rc;
-	if (c->b->shares_fs || w->umask != c->task->umask) {
+	if (wants_umask && (c->b->shares_fs || w->umask != c->task->umask)) {
 		umask(c->task->umask);
 		w->umask = c->task->umask;
 	}
@@ -276,11 +270,24 @@ int br_become(struct br_call *c)
 	return put_on(w, &cr);
 }
 
+int br_become(struct br_call *c)
+{
+	return become(c, false);
+}
+
+/*
+ * The umask is asked for at each call that makes something. What was read before proves nothing:
+ * umask(2) takes effect at any time after it was announced, for whoever shares it (CLONE_FS), and a
+ * thread with a umask of its own takes the number over by execve(2).
+ */
+int br_become_maker(struct br_call *c)
+{
+	return become(c, true);
+}
+
 /* The argument is in a register: nothing can be swapped, and the answer is the kernel's. */
 struct br_answer br_umask(struct br_call *c)
 {
-	c->b->umask_ms = b_now_ms();
-	c->b->umask_age++;
 	return br_proceed(c, BR_PROCEED_UMASK);
 }
 

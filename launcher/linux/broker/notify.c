@@ -498,7 +498,7 @@ static void set_up(struct br_broker *b)
 	b->uid = geteuid();
 	b->gid = getegid();
 	b->caps = b->uid == 0 ? b->plan->keep_caps & br_file_caps() : 0;
-	b->umask_age = b->creds_age = 1;
+	b->creds_age = 1;
 	b->shares_fs = unshare(CLONE_FS) < 0;
 	b->mixed_creds = b->plan->is_other;
 	b->links_protected = links_are_protected();

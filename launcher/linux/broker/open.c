@@ -538,7 +538,7 @@ static struct br_answer perform(struct br_call *c, struct br_open_request *r)
 	int rc;
 
 	if (r->flags & (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))) {
-		rc = br_become(c);
+		rc = br_become_maker(c);
 		if (rc < 0 && rc != BR_UNREADABLE)
 			return br_fail(-rc);
 		if (rc == BR_UNREADABLE)

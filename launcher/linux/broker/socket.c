@@ -283,7 +283,7 @@ static struct br_answer bind_path(struct br_call *c, const struct br_address *a,
 {
 	struct br_end *e = end_of(c, a);
 	struct br_answer answer;
-	int rc = br_become(c);
+	int rc = br_become_maker(c);
 
 	if (rc == 0)
 		rc = br_lock_moves(c);
