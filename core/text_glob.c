@@ -106,24 +106,13 @@ static uint32_t read_char(const unsigned char *s, size_t n, size_t *len)
 	return c;
 }
 
-bool sbx_glob_match(const struct sbx_glob *g, const char *text, size_t len)
+/* From this operation on. */
+static bool walk(const struct sbx_glob *g, uint32_t at, const unsigned char *s, size_t len)
 {
-	const unsigned char *s = (const unsigned char *)text;
 	struct places now = {.g = g, .nwords = g->nops / 64 + 1}, next = now;
-	uint32_t at = 0;
-	size_t n;
 
-	/* most patterns begin with characters, and most texts do not fit them */
-	for (; at < g->nops && SBX_GLOB_KIND(g->op[at]) == SBX_GLOB_CHAR; at++) {
-		if (!len || read_char(s, len, &n) != SBX_GLOB_OPERAND(g->op[at]))
-			return false;
-		s += n;
-		len -= n;
-	}
-	if (at + 1 == g->nops && SBX_GLOB_KIND(g->op[at]) == SBX_GLOB_ALL)
-		return true;
 	add(&now, at);
-	for (; len && now.is_any; s += n, len -= n) {
+	for (size_t n; len && now.is_any; s += n, len -= n) {
 		uint32_t c = read_char(s, len, &n);
 
 		clear(&next);
@@ -139,6 +128,26 @@ bool sbx_glob_match(const struct sbx_glob *g, const char *text, size_t len)
 		now.is_any = next.is_any;
 	}
 	return now.bit[g->nops / 64] >> g->nops % 64 & 1;
+}
+
+bool sbx_glob_match(const struct sbx_glob *g, const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	uint32_t at = 0;
+	size_t n;
+
+	/* most patterns begin with characters, and most texts do not fit them: no place is kept */
+	for (; at < g->nops && SBX_GLOB_KIND(g->op[at]) == SBX_GLOB_CHAR; at++) {
+		if (!len || read_char(s, len, &n) != SBX_GLOB_OPERAND(g->op[at]))
+			return false;
+		s += n;
+		len -= n;
+	}
+	if (at == g->nops)
+		return len == 0;
+	if (at + 1 == g->nops && SBX_GLOB_KIND(g->op[at]) == SBX_GLOB_ALL)
+		return true;
+	return walk(g, at, s, len);
 }
 
 bool sbx_glob_check(const struct sbx_glob *g)

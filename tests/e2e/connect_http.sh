@@ -66,6 +66,10 @@ as_each 'another query' 0 '^403$' $P -- curl -sS -m 20 $code 'http://a.example.n
 as_each 'another host on the connection' 0 '^421$' $P -- curl -sS -m 20 $code -H 'Host: b.example.net' http://a.example.net/ok/x
 as_each 'dots behind an escaped slash' 0 '^400$' $P -- curl -sS -m 20 $code --path-as-is http://a.example.net/ok/..%2fno/x
 as_each 'by the proxy, too' 0 '^403$' $P --proxy-env -- curl -sS -m 20 $code -p http://a.example.net/other
+as_each 'in a run inside, whose own rules open all' 0 '^403$' $P -- "$SBX" --connect a.example.net:80 -- \
+	curl -sS -m 20 $code http://a.example.net/other
+as_each 'and there what both allow' 0 '^a.example.net /ok/x$' $P -- "$SBX" --connect a.example.net:80 -- \
+	curl -sS -m 20 http://a.example.net/ok/x
 raw='import socket, sys
 s = socket.create_connection(("a.example.net", 80), 20)
 s.sendall(sys.argv[1].encode().decode("unicode_escape").encode("latin-1"))
