@@ -5,8 +5,10 @@
  * a name, and names of streams.
  *
  * Denials are judged on this text where a file system folds names (fold.h), so it folds more than
- * any of them: two names that one of them takes for one have one folded text, but two names may
- * have one folded text and be two. No case of marks: an accent is dropped, `é` is `e`.
+ * any of them but one: two names that one of them takes for one have one folded text, but two names
+ * may have one folded text and be two. No case of marks: an accent is dropped, `é` is `e`. The one
+ * is ZFS with normalization=formKC or formKD, which takes compatibility forms (a ligature, letters
+ * of full width) for one with what they stand for: these are not folded.
  *
  * Everything here is [AS-safe] [MT-safe] [no-alloc].
  */

@@ -3,8 +3,9 @@
 """Writes the tables of core/fold.c from Python's: scripts/fold-tables.py >core/fold_table.h
 
 A code point becomes what is left when case, marks and what displays nothing are taken away: the
-fixed point of decomposition, upper case and full case folding. That is more than any file system
-folds: the kernel's utf8 keeps marks, the tables of vfat, exfat, ntfs and xfs know no decompositions.
+fixed point of canonical decomposition, upper case and full case folding. That is more than a file system
+folds: the kernel's utf8 keeps marks, the tables of vfat, exfat, ntfs and xfs know no decompositions. But
+ZFS with normalization=formKC or formKD decomposes compatibility forms, which is left out here (ADR 10).
 Hangul syllables are computed.
 """
 import unicodedata as u
