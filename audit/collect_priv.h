@@ -192,8 +192,8 @@ void aud_fold_release(struct aud_fold *);
  * in any other fact is no twin, and the log has both.
  *
  *	aud_twins_broker(&t, &ev, path, path2, now)	true: to be logged now, else it is kept
- *	aud_twins_shim(&t, &ev, path, path2)		true: ev is now the broker's event, to be
- *logged aud_twins_keep(&t, &ev, path, path2, now)	the shim's, while the broker's may yet come
+ *	aud_twins_shim(&t, &ev, path, path2)		true: ev is the broker's now, to be logged
+ *	aud_twins_keep(&t, &ev, path, path2, now)	the shim's, the broker's may yet come
  *	while (aud_twins_alone(&t, now, false, &e))	nobody else told it: to be logged
  */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack.h - values as bytes for a reader of the same build, and back. The reader trusts nothing:
- *what lies beyond the end, a count that cannot be, a text with a NUL inside make it bad, and it
- *stays bad. What it returned before that is not to be used: ask b_unpack_done() first.
+ * what lies beyond the end, a count that cannot be, a text with a NUL inside make it bad, and it
+ * stays bad. What it returned before that is not to be used: ask b_unpack_done() first.
  *
  *	b_pack_u64(&out, n);				writer
  *	b_pack_text(&out, name);

@@ -4,8 +4,9 @@
  * --setup read and write JSON, and no start of a command has to carry that.
  *
  *	sbx-adopt hook AGENT LAUNCHER [OPTION...]	standard input to standard output
- *	sbx-adopt setup AGENT FLAGS LAUNCHER [OPTION...]	FLAGS: letters of p(roject) u(ndo)
- *d(ry run)
+ *	sbx-adopt setup AGENT FLAGS LAUNCHER [OPTION...]
+ *
+ * FLAGS are letters of p(roject), u(ndo), d(ry run).
  */
 #include <errno.h>
 #include <stdio.h>

@@ -15,11 +15,11 @@
  * A caller that does not wait (O_NONBLOCK) is announced by CARRY, without an answer.
  *
  * Where the run has a proxy (`--proxy-env`) it is at the relay's port of the loopback interface:
- *the broker announces such a connection by PROXY, and the caller says in it where it goes
- *(proxy.c).
+ * the broker announces such a connection by PROXY, and the caller says in it where it goes
+ * (proxy.c).
  *
  * When all callers are gone the broker shuts its half of the channel down. sbx-egress begins
- *nothing more then, and ends; the broker reads until it has.
+ * nothing more then, and ends; the broker reads until it has.
  *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.

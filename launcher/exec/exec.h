@@ -177,7 +177,7 @@ void lau_exec_result_json(const struct lau_exec_result *, struct b_str *out);
  *  - Nothing is tried twice.
  *
  * Nothing is confined: to run a program in a sandbox, let argv[0] be sbx-launch. On macOS there is
- *only the option of sbx-launch (exec.h), not this call.
+ * only the option of sbx-launch (exec.h), not this call.
  *
  * Threads: calls from several threads run side by side. While there are any, SIGINT and SIGTERM are
  * handled here; handlers are put in place and back under a lock, and a signal ends every run that

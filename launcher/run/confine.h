@@ -18,9 +18,9 @@
  *
  *	struct lau_confine c = { .want_net_ns = true, .landlock_fd = ll };
  *	lau_seccomp_prepare(&arena, flags, &c.bpf, &c.bpf_len, &err);
- *	lau_seccomp_prepare(&arena, flags | POL_SC_NO_INET, &c.bpf_no_inet, &c.bpf_no_inet_len,
- *&err); in the child: rc = lau_confine_apply(&c, &err); if (rc & LAU_NET_FILTERED)   (tell the
- *parent: recorded in run.json)
+ *	lau_seccomp_prepare(&arena, flags | POL_SC_NO_INET, &c.bpf_no_inet, &n, &err);
+ *	in the child: rc = lau_confine_apply(&c, &err);
+ *	if (rc & LAU_NET_FILTERED)	(tell the parent: recorded in run.json)
  *
  * Without bpf_no_inet a refused namespace is an error (B_FLOOR, naming the remedy).
  */

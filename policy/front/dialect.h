@@ -20,7 +20,7 @@ struct pol_ynode;
 /*
  * A document in whatever language it is written: Orbit's and OpenShell's YAML, the
  * JSON settings of srt, the `[sandbox]` TOML of caliban, settings of Claude Code and Codex. Never
- *touches the file system.
+ * touches the file system.
  *
  *	const struct pol_input in = {.name = "p.yaml", .text = text, .len = len};
  *	if (pol_front_parse(&in, &doc, &err) < 0) ...

@@ -2,8 +2,8 @@
 /*
  * gen-presets.c - build-time program: the files of policy/presets as C on standard output, each
  * file as its text and as the tree that policy/front/yaml.c makes of it, packed for
- *policy/front/presets.c: kind, line, column, number of parts or length of the text, then these,
- *from the root on.
+ * policy/front/presets.c: kind, line, column, number of parts or length of the text, then these,
+ * from the root on.
  *
  *	gen-presets policy/presets/secrets.yaml ... > presets.c
  *

@@ -26,8 +26,8 @@ struct pol_floor;
  * What carries a verdict on this floor, as a static string; `path` canonical absolute:
  *
  *  landlock				the kernel alone
- *  landlock-carved			it, by an entry of a carved directory or what was left out
- *there landlock, but names can be listed	denied, and Landlock's right to list reaches it
+ *  landlock-carved			it, by an entry of a carved directory or what is left out
+ *  landlock, but names can be listed	denied, and Landlock's right to list reaches it
  *  seccomp				socket paths, without a broker
  *  broker				performed or refused by it
  *  broker, for witnessed programs	made after the start in a carved directory: static programs

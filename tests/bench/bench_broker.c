@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench_broker - what the broker adds to single calls, beside the same trapped and left to the
- *kernel (CONTINUE, the least any listener costs). Paths are absolute, as the shim hands them over,
- *or relative, as a program without it has them. Modes take turns, a fresh child each; one JSON line
- *a mode and call: median of the rounds in nanoseconds per operation. After a burst of callers there
- * are workers that have nothing to do.
+ * kernel (CONTINUE, the least any listener costs). Paths are absolute, as the shim hands them over,
+ * or relative, as a program without it has them. Modes take turns, a fresh child each; one JSON
+ * line a mode and call: median of the rounds in nanoseconds per operation. After a burst of callers
+ * there are workers that have nothing to do.
  *
  *	bench_broker [ROUNDS]
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lineage.c - processes that are hard to find in /proc. All keep standard output open: who reads
- *its other end sees when the last has ended. They end by themselves after 60 s.
+ * its other end sees when the last has ended. They end by themselves after 60 s.
  *
  *	lineage generations N	N lineages in sessions of their own, in which each generation
  *				makes the next and ends

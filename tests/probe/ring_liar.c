@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ring_liar - a hostile command: finds the run's ring in its own memory, as any program under the
- *shim can, and says there what it likes. What it really does, it does by raw system calls, of which
- *the shim sees nothing.
+ * shim can, and says there what it likes. What it really does, it does by raw system calls, of
+ * which the shim sees nothing.
  *
- *	ring_liar forge FACTS PATH	removes PATH, after an event of its own about that: with the
- *letter e in FACTS it says that the call failed, q that it was a question, c that the times were
- *changed, v that it was refused, - the truth ring_liar flood SECONDS		fills the ring with
- *invented events, and meanwhile renames files at the end of long paths and makes the directories
- *done-0 to done-19; prints how many renames were done
+ *	ring_liar forge FACTS PATH	removes PATH, after an event of its own about that
+ *	ring_liar flood SECONDS		fills the ring with invented events
  *	ring_liar claim PID FLAGS PATH	an event in the name of another process
  *	ring_liar smash BYTE		fills the ring with this
+ *
+ * By the letter e in FACTS the event says that the call failed, q that it was a question, c that
+ * the times were changed, v that it was refused, - the truth. The flood meanwhile renames files at
+ * the end of long paths and makes the directories done-0 to done-19; it prints how many renames
+ * were done.
  */
 #include <errno.h>
 #include <fcntl.h>

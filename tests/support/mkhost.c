@@ -4,10 +4,11 @@
  * an older or stricter kernel would, and under a tracer that gives Landlock an older ABI.
  *
  *	mkhost [--abi N] [--no LACK[=ERRNO]]... [--call NUMBER[:ARG:VALUE]=ERRNO]... [--in FILTER]
- *		COMMAND ARGS...		(the tables below; ERRNO of --call is a number, and the call
- *is refused where the low half of that argument is VALUE) mkhost --filters		their names
+ *		COMMAND ARGS...		(the tables below)
+ *	mkhost --filters		their names
  *
- * Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
+ * ERRNO of --call is a number, and the call is refused where the low half of that argument is
+ * VALUE. Exit status: the command's, 128+n for a signal, 99 when the host cannot be made.
  */
 #include <errno.h>
 #include <linux/capability.h>

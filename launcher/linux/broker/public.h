@@ -87,9 +87,10 @@ struct lau_givens {
  * The members of a broker's plan, a row each: how a member of the outer run's plan reaches the plan
  * of a run inside it (launcher/linux/nested/inherit.c), its declaration, its name.
  *
- *	OWN		not at all: the inner run has its own, or the product of both policies says
- *it EITHER_NAMES	what either names; EITHER_MARKS: what either marks BOTH_NAMES	what both
- *name; BOTH_BITS, BOTH: what both have LEAST		the smaller one; 0 = no limit
+ *	OWN		not at all: the inner run has its own, or both policies say it
+ *	EITHER_NAMES	what either names; EITHER_MARKS: what either marks
+ *	BOTH_NAMES	what both name; BOTH_BITS, BOTH: what both have
+ *	LEAST		the smaller one; 0 = no limit
  *	IMAGES, EITHER_GIVEN	the outer run's, in front of its own
  */
 #define LAU_BROKER_PLAN(X)                                                                         \

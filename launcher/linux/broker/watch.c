@@ -6,7 +6,7 @@
  * An interrupt may only meet a call that is still to be answered. If it met a worker in the middle
  * of its answer, the kernel would keep the number to return and lose the descriptor
  * (seccomp_unotify(2), ADDFD with SEND). Therefore the two exclude each other by compare-and-swap
- *on the worker's phase:
+ * on the worker's phase:
  *
  *	SERVING -> ANSWERING	the worker, before it answers; the watch now leaves it alone
  *	SERVING -> SIGNALLED	the watch, before it asks whether the caller still waits

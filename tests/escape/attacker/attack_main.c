@@ -10,6 +10,7 @@
  */
 #include "attack.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -335,9 +336,11 @@ struct request {
 static int take_option(struct request *r, int c)
 {
 	switch (c) {
-	case 's':
-		r->o.sbx = optarg;
-		return 0;
+	case 's': /* the run has its own working directory */
+		r->o.sbx = realpath(optarg, NULL);
+		if (!r->o.sbx)
+			fprintf(stderr, "attacker: --sbx %s: %s\n", optarg, strerror(errno));
+		return r->o.sbx ? 0 : -1;
 	case 'p':
 		return policy_by_name(optarg, &r->o.policy) ? 0 : -1;
 	case 'i':

@@ -7,9 +7,9 @@
  *
  * The command is a program without the shim, so all is told by the broker: each change, and each
  * refusal. It writes false events into the shim's channel (forge.c), which are its own word. What
- *it does not tell is in docs/THREAT-MODEL.md: reads that are allowed, or that modes refuse, what
- *the static filter refuses, and what is done through a descriptor, for which the event of its open
- *stands.
+ * it does not tell is in docs/THREAT-MODEL.md: reads that are allowed, or that modes refuse, what
+ * the static filter refuses, and what is done through a descriptor, for which the event of its open
+ * stands.
  */
 #include "attack.h"
 
