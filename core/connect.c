@@ -105,20 +105,22 @@ static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image
 	return l ? later(last, l->exact) : last;
 }
 
-static bool is_by(const struct asked *q, uint32_t by)
+enum holds { HOLDS_NOT, HOLDS_PERHAPS, HOLDS };
+
+static enum holds holds_for(const struct asked *q, uint32_t by)
 {
 	const struct sbx_image_net *net = &q->img->hdr->net;
 	const struct sbx_image_by *b;
 
 	if (by == 0)
-		return true;
+		return HOLDS;
 	if (by > net->nbys || !q->programs)
-		return false;
+		return HOLDS_NOT;
 	b = (const struct sbx_image_by *)(const void *)(q->img->base + net->bys) + (by - 1);
 	for (int i = 0; i < SBX_PROGRAMS_MAX / 64; i++)
 		if (b->bit[i] & q->programs->bit[i])
-			return true;
-	return false;
+			return HOLDS;
+	return q->programs->is_partial ? HOLDS_PERHAPS : HOLDS_NOT;
 }
 
 /* The last rule of the part that matches: its place in `facts`, counted from 1. */
@@ -139,6 +141,13 @@ static uint32_t last_in_part(const struct asked *q, const struct sbx_image_net_p
 	return map[last - 1] < q->img->hdr->net.nrules ? map[last - 1] + 1 : 0;
 }
 
+static bool is_allow(const struct sbx_image *img, uint32_t rule)
+{
+	const struct sbx_image_rule *rules = (const void *)(img->base + img->hdr->rules);
+
+	return rules[img->hdr->net.first_rule + rule].allow;
+}
+
 static uint32_t last_in_layer(const struct asked *q, const struct sbx_image_net_layer *l)
 {
 	const struct sbx_image_net_part *part =
@@ -147,9 +156,16 @@ static uint32_t last_in_layer(const struct asked *q, const struct sbx_image_net_
 		l->first_part;
 	uint32_t last = 0;
 
-	for (uint32_t i = 0; i < l->nparts; i++)
-		if (q->port >= part[i].low && q->port <= part[i].high && is_by(q, part[i].by))
-			last = later(last, last_in_part(q, &part[i]));
+	for (uint32_t i = 0; i < l->nparts; i++) {
+		enum holds holds = HOLDS_NOT;
+		uint32_t rule;
+
+		if (q->port >= part[i].low && q->port <= part[i].high)
+			holds = holds_for(q, part[i].by);
+		rule = holds ? last_in_part(q, &part[i]) : 0;
+		if (rule && (holds == HOLDS || !is_allow(q->img, rule - 1)))
+			last = later(last, rule);
+	}
 	return last;
 }
 
@@ -157,13 +173,6 @@ static const struct sbx_image_net_rule *facts_of(const struct sbx_image *img, ui
 {
 	return (const struct sbx_image_net_rule *)(const void *)(img->base + img->hdr->net.facts) +
 	       rule;
-}
-
-static bool is_allow(const struct sbx_image *img, uint32_t rule)
-{
-	const struct sbx_image_rule *rules = (const void *)(img->base + img->hdr->rules);
-
-	return rules[img->hdr->net.first_rule + rule].allow;
 }
 
 static bool answer(const struct sbx_image *img, struct sbx_connect_answer *out, bool allowed,
@@ -469,7 +478,7 @@ static uint32_t hoped_in_layer(struct asked *q, const struct sbx_image_net_layer
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i <= net->nbys; i++) {
-		struct sbx_programs who = {{0}};
+		struct sbx_programs who = {0};
 		uint32_t last;
 
 		for (int k = 0; i && k < SBX_PROGRAMS_MAX / 64; k++)

@@ -30,8 +30,11 @@
 #include "core/host.h"
 #include "core/image.h"
 
-/* Which of the image's patterns of programs hold for a process. Zeroed: none. */
+/* Which of the image's patterns of programs hold for a process. Zeroed: none. Partial: others may
+ * hold as well; then all rules that deny for a program hold, and of those that allow these alone.
+ */
 struct sbx_programs {
+	bool is_partial;
 	uint64_t bit[SBX_PROGRAMS_MAX / 64];
 };
 

@@ -207,6 +207,7 @@ enum pol_read_level {
 #define POL_TRAP_TRUNCATE 0x20u
 /* Rules on endpoints: what leads past connect(2), or past TCP, is answered by the trap filter. */
 #define POL_TRAP_ENDPOINTS 0x80u
+#define POL_TRAP_PROGRAMS  0x200u /* execve: rules on endpoints name programs */
 /* Landlock below ABI 6 does not scope signals. */
 #define POL_TRAP_SIGNALS 0x100u
 #define POL_TRAP_RING	 0x40u /* nor ftruncate(2) of a ring that callers may write to */

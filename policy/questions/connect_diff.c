@@ -101,7 +101,7 @@ static void ask_one(struct sides *s, const struct sbx_host *host, uint16_t port,
 
 static void ask(struct sides *s, const struct pol_samples *q, size_t program)
 {
-	struct sbx_programs who[2] = {{{0}}};
+	struct sbx_programs who[2] = {{0}};
 	const char *text = program ? q->texts[program - 1] : NULL;
 
 	for (int side = 0; program && side < 2; side++)

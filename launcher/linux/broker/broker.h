@@ -151,10 +151,9 @@ struct br_worker {
 struct br_broker {
 	const struct lau_broker_plan *plan;
 	int listener;
-	int root;    /* "/" */
-	int proc;    /* /proc */
-	int self_fd; /* /proc/self/fd */
-	int wake[2]; /* pipe to the main thread */
+	int root, proc; /* "/", /proc */
+	int self_fd;	/* /proc/self/fd */
+	int wake[2];	/* pipe to the main thread */
 	pid_t pid;
 	uid_t uid;
 	gid_t gid;
@@ -170,7 +169,8 @@ struct br_broker {
 	const struct lau_movelock *lock; /* alone: a directory changes its place */
 	struct lau_movelock own_lock;	 /* where nobody else has it */
 	_Atomic bool said_blocked;
-	_Atomic bool is_door_shut; /* sbx-egress is gone */
+	_Atomic bool is_door_shut;  /* sbx-egress is gone */
+	struct br_lineage *lineage; /* NULL: nobody has been seen */
 	/* Where a container's filter refuses unshare(2): all threads have one umask and working
 	 * directory, which are those of the call that holds `fs`. Taken before `lock`. */
 	bool shares_fs;

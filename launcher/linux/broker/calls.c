@@ -110,9 +110,9 @@ const struct br_row br_rows[] = {
 		br_namespace),
 	TRAPROW(SYS_unshare, BR_TRAP_NAMESPACE, POL_TRAP_NAMESPACE, unshare, NO_END, 0, NONE,
 		br_namespace),
-	TRAPROW(SYS_execve, BR_TRAP_ALWAYS, POL_TRAP_EXEC, execve, END(CWD, 0, BR_END_FOLLOW), NONE,
+	TRAPROW(SYS_execve, BR_TRAP_ALWAYS, POL_TRAP_EXEC | POL_TRAP_PROGRAMS, execve, END(CWD, 0, BR_END_FOLLOW), NONE,
 		NONE, br_exec),
-	TRAPROW(SYS_execveat, BR_TRAP_ALWAYS, POL_TRAP_EXEC, execveat,
+	TRAPROW(SYS_execveat, BR_TRAP_ALWAYS, POL_TRAP_EXEC | POL_TRAP_PROGRAMS, execveat,
 		END(0, 1, BR_END_AT | BR_END_EMPTY), 4, NONE, br_exec),
 
 	/* What the broker remembers of its callers changes: they tell it by making the call. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/compare.h"
+#include "launcher/linux/broker/lineage.h"
 #include "launcher/linux/process/process.h"
 
 /* -1: *out is the answer. */
@@ -79,6 +80,9 @@ struct br_answer br_exec(struct br_call *c)
 	struct br_end *e = &c->end[0], *next = &c->end[1];
 	struct br_answer out;
 
+	br_lineage_goes_on(c);
+	if (!(c->b->plan->traps & POL_TRAP_EXEC))
+		return br_proceed(c, BR_PROCEED_PROGRAM);
 	if (find(c, e, &out) < 0)
 		return out;
 	for (unsigned i = 0; i < LAU_INTERP_DEPTH; i++) {

@@ -32,10 +32,10 @@
 #include "core/event.h"
 #include "core/ring.h"
 #include "egress/door.h"
+#include "launcher/linux/broker/lineage.h"
 
 #define SIN6_LEN	24 /* without sin6_scope_id: SIN6_LEN_RFC2133 of include/net/ipv6.h */
 #define TCP_STATE_CLOSE 7  /* of enum in include/net/tcp_states.h */
-#define DEPTH_MAX	64 /* ancestors that rules on programs may name */
 #define WAIT_MS		1000
 #define DNS_PORT	53
 
@@ -175,74 +175,13 @@ struct who {
 	char path[PATH_MAX]; /* of the caller, "" = it cannot be told */
 };
 
-/* For the record alone. */
-static void look_at_name(const struct br_call *c, pid_t pid, char path[PATH_MAX])
-{
-	char name[32];
-	ssize_t n;
-
-	snprintf(name, sizeof name, "%d/exe", (int)pid);
-	n = readlinkat(c->b->proc, name, path, PATH_MAX - 1);
-	path[n > 0 ? n : 0] = '\0';
-}
-
-/* The program of a process, and its parent. The path only where it leads to the same file. */
-static pid_t look_at_program(const struct br_call *c, pid_t pid, struct sbx_exe *exe,
-			     char path[PATH_MAX])
-{
-	char name[32], text[512];
-	b_auto_fd int file = -1, again = -1, status = -1;
-	struct stat st, there;
-	ssize_t n;
-	char *at;
-
-	*exe = (struct sbx_exe){0};
-	look_at_name(c, pid, path);
-	snprintf(name, sizeof name, "%d/exe", (int)pid);
-	file = openat(c->b->proc, name, O_PATH | O_CLOEXEC);
-	if (file >= 0 && fstat(file, &st) == 0) {
-		exe->dev = st.st_dev;
-		exe->ino = st.st_ino;
-		again = path[0] ? open(path, O_PATH | O_CLOEXEC) : -1;
-		if (again >= 0 && fstat(again, &there) == 0 && there.st_dev == st.st_dev &&
-		    there.st_ino == st.st_ino) {
-			exe->path = path;
-			exe->path_len = strlen(path);
-		}
-	}
-	snprintf(name, sizeof name, "%d/stat", (int)pid);
-	status = openat(c->b->proc, name, O_RDONLY | O_CLOEXEC);
-	n = status < 0 ? -1 : read(status, text, sizeof text - 1);
-	text[n > 0 ? n : 0] = '\0';
-	at = strrchr(text, ')');
-	return at && strlen(at) > 4 ? (pid_t)strtol(at + 4, NULL, 10) : 0;
-}
-
-/* Up to the first process of the run. Those that cannot be looked into are outside of it. */
 static void look_at_caller(struct br_call *c, struct who *who)
 {
-	char room[2][PATH_MAX];
-	struct sbx_exe exe;
-	pid_t pid = br_tgid(c);
-
 	who->by = (struct sbx_programs){0};
-	if (!sbx_connect_asks_programs(c->b->plan->image)) {
-		look_at_name(c, pid, who->path);
-		return;
-	}
-	pid = look_at_program(c, pid, &exe, who->path);
-	for (unsigned depth = 0; depth < DEPTH_MAX; depth++) {
-		struct sbx_programs one;
-
-		sbx_connect_programs(c->b->plan->image, &exe, 1, &one);
-		for (size_t i = 0; i < sizeof one.bit / sizeof *one.bit; i++)
-			who->by.bit[i] |= one.bit[i];
-		if (pid <= 1 || pid == c->b->pid)
-			return;
-		pid = look_at_program(c, pid, &exe, room[depth & 1]);
-		if (!exe.ino)
-			return;
-	}
+	if (sbx_connect_asks_programs(c->b->plan->image))
+		br_lineage_of(c, who->path, &who->by);
+	else
+		br_program_name(c, br_tgid(c), who->path);
 }
 
 /* ---- telling ---- */
@@ -313,7 +252,7 @@ void br_net_tell_none(struct br_call *c, const struct br_address *a, int fd, int
 	err = err ? err : ECONNREFUSED;
 	t.host.kind = SBX_HOST_ADDRESS;
 	t.host.addr = t.addr;
-	look_at_name(c, br_tgid(c), who.path);
+	br_program_name(c, br_tgid(c), who.path);
 	tell(c, &t, &who, &none, err);
 }
 

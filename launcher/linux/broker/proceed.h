@@ -52,6 +52,9 @@ enum br_behind {
 	  "as open; a device or pipe is opened by the caller, which may wait or get a terminal")   \
 	X(PATH_ONLY, "path-only", READS, ENOSYS,                                                   \
 	  "as open; struct open_how may change as the path may")                                   \
+	X(PROGRAM, "program", NOTHING, EACCES,                                                     \
+	  "no rule that the broker alone enforces says what may be executed; it remembers what "   \
+	  "calls, and finds out later what that became")                                           \
 	X(EXEC, "exec", MODES, EACCES,                                                             \
 	  "what takes the program's place needs an execute bit: no file that may not be read "     \
 	  "gets "                                                                                  \

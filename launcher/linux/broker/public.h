@@ -141,6 +141,8 @@ struct lau_givens {
 	X(OWN, struct lau_broker_net net, net) /* no --keep-fd inside: nothing of it is open */    \
 	/* Rules on endpoints: the way to sbx-egress. Inside: another, by the product of both. */  \
 	X(OWN, struct lau_broker_door door, door)                                                  \
+	/* by some program of the run that it is inside of */                                      \
+	X(OWN, bool is_started_inside, is_started_inside)                                          \
 	/* no rule speaks of socket paths: all are open */                                         \
 	X(BOTH, bool unix_host, unix_host)                                                         \
 	X(OWN, struct sbx_ring *ring,                                                              \

@@ -103,4 +103,5 @@ void lau_nest_inherit(struct b_arena *a, const struct lau_broker_plan *outer,
 		      struct lau_broker_plan *inner)
 {
 	LAU_BROKER_PLAN(TAKE)
+	inner->is_started_inside = true;
 }

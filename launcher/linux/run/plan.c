@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/connect.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/program.h"
@@ -275,6 +276,8 @@ static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p
 		p->floor.traps |= POL_TRAP_SOCKETS;
 	if (p->has_endpoints)
 		p->floor.traps |= POL_TRAP_ENDPOINTS;
+	if (p->has_endpoints && sbx_connect_asks_programs(&p->engine->image))
+		p->floor.traps |= POL_TRAP_PROGRAMS;
 	if (!(o->allow & POL_SC_ALLOW_DEBUG))
 		p->floor.traps |= POL_TRAP_TRACE;
 	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))

@@ -85,6 +85,12 @@ static void plan_signals(void)
 	floor_.traps |= POL_TRAP_SIGNALS;
 }
 
+static void plan_programs(void)
+{
+	plan_literal();
+	floor_.traps = (floor_.traps & ~POL_TRAP_EXEC) | POL_TRAP_PROGRAMS;
+}
+
 static void plan_pattern(void)
 {
 	static char all[96], env[96];
@@ -223,6 +229,8 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 		ATTACK(plan_literal, rc_try_open, "open/n", "shut/n", BY_EACH, .lies = LIES_TOO),
 	[BR_PROCEED_PATH_ONLY] =
 		ATTACK(plan_literal, rc_try_how, "open/f", "shut/f", BY_EACH, .lies = LIES_TOO),
+	[BR_PROCEED_PROGRAM] =
+		ATTACK(plan_programs, rc_try_exec, "open/p", "shut/p", BY_EACH, .in_child = true),
 	[BR_PROCEED_EXEC] =
 		ATTACK(plan_pattern, rc_try_exec, "open/p", "shut/p", BY_EACH, .in_child = true),
 	/* no directory is walked to it, no name leads to it, nothing is mounted on it */
