@@ -139,8 +139,6 @@ int lau_parts_end(const struct lau_options *o, struct lau_record *r, struct lau_
 	return rc;
 }
 
-/* ---- the record ---- */
-
 /* Bytes of the broker's events between two drains, some 40 ms; pages come as they are used. */
 #define BROKER_RING (2u << 20)
 

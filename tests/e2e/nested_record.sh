@@ -7,6 +7,7 @@
 runs=$HOME/.local/state/sbx-launch/runs
 for i in $(seq 205); do
 	old=$runs/$(printf '20260101T000000Z-%06x' "$i")
+	damages "${old##*/}"
 	mkdir -p -m 700 "$old" && echo old >"$old/audit.jsonl" && echo '{}' >"$old/run.json"
 done
 launch -q --audit-required --audit-file "$TMP/log" -- sh -c '"$0" -q -- mkdir evil

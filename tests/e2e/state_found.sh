@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # State that is found: torn, growing, foreign, or of a version to come.
-# E2E_LOGS=damaged
 # shellcheck source=tests/support/e2e.sh
 . "$(dirname "$0")/../support/e2e.sh"
 AUDIT=${SBX%launch}audit
@@ -64,6 +63,7 @@ before=$(find "$newer" -type f -exec sha256sum {} + | sort)
 check 'prune leaves it as it is' [ "$(find "$newer" -type f -exec sha256sum {} + | sort)" = "$before" ]
 rm -rf "$newer"
 # one line of a newer writer in an older run's log
+damages "$run"
 sed -i '2s/"schemaVersion":2/"schemaVersion":9/' "$state/runs/$run/audit.jsonl"
 check 'a newer line is no event' sh -c '"$1" verify "$2" >"$3" 2>&1; [ $? -eq 1 ] && grep -q "line 2: a line of a newer version" "$3" || { cat "$3"; false; }' - "$AUDIT" "$run" "$TMP/out"
 

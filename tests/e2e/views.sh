@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# E2E_LOGS=damaged
 # What sbx-audit answers about real runs.
 . "$(dirname "$0")/../support/e2e.sh"
 AUDIT=${SBX%/*}/sbx-audit

@@ -155,19 +155,20 @@ def check_log(path, wrong, chained=True):
 def check_run(path, wrong):
     """Without an end (its supervisor was killed) a log may stop in the middle of a line."""
     info_path = os.path.join(path, "run.json")
-    if "--own" in sys.argv and not os.path.exists(info_path):
-        return 0  # a start that was cut short
+    if "--own" in sys.argv and (not os.path.exists(info_path) or not os.path.getsize(info_path)):
+        return 0  # a start that was cut short, or no room for it
     with open(info_path, encoding="utf-8") as f:
         info = json.load(f, object_pairs_hook=no_duplicates)
     check = validator("run.schema.json")
-    wrong.extend(f"{info_path}: {e.message}" for e in check.iter_errors(info))
+    wrong.extend(f"{info_path}: {e.json_path}: {e.message}" for e in check.iter_errors(info))
     log = os.path.join(path, "audit.jsonl")
     if "--own" not in sys.argv:
         log = info.get("audit_file", log)
     if not os.path.exists(log):
         return 0
     found = []
-    n, last = check_log(log, found)
+    alone = os.path.exists(os.path.join(path, "ring"))  # preload-only mode: nobody chains
+    n, last = check_log(log, found, not alone)
     wrong.extend(w for w in found if "ended" in info or not w.startswith(f"{log}:{n}:"))
     if "ended" in info and last and info.get("final_hash") != last.get(info["run_id"]):
         wrong.append(f"{info_path}: final_hash is not that of the last line")
