@@ -34,23 +34,38 @@ static bool is_dropped(uint32_t c)
 	return low < COUNT(dropped) && c >= dropped[low][0];
 }
 
-static unsigned fold_several(uint32_t c, uint32_t out[3])
+#define FOLD_CODES 4 /* that one becomes, at most */
+
+static unsigned fold_far(uint32_t c, uint32_t out[FOLD_CODES])
+{
+	size_t i = 0;
+
+	while (i < COUNT(several_far) && several_far[i][0] != c)
+		i++;
+	if (i == COUNT(several_far))
+		return 0;
+	out[0] = several_far[i][1];
+	out[1] = several_far[i][2];
+	return 2;
+}
+
+static unsigned fold_several(uint32_t c, uint32_t out[FOLD_CODES])
 {
 	size_t low = 0, high = COUNT(several);
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (c > several[middle][0])
+		if (c > several[middle].code)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == COUNT(several) || several[low][0] != c)
-		return 0;
-	for (unsigned i = 0; i < 3; i++)
-		out[i] = several[low][i + 1];
-	return out[2] ? 3 : 2;
+	if (low == COUNT(several) || several[low].code != c)
+		return fold_far(c, out);
+	for (unsigned i = 0; i < FOLD_CODES; i++)
+		out[i] = several[low].to[i];
+	return 2u + (out[2] != 0) + (out[3] != 0);
 }
 
 static uint32_t fold_single(uint32_t c)
@@ -70,7 +85,7 @@ static uint32_t fold_single(uint32_t c)
 	return single[low][2] + (c - single[low][0]);
 }
 
-static unsigned fold_hangul(uint32_t s, uint32_t out[3])
+static unsigned fold_hangul(uint32_t s, uint32_t out[FOLD_CODES])
 {
 	out[0] = L_BASE + s / (V_COUNT * T_COUNT);
 	out[1] = V_BASE + s % (V_COUNT * T_COUNT) / T_COUNT;
@@ -79,7 +94,7 @@ static unsigned fold_hangul(uint32_t s, uint32_t out[3])
 }
 
 /* How many code points this one becomes. */
-static unsigned fold_code(uint32_t c, uint32_t out[3])
+static unsigned fold_code(uint32_t c, uint32_t out[FOLD_CODES])
 {
 	unsigned n;
 
@@ -197,7 +212,7 @@ static void meet_colon(struct sbx_fold *f)
 static bool is_tail(struct sbx_fold *f)
 {
 	const char *p = f->at;
-	uint32_t c, to[3];
+	uint32_t c, to[FOLD_CODES];
 	unsigned n;
 
 	if (p < f->kept_to)
@@ -223,7 +238,7 @@ static void give_slash(struct sbx_fold *f)
 /* One code point of the text, or one byte that belongs to none. */
 static void take_one(struct sbx_fold *f)
 {
-	uint32_t c = 0, to[3];
+	uint32_t c = 0, to[FOLD_CODES];
 	unsigned len = decode(f->at, f->end, &c), n;
 
 	if (len == 0) {

@@ -5,10 +5,11 @@
  * a name, and names of streams.
  *
  * Denials are judged on this text where a file system folds names (fold.h), so it folds more than
- * any of them but one: two names that one of them takes for one have one folded text, but two names
- * may have one folded text and be two. No case of marks: an accent is dropped, `é` is `e`. The one
- * is ZFS with normalization=formKC or formKD, which takes compatibility forms (a ligature, letters
- * of full width) for one with what they stand for: these are not folded.
+ * any of them: two names that one of them takes for one have one folded text, but two names may
+ * have one folded text and be two. No case of marks: an accent is dropped, `é` is `e`.
+ * Compatibility forms (a ligature, letters of full width) are what they stand for, as for ZFS with
+ * normalization=formKC, but for some that become more than four code points or three times as long,
+ * or `/`, `\`, `*` or `?`: these stay what they are.
  *
  * Everything here is [AS-safe] [MT-safe] [no-alloc].
  */

@@ -49,6 +49,13 @@ Test(core_folded, texts_lose_case_form_and_what_shows_nothing)
 	cr_expect_str_eq(fold("/STRASSE"), fold("/stra\u00dfe"));
 	cr_expect_str_eq(fold("/\u212aey"), "/key");
 	cr_expect_str_eq(fold("/\uac01"), fold("/\u1100\u1161\u11a8"));
+	/* compatibility forms, as ZFS with normalization=formKC has them */
+	cr_expect_str_eq(fold("/\ufb01le"), "/file");
+	cr_expect_str_eq(fold("/\uff0e\uff27it"), "/.git");
+	cr_expect_str_eq(fold("/\u2167"), "/viii");
+	cr_expect_str_eq(fold("/\u24b6\u00b2"), "/a2");
+	cr_expect_str_eq(fold("/\uff0a\uff0f\u2100"), "/\uff0a\uff0f\u2100",
+			 "no separator, no wildcard");
 	cr_expect_str_eq(fold("/a. . /b..."), "/a/b");
 	cr_expect_str_eq(fold("/a.b/.c"), "/a.b/.c");
 	cr_expect_str_eq(fold("\\a\\b"), "/a/b");
