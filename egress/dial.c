@@ -175,7 +175,7 @@ static void tell_refused(struct egr *e, const struct egr_conn *c, const char *na
 
 	(void)sbx_addr_text(&a->addr, addr);
 	snprintf(t.text, sizeof t.text, "%s:%u %s", name, c->port, addr);
-	(void)egr_tell(e, &t);
+	egr_tell_or_lose(e, &t);
 }
 
 /* One address that is refused refuses all: who answers so plays with names. */
@@ -233,6 +233,24 @@ void egr_dial(struct egr *e, struct egr_conn *c, const struct sbx_addr *a)
 
 /* ---- what the broker says ---- */
 
+void egr_dial_hold(struct egr *e)
+{
+	(void)egr_source_change(e, &e->channel, EPOLLIN | EPOLLOUT);
+}
+
+/* It takes more again: from those that wait for it, until it takes no more. */
+static void tell_held(struct egr *e)
+{
+	struct egr_conn *c, *next;
+
+	(void)egr_source_change(e, &e->channel, EPOLLIN);
+	for (c = e->dialing; c; c = next) {
+		next = c->next;
+		if (c->proxied && !egr_proxy_go_on(e, c))
+			return;
+	}
+}
+
 static void use_literal(struct egr *e, struct egr_conn *c, const struct egr_ask *ask)
 {
 	struct sbx_connect_answer a;
@@ -280,7 +298,8 @@ void egr_channel_ready(struct egr *e, struct egr_source *s, uint32_t events)
 	struct egr_ask ask;
 	ssize_t n;
 
-	(void)events;
+	if (events & EPOLLOUT)
+		tell_held(e);
 	while ((n = recv(s->fd, &ask, sizeof ask, MSG_DONTWAIT)) == (ssize_t)sizeof ask) {
 		struct egr_conn *c = find(e, ask.id & EGR_IDS);
 
@@ -313,6 +332,11 @@ static void arrived(struct egr *e, int fd)
 	uint32_t id = id_of(fd);
 	struct egr_conn *c = id ? find(e, id) : NULL;
 
+	/* it was announced before it came, but maybe after the channel was read */
+	if (id && !c) {
+		egr_channel_ready(e, &e->channel, EPOLLIN);
+		c = find(e, id);
+	}
 	if (!c) {
 		egr_close_reset(fd);
 		return;
@@ -328,7 +352,8 @@ static void arrived(struct egr *e, int fd)
 void egr_relay_ready(struct egr *e, struct egr_source *s, uint32_t events)
 {
 	/* what it was announced by came first */
-	egr_channel_ready(e, &e->channel, events);
+	(void)events;
+	egr_channel_ready(e, &e->channel, EPOLLIN);
 	for (int i = 0; i < ACCEPT_MAX && !e->is_over; i++) {
 		int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 

@@ -70,6 +70,8 @@ int egr_source_add(struct egr *, struct egr_source *, uint32_t events);
 int egr_source_change(struct egr *, struct egr_source *, uint32_t events);
 /* Tells the broker. False: it takes no more now. */
 bool egr_tell(struct egr *, const struct egr_tell *);
+/* Where what is told has happened: what the broker does not take counts as lost. */
+void egr_tell_or_lose(struct egr *, const struct egr_tell *);
 
 /* ---- confine.c ---- */
 
@@ -102,6 +104,8 @@ const struct egr_found_addrs *egr_lookup(struct egr *, uint32_t name);
 
 void egr_channel_ready(struct egr *, struct egr_source *, uint32_t events);
 void egr_relay_ready(struct egr *, struct egr_source *, uint32_t events);
+/* A proxy's caller waits until the broker can be told: egr_proxy_go_on() then. */
+void egr_dial_hold(struct egr *);
 /* Of a name: its addresses are known now. */
 void egr_dial_looked_up(struct egr *, uint32_t name);
 /* The connection has this long from now on for what it does next. */
@@ -172,6 +176,8 @@ bool egr_proxy_announced(struct egr *, struct egr_conn *, const struct egr_ask *
 void egr_proxy_arrived(struct egr *, struct egr_conn *);
 /* The other end is connected: says so, and the relay goes on. */
 void egr_proxy_connected(struct egr *, struct egr_conn *);
+/* Was it held? False: the broker takes no more, and it is held on. */
+bool egr_proxy_go_on(struct egr *, struct egr_conn *);
 /* It cannot be had, or somebody was late. */
 void egr_proxy_failed(struct egr *, struct egr_conn *, int err);
 void egr_proxy_release(struct egr *, struct egr_conn *);

@@ -23,7 +23,7 @@
 #define LINGER_MS 2000u	     /* for the caller to read why it was refused */
 #define DRAIN	  (1u << 20) /* bytes at once of what nobody reads any more */
 
-enum state { READING, DIALING, REFUSED };
+enum state { READING, HELD, DIALING, REFUSED }; /* HELD: the broker cannot be told yet */
 
 struct egr_proxied {
 	enum state state;
@@ -224,6 +224,7 @@ static bool judge(const struct egr *e, const struct egr_conn *c, const struct sb
 	return false;
 }
 
+/* Nothing is begun that the broker was not told of. */
 static void go(struct egr *e, struct egr_conn *c)
 {
 	struct egr_proxied *p = c->proxied;
@@ -233,23 +234,34 @@ static void go(struct egr *e, struct egr_conn *c)
 	uint32_t name = name_of(e, h);
 
 	egr_endpoint_text(h, p->ask.port, endpoint);
-	if (!judge(e, c, h, p->ask.port, &a)) {
-		if (tell(e, c, &a, endpoint))
-			deny(e, c, &a, endpoint);
-		else
-			egr_relay_end(e, c, true);
+	(void)judge(e, c, h, p->ask.port, &a);
+	if (a.allowed && h->kind == SBX_HOST_NAME && !name)
+		name = egr_name_number(e, h->name, h->len);
+	if (a.allowed && h->kind == SBX_HOST_NAME && !name) {
+		egr_relay_end(e, c, true); /* too many names */
 		return;
 	}
-	if (h->kind == SBX_HOST_NAME && !name)
-		name = egr_name_number(e, h->name, h->len);
-	if ((h->kind == SBX_HOST_NAME && !name) || !tell(e, c, &a, endpoint)) {
-		egr_relay_end(e, c, true); /* too many names; or nobody would know of it */
+	if (!tell(e, c, &a, endpoint)) {
+		p->state = HELD;
+		egr_dial_hold(e);
+		return;
+	}
+	if (!a.allowed) {
+		deny(e, c, &a, endpoint);
 		return;
 	}
 	p->state = DIALING;
 	c->port = p->ask.port;
 	c->name = name;
 	egr_dial(e, c, name ? NULL : &h->addr);
+}
+
+bool egr_proxy_go_on(struct egr *e, struct egr_conn *c)
+{
+	if (c->proxied->state != HELD || c->is_dead)
+		return true;
+	go(e, c);
+	return c->is_dead || !c->proxied || c->proxied->state != HELD;
 }
 
 static void refuse_head(struct egr *e, struct egr_conn *c, enum egr_proxy_said said)
@@ -413,7 +425,7 @@ void egr_proxy_failed(struct egr *e, struct egr_conn *c, int err)
 	char text[128];
 
 	if (p->state != DIALING) {
-		egr_relay_end(e, c, p->state == READING);
+		egr_relay_end(e, c, p->state != REFUSED);
 		return;
 	}
 	if (c->peer.fd >= 0)

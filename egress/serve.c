@@ -49,6 +49,12 @@ bool egr_tell(struct egr *e, const struct egr_tell *t)
 	return false;
 }
 
+void egr_tell_or_lose(struct egr *e, const struct egr_tell *t)
+{
+	if (!egr_tell(e, t))
+		atomic_fetch_add(&e->page->told, 1);
+}
+
 /* ---- what it was given ---- */
 
 static int map_page(struct egr *e, struct b_err *err)

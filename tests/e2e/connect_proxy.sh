@@ -156,6 +156,36 @@ for w in $WHO; do
 	check "$w: the log is valid" python3 "$(dirname "$0")/validate_log.py" $chained "$log"
 done
 
+# ---- many at once ----
+
+burst() # proxy|connect: 400 connections, of which none is reset
+{
+	launch_as me -qq $A -- python3 -c '
+import select, socket, sys
+def one():
+    s = socket.socket()
+    if sys.argv[1] == "proxy":
+        s.connect(("127.0.0.1", 3128))
+    else:
+        s.setblocking(False)
+        s.connect_ex(("a.example.net", 80))
+    return s
+c = [one() for _ in range(400)]
+good = 0
+for s in c:
+    select.select([], [s], [], 20)
+    s.setblocking(True); s.settimeout(20)
+    s.sendall(b"GET http://a.example.net/x HTTP/1.0\r\nHost: a.example.net\r\n\r\n")
+for s in c:
+    got = b""
+    while x := s.recv(4096): got += x
+    good += b" 200 " in got
+print(good)' "$1"
+	[ "$(cat "$TMP/out")" = 400 ]
+}
+check '400 connections to the proxy at once' burst proxy
+check 'and to the endpoint, without waiting' burst connect
+
 # ---- the last act of a run ----
 
 python3 -c '

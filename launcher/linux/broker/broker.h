@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <linux/limits.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -171,6 +172,7 @@ struct br_broker {
 	_Atomic bool said_blocked;
 	_Atomic bool is_door_shut;  /* sbx-egress is gone */
 	struct br_lineage *lineage; /* NULL: nobody has been seen */
+	bool is_full;		    /* the ring, for what it says */
 	/* Where a container's filter refuses unshare(2): all threads have one umask and working
 	 * directory, which are those of the call that holds `fs`. Taken before `lock`. */
 	bool shares_fs;
@@ -418,9 +420,10 @@ struct br_answer br_net_connect(struct br_call *, const struct br_address *, int
 /* Without such rules, after a connect that ended with `err` (0: made): where the run's network has
  * no way to the address, or none to the host's name server, an event says so. */
 void br_net_tell_none(struct br_call *, const struct br_address *, int fd, int err);
-/* told.c: what sbx-egress says has come. False: the ring has no room for it. */
-bool br_net_told(struct br_broker *);
-#define BR_ROOM_MS 10 /* until it may have; then: all callers are gone, it ends, all is read */
+/* told.c: what sbx-egress says, read by the main thread; at the end until it has ended. */
+void br_net_poll(const struct br_broker *, struct pollfd *out);
+void br_net_take(struct br_broker *, const struct pollfd *);
+#define BR_ROOM_MS 10 /* for a full ring */
 void br_net_finish(struct br_broker *, uint64_t until_ms);
 
 /* ---- socket.c ---- */
@@ -556,7 +559,6 @@ int br_set_trace(bool on);
 int br_confine_threads(const struct lau_broker_plan *, struct b_err *err);
 
 /* One open(2), shared by open.c and how.c. Private to launcher/linux/broker. */
-
 struct br_open_request {
 	struct br_call *c;
 	unsigned flags;
@@ -572,7 +574,6 @@ int br_read_how(struct br_call *);
 int br_find_restricted(struct br_open_request *);
 
 /* Shared by resolve.c and walk.c. Private to launcher/linux/broker. */
-
 /* Goes along `path` from `base` (borrowed). An O_PATH descriptor of what is there; -ENOENT with
  * e->at and e->name when only the last component is missing; else -errno. */
 int br_walk(struct br_call *, struct br_end *, int base, const char *path, bool follow);

@@ -310,6 +310,21 @@ static uint64_t limit_ms(int fd)
 	return br_now_ns() / 1000000 + (uint64_t)tv.tv_sec * 1000 + (uint64_t)tv.tv_usec / 1000 + 1;
 }
 
+/* 0, or the errno: also of a caller that does not wait for the network, sbx-egress may be behind
+ * with what others have asked. */
+static int announce(struct br_call *c, const struct egr_ask *ask)
+{
+	int fd = c->b->plan->door.channel;
+	ssize_t n = send(fd, ask, sizeof *ask, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN) {
+		if (!c->w->waits && !br_may_block(c))
+			return EAGAIN;
+		n = send(fd, ask, sizeof *ask, MSG_NOSIGNAL);
+	}
+	return n == (ssize_t)sizeof *ask ? 0 : n < 0 && errno == EINTR ? EINTR : ECONNREFUSED;
+}
+
 /* A caller that waits: the other end first, whose errno is the caller's. *out_is_asked: sbx-egress
  * was told, and may have begun, whatever becomes of the caller. */
 static int connect_waiting(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd,
@@ -323,12 +338,10 @@ static int connect_waiting(struct br_call *c, const struct target *t, struct egr
 	ask->what = EGR_ASK_DIAL;
 	ask->slot = (uint16_t)at;
 	ask->turn = slots.turn[at];
-	*out_is_asked = send(c->b->plan->door.channel, ask, sizeof *ask, MSG_NOSIGNAL) ==
-			(ssize_t)sizeof *ask;
-	if (*out_is_asked)
+	err = announce(c, ask);
+	*out_is_asked = !err;
+	if (!err)
 		err = wait_for(c, at, limit_ms(fd));
-	else
-		err = errno == EINTR ? EINTR : ECONNREFUSED;
 	give_slot(at);
 	if (err == 0 && to_relay(c, t, ask->id, fd) < 0)
 		err = errno;
@@ -338,14 +351,16 @@ static int connect_waiting(struct br_call *c, const struct target *t, struct egr
 }
 
 /* One that does not: EINPROGRESS, and the other end is connected meanwhile. */
-static int connect_at_once(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd)
+static int connect_at_once(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd,
+			   bool *out_is_asked)
 {
 	int err;
 
 	ask->what = EGR_ASK_CARRY;
-	if (send(c->b->plan->door.channel, ask, sizeof *ask, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)sizeof *ask)
-		return errno == EAGAIN ? EAGAIN : ECONNREFUSED;
+	err = announce(c, ask);
+	*out_is_asked = !err;
+	if (err)
+		return err;
 	err = to_relay(c, t, ask->id, fd) < 0 ? errno : 0;
 	if (err && err != EINPROGRESS)
 		drop(c, ask);
@@ -356,12 +371,13 @@ static struct br_answer go_through(struct br_call *c, const struct target *t, co
 				   const struct sbx_connect_answer *a, int fd)
 {
 	struct egr_ask ask = announcement(t, who);
-	bool waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK), is_asked = true;
+	bool waits = !(fcntl(fd, F_GETFL) & O_NONBLOCK), is_asked;
 	int err;
 
 	if (waits && !br_may_block(c))
 		return br_fail(EAGAIN);
-	err = waits ? connect_waiting(c, t, &ask, fd, &is_asked) : connect_at_once(c, t, &ask, fd);
+	err = waits ? connect_waiting(c, t, &ask, fd, &is_asked)
+		    : connect_at_once(c, t, &ask, fd, &is_asked);
 	/* a caller that was interrupted before makes the call again, or is gone */
 	if (err != EINTR || is_asked)
 		tell(c, t, who, a, err);
@@ -380,9 +396,9 @@ static struct br_answer enter_proxy(struct br_call *c, const struct target *t,
 	memcpy(ask.program, who->path, strnlen(who->path, sizeof ask.program - 1));
 	if (!(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
 		return br_fail(EAGAIN);
-	if (send(c->b->plan->door.channel, &ask, sizeof ask, MSG_NOSIGNAL | MSG_DONTWAIT) !=
-	    (ssize_t)sizeof ask)
-		return br_fail(errno == EAGAIN ? EAGAIN : ECONNREFUSED);
+	err = announce(c, &ask);
+	if (err)
+		return br_fail(err);
 	err = to_relay(c, t, ask.id, fd) < 0 ? errno : 0;
 	if (err && err != EINPROGRESS)
 		drop(c, &ask);

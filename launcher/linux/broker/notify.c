@@ -378,19 +378,14 @@ static void *work(void *arg)
 static void main_loop(struct br_broker *b)
 {
 	struct pollfd p[5] = {{.fd = b->listener}, {.fd = b->wake[0], .events = POLLIN}};
-	bool has_room = true;
 	char bytes[64];
 
 	for (;;) {
 		lau_wards_poll(b->plan->wards, p + 2);
-		p[4] = (struct pollfd){.fd = b->plan->door.page && !b->is_door_shut && has_room
-						     ? b->plan->door.channel
-						     : -1,
-				       .events = POLLIN};
-		if (poll(p, 5, has_room ? -1 : BR_ROOM_MS) < 0 && errno != EINTR)
+		br_net_poll(b, p + 4);
+		if (poll(p, 5, b->is_full ? BR_ROOM_MS : -1) < 0 && errno != EINTR)
 			return;
-		if (p[4].revents || !has_room)
-			has_room = br_net_told(b);
+		br_net_take(b, p + 4);
 		if (p[2].revents || p[3].revents)
 			lau_wards_take(b->plan->wards);
 		if (p[0].revents & (POLLHUP | POLLERR | POLLNVAL))

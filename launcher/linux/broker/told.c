@@ -60,7 +60,7 @@ static bool is_told(const struct br_broker *b, const struct egr_tell *t)
 	return t->what != EGR_TOLD_CLOSED && !(t->is_allowed && b->plan->level == SBX_AUDIT_DENIED);
 }
 
-bool br_net_told(struct br_broker *b)
+static bool net_told(struct br_broker *b)
 {
 	bool is_wanted = b->plan->ring && b->plan->level != SBX_AUDIT_NONE;
 	struct egr_tell t;
@@ -83,6 +83,19 @@ bool br_net_told(struct br_broker *b)
 	}
 }
 
+void br_net_poll(const struct br_broker *b, struct pollfd *p)
+{
+	bool is_there = b->plan->door.page && !b->is_door_shut && !b->is_full;
+
+	*p = (struct pollfd){.fd = is_there ? b->plan->door.channel : -1, .events = POLLIN};
+}
+
+void br_net_take(struct br_broker *b, const struct pollfd *p)
+{
+	if (p->revents || b->is_full)
+		b->is_full = !net_told(b);
+}
+
 /* It holds its end until it has told what it began: what it could not tell it does not begin. What
  * comes too late the supervisor misses in the sums (struct egr_page). */
 void br_net_finish(struct br_broker *b, uint64_t until_ms)
@@ -95,7 +108,7 @@ void br_net_finish(struct br_broker *b, uint64_t until_ms)
 	while (!b->is_door_shut && (now = b_now_ms()) < until_ms) {
 		struct pollfd p = {.fd = b->plan->door.channel, .events = POLLIN};
 
-		if (!br_net_told(b))
+		if (!net_told(b))
 			(void)poll(NULL, 0, BR_ROOM_MS);
 		else if (!b->is_door_shut)
 			(void)poll(&p, 1, (int)(until_ms - now));

@@ -226,10 +226,14 @@ static bool is_over_meanwhile(struct br_broker *b)
 	uint64_t now = b_now_ms(), end = now + BR_WATCH_MS;
 
 	for (; now <= end; now = b_now_ms()) {
-		struct pollfd p[3] = {{.fd = b->listener}};
+		struct pollfd p[4] = {{.fd = b->listener}};
+		int n;
 
 		lau_wards_poll(b->plan->wards, p + 1);
-		if (poll(p, 3, (int)(end - now)) <= 0)
+		br_net_poll(b, p + 3);
+		n = poll(p, 4, (int)(end - now));
+		br_net_take(b, p + 3);
+		if (n <= 0)
 			return false;
 		if (p[0].revents & POLLHUP)
 			return true;
