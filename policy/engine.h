@@ -62,6 +62,12 @@ void pol_engine_free(struct pol_engine *);
 int pol_engine_part(struct pol_engine *, const char *cache, struct b_err *err);
 /* Is nothing lost that may not be? B_FLOOR. */
 int pol_engine_refuse(const struct pol_engine *, struct b_err *err);
+/* Calls `told` once for each program of a rule on endpoints that the policy lets the command
+ * change: its file, or names where its pattern begins. */
+void pol_engine_changeable(const struct pol_engine *,
+			   void (*told)(void *ctx, const struct pol_endpoint *,
+					const struct pol_program *),
+			   void *ctx);
 /* Names the rules, see pol_imgcache_rules_key(). */
 void pol_engine_rules_key(struct pol_engine *, char out[B_SHA256_HEX]);
 

@@ -151,3 +151,44 @@ void pol_engine_shown(const struct pol_engine *e, const char *real, struct b_str
 	else
 		b_str_add(out, real);
 }
+
+/* ---- programs that are the command's to change ---- */
+
+static bool may_change(const struct pol_engine *e, const struct pol_program *p)
+{
+	b_auto(b_str_release) struct b_str name = {0};
+	size_t n = strcspn(p->text, "*?");
+
+	if (!p->glob)
+		return p->ino && sbx_decide(&e->image, SBX_MODIFY, p->text, strlen(p->text));
+	while (n > 0 && p->text[n - 1] != '/')
+		n--;
+	if (!n)
+		return false;
+	b_str_addf(&name, "%.*ssbx~p", (int)n, p->text);
+	return sbx_decide(&e->image, SBX_MODIFY, name.s, name.len);
+}
+
+/* One entry makes several rules. */
+static bool is_named_before(const struct pol_endpoints *net, size_t rule, const char *text)
+{
+	for (size_t i = 0; i < rule; i++)
+		for (size_t k = 0; k < net->v[i].by.n; k++)
+			if (strcmp(net->v[i].by.v[k].text, text) == 0)
+				return true;
+	return false;
+}
+
+void pol_engine_changeable(const struct pol_engine *e,
+			   void (*told)(void *ctx, const struct pol_endpoint *,
+					const struct pol_program *),
+			   void *ctx)
+{
+	const struct pol_endpoints *net = &e->rules.net;
+
+	for (size_t i = 0; i < net->n; i++)
+		for (size_t k = 0; k < net->v[i].by.n; k++)
+			if (may_change(e, &net->v[i].by.v[k]) &&
+			    !is_named_before(net, i, net->v[i].by.v[k].text))
+				told(ctx, &net->v[i], &net->v[i].by.v[k]);
+}

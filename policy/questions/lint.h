@@ -38,7 +38,8 @@ struct pol_floor;
 	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */                    \
 	X(LINKED, "hard-link")		  /* a denied file has further names */                    \
 	X(CLOSED, "opens-nothing")	  /* all that it opens others close */                     \
-	X(TEMPORARY, "no-temporary")	  /* temporary files can be made nowhere */
+	X(TEMPORARY, "no-temporary")	  /* temporary files can be made nowhere */                \
+	X(PROGRAM, "program-changeable")  /* that a rule is for, and the command may change */
 
 enum pol_lint_code {
 #define X(code, name) POL_LINT_##code,
@@ -76,7 +77,7 @@ struct pol_lint {
 };
 void pol_lint_release(struct pol_lint *);
 
-/* What can be said without a host: all but the last eight of the table. -1: B_LIMIT. */
+/* What can be said without a host: all but the last nine of the table. -1: B_LIMIT. */
 int pol_lint_document(struct pol_lint *, struct pol_doc *, struct b_err *err);
 /* Directories, secrets and mechanisms of this host; the engine is one of this document. */
 int pol_lint_host(struct pol_lint *, struct pol_doc *, struct pol_engine *,

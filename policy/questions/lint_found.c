@@ -156,6 +156,16 @@ static void lint_temporary(struct pol_lint *l, const struct pol_doc *doc,
 		->is_exact = true;
 }
 
+/* ---- programs of rules on endpoints ---- */
+
+static void tell_program(void *ctx, const struct pol_endpoint *r, const struct pol_program *p)
+{
+	pol_lint_add(ctx, POL_LINT_PROGRAM, r->origin, r->matched,
+		     "rule `%s` is for the program %s, which the command may change", r->matched,
+		     p->text)
+		->is_exact = true;
+}
+
 int pol_lint_found(struct pol_lint *l, const struct pol_doc *doc, const struct pol_engine *e,
 		   struct b_err *err)
 {
@@ -163,5 +173,6 @@ int pol_lint_found(struct pol_lint *l, const struct pol_doc *doc, const struct p
 
 	l->is_cut = !pol_hardlinks(e, NAMES_MAX, tell_link, &links);
 	lint_temporary(l, doc, e);
+	pol_engine_changeable(e, tell_program, l);
 	return lint_openings(l, doc, e, err);
 }

@@ -77,6 +77,27 @@ done
 as_each 'and for what has lost its parent' 0 "$NOT" -p shut.yaml -- python3 orphan.py
 as_each 'and in a run inside' 7 "$NOT" -p shut.yaml -- python3 inside.py
 
+# A program that is the command's to change
+put own.sh '#!/bin/sh'
+policy of-own "{to: 'localhost:8080', by: [$PWD/own.sh]}, {to: 'b.example.net:80', by: ['$PWD/bin/*']}"
+as_own() # PROGRAM: named by a start, and by lint
+{
+	"$SBX" -p of-own.yaml -- true 2>"$TMP/err"
+	"${SBX%/*}/sbx-policy" lint -p of-own.yaml >"$TMP/out" 2>&1
+	[ "$(grep -c "is for the program $1, which the command may change" "$TMP/err")" = 1 ] &&
+		[ "$(grep -c "is for the program $1, which the command may change \[program-changeable\]" "$TMP/out")" = 1 ]
+}
+others() # POLICY: of which none is named
+{
+	"$SBX" -p "$1" -- true 2>"$TMP/err"
+	! grep -q 'which the command may change' "$TMP/err"
+}
+if [ "$WHO" = me ]; then
+	check 'a program that the command may change is named' as_own "$PWD/own.sh"
+	check 'and a pattern of such' as_own "$PWD/bin/\*"
+	check 'no other program is' others open.yaml
+fi
+
 # Where programs lie at the same addresses each time nothing tells their images apart.
 fixed() # STATUS POLICY
 {

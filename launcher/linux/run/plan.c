@@ -204,6 +204,18 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 
 /* ---- parts of the floor ---- */
 
+static void note_program(void *ctx, const struct pol_endpoint *r, const struct pol_program *program)
+{
+	struct lau_plan *p = ctx;
+
+	lau_plan_add(p, false,
+		     b_arena_printf(&p->arena,
+				    "network: rule `%s` is for the program %s, which the command "
+				    "may change",
+				    r->matched, program->text));
+	p->losses[p->nlosses - 1].is_note = true;
+}
+
 /* By the broker, in a network namespace: each is a wall, and sbx-egress the only way out. Without
  * either the engine has said what is lost, and there is no network. */
 static void plan_endpoints(struct lau_plan *p)
@@ -211,6 +223,7 @@ static void plan_endpoints(struct lau_plan *p)
 	p->has_endpoints = p->engine->effect.by_endpoint && p->engine->has_endpoints;
 	if (!p->has_endpoints)
 		return;
+	pol_engine_changeable(p->engine, note_program, p);
 	p->want_net_ns = p->filter_inet = true;
 	p->floor.uses_broker = true;
 }
