@@ -264,7 +264,7 @@ unsigned lau_processes_signal(int signo, const struct lau_servants *but)
  * where the host has made no process meanwhile. Where it always makes some, many passes in turn
  * must find nobody. What cannot be killed (a disk that does not answer) shall not keep us for ever.
  */
-enum { AGAIN_MS = 1, CALM_MS = 2000, AT_MOST_MS = 30000 };
+enum { AGAIN_MS = 1, CALM_MS = 2000, CALM_PASSES = 500, AT_MOST_MS = 30000 };
 
 struct marked {
 	rlim_t mark;
@@ -315,13 +315,17 @@ void lau_processes_end_marked(rlim_t mark)
 	const struct timespec a_while = {.tv_nsec = AGAIN_MS * 1000000};
 	uint64_t now = b_now_ms(), end = now + AT_MOST_MS, calm = now + CALM_MS;
 
-	for (; now < end && now < calm; now = b_now_ms()) {
+	/* a guard that seldom has a processor makes few passes in that time */
+	for (unsigned passes = 0; now < end && (now < calm || passes < CALM_PASSES);
+	     passes++, now = b_now_ms()) {
 		int last = last_number();
 
-		if (kill_marked(mark) > 0)
+		if (kill_marked(mark) > 0) {
 			calm = b_now_ms() + CALM_MS;
-		else if (last && last == last_number())
+			passes = 0;
+		} else if (last && last == last_number()) {
 			return;
+		}
 		(void)nanosleep(&a_while, NULL);
 	}
 }
