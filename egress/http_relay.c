@@ -4,6 +4,7 @@
  * on requests holds relay.c splices as ever.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #define TURN	   (1u << 20) /* bytes of one connection before the others have their turn */
 #define LINGER_MS  2000u      /* for the caller to read why it was refused */
 #define DRAIN	   (1u << 20)
+#define TELL_MS	   1000
 #define METHOD_MAX 32 /* what is longer is cut: it is for the record */
 #define PATH_SHOWN 220
 #define CONNS_MAX  2048u /* at once: each may have touched all of its memory */
@@ -51,6 +53,14 @@ static uint32_t rule_of(const struct egr_http *h, const struct egr_http_told *t)
 	return is_refused(t) ? h->rule : 0;
 }
 
+/* Many requests at once fill the channel: the broker has a moment to empty it. */
+static bool tell_soon(struct egr *e, const struct egr_tell *t)
+{
+	struct pollfd p = {.fd = e->channel.fd, .events = POLLOUT};
+
+	return egr_tell(e, t) || (poll(&p, 1, TELL_MS) == 1 && egr_tell(e, t));
+}
+
 static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 {
 	struct egr_http *h = (struct egr_http *)conn;
@@ -69,7 +79,7 @@ static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 		snprintf(told.text, sizeof told.text, "%s - %s", h->endpoint,
 			 t->head->wrong ? egr_http_wrong_text(t->head->wrong)
 					: sbx_target_kind_text(t->target_kind));
-	h->is_untold |= !egr_tell(h->e, &told);
+	h->is_untold |= !tell_soon(h->e, &told);
 }
 
 /* ---- beginning ---- */
