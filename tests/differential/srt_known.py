@@ -109,9 +109,9 @@ class Judge:
     def matches(self, keys, path):
         return any(g.match(path) for key in keys for g in self.patterns(key))
 
-    def is_bracket_name(self, path):
+    def is_bracket_name(self, path, keys):
         names = [os.path.normpath(os.path.join(self.tree.ws, os.path.expanduser(text)))
-                 for key in ("denyRead", "denyWrite") for text in self.doc["filesystem"].get(key, [])
+                 for key in keys for text in self.doc["filesystem"].get(key, [])
                  if "[" in text and text.startswith("/")]
         return any(path == p or path.startswith(p + "/") for p in names)
 
@@ -151,8 +151,9 @@ class Judge:
         return False
 
     def is_link_opened(self, path):
-        return os.path.islink(path) and any(path == p for key in ("allowRead", "allowWrite")
-                                            for p in self.literals(key))
+        return os.path.islink(path) and (
+            any(path == p for key in ("allowRead", "allowWrite") for p in self.literals(key)) or
+            self.matches(["allowRead"], path))
 
     # ---- laxer ----
 
@@ -220,7 +221,7 @@ class Judge:
                 ("patterns-in-patterns", self.patterns("denyRead") and
                  self.matches(["allowRead"], real)),
                 ("denyRead-missing", self.is_missing_deny(path)),
-                ("brackets", self.is_bracket_name(path)),
+                ("brackets", self.is_bracket_name(path, ("denyRead", "denyWrite"))),
                 ("links-closed", op in "MU" and self.is_link_named(path)),
                 ("denyWrite-above", changes and self.is_above_write(path)),
                 ("links-opened", self.is_link_opened(path)),
@@ -232,6 +233,7 @@ class Judge:
                 ("moves", op == "M" and self.holds_denied(path)),
                 ("allowWrite-patterns", self.matches(["allowWrite"], os.path.realpath(path)) or
                  self.matches(["allowWrite"], path)),
+                ("brackets", self.is_bracket_name(path, ("allowRead", "allowWrite"))),
                 ("listings", op == "L" and self.is_opened_below(path)),
                 ("missing-way", op in "CDMU" and self.is_missing_way(path)),
                 ("links-by-name", op in "RWL" and self.goes_through_link(path) and

@@ -142,7 +142,8 @@ static long run_plain(struct ak_thread *t, const struct ak_op *op, const struct 
 
 	for (unsigned i = 0; c->args[i]; i++)
 		a[i] = ARG(i);
-	if (c->nr == SYS_close && a[0] >= 0 && a[0] < 3)
+	/* the kernel takes the lower half */
+	if (c->nr == SYS_close && (int)a[0] >= 0 && (int)a[0] < 3)
 		return 0; /* then an open would rightly answer so */
 	rc = syscall(c->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
 	if (rc < 0) {

@@ -411,7 +411,7 @@ static void check_last(const struct ak_world *w, const struct ak_log *log, const
 	if (!e->is_brokers || !rest || strncmp(rest, "/ws/", 4) != 0 || strlen(path) > 3000)
 		return;
 	for (const struct ak_event *next = e + 1; next < log->v + log->n; next++)
-		if (is_in(a, next) && is_done(next) &&
+		if (is_in_or_late(a, next) && is_done(next) &&
 		    (rest_below(path, next->path) || rest_below(path, next->path2)))
 			return;
 	if (does(e) == REMOVES && is_there(&a->changes, path))
