@@ -182,6 +182,28 @@ static bool find_log(const char *state, char *out, size_t size)
 	return found;
 }
 
+/* run.json, beside the log: the summary of what is missing, which a full disk keeps from the log.
+ */
+static bool says_all_is_there(const char *log)
+{
+	static const char *const missing[] = {"lost", "broker_lost", "unwritten"};
+	char path[400], text[65536];
+	bool found;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%.*srun.json", (int)(strrchr(log, '/') + 1 - log), log);
+	f = fopen(path, "re");
+	n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	text[n] = '\0';
+	if (f)
+		(void)fclose(f);
+	found = strstr(text, "\"unwritten\":") != NULL;
+	for (unsigned i = 0; i < sizeof missing / sizeof *missing; i++)
+		found = found && !number_of(text, missing[i], 0);
+	return found;
+}
+
 bool ak_log_load(const char *state, const char *ws, struct ak_log *out)
 {
 	char path[400], *line = NULL;
@@ -196,6 +218,7 @@ bool ak_log_load(const char *state, const char *ws, struct ak_log *out)
 		take_line(out, line, ws);
 	free(line);
 	(void)fclose(f);
+	out->is_whole = out->is_whole && says_all_is_there(path);
 	return true;
 }
 
