@@ -157,8 +157,16 @@ long ak_op_datagram_to(struct ak_thread *t, const struct ak_op *op)
 
 /* ---- what the answer must be ---- */
 
+static bool is_alone(const struct ak_thread *t)
+{
+	for (unsigned i = 0; i < ak_now->n; i++)
+		if (ak_now->op[i].thread != t->number)
+			return false;
+	return true;
+}
+
 /* A file that is made has the mode that was asked for, less the umask: where no other thread
- * changes that. */
+ * changes either. */
 long ak_op_make_checked(struct ak_thread *t, const struct ak_op *op)
 {
 	static const mode_t masks[] = {022, 077, 0, 027, 0177, 0222};
@@ -166,7 +174,7 @@ long ak_op_make_checked(struct ak_thread *t, const struct ak_op *op)
 	struct stat st;
 	long fd;
 
-	if (ak_now->flags & AK_RACE)
+	if (ak_now->flags & AK_RACE || !is_alone(t))
 		return -1;
 	umask(mask);
 	fd = syscall(SYS_openat, AT_FDCWD, ARG(0), O_CREAT | O_EXCL | O_RDWR, mode);
