@@ -19,10 +19,11 @@ static struct sbx_glob glob_at(const struct sbx_requests *r, uint32_t i)
 {
 	const struct sbx_request_glob *g = &r->glob[i];
 
-	return (struct sbx_glob){.op = r->op + g->first_op,
+	/* an image without ranges has no table of them */
+	return (struct sbx_glob){.op = g->nops ? r->op + g->first_op : NULL,
 				 .nops = g->nops,
 				 .separator = g->separator,
-				 .range = r->range + g->first_range,
+				 .range = g->nranges ? r->range + g->first_range : NULL,
 				 .nranges = g->nranges};
 }
 

@@ -281,10 +281,11 @@ struct sbx_glob pol_globs_get(const struct pol_globs *g, size_t i)
 {
 	const struct pol_glob *at = &g->v[i];
 
-	return (struct sbx_glob){.op = g->op + at->first_op,
+	/* where there are none there is no table of them */
+	return (struct sbx_glob){.op = at->nops ? g->op + at->first_op : NULL,
 				 .nops = at->nops,
 				 .separator = at->separator,
-				 .range = g->range + at->first_range,
+				 .range = at->nranges ? g->range + at->first_range : NULL,
 				 .nranges = at->nranges};
 }
 

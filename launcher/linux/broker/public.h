@@ -91,6 +91,7 @@ struct lau_givens {
  *	EITHER_NAMES	what either names; EITHER_MARKS: what either marks
  *	BOTH_NAMES	what both name; BOTH_BITS, BOTH: what both have
  *	LEAST		the smaller one; 0 = no limit
+ *	SET		true, for being inside
  *	IMAGES, EITHER_GIVEN	the outer run's, in front of its own
  */
 #define LAU_BROKER_PLAN(X)                                                                         \
@@ -142,7 +143,7 @@ struct lau_givens {
 	/* Rules on endpoints: the way to sbx-egress. Inside: another, by the product of both. */  \
 	X(OWN, struct lau_broker_door door, door)                                                  \
 	/* by some program of the run that it is inside of */                                      \
-	X(OWN, bool is_started_inside, is_started_inside)                                          \
+	X(SET, bool is_started_inside, is_started_inside)                                          \
 	/* no rule speaks of socket paths: all are open */                                         \
 	X(BOTH, bool unix_host, unix_host)                                                         \
 	X(OWN, struct sbx_ring *ring,                                                              \

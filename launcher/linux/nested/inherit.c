@@ -87,6 +87,7 @@ static void join_images(struct b_arena *a, const struct lau_broker_plan *outer,
 }
 
 #define TAKE_OWN(name)
+#define TAKE_SET(name)		inner->name = true;
 #define TAKE_EITHER_NAMES(name) join_names(a, &outer->name, &inner->name);
 #define TAKE_EITHER_GIVEN(name) join_given(a, &outer->name, &inner->name);
 #define TAKE_EITHER_MARKS(name) join_marks(a, &outer->name, &inner->name);
@@ -103,5 +104,4 @@ void lau_nest_inherit(struct b_arena *a, const struct lau_broker_plan *outer,
 		      struct lau_broker_plan *inner)
 {
 	LAU_BROKER_PLAN(TAKE)
-	inner->is_started_inside = true;
 }

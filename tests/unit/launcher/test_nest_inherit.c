@@ -122,6 +122,14 @@ static bool least_budget(const struct plans *p)
 	return p->inner.tree_budget == p->outer.tree_budget && inner.tree_budget == 5;
 }
 
+static bool is_told_to_be_inside(const struct plans *p)
+{
+	struct lau_broker_plan outer = {0}, inner = {0};
+
+	lau_nest_inherit(&arena, &outer, &inner);
+	return p->inner.is_started_inside && inner.is_started_inside;
+}
+
 static bool own(const struct plans *p)
 {
 	(void)p;
@@ -146,6 +154,7 @@ static const struct line {
 	[M_keep_caps] = {has_bits_of_both, NULL},
 	[M_is_parent] = {own, "of the host"},
 	[M_wards] = {own, "its processes"},
+	[M_is_started_inside] = {is_told_to_be_inside, NULL},
 	[M_is_other] = {own, "a policy that names a user is refused inside"},
 	[M_foreign_roots] = {roots_of_both, NULL},
 	[M_allows_setid] = {setid_of_both, NULL},
