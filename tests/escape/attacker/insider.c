@@ -166,8 +166,12 @@ static _Noreturn void run_program(int in, int out)
 	uint64_t until = now_ms() + (ak_now->flags & AK_RACE ? RACE_MS : 400);
 	unsigned threads = 0;
 	struct ak_thread *sweeper;
+	char ws[128];
 
 	setpgid(0, 0);
+	/* one that was removed and made anew has another; the old one has no name */
+	snprintf(ws, sizeof ws, "%s/ws", ak.base);
+	(void)!chdir(ws);
 	close(in);
 	close(out);
 	setrlimit(RLIMIT_NOFILE, &files);
