@@ -562,32 +562,6 @@ long ak_op_go_deep(struct ak_thread *t, const struct ak_op *op)
 	return at;
 }
 
-long ak_op_fifo_pair(struct ak_thread *t, const struct ak_op *op)
-{
-	const char *path = (const char *)ARG(0);
-	long rc = syscall(SYS_mknod, path, S_IFIFO | 0666, 0);
-	pid_t pid = fork();
-	int status;
-
-	(void)t;
-	if (pid == 0) {
-		int fd;
-
-		alarm(1);
-		fd = (int)syscall(SYS_open, path, op->v[1] % 2 ? O_RDONLY : O_WRONLY);
-		_exit(fd < 0);
-	}
-	if (op->v[2] % 4) {
-		struct timespec ts = {0, 3000000};
-
-		nanosleep(&ts, NULL);
-		(void)syscall(SYS_open, path, (op->v[1] % 2 ? O_WRONLY : O_RDWR) | O_NONBLOCK);
-	}
-	kill(pid, op->v[3] % 2 ? SIGKILL : SIGALRM);
-	waitpid(pid, &status, 0);
-	return rc;
-}
-
 /* A directory with many names, moved: what lies below is looked through. */
 long ak_op_many_names(struct ak_thread *t, const struct ak_op *op)
 {

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define ARG(i) ak_argument(t, op, (i))
@@ -152,6 +154,33 @@ long ak_op_datagram_to(struct ak_thread *t, const struct ak_op *op)
 		return -1;
 	rc = sendto(fd, "ATTACK", 6, MSG_DONTWAIT | MSG_NOSIGNAL, a, t->addr_len);
 	close(fd);
+	return rc;
+}
+
+/* The other end of a FIFO, which ends meanwhile. */
+long ak_op_fifo_pair(struct ak_thread *t, const struct ak_op *op)
+{
+	const char *path = (const char *)ARG(0);
+	long rc = syscall(SYS_mknod, path, S_IFIFO | 0666, 0);
+	pid_t pid = fork();
+	int status;
+
+	(void)t;
+	if (pid == 0) {
+		int fd;
+
+		alarm(1);
+		fd = (int)syscall(SYS_open, path, op->v[1] % 2 ? O_RDONLY : O_WRONLY);
+		_exit(fd < 0);
+	}
+	if (op->v[2] % 4) {
+		struct timespec ts = {0, 3000000};
+
+		nanosleep(&ts, NULL);
+		(void)syscall(SYS_open, path, (op->v[1] % 2 ? O_WRONLY : O_RDWR) | O_NONBLOCK);
+	}
+	kill(pid, op->v[3] % 2 ? SIGKILL : SIGALRM);
+	waitpid(pid, &status, 0);
 	return rc;
 }
 
