@@ -338,8 +338,8 @@ struct aud_log {
 	uint64_t unwritten_brokers;
 	struct b_str buf;
 	struct aud_chain chain;
-	/* What is in the file: its size, -1 where others write into it, too, and the chain of the
-	 * last line. */
+	/* The size of the file up to its last whole line, and the chain of that line. The size is
+	 * -1 where several runs write to one file. */
 	int64_t end;
 	struct aud_chain end_chain;
 };

@@ -339,7 +339,7 @@ static const uint32_t single[][3] = {
 	{195094,195094,19798},{195095,195095,40697},{195096,195096,40702},{195097,195097,40709},{195098,195098,40719},{195099,195099,40726},{195100,195100,40763},{195101,195101,173568},
 };
 
-/* what it becomes, 0 where there is no third or fourth */
+/* the characters that one becomes, two to four of them; 0 fills up */
 static const struct {
 	uint32_t code;
 	uint16_t to[4];

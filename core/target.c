@@ -125,7 +125,7 @@ static enum sbx_target_kind end_segment(struct writer *w, bool is_last)
 	return SBX_TARGET_OK;
 }
 
-/* "%C0%AE" is no dot, and a reader of yore takes it for one. */
+/* Old decoders read the overlong bytes "%C0%AE" as a dot: such a path is refused. */
 static bool is_overlong(unsigned char was, unsigned char c)
 {
 	if (c < 0x80 || c > 0xbf)

@@ -49,5 +49,6 @@ struct sbx_glob {
 
 /* Is it one that sbx_glob_match() can walk? For what was not made in this process. */
 bool sbx_glob_check(const struct sbx_glob *);
-/* Does it match the whole text? A byte that is no UTF-8 is a character of its own. */
+/* Does the pattern match the whole text? A byte that is not part of valid UTF-8 counts as one
+ * character. */
 bool sbx_glob_match(const struct sbx_glob *, const char *text, size_t len);

@@ -159,7 +159,8 @@ void egr_close_reset(int fd);
 /* Both ends are connected: 1: rules on requests hold, c->http is there; 0: none; -1: they cannot be
  * found, and the connection must not be. */
 int egr_http_inspect(struct egr *, struct egr_conn *);
-/* What can be moved now; true: there is more, and others have their turn. */
+/* Moves bytes of this connection, about 1 MiB at most. True: more could be moved, and the caller
+ * calls again after it has served the other connections. */
 bool egr_http_turn(struct egr *, struct egr_conn *);
 void egr_http_release(struct egr *, struct egr_conn *);
 
@@ -167,7 +168,8 @@ void egr_http_release(struct egr *, struct egr_conn *);
 
 /* "host:port", "[address]:port" */
 void egr_endpoint_text(const struct sbx_host *, uint16_t port, char out[SBX_HOST_MAX + 16]);
-/* Who asked the proxy; where nobody did both stay as they are. */
+/* Sets the process and the program that asked the proxy. Of a connection that came past the proxy
+ * it changes neither. */
 void egr_proxy_caller(const struct egr_conn *, uint32_t *pid, char program[EGR_PROGRAM_MAX]);
 
 /* False: there are too many already. */

@@ -45,8 +45,8 @@ enum egr_body_said egr_body_read(struct egr_body *, const char *in, size_t n,
 /* The sender has closed its end: was that the end of the body? */
 bool egr_body_may_end(const struct egr_body *);
 
-/* What stands in front of a chunk of so many bytes, and behind each: CR, LF. Behind the last
- * chunk: EGR_BODY_LAST. Returns the length. */
+/* Writes the line that a chunk of `len` bytes begins with, and returns its length. The writer ends
+ * each chunk with CR LF, and the body with EGR_BODY_LAST. */
 #define EGR_BODY_FRONT 20
 #define EGR_BODY_LAST  "0\r\n\r\n"
 size_t egr_body_front(size_t len, char out[EGR_BODY_FRONT]);

@@ -43,7 +43,7 @@ struct egr_http_side {
 	bool is_chunks; /* the body that goes out at this end is chunks */
 };
 
-/* What was asked and how it was judged, or what was wrong with it. */
+/* A request and its verdict, or the fault for which it was refused unread. */
 struct egr_http_told {
 	const struct egr_http_head *head; /* wrong: not NONE, and the rest is of no use */
 	const struct sbx_target *target;  /* NULL: it is none */

@@ -87,7 +87,7 @@ def main():
     rows("uint32_t single[][3]", ["{%d,%d,%d}" % tuple(x) for x in one],
          "first, last, what the first becomes")
     rows("struct {\n\tuint32_t code;\n\tuint16_t to[4];\n} several[]", ["{%d,{%s}}" % (x[0], ",".join(map(str, x[1:]))) for x in many],
-         "what it becomes, 0 where there is no third or fourth")
+         "the characters that one becomes, two to four of them; 0 fills up")
     rows("uint32_t several_far[][3]", ["{%d,%d,%d}" % tuple(x) for x in far], "what two of more than 16 bits stand for")
     print("/* clang-format on */")
 
