@@ -27,6 +27,15 @@ struct b_err;
  * the claims plausible, not true (docs/THREAT-MODEL.md).
  */
 
+/* The paths of a call as the program gave them, so many bytes each; 0 = it was the path judged, or
+ * nobody says. */
+struct aud_asked {
+	const char *text, *text2;
+	size_t len, len2;
+};
+/* Of an event that has them in its second text. */
+struct aud_asked aud_asked_of(const struct sbx_event *, const char *second);
+
 /* Set by aud_trust_event() alone: its process could not be found in the run. */
 #define AUD_EVF_UNVERIFIED 0x8000u
 /* The flags that the event came with. */
@@ -188,11 +197,11 @@ void aud_fold_release(struct aud_fold *);
 /*
  * One call, told by two: the broker tells what it performed, the shim what its program
  * asked for. The log has it once, as the broker tells it. A shim's event is the command's own word:
- * it adds the name of the call and the parent, and nothing else. One that differs from the broker's
- * in any other fact is no twin, and the log has both.
+ * it adds the name of the call, the parent, and fields of their own for the paths that the program
+ * gave. One that differs from the broker's in any other fact is no twin, and the log has both.
  *
- *	aud_twins_broker(&t, &ev, path, path2, now)	true: to be logged now, else it is kept
- *	aud_twins_shim(&t, &ev, path, path2)		true: ev is the broker's now, to be logged
+ *	aud_twins_broker(&t, &ev, path, path2, now, &claim)	true: to be logged now, else kept
+ *	aud_twins_shim(&t, &ev, path, &path2, &claim)		true: it is the broker's now
  *	aud_twins_keep(&t, &ev, path, path2, now)	the shim's, the broker's may yet come
  *	while (aud_twins_alone(&t, now, false, &e))	nobody else told it: to be logged
  */
@@ -219,18 +228,20 @@ struct aud_told_list {
 
 struct aud_twins {
 	struct aud_told_list broker, shim;
-	char *second; /* of the broker's event that aud_twins_shim() gave last */
+	char *second; /* text of the twin that was met last */
 };
 
 void aud_twins_init(struct aud_twins *);
 void aud_twins_release(struct aud_twins *);
 /* True: its twin was kept, and is dropped; the event gets what only the shim knows. False: the
- * event is kept. */
+ * event is kept. *claim: the paths as the shim says that the program gave them, good until the next
+ * call. */
 bool aud_twins_broker(struct aud_twins *, struct sbx_event *, const char *path, const char *path2,
-		      uint64_t now_ms);
+		      uint64_t now_ms, struct aud_asked *claim);
 /* True: its twin was kept, and is dropped; the event becomes the broker's, with what only the shim
  * knows. Its path is the broker's, too, and *path2 becomes so: good until the next call. */
-bool aud_twins_shim(struct aud_twins *, struct sbx_event *, const char *path, const char **path2);
+bool aud_twins_shim(struct aud_twins *, struct sbx_event *, const char *path, const char **path2,
+		    struct aud_asked *claim);
 void aud_twins_keep(struct aud_twins *, const struct sbx_event *, const char *path,
 		    const char *path2, uint64_t now_ms);
 /* The oldest event that has waited long enough (`final`: any). Its paths are to be freed. */
@@ -293,8 +304,7 @@ struct aud_record {
 	bool disagrees;		  /* the shim said otherwise */
 	bool of_path2;		  /* the verdict is that of the second path */
 	const char *matched_rule, *rule;
-	const char *asked, *asked2; /* for the paths, so many bytes; 0 = it was that */
-	size_t asked_len, asked2_len;
+	struct aud_asked asked, claimed;
 	const char *exe;		   /* of the process, NULL = unknown */
 	const char *layer;		   /* "shim", "broker", "kernel", "launcher" */
 	uint64_t count;			   /* denials folded into this line; 0 = the call itself */
@@ -485,9 +495,8 @@ struct aud_item {
 	struct sbx_event ev;
 	const char *path, *path2;
 	const char *layer;
-	uint64_t count;		    /* folded */
-	const char *asked, *asked2; /* behind the second path, so many bytes; 0 = none */
-	size_t asked_len, asked2_len;
+	uint64_t count; /* folded */
+	struct aud_asked asked, claimed;
 };
 
 /* Does the log have all that it may have? */

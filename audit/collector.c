@@ -283,7 +283,7 @@ static void on_brokers(struct aud_collector *c, struct aud_item *it)
 		look_for_silent(c, it);
 	}
 	if (!may_have_twin(&it->ev) ||
-	    aud_twins_broker(&c->twins, &it->ev, it->path, it->path2, c->now_ms))
+	    aud_twins_broker(&c->twins, &it->ev, it->path, it->path2, c->now_ms, &it->claimed))
 		aud_on_event(c, it);
 }
 
@@ -312,14 +312,14 @@ static uint64_t take_broker(struct aud_collector *c, bool final)
  * is kept until then. */
 static bool meets_twin(struct aud_collector *c, struct aud_item *it, bool final)
 {
-	if (aud_twins_shim(&c->twins, &it->ev, it->path, &it->path2)) {
+	if (aud_twins_shim(&c->twins, &it->ev, it->path, &it->path2, &it->claimed)) {
 		it->layer = "broker";
 		return false;
 	}
 	if (!sbx_ring_pending(&c->broker))
 		return false;
 	take_broker(c, final);
-	if (aud_twins_shim(&c->twins, &it->ev, it->path, &it->path2)) {
+	if (aud_twins_shim(&c->twins, &it->ev, it->path, &it->path2, &it->claimed)) {
 		it->layer = "broker";
 		return false;
 	}

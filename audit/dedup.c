@@ -178,15 +178,40 @@ static void add_word(struct sbx_event *brokers, const struct sbx_event *shims)
 	brokers->ppid = shims->ppid;
 }
 
+struct aud_asked aud_asked_of(const struct sbx_event *ev, const char *second)
+{
+	const struct sbx_asked a = sbx_asked_of(ev);
+
+	if (!(ev->flags & SBX_EVF_ASKED))
+		return (struct aud_asked){0};
+	second += a.path2;
+	return (struct aud_asked){second, second + a.first, a.first, a.second};
+}
+
+/* What the shim says, where the broker does not say the same. */
+static struct aud_asked claim_of(const struct sbx_event *shims, const char *its,
+				 const struct sbx_event *brokers, const char *own)
+{
+	struct aud_asked c = aud_asked_of(shims, its), a = aud_asked_of(brokers, own);
+
+	if (c.len == a.len && c.len && !memcmp(c.text, a.text, c.len))
+		c.len = 0;
+	if (c.len2 == a.len2 && c.len2 && !memcmp(c.text2, a.text2, c.len2))
+		c.len2 = 0;
+	return c;
+}
+
 bool aud_twins_broker(struct aud_twins *t, struct sbx_event *ev, const char *path,
-		      const char *path2, uint64_t now_ms)
+		      const char *path2, uint64_t now_ms, struct aud_asked *claim)
 {
 	uint64_t key = key_of(ev, path, path2);
 	struct sbx_event word;
 	char *its;
 
 	if (take(&t->shim, key, ev, path, path2, &word, &its)) {
-		free(its);
+		free(t->second);
+		t->second = its;
+		*claim = claim_of(&word, its, ev, path2);
 		add_word(ev, &word);
 		return true;
 	}
@@ -194,7 +219,8 @@ bool aud_twins_broker(struct aud_twins *t, struct sbx_event *ev, const char *pat
 	return false;
 }
 
-bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path, const char **path2)
+bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path, const char **path2,
+		    struct aud_asked *claim)
 {
 	struct sbx_event word = *ev;
 	char *own;
@@ -203,6 +229,7 @@ bool aud_twins_shim(struct aud_twins *t, struct sbx_event *ev, const char *path,
 	    !take(&t->broker, key_of(ev, path, *path2), &word, path, *path2, ev, &own))
 		return false;
 	add_word(ev, &word);
+	*claim = claim_of(&word, *path2, ev, own);
 	/* what was asked for is a part of it: the shim's text would be the command's own */
 	free(t->second);
 	*path2 = t->second = own;

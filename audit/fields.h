@@ -59,6 +59,10 @@
 	  "the path as the program gave it, where that leads to `path` through a symlink or `..`") \
 	X(asked2, "asked2", PATH, AUD_K_NO, AUD_K_CALL, \
 	  "the same of `path2`") \
+	X(claimed, "claimed", PATH, AUD_K_NO, AUD_K(RESULT), \
+	  "of a call that the broker performed: the path as the program gave it, where `asked` is not that; its shim's word, which nothing checks") \
+	X(claimed2, "claimed2", PATH, AUD_K_NO, AUD_K(RESULT), \
+	  "the same of `path2`") \
 	X(truncated, "truncated", FLAG, AUD_K_NO, AUD_K_PATH, \
 	  "a path was longer than 4,095 bytes: its beginning; the rule is that of the whole path") \
 	X(allowed, "allowed", BOOL, AUD_K_CALL, AUD_K_NO, \

@@ -81,9 +81,7 @@ void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_rec
 		.parent_seq = aud_procs_origin(c->procs, ev->pid, ev->ppid),
 		.is_image = aud_procs_is_image(c->procs, ev->pid, ev->ppid),
 		.asked = it->asked,
-		.asked_len = it->asked_len,
-		.asked2 = it->asked2,
-		.asked2_len = it->asked2_len,
+		.claimed = it->claimed,
 		.matched_rule = "",
 		.rule = "",
 	};
@@ -346,16 +344,10 @@ static void take_asked(struct aud_item *it)
 
 	if (!(ev->flags & SBX_EVF_ASKED))
 		return;
+	if (!(ev->flags & (SBX_EVF_ARGV | SBX_EVF_ENDPOINT)))
+		it->asked = aud_asked_of(ev, it->path2);
+	ev->path2_len = it->asked.text ? (uint16_t)a.path2 : 0;
 	ev->flags &= (uint16_t)~SBX_EVF_ASKED;
-	ev->path2_len = (uint16_t)a.path2;
-	if (ev->flags & (SBX_EVF_ARGV | SBX_EVF_ENDPOINT)) {
-		ev->path2_len = 0;
-		return;
-	}
-	it->asked = it->path2 + a.path2;
-	it->asked_len = a.first;
-	it->asked2 = it->asked + a.first;
-	it->asked2_len = a.second;
 }
 
 void aud_on_event(struct aud_collector *c, struct aud_item *it)

@@ -437,12 +437,22 @@ static void add_bytes(const struct pen *p, const char *key, const char *s, size_
 
 static void put_asked(const struct pen *p)
 {
-	add_bytes(p, "asked", p->r->asked, p->r->asked_len);
+	add_bytes(p, "asked", p->r->asked.text, p->r->asked.len);
 }
 
 static void put_asked2(const struct pen *p)
 {
-	add_bytes(p, "asked2", p->r->asked2, p->r->asked2_len);
+	add_bytes(p, "asked2", p->r->asked.text2, p->r->asked.len2);
+}
+
+static void put_claimed(const struct pen *p)
+{
+	add_bytes(p, "claimed", p->r->claimed.text, p->r->claimed.len);
+}
+
+static void put_claimed2(const struct pen *p)
+{
+	add_bytes(p, "claimed2", p->r->claimed.text2, p->r->claimed.len2);
 }
 
 NUMBER(seq, "seq", true, p->r->seq)

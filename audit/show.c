@@ -54,6 +54,22 @@ static void add_process(const struct aud_entry *e, struct b_str *out)
 	b_str_addf(out, "[%" PRId64 "]", e->pid);
 }
 
+/* The paths as the program gave them, where one of them is said. */
+static void add_given(const struct aud_entry *e, const char *by, const char *path,
+		      const char *path2, struct b_str *out)
+{
+	if (!*path && !*path2)
+		return;
+	b_str_add(out, " (");
+	b_str_add(out, by);
+	add_visible(out, *path ? path : e->path);
+	if (*e->path2) {
+		b_str_add(out, " -> ");
+		add_visible(out, *path2 ? path2 : e->path2);
+	}
+	b_str_addc(out, ')');
+}
+
 static void add_judged(const struct aud_entry *e, struct b_str *out)
 {
 	if (strcmp(e->kind, e->op) != 0) { /* "exec" says it once */
@@ -66,15 +82,8 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		b_str_add(out, " -> ");
 		add_visible(out, e->path2);
 	}
-	if (*e->asked || *e->asked2) {
-		b_str_add(out, " (asked for ");
-		add_visible(out, *e->asked ? e->asked : e->path);
-		if (*e->path2) {
-			b_str_add(out, " -> ");
-			add_visible(out, *e->asked2 ? e->asked2 : e->path2);
-		}
-		b_str_addc(out, ')');
-	}
+	add_given(e, "asked for ", e->asked, e->asked2, out);
+	add_given(e, "its shim: ", e->claimed, e->claimed2, out);
 	b_str_add(out, "  rule ");
 	add_visible(out, e->matched_rule);
 	b_str_add(out, " (");

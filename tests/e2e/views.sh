@@ -194,6 +194,11 @@ sys.exit(got != sys.argv[1:] and f"asked: {got!r}")' "$2" "${3:-}"
 }
 check 'a read through a symlink has both paths' asked "path='./real/f' and asked" link/f
 check 'a change has what the broker was asked for, not what the shim says' asked "path='./real/g' and op=modify" ''
+check 'which has a field of its own, marked as the shim'\''s word' asked "path='./real/g' and op=modify and claimed='link/g' and layer=broker" ''
+check 'also of a rename' asked "path2='./real/h' and claimed='link/f' and claimed2='link/h' and layer=broker" ''
+check 'and where the last name alone leads elsewhere' asked "path2='./real/i' and claimed='link/h' and layer=broker" ''
+check 'it is listed as that' has './real/g (its shim: link/g)' grep op=modify
+check 'what the shim says of a path that leads where it says is not said' asked "path='./real/g' and op=modify and not claimed" ''
 go_along_links --no-shim
 check 'which is the path by which it was asked' asked "path='./real/g' and op=modify" link/g
 check 'and one that is refused' asked "path='./.git/hooks/x' and denied" link/hooks/x

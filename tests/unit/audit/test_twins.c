@@ -10,6 +10,7 @@
 #include <string.h>
 
 static struct aud_twins twins;
+static struct aud_asked claim; /* of the twin that was met last */
 
 static void set_up(void)
 {
@@ -36,18 +37,27 @@ static bool broker(uint32_t pid, const char *path, uint64_t now)
 {
 	struct sbx_event ev = event(pid, path);
 
-	return aud_twins_broker(&twins, &ev, path, "", now);
+	return aud_twins_broker(&twins, &ev, path, "", now, &claim);
 }
 
 /* aud_twins_shim(), and the second text is to be this afterwards. */
 static bool met(struct sbx_event *ev, const char *path, const char *path2, const char *after)
 {
 	const char *second = path2;
-	bool is_met = aud_twins_shim(&twins, ev, path, &second);
+	bool is_met = aud_twins_shim(&twins, ev, path, &second, &claim);
 
 	cr_expect(!strncmp(second, after, ev->path2_len) && strlen(after) >= ev->path2_len,
 		  "%s is not %s", second, after);
 	return is_met;
+}
+
+/* Are these the paths that the program gave, in its shim's words? */
+static bool claims(const char *first, const char *second)
+{
+	return claim.len == strlen(first) &&
+	       !strncmp(claim.text ? claim.text : "", first, claim.len) &&
+	       claim.len2 == strlen(second) &&
+	       !strncmp(claim.text2 ? claim.text2 : "", second, claim.len2);
 }
 
 /* Is there a kept event of the broker's? */
@@ -103,7 +113,7 @@ Test(audit_twins, in_either_order)
 	aud_twins_keep(&twins, &ev, "/a", "", 0);
 	ev = event(1, "/a");
 	ev.time_ns = 9;
-	cr_assert(aud_twins_broker(&twins, &ev, "/a", "", 1));
+	cr_assert(aud_twins_broker(&twins, &ev, "/a", "", 1, &claim));
 	cr_expect_eq(ev.call, SBX_CALL_remove);
 	cr_expect_eq(ev.time_ns, 9);
 	cr_expect_str_eq(alone(1000, true), "");
@@ -237,17 +247,19 @@ Test(audit_twins, what_was_asked_for_is_no_difference)
 
 	told.flags |= SBX_EVF_ASKED;
 	told.path2_len = 9;
-	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "some/link", 0));
+	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "some/link", 0, &claim));
 	word.flags |= SBX_EVF_ASKED;
 	word.path2_len = 4;
 	cr_assert(met(&word, "/a", "link", "some/link"));
 	cr_expect_eq(word.path2_len, 9);
+	cr_expect(claims("link", ""), "what the shim says has a place of its own");
 	cr_expect(word.flags & SBX_EVF_ASKED);
 	told = event(2, "/b");
 	told.flags |= SBX_EVF_ASKED;
 	told.path2_len = 9;
-	cr_expect_not(aud_twins_broker(&twins, &told, "/b", "some/link", 0));
+	cr_expect_not(aud_twins_broker(&twins, &told, "/b", "some/link", 0, &claim));
 	cr_assert(met(&plain, "/b", "", "some/link"));
+	cr_expect(claims("", ""));
 	cr_expect_eq(plain.path2_len, 9);
 	cr_expect(plain.flags & SBX_EVF_ASKED);
 	cr_expect_not(broker(3, "/c", 0));
@@ -256,6 +268,7 @@ Test(audit_twins, what_was_asked_for_is_no_difference)
 	cr_assert(met(&forged, "/c", "/etc/shadow", ""));
 	cr_expect_eq(forged.path2_len, 0);
 	cr_expect_not(forged.flags & SBX_EVF_ASKED);
+	cr_expect(claims("/etc/shadow", ""));
 	cr_expect_str_eq(alone(0, true), "");
 }
 
@@ -264,7 +277,7 @@ Test(audit_twins, two_paths_are_compared_without_what_was_asked_for)
 	struct sbx_event told = event(1, "/a"), word = event(1, "/a"), other = event(1, "/a");
 
 	told.path2_len = 2;
-	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "/b", 0));
+	cr_expect_not(aud_twins_broker(&twins, &told, "/a", "/b", 0, &claim));
 	other.flags |= SBX_EVF_ASKED;
 	other.path2_len = 6;
 	other.count = 4u << 16 | 2;
@@ -273,8 +286,24 @@ Test(audit_twins, two_paths_are_compared_without_what_was_asked_for)
 	word.path2_len = 6;
 	word.count = 4u << 16 | 2;
 	cr_assert(met(&word, "/a", "/blink", "/b"));
+	cr_expect(claims("link", ""));
 	cr_expect_eq(word.path2_len, 2);
 	cr_expect_not(word.flags & SBX_EVF_ASKED);
 	cr_expect_eq(word.count, 0, "the second text is taken apart as the broker told it");
 	cr_expect_str_eq(alone(0, true), "");
+}
+
+Test(audit_twins, the_shims_paths_are_kept_for_a_broker_that_tells_later)
+{
+	struct sbx_event word = event(1, "/a"), told = event(1, "/a");
+
+	word.flags |= SBX_EVF_ASKED;
+	word.path2_len = 8;
+	word.count = 2u << 16 | 2;
+	told.path2_len = 2;
+	aud_twins_keep(&twins, &word, "/a", "/blmlong", 0);
+	cr_assert(aud_twins_broker(&twins, &told, "/a", "/b", 1, &claim));
+	cr_expect(claims("lm", "long"));
+	cr_expect_not(told.flags & SBX_EVF_ASKED);
+	cr_expect_eq(told.path2_len, 2);
 }
