@@ -249,6 +249,7 @@ static void tell_held(struct egr *e)
 		if (c->proxied && !egr_proxy_go_on(e, c))
 			return;
 	}
+	egr_http_go_on(e);
 }
 
 static void use_literal(struct egr *e, struct egr_conn *c, const struct egr_ask *ask)

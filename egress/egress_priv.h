@@ -52,9 +52,10 @@ struct egr {
 	struct egr_conn *busy; /* list: more to do than one turn allows */
 	struct egr_conn *dead; /* list: freed when no event can name them any more */
 	unsigned nconns, conns_max;
-	unsigned nhttp;		   /* whose requests are judged */
-	unsigned nproxied;	   /* whose head is not dealt with yet */
-	struct egr_pipe pipes[64]; /* empty ones, to be used again */
+	unsigned nhttp;			   /* whose requests are judged */
+	struct egr_http *held, **held_end; /* of these, who wait for the broker */
+	unsigned nproxied;		   /* whose head is not dealt with yet */
+	struct egr_pipe pipes[64];	   /* empty ones, to be used again */
 	unsigned npipes;
 	/* resolver.c */
 	uint32_t nnames; /* taken, the first is none */
@@ -147,6 +148,8 @@ struct egr_conn {
 
 /* Both ends are connected: carries bytes from here on. */
 void egr_relay_start(struct egr *, struct egr_conn *);
+/* It has more to do, when the events of now are dealt with. */
+void egr_relay_again(struct egr *, struct egr_conn *);
 /* Closes: with a reset where it never was up, or has failed. */
 void egr_relay_end(struct egr *, struct egr_conn *, bool reset);
 /* One turn of each connection that has more to do. */
@@ -163,6 +166,8 @@ int egr_http_inspect(struct egr *, struct egr_conn *);
  * calls again after it has served the other connections. */
 bool egr_http_turn(struct egr *, struct egr_conn *);
 void egr_http_release(struct egr *, struct egr_conn *);
+/* The broker takes more again. */
+void egr_http_go_on(struct egr *);
 
 /* ---- proxy.c ---- */
 

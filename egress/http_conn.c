@@ -212,7 +212,7 @@ static bool read_request(struct egr_http_conn *c)
 	struct egr_http_told t = {.head = &h};
 
 	/* what was answered before goes first, so that nothing piles up */
-	if (held(&s->out) || held(&c->side[EGR_HTTP_SERVER].out))
+	if (c->is_held || held(&s->out) || held(&c->side[EGR_HTTP_SERVER].out))
 		return false;
 	if (egr_http_request(s->in.s + s->in.from, held(&s->in), &s->seen, &h) == EGR_HTTP_MORE) {
 		if (s->has_ended)
@@ -220,7 +220,9 @@ static bool read_request(struct egr_http_conn *c)
 		return false;
 	}
 	judge(c, &t, &target);
-	c->tell(c, &t);
+	c->is_held = !c->tell(c, &t);
+	if (c->is_held)
+		return false;
 	if (t.target && !t.is_for_another && t.answer.passes)
 		forward(c, &t);
 	else
@@ -370,7 +372,7 @@ void egr_http_begin(struct egr_http_conn *c)
 	c->fate = EGR_HTTP_GOES_ON;
 	c->up = EGR_REQUEST_HEAD;
 	c->down = EGR_RESPONSE_NONE;
-	c->is_last = c->has_answered = false;
+	c->is_held = c->is_last = c->has_answered = false;
 	for (int i = 0; i < EGR_HTTP_ENDS; i++) {
 		c->side[i].in.from = c->side[i].in.to = 0;
 		c->side[i].out.from = c->side[i].out.to = 0;
@@ -392,6 +394,12 @@ void egr_http_received(struct egr_http_conn *c, enum egr_http_end end, size_t n)
 {
 	c->side[end].in.to += n;
 	c->side[end].has_ended |= n == 0;
+	run(c);
+}
+
+void egr_http_again(struct egr_http_conn *c)
+{
+	c->is_held = false;
 	run(c);
 }
 

@@ -11,7 +11,8 @@
  *	egr_http_sent(c, side, n);
  *
  * After each, egr_http_fate() says what becomes of the connection. Memory is the struct, whatever
- * the bodies are: nothing waits for more than a head.
+ * the bodies are: nothing waits for more than a head. A request that nobody can be told of yet
+ * waits, unanswered, until egr_http_again().
  */
 #pragma once
 
@@ -54,7 +55,8 @@ struct egr_http_told {
 };
 
 struct egr_http_conn;
-typedef void egr_http_tell_fn(struct egr_http_conn *, const struct egr_http_told *);
+/* False: not now. The same request is judged and told again later. */
+typedef bool egr_http_tell_fn(struct egr_http_conn *, const struct egr_http_told *);
 
 enum egr_http_fate {
 	EGR_HTTP_GOES_ON,
@@ -79,6 +81,7 @@ struct egr_http_conn {
 	enum { EGR_REQUEST_HEAD, EGR_REQUEST_BODY, EGR_REQUEST_DONE, EGR_RAW } up;
 	enum { EGR_RESPONSE_NONE, EGR_RESPONSE_HEAD, EGR_RESPONSE_BODY } down;
 	struct egr_http_asked asked;
+	bool is_held;	   /* the request, until it can be told */
 	bool is_last;	   /* of the connection: the request, or its response, closes it */
 	bool has_answered; /* something of this response has gone to the caller */
 	unsigned minor;	   /* of the request */
@@ -92,6 +95,8 @@ size_t egr_http_room(struct egr_http_conn *, enum egr_http_end, char **out);
 void egr_http_received(struct egr_http_conn *, enum egr_http_end, size_t n);
 size_t egr_http_pending(const struct egr_http_conn *, enum egr_http_end, const char **out);
 void egr_http_sent(struct egr_http_conn *, enum egr_http_end, size_t n);
+/* The request that was held can be told now, perhaps. */
+void egr_http_again(struct egr_http_conn *);
 /* Has this end sent all that is for the other, which may be shut for writing? Raw alone. */
 bool egr_http_is_shut(const struct egr_http_conn *, enum egr_http_end to);
 static inline enum egr_http_fate egr_http_fate(const struct egr_http_conn *c)

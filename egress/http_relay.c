@@ -4,7 +4,6 @@
  * on requests holds relay.c splices as ever.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #define TURN	   (1u << 20) /* bytes of one connection before the others have their turn */
 #define LINGER_MS  2000u      /* for the caller to read why it was refused */
 #define DRAIN	   (1u << 20)
-#define TELL_MS	   1000
 #define METHOD_MAX 32 /* what is longer is cut: it is for the record */
 #define PATH_SHOWN 220
 #define CONNS_MAX  2048u /* at once: each may have touched all of its memory */
@@ -31,9 +29,9 @@ struct egr_http {
 	uint32_t pid;
 	uint32_t rule; /* that lets the connection pass, + 1 */
 	char endpoint[SBX_HOST_MAX + 16];
-	bool is_untold;		     /* nobody would know of a request */
-	bool is_draining;	     /* the last answer was sent; what comes is thrown away */
-	bool is_shut[EGR_HTTP_ENDS]; /* for writing */
+	struct egr_http *next, **link; /* in e->held: the broker cannot be told yet */
+	bool is_draining;	       /* the last answer was sent; what comes is thrown away */
+	bool is_shut[EGR_HTTP_ENDS];   /* for writing */
 	char program[EGR_PROGRAM_MAX];
 };
 
@@ -53,15 +51,47 @@ static uint32_t rule_of(const struct egr_http *h, const struct egr_http_told *t)
 	return is_refused(t) ? h->rule : 0;
 }
 
-/* Many requests at once fill the channel: the broker has a moment to empty it. */
-static bool tell_soon(struct egr *e, const struct egr_tell *t)
+/* Many requests at once fill the channel: they wait in turn until the broker has emptied it, and
+ * the loop serves the others. */
+static void hold(struct egr_http *h)
 {
-	struct pollfd p = {.fd = e->channel.fd, .events = POLLOUT};
+	struct egr *e = h->e;
 
-	return egr_tell(e, t) || (poll(&p, 1, TELL_MS) == 1 && egr_tell(e, t));
+	h->next = NULL;
+	h->link = e->held_end;
+	*h->link = h;
+	e->held_end = &h->next;
+	egr_dial_hold(e);
 }
 
-static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
+static void let_go(struct egr_http *h)
+{
+	if (!h->link)
+		return;
+	*h->link = h->next;
+	if (h->next)
+		h->next->link = h->link;
+	else
+		h->e->held_end = h->link;
+	h->link = NULL;
+}
+
+void egr_http_go_on(struct egr *e)
+{
+	struct egr_http *h;
+
+	while ((h = e->held)) {
+		let_go(h);
+		if (h->c->is_dead)
+			continue;
+		egr_http_again(&h->conn);
+		egr_relay_again(e, h->c);
+		if (h->link) /* the broker takes no more */
+			return;
+	}
+}
+
+static bool tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 {
 	struct egr_http *h = (struct egr_http *)conn;
 	struct egr_tell told = {
@@ -79,7 +109,10 @@ static void tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 		snprintf(told.text, sizeof told.text, "%s - %s", h->endpoint,
 			 t->head->wrong ? egr_http_wrong_text(t->head->wrong)
 					: sbx_target_kind_text(t->target_kind));
-	h->is_untold |= !tell_soon(h->e, &told);
+	if (egr_tell(h->e, &told))
+		return true;
+	hold(h);
+	return false;
 }
 
 /* ---- beginning ---- */
@@ -140,6 +173,8 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 void egr_http_release(struct egr *e, struct egr_conn *c)
 {
 	e->nhttp -= c->http != NULL;
+	if (c->http)
+		let_go(c->http);
 	free(c->http);
 	c->http = NULL;
 }
@@ -255,7 +290,7 @@ static bool settle(struct egr *e, struct egr_conn *c)
 	const struct egr_http *h = c->http;
 	const char *p;
 
-	if (h->is_untold || h->conn.fate == EGR_HTTP_IS_BROKEN)
+	if (h->conn.fate == EGR_HTTP_IS_BROKEN)
 		egr_relay_end(e, c, true);
 	else if (h->conn.fate == EGR_HTTP_GOES_ON)
 		return false;

@@ -138,7 +138,7 @@ static void unlink_conn(struct egr_conn *c)
 	c->is_busy = false;
 }
 
-static void make_busy(struct egr *e, struct egr_conn *c)
+void egr_relay_again(struct egr *e, struct egr_conn *c)
 {
 	if (c->is_busy)
 		return;
@@ -156,7 +156,7 @@ static void turn(struct egr *e, struct egr_conn *c)
 		return;
 	if (c->http) {
 		if (egr_http_turn(e, c))
-			make_busy(e, c);
+			egr_relay_again(e, c);
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -167,7 +167,7 @@ static void turn(struct egr *e, struct egr_conn *c)
 			return;
 		}
 		if (m != MOVED_NOTHING)
-			make_busy(e, c);
+			egr_relay_again(e, c);
 	}
 	if (!c->half[0].nearly)
 		egr_proxy_release(e, c);

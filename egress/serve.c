@@ -179,6 +179,7 @@ int egr_serve(struct b_err *err)
 	/* never freed: threads look at it until the process ends */
 	struct egr *e = b_calloc(1, sizeof *e);
 
+	e->held_end = &e->held;
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (begin(e, err) < 0)
 		return -1;

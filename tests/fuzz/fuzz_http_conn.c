@@ -27,10 +27,11 @@ static void expect(bool ok)
 		abort();
 }
 
-static void note(struct egr_http_conn *c, const struct egr_http_told *t)
+static bool note(struct egr_http_conn *c, const struct egr_http_told *t)
 {
 	expect(c == &conn);
 	passed += t->target && !t->is_for_another && t->answer.passes;
+	return true;
 }
 
 static void prepare(void)

@@ -23,9 +23,13 @@ static struct b_str got[EGR_HTTP_ENDS]; /* what each end has read */
 static struct b_str told;
 static size_t step = SIZE_MAX; /* bytes at once */
 
-static void note(struct egr_http_conn *c, const struct egr_http_told *t)
+static bool is_deaf; /* nobody can be told */
+
+static bool note(struct egr_http_conn *c, const struct egr_http_told *t)
 {
 	(void)c;
+	if (is_deaf)
+		return false;
 	if (!t->target)
 		b_str_addf(&told, "bad %d\n", t->head->wrong);
 	else
@@ -36,6 +40,7 @@ static void note(struct egr_http_conn *c, const struct egr_http_told *t)
 					       : "refuse ",
 			   (int)t->head->method.n, t->head->method.s, t->target->path,
 			   t->answer.rule);
+	return true;
 }
 
 static void begin(const char *endpoint)
@@ -306,6 +311,32 @@ Test(egress_http_conn, a_refusal_has_the_shape_of_its_document)
 	expect_caller("HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\n"
 		      "X-Proxy-Error: blocked-by-allowlist\r\nContent-Length: 39\r\n"
 		      "Connection: close\r\n\r\nConnection blocked by network allowlist");
+	end();
+}
+
+Test(egress_http_conn, a_request_waits_until_it_can_be_told)
+{
+	static const char text[] = "GET /x HTTP/1.1\r\nHost: a.example.net\r\n\r\n";
+
+	begin("{protocol: rest, enforcement: enforce, access: read-only}");
+	is_deaf = true;
+	says(EGR_HTTP_CALLER, text);
+	says(EGR_HTTP_CALLER, "DELETE /y HTTP/1.1\r\nHost: a.example.net\r\n\r\n");
+	egr_http_again(conn);
+	send_all();
+	cr_expect_eq(got[EGR_HTTP_SERVER].len, 0);
+	cr_expect_eq(told.len, 0);
+	is_deaf = false;
+	egr_http_again(conn);
+	send_all();
+	cr_expect_str_eq(b_str_c(&told), "GET /x rule 0\n");
+	cr_expect_str_eq(b_str_c(&got[EGR_HTTP_SERVER]), text);
+	is_deaf = true;
+	says(EGR_HTTP_SERVER, "HTTP/1.1 204 No Content\r\n\r\n");
+	cr_expect_eq(egr_http_fate(conn), EGR_HTTP_GOES_ON);
+	is_deaf = false;
+	egr_http_again(conn);
+	cr_expect_eq(egr_http_fate(conn), EGR_HTTP_ENDS_CALLER, "the second is refused");
 	end();
 }
 

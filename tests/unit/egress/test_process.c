@@ -407,6 +407,40 @@ Test(egress_process, a_server_that_breaks_off_is_seen)
 	stop(&g);
 }
 
+static uint8_t rcode_of(const struct egress *g, const char *labels, size_t n);
+
+Test(egress_process, a_request_that_cannot_be_told_waits_and_others_do_not)
+{
+	struct egress g;
+	uint16_t port;
+	unsigned n = 0;
+	uint64_t begun;
+	int in, out;
+
+	connect_through(&g, 8, &in, &out, &port);
+	for (;; n++) {
+		struct pollfd p = {.fd = out, .events = POLLIN};
+
+		say(in, request("GET /ok/", port));
+		if (poll(&p, 1, 300) == 0)
+			break;
+		expect_text(out, request("GET /ok/", port));
+		say(out, OK);
+		expect_text(in, OK);
+		cr_assert_lt(n, 20000u, "the channel is never full");
+	}
+	begun = b_now_ms();
+	cr_expect_eq(rcode_of(&g, "\11localhost", 11), 0);
+	cr_expect_lt(b_now_ms() - begun, 500u);
+	poll(NULL, 0, 1200);
+	for (unsigned i = 0; i <= n; i++)
+		expect_told(&g, "GET /ok/", true, 3);
+	expect_text(out, request("GET /ok/", port));
+	close(in);
+	close(out);
+	stop(&g);
+}
+
 static uint8_t rcode_of(const struct egress *g, const char *labels, size_t n)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET,
