@@ -312,7 +312,9 @@ struct aud_record {
 	uint64_t broker_lost;		   /* of `lost` */
 	const struct aud_origin *origin;   /* run */
 	const struct aud_argv *argv;	   /* NULL: not told */
-	int status, signal;		   /* exit: -1 = not told */
+	const char *cwd;		   /* where it begins, so many bytes; 0 = not told */
+	size_t cwd_len;
+	int status, signal; /* exit: -1 = not told */
 };
 
 /* The words of a command, ready to be written. */

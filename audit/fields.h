@@ -120,8 +120,8 @@
 	  "the user") \
 	X(tty, "tty", TEXT, AUD_K_NO, AUD_K(RUN), \
 	  "the controlling terminal, when there is one") \
-	X(cwd, "cwd", PATH, AUD_K_NO, AUD_K(RUN), \
-	  "the working directory the command begins in") \
+	X(cwd, "cwd", PATH, AUD_K_NO, AUD_K(RUN) | AUD_K(HELLO) | AUD_K(EXEC), \
+	  "the working directory the command, or this program, begins in; absent: unknown") \
 	X(profile, "profile", TEXT, AUD_K_NO, AUD_K(RUN), \
 	  "the profile of the policy") \
 	X(context, "context", MAP, AUD_K_NO, AUD_K_ALL, \

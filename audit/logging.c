@@ -123,7 +123,9 @@ static void add_words(struct aud_collector *c, const struct aud_item *it, struct
 
 	if (!(ev->flags & SBX_EVF_ARGV) || (r->kind != AUD_HELLO && r->kind != AUD_EXEC))
 		return;
-	decode_words(c, it->path2, ev->path2_len);
+	r->cwd_len = sbx_event_cwd_len(ev);
+	r->cwd = it->path2 + ev->path2_len - r->cwd_len;
+	decode_words(c, it->path2, ev->path2_len - r->cwd_len);
 	*room = (struct aud_argv){&c->argv, ev->flags & SBX_EVF_ARGV_CUT};
 	r->argv = room;
 }

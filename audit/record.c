@@ -413,8 +413,12 @@ static bool tells_parent(const struct aud_record *r)
 
 static void put_cwd(const struct pen *p)
 {
-	if (p->r->origin->cwd)
-		add_path(p, "cwd", p->r->origin->cwd, strlen(p->r->origin->cwd));
+	bool is_run = p->r->kind == AUD_RUN;
+	const char *cwd = is_run ? p->r->origin->cwd : p->r->cwd;
+	size_t len = is_run && cwd ? strlen(cwd) : p->r->cwd_len;
+
+	if (len)
+		add_path(p, "cwd", cwd, len);
 }
 
 static void put_context(const struct pen *p)

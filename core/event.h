@@ -3,6 +3,7 @@
  * enumerations. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/image.h"
@@ -139,11 +140,21 @@ struct sbx_event {
 	int32_t err;	/* errno of the call, 0 = succeeded */
 	uint32_t aux;
 	/* SBX_EV_REPEAT: how many. SBX_EV_CALL with SBX_EVF_ASKED and two paths: the length of the
-	 * second path, and from bit 16 on that of what was asked for the first */
+	 * second path, and from bit 16 on that of what was asked for the first. With SBX_EVF_ARGV:
+	 * from bit 16 on the length of the current directory, which follows the words */
 	uint32_t count;
 	uint32_t rule; /* with a path that is cut: deciding rule + 1, sbx_deep_rule(); 0 = none */
 	uint16_t path_len, path2_len;
 };
+
+/* The bytes at the end of the second text that are the current directory of a command; 0: it is not
+ * said. The event may lie: no more than there are. */
+static inline size_t sbx_event_cwd_len(const struct sbx_event *ev)
+{
+	size_t len = ev->count >> 16;
+
+	return ev->flags & SBX_EVF_ARGV && len <= ev->path2_len ? len : 0;
+}
 
 /* Names of the calls that events mention, one list for shim and readers: core/event.c
  * expands core/event.h. Out of range gives "?". */

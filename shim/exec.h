@@ -19,6 +19,12 @@ int shim_execvp(unsigned call, const char *file, char *const argv[], char *const
 int shim_exec(unsigned call, int dirfd, const char *path, char *const argv[], char *const envp[],
 	      int flags);
 
+struct shim_told;
+/* Tells with an exec or a hello the words of the command, as far as they fit, and where `is_here`
+ * the current directory, where it fits behind them. `buf` has SHIM_WORDS_SIZE bytes. */
+#define SHIM_WORDS_SIZE SBX_PATH_MAX
+void shim_told_words(struct shim_told *, char *buf, char *const *argv, bool is_here);
+
 struct shim_spawn {
 	unsigned call;
 	bool is_search; /* posix_spawnp */

@@ -191,6 +191,7 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 		.flags = (uint16_t)t->flags,
 		.err = t->err,
 		.aux = t->aux,
+		.count = t->count,
 		.rule = t->rule,
 		.path_len = (uint16_t)t->len,
 		.path2_len = (uint16_t)t->len2,

@@ -30,6 +30,7 @@ struct shim_told {
 	unsigned aux;
 	const char *path, *path2;
 	size_t len, len2;
+	uint32_t count;		    /* as in struct sbx_event */
 	uint32_t rule;		    /* of a path that is cut already, as in struct sbx_event */
 	const char *asked, *asked2; /* the program's texts for the paths; NULL: not told */
 };

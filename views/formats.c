@@ -177,6 +177,8 @@ static void put_target(struct b_json *j, const struct class *c, const struct aud
 	}
 	if (c->uid == 1007)
 		put_int(j, "pid", e->pid);
+	if (c->uid == 1007 && *e->cwd)
+		put_path(j, "working_directory", e->cwd);
 	put_object(j, "file");
 	put_path(j, "path", e->path);
 	put_path(j, "name", name);

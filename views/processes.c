@@ -51,6 +51,12 @@ static size_t parent_of(const struct view_images *all, const struct aud_entry *e
 	return i ? (size_t)(i - all->v) : SIZE_MAX;
 }
 
+/* The launcher's word is of the command, which begins where the run does. */
+static const char *cwd_of(const struct view_images *all, const struct aud_entry *e)
+{
+	return *e->cwd || !all->cwd || strcmp(e->layer, "launcher") != 0 ? e->cwd : all->cwd;
+}
+
 static void begin(struct view_images *all, const struct aud_entry *e)
 {
 	struct view_image *before = find(all, all->latest, e->pid);
@@ -65,6 +71,7 @@ static void begin(struct view_images *all, const struct aud_entry *e)
 					     .parent = parent,
 					     .path = b_strdup(e->path),
 					     .argv = b_strdup(e->argv),
+					     .cwd = b_strdup(cwd_of(all, e)),
 					     .started = b_strdup(e->ts),
 					     .ended = b_strdup(e->ts)};
 	remember(&all->latest, e->pid, all->n);
@@ -89,6 +96,8 @@ static void hello(struct view_images *all, const struct aud_entry *e)
 	}
 	if (*e->argv)
 		replace(&i->argv, e->argv);
+	if (*e->cwd)
+		replace(&i->cwd, e->cwd);
 	remember(&all->latest, e->pid, (size_t)(i - all->v));
 }
 
@@ -113,6 +122,8 @@ void view_images_add(struct view_images *all, const struct aud_entry *e)
 {
 	struct view_image *i;
 
+	if (strcmp(e->kind, "run") == 0 && !all->cwd)
+		all->cwd = b_strdup(e->cwd);
 	if (strcmp(e->kind, "run") == 0 || strcmp(e->kind, "gap") == 0)
 		return;
 	if (strcmp(e->kind, "exec") == 0 && e->allowed)
@@ -168,10 +179,12 @@ void view_images_release(struct view_images *all)
 	for (i = 0; i < all->n; i++) {
 		free(all->v[i].path);
 		free(all->v[i].argv);
+		free(all->v[i].cwd);
 		free(all->v[i].started);
 		free(all->v[i].ended);
 	}
 	free(all->v);
+	free(all->cwd);
 	forget(all->latest);
 	forget(all->by_seq);
 	*all = (struct view_images){0};

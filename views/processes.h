@@ -16,6 +16,7 @@ struct view_image {
 	size_t parent;	       /* index; SIZE_MAX = nobody that is known */
 	size_t child, next;    /* first child, next sibling: index + 1, 0 = none */
 	char *path, *argv;     /* argv: as a LIST; "" = not told */
+	char *cwd;	       /* where it began; "" = not told */
 	char *started, *ended; /* times; ended: of its last word, or its exit */
 	uint64_t events, changed, denied;
 	int64_t status, signal;
@@ -28,6 +29,7 @@ struct view_images {
 	size_t n, cap;
 	struct view_latest *latest; /* uthash: of each pid the image it is now */
 	struct view_latest *by_seq;
+	char *cwd; /* of the run; NULL = not told */
 };
 
 void view_images_add(struct view_images *, const struct aud_entry *);

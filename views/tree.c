@@ -45,8 +45,8 @@ static void add_end(const struct view *v, const struct view_image *i, struct b_s
 		b_str_add(out, "  unwitnessed");
 }
 
-static void add_image(const struct view *v, const struct view_image *i, unsigned depth,
-		      struct b_str *out)
+static void add_image(const struct view *v, const struct view_images *all,
+		      const struct view_image *i, unsigned depth, struct b_str *out)
 {
 	b_auto(b_str_release) struct b_str command = {0};
 	const char *red = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
@@ -62,6 +62,10 @@ static void add_image(const struct view *v, const struct view_image *i, unsigned
 		b_str_add(out, " ...");
 	} else {
 		b_str_add(out, b_str_c(&command));
+	}
+	if (*i->cwd && strcmp(i->cwd, all->cwd ? all->cwd : "") != 0) {
+		b_str_add(out, "  in ");
+		view_text(out, i->cwd);
 	}
 	if (i->changed)
 		b_str_addf(out, "  %" PRIu64 " changed", i->changed);
@@ -96,6 +100,8 @@ static void add_image_json(const struct view_images *all, const struct view_imag
 			b_json_str(&j, b_str_c(&word));
 		b_json_close(&j, ']');
 	}
+	if (*i->cwd)
+		b_json_bytes(&j, "cwd", i->cwd, strlen(i->cwd));
 	b_json_key(&j, "started");
 	b_json_str(&j, i->started);
 	b_json_key(&j, i->has_exit ? "ended" : "last_event");
@@ -129,7 +135,7 @@ static int add_below(struct view *v, const struct view_images *all, size_t root,
 	for (;;) {
 		const struct view_image *i = &all->v[at];
 
-		add_image(v, i, depth < DEPTH_MAX ? depth : DEPTH_MAX, v->out);
+		add_image(v, all, i, depth < DEPTH_MAX ? depth : DEPTH_MAX, v->out);
 		if (view_flush(v, err) < 0)
 			return -1;
 		if (i->child) {

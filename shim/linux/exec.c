@@ -92,19 +92,32 @@ static bool is_no_list(char *const *list)
 	return false;
 }
 
+void shim_told_words(struct shim_told *t, char *buf, char *const *argv, bool is_here)
+{
+	bool is_cut;
+	size_t n = shim_words(buf, SBX_ARGV_MAX, argv, &is_cut);
+	long cwd = is_here && !shim_has_filter() ? sys_getcwd(buf + n, SHIM_WORDS_SIZE - n) : 0;
+
+	t->flags |= SBX_EVF_ARGV | (is_cut ? SBX_EVF_ARGV_CUT : 0);
+	t->path2 = buf;
+	t->len2 = n;
+	/* "(unreachable)/x" lies outside the root of this process */
+	if (cwd < 2 || buf[n] != '/')
+		return;
+	t->count = (uint32_t)(cwd - 1) << 16;
+	t->len2 += (size_t)cwd - 1;
+}
+
 /* Told before the call, for it does not return; a failure is told after it, so that the
  * supervisor does not wait for a new image. */
 static void tell_start(unsigned call, struct shim_program *p, char *const *argv, uint32_t pid)
 {
-	bool is_seen = shim_program_is_witnessed(p->class), is_cut;
+	bool is_seen = shim_program_is_witnessed(p->class);
 	struct shim_told t = told(call, p, 0);
 
-	/* an image with the shim tells its words itself */
-	if (!is_seen && !p->interp_len && !shim.is_alone && argv && !is_no_list(argv)) {
-		t.path2 = p->interp;
-		t.len2 = shim_words(p->interp, SBX_ARGV_MAX, argv, &is_cut);
-		t.flags |= SBX_EVF_ARGV | (is_cut ? SBX_EVF_ARGV_CUT : 0);
-	}
+	/* an image with the shim tells its words itself; where a child begins its actions say */
+	if (!is_seen && !p->interp_len && !shim.is_alone && argv && !is_no_list(argv))
+		shim_told_words(&t, p->interp, argv, !pid);
 	shim_tell_exec(SBX_EV_EXEC, &t, pid);
 }
 

@@ -13,6 +13,7 @@
 #include "core/channel.h"
 #include "core/event.h"
 #include "core/path.h"
+#include "shim/exec.h"
 #include "shim/judge.h"
 #include "shim/sys_linux.h"
 #include "shim/mem.h"
@@ -70,7 +71,9 @@ static void *map(size_t size, int prot, int flags, int fd)
 }
 
 /* The constructor runs alone. On its stack this would be one page fault more at every start. */
-static char start_buf[SHIM_ENV_MAX + 16];
+static char start_buf[SHIM_WORDS_SIZE];
+_Static_assert(sizeof start_buf >= SHIM_ENV_MAX + 16,
+	       "a name in the channel's directory, or a line");
 
 /* Under a supervisor the files are as safe as its directory. Alone, whoever could write them
  * would write the policy. */
@@ -252,17 +255,10 @@ static void hello(const char *path, size_t len)
 			      .flags = SBX_EVF_ALLOWED,
 			      .path = path,
 			      .len = len};
-	bool is_cut;
 
 	/* alone nobody takes the secrets out */
-	if (own_argv && !shim.is_alone) {
-		t.path2 = start_buf;
-		t.len2 = shim_words(start_buf,
-				    sizeof start_buf < SBX_ARGV_MAX ? sizeof start_buf
-								    : SBX_ARGV_MAX,
-				    own_argv, &is_cut);
-		t.flags |= SBX_EVF_ARGV | (is_cut ? SBX_EVF_ARGV_CUT : 0);
-	}
+	if (own_argv && !shim.is_alone)
+		shim_told_words(&t, start_buf, own_argv, true);
 	shim_tell_exec(SBX_EV_HELLO, &t, 0);
 }
 

@@ -73,6 +73,24 @@ check 'a name that is refused is opened by --connect' has 'allow with --connect 
 check 'the tree has words and counts' has 'cp new d/n  1 changed' tree "$first"
 check 'and who started whom' eval 'ask tree "$first" && grep -qE "^  [0-9]+  mkdir dd  1 changed" "$TMP/answer"'
 check 'the tree is JSON, too' json tree --json "$first"
+began() # where each program began, and its words as far as they fit
+{
+	fresh
+	mkdir sub
+	launch -q -- sh -c '/bin/true here; cd sub; /bin/true there; (cd /usr && exec /bin/true elsewhere); /bin/true $(printf "%01900d" 0); /bin/true $(printf "%02500d" 0); exit 0'
+	ask tree && grep -qE '^ *[0-9]+  /bin/true here  status 0' "$TMP/answer" && grep -qE '^ *[0-9]+  /bin/true there  in ./sub  status 0' "$TMP/answer" &&
+		grep -qE '^ *[0-9]+  /bin/true elsewhere  in /usr  status 0' "$TMP/answer" && ! grep -qE '^[0-9]+  sh -c .*  in ' "$TMP/answer" &&
+		ask tree --json && grep -q '"argv":\["/bin/true","there"\],"cwd":"./sub",' "$TMP/answer" && grep -q '"argv":\["/bin/true","here"\],"cwd":".",' "$TMP/answer" &&
+		[ "$("$AUDIT" grep --json 'argv_cut' | grep -c '"argv":\["/bin/true","0')" -eq 1 ] && has '"working_directory":"./sub"' show --format ocsf
+}
+check 'where each began, and its words up to 2,048 bytes' began
+static_began()
+{
+	printf 'int main(void) { return 3; }\n' >s.c && gcc -static -o s s.c && launch -q -- sh -c 'cd sub; ../s word; exit 0'
+	ask tree --json && grep -q '"argv":\["../s","word"\],"cwd":"./sub",' "$TMP/answer" && launch -q --no-shim -- ./s &&
+		ask tree --json && grep -q '"cwd":".",' "$TMP/answer"
+}
+check 'of a program without a shim, too' static_began
 check 'how each ended, and how long it took' eval 'ask tree "$first" && grep -qE "  [0-9]+  cp new d/n  1 changed  status 0  [0-9]+\.[0-9]{3} s$" "$TMP/answer"'
 ends() # OPTIONS...: a status, a status by _exit(2), a signal, an exec, a program without a shim
 {

@@ -143,3 +143,37 @@ Test(audit_ends, what_was_asked_for_stands_beside_what_was_judged)
 	cr_expect_not(has(2, "asked"));
 	cr_expect_eq(number(3, "count"), 1, "equal denials, however they were asked for");
 }
+
+/* ---- words, and where a program begins ---- */
+
+static void words(uint32_t pid, const char *text, size_t len, size_t cwd)
+{
+	witness_put(&w,
+		    (struct sbx_event){.kind = SBX_EV_HELLO,
+				       .pid = pid,
+				       .flags = SBX_EVF_ARGV,
+				       .count = (uint32_t)cwd << 16,
+				       .path2_len = (uint16_t)len},
+		    "/bin/sh", text);
+}
+
+Test(audit_ends, a_program_says_its_words_and_where_it_begins)
+{
+	witness_start(&w, SBX_AUDIT_FOLDED);
+	words(10, "sh\x1f-c\x1f/tmp/\xff", 12, 6);
+	words(11, "sh\x1f", 3, 0);
+	words(12, "sh\x1f", 3, 4); /* more than there are */
+	words(13, "/tmp", 4, 4);
+	witness_end(&w);
+	cr_expect_str_eq(
+		json_string_value(json_array_get(json_object_get(witness_line(&w, 0), "argv"), 1)),
+		"-c");
+	cr_expect_eq(json_array_size(json_object_get(witness_line(&w, 0), "argv")), 2);
+	cr_expect_str_eq(witness_str(&w, 0, "cwd_b64"), "L3RtcC//");
+	for (size_t i = 1; i < 3; i++) {
+		cr_expect_not(has(i, "cwd"), "%zu", i);
+		cr_expect_eq(json_array_size(json_object_get(witness_line(&w, i), "argv")), 1);
+	}
+	cr_expect_str_eq(witness_str(&w, 3, "cwd"), "/tmp");
+	cr_expect_eq(json_array_size(json_object_get(witness_line(&w, 3), "argv")), 0);
+}
