@@ -11,6 +11,16 @@ same 'without the shim' "'$probe'" -q --no-shim
 same 'under a pattern that denies reads' "'$probe'" -q --deny-read '**/*.never'
 same 'so without the shim' "'$probe'" -q --no-shim --deny-read '**/*.never'
 same 'without namespaces' "'$probe'" -q --isolate none --deny-modify '**/never/**'
+# Bare, then by the shim alone, which denies what it cannot look at for want of descriptors: two for a change.
+preloaded()
+{
+	fresh
+	"$probe" >"$TMP/bare" 2>&1
+	fresh
+	XDG_STATE_HOME=$TMP/state SBX_PROFILE=default bash -c 'eval "$("$0" --print-env --workspace "$PWD")" && exec "$1"' "$SBX" "$probe" >"$TMP/out" 2>&1
+	diff <(sed '/^1 left/,$ { /^mkdir/,$d }' "$TMP/bare") <(sed '/^1 left/,$ { /^mkdir/,$d }' "$TMP/out")
+}
+check 'in preload-only mode' preloaded
 fresh
 "$probe" >"$TMP/out"
 check 'so many calls' [ "$(wc -l <"$TMP/out")" -gt 200 ]

@@ -8,12 +8,15 @@
 #include <linux/openat2.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 #include <utime.h>
@@ -234,6 +237,108 @@ static void of_flags(void)
 	T("chown of nothing", chown(".", (uid_t)-1, (gid_t)-1));
 }
 
+/* An open gives its descriptor back at once: the next one has as many. */
+#define O(name, call)                                                                              \
+	do {                                                                                       \
+		int fd_ = -1;                                                                      \
+		T(name, fd_ = (call));                                                             \
+		if (fd_ >= 0)                                                                      \
+			close(fd_);                                                                \
+	} while (0)
+
+/* So many descriptors can be had. */
+static void leave(unsigned n)
+{
+	int next = dup(0);
+	struct rlimit r = {(rlim_t)next + n, (rlim_t)next + n};
+
+	close(next);
+	(void)setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int have(FILE *f)
+{
+	return f ? fclose(f) : -1;
+}
+
+static void opens(void)
+{
+	struct open_how how = {.flags = O_RDONLY};
+	char made[] = "made.XXXXXX";
+
+	O("open", open("g", O_RDONLY));
+	O("open as it is made", open("n1", O_CREAT | O_RDONLY, 0444));
+	O("open once more", open("n1", O_CREAT | O_RDONLY, 0444));
+	O("creat", creat("n2", 0644));
+	O("open by a link", open("to_g", O_RDWR));
+	O("make by a link", open("to_n3", O_CREAT | O_RDWR, 0644));
+	O("open by ..", open("d/../g", O_RDWR));
+	O("make by ..", open("d/../n4", O_CREAT | O_EXCL | O_RDWR, 0644));
+	O("open below a link", open("to_d/../g", O_RDONLY));
+	O("open a directory", open("d", O_RDONLY | O_DIRECTORY));
+	O("open a name", open("g", O_PATH));
+	O("open by a number", open("/proc/self/fd/0", O_RDONLY));
+	O("open a device", open("/dev/null", O_RDWR));
+	O("openat2", (int)syscall(SYS_openat2, AT_FDCWD, "g", &how, sizeof how));
+	O("O_TMPFILE", open(".", O_TMPFILE | O_RDWR, 0600));
+	O("mkstemp", mkstemp(made));
+	(void)unlink(made);
+	T("fopen", have(fopen("n5", "w")));
+	T("truncated", have(fopen("n5", "w")));
+	O("socket", socket(AF_UNIX, SOCK_STREAM, 0));
+	T("dup of 1", fcntl(1, F_DUPFD, 1));
+}
+
+/* What needs no descriptor outside needs none inside. */
+static void changes(void)
+{
+	struct stat st;
+	char text[4096];
+
+	T("mkdir", mkdir("m", 0755));
+	T("symlink", symlink("m", "l"));
+	T("link", link("g", "h"));
+	T("rename", rename("h", "i"));
+	T("chmod", chmod("i", 0600));
+	T("chmod by a link", chmod("to_g", 0600));
+	T("truncate", truncate("i", 1));
+	T("utimes", utime("i", NULL));
+	T("setxattr", setxattr("i", "user.x", "1", 1, 0));
+	T("getxattr", getxattr("i", "user.none", NULL, 0));
+	T("access", access("to_g", W_OK));
+	T("stat", stat("d/../i", &st));
+	T("readlink", readlink("l", text, sizeof text));
+	T("realpath", realpath("to_d/../i", text) ? 0 : -1);
+	T("chdir", chdir("to_d"));
+	T("back", chdir(".."));
+	T("unlink", unlink("i"));
+	T("unlink a link", unlink("l"));
+	T("rmdir", rmdir("m"));
+	for (const char *made = "12345"; *made; made++) {
+		snprintf(text, sizeof text, "n%c", *made);
+		(void)unlink(text);
+	}
+}
+
+static void of_descriptors(void)
+{
+	T("for descriptors: d", mkdir("d", 0755));
+	T("to_d", symlink("d", "to_d"));
+	T("to_g", symlink("g", "to_g"));
+	T("to_n3", symlink("n3", "to_n3"));
+	for (unsigned n = 3; n-- > 0;) {
+		fflush(stdout);
+		if (fork() == 0) {
+			leave(n);
+			printf("%u left\n", n);
+			opens();
+			changes();
+			_exit(0);
+		}
+		(void)wait(NULL);
+	}
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -246,5 +351,6 @@ int main(void)
 	of_sockets();
 	of_handles();
 	of_flags();
+	of_descriptors();
 	return 0;
 }
