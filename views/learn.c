@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "policy/sbx.h"
+#include "views/learn_net.h"
 #include "views/views.h"
 
 enum { LEARN_MANY = 4, RULES_MAX = 24, NODES_MAX = 500000, ASKED_MAX = 200 };
@@ -59,7 +60,8 @@ struct lesson {
 	} beside;			   /* options that the work needs, too */
 	uint64_t asked, refused, left_out; /* left_out: calls on names beyond NODES_MAX */
 	uint64_t unasked;		   /* names that are too long for a question */
-	struct b_str missed;		   /* what the policy does not allow after all */
+	struct view_endpoints endpoints;
+	struct b_str missed; /* what the policy does not allow after all */
 };
 
 static void release(struct lesson *l)
@@ -67,6 +69,7 @@ static void release(struct lesson *l)
 	struct node *n = l->table, *next;
 	size_t i, k;
 
+	view_endpoints_release(&l->endpoints);
 	HASH_CLEAR(hh, l->table);
 	for (; n; n = next) {
 		next = n->hh.next;
@@ -172,9 +175,12 @@ static void note_event(struct lesson *l, const struct aud_entry *e)
 	bool is_new = false;
 	size_t i;
 
-	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e) ||
-	    strcmp(e->op, "connect") == 0)
+	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e))
 		return;
+	if (strcmp(e->op, "connect") == 0) {
+		view_endpoints_note(&l->endpoints, e);
+		return;
+	}
 	for (i = 0; i < 2; i++) {
 		if (!*paths[i])
 			continue;
@@ -356,7 +362,7 @@ static void make_rules(struct lesson *l)
 			qsort(l->rules[op].v, l->rules[op].n, sizeof(struct rule), by_text);
 }
 
-static void write_policy(const struct view_learn *how, const struct lesson *l, struct b_str *out)
+static void write_policy(const struct view_learn *how, struct lesson *l, struct b_str *out)
 {
 	struct b_json j = {.out = out};
 	size_t i;
@@ -388,6 +394,7 @@ static void write_policy(const struct view_learn *how, const struct lesson *l, s
 				b_str_add(out, " # to be modified\n");
 		}
 	}
+	view_endpoints_write(&l->endpoints, out);
 }
 
 /* ---- the proof ---- */

@@ -209,6 +209,14 @@ for w in $WHO; do
 	check "$w: the log is valid" python3 "$(dirname "$0")/validate_log.py" $chained "$log"
 done
 
+learned() # PATTERN
+{
+	"${SBX%/*}/sbx-audit" learn >"$TMP/learned"
+	grep -qE -- "$1" "$TMP/learned" || { cat "$TMP/learned"; return 1; }
+}
+"$SBX" -q $A -- curl -sS -m 20 -o /dev/null http://a.example.net/
+check 'learn lists what was connected to' learned '^        - "a.example.net:80" # 1$'
+
 # ---- runs inside runs, and hosts without namespaces ----
 
 INNER='curl -sS -m 20 http://a.example.net/; curl -sS -m 20 http://b.example.net/; curl -sS -m 20 http://w.wild.example.org/; true'
