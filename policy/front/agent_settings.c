@@ -264,6 +264,7 @@ static int take_sandbox(struct pol_front *f, const struct pol_ynode *key,
 	static const struct pol_key rows[] = {
 		{.name = "filesystem", .take = take_filesystem},
 		{.name = "network", .take = take_network},
+		{.name = "credentials", .take = pol_srt_credentials},
 		{.name = "excludedCommands", .take = take_excluded},
 		/* whether and how Claude Code sandboxes and asks: here every command is */
 		{.name = "enabled", .take = pol_foreign_either},
