@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/earlier.h"
 #include "views/views.h"
 
 enum { GROUPS_MAX = 100000 };
@@ -19,12 +20,14 @@ struct group {
 	char *op, *path, *path2, *asked, *asked2, *matched, *rule, *exe, *call, *first;
 	char *reason, *against;
 	uint64_t count, programs; /* of different names, as far as they follow each other */
+	unsigned earlier;	  /* runs that were refused the same */
 	bool did_happen, is_endpoint, is_second; /* the rule is that of path2 */
 };
 
 struct groups {
 	struct group *table; /* uthash */
 	uint64_t beyond, total;
+	struct view_earlier earlier;
 };
 
 static void make_key(const struct aud_entry *e, struct b_str *key)
@@ -59,6 +62,7 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 			      .call = b_strdup(e->call),
 			      .first = b_strdup(e->ts),
 			      .is_endpoint = *e->host != '\0',
+			      .earlier = view_earlier_count(&g->earlier, e),
 			      .exe = b_strdup("")};
 	one->key = b_malloc(key.len);
 	memcpy(one->key, key.s, key.len);
@@ -102,10 +106,14 @@ static void release(struct groups *g)
 		free(one);
 	}
 	g->table = NULL;
+	view_earlier_release(&g->earlier);
 }
 
-static int by_count(const struct group *a, const struct group *b)
+/* What is new comes first, then what there is most of. */
+static int by_novelty(const struct group *a, const struct group *b)
 {
+	if (a->earlier != b->earlier)
+		return a->earlier < b->earlier ? -1 : 1;
 	return (a->count < b->count) - (a->count > b->count);
 }
 
@@ -164,7 +172,20 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 		b_str_add(out, at + 9);
 }
 
-static void add_group(const struct view *v, const struct group *g, struct b_str *out)
+static void add_novelty(const struct group *g, unsigned runs, struct b_str *out)
+{
+	if (!runs)
+		return;
+	if (runs == 1)
+		b_str_add(out,
+			  g->earlier ? "  as in the run before" : "  new: not in the run before");
+	else if (g->earlier)
+		b_str_addf(out, "  as in %u of the %u runs before", g->earlier, runs);
+	else
+		b_str_addf(out, "  new: in none of the %u runs before", runs);
+}
+
+static void add_group(const struct view *v, unsigned runs, const struct group *g, struct b_str *out)
 {
 	const char *on = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
 	size_t before;
@@ -184,6 +205,7 @@ static void add_group(const struct view *v, const struct group *g, struct b_str 
 		b_str_add(out, " -> ");
 		view_text(out, g->asked2);
 	}
+	add_novelty(g, runs, out);
 	b_str_add(out, "\n        rule ");
 	view_text(out, g->matched);
 	b_str_add(out, " (");
@@ -203,7 +225,8 @@ static void add_group(const struct view *v, const struct group *g, struct b_str 
 	b_str_addc(out, '\n');
 }
 
-static void add_group_json(const struct view *v, const struct group *g, struct b_str *out)
+static void add_group_json(const struct view *v, unsigned runs, const struct group *g,
+			   struct b_str *out)
 {
 	struct b_json j = {.out = out};
 	b_auto(b_str_release) struct b_str remedy = {0};
@@ -229,6 +252,10 @@ static void add_group_json(const struct view *v, const struct group *g, struct b
 	b_json_str(&j, g->first);
 	if (*g->exe)
 		b_json_bytes(&j, "exe", g->exe, strlen(g->exe));
+	b_json_key(&j, "earlier_runs");
+	b_json_u64(&j, runs);
+	b_json_key(&j, "refused_in");
+	b_json_u64(&j, g->earlier);
 	if (remedy.len) {
 		b_json_key(&j, "remedy");
 		b_json_str(&j, remedy.s);
@@ -241,13 +268,13 @@ static int show(struct view *v, struct groups *g, struct b_err *err)
 {
 	struct group *one, *next;
 
-	HASH_SORT(g->table, by_count);
+	HASH_SORT(g->table, by_novelty);
 	HASH_ITER(hh, g->table, one, next)
 	{
 		if (v->json)
-			add_group_json(v, one, v->out);
+			add_group_json(v, g->earlier.runs, one, v->out);
 		else
-			add_group(v, one, v->out);
+			add_group(v, g->earlier.runs, one, v->out);
 		if (view_flush(v, err) < 0)
 			return -1;
 	}
@@ -263,7 +290,7 @@ int view_denials(struct view *v, struct b_err *err)
 	b_auto(release) struct groups g = {0};
 	int got;
 
-	if (aud_reader_open(&r, v->run, err) < 0)
+	if (view_earlier_read(v, &g.earlier, err) < 0 || aud_reader_open(&r, v->run, err) < 0)
 		return -1;
 	while ((got = view_next(v, &r, err)) > 0)
 		if (aud_entry_is_denied(&r.e))

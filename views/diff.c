@@ -27,21 +27,6 @@ static void release(struct act **table)
 	}
 }
 
-/* Scratch directories have another name each time. */
-static void add_path(struct b_str *out, const char *path)
-{
-	static const char scratch[] = "/tmp/sbx-launch-";
-
-	if (!b_has_prefix(path, scratch)) {
-		view_text(out, path);
-		return;
-	}
-	path += sizeof scratch - 1;
-	path += strcspn(path, "/");
-	b_str_add(out, "TMPDIR");
-	view_text(out, path);
-}
-
 static void note(struct act **table, const struct aud_entry *e, unsigned bit)
 {
 	b_auto(b_str_release) struct b_str text = {0};
@@ -52,7 +37,7 @@ static void note(struct act **table, const struct aud_entry *e, unsigned bit)
 	b_str_addf(&text, "%s", aud_entry_is_denied(e) ? "denied " : "");
 	view_text(&text, e->op);
 	b_str_addc(&text, ' ');
-	add_path(&text, e->path);
+	view_steady_path(e->path, &text);
 	HASH_FIND_STR(*table, text.s, a);
 	if (!a) {
 		a = b_calloc(1, sizeof *a);

@@ -157,7 +157,8 @@ static const struct part {
 	uint64_t max;
 } parts[] = {
 	{"changes", "Changes", "the first by name; sbx-audit changes has all", view_changes, 20000},
-	{"denials", "Denials", "the most frequent; sbx-audit denials has all", view_denials, 2000},
+	{"denials", "Denials", "new ones first, then the most frequent; sbx-audit denials has all",
+	 view_denials, 2000},
 	{"processes", "Processes", "the first to begin; sbx-audit tree has all", view_tree, 3000},
 };
 

@@ -50,6 +50,18 @@ void view_text(struct b_str *out, const char *s)
 	b_str_add_visible(out, s, strlen(s));
 }
 
+void view_steady_path(const char *path, struct b_str *out)
+{
+	static const char scratch[] = "/tmp/sbx-launch-";
+
+	if (b_has_prefix(path, scratch)) {
+		path += sizeof scratch - 1;
+		path += strcspn(path, "/");
+		b_str_add(out, "TMPDIR");
+	}
+	view_text(out, path);
+}
+
 int64_t view_time(const char *ts)
 {
 	struct tm tm = {0};

@@ -56,8 +56,11 @@ bool view_is_done(const struct aud_entry *);
 int64_t view_time(const char *ts);
 /* For a line: \xNN for what a terminal would act upon. */
 void view_text(struct b_str *out, const char *s);
+/* The same of a path, where the scratch directory, which has another name each time, is TMPDIR. */
+void view_steady_path(const char *path, struct b_str *out);
 
-/* What was refused, grouped: how often, by which programs, the rule, and the option that opens. */
+/* What was refused, grouped: how often, by which programs, the rule, and the option that opens;
+ * what no earlier run here was refused comes first. */
 int view_denials(struct view *, struct b_err *err);
 /* What is different on the disk: A created, M modified, D removed, R renamed; what came and went is
  * counted. Whether a file was new is asked of the file system. */

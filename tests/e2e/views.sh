@@ -65,6 +65,21 @@ opened()
 	[ "$status" -eq 0 ] && [ -s .git/hooks/x ]
 }
 check 'that option opens it' opened
+told_apart() # what is new comes before what there is more of
+{
+	fresh
+	mkdir -p new other && cd new && git init -q . && git init -q ../other && mkdir -p .git/hooks ../other/.git/hooks || return 1
+	(cd ../other && "$SBX" -qq -- sh -c '(echo k >.git/hooks/new) 2>/dev/null; exit 0')
+	launch -qq -- sh -c 'echo k >.git/hooks/old; exit 0'
+	ask denials && ! grep -q before "$TMP/answer" || { cat "$TMP/answer"; return 1; }
+	launch -qq -- true
+	launch -qq -- sh -c 'for i in 1 2 3; do echo k >.git/hooks/old; done; echo k >.git/hooks/new; exit 0'
+	ask denials && grep '^ *[0-9]  ' "$TMP/answer" | sed 's/^ *//' >"$TMP/lines" &&
+		printf '%s\n' '1  modify ./.git/hooks/new  new: in none of the 2 runs before' '3  modify ./.git/hooks/old  as in 1 of the 2 runs before' | diff - "$TMP/lines" &&
+		has '"earlier_runs":2,"refused_in":0' denials --json
+}
+check 'what no earlier run here was refused is new, and comes first' told_apart
+cd "$WS" || exit 1
 launch -q --connect a.example.org:443 -- python3 -c 'import socket
 try: socket.getaddrinfo("b.example.net", 443)
 except OSError: pass'
