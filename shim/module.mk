@@ -71,7 +71,7 @@ check-abi: $(SHIM_PRODUCTS)
 check-imports: $(B)/libsbx-shim.so
 	$(Q)B=$(B) CC='$(CC)' scripts/check-imports
 # What strace sees of real programs, against the shim's log: a minute or two.
-coverage: $(B)/libsbx-shim.so $(B)/tests/mkchannel
+coverage: all $(B)/tests/mkchannel
 	$(Q)B=$(B) tests/coverage/run.sh
 # Sixty-four threads that open, rename, fork, exec, are killed and take signals, and no record is
 # lost: ten minutes of what `make check` does for seconds.
