@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/plan/program.h"
 #include "views/views.h"
 
 static int set_pid(void *target, const char *value, struct b_err *err)
@@ -114,6 +115,8 @@ static const char usage[] =
 	"       sbx-audit learn RUN...          a policy under which the same work passes\n"
 	"       sbx-audit report [RUN]          one page for a browser\n"
 	"       sbx-audit verify [RUN]          does the chain of the log hold?\n"
+	"       sbx-audit ship --to URL         the record of all runs to a server (see --help "
+	"there)\n"
 	"       sbx-audit prune                 removes old runs, compresses large logs\n"
 	"       sbx-audit schema                the JSON Schema of a line of a log\n"
 	"\n"
@@ -150,6 +153,7 @@ static const struct {
 	{"learn", audit_learn, OUTPUT | FROM},
 	{"report", audit_report, OUTPUT},
 	{"verify", audit_verify, 0},
+	{"ship", NULL, 0}, /* sbx-ship's, with options of its own */
 	{"prune", audit_prune, PRUNE},
 	{"schema", audit_schema, PAGED},
 };
@@ -212,6 +216,21 @@ static int check_verb(size_t verb, const struct audit_options *o, struct b_err *
 	return 0;
 }
 
+/* A program of its own, so that nothing else here needs what it needs. Returns on failure only. */
+static int audit_ship(char **argv)
+{
+	static char name[] = "sbx-audit ship";
+	b_auto_free char *path = NULL;
+	struct b_err err;
+
+	if (lau_ship_find(&path, &err) < 0)
+		return audit_fail(&err);
+	argv[0] = name;
+	execv(path, argv);
+	b_fail(&err, B_SYSTEM, errno, "%s: %s", path, strerror(errno));
+	return audit_fail(&err);
+}
+
 static int run_verb(size_t verb, const struct audit_options *o)
 {
 	b_auto_free char *root = NULL;
@@ -250,6 +269,8 @@ int main(int argc, char **argv)
 			verb = i;
 	argc -= verb != 0;
 	argv += verb != 0;
+	if (verb && !verbs[verb].run)
+		return audit_ship(argv);
 	if (b_opt_parse(table, sizeof table / sizeof *table, argc, argv, &o, &o.words, &rest,
 			&err) < 0)
 		status = audit_fail(&err);

@@ -152,6 +152,7 @@ char **lau_script_argv(struct b_arena *arena, const struct lau_script *s, const 
 #define SELFTEST "sbx-selftest"
 #define ADOPT	 "sbx-adopt"
 #define EGRESS	 "sbx-egress"
+#define SHIP	 "sbx-ship"
 
 /* Root's or the caller's; or as this very program, whose owner can do no more by the other file. In
  * a user namespace that knows neither, both look as nobody's. */
@@ -244,6 +245,11 @@ int lau_selftest_find(char **out, struct b_err *err)
 	return find_helper(SELFTEST, out, err);
 }
 
+int lau_ship_find(char **out, struct b_err *err)
+{
+	return find_helper(SHIP, out, err);
+}
+
 int lau_audit_find(char **out, struct b_err *err)
 {
 	return find_helper("sbx-audit", out, err);
@@ -271,7 +277,7 @@ size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nw
 		     const char *out[LAU_OWN_MAX])
 {
 	static const char *const beside[] = {"sbx-launch", "sbx-shell", "sbx-policy", "sbx-audit",
-					     SELFTEST,	   ADOPT,	EGRESS};
+					     SELFTEST,	   ADOPT,	EGRESS,	      SHIP};
 	b_auto(b_str_release) struct b_str dir = {0};
 	b_auto_free char *shim = NULL;
 	size_t n = 0;

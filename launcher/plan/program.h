@@ -52,13 +52,14 @@ int lau_shim_find(char **out, struct b_err *err);
 int lau_selftest_find(char **out, struct b_err *err);
 int lau_audit_find(char **out, struct b_err *err); /* sbx-audit */
 int lau_adopt_find(char **out, struct b_err *err); /* sbx-adopt */
+int lau_ship_find(char **out, struct b_err *err);  /* sbx-ship */
 
 /* sbx-egress, likewise. */
 int lau_egress_find(char **out, struct b_err *err);
 
 /* When the program that runs lies in one of the workspaces: the canonical paths, in the arena, of
  * our programs there, the shim last. How many. Elsewhere only --modify could open them. */
-#define LAU_OWN_MAX 8
+#define LAU_OWN_MAX 12
 size_t lau_own_files(struct b_arena *, const char *const *workspaces, size_t nworkspaces,
 		     const char *out[LAU_OWN_MAX]);
 
