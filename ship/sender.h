@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sender.h - a thread that sends batches one after the other, while the next one is made, and
- *writes what was acknowledged into the directories of the runs.
+ * writes what was acknowledged into the directories of the runs.
  *
  *	struct ship_sender *s = ship_sender_new(&config, &stop, &err);
  *	ship_sender_put(s, batch, &err)		(waits until it is taken)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * state.h - what of a run the server has acknowledged: a small file in the run's own directory, one
- *for each destination.
+ * for each destination.
  *
  *	struct ship_state s;
  *	if (ship_state_load(dir, name, &s, &err) < 0) ...	(none: all zero)
  *	s.planned = 120;
- *	ship_state_save(dir, name, &s, true, &err);	before lines 101 to 120 of a run that goes
- *on s.lines = 120, s.planned = 0; ship_state_save(dir, name, &s, false, &err);	they were
- *acknowledged
+ *	ship_state_save(dir, name, &s, true, &err);	lines up to 120 of a run that goes on
+ *	s.lines = 120, s.planned = 0;
+ *	ship_state_save(dir, name, &s, false, &err);	they were acknowledged
  *
  * The same lines must go in the same batches, however often they are sent: counts that the server
- *made of a batch are replaced by those of the batch sent again, and of no other. Where a batch ends
- *follows from where it begins, but for one that ends with what a run that goes on has written so
- *far: that end is planned, on the disk, before the batch is sent. What an acknowledgement adds may
- *be lost with the machine: the same batch is sent again.
+ * made of a batch are replaced by those of the batch sent again, and of no other. Where a batch
+ * ends follows from where it begins, but for one that ends with what a run that goes on has
+ * written so far: that end is planned, on the disk, before the batch is sent. What an
+ * acknowledgement adds may be lost with the machine: the same batch is sent again.
  */
 #pragma once
 

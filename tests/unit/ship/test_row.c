@@ -70,9 +70,10 @@ Test(ship_row, an_event_has_its_key_its_time_and_its_line)
 
 Test(ship_row, a_time_that_no_column_has_is_left_out)
 {
-	static const char *const times[] = {"9999-01-01T00:00:00.0Z", "0000-01-01T00:00:00Z", "x",
-					    "2026-11-27 23:24:01", "-026-11-27T23:24:01", "2026-13-01T00:00:00Z",
-					    "2026-01-00T00:00:00Z", "2026-01-01T24:00:00Z"};
+	static const char *const times[] = {
+		"9999-01-01T00:00:00.0Z", "0000-01-01T00:00:00Z", "x",
+		"2026-11-27 23:24:01",	  "-026-11-27T23:24:01",  "2026-13-01T00:00:00Z",
+		"2026-01-00T00:00:00Z",	  "2026-01-01T24:00:00Z"};
 
 	for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
 		char line[200];
