@@ -133,6 +133,17 @@ $(B)/tests/soak: tests/soak/soak.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $< -lpthread
 
+# The record of a fleet: two shards of ClickHouse as plain processes, which with the senders and the network
+# between them are killed at random moments; docs/fleet answers afterwards.
+FLEET_HOSTS ?= 10000
+FLEET_EVENTS ?= 1000
+FLEET_KILLS ?= 100
+check-fleet:
+	$(if $(filter no,$(SETUP)),,$(Q)scripts/setup fleet)
+	$(Q)$(MAKE) -j$(JOBS) all
+	$(Q)B=$(B) tests/fleet/run $(FLEET_HOSTS) $(FLEET_EVENTS) $(FLEET_KILLS) $(FLEET_SEED)
+.PHONY: check-fleet
+
 # The files that look at processes, as on a host whose Yama wants the broker to be the parent.
 check-kin check-hosts filters-table check-agents kill-storm stress races escape: export FULL := 1
 KIN_TESTS := $(patsubst %,tests/e2e/%.sh,status stdio terminal exec isolate runs nested broker make git)
