@@ -110,6 +110,10 @@ uint64_t aud_procs_origin(struct aud_procs *, uint32_t pid, uint32_t ppid);
 /* Has it said hello itself, or is it the fork of one that has? */
 bool aud_procs_is_image(struct aud_procs *, uint32_t pid, uint32_t ppid);
 
+/* A process that nobody has met, like its parent: it says in which process its image began, of
+ * which it is a fork of a fork. */
+void aud_procs_fork(struct aud_procs *, const struct sbx_event *);
+
 /* `seq` = its line (0: not logged). */
 void aud_procs_exec(struct aud_procs *, const struct sbx_event *, const char *path, uint64_t seq,
 		    uint64_t now_ms);

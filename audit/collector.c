@@ -337,6 +337,8 @@ static void on_shims(struct aud_collector *c, struct aud_item *it, bool final)
 		c->reader.corrupt++;
 		return;
 	}
+	if (it->ev.image_pid && it->ev.image_pid != it->ev.pid)
+		aud_procs_fork(c->procs, &it->ev);
 	if (it->ev.kind != SBX_EV_EXEC) /* of a spawn the parent speaks */
 		aud_procs_speaks(c->procs, it->ev.pid, it->ev.ppid);
 	if (c->cfg.broker_ring && may_have_twin(&it->ev) && meets_twin(c, it, final))

@@ -114,6 +114,16 @@ static struct slot *known(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 	return s;
 }
 
+void aud_procs_fork(struct aud_procs *p, const struct sbx_event *ev)
+{
+	struct slot *s = slot_of(p, ev->pid), *image = slot_of(p, ev->image_pid);
+
+	if (s->pid == ev->pid || slot_of(p, ev->ppid)->pid == ev->ppid)
+		return;
+	if (image != s && image->pid == ev->image_pid)
+		*s = (struct slot){.pid = ev->pid, .exe = image->exe, .origin = image->origin};
+}
+
 const char *aud_procs_exe(struct aud_procs *p, uint32_t pid, uint32_t ppid)
 {
 	return known(p, pid, ppid)->exe;

@@ -132,12 +132,13 @@ struct sbx_event {
 	uint64_t time_ns; /* CLOCK_REALTIME at completion */
 	uint32_t pid;
 	uint32_t ppid;
-	uint32_t seq;	/* per process */
-	uint16_t kind;	/* enum sbx_event_kind */
-	uint16_t op;	/* enum sbx_op */
-	uint16_t call;	/* row of shim/calls.h, see sbx_call_name() */
-	uint16_t flags; /* SBX_EVF_* */
-	int32_t err;	/* errno of the call, 0 = succeeded */
+	uint32_t image_pid; /* of the process that began the image; another in a fork; 0 = not told
+			     */
+	uint16_t kind;	    /* enum sbx_event_kind */
+	uint16_t op;	    /* enum sbx_op */
+	uint16_t call;	    /* row of shim/calls.h, see sbx_call_name() */
+	uint16_t flags;	    /* SBX_EVF_* */
+	int32_t err;	    /* errno of the call, 0 = succeeded */
 	uint32_t aux;
 	/* SBX_EV_REPEAT: how many. SBX_EV_CALL with SBX_EVF_ASKED and two paths: the length of the
 	 * second path, and from bit 16 on that of what was asked for the first. With SBX_EVF_ARGV:

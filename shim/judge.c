@@ -158,7 +158,7 @@ static inline void warm_next_frame(void)
 }
 
 struct who {
-	uint32_t pid, ppid, seq;
+	uint32_t pid, ppid;
 };
 
 /* With what the program asked for. */
@@ -184,7 +184,7 @@ static void write_event(enum sbx_event_kind kind, const struct shim_told *t, str
 		.time_ns = kind == SBX_EV_CALL ? shim_now_ns() : shim_now_ns_cold(),
 		.pid = who.pid,
 		.ppid = who.ppid,
-		.seq = who.seq,
+		.image_pid = atomic_load_explicit(&shim.image_pid, memory_order_relaxed),
 		.kind = (uint16_t)kind,
 		.op = (uint16_t)t->op,
 		.call = (uint16_t)t->call,
@@ -224,12 +224,10 @@ void shim_tell(const struct shim_told *t, uint64_t key)
 		    (struct who){
 			    atomic_load_explicit(&life->pid, memory_order_relaxed),
 			    atomic_load_explicit(&life->ppid, memory_order_relaxed),
-			    atomic_fetch_add_explicit(&life->seq, 1, memory_order_relaxed) + 1,
 		    });
 }
 
-/* Most exec calls are made by a vfork child, where the remembered pid is its parent's. Their
- * `seq` is 0: they stand between two lives. */
+/* Most exec calls are made by a vfork child, where the remembered pid is its parent's. */
 void shim_tell_exec(enum sbx_event_kind kind, const struct shim_told *t, uint32_t pid)
 {
 	struct who who = {.pid = pid};

@@ -47,7 +47,6 @@ extern struct shim_proc shim;
 struct shim_life {
 	_Atomic uint32_t pid; /* 0 = not known yet */
 	_Atomic uint32_t ppid;
-	_Atomic uint32_t seq;
 	_Atomic uint64_t seed; /* of the verdict cache */
 };
 struct shim_life *shim_life(void);

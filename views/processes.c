@@ -46,6 +46,8 @@ static size_t parent_of(const struct view_images *all, const struct aud_entry *e
 
 	if (!i)
 		i = find(all, all->latest, e->ppid);
+	if (!i && e->proc) /* a fork of a fork, which began no image */
+		i = find(all, all->by_seq, e->proc);
 	if (i && i->pid == e->pid && i->parent != SIZE_MAX && i->has_exit)
 		i = &all->v[i->parent];
 	return i ? (size_t)(i - all->v) : SIZE_MAX;

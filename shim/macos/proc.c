@@ -17,7 +17,6 @@ struct shim_life *shim_life(void)
 
 	if (atomic_load_explicit(&life.pid, memory_order_relaxed) != pid) {
 		atomic_store_explicit(&life.ppid, (uint32_t)getppid(), memory_order_relaxed);
-		atomic_store_explicit(&life.seq, 0, memory_order_relaxed);
 		atomic_store_explicit(&life.seed, shim_now_ns() ^ (uint64_t)pid << 32,
 				      memory_order_relaxed);
 		atomic_store_explicit(&life.pid, pid, memory_order_relaxed);

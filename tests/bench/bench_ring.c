@@ -52,7 +52,7 @@ static void put(struct sbx_ring *r, uint64_t size, uint32_t pid, uint32_t i)
 	struct sbx_event ev = {.time_ns = UINT64_C(1795000000000000000) + i,
 			       .pid = pid,
 			       .ppid = 1,
-			       .seq = i,
+			       .image_pid = i,
 			       .op = i % 8 ? SBX_READ : SBX_MODIFY,
 			       .call = SBX_CALL_openat,
 			       .flags = SBX_EVF_ALLOWED};

@@ -99,6 +99,12 @@ began() # where each program began, and its words as far as they fit
 		[ "$("$AUDIT" grep --json 'argv_cut' | grep -c '"argv":\["/bin/true","0')" -eq 1 ] && has '"working_directory":"./sub"' show --format ocsf
 }
 check 'where each began, and its words up to 2,048 bytes' began
+kin() # of processes that forked and never began a program
+{
+	launch -q -- bash -c 'x=$( (/bin/true inner; :); :); (: ; (cat /etc/passwd >/dev/null; :)); exit 0'
+	ask tree && [ "$(grep -cE '^[0-9]' "$TMP/answer")" -eq 1 ] && grep -qE '^  [0-9]+  /bin/true inner  ' "$TMP/answer" && grep -qE '^  [0-9]+  cat /etc/passwd  ' "$TMP/answer"
+}
+check 'what a fork of a fork began is below the program that forked' kin
 static_began()
 {
 	printf 'int main(void) { return 3; }\n' >s.c && gcc -static -o s s.c && launch -q -- sh -c 'cd sub; ../s word; exit 0'

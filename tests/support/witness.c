@@ -186,7 +186,6 @@ bool witness_put(struct witness *w, struct sbx_event ev, const char *path, const
 {
 	ev.time_ns = b_now_real_ns();
 	ev.ppid = ev.pid - 1;
-	ev.seq = w->seq++;
 	ev.path_len = (uint16_t)strlen(path);
 	ev.path2_len = (uint16_t)strlen(path2);
 	return sbx_ring_write(w->ring, w->ring_size, &ev, path, path2);

@@ -43,7 +43,6 @@ struct witness {
 	struct b_str told; /* what the person read, a line each */
 	json_t *lines;	   /* array, after witness_end() */
 	uint64_t now_ms;
-	uint32_t seq;
 };
 
 /* Of the chains of all collectors from now on; NULL, as at first: a key that everyone has. */
@@ -61,7 +60,7 @@ void witness_start_limited(struct witness *, uint64_t log_limit);
 void witness_start_named(struct witness *, const char *run_id, int log_fd);
 void witness_release(struct witness *);
 
-/* Fills time, pid, ppid (pid - 1), seq and path lengths, and writes to the ring. */
+/* Fills time, pid, ppid (pid - 1) and path lengths, and writes to the ring. */
 bool witness_put(struct witness *, struct sbx_event, const char *path, const char *path2);
 /* The same by the broker, which knows no parent. */
 bool witness_broker(struct witness *, struct sbx_event, const char *path, const char *path2);

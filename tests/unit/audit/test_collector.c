@@ -224,6 +224,30 @@ Test(audit_collector, a_process_that_reports_the_wrong_verdict_is_marked, .fini 
 	cr_assert_eq(w.counts.disagreed, 4);
 }
 
+Test(audit_collector, a_fork_of_a_fork_that_said_nothing_is_of_its_image, .fini = end)
+{
+	struct sbx_event ev = {
+		.pid = 30, .op = SBX_READ, .call = SBX_CALL_open, .flags = SBX_EVF_ALLOWED};
+
+	witness_start(&w, SBX_AUDIT_ALL);
+	witness_exec(&w, 10, SBX_EXEC_DYNAMIC, "/bin/sh");
+	witness_hello(&w, 10, "/bin/sh");
+	ev.image_pid = 10;
+	witness_put(&w, ev, "/etc/a", "");
+	ev.pid = 40;
+	ev.image_pid = 77; /* of which nothing is known */
+	witness_put(&w, ev, "/etc/b", "");
+	ev.pid = 10 + 16384; /* it may not take the place of its image */
+	ev.image_pid = 10;
+	witness_put(&w, ev, "/etc/c", "");
+	witness_call(&w, 10, SBX_READ, true, "/etc/d");
+	witness_end(&w);
+	cr_expect_eq(number(2, "proc"), number(0, "seq"));
+	cr_expect_eq(number(2, "ppid"), 29);
+	cr_expect_eq(number(3, "proc"), 0);
+	cr_expect_eq(number(4, "proc"), 0);
+}
+
 Test(audit_collector, lines_name_the_executable_and_the_exec_that_started_it, .fini = end)
 {
 	witness_start(&w, SBX_AUDIT_ALL);

@@ -42,7 +42,7 @@ static void start(size_t data_size)
 static bool put(uint32_t pid, uint32_t seq, const char *path, const char *path2)
 {
 	struct sbx_event ev = {.pid = pid,
-			       .seq = seq,
+			       .image_pid = seq,
 			       .path_len = (uint16_t)strlen(path),
 			       .path2_len = (uint16_t)strlen(path2)};
 
@@ -74,7 +74,7 @@ Test(core_ring, what_is_written_is_read_back_whole)
 	struct sbx_event ev = {.time_ns = 1,
 			       .pid = 2,
 			       .ppid = 3,
-			       .seq = 4,
+			       .image_pid = 4,
 			       .kind = SBX_EV_REPEAT,
 			       .op = SBX_MODIFY,
 			       .call = SBX_CALL_rename,
@@ -108,7 +108,7 @@ Test(core_ring, paths_of_every_length_survive_many_laps)
 		a[n] = b[m] = '\0';
 		cr_assert(put(1, i, a, b));
 		cr_assert_eq(get(0, false), 1);
-		cr_assert_eq(f.ev.seq, i);
+		cr_assert_eq(f.ev.image_pid, i);
 		cr_assert_str_eq(f.path, a);
 		cr_assert_str_eq(f.path2, b);
 	}
@@ -142,7 +142,7 @@ Test(core_ring, a_full_ring_counts_each_event_it_drops)
 	cr_assert_eq(sbx_ring_take_lost(&f.rd), 0);
 	for (i = 0; i < kept; i++) {
 		cr_assert_eq(get(0, false), 1);
-		cr_assert_eq(f.ev.seq, i);
+		cr_assert_eq(f.ev.image_pid, i);
 	}
 	cr_assert_eq(get(0, false), 0);
 	cr_assert(put(1, i, "/again", ""), "there is room once the reader was here");
@@ -182,11 +182,11 @@ Test(core_ring, many_threads_lose_nothing_uncounted_and_keep_their_order)
 			continue;
 		read++;
 		cr_assert_lt(f.ev.pid, THREADS);
-		cr_assert_geq(f.ev.seq, next[f.ev.pid]);
-		next[f.ev.pid] = f.ev.seq + 1;
-		cr_assert_eq(f.ev.path_len, f.ev.seq % 64);
-		cr_assert(!f.ev.path_len ||
-			  f.path[f.ev.path_len - 1] == (char)('a' + (f.ev.pid + f.ev.seq) % 26));
+		cr_assert_geq(f.ev.image_pid, next[f.ev.pid]);
+		next[f.ev.pid] = f.ev.image_pid + 1;
+		cr_assert_eq(f.ev.path_len, f.ev.image_pid % 64);
+		cr_assert(!f.ev.path_len || f.path[f.ev.path_len - 1] ==
+						    (char)('a' + (f.ev.pid + f.ev.image_pid) % 26));
 	}
 	for (i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
@@ -223,7 +223,7 @@ Test(core_ring, a_killed_writer_loses_nothing_it_completed)
 		while (wait(NULL) > 0)
 			;
 		while (get_next(true) == 1) {
-			cr_assert_eq(f.ev.seq, seen[f.ev.pid]);
+			cr_assert_eq(f.ev.image_pid, seen[f.ev.pid]);
 			seen[f.ev.pid]++;
 		}
 		for (w = 0; w < WRITERS; w++) /* one more: killed after it, before counting it */
@@ -326,7 +326,7 @@ Test(core_ring, a_tail_moved_by_a_liar_lets_nobody_overwrite_unread_frames)
 	for (i = 0; i < kept; i++) {
 		cr_assert_eq(get_next(false), 1);
 		cr_assert_eq(f.ev.pid, 1);
-		cr_assert_eq(f.ev.seq, i);
+		cr_assert_eq(f.ev.image_pid, i);
 	}
 	lost = (uint32_t)sbx_ring_take_lost(&f.rd);
 	cr_assert_eq(lost, 51);
