@@ -12,7 +12,8 @@ skip() # REASON
 need_tools()
 {
 	mkdir -p "$cache" || exit 2
-	command -v qemu-system-x86_64 debootstrap cpio >/dev/null 2>&1 && return
+	# of several words command(1) says yes when one is there
+	command -v qemu-system-x86_64 >/dev/null && command -v debootstrap >/dev/null && command -v cpio >/dev/null && return
 	[ "$(id -u)" = 0 ] || skip 'qemu-system-x86, debootstrap and cpio are not installed, and only root can'
 	{ apt-get update -qq && apt-get install -y -qq --no-install-recommends qemu-system-x86 debootstrap cpio; } \
 		>"$cache/apt.log" 2>&1 || skip "qemu-system-x86, debootstrap and cpio cannot be had: $(tail -n 1 "$cache/apt.log")"
@@ -30,4 +31,16 @@ need_kernel() # SERIES
 			mv x/boot/vmlinuz-* vmlinuz && mv x/lib/modules/* modules && rm -rf x ./*.deb
 	) || skip "the package $package cannot be had"
 	rm -rf "${cache:?}/$1" && mv "$cache/$1.part" "$cache/$1"
+}
+
+# The processor of the guest: the host's own where a machine can be made with it, else an emulated one.
+# Some hosts have /dev/kvm and refuse one of its registers.
+processor()
+{
+	local cpu=max,-arch-capabilities
+	if echo quit | timeout 10 qemu-system-x86_64 -accel kvm -cpu $cpu -m 64 -S -display none -serial none -monitor stdio >/dev/null 2>&1; then
+		echo "-accel kvm -cpu $cpu"
+	else
+		echo '-accel tcg,thread=multi -cpu max'
+	fi
 }
