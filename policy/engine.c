@@ -194,7 +194,6 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		*err = b->late;
 		return -1;
 	}
-	pol_build_opened(b);
 	pol_build_documents(b);
 	pol_build_hidden(b);
 	return 0;
@@ -251,6 +250,7 @@ static int build(struct pol_build *b, struct pol_layers *loaded, struct b_err *e
 	    build_layers(b, POL_LAYER_PROJECT, POL_LAYERS_MAX, err) < 0 ||
 	    pol_build_spared(b, err) < 0)
 		return -1;
+	pol_build_opened(b); /* behind all layers: what one of them closes is not open */
 	pol_build_network_held(b, &eff);
 	tell_layers(b);
 	/* no dialect so far says more of it */

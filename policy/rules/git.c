@@ -415,6 +415,8 @@ static void close_repository(struct runs *r, const char *dir, unsigned depth)
 		{POL_EXACT, "commondir"},
 		{POL_EXACT, "gitdir"},
 		{POL_EXACT, "info/attributes"},
+		{POL_TREE, "remotes"},
+		{POL_TREE, "branches"},
 	};
 	size_t n = depth >= ROWS_DEEP ? sizeof parts / sizeof *parts : 2;
 

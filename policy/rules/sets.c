@@ -2,12 +2,21 @@
 /* sets.c - presets of paths, placed under homes, the root, workspaces and git directories; and
  * the git data of a linked worktree. */
 #include <dirent.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "core/path.h"
 #include "policy/front/tree.h"
 #include "policy/front/presets.h"
 #include "policy/rules/build.h"
+
+/* A directory of a workspace in which the run begins, or one between. */
+struct here {
+	struct here *up;
+	const char *dir, *text; /* "/ws/a/b", "a/b/" */
+};
 
 /* One preset being placed. */
 struct set {
@@ -15,6 +24,8 @@ struct set {
 	const char *name;
 	const char *origin; /* NULL = the line of the preset */
 	const char *by;	    /* who runs or obeys what the row names; NULL = not said */
+	const struct here *here;
+	bool is_here; /* the row counts there, too */
 	enum pol_tier tier;
 	unsigned ops; /* POL_OPS() that are denied */
 	struct b_err *err;
@@ -175,6 +186,14 @@ static int place_listed(struct set *set, const char *dir, const char *head, cons
 	return rc;
 }
 
+static int place_here(struct set *set, const char *entry, const struct pol_pos *pos)
+{
+	for (const struct here *h = set->here; h; h = h->up)
+		if (place_listed(set, h->dir, "", entry, h->text, pos) < 0)
+			return -1;
+	return 0;
+}
+
 static int place(struct set *set, const struct pol_ynode *entry, enum section section)
 {
 	struct places places = places_of(set->b, section);
@@ -187,7 +206,7 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
 						&entry->pos) < 0)
 			return -1;
-	return 0;
+	return section == IN_WORKSPACE && set->is_here ? place_here(set, path, &entry->pos) : 0;
 }
 
 /* A path, or a row of them that says who obeys. */
@@ -199,6 +218,7 @@ static int place_row(struct set *set, const struct pol_ynode *row, enum section 
 	if (!by)
 		return place(set, row, section);
 	set->by = by->s;
+	set->is_here = !pol_yaml_get(row, "at");
 	for (size_t i = 0; i < paths->n; i++)
 		if (place(set, paths->v[i], section) < 0)
 			return -1;
@@ -260,10 +280,42 @@ static int take_document(struct set *set, const struct pol_ynode *root)
 	return 0;
 }
 
+/*
+ * An agent or an editor that is started in a directory of the workspace obeys what lies there, and
+ * above it: the rows of a workspace count in the current directory, and in each between it and the
+ * workspace.
+ */
+static const struct here *find_here(const struct pol_build *b)
+{
+	struct b_arena *a = &b->rs->arena;
+	struct here *first = NULL, **last = &first;
+	char here[PATH_MAX];
+
+	if (!getcwd(here, sizeof here) || here[0] != '/')
+		return NULL;
+	for (size_t w = 0; w < b->rs->nworkspaces; w++) {
+		const char *ws = b->rs->workspaces[w];
+		size_t n = strlen(ws), len = strlen(here);
+
+		while (len > n && sbx_path_under(here, len, ws, n)) {
+			const char *dir = b_arena_strndup(a, here, len);
+
+			*last = b_arena_alloc(a, sizeof **last);
+			**last = (struct here){.dir = dir,
+					       .text = b_arena_printf(a, "%s/", dir + n + (n > 1))};
+			last = &(*last)->up;
+			while (here[--len] != '/')
+				continue;
+		}
+	}
+	return first;
+}
+
 int pol_build_set(struct pol_build *b, const char *name, struct b_err *err)
 {
 	const struct pol_preset *preset = pol_preset_find(name);
-	struct set set = {.b = b, .name = name, .tier = POL_TIER_SET, .err = err};
+	struct set set = {
+		.b = b, .name = name, .tier = POL_TIER_SET, .here = find_here(b), .err = err};
 
 	if (!preset)
 		return b_fail(err, B_POLICY, 0, "no preset `%s`", name);

@@ -65,4 +65,34 @@ check 'what builds write is open' [ "$(spoilt "$open $made" | wc -l)" -eq "$(ech
 for f in $open $made; do grep -qs evil "$f" || echo "# closed: $f"; done
 launch --modify .pre-commit-config.yaml -- sh -c 'echo mine >.pre-commit-config.yaml'
 check 'the user opens one by name, and is told who obeys' sh -c '[ "$(cat .pre-commit-config.yaml)" = mine ] && grep -q "obeyed outside by the managers of git hooks" "$1"' - "$TMP/err"
+
+# An agent that is started below the top of the repository obeys what lies where it is, and between.
+fresh
+git init -q . && mkdir -p app/web && cd app/web || exit 2
+# the rows of git and its kin are of the top: a repository can be made in a directory
+here=$(echo "$closed" | tr -s ' \n' '\n\n' | grep -v '^\.hg/\|^\.jj/\|^\.sl/\|^\.git/\|^\.pijul/\|^_darcs/' | tr '\n' ' ')
+launch -q -- python3 "$TMP/make.py" "$here"
+check 'also in the directory where the run begins' [ -z "$(spoilt "$here")" -a "$(cat "$TMP/out")" = tried ]
+spoilt "$here" | sed 's/^/# open: /'
+launch -- sh -c 'echo x >../.mcp.json; mkdir ../.claude && echo x >../.claude/settings.json; echo x >../../mcp.json'
+check 'and between it and the top' [ ! -e ../.mcp.json -a ! -e ../.claude/settings.json -a -e ../../mcp.json ]
+check 'with the name as the workspace has it' grep -q 'denied modify .*/app/.mcp.json (rule app/.mcp.json, preset:protected:' "$TMP/err"
+launch -- git init -q .
+check 'a repository can be made there' [ "$status" -eq 0 -a -d .git/refs ]
+rm -rf .git
+check 'sbx-policy why says the same' sh -c '"$1" why modify "$PWD/.claude/settings.json" | grep -q "^denied .*rule app/web/.claude/settings.json"' - "$(dirname "$SBX")/sbx-policy"
+launch --modify app/web/.vscode -- sh -c 'mkdir .vscode; echo x >.vscode/tasks.json'
+check 'the user opens one by name' [ -e .vscode/tasks.json ]
+launch --setup claude --project
+cp .claude/settings.json "$TMP/hooked"
+launch -q -- sh -c 'echo {} >.claude/settings.json; rm -f .claude/settings.json; mv .claude c'
+check 'a command cannot take its own hook away' cmp -s .claude/settings.json "$TMP/hooked"
+
+# What another list of the document closes is not said to be open.
+fresh
+mkdir -p sub/.git/objects sub/.git/refs && echo 'ref: refs/heads/main' >sub/.git/HEAD
+echo '{"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]},"network":{"allowedDomains":[],"deniedDomains":[]}}' >"$TMP/srt.json"
+launch -p "$TMP/srt.json" -- sh -c 'echo x >sub/.git/hooks/x; mkdir sub/.claude && echo x >sub/.claude/settings.json'
+opens=$(grep -o 'opens `[^`]*`' "$TMP/err" | cut -d '`' -f 2)
+check 'what a note says is open, is' sh -c 'case $1 in */hooks/*|*/.vscode/*|"") exit 1 ;; esac' - "$opens"
 exit 0

@@ -32,11 +32,11 @@ check 'secrets: a key is closed' out no --preset secrets -- \
 check 'protected: hooks are closed' out no --preset protected -- \
 	bash -c 'mkdir -p .git && { echo x >.git/config; } 2>/dev/null || echo no'
 
-places='npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git \
-	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex/sessions claude:.claude/projects \
-	gemini:.gemini/tmp grok:.grok/sessions qwen:.qwen/projects opencode:.local/share/opencode/storage \
-	opencode:.local/state/opencode cursor-agent:.cursor/chats aider:.aider/caches pnpm:.local/share/pnpm/store/v10 \
-	pnpm:.cache/pnpm yarn:.cache/yarn yarn:.yarn/berry/cache uv:.cache/uv poetry:.cache/pypoetry maven:.m2/repository \
+places='npm:.npm npm:.cache/node-gyp pip:.cache/pip cargo:.cargo/registry cargo:.cargo/git
+	go:go/pkg/mod go:go/pkg/sumdb go:.cache/go-build codex:.codex/sessions claude:.claude/projects
+	gemini:.gemini/tmp grok:.grok/sessions qwen:.qwen/projects opencode:.local/share/opencode/storage
+	opencode:.local/state/opencode cursor-agent:.cursor/chats aider:.aider/caches pnpm:.local/share/pnpm/store/v10
+	pnpm:.cache/pnpm yarn:.cache/yarn yarn:.yarn/berry/cache uv:.cache/uv poetry:.cache/pypoetry maven:.m2/repository
 	gradle:.gradle/caches gradle:.gradle/daemon rustup:.cargo/registry jupyter:.local/share/jupyter/runtime orbit:.orbit/tasks orbit:.orbit/state/logs'
 for place in $places; do mkdir -p "$HOME/${place#*:}"; done
 # shellcheck disable=SC2086
@@ -59,9 +59,11 @@ for row in $(first 3 claude:.claude/projects/x codex:.codex/sessions/x gemini:.g
 done
 for row in $(first 3 .local/share/pnpm/pnpm .local/share/pnpm/global/5/x .qwen/settings.json .gradle/init.d/x .rustup/toolchains/x/bin/rustc \
 	.cargo/bin/rustc .m2/settings.xml .jupyter/jupyter_notebook_config.py .local/share/uv/tools/x .aider.conf.yml .cursor/hooks.json \
-	.config/opencode/plugins/x.js); do
+	.config/opencode/plugins/x.js .local/share/opencode/snapshot/id/config .local/share/opencode/snapshot/a/b/hooks/post-checkout \
+	.cache/node/corepack/v1/yarn/1/bin/yarn.js .cache/pypoetry/virtualenvs/e/bin/activate .cache/uv/environments-v2/e/bin/ruff .cache/pnpm/dlx/a/bin/x \
+	go/pkg/mod/golang.org/toolchain@v1/bin/go .gradle/native/a/linux-amd64/libnative-platform.so); do
 	mkdir -p "$HOME/$(dirname "$row")"
-	check "all of them: ~/$row stays as it is" out no --preset pnpm --preset yarn --preset uv --preset poetry --preset maven \
+	check "all of them: ~/$row stays as it is" out no --preset pnpm --preset yarn --preset uv --preset poetry --preset maven --preset go \
 		--preset gradle --preset rustup --preset jupyter --preset qwen --preset opencode --preset cursor-agent --preset aider -- \
 		bash -c '{ echo x >"$1"; } 2>/dev/null || echo no' - "$HOME/$row"
 done
