@@ -44,6 +44,36 @@ enum egr_fd {
 	EGR_FD_SOCKETS,	    /* EGR_SOCKETS of them, made in the run's namespace */
 };
 
+/* Where rules look into what is encrypted (`ends_tls` of the page) it is started before the
+ * command, which reads its files, and before there is a namespace. Then, from EGR_FD_SOCKETS on: */
+enum egr_tls_fd {
+	EGR_FD_LATER = EGR_FD_SOCKETS, /* it says by a byte that the files are written; then the
+					  sockets come by it */
+	EGR_FD_OWN,  /* to write to: the run's own certificate and those of EGR_TRUST_VARS; */
+	EGR_FD_ALL,  /* these with all that the host trusts; */
+	EGR_FD_JAVA, /* the same for Java */
+	EGR_FD_TLS_END
+};
+
+/* Variables by which clients find certificates. ALL: a file in the place of what they trust; OWN:
+ * one of what they trust as well. In the launcher's environment the files that they name are
+ * trusted as well as the host's. Java has options in the place of one (JAVA_TOOL_OPTIONS). */
+#define EGR_TRUST_VARS(X)                                                                          \
+	X(SSL_CERT_FILE, ALL)	     /* OpenSSL, Python, Go, Rust, Ruby, PHP */                    \
+	X(CURL_CA_BUNDLE, ALL)	     /* curl, Python's requests */                                 \
+	X(GIT_SSL_CAINFO, ALL)	     /* git, also where it is of GnuTLS */                         \
+	X(REQUESTS_CA_BUNDLE, ALL)   /* Python's requests */                                       \
+	X(PIP_CERT, ALL)	     /* pip */                                                     \
+	X(CARGO_HTTP_CAINFO, ALL)    /* cargo */                                                   \
+	X(AWS_CA_BUNDLE, ALL)	     /* the AWS tools */                                           \
+	X(NIX_SSL_CERT_FILE, ALL)    /* nix */                                                     \
+	X(HEX_CACERTS_PATH, ALL)     /* mix, rebar3 */                                             \
+	X(BUNDLE_SSL_CA_CERT, ALL)   /* bundler */                                                 \
+	X(PERL_LWP_SSL_CA_FILE, ALL) /* LWP */                                                     \
+	X(npm_config_cafile, ALL)    /* npm, pnpm */                                               \
+	X(NODE_EXTRA_CA_CERTS, OWN)  /* Node, Bun */                                               \
+	X(DENO_CERT, OWN)	     /* Deno */
+
 /* The order is that of the message in which the broker sends them. */
 enum egr_socket {
 	EGR_DNS4,
@@ -54,6 +84,10 @@ enum egr_socket {
 	EGR_RELAY6,
 	EGR_SOCKETS
 };
+
+/* In one message. -1 with errno; EPIPE: the other end is gone. */
+int egr_sockets_send(int sock, const int fds[EGR_SOCKETS]);
+int egr_sockets_receive(int sock, int flags, int fds[EGR_SOCKETS]);
 
 /* ---- names and their addresses ---- */
 
@@ -78,7 +112,8 @@ struct egr_name {
 enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT, EGR_SHAPE_OPENSHELL };
 
 struct egr_page {
-	_Atomic uint32_t shape; /* enum egr_shape; set before anything else */
+	_Atomic uint32_t shape;	   /* enum egr_shape; set before anything else */
+	_Atomic uint32_t ends_tls; /* the same: enum egr_tls_fd holds */
 	/* Messages but EGR_TOLD_CLOSED, as each side counts them: what lies between is lost when
 	 * the run is over, and its record is not complete. */
 	_Atomic uint64_t told, heard;

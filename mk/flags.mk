@@ -72,6 +72,7 @@ SHIM_CFLAGS := -O2 -g -fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-builtin 
 archive = $(wildcard $(shell $(CC) -print-file-name=lib$(1).a))
 ARCHIVES ?= $(if $(and $(call archive,yaml),$(call archive,nettle),$(call archive,jansson)),yes,no)
 PKG_CONFIG ?= pkg-config
+comma := ,
 shared = $(or $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null),$(2))
 ifeq ($(ARCHIVES),yes)
 LIBS_POLICY := -Wl,-Bstatic -lyaml -lnettle -Wl,-Bdynamic
@@ -81,10 +82,14 @@ LIBS_POLICY := $(call shared,yaml-0.1 nettle,-lyaml -lnettle)
 LIBS_AUDIT := $(call shared,jansson,-ljansson)
 endif
 
+# OpenSSL, for sbx-egress alone, which no start waits for: shared, so that what a distribution mends
+# in it reaches runs. In packages, which run on each host, it is inside.
+LIBS_TLS := $(if $(ALL_STATIC),-Wl$(comma)-Bstatic -lssl -lcrypto -Wl$(comma)-Bdynamic,$(call shared,libssl libcrypto,-lssl -lcrypto))
+
 # What is built follows the flags it is built with: objects and programs depend on this file, which
 # changes when they do.
 FLAGS_NOW = $(subst ',,$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(HARDEN_LDFLAGS) $(CFLAGS) $(LDFLAGS) \
-	$(SHIM_CFLAGS) $(LIBS_POLICY) $(LIBS_AUDIT))
+	$(SHIM_CFLAGS) $(LIBS_POLICY) $(LIBS_AUDIT) $(LIBS_TLS))
 FLAGS := $(B)/flags
 ifneq ($(strip $(FLAGS_NOW)),$(strip $(shell cat $(FLAGS) 2>/dev/null)))
 ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)

@@ -29,8 +29,6 @@ lib = $(patsubst %,$(B)/lib/%.a,$(1))
 # link: objects, archives, libraries, how when not as a usual pie
 link = $(Q)$(CC) $(if $(4),$(filter-out -pie,$(HARDEN_LDFLAGS)) $(4),$(HARDEN_LDFLAGS)) $(LDFLAGS) -o $@ $(1) -Wl,--start-group $(2) -Wl,--end-group $(3)
 
-comma := ,
-
 # The launcher without shared objects, where there are archives of them all: ld.so takes a quarter
 # of a millisecond, half of what executing a program takes. STATIC= links it as the others.
 STATIC ?= $(if $(SAN)$(filter no,$(ARCHIVES)),,$(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$(wildcard $(shell $(CC) -print-file-name=rcrt1.o))))
@@ -50,7 +48,7 @@ HELPERS := sbx-selftest sbx-adopt sbx-egress $(if $(CURL_H),sbx-ship)
 sbx-adopt_LIBS = $(sbx-launch_LIBS)
 sbx-adopt_PIE = $(sbx-launch_PIE)
 # with the C library's own getaddrinfo(3), which loads what it needs
-sbx-egress_LIBS := -lpthread
+sbx-egress_LIBS = $(LIBS_TLS) -lpthread
 # what alone needs libcurl; shared, as it brings half of a system with it
 sbx-ship_LIBS = $(LIBS_POLICY) $(LIBS_AUDIT) $(call shared,libcurl,-lcurl) -lz -lzstd -lpthread
 sbx-selftest_SRCS := $(wildcard selftest/*.c)

@@ -4,7 +4,7 @@
 TEST_SUPPORT_SRCS := $(wildcard tests/support/*.c)
 TEST_SUPPORT_TOOLS := $(filter tests/support/mk%.c,$(TEST_SUPPORT_SRCS))
 TEST_SUPPORT_LIB := $(filter-out $(TEST_SUPPORT_TOOLS),$(TEST_SUPPORT_SRCS))
-TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lzstd -lyaml -lnettle -lpthread
+TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lzstd -lyaml -lnettle -lssl -lcrypto -lpthread
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/test_*.c tests/agreement/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(B)/%)
