@@ -391,9 +391,13 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 	if (add_layer_remedy(line, d))
 		return;
 	if (d->is_request) {
+		/* "- why": it was refused before any rule was asked */
+		bool is_unread = d->address_len > 2 && !memcmp(d->address, "- ", 2);
+
 		b_str_add(line, ": ");
-		b_str_add_visible(line, d->address, d->address_len);
-		b_str_add(line, ": change `http` of the endpoint to allow it");
+		b_str_add_visible(line, d->address + 2 * is_unread, d->address_len - 2 * is_unread);
+		if (!is_unread)
+			b_str_add(line, ": change `http` of the endpoint to allow it");
 		return;
 	}
 	if (d->address) {

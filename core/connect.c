@@ -3,6 +3,7 @@
 #include "core/connect.h"
 
 #include "core/decide_priv.h"
+#include "core/request.h"
 
 /* "/:01bb", "/n", and of each of at most 127 labels the slash beside the letters; or 32 digits with
  * slashes. */
@@ -460,6 +461,23 @@ size_t sbx_connect_sets(const struct sbx_image *img, const struct sbx_host *host
 			out[n++] = set - 1;
 	}
 	return n;
+}
+
+bool sbx_connect_ends_tls(const struct sbx_image *img)
+{
+	const struct sbx_image_net *net = &img->hdr->net;
+	const struct sbx_image_net_rule *rule = facts_of(img, 0);
+	struct sbx_requests requests;
+
+	sbx_requests_of(img, &requests);
+	for (uint32_t i = 0; i < net->nrules; i++) {
+		uint32_t set = rule[i].requests;
+
+		if (set && set <= requests.nsets && (rule[i].low != 80 || rule[i].high != 80) &&
+		    !(requests.set[set - 1].flags & SBX_REQUEST_NO_TLS))
+			return true;
+	}
+	return false;
 }
 
 bool sbx_connect_is_said(const struct sbx_image *img)

@@ -105,6 +105,8 @@ bool sbx_connect_resolved(const struct sbx_image *, const char *name, size_t len
  * most of each layer: how many. 0: nobody looks into it. */
 size_t sbx_connect_sets(const struct sbx_image *, const struct sbx_host *, uint16_t port,
 			const struct sbx_programs *, uint32_t out[SBX_LAYERS_MAX]);
+/* Is there a rule on requests that may come encrypted? Not where it is for port 80 alone. */
+bool sbx_connect_ends_tls(const struct sbx_image *);
 
 /*
  * For a resolver, which knows no port and perhaps no program: is there a port at which some program

@@ -225,6 +225,7 @@ struct sbx_request_set {
 };
 #define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
 #define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */
+#define SBX_REQUEST_NO_TLS  0x4u /* what is encrypted is not opened, and so refused */
 
 /* Their arrays, offsets; ranges are struct sbx_glob_range, ops uint32_t (text_glob.h). */
 struct sbx_image_requests {

@@ -229,7 +229,6 @@ int egr_confine(struct b_err *err)
 	const struct rlimit no_core = {0, 0};
 
 	(void)__nss_configure_lookup("hosts", "files dns");
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)setrlimit(RLIMIT_CORE, &no_core);
 	if (drop_caps(err) < 0 || close_files(err) < 0 || close_calls(err) < 0)
 		return -1;

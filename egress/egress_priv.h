@@ -23,6 +23,7 @@ struct egr_conn;
 struct egr_http;
 struct egr_lookup;
 struct egr_proxied;
+struct egr_tls_world;
 
 /* What epoll(7) tells of. First in whatever it is a part of. */
 struct egr_source {
@@ -39,6 +40,7 @@ struct egr {
 	struct egr_page *page;
 	struct sbx_image image;
 	struct sbx_requests requests; /* of the image */
+	struct egr_tls_world *tls;    /* NULL = nothing that is encrypted is looked into */
 	struct egr_source channel, answers;
 	struct egr_source socket[EGR_SOCKETS];
 	bool is_over; /* the broker is gone */

@@ -75,7 +75,10 @@ static void say_bad_gateway(struct egr_http_conn *c, enum egr_http_wrong wrong)
 		c->fate = EGR_HTTP_IS_BROKEN;
 		return;
 	}
-	egr_http_bad_gateway(wrong, &text);
+	if (c->no_server && wrong == EGR_HTTP_WRONG_NONE)
+		egr_http_no_gateway(c->no_server, &text);
+	else
+		egr_http_bad_gateway(wrong, &text);
 	say_last(c, &text);
 }
 
@@ -158,9 +161,10 @@ static void judge(struct egr_http_conn *c, struct egr_http_told *t, struct sbx_t
 	if (t->target_kind != SBX_TARGET_OK)
 		return;
 	t->target = target;
-	t->is_for_another = target->is_https ||
-			    !egr_http_is_for(h, target, &c->host, c->port, 80) ||
-			    (target->is_star && !egr_is_word(h->method, "OPTIONS"));
+	t->is_for_another =
+		(target->is_url && target->is_https != c->is_encrypted) ||
+		!egr_http_is_for(h, target, &c->host, c->port, c->is_encrypted ? 443 : 80) ||
+		(target->is_star && !egr_is_word(h->method, "OPTIONS"));
 	q.path = target->path;
 	q.path_len = target->len;
 	q.query = target->query;
@@ -223,10 +227,12 @@ static bool read_request(struct egr_http_conn *c)
 	c->is_held = !c->tell(c, &t);
 	if (c->is_held)
 		return false;
-	if (t.target && !t.is_for_another && t.answer.passes)
-		forward(c, &t);
-	else
+	if (!t.target || t.is_for_another || !t.answer.passes)
 		refuse(c, &t);
+	else if (c->no_server)
+		say_bad_gateway(c, EGR_HTTP_WRONG_NONE);
+	else
+		forward(c, &t);
 	s->in.from += h.used;
 	return true;
 }

@@ -73,6 +73,10 @@ struct egr_http_conn {
 	size_t nsets;
 	struct sbx_host host; /* that was dialled, as it was asked for */
 	uint16_t port;
+	bool is_encrypted; /* what comes and goes here is in TLS: URLs are of https */
+	/* Not NULL: there is no server behind it, for this reason; what would be sent on is
+	 * answered so. */
+	const char *no_server;
 	enum egr_shape shape;
 	const char *program; /* for answers: of the caller; NULL = not known */
 	egr_http_tell_fn *tell;
@@ -111,3 +115,5 @@ void egr_http_refusal(const struct egr_http_conn *, const struct egr_http_told *
 		      struct b_str *out);
 /* The same where the server's response cannot be passed on. */
 void egr_http_bad_gateway(enum egr_http_wrong, struct b_str *out);
+/* The same where there is no server. */
+void egr_http_no_gateway(const char *why, struct b_str *out);

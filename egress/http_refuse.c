@@ -53,6 +53,11 @@ void egr_http_bad_gateway(enum egr_http_wrong wrong, struct b_str *out)
 	answer_text(502, b_str_c(&text), out);
 }
 
+void egr_http_no_gateway(const char *why, struct b_str *out)
+{
+	answer_text(502, why, out);
+}
+
 /* ---- what the rules refuse ---- */
 
 /* A part of the policy's text. */

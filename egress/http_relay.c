@@ -14,6 +14,7 @@
 #include "core/request.h"
 #include "egress/egress_priv.h"
 #include "egress/http_conn.h"
+#include "egress/tls.h"
 
 #define TURN	   (1u << 20) /* bytes of one connection before the others have their turn */
 #define LINGER_MS  2000u      /* for the caller to read why it was refused */
@@ -29,6 +30,8 @@ struct egr_http {
 	uint32_t pid;
 	uint32_t rule; /* that lets the connection pass, + 1 */
 	char endpoint[SBX_HOST_MAX + 16];
+	enum { FIRST_BYTE, HANDSHAKE, OPEN } state;
+	struct egr_tls *tls;	       /* NULL = not encrypted, or not known yet */
 	struct egr_http *next, **link; /* in e->held: the broker cannot be told yet */
 	bool is_draining;	       /* the last answer was sent; what comes is thrown away */
 	bool is_shut[EGR_HTTP_ENDS];   /* for writing */
@@ -115,6 +118,16 @@ static bool tell(struct egr_http_conn *conn, const struct egr_http_told *t)
 	return false;
 }
 
+/* Of what the ends did not come to terms about: as of a request that was refused unread. */
+static void tell_why(struct egr_http *h)
+{
+	struct egr_tell told = {
+		.what = EGR_TOLD_REQUEST, .why = SBX_CONNECT_RULE, .rule = h->rule, .id = h->c->id};
+
+	snprintf(told.text, sizeof told.text, "%s - %s", h->endpoint, egr_tls_why(h->tls));
+	egr_tell_or_lose(h->e, &told);
+}
+
 /* ---- beginning ---- */
 
 /* The host that was asked for: a name, or else the address that is dialled. */
@@ -172,9 +185,11 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 
 void egr_http_release(struct egr *e, struct egr_conn *c)
 {
-	e->nhttp -= c->http != NULL;
-	if (c->http)
-		let_go(c->http);
+	if (!c->http)
+		return;
+	e->nhttp--;
+	let_go(c->http);
+	egr_tls_free(c->http->tls);
 	free(c->http);
 	c->http = NULL;
 }
@@ -201,6 +216,24 @@ static size_t take_early(struct egr_conn *c, char *room, size_t n)
 	return n;
 }
 
+/* An answer that lasts as long as its connection is whole only where TLS says that it ends. */
+static bool is_cut(const struct egr_http *h)
+{
+	return h->tls && h->conn.down == EGR_RESPONSE_BODY &&
+	       egr_body_may_end(&h->conn.body[EGR_HTTP_SERVER]);
+}
+
+/* A server may say only behind the handshake that it does not want us (RFC 8446, 4.4.2.4): whoever
+ * asks next is answered so. */
+static bool is_unwanted(struct egr_http *h)
+{
+	if (!h->tls || !*egr_tls_why(h->tls) || h->conn.down == EGR_RESPONSE_BODY)
+		return false;
+	h->conn.no_server = egr_tls_why(h->tls);
+	tell_why(h);
+	return h->conn.down == EGR_RESPONSE_NONE;
+}
+
 static enum moved receive(struct egr_conn *c, enum egr_http_end end, int fd)
 {
 	struct egr_http_conn *conn = &c->http->conn;
@@ -208,17 +241,20 @@ static enum moved receive(struct egr_conn *c, enum egr_http_end end, int fd)
 	size_t n = egr_http_room(conn, end, &room);
 	ssize_t got;
 
-	if (!n)
+	if (!n || (end == EGR_HTTP_SERVER && conn->no_server))
 		return MOVED_NOTHING;
-	if (end == EGR_HTTP_CALLER && c->half[end].nearly) {
+	if (end == EGR_HTTP_CALLER && c->half[end].nearly && !c->http->tls) {
 		egr_http_received(conn, end, take_early(c, room, n));
 		return MOVED_SOME;
 	}
-	got = recv(fd, room, n, MSG_DONTWAIT);
+	got = c->http->tls ? egr_tls_recv(c->http->tls, end, room, n)
+			   : recv(fd, room, n, MSG_DONTWAIT);
 	if (is_for_later(got))
 		return MOVED_NOTHING;
-	if (got < 0 && end == EGR_HTTP_CALLER)
+	if (got < 0 && (end == EGR_HTTP_CALLER || is_cut(c->http)))
 		return MOVED_FAILED;
+	if (got < 0 && is_unwanted(c->http))
+		return MOVED_NOTHING;
 	/* of a server that has reset the connection as much is known as of one that has closed it
 	 */
 	egr_http_received(conn, end, got < 0 ? 0 : (size_t)got);
@@ -234,7 +270,8 @@ static enum moved give(struct egr_conn *c, enum egr_http_end end, int fd)
 
 	if (!n)
 		return MOVED_NOTHING;
-	sent = send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+	sent = c->http->tls ? egr_tls_send(c->http->tls, end, p, n)
+			    : send(fd, p, n, MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (sent < 0)
 		return is_for_later(sent) ? MOVED_NOTHING : MOVED_FAILED;
 	c->half[!end].total += (uint64_t)sent;
@@ -249,6 +286,13 @@ static int fd_of(const struct egr_conn *c, enum egr_http_end end)
 	return end == EGR_HTTP_CALLER ? c->caller.fd : c->peer.fd;
 }
 
+static int shut(struct egr_conn *c, enum egr_http_end end)
+{
+	if (c->http->tls)
+		egr_tls_shut(c->http->tls, end);
+	return shutdown(fd_of(c, end), SHUT_WR);
+}
+
 /* Behind an upgrade each direction ends by itself. */
 static void shut_ends(struct egr_conn *c)
 {
@@ -257,7 +301,7 @@ static void shut_ends(struct egr_conn *c)
 	for (int i = 0; i < EGR_HTTP_ENDS; i++)
 		if (!h->is_shut[i] && egr_http_is_shut(&h->conn, (enum egr_http_end)i)) {
 			h->is_shut[i] = true;
-			(void)shutdown(fd_of(c, (enum egr_http_end)i), SHUT_WR);
+			(void)shut(c, (enum egr_http_end)i);
 		}
 }
 
@@ -270,7 +314,7 @@ static void drain(struct egr *e, struct egr_conn *c)
 		c->http->is_draining = true;
 		close(c->peer.fd); /* nothing more is for the server */
 		c->peer.fd = -1;
-		if (shutdown(c->caller.fd, SHUT_WR) < 0) {
+		if (shut(c, EGR_HTTP_CALLER) < 0) {
 			egr_relay_end(e, c, true);
 			return;
 		}
@@ -304,10 +348,83 @@ static bool settle(struct egr *e, struct egr_conn *c)
 	return true;
 }
 
+/* ---- who is there ---- */
+
+/* -1: nothing was said yet. */
+static int first_byte(const struct egr_conn *c)
+{
+	const struct egr_half *h = &c->half[EGR_HTTP_CALLER];
+	uint8_t byte = 0;
+
+	if (h->nearly)
+		return *h->early;
+	/* of one that has left, or failed, reading says so again */
+	return is_for_later(recv(c->caller.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT)) ? -1 : byte;
+}
+
+static bool may_end_tls(const struct egr_http *h)
+{
+	for (size_t i = 0; i < h->conn.nsets; i++)
+		if (h->conn.rules->set[h->conn.set[i]].flags & SBX_REQUEST_NO_TLS)
+			return false;
+	return h->e->tls != NULL;
+}
+
+static void look(struct egr_conn *c)
+{
+	struct egr_http *h = c->http;
+	const struct egr_half *early = &c->half[EGR_HTTP_CALLER];
+	int byte = first_byte(c);
+
+	if (byte < 0)
+		return;
+	h->state = OPEN;
+	if (!egr_tls_is_begun((uint8_t)byte) || !may_end_tls(h))
+		return;
+	h->tls = egr_tls_new(h->e->tls, &h->conn.host, c->caller.fd, c->peer.fd);
+	if (!h->tls) {
+		h->conn.fate = EGR_HTTP_IS_BROKEN;
+		return;
+	}
+	egr_tls_early(h->tls, early->early, early->nearly);
+	h->conn.is_encrypted = true;
+	h->state = HANDSHAKE;
+}
+
+/* A client that does not come to terms reads the alert that says why; one that does is told in
+ * HTTP that the server does not. */
+static void shake(struct egr_http *h)
+{
+	enum egr_tls_said said = egr_tls_shake(h->tls);
+
+	if (said == EGR_TLS_WAITS)
+		return;
+	h->state = OPEN;
+	if (said == EGR_TLS_IS_UP)
+		return;
+	tell_why(h);
+	if (said == EGR_TLS_NO_CALLER)
+		h->conn.fate = EGR_HTTP_ENDS_CALLER;
+	else
+		h->conn.no_server = egr_tls_why(h->tls);
+}
+
+/* Requests may come. */
+static bool is_open(struct egr_conn *c)
+{
+	struct egr_http *h = c->http;
+
+	if (h->state == FIRST_BYTE)
+		look(c);
+	if (h->state == HANDSHAKE)
+		shake(h);
+	return h->state == OPEN;
+}
+
 bool egr_http_turn(struct egr *e, struct egr_conn *c)
 {
 	uint64_t until = c->half[0].total + c->half[1].total + TURN;
-	bool moved = true;
+	bool moved = is_open(c);
 
 	while (moved) {
 		moved = false;

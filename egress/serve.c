@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "egress/egress.h"
 #include "egress/egress_priv.h"
+#include "egress/tls_world.h"
 
 #define EVENTS	    256
 #define OTHER_FILES 256u /* descriptors that are no connection's */
@@ -104,7 +105,23 @@ static void limit_conns(struct egr *e)
 			       : 1;
 }
 
-static int open_sources(struct egr *e, struct b_err *err)
+/* Of a run whose namespace was not there yet when we were started: waits for it. 1: it never was.
+ */
+static int take_sockets(struct egr *e, int fds[EGR_SOCKETS], struct b_err *err)
+{
+	for (int i = 0; i < EGR_SOCKETS; i++)
+		fds[i] = EGR_FD_SOCKETS + i;
+	if (!e->tls)
+		return 0;
+	if (egr_sockets_receive(EGR_FD_LATER, 0, fds) < 0)
+		return errno == EPIPE
+			       ? 1
+			       : b_fail(err, B_SYSTEM, errno, "sockets: %s", strerror(errno));
+	close(EGR_FD_LATER);
+	return 0;
+}
+
+static int open_sources(struct egr *e, const int fds[EGR_SOCKETS], struct b_err *err)
 {
 	static void (*const ready[EGR_SOCKETS])(struct egr *, struct egr_source *, uint32_t) = {
 		[EGR_DNS4] = egr_datagram_ready,   [EGR_DNS6] = egr_datagram_ready,
@@ -119,7 +136,7 @@ static int open_sources(struct egr *e, struct b_err *err)
 	if (egr_source_add(e, &e->channel, EPOLLIN) < 0)
 		return b_fail(err, B_SYSTEM, errno, "channel: %s", strerror(errno));
 	for (int i = 0; i < EGR_SOCKETS; i++) {
-		int fd = EGR_FD_SOCKETS + i;
+		int fd = fds[i];
 
 		e->socket[i] = (struct egr_source){fd, ready[i]};
 		/* those of IPv6 are not there where the kernel has none: /dev/null */
@@ -132,12 +149,22 @@ static int open_sources(struct egr *e, struct b_err *err)
 	return 0;
 }
 
+/* 1: there is nothing to serve. */
 static int begin(struct egr *e, struct b_err *err)
 {
+	int fds[EGR_SOCKETS], rc;
+
 	if (map_page(e, err) < 0 || map_policy(e, err) < 0)
 		return -1;
+	/* before there is a key */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (atomic_load(&e->page->ends_tls) && !(e->tls = egr_tls_begin(err)))
+		return -1;
+	rc = take_sockets(e, fds, err);
+	if (rc != 0)
+		return rc;
 	limit_conns(e);
-	if (open_sources(e, err) < 0 || egr_resolver_start(e, err) < 0 || egr_confine(err) < 0)
+	if (open_sources(e, fds, err) < 0 || egr_resolver_start(e, err) < 0 || egr_confine(err) < 0)
 		return -1;
 	e->now_ms = b_now_ms();
 	return egr_lookup_start(e, err);
@@ -178,11 +205,12 @@ int egr_serve(struct b_err *err)
 {
 	/* never freed: threads look at it until the process ends */
 	struct egr *e = b_calloc(1, sizeof *e);
+	int rc;
 
 	e->held_end = &e->held;
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (begin(e, err) < 0)
-		return -1;
-	loop(e);
-	return 0;
+	rc = begin(e, err);
+	if (rc == 0)
+		loop(e);
+	return rc < 0 ? -1 : 0;
 }

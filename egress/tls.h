@@ -24,17 +24,9 @@
 
 #include "egress/http_conn.h"
 
-struct b_err;
 struct egr_tls;
 struct egr_tls_world;
 struct sbx_host;
-
-/* The run's authority, what is trusted, how both is spoken. Before confinement: it reads files, and
- * writes those of enum egr_tls_fd. Then it says at EGR_FD_LATER that they are there. */
-struct egr_tls_world *egr_tls_begin(struct b_err *err);
-/* For tests: trusts this file alone, writes nothing. */
-struct egr_tls_world *egr_tls_world_new(const char *trusted, struct b_err *err);
-void egr_tls_world_free(struct egr_tls_world *);
 
 /* Does what the caller says begin as TLS does? */
 static inline bool egr_tls_is_begun(uint8_t first)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls_world.c - what connections whose encryption ends here have in common, made before anything
- * is given up: the authority, what is trusted, and the files by which clients know (tls.h). */
+ * is given up: the authority, what is trusted, and the files by which clients know. */
 #include "egress/tls_world.h"
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "egress/authority.h"
 #include "egress/door.h"
-#include "egress/tls.h"
 #include "egress/trust.h"
 
 static const unsigned char http11[] = "\10http/1.1";

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls_world.h - tls.c and tls_world.c: what all connections share. */
+/* tls_world.h - what all connections share whose encryption ends here (tls.h). */
 #pragma once
 
 #include <openssl/ssl.h>
 
+struct b_err;
 struct egr_authority;
 
 struct egr_tls_world {
@@ -11,6 +12,13 @@ struct egr_tls_world {
 	BIO_METHOD *bio;
 	SSL_CTX *server, *client; /* to callers, to servers */
 };
+
+/* The run's authority, what is trusted, how both is spoken. Before confinement: it reads files, and
+ * writes those of enum egr_tls_fd. Then it says at EGR_FD_LATER that they are there. */
+struct egr_tls_world *egr_tls_begin(struct b_err *err);
+/* For tests: trusts this file alone, writes nothing. */
+struct egr_tls_world *egr_tls_world_new(const char *trusted, struct b_err *err);
+void egr_tls_world_free(struct egr_tls_world *);
 
 /* ---- tls.c ---- */
 

@@ -127,6 +127,7 @@ struct lau_plan {
 	const char *wrap_self;	       /* this program, which is started once more inside */
 	bool want_net_ns, filter_inet; /* network none */
 	bool has_endpoints;	       /* rules say what of the network is open */
+	bool ends_tls;		       /* and what is in requests that may come encrypted */
 	unsigned isolate;	       /* LAU_ISOLATE_* wanted */
 	unsigned isolate_must;	       /* of those, what the run may not go without */
 	const char *no_shm;	       /* why no private /dev/shm can be made, NULL = it can */

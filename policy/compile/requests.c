@@ -117,7 +117,7 @@ static void hash_text(struct b_sha256 *h, const char *s)
 void pol_http_rules_hash(struct b_sha256 *h, const struct pol_http_rules *rules)
 {
 	const uint64_t head[] = {rules != NULL, rules ? rules->n : 0, rules && rules->is_audit,
-				 rules && rules->keeps_slashes};
+				 rules && rules->keeps_slashes, rules && rules->no_tls};
 
 	b_sha256_update(h, head, sizeof head);
 	hash_text(h, rules ? rules->name : NULL);
@@ -222,7 +222,8 @@ int pol_requests_add(struct pol_requests *all, const struct pol_http_rules *rule
 	set.nrules = (uint32_t)rules->n;
 	set.name = add_text(all, rules->name);
 	set.flags = (rules->is_audit ? SBX_REQUEST_AUDIT : 0) |
-		    (rules->keeps_slashes ? SBX_REQUEST_SLASHES : 0);
+		    (rules->keeps_slashes ? SBX_REQUEST_SLASHES : 0) |
+		    (rules->no_tls ? SBX_REQUEST_NO_TLS : 0);
 	b_grow(all->set, all->nsets, all->sets_cap);
 	*out_set = (uint32_t)all->nsets;
 	all->set[all->nsets++] = set;

@@ -50,6 +50,7 @@ struct pol_http_rules {
 	const char *name;   /* of the network policy it is of; NULL: it has none */
 	bool is_audit;	    /* what no rule allows is recorded, and passes */
 	bool keeps_slashes; /* "%2F" may stand in a path */
+	bool no_tls;	    /* what is encrypted is not opened, and so refused */
 };
 
 /* `access` of OpenShell, and ours. */

@@ -32,20 +32,15 @@ static int check_socket(struct pol_front *f, struct entry *e)
 	return pol_root_check(to, e->key->s, f->err);
 }
 
-/* What is encrypted nothing here looks into. */
+/* What is said at other ports may be anything but HTTP. */
 static int check_inspected(struct pol_front *f, const struct entry *e,
 			   const struct pol_endpoint *at)
 {
 	if (POL_ANY_PORT(at))
 		return pol_pos_fail(f->err, &e->c.to.pos,
 				    "%s: `http` needs the port at which requests are looked into: "
-				    "write `%s:80`",
+				    "write `%s:443`",
 				    e->key->s, e->c.to.s);
-	if (at->low <= 443 && at->high >= 443)
-		return pol_pos_fail(f->err, &e->c.to.pos,
-				    "%s: `http` at port 443: requests that are encrypted are not "
-				    "looked into here: leave out `http`, or name another port",
-				    e->key->s);
 	return 0;
 }
 

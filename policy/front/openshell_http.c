@@ -101,12 +101,18 @@ static bool has_encrypted_port(const struct pol_ynode *endpoint)
 	return found;
 }
 
+/* Only this keeps it from being ended: `terminate` and `passthrough` are old words for leaving it
+ * out. */
+static bool skips_tls(const struct pol_ynode *endpoint)
+{
+	return pol_yaml_is_text(pol_yaml_get(endpoint, "tls"), "skip");
+}
+
 bool pol_openshell_is_judged(const struct pol_ynode *endpoint)
 {
 	return pol_yaml_is_text(pol_yaml_get(endpoint, "protocol"), "rest") &&
-	       !has_encrypted_port(endpoint) && !pol_yaml_get(endpoint, "path") &&
-	       !pol_yaml_get(endpoint, "credential_signing") &&
-	       !pol_yaml_is_text(pol_yaml_get(endpoint, "tls"), "terminate");
+	       !(skips_tls(endpoint) && has_encrypted_port(endpoint)) &&
+	       !pol_yaml_get(endpoint, "path") && !pol_yaml_get(endpoint, "credential_signing");
 }
 
 bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
@@ -121,6 +127,7 @@ bool pol_openshell_requests(struct b_arena *a, const struct pol_ynode *endpoint,
 	*out = (struct pol_http_rules){
 		.is_audit = !pol_yaml_is_text(pol_yaml_get(endpoint, "enforcement"), "enforce"),
 		.keeps_slashes = pol_yaml_is_true(pol_yaml_get(endpoint, "allow_encoded_slash")),
+		.no_tls = skips_tls(endpoint),
 	};
 	if (access)
 		add_access(a, out, access);

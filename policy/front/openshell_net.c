@@ -516,8 +516,8 @@ static void lose_policy(struct pol_front *f, const struct pol_ynode *name,
 	if (what)
 		pol_foreign_loss(
 			f->doc, &what->pos,
-			"network policy `%s`: requests that are encrypted (port 443), and of "
-			"other protocols than rest, are not looked into",
+			"network policy `%s`: requests of other protocols than rest, and those "
+			"that `tls: skip` leaves encrypted, are not looked into",
 			name->s);
 	pol_foreign_net_loss(f->doc, &name->pos,
 			     "network policy `%s`: rules on the network are not enforced here: "

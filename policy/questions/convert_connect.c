@@ -60,7 +60,7 @@ static bool has_words(const struct pol_http_rules *rules)
 	for (size_t i = 0; i < rules->n; i++)
 		if (rules->v[i].nparams && rules->v[i].query != POL_GLOB_TEXT)
 			return false;
-	return rules->n && !rules->is_audit && !rules->keeps_slashes;
+	return rules->n && !rules->is_audit && !rules->keeps_slashes && !rules->no_tls;
 }
 
 static void put_entry(struct b_str *out, const struct pol_connect *c, bool allow)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "core/host.h"
 #include "egress/tls.h"
+#include "egress/tls_world.h"
 
 static struct egr_tls_world *world;
 

@@ -11,6 +11,12 @@ connect_names='a.example.net=93.184.216.34 b.example.net=93.184.216.34,2a00:1450
 	six.example.net=2a00:1450::5 priv.example.net=10.9.9.9 loop.example.net=127.0.0.1
 	mixed.example.net=93.184.216.34,127.0.0.1 w.wild.example.org=93.184.216.34
 	x.y.wild.example.org=93.184.216.34 turns.example.net=169.254.169.254 other.example.net=93.184.216.35'
+# With CONNECT_TLS=1 the servers of tls_servers.py as well; $NAMES/ca.pem is their authority.
+connect_tls=
+if [ -n "${CONNECT_TLS:-}" ]; then
+	connect_tls='dns:s.example.net=93.184.216.40 dns:t.example.net=93.184.216.40 dns:self.example.net=93.184.216.41
+		dns:mutual.example.net=93.184.216.42 dns:wrong.example.net=93.184.216.43 dns:cut.example.net=93.184.216.44'
+fi
 
 if [ -z "${IN_NAMES:-}" ]; then
 	if ! command -v python3 >/dev/null || ! command -v ip >/dev/null; then
@@ -39,11 +45,18 @@ printf 'nameserver 127.0.0.1\noptions timeout:2 attempts:2\nsearch search.exampl
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$NAMES/hosts"
 mount --bind "$NAMES/resolv.conf" /etc/resolv.conf && mount --bind "$NAMES/hosts" /etc/hosts || exit 1
 # shellcheck disable=SC2086
-python3 "$(dirname "$0")/names.py" "$NAMES" $connect_names &
+python3 "$(dirname "$0")/names.py" "$NAMES" $connect_names $connect_tls &
 connect_server=$!
 trap 'kill $connect_server 2>/dev/null' EXIT
+if [ -n "$connect_tls" ]; then
+	for connect_a in 0 1 2 3 4; do
+		ip addr add 93.184.216.4$connect_a/32 dev lo
+	done
+	python3 "$(dirname "$0")/tls_servers.py" "$NAMES" &
+	connect_server="$connect_server $!"
+fi
 for _ in $(seq 600); do
-	[ -e "$NAMES/ready" ] && break
+	[ -e "$NAMES/ready" ] && { [ -z "$connect_tls" ] || [ -e "$NAMES/tls-ready" ]; } && break
 	sleep 0.1
 done
 

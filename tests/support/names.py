@@ -17,8 +17,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 where, names = sys.argv[1], {}
+here = set()  # addresses at which somebody else listens: `dns:NAME=ADDRESS`
 for word in sys.argv[2:]:
     name, _, addresses = word.partition("=")
+    if name.startswith("dns:"):
+        name = name[4:]
+        here.update(addresses.split(","))
     names[name] = [a for a in addresses.split(",") if a]
 asked = open(os.path.join(where, "asked"), "a", buffering=1)
 
@@ -125,7 +129,7 @@ try:  # a name server beside the one of resolv.conf
 except OSError:
     pass
 start(socketserver.ThreadingTCPServer(("127.0.0.1", 53), Tcp))
-addresses = {a for all_of in names.values() for a in all_of}
+addresses = {a for all_of in names.values() for a in all_of} - here
 for a in addresses:
     six = ":" in a
     for port in (80, 8080, 443):

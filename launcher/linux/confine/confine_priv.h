@@ -113,8 +113,6 @@ uint64_t lau_socket_cookie(int fd);
  * sends these over `sock`. *port: the relay's, 0 = any, and then the one it has. 0 or -1 with
  * B_FLOOR. [no-alloc] */
 int lau_door_open(int sock, uint16_t *port, struct b_err *err);
-/* The other end: those of enum egr_socket, CLOEXEC; -1 with errno. */
-int lau_door_receive(int sock, int *fds);
 
 /* Kernel interface newer than the headers we build with (Debian 12: Linux 6.1).
  * Each with the kernel that brought it; https://docs.kernel.org/userspace-api/landlock.html and

@@ -17,7 +17,6 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -148,46 +147,6 @@ static int open_sockets(int fds[EGR_SOCKETS], uint16_t *port, struct b_err *err)
 	return 0;
 }
 
-/* ---- over the socket to the supervisor ---- */
-
-static int send_sockets(int sock, const int fds[EGR_SOCKETS])
-{
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(EGR_SOCKETS * sizeof(int))] = {0};
-	char byte = 0;
-	struct iovec iov = {&byte, 1};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = room,
-			   .msg_controllen = sizeof room};
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(EGR_SOCKETS * sizeof(int));
-	memcpy(CMSG_DATA(c), fds, EGR_SOCKETS * sizeof(int));
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -1;
-}
-
-int lau_door_receive(int sock, int *fds)
-{
-	_Alignas(struct cmsghdr) char room[CMSG_SPACE(EGR_SOCKETS * sizeof(int))];
-	char byte;
-	struct iovec iov = {&byte, 1};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = room,
-			   .msg_controllen = sizeof room};
-	const struct cmsghdr *c;
-
-	if (recvmsg(sock, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) != 1)
-		return -1;
-	c = CMSG_FIRSTHDR(&m);
-	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(EGR_SOCKETS * sizeof(int)))
-		return errno = EPROTO, -1;
-	memcpy(fds, CMSG_DATA(c), EGR_SOCKETS * sizeof(int));
-	return 0;
-}
-
 int lau_door_open(int sock, uint16_t *port, struct b_err *err)
 {
 	int fds[EGR_SOCKETS], rc;
@@ -196,7 +155,7 @@ int lau_door_open(int sock, uint16_t *port, struct b_err *err)
 	rc = make_routes(err);
 	if (rc == 0)
 		rc = open_sockets(fds, port, err);
-	if (rc == 0 && send_sockets(sock, fds) < 0)
+	if (rc == 0 && egr_sockets_send(sock, fds) < 0)
 		rc = b_fail_sys(err, B_SYSTEM, errno, "the run's network");
 	for (int i = 0; i < EGR_SOCKETS; i++)
 		if (fds[i] >= 0)

@@ -224,6 +224,13 @@ static void plan_endpoints(struct lau_plan *p)
 	if (!p->has_endpoints)
 		return;
 	pol_engine_changeable(p->engine, note_program, p);
+	p->ends_tls = sbx_connect_ends_tls(&p->engine->image);
+	if (p->ends_tls && !p->engine->effect.scratch) {
+		p->ends_tls = false;
+		lau_plan_loss(p,
+			      "network: rules on requests: what is encrypted is refused, for there "
+			      "is no place for the run's certificates: scratch: true");
+	}
 	p->want_net_ns = p->filter_inet = true;
 	p->floor.uses_broker = true;
 }

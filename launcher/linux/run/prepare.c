@@ -141,6 +141,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		set_shape(r);
 	if (p->has_endpoints && r->o->proxy_env)
 		add_proxy(r);
+	if (p->ends_tls && lau_run_tls(r, err) < 0)
+		return -1;
 	note_streams(r);
 	if (r->guest)
 		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);

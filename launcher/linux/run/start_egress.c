@@ -83,7 +83,8 @@ int lau_door_prepare(struct lau_door *d, struct lau_broker_door *out, struct b_e
 
 struct start {
 	struct lau_door *d;
-	int fds[FDS];
+	int fds[FDS], nfds;
+	char **envp;
 	pid_t parent;
 	int err;
 };
@@ -93,16 +94,16 @@ struct start {
 static int become_egress(void *arg)
 {
 	enum { ABOVE = EGR_FD_CHANNEL + FDS };
-	static char name[] = "sbx-egress", search[] = "LOCALDOMAIN=.";
-	char *const argv[] = {name, NULL}, *const envp[] = {search, NULL};
+	static char name[] = "sbx-egress";
+	char *const argv[] = {name, NULL};
 	struct start *s = arg;
 	int program = fcntl(s->d->program, F_DUPFD_CLOEXEC, ABOVE), null;
 	struct sigaction act = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
-	for (int i = 0; i < FDS; i++)
+	for (int i = 0; i < s->nfds; i++)
 		s->fds[i] = fcntl(s->fds[i], F_DUPFD_CLOEXEC, ABOVE);
-	for (int i = 0; i < FDS; i++)
+	for (int i = 0; i < s->nfds; i++)
 		if (s->fds[i] < 0 || dup2(s->fds[i], EGR_FD_CHANNEL + i) < 0)
 			return s->err = errno, 1;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -116,7 +117,7 @@ static int become_egress(void *arg)
 		(void)sigaction(signo, &act, NULL);
 	sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-	(void)syscall(SYS_execveat, program, "", argv, envp, AT_EMPTY_PATH);
+	(void)syscall(SYS_execveat, program, "", argv, s->envp, AT_EMPTY_PATH);
 	s->err = errno;
 	return 1;
 }
@@ -139,30 +140,101 @@ static void shut(struct lau_door *d)
 	close_one(&d->page_fd);
 	close_one(&d->program);
 	close_one(&d->watch.fd);
+	close_one(&d->later);
 }
 
-static void start(struct lau_door *d)
+/* With these descriptors behind channel, page and policy. 0 or the errno. */
+static int start_with(struct lau_door *d, const int *more, int n, char **envp)
 {
 	_Alignas(16) char stack[32768];
-	struct start s = {.d = d, .parent = getpid()};
+	struct start s = {.d = d, .parent = getpid(), .nfds = 3 + n, .envp = envp};
 	int policy = policy_file(d);
 
 	s.fds[0] = d->channel[0];
 	s.fds[1] = d->page_fd;
 	s.fds[2] = policy;
-	memcpy(s.fds + 3, d->fd, sizeof d->fd);
+	memcpy(s.fds + 3, more, (size_t)n * sizeof *more);
 	/* with CLONE_VFORK it has executed, or ended, when we go on */
 	d->pid = policy < 0 ? -1
 			    : clone(become_egress, stack + sizeof stack,
 				    CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
 	if (d->pid < 0)
 		s.err = errno;
-	if (s.err)
+	close_one(&policy);
+	return s.err;
+}
+
+static char search_list[] = "LOCALDOMAIN=."; /* the run's resolver knows whole names alone */
+
+static void start(struct lau_door *d)
+{
+	char *envp[] = {search_list, NULL};
+	int err = start_with(d, d->fd, EGR_SOCKETS, envp);
+
+	if (err)
 		dprintf(STDERR_FILENO,
 			"sbx-launch: E_SYSTEM: sbx-egress: %s: every connection is refused\n",
-			strerror(s.err));
-	close_one(&policy);
+			strerror(err));
 	shut(d);
+}
+
+/* ---- before the command ---- */
+
+/* Where the user has certificates: what this launcher was given, not what a run inside says. */
+static void add_trust(struct b_arena *a, char **envp)
+{
+	static const char *const vars[] = {"SSL_CERT_DIR",
+#define X(name, what) #name,
+					   EGR_TRUST_VARS(X)
+#undef X
+	};
+	size_t n = 0;
+
+	envp[n++] = search_list;
+	for (size_t i = 0; i < sizeof vars / sizeof *vars; i++) {
+		const char *value = getenv(vars[i]);
+
+		if (value && *value == '/')
+			envp[n++] = b_arena_printf(a, "%s=%s", vars[i], value);
+	}
+	envp[n] = NULL;
+}
+
+int lau_door_begin(struct lau_door *d, const void *image, size_t size,
+		   const int files[LAU_TLS_FILES], struct b_err *err)
+{
+#define X(name, what) +1
+	char *envp[3 EGR_TRUST_VARS(X)];
+#undef X
+	b_auto(b_arena_release) struct b_arena a = {0};
+	int more[1 + LAU_TLS_FILES], pair[2], rc;
+
+	d->image = image;
+	d->image_size = size;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
+	d->later = pair[0];
+	more[0] = pair[1];
+	memcpy(more + 1, files, sizeof *files * LAU_TLS_FILES);
+	add_trust(&a, envp);
+	atomic_store(&d->page->ends_tls, 1);
+	rc = start_with(d, more, 1 + LAU_TLS_FILES, envp);
+	close(pair[1]);
+	return rc ? b_fail_sys(err, B_SYSTEM, rc, "sbx-egress") : 0;
+}
+
+int lau_door_wait(struct lau_door *d, struct b_err *err)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = recv(d->later, &byte, 1, 0);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return 0;
+	return b_fail(err, B_SYSTEM, n < 0 ? errno : 0,
+		      "sbx-egress ended before it had the run's certificates");
 }
 
 /* The broker has ended, or says that the run has: nobody needs it any more. */
@@ -229,13 +301,16 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	d->image_size = size;
 	close_one(&d->channel[1]);
 	close_one(&d->sockets[1]);
-	if (lau_door_receive(d->sockets[0], d->fd) < 0 || watch(d) < 0)
-		return b_fail_sys(err, B_SYSTEM, errno, "the run's network");
-	close_one(&d->sockets[0]);
 	d->watch.ready = ready;
 	d->watch.ended = ended;
 	d->watch.is_apart = is_apart;
 	d->watch.has_child = has_egress;
+	if (egr_sockets_receive(d->sockets[0], MSG_DONTWAIT, d->fd) < 0 ||
+	    (d->later < 0 ? watch(d) : egr_sockets_send(d->later, d->fd)) < 0)
+		return b_fail_sys(err, B_SYSTEM, errno, "the run's network");
+	close_one(&d->sockets[0]);
+	if (d->later >= 0) /* it needs us no more */
+		shut(d);
 	return 0;
 }
 

@@ -5,6 +5,10 @@
  *	lau_door_prepare(&d, &broker, &err);	page, channel and program
  *	fork: the broker makes the sockets in its namespace and sends them over d.sockets[1]
  *	lau_door_opened(&d, image, size, &err);
+ * or, where it is to have its certificates before the command:
+ *	lau_door_begin(&d, image, size, files, &err);
+ *	lau_door_wait(&d, &err);
+ *	fork, lau_door_opened() as above
  *	... the supervisor's loop looks at d.watch, and starts the program at its first use ...
  *	lau_door_release(&d);
  */
@@ -26,6 +30,7 @@ struct lau_door {
 	int page_fd, program;
 	int channel[2]; /* sbx-egress's end, the broker's */
 	int sockets[2]; /* ours, the broker's: for what it makes in the namespace */
+	int later;	/* to one that was started before them, -1 = none */
 	int fd[EGR_SOCKETS];
 	const void *image; /* borrowed */
 	size_t image_size;
@@ -35,12 +40,19 @@ struct lau_door {
 #define LAU_DOOR_INIT                                                                              \
 	{                                                                                          \
 		.watch.fd = -1, .page_fd = -1, .program = -1, .channel = {-1, -1},                 \
-		.sockets = {-1, -1}, .fd = {[0 ... EGR_SOCKETS - 1] = -1}                          \
+		.sockets = {-1, -1}, .later = -1, .fd = {[0 ... EGR_SOCKETS - 1] = -1}                          \
 	}
 /* clang-format on */
 
 /* *out: what the broker is told of it. */
 int lau_door_prepare(struct lau_door *, struct lau_broker_door *out, struct b_err *err);
+enum { LAU_TLS_FILES = EGR_FD_TLS_END - EGR_FD_OWN };
+/* Before lau_spawn(): sbx-egress starts now, and writes its certificates to these files (of enum
+ * egr_tls_fd from EGR_FD_OWN on). `image` must live until the release. */
+int lau_door_begin(struct lau_door *, const void *image, size_t size,
+		   const int files[LAU_TLS_FILES], struct b_err *err);
+/* They are written. */
+int lau_door_wait(struct lau_door *, struct b_err *err);
 /* After lau_spawn(). `image` must live until the release. */
 int lau_door_opened(struct lau_door *, const void *image, size_t size, struct b_err *err);
 /* When the broker has ended: what sbx-egress has told it and it has not heard. */

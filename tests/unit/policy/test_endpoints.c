@@ -298,6 +298,35 @@ Test(policy_endpoints, rules_on_requests_are_those_of_the_rule_that_opens_each_l
 	engine_release(&e);
 }
 
+/* Is TLS to be ended for this endpoint? */
+static bool ends_tls(const char *text, bool no_tls)
+{
+	struct pol_http_rules rules = {.no_tls = no_tls};
+	struct pol_endpoint r = {.allow = true, .origin = text, .requests = &rules};
+	struct b_err err;
+	bool said;
+
+	engine_init(&e);
+	pol_endpoints_layer(&e.rules, POL_LAYER_MAIN, false);
+	judged_rule(POL_LAYER_MAIN, "plain.example.net:443", NULL);
+	cr_assert_eq(pol_endpoint_parse(&arena, text, &r, &err), 0, "%s", err.msg);
+	pol_http_rules_add(&arena, &rules, &(struct pol_http_rule){.allow = true});
+	pol_endpoints_add(&e.rules, &r);
+	engine_compile(&e);
+	said = sbx_connect_ends_tls(&e.image);
+	engine_release(&e);
+	return said;
+}
+
+Test(policy_endpoints, what_may_come_encrypted_is_opened_where_rules_are_on_requests)
+{
+	cr_expect(ends_tls("a.example.net:443", false));
+	cr_expect(ends_tls("a.example.net:80-90", false));
+	cr_expect(ends_tls("192.0.2.7:8080", false));
+	cr_expect_not(ends_tls("a.example.net:80", false));
+	cr_expect_not(ends_tls("a.example.net:443", true));
+}
+
 Test(policy_endpoints, a_cached_image_is_of_the_same_rules_on_requests)
 {
 	static const char *const paths[] = {NULL, "/a", "/b"};
