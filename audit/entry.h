@@ -37,6 +37,8 @@ struct aud_entry {
 	AUD_FIELDS(X)
 #undef X
 	bool has_verdict; /* `allowed` is there */
+	bool is_claim;	  /* a program's own word of a change, where a broker makes all changes and
+			     says so itself; set by aud_reader_next() */
 	uint64_t has;	  /* bits of enum aud_field */
 	/* version 1 */
 	const char *prev, *parent_event_id;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -173,9 +174,43 @@ static void fill_in(struct aud_reader *r)
 		e->ppid = i->ppid;
 }
 
+/* A command may write into its ring what it likes. The broker's ring it cannot reach. */
+static bool is_claim(const struct aud_reader *r)
+{
+	return r->is_brokered && !*r->e.layer && strcmp(r->e.op, "modify") == 0 &&
+	       strcmp(r->e.kind, "result") == 0;
+}
+
+/* A run that was killed at its start may have no run.json: the log says who speaks in it. */
+static bool has_brokers_line(const struct aud_run *run)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.run = run, .l = {.fd = -1}};
+	struct b_err err;
+	int got;
+
+	if (aud_lines_open(&r.l, run->log, &err) < 0)
+		return false;
+	while ((got = aud_reader_next(&r, &err)) > 0)
+		if (got == AUD_READ_EVENT && strcmp(r.e.layer, "broker") == 0)
+			return true;
+	return false;
+}
+
+static bool is_brokered(const struct aud_run *run)
+{
+	const json_t *floor = aud_run_get(run, "floor");
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(floor, i,
+			   one) if (json_is_string(one) &&
+				    strcmp(json_string_value(one), "broker") == 0) return true;
+	return !floor && has_brokers_line(run);
+}
+
 int aud_reader_open(struct aud_reader *r, const struct aud_run *run, struct b_err *err)
 {
-	*r = (struct aud_reader){.run = run, .l = {.fd = -1}};
+	*r = (struct aud_reader){.run = run, .is_brokered = is_brokered(run), .l = {.fd = -1}};
 	if (access(run->log, F_OK) < 0 && errno == ENOENT)
 		return 0; /* the run never got so far */
 	return aud_lines_open(&r->l, run->log, err);
@@ -198,6 +233,7 @@ int aud_reader_next(struct aud_reader *r, struct b_err *err)
 		if (r->run->is_shared && *r->e.run_id && strcmp(r->e.run_id, r->run->id) != 0)
 			continue;
 		fill_in(r);
+		r->e.is_claim = is_claim(r);
 		return AUD_READ_EVENT;
 	}
 	return got;

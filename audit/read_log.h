@@ -57,6 +57,7 @@ enum { AUD_READ_END, AUD_READ_EVENT, AUD_READ_BAD };
 
 struct aud_reader {
 	const struct aud_run *run;
+	bool is_brokered; /* a broker served the run: what it did is the broker's to say */
 	struct aud_lines l;
 	struct aud_line line;
 	struct aud_entry e;

@@ -175,7 +175,7 @@ static void note_event(struct lesson *l, const struct aud_entry *e)
 	bool is_new = false;
 	size_t i;
 
-	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e))
+	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e) || e->is_claim)
 		return;
 	if (strcmp(e->op, "connect") == 0) {
 		view_endpoints_note(&l->endpoints, e);

@@ -149,7 +149,7 @@ static void note_event(struct tightening *t, const struct aud_entry *e)
 	const char *const paths[] = {e->path, e->path2};
 	size_t i;
 
-	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e) ||
+	if (!e->has_verdict || !e->allowed || aud_entry_is_denied(e) || e->is_claim ||
 	    strcmp(e->op, "connect") == 0)
 		return;
 	for (i = 0; i < 2; i++) {

@@ -42,7 +42,8 @@ void view_absolute(const struct aud_run *run, const char *path, struct b_str *ou
 
 bool view_is_done(const struct aud_entry *e)
 {
-	return strcmp(e->kind, "result") == 0 && strcmp(e->op, "modify") == 0 && !e->err;
+	return strcmp(e->kind, "result") == 0 && strcmp(e->op, "modify") == 0 && !e->err &&
+	       !e->is_claim;
 }
 
 void view_text(struct b_str *out, const char *s)

@@ -50,7 +50,8 @@ int view_flush(struct view *, struct b_err *err);
 int view_next(struct view *, struct aud_reader *, struct b_err *err);
 /* The path as an absolute one: "./x" is of the first workspace. */
 void view_absolute(const struct aud_run *, const char *path, struct b_str *out);
-/* Did the call do what it says? A modify that failed, or was refused, changed nothing. */
+/* Did the call do what it says? A modify that failed, or was refused, changed nothing; nor does a
+ * program's own word of one count where a broker served the run. */
 bool view_is_done(const struct aud_entry *);
 /* Nanoseconds since 1970, 0 when it is no time of a line. */
 int64_t view_time(const char *ts);

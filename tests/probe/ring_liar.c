@@ -6,7 +6,9 @@
  *
  *	ring_liar forge FACTS PATH	removes PATH, after an event of its own about that
  *	ring_liar flood SECONDS		fills the ring with invented events
- *	ring_liar claim PID FLAGS PATH	an event in the name of another process
+ *	ring_liar claim PID FLAGS PATH [unlink]
+ *					an event in the name of another process: that it made, or
+ *					removed, this
  *	ring_liar smash BYTE		fills the ring with this
  *
  * By the letter e in FACTS the event says that the call failed, q that it was a question, c that
@@ -241,13 +243,13 @@ static int flood_moves(int seconds)
 }
 
 /* An event in the name of another process, with flags that only the broker may set. */
-static int claim(const char *pid, const char *flags, const char *path)
+static int claim(const char *pid, const char *flags, const char *path, bool is_gone)
 {
 	struct sbx_event ev = event(SBX_MODIFY, path);
 
 	ev.pid = (uint32_t)atoi(pid);
 	ev.ppid = ev.pid + 1;
-	ev.call = SBX_CALL_mkdir;
+	ev.call = is_gone ? SBX_CALL_unlink : SBX_CALL_mkdir;
 	ev.flags = (uint16_t)(SBX_EVF_ALLOWED | strtoul(flags, NULL, 16));
 	return sbx_ring_write(ring, ring->size, &ev, path, "") ? 0 : 1;
 }
@@ -262,8 +264,8 @@ static int smash(unsigned char byte)
 int main(int argc, char **argv)
 {
 	find_ring();
-	if (argc == 5 && !strcmp(argv[1], "claim"))
-		return claim(argv[2], argv[3], argv[4]);
+	if ((argc == 5 || argc == 6) && !strcmp(argv[1], "claim"))
+		return claim(argv[2], argv[3], argv[4], argc == 6);
 	if (argc == 3 && !strcmp(argv[1], "smash"))
 		return smash((unsigned char)atoi(argv[2]));
 	if (argc == 4 && !strcmp(argv[1], "forge"))
@@ -273,6 +275,6 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "moves"))
 		return flood_moves(atoi(argv[2]));
 	fprintf(stderr, "usage: ring_liar forge FACTS PATH | flood SECONDS | moves SECONDS | "
-			"claim PID FLAGS PATH | smash BYTE\n");
+			"claim PID FLAGS PATH [unlink] | smash BYTE\n");
 	return 2;
 }

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# `sbx-audit changes` shows all that a run changed, whatever the command does to hide it.
+E2E_WHO=user
+. "$(dirname "$0")/../support/e2e.sh"
+AUDIT=${SBX%/*}/sbx-audit liar=${SBX%/*}/ring_liar
+changes() # COMMAND...: runs it; its changes are in the file `answer`
+{
+	launch -q --read "${SBX%/*}" -- "$@"
+	"$AUDIT" changes >"$TMP/answer" 2>&1
+}
+said() # LINES...: exactly these, the count of temporary files aside
+{
+	printf '%s\n' "$@" | sort >"$TMP/wanted"
+	grep -v ' temporary files' "$TMP/answer" | sort | diff -u "$TMP/wanted" - || { cat "$TMP/out" "$TMP/err"; false; }
+}
+
+# ---- what the command says of itself ----
+fresh
+echo was >old
+changes bash -c "echo evil >new; echo evil >old; rm -f new.bak; $liar claim \$\$ 0 \$PWD/new unlink; $liar claim \$\$ 0 \$PWD/old unlink; $liar claim \$\$ 0 \$PWD/none"
+check 'a forged event hides no change, and makes none' said 'A ./new' 'M ./old'
+"$AUDIT" tree >"$TMP/answer"
+check 'nor does it count in the tree' eval 'grep -q "  2 changed" "$TMP/answer" && [ "$(grep -c "[0-9] changed" "$TMP/answer")" -eq 1 ]'
+check 'nor in numbers' eval '"$AUDIT" stats | grep -q " 2 changes,"'
+check 'nor in a learned policy' eval '! "$AUDIT" learn | grep none'
+run=$("$AUDIT" runs --json | tail -n 1 | sed 's/.*"run_id":"\([^"]*\)".*/\1/')
+mv "$HOME/.local/state/sbx-launch/runs/$run/run.json" "$TMP/run.json"
+"$AUDIT" tree "$run" >"$TMP/answer"
+check 'nor where the record lost its run.json' eval 'grep -q "  2 changed" "$TMP/answer" && [ "$(grep -c "[0-9] changed" "$TMP/answer")" -eq 1 ]'
+mv "$TMP/run.json" "$HOME/.local/state/sbx-launch/runs/$run/run.json"
