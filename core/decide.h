@@ -40,6 +40,15 @@ enum sbx_subtree {
 };
 enum sbx_subtree sbx_subtree(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
 
+/*
+ * Is the directory clean: can no rule differ below it, by any spelling of a name? All there,
+ * existing or not, is read, modified and executed, and no socket is connected to. What happens
+ * below clean directories, and between them, changes no verdict; so the kernel alone may decide
+ * there (docs/adr/016). What lies below a clean directory is clean. Of the directory itself it says
+ * nothing.
+ */
+bool sbx_clean_below(const struct sbx_image *, const char *path, size_t len);
+
 /* States, for walks below a path (plans, moves). A state is valid for its image and op. */
 uint32_t sbx_walk(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
 uint32_t sbx_step(const struct sbx_image *, enum sbx_op, uint32_t state, unsigned char byte);
