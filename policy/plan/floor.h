@@ -41,6 +41,9 @@ struct pol_ruleset;
 #define POL_GRANT_DEV	0x10u /* ioctl on device nodes */
 #define POL_GRANT_RING	0x20u /* read and write a file of fixed size: no truncation */
 #define POL_GRANT_PUT	0x40u /* write to files that are there: device nodes */
+/* Files and directories, and no other kinds, made, written, moved and removed by the kernel alone:
+ * pol_floor_mark() */
+#define POL_GRANT_CLEAN 0x80u
 
 struct pol_grant {
 	const char *path;
@@ -99,6 +102,15 @@ int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
 void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */
 void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
+/*
+ * Grants the directories that are there and clean (core/decide.h), in what the broker performs:
+ * there the kernel may decide marked calls (docs/adr/016). Not those with a mount below them, nor
+ * git directories. How many, POL_CLEAN_MAX at most. `mounts`: where file systems are mounted. After
+ * planning for a broker, whose own domain needs no such grant.
+ */
+#define POL_CLEAN_MAX 128
+size_t pol_floor_mark(struct pol_floor *, const struct sbx_image *, const struct pol_fsview *,
+		      const char *const *mounts, size_t nmounts);
 /* Devices beyond those that every command has? What their drivers know is theirs to use. */
 bool pol_floor_opens_devices(const struct pol_floor *);
 /* --best-effort: the rules named by fatal gaps are left to the shim. */

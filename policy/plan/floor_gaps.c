@@ -422,10 +422,11 @@ void pol_floor_union(const struct pol_floor *f, struct pol_floor *out)
 {
 	*out = (struct pol_floor){.gaps_accepted = f->gaps_accepted};
 	for (size_t i = 0; i < f->ngrants; i++) {
-		const struct pol_grant *g = &f->grants[i];
+		struct pol_grant g = f->grants[i];
 
-		if ((!g->lax || f->gaps_accepted) && !is_covered(f, g))
-			pol_floor_grant(out, g->path, g->rights, g->is_dir);
+		g.rights &= ~POL_GRANT_CLEAN;
+		if (g.rights && (!g.lax || f->gaps_accepted) && !is_covered(f, &g))
+			pol_floor_grant(out, g.path, g.rights, g.is_dir);
 	}
 	for (size_t i = 0; i < f->nbrokered; i++)
 		pol_floor_grant(out, f->brokered[i].path, union_rights(&f->brokered[i]), true);

@@ -46,9 +46,9 @@ static void show_rights(unsigned rights, struct b_str *out)
 		unsigned bit;
 		const char *name;
 	} names[] = {
-		{POL_GRANT_READ, "read"},    {POL_GRANT_LIST, "list"}, {POL_GRANT_EXEC, "exec"},
-		{POL_GRANT_WRITE, "modify"}, {POL_GRANT_DEV, "ioctl"}, {POL_GRANT_RING, "ring"},
-		{POL_GRANT_PUT, "put"},
+		{POL_GRANT_READ, "read"},    {POL_GRANT_LIST, "list"},	  {POL_GRANT_EXEC, "exec"},
+		{POL_GRANT_WRITE, "modify"}, {POL_GRANT_DEV, "ioctl"},	  {POL_GRANT_RING, "ring"},
+		{POL_GRANT_PUT, "put"},	     {POL_GRANT_CLEAN, "marked"},
 	};
 	const char *sep = "";
 

@@ -29,6 +29,11 @@ static const struct {
 	{POL_GRANT_DEV, POL_LL_IOCTL_DEV},
 	{POL_GRANT_RING, POL_LL_READ_FILE | POL_LL_WRITE_FILE},
 	{POL_GRANT_PUT, POL_LL_WRITE_FILE | POL_LL_TRUNCATE},
+	/* Symlinks, sockets and FIFOs are the broker's: what has a name beside the broker's back is
+	 * a file or a directory (docs/adr/016). */
+	{POL_GRANT_CLEAN, POL_LL_WRITE_FILE | POL_LL_TRUNCATE | POL_LL_REMOVE_DIR |
+				  POL_LL_REMOVE_FILE | POL_LL_MAKE_DIR | POL_LL_MAKE_REG |
+				  POL_LL_REFER},
 };
 
 static const struct {

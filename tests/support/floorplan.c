@@ -137,6 +137,15 @@ void floorplan_mounts(struct pol_mounts *out)
 	pol_mounts_plan(&rules, &floorplan_img, &fake, &floorplan, out);
 }
 
+size_t floorplan_mark(const char *const *mounts)
+{
+	size_t n = 0;
+
+	while (mounts[n])
+		n++;
+	return pol_floor_mark(&floorplan, &floorplan_img, &fake, mounts, n);
+}
+
 void floorplan_release(void)
 {
 	pol_floor_release(&floorplan);

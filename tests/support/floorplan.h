@@ -36,6 +36,8 @@ void floorplan_make(const char *const *rules, const char *const *files);
 int floorplan_try(const char *const *rules, const char *const *files, struct b_err *err);
 /* Of the plan made last, as mounts; released by the caller. */
 void floorplan_mounts(struct pol_mounts *out);
+/* pol_floor_mark() of it. The files of the plan must still be there. */
+size_t floorplan_mark(const char *const *mounts);
 void floorplan_release(void);
 /* Of an entry of the file system: length without the mark, and 'd', 'f' or 'l'. */
 size_t floorplan_plain_len(const char *entry);
