@@ -54,6 +54,9 @@ struct sbx_ring {
 	uint32_t judges_moves;
 	/* `--require shim`: shims start no program that would run without one. */
 	uint32_t witnesses_all;
+	/* Shims mark calls. A liar here only sends calls to the kernel's own rules, or to the
+	 * broker. */
+	uint32_t marks;
 	_Alignas(64) _Atomic uint64_t head;	/* writers: next byte to claim */
 	_Alignas(64) _Atomic uint64_t tail;	/* reader: bytes before this may be overwritten */
 	_Alignas(64) _Atomic uint64_t lost;	/* events dropped: ring full, or writer given up */
@@ -77,6 +80,13 @@ static inline bool sbx_at_is_since(int at)
 {
 	return (uint32_t)at >> 30 == 2;
 }
+
+/*
+ * A marked call (docs/adr/016): the upper half of the argument that is its first directory
+ * descriptor, of which the kernel looks at the lower half alone. It says that the shim found the
+ * directory clean (core/decide.h): the filter lets it pass, and Landlock decides.
+ */
+#define SBX_MARK UINT32_C(0x5b78a16c)
 
 /* Bytes to allocate for a ring of `data_size` (rounded up to a power of two, SBX_RING_MIN at
  * least). The data size of a ring of so many bytes is bytes - sizeof(struct sbx_ring). */
@@ -124,7 +134,7 @@ struct sbx_ring_reader {
 	uint64_t head_seen; /* the last that made sense */
 	struct {
 		uint64_t magic;
-		uint32_t version, level, judges_moves, witnesses_all, is_alone;
+		uint32_t version, level, judges_moves, witnesses_all, marks, is_alone;
 	} header;		 /* as it was before anyone else had it */
 	uint64_t stuck_since_ms; /* when the unfinished frame at `tail` was first met */
 	bool is_stuck;

@@ -39,7 +39,7 @@ void sbx_ring_reader_init(struct sbx_ring_reader *rd, struct sbx_ring *r, size_t
 		.ring = r,
 		.size = sbx_ring_bytes(data_size) - sizeof *r,
 		.header = {r->magic, r->version, r->level, r->judges_moves, r->witnesses_all,
-			   r->is_alone},
+			   r->marks, r->is_alone},
 	};
 }
 
@@ -82,6 +82,7 @@ void sbx_ring_inspect(struct sbx_ring_reader *rd)
 	bad |= restore32(&r->level, rd->header.level);
 	bad |= restore32(&r->judges_moves, rd->header.judges_moves);
 	bad |= restore32(&r->witnesses_all, rd->header.witnesses_all);
+	bad |= restore32(&r->marks, rd->header.marks);
 	bad |= restore32(&r->is_alone, rd->header.is_alone);
 	if (atomic_load_explicit(&r->tail, memory_order_relaxed) != rd->tail_shown) {
 		bad = true;

@@ -237,6 +237,8 @@ static _Noreturn void broker(const struct sb_policy *p, const struct sb_options 
 		.lies = o->lies,
 		.apart = o->apart,
 		.given = o->given,
+		.grants_clean = o->marks == SB_MARKED,
+		.passes_marks = o->marks != SB_UNMARKED,
 	};
 	int landlock, socks[2], listener;
 	pid_t pid;

@@ -55,6 +55,9 @@ struct sb_options {
 	const struct lau_movelock *lock;
 	struct lau_images apart; /* of the broker's plan, as the next */
 	struct lau_givens given;
+	/* Of a floor with pol_floor_mark(): marked calls pass. The positive control: the broker is
+	 * not told that names change without it. */
+	enum { SB_UNMARKED, SB_MARKED, SB_MARKED_BLINDLY } marks;
 	const char *caps; /* kept by a target of root; NULL: the launcher's default */
 };
 /* Landlock's ABI here, or the older one that SBX_ABI in the environment asks for: what a newer

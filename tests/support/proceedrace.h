@@ -32,6 +32,9 @@ void rc_set_path(const char *text);
 /* Spends some time. */
 void rc_linger(unsigned n);
 
+/* A descriptor of a program that lies in no file system. */
+int rc_program_in_memory(void);
+
 /* Changes, until rc_stop, of a struct rc_swap. */
 void *rc_swap_text(void *);
 void *rc_swap_how(void *);

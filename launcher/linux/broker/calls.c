@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -21,6 +22,7 @@
 
 #include "base/err.h"
 #include "core/event.h"
+#include "core/ring.h"
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/public.h"
 #include "launcher/linux/confine/confine_priv.h"
@@ -226,6 +228,7 @@ const struct br_row *br_row_find(int nr)
 #endif
 
 #define LOW(i)	  (offsetof(struct seccomp_data, args) + 8u * (i))
+#define HIGH(i)	  (LOW(i) + 4u)
 #define PASS	  SECCOMP_RET_ALLOW
 #define NOTIFY	  SECCOMP_RET_USER_NOTIF
 #define ANSWER(e) (SECCOMP_RET_ERRNO | (e))
@@ -265,9 +268,12 @@ static unsigned of_open(struct trap *t, unsigned flags_arg)
 	return when(t, BPF_JSET, LOW(flags_arg), O_PATH, t->pass, node);
 }
 
+/* Where Landlock grants the making of files, one with set-id bits would be made (docs/adr/016): the
+ * mode lies in memory, too. */
 static unsigned of_openat2(struct trap *t)
 {
-	if (t->plan->read_level == POL_READ_ALL || t->plan->traps & POL_TRAP_TRUNCATE)
+	if (t->plan->read_level == POL_READ_ALL || t->plan->traps & POL_TRAP_TRUNCATE ||
+	    t->plan->grants_clean)
 		return t->notify;
 	return when(t, BPF_JEQ, LOW(3), POL_QUICK_HOW_SIZE, t->pass, t->notify);
 }
@@ -405,6 +411,41 @@ static unsigned of_row(struct trap *t, const struct br_row *row)
 	return t->notify;
 }
 
+/*
+ * Marked calls, which the kernel decides by Landlock's grants (docs/adr/016). Left out, because
+ * Landlock asks for no right: access mode 3, and RENAME_WHITEOUT; because the broker alone refuses
+ * it: set-id bits of a new file; and, because no program needs it marked: files without a name,
+ * links that follow, or of a descriptor. openat2(2) is never marked: its flags and mode lie in
+ * memory.
+ */
+#define SETID_BITS 06000u
+
+static unsigned of_marked(struct trap *t, int nr, unsigned node)
+{
+	unsigned pass = t->pass;
+
+	switch (nr) {
+	case SYS_openat:
+		pass = lau_bpf_branch(&t->bpf, BPF_JEQ, LOW(2), O_ACCMODE, O_ACCMODE, node, pass);
+		pass = when(t, BPF_JSET, LOW(2), TMPFILE_BIT, node, pass);
+		if (!t->plan->allows_setid)
+			pass = when(t, BPF_JSET, LOW(3), SETID_BITS, node, pass);
+		break;
+	case SYS_renameat2:
+		pass = when(t, BPF_JSET, LOW(4), RENAME_WHITEOUT, node, pass);
+		break;
+	case SYS_linkat:
+		pass = when(t, BPF_JEQ, LOW(4), 0, pass, node);
+		break;
+	case SYS_mkdirat:
+	case SYS_unlinkat:
+		break;
+	default:
+		return node;
+	}
+	return when(t, BPF_JEQ, HIGH(0), SBX_MARK, pass, node);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const struct br_row *x = *(const struct br_row *const *)a,
@@ -426,10 +467,13 @@ static size_t make_runs(struct trap *t, struct lau_bpf_run *r)
 	qsort(rows, nrows, sizeof *rows, by_number);
 	for (size_t i = 0; i < nrows; i++) {
 		uint32_t nr = (uint32_t)rows[i]->nr;
+		unsigned node = of_row(t, rows[i]);
 
+		if (t->plan->passes_marks)
+			node = of_marked(t, rows[i]->nr, node);
 		if (nr > next)
 			r[n++] = (struct lau_bpf_run){next, t->pass};
-		r[n++] = (struct lau_bpf_run){nr, of_row(t, rows[i])};
+		r[n++] = (struct lau_bpf_run){nr, node};
 		next = nr + 1;
 	}
 	r[n++] = (struct lau_bpf_run){next, t->pass};

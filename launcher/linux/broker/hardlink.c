@@ -160,6 +160,8 @@ static struct br_answer link_name(struct br_move *m)
 	rc = directory_refusal(m, S_ISDIR(st.st_mode));
 	if (rc)
 		return br_fail(rc);
+	if (br_stays(c, m->from, m->to, false))
+		return br_move_tell(m, br_fail(EXDEV), SBX_EVF_ALLOWED);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	rc = linkat(m->from->at, m->from->name, m->to->at, m->to->name, 0);

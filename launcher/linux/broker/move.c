@@ -418,6 +418,9 @@ static int judge_move(struct br_move *m, struct br_answer *out)
 		refused = one_way(m, m->to, m->from);
 	if (refused || m->root)
 		*out = br_move_refuse(m, refused & ~BR_REFUSED_FROM, to);
+	else if (br_stays(c, m->from, m->to, is_dir(m->from)) ||
+		 (m->swaps && br_stays(c, m->to, m->from, is_dir(m->to))))
+		*out = br_move_tell(m, br_fail(EXDEV), SBX_EVF_ALLOWED);
 	else if (!br_is_alive(c))
 		*out = br_fail(EINTR);
 	else

@@ -53,3 +53,13 @@ struct br_answer br_deny_git_link(struct br_call *, const struct br_end *, int k
 void br_find_terminals(const struct lau_broker_plan *);
 /* Is it a terminal that was there before, or is another user's? Of an end with `st`. */
 bool br_is_host_terminal(const struct br_call *, const struct br_end *);
+
+/* ---- clean.c ---- */
+
+/* May files and directories beside this end's name, and at it, change without the broker? After
+ * br_find_parent(). */
+bool br_changes_alone(struct br_call *, const struct br_end *);
+/* Must what is at `from` not come to be at `to`, although the rules would let it? Where the kernel
+ * decides alone it may be swapped while the broker looks; and a directory may be, or hold, one that
+ * Landlock grants, or that is filled meanwhile. The caller is told EXDEV, and copies. */
+bool br_stays(struct br_call *, const struct br_end *from, const struct br_end *to, bool is_dir);

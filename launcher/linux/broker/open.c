@@ -180,7 +180,8 @@ static int reopen_by_text(const struct br_open_request *r, unsigned flags)
 				     .resolve = RESOLVE_NO_SYMLINKS};
 
 	if (!(r->flags & O_NOFOLLOW) || e->is_pathless || e->magic || is_tmpfile(flags) ||
-	    e->len >= PATH_MAX || !(S_ISREG(e->st.st_mode) || S_ISDIR(e->st.st_mode)))
+	    e->len >= PATH_MAX || !(S_ISREG(e->st.st_mode) || S_ISDIR(e->st.st_mode)) ||
+	    br_changes_alone(r->c, e))
 		return -1;
 	return (int)syscall(SYS_openat2, r->c->b->root, e->path, &how, sizeof how);
 }

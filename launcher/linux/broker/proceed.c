@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,13 +35,17 @@ static bool stands_behind(const struct lau_broker_plan *plan, enum br_behind beh
 {
 	switch (behind) {
 	case BR_BEHIND_NOTHING:
-	case BR_BEHIND_NAMES:
 	case BR_BEHIND_MODES:
 		return true;
+	case BR_BEHIND_NAMES:
+		return !plan->grants_clean;
+	case BR_BEHIND_CLEAN:
+		return plan->grants_clean;
 	case BR_BEHIND_TRUNCATE:
-		return !(plan->traps & POL_TRAP_TRUNCATE);
+		return !(plan->traps & POL_TRAP_TRUNCATE) && !plan->grants_clean;
 	case BR_BEHIND_READS:
-		return plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE);
+		return plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE) &&
+		       !plan->grants_clean;
 	}
 	return false;
 }
@@ -50,8 +55,21 @@ bool br_may_proceed(const struct br_call *c, enum br_proceed row)
 	return stands_behind(c->b->plan, rows[row].behind);
 }
 
+/* The kernel does it in a clean directory, if the path comes to lead there. Flags and mode are
+ * registers, and stay what they are. */
+static bool may_be_clean(const struct br_call *c)
+{
+	br_handler *h = c->row->handler;
+
+	if (h == br_rename)
+		return !(c->flags & RENAME_WHITEOUT);
+	return h == br_link ? !c->flags : h != br_mknod;
+}
+
 struct br_answer br_proceed(const struct br_call *c, enum br_proceed row)
 {
+	if (row == BR_PROCEED_NAME && c->b->plan->grants_clean && may_be_clean(c))
+		row = BR_PROCEED_CLEAN;
 	if (!br_may_proceed(c, row))
 		return br_fail(rows[row].otherwise);
 	if (c->b->plan->proceeded)

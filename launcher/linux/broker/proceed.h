@@ -19,6 +19,8 @@ enum br_behind {
 	BR_BEHIND_NOTHING,
 	/* Landlock grants the command no right to make, remove or rename a name. */
 	BR_BEHIND_NAMES,
+	/* It grants that in clean directories, of files and directories (docs/adr/016). */
+	BR_BEHIND_CLEAN,
 	/* Landlock grants no right to truncate (ABI 3). */
 	BR_BEHIND_TRUNCATE,
 	/* Landlock grants reading only where no rule denies it; writing and truncation nowhere. */
@@ -44,6 +46,10 @@ enum br_behind {
 	  "that the run made")                                                                     \
 	X(NAME, "name", NAMES, EACCES,                                                             \
 	  "whatever the path becomes, Landlock refuses to make, remove or move it")                \
+	X(CLEAN, "clean-name", CLEAN, EACCES,                                                      \
+	  "whatever the path becomes, Landlock lets files and directories be made, removed and "   \
+	  "moved where no rule can differ alone, and there a marked call could do it; what may "   \
+	  "get set-id bits, or whose flags Landlock asks no right for, does not go on")            \
 	X(TRUNCATE, "truncate", TRUNCATE, EACCES,                                                  \
 	  "whatever the path becomes, Landlock refuses to truncate it")                            \
 	X(OPEN, "open", READS, EACCES,                                                             \

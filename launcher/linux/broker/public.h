@@ -169,6 +169,11 @@ struct lau_givens {
 	X(OWN, _Atomic uint64_t *proceeded, proceeded)                                             \
 	X(OWN, bool lies, lies) /* judges nothing where Landlock stands behind (tests) */          \
 	X(OWN, void (*test_point)(enum lau_broker_point), test_point) /* NULL but in tests */      \
+	/* Landlock grants the command directories that are clean by the image (docs/adr/016):     \
+	 * there files and directories change without the broker. */                               \
+	X(OWN, bool grants_clean, grants_clean)                                                    \
+	/* and marked calls pass the trap filter */                                                \
+	X(OWN, bool passes_marks, passes_marks)                                                    \
 	/* leave out its own seccomp filter (tests under a sanitizer) */                           \
 	X(OWN, bool no_filter, no_filter)
 

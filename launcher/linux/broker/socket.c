@@ -251,32 +251,53 @@ struct br_answer br_connect(struct br_call *c)
 
 /* ---- bind ---- */
 
-/* Others will see the address as it is bound. Where its text is the object's own, or leads
- * there without a symlink, it is bound as the caller wrote it: under the lock nobody inside can
- * make it mean something else. Else through the parent we hold. */
-static struct br_answer bind_at(struct br_call *c, const struct br_address *a, int fd)
+/* From the working directory, which is / again. */
+static struct br_answer bind_here(const struct br_address *a, int fd)
 {
-	struct br_end *e = &c->end[0];
-	struct sockaddr_un un = {.sun_family = AF_UNIX};
-	char cwd[BR_TEXT_MAX] = "", text[PATH_MAX];
-	size_t cwd_len = 0, len;
-	unsigned flags;
-	int rc, n;
+	struct br_answer answer = br_result(bind(fd, &a->any, a->len));
 
-	if (e->asked[0] == '/' || br_text_of_caller(c, AT_FDCWD, cwd, &cwd_len) == 0) {
-		len = sbx_path_join(text, sizeof text, cwd, cwd_len, e->asked, &flags);
-		if (len == e->len && !memcmp(text, e->path, len) && !(flags & SBX_PATH_DOTDOT) &&
-		    chdir(cwd_len ? cwd : "/") == 0) {
-			rc = bind(fd, &a->any, a->len);
-			(void)!chdir("/");
-			return br_result(rc);
-		}
-	}
-	n = snprintf(un.sun_path, sizeof un.sun_path, "/proc/self/fd/%d/%s", e->at, e->name);
+	(void)!chdir("/");
+	return answer;
+}
+
+/* Through the parent that we hold: others see an address in our own /proc, unless the caller's is a
+ * name alone. */
+static struct br_answer bind_held(struct br_call *c, const struct br_address *a, int fd)
+{
+	const struct br_end *e = &c->end[0];
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	char dir[32];
+	int n;
+
+	br_fd_path(dir, e->at);
+	if (br_changes_alone(c, e) && !memchr(e->asked, '/', e->asked_len))
+		return chdir(dir) < 0 ? br_result(-1) : bind_here(a, fd);
+	n = snprintf(un.sun_path, sizeof un.sun_path, "%s/%s", dir, e->name);
 	if (n < 0 || (size_t)n >= sizeof un.sun_path)
 		return br_fail(ENAMETOOLONG);
 	return br_result(
 		bind(fd, (const struct sockaddr *)&un, (socklen_t)(PATH_AT + (size_t)n + 1)));
+}
+
+/* Others will see the address as it is bound. Where its text is the object's own, or leads
+ * there without a symlink, it is bound as the caller wrote it: under the lock nobody inside can
+ * make it mean something else, unless names there change without us. Else through the parent we
+ * hold. */
+static struct br_answer bind_at(struct br_call *c, const struct br_address *a, int fd)
+{
+	struct br_end *e = &c->end[0];
+	char cwd[BR_TEXT_MAX] = "", text[PATH_MAX];
+	size_t cwd_len = 0, len;
+	unsigned flags;
+
+	if (!br_changes_alone(c, e) &&
+	    (e->asked[0] == '/' || br_text_of_caller(c, AT_FDCWD, cwd, &cwd_len) == 0)) {
+		len = sbx_path_join(text, sizeof text, cwd, cwd_len, e->asked, &flags);
+		if (len == e->len && !memcmp(text, e->path, len) && !(flags & SBX_PATH_DOTDOT) &&
+		    chdir(cwd_len ? cwd : "/") == 0)
+			return bind_here(a, fd);
+	}
+	return bind_held(c, a, fd);
 }
 
 static struct br_answer bind_path(struct br_call *c, const struct br_address *a, int fd)

@@ -79,6 +79,13 @@ static void plan_literal(void)
 	cr_assert_lt(floor_.read_level, POL_READ_ALL);
 }
 
+/* open/ is granted: what goes on may be done there. */
+static void plan_clean(void)
+{
+	plan_literal();
+	cr_assert_geq(pol_floor_mark(&floor_, &policy.image, pol_fsview_host(), NULL, 0), 1);
+}
+
 static void plan_signals(void)
 {
 	plan_literal();
@@ -221,6 +228,9 @@ static const struct attack attacks[BR_PROCEED_COUNT] = {
 				   BY(rc_swap_text, rc_swap_way, rc_swap_directory, rc_swap_slot,
 				      rc_swap_memory, rc_swap_mount, rc_swap_credentials),
 				   .lies = LIES_TOO),
+	[BR_PROCEED_CLEAN] = ATTACK(plan_clean, rc_try_names, "open/.", "shut/f",
+				    BY(rc_swap_text, rc_swap_way, rc_swap_directory, rc_swap_slot,
+				       rc_swap_memory, rc_swap_mount, rc_swap_credentials)),
 	[BR_PROCEED_TRUNCATE] = ATTACK(plan_literal, rc_try_truncate, "open/f", "shut/f", BY_EACH,
 				       .lies = LIES_ALONE),
 	[BR_PROCEED_OPEN] =
@@ -260,21 +270,11 @@ static void set_spare(const char *here, const char *there, bool is_text)
 	}
 }
 
-static int program_in_memory(void)
-{
-	static const char script[] = "#!/bin/true\n";
-	int fd = (int)syscall(SYS_memfd_create, "p", 0);
-
-	(void)!write(fd, script, sizeof script - 1);
-	(void)!fchmod(fd, 0755);
-	return fd;
-}
-
 static void start_in_memory(void *(*change)(void *))
 {
 	char denied[96];
 
-	rc_from = rc_slot = program_in_memory();
+	rc_from = rc_slot = rc_program_in_memory();
 	*rc_path = '\0';
 	if (change == rc_swap_slot) {
 		rc_spare[0] = dup(rc_slot);
@@ -502,6 +502,7 @@ static void attack_by(enum br_proceed row, unsigned change, uid_t uid, bool lies
 
 	if (!is_possible(&bout))
 		return;
+	o.marks = a->plan == plan_clean ? SB_MARKED : SB_UNMARKED;
 	if (a->is_for_root || bout.change == rc_swap_credentials || bout.change == rc_swap_ids)
 		o.caps = "setuid"; /* none that opens what the id cannot */
 	restore();

@@ -186,6 +186,8 @@ static const struct line {
 	[M_own_pids] = {own, "its namespace"},
 	[M_proceeded] = {own, "tests"},
 	[M_lies] = {own, "tests"},
+	[M_grants_clean] = {own, "no run is inside one with marks"},
+	[M_passes_marks] = {own, "likewise"},
 	[M_test_point] = {own, "tests"},
 	[M_no_filter] = {own, "tests"},
 };

@@ -10,9 +10,12 @@
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "core/ring.h"
 #include "launcher/linux/broker/calls.h"
 #include "tests/support/bpf.h"
 
@@ -77,6 +80,7 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 		return open_trapped(plan, (uint32_t)d->args[row->flags_arg]);
 	case BR_TRAP_OPENAT2:
 		return plan->read_level != POL_READ_ALL && !(plan->traps & POL_TRAP_TRUNCATE) &&
+				       !plan->grants_clean &&
 				       (uint32_t)d->args[3] == POL_QUICK_HOW_SIZE
 			       ? PASS
 			       : TRAP;
@@ -110,6 +114,28 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 	return PASS;
 }
 
+/* A call that the kernel decides alone (docs/adr/016). */
+static bool passes_marked(const struct lau_broker_plan *plan, const struct seccomp_data *d)
+{
+	uint32_t flags = (uint32_t)d->args[2];
+
+	if (!plan->passes_marks || d->args[0] >> 32 != SBX_MARK)
+		return false;
+	switch (d->nr) {
+	case __NR_openat:
+		return (flags & O_ACCMODE) != O_ACCMODE && !(flags & (O_TMPFILE & ~O_DIRECTORY)) &&
+		       (plan->allows_setid || !(d->args[3] & 06000));
+	case __NR_renameat2:
+		return !((uint32_t)d->args[4] & RENAME_WHITEOUT);
+	case __NR_linkat:
+		return (uint32_t)d->args[4] == 0;
+	case __NR_mkdirat:
+	case __NR_unlinkat:
+		return true;
+	}
+	return false;
+}
+
 static uint64_t argument(void)
 {
 	static const uint64_t edges[] = {PR_SET_DUMPABLE, AF_UNIX,	SOCK_DGRAM,
@@ -137,12 +163,57 @@ static void hold_against_rows(const struct lau_broker_plan *plan, const struct l
 
 		for (unsigned k = 0; k < 6; k++)
 			d.args[k] = argument();
-		cr_assert_eq(bpf_run(f, &d, NULL), trapped(plan, &d),
-			     "level %d traps %#x call %d(%#lx, %#lx, %#lx, %#lx)",
-			     (int)plan->read_level, plan->traps, nr, (unsigned long)d.args[0],
-			     (unsigned long)d.args[1], (unsigned long)d.args[2],
-			     (unsigned long)d.args[3]);
+		if (plan->passes_marks && bpf_random(4))
+			d.args[bpf_random(8) ? 0 : 2] = (uint32_t)argument() | (uint64_t)SBX_MARK
+										       << 32;
+		cr_assert_eq(
+			bpf_run(f, &d, NULL), passes_marked(plan, &d) ? PASS : trapped(plan, &d),
+			"level %d traps %#x call %d(%#lx, %#lx, %#lx, %#lx)", (int)plan->read_level,
+			plan->traps, nr, (unsigned long)d.args[0], (unsigned long)d.args[1],
+			(unsigned long)d.args[2], (unsigned long)d.args[3]);
 	}
+}
+
+static void hold_marked(const struct lau_broker_plan *without, bool allows_setid)
+{
+	static const int calls[] = {__NR_openat,   __NR_openat2,   __NR_mkdirat,  __NR_mknodat,
+				    __NR_unlinkat, __NR_renameat2, __NR_linkat,	  __NR_symlinkat,
+				    __NR_fchmodat, __NR_utimensat, __NR_execveat, __NR_bind};
+	struct sock_filter insn[LAU_TRAP_MAX];
+	struct lau_broker_plan plan = *without;
+	struct lau_filter f = {insn, 0};
+
+	plan.grants_clean = plan.passes_marks = true;
+	plan.allows_setid = allows_setid;
+	f.len = (unsigned short)lau_broker_filter(&plan, insn);
+	cr_assert_leq(f.len, 200, "%u instructions", f.len);
+	for (unsigned round = 0; round < 20; round++)
+		for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+			hold_against_rows(&plan, &f, calls[i]);
+}
+
+Test(launcher_trapfilter, marked_calls_pass_and_no_others)
+{
+	for (unsigned traps = 1; traps < 512; traps += 2) {
+		struct lau_broker_plan plan = {.read_level = traps / 2 % 2, .traps = traps};
+
+		hold_marked(&plan, traps & 2);
+	}
+}
+
+Test(launcher_trapfilter, without_marks_it_is_the_same_program)
+{
+	struct sock_filter insn[LAU_TRAP_MAX], marked[LAU_TRAP_MAX];
+	struct lau_broker_plan plan = {.traps = POL_TRAP_FILES | POL_TRAP_SOCKETS};
+	size_t n = lau_broker_filter(&plan, insn);
+
+	for (size_t i = 0; i < n; i++)
+		cr_expect_neq(insn[i].k, SBX_MARK);
+	plan.allows_setid = true;
+	cr_assert_eq(lau_broker_filter(&plan, marked), n);
+	cr_expect_eq(memcmp(insn, marked, n * sizeof *insn), 0);
+	plan.grants_clean = plan.passes_marks = true;
+	cr_expect_gt(lau_broker_filter(&plan, marked), n);
 }
 
 Test(launcher_trapfilter, the_trap_filter_stops_what_its_rows_say)
