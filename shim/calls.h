@@ -14,6 +14,7 @@
  *		 "parent descriptor, name": the parent was opened and read back, so the object
  *		 acted on is the one that was judged. AS_ASKED where the call follows a last
  *		 symlink: the object was judged, then the call is made as the program wrote it.
+ *		 MARKED(number, the argument behind the path, call), MARKED_TWO: shim/marks.h.
  *
  * SHIM_READ_CALLS, SHIM_QUERY_CALLS: shim/queries.h. SHIM_OTHER_CALLS: names whose bodies are
  * written out in shim/linux/ (open, stdio, access, names of memory, exec, context).
@@ -32,40 +33,45 @@
 	SHIM_PATH_CALLS32(X) \
 	X(rename, rename, (const char *from, const char *to), (from, to), 2, SHIM_MOVES, \
 	  END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST), \
-	  NEXT(renameat)(AT(0), AT(1))) \
+	  MARKED_TWO(SYS_renameat2, 0, NEXT(renameat)(AT(0), AT(1)))) \
 	X(renameat, renameat, (int d1, const char *from, int d2, const char *to), \
 	  (d1, from, d2, to), 2, SHIM_MOVES, \
-	  END(d1, from, SHIM_LAST), END(d2, to, SHIM_LAST), NEXT(renameat)(AT(0), AT(1))) \
+	  END(d1, from, SHIM_LAST), END(d2, to, SHIM_LAST), \
+	  MARKED_TWO(SYS_renameat2, 0, NEXT(renameat)(AT(0), AT(1)))) \
 	X(renameat2, renameat2, (int d1, const char *from, int d2, const char *to, unsigned flags), \
 	  (d1, from, d2, to, flags), 2, (flags & RENAME_EXCHANGE) ? SHIM_SWAPS : SHIM_MOVES, \
 	  END(d1, from, SHIM_LAST), \
 	  END(d2, to, (flags & RENAME_NOREPLACE) ? SHIM_LAST | SHIM_NEW : SHIM_LAST), \
-	  NEXT(renameat2)(AT(0), AT(1), flags)) \
+	  MARKED_TWO(SYS_renameat2, flags, NEXT(renameat2)(AT(0), AT(1), flags))) \
 	X(link, link, (const char *from, const char *to), (from, to), 2, SHIM_LINKS, \
 	  END(AT_FDCWD, from, SHIM_LAST), END(AT_FDCWD, to, SHIM_LAST | SHIM_NEW), \
-	  NEXT(linkat)(AT(0), AT(1), 0)) \
+	  MARKED_TWO(SYS_linkat, 0, NEXT(linkat)(AT(0), AT(1), 0))) \
 	X(linkat, linkat, (int d1, const char *from, int d2, const char *to, int flags), \
 	  (d1, from, d2, to, flags), 2, SHIM_LINKS, \
 	  END(d1, from, shim_how_link(flags)), END(d2, to, SHIM_LAST | SHIM_NEW), \
-	  NEXT(linkat)(AT(0), AT(1), flags)) \
+	  MARKED_TWO(SYS_linkat, flags, NEXT(linkat)(AT(0), AT(1), flags))) \
 	X(symlink, symlink, (const char *target, const char *path), (target, path), 1, SHIM_STAYS, \
 	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , NEXT(symlinkat)(target, AT(0))) \
 	X(symlinkat, symlinkat, (const char *target, int d, const char *path), (target, d, path), \
 	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , NEXT(symlinkat)(target, AT(0))) \
 	X(unlink, unlink, (const char *path), (path), 1, SHIM_STAYS, \
-	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NO_DIR), , NEXT(unlinkat)(AT(0), 0)) \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NO_DIR), , \
+	  MARKED(SYS_unlinkat, 0, NEXT(unlinkat)(AT(0), 0))) \
 	X(unlinkat, unlinkat, (int d, const char *path, int flags), (d, path, flags), \
 	  1, SHIM_STAYS, \
 	  END(d, path, SHIM_LAST | ((flags & AT_REMOVEDIR) ? SHIM_A_DIR : SHIM_NO_DIR)), , \
-	  NEXT(unlinkat)(AT(0), flags)) \
+	  MARKED(SYS_unlinkat, flags, NEXT(unlinkat)(AT(0), flags))) \
 	X(rmdir, rmdir, (const char *path), (path), 1, SHIM_STAYS, \
-	  END(AT_FDCWD, path, SHIM_LAST | SHIM_A_DIR), , NEXT(unlinkat)(AT(0), AT_REMOVEDIR)) \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_A_DIR), , \
+	  MARKED(SYS_unlinkat, AT_REMOVEDIR, NEXT(unlinkat)(AT(0), AT_REMOVEDIR))) \
 	X(remove, remove, (const char *path), (path), 1, SHIM_STAYS, \
 	  END(AT_FDCWD, path, SHIM_LAST), , shim_remove_at(AT(0))) \
 	X(mkdir, mkdir, (const char *path, mode_t mode), (path, mode), 1, SHIM_STAYS, \
-	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , NEXT(mkdirat)(AT(0), mode)) \
+	  END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , \
+	  MARKED(SYS_mkdirat, mode, NEXT(mkdirat)(AT(0), mode))) \
 	X(mkdirat, mkdirat, (int d, const char *path, mode_t mode), (d, path, mode), \
-	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , NEXT(mkdirat)(AT(0), mode)) \
+	  1, SHIM_STAYS, END(d, path, SHIM_LAST | SHIM_NEW), , \
+	  MARKED(SYS_mkdirat, mode, NEXT(mkdirat)(AT(0), mode))) \
 	X(mknod, mknod, (const char *path, mode_t mode, dev_t dev), (path, mode, dev), \
 	  1, SHIM_STAYS, END(AT_FDCWD, path, SHIM_LAST | SHIM_NEW), , \
 	  NEXT(mknodat)(AT(0), mode, dev)) \

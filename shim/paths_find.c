@@ -141,6 +141,24 @@ static int find_last_slowly(struct shim_end *e)
 	return rc;
 }
 
+/* Without openat2(2), a parent that is one name below what the caller holds: no symlink. */
+static int find_last_near(struct shim_end *e, struct shim_text t, size_t name_pos)
+{
+	size_t parent = name_pos - 1;
+	int fd = -ELOOP;
+
+	if (!(t.flags & SHIM_TEXT_ABSOLUTE) && parent > t.base + 1 &&
+	    !memchr(e->path + t.base + 1, '/', parent - t.base - 1)) {
+		e->path[parent] = '\0';
+		fd = sys_openat(e->dirfd, e->path + t.base + 1, DIR_FLAGS | O_NOFOLLOW, 0);
+		e->path[parent] = '/';
+	}
+	if (fd < 0)
+		return find_last_slowly(e);
+	set_at(e, fd, true, name_pos, t.flags & SBX_PATH_TRAILING);
+	return 0;
+}
+
 static int find_last(struct shim_end *e)
 {
 	struct shim_text t;
@@ -151,7 +169,7 @@ static int find_last(struct shim_end *e)
 	if (ends_in_dots(e->asked))
 		return SHIM_AS_IS;
 	t = shim_text(e->path, e->dirfd, e->asked);
-	if (!t.len || t.flags & SBX_PATH_DOTDOT || !shim_holds_proven())
+	if (!t.len || t.flags & SBX_PATH_DOTDOT || !(shim_holds_proven() || shim.marks))
 		return find_last_slowly(e);
 	e->len = t.len;
 	parent = sbx_path_parent(e->path, t.len);
@@ -168,6 +186,8 @@ static int find_last(struct shim_end *e)
 		set_at(e, AT_FDCWD, false, 0, t.flags & SBX_PATH_TRAILING);
 		return 0;
 	}
+	if (!shim_holds_proven())
+		return find_last_near(e, t, name_pos);
 	e->path[parent] = '\0';
 	fd = is_relative ? sys_open_proven(e->dirfd, e->path + t.base + 1, DIR_FLAGS, 0)
 			 : sys_open_proven(AT_FDCWD, e->path, DIR_FLAGS, 0);

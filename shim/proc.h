@@ -23,6 +23,7 @@ struct shim_proc {
 	uint32_t level;	   /* enum sbx_audit_level, at the start of the run */
 	uint32_t on_error; /* of the image */
 	bool is_alone;	   /* preload-only mode: no supervisor, no floor */
+	bool marks;	   /* calls are marked, and openat2(2) is the broker's: shim/marks.h */
 	/* Of the process that said hello; 0 = it has told its end. Stays in a child of fork(). */
 	_Atomic uint32_t image_pid;
 	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */

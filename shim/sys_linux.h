@@ -14,6 +14,8 @@
 #include <sys/syscall.h>
 #include <linux/openat2.h>
 
+#include "core/ring.h"
+
 #if defined(__x86_64__)
 static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 {
@@ -84,6 +86,22 @@ static inline long sys6(long n, long a, long b, long c, long d, long e, long f)
 #define sys3(n, a, b, c)       sys6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define sys4(n, a, b, c, d)    sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
 #define sys5(n, a, b, c, d, e) sys6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+/* A directory's descriptor with a mark in its upper half (core/ring.h); where a register has none,
+ * without. */
+#if __SIZEOF_LONG__ == 8
+#define SYS_CAN_MARK true
+static inline long sys_mark(int fd)
+{
+	return (long)((uint64_t)SBX_MARK << 32 | (uint32_t)fd);
+}
+#else
+#define SYS_CAN_MARK false
+static inline long sys_mark(int fd)
+{
+	return fd;
+}
+#endif
 
 static inline int sys_openat(int at, const char *path, int flags, unsigned mode)
 {

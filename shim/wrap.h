@@ -5,6 +5,7 @@
 
 #include "shim/paths_check.h"
 #include "shim/judge.h"
+#include "shim/marks.h"
 
 #define SHIM_END(d, p, h)                                                                          \
 	{                                                                                          \

@@ -7,6 +7,7 @@
 #include "core/event.h"
 #include "core/image.h"
 #include "shim/judge.h"
+#include "shim/marks.h"
 #include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
@@ -447,6 +448,25 @@ static int open_relative(const struct shim_open *r, struct shim_text t, mode_t m
 	return fd;
 }
 
+/* SHIM_NOT_AT_ONCE, or the answer, told. */
+static int open_at_once(struct shim_open *r, struct shim_text t, mode_t mode, struct shim_judged j)
+{
+	bool writes = wants_write(r->flags) || r->flags & O_CREAT;
+	struct shim_once o = {r->dirfd, r->path, r->flags, mode, writes, r->buf, t, false};
+	int fd = shim_open_at_once(&o);
+
+	r->len = o.text.len;
+	if (o.is_elsewhere)
+		j = shim_open_judge(r->flags, r->flags & O_CREAT, r->buf, r->len);
+	if (fd >= 0 && !j.allowed) {
+		sys_close(fd);
+		fd = -EACCES;
+	}
+	if (fd != SHIM_NOT_AT_ONCE)
+		tell(r, &j, fd);
+	return fd;
+}
+
 static int open_text(struct shim_open *r, struct shim_text t)
 {
 	bool is_magic = t.flags & SBX_PATH_MAGIC;
@@ -461,6 +481,9 @@ static int open_text(struct shim_open *r, struct shim_text t)
 	/* the text is denied, the object need not be; a slash at the end is no part of the text */
 	if (!j.allowed || (t.flags & SBX_PATH_TRAILING && r->flags & O_CREAT))
 		return open_slowly(r, is_magic);
+	fd = shim.marks ? open_at_once(r, t, mode, j) : SHIM_NOT_AT_ONCE;
+	if (fd != SHIM_NOT_AT_ONCE)
+		return fd;
 	if (t.flags & SHIM_TEXT_ABSOLUTE)
 		fd = sys_open_proven(AT_FDCWD, r->buf,
 				     r->flags | (t.flags & SBX_PATH_TRAILING ? O_DIRECTORY : 0),

@@ -184,11 +184,27 @@ struct look {
 	} head;
 };
 
+/* The held file, by its path: openat2(2) proves it, or where calls are marked, the inode. */
+static int open_by_path(const struct look *l, const char *path)
+{
+	struct stat st;
+	int fd;
+
+	if (!shim.marks)
+		return sys_open_proven(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0 ||
+	    (sys_fstat(fd, &st) == 0 && st.st_ino == l->st.st_ino && st.st_dev == l->st.st_dev))
+		return fd;
+	sys_close(fd);
+	return -ELOOP;
+}
+
 /* Reads the beginning of the held file: fills class, or gives the interpreter of a script. */
 static char *read_head(struct look *l, const char *path, enum sbx_exec_class *out_class)
 {
 	char link[SHIM_FD_PATH_SIZE], *interp = NULL;
-	int fd = sys_open_proven(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	int fd = open_by_path(l, path);
 	long n;
 
 	*out_class = SBX_EXEC_UNREADABLE;

@@ -241,6 +241,8 @@ static bool open_ring(void)
 		return false;
 	shim.level = ring->level;
 	shim.is_alone = ring->is_alone;
+	shim.marks = SYS_CAN_MARK && ring->marks && !ring->is_alone;
+	shim.no_openat2_path = ring->marks;
 	shim.ring = ring;
 	return true;
 }
@@ -332,6 +334,7 @@ static void look_before_us(void)
 
 	if (!library)
 		return;
+	shim.marks = false; /* it would look at our calls */
 	t.len = strlen(library);
 	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 	trouble = USURPED;

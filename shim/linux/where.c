@@ -136,7 +136,8 @@ bool shim_cwd_leads(char *text, size_t base)
 	int fd;
 
 	*end = '\0';
-	fd = sys_open_proven(AT_FDCWD, text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	fd = shim.marks ? sys_openat(AT_FDCWD, text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0)
+			: sys_open_proven(AT_FDCWD, text, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	*end = saved;
 	if (fd >= 0)
 		sys_close(fd);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * marks.h - calls that the kernel may decide alone (docs/adr/016): made with a mark first, where no
+ * rule can differ in the directory. Landlock refuses what the launcher has not granted (EACCES,
+ * EXDEV between directories): then the call is made as ever, and the directory remembered.
+ * [AS-safe] [MT-safe] [no-alloc]
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shim/paths_check.h"
+#include "shim/proc.h"
+#include "shim/where.h"
+
+/* Is the parent of this path worth a try? */
+bool shim_marks_below(const char *path, size_t len);
+/* It was none. */
+void shim_marks_not(const char *path, size_t len);
+
+/* May the call be made marked, on what its ends hold? Not where a directory moves: the broker
+ * counts these, with its lock. */
+bool shim_op_marks(const struct shim_op *);
+/* The marked call came out as `rc`. False: it is to be made without; else *out is its result, errno
+ * is set. */
+bool shim_op_marked(const struct shim_op *, long rc, int *out);
+
+/*
+ * An open, while calls are marked: openat2(2), by which the shim proves that a text is the object's
+ * own, then is the broker's. By openat(2), with a mark where it writes; what was opened behind more
+ * than one name is read back. A descriptor, or -errno; SHIM_NOT_AT_ONCE: as ever.
+ */
+struct shim_once {
+	int dirfd;
+	const char *path;
+	int flags;
+	unsigned mode;
+	bool writes;
+	char *buf; /* the text of the path; where another was opened, of that */
+	struct shim_text text;
+	bool is_elsewhere;
+};
+#define SHIM_NOT_AT_ONCE (-1001)
+int shim_open_at_once(struct shim_once *);
+
+/* `plain`, unless the call `nr` on what the ends hold, marked, has an answer. `last`: what stands
+ * behind the path of one end, or behind both. */
+#ifdef __APPLE__
+#define MARKED(nr, last, plain)	    (plain)
+#define MARKED_TWO(nr, last, plain) (plain)
+#else
+#include "shim/sys_linux.h"
+#define MARKED(nr, last, plain)                                                                    \
+	MARKED_CALL(sys3(nr, sys_mark(op.end[0].at), op.end[0].name, (last)), plain)
+#define MARKED_TWO(nr, last, plain)                                                                \
+	MARKED_CALL(sys5(nr, sys_mark(op.end[0].at), op.end[0].name, op.end[1].at, op.end[1].name, \
+			 (last)),                                                                  \
+		    plain)
+#define MARKED_CALL(call, plain)                                                                   \
+	({                                                                                         \
+		int marked_ = -1;                                                                  \
+		if (!shim.marks || !shim_op_marks(&op) || !shim_op_marked(&op, (call), &marked_))  \
+			marked_ = (plain);                                                         \
+		marked_;                                                                           \
+	})
+#endif
