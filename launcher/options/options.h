@@ -102,6 +102,7 @@ struct lau_options {
 	bool project, undo;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
 	bool proxy_env;
+	bool marked_calls; /* docs/adr/016 */
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	unsigned quiet;	   /* 1: no notes; 2: no denials, either */
 	int completion;	   /* enum b_shell, -1 = none */

@@ -135,6 +135,7 @@ struct lau_plan {
 	/* Each document of the run alone: what compares two names asks these. lau_plan_apart() */
 	const struct sbx_image **apart;
 	size_t napart;
+	size_t nclean;	      /* directories in which the kernel decides marked calls; 0 = none */
 	const char **devices; /* device nodes outside of /dev that rules name */
 	size_t ndevices;
 	/* Where /dev's file system is mounted a second time (root: who else may change it?) */
@@ -215,6 +216,8 @@ void lau_plan_namespaces(const struct lau_options *, const struct lau_host *, st
 
 /* plan->devices; and where the run has no mounts of its own, that others can be opened. */
 void lau_plan_devices(const struct lau_host *, struct lau_plan *);
+/* --marked-calls: grants of the floor, and nclean; or a note why there are none. */
+void lau_plan_marks(const struct lau_options *, const struct lau_host *, struct lau_plan *);
 /* The spawn could not have such mounts (LAU_NO_NODEV). */
 void lau_plan_devices_lost(struct lau_plan *);
 

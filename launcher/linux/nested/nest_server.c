@@ -373,6 +373,9 @@ bool lau_nest_may(const struct lau_nest_guest *g, const struct lau_plan *plan)
 	/* a limit that counts processes by user namespace would be had once more by each */
 	if (plan->bounds.by[LAU_BOUND_NPROC] == LAU_HELD_RLIMIT)
 		return false;
+	/* its broker would not know that names change without it */
+	if (plan->nclean)
+		return false;
 	return plan->floor.uses_broker && !plan->is_wrapped && !plan->identity.is_set &&
 	       (!g || g->outer->depth + 1 < LAU_NEST_DEPTH);
 }

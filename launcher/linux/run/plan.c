@@ -420,6 +420,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	lau_plan_devices(host, p);
 	plan_filter(o, host->landlock_abi, p);
 	plan_shim(o, host, p);
+	lau_plan_marks(o, host, p);
 	plan_bounds(o, host, p);
 	p->landlock_abi = host->landlock_abi;
 	return lau_require_check(o, host, p, err);
@@ -498,7 +499,7 @@ int lau_plan_apart(struct lau_plan *p, const char *cache, struct b_err *err)
 
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 {
-	const char **list = b_arena_alloc(&p->arena, 12 * sizeof *list);
+	const char **list = b_arena_alloc(&p->arena, 13 * sizeof *list);
 	size_t n = 0;
 
 	if (p->is_wrapped)
@@ -507,6 +508,8 @@ const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 		list[n++] = b_arena_printf(&p->arena, "landlock abi %d", p->landlock_abi);
 	if (p->floor.uses_broker)
 		list[n++] = p->floor.read_level == POL_READ_ALL ? "broker, all opens" : "broker";
+	if (p->nclean && p->use_shim)
+		list[n++] = b_arena_printf(&p->arena, "marked calls in %zu directories", p->nclean);
 	list[n++] = "seccomp filter";
 	list[n++] = p->keep_caps ? "capabilities reduced" : "no capabilities";
 	if (p->is_wrapped && p->engine->effect.network != POL_NET_HOST)

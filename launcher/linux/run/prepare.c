@@ -130,6 +130,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.given = {given, lau_given_find(given)},
 		.devices = {p->devices, p->ndevices},
 		.apart = {p->apart, p->napart},
+		.grants_clean = p->nclean,
+		.passes_marks = p->nclean && p->use_shim,
 	};
 	note_network(r, &r->broker.net);
 	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */

@@ -259,6 +259,7 @@ static int step_channel(struct run *r, struct b_err *err)
 		return err->sys == EFBIG ? do_without_channel(r, err) : -1;
 	r->channel.ring->judges_moves = r->plan.floor.uses_broker;
 	r->channel.ring->witnesses_all = lau_parts_requires_shim(r->o);
+	r->channel.ring->marks = r->plan.nclean > 0;
 	lau_environment_set(&r->env, SBX_ENV_CHANNEL, r->channel.dir);
 	if (r->o->is_shell)
 		lau_environment_set(&r->env, SBX_ENV_SHELL, r->channel.dir);

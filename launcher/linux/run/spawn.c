@@ -228,6 +228,8 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	plan.no_inet = lost & LAU_NET_FILTERED;
 	plan.shares_net |= plan.no_inet;
 	plan.no_shm = lost & LAU_NO_SHM;
+	/* device nodes outside of /dev, which the broker keeps shut */
+	plan.passes_marks = plan.passes_marks && !(lost & LAU_NO_NODEV);
 	plan.own_pids = w->in_pid_ns;
 	plan.net.run = plan.net.is_apart ? lau_net_cookie() : 0;
 	if (plan.net.is_apart && !plan.net.run) {
