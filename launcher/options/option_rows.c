@@ -349,7 +349,8 @@ const struct b_opt lau_option_table[] = {
 		 "where rules say which endpoints are open"},
 	{"marked-calls", 0, NULL, B_OPT_FLAG, O(marked_calls),
 	 .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
-	 .help = "let the kernel alone decide changes in directories where no rule can differ: faster, "
+	 .help = "let the kernel alone decide changes in directories where no rule can differ: "
+		 "faster, "
 		 "on trial (default off)"},
 	{"keep-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(add_keep_fd),
 	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},

@@ -51,8 +51,8 @@ void mw_set_up(void)
 	snprintf(lines[3], sizeof *lines, "m- T %s/.claude/hooks", mw_ws);
 	sb_policy_make(&mw_policy, (const char *const[]){"rx+ T /", lines[0], "m+ T /dev", lines[1],
 							 lines[2], lines[3], NULL});
-	cr_assert_eq(pol_floor_plan_broker(&mw_policy.rules, &mw_policy.image, pol_fsview_host(),
-					     0, &mw_floor, &err),
+	cr_assert_eq(pol_floor_plan_broker(&mw_policy.rules, &mw_policy.image, pol_fsview_host(), 0,
+					   &mw_floor, &err),
 		     0, "%s", err.msg);
 	mw_floor.traps |= POL_TRAP_SOCKETS;
 	cr_assert_lt(mw_floor.read_level, POL_READ_ALL);
