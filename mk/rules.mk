@@ -56,7 +56,7 @@ sbx-selftest_LIBS = $(sbx-launch_LIBS)
 sbx-selftest_PIE = $(sbx-launch_PIE)
 sbx-launch_LIBS := $(if $(STATIC),$(filter -l%,$(LIBS_POLICY) $(LIBS_AUDIT)),$(LIBS_POLICY) $(LIBS_AUDIT))
 sbx-policy_LIBS := $(LIBS_POLICY)
-sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT) -lpcre2-8
+sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT) -lpcre2-8 -lpthread
 
 # ALL_STATIC=1: for packages, so that they run on each host.
 ifneq ($(ALL_STATIC),)

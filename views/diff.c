@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/beside.h"
 #include "views/views.h"
 
 /* One thing done: verdict, operation and path. */
@@ -15,49 +16,121 @@ struct act {
 	unsigned runs; /* bits: 1 the first, 2 the second */
 };
 
-static void release(struct act **table)
-{
-	struct act *a = *table, *next;
+struct acts {
+	struct act *table;
+	struct b_str text; /* of the event at hand; its room is used again */
+	struct act *last;
+};
 
-	HASH_CLEAR(hh, *table);
+static void release(struct acts *all)
+{
+	struct act *a = all->table, *next;
+
+	HASH_CLEAR(hh, all->table);
 	for (; a; a = next) {
 		next = a->hh.next;
 		free(a->text);
 		free(a);
 	}
+	b_str_release(&all->text);
 }
 
-static void note(struct act **table, const struct aud_entry *e, unsigned bit)
+static struct act *find(struct acts *all)
 {
-	b_auto(b_str_release) struct b_str text = {0};
+	const struct b_str *t = &all->text;
+	struct act *a = all->last;
+
+	/* most calls come in twos and more */
+	if (a && a->hh.keylen == t->len && memcmp(a->text, t->s, t->len) == 0)
+		return a;
+	HASH_FIND(hh, all->table, t->s, t->len, a);
+	return a;
+}
+
+static void note(struct acts *all, const struct aud_entry *e, unsigned bit)
+{
+	struct b_str *t = &all->text;
 	struct act *a;
 
 	if (!e->has_verdict)
 		return;
-	b_str_addf(&text, "%s", aud_entry_is_denied(e) ? "denied " : "");
-	view_text(&text, e->op);
-	b_str_addc(&text, ' ');
-	view_steady_path(e->path, &text);
-	HASH_FIND_STR(*table, text.s, a);
+	b_str_reset(t);
+	if (aud_entry_is_denied(e))
+		b_str_add(t, "denied ");
+	b_str_add(t, e->op);
+	b_str_addc(t, ' ');
+	view_steady_path(e->path, t);
+	a = find(all);
 	if (!a) {
 		a = b_calloc(1, sizeof *a);
-		a->text = b_str_take(&text);
-		HASH_ADD_KEYPTR(hh, *table, a->text, strlen(a->text), a);
+		a->text = b_strndup(t->s, t->len);
+		HASH_ADD_KEYPTR(hh, all->table, a->text, t->len, a);
 	}
 	a->runs |= bit;
+	all->last = a;
 }
 
-static int read_run(struct view *v, const struct aud_run *run, unsigned bit, struct act **table,
-		    struct b_err *err)
+/* One run, read into a table of its own. */
+struct side {
+	struct view v;
+	const struct aud_run *run;
+	unsigned bit;
+	struct acts acts;
+	struct b_err err;
+};
+
+static void release_side(struct side *s)
 {
+	release(&s->acts);
+}
+
+static int read_side(void *ctx)
+{
+	struct side *s = ctx;
 	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
 	int got;
 
-	if (aud_reader_open(&r, run, err) < 0)
+	if (aud_reader_open(&r, s->run, &s->err) < 0)
 		return -1;
-	while ((got = view_next(v, &r, err)) > 0)
-		note(table, &r.e, bit);
+	while ((got = view_next(&s->v, &r, &s->err)) > 0)
+		note(&s->acts, &r.e, s->bit);
 	return got;
+}
+
+/* Moves what is in `from` into `to`. */
+static void join(struct acts *to, struct acts *from)
+{
+	struct act *a, *next, *same;
+
+	HASH_ITER(hh, from->table, a, next)
+	{
+		HASH_FIND_BYHASHVALUE(hh, to->table, a->text, a->hh.keylen, a->hh.hashv, same);
+		if (same) {
+			same->runs |= a->runs;
+			continue;
+		}
+		HASH_DEL(from->table, a);
+		HASH_ADD_KEYPTR_BYHASHVALUE(hh, to->table, a->text, a->hh.keylen, a->hh.hashv, a);
+	}
+}
+
+/* Both logs at the same time. */
+static int read_both(struct view *v, struct side *first, struct side *second, struct b_err *err)
+{
+	struct view_beside b;
+	int rc, its;
+
+	view_beside_start(&b, read_side, second);
+	rc = read_side(first);
+	its = view_beside_join(&b);
+	view_take_bad(v, &first->v);
+	view_take_bad(v, &second->v);
+	if (rc < 0 || its < 0) {
+		*err = rc < 0 ? first->err : second->err;
+		return -1;
+	}
+	join(&first->acts, &second->acts);
+	return 0;
 }
 
 static int by_text(const struct act *a, const struct act *b)
@@ -67,20 +140,21 @@ static int by_text(const struct act *a, const struct act *b)
 
 int view_diff(struct view *v, struct b_err *err)
 {
-	b_auto(release) struct act *table = NULL;
+	b_auto(release_side) struct side first = {.v = *v, .run = v->run, .bit = 1};
+	b_auto(release_side) struct side second = {.v = *v, .run = v->other, .bit = 2};
 	struct act *a, *next;
 	int found = 0;
 
-	if (read_run(v, v->run, 1, &table, err) < 0 || read_run(v, v->other, 2, &table, err) < 0)
+	if (read_both(v, &first, &second, err) < 0)
 		return -1;
-	HASH_SORT(table, by_text);
-	HASH_ITER(hh, table, a, next)
+	HASH_SORT(first.acts.table, by_text);
+	HASH_ITER(hh, first.acts.table, a, next)
 	{
 		if (a->runs == 3)
 			continue;
 		found = 1;
 		b_str_addf(v->out, "%c ", a->runs == 1 ? '-' : '+');
-		b_str_add(v->out, a->text);
+		view_text(v->out, a->text);
 		b_str_addc(v->out, '\n');
 		if (view_flush(v, err) < 0)
 			return -1;

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/beside.h"
 #include "views/path_tree.h"
 #include "views/views.h"
 
@@ -122,32 +123,34 @@ static void add_note(struct b_json *notes, const char *tab, uint64_t all, uint64
 	b_json_close(notes, ']');
 }
 
-static int add_events(struct view *v, struct b_str *out, struct b_json *notes, struct b_err *err)
+static int read_events(struct view *v, struct events *ev, struct b_err *err)
 {
 	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	b_auto(release_events) struct events ev = {.all = 0};
-	struct b_json j = {.out = out};
-	struct word *one, *next;
 	int got;
 
-	number_of(&ev.w, "");
+	number_of(&ev->w, "");
 	if (aud_reader_open(&r, v->run, err) < 0)
 		return -1;
 	while ((got = view_next(v, &r, err)) > 0)
-		add_event(&ev, &r.e);
-	if (got < 0)
-		return -1;
-	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", ev.base);
-	HASH_ITER(hh, ev.w.table, one, next)
+		add_event(ev, &r.e);
+	return got;
+}
+
+static void put_events(struct events *ev, struct b_str *out, struct b_json *notes)
+{
+	struct b_json j = {.out = out};
+	struct word *one, *next;
+
+	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", ev->base);
+	HASH_ITER(hh, ev->w.table, one, next)
 	b_json_str(&j, one->text);
 	b_str_add(out, "],\"events\":[");
-	b_str_addn(out, b_str_c(&ev.rows), ev.rows.len);
+	b_str_addn(out, b_str_c(&ev->rows), ev->rows.len);
 	b_str_add(out, "],\"paths\":");
-	view_paths_json(&ev.paths, out);
-	add_note(notes, "Events", ev.all, ev.here[REFUSED] + ev.here[CHANGED] + ev.here[OTHER],
+	view_paths_json(&ev->paths, out);
+	add_note(notes, "Events", ev->all, ev->here[REFUSED] + ev->here[CHANGED] + ev->here[OTHER],
 		 "the first 5,000 refused, 10,000 that changed something, 5,000 others; sbx-audit "
 		 "show has all");
-	return 0;
 }
 
 /* Views whose lines are in the page, as an array. */
@@ -162,30 +165,49 @@ static const struct part {
 	{"processes", "Processes", "the first to begin; sbx-audit tree has all", view_tree, 3000},
 };
 
-static int add_part(struct view *v, const struct part *p, struct b_str *out, struct b_json *notes,
-		    struct b_err *err)
+/* What is made beside the events: the lines of a view, or another text of the page. */
+struct beside {
+	struct view v;
+	int (*fn)(struct view *, struct b_err *);
+	struct b_str text;
+	struct aud_verify verified;
+	struct b_err err;
+	struct view_beside thread;
+};
+
+static int make_beside(void *ctx)
 {
-	b_auto(b_str_release) struct b_str lines = {0};
-	struct view inner = *v;
+	struct beside *b = ctx;
+
+	return b->fn(&b->v, &b->err);
+}
+
+static void start(struct beside *b, const struct view *v, int (*fn)(struct view *, struct b_err *))
+{
+	*b = (struct beside){.v = *v, .fn = fn};
+	b->v.out = &b->text;
+	b->v.json = true;
+	view_beside_start(&b->thread, make_beside, b);
+}
+
+static void put_part(struct beside *b, const struct part *p, struct b_str *out,
+		     struct b_json *notes)
+{
+	struct b_str *lines = &b->text;
 	uint64_t all = 0;
 	size_t i, end = 0;
 
-	inner.out = &lines;
-	inner.json = true;
-	if (p->fn(&inner, err) < 0)
-		return -1;
-	for (i = 0; i < lines.len; i++) {
-		if (lines.s[i] != '\n')
+	for (i = 0; i < lines->len; i++) {
+		if (lines->s[i] != '\n')
 			continue;
-		lines.s[i] = ',';
+		lines->s[i] = ',';
 		if (all++ < p->max)
 			end = i;
 	}
 	b_str_addf(out, ",\"%s\":[", p->key);
-	b_str_addn(out, b_str_c(&lines), end);
+	b_str_addn(out, b_str_c(lines), end);
 	b_str_addc(out, ']');
 	add_note(notes, p->tab, all, all < p->max ? all : p->max, p->which);
-	return 0;
 }
 
 typedef void show_fn(const struct aud_run *, struct b_str *out);
@@ -199,22 +221,29 @@ static void add_shown(struct b_json *j, const char *key, show_fn *fn, const stru
 	b_json_str(j, b_str_c(&text));
 }
 
-static void add_trust(const struct view *v, struct b_json *j)
+static int verify(struct view *v, struct b_err *err)
+{
+	struct beside *b = (struct beside *)v; /* its first member */
+
+	return aud_verify(v->root, v->run, &b->verified, err);
+}
+
+static void put_trust(struct beside *b, struct b_json *j)
 {
 	b_auto(b_str_release) struct b_str text = {0};
-	struct aud_verify r = {.lines = 0};
-	struct b_err err;
-	bool whole = aud_verify(v->root, v->run, &r, &err) == 0 && !r.broken_line &&
-		     !r.is_unchained && r.has_final && r.final_matches;
-	int64_t lost = aud_run_int(v->run, "counts.lost", 0);
+	const struct aud_verify *r = &b->verified;
+	bool whole = view_beside_join(&b->thread) == 0 && !r->broken_line && !r->is_unchained &&
+		     r->has_final && r->final_matches;
+	int64_t lost = aud_run_int(b->v.run, "counts.lost", 0);
 
 	if (whole && !lost)
-		b_str_addf(&text, "The record is whole: %" PRIu64 " lines hold together.", r.lines);
+		b_str_addf(&text, "The record is whole: %" PRIu64 " lines hold together.",
+			   r->lines);
 	else if (whole)
 		b_str_addf(&text, "The chain holds, but %" PRId64 " events are missing.", lost);
-	else if (r.broken_line)
-		b_str_addf(&text, "The record was changed: line %" PRIu64 ": %s.", r.broken_line,
-			   r.why);
+	else if (r->broken_line)
+		b_str_addf(&text, "The record was changed: line %" PRIu64 ": %s.", r->broken_line,
+			   r->why);
 	else
 		b_str_add(&text, "Whether the record is whole is not known.");
 	b_json_key(j, "trust");
@@ -223,18 +252,20 @@ static void add_trust(const struct view *v, struct b_json *j)
 	b_json_bool(j, whole && !lost);
 }
 
-/* "label     text", one a line, as the summary has them. */
-static int add_summary(const struct view *v, struct b_json *j, struct b_err *err)
+static int summary(struct view *v, struct b_err *err)
 {
-	b_auto(b_str_release) struct b_str text = {0};
+	return aud_summary(v->run, false, v->out, err);
+}
+
+/* "label     text", one a line, as the summary has them. */
+static void put_summary(struct beside *b, struct b_json *j)
+{
 	enum { LABEL = 10 };
 	char *line, *rest;
 
-	if (aud_summary(v->run, false, &text, err) < 0)
-		return -1;
 	b_json_key(j, "summary");
 	b_json_open(j, '[');
-	for (line = strtok_r(text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	for (line = strtok_r(b->text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		size_t n = strcspn(line, " ");
 
 		if (n == 0 || n >= LABEL || strlen(line) <= LABEL)
@@ -245,7 +276,6 @@ static int add_summary(const struct view *v, struct b_json *j, struct b_err *err
 		b_json_close(j, ']');
 	}
 	b_json_close(j, ']');
-	return 0;
 }
 
 /* JSON has this byte in strings alone, where it may be written so. */
@@ -260,39 +290,95 @@ static void add_safely(struct b_str *out, const struct b_str *json)
 	b_str_addn(out, p, (size_t)(end - p));
 }
 
-static int add_parts(struct view *v, struct b_str *data, struct b_err *err)
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* Each reads the log by itself, and most of the time is reading. */
+struct making {
+	struct beside trust, summary, part[PARTS];
+	struct events events;
+};
+
+static void begin(struct making *m, const struct view *v)
+{
+	start(&m->trust, v, verify);
+	start(&m->summary, v, summary);
+	for (size_t i = 0; i < PARTS; i++)
+		start(&m->part[i], v, parts[i].fn);
+}
+
+static int end_beside(struct beside *b, struct b_err *err)
+{
+	int rc = view_beside_join(&b->thread);
+
+	if (rc < 0)
+		*err = b->err;
+	return rc;
+}
+
+/* What the page needs; whether the chain holds, and why it may not, it says itself. */
+static int end(struct making *m, struct b_err *err)
+{
+	int rc = end_beside(&m->summary, err);
+
+	for (size_t i = 0; i < PARTS; i++)
+		if (end_beside(&m->part[i], err) < 0)
+			rc = -1;
+	return rc < 0 ? -1 : 0;
+}
+
+static void release_making(struct making *m)
+{
+	b_str_release(&m->trust.text);
+	b_str_release(&m->summary.text);
+	for (size_t i = 0; i < PARTS; i++)
+		b_str_release(&m->part[i].text);
+	release_events(&m->events);
+}
+
+static void put_parts(struct making *m, struct b_str *data)
 {
 	b_auto(b_str_release) struct b_str text = {0};
 	struct b_json notes = {.out = &text};
-	size_t i;
 
 	b_json_open(&notes, '{');
-	for (i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (add_part(v, &parts[i], data, &notes, err) < 0)
-			return -1;
-	if (add_events(v, data, &notes, err) < 0)
-		return -1;
+	for (size_t i = 0; i < PARTS; i++)
+		put_part(&m->part[i], &parts[i], data, &notes);
+	put_events(&m->events, data, &notes);
 	b_json_close(&notes, '}');
 	b_str_addf(data, ",\"notes\":%s", text.s);
-	return 0;
+}
+
+static void put_data(struct making *m, const struct aud_run *run, struct b_str *data)
+{
+	struct b_json j = {.out = data};
+
+	b_json_open(&j, '{');
+	b_json_key(&j, "run");
+	b_json_str(&j, run->id);
+	add_shown(&j, "command", aud_show_command, run);
+	add_shown(&j, "end", aud_show_end, run);
+	add_shown(&j, "when", aud_show_when, run);
+	put_trust(&m->trust, &j);
+	put_summary(&m->summary, &j);
+	put_parts(m, data);
+	b_json_close(&j, '}');
 }
 
 int view_report(struct view *v, struct b_err *err)
 {
+	b_auto(release_making) struct making m = {.events = {.all = 0}};
 	b_auto(b_str_release) struct b_str data = {0};
-	struct b_json j = {.out = &data};
 	const char *at = strstr(page, mark);
+	struct b_err other = {.sys = 0};
+	int rc;
 
-	b_json_open(&j, '{');
-	b_json_key(&j, "run");
-	b_json_str(&j, v->run->id);
-	add_shown(&j, "command", aud_show_command, v->run);
-	add_shown(&j, "end", aud_show_end, v->run);
-	add_shown(&j, "when", aud_show_when, v->run);
-	add_trust(v, &j);
-	if (add_summary(v, &j, err) < 0 || add_parts(v, &data, err) < 0)
+	begin(&m, v);
+	rc = read_events(v, &m.events, err);
+	if (end(&m, rc < 0 ? &other : err) < 0 || rc < 0) {
+		(void)view_beside_join(&m.trust.thread);
 		return -1;
-	b_json_close(&j, '}');
+	}
+	put_data(&m, v->run, &data);
 	b_str_addn(v->out, page, (size_t)(at - page));
 	add_safely(v->out, &data);
 	b_str_add(v->out, at + sizeof mark - 1);

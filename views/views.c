@@ -60,7 +60,7 @@ void view_steady_path(const char *path, struct b_str *out)
 		path += strcspn(path, "/");
 		b_str_add(out, "TMPDIR");
 	}
-	view_text(out, path);
+	b_str_add(out, path);
 }
 
 int64_t view_time(const char *ts)

@@ -57,7 +57,7 @@ bool view_is_done(const struct aud_entry *);
 int64_t view_time(const char *ts);
 /* For a line: \xNN for what a terminal would act upon. */
 void view_text(struct b_str *out, const char *s);
-/* The same of a path, where the scratch directory, which has another name each time, is TMPDIR. */
+/* The path, where the scratch directory, which has another name each time, is TMPDIR. Appends. */
 void view_steady_path(const char *path, struct b_str *out);
 
 /* What was refused, grouped: how often, by which programs, the rule, and the option that opens;
