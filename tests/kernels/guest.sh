@@ -32,15 +32,3 @@ need_kernel() # SERIES
 	) || skip "the package $package cannot be had"
 	rm -rf "${cache:?}/$1" && mv "$cache/$1.part" "$cache/$1"
 }
-
-# The processor of the guest: the host's own where a machine can be made with it, else an emulated one.
-# Some hosts have /dev/kvm and refuse one of its registers.
-processor()
-{
-	local cpu=max,-arch-capabilities
-	if echo quit | timeout 10 qemu-system-x86_64 -accel kvm -cpu $cpu -m 64 -S -display none -serial none -monitor stdio >/dev/null 2>&1; then
-		echo "-accel kvm -cpu $cpu"
-	else
-		echo '-accel tcg,thread=multi -cpu max'
-	fi
-}

@@ -86,8 +86,7 @@ rm -rf "$w/root"
 gcc -O2 -static -o "$w/early/init" "$here/guestinit.c" || exit 2
 add_modules "$w/early"
 (cd "$w/early" && find . | cpio -o -H newc 2>/dev/null) >"$w/initrd"
-# shellcheck disable=SC2046
-timeout "$LIMIT" qemu-system-x86_64 $(processor) -m 6000 -smp "$CPUS" -nographic -no-reboot -kernel "$cache/$kernel/vmlinuz" \
+timeout "$LIMIT" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -m 6000 -smp "$CPUS" -nographic -no-reboot -kernel "$cache/$kernel/vmlinuz" \
 	-initrd "$w/initrd" -drive "file=$w/disk,if=virtio,format=raw" -append 'console=ttyS0 loglevel=1 panic=1 mitigations=off rdinit=/init' \
 	</dev/null 2>&1 | stdbuf -oL tr -d '\r' | tee "$logs/console"
 grep -q '^ALL-DONE' "$logs/console" || echo "not finished within $LIMIT s"
