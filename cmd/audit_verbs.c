@@ -372,6 +372,21 @@ static void add_broken(const struct aud_run *run, const struct aud_verify *v, st
 	b_str_addc(out, '\n');
 }
 
+/* Whom the chain answers, and whom it does not. */
+static void add_worth(const char *root, const struct aud_verify *v, struct b_str *out)
+{
+	if (v->is_keyless)
+		b_str_add(out, "a chain of version 1 has no key: whoever may write the log can "
+			       "make all of it anew\n");
+	else if (!v->is_unchained)
+		b_str_addf(out,
+			   "no program of the run can make such lines, nor can anybody who has a "
+			   "copy of the log alone\n"
+			   "a program that can read %s/.key can: then only an anchor tells "
+			   "(--anchor-command, --anchor-fd)\n",
+			   root);
+}
+
 int audit_verify(const struct audit_options *o, const char *root)
 {
 	b_auto(b_str_release) struct b_str text = {0};
@@ -400,9 +415,8 @@ int audit_verify(const struct audit_options *o, const char *root)
 	else
 		b_str_addf(&text, "%s: %llu lines hold together%s; last %s\n", run.id,
 			   (unsigned long long)v.lines, extent, v.hash);
-	if (v.is_keyless)
-		b_str_add(&text, "a chain of version 1 has no key: whoever may write the log can "
-				 "make all of it anew\n");
+	if (!v.broken_line && (!v.has_final || v.final_matches))
+		add_worth(root, &v, &text);
 	if (audit_put(&text, &err) < 0)
 		return audit_fail(&err);
 	return v.is_unchained || v.broken_line || (v.has_final && !v.final_matches) ? NOTHING
