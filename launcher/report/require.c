@@ -279,8 +279,10 @@ void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
 	b_auto(b_str_release) struct b_str remedy = {0};
 
 	if (!h->serving.is_tried) {
-		b_str_addf(out, "Linux %s has not what it takes: %s", h->kernel,
-			   lau_needs[LAU_NEED_BROKER].remedy);
+		b_str_addf(
+			out,
+			"Linux %s lacks a call that the broker needs, or a filter refuses it: %s",
+			h->kernel, lau_needs[LAU_NEED_BROKER].remedy);
 		return;
 	}
 	lau_serving_why(&h->serving, h->own_ns, out, &remedy);

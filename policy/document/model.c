@@ -202,7 +202,8 @@ static const char *path_or_fail(const char *norm, size_t n, const char *raw, str
 	if (n == 0)
 		b_fail(err, B_USAGE, 0, "filesystem path must not be empty");
 	else if (!norm)
-		b_fail(err, B_USAGE, 0, "path `%s` must stay inside the workspace root", raw);
+		b_fail(err, B_USAGE, 0, "path `%s` must stay inside the workspace root%s", raw,
+		       *raw == '~' ? ": write the home directory in full" : "");
 	return n ? norm : NULL;
 }
 

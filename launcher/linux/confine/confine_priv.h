@@ -66,7 +66,7 @@ int lau_fd_receive(int sock);
 	  "connect(AF_UNSPEC) frees it for another peer of the host's network", GUARDED)           \
 	X(UNIX_OPEN, "a Unix socket that is not connected, or of datagrams",                       \
 	  "it reaches other sockets of the host", UNIX_HOST)                                       \
-	X(INET_OPEN, "a socket of the network that is not connected, or of datagrams",             \
+	X(INET_OPEN, "a socket of the network that is not connected, or of another kind than TCP", \
 	  "it reaches the host's network", NET_HOST)                                               \
 	X(SOCKET, "a socket of a special family", "it reaches the host's kernel", REFUSED)         \
 	X(DIRECTORY, "a directory", "its names can be listed whatever the rules say", REFUSED)     \
