@@ -78,7 +78,7 @@ on '--no landlock' -q --best-effort -- sh -c 'grep -E "^(NoNewPrivs|Seccomp):" /
 check 'and filter and network hold' [ "$(grep -cE 'NoNewPrivs:.1|Seccomp:.2|^ *lo:' "$TMP/out")" = 3 ]
 
 # What such a kernel does not see, the broker does, for as long as a call can be held (Linux 5.19).
-refused 'ABI 1 without the broker: refused' '--abi 1 --no killable' 'EXDEV.*no broker sees to it: Linux .* has not what it takes: Linux 5.19'
+refused 'ABI 1 without the broker: refused' '--abi 1 --no killable' 'EXDEV.*no broker sees to it: Linux .* lacks a call that the broker needs, or a filter refuses it: Linux 5.19'
 refused 'ABI 2 without the broker: refused' '--abi 2 --no listener' 'truncation.*no broker sees to it: no listener for system calls'
 for lack in '--abi 1 --no killable' '--abi 2 --no listener'; do
 	runs "$lack: best effort" "$lack" '"losses":\[.*nothing is recorded' --best-effort
