@@ -17,9 +17,10 @@ ok() # NAME STATUS
 
 if [ "$(id -u)" = 0 ]; then
 	combos='default/auto/me default/none/nobody pattern/auto/nobody pattern/none/me literal/auto/me
-		literal/none/nobody srt/auto/nobody srt/none/me openshell/auto/me openshell/none/nobody'
+		literal/none/nobody srt/auto/nobody srt/none/me openshell/auto/me openshell/none/nobody
+		endpoints/auto/nobody endpoints/none/me'
 else
-	combos='default/auto/me pattern/none/me literal/auto/me srt/none/me openshell/auto/me'
+	combos='default/auto/me pattern/none/me literal/auto/me srt/none/me openshell/auto/me endpoints/auto/me'
 fi
 B=$B KEEP=$T SEED=${SEED:-1} COMBOS=$combos "$here/attack" "${ATTACK_SECONDS:-$([ -n "${FULL:-}" ] && echo 12 || echo 6)}" >"$T/out" 2>&1
 status=$?

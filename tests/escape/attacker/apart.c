@@ -110,24 +110,21 @@ long ak_op_doomed(struct ak_thread *t, const struct ak_op *op)
 
 /* ---- priorities and limits of another, by its number ---- */
 
-/* Of the one process outside that is there for it: what a hole opens should hurt nobody else. */
-long ak_op_limit_other(struct ak_thread *t, const struct ak_op *op)
+static long limit_it(const struct ak_op *op, int pid)
 {
 	const struct rlimit few = {8, 8};
 	const struct sched_param param = {0};
 	const uint32_t attr[12] = {sizeof attr, SCHED_IDLE};
 	const unsigned long one = 1;
-	int pid = ak.has_pid_ns ? ak_some_pid(op->v[0]) : ak.host_pid;
+	struct rlimit was;
 
-	(void)t;
-	if (pid == getpid() || pid == getppid() || pid <= 0)
-		return 0;
 	switch (op->v[1] % 6) {
 	case 0:
 		return syscall(SYS_setpriority, PRIO_PROCESS, pid, 19);
 	case 1:
 		return syscall(SYS_prlimit64, pid,
-			       (int[]){RLIMIT_NOFILE, RLIMIT_FSIZE}[op->v[1] / 6 % 2], &few, NULL);
+			       (int[]){RLIMIT_NOFILE, RLIMIT_FSIZE}[op->v[1] / 6 % 2],
+			       op->v[4] % 7 ? &few : (void *)0x1000, op->v[4] % 3 ? &was : NULL);
 	case 2:
 		return syscall(SYS_sched_setscheduler, pid, SCHED_BATCH, &param);
 	case 3:
@@ -137,6 +134,30 @@ long ak_op_limit_other(struct ak_thread *t, const struct ak_op *op)
 	default: /* IOPRIO_WHO_PROCESS, the idle class */
 		return syscall(SYS_ioprio_set, 1, pid, 3 << 13);
 	}
+}
+
+/* Of the one process outside that is there for it: what a hole opens should hurt nobody else. */
+long ak_op_limit_other(struct ak_thread *t, const struct ak_op *op)
+{
+	int pid = ak.has_pid_ns ? ak_some_pid(op->v[0]) : ak.host_pid;
+	pid_t own = op->v[2] % 3 ? 0 : fork();
+	long rc;
+
+	(void)t;
+	if (op->v[2] % 3 == 0 && own == 0) {
+		alarm(1);
+		for (;;)
+			pause();
+	}
+	if (own > 0) { /* its own child it may limit, as long as that is there */
+		if (op->v[3] % 5 == 0)
+			kill(own, SIGKILL);
+		rc = limit_it(op, own);
+		kill(own, SIGKILL);
+		waitpid(own, NULL, 0);
+		return rc;
+	}
+	return pid == getpid() || pid == getppid() || pid <= 0 ? 0 : limit_it(op, pid);
 }
 
 /* ---- a terminal ---- */

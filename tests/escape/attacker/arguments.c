@@ -180,9 +180,10 @@ static socklen_t address_of(uint32_t v, struct sockaddr_storage *room)
 	char path[AK_TEXT];
 
 	memset(room, 0, sizeof *room);
+	if (ak.port[0] ? (v >> 20) % 12 < 2 || (v >> 20) % 12 > 8 : (v >> 20) % 12 == 1)
+		return ak_net_address(v, room);
 	switch ((v >> 20) % 12) {
 	case 0:
-	case 1:
 		in->sin_family = AF_INET;
 		in->sin_port = htons((uint16_t)ak.host_port);
 		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);

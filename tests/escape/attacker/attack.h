@@ -27,7 +27,7 @@
 #define AK_OPS	   32
 #define AK_ARGS	   6
 #define AK_THREADS 5
-#define AK_CALLS   160
+#define AK_CALLS   176
 
 struct ak_op {
 	uint8_t thread;
@@ -63,6 +63,12 @@ void ak_try_plainly(struct ak_prog *, struct ak_rng *);
 /* What is denied, by other spellings: where the world takes several names for one. */
 void ak_try_spellings(struct ak_prog *, struct ak_rng *);
 extern bool ak_world_folds;
+/* Connections by all programs to all servers: where the policy has rules on them. */
+void ak_try_endpoints(struct ak_prog *, struct ak_rng *);
+extern bool ak_world_has_rules;
+/* Signals and limits to the run and to outsiders: where numbers of processes are the host's. */
+void ak_try_signals(struct ak_prog *, struct ak_rng *);
+extern bool ak_world_has_numbers;
 /* A call by its name; there is one. */
 uint8_t ak_call_number(const char *name);
 /* false: not a program. */
@@ -97,6 +103,8 @@ struct ak_setup {
 	 * only root may read. */
 	unsigned char token[3][AK_TOKEN];
 	int host_pid, host_port, policy; /* enum ak_policy */
+	int port[4];			 /* enum ak_port; 0: no rules on endpoints */
+	char sbx[128];			 /* for runs inside of the run */
 	bool has_pid_ns;
 	bool is_root;
 };
@@ -110,6 +118,7 @@ enum ak_find {
 	AK_F_MODE,
 	AK_F_PROCESS,
 	AK_F_SOCKET,
+	AK_F_NETWORK,
 	AK_F_CHANGED,
 	AK_F_CREATED,
 	AK_F_REMOVED,
@@ -203,12 +212,24 @@ void ak_judge_fd(int fd, unsigned op);
 void ak_sweep(struct ak_thread *);
 
 int ak_inside(void);
+/* endpoints.c: an address of the network by its number, and the program that says which servers
+ * it and what it starts come to. */
+socklen_t ak_net_address(uint32_t v, struct sockaddr_storage *room);
+int ak_reach(char **argv);
 /* apart.c: the program that nobody may look into. */
 int ak_unseen(const char *base, uint64_t seed);
 
 /* ---- the world: worldmodel.c ---- */
 
-enum ak_policy { AK_DEFAULT, AK_PATTERN, AK_LITERAL, AK_SRT, AK_OPENSHELL, AK_POLICIES };
+enum ak_policy {
+	AK_DEFAULT,
+	AK_PATTERN,
+	AK_LITERAL,
+	AK_SRT,
+	AK_OPENSHELL,
+	AK_ENDPOINTS,
+	AK_POLICIES
+};
 extern const char *const ak_policy_names[AK_POLICIES];
 
 #define AK_NO_READ   1u
@@ -325,12 +346,29 @@ void ak_record_check(const struct ak_world *, const struct ak_log *, const struc
 void ak_record_check_counts(const struct ak_log *, const struct ak_act *, unsigned n,
 			    struct ak_outcome *out);
 
-/* ---- outsiders: outsider.c ---- */
+/* ---- outsiders: servers.c, outsider.c ---- */
+
+enum ak_port { AK_P_OPEN, AK_P_NAMED, AK_P_SHUT, AK_P_OTHER, AK_PORTS };
+/* What a program says to a server: does it go back to the program that rules name? */
+#define AK_WORD	       6
+#define AK_WORD_ATTACK "ATTACK"
+#define AK_WORD_NAMED  "NAMED."
+
+struct ak_servers;
+struct ak_servers *ak_servers_start(int out_port[AK_PORTS]);
+void ak_servers_check(struct ak_servers *, struct ak_outcome *);
+/* out_reached: how many connections came to each. */
+void ak_servers_stop(struct ak_servers *, uint64_t out_reached[AK_PORTS]);
+void ak_servers_check_record(const struct ak_log *, const int port[AK_PORTS],
+			     const uint64_t reached[AK_PORTS], struct ak_outcome *out);
 
 struct ak_outsider {
 	struct ak_world *world;
 	int pid, port;
 	int unix_fd[2], tcp_fd, pipe_fd;
+	struct ak_servers *servers; /* NULL: no rules on endpoints */
+	int ports[AK_PORTS];
+	uint64_t reached[AK_PORTS]; /* when it is stopped */
 	_Atomic bool acts, freezes, is_acting, is_over;
 	uint64_t seed;
 	pid_t broker; /* 0 = not known */
@@ -353,6 +391,8 @@ bool ak_is_touched(const char *path);
 /* ---- lines of the broker: countedlines.c ---- */
 
 struct ak_lines;
+/* Of a run inside of the run, which can write nowhere else: what it leaves is one more profile. */
+#define AK_INSIDE_LINES "ws/pub/inside.profraw"
 struct ak_lines *ak_lines_open(const char *file);
 /* How many regions were reached for the first time since the last call. */
 unsigned ak_lines_new(struct ak_lines *);
@@ -367,7 +407,9 @@ void ak_seen_save(const char *file);
 bool ak_own_dev(void);
 
 struct ak_options {
-	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *seen, *isolate, *self;
+	const char *sbx, *cov_dir, *corpus_dir, *out_dir, *seen, *self;
+	const char *isolate; /* one of ak_isolations: namespaces, and what host it is */
+	const char *mkhost;  /* tests/support/mkhost.c: for older hosts */
 	enum ak_policy policy;
 	uint64_t seed;
 	double seconds;
@@ -382,6 +424,18 @@ struct ak_options {
 /* Options beside the policy: how many kinds there are, and what to call one. */
 #define AK_FLAVOURS 5
 extern const char *const ak_flavour_names[AK_FLAVOURS];
+
+/* oldhosts.c: what the words of --isolate mean. */
+struct ak_isolation {
+	const char *name;
+	const char *isolate; /* NULL: as it is by default */
+	bool has_pid_ns, is_parent;
+	const char *abi; /* of Landlock; NULL: the kernel's own */
+};
+/* NULL: there is none. */
+const struct ak_isolation *ak_isolation(const char *name);
+/* From now on the broker is the parent of the commands of runs whose state is there. */
+bool ak_make_parent(const char *sbx, const char *state, const char *ws);
 
 struct ak_session;
 struct ak_session *ak_session_start(const struct ak_options *);

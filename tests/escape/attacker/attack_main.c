@@ -309,7 +309,8 @@ static bool policy_by_name(const char *name, enum ak_policy *out)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: attacker --sbx PROGRAM [--policy NAME] [--isolate auto|none] [--seed N]\n"
+		"usage: attacker --sbx PROGRAM [--policy NAME] [--seed N]\n"
+		"                [--isolate auto|none|old|older|parent] [--mkhost PROGRAM]\n"
 		"                [--seconds N] [--cov DIR] [--corpus DIR] [--keep DIR] [--out "
 		"DIR]\n"
 		"                [--verbose] [--fold foldfs.py] [--first KINDS] [--replay FILE "
@@ -373,6 +374,9 @@ static int take_option(struct request *r, int c)
 	case 'D':
 		r->o.fold = optarg;
 		return 0;
+	case 'M':
+		r->o.mkhost = optarg;
+		return 0;
 	case 'S':
 		r->o.seen = optarg;
 		return 0;
@@ -385,30 +389,31 @@ static int take_option(struct request *r, int c)
 	case 'T':
 		r->tries = (unsigned)atoi(optarg);
 		return 0;
-	case 'e':
-		r->exemptions = true;
-		return 0;
+	default:
+		r->exemptions = c == 'e';
+		return c == 'e' ? 0 : -1;
 	}
-	return -1;
 }
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},
-						{"isolate", 1, 0, 'i'},	   {"seed", 1, 0, 'n'},
-						{"seconds", 1, 0, 't'},	   {"cov", 1, 0, 'c'},
-						{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},
-						{"out", 1, 0, 'o'},	   {"verbose", 0, 0, 'v'},
+	static const struct option options[] = {
+		{"sbx", 1, 0, 's'},	   {"policy", 1, 0, 'p'},  {"isolate", 1, 0, 'i'},
+		{"seed", 1, 0, 'n'},	   {"seconds", 1, 0, 't'}, {"cov", 1, 0, 'c'},
+		{"corpus", 1, 0, 'k'},	   {"keep", 1, 0, 'K'},	   {"out", 1, 0, 'o'},
+		{"verbose", 0, 0, 'v'},
 
-						{"flavour", 1, 0, 'V'},	   {"fold", 1, 0, 'D'},
-						{"seen", 1, 0, 'S'},	   {"first", 1, 0, 'F'},
-						{"replay", 1, 0, 'r'},	   {"tries", 1, 0, 'T'},
-						{"exemptions", 0, 0, 'e'}, {0}};
+		{"flavour", 1, 0, 'V'},	   {"fold", 1, 0, 'D'},	   {"seen", 1, 0, 'S'},
+		{"first", 1, 0, 'F'},	   {"replay", 1, 0, 'r'},  {"tries", 1, 0, 'T'},
+		{"exemptions", 0, 0, 'e'}, {"mkhost", 1, 0, 'M'},  {0}};
 	struct request r = {.o = {.isolate = "auto", .seconds = 10, .seed = 1}, .tries = 1};
+	const struct ak_isolation *host;
 	int c;
 
 	if (argc > 1 && !strcmp(argv[1], "inside"))
 		return ak_inside();
+	if (argc > 7 && !strcmp(argv[1], "reach"))
+		return ak_reach(argv + 2);
 	if (argc > 3 && !strcmp(argv[1], "unseen"))
 		return ak_unseen(argv[2], strtoull(argv[3], NULL, 10));
 	if (argc > 2 && !strcmp(argv[1], "victim"))
@@ -418,8 +423,11 @@ int main(int argc, char **argv)
 			return usage();
 	if (r.exemptions)
 		return list_exemptions();
-	if (!r.o.sbx)
+	host = ak_isolation(r.o.isolate);
+	if (!r.o.sbx || !host || (host->abi && !r.o.mkhost))
 		return usage();
+	ak_world_has_numbers = !host->has_pid_ns;
+	ak_world_has_rules = r.o.policy == AK_ENDPOINTS;
 	ak_world_folds = r.o.fold != NULL;
 	corpus = calloc(CORPUS_MAX, sizeof *corpus);
 	if (!corpus)

@@ -13,19 +13,13 @@
 #include <unistd.h>
 
 const char *const ak_find_names[AK_F_COUNT] = {
-	[AK_F_CONTENT] = "content",
-	[AK_F_NAME] = "name",
-	[AK_F_DAC] = "permission",
-	[AK_F_NOFD] = "no-descriptor",
-	[AK_F_MODE] = "mode",
-	[AK_F_PROCESS] = "process",
-	[AK_F_SOCKET] = "socket",
-	[AK_F_CHANGED] = "changed",
-	[AK_F_CREATED] = "created",
-	[AK_F_REMOVED] = "removed",
-	[AK_F_LAUNDERED] = "laundered",
-	[AK_F_DIED] = "died",
-	[AK_F_UNRECORDED] = "unrecorded",
+	[AK_F_CONTENT] = "content", [AK_F_NAME] = "name",
+	[AK_F_DAC] = "permission",  [AK_F_NOFD] = "no-descriptor",
+	[AK_F_MODE] = "mode",	    [AK_F_PROCESS] = "process",
+	[AK_F_SOCKET] = "socket",   [AK_F_NETWORK] = "network",
+	[AK_F_CHANGED] = "changed", [AK_F_CREATED] = "created",
+	[AK_F_REMOVED] = "removed", [AK_F_LAUNDERED] = "laundered",
+	[AK_F_DIED] = "died",	    [AK_F_UNRECORDED] = "unrecorded",
 	[AK_F_UNTRUE] = "untrue",
 };
 

@@ -102,8 +102,11 @@ static bool makes_plain_links(struct ak_thread *t)
 
 static bool is_plain_address(const struct sockaddr_un *a)
 {
-	return (uintptr_t)a > 0x1000 && a->sun_family == AF_UNIX && a->sun_path[0] &&
-	       is_plain_path(a->sun_path);
+	if ((uintptr_t)a <= 0x1000)
+		return false;
+	if (a->sun_family == AF_INET || a->sun_family == AF_INET6)
+		return ak.port[0] != 0; /* by a rule on endpoints */
+	return a->sun_family == AF_UNIX && a->sun_path[0] && is_plain_path(a->sun_path);
 }
 
 /* Refused, and so that the record must say it. What need not be there (docs/THREAT-MODEL.md): what

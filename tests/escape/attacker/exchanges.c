@@ -72,7 +72,7 @@ long ak_op_dup_to(struct ak_thread *t, const struct ak_op *op)
 
 static long talk(struct ak_thread *t, int fd, unsigned op)
 {
-	ssize_t n = send(fd, "ATTACK", 6, MSG_DONTWAIT | MSG_NOSIGNAL);
+	ssize_t n = send(fd, AK_WORD_ATTACK, AK_WORD, MSG_DONTWAIT | MSG_NOSIGNAL);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	if (n < 0)
@@ -84,7 +84,7 @@ static long talk(struct ak_thread *t, int fd, unsigned op)
 
 static int family_of(const struct sockaddr *a)
 {
-	return a->sa_family == AF_INET ? AF_INET : AF_UNIX;
+	return a->sa_family == AF_INET || a->sa_family == AF_INET6 ? a->sa_family : AF_UNIX;
 }
 
 long ak_op_stream_to(struct ak_thread *t, const struct ak_op *op)

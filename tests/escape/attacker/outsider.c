@@ -56,7 +56,7 @@ static _Noreturn void be_victim(const struct ak_world *w, int out)
 int ak_victim(int out);
 int ak_victim(int out)
 {
-	static const int signals[] = {SIGUSR1, SIGUSR2, SIGCONT, SIGHUP, SIGTERM};
+	static const int signals[] = {SIGUSR1, SIGUSR2, SIGCONT, SIGHUP, SIGTERM, SIGIO};
 
 	told_to = out;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -147,6 +147,7 @@ void ak_outsider_check(struct ak_outsider *o, struct ak_outcome *out)
 	check_listener(o->unix_fd[0], "Unix", out);
 	check_listener(o->unix_fd[1], "abstract", out);
 	check_listener(o->tcp_fd, "TCP", out);
+	ak_servers_check(o->servers, out);
 	if (read(o->pipe_fd, &byte, 1) == 1)
 		ak_world_note(out, AK_F_PROCESS, "a signal reached a process outside");
 	if (waitpid(o->pid, NULL, WNOHANG) == o->pid) {
@@ -334,13 +335,15 @@ void ak_outsider_acts(struct ak_outsider *o, unsigned flags, uint64_t seed)
 	}
 }
 
-void ak_outsider_launcher(struct ak_outsider *o, pid_t launcher)
+/* The broker, a child of this process or of its children: the launcher may be below a program that
+ * makes the host an older one, and its command below the broker. */
+static void find_broker(struct ak_outsider *o, pid_t parent, unsigned depth)
 {
 	char path[64], name[32];
 	int pid;
 	FILE *f;
 
-	snprintf(path, sizeof path, "/proc/%d/task/%d/children", launcher, launcher);
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
 	f = fopen(path, "re");
 	while (f && !o->broker && fscanf(f, "%d", &pid) == 1) {
 		FILE *comm;
@@ -351,9 +354,16 @@ void ak_outsider_launcher(struct ak_outsider *o, pid_t launcher)
 			o->broker = pid;
 		if (comm)
 			(void)fclose(comm);
+		if (!o->broker && depth)
+			find_broker(o, pid, depth - 1);
 	}
 	if (f)
 		(void)fclose(f);
+}
+
+void ak_outsider_launcher(struct ak_outsider *o, pid_t launcher)
+{
+	find_broker(o, launcher, 1);
 }
 
 int ak_outsider_start(struct ak_outsider *o, struct ak_world *w)
@@ -362,6 +372,8 @@ int ak_outsider_start(struct ak_outsider *o, struct ak_world *w)
 	int pipes[2];
 
 	o->world = w;
+	if (w->policy == AK_ENDPOINTS)
+		o->servers = ak_servers_start(o->ports);
 	if (listen_all(o) < 0 || pipe2(pipes, O_NONBLOCK) < 0)
 		return -1;
 	o->pipe_fd = pipes[0];
@@ -377,6 +389,7 @@ int ak_outsider_start(struct ak_outsider *o, struct ak_world *w)
 void ak_outsider_stop(struct ak_outsider *o)
 {
 	o->is_over = true;
+	ak_servers_stop(o->servers, o->reached);
 	if (o->pid > 0) {
 		kill(o->pid, SIGKILL);
 		waitpid(o->pid, NULL, 0);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool ak_world_folds;
+bool ak_world_folds, ak_world_has_rules, ak_world_has_numbers;
 
 uint32_t ak_rnd(struct ak_rng *r, uint32_t below)
 {
@@ -120,6 +120,14 @@ void ak_generate(struct ak_prog *p, uint64_t seed)
 	/* such a world is slow, so most of what is done there is what it is for */
 	if (ak_world_folds && ak_rnd(&r, 3)) {
 		ak_try_spellings(p, &r);
+		return;
+	}
+	if (ak_world_has_rules && ak_rnd(&r, 3)) {
+		ak_try_endpoints(p, &r);
+		return;
+	}
+	if (ak_world_has_numbers && !ak_rnd(&r, 5)) {
+		ak_try_signals(p, &r);
 		return;
 	}
 	switch (kind) {

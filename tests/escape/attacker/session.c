@@ -65,6 +65,34 @@ static const char openshell[] = "version: 1\n"
 				"landlock: {compatibility: hard_requirement}\n"
 				"process: {run_as_user: \"65534\", run_as_group: \"65534\"}\n";
 
+/* The ports of servers.c, in the order there; the last is open to a program that nobody has. */
+static void write_endpoints(const struct ak_session *s, const char *path)
+{
+	const char *base = s->world.base;
+	const int *port = s->outsider.ports;
+	FILE *f = fopen(path, "we");
+
+	if (!f)
+		abort();
+	fprintf(f,
+		"schemaVersion: 2\nkind: Policy\nmetadata: {name: endpoints}\nspec:\n  sandbox: "
+		"{}\n"
+		"  fsProfiles:\n    dev:\n"
+		"      read: ['**']\n"
+		"      modify: ['./**', '!./ro/**']\n"
+		"      connect:\n"
+		"        - {to: 'localhost:%d', by: ['%s/bin/attacker']}\n"
+		"        - {to: 'localhost:%d', by: ['%s/bin/named']}\n"
+		"        - 'localhost:%d'\n"
+		"        - {to: '!localhost:%d', by: ['%s/bin/named']}\n"
+		"        - {to: 'localhost:%d', by: ['%s/bin/other']}\n"
+		"        - '*.attack.test:%d'\n",
+		port[AK_P_OPEN], base, port[AK_P_NAMED], base, port[AK_P_SHUT], port[AK_P_SHUT],
+		base, port[AK_P_OTHER], base, port[AK_P_OPEN]);
+	(void)fclose(f);
+	chmod(path, 0600);
+}
+
 const char *const ak_flavour_names[AK_FLAVOURS] = {"plain", "namespaces", "few descriptors",
 						   "limits", "identities"};
 
@@ -74,6 +102,8 @@ static unsigned flavour_args(const struct ak_session *s, const char **argv, unsi
 
 	if (s->o->policy == AK_SRT || s->o->policy == AK_OPENSHELL)
 		return n;
+	if (s->o->policy == AK_ENDPOINTS && s->o->flavour % 2)
+		argv[n++] = "--proxy-env";
 	if (s->o->flavour == 1) {
 		argv[n++] = "--allow";
 		argv[n++] = "namespaces";
@@ -115,6 +145,11 @@ static unsigned policy_args(struct ak_session *s, const char **argv, unsigned n)
 		argv[n++] = "-p";
 		argv[n++] = doc;
 		return n;
+	case AK_ENDPOINTS:
+		write_endpoints(s, doc);
+		argv[n++] = "-p";
+		argv[n++] = doc;
+		return n;
 	case AK_DEFAULT:
 	case AK_POLICIES:
 		return n;
@@ -136,6 +171,7 @@ static void set_env(const struct ak_session *s, const char *name, const char *re
 
 static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
 {
+	const struct ak_isolation *host = ak_isolation(s->o->isolate);
 	const char *argv[ARGS_MAX];
 	char self[128], log[128];
 	char *const *args = (char *const *)(uintptr_t)argv;
@@ -154,11 +190,16 @@ static _Noreturn void become_launcher(struct ak_session *s, int in, int out)
 	if (s->cov_file[0])
 		setenv("LLVM_PROFILE_FILE", s->cov_file, 1);
 	snprintf(self, sizeof self, "%s/bin/attacker", s->world.base);
+	if (host->abi) {
+		argv[n++] = s->o->mkhost;
+		argv[n++] = "--abi";
+		argv[n++] = host->abi;
+	}
 	argv[n++] = s->o->sbx;
 	argv[n++] = "-q";
-	if (strcmp(s->o->isolate, "auto") != 0) {
+	if (host->isolate) {
 		argv[n++] = "--isolate";
-		argv[n++] = s->o->isolate;
+		argv[n++] = host->isolate;
 	}
 	if (s->tells_all) {
 		argv[n++] = "--audit-level";
@@ -220,10 +261,12 @@ static int send_setup(struct ak_session *s)
 			       .host_pid = s->outsider.pid,
 			       .host_port = s->outsider.port,
 			       .policy = (int)s->o->policy,
-			       .has_pid_ns = strcmp(s->o->isolate, "none") != 0,
+			       .has_pid_ns = ak_isolation(s->o->isolate)->has_pid_ns,
 			       .is_root = s->world.is_root};
 
 	memcpy(set.base, s->world.base, sizeof set.base);
+	memcpy(set.port, s->outsider.ports, sizeof set.port);
+	snprintf(set.sbx, sizeof set.sbx, "%s", s->o->sbx);
 	for (unsigned k = 0; k < 3; k++)
 		for (unsigned i = 0; i < AK_TOKEN; i++)
 			set.token[k][i] = s->world.token[k][i] ^ 0xff;
@@ -264,6 +307,16 @@ static void unmount_fold(struct ak_session *s)
 	ak_remove_tree(s->fold_back);
 }
 
+static void make_parent(const struct ak_session *s)
+{
+	char state[128], ws[128];
+
+	snprintf(state, sizeof state, "%s/state", s->world.base);
+	snprintf(ws, sizeof ws, "%s/ws", s->world.base);
+	if (!ak_make_parent(s->o->sbx, state, ws))
+		fprintf(stderr, "attacker: the broker is not the command's parent\n");
+}
+
 static void make_dirs(struct ak_session *s)
 {
 	static const char *const dirs[] = {"state", "cache", "bin", "state/config"};
@@ -286,8 +339,11 @@ static void make_dirs(struct ak_session *s)
 		mount_fold(s);
 	ak_world_make(&s->world);
 	copy_self(s, "attacker", 0755);
+	copy_self(s, "named", 0755);
 	copy_self(s, "unseen", geteuid() == 0 ? 0711 : 0111);
 	mount_other_proc(s);
+	if (ak_isolation(s->o->isolate)->is_parent)
+		make_parent(s);
 }
 
 struct ak_session *ak_session_start(const struct ak_options *o)
@@ -367,6 +423,19 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static void take_inside_lines(const struct ak_session *s)
+{
+	static unsigned number;
+	char from[128], to[512];
+
+	snprintf(from, sizeof from, "%s/" AK_INSIDE_LINES, s->world.base);
+	if (!s->o->cov_dir || access(from, F_OK) < 0)
+		return;
+	snprintf(to, sizeof to, "%s/inside-%u-%d-%u.profraw", s->o->cov_dir, (unsigned)getuid(),
+		 (int)getpid(), number++);
+	(void)rename(from, to);
+}
+
 int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outcome *out,
 		   unsigned *out_new_lines)
 {
@@ -393,6 +462,7 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	ak_world_check(&s->world, s->state, out->was_nobody && !(p->flags & (AK_HOST | AK_FREEZE)),
 		       out, &act->changes);
 	memcpy(act->refused, out->refused, sizeof act->refused);
+	take_inside_lines(s);
 	act->until = now_ns();
 	s->state = ak_world_reset(&s->world, s->state);
 	return is_there ? 0 : -1;
@@ -415,6 +485,8 @@ static void check_record(struct ak_session *s, ak_record_fn *found, void *ctx)
 		ak_record_check(&s->world, &log, &s->acts[i], s->tells_all, &out);
 		if (i + 1 == s->nacts && !s->tells_all)
 			ak_record_check_counts(&log, s->acts, s->nacts, &out);
+		if (i + 1 == s->nacts && s->outsider.servers)
+			ak_servers_check_record(&log, s->outsider.ports, s->outsider.reached, &out);
 		if (out.nfound)
 			found(ctx, &s->acts[i].prog, &out);
 	}

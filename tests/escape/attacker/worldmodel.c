@@ -9,7 +9,7 @@
 
 const char *const ak_policy_names[AK_POLICIES] = {
 	[AK_DEFAULT] = "default", [AK_PATTERN] = "pattern",	[AK_LITERAL] = "literal",
-	[AK_SRT] = "srt",	  [AK_OPENSHELL] = "openshell",
+	[AK_SRT] = "srt",	  [AK_OPENSHELL] = "openshell", [AK_ENDPOINTS] = "endpoints",
 };
 
 /* What is not a finding: known limits of docs/THREAT-MODEL.md, each by the name that stands
@@ -304,7 +304,7 @@ struct rule {
 };
 
 #define IN(p) (1u << AK_##p)
-#define ALL   (IN(DEFAULT) | IN(PATTERN) | IN(LITERAL) | IN(SRT) | IN(OPENSHELL))
+#define ALL   (IN(DEFAULT) | IN(PATTERN) | IN(LITERAL) | IN(SRT) | IN(OPENSHELL) | IN(ENDPOINTS))
 #define GIT   (IN(DEFAULT) | IN(PATTERN) | IN(LITERAL))
 #define NR    AK_NO_READ
 #define NM    AK_NO_MODIFY
@@ -331,7 +331,7 @@ static const struct rule rules[] = {
 	{GIT, AT, "ws/.cursor/mcp.json", NM},
 	{GIT, BELOW, "ws/.idea", NM},
 	/* what each says beyond that: session.c has the same as options and documents */
-	{IN(PATTERN) | IN(LITERAL) | IN(SRT), BELOW, "ws/ro", NM},
+	{IN(PATTERN) | IN(LITERAL) | IN(SRT) | IN(ENDPOINTS), BELOW, "ws/ro", NM},
 	/* with a directory a denied file may move, to where it is denied as well */
 	{IN(PATTERN) | IN(SRT), ENDS, ".env", NR},
 	{IN(LITERAL), BELOW, "ws/hidden", NR},
