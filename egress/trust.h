@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * trust.h - certificates of authorities: those that the host trusts, with the run's own behind
- *them, in the files that clients read. Only what is a certificate is taken from a file, so that
- *nothing else of it can come out.
+ * them, in the files that clients read. Only what is a certificate is taken from a file, so that
+ * nothing else of it can come out.
  *
  *	struct egr_trust t = {0};
  *
