@@ -2,7 +2,7 @@
 # Objects, archives, programs. A module's sources are <module>_SRCS, generated ones
 # <module>_GEN (files under $(B)/gen, made by rules in its module.mk).
 
-ARCHIVED := core base policy sbpl audit adopt ship egress launcher
+ARCHIVED := core base policy sbpl audit adopt ship bundle egress launcher
 HDRS := $(sort $(foreach d,$(MODULES) selftest tests,$(wildcard $(d)/*.h $(d)/*/*.h $(d)/*/*/*.h)))
 
 define archive_rule

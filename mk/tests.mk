@@ -17,7 +17,7 @@ FUZZ_BINS := $(FUZZ_SRCS:%.c=$(B)/%)
 $(B)/lib/test-support.a: $(TEST_SUPPORT_LIB:%.c=$(B)/obj/%.o) | $$(@D)/.d
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-TEST_ARCHIVES := $(B)/lib/test-support.a $(call lib,launcher egress adopt ship audit sbpl policy base core)
+TEST_ARCHIVES := $(B)/lib/test-support.a $(call lib,launcher egress adopt ship bundle audit sbpl policy base core)
 
 $(UNIT_BINS) $(BENCH_BINS): $(B)/%: $(B)/obj/%.o $(TEST_ARCHIVES) | $$(@D)/.d
 	$(call say,LD,$@)

@@ -1,37 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a compiled policy: any bytes under a right checksum. What is read is used as a run
- * would use it. */
+/* A bundle that anybody may have written: the file, and the signed part of it. */
+#include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/str.h"
-#include "core/decide.h"
-#include "policy/bundle.h"
-#include "policy/document/model.h"
+#include "bundle/payload.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct b_str file = {0};
-	struct pol_bundle *b = NULL;
-	struct pol_doc doc = {0};
-	struct sbx_image image;
+	b_auto(b_str_release) struct b_str text = {0}, payload = {0};
+	unsigned char signature[BUN_SIGNATURE];
+	struct bun_payload p;
 	struct b_err err;
-	const char *name;
 
-	pol_bundle_seal(data, n, &file);
-	if (pol_bundle_parse("fuzz", file.s, file.len, &b, &err) == 0) {
-		if (pol_bundle_documents(b, &doc, &name, &err) == 0)
-			pol_doc_release(&doc);
-		if (b->key[0]) { /* else it has no automata */
-			if (sbx_image_open(&image, b->image, b->image_size, true) != SBX_IMAGE_OK)
-				abort();
-			(void)sbx_decide(&image, SBX_READ, "/a/b", 4);
-		}
-		pol_bundle_free(b);
-	}
-	b_str_release(&file);
+	b_str_addn(&text, data, size);
+	if (bun_file_read(&text, &payload, signature, &err) == 0 &&
+	    bun_payload_read(payload.s, payload.len, &p, &err) == 0)
+		bun_payload_release(&p);
+	if (bun_payload_read(data, size, &p, &err) == 0)
+		bun_payload_release(&p);
 	return 0;
 }
