@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sbx-policy - asks a policy without running anything: sbx-policy(1). */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/opt.h"
 #include "base/err.h"
@@ -10,6 +12,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
+#include "launcher/plan/program.h"
 #include "policy/document/model.h"
 
 #define O(field) offsetof(struct ask_opts, field)
@@ -115,6 +118,7 @@ static const struct verb {
 	{"convert", "--to LANGUAGE [--profile NAME] FILE", ask_convert},
 	{"approve", "[options] -- COMMAND...", ask_approve},
 	{"schema", "[policy | exec-result | fs-call-event | run]", ask_schema},
+	{"bundle", "make|check|show [options] FILE...", NULL}, /* sbx-bundle's */
 	{"compile", "-o IMAGE [options] [NAME | FILE...]", ask_compile},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -168,9 +172,24 @@ static int fail_verb(const char *word)
 static int dispatch(struct ask_opts *o, const struct b_strlist *words)
 {
 	for (size_t i = 0; words->n > 0 && i < VERBS; i++)
-		if (strcmp(words->v[0], verbs[i].name) == 0)
+		if (verbs[i].run && strcmp(words->v[0], verbs[i].name) == 0)
 			return verbs[i].run(o, words->v + 1, words->n - 1);
 	return fail_verb(words->n ? words->v[0] : NULL);
+}
+
+/* A program of its own, which alone needs OpenSSL. Returns on failure only. */
+static int become_bundle(char **argv)
+{
+	static char name[] = "sbx-policy bundle";
+	b_auto_free char *path = NULL;
+	struct b_err err;
+
+	if (lau_bundle_find(&path, &err) < 0)
+		return ask_trouble(&err);
+	argv[0] = name;
+	execv(path, argv);
+	b_fail(&err, B_SYSTEM, errno, "%s: %s", path, strerror(errno));
+	return ask_trouble(&err);
 }
 
 /* fmt asks no policy: there -w is the usual letter of formatters, not a workspace. */
@@ -195,6 +214,8 @@ int main(int argc, char **argv)
 
 	if (b_fill_stdio() < 0)
 		return TROUBLE; /* nowhere to say why */
+	if (argc > 1 && strcmp(argv[1], "bundle") == 0)
+		return become_bundle(argv + 1);
 	if (argc > 1 && strcmp(argv[1], "fmt") == 0)
 		give_letter(table, n);
 	lau_options_init(&o.run);

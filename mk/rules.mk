@@ -44,18 +44,19 @@ endif
 
 PROGRAMS := sbx-launch sbx-policy sbx-audit
 # Started by the others, no command of its own.
-HELPERS := sbx-selftest sbx-adopt sbx-egress $(if $(CURL_H),sbx-ship)
+HELPERS := sbx-selftest sbx-adopt sbx-egress $(if $(CURL_H),sbx-ship) $(if $(OPENSSL_H),sbx-bundle)
 sbx-adopt_LIBS = $(sbx-launch_LIBS)
 sbx-adopt_PIE = $(sbx-launch_PIE)
 # with the C library's own getaddrinfo(3), which loads what it needs
 sbx-egress_LIBS = $(LIBS_TLS) -lpthread
 # what alone needs libcurl; shared, as it brings half of a system with it
 sbx-ship_LIBS = $(LIBS_POLICY) $(LIBS_AUDIT) $(call shared,libcurl,-lcurl) -lz -lzstd -lpthread
+sbx-bundle_LIBS = $(LIBS_POLICY) $(LIBS_AUDIT) $(LIBS_TLS)
 sbx-selftest_SRCS := $(wildcard selftest/*.c)
 sbx-selftest_LIBS = $(sbx-launch_LIBS)
 sbx-selftest_PIE = $(sbx-launch_PIE)
 sbx-launch_LIBS := $(if $(STATIC),$(filter -l%,$(LIBS_POLICY) $(LIBS_AUDIT)),$(LIBS_POLICY) $(LIBS_AUDIT))
-sbx-policy_LIBS := $(LIBS_POLICY)
+sbx-policy_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT)
 sbx-audit_LIBS := $(LIBS_POLICY) $(LIBS_AUDIT) -lpcre2-8 -lpthread
 
 # ALL_STATIC=1: for packages, so that they run on each host.
@@ -66,7 +67,7 @@ sbx-policy_PIE = $(sbx-launch_PIE)
 sbx-audit_PIE = $(sbx-launch_PIE)
 endif
 
-$(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher egress adopt ship audit sbpl policy base core) $(FLAGS)
+$(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher egress adopt ship bundle audit sbpl policy base core) $(FLAGS)
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),$($*_LIBS) -Wl$(comma)--gc-sections,$($*_PIE))
 DEPS += $(patsubst %,$(B)/obj/cmd/%.d,$(PROGRAMS) $(HELPERS)) $(foreach p,$(PROGRAMS) $(HELPERS),$($(p)_SRCS:%.c=$(B)/obj/%.d))

@@ -153,6 +153,7 @@ char **lau_script_argv(struct b_arena *arena, const struct lau_script *s, const 
 #define ADOPT	 "sbx-adopt"
 #define EGRESS	 "sbx-egress"
 #define SHIP	 "sbx-ship"
+#define BUNDLE	 "sbx-bundle"
 
 /* Root's or the caller's; or as this very program, whose owner can do no more by the other file. In
  * a user namespace that knows neither, both look as nobody's. */
@@ -245,6 +246,11 @@ int lau_selftest_find(char **out, struct b_err *err)
 	return find_helper(SELFTEST, out, err);
 }
 
+int lau_bundle_find(char **out, struct b_err *err)
+{
+	return find_helper(BUNDLE, out, err);
+}
+
 int lau_ship_find(char **out, struct b_err *err)
 {
 	return find_helper(SHIP, out, err);
@@ -276,8 +282,9 @@ static bool lies_in(const char *path, const char *const *dirs, size_t n)
 size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nworkspaces,
 		     const char *out[LAU_OWN_MAX])
 {
-	static const char *const beside[] = {"sbx-launch", "sbx-shell", "sbx-policy", "sbx-audit",
-					     SELFTEST,	   ADOPT,	EGRESS,	      SHIP};
+	static const char *const beside[] = {"sbx-launch", "sbx-shell", "sbx-policy",
+					     "sbx-audit",  SELFTEST,	ADOPT,
+					     EGRESS,	   SHIP,	BUNDLE};
 	b_auto(b_str_release) struct b_str dir = {0};
 	b_auto_free char *shim = NULL;
 	size_t n = 0;

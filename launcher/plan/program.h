@@ -50,9 +50,10 @@ int lau_shim_find(char **out, struct b_err *err);
 
 /* sbx-selftest, in the same places. malloc'ed. B_SYSTEM when there is none. */
 int lau_selftest_find(char **out, struct b_err *err);
-int lau_audit_find(char **out, struct b_err *err); /* sbx-audit */
-int lau_adopt_find(char **out, struct b_err *err); /* sbx-adopt */
-int lau_ship_find(char **out, struct b_err *err);  /* sbx-ship */
+int lau_audit_find(char **out, struct b_err *err);  /* sbx-audit */
+int lau_adopt_find(char **out, struct b_err *err);  /* sbx-adopt */
+int lau_ship_find(char **out, struct b_err *err);   /* sbx-ship */
+int lau_bundle_find(char **out, struct b_err *err); /* sbx-bundle */
 
 /* sbx-egress, likewise. */
 int lau_egress_find(char **out, struct b_err *err);
