@@ -57,7 +57,7 @@ enum aud_kin aud_kin_of(uint32_t pid);
 
 /* Who runs the command, and where: the first line of the log. Borrowed; NULL = not known. */
 struct aud_origin {
-	const char *host, *tty, *cwd;
+	const char *host, *tty, *cwd, *bundle;
 	uint64_t uid, pid;
 	char *const *argv; /* NULL-terminated */
 };

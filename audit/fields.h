@@ -124,6 +124,8 @@
 	  "the working directory the command, or this program, begins in; absent: unknown") \
 	X(profile, "profile", TEXT, AUD_K_NO, AUD_K(RUN), \
 	  "the profile of the policy") \
+	X(bundle, "bundle", TEXT, AUD_K_NO, AUD_K(RUN), \
+	  "the signed policies in force (--require-bundle): name, version and digest") \
 	X(context, "context", MAP, AUD_K_NO, AUD_K_ALL, \
 	  "what --context and SBX_CONTEXT said: session, tool call") \
 	X(chain, "chain", WORD, AUD_K_NO, AUD_K_ALL, \

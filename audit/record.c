@@ -439,25 +439,15 @@ static void add_bytes(const struct pen *p, const char *key, const char *s, size_
 		b_json_bytes(&j, key, s, n);
 }
 
-static void put_asked(const struct pen *p)
-{
-	add_bytes(p, "asked", p->r->asked.text, p->r->asked.len);
-}
-
-static void put_asked2(const struct pen *p)
-{
-	add_bytes(p, "asked2", p->r->asked.text2, p->r->asked.len2);
-}
-
-static void put_claimed(const struct pen *p)
-{
-	add_bytes(p, "claimed", p->r->claimed.text, p->r->claimed.len);
-}
-
-static void put_claimed2(const struct pen *p)
-{
-	add_bytes(p, "claimed2", p->r->claimed.text2, p->r->claimed.len2);
-}
+#define BYTES(member, key, text, len)                                                              \
+	static void put_##member(const struct pen *p)                                              \
+	{                                                                                          \
+		add_bytes(p, key, p->r->text, p->r->len);                                          \
+	}
+BYTES(asked, "asked", asked.text, asked.len)
+BYTES(asked2, "asked2", asked.text2, asked.len2)
+BYTES(claimed, "claimed", claimed.text, claimed.len)
+BYTES(claimed2, "claimed2", claimed.text2, claimed.len2)
 
 NUMBER(seq, "seq", true, p->r->seq)
 WORD(kind, "kind", true, kinds[p->r->kind].name)
@@ -487,6 +477,7 @@ NUMBER(proc, "proc", p->r->parent_seq, p->r->parent_seq)
 NUMBER(uid, "uid", true, p->r->origin->uid)
 TEXT(tty, "tty", p->r->origin->tty, p->r->origin->tty)
 TEXT(profile, "profile", p->f->profile, p->f->profile)
+TEXT(bundle, "bundle", p->r->origin->bundle, p->r->origin->bundle)
 
 typedef void put_fn(const struct pen *);
 

@@ -86,6 +86,11 @@ struct aud_limit {
 	uint64_t value;
 };
 
+struct aud_bundle {
+	const char *name, *digest;
+	uint64_t version;
+};
+
 struct aud_runinfo {
 	const char *run_id, *version;
 	bool preload_only;	       /* nobody will record an end, or counts */
@@ -97,6 +102,7 @@ struct aud_runinfo {
 	char *const *argv;	       /* NULL-terminated */
 	const char *cwd;
 	const char *policy, *policy_hash, *profile;
+	const struct aud_bundle *bundle; /* signed policies; no name = none were asked for */
 	const char *const *workspaces;
 	size_t nworkspaces;
 	const char *const *floor; /* "landlock abi 7", "seccomp", "network namespace" ... */

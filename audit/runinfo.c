@@ -140,6 +140,18 @@ static void add_end(struct b_json *j, const struct aud_runinfo *r)
 	b_json_close(j, '}');
 }
 
+static void add_bundle(struct b_json *j, const struct aud_runinfo *r)
+{
+	if (!r->bundle || !r->bundle->name)
+		return;
+	b_json_key(j, "bundle");
+	b_json_open(j, '{');
+	add_bytes(j, "name", r->bundle->name);
+	add_u64(j, "version", r->bundle->version);
+	add_bytes(j, "digest", r->bundle->digest);
+	b_json_close(j, '}');
+}
+
 void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 {
 	struct b_json j = {.out = out};
@@ -165,6 +177,7 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_bytes(&j, "policy", r->policy);
 	add_bytes(&j, "policy_hash", r->policy_hash);
 	add_bytes(&j, "profile", r->profile);
+	add_bundle(&j, r);
 	add_list(&j, "workspaces", r->workspaces, r->nworkspaces);
 	add_list(&j, "floor", r->floor, r->nfloor);
 	add_list(&j, "losses", r->losses, r->nlosses);

@@ -49,8 +49,10 @@ static int load_managed(const struct pol_request *rq, size_t nworkspaces, struct
 			struct b_err *err)
 {
 	const char *path = rq->managed ? rq->managed : POL_MANAGED_FILE;
-	struct pol_layer layer = {
-		.number = POL_LAYER_MANAGED, .label = "managed:", .end_ws = nworkspaces};
+	struct pol_layer layer = {.number = POL_LAYER_MANAGED,
+				  .label = "managed:",
+				  .is_managed = true,
+				  .end_ws = nworkspaces};
 	b_auto(b_str_release) struct b_str text = {0};
 	bool is_there;
 
@@ -61,6 +63,30 @@ static int load_managed(const struct pol_request *rq, size_t nworkspaces, struct
 	if (put_orbit(path, &text, &layer.doc, err) < 0)
 		return b_wrap(err, "managed policy");
 	add_layer(l, &layer);
+	return 0;
+}
+
+/* Each is a layer of its own: all must allow. Their numbers lie behind the main document's, as
+ * those of projects, which follow. */
+static int load_signed(const struct pol_request *rq, size_t nworkspaces, struct pol_layers *l,
+		       struct b_err *err)
+{
+	for (size_t i = 0; i < rq->nsigned_texts; i++) {
+		const struct pol_signed_text *t = &rq->signed_texts[i];
+		struct pol_layer layer = {.number = POL_LAYER_PROJECT + (unsigned)i,
+					  .label = "managed:",
+					  .is_managed = true,
+					  .end_ws = nworkspaces};
+		b_auto(b_str_release) struct b_str text = {0};
+		const char *path = b_arena_printf(&l->arena, "%s/%s", rq->signed_name, t->name);
+
+		b_str_addn(&text, t->text, t->len);
+		if (put_orbit(path, &text, &layer.doc, err) < 0)
+			return b_wrap(err, "signed policy");
+		add_layer(l, &layer);
+	}
+	if (rq->signed_note)
+		notice(l, b_arena_strndup(&l->arena, rq->signed_note, strlen(rq->signed_note)));
 	return 0;
 }
 
@@ -102,9 +128,7 @@ static void tell_wishes(struct pol_layers *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const struct pol_layer *p = &l->v[i];
-		const char *what = p->number < POL_LAYER_PROJECT
-					   ? NULL
-					   : wishes(&l->arena, &p->doc, &l->effect);
+		const char *what = p->is_managed ? NULL : wishes(&l->arena, &p->doc, &l->effect);
 
 		if (what)
 			notice(l, b_arena_printf(&l->arena,
@@ -334,6 +358,7 @@ int pol_layers_load(const struct pol_request *rq, const char *const *workspaces,
 	if (nworkspaces == 1 && (rq->is_default_workspace || !rq->nworkspaces))
 		l.nabove = pol_workspace_above(&l.arena, workspaces[0], l.above);
 	if (load_managed(rq, nworkspaces, &l, err) < 0 ||
+	    load_signed(rq, nworkspaces, &l, err) < 0 ||
 	    load_projects(workspaces, nworkspaces, &l, err) < 0 ||
 	    absorb_presets(rq, &l, err) < 0 || settle(rq, &l, err) < 0) {
 		pol_layers_release(&l);

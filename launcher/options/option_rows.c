@@ -303,6 +303,15 @@ const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_t
 #undef GROUP
 
 const struct b_opt lau_option_table[] = {
+#define GROUP "Policy"
+	{"require-bundle", 0, "FILE", B_OPT_STR, O(require_bundle), .where = RUN | NOT_NESTED,
+	 .group = GROUP,
+	 .help = "signed policies (sbx-policy bundle) that must allow, too: without a valid one, "
+		 "or the last that was, nothing runs"},
+	{"bundle-key", 0, "FILE", B_OPT_STR, O(bundle_key), .where = RUN | NOT_NESTED,
+	 .needs = "require-bundle", .group = GROUP,
+	 .help = "the public key of its signature (default /etc/sbx-launch/bundle.pub)"},
+#undef GROUP
 #define GROUP "Floor"
 	{"strict", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_STRICT, .where = BOTH | SENT,
 	 .group = GROUP,

@@ -72,6 +72,8 @@ struct lau_options {
 	int audit_level;	       /* enum sbx_audit_level */
 	const char *audit_file;
 	bool audit_required;
+	const char *require_bundle; /* FILE, NULL = none; launcher/run/bundle.h */
+	const char *bundle_key;	    /* FILE, NULL = POL_BUNDLE_KEY */
 	const char *anchor_command; /* NULL = none */
 	int anchor_fd;		    /* -1 = none */
 	bool learn;		    /* end with a policy that the run would pass under */

@@ -46,8 +46,14 @@ static int load_documents(const struct lau_options *o, struct lau_dirs *d, struc
 
 	if (o->strictness != LAU_STRICT_DEFAULT)
 		said.v[POL_SET_strict] = o->strictness == LAU_STRICT;
+	if (lau_bundle_take(o->require_bundle, o->bundle_key, &d->bundle, err) < 0)
+		return -1;
 	lau_policy_request(&o->policy, &rq);
 	rq.said = &said;
+	rq.signed_texts = d->bundle.texts;
+	rq.nsigned_texts = d->bundle.n;
+	rq.signed_name = d->bundle.is.name;
+	rq.signed_note = d->bundle.note;
 	return pol_layers_load(&rq, d->workspaces, d->nworkspaces, &d->layers, err);
 }
 
@@ -210,6 +216,7 @@ void lau_dirs_release(struct lau_dirs *d)
 	free(d->images);
 	free(d->runs);
 	pol_layers_release(&d->layers);
+	lau_bundle_release(&d->bundle);
 	b_arena_release(&d->arena);
 	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "base/mem.h"
+#include "launcher/run/bundle.h"
 #include "policy/document/layers.h"
 #include "policy/engine.h"
 
@@ -64,6 +65,7 @@ struct lau_dirs {
 	struct b_arena arena;
 	const char **workspaces; /* canonical */
 	size_t nworkspaces;
+	struct lau_bundle bundle;   /* of --require-bundle */
 	struct pol_layers layers;   /* the documents: they say which of the rest are wanted */
 	struct lau_scratch scratch; /* no path: none wanted */
 	char *cache;		    /* build cache of the workspace; NULL = none */

@@ -85,7 +85,7 @@ static void find_tty(struct lau_origin *o)
 			o->is.tty = o->tty;
 }
 
-int lau_origin_find(struct lau_origin *o, const struct lau_options *options,
+int lau_origin_find(struct lau_origin *o, const struct lau_options *options, const char *bundle,
 		    const struct lau_secrets *secrets, struct b_err *err)
 {
 	char *cwd = getcwd(NULL, 0);
@@ -94,6 +94,7 @@ int lau_origin_find(struct lau_origin *o, const struct lau_options *options,
 	*o = (struct lau_origin){.is.uid = getuid(), .is.pid = (uint64_t)getpid()};
 	o->cwd = cwd;
 	o->is.cwd = cwd;
+	o->is.bundle = bundle;
 	if (gethostname(o->host, sizeof o->host - 1) == 0)
 		o->is.host = o->host;
 	find_tty(o);

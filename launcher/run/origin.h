@@ -25,9 +25,9 @@ struct lau_origin {
 };
 
 /* Secrets of the environment are taken out of the context; NULL: of nothing. B_USAGE names the
- * pair that is none. To be released also after a failure. */
-int lau_origin_find(struct lau_origin *, const struct lau_options *, const struct lau_secrets *,
-		    struct b_err *err);
+ * pair that is none. `bundle`: of aud_origin, borrowed. To be released also after a failure. */
+int lau_origin_find(struct lau_origin *, const struct lau_options *, const char *bundle,
+		    const struct lau_secrets *, struct b_err *err);
 /* One pair more; `from` names it in the error. */
 int lau_origin_add(struct lau_origin *, const char *from, const char *text, size_t len,
 		   const struct lau_secrets *, struct b_err *err);

@@ -298,7 +298,7 @@ int lau_record_open(const struct lau_options *o, struct lau_plan *plan, const st
 	lau_hide_collect(o, lau_os_environ(), true, &out->secrets);
 	lau_hide_collect(o, lau_os_environ(), false, &out->words);
 	out->shown_argv = lau_hide_words(&out->words, o->argv, &plan->arena);
-	if (lau_origin_find(&out->origin, o, &out->words, err) < 0)
+	if (lau_origin_find(&out->origin, o, dirs->bundle.text, &out->words, err) < 0)
 		return -1;
 	out->origin.is.argv = out->shown_argv;
 	if (wants_log) {
@@ -399,6 +399,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 		.policy = e->policy_name,
 		.policy_hash = e->hash,
 		.profile = e->rules.profile,
+		.bundle = &r->dirs->bundle.is,
 		.workspaces = r->dirs->workspaces,
 		.nworkspaces = r->dirs->nworkspaces,
 		.losses = loss_texts(r->plan),
@@ -539,8 +540,7 @@ void lau_record_release(struct lau_record *r)
 
 /* ---- runs inside a run ---- */
 
-/* A run gets a part of what is left, so that many can live at once; less is too little for a log.
- */
+/* A run gets a part of what is left, so that many can live at once; less is no room for a log. */
 enum { SHARE = 16, ROOM_MIN = 1 << 20 };
 
 struct lau_family *lau_family_new(const char *id)

@@ -27,11 +27,13 @@ struct pol_request;
 
 #define POL_HOST_DIR	 "/etc/sbx-launch"
 #define POL_MANAGED_FILE POL_HOST_DIR "/policy.yaml"
+#define POL_BUNDLE_KEY	 POL_HOST_DIR "/bundle.pub"
 #define POL_PROJECT_FILE ".sbx-launch.yaml"
 
 struct pol_layer {
 	unsigned number;   /* enum pol_layer_number, and further */
 	const char *label; /* in front of the origins of its rules: "managed:", "project:" */
+	bool is_managed;   /* the host's, or a signed one: it asks for nothing */
 	struct pol_doc doc;
 	size_t first_ws, end_ws; /* the workspaces that it speaks of */
 };

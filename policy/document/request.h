@@ -36,6 +36,12 @@ struct pol_stdio {
 };
 #define POL_STDIO_MAX 3
 
+struct pol_signed_text {
+	const char *name, *text;
+	size_t len;
+};
+#define POL_SIGNED_MAX 4
+
 struct pol_request {
 	/* Files or names in the store, merged in order (documents.h); none = the built-in default
 	 * policy. */
@@ -57,6 +63,11 @@ struct pol_request {
 	const char *also_used;
 	const char *const *presets; /* put under the document */
 	size_t npresets;
+	/* Managed documents whose signature was verified: each a layer. `signed_note`: a line for
+	 * the person, NULL = none. */
+	const struct pol_signed_text *signed_texts;
+	size_t nsigned_texts;
+	const char *signed_name, *signed_note;
 	const char *managed;	   /* NULL = POL_MANAGED_FILE (layers.h) */
 	struct pol_layers *layers; /* the documents of `policies`, when they are loaded */
 	const char *scratch;	   /* private scratch directory of the run, NULL = not yet known */

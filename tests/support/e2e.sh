@@ -33,6 +33,7 @@ e2e_outer()
 	mkdir "$base/bin" "$base/test"
 	cp "$bin"/sbx-launch "$bin"/sbx-policy "$bin"/sbx-audit "$bin"/sbx-selftest "$bin"/sbx-adopt "$bin"/sbx-egress "$bin"/libsbx-shim*.so "$base/bin"
 	[ ! -e "$bin/sbx-ship" ] || cp "$bin/sbx-ship" "$base/bin"
+	[ ! -e "$bin/sbx-bundle" ] || cp "$bin/sbx-bundle" "$base/bin"
 	ln -s sbx-launch "$base/bin/sbx-shell"
 	cp "$bin"/tests/mkhost "$bin"/tests/mkrun "$bin"/tests/mklarge "$bin"/tests/ring_liar "$bin"/tests/hidden_act "$bin"/tests/lineage "$bin"/tests/errno_matrix "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"

@@ -6,7 +6,7 @@ FROM (
     SELECT no, chain,
         lower(substring(hex(SHA256(concat(unhex('@OPAD@'), SHA256(concat(unhex('@IPAD@'), before, text))))), 1, 32)) AS made
     FROM (
-        SELECT nos AS no, chains AS chain, texts AS text, befores AS before
+        SELECT nos AS no, chains AS chain, texts AS text, preceding AS before
         FROM (
             SELECT groupArray(no) AS all_no, groupArray(chain) AS all_chain,
                 groupArray(substring(line, 1, position(line, ',"chain":"') - 1)) AS all_text
@@ -17,7 +17,7 @@ FROM (
         )
         ARRAY JOIN all_no AS nos, all_chain AS chains, all_text AS texts,
             arrayPushFront(arrayPopBack(all_chain),
-                lower(substring(hex(SHA256(concat(unhex('@OPAD@'), SHA256(unhex('@IPAD@'))))), 1, 32))) AS befores
+                lower(substring(hex(SHA256(concat(unhex('@OPAD@'), SHA256(unhex('@IPAD@'))))), 1, 32))) AS preceding
     )
 )
 WHERE chain != made
