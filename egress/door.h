@@ -59,20 +59,21 @@ enum egr_tls_fd {
  * one of what they trust as well. In the launcher's environment the files that they name are
  * trusted as well as the host's. Java has options in the place of one (JAVA_TOOL_OPTIONS). */
 #define EGR_TRUST_VARS(X)                                                                          \
-	X(SSL_CERT_FILE, ALL)	     /* OpenSSL, Python, Go, Rust, Ruby, PHP */                    \
-	X(CURL_CA_BUNDLE, ALL)	     /* curl, Python's requests */                                 \
-	X(GIT_SSL_CAINFO, ALL)	     /* git, also where it is of GnuTLS */                         \
-	X(REQUESTS_CA_BUNDLE, ALL)   /* Python's requests */                                       \
-	X(PIP_CERT, ALL)	     /* pip */                                                     \
-	X(CARGO_HTTP_CAINFO, ALL)    /* cargo */                                                   \
-	X(AWS_CA_BUNDLE, ALL)	     /* the AWS tools */                                           \
-	X(NIX_SSL_CERT_FILE, ALL)    /* nix */                                                     \
-	X(HEX_CACERTS_PATH, ALL)     /* mix, rebar3 */                                             \
-	X(BUNDLE_SSL_CA_CERT, ALL)   /* bundler */                                                 \
-	X(PERL_LWP_SSL_CA_FILE, ALL) /* LWP */                                                     \
-	X(npm_config_cafile, ALL)    /* npm, pnpm */                                               \
-	X(NODE_EXTRA_CA_CERTS, OWN)  /* Node, Bun */                                               \
-	X(DENO_CERT, OWN)	     /* Deno */
+	X(SSL_CERT_FILE, ALL)			   /* OpenSSL, Python, Go, Rust, Ruby, PHP */      \
+	X(CURL_CA_BUNDLE, ALL)			   /* curl, Python's requests */                   \
+	X(GIT_SSL_CAINFO, ALL)			   /* git, also where it is of GnuTLS */           \
+	X(REQUESTS_CA_BUNDLE, ALL)		   /* Python's requests */                         \
+	X(PIP_CERT, ALL)			   /* pip */                                       \
+	X(CARGO_HTTP_CAINFO, ALL)		   /* cargo */                                     \
+	X(CLOUDSDK_CORE_CUSTOM_CA_CERTS_FILE, ALL) /* gcloud */                                    \
+	X(AWS_CA_BUNDLE, ALL)			   /* the AWS tools */                             \
+	X(NIX_SSL_CERT_FILE, ALL)		   /* nix */                                       \
+	X(HEX_CACERTS_PATH, ALL)		   /* mix, rebar3 */                               \
+	X(BUNDLE_SSL_CA_CERT, ALL)		   /* bundler */                                   \
+	X(PERL_LWP_SSL_CA_FILE, ALL)		   /* LWP */                                       \
+	X(npm_config_cafile, ALL)		   /* npm, pnpm */                                 \
+	X(NODE_EXTRA_CA_CERTS, OWN)		   /* Node, Bun */                                 \
+	X(DENO_CERT, OWN)			   /* Deno */
 
 /* The order is that of the message in which the broker sends them. */
 enum egr_socket {

@@ -328,6 +328,13 @@ static void drain(struct egr *e, struct egr_conn *c)
 		egr_relay_end(e, c, n < 0);
 }
 
+static void end_both(struct egr *e, struct egr_conn *c)
+{
+	for (int i = 0; c->http->tls && i < EGR_HTTP_ENDS; i++)
+		egr_tls_shut(c->http->tls, (enum egr_http_end)i);
+	egr_relay_end(e, c, false);
+}
+
 /* True: it has ended, or will. */
 static bool settle(struct egr *e, struct egr_conn *c)
 {
@@ -341,7 +348,7 @@ static bool settle(struct egr *e, struct egr_conn *c)
 	else if (egr_http_pending(&h->conn, EGR_HTTP_CALLER, &p))
 		return false;
 	else if (h->conn.fate == EGR_HTTP_IS_OVER)
-		egr_relay_end(e, c, false);
+		end_both(e, c);
 	else
 		drain(e, c);
 	egr_proxy_release(e, c);

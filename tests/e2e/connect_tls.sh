@@ -69,6 +69,31 @@ as_each 'without encryption as ever' 0 '^a.example.net:8080 /z$' $P -- curl -sS 
 as_each 'a run inside' 0 '^s.example.net /ok/x$' $P -- "$SBX" --connect s.example.net:443 -- curl -sS -m 20 https://s.example.net/ok/x
 as_each 'and there what is denied' 0 '^403$' $P -- "$SBX" --connect s.example.net:443 -- curl -sS -m 20 $code https://s.example.net/other
 
+# ---- what lasts ----
+
+as_each 'a WebSocket' 0 '^1000000 and the end$' $P -- python3 -c '
+import os, socket, ssl, threading
+s = ssl.create_default_context().wrap_socket(socket.create_connection(("s.example.net", 443), 20), server_hostname="s.example.net")
+s.sendall(b"GET /ok/ws HTTP/1.1\r\nHost: s.example.net\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+          b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n")
+head = b""
+while not head.endswith(b"\r\n\r\n"): head += s.recv(1)
+assert b" 101 " in head
+data, got = os.urandom(1000000), b""
+while len(got) < len(data):
+    s.sendall(data[len(got):len(got) + 10000])
+    want = min(len(data), len(got) + 10000)
+    while len(got) < want: got += s.recv(65536)
+assert got == data
+print(len(got), "and the end" if s.unwrap() else "")'
+as_each 'events come when they are sent' 0 '^data: 1 data: 2$' $P -- python3 -c '
+import urllib.request
+u = "https://s.example.net/ok/"
+r = urllib.request.urlopen(u + "events", timeout=20)
+first = r.readline().decode().strip(); r.readline()
+urllib.request.urlopen(u + "next", timeout=20).read()
+print(first, r.readline().decode().strip())'
+
 # ---- names ----
 
 hello='openssl s_client -verify_return_error -brief -connect s.example.net:443'

@@ -53,6 +53,9 @@ def server(name, by, alt):
     return context
 
 
+wanted = threading.Event()
+
+
 class Web(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
@@ -97,7 +100,40 @@ class Web(SimpleHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(rest)
 
+    def echo(self):
+        """A WebSocket, as far as a relay sees of it: bytes, until the client ends its side."""
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", "x")
+        self.end_headers()
+        self.close_connection = True
+        while True:
+            data = self.connection.recv(65536)
+            if not data:
+                return
+            self.connection.sendall(data)
+
+    def events(self):
+        """One event at once, the next when somebody has asked for /ok/next."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for text in (b"data: 1\n\n", b"data: 2\n\n"):
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(text), text))
+            self.wfile.flush()
+            if text == b"data: 1\n\n":
+                wanted.wait(30)
+        self.wfile.write(b"0\r\n\r\n")
+
     def do_GET(self):
+        if self.path == "/ok/ws":
+            return self.echo()
+        if self.path == "/ok/events":
+            return self.events()
+        if self.path == "/ok/next":
+            wanted.set()
         if self.path.startswith("/git/"):
             return self.git()
         if os.path.exists(www + self.path.partition("?")[0]):
