@@ -2,25 +2,11 @@
 /* connect.c - see connect.h; how a host is a path: image.h. */
 #include "core/connect.h"
 
+#include "core/connect_priv.h"
 #include "core/decide_priv.h"
 #include "core/request.h"
 
-/* "/:01bb", "/n", and of each of at most 127 labels the slash beside the letters; or 32 digits with
- * slashes. */
-#define PATH_SIZE   (SBX_HOST_MAX + 16)
-#define PORT_PREFIX 6
-
-/* A question: the path of a host with the port in front. */
-struct asked {
-	const struct sbx_image *img;
-	uint16_t port;
-	const struct sbx_programs *programs; /* NULL: none */
-	size_t len;			     /* with the port */
-	bool is_name;
-	char path[PATH_SIZE];
-};
-
-static void put_port(struct asked *q, uint16_t port)
+void sbx_net_put_port(struct asked *q, uint16_t port)
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -33,7 +19,7 @@ static void put_port(struct asked *q, uint16_t port)
 }
 
 /* The labels from the last to the first. */
-static bool ask_name(struct asked *q, const char *name, size_t len)
+bool sbx_net_ask_name(struct asked *q, const char *name, size_t len)
 {
 	size_t end = len;
 
@@ -142,14 +128,14 @@ static uint32_t last_in_part(const struct asked *q, const struct sbx_image_net_p
 	return map[last - 1] < q->img->hdr->net.nrules ? map[last - 1] + 1 : 0;
 }
 
-static bool is_allow(const struct sbx_image *img, uint32_t rule)
+bool sbx_net_allows(const struct sbx_image *img, uint32_t rule)
 {
 	const struct sbx_image_rule *rules = (const void *)(img->base + img->hdr->rules);
 
 	return rules[img->hdr->net.first_rule + rule].allow;
 }
 
-static uint32_t last_in_layer(const struct asked *q, const struct sbx_image_net_layer *l)
+uint32_t sbx_net_last(const struct asked *q, const struct sbx_image_net_layer *l)
 {
 	const struct sbx_image_net_part *part =
 		(const struct sbx_image_net_part *)(const void *)(q->img->base +
@@ -164,20 +150,20 @@ static uint32_t last_in_layer(const struct asked *q, const struct sbx_image_net_
 		if (q->port >= part[i].low && q->port <= part[i].high)
 			holds = holds_for(q, part[i].by);
 		rule = holds ? last_in_part(q, &part[i]) : 0;
-		if (rule && (holds == HOLDS || !is_allow(q->img, rule - 1)))
+		if (rule && (holds == HOLDS || !sbx_net_allows(q->img, rule - 1)))
 			last = later(last, rule);
 	}
 	return last;
 }
 
-static const struct sbx_image_net_rule *facts_of(const struct sbx_image *img, uint32_t rule)
+const struct sbx_image_net_rule *sbx_net_facts(const struct sbx_image *img, uint32_t rule)
 {
 	return (const struct sbx_image_net_rule *)(const void *)(img->base + img->hdr->net.facts) +
 	       rule;
 }
 
-static bool answer(const struct sbx_image *img, struct sbx_connect_answer *out, bool allowed,
-		   uint32_t last, enum sbx_connect_why why)
+bool sbx_net_answer(const struct sbx_image *img, struct sbx_connect_answer *out, bool allowed,
+		    uint32_t last, enum sbx_connect_why why)
 {
 	*out = (struct sbx_connect_answer){
 		.allowed = allowed,
@@ -190,7 +176,7 @@ static bool answer(const struct sbx_image *img, struct sbx_connect_answer *out, 
 static bool refuse_addr(const struct sbx_image *img, struct sbx_connect_answer *out, uint32_t last,
 			enum sbx_connect_why why, const struct sbx_addr *addr)
 {
-	answer(img, out, false, last, why);
+	sbx_net_answer(img, out, false, last, why);
 	out->class = sbx_addr_class(addr);
 	out->addr = *addr;
 	return false;
@@ -228,9 +214,9 @@ static bool is_listed(const struct sbx_image *img, const struct sbx_image_net_ru
 static uint32_t last_on_addr(struct asked *q, const struct sbx_image_net_layer *l,
 			     const struct sbx_addr *a)
 {
-	put_port(q, q->port);
+	sbx_net_put_port(q, q->port);
 	ask_addr(q, a);
-	return last_in_layer(q, l);
+	return sbx_net_last(q, l);
 }
 
 /* May a rule of these facts lead to the address, where no rule on addresses says more? */
@@ -251,7 +237,7 @@ static bool class_opens(const struct sbx_image *img, const struct sbx_image_net_
 static bool layer_has_addr(struct asked *q, const struct sbx_image_net_layer *l, uint32_t by_name,
 			   const struct sbx_addr *a, struct sbx_connect_answer *out)
 {
-	const struct sbx_image_net_rule *r = facts_of(q->img, by_name - 1);
+	const struct sbx_image_net_rule *r = sbx_net_facts(q->img, by_name - 1);
 	uint32_t last = last_on_addr(q, l, a);
 
 	if (r->flags & SBX_NET_LISTED) {
@@ -260,7 +246,7 @@ static bool layer_has_addr(struct asked *q, const struct sbx_image_net_layer *l,
 		if (!is_listed(q->img, r, a))
 			return refuse_addr(q->img, out, by_name, SBX_CONNECT_NOT_LISTED, a);
 	}
-	if (last && !is_allow(q->img, last - 1))
+	if (last && !sbx_net_allows(q->img, last - 1))
 		return refuse_addr(q->img, out, last, SBX_CONNECT_RULE, a);
 	if (r->flags & SBX_NET_SHUT && sbx_addr_is_never(sbx_addr_class(a)))
 		return refuse_addr(q->img, out, by_name, SBX_CONNECT_CLASS, a);
@@ -297,10 +283,10 @@ static bool layer_opens_addr(struct asked *q, const struct sbx_image_net_layer *
 	last = last_on_addr(q, l, &plain);
 	*out_last = last;
 	if (last == 0)
-		return answer(q->img, out, false, 0, SBX_CONNECT_NO_RULE);
-	if (!is_allow(q->img, last - 1))
-		return answer(q->img, out, false, last, SBX_CONNECT_RULE);
-	r = facts_of(q->img, last - 1);
+		return sbx_net_answer(q->img, out, false, 0, SBX_CONNECT_NO_RULE);
+	if (!sbx_net_allows(q->img, last - 1))
+		return sbx_net_answer(q->img, out, false, last, SBX_CONNECT_RULE);
+	r = sbx_net_facts(q->img, last - 1);
 	if (r->flags & SBX_NET_LISTED && is_control_port(q->port))
 		return refuse_addr(q->img, out, last, SBX_CONNECT_PORT, a);
 	if (r->flags & SBX_NET_LISTED && !is_listed(q->img, r, &plain))
@@ -310,7 +296,7 @@ static bool layer_opens_addr(struct asked *q, const struct sbx_image_net_layer *
 	if (!has_inside || is_mapped)
 		return true;
 	last = last_on_addr(q, l, &in);
-	if (last && !is_allow(q->img, last - 1))
+	if (last && !sbx_net_allows(q->img, last - 1))
 		return refuse_addr(q->img, out, last, SBX_CONNECT_RULE, &in);
 	if (!last && !class_opens(q->img, r, &in))
 		return refuse_addr(q->img, out, *out_last, SBX_CONNECT_CLASS, &in);
@@ -319,39 +305,76 @@ static bool layer_opens_addr(struct asked *q, const struct sbx_image_net_layer *
 
 /* ---- the questions ---- */
 
-static void begin(struct asked *q, const struct sbx_image *img, uint16_t port,
-		  const struct sbx_programs *programs)
+void sbx_net_begin(struct asked *q, const struct sbx_image *img, uint16_t port,
+		   const struct sbx_programs *programs)
 {
 	q->img = img;
 	q->programs = programs;
-	put_port(q, port);
+	sbx_net_put_port(q, port);
 }
 
-/* Of the layers that allow, the main one is named. */
-static void name_layer(uint32_t last, const struct sbx_image_net_layer *l, uint32_t *named)
+static bool is_never(const struct sbx_addr *a)
+{
+	struct sbx_addr in;
+	bool is_mapped;
+
+	return sbx_addr_is_never(sbx_addr_class(a)) ||
+	       (sbx_addr_inside(a, &in, &is_mapped) && sbx_addr_is_never(sbx_addr_class(&in)));
+}
+
+bool sbx_net_watched(const struct sbx_image *img, const struct sbx_image_net_layer *l,
+		     const struct sbx_addr *a, struct sbx_connect_answer *refused,
+		     struct sbx_connect_answer *would)
+{
+	if (!l->is_watched)
+		return false;
+	if (a && is_never(a)) {
+		if (refused->why == SBX_CONNECT_NO_RULE)
+			refuse_addr(img, refused, 0, SBX_CONNECT_CLASS, a);
+		return false;
+	}
+	if (!would->would_deny)
+		*would = *refused;
+	would->allowed = would->would_deny = true;
+	return true;
+}
+
+void sbx_net_name_layer(uint32_t last, const struct sbx_image_net_layer *l, uint32_t *named)
 {
 	if (*named == 0 || l->is_main)
 		*named = last ? last : *named;
+}
+
+bool sbx_net_finish(const struct sbx_image *img, struct sbx_connect_answer *out, uint32_t named,
+		    const struct sbx_connect_answer *would)
+{
+	if (!would->would_deny)
+		return sbx_net_answer(img, out, true, named,
+				      named ? SBX_CONNECT_RULE : SBX_CONNECT_OPEN);
+	*out = *would;
+	return true;
 }
 
 bool sbx_connect_addr(const struct sbx_image *img, const struct sbx_addr *a, uint16_t port,
 		      const struct sbx_programs *programs, struct sbx_connect_answer *out)
 {
 	const struct sbx_image_net *net = &img->hdr->net;
+	struct sbx_connect_answer would = {0};
 	uint32_t named = 0, last = 0;
 	struct asked q;
 
-	begin(&q, img, port, programs);
+	sbx_net_begin(&q, img, port, programs);
 	if (net->nlayers == 0)
-		return answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
+		return sbx_net_answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
 	for (uint32_t i = 0; i < net->nlayers; i++) {
 		if (net->layer[i].is_open)
 			continue;
-		if (!layer_opens_addr(&q, &net->layer[i], a, &last, out))
+		if (layer_opens_addr(&q, &net->layer[i], a, &last, out))
+			sbx_net_name_layer(last, &net->layer[i], &named);
+		else if (!sbx_net_watched(img, &net->layer[i], a, out, &would))
 			return false;
-		name_layer(last, &net->layer[i], &named);
 	}
-	return answer(img, out, true, named, named ? SBX_CONNECT_RULE : SBX_CONNECT_OPEN);
+	return sbx_net_finish(img, out, named, &would);
 }
 
 bool sbx_connect_is_hosts(const struct sbx_image *img, const struct sbx_addr *a, uint16_t port,
@@ -359,34 +382,39 @@ bool sbx_connect_is_hosts(const struct sbx_image *img, const struct sbx_addr *a,
 {
 	return sbx_addr_class(a) == SBX_ADDR_LOOPBACK &&
 	       sbx_connect_addr(img, a, port, programs, out) && out->rule >= 0 &&
-	       facts_of(img, (uint32_t)out->rule - img->hdr->net.first_rule)->flags & SBX_NET_HOSTS;
+	       sbx_net_facts(img, (uint32_t)out->rule - img->hdr->net.first_rule)->flags &
+		       SBX_NET_HOSTS;
 }
 
 static bool connect_name(const struct sbx_image *img, const char *name, size_t len, uint16_t port,
 			 const struct sbx_programs *programs, struct sbx_connect_answer *out)
 {
 	const struct sbx_image_net *net = &img->hdr->net;
+	struct sbx_connect_answer would = {0};
 	uint32_t named = 0;
 	struct asked q;
 
-	begin(&q, img, port, programs);
-	if (!ask_name(&q, name, len))
-		return answer(img, out, false, 0, SBX_CONNECT_BAD);
+	sbx_net_begin(&q, img, port, programs);
+	if (!sbx_net_ask_name(&q, name, len))
+		return sbx_net_answer(img, out, false, 0, SBX_CONNECT_BAD);
 	if (net->nlayers == 0)
-		return answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
+		return sbx_net_answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
 	for (uint32_t i = 0; i < net->nlayers; i++) {
 		uint32_t last;
 
 		if (net->layer[i].is_open)
 			continue;
-		last = last_in_layer(&q, &net->layer[i]);
-		if (last == 0)
-			return answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
-		if (!is_allow(img, last - 1))
-			return answer(img, out, false, last, SBX_CONNECT_RULE);
-		name_layer(last, &net->layer[i], &named);
+		last = sbx_net_last(&q, &net->layer[i]);
+		if (last && sbx_net_allows(img, last - 1)) {
+			sbx_net_name_layer(last, &net->layer[i], &named);
+			continue;
+		}
+		sbx_net_answer(img, out, false, last,
+			       last ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE);
+		if (!sbx_net_watched(img, &net->layer[i], NULL, out, &would))
+			return false;
 	}
-	return answer(img, out, true, named, named ? SBX_CONNECT_RULE : SBX_CONNECT_OPEN);
+	return sbx_net_finish(img, out, named, &would);
 }
 
 bool sbx_connect_host(const struct sbx_image *img, const struct sbx_host *host, uint16_t port,
@@ -396,7 +424,31 @@ bool sbx_connect_host(const struct sbx_image *img, const struct sbx_host *host, 
 		return connect_name(img, host->name, host->len, port, programs, out);
 	if (host->kind == SBX_HOST_ADDRESS)
 		return sbx_connect_addr(img, &host->addr, port, programs, out);
-	return answer(img, out, false, 0, SBX_CONNECT_BAD);
+	return sbx_net_answer(img, out, false, 0, SBX_CONNECT_BAD);
+}
+
+/* What a name leads to, where the layer allows the name or is watched. False: *out is the denial.
+ */
+static bool layer_has_all(struct asked *q, const struct sbx_image_net_layer *l,
+			  const struct sbx_addr *addrs, size_t n, struct sbx_connect_answer *would,
+			  struct sbx_connect_answer *out)
+{
+	uint32_t by_name = sbx_net_last(q, l);
+	bool is_named = by_name && sbx_net_allows(q->img, by_name - 1);
+	struct sbx_connect_answer refused;
+
+	for (size_t k = 0; k < n; k++) {
+		if (is_named && layer_has_both(q, l, by_name, &addrs[k], &refused))
+			continue;
+		if (!is_named)
+			sbx_net_answer(q->img, &refused, false, by_name,
+				       by_name ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE);
+		if (sbx_net_watched(q->img, l, &addrs[k], &refused, would))
+			continue;
+		*out = refused;
+		return false;
+	}
+	return true;
 }
 
 bool sbx_connect_resolved(const struct sbx_image *img, const char *name, size_t len,
@@ -404,27 +456,26 @@ bool sbx_connect_resolved(const struct sbx_image *img, const char *name, size_t 
 			  const struct sbx_programs *programs, struct sbx_connect_answer *out)
 {
 	const struct sbx_image_net *net = &img->hdr->net;
-	struct sbx_connect_answer refused;
-	struct asked q;
+	struct sbx_connect_answer would = {0};
 
 	if (!connect_name(img, name, len, port, programs, out))
 		return false;
 	if (n == 0)
-		return answer(img, out, false, 0, SBX_CONNECT_BAD);
+		return sbx_net_answer(img, out, false, 0, SBX_CONNECT_BAD);
+	if (out->would_deny)
+		would = *out;
 	for (uint32_t i = 0; i < net->nlayers; i++) {
-		uint32_t by_name;
+		struct asked q;
 
 		if (net->layer[i].is_open)
 			continue;
-		begin(&q, img, port, programs);
-		ask_name(&q, name, len);
-		by_name = last_in_layer(&q, &net->layer[i]);
-		for (size_t k = 0; k < n; k++)
-			if (!layer_has_both(&q, &net->layer[i], by_name, &addrs[k], &refused)) {
-				*out = refused;
-				return false;
-			}
+		sbx_net_begin(&q, img, port, programs);
+		sbx_net_ask_name(&q, name, len);
+		if (!layer_has_all(&q, &net->layer[i], addrs, n, &would, out))
+			return false;
 	}
+	if (would.would_deny)
+		*out = would;
 	return true;
 }
 
@@ -436,7 +487,7 @@ static uint32_t rule_for(struct asked *q, const struct sbx_image_net_layer *l,
 	bool is_mapped = false;
 
 	if (host->kind == SBX_HOST_NAME)
-		return ask_name(q, host->name, host->len) ? last_in_layer(q, l) : 0;
+		return sbx_net_ask_name(q, host->name, host->len) ? sbx_net_last(q, l) : 0;
 	if (sbx_addr_inside(&plain, &in, &is_mapped) && is_mapped)
 		plain = in;
 	return last_on_addr(q, l, &plain);
@@ -454,9 +505,9 @@ size_t sbx_connect_sets(const struct sbx_image *img, const struct sbx_host *host
 
 		if (net->layer[i].is_open)
 			continue;
-		begin(&q, img, port, programs);
+		sbx_net_begin(&q, img, port, programs);
 		last = rule_for(&q, &net->layer[i], host);
-		set = last ? facts_of(img, last - 1)->requests : 0;
+		set = last ? sbx_net_facts(img, last - 1)->requests : 0;
 		if (set)
 			out[n++] = set - 1;
 	}
@@ -466,7 +517,7 @@ size_t sbx_connect_sets(const struct sbx_image *img, const struct sbx_host *host
 bool sbx_connect_ends_tls(const struct sbx_image *img)
 {
 	const struct sbx_image_net *net = &img->hdr->net;
-	const struct sbx_image_net_rule *rule = facts_of(img, 0);
+	const struct sbx_image_net_rule *rule = sbx_net_facts(img, 0);
 	struct sbx_requests requests;
 
 	sbx_requests_of(img, &requests);
@@ -482,79 +533,10 @@ bool sbx_connect_ends_tls(const struct sbx_image *img)
 
 bool sbx_connect_is_said(const struct sbx_image *img)
 {
-	return img->hdr->net.nrules > 0;
-}
-
-/* ---- may a name be asked for? ---- */
-
-/* Is there a choice of programs that the layer allows? The rule that a process meets is one for
- * everybody or one of a single `by`, so that no more than one of them need hold. */
-static uint32_t hoped_in_layer(struct asked *q, const struct sbx_image_net_layer *l)
-{
-	const struct sbx_image_net *net = &q->img->hdr->net;
-	const struct sbx_image_by *bys = (const void *)(q->img->base + net->bys);
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i <= net->nbys; i++) {
-		struct sbx_programs who = {0};
-		uint32_t last;
-
-		for (int k = 0; i && k < SBX_PROGRAMS_MAX / 64; k++)
-			who.bit[k] = bys[i - 1].bit[k];
-		q->programs = &who;
-		last = last_in_layer(q, l);
-		q->programs = NULL;
-		if (last && is_allow(q->img, last - 1))
-			return last;
-		first = first ? first : last;
-	}
-	return first;
-}
-
-static bool hoped_at(struct asked *q, uint16_t port, struct sbx_connect_answer *out)
-{
-	const struct sbx_image_net *net = &q->img->hdr->net;
-	size_t len = q->len;
-	uint32_t named = 0;
-
-	put_port(q, port);
-	q->len = len;
-	for (uint32_t i = 0; i < net->nlayers; i++) {
-		uint32_t last;
-
-		if (net->layer[i].is_open)
-			continue;
-		last = hoped_in_layer(q, &net->layer[i]);
-		if (last == 0 || !is_allow(q->img, last - 1)) {
-			if (out->rule < 0)
-				answer(q->img, out, false, last,
-				       last ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE);
-			return false;
-		}
-		name_layer(last, &net->layer[i], &named);
-	}
-	return answer(q->img, out, net->nlayers > 0, named,
-		      named ? SBX_CONNECT_RULE : SBX_CONNECT_OPEN);
-}
-
-bool sbx_connect_may_resolve(const struct sbx_image *img, const char *name, size_t len,
-			     bool *out_exact, struct sbx_connect_answer *out)
-{
 	const struct sbx_image_net *net = &img->hdr->net;
-	const uint16_t *ports = (const void *)(img->base + net->ports);
-	bool is_exact = false;
-	struct asked q;
+	bool is_said = net->nrules > 0;
 
-	begin(&q, img, 1, NULL);
-	if (!ask_name(&q, name, len))
-		return answer(img, out, false, 0, SBX_CONNECT_BAD);
-	answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
-	for (uint32_t i = 0; i < net->nports && !out->allowed; i++)
-		hoped_at(&q, ports[i], out);
-	if (out->allowed && out->rule >= 0)
-		is_exact =
-			facts_of(img, (uint32_t)out->rule - net->first_rule)->flags & SBX_NET_EXACT;
-	if (out_exact)
-		*out_exact = is_exact;
-	return out->allowed;
+	for (uint32_t i = 0; i < net->nlayers; i++)
+		is_said |= net->layer[i].is_watched;
+	return is_said;
 }

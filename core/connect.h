@@ -19,7 +19,8 @@
  *
  * Rules are one ordered list, the last that matches wins. A name is decided by the rules on names
  * alone; then its addresses by the rules on addresses and by their class. Where several documents
- * must all allow (layers), each is asked, and the first that denies is named.
+ * must all allow (layers), each is asked, and the first that denies is named. A layer that is only
+ * watched denies nothing but addresses of a class that is never open.
  */
 #pragma once
 
@@ -60,6 +61,7 @@ void sbx_connect_programs(const struct sbx_image *, const struct sbx_exe *, size
 	  "the class of the address") /* `rule`, of the name, does not open such addresses */      \
 	X(NOT_LISTED, "not in allowed_ips")                                                        \
 	X(PORT, "a port that allowed_ips never opens")                                             \
+	X(LIMIT, "a limit of the run is reached")                                                  \
 	X(OPEN, "an open network") /* no rules on the network: allowed */                          \
 	X(BAD, "not a host")
 
@@ -73,6 +75,8 @@ const char *sbx_connect_why_text(enum sbx_connect_why);
 
 struct sbx_connect_answer {
 	bool allowed;
+	bool would_deny; /* allowed for want of enforcement (`network: watch`): what follows is why
+			    it would be denied */
 	int rule; /* in the image's rule table, as sbx_attribute(); texts: sbx_explain_rule() with
 		     SBX_CONNECT. -1: none */
 	enum sbx_connect_why why;
@@ -81,7 +85,7 @@ struct sbx_connect_answer {
 				      address; else zero */
 };
 
-/* Has the run rules on endpoints? If not, `network` alone says what there is. */
+/* Has the run rules on endpoints, or is it watched? If not, `network` alone says what there is. */
 bool sbx_connect_is_said(const struct sbx_image *);
 
 /* A name (before it is resolved) or a literal address. `programs` NULL = none holds. Returns

@@ -91,6 +91,9 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 /* with SBX_CONNECT: `path` is host:port, `path2` the program, `rule` the deciding one + 1, aux an
  * enum sbx_connect_why (connect.h) */
 #define SBX_EVF_ENDPOINT 0x200u
+/* with SBX_EVF_ENDPOINT and SBX_EVF_ALLOWED: the rules deny it (rule and aux say why), and it
+ * passes, because the network is only watched */
+#define SBX_EVF_WATCHED	 0x4000u
 #define SBX_EVF_QUERY	 0x20u	 /* a question about the path: no rule speaks of it, no op */
 #define SBX_EVF_SETID	 0x1000u /* with SBX_EVF_MOVE: set-id bits of a file */
 #define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */

@@ -32,7 +32,7 @@ const char *sbx_op_name(enum sbx_op op);
  */
 
 #define SBX_IMAGE_MAGIC	  UINT64_C(0x31474d4958425301) /* "\1SBXIMG1" */
-#define SBX_IMAGE_VERSION 8u
+#define SBX_IMAGE_VERSION 9u
 
 /* Flags of a state of a verdict automaton. */
 #define SBX_ST_ALLOW	 0x01u /* a path ending here is allowed */
@@ -173,7 +173,9 @@ struct sbx_image_net_part {
 struct sbx_image_net_layer {
 	uint32_t first_part, nparts;
 	uint32_t is_main;
-	uint32_t is_open; /* its document leaves the network open */
+	uint32_t is_open;    /* its document leaves the network open */
+	uint32_t is_watched; /* what it denies passes, and is recorded: SBX_CONNECT would_deny */
+	uint32_t pad;
 };
 
 /* What a rule on endpoints is besides its text. */

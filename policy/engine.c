@@ -442,9 +442,13 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 		name = b.layers->main_name;
 		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));
 		e->effect = b.layers->effect;
+		if (e->effect.upstream)
+			e->effect.upstream = b_arena_strndup(&e->rules.arena, e->effect.upstream,
+							     strlen(e->effect.upstream));
 		e->effect.forbids_lax = NULL; /* told, and gone with its document */
-		e->effect.by_endpoint =
-			e->effect.network != POL_NET_HOST && opens_endpoints(&e->rules.net);
+		e->effect.by_endpoint = e->effect.network != POL_NET_HOST &&
+					(e->effect.network == POL_NET_WATCH ||
+					 e->effect.publish.n || opens_endpoints(&e->rules.net));
 	}
 	pol_layers_release(&loaded);
 	if (rc < 0) {

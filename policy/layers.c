@@ -524,6 +524,8 @@ static int add_outer_net(struct pol_build *b, const struct pol_endpoints *outer,
 		pol_endpoints_layer(b->rs, behind, false);
 	for (size_t i = 0; i < outer->nlayers; i++) {
 		pol_endpoints_layer(b->rs, behind, outer->layer[i].is_open);
+		if (outer->layer[i].is_watched)
+			pol_endpoints_watch(b->rs, behind);
 		for (size_t k = 0; k < outer->n; k++) {
 			struct pol_endpoint e = outer->v[k];
 
@@ -568,6 +570,9 @@ void pol_effect_tighten(struct pol_effect *e, const struct pol_effect *outer)
 {
 	e->reads = e->reads > outer->reads ? e->reads : outer->reads;
 	e->network = e->network < outer->network ? e->network : outer->network;
+	pol_net_limits_tighten(&e->net_limits, &outer->net_limits);
+	e->publish.n = 0; /* the host sees the outer run alone */
+	e->upstream = outer->upstream;
 	e->unix_ = e->unix_ < outer->unix_ ? e->unix_ : outer->unix_;
 	e->all_sockets &= outer->all_sockets;
 	e->scratch &= outer->scratch;

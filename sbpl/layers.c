@@ -225,6 +225,7 @@ struct sbpl_opts sbpl_opts_of(const struct pol_effect *effect)
 	static const enum sbpl_net nets[] = {
 		[POL_NET_NONE] = SBPL_NET_NONE,
 		[POL_NET_LOOPBACK] = SBPL_NET_LOOPBACK,
+		[POL_NET_WATCH] = SBPL_NET_NONE, /* nothing there is watched */
 		[POL_NET_HOST] = SBPL_NET_HOST,
 	};
 	struct sbpl_opts o = sbpl_opts_default();

@@ -122,6 +122,78 @@ static int add_deny_connect(void *target, const char *value, struct b_err *err)
 	return add_connect_rule(target, false, "--deny-connect", value, err);
 }
 
+static int add_local(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+	unsigned short low, high;
+
+	if (pol_port_parse(value, &low, &high) < 0)
+		return b_fail(err, B_USAGE, 0, "`%s`: expected a port or a range of them", value);
+	return add_connect_rule(o, true, "--local", b_arena_printf(&o->made, "localhost:%s", value),
+				err);
+}
+
+static int add_publish(void *target, const char *value, struct b_err *err)
+{
+	struct lau_policy_opts *o = target;
+	unsigned short port;
+
+	if (pol_port_parse(value, &port, NULL) < 0)
+		return b_fail(err, B_USAGE, 0, "`%s`: expected a port", value);
+	if (pol_ports_add(&o->said.publish, port) < 0)
+		return b_fail(err, B_USAGE, 0, "more than %d ports", POL_PUBLISH_MAX);
+	return 0;
+}
+
+static int take_size(const char *value, unsigned long long *out, struct b_err *err)
+{
+	if (pol_size_parse(value, out) == 0)
+		return 0;
+	return b_fail(err, B_USAGE, 0, "`%s`: expected a number of bytes, as 500K, 10M or 2G",
+		      value);
+}
+
+static int set_net_bytes(void *target, const char *value, struct b_err *err)
+{
+	return take_size(value, &((struct lau_policy_opts *)target)->said.net_limits.bytes, err);
+}
+
+static int set_net_rate(void *target, const char *value, struct b_err *err)
+{
+	return take_size(value, &((struct lau_policy_opts *)target)->said.net_limits.rate, err);
+}
+
+static int set_net_connections(void *target, const char *value, struct b_err *err)
+{
+	unsigned long long *out = &((struct lau_policy_opts *)target)->said.net_limits.connections;
+
+	if (b_parse_u64(value, 1ull << 40, out) < 0 || *out == 0)
+		return b_fail(err, B_USAGE, 0, "`%s`: expected a number of connections", value);
+	return 0;
+}
+
+/* From the environment of sbx-launch, never the command's. */
+static int set_upstream(void *target, const char *value, struct b_err *err)
+{
+	static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "http_proxy"};
+	struct lau_policy_opts *o = target;
+	bool is_env = strcmp(value, "env") == 0;
+	struct pol_upstream ignored;
+
+	if (is_env)
+		value = NULL;
+	for (size_t i = 0; !value && i < sizeof names / sizeof *names; i++)
+		value = getenv(names[i]);
+	if (!value)
+		return b_fail(err, B_USAGE, 0,
+			      "none of https_proxy, HTTPS_PROXY, http_proxy is set");
+	if (pol_upstream_parse(value, &ignored) < 0)
+		return b_fail(err, B_USAGE, 0, "%s: expected http://HOST:PORT",
+			      is_env ? "the proxy of the environment" : "the URL");
+	o->said.upstream = value;
+	return 0;
+}
+
 static int parse_fd(const char *value, int *out, struct b_err *err)
 {
 	unsigned long long n;
@@ -284,13 +356,18 @@ const struct b_opt lau_policy_table[] = {
 		 "10.0.0.0/8:5432) or to the socket at a path (repeatable, as the next)"},
 	{"deny-connect", 0, "HOST:PORT|PATH", .where = BOTH, .group = GROUP, CALL(add_deny_connect),
 	 .help = "deny connecting"},
+	{"local", 0, "PORT", .where = BOTH, .group = GROUP, CALL(add_local),
+	 .help = "also allow connecting to this port of the host's loopback interface, as "
+		 "--connect "
+		 "localhost:PORT; a range is PORT-PORT (repeatable)"},
 	{"reads", 0, "broad|system|listed", B_OPT_ENUM, P(said.v[POL_SET_reads]),
 	 "broad|system|listed", .where = BOTH, .group = GROUP,
 	 .help = "what may be read outside the workspace: everything but secrets and devices "
 		 "(broad, the default), the system's directories, or only what rules list"},
-	{"network", 0, "none|loopback|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
-	 "none|loopback|host", .where = BOTH, .group = GROUP,
-	 .help = "network of the command (default none)"},
+	{"network", 0, "none|loopback|watch|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
+	 "none|loopback|watch|host", .where = BOTH, .group = GROUP,
+	 .help = "network of the command (default none); watch: what rules on endpoints deny is "
+		 "recorded, and passes"},
 	{"env", 0, "keep|scrub|pass|clear", B_OPT_ENUM, P(said.v[POL_SET_env]),
 	 "keep|scrub|pass|clear", .where = BOTH, .group = GROUP,
 	 .help = "variables of yours that the command has: all (keep, the default), all but logins "
@@ -349,6 +426,21 @@ const struct b_opt lau_option_table[] = {
 		 "the name (repeatable)"},
 	{"setenv", 0, "NAME=VALUE", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_set),
 	 .help = "set a variable for the command (repeatable)"},
+	{"publish", 0, "PORT", .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
+	 CALL(add_publish),
+	 .help = "show a server of the command at this port of the host's loopback interface "
+		 "(repeatable)"},
+	{"net-connections", 0, "N", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
+	 CALL(set_net_connections),
+	 .help = "connections that the run may begin, where rules say which endpoints are open"},
+	{"net-bytes", 0, "SIZE", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
+	 CALL(set_net_bytes), .help = "bytes that these may carry, both ways together: 500K, 10M"},
+	{"net-rate", 0, "SIZE", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
+	 CALL(set_net_rate), .help = "and in a second"},
+	{"upstream-proxy", 0, "URL|env", .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY,
+	 .group = GROUP, CALL(set_upstream),
+	 .help = "reach the world by this proxy (http://HOST:PORT), which is asked for addresses "
+		 "that were judged; env: by the one that https_proxy names here"},
 	{"proxy-env", 0, NULL, B_OPT_FLAG, O(proxy_env), .where = RUN | SENT,
 	 .macos = "rules on endpoints are not enforced on macOS, and there is no proxy: leave it "
 		  "out",

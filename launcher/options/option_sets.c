@@ -76,6 +76,7 @@ void lau_policy_opts_release(struct lau_policy_opts *o)
 	b_strlist_release(&o->presets);
 	b_strlist_release(&o->workspaces);
 	free(o->rules);
+	b_arena_release(&o->made);
 	*o = (struct lau_policy_opts){0};
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/mem.h"
 #include "base/opt.h"
 #include "core/event.h"
 #include "launcher/plan/plan.h"
@@ -41,6 +42,7 @@ struct lau_policy_opts {
 	struct b_strlist workspaces;
 	struct pol_cli_rule *rules; /* in the order given */
 	size_t nrules, rules_cap;
+	struct b_arena made;  /* texts of rules that an option stands for */
 	struct pol_said said; /* settings, POL_UNSAID where no option was given */
 };
 

@@ -67,6 +67,13 @@ void pol_endpoints_layer(struct pol_ruleset *rs, uint8_t number, bool is_open)
 	all->layer[all->nlayers++].is_open = is_open;
 }
 
+void pol_endpoints_watch(struct pol_ruleset *rs, uint8_t number)
+{
+	for (size_t i = 0; i < rs->net.nlayers; i++)
+		if (rs->net.layer[i].number == number)
+			rs->net.layer[i].is_watched = true;
+}
+
 static void hash_text(struct b_sha256 *h, const char *s)
 {
 	b_sha256_update(h, s ? s : "", (s ? strlen(s) : 0) + 1);
@@ -105,7 +112,8 @@ void pol_endpoints_hash(struct b_sha256 *h, const struct pol_endpoints *all)
 
 	b_sha256_update(h, counts, sizeof counts);
 	for (size_t i = 0; i < all->nlayers; i++) {
-		const uint8_t layer[] = {all->layer[i].number, all->layer[i].is_open};
+		const uint8_t layer[] = {all->layer[i].number, all->layer[i].is_open,
+					 all->layer[i].is_watched};
 
 		b_sha256_update(h, layer, sizeof layer);
 	}

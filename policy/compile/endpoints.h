@@ -75,6 +75,7 @@ struct pol_endpoints {
 	struct {
 		uint8_t number;
 		bool is_open;
+		bool is_watched; /* what it denies is recorded, and passes */
 	} layer[SBX_LAYERS_MAX];
 	size_t nlayers;
 	const struct sbx_cidr *trusted; /* as good as public */
@@ -105,6 +106,8 @@ bool pol_program_is_glob(const char *text);
 void pol_endpoints_add(struct pol_ruleset *, const struct pol_endpoint *);
 /* Makes the layer known, once. */
 void pol_endpoints_layer(struct pol_ruleset *, uint8_t number, bool is_open);
+/* Of a layer that is known: it is only watched. */
+void pol_endpoints_watch(struct pol_ruleset *, uint8_t number);
 
 /* ---- naive judgement, for explanations and tests ---- */
 

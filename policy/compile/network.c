@@ -328,15 +328,26 @@ static uint32_t flags_of(const struct pol_endpoint *e)
 	return flags | (e->is_shut ? SBX_NET_SHUT : 0) | (e->places ? SBX_NET_LISTED : 0);
 }
 
+static bool is_watched(const struct net *n, const struct pol_endpoint *e)
+{
+	for (size_t i = 0; i < n->all->nlayers; i++)
+		if (n->all->layer[i].number == e->layer)
+			return n->all->layer[i].is_watched;
+	return false;
+}
+
 /* *out: the number of its set + 1. */
 static int add_requests(struct net *n, const struct pol_endpoint *e, uint32_t *out,
 			struct b_err *err)
 {
+	struct pol_http_rules rules;
 	uint32_t set;
 
 	if (!e->requests)
 		return 0;
-	if (pol_requests_add(&n->requests, e->requests, &set, err) < 0)
+	rules = *e->requests;
+	rules.is_audit |= is_watched(n, e);
+	if (pol_requests_add(&n->requests, &rules, &set, err) < 0)
 		return b_wrap(err, "%s", e->origin);
 	*out = set + 1;
 	return 0;
@@ -419,6 +430,7 @@ static int write_all(struct net *n, struct sbx_image_net *out, struct b_err *err
 			return -1;
 	for (size_t i = 0; i < n->all->nlayers; i++) {
 		out->layer[i].is_open = n->all->layer[i].is_open;
+		out->layer[i].is_watched = n->all->layer[i].is_watched;
 		out->layer[i].is_main = n->all->layer[i].number == POL_LAYER_MAIN;
 		if (write_layer(n, n->all->layer[i].number, &out->layer[i], err) < 0)
 			return -1;

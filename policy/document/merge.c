@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "policy/compile/requests.h"
 #include "policy/document/model.h"
+#include "policy/document/settings.h"
 
 /* Two documents as one: Orbit's merged(global, workspace). */
 
@@ -245,6 +246,12 @@ static void merge_settings(struct pol_doc *to, const struct pol_settings *global
 	add_all(to, &to->settings.trusted, &workspace->trusted);
 	add_connects(to, &to->settings.connect, &global->connect);
 	add_connects(to, &to->settings.connect, &workspace->connect);
+	add_all(to, &to->settings.publish, &global->publish);
+	add_all(to, &to->settings.publish, &workspace->publish);
+	to->settings.upstream =
+		copy_text(to, workspace->upstream.s ? &workspace->upstream : &global->upstream);
+	pol_net_limits_tighten(&to->settings.net_limits, &global->net_limits);
+	pol_net_limits_tighten(&to->settings.net_limits, &workspace->net_limits);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++) {
 		add_all(to, &to->settings.roots[i], &global->roots[i]);
 		add_all(to, &to->settings.roots[i], &workspace->roots[i]);
@@ -428,6 +435,10 @@ static void absorb_settings(struct pol_doc *to, const struct pol_settings *from)
 	add_before(to, &to->settings.pass_env, &from->pass_env);
 	add_before(to, &to->settings.trusted, &from->trusted);
 	add_connects_before(to, &to->settings.connect, &from->connect);
+	add_before(to, &to->settings.publish, &from->publish);
+	if (!to->settings.upstream.s)
+		to->settings.upstream = copy_text(to, &from->upstream);
+	pol_net_limits_tighten(&to->settings.net_limits, &from->net_limits);
 	for (int i = 0; i < POL_ROOT_LIST_COUNT; i++)
 		add_before(to, &to->settings.roots[i], &from->roots[i]);
 }

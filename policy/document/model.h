@@ -75,7 +75,7 @@ struct pol_profile {
  * settings.h and sbx-policy(5). */
 #define POL_SETTINGS(X)                                                                            \
 	X(reads, "broad|system|listed")                                                            \
-	X(network, "none|loopback|host")                                                           \
+	X(network, "none|loopback|watch|host")                                                     \
 	X(unixSockets, "none|host")                                                                \
 	X(env, "keep|scrub|pass|clear")                                                            \
 	X(scratch, NULL)                                                                           \
@@ -117,6 +117,13 @@ struct pol_setting_value {
 	struct pol_pos pos;
 };
 
+/* What a run may use of the network at most; 0 = no limit. */
+struct pol_net_limits {
+	unsigned long long connections; /* begun by the run */
+	unsigned long long bytes;	/* carried, both ways together */
+	unsigned long long rate;	/* of those, in a second */
+};
+
 struct pol_settings {
 	struct pol_setting_value value[POL_SETTING_COUNT];
 	struct pol_texts roots[POL_ROOT_LIST_COUNT];
@@ -128,6 +135,9 @@ struct pol_settings {
 	struct pol_texts pass_env;   /* names of variables; `*` in one that is not literal */
 	struct pol_texts trusted;    /* ranges of private addresses that any name may resolve to */
 	struct pol_connects connect; /* endpoints for every profile, before what profiles say */
+	struct pol_texts publish;    /* ports inside that the host's loopback interface shows */
+	struct pol_net_limits net_limits;
+	struct pol_text upstream; /* URL of a proxy by which the world is reached; s NULL = none */
 };
 
 /* Whose language a document is in, as --dialect spells it, and how a person calls it; `auto` is no

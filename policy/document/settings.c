@@ -36,7 +36,7 @@ const char *pol_setting_name(enum pol_setting s)
 
 struct pol_said pol_said_nothing(void)
 {
-	struct pol_said said;
+	struct pol_said said = {.upstream = NULL};
 
 	for (int i = 0; i < POL_SETTING_COUNT; i++)
 		said.v[i] = POL_UNSAID;
@@ -90,6 +90,78 @@ static int says_lax(const struct pol_settings *s, const struct pol_pos **out_pos
 		return POL_UNSAID;
 	*out_pos = strict->said ? &strict->pos : &fallback->pos;
 	return strict->said ? !strict->v : fallback->v;
+}
+
+int pol_ports_add(struct pol_ports *to, unsigned short port)
+{
+	for (size_t i = 0; i < to->n; i++)
+		if (to->v[i] == port)
+			return 0;
+	if (to->n == POL_PUBLISH_MAX)
+		return -1;
+	to->v[to->n++] = port;
+	return 0;
+}
+
+static unsigned long long least_limit(unsigned long long a, unsigned long long b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+void pol_net_limits_tighten(struct pol_net_limits *to, const struct pol_net_limits *by)
+{
+	to->connections = least_limit(to->connections, by->connections);
+	to->bytes = least_limit(to->bytes, by->bytes);
+	to->rate = least_limit(to->rate, by->rate);
+}
+
+static bool publishes(const struct pol_settings *s, unsigned short port)
+{
+	for (size_t i = 0; i < s->publish.n; i++)
+		if (strtoul(s->publish.v[i].s, NULL, 10) == port)
+			return true;
+	return false;
+}
+
+/* A document of another layer that says something of the network must show the port, too. */
+static int check_publish(const struct pol_settings *layer, unsigned short port, struct b_err *err)
+{
+	const struct pol_setting_value *v = &layer->value[POL_SET_network];
+	const struct pol_pos *pos = v->said	       ? &v->pos
+				    : layer->connect.n ? &layer->connect.v[0].to.pos
+				    : layer->publish.n ? &layer->publish.v[0].pos
+						       : NULL;
+
+	if (!pos || publishes(layer, port) || (v->said && v->v == POL_NET_HOST))
+		return 0;
+	return b_fail(err, B_POLICY, 0,
+		      "publish: port %u: %s:%u:%u does not publish it, and all documents must: add "
+		      "it there, or leave it out",
+		      port, pos->file, pos->line, pos->col);
+}
+
+/* The ports that the main document or an option shows, the smallest limits, and the proxy that the
+ * first of option, document and layers names. */
+static int settle_network(const struct limits *l, struct pol_effect *out, struct b_err *err)
+{
+	out->publish = l->cli->publish;
+	for (size_t i = 0; i < l->doc->publish.n; i++)
+		if (pol_ports_add(&out->publish,
+				  (unsigned short)strtoul(l->doc->publish.v[i].s, NULL, 10)) < 0)
+			return b_fail(err, B_LIMIT, 0, "publish: more than %d ports",
+				      POL_PUBLISH_MAX);
+	out->net_limits = l->doc->net_limits;
+	pol_net_limits_tighten(&out->net_limits, &l->cli->net_limits);
+	out->upstream = l->cli->upstream ? l->cli->upstream : l->doc->upstream.s;
+	for (size_t i = 0; i < l->n; i++) {
+		pol_net_limits_tighten(&out->net_limits, &l->v[i]->net_limits);
+		if (!out->upstream)
+			out->upstream = l->v[i]->upstream.s;
+		for (size_t k = 0; k < out->publish.n; k++)
+			if (check_publish(l->v[i], out->publish.v[k], err) < 0)
+				return -1;
+	}
+	return 0;
 }
 
 static void settle_sockets(const struct limits *l, struct pol_effect *out)
@@ -150,7 +222,7 @@ int pol_settings_settle(const struct pol_settings *doc, const struct pol_setting
 	};
 	settle_sockets(&l, out);
 	settle_lax(&l, out);
-	return 0;
+	return settle_network(&l, out, err);
 }
 
 /* ---- variables ---- */

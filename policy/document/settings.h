@@ -24,7 +24,8 @@ struct pol_text;
 /* Outside the workspace: all but secrets and devices; the system's directories; what the document
  * lists. Each is a part of the one before. */
 enum pol_reads { POL_READS_BROAD, POL_READS_SYSTEM, POL_READS_LISTED };
-enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_HOST };
+/* Watch: rules on endpoints are judged, what they deny is recorded, and passes. */
+enum pol_network { POL_NET_NONE, POL_NET_LOOPBACK, POL_NET_WATCH, POL_NET_HOST };
 enum pol_unix { POL_UNIX_NONE, POL_UNIX_HOST };
 /* Variables of the caller's that the command has: all; all but secrets and hooks; the usual ones
  * and those named; three and those named (launcher/plan/environment.h). Each is a part of the one
@@ -34,9 +35,19 @@ enum pol_env { POL_ENV_KEEP, POL_ENV_SCRUB, POL_ENV_PASS, POL_ENV_CLEAR };
 
 #define POL_UNSAID (-1)
 
-/* One value for each setting, or POL_UNSAID. */
+#define POL_PUBLISH_MAX 16 /* ports of a run */
+
+struct pol_ports {
+	unsigned short v[POL_PUBLISH_MAX];
+	size_t n;
+};
+
+/* One value for each setting, or POL_UNSAID; and what of the network is said beside. */
 struct pol_said {
 	int v[POL_SETTING_COUNT];
+	struct pol_ports publish;
+	struct pol_net_limits net_limits;
+	const char *upstream; /* NULL = unsaid */
 };
 struct pol_said pol_said_nothing(void);
 
@@ -49,9 +60,12 @@ struct pol_effect {
 	/* All sockets are asked for, and a limit opens some: what it opens is open. */
 	bool all_sockets;
 	bool by_endpoint; /* the network is what rules on endpoints open; `network` is not host */
-	bool scratch;	  /* a private directory for temporary files */
-	bool cache;	  /* a private build cache */
-	bool lax;	  /* what cannot be enforced is told, and the command runs */
+	struct pol_ports publish; /* ports inside that are seen at the host's loopback interface */
+	struct pol_net_limits net_limits;
+	const char *upstream; /* URL of a proxy, NULL = none; as long as the documents or options */
+	bool scratch;	      /* a private directory for temporary files */
+	bool cache;	      /* a private build cache */
+	bool lax;	      /* what cannot be enforced is told, and the command runs */
 	/* The limit that forbade laxness that was asked for, NULL = none did. */
 	const struct pol_pos *forbids_lax;
 };
@@ -59,7 +73,25 @@ struct pol_effect {
 /* Nothing that the outer run has not. */
 void pol_effect_tighten(struct pol_effect *, const struct pol_effect *outer);
 
-/* Words of a setting ("none|loopback|host"); NULL: true or false. */
+/* Appends a port, once: -1 there are too many. */
+int pol_ports_add(struct pol_ports *, unsigned short port);
+/* The smaller of each two limits, of which 0 is none. */
+void pol_net_limits_tighten(struct pol_net_limits *, const struct pol_net_limits *by);
+/* "5432", "5000-5010": 0, or -1; *out_high may be NULL: then one port alone. */
+int pol_port_parse(const char *text, unsigned short *out_low, unsigned short *out_high);
+/* "500K", "10M", "2G", bytes without a letter: 0, or -1. Not 0. */
+int pol_size_parse(const char *text, unsigned long long *out);
+
+/* http://[USER[:PASSWORD]@]HOST[:PORT], a proxy. */
+struct pol_upstream {
+	const char *host, *userinfo; /* not NUL-terminated: in the URL */
+	size_t host_len, userinfo_len;
+	unsigned short port;
+};
+/* 0, or -1: it is not such a URL. */
+int pol_upstream_parse(const char *url, struct pol_upstream *out);
+
+/* Words of a setting ("none|loopback|watch|host"); NULL: true or false. */
 const char *pol_setting_words(enum pol_setting);
 const char *pol_setting_name(enum pol_setting);
 

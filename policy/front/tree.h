@@ -181,6 +181,11 @@ int pol_front_http(struct pol_front *, const struct pol_ynode *list,
 		   const struct pol_http_rules **out);
 int pol_front_connects(struct pol_front *, const struct pol_ynode *key,
 		       const struct pol_ynode *list, bool allow, struct pol_connects *out);
+/* sandbox_net.c: keys of `spec.sandbox`. */
+int pol_front_local(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *);
+int pol_front_publish(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *);
+int pol_front_net_limits(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *);
+int pol_front_upstream(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *);
 /* orbit.c: `spec.sandbox`. */
 int pol_front_sandbox(struct pol_front *, const struct pol_ynode *key,
 		      const struct pol_ynode *value);

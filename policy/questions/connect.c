@@ -147,7 +147,10 @@ void pol_connect_text(const struct pol_engine *e, const struct pol_connect_answe
 {
 	const struct pol_endpoints *net = &e->rules.net;
 
-	b_str_addf(out, "%-7s  connect  ", q->a.allowed ? "allowed" : "denied");
+	b_str_addf(out, "%-7s  connect  ",
+		   q->a.would_deny ? "watched"
+		   : q->a.allowed  ? "allowed"
+				   : "denied");
 	b_str_add_visible(out, q->asked, strlen(q->asked));
 	add_rule("  by rule ", q->matched, q->origin, out);
 	if (q->overrode)
@@ -156,6 +159,8 @@ void pol_connect_text(const struct pol_engine *e, const struct pol_connect_answe
 		b_str_addf(out, ", which opens no %s address", sbx_addr_class_name(q->a.class));
 	else if (q->a.why == SBX_CONNECT_PORT || q->a.why == SBX_CONNECT_NOT_LISTED)
 		b_str_addf(out, ", but %s", sbx_connect_why_text(q->a.why));
+	if (q->a.would_deny)
+		b_str_add(out, ", and passes: network watch");
 	b_str_addf(out, "  [%s]\n", carrier(e));
 	for (size_t i = 0; all && i < net->n; i++)
 		if (matches(&net->v[i], q, who))
@@ -196,6 +201,10 @@ void pol_connect_json(const struct pol_engine *e, const struct pol_connect_answe
 	b_json_str(&j, q->asked);
 	b_json_key(&j, "allowed");
 	b_json_bool(&j, q->a.allowed);
+	if (q->a.would_deny) {
+		b_json_key(&j, "would_deny");
+		b_json_bool(&j, true);
+	}
 	json_rule(&j, q->matched, q->origin);
 	b_json_key(&j, "why");
 	b_json_str(&j, sbx_connect_why_text(q->a.why));
@@ -250,6 +259,8 @@ void pol_connect_show(const struct pol_engine *e, struct b_str *out)
 	b_str_add(out, "\nendpoints: the last rule that matches decides\n");
 	if (e->effect.network == POL_NET_HOST)
 		b_str_add(out, "  everything is allowed\n");
+	else if (e->effect.network == POL_NET_WATCH)
+		b_str_add(out, "  network watch: what these deny is recorded, and passes\n");
 	else if (net->n == 0)
 		b_str_add(out, "  nothing is allowed\n");
 	for (size_t i = 0; i < net->n; i++) {

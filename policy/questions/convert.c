@@ -160,6 +160,15 @@ static void flatten_settings(struct cv *c)
 	if (cv_setting(c, POL_SET_network, POL_NET_NONE) == POL_NET_LOOPBACK)
 		cv_name_key(c, &s->value[POL_SET_network].pos, "network: loopback",
 			    "there is no such setting");
+	for (size_t i = 0; i < s->publish.n; i++)
+		cv_name(c, &s->publish.v[i], "publish: there is no such setting");
+	if (s->upstream.s)
+		cv_name(c, &s->upstream, "upstreamProxy: there is no such setting");
+	if (s->net_limits.connections || s->net_limits.bytes || s->net_limits.rate)
+		cv_name_key(c, &c->doc->name.pos, "networkLimits", "there is no such setting");
+	if (cv_setting(c, POL_SET_network, POL_NET_NONE) == POL_NET_WATCH)
+		cv_name_key(c, &s->value[POL_SET_network].pos, "network: watch",
+			    "nothing there is only watched: the rules are enforced");
 }
 
 static void flatten(struct cv *c, const struct pol_effective *eff)
@@ -226,6 +235,28 @@ static void put_roots(struct cv *c, int list, const char *key)
 	put_list(c->out, "    ", key, &kept, false);
 }
 
+static void put_limit(struct b_str *out, const char *key, unsigned long long v)
+{
+	if (v)
+		b_str_addf(out, "      %s: %llu\n", key, v);
+}
+
+static void put_network(struct b_str *out, const struct pol_settings *s)
+{
+	const struct pol_net_limits *l = &s->net_limits;
+
+	if (l->connections || l->bytes || l->rate)
+		b_str_add(out, "    networkLimits:\n");
+	put_limit(out, "connections", l->connections);
+	put_limit(out, "bytes", l->bytes);
+	put_limit(out, "rate", l->rate);
+	if (!s->upstream.s)
+		return;
+	b_str_add(out, "    upstreamProxy: ");
+	cv_quote(out, s->upstream.s);
+	b_str_addc(out, '\n');
+}
+
 static void put_sandbox(struct cv *c)
 {
 	static const char *const keys[] = {
@@ -249,6 +280,8 @@ static void put_sandbox(struct cv *c)
 	put_list(c->out, "    ", "spareAnyCase", &c->doc->settings.spares, false);
 	cv_put_connects(c, "    ", "connect", &c->doc->settings.connect, true);
 	put_list(c->out, "    ", "trustedAddresses", &c->doc->settings.trusted, false);
+	put_list(c->out, "    ", "publish", &c->doc->settings.publish, false);
+	put_network(c->out, &c->doc->settings);
 }
 
 static void put_orbit(struct cv *c, const struct pol_profile *p)

@@ -174,6 +174,14 @@ static bool is_open(const struct pol_build *b, const struct pol_settings *s,
 	return eff->connect.n == 0 && eff->deny_connect.n == 0 && s->connect.n == 0;
 }
 
+static bool is_watched(const struct pol_build *b, const struct pol_settings *s)
+{
+	const struct pol_setting_value *v = &s->value[POL_SET_network];
+	int option = !b->at && b->rq->said ? b->rq->said->v[POL_SET_network] : POL_UNSAID;
+
+	return option != POL_UNSAID ? option == POL_NET_WATCH : v->said && v->v == POL_NET_WATCH;
+}
+
 int pol_build_connect(struct pol_build *b, const struct pol_settings *s,
 		      const struct pol_effective *eff, struct b_err *err)
 {
@@ -182,6 +190,8 @@ int pol_build_connect(struct pol_build *b, const struct pol_settings *s,
 	if (b->rs->net.nlayers == SBX_LAYERS_MAX)
 		return b_fail(err, B_LIMIT, 0, "more than %d layers of documents", SBX_LAYERS_MAX);
 	pol_endpoints_layer(b->rs, pol_build_layer_number(b), open);
+	if (is_watched(b, s))
+		pol_endpoints_watch(b->rs, pol_build_layer_number(b));
 	if (open)
 		return 0;
 	if (!b->at)
@@ -338,12 +348,20 @@ void pol_build_network_held(struct pol_build *b, const struct pol_effective *eff
 	const struct pol_doc *doc = &b->layers->main;
 	const struct pol_connect *c = said_by(&doc->settings, eff, true);
 	const struct pol_cli_rule *r = cli_endpoint(b->rq, true);
+	bool is_watch = b->layers->effect.network == POL_NET_WATCH;
 	static const char why[] = "rules on endpoints are not enforced here, and the command has "
 				  "no network: --best-effort runs it so";
 
-	if (b->rq->with_endpoints)
+	if (b->rq->with_endpoints) {
+		if (is_watch)
+			pol_build_notice(b, "network watch: what rules on endpoints deny is "
+					    "recorded, and passes");
 		return;
-	if (c && !pol_doc_is_foreign(doc))
+	}
+	if (is_watch)
+		pol_build_loss(b, "network watch: nothing is watched here, and the command has no "
+				  "network: --best-effort runs it so");
+	else if (c && !pol_doc_is_foreign(doc))
 		pol_build_loss(b, "%s:%u:%u: connect `%s`: %s", c->to.pos.file, c->to.pos.line,
 			       c->to.pos.col, c->to.s, why);
 	else if (r)

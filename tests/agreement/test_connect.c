@@ -357,3 +357,62 @@ Test(agreement_connect, what_a_name_resolves_to_is_decided_as_rule_by_rule)
 	cr_expect_gt(allowed, RULESETS * QUESTIONS / 100);
 	cr_expect_gt(refused, RULESETS * QUESTIONS / 100);
 }
+
+static bool is_never(const struct sbx_addr *a)
+{
+	struct sbx_addr in;
+	bool is_mapped;
+
+	return sbx_addr_is_never(sbx_addr_class(a)) ||
+	       (sbx_addr_inside(a, &in, &is_mapped) && sbx_addr_is_never(sbx_addr_class(&in)));
+}
+
+/* The answer of a watched policy, by that of the same one enforced. */
+static bool is_watched_as(const struct sbx_connect_answer *watched,
+			  const struct sbx_connect_answer *enforced, bool never)
+{
+	if (enforced->allowed || never)
+		return watched->allowed == enforced->allowed && !watched->would_deny;
+	return watched->allowed && watched->would_deny && watched->rule == enforced->rule;
+}
+
+Test(agreement_connect, watched_passes_what_is_denied_but_for_what_is_never_open)
+{
+	unsigned passed = 0, kept = 0;
+	struct draw d;
+
+	draw_seed(&d, 44);
+	for (int i = 0; i < rulesets(); i++) {
+		struct engine e;
+		struct sbx_image_header *hdr;
+
+		draw_world(&d, &e);
+		hdr = (struct sbx_image_header *)(uintptr_t)e.image.hdr;
+		for (int k = 0; k < QUESTIONS; k++) {
+			struct sbx_connect_answer a[2], name[2], to[2];
+			struct question q;
+
+			draw_question(&d, &e, &q);
+			for (uint32_t on = 0; on < 2; on++) {
+				hdr->net.layer[0].is_watched = hdr->net.layer[1].is_watched = on;
+				sbx_connect_addr(&e.image, &q.addr, q.port, &q.programs, &a[on]);
+				sbx_connect_host(&e.image, &q.host, q.port, &q.programs, &name[on]);
+				sbx_connect_resolved(&e.image, q.host.name, q.host.len, &q.addr, 1,
+						     q.port, &q.programs, &to[on]);
+			}
+			cr_assert(is_watched_as(&a[1], &a[0], is_never(&q.addr)), "set %d", i);
+			cr_assert(is_watched_as(&name[1], &name[0], false), "set %d: %s", i,
+				  q.name);
+			cr_assert_eq(to[1].allowed, to[0].allowed || !is_never(&q.addr), "set %d",
+				     i);
+			cr_assert_eq(to[1].would_deny, !to[0].allowed && !is_never(&q.addr));
+			cr_assert(sbx_connect_may_resolve(&e.image, q.name, strlen(q.name), NULL,
+							  &to[1]));
+			passed += a[1].would_deny;
+			kept += !a[1].allowed;
+		}
+		engine_release(&e);
+	}
+	cr_expect_gt(passed, RULESETS * QUESTIONS / 100);
+	cr_expect_gt(kept, RULESETS * QUESTIONS / 100);
+}

@@ -143,7 +143,7 @@ Test(launcher_options, bad_lines_are_refused_with_a_reason)
 	refused("-v", "no command");
 	refused("--strict --best-effort x", "--best-effort: cannot be used with --strict");
 	refused("--netwrok host x", "did you mean `--network`");
-	refused("--network internet x", "none|loopback|host");
+	refused("--network internet x", "none|loopback|watch|host");
 	refused("--timeout never x", "no duration");
 	refused("--keep-fd 99999 x", "descriptor 99999 is not open");
 	refused("--keep-fd -1 x", "no descriptor number");

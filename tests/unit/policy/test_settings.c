@@ -53,7 +53,7 @@ static void refused(const char *sandbox, const char *text)
 Test(policy_settings, every_mistake_is_refused_with_its_place)
 {
 	refused("{network: loopbak}", "network is `loopbak`, did you mean `loopback`?");
-	refused("{network: all}", "network is `all`, expected one of none|loopback|host");
+	refused("{network: all}", "network is `all`, expected one of none|loopback|watch|host");
 	refused("{network: true}", "network is a boolean, expected a string");
 	refused("{reads: 1}", "reads is an integer, expected a string");
 	refused("{scratch: \"no\"}", "scratch is a string, expected a boolean");
