@@ -418,6 +418,7 @@ struct aud_denial {
 	bool is_set_id;	     /* set-id bits of a file */
 	bool is_git_link;    /* a symlink in a git directory */
 	bool is_endpoint;    /* of the network: host:port, or a name */
+	bool is_watched;     /* it passed all the same */
 	bool is_request;     /* address is a request, which is not one that the endpoint takes */
 	const char *address; /* that the name leads to, and may not; NULL = it is the name */
 	size_t address_len;

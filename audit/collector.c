@@ -332,7 +332,8 @@ static bool meets_twin(struct aud_collector *c, struct aud_item *it, bool final)
 
 static void on_shims(struct aud_collector *c, struct aud_item *it, bool final)
 {
-	it->ev.flags &= (uint16_t)~SBX_EVF_ENDPOINT; /* the broker's alone to say */
+	it->ev.flags &=
+		(uint16_t) ~(SBX_EVF_ENDPOINT | SBX_EVF_WATCHED); /* the broker's alone to say */
 	if (!aud_trust_event(&c->trust, &it->ev)) {
 		c->reader.corrupt++;
 		return;

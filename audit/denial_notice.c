@@ -213,7 +213,8 @@ static bool told_before(struct aud_person *p, const struct aud_denial *d)
 	const char *text = of_call(d) ? of_call(d) : d->path;
 	size_t i, git = in_git_directory(d);
 	size_t n = of_call(d) ? strlen(text) : git ? git : d->path_len;
-	uint64_t h = UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op;
+	uint64_t h =
+		UINT64_C(0xcbf29ce484222325) + (uint64_t)d->op + (d->is_watched ? SBX_OP_COUNT : 0);
 
 	for (i = 0; i < n; i++)
 		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
@@ -390,6 +391,11 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	if (add_layer_remedy(line, d))
 		return;
+	if (strcmp(d->matched, "<limit>") == 0) {
+		b_str_add(line, ": the run has used what it may: allow more with "
+				"--net-connections or --net-bytes");
+		return;
+	}
 	if (d->is_request) {
 		/* "- why": it was refused before any rule was asked */
 		bool is_unread = d->address_len > 2 && !memcmp(d->address, "- ", 2);
@@ -430,7 +436,7 @@ void aud_denial_line(const struct aud_denial *d, struct b_str *line)
 		b_str_add(line, of_call(d));
 		return;
 	}
-	b_str_add(line, "denied ");
+	b_str_add(line, d->is_watched ? "would deny " : "denied ");
 	b_str_add(line, sbx_op_name(d->op));
 	b_str_addc(line, ' ');
 	b_str_add_visible(line, d->path, d->path_len);

@@ -67,6 +67,8 @@
 	  "a path was longer than 4,095 bytes: its beginning; the rule is that of the whole path") \
 	X(allowed, "allowed", BOOL, AUD_K_CALL, AUD_K_NO, \
 	  "the policy's verdict, recomputed by the collector") \
+	X(would_deny, "would_deny", FLAG, AUD_K_NO, AUD_K(RESULT), \
+	  "of a connection, a name or a request: the rules deny it, and it passed, for the network is only watched (--network watch)") \
 	X(disagrees, "shim_disagrees", FLAG, AUD_K_NO, AUD_K_CALL, \
 	  "the process reported the other verdict: it lies, or its shim is broken") \
 	X(matched_rule, "matched_rule", TEXT, AUD_K_CALL, AUD_K_NO, \

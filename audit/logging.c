@@ -209,6 +209,7 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		.is_set_id = move && ev->flags & SBX_EVF_SETID,
 		.is_git_link = move && ev->flags & SBX_EVF_GIT_LINK,
 		.is_endpoint = ev->flags & SBX_EVF_ENDPOINT,
+		.is_watched = ev->flags & SBX_EVF_WATCHED,
 		.address = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len ? it->path2
 										     : NULL,
 		.address_len = ev->path2_len,
@@ -220,6 +221,31 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		aud_person_denial(&c->person, &d, c->now_ms);
 	if (c->cfg.keeps_refusals)
 		aud_refusals_add(&c->refusals, &d, it->count ? it->count : 1);
+}
+
+/* What would be refused is shown as what is; but it is not one of the refusals. */
+static void note_watched(struct aud_collector *c, const struct aud_item *it,
+			 const struct aud_verdict *v)
+{
+	const struct sbx_event *ev = &it->ev;
+	bool has_more = !ev->pid && ev->path2_len;
+	const struct aud_denial d = {
+		.op = SBX_CONNECT,
+		.path = it->path,
+		.path_len = ev->path_len,
+		.matched = v->matched,
+		.origin = v->origin,
+		.call = ev->call,
+		.is_endpoint = true,
+		.is_watched = true,
+		.address = has_more ? it->path2 : NULL,
+		.address_len = ev->path2_len,
+		.is_request = has_more && memchr(it->path2, ' ', ev->path2_len),
+	};
+
+	/* who asks for a name connects to it, which has a line of its own */
+	if (ev->call != SBX_CALL_resolve)
+		aud_person_denial(&c->person, &d, c->now_ms);
 }
 
 /* Equal denials fold, but not at level `all`; the person reads each once either way. */
@@ -311,6 +337,8 @@ static void on_call(struct aud_collector *c, struct aud_item *it)
 		aud_procs_exec(c->procs, ev, it->path, seq, c->now_ms);
 		watch_end(c, ev);
 	} else {
+		if (ev->flags & SBX_EVF_WATCHED)
+			note_watched(c, it, &v);
 		put_judged(c, it, AUD_RESULT, &v);
 	}
 }

@@ -331,10 +331,7 @@ static void put_path2(const struct pen *p)
 
 static void put_allowed(const struct pen *p)
 {
-	if (p->r->allowed)
-		ADD(p->out, ",\"allowed\":true");
-	else
-		ADD(p->out, ",\"allowed\":false");
+	b_str_add(p->out, p->r->allowed ? ",\"allowed\":true" : ",\"allowed\":false");
 }
 
 static void put_err(const struct pen *p)
@@ -453,6 +450,7 @@ NUMBER(seq, "seq", true, p->r->seq)
 WORD(kind, "kind", true, kinds[p->r->kind].name)
 WORD(op, "op", true, sbx_op_name((enum sbx_op)p->r->ev->op))
 FLAG(truncated, "truncated", p->r->ev->flags &SBX_EVF_TRUNCATED)
+FLAG(would_deny, "would_deny", is_endpoint(p) && p->r->ev->flags & SBX_EVF_WATCHED)
 FLAG(disagrees, "shim_disagrees", p->r->disagrees)
 TEXT(matched_rule, "matched_rule", true, p->r->matched_rule)
 TEXT(rule, "rule", true, p->r->rule)

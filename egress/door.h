@@ -41,7 +41,8 @@ enum egr_fd {
 	EGR_FD_CHANNEL = 3, /* SOCK_SEQPACKET to the broker */
 	EGR_FD_PAGE,	    /* of struct egr_page */
 	EGR_FD_POLICY,	    /* the compiled policy */
-	EGR_FD_SOCKETS,	    /* EGR_SOCKETS of them, made in the run's namespace */
+	EGR_FD_SOCKETS,	    /* EGR_SOCKETS of them, made in the run's namespace; then those
+			       of page->publish: its listeners, and its sockets of the namespace */
 };
 
 /* Where rules look into what is encrypted (`ends_tls` of the page) it is started before the
@@ -112,7 +113,34 @@ struct egr_name {
 /* How a proxy refuses: as the system whose document the policy is. */
 enum egr_shape { EGR_SHAPE_OURS, EGR_SHAPE_SRT, EGR_SHAPE_OPENSHELL };
 
+/* What the run may use at most; 0 = no limit. */
+struct egr_limits {
+	uint64_t connections, bytes, rate;
+};
+
+/* The proxy by which the world is reached. */
+struct egr_upstream {
+	char host[256]; /* "" = none */
+	uint16_t port;
+	char auth[512]; /* of Proxy-Authorization, "" = none */
+};
+
+/* Ports of the run that are seen outside: sockets that listen there, and some of the run's
+ * namespace, by which its servers are reached (publish.c). */
+#define EGR_LISTENERS_MAX 32u
+#define EGR_INSIDE4	  64u
+#define EGR_INSIDE6	  16u
+#define EGR_INSIDE	  (EGR_INSIDE4 + EGR_INSIDE6)
+struct egr_published {
+	uint32_t n; /* 0: then there are no sockets of the namespace, either */
+	uint16_t port[EGR_LISTENERS_MAX];
+};
+
+/* The first three are set before anything else. */
 struct egr_page {
+	struct egr_limits limits;
+	struct egr_upstream upstream;
+	struct egr_published publish;
 	_Atomic uint32_t shape;	   /* enum egr_shape; set before anything else */
 	_Atomic uint32_t ends_tls; /* the same: enum egr_tls_fd holds */
 	/* Messages but EGR_TOLD_CLOSED, as each side counts them: what lies between is lost when
@@ -164,7 +192,8 @@ struct egr_tell {
 	uint32_t rule;	    /* that decided, + 1; 0 = none */
 	uint32_t id;	    /* of the connection */
 	uint32_t pid;	    /* EGR_TOLD_PROXIED: of who asked */
-	uint8_t is_allowed; /* EGR_TOLD_PROXIED */
+	uint8_t is_allowed; /* EGR_TOLD_PROXIED, _REQUEST; of others, with would_deny */
+	uint8_t would_deny; /* allowed for want of enforcement */
 	uint32_t ms;	    /* EGR_TOLD_CLOSED: how long it was there */
 	uint64_t sent, got; /* EGR_TOLD_CLOSED: bytes from and to the caller */
 	char text[544];	    /* the name; or "name:port address"; or "host:port program" */

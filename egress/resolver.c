@@ -174,7 +174,8 @@ static void answer_reverse(struct egr *e, struct to *to, const struct egr_questi
 	answer(to, q, name[0] ? EGR_DNS_NAME : EGR_DNS_MISSING, name);
 }
 
-/* No answer where it cannot be told: the client asks again. */
+/* Of a name that is refused, or would be. No answer where it cannot be told: the client asks again.
+ */
 static bool tell_refused(struct egr *e, const struct egr_question *q,
 			 const struct sbx_connect_answer *a)
 {
@@ -183,6 +184,8 @@ static bool tell_refused(struct egr *e, const struct egr_question *q,
 	struct egr_tell t = {.what = EGR_TOLD_NAME,
 			     .why = (uint8_t)a->why,
 			     .rule = (uint32_t)(a->rule + 1),
+			     .is_allowed = a->allowed,
+			     .would_deny = a->would_deny,
 			     .type = q->type};
 
 	if (strcmp(last, q->name) == 0 && e->now_ms - last_ms < TOLD_MS)
@@ -205,11 +208,13 @@ static void hold(struct egr *e, const struct egr_question *q, const struct to *t
 }
 
 static void answer_allowed(struct egr *e, struct to *to, const struct egr_question *q,
-			   bool is_exact)
+			   bool is_exact, const struct sbx_connect_answer *a)
 {
 	uint32_t name = egr_name_number(e, q->name, q->len);
 	const struct egr_found_addrs *f;
 
+	if (a->would_deny && !tell_refused(e, q, a))
+		return;
 	if (!name) {
 		answer(to, q, EGR_DNS_FAILED, NULL);
 		return;
@@ -236,7 +241,7 @@ static void asked(struct egr *e, struct to *to, const uint8_t *msg, size_t n)
 	else if (q.type == EGR_DNS_PTR)
 		answer_reverse(e, to, &q);
 	else if (sbx_connect_may_resolve(&e->image, q.name, q.len, &is_exact, &a))
-		answer_allowed(e, to, &q, is_exact);
+		answer_allowed(e, to, &q, is_exact, &a);
 	else if (tell_refused(e, &q, &a))
 		answer(to, &q, EGR_DNS_REFUSED, NULL);
 }

@@ -21,7 +21,8 @@ struct group {
 	char *reason, *against;
 	uint64_t count, programs; /* of different names, as far as they follow each other */
 	unsigned earlier;	  /* runs that were refused the same */
-	bool did_happen, is_endpoint, is_second; /* the rule is that of path2 */
+	bool did_happen, is_endpoint, is_watched; /* watched: it passed, as was asked for */
+	bool is_second;				  /* the rule is that of path2 */
 };
 
 struct groups {
@@ -32,7 +33,8 @@ struct groups {
 
 static void make_key(const struct aud_entry *e, struct b_str *key)
 {
-	const char *const parts[] = {e->op, e->path, e->path2, e->rule, e->reason};
+	const char *const parts[] = {e->op,   e->path,	 e->path2,
+				     e->rule, e->reason, e->would_deny ? "would" : ""};
 	size_t i;
 
 	for (i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -63,6 +65,7 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 			      .first = b_strdup(e->ts),
 			      .is_endpoint = *e->host != '\0',
 			      .earlier = view_earlier_count(&g->earlier, e),
+			      .is_watched = e->would_deny,
 			      .exe = b_strdup("")};
 	one->key = b_malloc(key.len);
 	memcpy(one->key, key.s, key.len);
@@ -80,7 +83,7 @@ static void add(struct groups *g, const struct aud_entry *e)
 		return;
 	}
 	one->count += (uint64_t)e->count;
-	one->did_happen |= strcmp(e->kind, "denied") != 0;
+	one->did_happen |= strcmp(e->kind, "denied") != 0 && !e->would_deny;
 	if (*e->exe && strcmp(one->exe, e->exe) != 0) {
 		free(one->exe);
 		one->exe = b_strdup(e->exe);
@@ -217,6 +220,8 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 		if (g->programs > 1)
 			b_str_add(out, " and others");
 	}
+	if (g->is_watched)
+		b_str_add(out, "; passed, for the network is only watched");
 	b_str_add(out, g->did_happen ? "; but a process did it\n        " : "\n        ");
 	before = out->len;
 	add_remedy(v, g, out);
@@ -248,6 +253,10 @@ static void add_group_json(const struct view *v, unsigned runs, const struct gro
 	b_json_str(&j, g->matched);
 	b_json_key(&j, "rule");
 	b_json_str(&j, g->rule);
+	if (g->is_watched) {
+		b_json_key(&j, "would_deny");
+		b_json_bool(&j, true);
+	}
 	b_json_key(&j, "first");
 	b_json_str(&j, g->first);
 	if (*g->exe)
@@ -293,7 +302,7 @@ int view_denials(struct view *v, struct b_err *err)
 	if (view_earlier_read(v, &g.earlier, err) < 0 || aud_reader_open(&r, v->run, err) < 0)
 		return -1;
 	while ((got = view_next(v, &r, err)) > 0)
-		if (aud_entry_is_denied(&r.e))
+		if (aud_entry_is_denied(&r.e) || r.e.would_deny)
 			add(&g, &r.e);
 	return got < 0 ? -1 : show(v, &g, err);
 }

@@ -221,7 +221,7 @@ static bool is_wanted(const struct br_broker *b, const struct br_told *t)
 {
 	if (!b->plan->ring || b->plan->level == SBX_AUDIT_NONE)
 		return false;
-	if (!t->allowed)
+	if (!t->allowed || t->flags & SBX_EVF_WATCHED)
 		return true;
 	return (t->op == SBX_MODIFY || t->flags & SBX_EVF_ENDPOINT) &&
 	       b->plan->level != SBX_AUDIT_DENIED;

@@ -209,7 +209,7 @@ static void tell(struct br_call *c, const struct target *t, const struct who *wh
 		.op = SBX_CONNECT,
 		.allowed = a->allowed,
 		.err = err,
-		.flags = SBX_EVF_ENDPOINT,
+		.flags = SBX_EVF_ENDPOINT | (a->would_deny ? SBX_EVF_WATCHED : 0),
 		.aux = a->why,
 		.rule = (uint32_t)(a->rule + 1),
 		.path = text,
@@ -468,7 +468,8 @@ struct br_answer br_net_connect(struct br_call *c, const struct br_address *a, i
 	    !sbx_connect_is_hosts(c->b->plan->image, &t.addr, t.port, &who.by, &said))
 		return plainly(c, a, fd);
 	name_target(c, &t);
-	if (sbx_connect_host(c->b->plan->image, &t.host, t.port, &who.by, &said))
+	if (sbx_connect_host(c->b->plan->image, &t.host, t.port, &who.by, &said) &&
+	    !(said.would_deny && t.port == DNS_PORT))
 		return go_through(c, &t, &who, &said, fd);
 	/* whatever name server it is, the run's own answers there */
 	if (t.port == DNS_PORT)

@@ -26,6 +26,17 @@ static void net_over(struct br_broker *b)
 		(void)syscall(SYS_futex, &page->slot[i], FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* Also a request that passes because its rules are only watched (`enforcement: audit`). */
+static bool would_deny(const struct br_broker *b, const struct egr_tell *t)
+{
+	const struct sbx_image *img = b->plan->image;
+	const struct sbx_image_rule *rules = (const void *)(img->base + img->hdr->rules);
+
+	if (t->what != EGR_TOLD_REQUEST || !t->is_allowed)
+		return t->is_allowed && t->would_deny;
+	return !t->rule || (t->rule <= img->hdr->nrules && !rules[t->rule - 1].allow);
+}
+
 /* What sbx-egress refuses by itself: whose it is nobody knows, for a question comes by a datagram,
  * and a connection is another process's by now. */
 static void tell_of(const struct br_broker *b, const struct egr_tell *t)
@@ -35,10 +46,11 @@ static void tell_of(const struct br_broker *b, const struct egr_tell *t)
 		.kind = SBX_EV_CALL,
 		.op = SBX_CONNECT,
 		.call = t->what == EGR_TOLD_NAME ? SBX_CALL_resolve : SBX_CALL_connect,
-		.flags = SBX_EVF_ENDPOINT | (t->is_allowed ? SBX_EVF_ALLOWED : 0),
-		.err = t->what == EGR_TOLD_NAME ? ENOENT
-		       : t->is_allowed		? 0
-						: EACCES,
+		.flags = SBX_EVF_ENDPOINT | (t->is_allowed ? SBX_EVF_ALLOWED : 0) |
+			 (would_deny(b, t) ? SBX_EVF_WATCHED : 0),
+		.err = t->is_allowed		  ? 0
+		       : t->what == EGR_TOLD_NAME ? ENOENT
+						  : EACCES,
 		.aux = t->why,
 		.rule = t->rule,
 	};
@@ -57,7 +69,8 @@ static void tell_of(const struct br_broker *b, const struct egr_tell *t)
 
 static bool is_told(const struct br_broker *b, const struct egr_tell *t)
 {
-	return t->what != EGR_TOLD_CLOSED && !(t->is_allowed && b->plan->level == SBX_AUDIT_DENIED);
+	return t->what != EGR_TOLD_CLOSED &&
+	       !(t->is_allowed && b->plan->level == SBX_AUDIT_DENIED && !would_deny(b, t));
 }
 
 static bool net_told(struct br_broker *b)
