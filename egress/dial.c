@@ -125,18 +125,30 @@ static void peer_connected(struct egr *e, struct egr_source *s, uint32_t events)
 		return; /* it sent something before the caller came: it stays there */
 	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &c->err, &len) < 0)
 		c->err = errno;
-	if (c->err == 0)
-		connected(e, c);
+	if (c->err == 0 && c->is_via)
+		egr_upstream_ask(e, c);
 	else
+		egr_dial_connected(e, c, c->err);
+}
+
+void egr_dial_connected(struct egr *e, struct egr_conn *c, int err)
+{
+	c->err = err;
+	if (err)
 		try_next(e, c);
+	else
+		connected(e, c);
 }
 
 /* 0: begun, and maybe done; -1: not this one. */
 static int begin(struct egr *e, struct egr_conn *c, const struct sbx_addr *a)
 {
+	uint16_t port = c->port;
+	const struct sbx_addr *by = egr_upstream_of(e, a, &port);
 	struct sockaddr_storage to;
-	socklen_t len = to_sockaddr(a, c->port, &to);
+	socklen_t len = to_sockaddr(by, port, &to);
 
+	c->is_via = by != a;
 	c->peer.ready = peer_connected;
 	c->peer.fd = socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->peer.fd < 0)
@@ -164,12 +176,14 @@ static void try_next(struct egr *e, struct egr_conn *c)
 
 /* ---- by name ---- */
 
-static void tell_refused(struct egr *e, const struct egr_conn *c, const char *name,
+static void tell_address(struct egr *e, const struct egr_conn *c, const char *name,
 			 const struct sbx_connect_answer *a)
 {
 	struct egr_tell t = {.what = EGR_TOLD_ADDRESS,
 			     .why = (uint8_t)a->why,
 			     .rule = (uint32_t)(a->rule + 1),
+			     .is_allowed = a->allowed,
+			     .would_deny = a->would_deny,
 			     .id = c->id};
 	char addr[SBX_ADDR_TEXT] = "";
 
@@ -190,10 +204,13 @@ static void use_found(struct egr *e, struct egr_conn *c, const struct egr_found_
 		return;
 	}
 	if (!sbx_connect_resolved(&e->image, name, len, f->addr, f->n, c->port, &c->by, &a)) {
-		tell_refused(e, c, name, &a);
+		tell_address(e, c, name, &a);
 		fail(e, c, EACCES);
 		return;
 	}
+	/* of the name the broker has told */
+	if (a.would_deny && sbx_addr_class(&a.addr) != SBX_ADDR_UNSPECIFIED)
+		tell_address(e, c, name, &a);
 	memcpy(c->addr, f->addr, f->n * sizeof *f->addr);
 	c->naddrs = f->n;
 	try_next(e, c);
@@ -265,13 +282,31 @@ static void use_literal(struct egr *e, struct egr_conn *c, const struct egr_ask 
 		fail(e, c, EACCES);
 }
 
-static void announced(struct egr *e, const struct egr_ask *ask)
+struct egr_conn *egr_conn_new(struct egr *e)
 {
 	struct egr_conn *c = b_calloc(1, sizeof *c);
 
 	c->caller.fd = c->peer.fd = -1;
 	for (int i = 0; i < 2; i++)
 		c->half[i].pipe.fd[0] = c->half[i].pipe.fd[1] = -1;
+	c->begun_ms = e->now_ms;
+	e->nconns++;
+	return c;
+}
+
+/* Of one that is too many nothing is dialled; its address is for the record. */
+static void refuse_for_limit(struct egr *e, struct egr_conn *c, const struct egr_ask *ask)
+{
+	c->addr[0].is_v6 = ask->family == AF_INET6;
+	memcpy(c->addr[0].b, ask->addr, c->addr[0].is_v6 ? 16 : 4);
+	egr_limit_tell(e, c);
+	fail(e, c, EACCES);
+}
+
+static void announced(struct egr *e, const struct egr_ask *ask)
+{
+	struct egr_conn *c = egr_conn_new(e);
+
 	c->id = ask->id & EGR_IDS;
 	c->port = ask->port;
 	c->slot = ask->slot;
@@ -279,8 +314,6 @@ static void announced(struct egr *e, const struct egr_ask *ask)
 	c->by = ask->by;
 	c->name = ask->family ? 0 : ask->name;
 	c->wants_answer = ask->what == EGR_ASK_DIAL;
-	c->begun_ms = e->now_ms;
-	e->nconns++;
 	c->next_by_id = *bucket(e, c->id);
 	*bucket(e, c->id) = c;
 	if (e->nconns > e->conns_max ||
@@ -288,6 +321,8 @@ static void announced(struct egr *e, const struct egr_ask *ask)
 		fail(e, c, ENOBUFS);
 	else if (ask->what == EGR_ASK_PROXY)
 		egr_dial_wait(e, c, CALLER_MS);
+	else if (!egr_limit_begin(e))
+		refuse_for_limit(e, c, ask);
 	else if (ask->family)
 		use_literal(e, c, ask);
 	else

@@ -88,8 +88,8 @@ enum egr_socket {
 };
 
 /* In one message. -1 with errno; EPIPE: the other end is gone. */
-int egr_sockets_send(int sock, const int fds[EGR_SOCKETS]);
-int egr_sockets_receive(int sock, int flags, int fds[EGR_SOCKETS]);
+int egr_sockets_send(int sock, const int *fds, size_t n);
+int egr_sockets_receive(int sock, int flags, int *fds, size_t n);
 
 /* ---- names and their addresses ---- */
 
@@ -149,6 +149,16 @@ struct egr_page {
 	_Atomic uint32_t slot[EGR_SLOTS];
 	struct egr_name name[EGR_NAMES];
 };
+
+/* All that sbx-egress is given: EGR_SOCKETS, the listeners of published ports, and EGR_INSIDE
+ * sockets of the namespace with them. */
+#define EGR_DOOR_MAX (EGR_SOCKETS + EGR_LISTENERS_MAX + EGR_INSIDE)
+static inline size_t egr_door_fds(const struct egr_page *page)
+{
+	uint32_t n = page->publish.n < EGR_LISTENERS_MAX ? page->publish.n : EGR_LISTENERS_MAX;
+
+	return EGR_SOCKETS + (n ? n + EGR_INSIDE : 0);
+}
 
 /* ---- messages ---- */
 

@@ -63,6 +63,13 @@ struct egr {
 	uint32_t nnames; /* taken, the first is none */
 	struct egr_pending *pending;
 	unsigned npending;
+	/* limits.c */
+	struct egr_limits limits;
+	uint64_t nbegun, carried;
+	uint64_t tokens, filled_ms; /* bytes that may be carried now, as of then */
+	/* publish.c, upstream.c; NULL = none */
+	struct egr_publish *publish;
+	struct egr_via *via;
 	unsigned nstreams; /* TCP clients of the resolver */
 	struct egr_stream *streams;
 };
@@ -118,6 +125,41 @@ void egr_dial(struct egr *, struct egr_conn *, const struct sbx_addr *);
 /* Milliseconds until something is late; -1 = never. */
 int egr_dial_due(struct egr *);
 
+/* By another way than connect(2) alone (upstream.c): the other end is there, or errno. */
+void egr_dial_connected(struct egr *, struct egr_conn *, int err);
+/* Waits for more of them: a new one without an id. */
+struct egr_conn *egr_conn_new(struct egr *);
+
+/* ---- upstream.c: the world by a proxy ---- */
+
+/* Finds its addresses: before files are given up. */
+int egr_upstream_start(struct egr *, struct b_err *err);
+/* Where to connect for this address: itself, or the proxy. */
+const struct sbx_addr *egr_upstream_of(const struct egr *, const struct sbx_addr *, uint16_t *port);
+/* Connected: asks the proxy for the address; egr_dial_connected() comes. */
+void egr_upstream_ask(struct egr *, struct egr_conn *);
+
+/* ---- publish.c: servers inside, seen outside ---- */
+
+/* fds: the listeners, then EGR_INSIDE sockets of the namespace. */
+int egr_publish_start(struct egr *, const int *fds, struct b_err *err);
+/* Its socket of the namespace is free again. */
+void egr_publish_give_back(struct egr *, struct egr_conn *);
+
+/* ---- limits.c ---- */
+
+/* One connection more: false: that is too many. */
+bool egr_limit_begin(struct egr *);
+bool egr_limit_has_connection(const struct egr *);
+/* Bytes that may be carried now; 0: later, or never more. */
+size_t egr_limit_room(struct egr *);
+bool egr_limit_is_over(const struct egr *);
+void egr_limit_carried(struct egr *, uint64_t n);
+/* Milliseconds until there is room; 0: there is. */
+int egr_limit_wait(struct egr *);
+/* Tells that the connection is refused, or ended, for a limit. */
+void egr_limit_tell(struct egr *, const struct egr_conn *);
+
 /* ---- relay.c ---- */
 
 /* One direction of a connection. */
@@ -138,7 +180,10 @@ struct egr_conn {
 	uint32_t id, name;
 	uint16_t port, slot, turn;
 	bool wants_answer, is_up, is_dead, is_busy;
-	int err; /* of the address tried last */
+	bool is_inside; /* peer is a server of the run's: its socket is lent (publish.c) */
+	bool is_inside6;
+	bool is_via; /* peer is the proxy upstream */
+	int err;     /* of the address tried last */
 	uint64_t begun_ms, due_ms;
 	struct sbx_programs by;
 	size_t naddrs, at; /* addresses to try, and the next of them */

@@ -182,6 +182,7 @@ static bool tell(struct egr *e, const struct egr_conn *c, const struct sbx_conne
 	struct egr_tell t = {.what = EGR_TOLD_PROXIED,
 			     .why = (uint8_t)a->why,
 			     .is_allowed = a->allowed,
+			     .would_deny = a->would_deny,
 			     .rule = (uint32_t)(a->rule + 1),
 			     .pid = c->proxied->pid,
 			     .id = c->id};
@@ -234,7 +235,8 @@ static void go(struct egr *e, struct egr_conn *c)
 	uint32_t name = name_of(e, h);
 
 	egr_endpoint_text(h, p->ask.port, endpoint);
-	(void)judge(e, c, h, p->ask.port, &a);
+	if (judge(e, c, h, p->ask.port, &a) && !egr_limit_has_connection(e))
+		a = (struct sbx_connect_answer){.rule = -1, .why = SBX_CONNECT_LIMIT};
 	if (a.allowed && h->kind == SBX_HOST_NAME && !name)
 		name = egr_name_number(e, h->name, h->len);
 	if (a.allowed && h->kind == SBX_HOST_NAME && !name) {
@@ -250,6 +252,7 @@ static void go(struct egr *e, struct egr_conn *c)
 		deny(e, c, &a, endpoint);
 		return;
 	}
+	(void)egr_limit_begin(e);
 	p->state = DIALING;
 	c->port = p->ask.port;
 	c->name = name;

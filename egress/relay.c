@@ -56,18 +56,21 @@ enum moved { MOVED_NOTHING, MOVED_SOME, MOVED_NO_PIPE, MOVED_FAILED };
  * are tried again. */
 static enum moved take_in(struct egr *e, struct egr_half *h)
 {
+	size_t room = egr_limit_room(e);
 	ssize_t n;
 
 	if (h->has_ended || h->held >= ROOM)
 		return MOVED_NOTHING;
-	if (!take_pipe(e, h))
+	if (!room || !take_pipe(e, h))
 		return MOVED_NO_PIPE;
-	n = splice(h->from->fd, NULL, h->pipe.fd[1], NULL, ROOM - h->held,
+	n = splice(h->from->fd, NULL, h->pipe.fd[1], NULL,
+		   room < ROOM - h->held ? room : ROOM - h->held,
 		   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? MOVED_NOTHING : MOVED_FAILED;
 	h->has_ended = n == 0;
 	h->held += (size_t)n;
+	egr_limit_carried(e, (uint64_t)n);
 	return MOVED_SOME;
 }
 
@@ -150,13 +153,27 @@ void egr_relay_again(struct egr *e, struct egr_conn *c)
 	e->busy = c;
 }
 
+/* About a mebibyte more than there is room for. */
+static void turn_http(struct egr *e, struct egr_conn *c)
+{
+	uint64_t before = c->half[0].total + c->half[1].total;
+
+	if (!egr_limit_room(e) || egr_http_turn(e, c))
+		egr_relay_again(e, c);
+	egr_limit_carried(e, c->half[0].total + c->half[1].total - before);
+}
+
 static void turn(struct egr *e, struct egr_conn *c)
 {
 	if (c->is_dead) /* by an event before this one */
 		return;
+	if (egr_limit_is_over(e)) {
+		egr_limit_tell(e, c);
+		egr_relay_end(e, c, true);
+		return;
+	}
 	if (c->http) {
-		if (egr_http_turn(e, c))
-			egr_relay_again(e, c);
+		turn_http(e, c);
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
@@ -203,7 +220,7 @@ void egr_relay_start(struct egr *e, struct egr_conn *c)
 	c->half[0].to = c->half[1].from = &c->peer;
 	no_delay(c->caller.fd);
 	no_delay(c->peer.fd);
-	if (egr_http_inspect(e, c) < 0) {
+	if (!c->is_inside && egr_http_inspect(e, c) < 0) {
 		egr_relay_end(e, c, true);
 		return;
 	}
@@ -251,6 +268,8 @@ void egr_relay_end(struct egr *e, struct egr_conn *c, bool reset)
 	if (c->is_up && c->caller.fd >= 0)
 		(void)egr_tell(e, &t);
 	close_end(&c->caller, reset);
+	if (c->is_inside && c->peer.fd >= 0)
+		egr_publish_give_back(e, c);
 	close_end(&c->peer, reset);
 	c->next = e->dead;
 	e->dead = c;

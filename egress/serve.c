@@ -107,13 +107,15 @@ static void limit_conns(struct egr *e)
 
 /* Of a run whose namespace was not there yet when we were started: waits for it. 1: it never was.
  */
-static int take_sockets(struct egr *e, int fds[EGR_SOCKETS], struct b_err *err)
+static int take_sockets(struct egr *e, int fds[EGR_DOOR_MAX], struct b_err *err)
 {
-	for (int i = 0; i < EGR_SOCKETS; i++)
-		fds[i] = EGR_FD_SOCKETS + i;
+	size_t n = egr_door_fds(e->page);
+
+	for (size_t i = 0; i < n; i++)
+		fds[i] = (int)(EGR_FD_SOCKETS + i);
 	if (!e->tls)
 		return 0;
-	if (egr_sockets_receive(EGR_FD_LATER, 0, fds) < 0)
+	if (egr_sockets_receive(EGR_FD_LATER, 0, fds, n) < 0)
 		return errno == EPIPE
 			       ? 1
 			       : b_fail(err, B_SYSTEM, errno, "sockets: %s", strerror(errno));
@@ -152,7 +154,7 @@ static int open_sources(struct egr *e, const int fds[EGR_SOCKETS], struct b_err 
 /* 1: there is nothing to serve. */
 static int begin(struct egr *e, struct b_err *err)
 {
-	int fds[EGR_SOCKETS], rc;
+	int fds[EGR_DOOR_MAX], rc;
 
 	if (map_page(e, err) < 0 || map_policy(e, err) < 0)
 		return -1;
@@ -164,7 +166,11 @@ static int begin(struct egr *e, struct b_err *err)
 	if (rc != 0)
 		return rc;
 	limit_conns(e);
-	if (open_sources(e, fds, err) < 0 || egr_resolver_start(e, err) < 0 || egr_confine(err) < 0)
+	e->limits = e->page->limits;
+	e->filled_ms = b_now_ms();
+	if (open_sources(e, fds, err) < 0 || egr_publish_start(e, fds + EGR_SOCKETS, err) < 0 ||
+	    egr_resolver_start(e, err) < 0 || egr_upstream_start(e, err) < 0 ||
+	    egr_confine(err) < 0)
 		return -1;
 	e->now_ms = b_now_ms();
 	return egr_lookup_start(e, err);
@@ -187,8 +193,9 @@ static void loop(struct egr *e)
 		e->now_ms = b_now_ms();
 		wait = sooner(egr_dial_due(e), egr_resolver_due(e));
 		egr_relay_bury(e);
-		/* what could not go on for want of a pipe does not spin */
-		n = epoll_wait(e->ep, ev, EVENTS, e->busy ? 0 : wait);
+		/* what could not go on for want of a pipe does not spin, nor what waits for its
+		 * share of the rate */
+		n = epoll_wait(e->ep, ev, EVENTS, e->busy ? egr_limit_wait(e) : wait);
 		e->now_ms = b_now_ms();
 		for (int i = 0; i < n && !e->is_over; i++) {
 			struct egr_source *s = ev[i].data.ptr;

@@ -47,7 +47,7 @@ int pol_size_parse(const char *text, unsigned long long *out)
 	if (n == 0 || n >= sizeof digits)
 		return -1;
 	memcpy(digits, text, n);
-	if (b_parse_u64(digits, (1ull << 62) >> shift, out) < 0 || *out == 0)
+	if (b_parse_u64(digits, (1ull << 50) >> shift, out) < 0 || *out == 0)
 		return -1;
 	*out <<= shift;
 	return 0;

@@ -252,6 +252,27 @@ static const char *layer_name(unsigned number)
 					   : "project";
 }
 
+static void show_limit(const char *what, unsigned long long v, struct b_str *out)
+{
+	if (v)
+		b_str_addf(out, "  at most %llu %s\n", v, what);
+}
+
+/* The login of the proxy is nobody's to read. */
+static void show_beside(const struct pol_effect *e, struct b_str *out)
+{
+	struct pol_upstream by;
+
+	for (size_t i = 0; i < e->publish.n; i++)
+		b_str_addf(out, "  port %u is published at the host's loopback interface\n",
+			   e->publish.v[i]);
+	show_limit("connections", e->net_limits.connections, out);
+	show_limit("bytes", e->net_limits.bytes, out);
+	show_limit("bytes a second", e->net_limits.rate, out);
+	if (e->upstream && pol_upstream_parse(e->upstream, &by) == 0)
+		b_str_addf(out, "  by the proxy %.*s:%u\n", (int)by.host_len, by.host, by.port);
+}
+
 void pol_connect_show(const struct pol_engine *e, struct b_str *out)
 {
 	const struct pol_endpoints *net = &e->rules.net;
@@ -263,6 +284,7 @@ void pol_connect_show(const struct pol_engine *e, struct b_str *out)
 		b_str_add(out, "  network watch: what these deny is recorded, and passes\n");
 	else if (net->n == 0)
 		b_str_add(out, "  nothing is allowed\n");
+	show_beside(&e->effect, out);
 	for (size_t i = 0; i < net->n; i++) {
 		const struct pol_endpoint *r = &net->v[i];
 

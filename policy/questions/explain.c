@@ -386,7 +386,7 @@ void pol_engine_show(const struct pol_engine *e, struct b_str *out)
 		if (list->n == 0)
 			b_str_add(out, "  nothing is allowed\n");
 	}
-	if (e->rules.net.n || e->effect.network == POL_NET_WATCH)
+	if (e->rules.net.n || e->effect.network == POL_NET_WATCH || e->effect.publish.n)
 		pol_connect_show(e, out);
 	show_opened(e, out);
 }

@@ -49,8 +49,9 @@ struct lau_broker_door {
 	struct egr_page *page; /* NULL = none: the network is the namespace's affair alone */
 	int channel;	       /* to sbx-egress */
 	int sockets;	       /* to the supervisor, for what is made in the namespace */
-	uint16_t port; /* of the relay, in the namespace: to be had, 0 = any; then the one */
-	bool is_proxy; /* and a proxy's, for programs that insist on one */
+	uint16_t port;	   /* of the relay, in the namespace: to be had, 0 = any; then the one */
+	bool is_published; /* ports of the run are seen outside: egress/publish.c */
+	bool is_proxy;	   /* and a proxy's, for programs that insist on one */
 };
 
 enum lau_broker_point {

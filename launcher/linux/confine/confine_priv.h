@@ -112,7 +112,7 @@ uint64_t lau_socket_cookie(int fd);
 /* In the namespace, by who made it, before it gives up anything: makes routes and sockets, and
  * sends these over `sock`. *port: the relay's, 0 = any, and then the one it has. 0 or -1 with
  * B_FLOOR. [no-alloc] */
-int lau_door_open(int sock, uint16_t *port, struct b_err *err);
+int lau_door_open(int sock, uint16_t *port, bool is_published, struct b_err *err);
 
 /* Kernel interface newer than the headers we build with (Debian 12: Linux 6.1).
  * Each with the kernel that brought it; https://docs.kernel.org/userspace-api/landlock.html and

@@ -147,17 +147,36 @@ static int open_sockets(int fds[EGR_SOCKETS], uint16_t *port, struct b_err *err)
 	return 0;
 }
 
-int lau_door_open(int sock, uint16_t *port, struct b_err *err)
+/* Sockets by which sbx-egress reaches the run's own servers: it makes none in the namespace. */
+static int open_inside(int fds[EGR_INSIDE], struct b_err *err)
 {
-	int fds[EGR_SOCKETS], rc;
+	for (unsigned i = 0; i < EGR_INSIDE; i++) {
+		fds[i] =
+			socket(i < EGR_INSIDE4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		if (fds[i] < 0 && i >= EGR_INSIDE4)
+			fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fds[i] < 0)
+			return b_fail_sys(err, B_FLOOR, errno, "the run's network: sockets");
+	}
+	return 0;
+}
+
+int lau_door_open(int sock, uint16_t *port, bool is_published, struct b_err *err)
+{
+	enum { MADE = EGR_SOCKETS + EGR_INSIDE };
+	int fds[MADE], n = EGR_SOCKETS, rc;
 
 	memset(fds, -1, sizeof fds);
 	rc = make_routes(err);
 	if (rc == 0)
 		rc = open_sockets(fds, port, err);
-	if (rc == 0 && egr_sockets_send(sock, fds) < 0)
+	if (rc == 0 && is_published) {
+		rc = open_inside(fds + EGR_SOCKETS, err);
+		n = MADE;
+	}
+	if (rc == 0 && egr_sockets_send(sock, fds, (size_t)n) < 0)
 		rc = b_fail_sys(err, B_SYSTEM, errno, "the run's network");
-	for (int i = 0; i < EGR_SOCKETS; i++)
+	for (int i = 0; i < MADE; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	return rc;

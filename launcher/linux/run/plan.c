@@ -258,6 +258,24 @@ static void plan_proxy(const struct lau_options *o, struct lau_plan *p)
 			      "are open: add --connect HOST:PORT");
 }
 
+/* What the relay would count, carry or ask another proxy for does not pass by it. */
+static void plan_relayed(struct lau_plan *p)
+{
+	const struct pol_effect *e = &p->engine->effect;
+	bool is_limited = e->net_limits.connections || e->net_limits.bytes || e->net_limits.rate;
+	const char *why = e->network == POL_NET_HOST ? "the network is the host's"
+						     : "nothing carries connections here";
+
+	if (p->has_endpoints || (e->network != POL_NET_HOST && !e->by_endpoint))
+		return;
+	if (is_limited)
+		lau_plan_loss(p, b_arena_printf(&p->arena, "limits of the network: %s", why));
+	if (e->upstream)
+		lau_plan_loss(p, b_arena_printf(&p->arena, "the proxy upstream: %s", why));
+	if (e->publish.n && e->network != POL_NET_HOST)
+		lau_plan_loss(p, b_arena_printf(&p->arena, "a published port: %s", why));
+}
+
 static bool judges_sockets(const struct lau_plan *p)
 {
 	return p->engine->rules.op[SBX_CONNECT].n && p->engine->effect.unix_ != POL_UNIX_HOST;
@@ -411,6 +429,7 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	lau_plan_gaps(p);
 	plan_network(p);
 	plan_proxy(o, p);
+	plan_relayed(p);
 	plan_sockets(host, p);
 	lau_plan_names(p);
 	lau_plan_abi(p, host);

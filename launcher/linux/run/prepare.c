@@ -139,8 +139,11 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
 	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
 		return -1;
+	if (p->has_endpoints && lau_door_settle(&r->door, &p->engine->effect, err) < 0)
+		return -1;
 	if (p->has_endpoints)
 		set_shape(r);
+	r->broker.door.is_published = p->has_endpoints && p->engine->effect.publish.n;
 	if (p->has_endpoints && r->o->proxy_env)
 		add_proxy(r);
 	if (p->ends_tls && lau_run_tls(r, err) < 0)

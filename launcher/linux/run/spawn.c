@@ -238,7 +238,8 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	}
 	if (plan.no_inet) /* the filter lets nobody make a socket of the network */
 		plan.door.page = NULL;
-	if (plan.door.page && lau_door_open(plan.door.sockets, &plan.door.port, &r->err) < 0)
+	if (plan.door.page &&
+	    lau_door_open(plan.door.sockets, &plan.door.port, plan.door.is_published, &r->err) < 0)
 		give_up(r, w->out);
 	if (lau_broker_enter(&plan, &r->err) < 0)
 		give_up(r, w->out);

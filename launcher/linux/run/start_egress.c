@@ -29,7 +29,7 @@
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/plan/program.h"
 
-#define FDS (EGR_FD_SOCKETS + EGR_SOCKETS - EGR_FD_CHANNEL) /* that sbx-egress gets */
+#define FDS ((int)(EGR_FD_SOCKETS + EGR_DOOR_MAX - EGR_FD_CHANNEL)) /* that sbx-egress gets */
 
 static void close_one(int *fd)
 {
@@ -134,7 +134,7 @@ static int policy_file(const struct lau_door *d)
 
 static void shut(struct lau_door *d)
 {
-	for (int i = 0; i < EGR_SOCKETS; i++)
+	for (unsigned i = 0; i < EGR_DOOR_MAX; i++)
 		close_one(&d->fd[i]);
 	close_one(&d->channel[0]);
 	close_one(&d->page_fd);
@@ -169,7 +169,7 @@ static char search_list[] = "LOCALDOMAIN=."; /* the run's resolver knows whole n
 static void start(struct lau_door *d)
 {
 	char *envp[] = {search_list, NULL};
-	int err = start_with(d, d->fd, EGR_SOCKETS, envp);
+	int err = start_with(d, d->fd, (int)egr_door_fds(d->page), envp);
 
 	if (err)
 		dprintf(STDERR_FILENO,
@@ -284,7 +284,7 @@ static int watch(struct lau_door *d)
 	d->watch.fd = epoll_create1(EPOLL_CLOEXEC);
 	if (d->watch.fd < 0)
 		return -1;
-	for (int i = -1; i < EGR_SOCKETS; i++) {
+	for (int i = -1; i < (int)(EGR_SOCKETS + d->page->publish.n); i++) {
 		struct epoll_event ev = {.events = EPOLLIN};
 		int fd = i < 0 ? d->channel[0] : d->fd[i];
 
@@ -292,6 +292,21 @@ static int watch(struct lau_door *d)
 		if (epoll_ctl(d->watch.fd, EPOLL_CTL_ADD, fd, &ev) < 0 && errno != EPERM)
 			return -1;
 	}
+	return 0;
+}
+
+/* Those of the namespace, around the listeners. */
+static int take_sockets(struct lau_door *d)
+{
+	int made[EGR_SOCKETS + EGR_INSIDE];
+	uint32_t n = d->page->publish.n;
+
+	if (egr_sockets_receive(d->sockets[0], MSG_DONTWAIT, made,
+				EGR_SOCKETS + (n ? EGR_INSIDE : 0)) < 0)
+		return -1;
+	memcpy(d->fd, made, EGR_SOCKETS * sizeof *made);
+	if (n)
+		memcpy(d->fd + EGR_SOCKETS + n, made + EGR_SOCKETS, EGR_INSIDE * sizeof *made);
 	return 0;
 }
 
@@ -305,8 +320,9 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	d->watch.ended = ended;
 	d->watch.is_apart = is_apart;
 	d->watch.has_child = has_egress;
-	if (egr_sockets_receive(d->sockets[0], MSG_DONTWAIT, d->fd) < 0 ||
-	    (d->later < 0 ? watch(d) : egr_sockets_send(d->later, d->fd)) < 0)
+	if (take_sockets(d) < 0 ||
+	    (d->later < 0 ? watch(d) : egr_sockets_send(d->later, d->fd, egr_door_fds(d->page))) <
+		    0)
 		return b_fail_sys(err, B_SYSTEM, errno, "the run's network");
 	close_one(&d->sockets[0]);
 	if (d->later >= 0) /* it needs us no more */

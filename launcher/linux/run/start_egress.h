@@ -23,16 +23,17 @@
 #include "launcher/supervise/supervise.h"
 
 struct b_err;
+struct pol_effect;
 
 struct lau_door {
 	struct lau_watch watch; /* first */
 	struct egr_page *page;	/* NULL = no such run */
 	int page_fd, program;
-	int channel[2]; /* sbx-egress's end, the broker's */
-	int sockets[2]; /* ours, the broker's: for what it makes in the namespace */
-	int later;	/* to one that was started before them, -1 = none */
-	int fd[EGR_SOCKETS];
-	const void *image; /* borrowed */
+	int channel[2];	      /* sbx-egress's end, the broker's */
+	int sockets[2];	      /* ours, the broker's: for what it makes in the namespace */
+	int later;	      /* to one that was started before them, -1 = none */
+	int fd[EGR_DOOR_MAX]; /* egr_door_fds() of them: listeners from EGR_SOCKETS on */
+	const void *image;    /* borrowed */
 	size_t image_size;
 	pid_t pid; /* 0 = not started, or ended */
 };
@@ -40,7 +41,7 @@ struct lau_door {
 #define LAU_DOOR_INIT                                                                              \
 	{                                                                                          \
 		.watch.fd = -1, .page_fd = -1, .program = -1, .channel = {-1, -1},                 \
-		.sockets = {-1, -1}, .later = -1, .fd = {[0 ... EGR_SOCKETS - 1] = -1}                          \
+		.sockets = {-1, -1}, .later = -1, .fd = {[0 ... EGR_DOOR_MAX - 1] = -1}                          \
 	}
 /* clang-format on */
 
@@ -53,6 +54,9 @@ int lau_door_begin(struct lau_door *, const void *image, size_t size,
 		   const int files[LAU_TLS_FILES], struct b_err *err);
 /* They are written. */
 int lau_door_wait(struct lau_door *, struct b_err *err);
+/* door_settings.c: what the policy says of the network beside its rules goes to the page; published
+ * ports are opened at the host's loopback interface. B_SYSTEM: another program has one. */
+int lau_door_settle(struct lau_door *, const struct pol_effect *, struct b_err *err);
 /* After lau_spawn(). `image` must live until the release. */
 int lau_door_opened(struct lau_door *, const void *image, size_t size, struct b_err *err);
 /* When the broker has ended: what sbx-egress has told it and it has not heard. */
