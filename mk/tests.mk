@@ -54,6 +54,12 @@ $(B)/tests/lineage: tests/probe/lineage.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $< -lpthread
 
+# Asks a run's network of many endpoints.
+EXTRA_TEST_BINS += $(B)/tests/netask
+$(B)/tests/netask: tests/probe/netask.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -fPIE -pie -o $@ $<
+
 EXTRA_TEST_BINS += $(B)/tests/errno_matrix
 $(B)/tests/errno_matrix: tests/probe/errno_matrix.c | $$(@D)/.d
 	$(call say,CC,$@)
@@ -86,11 +92,12 @@ san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # More than a million random pairs of rules and paths, by all judges, and of rules and endpoints; a
-# million calls by the broker.
-agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker $(B)/tests/agreement/test_connect
+# million calls by the broker; a million endpoints by engine, broker and relay.
+agreement: $(B)/tests/agreement/test_engine $(B)/tests/agreement/test_broker $(B)/tests/agreement/test_connect all $(B)/tests/netask
 	$(Q)AGREEMENT_TIMES=10 $<
 	$(Q)AGREEMENT_TIMES=10 $(B)/tests/agreement/test_connect
 	$(Q)SBX_ROUNDS=3000 $(B)/tests/agreement/test_broker
+	$(Q)B=$(B) AGREE_SETS=400 bash tests/e2e/connect_agree.sh
 
 # All attacks, races of seconds, and the same where no namespace can be had, or is wanted.
 escape: tests-build

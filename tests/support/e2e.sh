@@ -35,7 +35,7 @@ e2e_outer()
 	[ ! -e "$bin/sbx-ship" ] || cp "$bin/sbx-ship" "$base/bin"
 	[ ! -e "$bin/sbx-bundle" ] || cp "$bin/sbx-bundle" "$base/bin"
 	ln -s sbx-launch "$base/bin/sbx-shell"
-	cp "$bin"/tests/mkhost "$bin"/tests/mkrun "$bin"/tests/mklarge "$bin"/tests/ring_liar "$bin"/tests/hidden_act "$bin"/tests/lineage "$bin"/tests/errno_matrix "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
+	cp "$bin"/tests/mkhost "$bin"/tests/mkrun "$bin"/tests/mklarge "$bin"/tests/ring_liar "$bin"/tests/hidden_act "$bin"/tests/lineage "$bin"/tests/netask "$bin"/tests/errno_matrix "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
 	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/*.cjs "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/lnav/*.json "$e2e_support"/../../docs/PRELOAD.md "$e2e_support"/../../docs/TUTORIAL.md "$e2e_support"/../../docs/READING-THE-RECORD.md \
 		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \
@@ -63,7 +63,7 @@ e2e_user() # NAME PREFIX
 	[ -z "$2" ] || chown -R $E2E_UID:$E2E_UID "$base/$1"
 	# shellcheck disable=SC2086
 	(cd / && env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LC_ALL=C.UTF-8 TERM=dumb \
-		FULL="${FULL:-}" E2E_TIMES="${E2E_TIMES:-}" E2E_COMMON="${E2E_COMMON:-}" STORM_ROUNDS="${STORM_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
+		FULL="${FULL:-}" E2E_TIMES="${E2E_TIMES:-}" E2E_COMMON="${E2E_COMMON:-}" STORM_ROUNDS="${STORM_ROUNDS:-}" AGREE_SETS="${AGREE_SETS:-}" KILL_ROUNDS="${KILL_ROUNDS:-}" HOME="$base/$1/home" TMPDIR="$base/$1/tmp" SBX="$base/bin/sbx-launch" \
 		SBX_AGENTS="${SBX_AGENTS:-$bin/agents}" STRESS_SECONDS="${STRESS_SECONDS:-}" HOSTS_ROUNDS="${HOSTS_ROUNDS:-6}" HOSTS_SEED="${HOSTS_SEED:-}" HOSTS_TABLE="${HOSTS_TABLE:-}" E2E_KIN="${E2E_KIN:-}" E2E_INNER="$1" E2E_ROOT="$base/$1" $2 bash "$base/test/run.sh") >"$base/$1.tap"
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"

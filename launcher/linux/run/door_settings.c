@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/remedy.h"
 #include "launcher/linux/run/start_egress.h"
-#include "policy/document/settings.h"
+#include "policy/engine.h"
 
 #define BACKLOG 1024
 
