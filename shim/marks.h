@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "shim/paths_check.h"
 #include "shim/proc.h"
 #include "shim/where.h"
+
+struct shim_op; /* shim/paths_check.h */
 
 /* Is the parent of this path worth a try? */
 bool shim_marks_below(const char *path, size_t len);
@@ -21,7 +22,15 @@ void shim_marks_not(const char *path, size_t len);
 
 /* May the call be made marked, on what its ends hold? Not where a directory moves: the broker
  * counts these, with its lock. */
+#ifdef __APPLE__
+static inline bool shim_op_marks(const struct shim_op *op)
+{
+	(void)op;
+	return false;
+}
+#else
 bool shim_op_marks(const struct shim_op *);
+#endif
 /* The marked call came out as `rc`. False: it is to be made without; else *out is its result, errno
  * is set. */
 bool shim_op_marked(const struct shim_op *, long rc, int *out);
@@ -60,7 +69,7 @@ int shim_open_at_once(struct shim_once *);
 #define MARKED_CALL(call, plain)                                                                   \
 	({                                                                                         \
 		int marked_ = -1;                                                                  \
-		if (!shim.marks || !shim_op_marks(&op) || !shim_op_marked(&op, (call), &marked_))  \
+		if (!op.is_marked || !shim_op_marked(&op, (call), &marked_))                       \
 			marked_ = (plain);                                                         \
 		marked_;                                                                           \
 	})

@@ -7,6 +7,7 @@
 
 #include "core/decide.h"
 #include "shim/judge.h"
+#include "shim/marks.h"
 #include "shim/mem.h"
 #include "shim/next.h"
 #include "shim/proc.h"
@@ -232,8 +233,10 @@ enum shim_way shim_begin(struct shim_op *op)
 		return SHIM_REFUSE;
 	}
 	way = judge(op);
+	op->is_marked = way == SHIM_AT && shim.marks && shim_op_marks(op);
+	/* what is held serves, should it come out that it is not granted */
 	if (way == SHIM_AT)
-		name_ends(op, may_name_by_text(op));
+		name_ends(op, !op->is_marked && may_name_by_text(op));
 	return way;
 }
 

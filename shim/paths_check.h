@@ -70,6 +70,7 @@ struct shim_op {
 	int err;
 	unsigned flags, aux;
 	uint64_t key;	 /* of the verdict cache, where equal events fold */
+	bool is_marked;	 /* it is tried marked first: shim/marks.h */
 	bool is_by_text; /* the call is made on the whole paths, found since: */
 	uint64_t since;
 	int saved_errno;

@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include "core/decide.h"
+#include "core/event.h"
 #include "core/path.h"
 #include "shim/judge.h"
 #include "shim/mem.h"
+#include "shim/paths_check.h"
 #include "shim/proc.h"
 #include "shim/sys_linux.h"
 
@@ -69,8 +71,29 @@ static bool is_no_dir(const struct shim_end *e)
 	return sys_lstatat(e->at, e->name, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
+/* Those with a row that says MARKED. */
+static bool is_of_kind(unsigned call)
+{
+	switch (call) {
+	case SBX_CALL_rename:
+	case SBX_CALL_renameat:
+	case SBX_CALL_renameat2:
+	case SBX_CALL_link:
+	case SBX_CALL_linkat:
+	case SBX_CALL_unlink:
+	case SBX_CALL_unlinkat:
+	case SBX_CALL_rmdir:
+	case SBX_CALL_mkdir:
+	case SBX_CALL_mkdirat:
+		return true;
+	}
+	return false;
+}
+
 bool shim_op_marks(const struct shim_op *op)
 {
+	if (!is_of_kind(op->call))
+		return false;
 	for (unsigned i = 0; i < op->nends; i++)
 		if (op->end[i].deep || !shim_marks_below(op->end[i].path, op->end[i].len))
 			return false;
