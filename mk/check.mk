@@ -65,6 +65,7 @@ help:
 	@echo 'make bench-steps      where the time of a start goes, step by step'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make bench-record     how fast a record of a million events is written and asked'
+	@echo 'make bench-ship       how fast a run of a million events is sent, and in how much memory'
 	@echo 'make coverage         what strace sees of fourteen programs, against the record'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'
 	@echo 'make kill-storm                  a thousand runs whose processes are killed at random'

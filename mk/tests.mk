@@ -202,4 +202,9 @@ setup:
 bench-record: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
 	$(Q)B=$(B) tests/bench/record
+# The same run sent to a server that only reads.
+bench-ship: setup
+	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
+	$(Q)B=$(B) tests/bench/ship
+.PHONY: bench-ship
 .PHONY: bench-record bench-steps check-kin check-hosts filters-table all agreement check-differential escape races soak kill-storm check check-unit check-e2e check-agents check-san san-build tests-build fuzz fuzz-build bench bench-build bench-tree setup

@@ -19,8 +19,10 @@
 #include "ship/config.h"
 #include "ship/spool.h"
 
-/* A batch of this many rows or more is sent. */
-#define SHIP_BATCH_ROWS 32768
+/* A batch of this many rows, or of a body of this many bytes, or more is sent: three are in memory,
+ * one being made, one waiting, one on its way. */
+#define SHIP_BATCH_ROWS	 32768
+#define SHIP_BATCH_BYTES (8u << 20)
 
 struct ship_share {
 	char *dir; /* of the run; malloc'ed */

@@ -59,6 +59,11 @@ static int flush(struct job *j, struct b_err *err)
 	return 0;
 }
 
+static bool is_full(const struct ship_batch *b)
+{
+	return b->rows >= SHIP_BATCH_ROWS || b->body.len >= SHIP_BATCH_BYTES;
+}
+
 static int put_rows(void *arg, struct b_str *rows, struct b_err *err)
 {
 	return ship_batch_put(batch_of(arg, SHIP_EVENTS), rows, err);
@@ -113,7 +118,7 @@ static int send_run(struct job *j, struct ship_spool *s, struct b_err *err)
 	ship_spool_look(s, j->root);
 	while ((got = ship_spool_next(s, put_rows, j, &part, err)) > 0) {
 		ship_batch_add(batch_of(j, SHIP_EVENTS), s->dir, &part);
-		if (j->batch[SHIP_EVENTS]->rows >= SHIP_BATCH_ROWS && flush(j, err) < 0)
+		if (is_full(j->batch[SHIP_EVENTS]) && flush(j, err) < 0)
 			return -1;
 		if (atomic_load(j->stop))
 			return 0;

@@ -22,7 +22,7 @@ struct b_str;
 
 /* A batch of a run ends with these; see state.h. */
 #define SHIP_PART_ROWS	32768
-#define SHIP_PART_BYTES (8u << 20)
+#define SHIP_PART_BYTES (4u << 20)
 
 struct ship_spool {
 	struct ship_spool *next;
