@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * netask.c - asks a run's network of each line "HOST PORT" of standard input, and prints 1 or 0:
- *may it be connected to?
+ * netask.c - asks a run's network about each line "HOST PORT" of standard input, and prints 1 where
+ * it may be connected to, else 0.
  *
  *	netask direct	connect(2), which the broker decides
  *	netask proxy	CONNECT at 127.0.0.1:3128, which the relay decides

@@ -10,7 +10,8 @@
 connect_names='a.example.net=93.184.216.34 b.example.net=93.184.216.34,2a00:1450::5
 	six.example.net=2a00:1450::5 priv.example.net=10.9.9.9 loop.example.net=127.0.0.1
 	mixed.example.net=93.184.216.34,127.0.0.1 w.wild.example.org=93.184.216.34
-	x.y.wild.example.org=93.184.216.34 turns.example.net=169.254.169.254 other.example.net=93.184.216.35'
+	x.y.wild.example.org=93.184.216.34 xn--80a.example.net=93.184.216.35
+	nat.example.net=64:ff9b::5db8:d823 turns.example.net=169.254.169.254 other.example.net=93.184.216.35'
 # With CONNECT_TLS=1 the servers of tls_servers.py as well; $NAMES/ca.pem is their authority.
 connect_tls=
 if [ -n "${CONNECT_TLS:-}" ]; then
@@ -41,6 +42,7 @@ for connect_a in 93.184.216.34 93.184.216.35 10.9.9.9 192.0.2.53; do
 	ip addr add $connect_a/32 dev lo
 done
 ip -6 addr add 2a00:1450::5/128 dev lo nodad
+ip -6 addr add 64:ff9b::5db8:d823/128 dev lo nodad
 printf 'nameserver 127.0.0.1\noptions timeout:2 attempts:2\nsearch search.example\n' >"$NAMES/resolv.conf"
 printf '127.0.0.1 localhost\n::1 localhost\n' >"$NAMES/hosts"
 mount --bind "$NAMES/resolv.conf" /etc/resolv.conf && mount --bind "$NAMES/hosts" /etc/hosts || exit 1

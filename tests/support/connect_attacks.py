@@ -163,6 +163,43 @@ def unspec():
     return page(s)
 
 
+def look_alike():
+    """The allowed name with a letter of another alphabet, as a resolver is asked for it."""
+    return page(socket.create_connection(("\u0430.example.net", 80), 10))
+
+
+def nat64():
+    return tcp("64:ff9b::5db8:d823", family=socket.AF_INET6)
+
+
+def again():
+    """A socket that was refused is asked again, and while a connect of another thread runs."""
+    s, end = socket.socket(), time.monotonic() + 1
+    to = sockaddr(OTHER)
+    ts = [threading.Thread(target=lambda: [libc.connect(s.fileno(), to, 16) for _ in range(50)]) for _ in range(4)]
+    for t in ts:
+        t.start()
+    for t in ts:
+        t.join()
+    s.settimeout(5)
+    while time.monotonic() < end:
+        rc = libc.connect(s.fileno(), to, 16)
+        if rc == 0 or ctypes.get_errno() == 106:
+            break
+    return page(s)
+
+
+def resolved():
+    """What a name means, by the address of it that a resolver of one's own found."""
+    q = struct.pack(">6H", 7, 256, 1, 0, 0, 0) + b"\1a\7example\3net\0" + struct.pack(">2H", 1, 1)
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(5)
+    s.sendto(q, ("192.0.2.53", 53))
+    found = socket.inet_ntoa(s.recv(512)[-4:])
+    s = socket.create_connection((found, 8080), 10)
+    return page(s)
+
+
 def sockaddr(address):
     return struct.pack("=H", socket.AF_INET) + struct.pack(">H", 80) + socket.inet_aton(address) + bytes(8)
 
