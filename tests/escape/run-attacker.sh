@@ -34,5 +34,12 @@ ok 'no canary' $status
 ! grep -q '^not ok' "$T/planted" && [ "$(grep -c '^ok' "$T/planted")" -ge 20 ]
 ok 'each planted fault applies to the source (make attack-planted)' $?
 grep -A3 '^not ok' "$T/planted" | sed 's/^/# /'
+gone=$(grep -v '^#' "$here/attack-excluded" | while IFS= read -r row; do
+	text=${row#* | }
+	grep -qF -- "${text% | *}" "$here/../../launcher/linux/broker/${row%% | *}" || echo "# $row"
+done)
+[ -z "$gone" ]
+ok 'each line that counts for nothing is there (attack-excluded)' $?
+[ -z "$gone" ] || echo "$gone"
 [ $status -eq 0 ] || sed 's/^/# /' "$T/out"
 echo "1..$n"

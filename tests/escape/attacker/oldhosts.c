@@ -4,9 +4,9 @@
  *
  *	auto	as the launcher does by default
  *	none	no namespaces: numbers of processes are the host's
- *	old	none, and below ABI 6 of Landlock: the broker sends signals, and connects to
- *abstract sockets older	below ABI 3: the broker truncates, too parent	the broker is the
- *command's parent, as where Yama lets only ancestors look into a process
+ *	old	none, and below ABI 6 of Landlock: the broker sends signals
+ *	older	below ABI 3: the broker truncates, too
+ *	parent	the broker is the command's parent, as Yama may want it
  */
 #include "attack.h"
 

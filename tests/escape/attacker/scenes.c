@@ -313,6 +313,48 @@ static void fill_and_move(struct ak_prog *p, struct ak_rng *r)
 	}
 }
 
+/* Files with attributes and links are saved under names that are denied, and taken back from there.
+ */
+static void save_and_link(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const from[] = {
+		"ws/src/b",	"ws/src/a",	 "ws/pub/x",	   "ws/src/l2",	     "ws/l_env",
+		"ws/l_none",	"ws/src/newdir", "ws/sticky/link", "ws/src/sub",     "ws/l_host",
+		"ws/src/x.env", "ws/src/fifo",	 "ws/src/sock",	   "ws/src/newdir/f"};
+	static const char *const to[] = {
+		"ws/src/new.env", "ws/hidden/new", "ws/app.env",
+		"ws/src/new",	  "ws/.claude",	   "ws/src/newdir/sub/x.env",
+		"ws/src/new2",	  "ws/ro/new",	   "ws/src/newdir/settings.json",
+		"ws/pub/new",	  "ws/.mcp.json",  "ws/.git/hooks"};
+	static const char *const calls[] = {"rename", "renameat2", "renameat", "link",
+					    "linkat", "symlink",   "rename",   "rename"};
+	struct ak_op *op;
+
+	p->flags = 0;
+	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir"), 0);
+	op = add(p, r, 0, "symlink");
+	op->v[0] = ak_rnd(r, 2) ? a_denied(r) : a_free(r);
+	op->v[1] = path(r, ak_rnd(r, 2) ? "ws/src/newdir/f" : "ws/src/l2");
+	op = add(p, r, 0, "setxattr");
+	with_paths(r, op, path(r, from[ak_rnd(r, 3)]), 0);
+	op->v[1] = ak_rnd(r, 3); /* of a user */
+	op->v[3] = 3;
+	op->v[4] = 1;
+	for (unsigned i = 0; i < 12; i++) {
+		uint32_t a = path(r, from[ak_rnd(r, LEN(from))]),
+			 b = path(r, to[ak_rnd(r, LEN(to))]);
+		bool is_back = !ak_rnd(r, 5);
+
+		op = add(p, r, 0, calls[ak_rnd(r, LEN(calls))]);
+		with_paths(r, op, is_back ? b : a, is_back ? a : b);
+		if (!strcmp(ak_calls[op->call].name, "renameat2"))
+			op->v[4] = ak_rnd(r, 3);
+		if (!strcmp(ak_calls[op->call].name, "linkat"))
+			op->v[4] = ak_rnd(r, 2);
+	}
+	with_paths(r, add(p, r, 0, "slurp"), path(r, to[ak_rnd(r, LEN(to))]), 0);
+}
+
 /* Where a file would be made under restrictions: at the end of links that lead nowhere yet. */
 static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 {
@@ -408,9 +450,9 @@ void ak_try_spellings(struct ak_prog *p, struct ak_rng *r)
 void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 {
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
-		swap_path,     swap_path,	swap_program,	 move_directory,
-		swap_address,  swap_descriptor, swap_descriptor, make_restricted,
-		fill_and_move, swap_how,	swap_link,	 swap_names};
+		swap_path,	 swap_path,	  swap_program,	   move_directory, swap_address,
+		swap_descriptor, swap_descriptor, make_restricted, fill_and_move,  save_and_link,
+		swap_how,	 swap_link,	  swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);

@@ -2,12 +2,12 @@
 /*
  * servers.c - what listens outside on the host's loopback interface, where the policy has rules on
  * endpoints (session.c), and who may come to it. Whoever comes says who it is: ATTACK, or NAMED
- *when it goes back to the program that rules name (endpoints.c).
+ * where it goes back to the program that rules name (endpoints.c).
  *
- *	open	for all programs of the run		ATTACK, NAMED
- *	named	for the program `named`, and what it starts	NAMED
- *	shut	for all, but not for `named`		ATTACK
- *	other	for a program that nobody executes	nobody, not even a connection
+ *	open	for all programs of the run: both
+ *	named	for the program `named`, and what it starts: NAMED
+ *	shut	for all, but not for `named`: ATTACK
+ *	other	for a program that nobody executes: nobody, not even a silent connection
  */
 #include "attack.h"
 
