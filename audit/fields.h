@@ -81,6 +81,12 @@
 	  "the call, as the program made it") \
 	X(err, "errno", INT, AUD_K_NO, AUD_K_CALL | AUD_K(QUERY), \
 	  "absent when the call succeeded") \
+	X(created, "created", FLAG, AUD_K_NO, AUD_K(RESULT), \
+	  "of an open that the broker performed: it made the file; absent: the file was there, or nobody knows") \
+	X(exchanged, "exchanged", FLAG, AUD_K_NO, AUD_K(RESULT), \
+	  "of a rename that the broker performed: each name has now what the other had (RENAME_EXCHANGE)") \
+	X(replaced, "replaced", FLAG, AUD_K_NO, AUD_K(RESULT), \
+	  "of a rename that the broker performed: `path2` had something before, which is gone") \
 	X(count, "count", INT, AUD_K_NO, AUD_K_CALL, \
 	  "equal calls since the line that first reported them, which this line stands for; absent: one call") \
 	X(reason, "reason", WORD, AUD_K(LOSS), AUD_K(DENIED), \

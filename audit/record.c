@@ -446,6 +446,16 @@ BYTES(asked2, "asked2", asked.text2, asked.len2)
 BYTES(claimed, "claimed", claimed.text, claimed.len)
 BYTES(claimed2, "claimed2", claimed.text2, claimed.len2)
 
+static unsigned did(const struct aud_record *r) /* SBX_DID_*: the broker's alone to say */
+{
+	bool is_its = strcmp(r->layer, "broker") == 0 && !(r->ev->flags & SBX_EVF_MOVE);
+
+	return is_its && r->ev->op == SBX_MODIFY && !r->ev->err ? r->ev->aux : 0;
+}
+
+FLAG(created, "created", did(p->r) & SBX_DID_CREATE)
+FLAG(exchanged, "exchanged", did(p->r) & SBX_DID_EXCHANGE)
+FLAG(replaced, "replaced", did(p->r) & SBX_DID_REPLACE)
 NUMBER(seq, "seq", true, p->r->seq)
 WORD(kind, "kind", true, kinds[p->r->kind].name)
 WORD(op, "op", true, sbx_op_name((enum sbx_op)p->r->ev->op))

@@ -29,3 +29,35 @@ mv "$HOME/.local/state/sbx-launch/runs/$run/run.json" "$TMP/run.json"
 "$AUDIT" tree "$run" >"$TMP/answer"
 check 'nor where the record lost its run.json' eval 'grep -q "  2 changed" "$TMP/answer" && [ "$(grep -c "[0-9] changed" "$TMP/answer")" -eq 1 ]'
 mv "$TMP/run.json" "$HOME/.local/state/sbx-launch/runs/$run/run.json"
+
+# ---- what the broker knows of a change ----
+fresh
+echo was >old && echo was >keep
+launch -q -- python3 -c '
+import ctypes, os
+def write(path): open(path, "w").write("x")
+write("new"); write("new"); write("old"); write("t")
+if ctypes.CDLL(None).renameat2(-100, b"keep", -100, b"t", 2) < 0: raise OSError
+os.rename("new", "old"); os.rename("old", "free"); os.close(os.open("read", os.O_RDONLY | os.O_CREAT))
+try: os.open("t", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+except FileExistsError: pass
+os.close(os.open("one", os.O_WRONLY | os.O_CREAT | os.O_EXCL))'
+facts() # of the modifies, in order
+{
+	"$AUDIT" show --op modify --json | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    print(e["path"][2:], *[k for k in ("created", "exchanged", "replaced", "errno") if k in e])'
+}
+cat >"$TMP/wanted" <<'EOF'
+new created
+new
+old
+t created
+keep exchanged
+new replaced
+old
+read created
+t errno
+one created
+EOF
+check 'an open says whether it made the file, a rename what it met' eval 'facts | diff "$TMP/wanted" -'

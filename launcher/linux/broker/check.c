@@ -323,6 +323,7 @@ struct br_answer br_told_result(struct br_call *c, enum sbx_op op, struct br_ans
 		.op = op,
 		.allowed = true,
 		.err = a.kind == BR_KIND_ERROR ? a.err : 0,
+		.aux = a.kind == BR_KIND_ERROR ? 0 : c->did,
 		.path = e->path,
 		.len = e->len,
 	};

@@ -18,12 +18,13 @@
 struct br_answer br_move_tell(const struct br_move *m, struct br_answer a, unsigned flags)
 {
 	bool allowed = flags & SBX_EVF_ALLOWED;
+	unsigned did = allowed && a.kind != BR_KIND_ERROR ? m->c->did : 0;
 	const struct br_told t = {
 		.op = SBX_MODIFY,
 		.allowed = allowed,
 		.err = a.kind == BR_KIND_ERROR ? a.err : 0,
 		.flags = flags & ~SBX_EVF_ALLOWED,
-		.aux = flags & SBX_EVF_MOVE ? m->against : 0,
+		.aux = flags & SBX_EVF_MOVE ? m->against : did,
 		.path = m->from->path,
 		.len = m->from->len,
 		.path2 = m->to->path,
@@ -354,6 +355,16 @@ static void find_root(struct br_move *m)
 		m->root = m->to;
 }
 
+/* Before the act. The mode of what it replaces; 0 = nothing, or not looked at. */
+static mode_t hold_replaced(const struct br_move *m)
+{
+	mode_t mode = br_hold_large(m->to);
+
+	if (mode || m->to->fd >= 0)
+		m->c->did |= SBX_DID_REPLACE;
+	return mode;
+}
+
 /* A directory replaces directories alone, and a file none (rename(2)). */
 static bool has_moved_dir(const struct br_move *m)
 {
@@ -454,7 +465,7 @@ static struct br_answer place_copy(struct br_move *m, struct br_copy *copy)
 {
 	int rc;
 
-	br_hold_large(m->to);
+	(void)hold_replaced(m);
 	rc = br_copy_place(copy, m->from, m->to, m->c->flags);
 	if (m->from->fd < 0) /* the last of the original: freed when the lock is given back */
 		m->from->fd = b_take_fd(&copy->old);
@@ -497,9 +508,10 @@ struct br_answer br_rename(struct br_call *c)
 
 	if (judge_move(&m, &a) < 0)
 		return a;
+	c->did = m.swaps ? SBX_DID_EXCHANGE : 0;
 	if (!m.is_made_anew) {
 		if (!m.swaps)
-			m.replaced = br_hold_large(m.to);
+			m.replaced = hold_replaced(&m);
 		return move_now(&m);
 	}
 	a = move_file_anew(&m, &copy);

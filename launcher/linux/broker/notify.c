@@ -165,6 +165,7 @@ static void handle(struct br_call *c)
 	struct br_answer a;
 
 	c->cwd_len = 0;
+	c->did = 0;
 	c->has_fate = false;
 	c->has_text = false;
 	c->task = NULL;

@@ -339,10 +339,26 @@ static struct br_answer open_held(struct br_open_request *r)
 		return br_fail(EINTR);
 	if (S_ISCHR(e->st.st_mode) && e->st.st_rdev == makedev(5, 0))
 		return open_terminal(r);
+	c->did = is_tmpfile(r->flags) ? SBX_DID_CREATE : 0;
 	return opened(r, reopen(r), is_tmpfile(r->flags));
 }
 
 /* ---- the object is missing ---- */
+
+/* openat2(2). That it makes the file is known, and told, where O_EXCL lets it pass. */
+static int open_made(const struct br_open_request *r, int at, const char *name,
+		     const struct open_how *how)
+{
+	struct open_how made = *how;
+	int fd;
+
+	made.flags |= how->flags & O_CREAT ? O_EXCL : 0;
+	fd = (int)syscall(SYS_openat2, at, name, &made, sizeof made);
+	r->c->did = fd >= 0 && made.flags & O_CREAT ? SBX_DID_CREATE : 0;
+	if (fd < 0 && errno == EEXIST && made.flags != how->flags)
+		fd = (int)syscall(SYS_openat2, at, name, how, sizeof *how);
+	return fd;
+}
 
 static struct br_answer create(struct br_open_request *r, bool *out_again)
 {
@@ -379,7 +395,7 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	r->cuts = false;
 	if (!wants_write(r->flags))
 		how.flags |= O_EXCL; /* what came meanwhile may be a FIFO: to be looked at first */
-	fd = (int)syscall(SYS_openat2, e->at, e->name, &how, sizeof how);
+	fd = open_made(r, e->at, e->name, &how);
 	if (fd < 0 &&
 	    (errno == ELOOP || errno == ENXIO || (errno == EEXIST && !is_exclusive(r->flags)))) {
 		*out_again = true;
@@ -465,7 +481,7 @@ static int open_text(const struct br_open_request *r, unsigned flags)
 	int fd;
 
 	strcpy(e->path + e->len, r->has_slash ? "/" : "");
-	fd = (int)syscall(SYS_openat2, r->c->b->root, e->path, &how, sizeof how);
+	fd = open_made(r, r->c->b->root, e->path, &how);
 	e->path[e->len] = '\0';
 	return fd;
 }
