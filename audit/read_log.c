@@ -196,16 +196,25 @@ static bool has_brokers_line(const struct aud_run *run)
 	return false;
 }
 
+static bool floor_has(const json_t *floor, const char *what)
+{
+	for (size_t i = 0; i < json_array_size(floor); i++) {
+		const char *text = json_string_value(json_array_get(floor, i));
+
+		if (text && b_has_prefix(text, what))
+			return true;
+	}
+	return false;
+}
+
+/* Marked calls are the kernel's to make, and only a shim tells of them. */
 static bool is_brokered(const struct aud_run *run)
 {
 	const json_t *floor = aud_run_get(run, "floor");
-	const json_t *one;
-	size_t i;
 
-	json_array_foreach(floor, i,
-			   one) if (json_is_string(one) &&
-				    strcmp(json_string_value(one), "broker") == 0) return true;
-	return !floor && has_brokers_line(run);
+	if (!floor)
+		return has_brokers_line(run);
+	return floor_has(floor, "broker") && !floor_has(floor, "marked calls");
 }
 
 int aud_reader_open(struct aud_reader *r, const struct aud_run *run, struct b_err *err)

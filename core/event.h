@@ -99,8 +99,8 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */
 #define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */
 
-/* What the broker knows of a change that it made: aux of an allowed SBX_MODIFY with neither an error
- * nor SBX_EVF_MOVE. */
+/* What the broker knows of a change that it made: aux of an allowed SBX_MODIFY with neither an
+ * error nor SBX_EVF_MOVE. */
 #define SBX_DID_CREATE	 1u /* the open made the file */
 #define SBX_DID_EXCHANGE 2u /* the rename gave each name what the other had */
 #define SBX_DID_REPLACE	 4u /* the second name had something else before */

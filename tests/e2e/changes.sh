@@ -61,3 +61,10 @@ t errno
 one created
 EOF
 check 'an open says whether it made the file, a rename what it met' eval 'facts | diff "$TMP/wanted" -'
+
+# ---- where the kernel makes changes, a shim's word is all there is ----
+fresh
+mkdir -p a/b
+launch -q --marked-calls -- sh -c 'echo 1 >a/b/f; mkdir z'
+"$AUDIT" changes >"$TMP/answer" 2>&1
+check 'marked calls are changes' said 'A ./a/b/f' 'A ./z'

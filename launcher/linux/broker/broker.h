@@ -205,7 +205,7 @@ struct br_call {
 	const struct br_row *row;
 	struct seccomp_notif n;
 	struct br_task *task; /* NULL: not yet asked for */
-	unsigned flags, did; /* of the row's argument, or of struct open_how; SBX_DID_*, to tell */
+	unsigned flags, did;  /* of the row's argument, or of struct open_how; SBX_DID_*, to tell */
 	mode_t mode;
 	uint64_t resolve; /* of struct open_how */
 	/* what br_check() has read of the caller */
