@@ -355,6 +355,29 @@ static void save_and_link(struct ak_prog *p, struct ak_rng *r)
 	with_paths(r, add(p, r, 0, "slurp"), path(r, to[ak_rnd(r, LEN(to))]), 0);
 }
 
+/* What is copied on its way to a denied name changes meanwhile, or has another name. */
+static void save_changing(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const changes[] = {"truncate", "truncate", "chmod", "setxattr",
+					      "utimes",	  "link",     "rename"};
+	const char *to = ak_rnd(r, 2) ? "ws/src/new.env" : "ws/hidden/new";
+	struct ak_op *op;
+
+	with_paths(r, add(p, r, 0, "creat"), path(r, "ws/src/new"), 0);
+	op = add(p, r, 0, "truncate");
+	op->v[0] = path(r, "ws/src/new");
+	op->v[1] = ak_rnd(r, 8) ? 1 : 9; /* some pages, or more than is copied */
+	with_paths(r, add(p, r, 0, "rename"), path(r, "ws/src/new"), path(r, to));
+	with_paths(r, add(p, r, 0, "slurp"), path(r, to), 0);
+	with_paths(r, add(p, r, 0, "unlink"), path(r, to), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		op = add(p, r, 1 + i, changes[ak_rnd(r, LEN(changes))]);
+		with_paths(r, op, path(r, "ws/src/new"), path(r, "ws/src/new2"));
+		if (!strcmp(ak_calls[op->call].name, "truncate"))
+			op->v[1] = ak_rnd(r, 2) * 11;
+	}
+}
+
 /* Where a file would be made under restrictions: at the end of links that lead nowhere yet. */
 static void make_restricted(struct ak_prog *p, struct ak_rng *r)
 {
@@ -452,7 +475,7 @@ void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
 		swap_path,	 swap_path,	  swap_program,	   move_directory, swap_address,
 		swap_descriptor, swap_descriptor, make_restricted, fill_and_move,  save_and_link,
-		swap_how,	 swap_link,	  swap_names};
+		save_changing,	 swap_how,	  swap_link,	   swap_names};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);
