@@ -47,9 +47,10 @@ check 'a mistake has its place' said 'bad.yaml:5:21: local: expected a port or a
 # ---- publish: a server inside ----
 
 SERVER='
-import http.server, socket, sys
+import http.server, os, socket, sys
 class H(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
+        if self.path == "/quit": os._exit(0)
         self.send_response(200); self.end_headers(); self.wfile.write(b"inside " + self.path.encode())
     def log_message(self, *a): pass
 class S(http.server.ThreadingHTTPServer):
@@ -69,11 +70,10 @@ serve() # WHO ADDRESS OPTIONS...: a server of a run at 8901, in the background: 
 		sleep 0.1
 	done
 }
-ended() # of $run
+ended() # the server of $run, and so the run
 {
-	kill $(ps -o pid= --ppid $run) 2>/dev/null
-	kill $run 2>/dev/null
-	wait $run 2>/dev/null
+	curl -s -m 5 -o /dev/null "http://127.0.0.1:8901/quit"
+	wait $run
 }
 policy publish.yaml 'publish: [8901]'
 for w in $WHO; do
