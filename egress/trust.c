@@ -75,6 +75,7 @@ void egr_trust_release(struct egr_trust *t)
 	for (size_t i = 0; i < t->n; i++)
 		OPENSSL_free(t->v[i].data);
 	free(t->v);
+	free(t->file);
 	*t = (struct egr_trust){0};
 }
 
@@ -107,8 +108,19 @@ static size_t take_blocks(struct egr_trust *t, const char *text, size_t len)
 	return found;
 }
 
+/* NULL: it was not read yet. */
+static const struct egr_trust_file *known(const struct egr_trust *t, const struct stat *st)
+{
+	for (size_t i = 0; i < t->nfiles; i++)
+		if (t->file[i].dev == st->st_dev && t->file[i].ino == st->st_ino)
+			return &t->file[i];
+	return NULL;
+}
+
 static size_t read_at(struct egr_trust *t, int dir, const char *path)
 {
+	const struct egr_trust_file *seen;
+	struct egr_trust_file now = {0};
 	b_auto_fd int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	b_auto_free char *text = NULL;
 	struct stat st;
@@ -116,14 +128,30 @@ static size_t read_at(struct egr_trust *t, int dir, const char *path)
 
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > (off_t)FILE_MAX)
 		return 0;
+	seen = known(t, &st);
+	if (seen)
+		return seen->found;
 	text = b_malloc((size_t)st.st_size + 1);
 	n = b_read_full(fd, text, (size_t)st.st_size);
-	return n > 0 ? take_blocks(t, text, (size_t)n) : 0;
+	now = (struct egr_trust_file){st.st_dev, st.st_ino,
+				      n > 0 ? take_blocks(t, text, (size_t)n) : 0};
+	b_grow(t->file, t->nfiles, t->files_cap);
+	t->file[t->nfiles++] = now;
+	return now.found;
 }
 
 size_t egr_trust_read(struct egr_trust *t, const char *path)
 {
 	return *path == '/' ? read_at(t, AT_FDCWD, path) : 0;
+}
+
+/* "5ed36f99.0": other names of a directory are not looked at (openssl-rehash(1)). */
+static bool is_hashed(const char *name)
+{
+	size_t n = strspn(name, "0123456789abcdefABCDEF");
+
+	return n == 8 && name[8] == '.' && name[9] &&
+	       name[9 + strspn(name + 9, "0123456789")] == '\0';
 }
 
 static size_t read_directory(struct egr_trust *t, const char *path)
@@ -133,7 +161,8 @@ static size_t read_directory(struct egr_trust *t, const char *path)
 	size_t found = 0;
 
 	for (unsigned i = 0; d && i < DIR_MAX && (one = readdir(d)); i++)
-		found += read_at(t, dirfd(d), one->d_name);
+		if (is_hashed(one->d_name))
+			found += read_at(t, dirfd(d), one->d_name);
 	if (d)
 		closedir(d);
 	return found;

@@ -18,6 +18,7 @@
 #include <openssl/types.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct egr_der {
 	unsigned char *data; /* of OpenSSL's heap */
@@ -28,6 +29,12 @@ struct egr_trust {
 	struct egr_der *v;
 	size_t n, cap;
 	size_t nhosts; /* the first of them: the host's own */
+	struct egr_trust_file {
+		dev_t dev;
+		ino_t ino;
+		size_t found;
+	} * file; /* that were read: several variables often name the same */
+	size_t nfiles, files_cap;
 };
 
 /* The host's own: the file or directory that SSL_CERT_FILE and SSL_CERT_DIR name, else the first of

@@ -173,6 +173,8 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 		r->timer = lau_timer_start(r->deadline_ms);
 	}
 	lau_mark("before the processes");
+	if (r->plan.ends_tls && lau_door_wait(&r->door, err) < 0)
+		return -1;
 	rc = r->plan.is_wrapped ? spawn_wrapped(r, &sp, err) : lau_spawn(&sp, &r->spawned, err);
 	if (r->capture.is_open)
 		lau_exec_io_started(&r->capture.io);

@@ -68,8 +68,8 @@ int lau_run_losses(struct run *, struct b_err *err);
 int lau_run_landlock(struct run *, struct b_err *err);
 int lau_run_kernel(struct run *, struct b_err *err);
 /* Steps: the command is started; it is waited for, and what it has left. */
-/* sbx-egress has made the run's certificates, where it ends TLS; variables name them. Of the step
- * before the command. */
+/* sbx-egress begins to make the run's certificates, where it ends TLS; variables name them. The
+ * command waits for them. */
 int lau_run_tls(struct run *, struct b_err *err);
 int lau_run_check_cwd(const struct run *, struct b_err *err);
 int lau_run_spawn(struct run *, struct b_err *err);

@@ -101,8 +101,7 @@ int lau_run_tls(struct run *r, struct b_err *err)
 	for (int i = 0; i < LAU_TLS_FILES; i++)
 		if (files[i] >= 0)
 			close(files[i]);
-	if (rc < 0 || lau_door_wait(&r->door, err) < 0)
-		return -1;
-	add_variables(r, path.s);
-	return 0;
+	if (rc == 0)
+		add_variables(r, path.s);
+	return rc;
 }

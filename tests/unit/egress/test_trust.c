@@ -22,7 +22,7 @@ static char dir[] = "/tmp/sbx-trust.XXXXXX", path[64];
 static void prepare(void)
 {
 	cr_assert(mkdtemp(dir));
-	snprintf(path, sizeof path, "%s/file", dir);
+	snprintf(path, sizeof path, "%s/5ed36f99.0", dir);
 }
 
 static void clean(void)
@@ -104,6 +104,7 @@ Test(egress_trust, what_is_no_file_of_certificates_is_nothing)
 Test(egress_trust, the_launchers_variables_say_where_they_are)
 {
 	struct egr_trust t = {0};
+	char other[64];
 
 	write_file(false);
 	clearenv();
@@ -117,6 +118,12 @@ Test(egress_trust, the_launchers_variables_say_where_they_are)
 	egr_trust_find(&t);
 	cr_expect_eq(t.nhosts, 2);
 	egr_trust_release(&t);
+	snprintf(other, sizeof other, "%s/file.pem", dir);
+	cr_assert_eq(rename(path, other), 0);
+	egr_trust_find(&t);
+	cr_expect_neq(t.nhosts, 2, "a name that says no hash");
+	egr_trust_release(&t);
+	cr_assert_eq(rename(other, path), 0);
 	clearenv();
 	setenv("NODE_EXTRA_CA_CERTS", path, 1);
 	egr_trust_find(&t);
