@@ -15,6 +15,7 @@
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"
+#include "policy/plan/seccomp.h"
 
 /* Is the operation asked of both paths (rename and link)? */
 static bool both_ends(const struct sbx_event *ev)
@@ -252,6 +253,16 @@ static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 	};
 }
 
+static void judge_filtered(const struct sbx_event *ev, struct aud_verdict *out)
+{
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	*out = (struct aud_verdict){.matched = "<system-call filter>", .origin = "builtin:filter"};
+	if (ev->aux < n)
+		out->origin = rules[ev->aux].origin;
+}
+
 void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const char *path,
 	       const char *path2, unsigned *steps, struct aud_verdict *out)
 {
@@ -266,6 +277,10 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	}
 	if (ev->flags & SBX_EVF_MOVE && !claimed) {
 		judge_move(img, ev, path, path2, steps, out);
+		return;
+	}
+	if (ev->flags & SBX_EVF_FILTER && !claimed) {
+		judge_filtered(ev, out);
 		return;
 	}
 	*out = (struct aud_verdict){.matched = "<supervisor>", .origin = "builtin:supervisor"};

@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/event.h"
 #include "core/path.h"
+#include "policy/plan/seccomp.h"
 
 enum { WINDOW_MS = 1000, PER_WINDOW = 10 };
 
@@ -201,8 +202,28 @@ static const char *const whole_call[SBX_CALL_COUNT] = {
 	[SBX_CALL_migrate_pages] = NO_OTHERS,
 };
 
+/* The row of the filter that refused it; NULL: rules did. */
+static const struct pol_sc_rule *of_filter(const struct aud_denial *d)
+{
+	return b_has_prefix(d->origin, "builtin:filter:") ? pol_sc_row(d->origin) : NULL;
+}
+
+static void add_filter_line(struct b_str *line, const struct pol_sc_rule *rule)
+{
+	const char *option = pol_sc_remedy(rule);
+
+	b_str_addf(line, "denied %s (system-call filter): %s: ", rule->call, rule->why);
+	if (option)
+		b_str_addf(line, "allow with %s", option);
+	else
+		b_str_add(line, "no option opens it");
+}
+
+/* What one line is enough for, whomever it was about; NULL: each path has its own. */
 static const char *of_call(const struct aud_denial *d)
 {
+	if (of_filter(d))
+		return d->origin;
 	return d->call < SBX_CALL_COUNT ? whole_call[d->call] : NULL;
 }
 
@@ -430,6 +451,10 @@ void aud_denial_line(const struct aud_denial *d, struct b_str *line)
 		b_str_add_visible(line, d->path, d->path_len);
 		b_str_add(line, " (system-call filter): outside it would run as its owner: allow "
 				"with --allow setid");
+		return;
+	}
+	if (of_filter(d)) {
+		add_filter_line(line, of_filter(d));
 		return;
 	}
 	if (of_call(d)) {

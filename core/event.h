@@ -29,7 +29,16 @@
 	X(openbyid_np) X(clonefile) X(copyfile) X(exchangedata) X(chflags) X(setattrlist) \
 	X(acl_set_file) X(undelete) X(fs_snapshot_create) X(execvP) X(connectx) X(listen) \
 	X(setpriority) X(ioprio_set) X(sched_setaffinity) X(sched_setparam) X(sched_setscheduler) \
-	X(sched_setattr) X(prlimit) X(move_pages) X(migrate_pages) X(resolve)
+	X(sched_setattr) X(prlimit) X(move_pages) X(migrate_pages) X(resolve) \
+	X(mount) X(umount2) X(pivot_root) X(setns) X(process_vm_readv) X(process_vm_writev) \
+	X(process_madvise) X(pidfd_getfd) X(kcmp) X(personality) X(prlimit64) X(setrlimit) X(seccomp) \
+	X(open_by_handle_at) X(fanotify_init) X(fanotify_mark) X(fcntl) X(ioctl) X(socket) X(shmget) \
+	X(shmat) X(shmctl) X(semget) X(semop) X(semtimedop) X(semctl) X(msgget) X(msgsnd) X(msgrcv) \
+	X(msgctl) X(bpf) X(perf_event_open) X(userfaultfd) X(modify_ldt) X(iopl) X(ioperm) X(vhangup) \
+	X(keyctl) X(add_key) X(request_key) X(init_module) X(finit_module) X(delete_module) \
+	X(kexec_load) X(kexec_file_load) X(reboot) X(swapon) X(swapoff) X(acct) X(quotactl) \
+	X(quotactl_fd) X(syslog) X(sethostname) X(setdomainname) X(settimeofday) X(clock_settime) \
+	X(adjtimex) X(clock_adjtime)
 /* clang-format on */
 
 enum sbx_call {
@@ -93,8 +102,11 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ENDPOINT 0x200u
 /* with SBX_EVF_ENDPOINT and SBX_EVF_ALLOWED: the rules deny it (rule and aux say why), and it
  * passes, because the network is only watched */
-#define SBX_EVF_WATCHED	 0x4000u
-#define SBX_EVF_QUERY	 0x20u	 /* a question about the path: no rule speaks of it, no op */
+#define SBX_EVF_WATCHED 0x4000u
+#define SBX_EVF_QUERY	0x20u /* a question about the path: no rule speaks of it, no op */
+/* without SBX_EVF_ENDPOINT: refused by a row of the system-call filter, aux; `path` is the process
+ */
+#define SBX_EVF_FILTER	 SBX_EVF_WATCHED
 #define SBX_EVF_SETID	 0x1000u /* with SBX_EVF_MOVE: set-id bits of a file */
 #define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */
 #define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */

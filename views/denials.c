@@ -193,8 +193,12 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 	const char *on = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
 	size_t before;
 
-	b_str_addf(out, "%6" PRIu64 "  %s%s ", g->count, on, g->op);
-	view_text(out, g->path);
+	if (strcmp(g->reason, "filter") == 0) {
+		b_str_addf(out, "%6" PRIu64 "  %scall %s", g->count, on, g->call);
+	} else {
+		b_str_addf(out, "%6" PRIu64 "  %s%s ", g->count, on, g->op);
+		view_text(out, g->path);
+	}
 	if (*g->path2) {
 		b_str_add(out, " -> ");
 		view_text(out, g->path2);

@@ -3,6 +3,7 @@
 #include "policy/plan/seccomp.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -23,7 +24,9 @@
 #define L_PUNCH_HOLE  0x2
 #define L_MADV_REMOVE 9
 
-#define L_F_SETLEASE 1024
+#define L_F_SETOWN    8
+#define L_F_SETOWN_EX 15
+#define L_F_SETLEASE  1024
 
 #define L_SUID 04000
 #define L_SGID 02000
@@ -73,14 +76,17 @@
 /* The kernel reads an int: any but 0. */
 #define SOME(i) BETWEEN(i, 1, LOW32)
 
+#define TEXT_OF(n) #n
+#define ORIGIN(n)  "builtin:filter:" TEXT_OF(n)
 #define ROW(c, e, w, ...)                                                                          \
 	{                                                                                          \
-		.call = (c), .err = (e), .why = (w), __VA_ARGS__                                   \
+		.call = (c), .err = (e), .why = (w), .origin = ORIGIN(__LINE__), __VA_ARGS__       \
 	}
 #define WHEN(a)	     .nargs = 1, .arg = {a}
 #define WHEN2(a, b)  .nargs = 2, .arg = {a, b}
 #define DENY(c, w)   ROW(c, L_EPERM, w)
 #define ABSENT(c, w) ROW(c, L_ENOSYS, w)
+#define ROOTS(c, w)  ROW(c, L_EPERM, w, .is_root = true)
 #define DEBUG(c, w)  ROW(c, L_EPERM, w, .unless = POL_SC_ALLOW_DEBUG)
 /* the broker tells the run's own processes from others */
 #define OTHERS(c, arg_no) ROW(c, L_EPERM, why_others, WHEN(SOME(arg_no)), .unless = POL_SC_BROKER)
@@ -94,6 +100,8 @@
 #define KIND(k, w)                                                                                 \
 	ROW("ioctl", L_ENOTTY, w, WHEN(PART(1, 0xff00, (k) << 8)), .only = POL_SC_DEVICES)
 #define INET(f) ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
+#define ENDPOINT(f)                                                                                \
+	ROW("socket", L_EPROTONOSUPPORT, why_endpoint, WHEN(IS(0, f)), .only = POL_SC_ENDPOINTS)
 /* The host's, where no namespace is made. Without a network namespace that was asked for there is
  * none of another kind, either. */
 #define IPC(c) ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET | POL_SC_NO_IPC)
@@ -119,6 +127,8 @@ static const char why_ns[] = "a new namespace brings new privileges over the ker
 static const char why_setid[] = "a set-id file is a door for whoever runs it outside";
 static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
 static const char why_inet[] = "no network";
+static const char why_endpoint[] = "rules on endpoints know TCP and UDP alone";
+static const char why_owner[] = "the kernel signals whom a descriptor names, and asks nobody";
 static const char why_ipc[] = "IPC of the host, where no namespace keeps it apart";
 static const char why_trunc[] = "Landlock below ABI 3 does not see truncation";
 static const char why_xattr[] = "metadata by a new call; callers fall back";
@@ -145,11 +155,11 @@ static const char why_uring[] = "calls made by a ring are not filtered; callers 
 
 static const struct pol_sc_rule rules[] = {
 	/* mounts and namespaces */
-	DENY("mount", why_mount),
-	DENY("umount2", why_mount),
-	DENY("pivot_root", why_mount),
-	ROW("chroot", L_EPERM, why_mount, .unless = POL_SC_ALLOW_NAMESPACES),
-	ROW("setns", L_EPERM, why_ns, .unless = POL_SC_ALLOW_NAMESPACES),
+	ROOTS("mount", why_mount),
+	ROOTS("umount2", why_mount),
+	ROOTS("pivot_root", why_mount),
+	ROW("chroot", L_EPERM, why_mount, .unless = POL_SC_ALLOW_NAMESPACES, .is_root = true),
+	ROW("setns", L_EPERM, why_ns, .unless = POL_SC_ALLOW_NAMESPACES, .is_root = true),
 	ABSENT("fsopen", why_newmount),
 	ABSENT("fsconfig", why_newmount),
 	ABSENT("fsmount", why_newmount),
@@ -192,7 +202,7 @@ static const struct pol_sc_rule rules[] = {
 	    WHEN2(IS(0, L_SET_MODE_FILTER), BITS(1, L_NEW_LISTENER))),
 
 	/* files past Landlock */
-	DENY("open_by_handle_at", why_handle),
+	ROOTS("open_by_handle_at", why_handle),
 	DENY("name_to_handle_at", why_handle),
 	DENY("fanotify_init", "watches whole mounts"),
 	DENY("fanotify_mark", "watches whole mounts"),
@@ -220,6 +230,8 @@ static const struct pol_sc_rule rules[] = {
 	/* open(2) waits for who has a lease, the broker's in a run's name, too: fcntl(2),
 	   F_SETLEASE */
 	ROW("fcntl", L_EACCES, why_lease, WHEN(IS(1, L_F_SETLEASE))),
+	ROW("fcntl", L_EPERM, why_owner, WHEN(IS(1, L_F_SETOWN)), .only = POL_SC_SIGNALS),
+	ROW("fcntl", L_EPERM, why_owner, WHEN(IS(1, L_F_SETOWN_EX)), .only = POL_SC_SIGNALS),
 	/* fallocate(1), qemu-img, cp(1) and databases take this answer from many file systems. */
 	ROW("fallocate", L_EOPNOTSUPP, why_hole, WHEN(BITS(1, L_PUNCH_HOLE))),
 	ROW("madvise", L_EINVAL, why_hole, WHEN(IS(2, L_MADV_REMOVE))),
@@ -236,6 +248,8 @@ static const struct pol_sc_rule rules[] = {
 	IOCTL(0x40086602, L_EPERM, why_inode),	     /* FS_IOC_SETFLAGS */
 	IOCTL(0x401c5820, L_EPERM, why_inode),	     /* FS_IOC_FSSETXATTR, project ids too */
 	IOCTL(0xc0189436, L_EOPNOTSUPP, why_dedupe), /* FIDEDUPERANGE */
+	ROW("ioctl", L_EPERM, why_owner, WHEN(BETWEEN(1, 0x8901, 0x8902)), /* FIOSETOWN */
+	    .only = POL_SC_SIGNALS),
 	/* not TIOCCONS, TIOCSETD, TIOCSSERIAL, nor the keyboards and screens of consoles */
 	PASSES(0x5401, 0x5411, why_terminal),	      /* TCGETS to TIOCOUTQ */
 	PASSES(0x5413, 0x541b, why_terminal),	      /* TIOCGWINSZ to FIONREAD */
@@ -305,6 +319,9 @@ static const struct pol_sc_rule rules[] = {
 	    .unless = POL_SC_UNIX_HOST | POL_SC_BROKER),
 	ROW("socket", L_EPROTONOSUPPORT, "netlink beyond the routing tables",
 	    WHEN2(IS(0, L_AF_NETLINK), SOME(2))),
+	/* of protocols that Landlock and the relay do not know: the broker's filter says which */
+	ENDPOINT(L_AF_INET),
+	ENDPOINT(L_AF_INET6),
 	IPC("shmget"),
 	IPC("shmat"),
 	IPC("shmctl"),
@@ -320,32 +337,32 @@ static const struct pol_sc_rule rules[] = {
 	IPC("mq_unlink"),
 
 	/* the kernel itself */
-	DENY("bpf", why_surface),
+	ROOTS("bpf", why_surface),
 	DENY("perf_event_open", why_surface),
 	DENY("userfaultfd", why_surface),
 	DENY("modify_ldt", why_surface),
-	DENY("iopl", why_surface),
-	DENY("ioperm", why_surface),
-	DENY("vhangup", why_tty),
+	ROOTS("iopl", why_surface),
+	ROOTS("ioperm", why_surface),
+	ROOTS("vhangup", why_tty),
 	DENY("keyctl", why_keys),
 	DENY("add_key", why_keys),
 	DENY("request_key", why_keys),
-	DENY("init_module", why_kernel),
-	DENY("finit_module", why_kernel),
-	DENY("delete_module", why_kernel),
-	DENY("kexec_load", why_kernel),
-	DENY("kexec_file_load", why_kernel),
-	DENY("reboot", why_kernel),
-	DENY("swapon", why_kernel),
-	DENY("swapoff", why_kernel),
-	DENY("acct", why_kernel),
+	ROOTS("init_module", why_kernel),
+	ROOTS("finit_module", why_kernel),
+	ROOTS("delete_module", why_kernel),
+	ROOTS("kexec_load", why_kernel),
+	ROOTS("kexec_file_load", why_kernel),
+	ROOTS("reboot", why_kernel),
+	ROOTS("swapon", why_kernel),
+	ROOTS("swapoff", why_kernel),
+	ROOTS("acct", why_kernel),
 	DENY("quotactl", why_kernel),
 	DENY("quotactl_fd", why_kernel),
 	DENY("syslog", why_kernel),
-	DENY("sethostname", why_kernel),
-	DENY("setdomainname", why_kernel),
-	DENY("settimeofday", why_clock),
-	DENY("clock_settime", why_clock),
+	ROOTS("sethostname", why_kernel),
+	ROOTS("setdomainname", why_kernel),
+	ROOTS("settimeofday", why_clock),
+	ROOTS("clock_settime", why_clock),
 	DENY("adjtimex", why_clock),
 	DENY("clock_adjtime", why_clock),
 };
@@ -361,6 +378,57 @@ bool pol_sc_applies(const struct pol_sc_rule *rule, unsigned flags)
 	if (rule->unless & flags)
 		return false;
 	return !rule->only || (rule->only & flags);
+}
+
+/* What Landlock does not see is the broker's own affair, by other calls as well. */
+bool pol_sc_is_told(const struct pol_sc_rule *rule, unsigned flags)
+{
+	if (!(flags & POL_SC_BROKER) || rule->only == POL_SC_NO_TRUNCATE)
+		return false;
+	return rule->err == L_EPERM || rule->err == L_EACCES || rule->err == L_EAFNOSUPPORT ||
+	       rule->err == L_EPROTONOSUPPORT;
+}
+
+static bool meets(const struct pol_sc_arg *a, uint64_t value)
+{
+	uint32_t low = (uint32_t)value;
+
+	switch (a->cmp) {
+	case '&':
+		return (low & a->mask) == a->value;
+	case '|':
+		return low & a->mask;
+	case '-':
+		return low >= a->value && low <= a->mask;
+	default: /* '!' */
+		return value != a->value;
+	}
+}
+
+bool pol_sc_holds(const struct pol_sc_rule *rule, const uint64_t *args)
+{
+	for (unsigned i = 0; i < rule->nargs; i++)
+		if (!meets(&rule->arg[i], args[rule->arg[i].index]))
+			return false;
+	return true;
+}
+
+const struct pol_sc_rule *pol_sc_row(const char *origin)
+{
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (strcmp(rules[i].origin, origin) == 0)
+			return &rules[i];
+	return NULL;
+}
+
+/* For namespaces alone no option helps: the kernel wants capabilities for the rest. */
+const char *pol_sc_remedy(const struct pol_sc_rule *rule)
+{
+	if (rule->unless & POL_SC_ALLOW_DEBUG)
+		return "--allow debug";
+	if (rule->unless & POL_SC_UNIX_HOST)
+		return "--unix host";
+	return rule->only == POL_SC_NO_INET ? "--network host" : NULL;
 }
 
 static const char *err_text(int err)
@@ -416,6 +484,8 @@ void pol_sc_show(unsigned flags, struct b_str *out)
 		if (!pol_sc_applies(rule, flags))
 			continue;
 		b_str_addf(out, "%-20s %-15s", rule->call, err_text(rule->err));
+		if (pol_sc_is_told(rule, flags))
+			b_str_add(out, " by the broker");
 		for (unsigned k = 0; k < rule->nargs; k++) {
 			b_str_add(out, k ? ", " : " when ");
 			show_arg(&rule->arg[k], out);

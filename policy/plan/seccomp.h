@@ -10,6 +10,10 @@
  * kernel answers as if it did not know it (ENOSYS). The rows of one call are asked in their order,
  * and the first that holds answers; between calls order carries no meaning. A call that a machine
  * does not have (open on arm64) is left out there.
+ *
+ * An answer is a refusal, which the broker gives and tells where there is one (pol_sc_is_told()),
+ * or one that a kernel without the call would give (ENOSYS, ENOTTY, EINVAL, EOPNOTSUPP): callers do
+ * without it, and nobody is told.
  */
 #pragma once
 
@@ -34,6 +38,8 @@ struct b_str;
 #define POL_SC_FLAGS   0x100u /* all combinations are below this */
 /* For the broker alone: the filter is the same. */
 #define POL_SC_ALLOW_SETID 0x100u /* files may be made set-id */
+#define POL_SC_ENDPOINTS   0x200u /* rules on endpoints: what they do not know is refused */
+#define POL_SC_SIGNALS	   0x400u /* no scope of Landlock's keeps signals inside */
 
 struct pol_sc_arg {
 	unsigned char index;
@@ -52,10 +58,20 @@ struct pol_sc_rule {
 	unsigned unless;	  /* POL_SC_*: the row is left out when one of these is set */
 	unsigned only; /* POL_SC_*: the row applies only when one of these is set; 0 = always */
 	const char *why;
+	const char *origin; /* "builtin:filter:LINE" of the table, as events name it */
+	bool is_root;	    /* the kernel refuses it to all but root: only root is told */
 };
 const struct pol_sc_rule *pol_sc_rules(size_t *out_n);
 /* Does the row belong to the filter of these flags? */
 bool pol_sc_applies(const struct pol_sc_rule *, unsigned flags);
+/* Does the broker refuse it, so that it has a line? The filter then leaves it to the broker. */
+bool pol_sc_is_told(const struct pol_sc_rule *, unsigned flags);
+/* Do these six arguments meet the row, as the filter compares them? */
+bool pol_sc_holds(const struct pol_sc_rule *, const uint64_t *args);
+/* The row of an origin; NULL: of no row. */
+const struct pol_sc_rule *pol_sc_row(const char *origin);
+/* The option that opens what the row closes; NULL: none does. */
+const char *pol_sc_remedy(const struct pol_sc_rule *);
 void pol_sc_show(unsigned flags, struct b_str *out);
 
 /*

@@ -357,10 +357,10 @@ bool br_allowed(const struct br_call *, enum sbx_op, const char *path, size_t le
 struct br_told {
 	enum sbx_op op;
 	bool allowed;
-	int err;	/* of the call, positive */
-	unsigned flags; /* SBX_EVF_* */
-	unsigned aux;
-	uint32_t rule; /* SBX_EVF_ENDPOINT: the deciding rule + 1 */
+	int err;	     /* of the call, positive */
+	unsigned flags, aux; /* SBX_EVF_* */
+	uint32_t rule;	     /* SBX_EVF_ENDPOINT: the deciding rule + 1 */
+	unsigned call;	     /* SBX_CALL_*, 0 = the row's */
 	const char *path, *path2;
 	size_t len, len2;
 };

@@ -102,7 +102,8 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_sendto, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
 	TRAPROW(SYS_sendmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 2, NONE, NULL),
 	TRAPROW(SYS_sendmmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
-	TRAPROW(SYS_socket, BR_TRAP_SOCKET, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE, NULL),
+	TRAPROW(SYS_socket, BR_TRAP_SOCKET, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE,
+		br_no_socket),
 	TRAPROW(SYS_setsockopt, BR_TRAP_SETSOCKOPT, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE,
 		NULL),
 	TRAPROW(SYS_socketpair, BR_TRAP_DATAGRAMS, POL_TRAP_SOCKETS, unknown, NO_END, NONE, NONE,
@@ -154,8 +155,6 @@ const struct br_row br_rows[] = {
 		NONE, br_sigqueue),
 	TRAPROW(SYS_pidfd_send_signal, BR_TRAP_ALWAYS, POL_TRAP_SIGNALS, unknown, NO_END, NONE,
 		NONE, br_pidfd_signal),
-	TRAPROW(SYS_fcntl, BR_TRAP_OWNER, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, NULL),
-	TRAPROW(SYS_ioctl, BR_TRAP_OWNER, POL_TRAP_SIGNALS, unknown, NO_END, NONE, NONE, NULL),
 
 	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, br_greet),
 	/* A domain that a program puts on itself would bind it, not the broker that acts for it:
@@ -331,13 +330,15 @@ static unsigned of_fastopen(struct trap *t, unsigned flags_arg)
 }
 
 /* Landlock and the relay know TCP; datagrams have nowhere to go but the run's resolver. MPTCP,
- * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are nobody's affair. */
+ * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are nobody's affair. Who asks for MPTCP takes TCP, and
+ * nobody is told. */
 static unsigned of_socket(struct trap *t)
 {
-	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(EPROTONOSUPPORT));
+	unsigned absent = lau_bpf_answer(&t->bpf, ANSWER(EPROTONOSUPPORT)), no = t->notify;
 	unsigned stream, datagram, node;
 
-	stream = when(t, BPF_JEQ, LOW(2), IPPROTO_TCP, t->pass, no);
+	stream = when(t, BPF_JEQ, LOW(2), IPPROTO_MPTCP, absent, no);
+	stream = when(t, BPF_JEQ, LOW(2), IPPROTO_TCP, t->pass, stream);
 	stream = when(t, BPF_JEQ, LOW(2), 0, t->pass, stream);
 	datagram = when(t, BPF_JEQ, LOW(2), IPPROTO_UDP, t->pass, no);
 	datagram = when(t, BPF_JEQ, LOW(2), 0, t->pass, datagram);
@@ -346,16 +347,6 @@ static unsigned of_socket(struct trap *t)
 	node = when(t, BPF_JEQ, LOW(0), AF_INET6, node,
 		    when(t, BPF_JEQ, LOW(0), AF_INET, node, t->pass));
 	return node;
-}
-
-/* The kernel signals whoever a descriptor names, and asks nobody then. */
-static unsigned of_owner(struct trap *t, int nr)
-{
-	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(EPERM));
-	bool is_fcntl = nr == SYS_fcntl;
-	unsigned node = when(t, BPF_JEQ, LOW(1), is_fcntl ? F_SETOWN_EX : SIOCSPGRP, no, t->pass);
-
-	return when(t, BPF_JEQ, LOW(1), is_fcntl ? F_SETOWN : FIOSETOWN, no, node);
 }
 
 /* A route in the packet leads elsewhere than the address that was judged. */
@@ -403,8 +394,6 @@ static unsigned of_row(struct trap *t, const struct br_row *row)
 		return of_fastopen(t, row->flags_arg);
 	case BR_TRAP_SOCKET:
 		return of_socket(t);
-	case BR_TRAP_OWNER:
-		return of_owner(t, row->nr);
 	case BR_TRAP_SETSOCKOPT:
 		return of_setsockopt(t);
 	}
@@ -446,34 +435,62 @@ static unsigned of_marked(struct trap *t, int nr, unsigned node)
 	return when(t, BPF_JEQ, HIGH(0), SBX_MARK, pass, node);
 }
 
+/* A call that traps: for its row, for what is refused of it, or for both. */
+struct trapped {
+	int nr;
+	const struct br_row *row; /* NULL = none */
+};
+
 static int by_number(const void *a, const void *b)
 {
-	const struct br_row *x = *(const struct br_row *const *)a,
-			    *y = *(const struct br_row *const *)b;
+	const struct trapped *x = a, *y = b;
 
 	return x->nr - y->nr;
+}
+
+static size_t find_trapped(const struct trap *t, struct trapped *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < br_nrows; i++)
+		if (!br_rows[i].group || (br_rows[i].group & t->plan->traps))
+			out[n++] = (struct trapped){br_rows[i].nr, &br_rows[i]};
+	for (unsigned i = 0; i < lau_told_n; i++) {
+		int nr = lau_told_rows[i].nr;
+		bool is_there =
+			(i && lau_told_rows[i - 1].nr == nr) || !br_has_refusals(t->plan, nr);
+
+		for (size_t k = 0; !is_there && k < n; k++)
+			is_there = out[k].nr == nr;
+		if (!is_there)
+			out[n++] = (struct trapped){nr, NULL};
+	}
+	qsort(out, n, sizeof *out, by_number);
+	return n;
+}
+
+static unsigned of_trapped(struct trap *t, const struct trapped *it)
+{
+	struct br_leaves leaf = {t->notify, it->row ? of_row(t, it->row) : t->pass};
+
+	if (t->plan->passes_marks)
+		leaf.other = of_marked(t, it->nr, leaf.other);
+	return br_trap_refusals(&t->bpf, t->plan, it->nr, &leaf);
 }
 
 /* The calls that are trapped, and what lies between them. */
 static size_t make_runs(struct trap *t, struct lau_bpf_run *r)
 {
-	const struct br_row *rows[BR_ROWS_MAX];
-	size_t nrows = 0, n = 0;
+	struct trapped all[BR_TRAPS_MAX];
+	size_t nall = find_trapped(t, all), n = 0;
 	uint32_t next = 0;
 
-	for (size_t i = 0; i < br_nrows; i++)
-		if (!br_rows[i].group || (br_rows[i].group & t->plan->traps))
-			rows[nrows++] = &br_rows[i];
-	qsort(rows, nrows, sizeof *rows, by_number);
-	for (size_t i = 0; i < nrows; i++) {
-		uint32_t nr = (uint32_t)rows[i]->nr;
-		unsigned node = of_row(t, rows[i]);
+	for (size_t i = 0; i < nall; i++) {
+		uint32_t nr = (uint32_t)all[i].nr;
 
-		if (t->plan->passes_marks)
-			node = of_marked(t, rows[i]->nr, node);
 		if (nr > next)
 			r[n++] = (struct lau_bpf_run){next, t->pass};
-		r[n++] = (struct lau_bpf_run){nr, node};
+		r[n++] = (struct lau_bpf_run){nr, of_trapped(t, &all[i])};
 		next = nr + 1;
 	}
 	r[n++] = (struct lau_bpf_run){next, t->pass};
@@ -482,7 +499,7 @@ static size_t make_runs(struct trap *t, struct lau_bpf_run *r)
 
 size_t lau_broker_filter(const struct lau_broker_plan *plan, struct sock_filter *out)
 {
-	struct lau_bpf_run runs[2 * BR_ROWS_MAX + 1];
+	struct lau_bpf_run runs[2 * BR_TRAPS_MAX + 1];
 	struct trap t = {.plan = plan};
 	size_t n;
 	unsigned root;

@@ -25,8 +25,7 @@ enum br_trap {
 	BR_TRAP_OTHER,	    /* the thread of the mode argument is not 0, the caller */
 	BR_TRAP_LIMIT,	    /* and a limit is given, prlimit(2) */
 	BR_TRAP_FASTOPEN,   /* answered by the filter: data in place of connect(2) */
-	BR_TRAP_SOCKET,	    /* answered by the filter: protocols beside TCP and UDP */
-	BR_TRAP_OWNER,	    /* answered by the filter: whom a descriptor signals */
+	BR_TRAP_SOCKET,	    /* protocols beside TCP and UDP, which are refused */
 	BR_TRAP_SETSOCKOPT, /* answered by the filter: source routes, fast open */
 };
 
@@ -62,11 +61,24 @@ struct br_row {
 
 #define SYS_fchmodat2_nr 452 /* Linux 6.6; newer than the headers of Debian 12 */
 
-#define BR_ROWS_MAX 110
+#define BR_ROWS_MAX  110
+#define BR_TRAPS_MAX 200 /* and calls that are refused */
 extern const struct br_row br_rows[];
 extern const size_t br_nrows;
 /* NULL: not ours. */
 const struct br_row *br_row_find(int nr);
+
+/* refused.c: calls, beside the rows, that the static filter would refuse without a word. */
+struct lau_bpf;
+struct br_leaves {
+	unsigned notify, other; /* other: what the call's row says */
+};
+bool br_has_refusals(const struct lau_broker_plan *, int nr);
+unsigned br_trap_refusals(struct lau_bpf *, const struct lau_broker_plan *, int nr,
+			  const struct br_leaves *);
+/* The row that refuses this very call; NULL: none. */
+const struct pol_sc_rule *br_refusal(const struct br_call *, unsigned *out_row);
+extern const struct br_row br_refused_row;
 
 /* Handlers, by file. */
 br_handler br_open, br_openat2, br_creat; /* open.c */
@@ -77,6 +89,7 @@ br_handler br_chmod, br_chown, br_utimes, br_setxattr, br_removexattr; /* meta.c
 br_handler br_getxattr, br_listxattr;				       /* meta.c */
 br_handler br_bind, br_connect, br_listen, br_pair;		       /* socket.c */
 br_handler br_exec;						       /* exec.c */
+br_handler br_no_socket;					       /* refused.c */
 br_handler br_ptrace, br_namespace, br_priority;		       /* others.c */
 br_handler br_kill, br_tkill, br_tgkill, br_sigqueue, br_pidfd_signal; /* signals.c */
 br_handler br_umask, br_credentials;				       /* creds.c */

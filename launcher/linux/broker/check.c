@@ -292,7 +292,7 @@ void br_tell(struct br_call *c, const struct br_told *t)
 		.time_ns = b_now_real_ns(),
 		.kind = SBX_EV_CALL,
 		.op = (uint16_t)t->op,
-		.call = c->row->call,
+		.call = (uint16_t)(t->call ? t->call : c->row->call),
 		.flags = (uint16_t)(t->flags | (t->allowed ? SBX_EVF_ALLOWED : 0)),
 		.err = t->err,
 		.aux = t->aux,

@@ -109,8 +109,14 @@ static void unlock_fs(struct br_call *c)
 
 static struct br_answer serve(struct br_call *c)
 {
+	unsigned row;
 	int rc;
 
+	if (br_refusal(c, &row)) { /* before anything that could let the kernel go on */
+		c->row = &br_refused_row;
+		rc = br_take_place(c);
+		return rc < 0 ? br_fail(-rc) : c->row->handler(c);
+	}
 	c->row = br_row_find(c->n.data.nr);
 	if (!c->row || !c->row->handler)
 		return br_fail(ENOSYS);

@@ -99,6 +99,8 @@ struct lau_givens {
 	X(OWN, const struct sbx_image *image, image)                                               \
 	X(OWN, enum pol_read_level read_level, read_level)                                         \
 	X(OWN, unsigned traps, traps) /* POL_TRAP_* */                                             \
+	/* POL_SC_* of the static filter beside; set by the spawn where that depends on it */      \
+	X(OWN, unsigned filter_flags, filter_flags)                                                \
 	/* Landlock ruleset of the broker's own domain, -1 = none: everything the target is        \
 	 * granted and everything the policy can allow. */                                         \
 	X(OWN, int landlock_fd, landlock_fd)                                                       \
@@ -201,7 +203,7 @@ void lau_terminals_find(unsigned char *out);
  * made itself (docs/adr/011). */
 #define LAU_TRAP_FLAGS ((1ul << 3) | (1ul << 5)) /* NEW_LISTENER, WAIT_KILLABLE_RECV */
 
-#define LAU_TRAP_MAX 320 /* more than the longest trap filter */
+#define LAU_TRAP_MAX 400 /* more than the longest trap filter */
 
 /* The filter that traps, for this machine, into LAU_TRAP_MAX instructions. Pure. Its length. */
 size_t lau_broker_filter(const struct lau_broker_plan *, struct sock_filter *out);

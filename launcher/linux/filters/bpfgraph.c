@@ -2,6 +2,7 @@
 /* bpfgraph.c - see filters.h. */
 #include "launcher/linux/filters/filters.h"
 
+#include <linux/seccomp.h>
 #include <string.h>
 
 /* So many numbers are asked for one after the other before a range is divided once more. */
@@ -57,6 +58,31 @@ unsigned lau_bpf_branch(struct lau_bpf *g, unsigned code, unsigned off, unsigned
 
 /* A few numbers in what is otherwise alike: LAU_BPF_NODES if these runs are not so. The last one
  * ends before `end`. */
+#define LOW(i)	((unsigned)offsetof(struct seccomp_data, args) + 8u * (i))
+#define HIGH(i) (LOW(i) + 4u)
+
+/* The kernel reads ints from the low half. */
+unsigned lau_bpf_test(struct lau_bpf *g, const struct pol_sc_arg *a, unsigned yes, unsigned no)
+{
+	unsigned low = LOW(a->index), k = (unsigned)a->value, mask = (unsigned)a->mask;
+
+	switch (a->cmp) {
+	case '&':
+		if (mask == k && !(k & (k - 1)))
+			return lau_bpf_branch(g, BPF_JSET, low, LAU_BPF_ALL, k, yes, no);
+		return lau_bpf_branch(g, BPF_JEQ, low, mask, k, yes, no);
+	case '|':
+		return lau_bpf_branch(g, BPF_JSET, low, LAU_BPF_ALL, mask, yes, no);
+	case '-':
+		if (mask != LAU_BPF_ALL)
+			yes = lau_bpf_branch(g, BPF_JGT, low, LAU_BPF_ALL, mask, no, yes);
+		return lau_bpf_branch(g, BPF_JGE, low, LAU_BPF_ALL, k, yes, no);
+	default: /* '!' */
+		no = lau_bpf_branch(g, BPF_JEQ, HIGH(a->index), LAU_BPF_ALL, 0, no, yes);
+		return lau_bpf_branch(g, BPF_JEQ, low, LAU_BPF_ALL, k, no, yes);
+	}
+}
+
 static unsigned singles(struct lau_bpf *g, unsigned off, const struct lau_bpf_run *r, size_t n,
 			uint64_t end)
 {
@@ -118,6 +144,8 @@ struct layout {
 	bool is_used[LAU_BPF_NODES];
 	bool must_load[LAU_BPF_NODES]; /* some node before has another word at hand */
 	unsigned at[LAU_BPF_NODES];
+	/* `yes` and `no` are farther than a jump reaches: a long one stands behind the node */
+	bool is_far[LAU_BPF_NODES][2];
 };
 
 static bool same_word(const struct lau_bpf_node *a, const struct lau_bpf_node *b)
@@ -130,7 +158,7 @@ static unsigned load_size(const struct layout *l, const struct lau_bpf_node *v, 
 	return !l->must_load[i] ? 0 : v[i].mask == LAU_BPF_ALL ? 1 : 2;
 }
 
-static void lay_out(const struct lau_bpf *g, unsigned root, struct layout *l)
+static void place(const struct lau_bpf *g, unsigned root, struct layout *l)
 {
 	unsigned at = 0;
 
@@ -145,7 +173,7 @@ static void lay_out(const struct lau_bpf *g, unsigned root, struct layout *l)
 		at++;
 		if (node->code == BPF_RET)
 			continue;
-		at += load_size(l, g->v, i);
+		at += load_size(l, g->v, i) + l->is_far[i][0] + l->is_far[i][1];
 		for (size_t k = 0; k < 2; k++) {
 			const struct lau_bpf_node *to = &g->v[next[k]];
 
@@ -167,6 +195,26 @@ static unsigned distance(const struct lau_bpf *g, const struct layout *l, unsign
 	return at - (from + 1);
 }
 
+/* Long jumps move what stands behind them: until no more are needed. */
+static void lay_out(const struct lau_bpf *g, unsigned root, struct layout *l)
+{
+	bool is_changed;
+
+	do {
+		is_changed = false;
+		place(g, root, l);
+		for (unsigned i = 0; i <= root; i++) {
+			const unsigned next[] = {g->v[i].yes, g->v[i].no};
+			unsigned from = l->at[i] + load_size(l, g->v, i);
+
+			for (size_t k = 0; l->is_used[i] && g->v[i].code != BPF_RET && k < 2; k++)
+				if (!l->is_far[i][k] &&
+				    distance(g, l, from, &g->v[i], next[k]) > UINT8_MAX)
+					is_changed = l->is_far[i][k] = true;
+		}
+	} while (is_changed);
+}
+
 struct program {
 	struct sock_filter *insn;
 	size_t n, max;
@@ -183,7 +231,8 @@ static bool put(struct program *out, struct sock_filter insn)
 static bool emit(const struct lau_bpf *g, const struct layout *l, unsigned i, struct program *out)
 {
 	const struct lau_bpf_node *node = &g->v[i];
-	unsigned loads, yes, no;
+	const bool *far = l->is_far[i];
+	unsigned loads, to[2], at;
 
 	if (node->code == BPF_RET)
 		return put(out, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, node->k));
@@ -194,17 +243,27 @@ static bool emit(const struct lau_bpf *g, const struct layout *l, unsigned i, st
 	if (loads > 1 &&
 	    !put(out, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, node->mask)))
 		return false;
-	yes = distance(g, l, (unsigned)out->n, node, node->yes);
-	no = distance(g, l, (unsigned)out->n, node, node->no);
-	return yes <= UINT8_MAX && no <= UINT8_MAX &&
-	       put(out, (struct sock_filter)BPF_JUMP(BPF_JMP | node->code | BPF_K, node->k,
-						     (unsigned char)yes, (unsigned char)no));
+	at = (unsigned)out->n;
+	to[0] = far[0] ? 0 : distance(g, l, at, node, node->yes);
+	to[1] = far[1] ? far[0] : distance(g, l, at, node, node->no);
+	if (!put(out, (struct sock_filter)BPF_JUMP(BPF_JMP | node->code | BPF_K, node->k,
+						   (unsigned char)to[0], (unsigned char)to[1])))
+		return false;
+	for (size_t k = 0; k < 2; k++) {
+		unsigned next = k ? node->no : node->yes;
+
+		if (far[k] && !put(out, (struct sock_filter)BPF_STMT(
+						BPF_JMP | BPF_JA,
+						distance(g, l, (unsigned)out->n, node, next))))
+			return false;
+	}
+	return true;
 }
 
 size_t lau_bpf_emit(const struct lau_bpf *g, unsigned root, struct sock_filter *insn, size_t max)
 {
 	struct program out = {.insn = insn, .max = max};
-	struct layout l = {{false}, {false}, {0}};
+	struct layout l = {.at = {0}};
 
 	if (g->is_full)
 		return 0;

@@ -16,7 +16,6 @@
 #define RUNS_MAX 1024
 
 #define LOW(i)	 ((unsigned)offsetof(struct seccomp_data, args) + 8u * (i))
-#define HIGH(i)	 (LOW(i) + 4u)
 #define ALL	 LAU_BPF_ALL
 #define ERRNO(e) (SECCOMP_RET_ERRNO | (unsigned)(e))
 
@@ -24,7 +23,6 @@ struct graph {
 	struct lau_bpf bpf;
 	enum pol_machine machine;
 	unsigned flags;
-	const char *why; /* something is wrong */
 };
 
 static const unsigned arch_of[] = {
@@ -41,6 +39,12 @@ static unsigned branch(struct graph *g, unsigned code, unsigned off, unsigned k,
 		       unsigned no)
 {
 	return lau_bpf_branch(&g->bpf, code, off, ALL, k, yes, no);
+}
+
+/* What the broker refuses passes here: an errno of ours would outweigh its listener. */
+static unsigned answer_of(struct graph *g, const struct pol_sc_rule *rule)
+{
+	return of_errno(g, pol_sc_is_told(rule, g->flags) ? 0 : rule->err);
 }
 
 /* ---- the conditions of a call ---- */
@@ -87,43 +91,19 @@ static unsigned ranges(struct graph *g, const struct pol_sc_rule *const *rows, s
 		for (size_t k = n; k-- > 0;) {
 			ends_of(&rows[k]->arg[0], &lo, &hi);
 			if (r[kept].first >= lo && r[kept].first <= hi)
-				r[kept].leaf = of_errno(g, rows[k]->err);
+				r[kept].leaf = answer_of(g, rows[k]);
 		}
 		kept++;
 	}
 	return lau_bpf_tree(&g->bpf, LOW(rows[0]->arg[0].index), r, kept);
 }
 
-/* The kernel reads ints from the low half. */
-static unsigned test(struct graph *g, const struct pol_sc_arg *a, unsigned yes, unsigned no)
-{
-	unsigned low = LOW(a->index), high = HIGH(a->index), k = (unsigned)a->value;
-	unsigned mask = (unsigned)a->mask;
-
-	switch (a->cmp) {
-	case '&':
-		if (mask == k && !(k & (k - 1)))
-			return branch(g, BPF_JSET, low, k, yes, no);
-		return lau_bpf_branch(&g->bpf, BPF_JEQ, low, mask, k, yes, no);
-	case '|':
-		return branch(g, BPF_JSET, low, mask, yes, no);
-	case '-':
-		if (mask != ALL)
-			yes = branch(g, BPF_JGT, low, mask, no, yes);
-		return branch(g, BPF_JGE, low, k, yes, no);
-	case '!':
-		return branch(g, BPF_JEQ, low, k, branch(g, BPF_JEQ, high, 0, no, yes), yes);
-	}
-	g->why = "unknown comparison in the table";
-	return no;
-}
-
 static unsigned of_rule(struct graph *g, const struct pol_sc_rule *rule, unsigned other)
 {
-	unsigned node = of_errno(g, rule->err);
+	unsigned node = answer_of(g, rule);
 
 	for (size_t i = rule->nargs; i-- > 0;)
-		node = test(g, &rule->arg[i], node, other);
+		node = lau_bpf_test(&g->bpf, &rule->arg[i], node, other);
 	return node;
 }
 
@@ -188,7 +168,7 @@ int lau_filter_compile(enum pol_machine machine, unsigned flags, struct lau_code
 
 	g = (struct graph){.machine = machine, .flags = flags};
 	root = whole(&g);
-	out->n = g.why ? 0 : lau_bpf_emit(&g.bpf, root, out->insn, LAU_CODE_MAX);
-	*out_why = g.why ? g.why : "the program is too long";
+	out->n = lau_bpf_emit(&g.bpf, root, out->insn, LAU_CODE_MAX);
+	*out_why = "the program is too long";
 	return out->n ? 0 : -1;
 }

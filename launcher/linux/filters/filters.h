@@ -27,6 +27,15 @@ extern const struct lau_packed_filter lau_packed_filters[];
 extern const unsigned lau_filters_n;
 #define LAU_FILTER_MAX 256 /* instructions of the longest */
 
+/* Rows of policy/plan/seccomp.c that the broker may have to answer (pol_sc_is_told()), by the
+ * numbers that the calls have on this machine, and in a call's order; rows of the same call in
+ * front of one are here, too. */
+struct lau_told_row {
+	uint16_t nr, row;
+};
+extern const struct lau_told_row lau_told_rows[];
+extern const unsigned lau_told_n;
+
 /* The program in `room`; none (no instructions) for flags that there are not. */
 static inline struct lau_filter lau_filter_unpack(unsigned flags,
 						  struct sock_filter room[LAU_FILTER_MAX])
@@ -83,9 +92,11 @@ unsigned lau_bpf_answer(struct lau_bpf *, unsigned action);
 /* (word at `off` & mask) `code` k ? yes : no */
 unsigned lau_bpf_branch(struct lau_bpf *, unsigned code, unsigned off, unsigned mask, unsigned k,
 			unsigned yes, unsigned no);
+/* What a row of policy/plan asks of an argument. */
+unsigned lau_bpf_test(struct lau_bpf *, const struct pol_sc_arg *, unsigned yes, unsigned no);
 /* Sorted, each once, from 0 on; equal neighbours are joined in place. */
 unsigned lau_bpf_tree(struct lau_bpf *, unsigned off, struct lau_bpf_run *, size_t n);
-/* Number of instructions, or 0: more than `max`, or farther than a jump reaches. */
+/* Number of instructions, or 0: more than `max`. */
 size_t lau_bpf_emit(const struct lau_bpf *, unsigned root, struct sock_filter *out, size_t max);
 
 /*
@@ -93,7 +104,6 @@ size_t lau_bpf_emit(const struct lau_bpf *, unsigned root, struct sock_filter *o
  * gen-filters, a program of the build, and by the tests, which compile for both machines.
  */
 
-/* Jumps reach 255 instructions, and answers stand at the end. */
 #define LAU_CODE_MAX 512
 
 struct lau_code {

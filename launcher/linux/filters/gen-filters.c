@@ -50,6 +50,46 @@ static void print_known(void)
 	printf("\n};\n");
 }
 
+static int number_of_call(const char *name)
+{
+	size_t n;
+	const struct pol_syscall *calls = pol_syscalls(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(calls[i].name, name) == 0)
+			return calls[i].nr[MACHINE];
+	return -1;
+}
+
+/* The last row of the call that the broker may answer; -1: none. */
+static int last_told(const char *call)
+{
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+	int last = -1;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(rules[i].call, call) && pol_sc_is_told(&rules[i], POL_SC_BROKER) &&
+		    !(rules[i].unless & POL_SC_BROKER))
+			last = (int)i;
+	return last;
+}
+
+static void print_told(void)
+{
+	unsigned count = 0;
+	size_t n;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	printf("const struct lau_told_row lau_told_rows[] = {");
+	for (int nr = 0; nr < 1024; nr++)
+		for (size_t i = 0; i < n; i++)
+			if (number_of_call(rules[i].call) == nr &&
+			    (int)i <= last_told(rules[i].call))
+				printf("%s{ %d, %zu },", count++ % 8 ? " " : "\n\t", nr, i);
+	printf("\n};\nconst unsigned lau_told_n = %u;\n", count);
+}
+
 int main(void)
 {
 	static struct lau_code all[POL_SC_FLAGS];
@@ -75,6 +115,7 @@ int main(void)
 			print_program(f, &all[f]);
 	}
 	print_known();
+	print_told();
 	printf("\nconst struct lau_packed_filter lau_packed_filters[] = {\n");
 	for (unsigned f = 0; f < POL_SC_FLAGS; f++)
 		printf("\t[%u] = { prog_%u, %zu },\n", f, same[f], all[f].n);

@@ -106,6 +106,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.image = &p->engine->image,
 		.read_level = p->floor.read_level,
 		.traps = p->floor.traps,
+		.filter_flags = p->seccomp_flags,
 		.landlock_fd = -1,
 		.keep_caps = p->keep_caps,
 		.is_parent = r->host.kinship == LAU_KIN_PARENT,

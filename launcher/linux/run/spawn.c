@@ -226,6 +226,9 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	pid_t pid;
 
 	plan.no_inet = lost & LAU_NET_FILTERED;
+	plan.filter_flags |= lost & LAU_NET_FILTERED ? POL_SC_NO_INET
+			     : lost & LAU_NO_IPC     ? POL_SC_NO_IPC
+						     : 0;
 	plan.shares_net |= plan.no_inet;
 	plan.no_shm = lost & LAU_NO_SHM;
 	/* device nodes outside of /dev, which the broker keeps shut */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "core/event.h"
 
 static bool is_known(const char *call)
 {
@@ -29,8 +30,32 @@ Test(policy_seccomp, every_row_says_why_and_what)
 		cr_expect(rules[i].call && *rules[i].call);
 		cr_expect(rules[i].why && *rules[i].why, "%s", rules[i].call);
 		cr_expect(is_known(rules[i].call), "%s", rules[i].call);
-		cr_expect_lt((rules[i].only | rules[i].unless), POL_SC_FLAGS);
+		cr_expect_lt((rules[i].only | rules[i].unless) &
+				     ~(POL_SC_ENDPOINTS | POL_SC_SIGNALS),
+			     POL_SC_FLAGS);
 	}
+}
+
+/* A refusal is an event: its call has a name there, its row an origin of its own. */
+Test(policy_seccomp, rows_that_are_told_have_the_name_of_a_call_and_an_origin)
+{
+	size_t n, told = 0;
+	const struct pol_sc_rule *rules = pol_sc_rules(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned call = 0;
+
+		cr_expect_eq(pol_sc_row(rules[i].origin), &rules[i], "%s", rules[i].origin);
+		if (rules[i].unless & POL_SC_BROKER || !pol_sc_is_told(&rules[i], POL_SC_BROKER))
+			continue;
+		while (call < SBX_CALL_COUNT && strcmp(sbx_call_name(call), rules[i].call) != 0)
+			call++;
+		cr_expect_lt(call, SBX_CALL_COUNT, "%s", rules[i].call);
+		told++;
+	}
+	cr_expect_gt(told, 60);
+	cr_expect_not(pol_sc_is_told(&rules[0], 0));
+	cr_expect_null(pol_sc_row("builtin:filter:0"));
 }
 
 Test(policy_seccomp, arguments_are_compared_in_known_ways_each_once)
