@@ -21,7 +21,6 @@ static void *writer(void *arg)
 	memset(path, 'p', sizeof path);
 	for (i = 0; i < PER_THREAD; i++) {
 		struct sbx_event ev = {.pid = (uint32_t)(uintptr_t)arg,
-				       .seq = i,
 				       .path_len = (uint16_t)(i % sizeof path),
 				       .path2_len = (uint16_t)(i % 7)};
 
