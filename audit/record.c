@@ -350,10 +350,8 @@ static const char *reason_of(const struct aud_record *r)
 		return sbx_loss_name(r->ev->aux);
 	if (flags & SBX_EVF_SUPERVISOR)
 		return "supervisor";
-	if (flags & SBX_EVF_FILTER && !(flags & SBX_EVF_ENDPOINT))
-		return "filter";
 	if (!(flags & SBX_EVF_MOVE))
-		return NULL;
+		return flags & SBX_EVF_FILTER && !(flags & SBX_EVF_ENDPOINT) ? "filter" : NULL;
 	if (flags & SBX_EVF_UNSEEN)
 		return "move-unseen";
 	if (flags & SBX_EVF_ROOT)

@@ -90,6 +90,58 @@ check 'debuggers are cured' [ "$("$SBX" -qq --allow debug -- python3 -c 'import 
 check 'set-id bits' tried 'cp /bin/true f && chmod u+s f; r=$?; rm f; exit $r'
 check 'different remedies were seen' [ "$(sort -u "$TMP/seen" | wc -l)" -gt "$(rounds 9 20)" ]
 
+# ---- each kind of rule, operation and option that lines name ----
+
+# What is opened beside the refused object, by BESIDE, prints something; both options of "or with" are tried.
+cures() # SETUP SCRIPT BESIDE [OPTIONS...]
+{
+	local setup=$1 script=$2 beside=$3 line words more
+	shift 3
+	start && $setup
+	bash -c "$script" "$out" >/dev/null || { echo 'bare it fails'; return 1; }
+	start && $setup
+	"$SBX" "$@" -- bash -c "$script" "$out" >"$TMP/out" 2>"$TMP/told" </dev/null && { echo 'nothing is refused'; return 1; }
+	line=$(sed -n 's/^sbx-launch: denied .*allow \(its directory \)\?with \(--.*\)$/\2/p' "$TMP/told" | head -n 1)
+	[ -n "$line" ] || { echo 'no remedy'; cat "$TMP/told"; return 1; }
+	for more in "${line%%, or with *}" "${line##*, or with }"; do
+		eval "words=($more)" || return 1
+		[ -z "${wider:-}" ] || words=(--modify "$(dirname "${words[1]}")")
+		start && $setup
+		"$SBX" -q "$@" "${words[@]}" -- bash -c "$script" "$out" >"$TMP/out" 2>"$TMP/err" </dev/null ||
+			{ echo "does not cure: ${words[*]}"; cat "$TMP/err"; return 1; }
+		[ "$more" = "${line%%, or with *}" ] || continue
+		start && $setup
+		more=$("$SBX" -qq "$@" "${words[@]}" -- bash -c "$beside" "$out" 2>/dev/null)
+		[ -z "$more" ] || { echo "widens more: ${words[*]}: $more"; return 1; }
+	done
+}
+
+plain() { :; }
+secrets() { rm -rf "$HOME/.ssh" && mkdir -p "$HOME/.ssh" && echo k >"$HOME/.ssh/id_a" && echo k >"$HOME/.ssh/id_b"; }
+check 'a secret is read' cures secrets 'cat ~/.ssh/id_a' 'cat ~/.ssh/id_b; cp /dev/null ~/.ssh/id_b && echo written'
+check 'a secret is changed' cures secrets ': >>~/.ssh/id_a' ': >>~/.ssh/id_b && echo written; cat ~/.ssh/id_b'
+settings() { mkdir -p .vscode && echo '{}' | tee .vscode/settings.json >.vscode/tasks.json && git init -q .; }
+check 'settings that outsiders obey' cures settings ': >.vscode/settings.json' ': 2>/dev/null >.vscode/tasks.json && echo tasks; : 2>/dev/null >>.git/config && echo git'
+check 'a configuration of git' cures settings 'git config a.b c' ': >.git/hooks/post-commit && echo hook'
+both() { echo a | tee a.key b.key >file; }
+check 'a file of a pattern is read' cures both 'cat a.key' 'cat b.key' --deny-read '**/*.key'
+check 'a file of a pattern is changed' cures both ': >>a.key' ': >>b.key && echo b' --deny-modify '**/*.key'
+npm() { mkdir -p "$HOME/.npm/x" "$HOME/.cargo/registry"; }
+check 'a place of a tool: by name, or by its preset' cures npm ': >~/.npm/x/y' ': >~/.npm/x/z && echo z; : >~/.cargo/registry/q && echo q'
+bare() { rm -rf "$out/r.git" "$out/s.git" && git init -q --bare "$out/r.git" && git init -q --bare "$out/s.git" && git init -q -b main . && git config user.email t@example.org && git config user.name t && git commit -q --allow-empty -m m; }
+check 'a git directory beside: its hooks stay closed' cures bare 'git push -q "$0/r.git" main' \
+	'for f in r.git/hooks/post-receive r.git/config s.git/HEAD; do : 2>/dev/null >>"$0/$f" && echo $f; done'
+if command -v python3 >/dev/null; then
+	datagram='import socket; socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)'
+	check 'a datagram socket' cures plain "python3 -c '$datagram'" ':'
+	check 'a debugger' cures plain "python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).personality(0x40000) < 0)'" ':'
+	check 'a limit is no remedy of others' sh -c '! grep -q "allow with" "$1"' - <("$SBX" -- python3 -c 'import ctypes; ctypes.CDLL(None).syscall(250, 0, 0)' 2>&1)
+fi
+# The test itself: a remedy that opens the directory around is found.
+wider=yes
+check 'one that widens more is found' sh -c 'grep -q "widens more" "$1"' - <(cures secrets ': >>~/.ssh/id_a' ': >>~/.ssh/id_b && echo written')
+wider=
+
 # What the kernel refuses anyway has no line: a directory in use is not removed.
 fresh
 mkdir -p .git/hooks

@@ -68,6 +68,7 @@ e2e_user() # NAME PREFIX
 	e2e_rc=$?
 	[ "$e2e_rc" -eq 0 ] || echo "not ok - $1: script ended with status $e2e_rc" >>"$base/$1.tap"
 	e2e_logs "$1" >>"$base/$1.tap"
+	e2e_remedies "$1"
 	cat "$base/$1.tap"
 }
 
@@ -85,6 +86,15 @@ e2e_logs() # NAME
 	e2e_wrong=$(python3 "$base/test/validate_log.py" --own "$@" 2>&1) && echo "ok - $e2e_name: the lines that all runs left keep to the schema" && return
 	echo "not ok - $e2e_name: the lines that all runs left keep to the schema"
 	printf '%s\n' "$e2e_wrong" | sed 's/^/# /' | head -n 30
+}
+
+# With E2E_REMEDIES=FILE: the kinds of remedies that the script's runs had, for tests/e2e/remedies.sh to have one of each.
+e2e_remedies() # NAME
+{
+	e2e_runs=$base/$1/home/.local/state/sbx-launch/runs
+	[ -n "${E2E_REMEDIES:-}" ] && [ -d "$e2e_runs" ] && HOME=$base/$1/home \
+		python3 "$base/test/remedy_kinds.py" "$base/bin/sbx-audit" "$e2e_runs" "$base/$1/damaged" | sed "s,$, ($0)," >>"$E2E_REMEDIES"
+	return 0
 }
 
 damages() # RUN...: ids

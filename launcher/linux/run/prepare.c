@@ -93,6 +93,23 @@ static void add_proxy(struct run *r)
 		lau_environment_offer(&r->env, vars[i].name, vars[i].value);
 }
 
+/* Of a run whose policy has rules on endpoints. */
+static int prepare_door(struct run *r, struct b_err *err)
+{
+	const struct lau_plan *p = &r->plan;
+
+	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */
+	lau_environment_set(&r->env, "LOCALDOMAIN", ".");
+	if (lau_door_prepare(&r->door, &r->broker.door, err) < 0 ||
+	    lau_door_settle(&r->door, &p->engine->effect, err) < 0)
+		return -1;
+	set_shape(r);
+	r->broker.door.is_published = p->engine->effect.publish.n;
+	if (r->o->proxy_env)
+		add_proxy(r);
+	return 0;
+}
+
 static int prepare_broker(struct run *r, struct b_err *err)
 {
 	struct lau_plan *p = &r->plan;
@@ -135,18 +152,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.passes_marks = p->nclean && p->use_shim,
 	};
 	note_network(r, &r->broker.net);
-	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */
-	if (p->has_endpoints)
-		lau_environment_set(&r->env, "LOCALDOMAIN", ".");
-	if (p->has_endpoints && lau_door_prepare(&r->door, &r->broker.door, err) < 0)
+	if (p->has_endpoints && prepare_door(r, err) < 0)
 		return -1;
-	if (p->has_endpoints && lau_door_settle(&r->door, &p->engine->effect, err) < 0)
-		return -1;
-	if (p->has_endpoints)
-		set_shape(r);
-	r->broker.door.is_published = p->has_endpoints && p->engine->effect.publish.n;
-	if (p->has_endpoints && r->o->proxy_env)
-		add_proxy(r);
 	if (p->ends_tls && lau_run_tls(r, err) < 0)
 		return -1;
 	note_streams(r);
