@@ -34,10 +34,10 @@ static inline bool egr_tls_is_begun(uint8_t first)
 	return first == 0x16; /* a record that is a handshake (RFC 8446, 5.1) */
 }
 
-/* `early`: what was read from the caller before; borrowed until egr_tls_shake() is done. NULL: it
- * cannot be made. */
+/* NULL: it cannot be made. */
 struct egr_tls *egr_tls_new(struct egr_tls_world *, const struct sbx_host *, int caller_fd,
 			    int peer_fd);
+/* What was read from the caller before. Borrowed until egr_tls_shake() is done. */
 void egr_tls_early(struct egr_tls *, const uint8_t *early, size_t n);
 void egr_tls_free(struct egr_tls *);
 

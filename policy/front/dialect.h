@@ -123,7 +123,7 @@ const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; openshell_middlewares.c. */
 int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 			  const struct pol_ynode *value);
-/* openshell_http.c: is it one whose requests are judged here: HTTP, and not encrypted? What an
+/* openshell_http.c: is it one whose requests are judged here: HTTP, and not kept encrypted? What an
  * endpoint that was checked says of requests. Borrowed from the tree and the arena. False: its
  * protocol is not `rest`. */
 bool pol_openshell_is_judged(const struct pol_ynode *endpoint);
