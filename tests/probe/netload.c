@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * netload.c - a server, and clients that measure: microseconds and bytes a second, one a line.
+ * netload.c - a server, and clients that measure: microseconds, or megabytes a second.
  *
- *	netload serve ADDRESS PORT	for each connection, sends back what comes; "B" first: bulk,
- *64 MiB netload new|request|bulk|denied|hold ADDRESS PORT N
+ *	netload serve ADDRESS PORT
+ *	netload new|request|bulk|denied|hold ADDRESS PORT N
+ *
+ * The server sends back what comes; to a B it sends 64 MiB.
  */
 #include <arpa/inet.h>
 #include <errno.h>
