@@ -76,6 +76,7 @@ ended() # the server of $run, and so the run
 	wait $run
 }
 policy publish.yaml 'publish: [8901]'
+policy tls.yaml 'publish: [8901]' '{to: "a.example.net:443", http: ["GET /**"]}'
 for w in $WHO; do
 	serve $w 127.0.0.1 --publish 8901
 	check "$w: a server inside is seen outside" said '^inside /x$' curl -sS -m 20 http://127.0.0.1:8901/x
@@ -87,6 +88,9 @@ for w in $WHO; do
 	ended
 	serve $w ::1 -p publish.yaml
 	check "$w: one that listens at ::1 alone, in a document" said '^inside /x$' curl -sS -m 20 http://127.0.0.1:8901/x
+	ended
+	serve $w 127.0.0.1 -p tls.yaml
+	check "$w: also where sbx-egress begins before the command (TLS)" said '^inside /x$' curl -sS -m 20 http://127.0.0.1:8901/x
 	ended
 	check "$w: when the run is over the port is free" said 'refused|Failed to connect|Couldn.t connect' \
 		curl -sS -m 5 http://127.0.0.1:8901/
