@@ -328,6 +328,7 @@ static void save_and_link(struct ak_prog *p, struct ak_rng *r)
 		"ws/pub/new",	  "ws/.mcp.json",  "ws/.git/hooks"};
 	static const char *const calls[] = {"rename", "renameat2", "renameat", "link",
 					    "linkat", "symlink",   "rename",   "rename"};
+	unsigned first = ak_rnd(r, 3);
 	struct ak_op *op;
 
 	p->flags = 0;
@@ -336,10 +337,12 @@ static void save_and_link(struct ak_prog *p, struct ak_rng *r)
 	op->v[0] = ak_rnd(r, 2) ? a_denied(r) : a_free(r);
 	op->v[1] = path(r, ak_rnd(r, 2) ? "ws/src/newdir/f" : "ws/src/l2");
 	op = add(p, r, 0, "setxattr");
-	with_paths(r, op, path(r, from[ak_rnd(r, 3)]), 0);
+	with_paths(r, op, path(r, from[first]), 0);
 	op->v[1] = ak_rnd(r, 3); /* of a user */
 	op->v[3] = 3;
 	op->v[4] = 1;
+	if (ak_rnd(r, 2))
+		with_paths(r, add(p, r, 0, "rename"), path(r, from[first]), path(r, to[first]));
 	for (unsigned i = 0; i < 12; i++) {
 		uint32_t a = path(r, from[ak_rnd(r, LEN(from))]),
 			 b = path(r, to[ak_rnd(r, LEN(to))]);
