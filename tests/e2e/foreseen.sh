@@ -108,7 +108,7 @@ shell() # COMPATIBILITY ENDPOINT: of OpenShell
 	printf 'version: 1\nfilesystem_policy: {include_workdir: true, read_only: [/usr], read_write: []}\nlandlock: {compatibility: %s}\n' "$1"
 	printf 'network_policies: {api: {name: api, endpoints: [{host: a.example.org, port: 443%s}], binaries: [{path: /usr/bin/curl}]}}\n' "$2"
 }
-shell hard_requirement ', protocol: rest, access: read-only' >l7.yaml
+shell hard_requirement ', protocol: sql, access: read-only' >l7.yaml
 shell hard_requirement '' >l4.yaml
 chmod 600 l7.yaml l4.yaml
 check 'OpenShell: requests that nothing looks into' status_of 1 'loss: l7.yaml:4:[0-9]+: network policy `api`: .*a strict run refuses it' l7.yaml
