@@ -68,3 +68,64 @@ mkdir -p a/b
 launch -q --marked-calls -- sh -c 'echo 1 >a/b/f; mkdir z'
 "$AUDIT" changes >"$TMP/answer" 2>&1
 check 'marked calls are changes' said 'A ./a/b/f' 'A ./z'
+
+# ---- what hides a change without a lie ----
+tricks() # NAME LINES...: of the python that stands on standard input
+{
+	name=$1
+	shift
+	cat >"$TMP/trick.py"
+	launch -q --read "$TMP" -- python3 -c "$(cat "$TMP/head.py" "$TMP/trick.py")"
+	"$AUDIT" changes >"$TMP/answer" 2>&1
+	check "$name" said "$@"
+}
+cat >"$TMP/head.py" <<'EOP'
+import ctypes, os
+def write(path):
+    with open(path, "w") as f: f.write("evil")
+def exchange(a, b):
+    if ctypes.CDLL(None).renameat2(-100, a, -100, b, 2) < 0: raise OSError
+EOP
+fresh && echo was >precious && mkdir d && echo was >d/old
+tricks 'written, then removed: it was there' 'D ./precious' 'D ./d' 'D ./d/old' <<'EOP'
+write("precious"); os.unlink("precious"); write("d/old"); os.unlink("d/old"); os.rmdir("d")
+EOP
+fresh && echo was >victim && echo was >second
+tricks 'written by another name of the file' 'M ./victim' 'M ./second' <<'EOP'
+os.link("victim", "tmp"); write("tmp"); os.unlink("tmp")
+os.link("second", "t"); os.rename("t", "second"); write("t"); os.unlink("t")
+EOP
+fresh && echo was >keep && echo was >w4
+tricks 'exchanged' 'M ./keep' 'M ./w4' 'R ./w4 -> ./t4x' <<'EOP'
+write("t"); exchange(b"keep", b"t"); os.unlink("t")
+write("t4x"); exchange(b"w4", b"t4x")
+EOP
+fresh && mkdir D12 D15 && echo was >D12/f && echo was >D15/f
+tricks 'a directory made anew, or away and back' 'M ./D12' 'M ./D12/f' 'M ./D15/f' <<'EOP'
+os.rename("D12", "O12"); os.mkdir("D12"); write("D12/f"); os.unlink("O12/f"); os.rmdir("O12")
+os.mkdir("X15"); exchange(b"D15", b"X15"); write("X15/f"); exchange(b"D15", b"X15"); os.rmdir("X15")
+EOP
+fresh && for f in v1 v3 v4 v9 v14 v16; do echo was >$f; done
+tricks 'moved away, written and moved back' 'M ./v3' 'M ./v4' 'M ./v9' 'M ./v14' 'R ./v16 -> ./t16  modified' <<'EOP'
+os.rename("v3", "t3"); write("t3"); os.rename("t3", "v3")
+write("t4"); os.rename("t4", "v4")
+os.mkdir("T"); os.rename("v9", "T/v9"); os.rename("T", "U"); write("U/v9"); os.rename("U/v9", "v9"); os.rmdir("U")
+os.unlink("v14"); write("v14")
+os.link("v1", "k"); os.unlink("v1"); os.rename("k", "v1")
+os.rename("v16", "t16"); write("t16")
+EOP
+fresh
+tricks 'what the run made is new, wherever it is, or temporary' 'A ./a' 'A ./e' 'A ./e/g' 'A ./link' <<'EOP'
+write("a"); os.link("a", "link"); os.mkdir("d"); write("d/f"); os.rename("d/f", "d/g"); os.rename("d", "e")
+write("gone"); write("gone"); os.rename("gone", "gone2"); os.unlink("gone2"); os.mkdir("dd"); os.rmdir("dd")
+EOP
+check 'and counted' grep -q '^2 temporary' "$TMP/answer"
+fresh
+cat >"$TMP/trick.py" <<'EOP'
+for i in range(20): os.mkdir("d" * 250); os.chdir("d" * 250)
+open("evil", "w").write("evil")
+EOP
+launch -q -- python3 -c "$(cat "$TMP/head.py" "$TMP/trick.py")"
+"$AUDIT" changes >"$TMP/answer" 2>&1
+check 'a path that is too long is not a temporary one' eval '[ "$(grep -c "^A" "$TMP/answer")" -ge 17 ] && grep -q "a longer path" "$TMP/answer" && ! grep temporary "$TMP/answer"'
+rm -rf d*
