@@ -21,20 +21,44 @@ static void copy_id(char out[AUD_ID_MAX], const char *id)
 	memcpy(out, id, strlen(id) + 1); /* aud_runs_list() gives valid ids only */
 }
 
-/* The newest that got as far as a run.json: one whose start was cut short tells nothing. The
- * newest of all when there is none. */
+static int load_info(const char *path, json_t **out, struct b_err *err);
+
+/* 1: a run of its own; 0: one inside another run, or one that cannot be read; -1: no run.json. */
+static int is_outermost(const char *root, const char *id)
+{
+	b_auto(b_str_release) struct b_str path = {0};
+	json_t *info = NULL;
+	struct b_err err;
+	int answer;
+
+	b_str_addf(&path, "%s/%s/%s", root, id, AUD_INFO_NAME);
+	if (access(path.s, F_OK) < 0)
+		return -1;
+	answer = load_info(path.s, &info, &err) == 0 && info &&
+		 !json_object_get(info, "parent_run_id");
+	json_decref(info);
+	return answer;
+}
+
+/* The newest run of its own that got as far as a run.json: one whose start was cut short tells
+ * nothing, and a command can begin runs inside its own, of which the last would hide it. Else the
+ * newest with a run.json, else the newest of all. */
 static size_t last(const char *root, char *const *names, size_t n)
 {
-	size_t i;
+	size_t i, any = n ? n - 1 : n;
+	bool has_any = false;
 
 	for (i = n; i-- > 0;) {
-		b_auto(b_str_release) struct b_str path = {0};
+		int is = is_outermost(root, names[i]);
 
-		b_str_addf(&path, "%s/%s/%s", root, names[i], AUD_INFO_NAME);
-		if (access(path.s, F_OK) == 0)
+		if (is == 1)
 			return i;
+		if (is == 0 && !has_any) {
+			any = i;
+			has_any = true;
+		}
 	}
-	return n ? n - 1 : n;
+	return any;
 }
 
 /* Index of the run meant, n when none, with *out_more when it is not the only one. */

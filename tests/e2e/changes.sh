@@ -129,3 +129,9 @@ launch -q -- python3 -c "$(cat "$TMP/head.py" "$TMP/trick.py")"
 "$AUDIT" changes >"$TMP/answer" 2>&1
 check 'a path that is too long is not a temporary one' eval '[ "$(grep -c "^A" "$TMP/answer")" -ge 17 ] && grep -q "a longer path" "$TMP/answer" && ! grep temporary "$TMP/answer"'
 rm -rf d*
+
+# ---- a run inside hides nothing of the run ----
+fresh
+launch -q --read "${SBX%/*}" -- sh -c "echo evil >evil; $SBX -q -- true"
+"$AUDIT" changes >"$TMP/answer" 2>&1
+check 'the last run is the outermost' grep -qx 'A ./evil' "$TMP/answer"

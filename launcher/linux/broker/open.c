@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -355,9 +354,9 @@ static int open_made(const struct br_open_request *r, int at, const char *name,
 	made.flags |= how->flags & O_CREAT ? O_EXCL : 0;
 	fd = (int)syscall(SYS_openat2, at, name, &made, sizeof made);
 	r->c->did = fd >= 0 && made.flags & O_CREAT ? SBX_DID_CREATE : 0;
-	if (fd < 0 && errno == EEXIST && made.flags != how->flags)
-		fd = (int)syscall(SYS_openat2, at, name, how, sizeof *how);
-	return fd;
+	return fd < 0 && errno == EEXIST && made.flags != how->flags
+		       ? (int)syscall(SYS_openat2, at, name, how, sizeof *how)
+		       : fd;
 }
 
 static struct br_answer create(struct br_open_request *r, bool *out_again)
