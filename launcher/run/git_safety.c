@@ -196,7 +196,9 @@ static bool runs_a_program(const char *section, const char *key, const char *val
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strcasecmp(section, keys[i].section) == 0 &&
 		    (!keys[i].key || strcasecmp(key, keys[i].key) == 0) &&
-		    (!keys[i].value || strstr(value, keys[i].value)))
+		    (!keys[i].value ||
+		     (strcmp(keys[i].value, "%G") == 0 ? pol_format_asks_gpg(value)
+						       : strstr(value, keys[i].value) != NULL)))
 			return true;
 	return false;
 }

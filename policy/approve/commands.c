@@ -184,6 +184,7 @@ static const char *const refused[] = {
 	"--git-dir",
 	"--config-env",
 	"--show-signature", /* gpg.program */
+	"--help",	    /* man, a browser */
 	"--paginate",
 	"--remerge-diff",
 	"--diff-merges", /* merge drivers; objects */
@@ -207,6 +208,17 @@ static bool is_refused(const char *word)
 	return false;
 }
 
+/* git takes one of "+- " between the sign and the letter; a field of a ref is "%(signature)". */
+bool pol_format_asks_gpg(const char *text)
+{
+	for (const char *at = text; (at = strchr(at, '%'));) {
+		at++;
+		if (at[strspn(at, "+- ")] == 'G')
+			return true;
+	}
+	return strstr(text, "(signature") || strstr(text, "(*signature");
+}
+
 bool pol_command_git(char const *const *args, size_t n, struct b_str *why)
 {
 	size_t i;
@@ -222,7 +234,8 @@ bool pol_command_git(char const *const *args, size_t n, struct b_str *why)
 	if (!args[i][0] || strchr(args[i], '=') || !pol_command_has(subcommands, args[i]))
 		return pol_command_refuse(why, "git", args[i]);
 	for (i++; i < n; i++) /* %G: the signature, which gpg.program checks */
-		if (is_refused(args[i]) || strstr(args[i], "%G"))
+		if (is_refused(args[i]) || pol_format_asks_gpg(args[i]) ||
+		    (args[i][0] == '-' && strstr(args[i], "signature")))
 			return pol_command_refuse(why, "git", args[i]);
 	return true;
 }

@@ -114,6 +114,7 @@ done <<'Y'
 [diff]\n submodule = diff
 [format]\n pretty = %%h %%G?
 [pretty]\n mine = %%G?
+[pretty]\n other = %%h %%+G?
 [log]\n diffMerges = remerge
 Y
 head -c 1100000 /dev/zero | tr '\0' '#' >>.git/config
