@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -163,10 +164,22 @@ static int open_terminal(void)
 	return open("/dev/tty", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
 }
 
+static bool is_exclusive(int fd)
+{
+	int on = 0;
+
+	return ioctl(fd, TIOCGEXCL, &on) == 0 && on;
+}
+
 void lau_terminal_look(struct lau_terminal *t)
 {
 	b_auto_fd int fd = open_terminal();
 
+	for (int i = 0; i < 3; i++) {
+		t->fd[i] = isatty(i) ? fcntl(i, F_DUPFD_CLOEXEC, 3) : -1;
+		t->flags[i] = fcntl(i, F_GETFL);
+		t->was_exclusive[i] = is_exclusive(i);
+	}
 	t->is_known = fd >= 0 && tcgetattr(fd, &t->modes) == 0;
 }
 
@@ -176,6 +189,21 @@ static bool is_free(int fd)
 	pid_t front = tcgetpgrp(fd);
 
 	return front == getpgrp() || (front > 1 && kill(-front, 0) < 0 && errno == ESRCH);
+}
+
+/* TIOCEXCL keeps all but root from opening the terminal by its name. */
+void lau_terminal_return(const struct lau_terminal *t)
+{
+	for (int i = 0; i < 3; i++) {
+		int fd = t->fd[i];
+
+		if (fd < 0)
+			continue;
+		if (is_exclusive(fd) && !t->was_exclusive[i])
+			(void)ioctl(fd, TIOCNXCL);
+		if (t->flags[i] >= 0 && fcntl(fd, F_GETFL) != t->flags[i])
+			(void)fcntl(fd, F_SETFL, t->flags[i]);
+	}
 }
 
 void lau_terminal_restore(const struct lau_terminal *t)

@@ -87,6 +87,11 @@ mode_t lau_umask_relax(void);
 
 struct lau_terminal {
 	bool is_known;
+	/* Of those of descriptors 0 to 2 that are terminals: a copy, and what all who share it
+	 * share. Others than terminals are let go, so that their readers see an end. */
+	int fd[3];	       /* -1: none */
+	int flags[3];	       /* fcntl(F_GETFL) */
+	bool was_exclusive[3]; /* TIOCEXCL */
 	struct termios modes;
 };
 
@@ -94,6 +99,9 @@ struct lau_terminal {
 void lau_terminal_look(struct lau_terminal *);
 /* When nobody of the run is left: unless another job has the terminal now. */
 void lau_terminal_restore(const struct lau_terminal *);
+/* However the command ended: status flags and exclusive mode of descriptors 0 to 2, where they are
+ * terminals and the command left them otherwise. */
+void lau_terminal_return(const struct lau_terminal *);
 
 /*
  * A cgroup of the run's own, where one may be made: beside ours, below a parent that is

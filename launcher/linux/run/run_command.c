@@ -320,6 +320,7 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 	lau_mark("record, beside the command");
 	lau_supervise(&s, &r->outcome);
 	lau_mark("command");
+	lau_terminal_return(&r->terminal);
 	if (r->outcome.signal || r->outcome.phase != LAU_PHASE_COMMAND)
 		lau_terminal_restore(&r->terminal);
 	if (r->has_copies)
