@@ -232,6 +232,7 @@ static int show(struct view *v, struct disk *d, struct b_err *err)
 	if (all.temporary && !v->json)
 		b_str_addf(v->out, "%" PRIu64 " temporary files and directories are gone\n",
 			   all.temporary);
+	view_add_inside(v);
 	return all.n || all.temporary;
 }
 

@@ -294,6 +294,7 @@ static int show(struct view *v, struct groups *g, struct b_err *err)
 	if (g->beyond && !v->json)
 		b_str_addf(v->out, "and %" PRIu64 " more: sbx-audit show --verdict denied\n",
 			   g->beyond);
+	view_add_inside(v);
 	return g->total > 0;
 }
 

@@ -2,6 +2,7 @@
 /* views.c - what all views share; see views.h. */
 #include "views/views.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,6 +45,17 @@ bool view_is_done(const struct aud_entry *e)
 {
 	return strcmp(e->kind, "result") == 0 && strcmp(e->op, "modify") == 0 && !e->err &&
 	       !e->is_claim;
+}
+
+void view_add_inside(const struct view *v)
+{
+	int64_t n = aud_run_int(v->run, "runs_inside", 0);
+
+	if (n > 0 && !v->json)
+		b_str_addf(v->out,
+			   "%" PRId64 " runs inside this one have records of their own: "
+			   "sbx-audit runs lists them\n",
+			   n);
 }
 
 void view_text(struct b_str *out, const char *s)

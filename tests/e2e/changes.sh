@@ -135,3 +135,4 @@ fresh
 launch -q --read "${SBX%/*}" -- sh -c "echo evil >evil; $SBX -q -- true"
 "$AUDIT" changes >"$TMP/answer" 2>&1
 check 'the last run is the outermost' grep -qx 'A ./evil' "$TMP/answer"
+check 'and says that there are runs inside' grep -q '^1 runs inside' "$TMP/answer"
