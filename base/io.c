@@ -270,6 +270,14 @@ int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool 
 	return write_file(path, &c, err);
 }
 
+/* /dev/stdout that is a pipe has no path: it is written to, not replaced. */
+static int write_nameless(const char *path, const struct content *c, struct b_err *err)
+{
+	b_auto_fd int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+
+	return fd < 0 || b_write_all(fd, c->p, c->n) < 0 ? fail_sys(err, path) : 0;
+}
+
 int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t n,
 		   struct b_err *err)
 {
@@ -277,8 +285,11 @@ int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t
 	struct content c = {.p = p, .n = n, .mode = mode ? *mode : 0600, .durable = true};
 	struct stat st;
 
+	if (!real && errno == ENOENT)
+		return stat(path, &st) == 0 ? write_nameless(path, &c, err)
+					    : write_file(path, &c, err);
 	if (!real)
-		return errno == ENOENT ? write_file(path, &c, err) : fail_sys(err, path);
+		return fail_sys(err, path);
 	if (stat(real, &st) < 0)
 		return fail_sys(err, path);
 	if (check_regular(path, &st, SIZE_MAX, err) < 0)

@@ -31,7 +31,8 @@ int b_mkdirs(const char *path, struct b_err *err);
 int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool durable,
 		 struct b_err *err);
 /* The same for a file that a person names, durable: where a link leads, and in place of nothing
- * but a regular file, which keeps its owner. *mode NULL = 0600. */
+ * but a regular file, which keeps its owner. A link to a pipe (/dev/stdout) is written to.
+ * *mode NULL = 0600. */
 int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t n,
 		   struct b_err *err);
 

@@ -497,6 +497,23 @@ Test(base_io, what_is_no_regular_file_is_not_replaced)
 	cr_expect(S_ISFIFO(st.st_mode));
 }
 
+Test(base_io, a_link_to_a_pipe_is_written_to)
+{
+	char buf[4] = "", link[32];
+	struct b_err err;
+	struct stat st;
+	int ends[2];
+
+	cr_assert_eq(pipe(ends), 0);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", ends[1]);
+	cr_assert_eq(symlink(link, "out"), 0);
+	cr_assert_eq(b_replace_file("out", NULL, "abc", 3, &err), 0, "%s", err.msg);
+	cr_assert_eq(lstat("out", &st), 0);
+	cr_expect(S_ISLNK(st.st_mode), "/dev/stdout was replaced so");
+	cr_expect_eq(read(ends[0], buf, 3), 3);
+	cr_expect_str_eq(buf, "abc");
+}
+
 Test(base_io, a_reader_keeps_the_old_file)
 {
 	struct b_err err;
