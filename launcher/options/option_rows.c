@@ -382,6 +382,7 @@ const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_t
 const struct b_opt lau_option_table[] = {
 #define GROUP "Policy"
 	{"require-bundle", 0, "FILE", B_OPT_STR, O(require_bundle), .where = RUN | NOT_NESTED,
+	 .macos = "sbx-bundle, which verifies it, is not built for macOS: leave it out",
 	 .group = GROUP,
 	 .help = "signed policies (sbx-policy bundle) that must allow, too: without a valid one, "
 		 "or the last that was, nothing runs"},

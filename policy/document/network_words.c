@@ -53,6 +53,15 @@ int pol_size_parse(const char *text, unsigned long long *out)
 	return 0;
 }
 
+/* memrchr(3), which macOS has not */
+static const char *last_of(const char *from, const char *end, char what)
+{
+	while (end > from)
+		if (*--end == what)
+			return end;
+	return NULL;
+}
+
 int pol_upstream_parse(const char *url, struct pol_upstream *out)
 {
 	static const char scheme[] = "http://";
@@ -65,13 +74,13 @@ int pol_upstream_parse(const char *url, struct pol_upstream *out)
 	end = url + strcspn(url, "/?#");
 	if (*end && strcmp(end, "/") != 0)
 		return -1;
-	at = memrchr(url, '@', (size_t)(end - url));
+	at = last_of(url, end, '@');
 	if (at) {
 		out->userinfo = url;
 		out->userinfo_len = (size_t)(at - url);
 		url = at + 1;
 	}
-	colon = memrchr(url, ':', (size_t)(end - url));
+	colon = last_of(url, end, ':');
 	if (*url == '[') { /* an address of IPv6 */
 		const char *close = memchr(url, ']', (size_t)(end - url));
 
