@@ -141,6 +141,24 @@ int lau_run_losses(struct run *r, struct b_err *err)
 	return lau_losses_tell(r->o, &r->plan, err);
 }
 
+/* What the processes handed back. */
+static int take_spawned(struct run *r, struct b_err *err)
+{
+	if (r->spawned.reports)
+		lau_reports_open(&r->reports, r->spawned.reports);
+	if (r->spawned.alone)
+		lau_alone_open(&r->alone, r->spawned.alone);
+	if (r->spawned.lost & LAU_NET_FILTERED)
+		lau_door_release(&r->door);
+	if (r->door.page && lau_door_opened(&r->door, r->plan.engine->image_data,
+					    r->plan.engine->image.size, err) < 0)
+		return -1;
+	start_guard(r, r->plan.is_wrapped || r->spawned.init > 0);
+	r->record.lost = r->spawned.lost;
+	lau_plan_lost(&r->plan, r->spawned.lost);
+	return 0;
+}
+
 int lau_run_spawn(struct run *r, struct b_err *err)
 {
 	struct lau_spawn sp;
@@ -189,19 +207,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 			lau_plan_serving_failed(&r->dirs, &r->plan);
 		return -1;
 	}
-	if (r->spawned.reports)
-		lau_reports_open(&r->reports, r->spawned.reports);
-	if (r->spawned.alone)
-		lau_alone_open(&r->alone, r->spawned.alone);
-	if (r->spawned.lost & LAU_NET_FILTERED)
-		lau_door_release(&r->door);
-	if (r->door.page && lau_door_opened(&r->door, r->plan.engine->image_data,
-					    r->plan.engine->image.size, err) < 0)
-		return -1;
-	start_guard(r, r->plan.is_wrapped || r->spawned.init > 0);
-	r->record.lost = r->spawned.lost;
-	lau_plan_lost(&r->plan, r->spawned.lost);
-	return 0;
+	return take_spawned(r, err);
 }
 
 /* Our copies of the command's input and output would hide from the other end of a pipe that
