@@ -131,6 +131,8 @@ static const struct {
 	 "semaphores fail"},
 	{BOTH, "The record of a hostile command",
 	 "it is its own word, but for what the broker writes; a log ends at 256 MiB"},
+	{BOTH, "Names and words of processes in the record are the command's own word",
+	 "a process of the run can say another name and other words for one of its kind"},
 	{BOTH, "Processes of the same user are visible",
 	 "where no pid namespace can be had (--isolate), the process list is the host's"},
 	{BOTH, "Memory and processor time are limited for each process, not for the run",

@@ -217,6 +217,7 @@ const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfi
 
 enum { REPOSITORIES_MAX = 4000, DEPTH_OF_NAMES = 16, SETTINGS_MAX = 1000 };
 enum { ROWS_DEEP = 2 }; /* names of submodules that the rows of the protected set know */
+enum { ROWS_LACK = 4 }; /* parts of a repository that they do not have: refs/remotes is not one */
 
 struct runs {
 	struct pol_build *b;
@@ -399,8 +400,8 @@ static bool is_in_dir(struct runs *r, const char *dir, const char *name)
 	return access(pol_build_join(r->b, dir, name), F_OK) == 0;
 }
 
-/* The rows of the protected set know submodules by names of one part or two, but for the settings
- * of worktrees; git names them by their paths, and those of submodules lie in them. */
+/* The rows of the protected set know submodules by names of one part or two, but for the first
+ * parts; git names them by their paths, and those of submodules lie in them. */
 static void close_repository(struct runs *r, const char *dir, unsigned depth)
 {
 	static const struct {
@@ -409,16 +410,16 @@ static void close_repository(struct runs *r, const char *dir, unsigned depth)
 	} parts[] = {
 		{POL_EXACT, "config.worktree"},
 		{POL_EXACT, "config.worktree.lock"},
+		{POL_TREE, "remotes"},
+		{POL_TREE, "branches"},
 		{POL_TREE, "hooks"},
 		{POL_EXACT, "config"},
 		{POL_EXACT, "config.lock"},
 		{POL_EXACT, "commondir"},
 		{POL_EXACT, "gitdir"},
 		{POL_EXACT, "info/attributes"},
-		{POL_TREE, "remotes"},
-		{POL_TREE, "branches"},
 	};
-	size_t n = depth >= ROWS_DEEP ? sizeof parts / sizeof *parts : 2;
+	size_t n = depth >= ROWS_DEEP ? sizeof parts / sizeof *parts : ROWS_LACK;
 
 	for (size_t i = 0; i < n; i++)
 		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));

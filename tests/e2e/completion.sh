@@ -33,10 +33,10 @@ bash_has() # WANT PROGRAM WORD...
 
 check 'bash: options by their beginning' bash_says '--deny-connect --deny-modify --deny-read' sbx-launch --deny
 check 'bash: letters, too' bash_has -p sbx-launch -
-check 'bash: the words of a value' bash_says 'host loopback none' sbx-launch --network ''
+check 'bash: the words of a value' bash_says 'host loopback none watch' sbx-launch --network ''
 check 'bash: the beginning of one' bash_says 'loopback' sbx-launch --network l
 check 'bash: behind an equals sign' bash_says 'loopback' sbx-launch --network = l
-check 'bash: nothing typed behind an equals sign' bash_says 'host loopback none' sbx-launch --network =
+check 'bash: nothing typed behind an equals sign' bash_says 'host loopback none watch' sbx-launch --network =
 check 'bash: files of an option' bash_has 'a file.yaml' sbx-launch -p a
 check 'bash: directories of another' bash_says 'a dir' sbx-launch --workspace a
 check 'bash: words or files' bash_has host sbx-launch --unix h

@@ -94,13 +94,13 @@ filesystem_policy:
 network_policies:
   forge:
     endpoints:
-      - { host: api.example.com, port: 443, protocol: rest, enforcement: enforce, rules: [ { allow: { method: GET, path: /repos/** } } ] }
+      - { host: api.example.com, port: 443, protocol: sql, enforcement: enforce, access: read-only }
       - { host: "*.pkg.example.org", ports: [80, 443] }
     binaries: [ { path: /usr/bin/git }, { path: "/**/node" } ]
 
 
 X
-check 'openshell: with rules on the network nothing is run' eval '! works agents.yaml >/dev/null'
+check 'openshell: with rules that nothing enforces nothing is run' eval '! works agents.yaml >/dev/null'
 check 'openshell: unless losses are accepted' works agents.yaml --best-effort
 check 'openshell: and then there is no network' eval \
 	'"$SBX" --best-effort -q -p "$TMP/agents.yaml" -- python3 -c "

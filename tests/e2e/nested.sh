@@ -6,6 +6,10 @@
 
 AUDIT=$(dirname "$SBX")/sbx-audit
 export SBX
+newest_inside() # the id of the last run that was made inside another
+{
+	basename "$(dirname "$(grep -l parent_run_id "$HOME"/.local/state/sbx-launch/runs/*/run.json | tail -n 1)")"
+}
 inner() # OUTER-OPTIONS -- INNER-WORDS...: sbx-launch OUTER sbx-launch INNER; sets $status, $TMP/out, $TMP/err
 {
 	local outer=()
@@ -51,7 +55,7 @@ launch -q -- bash -c 'ulimit -f 4; ulimit -t 600; ulimit -s 256; exec "$SBX" -q 
 check 'its limits are of the command' says '4
 600
 256'
-check 'not of what is recorded of it' sh -c '"$1" last | grep -q "^inside" && "$1" last | grep -q "^missing *0 events lost" && "$1" verify last' - "${SBX%/*}/sbx-audit"
+check 'not of what is recorded of it' sh -c '"$1" "$2" | grep -q "^inside" && "$1" "$2" | grep -q "^missing *0 events lost" && "$1" verify "$2"' - "${SBX%/*}/sbx-audit" "$(newest_inside)"
 cat >grow.py <<'P'
 import os, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -163,7 +167,7 @@ check 'what it does is recorded, whatever it says' \
 	sh -c "for r in \$('$AUDIT' runs | grep -oE '[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}'); do '$AUDIT' show \"\$r\"; done | grep -q made-inside"
 check 'the record says inside of which run' \
 	sh -c "grep -l parent_run_id \"\$HOME\"/.local/state/sbx-launch/runs/*/run.json | grep -q ."
-check 'and sbx-audit shows it' sh -c "'$AUDIT' | grep -q '^inside  *[0-9]'"
+check 'and sbx-audit shows it' sh -c '"$1" "$2" | grep -q "^inside  *[0-9]"' - "$AUDIT" "$(newest_inside)"
 python3 -c '
 import socket, sys
 s = socket.socket(socket.AF_UNIX); s.bind("'"$TMP"'/host.sock"); s.listen(); print("up", flush=True)

@@ -150,6 +150,7 @@ static const struct line {
 	[M_image] = {own, "the product of both policies"},
 	[M_read_level] = {own, "planned from the product"},
 	[M_traps] = {own, "planned from the product"},
+	[M_filter_flags] = {own, "settings of the product"},
 	[M_landlock_fd] = {own, "planned from the product"},
 	[M_keep_caps] = {has_bits_of_both, NULL},
 	[M_is_parent] = {own, "of the host"},
