@@ -94,7 +94,7 @@ filesystem_policy:
 network_policies:
   forge:
     endpoints:
-      - { host: api.example.com, port: 443, protocol: sql, enforcement: enforce, access: read-only }
+      - { host: api.example.com, port: 443, protocol: sql, access: read-only }
       - { host: "*.pkg.example.org", ports: [80, 443] }
     binaries: [ { path: /usr/bin/git }, { path: "/**/node" } ]
 
