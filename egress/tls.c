@@ -8,6 +8,7 @@
 #include <openssl/x509v3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -197,7 +198,10 @@ static bool open_server(struct egr_tls *t, int fd)
 						 h->addr.is_v6 ? 16 : 4);
 	SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
 				       X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-	return SSL_set1_host(ssl, h->name) && SSL_set_tlsext_host_name(ssl, h->name);
+	/* the macro SSL_set_tlsext_host_name() takes const away; the name is copied */
+	return SSL_set1_host(ssl, h->name) &&
+	       SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+			(void *)(uintptr_t)h->name);
 }
 
 struct egr_tls *egr_tls_new(struct egr_tls_world *w, const struct sbx_host *h, int caller_fd,

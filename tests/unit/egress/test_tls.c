@@ -117,7 +117,7 @@ Test(egress_tls, carries_what_either_end_says)
 	char buf[64];
 
 	connect_to("a.example.net", "a.example.net");
-	SSL_set_tlsext_host_name(client, "A.Example.NET");
+	SSL_set_tlsext_host_name(client, (char[]){"A.Example.NET"});
 	SSL_set1_host(client, "a.example.net");
 	cr_assert_eq(shake(), EGR_TLS_IS_UP);
 	cr_expect_str_eq(egr_tls_why(tls), "");
@@ -173,7 +173,7 @@ Test(egress_tls, another_name_is_refused_before_the_server_hears_of_it)
 	char byte;
 
 	connect_to("a.example.net", "a.example.net");
-	SSL_set_tlsext_host_name(client, "b.example.net");
+	SSL_set_tlsext_host_name(client, (char[]){"b.example.net"});
 	expect_failure(EGR_TLS_NO_CALLER, "is for another host");
 	cr_expect_eq(recv(pair[EGR_HTTP_SERVER][1], &byte, 1, MSG_DONTWAIT), -1);
 }
@@ -181,7 +181,7 @@ Test(egress_tls, another_name_is_refused_before_the_server_hears_of_it)
 Test(egress_tls, a_name_is_not_an_address)
 {
 	connect_to("192.0.2.7", "192.0.2.7");
-	SSL_set_tlsext_host_name(client, "a.example.net");
+	SSL_set_tlsext_host_name(client, (char[]){"a.example.net"});
 	expect_failure(EGR_TLS_NO_CALLER, "is for another host");
 }
 
