@@ -33,7 +33,7 @@ struct aud_asked {
 	const char *text, *text2;
 	size_t len, len2;
 };
-/* Of an event that has them in its second text. */
+/* The paths that an event carries in its second text, behind `path2`. */
 struct aud_asked aud_asked_of(const struct sbx_event *, const char *second);
 
 /* Set by aud_trust_event() alone: its process could not be found in the run. */
@@ -202,7 +202,7 @@ void aud_fold_release(struct aud_fold *);
  * One call, told by two: the broker tells what it performed, the shim what its program
  * asked for. The log has it once, as the broker tells it. A shim's event is the command's own word:
  * it adds the name of the call, the parent, and fields of their own for the paths that the program
- * gave. One that differs from the broker's in any other fact is no twin, and the log has both.
+ * gave. One that differs from the broker's in any other fact is not a twin, and the log has both.
  *
  *	aud_twins_broker(&t, &ev, path, path2, now, &claim)	true: to be logged now, else kept
  *	aud_twins_shim(&t, &ev, path, &path2, &claim)		true: it is the broker's now

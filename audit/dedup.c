@@ -188,7 +188,7 @@ struct aud_asked aud_asked_of(const struct sbx_event *ev, const char *second)
 	return (struct aud_asked){second, second + a.first, a.first, a.second};
 }
 
-/* What the shim says, where the broker does not say the same. */
+/* The paths as the shim gives them, without those that the broker gives as well. */
 static struct aud_asked claim_of(const struct sbx_event *shims, const char *its,
 				 const struct sbx_event *brokers, const char *own)
 {

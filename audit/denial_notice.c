@@ -219,7 +219,8 @@ static void add_filter_line(struct b_str *line, const struct pol_sc_rule *rule)
 		b_str_add(line, "no option opens it");
 }
 
-/* What one line is enough for, whomever it was about; NULL: each path has its own. */
+/* Denials with the same text here share one line, whatever process asked; NULL: a line for each
+ * path. */
 static const char *of_call(const struct aud_denial *d)
 {
 	if (of_filter(d))

@@ -223,7 +223,8 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		aud_refusals_add(&c->refusals, &d, it->count ? it->count : 1);
 }
 
-/* What would be refused is shown as what is; but it is not one of the refusals. */
+/* With --network watch: prints the line of a connection that the rules deny. It is not counted as
+ * a denial, because it passed. */
 static void note_watched(struct aud_collector *c, const struct aud_item *it,
 			 const struct aud_verdict *v)
 {
@@ -243,7 +244,7 @@ static void note_watched(struct aud_collector *c, const struct aud_item *it,
 		.is_request = has_more && memchr(it->path2, ' ', ev->path2_len),
 	};
 
-	/* who asks for a name connects to it, which has a line of its own */
+	/* the connect that follows a look-up has its own line */
 	if (ev->call != SBX_CALL_resolve)
 		aud_person_denial(&c->person, &d, c->now_ms);
 }

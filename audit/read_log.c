@@ -207,7 +207,7 @@ static bool floor_has(const json_t *floor, const char *what)
 	return false;
 }
 
-/* Marked calls are the kernel's to make, and only a shim tells of them. */
+/* The kernel decides marked calls, and only a shim reports them. */
 static bool is_brokered(const struct aud_run *run)
 {
 	const json_t *floor = aud_run_get(run, "floor");

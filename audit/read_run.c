@@ -23,7 +23,7 @@ static void copy_id(char out[AUD_ID_MAX], const char *id)
 
 static int load_info(const char *path, json_t **out, struct b_err *err);
 
-/* 1: a run of its own; 0: one inside another run, or one that cannot be read; -1: no run.json. */
+/* 1: an outermost run; 0: one inside another, or its run.json cannot be read; -1: no run.json. */
 static int is_outermost(const char *root, const char *id)
 {
 	b_auto(b_str_release) struct b_str path = {0};
@@ -40,9 +40,9 @@ static int is_outermost(const char *root, const char *id)
 	return answer;
 }
 
-/* The newest run of its own that got as far as a run.json: one whose start was cut short tells
- * nothing, and a command can begin runs inside its own, of which the last would hide it. Else the
- * newest with a run.json, else the newest of all. */
+/* The newest outermost run with a run.json: a start that was cut short has none, and a command can
+ * begin runs inside its own, behind which it would hide. Without one, the newest run with a
+ * run.json; without that, the newest of all. */
 static size_t last(const char *root, char *const *names, size_t n)
 {
 	size_t i, any = n ? n - 1 : n;

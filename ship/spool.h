@@ -52,6 +52,6 @@ struct ship_spool *ship_spool_new(const char *root, const char *id, const char *
 void ship_spool_free(struct ship_spool *);
 /* Does it go on? To be asked before its lines are read. */
 void ship_spool_look(struct ship_spool *, const char *root);
-/* The next batch: 1, 0 when there is none for now, -1. */
+/* Takes the next batch. 1: there is one; 0: none for now; -1: *err says why not. */
 int ship_spool_next(struct ship_spool *, ship_put *, void *arg, struct ship_part *out,
 		    struct b_err *err);

@@ -71,5 +71,6 @@ bool pol_command_has(const char *list, const char *word);
 bool pol_command_refuse(struct b_str *why, const char *name, const char *word);
 bool pol_command_git(char const *const *args, size_t n, struct b_str *why);
 
-/* Does a format of git's have a placeholder for which git starts gpg.program? */
+/* True when the format has a placeholder (%G?, %+GS, %(signature) ...) for which git starts
+ * gpg.program. Pure. */
 bool pol_format_asks_gpg(const char *text);
