@@ -18,7 +18,7 @@ struct b_str;
 struct pol_doc;
 struct pol_engine;
 
-enum { YES = 0, NO = 1, TROUBLE = 2 }; /* grep's grammar, DESIGN §7 */
+enum { YES = 0, NO = 1, TROUBLE = 2 }; /* exit statuses, as grep(1)'s */
 
 enum ask_plan { PLAN_LANDLOCK, PLAN_SECCOMP, PLAN_SBPL, PLAN_BWRAP, PLAN_NONE };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* image.h - the operations a rule speaks of (DESIGN §3). The order is part of the image format. */
+/* image.h - the operations a rule speaks of (sbx-policy(5)). The order is part of the image format.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -158,7 +158,7 @@ static void open_sockets(struct pol_build *b)
 	pol_build_add(b, POL_OPS(SBX_CONNECT), &all, POL_TWIN_NONE);
 }
 
-/* The main layer, in the order of DESIGN §3. */
+/* The main layer, in the order of engine.h. */
 static int build_main(struct pol_build *b, const struct pol_effective *eff, struct b_err *err)
 {
 	pol_build_base(b, eff);

@@ -8,7 +8,7 @@
  *	sandbox-exec -f <file with prof.text> -D prof.params[i].name=prof.params[i].value ...
  *	sbpl_profile_release(&prof);
  *
- * Two styles. HARDENED says what the ruleset says (DESIGN §3): each block has one fixed set of
+ * Two styles. HARDENED says what the ruleset says: each block has one fixed set of
  * operations and keeps the order of the rules, exact stays exact, `?` is one UTF-8 character.
  * Behind it stand denials alone ("pins"), because the kernel asks about a move only at its two
  * ends and cannot compare them:
@@ -84,7 +84,7 @@ struct sbpl_opts {
 	/* Directories that a re-opened deny could be escaped through stay free to move: a note says
 	 * so. Else they are pinned, however many. */
 	bool lax_moves;
-	bool stat_ancestors; /* stat only above what a rule names; else stat is free (DESIGN §3) */
+	bool stat_ancestors;	     /* stat only above what a rule names; else stat is free */
 	struct sbpl_orbit_env orbit; /* SBPL_STYLE_ORBIT */
 };
 

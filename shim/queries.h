@@ -7,8 +7,8 @@
  *
  *	X(name, type, failure, event, prototype, arguments, END(directory fd, path, how), is free)
  *
- * SHIM_QUERY_CALLS only ask about a path. They are free (DESIGN: stat stays free) and told at
- * the audit level `all` alone:
+ * SHIM_QUERY_CALLS only ask about a path. No rule denies them (stat stays free), and the
+ * shim records them at the audit level `all` only:
  *
  *	X(name, type, failure, event, prototype, arguments, directory fd, path)
  *

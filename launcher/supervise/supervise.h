@@ -47,7 +47,7 @@ struct lau_outcome {
 #define LAU_STATUS_OURS	   125
 #define LAU_STATUS_KILLED  137
 
-/* The exit status of sbx-launch (DESIGN §7). */
+/* The exit status of sbx-launch (sbx-launch(1), EXIT STATUS). */
 int lau_outcome_status(const struct lau_outcome *);
 /* One JSON line {phase, status, signal, error} to `fd`, as the last thing before the exit; a reader
  * that is gone is no error (SIGPIPE is ignored from here). */

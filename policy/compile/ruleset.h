@@ -29,7 +29,8 @@ enum pol_shape {
 	POL_GLOB   /* `base` is a literal directory, `glob` is relative to it */
 };
 
-/* Where a rule stands in the order of DESIGN §3; printed by `sbx-policy show`. */
+/* The groups of rules, in the order in which they apply (the last match decides). `sbx-policy show`
+ * prints them. */
 #define POL_TIERS(X)                                                                               \
 	X(BASE, "base")                                                                            \
 	X(PROFILE, "profile")                                                                      \
@@ -109,7 +110,7 @@ size_t pol_layer_end(const struct pol_list *, size_t first);
 const char *pol_tier_name(enum pol_tier);
 
 /*
- * The one glob language (DESIGN §3), as a judge of single patterns.
+ * The one glob language (sbx-policy(5)), as a judge of single patterns.
  *
  * `*` run without '/' (may be empty, matches dot files); `**` + '/' zero or more
  * directories; other `**` crosses '/'; `?` one token: a well-formed UTF-8 sequence, or one

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layers.h - the documents of a run and what they settle (DESIGN §7).
+ * layers.h - the documents of a run, and the settings that follow from all of them.
  *
  *	struct pol_layers layers = {0};
  *	if (pol_layers_load(&rq, workspaces, n, &layers, &err) < 0) ...

@@ -14,7 +14,7 @@
 struct b_err;
 struct pol_ynode;
 
-/* Limits of a document (DESIGN: hostile input). */
+/* Limits of a document (a document is hostile input). */
 #define POL_MAX_FILE	 (4u << 20) /* bytes */
 #define POL_MAX_DEPTH	 32
 #define POL_MAX_NODES	 200000 /* YAML events after alias expansion */

@@ -49,7 +49,8 @@ struct pol_request {
 	size_t npolicies;
 	enum pol_dialect dialect; /* of `policies`; auto = by their content */
 	const char *profile;	  /* NULL: the document's only profile, else an error naming them */
-	const char *const *workspaces; /* none = git toplevel or cwd, as DESIGN §7 allows */
+	const char *const *workspaces; /* none = the git toplevel, else the current directory
+					  (sbx-launch(1)) */
 	size_t nworkspaces;
 	bool is_default_workspace; /* nobody named it: found from the current directory */
 	/* As many, as the person wrote them: for what is told of them; NULL = the same. */

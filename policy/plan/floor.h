@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * floor.h - the planner: which mechanism carries each rule (DESIGN §4).
+ * floor.h - the planner: which mechanism enforces each rule (docs/ARCHITECTURE.md).
  *
  *	struct pol_floor floor;
  *	pol_floor_plan(&engine->rules, &engine->image, pol_fsview_host(), &floor, &err);

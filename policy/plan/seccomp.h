@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seccomp.h - the static filter as data: which calls get which answer and why (DESIGN §4.1).
+ * seccomp.h - the static filter as data: which calls get which answer, and why.
  *
  * Pure. `sbx-policy show --plan seccomp` prints it; launcher/linux/filters/filtercode.c compiles it
  * at build time, once per combination of flags, so that a launch only points the kernel at an
@@ -200,7 +200,7 @@ const struct pol_syscall *pol_syscalls(size_t *out_n);
 
 /*
  * What the broker must see of a command's system calls, as the planner decides it and
- * the trap filter carries it out (DESIGN §4.3).
+ * the trap filter enforces it.
  */
 
 /* Which opens for reading the broker performs; the lowest level that is exact is chosen. */

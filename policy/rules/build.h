@@ -20,7 +20,7 @@ struct reached_list;
 
 /*
  * The parts of pol_engine_new(): each appends its rules to one ruleset, in the order of
- * DESIGN §3. Internal to policy/.
+ * engine.h. Internal to policy/.
  */
 
 /* Whether a rule whose literal prefix passes through a symlink gets a twin with the real path. */

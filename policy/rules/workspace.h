@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * workspace.h - what the host says about places: canonical paths, homes, which directory is the
- * workspace when nobody says (DESIGN §7), a linked worktree's git data. Reads only.
+ * workspace.h - what the host says about places: canonical paths, homes, the workspace when
+ * the user names none, a linked worktree's git data. Reads only.
  */
 #pragma once
 

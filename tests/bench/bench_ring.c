@@ -3,7 +3,7 @@
  *	ring		events a second that two writer processes put into the ring, 60-byte paths
  *	collector	lines a second from the ring to a chained log in memory
  *
- * Goals (DESIGN §8): 5,000,000 and 500,000. */
+ * Goals: 5,000,000 and 500,000. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Exit statuses, the line that goes with them, --status-fd: DESIGN §7.
+# Exit statuses, the line that goes with them, --status-fd: sbx-launch(1).
 . "$(dirname "$0")/../support/e2e.sh"
 
 is() # NAME STATUS ARGS...

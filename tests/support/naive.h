@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * naive.h - the glob language of DESIGN §3 once more, as it is written down and by trying all ways:
- * shares nothing with the product.
+ * naive.h - the glob language of sbx-policy(5) once more, by trying all ways. It shares nothing
+ * with the product.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * public.h - performs for a confined command the file calls that the kernel's rules alone cannot
- * decide (DESIGN §4.3).
+ * public.h - the broker performs for a confined command the file calls that the kernel's rules
+ * cannot decide alone.
  *
  * The command's Landlock domain grants nothing where the policy is complex; a seccomp filter
  * stops its calls there and hands them to the broker, a process outside of that domain. It finds

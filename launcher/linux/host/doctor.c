@@ -61,7 +61,8 @@ static const struct lau_ability *ability(const struct lau_host *h, const struct 
 	return (const void *)((const char *)h + row->offset);
 }
 
-/* Why namespaces are refused depends on who refuses; the errno tells (floor.md §4). */
+/* The remedy for refused namespaces depends on the part of the host that refuses: the errno shows
+ * which. */
 static const char *remedy(const struct lau_host *h, const struct row *row)
 {
 	if (row->remedy)

@@ -181,7 +181,7 @@ Test(policy_compile, ten_thousand_rules_compile_soon)
 	}
 	start = clock();
 	engine_compile(&e);
-	/* DESIGN asks for 0.5 s; the rest is for a busy machine. */
+	/* The goal is 0.5 s; the rest is for a busy machine. */
 	cr_expect_lt(clock() - start, (clock_t)(SLOWER * 2 * CLOCKS_PER_SEC));
 	cr_expect_not(engine_allows(&e, "/ws/a/n9996.69972/x"));
 	cr_expect(engine_allows(&e, "/ws/a/n9996.6997/x"));

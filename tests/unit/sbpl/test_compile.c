@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit tests of the compiler: conformance rows, the reference's vectors as DESIGN restates them,
+/* Unit tests of the compiler: conformance rows, vectors of the reference,
  * goldens of the presets, limits. */
 #include "sbpl/sbpl.h"
 
