@@ -278,6 +278,10 @@ void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
 {
 	b_auto(b_str_release) struct b_str remedy = {0};
 
+	if (!h->landlock_abi && !h->is_inside) {
+		b_str_add(out, "it was not tried, as it needs Landlock");
+		return;
+	}
 	if (!h->serving.is_tried) {
 		b_str_addf(
 			out,

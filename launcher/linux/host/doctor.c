@@ -38,7 +38,8 @@ static const struct row rows[] = {
 	ROW(user_ns, .gives = "namespaces without root",
 	    .loses = "an ordinary user has no network namespace"),
 	ROW(pid_ns, .gives = "processes of its own (--isolate pid), ended with the supervisor",
-	    .loses = "the process list stays the host's; a killed supervisor leaves processes"),
+	    .loses = "the process list stays the host's; a guard ends what a killed supervisor "
+		     "leaves"),
 	ROW(mount_ns, .gives = "/dev/shm of its own (--isolate shm)",
 	    .loses = "/dev/shm is closed: POSIX shared memory and semaphores fail"),
 	ROW(seccomp_notify,
@@ -47,12 +48,13 @@ static const struct row rows[] = {
 	    .remedy = "Linux 5.0 or newer, not below another listener"),
 	ROW(openat2, .gives = "one system call per check in the shim",
 	    .loses = "the shim checks the slow way", .remedy = "Linux 5.6 or newer"),
-	ROW(pidfd, .gives = "signals without races", .loses = "nothing in this version",
-	    .remedy = "Linux 5.3 or newer"),
+	ROW(pidfd, .gives = "signals without races",
+	    .loses = "sockets can be neither bound nor connected", .remedy = "Linux 5.3 or newer"),
 	ROW(cgroup, .gives = "--memory and --nproc for the run as a whole",
 	    .loses = "--memory holds for each process; --nproc does not hold for root",
 	    .remedy = "start below a delegated cgroup of version 2 with the controllers memory and "
-		      "pids: systemd-run --user --scope"),
+		      "pids: systemd-run --user --scope; in a container, the engine's own limits "
+		      "(--memory, --pids-limit)"),
 };
 #define NROWS (sizeof rows / sizeof *rows)
 
@@ -72,18 +74,19 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 		return "raise user.max_user_namespaces, user.max_net_namespaces (sysctl)";
 	case EINVAL:
 	case ENOSYS:
-		return "a kernel with CONFIG_NAMESPACES, CONFIG_USER_NS, CONFIG_NET_NS";
+		return "a kernel with CONFIG_NAMESPACES, CONFIG_USER_NS, CONFIG_NET_NS; in a "
+		       "container, a seccomp profile that allows unshare(2)";
 	case EPERM:
 	case EACCES:
 		if (h->apparmor_userns && !h->is_root)
-			return "the AppArmor profile in libexec/sbx-launch/apparmor, or "
+			return "the AppArmor profile libexec/sbx-launch/apparmor/sbx-launch below "
+			       "the prefix of the installation, which says how it is loaded; or "
 			       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 		if (h->is_root)
 			return "in a container: grant CAP_SYS_ADMIN, or run as an ordinary user "
 			       "with a seccomp profile that allows unshare(2)";
-		return "sysctl kernel.unprivileged_userns_clone=1; in a container, a seccomp "
-		       "profile "
-		       "that allows unshare(2)";
+		return "sysctl kernel.unprivileged_userns_clone=1 where the kernel has it "
+		       "(Debian's); in a container, a seccomp profile that allows unshare(2)";
 	default:
 		return "see errno";
 	}
@@ -94,11 +97,23 @@ static unsigned beside(const struct lau_host *h)
 	return h->has_broker ? POL_LL_BESIDE_BROKER : 0;
 }
 
-/* A run was tried; else what the table says. */
+/* The directory is refused, not the host: the doctor is asked in a home, or in /. */
+static bool is_no_workspace(const struct lau_host *h)
+{
+	static const char mark[] = "E_WORKSPACE:";
+
+	return h->has_verdicts && !h->verdicts[0].runs &&
+	       !strncmp(h->verdicts[0].why, mark, sizeof mark - 1);
+}
+
+/* A run was tried; else what the table says. The default policy needs the broker: the protected
+ * set. */
 static bool can_hold(const struct lau_host *h)
 {
-	if (h->has_verdicts)
+	if (h->has_verdicts && !is_no_workspace(h))
 		return h->verdicts[0].runs;
+	if (h->has_verdicts && !h->has_broker)
+		return false;
 	return h->landlock_abi >= (h->has_broker ? 1 : POL_LL_ABI_TRUNCATE) &&
 	       h->seccomp_filter.has;
 }
@@ -170,6 +185,8 @@ static void show_broker(const struct lau_host *h, bool colour, struct b_str *out
 
 static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *out)
 {
+	const char *said = "";
+
 	if (!h->has_verdicts)
 		return;
 	b_str_add(out, "Strict runs, as they are made in this directory:\n");
@@ -180,9 +197,12 @@ static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *o
 		b_str_addf(out, "%s%s\n", *v->options ? v->options : "the default policy",
 			   v->runs ? "" : ": refused");
 		if (!v->runs) {
+			const char *why = strcmp(said, v->why) != 0 ? v->why : "the same cause";
+
 			b_str_add(out, "      ");
-			b_str_add_visible(out, v->why, strlen(v->why));
+			b_str_add_visible(out, why, strlen(why));
 			b_str_addc(out, '\n');
+			said = v->why;
 		}
 		for (const char *at = v->notes; *at; at += strcspn(at, "\n") + 1) {
 			b_str_add(out, "      note: ");
@@ -253,8 +273,11 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 				   : "that makes none inside it: --strict will refuse to run");
 	else
 		b_str_addf(out, "The floor %s.\n",
-			   can_hold(h) ? "holds here"
-				       : "does not hold here: --strict will refuse to run");
+			   !can_hold(h) ? "does not hold here: --strict will refuse to run"
+			   : is_no_workspace(h)
+				   ? "holds on this host, as far as could be tried in a directory "
+				     "that is no workspace: ask again in a project"
+				   : "holds here");
 	(void)pol_each_folding_mount(show_folding, out);
 	show_linked(h, out);
 	b_str_addf(out, "Known limits %s the broker:\n", h->has_broker ? "with" : "without");

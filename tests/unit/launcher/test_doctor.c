@@ -87,6 +87,43 @@ Test(launcher_doctor, the_remedy_follows_the_cause)
 	cr_expect(says(&h, "max_user_namespaces"));
 }
 
+/* The first thing that many ask, in their home, or as root in a container. */
+Test(launcher_doctor, a_directory_that_is_no_workspace_is_not_the_hosts_fault)
+{
+	struct lau_host h = good;
+
+	h.has_broker = h.has_verdicts = true;
+	for (int i = 0; i < LAU_VERDICTS; i++) {
+		h.verdicts[i].options = "";
+		strcpy(h.verdicts[i].why, "E_WORKSPACE: /root would be the workspace");
+	}
+	cr_expect(says(&h, "The floor holds on this host, as far as could be tried"));
+	cr_expect_not(says(&h, "--strict will refuse"));
+	cr_expect(says(&h, "the same cause"));
+	h.has_broker = false; /* the protected set */
+	cr_expect(says(&h, "The floor does not hold here: --strict will refuse"));
+	h.has_broker = true;
+	h.landlock_abi = 0;
+	h.landlock_errno = ENOSYS;
+	cr_expect(says(&h, "The floor does not hold here: --strict will refuse"));
+	h.landlock_abi = 7;
+	strcpy(h.verdicts[0].why, "E_FLOOR: no Landlock");
+	cr_expect(says(&h, "The floor does not hold here: --strict will refuse"));
+}
+
+Test(launcher_doctor, without_landlock_the_broker_blames_no_kernel)
+{
+	struct lau_host h = good;
+
+	h.is_settled = true;
+	h.landlock_abi = 0;
+	h.landlock_errno = EPERM;
+	cr_expect(says(&h, "it was not tried, as it needs Landlock"));
+	cr_expect_not(says(&h, "lacks a call"));
+	h.landlock_abi = 1;
+	cr_expect(says(&h, "lacks a call that the broker needs"));
+}
+
 Test(launcher_doctor, without_a_cgroup_it_says_what_limits_are)
 {
 	struct lau_host h = good;
