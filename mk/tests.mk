@@ -162,11 +162,12 @@ HOSTS_ROUNDS ?= 200
 check-hosts: tests-build
 	$(Q)HOSTS_ROUNDS=$(HOSTS_ROUNDS) TEST_TIMEOUT=3600 B=$(B) scripts/run-tests hosts tests/e2e/hosts_agree.sh
 
-# The table of docs/HOSTS.md on filters.
+# The tables of docs/HOSTS.md on filters and on places.
 filters-table: tests-build
 	$(Q)HOSTS_TABLE=$(abspath $(B))/filters.md HOSTS_ROUNDS=0 B=$(B) scripts/run-tests table \
 		tests/e2e/hosts_agree.sh
-	$(Q)python3 tests/support/hosts.py --into docs/HOSTS.md $(B)/filters.md
+	$(Q)python3 tests/support/hosts.py --into docs/HOSTS.md filters $(B)/filters.md
+	$(Q)python3 tests/support/hosts.py --into docs/HOSTS.md places $(B)/filters-places.md
 
 # A thousand runs whose processes are killed at random: nothing is left, nothing half-written.
 kill-storm: tests-build

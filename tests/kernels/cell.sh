@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One cell of the matrix, inside the guest, as whoever runs it: smoke, selftest, escape, agreement, e2e,
+# One cell of the matrix, inside the guest, as whoever runs it: smoke, selftest, escape, agreement, e2e, hosts,
 # those of $PARTS. Prints "= PART OK FAILED SKIPPED SECONDS" for each, failures as they are, and
 # "= refused CAUSE" when a strict run is refused here.
 here=$(cd "$(dirname "$0")" && pwd)
@@ -49,6 +49,12 @@ e2e()
 	for t in ${E2E:-status stdio secrets scratch refusals}; do
 		E2E_AS_ME=1 timeout 600 bash "$here/../e2e/$t.sh" 2>&1
 	done >"$log"
+}
+
+hosts() # random filters and places on this kernel, under this scope: --doctor against runs
+{
+	(mkdir -p "$HOME/hosts" && cd "$HOME/hosts" && TMPDIR=/tmp E2E_INNER=$(id -un) E2E_ROOT=$HOME \
+		python3 "$here/../support/hosts.py" "$B/tests/mkhost" "$SBX" "${HOSTS_ROUNDS:-8}" "${HOSTS_SEED:-}") >"$log" 2>&1
 }
 
 mkdir -p "$HOME/try" && cd "$HOME/try" || exit 2

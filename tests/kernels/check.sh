@@ -1,10 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # make check-kernels: the kernels people have, in qemu. Boots Debian's own kernels (KERNELS, "6.1 6.12")
-# with a small Debian 12 in memory, with and without user namespaces (USERNS, "1 0"), and there runs
+# with a small Debian 12 in memory, with and without user namespaces (USERNS, "1 0"; aa: AppArmor restricts
+# them, as on Ubuntu 24.04, from 6.7 on), and there runs
 # cell.sh for each scope of Yama (YAMA, "0 1 2 3"; 3 comes last, for it cannot be lowered again), as root
-# and as an ordinary user (WHO, "root user"). PARTS ("smoke selftest escape agreement e2e") says what.
-# Kernels and root are kept in KERNELS_CACHE.
+# and as an ordinary user (WHO, "root user"). PARTS ("smoke selftest escape agreement e2e") says what;
+# hosts, HOSTS_ROUNDS random hosts (8) in each cell, only when it is named.
+# Kernels and root are kept in KERNELS_CACHE. With KEEP=1 the results of earlier calls stay, but for the
+# parts of cells that are tried again: the matrix can be done in pieces.
 # No hardware virtualisation is needed. KERNELS_SUBSET=1: one boot, about two minutes.
 #
 # Prints each cell; the results go to $B/logs/kernels/results, of which table.awk makes docs/HOSTS.md.
@@ -67,7 +70,7 @@ make_init() # FILE USERNS
 {
 	cat >"$1" <<-END
 		#!/bin/bash
-		export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb PARTS='$PARTS'
+		export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TERM=dumb PARTS='$PARTS' HOSTS_ROUNDS='${HOSTS_ROUNDS:-}' HOSTS_SEED='${HOSTS_SEED:-}'
 		mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev; mkdir -p /dev/pts /dev/shm
 		mount -t devpts -o ptmxmode=666 devpts /dev/pts; mount -t tmpfs shm /dev/shm; mount -t tmpfs tmp /tmp; mount -t tmpfs run /run
 		mount -t tmpfs home /home; mkdir /home/day; chown day: /home/day; mount -t tmpfs rooth /root
@@ -75,7 +78,10 @@ make_init() # FILE USERNS
 		ln -s /proc/self/fd /dev/fd; ln -s fd/0 /dev/stdin; ln -s fd/1 /dev/stdout; ln -s fd/2 /dev/stderr
 		# SIOCSIFFLAGS, IFF_UP: the guest has no ip(8)
 		python3 -c 'import fcntl, socket, struct; fcntl.ioctl(socket.socket(), 0x8914, struct.pack("16sh14x", b"lo", 0x41))' || echo "no loopback"
-		[ $2 = 1 ] || echo 0 >/proc/sys/user/max_user_namespaces
+		case $2 in
+		0) echo 0 >/proc/sys/user/max_user_namespaces ;;
+		aa) echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns || echo o >/proc/sysrq-trigger ;;
+		esac
 		abi=\$(/opt/sbx/bin/sbx-launch --doctor | sed -n 's/.*rules about files: ABI \([0-9]*\).*/\1/p')
 		for yama in $YAMA; do
 			echo \$yama >/proc/sys/kernel/yama/ptrace_scope
@@ -114,7 +120,9 @@ product=$(mktemp -d) && chmod 755 "$product" || exit 2
 trap 'rm -rf "$product" "$cache/product.$$"' EXIT
 make_product "$product"
 (cd "$product" && find . | cpio -o -H newc 2>/dev/null) >"$cache/product.$$"
-rm -f "$logs"/*-userns? "$logs"/*.console "$logs/results"
+rm -f "$logs"/*-userns* "$logs"/*.console
+[ -n "${KEEP:-}" ] && [ -e "$logs/results" ] || : >"$logs/results"
+mv "$logs/results" "$logs/earlier"
 for k in $KERNELS; do
 	for u in $USERNS; do
 		while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n; done
@@ -122,5 +130,6 @@ for k in $KERNELS; do
 	done
 done
 wait
-cat "$logs"/*-userns? | tee "$logs/output" | awk -f "$here/results.awk" >"$logs/results"
+cat "$logs"/*-userns{0,1,aa} 2>/dev/null | tee "$logs/output" | awk -f "$here/results.awk" >"$logs/new"
+awk -F '\t' -f "$here/merge.awk" "$logs/new" "$logs/earlier" >"$logs/results"
 awk -f "$here/refused.awk" -f "$here/verdict.awk" "$logs/results"

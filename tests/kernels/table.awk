@@ -8,7 +8,7 @@ BEGIN {
 }
 $6 == "unfinished" { next }
 {
-	row = $1 ", " $2 " | " $3 " | " ($4 == 1 ? "yes" : "**no**")
+	row = $1 ", " $2 " | " $3 " | " ($4 == 1 ? "yes" : $4 == "aa" ? "AppArmor restricts" : "**no**")
 	if (!(row in seen)) { seen[row] = 1; rows[++n] = row }
 	if ($6 == "refused") {
 		sub(/^sbx-launch: /, "", $7)

@@ -3,7 +3,8 @@
 run does, and a run that is made holds what it promises. Prints TAP; the seed is in its first line.
 
 hosts.py --table MKHOST SBX: the rows of docs/HOSTS.md on filters.
-hosts.py --into FILE TABLE: puts them between the marks.
+hosts.py --places MKHOST SBX: those on what else a container takes away.
+hosts.py --into FILE MARK TABLE: puts them between the marks.
 """
 import json
 import os
@@ -41,17 +42,32 @@ CALLS = {
 WHEREABOUTS = {
     "plain": [],
     "no-new-privs": ["setpriv", "--no-new-privs"],
-    "no-account": ["setpriv", "--reuid", "54321", "--regid", "54321", "--clear-groups"],
+    "no-account": ["sh", "-c", "chmod a+x \"$E2E_ROOT\" && chown -R 54321:54321 . \"$HOME\" && "
+                   "TMPDIR=/tmp exec setpriv --reuid 54321 --regid 54321 --clear-groups \"$@\"", "-"],
     "no-proc": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "-"],
     "masked-proc": ["unshare", "-m", "sh", "-c",
-                    "mount -t tmpfs none /proc/scsi 2>/dev/null; mount --bind /dev/null /proc/kcore && "
-                    "mount -o bind,ro /proc/sys /proc/sys; exec \"$@\"", "-"],
+                    # the engines' lists: masked, then read-only
+                    "for d in acpi asound scsi interrupts; do mount -t tmpfs -o ro none /proc/$d; done 2>/dev/null\n"
+                    "for f in kcore keys latency_stats timer_list timer_stats sched_debug; do "
+                    "mount --bind /dev/null /proc/$f; done 2>/dev/null\n"
+                    "for d in bus fs irq sys sysrq-trigger; do mount --bind /proc/$d /proc/$d && "
+                    "mount -o bind,remount,ro /proc/$d; done 2>/dev/null\n"
+                    "exec \"$@\"", "-"],
     "stale-proc": ["unshare", "-pf", "--kill-child"],
     "no-shm": ["unshare", "-m", "sh", "-c", "mount --bind /dev/null /dev/shm 2>/dev/null || mount -t tmpfs "
                "-o ro none /dev/shm; exec \"$@\"", "-"],
     "read-only": ["unshare", "-m", "sh", "-c",
                   "mount --make-rprivate / && mount --rbind \"$PWD\" \"$PWD\" && mount -o remount,bind,ro / && "
                   "cd \"$PWD\"; exec \"$@\"", "-"],
+    "read-only-but-home": ["unshare", "-m", "sh", "-c",
+                           "mount --make-rprivate / && mount --rbind \"$PWD\" \"$PWD\" && mount --rbind \"$HOME\" \"$HOME\" && "
+                           "mount -t tmpfs none /mnt && mount -o remount,bind,ro / && cd \"$PWD\" && TMPDIR=/mnt exec \"$@\"", "-"],
+    "cgroup-v2": ["unshare", "-m", "sh", "-c", "mount -t cgroup2 none /sys/fs/cgroup && exec \"$@\"", "-"],
+    "cgroup-v2-read-only": ["unshare", "-mC", "sh", "-c",
+                            "mount -t cgroup2 -o ro none /sys/fs/cgroup && exec \"$@\"", "-"],
+    "cgroup-v1": ["unshare", "-m", "sh", "-c",
+                  "mount -t tmpfs none /sys/fs/cgroup && mkdir /sys/fs/cgroup/memory && "
+                  "mount -t cgroup -o memory none /sys/fs/cgroup/memory && exec \"$@\"", "-"],
     "tmpfs-home": ["unshare", "-m", "sh", "-c", "mount -t tmpfs none \"$HOME\" && exec \"$@\"", "-"],
     "own-userns": ["unshare", "-Ur"],
     # a user who can make no user namespace: the kernel's own limit, not a filter's word
@@ -79,6 +95,8 @@ echo x >in && cat in"""
 
 def fresh():
     home = os.environ["HOME"]
+    if os.stat(".").st_uid != os.geteuid():  # of the place without an account
+        subprocess.run(["chown", "-R", f"{os.geteuid()}:{os.getegid()}", ".", home], check=True)
     subprocess.run(["chmod", "-R", "u+rwx", ".", home], check=False, stderr=subprocess.DEVNULL)
     for name in os.listdir("."):
         shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.unlink(name)
@@ -262,8 +280,35 @@ def table(mkhost, sbx):
               f"{'' if held else ' **DIFFERS**'} |")
 
 
-def put_into(file, rows):
-    mark, end = "<!-- filters -->\n", "<!-- end of filters -->\n"
+def memory_by(host):
+    """Where --memory would be held here: in "the run's cgroup", by "each process"; "-": no run is planned."""
+    fresh()
+    done = host.run(["--dry-run", "--memory", "1G", "--", "true"])
+    held = re.search(r"^memory: \d+, held by (\w+)$", done.stdout, re.M) if done else None
+    return {"cgroup": "the run's cgroup", "rlimit": "each process"}[held[1]] if held else "-"
+
+
+def places(mkhost, sbx):
+    """Each place alone and below Docker's filter: the default policy."""
+    print("| where | alone | below Docker's filter | `--memory` is held by | what is said |")
+    print("|---|---|---|---|---|")
+    for name in WHEREABOUTS:
+        if not can(name):
+            print(f"| {name} | cannot be made here | | | |")
+            continue
+        fresh()
+        hosts = [Host(mkhost, sbx, name, []), Host(mkhost, sbx, name, ["--in", "docker"])]
+        said = [(host.verdicts() or [{"runs": False, "why": "", "notes": []}])[0] for host in hosts]
+        differ = [differs(host, i) for host in hosts for i in (0, 1, 4)]
+        text = said[0].get("why") or " ".join("note: " + note for note in said[0]["notes"])
+        print(f"| {name} | {cell(said[0])} | {cell(said[1])} | {memory_by(hosts[0])} | {text.replace('|', '/')}"
+              f"{' **DIFFERS**' if any(differ) else ''} |")
+        for found in filter(None, differ):
+            print("# " + found, file=sys.stderr)
+
+
+def put_into(file, name, rows):
+    mark, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
     with open(file) as f:
         text = f.read()
     with open(rows) as f:
@@ -275,7 +320,9 @@ def put_into(file, rows):
 
 if __name__ == "__main__":
     if sys.argv[1] == "--into":
-        put_into(*sys.argv[2:4])
+        put_into(*sys.argv[2:5])
+    elif sys.argv[1] == "--places":
+        places(*sys.argv[2:4])
     elif sys.argv[1] == "--table":
         table(*sys.argv[2:4])
     else:

@@ -102,6 +102,9 @@ static const struct {
 	  {SYS_open_by_handle_at, 0, 0},
 	  {SYS_fanotify_init, 0, 0}}},
 	{"keys", EPERM, {{SYS_keyctl, 0, 0}, {SYS_add_key, 0, 0}, {SYS_request_key, 0, 0}}},
+	{"keyadd", ENOSYS, {{SYS_add_key, 0, 0}, {SYS_request_key, 0, 0}}},
+	{"kcmp", EPERM, {{SYS_kcmp, 0, 0}}},
+	{"chroot", EPERM, {{SYS_chroot, 0, 0}}},
 	{"ptrace", EPERM, {{SYS_ptrace, 0, 0}, {SYS_kcmp, 0, 0}}},
 	{"newer",
 	 EPERM,
@@ -118,31 +121,37 @@ static const struct {
 	(CAP(CHOWN) | CAP(DAC_OVERRIDE) | CAP(FOWNER) | CAP(FSETID) | CAP(KILL) |                  \
 	 CAP(NET_BIND_SERVICE) | CAP(SETFCAP) | CAP(SETGID) | CAP(SETPCAP) | CAP(SETUID) |         \
 	 CAP(SYS_CHROOT))
+#define CRIO_CAPS   (PODMAN_CAPS & ~(CAP(SETFCAP) | CAP(SYS_CHROOT)))
 #define DOCKER_CAPS (PODMAN_CAPS | CAP(AUDIT_WRITE) | CAP(MKNOD) | CAP(NET_RAW))
 #define ALL_CAPS    UINT64_MAX
 
 /* What filters people have refuse, as far as a run asks for it. The defaults of container engines
- * are those of their published profiles, with the capabilities they leave. */
+ * are those of their published profiles, with the capabilities they leave: moby/profiles,
+ * containers/common (Podman and CRI-O), containerd contrib/seccomp. */
 static const struct {
 	const char *name;
 	uint64_t caps;
 	const char *lacks[10];
 } filters[] = {
-	{"docker", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd"}},
+	{"docker", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd", "kcmp"}},
 	{"docker+SYS_PTRACE",
 	 DOCKER_CAPS | CAP(SYS_PTRACE),
 	 {"unshare", "clone3", "admin", "keys"}},
-	{"docker+SYS_ADMIN", DOCKER_CAPS | CAP(SYS_ADMIN), {"keys", "getfd"}},
+	{"docker+SYS_ADMIN", DOCKER_CAPS | CAP(SYS_ADMIN), {"keys", "getfd", "kcmp"}},
 	{"docker-20.10",
 	 DOCKER_CAPS,
 	 {"unshare", "clone3", "admin", "keys", "getfd", "landlock=EPERM"}},
 	{"docker-19.03",
 	 DOCKER_CAPS,
 	 {"unshare", "clone3=EPERM", "admin", "keys", "newer", "landlock=EPERM"}},
-	{"podman", PODMAN_CAPS, {"memory", "writing", "ptrace"}},
-	{"podman+SYS_PTRACE", PODMAN_CAPS | CAP(SYS_PTRACE), {"keys"}},
-	{"podman-3", DOCKER_CAPS, {"memory", "writing", "ptrace", "landlock"}},
-	{"kubernetes", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd", "ptrace"}},
+	{"podman", PODMAN_CAPS, {"keyadd", "kcmp"}}, /* 4.2 and newer */
+	{"podman-4.1", PODMAN_CAPS, {"keyadd", "kcmp", "landlock"}},
+	{"podman-3", DOCKER_CAPS, {"keyadd", "memory", "writing", "ptrace", "landlock"}},
+	{"kubernetes", DOCKER_CAPS, {"unshare", "clone3", "admin", "keys", "getfd", "kcmp"}},
+	{"cri-o", CRIO_CAPS, {"unshare=ENOSYS", "clone3", "keyadd", "kcmp", "chroot"}},
+	{"containerd-1.6",
+	 DOCKER_CAPS,
+	 {"unshare", "clone3", "admin", "keys", "memory", "writing", "getfd", "kcmp"}},
 	{"containerd-1.4",
 	 DOCKER_CAPS,
 	 {"unshare", "clone3=EPERM", "admin", "keys", "memory", "writing", "pidfd", "getfd",
