@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-english.py [--list] FILE...: the English of CONTRIBUTING.md, as far as a program can see it.
+"""check-english.py FILE...: the English of CONTRIBUTING.md, as far as a program can see it.
 
 Reads documents (.md), man pages (.1, .5) and the comments of C files, and prints each sentence that breaks a rule:
 FILE:LINE: rule: sentence. Code, names in back quotes and examples are not read. Status 1 when something is printed.
@@ -28,7 +28,7 @@ ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|cf|vs|approx|St|No)|\b[A-Z]|\.
 def sentences(paragraph):
     """(offset, sentence) of a paragraph of plain text."""
     start = 0
-    for match in re.finditer(r"[.?!:][)”’\"]*\s+(?=[\"“(]?[A-Z`\d])|[;]\s+", paragraph):
+    for match in re.finditer(r"[.?!:][)”’\"]*\s+(?=[\"'“(]?[A-Z`\d])|[;]\s+", paragraph):
         text = paragraph[start:match.end()].strip()
         if ABBREVIATION.search(text):
             continue
@@ -78,7 +78,7 @@ def of_markdown(lines):
 def of_manual(path):
     """A man page by what mandoc makes of it. Lines are those of the source that have the first words."""
     made = subprocess.run(["mandoc", "-T", "markdown", path], capture_output=True, text=True, check=True).stdout
-    made = re.sub(r"^.*\n=+\n|\\", "", made)
+    made = re.sub(r"(?s)# SYNOPSIS.*?(?=\n# )|^.*\n=+\n|\\", "", made)
     source = open(path, encoding="utf-8").read().split("\n")
     for _, text in of_markdown(re.sub(r"(?m)^> ", "", made).split("\n")):
         words = [w for w in re.findall(r"[A-Za-z]{4,}", text)[:5]]
@@ -124,7 +124,7 @@ def faults(path):
                     yield line, name, sentence
                     break
             words = max(len(part.split()) for part in re.split(r":\s", sentence))
-            if words > LONGEST and re.search(r"\b(the|a|of|to|is|and)\b", sentence):
+            if words > LONGEST and not re.search(r"\S  \S", sentence) and re.search(r"\b(the|a|of|to|is|and)\b", sentence):
                 yield line, "%d words" % words, sentence
 
 
