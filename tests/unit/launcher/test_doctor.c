@@ -45,9 +45,9 @@ Test(launcher_doctor, a_good_host_holds_and_still_hears_the_limits)
 	cr_expect_not(says(&good, "  no "));
 	cr_expect(says(&good, "chmod, chown"));
 	cr_expect(says(&good, "names, never content"));
-	cr_expect(
-		says(&good,
-		     "the protected set inside the workspace is left to the shim: strict refuses"));
+	cr_expect(says(
+		&good,
+		"only the shim enforces the protected set inside the workspace: strict refuses"));
 }
 
 Test(launcher_doctor, no_landlock_means_no_run_and_names_the_cause)
