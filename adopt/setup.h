@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * setup.h - names our hook in the settings of an agent, and takes it out again. What the file was
- * before is kept with the launcher's state, so that an undo gives back the same bytes; where the
- * file was changed since, what we have put in is taken out and the rest left alone.
+ * setup.h - names our hook in the settings of an agent, or our shell in those of a tool, and takes
+ * it out again. What the file was before is kept with the launcher's state, so that an undo gives
+ * back the same bytes; where the file was changed since, what we have put in is taken out and the
+ * rest left alone.
  *
  *	struct ad_setup s = {.agent = ad_agent_find("claude"), .launcher = &words};
  *	status = ad_setup(&s, &said, &err) < 0 ? b_report(...) : 0;
@@ -14,11 +15,13 @@
 #include "base/str.h"
 
 struct ad_agent;
+struct ad_tool;
 struct b_err;
 struct b_strlist;
 
 struct ad_setup {
-	const struct ad_agent *agent;
+	const struct ad_agent *agent; /* or, with ad_setup_tool(), */
+	const struct ad_tool *tool;
 	const struct b_strlist *launcher; /* the program and its options */
 	bool project;			  /* the settings of the current directory */
 	bool undo, dry_run;
@@ -27,3 +30,5 @@ struct ad_setup {
 /* What was done, and the difference, is added to *said. B_USAGE, B_FORMAT: the settings cannot be
  * read, or put all hooks out of force; B_SYSTEM. On error nothing was changed. */
 int ad_setup(const struct ad_setup *, struct b_str *said, struct b_err *err);
+/* The same for a tool. Where it has several files all are read before the first is changed. */
+int ad_setup_tool(const struct ad_setup *, struct b_str *said, struct b_err *err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sbx-adopt - what agents need to run their commands under sbx-launch, which starts it: --hook and
- * --setup read and write JSON, and no start of a command has to carry that.
+ * sbx-adopt - what agents and tools need to run their commands under sbx-launch, which starts it:
+ * --hook and --setup read and write JSON and settings, and no start of a command has to carry that.
  *
  *	sbx-adopt hook AGENT LAUNCHER [OPTION...]	standard input to standard output
- *	sbx-adopt setup AGENT FLAGS LAUNCHER [OPTION...]
+ *	sbx-adopt setup AGENT|TOOL FLAGS LAUNCHER [OPTION...]
  *
  * FLAGS are letters of p(roject), u(ndo), d(ry run).
  */
@@ -16,6 +16,7 @@
 #include "adopt/agents.h"
 #include "adopt/hook.h"
 #include "adopt/setup.h"
+#include "adopt/tools.h"
 #include "base/err.h"
 #include "base/io.h"
 #include "base/mem.h"
@@ -55,33 +56,60 @@ static int hook(const struct ad_agent *agent, struct b_strlist *words, struct b_
 	return print(&out, err);
 }
 
-static int setup(const struct ad_agent *agent, const char *flags, const struct b_strlist *words,
-		 struct b_err *err)
+/* The settings hold wherever a command begins, and a name there could be the command's own file. */
+static int make_absolute(struct b_strlist *words, struct b_arena *arena, struct b_err *err)
+{
+	static const char *const options[] = {
+		"--policy=", "--image=", "--require-bundle=", "--bundle-key=", "--audit-file="};
+	b_auto_free char *cwd = getcwd(NULL, 0);
+
+	if (!cwd)
+		return b_fail(err, B_SYSTEM, errno, "the current directory: %s", strerror(errno));
+	for (size_t i = 1; i < words->n; i++)
+		for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+			const char *value = words->v[i] + strlen(options[k]);
+
+			if (b_has_prefix(words->v[i], options[k]) && *value != '/')
+				words->v[i] =
+					b_arena_printf(arena, "%s%s/%s", options[k], cwd, value);
+		}
+	return 0;
+}
+
+static int setup(const char *name, const char *flags, struct b_strlist *words, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str said = {0};
-	const struct ad_setup s = {.agent = agent,
+	b_auto(b_arena_release) struct b_arena arena = {0};
+	const struct ad_setup s = {.agent = ad_agent_find(name),
+				   .tool = ad_tool_find(name),
 				   .launcher = words,
 				   .project = strchr(flags, 'p'),
 				   .undo = strchr(flags, 'u'),
 				   .dry_run = strchr(flags, 'd')};
 
-	return ad_setup(&s, &said, err) < 0 ? -1 : print(&said, err);
+	if (make_absolute(words, &arena, err) < 0)
+		return -1;
+	if ((s.agent ? ad_setup(&s, &said, err) : ad_setup_tool(&s, &said, err)) < 0)
+		return -1;
+	return print(&said, err);
 }
 
 int main(int argc, char **argv)
 {
 	b_auto(b_strlist_release) struct b_strlist words = {0};
 	bool is_hook = argc > 3 && strcmp(argv[1], "hook") == 0;
-	const struct ad_agent *agent = argc > 4 - is_hook ? ad_agent_find(argv[2]) : NULL;
+	bool is_known = argc > 4 - is_hook &&
+			(ad_agent_find(argv[2]) || (!is_hook && ad_tool_find(argv[2])));
 	struct b_err err;
 	int rc;
 
 	for (int i = 4 - is_hook; i < argc; i++)
 		b_strlist_add(&words, argv[i]);
-	if (!agent)
+	if (!is_known)
 		rc = b_fail(&err, B_USAGE, 0, "started by sbx-launch --hook and --setup alone");
 	else
-		rc = is_hook ? hook(agent, &words, &err) : setup(agent, argv[3], &words, &err);
+		rc = is_hook ? hook(ad_agent_find(argv[2]), &words, &err)
+			     : setup(argv[2], argv[3], &words, &err);
 	if (rc == 0)
 		return 0;
 	rc = b_report(me, &err);

@@ -6,7 +6,7 @@ policy_GEN += presets.c
 PRESETS := $(addprefix policy/presets/, \
 	default.yaml secrets.yaml protected.yaml readonly.yaml workspace.yaml offline-build.yaml grida-outer.yaml grida-call.yaml \
 	npm.yaml pip.yaml cargo.yaml go.yaml git.yaml codex.yaml claude.yaml gemini.yaml grok.yaml qwen.yaml opencode.yaml cursor-agent.yaml aider.yaml \
-	pnpm.yaml yarn.yaml uv.yaml poetry.yaml maven.yaml gradle.yaml rustup.yaml jupyter.yaml orbit.yaml openshell-default.yaml)
+	pnpm.yaml yarn.yaml uv.yaml poetry.yaml maven.yaml gradle.yaml rustup.yaml jupyter.yaml github.yaml orbit.yaml openshell-default.yaml)
 $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/yaml.o \
 		$(B)/lib/base.a
 	$(call say,LD,$@)

@@ -570,10 +570,10 @@ const struct b_opt lau_option_table[] = {
 	 .help = "what this agent's hook runs: reads the tool call, answers with its command under "
 		 "sbx-launch and the other options; status 2, which refuses the call, on any "
 		 "trouble"},
-	{"setup", 0, LAU_AGENTS, B_OPT_ENUM, O(setup), "|" LAU_AGENTS,
+	{"setup", 0, LAU_AGENTS "|" LAU_TOOLS, B_OPT_ENUM, O(setup), "|" LAU_AGENTS "|" LAU_TOOLS,
 	 .where = RUN | LAU_OPT_LINUX_ONLY, .group = GROUP,
-	 .help = "put that hook, with the other options, into this agent's settings; --dry-run "
-		 "only shows the difference"},
+	 .help = "put that hook, with the other options, into this agent's settings; into a tool's "
+		 "what makes it run its commands so; --dry-run only shows the difference"},
 	{"project", 0, NULL, B_OPT_FLAG, O(project), .where = RUN | LAU_OPT_LINUX_ONLY,
 	 .needs = "setup", .group = GROUP,
 	 .help = "with --setup: the settings of the current directory, not the user's"},

@@ -15,7 +15,8 @@
 #include "launcher/run/confine.h"
 #include "launcher/run/run.h"
 
-const char *const lau_agent_names[] = {NULL, "claude", "codex", "gemini", "cursor", "opencode"};
+const char *const lau_agent_names[] = {NULL,  "claude", "codex", "gemini", "cursor", "opencode",
+				       "npm", "make",	"git",	 "cargo",  "github"};
 
 struct b_opt *lau_options_join(const struct b_opt *a, size_t na, const struct b_opt *b, size_t nb)
 {

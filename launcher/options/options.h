@@ -127,7 +127,8 @@ struct lau_options {
 
 /* Those whose hook we are; sbx-adopt has a row of each (adopt/agents.h). */
 #define LAU_AGENTS "claude|codex|gemini|cursor|opencode"
-extern const char *const lau_agent_names[]; /* the first is none */
+#define LAU_TOOLS  "npm|make|git|cargo|github" /* for --setup alone, behind the agents */
+extern const char *const lau_agent_names[];    /* the first is none */
 
 extern const struct b_opt lau_policy_table[];
 extern const size_t lau_policy_table_n;

@@ -255,7 +255,10 @@ enum where { IN_WORKSPACE, IN_TOPLEVEL, IN_GIT, IN_GIT_COMMON, IN_HOME, IN_BESID
 	X(QWEN_HOME, IN_ENV, ".qwen")                                                              \
 	X(UV_CACHE_DIR, IN_ENV, ".cache/uv")                                                       \
 	X(GRADLE_USER_HOME, IN_ENV, ".gradle")                                                     \
-	X(GRIDA_USER_DATA, IN_ENV, ".config/Grida")
+	X(GRIDA_USER_DATA, IN_ENV, ".config/Grida")                                                \
+	X(GITHUB_OUTPUT, IN_ENV, NULL)                                                             \
+	X(GITHUB_STEP_SUMMARY, IN_ENV, NULL)                                                       \
+	X(GITHUB_STATE, IN_ENV, NULL)
 
 static const struct var {
 	const char *name;
