@@ -37,7 +37,7 @@ e2e_outer()
 	ln -s sbx-launch "$base/bin/sbx-shell"
 	cp "$bin"/tests/mkhost "$bin"/tests/mkrun "$bin"/tests/mklarge "$bin"/tests/mkrefusals "$bin"/tests/ring_liar "$bin"/tests/hidden_act "$bin"/tests/lineage "$bin"/tests/netask "$bin"/tests/errno_matrix "$bin"/tests/shim_st[ar]* "$base/bin" 2>/dev/null
 	chmod -R a+rX "$base/bin"
-	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/*.cjs "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/lnav/*.json "$e2e_support"/../../docs/PRELOAD.md "$e2e_support"/../../docs/TUTORIAL.md "$e2e_support"/../../docs/READING-THE-RECORD.md "$e2e_support"/../../README.md \
+	cp "$e2e_support"/*.sh "$e2e_support"/*.py "$e2e_support"/*.cjs "$e2e_support"/../../docs/schema/*.json "$e2e_support"/../../docs/lnav/*.json "$e2e_support"/../../docs/PRELOAD.md "$e2e_support"/../../docs/TUTORIAL.md "$e2e_support"/../../docs/RECIPES.md "$e2e_support"/../../docs/READING-THE-RECORD.md "$e2e_support"/../../README.md \
 		"$e2e_support"/../../docs/man/*.[1-8] "$e2e_support"/../vectors/*.tsv \
 		"$base/test" 2>/dev/null
 	cp "$0" "$base/test/run.sh"
