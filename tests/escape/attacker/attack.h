@@ -329,6 +329,7 @@ struct ak_log {
 };
 /* The record of the only run below `state`. Its command began in the directory `ws`. */
 bool ak_log_load(const char *state, const char *ws, struct ak_log *out);
+void ak_log_keep(const char *state, const char *dir, uint64_t seed);
 void ak_log_release(struct ak_log *);
 
 /* One program, and what came of it. */

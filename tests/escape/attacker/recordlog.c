@@ -6,9 +6,11 @@
 #include "attack.h"
 
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The value of a key in a line, NULL: it has none. */
 static char *value_of(char *line, const char *key)
@@ -220,6 +222,28 @@ bool ak_log_load(const char *state, const char *ws, struct ak_log *out)
 	(void)fclose(f);
 	out->is_whole = out->is_whole && says_all_is_there(path);
 	return true;
+}
+
+/* What a finding about the record rests on: only the log shows whether a line is missing, late, or
+ * has another path. */
+void ak_log_keep(const char *state, const char *dir, uint64_t seed)
+{
+	char path[400], kept[512], buf[65536];
+	FILE *from, *to;
+	size_t n;
+
+	if (!dir || !find_log(state, path, sizeof path))
+		return;
+	snprintf(kept, sizeof kept, "%s/log-%u-%016" PRIx64 ".jsonl", dir, (unsigned)getuid(),
+		 seed);
+	from = fopen(path, "re");
+	to = fopen(kept, "we");
+	while (from && to && (n = fread(buf, 1, sizeof buf, from)) > 0)
+		(void)fwrite(buf, 1, n, to);
+	if (from)
+		(void)fclose(from);
+	if (to)
+		(void)fclose(to);
 }
 
 void ak_log_release(struct ak_log *log)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -487,8 +488,12 @@ static void check_record(struct ak_session *s, ak_record_fn *found, void *ctx)
 			ak_record_check_counts(&log, s->acts, s->nacts, &out);
 		if (i + 1 == s->nacts && s->outsider.servers)
 			ak_servers_check_record(&log, s->outsider.ports, s->outsider.reached, &out);
-		if (out.nfound)
-			found(ctx, &s->acts[i].prog, &out);
+		if (!out.nfound)
+			continue;
+		ak_log_keep(state, s->o->out_dir, s->acts[i].prog.seed);
+		printf("  the program ran from %" PRId64 " until %" PRId64 "\n", s->acts[i].from,
+		       s->acts[i].until);
+		found(ctx, &s->acts[i].prog, &out);
 	}
 	ak_log_release(&log);
 }
