@@ -4,8 +4,6 @@
 
 #include <curl/curl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "base/err.h"
 #include "base/mem.h"
@@ -13,7 +11,7 @@
 #include "ship/batch.h"
 #include "ship/config.h"
 
-enum { CONNECT_MS = 10000, WAIT_MAX_MS = 300000, SHOWN = 240, STALL_S = 60 };
+enum { CONNECT_MS = 10000, STALL_S = 60 };
 
 struct ship_post {
 	const struct ship_config *config;
@@ -21,60 +19,24 @@ struct ship_post {
 	CURL *curl;
 	struct curl_slist *headers;
 	char why[CURL_ERROR_SIZE];
-	/* of the answer */
-	size_t head_bytes;
-	uint64_t wait_ms;
-	bool has_exception;
-	struct b_str body;
+	struct ship_heard heard;
 };
 
 /* ---- what the server says ---- */
 
+/* Less than it was given ends the request. */
 static size_t take_body(char *p, size_t size, size_t n, void *arg)
 {
 	struct ship_post *s = arg;
 
-	if (size * n > SHIP_ANSWER_MAX - s->body.len)
-		return 0; /* ends the request */
-	b_str_addn(&s->body, p, size * n);
-	return size * n;
-}
-
-static bool is_header(const char *p, size_t n, const char *name, const char **value)
-{
-	size_t k = strlen(name);
-
-	if (n < k || strncasecmp(p, name, k) != 0)
-		return false;
-	*value = p + k;
-	return true;
+	return ship_hear_body(&s->heard, p, size * n) ? size * n : 0;
 }
 
 static size_t take_header(char *p, size_t size, size_t n, void *arg)
 {
 	struct ship_post *s = arg;
-	size_t bytes = size * n;
-	unsigned long long seconds;
-	const char *value;
-	char text[16];
 
-	if (bytes > SHIP_ANSWER_MAX - s->head_bytes)
-		return 0;
-	s->head_bytes += bytes;
-	if (is_header(p, bytes, "X-ClickHouse-Exception-Code:", &value)) {
-		s->has_exception = true;
-	} else if (is_header(p, bytes, "Retry-After:", &value)) {
-		size_t left = bytes - (size_t)(value - p), k = 0;
-
-		for (; left && *value == ' '; left--)
-			value++;
-		for (; k < left && k + 1 < sizeof text && value[k] > ' '; k++)
-			text[k] = value[k];
-		text[k] = '\0';
-		if (b_parse_u64(text, WAIT_MAX_MS / 1000, &seconds) == 0)
-			s->wait_ms = seconds * 1000;
-	}
-	return bytes;
+	return ship_hear_head(&s->heard, p, size * n) ? size * n : 0;
 }
 
 static int watch(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -186,22 +148,11 @@ void ship_post_free(struct ship_post *s)
 	if (s->curl)
 		curl_easy_cleanup(s->curl);
 	curl_slist_free_all(s->headers);
-	b_str_release(&s->body);
+	ship_heard_release(&s->heard);
 	free(s);
 }
 
 /* ---- judging ---- */
-
-static void say(struct ship_answer *out, const char *text, size_t n)
-{
-	b_auto(b_str_release) struct b_str clean = {0};
-	size_t room = sizeof out->text - 1;
-
-	b_str_add_visible(&clean, text, n < SHOWN ? n : SHOWN);
-	n = clean.len < room ? clean.len : room;
-	memcpy(out->text, b_str_c(&clean), n);
-	out->text[n] = '\0';
-}
 
 static void judge_failure(const struct ship_post *s, CURLcode rc, struct ship_answer *out)
 {
@@ -216,36 +167,7 @@ static void judge_failure(const struct ship_post *s, CURLcode rc, struct ship_an
 		b_str_addf(&text, "the answer is longer than %u bytes", SHIP_ANSWER_MAX);
 	else
 		b_str_add(&text, *s->why ? s->why : curl_easy_strerror(rc));
-	say(out, text.s, text.len);
-}
-
-/* A server that has begun to answer 200 can only say so in the text. */
-static bool tells_exception(const struct ship_post *s)
-{
-	return s->has_exception ||
-	       (s->body.len && memmem(s->body.s, s->body.len, "DB::Exception", 13) != NULL);
-}
-
-static void judge(const struct ship_post *s, long status, struct ship_answer *out)
-{
-	b_auto(b_str_release) struct b_str text = {0};
-	bool is_good = status >= 200 && status <= 204;
-
-	out->status = status;
-	out->wait_ms = s->wait_ms;
-	if (is_good && !tells_exception(s)) {
-		out->outcome = SHIP_ACKNOWLEDGED;
-		return;
-	}
-	out->outcome = is_good || status >= 500 || status == 408 || status == 425 || status == 429
-			       ? SHIP_LATER
-			       : SHIP_REFUSED;
-	b_str_addf(&text, "HTTP status %ld", status);
-	if (s->body.len) {
-		b_str_add(&text, ": ");
-		b_str_addn(&text, s->body.s, strcspn(b_str_c(&s->body), "\r\n"));
-	}
-	say(out, text.s, text.len);
+	ship_answer_say(out, text.s, text.len);
 }
 
 void ship_post_send(struct ship_post *s, const struct ship_batch *b, struct ship_answer *out)
@@ -255,10 +177,7 @@ void ship_post_send(struct ship_post *s, const struct ship_batch *b, struct ship
 	CURLcode rc;
 
 	*out = (struct ship_answer){0};
-	b_str_reset(&s->body);
-	s->head_bytes = 0;
-	s->wait_ms = 0;
-	s->has_exception = false;
+	ship_heard_reset(&s->heard);
 	*s->why = '\0';
 	ship_config_url(s->config, b->table, &url);
 	curl_easy_setopt(s->curl, CURLOPT_URL, url.s);
@@ -271,5 +190,5 @@ void ship_post_send(struct ship_post *s, const struct ship_batch *b, struct ship
 	if (rc != CURLE_OK)
 		judge_failure(s, rc, out);
 	else
-		judge(s, status, out);
+		ship_judge(&s->heard, status, out);
 }
