@@ -188,20 +188,33 @@ static int check_owner(const char *path, struct b_err *err)
 	return 0;
 }
 
+int ship_secret_read(const char *text, size_t n, const char *path, struct ship_secret *out,
+		     struct b_err *err)
+{
+	int rc = 0;
+
+	while (n && rc == 0) {
+		const char *end = memchr(text, '\n', n);
+		size_t k = end ? (size_t)(end - text) : n;
+
+		rc = put_line(out, text, k, path, err);
+		k += end != NULL;
+		text += k;
+		n -= k;
+	}
+	return rc;
+}
+
 static int read_secret(const char *path, struct ship_secret *s, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};
-	int rc = 0;
+	int rc;
 
 	if (check_owner(path, err) < 0 || b_read_file(path, SECRET_FILE_MAX, &text, err) < 0)
 		return -1;
-	for (size_t at = 0; at < text.len && rc == 0;) {
-		size_t n = strcspn(text.s + at, "\n");
-
-		rc = put_line(s, text.s + at, n, path, err);
-		at += n + 1;
-	}
-	explicit_bzero(text.s, text.len);
+	rc = ship_secret_read(b_str_c(&text), text.len, path, s, err);
+	if (text.len)
+		explicit_bzero(text.s, text.len);
 	return rc;
 }
 

@@ -35,6 +35,9 @@ struct ship_config {
 
 /* B_USAGE: an address that is none, names a user or password, or sends in clear unasked. */
 int ship_config_check(const struct ship_config *, struct b_err *err);
+/* The text of the file `path`. Pure. B_USAGE: another line than user=, password=, token=, #. */
+int ship_secret_read(const char *text, size_t n, const char *path, struct ship_secret *out,
+		     struct b_err *err);
 /* Fills `secret`. B_USAGE: a file that others may read, or with what is no credential. */
 int ship_config_secret(struct ship_config *, struct b_err *err);
 void ship_config_forget(struct ship_config *);

@@ -19,12 +19,15 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct b_err;
+struct b_str;
 
-#define SHIP_NAME_MAX 32
-#define SHIP_HOST_MAX 256
+#define SHIP_NAME_MAX  32
+#define SHIP_HOST_MAX  256
+#define SHIP_STATE_MAX 4096 /* bytes of the file */
 
 struct ship_state {
 	uint64_t lines;		  /* acknowledged: number of the last one in the log */
@@ -39,6 +42,9 @@ struct ship_state {
 /* Letters, digits, `-` and `_`, at most SHIP_NAME_MAX - 1 of them. */
 bool ship_name_valid(const char *name);
 
+/* The text of the file. Pure. false: not what ship_state_write() gives. */
+bool ship_state_read(const char *text, size_t n, struct ship_state *out);
+void ship_state_write(const struct ship_state *, struct b_str *out);
 /* No file: all zero. B_FORMAT: it is damaged; nothing may be sent, or counts would be wrong. */
 int ship_state_load(const char *dir, const char *name, struct ship_state *out, struct b_err *err);
 /* Atomic; on the disk when it returns if `durable`. */

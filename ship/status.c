@@ -27,6 +27,9 @@ static void copy(char *to, size_t room, const char *from)
 {
 	size_t n = from ? strnlen(from, room - 1) : 0;
 
+	/* at the end of a character, or the next one that reads it reads another text */
+	while (n && ((unsigned char)from[n] & 0xc0) == 0x80)
+		n--;
 	if (n)
 		memcpy(to, from, n);
 	to[n] = '\0';
@@ -57,21 +60,11 @@ static void read_pending(struct ship_status *s, const json_t *list)
 	}
 }
 
-void ship_status_init(struct ship_status *s, const char *root, const char *name, const char *to)
+void ship_status_read(struct ship_status *s, const char *text, size_t n)
 {
-	b_auto(b_str_release) struct b_str text = {0};
-	struct b_str path = {0};
 	json_error_t why;
-	struct b_err err;
-	json_t *all;
+	json_t *all = aud_json_load(text, n, &why);
 
-	*s = (struct ship_status){.to = to ? b_strdup(to) : NULL};
-	pthread_mutex_init(&s->lock, NULL);
-	b_str_addf(&path, "%s/.ship-%s.json", root, name);
-	s->path = b_str_take(&path);
-	if (access(s->path, F_OK) < 0 || b_read_file(s->path, FILE_MAX, &text, &err) < 0)
-		return;
-	all = aud_json_load(b_str_c(&text), text.len, &why);
 	if (!s->to && json_is_string(json_object_get(all, "to")))
 		s->to = b_strdup(json_string_value(json_object_get(all, "to")));
 	s->acknowledged_ms = get_u64(all, "acknowledged_ms");
@@ -80,6 +73,20 @@ void ship_status_init(struct ship_status *s, const char *root, const char *name,
 	s->removed = get_u64(all, "removed");
 	read_pending(s, json_object_get(all, "pending"));
 	json_decref(all);
+}
+
+void ship_status_init(struct ship_status *s, const char *root, const char *name, const char *to)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_str path = {0};
+	struct b_err err;
+
+	*s = (struct ship_status){.to = to ? b_strdup(to) : NULL};
+	pthread_mutex_init(&s->lock, NULL);
+	b_str_addf(&path, "%s/.ship-%s.json", root, name);
+	s->path = b_str_take(&path);
+	if (access(s->path, F_OK) == 0 && b_read_file(s->path, FILE_MAX, &text, &err) == 0)
+		ship_status_read(s, b_str_c(&text), text.len);
 }
 
 void ship_status_release(struct ship_status *s)
@@ -96,11 +103,9 @@ static void add_u64(struct b_json *j, const char *key, uint64_t v)
 	b_json_u64(j, v);
 }
 
-static void write_file(const struct ship_status *s)
+void ship_status_write(const struct ship_status *s, struct b_str *out)
 {
-	b_auto(b_str_release) struct b_str text = {0};
-	struct b_json j = {.out = &text};
-	struct b_err err;
+	struct b_json j = {.out = out};
 
 	b_json_open(&j, '{');
 	add_u64(&j, "schemaVersion", VERSION);
@@ -124,7 +129,15 @@ static void write_file(const struct ship_status *s)
 	}
 	b_json_close(&j, ']');
 	b_json_close(&j, '}');
-	b_str_addc(&text, '\n');
+	b_str_addc(out, '\n');
+}
+
+static void write_file(const struct ship_status *s)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	ship_status_write(s, &text);
 	(void)!b_write_file(s->path, 0600, text.s, text.len, false, &err);
 }
 

@@ -33,6 +33,11 @@ struct ship_status {
 	size_t n, cap;
 };
 
+/* The text of the file. Pure. What of it is not what ship_status_write() gives is as good as
+ * absent.
+ */
+void ship_status_read(struct ship_status *, const char *text, size_t n);
+void ship_status_write(const struct ship_status *, struct b_str *out);
 /* Reads what an earlier process left; what cannot be read is as good as absent. `to` may be NULL.
  */
 void ship_status_init(struct ship_status *, const char *root, const char *name, const char *to);

@@ -133,6 +133,8 @@ Test(ship_state, is_read_as_it_was_written_and_refused_when_damaged)
 		"\"h\"}",
 		"{\"schemaVersion\":1,\"lines\":9,\"rows\":9,\"bytes\":0,\"planned\":9,\"host\":"
 		"\"h\"}",
+		"{\"schemaVersion\":1,\"lines\":9,\"rows\":10,\"bytes\":0,\"planned\":0,\"host\":"
+		"\"h\"}",
 		"{\"schemaVersion\":1,\"lines\":9,\"rows\":9,\"bytes\":0,\"planned\":0}"};
 	struct ship_state s = {.lines = 9, .rows = 8, .bytes = 700, .planned = 12, .host = "h"},
 			  got;
