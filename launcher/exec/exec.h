@@ -18,8 +18,8 @@ struct lau_outcome;
 struct pol_engine;
 
 /*
- * A command's standard streams, fed and read by whoever waits for it: one loop, no
- * threads, and nothing in it that could wait.
+ * A command's standard streams. The loop that waits for the command feeds and reads them: no
+ *threads, and no call that could block.
  *
  *	struct lau_exec_io io;
  *	lau_exec_io_open(&streams, &io, &err);
@@ -32,26 +32,26 @@ struct pol_engine;
  *	}
  *	lau_exec_io_finish(&io);
  *
- * What the command writes is always taken, also past the limit, where it is thrown away: a full
- * pipe never stops it. What it has not read when it ends is not written. The caller ignores or
- * blocks SIGPIPE.
+ * The loop always reads the command's output, and discards it past the limit: a full pipe never
+ *stops the command. Input that the command has not read at its end is not written. The caller
+ *ignores or blocks SIGPIPE.
  */
 
 enum lau_stdin {
-	LAU_STDIN_INHERIT, /* ours */
-	LAU_STDIN_NULL,	   /* at its end from the start */
+	LAU_STDIN_INHERIT, /* the caller's */
+	LAU_STDIN_NULL,	   /* empty */
 	LAU_STDIN_BYTES,   /* these, then the end */
 };
 
 #define LAU_CAPTURE_LIMIT ((size_t)1 << 20) /* bytes of each stream that are kept, by default */
 #define LAU_CAPTURE_ALL	  ((size_t)-1)
-/* After the bytes of a stream that went past it. */
+/* Appended to a stream that went past the limit. */
 #define LAU_CAPTURE_MARK "\n[orbit: output truncated after capture limit]\n"
 
-/* What becomes of a command that writes more. */
+/* The fate of a command that writes more. */
 enum lau_over {
 	LAU_OVER_END,  /* it is killed; the stream ends in LAU_CAPTURE_MARK */
-	LAU_OVER_DROP, /* it goes on, and the rest is thrown away */
+	LAU_OVER_DROP, /* it continues, and the rest is discarded */
 };
 
 struct lau_streams {
@@ -107,13 +107,14 @@ void lau_exec_io_release(struct lau_exec_io *);
  */
 
 struct lau_exec_result {
-	bool is_plain;		    /* set before: nothing is added to err, a cut is no end */
-	bool success;		    /* ended by itself, with status 0 */
-	struct b_str out, err;	    /* as they came, byte for byte, and what was added to err */
-	bool has_exit_code;	    /* not after a timeout, nor when a signal of its own ended it */
-	int exit_code;		    /* 128+n when we were told by signal n to end it */
+	bool is_plain; /* set by the caller: adds nothing to err, and a cut does not end the command
+			*/
+	bool success;  /* ended by itself, with status 0 */
+	struct b_str out, err;	    /* the bytes of the streams, and the lines added to err */
+	bool has_exit_code;	    /* not after a timeout, and not if its own signal ended it */
+	int exit_code;		    /* 128+n if signal n asked the caller to end it */
 	uint64_t duration_ms;	    /* from the start of the call to its return */
-	const char *output;	    /* JSON text, the caller's to set; NULL = null. Borrowed */
+	const char *output;	    /* JSON text, which the caller sets; NULL = null. Borrowed */
 	const char *members;	    /* more members of the object; NULL = none. Borrowed */
 	int signal;		    /* that ended the command, 0 = none */
 	int interrupted;	    /* signal that asked us to end it, 0 = none */
@@ -131,15 +132,15 @@ int lau_exec_spawn_failed(const char *program, struct b_err *err);
 void lau_exec_result_fill(struct lau_exec_result *, const struct lau_outcome *,
 			  struct lau_exec_io *io);
 
-/* The bytes as text: what is not UTF-8 becomes U+FFFD, one for each longest piece that begins a
- * character (as the Encoding standard and most decoders have it). */
+/* Appends the bytes as text. Bytes that are not UTF-8 become U+FFFD, one for each longest piece
+ * that begins a character, as in the Encoding standard and most decoders. */
 void lau_exec_text(const void *p, size_t n, struct b_str *out);
 
-/* One JSON line. Streams that are no UTF-8 have their bytes beside them (stdout_b64). */
+/* Appends one JSON line. A stream that is not UTF-8 also has its bytes (stdout_b64). */
 void lau_exec_result_json(const struct lau_exec_result *, struct b_str *out);
 
 /*
- * Runs one program to its end and says how that came: the exec contract, as a library.
+ * Runs one program to its end and reports how it ended: the exec contract, as a library.
  *
  *	const char *argv[] = {"make", "-j2", NULL};
  *	struct lau_exec_request rq = {.argv = argv, .timeout_ms = 60000};
@@ -152,40 +153,39 @@ void lau_exec_result_json(const struct lau_exec_result *, struct b_str *out);
  *	lau_exec_result_release(&result);
  *
  * A request whose fields are zero is a plain run: the caller's directory, standard input and
- * variables, no deadline, both streams captured up to LAU_CAPTURE_LIMIT bytes each. Fields to come
- * will mean by 0 what is done today.
+ * variables, no deadline, both streams captured up to LAU_CAPTURE_LIMIT bytes each. For later
+ *fields 0 will mean today's behaviour.
  *
- * What holds:
+ * The contract:
  *
- *  - The program leads a process group of its own. Descriptors above 2 are not passed on, ignored
- *    signals are, SIGPIPE has its default.
- *  - Whatever the program writes is taken at once, beyond the limit as well: it never waits for us.
- *    When a stream goes past the limit everything is killed (unless `over` says
- *    that the rest is dropped), and the stream ends in
- *    LAU_CAPTURE_MARK.
- *  - Standard input is fed while output is read. A program that succeeds without having read all of
- *    it has succeeded; for one that fails it is the error "failed to write process stdin".
- *  - At the deadline, and when this process is sent SIGINT or SIGTERM, that signal (SIGTERM for the
- *    deadline) goes to all of the run, and SIGKILL to what is left of it after the grace. The
- * errors then end in "process timed out" or "process interrupted by signal SIG...", on a line of
- * their own. Of a signal and an end that are seen together the signal counts.
- *  - When the program ends, everything it started is killed at once: children, and on Linux also
- * what left the group or the session. A process outside that was handed one of the pipes is not
- * waited for.
+ *  - The program leads its own process group. It inherits ignored signals, but no descriptors above
+ *    2, and SIGPIPE has its default.
+ *  - The call reads the program's output at once, beyond the limit as well: the program never
+ *waits. If a stream goes past the limit, the call kills every process of the run (unless `over`
+ *says that the rest is dropped), and the stream ends in LAU_CAPTURE_MARK.
+ *  - The call feeds standard input while it reads output. A program that succeeds without reading
+ *all input has succeeded; for one that fails, the error is "failed to write process stdin".
+ *  - At the deadline, and when this process gets SIGINT or SIGTERM, every process of the run gets
+ *that signal (SIGTERM for the deadline), and those that are left after the grace get SIGKILL. The
+ *    last line of the errors is then "process timed out" or "process interrupted by signal SIG...".
+ *    If a signal and the end are seen together, the signal counts.
+ *  - When the program ends, every process that it started is killed at once: children, and on Linux
+ *    also those that left the group or the session. The call does not wait for a process outside
+ *that was handed one of the pipes.
  *  - If the calling thread or process is killed, the run ends as by SIGHUP. A pthread_cancel(3)
- * waits until the run has ended: to end one earlier, give it a time limit.
- *  - Nothing is tried twice.
+ *waits until the run has ended: to end it earlier, use a time limit.
+ *  - The call never starts a program twice.
  *
- * Nothing is confined: to run a program in a sandbox, let argv[0] be sbx-launch. On macOS there is
- * only the option of sbx-launch (exec.h), not this call.
+ * The call does not confine the program: for a sandbox, let argv[0] be sbx-launch. On macOS only
+ *the option of sbx-launch exists, not this call.
  *
- * Threads: calls from several threads run side by side. While there are any, SIGINT and SIGTERM are
- * handled here; handlers are put in place and back under a lock, and a signal ends every run that
- * there is. A handler that the program installs meanwhile is lost at the last return. SIGCHLD is
- * not used, and no child of ours is met by the caller's wait(2).
+ * Threads: several threads may call it side by side. During a call the library handles SIGINT and
+ * SIGTERM: it installs and restores handlers under a lock, and a signal ends every run. A handler
+ *that the program installs meanwhile is lost at the last return. The library does not use SIGCHLD,
+ *and the caller's wait(2) never returns a child of the library.
  *
- * Waiting wakes every LAU_EXEC_POLL_MS to see whether a signal came, as a thread has no other way
- * to hear of one that another thread was handed (docs/adr/008).
+ * A waiting call wakes every LAU_EXEC_POLL_MS to look for a signal that another thread received
+ * (docs/adr/008).
  */
 
 #define LAU_EXEC_POLL_MS  100
