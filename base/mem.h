@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mem.h - allocation that dies on exhaustion, and an arena freed at once.
- * Our own processes only (never core/ or shim/). Every input has a size limit
- * before it gets here, so exhaustion is a broken machine, not bad input. */
+/*
+ * mem.h - allocation that ends the process if memory is exhausted, an arena, cleanup attributes.
+ *
+ * For this project's own processes only, never for core/ or shim/. Every input has a size limit
+ * before it gets here: exhaustion means a broken machine, not bad input. No call returns NULL, and
+ * none is async-signal-safe.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -9,13 +13,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* The caller frees the result by free(3). b_malloc() does not clear it, b_calloc() does. */
 void *b_malloc(size_t size);
 void *b_calloc(size_t n, size_t size);
 void *b_realloc(void *p, size_t n, size_t size); /* n * size, overflow checked */
 char *b_strdup(const char *s);
 char *b_strndup(const char *s, size_t n);
 
-/* Arena: zero-initialised struct is empty. Memory is zeroed and 16-aligned. */
+/* An arena: many objects, freed at once. All zero is empty. The memory is cleared, aligned to 16
+ * bytes, and valid until b_arena_release(). One thread at a time. */
 struct b_arena {
 	struct b_arena_block *head;
 };
@@ -24,8 +30,8 @@ char *b_arena_strndup(struct b_arena *a, const char *s, size_t n);
 char *b_arena_printf(struct b_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards */
 
-/* Is what a process has given back before its end? Only where leaks are looked for: the kernel does
- * it at once. */
+/* Whether a process frees its memory before it exits. Only builds that look for leaks do: the
+ * kernel frees it at once. */
 #if defined(__SANITIZE_ADDRESS__)
 #define B_FREES_AT_END true
 #elif defined(__has_feature)
@@ -37,8 +43,8 @@ void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards *
 #define B_FREES_AT_END false
 #endif
 
-/* Growable array in three fields: T *v; size_t n, cap.  b_grow(v, n, cap) makes
- * room for one more element. */
+/* An array that grows, in three variables: T *v; size_t n, cap. b_grow(v, n, cap) makes room for
+ * one more element, and may move v. The owner calls free(v). */
 #define b_grow(v, n, cap)                                                                          \
 	do {                                                                                       \
 		if ((n) == (cap)) {                                                                \
@@ -47,7 +53,7 @@ void b_arena_release(struct b_arena *a); /* frees everything; empty afterwards *
 		}                                                                                  \
 	} while (0)
 
-/* Cleanup attributes and hand-over, as in crun and systemd.
+/* Cleanup at the end of a scope, and hand-over to another owner, as in crun and systemd.
  *
  *	b_auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
  *	...

@@ -50,11 +50,11 @@ struct b_opt {
 	int (*call)(void *target, const char *value, struct b_err *err);
 	const char *group; /* heading in the help text */
 	const char *help;  /* one line, may be long: wrapped at 80; NULL: not shown */
-	/* What b_opt_check() looks at. Lists are names parted by bars, without dashes. */
-	unsigned where;	      /* bits of the program's own; 0 = everywhere */
+	/* For b_opt_check(). Lists are names separated by bars, without dashes. */
+	unsigned where;	      /* bits that the program defines; 0 = everywhere */
 	const char *needs;    /* one of these must be given, too: "doctor|ps" */
 	const char *excludes; /* none of these may be; "name=value": not with this value */
-	const char *idle;     /* values that ask for nothing: as if the option were not given */
+	const char *idle;     /* values that change nothing: as if the option were not given */
 	const char *macos;    /* launcher/options/option_rows.h */
 };
 
@@ -66,28 +66,30 @@ struct b_opt_uses {
 	size_t n, cap;
 };
 void b_opt_uses_release(struct b_opt_uses *);
-/* The last use of the row that asks for something, or NULL. */
+/* The last use of the row with a value that changes something, or NULL. */
 const struct b_opt_use *b_opt_given(const struct b_opt *, const struct b_opt_uses *);
-/* B_USAGE when an option is given that does not hold at `where` (called `place` in the message), or
- * without what it needs, or with what it excludes. */
+/* 0, or -1 with B_USAGE: an option was given that does not apply at `where` (called `place` in the
+ * message), or without the option that it needs, or with one that it excludes. */
 int b_opt_check(const struct b_opt *table, size_t n, const struct b_opt_uses *, unsigned where,
 		const char *place, struct b_err *err);
 
-/* Parses argv[1..]; `target` is the struct the offsets point into. Stops at the first
- * word that is no option (a lone `-` is none), or after `--`; *out_rest = its index, argc
- * when there is none. With `words` not NULL, words that are no options, and all after
- * `--`, are collected in *words instead and parsing goes on: *out_rest = argc.
- * An option takes the next word as its value whatever it looks like, as getopt(3) does.
- * B_USAGE on error, naming the option and, where one is close, a suggestion; errors of
- * `call` keep their kind and get the option's name in front. Flags with a `value` that
- * share an offset exclude each other; of other options given twice the last counts. */
+/* Parses argv[1..] into `target`, the struct to which the offsets belong. Returns 0, or -1 with
+ * B_USAGE, which names the option and, if one is close, a suggestion. Errors of `call` keep their
+ * kind and get the option's name in front.
+ *
+ * It stops at the first word that is not an option (a lone `-` is not one), or after `--`;
+ * *out_rest is the index of that word, or argc. If `words` is not NULL, it collects such words, and
+ * all words after `--`, in *words and continues: *out_rest = argc. An option takes the next word as
+ * its value, whatever it looks like, as getopt(3) does. Flags with a `value` that share an offset
+ * exclude each other; if another option is given twice, the last value counts. Values point into
+ * argv. */
 int b_opt_parse(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
 		struct b_strlist *words, int *out_rest, struct b_err *err);
-/* The same for a program whose first word that is no option ends them; what was given before an
- * error is in *uses as well. */
+/* The same for a program whose options end at the first word that is not one. Uses before an error
+ * are in *uses, too; the caller releases it. */
 int b_opt_parse_uses(const struct b_opt *table, size_t n, int argc, char **argv, void *target,
 		     struct b_opt_uses *uses, int *out_rest, struct b_err *err);
-/* "Options" part of --help. */
+/* Appends the "Options" part of --help. */
 void b_opt_help(const struct b_opt *table, size_t n, struct b_str *out);
 
 /*
@@ -106,10 +108,11 @@ struct b_completion {
 	const struct b_opt *table;
 	size_t n;
 	const char *const *verbs; /* the first word is one of these, NULL-terminated; NULL = none */
-	bool runs_command;	  /* the first word that is no option is a command, and ends them */
+	bool runs_command;	  /* the first word that is not an option is a command, and ends the
+				     options */
 };
 
-/* A script for the shell, to be sourced or installed. */
+/* Appends a script for the shell, to be sourced or installed. */
 void b_complete(const struct b_completion *, enum b_shell, struct b_str *out);
 
 /* "did you mean": the nearest of a few names to what somebody typed. [no-alloc]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.h - values as bytes for a reader of the same build, and back. The reader trusts nothing:
- * what lies beyond the end, a count that cannot be, a text with a NUL inside make it bad, and it
- * stays bad. What it returned before that is not to be used: ask b_unpack_done() first.
+ * pack.h - values as bytes for a reader of the same build, and back. The reader trusts nothing: a
+ *read beyond the end, an impossible count, or a text with a NUL inside makes it bad, and it stays
+ *bad. Do not use earlier values before b_unpack_done() has returned true.
  *
  *	b_pack_u64(&out, n);				writer
  *	b_pack_text(&out, name);
@@ -24,7 +24,7 @@ struct b_str;
 /* ---- writing ---- */
 
 void b_pack_u64(struct b_str *, uint64_t);
-/* NULL is kept apart from nothing. Padded, so that every value lies at a multiple of eight. */
+/* NULL and an empty value stay different. Padded, so that every value is at a multiple of eight. */
 void b_pack_bytes(struct b_str *, const void *p, size_t n);
 void b_pack_text(struct b_str *, const char *s); /* NULL as above */
 /* The number, and the texts. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remedy.h - a system call of ours that failed, and what a person can do about it.
+ * remedy.h - a failed system call of the launcher's own, and what the user can do about it.
  *
  *	if (pipe2(fds, O_CLOEXEC) < 0)
  *		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
@@ -15,10 +15,11 @@
 
 #include "base/err.h"
 
-/* b_fail() of "TEXT: what errno says", with the remedy where one is known. [AS-safe] [no-alloc] */
+/* b_fail() with "TEXT: the text of errno", and the remedy if one is known. Returns -1. [AS-safe]
+ * [no-alloc] */
 int b_fail_sys(struct b_err *err, enum b_kind kind, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* What helps after such an errno, NULL = nobody knows; `is_confined`: a filter or a profile is
- * around us, which may have refused the call. Static. [AS-safe] [no-alloc] */
+/* The remedy for such an errno, NULL = none is known. `is_confined`: this process has an outer
+ * filter or profile, which may have refused the call. Static. [AS-safe] [no-alloc] */
 const char *b_remedy(int sys, bool is_confined);

@@ -26,7 +26,7 @@ struct b_hmac {
 	struct b_sha256 inner, outer;
 };
 void b_hmac_init(struct b_hmac *, const unsigned char key[B_HMAC_KEY]);
-/* Of two texts, one behind the other. */
+/* The HMAC of two texts, as if they were one. */
 void b_hmac_hex(const struct b_hmac *, const void *p, size_t n, const void *q, size_t m,
 		char out[B_SHA256_HEX]);
 /* The same as bytes, to be a key. */

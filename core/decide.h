@@ -41,11 +41,11 @@ enum sbx_subtree {
 enum sbx_subtree sbx_subtree(const struct sbx_image *, enum sbx_op, const char *path, size_t len);
 
 /*
- * Is the directory clean: can no rule differ below it, by any spelling of a name? All there,
- * existing or not, is read, modified and executed, and no socket is connected to. What happens
- * below clean directories, and between them, changes no verdict; so the kernel alone may decide
- * there (docs/adr/016). What lies below a clean directory is clean. Of the directory itself it says
- * nothing.
+ * True if the directory is clean: below it no rule can differ, by any spelling of a name. Every
+ * object there, existing or not, may be read, modified and executed, and no socket may be connected
+ * to. A change below or between clean directories changes no verdict, so that the kernel alone may
+ * decide there (docs/adr/016). Every directory below a clean one is clean. The answer does not
+ * cover the directory itself.
  */
 bool sbx_clean_below(const struct sbx_image *, const char *path, size_t len);
 
@@ -94,11 +94,11 @@ bool sbx_move_name(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_
 bool sbx_move_beneath(const struct sbx_image *, enum sbx_op, uint32_t from, uint32_t to);
 
 /*
- * May a symlink at `link` lead to `target`? Not when something that may not be modified below the
- * name of the link may be below the target: whoever follows the link takes the one for the other
- * (`.git` -> `evil`, whose hooks are not protected). Nor when the link may not be read and the
- * target may, or the same of what is below them where the command can make anything: the host
- * would write what is denied to where it is read. Of the budget above.
+ * True if a symlink at `link` may lead to `target`. It may not if some object may be modified below
+ * the target but not below the link's name: a program that follows the link takes one for the other
+ * (`.git` -> `evil`, whose hooks are not protected). It may not if the target may be read and the
+ * link may not, nor if that is so for names below them where the command can make anything: the
+ * host would write denied data to a place that may be read. It uses the budget above.
  */
 bool sbx_link_allowed(const struct sbx_image *, const char *link, size_t link_len,
 		      const char *target, size_t target_len);

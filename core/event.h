@@ -49,7 +49,7 @@ enum sbx_call {
 };
 
 /*
- * What the shim says of one call, as it lies in the ring.
+ * The shim's report of one call, in the form in which it is in the ring.
  *
  * The reader trusts nothing in it: every length is checked against the frame, every enum
  * against its count.
@@ -66,7 +66,7 @@ enum sbx_event_kind {
 	SBX_EV_KIND_COUNT
 };
 
-/* What kind of image an exec starts: who will be witnessed. */
+/* The kind of image that an exec starts, which decides whether the shim will load. */
 #define SBX_EXEC_CLASSES(X)                                                                        \
 	X(DYNAMIC, "dynamic")	    /* the shim will load */                                       \
 	X(STATIC, "static")	    /* no program interpreter */                                   \
@@ -77,7 +77,7 @@ enum sbx_event_kind {
 	X(MISSING, "missing")		/* does not exist: the call will fail */                   \
 	X(CAPS, "file-capability")	/* file capabilities: the loader heeds no preload */       \
 	X(HARDENED, "hardened-runtime") /* macOS: its signature keeps libraries out */             \
-	X(UNANNOUNCED, "unannounced")	/* nobody told of its exec: the broker met it */
+	X(UNANNOUNCED, "unannounced")	/* no shim reported its exec: the broker met it */
 
 enum sbx_exec_class {
 #define X(name, text) SBX_EXEC_##name,
@@ -111,24 +111,24 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ARGV	 0x400u	 /* the second path is the words of a command, see SBX_ARGV_* */
 #define SBX_EVF_ARGV_CUT 0x800u	 /* and their end is missing */
 
-/* What the broker knows of a change that it made: aux of an allowed SBX_MODIFY with neither an
+/* The broker's facts about a change that it made: aux of an allowed SBX_MODIFY with neither an
  * error nor SBX_EVF_MOVE. */
 #define SBX_DID_CREATE	 1u /* the open made the file */
-#define SBX_DID_EXCHANGE 2u /* the rename gave each name what the other had */
-#define SBX_DID_REPLACE	 4u /* the second name had something else before */
+#define SBX_DID_EXCHANGE 2u /* the rename exchanged the two objects */
+#define SBX_DID_REPLACE	 4u /* the second name had another object before */
 
-/* The second text is not a path, but what the program asked for, see sbx_path_is_led(). Of a call
- * with two paths it is the second path, then what was asked for the first, then for the second
- * (asked.h). */
+/* The second text is not a path, but the path that the program asked for, see sbx_path_is_led().
+ * For a call with two paths it is the second path, then the path asked for the first, then for the
+ * second (asked.h). */
 #define SBX_EVF_ASKED 0x2000u
 
-/* Words one behind the other, with an END after each; ESCAPE and a letter stand for the two bytes.
+/* The words in order, with an END after each. In a word, ESCAPE and a letter encode the two bytes.
  */
 #define SBX_ARGV_END	'\x1f'
 #define SBX_ARGV_ESCAPE '\x1e'
 #define SBX_ARGV_MAX	2048 /* bytes, of all */
 
-/* What the shim could not see through: aux of SBX_EV_LOSS. */
+/* Why the shim may miss calls: aux of SBX_EV_LOSS. */
 #define SBX_LOSSES(X)                                                                              \
 	X(DEEPBIND, "deepbind") /* a library bound to the C library past every preload */          \
 	X(HANDLE,                                                                                  \
@@ -153,7 +153,7 @@ struct sbx_event {
 	uint64_t time_ns; /* CLOCK_REALTIME at completion */
 	uint32_t pid;
 	uint32_t ppid;
-	uint32_t image_pid; /* of the process that began the image; another in a fork; 0 = not told
+	uint32_t image_pid; /* of the process that began the image; another in a fork; 0 = unknown
 			     */
 	uint16_t kind;	    /* enum sbx_event_kind */
 	uint16_t op;	    /* enum sbx_op */

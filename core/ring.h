@@ -20,14 +20,14 @@
  * fails and the event is counted as lost. A writer that was stopped (SIGSTOP, a frozen cgroup)
  * while it filled its frame, and goes on after the place was given up, still stores what is left
  * of it into frames of a later lap: the sum then is wrong, and the reader counts the frame as
- * corrupt instead of telling what nobody said. A writer that died between `head` and CLAIMED leaves
- * a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
+ * corrupt instead of reporting an event that no writer wrote. A writer that died between `head` and
+ *CLAIMED leaves a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
  *
  * When there is no room the writer spins shortly, then counts the loss exactly in the header.
  *
- * The mapping is hostile: whoever maps it takes the size from the size of the file
- * (sbx_ring_check) and never again from the header; the reader copies a frame out before it
- * looks at it, keeps its own tail, and repairs a `head` that makes no sense.
+ * The mapping is hostile. A process that maps it takes the size from the size of the file
+ * (sbx_ring_check), and never again from the header. The reader copies a frame out before it looks
+ *at it, keeps its own tail, and repairs an invalid `head`.
  */
 #pragma once
 
@@ -71,9 +71,9 @@ struct sbx_ring {
 	_Alignas(64) unsigned char data[];
 };
 
-/* In place of a directory's descriptor, which the kernel does not look at beside an absolute path:
- * the path was found while `moves` was this. Where a directory has moved since, the broker answers
- * ESTALE. No descriptor has such a number, nor is it AT_FDCWD. */
+/* Takes the place of a directory's descriptor, which the kernel ignores with an absolute path: the
+ * path was found while `moves` had this value. If a directory has moved since, the broker answers
+ * ESTALE. No descriptor has such a number, and AT_FDCWD differs, too. */
 #define SBX_AT_SINCE(moves) ((int)(UINT32_C(1) << 31 | ((uint32_t)(moves)&SBX_AT_SINCE_MASK)))
 #define SBX_AT_SINCE_MASK   0x3fffffffu
 static inline bool sbx_at_is_since(int at)
@@ -105,8 +105,8 @@ bool sbx_ring_check(const struct sbx_ring *, size_t bytes, uint64_t *out_size);
 bool sbx_ring_write(struct sbx_ring *, uint64_t size, const struct sbx_event *, const char *path,
 		    const char *path2);
 
-/* Is there room for `more` bytes beside what was written and not read yet? What a writer finds free
- * stays so until somebody writes. [AS-safe] */
+/* Whether there is room for `more` bytes beside those that were written and not read yet. Only a
+ * write takes room away. [AS-safe] */
 bool sbx_ring_has_room(const struct sbx_ring *, uint64_t size, uint64_t more);
 
 /* Counts a failure inside a shim. [AS-safe] */
@@ -126,23 +126,24 @@ static inline void sbx_ring_internal(struct sbx_ring *r)
 /* The reader, in the supervisor; core/ring_read.c, which the shim does not link. */
 struct sbx_ring_reader {
 	struct sbx_ring *ring;
-	uint64_t size; /* from us, never from the header */
+	uint64_t size; /* bytes, from the reader, never from the header */
 	uint64_t tail;
-	uint64_t tail_shown; /* what the header was told: told in steps, its line is hot */
+	uint64_t tail_shown; /* the tail in the header, written in steps: its cache line is busy */
 	uint64_t lost_seen, lost_total;
 	uint64_t internal_seen, internal_total;
-	uint64_t head_seen; /* the last that made sense */
+	uint64_t head_seen; /* the last valid one */
 	struct {
 		uint64_t magic;
 		uint32_t version, level, judges_moves, witnesses_all, marks, is_alone;
-	} header;		 /* as it was before anyone else had it */
+	} header;		 /* as it was before any other process had it */
 	uint64_t stuck_since_ms; /* when the unfinished frame at `tail` was first met */
 	bool is_stuck;
-	uint64_t corrupt; /* frames and heads that made no sense */
+	uint64_t corrupt; /* invalid frames and heads */
 	uint64_t skipped; /* frames never finished: writer dead, or the grace time over */
-	/* Is the writer surely dead? NULL = cannot tell (other pid namespace): grace time only. */
+	/* Whether the writer is certainly dead. NULL = unknown (another pid namespace): grace time
+	 * only. */
 	bool (*is_dead)(uint32_t pid);
-	/* All writers are ours: an unfinished frame is waited for until the end. */
+	/* All writers are trusted: the reader waits for an unfinished frame until the end. */
 	bool is_patient;
 };
 /* `data_size` as given to sbx_ring_init(), rounded the same way. */

@@ -16,14 +16,14 @@
  *
  *	cc example.c $(pkg-config --cflags --libs sbx)
  *
- * Rules, order and answers are those of sbx-policy(1) and sbx-launch(1): documents, the sets of
- * secret and protected paths, and the built-in default policy. The library asks the file system
- * where links lead, and changes nothing. It prints nothing, and holds no global state: a policy
- * may be used by one thread at a time, several policies by several threads. Where memory is
- * exhausted the process ends. Linux; for executables (the objects are position-independent
- * executables', not shared libraries').
+ * The library gives the answers of sbx-policy(1) and sbx-launch(1), with the same documents, sets
+ * of secret and protected paths, and built-in default policy. It reads links in the file system,
+ * changes no file, prints nothing, and has no global state. One thread at a time may use a policy;
+ * several threads may use several policies. No call is async-signal-safe. If memory is exhausted
+ * the process ends. Linux only, for executables: the objects are compiled with -fPIE, not -fPIC.
  *
- * Strings in an answer or a decision are good until the next call with that policy.
+ * The policy owns the strings of an answer or a decision. They are valid until the next call with
+ * that policy, or until sbx_policy_free().
  */
 #pragma once
 
@@ -43,48 +43,50 @@ enum sbx_policy_operation {
 	SBX_POLICY_CONNECT, /* connect to a Unix socket */
 };
 
-/* What went wrong: a stable code ("E_POLICY", sbx-launch(1)) and a line for a person. */
+/* An error: a stable code ("E_POLICY", see sbx-launch(1)) and one line of text, cut if longer. */
 struct sbx_error {
 	char code[16];
 	char message[1024];
 };
 
-/* Zeroed: the built-in default policy for the current directory, as sbx-launch has it. */
+/* The policy to load. All zero: the built-in default policy for the current directory, as in
+ * sbx-launch. The library copies the strings. */
 struct sbx_load {
 	const char *policy;    /* a document's path or a name in the store; NULL = the default */
 	const char *profile;   /* NULL: the document's only one */
 	const char *workspace; /* a directory; NULL: git's toplevel, or the current one */
 };
 
-/* 0 and *out, to be freed; or -1 and *err (may be NULL). */
+/* 0 with *out, which the caller frees; or -1 with *err (NULL: not wanted), and *out as it was. */
 int sbx_policy_load(const struct sbx_load *, struct sbx_policy **out, struct sbx_error *err);
 void sbx_policy_free(struct sbx_policy *); /* NULL is fine */
 
 struct sbx_answer {
 	const char *profile;
 	enum sbx_policy_operation operation;
-	const char *path; /* where it leads; inside the workspace as "./x" */
+	const char *path; /* after links are resolved; in the workspace as "./x" */
 	bool allowed;
 	const char *matched_rule; /* without its `!`; "<no matching rule>", "[]", ... */
-	const char *rule;	  /* where it stands: "file:line:column"; never empty */
+	const char *rule;	  /* its origin: "file:line:column"; never empty */
 };
 
-/* A path relative to the workspace (no "..", no "~"), or an absolute one. 0 with *out; or -1 with
- * *err: a path that cannot be judged is not allowed. */
+/* `path` is absolute, or relative to the workspace (without ".." and "~"). 0 with *out; or -1 with
+ * *err. The caller must treat -1 as denied. */
 int sbx_policy_check(struct sbx_policy *, enum sbx_policy_operation, const char *path,
 		     struct sbx_answer *out, struct sbx_error *err);
 
-/* The same for a path that is resolved already, as a line of a log has it, or that names a symlink
- * itself: links that stand there now are not followed. */
+/* The same without following links: for a path that is resolved already, as in a line of a log, or
+ * that names a symlink itself. */
 int sbx_policy_check_resolved(struct sbx_policy *, enum sbx_policy_operation, const char *path,
 			      struct sbx_answer *out, struct sbx_error *err);
 
 /* The answer as one line of JSON with every rule that matches, as `sbx-policy why --all --json`
- * prints it (`floor` is null: what holds it is the launcher's to know). NULL with *err. */
+ * prints it. `floor` is null, because only the launcher knows which mechanism enforces the answer.
+ * The policy owns the text. NULL with *err. */
 const char *sbx_policy_explain(struct sbx_policy *, enum sbx_policy_operation, const char *path,
 			       struct sbx_error *err);
 
-/* Allow, or deny for a reason: what a tool asks before it acts. Whatever goes wrong denies. */
+/* For a tool that asks before it acts: allow, or deny with a reason. Every error denies. */
 struct sbx_decision {
 	bool allow;
 	const char *reason; /* NULL when allowed: "denied by rule `x` (file:line:column)" */

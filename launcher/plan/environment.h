@@ -19,8 +19,8 @@ struct lau_plan;
 struct pol_layers;
 
 /*
- * The command's environment: of ours what the policy leaves, with a few names set.
- * Pure.
+ * The command's environment: the launcher's variables that the policy lets pass, with a few names
+ *set. Pure.
  *
  *	struct lau_environment env = {0};
  *	lau_environment_judge(&env, POL_ENV_SCRUB, names, n);
@@ -30,7 +30,7 @@ struct pol_layers;
  *	char **envp = lau_environment_build(&env, environ);
  */
 
-/* A name that passes whatever the mode says; with `*` for any part of it unless it is literal. */
+/* A name that passes whatever the mode is; `*` matches any part unless the name is literal. */
 struct lau_env_name {
 	const char *name;
 	bool is_literal;
@@ -43,7 +43,7 @@ struct lau_environment {
 		bool is_users; /* by --setenv */
 	} * vars;
 	size_t n, cap;
-	/* All must let a variable of ours pass: one speaks for the user, each layer for itself. */
+	/* Every judge must let a variable pass: one for the user, one for each layer. */
 	struct lau_env_judge {
 		enum pol_env mode;
 		const struct lau_env_name *names; /* borrowed */
@@ -56,24 +56,25 @@ void lau_environment_release(struct lau_environment *);
 
 void lau_environment_judge(struct lau_environment *, enum pol_env mode,
 			   const struct lau_env_name *names, size_t n);
-/* Names that nobody lets pass; borrowed. */
+/* Names that never pass; borrowed. */
 void lau_environment_deny(struct lau_environment *, const struct lau_env_name *names, size_t n);
 /* Copies both. A name set twice has its last value. */
 void lau_environment_set(struct lau_environment *, const char *name, const char *value);
 /* The same, unless the user has set it. */
 void lau_environment_offer(struct lau_environment *, const char *name, const char *value);
-/* "NAME=VALUE" of the user's. B_USAGE. */
+/* Sets the user's "NAME=VALUE" (--setenv). 0, or -1 with B_USAGE. */
 int lau_environment_users(struct lau_environment *, const char *entry, struct b_err *err);
-/* LD_PRELOAD: the shim first, so that it sees calls before they reach anybody, then what was
- * there, in its order; another copy of the shim (a run inside a run) is left out. */
+/* Sets LD_PRELOAD: the shim first, so that it sees each call before other libraries, then the old
+ * value in its order. Leaves out another copy of the shim (a run inside a run). */
 void lau_environment_preload(struct lau_environment *, const char *shim, const char *old);
-/* What the command will have of that name, NULL = nothing. */
+/* The value that the command will get for this name, NULL = none. Borrowed. */
 const char *lau_environment_get(const struct lau_environment *, char *const *base,
 				const char *name);
-/* `base` less what a judge takes away, with the changes; the array is malloc'ed, its strings belong
- * to base and the arena. */
+/* `base` without the variables that a judge removes, and with the changes. The caller frees the
+ * array; its strings belong to `base` and the arena. */
 char **lau_environment_build(struct lau_environment *, char *const *base);
-/* Names in `base` that the command will not have; an array that ends in NULL, both in the arena. */
+/* Names in `base` that the command will not get: an array that ends in NULL. The arena owns both.
+ */
 const char **lau_environment_removed(struct lau_environment *, char *const *base, size_t *out_n);
 /* The strictest of the judges. */
 enum pol_env lau_environment_mode(const struct lau_environment *);
@@ -81,39 +82,40 @@ enum pol_env lau_environment_mode(const struct lau_environment *);
 void lau_environment_show(const struct lau_environment *, struct b_str *out);
 
 /*
- * Which variables of an environment say what: by their names alone. Pure.
+ * The kinds of variables, by their names alone. Pure.
  */
 
-/* What a name is judged for: the columns of the table in envnames.c. */
+/* The purposes for which a name is judged: the columns of the table in envnames.c. */
 enum lau_secret_use {
-	LAU_SECRET_SHOWN,   /* the value is taken out of what is shown and recorded */
-	LAU_SECRET_SCRUB,   /* --env scrub, and scrub_secrets of a policy: the command lacks it */
-	LAU_SECRET_CALIBAN, /* what caliban itself takes away by scrub_secrets */
-	LAU_SECRET_ORBIT,   /* what Orbit itself takes away from what it starts */
+	LAU_SECRET_SHOWN, /* output and record do not show the value */
+	LAU_SECRET_SCRUB, /* --env scrub, and scrub_secrets of a policy: the command does not get it
+			   */
+	LAU_SECRET_CALIBAN, /* caliban itself removes it by scrub_secrets */
+	LAU_SECRET_ORBIT,   /* Orbit itself removes it from the programs that it starts */
 };
 bool lau_name_is_secret(const char *name, enum lau_secret_use);
-/* Makes programs load or run something, or obey another configuration: the loader (LD_*, DYLD_*),
- * interpreters (NODE_OPTIONS, PYTHONSTARTUP, BASH_ENV ...), git, but for who commits and how it
- * asks. */
+/* True if the variable makes programs load or run a file, or obey another configuration: the loader
+ * (LD_*, DYLD_*), interpreters (NODE_OPTIONS, PYTHONSTARTUP, BASH_ENV ...), and git's, except
+ * author, committer and prompts. */
 bool lau_env_is_hook(const char *name);
-/* What a program may expect of any caller: PATH, HOME, who, the language, the terminal. */
+/* True if every program may expect it: PATH, HOME, the user's name, the language, the terminal. */
 bool lau_env_is_usual(const char *name);
 /* PATH, HOME, LANG. */
 bool lau_env_is_least(const char *name);
-/* The whole name, in which each `*` of the pattern stands for any part, empty ones as well. */
+/* True if the pattern matches the whole name; each `*` matches any part, also an empty one. */
 bool lau_env_matches(const char *pattern, const char *name);
 
 /*
- * Which variables the command gets: of options and documents to struct
- * lau_environment. Pure.
+ * The variables that the command gets: from options and documents to struct lau_environment. Pure.
  */
 
-/* Before anything else is set in *env: --env, --passenv and --setenv with what the user's documents
- * say, and as a judge of its own each layer that says something. `base`: the caller's. B_USAGE. */
+/* Call it before anything else is set in *env. Applies --env, --passenv and --setenv with the
+ * settings of the user's documents, and adds a judge for each layer with a setting. `base`: the
+ * caller's environment. 0, or -1 with B_USAGE. */
 int lau_envplan(const struct lau_options *, const struct pol_layers *, char *const *base,
 		struct lau_environment *env, struct b_err *err);
-/* Into the plan, for those who are told of it: the mode, and the names that the command lacks.
- * Names only. */
+/* Puts into the plan, for record and output, the mode and the names that the command does not get.
+ * Names only, no values. */
 void lau_envplan_note(struct lau_environment *, char *const *base, struct lau_plan *);
 
 /* Calls of options; the target is struct lau_options: --passenv and --setenv. B_USAGE. */
@@ -121,8 +123,8 @@ int lau_envplan_add_pass(void *target, const char *value, struct b_err *err);
 int lau_envplan_add_set(void *target, const char *value, struct b_err *err);
 
 /*
- * What must not be shown: which variables hold secrets, and their values taken out of
- * text that passes by in pieces. Pure.
+ * Redaction: finds the variables with secrets, and removes their values from text that comes in
+ *pieces. Pure.
  *
  *	struct lau_secrets secrets = {0};
  *	lau_secrets_from(&secrets, environ);
@@ -131,14 +133,14 @@ int lau_envplan_add_set(void *target, const char *value, struct b_err *err);
  *		lau_redact_feed(&r, buf, n, &shown);
  *	lau_redact_end(&r, &shown);
  *
- * A value that is cut in two by the end of a piece is found all the same: what could be the
- * beginning of one is kept back until more has come, so at most the longest value's length. Where
- * values overlap, all of their bytes go.
+ * A value that spans two pieces is found as well: bytes that could be the beginning of one are held
+ *back until more has come, at most the longest value's length. Where values overlap, all of their
+ *bytes are removed.
  */
 
 #define LAU_REDACTED	   "[REDACTED]"	    /* in place of the value of such a name */
 #define LAU_REDACTED_VALUE "[REDACTED_ENV]" /* in place of such a value in a text */
-#define LAU_SECRET_MIN	   4 /* shorter values are no secrets, and would be found everywhere */
+#define LAU_SECRET_MIN	   4 /* a shorter value would match everywhere, and is not a secret */
 
 struct lau_secrets {
 	struct lau_secret {
@@ -149,32 +151,32 @@ struct lau_secrets {
 	bool first[256]; /* bytes that one of them begins with */
 };
 void lau_secrets_release(struct lau_secrets *);
-/* Must the value of "NAME=value" not be shown? */
+/* Whether the value of "NAME=value" must not be shown. */
 bool lau_entry_is_secret(const char *entry);
-/* The values of variables ("NAME=value") whose names say so; they are borrowed. */
+/* Collects the values of variables ("NAME=value") with secret names. They are borrowed. */
 void lau_secrets_from(struct lau_secrets *, char *const *envp);
 
 struct lau_redact {
 	const struct lau_secrets *secrets; /* none in it, or NULL: everything passes */
 	struct b_str kept;		   /* may be the beginning of a value */
-	size_t covered;			   /* bytes of it that belong to a value already told */
+	size_t covered;			   /* bytes of it that belong to a value already replaced */
 };
 void lau_redact_release(struct lau_redact *);
-/* Appends to *out what can be shown by now. */
+/* Appends to *out the bytes that can be shown by now. */
 void lau_redact_feed(struct lau_redact *, const void *p, size_t n, struct b_str *out);
-/* Nothing more comes: the rest. */
+/* The text is complete: appends the rest. */
 void lau_redact_end(struct lau_redact *, struct b_str *out);
 
-/* The message without values of these variables: it may repeat words of the user's. */
+/* Removes the values of these variables from the message, which may repeat the user's words. */
 void lau_redact_error(struct b_err *, char *const *envp);
 
 /*
- * What is shown of a run's words and texts: without the values of variables whose names
- * say that they are secret (environment.h), of the caller's and of --setenv. Pure.
+ * A run's words and texts as they are shown: without the values of variables with secret names, the
+ * caller's and those of --setenv. Pure.
  */
 
-/* Borrowed from both. `but_paths`: not values that are absolute paths, for lines whose point is a
- * path (XAUTHORITY, SSH_AUTH_SOCK). */
+/* Collects the values, borrowed from both. `but_paths`: except absolute paths, for lines that are
+ * about a path (XAUTHORITY, SSH_AUTH_SOCK). */
 void lau_hide_collect(const struct lau_options *, char *const *vars, bool but_paths,
 		      struct lau_secrets *out);
 void lau_hide_text(const struct lau_secrets *, const char *text, struct b_str *out);

@@ -17,24 +17,24 @@ struct b_str;
  * makes a call, the broker receives it, reads and writes the caller's memory, takes one of its
  * descriptors, opens by openat2(2), and answers with a descriptor of its own.
  *
- * That a broker can serve is remembered by what it depends on: the boot, the kernel, the user, the
- * number of filters around us, Yama. A filter has no name, so another one may stand there the next
- * time. Therefore what is remembered only spares the attempt: each command greets its broker before
- * its first step (lau_broker_greet()), and where that fails the run ends with the step that failed,
- * and nothing is remembered any longer. That a broker cannot serve is never believed without a new
- * attempt.
+ * The answer that a broker can serve is stored with everything that it depends on: the boot, the
+ * kernel, the user, the number of filters on this process, Yama. A filter has no name, so that
+ * another one may be there the next time. The stored answer therefore only saves the attempt: each
+ * command greets its broker before its first step (lau_broker_greet()). If that fails, the run ends
+ * with the step that failed, and the answer is removed. The answer that a broker cannot serve is
+ * never stored.
  */
 
-/* Who the broker is to the command. */
+/* How the broker is related to the command. */
 enum lau_kinship {
 	LAU_KIN_SIBLING, /* both are children of the supervisor */
 	LAU_KIN_PARENT,	 /* the command is the broker's child: Yama asks for that */
-	LAU_KIN_OWN_NS,	 /* siblings in a user namespace of their own: the broker has
+	LAU_KIN_OWN_NS,	 /* siblings in the run's user namespace: the broker has
 			    CAP_SYS_PTRACE over it */
 	LAU_KIN_COUNT
 };
 
-/* What failed first. X(name, what the person is told it was) */
+/* The step that failed first. X(name, its text for the user) */
 #define LAU_SERVING_STEPS(X)                                                                       \
 	X(DONE, "nothing")                                                                         \
 	X(NAMESPACE, "no user namespace can be made")                                              \
@@ -76,54 +76,56 @@ struct lau_serving {
 
 /* What costs no process: Yama, the filter around us. */
 void lau_serving_look(struct lau_serving *out);
-/* As it is now, in throw-away processes. */
+/* Tries it now, in short-lived processes. */
 void lau_serving_try(struct lau_serving *out);
-/* The same for a run that makes a user namespace or none (`own_ns`). That it can serve is
- * remembered in the directory `state`, which is the user's alone; NULL = nowhere. */
+/* The same for a run that makes a user namespace (`own_ns`) or none. Stores the answer that a
+ * broker can serve in the directory `state`, which is private to the user; NULL = stores nothing.
+ */
 void lau_serving_find(const char *state, bool own_ns, struct lau_serving *out);
-/* What is remembered there was wrong, or is to be tried anew. */
+/* Removes the stored answer: it was wrong, or is to be tried anew. */
 void lau_serving_forget(const char *state);
-/* In a broker: can it look into and act for this caller, which passed lau_serving_words() to a call
- * (0: its memory is not looked at)? LAU_SERVE_DONE, PROC, OPENAT2, MEMORY, WRITING or ACTING. */
+/* In a broker: tries to inspect and act for this caller, which passed lau_serving_words() to a call
+ * (0: its memory is not read). LAU_SERVE_DONE, PROC, OPENAT2, MEMORY, WRITING or ACTING. */
 struct lau_served lau_serving_of(pid_t caller, uint64_t words);
-/* The address of what a caller passes: the same in every fork of this program. */
+/* The address of the words that a caller passes: the same in every fork of this program. */
 uint64_t lau_serving_words(void);
 /* "mkdirat(2) is refused": a call by which a broker acts. */
 const char *lau_serving_act(int acting);
-/* How the broker is to be related to the command: the first that works; `own_ns`: the run makes a
- * user namespace. False: *out is what failed of the nearest. */
+/* Chooses the first relation that works. `own_ns`: the run makes a user namespace. False: none
+ * works, and *out is the one that came closest. */
 bool lau_serving_choose(const struct lau_serving *, bool own_ns, enum lau_kinship *out);
-/* One line each: why there is no broker, and what helps. */
+/* Appends one line each: why there is no broker, and a remedy. */
 void lau_serving_why(const struct lau_serving *, bool own_ns, struct b_str *cause,
 		     struct b_str *remedy);
-/* What failed, and what helps, as an error of the floor; -1. No memory is taken: it is called
- * after fork(2). */
+/* Sets an error of the floor with the step that failed and a remedy. Returns -1. Allocates no
+ * memory: it is called after fork(2). */
 int lau_serving_refused(const struct lau_served *, struct b_err *err);
 
 /*
- * Would a strict run be made here, in this directory, under these options? Asked by
- * making it: whatever a run tries, this has tried.
+ * Whether a strict run starts here, in this directory, under these options. The answer comes from
+ * starting one, so that it has tried everything that a run tries.
  */
 
 struct lau_verdict {
 	const char *options; /* as they are written, "" = none */
 	bool runs;
-	char notes[1024]; /* what such a run says of itself, a line each */
+	char notes[1024]; /* the notes that such a run prints, a line each */
 	char why[512];	  /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
 };
 #define LAU_VERDICTS 5
 
-/* A file that the default policy denies here and that has further names. */
+/* A file that the default policy denies here and that has more names. */
 struct lau_linked {
 	const char *path, *rule; /* borrowed */
 	unsigned long others;
 };
 
-/* Of no option, of a pattern that denies reading, and of each --network. The program of each run is
- * this one, which prints its version; no log is made, and a place for one is looked for. */
+/* Asks without options, with a pattern that denies reading, and with each --network. The program of
+ * each run is this one, which prints its version. The runs make no log, but look for a place for
+ * one. */
 void lau_verdicts_ask(struct lau_verdict out[LAU_VERDICTS]);
 
-/* What this host can do, found out by doing it once (`sbx-launch --doctor`). */
+/* The abilities of this host, found by trying each once (`sbx-launch --doctor`). */
 
 struct lau_ability {
 	bool has;
@@ -152,34 +154,34 @@ struct lau_host {
 	struct lau_serving serving;
 	enum lau_kinship kinship; /* of broker and command */
 	bool has_shm;		  /* /dev/shm is a directory that a tmpfs can be mounted on */
-	bool is_inside; /* of a run, whose broker lets nobody take a Landlock domain of its own */
-	bool is_asked_as_macos; /* a question is about that system, not about this host */
+	bool is_inside;		  /* of a run, whose broker refuses every new Landlock domain */
+	bool is_asked_as_macos;	  /* a question is about that system, not about this host */
 	struct lau_verdict verdicts[LAU_VERDICTS]; /* of the whole probe; has_verdicts */
 	bool has_verdicts;
-	const struct lau_linked *linked; /* borrowed; found by who has the policy */
+	const struct lau_linked *linked; /* borrowed; the caller that has the policy finds them */
 	size_t nlinked;
-	bool is_served; /* and whose supervisor makes runs inside it; told by the whole probe */
+	bool is_served; /* and whose supervisor makes runs inside it; set by the whole probe */
 };
 
-/* Cheap questions only (no fork): Landlock ABI, uid, kernel. Enough for a run; namespaces are
- * tried by the run itself. */
+/* Asks only cheap questions (no fork): Landlock ABI, uid, kernel. This is enough for a run, which
+ * tries namespaces itself. */
 void lau_host_quick(struct lau_host *);
-/* Can a broker serve a run here that makes a user namespace, or none? Tried, or remembered in the
- * directory `state` (host.h). Nothing is done where there is none anyway, and the second time.
- */
+/* Finds out whether a broker can serve a run that makes a user namespace (`own_ns`), or none: tries
+ * it, or reads the stored answer in `state`. Does nothing if a broker is impossible anyway, and the
+ * second time. */
 void lau_host_settle(struct lau_host *, const char *state, bool own_ns);
-/* After that said no, of a run that makes no user namespace: can a broker serve it in one? Then it
- * is settled so (Yama 2). */
+/* If the answer was no, for a run that makes no user namespace: tries whether a broker can serve it
+ * in one, and then settles on that (Yama 2). */
 bool lau_host_settle_apart(struct lau_host *);
-/* Of a run, where there is none: B_FLOOR. */
+/* The text of B_FLOOR for a run without /proc. */
 extern const char lau_no_proc_text[];
-/* What helps where there is no Landlock. */
+/* The remedy for a host without Landlock. Static, or owned by the host. */
 const char *lau_host_landlock_remedy(const struct lau_host *);
-/* "cause: remedy": why there is no broker. */
+/* Appends "cause: remedy": why there is no broker. */
 void lau_host_no_broker(const struct lau_host *, struct b_str *out);
-/* Everything, in throw-away children. */
+/* Tries everything, in short-lived children. */
 void lau_host_probe(struct lau_host *);
-/* The doctor's table; `json` for programs. Says what each missing ability loses and the remedy,
+/* Appends the doctor's table, or `json` for programs: what each missing ability loses, the remedy,
  * and the known limits of the floor without the broker. */
 void lau_host_show(const struct lau_host *, bool json, bool colour, struct b_str *out);
 

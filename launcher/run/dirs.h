@@ -32,21 +32,21 @@ struct lau_scratch {
 	int base;     /* the directory it lies in, -1 = none */
 	int lock;     /* itself, locked while the run lives; -1: only the name is known */
 	int no_locks; /* errno of flock(2) where nothing can be locked */
-	bool keeps;   /* the place is everybody's: what is left empty disturbs nobody */
+	bool keeps;   /* the place is shared: an empty directory left there disturbs no one */
 };
 
-/* The run's own there: 0700, empty, locked, of an inode that no living process of another run has
- * rights on. Names are numbered and used again, so that the next run has the same rules and needs
- * not compile them again. What a run that was killed left is removed. With `make` false it
- * is the first name, whoever has it: the same answer to the same question. */
+/* Makes the run's scratch directory: 0700, empty, locked, on an inode that no living process of
+ * another run has rights on. Names are numbered and used again, so that the next run has the same
+ * rules and need not compile them again. Removes leftovers of a killed run. Without `make` it only
+ * returns the first name, also if a run has it: questions get the same answer each time. */
 int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err);
-/* To the user that the command runs as, until it is released. */
+/* Gives it to the command's user, until it is released. */
 int lau_scratch_lend(const struct lau_scratch *, uid_t, gid_t, struct b_err *err);
 /* Removes it, or in /tmp and /var/tmp leaves it empty for the next run, and unlocks. */
 void lau_scratch_release(struct lau_scratch *);
-/* What other runs of this user have or may come to have: calls each(ctx, path) for the lowest
- * numbers, whether they are there or not, and for all that is there. A run whose TMPDIR was
- * another is not known of. */
+/* The scratch directories that other runs of this user have or may get: calls each(ctx, path) for
+ * the lowest numbers, existing or not, and for every existing one. Does not know runs with another
+ * TMPDIR. */
 void lau_scratch_others(const char *own, void (*each)(void *ctx, const char *path), void *ctx);
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
 void lau_scratch_export(const char *path, struct lau_environment *);
@@ -73,15 +73,15 @@ struct lau_dirs {
 	char *locks;		    /* holds the lock of moves; NULL = no place for it */
 	char *images;		    /* compiled policies of all runs; NULL = none */
 	char *runs;		    /* holds the run directories; NULL = none wanted */
-	/* What no command may touch: of these, and what other runs of this user have made. */
+	/* Places that no command may touch: some of these, and those of other runs of this user. */
 	const char **hidden;
 	size_t nhidden;
 	const struct pol_ruleset *outer; /* of the run that this one is inside of; NULL = none */
 };
 
 int lau_dirs_find(const struct lau_options *, struct lau_dirs *out, struct b_err *err);
-/* Of a run inside another: what that has is shared (its scratch directory and build cache, where
- * both want one), nothing is made but the channel and the record. */
+/* For a run inside another: shares that run's scratch directory and build cache, if both want one,
+ * and makes only the channel and the record. */
 int lau_dirs_find_inside(const struct lau_options *, const struct lau_dirs *outer,
 			 struct lau_dirs *out, struct b_err *err);
 int lau_dirs_make(struct lau_dirs *, struct b_err *err);

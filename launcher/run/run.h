@@ -31,21 +31,23 @@ struct sbx_tally;
 
 /* One run of sbx-launch, from parsed options to exit status. */
 
-/* Prints what has to be said on standard error, --dry-run on standard output. */
+/* Runs the command, and returns the exit status. Prints messages on standard error, and --dry-run
+ * on standard output. */
 int lau_run(const struct lau_options *);
 
-/* What a run does alike on every system; launcher/linux/run/run.c and launcher/macos/run.c put it
- * in their order. */
+/* Steps that are the same on every system; launcher/linux/run/run.c and launcher/macos/run.c order
+ * them. */
 
-/* A request and what it borrows: keep it while the engine is made. */
+/* A request and the values that it borrows: keep it while the engine is made. */
 struct lau_request {
 	struct pol_request rq;
 	struct pol_stdio stdio[POL_STDIO_MAX];
 };
-/* All that options and directories say. What the host decides is the caller's to add. */
+/* Fills it from options and directories. The caller adds what depends on the host. */
 void lau_parts_request(const struct lau_options *, struct lau_dirs *, struct lau_request *out);
 
-/* --chdir: B_WORKSPACE, with the name of what is wrong in front, as agents know it. */
+/* --chdir: 0, or -1 with B_WORKSPACE, whose message begins with the error's name, as agents know
+ * it. */
 int lau_parts_chdir(const struct lau_options *, struct b_err *err);
 
 /* A copy of --status-fd to be written to, -1 = not asked for. The command does not inherit the
@@ -87,13 +89,14 @@ struct lau_record {
 	struct aud_infofile info;
 	struct aud_collector *collector; /* NULL = no events in this run */
 	uint64_t started_ms;
-	int lost;		      /* LAU_NET_FILTERED, LAU_NO_* */
-	struct sbx_ring *broker_ring; /* memory that only the broker and we share; NULL = none */
+	int lost; /* LAU_NET_FILTERED, LAU_NO_* */
+	struct sbx_ring
+		*broker_ring; /* memory that only broker and supervisor share; NULL = none */
 	size_t broker_ring_data;
 	struct sbx_tally *tally;    /* behind that ring */
-	struct lau_ends *ends;	    /* of processes, NULL = nothing tells */
+	struct lau_ends *ends;	    /* of processes, NULL = not reported */
 	bool is_terminal;	    /* standard error */
-	struct lau_secrets secrets; /* kept out of the lines for the person */
+	struct lau_secrets secrets; /* removed from the lines on standard error */
 	char *const *shown_argv;    /* without them, in the plan's arena */
 	struct lau_secrets words;   /* and out of the words programs are started with */
 	struct lau_origin origin;

@@ -38,13 +38,14 @@ enum lau_spawn_step { LAU_SPAWN_CONFINE, LAU_SPAWN_USERNS, LAU_SPAWN_ISOLATE, LA
 struct lau_spawned {
 	pid_t pid;
 	pid_t broker; /* a child as well, 0 = none: it ends when the last process it serves has */
-	pid_t wrap;   /* our child in place of the command, which then is none; 0 = none */
+	pid_t wrap;   /* a child in place of the command, which then is not one; 0 = none */
 	pid_t init;   /* a child as well, 0 = none: the first process of the pid namespace */
-	/* The command is the broker's child, which tells of it over this socket (linux/reports.h);
-	 * 0 = it is ours. To be closed by the caller. */
+	/* The command is the broker's child, and the broker reports on it over this socket
+	 * (linux/process/process.h); 0 = the command is the caller's child. The caller closes it.
+	 */
 	int reports;
-	/* Where `init` says that nobody else is left in the namespace (linux/process/process.h); 0
-	 * = there is no such. To be closed by the caller. */
+	/* `init` writes here when it is alone in the namespace (linux/process/process.h); 0 = there
+	 * is none. The caller closes it. */
 	int alone;
 	int lost;		  /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step; /* on failure */
@@ -54,18 +55,18 @@ struct lau_spawned {
  * process, and the broker. */
 #define LAU_INNER_PID(has_broker) ((has_broker) ? 3 : 2)
 
-/* The command's image runs when this returns 0. On failure nothing is left running:
- * B_NOTFOUND, B_NOEXEC from exec, what confine.h says before. */
+/* When this returns 0 the command's image runs. On failure no process is left: B_NOTFOUND or
+ * B_NOEXEC from exec, or an error of confine.h. */
 int lau_spawn(const struct lau_spawn *, struct lau_spawned *out, struct b_err *err);
 
-/* What clone(2) said, with the limit that there is: -1. [AS-safe] */
+/* Sets the error of clone(2), with the limit that applies. Returns -1. [AS-safe] */
 int lau_spawn_no_process(struct b_err *err);
-/* Parts of it. To die when the process `parent` does. [AS-safe] */
+/* Parts of lau_spawn(). Makes the caller die with the process `parent`. [AS-safe] */
 int lau_spawn_die_with(pid_t parent, struct b_err *err);
-/* Streams, directory and group, as told. [AS-safe] */
+/* Sets streams, directory and group. [AS-safe] */
 int lau_spawn_place(const struct lau_spawn *, struct b_err *err);
-/* What runs a script that names no interpreter: {"/bin/sh", program, arguments}. The array and its
- * first two strings are malloc'ed. */
+/* The words for a script that names no interpreter: {"/bin/sh", program, arguments}. The caller
+ * frees it by lau_spawn_shell_free(). */
 char **lau_spawn_shell(const struct lau_spawn *);
 void lau_spawn_shell_free(char **);
 /* Becomes the program, or returns -1: B_NOTFOUND, B_NOEXEC. [AS-safe] */

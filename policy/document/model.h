@@ -47,7 +47,7 @@ struct pol_texts {
 };
 
 /* An entry of `connect` or `denyConnect`: the path of a socket (pol_is_socket_path()), or an
- * endpoint of the network and by whom. */
+ * endpoint of the network with the programs that may use it. */
 struct pol_connect {
 	struct pol_text to;
 	bool allow;
@@ -71,8 +71,8 @@ struct pol_profile {
 	struct pol_connects connect;
 };
 
-/* Settings of `spec.sandbox` that are one value: its words, NULL = a boolean. What they mean:
- * settings.h and sbx-policy(5). */
+/* Settings of `spec.sandbox` that are one value: its words, NULL = a boolean. settings.h and
+ * sbx-policy(5) have their meaning. */
 #define POL_SETTINGS(X)                                                                            \
 	X(reads, "broad|system|listed")                                                            \
 	X(network, "none|loopback|watch|host")                                                     \
@@ -117,11 +117,11 @@ struct pol_setting_value {
 	struct pol_pos pos;
 };
 
-/* What a run may use of the network at most; 0 = no limit. */
+/* Limits on a run's use of the network; 0 = no limit. */
 struct pol_net_limits {
 	unsigned long long connections; /* begun by the run */
 	unsigned long long bytes;	/* carried, both ways together */
-	unsigned long long rate;	/* of those, in a second */
+	unsigned long long rate;	/* bytes in a second */
 };
 
 struct pol_settings {
@@ -131,17 +131,18 @@ struct pol_settings {
 	/* More that is open on macOS alone: a group's name, `mach:SERVICE`, `loopback`,
 	 * `proxy:PORT`. */
 	struct pol_texts macos;
-	struct pol_texts spares; /* names of directories: below, denyModifyAnyCase does not hold */
+	struct pol_texts
+		spares; /* names of directories below which denyModifyAnyCase does not apply */
 	struct pol_texts pass_env;   /* names of variables; `*` in one that is not literal */
 	struct pol_texts trusted;    /* ranges of private addresses that any name may resolve to */
-	struct pol_connects connect; /* endpoints for every profile, before what profiles say */
+	struct pol_connects connect; /* endpoints for every profile, before the profiles' own */
 	struct pol_texts publish;    /* ports inside that the host's loopback interface shows */
 	struct pol_net_limits net_limits;
-	struct pol_text upstream; /* URL of a proxy by which the world is reached; s NULL = none */
+	struct pol_text upstream; /* URL of the upstream proxy; s NULL = none */
 };
 
-/* Whose language a document is in, as --dialect spells it, and how a person calls it; `auto` is no
- * language but the question. */
+/* The languages of documents: the word of --dialect, and the name in messages. `auto` is not a
+ * language: it asks for recognition by the content. */
 #define POL_DIALECTS(X)                                                                            \
 	X(auto, "auto")                                                                            \
 	X(orbit, "Orbit")                                                                          \
@@ -161,24 +162,25 @@ enum pol_dialect {
 		POL_DIALECT_COUNT
 };
 
-/* Whom OpenShell's commands run as where a policy does not say it. */
+/* The user of OpenShell's commands if a policy names none. */
 #define POL_OPENSHELL_USER "sandbox"
 
-/* What a document of another system says that Orbit's shapes have no word for. Such a document
- * stands alone: it merges with no other. */
+/* Content of another system's document that Orbit's structures cannot express. Such a document does
+ * not merge with any other. */
 struct pol_foreign {
 	enum pol_dialect dialect;
-	/* What nothing here enforces: refused where the run is strict, else told and recorded. */
+	/* Rules that nothing here enforces: strict refuses them; other runs print and record them.
+	 */
 	struct pol_texts losses;
 	struct pol_texts net_losses;  /* the same, unless rules on endpoints are enforced */
 	struct pol_texts host_losses; /* the same where the command has the host's network */
-	struct pol_texts notes;	      /* lines for the person */
-	struct pol_texts listed;      /* paths that are to be there, in the order of the document */
-	bool must_exist;	      /* one that is not is a refusal; else it is told */
-	struct pol_text user, group;  /* whom the command runs as, s NULL = not said */
-	bool is_user_implied;	      /* nobody said it: of concern to root alone */
-	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not said */
-	bool must_have_bwrap;	      /* it is to be trusted, whatever the back-end */
+	struct pol_texts notes;	      /* lines for the user */
+	struct pol_texts listed;      /* paths that should exist, in the order of the document */
+	bool must_exist;	      /* a missing one is a refusal; otherwise a note */
+	struct pol_text user, group;  /* of the command, s NULL = not named */
+	bool is_user_implied;	      /* not named: applies only to root's runs */
+	struct pol_text bwrap;	      /* the program of --backend bwrap, s NULL = not named */
+	bool must_have_bwrap;	      /* it must be trustworthy, whatever the back-end */
 	bool is_at_cwd;	  /* relative rules are below the current directory, where no workspace is
 			     named */
 	bool is_nested;	  /* inside another sandbox: fewer namespaces for bwrap */
@@ -215,7 +217,7 @@ const char *pol_rule_normalise(struct b_arena *, const char *raw, const char *la
 bool pol_rule_is_negated(const char *raw);
 /* Normal form of a workspace-relative path in a document's text; "" = root. */
 const char *pol_path_normalise(struct b_arena *, const char *raw, struct b_err *err);
-/* The same of a file's name, byte by byte: nothing is trimmed, a backslash is no slash. */
+/* The same for a file's name, byte by byte: does not trim, and a backslash is not a slash. */
 const char *pol_path_inside(struct b_arena *, const char *path, struct b_err *err);
 /* Is a positive modify rule covered by this read rule (both normalised)? Textual. */
 bool pol_rule_covers(const char *read_rule, const char *modify_rule);
