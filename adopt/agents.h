@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agents.h - the agents whose commands sbx-launch can take over by a hook: one table. What a hook
- * reads and answers, and where it is named, is a row; hook.c and setup.c know no agent by name.
+ * agents.h - the agents whose commands sbx-launch can take over by a hook: one table. A row says
+ * what a hook reads and answers, and where the settings name it; hook.c and setup.c know no agent
+ * by name.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* claims.c - what an event may claim: of whom it speaks, and what the policy says of it,
- * whatever it says of itself. */
+/* claims.c - checks the claims of an event: its process is found, and its verdict computed again
+ * from the policy. */
 #include "audit/collect_priv.h"
 
 #include <errno.h>

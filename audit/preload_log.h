@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload_log.h - what a preload-only run leaves: nobody kept its counts, but the shims share a
- * file of counters in its directory, and the log tells the rest. Both were written by the programs
- * themselves.
+ * preload_log.h - reads the record of a preload-only run. No supervisor counted its events, but the
+ * shims share a file of counters in its directory, and the log has the rest. Both were written by
+ * the programs themselves.
  */
 #pragma once
 

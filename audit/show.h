@@ -19,7 +19,7 @@ void aud_show_run_row(const struct aud_run *, struct b_str *out);
 /* The same as one JSON line: run.json with `live` added; a run without one has its id alone. */
 void aud_show_run_json(const struct aud_run *, struct b_str *out);
 /* "status 0", "killed by SIGKILL", "timed out", "still running", "supervisor was killed",
- * "preload-only: nobody sees its end" */
+ * "preload-only: its end is not recorded" */
 void aud_show_end(const struct aud_run *, struct b_str *out);
 /* "2026-11-27 23:24:01 UTC, for 1.500 s" */
 void aud_show_when(const struct aud_run *, struct b_str *out);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ask_suffix.c - public suffixes, under which everybody can register a name (co.uk, github.io). The
- * list is libpsl's, which is asked for when it is needed: a host without it is told nothing.
+ * list is libpsl's, which the program loads when it needs it. On a host without libpsl it prints
+ * nothing.
  */
 #include <dlfcn.h>
 #include <string.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deep.h - the path of a directory that is longer than the kernel tells.
+ * deep.h - finds the path of a directory that is longer than the kernel reports.
  *
  * Neither readlink(2) on /proc/self/fd/N nor getcwd(2) gives a path that does not fit a page
  * (d_path: ENAMETOOLONG), yet programs get there by one short chdir(2) after the other. Its end
  * is found from below: the name a directory has in its "..", until the kernel knows the rest.
  * To look for a name the parent has to be listed: where that is refused, so is the path.
  *
- * Who works down there asks again and again, and each time would climb all the way: the last path
- * found is kept, and used as far as going along it, without a symlink, leads to where we are.
+ * A program that works in such a directory asks again and again, and each time the search would go
+ * all the way up. The last path is therefore kept. It is used as far as following it, without a
+ * symlink, leads to the same directory.
  *
  * No system call is made here: shim and broker bring their own. [AS-safe] [MT-safe] [no-alloc]
  */

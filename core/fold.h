@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold.h - a path without what some file systems do not tell apart: case, the form of accents, code
- * points that show nothing, `\` for `/`; where it is asked for also dots and blanks at the end of
- * a name, and names of streams.
+ * fold.h - a path without the differences that some file systems ignore: case, the form of accents,
+ * code points that show nothing, `\` for `/`; where it is asked for also dots and blanks at the end
+ * of a name, and names of streams.
  *
  * Denials are judged on this text where a file system folds names (fold.h), so it folds more than
  * any of them: two names that one of them takes for one have one folded text, but two names may

@@ -2,7 +2,7 @@
 /*
  * tally.h - how the calls that passed the broker ended: counts that the broker makes and the
  * supervisor reads, in memory that no command has. Each call has exactly one fate, so that
- * `calls` is the sum of all; those that are told are events in the broker's ring.
+ * `calls` is the sum of all; those that are reported are events in the broker's ring.
  */
 #pragma once
 

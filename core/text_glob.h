@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text_glob.h - wildcards on texts that are no paths of files: paths and queries of requests. What
+ * text_glob.h - wildcards on texts other than file paths: paths and queries of requests. What
  * policy/compile/text_glob.c has made of a pattern is walked here, once, whatever it is: steps are
  * at most pattern times text. No allocation, no library, no system call. Everything here is
  * [AS-safe] [MT-safe] [no-alloc].

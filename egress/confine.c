@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * confine.c - what holds sbx-egress itself, for it reads bytes of the command and of the world.
- * What cannot be given up is an error, and so is what was given up and works all the same.
+ * If a right cannot be given up, or still works afterwards, that is an error.
  */
 #include <errno.h>
 #include <fcntl.h>

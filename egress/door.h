@@ -3,9 +3,9 @@
  * door.h - what launcher, broker and sbx-egress share of a run whose policy opens endpoints.
  *
  * The run has a network namespace with nothing in it but a loopback interface. The broker decides
- * each connect(2). What is allowed it announces to sbx-egress, under a number that no other
- * connection of the run has, and then connects the caller's own socket to an address that says this
- * number, at the relay's port. The relay takes no connection that was not announced:
+ * each connect(2). It announces an allowed connection to sbx-egress, under a number that no other
+ *connection of the run has. Then it connects the caller's own socket to the relay's port, at an
+ *address that contains this number. The relay takes no connection that was not announced:
  *
  *	broker				sbx-egress
  *	egr_ask DIAL, id, slot  ------>	resolves, judges the addresses, connects

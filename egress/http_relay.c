@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http_relay.c - connections whose requests are judged: the sockets of http_conn.h. Where no rule
- * on requests holds relay.c splices as ever.
+ * http_relay.c - connections whose requests are judged: the sockets of http_conn.h. Without rules
+ * on requests relay.c splices the bytes.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * proxy_head.h - what a program says to a proxy first: HTTP's CONNECT and requests with a whole
- * URL, and SOCKS 5. Values only; the bytes are the command's, who is the attacker.
+ * URL, and SOCKS 5. Values only; the bytes come from the command, which may be hostile.
  *
  *	switch (egr_proxy_read(in, n, greeted, &ask)) {
  *	case EGR_PROXY_MORE: ... more bytes are needed; with n == EGR_PROXY_MAX they do not come ...

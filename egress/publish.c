@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * publish.c - servers inside that are seen at the host's loopback interface (`publish`). Who
- * connects there outside is carried to the same port of the run's own loopback interface, by one of
- * the sockets that were made in the run's namespace: this process makes none there. A socket that
- * is free again is disconnected (connect(2), AF_UNSPEC) and lent anew. While none is free the
+ * publish.c - servers inside that are seen at the host's loopback interface (`publish`). A
+ * connection to it from outside goes to the same port of the run's own loopback interface. It uses
+ * one of the sockets that were made in the run's namespace: this process makes none there. A socket
+ * that is free again is disconnected (connect(2), AF_UNSPEC) and lent anew. While none is free the
  * host's queue waits.
  */
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * resolver.c - the run's own name server, at every address of its namespace. It never asks the
- * world for a name that no rule opens, and for one that a rule opens by a wildcard only when
- * somebody connects to it: what a command asks for tells nobody anything.
+ * resolver.c - the run's own name server, at every address of its namespace. It never asks outside
+ * for a name that no rule opens. For a name that a wildcard opens it asks only when a program
+ * connects. Look-ups therefore cannot leak data.
  */
 #include <arpa/inet.h>
 #include <errno.h>

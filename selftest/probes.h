@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * probes.h - attacks on the floor, one function each: for `sbx-launch --selftest` (selftest.c) and
- * tests/escape/run.sh. Of the C library alone, so that they can stand in a program of their own.
+ * tests/escape/run.sh. They use only the C library, so that they can be linked into another
+ *program.
  *
  * The fixture, made by st_make_fixture():
  *

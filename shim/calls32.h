@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * calls32.h - rows of shim/calls.h and shim/queries.h that 32-bit machines have besides: the names
- * for times of 64 bits (-D_TIME_BITS=64, glibc 2.34). None elsewhere. What the times look like is
- * not ours to know.
+ * for times of 64 bits (-D_TIME_BITS=64, glibc 2.34). None elsewhere. The shim does not look at the
+ * times.
  */
 #pragma once
 

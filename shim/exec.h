@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec.h - starting programs: judged, told, and with the shim's variables in their
+ * exec.h - starts programs: judges and reports them, and puts the shim's variables into their
  * environment. All memory is the caller's stack. [AS-safe] [no-alloc], good in a vfork child.
  */
 #pragma once

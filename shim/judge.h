@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * judge.h - verdicts on canonical texts, and the events that tell of them.
+ * judge.h - verdicts on canonical paths, and the events that report them.
  * [AS-safe] [MT-safe] [no-alloc]
  */
 #pragma once

@@ -2,8 +2,8 @@
 /*
  * marks.h - calls that the kernel may decide alone (docs/adr/016): made with a mark first, where no
  * rule can differ in the directory. Landlock refuses what the launcher has not granted (EACCES,
- * EXDEV between directories): then the call is made as ever, and the directory remembered.
- * [AS-safe] [MT-safe] [no-alloc]
+ * EXDEV between directories): the shim then makes the call without a mark, and remembers the
+ * directory. [AS-safe] [MT-safe] [no-alloc]
  */
 #pragma once
 

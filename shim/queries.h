@@ -12,7 +12,7 @@
  *
  *	X(name, type, failure, event, prototype, arguments, directory fd, path)
  *
- * Of no interest and so not here: calls on descriptors that tell nothing but metadata (fstat).
+ * Calls on descriptors that return only metadata (fstat) are not here.
  */
 #pragma once
 

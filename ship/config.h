@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* config.h - where to, as whom, how: checked before anything is sent. */
+/* config.h - the destination, the credentials and the settings, checked before anything is sent. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * post.h - one request to the server. What it answers is hostile: only so much of it is read, it is
- * never followed elsewhere, and shown as text.
+ * post.h - one request to the server. Its answers are hostile: the sender reads a bounded part,
+ * follows no redirection, and shows them as text.
  */
 #pragma once
 

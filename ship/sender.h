@@ -8,8 +8,8 @@
  *	ship_sender_drain(s, &err)		(until all are acknowledged)
  *	ship_sender_free(s);
  *
- * What cannot be sent is tried again, with pauses that grow to a minute: for `retry_ms`, or when
- * following without end. Once it has given up it takes no more.
+ * The sender repeats a batch that it could not send, with pauses that grow to a minute: for
+ *`retry_ms`, or when following without end. Once it has given up it takes no more.
  */
 #pragma once
 

@@ -3,8 +3,8 @@
  * ship.h - the record of all runs to a server: once, or again and again.
  *
  * The directory of the runs is the spool. Nothing here makes a run wait: logs are read as anyone
- * reads them. What the server acknowledged is in a file of each run (state.h); a process that is
- * killed at any moment is followed by one that goes on there.
+ * reads them. A file in each run says how much the server has acknowledged (state.h); a process
+ * that is killed at any moment is followed by one that goes on there.
  */
 #pragma once
 

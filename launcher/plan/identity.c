@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.c - whom the command runs as, and what it may use. */
+/* identity.c - the command's user and limits. */
 #include "launcher/plan/plan.h"
 
 #include <stdio.h>

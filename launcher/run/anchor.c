@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* anchor.c - the end of a record: told to something outside, or learned from; see run.h. */
+/* anchor.c - the end of a record: sends it outside, or gives it to learn; see run.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

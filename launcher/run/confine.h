@@ -6,7 +6,7 @@
  *			       root), /dev/shm and /proc in them: a Landlock domain would forbid
  *			       it later
  *  2. lau_confine_fds         descriptors above 2
- *  3. lau_confine_caps        bounding set, securebits, who it is, capability sets, no_new_privs
+ *  3. lau_confine_caps        bounding set, securebits, the user, capability sets, no_new_privs
  *  4. lau_confine_landlock    deny by default, grants of the plan
  *  5. lau_confine_trap	       the broker's filter: its listener goes out by a socket
  *  6. lau_confine_seccomp     static filter, last: it refuses what the steps before need
@@ -20,7 +20,7 @@
  *	lau_seccomp_prepare(&arena, flags, &c.bpf, &c.bpf_len, &err);
  *	lau_seccomp_prepare(&arena, flags | POL_SC_NO_INET, &c.bpf_no_inet, &n, &err);
  *	in the child: rc = lau_confine_apply(&c, &err);
- *	if (rc & LAU_NET_FILTERED)	(tell the parent: recorded in run.json)
+ *	if (rc & LAU_NET_FILTERED)	(report to the parent: recorded in run.json)
  *
  * Without bpf_no_inet a refused namespace is an error (B_FLOOR, naming the remedy).
  */

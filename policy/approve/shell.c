@@ -2,7 +2,7 @@
 /*
  * shell.c - see approve.h: the text of `sh -c`, split where every shell splits it.
  *
- * What is taken means the same to dash, bash and any POSIX shell: words of plain characters,
+ * The accepted strings mean the same to dash, bash and any POSIX shell: words of plain characters,
  * '...', "..." without expansion, joined by | && || ; and newline. Anything else (expansions,
  * globs, which may become options, assignments, here-documents, comments, `&`, bytes above 127
  * outside quotes) is refused where it begins.

@@ -8,10 +8,9 @@
  *	pol_layers_release(&layers);
  *
  * The main document is the user's: --policy, else the built-in default. The host's managed
- * document and the `.sbx-launch.yaml` of each workspace stand beside it, as layers: all must
- * allow, and their settings only tighten. A project file that the user trusts as it is
- * (collect_priv.h) is no layer but part of the main document, merged on it as Orbit merges a
- * workspace's.
+ * document and the `.sbx-launch.yaml` of each workspace are further layers: all must allow, and
+ *their settings only tighten. A project file that the user trusts as it is (trust.h) is not a
+ *layer: it is merged onto the main document, as Orbit merges a workspace's.
  */
 #pragma once
 

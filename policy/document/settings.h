@@ -6,8 +6,8 @@
  *	cli.v[POL_SET_network] = POL_NET_HOST;		(an option of the command line)
  *	pol_settings_settle(&doc.settings, limits, nlimits, &cli, &effect, &err);
  *
- * What nobody says has its default. The command line wins over the document; a limit, which is the
- * document of another layer, can only tighten what these two say.
+ * A setting that no document has gets its default. The command line wins over the document; a
+ *limit, which is the document of another layer, can only tighten what these two say.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * caliban.c - the `[sandbox]` table of caliban's settings (TOML). What is listed may be touched,
- * each path with all below it, and the system's directories read; denies win. Other tables of the
- * settings are not looked at.
+ * caliban.c - the `[sandbox]` table of caliban's settings (TOML). The command may read and modify
+ * each listed path with all below it, and may read the system's directories; denies win. Other
+ * tables of the settings are not looked at.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dialect.c - tells the languages apart, and what the languages of other systems have in
- * common. */
+/* dialect.c - recognizes the language of a document, and has what the languages of other systems
+ * share. */
 #include "policy/front/dialect.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openshell_http.c - what an endpoint of OpenShell with `protocol: rest` says of requests, as the
- * ordered rules of ours: what allows first, then what denies, so that a denial is the last that
- * matches. The endpoint was checked before (openshell_net.c).
+ * ordered rules of ours: the allowing rules first, then the denying ones, so that a denial is the
+ * last that matches. The endpoint was checked before (openshell_net.c).
  */
 #include "policy/front/dialect.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * openshell_net.c - `network_policies` of an OpenShell policy: they are checked as strictly as the
- * rest, kept with the document, and become rules on endpoints (foreign_net.c). What looks into
- * requests is a loss of the run. What is only questionable is told.
+ * rest, kept with the document, and become rules on endpoints (foreign_net.c). A rule that looks
+ * into requests is a loss of the run. A questionable rule gets a note.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connect_samples.c - questions that tell rules on endpoints apart. A name is judged by the names
+ * connect_samples.c - questions that distinguish rules on endpoints. A name is judged by the names
  * in rules that it is below, and how far: of each the name itself, one label below and two are
  * asked; ranges change at their first address and behind their last, ports likewise.
  */

@@ -2,8 +2,8 @@
 /*
  * In one ordered list where the last match wins, deeper marks are said behind shallower ones. A
  * pattern has no depth before it meets a path: it is said first, and behind each literal mark once
- * more what of it lies below that mark. An opening with wildcards stands behind the closings with
- * wildcards, and behind it what such a closing matches below it.
+ * more what of it lies below that mark. A rule with wildcards that opens follows the rules with
+ * wildcards that close. The parts of such a closing rule that lie below the opening follow it.
  */
 #include "policy/rules/build.h"
 

@@ -2,9 +2,9 @@
 /*
  * obeyed.c - grants that reach what outsiders run or obey (the list: presets/protected.yaml).
  *
- * The rows `reached` are closed behind what a preset, or the workspace, opens around them. What the
- * user opens himself stays open, and a line names it. A git directory that the user opens stays
- * closed in what git runs and obeys; only a rule that names that very part opens it.
+ * The rows `reached` are closed behind what a preset, or the workspace, opens around them. A name
+ * that the user opens explicitly stays open, and a line reports it. A git directory that the user
+ * opens stays closed in what git runs and obeys; only a rule that names that very part opens it.
  */
 #include <dirent.h>
 #include <limits.h>

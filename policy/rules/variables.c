@@ -3,9 +3,9 @@
  * variables.c - what the caller's environment says of places that outsiders run or obey.
  *
  * A variable may put another directory in the place of one below the home: the rows `reached` hold
- * there as well. Others name places themselves, as PATH does. What outsiders obey of those is not
- * closed, because builds and active environments write there; a grant that reaches one is told.
- * Places inside a workspace are left out: its commands write them anyway.
+ * there as well. Others name places themselves, as PATH does. Places among them that outsiders obey
+ * are not closed, because builds and active environments write there; the launcher reports a grant
+ * that reaches one. Places inside a workspace are left out: its commands write them anyway.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - the rows of SHIM_PATH_CALLS that macOS has, each a wrapper and a pair, and the calls
- * only macOS has. A row that is not named below does not build: whoever adds one says whether macOS
+ * only macOS has. A row that is not named below does not build: its author must say whether macOS
  * has the call. */
 #include <copyfile.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* where.c - macOS tells the path of any open directory in one call, so that
- * nothing is remembered here. */
+/* where.c - macOS returns the path of any open directory in one call, so that this file remembers
+ * nothing. */
 #include "shim/where.h"
 
 #include "shim/sys_macos.h"

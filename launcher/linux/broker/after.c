@@ -4,10 +4,11 @@
  *
  * The lock of moves (public.h) is one for the brokers of a user. It keeps away no broker of
  * another user, of a container, nor the host, which may move a directory while we make something in
- * it. So there are two looks, of which one sees what came between: who moves a directory waits a
- * little, then looks through it once more at its new place, and moves it back (move.c). Who makes
- * something in one and was slower than that asks where the directory is, and takes away what may
- * not be there. Whoever was quick needs not ask: the other one's second look comes after the act.
+ * it. Therefore there are two second looks, and one of them sees the other's act. A worker that
+ * moves a directory waits a little, searches it again at its new place, and moves it back if a rule
+ * objects (move.c). A worker that makes a name, and took longer than that wait, asks where the
+ * directory is, and removes a name that may not be there. A quick worker need not ask: the other's
+ * second look comes after its act.
  */
 #include "launcher/linux/broker/broker.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * anew.c - a file that may be read is renamed to where it may not: an atomic save of `.env` by way
- * of `.env.tmp`, say. Whoever has the file open, or another name of it, would read what the host
- * writes there later. So a copy comes there, with owner, mode, times, access list and the user's
- * attributes.
+ * of `.env.tmp`, say. A process that has the file open, or another name of it, would read data that
+ * the host writes there later. So a copy comes there, with owner, mode, times, access list and the
+ * user's attributes.
  *
  * The copy has no name until it has its place (O_TMPFILE), so that nothing is left of it when the
  * broker is killed, and nobody can open it: it is filled without the lock of moves. Where that

@@ -4,9 +4,9 @@
  *
  * A descriptor and the answer go to the caller in one ioctl(2) where that can be: it saves two
  * switches between caller and broker, a third of an open. The caller then runs while the broker
- * still has its copy. Of a file that is open for writing, this could be noticed by execve(2)
- * (ETXTBSY): therefore only files without any execute bit are given so, and whoever sets one
- * afterwards waits until no such copy is left (br_wait_lent()).
+ * still has its copy. For a file that is open for writing, execve(2) could notice this (ETXTBSY).
+ * Therefore only files without any execute bit are sent so, and a call that sets one waits until no
+ * such copy is left (br_wait_lent()).
  */
 #include "launcher/linux/broker/broker.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calls.c - the table of trapped calls: which trap, where their paths are, who performs them;
- * and the filter made of it. */
+/* calls.c - the table of trapped calls: which calls trap, which arguments are paths, and the
+ * handler of each; and the filter made of it. */
 #include "launcher/linux/broker/calls.h"
 
 #include <errno.h>

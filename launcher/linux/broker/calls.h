@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * calls.h - the calls the broker performs, one row each: what traps, where its paths are, who
- * carries it out. Private to launcher/linux/broker.
+ * calls.h - the calls that the broker performs, one row each: when it traps, which arguments are
+ * paths, its handler. Private to launcher/linux/broker.
  */
 #pragma once
 

@@ -2,17 +2,18 @@
 /*
  * clean.c - directories in which the kernel decides marked calls (docs/adr/016).
  *
- * There files and directories are made, moved and removed without the broker, whoever has the lock
- * of moves; symlinks, sockets and FIFOs are not, for Landlock grants no right to make one. Landlock
- * keeps its grants with the directory, which takes them along wherever it moves. Hence three rules
- * for the rest of this room, where names can be clean:
+ * There a command makes, moves and removes files and directories without the broker, even while a
+ * worker has the lock of moves; symlinks, sockets and FIFOs are not, for Landlock grants no right
+ * to make one. Landlock keeps its grants with the directory, which takes them along wherever it
+ * moves. Hence three rules for the rest of this room, where names can be clean:
  *
- * - What is below a clean directory changes no verdict as long as it stays below clean directories.
- *   It comes to another name only by the broker, and this file says when it may not (br_stays()).
- * - A path in a clean directory is resolved once. What was found is held, and acted on by its
- *   descriptor, or by its name in the parent that is held.
- * - What was found by a name in a clean parent may be another file or directory when the name is
- * used again. Nothing may depend on which.
+ * - An object below a clean directory changes no verdict as long as it stays below clean
+ * directories. It comes to another name only by the broker, and this file says when it may not
+ * (br_stays()).
+ * - A path in a clean directory is resolved once. The broker keeps the object that it found open,
+ * and acts on its descriptor, or on its name in the parent, which is open, too.
+ * - A name in a clean parent may lead to another file or directory when it is used again. Nothing
+ * may depend on which.
  */
 #include "core/decide.h"
 #include "core/path.h"

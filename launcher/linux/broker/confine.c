@@ -2,8 +2,8 @@
 /*
  * confine.c - what holds the broker itself.
  *
- * Landlock before the target is forked: the target's domain then is a part of ours, which is what
- * lets us look into it. Capabilities and the filter after: the target must not inherit them.
+ * Landlock before the target is forked: the target's domain is then inside the broker's, so that
+ * the broker may inspect it. Capabilities and the filter after: the target must not inherit them.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -50,6 +50,7 @@ static bool link_may_lead(struct br_move *m)
 }
 
 /* 0: the object may have the name; else *out is the answer. `says`: the kernel's own, 0 = none. */
+/* NOLINTNEXTLINE(readability-function-cognitive-complexity): tests, in the order of errno. */
 static int judge_object(struct br_move *m, int says, struct br_answer *out)
 {
 	struct br_call *c = m->c;

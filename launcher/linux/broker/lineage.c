@@ -2,13 +2,13 @@
 /*
  * lineage.c - the programs that a caller goes back to, where rules on endpoints name programs.
  *
- * Parents do not tell: one that has ended is replaced by another, and one that has executed another
- * program since is no longer what started the caller. What execve(2) makes, an image, tells:
- * fork(2) copies it with the addresses that the kernel has drawn for it, and only the next
- * execve(2) ends it. So each execve(2) traps, is remembered with the programs of the image that it
- * is called from, and is let go on. The image that is found at that process's next call has those
- * programs and its own; all processes that were forked from it have the same, however deep, and
- * whether or not those between are still there.
+ * The parent is not enough: when it has ended, another process takes its place, and it may have
+ * executed another program since it started the caller. The image identifies the program: fork(2)
+ * copies it with the addresses that the kernel has drawn for it, and only the next execve(2) ends
+ * it. So each execve(2) traps, is remembered with the programs of the image that it is called from,
+ * and is let go on. The image that is found at that process's next call has those programs and its
+ * own; all processes that were forked from it have the same, however deep, and whether or not those
+ * between are still there.
  *
  * An image of which nothing is known is partial (core/connect.h): the process that became it ended
  * before anybody called execve(2) again, or others have been used since. So are all images

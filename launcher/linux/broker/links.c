@@ -113,6 +113,7 @@ static bool allows(struct br_image i, char *text, size_t dir, const char *name)
 	size_t n = strlen(name);
 
 	text[dir] = '/';
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the length goes with it. */
 	memcpy(text + dir + 1, name, n);
 	return br_image_allows(i, SBX_MODIFY, text, dir + 1 + n);
 }

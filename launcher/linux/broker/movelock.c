@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each broker counts in its own slot how many of its workers act. Whoever moves a directory writes
- * its slot's number into `mover`, then waits until every slot says 0. Who acts counts first and
- * looks at `mover` afterwards: of the two one always sees the other (both are sequentially
- * consistent), and it is the one who acts that steps back. So nothing but two atomic additions is
- * on the usual way.
+ * Each broker counts in its own slot how many of its workers act. A worker that moves a directory
+ * writes its slot's number into `mover`, then waits until every slot says 0. Who acts counts first
+ * and looks at `mover` afterwards: one of the two always sees the other (both are sequentially
+ * consistent), and the worker that acts steps back. So nothing but two atomic additions is on the
+ * usual way.
  *
  * A broker that dies leaves its numbers behind. It also leaves the lock on its byte of the file
- * (F_OFD_SETLK, fcntl(2)), which the kernel takes away: whoever waits for a while tries to get that
- * lock, and may clean the slot while it has it. Numbers of processes would not do: brokers are in
- * pid namespaces of their own.
+ * (F_OFD_SETLK, fcntl(2)), which the kernel releases. A worker that has waited for a while tries to
+ * get that lock, and may clean the slot while it has it. Numbers of processes would not do: brokers
+ * are in pid namespaces of their own.
  */
 #include "launcher/linux/broker/public.h"
 

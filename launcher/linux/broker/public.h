@@ -6,7 +6,8 @@
  * The command's Landlock domain grants nothing where the policy is complex; a seccomp filter
  * stops its calls there and hands them to the broker, a process outside of that domain. It finds
  * the object as the caller would, judges it on the compiled policy, acts through descriptors and
- * answers with the caller's errno. What it forgets, or leaves to the kernel, is refused.
+ * answers with the caller's errno. If it forgets a call, or leaves it to the kernel, the call is
+ *refused.
  *
  *	in the broker's process, single-threaded:
  *	lau_broker_enter(&plan, &err);		Landlock domain of its own, capabilities

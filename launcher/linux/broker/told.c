@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* told.c - what sbx-egress says by the channel, and that it is gone. By the main thread. */
+/* told.c - reads what sbx-egress reports over the channel, and notices that it has ended. By the
+ * main thread. */
 #include "launcher/linux/broker/broker.h"
 
 #include <errno.h>

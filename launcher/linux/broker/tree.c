@@ -4,7 +4,7 @@
  * that every name may be there.
  *
  * Called with the lock of moves held alone: no broker of this user makes or moves anything
- * meanwhile. What others do, another user's runs or the host, the second look sees (after.c).
+ * meanwhile. The second look (after.c) sees acts of another user's runs and of the host.
  * Directories are opened below the moved one, symlinks are names like others. Only those are
  * read below which some name would be judged otherwise at the new place.
  */

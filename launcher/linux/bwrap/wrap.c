@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap.c - the first stage: finds bubblewrap, tells it what to mount, starts it. */
+/* wrap.c - the first stage: finds bubblewrap, gives it the mounts, starts it. */
 #include "launcher/linux/bwrap/wrap.h"
 
 #include <ctype.h>
@@ -161,6 +161,7 @@ int lau_wrap_find(const char *asked, struct b_str *out, struct b_err *err)
 /* Inherited by what we start, under the number it has here. */
 static int put_in_memory(const char *name, const struct b_str *text, struct b_err *err)
 {
+	/* NOLINTNEXTLINE(android-cloexec-memfd-create): bubblewrap reads it. */
 	int fd = memfd_create(name, 0);
 
 	if (fd < 0 || b_write_all(fd, b_str_c(text), text->len) < 0 || lseek(fd, 0, SEEK_SET) < 0) {

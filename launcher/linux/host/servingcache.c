@@ -3,8 +3,8 @@
  * servingcache.c - what was tried is remembered: see launcher/report/host.h.
  *
  * One file in the user's own state directory, which no command may touch (it is hidden with the
- * records): a line that says what it depends on, then what was found. It is read only when it is
- * a regular file of ours that nobody else may write, and the first line is the one of now.
+ * records): a line that says what it depends on, then what was found. It is read only if it is a
+ * regular file of this user that no other user may write, and its first line is the current one.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest_client.c - inside: asks the outer supervisor for a run, and stands for it in the process
- * tree: stops, is continued, gets signals and ends as the command would. */
+/* nest_client.c - inside: asks the outer supervisor for a run, and represents it in the process
+ * tree: it stops, is continued, gets signals and ends as the command does. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

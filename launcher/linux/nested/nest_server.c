@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nest_server.c - outside: the socket, who is at its other end, and a guest for each request. */
+/* nest_server.c - outside: the socket, the identity of the requester, and a guest for each request.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ends.c - how processes of the run end, as the kernel tells whoever has a pidfd of one
- * (Linux 6.15, PIDFD_GET_INFO). The collector learns of a process some milliseconds after its
- * start: one that has ended by then is not seen here, and its shim has told its status.
+ * ends.c - how processes of the run end, as the kernel reports through a pidfd (Linux 6.15,
+ * PIDFD_GET_INFO). The collector learns of a process some milliseconds after its start: a process
+ * that has ended by then is not seen here, and its shim has reported its status.
  */
 #include <errno.h>
 #include <fcntl.h>

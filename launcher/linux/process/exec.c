@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * exec.c - a process of ours stands between the caller and the program: it
- * waits for orphans (PR_SET_CHILD_SUBREAPER), keeps the deadline and ends everything, as the
- * supervisor of sbx-launch does, which it is. So neither the caller's children nor its threads are
- * touched, and only that process ever signals or reaps something of the run: no number is used
- * after its process has gone.
+ * exec.c - a process between the caller and the program: it waits for orphans
+ * (PR_SET_CHILD_SUBREAPER), keeps the deadline and ends everything, because it is the supervisor of
+ * sbx-launch. So neither the caller's children nor its threads are touched, and only that process
+ * ever signals or reaps something of the run: no number is used after its process has gone.
  *
  * It is made by clone(2) itself, from a process that may have threads, and so may not take memory
  * or locks: all it needs was made before.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ends.c - the exported wrappers of calls that end the process at once: how it ends is told
- * before. */
+/* ends.c - the exported wrappers of calls that end the process at once. They report the end before.
+ */
 #include "shim/linux/export/export.h"
 
 #include <stdlib.h>
