@@ -4,9 +4,9 @@
  *
  * Each line ends with the first half of a MAC under the run's key of the half before and of its
  * own text. A program without the key cannot change, remove, move or add a line without a trace.
- *Nor can it cut the end off: run.json has the whole MAC of the last line, and the log only a half.
- *A program that can read the key (the same user, outside of a run) can forge the log. Only a hash
- *that was stored elsewhere shows that: see --anchor-command or --anchor-fd gave away.
+ * Nor can it cut the end off: run.json has the whole MAC of the last line, and the log only a
+ * half. A program that can read the key (the same user, outside of a run) can forge the log. Only
+ * a hash that was stored elsewhere shows that: see --anchor-command, --anchor-fd.
  *
  *	aud_chain_init(&c, key, run_id);
  *	aud_chain_next(&c, line, len);		(c.shown is the line's `chain`, c.full the whole)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * pack.h - values as bytes for a reader of the same build, and back. The reader trusts nothing: a
- *read beyond the end, an impossible count, or a text with a NUL inside makes it bad, and it stays
- *bad. Do not use earlier values before b_unpack_done() has returned true.
+ * read beyond the end, an impossible count, or a text with a NUL inside makes it bad, and it
+ * stays bad. Do not use earlier values before b_unpack_done() has returned true.
  *
  *	b_pack_u64(&out, n);				writer
  *	b_pack_text(&out, name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.h - names and addresses of the network: one spelling of each, and which addresses are not on
- *the public network. No allocation, no library, no system call. Everything here is [AS-safe]
- *[MT-safe] [no-alloc].
+ * host.h - names and addresses of the network: one spelling of each, and which addresses are not
+ * on the public network. No allocation, no library, no system call. Everything here is [AS-safe]
+ * [MT-safe] [no-alloc].
  *
  *	struct sbx_host h;
  *	sbx_host_parse("API.Example.com.", 16, &h);	h.kind == SBX_HOST_NAME, "api.example.com"

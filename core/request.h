@@ -10,9 +10,9 @@
  *	if (!sbx_request_judge(&rules, set, &req, room, &a))
  *		... refused by a.rule (-1: no rule), a.why ...
  *
- * A rule on GET is one on HEAD as well. A rule may name keys of a query. A rule that allows matches
- *if each key is there and every value matches; for a rule that denies one value of each suffices.
- *Other keys are free.
+ * A rule on GET is one on HEAD as well. A rule may name keys of a query. A rule that allows
+ * matches if each key is there and every value matches; for a rule that denies one value of each
+ * suffices. Other keys are free.
  */
 #pragma once
 

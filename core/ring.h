@@ -16,18 +16,18 @@
  * EMPTY to CLAIMED, fills the frame, turns it to READY. The reader sets every unit it is done
  * with to EMPTY of the next lap and then moves `tail`. Because both steps of a writer are
  * compare-and-swap against a word that names the lap, neither a writer that was given up for
- * dead, nor a lying `head` or `tail`, can overwrite a frame that was not read yet: the swap
- * fails and the event is counted as lost. A writer that was stopped (SIGSTOP, a frozen cgroup)
- * while it filled its frame, and goes on after the place was given up, still stores what is left
- * of it into frames of a later lap: the sum then is wrong, and the reader counts the frame as
- * corrupt instead of reporting an event that no writer wrote. A writer that died between `head` and
- *CLAIMED leaves a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
+ * dead, nor a lying `head` or `tail`, can overwrite a frame that was not read yet: the swap fails
+ * and the event is counted as lost. A writer that was stopped (SIGSTOP, a frozen cgroup) while it
+ * filled its frame, and goes on after the place was given up, still stores what is left of it
+ * into frames of a later lap: the sum then is wrong, and the reader counts the frame as corrupt
+ * instead of reporting an event that no writer wrote. A writer that died between `head` and
+ * CLAIMED leaves a hole of EMPTY units; the next state word that is not EMPTY is the next frame.
  *
  * When there is no room the writer spins shortly, then counts the loss exactly in the header.
  *
  * The mapping is hostile. A process that maps it takes the size from the size of the file
- * (sbx_ring_check), and never again from the header. The reader copies a frame out before it looks
- *at it, keeps its own tail, and repairs an invalid `head`.
+ * (sbx_ring_check), and never again from the header. The reader copies a frame out before it
+ * looks at it, keeps its own tail, and repairs an invalid `head`.
  */
 #pragma once
 

@@ -4,8 +4,8 @@
  *
  * The run has a network namespace with nothing in it but a loopback interface. The broker decides
  * each connect(2). It announces an allowed connection to sbx-egress, under a number that no other
- *connection of the run has. Then it connects the caller's own socket to the relay's port, at an
- *address that contains this number. The relay takes no connection that was not announced:
+ * connection of the run has. Then it connects the caller's own socket to the relay's port, at an
+ * address that contains this number. The relay takes no connection that was not announced:
  *
  *	broker				sbx-egress
  *	egr_ask DIAL, id, slot  ------>	resolves, judges the addresses, connects

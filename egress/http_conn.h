@@ -11,8 +11,8 @@
  *	egr_http_sent(c, side, n);
  *
  * After each, egr_http_fate() says what becomes of the connection. Memory is the struct, whatever
- * the bodies are: nothing waits for more than a head. A request that cannot be reported yet waits,
- *unanswered, until egr_http_again().
+ * the bodies are: nothing waits for more than a head. A request that cannot be reported yet
+ * waits, unanswered, until egr_http_again().
  */
 #pragma once
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * http_head.h - heads of HTTP/1 messages, read strictly and written anew. A message that two
- *readers could understand differently is refused: the server must answer the very request that the
- *relay judged. Values only, no allocation; the bytes of requests are the command's, those of
- *responses a server's, and either may be the attacker.
+ * readers could understand differently is refused: the server must answer the very request that
+ * the relay judged. Values only, no allocation; the bytes of requests are the command's, those of
+ * responses a server's, and either may be the attacker.
  *
  *	size_t seen = 0;			of this head; begins anew with the next
  *	switch (egr_http_request(in, n, &seen, &head)) {
@@ -11,10 +11,10 @@
  *	case EGR_HTTP_BAD:  ... answer egr_http_wrong_status(head.wrong), and close ...
  *	case EGR_HTTP_GO:   ... head.used bytes were the head; then its body (http_body.h) ...
  *
- * The relay never forwards the bytes that came: egr_http_write_request() writes the judged target,
- *one Host, the fields that are for the other end, and one field that frames the body. Fields for
- *the next hop are left out, and made anew: Connection and what it names, TE, Trailer, Upgrade,
- * Keep-Alive, Expect and those of proxies.
+ * The relay never forwards the bytes that came: egr_http_write_request() writes the judged
+ * target, one Host, the fields that are for the other end, and one field that frames the body.
+ * Fields for the next hop are left out, and made anew: Connection and what it names, TE, Trailer,
+ * Upgrade, Keep-Alive, Expect and those of proxies.
  */
 #pragma once
 

@@ -9,9 +9,9 @@
  *	pol_engine_check(e, SBX_READ, "/etc/passwd", &answer, &err);
  *	pol_engine_free(e);
  *
- * Order of rules, of which the last match decides: base, profile, global denies, sets, side roots,
- *command line. The literal prefix of each rule is resolved here: where it passes through a symlink
- *a twin rule with the canonical spelling follows it.
+ * Order of rules, of which the last match decides: base, profile, global denies, sets, side
+ * roots, command line. The literal prefix of each rule is resolved here: where it passes through
+ * a symlink a twin rule with the canonical spelling follows it.
  */
 #pragma once
 

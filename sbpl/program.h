@@ -15,9 +15,9 @@
  *
  * Two readings of precedence. SPECIFIC, the one measured: an operation asks the rules that name
  * exactly it (the last filtered one that matches, else the last unfiltered one), then its
- * parent's. TEXTUAL: the last rule in the text that matches, of the operation or any parent.
- * The profiles that sbpl/ emits give one answer under both, so that it does not matter which a
- *release follows.
+ * parent's. TEXTUAL: the last rule in the text that matches, of the operation or any parent. The
+ * profiles that sbpl/ emits give one answer under both, so that it does not matter which a
+ * release follows.
  */
 #pragma once
 

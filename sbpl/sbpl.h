@@ -27,8 +27,8 @@
  * So the profile denies a little more than core/decide, never less; each kind is named in
  * sbpl_profile.notes. What programs for macOS need of the system (emit.h) is added to the rules
  * first, and named there where no rule says it. If several documents must all allow, the main one
- *gives the ordered blocks, and the denials of the others follow them. Letters in the glob part of a
- *deny match both cases (APFS usually does).
+ * gives the ordered blocks, and the denials of the others follow them. Letters in the glob part
+ * of a deny match both cases (APFS usually does).
  *
  * ORBIT reproduces Orbit's own profile: broad reads, literals as subtrees, no pins.
  *

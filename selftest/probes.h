@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probes.h - attacks on the floor, one function each: for `sbx-launch --selftest` (selftest.c) and
- * tests/escape/run.sh. They use only the C library, so that they can be linked into another
- *program.
+ * probes.h - attacks on the floor, one function each: for `sbx-launch --selftest` (selftest.c)
+ * and tests/escape/run.sh. They use only the C library, so that they can be linked into another
+ * program.
  *
  * The fixture, made by st_make_fixture():
  *

@@ -21,8 +21,8 @@
  * SHIM_BORROWED: names we call and do not export.
  *
  * The version script, the table of next definitions, `make check-abi` and `make check-imports`
- * come from here. Calls that programs import and that are not here are in shim/exceptions.txt, with
- *the reason.
+ * come from here. Calls that programs import and that are not here are in shim/exceptions.txt,
+ * with the reason.
  */
 #pragma once
 

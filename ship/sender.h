@@ -9,7 +9,7 @@
  *	ship_sender_free(s);
  *
  * The sender repeats a batch that it could not send, with pauses that grow to a minute: for
- *`retry_ms`, or when following without end. Once it has given up it takes no more.
+ * `retry_ms`, or when following without end. Once it has given up it takes no more.
  */
 #pragma once
 

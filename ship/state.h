@@ -13,8 +13,8 @@
  * The same lines must go in the same batches, however often they are sent: counts that the server
  * made of a batch are replaced by those of the batch sent again, and of no other. Where a batch
  * ends follows from where it begins, but for one that ends with what a run that goes on has
- * written so far: that end is planned, on the disk, before the batch is sent. If the machine fails,
- *the last acknowledgement may be lost: the sender then repeats the batch.
+ * written so far: that end is planned, on the disk, before the batch is sent. If the machine
+ * fails, the last acknowledgement may be lost: the sender then repeats the batch.
  */
 #pragma once
 

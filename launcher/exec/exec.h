@@ -19,7 +19,7 @@ struct pol_engine;
 
 /*
  * A command's standard streams. The loop that waits for the command feeds and reads them: no
- *threads, and no call that could block.
+ * threads, and no call that could block.
  *
  *	struct lau_exec_io io;
  *	lau_exec_io_open(&streams, &io, &err);
@@ -33,8 +33,8 @@ struct pol_engine;
  *	lau_exec_io_finish(&io);
  *
  * The loop always reads the command's output, and discards it past the limit: a full pipe never
- *stops the command. Input that the command has not read at its end is not written. The caller
- *ignores or blocks SIGPIPE.
+ * stops the command. Input that the command has not read at its end is not written. The caller
+ * ignores or blocks SIGPIPE.
  */
 
 enum lau_stdin {
@@ -154,35 +154,36 @@ void lau_exec_result_json(const struct lau_exec_result *, struct b_str *out);
  *
  * A request whose fields are zero is a plain run: the caller's directory, standard input and
  * variables, no deadline, both streams captured up to LAU_CAPTURE_LIMIT bytes each. For later
- *fields 0 will mean today's behaviour.
+ * fields 0 will mean today's behaviour.
  *
  * The contract:
  *
  *  - The program leads its own process group. It inherits ignored signals, but no descriptors above
  *    2, and SIGPIPE has its default.
  *  - The call reads the program's output at once, beyond the limit as well: the program never
- *waits. If a stream goes past the limit, the call kills every process of the run (unless `over`
- *says that the rest is dropped), and the stream ends in LAU_CAPTURE_MARK.
+ * waits. If a stream goes past the limit, the call kills every process of the run (unless `over`
+ * says that the rest is dropped), and the stream ends in LAU_CAPTURE_MARK.
  *  - The call feeds standard input while it reads output. A program that succeeds without reading
- *all input has succeeded; for one that fails, the error is "failed to write process stdin".
+ * all input has succeeded; for one that fails, the error is "failed to write process stdin".
  *  - At the deadline, and when this process gets SIGINT or SIGTERM, every process of the run gets
- *that signal (SIGTERM for the deadline), and those that are left after the grace get SIGKILL. The
+ * that signal (SIGTERM for the deadline), and those that are left after the grace get SIGKILL.
+ * The
  *    last line of the errors is then "process timed out" or "process interrupted by signal SIG...".
  *    If a signal and the end are seen together, the signal counts.
  *  - When the program ends, every process that it started is killed at once: children, and on Linux
  *    also those that left the group or the session. The call does not wait for a process outside
- *that was handed one of the pipes.
+ * that was handed one of the pipes.
  *  - If the calling thread or process is killed, the run ends as by SIGHUP. A pthread_cancel(3)
- *waits until the run has ended: to end it earlier, use a time limit.
+ * waits until the run has ended: to end it earlier, use a time limit.
  *  - The call never starts a program twice.
  *
  * The call does not confine the program: for a sandbox, let argv[0] be sbx-launch. On macOS only
- *the option of sbx-launch exists, not this call.
+ * the option of sbx-launch exists, not this call.
  *
  * Threads: several threads may call it side by side. During a call the library handles SIGINT and
  * SIGTERM: it installs and restores handlers under a lock, and a signal ends every run. A handler
- *that the program installs meanwhile is lost at the last return. The library does not use SIGCHLD,
- *and the caller's wait(2) never returns a child of the library.
+ * that the program installs meanwhile is lost at the last return. The library does not use
+ * SIGCHLD, and the caller's wait(2) never returns a child of the library.
  *
  * A waiting call wakes every LAU_EXEC_POLL_MS to look for a signal that another thread received
  * (docs/adr/008).

@@ -20,7 +20,7 @@ struct pol_layers;
 
 /*
  * The command's environment: the launcher's variables that the policy lets pass, with a few names
- *set. Pure.
+ * set. Pure.
  *
  *	struct lau_environment env = {0};
  *	lau_environment_judge(&env, POL_ENV_SCRUB, names, n);
@@ -124,7 +124,7 @@ int lau_envplan_add_set(void *target, const char *value, struct b_err *err);
 
 /*
  * Redaction: finds the variables with secrets, and removes their values from text that comes in
- *pieces. Pure.
+ * pieces. Pure.
  *
  *	struct lau_secrets secrets = {0};
  *	lau_secrets_from(&secrets, environ);
@@ -133,9 +133,9 @@ int lau_envplan_add_set(void *target, const char *value, struct b_err *err);
  *		lau_redact_feed(&r, buf, n, &shown);
  *	lau_redact_end(&r, &shown);
  *
- * A value that spans two pieces is found as well: bytes that could be the beginning of one are held
- *back until more has come, at most the longest value's length. Where values overlap, all of their
- *bytes are removed.
+ * A value that spans two pieces is found as well: bytes that could be the beginning of one are
+ * held back until more has come, at most the longest value's length. Where values overlap, all of
+ * their bytes are removed.
  */
 
 #define LAU_REDACTED	   "[REDACTED]"	    /* in place of the value of such a name */

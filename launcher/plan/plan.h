@@ -93,9 +93,9 @@ int lau_identity_find(const struct pol_foreign *, bool is_refused, struct b_aren
 void lau_identity_export(const struct lau_identity *, struct lau_environment *);
 
 /*
- * Plans, from options, host and directories, everything that will confine the command: the compiled
- * policy, the floor, the rules that the floor cannot enforce, the kernel's rules. Values only:
- *nothing is applied here.
+ * Plans, from options, host and directories, everything that will confine the command: the
+ * compiled policy, the floor, the rules that the floor cannot enforce, the kernel's rules. Values
+ * only: nothing is applied here.
  *
  *	lau_plan_policy(&options, &host, &dirs, &plan, &err);	the rules; writes no file
  *	lau_dirs_make(&dirs, &err);		the floor grants only what exists
@@ -229,10 +229,10 @@ void lau_plan_devices_lost(struct lau_plan *);
 
 /*
  * An agent's directory, of which the run gets a copy. The agent's preset opens only files that
- *outlive a run and that no program obeys. But the agent also writes settings and caches, which the
- *host's agent obeys. A variable therefore leads it to a directory in the scratch directory, which
- *has copies of the files, links to files that it only reads, and links to the places that the
- *preset opens. Files that it writes beside those links are removed with the run.
+ * outlive a run and that no program obeys. But the agent also writes settings and caches, which
+ * the host's agent obeys. A variable therefore leads it to a directory in the scratch directory,
+ * which has copies of the files, links to files that it only reads, and links to the places that
+ * the preset opens. Files that it writes beside those links are removed with the run.
  *
  *	lau_agents_export(&dirs, &env);
  *	lau_agents_make(&dirs, engine, &err);		before the command

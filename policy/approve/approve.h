@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * approve.h - recognizes commands that only read, from their words alone. It runs and opens
- *nothing.
+ * nothing.
  *
- * Judged is what the words can make the program do. It fails safe: a command, an option, a piece of
- * shell syntax that is not in the tables is not read-only. It is not a boundary: a command that
- *passes still runs under the floor, which is one.
+ * Judged is what the words can make the program do. It fails safe: a command, an option, a piece
+ * of shell syntax that is not in the tables is not read-only. It is not a boundary: a command
+ * that passes still runs under the floor, which is one.
  *
  *	b_auto(b_str_release) struct b_str why = {0};
  *	if (!pol_approve_argv(argv, argc, &why))

@@ -9,8 +9,8 @@
  *
  * The main document is the user's: --policy, else the built-in default. The host's managed
  * document and the `.sbx-launch.yaml` of each workspace are further layers: all must allow, and
- *their settings only tighten. A project file that the user trusts as it is (trust.h) is not a
- *layer: it is merged onto the main document, as Orbit merges a workspace's.
+ * their settings only tighten. A project file that the user trusts as it is (trust.h) is not a
+ * layer: it is merged onto the main document, as Orbit merges a workspace's.
  */
 #pragma once
 

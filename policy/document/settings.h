@@ -7,7 +7,7 @@
  *	pol_settings_settle(&doc.settings, limits, nlimits, &cli, &effect, &err);
  *
  * A setting that no document has gets its default. The command line wins over the document; a
- *limit, which is the document of another layer, can only tighten what these two say.
+ * limit, which is the document of another layer, can only tighten what these two say.
  */
 #pragma once
 

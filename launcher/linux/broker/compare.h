@@ -3,10 +3,10 @@
  * compare.h - what is asked of two names at once: moves, links, and names that a file system folds.
  * Private to launcher/linux/broker.
  *
- * A run has several documents that must all allow: its own, the host's, the projects', and those of
- * the runs that it is inside of. An access asks their product. A comparison asks each of them
- *alone. Otherwise the author of one document could deny two names, and thus make them equal in the
- *product, although another document protects only one of them.
+ * A run has several documents that must all allow: its own, the host's, the projects', and those
+ * of the runs that it is inside of. An access asks their product. A comparison asks each of them
+ * alone. Otherwise the author of one document could deny two names, and thus make them equal in
+ * the product, although another document protects only one of them.
  *
  *	struct br_pair p = br_pair_of(from, to);
  *	if (!br_each_image(c, br_moves_freely, &p)) ...		one of them objects

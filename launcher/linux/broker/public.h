@@ -7,7 +7,7 @@
  * stops its calls there and hands them to the broker, a process outside of that domain. It finds
  * the object as the caller would, judges it on the compiled policy, acts through descriptors and
  * answers with the caller's errno. If it forgets a call, or leaves it to the kernel, the call is
- *refused.
+ * refused.
  *
  *	in the broker's process, single-threaded:
  *	lau_broker_enter(&plan, &err);		Landlock domain of its own, capabilities
