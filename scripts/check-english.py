@@ -13,7 +13,7 @@ import sys
 LONGEST = 40
 
 RULES = [
-    ("names no actor", r"^(Who|Whom|Whose|Whoever|What|Of)\b(?!.*\?$)"),
+    ("names no actor", r"^(Who|Whom|Whose|Whoever|What|Of)\b(?!.*[?:]$)"),
     ("names no actor", r"\b(whoever|whom)\b|(?<=[;:,] )who\b"),
     ("not a, not no", r"(?<![Tt]here )\b(is|are|was|were) no (?!longer\b|more\b|less\b|fewer\b|other\b|such\b|use\b)"),
     ("report, log, print, refuse", r"\b(tell|tells|told)\b"),
