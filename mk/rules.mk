@@ -29,14 +29,11 @@ lib = $(patsubst %,$(B)/lib/%.a,$(1))
 # link: objects, archives, libraries, how when not as a usual pie
 link = $(Q)$(CC) $(if $(4),$(filter-out -pie,$(HARDEN_LDFLAGS)) $(4),$(HARDEN_LDFLAGS)) $(LDFLAGS) -o $@ $(1) -Wl,--start-group $(2) -Wl,--end-group $(3)
 
-# The launcher without shared objects, where there are archives of them all: ld.so takes a quarter
-# of a millisecond, half of what executing a program takes. STATIC= links it as the others.
-STATIC ?= $(if $(SAN)$(filter no,$(ARCHIVES)),,$(if $(wildcard $(shell $(CC) -print-file-name=libc.a)),$(wildcard $(shell $(CC) -print-file-name=rcrt1.o))))
 sbx-launch_PIE = $(if $(STATIC),-static-pie $(RELR))
 
 # RELR: relative relocations packed, two hundred kilobytes less of a program, where linker and C
 # library can: tried once.
-$(B)/relr.mk: scripts/probe-relr | $$(@D)/.d
+$(B)/relr.mk: scripts/probe-relr $(FLAGS) | $$(@D)/.d
 	$(Q)scripts/probe-relr '$(CC)' >$@
 ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
 -include $(B)/relr.mk
@@ -67,7 +64,7 @@ sbx-policy_PIE = $(sbx-launch_PIE)
 sbx-audit_PIE = $(sbx-launch_PIE)
 endif
 
-$(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher egress adopt ship bundle audit sbpl policy base core) $(FLAGS)
+$(PROGRAMS:%=$(B)/%) $(HELPERS:%=$(B)/%): $(B)/%: $(B)/obj/cmd/%.o $$(addprefix $$(B)/obj/,$$($$*_SRCS:.c=.o)) $(call lib,launcher egress adopt ship bundle audit sbpl policy base core) $(FLAGS) $(LINKING)
 	$(call say,LD,$@)
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),$($*_LIBS) -Wl$(comma)--gc-sections,$($*_PIE))
 DEPS += $(patsubst %,$(B)/obj/cmd/%.d,$(PROGRAMS) $(HELPERS)) $(foreach p,$(PROGRAMS) $(HELPERS),$($(p)_SRCS:%.c=$(B)/obj/%.d))

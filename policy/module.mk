@@ -29,7 +29,7 @@ $(B)/gen/schema.c: $(POLICY_SCHEMAS:%=docs/schema/%.schema.json) policy/module.m
 
 # The library for other programs: one object in which only what policy/sbx.h declares is visible.
 SBX_PUBLIC := load free check check_resolved explain decide version
-$(B)/libsbx.a: $(B)/lib/policy.a $(B)/lib/base.a $(B)/lib/core.a policy/sbx.h
+$(B)/libsbx.a: $(B)/lib/policy.a $(B)/lib/base.a $(B)/lib/core.a policy/sbx.h $(LINKING)
 	$(call say,AR,$@)
 	$(Q)$(LD_R) -r -o $(B)/libsbx.o --whole-archive $(filter %.a,$^)
 	$(Q)$(OBJCOPY) $(SBX_PUBLIC:%=--keep-global-symbol=sbx_policy_%) $(B)/libsbx.o
