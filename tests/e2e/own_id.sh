@@ -79,7 +79,6 @@ elif what == "ours":
 elif what == "sizes":
     # the kernel alone reads the attributes, at the caller's number as at 0
     for size in (0, 1, 47, 48, 56, 4097):
-        struct.pack_into("I", big, 0, size) if False else None
         got = []
         for i in (0, os.getpid()):
             big = ctypes.create_string_buffer(struct.pack("I", size) + bytes(8192))
@@ -87,7 +86,6 @@ elif what == "sizes":
             got.append((libc.syscall(NR["sched_setattr"], i, big, 0), ctypes.get_errno()))
         if got[0] != got[1]: print(size, got)
 EOF
-sed -i '/if False else None/d' "$TMP/ids.py"
 
 for how in "" "--no-shim" "--isolate none"; do
 	for who in own thread child gone sizes; do
@@ -109,3 +107,50 @@ check 'the first process and the broker' [ "$status$(cat "$TMP/out" "$TMP/err")"
 
 same 'taskset of the shell itself' 'taskset -p 1 $$ >/dev/null; echo $?'
 same 'nice of the shell itself' 'renice -n 19 -p $$ >/dev/null; echo $?; ps -o ni= -p $$ 2>/dev/null'
+
+# What thread pools do: each thread is bound to a processor as it starts, by its own number.
+cat >"$TMP/bound.c" <<'EOF'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+static void *work(void *n) { return n; }
+int main(void)
+{
+	cpu_set_t all, one;
+	pthread_attr_t attr;
+	pthread_t t;
+	int rc, cpu = 0;
+
+	sched_getaffinity(0, sizeof all, &all);
+	while (!CPU_ISSET(cpu, &all)) cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	pthread_attr_init(&attr);
+	pthread_attr_setaffinity_np(&attr, sizeof one, &one);
+	rc = pthread_create(&t, &attr, work, NULL);
+	printf("created: %s\n", rc ? strerror(rc) : "yes");
+	return rc || pthread_join(t, NULL) || pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+EOF
+cat >"$TMP/omp.c" <<'EOF'
+#include <stdio.h>
+int main(void)
+{
+	int n = 0;
+#pragma omp parallel num_threads(2) reduction(+ : n)
+	n += 1;
+	printf("%d threads\n", n);
+	return 0;
+}
+EOF
+bin=$TMP/prog && mkdir "$bin"
+if ${CC:-cc} -o "$bin/bound" "$TMP/bound.c" -lpthread 2>/dev/null; then
+	same 'a thread that is created with its processor' "'$bin/bound'"
+fi
+if ${CC:-cc} -fopenmp -o "$bin/omp" "$TMP/omp.c" 2>/dev/null; then
+	same 'OpenMP binds its threads' "OMP_PROC_BIND=true '$bin/omp'"
+else
+	skip 'OpenMP binds its threads' 'no OpenMP here'
+fi
