@@ -142,7 +142,12 @@ bool ask_refused(const struct pol_doc *doc)
 	bool is_host = v[POL_SET_network].said && v[POL_SET_network].v == POL_NET_HOST;
 	bool is_strict = !v[POL_SET_strict].said || v[POL_SET_strict].v;
 	size_t n = tell_lost(&doc->foreign.losses, is_strict);
+	struct b_err err;
 
+	if (pol_settings_enabled(&doc->settings, &err) < 0) {
+		tell("loss", err.msg);
+		n++;
+	}
 	if (is_host) {
 		n += tell_lost(&doc->foreign.net_losses, is_strict);
 		n += tell_lost(&doc->foreign.host_losses, is_strict);

@@ -188,7 +188,7 @@ static void settle_lax(const struct limits *l, struct pol_effect *out)
 		}
 }
 
-static int check_enabled(const struct pol_settings *s, struct b_err *err)
+int pol_settings_enabled(const struct pol_settings *s, struct b_err *err)
 {
 	const struct pol_setting_value *v = &s->value[POL_SET_enabled];
 
@@ -206,10 +206,10 @@ int pol_settings_settle(const struct pol_settings *doc, const struct pol_setting
 {
 	const struct limits l = {doc, limits, nlimits, cli};
 
-	if (check_enabled(doc, err) < 0)
+	if (pol_settings_enabled(doc, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nlimits; i++)
-		if (check_enabled(limits[i], err) < 0)
+		if (pol_settings_enabled(limits[i], err) < 0)
 			return -1;
 	*out = (struct pol_effect){
 		.reads = (enum pol_reads)most(&l, POL_SET_reads, POL_READS_BROAD),

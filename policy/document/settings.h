@@ -95,6 +95,9 @@ int pol_upstream_parse(const char *url, struct pol_upstream *out);
 const char *pol_setting_words(enum pol_setting);
 const char *pol_setting_name(enum pol_setting);
 
+/* Fails where the document switches the sandbox off: such a one is never run. */
+int pol_settings_enabled(const struct pol_settings *, struct b_err *err);
+
 /* B_POLICY: a document says `enabled: false`, which is a refusal to run, never a bare run. */
 int pol_settings_settle(const struct pol_settings *doc, const struct pol_settings *const *limits,
 			size_t nlimits, const struct pol_said *cli, bool has_document,

@@ -43,6 +43,14 @@ cat >"$TMP/all" <<-'END'
 	"$audit" prune; left /tmp >tmp.live; left /dev/shm >shm.live; touch pruned; wait
 	"$audit" prune --keep-runs 1; left /tmp >tmp.pruned; left /dev/shm >shm.pruned
 	"$SBX" -q -- true; echo $? >after
+	# a session has a place of its own for channels
+	"$audit" prune --keep-runs 1; mkdir -m 700 /mnt/runtime && export XDG_RUNTIME_DIR=/mnt/runtime
+	for options in '' --no-shim '--isolate none'; do
+		"$SBX" -q $options -- sh -c 'echo x >"$TMPDIR/x"; echo "$SBX_CHANNEL"' >>channels
+	done
+	"$SBX" -q -- sh -c 'kill -9 $PPID'; "$SBX" -q -- true
+	left /tmp >tmp.runtime; left /dev/shm >shm.runtime; left /mnt/runtime >runtime
+	"$audit" prune --keep-runs 1; left /tmp >tmp.runtime.pruned
 END
 unshare -m --propagation private bash "$TMP/all" >"$TMP/out" 2>"$TMP/err"
 cd "$E2E_ROOT/litter" || exit 1
@@ -63,3 +71,8 @@ check 'the run goes on' is held held
 check 'prune leaves nothing when the records go' is tmp.pruned ''
 check 'and in /dev/shm the lock alone' is shm.pruned './sbx-launch-0 ./sbx-launch-0/moves-1'
 check 'and the next run starts' is after 0
+check 'with XDG_RUNTIME_DIR channels lie there' grep -q '^/mnt/runtime/sbx-launch/' channels
+check 'and nothing of them stays' is runtime './sbx-X' # `left` takes six letters for a made-up name
+check 'in /dev/shm the lock alone' is shm.runtime './sbx-launch-0 ./sbx-launch-0/moves-1'
+check '/tmp has the one directory' is tmp.runtime "$kept"
+check 'which prune removes there as well' is tmp.runtime.pruned ''

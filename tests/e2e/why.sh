@@ -56,18 +56,43 @@ agrees() # ARGS...: at least 200 answers, each as it turned out
 own_proc()
 {
 	fresh
-	mkdir -p .git/hooks sub && echo x >f && echo x >.git/hooks/h
+	mkdir -p .git/hooks sub ~/.ssh && echo x >f && echo x | tee .git/hooks/h >~/.ssh/id_rsa && ln -s f link && ln -s ~/.ssh/id_rsa closed
 	local p op does bad=0
 	while read -r op p; do
+		p=${p/#\~/$HOME}
 		does=denied
 		case $op in
-		read) "$SBX" -qq -- head -c 1 "$p" >/dev/null 2>&1 && does=allowed ;;
+		read) "$SBX" -qq -- sh -c 'if [ -d "$0" ]; then ls "$0"; else head -c 1 "$0"; fi' "$p" >/dev/null 2>&1 && does=allowed ;;
 		modify) "$SBX" -q -- touch -c "$p" 2>/dev/null && "$SBX" -q -- sh -c ": >>$p" 2>/dev/null && does=allowed ;;
 		esac
 		why=$("$(dirname "$SBX")/sbx-policy" why "$op" "$p" 2>&1 | tail -n 1)
 		[ "${why%% *}" = "$does" ] || { echo "$op $p: run $does, $why"; bad=1; }
 	done <<'EOF'
 read /proc/self/cwd/f
+read /proc/self/cwd
+read /proc/self/root/proc/self/cwd/f
+read /proc/self/root/proc/1/environ
+read /proc/self/exe
+read /proc/self/cmdline
+read /proc/self/task
+read /proc/thread-self/cwd/f
+read /proc/mounts
+read /proc/cpuinfo
+read /proc/sys/kernel/ostype
+read /dev/null
+read /dev/mem
+read ~/.ssh/id_rsa
+read ~/.ssh/../.ssh/id_rsa
+read link
+read closed
+modify link
+modify closed
+modify /dev/null
+modify /dev/full
+modify /proc/self/oom_score_adj
+modify /proc/sys/kernel/hostname
+modify /etc/new
+modify ~/new
 read /proc/self/root/etc/shadow
 read /proc/self/root/etc/passwd
 read /proc/thread-self/root/etc/passwd
@@ -86,7 +111,52 @@ modify /proc/1/oom_score_adj
 EOF
 	return $bad
 }
-check 'own links in /proc and other processes' own_proc
+check 'own links in /proc, other processes, links and devices' own_proc
+
+# Sockets and endpoints: as connect(2) ends.
+sockets()
+{
+	fresh
+	local n args what does why
+	python3 -c 'import os, socket, sys, time
+s = []
+for p in ("in.sock", sys.argv[1] + "/out.sock"):
+    if os.path.exists(p): os.unlink(p)
+    k = socket.socket(socket.AF_UNIX); k.bind(p); k.listen(9); s.append(k)
+open("ready", "w").close()
+while not os.path.exists("over"): time.sleep(.05)' "$HOME" &
+	for n in $(seq 200); do [ -e ready ] && break; sleep .05; done
+	local bad=0
+	while IFS='|' read -r args what; do
+		what=${what/#\~/$HOME} args=${args//\~/$HOME} does=denied
+		# shellcheck disable=SC2086
+		"$SBX" -qq $args -- python3 -c 'import socket, sys
+t = sys.argv[1]
+if "/" in t: socket.socket(socket.AF_UNIX).connect(t)
+else:
+    try: socket.create_connection(t.rsplit(":", 1), 5)
+    except ConnectionRefusedError: pass' "$what" >"$TMP/did" 2>&1 && does=allowed
+		# shellcheck disable=SC2086
+		why=$("$POLICY" why $args connect "$what" 2>&1 | tail -n 1)
+		[ "${why%% *}" = $does ] || { echo "connect $what $args: run $does, $why"; tail -n 1 "$TMP/did"; bad=1; }
+	done <<'EOF'
+|./in.sock
+|~/out.sock
+--unix host|~/out.sock
+--unix ~/out.sock|~/out.sock
+--unix ~/other|~/out.sock
+|192.0.2.7:9
+--network host|127.0.0.1:9
+--connect 192.0.2.8:9|192.0.2.7:9
+--connect 192.0.2.0/24:9 --deny-connect 192.0.2.7:9|192.0.2.7:9
+EOF
+	touch over
+	wait
+	return $bad
+}
+if command -v python3 >/dev/null; then
+	check 'sockets and endpoints' sockets
+fi
 
 umask 077
 cat >"$TMP/globs.yaml" <<'X'

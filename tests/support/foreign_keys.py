@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""foreign_keys.py SBX-POLICY TABLE [-v]: a document is made of each line's keys, with values as such files have
+"""foreign_keys.py SBX-POLICY TABLE [-v | SBX-LAUNCH]: a document is made of each line's keys, with values as such files have
 them. It loads; or a key is refused with the line at which it stands, is taken out, and the rest is judged: so no refusal
-hides keys beside it or in it from the test. What a document must have beside the line's keys is added."""
+hides keys beside it or in it from the test. What a document must have beside the line's keys is added. With the launcher:
+a run refuses what loads where `check` ends with 1, and nowhere else."""
 
 import collections
 import json
@@ -147,6 +148,16 @@ def judge(fmt, keys, name):
     return refused, apart, "does not end"
 
 
+def as_run(name):
+    """What is wrong with the answer of `check`, as a strict run has it."""
+    p, _ = check(name, open(name, encoding="utf-8").read())
+    run = subprocess.run([launcher, "-p", name, "--dry-run", "--", "true"], capture_output=True, text=True, check=False)
+    refused = run.returncode == 125 or "would be refused" in run.stdout + run.stderr
+    if (p.returncode == 1) != refused:
+        return "check ends with %d, the run: %s" % (p.returncode, (run.stderr or run.stdout).strip())
+    return None
+
+
 def main():
     total, bad = collections.Counter(), 0
     folder = tempfile.mkdtemp()
@@ -156,6 +167,8 @@ def main():
         fmt, keys = line.rstrip("\n").split("\t")
         keys = [k.replace("credentials.*", "credentials.envVars[]") for k in keys.split()]
         refused, apart, wrong = judge(fmt, keys, os.path.join(folder, "d." + fmt))
+        if launcher and not wrong:
+            wrong = as_run(os.path.join(folder, "d." + fmt))
         total.update(documents=1, keys=len(keys), refused=len(refused), whole=not refused)
         if wrong:
             bad += 1
@@ -168,4 +181,5 @@ def main():
 
 
 policy, table = sys.argv[1:3]
+launcher = next((a for a in sys.argv[3:] if a != "-v"), None)
 sys.exit(main())
