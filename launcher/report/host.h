@@ -112,7 +112,7 @@ struct lau_verdict {
 	char notes[1024]; /* the notes that such a run prints, a line each */
 	char why[512];	  /* the refusal, as the run words it: "E_FLOOR: cause: remedy" */
 };
-#define LAU_VERDICTS 5
+#define LAU_VERDICTS 6
 
 /* A file that the default policy denies here and that has more names. */
 struct lau_linked {

@@ -82,7 +82,7 @@ KNOWN = [([], 0, []), (["--call", "217=38", "--in", "podman"], 2, []), (["--call
          (["--no", "writing", "--call", "293=38"], 4, []), (["--call", "267=38"], 1, ["--isolate", "pid"]), (["--call", "316=38"], 0, []), (["--call", "319=1"], 1, [])]
 ISOLATIONS = [[], [], [], ["--isolate", "none"], ["--isolate", "pid"], ["--isolate", "pid,shm"]]
 OPTIONS = [[], ["--deny-read", "**/*.env"], ["--network", "none"], ["--network", "loopback"],
-           ["--network", "host"]]
+           ["--network", "host"], ["--network", "watch"]]
 # What a run that is made holds, by a shell that nobody preloads into: nothing of it is printed.
 HOLDS = """cat "$HOME/.ssh/id" 2>/dev/null && echo read
 (echo x >"$HOME/made") 2>/dev/null && echo wrote

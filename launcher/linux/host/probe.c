@@ -253,6 +253,7 @@ static const struct {
 	{"--network none", {"--network", "none"}},
 	{"--network loopback", {"--network", "loopback"}},
 	{"--network host", {"--network", "host"}},
+	{"--network watch", {"--network", "watch"}},
 };
 
 /* The record is not made, but would be. */
