@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * setup.h - adds our hook to the settings of an agent, or our shell to those of a tool, and takes
- *it out again. The launcher's state keeps the file's earlier content, so that an undo restores the
- *same bytes. If the file was changed since, the undo takes out what setup has put in, and leaves
- *the rest alone.
+ * it out again. The launcher's state keeps the file's earlier content, so that an undo restores
+ * the same bytes. If the file was changed since, the undo takes out what setup has put in, and
+ * leaves the rest alone.
  *
  *	struct ad_setup s = {.agent = ad_agent_find("claude"), .launcher = &words};
  *	status = ad_setup(&s, &said, &err) < 0 ? b_report(...) : 0;

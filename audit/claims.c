@@ -304,11 +304,12 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 /* ---- who may speak of whom ---- */
 
 enum {
-	LOOKS_PER_DRAIN = 512, /* at most so many chains, with whatever numbers the events come */
-	CHAIN_MAX = 256,       /* generations between a process and us */
-	CALLS_PER_MS = 20000,  /* of one CPU: a call costs 50 ns at the very least */
-	EARLY_NS = 100000000,  /* an event may be older than the collector by this */
-	LATE_NS = 2000000000   /* and newer than the drain that takes it by this */
+	LOOKS_PER_DRAIN =
+		512,	 /* an upper limit of chains, whatever process numbers the events claim */
+	CHAIN_MAX = 256, /* generations between a process and us */
+	CALLS_PER_MS = 20000, /* of one CPU: a call costs 50 ns at the very least */
+	EARLY_NS = 100000000, /* an event may be older than the collector by this */
+	LATE_NS = 2000000000  /* and newer than the drain that takes it by this */
 };
 
 void aud_trust_init(struct aud_trust *t, aud_kin_fn *kin)

@@ -85,7 +85,8 @@ struct sbx_connect_answer {
 				      address; else zero */
 };
 
-/* Has the run rules on endpoints, or is it watched? If not, `network` alone says what there is. */
+/* Whether the run has rules on endpoints, or is watched. If not, `network` alone says what there
+ * is. */
 bool sbx_connect_is_said(const struct sbx_image *);
 
 /* A name (before it is resolved) or a literal address. `programs` NULL = none holds. Returns

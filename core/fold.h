@@ -52,18 +52,18 @@ int sbx_fold_next(struct sbx_fold *);
 size_t sbx_fold_text(char *buf, size_t size, const char *text, size_t len, unsigned flags);
 
 /*
- * What the policy says where a file system does not tell names apart.
+ * The policy's answers where a file system ignores differences of names.
  *
- * There rules that deny match the folded text of a path (fold.h), rules that allow match as ever;
- * the last rule that matches wins. These answers only take away: they are asked about paths that
- * sbx_decide() allows, and of an image without folded denials (hdr->folds) the answer is none.
- * They take a few hundred nanoseconds and no file system is asked: whether one folds is to be found
- * out when a rule objects, which it hardly ever does.
+ * There rules that deny match the folded text of a path (fold.h), and rules that allow match its
+ * bytes; the last rule that matches decides. These answers only take away: ask them about paths
+ * that sbx_decide() allows. An image without folded denials (hdr->folds) has none. A call takes a
+ * few hundred nanoseconds and does not ask the file system: the caller asks whether it folds only
+ * if a rule objects, which is rare.
  *
  * Everything here is [AS-safe] [MT-safe] [no-alloc].
  */
 
-/* What the directories of a path may do to names. */
+/* How the directories of a path may treat names. */
 #define SBX_FOLDS_CASE	1u /* names that differ by case or form are one */
 #define SBX_FOLDS_ALIAS 2u /* a name may have another beside it: `GIT~1` */
 
@@ -78,7 +78,7 @@ bool sbx_folded_same(const struct sbx_image *, enum sbx_op, const char *a, size_
 		     const char *b, size_t b_len);
 
 /*
- * Which file systems tell names apart by their bytes alone.
+ * The file systems that compare names by their bytes alone.
  *
  * The table is a list of those that do: a type that is not in it may fold names in any way.
  * Everything here is [AS-safe] [MT-safe] [no-alloc].
@@ -91,7 +91,7 @@ enum sbx_fs {
 	SBX_FS_XFS,	/* so, unless it was made with ascii-ci: its geometry says */
 	SBX_FS_FOLDS,	/* by case or form */
 	SBX_FS_DOS,	/* by case, and there are short names */
-	SBX_FS_UNKNOWN	/* as a server or a program likes, which nothing tells */
+	SBX_FS_UNKNOWN	/* a server or a program decides: unknown */
 };
 
 /* name in /proc/self/mountinfo, type of statfs(2), how */
@@ -171,7 +171,7 @@ unsigned sbx_fs_how(enum sbx_fs);
 
 /* What one directory does to names: SBX_FOLDS_*, or -1 where there is none. */
 typedef int sbx_fold_look(void *ctx, const char *dir);
-/* What any directory does that a path leads through, by asking for each. `room` is for a path of
- * `size` bytes; a longer one may be folded in any way. */
+/* SBX_FOLDS_* of all directories of a path together, asked one by one. `room` has `size` bytes for
+ * a path; a longer one may be folded in any way. */
 unsigned sbx_path_folds(const char *path, size_t len, char *room, size_t size, sbx_fold_look *look,
 			void *ctx);

@@ -181,8 +181,8 @@ static int add_project(struct pol_layers *l, struct project *p, struct b_err *er
 	return 0;
 }
 
-/* A trusted file is what Orbit calls the workspace's policy; where nobody named another, it is the
- * policy. */
+/* Orbit calls a trusted project file the workspace's policy. If the user names no other policy, it
+ * is the policy. */
 static int merge_project(struct pol_layers *l, struct project *p, struct b_err *err)
 {
 	struct pol_doc doc = {0}, both = {0};

@@ -15,7 +15,7 @@ struct lau_outcome;
 struct lau_plan;
 struct lau_record;
 
-/* What a person is told of a run: what holds it, what does not, how it went. */
+/* Text for the user about a run: what confines it, what is not enforced, how it ended. */
 
 /* "confined by: ...; policy ..." for -v, before the command. */
 void lau_summary_start(struct lau_plan *, int lost, struct b_str *out);
@@ -27,26 +27,25 @@ void lau_summary_end(const struct lau_record *, const struct lau_outcome *, stru
 void lau_dryrun_show(const struct lau_options *, struct lau_plan *, const struct lau_environment *,
 		     const char *program, struct b_str *out);
 
-/* What cannot be enforced, and what the policy engine has to tell: before the command.
- */
+/* Rules that cannot be enforced, and notes of the policy engine, printed before the command. */
 
 /* "sbx-launch: WHAT: TEXT" on standard error, control characters made visible. */
 void lau_say(const char *what, const char *text);
-/* What of the policy is left out or lost, before there is a floor: for a command that may not be
- * executed. */
+/* Prints the parts of the policy that are left out or lost, before there is a floor: for a command
+ * that may not be executed. */
 void lau_losses_foreign(const struct lau_options *, const struct lau_plan *);
-/* Prints notes and losses, one a line, on standard error. B_FLOOR when one of them is a reason not
- * to run; of several the last is in *err, those before it are printed. */
+/* Prints notes and losses, one a line, on standard error. 0, or -1 with B_FLOOR if one of them is a
+ * reason not to run. If there are several, the last is in *err, and the others are printed. */
 int lau_losses_tell(const struct lau_options *, const struct lau_plan *, struct b_err *err);
 
 /*
  * What a host may lack, what that costs, and `--require`, which refuses to run without an ability.
- * One table: the man page has its rows, and a test holds it against the planner.
+ * One table: the man page has its rows, and a test compares it with the planner.
  */
 
-/* What a run does on a host without. */
+/* What happens to a run on a host without the ability. */
 enum lau_lack {
-	LAU_LACK_RUNS,	/* goes on; what is lost is told with -v and in run.json */
+	LAU_LACK_RUNS,	/* it runs; -v and run.json report what is lost */
 	LAU_LACK_RULES, /* refused where a rule needs it */
 	LAU_LACK_REFUSED,
 };

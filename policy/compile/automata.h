@@ -22,10 +22,10 @@ struct pol_rule;
  * policy/back/. Pure.
  *
  * A state answers for the bytes read so far: label of the last group that matches, 0 when none
- * does. When groups are to be told apart, states do not remember what has matched for ever (they
- * would multiply): a state that is entered when a group latches says so, the walker remembers. Rows
- * are sparse: what a state does on a symbol is its own edge, else the edge or default of its base,
- * else its default.
+ * does. If groups must be distinguished, states do not remember which groups have matched for ever
+ * (they would multiply). A state that is entered when a group latches says so, and the walker
+ * remembers. Rows are sparse: a state's move on a symbol is its own edge, else the edge or default
+ * of its base, else its default.
  *
  * Only canonical paths are judged: after a slash a state answers nothing, a second slash leads
  * to the state that answers 0 for ever.
@@ -64,8 +64,8 @@ struct pol_limits {
 	size_t work;
 };
 
-/* What it took: steps of `limits.work`, and of what passed a limit the rule (pol_node.rule) that
- * most of them were for. */
+/* The cost: steps of `limits.work`, and, if a limit was passed, the rule (pol_node.rule) that
+ * caused most of them. */
 struct pol_cost {
 	size_t work;
 	uint32_t rule;
@@ -82,8 +82,8 @@ uint32_t pol_automaton_next(const struct pol_automaton *, uint32_t state, uint32
 /*
  * Rules as chains of nodes, shared by suffix within a group. Private to policy/back/.
  *
- * A group is a run of consecutive rules of one answer (a verdict, or one rule where rules are to
- * be told apart). Node ids grow with the group: sorted by id is sorted by group. What a chain
+ * A group is a run of consecutive rules of one answer (a verdict, or one rule where rules must be
+ * distinguished). Node ids grow with the group: sorted by id is sorted by group. A chain that
  * accepts for ever ends in POL_N_LATCH: from there no rule of its group or before it counts.
  */
 
@@ -117,7 +117,7 @@ struct pol_nfa {
 	size_t nstarts, starts_cap;
 	uint32_t *label; /* by group */
 	size_t ngroups, label_cap;
-	bool is_verdict; /* two answers, 0 and 1, only they count; else groups are told apart */
+	bool is_verdict; /* two answers, 0 and 1, only they count; else groups are distinguished */
 	bool may_latch;	 /* the rule being added */
 	bool folds;	 /* its glob matches letters in either case */
 	bool has_any;
@@ -148,7 +148,7 @@ static inline bool pol_node_is_loop(const struct pol_node *n)
 }
 
 /*
- * What the subset construction (automaton.c) and its sets of loops (loops.c) share.
+ * Shared by the subset construction (automaton.c) and its sets of loops (loops.c).
  *
  * A state is (loops, where, rest): `loops` is an interned set of loop nodes, which stay until a
  * slash or for ever; what they emit again after each byte or slash is computed once per set, not
@@ -163,7 +163,7 @@ struct run { /* nodes of an emission that read one symbol */
 	uint32_t sym, first, n;
 };
 
-/* What a set of loops adds to the nodes of a state, in the middle of a name or after a slash. */
+/* The nodes that a set of loops adds to a state, in the middle of a name or after a slash. */
 struct emission {
 	bool is_built, is_near_any;
 	uint32_t first, n;    /* pool: nodes, by id */
@@ -322,7 +322,7 @@ struct sbx_image_str pol_writer_text(struct pol_writer *, const char *s);
 /* The verdict automaton of a list; B_LIMIT names the rule to blame. */
 int pol_write_verdict(struct pol_writer *, const struct pol_list *, struct sbx_dfa *out,
 		      struct b_err *);
-/* What a rule amounts to when it is one path, or one path and all below it. */
+/* Whether a rule is just one path, or one path and all below it. */
 enum pol_literal { POL_LITERAL_NO, POL_LITERAL_EXACT, POL_LITERAL_TREE, POL_LITERAL_NOTHING };
 /* *out_path: appended to, where the answer is EXACT or TREE. */
 enum pol_literal pol_rule_literal(const struct pol_rule *, struct b_str *out_path);

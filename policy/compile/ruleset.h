@@ -105,7 +105,7 @@ bool pol_rule_matches(const struct pol_rule *, const char *path, size_t len);
 int pol_list_last_match(const struct pol_list *, size_t end, const char *path, size_t len);
 /* Index of the rule that decides, or -1, by the naive matcher: what sbx_attribute() says. */
 int pol_list_decide(const struct pol_list *, const char *path, size_t len);
-/* Where the layer ends that begins at rule `first`. */
+/* The end of the layer that begins at rule `first`. */
 size_t pol_layer_end(const struct pol_list *, size_t first);
 const char *pol_tier_name(enum pol_tier);
 

@@ -413,7 +413,7 @@ static void add_connects_before(struct pol_doc *to, struct pol_connects *list,
 		pol_connects_add(to, list, own.v[i]);
 }
 
-/* Strictness is said by either of two keys: a preset's never wins over the other. */
+/* Either of two keys sets strictness. A preset's key never overrides the document's other one. */
 static bool absorb_is_said(const struct pol_settings *s, int i)
 {
 	if (i == POL_SET_strict || i == POL_SET_allowFallback)

@@ -25,7 +25,7 @@ struct pol_ynode;
  *	const struct pol_input in = {.name = "p.yaml", .text = text, .len = len};
  *	if (pol_front_parse(&in, &doc, &err) < 0) ...
  *
- * The language is told by the content: an object in braces is JSON unless its keys are those of a
+ * The content decides the language: an object in braces is JSON unless its keys are those of a
  * YAML document; a text whose first line is a `[table]` or `key =` is TOML; YAML with a key that
  * only OpenShell has, or a `version` and neither `kind` nor `schemaVersion`, is OpenShell's; all
  * else is Orbit's.
@@ -42,18 +42,19 @@ struct pol_input {
 
 /* B_POLICY, B_LIMIT. */
 int pol_front_parse(const struct pol_input *, struct pol_doc *out, struct b_err *err);
-/* What the text looks like, before it is read: srt, caliban, or auto, for all that is YAML. */
+/* The language that the text seems to have, before it is read: srt, caliban, or auto, for all that
+ * is YAML. */
 enum pol_dialect pol_front_guess(const char *text, size_t len);
-/* What --dialect calls it, and a person. */
+/* The word of --dialect, and the name in messages. */
 const char *pol_dialect_word(enum pol_dialect);
 const char *pol_dialect_name(enum pol_dialect);
-/* Is it of another system? Such a document stands alone. */
+/* Whether it is another system's document, which does not merge with others. */
 bool pol_doc_is_foreign(const struct pol_doc *);
 
 /*
- * What the front-ends of other systems share: each reads a tree into the shapes of
- * model.h. A profile holds what is said of the workspace, `spec.sandbox` shapes the rest. Private
- * to policy/front/.
+ * Shared by the front-ends of other systems: each reads a tree into the structures of model.h. A
+ * profile has the rules on the workspace, and the structures of `spec.sandbox` the rest. Private to
+ * policy/front/.
  */
 
 /* Each takes a tree in the document's arena. */
@@ -123,17 +124,17 @@ const char *pol_openshell_path(struct b_arena *, const char *text);
 /* openshell_net.c: `network_policies`, checked and kept; openshell_middlewares.c. */
 int pol_openshell_network(struct pol_front *, const struct pol_ynode *key,
 			  const struct pol_ynode *value);
-/* openshell_http.c: is it one whose requests are judged here: HTTP, and not kept encrypted? What an
- * endpoint that was checked says of requests. Borrowed from the tree and the arena. False: its
- * protocol is not `rest`. */
+/* openshell_http.c: whether requests of this endpoint are judged here: HTTP, and not left
+ * encrypted. The rules on requests of an endpoint that was checked. Borrowed from the tree and the
+ * arena. False: its protocol is not `rest`. */
 bool pol_openshell_is_judged(const struct pol_ynode *endpoint);
 bool pol_openshell_requests(struct b_arena *, const struct pol_ynode *endpoint,
 			    struct pol_http_rules *out);
 int pol_openshell_middlewares(struct pol_front *, const struct pol_ynode *key,
 			      const struct pol_ynode *value);
 
-/* What srt and caliban have without a word in the document: their front-ends add it, and
- * the conversion to them leaves it out. */
+/* Grants that srt and caliban have without an entry in the document: their front-ends add them, and
+ * the conversion to them leaves them out. */
 
 /* Readable in caliban; NULL-terminated. */
 extern const char *const pol_caliban_readable[];
@@ -143,8 +144,8 @@ extern const char *const pol_srt_writable[];
 enum { POL_SRT_DENIED = 15, POL_SRT_GIT_CONFIG = POL_SRT_DENIED - 1 };
 extern const char *const pol_srt_denied[POL_SRT_DENIED];
 
-/* Could something of the list be the path, or lie below it? What may not be read in srt is not
- * modified either, unless that is so. */
+/* Whether an entry of the list could be the path, or be below it. Only then may a path of srt be
+ * modified that may not be read. */
 bool pol_srt_may_hold(const struct pol_text *path, const struct pol_texts *list);
 
 /* Front-end for Orbit v2 policy documents (YAML). */

@@ -98,7 +98,7 @@ static void gap_of_rule(struct pol_plan *p, enum sbx_op op, const struct pol_rul
 				    .remedy = remedy,
 				    .fatal = true};
 
-	/* A twin says the same of the same rule: add_gap() hears it once. */
+	/* A twin has the same gap for the same rule: add_gap() gets it once. */
 	add_gap(p->out, &gap);
 }
 

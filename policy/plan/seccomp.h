@@ -6,14 +6,14 @@
  * at build time, once per combination of flags, so that a launch only points the kernel at an
  * array.
  *
- * What the table does not name and policy/plan/seccomp.h knows is allowed; what neither does the
- * kernel answers as if it did not know it (ENOSYS). The rows of one call are asked in their order,
- * and the first that holds answers; between calls order carries no meaning. A call that a machine
- * does not have (open on arm64) is left out there.
+ * A call that policy/plan/seccomp.h knows and the table does not name is allowed. A call that
+ * neither knows gets the kernel's answer for unknown calls (ENOSYS). The rows of one call are asked
+ * in their order, and the first that applies answers; between calls the order has no meaning. A
+ * call that a machine does not have (open on arm64) is left out there.
  *
- * An answer is a refusal, which the broker gives and tells where there is one (pol_sc_is_told()),
- * or one that a kernel without the call would give (ENOSYS, ENOTTY, EINVAL, EOPNOTSUPP): callers do
- * without it, and nobody is told.
+ * An answer is a refusal, which the broker gives and reports if there is one (pol_sc_is_told()), or
+ * the answer of a kernel without the call (ENOSYS, ENOTTY, EINVAL, EOPNOTSUPP): callers do without
+ * it, and nothing reports it.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 
 struct b_str;
 
-/* What relaxes or tightens the filter. */
+/* Flags that relax or tighten the filter. */
 #define POL_SC_ALLOW_DEBUG 0x1u /* ptrace, process_vm, personality */
 #define POL_SC_ALLOW_NAMESPACES                                                                    \
 	0x2u			 /* clone, unshare, setns, chroot (mounts stay shut: Landlock) */
@@ -59,7 +59,7 @@ struct pol_sc_rule {
 	unsigned only; /* POL_SC_*: the row applies only when one of these is set; 0 = always */
 	const char *why;
 	const char *origin; /* "builtin:filter:LINE" of the table, as events name it */
-	bool is_root;	    /* the kernel refuses it to all but root: only root is told */
+	bool is_root; /* the kernel refuses it to all but root: reported only in root's runs */
 };
 const struct pol_sc_rule *pol_sc_rules(size_t *out_n);
 /* Does the row belong to the filter of these flags? */
@@ -78,9 +78,9 @@ void pol_sc_show(unsigned flags, struct b_str *out);
  * The system calls that are known: names and numbers. Pure.
  *
  * A fact of the kernel's, arch/x86/entry/syscalls/syscall_64.tbl and scripts/syscall.tbl, up to
- * Linux 7.0. What no supported kernel has any more (uselib, nfsservctl, lookup_dcookie and older
- * ones) is left out: it is as unknown as a number that is yet to come. A call that is added here
- * is allowed by that: policy/plan/seccomp.c needs a row where it should not be.
+ * Linux 7.0. Calls that no supported kernel has any more (uselib, nfsservctl, lookup_dcookie and
+ * older ones) are left out, and are as unknown as future numbers. Adding a call here allows it: add
+ * a row to policy/plan/seccomp.c if it should be refused.
  */
 
 #define POL_SYSCALLS_OF "Linux 7.0"
@@ -199,8 +199,8 @@ struct pol_syscall {
 const struct pol_syscall *pol_syscalls(size_t *out_n);
 
 /*
- * What the broker must see of a command's system calls, as the planner decides it and
- * the trap filter enforces it.
+ * The calls of a command that the broker must see: the planner decides it, and the trap filter
+ * enforces it.
  */
 
 /* Which opens for reading the broker performs; the lowest level that is exact is chosen. */

@@ -77,7 +77,7 @@ struct pol_lint {
 };
 void pol_lint_release(struct pol_lint *);
 
-/* What can be said without a host: all but the last nine of the table. -1: B_LIMIT. */
+/* Findings that need no host: all except the last nine of the table. -1: B_LIMIT. */
 int pol_lint_document(struct pol_lint *, struct pol_doc *, struct b_err *err);
 /* Directories, secrets and mechanisms of this host; the engine is one of this document. */
 int pol_lint_host(struct pol_lint *, struct pol_doc *, struct pol_engine *,

@@ -48,21 +48,23 @@ struct pol_build {
 	bool has_sockets;	    /* the main one opens some */
 	bool opens_network;	    /* the main one leaves it open: no rules on endpoints */
 	struct pol_notices notices, losses;
-	struct b_err late;	   /* the first thing that failed where nobody is told */
+	struct b_err late;	   /* the first failure in a call that cannot report one */
 	struct pol_opened *opened; /* arena */
 	size_t nopened;
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names;	    /* in homes and workspaces */
 	struct reached_list *leads; /* obeyed_links.c; NULL = not asked for yet */
-	/* Of this process, read for the first denial; whether any two show the same files. */
+	/* The mounts of this process, read for the first denial; whether any two show the same
+	 * files. */
 	struct pol_mounted *mounts;
 	size_t nmounts;
 	bool has_mounts, mounts_meet;
-	bool hides; /* the rows of the base that are being added close directories of ours */
+	bool hides; /* the base rows being added close the launcher's own directories */
 	size_t own_rules[SBX_OP_COUNT]; /* rules of each list that are not an outer run's */
 	size_t exception_work;		/* done so far */
-	/* Of each workspace: git's common directory, NULL = inside or none; own git directory. */
+	/* For each workspace: git's common directory, NULL = inside or none; its own git directory.
+	 */
 	const char **common_dirs, **own_dirs;
 	/* The git directory that a workspace is, or has elsewhere in a workspace; the workspace
 	 * itself where it is none. NULL in the arrays as above; the arrays may be NULL. */
@@ -83,10 +85,10 @@ void pol_build_add(struct pol_build *, unsigned ops, const struct pol_rule *r, e
 void pol_build_add_mounted(struct pol_build *, unsigned ops, const struct pol_rule *);
 void pol_build_notice(struct pol_build *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* What the policy says and nothing here enforces: "where: what: why". */
+/* Adds a rule of the policy that nothing here enforces: "where: what: why". */
 void pol_build_loss(struct pol_build *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Is it certain that nothing is there? Costs no call in homes and workspaces for a name that the
- * directory has not. */
+/* True if it is certain that the path does not exist. In homes and workspaces this costs no system
+ * call for a name that the directory does not have. */
 bool pol_build_is_missing(struct pol_build *, const char *path);
 /* Where a path leads, and by which links, found in one walk: a link that is exchanged between two
  * would be judged as one thing and granted as another. */
@@ -110,10 +112,10 @@ size_t pol_build_end(const struct pol_build *);
 /* Behind the last directory that its denials speak of: of the main document, those above the
  * workspace, too (layers.h). */
 size_t pol_build_end_denied(const struct pol_build *);
-/* Is a local rule of this layer's document relative to the workspace? */
+/* Whether a local rule of this layer's document is relative to the workspace. */
 bool pol_build_is_at_top(const struct pol_build *);
-/* What a local rule of this layer's document is relative to: workspace `w`, or the current
- * directory below it. */
+/* The directory to which a local rule of this layer's document is relative: workspace `w`, or the
+ * current directory below it. */
 const char *pol_build_local(const struct pol_build *, size_t w);
 /* `dir` so many directories up. Arena. */
 const char *pol_build_up(struct pol_build *, const char *dir, unsigned up);
@@ -184,12 +186,12 @@ bool pol_base_has_device(const char *path);
 int pol_build_cli(struct pol_build *, struct b_err *err);
 
 /*
- * `nested` of `spec.sandbox`, and what srt's lists mean: where denyRead, allowRead and
- * openModify lie in each other, the deepest counts. Internal to policy/.
+ * `nested` of `spec.sandbox`, and the meaning of srt's lists: where denyRead, allowRead and
+ * openModify lie inside each other, the deepest counts. Internal to policy/.
  *
- * A mark is an entry at one place of this host. What it says holds for the place and all below it,
- * up to the next mark. At the same place an opening counts, but a file that may not be read is not
- * opened by openModify.
+ * A mark is an entry at one place of this host. It applies to the place and all below it, up to the
+ * next mark. At the same place an opening counts, except that openModify does not open a file that
+ * may not be read.
  */
 
 enum pol_mark_kind { POL_MARK_CLOSES, POL_MARK_OPENS_READ, POL_MARK_OPENS_MODIFY };
@@ -225,14 +227,14 @@ bool pol_is_at_or_below(const char *path, const char *dir);
 /* Does the pattern match this very path? */
 bool pol_mark_matches(const struct pol_mark *pattern, const char *path);
 
-/* What is open for modifying, before the sets speak. */
+/* Adds what is open for modifying, before the sets. */
 void pol_build_nested_allows(struct pol_build *, const struct pol_settings *);
-/* All three lists; what the sets close below an opening stays closed, but for openings that name
- * it. B_LIMIT: too many entries for what has wildcards. */
+/* Adds all three lists. Places that the sets close below an opening stay closed, except for
+ * openings that name them. 0, or -1 with B_LIMIT: too many entries and wildcards. */
 int pol_build_nested(struct pol_build *, const struct pol_settings *, struct b_err *err);
 
 /*
- * What of a glob is left to match below a path, once the path itself is consumed. Each
+ * The rest of a glob that must match below a path, once the path itself is consumed. Each
  * residual is a suffix of the glob. Pure; internal to policy/.
  */
 
@@ -240,7 +242,7 @@ struct pol_residuals {
 	bool at[POL_MAX_RULE_LEN + 1]; /* is glob + i one? */
 };
 
-/* Of a path that lies strictly below `path`. Neither is longer than POL_MAX_RULE_LEN. */
+/* For paths strictly below `path`. Neither text is longer than POL_MAX_RULE_LEN. */
 void pol_residuals(const char *glob, const char *path, struct pol_residuals *out);
 
 /*
@@ -313,9 +315,10 @@ int pol_build_roots(struct pol_build *, const struct pol_settings *, struct b_er
 typedef void pol_gitconfig_take(void *ctx, const char *file, const char *section, const char *key,
 				const char *value);
 
-/* All of the file, and of those it includes, whatever the condition; a file that is not there is
- * empty. What cannot be read, is too much or too deep, or has another form, is left out from there
- * on: then a file of which something is, in the arena or `file` itself. NULL: nothing is. */
+/* Reads the file and those that it includes, whatever the condition; a missing file is empty. It
+ * leaves out the rest of a file from a part that cannot be read, is too much or too deep, or has
+ * another form. Returns a file of which something is left out, in the arena or `file` itself; NULL:
+ * nothing is. */
 const char *pol_gitconfig_read(struct b_arena *, const char *file, pol_gitconfig_take *, void *ctx);
 /* A path in a value: "~/" is the home, what is relative lies in `dir`. In the arena. */
 const char *pol_gitconfig_path(struct b_arena *, const char *dir, const char *value);

@@ -43,10 +43,10 @@ const char *pol_config_dir(struct b_arena *);
 const char **pol_own_homes(struct b_arena *, size_t *out_n);
 /* Every home the sensitive sets protect: the user's by HOME and by passwd and, when root, those
  * of passwd's people and of system accounts that own their home and have hidden entries or a snap
- * there. "/" and system directories are no homes. No duplicates. Arena. */
+ * there. "/" and system directories are not homes. No duplicates. Arena. */
 const char **pol_homes(struct b_arena *, size_t *out_n);
 
-/* Has a directory a hidden entry, or a snap's, or is it closed to us? */
+/* Whether a directory has a hidden entry or a snap's, or the caller may not list it. */
 bool pol_home_may_hold_secrets(const char *home);
 
 /* Absolute, links as they are: what the user names relative to the current directory, or with `~`.
@@ -58,9 +58,10 @@ int pol_workspace_given(struct b_arena *, const char *text, const char **out, st
  * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
  * names the remedy. */
 int pol_workspace_default(struct b_arena *, const char **out, struct b_err *err);
-/* Where the default workspace lies in directories that may have been one: a run there could have
- * put into its place what makes it the workspace of the next run. What the documents deny there
- * holds on (layers.h). Homes and what is above them are none. How many; nearest first. */
+/* The directories above the default workspace that may have been one: a run there could have made
+ * this directory the workspace of the next run. Denials of the documents there still apply
+ * (layers.h). Homes and directories above them are not among them. Returns how many; nearest first.
+ */
 #define POL_ABOVE_MAX 8
 size_t pol_workspace_above(struct b_arena *, const char *ws, const char *out[POL_ABOVE_MAX]);
 /* Canonical path of a file or directory given by the user (relative to cwd, `~` allowed). B_USAGE
@@ -77,16 +78,17 @@ struct pol_git {
 };
 void pol_git_find(struct b_arena *, const char *dir, struct pol_git *out);
 /* A linked worktree's own git directory and the common directory, when `ws` is one and gitfile
- * and back-pointer agree; *out_n is 0 or 2. Anything that does not fit is no linked worktree. */
+ * and back-pointer agree; *out_n is 0 or 2. Anything else is not a linked worktree. */
 void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], size_t *out_n);
-/* The git directory of `ws` where that is not ws/.git: what a gitfile there names, else `ws` itself
- * when it is a bare repository; NULL: neither. Canonical. Whether it is a good one is not asked. */
+/* The git directory of `ws` if that is not ws/.git: the one that a gitfile there names, else `ws`
+ * itself if it is a bare repository; NULL: neither. Canonical. The call does not check whether it
+ * is valid. */
 const char *pol_git_inside(struct b_arena *, const char *ws);
 
 /*
- * What is asked of directories by many rules, asked once. A preset asks for eighty names
- * in every home: two listings of a home and of its .config cost less than eighty lookups. Of other
- * directories (/etc) what was found once is remembered.
+ * Names in directories that many rules ask about, looked up once. A preset asks for eighty names
+ * in every home: two listings, of a home and of its .config, cost less than eighty look-ups. For
+ * other directories (/etc) each answer is stored.
  *
  *	struct pol_names names = {0};
  *	const struct pol_names_at at = {.dir = "/home/u", .len = 7, .may_list = true};
@@ -119,6 +121,6 @@ struct pol_names_at {
 
 enum pol_name pol_names_look(struct pol_names *, struct b_arena *, const struct pol_names_at *,
 			     const char *name, size_t len);
-/* What a lookup found. */
+/* Stores the answer of a look-up. */
 void pol_names_tell(struct pol_names *, struct b_arena *, const struct pol_names_at *,
 		    const char *name, size_t len, enum pol_name);

@@ -272,7 +272,7 @@ static struct egr_ask announcement(const struct target *t, const struct who *who
 	return ask;
 }
 
-/* The caller's socket to the relay: a socket of IPv6 takes the way of IPv4 where it can. */
+/* Connects the caller's socket to the relay. An IPv6 socket uses IPv4 if it can. */
 static int to_relay(const struct br_call *c, const struct target *t, uint32_t id, int fd)
 {
 	uint32_t v4 = htonl(egr_id4(id));
