@@ -36,8 +36,8 @@ struct aud_refusal {
 	uint64_t count, hash;
 };
 
-/* The first kinds of a run that a rule could open, and how often each came; `beyond` counts
- * denials of the kinds that had no place. What the command claims is not among them. */
+/* The first kinds of denials that a rule could open, with a count of each. `beyond` counts denials
+ * of kinds that had no place. Claims of the command are not among them. */
 #define AUD_REFUSALS_MAX 50
 struct aud_refusals {
 	struct aud_refusal v[AUD_REFUSALS_MAX];
@@ -55,7 +55,8 @@ typedef enum aud_kin aud_kin_fn(uint32_t pid);
 /* By the parents in /proc up to us: right in the supervisor, whose children all orphans become. */
 enum aud_kin aud_kin_of(uint32_t pid);
 
-/* Who runs the command, and where: the first line of the log. Borrowed; NULL = not known. */
+/* User, machine and terminal of the run, for the first line of the log. Borrowed; NULL = unknown.
+ */
 struct aud_origin {
 	const char *host, *tty, *cwd, *bundle;
 	uint64_t uid, pid;
@@ -77,8 +78,8 @@ typedef void aud_redact_fn(void *ctx, const char *text, struct b_str *out);
 /* Does the file end in the middle of a line? The first of a run then needs a newline before it. */
 bool aud_log_is_torn(const char *path);
 
-/* Of an ordinary run's log: what comes after is counted, not written. Beside a broker three
- * quarters of it are for what the shims tell. */
+/* Bytes of an ordinary run's log: later events are counted, not written. With a broker, the shims'
+ * events may take three quarters of it. */
 #define AUD_LOG_LIMIT (UINT64_C(256) << 20)
 
 struct aud_config {
@@ -90,8 +91,8 @@ struct aud_config {
 	bool required;	  /* a failed write is an error of drain() */
 	void *ring;	  /* struct sbx_ring, mapped, initialised; NULL = no shim in this run */
 	size_t ring_data; /* its data size, as given to sbx_ring_init() */
-	/* What the broker tells, in a ring that only it and we have; NULL = no broker. A call that
-	 * the shim tells as well is logged once, as the broker tells it. */
+	/* The broker's events, in a ring that only broker and supervisor have; NULL = no broker. A
+	 * call that the shim reports as well is logged once, with the broker's facts. */
 	void *broker_ring;
 	size_t broker_ring_data;
 	const struct sbx_tally *tally; /* of the broker, shared with it; borrowed, NULL = none */
@@ -125,9 +126,9 @@ bool aud_broker_counts_agree(const struct aud_broker_counts *, uint64_t broker_l
 struct aud_counts {
 	uint64_t events, allowed, denied, modifies, reads, execs, lost, corrupt, internal;
 	uint64_t connects;
-	uint64_t broker_lost; /* of `lost`: what the broker told; 0 unless it was killed */
-	uint64_t queries;     /* questions about paths, of which no rule speaks */
-	uint64_t losses;      /* what shims said they could not see through */
+	uint64_t broker_lost; /* of `lost`: the broker's events; 0 unless it was killed */
+	uint64_t queries;     /* questions about paths, which no rule decides */
+	uint64_t losses;      /* losses that shims reported */
 	uint64_t refused;     /* of those: programs that would run without the shim */
 	uint64_t abandoned;   /* frames whose writer died before it finished them */
 	uint64_t damaged;     /* pages of the ring that were taken away: events are missing */
@@ -155,10 +156,11 @@ void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const 
 			   enum sbx_exec_class);
 /* How the command ended, for a line at the end: -1 = not known. */
 void aud_collector_ended(struct aud_collector *, int status, int signal);
-/* Takes what is there, a bounded amount; *out_poll_ms = when to come back (0: at once, there is
- * more). `final`: no writer is left; takes all. -1 (B_AUDIT) only when `required` and the log
- * cannot be written, or an event of the broker's was lost; else the run goes on, the person is
- * told once and counts.lost grows. */
+/* Reads a bounded number of events. *out_poll_ms: milliseconds until the next call (0: at once,
+ * there are more). `final`: no writer is left, and the call reads all. Returns 0, or -1 with
+ * B_AUDIT if the log is `required` and cannot be written, or an event of the broker was lost.
+ * Otherwise the run continues without these lines: the call reports that once, and counts.lost
+ * grows. */
 int aud_collector_drain(struct aud_collector *, uint64_t now_ms, bool final, int *out_poll_ms,
 			struct b_err *err);
 void aud_collector_counts(const struct aud_collector *, struct aud_counts *out);

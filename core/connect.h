@@ -114,10 +114,9 @@ size_t sbx_connect_sets(const struct sbx_image *, const struct sbx_host *, uint1
 bool sbx_connect_ends_tls(const struct sbx_image *);
 
 /*
- * For a resolver, which knows no port and perhaps no program: is there a port at which some program
- * may connect to this name? `is_exact` (may be NULL): the name is written in a rule as a whole, so
- * that asking the world for it tells the world nothing. *out is an answer that allows, or else the
- * denial to report.
+ * For a resolver, which knows no port and perhaps no program: true if some program may connect to
+ * this name at some port. `is_exact` (may be NULL): a rule has the whole name, so that a look-up
+ * outside leaks nothing. *out is an answer that allows, or else the denial to report.
  */
 bool sbx_connect_may_resolve(const struct sbx_image *, const char *name, size_t len,
 			     bool *out_exact, struct sbx_connect_answer *out);

@@ -23,7 +23,7 @@ struct sbx_addr {
 	uint8_t b[16];
 };
 
-/* What a text is, or why it is neither a name nor an address. */
+/* The kind of a text, or why it is neither a name nor an address. */
 #define SBX_HOST_KINDS(X)                                                                          \
 	X(NAME, "a name")                                                                          \
 	X(ADDRESS, "an address")                                                                   \
@@ -76,8 +76,8 @@ bool sbx_cidr_parse(const char *text, size_t len, struct sbx_cidr *out);
 bool sbx_cidr_has(const struct sbx_cidr *, const struct sbx_addr *);
 
 /*
- * Classes of addresses. What a v4-mapped, v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), 6to4
- * or Teredo address leads to is the address inside, whose class counts.
+ * Classes of addresses. For a v4-mapped, v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), 6to4
+ * or Teredo address, the class of the address inside counts.
  */
 #define SBX_ADDR_CLASSES(X)                                                                        \
 	X(PUBLIC, "public")                                                                        \

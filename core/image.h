@@ -65,8 +65,8 @@ struct sbx_dfa {
 };
 
 /*
- * What names the deciding rule. A policy may be several documents that must all allow, in layers:
- * each has its own last matching rule, and the first layer that denies is the one that counts.
+ * The data that names the deciding rule. A policy may be several documents that must all allow, in
+ * layers: each has its own last matching rule, and the first layer that denies counts.
  */
 struct sbx_image_layer {
 	uint32_t groups; /* offset: struct sbx_dfa[ngroups], by `last`, largest first */
@@ -179,7 +179,7 @@ struct sbx_image_net_layer {
 	uint32_t pad;
 };
 
-/* What a rule on endpoints is besides its text. */
+/* Properties of a rule on endpoints besides its text. */
 #define SBX_NET_EXACT  0x1u /* one name: private addresses may be its */
 #define SBX_NET_SHUT   0x2u /* opens no address of a class that is never open */
 #define SBX_NET_LISTED 0x4u /* addresses must be in `places` */
@@ -228,7 +228,7 @@ struct sbx_request_set {
 };
 #define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
 #define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */
-#define SBX_REQUEST_NO_TLS  0x4u /* what is encrypted is not opened, and so refused */
+#define SBX_REQUEST_NO_TLS  0x4u /* encrypted requests are not opened, and are refused */
 
 /* Their arrays, offsets; ranges are struct sbx_glob_range, ops uint32_t (text_glob.h). */
 struct sbx_image_requests {

@@ -39,11 +39,11 @@ void lau_losses_foreign(const struct lau_options *, const struct lau_plan *);
 int lau_losses_tell(const struct lau_options *, const struct lau_plan *, struct b_err *err);
 
 /*
- * What a host may lack, what that costs, and `--require`, which refuses to run without an ability.
- * One table: the man page has its rows, and a test compares it with the planner.
+ * The abilities that a host may lack, what each costs, and `--require`, which refuses to run
+ * without one. One table: the man page has its rows, and a test compares it with the planner.
  */
 
-/* What happens to a run on a host without the ability. */
+/* The consequence for a run on a host without the ability. */
 enum lau_lack {
 	LAU_LACK_RUNS,	/* it runs; -v and run.json report what is lost */
 	LAU_LACK_RULES, /* refused where a rule needs it */

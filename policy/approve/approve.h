@@ -28,8 +28,8 @@ bool pol_approve_argv(char const *const *argv, size_t n, struct b_str *why);
 bool pol_approve_shell(const char *text, struct b_str *why);
 /* The text of `sh -c TEXT`, NULL when the words are something else. */
 const char *pol_approve_text(char const *const *argv, size_t n);
-/* Calls `each` for each command of the text, until it says no: false. What is not taken apart is
- * refused likewise. */
+/* Calls `each` for each command of the text, until it returns false: then false. A text that cannot
+ * be split is false, too. */
 typedef bool pol_approve_each(void *ctx, char const *const *argv, size_t n, struct b_str *why);
 bool pol_approve_split(const char *text, pol_approve_each *, void *ctx, struct b_str *why);
 /* All names that can pass, shells included; NULL behind the last. */

@@ -35,11 +35,11 @@ enum pol_host_shape {
 	POL_HOST_ALL	/* any name and any address; of dialects alone */
 };
 
-/* A program by whom a rule is: a file, or a pattern of paths (glob language of ruleset.h). */
+/* A program of a rule's `by`: a file, or a pattern of paths (glob language of ruleset.h). */
 struct pol_program {
 	const char *text;  /* as events show it: canonical where it is a path */
 	const char *glob;  /* pattern below the root, NULL = a file */
-	uint64_t dev, ino; /* of the file; 0 = there is none, and nobody meets the rule */
+	uint64_t dev, ino; /* of the file; 0 = there is none, and no program meets the rule */
 };
 
 struct pol_programs {
@@ -92,10 +92,11 @@ int pol_endpoint_parse(struct b_arena *, const char *text, struct pol_endpoint *
 /* The same in a dialect: `*` is every name and address, wildcards may stand anywhere in a name. */
 int pol_endpoint_parse_foreign(struct b_arena *, const char *text, struct pol_endpoint *out,
 			       struct b_err *err);
-/* What a question names: "HOST:PORT". *out_host of kind NAME or ADDRESS. B_USAGE. */
+/* Parses the "HOST:PORT" of a question. 0 with *out_host of kind NAME or ADDRESS, or -1 with
+ * B_USAGE. */
 int pol_endpoint_question(const char *text, struct sbx_host *out_host, uint16_t *out_port,
 			  struct b_err *err);
-/* Is an entry of `connect` the path of a socket, not an endpoint? */
+/* Whether an entry of `connect` is the path of a socket, not an endpoint. */
 bool pol_is_socket_path(const char *text);
 /* The normal form of host and ports, as `matched`. Appends. */
 void pol_endpoint_text(const struct pol_endpoint *, struct b_str *out);
@@ -106,7 +107,7 @@ bool pol_program_is_glob(const char *text);
 void pol_endpoints_add(struct pol_ruleset *, const struct pol_endpoint *);
 /* Makes the layer known, once. */
 void pol_endpoints_layer(struct pol_ruleset *, uint8_t number, bool is_open);
-/* Of a layer that is known: it is only watched. */
+/* Marks a known layer as only watched. */
 void pol_endpoints_watch(struct pol_ruleset *, uint8_t number);
 
 /* ---- naive judgement, for explanations and tests ---- */

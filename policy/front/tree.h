@@ -25,7 +25,7 @@ struct pol_ynode;
  * Hostile input: size, depth, node count (after alias expansion) and anchors are limited; an
  * alias shares the node it names, so that a bomb costs no memory, and is counted as if it were
  * copied. Refused with file:line:col: text that is not UTF-8, tabs as indentation, a second
- * document, duplicate keys anywhere, keys that are no scalars, tags other than !!str, cyclic
+ * document, duplicate keys anywhere, keys that are not scalars, tags other than !!str, cyclic
  * aliases. Scalars carry the type of the YAML 1.2 core schema.
  *
  *	struct pol_ynode *root;
@@ -86,8 +86,8 @@ int pol_pos_fail(struct b_err *err, const struct pol_pos *, const char *fmt, ...
 int pol_yaml_expect(const struct pol_ynode *, enum pol_ykind, const char *what, struct b_err *err);
 
 /*
- * What the readers of JSON and TOML share: a cursor that knows its place in the text, and
- * trees of the nodes of tree.h, so that all front-ends read one shape. Private to policy/front/.
+ * Shared by the readers of JSON and TOML: a cursor with its place in the text, and trees of the
+ * nodes of tree.h, so that all front-ends read one structure. Private to policy/front/.
  */
 
 /* Keys of one mapping: they are compared one with another. */
@@ -164,7 +164,8 @@ struct pol_key {
 	int (*take)(struct pol_front *, const struct pol_ynode *key, const struct pol_ynode *value);
 };
 
-/* What is in f->err was found: -1, or with findings it is put there, and 0. */
+/* Reports the error in f->err: returns -1, or, if findings are collected, adds it there and returns
+ * 0. */
 int pol_front_found(struct pol_front *);
 /* Ends the reading: -1 when there are findings, with the first, and how many more, in f->err. */
 int pol_front_judge(struct pol_front *);
@@ -214,7 +215,7 @@ int pol_toml_parse(struct b_arena *, const char *name, const char *text, size_t 
 
 /* The scalars of TOML, toml.c. Private to toml.c. */
 
-/* May the byte stand in a key without quotes? */
+/* Whether the byte may be in a key without quotes. */
 bool pol_toml_is_bare(int byte);
 /* A string of any of the four kinds; a key is one line. */
 int pol_toml_string(struct pol_cursor *, bool is_key, const struct pol_ynode **out);

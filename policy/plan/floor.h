@@ -75,7 +75,7 @@ struct pol_floor {
 	const char **held; /* denied reads that are left to file permissions */
 	size_t nheld, held_cap;
 	bool gaps_accepted;
-	/* What the broker performs, when one is used: directories and what is done in them. */
+	/* The directories in which the broker performs calls, if one is used, and which calls. */
 	bool uses_broker;
 	struct pol_grant *brokered; /* sorted by path after planning */
 	size_t nbrokered, brokered_cap;
@@ -98,7 +98,7 @@ int pol_floor_plan(const struct pol_ruleset *, const struct sbx_image *, const s
 int pol_floor_plan_broker(const struct pol_ruleset *, const struct sbx_image *,
 			  const struct pol_fsview *, unsigned traps, struct pol_floor *out,
 			  struct b_err *err);
-/* What the broker's own domain is granted: all that its target is, and what it performs. */
+/* The grants of the broker's own domain: all of its target's, and the calls that it performs. */
 void pol_floor_union(const struct pol_floor *, struct pol_floor *out);
 /* An exact grant beside the rules: the run's ring and image, never a user's path. */
 void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool is_dir);
@@ -111,7 +111,8 @@ void pol_floor_grant(struct pol_floor *, const char *path, unsigned rights, bool
 #define POL_CLEAN_MAX 128
 size_t pol_floor_mark(struct pol_floor *, const struct sbx_image *, const struct pol_fsview *,
 		      const char *const *mounts, size_t nmounts);
-/* Devices beyond those that every command has? What their drivers know is theirs to use. */
+/* Whether devices are open beyond those that every command has: the command may use their drivers.
+ */
 bool pol_floor_opens_devices(const struct pol_floor *);
 /* --best-effort: the rules named by fatal gaps are left to the shim. */
 void pol_floor_accept_gaps(struct pol_floor *);

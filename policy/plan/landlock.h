@@ -67,16 +67,18 @@ void pol_ll_plan(const struct pol_floor *, int abi, struct pol_ll_plan *out);
 void pol_ll_plan_release(struct pol_ll_plan *);
 void pol_ll_show(const struct pol_ll_plan *, struct b_str *out);
 
-/* What stands beside Landlock. */
+/* Other mechanisms of the run, besides Landlock. */
 #define POL_LL_BESIDE_BROKER 0x1u
 #define POL_LL_BESIDE_NET    0x2u /* a network namespace */
 #define POL_LL_BESIDE_PID    0x4u /* a pid namespace */
 #define POL_LL_BESIDE_UNIX   0x8u /* nothing: all Unix sockets are open (--unix host) */
-#define POL_LL_ABI_REFER     2	  /* below, who is in a domain moves nothing between directories */
-#define POL_LL_ABI_TRUNCATE  3	  /* below, truncation is not seen */
-#define POL_LL_ABI_SCOPES    6	  /* below, signals and abstract sockets are not */
+#define POL_LL_ABI_REFER                                                                           \
+	2 /* below, a process in a domain cannot move files between directories                    \
+	   */
+#define POL_LL_ABI_TRUNCATE 3 /* below, truncation is not seen */
+#define POL_LL_ABI_SCOPES   6 /* below, signals and abstract sockets are not */
 /* POL_TRAP_* that the broker needs on a kernel of this ABI, whatever the policy says. */
 unsigned pol_ll_traps(int abi);
-/* What a kernel of this ABI cannot keep, and nothing that stands beside (POL_LL_BESIDE_*) keeps
- * instead: line `i`, NULL after the last. Static strings. */
+/* What neither a kernel of this ABI nor another mechanism (POL_LL_BESIDE_*) enforces: line `i`,
+ * NULL after the last. Static strings. */
 const char *pol_ll_lost(int abi, unsigned beside, size_t i);

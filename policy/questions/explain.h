@@ -23,13 +23,14 @@ struct pol_floor;
 /* Answers for people and programs: which rule, and which mechanism holds it. Pure. */
 
 /*
- * What carries a verdict on this floor, as a static string; `path` canonical absolute:
+ * The mechanism that enforces a verdict on this floor, as a static string; `path` is canonical
+ * and absolute:
  *
  *  landlock				the kernel alone
- *  landlock-carved			it, by an entry of a carved directory or what is left out
+ *  landlock-carved			the same, by an entry of a carved directory, or without one
  *  landlock, but names can be listed	denied, and Landlock's right to list reaches it
  *  seccomp				socket paths, without a broker
- *  broker				performed or refused by it
+ *  broker				the broker performs or refuses it
  *  broker, for witnessed programs	made after the start in a carved directory: static programs
  *					are refused by the kernel
  *  file permissions			denied, and closed to this user by the owner: left to that
@@ -53,8 +54,8 @@ void pol_explain_matches(const struct pol_answer *, const struct pol_engine *, s
 void pol_explain_effective(const struct pol_effective *, struct b_str *out);
 
 /*
- * What a policy is expected to say: the list `tests` of a document, or a file that is
- * such a list. Read only; `sbx-policy test` asks the engine.
+ * Expected answers of a policy: the list `tests` of a document, or a file with such a list. This
+ * reads them; `sbx-policy test` asks the engine.
  *
  *	tests:
  *	  - {op: read, path: src/x.c, allowed: true}
@@ -88,13 +89,12 @@ int pol_tests_parse(const char *name, const char *text, size_t len, struct pol_t
 void pol_tests_release(struct pol_tests *);
 
 /*
- * What a second policy allows or denies that a first one does not. Decided on the
- * automata: no difference found is a proof that there is none. Pure.
+ * The differences between two policies. The automata decide: if none is found, there is none. Pure.
  */
 
 /*
- * Of each pair of rules that decide a path differently, the shortest path found. Each rule that
- * stands in one of the lists only, or elsewhere in it, has at least one when it decides any
+ * The shortest path found for each pair of rules that decide a path differently. Each rule that is
+ * in only one of the lists, or at another place in it, has at least one if it decides any path
  * (among the first POL_MAX_EXAMINED such rules).
  */
 struct pol_difference {

@@ -28,13 +28,13 @@ struct pol_floor;
 	X(SHADOWED, "shadowed")		  /* whatever it matches later rules match, too */         \
 	X(NO_EFFECT, "no-effect")	  /* without it all verdicts are the same */               \
 	X(DIRECTORY, "literal-directory") /* names a directory, not what is in it */               \
-	X(LITERAL, "literal-character")	  /* [a-z] {a,b} \ are no wildcards here */                \
-	X(SUFFIX, "public-suffix")	  /* names of whoever registers one */                     \
+	X(LITERAL, "literal-character")	  /* [a-z] {a,b} \ are not wildcards here */               \
+	X(SUFFIX, "public-suffix")	  /* names that anyone can register */                     \
 	X(DENY_READ, "deny-read-only")	  /* not to be read, but to be changed */                  \
 	X(SECRET, "secret-reachable")	  /* credentials can be read */                            \
 	X(OBEYED, "obeyed-outside")	  /* opens what programs outside run or obey */            \
-	X(LOOKALIKE, "look-alike")	  /* but for case or form what is denied */                \
-	X(NOT_ENFORCED, "not-enforced")	  /* this host cannot hold it */                           \
+	X(LOOKALIKE, "look-alike")	  /* a denied name in another case or form */              \
+	X(NOT_ENFORCED, "not-enforced")	  /* this host cannot enforce it */                        \
 	X(WEAKENED, "layer-weakened")	  /* opens what another layer closes */                    \
 	X(LINKED, "hard-link")		  /* a denied file has further names */                    \
 	X(CLOSED, "opens-nothing")	  /* all that it opens others close */                     \
@@ -55,7 +55,8 @@ struct pol_finding {
 	const char *rule;  /* as it is reported by events; "" = about no rule */
 	const char *text;
 	size_t seen;   /* lists of rules that it was found in */
-	bool is_exact; /* told as it is, not only when it holds in each list that has the rule */
+	bool is_exact; /* reported as it is, not only if it applies in each list that has the rule
+			*/
 };
 
 /* Rules compiled for proofs, all together: some seconds. Few documents need any. */
@@ -87,7 +88,7 @@ int pol_lint_host(struct pol_lint *, struct pol_doc *, struct pol_engine *,
 void pol_lint_text(struct pol_lint *, struct b_str *out);
 void pol_lint_json(struct pol_lint *, struct b_str *out);
 
-/* For the parts of lint: a finding, told once a place and code. `fmt` is the text. */
+/* For the parts of lint: adds a finding, once for each place and code. `fmt` is the text. */
 struct pol_finding *pol_lint_add(struct pol_lint *, enum pol_lint_code, const char *where,
 				 const char *rule, const char *fmt, ...)
 	__attribute__((format(printf, 5, 6)));
