@@ -227,7 +227,7 @@ struct sbx_request_set {
 	struct sbx_request_text name; /* of the network policy it is of; empty: it has none */
 };
 #define SBX_REQUEST_AUDIT   0x1u /* what no rule allows is recorded, and passes */
-#define SBX_REQUEST_SLASHES 0x2u /* "%2F" may stand in a path: SBX_TARGET_SLASHES */
+#define SBX_REQUEST_SLASHES 0x2u /* "%2F" may be in a path: SBX_TARGET_SLASHES */
 #define SBX_REQUEST_NO_TLS  0x4u /* encrypted requests are not opened, and are refused */
 
 /* Their arrays, offsets; ranges are struct sbx_glob_range, ops uint32_t (text_glob.h). */

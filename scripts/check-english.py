@@ -102,7 +102,7 @@ def of_c(lines):
         if text and (not body.strip() or re.match(r"\s*[-*] ", body)):
             yield start, plain(" ".join(t.strip() for t in text))
             start, text = number, []
-        if not re.match(r"\t|  {3,}", body):
+        if not re.match(r"\t|  {3,}", body) and "\t" not in body.strip():
             text.append(body.strip().lstrip("-"))
         if ended or (text is not None and "//" in line and "/*" not in line):
             yield start, plain(" ".join(text).strip())

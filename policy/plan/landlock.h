@@ -79,6 +79,6 @@ void pol_ll_show(const struct pol_ll_plan *, struct b_str *out);
 #define POL_LL_ABI_SCOPES   6 /* below, signals and abstract sockets are not */
 /* POL_TRAP_* that the broker needs on a kernel of this ABI, whatever the policy says. */
 unsigned pol_ll_traps(int abi);
-/* What neither a kernel of this ABI nor another mechanism (POL_LL_BESIDE_*) enforces: line `i`,
- * NULL after the last. Static strings. */
+/* Line `i` of the losses: neither a kernel of this ABI nor another mechanism (POL_LL_BESIDE_*)
+ * enforces it. NULL after the last. Static strings. */
 const char *pol_ll_lost(int abi, unsigned beside, size_t i);
