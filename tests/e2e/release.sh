@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 B=${B:-build}
+built=$(cd "$B" && pwd) || exit 1
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/sbx-release-test.XXXXXX") || exit 1
 trap 'rm -rf "$TMP"' EXIT
 export HOME=$TMP/home SOURCE_DATE_EPOCH=1700000000
@@ -73,6 +74,55 @@ printf x >>files/bin/sbx-audit
 check 'a damaged file: nothing is installed' sh -c '! ./install.sh --prefix "$1/none" && [ ! -e "$1/none" ]' - "$TMP"
 check 'a prefix that is not absolute' sh -c '! ./install.sh --prefix none'
 cd "$TMP" || exit 1
+
+# ---- a root as Alpine has it: musl, busybox, and nothing of glibc ----
+# The recipe of docs/RECIPES.md: unpacked below /opt, installed, used, removed.
+musl=$TMP/musl
+loader=/lib/ld-musl-$(uname -m).so.1
+make_musl()
+{
+	mkdir -p "$musl"/bin "$musl"/usr/bin "$musl"/lib "$musl"/opt "$musl"/proc "$musl"/dev "$musl"/tmp "$musl"/root/.ssh "$musl"/ws "$musl"/etc "$musl"/old &&
+		cp "$(command -v busybox)" "$musl/bin/busybox" && cp -L "$loader" "$musl$loader" &&
+		for a in $("$musl/bin/busybox" --list); do [ "$a" = busybox ] || ln -sf busybox "$musl/bin/$a"; done &&
+		echo 'root:x:0:0:root:/root:/bin/sh' >"$musl/etc/passwd" && echo secret >"$musl/root/.ssh/id" &&
+		echo '#include <stdio.h>
+int main(void) { FILE *f = fopen("made", "w"); return f && fputs("by musl", f) >= 0 && fclose(f) == 0 && !fopen("/root/.ssh/id", "r") ? 0 : 1; }' >"$TMP/m.c" &&
+		musl-gcc -o "$musl/bin/by-musl" "$TMP/m.c" && cp "$TMP"/one/sbx-launch-*-linux-*.tar.gz "$musl/opt"
+}
+cat >"$TMP/enter" <<-'X'
+	set -e
+	mount --bind "$1" "$1"
+	mount --rbind /dev "$1/dev"
+	mount -t proc proc "$1/proc"
+	cd "$1"
+	pivot_root . old
+	exec /bin/busybox env -i HOME=/root PATH=/usr/local/bin:/bin:/usr/bin /bin/busybox sh -ec "/bin/busybox umount -l /old; cd /ws; $2"
+X
+in_musl() # SCRIPT
+{
+	local map=-Ur
+	[ "$(id -u)" -ne 0 ] || map=
+	unshare $map -mpf --propagation private sh "$TMP/enter" "$musl" "$1"
+}
+if [ -e "$loader" ] && command -v busybox >/dev/null && busybox --list | grep -qx sha256sum && make_musl && in_musl true 2>"$TMP/out"; then
+	check 'musl: installed' in_musl 'cd /opt && tar -xzf sbx-launch-*.tar.gz && rm *.tar.gz && sbx-launch-*/install.sh && rm -r sbx-launch-*'
+	check 'musl: --doctor' in_musl 'sbx-launch --doctor | grep "^The floor holds here"'
+	check 'musl: a run, with a program that is linked with musl' in_musl 'sbx-launch -- by-musl 2>err && grep -q "by musl" made && grep -q "denied read /root/.ssh/id " err && ! sbx-launch -- cat /root/.ssh/id'
+	check 'musl: which is witnessed' in_musl 'cat /root/.local/state/sbx-launch/runs/*/run.json | grep "\"by-musl\"" | grep -q "\"processes\":1,\"witnessed\":1,"'
+	check 'musl: a shell and a hook' in_musl '[ "$(sbx-shell -c "echo \$((6 * 7))")" = 42 ] && echo "{\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}" | sbx-launch --hook claude | grep -q updatedInput'
+	if ldd "$built/sbx-audit" >/dev/null 2>&1; then
+		skip 'musl: the other programs' 'only make release makes them without shared objects'
+	else
+		check 'musl: the other programs' in_musl 'sbx-audit | grep -q coverage && sbx-policy why modify made | grep -q "^allowed"'
+	fi
+	cp "$TMP"/one/sbx-launch-*-linux-*.tar.gz "$musl/opt"
+	check 'musl: removed' in_musl 'cd /opt && tar -xzf sbx-launch-*.tar.gz && sbx-launch-*/install.sh --uninstall'
+	# but records, and what in /tmp waits empty for the next run
+	check 'musl: nothing is left' [ "$(cd "$musl" && find . \( -path ./opt -o -path ./tmp \) -prune -o \( -iname '*sbx*' ! -path './root/.local/state/*' ! -path './root/.cache/*' \) -print)" = '' ]
+	in_musl 'chmod -R u+w /root /ws' 2>/dev/null
+else
+	skip 'musl: a root of its own' 'no musl, no busybox, or no mounts for this user'
+fi
 
 # ---- .deb ----
 root=$TMP/root
