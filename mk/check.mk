@@ -52,6 +52,7 @@ help:
 	@echo 'make check-kin        what looks at processes, with the broker as the parent'
 	@echo 'make check-hosts [HOSTS_ROUNDS=200]  random hosts: --doctor against runs'
 	@echo 'make check-fleet [FLEET_HOSTS=10000]  the record of many hosts in two shards of ClickHouse, all killed at random'
+	@echo 'make check-fleet-docs  docs/fleet in today'"'"'s ClickHouse, DuckDB, Vector'"'"'s language, rsyslog, Fluent Bit, systemd'
 	@echo 'make check-kernels    the floor on Debian'"'"'s kernels in qemu (docs/HOSTS.md); KERNELS_SUBSET=1'
 	@echo 'make check-readme     make run and make check in a guest with Debian 12: hours; COMMANDS=run'
 	@echo 'make escape           all attacks, races of seconds, with and without namespaces'

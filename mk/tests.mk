@@ -151,6 +151,20 @@ check-fleet:
 	$(Q)B=$(B) tests/fleet/run $(FLEET_HOSTS) $(FLEET_EVENTS) $(FLEET_KILLS) $(FLEET_SEED)
 .PHONY: check-fleet
 
+# What docs/fleet says of other programs: of today's ClickHouse, DuckDB and Vector's language, which npm has as libraries;
+# of systemd, rsyslog and Fluent Bit where they are installed (status 77: not here).
+FLEET_NODE ?= $(B)/fleet
+FLEET_NODE_PACKAGES := chdb@3 @duckdb/node-api@1 @bpinternal/verel@0.2
+FLEET_TRIALS := units rsyslog fluentbit today.mjs sender.mjs duckdb.mjs vector.mjs
+check-fleet-docs: setup all
+	$(Q)mkdir -p $(FLEET_NODE) && npm install --prefix $(FLEET_NODE) --silent --no-audit --no-fund --ignore-scripts \
+		$(FLEET_NODE_PACKAGES)
+	$(Q)failed=0; for t in $(FLEET_TRIALS); do \
+		case $$t in *.mjs) set -- node ;; *) set -- ;; esac; \
+		B=$(B) FLEET_NODE=$(FLEET_NODE) "$$@" tests/fleet/$$t; \
+		case $$? in 0) ;; 77) echo "skipped: $$t" ;; *) echo "failed: $$t"; failed=1 ;; esac; done; exit $$failed
+.PHONY: check-fleet-docs
+
 # The files that look at processes, as on a host whose Yama wants the broker to be the parent.
 check-kin check-hosts filters-table check-agents kill-storm stress races escape: export FULL := 1
 KIN_TESTS := $(patsubst %,tests/e2e/%.sh,status stdio terminal exec isolate runs nested broker make git)

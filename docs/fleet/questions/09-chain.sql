@@ -1,5 +1,5 @@
 -- Does the chain of a run hold, link by link? Every line here breaks it. Needs the run's key, which never leaves its
--- host by itself: sed "$(docs/fleet/run-key RUN); s/@HOST@/HOST/" puts it in.
+-- host by itself: docs/fleet/README.md says how to put it in.
 -- HMAC-SHA-256 is SHA256(opad || SHA256(ipad || text)); the first line follows the code of the empty text (sbx-audit(5)).
 SELECT no, chain, made
 FROM (
