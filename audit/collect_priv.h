@@ -422,6 +422,8 @@ struct aud_denial {
 	bool is_request;     /* address is a request, which is not one that the endpoint takes */
 	const char *address; /* that the name leads to, and may not; NULL = it is the name */
 	size_t address_len;
+	const char *const *workspaces; /* of the run; borrowed */
+	size_t nworkspaces;
 };
 
 /* reach.c: EACCES or EROFS where permissions or a read-only file system would refuse the change to

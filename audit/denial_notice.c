@@ -159,10 +159,12 @@ static size_t in_git_directory(const struct aud_denial *d)
 	return 0;
 }
 
-/* What the base rules deny by name is the run's own machinery: nothing to open up. */
+/* What the base rules deny by name is the run's own machinery: nothing to open up. "<...>" and "[]"
+ * are no names: no rule matched, or there is none. */
 static bool is_own(const struct aud_denial *d)
 {
-	return b_has_prefix(d->origin, "builtin:base:") && d->matched[0] != '<';
+	return b_has_prefix(d->origin, "builtin:base:") && d->matched[0] != '<' &&
+	       strcmp(d->matched, "[]") != 0;
 }
 
 /* "uid_map" of "/proc/123/uid_map"; NULL: of no single process. */
@@ -338,6 +340,44 @@ static bool add_permissions(struct b_str *line, const struct aud_denial *d)
 	return sys != 0;
 }
 
+/* An option opens all that lies below what it names, the first `n` bytes of the path. Where that is
+ * more than was refused: what it is. NULL: it is not. */
+static const char *opens_with_it(const struct aud_denial *d, size_t n)
+{
+	for (size_t i = 0; i < d->nworkspaces; i++)
+		if (sbx_path_under(d->workspaces[i], strlen(d->workspaces[i]), d->path, n))
+			return "the workspace and what is protected there";
+	if (b_has_prefix(d->origin, "preset:protected:") && n > 5 &&
+	    memcmp(d->path + n - 5, "/.git", 5) == 0)
+		return "its hooks and configuration";
+	return NULL;
+}
+
+/* Where an option would open too much. */
+static bool add_outside(struct b_str *line, const struct aud_denial *d, size_t n)
+{
+	const char *more = d->op == SBX_MODIFY ? opens_with_it(d, n) : NULL;
+
+	if (more)
+		b_str_addf(line, ": no option opens it without %s: change it from outside", more);
+	return more != NULL;
+}
+
+/* The name of a directory is its parent's. A rule with a star has no name of its own to keep, and
+ * is narrower where the parent holds too much. */
+static void add_parent(struct b_str *line, const struct aud_denial *d, size_t parent)
+{
+	if (add_outside(line, d, d->path_len))
+		return;
+	if (opens_with_it(d, parent)) {
+		b_str_add(line, ": allow with --modify ");
+		add_word(line, d->path, d->path_len, "*/**");
+		return;
+	}
+	b_str_add(line, ": allow its directory with --modify ");
+	add_word(line, d->path, parent, "");
+}
+
 /* A directory with a made-up name is made to be filled. */
 static const char *behind_random(const struct aud_denial *d)
 {
@@ -363,17 +403,18 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		add_word(line, d->path, n, "");
 		return;
 	}
+	/* what a rule names for itself keeps its place */
+	parent = d->call == SBX_CALL_rmdir ? sbx_path_parent(d->path, d->path_len) : 0;
+	if (parent) {
+		add_parent(line, d, parent);
+		return;
+	}
+	if (add_outside(line, d, d->path_len))
+		return;
 	if (b_has_prefix(d->origin, "builtin:self:"))
 		b_str_add(line, ": a program of this sandbox: run one installed elsewhere, or");
 	else
 		b_str_addc(line, ':');
-	/* what a rule names for itself keeps its place */
-	parent = d->call == SBX_CALL_rmdir ? sbx_path_parent(d->path, d->path_len) : 0;
-	if (parent) {
-		b_str_add(line, " allow its directory with --modify ");
-		add_word(line, d->path, parent, "");
-		return;
-	}
 	b_str_add(line, b_has_prefix(d->origin, "outer:") ? " allow in the outer run, with "
 							  : " allow with ");
 	b_str_add(line, remedy[d->op]);
@@ -397,10 +438,8 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 		return;
 	}
 	b_str_add(line, ": a granted name stays where it is and cannot become a symlink");
-	if (!parent)
-		return;
-	b_str_add(line, ": allow its directory with --modify ");
-	add_word(line, d->path, parent, "");
+	if (parent)
+		add_parent(line, d, parent);
 }
 
 static bool is_of_name_server(const struct aud_denial *d)

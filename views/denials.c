@@ -156,6 +156,8 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 		.origin = g->rule,
 		.call = (unsigned)number_of(g->call, sbx_call_name, SBX_CALL_COUNT),
 		.is_endpoint = g->is_endpoint,
+		.workspaces = (const char *const *)v->run->workspaces,
+		.nworkspaces = v->run->nworkspaces,
 	};
 	const char *at;
 

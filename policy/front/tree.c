@@ -303,11 +303,13 @@ int pol_front_rules(struct pol_front *f, const struct pol_ynode *key, const stru
 	for (size_t i = 0; i < list->n; i++) {
 		const struct pol_ynode *item = list->v[i];
 
-		if (item->kind == POL_Y_INT || item->kind == POL_Y_FLOAT)
+		if (item->kind == POL_Y_INT || item->kind == POL_Y_FLOAT ||
+		    item->kind == POL_Y_BOOL)
 			return pol_pos_fail(f->err, &item->pos,
 					    "an entry of %s is %s, expected a string: a name that "
-					    "reads as a number needs quotes",
-					    key->s, pol_yaml_kind_name(item->kind));
+					    "reads as a %s needs quotes",
+					    key->s, pol_yaml_kind_name(item->kind),
+					    item->kind == POL_Y_BOOL ? "boolean" : "number");
 		if (item->kind != POL_Y_STR)
 			return pol_pos_fail(f->err, &item->pos,
 					    "an entry of %s is %s, expected a string: rules that "

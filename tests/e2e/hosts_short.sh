@@ -51,3 +51,22 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 else
 	skip 'a file system that is full' 'only root can make one'
 fi
+
+# What is missing is named, whatever finds it first, and what is advised cures.
+if [ "$(id -u)" = 0 ] && unshare -mp --fork true 2>/dev/null; then
+	for way in '' --no-shim; do
+		unshare -mp --fork sh -c 'umount -l /proc; "$1" $3 -- true 2>"$2/err"; mount -t proc t /proc && "$1" -q $3 -- echo cured >"$2/out"' - "$SBX" "$TMP" $way
+		check "no /proc: it is named${way:+ ($way)}" grep -q '^sbx-launch: E_FLOOR: cannot be enforced: no /proc that shows this process: mount a /proc of this pid namespace$' "$TMP/err"
+		check "no /proc: the remedy cures${way:+ ($way)}" [ "$(cat "$TMP/out")" = cured ]
+	done
+else
+	skip 'no /proc' 'only root can take it away'
+fi
+memfd=319
+[ "$(uname -m)" != aarch64 ] || memfd=279
+for errno in 1 24 38; do
+	"$(dirname "$SBX")/mkhost" --call "$memfd=$errno" "$SBX" -- true >/dev/null 2>"$TMP/err"
+	status=$?
+	check "memfd_create is refused ($errno): it runs, or says so" sh -c '[ "$1" = 0 ] || grep -q "E_[A-Z]*: .*memfd" "$2"' - "$status" "$TMP/err"
+	check "memfd_create is refused ($errno): nothing else is blamed" sh -c '! grep -q "must be mounted" "$1"' - "$TMP/err"
+done

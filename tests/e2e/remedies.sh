@@ -137,6 +137,9 @@ if command -v python3 >/dev/null; then
 	check 'a debugger' cures plain "python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(None).personality(0x40000) < 0)'" ':'
 	check 'a limit is no remedy of others' sh -c '! grep -q "allow with" "$1"' - <("$SBX" -- python3 -c 'import ctypes; ctypes.CDLL(None).syscall(250, 0, 0)' 2>&1)
 fi
+# A document without any rule that opens: the remedy is the same.
+echo '{"network": {"allowedDomains": [], "deniedDomains": []}, "filesystem": {"denyRead": [], "allowWrite": [], "denyWrite": []}}' >"$TMP/nothing.json"
+check 'a document that opens nothing' cures plain ': >new' ': 2>/dev/null >other && echo other' --policy "$TMP/nothing.json"
 # The test itself: a remedy that opens the directory around is found.
 wider=yes
 check 'one that widens more is found' sh -c 'grep -q "widens more" "$1"' - <(cures secrets ': >>~/.ssh/id_a' ': >>~/.ssh/id_b && echo written')
@@ -150,3 +153,12 @@ check 'a directory that holds something' [ "$(grep -c denied "$TMP/err")" -eq 0 
 check 'and the answer is that of the kernel' grep -q 'not empty' "$TMP/err"
 launch --no-shim -- sh -c 'rmdir .git'
 check 'so without the shim' [ "$(grep -c 'denied' "$TMP/err") $(grep -c 'not empty' "$TMP/err")" = '0 1' ]
+stashes() { git init -q . && git config user.email t@example.org && git config user.name t && echo a >f && git add f && git commit -q -m m && echo b >f; }
+fresh
+stashes
+launch -- git stash
+check 'git stash, which tries to remove .git: no line' [ "$status $(grep -c denied "$TMP/err")" = '0 0' ]
+if [ "$(id -u)" != 0 ]; then
+	launch -- touch /etc/zz
+	check 'what file permissions refuse anyway: no option' [ "$(grep -c 'file permissions refuse it anyway, no option opens it$' "$TMP/err") $(grep -c -e --modify "$TMP/err")" = '1 0' ]
+fi

@@ -138,6 +138,85 @@ Test(audit_person, the_remedy_is_one_that_helps)
 	}
 }
 
+/* An option opens all below: never the workspace, or the hooks, for a directory around them. */
+Test(audit_person, a_directory_around_the_workspace_has_no_option)
+{
+	static const char *const workspaces[] = {"/home/u/src/app"};
+	static const char outside[] = "builtin:base:1",
+			  around[] = ": no option opens it without the workspace and what is "
+				     "protected there: change it "
+				     "from outside";
+	static const struct {
+		unsigned call;
+		bool is_root;
+		const char *path, *origin, *end;
+	} rows[] = {
+		{SBX_CALL_chmod, false, "/home/u/src", outside, around},
+		{SBX_CALL_chmod, false, "/home/u/src/app", outside, around},
+		{SBX_CALL_rmdir, false, "/home/u/src", outside, around},
+		{SBX_CALL_rename, true, "/home/u/src/app", "builtin:default:12:16", around},
+		{SBX_CALL_chmod, false, "/home/u/src/lib", outside,
+		 ": allow with --modify /home/u/src/lib"},
+		/* narrower than the parent */
+		{SBX_CALL_rmdir, false, "/home/u/src/lib", outside,
+		 ": allow with --modify '/home/u/src/lib*/**'"},
+		{SBX_CALL_rmdir, true, "/home/u/src/lib", "cli:--modify:1",
+		 "become a symlink: allow with --modify '/home/u/src/lib*/**'"},
+		{SBX_CALL_rmdir, false, "/srv/x/y", outside,
+		 ": allow its directory with --modify /srv/x"},
+		/* of the repository */
+		{SBX_CALL_chmod, false, "/home/u/src/app/.git", "preset:protected:29:11",
+		 ": no option opens it without its hooks and configuration: change it from "
+		 "outside"},
+		{SBX_CALL_openat, false, "/home/u/src/app/.git/hooks/x", "preset:protected:30:11",
+		 ": allow with --modify /home/u/src/app/.git/hooks/x"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+		struct aud_person p = {.fn = keep, .ctx = &line};
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = rows[i].path,
+				       .path_len = strlen(rows[i].path),
+				       .matched = "<outside workspace>",
+				       .origin = rows[i].origin,
+				       .call = rows[i].call,
+				       .is_root = rows[i].is_root,
+				       .workspaces = workspaces,
+				       .nworkspaces = 1};
+		size_t n = strlen(rows[i].end);
+
+		aud_person_denial(&p, &d, 1);
+		cr_expect(line.len > n && strcmp(line.s + line.len - n, rows[i].end) == 0,
+			  "%s, %s: %s", rows[i].path, rows[i].origin, b_str_c(&line));
+	}
+}
+
+/* Where no rule opens anything, the option is the same; what the run has for itself has none. */
+Test(audit_person, an_empty_list_is_no_name)
+{
+	static const char *const ends[][2] = {
+		{"[]", ": allow with --modify /w/f"},
+		{"<no matching rule>", ": allow with --modify /w/f"},
+		{"/w/**", "builtin:base:47)"},
+	};
+
+	for (size_t i = 0; i < 3; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+		struct aud_person p = {.fn = keep, .ctx = &line};
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = "/w/f",
+				       .path_len = 4,
+				       .matched = ends[i][0],
+				       .origin = "builtin:base:47"};
+		size_t n = strlen(ends[i][1]);
+
+		aud_person_denial(&p, &d, 1);
+		cr_expect(line.len > n && strcmp(line.s + line.len - n, ends[i][1]) == 0, "%s",
+			  b_str_c(&line));
+	}
+}
+
 Test(audit_person, one_line_for_a_git_directory)
 {
 	static const char *const paths[] = {"/home/u/bare.git/objects/1a", "/home/u/bare.git/HEAD",

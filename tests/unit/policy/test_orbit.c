@@ -117,6 +117,12 @@ Test(policy_orbit, types_are_exact)
 	refused(HEAD "spec: {denyRead: [1e3]}\n",
 		"p:4:19: an entry of denyRead is a number, expected a string: a name that reads as "
 		"a number needs quotes");
+	refused(HEAD "spec: {denyRead: [.inf]}\n",
+		"p:4:19: an entry of denyRead is a number, expected a string: a name that reads as "
+		"a number needs quotes");
+	refused(HEAD "spec: {denyRead: [true]}\n",
+		"p:4:19: an entry of denyRead is a boolean, expected a string: a name that reads "
+		"as a boolean needs quotes");
 	refused(HEAD "spec: {denyRead: [~]}\n",
 		"p:4:19: an entry of denyRead is nothing, expected a string: rules that start with "
 		"* ! # { [ & ~ @ % need quotes");
