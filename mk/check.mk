@@ -50,6 +50,7 @@ help:
 	@echo 'make check [FULL=1]   build and test what a change must pass, in minutes; FULL=1: each test in full'
 	@echo 'make check-san        unit tests under clang ASan+UBSan'
 	@echo 'make check-kin        what looks at processes, with the broker as the parent'
+	@echo 'make check-remedies   what programs advise in tests/e2e is followed: it cures, and opens nothing else'
 	@echo 'make check-hosts [HOSTS_ROUNDS=200]  random hosts: --doctor against runs'
 	@echo 'make check-fleet [FLEET_HOSTS=10000]  the record of many hosts in two shards of ClickHouse, all killed at random'
 	@echo 'make check-fleet-docs  docs/fleet in today'"'"'s ClickHouse, DuckDB, Vector'"'"'s language, rsyslog, Fluent Bit, systemd'

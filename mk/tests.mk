@@ -2,7 +2,7 @@
 # Tests. tests/unit/<module>/test_<file>.c: one Criterion program each. tests/**/*.sh: TAP.
 
 TEST_SUPPORT_SRCS := $(wildcard tests/support/*.c)
-TEST_SUPPORT_TOOLS := $(filter tests/support/mk%.c,$(TEST_SUPPORT_SRCS))
+TEST_SUPPORT_TOOLS := $(filter tests/support/mk%.c tests/support/widened.c,$(TEST_SUPPORT_SRCS))
 TEST_SUPPORT_LIB := $(filter-out $(TEST_SUPPORT_TOOLS),$(TEST_SUPPORT_SRCS))
 TEST_LIBS := -lcriterion -lpcre2-8 -ljansson -lzstd -lyaml -lnettle -lssl -lcrypto -lpthread
 
@@ -84,7 +84,12 @@ check-e2e: tests-build
 export FULL
 check: setup
 	$(Q)$(MAKE) -j$(JOBS) tests-build
-	$(Q)B=$(B) scripts/run-tests all $(SHELL_TESTS) $(UNIT_BINS)
+	$(Q)B=$(B) scripts/run-tests all tests/remedies/run.sh $(SHELL_TESTS) $(UNIT_BINS)
+# All advice that the scripts of tests/e2e are given is followed; `check` has some of it.
+check-remedies: export REMEDIES := all
+check-remedies: tests-build
+	$(Q)B=$(B) TEST_TIMEOUT=7200 AGAIN=no scripts/run-tests remedies tests/remedies/run.sh
+.PHONY: check-remedies
 check-san: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-san CC=clang SAN=address,undefined WERROR=1 san-build
 	$(Q)B=build-san scripts/run-tests san $(UNIT_SRCS:%.c=build-san/%)
