@@ -82,7 +82,8 @@ static bool match_globs(const struct aud_filter *f, const struct aud_entry *e)
 
 bool aud_entry_is_denied(const struct aud_entry *e)
 {
-	return strcmp(e->kind, "denied") == 0 || (e->has_verdict && !e->allowed);
+	return (*e->kind == 'd' && strcmp(e->kind, "denied") == 0) ||
+	       (e->has_verdict && !e->allowed);
 }
 
 bool aud_filter_match(const struct aud_filter *f, const struct aud_entry *e)

@@ -1,56 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diff.c - what one run did and the other did not; see views.h. */
+#include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/err.h"
+#include "base/intern.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "views/beside.h"
 #include "views/views.h"
 
-/* One thing done: verdict, operation and path. */
-struct act {
-	UT_hash_handle hh;
-	char *text;
-	unsigned runs; /* bits: 1 the first, 2 the second */
-};
-
+/* What was done: verdict, operation and path, as a text; and which runs did it. */
 struct acts {
-	struct act *table;
+	struct b_intern texts;
+	unsigned char *runs; /* of each text; bits: 1 the first, 2 the second */
+	size_t nruns, runs_cap;
 	struct b_str text; /* of the event at hand; its room is used again */
-	struct act *last;
 };
 
 static void release(struct acts *all)
 {
-	struct act *a = all->table, *next;
-
-	HASH_CLEAR(hh, all->table);
-	for (; a; a = next) {
-		next = a->hh.next;
-		free(a->text);
-		free(a);
-	}
+	b_intern_release(&all->texts);
+	free(all->runs);
 	b_str_release(&all->text);
 }
 
-static struct act *find(struct acts *all)
+static void note_text(struct acts *all, const char *text, size_t len, unsigned runs)
 {
-	const struct b_str *t = &all->text;
-	struct act *a = all->last;
+	uint32_t n = b_intern(&all->texts, text, len);
 
-	/* most calls come in twos and more */
-	if (a && a->hh.keylen == t->len && memcmp(a->text, t->s, t->len) == 0)
-		return a;
-	HASH_FIND(hh, all->table, t->s, t->len, a);
-	return a;
+	if (n == all->nruns) { /* a text that was not there before */
+		b_grow(all->runs, all->nruns, all->runs_cap);
+		all->runs[all->nruns++] = 0;
+	}
+	all->runs[n] |= (unsigned char)runs;
 }
 
 static void note(struct acts *all, const struct aud_entry *e, unsigned bit)
 {
 	struct b_str *t = &all->text;
-	struct act *a;
 
 	if (!e->has_verdict)
 		return;
@@ -60,14 +48,7 @@ static void note(struct acts *all, const struct aud_entry *e, unsigned bit)
 	b_str_add(t, e->op);
 	b_str_addc(t, ' ');
 	view_steady_path(e->path, t);
-	a = find(all);
-	if (!a) {
-		a = b_calloc(1, sizeof *a);
-		a->text = b_strndup(t->s, t->len);
-		HASH_ADD_KEYPTR(hh, all->table, a->text, t->len, a);
-	}
-	a->runs |= bit;
-	all->last = a;
+	note_text(all, t->s, t->len, bit);
 }
 
 /* One run, read into a table of its own. */
@@ -97,21 +78,11 @@ static int read_side(void *ctx)
 	return got;
 }
 
-/* Moves what is in `from` into `to`. */
-static void join(struct acts *to, struct acts *from)
+static void join(struct acts *to, const struct acts *from)
 {
-	struct act *a, *next, *same;
-
-	HASH_ITER(hh, from->table, a, next)
-	{
-		HASH_FIND_BYHASHVALUE(hh, to->table, a->text, a->hh.keylen, a->hh.hashv, same);
-		if (same) {
-			same->runs |= a->runs;
-			continue;
-		}
-		HASH_DEL(from->table, a);
-		HASH_ADD_KEYPTR_BYHASHVALUE(hh, to->table, a->text, a->hh.keylen, a->hh.hashv, a);
-	}
+	for (uint32_t i = 0; i < from->texts.n; i++)
+		note_text(to, b_interned(&from->texts, i), b_interned_len(&from->texts, i),
+			  from->runs[i]);
 }
 
 /* Both logs at the same time. */
@@ -133,31 +104,44 @@ static int read_both(struct view *v, struct side *first, struct side *second, st
 	return 0;
 }
 
-static int by_text(const struct act *a, const struct act *b)
+struct difference {
+	const char *text;
+	char sign;
+};
+
+static int by_text(const void *a, const void *b)
 {
-	return strcmp(a->text, b->text);
+	const struct difference *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+static int show(struct view *v, const struct acts *all, struct b_err *err)
+{
+	b_auto_free struct difference *list = b_calloc(all->nruns, sizeof *list);
+	size_t i, n = 0;
+
+	for (i = 0; i < all->nruns; i++)
+		if (all->runs[i] != 3)
+			list[n++] = (struct difference){b_interned(&all->texts, (uint32_t)i),
+							all->runs[i] == 1 ? '-' : '+'};
+	qsort(list, n, sizeof *list, by_text);
+	for (i = 0; i < n; i++) {
+		b_str_addf(v->out, "%c ", list[i].sign);
+		view_text(v->out, list[i].text);
+		b_str_addc(v->out, '\n');
+		if (view_flush(v, err) < 0)
+			return -1;
+	}
+	return n > 0;
 }
 
 int view_diff(struct view *v, struct b_err *err)
 {
 	b_auto(release_side) struct side first = {.v = *v, .run = v->run, .bit = 1};
 	b_auto(release_side) struct side second = {.v = *v, .run = v->other, .bit = 2};
-	struct act *a, *next;
-	int found = 0;
 
 	if (read_both(v, &first, &second, err) < 0)
 		return -1;
-	HASH_SORT(first.acts.table, by_text);
-	HASH_ITER(hh, first.acts.table, a, next)
-	{
-		if (a->runs == 3)
-			continue;
-		found = 1;
-		b_str_addf(v->out, "%c ", a->runs == 1 ? '-' : '+');
-		view_text(v->out, a->text);
-		b_str_addc(v->out, '\n');
-		if (view_flush(v, err) < 0)
-			return -1;
-	}
-	return found;
+	return show(v, &first.acts, err);
 }

@@ -14,65 +14,103 @@ enum {
 	PARENT = sizeof(struct disk_node *),
 	READS_MAX = 200000,
 	CUTS_MAX = 1000,
-	WAITING_MAX = 1 << 16
+	WAITING_MAX = 1 << 15 /* more than the collector ever holds back (AUD_TWIN_MAX), twice */
 };
 
 /* ---- names ---- */
 
-static void place_node(struct disk *d, struct disk_node *n, struct disk_node *parent,
-		       const char *name, size_t len)
+static uint32_t key_of(struct disk *d, const struct disk_node *parent, const char *name, size_t len)
 {
-	char *key = b_malloc(PARENT + len + 1);
+	uint32_t key;
 
-	memcpy(key, &parent, PARENT);
-	memcpy(key + PARENT, name, len);
-	key[PARENT + len] = '\0';
-	free(n->key);
-	n->key = key;
-	n->key_len = PARENT + len;
-	n->parent = parent;
-	HASH_ADD_KEYPTR(hh, d->table, n->key, n->key_len, n);
+	b_str_reset(&d->key);
+	b_str_addn(&d->key, (const char *)&parent, PARENT);
+	b_str_addn(&d->key, name, len);
+	key = b_intern(&d->keys, d->key.s, d->key.len);
+	if (key == d->nkeys) { /* one that was not there before */
+		b_grow(d->by_key, d->nkeys, d->keys_cap);
+		d->by_key[d->nkeys++] = NULL;
+	}
+	return key;
 }
 
-static struct disk_node *make_node(struct disk *d, struct disk_node *parent, const char *name,
-				   size_t len)
+static void place_node(struct disk *d, struct disk_node *n, struct disk_node *parent, uint32_t key)
+{
+	n->key = key;
+	n->parent = parent;
+	if (parent)
+		parent->has_below = true;
+	d->by_key[key] = n;
+}
+
+static struct disk_node *make_node(struct disk *d, struct disk_node *parent, uint32_t key)
 {
 	struct disk_node *n = b_calloc(1, sizeof *n);
 
 	n->next = d->nodes;
 	d->nodes = n;
-	place_node(d, n, parent, name, len);
+	place_node(d, n, parent, key);
 	return n;
 }
 
 static struct disk_node *child_of(struct disk *d, struct disk_node *parent, const char *name,
 				  size_t len)
 {
-	b_auto(b_str_release) struct b_str key = {0};
-	struct disk_node *n;
+	uint32_t key = key_of(d, parent, name, len);
 
-	b_str_addn(&key, (const char *)&parent, PARENT);
-	b_str_addn(&key, name, len);
-	HASH_FIND(hh, d->table, key.s, key.len, n);
-	return n ? n : make_node(d, parent, name, len);
+	return d->by_key[key] ? d->by_key[key] : make_node(d, parent, key);
 }
 
-static struct disk_node *node_at(struct disk *d, const char *path)
+/* From the node `n` (NULL: the root) along the names of the path. */
+static struct disk_node *walk(struct disk *d, struct disk_node *n, const char *path, size_t len)
 {
-	size_t len = strcspn(path, "/");
-	struct disk_node *n = child_of(d, NULL, path, len);
+	const char *end = path + len;
 
-	for (path += len; *path; path += len) {
-		path += strspn(path, "/");
-		len = strcspn(path, "/");
-		if (len)
-			n = child_of(d, n, path, len);
+	while (path < end) {
+		const char *slash = memchr(path, '/', (size_t)(end - path));
+		size_t name = (size_t)((slash ? slash : end) - path);
+
+		if (name || !n)
+			n = child_of(d, n, path, name);
+		path += name + (slash != NULL);
 	}
 	return n;
 }
 
+static struct disk_node *node_at(struct disk *d, const char *path)
+{
+	size_t len = strlen(path), dir = len;
+
+	while (dir && path[dir - 1] != '/')
+		dir--;
+	if (!dir || dir == len) /* one name, or a slash at the end */
+		return len ? walk(d, NULL, path, len) : child_of(d, NULL, path, 0);
+	if (!d->at_dir || d->dir.len != dir || memcmp(d->dir.s, path, dir) != 0) {
+		b_str_reset(&d->dir);
+		b_str_addn(&d->dir, path, dir);
+		d->at_dir = walk(d, NULL, path, dir);
+	}
+	return child_of(d, d->at_dir, path + dir, len - dir);
+}
+
+static bool is_below(const struct disk_node *n, const struct disk_node *above)
+{
+	while (n && n != above)
+		n = n->parent;
+	return n;
+}
+
+/* The node goes from its name: nothing is found by that any more. */
+static void displace(struct disk *d, struct disk_node *n)
+{
+	if (d->at_dir && is_below(d->at_dir, n))
+		d->at_dir = NULL;
+	d->by_key[n->key] = NULL;
+}
+
 /* The names from below `above` (NULL: from the root) down to `n`. */
-static void add_names(struct b_str *out, const struct disk_node *n, const struct disk_node *above)
+static void add_names(const struct disk *d, struct b_str *out, const struct disk_node *n,
+		      const struct disk_node *above)
 {
 	b_auto_free const struct disk_node **way = NULL;
 	const struct disk_node *m;
@@ -86,12 +124,13 @@ static void add_names(struct b_str *out, const struct disk_node *n, const struct
 	for (i = 0; i < depth; i++) {
 		if (i || above)
 			b_str_addc(out, '/');
-		b_str_addn(out, way[i]->key + PARENT, way[i]->key_len - PARENT);
+		b_str_addn(out, b_interned(&d->keys, way[i]->key) + PARENT,
+			   b_interned_len(&d->keys, way[i]->key) - PARENT);
 	}
 }
 
 /* What the node was called before the run, as far as the directories above it say. */
-static bool was_of(const struct disk_node *node, struct b_str *out)
+static bool was_of(const struct disk *d, const struct disk_node *node, struct b_str *out)
 {
 	const struct disk_node *above = node->parent;
 
@@ -101,7 +140,7 @@ static bool was_of(const struct disk_node *node, struct b_str *out)
 		return false;
 	if (above)
 		b_str_add(out, above->thing->was);
-	add_names(out, node, above);
+	add_names(d, out, node, above);
 	return true;
 }
 
@@ -129,7 +168,7 @@ static struct disk_thing *thing_of(struct disk *d, struct disk_node *n)
 
 	if (n->thing)
 		return n->thing;
-	is_known = !n->is_gone && was_of(n, &was);
+	is_known = !n->is_gone && was_of(d, n, &was);
 	n->thing = make_thing(d, false, is_known ? b_str_c(&was) : NULL);
 	n->is_gone = false;
 	return n->thing;
@@ -140,45 +179,64 @@ static void put_thing(struct disk *d, struct disk_node *n, struct disk_thing *t)
 {
 	struct disk_node *fresh;
 
-	HASH_DEL(d->table, n);
+	if (!n->has_below) {
+		n->thing = t;
+		n->is_gone = !t;
+		n->was_read = false;
+		return;
+	}
+	displace(d, n);
 	n->is_lost = true;
-	fresh = make_node(d, n->parent, n->key + PARENT, n->key_len - PARENT);
+	fresh = make_node(d, n->parent, n->key);
 	fresh->thing = t;
 	fresh->is_gone = !t;
 }
 
-static bool is_below(const struct disk_node *n, const struct disk_node *above)
-{
-	while (n && n != above)
-		n = n->parent;
-	return n;
-}
-
 /* ---- events ---- */
 
-static void move_node(struct disk *d, const struct disk_change *e)
+/* Of files: the names stay where they are, and lead to something else. */
+static void move_thing(struct disk_node *from, struct disk_node *to, bool is_exchanged)
 {
-	struct disk_node *from = node_at(d, e->path), *to = node_at(d, e->path2), *gone;
-	struct disk_node *parent = to->parent;
-	b_auto_free char *name = b_strndup(to->key + PARENT, to->key_len - PARENT);
-	b_auto_free char *old = b_strndup(from->key + PARENT, from->key_len - PARENT);
-	struct disk_node *above = from->parent;
+	struct disk_thing *other = is_exchanged ? to->thing : NULL;
+
+	to->thing = from->thing;
+	to->is_gone = false;
+	from->thing = other;
+	from->is_gone = !other;
+	from->was_read = to->was_read = false;
+}
+
+/* What is below goes along. */
+static void move_node(struct disk *d, struct disk_node *from, struct disk_node *to,
+		      bool is_exchanged)
+{
+	struct disk_node *parent = to->parent, *above = from->parent;
+	uint32_t key = to->key, old = from->key;
+
+	displace(d, from);
+	displace(d, to);
+	place_node(d, from, parent, key);
+	if (is_exchanged) {
+		place_node(d, to, above, old);
+		return;
+	}
+	to->is_lost = true;
+	make_node(d, above, old)->is_gone = true;
+}
+
+static void rename_node(struct disk *d, const struct disk_change *e)
+{
+	struct disk_node *from = node_at(d, e->path), *to = node_at(d, e->path2);
 
 	thing_of(d, from);
 	if (is_below(to, from) || is_below(from, to) || from->thing == to->thing)
 		return; /* two names of one file: rename(2) does nothing */
 	if (e->is_exchanged || ((e->is_replaced || to->was_read) && !to->is_gone))
 		thing_of(d, to);
-	HASH_DEL(d->table, from);
-	HASH_DEL(d->table, to);
-	place_node(d, from, parent, name, strlen(name));
-	if (e->is_exchanged) {
-		place_node(d, to, above, old, strlen(old));
-		return;
-	}
-	to->is_lost = true;
-	gone = make_node(d, above, old, strlen(old));
-	gone->is_gone = true;
+	if (from->has_below || to->has_below)
+		move_node(d, from, to, e->is_exchanged);
+	else
+		move_thing(from, to, e->is_exchanged);
 }
 
 static void write_node(struct disk *d, const struct disk_change *e)
@@ -186,7 +244,7 @@ static void write_node(struct disk *d, const struct disk_change *e)
 	struct disk_node *n = node_at(d, e->path);
 	bool is_first = !n->thing && !n->is_gone;
 
-	if (e->is_created || strcmp(e->call, "mkstemp") == 0) {
+	if (e->is_created) {
 		put_thing(d, n, make_thing(d, true, NULL));
 		return;
 	}
@@ -195,37 +253,38 @@ static void write_node(struct disk *d, const struct disk_change *e)
 		n->thing->is_unsure = true;
 }
 
-enum act { WRITES, REMOVES, MOVES, MAKES, LINKS };
-
-/* What is not here writes to its path. */
-static enum act act_of(const char *call)
+static enum disk_act act_of(const char *call)
 {
 	static const struct {
 		const char *call;
-		enum act act;
+		enum disk_act act;
 	} acts[] = {
-		{"unlink", REMOVES}, {"unlinkat", REMOVES},   {"rmdir", REMOVES},
-		{"remove", REMOVES}, {"shm_unlink", REMOVES}, {"sem_unlink", REMOVES},
-		{"rename", MOVES},   {"renameat", MOVES},     {"renameat2", MOVES},
-		{"mkdir", MAKES},    {"mkdirat", MAKES},      {"mkdtemp", MAKES},
-		{"symlink", MAKES},  {"symlinkat", MAKES},    {"mknod", MAKES},
-		{"mknodat", MAKES},  {"mkfifo", MAKES},	      {"mkfifoat", MAKES},
-		{"bind", MAKES},     {"link", LINKS},	      {"linkat", LINKS},
+		{"unlink", DISK_REMOVES},     {"unlinkat", DISK_REMOVES},
+		{"rmdir", DISK_REMOVES},      {"remove", DISK_REMOVES},
+		{"shm_unlink", DISK_REMOVES}, {"sem_unlink", DISK_REMOVES},
+		{"rename", DISK_MOVES},	      {"renameat", DISK_MOVES},
+		{"renameat2", DISK_MOVES},    {"mkdir", DISK_MAKES},
+		{"mkdirat", DISK_MAKES},      {"mkdtemp", DISK_MAKES},
+		{"symlink", DISK_MAKES},      {"symlinkat", DISK_MAKES},
+		{"mknod", DISK_MAKES},	      {"mknodat", DISK_MAKES},
+		{"mkfifo", DISK_MAKES},	      {"mkfifoat", DISK_MAKES},
+		{"bind", DISK_MAKES},	      {"link", DISK_LINKS},
+		{"linkat", DISK_LINKS},
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof acts / sizeof *acts; i++)
 		if (*call == *acts[i].call && strcmp(call, acts[i].call) == 0)
 			return acts[i].act;
-	return WRITES;
+	return DISK_WRITES;
 }
 
 /* Of which file such a path speaks nobody can say: the change is shown as it is. */
-static void note_cut(struct disk *d, const struct disk_change *e, enum act act)
+static void note_cut(struct disk *d, const struct disk_change *e)
 {
 	static const char letters[] = "MDRAA";
 	struct disk_cut *last = d->ncuts ? &d->cuts[d->ncuts - 1] : NULL;
-	char letter = e->is_created ? 'A' : letters[act];
+	char letter = e->is_created ? 'A' : letters[e->act];
 
 	if (last && last->letter == letter && strcmp(last->path, e->path) == 0 &&
 	    strcmp(last->path2, e->path2) == 0)
@@ -240,31 +299,28 @@ static void note_cut(struct disk *d, const struct disk_change *e, enum act act)
 
 static void apply(struct disk *d, const struct disk_change *e)
 {
-	enum act act = act_of(e->call);
 	struct disk_thing *t;
 
-	if ((act == MOVES || act == LINKS) && !*e->path2)
-		act = WRITES;
 	if (e->is_cut) {
-		note_cut(d, e, act);
+		note_cut(d, e);
 		return;
 	}
-	switch (act) {
-	case REMOVES:
+	switch (e->act) {
+	case DISK_REMOVES:
 		thing_of(d, node_at(d, e->path));
 		put_thing(d, node_at(d, e->path), NULL);
 		break;
-	case MOVES:
-		move_node(d, e);
+	case DISK_MOVES:
+		rename_node(d, e);
 		break;
-	case LINKS: /* a file without a name (O_TMPFILE) has no path */
+	case DISK_LINKS: /* a file without a name (O_TMPFILE) has no path */
 		t = *e->path ? thing_of(d, node_at(d, e->path)) : make_thing(d, true, NULL);
 		put_thing(d, node_at(d, e->path2), t);
 		break;
-	case MAKES:
+	case DISK_MAKES:
 		put_thing(d, node_at(d, e->path), make_thing(d, true, NULL));
 		break;
-	case WRITES:
+	case DISK_WRITES:
 		write_node(d, e);
 	}
 }
@@ -287,8 +343,6 @@ static void apply_first(struct disk *d, size_t n)
 	for (i = 0; i < n; i++) {
 		apply(d, &d->waiting[i]);
 		free(d->waiting[i].path);
-		free(d->waiting[i].path2);
-		free(d->waiting[i].call);
 	}
 	d->nwaiting -= n;
 	if (n)
@@ -299,18 +353,28 @@ static void apply_first(struct disk *d, size_t n)
  * order but for such lines, and their times are. */
 void disk_note(struct disk *d, const struct aud_entry *e)
 {
+	size_t len = strlen(e->path) + 1, len2 = strlen(e->path2) + 1;
+	enum disk_act act = act_of(e->call);
+	char *paths = b_malloc(len + len2);
+
+	if ((act == DISK_MOVES || act == DISK_LINKS) && !*e->path2)
+		act = DISK_WRITES;
+	memcpy(paths, e->path, len);
+	memcpy(paths + len, e->path2, len2);
 	if (d->nwaiting == WAITING_MAX)
 		apply_first(d, WAITING_MAX / 2);
 	b_grow(d->waiting, d->nwaiting, d->waiting_cap);
-	d->waiting[d->nwaiting++] = (struct disk_change){.ns = view_time(e->ts),
-							 .seq = e->seq,
-							 .path = b_strdup(e->path),
-							 .path2 = b_strdup(e->path2),
-							 .call = b_strdup(e->call),
-							 .is_created = e->created,
-							 .is_exchanged = e->exchanged,
-							 .is_replaced = e->replaced,
-							 .is_cut = e->truncated};
+	d->waiting[d->nwaiting++] = (struct disk_change){
+		.ns = view_time(e->ts),
+		.seq = e->seq,
+		.path = paths,
+		.path2 = paths + len,
+		.act = act,
+		.is_created = e->created || strcmp(e->call, "mkstemp") == 0,
+		.is_exchanged = e->exchanged,
+		.is_replaced = e->replaced,
+		.is_cut = e->truncated,
+	};
 }
 
 void disk_saw(struct disk *d, const char *path)
@@ -344,12 +408,12 @@ void disk_settle(struct disk *d)
 
 		if (!is_there(n))
 			continue;
-		add_names(&path, n, NULL);
+		add_names(d, &path, n, NULL);
 		n->path = b_strdup(path.len ? path.s : "/");
 		HASH_ADD_KEYPTR(by_path, d->paths, n->path, strlen(n->path), n);
 		t->names++;
 		t->is_home |= t->was && strcmp(t->was, n->path) == 0;
-		n->is_along = t->was && was_of(n, &was) && strcmp(b_str_c(&was), t->was) == 0;
+		n->is_along = t->was && was_of(d, n, &was) && strcmp(b_str_c(&was), t->was) == 0;
 	}
 }
 
@@ -374,12 +438,10 @@ void disk_release(struct disk *d)
 	struct disk_node *n = d->nodes, *after;
 	struct disk_thing *t = d->things, *next;
 
-	HASH_CLEAR(hh, d->table);
 	HASH_CLEAR(by_path, d->paths);
 	HASH_CLEAR(hh, d->before);
 	for (; n; n = after) {
 		after = n->next;
-		free(n->key);
 		free(n->path);
 		free(n);
 	}
@@ -393,10 +455,11 @@ void disk_release(struct disk *d)
 		free(d->cuts[i].path2);
 	}
 	free(d->cuts);
-	for (size_t i = 0; i < d->nwaiting; i++) {
+	for (size_t i = 0; i < d->nwaiting; i++)
 		free(d->waiting[i].path);
-		free(d->waiting[i].path2);
-		free(d->waiting[i].call);
-	}
 	free(d->waiting);
+	b_intern_release(&d->keys);
+	free(d->by_key);
+	b_str_release(&d->key);
+	b_str_release(&d->dir);
 }

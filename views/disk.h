@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/intern.h"
+#include "base/str.h"
+#define HASH_FUNCTION B_UTHASH
 #include <uthash.h>
 
 struct aud_entry;
@@ -31,14 +35,14 @@ struct disk_thing {
 };
 
 struct disk_node {
-	UT_hash_handle hh, by_path;
+	UT_hash_handle by_path;
 	struct disk_node *parent, *next;
 	struct disk_thing *thing; /* NULL: nothing was done to it, or it is gone */
 	bool is_gone, is_lost, was_read;
+	bool has_below; /* names were looked for below it */
 	char *path;	/* in the end; NULL: nothing to say of it */
 	bool is_along;	/* its name differs from `was` as that of a directory above does */
-	size_t key_len; /* the parent, then the name */
-	char *key;
+	uint32_t key;	/* in `keys`: the parent's address, then the name */
 };
 
 /* A change of a path that the record has the beginning of alone. */
@@ -47,21 +51,31 @@ struct disk_cut {
 	char *path, *path2;
 };
 
+/* What is none of the others writes to its path. */
+enum disk_act { DISK_WRITES, DISK_REMOVES, DISK_MOVES, DISK_MAKES, DISK_LINKS };
+
 /* A change that waits for those that were made before it and logged after it. */
 struct disk_change {
 	int64_t ns, seq;
-	char *path, *path2, *call;
+	char *path, *path2; /* one piece of memory, which begins with `path` */
+	enum disk_act act;
 	bool is_created, is_exchanged, is_replaced, is_cut;
 };
 
 struct disk {
 	bool is_told; /* a broker says which opens made their file */
-	struct disk_node *table, *paths, *nodes;
+	struct b_intern keys;
+	struct disk_node **by_key; /* NULL: the node has gone from that name */
+	size_t nkeys, keys_cap;
+	struct disk_node *paths, *nodes;
 	struct disk_thing *before, *things;
 	struct disk_cut *cuts;
 	struct disk_change *waiting;
 	size_t nwaiting, waiting_cap;
 	size_t ncuts, cuts_cap, cuts_more, reads;
+	struct b_str key; /* scratch */
+	struct b_str dir; /* the directory of the path before, with its slash: most are alike */
+	struct disk_node *at_dir; /* its node; NULL: not known any more */
 };
 
 /* A change that was made (view_is_done()). */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#define HASH_FUNCTION B_UTHASH
 #include <uthash.h>
 
 #include "audit/entry.h"
@@ -12,8 +13,8 @@
 #include "base/mem.h"
 #include "views/views.h"
 
-/* Held, written, deep. */
-enum { NODES_MAX = 200000, NODES_SHOWN = 10000, DEPTH_MAX = 64 };
+/* Held, written, deep; paths that are summed up before they have a place in the tree. */
+enum { NODES_MAX = 200000, NODES_SHOWN = 10000, DEPTH_MAX = 64, WHOLE_MAX = 200000 };
 
 struct view_node {
 	UT_hash_handle hh;
@@ -45,31 +46,69 @@ static struct view_node *child_of(struct view_paths *t, struct view_node *parent
 	return n;
 }
 
-static void tally(struct view_sums *s, const struct aud_entry *e)
+static void tally(struct view_sums *s, const struct view_sums *more)
 {
-	s->calls += (uint64_t)e->count;
-	s->denied += aud_entry_is_denied(e) ? (uint64_t)e->count : 0;
-	s->changed += view_is_done(e);
+	s->calls += more->calls;
+	s->denied += more->denied;
+	s->changed += more->changed;
 }
 
-void view_paths_add(struct view_paths *t, const struct aud_entry *e)
+/* At the path, and at each directory above it. */
+static void place(struct view_paths *t, const char *path, const struct view_sums *sums)
 {
 	struct view_node *at = NULL;
-	const char *p = e->path;
+	const char *p = path;
 	unsigned depth;
 
-	if (!*p || !*e->op)
-		return;
-	tally(&t->sums, e);
+	tally(&t->sums, sums);
 	for (depth = 0; *p && depth < DEPTH_MAX; depth++) {
-		size_t n = strcspn(p, "/"), len = n + (p == e->path && !n); /* the root is a name */
+		size_t n = strcspn(p, "/"), len = n + (p == path && !n); /* the root is a name */
 
 		at = child_of(t, at, p, len);
 		if (!at)
 			return;
-		tally(&at->sums, e);
+		tally(&at->sums, sums);
 		p += n + (p[n] == '/');
 	}
+}
+
+/* The sums of the path alone; NULL: there are too many. */
+static struct view_sums *whole_of(struct view_paths *t, const char *path)
+{
+	size_t len = strlen(path), n;
+
+	n = t->whole.n < WHOLE_MAX ? b_intern(&t->whole, path, len)
+				   : b_intern_find(&t->whole, path, len);
+	if (n == B_INTERN_NONE)
+		return NULL;
+	if (n == t->neach) { /* a path that was not there before */
+		b_grow(t->of_each, t->neach, t->each_cap);
+		t->of_each[t->neach++] = (struct view_sums){0};
+	}
+	return &t->of_each[n];
+}
+
+void view_paths_add(struct view_paths *t, const struct aud_entry *e)
+{
+	struct view_sums one = {.calls = (uint64_t)e->count,
+				.denied = aud_entry_is_denied(e) ? (uint64_t)e->count : 0,
+				.changed = view_is_done(e)};
+	struct view_sums *whole;
+
+	if (!*e->path || !*e->op)
+		return;
+	whole = whole_of(t, e->path);
+	if (whole)
+		tally(whole, &one);
+	else
+		place(t, e->path, &one);
+}
+
+static void place_all(struct view_paths *t)
+{
+	for (uint32_t i = 0; i < t->whole.n; i++)
+		place(t, b_interned(&t->whole, i), &t->of_each[i]);
+	b_intern_release(&t->whole);
 }
 
 /* Never less above than below. */
@@ -143,9 +182,11 @@ static void add_names(struct b_json *j, const struct view_node *list, uint64_t c
 
 void view_paths_json(struct view_paths *t, struct b_str *out)
 {
-	struct room room = room_of(t);
 	struct b_json j = {.out = out};
+	struct room room;
 
+	place_all(t);
+	room = room_of(t);
 	b_json_open(&j, '[');
 	add_sums(&j, &t->sums);
 	add_names(&j, t->top, t->sums.calls, &room);
@@ -162,4 +203,6 @@ void view_paths_release(struct view_paths *t)
 		free(n);
 	}
 	b_str_release(&t->key);
+	b_intern_release(&t->whole);
+	free(t->of_each);
 }

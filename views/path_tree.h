@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/intern.h"
 #include "base/str.h"
 
 struct aud_entry;
@@ -22,6 +23,9 @@ struct view_sums {
 };
 
 struct view_paths {
+	struct b_intern whole; /* paths, each with its own sums, which the end puts in the tree */
+	struct view_sums *of_each; /* by their numbers */
+	size_t neach, each_cap;
 	struct view_node *nodes; /* uthash, by parent and name */
 	struct view_node *top;	 /* of those without a parent the last; they are linked */
 	struct view_sums sums;

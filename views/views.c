@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -43,8 +42,8 @@ void view_absolute(const struct aud_run *run, const char *path, struct b_str *ou
 
 bool view_is_done(const struct aud_entry *e)
 {
-	return strcmp(e->kind, "result") == 0 && strcmp(e->op, "modify") == 0 && !e->err &&
-	       !e->is_claim;
+	return *e->op == 'm' && strcmp(e->op, "modify") == 0 && strcmp(e->kind, "result") == 0 &&
+	       !e->err && !e->is_claim;
 }
 
 void view_add_inside(const struct view *v)
@@ -75,16 +74,56 @@ void view_steady_path(const char *path, struct b_str *out)
 	b_str_add(out, path);
 }
 
+/* Two digits within bounds; -1. */
+static int two_digits(const char *s, int min, int max)
+{
+	int n;
+
+	if (s[0] < '0' || s[0] > '9' || s[1] < '0' || s[1] > '9')
+		return -1;
+	n = (s[0] - '0') * 10 + s[1] - '0';
+	return n < min || n > max ? -1 : n;
+}
+
+/* Days from 1970-01-01; years begin in March, so that a leap day is the last of one. */
+static int64_t days_of(int64_t year, int month, int day)
+{
+	int64_t era, in_era;
+
+	year -= month <= 2;
+	month += month <= 2 ? 9 : -3;
+	era = year / 400;
+	in_era = year % 400;
+	return era * 146097 + in_era * 365 + in_era / 4 - in_era / 100 + (153 * month + 2) / 5 +
+	       day - 1 - 719468;
+}
+
+/* A run of a million changes has as many times: this is no strptime(3). */
 int64_t view_time(const char *ts)
 {
-	struct tm tm = {0};
-	const char *rest = strptime(ts, "%Y-%m-%dT%H:%M:%S", &tm);
-	int64_t ns = 0, unit = 100000000;
+	static const char form[] = "....-..-..T..:..:..";
+	int64_t ns = 0, unit = 100000000, days;
+	int part[6]; /* century, year in it, month, day, hour, minute */
+	int second;
+	size_t i;
 
-	if (!rest)
+	for (i = 0; form[i]; i++)
+		if (!ts[i] || (form[i] != '.' && ts[i] != form[i]))
+			return 0;
+	part[0] = two_digits(ts, 17, 21); /* as far as nanoseconds go */
+	part[1] = two_digits(ts + 2, 0, 99);
+	part[2] = two_digits(ts + 5, 1, 12);
+	part[3] = two_digits(ts + 8, 1, 31);
+	part[4] = two_digits(ts + 11, 0, 23);
+	part[5] = two_digits(ts + 14, 0, 59);
+	second = two_digits(ts + 17, 0, 60);
+	for (i = 0; i < sizeof part / sizeof *part; i++)
+		if (part[i] < 0)
+			return 0;
+	if (second < 0)
 		return 0;
-	if (*rest == '.')
-		for (rest++; *rest >= '0' && *rest <= '9' && unit; rest++, unit /= 10)
-			ns += (*rest - '0') * unit;
-	return (int64_t)timegm(&tm) * 1000000000 + ns;
+	for (ts += 19 + (ts[19] == '.'); *ts >= '0' && *ts <= '9' && unit; ts++, unit /= 10)
+		ns += (*ts - '0') * unit;
+	days = days_of(part[0] * 100 + part[1], part[2], part[3]);
+	return (days * 86400 + part[4] * 3600 + part[5] * 60 + second) * 1000000000 + ns;
 }
