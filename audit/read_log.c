@@ -122,7 +122,7 @@ failed:
 struct aud_image {
 	UT_hash_handle hh;
 	int64_t seq, ppid;
-	char *exe;
+	const char *exe;
 	bool has_hello;
 };
 
@@ -147,8 +147,8 @@ static void name_image(struct aud_reader *r, int64_t seq, bool is_hello)
 
 	if (!i || (i->has_hello && !is_hello))
 		return;
-	free(i->exe);
-	i->exe = b_strdup(r->e.path);
+	if (!i->exe || strcmp(i->exe, r->e.path) != 0)
+		i->exe = b_arena_strndup(&r->names, r->e.path, strlen(r->e.path));
 	i->ppid = r->e.ppid;
 	i->has_hello = is_hello;
 }
@@ -255,9 +255,9 @@ void aud_reader_release(struct aud_reader *r)
 	HASH_CLEAR(hh, r->images);
 	for (; i; i = next) {
 		next = i->hh.next;
-		free(i->exe);
 		free(i);
 	}
+	b_arena_release(&r->names);
 	aud_entry_release(&r->e);
 	aud_lines_release(&r->l);
 }

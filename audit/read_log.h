@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "audit/entry.h"
+#include "base/mem.h"
 #include "base/sha256.h"
 
 struct aud_line;
@@ -63,6 +64,7 @@ struct aud_reader {
 	struct aud_entry e;
 	const char *why;	      /* AUD_READ_BAD: what is wrong with the line */
 	struct aud_image *images;     /* uthash, by seq */
+	struct b_arena names;	      /* of images, as long as the reader: e.exe is one of them */
 	const struct aud_image *last; /* of the line before: most lines are of the same */
 };
 
@@ -84,6 +86,22 @@ struct aud_verify {
 	bool has_final;		 /* run.json names the hash of the last line */
 	bool final_matches;
 };
+
+/*
+ * The same of lines that somebody else reads, one after another.
+ *
+ *	struct aud_check *c = aud_check_new(root, run);
+ *	... aud_check_line(c, &line, &entry, NULL, number, &err) ...
+ *	aud_check_end(c, &verify);
+ *	aud_check_free(c);
+ */
+struct aud_check;
+struct aud_check *aud_check_new(const char *root, const struct aud_run *);
+/* `why`: the line is no event, for this reason, and `e` is not looked at. */
+int aud_check_line(struct aud_check *, const struct aud_line *, const struct aud_entry *e,
+		   const char *why, uint64_t number, struct b_err *err);
+void aud_check_end(struct aud_check *, struct aud_verify *out);
+void aud_check_free(struct aud_check *);
 
 /* `root`: of the runs, where the key is. B_NOTFOUND: there is no key for such a log. */
 int aud_verify(const char *root, const struct aud_run *run, struct aud_verify *out,

@@ -38,3 +38,10 @@ void aud_show_recount(const struct aud_counts *, struct b_str *out);
 /* Reads the whole log. Lines that are no events are counted and named, not fatal. -1 only when
  * the log cannot be read. */
 int aud_summary(const struct aud_run *, bool colour, struct b_str *out, struct b_err *err);
+
+/* The same of lines that somebody else reads. `e` NULL: the line is no event. */
+struct aud_tally;
+struct aud_tally *aud_tally_new(const struct aud_run *);
+void aud_tally_line(struct aud_tally *, const struct aud_entry *e, uint64_t number);
+void aud_tally_show(struct aud_tally *, bool colour, struct b_str *out);
+void aud_tally_free(struct aud_tally *);

@@ -27,7 +27,8 @@ struct group {
 	bool did_happen; /* a process did what the policy denies */
 };
 
-struct tally {
+struct aud_tally {
+	const struct aud_run *run;
 	struct group *groups; /* uthash */
 	struct group *unseen; /* what ran without the shim, or would have; what it cannot see */
 	uint64_t beyond;      /* denials in no group: too many */
@@ -56,7 +57,7 @@ static bool add_to(struct group **groups, const struct b_str *key, const struct 
 	return true;
 }
 
-static void add_denial(struct tally *t, const struct aud_entry *e)
+static void add_denial(struct aud_tally *t, const struct aud_entry *e)
 {
 	b_auto(b_str_release) struct b_str key = {0};
 
@@ -78,7 +79,7 @@ static void add_denial(struct tally *t, const struct aud_entry *e)
 }
 
 /* That no floor stands below a preload-only run is among its losses already. */
-static void add_unseen(struct tally *t, const struct aud_entry *e)
+static void add_unseen(struct aud_tally *t, const struct aud_entry *e)
 {
 	bool is_loss = strcmp(e->kind, aud_kind_name(AUD_LOSS)) == 0;
 	b_auto(b_str_release) struct b_str key = {0};
@@ -93,27 +94,40 @@ static void add_unseen(struct tally *t, const struct aud_entry *e)
 	(void)add_to(&t->unseen, &key, e, false);
 }
 
-static int read_log(const struct aud_run *run, struct tally *t, struct b_err *err)
+struct aud_tally *aud_tally_new(const struct aud_run *run)
+{
+	struct aud_tally *t = b_calloc(1, sizeof *t);
+
+	t->run = run;
+	aud_recount_init(&t->recount);
+	return t;
+}
+
+void aud_tally_line(struct aud_tally *t, const struct aud_entry *e, uint64_t number)
+{
+	t->lines++;
+	if (!e) {
+		if (!t->bad_lines++)
+			t->first_bad = number;
+		return;
+	}
+	if (aud_entry_is_denied(e))
+		add_denial(t, e);
+	add_unseen(t, e);
+	if (t->run->alone.is_alone)
+		aud_recount_add(&t->recount, e);
+	t->lost += e->lost;
+}
+
+static int read_log(const struct aud_run *run, struct aud_tally *t, struct b_err *err)
 {
 	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
 	int got;
 
 	if (aud_reader_open(&r, run, err) < 0)
 		return -1;
-	while ((got = aud_reader_next(&r, err)) > 0) {
-		t->lines++;
-		if (got == AUD_READ_BAD) {
-			if (!t->bad_lines++)
-				t->first_bad = r.l.number;
-			continue;
-		}
-		if (aud_entry_is_denied(&r.e))
-			add_denial(t, &r.e);
-		add_unseen(t, &r.e);
-		if (run->alone.is_alone)
-			aud_recount_add(&t->recount, &r.e);
-		t->lost += r.e.lost;
-	}
+	while ((got = aud_reader_next(&r, err)) > 0)
+		aud_tally_line(t, got == AUD_READ_BAD ? NULL : &r.e, r.l.number);
 	return got;
 }
 
@@ -129,11 +143,14 @@ static void free_groups(struct group *groups)
 	}
 }
 
-static void free_tally(struct tally *t)
+void aud_tally_free(struct aud_tally *t)
 {
+	if (!t)
+		return;
 	free_groups(t->groups);
 	free_groups(t->unseen);
 	aud_recount_release(&t->recount);
+	free(t);
 }
 
 static void add_row(struct b_str *out, const char *label, const char *value)
@@ -201,7 +218,7 @@ static void add_head(const struct aud_run *r, struct b_str *out)
 }
 
 /* What programs of a preload-only environment wrote so far, and what they counted. */
-static void add_recount(const struct aud_run *r, const struct tally *t, struct b_str *out)
+static void add_recount(const struct aud_run *r, const struct aud_tally *t, struct b_str *out)
 {
 	const struct aud_counts *k = &t->recount.counts;
 
@@ -217,7 +234,7 @@ static void add_recount(const struct aud_run *r, const struct tally *t, struct b
 }
 
 /* While the run lives, run.json has no counts yet: the lines of the log stand in. */
-static void add_counts(const struct aud_run *r, const struct tally *t, struct b_str *out)
+static void add_counts(const struct aud_run *r, const struct aud_tally *t, struct b_str *out)
 {
 	bool ended = aud_run_int(r, "exit.status", -1) >= 0;
 
@@ -256,7 +273,7 @@ static int by_count(const struct group *a, const struct group *b)
 	return (a->count < b->count) - (a->count > b->count);
 }
 
-static void add_unseen_groups(struct tally *t, struct b_str *out)
+static void add_unseen_groups(struct aud_tally *t, struct b_str *out)
 {
 	unsigned shown = 0, n = HASH_COUNT(t->unseen);
 	struct group *g, *next;
@@ -276,7 +293,7 @@ static void add_unseen_groups(struct tally *t, struct b_str *out)
 			   n - GROUPS_SHOWN);
 }
 
-static void add_groups(struct tally *t, bool colour, struct b_str *out)
+static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 {
 	unsigned shown = 0, n = HASH_COUNT(t->groups);
 	const char *on = colour ? "\033[31m" : "", *off = colour ? "\033[0m" : "";
@@ -300,24 +317,31 @@ static void add_groups(struct tally *t, bool colour, struct b_str *out)
 			   n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0);
 }
 
-int aud_summary(const struct aud_run *r, bool colour, struct b_str *out, struct b_err *err)
+void aud_tally_show(struct aud_tally *t, bool colour, struct b_str *out)
 {
-	b_auto(free_tally) struct tally t = {0};
+	const struct aud_run *r = t->run;
 
-	aud_recount_init(&t.recount);
-	if (read_log(r, &t, err) < 0)
-		return -1;
 	add_head(r, out);
 	if (r->alone.is_alone)
-		add_recount(r, &t, out);
+		add_recount(r, t, out);
 	else
-		add_counts(r, &t, out);
-	if (t.bad_lines)
+		add_counts(r, t, out);
+	if (t->bad_lines)
 		b_str_addf(out,
 			   "%-10s%" PRIu64
 			   " lines of the log are no events, the first is %s:%" PRIu64 "\n",
-			   "corrupt", t.bad_lines, r->log, t.first_bad);
-	add_unseen_groups(&t, out);
-	add_groups(&t, colour, out);
-	return 0;
+			   "corrupt", t->bad_lines, r->log, t->first_bad);
+	add_unseen_groups(t, out);
+	add_groups(t, colour, out);
+}
+
+int aud_summary(const struct aud_run *r, bool colour, struct b_str *out, struct b_err *err)
+{
+	struct aud_tally *t = aud_tally_new(r);
+	int rc = read_log(r, t, err);
+
+	if (rc == 0)
+		aud_tally_show(t, colour, out);
+	aud_tally_free(t);
+	return rc;
 }

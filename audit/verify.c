@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verify.c - does the chain of a log hold, and where does it not? See read_log.h. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/chain.h"
@@ -9,16 +10,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-struct check {
+struct aud_check {
 	const struct aud_run *run;
-	const unsigned char *key; /* NULL: none was found */
+	bool has_key;
+	unsigned char key[B_HMAC_KEY];
 	struct aud_chain chain;
-	struct aud_verify *v;
+	struct aud_verify v;
 	int64_t version; /* of the run's first line; 0: none was met */
 	int64_t next;	 /* seq of the next line */
 };
-
-#define WHY(v, ...) snprintf((v)->why, sizeof(v)->why, __VA_ARGS__)
 
 /* Where a line's own text ends and its `chain` begins; NULL = it has none, or more behind it. */
 static const char *chain_of(const struct aud_line *line, size_t *out_text)
@@ -35,7 +35,7 @@ static const char *chain_of(const struct aud_line *line, size_t *out_text)
 }
 
 /* What a line that does not continue the chain is, as far as it tells. */
-static void explain(const struct check *c, const struct aud_entry *e, char *why, size_t size)
+static void explain(const struct aud_check *c, const struct aud_entry *e, char *why, size_t size)
 {
 	if (strcmp(e->kind, "run") == 0 && strcmp(e->run_id, c->run->id) != 0)
 		snprintf(why, size, "it is of another run");
@@ -53,7 +53,7 @@ static void explain(const struct check *c, const struct aud_entry *e, char *why,
 }
 
 /* The chain is taken up again as the line claims it goes on. */
-static bool check_mac(struct check *c, const struct aud_line *line, const struct aud_entry *e,
+static bool check_mac(struct aud_check *c, const struct aud_line *line, const struct aud_entry *e,
 		      char *why, size_t size)
 {
 	size_t text = 0;
@@ -74,7 +74,7 @@ static bool check_mac(struct check *c, const struct aud_line *line, const struct
 }
 
 /* Version 1: `prev` is the SHA-256 of the line before. */
-static bool check_prev(struct check *c, const struct aud_line *line, const struct aud_entry *e,
+static bool check_prev(struct aud_check *c, const struct aud_line *line, const struct aud_entry *e,
 		       char *why, size_t size)
 {
 	bool holds = false;
@@ -91,90 +91,133 @@ static bool check_prev(struct check *c, const struct aud_line *line, const struc
 }
 
 /* Which chain it is follows from run.json; a log that was put in its place has no say. */
-static int begin(struct check *c, const struct aud_entry *e, struct b_err *err)
+static int begin(struct aud_check *c, const struct aud_entry *e, struct b_err *err)
 {
 	c->version = aud_run_int(c->run, "schemaVersion", e->version);
 	c->next = 1;
-	c->v->is_keyless = c->version < 2;
-	if (c->version >= 2 && !c->key)
+	c->v.is_keyless = c->version < 2;
+	if (c->version >= 2 && !c->has_key)
 		return b_fail(err, B_NOTFOUND, 0,
 			      "%s: the key of its chain is not here: verify where it ran",
 			      c->run->id);
-	aud_chain_init(&c->chain, c->key, c->run->id);
+	aud_chain_init(&c->chain, c->has_key ? c->key : NULL, c->run->id);
 	return 0;
 }
 
-static void note(struct check *c, uint64_t number, const char *why)
+static void note(struct aud_check *c, uint64_t number, const char *why)
 {
-	if (c->v->broken_line) {
-		c->v->broken_more++;
+	if (c->v.broken_line) {
+		c->v.broken_more++;
 		return;
 	}
-	c->v->broken_line = number;
-	WHY(c->v, "%s", why);
+	c->v.broken_line = number;
+	snprintf(c->v.why, sizeof c->v.why, "%s", why);
 }
 
-static int check_event(struct check *c, const struct aud_reader *r, struct b_err *err)
+static int check_event(struct aud_check *c, const struct aud_line *line, const struct aud_entry *e,
+		       uint64_t number, struct b_err *err)
 {
-	char why[sizeof c->v->why];
+	char why[sizeof c->v.why];
 	bool holds;
 
-	if (!c->version && begin(c, &r->e, err) < 0)
+	if (!c->version && begin(c, e, err) < 0)
 		return -1;
-	c->v->lines++;
-	holds = c->version < 2 ? check_prev(c, &r->line, &r->e, why, sizeof why)
-			       : check_mac(c, &r->line, &r->e, why, sizeof why);
+	c->v.lines++;
+	holds = c->version < 2 ? check_prev(c, line, e, why, sizeof why)
+			       : check_mac(c, line, e, why, sizeof why);
 	if (!holds)
-		note(c, r->l.number, why);
+		note(c, number, why);
 	return 0;
 }
 
-static int check_log(struct check *c, struct aud_reader *r, struct b_err *err)
+int aud_check_line(struct aud_check *c, const struct aud_line *line, const struct aud_entry *e,
+		   const char *why, uint64_t number, struct b_err *err)
 {
+	if (c->run->alone.is_alone) {
+		c->v.is_unchained = true;
+		c->v.lines++;
+	} else if (line->torn) {
+		note(c, number, "the file ends in the middle of it");
+	} else if (why) {
+		note(c, number, why);
+	} else {
+		return check_event(c, line, e, number, err);
+	}
+	return 0;
+}
+
+static struct aud_check *check_with(const unsigned char *key, const struct aud_run *run)
+{
+	struct aud_check *c = b_calloc(1, sizeof *c);
+
+	*c = (struct aud_check){.run = run,
+				.has_key = key,
+				.v.has_final = aud_run_str(run, "final_hash") && !run->live};
+	if (key)
+		memcpy(c->key, key, sizeof c->key);
+	memcpy(c->chain.full, AUD_CHAIN_START, sizeof c->chain.full);
+	return c;
+}
+
+struct aud_check *aud_check_new(const char *root, const struct aud_run *run)
+{
+	unsigned char key[B_HMAC_KEY];
+	struct b_err none;
+	bool found = aud_key_load(root, false, key, &none) == 0;
+
+	return check_with(found ? key : NULL, run);
+}
+
+void aud_check_end(struct aud_check *c, struct aud_verify *out)
+{
+	const char *final = aud_run_str(c->run, "final_hash");
+
+	memcpy(c->v.hash, c->chain.full, sizeof c->v.hash);
+	c->v.final_matches = c->v.has_final && strcmp(final, c->v.hash) == 0;
+	*out = c->v;
+}
+
+void aud_check_free(struct aud_check *c)
+{
+	free(c);
+}
+
+static int check_log(struct aud_check *c, const char *path, struct aud_verify *out,
+		     struct b_err *err)
+{
+	struct aud_run there = *c->run;
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
 	int got;
 
-	while ((got = aud_reader_next(r, err)) > 0) {
-		if (c->run->alone.is_alone) {
-			c->v->is_unchained = true;
-			c->v->lines++;
-		} else if (r->line.torn) {
-			note(c, r->l.number, "the file ends in the middle of it");
-		} else if (got == AUD_READ_BAD) {
-			note(c, r->l.number, r->why);
-		} else if (check_event(c, r, err) < 0) {
+	there.log = (char *)(uintptr_t)path;
+	if (aud_lines_open(&r.l, path, err) < 0)
+		return -1;
+	r.run = &there;
+	while ((got = aud_reader_next(&r, err)) > 0)
+		if (aud_check_line(c, &r.line, &r.e, got == AUD_READ_BAD ? r.why : NULL, r.l.number,
+				   err) < 0)
 			return -1;
-		}
-	}
+	if (got == 0)
+		aud_check_end(c, out);
 	return got;
 }
 
 int aud_verify_with(const unsigned char *key, const struct aud_run *run, const char *path,
 		    struct aud_verify *out, struct b_err *err)
 {
-	const char *final = aud_run_str(run, "final_hash");
-	struct aud_verify v = {.has_final = final && !run->live};
-	struct check c = {.run = run, .key = key, .v = &v, .chain.full = AUD_CHAIN_START};
-	struct aud_run there = *run;
-	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	struct aud_check *c = check_with(key, run);
+	int rc = check_log(c, path, out, err);
 
-	there.log = (char *)(uintptr_t)path;
-	if (aud_lines_open(&r.l, path, err) < 0)
-		return -1;
-	r.run = &there;
-	if (check_log(&c, &r, err) < 0)
-		return -1;
-	memcpy(v.hash, c.chain.full, sizeof v.hash);
-	v.final_matches = v.has_final && strcmp(final, v.hash) == 0;
-	*out = v;
-	return 0;
+	aud_check_free(c);
+	return rc;
 }
 
 int aud_verify(const char *root, const struct aud_run *run, struct aud_verify *out,
 	       struct b_err *err)
 {
-	unsigned char key[B_HMAC_KEY];
-	struct b_err none;
-	bool found = aud_key_load(root, false, key, &none) == 0;
+	struct aud_check *c = aud_check_new(root, run);
+	int rc = check_log(c, run->log, out, err);
 
-	return aud_verify_with(found ? key : NULL, run, run->log, out, err);
+	aud_check_free(c);
+	return rc;
 }
