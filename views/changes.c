@@ -13,6 +13,8 @@
 #include "base/str.h"
 #include "views/disk.h"
 #include "views/git_marks.h"
+#include "views/inside.h"
+#include "views/part.h"
 #include "views/views.h"
 
 /* ---- what is there now ---- */
@@ -209,8 +211,9 @@ static void ask_git(const struct view *v, struct git_marks *m, struct change *li
 			list[i].git = git_mark_of(m, in_workspace(list[i].path));
 }
 
-static int show(struct view *v, struct disk *d, struct b_err *err)
+static int show(void *gathered, struct view *v, struct b_err *err)
 {
+	struct disk *d = gathered;
 	b_auto(git_marks_release) struct git_marks marks = {0};
 	struct changes all = {0};
 	b_auto_free struct change *list = NULL;
@@ -232,7 +235,6 @@ static int show(struct view *v, struct disk *d, struct b_err *err)
 	if (all.temporary && !v->json)
 		b_str_addf(v->out, "%" PRIu64 " temporary files and directories are gone\n",
 			   all.temporary);
-	view_add_inside(v);
 	return all.n || all.temporary;
 }
 
@@ -246,22 +248,38 @@ static bool is_device(const char *path)
 	return b_has_prefix(path, "/dev/") && !b_has_prefix(path, "/dev/shm/");
 }
 
+static void *open_disk(struct view *v, const struct aud_reader *r, struct b_err *err)
+{
+	struct disk *d = b_calloc(1, sizeof *d);
+
+	(void)v;
+	(void)err;
+	d->is_told = r->is_brokered;
+	return d;
+}
+
+static void add_event(void *gathered, const struct aud_entry *e)
+{
+	struct disk *d = gathered;
+
+	if (is_device(e->path))
+		return; /* what is written there stays nowhere */
+	if (view_is_done(e))
+		disk_note(d, e);
+	else if (!d->is_told && was_there(e))
+		disk_saw(d, e->path);
+}
+
+static void close_disk(void *gathered)
+{
+	disk_release(gathered);
+	free(gathered);
+}
+
+const struct view_part view_part_changes = {open_disk, add_event, show, close_disk,
+					    view_add_inside};
+
 int view_changes(struct view *v, struct b_err *err)
 {
-	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	b_auto(disk_release) struct disk d = {0};
-	int got;
-
-	if (aud_reader_open(&r, v->run, err) < 0)
-		return -1;
-	d.is_told = r.is_brokered;
-	while ((got = view_next(v, &r, err)) > 0) {
-		if (is_device(r.e.path))
-			continue; /* what is written there stays nowhere */
-		if (view_is_done(&r.e))
-			disk_note(&d, &r.e);
-		else if (!d.is_told && was_there(&r.e))
-			disk_saw(&d, r.e.path);
-	}
-	return got < 0 ? -1 : show(v, &d, err);
+	return view_alone(v, &view_part_changes, err);
 }

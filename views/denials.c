@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "views/earlier.h"
+#include "views/inside.h"
+#include "views/part.h"
 #include "views/views.h"
 
 enum { GROUPS_MAX = 100000 };
@@ -221,7 +223,7 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 	view_text(out, g->rule);
 	b_str_addc(out, ')');
 	if (*g->exe) {
-		b_str_add(out, ", by ");
+		b_str_add(out, ", by what calls itself ");
 		view_text(out, g->exe);
 		if (g->programs > 1)
 			b_str_add(out, " and others");
@@ -265,8 +267,13 @@ static void add_group_json(const struct view *v, unsigned runs, const struct gro
 	}
 	b_json_key(&j, "first");
 	b_json_str(&j, g->first);
-	if (*g->exe)
+	if (*g->exe) {
 		b_json_bytes(&j, "exe", g->exe, strlen(g->exe));
+		b_json_key(&j, "claimed");
+		b_json_open(&j, '[');
+		b_json_str(&j, "exe");
+		b_json_close(&j, ']');
+	}
 	b_json_key(&j, "earlier_runs");
 	b_json_u64(&j, runs);
 	b_json_key(&j, "refused_in");
@@ -279,8 +286,9 @@ static void add_group_json(const struct view *v, unsigned runs, const struct gro
 	b_str_addc(out, '\n');
 }
 
-static int show(struct view *v, struct groups *g, struct b_err *err)
+static int show(void *gathered, struct view *v, struct b_err *err)
 {
+	struct groups *g = gathered;
 	struct group *one, *next;
 
 	HASH_SORT(g->table, by_novelty);
@@ -296,20 +304,36 @@ static int show(struct view *v, struct groups *g, struct b_err *err)
 	if (g->beyond && !v->json)
 		b_str_addf(v->out, "and %" PRIu64 " more: sbx-audit show --verdict denied\n",
 			   g->beyond);
-	view_add_inside(v);
 	return g->total > 0;
 }
 
+static void *open_groups(struct view *v, const struct aud_reader *r, struct b_err *err)
+{
+	struct groups *g = b_calloc(1, sizeof *g);
+
+	(void)r;
+	if (view_earlier_read(v, &g->earlier, err) == 0)
+		return g;
+	free(g);
+	return NULL;
+}
+
+static void add_event(void *gathered, const struct aud_entry *e)
+{
+	if (aud_entry_is_denied(e) || e->would_deny)
+		add(gathered, e);
+}
+
+static void close_groups(void *gathered)
+{
+	release(gathered);
+	free(gathered);
+}
+
+const struct view_part view_part_denials = {open_groups, add_event, show, close_groups,
+					    view_add_inside};
+
 int view_denials(struct view *v, struct b_err *err)
 {
-	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	b_auto(release) struct groups g = {0};
-	int got;
-
-	if (view_earlier_read(v, &g.earlier, err) < 0 || aud_reader_open(&r, v->run, err) < 0)
-		return -1;
-	while ((got = view_next(v, &r, err)) > 0)
-		if (aud_entry_is_denied(&r.e) || r.e.would_deny)
-			add(&g, &r.e);
-	return got < 0 ? -1 : show(v, &g, err);
+	return view_alone(v, &view_part_denials, err);
 }

@@ -59,6 +59,14 @@ static const char *cwd_of(const struct view_images *all, const struct aud_entry 
 	return *e->cwd || !all->cwd || strcmp(e->layer, "launcher") != 0 ? e->cwd : all->cwd;
 }
 
+static void set_end(struct view_image *i, const char *ts)
+{
+	size_t n = strnlen(ts, sizeof i->ended - 1);
+
+	memcpy(i->ended, ts, n);
+	i->ended[n] = '\0';
+}
+
 static void begin(struct view_images *all, const struct aud_entry *e)
 {
 	struct view_image *before = find(all, all->latest, e->pid);
@@ -74,10 +82,12 @@ static void begin(struct view_images *all, const struct aud_entry *e)
 					     .path = b_strdup(e->path),
 					     .argv = b_strdup(e->argv),
 					     .cwd = b_strdup(cwd_of(all, e)),
-					     .started = b_strdup(e->ts),
-					     .ended = b_strdup(e->ts)};
+					     .is_claimed = !*e->layer,
+					     .started = b_strdup(e->ts)};
+	set_end(&all->v[all->n], e->ts);
 	remember(&all->latest, e->pid, all->n);
 	remember(&all->by_seq, e->seq, all->n);
+	all->last_proc = 0;
 	all->n++;
 }
 
@@ -96,6 +106,7 @@ static void hello(struct view_images *all, const struct aud_entry *e)
 		begin(all, e);
 		return;
 	}
+	i->is_claimed |= !*e->layer;
 	if (*e->argv)
 		replace(&i->argv, e->argv);
 	if (*e->cwd)
@@ -103,10 +114,17 @@ static void hello(struct view_images *all, const struct aud_entry *e)
 	remember(&all->latest, e->pid, (size_t)(i - all->v));
 }
 
-static struct view_image *image_of(const struct view_images *all, const struct aud_entry *e)
+static struct view_image *image_of(struct view_images *all, const struct aud_entry *e)
 {
-	struct view_image *i = e->proc ? find(all, all->by_seq, e->proc) : NULL;
+	struct view_image *i;
 
+	if (e->proc && e->proc == all->last_proc)
+		return &all->v[all->last_at];
+	i = e->proc ? find(all, all->by_seq, e->proc) : NULL;
+	if (i) {
+		all->last_proc = e->proc;
+		all->last_at = (size_t)(i - all->v);
+	}
 	if (!i)
 		i = find(all, all->latest, e->pid);
 	return i ? i : find(all, all->latest, e->ppid);
@@ -120,32 +138,38 @@ static void ended(struct view_image *i, const struct aud_entry *e)
 	i->signal = e->signal;
 }
 
+/* Most events differ in the first letter. */
+static bool is_kind(const struct aud_entry *e, const char *kind)
+{
+	return *e->kind == *kind && strcmp(e->kind, kind) == 0;
+}
+
 void view_images_add(struct view_images *all, const struct aud_entry *e)
 {
 	struct view_image *i;
 
-	if (strcmp(e->kind, "run") == 0 && !all->cwd)
+	if (is_kind(e, "run") && !all->cwd)
 		all->cwd = b_strdup(e->cwd);
-	if (strcmp(e->kind, "run") == 0 || strcmp(e->kind, "gap") == 0)
+	if (is_kind(e, "run") || is_kind(e, "gap"))
 		return;
-	if (strcmp(e->kind, "exec") == 0 && e->allowed)
+	if (is_kind(e, "exec") && e->allowed)
 		begin(all, e);
-	else if (strcmp(e->kind, "hello") == 0)
+	else if (is_kind(e, "hello"))
 		hello(all, e);
 	/* what has no shim has no line of its own that `proc` could name */
-	i = strcmp(e->kind, "exit") == 0 ? find(all, all->latest, e->pid) : image_of(all, e);
+	i = is_kind(e, "exit") ? find(all, all->latest, e->pid) : image_of(all, e);
 	if (!i)
 		return;
-	if (strcmp(e->kind, "exit") == 0 && i->pid == e->pid)
+	if (is_kind(e, "exit") && i->pid == e->pid)
 		ended(i, e);
-	else if (strcmp(e->kind, "unwitnessed") == 0)
+	else if (is_kind(e, "unwitnessed"))
 		i->is_unwitnessed = true;
 	i->events += (uint64_t)e->count;
 	i->changed += view_is_done(e);
 	if (aud_entry_is_denied(e))
 		i->denied += (uint64_t)e->count;
 	if (strcmp(e->ts, i->ended) > 0)
-		replace(&i->ended, e->ts);
+		set_end(i, e->ts);
 }
 
 void view_images_link(struct view_images *all)
@@ -183,7 +207,6 @@ void view_images_release(struct view_images *all)
 		free(all->v[i].argv);
 		free(all->v[i].cwd);
 		free(all->v[i].started);
-		free(all->v[i].ended);
 	}
 	free(all->v);
 	free(all->cwd);

@@ -10,17 +10,21 @@
 struct aud_entry;
 struct b_str;
 
+enum { VIEW_TS = 40 }; /* a time of a line, and more than that */
+
 struct view_image {
 	int64_t seq; /* of the line that started it */
 	int64_t pid, ppid;
-	size_t parent;	       /* index; SIZE_MAX = nobody that is known */
-	size_t child, next;    /* first child, next sibling: index + 1, 0 = none */
-	char *path, *argv;     /* argv: as a LIST; "" = not told */
-	char *cwd;	       /* where it began; "" = not told */
-	char *started, *ended; /* times; ended: of its last word, or its exit */
+	size_t parent;	    /* index; SIZE_MAX = nobody that is known */
+	size_t child, next; /* first child, next sibling: index + 1, 0 = none */
+	char *path, *argv;  /* argv: as a LIST; "" = not told */
+	char *cwd;	    /* where it began; "" = not told */
+	char *started;
+	char ended[VIEW_TS]; /* of its last word, or its exit */
 	uint64_t events, changed, denied;
 	int64_t status, signal;
 	bool has_exit, has_status, is_unwitnessed;
+	bool is_claimed;  /* its path, words and directory are a program's own word */
 	bool is_replaced; /* by another image, in the same process */
 };
 
@@ -29,6 +33,8 @@ struct view_images {
 	size_t n, cap;
 	struct view_latest *latest; /* uthash: of each pid the image it is now */
 	struct view_latest *by_seq;
+	int64_t last_proc; /* of the event before: most are of the same image */
+	size_t last_at;
 	char *cwd; /* of the run; NULL = not told */
 };
 

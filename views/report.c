@@ -4,14 +4,15 @@
  * be too much for a browser is summed up here, and what was left out is said. */
 #include <inttypes.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "audit/show.h"
 #include "base/err.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "views/beside.h"
+#include "views/feed.h"
+#include "views/part.h"
 #include "views/path_tree.h"
 #include "views/views.h"
 
@@ -20,59 +21,26 @@ static const char page[] =
 	;
 static const char mark[] = "@DATA@";
 
-/* A text that many events have is there once. */
-struct word {
-	UT_hash_handle hh;
-	char *text;
-	uint32_t number;
-};
-
-struct words {
-	struct word *table, *last; /* in the order of their numbers */
-	uint32_t n;
-};
-
-static uint32_t number_of(struct words *w, const char *text)
-{
-	struct word *one;
-
-	HASH_FIND_STR(w->table, text, one);
-	if (one)
-		return one->number;
-	one = b_calloc(1, sizeof *one);
-	one->text = b_strdup(text);
-	one->number = w->n++;
-	HASH_ADD_KEYPTR(hh, w->table, one->text, strlen(one->text), one);
-	return one->number;
-}
-
-static void release(struct words *w)
-{
-	struct word *one = w->table, *next;
-
-	HASH_CLEAR(hh, w->table);
-	for (; one; one = next) {
-		next = one->hh.next;
-		free(one->text);
-		free(one);
-	}
-}
-
 /* The events that are there one by one: the first of each kind. */
 enum { REFUSED, CHANGED, OTHER, CLASSES };
 static const uint64_t events_max[CLASSES] = {5000, 10000, 5000};
 
 struct events {
-	struct words w;
+	struct b_intern texts; /* one that many events have is there once */
 	struct view_paths paths;
 	struct b_str rows;
 	uint64_t all, here[CLASSES];
 	int64_t base;
 };
 
+static uint32_t number_of(struct events *ev, const char *text)
+{
+	return b_intern(&ev->texts, text, strlen(text));
+}
+
 static void release_events(struct events *ev)
 {
-	release(&ev->w);
+	b_intern_release(&ev->texts);
 	view_paths_release(&ev->paths);
 	b_str_release(&ev->rows);
 }
@@ -81,7 +49,6 @@ static void add_event(struct events *ev, const struct aud_entry *e)
 {
 	bool is_denied = aud_entry_is_denied(e);
 	int which = is_denied ? REFUSED : view_is_done(e) ? CHANGED : OTHER;
-	struct words *w = &ev->w;
 	int64_t us;
 	size_t i;
 
@@ -97,10 +64,18 @@ static void add_event(struct events *ev, const struct aud_entry *e)
 	if (us < 0) /* a clock may go back */
 		us = 0;
 	const uint64_t row[] = {
-		(uint64_t)e->seq,    (uint64_t)us,	    number_of(w, e->kind),
-		number_of(w, e->op), number_of(w, e->path), number_of(w, e->path2),
-		is_denied,	     number_of(w, e->rule), number_of(w, e->call),
-		(uint64_t)e->pid,    number_of(w, e->exe),  (uint64_t)e->count,
+		(uint64_t)e->seq,
+		(uint64_t)us,
+		number_of(ev, e->kind),
+		number_of(ev, e->op),
+		number_of(ev, e->path),
+		number_of(ev, e->path2),
+		is_denied,
+		number_of(ev, e->rule),
+		number_of(ev, e->call),
+		(uint64_t)e->pid,
+		number_of(ev, e->exe),
+		(uint64_t)e->count,
 		(uint64_t)e->err,
 	};
 
@@ -123,27 +98,13 @@ static void add_note(struct b_json *notes, const char *tab, uint64_t all, uint64
 	b_json_close(notes, ']');
 }
 
-static int read_events(struct view *v, struct events *ev, struct b_err *err)
-{
-	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	int got;
-
-	number_of(&ev->w, "");
-	if (aud_reader_open(&r, v->run, err) < 0)
-		return -1;
-	while ((got = view_next(v, &r, err)) > 0)
-		add_event(ev, &r.e);
-	return got;
-}
-
 static void put_events(struct events *ev, struct b_str *out, struct b_json *notes)
 {
 	struct b_json j = {.out = out};
-	struct word *one, *next;
 
 	b_str_addf(out, ",\"base\":%" PRId64 ",\"strings\":[", ev->base);
-	HASH_ITER(hh, ev->w.table, one, next)
-	b_json_str(&j, one->text);
+	for (uint32_t i = 0; i < ev->texts.n; i++)
+		b_json_str(&j, b_interned(&ev->texts, i));
 	b_str_add(out, "],\"events\":[");
 	b_str_addn(out, b_str_c(&ev->rows), ev->rows.len);
 	b_str_add(out, "],\"paths\":");
@@ -156,44 +117,61 @@ static void put_events(struct events *ev, struct b_str *out, struct b_json *note
 /* Views whose lines are in the page, as an array. */
 static const struct part {
 	const char *key, *tab, *which;
-	int (*fn)(struct view *, struct b_err *);
+	const struct view_part *view;
 	uint64_t max;
 } parts[] = {
-	{"changes", "Changes", "the first by name; sbx-audit changes has all", view_changes, 20000},
+	{"changes", "Changes", "the first by name; sbx-audit changes has all", &view_part_changes,
+	 20000},
 	{"denials", "Denials", "new ones first, then the most frequent; sbx-audit denials has all",
-	 view_denials, 2000},
-	{"processes", "Processes", "the first to begin; sbx-audit tree has all", view_tree, 3000},
+	 &view_part_denials, 2000},
+	{"processes", "Processes", "the first to begin; sbx-audit tree has all", &view_part_tree,
+	 3000},
 };
+enum { PARTS = sizeof parts / sizeof *parts };
 
-/* What is made beside the events: the lines of a view, or another text of the page. */
-struct beside {
+/* The lines of a view, made of what the feed brings. */
+struct lines {
 	struct view v;
-	int (*fn)(struct view *, struct b_err *);
+	const struct view_part *view;
+	void *gathered;
 	struct b_str text;
-	struct aud_verify verified;
 	struct b_err err;
-	struct view_beside thread;
 };
 
-static int make_beside(void *ctx)
+static int lines_begin(void *ctx, const struct aud_reader *r)
 {
-	struct beside *b = ctx;
+	struct lines *l = ctx;
 
-	return b->fn(&b->v, &b->err);
+	l->gathered = l->view->open(&l->v, r, &l->err);
+	return l->gathered ? 0 : -1;
 }
 
-static void start(struct beside *b, const struct view *v, int (*fn)(struct view *, struct b_err *))
+static void lines_take(void *ctx, const struct view_line *list, size_t n)
 {
-	*b = (struct beside){.v = *v, .fn = fn};
-	b->v.out = &b->text;
-	b->v.json = true;
-	view_beside_start(&b->thread, make_beside, b);
+	struct lines *l = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].why)
+			l->view->add(l->gathered, &list[i].e);
 }
 
-static void put_part(struct beside *b, const struct part *p, struct b_str *out,
-		     struct b_json *notes)
+static int lines_end(void *ctx)
 {
-	struct b_str *lines = &b->text;
+	struct lines *l = ctx;
+
+	return l->view->show(l->gathered, &l->v, &l->err);
+}
+
+static void release_lines(struct lines *l)
+{
+	if (l->gathered)
+		l->view->close(l->gathered);
+	b_str_release(&l->text);
+}
+
+static void put_part(struct lines *l, const struct part *p, struct b_str *out, struct b_json *notes)
+{
+	struct b_str *lines = &l->text;
 	uint64_t all = 0;
 	size_t i, end = 0;
 
@@ -221,20 +199,51 @@ static void add_shown(struct b_json *j, const char *key, show_fn *fn, const stru
 	b_json_str(j, b_str_c(&text));
 }
 
-static int verify(struct view *v, struct b_err *err)
-{
-	struct beside *b = (struct beside *)v; /* its first member */
+/* Whether the chain holds, and how the run went. */
+struct trust {
+	const struct view *v;
+	struct aud_check *check;
+	bool is_unknown; /* it cannot be checked */
+	struct aud_verify verified;
+	struct aud_tally *tally;
+	struct b_str summary;
+};
 
-	return aud_verify(v->root, v->run, &b->verified, err);
+static int check_begin(void *ctx, const struct aud_reader *r)
+{
+	struct trust *t = ctx;
+
+	(void)r;
+	t->check = aud_check_new(t->v->root, t->v->run);
+	return 0;
 }
 
-static void put_trust(struct beside *b, struct b_json *j)
+static void check_take(void *ctx, const struct view_line *list, size_t n)
+{
+	struct trust *t = ctx;
+	struct b_err ignored;
+
+	for (size_t i = 0; i < n && !t->is_unknown; i++)
+		if (aud_check_line(t->check, &list[i].line, &list[i].e, list[i].why, list[i].number,
+				   &ignored) < 0)
+			t->is_unknown = true;
+}
+
+static int check_end(void *ctx)
+{
+	struct trust *t = ctx;
+
+	aud_check_end(t->check, &t->verified);
+	return 0;
+}
+
+static void put_trust(const struct trust *t, struct b_json *j)
 {
 	b_auto(b_str_release) struct b_str text = {0};
-	const struct aud_verify *r = &b->verified;
-	bool whole = view_beside_join(&b->thread) == 0 && !r->broken_line && !r->is_unchained &&
-		     r->has_final && r->final_matches;
-	int64_t lost = aud_run_int(b->v.run, "counts.lost", 0);
+	const struct aud_verify *r = &t->verified;
+	bool whole = !t->is_unknown && !r->broken_line && !r->is_unchained && r->has_final &&
+		     r->final_matches;
+	int64_t lost = aud_run_int(t->v->run, "counts.lost", 0);
 
 	if (whole && !lost)
 		b_str_addf(&text, "The record is whole: %" PRIu64 " lines hold together.",
@@ -252,20 +261,40 @@ static void put_trust(struct beside *b, struct b_json *j)
 	b_json_bool(j, whole && !lost);
 }
 
-static int summary(struct view *v, struct b_err *err)
+static int tally_begin(void *ctx, const struct aud_reader *r)
 {
-	return aud_summary(v->run, false, v->out, err);
+	struct trust *t = ctx;
+
+	(void)r;
+	t->tally = aud_tally_new(t->v->run);
+	return 0;
+}
+
+static void tally_take(void *ctx, const struct view_line *list, size_t n)
+{
+	struct trust *t = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		aud_tally_line(t->tally, list[i].why ? NULL : &list[i].e, list[i].number);
+}
+
+static int tally_end(void *ctx)
+{
+	struct trust *t = ctx;
+
+	aud_tally_show(t->tally, false, &t->summary);
+	return 0;
 }
 
 /* "label     text", one a line, as the summary has them. */
-static void put_summary(struct beside *b, struct b_json *j)
+static void put_summary(struct trust *t, struct b_json *j)
 {
 	enum { LABEL = 10 };
 	char *line, *rest;
 
 	b_json_key(j, "summary");
 	b_json_open(j, '[');
-	for (line = strtok_r(b->text.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+	for (line = strtok_r(t->summary.s, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		size_t n = strcspn(line, " ");
 
 		if (n == 0 || n >= LABEL || strlen(line) <= LABEL)
@@ -290,48 +319,61 @@ static void add_safely(struct b_str *out, const struct b_str *json)
 	b_str_addn(out, p, (size_t)(end - p));
 }
 
-enum { PARTS = sizeof parts / sizeof *parts };
+static void events_take(void *ctx, const struct view_line *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!list[i].why)
+			add_event(ctx, &list[i].e);
+}
 
-/* Each reads the log by itself, and most of the time is reading. */
+static int events_end(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 struct making {
-	struct beside trust, summary, part[PARTS];
+	struct trust trust;
 	struct events events;
+	struct lines part[PARTS];
 };
 
-static void begin(struct making *m, const struct view *v)
+/* Most of the time is reading: the log is read once, and each of these takes from it. */
+static int gather(struct making *m, struct view *v, struct b_err *err)
 {
-	start(&m->trust, v, verify);
-	start(&m->summary, v, summary);
-	for (size_t i = 0; i < PARTS; i++)
-		start(&m->part[i], v, parts[i].fn);
-}
+	struct view_taker takers[PARTS + 3] = {
+		[PARTS] = {check_begin, check_take, check_end, &m->trust, 0},
+		[PARTS + 1] = {tally_begin, tally_take, tally_end, &m->trust, 0},
+		[PARTS + 2] = {NULL, events_take, events_end, &m->events, 0},
+	};
+	size_t i;
 
-static int end_beside(struct beside *b, struct b_err *err)
-{
-	int rc = view_beside_join(&b->thread);
-
-	if (rc < 0)
-		*err = b->err;
-	return rc;
-}
-
-/* What the page needs; whether the chain holds, and why it may not, it says itself. */
-static int end(struct making *m, struct b_err *err)
-{
-	int rc = end_beside(&m->summary, err);
-
-	for (size_t i = 0; i < PARTS; i++)
-		if (end_beside(&m->part[i], err) < 0)
-			rc = -1;
-	return rc < 0 ? -1 : 0;
+	m->trust.v = v;
+	number_of(&m->events, "");
+	for (i = 0; i < PARTS; i++) {
+		m->part[i].v = *v;
+		m->part[i].v.out = &m->part[i].text;
+		m->part[i].v.json = true;
+		m->part[i].view = parts[i].view;
+		takers[i] = (struct view_taker){lines_begin, lines_take, lines_end, &m->part[i], 0};
+	}
+	if (view_feed(v, takers, sizeof takers / sizeof *takers, err) < 0)
+		return -1;
+	for (i = 0; i < PARTS; i++)
+		if (takers[i].result < 0) {
+			*err = m->part[i].err;
+			return -1;
+		}
+	return 0;
 }
 
 static void release_making(struct making *m)
 {
-	b_str_release(&m->trust.text);
-	b_str_release(&m->summary.text);
+	aud_check_free(m->trust.check);
+	aud_tally_free(m->trust.tally);
+	b_str_release(&m->trust.summary);
 	for (size_t i = 0; i < PARTS; i++)
-		b_str_release(&m->part[i].text);
+		release_lines(&m->part[i]);
 	release_events(&m->events);
 }
 
@@ -359,7 +401,7 @@ static void put_data(struct making *m, const struct aud_run *run, struct b_str *
 	add_shown(&j, "end", aud_show_end, run);
 	add_shown(&j, "when", aud_show_when, run);
 	put_trust(&m->trust, &j);
-	put_summary(&m->summary, &j);
+	put_summary(&m->trust, &j);
 	put_parts(m, data);
 	b_json_close(&j, '}');
 }
@@ -369,15 +411,9 @@ int view_report(struct view *v, struct b_err *err)
 	b_auto(release_making) struct making m = {.events = {.all = 0}};
 	b_auto(b_str_release) struct b_str data = {0};
 	const char *at = strstr(page, mark);
-	struct b_err other = {.sys = 0};
-	int rc;
 
-	begin(&m, v);
-	rc = read_events(v, &m.events, err);
-	if (end(&m, rc < 0 ? &other : err) < 0 || rc < 0) {
-		(void)view_beside_join(&m.trust.thread);
+	if (gather(&m, v, err) < 0)
 		return -1;
-	}
 	put_data(&m, v->run, &data);
 	b_str_addn(v->out, page, (size_t)(at - page));
 	add_safely(v->out, &data);

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/inside.h"
 #include "views/views.h"
 
 enum { NAMES_MAX = 50000, NAMES_SHOWN = 10 };
@@ -84,7 +85,7 @@ static void add(struct numbers *s, const struct aud_reader *r)
 	count(&s->by[BY_RULE], e->rule, n);
 }
 
-static void add_json(struct numbers *s, struct b_str *out)
+static void add_json(struct numbers *s, const struct aud_run *run, struct b_str *out)
 {
 	struct b_json j = {.out = out};
 	struct name *one, *next;
@@ -100,6 +101,12 @@ static void add_json(struct numbers *s, struct b_str *out)
 	NUMBER(denied);
 	NUMBER(changed);
 #undef NUMBER
+	b_json_key(&j, "runs_inside");
+	b_json_i64(&j, aud_run_int(run, "runs_inside", 0));
+	b_json_key(&j, "claimed");
+	b_json_open(&j, '[');
+	b_json_str(&j, titles[BY_EXE]);
+	b_json_close(&j, ']');
 	for (i = 0; i < BY_COUNT; i++) {
 		b_json_key(&j, titles[i]);
 		b_json_open(&j, '{');
@@ -126,7 +133,8 @@ static void add_text(struct numbers *s, struct b_str *out)
 	for (i = 0; i < BY_COUNT; i++) {
 		unsigned shown = 0;
 
-		b_str_addf(out, "%s\n", titles[i]);
+		b_str_addf(out, "%s%s\n", titles[i],
+			   i == BY_EXE ? ", as programs call themselves" : "");
 		HASH_ITER(hh, s->by[i], one, next)
 		{
 			if (shown++ == NAMES_SHOWN)
@@ -154,8 +162,10 @@ int view_stats(struct view *v, struct b_err *err)
 	for (i = 0; i < BY_COUNT; i++)
 		HASH_SORT(s.by[i], by_count);
 	if (v->json)
-		add_json(&s, v->out);
+		add_json(&s, v->run, v->out);
 	else
 		add_text(&s, v->out);
+	if (!v->json)
+		view_add_inside(v);
 	return s.lines > 0;
 }

@@ -7,6 +7,8 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "views/inside.h"
+#include "views/part.h"
 #include "views/processes.h"
 #include "views/views.h"
 
@@ -75,6 +77,19 @@ static void add_image(const struct view *v, const struct view_images *all,
 	b_str_addc(out, '\n');
 }
 
+/* The members of the object that are a program's own word. */
+static void add_claimed(const struct view_image *i, struct b_json *j)
+{
+	b_json_key(j, "claimed");
+	b_json_open(j, '[');
+	b_json_str(j, "path");
+	if (*i->argv)
+		b_json_str(j, "argv");
+	if (*i->cwd)
+		b_json_str(j, "cwd");
+	b_json_close(j, ']');
+}
+
 static void add_image_json(const struct view_images *all, const struct view_image *i,
 			   struct b_str *out)
 {
@@ -102,6 +117,8 @@ static void add_image_json(const struct view_images *all, const struct view_imag
 	}
 	if (*i->cwd)
 		b_json_bytes(&j, "cwd", i->cwd, strlen(i->cwd));
+	if (i->is_claimed)
+		add_claimed(i, &j);
 	b_json_key(&j, "started");
 	b_json_str(&j, i->started);
 	b_json_key(&j, i->has_exit ? "ended" : "last_event");
@@ -153,14 +170,17 @@ static int add_below(struct view *v, const struct view_images *all, size_t root,
 	}
 }
 
-static int show(struct view *v, struct view_images *all, struct b_err *err)
+static int show(void *gathered, struct view *v, struct b_err *err)
 {
+	struct view_images *all = gathered;
+	bool is_claimed = false;
 	size_t i;
 
 	view_images_link(all);
 	for (i = 0; i < all->n; i++) {
 		bool is_root = all->v[i].parent == SIZE_MAX;
 
+		is_claimed |= all->v[i].is_claimed;
 		if (v->json)
 			add_image_json(all, &all->v[i], v->out);
 		else if (is_root && add_below(v, all, i, err) < 0)
@@ -168,18 +188,35 @@ static int show(struct view *v, struct view_images *all, struct b_err *err)
 		if (view_flush(v, err) < 0)
 			return -1;
 	}
+	if (is_claimed && !v->json)
+		b_str_add(v->out,
+			  "names, words and directories are what programs say of themselves\n");
 	return all->n > 0;
 }
 
+static void *open_images(struct view *v, const struct aud_reader *r, struct b_err *err)
+{
+	(void)v;
+	(void)r;
+	(void)err;
+	return b_calloc(1, sizeof(struct view_images));
+}
+
+static void add_event(void *gathered, const struct aud_entry *e)
+{
+	view_images_add(gathered, e);
+}
+
+static void close_images(void *gathered)
+{
+	view_images_release(gathered);
+	free(gathered);
+}
+
+const struct view_part view_part_tree = {open_images, add_event, show, close_images,
+					 view_list_inside};
+
 int view_tree(struct view *v, struct b_err *err)
 {
-	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
-	b_auto(view_images_release) struct view_images all = {0};
-	int got;
-
-	if (aud_reader_open(&r, v->run, err) < 0)
-		return -1;
-	while ((got = view_next(v, &r, err)) > 0)
-		view_images_add(&all, &r.e);
-	return got < 0 ? -1 : show(v, &all, err);
+	return view_alone(v, &view_part_tree, err);
 }

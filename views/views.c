@@ -2,11 +2,12 @@
 /* views.c - what all views share; see views.h. */
 #include "views/views.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "views/part.h"
 
 enum { FLUSH = 1 << 16 };
 
@@ -27,6 +28,27 @@ int view_next(struct view *v, struct aud_reader *r, struct b_err *err)
 	return got;
 }
 
+int view_alone(struct view *v, const struct view_part *part, struct b_err *err)
+{
+	b_auto(aud_reader_release) struct aud_reader r = {.l = {.fd = -1}};
+	void *gathered;
+	int got;
+
+	if (aud_reader_open(&r, v->run, err) < 0)
+		return -1;
+	gathered = part->open(v, &r, err);
+	if (!gathered)
+		return -1;
+	while ((got = view_next(v, &r, err)) > 0)
+		part->add(gathered, &r.e);
+	if (got == 0)
+		got = part->show(gathered, v, err);
+	if (got >= 0)
+		part->add_inside(v);
+	part->close(gathered);
+	return got;
+}
+
 void view_absolute(const struct aud_run *run, const char *path, struct b_str *out)
 {
 	const char *ws = run->nworkspaces ? run->workspaces[0] : "";
@@ -44,17 +66,6 @@ bool view_is_done(const struct aud_entry *e)
 {
 	return *e->op == 'm' && strcmp(e->op, "modify") == 0 && strcmp(e->kind, "result") == 0 &&
 	       !e->err && !e->is_claim;
-}
-
-void view_add_inside(const struct view *v)
-{
-	int64_t n = aud_run_int(v->run, "runs_inside", 0);
-
-	if (n > 0 && !v->json)
-		b_str_addf(v->out,
-			   "%" PRId64 " runs inside this one have records of their own: "
-			   "sbx-audit runs lists them\n",
-			   n);
 }
 
 void view_text(struct b_str *out, const char *s)

@@ -55,8 +55,6 @@ void view_absolute(const struct aud_run *, const char *path, struct b_str *out);
 bool view_is_done(const struct aud_entry *);
 /* Nanoseconds since 1970, 0 when it is no time of a line. */
 int64_t view_time(const char *ts);
-/* Says how many runs were inside this one, whose records are their own. */
-void view_add_inside(const struct view *);
 /* For a line: \xNN for what a terminal would act upon. */
 void view_text(struct b_str *out, const char *s);
 /* The path, where the scratch directory, which has another name each time, is TMPDIR. Appends. */

@@ -57,7 +57,9 @@ check 'changes are JSON, too' json changes --json
 check 'denials of one kind are one' has '     3  modify ./.git/hooks/x' denials
 check 'with the rule' has 'rule .git/hooks/** (preset:protected:' denials
 check 'and the option that opens it' has "allow with --modify $WS/.git/hooks/x" denials
+check 'and the program, which says itself what it is' has ', by what calls itself /usr/bin/' denials
 check 'denials are JSON, too' json denials --json
+check 'where that is a claim, too' has '","claimed":["exe"],' denials --json
 opened()
 {
 	option=$("$AUDIT" denials | sed -n 's/.*allow with //p' | head -n 1)
@@ -87,7 +89,15 @@ check 'a name that is refused is opened by --connect' has 'allow with --connect 
 
 check 'the tree has words and counts' has 'cp new d/n  1 changed' tree "$first"
 check 'and who started whom' eval 'ask tree "$first" && grep -qE "^  [0-9]+  mkdir dd  1 changed" "$TMP/answer"'
+check 'whose word that is' says 'names, words and directories are what programs say of themselves' tree "$first"
 check 'the tree is JSON, too' json tree --json "$first"
+check 'with what is claimed' has '"claimed":["path","argv","cwd"]' tree --json "$first"
+the_launchers_word()
+{
+	launch -q --no-shim -- true
+	ask tree && ! grep -q themselves "$TMP/answer" && ask tree --json && [ -s "$TMP/answer" ] && ! grep -q claimed "$TMP/answer"
+}
+check 'what the launcher saw is no claim' the_launchers_word
 began() # where each program began, and its words as far as they fit
 {
 	fresh
@@ -172,6 +182,7 @@ same_run()
 check 'a run does not differ from itself' same_run
 
 check 'numbers of a run' has ' changes, ' stats "$first"
+check 'programs under the names that they have for themselves' says 'exe, as programs call themselves' stats "$first"
 check 'as JSON' json stats --json "$first"
 check 'the log as it is' eval '[ "$("$AUDIT" cat | sha256sum)" = "$(sha256sum <"$HOME/.local/state/sbx-launch/runs/$("$AUDIT" runs --json | tail -n 1 | sed "s/.*\"run_id\":\"\([^\"]*\)\".*/\1/")/audit.jsonl")" ]'
 check 'the last lines' eval 'ask tail -n 2 && [ "$(wc -l <"$TMP/answer")" -eq 2 ]'
@@ -319,16 +330,29 @@ assert not re.search(r'(src|href)=', text) and "//" not in text.replace(data, ""
 assert len(text) - len(data) < 400 * 1024
 assert d["notes"]["Events"][:2] == [len(d["events"]) // 13] * 2
 assert "<b>x" in str(d["paths"])
+assert "./<b>x" in [c["path"] for c in d["changes"]] and "python3" in d["processes"][0]["path"]
 EOP
 }
 # What is too much for a browser is summed up, and what was left out is said.
 large_page()
 {
-	"${SBX%/*}/mklarge" 60000 >"$TMP/id" 2>/dev/null && ask report "$(cat "$TMP/id")" -o "$TMP/large.html" &&
-		rm -rf "$HOME/.local/state/sbx-launch/runs/$(cat "$TMP/id")" && python3 - "$TMP/large.html" <<'EOP'
+	local run log view
+	run=$("${SBX%/*}/mklarge" 60000 2>/dev/null) && ask report "$run" -o "$TMP/large.html" || return 1
+	for view in changes denials tree; do "$AUDIT" $view --json "$run" >"$TMP/large.$view"; done
+	log=$HOME/.local/state/sbx-launch/runs/$run/audit.jsonl
+	sed -i '50000s/"pid":/"pid":1/' "$log" && ask report "$run" -o "$TMP/broken.html"
+	rm -rf "${log%/*}" && python3 - "$TMP" <<'EOP'
 import json, re, sys
-text = open(sys.argv[1], encoding="utf-8").read()
-d = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S).group(1))
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', open(page, encoding="utf-8").read(), re.S).group(1))
+d = data_of(sys.argv[1] + "/large.html")
+assert d["whole"] and re.match(r"The record is whole: \d+ lines hold together", d["trust"]), d["trust"]
+broken = data_of(sys.argv[1] + "/broken.html")["trust"]
+assert broken.startswith("The record was changed: line 50000: "), broken
+for key, view in ("changes", "changes"), ("denials", "denials"), ("processes", "tree"):
+    alone = [json.loads(line) for line in open(sys.argv[1] + "/large." + view)]
+    assert alone or key == "changes", key  # whose files are on no disk
+    assert d[key] == alone[:len(d[key])] and len(d[key]) == min(len(alone), 20000), key
 everything, here, which = d["notes"]["Events"]
 assert everything > 50000 and here == len(d["events"]) // 13 <= 20000 and "sbx-audit show" in which
 def look(calls, denied, names=(), left=0):
