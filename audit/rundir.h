@@ -109,6 +109,7 @@ struct aud_runinfo {
 	size_t nfloor;
 	const char *const *losses; /* printed losses of --best-effort and known limits */
 	size_t nlosses;
+	uint64_t landlock_rules;	/* places, in or out of which Landlock lets by itself */
 	const struct aud_limit *limits; /* on what the command may use */
 	size_t nlimits;
 	const char *environment;	 /* keep, scrub, pass, clear; NULL = not told */

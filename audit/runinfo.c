@@ -181,6 +181,8 @@ void aud_runinfo_json(const struct aud_runinfo *r, struct b_str *out)
 	add_list(&j, "workspaces", r->workspaces, r->nworkspaces);
 	add_list(&j, "floor", r->floor, r->nfloor);
 	add_list(&j, "losses", r->losses, r->nlosses);
+	if (r->landlock_rules)
+		add_u64(&j, "landlock_rules", r->landlock_rules);
 	add_limits(&j, r);
 	add_bytes(&j, "environment", r->environment);
 	if (r->nremoved_vars)

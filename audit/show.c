@@ -237,9 +237,10 @@ static void add_of_shims(const struct aud_run *r, struct b_str *out)
 		aud_run_int(r, "counts.processes", 0) - aud_run_int(r, "counts.witnessed", 0);
 
 	b_str_addf(out,
-		   "%-10sLandlock alone decided what %" PRId64 " processes did beside: their shims "
-		   "tell %" PRId64 " calls",
-		   "", aud_run_int(r, "counts.shim_images", 0),
+		   "%-10sLandlock alone decided what %" PRId64
+		   " processes did beside, by rules for "
+		   "%" PRId64 " places: their shims tell %" PRId64 " calls",
+		   "", aud_run_int(r, "counts.shim_images", 0), aud_run_int(r, "landlock_rules", 0),
 		   aud_run_int(r, "counts.shim_calls", 0));
 	if (none > 0)
 		b_str_addf(out, "; %" PRId64 " have none", none);

@@ -293,6 +293,23 @@ static void add_unseen_groups(struct aud_tally *t, struct b_str *out)
 			   n - GROUPS_SHOWN);
 }
 
+/* A read that it refuses to getent(1) passes neither the broker nor a call that the shim takes. */
+static bool has_landlock(const struct aud_run *r)
+{
+	const json_t *floor = aud_run_get(r, "floor");
+	json_t *v;
+	size_t i;
+
+	json_array_foreach(floor, i, v)
+	{
+		const char *text = json_string_value(v);
+
+		if (text && b_has_prefix(text, "landlock"))
+			return true;
+	}
+	return false;
+}
+
 static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 {
 	unsigned shown = 0, n = HASH_COUNT(t->groups);
@@ -300,7 +317,10 @@ static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 	struct group *g, *next;
 
 	if (!n) {
-		b_str_addf(out, "%-10snone seen\n", "denied");
+		b_str_addf(out, "%-10snone seen%s\n", "denied",
+			   has_landlock(t->run)
+				   ? "; what Landlock refuses inside of the C library is not seen"
+				   : "");
 		return;
 	}
 	HASH_SORT(t->groups, by_count);

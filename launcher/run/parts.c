@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -404,6 +403,7 @@ static int write_info(struct lau_record *r, const struct lau_outcome *o, struct 
 		.nworkspaces = r->dirs->nworkspaces,
 		.losses = loss_texts(r->plan),
 		.nlosses = r->plan->nlosses,
+		.landlock_rules = r->plan->landlock.nrules,
 		.limits = limits,
 		.environment = r->plan->env_mode,
 		.removed_vars = r->plan->removed_vars,
