@@ -143,16 +143,13 @@ int lau_parts_end(const struct lau_options *o, struct lau_record *r, struct lau_
 
 /* ---- the log ---- */
 
-/* A raw terminal (an editor, an interactive shell) does not return the carriage by itself. */
 static void say_denial(void *ctx, const char *line)
 {
-	const struct lau_record *r = ctx;
+	struct lau_record *r = ctx;
 	b_auto(b_str_release) struct b_str text = {0};
 
-	b_str_add(&text, "sbx-launch: ");
 	lau_hide_text(&r->secrets, line, &text);
-	b_str_add(&text, r->is_terminal ? "\r\n" : "\n");
-	(void)b_write_all(STDERR_FILENO, text.s, text.len);
+	lau_prompt_say(&r->prompt, b_str_c(&text));
 }
 
 /* The command may not write its own log. Asked before the file is made. */
@@ -239,7 +236,7 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.redact_ctx = r,
 	};
 
-	r->is_terminal = isatty(STDERR_FILENO);
+	r->prompt.is_terminal = isatty(STDERR_FILENO);
 	return aud_collector_new(&cfg, &r->collector, err);
 }
 
@@ -486,6 +483,7 @@ int lau_record_drain(void *record, bool final, int *out_poll_ms, struct b_err *e
 
 	if (!final && r->channel && lau_channel_settle(r->channel, err) < 0)
 		return -1;
+	lau_prompt_look(&r->prompt);
 	return aud_collector_drain(r->collector, b_now_ms(), final, out_poll_ms, err);
 }
 
@@ -493,6 +491,7 @@ int lau_record_finish(struct lau_record *r, const struct lau_outcome *o, struct 
 {
 	int rc = 0;
 
+	lau_prompt_end(&r->prompt);
 	if (r->collector && r->is_started && o && o->phase != LAU_PHASE_ABORTED)
 		aud_collector_ended(r->collector, o->signal ? -1 : o->exit_code, o->signal);
 	if (r->collector && aud_collector_finish(r->collector, err) < 0)
@@ -528,6 +527,7 @@ void lau_record_release(struct lau_record *r)
 	if (r->log_fd >= 0)
 		close(r->log_fd);
 	aud_infofile_release(&r->info);
+	lau_prompt_release(&r->prompt);
 	lau_secrets_release(&r->secrets);
 	lau_secrets_release(&r->words);
 	lau_origin_release(&r->origin);

@@ -14,6 +14,7 @@
 #include "base/sha256.h"
 #include "launcher/plan/environment.h"
 #include "launcher/run/origin.h"
+#include "launcher/run/prompt.h"
 #include "policy/engine.h"
 
 struct b_err;
@@ -95,7 +96,7 @@ struct lau_record {
 	size_t broker_ring_data;
 	struct sbx_tally *tally;    /* behind that ring */
 	struct lau_ends *ends;	    /* of processes, NULL = not reported */
-	bool is_terminal;	    /* standard error */
+	struct lau_prompt prompt;   /* of denials, while the command runs */
 	struct lau_secrets secrets; /* removed from the lines on standard error */
 	char *const *shown_argv;    /* without them, in the plan's arena */
 	struct lau_secrets words;   /* and out of the words programs are started with */

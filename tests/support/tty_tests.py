@@ -345,7 +345,44 @@ def a_password_is_asked_for_without_echo(_):
     leave(t)
 
 
+def a_denial_waits_until_the_screen_is_free(_):
+    os.makedirs(".git/hooks", exist_ok=True)
+    with open("screen.py", "w", encoding="utf-8") as f:
+        f.write("import os, sys, termios, time, tty\n"
+                "before = termios.tcgetattr(0)\n"
+                "def refused(name):\n    try:\n        open('.git/hooks/' + name, 'w')\n    except OSError:\n        pass\n"
+                "tty.setraw(0)\nos.write(1, b'drawn')\nrefused('one')\ntime.sleep(0.5)\n"
+                "for i in range(30):\n    refused('more%d' % i)\n    time.sleep(0.15)\n"
+                "os.write(1, b'left')\ntermios.tcsetattr(0, termios.TCSANOW, before)\n"
+                "sys.stdin.readline()\nrefused('late')\n")
+    t = shell()
+    t.send(SBX + "-q python3 screen.py\n")
+    t.expect("drawn")
+    begun = t.at
+    t.expect("left")
+    assert "sbx-launch" not in t.text[begun:t.at], t.text[begun:]
+    t.expect("\n?sbx-launch: denied modify [^ ]*/one .*\n")
+    t.expect("\n?sbx-launch: 11 more: sbx-audit denials\n")
+    t.send("\n")
+    t.expect("\n?sbx-launch: denied modify [^ ]*/late .*\n")
+    t.expect(OUTER)
+    leave(t)
+
+
+def a_denial_in_an_interactive_shell_is_told_at_once(_):
+    os.makedirs(".git/hooks", exist_ok=True)
+    t = shell()
+    inner(t, SBX + "-q ")
+    t.send(": >.git/hooks/x\n")
+    t.expect("\n?sbx-launch: denied modify [^ ]*/x .*\n")
+    t.send("exit\n")
+    t.expect(OUTER)
+    leave(t)
+
+
 CONTRACT_TESTS = [
+    a_denial_waits_until_the_screen_is_free,
+    a_denial_in_an_interactive_shell_is_told_at_once,
     a_command_that_reads_gets_the_terminal,
     ctrl_c_interrupts_the_run,
     ctrl_c_interrupts_a_run_that_reads,
