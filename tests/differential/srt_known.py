@@ -110,7 +110,8 @@ class Judge:
         return any(g.match(path) for key in keys for g in self.patterns(key))
 
     def is_bracket_name(self, path, keys):
-        names = [os.path.normpath(os.path.join(self.tree.ws, os.path.expanduser(text)))
+        """`/**` at the end is taken away first, by both."""
+        names = [os.path.normpath(text.removesuffix("/**"))
                  for key in keys for text in self.doc["filesystem"].get(key, [])
                  if "[" in text and text.startswith("/")]
         return any(path == p or path.startswith(p + "/") for p in names)
