@@ -74,6 +74,7 @@ help:
 	@echo 'make races [RACE_MS=60000]    each answer that lets the kernel go on, attacked for so long'
 	@echo 'make soak [SOAK_SECONDS=600]  mixed work under two policies: nothing lost, nothing grows'
 	@echo 'make check-differential [SETTINGS=200] [SEED=1]  srt itself beside sbx-launch'
+	@echo 'make check-foreign [SUITES="pjdfstest ltp git python"] PJDFSTEST=DIR ...  suites of other projects, bare and inside'
 	@echo 'make check-agents     whole tasks of Claude Code, Codex and Gemini CLI (installs them by npm)'
 	@echo 'make check-imports    what the programs of this machine import, against its table'
 	@echo 'make attack [ATTACK_SECONDS=3600]  random programs against the wall, guided by the lines of the broker'

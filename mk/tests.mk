@@ -137,6 +137,11 @@ check-differential: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/srt_probe
 	$(Q)B=$(B) tests/differential/run $(SETTINGS) $(SEED)
 
+# Suites of other projects, bare and inside; those whose sources are not here are skipped (tests/foreign/run.py).
+check-foreign: all
+	$(Q)python3 tests/foreign/run.py $(B)/sbx-launch $(SUITES)
+.PHONY: check-foreign
+
 # Ten minutes of mixed work under two policies: no wrong or lost answer, nothing grows.
 SOAK_SECONDS ?= 600
 soak: all $(B)/tests/soak
