@@ -16,8 +16,12 @@ check-layers:
 check-lint: all
 	$(Q)B=$(B) scripts/lint
 
-lint:
-	$(Q)B=$(B) scripts/clang-tidy $(filter %.c,$(foreach m,$(ARCHIVED) shim,$($(m)_SRCS)))
+# clang-tidy: the checks of .clang-tidy; lint adds its analyzer.
+TIDY_SRCS = $(filter %.c,$(foreach m,$(ARCHIVED) shim,$($(m)_SRCS)))
+check-tidy: all
+	$(Q)B=$(B) scripts/clang-tidy $(TIDY_SRCS)
+lint: all
+	$(Q)B=$(B) scripts/clang-tidy --analyze $(TIDY_SRCS)
 
 # For clangd and its like: how each file is compiled.
 compile_commands.json: $(FLAGS)
@@ -60,7 +64,7 @@ help:
 	@echo 'make agreement        a million random pairs of rules and paths, a million calls by the broker'
 	@echo 'make filters-table hosts-table    the tables of docs/HOSTS.md, made anew'
 	@echo 'make darwin darwin-check    macOS, built and tried on Linux'
-	@echo 'make check-headers check-layers check-lint check-format lint   checks of the source'
+	@echo 'make check-headers check-layers check-lint check-format check-tidy lint   checks of the source'
 	@echo 'make format           clang-format 14, as check-format wants it'
 	@echo 'make compile_commands.json   for clangd'
 	@echo 'make bench            measure against bare, bwrap, strace'
@@ -84,4 +88,4 @@ help:
 	@echo 'make dist             the sources of the last commit, a reproducible archive'
 	@echo 'make install [PREFIX=/usr/local] [DESTDIR=]   uninstall   clean'
 	@echo 'variables: B=dir CC= CFLAGS= SAN=address,undefined V=1 WERROR=1 ARCHIVES=no STATIC= SETUP=no'
-.PHONY: check-headers check-layers check-lint check-format lint format run clean help
+.PHONY: check-headers check-layers check-lint check-format check-tidy lint format run clean help
