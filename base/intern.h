@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * intern.h - texts as numbers: each different text is there once, and has the next number from 0.
- * What a log says of a hundred thousand names is counted in arrays by these numbers.
+ * Counts over a hundred thousand names of a log are in arrays, by these numbers.
  *
  *	struct b_intern names = {.n = 0};
  *	n = b_intern(&names, text, len);
@@ -38,7 +38,8 @@ const char *b_interned(const struct b_intern *, uint32_t number);
 size_t b_interned_len(const struct b_intern *, uint32_t number);
 void b_intern_release(struct b_intern *);
 
-/* Of eight bytes at a time, with a number that each process draws: the command chooses the names,
- * and must not choose where they meet. For uthash: #define HASH_FUNCTION B_UTHASH before it. */
+/* It hashes eight bytes at a time, with a random number of each process: the command chooses the
+ * names, and must not be able to choose collisions. For uthash: #define HASH_FUNCTION B_UTHASH
+ * before it. */
 uint32_t b_hash(const void *text, size_t len);
 #define B_UTHASH(key, len, out) ((out) = b_hash((key), (len)))
