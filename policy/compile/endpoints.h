@@ -22,6 +22,7 @@ struct b_err;
 struct b_sha256;
 struct b_str;
 struct pol_http_rules;
+struct pol_past;
 struct pol_ruleset;
 struct pol_writer;
 
@@ -127,6 +128,6 @@ int pol_endpoints_last(const struct pol_endpoints *, uint8_t layer, const char *
 
 /* All that the image needs to know, for the key of a cache. */
 void pol_endpoints_hash(struct b_sha256 *, const struct pol_endpoints *);
-/* network.c: the section `net` of an image. */
-int pol_write_net(struct pol_writer *, const struct pol_endpoints *, struct sbx_image_net *out,
-		  struct b_err *err);
+/* network.c: the section `net` of an image. Programs have the bits that `past` says. */
+int pol_write_net(struct pol_writer *, const struct pol_endpoints *, const struct pol_past *past,
+		  struct sbx_image_net *out, struct b_err *err);

@@ -5,11 +5,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "policy/compile/automata.h"
-#include "policy/compile/requests.h"
+#include "policy/compile/past.h"
 #include "policy/compile/ruleset.h"
 
 struct image {
 	const struct pol_ruleset *rs;
+	const struct pol_past *past; /* the rules on endpoints as the table has them */
 	struct pol_writer w;
 	struct sbx_image_header hdr;
 };
@@ -121,25 +122,12 @@ static void write_rules(struct image *im)
 				.allow = r->allow,
 			};
 		}
-	for (size_t i = 0; i < im->rs->net.n; i++) {
-		const struct pol_endpoint *e = &im->rs->net.v[i];
-
+	for (size_t i = 0; i < im->past->n; i++)
 		rules[n++] = (struct sbx_image_rule){
-			.matched = pol_writer_text(&im->w, e->matched),
-			.origin = pol_writer_text(&im->w, e->origin),
-			.allow = e->allow,
+			.matched = pol_writer_text(&im->w, im->past->v[i].matched),
+			.origin = pol_writer_text(&im->w, im->past->v[i].origin),
+			.allow = im->past->v[i].allow,
 		};
-	}
-	for (size_t i = 0; i < im->rs->net.n; i++) {
-		const struct pol_http_rules *http = im->rs->net.v[i].requests;
-
-		for (size_t k = 0; http && k < http->n; k++)
-			rules[n++] = (struct sbx_image_rule){
-				.matched = pol_writer_text(&im->w, http->v[k].matched),
-				.origin = pol_writer_text(&im->w, http->v[k].origin),
-				.allow = http->v[k].allow,
-			};
-	}
 	if (n > 0)
 		memcpy(im->w.out.s + im->hdr.rules, rules, n * sizeof *rules);
 }
@@ -172,21 +160,17 @@ static void write_aliases(struct image *im, const struct pol_compile_opts *opts)
 
 static int write_all(struct image *im, const struct pol_compile_opts *opts, struct b_err *err)
 {
-	uint32_t first_request;
+	uint32_t at = opts->past ? opts->past_at : 0;
 
 	pol_writer_append(&im->w, NULL, sizeof im->hdr);
 	for (int op = 0; op < SBX_OP_COUNT; op++)
 		if (write_op(im, (enum sbx_op)op, err) < 0)
 			return -1;
-	im->hdr.net.first_rule = im->hdr.nrules;
-	im->hdr.nrules += (uint32_t)im->rs->net.n;
-	first_request = im->hdr.nrules;
-	for (size_t i = 0; i < im->rs->net.n; i++)
-		if (im->rs->net.v[i].requests)
-			im->hdr.nrules += (uint32_t)im->rs->net.v[i].requests->n;
-	if (pol_write_net(&im->w, &im->rs->net, &im->hdr.net, err) < 0)
+	im->hdr.net.first_rule = im->hdr.nrules + at;
+	im->hdr.nrules += (uint32_t)im->past->n;
+	if (pol_write_net(&im->w, &im->rs->net, im->past, &im->hdr.net, err) < 0)
 		return -1;
-	im->hdr.net.requests.first_rule = first_request;
+	im->hdr.net.requests.first_rule = im->hdr.net.first_rule + (uint32_t)im->rs->net.n;
 	write_rules(im);
 	write_aliases(im, opts);
 	im->hdr.profile = pol_writer_text(&im->w, im->rs->profile);
@@ -200,9 +184,14 @@ int pol_compile(const struct pol_ruleset *rs, const struct pol_compile_opts *opt
 		size_t *out_size, struct b_err *err)
 {
 	static const struct pol_compile_opts none;
-	struct image im = {
-		.rs = rs, .hdr.folds = opts && opts->folds, .hdr.inside = opts && opts->inside};
+	b_auto(pol_past_release) struct pol_past own = {0};
+	struct image im = {.rs = rs,
+			   .past = opts && opts->past ? opts->past : &own,
+			   .hdr.folds = opts && opts->folds,
+			   .hdr.inside = opts && opts->inside};
 
+	if (im.past == &own && pol_past_begin(&own, &rs->net, err) < 0)
+		return -1;
 	if (write_all(&im, opts ? opts : &none, err) < 0) {
 		b_str_release(&im.w.out);
 		return -1;

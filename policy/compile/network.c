@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "policy/compile/automata.h"
 #include "policy/compile/endpoints.h"
+#include "policy/compile/past.h"
 #include "policy/compile/requests.h"
 #include "policy/compile/ruleset.h"
 
@@ -137,59 +138,30 @@ static void lower_endpoint(struct lowered *l, const struct pol_endpoint *e, uint
 /* ---- programs ---- */
 
 struct patterns {
-	const struct pol_program *v[SBX_PROGRAMS_MAX];
-	size_t n;
+	const struct pol_past *past; /* whose programs they are */
 	struct sbx_image_by *by;
 	size_t nby, by_cap;
 };
 
-static bool same_program(const struct pol_program *a, const struct pol_program *b)
-{
-	return strcmp(a->text, b->text) == 0 && a->dev == b->dev && a->ino == b->ino;
-}
-
-/* The bit of a pattern. */
-static int intern_program(struct patterns *p, const struct pol_program *one, const char *origin,
-			  size_t *out, struct b_err *err)
-{
-	for (size_t i = 0; i < p->n; i++)
-		if (same_program(p->v[i], one)) {
-			*out = i;
-			return 0;
-		}
-	if (p->n == SBX_PROGRAMS_MAX)
-		return b_fail(err, B_LIMIT, 0, "%s: more than %d programs are named in `by`",
-			      origin, SBX_PROGRAMS_MAX);
-	p->v[p->n] = one;
-	*out = p->n++;
-	return 0;
-}
-
-/* *out: 1 + place of the set, 0 = all programs. */
-static int intern_by(struct patterns *p, const struct pol_endpoint *e, uint32_t *out,
-		     struct b_err *err)
+/* 1 + place of the set, 0 = all programs. */
+static uint32_t intern_by(struct patterns *p, const struct pol_endpoint *e)
 {
 	struct sbx_image_by by = {{0}};
 
-	*out = 0;
 	if (e->by.n == 0)
 		return 0;
 	for (size_t i = 0; i < e->by.n; i++) {
-		size_t bit = 0;
+		int bit = pol_past_program(p->past, &e->by.v[i]);
 
-		if (intern_program(p, &e->by.v[i], e->origin, &bit, err) < 0)
-			return -1;
+		B_ASSERT(bit >= 0); /* pol_past_add() lets no such rule pass */
 		by.bit[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
-	for (size_t i = 0; i < p->nby && *out == 0; i++)
+	for (size_t i = 0; i < p->nby; i++)
 		if (memcmp(&p->by[i], &by, sizeof by) == 0)
-			*out = (uint32_t)i + 1;
-	if (*out)
-		return 0;
+			return (uint32_t)i + 1;
 	b_grow(p->by, p->nby, p->by_cap);
 	p->by[p->nby++] = by;
-	*out = (uint32_t)p->nby;
-	return 0;
+	return (uint32_t)p->nby;
 }
 
 static int write_list(struct pol_writer *w, const struct pol_list *list,
@@ -203,10 +175,10 @@ static int write_list(struct pol_writer *w, const struct pol_list *list,
 static int write_programs(struct pol_writer *w, const struct patterns *p, struct sbx_image_net *out,
 			  struct b_err *err)
 {
-	b_auto_free struct sbx_image_program *v = b_calloc(p->n + 1, sizeof *v);
+	b_auto_free struct sbx_image_program *v = b_calloc(p->past->nprograms + 1, sizeof *v);
 
-	for (size_t i = 0; i < p->n; i++) {
-		const struct pol_program *one = p->v[i];
+	for (size_t i = 0; i < p->past->nprograms; i++) {
+		const struct pol_program *one = p->past->program[i];
 		struct pol_rule r = {.allow = true,
 				     .shape = POL_GLOB,
 				     .base = "",
@@ -220,8 +192,8 @@ static int write_programs(struct pol_writer *w, const struct patterns *p, struct
 		if (write_list(w, &list, &v[i].rules, err) < 0)
 			return -1;
 	}
-	out->nprograms = (uint32_t)p->n;
-	out->programs = pol_writer_append(w, v, p->n * sizeof *v);
+	out->nprograms = (uint32_t)p->past->nprograms;
+	out->programs = pol_writer_append(w, v, p->past->nprograms * sizeof *v);
 	out->nbys = (uint32_t)p->nby;
 	out->bys = pol_writer_append(w, p->by, p->nby * sizeof *p->by);
 	return 0;
@@ -426,8 +398,7 @@ static void write_ports(struct net *n, struct sbx_image_net *out)
 static int write_all(struct net *n, struct sbx_image_net *out, struct b_err *err)
 {
 	for (size_t i = 0; i < n->all->n; i++)
-		if (intern_by(&n->patterns, &n->all->v[i], &n->by[i], err) < 0)
-			return -1;
+		n->by[i] = intern_by(&n->patterns, &n->all->v[i]);
 	for (size_t i = 0; i < n->all->nlayers; i++) {
 		out->layer[i].is_open = n->all->layer[i].is_open;
 		out->layer[i].is_watched = n->all->layer[i].is_watched;
@@ -444,10 +415,13 @@ static int write_all(struct net *n, struct sbx_image_net *out, struct b_err *err
 	return write_programs(n->w, &n->patterns, out, err);
 }
 
-int pol_write_net(struct pol_writer *w, const struct pol_endpoints *all, struct sbx_image_net *out,
-		  struct b_err *err)
+int pol_write_net(struct pol_writer *w, const struct pol_endpoints *all,
+		  const struct pol_past *past, struct sbx_image_net *out, struct b_err *err)
 {
-	struct net n = {.all = all, .w = w, .by = b_calloc(all->n + 1, sizeof *n.by)};
+	struct net n = {.all = all,
+			.w = w,
+			.patterns.past = past,
+			.by = b_calloc(all->n + 1, sizeof *n.by)};
 	int rc = write_all(&n, out, err);
 
 	free(n.by);

@@ -13,6 +13,7 @@
 struct b_err;
 struct b_str;
 struct pol_list;
+struct pol_past;
 struct pol_rule;
 struct pol_ruleset;
 
@@ -155,6 +156,10 @@ struct pol_compile_opts {
 	bool deny_on_error;
 	bool folds;  /* with folded denials, for file systems that fold names */
 	bool inside; /* of a run inside a run */
+	/* What the rules on endpoints are numbered by, which are at `past_at` there (past.h); NULL
+	 * = there was no image before. */
+	const struct pol_past *past;
+	uint32_t past_at;
 };
 
 /* *out_data is malloc'ed, *out_size bytes; `opts` may be NULL. */

@@ -176,29 +176,46 @@ static enum pol_dialect guess_tree(const struct pol_ynode *root)
 
 /* ---- reading ---- */
 
+int pol_front_tree(const struct pol_input *in, struct b_arena *arena, struct pol_ynode **out,
+		   struct b_err *err)
+{
+	const char *name = b_arena_strndup(arena, in->name, strlen(in->name));
+
+	switch (in->dialect == POL_DIALECT_auto ? pol_front_guess(in->text, in->len)
+						: in->dialect) {
+	case POL_DIALECT_srt:
+	case POL_DIALECT_claude:
+		return pol_json_parse(arena, name, in->text, in->len, out, err);
+	case POL_DIALECT_caliban:
+	case POL_DIALECT_codex:
+		return pol_toml_parse(arena, name, in->text, in->len, out, err);
+	case POL_DIALECT_auto:
+	case POL_DIALECT_orbit:
+	case POL_DIALECT_openshell:
+	case POL_DIALECT_COUNT:
+		break;
+	}
+	return pol_yaml_parse(arena, name, in->text, in->len, out, err);
+}
+
 static int take_language(const struct pol_input *in, enum pol_dialect dialect, struct pol_doc *doc,
 			 struct b_err *err)
 {
-	const char *name = b_arena_strndup(&doc->arena, in->name, strlen(in->name));
 	bool is_guessed = in->dialect == POL_DIALECT_auto;
 	struct pol_ynode *root;
 
+	if (pol_front_tree(in, &doc->arena, &root, err) < 0)
+		return -1;
 	if (dialect == POL_DIALECT_srt || dialect == POL_DIALECT_claude) {
-		if (pol_json_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
-			return -1;
 		if (dialect == POL_DIALECT_claude || (is_guessed && pol_claude_is(root)))
 			return pol_claude_take(root, doc, err);
 		return pol_srt_take(root, doc, err);
 	}
 	if (dialect == POL_DIALECT_caliban || dialect == POL_DIALECT_codex) {
-		if (pol_toml_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
-			return -1;
 		if (dialect == POL_DIALECT_codex || (is_guessed && pol_codex_is(root)))
 			return pol_codex_take(root, doc, err);
 		return pol_caliban_take(root, doc, err);
 	}
-	if (pol_yaml_parse(&doc->arena, name, in->text, in->len, &root, err) < 0)
-		return -1;
 	if (dialect == POL_DIALECT_auto)
 		dialect = guess_tree(root);
 	if (dialect == POL_DIALECT_openshell)

@@ -42,6 +42,12 @@ struct pol_input {
 
 /* B_POLICY, B_LIMIT. */
 int pol_front_parse(const struct pol_input *, struct pol_doc *out, struct b_err *err);
+/* The same as a tree, of the arena, whose keys nobody has looked at. */
+int pol_front_tree(const struct pol_input *, struct b_arena *, struct pol_ynode **out,
+		   struct b_err *err);
+/* unchanged.c: two texts of one file, of which the later one may differ in rules on endpoints and
+ * in its metadata. B_POLICY: in what else it differs, with the place. */
+int pol_front_unchanged(const struct pol_input *was, const struct pol_input *is, struct b_err *err);
 /* The language that the text seems to have, before it is read: srt, caliban, or auto, for all that
  * is YAML. */
 enum pol_dialect pol_front_guess(const char *text, size_t len);
