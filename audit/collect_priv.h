@@ -267,6 +267,7 @@ bool aud_twins_alone(struct aud_twins *, uint64_t now_ms, bool final, struct aud
 	X(EXIT, "exit", "process.exit")                                                            \
 	X(UNWITNESSED, "unwitnessed", "process.unwitnessed")                                       \
 	X(LOSS, "loss", "audit.loss")                                                              \
+	X(RELOAD, "reload", "policy.reload")                                                       \
 	X(GAP, "gap", "audit.gap")
 
 enum aud_kind {
@@ -315,6 +316,7 @@ struct aud_record {
 	uint64_t lost, corrupt, abandoned; /* gap */
 	uint64_t broker_lost;		   /* of `lost` */
 	const struct aud_origin *origin;   /* run */
+	const struct aud_reload *reload;   /* reload */
 	const struct aud_argv *argv;	   /* NULL: not told */
 	const char *cwd;		   /* where it begins, so many bytes; 0 = not told */
 	size_t cwd_len;

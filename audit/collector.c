@@ -43,6 +43,20 @@ static void put_origin(struct aud_collector *c)
 	c->log.pending_lines = 0; /* no event */
 }
 
+void aud_collector_name_by(struct aud_collector *c, const struct sbx_image *image)
+{
+	c->cfg.image = image;
+}
+
+void aud_collector_reloaded(struct aud_collector *c, const struct aud_reload *reload)
+{
+	struct sbx_event ev = {.time_ns = b_now_real_ns()};
+	struct aud_record r = {
+		.kind = AUD_RELOAD, .ev = &ev, .layer = "launcher", .reload = reload};
+
+	aud_put_line(c, &r);
+}
+
 int aud_collector_new(const struct aud_config *cfg, struct aud_collector **out, struct b_err *err)
 {
 	const struct sbx_image_header *hdr = cfg->image ? cfg->image->hdr : NULL;

@@ -154,6 +154,16 @@ void aud_collector_watch(struct aud_collector *, const struct aud_ends *);
  * absolute path. */
 void aud_collector_started(struct aud_collector *, pid_t pid, pid_t ppid, const char *program,
 			   enum sbx_exec_class);
+/* Other rules on endpoints were asked for while the run lasts. */
+struct aud_reload {
+	const char *policy; /* SHA-256 of the compiled policy that holds from here on */
+	const char *error;  /* why it is still the one before; NULL: it is a new one */
+	uint64_t closed;    /* connections that it ended */
+};
+/* From here on rules are named by this image, which knows the numbers of all before it; borrowed,
+ * as the first one. */
+void aud_collector_name_by(struct aud_collector *, const struct sbx_image *);
+void aud_collector_reloaded(struct aud_collector *, const struct aud_reload *);
 /* How the command ended, for a line at the end: -1 = not known. */
 void aud_collector_ended(struct aud_collector *, int status, int signal);
 /* Reads a bounded number of events. *out_poll_ms: milliseconds until the next call (0: at once,

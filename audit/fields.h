@@ -134,6 +134,12 @@
 	  "the profile of the policy") \
 	X(bundle, "bundle", TEXT, AUD_K_NO, AUD_K(RUN), \
 	  "the signed policies in force (--require-bundle): name, version and digest") \
+	X(policy, "policy", TEXT, AUD_K(RELOAD), AUD_K_NO, \
+	  "SHA-256 of the compiled policy that holds from here on") \
+	X(error, "error", TEXT, AUD_K_NO, AUD_K(RELOAD), \
+	  "why new rules on endpoints were refused: those before them hold on") \
+	X(closed, "closed", INT, AUD_K_NO, AUD_K(RELOAD), \
+	  "connections that the new rules ended") \
 	X(context, "context", MAP, AUD_K_NO, AUD_K_ALL, \
 	  "what --context and SBX_CONTEXT said: session, tool call") \
 	X(chain, "chain", WORD, AUD_K_NO, AUD_K_ALL, \

@@ -106,6 +106,18 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		b_str_add(out, "  [of no process that was found in the run]");
 }
 
+static void add_reload(const struct aud_entry *e, struct b_str *out)
+{
+	if (*e->error) {
+		b_str_add(out, " refused: ");
+		add_visible(out, e->error);
+	} else {
+		b_str_addf(out, " rules on endpoints, %" PRId64 " connections ended: policy ",
+			   e->closed);
+		add_visible(out, e->policy);
+	}
+}
+
 void aud_show_entry(const struct aud_entry *e, bool colour, struct b_str *out)
 {
 	bool denied = strcmp(e->kind, "denied") == 0 || e->disagrees;
@@ -125,6 +137,8 @@ void aud_show_entry(const struct aud_entry *e, bool colour, struct b_str *out)
 		b_str_addf(out,
 			   " %" PRId64 " events lost, %" PRId64 " corrupt, %" PRId64 " abandoned",
 			   e->lost, e->corrupt, e->abandoned);
+	} else if (strcmp(e->kind, "reload") == 0) {
+		add_reload(e, out);
 	} else if (e->has_verdict) {
 		add_judged(e, out);
 	} else {

@@ -104,6 +104,39 @@ Test(audit_record, strings_from_a_policy_are_escaped)
 	json_decref(j);
 }
 
+Test(audit_record, other_rules_are_a_line_whether_they_hold_or_not)
+{
+	const struct aud_reload held = {.policy = "ab", .closed = 2};
+	const struct aud_reload refused = {
+		.policy = "ab", .error = "p.yaml:3:1: \"x\"", .closed = 9};
+	struct sbx_event ev = {0};
+	struct aud_record r = {.kind = AUD_RELOAD, .ev = &ev, .seq = 1, .layer = "launcher"};
+	struct aud_frame f;
+
+	aud_frame_init(&f, "20261127T232401Z-1a2b3c", "p", NULL, 0);
+	for (int i = 0; i < 2; i++) {
+		struct b_str s = {0};
+		json_t *j;
+
+		r.reload = i ? &refused : &held;
+		aud_record_json(&f, &r, &s);
+		b_str_addc(&s, '}');
+		j = json_loadb(s.s, s.len, JSON_REJECT_DUPLICATES, NULL);
+		cr_assert_not_null(j, "%s", s.s);
+		cr_expect_str_eq(str(j, "kind"), "reload");
+		cr_expect_str_eq(str(j, "policy"), "ab");
+		if (i)
+			cr_expect_str_eq(str(j, "error"), refused.error);
+		else
+			cr_expect_null(json_object_get(j, "error"));
+		cr_expect_eq(json_integer_value(json_object_get(j, "closed")), i ? 0 : 2);
+		cr_expect_null(json_object_get(j, "pid"), "it is of no process");
+		json_decref(j);
+		b_str_release(&s);
+	}
+	aud_frame_release(&f);
+}
+
 Test(audit_record, what_the_first_line_says_is_escaped_too)
 {
 	static char one[] = "a", two[] = "b\"\n\xff";
