@@ -82,6 +82,16 @@ static void fail(struct egr *e, struct egr_conn *c, int err)
 		egr_relay_end(e, c, true);
 }
 
+void egr_dial_refuse(struct egr *e, struct egr_conn *c)
+{
+	if (c->is_up) {
+		forget_id(e, c);
+		egr_relay_end(e, c, true);
+	} else {
+		fail(e, c, EACCES);
+	}
+}
+
 /* ---- the other end ---- */
 
 static socklen_t to_sockaddr(const struct sbx_addr *a, uint16_t port, struct sockaddr_storage *out)
@@ -261,6 +271,8 @@ static void tell_held(struct egr *e)
 	struct egr_conn *c, *next;
 
 	(void)egr_source_change(e, &e->channel, EPOLLIN);
+	if (!egr_late_go_on(e))
+		return;
 	for (c = e->dialing; c; c = next) {
 		next = c->next;
 		if (c->proxied && !egr_proxy_go_on(e, c))
@@ -290,6 +302,11 @@ struct egr_conn *egr_conn_new(struct egr *e)
 	for (int i = 0; i < 2; i++)
 		c->half[i].pipe.fd[0] = c->half[i].pipe.fd[1] = -1;
 	c->begun_ms = e->now_ms;
+	c->next_of_all = e->all;
+	c->link_of_all = &e->all;
+	if (c->next_of_all)
+		c->next_of_all->link_of_all = &c->next_of_all;
+	e->all = c;
 	e->nconns++;
 	return c;
 }

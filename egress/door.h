@@ -21,6 +21,9 @@
  * When all callers are gone the broker shuts its half of the channel down. sbx-egress begins
  * nothing more then, and ends; the broker reads until it has.
  *
+ * The supervisor may hand over another compiled policy at any time (struct egr_reloaded). The broker
+ * has the same one by then.
+ *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.
  */
@@ -41,6 +44,7 @@ enum egr_fd {
 	EGR_FD_CHANNEL = 3, /* SOCK_SEQPACKET to the broker */
 	EGR_FD_PAGE,	    /* of struct egr_page */
 	EGR_FD_POLICY,	    /* the compiled policy */
+	EGR_FD_CONTROL,	    /* SOCK_SEQPACKET to the supervisor: other policies, while it runs */
 	EGR_FD_SOCKETS,	    /* EGR_SOCKETS of them, made in the run's namespace; then those
 			       of page->publish: its listeners, and its sockets of the namespace */
 };
@@ -207,6 +211,14 @@ struct egr_tell {
 	uint32_t ms;	    /* EGR_TOLD_CLOSED: how long it was there */
 	uint64_t sent, got; /* EGR_TOLD_CLOSED: bytes from and to the caller */
 	char text[544];	    /* the name; or "name:port address"; or "host:port program" */
+};
+
+/* By the control socket comes one descriptor of a compiled policy at a time (egr_sockets_send()),
+ * in the place of the one before; the answer says that it holds, for connections that were there
+ * before as well. What is not answered is not known. */
+struct egr_reloaded {
+	int32_t err;	       /* 0, or the errno: the policy before holds on */
+	uint32_t kept, closed; /* connections */
 };
 
 /* ---- ids as addresses ---- */

@@ -21,6 +21,7 @@ struct b_err;
 struct egr;
 struct egr_conn;
 struct egr_http;
+struct egr_late;
 struct egr_lookup;
 struct egr_proxied;
 struct egr_tls_world;
@@ -41,7 +42,7 @@ struct egr {
 	struct sbx_image image;
 	struct sbx_requests requests; /* of the image */
 	struct egr_tls_world *tls;    /* NULL = nothing that is encrypted is looked into */
-	struct egr_source channel, answers;
+	struct egr_source channel, answers, control;
 	struct egr_source socket[EGR_SOCKETS];
 	bool is_over; /* the broker is gone */
 	uint64_t now_ms;
@@ -50,6 +51,7 @@ struct egr {
 	/* dial.c: connections that were announced, by id */
 	struct egr_conn *by_id[4096];
 	struct egr_conn *dialing; /* list: those that wait for something, with a deadline */
+	struct egr_conn *all;	  /* list, until they are freed */
 	/* relay.c */
 	struct egr_conn *busy; /* list: more to do than one turn allows */
 	struct egr_conn *dead; /* list: freed when no event can name them any more */
@@ -59,6 +61,8 @@ struct egr {
 	unsigned nproxied;		   /* whose head is not dealt with yet */
 	struct egr_pipe pipes[64];	   /* empty ones, to be used again */
 	unsigned npipes;
+	/* new_policy.c */
+	struct egr_late *late, **late_end; /* what the broker has not taken yet */
 	/* resolver.c */
 	uint32_t nnames; /* taken, the first is none */
 	struct egr_pending *pending;
@@ -82,6 +86,15 @@ int egr_source_change(struct egr *, struct egr_source *, uint32_t events);
 bool egr_tell(struct egr *, const struct egr_tell *);
 /* Where what is told has happened: what the broker does not take counts as lost. */
 void egr_tell_or_lose(struct egr *, const struct egr_tell *);
+
+/* The compiled policy in this file, which is closed; an errno. */
+int egr_policy_map(int fd, struct sbx_image *out, struct sbx_requests *out_requests);
+
+/* ---- new_policy.c: another policy while it runs ---- */
+
+void egr_control_ready(struct egr *, struct egr_source *, uint32_t events);
+/* The broker takes more again. False: not all that it was to be told. */
+bool egr_late_go_on(struct egr *);
 
 /* ---- confine.c ---- */
 
@@ -129,6 +142,8 @@ int egr_dial_due(struct egr *);
 void egr_dial_connected(struct egr *, struct egr_conn *, int err);
 /* Waits for more of them: a new one without an id. */
 struct egr_conn *egr_conn_new(struct egr *);
+/* It is not allowed any more, however far it is. */
+void egr_dial_refuse(struct egr *, struct egr_conn *);
 
 /* ---- upstream.c: the world by a proxy ---- */
 
@@ -177,6 +192,7 @@ struct egr_conn {
 	struct egr_source caller, peer; /* fd -1 = not yet */
 	struct egr_conn *next, **link;	/* in `dialing` or `busy` */
 	struct egr_conn *next_by_id;
+	struct egr_conn *next_of_all, **link_of_all;
 	uint32_t id, name;
 	uint16_t port, slot, turn;
 	bool wants_answer, is_up, is_dead, is_busy;
@@ -209,6 +225,9 @@ void egr_close_reset(int fd);
 /* Both ends are connected: 1: rules on requests hold, c->http is there; 0: none; -1: they cannot be
  * found, and the connection must not be. */
 int egr_http_inspect(struct egr *, struct egr_conn *);
+/* Other rules hold: they are asked from the next request on. False: whether requests are looked
+ * into, or into TLS, is another question now, which cannot be answered in the middle of one. */
+bool egr_http_change(struct egr *, struct egr_conn *, const struct sbx_connect_answer *);
 /* Moves bytes of this connection, about 1 MiB at most. True: more could be moved, and the caller
  * calls again after it has served the other connections. */
 bool egr_http_turn(struct egr *, struct egr_conn *);
@@ -232,6 +251,8 @@ void egr_proxy_arrived(struct egr *, struct egr_conn *);
 void egr_proxy_connected(struct egr *, struct egr_conn *);
 /* Was it held? False: the broker takes no more, and it is held on. */
 bool egr_proxy_go_on(struct egr *, struct egr_conn *);
+/* Has it been judged, by what it asked for? */
+bool egr_proxy_is_judged(const struct egr_conn *);
 /* It cannot be had, or somebody was late. */
 void egr_proxy_failed(struct egr *, struct egr_conn *, int err);
 void egr_proxy_release(struct egr *, struct egr_conn *);

@@ -183,6 +183,34 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 	return 1;
 }
 
+static bool may_end_tls(const struct egr_http *h)
+{
+	for (size_t i = 0; i < h->conn.nsets; i++)
+		if (h->conn.rules->set[h->conn.set[i]].flags & SBX_REQUEST_NO_TLS)
+			return false;
+	return h->e->tls != NULL;
+}
+
+bool egr_http_change(struct egr *e, struct egr_conn *c, const struct sbx_connect_answer *a)
+{
+	uint32_t set[SBX_LAYERS_MAX];
+	struct sbx_host host;
+	size_t n =
+		host_of(e, c, &host) ? sbx_connect_sets(&e->image, &host, c->port, &c->by, set) : 0;
+
+	if ((n > 0) != (c->http != NULL))
+		return false;
+	if (!c->http)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (set[i] >= e->requests.nsets)
+			return false;
+	memcpy(c->http->conn.set, set, n * sizeof *set);
+	c->http->conn.nsets = n;
+	c->http->rule = (uint32_t)(a->rule + 1);
+	return !c->http->tls || may_end_tls(c->http);
+}
+
 void egr_http_release(struct egr *e, struct egr_conn *c)
 {
 	if (!c->http)
@@ -367,14 +395,6 @@ static int first_byte(const struct egr_conn *c)
 		return *h->early;
 	/* of one that has left, or failed, reading says so again */
 	return is_for_later(recv(c->caller.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT)) ? -1 : byte;
-}
-
-static bool may_end_tls(const struct egr_http *h)
-{
-	for (size_t i = 0; i < h->conn.nsets; i++)
-		if (h->conn.rules->set[h->conn.set[i]].flags & SBX_REQUEST_NO_TLS)
-			return false;
-	return h->e->tls != NULL;
 }
 
 static void look(struct egr_conn *c)

@@ -369,6 +369,11 @@ void egr_proxy_caller(const struct egr_conn *c, uint32_t *pid, char program[EGR_
 	memcpy(program, c->proxied->program, EGR_PROGRAM_MAX);
 }
 
+bool egr_proxy_is_judged(const struct egr_conn *c)
+{
+	return !c->proxied || c->proxied->state == DIALING;
+}
+
 bool egr_proxy_announced(struct egr *e, struct egr_conn *c, const struct egr_ask *ask)
 {
 	struct egr_proxied *p;

@@ -298,6 +298,9 @@ void egr_relay_bury(struct egr *e)
 
 		e->dead = c->next;
 		e->nconns--;
+		*c->link_of_all = c->next_of_all;
+		if (c->next_of_all)
+			c->next_of_all->link_of_all = c->link_of_all;
 		egr_proxy_release(e, c);
 		egr_http_release(e, c);
 		free(c);

@@ -69,23 +69,39 @@ static int map_page(struct egr *e, struct b_err *err)
 	return 0;
 }
 
-static int map_policy(struct egr *e, struct b_err *err)
+int egr_policy_map(int fd, struct sbx_image *out, struct sbx_requests *out_requests)
 {
+	struct sbx_requests requests;
+	struct sbx_image image;
 	struct stat st;
 	void *p;
+	int err;
 
-	if (fstat(EGR_FD_POLICY, &st) < 0 || st.st_size <= 0)
-		return b_fail(err, B_SYSTEM, errno, "policy: not there");
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, EGR_FD_POLICY, 0);
+	p = fstat(fd, &st) == 0 ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+				: MAP_FAILED;
+	err = errno;
+	close(fd);
 	if (p == MAP_FAILED)
-		return b_fail(err, B_SYSTEM, errno, "policy: %s", strerror(errno));
-	if (sbx_image_open(&e->image, p, (size_t)st.st_size, false) != SBX_IMAGE_OK)
-		return b_fail(err, B_FORMAT, 0, "policy: not a policy of this version");
-	sbx_requests_of(&e->image, &e->requests);
-	if (!sbx_requests_check(&e->requests))
-		return b_fail(err, B_FORMAT, 0, "policy: damaged rules on requests");
-	close(EGR_FD_POLICY);
-	return 0;
+		return err;
+	if (sbx_image_open(&image, p, (size_t)st.st_size, false) == SBX_IMAGE_OK) {
+		sbx_requests_of(&image, &requests);
+		if (sbx_requests_check(&requests)) {
+			*out = image;
+			*out_requests = requests;
+			return 0;
+		}
+	}
+	(void)munmap(p, (size_t)st.st_size);
+	return EBADMSG;
+}
+
+static int map_policy(struct egr *e, struct b_err *err)
+{
+	int sys = egr_policy_map(EGR_FD_POLICY, &e->image, &e->requests);
+
+	if (!sys)
+		return 0;
+	return b_fail(err, sys == EBADMSG ? B_FORMAT : B_SYSTEM, sys, "policy: %s", strerror(sys));
 }
 
 /* Two descriptors a connection, and four while bytes are on both ways: those that find none wait
@@ -135,7 +151,9 @@ static int open_sources(struct egr *e, const int fds[EGR_SOCKETS], struct b_err 
 	if (e->ep < 0)
 		return b_fail(err, B_SYSTEM, errno, "epoll: %s", strerror(errno));
 	e->channel = (struct egr_source){EGR_FD_CHANNEL, egr_channel_ready};
-	if (egr_source_add(e, &e->channel, EPOLLIN) < 0)
+	e->control = (struct egr_source){EGR_FD_CONTROL, egr_control_ready};
+	if (egr_source_add(e, &e->channel, EPOLLIN) < 0 ||
+	    egr_source_add(e, &e->control, EPOLLIN) < 0)
 		return b_fail(err, B_SYSTEM, errno, "channel: %s", strerror(errno));
 	for (int i = 0; i < EGR_SOCKETS; i++) {
 		int fd = fds[i];
@@ -215,6 +233,7 @@ int egr_serve(struct b_err *err)
 	int rc;
 
 	e->held_end = &e->held;
+	e->late_end = &e->late;
 	(void)signal(SIGPIPE, SIG_IGN);
 	rc = begin(e, err);
 	if (rc == 0)

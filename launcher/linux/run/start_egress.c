@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@
 #include "egress/door.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/plan/program.h"
+
+#define RELOAD_MS 10000
 
 #define FDS ((int)(EGR_FD_SOCKETS + EGR_DOOR_MAX - EGR_FD_CHANNEL)) /* that sbx-egress gets */
 
@@ -72,7 +75,8 @@ int lau_door_prepare(struct lau_door *d, struct lau_broker_door *out, struct b_e
 	if (find_program(d, err) < 0 || make_page(d, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->channel) < 0 ||
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->sockets) < 0)
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->sockets) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, d->control) < 0)
 		return b_fail_sys(err, B_SYSTEM, errno, "socketpair");
 	*out = (struct lau_broker_door){
 		.page = d->page, .channel = d->channel[1], .sockets = d->sockets[1]};
@@ -137,23 +141,27 @@ static void shut(struct lau_door *d)
 	for (unsigned i = 0; i < EGR_DOOR_MAX; i++)
 		close_one(&d->fd[i]);
 	close_one(&d->channel[0]);
+	close_one(&d->control[1]);
 	close_one(&d->page_fd);
 	close_one(&d->program);
 	close_one(&d->watch.fd);
 	close_one(&d->later);
 }
 
-/* With these descriptors behind channel, page and policy. 0 or the errno. */
+enum { BASE = EGR_FD_SOCKETS - EGR_FD_CHANNEL };
+
+/* With these descriptors behind channel, page, policy and control. 0 or the errno. */
 static int start_with(struct lau_door *d, const int *more, int n, char **envp)
 {
 	_Alignas(16) char stack[32768];
-	struct start s = {.d = d, .parent = getpid(), .nfds = 3 + n, .envp = envp};
+	struct start s = {.d = d, .parent = getpid(), .nfds = BASE + n, .envp = envp};
 	int policy = policy_file(d);
 
 	s.fds[0] = d->channel[0];
 	s.fds[1] = d->page_fd;
 	s.fds[2] = policy;
-	memcpy(s.fds + 3, more, (size_t)n * sizeof *more);
+	s.fds[3] = d->control[1];
+	memcpy(s.fds + BASE, more, (size_t)n * sizeof *more);
 	/* with CLONE_VFORK it has executed, or ended, when we go on */
 	d->pid = policy < 0 ? -1
 			    : clone(become_egress, stack + sizeof stack,
@@ -330,6 +338,34 @@ int lau_door_opened(struct lau_door *d, const void *image, size_t size, struct b
 	return 0;
 }
 
+/* ---- another policy ---- */
+
+/* False: it did not answer within the time, or said that it could not. */
+static bool ask_to_judge_by(struct lau_door *d, struct egr_reloaded *out)
+{
+	struct pollfd p = {.fd = d->control[0], .events = POLLIN};
+	b_auto_fd int policy = policy_file(d);
+
+	return policy >= 0 && egr_sockets_send(d->control[0], &policy, 1) == 0 &&
+	       poll(&p, 1, RELOAD_MS) == 1 &&
+	       recv(d->control[0], out, sizeof *out, MSG_DONTWAIT) == (ssize_t)sizeof *out &&
+	       !out->err;
+}
+
+int lau_door_reload(struct lau_door *d, const void *image, size_t size, struct egr_reloaded *out,
+		    struct b_err *err)
+{
+	*out = (struct egr_reloaded){0};
+	d->image = image;
+	d->image_size = size;
+	if (d->pid <= 0 || ask_to_judge_by(d, out))
+		return 0;
+	(void)kill(d->pid, SIGKILL);
+	return b_fail(err, B_SYSTEM, 0,
+		      "sbx-egress did not take the new rules, and was ended: every connection is "
+		      "refused");
+}
+
 uint64_t lau_door_unheard(const struct lau_door *d)
 {
 	uint64_t told, heard;
@@ -345,6 +381,7 @@ void lau_door_release(struct lau_door *d)
 {
 	shut(d);
 	close_one(&d->channel[1]);
+	close_one(&d->control[0]);
 	for (int i = 0; i < 2; i++)
 		close_one(&d->sockets[i]);
 	if (d->pid > 0) {

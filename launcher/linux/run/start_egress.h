@@ -31,6 +31,7 @@ struct lau_door {
 	int page_fd, program;
 	int channel[2];	      /* sbx-egress's end, the broker's */
 	int sockets[2];	      /* ours, the broker's: for what it makes in the namespace */
+	int control[2];	      /* ours, sbx-egress's end: for other policies (egress/door.h) */
 	int later;	      /* to one that was started before them, -1 = none */
 	int fd[EGR_DOOR_MAX]; /* egr_door_fds() of them: listeners from EGR_SOCKETS on */
 	const void *image;    /* borrowed */
@@ -41,7 +42,7 @@ struct lau_door {
 #define LAU_DOOR_INIT                                                                              \
 	{                                                                                          \
 		.watch.fd = -1, .page_fd = -1, .program = -1, .channel = {-1, -1},                 \
-		.sockets = {-1, -1}, .later = -1, .fd = {[0 ... EGR_DOOR_MAX - 1] = -1}                          \
+		.sockets = {-1, -1}, .control = {-1, -1}, .later = -1, .fd = {[0 ... EGR_DOOR_MAX - 1] = -1}                          \
 	}
 /* clang-format on */
 
@@ -59,6 +60,11 @@ int lau_door_wait(struct lau_door *, struct b_err *err);
 int lau_door_settle(struct lau_door *, const struct pol_effect *, struct b_err *err);
 /* After lau_spawn(). `image` must live until the release. */
 int lau_door_opened(struct lau_door *, const void *image, size_t size, struct b_err *err);
+/* Another policy, which must live until the release: sbx-egress judges by it, connections that are
+ * there as well, when this returns 0; one that is not started yet will. On failure it has ended,
+ * and with it every connection. */
+int lau_door_reload(struct lau_door *, const void *image, size_t size, struct egr_reloaded *out,
+		    struct b_err *err);
 /* When the broker has ended: what sbx-egress has told it and it has not heard. */
 uint64_t lau_door_unheard(const struct lau_door *);
 /* Ends sbx-egress, when it has not ended. */

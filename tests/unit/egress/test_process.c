@@ -46,7 +46,7 @@ TestSuite(egress_process, .init = need_program);
 
 struct egress {
 	pid_t pid;
-	int channel;
+	int channel, control;
 	struct egr_page *page;
 	uint16_t dns, relay; /* ports */
 };
@@ -110,7 +110,8 @@ static _Noreturn void become(const char *path, int *fds, size_t n)
 /* A policy that opens `port` of 127.0.0.1. */
 static void start(struct egress *g, uint16_t port)
 {
-	int fds[EGR_FD_SOCKETS + EGR_SOCKETS - EGR_FD_CHANNEL], channel[2], page, null;
+	enum { FIRST = EGR_FD_SOCKETS - EGR_FD_CHANNEL };
+	int fds[FIRST + EGR_SOCKETS], channel[2], control[2], page, null;
 	const char *b = getenv("B");
 	char path[4096];
 	uint16_t other;
@@ -121,23 +122,26 @@ static void start(struct egress *g, uint16_t port)
 	g->page = mmap(NULL, sizeof *g->page, PROT_READ | PROT_WRITE, MAP_SHARED, page, 0);
 	cr_assert_neq((void *)g->page, MAP_FAILED);
 	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel), 0);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	fds[0] = channel[0];
 	fds[1] = page;
 	fds[2] = make_policy(port);
-	fds[3 + EGR_DNS4] = open_at(SOCK_DGRAM, INADDR_LOOPBACK, &g->dns);
-	fds[3 + EGR_DNS4_TCP] = open_at(SOCK_STREAM, INADDR_LOOPBACK, &other);
-	fds[3 + EGR_RELAY4] = open_at(SOCK_STREAM, INADDR_ANY, &g->relay);
-	fds[3 + EGR_DNS6] = fds[3 + EGR_DNS6_TCP] = fds[3 + EGR_RELAY6] = null;
+	fds[3] = control[0];
+	fds[FIRST + EGR_DNS4] = open_at(SOCK_DGRAM, INADDR_LOOPBACK, &g->dns);
+	fds[FIRST + EGR_DNS4_TCP] = open_at(SOCK_STREAM, INADDR_LOOPBACK, &other);
+	fds[FIRST + EGR_RELAY4] = open_at(SOCK_STREAM, INADDR_ANY, &g->relay);
+	fds[FIRST + EGR_DNS6] = fds[FIRST + EGR_DNS6_TCP] = fds[FIRST + EGR_RELAY6] = null;
 	g->pid = fork();
 	if (g->pid == 0)
 		become(path, fds, sizeof fds / sizeof *fds);
 	cr_assert(g->pid > 0);
 	g->channel = channel[1];
-	for (size_t i = 0; i < 3 + EGR_DNS6; i++)
+	g->control = control[1];
+	for (size_t i = 0; i < FIRST + EGR_DNS6; i++)
 		close(fds[i]);
-	close(fds[3 + EGR_DNS4_TCP]);
-	close(fds[3 + EGR_RELAY4]);
+	close(fds[FIRST + EGR_DNS4_TCP]);
+	close(fds[FIRST + EGR_RELAY4]);
 	close(null);
 }
 
@@ -147,6 +151,7 @@ static void stop(struct egress *g)
 	int status;
 
 	close(g->channel);
+	close(g->control);
 	cr_assert_eq(waitpid(g->pid, &status, 0), g->pid);
 	cr_expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x", status);
 }
@@ -473,6 +478,106 @@ Test(egress_process, a_name_that_no_rule_opens_is_not_there_and_is_told)
 	cr_expect_eq(t.what, EGR_TOLD_NAME);
 	cr_expect_str_eq(t.text, "name.example.org");
 	cr_expect_eq(rcode_of(&g, "\11localhost", 11), 0);
+	stop(&g);
+}
+
+/* ---- another policy ---- */
+
+/* Hands it over: what is said to that. The file is closed. */
+static struct egr_reloaded change(const struct egress *g, int policy)
+{
+	struct egr_reloaded said = {.err = -1};
+
+	cr_assert_eq(egr_sockets_send(g->control, &policy, 1), 0);
+	close(policy);
+	cr_assert_eq(recv(g->control, &said, sizeof said, 0), (ssize_t)sizeof said);
+	return said;
+}
+
+static void expect_said(struct egr_reloaded said, int err, unsigned kept, unsigned closed)
+{
+	cr_expect(said.err == err && said.kept == kept && said.closed == closed, "%d %u %u",
+		  said.err, said.kept, said.closed);
+}
+
+static void expect_open(int in, int out)
+{
+	say(in, "hi");
+	expect_text(out, "hi");
+}
+
+Test(egress_process, another_policy_ends_what_it_does_not_allow)
+{
+	uint16_t port, other;
+	int server = open_at(SOCK_STREAM, INADDR_LOOPBACK, &port), in, out;
+	int second = open_at(SOCK_STREAM, INADDR_LOOPBACK, &other);
+	struct egress g;
+
+	start(&g, port);
+	ask(&g, EGR_ASK_DIAL, 5, port);
+	cr_assert_eq(answered(&g), 0);
+	in = enter(&g, egr_id4(5));
+	out = accept(server, NULL, NULL);
+	expect_open(in, out);
+	expect_said(change(&g, make_policy(port)), 0, 1, 0);
+	expect_open(in, out);
+	ask(&g, EGR_ASK_DIAL, 6, port); /* nobody has come by it yet */
+	cr_assert_eq(answered(&g), 0);
+	expect_said(change(&g, make_policy(other)), 0, 0, 2);
+	expect_reset(in);
+	expect_reset(out);
+	expect_reset(enter(&g, egr_id4(6)));
+	for (int i = 0; i < 2; i++)
+		expect_told(&g, "- ended: the rules have changed", false, 0);
+	ask(&g, EGR_ASK_DIAL, 7, port);
+	cr_expect_eq(answered(&g), EACCES);
+	ask(&g, EGR_ASK_DIAL, 8, other);
+	cr_expect_eq(answered(&g), 0);
+	close(server);
+	close(second);
+	stop(&g);
+}
+
+Test(egress_process, a_damaged_policy_changes_nothing)
+{
+	uint16_t port;
+	int server = open_at(SOCK_STREAM, INADDR_LOOPBACK, &port);
+	int empty = memfd_create("empty", MFD_CLOEXEC), cut = make_policy(1);
+	struct egress g;
+
+	start(&g, port);
+	cr_assert_eq(ftruncate(cut, 4096), 0);
+	expect_said(change(&g, cut), EBADMSG, 0, 0);
+	cr_expect_gt(change(&g, empty).err, 0);
+	ask(&g, EGR_ASK_DIAL, 5, port);
+	cr_expect_eq(answered(&g), 0);
+	close(server);
+	stop(&g);
+}
+
+Test(egress_process, the_next_request_is_judged_by_another_policy)
+{
+	static const struct pol_http_rule other = {
+		.allow = true, .method = "GET", .path = "/new", .origin = "t:9"};
+	struct egress g;
+	uint16_t port;
+	int in, out;
+
+	connect_through(&g, 5, &in, &out, &port);
+	say(in, request("GET /ok/a", port));
+	expect_text(out, request("GET /ok/a", port));
+	judged.n = 0;
+	pol_http_rules_add(&arena, &judged, &other);
+	expect_said(change(&g, make_policy(port)), 0, 1, 0);
+	say(out, OK); /* to what was asked before */
+	expect_text(in, OK);
+	say(in, request("GET /new", port));
+	expect_text(out, request("GET /new", port));
+	say(out, OK);
+	expect_text(in, OK);
+	judged.n = 0; /* nobody looks into it any more: it cannot go on as it is */
+	expect_said(change(&g, make_policy(port)), 0, 0, 1);
+	expect_reset(in);
 	stop(&g);
 }
 
