@@ -2,11 +2,12 @@
 /*
  * formats.c - a record for other programs; see views.h.
  *
- * jsonl		each line whole: with run_id, event_id, event_type, exe, ppid that lines
- * leave to others ocsf		Open Cybersecurity Schema Framework 1.8: 1001 File System, 1007
- * Process, 4001 Network orbit	request and result of each call, denials, in Orbit's envelope
- * srt, openshell	see peers.h
- * chrome-trace Trace Event Format: a bar a process, a mark a denial; Perfetto opens it
+ * jsonl: each line whole, with run_id, event_id, event_type, exe, ppid that lines leave to others.
+ * ocsf: Open Cybersecurity Schema Framework 1.8: 1001 File System, 1007 Process, 4001 Network,
+ * 4002 HTTP, 4003 DNS, 5019 Device Config State Change.
+ * orbit: request and result of each call, denials, in Orbit's envelope.
+ * srt, openshell: see peers.h.
+ * chrome-trace: Trace Event Format: a bar a process, a mark a denial; Perfetto opens it.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -106,6 +107,31 @@ struct class
 	int category_uid;
 };
 
+/* Of a request: what its method is called there. */
+static int http_activity(const char *request)
+{
+	enum { OTHER = 99 };
+	static const char *const methods[] = {NULL,	 "CONNECT", "DELETE", "GET",   "HEAD",
+					      "OPTIONS", "POST",    "PUT",    "TRACE", "PATCH"};
+	size_t n = strcspn(request, " ");
+
+	for (int i = 1; i < (int)(sizeof methods / sizeof *methods); i++)
+		if (strlen(methods[i]) == n && memcmp(methods[i], request, n) == 0)
+			return i;
+	return OTHER;
+}
+
+static struct class class_of_network(const struct aud_entry *e)
+{
+	enum { OPEN = 1, REFUSE = 5, QUERY = 1 };
+
+	if (*e->request)
+		return (struct class){4002, http_activity(e->request), "network", 4};
+	if (strcmp(e->call, "resolve") == 0)
+		return (struct class){4003, QUERY, "network", 4};
+	return (struct class){4001, aud_entry_is_denied(e) ? REFUSE : OPEN, "network", 4};
+}
+
 static struct class class_of(const struct aud_entry *e)
 {
 	enum {
@@ -124,8 +150,10 @@ static struct class class_of(const struct aud_entry *e)
 		return (struct class){1007, LAUNCH, "system", 1};
 	if (strcmp(e->kind, "exit") == 0)
 		return (struct class){1007, TERMINATE, "system", 1};
+	if (strcmp(e->kind, "reload") == 0)
+		return (struct class){5019, 1, "discovery", 5};
 	if (strcmp(e->op, "connect") == 0)
-		return (struct class){4001, aud_entry_is_denied(e) ? 5 : 1, "network", 4};
+		return class_of_network(e);
 	if (strstr(e->call, "rename"))
 		return (struct class){1001, RENAME, "system", 1};
 	if (strstr(e->call, "unlink") || strcmp(e->call, "rmdir") == 0)
@@ -160,23 +188,89 @@ static void put_actor(struct b_json *j, const struct aud_entry *e)
 	b_json_close(j, '}');
 }
 
+static bool is_address(const char *host)
+{
+	return strchr(host, ':') || host[strspn(host, "0123456789.")] == '\0';
+}
+
+/* Method and path, of one that could be read. */
+static void put_request(struct b_json *j, const struct aud_entry *e)
+{
+	size_t method = strcspn(e->request, " ");
+	const char *path = e->request + method + (e->request[method] == ' ');
+
+	put_object(j, "http_request");
+	if (*e->request != '-') {
+		b_json_key(j, "http_method");
+		b_json_strn(j, e->request, method);
+	}
+	put_object(j, "url");
+	put_path(j, "hostname", e->host);
+	if (e->port)
+		put_int(j, "port", e->port);
+	if (*e->request != '-')
+		put_path(j, "path", path);
+	b_json_close(j, '}');
+	b_json_close(j, '}');
+	if (*e->request == '-')
+		put_path(j, "status_detail", path);
+}
+
+static void put_network(struct b_json *j, const struct class *c, const struct aud_entry *e)
+{
+	if (c->uid == 4003) {
+		put_object(j, "query");
+		put_path(j, "hostname", e->host);
+		b_json_close(j, '}');
+		return;
+	}
+	put_object(j, "dst_endpoint");
+	if (!*e->host) /* the path of a socket */
+		put_path(j, "name", e->path);
+	else
+		put_path(j, is_address(e->host) ? "ip" : "hostname", e->host);
+	if (e->port)
+		put_int(j, "port", e->port);
+	b_json_close(j, '}');
+	if (*e->host) {
+		put_object(j, "connection_info");
+		put_str(j, "protocol_name", "tcp");
+		put_int(j, "protocol_num", 6);
+		put_int(j, "direction_id", 2);
+		b_json_close(j, '}');
+	}
+	if (c->uid == 4002)
+		put_request(j, e);
+}
+
+/* What holds from here on, or why what was asked for does not. */
+static void put_reload(struct b_json *j, const struct aud_entry *e)
+{
+	put_str(j, "message",
+		*e->error ? "new rules on endpoints were refused" : "new rules on endpoints hold");
+	put_path(j, "status_detail", e->error);
+	put_object(j, "policy");
+	put_str(j, "name", "rules on endpoints");
+	put_str(j, "uid", e->policy);
+	b_json_close(j, '}');
+}
+
 static void put_target(struct b_json *j, const struct class *c, const struct aud_entry *e)
 {
 	const char *slash = strrchr(e->path, '/'), *name = slash && slash[1] ? slash + 1 : e->path;
 
+	if (c->uid == 5019)
+		put_reload(j, e);
 	if (!*e->path)
 		return;
-	if (c->uid == 1007)
-		put_object(j, "process");
-	else if (c->uid == 4001)
-		put_object(j, "dst_endpoint");
-	if (c->uid == 4001) {
-		put_path(j, *e->path == '/' ? "name" : "hostname", e->path);
-		b_json_close(j, '}');
+	if (c->category_uid == 4) {
+		put_network(j, c, e);
 		return;
 	}
-	if (c->uid == 1007)
+	if (c->uid == 1007) {
+		put_object(j, "process");
 		put_int(j, "pid", e->pid);
+	}
 	if (c->uid == 1007 && *e->cwd)
 		put_path(j, "working_directory", e->cwd);
 	put_object(j, "file");
@@ -197,7 +291,7 @@ static void put_target(struct b_json *j, const struct class *c, const struct aud
 static void add_ocsf(struct exporter *x, const struct aud_reader *r, struct b_str *out)
 {
 	const struct aud_entry *e = &r->e;
-	bool is_denied = aud_entry_is_denied(e);
+	bool is_denied = aud_entry_is_denied(e) || *e->error;
 	struct class c = class_of(e);
 	struct b_json j = {.out = out};
 	const char *host = host_of(x->v, &x->host, e);
@@ -228,7 +322,8 @@ static void add_ocsf(struct exporter *x, const struct aud_reader *r, struct b_st
 	put_int(&j, "type_id", 0);
 	put_str(&j, "hostname", host);
 	b_json_close(&j, '}');
-	put_actor(&j, e);
+	if (e->pid || *e->exe) /* of a request nobody knows whose it is */
+		put_actor(&j, e);
 	put_target(&j, &c, e);
 	if (*e->rule) {
 		put_object(&j, "firewall_rule");
@@ -395,7 +490,7 @@ static void add_srt(struct exporter *x, const struct aud_reader *r, struct b_str
 
 static void add_openshell(struct exporter *x, const struct aud_reader *r, struct b_str *out)
 {
-	view_shorthand(x->v->run, &r->e, out);
+	view_shorthand(x->v->run, &r->e, &x->number, out);
 }
 
 typedef void add_fn(struct exporter *, const struct aud_reader *, struct b_str *out);

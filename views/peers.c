@@ -105,6 +105,33 @@ static void add_connection(const struct aud_entry *e, struct b_str *out)
 	b_str_add(out, is_denied ? " engine:broker]\n" : " engine:mechanistic]\n");
 }
 
+/* "GET https://host/path", or what is wrong with what was sent. */
+static void add_request(const struct aud_entry *e, struct b_str *out)
+{
+	bool is_denied = aud_entry_is_denied(e), is_read = *e->request != '-';
+	size_t method = strcspn(e->request, " ");
+	const char *path = e->request + method + (e->request[method] == ' ');
+
+	b_str_addf(out, "HTTP:%.*s [%s] ", is_read ? (int)method : 6,
+		   is_read ? e->request : "REFUSE", is_denied ? "MED" : "INFO");
+	b_str_add(out, is_denied ? "DENIED " : "ALLOWED ");
+	add_process(*e->program ? e->program : e->exe, e->pid, out);
+	b_str_add(out, " -> ");
+	if (is_read)
+		b_str_addf(out, "%.*s http%s://", (int)method, e->request,
+			   e->port == 443 ? "s" : "");
+	view_text(out, e->port == 443 || e->port == 80 ? e->host : e->path);
+	if (is_read)
+		view_text(out, path);
+	b_str_add(out, " [policy:");
+	view_text(out, e->rule);
+	if (!is_read) {
+		b_str_add(out, " reason:");
+		view_text(out, path);
+	}
+	b_str_add(out, "]\n");
+}
+
 static void add_launch(const struct aud_entry *e, struct b_str *out)
 {
 	b_auto(b_str_release) struct b_str word = {0};
@@ -130,26 +157,49 @@ static void add_end(const struct aud_entry *e, struct b_str *out)
 		b_str_addf(out, " [exit:%" PRId64 "]\n", e->status);
 }
 
+static void add_policy(const char *what, const char *hash, uint64_t version, struct b_str *out)
+{
+	b_str_addf(out, "CONFIG:LOADED [INFO] policy %s [version:v%" PRIu64 " hash:sha256:", what,
+		   version);
+	b_str_add_visible(out, hash, strnlen(hash, 12));
+	b_str_add(out, "]\n");
+}
+
 /* The beginning of the run, and the policy that it has. */
-static void add_start(const struct aud_run *run, struct b_str *out)
+static void add_start(const struct aud_run *run, uint64_t *version, struct b_str *out)
 {
 	const char *hash = aud_run_str(run, "policy_hash");
 
 	b_str_add(out, "LIFECYCLE:START [INFO] sbx-launch success\n");
+	*version = 1;
 	if (hash)
-		b_str_addf(out,
-			   "CONFIG:LOADED [INFO] policy loaded [version:v1 hash:sha256:%.12s]\n",
-			   hash);
+		add_policy("loaded", hash, *version, out);
 }
 
-void view_shorthand(const struct aud_run *run, const struct aud_entry *e, struct b_str *out)
+static void add_reload(const struct aud_entry *e, uint64_t *version, struct b_str *out)
+{
+	if (!*e->error) {
+		add_policy("reloaded", e->policy, ++*version, out);
+		return;
+	}
+	b_str_addf(out, "CONFIG:REFUSED [MED] policy kept [version:v%" PRIu64 " error:", *version);
+	view_text(out, e->error);
+	b_str_add(out, "]\n");
+}
+
+void view_shorthand(const struct aud_run *run, const struct aud_entry *e, uint64_t *version,
+		    struct b_str *out)
 {
 	if (strcmp(e->kind, "run") == 0)
-		add_start(run, out);
+		add_start(run, version, out);
+	else if (strcmp(e->kind, "reload") == 0)
+		add_reload(e, version, out);
 	else if (strcmp(e->kind, "exit") == 0)
 		add_end(e, out);
 	else if (*e->argv)
 		add_launch(e, out);
+	else if (strcmp(e->op, "connect") == 0 && *e->request)
+		add_request(e, out);
 	else if (strcmp(e->op, "connect") == 0 && *e->host)
 		add_connection(e, out);
 }

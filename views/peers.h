@@ -23,4 +23,6 @@ void view_violations_show(const struct view_violations *, struct b_str *out);
 void view_violations_release(struct view_violations *);
 
 /* OpenShell's shorthand line of the event, if it has one. */
-void view_shorthand(const struct aud_run *, const struct aud_entry *, struct b_str *out);
+/* *version: of the policy, 0 before the first line. */
+void view_shorthand(const struct aud_run *, const struct aud_entry *, uint64_t *version,
+		    struct b_str *out);

@@ -24,6 +24,22 @@ for format in orbit openshell srt ocsf jsonl chrome-trace; do
 	"$AUDIT" show --format $format >"$TMP/$format" || echo "format $format: status $?"
 done
 
+cat >http.yaml <<'EOP'
+schemaVersion: 2
+kind: Policy
+metadata: {name: n}
+spec:
+  fsProfiles:
+    dev: {read: ["**"], connect: [{to: "a.example.net:80", http: [GET /ok]}]}
+EOP
+launch -q -p http.yaml -- sh -c 'curl -s -m 20 http://a.example.net/ok http://a.example.net/other
+printf "x\r\n\r\n" | python3 -c "import socket, sys
+s = socket.create_connection((\"a.example.net\", 80), 20)
+s.sendall(sys.stdin.buffer.read())
+s.recv(1000)"'
+"$AUDIT" show --format openshell >>"$TMP/openshell"
+"$AUDIT" show --format ocsf >"$TMP/ocsf-http"
+
 event() # TYPE BODY
 {
 	grep -F "\"event_type\":\"$1\"" "$TMP/orbit" | grep -qF "\"body_kind\":\"$2\""
@@ -49,6 +65,12 @@ openshell_ocsf_shorthand_002()
 {
 	line 'NET:REFUSE \[MED\] DENIED python3[.0-9]*\([0-9]+\) -> 192\.0\.2\.7:443/tcp \[policy:[^ ]+ engine:broker\]'
 }
+openshell_ocsf_shorthand_003()
+{
+	line 'HTTP:GET \[INFO\] ALLOWED [^ ]+ -> GET http://a\.example\.net/ok \[policy:[^ ]*http\.yaml:6:[0-9]+\]' &&
+		line 'HTTP:GET \[MED\] DENIED [^ ]+ -> GET http://a\.example\.net/other \[policy:[^ ]*http\.yaml:6:[0-9]+\]' &&
+		line 'HTTP:REFUSE \[MED\] DENIED [^ ]+ -> a\.example\.net \[policy:[^ ]*http\.yaml:6:[0-9]+ reason:a first line .*\]'
+}
 openshell_ocsf_shorthand_005() { line 'PROC:LAUNCH \[INFO\] python3[.0-9]*\([0-9]+\) \[cmd:python3 client\.py a\.example\.net 80\]'; }
 openshell_ocsf_shorthand_006() { line 'PROC:TERMINATE \[INFO\] (da|ba|)sh\([0-9]+\) \[exit:3\]'; }
 openshell_ocsf_shorthand_008() { line 'LIFECYCLE:START \[INFO\] sbx-launch success'; }
@@ -63,7 +85,31 @@ reserved()
 }
 check 'no other event of Orbit'\''s is written' reserved
 check 'each line of a shorthand is of a known class' eval \
-	'! grep -vE "^(NET:OPEN|NET:REFUSE|PROC:LAUNCH|PROC:TERMINATE|LIFECYCLE:START|CONFIG:LOADED) \[(INFO|MED)\] " "$TMP/openshell"'
+	'! grep -vE "^(NET:OPEN|NET:REFUSE|HTTP:GET|HTTP:REFUSE|PROC:LAUNCH|PROC:TERMINATE|LIFECYCLE:START|CONFIG:LOADED) \[(INFO|MED)\] " "$TMP/openshell"'
+
+# ---- OCSF: the classes of the network, and what each must have ----
+ocsf()
+{
+	python3 - "$TMP/ocsf" "$TMP/ocsf-http" <<'EOP'
+import json, sys
+lines = [json.loads(line) for name in sys.argv[1:] for line in open(name)]
+by = {}
+for e in lines:
+    by.setdefault(e["class_uid"], []).append(e)
+    assert e["type_uid"] == e["class_uid"] * 100 + e["activity_id"], e
+    assert e["category_uid"] == e["class_uid"] // 1000 and e["metadata"]["version"] == "1.8.0", e
+opened = [e for e in by[4001] if e["dst_endpoint"].get("hostname") == "a.example.net"]
+assert opened and all(e["dst_endpoint"]["port"] == 80 and e["connection_info"]["direction_id"] == 2 for e in opened), opened
+refused = [e for e in by[4001] if e["dst_endpoint"].get("ip") == "192.0.2.7"]
+assert refused and refused[0]["activity_id"] == 5 and refused[0]["action_id"] == 2, refused
+http = {e["http_request"]["url"].get("path"): e for e in by[4002]}
+assert http["/ok"]["activity_id"] == 3 and http["/ok"]["action_id"] == 1, http
+assert http["/ok"]["http_request"]["http_method"] == "GET" and http["/ok"]["http_request"]["url"]["hostname"] == "a.example.net"
+assert http["/other"]["action_id"] == 2 and http["/other"]["firewall_rule"]["uid"].rsplit(":", 2)[0].endswith("http.yaml")
+assert "http_method" not in http[None]["http_request"] and "first line" in http[None]["status_detail"], http[None]
+EOP
+}
+check 'OCSF: connections, requests and refusals' ocsf
 
 # ---- srt's violation store: one a denial, the last hundred ----
 violations()
