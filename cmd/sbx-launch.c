@@ -54,7 +54,7 @@ static int doctor(bool json)
 /* What only Linux has. */
 static bool is_for_linux(const struct lau_options *o)
 {
-	return o->ps || o->stop || o->wait || o->hook || o->setup;
+	return o->ps || o->stop || o->wait || o->reload || o->hook || o->setup;
 }
 
 static int answer_on_linux(const struct lau_options *o)
@@ -66,6 +66,8 @@ static int answer_on_linux(const struct lau_options *o)
 		return lau_setup(o);
 	if (o->ps)
 		return lau_runs_list(o->json);
+	if (o->reload)
+		return lau_runs_reload(o->reload, o->timeout_ms);
 	return o->stop ? lau_runs_stop(o->stop, o->timeout_ms)
 		       : lau_runs_wait(o->wait, o->timeout_ms);
 #else

@@ -449,6 +449,9 @@ const struct b_opt lau_option_table[] = {
 	 .help = "for programs that insist on a proxy: HTTP_PROXY and others name one of the run's "
 		 "own, "
 		 "where rules say which endpoints are open"},
+	{"reloadable", 0, NULL, B_OPT_FLAG, O(reloadable),
+	 .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
+	 .help = "rules on endpoints may change while the run lasts: SIGHUP, --reload RUN"},
 	{"marked-calls", 0, NULL, B_OPT_FLAG, O(marked_calls),
 	 .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
 	 .help = "let the kernel alone decide changes in directories where no rule can differ: "
@@ -561,8 +564,12 @@ const struct b_opt lau_option_table[] = {
 	{"wait", 0, "RUN", B_OPT_STR, O(wait), .where = ASK | LAU_OPT_LINUX_ONLY,
 	 .excludes = "ps|stop", .group = GROUP,
 	 .help = "wait for the end of a run: its status; --timeout limits --stop and --wait"},
+	{"reload", 0, "RUN", B_OPT_STR, O(reload), .where = ASK | LAU_OPT_LINUX_ONLY,
+	 .excludes = "ps|stop|wait", .group = GROUP,
+	 .help = "have a --reloadable run read its rules on endpoints again; wait until they hold"},
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .where = RUN | ASK | SENT,
-	 .needs = "doctor|selftest|ps|print-argv|mode", .excludes = "stop|wait", .group = GROUP,
+	 .needs = "doctor|selftest|ps|print-argv|mode", .excludes = "stop|wait|reload",
+	 .group = GROUP,
 	 .help = "with --doctor, --selftest, --ps, --print-argv: as JSON; with --mode: a refusal, "
 		 "too"},
 	{"hook", 0, LAU_AGENTS, B_OPT_ENUM, O(hook), "|" LAU_AGENTS,

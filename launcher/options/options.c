@@ -99,7 +99,7 @@ static int check_command(const struct lau_options *o, unsigned where, struct b_e
 			      "no command: sbx-launch [options] [--] command [args]; see --help");
 	if (where != LAU_OPT_RUN && o->argv)
 		return b_fail(err, B_USAGE, 0, "%s: no command may follow",
-			      o->print_env ? "--print-env" : "--ps, --stop, --wait");
+			      o->print_env ? "--print-env" : "--ps, --stop, --wait, --reload");
 	return 0;
 }
 
@@ -111,9 +111,9 @@ static int check(const struct lau_options *o, const struct b_opt *table, size_t 
 
 	if (o->help || o->version || o->completion >= 0 || o->doctor || o->selftest)
 		return 0;
-	if (o->ps || o->stop || o->wait) {
+	if (o->ps || o->stop || o->wait || o->reload) {
 		where = LAU_OPT_ASK;
-		place = "--ps, --stop or --wait";
+		place = "--ps, --stop, --wait or --reload";
 	} else if (o->print_env) {
 		where = LAU_OPT_PRINT_ENV;
 		place = "--print-env, which starts nothing and has no floor";

@@ -97,15 +97,16 @@ struct lau_options {
 	bool tee;
 	int capture_over; /* enum lau_over */
 	bool capture_joint;
-	const char *chdir;	 /* NULL = stay */
-	const char *command;	 /* for /bin/sh, NULL = the words are the command */
-	bool is_shell;		 /* started as sbx-shell, without options of ours */
-	const char *stop, *wait; /* RUN, NULL = not asked */
+	const char *chdir;		  /* NULL = stay */
+	const char *command;		  /* for /bin/sh, NULL = the words are the command */
+	bool is_shell;			  /* started as sbx-shell, without options of ours */
+	const char *stop, *wait, *reload; /* RUN, NULL = not asked */
 	bool ps;
 	int hook, setup; /* index of lau_agent_names; 0 = not asked */
 	bool project, undo;
 	bool dry_run, doctor, selftest, json, help, version, no_shim, print_env, print_argv;
 	bool proxy_env;
+	bool reloadable;   /* rules on endpoints may change while it lasts */
 	bool marked_calls; /* docs/adr/016 */
 	int on_error_pass; /* --on-error pass, with print_env; else deny */
 	unsigned quiet;	   /* 1: no notes; 2: no denials, either */

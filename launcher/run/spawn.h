@@ -20,6 +20,8 @@ struct lau_spawn {
 	 * namespaces, and starts the command as our child, or as its own (is_parent). Needs
 	 * `confine`. */
 	const struct lau_broker_plan *broker;
+	/* Where the broker has its plan, in memory that it shares with us; NULL = in its own. */
+	struct lau_broker_plan *broker_room;
 	const struct lau_signals *signals; /* put back in the child */
 	const char *program;		   /* for execve(2) */
 	char *const *argv;

@@ -332,6 +332,17 @@ static enum lau_event event_of(const struct lau_signal *sig)
 	}
 }
 
+static bool is_taken(const struct loop *l)
+{
+	for (int i = 0; i < LAU_WATCHES; i++) {
+		struct lau_watch *w = l->s->watch[i];
+
+		if (w && w->takes && w->takes(w, &l->signal))
+			return true;
+	}
+	return false;
+}
+
 static void take_signals(struct loop *l)
 {
 	bool is_child = false;
@@ -339,7 +350,8 @@ static void take_signals(struct loop *l)
 	while (l->state != LAU_ST_DONE && lau_signals_next(l->s->signals, &l->signal)) {
 		if (l->signal.signo == SIGCHLD)
 			is_child = true;
-		else if (l->signal.signo != SIGPIPE) /* our own stderr, nobody's business */
+		else if (l->signal.signo != SIGPIPE && /* our own stderr, nobody's business */
+			 !is_taken(l))
 			dispatch(l, event_of(&l->signal));
 	}
 	if (is_child)

@@ -133,8 +133,10 @@ struct lau_watch {
 	void (*stopped)(struct lau_watch *, int signo);	   /* the command stopped; NULL */
 	bool (*is_apart)(const struct lau_watch *, pid_t); /* a child that ends its own; NULL */
 	bool (*has_child)(const struct lau_watch *);	   /* that wait(2) sees; NULL = never */
+	/* True: the signal was meant for it, and does nothing else. NULL = none is. */
+	bool (*takes)(struct lau_watch *, const struct lau_signal *);
 };
-#define LAU_WATCHES 6
+#define LAU_WATCHES 7
 
 struct lau_supervisor {
 	const struct lau_signals *signals;
@@ -372,3 +374,6 @@ int lau_runs_list(bool json);
 int lau_runs_stop(const char *run, uint64_t timeout_ms);
 /* Waits for a run, and returns its status: at once if it has ended. */
 int lau_runs_wait(const char *run, uint64_t timeout_ms);
+/* Has a --reloadable run read its rules on endpoints again, and waits until they hold: 0; 125: they
+ * are refused, and why is said. */
+int lau_runs_reload(const char *run, uint64_t timeout_ms);

@@ -264,7 +264,8 @@ static int step_channel(struct run *r, struct b_err *err)
 	if (r->o->is_shell)
 		lau_environment_set(&r->env, SBX_ENV_SHELL, r->channel.dir);
 	preload_shim(r);
-	if (lau_nest_may(r->guest, &r->plan))
+	/* a run inside would go on by the rules of its start */
+	if (lau_nest_may(r->guest, &r->plan) && !r->o->reloadable)
 		(void)lau_nest_listen(r->channel.dir, &r->nest);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
 	pol_floor_grant(&r->plan.floor, r->channel.image_path, POL_GRANT_READ, false);
@@ -378,6 +379,7 @@ static void release(struct run *r)
 	lau_reports_close(&r->reports);
 	lau_alone_close(&r->alone);
 	lau_door_release(&r->door);
+	lau_reload_release(&r->reload);
 	lau_channel_release(&r->channel);
 	if (r->has_signals)
 		lau_signals_close(&r->signals);
@@ -412,6 +414,7 @@ static void init(struct run *r, const struct lau_options *o)
 		.reports.watch.fd = -1,
 		.alone.watch.fd = -1,
 		.door = LAU_DOOR_INIT,
+		.reload.watch.fd = -1,
 	};
 }
 

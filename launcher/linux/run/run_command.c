@@ -161,6 +161,7 @@ static int take_spawned(struct run *r, struct b_err *err)
 
 int lau_run_spawn(struct run *r, struct b_err *err)
 {
+	struct lau_broker_plan *room = NULL;
 	struct lau_spawn sp;
 	struct b_err why;
 	int rc;
@@ -170,7 +171,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	r->has_signals = true;
 	lau_terminal_look(&r->terminal);
 	lau_processes_adopt();
-	if (hand_over(r, err) < 0)
+	if (hand_over(r, err) < 0 || lau_reload_prepare(r, &room, err) < 0)
 		return -1;
 	r->envp = lau_environment_build(&r->env, lau_os_environ());
 	if (lau_capture_open(&r->capture, r->envp, err) < 0 || check_streams(r, err) < 0)
@@ -178,6 +179,7 @@ int lau_run_spawn(struct run *r, struct b_err *err)
 	r->limits.mark = lau_guard_mark();
 	sp = (struct lau_spawn){.confine = &r->confine,
 				.broker = r->plan.floor.uses_broker ? &r->broker : NULL,
+				.broker_room = room,
 				.signals = &r->signals,
 				.limits = &r->limits,
 				.stdio = r->capture.is_open ? r->capture.io.child : NULL,
@@ -315,7 +317,7 @@ int lau_run_supervise(struct run *r, struct b_err *err)
 		.watch = {r->requester, serve_others(r), r->guard.pid ? &r->guard.watch : NULL,
 			  r->spawned.reports ? &r->reports.watch : NULL,
 			  r->door.page ? &r->door.watch : NULL,
-			  r->spawned.alone ? &r->alone.watch : NULL},
+			  r->spawned.alone ? &r->alone.watch : NULL, lau_reload_watch(r)},
 		.drain = r->record.collector ? lau_record_drain : NULL,
 		.left = r->o->verbose ? list_left : NULL,
 		.ctx = &r->record,

@@ -11,6 +11,7 @@
 #include "launcher/exec/exec.h"
 #include "launcher/linux/broker/public.h"
 #include "launcher/linux/nested/nest.h"
+#include "launcher/linux/run/run_reload.h"
 #include "launcher/linux/run/start_egress.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/options/options.h"
@@ -57,6 +58,7 @@ struct run {
 	pid_t timer;
 	struct lau_guard guard;
 	struct lau_door door;
+	struct lau_reload reload;   /* --reloadable */
 	struct lau_reports reports; /* of the command, when it is the broker's child */
 	struct lau_alone alone;	    /* of the first process of the pid namespace */
 };

@@ -18,6 +18,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "launcher/run/documents_kept.h"
 
 enum { STATUS_TIMEOUT = 124 };
 
@@ -181,6 +182,60 @@ int lau_runs_stop(const char *run, uint64_t timeout_ms)
 		return b_report(me, &err);
 	rc = wait_for(&f, timeout_ms, true, &err);
 	return rc < 0 ? b_report(me, &err) : rc;
+}
+
+enum { RELOAD_MS = 30000, LOOK_MS = 5 };
+
+static int ask_to_reload(const struct found *f, const char *dir, struct b_err *err)
+{
+	struct b_err ignored;
+
+	if (f->pidfd < 0)
+		return b_fail(err, B_SYSTEM, 0, "%s has ended", f->id);
+	if (!lau_reload_answered(dir, 0, &ignored))
+		return b_fail(err, B_USAGE, 0,
+			      "%s: it was not started with --reloadable, and would take the signal "
+			      "for a hang-up",
+			      f->id);
+	if (syscall(SYS_pidfd_send_signal, f->pidfd, SIGHUP, NULL, 0) == 0)
+		return 0;
+	return b_fail(err, B_SYSTEM, errno, "%s: %s", f->id, strerror(errno));
+}
+
+/* Its message is for us: why not, or what has changed. */
+static int await_reload(const struct found *f, const char *dir, uint64_t timeout_ms,
+			struct b_err *out)
+{
+	uint64_t since = lau_reload_now_ns();
+	uint64_t end = b_deadline_ms(timeout_ms ? timeout_ms : RELOAD_MS);
+
+	if (ask_to_reload(f, dir, out) < 0)
+		return -1;
+	while (!lau_reload_answered(dir, since, out)) {
+		struct pollfd p = {.fd = f->pidfd, .events = POLLIN};
+
+		if (poll(&p, 1, LOOK_MS) > 0)
+			return b_fail(out, B_SYSTEM, 0, "%s has ended", f->id);
+		if (b_now_ms() >= end)
+			return b_fail(out, B_SYSTEM, 0, "%s has not answered within the time",
+				      f->id);
+	}
+	return out->kind == B_OK ? 0 : -1;
+}
+
+int lau_runs_reload(const char *run, uint64_t timeout_ms)
+{
+	b_auto(release) struct found f;
+	b_auto(b_str_release) struct b_str dir = {0};
+	struct b_err err;
+
+	if (find(run, &f, &err) < 0)
+		return b_report(me, &err);
+	b_str_addf(&dir, "%s/%s", f.root, f.id);
+	if (await_reload(&f, dir.s, timeout_ms, &err) < 0)
+		return b_report(me, &err);
+	dprintf(STDERR_FILENO, "%s: %s: %s\n", me, f.id, err.msg);
+	return 0;
 }
 
 static int status_of(const struct found *f, struct b_err *err)

@@ -219,46 +219,47 @@ static pid_t start_command(const struct way *w, const struct lau_confine *c, int
 static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 {
 	struct sock_filter insn[LAU_TRAP_MAX];
-	struct lau_broker_plan plan = *w->sp->broker;
+	struct lau_broker_plan own, *plan = w->sp->broker_room ? w->sp->broker_room : &own;
 	struct lau_confine c = *w->sp->confine;
 	struct lau_wards wards;
 	int socks[2], null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	pid_t pid;
 
-	plan.no_inet = lost & LAU_NET_FILTERED;
-	plan.filter_flags |= lost & LAU_NET_FILTERED ? POL_SC_NO_INET
-			     : lost & LAU_NO_IPC     ? POL_SC_NO_IPC
-						     : 0;
-	plan.shares_net |= plan.no_inet;
-	plan.no_shm = lost & LAU_NO_SHM;
+	*plan = *w->sp->broker;
+	plan->no_inet = lost & LAU_NET_FILTERED;
+	plan->filter_flags |= lost & LAU_NET_FILTERED ? POL_SC_NO_INET
+			      : lost & LAU_NO_IPC     ? POL_SC_NO_IPC
+						      : 0;
+	plan->shares_net |= plan->no_inet;
+	plan->no_shm = lost & LAU_NO_SHM;
 	/* device nodes outside of /dev, which the broker keeps shut */
-	plan.passes_marks = plan.passes_marks && !(lost & LAU_NO_NODEV);
-	plan.own_pids = w->in_pid_ns;
-	plan.net.run = plan.net.is_apart ? lau_net_cookie() : 0;
-	if (plan.net.is_apart && !plan.net.run) {
+	plan->passes_marks = plan->passes_marks && !(lost & LAU_NO_NODEV);
+	plan->own_pids = w->in_pid_ns;
+	plan->net.run = plan->net.is_apart ? lau_net_cookie() : 0;
+	if (plan->net.is_apart && !plan->net.run) {
 		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));
 		give_up(r, w->out);
 	}
-	if (plan.no_inet) /* the filter lets nobody make a socket of the network */
-		plan.door.page = NULL;
-	if (plan.door.page &&
-	    lau_door_open(plan.door.sockets, &plan.door.port, plan.door.is_published, &r->err) < 0)
+	if (plan->no_inet) /* the filter lets nobody make a socket of the network */
+		plan->door.page = NULL;
+	if (plan->door.page && lau_door_open(plan->door.sockets, &plan->door.port,
+					     plan->door.is_published, &r->err) < 0)
 		give_up(r, w->out);
-	if (lau_broker_enter(&plan, &r->err) < 0)
+	if (lau_broker_enter(plan, &r->err) < 0)
 		give_up(r, w->out);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, socks) < 0) {
 		b_fail_sys(&r->err, B_SYSTEM, errno, "socketpair");
 		give_up(r, w->out);
 	}
 	c.trap = insn;
-	c.trap_len = lau_broker_filter(&plan, insn);
-	c.ring = plan.ring_path;
+	c.trap_len = lau_broker_filter(plan, insn);
+	c.ring = plan->ring_path;
 	c.listener_to = socks[1];
 	pid = start_command(w, &c, lost, socks[0], r);
-	if (!plan.is_parent)
+	if (!plan->is_parent)
 		close(w->hello);
 	else if (lau_wards_open(&wards, w->hello, pid) == 0)
-		plan.wards = &wards;
+		plan->wards = &wards;
 	else
 		_exit(1); /* and the command with us */
 	close(w->out);
@@ -267,7 +268,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 		_exit(1);
 	if (w->sp->limits)
 		lau_limits_share(w->sp->limits);
-	serve(&plan, socks[0], null);
+	serve(plan, socks[0], null);
 }
 
 /* The child that is to be the broker, or the command. `lost` < 0: in no namespace yet. */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run_reload.h - a run whose rules on endpoints may change while it lasts (--reloadable). SIGHUP
+ * from a process asks for it; `sbx-launch --reload RUN` sends it, and waits for what comes of it.
+ *
+ * Three judge by the same image: the broker, sbx-egress, and the collector, which names rules. The
+ * broker reads its plan in memory that it shares with the supervisor, and images lie there, too,
+ * none of which ever changes or goes: one pointer is stored, and the next call is judged by the new
+ * image as a whole. Only then sbx-egress gets it, and ends connections that it does not allow; when
+ * it has said so the new rules hold. Whatever is wrong before that changes nothing.
+ */
+#pragma once
+
+#include "launcher/linux/run/start_egress.h"
+#include "launcher/run/documents_kept.h"
+#include "launcher/supervise/supervise.h"
+
+struct lau_broker_plan;
+struct pol_engine;
+struct pol_reload;
+struct run;
+
+struct lau_reload {
+	struct lau_watch watch; /* first */
+	struct run *run;	/* NULL = not such a run */
+	struct lau_documents documents;
+	struct pol_reload *images;
+	struct lau_broker_plan *plan; /* the broker's, in `room` */
+	unsigned char *room;	      /* shared with the broker */
+	size_t used;
+	struct lau_placed *placed; /* list, in `room` */
+	char policy[65];	   /* SHA-256 of the image that holds */
+};
+
+/* Before the broker is forked: *out is where it is to have its plan. B_USAGE: there are no rules on
+ * endpoints. */
+int lau_reload_prepare(struct run *, struct lau_broker_plan **out, struct b_err *err);
+/* The command runs: what the supervisor's loop looks at, or NULL. */
+struct lau_watch *lau_reload_watch(struct run *);
+void lau_reload_release(struct lau_reload *);
