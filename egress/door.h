@@ -21,8 +21,8 @@
  * When all callers are gone the broker shuts its half of the channel down. sbx-egress begins
  * nothing more then, and ends; the broker reads until it has.
  *
- * The supervisor may hand over another compiled policy at any time (struct egr_reloaded). The broker
- * has the same one by then.
+ * The supervisor may hand over another compiled policy at any time (struct egr_reloaded). The
+ *broker has the same one by then.
  *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.
