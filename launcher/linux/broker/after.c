@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,6 +53,15 @@ void br_let_them_act(void)
 	}
 }
 
+/* Somebody has removed the directory, and so what was made in it: the act was done where it was
+ * judged, and nothing of it is anywhere else. */
+static bool is_removed(int dir)
+{
+	struct stat st;
+
+	return fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && !st.st_nlink;
+}
+
 /* 0: where it was; 1: elsewhere, path and len say where; -1: nobody can say. */
 static int look_where(struct br_call *c, struct br_end *e)
 {
@@ -60,7 +70,7 @@ static int look_where(struct br_call *c, struct br_end *e)
 	char name[NAME_MAX + 1];
 
 	if (br_text_of_dir(c->b, e->at, now, &len) < 0)
-		return -1;
+		return is_removed(e->at) ? 0 : -1;
 	if (len == parent && !memcmp(now, e->path, len))
 		return 0;
 	n = e->len - parent - (parent > 1);
@@ -79,6 +89,7 @@ bool br_is_misplaced(struct br_call *c, struct br_end *e)
 
 struct br_answer br_made(struct br_call *c, struct br_end *e, struct br_answer a, int flags)
 {
+	br_test_point(c->b, BR_POINT_MADE);
 	if (a.kind == BR_KIND_VALUE && br_is_misplaced(c, e)) {
 		(void)unlinkat(e->at, e->name, flags);
 		return br_deny(c, SBX_MODIFY, e, 0);

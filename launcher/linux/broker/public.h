@@ -60,6 +60,7 @@ enum lau_broker_point {
 	BR_POINT_SETTLED,  /* no more */
 	BR_POINT_SIGNAL,   /* the watch is about to interrupt a worker */
 	BR_POINT_JUDGED,   /* a call was judged, and is about to be done */
+	BR_POINT_MADE,	   /* it has made something, and may look where that is */
 	BR_POINT_MOVED,	   /* it was moved, and is looked at again */
 	BR_POINT_GIVEN,	   /* a caller has its descriptor, and the broker still a copy */
 	BR_POINT_UNLOCKED, /* what takes long is about to be done, without the lock */

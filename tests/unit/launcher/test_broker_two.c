@@ -311,3 +311,27 @@ Test(launcher_broker_two, a_slow_act_in_its_place_is_done)
 		clean();
 	}
 }
+
+/* Who makes something by a call that is slow, and somebody else removes it with its directory. */
+static void remove_made(enum lau_broker_point at)
+{
+	if (at != BR_POINT_MADE)
+		return;
+	(void)remove("d/settings.json");
+	seen->judged += rmdir("d") == 0;
+	(void)poll(NULL, 0, 5);
+}
+
+/* What was done is not denied for that: the record would say of a change that nobody made it. */
+Test(launcher_broker_two, what_was_made_and_is_gone_was_made)
+{
+	int (*const by_name[])(void *) = {make_directory, make_fifo, make_symlink};
+	const struct sb_options o = {.test_point = remove_made, .no_filter = true};
+
+	for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++) {
+		seen->judged = 0;
+		cr_assert_eq(sb_run(&policy, &o, by_name[i], NULL), 0, "%zu", i);
+		cr_assert_eq(seen->judged, 1, "%zu", i);
+		clean();
+	}
+}
