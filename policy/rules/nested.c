@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/str.h"
+#include "core/path.h"
 #include "policy/compile/ruleset.h"
 #include "policy/document/layers.h"
 #include "policy/document/settings.h"
@@ -130,11 +132,40 @@ static bool is_lifted_file(const struct nest *n, const struct pol_mark *m)
 	return is_matched(n, POL_MARK_OPENS_READ, m->place);
 }
 
+static bool is_marked(const struct nest *n, enum pol_mark_kind kind, const char *place)
+{
+	for (size_t i = 0; i < n->literals.n; i++)
+		if (n->literals.v[i].kind == kind && strcmp(n->literals.v[i].place, place) == 0)
+			return true;
+	return kind != POL_MARK_OPENS_MODIFY && is_matched(n, kind, place);
+}
+
+/* Within a closed directory srt mounts what may be written first, and what may be read over it, but
+ * for what lies in something that may be written. */
+static bool is_mounted_over(const struct nest *n, const struct pol_mark *m)
+{
+	b_auto_free char *place = b_strdup(m->place);
+	bool is_over = false;
+
+	if (m->kind != POL_MARK_OPENS_MODIFY || is_marked(n, POL_MARK_CLOSES, place))
+		return false;
+	while (place[1]) {
+		place[sbx_path_parent(place, strlen(place))] = '\0';
+		if (is_marked(n, POL_MARK_OPENS_MODIFY, place))
+			is_over = false;
+		else if (is_marked(n, POL_MARK_OPENS_READ, place))
+			is_over = true;
+		if (is_marked(n, POL_MARK_CLOSES, place))
+			return is_over;
+	}
+	return false;
+}
+
 static void say_literal(struct nest *n, const struct pol_mark *m)
 {
 	unsigned ops = ops_of(m);
 
-	if (m->only_named || is_closed_file(n, m) || is_lifted_file(n, m))
+	if (m->only_named || is_closed_file(n, m) || is_lifted_file(n, m) || is_mounted_over(n, m))
 		return;
 	if (m->kind == POL_MARK_CLOSES && is_matched(n, POL_MARK_OPENS_READ, m->place))
 		ops = POL_OPS(SBX_MODIFY);
@@ -261,7 +292,8 @@ static void open_named(struct nest *n, const struct pol_mark *m)
 	};
 	size_t before = n->b->rs->op[op].n;
 
-	if (m->kind == POL_MARK_CLOSES || m->is_left_out || is_closed_file(n, m))
+	if (m->kind == POL_MARK_CLOSES || m->is_left_out || is_closed_file(n, m) ||
+	    is_mounted_over(n, m))
 		return;
 	pol_build_absolute(n->b, &t);
 	if (n->b->rs->op[op].n == before)

@@ -171,7 +171,8 @@ class Judge:
         for top, dirs, files in os.walk(path):
             for name in dirs + files:
                 below = os.path.join(top, name)
-                if self.is_mandatory(below) or self.matches(["denyRead"], below):
+                if self.is_mandatory(below) or self.matches(["denyRead"], below) or \
+                        self.is_linked_match(below):
                     return True
         return False
 

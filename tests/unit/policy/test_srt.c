@@ -316,6 +316,21 @@ Test(policy_srt, the_order_of_entries_is_of_no_account)
 	close_engine();
 }
 
+/* srt binds what may be written first, and what may be read over it. */
+Test(policy_srt, what_is_read_again_covers_what_may_be_written_in_it)
+{
+	made = "out/ d/w/in/ d/r/w/ .git/objects/";
+	open_engine("\".\", \"d\"", "\"~\", \"out\", \".git/objects\", \"d/w\", \"d/r/w\"", "",
+		    ", \"allowRead\": [\".\", \"d/w/in\", \"d/r\"]");
+	cr_expect(may(SBX_READ, "out/f"));
+	cr_expect(!may(SBX_MODIFY, "out/f"));
+	cr_expect(!may(SBX_MODIFY, ".git/objects/f"));
+	cr_expect(!may(SBX_MODIFY, "d/r/w/f"));
+	cr_expect(may(SBX_MODIFY, "d/w/f"), "the deepest denial has its own openings");
+	cr_expect(may(SBX_MODIFY, "d/w/in/f"), "what lies in something that may be written");
+	close_engine();
+}
+
 Test(policy_srt, at_the_same_place_an_opening_counts)
 {
 	made = "d/f e/f file lifted p1/f";
