@@ -434,8 +434,12 @@ void ak_try_plainly(struct ak_prog *p, struct ak_rng *r)
 		unsigned first = ak_rnd(r, 3);
 
 		with_paths(r, op, of[first], of[(first + 1 + ak_rnd(r, 2)) % 3]);
-		if (!strcmp(ak_calls[op->call].name, "renameat2"))
-			op->v[4] = ak_rnd(r, 2) ? 3 : 0;	   /* an exchange */
+		if (!strcmp(ak_calls[op->call].name, "renameat2")) {
+			op->v[4] = ak_rnd(r, 2) ? 3 : 0; /* an exchange */
+			/* files are copied to where they may not be read, links are not */
+			if (ak_rnd(r, 2))
+				with_paths(r, op, path(r, "ws/l_none"), of[1]);
+		}
 		if (!strcmp(ak_calls[op->call].name, "openat2")) { /* makes something, mostly */
 			for (unsigned tries = 0; tries < 30; tries++) {
 				op->v[2] = any(r) & ~(1u << 15);
