@@ -62,7 +62,7 @@ cd "$TMP" || exit 1
 tar -xzf "$TMP"/one/sbx-launch-*-linux-*.tar.gz && cd "$TMP"/sbx-launch-*/ || exit 1
 check 'install.sh installs' ./install.sh --prefix "$TMP/prefix"
 check 'what it has installed works' used "$TMP/prefix/bin"
-check 'with completions, manuals and the profile' sh -c 'ls "$1"/libexec/sbx-launch/apparmor/sbx-launch' - "$TMP/prefix"
+check 'with completions, manuals and the profile' cp "$TMP/prefix/libexec/sbx-launch/apparmor/sbx-launch" "$TMP/prefix.profile"
 check 'with all of them' files_of "$TMP/prefix/share"
 check 'sbx.pc names the place' grep -qx 'libdir=${prefix}/lib' "$TMP/prefix/lib/pkgconfig/sbx.pc"
 check 'install.sh once more' ./install.sh --prefix="$TMP/prefix"
@@ -139,7 +139,20 @@ if command -v dpkg >/dev/null && { [ -z "$as_root" ] || command -v fakeroot >/de
 	check '.deb: installed' debian -i "$TMP"/one/*.deb
 	check '.deb: works' used "$root/usr/bin"
 	check '.deb: completions and manuals' files_of "$root/usr/share"
-	check '.deb: the profile is a file of configuration' [ "$(debian -s sbx-launch 2>/dev/null | grep -c '^ /etc/apparmor.d/sbx-launch ')" = 1 ]
+	check '.deb: the profile lies where the doctor says' cmp "$TMP/prefix.profile" "$root/usr/libexec/sbx-launch/apparmor/sbx-launch"
+	# a parser that knows the profile, one that does not, and one that sees what an administrator has changed
+	mkdir -p "$TMP/tools" && printf '#!/bin/sh\n' >"$TMP/tools/aa-enabled" && chmod 755 "$TMP/tools/aa-enabled"
+	profiled() # STATUS-OF-PARSER
+	{
+		printf '#!/bin/sh\nexit %s\n' "$1" >"$TMP/tools/apparmor_parser" && chmod 755 "$TMP/tools/apparmor_parser"
+		DPKG_ROOT=$root PATH=$TMP/tools:$PATH sh "$root/var/lib/dpkg/info/sbx-launch.postinst" configure
+	}
+	none_for_an_old_parser() { rm -f "$root/etc/apparmor.d/sbx-launch" && profiled 1 && [ ! -e "$root/etc/apparmor.d/sbx-launch" ]; }
+	one_for_a_new_parser() { profiled 0 && cmp "$TMP/prefix.profile" "$root/etc/apparmor.d/sbx-launch"; }
+	changes_stay() { echo '# mine' >>"$root/etc/apparmor.d/sbx-launch" && profiled 0 && tail -n 1 "$root/etc/apparmor.d/sbx-launch" | grep -q mine; }
+	check '.deb: AppArmor that does not know the profile gets none' none_for_an_old_parser
+	check '.deb: one that does has it' one_for_a_new_parser
+	check '.deb: and what an administrator changes there stays' changes_stay
 	check '.deb: checksums' debian --verify sbx-launch sbx-launch-shim libsbx-dev
 	check '.deb: removed' debian -P sbx-launch sbx-launch-shim libsbx-dev
 	check '.deb: nothing is left' [ "$(cd "$root" && find . ! -type d ! -path './var/*')" = '' ]
