@@ -22,7 +22,7 @@
  * nothing more then, and ends; the broker reads until it has.
  *
  * The supervisor may hand over another compiled policy at any time (struct egr_reloaded). The
- *broker has the same one by then.
+ * broker has the same one by then.
  *
  * The page is shared: the resolver in sbx-egress writes names, the broker reads which name a fake
  * address stands for. A name never changes and never goes.
