@@ -42,17 +42,22 @@ sbx()
 # A run whose command does what is written to it, a line each: get HOST PATH; hold HOST PATH, on a
 # connection that stays; ask HOST PATH, on that. It answers a line each.
 cat >"$TMP/worker.py" <<'P'
-import socket, sys, urllib.request
+import http.client, sys, urllib.request
 held = {}
 def ask(host, path):
-    held[host].sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-    got = held[host].recv(65536)
-    return got.split()[1].decode() if got else "closed"
+    held[host].request("GET", path)
+    held[host].auto_open = 0 # no other connection in its place
+    try:
+        answer = held[host].getresponse()
+    except http.client.RemoteDisconnected:
+        return "closed"
+    answer.read()
+    return str(answer.status)
 def do(what, host, path="/x"):
     if what == "get":
         return urllib.request.urlopen(f"http://{host}{path}", timeout=20).read().decode().strip()
     if what == "hold":
-        held[host] = socket.create_connection((host, 80), 20)
+        held[host] = http.client.HTTPConnection(host, 80, timeout=20)
     return ask(host, path)
 for line in iter(sys.stdin.readline, ""):
     try:
