@@ -62,7 +62,7 @@ wider=("--unix host" "--unix $HOME" "--network host" "--network watch" "--connec
 narrow='policy dialect image profile deny-read deny-modify deny-connect require-bundle bundle-key strict require backend
 net-connections net-bytes net-rate audit-level audit-file audit-required anchor-fd anchor-command learn context mode timeout
 kill-after memory cpu-time nproc fsize nofile status-fd command chdir result-json stdin capture-limit capture-over tee quiet
-verbose dry-run print-argv print-env on-error doctor selftest ps stop wait json hook setup project undo completion help version'
+verbose dry-run print-argv print-env on-error doctor selftest ps stop wait reload reloadable json hook setup project undo completion help version'
 unknown()
 {
 	local o

@@ -158,7 +158,7 @@ Test(launcher_options, bad_lines_are_refused_with_a_reason)
 	refused("--ps --stop last", "--ps: cannot be used with --stop");
 	refused("--ps x", "no command may follow");
 	refused("--wait last --json", "--json: only together with");
-	refused("--stop last --read x", "--read: not with --ps, --stop or --wait");
+	refused("--stop last --read x", "--read: not with --ps, --stop, --wait or --reload");
 	refused("--tee x", "--tee: only together with --result-json");
 	refused("--on-error pass x", "--on-error: not with a command");
 	refused("--mode auto --best-effort x", "--mode: cannot be used with --best-effort");
