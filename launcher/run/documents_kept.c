@@ -168,13 +168,13 @@ void lau_reload_answer(int dirfd, uint64_t started_ns, const struct b_err *err)
 bool lau_reload_answered(const char *run_dir, uint64_t since_ns, struct b_err *out)
 {
 	b_auto(b_str_release) struct b_str path = {0}, text = {0};
-	uint64_t started;
+	unsigned long long started;
 	int kind, at = 0;
 	struct b_err none;
 
 	b_str_addf(&path, "%s/" ANSWER, run_dir);
 	if (b_read_file(path.s, ANSWER_MAX, &text, &none) < 0 ||
-	    sscanf(b_str_c(&text), "%" SCNu64 " %d %n", &started, &kind, &at) < 2 || !at ||
+	    sscanf(b_str_c(&text), "%llu %d %n", &started, &kind, &at) < 2 || !at ||
 	    started < since_ns)
 		return false;
 	b_fail(out, (enum b_kind)kind, 0, "%s", b_str_c(&text) + at);

@@ -42,6 +42,10 @@ void lau_os_ends_free(struct lau_ends *);
 void lau_os_ends_watch(void *ends, uint32_t pid);
 bool lau_os_ends_next(void *ends, uint32_t *out_pid, int *out_status);
 
+/* The terminal of standard error gives keys and not lines, and no shell has it: somebody draws on
+ * it. False where the system is not asked. */
+bool lau_os_is_screen_taken(void);
+
 /* environ(7), which is not a variable on every system. */
 char *const *lau_os_environ(void);
 /* From here lau_os_environ() returns the requester's variables, in a fork that makes a run for it.
