@@ -23,5 +23,6 @@ void ad_block_cut(const char *text, struct ad_span block, struct b_str *out);
 
 /* The value of a line `KEY = value` or `KEY: value`, which is not one of the block when that is cut
  * out before. The key is a word of the line and not in a comment; its small letters match either.
- * `is_makefile`: the last one, of a line that is no recipe's. NULL: there is none. */
+ * `is_makefile`: takes the last such line, and passes over recipes; else takes the first. Returns
+ * NULL if no line has the key. */
 const char *ad_block_value(const char *text, const char *key, bool is_makefile, size_t *out_len);

@@ -24,7 +24,7 @@ struct ad_change {
 	struct b_str file;	    /* absolute */
 	bool exists, will_exist;    /* the file, before and after */
 	struct b_str before, after; /* its bytes; they may hold no NUL */
-	struct ad_state state;	    /* what is known from an earlier change of ours */
+	struct ad_state state;	    /* as an earlier change of ours left it */
 	unsigned mode;
 };
 void ad_change_release(struct ad_change *);

@@ -13,7 +13,7 @@
 static const char written[] =
 	"#!/bin/sh\n# Written by `sbx-launch --setup`; `--undo` removes it.\n";
 
-/* What each of these files takes without quotes. */
+/* Refuses a word that one of these files would need quotes for. */
 static int check_plain(const char *word, const char *where, struct b_err *err)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -204,7 +204,7 @@ static int add_github_lines(const struct ad_tool_words *w, const char *text, str
 	/* that of a job is further in, and counts more for the job */
 	if (strncmp(text, "defaults:", 9) == 0 || strstr(text, "\ndefaults:"))
 		return b_fail(err, B_USAGE, 0,
-			      "it has `defaults:` of its own: put the shell there");
+			      "it has `defaults:` already: put the shell into them");
 	b_str_add(out, "defaults:\n  run:\n    shell: sbx-launch --preset=github ");
 	if (add_plain_options(w, "a workflow", out, err) < 0)
 		return -1;

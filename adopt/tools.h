@@ -13,7 +13,7 @@
 struct b_err;
 struct b_strlist;
 
-/* What the lines are made of. */
+/* The words from which a tool makes its lines. */
 struct ad_tool_words {
 	const struct b_strlist *launcher; /* its path, then options */
 	const char *shell;		  /* sbx-shell beside it, or NULL where there is none */

@@ -159,7 +159,7 @@ static size_t in_git_directory(const struct aud_denial *d)
 	return 0;
 }
 
-/* What the base rules deny by name is the run's own machinery: nothing to open up. "<...>" and "[]"
+/* The base rules deny by name only the run's own files, and no option opens those. "<...>" and "[]"
  * are no names: no rule matched, or there is none. */
 static bool is_own(const struct aud_denial *d)
 {
@@ -363,8 +363,8 @@ static bool add_outside(struct b_str *line, const struct aud_denial *d, size_t n
 	return more != NULL;
 }
 
-/* The name of a directory is its parent's. A rule with a star has no name of its own to keep, and
- * is narrower where the parent holds too much. */
+/* To make or remove a directory changes its parent, so the option names the parent. Where that
+ * opens too much, it names a pattern for the directory, which is narrower. */
 static void add_parent(struct b_str *line, const struct aud_denial *d, size_t parent)
 {
 	if (add_outside(line, d, d->path_len))

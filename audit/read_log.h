@@ -88,7 +88,7 @@ struct aud_verify {
 };
 
 /*
- * The same of lines that somebody else reads, one after another.
+ * The same check, for a caller that reads the lines itself, one after another.
  *
  *	struct aud_check *c = aud_check_new(root, run);
  *	... aud_check_line(c, &line, &entry, NULL, number, &err) ...
@@ -97,7 +97,7 @@ struct aud_verify {
  */
 struct aud_check;
 struct aud_check *aud_check_new(const char *root, const struct aud_run *);
-/* `why`: the line is no event, for this reason, and `e` is not looked at. */
+/* `why`: the reason why the line is no event; the call then ignores `e`. NULL: it is one. */
 int aud_check_line(struct aud_check *, const struct aud_line *, const struct aud_entry *e,
 		   const char *why, uint64_t number, struct b_err *err);
 void aud_check_end(struct aud_check *, struct aud_verify *out);

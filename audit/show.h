@@ -39,7 +39,7 @@ void aud_show_recount(const struct aud_counts *, struct b_str *out);
  * the log cannot be read. */
 int aud_summary(const struct aud_run *, bool colour, struct b_str *out, struct b_err *err);
 
-/* The same of lines that somebody else reads. `e` NULL: the line is no event. */
+/* The same, for a caller that reads the lines. It passes `e` NULL for a line that is no event. */
 struct aud_tally;
 struct aud_tally *aud_tally_new(const struct aud_run *);
 void aud_tally_line(struct aud_tally *, const struct aud_entry *e, uint64_t number);

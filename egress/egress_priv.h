@@ -222,6 +222,8 @@ void egr_close_reset(int fd);
 
 /* ---- http_relay.c ---- */
 
+/* The name or the address that the connection is for. False: neither is known. */
+bool egr_conn_host(const struct egr *, const struct egr_conn *, struct sbx_host *out);
 /* Both ends are connected: 1: rules on requests hold, c->http is there; 0: none; -1: they cannot be
  * found, and the connection must not be. */
 int egr_http_inspect(struct egr *, struct egr_conn *);

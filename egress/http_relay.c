@@ -131,7 +131,7 @@ static void tell_why(struct egr_http *h)
 /* ---- beginning ---- */
 
 /* The host that was asked for: a name, or else the address that is dialled. */
-static bool host_of(const struct egr *e, const struct egr_conn *c, struct sbx_host *out)
+bool egr_conn_host(const struct egr *e, const struct egr_conn *c, struct sbx_host *out)
 {
 	*out = (struct sbx_host){.kind = SBX_HOST_ADDRESS, .addr = c->addr[0]};
 	if (!c->name)
@@ -151,7 +151,7 @@ int egr_http_inspect(struct egr *e, struct egr_conn *c)
 
 	if (!e->requests.nsets)
 		return 0;
-	if (!host_of(e, c, &host))
+	if (!egr_conn_host(e, c, &host))
 		return -1;
 	n = sbx_connect_sets(&e->image, &host, c->port, &c->by, set);
 	if (!n)
@@ -195,8 +195,9 @@ bool egr_http_change(struct egr *e, struct egr_conn *c, const struct sbx_connect
 {
 	uint32_t set[SBX_LAYERS_MAX];
 	struct sbx_host host;
-	size_t n =
-		host_of(e, c, &host) ? sbx_connect_sets(&e->image, &host, c->port, &c->by, set) : 0;
+	size_t n = egr_conn_host(e, c, &host)
+			   ? sbx_connect_sets(&e->image, &host, c->port, &c->by, set)
+			   : 0;
 
 	if ((n > 0) != (c->http != NULL))
 		return false;

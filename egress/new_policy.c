@@ -54,15 +54,6 @@ bool egr_late_go_on(struct egr *e)
 
 /* ---- connections that are there ---- */
 
-static void host_of(const struct egr *e, const struct egr_conn *c, struct sbx_host *out)
-{
-	*out = (struct sbx_host){.kind = SBX_HOST_ADDRESS, .addr = c->addr[0]};
-	if (!c->name)
-		return;
-	out->kind = SBX_HOST_NAME;
-	out->len = egr_name_copy(e->page, c->name, out->name);
-}
-
 /* Is there nothing to judge: nobody knows yet where it goes, or it is none of the rules'? */
 static bool is_open_question(const struct egr_conn *c)
 {
@@ -105,8 +96,7 @@ static bool judge_again(struct egr *e, struct egr_conn *c)
 	struct sbx_connect_answer a = {.rule = -1, .why = SBX_CONNECT_CLASS};
 	struct sbx_host host;
 
-	host_of(e, c, &host);
-	if (is_allowed(e, c, &host, &a) &&
+	if (egr_conn_host(e, c, &host) && is_allowed(e, c, &host, &a) &&
 	    (!c->is_up || c->caller.fd < 0 || egr_http_change(e, c, &a)))
 		return true;
 	tell_end(e, c, &host, &a);

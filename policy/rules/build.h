@@ -202,6 +202,7 @@ struct pol_mark {
 	bool is_exact;	 /* what it names and nothing below */
 	bool only_named; /* opens what a set closes, where the other marks leave it open */
 	bool is_left_out;
+	bool is_covered; /* opens for modifying, but a read-only opening is mounted over it */
 	bool is_implied; /* by the system whose document it is: closed where something closes it */
 	const char *place;  /* canonical; of a pattern: the directory that it starts from */
 	const char *glob;   /* a pattern below `place`; NULL = the place itself */

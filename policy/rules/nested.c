@@ -161,11 +161,17 @@ static bool is_mounted_over(const struct nest *n, const struct pol_mark *m)
 	return false;
 }
 
+static void note_covered(struct nest *n)
+{
+	for (size_t i = 0; i < n->literals.n; i++)
+		n->literals.v[i].is_covered = is_mounted_over(n, &n->literals.v[i]);
+}
+
 static void say_literal(struct nest *n, const struct pol_mark *m)
 {
 	unsigned ops = ops_of(m);
 
-	if (m->only_named || is_closed_file(n, m) || is_lifted_file(n, m) || is_mounted_over(n, m))
+	if (m->only_named || is_closed_file(n, m) || is_lifted_file(n, m) || m->is_covered)
 		return;
 	if (m->kind == POL_MARK_CLOSES && is_matched(n, POL_MARK_OPENS_READ, m->place))
 		ops = POL_OPS(SBX_MODIFY);
@@ -292,8 +298,7 @@ static void open_named(struct nest *n, const struct pol_mark *m)
 	};
 	size_t before = n->b->rs->op[op].n;
 
-	if (m->kind == POL_MARK_CLOSES || m->is_left_out || is_closed_file(n, m) ||
-	    is_mounted_over(n, m))
+	if (m->kind == POL_MARK_CLOSES || m->is_left_out || is_closed_file(n, m) || m->is_covered)
 		return;
 	pol_build_absolute(n->b, &t);
 	if (n->b->rs->op[op].n == before)
@@ -359,6 +364,7 @@ int pol_build_nested(struct pol_build *b, const struct pol_settings *s, struct b
 	start(&n, b, s, true);
 	if (find_below(&n, err) < 0)
 		return -1;
+	note_covered(&n);
 	for (size_t i = 0; i < n.patterns.n; i++)
 		if (n.patterns.v[i].kind != POL_MARK_OPENS_MODIFY)
 			say_pattern(&n, &n.patterns.v[i], n.patterns.v[i].place,

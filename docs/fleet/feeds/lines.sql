@@ -2,7 +2,7 @@
 -- Lines as Fluent Bit (or rsyslog, or anything) sends them, as events: run it on each shard, after tables.sql. A line comes
 -- with the host and the path of its log, which names the run. The table keeps none; rows of events are those of
 -- sbx-audit ship, without what a line leaves to the line that started its process (exe, ppid). Each line is a batch: one
--- that is sent twice counts once. What is no event is left out, and there are no rows of runs.
+-- that the sender sends twice counts once. The view leaves out lines that are no events, and makes no rows of runs.
 CREATE TABLE IF NOT EXISTS sbx.lines (host String, file String, line String) ENGINE = Null;
 
 -- All columns, in their order: version 18.16 wants them for a distributed table.
