@@ -105,6 +105,20 @@ reload() # STATUS PATTERN
 	[ "$status" -eq "$1" ] && grep -qE -- "$2" "$TMP/out" || { cat "$TMP/out"; return 1; }
 }
 
+# Of all processes of the run but the supervisor, which is $2 of --ps.
+broker_only_reads()
+{
+	local top at n=0
+	top=$(sbx --ps | awk 'NR == 1 { print $2 }')
+	for at in $(pgrep -P "$top") "$top"; do
+		grep ' /memfd:sbx-room' "/proc/$at/maps" >"$TMP/maps" 2>/dev/null || continue
+		[ "$at" = "$top" ] && grep -q ' rw-s ' "$TMP/maps" && continue
+		n=$((n + 1))
+		! grep -v ' r--s ' "$TMP/maps" || return 1
+	done
+	[ "$n" -ge 1 ]
+}
+
 for w in $WHO; do
 	D=$TMP/d-$w
 	[ "$w" = me ] || D=$PLACE/d
@@ -125,6 +139,7 @@ for w in $WHO; do
 	check "$w: a line says so" grep -q 'a.example.net:80.*ended: the rules have changed' "$TMP/run.err"
 	check "$w: and another for what is refused by them" grep -q 'denied connect a.example.net:80' "$TMP/run.err"
 
+	check "$w: the broker reads images that it cannot change" broker_only_reads
 	policy '        - a.example.net:80
         - b.example.net:nonsense'
 	check "$w: a rule that is wrong is refused with its place" reload 125 'E_POLICY: the rules on endpoints stay as they were: .*p.yaml:11:11: '

@@ -18,92 +18,101 @@
 #include "policy/engine.h"
 #include "policy/reload.h"
 
-/* Of address space: what is used of it is the images. */
-#define ROOM  ((size_t)256 << 20)
-#define ALIGN 64u
+#define ROOM ((size_t)256 << 20)
 
 static const char me[] = "sbx-launch";
 
-/* An image that the broker may be reading at any time. */
+/* An image that was used. The list is the supervisor's alone: it decides by it what it reads. */
 struct lau_placed {
 	struct sbx_image image;
+	const struct sbx_image *seen; /* the same one, as the broker has it */
 	struct lau_placed *next;
 };
 
-/* ---- memory shared with the broker ---- */
+/* ---- images that the broker may be reading at any time ---- */
 
-static void *take(struct lau_reload *l, size_t size)
-{
-	size_t at = (l->used + ALIGN - 1) / ALIGN * ALIGN;
-
-	if (size > ROOM - at)
-		return NULL;
-	l->used = at + size;
-	return l->room + at;
-}
-
-static const struct sbx_image *find(const struct lau_reload *l, const void *data, size_t size)
+static const struct lau_placed *find(const struct lau_reload *l, const void *data, size_t size)
 {
 	for (const struct lau_placed *p = l->placed; p; p = p->next)
 		if (p->image.size == size && memcmp(p->image.base, data, size) == 0)
-			return &p->image;
+			return p;
 	return NULL;
 }
 
-/* What was used before is used again. NULL: B_LIMIT. */
-static const struct sbx_image *place(struct lau_reload *l, const void *data, size_t size,
-				     struct b_err *err)
+/* Into `room`. False: it is full. */
+static bool show(struct lau_reload *l, const void *data, size_t size, struct lau_placed *p)
 {
-	const struct sbx_image *known = find(l, data, size);
-	struct lau_placed *p = known ? NULL : take(l, sizeof *p);
-	void *copy = p ? take(l, size) : NULL;
+	const void *copy = lau_room_place(&l->room, data, size);
+	struct sbx_image seen = {.size = size};
+	const void *own;
+
+	if (!copy)
+		return false;
+	seen.base = lau_room_seen(&l->room, copy);
+	seen.hdr = (const void *)seen.base;
+	own = lau_room_place(&l->room, &seen, sizeof seen);
+	if (!own)
+		return false;
+	p->image.base = copy;
+	p->seen = lau_room_seen(&l->room, own);
+	return true;
+}
+
+/* What was used before is used again. NULL: B_LIMIT. */
+static const struct lau_placed *place(struct lau_reload *l, const void *data, size_t size,
+				      struct b_err *err)
+{
+	const struct lau_placed *known = find(l, data, size);
+	b_auto_free struct lau_placed *p = NULL;
 
 	if (known)
 		return known;
-	if (!copy) {
+	p = b_calloc(1, sizeof *p);
+	if (!show(l, data, size, p)) {
 		b_fail(err, B_LIMIT, 0,
 		       "there is no room for yet another policy: start the run anew");
 		return NULL;
 	}
-	memcpy(copy, data, size);
-	if (sbx_image_open(&p->image, copy, size, true) != SBX_IMAGE_OK) {
+	if (sbx_image_open(&p->image, p->image.base, size, true) != SBX_IMAGE_OK) {
 		b_fail(err, B_FORMAT, 0, "the compiled policy is damaged");
 		return NULL;
 	}
 	p->next = l->placed;
 	l->placed = p;
-	return &p->image;
+	return b_take_ptr(&p);
 }
 
 /* ---- what is asked for ---- */
 
-/* From the next call on; the image lies there as a whole before the pointer does. */
-static void give_broker(struct lau_reload *l, const struct sbx_image *image)
+/* From the next call on; the image lies there as a whole before the pointer does. The plan is only
+ * written to: the broker could have changed it. */
+static void give_broker(struct lau_reload *l, const struct lau_placed *p)
 {
-	__atomic_store_n(&l->plan->image, image, __ATOMIC_RELEASE);
+	__atomic_store_n(&l->plan->image, p->seen, __ATOMIC_RELEASE);
 }
 
 /* NULL: nothing has changed. */
-static const struct sbx_image *image_of_now(struct lau_reload *l, struct b_err *err)
+static const struct lau_placed *image_of_now(struct lau_reload *l, struct b_err *err)
 {
 	struct pol_engine *now = NULL;
 	b_auto_free void *data = NULL;
-	const struct sbx_image *image = NULL;
+	const struct lau_placed *placed = NULL;
 	size_t size;
 
 	if (lau_documents_again(&l->documents, &now, err) == 0 &&
 	    pol_reload_image(l->images, now, &data, &size, err) == 0)
-		image = place(l, data, size, err);
+		placed = place(l, data, size, err);
 	pol_engine_free(now);
-	if (!image)
+	if (!placed)
 		(void)b_wrap(err, "the rules on endpoints stay as they were");
-	return image;
+	return placed;
 }
 
 static int change(struct lau_reload *l, struct egr_reloaded *out, struct b_err *err)
 {
 	struct lau_record *record = &l->run->record;
-	const struct sbx_image *image = image_of_now(l, err);
+	const struct lau_placed *placed = image_of_now(l, err);
+	const struct sbx_image *image = placed ? &placed->image : NULL;
 
 	if (!image)
 		return -1;
@@ -111,7 +120,7 @@ static int change(struct lau_reload *l, struct egr_reloaded *out, struct b_err *
 	/* who names rules must know those that the others name */
 	if (record->collector)
 		aud_collector_name_by(record->collector, image);
-	give_broker(l, image);
+	give_broker(l, placed);
 	return lau_door_reload(&l->run->door, image->base, image->size, out, err);
 }
 
@@ -158,14 +167,14 @@ static bool takes(struct lau_watch *w, const struct lau_signal *sig)
 
 static int make_room(struct lau_reload *l, struct b_err *err)
 {
-	void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *plan = mmap(NULL, sizeof *l->plan, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			  -1, 0);
 
-	if (room == MAP_FAILED)
-		return b_fail(err, errno == ENOMEM ? B_LIMIT : B_SYSTEM, errno,
-			      "--reloadable: memory for policies: %s", strerror(errno));
-	l->room = room;
-	return 0;
+	if (plan == MAP_FAILED)
+		return b_fail(err, B_SYSTEM, errno, "--reloadable: memory for the broker: %s",
+			      strerror(errno));
+	l->plan = plan;
+	return lau_room_init(&l->room, ROOM, err) == 0 ? 0 : b_wrap(err, "--reloadable");
 }
 
 int lau_reload_prepare(struct run *r, struct lau_broker_plan **out, struct b_err *err)
@@ -180,7 +189,6 @@ int lau_reload_prepare(struct run *r, struct lau_broker_plan **out, struct b_err
 			      "else can change: add one, or leave it out");
 	if (make_room(l, err) < 0 || lau_documents_keep(&l->documents, r->o, &r->dirs, err) < 0)
 		return -1;
-	l->plan = take(l, sizeof *l->plan);
 	l->images = pol_reload_new(r->plan.engine, r->plan.ends_tls);
 	memcpy(l->policy, r->plan.engine->hash, sizeof l->policy);
 	l->watch.takes = takes;
@@ -201,9 +209,16 @@ struct lau_watch *lau_reload_watch(struct run *r)
 
 void lau_reload_release(struct lau_reload *l)
 {
+	struct lau_placed *p;
+
 	lau_documents_release(&l->documents);
 	pol_reload_free(l->images);
-	if (l->room)
-		(void)munmap(l->room, ROOM);
+	while ((p = l->placed)) {
+		l->placed = p->next;
+		free(p);
+	}
+	if (l->plan)
+		(void)munmap(l->plan, sizeof *l->plan);
+	lau_room_release(&l->room);
 	*l = (struct lau_reload){.watch.fd = -1};
 }
