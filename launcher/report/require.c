@@ -57,13 +57,13 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 		{.name = "network-namespace",
 		 .lost = "a loopback and IPC of its own: network none refuses network sockets "
 			 "and System V IPC",
-		 .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+		 .remedy = LAU_NAMESPACES_REMEDY},
 	[LAU_NEED_PID] = {.name = "pid-namespace",
 			  .lost = "the host's processes are seen",
-			  .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+			  .remedy = LAU_NAMESPACES_REMEDY},
 	[LAU_NEED_SHM] = {.name = "private-shm",
 			  .lost = "/dev/shm is closed: no POSIX shared memory",
-			  .remedy = "allow user namespaces, or be root with CAP_SYS_ADMIN"},
+			  .remedy = LAU_NAMESPACES_REMEDY},
 	[LAU_NEED_SHIM] = {.name = "shim",
 			   .lost = "events of allowed reads and starts, rules for what the kernel "
 				   "refuses",

@@ -134,6 +134,8 @@ static const char *remedy(int e)
 		return "raise user.max_user_namespaces and its like (sysctl)";
 	if (e == EINVAL || e == ENOSYS)
 		return "the kernel lacks CONFIG_USER_NS, CONFIG_NET_NS or CONFIG_IPC_NS";
+	if (geteuid() == 0)
+		return "grant root CAP_SYS_ADMIN, start as an ordinary user";
 	return "allow user namespaces (kernel.apparmor_restrict_unprivileged_userns=0, "
 	       "kernel.unprivileged_userns_clone=1)";
 }

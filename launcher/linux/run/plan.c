@@ -464,7 +464,7 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 	if (lost & LAU_NO_IPC)
 		lau_plan_add(p, false,
 			     "no IPC of its own: System V IPC and POSIX message queues are "
-			     "refused: allow user namespaces, or be root with CAP_SYS_ADMIN");
+			     "refused: " LAU_NAMESPACES_REMEDY);
 	if (lost & LAU_NO_NODEV)
 		lau_plan_devices_lost(p);
 	lau_plan_abi_lost(p, lost);

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "launcher/options/options.h"
 #include "launcher/report/host.h"
+#include "launcher/report/report.h"
 #include "launcher/run/confine.h"
 #include "launcher/run/dirs.h"
 #include "policy/engine.h"
@@ -360,8 +361,5 @@ void lau_plan_devices(const struct lau_host *host, struct lau_plan *p)
 void lau_plan_devices_lost(struct lau_plan *p)
 {
 	lau_plan_add(p, false,
-		     b_arena_printf(&p->arena,
-				    "%s: allow user namespaces, or be root with "
-				    "CAP_SYS_ADMIN",
-				    others));
+		     b_arena_printf(&p->arena, "%s: %s", others, LAU_NAMESPACES_REMEDY));
 }
