@@ -360,6 +360,5 @@ void lau_plan_devices(const struct lau_host *host, struct lau_plan *p)
 
 void lau_plan_devices_lost(struct lau_plan *p)
 {
-	lau_plan_add(p, false,
-		     b_arena_printf(&p->arena, "%s: %s", others, LAU_NAMESPACES_REMEDY));
+	lau_plan_add(p, false, b_arena_printf(&p->arena, "%s: %s", others, LAU_NAMESPACES_REMEDY));
 }

@@ -141,6 +141,7 @@ struct ak_finding {
 /* What the inside says of a program. */
 struct ak_outcome {
 	uint32_t magic, nfound;
+	int32_t pid;	 /* of the program, as the record has it; 0 = unknown */
 	bool was_nobody; /* AK_DROP, and it could */
 	struct ak_finding found[AK_FINDINGS];
 	uint32_t count[AK_CALLS][3]; /* done, refused (EACCES, EPERM, EXDEV), failed */
@@ -319,6 +320,7 @@ struct ak_event {
 	bool is_denied;			      /* by the policy */
 	bool is_brokers;		      /* not the word of a process inside */
 	int err;
+	int32_t pid;
 	unsigned count;
 };
 struct ak_log {
@@ -336,6 +338,7 @@ void ak_log_release(struct ak_log *);
 struct ak_act {
 	struct ak_prog prog;
 	int64_t from, until; /* CLOCK_REALTIME, ns */
+	int32_t pid;
 	uint32_t refused[AK_OPS];
 	struct ak_changes changes;
 };

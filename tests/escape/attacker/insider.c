@@ -243,6 +243,7 @@ static void run(const struct ak_prog *p, int in, int out)
 	ak_arena->is_over = 1;
 	if (pid > 0)
 		end_group(pid);
+	ak_arena->outcome.pid = pid;
 	ak_arena->outcome.nfound = ak_arena->lock < AK_FINDINGS ? ak_arena->lock : AK_FINDINGS;
 }
 

@@ -400,7 +400,9 @@ static bool is_there(const struct ak_changes *c, const char *path)
 	return false;
 }
 
-/* Where one call came after the other the last word on a name is what is there. */
+/* Where one call came after the other the last word on a name is what is there. What the broker
+ * ends for a process that was killed is told while the next program runs, and was done before its
+ * world was made anew: an event of another process says nothing of this world. */
 static void check_last(const struct ak_world *w, const struct ak_log *log, const struct ak_act *a,
 		       const struct ak_event *e, struct ak_outcome *out)
 {
@@ -408,7 +410,8 @@ static void check_last(const struct ak_world *w, const struct ak_log *log, const
 	const char *rest = rest_below(path, w->base);
 
 	/* no longer than the inventory looks */
-	if (!e->is_brokers || !rest || strncmp(rest, "/ws/", 4) != 0 || strlen(path) > 3000)
+	if (!e->is_brokers || e->pid != a->pid || !rest || strncmp(rest, "/ws/", 4) != 0 ||
+	    strlen(path) > 3000)
 		return;
 	for (const struct ak_event *next = e + 1; next < log->v + log->n; next++)
 		if (is_in_or_late(a, next) && is_done(next) &&

@@ -161,6 +161,7 @@ static void take_line(struct ak_log *log, char *line, const char *ws)
 		.is_denied = is_kind(line, "denied"),
 		.is_brokers = is_text(line, "layer", "broker"),
 		.err = (int)number_of(line, "errno", 0),
+		.pid = (int32_t)number_of(line, "pid", 0),
 		.count = (unsigned)number_of(line, "count", 1),
 	};
 }

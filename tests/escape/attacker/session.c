@@ -462,6 +462,7 @@ int ak_session_run(struct ak_session *s, const struct ak_prog *p, struct ak_outc
 	ak_outsider_check(&s->outsider, out);
 	ak_world_check(&s->world, s->state, out->was_nobody && !(p->flags & (AK_HOST | AK_FREEZE)),
 		       out, &act->changes);
+	act->pid = out->pid;
 	memcpy(act->refused, out->refused, sizeof act->refused);
 	take_inside_lines(s);
 	act->until = now_ns();
