@@ -74,7 +74,8 @@ struct lau_need_row {
 	const char *lax;      /* what --best-effort still keeps, "" = all the rest */
 	const char *remedy;
 };
-/* What gives a run namespaces: one text for both, as root makes them without a user namespace. */
+/* How a user gets namespaces for runs. Root makes them without a user namespace: one text helps
+ * both. */
 #define LAU_NAMESPACES_REMEDY                                                                      \
 	"allow user namespaces for ordinary users, or grant root CAP_SYS_ADMIN"
 extern const struct lau_need_row lau_needs[LAU_NEED_COUNT];
