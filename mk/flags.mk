@@ -86,13 +86,16 @@ endif
 # in it reaches runs. In packages, which run on each host, it is inside.
 LIBS_TLS := $(if $(ALL_STATIC),-Wl$(comma)-Bstatic -lssl -lcrypto -Wl$(comma)-Bdynamic,$(call shared,libssl libcrypto,-lssl -lcrypto))
 
+# These goals build nothing, and leave no word of how they were called.
+BUILDS_NOTHING := $(filter clean help setup format uninstall,$(MAKECMDGOALS))
+
 # What is built follows the flags it is built with: objects and programs depend on this file, which
 # changes when they do.
 FLAGS_NOW = $(subst ',,$(CC) $(BASE_CFLAGS) $(HARDEN_CFLAGS) $(HARDEN_LDFLAGS) $(CFLAGS) $(LDFLAGS) \
 	$(SHIM_CFLAGS) $(LIBS_POLICY) $(LIBS_AUDIT) $(LIBS_TLS))
 FLAGS := $(B)/flags
 ifneq ($(strip $(FLAGS_NOW)),$(strip $(shell cat $(FLAGS) 2>/dev/null)))
-ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+ifeq ($(BUILDS_NOTHING),)
 $(shell mkdir -p $(B) && printf '%s\n' '$(strip $(FLAGS_NOW))' >$(FLAGS))
 endif
 endif
@@ -101,7 +104,7 @@ endif
 PLACES_NOW = $(PREFIX) $(LIBEXECDIR) $(LIBDIR) $(INCLUDEDIR) $(VERSION)
 PLACES := $(B)/places
 ifneq ($(strip $(PLACES_NOW)),$(strip $(shell cat $(PLACES) 2>/dev/null)))
-ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+ifeq ($(BUILDS_NOTHING),)
 $(shell mkdir -p $(B)/gen && printf '%s\n' '$(strip $(PLACES_NOW))' >$(PLACES) && \
 	printf '\043define SBX_LIBEXECDIR "%s"\n' '$(LIBEXECDIR)' >$(B)/gen/places.h)
 endif
@@ -115,7 +118,7 @@ STATIC ?= $(if $(SAN)$(filter no,$(ARCHIVES)),,$(if $(wildcard $(shell $(CC) -pr
 LINKING_NOW = $(AR) $(LD_R) $(OBJCOPY) STATIC=$(STATIC) ALL_STATIC=$(ALL_STATIC)
 LINKING := $(B)/linking
 ifneq ($(strip $(LINKING_NOW)),$(strip $(shell cat $(LINKING) 2>/dev/null)))
-ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+ifeq ($(BUILDS_NOTHING),)
 $(shell mkdir -p $(B) && printf '%s\n' '$(strip $(LINKING_NOW))' >$(LINKING))
 endif
 endif

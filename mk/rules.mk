@@ -35,7 +35,7 @@ sbx-launch_PIE = $(if $(STATIC),-static-pie $(RELR))
 # library can: tried once.
 $(B)/relr.mk: scripts/probe-relr $(FLAGS) | $$(@D)/.d
 	$(Q)scripts/probe-relr '$(CC)' >$@
-ifeq ($(filter clean help setup format,$(MAKECMDGOALS)),)
+ifeq ($(BUILDS_NOTHING),)
 -include $(B)/relr.mk
 endif
 

@@ -129,6 +129,9 @@ removed()
 	make -s B="$B" DESTDIR="$out/root" PREFIX=/usr/local uninstall || return 1
 	[ -z "$(find "$out/root" ! -type d)" ] || { find "$out/root" ! -type d; return 1; }
 }
+# pkg-config answers otherwise below PKG_CONFIG_SYSROOT_DIR: other flags, had it built something
+flags=$(stat -c '%y %s' "$B/flags")
 check 'make uninstall leaves no file' removed
+check 'and the build as it was' [ "$flags" = "$(stat -c '%y %s' "$B/flags")" ]
 echo "1..$n"
 exit $bad
