@@ -575,6 +575,7 @@ void pol_effect_tighten(struct pol_effect *e, const struct pol_effect *outer)
 	e->upstream = outer->upstream;
 	e->unix_ = e->unix_ < outer->unix_ ? e->unix_ : outer->unix_;
 	e->all_sockets &= outer->all_sockets;
+	e->abstract_sockets &= outer->abstract_sockets;
 	e->scratch &= outer->scratch;
 	e->cache &= outer->cache;
 	e->lax &= outer->lax;

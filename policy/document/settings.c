@@ -220,6 +220,7 @@ int pol_settings_settle(const struct pol_settings *doc, const struct pol_setting
 		/* A document says itself what may be written. */
 		.cache = least(&l, POL_SET_cache, !has_document),
 	};
+	out->abstract_sockets = out->unix_ == POL_UNIX_HOST;
 	settle_sockets(&l, out);
 	settle_lax(&l, out);
 	return settle_network(&l, out, err);

@@ -76,8 +76,6 @@ static const struct {
 	{6, POL_LL_BESIDE_NET | POL_LL_BESIDE_UNIX, 0,
 	 "without a network namespace abstract Unix sockets are closed, those made inside too "
 	 "(Linux 6.12)"},
-	{6, POL_LL_BESIDE_NET, POL_LL_BESIDE_UNIX,
-	 "without a network namespace abstract Unix sockets reach processes outside (Linux 6.12)"},
 };
 
 const char *pol_ll_lost(int abi, unsigned beside, size_t i)

@@ -71,7 +71,7 @@ void pol_ll_show(const struct pol_ll_plan *, struct b_str *out);
 #define POL_LL_BESIDE_BROKER 0x1u
 #define POL_LL_BESIDE_NET    0x2u /* a network namespace */
 #define POL_LL_BESIDE_PID    0x4u /* a pid namespace */
-#define POL_LL_BESIDE_UNIX   0x8u /* nothing: all Unix sockets are open (--unix host) */
+#define POL_LL_BESIDE_UNIX   0x8u /* nothing: abstract Unix sockets are open (--unix host) */
 #define POL_LL_ABI_REFER                                                                           \
 	2 /* below, a process in a domain cannot move files between directories                    \
 	   */

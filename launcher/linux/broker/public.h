@@ -140,8 +140,8 @@ struct lau_givens {
 	X(OWN, const char *control_path, control_path)                                             \
 	/* connect(2) and bind(2) of the network are refused; set by the spawn */                  \
 	X(OWN, bool no_inet, no_inet)                                                              \
-	/* Abstract sockets of processes outside are not kept away by a scope of Landlock's, nor   \
-	 * by a network namespace: none is connected to when both are true. */                     \
+	/* Abstract sockets of processes outside are closed, and not kept away by a scope of       \
+	 * Landlock's, nor by a network namespace: none is connected to when both are true. */     \
 	X(OWN, bool no_scopes, no_scopes)                                                          \
 	X(OWN, bool shares_net, shares_net)                                                        \
 	X(OWN, struct lau_broker_net net, net) /* no --keep-fd inside: nothing of it is open */    \

@@ -357,6 +357,16 @@ static void plan_mounts(struct lau_plan *p)
 			&p->mounts);
 }
 
+/* No path stands for an abstract socket, so that no rule speaks of it: `--unix host` alone opens
+ * them, those of this network namespace. */
+static void plan_landlock(const struct lau_plan *p, const struct pol_floor *floor,
+			  struct pol_ll_plan *out)
+{
+	pol_ll_plan(floor, p->landlock_abi, out);
+	if (p->engine->effect.abstract_sockets)
+		out->scoped &= ~(uint64_t)POL_LL_SCOPE_UNIX;
+}
+
 /* Inside the mounts: what is bound there, and the covers keep the rest. */
 static void plan_inside(struct lau_plan *p)
 {
@@ -369,7 +379,7 @@ static void plan_inside(struct lau_plan *p)
 		pol_floor_grant(&inside, g->path, g->lax ? g->rights | all : g->rights, g->is_dir);
 	}
 	pol_floor_grant(&inside, "/", POL_GRANT_LIST, true);
-	pol_ll_plan(&inside, p->landlock_abi, &p->landlock);
+	plan_landlock(p, &inside, &p->landlock);
 	pol_floor_release(&inside);
 }
 
@@ -481,11 +491,11 @@ void lau_plan_kernel(struct lau_plan *p)
 		return;
 	}
 	if (p->landlock_abi > 0)
-		pol_ll_plan(&p->floor, p->landlock_abi, &p->landlock);
+		plan_landlock(p, &p->floor, &p->landlock);
 	if (!p->floor.uses_broker || p->landlock_abi < POL_LL_ABI_REFER)
 		return;
 	pol_floor_union(&p->floor, &both);
-	pol_ll_plan(&both, p->landlock_abi, &p->broker_landlock);
+	plan_landlock(p, &both, &p->broker_landlock);
 	pol_floor_release(&both);
 }
 

@@ -74,7 +74,7 @@ static unsigned beside(const struct lau_plan *p, int lost)
 		mask |= POL_LL_BESIDE_NET;
 	if (p->isolate & LAU_ISOLATE_PID && !(lost & LAU_NO_PID))
 		mask |= POL_LL_BESIDE_PID;
-	if (p->engine->effect.unix_ == POL_UNIX_HOST)
+	if (p->engine->effect.abstract_sockets)
 		mask |= POL_LL_BESIDE_UNIX;
 	return mask;
 }
