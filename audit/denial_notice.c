@@ -328,6 +328,12 @@ static bool add_layer_remedy(struct b_str *line, const struct aud_denial *d)
 	return true;
 }
 
+/* The broker names an abstract socket so (unix(7)); no path begins with anything but a slash. */
+static bool is_abstract_socket(const struct aud_denial *d)
+{
+	return d->op == SBX_CONNECT && d->path[0] == '@';
+}
+
 /* Where an option would not help. */
 static bool add_permissions(struct b_str *line, const struct aud_denial *d)
 {
@@ -389,6 +395,10 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	const char *name = of_process(d);
 	size_t n, parent;
 
+	if (is_abstract_socket(d)) {
+		b_str_add(line, ": an abstract socket, which has no path: allow with --unix host");
+		return;
+	}
 	if (is_own(d) || add_layer_remedy(line, d) || add_permissions(line, d))
 		return;
 	if (name) {

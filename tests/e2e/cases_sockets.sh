@@ -45,6 +45,62 @@ check 'where files may be read and changed, too' served 'no no no no no'
 check 'a rule opens this one, by any path, and no other' served 'yes yes no no yes' --unix run/d.sock
 kill $server
 
+# Abstract sockets, which no path names: in the host's network namespace each refused connect has a line, whose name can do
+# nothing to a terminal, an event, and the remedy that it names.
+fresh
+cat >names.py <<'END'
+import socket, sys
+for name in (b"sbx-n-" + sys.argv[1].encode(), b"sbx\x1b]0;x\a\0\xff" + sys.argv[1].encode(), b"sbx-nobody"):
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.connect(b"\0" + name)
+        print("yes")
+    except OSError as e:
+        print(e.errno)
+END
+python3 -c '
+import socket, sys, time
+all = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+for s, name in zip(all, (b"sbx-n-", b"sbx\x1b]0;x\a\0\xff")):
+    s.bind(b"\0" + name + sys.argv[1].encode())
+    s.listen(64)
+open("ready", "w").close()
+time.sleep(60)' $$ &
+server=$!
+until [ -e ready ]; do sleep 0.01; done
+names() # WANT ARGS...
+{
+	local want=$1
+	shift
+	launch "$@" -- python3 names.py $$
+	[ "$(tr '\n' ' ' <"$TMP/out")" = "$want " ] || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+seen='sbx\x1b]0;x\x07@\xff'
+for how in '' --no-shim; do
+	# shellcheck disable=SC2086
+	check "abstract sockets of the host are closed ${how:-with the shim}" names '1 1 111' --network host $how
+	check 'a line has the name, the reason and the remedy' grep -qx "sbx-launch: denied connect @sbx-n-$$ (rule .*): an abstract socket, which has no path: allow with --unix host" "$TMP/err"
+	check 'whatever bytes are in it' grep -qF "denied connect @$seen$$ (" "$TMP/err"
+	check 'and none of them does anything' [ "$(grep -c denied "$TMP/err") $(LC_ALL=C tr -d '\12\40-\176' <"$TMP/err" | wc -c)" = '2 0' ]
+	check 'each is an event' [ "$(grep -c '"kind":"denied".*"op":"connect","path":"@sbx' "$(ls -td "$HOME"/.local/state/sbx-launch/runs/2* | head -n 1)/audit.jsonl")" = 2 ]
+done
+check 'the remedy cures' names 'yes yes 111' --network host --unix host
+check 'and beside it a path is denied alone' names 'yes yes 111' --network host --unix host --deny-connect /run/nobody
+check 'a network namespace has its own' names '111 111 111' --unix host
+printf '%s\n' 'schemaVersion: 2' 'kind: Policy' 'metadata: {name: p}' 'spec: {sandbox: {unixSockets: none}}' >.sbx-launch.yaml
+check 'and where a document closes all, they are closed' names '1 1 111' --network host --unix host
+rm .sbx-launch.yaml
+inner() # WANT OPTIONS OF THE OUTER RUN...
+{
+	local want=$1
+	shift
+	launch -q "$@" -- "$SBX" -q --network host --unix host -- python3 names.py $$
+	[ "$(tr '\n' ' ' <"$TMP/out")" = "$want " ] || { cat "$TMP/out" "$TMP/err"; return 1; }
+}
+check 'a run inside of one that closes them has none' inner '1 1 111' --network host
+check 'inside of one that opens them it has them' inner 'yes yes 111' --network host --unix host
+kill $server
+
 # A connected socket of the host as input: it is read, and stays connected where it is.
 fresh
 cat >input.py <<'END'

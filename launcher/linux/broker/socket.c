@@ -168,6 +168,29 @@ static struct br_end *end_of(struct br_call *c, const struct br_address *a)
 	return e;
 }
 
+/* No rule names an abstract socket, for it has no path: the event has its name as /proc/net/unix
+ * writes it. */
+static struct br_answer refuse_abstract(struct br_call *c, const struct br_address *a)
+{
+	char name[sizeof a->un.sun_path];
+	const struct br_told t = {
+		.op = SBX_CONNECT,
+		.err = EPERM,
+		.path = name,
+		.len = a->len - PATH_AT < sizeof name ? a->len - PATH_AT : sizeof name,
+	};
+
+	for (size_t i = 0; i < t.len; i++)
+		name[i] = (char)(a->un.sun_path[i] ? a->un.sun_path[i] : '@');
+	br_tell(c, &t);
+	return br_fail(EPERM);
+}
+
+static bool is_abstract(const struct br_address *a)
+{
+	return a->any.sa_family == AF_UNIX && a->len > PATH_AT && !a->un.sun_path[0];
+}
+
 /* The network's addresses are the business of the socket's own namespace and of the filters. */
 static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 				  int (*act)(int, const struct sockaddr *, socklen_t), int fd)
@@ -177,14 +200,15 @@ static struct br_answer elsewhere(struct br_call *c, const struct br_address *a,
 	if (c->b->plan->no_inet && a->any.sa_family != AF_UNIX && a->any.sa_family != AF_UNSPEC)
 		return br_fail(EACCES);
 	/* abstract: as Landlock answers where it can tell them apart */
-	if (!c->b->plan->unix_host && c->b->plan->no_scopes && c->b->plan->shares_net &&
-	    a->any.sa_family == AF_UNIX && act == connect)
-		return br_fail(EPERM);
+	if (c->b->plan->no_scopes && c->b->plan->shares_net && is_abstract(a) && act == connect)
+		return refuse_abstract(c, a);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (act == connect && !(fcntl(fd, F_GETFL) & O_NONBLOCK) && !br_may_block(c))
 		return br_fail(EAGAIN);
 	err = act(fd, &a->any, a->len) == 0 ? 0 : errno;
+	if (err == EPERM && act == connect && is_abstract(a))
+		return refuse_abstract(c, a);
 	if (act == connect)
 		br_net_tell_none(c, a, fd, err);
 	return err ? br_fail(err) : br_result(0);
