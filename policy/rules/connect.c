@@ -314,7 +314,17 @@ static int check_host(const struct pol_build *b, const struct pol_effective *eff
 	return 0;
 }
 
-/* All sockets but some are open: those are asked for one by one. */
+static bool denies_socket(const struct pol_doc *doc)
+{
+	bool denies = pol_connects_have_socket(&doc->deny_connect, false) ||
+		      pol_connects_have_socket(&doc->settings.connect, false);
+
+	for (size_t i = 0; i < doc->nprofiles; i++)
+		denies |= pol_connects_have_socket(&doc->profiles[i].connect, false);
+	return denies;
+}
+
+/* All sockets but some are open, whichever document denies those: they are asked for one by one. */
 static void settle_sockets(struct pol_build *b, const struct pol_effective *eff)
 {
 	struct pol_effect *e = &b->layers->effect;
@@ -326,6 +336,8 @@ static void settle_sockets(struct pol_build *b, const struct pol_effective *eff)
 
 		denies |= c->op == SBX_CONNECT && !c->is_endpoint && !c->allow;
 	}
+	for (size_t i = 0; i < b->layers->n; i++)
+		denies |= denies_socket(&b->layers->v[i].doc);
 	if (!denies || e->unix_ != POL_UNIX_HOST)
 		return;
 	e->unix_ = POL_UNIX_NONE;

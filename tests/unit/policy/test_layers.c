@@ -184,6 +184,24 @@ Test(policy_layers, of_all_sockets_a_layer_leaves_its_own)
 	cr_expect(ask(SBX_CONNECT, "/run/b").allowed);
 }
 
+Test(policy_layers, what_a_layer_denies_of_all_sockets_stays_denied)
+{
+	static const char *const denies[] = {
+		"{denyConnect: [/run/a]}", "{sandbox: {connect: [\"!/run/a\"]}}",
+		"{fsProfiles: {p: {read: [\"**\"], modify: [\"**\"], connect: [\"!/run/a\"]}}}"};
+
+	for (size_t i = 0; i < sizeof denies / sizeof *denies; i++) {
+		user("{sandbox: {unixSockets: host}}");
+		rq.profile = "unrestricted";
+		project(denies[i]);
+		make();
+		cr_expect_eq(engine->effect.unix_, POL_UNIX_NONE);
+		cr_expect(engine->effect.abstract_sockets);
+		cr_expect_not(ask(SBX_CONNECT, "/run/a").allowed, "%s", denies[i]);
+		cr_expect(ask(SBX_CONNECT, "/run/b").allowed, "%s", denies[i]);
+	}
+}
+
 Test(policy_layers, without_any_socket_no_layer_speaks_of_them)
 {
 	user(ALL);
