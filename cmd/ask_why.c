@@ -12,6 +12,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cmd/ask.h"
+#include "core/path.h"
+#include "launcher/report/host.h"
 #include "policy/engine.h"
 #include "policy/questions/connect.h"
 #include "policy/questions/explain.h"
@@ -106,6 +108,8 @@ static void why_endpoint(const struct ask_opts *o, struct asked *a, const char *
 		to->trouble = true;
 		return;
 	}
+	if (o->on != ON_MACOS && lau_host_has_net_ns())
+		pol_connect_inside(a->plan.engine, &who, &answer);
 	(o->json ? pol_connect_json : pol_connect_text)(a->plan.engine, &answer, &who, o->all,
 							&to->text);
 	to->some_denied |= !answer.a.allowed;
@@ -173,10 +177,44 @@ static bool is_of_another(const char *path)
 	return true;
 }
 
+/* The workspace that holds the path; NULL: none does. */
+static const char *workspace_of(const struct pol_ruleset *rules, const char *path)
+{
+	for (size_t i = 0; i < rules->nworkspaces; i++)
+		if (sbx_path_under(path, strlen(path), rules->workspaces[i],
+				   strlen(rules->workspaces[i])))
+			return rules->workspaces[i];
+	return NULL;
+}
+
+/* A command opens a relative path from its directory, which is that of whoever asks. Outside of the
+ * workspaces it is one of the first workspace's. The path in `room`, or as it is. */
+static const char *from_here(const struct pol_ruleset *rules, const char *path, struct b_str *room)
+{
+	char here[PATH_MAX];
+
+	if (!*path || *path == '/' || *path == '~' || !getcwd(here, sizeof here) ||
+	    !workspace_of(rules, here))
+		return path;
+	b_str_addf(room, "%s/%s", strcmp(here, "/") ? here : "", path);
+	return room->s;
+}
+
+/* As "./x" where it was asked as a relative path, and is one of the first workspace's. */
+static const char *shown_so(struct pol_engine *e, const char *asked, const char *real)
+{
+	const char *ws = e->rules.workspaces[0];
+	size_t n = strcmp(ws, "/") == 0 ? 0 : strlen(ws);
+
+	if (*asked == '/' || !sbx_path_under(real, strlen(real), ws, strlen(ws)))
+		return *asked == '/' ? asked : real;
+	return real[n] ? b_arena_printf(&e->rules.arena, ".%s", real + n) : ".";
+}
+
 static void why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, const char *path,
 		    struct answers *to)
 {
-	b_auto(b_str_release) struct b_str room = {0};
+	b_auto(b_str_release) struct b_str room = {0}, behind = {0};
 	const char *asked = path;
 	struct pol_answer answer;
 	const char *floor;
@@ -186,15 +224,16 @@ static void why_one(const struct ask_opts *o, struct asked *a, enum sbx_op op, c
 		why_endpoint(o, a, path, to);
 		return;
 	}
+	path = from_here(&a->plan.engine->rules, path, &room);
 	if (o->on != ON_MACOS)
-		path = past_own_links(path, &room);
+		path = past_own_links(path, &behind);
 	if (pol_engine_check(a->plan.engine, op, path, &answer, &err) < 0) {
 		(void)ask_trouble(&err);
 		to->trouble = true;
 		return;
 	}
 	if (path != asked)
-		answer.path = asked;
+		answer.path = shown_so(a->plan.engine, asked, answer.real);
 	if (o->on == ON_MACOS) {
 		why_macos(o, a, &answer, to);
 		return;

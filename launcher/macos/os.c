@@ -191,6 +191,11 @@ unsigned lau_macos_release(void)
 	return major * 100 + minor;
 }
 
+bool lau_host_has_net_ns(void)
+{
+	return false;
+}
+
 void lau_host_quick(struct lau_host *h)
 {
 	*h = (struct lau_host){.is_root = geteuid() == 0};

@@ -166,6 +166,8 @@ struct lau_host {
 /* Asks only cheap questions (no fork): Landlock ABI, uid, kernel. This is enough for a run, which
  * tries namespaces itself. */
 void lau_host_quick(struct lau_host *);
+/* Can a run have a network namespace? Tries it, in a child. Never on macOS. */
+bool lau_host_has_net_ns(void);
 /* Finds out whether a broker can serve a run that makes a user namespace (`own_ns`), or none: tries
  * it, or reads the stored answer in `state`. Does nothing if a broker is impossible anyway, and the
  * second time. */

@@ -98,10 +98,50 @@ int pol_connect_check(const struct pol_engine *e, struct b_arena *a, const char 
 	return 0;
 }
 
+/* As the broker takes them (launcher/linux/broker/net.c): 0.0.0.0 and :: lead there as well. */
+static bool is_loopback(const struct sbx_host *h, struct sbx_addr *out)
+{
+	enum sbx_addr_class class;
+	bool is_mapped;
+
+	*out = h->addr;
+	if (h->kind == SBX_HOST_NAME) {
+		*out = (struct sbx_addr){.b = {127, 0, 0, 1}};
+		return strcmp(h->name, "localhost") == 0;
+	}
+	if (sbx_addr_inside(&h->addr, out, &is_mapped) && !is_mapped)
+		*out = h->addr;
+	class = sbx_addr_class(out);
+	return class == SBX_ADDR_LOOPBACK ||
+	       (class == SBX_ADDR_UNSPECIFIED &&
+		(out->is_v6 || memcmp(out->b, (const unsigned char[4]){0}, 4) == 0));
+}
+
+void pol_connect_inside(const struct pol_engine *e, const struct pol_who *who,
+			struct pol_connect_answer *q)
+{
+	struct sbx_connect_answer said;
+	struct sbx_programs programs;
+	struct sbx_addr addr;
+
+	if (e->effect.network == POL_NET_HOST || !is_loopback(&q->host, &addr))
+		return;
+	sbx_connect_programs(&e->image, who->v, who->n, &programs);
+	if (sbx_connect_is_hosts(&e->image, &addr, q->port, &programs, &said))
+		return;
+	q->is_own = true;
+	q->a = (struct sbx_connect_answer){.allowed = true, .rule = -1, .why = SBX_CONNECT_OPEN};
+	q->rule = q->overrode = NULL;
+	q->matched = "<own loopback>";
+	q->origin = "builtin:network:1";
+}
+
 /* ---- as text ---- */
 
-static const char *carrier(const struct pol_engine *e)
+static const char *carrier(const struct pol_engine *e, const struct pol_connect_answer *q)
 {
+	if (q->is_own)
+		return "nothing: the run has a loopback interface of its own";
 	if (e->effect.network == POL_NET_HOST)
 		return "nothing: the network is open";
 	if (!e->effect.by_endpoint)
@@ -161,7 +201,7 @@ void pol_connect_text(const struct pol_engine *e, const struct pol_connect_answe
 		b_str_addf(out, ", but %s", sbx_connect_why_text(q->a.why));
 	if (q->a.would_deny)
 		b_str_add(out, ", and passes: network watch");
-	b_str_addf(out, "  [%s]\n", carrier(e));
+	b_str_addf(out, "  [%s]\n", carrier(e, q));
 	for (size_t i = 0; all && i < net->n; i++)
 		if (matches(&net->v[i], q, who))
 			add_match(&net->v[i], &net->v[i] == q->rule, out);
@@ -217,7 +257,7 @@ void pol_connect_json(const struct pol_engine *e, const struct pol_connect_answe
 		b_json_null(&j);
 	}
 	b_json_key(&j, "floor");
-	b_json_str(&j, carrier(e));
+	b_json_str(&j, carrier(e, q));
 	if (all) {
 		b_json_key(&j, "matches");
 		b_json_open(&j, '[');

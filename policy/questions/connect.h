@@ -23,6 +23,7 @@ struct pol_connect_answer {
 	struct sbx_connect_answer a;
 	const char *matched, *origin;		    /* as in struct pol_answer */
 	const struct pol_endpoint *rule, *overrode; /* NULL: none */
+	bool is_own; /* it leads to the run's own loopback interface, which no rule closes */
 };
 
 /* "HOST:PORT", asked by the first of `who`, whose ancestors the others are (none: by a program that
@@ -30,6 +31,10 @@ struct pol_connect_answer {
  * connected. B_USAGE. */
 int pol_connect_check(const struct pol_engine *, struct b_arena *, const char *text,
 		      const struct pol_who *who, struct pol_connect_answer *out, struct b_err *err);
+/* In a run that has a network namespace: an answer on a loopback address that is not the host's by a
+ * rule becomes one on the run's own interface (core/connect.h, sbx_connect_is_hosts()). */
+void pol_connect_inside(const struct pol_engine *, const struct pol_who *who,
+			struct pol_connect_answer *);
 /* The executable at a path, as a rule's `by` is compared with it. Arena. */
 struct sbx_exe pol_connect_exe(struct b_arena *, const char *path);
 

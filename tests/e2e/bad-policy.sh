@@ -183,7 +183,8 @@ check 'sbx-policy: no question' line_of sbx-policy 2 E_USAGE 'no question' "$POL
 check 'sbx-policy: unknown question' line_of sbx-policy 2 E_USAGE '`who`' "$POLICY" who
 check 'sbx-policy: unknown operation' line_of sbx-policy 2 E_USAGE '`write`' \
 	"$POLICY" why write x
-check 'sbx-policy: a relative path that leaves the workspace' line_of sbx-policy 2 E_USAGE \
-	'must stay inside' "$POLICY" why read ../x
+ln -s loop loop
+check 'sbx-policy: a relative path that leads nowhere' line_of sbx-policy 2 E_USAGE \
+	'a loop of symbolic links' "$POLICY" why read loop/x
 check 'sbx-policy: a relative path in the home' line_of sbx-policy 2 E_USAGE \
 	'must stay inside' "$POLICY" why read '~/x'

@@ -134,7 +134,7 @@ while not os.path.exists("over"): time.sleep(.05)' "$HOME" &
 t = sys.argv[1]
 if "/" in t: socket.socket(socket.AF_UNIX).connect(t)
 else:
-    try: socket.create_connection(t.rsplit(":", 1), 5)
+    try: socket.create_connection((t.rsplit(":", 1)[0].strip("[]"), t.rsplit(":", 1)[1]), 5)
     except ConnectionRefusedError: pass' "$what" >"$TMP/did" 2>&1 && does=allowed
 		# shellcheck disable=SC2086
 		why=$("$POLICY" why $args connect "$what" 2>&1 | tail -n 1)
@@ -147,6 +147,15 @@ else:
 --unix ~/other|~/out.sock
 |192.0.2.7:9
 --network host|127.0.0.1:9
+|127.0.0.1:9
+|localhost:9
+|[::1]:9
+|0.0.0.0:9
+--connect 192.0.2.8:9|127.0.0.1:9
+--deny-connect 127.0.0.1:9 --connect 192.0.2.8:9|127.0.0.1:9
+--local 9|127.0.0.1:9
+--local 9|127.0.0.1:10
+--network watch|127.0.0.1:9
 --connect 192.0.2.8:9|192.0.2.7:9
 --connect 192.0.2.0/24:9 --deny-connect 192.0.2.7:9|192.0.2.7:9
 EOF
@@ -157,6 +166,43 @@ EOF
 if command -v python3 >/dev/null; then
 	check 'sockets and endpoints' sockets
 fi
+
+# Relative paths, from the directory in which a command would open them.
+relative()
+{
+	local dir op p does bad=0 other=$HOME/other
+	fresh
+	git init -q . && mkdir -p sub/deep .git/hooks "$other" && ln -sfn "$other" sub/out && echo x | tee f sub/g "$other/o" >.git/hooks/h
+	while read -r dir op p; do
+		cd "$WS/$dir" || return 1
+		does=denied
+		case $op in
+		read) "$SBX" -qq --deny-read sub/g -- head -c 1 "$p" >/dev/null 2>&1 && does=allowed ;;
+		modify) "$SBX" -qq --deny-read sub/g -- sh -c ': >>"$0"' "$p" 2>/dev/null && does=allowed ;;
+		esac
+		why=$("$POLICY" why --deny-read sub/g "$op" "$p" 2>&1 | tail -n 1)
+		[ "${why%% *}" = "$does" ] || { echo "in $dir: $op $p: run $does, $why"; bad=1; }
+	done <<'EOF'
+. read sub/../f
+. read sub/deep/../../f
+. read sub/../sub/g
+sub read g
+sub read ../f
+sub read ./../sub/g
+sub/deep read ../g
+sub modify ../.git/hooks/h
+. modify sub/../.git/hooks/h
+. modify sub/out/../other/o
+sub modify ../../beside
+sub modify out/o
+sub modify new
+EOF
+	cd "$WS/sub" || return 1
+	[ "$(find . -name g -print0 | "$POLICY" why -0 --deny-read sub/g read)" != "$("$POLICY" why --deny-read sub/g read ../f)" ] || bad=1
+	"$POLICY" why read ../f | grep -qF ' ./f ' && "$POLICY" why read deep/.. | grep -qF ' ./sub ' && "$POLICY" why modify ../../x | grep -qF " ${WS%/*}/x " || { echo 'shown otherwise'; bad=1; }
+	return $bad
+}
+check 'relative paths' relative
 
 umask 077
 cat >"$TMP/globs.yaml" <<'X'

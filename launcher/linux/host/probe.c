@@ -181,6 +181,11 @@ void lau_host_quick(struct lau_host *h)
 	h->is_inside = h->landlock_errno == EOPNOTSUPP && getenv(SBX_ENV_CHANNEL);
 }
 
+bool lau_host_has_net_ns(void)
+{
+	return attempt(try_net_ns).has;
+}
+
 void lau_host_settle(struct lau_host *h, const char *state, bool own_ns)
 {
 	if (h->is_settled)
