@@ -124,25 +124,35 @@ void ask_notes(const struct pol_doc *doc)
 		tell("note", doc->foreign.notes.v[i].s);
 }
 
+static size_t tell_loss(const char *loss, bool is_strict)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+
+	b_str_addf(&text, "%s%s", loss, is_strict ? ": a strict run refuses it" : "");
+	tell("loss", b_str_c(&text));
+	return is_strict;
+}
+
 static size_t tell_lost(const struct pol_texts *losses, bool is_strict)
 {
-	for (size_t i = 0; i < losses->n; i++) {
-		b_auto(b_str_release) struct b_str text = {0};
+	size_t n = 0;
 
-		b_str_addf(&text, "%s%s", losses->v[i].s,
-			   is_strict ? ": a strict run refuses it" : "");
-		tell("loss", b_str_c(&text));
-	}
-	return is_strict ? losses->n : 0;
+	for (size_t i = 0; i < losses->n; i++)
+		n += tell_loss(losses->v[i].s, is_strict);
+	return n;
 }
 
 bool ask_refused(const struct pol_doc *doc)
 {
 	const struct pol_setting_value *v = doc->settings.value;
 	bool is_host = v[POL_SET_network].said && v[POL_SET_network].v == POL_NET_HOST;
-	bool is_strict = !v[POL_SET_strict].said || v[POL_SET_strict].v;
+	bool is_strict = !pol_settings_is_lax(&doc->settings);
 	size_t n = tell_lost(&doc->foreign.losses, is_strict);
+	const char *lost;
 	struct b_err err;
+
+	for (size_t i = 0; (lost = lau_document_lost(&doc->settings, i)); i++)
+		n += tell_loss(lost, is_strict);
 
 	if (pol_settings_enabled(&doc->settings, &err) < 0) {
 		tell("loss", err.msg);

@@ -37,6 +37,12 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	return rc;
 }
 
+const char *lau_document_lost(const struct pol_settings *s, size_t i)
+{
+	(void)s, (void)i;
+	return NULL;
+}
+
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 {
 	const char **list = b_arena_alloc(&p->arena, sizeof *list);

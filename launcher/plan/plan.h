@@ -24,6 +24,7 @@ struct lau_plan;
 struct pol_bwrap;
 struct pol_engine;
 struct pol_foreign;
+struct pol_settings;
 
 /*
  * Limits on what the command may use: --memory, --cpu-time, --nproc, --fsize, --nofile.
@@ -168,6 +169,12 @@ int lau_plan_policy(const struct lau_options *, struct lau_host *, struct lau_di
 		    struct lau_plan *out, struct b_err *err);
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);
+#define LAU_NO_LOOPBACK                                                                            \
+	"network loopback: this version cannot open the host's loopback alone: use --network "     \
+	"none (a loopback of its own) or --network host"
+/* Line `i` of what this system cannot enforce of a document, whatever the host and the options, NULL
+ * = no more. */
+const char *lau_document_lost(const struct pol_settings *, size_t i);
 /* Add a line ("what: why: remedy"), which must outlive the plan: a loss, which strict refuses; a
  * known limit. */
 void lau_plan_loss(struct lau_plan *, const char *text);

@@ -92,6 +92,13 @@ static int says_lax(const struct pol_settings *s, const struct pol_pos **out_pos
 	return strict->said ? !strict->v : fallback->v;
 }
 
+bool pol_settings_is_lax(const struct pol_settings *s)
+{
+	const struct pol_pos *pos;
+
+	return says_lax(s, &pos) == 1;
+}
+
 int pol_ports_add(struct pol_ports *to, unsigned short port)
 {
 	for (size_t i = 0; i < to->n; i++)

@@ -97,6 +97,8 @@ int pol_upstream_parse(const char *url, struct pol_upstream *out);
 const char *pol_setting_words(enum pol_setting);
 const char *pol_setting_name(enum pol_setting);
 
+/* Does the document want to run with losses (`strict: false`, `allowFallback: true`)? */
+bool pol_settings_is_lax(const struct pol_settings *);
 /* Fails where the document switches the sandbox off: such a one is never run. */
 int pol_settings_enabled(const struct pol_settings *, struct b_err *err);
 

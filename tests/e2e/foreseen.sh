@@ -114,6 +114,22 @@ chmod 600 l7.yaml l4.yaml
 check 'OpenShell: requests that nothing looks into' status_of 1 'loss: l7.yaml:4:[0-9]+: network policy `api`: .*a strict run refuses it' l7.yaml
 check 'and the run is refused so' eval '! "$SBX" -p "$PWD/l7.yaml" -- true 2>"$TMP/err" && grep -q E_FLOOR "$TMP/err"'
 check 'OpenShell: rules that hold are no loss' status_of 0 '' l4.yaml
+# Settings of our own language that no strict run has: check and the run say the same, under each kind of strictness.
+settings() # WANTED STATUS, SETTINGS
+{
+	local run
+	printf 'schemaVersion: 2\nkind: Policy\nmetadata: {name: p}\nspec:\n  sandbox: {%s}\n  fsProfiles: {p: {read: ["**"], modify: ["**"]}}\n' "$2" >net.yaml
+	"$SBX" -qq -p "$PWD/net.yaml" -- true 2>"$TMP/err"
+	run=$?
+	[ "$run" = "${1/1/125}" ] && status_of "$1" "${3:-}" net.yaml || { echo "run $run"; cat "$TMP/err"; return 1; }
+}
+check 'a network that this version has not' settings 1 'network: loopback' 'loss: network loopback: .*a strict run refuses it'
+check 'a document that does without' settings 0 'network: loopback, strict: false' 'loss: network loopback: '
+check 'in the other words' settings 0 'network: loopback, allowFallback: true' 'loss: network loopback: '
+check 'limits that nobody would count' settings 1 'network: host, networkLimits: {connections: 3}' 'loss: limits of the network: .*a strict run refuses it'
+check 'a proxy that nobody would ask' settings 1 'network: host, upstreamProxy: "http://127.0.0.1:9"' 'loss: the proxy upstream: '
+check 'limits without a network are none' settings 0 'networkLimits: {connections: 3}'
+check 'an open network' settings 0 'network: host'
 printf '{"network":{"allowedDomains":["a.org"],"deniedDomains":[],"httpProxyPort":3128},"filesystem":{"denyRead":[],"allowWrite":["."],"denyWrite":[]}}\n' >proxy.json
 chmod 600 proxy.json
 "$SBX" -p "$PWD/proxy.json" --dry-run -- true >"$TMP/dry" 2>&1

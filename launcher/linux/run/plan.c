@@ -243,10 +243,7 @@ static void plan_network(struct lau_plan *p)
 	p->want_net_ns = !p->is_wrapped;
 	p->filter_inet = !p->is_wrapped;
 	if (p->engine->effect.network == POL_NET_LOOPBACK)
-		lau_plan_add(
-			p, true,
-			"network loopback: this version cannot open the host's loopback alone: "
-			"use --network none (a loopback of its own) or --network host");
+		lau_plan_add(p, true, LAU_NO_LOOPBACK);
 }
 
 /* What is asked for by name and would do nothing is not passed over. */

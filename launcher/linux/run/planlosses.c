@@ -65,6 +65,27 @@ void lau_plan_gaps(struct lau_plan *p)
 	}
 }
 
+const char *lau_document_lost(const struct pol_settings *s, size_t i)
+{
+	const struct pol_setting_value *v = &s->value[POL_SET_network];
+	const struct pol_net_limits *l = &s->net_limits;
+	bool is_host = v->said && v->v == POL_NET_HOST;
+	const struct {
+		bool is_lost;
+		const char *text;
+	} all[] = {
+		{v->said && v->v == POL_NET_LOOPBACK, LAU_NO_LOOPBACK},
+		{is_host && (l->connections || l->bytes || l->rate),
+		 "limits of the network: the network is the host's"},
+		{is_host && s->upstream.s, "the proxy upstream: the network is the host's"},
+	};
+
+	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+		if (all[k].is_lost && i-- == 0)
+			return all[k].text;
+	return NULL;
+}
+
 /* What stands beside Landlock in this run, POL_LL_BESIDE_*; without what it could not have. */
 static unsigned beside(const struct lau_plan *p, int lost)
 {
