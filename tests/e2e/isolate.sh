@@ -198,24 +198,12 @@ check 'without a pid namespace, too' guarded --isolate none --network host
 # a guard finds nobody where somebody is.
 all_end() # LINEAGE-OPTIONS, OPTIONS...
 {
-	local how=$1 pid i word rest
+	local how=$1
 	shift
-	cp "${SBX%/*}/lineage" . && rm -f ends && mkfifo ends || return
-	for ((i = 0; i < $(rounds 3 20); i++)); do
-		# shellcheck disable=SC2086
-		"$SBX" -qq "$@" -- ./lineage $how >ends &
-		pid=$!
-		exec 7<ends
-		read -r -t 20 -u 7 word && [ "$word" = ready ] || return
-		sleep 0.2
-		kill -9 $pid
-		wait $pid
-		rest=0
-		read -r -t 10 -u 7 word || rest=$?
-		exec 7<&-
-		[ $rest = 1 ] || return # 1: nobody has the other end; more: time is over
-	done
-} 2>/dev/null
+	cp "${SBX%/*}/lineage" . || return
+	# shellcheck disable=SC2086
+	python3 "${0%/*}/all_end.py" "$(rounds 3 20)" "$SBX" -qq "$@" -- ./lineage $how
+}
 check 'nor lineages of short lives' all_end 'generations 4' --isolate none
 check 'nor a single one' all_end 'generations 1' --isolate none --network host
 check 'nor one whose first thread has ended' all_end headless --isolate none

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * lineage.c - processes that are hard to find in /proc. All keep standard output open: who reads
- * its other end sees when the last has ended. They end by themselves after 60 s.
+ * its other end sees when the last has ended. They end by themselves when nobody has the other end,
+ * or after two minutes.
  *
  *	lineage generations N	N lineages in sessions of their own, in which each generation
  *				makes the next and ends
  *	lineage headless	a process whose first thread has ended; another goes on
  */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,14 +17,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, TURNS = 1000 };
+enum { SECONDS = 120, TURNS = 1000 };
+
+/* Does somebody wait for the end, within this time? */
+static int is_read(int ms)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+
+	return poll(&out, 1, ms) == 0;
+}
 
 static void generations(void)
 {
 	time_t end = time(NULL) + SECONDS;
 
 	while (time(NULL) < end) {
-		if (fork() > 0)
+		if (fork() > 0 || !is_read(0))
 			_exit(0);
 		for (volatile int i = 0; i < TURNS; i++)
 			;
@@ -33,7 +43,7 @@ static void generations(void)
 static void *go_on(void *unused)
 {
 	(void)unused;
-	(void)sleep(SECONDS);
+	(void)is_read(SECONDS * 1000);
 	_exit(0);
 }
 
@@ -57,5 +67,5 @@ int main(int argc, char **argv)
 	}
 	puts("ready");
 	(void)fflush(stdout);
-	return (int)sleep(SECONDS);
+	return is_read(SECONDS * 1000);
 }

@@ -186,15 +186,19 @@ static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 	}
 }
 
+/* What one look takes of /proc: many processes, or the next few, which still live when they are met. */
+enum { MANY = 8192, FEW = sizeof(struct dirent64) };
+
 /* Calls `met` with the number of each process there is, below `proc`. */
-static void each_process(void (*met)(void *ctx, int proc, const char *pid), void *ctx)
+static void each_process(size_t at_once, void (*met)(void *ctx, int proc, const char *pid),
+			 void *ctx)
 {
 	b_auto_fd int dir = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_Alignas(struct dirent64) char buf[8192];
+	_Alignas(struct dirent64) char buf[MANY];
 	ssize_t n;
 
 	/* getdents64 itself: opendir(3) allocates */
-	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, sizeof buf)) > 0) {
+	while (dir >= 0 && (n = syscall(SYS_getdents64, dir, buf, at_once)) > 0) {
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *e = (const void *)(buf + at);
 
@@ -216,7 +220,7 @@ static void list_one(void *ctx, int proc, const char *pid)
 static void look_at_all(struct procs *all)
 {
 	*all = (struct procs){0};
-	each_process(list_one, all);
+	each_process(MANY, list_one, all);
 }
 
 static void look(struct procs *all, const struct lau_servants *but)
@@ -292,7 +296,7 @@ static unsigned kill_marked(rlim_t mark)
 {
 	struct marked m = {.mark = mark};
 
-	each_process(kill_one, &m);
+	each_process(FEW, kill_one, &m);
 	return m.found;
 }
 
