@@ -172,8 +172,8 @@ int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct l
 #define LAU_NO_LOOPBACK                                                                            \
 	"network loopback: this version cannot open the host's loopback alone: use --network "     \
 	"none (a loopback of its own) or --network host"
-/* Line `i` of what this system cannot enforce of a document, whatever the host and the options, NULL
- * = no more. */
+/* Line `i` of what this system cannot enforce of a document, whatever the host and the options,
+ * NULL = no more. */
 const char *lau_document_lost(const struct pol_settings *, size_t i);
 /* Add a line ("what: why: remedy"), which must outlive the plan: a loss, which strict refuses; a
  * known limit. */

@@ -59,7 +59,8 @@ struct pol_effect {
 	enum pol_env env;
 	/* All sockets are asked for, and a limit opens some: what it opens is open. */
 	bool all_sockets;
-	/* Sockets with abstract names are open: `unixSockets` is `host`, whatever paths are denied. */
+	/* Sockets with abstract names are open: `unixSockets` is `host`, whatever paths are denied.
+	 */
 	bool abstract_sockets;
 	bool by_endpoint; /* the network is what rules on endpoints open; `network` is not host */
 	struct pol_ports publish; /* ports inside that are seen at the host's loopback interface */

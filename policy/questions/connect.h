@@ -31,8 +31,8 @@ struct pol_connect_answer {
  * connected. B_USAGE. */
 int pol_connect_check(const struct pol_engine *, struct b_arena *, const char *text,
 		      const struct pol_who *who, struct pol_connect_answer *out, struct b_err *err);
-/* In a run that has a network namespace: an answer on a loopback address that is not the host's by a
- * rule becomes one on the run's own interface (core/connect.h, sbx_connect_is_hosts()). */
+/* In a run that has a network namespace: an answer on a loopback address that is not the host's by
+ * a rule becomes one on the run's own interface (core/connect.h, sbx_connect_is_hosts()). */
 void pol_connect_inside(const struct pol_engine *, const struct pol_who *who,
 			struct pol_connect_answer *);
 /* The executable at a path, as a rule's `by` is compared with it. Arena. */

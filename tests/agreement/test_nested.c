@@ -164,5 +164,6 @@ Test(agreement_nested, settings_are_those_that_both_have)
 	cr_assert_eq(inner.reads, POL_READS_SYSTEM);
 	cr_assert_eq(inner.network, POL_NET_NONE);
 	cr_assert_eq(inner.unix_, POL_UNIX_NONE);
-	cr_assert_not(inner.all_sockets || inner.abstract_sockets || inner.scratch || inner.cache || inner.lax);
+	cr_assert_not(inner.all_sockets || inner.abstract_sockets || inner.scratch || inner.cache ||
+		      inner.lax);
 }

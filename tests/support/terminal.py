@@ -18,7 +18,7 @@ CTRL_C, CTRL_D, CTRL_Z, CTRL_BACKSLASH = b"\x03", b"\x04", b"\x1a", b"\x1c"
 
 
 class Terminal:
-    def __init__(self, argv, env, limit=20):
+    def __init__(self, argv, env, limit=60):
         self.limit = limit
         self.text = ""  # all that was shown
         self.at = 0  # what was expected already ends here

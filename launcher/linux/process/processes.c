@@ -186,7 +186,8 @@ static void mark(struct procs *all, pid_t root, const struct lau_servants *but)
 	}
 }
 
-/* What one look takes of /proc: many processes, or the next few, which still live when they are met. */
+/* What one look takes of /proc: many processes, or the next few, which still live when they are
+ * met. */
 enum { MANY = 8192, FEW = sizeof(struct dirent64) };
 
 /* Calls `met` with the number of each process there is, below `proc`. */

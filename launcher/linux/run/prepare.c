@@ -140,7 +140,8 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.moves = r->channel.ring ? &r->channel.ring->moves : NULL,
 		.ring_size = r->record.broker_ring_data,
 		.level = (enum sbx_audit_level)r->o->audit_level,
-		.no_scopes = p->landlock_abi < POL_LL_ABI_SCOPES && !p->engine->effect.abstract_sockets,
+		.no_scopes =
+			p->landlock_abi < POL_LL_ABI_SCOPES && !p->engine->effect.abstract_sockets,
 		.shares_net = !p->want_net_ns,
 		.unix_host = p->seccomp_flags & POL_SC_UNIX_HOST,
 		.max_size = p->bounds.v[LAU_BOUND_FSIZE],
