@@ -20,23 +20,39 @@ static bool plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Length of the plain run at p. The word test is the well-known "has a zero byte" trick; it
- * may report a borrow's false hit, which only hands the word to the byte loop. */
-static size_t plain_run(const unsigned char *p, size_t n)
+/* The high bit of each byte of the word that is not plain. A borrow may also set that of a byte
+ * above such a one: the lowest bit that is set is true. */
+static uint64_t not_plain(const unsigned char *p)
 {
-	size_t i = 0;
 	uint64_t w;
 
-	for (; n - i >= sizeof w; i += sizeof w) {
-		memcpy(&w, p + i, sizeof w);
-		if ((w | ((w - EVERY(0x20)) & ~w) | ZERO_BYTES(w ^ EVERY('"')) |
-		     ZERO_BYTES(w ^ EVERY('\\')) | ZERO_BYTES(w ^ EVERY(0x7f))) &
-		    EVERY(0x80))
-			break;
+	memcpy(&w, p, sizeof w);
+	return (w | ((w - EVERY(0x20)) & ~w) | ZERO_BYTES(w ^ EVERY('"')) |
+		ZERO_BYTES(w ^ EVERY('\\')) | ZERO_BYTES(w ^ EVERY(0x7f))) &
+	       EVERY(0x80);
+}
+
+/* Length of the plain run at p. The last word of a text overlaps the one before it. */
+static size_t plain_run(const unsigned char *p, size_t n)
+{
+	_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first byte is the lowest");
+	size_t i = 0;
+	uint64_t stop;
+
+	if (n < sizeof stop) {
+		while (i < n && plain(p[i]))
+			i++;
+		return i;
 	}
-	while (i < n && plain(p[i]))
-		i++;
-	return i;
+	while (i < n) {
+		if (n - i < sizeof stop)
+			i = n - sizeof stop;
+		stop = not_plain(p + i);
+		if (stop)
+			return i + (size_t)__builtin_ctzll(stop) / 8;
+		i += sizeof stop;
+	}
+	return n;
 }
 
 static void add_u16(struct b_str *out, unsigned v)
@@ -98,19 +114,51 @@ static unsigned add_special(struct b_str *out, const unsigned char *p, size_t n,
 	return len;
 }
 
+static bool has_unprintable(const unsigned char *p)
+{
+	uint64_t w;
+
+	memcpy(&w, p, sizeof w);
+	return (w | ((w - EVERY(0x20)) & ~w) | ZERO_BYTES(w ^ EVERY(0x7f))) & EVERY(0x80);
+}
+
+static char *put_quoted(char *end, unsigned char c)
+{
+	static const unsigned char is_quoted[256] = {['"'] = 1, ['\\'] = 1};
+	unsigned quoted = is_quoted[c];
+
+	end[0] = '\\';
+	end[quoted] = (char)c;
+	return end + 1 + quoted;
+}
+
+/* Printable ASCII, a backslash before each quote and backslash; gives the bytes used. In a line of
+ * JSON that becomes a string, every second word has a quote: looking for them, or a branch that
+ * depends on them, costs more than this. */
+static size_t add_quoted(struct b_str *out, const unsigned char *p, size_t n)
+{
+	enum { PIECE = 256, WORD = 8 };
+	size_t most = n < PIECE ? n : PIECE, i = 0;
+	char *first = b_str_room(out, 2 * PIECE), *end = first;
+
+	for (; most - i >= WORD && !has_unprintable(p + i); i += WORD)
+		for (size_t k = 0; k < WORD; k++)
+			end = put_quoted(end, p[i + k]);
+	for (; i < most && p[i] >= 0x20 && p[i] < 0x7f; i++)
+		end = put_quoted(end, p[i]);
+	b_str_advance(out, (size_t)(end - first));
+	return i;
+}
+
 static void add_rest(struct b_str *out, const unsigned char *p, size_t n, enum bad_bytes how)
 {
 	while (n) {
-		unsigned used = add_special(out, p, n, how);
-		size_t run;
+		size_t used = add_quoted(out, p, n);
 
+		if (!used)
+			used = add_special(out, p, n, how);
 		p += used;
 		n -= used;
-		run = plain_run(p, n);
-		if (run)
-			b_str_addn(out, p, run);
-		p += run;
-		n -= run;
 	}
 }
 
@@ -141,12 +189,18 @@ static bool add_string(struct b_json *j, const void *bytes, size_t n, bool is_ke
 	return run == n;
 }
 
-static void add_bare(struct b_json *j, const char *text, size_t n)
+/* Before a value, which then follows. */
+static void add_comma(struct b_json *j)
 {
 	if (j->need_comma)
 		b_str_addc(j->out, ',');
-	b_str_addn(j->out, text, n);
 	j->need_comma = true;
+}
+
+static void add_bare(struct b_json *j, const char *text, size_t n)
+{
+	add_comma(j);
+	b_str_addn(j->out, text, n);
 }
 
 void b_json_open(struct b_json *j, char bracket)
@@ -166,6 +220,17 @@ void b_json_key(struct b_json *j, const char *key)
 	add_string(j, key, strlen(key), true, BAD_REPLACED);
 }
 
+void b_json_name(struct b_json *j, const char *text, size_t n)
+{
+	char *end = b_str_room(j->out, n + 1);
+
+	if (j->need_comma)
+		*end = ',';
+	memcpy(end + j->need_comma, text, n);
+	b_str_advance(j->out, n + j->need_comma);
+	j->need_comma = false;
+}
+
 void b_json_str(struct b_json *j, const char *s)
 {
 	add_string(j, s, strlen(s), false, BAD_REPLACED);
@@ -178,13 +243,13 @@ void b_json_strn(struct b_json *j, const void *p, size_t n)
 
 void b_json_u64(struct b_json *j, uint64_t v)
 {
-	add_bare(j, NULL, 0);
+	add_comma(j);
 	b_str_add_u64(j->out, v);
 }
 
 void b_json_i64(struct b_json *j, int64_t v)
 {
-	add_bare(j, NULL, 0);
+	add_comma(j);
 	b_str_add_i64(j->out, v);
 }
 

@@ -24,6 +24,9 @@ struct b_json {
 void b_json_open(struct b_json *, char bracket);  /* '{' or '[' */
 void b_json_close(struct b_json *, char bracket); /* '}' or ']' */
 void b_json_key(struct b_json *, const char *key);
+/* The same of a literal that needs no escape, without a look at it. */
+#define B_JSON_NAME(j, literal) b_json_name((j), "\"" literal "\":", sizeof(literal) + 2)
+void b_json_name(struct b_json *, const char *text, size_t n);
 void b_json_str(struct b_json *, const char *s);
 void b_json_strn(struct b_json *, const void *p, size_t n);
 void b_json_u64(struct b_json *, uint64_t v);

@@ -10,11 +10,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-enum { GZIP_LEVEL = 1, GZIP_WINDOW = 15 + 16, ZSTD_LEVEL = 1, ROOM = 64 << 10 };
+/* zlib has a buffer of twice its window, and makes place in it by moving all of its tables: a
+ * quarter of its time for rows. Behind a full flush it begins with an empty buffer instead. */
+enum { GZIP_PIECE = 65000 };
+enum { GZIP_LEVEL = 1, GZIP_WINDOW = 15 + 16, GZIP_MEM = 8, ZSTD_LEVEL = 1, ROOM = 64 << 10 };
 
 struct ship_packer {
 	z_stream z;
 	bool has_z;
+	size_t in_piece; /* bytes since the last full flush */
 	ZSTD_CCtx *zstd;
 };
 
@@ -60,23 +64,41 @@ static int fail(struct b_err *err)
 	return b_fail(err, B_SYSTEM, 0, "the batch cannot be compressed: out of memory?");
 }
 
-static int gzip_put(struct ship_batch *b, char *in, size_t n, bool is_end, struct b_err *err)
+static int deflate_all(struct ship_batch *b, char *in, size_t n, int flush)
 {
 	z_stream *z = &b->packer->z;
-	int rc = Z_OK;
+	int rc;
 
-	if (!b->packer->has_z &&
-	    deflateInit2(z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
-		return fail(err);
-	b->packer->has_z = true;
 	z->next_in = (unsigned char *)in;
 	z->avail_in = (unsigned)n;
 	do {
 		z->next_out = (unsigned char *)b_str_room(&b->body, ROOM);
 		z->avail_out = ROOM;
-		rc = deflate(z, is_end ? Z_FINISH : Z_NO_FLUSH);
+		rc = deflate(z, flush);
 		b_str_advance(&b->body, ROOM - z->avail_out);
-	} while (rc == Z_OK && (z->avail_out == 0 || z->avail_in || is_end));
+	} while (rc == Z_OK && (z->avail_out == 0 || z->avail_in || flush == Z_FINISH));
+	return rc;
+}
+
+static int gzip_put(struct ship_batch *b, char *in, size_t n, bool is_end, struct b_err *err)
+{
+	struct ship_packer *p = b->packer;
+	int rc = Z_OK;
+
+	if (!p->has_z && deflateInit2(&p->z, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, GZIP_MEM,
+				      Z_DEFAULT_STRATEGY) != Z_OK)
+		return fail(err);
+	p->has_z = true;
+	while (n && (rc == Z_OK || rc == Z_BUF_ERROR)) {
+		size_t room = GZIP_PIECE - p->in_piece, m = n < room ? n : room;
+
+		rc = deflate_all(b, in, m, m == room ? Z_FULL_FLUSH : Z_NO_FLUSH);
+		p->in_piece = m == room ? 0 : p->in_piece + m;
+		in += m;
+		n -= m;
+	}
+	if (is_end && (rc == Z_OK || rc == Z_BUF_ERROR))
+		rc = deflate_all(b, in, 0, Z_FINISH);
 	return rc == Z_OK || rc == Z_BUF_ERROR || rc == Z_STREAM_END ? 0 : fail(err);
 }
 

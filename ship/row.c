@@ -15,16 +15,32 @@
 
 /* ---- values ---- */
 
-static void add_text(struct b_json *j, const char *key, const char *text)
+/* Of a column: a key of JSON as it is written, and its length. */
+struct name {
+	const char *text;
+	size_t len;
+};
+#define NAME(key)                                                                                  \
+	{                                                                                          \
+		"\"" key "\":", sizeof(key) + 2                                                    \
+	}
+#define COLUMN(key) ((struct name)NAME(key))
+
+static void add_name(struct b_json *j, struct name name)
+{
+	b_json_name(j, name.text, name.len);
+}
+
+static void add_text(struct b_json *j, struct name name, const char *text)
 {
 	if (!text || !*text)
 		return;
-	b_json_key(j, key);
+	add_name(j, name);
 	b_json_str(j, text);
 }
 
 /* A path is bytes; the row has text, and the line beside it the exact bytes. */
-static void add_path(struct b_json *j, const char *key, const char *path)
+static void add_path(struct b_json *j, struct name name, const char *path)
 {
 	b_auto(b_str_release) struct b_str text = {0};
 	size_t n = strlen(path);
@@ -33,20 +49,20 @@ static void add_path(struct b_json *j, const char *key, const char *path)
 		b_str_add_visible(&text, path, n);
 		path = text.s;
 	}
-	add_text(j, key, path);
+	add_text(j, name, path);
 }
 
-static void add_i64(struct b_json *j, const char *key, int64_t v)
+static void add_i64(struct b_json *j, struct name name, int64_t v)
 {
 	if (!v)
 		return;
-	b_json_key(j, key);
+	add_name(j, name);
 	b_json_i64(j, v);
 }
 
-static void add_u64(struct b_json *j, const char *key, int64_t v)
+static void add_u64(struct b_json *j, struct name name, int64_t v)
 {
-	add_i64(j, key, v < 0 ? 0 : v);
+	add_i64(j, name, v < 0 ? 0 : v);
 }
 
 static bool has_digits(const char *s, const char *form)
@@ -62,38 +78,54 @@ static bool is_below(const char *two, int limit)
 	return (two[0] - '0') * 10 + two[1] - '0' < limit;
 }
 
-/* "2026-11-27T23:24:01.123456789Z" as seconds of a DateTime, and the rest. A time that no DateTime
- * has (they end in 2105) is left out, as 1970. */
-static void add_time(struct b_json *j, const char *key, const char *ns_key, const char *ts)
+/* A time that no DateTime has (they end in 2105) is left out, as 1970. */
+static bool has_datetime(const char *ts)
 {
-	char text[20];
+	return has_digits(ts, "0000-00-00T00:00:00") && memcmp(ts, "1971", 4) >= 0 &&
+	       memcmp(ts, "2100", 4) <= 0 && !is_below(ts + 5, 1) && is_below(ts + 5, 13) &&
+	       !is_below(ts + 8, 1) && is_below(ts + 8, 32) && is_below(ts + 11, 24) &&
+	       is_below(ts + 14, 60) && is_below(ts + 17, 60);
+}
 
-	if (!ts || !has_digits(ts, "0000-00-00T00:00:00") || memcmp(ts, "1971", 4) < 0 ||
-	    memcmp(ts, "2100", 4) > 0 || is_below(ts + 5, 1) || !is_below(ts + 5, 13) ||
-	    is_below(ts + 8, 1) || !is_below(ts + 8, 32) || !is_below(ts + 11, 24) ||
-	    !is_below(ts + 14, 60) || !is_below(ts + 17, 60))
-		return;
-	memcpy(text, ts, 19);
+/* "2026-11-27T23:24:01.123456789Z" as seconds of a DateTime; false: no such time. */
+static bool add_time(struct b_json *j, struct name name, const char *ts)
+{
+	char text[19];
+
+	if (!ts || !has_datetime(ts))
+		return false;
+	memcpy(text, ts, sizeof text);
 	text[10] = ' ';
-	text[19] = '\0';
-	add_text(j, key, text);
-	if (ns_key && has_digits(ts + 19, ".000000000Z"))
-		add_u64(j, ns_key, strtol(ts + 20, NULL, 10));
+	add_name(j, name);
+	b_json_strn(j, text, sizeof text);
+	return true;
+}
+
+/* And the rest of the time. */
+static void add_ns(struct b_json *j, struct name name, const char *ts)
+{
+	int64_t ns = 0;
+
+	if (!has_digits(ts + 19, ".000000000Z"))
+		return;
+	for (int i = 20; i < 29; i++)
+		ns = ns * 10 + (ts[i] - '0');
+	add_i64(j, name, ns);
 }
 
 static void add_key(struct b_json *j, const struct ship_row_of *of, uint64_t no)
 {
-	add_text(j, "host", of->host);
-	add_text(j, "run_id", of->run_id);
-	b_json_key(j, "no");
+	add_text(j, COLUMN("host"), of->host);
+	add_text(j, COLUMN("run_id"), of->run_id);
+	add_name(j, COLUMN("no"));
 	b_json_u64(j, no);
-	b_json_key(j, "batch");
+	add_name(j, COLUMN("batch"));
 	b_json_u64(j, of->batch);
 }
 
 static void add_line(struct b_json *j, const struct aud_line *line)
 {
-	b_json_key(j, "line");
+	add_name(j, COLUMN("line"));
 	b_json_strn(j, line->s, line->len < SHIP_LINE_MAX ? line->len : SHIP_LINE_MAX);
 }
 
@@ -141,11 +173,12 @@ void ship_row_event(const struct ship_row_of *of, uint64_t no, const struct aud_
 
 	b_json_open(&j, '{');
 	add_key(&j, of, no);
-	add_u64(&j, "seq", e->seq);
-	add_time(&j, "ts", "ns", e->ts);
-	add_i64(&j, "denied", aud_entry_is_denied(e));
-	add_u64(&j, "n", e->count);
-#define X(key, type, member) ROW_##type(key, e->member);
+	add_u64(&j, COLUMN("seq"), e->seq);
+	if (add_time(&j, COLUMN("ts"), e->ts))
+		add_ns(&j, COLUMN("ns"), e->ts);
+	add_i64(&j, COLUMN("denied"), aud_entry_is_denied(e));
+	add_u64(&j, COLUMN("n"), e->count);
+#define X(key, type, member) ROW_##type(COLUMN(key), e->member);
 	COLUMNS(X)
 #undef X
 	add_line(&j, line);
@@ -160,8 +193,8 @@ void ship_row_unreadable(const struct ship_row_of *of, uint64_t no, const struct
 
 	b_json_open(&j, '{');
 	add_key(&j, of, no);
-	add_text(&j, "kind", "unreadable");
-	add_i64(&j, "n", 1);
+	add_text(&j, COLUMN("kind"), "unreadable");
+	add_i64(&j, COLUMN("n"), 1);
 	add_line(&j, line);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
@@ -169,25 +202,28 @@ void ship_row_unreadable(const struct ship_row_of *of, uint64_t no, const struct
 
 /* ---- runs ---- */
 
-/* Column, path in run.json. */
-static const char *const run_texts[][2] = {
-	{"version", "version"},
-	{"policy", "policy"},
-	{"policy_hash", "policy_hash"},
-	{"profile", "profile"},
-	{"bundle", "bundle.name"},
-	{"bundle_digest", "bundle.digest"},
-	{"cwd", "cwd"},
-	{"audit_level", "audit_level"},
-	{"context", "context"},
-	{"final_hash", "final_hash"},
-	{"parent_run_id", "parent_run_id"},
+struct source {
+	struct name column;
+	const char *path; /* in run.json */
 };
-static const char *const run_numbers[][2] = {
-	{"bundle_version", "bundle.version"}, {"exit_status", "exit.status"},
-	{"exit_signal", "exit.signal"},	      {"lost", "counts.lost"},
-	{"corrupt", "counts.corrupt"},	      {"processes", "counts.processes"},
-	{"witnessed", "counts.witnessed"},    {"denied", "counts.denied"},
+static const struct source run_texts[] = {
+	{NAME("version"), "version"},
+	{NAME("policy"), "policy"},
+	{NAME("policy_hash"), "policy_hash"},
+	{NAME("profile"), "profile"},
+	{NAME("bundle"), "bundle.name"},
+	{NAME("bundle_digest"), "bundle.digest"},
+	{NAME("cwd"), "cwd"},
+	{NAME("audit_level"), "audit_level"},
+	{NAME("context"), "context"},
+	{NAME("final_hash"), "final_hash"},
+	{NAME("parent_run_id"), "parent_run_id"},
+};
+static const struct source run_numbers[] = {
+	{NAME("bundle_version"), "bundle.version"}, {NAME("exit_status"), "exit.status"},
+	{NAME("exit_signal"), "exit.signal"},	    {NAME("lost"), "counts.lost"},
+	{NAME("corrupt"), "counts.corrupt"},	    {NAME("processes"), "counts.processes"},
+	{NAME("witnessed"), "counts.witnessed"},    {NAME("denied"), "counts.denied"},
 };
 
 static void add_info(struct b_json *j, const struct aud_run *run)
@@ -199,9 +235,9 @@ static void add_info(struct b_json *j, const struct aud_run *run)
 	if (json_is_array(words))
 		argv = json_dumps(words, JSON_COMPACT);
 	if (argv && strlen(argv) < SHIP_INFO_MAX)
-		add_text(j, "argv", argv);
+		add_text(j, COLUMN("argv"), argv);
 	if (text && strlen(text) < SHIP_INFO_MAX)
-		add_text(j, "info", text);
+		add_text(j, COLUMN("info"), text);
 }
 
 void ship_row_run(const char *host, const struct aud_run *run, enum ship_run_state state,
@@ -210,17 +246,17 @@ void ship_row_run(const char *host, const struct aud_run *run, enum ship_run_sta
 	struct b_json j = {.out = out};
 
 	b_json_open(&j, '{');
-	add_text(&j, "host", host);
-	add_text(&j, "run_id", run->id);
-	add_i64(&j, "state", (int64_t)state);
-	add_i64(&j, "lines", (int64_t)lines);
-	add_time(&j, "started", NULL, aud_run_str(run, "started"));
-	add_time(&j, "ended", NULL, aud_run_str(run, "ended"));
-	add_i64(&j, "has_end", aud_run_get(run, "exit") != NULL);
+	add_text(&j, COLUMN("host"), host);
+	add_text(&j, COLUMN("run_id"), run->id);
+	add_i64(&j, COLUMN("state"), (int64_t)state);
+	add_i64(&j, COLUMN("lines"), (int64_t)lines);
+	add_time(&j, COLUMN("started"), aud_run_str(run, "started"));
+	add_time(&j, COLUMN("ended"), aud_run_str(run, "ended"));
+	add_i64(&j, COLUMN("has_end"), aud_run_get(run, "exit") != NULL);
 	for (size_t i = 0; i < sizeof run_texts / sizeof *run_texts; i++)
-		add_text(&j, run_texts[i][0], aud_run_str(run, run_texts[i][1]));
+		add_text(&j, run_texts[i].column, aud_run_str(run, run_texts[i].path));
 	for (size_t i = 0; i < sizeof run_numbers / sizeof *run_numbers; i++)
-		add_u64(&j, run_numbers[i][0], aud_run_int(run, run_numbers[i][1], 0));
+		add_u64(&j, run_numbers[i].column, aud_run_int(run, run_numbers[i].path, 0));
 	add_info(&j, run);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
@@ -231,10 +267,10 @@ void ship_row_removed(const char *host, const char *run_id, uint64_t lines, stru
 	struct b_json j = {.out = out};
 
 	b_json_open(&j, '{');
-	add_text(&j, "host", host);
-	add_text(&j, "run_id", run_id);
-	add_i64(&j, "state", SHIP_RUN_REMOVED);
-	add_i64(&j, "lines", (int64_t)lines);
+	add_text(&j, COLUMN("host"), host);
+	add_text(&j, COLUMN("run_id"), run_id);
+	add_i64(&j, COLUMN("state"), SHIP_RUN_REMOVED);
+	add_i64(&j, COLUMN("lines"), (int64_t)lines);
 	b_json_close(&j, '}');
 	b_str_addc(out, '\n');
 }

@@ -157,6 +157,43 @@ Test(base_json, every_byte_at_every_place)
 			}
 }
 
+/* Behind the first quote a text is copied in pieces: each length of some, and each byte there. */
+Test(base_json, a_line_of_json_becomes_a_string)
+{
+	static const char line[] = "{\"kind\":\"denied\",\"path\":\"C:\\\\x\",\"n\":1}";
+	unsigned char text[700];
+	unsigned byte;
+	size_t n;
+
+	for (n = 0; n < sizeof text; n++)
+		text[n] = (unsigned char)line[n % (sizeof line - 1)];
+	for (n = 0; n <= sizeof text; n++)
+		check_round_trip(text, n);
+	for (byte = 0; byte < 256; byte++)
+		for (n = 250; n < 270; n++) {
+			unsigned char was = text[n];
+
+			text[n] = (unsigned char)byte;
+			check_round_trip(text, sizeof text);
+			text[n] = was;
+		}
+}
+
+Test(base_json, names_are_keys_that_need_no_escape)
+{
+	struct b_str s = {0};
+	struct b_json j = {.out = &s};
+
+	b_json_open(&j, '{');
+	B_JSON_NAME(&j, "a");
+	b_json_u64(&j, 1);
+	B_JSON_NAME(&j, "b");
+	b_json_str(&j, "x");
+	b_json_close(&j, '}');
+	cr_expect_str_eq(s.s, "{\"a\":1,\"b\":\"x\"}");
+	b_str_release(&s);
+}
+
 Test(base_json, random_bytes_read_back)
 {
 	static const char pool[] =
