@@ -88,6 +88,13 @@ def write(path, text):
     os.close(fd)
 
 
+def hidden(root, run):
+    """A run is named when it is locked, or whole: one that is neither, and has no lines, has ended without any."""
+    d = os.path.join(root, "." + run)
+    os.makedirs(d, 0o700)
+    return d
+
+
 def make(root, first, last, events):
     for h in range(first, last):
         dice = random.Random(h)
@@ -96,21 +103,22 @@ def make(root, first, last, events):
         chain = Chain(root, run)
         lines = [chain.line(event(dice, "host-%05d" % h, run, i, policy)) for i in range(1, events + 1)]
         lost = 3 * sum('"kind":"gap"' in line for line in lines)
-        d = os.path.join(root, run)
-        os.makedirs(d, 0o700)
+        d = hidden(root, run)
         write(os.path.join(d, "audit.jsonl"), "".join(lines))
         write(os.path.join(d, "run.json"), info(run, policy, events, lost, chain.full))
+        os.rename(d, os.path.join(root, run))
 
 
 def grow(root, events, seconds):
     run = "20261128T000000Z-%06x" % (os.getpid() & 0xffffff)
     dice, chain = random.Random(1), Chain(root, run)
-    d = os.path.join(root, run)
-    os.makedirs(d, 0o700)
+    d = hidden(root, run)
     fd = os.open(d, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
-    print(run, flush=True)
     write(os.path.join(d, "run.json"), info(run, 1, 0, 0))
+    os.rename(d, os.path.join(root, run))
+    d = os.path.join(root, run)
+    print(run, flush=True)
     log = os.open(os.path.join(d, "audit.jsonl"), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     time.sleep(seconds / 20)  # nothing is written yet
     text = "".join(chain.line(event(dice, "live", run, i, 1)) for i in range(1, events + 1)).encode()
