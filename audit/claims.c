@@ -243,6 +243,8 @@ static void judge_cut(const struct sbx_image *img, const struct sbx_event *ev,
 	sbx_explain_rule(img, op, ev->rule <= img->hdr->nrules ? (int)ev->rule - 1 : -1, &v);
 	if (ev->flags & SBX_EVF_ENDPOINT && !ev->rule && ev->aux == SBX_CONNECT_LIMIT)
 		v = (struct sbx_verdict){.matched = "<limit>", .origin = "builtin:limit"};
+	else if (ev->flags & SBX_EVF_ENDPOINT && ev->aux == SBX_CONNECT_REPLACED)
+		v.matched = "<Binary integrity violation>";
 	else if (ev->flags & SBX_EVF_ENDPOINT && !ev->rule)
 		v.matched = sbx_connect_is_said(img) ? "<no matching rule>" : "<no network>";
 	*out = (struct aud_verdict){

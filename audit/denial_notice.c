@@ -467,6 +467,11 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 				"--net-connections or --net-bytes");
 		return;
 	}
+	if (strcmp(d->matched, "<Binary integrity violation>") == 0) {
+		b_str_add(line, ": the program is not the one that was seen first: start the run "
+				"anew to trust it");
+		return;
+	}
 	if (d->is_request) {
 		/* "- why": it was refused before any rule was asked */
 		bool is_unread = d->address_len > 2 && !memcmp(d->address, "- ", 2);

@@ -92,22 +92,28 @@ static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image
 	return l ? later(last, l->exact) : last;
 }
 
-enum holds { HOLDS_NOT, HOLDS_PERHAPS, HOLDS };
+/* Perhaps, and lost: rules that deny hold. */
+enum holds { HOLDS_NOT, HOLDS_PERHAPS, HOLDS_LOST, HOLDS };
 
 static enum holds holds_for(const struct asked *q, uint32_t by)
 {
 	const struct sbx_image_net *net = &q->img->hdr->net;
 	const struct sbx_image_by *b;
+	enum holds holds;
 
 	if (by == 0)
 		return HOLDS;
 	if (by > net->nbys || !q->programs)
 		return HOLDS_NOT;
 	b = (const struct sbx_image_by *)(const void *)(q->img->base + net->bys) + (by - 1);
-	for (int i = 0; i < SBX_PROGRAMS_MAX / 64; i++)
+	holds = q->programs->is_partial ? HOLDS_PERHAPS : HOLDS_NOT;
+	for (int i = 0; i < SBX_PROGRAMS_MAX / 64; i++) {
 		if (b->bit[i] & q->programs->bit[i])
 			return HOLDS;
-	return q->programs->is_partial ? HOLDS_PERHAPS : HOLDS_NOT;
+		if (b->bit[i] & q->programs->replaced[i])
+			holds = HOLDS_LOST;
+	}
+	return holds;
 }
 
 /* The last rule of the part that matches: its place in `facts`, counted from 1. */
@@ -135,13 +141,13 @@ bool sbx_net_allows(const struct sbx_image *img, uint32_t rule)
 	return rules[img->hdr->net.first_rule + rule].allow;
 }
 
-uint32_t sbx_net_last(const struct asked *q, const struct sbx_image_net_layer *l)
+uint32_t sbx_net_last(struct asked *q, const struct sbx_image_net_layer *l)
 {
 	const struct sbx_image_net_part *part =
 		(const struct sbx_image_net_part *)(const void *)(q->img->base +
 								  q->img->hdr->net.parts) +
 		l->first_part;
-	uint32_t last = 0;
+	uint32_t last = 0, lost = 0;
 
 	for (uint32_t i = 0; i < l->nparts; i++) {
 		enum holds holds = HOLDS_NOT;
@@ -152,7 +158,10 @@ uint32_t sbx_net_last(const struct asked *q, const struct sbx_image_net_layer *l
 		rule = holds ? last_in_part(q, &part[i]) : 0;
 		if (rule && (holds == HOLDS || !sbx_net_allows(q->img, rule - 1)))
 			last = later(last, rule);
+		else if (rule && holds == HOLDS_LOST)
+			lost = later(lost, rule);
 	}
+	q->lost = lost > last ? lost : 0;
 	return last;
 }
 
@@ -171,6 +180,15 @@ bool sbx_net_answer(const struct sbx_image *img, struct sbx_connect_answer *out,
 		.why = why,
 	};
 	return allowed;
+}
+
+/* No rule of the layer allows it: as sbx_net_last() said. */
+static bool refuse(const struct asked *q, struct sbx_connect_answer *out, uint32_t last)
+{
+	if (q->lost)
+		return sbx_net_answer(q->img, out, false, q->lost, SBX_CONNECT_REPLACED);
+	return sbx_net_answer(q->img, out, false, last,
+			      last ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE);
 }
 
 static bool refuse_addr(const struct sbx_image *img, struct sbx_connect_answer *out, uint32_t last,
@@ -282,10 +300,8 @@ static bool layer_opens_addr(struct asked *q, const struct sbx_image_net_layer *
 		plain = in;
 	last = last_on_addr(q, l, &plain);
 	*out_last = last;
-	if (last == 0)
-		return sbx_net_answer(q->img, out, false, 0, SBX_CONNECT_NO_RULE);
-	if (!sbx_net_allows(q->img, last - 1))
-		return sbx_net_answer(q->img, out, false, last, SBX_CONNECT_RULE);
+	if (last == 0 || !sbx_net_allows(q->img, last - 1))
+		return refuse(q, out, last);
 	r = sbx_net_facts(q->img, last - 1);
 	if (r->flags & SBX_NET_LISTED && is_control_port(q->port))
 		return refuse_addr(q->img, out, last, SBX_CONNECT_PORT, a);
@@ -310,6 +326,7 @@ void sbx_net_begin(struct asked *q, const struct sbx_image *img, uint16_t port,
 {
 	q->img = img;
 	q->programs = programs;
+	q->lost = 0;
 	sbx_net_put_port(q, port);
 }
 
@@ -409,8 +426,7 @@ static bool connect_name(const struct sbx_image *img, const char *name, size_t l
 			sbx_net_name_layer(last, &net->layer[i], &named);
 			continue;
 		}
-		sbx_net_answer(img, out, false, last,
-			       last ? SBX_CONNECT_RULE : SBX_CONNECT_NO_RULE);
+		refuse(&q, out, last);
 		if (!sbx_net_watched(img, &net->layer[i], NULL, out, &would))
 			return false;
 	}

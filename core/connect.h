@@ -33,10 +33,12 @@
 
 /* Which of the image's patterns of programs hold for a process. Zeroed: none. Partial: others may
  * hold as well; then all rules that deny for a program hold, and of those that allow these alone.
- */
+ * Replaced: patterns whose program is not the one it was; rules that deny for it hold, and none
+ * that allows. */
 struct sbx_programs {
 	bool is_partial;
 	uint64_t bit[SBX_PROGRAMS_MAX / 64];
+	uint64_t replaced[SBX_PROGRAMS_MAX / 64];
 };
 
 /* An executable that runs. `path` as /proc/PID/exe has it and opened outside leads to the same file
@@ -53,6 +55,10 @@ bool sbx_connect_asks_programs(const struct sbx_image *);
 /* The patterns that one of these executables meets: the caller's and those of its ancestors. */
 void sbx_connect_programs(const struct sbx_image *, const struct sbx_exe *, size_t n,
 			  struct sbx_programs *out);
+/* Sets the patterns of a file that was at this path when the image was made, and is another now, as
+ * replaced. */
+void sbx_connect_displaced(const struct sbx_image *, const struct sbx_exe *,
+			   struct sbx_programs *out);
 
 #define SBX_CONNECT_WHYS(X)                                                                        \
 	X(RULE, "a rule")     /* `rule` allows or denies */                                        \
@@ -63,7 +69,9 @@ void sbx_connect_programs(const struct sbx_image *, const struct sbx_exe *, size
 	X(PORT, "a port that allowed_ips never opens")                                             \
 	X(LIMIT, "a limit of the run is reached")                                                  \
 	X(OPEN, "an open network") /* no rules on the network: allowed */                          \
-	X(BAD, "not a host")
+	X(BAD, "not a host")                                                                       \
+	X(REPLACED, "Binary integrity violation") /* OpenShell's words. `rule` would allow, and is \
+						     for a program that was replaced */
 
 enum sbx_connect_why {
 #define X(name, text) SBX_CONNECT_##name,

@@ -15,7 +15,9 @@ struct asked {
 	const struct sbx_image *img;
 	uint16_t port;
 	const struct sbx_programs *programs; /* NULL: none */
-	size_t len;			     /* with the port */
+	uint32_t lost; /* by sbx_net_last(): a later rule that allows, but for a program that was
+			  replaced; 0 = none */
+	size_t len;    /* with the port */
 	bool is_name;
 	char path[PATH_SIZE];
 };
@@ -26,7 +28,7 @@ void sbx_net_begin(struct asked *q, const struct sbx_image *img, uint16_t port,
 /* Puts a name behind the port. False: it is not a name. */
 bool sbx_net_ask_name(struct asked *q, const char *name, size_t len);
 /* The last rule of the layer that matches: its place in `facts`, counted from 1; 0 = none. */
-uint32_t sbx_net_last(const struct asked *q, const struct sbx_image_net_layer *l);
+uint32_t sbx_net_last(struct asked *q, const struct sbx_image_net_layer *l);
 /* Does the rule, counted from 0, allow? */
 bool sbx_net_allows(const struct sbx_image *img, uint32_t rule);
 /* Fills *out and returns `allowed`; `last` counts from 1. */

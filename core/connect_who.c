@@ -30,6 +30,18 @@ void sbx_connect_programs(const struct sbx_image *img, const struct sbx_exe *exe
 				out->bit[i / 64] |= UINT64_C(1) << i % 64;
 }
 
+void sbx_connect_displaced(const struct sbx_image *img, const struct sbx_exe *exe,
+			   struct sbx_programs *out)
+{
+	const struct sbx_image_net *net = &img->hdr->net;
+	const struct sbx_image_program *v = (const void *)(img->base + net->programs);
+
+	for (uint32_t i = 0; exe->path_len && i < net->nprograms && i < SBX_PROGRAMS_MAX; i++)
+		if ((v[i].dev || v[i].ino) && !is_program(img, &v[i], exe) &&
+		    sbx_last_rule(img, &v[i].rules, exe->path, exe->path_len) != 0)
+			out->replaced[i / 64] |= UINT64_C(1) << i % 64;
+}
+
 const char *sbx_connect_why_text(enum sbx_connect_why why)
 {
 	static const char texts[SBX_CONNECT_WHY_COUNT][48] = {

@@ -240,7 +240,7 @@ struct sbx_image_requests {
 
 /* A pattern of programs: a file that was there at the start, or a pattern of paths (one rule). */
 struct sbx_image_program {
-	uint64_t dev, ino; /* both 0: go by `rules` alone */
+	uint64_t dev, ino; /* both 0: go by `rules` alone; else these have its path */
 	struct sbx_image_layer rules;
 };
 #define SBX_PROGRAMS_MAX 256 /* patterns of programs in an image */

@@ -180,12 +180,13 @@ static int write_programs(struct pol_writer *w, const struct patterns *p, struct
 	for (size_t i = 0; i < p->past->nprograms; i++) {
 		const struct pol_program *one = p->past->program[i];
 		struct pol_rule r = {.allow = true,
-				     .shape = POL_GLOB,
-				     .base = "",
-				     .glob = one->glob ? one->glob : "",
+				     .shape = one->glob ? POL_GLOB : POL_EXACT,
+				     .base = one->glob ? "" : one->text,
+				     .base_len = one->glob ? 0 : strlen(one->text),
+				     .glob = one->glob,
 				     .matched = one->text,
 				     .origin = one->text};
-		const struct pol_list list = {&r, one->glob ? 1 : 0, 1};
+		const struct pol_list list = {&r, one->glob || one->ino ? 1 : 0, 1};
 
 		v[i].dev = one->dev;
 		v[i].ino = one->ino;

@@ -79,8 +79,10 @@ struct br_answer br_exec(struct br_call *c)
 {
 	struct br_end *e = &c->end[0], *next = &c->end[1];
 	struct br_answer out;
+	int rc = br_lineage_goes_on(c);
 
-	br_lineage_goes_on(c);
+	if (rc < 0)
+		return br_fail(-rc);
 	if (!(c->b->plan->traps & POL_TRAP_EXEC))
 		return br_proceed(c, BR_PROCEED_PROGRAM);
 	if (find(c, e, &out) < 0)

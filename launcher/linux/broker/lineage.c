@@ -14,9 +14,14 @@
  * before anybody called execve(2) again, or others have been used since. So are all images
  * of a run inside a run, which some program of the outer one has started, and those of a run
  * without random addresses.
+ *
+ * A program that a rule names must be the one that it was at first (integrity.h): it is looked at
+ * when a process that runs it wants a connection, or is about to become another program, which is
+ * before anything can go back to it. Meanwhile its file cannot change.
  */
 #include "launcher/linux/broker/lineage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +32,7 @@
 #include "base/mem.h"
 #include "core/connect.h"
 #include "launcher/linux/broker/broker.h"
+#include "launcher/linux/broker/integrity.h"
 
 /* Places for a value; the one that was used longest ago gives way. */
 #define WAYS	  8
@@ -42,7 +48,8 @@ struct image {
 struct known {
 	uint64_t used; /* a count of uses; 0 = free */
 	struct image image;
-	struct sbx_programs by;
+	struct sbx_programs by, own; /* `own` is of its program alone, */
+	bool has_own;		     /* which was looked at for a connection */
 };
 
 /* A process that has called execve(2). */
@@ -64,6 +71,7 @@ struct br_lineage {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct br_integrity *integrity; /* NULL: no program was looked at */
 
 /* ---- a process as it is now ---- */
 
@@ -72,6 +80,7 @@ struct seen {
 	uint64_t since;
 	struct image image;
 	struct sbx_exe exe;
+	struct stat st;	     /* of its program, if `image` has one */
 	char path[PATH_MAX]; /* as /proc has it, for the record too */
 };
 
@@ -104,6 +113,7 @@ static void look_at_exe(const struct br_call *c, struct seen *s)
 		return;
 	s->image.dev = s->exe.dev = st.st_dev;
 	s->image.ino = s->exe.ino = st.st_ino;
+	s->st = st;
 	again = s->path[0] ? open(s->path, O_PATH | O_CLOEXEC) : -1;
 	if (again >= 0 && fstat(again, &there) == 0 && there.st_dev == st.st_dev &&
 	    there.st_ino == st.st_ino) {
@@ -233,22 +243,26 @@ static bool find(const struct br_call *c, struct br_lineage *l, const struct see
 
 static void add(struct sbx_programs *to, const struct sbx_programs *more)
 {
-	for (size_t i = 0; i < sizeof to->bit / sizeof *to->bit; i++)
+	for (size_t i = 0; i < sizeof to->bit / sizeof *to->bit; i++) {
 		to->bit[i] |= more->bit[i];
+		to->replaced[i] |= more->replaced[i];
+	}
 	to->is_partial |= more->is_partial;
 }
 
-/* Adds the image's own program to what it came with. */
-static void remember(const struct br_call *c, struct br_lineage *l, const struct seen *s,
+/* With the programs that it goes back to; `own`, NULL = not looked at, is its own. */
+static void remember(struct br_lineage *l, const struct seen *s, const struct sbx_programs *own,
 		     struct sbx_programs *by)
 {
-	struct sbx_programs own;
+	struct known *k;
 
-	sbx_connect_programs(c->b->plan->image, &s->exe, 1, &own);
-	add(by, &own);
+	if (own)
+		add(by, own);
 	by->is_partial |= l->is_partial;
-	if (s->image.ino)
-		known_place(l, &s->image, true)->by = *by;
+	if (!s->image.ino)
+		return;
+	k = known_place(l, &s->image, true);
+	k->by = *by;
 }
 
 /* What others have become meanwhile: they may end before what they started makes a call. With the
@@ -269,12 +283,13 @@ static void settle(const struct br_call *c, struct br_lineage *l)
 		l->unsettled[i] = NULL;
 		by = e->by;
 		if (s.since == e->since)
-			remember(c, l, &s, &by);
+			remember(l, &s, NULL, &by);
 	}
 }
 
 /* All programs of the image of this process. With the lock. */
-static void recall(struct br_call *c, const struct seen *s, struct sbx_programs *out)
+static void recall(struct br_call *c, const struct seen *s, const struct sbx_programs *own,
+		   struct sbx_programs *out)
 {
 	struct br_lineage *l = c->b->lineage;
 
@@ -287,34 +302,167 @@ static void recall(struct br_call *c, const struct seen *s, struct sbx_programs 
 		if (!find(c, l, s, out))
 			*out = (struct sbx_programs){.is_partial = true};
 	}
-	remember(c, l, s, out);
+	remember(l, s, own, out);
+}
+
+/* ---- its own program ---- */
+
+/* Patterns that every program meets say nothing of it. */
+static struct sbx_programs met_by_all(const struct sbx_image *image)
+{
+	static const struct sbx_exe odd[] = {{.path = "/\001", .path_len = 2},
+					     {.path = "/\001/\001", .path_len = 4}};
+	struct sbx_programs a, b;
+
+	sbx_connect_programs(image, &odd[0], 1, &a);
+	sbx_connect_programs(image, &odd[1], 1, &b);
+	for (size_t i = 0; i < sizeof a.bit / sizeof *a.bit; i++)
+		a.bit[i] &= b.bit[i];
+	return a;
+}
+
+struct look {
+	struct br_call *c;
+	const struct seen *s;
+	struct br_program program;
+	enum br_reading reading;
+	char hash[B_SHA256_HEX];
+};
+
+/* 0, or -EAGAIN: too many calls wait already. */
+static int ask_integrity(struct look *k, const char *key, bool *out_is_intact)
+{
+	enum br_integrity_is is =
+		br_integrity_ask(integrity, key, &k->program, k->reading, k->hash);
+
+	if (is == BR_UNREAD) {
+		if (!br_may_block(k->c))
+			return -EAGAIN;
+		k->reading = br_integrity_read(k->c, k->s->pid, &k->program, k->hash);
+		br_end_block(k->c);
+		is = br_integrity_ask(integrity, key, &k->program, k->reading, k->hash);
+	}
+	*out_is_intact = is == BR_INTACT;
+	return 0;
+}
+
+/* Patterns of `of` are met if the program is what it was under this key. */
+static int settle_bits(struct look *k, const char *key, const uint64_t *of, const uint64_t *all,
+		       struct sbx_programs *out)
+{
+	enum { N = SBX_PROGRAMS_MAX / 64 };
+	bool asks = false, is_intact = true;
+	int rc = 0;
+
+	for (int i = 0; i < N; i++)
+		asks |= of[i] & ~all[i];
+	if (asks)
+		rc = ask_integrity(k, key, &is_intact);
+	for (int i = 0; i < N; i++) {
+		out->bit[i] |= is_intact ? of[i] : of[i] & all[i];
+		out->replaced[i] |= is_intact ? 0 : of[i] & ~all[i];
+	}
+	return rc;
+}
+
+/* The patterns that the caller's own program meets: a file that a rule names by its inode, whatever
+ * it is called; another by its path. Without the lock. 0 or -EAGAIN. */
+static int look_at_own(struct br_call *c, const struct seen *s, bool connects,
+		       struct sbx_programs *out)
+{
+	const struct sbx_image *image = c->b->plan->image;
+	const struct sbx_exe nameless = {.dev = s->exe.dev, .ino = s->exe.ino};
+	struct sbx_programs met, by_file, all = met_by_all(image);
+	struct look k = {.c = c, .s = s};
+	char key[64];
+	int rc;
+
+	*out = (struct sbx_programs){0};
+	if (!s->image.ino)
+		return 0;
+	br_program_set(&k.program, &s->st, connects);
+	sbx_connect_programs(image, &s->exe, 1, &met);
+	sbx_connect_programs(image, &nameless, 1, &by_file);
+	sbx_connect_displaced(image, &s->exe, out);
+	for (size_t i = 0; i < sizeof met.bit / sizeof *met.bit; i++)
+		met.bit[i] &= ~by_file.bit[i];
+	snprintf(key, sizeof key, "%llx:%llx", (unsigned long long)s->exe.dev,
+		 (unsigned long long)s->exe.ino);
+	rc = settle_bits(&k, key, by_file.bit, all.bit, out);
+	if (rc == 0 && s->exe.path)
+		rc = settle_bits(&k, s->path, met.bit, all.bit, out);
+	return rc;
+}
+
+/* What was found for this image before: while it is there, its file is the same. */
+static bool recall_own(struct br_call *c, const struct seen *s, struct sbx_programs *out)
+{
+	const struct br_lineage *l;
+	const struct known *k = NULL;
+
+	pthread_mutex_lock(&lock);
+	if (!integrity)
+		integrity = br_integrity_new();
+	l = c->b->lineage;
+	if (l && !l->is_partial && s->image.ino)
+		k = known_place(c->b->lineage, &s->image, false);
+	if (k && k->has_own)
+		*out = k->own;
+	else
+		k = NULL;
+	pthread_mutex_unlock(&lock);
+	return k;
+}
+
+/* With the lock. */
+static void keep_own(struct br_lineage *l, const struct seen *s, const struct sbx_programs *own)
+{
+	struct known *k = s->image.ino ? known_place(l, &s->image, true) : NULL;
+
+	if (!k)
+		return;
+	k->own = *own;
+	k->has_own = true;
 }
 
 /* ---- the calls ---- */
 
-void br_lineage_of(struct br_call *c, char path[PATH_MAX], struct sbx_programs *out)
+int br_lineage_of(struct br_call *c, char path[PATH_MAX], struct sbx_programs *out)
 {
+	struct sbx_programs own = {0};
 	struct seen s;
+	int rc = 0;
 
 	look_at(c, br_tgid(c), &s);
+	if (!recall_own(c, &s, &own))
+		rc = look_at_own(c, &s, true, &own);
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&lock);
-	recall(c, &s, out);
+	recall(c, &s, &own, out);
+	keep_own(c->b->lineage, &s, &own);
 	pthread_mutex_unlock(&lock);
 	memcpy(path, s.path, sizeof s.path);
+	return 0;
 }
 
-void br_lineage_goes_on(struct br_call *c)
+int br_lineage_goes_on(struct br_call *c)
 {
-	struct sbx_programs by;
+	struct sbx_programs by, own = {0};
 	struct br_lineage *l;
 	struct leaving *e;
 	struct seen s;
+	int rc = 0;
 
 	if (!(c->b->plan->traps & POL_TRAP_PROGRAMS))
-		return;
+		return 0;
 	look_at(c, br_tgid(c), &s);
+	if (!recall_own(c, &s, &own))
+		rc = look_at_own(c, &s, false, &own);
+	if (rc < 0)
+		return rc;
 	pthread_mutex_lock(&lock);
-	recall(c, &s, &by);
+	recall(c, &s, &own, &by);
 	l = c->b->lineage;
 	e = leaving_place(l, &s, true);
 	e->used = ++l->uses;
@@ -322,4 +470,5 @@ void br_lineage_goes_on(struct br_call *c)
 	e->by = by;
 	l->unsettled[l->next++ % UNSETTLED] = e;
 	pthread_mutex_unlock(&lock);
+	return 0;
 }

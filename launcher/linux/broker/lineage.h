@@ -11,9 +11,10 @@ struct br_call;
 struct sbx_programs;
 
 /* With POL_TRAP_PROGRAMS; and /proc/PID/exe of the caller, for the record, "" = it cannot be told.
- */
-void br_lineage_of(struct br_call *, char path[PATH_MAX], struct sbx_programs *out);
-/* The caller is about to become another program. Nothing without POL_TRAP_PROGRAMS. */
-void br_lineage_goes_on(struct br_call *);
+ * 0, or -EAGAIN: too many calls wait already. Reads the program where it is seen first: without
+ * locks. */
+int br_lineage_of(struct br_call *, char path[PATH_MAX], struct sbx_programs *out);
+/* The caller is about to become another program. Nothing without POL_TRAP_PROGRAMS. Likewise. */
+int br_lineage_goes_on(struct br_call *);
 /* The path alone, of any process. */
 void br_program_name(const struct br_call *, pid_t, char path[PATH_MAX]);

@@ -175,13 +175,14 @@ struct who {
 	char path[PATH_MAX]; /* of the caller, "" = it cannot be told */
 };
 
-static void look_at_caller(struct br_call *c, struct who *who)
+/* 0, or -EAGAIN. */
+static int look_at_caller(struct br_call *c, struct who *who)
 {
 	who->by = (struct sbx_programs){0};
 	if (sbx_connect_asks_programs(c->b->plan->image))
-		br_lineage_of(c, who->path, &who->by);
-	else
-		br_program_name(c, br_tgid(c), who->path);
+		return br_lineage_of(c, who->path, &who->by);
+	br_program_name(c, br_tgid(c), who->path);
+	return 0;
 }
 
 /* ---- telling ---- */
@@ -450,22 +451,26 @@ bool br_net_is_ours(const struct br_call *c, const struct br_address *a)
 
 struct br_answer br_net_connect(struct br_call *c, const struct br_address *a, int fd)
 {
-	struct sbx_connect_answer said;
+	struct sbx_connect_answer said = {0};
 	struct target t;
 	struct who who;
+	int rc;
 
 	read_target(a, &t);
 	if (!br_is_alive(c))
 		return br_fail(EINTR);
 	if (!is_to_be_judged(fd))
 		return plainly(c, a, fd);
-	look_at_caller(c, &who);
+	rc = look_at_caller(c, &who);
+	if (rc < 0)
+		return br_fail(-rc);
 	if (!br_is_alive(c)) /* or it was another's program that we saw */
 		return br_fail(EINTR);
 	if (is_loopback(&t) && c->b->plan->door.is_proxy && t.port == c->b->plan->door.port)
 		return enter_proxy(c, &t, &who, fd);
 	if (is_loopback(&t) &&
-	    !sbx_connect_is_hosts(c->b->plan->image, &t.addr, t.port, &who.by, &said))
+	    !sbx_connect_is_hosts(c->b->plan->image, &t.addr, t.port, &who.by, &said) &&
+	    said.why != SBX_CONNECT_REPLACED)
 		return plainly(c, a, fd);
 	name_target(c, &t);
 	if (sbx_connect_host(c->b->plan->image, &t.host, t.port, &who.by, &said) &&
