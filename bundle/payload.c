@@ -108,13 +108,22 @@ void bun_payload_release(struct bun_payload *p)
 	*p = (struct bun_payload){0};
 }
 
+bool bun_payload_has(const struct bun_payload *p, const char *name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (strcmp(p->policies[i].name, name) == 0)
+			return true;
+	return false;
+}
+
 static bool read_policy(struct bun_payload *p, const json_t *one)
 {
 	const json_t *text = json_object_get(one, "text");
 	const char *name = json_string_value(json_object_get(one, "name"));
 	struct bun_policy *to = &p->policies[p->n];
 
-	if (!name || !bun_name_valid(name) || !json_is_string(text) || p->n == BUN_POLICIES_MAX)
+	if (!name || !bun_name_valid(name) || !json_is_string(text) || p->n == BUN_POLICIES_MAX ||
+	    bun_payload_has(p, name))
 		return false;
 	to->name = b_arena_strndup(&p->arena, name, strlen(name));
 	to->len = json_string_length(text);

@@ -3,7 +3,8 @@
  * take.h - which bundle is in force: the one in a file, if it is good, or the last that was.
  *
  * The last good one is kept beside the runs, where no command can reach it, one for each key. A
- * lower version than its own is never taken, nor another text of the same version.
+ * lower version than its own is never taken, nor another text of the same version; nor one that was
+ * made more than a day after what the clock says.
  */
 #pragma once
 

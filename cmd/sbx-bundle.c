@@ -106,6 +106,9 @@ static int add_policy(struct bun_payload *p, const char *path, struct b_err *err
 		return b_fail(err, B_USAGE, 0, "more than %d policies", BUN_POLICIES_MAX);
 	if (!bun_name_valid(base_name(path)))
 		return b_fail(err, B_USAGE, 0, "%s: a name of letters, digits, -, _ and .", path);
+	if (bun_payload_has(p, base_name(path)))
+		return b_fail(err, B_USAGE, 0, "%s: another policy is called `%s`", path,
+			      base_name(path));
 	if (b_read_file(path, POL_MAX_FILE, &text, err) < 0 || check_policy(path, &text, err) < 0)
 		return -1;
 	to->name = b_arena_strndup(&p->arena, base_name(path), strlen(base_name(path)));

@@ -129,10 +129,103 @@ long_gone() { forget; cp "$TMP/good" "$TMP/fleet.bundle" && launch 0 true && tam
 	[ $? -eq 125 ] && says 'cut short' && says 'the last good one'; }
 if command -v faketime >/dev/null; then check 'a last good one that has expired is none' long_gone; fi
 
+# ---- attacks ----
+forget
+chmod 644 "$keys/pub"
+cp "$TMP/good" "$TMP/fleet.bundle"
+launch 0 true
+early() { faketime 2020-01-01 "$SBX" --require-bundle "$TMP/good" --bundle-key "$keys/pub" true 2>"$TMP/err"
+	[ $? -eq 125 ] && says 'was made 2' && says 'the clock says 2020-01-01T'; }
+if command -v faketime >/dev/null; then check 'a clock that was put back before the bundle was made: nothing runs' early; fi
+# a signature, or a text, of another bundle of the same version
+mixed() { make_bundle "$TMP/other" 3 "$TMP/b.yaml" >/dev/null && python3 - "$TMP/good" "$TMP/other" "$TMP/fleet.bundle" <<-X
+	import json, sys
+	a, b = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+	json.dump({**a, "signature": b["signature"]}, open(sys.argv[3], "w"))
+	X
+}
+mixed
+check 'the signature of another bundle of this version' kept 'the signature does not hold'
+signed() # PAYLOAD of python: a bundle whose signature holds
+{
+	rm -f "$TMP/fleet.bundle"
+	python3 - "$TMP" "$1" <<-X && openssl pkeyutl -sign -inkey "$keys/key" -rawin -in "$TMP/signed" -out "$TMP/sig" && python3 - "$TMP" <<-Y
+		import json, sys
+		d = dict(schemaVersion=1, name="fleet", version=9, created="2026-01-01T00:00:00Z", expires="2099-01-01T00:00:00Z",
+		         policies=[dict(name="a.yaml", text=open(sys.argv[1] + "/a.yaml").read())])
+		exec(sys.argv[2])
+		open(sys.argv[1] + "/payload", "w").write(json.dumps(d))
+		open(sys.argv[1] + "/signed", "wb").write(b"sbx-bundle 1\n" + json.dumps(d).encode())
+	X
+		import base64, json, sys
+		def b(name): return base64.b64encode(open(sys.argv[1] + name, "rb").read()).decode()
+		json.dump({"sbx_bundle": 1, "payload": b("/payload"), "signature": b("/sig")}, open(sys.argv[1] + "/fleet.bundle", "w"))
+	Y
+}
+for row in 'two policies of one name:d["policies"] *= 2' 'a name that is a path:d["policies"][0]["name"] = "../a.yaml"' \
+	'no policy:d["policies"] = []' 'five policies:d["policies"] = [dict(name="%d.yaml" % i, text="") for i in range(5)]' \
+	'a version that is text:d["version"] = "9"' 'a version below 1:d["version"] = 0' 'no expiry:del d["expires"]' \
+	'another schema:d["schemaVersion"] = 2' 'a NUL in a text:d["policies"][0]["text"] += "\0"'; do
+	crafted() { signed "${row#*:}" && kept 'nothing that this version understands'; }
+	check "signed, but ${row%%:*}" crafted
+done
+for how in fifo directory loop large zero; do
+	rm -rf "$TMP/fleet.bundle"
+	case $how in
+	fifo) mkfifo "$TMP/fleet.bundle" && why='not a regular file' ;;
+	directory) mkdir "$TMP/fleet.bundle" && why='is a directory' ;;
+	loop) ln -s fleet.bundle "$TMP/fleet.bundle" && why='symbolic links' ;;
+	large) truncate -s 20G "$TMP/fleet.bundle" && why='larger than' ;;
+	zero) ln -s /dev/zero "$TMP/fleet.bundle" && why='not a regular file' ;;
+	esac
+	check "in place of the file: $how" kept "$why"
+done
+rm -rf "$TMP/fleet.bundle"
+(cat "$TMP/good"; echo '{}') >"$TMP/fleet.bundle"
+check 'something behind its end' kept 'no bundle'
+cp "$TMP/good" "$TMP/fleet.bundle"
+store=$HOME/.local/state/sbx-launch/runs
+hurt() # CONTENT: of the last good one
+{
+	local file
+	file=$(echo "$store"/.bundle-*[0-9a-f])
+	cp "$file" "$TMP/kept" && printf %s "$1" >"$file"
+	launch 125 true && says 'is damaged (remove it to begin anew)' && cp "$TMP/kept" "$file"
+}
+check 'the last good one is damaged: not taken for none' hurt '{}'
+unwritable()
+{
+	make_bundle "$TMP/fleet.bundle" 5 "$TMP/b.yaml" >/dev/null && chmod 500 "$store" &&
+		launch 125 --audit-level none true && says 'cannot be kept' &&
+		cp "$TMP/good" "$TMP/fleet.bundle" && launch 0 --audit-level none true
+	local rc=$?
+	chmod 700 "$store"
+	return $rc
+}
+check 'a newer one that cannot be kept: nothing runs; the one in force does' unwritable
+together() # two files at once, whichever comes first: the newer one is kept
+{
+	local i pids
+	make_bundle "$TMP/five" 5 "$TMP/a.yaml" >/dev/null && make_bundle "$TMP/six" 6 "$TMP/b.yaml" >/dev/null || return 1
+	for i in $(seq "$(rounds 8 40)"); do
+		forget
+		pids=
+		for file in five six five six; do
+			XDG_RUNTIME_DIR= "$bin/sbx-bundle" --key "$keys/pub" take "$TMP/$file" >/dev/null 2>>"$TMP/err" &
+			pids="$pids $!"
+		done
+		for pid in $pids; do wait "$pid" || return 1; done
+		"$bin/sbx-bundle" --key "$keys/pub" take "$TMP/five" | grep -q '"version":6.*rolled back' || return 1
+	done
+}
+check 'two at once: the higher version stays' together
+
 # ---- what is not made ----
+mkdir "$TMP/twin" && cp "$TMP/a.yaml" "$TMP/twin/"
 unmade() { "$policy" bundle make "$@" >"$TMP/out" 2>"$TMP/err"; [ $? -eq 2 ]; }
 check 'nothing is signed that has expired' unmade --key "$keys/key" --name f --bundle-version 1 --expires 2001-01-01 -o "$TMP/x" "$TMP/a.yaml"
 check 'nor on a day that is none' unmade --key "$keys/key" --name f --bundle-version 1 --expires 2099-02-30 -o "$TMP/x" "$TMP/a.yaml"
+check 'nor two policies of one name' unmade --key "$keys/key" --name f --bundle-version 1 --expires 2099-01-01 -o "$TMP/x" "$TMP/a.yaml" "$TMP/twin/a.yaml"
 echo 'kind: [' >"$TMP/bad.yaml"
 check 'nor what is no policy' unmade --key "$keys/key" --name f --bundle-version 1 --expires 2099-01-01 -o "$TMP/x" "$TMP/bad.yaml"
 chmod 644 "$keys/key"
