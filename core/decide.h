@@ -98,9 +98,15 @@ bool sbx_move_beneath(const struct sbx_image *, enum sbx_op, uint32_t from, uint
  * the target but not below the link's name: a program that follows the link takes one for the other
  * (`.git` -> `evil`, whose hooks are not protected). It may not if the target may be read and the
  * link may not, nor if that is so for names below them where the command can make anything: the
- * host would write denied data to a place that may be read. It uses the budget above.
+ * host would write denied data to a place that may be read. A name below which more is denied than
+ * below others beside it (`.git`) leads to no place that only others can fill: another run may. It
+ * uses the budget above.
  */
 bool sbx_link_allowed(const struct sbx_image *, const char *link, size_t link_len,
 		      const char *target, size_t target_len);
+/* The part of it that concerns what is a file for good: may it be read by the link's name if it may
+ * be read by its own? */
+bool sbx_link_reads(const struct sbx_image *, const char *link, size_t link_len, const char *target,
+		    size_t target_len);
 /* Cheaper: true = allowed wherever it leads. */
 bool sbx_link_free(const struct sbx_image *, const char *link, size_t len);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decide.h"
 
+#include "core/path.h"
+
+#define FRESH 2 /* a name that no rule has */
+
 /* Pairs of states already met, walked in the order they were met. */
 struct pairs {
 	struct {
@@ -196,18 +200,40 @@ bool sbx_link_free(const struct sbx_image *img, const char *link, size_t len)
 	       sbx_decide(img, SBX_READ, link, len);
 }
 
+/* Is nothing denied below the name that is allowed below other names beside it? */
+static bool is_like_others(const struct sbx_image *img, enum sbx_op op, const char *link,
+			   size_t len, struct pairs *pairs)
+{
+	size_t parent = sbx_path_parent(link, len);
+	uint32_t beside = sbx_walk(img, op, link, parent - (parent == 1)); /* of "/name" */
+
+	beside = sbx_step(img, op, sbx_step(img, op, beside, '/'), FRESH);
+	return below_ok(img, op, below_state(img, op, link, len), sbx_step(img, op, beside, '/'),
+			false, pairs);
+}
+
+bool sbx_link_reads(const struct sbx_image *img, const char *link, size_t link_len,
+		    const char *target, size_t target_len)
+{
+	return sbx_decide(img, SBX_READ, link, link_len) ||
+	       !sbx_decide(img, SBX_READ, target, target_len);
+}
+
 bool sbx_link_allowed(const struct sbx_image *img, const char *link, size_t link_len,
 		      const char *target, size_t target_len)
 {
 	uint32_t at = below_state(img, SBX_MODIFY, target, target_len);
 	struct pairs pairs;
 
-	if (!sbx_decide(img, SBX_READ, link, link_len) &&
-	    sbx_decide(img, SBX_READ, target, target_len))
+	if (!sbx_link_reads(img, link, link_len, target, target_len))
 		return false;
-	/* where the command can make nothing, nobody is led by its links */
-	if (sbx_state_flags(img, SBX_MODIFY, at) & SBX_ST_ALL_DENY)
-		return true;
+	/* Where the command can make nothing, others may: the command of another run. */
+	if (sbx_state_flags(img, SBX_MODIFY, at) & SBX_ST_ALL_DENY) {
+		if (!is_like_others(img, SBX_MODIFY, link, link_len, &pairs))
+			return false;
+		if (is_like_others(img, SBX_READ, link, link_len, &pairs))
+			return true;
+	}
 	return below_ok(img, SBX_MODIFY, below_state(img, SBX_MODIFY, link, link_len), at, false,
 			&pairs) &&
 	       below_ok(img, SBX_READ, below_state(img, SBX_READ, link, link_len),

@@ -103,7 +103,7 @@ static bool fold_leads(struct br_image i, const struct br_pair *p)
 	if (folded_denies(i.img, SBX_READ, p->from, p->from_len) &&
 	    br_image_allows(i, SBX_READ, p->to, p->to_len))
 		return false;
-	return sbx_folded_near(i.img, SBX_MODIFY, p->from, p->from_len) < 0 ||
+	return p->is_file || sbx_folded_near(i.img, SBX_MODIFY, p->from, p->from_len) < 0 ||
 	       sbx_folded_same(i.img, SBX_MODIFY, p->from, p->from_len, p->to, p->to_len) ||
 	       !pol_path_folds(p->from, p->from_len, false);
 }
@@ -132,7 +132,10 @@ bool br_stays_read(struct br_image i, struct br_pair *p)
 
 bool br_leads(struct br_image i, struct br_pair *p)
 {
-	return sbx_link_allowed(i.img, p->from, p->from_len, p->to, p->to_len) && fold_leads(i, p);
+	bool leads = p->is_file ? sbx_link_reads(i.img, p->from, p->from_len, p->to, p->to_len)
+				: sbx_link_allowed(i.img, p->from, p->from_len, p->to, p->to_len);
+
+	return leads && fold_leads(i, p);
 }
 
 bool br_leads_anywhere(struct br_image i, struct br_pair *p)

@@ -26,6 +26,7 @@ struct br_pair {
 	size_t from_len;
 	const char *to; /* where it leads */
 	size_t to_len;
+	bool is_file;	     /* of a link: what it leads to, for good */
 	unsigned what;	     /* SBX_MOVES_* */
 	enum sbx_op against; /* of what objects to a move */
 };

@@ -18,23 +18,19 @@
  * lead to where those names are free, and one that may not be read, or stands for a directory with
  * such names, must not lead to where the host's words would be read. */
 
-static bool may_lead(const struct br_call *c, const char *link, size_t link_len, const char *target,
-		     size_t len)
-{
-	struct br_pair p = {.from = link, .from_len = link_len, .to = target, .to_len = len};
-
-	return br_each_image(c, br_leads, &p);
-}
-
-/* What the text leads to now; nothing, or nothing with a path: the text alone counts. */
-static bool allows_object(struct br_call *c, const struct br_end *e, const char *target, char *room)
+/* What the text leads to now; nothing, or nothing with a path: the text alone counts (leads.c). */
+static bool allows_object(struct br_call *c, const struct br_end *e, const char *target)
 {
 	b_auto_fd int fd = openat(e->at, target, O_PATH | O_CLOEXEC);
-	size_t len;
+	char text[BR_TEXT_MAX];
+	struct br_pair p = {.from = e->path, .from_len = e->len, .to = text};
+	struct stat st;
 
-	if (fd < 0 || br_text_of(c->b, fd, room, &len) < 0)
+	if (fd < 0 || br_text_of(c->b, fd, text, &p.to_len) < 0)
 		return true;
-	return may_lead(c, e->path, e->len, room, len);
+	p.is_file = fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode) &&
+		    !br_allowed(c, SBX_MODIFY, text, p.to_len);
+	return br_each_image(c, br_leads, &p);
 }
 
 /* Wherever it leads. */
@@ -45,35 +41,15 @@ static bool is_free(const struct br_call *c, const char *link, size_t len)
 	return br_each_image(c, br_leads_anywhere, &p);
 }
 
-/* SBX_DEEP_ROOM bytes of room, at least BR_TEXT_MAX. */
-static bool allows_text(struct br_call *c, const char *link, size_t link_len, const char *target,
-			char *room)
-{
-	unsigned flags;
-	size_t len = sbx_path_join(room, SBX_DEEP_ROOM, link, sbx_path_parent(link, link_len),
-				   target, &flags);
-
-	return len && may_lead(c, link, link_len, room, len);
-}
-
 bool br_text_may_lead(struct br_call *c, const char *link, size_t len, const char *target)
 {
-	b_auto_free char *room = NULL;
-
-	if (is_free(c, link, len))
-		return true;
-	room = b_malloc(SBX_DEEP_ROOM);
-	return allows_text(c, link, len, target, room);
+	return is_free(c, link, len) || br_text_leads(c, link, len, target);
 }
 
 bool br_may_lead(struct br_call *c, const struct br_end *e, const char *target)
 {
-	b_auto_free char *room = NULL;
-
-	if (is_free(c, e->path, e->len))
-		return true;
-	room = b_malloc(SBX_DEEP_ROOM);
-	return allows_text(c, e->path, e->len, target, room) && allows_object(c, e, target, room);
+	return is_free(c, e->path, e->len) ||
+	       (br_text_leads(c, e->path, e->len, target) && allows_object(c, e, target));
 }
 
 bool br_may_lead_from(struct br_call *c, const struct br_end *from, const struct br_end *to)

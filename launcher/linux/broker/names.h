@@ -14,6 +14,11 @@ bool br_text_may_lead(struct br_call *, const char *link, size_t len, const char
 /* When `from` is a symlink: may it be at `to`? */
 bool br_may_lead_from(struct br_call *, const struct br_end *from, const struct br_end *to);
 
+/* ---- leads.c ---- */
+
+/* By the text alone, as leads.c says, for a link that is not free to lead anywhere. */
+bool br_text_leads(const struct br_call *, const char *link, size_t len, const char *target);
+
 /* ---- kept.c ---- */
 
 /* Is the name granted for itself, and no other beside it? After br_find_parent(). */
