@@ -194,6 +194,7 @@ static int build_main(struct pol_build *b, const struct pol_effective *eff, stru
 		*err = b->late;
 		return -1;
 	}
+	pol_build_tmp_kept(b);
 	pol_build_documents(b);
 	pol_build_hidden(b);
 	return 0;

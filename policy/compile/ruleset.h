@@ -87,6 +87,11 @@ struct pol_ruleset {
 	/* Roots whose paths are shown as ./x; the first is "the" workspace. Canonical. */
 	const char **workspaces;
 	size_t nworkspaces;
+	/* /tmp is the run's own, but for these paths of the host's, which lie below it: sorted, none
+	 * in another. */
+	bool own_tmp;
+	const char **tmp_kept;
+	size_t ntmp_kept;
 };
 
 void pol_ruleset_init(struct pol_ruleset *);

@@ -84,6 +84,10 @@ struct pol_request {
 	bool with_protected;		  /* the `protected` set (needs the broker) */
 	bool with_id_maps;		  /* user namespaces may be mapped (needs the broker) */
 	bool with_shm;			  /* /dev/shm, which then must be the run's own */
+	bool with_tmp;			  /* /tmp likewise */
+	/* Paths below the host's /tmp that are to stay in it, beside those that rules open. */
+	const char *const *tmp_keep;
+	size_t ntmp_keep;
 	/* Rules on endpoints are enforced here: without, such rules of a document or an option are
 	 * losses, and the command has no network. */
 	bool with_endpoints;

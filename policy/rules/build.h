@@ -61,6 +61,7 @@ struct pol_build {
 	size_t nmounts;
 	bool has_mounts, mounts_meet;
 	bool hides; /* the base rows being added close the launcher's own directories */
+	size_t tmp_at[SBX_OP_COUNT];	/* behind the rule that opens /tmp (own_tmp.c) */
 	size_t own_rules[SBX_OP_COUNT]; /* rules of each list that are not an outer run's */
 	size_t exception_work;		/* done so far */
 	/* For each workspace: git's common directory, NULL = inside or none; its own git directory.
@@ -128,6 +129,12 @@ const char *pol_build_join(struct pol_build *, const char *dir, const char *name
 int pol_build_outer(struct pol_build *, struct b_err *err);
 /* roots.c: what the command needs of the system; outside it nothing is allowed. */
 void pol_build_base(struct pol_build *, const struct pol_effective *);
+/* own_tmp.c: /tmp is open, before the workspaces' rules; and when all rules that open something are
+ * there, what of the host's stays in it (pol_ruleset.tmp_kept) is closed as if it lay elsewhere. */
+void pol_build_tmp(struct pol_build *);
+void pol_build_tmp_kept(struct pol_build *);
+/* Does the path lie in the host's /tmp alone, not in the run's own? */
+bool pol_build_is_not_in_tmp(const struct pol_build *, const char *path);
 /* roots.c: files of descriptors 0 to 2, origin `builtin:stdio:N`. */
 void pol_build_stdio(struct pol_build *);
 /* roots.c: the files that map a user namespace, origin `builtin:namespaces:N`. */

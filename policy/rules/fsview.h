@@ -28,6 +28,11 @@ struct pol_fsview {
 };
 /* The real one, for whoever we are now: nothing is closed to root. */
 const struct pol_fsview *pol_fsview_host(void);
+/* As the run of these rules has it: the host's, but for a /tmp of its own. Borrows the rules. */
+struct pol_ruleset;
+struct pol_fsview pol_fsview_of(struct pol_ruleset *);
+#define POL_OWN_TMP "/tmp"
+bool pol_is_in_tmp(const char *path);
 
 /*
  * Does this host tell names apart by their bytes? Asks, and never tries: nothing is

@@ -379,12 +379,15 @@ static void add_rows(struct pol_build *b, const struct pol_effective *eff, bool 
 		size_t n = paths_of(b, row, &paths, &one);
 		enum mode mode = modes[b->layers->effect.reads];
 
-		if (row->where == AT_WORKSPACES && !hidden)
+		if (row->where == AT_WORKSPACES && !hidden) {
 			add_system(b);
+			pol_build_tmp(b);
+		}
 		if ((row->where == AT_HIDDEN) != hidden || (row->mode != ANY && row->mode != mode))
 			continue;
 		for (size_t k = 0; k < n; k++)
-			base_add(b, row, paths[k], eff);
+			if (!hidden || !pol_build_is_not_in_tmp(b, paths[k]))
+				base_add(b, row, paths[k], eff);
 	}
 }
 
