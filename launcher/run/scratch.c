@@ -26,9 +26,29 @@
 #include "launcher/supervise/supervise.h"
 #include "policy/rules/workspace.h"
 
+/* Programs make sockets in TMPDIR, whose path may have 107 bytes (unix(7)). Below a longer base the
+ * run's directory would leave less than 35 of them for a name. */
+enum { BASE_MAX = 107 - 35 - (int)(sizeof "/sbx-launch-4294967295.1" - 1) };
+
+static char *shorter(char *base)
+{
+	static const char *const usual[] = {"/tmp", "/var/tmp"};
+
+	for (size_t i = 0; base && strlen(base) > BASE_MAX && i < 2; i++) {
+		char *real = realpath(usual[i], NULL);
+
+		if (real && strlen(real) <= BASE_MAX && access(real, W_OK | X_OK) == 0) {
+			free(base);
+			return real;
+		}
+		free(real);
+	}
+	return base;
+}
+
 int lau_scratch_base(char **out, struct b_err *err)
 {
-	char *real = aud_place_temporary();
+	char *real = shorter(aud_place_temporary());
 
 	if (!real)
 		return b_fail(err, B_SYSTEM, errno,
