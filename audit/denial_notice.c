@@ -390,6 +390,13 @@ static const char *behind_random(const struct aud_denial *d)
 	return d->call == SBX_CALL_mkdir || d->call == SBX_CALL_mkdirat ? "*/**" : "*";
 }
 
+/* A name in /tmp that a program took without asking for a place. */
+static bool is_loose_in_tmp(const struct aud_denial *d)
+{
+	return d->op == SBX_MODIFY && b_has_prefix(d->path, "/tmp/") && !strchr(d->path + 5, '/') &&
+	       strcmp(d->origin, "builtin:base:1") == 0;
+}
+
 static void add_remedy(struct b_str *line, const struct aud_denial *d)
 {
 	const char *name = of_process(d);
@@ -432,6 +439,8 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 	n = d->op == SBX_MODIFY ? before_random(d->path, d->path_len) : 0;
 	add_word(line, d->path, n ? n : saved_len(d), n ? behind_random(d) : "");
 	add_keeper(line, d);
+	if (is_loose_in_tmp(d))
+		b_str_add(line, ", or with --isolate pid,shm,tmp");
 }
 
 /* The name is changed in its parent. */

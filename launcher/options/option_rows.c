@@ -256,7 +256,7 @@ static int add_require(void *target, const char *value, struct b_err *err)
 	if (need < 0)
 		return b_fail(err, B_USAGE, 0,
 			      "unknown ability `%s` (landlock, landlock=2 to 6, broker, "
-			      "network-namespace, pid-namespace, private-shm, shim)",
+			      "network-namespace, pid-namespace, private-shm, private-tmp, shim)",
 			      value);
 	o->require |= 1u << need;
 	return 0;
@@ -279,7 +279,10 @@ static int set_isolate(void *target, const char *value, struct b_err *err)
 	static const struct {
 		const char *name;
 		unsigned bit;
-	} parts[] = {{"none", 0}, {"shm", LAU_ISOLATE_SHM}, {"pid", LAU_ISOLATE_PID}};
+	} parts[] = {{"none", 0},
+		     {"shm", LAU_ISOLATE_SHM},
+		     {"pid", LAU_ISOLATE_PID},
+		     {"tmp", LAU_ISOLATE_TMP}};
 	struct lau_options *o = target;
 	size_t n, i;
 
@@ -292,7 +295,7 @@ static int set_isolate(void *target, const char *value, struct b_err *err)
 				break;
 		if (i == sizeof parts / sizeof *parts)
 			return b_fail(err, B_USAGE, 0,
-				      "unknown value `%s` (auto, none, or a list of pid, shm)",
+				      "unknown value `%s` (auto, none, or a list of pid, shm, tmp)",
 				      value);
 		o->isolate |= parts[i].bit;
 		if (!p[n])
@@ -399,7 +402,7 @@ const struct b_opt lau_option_table[] = {
 	 .help = "run all the same; print and record each loss"},
 	{"require", 0, "ABILITY", .where = RUN | SENT, .group = GROUP, CALL(add_require),
 	 .help = "refuse to run on a host without it: landlock, landlock=N, broker, "
-		 "network-namespace, pid-namespace, private-shm, shim (repeatable)"},
+		 "network-namespace, pid-namespace, private-shm, private-tmp, shim (repeatable)"},
 	{"caps", 0, "LIST|none", B_OPT_STR, O(caps), .where = BOTH | SENT,
 	 .macos = "macOS has no capabilities: root keeps what it may, within the profile: leave it "
 		  "out",
@@ -410,11 +413,11 @@ const struct b_opt lau_option_table[] = {
 	 .group = GROUP, CALL(add_allow),
 	 .help = "let debuggers work, namespaces be made, files be made set-id (repeatable)"},
 	{"isolate", 0, "auto|none|LIST", .where = RUN | SENT, .idle = "auto|none",
-	 .macos = "macOS has no namespaces: a run sees the processes and the shared memory of the "
-		  "host: leave it out, or say none",
+	 .macos = "macOS has no namespaces: a run sees the processes, the shared memory and the "
+		  "/tmp of the host: leave it out, or say none",
 	 .group = GROUP, CALL(set_isolate),
-	 .help = "private to the run: the list of processes (pid), /dev/shm (shm); "
-		 "auto (default): what the host allows"},
+	 .help = "private to the run: the list of processes (pid), /dev/shm (shm), /tmp (tmp); "
+		 "auto (default): what the host allows of the first two"},
 	{"backend", 0, "sandbox-exec|init", B_OPT_ENUM, O(backend), "sandbox-exec|init",
 	 .where = BOTH | NOT_NESTED | LAU_OPT_MACOS_ONLY, .idle = "sandbox-exec", .group = GROUP,
 	 .help = "who applies the profile: /usr/bin/sandbox-exec (default), or the call it makes"},

@@ -72,6 +72,8 @@ static void require_isolation(struct lau_options *o)
 		o->require |= 1u << LAU_NEED_SHM;
 	if (o->isolate & LAU_ISOLATE_PID)
 		o->require |= 1u << LAU_NEED_PID;
+	if (o->isolate & LAU_ISOLATE_TMP)
+		o->require |= 1u << LAU_NEED_TMP;
 }
 
 /* Is an ability required that --isolate leaves out? */
@@ -86,6 +88,8 @@ static int check_abilities(const struct lau_options *o, struct b_err *err)
 		return b_fail(err, B_USAGE, 0, "--require pid-namespace: --isolate leaves it out");
 	if (contradicts(o, LAU_NEED_SHM, LAU_ISOLATE_SHM))
 		return b_fail(err, B_USAGE, 0, "--require private-shm: --isolate leaves it out");
+	if (contradicts(o, LAU_NEED_TMP, LAU_ISOLATE_TMP))
+		return b_fail(err, B_USAGE, 0, "--require private-tmp: --isolate leaves it out");
 	return 0;
 }
 

@@ -136,6 +136,11 @@ struct lau_plan {
 	unsigned isolate_must;	       /* of those, the ones that the run must have */
 	const char *no_shm;	       /* why no private /dev/shm can be made; NULL = one can */
 	const char *shm_keep;	       /* the channel's directory, if it is in /dev/shm */
+	const char *no_tmp;	       /* why no private /tmp can be made; NULL = one can */
+	const char **tmp_keep;	       /* of the host's /tmp; known when the channel is made */
+	size_t ntmp_keep;
+	const char *tmp_cwd; /* the working directory, if it is in a /tmp that is not the host's */
+	int lost_above;	     /* LAU_NO_TMP: of the run around this one */
 	/* Each document of the run alone: comparisons of two names ask these. lau_plan_apart() */
 	const struct sbx_image **apart;
 	size_t napart;
@@ -186,6 +191,16 @@ void lau_plan_serving(struct lau_host *, const struct lau_dirs *, bool may_isola
 /* The command could not be confined: forgets the stored answer about the broker, which may be
  * wrong. */
 void lau_plan_serving_failed(const struct lau_dirs *, struct lau_plan *);
+/* plan_tmp.c: what the launcher itself needs of the host's /tmp, for the request; NULL or why the
+ * run can have none of its own. */
+struct pol_request;
+const char *lau_plan_tmp(const struct lau_options *, const struct lau_host *, struct lau_plan *,
+			 struct pol_request *);
+/* After the rules are known. B_FLOOR: more is to stay in it than can. */
+int lau_plan_tmp_kept(struct lau_plan *, struct b_err *err);
+bool lau_is_in_tmp(const char *path);
+struct lau_own_dirs;
+void lau_plan_own_dirs(const struct lau_plan *, struct lau_own_dirs *out);
 /* Plans the kernel's rules, after pol_floor_grant() has granted the run's own files. */
 void lau_plan_kernel(struct lau_plan *);
 /* Fills `apart`, for a run with a broker. `cache`: of compiled policies, NULL = none. */

@@ -64,6 +64,10 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 	[LAU_NEED_SHM] = {.name = "private-shm",
 			  .lost = "/dev/shm is closed: no POSIX shared memory",
 			  .remedy = LAU_NAMESPACES_REMEDY},
+	[LAU_NEED_TMP] = {.name = "private-tmp",
+			  .lost = "/tmp is closed, but for what rules name in it",
+			  .remedy = LAU_NAMESPACES_REMEDY "; or leave out --isolate tmp and allow "
+							  "what is needed, by --modify"},
 	[LAU_NEED_SHIM] = {.name = "shim",
 			   .lost = "events of allowed reads and starts, rules for what the kernel "
 				   "refuses",
@@ -100,6 +104,8 @@ static bool is_there(enum lau_need need, const struct lau_host *host, const stru
 		return p->isolate & LAU_ISOLATE_PID;
 	case LAU_NEED_SHM:
 		return p->isolate & LAU_ISOLATE_SHM;
+	case LAU_NEED_TMP:
+		return p->isolate & LAU_ISOLATE_TMP;
 	case LAU_NEED_SHIM:
 		return p->use_shim;
 	case LAU_NEED_LANDLOCK:
@@ -124,6 +130,8 @@ int lau_require_check(const struct lau_options *o, const struct lau_host *host,
 			continue;
 		if (i == LAU_NEED_SHM && p->no_shm)
 			return b_fail(err, B_FLOOR, 0, "required: %s: %s", row->name, p->no_shm);
+		if (i == LAU_NEED_TMP && p->no_tmp)
+			return b_fail(err, B_FLOOR, 0, "required: %s: %s", row->name, p->no_tmp);
 		if (i == LAU_NEED_NET)
 			return b_fail(err, B_FLOOR, 0,
 				      "required: %s: the network is the host's: use --network none",

@@ -41,6 +41,11 @@ struct pol_ll_plan;
 /* What the run has for itself, beside the network. */
 #define LAU_ISOLATE_SHM 1u /* /dev/shm: an empty tmpfs, gone with the run */
 #define LAU_ISOLATE_PID 2u /* pid namespace and its /proc; with the supervisor all of it dies */
+#define LAU_ISOLATE_TMP 4u /* /tmp: likewise, but for what of the host's is to stay in it */
+/* /tmp: that of the run around this one. No option's word. */
+#define LAU_ISOLATE_OUTER_TMP 8u
+
+#define LAU_TMP_KEEP_MAX 64
 
 #define LAU_DEVICES_MAX 16
 
@@ -62,7 +67,11 @@ struct lau_confine {
 	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
 	int no_userns; /* errno: maps of a user namespace were refused (LAU_SPOILED); 0 = no */
-	const char *shm_keep; /* this directory of the host's /dev/shm stays, NULL = none */
+	const char *shm_keep;	     /* this directory of the host's /dev/shm stays, NULL = none */
+	const char *const *tmp_keep; /* these of the host's /tmp stay, at their places */
+	size_t ntmp_keep;	     /* at most LAU_TMP_KEEP_MAX */
+	const char *tmp_cwd;	     /* the working directory lies in /tmp; NULL = elsewhere */
+	int tmp_tree;		     /* LAU_ISOLATE_OUTER_TMP: its mounts, as lau_tmp_of() gives */
 	/* Device nodes outside of /dev that rules name: in the run's mounts no others are opened.
 	 */
 	const char *const *devices;
@@ -115,15 +124,23 @@ struct lau_confine {
 /* No mounts of its own, or their flags cannot be changed: the kernel opens device nodes wherever
  * they lie. */
 #define LAU_NO_NODEV 16
+#define LAU_NO_TMP   32 /* /tmp stays closed, but for what is to stay in a private one */
 /* No namespace at all, so that System V IPC would be the host's: the filter refuses it. */
 #define LAU_NO_IPC 8
 
 /* Opens every granted path O_PATH and adds it to a new ruleset. A path that vanished since the
  * plan, or became a symlink, is skipped: nothing is granted. *out_fd is CLOEXEC. */
 int lau_landlock_prepare(const struct pol_ll_plan *, int *out_fd, struct b_err *err);
-/* The same; with `own_shm` nothing of what lies in /dev/shm and not in `keep`: that is meant of the
- * private one, and nothing of the host's is granted for it. */
-int lau_landlock_prepare_in(const struct pol_ll_plan *, bool own_shm, const char *keep, int *out_fd,
+/* The same; nothing of what lies in a directory that is to be the run's own, but what of the host's
+ * is to stay in it: the rules are meant of that one, and nothing of the host's is granted for it.
+ */
+struct lau_own_dirs {
+	bool shm, tmp;
+	const char *shm_keep; /* NULL = nothing */
+	const char *const *tmp_keep;
+	size_t ntmp_keep;
+};
+int lau_landlock_prepare_in(const struct pol_ll_plan *, const struct lau_own_dirs *, int *out_fd,
 			    struct b_err *err);
 /* Rules of the plan at and below `dir`, once more: of what is there now. [no-alloc] */
 int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *, const char *dir,
@@ -144,9 +161,8 @@ int lau_landlock_add_in(int ruleset, const struct pol_ll_plan *, const char *dir
  */
 struct lau_landlock_job {
 	const struct pol_ll_plan *plan;
-	bool own_shm;	  /* as of lau_landlock_prepare_in() */
-	const char *keep; /* the same */
-	int ruleset;	  /* -1 = no Landlock; closed by whoever applies it */
+	struct lau_own_dirs own;
+	int ruleset; /* -1 = no Landlock; closed by whoever applies it */
 	int ready[2];
 	pthread_t thread;
 	bool has_thread;
@@ -157,7 +173,7 @@ struct lau_landlock_job {
 	{                                                                                          \
 		.ruleset = -1, .ready = { -1, -1 }                                                 \
 	}
-/* `job` has its first three fields, the rest is as LAU_LANDLOCK_JOB_INIT makes it. */
+/* `job` has its first two fields, the rest is as LAU_LANDLOCK_JOB_INIT makes it. */
 int lau_landlock_begin(struct lau_landlock_job *, struct b_err *err);
 int lau_landlock_finish(struct lau_landlock_job *, struct b_err *err);
 /* ABI of this kernel, or 0 with errno: ENOSYS (not built in), EOPNOTSUPP (switched off). */

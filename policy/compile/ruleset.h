@@ -87,8 +87,8 @@ struct pol_ruleset {
 	/* Roots whose paths are shown as ./x; the first is "the" workspace. Canonical. */
 	const char **workspaces;
 	size_t nworkspaces;
-	/* /tmp is the run's own, but for these paths of the host's, which lie below it: sorted, none
-	 * in another. */
+	/* /tmp is the run's own, but for these paths of the host's, which lie below it: sorted,
+	 * none in another. */
 	bool own_tmp;
 	const char **tmp_kept;
 	size_t ntmp_kept;

@@ -86,8 +86,10 @@ fresh
 launch -v --unix host -- true
 check 'NET-16: the sockets of the host are open in denied directories, too, and that is said' grep -q 'limit: connect: --unix host opens each socket' "$TMP/err"
 launch -- sh -c 'echo x >"$0"' "/tmp/sbx-case-$$"
-check 'TMP-06: what is made in /tmp by name is refused with its option' grep -q "allow with --modify /tmp/sbx-case-$$\$" "$TMP/err"
+check 'TMP-06: what is made in /tmp by name is refused with its option' grep -q "allow with --modify /tmp/sbx-case-$$, or with --isolate pid,shm,tmp\$" "$TMP/err"
 apart() { ("$SBX" -q --modify "$TMP" "$@" -- sh -c ": >'$TMP'/h.\$\$; sleep 1" & sleep .3; "$SBX" -q --modify "$TMP" "$@" -- sh -c "set -C; : >'$TMP'/h.\$\$"; echo $?; wait); }
+check 'TMP-08: with a /tmp of its own a run meets no other' sh -c \
+	'for i in 1 2; do "$0" -q --isolate pid,shm,tmp -- sh -c "set -C; : >/tmp/h.\$\$; sleep .5" & p="$p $!"; done; for i in $p; do wait $i || exit; done' "$SBX"
 check 'TMP-08: runs that share a directory and the numbers of processes do not meet' sh -c '[ "$1" = 0 ] || echo "$1"' - "$(apart --isolate none)"
 
 # ---- kernels ----

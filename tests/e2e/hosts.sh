@@ -294,6 +294,22 @@ closed_shm() # LACK
 }
 check "no namespaces: the host's /dev/shm is closed" closed_shm '--no namespaces'
 check "no mounts: the host's /dev/shm is closed" closed_shm '--no mounts'
+# A document that relies on a /tmp of its own, and may do without: what its rules open there is not the host's.
+printf '[sandbox]\nenabled = true\nfail_if_unavailable = false\n[sandbox.filesystem]\nallow_write = ["${WORKSPACE}"]\n' >"$TMP/lax.toml"
+chmod 600 "$TMP/lax.toml"
+closed_tmp() # LACK
+{
+	echo host >"/tmp/sbx-e2e.$$"
+	on "$1" -q -p "$TMP/lax.toml" "${@:2}" -- sh -c "
+		(: >/tmp/sbx-e2e-there) 2>/dev/null && echo made; ls /tmp 2>/dev/null; cat /tmp/sbx-e2e.$$ 2>/dev/null
+		mv made /tmp/sbx-e2e-moved 2>/dev/null; (echo x >/tmp/sbx-e2e.$$) 2>/dev/null; echo w >made && cat made"
+	set -- "$(cat "/tmp/sbx-e2e.$$")"
+	rm -f "/tmp/sbx-e2e.$$"
+	[ "$1" = host ] && [ "$(cat "$TMP/out")" = w ] && [ "$status" = 0 ] && [ ! -e /tmp/sbx-e2e-there ] && [ ! -e /tmp/sbx-e2e-moved ]
+}
+check "no namespaces: the host's /tmp is closed, but for what stays" closed_tmp '--no namespaces'
+check "no mounts, and no shim: likewise" closed_tmp '--no mounts' --no-shim
+sed '/^fail_if/d' "$TMP/lax.toml" >"$TMP/strict.toml" && chmod 600 "$TMP/strict.toml"
 on '--no namespaces' -q -- bash -c 'echo >/dev/tcp/127.0.0.1/1'
 check 'and there is no network' grep -qi 'permission denied\|not permitted\|not supported' "$TMP/err"
 
@@ -302,7 +318,8 @@ refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' 
 refused 'required: the shim' '--abi 2 --no listener' 'shim: not on this host: ' --require shim --best-effort
 remedy='allow user namespaces' # which helps no root: its namespaces are made without one
 [ "$(id -u)" != 0 ] || remedy='grant root CAP_SYS_ADMIN, start as an ordinary user'
-for need in $(first 1 network-namespace pid-namespace private-shm); do
+refused 'a document that relies on a /tmp of its own' '--no namespaces' "required: .*$remedy" -p "$TMP/strict.toml"
+for need in $(first 1 network-namespace pid-namespace private-shm private-tmp); do
 	refused "required: $need" '--no namespaces' "required: $need: .*$remedy" \
 		--require $need --best-effort
 done

@@ -56,7 +56,7 @@ EOF
 wider=("--unix host" "--unix $HOME" "--network host" "--network watch" "--connect a.example.org:443"
 	"--local 9" "--publish 9999" "--upstream-proxy http://127.0.0.1:9" "--proxy-env --connect b.example.org:443" "--allow debug" "--allow namespaces"
 	"--allow setid" "--read $HOME" "--also-read /etc/hostname" "--modify $HOME" "--preset npm"
-	"--caps chown,dac_override,fowner,fsetid,setuid,setgid,kill" "--isolate pid,shm" "--isolate none" "--env keep" "--passenv LANG"
+	"--caps chown,dac_override,fowner,fsetid,setuid,setgid,kill" "--isolate pid,shm" "--isolate pid,shm,tmp --read $TMP" "--isolate none" "--env keep" "--passenv LANG"
 	"--setenv A=b" "--keep-fd 9" "--workspace $WS" "--reads broad" "--best-effort" "--marked-calls" "--no-shim")
 # What denies, limits, names the policy, or speaks of the run and not of what it may do.
 narrow='policy dialect image profile deny-read deny-modify deny-connect require-bundle bundle-key strict require backend

@@ -200,17 +200,22 @@ int br_check(struct br_call *c)
 
 enum { PLACE_MS = 1 }; /* how often a call looks whether the ring has room again */
 
-static bool is_in_shm(const char *path, size_t len)
+/* The rules are meant of a directory of the run's own, and this is the host's. */
+static bool is_not_ours(const struct lau_broker_plan *p, const char *path, size_t len)
 {
-	static const char shm[] = "/dev/shm";
-	const size_t n = sizeof shm - 1;
-
-	return len >= n && !memcmp(path, shm, n) && (len == n || path[n] == '/');
+	if (p->no_shm && sbx_path_under(path, len, "/dev/shm", strlen("/dev/shm")))
+		return true;
+	if (!p->no_tmp || !sbx_path_under(path, len, "/tmp", strlen("/tmp")))
+		return false;
+	for (size_t i = 0; i < p->tmp_kept.n; i++)
+		if (sbx_path_under(path, len, p->tmp_kept.v[i], strlen(p->tmp_kept.v[i])))
+			return false;
+	return true;
 }
 
 bool br_allowed(const struct br_call *c, enum sbx_op op, const char *path, size_t len)
 {
-	if (c->b->plan->no_shm && is_in_shm(path, len))
+	if (is_not_ours(c->b->plan, path, len))
 		return false;
 	return sbx_decide(c->b->plan->image, op, path, len) && !br_fold_denies(c, op, path, len);
 }

@@ -170,6 +170,9 @@ struct lau_givens {
 	X(LEAST, uint64_t max_size, max_size)                                                      \
 	/* the policy speaks of a private /dev/shm, and it is the host's; set by the spawn */      \
 	X(OWN, bool no_shm, no_shm)                                                                \
+	/* and of a private /tmp, in which these of the host's stay; of a run around it, too */    \
+	X(OWN, bool no_tmp, no_tmp)                                                                \
+	X(OWN, struct lau_names tmp_kept, tmp_kept)                                                \
 	/* counts by enum br_proceed, shared; NULL = not counted */                                \
 	X(OWN, _Atomic uint64_t *proceeded, proceeded)                                             \
 	X(OWN, bool lies, lies) /* judges nothing where Landlock stands behind (tests) */          \

@@ -26,6 +26,16 @@ int lau_userns_map(unsigned uid, unsigned gid);
  * alone, and where a rule names one; the private /dev/shm, when it is wanted, with what was granted
  * in it. 0, LAU_NO_NODEV, or -1 with B_FLOOR. [no-alloc] */
 int lau_isolate_mounts(const struct lau_confine *, struct b_err *err);
+/* Rules of the kernel are of objects: those of paths in `dir`, once more, for what is mounted there
+ * now. 0 or -1. [no-alloc] */
+int lau_grant_again(const struct lau_confine *, const char *dir, struct b_err *err);
+
+/* private_tmp.c: the run's own /tmp, or that of the run around it, in a new mount namespace. 0, or
+ * -1 with B_FLOOR. [no-alloc] */
+int lau_mount_tmp(const struct lau_confine *, struct b_err *err);
+/* What is mounted at and below /tmp in other namespaces, given by descriptors: a descriptor of a
+ * copy for one lau_mount_tmp() with LAU_ISOLATE_OUTER_TMP, or -1 with errno. */
+int lau_tmp_of(int userns, int mntns);
 
 /* Closing descriptors by the range. Private to launcher/linux. */
 

@@ -197,14 +197,27 @@ static bool lies_in(const char *path, const char *dir)
 
 /* Rules of a plan that stand together, so that the adder finds its directories. */
 struct part {
-	const char *in, *but, *keep; /* only in; not in; but in it after all. NULL = no such */
+	const char *in;			/* only in it; NULL = everywhere */
+	const struct lau_own_dirs *own; /* not in these; NULL = no such */
 };
+
+static bool is_hidden(const struct lau_own_dirs *own, const char *path)
+{
+	if (own->shm && lies_in(path, "/dev/shm"))
+		return !own->shm_keep || !lies_in(path, own->shm_keep);
+	if (!own->tmp || !lies_in(path, "/tmp"))
+		return false;
+	for (size_t i = 0; i < own->ntmp_keep; i++)
+		if (lies_in(path, own->tmp_keep[i]))
+			return false;
+	return true;
+}
 
 static bool is_part(const struct part *p, const char *path)
 {
 	if (p->in)
 		return lies_in(path, p->in);
-	return !p->but || !lies_in(path, p->but) || (p->keep && lies_in(path, p->keep));
+	return !p->own || !is_hidden(p->own, path);
 }
 
 static int add_part(int ruleset, const struct pol_ll_plan *plan, const struct part *part,
@@ -243,15 +256,10 @@ static int make_ruleset(const struct pol_ll_plan *plan, int *out_fd, struct b_er
 	return 0;
 }
 
-static struct part outside_shm(bool own_shm, const char *keep)
-{
-	return (struct part){.but = own_shm ? "/dev/shm" : NULL, .keep = keep};
-}
-
-int lau_landlock_prepare_in(const struct pol_ll_plan *plan, bool own_shm, const char *keep,
+int lau_landlock_prepare_in(const struct pol_ll_plan *plan, const struct lau_own_dirs *own,
 			    int *out_fd, struct b_err *err)
 {
-	const struct part part = outside_shm(own_shm, keep);
+	const struct part part = {.own = own};
 	b_auto_fd int fd = -1;
 
 	if (make_ruleset(plan, &fd, err) < 0 || (fd >= 0 && add_part(fd, plan, &part, err) < 0))
@@ -262,7 +270,7 @@ int lau_landlock_prepare_in(const struct pol_ll_plan *plan, bool own_shm, const 
 
 int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_err *err)
 {
-	return lau_landlock_prepare_in(plan, false, NULL, out_fd, err);
+	return lau_landlock_prepare_in(plan, NULL, out_fd, err);
 }
 
 /* ---- beside the caller ---- */
@@ -272,7 +280,7 @@ int lau_landlock_prepare(const struct pol_ll_plan *plan, int *out_fd, struct b_e
 static void *work(void *arg)
 {
 	struct lau_landlock_job *job = arg;
-	const struct part part = outside_shm(job->own_shm, job->keep);
+	const struct part part = {.own = &job->own};
 
 	job->rc = add_part(job->ruleset, job->plan, &part, &job->err);
 	/* for a second child, too: the first may have been killed after it had read its own */

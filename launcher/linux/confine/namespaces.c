@@ -170,7 +170,15 @@ static int isolate_flags(const struct lau_confine *c)
 static int lost_isolation(const struct lau_confine *c)
 {
 	return (c->isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
+	       (c->isolate & LAU_ISOLATE_TMP ? LAU_NO_TMP : 0) |
 	       (c->isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0) | LAU_NO_NODEV;
+}
+
+static const char *required(unsigned must)
+{
+	if (must & LAU_ISOLATE_PID)
+		return "required: pid-namespace";
+	return must & LAU_ISOLATE_SHM ? "required: private-shm" : "required: private-tmp";
 }
 
 /* Before Landlock, which would refuse to write the maps, and before the capabilities that a
@@ -186,10 +194,8 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 		return spoiled(err);
 	if (c->isolate && !is_in) {
 		if (c->isolate_must)
-			return refused(c->isolate_must & LAU_ISOLATE_PID ? "required: pid-namespace"
-									 : "required: private-shm",
-				       "--isolate none", errno, err);
-		lost = lost_isolation(c);
+			return refused(required(c->isolate_must), "--isolate none", errno, err);
+		lost |= lost_isolation(c);
 	}
 	if (is_in) {
 		int rc = lau_isolate_mounts(c, err);
@@ -216,7 +222,7 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 }
 
 /*
- * What a run has for itself: /dev/shm, and a pid namespace with its /proc.
+ * What a run has for itself: /dev/shm, /tmp (private_tmp.c), and a pid namespace with its /proc.
  *
  * Called in the new mount namespace (namespaces.c). The order of the mounts: the directory of the
  * host's /dev/shm that is to stay is held open before the tmpfs hides it, and found by the old
@@ -271,7 +277,7 @@ static int mount_shm(const char *keep)
 }
 
 /* A rule of the kernel is of an object: what a mount hides takes its rules along. */
-static int grant_again(const struct lau_confine *c, const char *dir, struct b_err *err)
+int lau_grant_again(const struct lau_confine *c, const char *dir, struct b_err *err)
 {
 	if (c->plan && c->landlock_fd >= 0 &&
 	    lau_landlock_add_in(c->landlock_fd, c->plan, dir, err) < 0)
@@ -341,11 +347,11 @@ int lau_isolate_mounts(const struct lau_confine *c, struct b_err *err)
 	lost = close_devices(c);
 	if (lost < 0)
 		return b_fail_sys(err, B_FLOOR, errno, "mounts without devices: /dev");
-	if (!(c->isolate & LAU_ISOLATE_SHM))
-		return lost;
-	if (mount_shm(c->shm_keep) < 0)
+	if (c->isolate & LAU_ISOLATE_SHM && mount_shm(c->shm_keep) < 0)
 		return b_fail_sys(err, B_FLOOR, errno, "private " SHM);
-	return grant_again(c, SHM, err) < 0 ? -1 : lost;
+	if (c->isolate & LAU_ISOLATE_SHM && lau_grant_again(c, SHM, err) < 0)
+		return -1;
+	return lau_mount_tmp(c, err) < 0 ? -1 : lost;
 }
 
 /* ---- the first process of the pid namespace ---- */
@@ -481,5 +487,5 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, int alone, p
 	/* It is armed now: a supervisor that died before is no longer our parent either. */
 	if (getppid() != supervisor)
 		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
-	return grant_again(c, "/proc", err);
+	return lau_grant_again(c, "/proc", err);
 }

@@ -40,8 +40,10 @@ static const struct row rows[] = {
 	ROW(pid_ns, .gives = "processes of its own (--isolate pid), ended with the supervisor",
 	    .loses = "the process list stays the host's; a guard ends what a killed supervisor "
 		     "leaves"),
-	ROW(mount_ns, .gives = "/dev/shm of its own (--isolate shm)",
-	    .loses = "/dev/shm is closed: POSIX shared memory and semaphores fail"),
+	ROW(mount_ns, .gives = "/dev/shm and /tmp of its own (--isolate shm, tmp)",
+	    .loses =
+		    "/dev/shm is closed: POSIX shared memory and semaphores fail; --isolate tmp is "
+		    "refused"),
 	ROW(seccomp_notify,
 	    .gives = "the broker: denies inside what is allowed, patterns, Unix sockets by path",
 	    .loses = "rules inside writable directories will stay refused",

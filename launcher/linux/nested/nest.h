@@ -62,6 +62,7 @@ struct lau_nest_guest {
 	struct lau_pipes pipes;		    /* the requester's, at their numbers */
 	struct rlimit limits[RLIM_NLIMITS]; /* the requester's */
 	struct lau_movelock lock;	    /* a slot in the outer run's; released by the run */
+	int tmp_tree;			    /* its /tmp, if that is not the host's; -1 = it is */
 };
 
 /* ---- outside ---- */
@@ -86,6 +87,8 @@ bool lau_nest_listen(const char *dir, struct lau_nest_server *out);
 bool lau_nest_serve(struct lau_nest_server *, const struct lau_nest_outer *, pid_t like);
 /* Is this a process of the run, as it was when it began? B_FLOOR. */
 int lau_nest_check(const struct lau_nest_server *, pid_t, struct b_err *err);
+/* Of such a process: a copy of the mounts of its /tmp. A descriptor, or -1 with B_FLOOR. */
+int lau_nest_take_tmp(const struct lau_nest_server *, pid_t, struct b_err *err);
 void lau_nest_close(struct lau_nest_server *);
 void lau_nest_release(struct lau_nest_server *);
 

@@ -20,6 +20,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/remedy.h"
+#include "core/path.h"
 #include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/process/process.h"
 #include "launcher/options/approve.h"
@@ -196,8 +197,18 @@ static void take_signals(const struct guest *t)
 /* The outer policy must let the directory be read: much is derived from it, and looked at. */
 static int may_look(const struct guest *t, const char *dir, struct b_err *err)
 {
+	const struct pol_ruleset *rules = &t->outer->plan->engine->rules;
 	struct pol_answer a;
+	bool is_kept = !rules->own_tmp || !lau_is_in_tmp(dir);
 
+	for (size_t i = 0; i < rules->ntmp_kept; i++)
+		is_kept |= sbx_path_under(dir, strlen(dir), rules->tmp_kept[i],
+					  strlen(rules->tmp_kept[i]));
+	if (!is_kept)
+		return b_fail(err, B_FLOOR, 0,
+			      "%s: the outer run has a /tmp of its own, and what lies in it has no "
+			      "name outside",
+			      dir);
 	if (pol_engine_check(t->outer->plan->engine, SBX_READ, dir, &a, err) < 0)
 		return -1;
 	if (!a.allowed)
@@ -333,6 +344,9 @@ static int prepare(struct guest *t, struct b_err *err)
 	    lau_movelock_join(t->outer->lock, &t->run.lock, err) < 0 ||
 	    take_descriptors(t, err) < 0 || take_limits(t, err) < 0)
 		return -1;
+	if (t->outer->plan->engine->rules.own_tmp && !(t->outer->lost & LAU_NO_TMP) &&
+	    (t->run.tmp_tree = lau_nest_take_tmp(t->g->server, t->pid, err)) < 0)
+		return -1;
 	take_group(t);
 	take_signals(t);
 	if (take_place(t, err) < 0 || make_options(t, err) < 0)
@@ -350,7 +364,9 @@ static int prepare(struct guest *t, struct b_err *err)
 int lau_guest_run(struct lau_guest *g)
 {
 	const struct lau_nest_news done = {LAU_NEST_DONE, 0};
-	struct guest t = {.g = g, .outer = &g->server->outer, .run.lock = LAU_MOVELOCK_INIT};
+	struct guest t = {.g = g,
+			  .outer = &g->server->outer,
+			  .run = {.lock = LAU_MOVELOCK_INIT, .tmp_tree = -1}};
 	struct lau_outcome out = {.phase = LAU_PHASE_SETUP};
 	int status;
 

@@ -20,8 +20,10 @@
 #include "base/pack.h"
 #include "base/str.h"
 #include "core/channel.h"
+#include "launcher/linux/confine/confine_priv.h"
 #include "launcher/linux/nested/nest.h"
 #include "launcher/options/grida_call.h"
+#include "launcher/options/options.h"
 #include "launcher/plan/plan.h"
 #include "launcher/run/dirs.h"
 #include "launcher/run/spawn.h"
@@ -149,6 +151,31 @@ int lau_nest_check(const struct lau_nest_server *s, pid_t pid, struct b_err *err
 	if (syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) < 0)
 		return b_fail(err, B_FLOOR, errno, "who asks has ended");
 	return 0;
+}
+
+/* The one that was checked, whoever has the number now. */
+static int open_ns(const struct lau_nest_server *s, pid_t pid, int i)
+{
+	b_auto_fd int fd = -1;
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, kinds[i]);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != s->ns[i].dev || st.st_ino != s->ns[i].ino)
+		return -1;
+	return b_take_fd(&fd);
+}
+
+int lau_nest_take_tmp(const struct lau_nest_server *s, pid_t pid, struct b_err *err)
+{
+	b_auto_fd int user = open_ns(s, pid, 0), mnt = open_ns(s, pid, 1);
+	int tree = user >= 0 && mnt >= 0 ? lau_tmp_of(user, mnt) : -1;
+
+	if (tree < 0)
+		b_fail(err, B_FLOOR, errno, "the outer run's /tmp cannot be had: %s",
+		       strerror(errno));
+	return tree;
 }
 
 /* ---- guests ---- */
@@ -322,6 +349,29 @@ int lau_nest_parse(const void *data, size_t n, struct lau_nest_request *r, struc
 
 /* What a run inside a run may have: the outer run's, and less. */
 
+/* The outer run's own /tmp is its too: what one has made there the other is to find, where rules
+ * allow. One that it asked for lies over that. */
+static void inherit_tmp(const struct lau_nest_guest *g, struct lau_plan *plan)
+{
+	const struct pol_ruleset *theirs = &g->outer->plan->engine->rules;
+	struct pol_ruleset *rules = &plan->engine->rules;
+	char cwd[4096];
+
+	if (!theirs->own_tmp)
+		return;
+	plan->lost_above = g->outer->lost & LAU_NO_TMP;
+	if (!plan->lost_above)
+		plan->isolate |= LAU_ISOLATE_OUTER_TMP;
+	if (!rules->own_tmp) {
+		rules->own_tmp = true;
+		rules->tmp_kept = theirs->tmp_kept;
+		rules->ntmp_kept = theirs->ntmp_kept;
+	}
+	plan->isolate_must |= plan->isolate & LAU_ISOLATE_OUTER_TMP;
+	if (getcwd(cwd, sizeof cwd) && lau_is_in_tmp(cwd))
+		plan->tmp_cwd = b_arena_strndup(&plan->arena, cwd, strlen(cwd));
+}
+
 int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 		  struct lau_host *host, struct lau_dirs *dirs, struct lau_plan *plan,
 		  struct b_err *err)
@@ -331,6 +381,10 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 	if (lau_dirs_find_inside(o, g->outer->dirs, dirs, err) < 0 ||
 	    lau_call_check(o, dirs, err) < 0)
 		return -1;
+	if (!outer->engine->rules.own_tmp && o->isolate & LAU_ISOLATE_TMP)
+		return b_fail(err, B_FLOOR, 0,
+			      "--isolate tmp: the outer run has the host's /tmp, which its rules "
+			      "close: give it one of its own");
 	dirs->outer = &outer->engine->rules;
 	if (lau_plan_policy(o, host, dirs, plan, err) < 0)
 		return -1;
@@ -344,7 +398,8 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 		plan->isolate_must |= LAU_ISOLATE_PID;
 	}
 	/* what its mounts keep away (device nodes) is no rule */
-	plan->isolate |= outer->isolate & ~LAU_ISOLATE_PID;
+	plan->isolate |= outer->isolate & LAU_ISOLATE_SHM;
+	inherit_tmp(g, plan);
 	return 0;
 }
 

@@ -72,12 +72,12 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 static unsigned isolate_auto(const struct lau_host *host, const struct lau_dirs *dirs)
 {
 	const struct pol_foreign *f = &dirs->layers.main.foreign;
-	bool is_calibans = f->dialect == POL_DIALECT_caliban && !f->is_nested;
+	bool has_tmp = f->dialect == POL_DIALECT_caliban, is_calibans = has_tmp && !f->is_nested;
 
 	if (host->is_inside ||
 	    (!host->is_root && !is_calibans && dirs->layers.effect.network == POL_NET_HOST))
 		return 0;
-	return LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
+	return LAU_ISOLATE_PID | LAU_ISOLATE_SHM | (has_tmp ? LAU_ISOLATE_TMP : 0);
 }
 
 static bool is_in_shm(const char *path)
@@ -129,8 +129,13 @@ static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 			   const struct lau_dirs *dirs, struct lau_plan *p)
 {
 	p->isolate_must = (o->require >> LAU_NEED_PID & 1 ? LAU_ISOLATE_PID : 0) |
-			  (o->require >> LAU_NEED_SHM & 1 ? LAU_ISOLATE_SHM : 0);
+			  (o->require >> LAU_NEED_SHM & 1 ? LAU_ISOLATE_SHM : 0) |
+			  (o->require >> LAU_NEED_TMP & 1 ? LAU_ISOLATE_TMP : 0);
 	p->isolate = p->isolate_must | (o->isolate_given ? o->isolate : isolate_auto(host, dirs));
+	/* caliban's documents rely on it: the other parts are an upgrade, this one is a promise */
+	if (p->isolate & LAU_ISOLATE_TMP && !dirs->layers.effect.lax &&
+	    o->strictness != LAU_BEST_EFFORT)
+		p->isolate_must |= LAU_ISOLATE_TMP;
 	p->shm_keep = is_in_shm(dirs->channels) ? dirs->channels : NULL;
 #ifdef __linux__
 	p->is_wrapped = o->backend == LAU_BACKEND_BWRAP;
@@ -143,7 +148,7 @@ static void plan_isolation(const struct lau_options *o, struct lau_host *host,
 	if (p->is_wrapped) {
 		p->wrap_pid = o->isolate_given ? o->isolate & LAU_ISOLATE_PID : !keeps_proc(dirs);
 		p->is_nested = dirs->layers.main.foreign.is_nested;
-		p->isolate = p->isolate_must = 0;
+		p->isolate = p->isolate_must = p->isolate & LAU_ISOLATE_TMP; /* which it cannot */
 		p->no_shm = NULL;
 	}
 }
@@ -189,6 +194,7 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	q.rq.own_files = own;
 	q.rq.nown_files = protect_own(host, dirs, p, own);
 	q.rq.with_shm = p->isolate & LAU_ISOLATE_SHM;
+	p->no_tmp = lau_plan_tmp(o, host, p, &q.rq);
 	q.rq.is_on_macos = host->is_asked_as_macos;
 	/* Denies inside a writable tree: the broker's work, or by covers that of mounts, for what
 	 * is there. Without either they are refused, or the shim's alone. */
@@ -199,7 +205,9 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
 	if (plan_identity(o, dirs, p, err) < 0)
 		return -1;
-	return pol_engine_new(&q.rq, &p->engine, err);
+	if (pol_engine_new(&q.rq, &p->engine, err) < 0)
+		return -1;
+	return lau_plan_tmp_kept(p, err);
 }
 
 /* ---- parts of the floor ---- */
@@ -399,6 +407,7 @@ static int make_floor(const struct lau_options *o, const struct lau_host *host, 
 		      struct b_err *err)
 {
 	const struct pol_ruleset *rules = &p->engine->rules;
+	const struct pol_fsview fs = pol_fsview_of(&p->engine->rules);
 	unsigned traps = pol_ll_traps(host->landlock_abi);
 
 	/* nor who may connect, nor modes */
@@ -407,9 +416,8 @@ static int make_floor(const struct lau_options *o, const struct lau_host *host, 
 	if (o->allow & POL_SC_ALLOW_SETID)
 		traps |= POL_TRAP_FILES;
 	if (!host->has_broker)
-		return pol_floor_plan(rules, &p->engine->image, pol_fsview_host(), &p->floor, err);
-	return pol_floor_plan_broker(rules, &p->engine->image, pol_fsview_host(), traps, &p->floor,
-				     err);
+		return pol_floor_plan(rules, &p->engine->image, &fs, &p->floor, err);
+	return pol_floor_plan_broker(rules, &p->engine->image, &fs, traps, &p->floor, err);
 }
 
 int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
@@ -459,7 +467,8 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 		enum lau_need need;
 	} rows[] = {{LAU_NET_FILTERED, LAU_NEED_NET},
 		    {LAU_NO_PID, LAU_NEED_PID},
-		    {LAU_NO_SHM, LAU_NEED_SHM}};
+		    {LAU_NO_SHM, LAU_NEED_SHM},
+		    {LAU_NO_TMP, LAU_NEED_TMP}};
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (lost & rows[i].bit)
@@ -525,7 +534,7 @@ int lau_plan_apart(struct lau_plan *p, const char *cache, struct b_err *err)
 
 const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 {
-	const char **list = b_arena_alloc(&p->arena, 13 * sizeof *list);
+	const char **list = b_arena_alloc(&p->arena, 15 * sizeof *list);
 	size_t n = 0;
 
 	if (p->is_wrapped)
@@ -548,6 +557,10 @@ const char **lau_plan_mechanisms(struct lau_plan *p, int lost, size_t *out_n)
 		list[n++] = "pid namespace";
 	if (p->isolate & LAU_ISOLATE_SHM && !(lost & LAU_NO_SHM))
 		list[n++] = "private " SHM;
+	if (p->isolate & LAU_ISOLATE_TMP && !(lost & LAU_NO_TMP))
+		list[n++] = "private /tmp";
+	else if (p->isolate & LAU_ISOLATE_OUTER_TMP)
+		list[n++] = "the outer run's /tmp";
 	*out_n = n;
 	return list;
 }

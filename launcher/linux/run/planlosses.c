@@ -288,7 +288,7 @@ void lau_plan_serving(struct lau_host *host, const struct lau_dirs *dirs, bool m
 	lau_host_settle(host, state_of(dirs, p),
 			p->isolate || dirs->layers.effect.network != POL_NET_HOST);
 	if (may_isolate && !p->is_wrapped && lau_host_settle_apart(host)) {
-		p->isolate = LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
+		p->isolate |= LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
 		lau_plan_add(p, false,
 			     "on this host the broker can serve in a user namespace of the run "
 			     "alone, where files of other users belong to nobody");

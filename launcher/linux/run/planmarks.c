@@ -26,6 +26,8 @@ static const char *why_not(const struct lau_options *o, const struct lau_host *h
 		return "the record is to have each change from the broker";
 	if (p->identity.is_set)
 		return "the command runs as another user";
+	if (p->engine->rules.own_tmp)
+		return "the run has a /tmp of its own";
 	return NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "launcher/report/report.h"
 #include "policy/engine.h"
 #include "policy/plan/seccomp.h"
+#include "policy/rules/fsview.h"
 
 /* What --keep-fd names of sockets is the run's as if it had made them. */
 static void note_network(struct run *r, struct lau_broker_net *net)
@@ -115,6 +116,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 	struct lau_plan *p = &r->plan;
 	unsigned char *terminals = b_arena_alloc(&r->plan.arena, LAU_TERMINALS / 8);
 	struct lau_given *given = b_arena_alloc(&r->plan.arena, LAU_GIVEN_MAX * sizeof *given);
+	struct lau_own_dirs own;
 
 	lau_terminals_find(terminals);
 	if (lau_plan_apart(p, r->dirs.images, err) < 0)
@@ -148,6 +150,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 		.terminals = terminals,
 		.given = {given, lau_given_find(given)},
 		.devices = {p->devices, p->ndevices},
+		.tmp_kept = {p->tmp_keep, p->ntmp_keep},
 		.apart = {p->apart, p->napart},
 		.grants_clean = p->nclean,
 		.passes_marks = p->nclean && p->use_shim,
@@ -160,19 +163,35 @@ static int prepare_broker(struct run *r, struct b_err *err)
 	note_streams(r);
 	if (r->guest)
 		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);
-	return lau_landlock_prepare_in(&p->broker_landlock, p->isolate & LAU_ISOLATE_SHM,
-				       p->shm_keep, &r->broker.landlock_fd, err);
+	lau_plan_own_dirs(p, &own);
+	return lau_landlock_prepare_in(&p->broker_landlock, &own, &r->broker.landlock_fd, err);
+}
+
+/* What the planner knows of, and the channel, which was made since. */
+static void keep_in_tmp(struct run *r)
+{
+	const struct pol_ruleset *rules = &r->plan.engine->rules;
+	const char **v = b_arena_alloc(&r->plan.arena, (rules->ntmp_kept + 1) * sizeof *v);
+	size_t n = 0;
+
+	for (; n < rules->ntmp_kept; n++)
+		v[n] = rules->tmp_kept[n];
+	if (pol_is_in_tmp(r->channel.dir))
+		v[n++] = r->channel.dir;
+	r->plan.tmp_keep = v;
+	r->plan.ntmp_keep = n;
 }
 
 /* After the last grant, and before what needs no rules. */
 int lau_run_landlock(struct run *r, struct b_err *err)
 {
 	lau_plan_kernel(&r->plan);
+	if (r->plan.engine->rules.own_tmp)
+		keep_in_tmp(r);
 	if (r->plan.is_wrapped)
 		return 0; /* the second stage's affair */
 	r->landlock.plan = &r->plan.landlock;
-	r->landlock.own_shm = r->plan.isolate & LAU_ISOLATE_SHM;
-	r->landlock.keep = r->plan.shm_keep;
+	lau_plan_own_dirs(&r->plan, &r->landlock.own);
 	return r->plan.landlock_abi > 0 ? lau_landlock_begin(&r->landlock, err) : 0;
 }
 
@@ -186,7 +205,12 @@ int lau_run_kernel(struct run *r, struct b_err *err)
 				  .has_endpoints = r->plan.has_endpoints,
 				  .isolate = r->plan.isolate,
 				  .isolate_must = r->plan.isolate_must,
+				  .lost = r->plan.lost_above,
 				  .shm_keep = r->plan.shm_keep ? r->channel.dir : NULL,
+				  .tmp_keep = r->plan.tmp_keep,
+				  .ntmp_keep = r->plan.ntmp_keep,
+				  .tmp_cwd = r->plan.tmp_cwd,
+				  .tmp_tree = r->guest ? r->guest->tmp_tree : -1,
 				  .devices = r->plan.devices,
 				  .ndevices = r->plan.ndevices,
 				  .dev_again = r->plan.dev_again,

@@ -232,6 +232,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 						      : 0;
 	plan->shares_net |= plan->no_inet;
 	plan->no_shm = lost & LAU_NO_SHM;
+	plan->no_tmp = lost & LAU_NO_TMP;
 	/* device nodes outside of /dev, which the broker keeps shut */
 	plan->passes_marks = plan->passes_marks && !(lost & LAU_NO_NODEV);
 	plan->own_pids = w->in_pid_ns;
@@ -512,8 +513,9 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 	struct lau_spawn less = *sp;
 
 	less.confine = &c;
-	c.lost = (c.isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
-		 (c.isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0) | LAU_NO_NODEV;
+	c.lost |= (c.isolate & LAU_ISOLATE_SHM ? LAU_NO_SHM : 0) |
+		  (c.isolate & LAU_ISOLATE_TMP ? LAU_NO_TMP : 0) |
+		  (c.isolate & LAU_ISOLATE_PID ? LAU_NO_PID : 0) | LAU_NO_NODEV;
 	c.isolate = 0;
 	return spawn_once(&less, shell_argv, out, err);
 }

@@ -184,6 +184,8 @@ static const struct line {
 	[M_tree_budget] = {least_budget, NULL},
 	[M_max_size] = {least_size, NULL},
 	[M_no_shm] = {own, "its mounts"},
+	[M_no_tmp] = {own, "its mounts, and what the outer run could not have"},
+	[M_tmp_kept] = {own, "of the outer run's, where that has a /tmp of its own"},
 	[M_own_pids] = {own, "its namespace"},
 	[M_proceeded] = {own, "tests"},
 	[M_lies] = {own, "tests"},

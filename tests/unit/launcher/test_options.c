@@ -126,6 +126,11 @@ Test(launcher_options, the_last_isolation_counts)
 	cr_expect_eq(o.isolate, LAU_ISOLATE_SHM);
 	cr_expect_eq(o.require, 1u << LAU_NEED_SHM, "what is named is had");
 	lau_options_release(&o);
+	cr_assert_eq(parse("--isolate pid,tmp x"), 0);
+	cr_expect_eq(o.isolate, LAU_ISOLATE_PID | LAU_ISOLATE_TMP);
+	cr_expect_eq(o.require, 1u << LAU_NEED_PID | 1u << LAU_NEED_TMP);
+	refused("--isolate shm --require private-tmp x",
+		"--require private-tmp: --isolate leaves it out");
 	cr_assert_eq(parse("--isolate pid,shm --isolate none x"), 0);
 	cr_expect_eq(o.require, 0);
 	lau_options_release(&o);
