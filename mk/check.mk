@@ -53,6 +53,7 @@ help:
 	@echo 'make run [CMD="..."]  install what is missing, build, run the main job (or CMD) sandboxed'
 	@echo 'make check [FULL=1]   build and test what a change must pass, in minutes; FULL=1: each test in full'
 	@echo 'make check-san        unit tests under clang ASan+UBSan'
+	@echo 'make check-tsan       what sbx-audit answers in several threads, under gcc'\''s ThreadSanitizer'
 	@echo 'make check-kin        what looks at processes, with the broker as the parent'
 	@echo 'make check-remedies   what programs advise in tests/e2e is followed: it cures, and opens nothing else'
 	@echo 'make check-hosts [HOSTS_ROUNDS=200]  random hosts: --doctor against runs'

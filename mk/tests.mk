@@ -94,6 +94,13 @@ check-san: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-san CC=clang SAN=address,undefined WERROR=1 san-build
 	$(Q)B=build-san scripts/run-tests san $(UNIT_SRCS:%.c=build-san/%)
 san-build: $(UNIT_BINS) $(EXTRA_TEST_BINS)
+# The views that read a log in several threads, and the ring, under gcc's ThreadSanitizer.
+check-tsan: setup
+	$(Q)$(MAKE) -j$(JOBS) $(B)/sbx-audit $(B)/tests/mklarge $(B)/tests/tsan-ring
+	$(Q)$(MAKE) -j$(JOBS) B=build-tsan CC=gcc SAN=thread build-tsan/sbx-audit
+	$(Q)TEST_TIMEOUT=3600 PLAIN=$(abspath $(B)) B=$(abspath build-tsan) scripts/run-tests tsan tests/tsan/views.sh
+	$(Q)B=$(B) scripts/run-tests tsan-ring tests/live/ring_tsan.sh
+.PHONY: check-tsan
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 
 # More than a million random pairs of rules and paths, by all judges, and of rules and endpoints; a
