@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/path.h"
+#include "core/stamp.h"
 
 static const struct {
 	const char *name, *type;
@@ -29,43 +30,11 @@ const char *aud_kind_type(enum aud_kind k)
 	return (unsigned)k < AUD_KIND_COUNT ? kinds[k].type : "?";
 }
 
-static void put_digits(char *to, unsigned digits, uint64_t v)
-{
-	while (digits--) {
-		to[digits] = (char)('0' + v % 10);
-		v /= 10;
-	}
-}
-
-/* Days since 1970-01-01 to a civil date, eras of 400 years counted from March
- * (https://howardhinnant.github.io/date_algorithms.html). */
-static void civil(uint64_t days, uint64_t *y, unsigned *m, unsigned *d)
-{
-	uint64_t z = days + 719468, era = z / 146097;
-	unsigned doe = (unsigned)(z % 146097);
-	unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-	unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-	unsigned mp = (5 * doy + 2) / 153;
-
-	*d = doy - (153 * mp + 2) / 5 + 1;
-	*m = mp < 10 ? mp + 3 : mp - 9;
-	*y = yoe + era * 400 + (*m <= 2);
-}
-
 void aud_add_time(uint64_t time_ns, struct b_str *out)
 {
-	uint64_t s = time_ns / 1000000000, y;
-	char text[] = "0000-00-00T00:00:00.000000000Z";
-	unsigned m, d;
+	char text[SBX_STAMP_SIZE];
 
-	civil(s / 86400, &y, &m, &d); /* 2^64 ns end in the year 2554: four digits do */
-	put_digits(text, 4, y);
-	put_digits(text + 5, 2, m);
-	put_digits(text + 8, 2, d);
-	put_digits(text + 11, 2, s / 3600 % 24);
-	put_digits(text + 14, 2, s / 60 % 60);
-	put_digits(text + 17, 2, s % 60);
-	put_digits(text + 20, 9, time_ns % 1000000000);
+	sbx_stamp(time_ns, text);
 	b_str_addn(out, text, sizeof text - 1);
 }
 

@@ -7,13 +7,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "audit/read_log.h"
 #include "audit/read_run.h"
 #include "base/str.h"
+#include "core/stamp.h"
 
-enum { EXE_MAX = 40 };
+enum { EXE_MAX = 40, MS = 1000000 };
 
 #define RED    "\033[31m"
 #define YELLOW "\033[33m"
@@ -332,28 +332,14 @@ void aud_show_run_json(const struct aud_run *r, struct b_str *out)
 	json_decref(copy);
 }
 
-/* "2026-11-27T23:24:01.123456789Z" -> milliseconds since 1970; -1 when it is no such text. */
-static int64_t parse_ms(const char *ts)
-{
-	struct tm tm = {0};
-	const char *rest = ts ? strptime(ts, "%Y-%m-%dT%H:%M:%S", &tm) : NULL;
-	unsigned long long ms;
-	char frac[4] = "";
-
-	if (!rest || *rest != '.' || strlen(rest) < 4)
-		return -1;
-	memcpy(frac, rest + 1, 3);
-	if (b_parse_u64(frac, 999, &ms) < 0)
-		return -1;
-	return (int64_t)timegm(&tm) * 1000 + (int64_t)ms;
-}
-
 void aud_show_when(const struct aud_run *r, struct b_str *out)
 {
 	const char *started = aud_run_str(r, "started");
-	int64_t from = parse_ms(started), to = parse_ms(aud_run_str(r, "ended"));
+	const char *ended = aud_run_str(r, "ended");
+	int64_t from = started ? sbx_stamp_ns(started) / MS : 0;
+	int64_t to = ended ? sbx_stamp_ns(ended) / MS : 0;
 
-	if (from < 0) {
+	if (!from) {
 		b_str_add(out, "unknown");
 		return;
 	}

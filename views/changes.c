@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/stamp.h"
 #include "views/disk.h"
 #include "views/git_marks.h"
 #include "views/inside.h"
@@ -39,7 +40,7 @@ static int64_t started_ns(const struct aud_run *run)
 {
 	const char *text = aud_run_str(run, "started");
 
-	return text ? view_time(text) : 0;
+	return text ? sbx_stamp_ns(text) : 0;
 }
 
 struct change {

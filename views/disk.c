@@ -8,6 +8,7 @@
 #include "audit/entry.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/stamp.h"
 #include "views/views.h"
 
 enum {
@@ -365,7 +366,7 @@ void disk_note(struct disk *d, const struct aud_entry *e)
 		apply_first(d, WAITING_MAX / 2);
 	b_grow(d->waiting, d->nwaiting, d->waiting_cap);
 	d->waiting[d->nwaiting++] = (struct disk_change){
-		.ns = view_time(e->ts),
+		.ns = sbx_stamp_ns(e->ts),
 		.seq = e->seq,
 		.path = paths,
 		.path2 = paths + len,

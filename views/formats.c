@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/stamp.h"
 #include "views/peers.h"
 #include "views/processes.h"
 #include "views/views.h"
@@ -303,7 +304,7 @@ static void add_ocsf(struct exporter *x, const struct aud_reader *r, struct b_st
 	put_int(&j, "category_uid", c.category_uid);
 	put_int(&j, "activity_id", c.activity);
 	put_int(&j, "type_uid", c.uid * 100 + c.activity);
-	put_int(&j, "time", view_time(e->ts) / 1000000);
+	put_int(&j, "time", sbx_stamp_ns(e->ts) / 1000000);
 	put_int(&j, "severity_id", is_denied ? 3 : 1);
 	put_int(&j, "status_id", is_denied || e->err ? 2 : 1);
 	put_int(&j, "action_id", is_denied ? 2 : 1);
@@ -417,7 +418,7 @@ static void trace_head(struct exporter *x, struct b_json *j, const char *phase, 
 	b_json_open(j, '{');
 	put_str(j, "ph", phase);
 	b_json_key(j, "ts");
-	b_str_addf(j->out, "%" PRId64 ".%03d", view_time(ts) / 1000, (int)(view_time(ts) % 1000));
+	b_str_addf(j->out, "%" PRId64 ".%03d", sbx_stamp_ns(ts) / 1000, (int)(sbx_stamp_ns(ts) % 1000));
 	j->need_comma = true;
 	put_int(j, "pid", 1);
 	put_int(j, "tid", pid);
@@ -458,7 +459,7 @@ static void end_trace(struct exporter *x, struct b_str *out)
 	for (i = 0; i < x->images.n; i++) {
 		const struct view_image *one = &x->images.v[i];
 		b_auto(b_str_release) struct b_str command = {0};
-		int64_t ns = view_time(one->ended) - view_time(one->started);
+		int64_t ns = sbx_stamp_ns(one->ended) - sbx_stamp_ns(one->started);
 		struct b_json j = {.out = out};
 
 		view_image_command(one, &command);

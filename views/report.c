@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/stamp.h"
 #include "views/feed.h"
 #include "views/part.h"
 #include "views/path_tree.h"
@@ -57,7 +58,7 @@ static void add_event(struct events *ev, const struct aud_entry *e)
 	if (ev->here[which] == events_max[which])
 		return;
 	ev->here[which]++;
-	us = view_time(e->ts) / 1000;
+	us = sbx_stamp_ns(e->ts) / 1000;
 	if (!ev->base)
 		ev->base = us / 1000;
 	us -= ev->base * 1000;

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/stamp.h"
 #include "views/inside.h"
 #include "views/part.h"
 #include "views/processes.h"
@@ -26,7 +27,7 @@ static const char *end_of(const struct view_image *i)
 /* Milliseconds from its first line to its last; -1 = its end is unknown. */
 static int64_t duration_of(const struct view_image *i)
 {
-	int64_t from = view_time(i->started), to = view_time(i->ended);
+	int64_t from = sbx_stamp_ns(i->started), to = sbx_stamp_ns(i->ended);
 
 	return i->has_exit && from > 0 && to >= from ? (to - from) / 1000000 : -1;
 }

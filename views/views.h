@@ -53,8 +53,6 @@ void view_absolute(const struct aud_run *, const char *path, struct b_str *out);
 /* Did the call do what it says? A modify that failed, or was refused, changed nothing; nor does a
  * program's own word of one count where a broker served the run. */
 bool view_is_done(const struct aud_entry *);
-/* Nanoseconds since 1970, 0 when it is no time of a line. */
-int64_t view_time(const char *ts);
 /* For a line: \xNN for what a terminal would act upon. */
 void view_text(struct b_str *out, const char *s);
 /* The path, where the scratch directory, which has another name each time, is TMPDIR. Appends. */

@@ -11,6 +11,7 @@
 #include "core/event.h"
 #include "core/fold.h"
 #include "core/path.h"
+#include "core/stamp.h"
 #include "shim/sys_linux.h"
 #include "shim/mem.h"
 #include "shim/proc.h"
@@ -47,16 +48,6 @@ static void add_u64(struct line *l, uint64_t v)
 	while (v /= 10);
 	while (n)
 		add_byte(l, digits[--n]);
-}
-
-static void add_padded(struct line *l, unsigned v, unsigned width)
-{
-	unsigned unit = 1;
-
-	while (--width)
-		unit *= 10;
-	for (; unit; unit /= 10)
-		add_byte(l, (char)('0' + v / unit % 10));
 }
 
 static void add_hex(struct line *l, uint64_t v, unsigned width)
@@ -183,38 +174,14 @@ static void add_path(struct line *l, const char *key, const char *path, size_t l
 	add(l, "\"");
 }
 
-/* Days since 1970 to a date of the proleptic Gregorian calendar, by eras of 400 years. */
-static void add_date(struct line *l, uint64_t days)
-{
-	uint64_t z = days + 719468, era = z / 146097;
-	unsigned day = (unsigned)(z - era * 146097);
-	unsigned year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
-	unsigned of_year = day - (365 * year + year / 4 - year / 100);
-	unsigned month = (5 * of_year + 2) / 153;
-
-	add_padded(l, (unsigned)(year + era * 400 + (month >= 10)), 4);
-	add_byte(l, '-');
-	add_padded(l, month < 10 ? month + 3 : month - 9, 2);
-	add_byte(l, '-');
-	add_padded(l, of_year - (153 * month + 2) / 5 + 1, 2);
-}
-
 static void add_time(struct line *l, uint64_t ns)
 {
-	uint64_t s = ns / UINT64_C(1000000000);
-	unsigned of_day = (unsigned)(s % 86400);
+	char text[SBX_STAMP_SIZE];
 
+	sbx_stamp(ns, text);
 	add(l, ",\"ts\":\"");
-	add_date(l, s / 86400);
-	add_byte(l, 'T');
-	add_padded(l, of_day / 3600, 2);
-	add_byte(l, ':');
-	add_padded(l, of_day / 60 % 60, 2);
-	add_byte(l, ':');
-	add_padded(l, of_day % 60, 2);
-	add_byte(l, '.');
-	add_padded(l, (unsigned)(ns % UINT64_C(1000000000)), 9);
-	add(l, "Z\"");
+	add(l, text);
+	add(l, "\"");
 }
 
 /* ---- one line ---- */

@@ -7,32 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/str.h"
 #include "core/event.h"
-
-Test(audit_record, times_are_those_of_the_calendar)
-{
-	unsigned i;
-
-	srand(3);
-	for (i = 0; i < 20000; i++) {
-		uint64_t s = ((uint64_t)rand() << 16 ^ (uint64_t)rand()) % 18446744073u,
-			 ns = (uint64_t)rand() % 1000000000;
-		struct b_str got = {0};
-		char day[32], want[48];
-		struct tm tm;
-		time_t t = (time_t)s;
-
-		cr_assert_not_null(gmtime_r(&t, &tm));
-		strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm);
-		snprintf(want, sizeof want, "%s.%09lluZ", day, (unsigned long long)ns);
-		aud_add_time(s * 1000000000 + ns, &got);
-		cr_assert_str_eq(got.s, want);
-		b_str_release(&got);
-	}
-}
 
 static const char *shown(const char *path, const char *const *ws, size_t n)
 {
