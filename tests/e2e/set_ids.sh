@@ -99,5 +99,5 @@ for how in '' --no-shim "--unix $HOME/none"; do
 done
 fresh
 launch -q --audit-file "$TMP/log" -- sh -c 'touch f; chmod u+s f'
-check 'the record says why' grep -q '"reason":"set-id"' "$TMP/log"
+check 'the record says why' grep -q '"errno":1,"reason":"set-id"' "$TMP/log"
 rm -f "$TMP/log"

@@ -73,7 +73,7 @@ struct br_answer br_deny_name(struct br_call *c, const struct br_end *e, unsigne
 {
 	const struct br_told t = {
 		.op = SBX_MODIFY,
-		.err = EACCES,
+		.err = why & SBX_EVF_SETID ? EPERM : EACCES,
 		.flags = SBX_EVF_MOVE | why,
 		.aux = SBX_MODIFY,
 		.path = e->path,
@@ -85,7 +85,7 @@ struct br_answer br_deny_name(struct br_call *c, const struct br_end *e, unsigne
 	if (kernel_says)
 		return br_fail(kernel_says);
 	br_tell(c, &t);
-	return br_fail(EACCES);
+	return br_fail(t.err);
 }
 
 struct br_answer br_deny_root(struct br_call *c, const struct br_end *e, int kernel_says)

@@ -94,8 +94,7 @@ bool br_may_set_ids(const struct br_call *c, mode_t type, mode_t bits)
 
 struct br_answer br_deny_set_ids(struct br_call *c, const struct br_end *e)
 {
-	(void)br_deny_name(c, e, SBX_EVF_SETID, 0);
-	return br_fail(EPERM);
+	return br_deny_name(c, e, SBX_EVF_SETID, 0);
 }
 
 /* It may be executed from here on: by nobody else, if the broker still has it open to write. */
