@@ -432,8 +432,14 @@ struct aud_denial {
  * the user of this process, whatever the policy says; else 0. */
 int aud_out_of_reach(const struct aud_denial *);
 
-/* The line for the person, without its end. Appends. */
+/* The line for the person, without its end: what was refused, by which rule, and what opens it. A
+ * path with blanks, brackets or quotes is a word of a shell. Appends. */
 void aud_denial_line(const struct aud_denial *, struct b_str *out);
+/* The end of that line alone: "allow with --read X", or why no option opens it. Appends nothing
+ * where there is nothing to say. */
+void aud_denial_remedy(const struct aud_denial *, struct b_str *out);
+/* What the line is about, not NUL-terminated: one line will do for all denials with the same. */
+const char *aud_denial_topic(const struct aud_denial *, size_t *out_len);
 /* `n` more of this kind. */
 void aud_refusals_add(struct aud_refusals *, const struct aud_denial *, uint64_t n);
 void aud_refusals_release(struct aud_refusals *);

@@ -209,7 +209,7 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		.is_set_id = move && ev->flags & SBX_EVF_SETID,
 		.is_git_link = move && ev->flags & SBX_EVF_GIT_LINK,
 		.is_endpoint = ev->flags & SBX_EVF_ENDPOINT,
-		.is_watched = ev->flags & SBX_EVF_WATCHED,
+		.is_watched = ev->flags & SBX_EVF_ENDPOINT && ev->flags & SBX_EVF_WATCHED,
 		.workspaces = c->cfg.workspaces,
 		.nworkspaces = c->cfg.nworkspaces,
 		.address = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len ? it->path2

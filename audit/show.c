@@ -70,6 +70,40 @@ static void add_given(const struct aud_entry *e, const char *by, const char *pat
 	b_str_addc(out, ')');
 }
 
+/* What concerns one name alone has it twice. */
+static void add_paths(const struct aud_entry *e, struct b_str *out)
+{
+	bool is_unread = b_has_prefix(e->request, "- "); /* why follows */
+
+	add_visible(out, e->path);
+	if (*e->path2 && strcmp(e->path2, e->path) != 0) {
+		b_str_add(out, " -> ");
+		add_visible(out, e->path2);
+	}
+	if (*e->request) {
+		b_str_add(out, is_unread ? " (" : "  ");
+		add_visible(out, e->request + 2 * is_unread);
+		b_str_add(out, is_unread ? ")" : "");
+	}
+	if (*e->address) {
+		b_str_add(out, " (it is ");
+		add_visible(out, e->address);
+		b_str_addc(out, ')');
+	}
+}
+
+void aud_show_refused(const struct aud_entry *e, struct b_str *out)
+{
+	if (strcmp(e->reason, "filter") == 0) {
+		b_str_add(out, "call ");
+		add_visible(out, e->call);
+		return;
+	}
+	add_visible(out, e->op);
+	b_str_addc(out, ' ');
+	add_paths(e, out);
+}
+
 static void add_judged(const struct aud_entry *e, struct b_str *out)
 {
 	if (strcmp(e->kind, e->op) != 0) { /* "exec" says it once */
@@ -77,11 +111,7 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 		add_visible(out, *e->op ? e->op : "-");
 	}
 	b_str_addc(out, ' ');
-	add_visible(out, e->path);
-	if (*e->path2) {
-		b_str_add(out, " -> ");
-		add_visible(out, e->path2);
-	}
+	add_paths(e, out);
 	add_given(e, "asked for ", e->asked, e->asked2, out);
 	add_given(e, "its shim: ", e->claimed, e->claimed2, out);
 	b_str_add(out, "  rule ");
@@ -163,7 +193,7 @@ static bool is_plain_word(const char *s)
 	return true;
 }
 
-static void add_word(struct b_str *out, const char *word)
+void aud_show_word(const char *word, struct b_str *out)
 {
 	const char *rest;
 
@@ -194,7 +224,7 @@ void aud_show_command(const struct aud_run *r, struct b_str *out)
 	{
 		if (i)
 			b_str_addc(out, ' ');
-		add_word(out, json_is_string(v) ? json_string_value(v) : "");
+		aud_show_word(json_is_string(v) ? json_string_value(v) : "", out);
 	}
 }
 

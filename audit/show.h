@@ -14,6 +14,11 @@ struct b_str;
 
 /* "23:24:01.123 denied read /home/u/.ssh/id  rule .ssh (preset:secrets:3:5)  cat[12] openat" */
 void aud_show_entry(const struct aud_entry *, bool colour, struct b_str *out);
+/* "read /home/u/.ssh/id", "modify ./a -> ./b"; "connect host:443  GET /x"; "call mount"
+ * where the system-call filter refused it. */
+void aud_show_refused(const struct aud_entry *, struct b_str *out);
+/* A word as a shell would read it. */
+void aud_show_word(const char *word, struct b_str *out);
 /* One row of `sbx-audit runs`: id, end, denials, command. */
 void aud_show_run_row(const struct aud_run *, struct b_str *out);
 /* The same as one JSON line: run.json with `live` added; a run without one has its id alone. */

@@ -62,13 +62,7 @@ static void add_denial(struct aud_tally *t, const struct aud_entry *e)
 	b_auto(b_str_release) struct b_str key = {0};
 
 	t->denied += (uint64_t)e->count;
-	b_str_add_visible(&key, e->op, strlen(e->op));
-	b_str_addc(&key, ' ');
-	b_str_add_visible(&key, e->path, strlen(e->path));
-	if (*e->path2) {
-		b_str_add(&key, " -> ");
-		b_str_add_visible(&key, e->path2, strlen(e->path2));
-	}
+	aud_show_refused(e, &key);
 	b_str_add(&key, "  rule ");
 	b_str_add_visible(&key, e->matched_rule, strlen(e->matched_rule));
 	b_str_add(&key, " (");
@@ -293,7 +287,9 @@ static void add_unseen_groups(struct aud_tally *t, struct b_str *out)
 			   n - GROUPS_SHOWN);
 }
 
-/* A read that it refuses to getent(1) passes neither the broker nor a call that the shim takes. */
+/* A read that it refuses to getent(1) passes neither the broker nor a call that the shim takes; nor
+ * does a signal to a process outside of the run. */
+#define LANDLOCKS "what Landlock refuses inside of the C library, and signals, are not seen"
 static bool has_landlock(const struct aud_run *r)
 {
 	const json_t *floor = aud_run_get(r, "floor");
@@ -318,9 +314,7 @@ static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 
 	if (!n) {
 		b_str_addf(out, "%-10snone seen%s\n", "denied",
-			   has_landlock(t->run)
-				   ? "; what Landlock refuses inside of the C library is not seen"
-				   : "");
+			   has_landlock(t->run) ? "; " LANDLOCKS : "");
 		return;
 	}
 	HASH_SORT(t->groups, by_count);
@@ -333,8 +327,10 @@ static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 			   g->did_happen ? "  but a process did it" : "");
 	}
 	if (n > GROUPS_SHOWN || t->beyond)
-		b_str_addf(out, "  and %u more: sbx-audit show --verdict denied\n",
-			   n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0);
+		b_str_addf(out, "  and %" PRIu64 " more: sbx-audit show --verdict denied\n",
+			   t->beyond + (n > GROUPS_SHOWN ? n - GROUPS_SHOWN : 0));
+	if (has_landlock(t->run))
+		b_str_add(out, "  " LANDLOCKS "\n");
 }
 
 void aud_tally_show(struct aud_tally *t, bool colour, struct b_str *out)

@@ -100,7 +100,7 @@ static const struct b_opt table[] = {
 };
 
 static const char usage[] =
-	"usage: sbx-audit [RUN]                 summary of a run\n"
+	"usage: sbx-audit [summary] [RUN]       how it went, on one screen\n"
 	"       sbx-audit runs                  the recorded runs, oldest first\n"
 	"       sbx-audit changes [RUN]         what is different on the disk\n"
 	"       sbx-audit denials [RUN]         what was refused, and the option that opens it\n"
@@ -139,6 +139,7 @@ static const struct {
 	unsigned where; /* the options it takes */
 } verbs[] = {
 	{"", audit_summary, PAGED},
+	{"summary", audit_summary, PAGED},
 	{"runs", audit_runs, JSON | PAGED},
 	{"changes", audit_changes, JSON | PAGED},
 	{"denials", audit_denials, JSON | PAGED},

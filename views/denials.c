@@ -5,6 +5,7 @@
 #include <uthash.h>
 
 #include "audit/collect_priv.h"
+#include "audit/show.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -20,7 +21,7 @@ struct group {
 	UT_hash_handle hh;
 	char *key; /* operation, path and rule, each ended by a NUL but the last */
 	char *op, *path, *path2, *asked, *asked2, *matched, *rule, *exe, *call, *first;
-	char *reason, *against;
+	char *reason, *against, *request, *address, *what; /* what: as text, visible */
 	uint64_t count, programs; /* of different names, as far as they follow each other */
 	unsigned earlier;	  /* runs that were refused the same */
 	bool did_happen, is_endpoint, is_watched; /* watched: it passed, as was asked for */
@@ -35,8 +36,9 @@ struct groups {
 
 static void make_key(const struct aud_entry *e, struct b_str *key)
 {
-	const char *const parts[] = {e->op,   e->path,	 e->path2,
-				     e->rule, e->reason, e->would_deny ? "would" : ""};
+	const char *const parts[] = {e->op,	 e->path,   e->path2,
+				     e->rule,	 e->reason, e->would_deny ? "would" : "",
+				     e->request, e->address};
 	size_t i;
 
 	for (i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -45,7 +47,7 @@ static void make_key(const struct aud_entry *e, struct b_str *key)
 
 static struct group *group_of(struct groups *g, const struct aud_entry *e)
 {
-	b_auto(b_str_release) struct b_str key = {0};
+	b_auto(b_str_release) struct b_str key = {0}, what = {0};
 	struct group *one;
 
 	make_key(e, &key);
@@ -53,6 +55,7 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 	if (one || HASH_COUNT(g->table) >= GROUPS_MAX)
 		return one;
 	one = b_calloc(1, sizeof *one);
+	aud_show_refused(e, &what);
 	*one = (struct group){.op = b_strdup(e->op),
 			      .path = b_strdup(e->path),
 			      .path2 = b_strdup(e->path2),
@@ -60,6 +63,9 @@ static struct group *group_of(struct groups *g, const struct aud_entry *e)
 			      .asked2 = b_strdup(e->asked2),
 			      .reason = b_strdup(e->reason),
 			      .against = b_strdup(e->against),
+			      .request = b_strdup(e->request),
+			      .address = b_strdup(e->address),
+			      .what = b_str_take(&what),
 			      .is_second = e->of_path2,
 			      .matched = b_strdup(e->matched_rule),
 			      .rule = b_strdup(e->rule),
@@ -99,10 +105,10 @@ static void release(struct groups *g)
 
 	HASH_CLEAR(hh, g->table);
 	for (; one; one = next) {
-		char *const texts[] = {one->key,     one->op,	 one->path,   one->path2,
-				       one->matched, one->rule,	 one->exe,    one->call,
-				       one->first,   one->asked, one->asked2, one->reason,
-				       one->against};
+		char *const texts[] = {one->key,     one->op,	   one->path,	 one->path2,
+				       one->matched, one->rule,	   one->exe,	 one->call,
+				       one->first,   one->asked,   one->asked2,	 one->reason,
+				       one->against, one->request, one->address, one->what};
 		size_t i;
 
 		next = one->hh.next;
@@ -124,11 +130,6 @@ static int by_novelty(const struct group *a, const struct group *b)
 
 /* ---- what would allow it: in the words that the person got at the prompt ---- */
 
-static void take_line(void *ctx, const char *line)
-{
-	b_str_add(ctx, line);
-}
-
 static int number_of(const char *name, const char *(*name_of)(unsigned), unsigned n)
 {
 	unsigned i = 0;
@@ -145,8 +146,7 @@ static const char *op_name(unsigned op)
 
 static void add_remedy(const struct view *v, const struct group *g, struct b_str *out)
 {
-	b_auto(b_str_release) struct b_str line = {0}, path = {0};
-	struct aud_person person = {.fn = take_line, .ctx = &line};
+	b_auto(b_str_release) struct b_str path = {0};
 	struct aud_denial d = {
 		.op = (enum sbx_op)number_of(*g->against ? g->against : g->op, op_name,
 					     SBX_OP_COUNT),
@@ -158,10 +158,15 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 		.origin = g->rule,
 		.call = (unsigned)number_of(g->call, sbx_call_name, SBX_CALL_COUNT),
 		.is_endpoint = g->is_endpoint,
+		.is_watched = g->is_watched,
+		.is_request = *g->request,
+		.address = *g->request	 ? g->request
+			   : *g->address ? g->address
+					 : NULL,
+		.address_len = strlen(*g->request ? g->request : g->address),
 		.workspaces = (const char *const *)v->run->workspaces,
 		.nworkspaces = v->run->nworkspaces,
 	};
-	const char *at;
 
 	if (d.op >= SBX_OP_COUNT || g->did_happen)
 		return;
@@ -171,12 +176,7 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 		view_absolute(v->run, g->is_second ? g->path2 : g->path, &path);
 	d.path = b_str_c(&path);
 	d.path_len = path.len;
-	aud_person_denial(&person, &d, 1);
-	at = strstr(b_str_c(&line), "): ");
-	if (at)
-		b_str_add(out, at + 3);
-	else if ((at = strstr(b_str_c(&line), "filter): ")))
-		b_str_add(out, at + 9);
+	aud_denial_remedy(&d, out);
 }
 
 static void add_novelty(const struct group *g, unsigned runs, struct b_str *out)
@@ -197,17 +197,7 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 	const char *on = v->colour ? "\033[31m" : "", *off = v->colour ? "\033[0m" : "";
 	size_t before;
 
-	if (strcmp(g->reason, "filter") == 0) {
-		b_str_addf(out, "%6" PRIu64 "  %scall %s", g->count, on, g->call);
-	} else {
-		b_str_addf(out, "%6" PRIu64 "  %s%s ", g->count, on, g->op);
-		view_text(out, g->path);
-	}
-	if (*g->path2) {
-		b_str_add(out, " -> ");
-		view_text(out, g->path2);
-	}
-	b_str_add(out, off);
+	b_str_addf(out, "%6" PRIu64 "  %s%s%s", g->count, on, g->what, off);
 	if (*g->asked || *g->asked2) {
 		b_str_add(out, ", asked for as ");
 		view_text(out, *g->asked ? g->asked : g->path);
@@ -238,6 +228,12 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 	b_str_addc(out, '\n');
 }
 
+static void add_optional(struct b_json *j, const char *key, const char *text)
+{
+	if (*text)
+		b_json_bytes(j, key, text, strlen(text));
+}
+
 static void add_group_json(const struct view *v, unsigned runs, const struct group *g,
 			   struct b_str *out)
 {
@@ -251,12 +247,13 @@ static void add_group_json(const struct view *v, unsigned runs, const struct gro
 	b_json_key(&j, "op");
 	b_json_str(&j, g->op);
 	b_json_bytes(&j, "path", g->path, strlen(g->path));
-	if (*g->path2)
-		b_json_bytes(&j, "path2", g->path2, strlen(g->path2));
-	if (*g->asked)
-		b_json_bytes(&j, "asked", g->asked, strlen(g->asked));
-	if (*g->asked2)
-		b_json_bytes(&j, "asked2", g->asked2, strlen(g->asked2));
+	add_optional(&j, "path2", g->path2);
+	add_optional(&j, "asked", g->asked);
+	add_optional(&j, "asked2", g->asked2);
+	add_optional(&j, "call", g->call);
+	add_optional(&j, "reason", g->reason);
+	add_optional(&j, "request", g->request);
+	add_optional(&j, "address", g->address);
 	b_json_key(&j, "matched_rule");
 	b_json_str(&j, g->matched);
 	b_json_key(&j, "rule");

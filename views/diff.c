@@ -48,6 +48,10 @@ static void note(struct acts *all, const struct aud_entry *e, unsigned bit)
 	b_str_add(t, e->op);
 	b_str_addc(t, ' ');
 	view_steady_path(e->path, t);
+	if (*e->request) {
+		b_str_addc(t, ' ');
+		b_str_add(t, e->request);
+	}
 	note_text(all, t->s, t->len, bit);
 }
 

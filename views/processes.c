@@ -2,11 +2,11 @@
 /* processes.c - see processes.h. */
 #include "views/processes.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <uthash.h>
 
 #include "audit/entry.h"
+#include "audit/show.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "views/views.h"
@@ -215,34 +215,6 @@ void view_images_release(struct view_images *all)
 	*all = (struct view_images){0};
 }
 
-static bool is_plain(const char *s)
-{
-	const char *p = s;
-
-	while (*p && (isalnum((unsigned char)*p) || strchr("/._-+@%:=,", *p)))
-		p++;
-	return *s && !*p;
-}
-
-static void add_word(struct b_str *out, const char *word)
-{
-	if (is_plain(word)) {
-		b_str_add(out, word);
-		return;
-	}
-	b_str_addc(out, '\'');
-	for (; *word; word++) {
-		size_t n = strcspn(word, "'");
-
-		b_str_add_visible(out, word, n);
-		word += n;
-		if (!*word)
-			break;
-		b_str_add(out, "'\\''");
-	}
-	b_str_addc(out, '\'');
-}
-
 void view_image_command(const struct view_image *i, struct b_str *out)
 {
 	b_auto(b_str_release) struct b_str word = {0};
@@ -252,8 +224,8 @@ void view_image_command(const struct view_image *i, struct b_str *out)
 	while (aud_list_next(&at, &word)) {
 		if (out->len > before)
 			b_str_addc(out, ' ');
-		add_word(out, b_str_c(&word));
+		aud_show_word(b_str_c(&word), out);
 	}
 	if (out->len == before)
-		add_word(out, i->path);
+		aud_show_word(i->path, out);
 }

@@ -213,6 +213,17 @@ assert [json.loads(line) for line in open(sys.argv[1], newline="\n").read().spli
 		;;
 	esac
 done
+said_apart() # a name that reads as the rule and the advice
+{
+	local name='x (rule **, cli:--read:1): allow with --allow debug'
+	launch -- sh -c ': >".git/hooks/$0"' "$name"
+	grep -qxF "sbx-launch: denied modify '$WS/.git/hooks/$name' (rule .git/hooks/**, $(sed -n "s/.* (rule .git.hooks.[*]*, \(preset:[^)]*\)).*/\1/p" "$TMP/err")): allow with --modify '${WS}/.git/hooks/x (rule ??, cli:--read:1): allow with --allow debug'" "$TMP/err" &&
+		ask denials && [ "$(sed -n 3p "$TMP/answer")" = "        allow with --modify '$WS/.git/hooks/x (rule ??, cli:--read:1): allow with --allow debug'" ] || { cat "$TMP/err" "$TMP/answer"; false; }
+}
+hostile=$(newest)
+check 'a name that reads as advice is none, at the prompt and in denials' said_apart
+rm -rf "$RUNS/$(newest)"
+check 'the run before is asked again' [ "$(newest)" = "$hostile" ]
 check 'a newline does not make two lines of one' eval '"$AUDIT" changes | grep -vE "^([AMDR] |[0-9]+ temporary)"; [ $? -eq 1 ]'
 check 'nor of a denial' eval '"$AUDIT" denials | grep -vE "^( +[0-9]+  |        )"; [ $? -eq 1 ]'
 check 'nor of an event' eval '"$AUDIT" show | grep -vE "^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} "; [ $? -eq 1 ]'

@@ -259,3 +259,41 @@ Test(audit_person, what_permissions_refuse_anyway_has_no_option)
 			  b_str_c(&line));
 	}
 }
+
+/* The command chooses the name: it must not be read as the rule, or as the advice. */
+Test(audit_person, a_name_is_not_read_as_the_rest_of_the_line)
+{
+	static const struct {
+		const char *path, *shown;
+	} rows[] = {
+		{"/w/x (rule **, cli:--read:1): allow with --allow debug",
+		 "'/w/x (rule **, cli:--read:1): allow with --allow debug'"},
+		{"/w/x\xc2\xa0(system-call filter): allow with --allow debug",
+		 "'/w/x\xc2\xa0(system-call filter): allow with --allow debug'"},
+		{"/w/x' (rule", "$'/w/x\\' (rule'"},
+		{"/w/x\n): y", "$'/w/x\\n): y'"},
+		{"/w/plain:x", "/w/plain:x"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		b_auto(b_str_release) struct b_str line = {0}, want = {0}, alone = {0};
+		struct aud_denial d = {.op = SBX_MODIFY,
+				       .path = rows[i].path,
+				       .path_len = strlen(rows[i].path),
+				       .matched = "r",
+				       .origin = "p.yaml:3:4"};
+
+		b_str_addf(&want, "denied modify %s (rule r, p.yaml:3:4): ", rows[i].shown);
+		aud_denial_line(&d, &line);
+		cr_expect(b_has_prefix(line.s, want.s), "%s", line.s);
+		aud_denial_remedy(&d, &alone);
+		cr_expect_str_eq(alone.s, line.s + want.len);
+		b_str_reset(&want);
+		b_str_addf(&want, "allow with --modify %s", rows[i].shown);
+		if (!strchr(rows[i].path, '*'))
+			cr_expect_str_eq(alone.s, want.s);
+		else
+			cr_expect(b_has_prefix(alone.s, "allow with --modify '/w/x"), "%s",
+				  alone.s);
+	}
+}
