@@ -71,9 +71,9 @@ struct aud_ends {
 	void *ctx;
 };
 
-/* Writes `text` without its secrets. */
+/* Writes a word of a command line without its secrets. `before`: the word before it, or "". */
 struct b_str;
-typedef void aud_redact_fn(void *ctx, const char *text, struct b_str *out);
+typedef void aud_redact_fn(void *ctx, const char *before, const char *word, struct b_str *out);
 
 /* Does the file end in the middle of a line? The first of a run then needs a newline before it. */
 bool aud_log_is_torn(const char *path);

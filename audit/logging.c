@@ -90,13 +90,15 @@ void aud_fill(struct aud_collector *c, const struct aud_item *it, struct aud_rec
 /* The words of a command as the log has them: without secrets, and as text. */
 static void decode_words(struct aud_collector *c, const char *p, size_t n)
 {
-	b_auto(b_str_release) struct b_str word = {0}, shown = {0};
+	b_auto(b_str_release) struct b_str before = {0}, word = {0}, shown = {0};
 	struct b_json j = {.out = &c->argv};
 	const char *end = p + n;
 
 	b_str_reset(&c->argv);
 	b_json_open(&j, '[');
 	while (p < end) {
+		b_str_reset(&before);
+		b_str_add(&before, b_str_c(&word));
 		b_str_reset(&word);
 		b_str_reset(&shown);
 		for (; p < end && *p != SBX_ARGV_END; p++) {
@@ -107,7 +109,7 @@ static void decode_words(struct aud_collector *c, const char *p, size_t n)
 		}
 		p++;
 		if (c->cfg.redact)
-			c->cfg.redact(c->cfg.redact_ctx, b_str_c(&word), &shown);
+			c->cfg.redact(c->cfg.redact_ctx, b_str_c(&before), b_str_c(&word), &shown);
 		else
 			b_str_add(&shown, b_str_c(&word));
 		b_json_str(&j, b_str_c(&shown));

@@ -418,7 +418,8 @@ static void trace_head(struct exporter *x, struct b_json *j, const char *phase, 
 	b_json_open(j, '{');
 	put_str(j, "ph", phase);
 	b_json_key(j, "ts");
-	b_str_addf(j->out, "%" PRId64 ".%03d", sbx_stamp_ns(ts) / 1000, (int)(sbx_stamp_ns(ts) % 1000));
+	b_str_addf(j->out, "%" PRId64 ".%03d", sbx_stamp_ns(ts) / 1000,
+		   (int)(sbx_stamp_ns(ts) % 1000));
 	j->need_comma = true;
 	put_int(j, "pid", 1);
 	put_int(j, "tid", pid);

@@ -180,7 +180,11 @@ void lau_redact_error(struct b_err *, char *const *envp);
 void lau_hide_collect(const struct lau_options *, char *const *vars, bool but_paths,
 		      struct lau_secrets *out);
 void lau_hide_text(const struct lau_secrets *, const char *text, struct b_str *out);
-/* A copy in the arena, NULL at the end. */
+/* A word of a command line, behind the word `before` (or ""): also without what looks like a secret
+ * (secret_shapes.h). */
+void lau_hide_word(const struct lau_secrets *, const char *before, const char *word,
+		   struct b_str *out);
+/* A copy in the arena, NULL at the end; each as a word of a command line. */
 char **lau_hide_words(const struct lau_secrets *, char *const *words, struct b_arena *);
 /* The entry of `vars` whose value is at `s`, by the longest secret that begins there, and that a
  * shell can name; NULL = none. *out_len: of the value, *out_name_len: of the name. */

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "launcher/options/options.h"
+#include "launcher/plan/secret_shapes.h"
 
 /* ---- values ---- */
 
@@ -163,6 +164,15 @@ void lau_hide_text(const struct lau_secrets *secrets, const char *text, struct b
 	lau_redact_release(&r);
 }
 
+void lau_hide_word(const struct lau_secrets *secrets, const char *before, const char *word,
+		   struct b_str *out)
+{
+	b_auto(b_str_release) struct b_str named = {0};
+
+	lau_hide_text(secrets, word, &named);
+	lau_hide_shapes(before, b_str_c(&named), out);
+}
+
 char **lau_hide_words(const struct lau_secrets *secrets, char *const *words, struct b_arena *arena)
 {
 	size_t n = 0;
@@ -174,7 +184,7 @@ char **lau_hide_words(const struct lau_secrets *secrets, char *const *words, str
 	for (size_t i = 0; i < n; i++) {
 		b_auto(b_str_release) struct b_str word = {0};
 
-		lau_hide_text(secrets, words[i], &word);
+		lau_hide_word(secrets, i ? words[i - 1] : "", words[i], &word);
 		copy[i] = b_arena_strndup(arena, b_str_c(&word), word.len);
 	}
 	copy[n] = NULL;

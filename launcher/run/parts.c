@@ -196,9 +196,9 @@ static int open_log(struct lau_record *r, struct b_err *err)
 }
 
 /* aud_redact_fn */
-static void hide_words(void *ctx, const char *text, struct b_str *out)
+static void hide_word(void *ctx, const char *before, const char *word, struct b_str *out)
 {
-	lau_hide_text(&((const struct lau_record *)ctx)->words, text, out);
+	lau_hide_word(&((const struct lau_record *)ctx)->words, before, word, out);
 }
 
 static int open_collector(struct lau_record *r, const struct lau_channel *channel,
@@ -232,7 +232,7 @@ static int open_collector(struct lau_record *r, const struct lau_channel *channe
 		.origin = &r->origin.is,
 		.context = r->origin.context,
 		.ncontext = r->origin.ncontext,
-		.redact = hide_words,
+		.redact = hide_word,
 		.redact_ctx = r,
 	};
 

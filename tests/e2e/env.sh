@@ -90,6 +90,14 @@ logs()
 "$SBX" -q --setenv MY_PASSWORD=sown-value -- echo xplanted-valuey sown-value >"$TMP/out" 2>"$TMP/err"
 check 'run.json: the words without secrets; the command has them' \
 	[ "$(cat "$TMP/out"):$(logs | grep -cE 'planted-value|sown-value'):$(logs | grep -c '"x\[REDACTED_ENV\]y","\[REDACTED_ENV\]"')" = 'xplanted-valuey sown-value:0:1' ]
+words_alone() # what the command got, and what the record has of it
+{
+	rm -rf "$HOME"/.local/state/sbx-launch/runs/2*
+	"$SBX" -q -- sh -c '/bin/echo "$@"; exit 0' sh --password hunter2 -u bob:hunter2 -H 'Authorization: Bearer hunter2' https://u:hunter2@h A_TOKEN=hunter2 '{"password":"hunter2"}' >"$TMP/out" 2>"$TMP/err"
+	[ "$(grep -o hunter2 "$TMP/out" | wc -l)" -eq 6 ] && ! grep -l hunter2 "$HOME"/.local/state/sbx-launch/runs/2*/* &&
+		grep '"kind":"hello"' "$HOME"/.local/state/sbx-launch/runs/2*/audit.jsonl | grep -qF '"/bin/echo","--password","[REDACTED]","-u","bob:[REDACTED]","-H","Authorization: [REDACTED]","https://u:[REDACTED]@h","A_TOKEN=[REDACTED]","{\"password\":\"[REDACTED]\"}"]'
+}
+check 'the record: words without what looks like a secret; the command has them' words_alone
 "$SBX" --dry-run --setenv MY_PASSWORD=sown-value -- echo planted-value $'a\nplanted-value' >"$TMP/out" 2>&1
 check 'dry-run: nor there' \
 	[ "$(grep -cE 'planted-value|sown-value' "$TMP/out"):$(grep -cE 'MY_PASSWORD=\[REDACTED\]|^command: echo \[REDACTED_ENV\] a.x0a\[REDACTED_ENV\]' "$TMP/out")" = 0:2 ]
