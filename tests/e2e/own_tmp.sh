@@ -100,6 +100,7 @@ missing()
 	[ "$status" = 125 ] && grep -q "modify rule .$mark.none/\*\*. (cli:--modify:1): it is not there, and what is made at it goes" "$TMP/err"
 }
 check 'what would be lost is refused' missing
+check 'nor may the workspace be /tmp itself' eval '(cd /tmp && "$SBX" -w /tmp --isolate tmp true 2>"$TMP/err"); [ $? = 125 ] && grep -q "private-tmp: the workspace is /tmp" "$TMP/err"'
 sockets()
 {
 	command -v python3 >/dev/null || return 0

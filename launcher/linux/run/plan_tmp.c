@@ -65,10 +65,16 @@ static void note_kept(struct lau_plan *p, struct pol_request *rq)
 	rq->ntmp_keep = n;
 }
 
-static const char *why_none(const struct lau_host *host, const struct lau_plan *p)
+static const char *why_none(const struct lau_host *host, const struct lau_plan *p,
+			    const struct pol_request *rq)
 {
 	struct stat st;
 
+	for (size_t i = 0; i < rq->nworkspaces; i++)
+		if (strcmp(rq->workspaces[i], POL_OWN_TMP) == 0)
+			return "the workspace is " POL_OWN_TMP
+			       ", and what is made in it would go with the run: leave out "
+			       "--isolate tmp, or --workspace another directory";
 	if (p->is_wrapped)
 		return "--backend bwrap binds what rules open, and has no other /tmp: --backend "
 		       "landlock";
@@ -87,7 +93,7 @@ const char *lau_plan_tmp(const struct lau_options *o, const struct lau_host *hos
 
 	if (!(p->isolate & LAU_ISOLATE_TMP))
 		return NULL;
-	why = why_none(host, p);
+	why = why_none(host, p, rq);
 	if (!why) {
 		rq->with_tmp = true;
 		note_kept(p, rq);
