@@ -223,6 +223,16 @@ bench-tree: setup
 	$(Q)$(MAKE) -j$(JOBS) all bench-build
 	$(Q)B=$(B) tests/bench/tree
 
+# Others that confine or trace: those of npm are fetched first. PEERS_ARGS: rounds of starts, of works, files.
+bench-peers: setup
+	$(Q)$(MAKE) -j$(JOBS) all bench-build $(B)/tests/escape-probe $(B)/tests/mkhost $(B)/tests/minimal_landlock
+	$(Q)B=$(B) tests/bench/peers --fetch
+	$(Q)B=$(B) tests/bench/peers $(PEERS_ARGS)
+$(B)/tests/minimal_landlock: tests/bench/minimal_landlock.c | $$(@D)/.d
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $<
+.PHONY: bench-peers
+
 # Where the time of a start goes, step by step, in a build of its own.
 bench-steps: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-marks CFLAGS='-O2 -g -DSBX_MARKS' all

@@ -5,6 +5,7 @@
 # as whoever runs this and, when that is root, as an ordinary user. Without FULL=1 root tries once, as
 # itself (sbx-selftest has the same attacks of an ordinary user), or with QUICK=user as the other.
 #
+# WRAP may name another program that confines, which gets the attack, and in PEER_WS the workspace.
 # SBX_ARGS may hold more arguments for sbx-launch; ONLY a pattern of probe names; ON what the host
 # lacks (arguments of tests/support/mkhost.c); SBX_RACE_MS how long a race lasts.
 set -u
@@ -21,6 +22,7 @@ make_wrapper() # a file, because script(1) starts it, too
 		export HOME='$T/home' XDG_STATE_HOME='$T/state' XDG_CACHE_HOME='$T/cache'
 		exec ${ON:+'$B/tests/mkhost' $ON} '$SBX' -q --workspace '$T/ws' ${SBX_ARGS:-} \${MORE:-} -- "\$@"
 	END
+	[ -z "${WRAP:-}" ] || printf '#!/bin/sh\nexport PEER_WS=%s/ws\nexec %s "$@"\n' "$T" "$WRAP" >"$T/in-sandbox"
 	chmod 755 "$T/in-sandbox"
 }
 
