@@ -421,6 +421,7 @@ struct aud_denial {
 	bool is_git_link;    /* a symlink in a git directory */
 	bool is_endpoint;    /* of the network: host:port, or a name */
 	bool is_watched;     /* it passed all the same */
+	bool is_log;	     /* the run's own */
 	bool is_request;     /* address is a request, which is not one that the endpoint takes */
 	const char *address; /* that the name leads to, and may not; NULL = it is the name */
 	size_t address_len;
@@ -431,6 +432,20 @@ struct aud_denial {
 /* reach.c: EACCES or EROFS where permissions or a read-only file system would refuse the change to
  * the user of this process, whatever the policy says; else 0. */
 int aud_out_of_reach(const struct aud_denial *);
+
+/* denial_scope.c */
+/* Did a rule deny it that somebody wrote? */
+bool aud_denial_is_named(const struct aud_denial *);
+/* The length of what is in front of the made-up part of the name ("/tmp/x." of "/tmp/x.J7MehC"); 0 =
+ * the name is nobody's invention. */
+size_t aud_denial_before_random(const struct aud_denial *);
+/* The length of the path of the git directory outside of the workspace in which the change would
+ * be; 0: there is none. An option opens such a directory whole, and its hooks, configuration and
+ * pointers stay closed (sbx-policy(5)). */
+size_t aud_denial_in_git(const struct aud_denial *);
+/* What an option would open that names the first `n` bytes of the path, beside what was refused;
+ * NULL = nothing. */
+const char *aud_denial_opens(const struct aud_denial *, size_t n);
 
 /* The line for the person, without its end: what was refused, by which rule, and what opens it. A
  * path with blanks, brackets or quotes is a word of a shell. Appends. */

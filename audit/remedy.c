@@ -83,92 +83,10 @@ static void add_word(struct b_str *out, const char *p, size_t n, const char *beh
 		add_quoted(out, rule.s, rule.len);
 }
 
-#define DIGITS_MADE_UP 10 /* a time, or what Java makes: no number that somebody chose */
-
-/* "abc11103729415905170744b": the length of what is in front of the number; 0: there is none. */
-static size_t before_number(const char *p, size_t n)
-{
-	size_t digits = 0, at = n;
-
-	while (at && p[at - 1] != '/' && digits < DIGITS_MADE_UP)
-		digits = isdigit((unsigned char)p[--at]) ? digits + 1 : 0;
-	while (at && isdigit((unsigned char)p[at - 1]))
-		at--;
-	return digits == DIGITS_MADE_UP && at && p[at - 1] != '/' ? at : 0;
-}
-
-/* A name made up so that nobody else has it, as mkstemp(3) does: "x.J7MehC", "tmpk3_a9x2q". Another
- * run has another one. The length of what is in front of that; 0: no such name. */
-static size_t before_random(const char *p, size_t n)
-{
-	size_t end = n, from;
-	bool has_lower = false, has_other = false;
-
-	for (from = n; from && (isalnum((unsigned char)p[from - 1]) || p[from - 1] == '_');
-	     from--) {
-		unsigned char c = (unsigned char)p[from - 1];
-
-		has_lower |= islower(c) != 0;
-		has_other |= isupper(c) || isdigit(c);
-	}
-	if (from && strchr(".-", p[from - 1]) && end - from >= 6 && end - from <= 12 && has_lower &&
-	    has_other)
-		return from;
-	if (end - from == 11 && !strncmp(p + from, "tmp", 3) && has_other)
-		return from + 3;
-	return before_number(p, n);
-}
-
-/* A part of a git directory that git writes to when it commits, branches or is pushed to. */
-static bool is_gits(const char *name, size_t n)
-{
-	static const char *const names[] = {"objects",	      "refs",
-					    "logs",	      "index",
-					    "HEAD",	      "ORIG_HEAD",
-					    "FETCH_HEAD",     "packed-refs",
-					    "index.lock",     "HEAD.lock",
-					    "COMMIT_EDITMSG", "MERGE_HEAD",
-					    "MERGE_MSG",      "packed-refs.lock",
-					    "ORIG_HEAD.lock"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strlen(names[i]) == n && memcmp(names[i], name, n) == 0)
-			return true;
-	return false;
-}
-
-static bool is_git_directory(const char *p, size_t n)
-{
-	const char *inside = strstr(p, "/.git/modules/");
-
-	return (n > 4 && memcmp(p + n - 4, ".git", 4) == 0) ||
-	       (inside && (size_t)(inside - p) + sizeof "/.git/modules/" - 1 <= n);
-}
-
-/* The length of the path of the git directory outside of the workspace in which the change would
- * be; 0: there is none. An option opens such a directory whole, and its hooks, configuration and
- * pointers stay closed (sbx-policy(5)). */
-static size_t in_git_directory(const struct aud_denial *d)
-{
-	if (d->op != SBX_MODIFY || !b_has_prefix(d->origin, "builtin:base:"))
-		return 0;
-	for (size_t at = 1; at < d->path_len;) {
-		const char *slash = memchr(d->path + at, '/', d->path_len - at);
-		size_t end = slash ? (size_t)(slash - d->path) : d->path_len;
-
-		if (at > 1 && is_gits(d->path + at, end - at) && is_git_directory(d->path, at - 1))
-			return at - 1;
-		at = end + 1;
-	}
-	return 0;
-}
-
-/* The base rules deny by name only the run's own files, and no option opens those. "<...>" and "[]"
- * are no names: no rule matched, or there is none. */
+/* The base rules deny by name only the run's own files, and no option opens those. */
 static bool is_own(const struct aud_denial *d)
 {
-	return b_has_prefix(d->origin, "builtin:base:") && d->matched[0] != '<' &&
-	       strcmp(d->matched, "[]") != 0;
+	return b_has_prefix(d->origin, "builtin:base:") && aud_denial_is_named(d);
 }
 
 /* "uid_map" of "/proc/123/uid_map"; NULL: of no single process. */
@@ -229,7 +147,7 @@ static const char *of_call(const struct aud_denial *d)
 const char *aud_denial_topic(const struct aud_denial *d, size_t *out_len)
 {
 	const char *text = of_call(d);
-	size_t git = text ? 0 : in_git_directory(d);
+	size_t git = text ? 0 : aud_denial_in_git(d);
 
 	*out_len = text ? strlen(text) : git ? git : d->path_len;
 	return text ? text : d->path;
@@ -333,23 +251,10 @@ static bool add_permissions(struct b_str *line, const struct aud_denial *d)
 	return sys != 0;
 }
 
-/* An option opens all that lies below what it names, the first `n` bytes of the path. Where that is
- * more than was refused: what it is. NULL: it is not. */
-static const char *opens_with_it(const struct aud_denial *d, size_t n)
-{
-	for (size_t i = 0; i < d->nworkspaces; i++)
-		if (sbx_path_under(d->workspaces[i], strlen(d->workspaces[i]), d->path, n))
-			return "the workspace and what is protected there";
-	if (b_has_prefix(d->origin, "preset:protected:") && n > 5 &&
-	    memcmp(d->path + n - 5, "/.git", 5) == 0)
-		return "its hooks and configuration";
-	return NULL;
-}
-
 /* Where an option would open too much. */
 static bool add_outside(struct b_str *line, const struct aud_denial *d, size_t n)
 {
-	const char *more = d->op == SBX_MODIFY ? opens_with_it(d, n) : NULL;
+	const char *more = aud_denial_opens(d, n);
 
 	if (more)
 		b_str_addf(line, ": no option opens it without %s: change it from outside", more);
@@ -362,7 +267,7 @@ static void add_parent(struct b_str *line, const struct aud_denial *d, size_t pa
 {
 	if (add_outside(line, d, d->path_len))
 		return;
-	if (opens_with_it(d, parent)) {
+	if (aud_denial_opens(d, parent)) {
 		b_str_add(line, ": allow with --modify ");
 		add_word(line, d->path, d->path_len, "*/**");
 		return;
@@ -393,13 +298,17 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": an abstract socket, which has no path: allow with --unix host");
 		return;
 	}
+	if (d->is_log) {
+		b_str_add(line, ": the log of the run, no option opens it");
+		return;
+	}
 	if (is_own(d) || add_layer_remedy(line, d) || add_permissions(line, d))
 		return;
 	if (name) {
 		add_process_remedy(line, d, name);
 		return;
 	}
-	n = in_git_directory(d);
+	n = aud_denial_in_git(d);
 	if (n) {
 		b_str_add(line,
 			  ": a git directory, whose hooks and configuration stay closed: allow "
@@ -423,7 +332,7 @@ static void add_remedy(struct b_str *line, const struct aud_denial *d)
 							  : " allow with ");
 	b_str_add(line, remedy[d->op]);
 	b_str_addc(line, ' ');
-	n = d->op == SBX_MODIFY ? before_random(d->path, d->path_len) : 0;
+	n = d->op == SBX_MODIFY ? aud_denial_before_random(d) : 0;
 	add_word(line, d->path, n ? n : saved_len(d), n ? behind_random(d) : "");
 	add_keeper(line, d);
 	if (is_loose_in_tmp(d))
@@ -451,6 +360,28 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 static bool is_of_name_server(const struct aud_denial *d)
 {
 	return d->path_len > 3 && !memcmp(d->path + d->path_len - 3, ":53", 3);
+}
+
+/* ":443" of "example.org:443", or "". */
+static const char *port_of(const struct aud_denial *d)
+{
+	const char *at = d->path + d->path_len;
+
+	while (at > d->path && isdigit((unsigned char)at[-1]))
+		at--;
+	return at > d->path && at[-1] == ':' ? at - 1 : "";
+}
+
+/* The address alone, at the port that was asked for: "10.0.0.1:443", "[2001:db8::1]:443". */
+static void add_address(struct b_str *line, const struct aud_denial *d)
+{
+	const char *port = port_of(d);
+	bool is_v6 = *port && memchr(d->address, ':', d->address_len);
+
+	b_str_add(line, is_v6 ? "[" : "");
+	b_str_add_visible(line, d->address, d->address_len);
+	b_str_add(line, is_v6 ? "]" : "");
+	b_str_add(line, port);
 }
 
 /* A name that is open, and an address that is not: what a name says may not lead there. */
@@ -482,7 +413,7 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 		b_str_add(line, ": it is ");
 		b_str_add_visible(line, d->address, d->address_len);
 		b_str_add(line, ", where no name may lead: allow the address with --connect ");
-		b_str_add_visible(line, d->address, d->address_len);
+		add_address(line, d);
 		return;
 	}
 	b_str_add(line, b_has_prefix(d->origin, "outer:") ? ": allow in the outer run, with "

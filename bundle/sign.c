@@ -37,9 +37,11 @@ static int read_key_file(const char *path, bool is_private, struct b_str *out, s
 
 	if (stat(path, &st) < 0)
 		return b_fail(err, B_USAGE, errno, "key %s: %s", path, strerror(errno));
-	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & bad)
-		return b_fail(err, B_USAGE, 0, "key %s: others may %s it: chmod %s", path,
-			      is_private ? "read" : "write", is_private ? "600" : "go-w");
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return b_fail(err, B_USAGE, 0, "key %s: it belongs to another user", path);
+	if (st.st_mode & bad)
+		return b_fail(err, B_USAGE, 0, "key %s: others may %s it: chmod %s %s", path,
+			      is_private ? "read" : "write", is_private ? "600" : "go-w", path);
 	return b_read_file(path, KEY_FILE_MAX, out, err);
 }
 

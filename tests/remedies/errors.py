@@ -38,7 +38,8 @@ class Way:
 
     def __init__(self, name, argv, env, cwd):
         self.name, self.argv, self.env, self.cwd = name, list(argv), dict(env), cwd
-        self.before = None # what is to be done first
+        self.before = None  # what is to be done first
+        self.is_conditional = False  # the advice says where it helps
 
     def but(self, name):
         way = copy.copy(self)
@@ -58,7 +59,7 @@ def shape_of(message):
 
 
 def has_advice(message):
-    text = re.sub(r"see --help|expected one of .*|\(one of [^)]*\)", "", advice_of(message))
+    text = re.sub(r"see --help|expected one of .*|\(one of [^)]*\)|\((?:cli|builtin|preset):[^)]*\)", "", advice_of(message))
     return "did you mean" in text or ADVICE.search(QUOTED.sub("", text)) is not None
 
 
@@ -107,7 +108,7 @@ def _value(name, word, scratch):
 
 def _options(advice, way, first, scratch):
     less = set()
-    for m in re.finditer(r"\b(?:leave out|without|no) ((?:--[a-z-]+(?: [a-z]+)?(?:,| or| and)? ?)+)", advice):
+    for m in re.finditer(r"\b(?:leave out|without|no|cannot be used with) ((?:--[a-z-]+(?: [a-z]+)?(?:,| or| and)? ?)+)", advice):
         for name in re.findall(r"--([a-z-]+)", m.group(1)):
             less.add(name)
             shorter = without(way.argv, name)
@@ -124,6 +125,7 @@ def _options(advice, way, first, scratch):
         if value is None and name not in FLAGS:
             continue
         found = way.but(m.group(0))
+        found.is_conditional = re.match(r"\s+where\b", advice[m.end():]) is not None
         found.argv = given(way.argv, name, value, first)
         if joined and name == "best-effort":
             found.name, found.argv = joined.group(0), given(found.argv, "audit-level", "none", first)
@@ -136,6 +138,15 @@ def _others(message, advice, way, scratch):
         found = way.but("set " + m.group(1))
         found.env[m.group(1)] = tempfile.mkdtemp(dir=scratch)
         yield found
+    if advice == "leave out one of the two":
+        found = way.but("without the open network")
+        found.argv = without(way.argv, "network") or way.argv
+        m = re.search(r" and (\S+?):\d+:\d+ opens all", message) or re.match(r"(\S+?):\d+:\d+: .* and network: host", message)
+        path = os.path.join(way.cwd, m.group(1)) if m else ""
+        if os.path.isfile(path):
+            found.before = lambda: subprocess.run(["sed", "-i", "s/network: *host/network: none/", path], check=True)
+        if found.before or found.argv != way.argv:
+            yield found
     if "cd to a project" in advice:
         found = way.but("cd")
         found.cwd = tempfile.mkdtemp(dir=scratch)

@@ -97,7 +97,12 @@ def more_than(line, words, answer):
     if words[0] == "--preset":
         return found  # says of itself that it opens what a tool needs
     value = words[1] if len(words) > 1 else ""
-    if line.op != "-" and not _meets(value, line):
+    if line.path.startswith("@"):  # no path stands for it alone
+        return found if value == "host" and answer["settings"] else [f"{value} is not what opens it"]
+    address = re.search(r"it is (\S+), where no name", line.text)
+    if address and value.rsplit(":", 1)[0].strip("[]") != address.group(1):
+        found.append(f"{value} is not that address")
+    if line.op != "-" and not address and not _meets(value, line):
         found.append(f"{value} is not what was refused")
     for d in answer["differences"]:
         path, was, now = d["path"], d["before"]["rule"], d["after"]["rule"]
@@ -105,6 +110,8 @@ def more_than(line, words, answer):
             continue
         if path.startswith("./") or path == ".":
             path = os.path.normpath(os.path.join(answer["workspace"], path))
+        if line.op == "connect" and path.rsplit(":", 1)[0] == value:
+            continue  # a name was refused before any port was known
         if line.op == "-" or not _is_inside(path, value):
             found.append(f"{d['op']} {path} ({was})")
         elif _is_inside(path, value, True) and origin_of(was) in ("protected", "secrets", "option") and was != line.origin:

@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
 """teller.py - stands for sbx-launch and sbx-policy while a script of tests/e2e runs (E2E_REMEDIES, tests/support/e2e.sh):
 runs the program, and reads what it prints. Each kind of remedy is then tried once: in a fresh copy of what the command
@@ -97,6 +97,12 @@ def end(status):
     os._exit(status if status >= 0 else 125)
 
 
+def inner():
+    """Where the words of the innermost run begin, if it is one inside of others."""
+    at = [i for i, word in enumerate(sys.argv) if i and os.path.basename(word) == "sbx-launch"]
+    return at[-1] if at else 0
+
+
 class Trials:
     def __init__(self, met, copies, status):
         self.met, self.copies, self.status = met, copies, status
@@ -132,6 +138,8 @@ class Trials:
         return p.returncode, p.stdout.decode("utf-8", "surrogateescape").split("\n")
 
     def denial(self, line):
+        if inner():
+            return "untried", ["of a run inside of a run: both may deny it (tests/e2e/nested.sh)"]
         for text in line.remedies:
             words = lines.words_of(text)
             asked = subprocess.run([os.path.join(BASE, "real", "widened"), line.op, words[1] if len(words) > 1 else "-",
@@ -160,19 +168,27 @@ class Trials:
         return []
 
     def error(self, message, kind):
-        scratch = tempfile.mkdtemp(dir=self.copies)
-        way = errors.Way("", sys.argv[1:], os.environ, os.getcwd())
+        """What the message advises, done in the innermost run, or else in this one: which of them says it nobody knows."""
         if errors.why_not_here(message):
             return "elsewhere", [errors.why_not_here(message)]
-        done = []
-        for found in errors.ways(message, way, 1 if NAME == "sbx-policy" else 0, scratch):
-            status, said = self.again(found.argv, found.env, found.cwd, found.before)
+        found = self.error_at(inner(), message, kind)
+        return self.error_at(0, message, kind) if inner() and found[0] != "tried" else found
+
+    def error_at(self, at, message, kind):
+        way = errors.Way("", sys.argv[at + 1:], os.environ, os.getcwd())
+        done, failed = [], None
+        for found in errors.ways(message, way, 1 if NAME == "sbx-policy" else 0, tempfile.mkdtemp(dir=self.copies)):
+            argv = sys.argv[1:at + 1] + found.argv
+            status, said = self.again(argv, found.env, found.cwd, found.before)
             if status is None:
                 return "untried", ["it takes too long"]
-            if any(e and errors.shape_of(e[1]) == kind for e in (errors.parse(x) for x in said)):
-                return "failed", [f"{found.name} does not cure: {errors.shown(found)}"] + said[:4]
-            done.append(found.name)
-        return ("tried", done) if done else ("unknown", [])
+            if not any(e and errors.shape_of(e[1]) == kind for e in (errors.parse(x) for x in said)):
+                done.append(found.name)
+                continue
+            failed = "failed", [f"{found.name} does not cure: {errors.shown(found)}"] + said[:4]
+            if not found.is_conditional:
+                return failed
+        return ("tried", done) if done else failed or ("unknown", [])
 
     def all(self, texts):
         for text in dict.fromkeys(texts):

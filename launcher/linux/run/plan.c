@@ -290,9 +290,12 @@ static bool judges_sockets(const struct lau_plan *p)
 static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 {
 	if (judges_sockets(p) && !host->has_broker)
-		lau_plan_add(
-			p, true,
-			"single Unix sockets: they need the broker (Linux 5.19): use --unix host");
+		lau_plan_add(p, true,
+			     p->engine->effect.all_sockets
+				     ? "a denied Unix socket: it needs the broker (Linux 5.19): "
+				       "--unix none closes all of them"
+				     : "single Unix sockets: they need the broker (Linux 5.19): "
+				       "use --unix host");
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		lau_plan_add(p, false,
 			     "connect: --unix host opens each socket of the host, those in denied "

@@ -192,6 +192,52 @@ Test(audit_person, a_directory_around_the_workspace_has_no_option)
 	}
 }
 
+/* A hidden file is no made-up name, a directory above a rule is more than was refused. */
+Test(audit_person, an_option_opens_what_was_refused_alone)
+{
+	static const char none[] = ": no option opens it without what is denied below it: change it "
+				   "from outside",
+			  outside[] = "<outside workspace>", base[] = "builtin:base:1";
+	static const struct {
+		enum sbx_op op;
+		bool is_log;
+		const char *path, *matched, *origin, *end;
+	} rows[] = {
+		{SBX_MODIFY, false, "/home/u/.Xauthority", "~/.Xauthority", "preset:secrets:32:7",
+		 ": allow with --modify /home/u/.Xauthority"},
+		{SBX_MODIFY, false, "/home/u/.J7MehC4", outside, base,
+		 ": allow with --modify /home/u/.J7MehC4"},
+		{SBX_MODIFY, false, "/home/u/.x.J7MehC4", outside, base,
+		 ": allow with --modify '/home/u/.x.*'"},
+		{SBX_MODIFY, false, "/w/.claude", ".claude/hooks/**", "preset:protected:85:11", none},
+		{SBX_MODIFY, false, "/w/.claude/hooks", ".claude/hooks/**", "preset:protected:85:11",
+		 ": allow with --modify /w/.claude/hooks"},
+		{SBX_READ, false, "/home/u/.config", "~/.config/gh/**", "preset:secrets:3:7", none},
+		{SBX_READ, false, "/home/u/.config/gh/h", "~/.config/gh/**", "preset:secrets:3:7",
+		 ": allow with --read /home/u/.config/gh/h"},
+		{SBX_MODIFY, true, "/home/u/log", outside, base,
+		 ": the log of the run, no option opens it"},
+		{SBX_CONNECT, false, "@x", "[]", "builtin:default",
+		 ": an abstract socket, which has no path: allow with --unix host"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		b_auto(b_str_release) struct b_str line = {0};
+		const struct aud_denial d = {.op = rows[i].op,
+					     .path = rows[i].path,
+					     .path_len = strlen(rows[i].path),
+					     .matched = rows[i].matched,
+					     .origin = rows[i].origin,
+					     .call = SBX_CALL_openat,
+					     .is_log = rows[i].is_log};
+		size_t n = strlen(rows[i].end);
+
+		aud_denial_line(&d, &line);
+		cr_expect(line.len > n && strcmp(line.s + line.len - n, rows[i].end) == 0, "%s: %s",
+			  rows[i].path, b_str_c(&line));
+	}
+}
+
 /* Where no rule opens anything, the option is the same; what the run has for itself has none. */
 Test(audit_person, an_empty_list_is_no_name)
 {
