@@ -86,6 +86,23 @@ static const char *at(struct world *w, const char *norm)
 	return *norm ? b_arena_printf(&w->rs.arena, WS "/%s", norm) : WS;
 }
 
+/* Does a row of today ask the same as this one of the seed, which then does not bind? */
+static bool is_outdated(const struct tsv *t, const struct tsv_row *row)
+{
+	static const char *const question[] = {"op", "global_deny", "profile_rules", "path"};
+
+	for (size_t i = 0; strcmp(tsv_cell(row, "era"), "seed") == 0 && i < t->n_rows; i++) {
+		bool is_same = strcmp(tsv_cell(&t->rows[i], "era"), "head") == 0;
+
+		for (size_t k = 0; is_same && k < sizeof question / sizeof *question; k++)
+			is_same = strcmp(tsv_cell(row, question[k]),
+					 tsv_cell(&t->rows[i], question[k])) == 0;
+		if (is_same)
+			return true;
+	}
+	return false;
+}
+
 Test(policy_resolve, check_path_rows)
 {
 	struct tsv *t = tsv_load("tests/vectors/check_path.tsv");
@@ -100,7 +117,7 @@ Test(policy_resolve, check_path_rows)
 		struct b_err err = {0};
 		const struct pol_rule *r;
 
-		if (strcmp(tsv_cell(row, "era"), "head") != 0)
+		if (is_outdated(t, row))
 			continue;
 		world_init(&w, WS);
 		cr_assert_eq(lower(&w, is_read ? denies : "[]", is_read ? "[]" : denies,
