@@ -46,7 +46,7 @@ def planted(build):
 
 def main():
     build, out = sys.argv[1:3]
-    least = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else 20
+    least = int(sys.argv[3]) if len(sys.argv) > 3 and sys.argv[3] else 12
     with open(os.path.join(out, "results.jsonl"), encoding="utf-8") as f:
         rows = [json.loads(line) for line in f]
     decided = {row["kind"] for row in rows if row["verdict"] != "untried"}

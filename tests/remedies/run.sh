@@ -14,7 +14,7 @@ mkdir "$E2E_REMEDIES/kinds"
 chmod 1777 "$E2E_REMEDIES" "$E2E_REMEDIES/kinds"
 chmod 666 "$E2E_REMEDIES/results.jsonl"
 
-quick='bad-policy cases_policy'
+quick='refusals secrets caps refused_calls foreseen'
 # Where time, processes or terminals are what is tried.
 never='kill_storm|stress_log|shim_stress|realwork_kills|connect_kill|connect_agree|terminal.*|agents|hosts_agree|runs|runs_hidden'
 if [ -n "${REMEDIES:-}" ]; then
