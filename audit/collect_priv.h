@@ -436,8 +436,8 @@ int aud_out_of_reach(const struct aud_denial *);
 /* denial_scope.c */
 /* Did a rule deny it that somebody wrote? */
 bool aud_denial_is_named(const struct aud_denial *);
-/* The length of what is in front of the made-up part of the name ("/tmp/x." of "/tmp/x.J7MehC"); 0 =
- * the name is nobody's invention. */
+/* The length of what is in front of the made-up part of the name ("/tmp/x." of "/tmp/x.J7MehC"); 0
+ * = the name is nobody's invention. */
 size_t aud_denial_before_random(const struct aud_denial *);
 /* The length of the path of the git directory outside of the workspace in which the change would
  * be; 0: there is none. An option opens such a directory whole, and its hooks, configuration and

@@ -54,6 +54,8 @@ def parse(text):
     m = BY_RULE.match(body)
     if m:
         op, path, _, origin, tail = m.groups()
+        if path.startswith(("'", "$'")):  # as a word of a shell
+            path = _visible(words_of(path)[0])
     else:
         m = BY_CALL.match(body)
         if not m:

@@ -287,7 +287,7 @@ Test(audit_collector, a_path_with_blanks_is_offered_as_one_word, .fini = end)
 	witness_start(&w, SBX_AUDIT_ALL);
 	witness_call(&w, 10, SBX_MODIFY, false, "/x/my file");
 	witness_end(&w);
-	cr_assert_str_eq(w.told.s, "denied modify /x/my file (rule <no matching rule>, "
+	cr_assert_str_eq(w.told.s, "denied modify '/x/my file' (rule <no matching rule>, "
 				   "builtin:default): allow with --modify '/x/my file'\n");
 }
 

@@ -195,8 +195,9 @@ Test(audit_person, a_directory_around_the_workspace_has_no_option)
 /* A hidden file is no made-up name, a directory above a rule is more than was refused. */
 Test(audit_person, an_option_opens_what_was_refused_alone)
 {
-	static const char none[] = ": no option opens it without what is denied below it: change it "
-				   "from outside",
+	static const char none[] =
+		": no option opens it without what is denied below it: change it "
+		"from outside",
 			  outside[] = "<outside workspace>", base[] = "builtin:base:1";
 	static const struct {
 		enum sbx_op op;
@@ -209,9 +210,10 @@ Test(audit_person, an_option_opens_what_was_refused_alone)
 		 ": allow with --modify /home/u/.J7MehC4"},
 		{SBX_MODIFY, false, "/home/u/.x.J7MehC4", outside, base,
 		 ": allow with --modify '/home/u/.x.*'"},
-		{SBX_MODIFY, false, "/w/.claude", ".claude/hooks/**", "preset:protected:85:11", none},
-		{SBX_MODIFY, false, "/w/.claude/hooks", ".claude/hooks/**", "preset:protected:85:11",
-		 ": allow with --modify /w/.claude/hooks"},
+		{SBX_MODIFY, false, "/w/.claude", ".claude/hooks/**", "preset:protected:85:11",
+		 none},
+		{SBX_MODIFY, false, "/w/.claude/hooks", ".claude/hooks/**",
+		 "preset:protected:85:11", ": allow with --modify /w/.claude/hooks"},
 		{SBX_READ, false, "/home/u/.config", "~/.config/gh/**", "preset:secrets:3:7", none},
 		{SBX_READ, false, "/home/u/.config/gh/h", "~/.config/gh/**", "preset:secrets:3:7",
 		 ": allow with --read /home/u/.config/gh/h"},

@@ -192,12 +192,23 @@ static bool covers(const regex_t *re, const char *path)
 
 Test(policy_srt, what_a_pattern_closes_is_what_its_expression_matches)
 {
-	static const char *const paths[] = {
-		"/a/x.ts",	"/a/s/x.ts",	 "/a/s/t/x.ts",	 "/a/x.tsx",
-		"/a/file1.txt", "/a/file12.txt", "/a/filex.txt", "/a/[x",
-		"/a/x",		"/ab",		 "/a/s/.env",	 ".env",
-		"s/.env",	"s/.envx",	 "s/.env/f",	 "/a/{x,y}",
-		NULL};
+	static const char *const paths[] = {"/a/x.ts",
+					    "/a/s/x.ts",
+					    "/a/s/t/x.ts",
+					    "/a/x.tsx",
+					    "/a/file1.txt",
+					    "/a/file12.txt",
+					    "/a/filex.txt",
+					    "/a/[x",
+					    "/a/x",
+					    "/ab",
+					    "/a/s/.env",
+					    ".env",
+					    "s/.env",
+					    "s/.envx",
+					    "s/.env/f",
+					    "/a/{x,y}",
+					    NULL};
 	struct tsv *t = tsv_load("tests/vectors/srt_glob_regex.tsv");
 
 	cr_assert_gt(t->n_rows, 0);
