@@ -71,7 +71,7 @@ help:
 	@echo 'make bench            measure against bare, bwrap, strace'
 	@echo 'make bench-steps      where the time of a start goes, step by step'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
-	@echo 'make bench-record     how fast a record of a million events is written and asked'
+	@echo 'make bench-record [BENCH_ARGS="EVENTS ROUNDS"]  how fast a record of a million events is written, asked, shown'
 	@echo 'make bench-ship       how fast a run of a million events is sent, and in how much memory'
 	@echo 'make coverage         what strace sees of fourteen programs, against the record'
 	@echo 'make stress [STRESS_SECONDS=600]  threads, forks, signals under the shim'

@@ -246,7 +246,7 @@ setup:
 # A record of a million events: written, asked, shown in a browser.
 bench-record: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
-	$(Q)B=$(B) tests/bench/record
+	$(Q)B=$(B) tests/bench/record $(BENCH_ARGS)
 # The same run sent to a server that only reads.
 bench-ship: setup
 	$(Q)$(MAKE) -j$(JOBS) all $(B)/tests/mklarge
