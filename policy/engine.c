@@ -438,7 +438,7 @@ int pol_engine_new(const struct pol_request *rq, struct pol_engine **out, struct
 	pol_ruleset_init(&e->rules);
 	e->cached.fd = -1;
 	if (build(&b, &loaded, err) == 0)
-		rc = compile(e, rq, err);
+		rc = rq->no_image ? 0 : compile(e, rq, err);
 	if (rc == 0) {
 		name = b.layers->main_name;
 		e->policy_name = b_arena_strndup(&e->rules.arena, name, strlen(name));

@@ -153,6 +153,7 @@ int pol_reload_image(struct pol_reload *r, const struct pol_engine *now, void **
 		.folds = first->image.hdr->folds,
 		.inside = first->image.hdr->inside,
 		.past = &r->past,
+		.base = &first->image,
 	};
 
 	if (!r->has_begun && pol_past_begin(&r->past, &first->rules.net, err) < 0)

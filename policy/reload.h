@@ -23,10 +23,10 @@ struct pol_reload;
 
 /* `first` is borrowed. has_tls: the run can look into what is encrypted. */
 struct pol_reload *pol_reload_new(const struct pol_engine *first, bool has_tls);
-/* The same rules as those of `now` on endpoints, all else as in the first engine; *out_data is
- * malloc'ed. B_POLICY with a place: what a run cannot change (a socket's path, a program that the
- * first engine does not name, a first look into TLS). B_FLOOR: what would not be enforced.
- * B_LIMIT. */
+/* The same rules as those of `now` (which needs no image) on endpoints, all else as in the first
+ * engine; *out_data is malloc'ed. B_POLICY with a place: what a run cannot change (a socket's path,
+ * a program that the first engine does not name, a first look into TLS). B_FLOOR: what would not be
+ * enforced. B_LIMIT. */
 int pol_reload_image(struct pol_reload *, const struct pol_engine *now, void **out_data,
 		     size_t *out_size, struct b_err *err);
 void pol_reload_free(struct pol_reload *);

@@ -109,6 +109,7 @@ static int engine_of(const struct lau_documents *d, struct pol_engine **out, str
 	lau_parts_request(d->o, d->dirs, &q);
 	q.rq.layers = NULL; /* they are to be read */
 	q.rq.with_endpoints = true;
+	q.rq.no_image = true;
 	return pol_engine_new(&q.rq, out, err);
 }
 

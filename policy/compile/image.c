@@ -158,12 +158,26 @@ static void write_aliases(struct image *im, const struct pol_compile_opts *opts)
 		memcpy(im->w.out.s + im->hdr.aliases, out, n * sizeof *out);
 }
 
+/* All of the other image, whose offsets so stay as they are: what is not used of it is small. */
+static void copy_ops(struct image *im, const struct sbx_image *base)
+{
+	pol_writer_append(&im->w, base->base, base->size);
+	memcpy(im->hdr.op, base->hdr->op, sizeof im->hdr.op);
+	for (int op = 0; op < SBX_OP_COUNT; op++) {
+		B_ASSERT(base->hdr->op[op].nrules == im->rs->op[op].n);
+		im->hdr.nrules += base->hdr->op[op].nrules;
+	}
+}
+
 static int write_all(struct image *im, const struct pol_compile_opts *opts, struct b_err *err)
 {
 	uint32_t at = opts->past ? opts->past_at : 0;
 
-	pol_writer_append(&im->w, NULL, sizeof im->hdr);
-	for (int op = 0; op < SBX_OP_COUNT; op++)
+	if (opts->base)
+		copy_ops(im, opts->base);
+	else
+		pol_writer_append(&im->w, NULL, sizeof im->hdr);
+	for (int op = 0; op < SBX_OP_COUNT && !opts->base; op++)
 		if (write_op(im, (enum sbx_op)op, err) < 0)
 			return -1;
 	im->hdr.net.first_rule = im->hdr.nrules + at;

@@ -165,6 +165,9 @@ struct pol_compile_opts {
 	 * = there was no image before. */
 	const struct pol_past *past;
 	uint32_t past_at;
+	/* An image of a ruleset that differs in endpoints alone: what it has of paths is copied.
+	 * NULL = it is compiled. */
+	const struct sbx_image *base;
 };
 
 /* *out_data is malloc'ed, *out_size bytes; `opts` may be NULL. */

@@ -91,6 +91,7 @@ struct pol_request {
 	/* Rules on endpoints are enforced here: without, such rules of a document or an option are
 	 * losses, and the command has no network. */
 	bool with_endpoints;
+	bool no_image;	  /* rules are enough: nothing is compiled */
 	bool folds;	  /* denials fold names, also where this host knows of no need */
 	bool is_on_macos; /* of other systems' keys those count that are macOS's */
 	/* Of the run that this one is inside of: it must allow, too. NULL = none. */

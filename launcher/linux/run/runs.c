@@ -184,7 +184,7 @@ int lau_runs_stop(const char *run, uint64_t timeout_ms)
 	return rc < 0 ? b_report(me, &err) : rc;
 }
 
-enum { RELOAD_MS = 30000, LOOK_MS = 5 };
+enum { RELOAD_MS = 30000, LOOK_MS = 1 };
 
 static int ask_to_reload(const struct found *f, const char *dir, struct b_err *err)
 {

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "core/connect.h"
+#include "core/decide.h"
 #include "policy/engine.h"
 #include "policy/front/dialect.h"
 
@@ -142,6 +143,8 @@ Test(policy_reload, a_number_means_the_same_rule_in_every_later_image)
 
 Test(policy_reload, rules_on_paths_stay_those_of_the_first_image)
 {
+	static const char *const paths[] = {"/etc/passwd", "/etc/shadow", "/usr/bin/true",
+					    "/tmp/x",	   "/nowhere",	  ""};
 	struct pol_engine *first = engine_of("a.example.net:443");
 	struct sbx_image img;
 
@@ -152,6 +155,18 @@ Test(policy_reload, rules_on_paths_stay_those_of_the_first_image)
 		cr_expect_eq(img.hdr->op[op].nrules, first->image.hdr->op[op].nrules);
 	}
 	cr_expect_eq(img.hdr->naliases, first->image.hdr->naliases);
+	for (int op = 0; op < SBX_OP_COUNT; op++)
+		for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+			struct sbx_verdict was, is;
+			size_t len = strlen(paths[i]);
+
+			cr_expect_eq(sbx_decide(&img, (enum sbx_op)op, paths[i], len),
+				     sbx_decide(&first->image, (enum sbx_op)op, paths[i], len));
+			sbx_explain(&first->image, (enum sbx_op)op, paths[i], len, &was);
+			sbx_explain(&img, (enum sbx_op)op, paths[i], len, &is);
+			cr_expect_str_eq(is.matched, was.matched, "%d %s", op, paths[i]);
+			cr_expect_str_eq(is.origin, was.origin, "%d %s", op, paths[i]);
+		}
 	free((void *)(uintptr_t)img.base);
 }
 
