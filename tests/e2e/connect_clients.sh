@@ -123,7 +123,10 @@ G
 	go build -o get get.go && cp get "${PLACE:-.}/ws/" 2>/dev/null
 	as_each go 0 '^s.example.net /ok/go$' $P -- ./get
 fi
-if have cargo; then
+# Debian's first, which the user may run; before 1.68 an index is a repository of git.
+CARGO=/usr/bin/cargo
+[ -x $CARGO ] || CARGO=cargo
+if have $CARGO; then
 	mkdir -p "$W/cargo/th/in" "$TMP/thing-1.0.0/src" mine/src
 	printf '[package]\nname = "thing"\nversion = "1.0.0"\nedition = "2021"\n' >"$TMP/thing-1.0.0/Cargo.toml"
 	echo 'pub fn n() -> u32 { 7 }' >"$TMP/thing-1.0.0/src/lib.rs"
@@ -131,9 +134,22 @@ if have cargo; then
 	printf '{"dl":"%s/cargo/{crate}.crate"}' $U >"$W/cargo/config.json"
 	printf '{"name":"thing","vers":"1.0.0","deps":[],"cksum":"%s","features":{},"yanked":false}\n' \
 		"$(sha256sum "$W/cargo/thing.crate" | cut -d' ' -f1)" >"$W/cargo/th/in/thing"
+	git init -q "$TMP/index"
+	cp -r "$W/cargo/config.json" "$W/cargo/th" "$TMP/index/"
+	git -C "$TMP/index" add .
+	git -C "$TMP/index" -c user.name=x -c user.email=x@example.net commit -q -m index
+	git clone -q --bare "$TMP/index" "$W/git/index.git"
+	chmod -R a+rwX "$W/git"
 	printf '[package]\nname = "mine"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nthing = { version = "1", registry = "ours" }\n' >mine/Cargo.toml
 	echo 'fn main() { println!("{}", thing::n()) }' >mine/src/main.rs
 	[ -z "${PLACE:-}" ] || { cp -r mine "$PLACE/ws/" && chown -R $E2E_UID:$E2E_UID "$PLACE/ws/mine"; }
-	as_each cargo 0 'thing v1.0.0' $P -- sh -c "cd mine && rm -f Cargo.lock && CARGO_HOME=\$TMPDIR/cargo CARGO_REGISTRIES_OURS_INDEX=sparse+$U/cargo/ cargo fetch &&
-		grep -A 1 thing Cargo.lock && ls \$TMPDIR/cargo/registry/cache/*/thing-1.0.0.crate && echo thing v1.0.0"
+	case $($CARGO --version) in
+	'cargo 0.'* | 'cargo 1.'[0-9].* | 'cargo 1.'[1-5][0-9].* | 'cargo 1.6'[0-7].*) indexes="$U/git/index.git" ;;
+	*) indexes="sparse+$U/cargo/ $U/git/index.git" ;;
+	esac
+	for index in $indexes; do
+		as_each "cargo, ${index%%https:*}index" 0 'thing v1.0.0' $P -- sh -c "cd mine && rm -rf Cargo.lock \$TMPDIR/cargo &&
+			CARGO_HOME=\$TMPDIR/cargo CARGO_REGISTRIES_OURS_INDEX=$index $CARGO fetch &&
+			grep -A 1 thing Cargo.lock && ls \$TMPDIR/cargo/registry/cache/*/thing-1.0.0.crate && echo thing v1.0.0"
+	done
 fi
