@@ -118,10 +118,10 @@ static int set_number(const struct b_opt *o, const char *value, uint64_t *out, s
 
 	if (o->kind == B_OPT_MS && b_parse_duration_ms(value, &v) < 0)
 		return b_fail(err, B_USAGE, 0,
-			      "--%s: `%s` is no duration (such as 250ms, 1.5s, 90, 5m, 2h)",
+			      "--%s: `%s` is not a duration (such as 250ms, 1.5s, 90, 5m, 2h)",
 			      o->name, value);
 	if (o->kind == B_OPT_U64 && b_parse_u64(value, UINT64_MAX, &v) < 0)
-		return b_fail(err, B_USAGE, 0, "--%s: `%s` is no whole number in range", o->name,
+		return b_fail(err, B_USAGE, 0, "--%s: `%s` is not a whole number in range", o->name,
 			      value);
 	*out = v;
 	return 0;

@@ -106,7 +106,8 @@ int main(int argc, char **argv)
 	for (int i = 4 - is_hook; i < argc; i++)
 		b_strlist_add(&words, argv[i]);
 	if (!is_known)
-		rc = b_fail(&err, B_USAGE, 0, "started by sbx-launch --hook and --setup alone");
+		rc = b_fail(&err, B_USAGE, 0,
+			    "only sbx-launch --hook and --setup start this program");
 	else
 		rc = is_hook ? hook(ad_agent_find(argv[2]), &words, &err)
 			     : setup(argv[2], argv[3], &words, &err);

@@ -29,7 +29,7 @@ static int set_pid(void *target, const char *value, struct b_err *err)
 	unsigned long long pid;
 
 	if (b_parse_u64(value, UINT32_MAX, &pid) < 0)
-		return b_fail(err, B_USAGE, 0, "`%s` is no process id", value);
+		return b_fail(err, B_USAGE, 0, "`%s` is not a process id", value);
 	o->pid = pid;
 	o->has_pid = true;
 	return 0;
@@ -49,7 +49,7 @@ static int set_kind(void *target, const char *value, struct b_err *err)
 		}
 		b_str_addf(&all, "%s%s", k ? ", " : "", aud_kind_name((enum aud_kind)k));
 	}
-	b_fail(err, B_USAGE, 0, "`%s` is no kind of event: %s", value, all.s);
+	b_fail(err, B_USAGE, 0, "`%s` is not a kind of event: expected one of %s", value, all.s);
 	b_str_release(&all);
 	return -1;
 }
@@ -62,19 +62,19 @@ enum { SHOW = 1, JSON = 2, FORMAT = 4, TAIL = 8, PRUNE = 16, OUTPUT = 32, PAGED 
 /* The order of `--op` is that of enum sbx_op, of `--verdict` that of enum aud_verdict_filter. */
 static const struct b_opt table[] = {
 	{"json", 0, NULL, B_OPT_FLAG, AT(json), .where = JSON,
-	 .help = "JSON lines; of show, grep and tail the recorded ones, as they are"},
+	 .help = "JSON lines; show, grep and tail print the recorded lines unchanged"},
 	{"format", 0, "FORMAT", B_OPT_ENUM, AT(format), VIEW_FORMATS, .where = FORMAT,
-	 .help = "of show: whole lines (jsonl), OCSF 1.8 (ocsf), Orbit's request and result pairs "
-		 "(orbit), what Perfetto opens (chrome-trace), srt's violation store (srt), or "
+	 .help = "show: whole lines (jsonl), OCSF 1.8 (ocsf), Orbit's request and result pairs "
+		 "(orbit), a trace for Perfetto (chrome-trace), srt's violation store (srt), or "
 		 "OpenShell's lines (openshell)"},
 	{"lines", 'n', "N", B_OPT_U64, AT(lines), .where = TAIL,
-	 .help = "of tail: so many (default 20)"},
+	 .help = "tail: print this many lines (default 20)"},
 	{"follow", 'f', NULL, B_OPT_FLAG, AT(follow), .where = TAIL,
-	 .help = "of tail: go on until the run ends"},
+	 .help = "tail: print new lines until the run ends"},
 	{"keep-runs", 0, "N", B_OPT_U64, AT(keep_runs), .where = PRUNE,
-	 .help = "of prune: the newest so many stay (default 200)"},
+	 .help = "prune: keep this many runs, the newest (default 200)"},
 	{"keep-bytes", 0, "N", B_OPT_U64, AT(keep_bytes), .where = PRUNE,
-	 .help = "of prune: what the records may take on the disk (default 1 GiB)"},
+	 .help = "prune: disk space that the records may use (default 1 GiB)"},
 	{"op", 0, "OP", B_OPT_ENUM, AT(op), .values = "read|modify|exec|connect", .where = SHOW,
 	 .group = "Filters of show", .help = "only this operation: read, modify, exec or connect"},
 	{"verdict", 0, "VERDICT", B_OPT_ENUM, AT(verdict), .values = "allowed|denied",
@@ -88,11 +88,11 @@ static const struct b_opt table[] = {
 	 .help = "only lines of this kind: result, denied, query, exec, hello, unwitnessed, loss, "
 		 "gap, run, exit"},
 	{"compress-above", 0, "N", B_OPT_U64, AT(compress_above), .where = PRUNE,
-	 .help = "of prune: finished logs of more bytes are compressed (default 16 MiB)"},
+	 .help = "prune: compress finished logs larger than N bytes (default 16 MiB)"},
 	{"output", 'o', "FILE", B_OPT_STR, AT(output), .where = OUTPUT,
-	 .help = "of learn and report: write there instead of to standard output"},
+	 .help = "learn, report: write to FILE instead of to standard output"},
 	{"from", 0, "POLICY", B_OPT_STR, AT(from), .where = FROM,
-	 .help = "of learn: this policy, without the grants that the runs made no use of"},
+	 .help = "learn: print this policy without the grants that the runs did not use"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, AT(completion), B_SHELLS,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
@@ -107,20 +107,19 @@ static const char usage[] =
 	"       sbx-audit tree [RUN]            who started whom, and what each did\n"
 	"       sbx-audit calls [TEXT]          runs by session and tool call\n"
 	"       sbx-audit show [FILTERS] [RUN]  events, also in other formats\n"
-	"       sbx-audit grep EXPR [RUN]       events that an expression is true of\n"
-	"       sbx-audit tail [-f] [RUN]       the last events, and those that come\n"
+	"       sbx-audit grep EXPR [RUN]       events that match an expression\n"
+	"       sbx-audit tail [-f] [RUN]       the last events, and new ones\n"
 	"       sbx-audit diff RUN RUN          what one did and the other did not\n"
-	"       sbx-audit stats [RUN]           in numbers\n"
-	"       sbx-audit cat [RUN]             the log as it is\n"
-	"       sbx-audit learn RUN...          a policy under which the same work passes\n"
+	"       sbx-audit stats [RUN]           counts of events\n"
+	"       sbx-audit cat [RUN]             the log, unchanged\n"
+	"       sbx-audit learn RUN...          a policy that allows the same work\n"
 	"       sbx-audit report [RUN]          one page for a browser\n"
-	"       sbx-audit verify [RUN]          does the chain of the log hold?\n"
+	"       sbx-audit verify [RUN]          is the log unchanged and complete?\n"
 	"       sbx-audit ship --to URL         the record of all runs to a server (see --help "
 	"there)\n"
 	"       sbx-audit prune                 removes old runs, compresses large logs\n"
-	"       sbx-audit schema                the JSON Schema of a line of a log\n"
-	"\n"
-	"RUN is an id, a unique beginning of one, or `last` (which no RUN means too).\n"
+	"       sbx-audit schema                the JSON Schema of a line of a log\n\n"
+	"RUN is an id, a unique beginning of one, or `last` (the default).\n"
 	"EXPR: FIELD=VALUE, FIELD~GLOB, FIELD=~REGEX, <, >, joined by and, or, not, ( ).\n";
 
 static const char examples[] =
@@ -199,7 +198,7 @@ static int check_verb(size_t verb, const struct audit_options *o, struct b_err *
 		const char *text;
 	} rows[] = {
 		{filtered, SHOW, "filters go with `sbx-audit show`"},
-		{o->json, JSON, "--json: not with this word"},
+		{o->json, JSON, "--json: not supported here"},
 		{o->format, FORMAT, "--format goes with `sbx-audit show`"},
 		{o->follow || o->lines != LINES, TAIL,
 		 "--lines and --follow go with `sbx-audit tail`"},

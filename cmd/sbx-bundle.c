@@ -38,14 +38,15 @@ struct options {
 
 static const struct b_opt table[] = {
 	{"key", 0, "FILE", B_OPT_STR, AT(key),
-	 .help = "of Ed25519 in PEM: make takes the private one, check and show the public one"},
-	{"name", 0, "NAME", B_OPT_STR, AT(name), .help = "make: what its versions have in common"},
+	 .help = "Ed25519 key in PEM: the private key for make, the public one for check and show"},
+	{"name", 0, "NAME", B_OPT_STR, AT(name),
+	 .help = "make: name of the bundle, the same for all its versions"},
 	{"bundle-version", 0, "N", B_OPT_U64, AT(version),
-	 .help = "make: counts up; a lower one is refused where a higher one was in force"},
+	 .help = "make: version number; a host refuses one lower than it has already used"},
 	{"expires", 0, "TIME", B_OPT_STR, AT(expires),
-	 .help = "make: 2027-01-31 or 2027-01-31T12:00:00Z, from when on it is refused"},
-	{"output", 'o', "FILE", B_OPT_STR, AT(output), .help = "make: where to"},
-	{"json", 0, NULL, B_OPT_FLAG, AT(json), .help = "check, show: as JSON"},
+	 .help = "make: when the bundle expires: 2027-01-31 or 2027-01-31T12:00:00Z"},
+	{"output", 'o', "FILE", B_OPT_STR, AT(output), .help = "make: the file to write"},
+	{"json", 0, NULL, B_OPT_FLAG, AT(json), .help = "check, show: print JSON"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, AT(program_version), .help = "the version"},
 };
@@ -56,7 +57,7 @@ static const char usage[] =
 	"                              -o FILE POLICY...\n"
 	"       sbx-policy bundle check --key PUBLIC_KEY FILE   is it valid now?\n"
 	"       sbx-policy bundle show --key PUBLIC_KEY FILE    what is in it\n\n"
-	"Status: 0 made, valid; 1 refused, with the reason; 2 trouble.\n\n";
+	"Status: 0 made, valid; 1 refused, with the reason; 2 an error.\n\n";
 
 static int fail(const struct b_err *err)
 {
@@ -139,10 +140,10 @@ static int fill(const struct options *o, struct bun_payload *p, struct b_err *er
 			      "--expires: `%s` is neither 2027-01-31 nor 2027-01-31T12:00:00Z",
 			      o->expires);
 	if (epoch && b_parse_u64(epoch, UINT32_MAX, &created) < 0)
-		return b_fail(err, B_USAGE, 0, "SOURCE_DATE_EPOCH: no number");
+		return b_fail(err, B_USAGE, 0, "SOURCE_DATE_EPOCH: not a number");
 	p->created = created;
 	if (p->expires <= created)
-		return b_fail(err, B_USAGE, 0, "--expires: %s is over", o->expires);
+		return b_fail(err, B_USAGE, 0, "--expires: %s is in the past", o->expires);
 	p->version = o->version;
 	memcpy(p->name, o->name, strlen(o->name) + 1);
 	for (size_t i = 1; i < o->words.n; i++)
@@ -258,7 +259,7 @@ static int take(const struct options *o)
 	struct b_err err;
 
 	if (!o->key || o->words.n != 2) {
-		b_fail(&err, B_USAGE, 0, "take: sbx-launch's own word");
+		b_fail(&err, B_USAGE, 0, "take: only sbx-launch uses this");
 		return fail(&err);
 	}
 	root = aud_runs_root(&err);

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 1 || is_started_by_hand()) {
-		fprintf(stderr, "%s: sbx-launch starts it; it is no command of its own\n", me);
+		fprintf(stderr, "%s: only sbx-launch starts this program\n", me);
 		return 2;
 	}
 	return egr_serve(&err) < 0 ? b_report(me, &err) : 0;

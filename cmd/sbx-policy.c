@@ -19,47 +19,47 @@
 static const struct b_opt own_table[] = {
 #define GROUP "Questions"
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .group = GROUP,
-	 .help = "why, diff, test, lint, approve: for programs"},
+	 .help = "why, diff, test, lint, approve: print JSON"},
 	{"null", '0', NULL, B_OPT_FLAG, O(from_stdin), .group = GROUP,
 	 .help = "why: paths, each ended by a NUL, from standard input"},
 	{"all", 0, NULL, B_OPT_FLAG, O(all), .group = GROUP,
 	 .help = "why: every rule that matches, in order"},
 	{"exe", 0, "PROGRAM", B_OPT_LIST, O(exes), .group = GROUP,
-	 .help = "why connect HOST:PORT: the program that asks; repeated, its ancestors"},
+	 .help = "why connect HOST:PORT: the program that connects; repeat for its ancestors"},
 	{"on", 0, "linux|macos", B_OPT_ENUM, O(on), "linux|macos", .group = GROUP,
 	 .help = "why: on macOS, by the profile that show --plan sbpl prints"},
 	{"table", 0, NULL, B_OPT_FLAG, O(table), .group = GROUP,
-	 .help = "test: a line for each, with what decided, instead of TAP"},
+	 .help = "test: print a line for each test with the deciding rule, instead of TAP"},
 	{"write", 0, NULL, B_OPT_FLAG, O(write), .group = GROUP,
-	 .help = "fmt: into the files (behind fmt also -w), instead of to standard output"},
+	 .help = "fmt: change the files instead of printing them (fmt also takes -w)"},
 	{"check", 0, NULL, B_OPT_FLAG, O(check_only), .group = GROUP,
-	 .help = "fmt: only name the files that are not formatted"},
+	 .help = "fmt: print only the names of unformatted files"},
 	{"output", 'o', "IMAGE", B_OPT_STR, O(output), .group = GROUP,
 	 .help = "compile: the file to write"},
 	{"to", 0, "orbit|openshell|srt|caliban", B_OPT_ENUM, O(to), "|" POL_DIALECT_NAMES,
 	 .group = GROUP, .help = "convert: the language to write"},
 	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(run.mode), "none|accept-edits|auto",
-	 .group = GROUP, .help = "approve: as sbx-launch would be given"},
+	 .group = GROUP, .help = "approve: the mode that sbx-launch would get"},
 	{"allow-command", 0, "PATTERN", B_OPT_LIST, O(listed), .group = GROUP,
-	 .help = "approve: also allow these, as allow_unsandboxed_commands of caliban lists them "
-		 "(repeatable)"},
+	 .help = "approve: also allow these commands, written as in caliban's "
+		 "allow_unsandboxed_commands (repeatable)"},
 	{"auto-allow", 0, NULL, B_OPT_FLAG, O(auto_allow), .group = GROUP,
-	 .help = "approve: allow all that runs sandboxed; a document of caliban's says it "
-		 "itself (auto_allow_bash_if_sandboxed)"},
+	 .help = "approve: allow every command that runs sandboxed (caliban's "
+		 "auto_allow_bash_if_sandboxed)"},
 	{"plan", 0, "landlock|seccomp|sbpl|bwrap", B_OPT_ENUM, O(plan),
 	 "landlock|seccomp|sbpl|bwrap", .group = GROUP,
-	 .help = "show: the kernel's rules as they would be applied"},
+	 .help = "show: print the rules that the kernel would get"},
 	{"sbpl-style", 0, "hardened|orbit", B_OPT_ENUM, O(style), "hardened|orbit", .group = GROUP,
-	 .help = "show --plan sbpl: our profile for macOS (default), or the one Orbit would make"},
+	 .help = "show --plan sbpl: sbx-launch's profile for macOS (default), or Orbit's"},
 	{"bwrap-style", 0, "own|caliban", B_OPT_ENUM, O(mounts), "own|caliban", .group = GROUP,
-	 .help = "show --plan bwrap: our arguments (default), or those caliban would give for its "
-		 "settings"},
+	 .help = "show --plan bwrap: sbx-launch's arguments (default), or those that caliban makes "
+		 "from its settings"},
 	{"abi", 0, "N", B_OPT_U64, O(abi), .group = GROUP,
 	 .help = "show --plan landlock: for a kernel of this Landlock ABI (default: this host's)"},
 	{"floor", 0, NULL, B_OPT_FLAG, O(floor), .group = GROUP,
-	 .help = "show: which mechanism carries what, and what none does"},
+	 .help = "show: which mechanism enforces each rule, and which rules none enforces"},
 	{"effective", 0, NULL, B_OPT_FLAG, O(effective), .group = GROUP,
-	 .help = "show: the profile with the global denies, as the document means it"},
+	 .help = "show: the profile with the global denies added"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},
@@ -130,8 +130,9 @@ static int help(const struct b_opt *table, size_t n)
 	for (size_t i = 0; i < VERBS; i++)
 		b_str_addf(&text, "sbx-policy %s %s\n", verbs[i].name, verbs[i].synopsis);
 	b_str_add(&text,
-		  "\nAsks what sbx-launch would allow with the same options. Status: 0 valid, all\n"
-		  "allowed, equal, passed, nothing found; 1 the opposite; 2 trouble.\n\n");
+		  "\n"
+		  "Prints what sbx-launch would allow with the same options. Status: 0 valid, all\n"
+		  "allowed, equal, passed, or nothing found; 1 the opposite; 2 an error.\n\n");
 	b_opt_help(table, n, &text);
 	return ask_print(&text, YES);
 }

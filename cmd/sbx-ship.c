@@ -32,33 +32,33 @@ static const struct b_opt table[] = {
 	{"to", 0, "URL", B_OPT_STR, AT(config.to),
 	 .help = "the server: https://HOST[:PORT][/PATH][?SETTINGS]"},
 	{"follow", 'f', NULL, B_OPT_FLAG, AT(config.is_following),
-	 .help = "go on: send what comes, and try again without end"},
+	 .help = "keep running: send new events, and retry without limit"},
 	{"interval", 0, "TIME", B_OPT_MS, AT(config.interval_ms),
-	 .help = "with --follow: between two looks (default 10s)"},
+	 .help = "with --follow: time between two checks for new events (default 10s)"},
 	{"retry-for", 0, "TIME", B_OPT_MS, AT(config.retry_ms),
-	 .help = "without --follow: try again for so long (default 30s)"},
+	 .help = "without --follow: retry for this long (default 30s)"},
 	{"timeout", 0, "TIME", B_OPT_MS, AT(config.timeout_ms),
-	 .help = "of one request (default 5m)"},
+	 .help = "limit for one request (default 5m)"},
 	{"database", 0, "NAME", B_OPT_STR, AT(config.database),
-	 .help = "where the tables `events` and `runs` are (default sbx)"},
+	 .help = "database with the tables `events` and `runs` (default sbx)"},
 	{"name", 0, "NAME", B_OPT_STR, AT(config.name),
-	 .help = "of the destination, when there are several (default `default`)"},
+	 .help = "name of the destination, when there are several (default `default`)"},
 	{"host", 0, "NAME", B_OPT_STR, AT(config.host),
-	 .help = "of this machine in the rows (default: as each record says)"},
+	 .help = "name of this machine in the rows (default: the one in each record)"},
 	{"compress", 0, "CODING", B_OPT_ENUM, AT(config.coding), "gzip|zstd|none",
-	 .help = "of requests: gzip (default), zstd, none"},
+	 .help = "compression of requests: gzip (default), zstd, none"},
 	{"credentials", 0, "FILE", B_OPT_STR, AT(config.credentials),
-	 .help = "lines user=, password=, token=; default: the variables SBX_SHIP_USER, "
-		 "SBX_SHIP_PASSWORD, SBX_SHIP_TOKEN"},
+	 .help = "file with lines user=, password=, token= (default: the variables SBX_SHIP_USER, "
+		 "SBX_SHIP_PASSWORD, SBX_SHIP_TOKEN)"},
 	{"ca", 0, "FILE", B_OPT_STR, AT(config.ca),
-	 .help = "certificates that the server's is checked against (default: the system's)"},
-	{"cert", 0, "FILE", B_OPT_STR, AT(config.cert), .help = "certificate of this client"},
-	{"key", 0, "FILE", B_OPT_STR, AT(config.key), .help = "and its key"},
+	 .help = "CA certificates to verify the server with (default: the system's)"},
+	{"cert", 0, "FILE", B_OPT_STR, AT(config.cert), .help = "client certificate"},
+	{"key", 0, "FILE", B_OPT_STR, AT(config.key), .help = "key of the client certificate"},
 	{"allow-http", 0, NULL, B_OPT_FLAG, AT(config.allow_http),
-	 .help = "http:// will do: the record and the credentials go in clear"},
+	 .help = "accept http://: the record and the credentials are sent unencrypted"},
 	{"status", 0, NULL, B_OPT_FLAG, AT(status),
-	 .help = "send nothing, say what waits and for how long"},
-	{"json", 0, NULL, B_OPT_FLAG, AT(json), .help = "with --status: as JSON"},
+	 .help = "send nothing; print what has not been sent and for how long it waits"},
+	{"json", 0, NULL, B_OPT_FLAG, AT(json), .help = "with --status: print JSON"},
 	{"help", 'h', NULL, B_OPT_FLAG, AT(help), .help = "this text"},
 	{"version", 'V', NULL, B_OPT_FLAG, AT(version), .help = "the version"},
 };
@@ -66,10 +66,11 @@ enum { OPTIONS = sizeof table / sizeof *table };
 
 static const char usage[] =
 	"usage: sbx-audit ship --to URL [OPTIONS]   send the record of all runs\n"
-	"       sbx-audit ship --status [--json]    what waits, and for how long\n\n";
-static const char ending[] = "\nExit status: 0 the server has acknowledged all there was (with "
-			     "--follow: it was told to\n"
-			     "end); 1 not all, the same command goes on there; 2 trouble.\n";
+	"       sbx-audit ship --status [--json]    what is unsent, and for how long\n\n";
+static const char ending[] =
+	"\n"
+	"Exit status: 0 the server acknowledged everything (with --follow: a signal ended it);\n"
+	"1 not everything, the same command continues from there; 2 an error.\n";
 
 static atomic_int stop;
 

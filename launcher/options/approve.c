@@ -95,7 +95,8 @@ static bool word_denied(struct words *w, const char *word, const char *place)
 	    pol_engine_check(w->e, SBX_READ, path, &answer, &err) < 0 || answer.allowed ||
 	    !answer.rule)
 		return false;
-	b_str_add(w->denied, "arg-in-protected-root: a word names a path that may not be read");
+	b_str_add(w->denied,
+		  "arg-in-protected-root: an argument names a path that may not be read");
 	return true;
 }
 
@@ -192,7 +193,8 @@ enum lau_approval lau_approve(struct pol_engine *e, int mode, const struct lau_l
 		return LAU_ASK;
 	} else {
 		b_str_addf(why, "needs-approval: %s",
-			   is_lost ? "shell: a cd whose place is not known" : b_str_c(&reason));
+			   is_lost ? "shell: a cd to a directory that is not known"
+				   : b_str_c(&reason));
 		return LAU_ASK;
 	}
 	return LAU_ALLOW;
@@ -264,7 +266,7 @@ int lau_mode_settle(struct lau_options *o, struct b_err *err)
 	if (o->mode != LAU_MODE_ACCEPT_EDITS)
 		return 0;
 	if (said[POL_SET_network] != POL_UNSAID && said[POL_SET_network] != POL_NET_NONE)
-		return b_fail(err, B_USAGE, 0, "--mode accept-edits: has no network");
+		return b_fail(err, B_USAGE, 0, "--mode accept-edits: it runs without a network");
 	said[POL_SET_network] = POL_NET_NONE;
 	said[POL_SET_unixSockets] = POL_UNIX_NONE;
 	return 0;

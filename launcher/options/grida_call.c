@@ -111,7 +111,7 @@ int lau_call_check(const struct lau_options *o, const struct lau_dirs *d, struct
 	data = pol_var_dir(&a, "GRIDA_USER_DATA");
 	if (!data)
 		return b_fail(err, B_WORKSPACE, 0,
-			      "grida-call: nothing says where the data of the host is: set "
+			      "grida-call: the directory of the host's data is not known: set "
 			      "GRIDA_USER_DATA");
 	if (!getcwd(cwd, sizeof cwd))
 		return b_fail(err, B_WORKSPACE, errno, "cwd-resolve-failed: %s", strerror(errno));

@@ -40,7 +40,7 @@ static int add_rule(struct lau_policy_opts *o, enum sbx_op op, bool allow, const
 		return b_fail(err, B_USAGE, 0, "needs a path or glob");
 	if (*text == '!') /* gitignore's way to say not; a path may still be named ./!x */
 		return b_fail(err, B_USAGE, 0,
-			      "`%s`: no rule begins with `!`: to deny, use --deny-read or "
+			      "`%s`: a rule cannot begin with `!`: to deny, use --deny-read or "
 			      "--deny-modify %s (a file of this name: ./%s)",
 			      text, text + 1, text);
 	for (i = 0; i < o->nrules; i++)
@@ -199,7 +199,7 @@ static int parse_fd(const char *value, int *out, struct b_err *err)
 	unsigned long long n;
 
 	if (b_parse_u64(value, INT_MAX, &n) < 0)
-		return b_fail(err, B_USAGE, 0, "`%s` is no descriptor number", value);
+		return b_fail(err, B_USAGE, 0, "`%s` is not a descriptor number", value);
 	if (fcntl((int)n, F_GETFD) < 0)
 		return b_fail(err, B_USAGE, 0, "descriptor %s is not open", value);
 	*out = (int)n;
@@ -326,28 +326,28 @@ enum {
 #define GROUP "Policy"
 const struct b_opt lau_policy_table[] = {
 	{"policy", 'p', "FILE|NAME", B_OPT_LIST, P(policies), .where = BOTH, .group = GROUP,
-	 .help = "policy document, or the name of one in the store; repeated, they merge; "
-		 "without one the built-in default policy holds"},
+	 .help = "policy document, or the name of one in the store; several are merged; the "
+		 "default is the built-in policy"},
 	{"dialect", 0, POL_DIALECT_WORDS, B_OPT_ENUM, P(dialect), POL_DIALECT_WORDS, .where = BOTH,
 	 .group = GROUP,
-	 .help = "language of the policy: Orbit's and OpenShell's YAML, the JSON settings of srt, "
-		 "caliban's TOML; auto (default): by its content"},
+	 .help = "language of the policy: Orbit's or OpenShell's YAML, the JSON settings of srt, "
+		 "caliban's TOML; auto (default) recognizes it by its content"},
 	{"image", 0, "FILE", B_OPT_STR, P(image), .where = BOTH, .group = GROUP,
 	 .help = "policy compiled by sbx-policy compile, in place of documents"},
 	{"preset", 0, "NAME", B_OPT_LIST, P(presets), .where = BOTH, .group = GROUP,
-	 .help = "put a preset under the policy: what a tool needs beside the workspace, or a "
-		 "policy by name (repeatable; sbx-policy presets)"},
+	 .help = "add a preset below the policy: what a tool needs outside the workspace, or a "
+		 "whole policy (repeatable; sbx-policy presets lists them)"},
 	{"profile", 0, "NAME", B_OPT_STR, P(profile), .where = BOTH, .group = GROUP,
-	 .help = "profile of the document; may be left out when it has only one"},
+	 .help = "profile of the document; needed when it has several"},
 	{"workspace", 'w', "DIR", B_OPT_LIST, P(workspaces), .where = BOTH, .group = GROUP,
-	 .help = "root of the rules and, by default, what may be modified (repeatable; else the "
-		 "git "
-		 "toplevel or the current directory)"},
+	 .help = "root of relative rules, and the directory that may be modified (repeatable; "
+		 "default: the git toplevel, or the current directory)"},
 	{"read", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_read),
 	 .help = "also allow reading: a path or glob, absolute, ~ or relative to the workspace "
 		 "(repeatable, as the next four)"},
 	{"also-read", 0, "FILE", .where = BOTH, .group = GROUP, CALL(add_also_read),
-	 .help = "also allow reading this one file, named as cat would find it (repeatable)"},
+	 .help = "also allow reading this one file; relative to the current directory "
+		 "(repeatable)"},
 	{"modify", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_modify),
 	 .help = "also allow modifying"},
 	{"deny-read", 0, "RULE", .where = BOTH, .group = GROUP, CALL(add_deny_read),
@@ -369,15 +369,16 @@ const struct b_opt lau_policy_table[] = {
 		 "(broad, the default), the system's directories, or only what rules list"},
 	{"network", 0, "none|loopback|watch|host", B_OPT_ENUM, P(said.v[POL_SET_network]),
 	 "none|loopback|watch|host", .where = BOTH, .group = GROUP,
-	 .help = "network of the command (default none); watch: what rules on endpoints deny is "
-		 "recorded, and passes"},
+	 .help = "network of the command (default none); watch lets everything pass and records "
+		 "what the rules on endpoints would deny"},
 	{"env", 0, "keep|scrub|pass|clear", B_OPT_ENUM, P(said.v[POL_SET_env]),
 	 "keep|scrub|pass|clear", .where = BOTH, .group = GROUP,
-	 .help = "variables of yours that the command has: all (keep, the default), all but logins "
-		 "and what makes programs load something (scrub), the usual ones (pass), or PATH, "
-		 "HOME and LANG (clear)"},
+	 .help = "variables that the command inherits: all (keep, the default), all except logins "
+		 "and those that make programs load code (scrub), a list of usual ones (pass), or "
+		 "PATH, HOME and LANG (clear)"},
 	{"unix", 0, "none|host|PATH", .where = BOTH, .group = GROUP, CALL(set_unix),
-	 .help = "Unix sockets that exist outside: none (default), all of the host's, or this one"},
+	 .help = "open Unix sockets that exist outside: none (default), all of the host, or the "
+		 "one at PATH"},
 };
 const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_table;
 #undef GROUP
@@ -387,11 +388,11 @@ const struct b_opt lau_option_table[] = {
 	{"require-bundle", 0, "FILE", B_OPT_STR, O(require_bundle), .where = RUN | NOT_NESTED,
 	 .macos = "sbx-bundle, which verifies it, is not built for macOS: leave it out",
 	 .group = GROUP,
-	 .help = "signed policies (sbx-policy bundle) that must allow, too: without a valid one, "
-		 "or the last that was, nothing runs"},
+	 .help = "signed policies (sbx-policy bundle) that must allow, too; nothing runs without a "
+		 "valid bundle, or the last valid one"},
 	{"bundle-key", 0, "FILE", B_OPT_STR, O(bundle_key), .where = RUN | NOT_NESTED,
 	 .needs = "require-bundle", .group = GROUP,
-	 .help = "the public key of its signature (default /etc/sbx-launch/bundle.pub)"},
+	 .help = "public key that verifies the bundle (default /etc/sbx-launch/bundle.pub)"},
 #undef GROUP
 #define GROUP "Floor"
 	{"strict", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_STRICT, .where = BOTH | SENT,
@@ -399,69 +400,69 @@ const struct b_opt lau_option_table[] = {
 	 .help = "refuse to run when a rule cannot be enforced by the kernel (default)"},
 	{"best-effort", 0, NULL, B_OPT_FLAG, O(strictness), .value = LAU_BEST_EFFORT,
 	 .where = BOTH | SENT, .group = GROUP,
-	 .help = "run all the same; print and record each loss"},
+	 .help = "run also when a rule cannot be enforced; print and record each such rule"},
 	{"require", 0, "ABILITY", .where = RUN | SENT, .group = GROUP, CALL(add_require),
-	 .help = "refuse to run on a host without it: landlock, landlock=N, broker, "
+	 .help = "refuse to run on a host without this ability: landlock, landlock=N, broker, "
 		 "network-namespace, pid-namespace, private-shm, private-tmp, shim (repeatable)"},
 	{"caps", 0, "LIST|none", B_OPT_STR, O(caps), .where = BOTH | SENT,
-	 .macos = "macOS has no capabilities: root keeps what it may, within the profile: leave it "
-		  "out",
+	 .macos = "macOS has no capabilities; only the profile limits root: leave it out",
 	 .group = GROUP,
 	 .help = "capabilities root keeps (default chown,dac_override,fowner,fsetid)"},
 	{"allow", 0, "debug|namespaces|setid", .where = BOTH | SENT | LAU_OPT_MACOS_NOTE,
 	 .macos = "has no effect on macOS: there is no filter of system calls to relax",
 	 .group = GROUP, CALL(add_allow),
-	 .help = "let debuggers work, namespaces be made, files be made set-id (repeatable)"},
+	 .help = "allow debuggers, new namespaces, or set-id files (repeatable)"},
 	{"isolate", 0, "auto|none|LIST", .where = RUN | SENT, .idle = "auto|none",
 	 .macos = "macOS has no namespaces: a run sees the processes, the shared memory and the "
 		  "/tmp of the host: leave it out, or say none",
 	 .group = GROUP, CALL(set_isolate),
-	 .help = "private to the run: the list of processes (pid), /dev/shm (shm), /tmp (tmp); "
-		 "auto (default): what the host allows of the first two"},
+	 .help = "make private to the run: the process list (pid), /dev/shm (shm), /tmp (tmp); "
+		 "auto (default) does what the host allows of the first two"},
 	{"backend", 0, "sandbox-exec|init", B_OPT_ENUM, O(backend), "sandbox-exec|init",
 	 .where = BOTH | NOT_NESTED | LAU_OPT_MACOS_ONLY, .idle = "sandbox-exec", .group = GROUP,
-	 .help = "who applies the profile: /usr/bin/sandbox-exec (default), or the call it makes"},
+	 .help = "how the profile is applied: by /usr/bin/sandbox-exec (default), or by the "
+		 "launcher itself"},
 	{"backend", 0, "landlock|bwrap", B_OPT_ENUM, O(backend), "landlock|bwrap",
 	 .where = BOTH | NOT_NESTED | LAU_OPT_LINUX_ONLY, .idle = "landlock", .group = GROUP,
 	 .help = "how file rules are enforced: Landlock plus broker (default), or bubblewrap's "
 		 "mounts"},
 	{"passenv", 0, "NAME", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_pass),
-	 .help = "a variable the command has all the same, whatever --env says; * for any part of "
+	 .help = "pass this variable in any case, whatever --env says; * stands for any part of "
 		 "the name (repeatable)"},
 	{"setenv", 0, "NAME=VALUE", .where = BOTH | SENT, .group = GROUP, CALL(lau_envplan_add_set),
 	 .help = "set a variable for the command (repeatable)"},
 	{"publish", 0, "PORT", .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
 	 CALL(add_publish),
-	 .help = "show a server of the command at this port of the host's loopback interface "
-		 "(repeatable)"},
+	 .help = "make a server of the command reachable at this port of the host's loopback "
+		 "interface (repeatable)"},
 	{"net-connections", 0, "N", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
 	 CALL(set_net_connections),
-	 .help = "connections that the run may begin, where rules say which endpoints are open"},
+	 .help = "number of connections that the run may open (needs rules on endpoints)"},
 	{"net-bytes", 0, "SIZE", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
-	 CALL(set_net_bytes), .help = "bytes that these may carry, both ways together: 500K, 10M"},
+	 CALL(set_net_bytes),
+	 .help = "bytes that these may transfer, both directions together: 500K, 10M"},
 	{"net-rate", 0, "SIZE", .where = RUN | NOT_NESTED, .macos = LIMITED, .group = GROUP,
-	 CALL(set_net_rate), .help = "and in a second"},
+	 CALL(set_net_rate), .help = "bytes that they may transfer in a second"},
 	{"upstream-proxy", 0, "URL|env", .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY,
 	 .group = GROUP, CALL(set_upstream),
-	 .help = "reach the world by this proxy (http://HOST:PORT), which is asked for addresses "
-		 "that were judged; env: by the one that https_proxy names here"},
+	 .help = "connect through this proxy (http://HOST:PORT), to addresses that the launcher "
+		 "has checked; env: the proxy that https_proxy names"},
 	{"proxy-env", 0, NULL, B_OPT_FLAG, O(proxy_env), .where = RUN | SENT,
 	 .macos = "rules on endpoints are not enforced on macOS, and there is no proxy: leave it "
 		  "out",
 	 .group = GROUP,
-	 .help = "for programs that insist on a proxy: HTTP_PROXY and others name one of the run's "
-		 "own, "
-		 "where rules say which endpoints are open"},
+	 .help = "for programs that need a proxy: set HTTP_PROXY and the like to a proxy of the "
+		 "run (needs rules on endpoints)"},
 	{"reloadable", 0, NULL, B_OPT_FLAG, O(reloadable),
 	 .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
-	 .help = "rules on endpoints may change while the run lasts: SIGHUP, --reload RUN"},
+	 .help = "let rules on endpoints change during the run, by SIGHUP or --reload RUN"},
 	{"marked-calls", 0, NULL, B_OPT_FLAG, O(marked_calls),
 	 .where = RUN | NOT_NESTED | LAU_OPT_LINUX_ONLY, .group = GROUP,
-	 .help = "let the kernel alone decide changes in directories where no rule can differ: "
-		 "faster, "
-		 "on trial (default off)"},
+	 .help = "let the kernel alone decide changes in directories whose names all get the same "
+		 "verdict: faster, experimental (default off)"},
 	{"keep-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(add_keep_fd),
-	 .help = "pass an open file, directory or socket on; pipes always are (repeatable)"},
+	 .help = "pass this open file, directory or socket to the command; pipes always pass "
+		 "(repeatable)"},
 #undef GROUP
 #define GROUP "Audit"
 	{"audit-level", 0, "LEVEL", B_OPT_ENUM, O(audit_level), "folded|all|modify|denied|none",
@@ -474,36 +475,36 @@ const struct b_opt lau_option_table[] = {
 	 .excludes = "audit-level=none|no-shim", .group = GROUP,
 	 .help = "end the run when the log cannot be written"},
 	{"anchor-fd", 0, "N", .where = RUN | NOT_NESTED, .group = GROUP, CALL(set_anchor_fd),
-	 .help = "write the run and the final hash of its log to this descriptor"},
+	 .help = "write the run's id and the final hash of its log to this descriptor"},
 	{"anchor-command", 0, "COMMAND", B_OPT_STR, O(anchor_command), .where = RUN | NOT_NESTED,
 	 .group = GROUP,
-	 .help = "run this by /bin/sh, outside, when the log is complete: SBX_RUN and SBX_HASH "
-		 "name "
-		 "the run and the final hash"},
+	 .help = "when the log is complete, run this by /bin/sh outside of the sandbox; SBX_RUN "
+		 "and SBX_HASH have the run's id and the final hash"},
 	{"learn", 0, NULL, B_OPT_FLAG, O(learn), .where = RUN | NOT_NESTED,
 	 .excludes = "audit-level=none|audit-level=denied|audit-level=modify|no-shim",
 	 .group = GROUP,
-	 .help = "at the end print, on standard error, the smallest policy that the run would pass "
-		 "under; it runs under the present one"},
+	 .help = "at the end, print on standard error the smallest policy that allows what the run "
+		 "did"},
 	{"context", 0, "KEY=VALUE", B_OPT_LIST, O(context), .where = RUN | SENT, .group = GROUP,
-	 .help = "put this into each line of the log: a session, a tool call (repeatable; "
-		 "SBX_CONTEXT has such pairs, too)"},
+	 .help = "add this to each line of the log: a session, a tool call (repeatable; also from "
+		 "SBX_CONTEXT)"},
 	{"no-shim", 0, NULL, B_OPT_FLAG, O(no_shim), .where = RUN, .group = GROUP,
-	 .help = "preload nothing: the kernel enforces, no event is recorded"},
+	 .help = "do not preload the shim: the kernel enforces, and no event is recorded"},
 #undef GROUP
 #define GROUP "Running"
 	{"mode", 0, "none|accept-edits|auto", B_OPT_ENUM, O(mode), "none|accept-edits|auto",
 	 .where = RUN | SENT, .idle = "none", .excludes = "best-effort", .group = GROUP,
-	 .help = "for agents: accept-edits runs only what is known to be read-only, without "
-		 "network, and refuses the rest with 126; auto runs everything; both only with a "
-		 "whole floor"},
+	 .help = "for agents: accept-edits runs only commands known to be read-only, without "
+		 "network, and refuses others with 126; auto runs everything; both refuse to run "
+		 "when a rule cannot be enforced"},
 	{"timeout", 0, "TIME", B_OPT_MS, O(timeout_ms), .where = RUN | ASK | SENT, .group = GROUP,
 	 .help = "terminate after 250ms, 1.5s, 90, 5m, 2h: status 124"},
 	{"kill-after", 0, "TIME", B_OPT_MS, O(kill_after_ms), .where = RUN | SENT, .group = GROUP,
-	 .help = "kill what is still there this long after that (default 5s): status 137"},
+	 .help = "kill what still runs this long after the timeout (default 5s): status 137"},
 	{"memory", 0, "SIZE", .where = RUN | SENT, .macos = LIMITED, .group = GROUP,
 	 CALL(set_memory),
-	 .help = "memory: 512M, 2G; of the run in a delegated cgroup, else of each process"},
+	 .help = "memory: 512M, 2G; for the whole run in a delegated cgroup, otherwise for each "
+		 "process"},
 	{"cpu-time", 0, "TIME", .where = RUN | SENT, .macos = LIMITED, .group = GROUP,
 	 CALL(set_cpu), .help = "processor time of each process: 30s, 5m"},
 	{"nproc", 0, "N", .where = RUN | SENT, .macos = LIMITED, .group = GROUP, CALL(set_nproc),
@@ -513,82 +514,84 @@ const struct b_opt lau_option_table[] = {
 	{"nofile", 0, "N", .where = RUN | SENT, .macos = LIMITED, .group = GROUP, CALL(set_nofile),
 	 .help = "open descriptors of each process"},
 	{"status-fd", 0, "N", .where = RUN, .group = GROUP, CALL(set_status_fd),
-	 .help = "write how it ended as a JSON line to this descriptor"},
+	 .help = "write how the run ended to this descriptor, as a line of JSON"},
 	{"command", 'c', "STRING", B_OPT_STR, O(command), .where = RUN, .group = GROUP,
-	 .help = "run STRING by /bin/sh; words behind are its $0, $1, ..."},
+	 .help = "run STRING with /bin/sh; following words are its $0, $1, ..."},
 	{"chdir", 'C', "DIR", B_OPT_STR, O(chdir), .where = BOTH, .group = GROUP,
-	 .help = "as if started in this directory; what other options name is relative to it"},
+	 .help = "change to this directory first; paths in other options are relative to it"},
 	{"result-json", 0, "FD|FILE", B_OPT_STR, O(result_json), .where = RUN | NOT_NESTED,
 	 .group = GROUP,
-	 .help = "capture what the command writes, end it with all that it started, and write the "
+	 .help = "capture the output of the command, end everything that it started, and write the "
 		 "result to this descriptor or file: {success, stdout, stderr, exit_code, ...}"},
 	{"stdin", 0, "inherit|null|FILE", B_OPT_STR, O(stdin_from), .where = RUN,
 	 .needs = "result-json", .group = GROUP,
-	 .help = "with --result-json: what the command reads"},
+	 .help = "with --result-json: standard input of the command"},
 	{"capture-limit", 0, "SIZE|none", .where = RUN, .needs = "result-json", .group = GROUP,
 	 CALL(lau_capture_set_limit),
-	 .help = "with --result-json: bytes kept of each stream (default 1M); more ends the "
-		 "command"},
+	 .help = "with --result-json: bytes to keep of each stream (default 1M)"},
 	{"capture-over", 0, "end|drop", B_OPT_ENUM, O(capture_over), "end|drop", .where = RUN,
 	 .needs = "result-json", .idle = "end", .group = GROUP,
-	 .help = "with --result-json: what becomes of a command that writes more (default end), or "
-		 "of the rest"},
+	 .help = "with --result-json: when a stream exceeds the limit, end the command (default), "
+		 "or drop the rest"},
 	{"tee", 0, NULL, B_OPT_FLAG, O(tee), .where = RUN, .needs = "result-json", .group = GROUP,
-	 .help = "with --result-json: show both streams on standard error, too, without secrets of "
-		 "the environment"},
+	 .help = "with --result-json: also print both streams on standard error, with secrets of "
+		 "the environment removed"},
 	{"quiet", 'q', NULL, B_OPT_COUNT, O(quiet), .where = BOTH | ASK | SENT, .group = GROUP,
-	 .help = "no notes at the start; twice: no denial lines while the command runs, either"},
+	 .help = "print no notes at the start; twice: also no denial lines"},
 	{"verbose", 'v', NULL, B_OPT_COUNT, O(verbose), .where = BOTH | ASK | SENT, .group = GROUP,
-	 .help = "say how the run is confined, what it left running, and a summary at the end"},
+	 .help = "print how the run is confined, what it left running, and a summary at the end"},
 #undef GROUP
 #define GROUP "Questions"
 	{"dry-run", 0, NULL, B_OPT_FLAG, O(dry_run), .where = RUN, .group = GROUP,
 	 .help = "print the plan; run nothing, write nothing"},
 	{"print-argv", 0, NULL, B_OPT_FLAG, O(print_argv), .where = RUN, .group = GROUP,
-	 .help = "print the words that run the command under these options, quoted for a shell; "
-		 "run "
-		 "nothing"},
+	 .help = "print the command line that runs the command with these options, quoted for a "
+		 "shell; run nothing"},
 	{"print-env", 0, NULL, B_OPT_FLAG, O(print_env), .where = ENV, .group = GROUP,
-	 .help = "print variables for eval: programs started with them are checked and recorded by "
-		 "the shim alone, without a floor; the policy is --policy or SBX_PROFILE"},
+	 .help = "print variables for eval: only the shim checks and records programs started with "
+		 "them, the kernel enforces nothing; the policy is --policy or SBX_PROFILE"},
 	{"on-error", 0, "deny|pass", B_OPT_ENUM, O(on_error_pass), "deny|pass", .where = ENV,
 	 .idle = "deny", .group = GROUP,
-	 .help = "with --print-env: what a shim does that cannot read its policy, or fails inside "
+	 .help = "with --print-env: what the shim answers when it cannot read its policy or fails "
 		 "(default deny)"},
 	{"doctor", 0, NULL, B_OPT_FLAG, O(doctor), .group = GROUP,
-	 .help = "what this host can enforce, and what is missing"},
+	 .help = "print what this host can enforce, and what is missing"},
 	{"selftest", 0, NULL, B_OPT_FLAG, O(selftest), .group = GROUP,
-	 .help = "try to get out, in a hundred ways: 0 all held, 1 one got through"},
+	 .help = "try a hundred ways out of the sandbox: status 0 when all are closed, 1 when one "
+		 "is open"},
 	{"ps", 0, NULL, B_OPT_FLAG, O(ps), .where = ASK | LAU_OPT_LINUX_ONLY,
-	 .excludes = "stop|wait", .group = GROUP, .help = "list the runs that go on"},
+	 .excludes = "stop|wait", .group = GROUP, .help = "list the runs that have not ended"},
 	{"stop", 0, "RUN", B_OPT_STR, O(stop), .where = ASK | LAU_OPT_LINUX_ONLY,
 	 .excludes = "ps|wait", .group = GROUP,
-	 .help = "end a run (an id, a beginning of one, or last) as a timeout would; wait for it"},
+	 .help = "end a run (its id, the beginning of one, or last) as a timeout does, and wait "
+		 "for it"},
 	{"wait", 0, "RUN", B_OPT_STR, O(wait), .where = ASK | LAU_OPT_LINUX_ONLY,
 	 .excludes = "ps|stop", .group = GROUP,
-	 .help = "wait for the end of a run: its status; --timeout limits --stop and --wait"},
+	 .help = "wait for a run to end, and return its status; --timeout limits --stop and "
+		 "--wait"},
 	{"reload", 0, "RUN", B_OPT_STR, O(reload), .where = ASK | LAU_OPT_LINUX_ONLY,
 	 .excludes = "ps|stop|wait", .group = GROUP,
-	 .help = "have a --reloadable run read its rules on endpoints again; wait until they hold"},
+	 .help = "make a --reloadable run read its rules on endpoints again; wait until they are "
+		 "in force"},
 	{"json", 0, NULL, B_OPT_FLAG, O(json), .where = RUN | ASK | SENT,
 	 .needs = "doctor|selftest|ps|print-argv|mode", .excludes = "stop|wait|reload",
 	 .group = GROUP,
-	 .help = "with --doctor, --selftest, --ps, --print-argv: as JSON; with --mode: a refusal, "
-		 "too"},
+	 .help = "with --doctor, --selftest, --ps, --print-argv: print JSON; with --mode: print a "
+		 "refusal as JSON"},
 	{"hook", 0, LAU_AGENTS, B_OPT_ENUM, O(hook), "|" LAU_AGENTS,
 	 .where = RUN | LAU_OPT_LINUX_ONLY, .excludes = "setup", .group = GROUP,
-	 .help = "what this agent's hook runs: reads the tool call, answers with its command under "
-		 "sbx-launch and the other options; status 2, which refuses the call, on any "
-		 "trouble"},
+	 .help = "act as this agent's hook: read a tool call, and answer with its command run by "
+		 "sbx-launch with the other options; on any error status 2, which refuses the "
+		 "call"},
 	{"setup", 0, LAU_AGENTS "|" LAU_TOOLS, B_OPT_ENUM, O(setup), "|" LAU_AGENTS "|" LAU_TOOLS,
 	 .where = RUN | LAU_OPT_LINUX_ONLY, .group = GROUP,
-	 .help = "put that hook, with the other options, into this agent's settings; into a tool's "
-		 "what makes it run its commands so; --dry-run only shows the difference"},
+	 .help = "add that hook, with the other options, to this agent's settings; or make this "
+		 "tool run its commands that way; --dry-run only prints the difference"},
 	{"project", 0, NULL, B_OPT_FLAG, O(project), .where = RUN | LAU_OPT_LINUX_ONLY,
 	 .needs = "setup", .group = GROUP,
-	 .help = "with --setup: the settings of the current directory, not the user's"},
+	 .help = "with --setup: change the settings of the current directory, not the user's"},
 	{"undo", 0, NULL, B_OPT_FLAG, O(undo), .where = RUN | LAU_OPT_LINUX_ONLY, .needs = "setup",
-	 .group = GROUP, .help = "with --setup: take it out again"},
+	 .group = GROUP, .help = "with --setup: remove it again"},
 	{"completion", 0, B_SHELLS, B_OPT_ENUM, O(completion), B_SHELLS, .group = GROUP,
 	 .help = "print completions for this shell"},
 	{"help", 'h', NULL, B_OPT_FLAG, O(help), .group = GROUP, .help = "this text"},

@@ -174,8 +174,8 @@ static int check_set(const struct lau_options *o, const struct lau_secrets *secr
 		if (lau_entry_is_secret(entry) && strlen(entry + n + 1) >= LAU_SECRET_MIN &&
 		    !lau_hide_named(secrets, lau_os_environ(), entry + n + 1, &name_len, &len))
 			return b_fail(err, B_USAGE, 0,
-				      "--print-argv: would show the value of %.*s: export it, and "
-				      "use --passenv %.*s",
+				      "--print-argv: the value of %.*s would be printed: export "
+				      "it, and use --passenv %.*s",
 				      (int)n, entry, (int)n, entry);
 	}
 	return 0;

@@ -120,7 +120,7 @@ static int check(const struct lau_options *o, const struct b_opt *table, size_t 
 		place = "--ps, --stop, --wait or --reload";
 	} else if (o->print_env) {
 		where = LAU_OPT_PRINT_ENV;
-		place = "--print-env, which starts nothing and has no floor";
+		place = "--print-env, which starts no command and enforces nothing by the kernel";
 	}
 	if (b_opt_check(table, n, &o->uses, where, place, err) < 0 ||
 	    check_command(o, where, err) < 0)
@@ -204,7 +204,7 @@ static int check_required(const struct lau_options *o, struct b_err *err)
 	for (int need = 0; need < LAU_NEED_COUNT; need++)
 		if (o->require >> need & 1 && need != LAU_NEED_SHIM)
 			return b_fail(err, B_FLOOR, 0,
-				      "required: %s: macOS has no such thing: leave it out, or run "
+				      "required: %s: macOS does not have it: leave it out, or run "
 				      "on Linux",
 				      lau_needs[need].name);
 	if (o->require >> LAU_NEED_SHIM & 1 && o->no_shim)
@@ -239,17 +239,19 @@ void lau_options_complete(enum b_shell shell, struct b_str *out)
 
 void lau_options_help(struct b_str *out)
 {
-	static const char head[] = "Usage: sbx-launch [options] [--] command [args]\n"
-				   "Runs a command under a kernel-enforced policy and records what "
-				   "it did to files.\n\n";
+	static const char head[] =
+		"Usage: sbx-launch [options] [--] command [args]\n"
+		"Runs a command under a policy that the kernel enforces. Records what it did.\n\n";
 	static const char tail[] =
-		"\nExit status: the command's own; 128+n when signal n ended it; 124 timed out; "
-		"137 had to\n"
-		"be killed; 125 sbx-launch failed; 126 not executable or refused; 127 not found.\n"
-		"\nExamples:\n"
+		"\n"
+		"Exit status: the command's own; 128+n when signal n ended it; 124 timed out; 137 "
+		"had to\n"
+		"be killed; 125 sbx-launch failed; 126 not executable or refused; 127 not "
+		"found.\n\n"
+		"Examples:\n"
 		"  sbx-launch make -j2                    build; writes stay in the workspace\n"
-		"  sbx-launch --network host npm install  the same with the network\n"
-		"  sbx-launch -c 'make && ./report'       a line for the shell; sbx-shell(1)\n"
+		"  sbx-launch --network host npm install  writes as above, and the whole network\n"
+		"  sbx-launch -c 'make && ./report'       a line for the shell; see sbx-shell(1)\n"
 		"  sbx-launch -p agent.yaml --profile review -- claude\n"
 		"  sbx-launch --deny-read '~/mail' --modify /srv/out -v ./report\n"
 		"  sbx-audit                              what the last run did\n";

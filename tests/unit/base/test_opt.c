@@ -245,10 +245,10 @@ Test(base_opt, bad_values_are_named)
 	refused("--network no", "--network: unknown value `no` (one of none|loopback|host)");
 	refused("--network none|host",
 		"--network: unknown value `none|host` (one of none|loopback|host)");
-	refused("-t 5x", "--timeout: `5x` is no duration (such as 250ms, 1.5s, 90, 5m, 2h)");
-	refused("--keep-fd -1", "--keep-fd: `-1` is no whole number in range");
+	refused("-t 5x", "--timeout: `5x` is not a duration (such as 250ms, 1.5s, 90, 5m, 2h)");
+	refused("--keep-fd -1", "--keep-fd: `-1` is not a whole number in range");
 	refused("--keep-fd=18446744073709551616",
-		"--keep-fd: `18446744073709551616` is no whole number in range");
+		"--keep-fd: `18446744073709551616` is not a whole number in range");
 }
 
 Test(base_opt, missing_and_surplus_values_are_errors)
