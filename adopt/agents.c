@@ -31,7 +31,7 @@ const struct ad_agent ad_agents[] = {
 	 .home = ".codex",
 	 .file = "hooks.json",
 	 .project = ".codex/hooks.json",
-	 .note = "Codex skips a hook without a word until it is trusted: type /hooks in Codex "
+	 .note = "Codex silently skips a hook that you have not trusted: type /hooks in Codex "
 		 "once"},
 	{.name = "gemini",
 	 .answer = AD_ANSWER_MERGED,
@@ -59,8 +59,8 @@ const struct ad_agent ad_agents[] = {
 	 .home = ".cursor",
 	 .file = "hooks.json",
 	 .project = ".cursor/hooks.json",
-	 .note = "written after Cursor's documents, not tried with Cursor itself: see that a first "
-		 "command of the agent is in the list that sbx-audit prints"},
+	 .note = "this follows Cursor's documents and was not tried with Cursor: check that "
+		 "sbx-audit lists the first command of the agent"},
 	{.name = "opencode",
 	 .answer = AD_ANSWER_PLAIN,
 	 .shape = AD_SHAPE_PLUGIN,

@@ -32,7 +32,7 @@ int ad_home(struct b_str *out, struct b_err *err)
 	if (home && *home == '/')
 		b_str_add(out, home);
 	else if (!b_account_home(geteuid(), out))
-		return b_fail(err, B_USAGE, 0, "nothing says where your home is: set HOME");
+		return b_fail(err, B_USAGE, 0, "your home directory is not known: set HOME");
 	return 0;
 }
 
@@ -55,8 +55,8 @@ int ad_change_in_project(struct ad_change *c, const char *name, struct b_err *er
 		is_link = lstat(c->file.s, &st) == 0 && S_ISLNK(st.st_mode);
 		if (is_link)
 			return b_fail(err, B_USAGE, 0,
-				      "%s: a symlink: settings of a project are "
-				      "not looked for where it leads",
+				      "%s: is a symlink, and --project does not follow it: replace "
+				      "it by what it points to",
 				      c->file.s);
 		c->file.s[at + n] = end;
 		if (!end)

@@ -130,7 +130,7 @@ static int check_force(const struct change *c, struct b_err *err)
 		return b_wrap(err, "%s", c->f.file.s);
 	if (rc == 0 || strncmp(c->f.before.s + at.at, word, strlen(word)) != 0)
 		return 0;
-	return b_fail(err, B_USAGE, 0, "%s: %s%s%s is %s: no hook would run: take it out first",
+	return b_fail(err, B_USAGE, 0, "%s: %s%s%s is %s: no hook would run: remove it first",
 		      c->f.file.s, path[0], path[1] ? "." : "", path[1] ? path[1] : "", word);
 }
 
@@ -186,8 +186,8 @@ static int put_hook(struct change *c, struct b_str *said, struct b_err *err)
 	add_item(c, &item);
 	if (others > 0)
 		b_str_addf(said,
-			   "note: %zu more in hooks.%s of %s: where two change a command the "
-			   "agent takes one of them\n",
+			   "note: %zu more in hooks.%s of %s: when two hooks change a command, the "
+			   "agent uses one of the changes\n",
 			   others, c->agent->event, c->f.file.s);
 	if (rc > 0) {
 		b_str_addn(&c->f.after, text, was.at);
@@ -253,7 +253,7 @@ static int take_out(struct change *c, struct b_str *said, struct b_err *err)
 		b_str_addn(&c->f.after, b_str_c(&c->f.before), c->f.before.len);
 		return 0;
 	}
-	b_str_addf(said, "note: %s was changed since: the rest of it stays\n", c->f.file.s);
+	b_str_addf(said, "note: %s was changed since: the other lines stay\n", c->f.file.s);
 	ad_json_cut(c->f.before.s, item, &c->f.after);
 	prune(c);
 	return 0;

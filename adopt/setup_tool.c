@@ -205,13 +205,13 @@ static int put_lines(const struct work *w, struct ad_change *c, struct b_str *sa
 	(void)ad_block_find(text, t->name, &block);
 	ad_block_cut(text, block, &rest);
 	if (t->taken && ad_block_value(b_str_c(&rest), t->taken, false, &n))
-		return b_fail(err, B_USAGE, 0, "%s: it says %s already: take that out first",
+		return b_fail(err, B_USAGE, 0, "%s: it already sets %s: remove that first",
 			      c->file.s, t->taken);
 	if (t->add_lines(&w->words, b_str_c(&rest), &lines, err) < 0)
 		return b_wrap(err, "%s", c->file.s);
 	if (t->kept && ad_block_value(b_str_c(&rest), t->kept, false, &n))
-		b_str_addf(said, "note: %s: what says %s: itself goes its own way\n", c->file.s,
-			   t->kept);
+		b_str_addf(said, "note: %s: steps and jobs that set %s: themselves do not use it\n",
+			   c->file.s, t->kept);
 	c->will_exist = true;
 	ad_block_put(text, t->name, lines.s, t->is_top, &c->after);
 	return 0;
@@ -225,7 +225,7 @@ static void take_lines(const struct work *w, struct ad_change *c, struct b_str *
 		return;
 	c->will_exist = c->exists;
 	if (ad_block_find(b_str_c(&c->before), w->tool->name, &block))
-		b_str_addf(said, "note: %s was changed since: the rest of it stays\n", c->file.s);
+		b_str_addf(said, "note: %s was changed since: the other lines stay\n", c->file.s);
 	ad_block_cut(b_str_c(&c->before), block, &c->after);
 }
 

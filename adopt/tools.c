@@ -21,8 +21,8 @@ static int check_plain(const char *word, const char *where, struct b_err *err)
 
 	if (*word && !word[strspn(word, plain)])
 		return 0;
-	return b_fail(err, B_USAGE, 0, "%s cannot say `%s`: put it into a policy (-p FILE)", where,
-		      word);
+	return b_fail(err, B_USAGE, 0, "%s cannot express `%s`: put it into a policy (-p FILE)",
+		      where, word);
 }
 
 static bool has_options(const struct ad_tool_words *w)
@@ -97,9 +97,9 @@ static int add_make_lines(const struct ad_tool_words *w, const char *text, struc
 	const char *flags = ad_block_value(text, ".SHELLFLAGS", true, &nflags);
 
 	if ((shell && memchr(shell, '$', nshell)) || (flags && memchr(flags, '$', nflags)))
-		return b_fail(err, B_USAGE, 0,
-			      "the makefile computes its SHELL: run all of it inside: sbx-launch "
-			      "make");
+		return b_fail(
+			err, B_USAGE, 0,
+			"the makefile computes its SHELL: run make itself inside: sbx-launch make");
 	if (is_sh(shell, nshell) && !flags && w->shell && !has_options(w)) {
 		b_str_addf(out, "override SHELL := %s\n", w->shell);
 		return check_plain(w->shell, "a makefile", err);
@@ -203,8 +203,7 @@ static int add_github_lines(const struct ad_tool_words *w, const char *text, str
 {
 	/* that of a job is further in, and counts more for the job */
 	if (strncmp(text, "defaults:", 9) == 0 || strstr(text, "\ndefaults:"))
-		return b_fail(err, B_USAGE, 0,
-			      "it has `defaults:` already: put the shell into them");
+		return b_fail(err, B_USAGE, 0, "it already has `defaults:`: add the shell there");
 	b_str_add(out, "defaults:\n  run:\n    shell: sbx-launch --preset=github ");
 	if (add_plain_options(w, "a workflow", out, err) < 0)
 		return -1;
@@ -222,16 +221,15 @@ const struct ad_tool ad_tools[] = {
 	 .helpers = npm_helpers,
 	 .add_helper = add_npm_helper,
 	 .add_lines = add_npm_lines,
-	 .note = "npm obeys the .npmrc of a project first; where a project is not trusted, run all "
-		 "of "
-		 "it inside: sbx-launch --preset npm -- npm ci"},
+	 .note = "the .npmrc of a project overrides this; for a project that you do not trust, run "
+		 "npm itself inside: sbx-launch --preset npm -- npm ci"},
 	{.name = "make",
 	 .project = {"GNUmakefile", "makefile", "Makefile"},
 	 .must_be = true,
 	 .is_top = true,
 	 .add_lines = add_make_lines,
-	 .note = "a command can change the makefile that the next make reads; where it is not "
-		 "trusted, run all of it inside: sbx-launch make"},
+	 .note = "a command can change the makefile that the next make reads; for commands that "
+		 "you do not trust, run make itself inside: sbx-launch make"},
 	{.name = "git",
 	 .variable = "GIT_CONFIG_GLOBAL",
 	 .user = {".gitconfig", ".config/git/config"},
@@ -242,9 +240,8 @@ const struct ad_tool ad_tools[] = {
 	 .helpers = git_hooks,
 	 .add_helper = add_git_helper,
 	 .add_lines = add_git_lines,
-	 .note = "a repository whose own configuration says core.hooksPath (those that husky has "
-		 "set "
-		 "up do) goes its own way"},
+	 .note = "a repository that sets core.hooksPath itself (as husky does) does not use these "
+		 "hooks"},
 	{.name = "cargo",
 	 .variable_dir = "CARGO_HOME",
 	 .below_dir = "config.toml",
@@ -252,8 +249,8 @@ const struct ad_tool ad_tools[] = {
 	 .project = {".cargo/config.toml"},
 	 .taken = "runner",
 	 .add_lines = add_cargo_lines,
-	 .note = "what cargo run and cargo test start; build scripts run in the build: sbx-launch "
-		 "--preset cargo -- cargo build"},
+	 .note = "this covers what cargo run and cargo test start; for build scripts, run the "
+		 "build itself inside: sbx-launch --preset cargo -- cargo build"},
 	{.name = "github",
 	 .project = {".github/workflows"},
 	 .is_many = true,

@@ -164,8 +164,7 @@ int bun_payload_read(const void *bytes, size_t n, struct bun_payload *out, struc
 	json_decref(all);
 	if (!is_good) {
 		bun_payload_release(&p);
-		return b_fail(err, B_FORMAT, 0,
-			      "the signed part is nothing that this version understands");
+		return b_fail(err, B_FORMAT, 0, "this version does not understand the signed part");
 	}
 	b_sha256_hex(bytes, n, p.digest);
 	*out = p;
@@ -231,7 +230,7 @@ int bun_file_read(const struct b_str *text, struct b_str *out_payload,
 	json_decref(all);
 	if (!is_good)
 		return b_fail(err, B_FORMAT, 0,
-			      is_bundle ? "no bundle" : "cut short, or no bundle");
+			      is_bundle ? "no bundle" : "truncated, or not a bundle");
 	memcpy(out_signature, signature.s, BUN_SIGNATURE);
 	return 0;
 }

@@ -125,8 +125,8 @@ int bun_verify(const char *path, const struct b_str *payload,
 	if (EVP_DigestVerify(c, signature, BUN_SIGNATURE, (const unsigned char *)text.s,
 			     text.len) != 1)
 		return b_fail(err, B_POLICY, 0,
-			      "the signature does not hold: it was changed, or signed with another "
-			      "key than %s",
+			      "the signature is wrong: the bundle was changed, or signed with a "
+			      "key other than %s",
 			      path);
 	return 0;
 }

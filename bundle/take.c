@@ -72,16 +72,20 @@ static int check_succession(const char *file, const struct bun_payload *p,
 			    const struct bun_payload *last, struct b_err *err)
 {
 	if (strcmp(p->name, last->name) != 0)
-		return b_fail(err, B_POLICY, 0, "%s: is `%s`, and this key's is `%s`", file,
+		return b_fail(err, B_POLICY, 0,
+			      "%s: its name is `%s`, but the last bundle of this key is `%s`", file,
 			      p->name, last->name);
 	if (p->version < last->version)
 		return b_fail(err, B_POLICY, 0,
-			      "%s: rolled back: version %llu of `%s`, and %llu was in force", file,
-			      (unsigned long long)p->version, p->name,
+			      "%s: rolled back: it is version %llu of `%s`, but version %llu was "
+			      "already in force",
+			      file, (unsigned long long)p->version, p->name,
 			      (unsigned long long)last->version);
 	if (p->version == last->version && strcmp(p->digest, last->digest) != 0)
-		return b_fail(err, B_POLICY, 0, "%s: another text of version %llu of `%s`", file,
-			      (unsigned long long)p->version, p->name);
+		return b_fail(err, B_POLICY, 0,
+			      "%s: its text differs from the one that was in force as version %llu "
+			      "of `%s`",
+			      file, (unsigned long long)p->version, p->name);
 	return 0;
 }
 
@@ -191,7 +195,7 @@ int bun_take(const char *file, const char *key, const char *root, uint64_t now,
 	rc = judge(&t, err);
 	if (rc == 0 && is_newer(&t)) {
 		if (keep(&t, err) < 0)
-			return b_wrap(err, "the last good bundle cannot be kept");
+			return b_wrap(err, "the last good bundle cannot be stored");
 		rc = t.has_last ? check_succession(file, &t.p, &t.last, err) : 0;
 	}
 	if (rc < 0)

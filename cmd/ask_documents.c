@@ -67,8 +67,10 @@ static int lint_file(struct ask_opts *o, const char *file, struct b_str *out, si
 		b_str_addf(out, "%s: %zu rules were not examined: too many for proofs\n", file,
 			   lint.unexamined);
 	if (lint.is_cut && !o->json)
-		b_str_addf(out, "%s: too many files are denied to look at all for hard links\n",
-			   file);
+		b_str_addf(
+			out,
+			"%s: too many denied files: not all of them were checked for hard links\n",
+			file);
 	return 0;
 }
 
@@ -222,8 +224,8 @@ int ask_convert(struct ask_opts *o, char const *const *words, size_t n)
 		b_auto(b_str_release) struct b_str text = {0};
 
 		len = strcspn(line, "\n");
-		b_str_addf(&text,
-			   "sbx-policy: not in %s: ", pol_dialect_name((enum pol_dialect)o->to));
+		b_str_addf(&text, "sbx-policy: %s cannot express: ",
+			   pol_dialect_name((enum pol_dialect)o->to));
 		b_str_add_visible(&text, line, len);
 		b_str_addc(&text, '\n');
 		(void)b_write_all(STDERR_FILENO, text.s, text.len);
@@ -240,8 +242,9 @@ static int compile(struct ask_opts *o, struct b_err *err)
 	struct pol_request rq;
 
 	if (o->run.policy.presets.n)
-		return b_fail(err, B_USAGE, 0,
-			      "compile: --preset is not kept: name it in sandbox.presets");
+		return b_fail(
+			err, B_USAGE, 0,
+			"compile: an image does not store --preset: name it in sandbox.presets");
 	/* It is a document in use of the runs to come: the rules compiled are theirs. */
 	o->run.policy.also_used = o->output;
 	if (ask_policy(o, &a, err) < 0)

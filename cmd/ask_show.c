@@ -103,7 +103,8 @@ static int show_plan(const struct ask_opts *o, struct asked *a, struct b_str *ou
 		if (a->plan.landlock_abi > 0)
 			pol_ll_show(&a->plan.landlock, out);
 		else
-			b_str_add(out, "this host has no Landlock: --abi N shows another's plan\n");
+			b_str_add(out, "this host has no Landlock: --abi N shows the plan for a "
+				       "kernel that has\n");
 		break;
 	case PLAN_SECCOMP:
 		pol_sc_show(a->plan.seccomp_flags, out);
@@ -170,7 +171,7 @@ int ask_list(struct ask_opts *o, char const *const *words, size_t n)
 
 	(void)o;
 	if (n > 0) {
-		b_fail(&err, B_USAGE, 0, "list: `%s`, expected nothing behind it", words[0]);
+		b_fail(&err, B_USAGE, 0, "list: takes no `%s`", words[0]);
 		return ask_trouble(&err);
 	}
 	pol_store_find(&a, &store);
@@ -216,8 +217,8 @@ int ask_presets(struct ask_opts *o, char const *const *words, size_t n)
 		const struct pol_preset *p = pol_preset_find(words[i]);
 
 		if (!p) {
-			b_fail(&err, B_USAGE, 0, "presets: no `%s`; without a name all are listed",
-			       words[i]);
+			b_fail(&err, B_USAGE, 0,
+			       "presets: no preset `%s`; without a name, all are listed", words[i]);
 			return ask_trouble(&err);
 		}
 		b_str_addn(&out, p->text, p->len);

@@ -232,8 +232,9 @@ static int run_all(struct bench *b, char const *const *words, size_t n, struct b
 		if (run_file(b, words[i], err) < 0)
 			return -1;
 	if (b->ran == 0)
-		return b_fail(err, B_USAGE, 0,
-			      "test: no tests: neither `tests` in the document nor a file of them");
+		return b_fail(
+			err, B_USAGE, 0,
+			"test: no tests: add `tests` to the document, or name a file of tests");
 	return 0;
 }
 

@@ -131,7 +131,7 @@ static int view_end(struct view *v, int found, struct b_err *err)
 		return audit_fail(err);
 	if (!v->bad)
 		return found ? FOUND : NOTHING;
-	b_fail(err, B_FORMAT, 0, "%s:%llu: %s: passed over, and %llu more such lines",
+	b_fail(err, B_FORMAT, 0, "%s:%llu: %s: skipped, and %llu more such lines",
 	       v->run ? v->run->log : "", (unsigned long long)v->first_bad, v->why,
 	       (unsigned long long)v->bad - 1);
 	return audit_fail(err);
@@ -173,7 +173,7 @@ int audit_grep(const struct audit_options *o, const char *root)
 	struct b_err err;
 
 	if (!o->words.n || o->words.n > 2) {
-		b_fail(&err, B_USAGE, 0, "grep: takes an expression and perhaps a run");
+		b_fail(&err, B_USAGE, 0, "grep: expected sbx-audit grep EXPR [RUN]");
 		return audit_fail(&err);
 	}
 	v.expression = o->words.v[0];
@@ -376,14 +376,14 @@ static void add_broken(const struct aud_run *run, const struct aud_verify *v, st
 static void add_worth(const char *root, const struct aud_verify *v, struct b_str *out)
 {
 	if (v->is_keyless)
-		b_str_add(out, "a chain of version 1 has no key: whoever may write the log can "
-			       "make all of it anew\n");
+		b_str_add(out, "a chain of version 1 has no key: a program that can write the log "
+			       "can forge all of it\n");
 	else if (!v->is_unchained)
 		b_str_addf(out,
-			   "no program of the run can make such lines, nor can anybody who has a "
-			   "copy of the log alone\n"
-			   "a program that can read %s/.key can: then only an anchor tells "
-			   "(--anchor-command, --anchor-fd)\n",
+			   "programs of the run cannot forge such lines, and a copy of the log is "
+			   "not enough to forge them\n"
+			   "a program that can read %s/.key can forge them: only an anchor shows "
+			   "that (--anchor-command, --anchor-fd)\n",
 			   root);
 }
 

@@ -56,7 +56,8 @@ static int find_fd(const char *text, struct lau_capture *c, struct b_err *err)
 	unsigned long long n;
 
 	if (b_parse_u64(text, INT_MAX, &n) < 0)
-		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is no descriptor number", text);
+		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is not a descriptor number",
+			      text);
 	c->fd = fcntl((int)n, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (c->fd < 0 && errno == EBADF)
 		return b_fail(err, B_USAGE, 0, "--result-json: descriptor %s is not open", text);
@@ -91,7 +92,7 @@ static int open_special(const char *path, int flags, struct lau_capture *c, stru
 	if (c->fd >= 0)
 		return 0;
 	return b_fail(err, B_SYSTEM, errno, "--result-json: %s: %s", path,
-		      errno == ENXIO ? "nobody reads it" : strerror(errno));
+		      errno == ENXIO ? "no program has it open for reading" : strerror(errno));
 }
 
 /* A link, and a file, is replaced, not followed or opened: it may be an earlier command's. What has
@@ -107,7 +108,7 @@ static int find_target(const char *where, struct lau_capture *c, struct b_err *e
 		return open_special(where, 0, c, err);
 	if (!*last_of(where) || b_has_prefix(where, "/proc/") ||
 	    (stat(where, &st) == 0 && S_ISDIR(st.st_mode)))
-		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is no file", where);
+		return b_fail(err, B_USAGE, 0, "--result-json: `%s` is not a file", where);
 	c->is_named = true;
 	c->is_sure = lau_outfile_is_plain(where);
 	if (lstat(where, &st) < 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
@@ -155,8 +156,8 @@ static int check_special(struct lau_capture *c, struct pol_engine *e, struct b_e
 	if (!answer.allowed)
 		return 0;
 	return b_fail(err, B_FLOOR, 0,
-		      "--result-json %s: a FIFO that the command may replace (rule `%s`, %s): name "
-		      "a descriptor, or a place that the command may not modify",
+		      "--result-json %s: the command may replace this FIFO (rule `%s`, %s): name a "
+		      "descriptor, or a FIFO in a directory that the command may not modify",
 		      c->o->result_json, answer.matched, answer.origin);
 }
 
@@ -168,7 +169,9 @@ static int check_same(const struct lau_capture *c, const char *real, struct b_er
 	if (c->dir < 0 || (fstat(c->dir, &held) == 0 && stat(real, &there) == 0 &&
 			   held.st_dev == there.st_dev && held.st_ino == there.st_ino))
 		return 0;
-	return b_fail(err, B_FLOOR, 0, "--result-json %s: its directory changes while it is opened",
+	return b_fail(err, B_FLOOR, 0,
+		      "--result-json %s: its directory was replaced while the launcher opened it: "
+		      "try again",
 		      c->o->result_json);
 }
 
@@ -195,7 +198,8 @@ static int limit_of(const struct lau_options *o, size_t *out, struct b_err *err)
 	if (o->capture_limit || !text || !*text)
 		return 0;
 	if (b_parse_u64(text, SIZE_MAX, &n) < 0 || n == 0)
-		return b_fail(err, B_USAGE, 0, "%s: `%s` is no number of bytes", limit_env, text);
+		return b_fail(err, B_USAGE, 0, "%s: `%s` is not a number of bytes", limit_env,
+			      text);
 	*out = (size_t)n;
 	return 0;
 }

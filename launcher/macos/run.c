@@ -104,7 +104,8 @@ static int step_program(struct run *r, struct b_err *err)
 static int step_shim(struct run *r, struct b_err *err)
 {
 	if (!lau_os_own_path(r->self, sizeof r->self))
-		return b_fail(err, B_SYSTEM, 0, "macOS does not tell where sbx-launch lies");
+		return b_fail(err, B_SYSTEM, 0,
+			      "macOS does not show where sbx-launch is installed");
 	return lau_parts_shim(r->o, r->program, &r->shim, err);
 }
 
@@ -186,8 +187,8 @@ static int look_for_seatbelt(struct run *r, bool *out_has, struct b_err *err)
 	if (*out_has)
 		return 0;
 	if (r->o->no_shim)
-		return b_fail(err, B_FLOOR, 0, "%s: with --no-shim nothing at all would hold",
-			      why.msg);
+		return b_fail(err, B_FLOOR, 0,
+			      "%s: with --no-shim nothing would enforce the policy", why.msg);
 	p->losses = b_calloc(1, sizeof *p->losses);
 	p->losses[0] = (struct lau_loss){
 		.text = b_arena_printf(&p->arena,
@@ -225,9 +226,8 @@ static int step_notices(struct run *r, struct b_err *err)
 	for (size_t i = 0; i < e->nlosses; i++)
 		lau_say("loss", e->losses[i]);
 	if (lau_identity_is_asked(f))
-		lau_say("loss",
-			"the policy names whom the command runs as: not on macOS: it runs as "
-			"who started it");
+		lau_say("loss", "the policy names a user for the command: on macOS the command "
+				"runs as the user that starts it");
 	for (size_t i = 0; !r->o->quiet && i < e->nnotices; i++)
 		lau_say("note", e->notices[i]);
 	for (size_t i = 0; r->o->quiet && i < e->nopened; i++)
@@ -385,7 +385,7 @@ static int step_spawn(struct run *r, struct b_err *err)
 static void list_left(void *ctx, const char *list)
 {
 	(void)ctx;
-	lau_say("left running, now ended", list);
+	lau_say("ended what was left running", list);
 }
 
 static int step_supervise(struct run *r, struct b_err *err)

@@ -38,7 +38,7 @@ static int probe_program(struct b_err *err)
 		return 0;
 	return b_fail(err, B_FLOOR, errno,
 		      LAU_SANDBOX_EXEC " cannot be used (%s): restore it, or use --backend init",
-		      errno ? strerror(errno) : "it is no program");
+		      errno ? strerror(errno) : "it is not a program");
 }
 
 int lau_seatbelt_probe(enum lau_backend backend, struct b_err *err)
@@ -51,8 +51,8 @@ int lau_seatbelt_probe(enum lau_backend backend, struct b_err *err)
 		return b_fail(err, B_FLOOR, 0, "%s", no_call);
 	if (check && check(getpid(), NULL, 0) == 1)
 		return b_fail(err, B_FLOOR, 0,
-			      "this process is in a sandbox already, and macOS puts none into "
-			      "another: start sbx-launch outside, or switch the outer one off");
+			      "this process is already in a sandbox, and macOS does not nest them: "
+			      "start sbx-launch outside, or switch the outer sandbox off");
 	return 0;
 }
 

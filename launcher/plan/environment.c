@@ -64,7 +64,7 @@ int lau_environment_users(struct lau_environment *env, const char *entry, struct
 	if (!value || n == 0)
 		return b_fail(err, B_USAGE, 0, "`%.*s`, expected NAME=VALUE", (int)n, entry);
 	if (strncmp(entry, "SBX_", 4) == 0)
-		return b_fail(err, B_USAGE, 0, "`%.*s`: names that begin with SBX_ are ours",
+		return b_fail(err, B_USAGE, 0, "`%.*s`: names that begin with SBX_ are reserved",
 			      (int)n, entry);
 	set(env, entry, n, value + 1)->is_users = true;
 	return 0;

@@ -106,9 +106,8 @@ static int refuse_root(const struct pol_foreign *f, const struct pol_text *said,
 {
 	const struct pol_text *at = !is_user && f->group.s ? &f->group : said;
 
-	return b_fail(err, B_POLICY, 0,
-		      "%s:%u:%u: run as %s: that is root, by number: name another %s", at->pos.file,
-		      at->pos.line, at->pos.col, at == &f->group ? at->s : user,
+	return b_fail(err, B_POLICY, 0, "%s:%u:%u: run as %s: this number is root: name another %s",
+		      at->pos.file, at->pos.line, at->pos.col, at == &f->group ? at->s : user,
 		      is_user ? "user" : "group");
 }
 
@@ -122,7 +121,7 @@ int lau_identity_find(const struct pol_foreign *f, bool is_refused, struct b_are
 {
 	const struct pol_text *said = f->user.s ? &f->user : &f->group;
 	const char *user = f->user.s ? f->user.s : POL_OPENSHELL_USER, *missing = NULL;
-	const char *instead = "the command runs as who started it";
+	const char *instead = "the command runs as the user that starts it";
 	struct lau_identity id = {.is_set = true};
 	bool is_found = false; /* the user is, what is missing is the group */
 

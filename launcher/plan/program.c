@@ -213,17 +213,16 @@ int lau_shim_find(char **out, struct b_err *err)
 
 	if (!path)
 		return b_fail(err, B_SHIM, 0,
-			      "%s, of root or of yours and writable by nobody else, is neither "
-			      "beside sbx-launch nor in ../libexec/sbx-launch nor %s: install "
-			      "it, or run without events (--no-shim)",
+			      "%s was not found (owned by root or you, and not writable by others) "
+			      "beside sbx-launch, in ../libexec/sbx-launch or in %s: install it, "
+			      "or run without events (--no-shim)",
 			      SBX_SHIM_SONAME, SBX_LIBEXECDIR "/sbx-launch");
 	/* ld.so(8) splits there, and has no quoting */
 	if (strpbrk(path, ": "))
-		return b_fail(
-			err, B_SHIM, 0,
-			"%s cannot be preloaded: its path holds a blank or colon: move it, or "
-			"run without events (--no-shim)",
-			path);
+		return b_fail(err, B_SHIM, 0,
+			      "%s cannot be preloaded: its path has a blank or colon: move it, or "
+			      "run without events (--no-shim)",
+			      path);
 	*out = path;
 	path = NULL;
 	return 0;
@@ -235,8 +234,8 @@ static int find_helper(const char *name, char **out, struct b_err *err)
 	if (*out)
 		return 0;
 	return b_fail(err, B_SYSTEM, 0,
-		      "%s, of root or of yours and writable by nobody else, is neither beside "
-		      "sbx-launch nor in ../libexec/sbx-launch nor " SBX_LIBEXECDIR
+		      "%s was not found (owned by root or you, and not writable by others) beside "
+		      "sbx-launch, in ../libexec/sbx-launch or in " SBX_LIBEXECDIR
 		      "/sbx-launch: install it",
 		      name);
 }

@@ -125,7 +125,8 @@ static void add_floor(struct lau_plan *p, struct b_str *out)
 	b_str_addc(out, '\n');
 	for (i = 0; i < LAU_BOUND_COUNT; i++)
 		if (p->bounds.v[i])
-			b_str_addf(out, "%s: %llu, held by %s\n", lau_bound_name((enum lau_bound)i),
+			b_str_addf(out, "%s: %llu, enforced by %s\n",
+				   lau_bound_name((enum lau_bound)i),
 				   (unsigned long long)p->bounds.v[i],
 				   lau_holder_name(p->bounds.by[i]));
 	for (i = 0; i < p->nlosses; i++)
@@ -154,8 +155,8 @@ void lau_dryrun_show(const struct lau_options *o, struct lau_plan *p,
 	add_policy(p->engine, out);
 	add_floor(p, out);
 	if (p->nfatal && !p->engine->effect.lax)
-		b_str_add(out, "would be refused: not everything can be enforced (--best-effort "
-			       "runs all the same)\n");
+		b_str_add(out, "would be refused: not every rule can be enforced (--best-effort "
+			       "runs the command without those rules)\n");
 	add_environment(p, env, out);
 	if (o->timeout_ms)
 		b_str_addf(out, "timeout: %llu ms, killed %llu ms later\n",

@@ -37,29 +37,30 @@ const struct lau_need_row lau_needs[LAU_NEED_COUNT] = {
 			      "without the broker truncation fails everywhere, nothing is "
 			      "recorded, and strict refuses",
 			      LAU_LACK_RUNS, "", "6.2"),
-	[LAU_NEED_ABI4] = ABI(4, "without a network namespace the filter alone keeps TCP away",
+	[LAU_NEED_ABI4] = ABI(4, "without a network namespace only the seccomp filter closes TCP",
 			      LAU_LACK_RUNS, "", "6.7"),
 	[LAU_NEED_ABI5] = ABI(5, "ioctl on device nodes that may be opened for reading",
 			      LAU_LACK_RUNS, "", "6.10"),
 	[LAU_NEED_ABI6] =
 		ABI(6,
 		    "without a broker or a pid namespace signals reach processes outside; "
-		    "without a network namespace abstract Unix sockets are closed",
+		    "without a network namespace abstract Unix sockets are closed unless "
+		    "--unix host opens them",
 		    LAU_LACK_RUNS, "", "6.12"),
 	[LAU_NEED_BROKER] =
 		{.name = "broker",
-		 .lost = "denies inside what is allowed, patterns, single Unix sockets, "
-			 "metadata, the protected set",
+		 .lost = "denials inside what is allowed, patterns, single Unix sockets, metadata, "
+			 "the protected set",
 		 .strict = LAU_LACK_RULES,
-		 .lax = "rules about whole subtrees; the rest by the shim",
-		 .remedy = "Linux 5.19 or newer, and no other seccomp listener above"},
+		 .lax = "rules about whole subtrees; the shim alone enforces the others",
+		 .remedy = "Linux 5.19 or newer, and no seccomp listener around this process"},
 	[LAU_NEED_NET] =
 		{.name = "network-namespace",
-		 .lost = "a loopback and IPC of its own: network none refuses network sockets "
+		 .lost = "a private loopback and IPC: --network none refuses network sockets "
 			 "and System V IPC",
 		 .remedy = LAU_NAMESPACES_REMEDY},
 	[LAU_NEED_PID] = {.name = "pid-namespace",
-			  .lost = "the host's processes are seen",
+			  .lost = "the command sees the host's processes",
 			  .remedy = LAU_NAMESPACES_REMEDY},
 	[LAU_NEED_SHM] = {.name = "private-shm",
 			  .lost = "/dev/shm is closed: no POSIX shared memory",
@@ -134,9 +135,11 @@ int lau_require_check(const struct lau_options *o, const struct lau_host *host,
 			return b_fail(err, B_FLOOR, 0, "required: %s: %s", row->name, p->no_tmp);
 		if (i == LAU_NEED_NET)
 			return b_fail(err, B_FLOOR, 0,
-				      "required: %s: the network is the host's: use --network none",
+				      "required: %s: the command uses the host's network: use "
+				      "--network none",
 				      row->name);
-		return b_fail(err, B_FLOOR, 0, "required: %s: not on this host: %s", row->name,
+		return b_fail(err, B_FLOOR, 0, "required: %s: this host does not have it: %s",
+			      row->name,
 			      i == LAU_NEED_BROKER && p->no_broker ? p->no_broker : row->remedy);
 	}
 	return 0;
@@ -160,7 +163,7 @@ int lau_require_witnessed(const struct aud_counts *k, struct b_err *err)
 	if (!unseen && !missing && !k->losses)
 		return 0;
 	if (unseen)
-		b_str_addf(&what, "%llu of %llu programs ran unwitnessed",
+		b_str_addf(&what, "%llu of %llu programs ran without the shim",
 			   (unsigned long long)unseen, (unsigned long long)k->processes);
 	for (unsigned i = 0; i < SBX_EXEC_CLASS_COUNT; i++) {
 		if (!k->unwitnessed_by_class[i])
@@ -172,7 +175,8 @@ int lau_require_witnessed(const struct aud_counts *k, struct b_err *err)
 	add_part(&what, k->refused, "program was not started, as it would run without the shim",
 		 "programs were not started, as they would run without the shim");
 	add_part(&what, k->losses > k->refused ? k->losses - k->refused : 0,
-		 "thing the shim cannot see through", "things the shim cannot see through");
+		 "library load hides calls from the shim",
+		 "library loads hide calls from the shim");
 	add_part(&what, missing, "event is missing", "events are missing");
 	return b_fail(err, B_AUDIT, 0, "required: shim: %s: sbx-audit names them", b_str_c(&what));
 }
@@ -248,7 +252,8 @@ static const char *remedy_of(const struct lau_served *f)
 	if (f->step == LAU_SERVE_PROC)
 		return "mount a /proc of this pid namespace";
 	if (f->step == LAU_SERVE_LISTENER && f->sys == EBUSY)
-		return "another supervisor already listens: run outside of it";
+		return "another program already supervises these processes: run outside "
+		       "of it";
 	if (f->step == LAU_SERVE_PROCESS)
 		return "raise the limit on processes (ulimit -u, or the cgroup's)";
 	return filter_remedy(f->step);
@@ -291,10 +296,10 @@ void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
 		return;
 	}
 	if (!h->serving.is_tried) {
-		b_str_addf(
-			out,
-			"Linux %s lacks a call that the broker needs, or a filter refuses it: %s",
-			h->kernel, lau_needs[LAU_NEED_BROKER].remedy);
+		b_str_addf(out,
+			   "Linux %s does not have a call that the broker needs, or a filter "
+			   "refuses it: %s",
+			   h->kernel, lau_needs[LAU_NEED_BROKER].remedy);
 		return;
 	}
 	lau_serving_why(&h->serving, h->own_ns, out, &remedy);
@@ -304,7 +309,7 @@ void lau_host_no_broker(const struct lau_host *h, struct b_str *out)
 const char *lau_host_landlock_remedy(const struct lau_host *h)
 {
 	if (h->is_inside)
-		return "none inside a run: the outer supervisor makes the runs inside it";
+		return "not needed inside a run: the outer supervisor makes the runs inside it";
 	if (h->landlock_errno == EOPNOTSUPP)
 		return "boot with landlock in the list of lsm=";
 	if (h->landlock_errno == EPERM)

@@ -125,8 +125,8 @@ int lau_channel_make_base(const char *base, struct b_err *err)
 	if (mkdir(base, 0700) < 0 && errno != EEXIST)
 		return b_fail_sys(err, B_SHIM, errno, "cannot make %s", base);
 	if (!is_ours(base))
-		return b_fail(err, B_SHIM, 0, "%s is not a private directory of ours: remove it",
-			      base);
+		return b_fail(err, B_SHIM, 0,
+			      "%s is not a private directory of this user: remove it", base);
 	return 0;
 }
 
@@ -163,11 +163,10 @@ static int cannot_lock(const char *dir, struct b_err *err)
 	int why = errno;
 
 	(void)rmdir(dir);
-	return b_fail(
-		err, B_SHIM, why,
-		"cannot lock %s: %s: flock(2) must be allowed, and XDG_RUNTIME_DIR lie on a file "
-		"system that has it, or use --no-shim",
-		dir, strerror(why));
+	return b_fail(err, B_SHIM, why,
+		      "cannot lock %s: %s: set XDG_RUNTIME_DIR to a directory where flock(2) "
+		      "works, or use --no-shim",
+		      dir, strerror(why));
 }
 
 static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
@@ -189,8 +188,8 @@ static int make_dir(const char *base, struct lau_channel *ch, struct b_err *err)
 			return cannot_lock(dir.s, err);
 	}
 	return b_fail(err, B_SHIM, errno,
-		      "cannot make the run's channel in %s: %s: inside of another sandbox, set "
-		      "XDG_RUNTIME_DIR to a directory that is yours alone there, or use --no-shim",
+		      "cannot make the run's channel in %s: %s: inside another sandbox, set "
+		      "XDG_RUNTIME_DIR to a private directory there, or use --no-shim",
 		      base, strerror(errno));
 }
 
@@ -248,7 +247,7 @@ int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
 	int rc = ch->is_settled ? 0 : lau_os_reserve(ch->ring_fd, (off_t)ch->ring_bytes);
 
 	if (rc)
-		return b_fail_sys(err, B_SHIM, rc, "no room for the run's events (%s)", ch->dir);
+		return b_fail_sys(err, B_SHIM, rc, "no space for the run's events (%s)", ch->dir);
 	ch->is_settled = true;
 	return 0;
 }

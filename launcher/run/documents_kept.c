@@ -88,9 +88,9 @@ static int compare(const struct lau_documents *d, struct b_str *now, int pass, s
 		    (pass && (text.len != now[i].len ||
 			      memcmp(b_str_c(&text), b_str_c(&now[i]), text.len) != 0)))
 			return b_fail(err, B_POLICY, 0, "%s: %s", was->path,
-				      is_absent	       ? "is not there any more"
-				      : was->is_absent ? "was not there when the run began"
-						       : "changed while it was read: once more");
+				      is_absent	       ? "no longer exists"
+				      : was->is_absent ? "did not exist when the run began"
+						       : "changed while it was read: try again");
 		if (pass)
 			continue;
 		if (!is_absent &&

@@ -107,7 +107,7 @@ static bool path_is_sound(struct pol_engine *e, const char *path, struct b_str *
 		b_auto(b_str_release) struct b_str dir = {0};
 
 		if (*path != '/') {
-			b_str_add(why, "PATH leads to where the command stands");
+			b_str_add(why, "PATH has the command's current directory");
 			return false;
 		}
 		b_str_addn(&dir, path, n);
@@ -171,7 +171,7 @@ static bool loader_is_sound(struct pol_engine *e, char const *const *envp, struc
 			n = strcspn(p, variables[i].between);
 			if (element_is_sound(e, &a, b_arena_strndup(&a, p, n), variables[i].is_dir))
 				continue;
-			b_str_addf(why, "the variable %s leads to what the command may write",
+			b_str_addf(why, "the variable %s names a place that the command may modify",
 				   variables[i].name);
 			return false;
 		}
@@ -395,7 +395,8 @@ static bool names_programs(struct found *f, char const *const *envp, struct b_st
 	b_str_add_visible(why, file, strlen(file));
 	b_str_add(why, c.names ? " names programs that show differences or signatures "
 				 "(diff.external, command, textconv, submodule; %G in a format)"
-			       : " is not read whole: it may name programs that show differences");
+			       : " could not be read completely: it may name programs that show "
+				 "differences");
 	return true;
 }
 
@@ -409,8 +410,8 @@ static bool git_is_sound(struct pol_engine *e, char const *const *argv, char con
 	if (looks == LOOKS_AT_NOTHING)
 		return true;
 	if (changes_directory(argv)) {
-		b_str_add(why, "git compares files behind cd, where another configuration may name "
-			       "programs");
+		b_str_add(why, "git compares files after a cd, where another configuration may "
+			       "name programs");
 		return false;
 	}
 	f = b_calloc(1, sizeof *f);
@@ -420,12 +421,12 @@ static bool git_is_sound(struct pol_engine *e, char const *const *argv, char con
 	is_sound = !finds_open(f, envp);
 	if (!is_sound && f->open) {
 		b_str_add(why,
-			  "git compares files by a configuration that the command may write: ");
+			  "git compares files with a configuration that the command may modify: ");
 		b_str_add_visible(why, f->open, strlen(f->open));
 	} else if (!is_sound) {
 		b_str_add_visible(why, f->left_out, strlen(f->left_out));
-		b_str_add(why, " is not read whole: it may lead git into repositories of the "
-			       "command");
+		b_str_add(why, " could not be read completely: it may lead git into repositories "
+			       "that the command made");
 	} else if (looks == SHOWS_DIFFERENCES) {
 		is_sound = !names_programs(f, envp, why);
 	}

@@ -43,11 +43,10 @@ int lau_origin_add(struct lau_origin *o, const char *from, const char *text, siz
 	b_str_addn(&pair, text, len);
 	key = strcspn(pair.s, "=");
 	if (key == len || !is_key(pair.s, key) || len - key - 1 > VALUE_MAX)
-		return b_fail(
-			err, B_USAGE, 0,
-			"%s: `%.80s` is no KEY=VALUE: a key has letters, digits, `_`, `.` and "
-			"`-`, a value at most %d bytes",
-			from, pair.s, VALUE_MAX);
+		return b_fail(err, B_USAGE, 0,
+			      "%s: `%.80s` is not KEY=VALUE: a key has letters, digits, `_`, `.` "
+			      "and `-`, a value at most %d bytes",
+			      from, pair.s, VALUE_MAX);
 	if (o->ncontext == PAIRS_MAX)
 		return b_fail(err, B_USAGE, 0, "%s: more than %d pairs", from, PAIRS_MAX);
 	if (secrets)

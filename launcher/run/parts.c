@@ -105,8 +105,9 @@ int lau_parts_shim(const struct lau_options *o, const char *program, char **out,
 
 	*out = NULL;
 	if (cls != SBX_EXEC_DYNAMIC && cls != SBX_EXEC_UNREADABLE)
-		return b_fail(err, B_NOEXEC, 0, "`%s`: required: shim: it would not be loaded (%s)",
-			      program, sbx_exec_class_name(cls));
+		return b_fail(err, B_NOEXEC, 0,
+			      "`%s`: required: shim: this program would not load it (%s)", program,
+			      sbx_exec_class_name(cls));
 	return o->no_shim ? 0 : lau_shim_find(out, err);
 }
 
@@ -165,11 +166,10 @@ static int check_audit_file(struct lau_plan *p, const char *file, struct b_err *
 	if (pol_engine_check(p->engine, SBX_MODIFY, path.s, &answer, err) < 0)
 		return b_wrap(err, "--audit-file");
 	if (answer.allowed)
-		return b_fail(
-			err, B_AUDIT, 0,
-			"--audit-file %s: the command may modify it (rule `%s`, %s): choose a "
-			"place outside the workspace",
-			file, answer.matched, answer.origin);
+		return b_fail(err, B_AUDIT, 0,
+			      "--audit-file %s: the command may modify it (rule `%s`, %s): choose "
+			      "a file outside the workspace",
+			      file, answer.matched, answer.origin);
 	if (lau_outfile_is_descriptor(file))
 		return 0;
 	if (lau_outfile_check(p->engine, "--audit-file", file, NULL, err) < 0) {
@@ -191,7 +191,8 @@ static int open_log(struct lau_record *r, struct b_err *err)
 			 : openat(r->dir.dirfd, "audit.jsonl", FLAGS | O_CLOEXEC, 0600);
 	if (r->log_fd < 0)
 		return b_fail(err, B_AUDIT, errno, "%s: %s", file ? file : r->dir.path,
-			      errno == ENXIO ? "nobody reads it" : strerror(errno));
+			      errno == ENXIO ? "no program has it open for reading"
+					     : strerror(errno));
 	return 0;
 }
 
@@ -580,18 +581,17 @@ int lau_family_join(struct lau_family *f, uint64_t *out_room, struct b_err *err)
 	if (atomic_fetch_add(&f->runs, 1) >= LAU_FAMILY_RUNS) {
 		atomic_fetch_sub(&f->runs, 1);
 		return b_fail(err, B_AUDIT, 0,
-			      "%u runs were made inside of this one, and more would not be kept: "
-			      "start another outside",
+			      "this run already has records of %u runs inside it, the most that "
+			      "are kept: start another run outside",
 			      (unsigned)LAU_FAMILY_RUNS);
 	}
 	if (take_room(f, out_room))
 		return 0;
 	atomic_fetch_sub(&f->runs, 1);
-	return b_fail(
-		err, B_AUDIT, 0,
-		"the logs of the runs inside of this one have %llu MiB, and more would not be "
-		"kept: start another outside",
-		LAU_FAMILY_BYTES >> 20);
+	return b_fail(err, B_AUDIT, 0,
+		      "the logs of the runs inside this one have %llu MiB, the most that is kept: "
+		      "start another run outside",
+		      LAU_FAMILY_BYTES >> 20);
 }
 
 void lau_family_leave(struct lau_family *f, uint64_t room, uint64_t used)

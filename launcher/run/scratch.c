@@ -208,11 +208,10 @@ int lau_scratch_take(bool make, struct lau_scratch *out, struct b_err *err)
 		return 0;
 	}
 	if (out->no_locks)
-		return b_fail(
-			err, B_SYSTEM, out->no_locks,
-			"cannot lock a directory in %s: %s: flock(2) must be allowed, and TMPDIR "
-			"lie on a file system that has it",
-			base, strerror(out->no_locks));
+		return b_fail(err, B_SYSTEM, out->no_locks,
+			      "cannot lock a directory in %s: %s: set TMPDIR to a directory where "
+			      "flock(2) works",
+			      base, strerror(out->no_locks));
 	return b_fail_sys(err, B_SYSTEM, errno, "cannot make a directory in %s", base);
 }
 

@@ -222,7 +222,7 @@ static void broker_ended(struct loop *l, int status)
 	if (l->out->err.kind == B_OK) {
 		l->out->phase = LAU_PHASE_ABORTED;
 		b_fail(&l->out->err, B_FLOOR, 0,
-		       "the broker died (%s %d): nothing was allowed since",
+		       "the broker died (%s %d): every call that needed it was refused since then",
 		       WIFSIGNALED(status) ? "signal" : "status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 	}

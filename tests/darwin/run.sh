@@ -176,7 +176,7 @@ read $T/home/.ssh/id 13" ]
 		grep -q 'the shim alone' "$run_json"
 	ok $? "which run.json records"
 	status_is 125 "$missing and no shim is no run" --best-effort --no-shim -- /bin/echo no
-	says 'nothing at all would hold'
+	says 'nothing would enforce the policy'
 	status_is 0 "$missing in a plan" --dry-run -- /bin/echo no
 	grep -q 'would be refused' "$T/out"
 	ok $? "says that it would be refused"

@@ -16,7 +16,7 @@ launch -q --anchor-command 'echo "$SBX_RUN $SBX_HASH" >"$HOME/anchor"' -- true
 check 'a command outside gets run and hash' eval '[ "$status" -eq 0 ] && [ "$(cat "$HOME/anchor")" = "$(last) $(final)" ]'
 check 'which verify shows' eval '"$AUDIT" verify | grep -q "$(final)"'
 "$SBX" -q --anchor-fd 7 -- true 7>"$TMP/anchor" </dev/null
-check 'and says what the chain is worth' eval '"$AUDIT" verify | grep -qF "a program that can read $HOME/.local/state/sbx-launch/runs/.key can: then only an anchor tells"'
+check 'and says what the chain is worth' eval '"$AUDIT" verify | grep -qF "a program that can read $HOME/.local/state/sbx-launch/runs/.key can forge them: only an anchor shows that"'
 check 'a descriptor gets them' eval '[ "$(cat "$TMP/anchor")" = "$(last) $(final)" ]'
 launch -q --anchor-command 'exit 3' -- true
 check 'a command that fails is told, and the run is as it was' eval '[ "$status" -eq 0 ] && grep -q "anchor-command: status 3" "$TMP/err"'

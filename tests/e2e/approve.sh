@@ -80,7 +80,7 @@ approve_asks() # TEXT WORDS...
 mkdir -p bin && printf '#!/bin/sh\necho evil; touch made\n' >bin/ls && chmod +x bin/ls
 check 'a PATH into what the command may write asks' eval 'PATH=$PWD/bin:$PATH asked "PATH leads to .*/bin/ls, which the command may write" ls'
 check 'also below a shell' eval 'PATH=/usr/bin:/bin:$PWD/bin asked "PATH leads to .*/bin/ls" sh -c "cat file; ls"'
-check 'a relative one, too' eval 'PATH=bin:$PATH asked "PATH leads to where the command stands" ls'
+check 'a relative one, too' eval 'PATH=bin:$PATH asked "PATH has the command.s current directory" ls'
 ln -s "$PWD/bin/ls" "$HOME/cat"
 check 'and a link there' eval 'PATH=$HOME:$PATH asked "PATH leads to .*/cat" cat file'
 rm bin/ls && ln -s "$(command -v sh)" bin/cat
@@ -118,7 +118,7 @@ done <<'Y'
 [log]\n diffMerges = remerge
 Y
 head -c 1100000 /dev/zero | tr '\0' '#' >>.git/config
-check 'one that is too long asks' asked 'is not read whole' git diff
+check 'one that is too long asks' asked 'could not be read completely' git diff
 cp "$TMP/config" .git/config
 for i in 1 2 3 4 5 6 7 8 9; do
 	printf '[include]\npath = more%s\n' $((i + 1)) >"$HOME/more$i"
@@ -127,10 +127,10 @@ printf '\357\273\277[diff "x"]\ntextconv = touch made\n' >"$HOME/more10"
 git config include.path "$HOME/more1"
 check 'includes are followed as deep as git does' asked 'more10 names programs' git diff
 printf '[include]\npath = more11\n' >"$HOME/more10" && printf '[include]\npath = more1\n' >"$HOME/more11"
-check 'and no deeper' asked 'is not read whole' git diff
+check 'and no deeper' asked 'could not be read completely' git diff
 rm "$HOME"/more* && cp "$TMP/config" .git/config
 git init -q evil && git -C evil config diff.x.textconv 'touch made; cat'
-check 'git in another directory asks' asked 'behind cd' sh -c 'cd evil && git diff'
+check 'git in another directory asks' asked 'after a cd' sh -c 'cd evil && git diff'
 launch -q --mode accept-edits sh -c 'cd evil && ls; git rev-parse --is-inside-work-tree'
 check 'what compares no file there does not' [ "$status" -eq 0 ]
 rm -rf evil
@@ -139,7 +139,7 @@ git init -q evil && printf 'f filter=z\n' >evil/.gitattributes && echo 1 >evil/f
 printf '#!/bin/sh\ntouch "%s/ran"; cat\n' "$PWD" >evil/x.sh && chmod 755 evil/x.sh
 git -C evil add f && git -C evil config filter.z.clean ./x.sh && sleep .01 && echo 2 >evil/f
 for words in 'git status' 'git ls-files -m' 'git ls-files -d -m' 'g""it stat""us'; do
-	check "$words in another directory asks" asked 'behind cd' sh -c "cd evil && $words"
+	check "$words in another directory asks" asked 'after a cd' sh -c "cd evil && $words"
 	check "$words there: approve says so" \
 		sh -c '! "$1" approve -- sh -c "cd evil && $2" >/dev/null 2>&1' - "$ask" "$words"
 done
@@ -147,7 +147,7 @@ here=$PWD
 cd evil || exit 1
 launch -q -w "$here" --mode accept-edits git status
 check 'in a nested repository, too' [ "$status" -eq 126 -a ! -e ../ran ]
-check 'and says why' grep -q 'git compares files by a configuration that the command may write: .*/evil/.git/config' "$TMP/err"
+check 'and says why' grep -q 'git compares files with a configuration that the command may modify: .*/evil/.git/config' "$TMP/err"
 git status >/dev/null && check 'where it would run' [ -e ../ran ]
 launch -q --mode accept-edits git status
 check 'one that is the workspace is the user'"'"'s' [ "$status" -eq 0 ]
@@ -159,7 +159,7 @@ git config --unset core.fsmonitor
 git status >/dev/null 2>&1
 check 'git asks the monitor of a submodule' [ -e ran ]
 rm -f ran
-check 'here it asks' asked 'git compares files by a configuration that the command may write: .*/sub/.git/config' sh -c 'git status && git diff'
+check 'here it asks' asked 'git compares files with a configuration that the command may modify: .*/sub/.git/config' sh -c 'git status && git diff'
 check 'and nothing runs' [ ! -e ran ]
 printf '[submodule "sub"]\n\tpath = sub\n\turl = x\n\tignore = none\n' >.gitmodules
 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=diff.ignoreSubmodules GIT_CONFIG_VALUE_0=dirty git status >/dev/null 2>&1
@@ -173,12 +173,12 @@ for version in 2 3 4; do
 done
 cp .git/index "$TMP/index"
 git update-index --split-index
-check 'an index in two files asks' approve_asks 'index is not read whole' git status
+check 'an index in two files asks' approve_asks 'index could not be read completely' git status
 git update-index --no-split-index
 head -c 100 "$TMP/index" >.git/index
-check 'a damaged one asks' approve_asks 'index is not read whole' git status
+check 'a damaged one asks' approve_asks 'index could not be read completely' git status
 cp "$TMP/index" .git/index
-check 'a work tree elsewhere asks' approve_asks 'index is not read whole' git --work-tree=d status
+check 'a work tree elsewhere asks' approve_asks 'index could not be read completely' git --work-tree=d status
 mkdir -p .git/modules && mv sub/.git .git/modules/sub && echo 'gitdir: ../.git/modules/sub' >sub/.git
 git -C sub config --unset core.fsmonitor
 launch -q --mode accept-edits sh -c 'git status && git diff'
@@ -209,7 +209,7 @@ for at in $(first 3 gitfile bare common link deep/er); do
 	git status >/dev/null 2>&1
 	check "git runs the monitor in $at" [ -e "$here/ran" ]
 	rm -f "$here/ran"
-	check "approve asks in $at" sh -c '"$1" approve -w "$2" -- git status | grep -q "^ask: .*a configuration that the command may write"' - "$ask" "$here"
+	check "approve asks in $at" sh -c '"$1" approve -w "$2" -- git status | grep -q "^ask: .*a configuration that the command may modify"' - "$ask" "$here"
 	launch -q -w "$here" --mode accept-edits git status
 	check "accept-edits in $at" [ "$status" -eq 126 -a ! -e "$here/ran" ]
 done
@@ -220,7 +220,7 @@ for text in "cat '$HOME/.ssh/id_y'" "ls && cat \"$HOME\"/.ssh/id_y" "cd '$HOME';
 	"cd d; cd '$HOME'; cat d/x .ssh/id_y" "sh -c 'cat $HOME/.ssh/id_y'" "grep -f$HOME/.ssh/id_y file" "cat d/../../home/.ssh/id_y"; do
 	check "denies a secret in $text" sh -c '"$1" approve -- sh -c "$2" | grep -q "^deny: arg-in-protected-root"' - "$ask" "$text"
 done
-check 'asks where cd leads nobody knows where' approve_asks 'a cd whose place is not known' sh -c 'cd; cat .ssh/id_y'
+check 'asks where cd leads nobody knows where' approve_asks 'a cd to a directory that is not known' sh -c 'cd; cat .ssh/id_y'
 check 'allows what it knows' [ "$("$ask" approve -- sh -c 'cd d && cat e/f && ls ..')" = 'allow: read-only' ]
 for words in 'env LD_PRELOAD=x ls' 'env -S ls' 'xargs ls' 'timeout 1 ls' 'nice ls' 'nohup ls' 'find . -exec ls ;' 'bash -c ls x' 'bash -lc ls' \
 	'sh -c LD_PRELOAD=x' 'command ls' 'exec ls' 'eval ls' 'busybox ls' 'stdbuf -o0 ls' 'setsid ls' 'git -C d status' 'git --git-dir=x status'; do
@@ -230,7 +230,7 @@ for words in 'env LD_PRELOAD=x ls' 'env -S ls' 'xargs ls' 'timeout 1 ls' 'nice l
 done
 for at in LD_PRELOAD=$PWD/lib/x.so LD_PRELOAD=lib/x.so LD_AUDIT=/a:$PWD/lib/x.so LD_LIBRARY_PATH=$PWD/lib LD_LIBRARY_PATH=/lib: \
 	'LD_PRELOAD=/lib/$LIB/x.so' LD_LIBRARY_PATH=lib; do
-	check "asks with $at" sh -c 'env "$2" "$1" approve -- ls 2>/dev/null | grep -q "^ask: .*the variable LD_[A-Z_]* leads to what the command may write"' - "$ask" "$at"
+	check "asks with $at" sh -c 'env "$2" "$1" approve -- ls 2>/dev/null | grep -q "^ask: .*the variable LD_[A-Z_]* names a place that the command may modify"' - "$ask" "$at"
 done
 for at in LD_DEBUG_OUTPUT=x GCONV_PATH=lib CDPATH=/ DYLD_INSERT_LIBRARIES=x GIT_DIR=x GIT_INDEX_FILE=x GIT_WORK_TREE=x; do
 	check "asks with $at" sh -c 'env "$2" "$1" approve -- ls | grep -q "^ask: .*the variable $3 changes what commands do"' - "$ask" "$at" "${at%%=*}"

@@ -102,7 +102,7 @@ run=$(grep -l '"argv":\["true"\]' "$HOME"/.local/state/sbx-launch/runs/*/run.jso
 check 'run.json: each limit, and what holds it' \
 	[ "$(grep -cE '"limits":\[\{"name":"memory","value":1073741824,"by":"(rlimit|cgroup)"\},\{"name":"cpu-time","value":60,"by":"rlimit"\},\{"name":"fsize","value":1048576,"by":"rlimit"\},\{"name":"nofile","value":100,"by":"rlimit"\}\]' $run)" = 1 ]
 check 'dry-run: the same' \
-	[ "$("$SBX" --dry-run --memory 1G --nofile 100 -- true | grep -cE '^(memory: 1073741824|nofile: 100), held by (rlimit|cgroup)$')" = 2 ]
+	[ "$("$SBX" --dry-run --memory 1G --nofile 100 -- true | grep -cE '^(memory: 1073741824|nofile: 100), enforced by (rlimit|cgroup)$')" = 2 ]
 for bad in '--memory 12X' '--memory -1' '--cpu-time 5ms' '--nproc 1.5' '--nofile 2' '--fsize 0'; do
 	launch $bad -- true
 	check "$bad is refused, with what is expected" [ "$status:$(grep -cE 'E_USAGE.*expected' "$TMP/err")" = 125:1 ]
@@ -110,7 +110,7 @@ done
 check 'the launcher needs more than the command has' [ "$("$SBX" -q --nofile 10 --fsize 1 -- echo x)" = x ]
 if [ "$(held memory --memory)" = rlimit ]; then
 	check 'memory: it is told that each process has it' \
-		[ "$("$SBX" -v --memory 1G -- true 2>&1 | grep -c 'limit: --memory: holds for each process')" = 1 ]
+		[ "$("$SBX" -v --memory 1G -- true 2>&1 | grep -c 'limit: --memory: limits each process alone')" = 1 ]
 fi
 if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap -- true 2>/dev/null; then
 	check 'under bubblewrap, too' \

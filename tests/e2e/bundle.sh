@@ -86,18 +86,18 @@ tamper() { python3 - "$TMP/good" "$TMP/fleet.bundle" "$1" <<-X
 	open(sys.argv[2], "w").write(text[:len(text) // 2] if how == "cut" else "" if how == "empty" else text)
 	X
 }
-for row in 'text:the signature does not hold' 'signature:the signature does not hold' 'cut:cut short' 'empty:cut short'; do
+for row in 'text:the signature is wrong' 'signature:the signature is wrong' 'cut:truncated' 'empty:truncated'; do
 	tamper "${row%%:*}"
 	check "tampered with (${row%%:*}): refused with the reason, the last good one is in force" kept "${row#*:}"
 done
 rm "$TMP/fleet.bundle"
 check 'no file at all' kept 'No such file'
 make_bundle "$TMP/fleet.bundle" 2 "$TMP/b.yaml" >/dev/null
-check 'a lower version: rolled back' kept 'rolled back: version 2 of `fleet`, and 3 was in force'
+check 'a lower version: rolled back' kept 'rolled back: it is version 2 of `fleet`, but version 3 was already in force'
 make_bundle "$TMP/fleet.bundle" 3 "$TMP/b.yaml" >/dev/null
-check 'the same version with another text' kept 'another text of version 3'
+check 'the same version with another text' kept 'differs from the one that was in force as version 3'
 "$policy" bundle make --key "$keys/other" --name fleet --bundle-version 9 --expires 2099-01-01 -o "$TMP/fleet.bundle" "$TMP/b.yaml" >/dev/null
-check 'signed with another key' kept 'another key'
+check 'signed with another key' kept 'a key other than'
 "$policy" bundle make --key "$keys/key" --name else --bundle-version 9 --expires 2099-01-01 -o "$TMP/fleet.bundle" "$TMP/b.yaml" >/dev/null
 check 'another bundle of this key' kept 'is `else`'
 SOURCE_DATE_EPOCH=1000000000 expires=2001-10-01 make_bundle "$TMP/fleet.bundle" 9 "$TMP/b.yaml" >/dev/null
@@ -110,12 +110,12 @@ none() # REASON
 	launch 125 sh -c 'echo x >ran' && says E_POLICY && says "$1" && [ ! -e ran ]
 }
 check 'expired, and no good one: nothing runs' none 'expired 2001-10-01'
-for row in 'text:the signature does not hold' 'cut:cut short'; do
+for row in 'text:the signature is wrong' 'cut:truncated'; do
 	tamper "${row%%:*}"
 	check "tampered with (${row%%:*}), and no good one: nothing runs" none "${row#*:}"
 done
 cp "$TMP/good" "$TMP/fleet.bundle"
-wrong_key() { forget; "$SBX" --require-bundle "$TMP/good" --bundle-key "$keys/other.pub" true 2>"$TMP/err"; [ $? -eq 125 ] && says 'another key'; }
+wrong_key() { forget; "$SBX" --require-bundle "$TMP/good" --bundle-key "$keys/other.pub" true 2>"$TMP/err"; [ $? -eq 125 ] && says 'a key other than'; }
 check 'the wrong key: nothing runs' wrong_key
 no_key() { forget; "$SBX" --require-bundle "$TMP/good" --bundle-key "$keys/none" true 2>"$TMP/err"; [ $? -eq 125 ] && says 'No such file'; }
 check 'no key: nothing runs' no_key
@@ -126,7 +126,7 @@ newer() { denied && make_bundle "$TMP/fleet.bundle" 4 "$TMP/b.yaml" && launch 0 
 check 'a newer one takes its place' newer
 long_gone() { forget; cp "$TMP/good" "$TMP/fleet.bundle" && launch 0 true && tamper cut &&
 	faketime 2100-01-01 "$SBX" --require-bundle "$TMP/fleet.bundle" --bundle-key "$keys/pub" true 2>"$TMP/err"
-	[ $? -eq 125 ] && says 'cut short' && says 'the last good one'; }
+	[ $? -eq 125 ] && says 'truncated' && says 'the last good one'; }
 if command -v faketime >/dev/null; then check 'a last good one that has expired is none' long_gone; fi
 
 # ---- attacks ----

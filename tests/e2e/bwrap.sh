@@ -35,8 +35,8 @@ says() # TEXT SCRIPT: of a bwrap that is such a script
 }
 settings local 'bwrap_path = "/usr/local/bin/bwrap"'
 if [ "$(id -u)" -eq 0 ] && unshare -m mount -t tmpfs none /usr/local/bin 2>/dev/null; then
-	check 'a version with signs is none' says 'does not say its version' 'echo bubblewrap -1.-9'
-	check 'nor does one that hangs' says 'does not say its version' 'exec sleep 60'
+	check 'a version with signs is none' says 'prints no version' 'echo bubblewrap -1.-9'
+	check 'nor does one that hangs' says 'prints no version' 'exec sleep 60'
 fi
 common || exit 0
 
@@ -122,7 +122,7 @@ mkdir -p .git/hooks && echo '[core]' >.git/config && echo 'true' >.git/hooks/pre
 check 'protected names that are there hold' sh -c \
 	'[ "$(cat .git/config .git/hooks/*)" = "[core]
 true" ] && [ -e .git/HEAD ] && [ ! -e git ] && [ ! -e .git/c ]'
-check 'of the others is told' grep -q 'note: the protected set holds for what is there: [1-9][0-9]* of its names' "$TMP/protected.err"
+check 'of the others is told' grep -q 'note: the protected set covers only existing files: the command can create or move [1-9][0-9]* of its names' "$TMP/protected.err"
 rm -rf .git
 check 'denials are told, with their rule' grep -q 'denied modify /etc/x (rule' "$TMP/err"
 check 'the record names the mounts' sh -c '"$1" | grep -q "^floor .*mounts by bubblewrap"' - "$(dirname "$SBX")/sbx-audit"
@@ -177,14 +177,14 @@ sed -i '/^allow_write/d' "$TMP/shut.toml"
 shut()
 {
 	"$SBX" --backend bwrap -p "$TMP/shut.toml" -- true 2>"$TMP/err"
-	[ $? -eq 125 ] && grep -qF "$WS: the policy does not open the working directory" "$TMP/err" ||
+	[ $? -eq 125 ] && grep -qF "$WS: the policy does not allow reading the working directory" "$TMP/err" ||
 		{ cat "$TMP/shut.toml" "$TMP/err"; return 1; }
 }
 check 'a working directory that is not open is named' shut
 cp "$real" "$HOME/bwrap"
-check 'and nobody else may be able to change it' unavailable "$HOME/bwrap" "$HOME/bwrap: not root's alone to change"
+check 'and nobody else may be able to change it' unavailable "$HOME/bwrap" "$HOME/bwrap: users other than root can change it"
 ln -s "$HOME/bwrap" link
-check 'nor by a link' unavailable "$PWD/link" "not root's alone to change"
+check 'nor by a link' unavailable "$PWD/link" "users other than root can change it"
 check 'no other is started in its place' unavailable "$(command -v env)" 'could not make the mounts'
 
 rm link

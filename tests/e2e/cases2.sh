@@ -84,7 +84,7 @@ check 'OSH-04: files, devices and streams among the paths' sh -c '[ "$("$1" -p "
 
 fresh
 launch -v --unix host -- true
-check 'NET-16: the sockets of the host are open in denied directories, too, and that is said' grep -q 'limit: connect: --unix host opens each socket' "$TMP/err"
+check 'NET-16: the sockets of the host are open in denied directories, too, and that is said' grep -q 'limit: connect: --unix host opens all Unix sockets' "$TMP/err"
 launch -- sh -c 'echo x >"$0"' "/tmp/sbx-case-$$"
 check 'TMP-06: what is made in /tmp by name is refused with its option' grep -q "allow with --modify /tmp/sbx-case-$$, or with --isolate pid,shm,tmp\$" "$TMP/err"
 apart() { ("$SBX" -q --modify "$TMP" "$@" -- sh -c ": >'$TMP'/h.\$\$; sleep 1" & sleep .3; "$SBX" -q --modify "$TMP" "$@" -- sh -c "set -C; : >'$TMP'/h.\$\$"; echo $?; wait); }
@@ -134,7 +134,7 @@ check 'PRE-14: rubbish to preload is the loader'"'"'s affair' sh -c '[ "$(cat "$
 # of files alone: a name server that is refused has a line of its own
 launch --deny-read /etc/hosts -- getent -s files hosts localhost
 check 'PRE-16: what the C library opens by itself is refused' [ "$status" -ne 0 ]
-check 'PRE-16: and the summary does not say that nothing was' sh -c '"$1" | grep -qx "denied    none seen; what Landlock refuses inside of the C library, and signals, are not seen"' - "${SBX%launch}audit"
+check 'PRE-16: and the summary does not say that nothing was' sh -c '"$1" | grep -qx "denied    none seen; refusals by Landlock inside the C library, and signals, are not seen"' - "${SBX%launch}audit"
 launch --deny-read /etc/hosts -- cat /etc/hosts
 check 'DIA-04: a line has path, rule and remedy' grep -q 'denied read /etc/hosts (rule /etc/hosts/\*\*, cli:--deny-read:1): allow with --read /etc/hosts' "$TMP/err"
 

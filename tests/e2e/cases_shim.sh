@@ -105,7 +105,7 @@ if [ $? -eq 7 ]; then
 	check 'a 32-bit program: its calls are not judged, and so it is killed' [ "$status" -eq 159 ]
 	launch -- sh -c './w'
 	check 'from a shell, too' [ "$status" -eq 159 ]
-	check 'which is explained' grep -q 'note: SIGSYS is .* 32-bit programs do not run' "$TMP/err"
+	check 'which is explained' grep -q 'note: the system-call filter kills (SIGSYS) .* 32-bit programs do not run' "$TMP/err"
 	check 'and is told as of another machine' \
 		[ "$("${SBX%/*}/sbx-audit" show --kind unwitnessed | grep -c 'foreign-abi')" = 1 ]
 	check 'the loader says nothing of it' [ "$(grep -c 'ld\.so' "$TMP/err")" = 0 ]

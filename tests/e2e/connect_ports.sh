@@ -124,7 +124,7 @@ n = len(urllib.request.urlopen("http://a.example.net/big/500000", timeout=30).re
 print("slow" if n == 500000 and 1.5 < time.time() - t < 20 else (n, time.time() - t))'
 policy limits.yaml 'networkLimits: {connections: 1, bytes: 10M, rate: 5M}' '"a.example.net:80"'
 as_each 'in a document' 0 '^56$|^7$' -q -p limits.yaml -- sh -c 'curl -s -m 20 -o /dev/null http://a.example.net/; curl -s -m 20 http://a.example.net/; echo $?'
-as_each 'what cannot be counted is refused' 125 'limits of the network: the network is the host' \
+as_each 'what cannot be counted is refused' 125 'limits of the network: the command uses the host' \
 	--network host --net-bytes 1M -- true
 as_each 'the proxy refuses, too' 0 'a limit of the run' -q $A --proxy-env --net-connections 1 -- sh -c '
 	curl -s -m 20 -o /dev/null http://a.example.net/; curl -s -m 20 http://a.example.net/'
@@ -200,5 +200,5 @@ as_each 'in a document' 0 '^a.example.net /x$' -q -p upstream.yaml -- curl -sS -
 check 'by the proxy' grep -q '^CONNECT 93.184.216.34:80' "$NAMES/upstream"
 check 'of the environment' sh -c 'https_proxy=http://10.9.9.9:3129 "$0" -q --upstream-proxy env \
 	--connect a.example.net:80 -- curl -sS -m 20 --noproxy "*" http://a.example.net/x | grep -qx "a.example.net /x"' "$SBX"
-as_each 'with the network of the host it is refused' 125 'proxy upstream: the network is the host' \
+as_each 'with the network of the host it is refused' 125 'proxy upstream: the command uses the host' \
 	$U --network host -- true

@@ -132,7 +132,7 @@ for w in $WHO; do
 
 	policy '        - other.example.net:80
         - b.example.net:80'
-	check "$w: new rules hold when --reload returns" reload 0 'read again and hold: [0-9]+ connections go on, 1 ended'
+	check "$w: new rules hold when --reload returns" reload 0 'are in force: [0-9]+ connections continue, 1 were ended'
 	check "$w: what they open" said '^other.example.net /x$' get other.example.net
 	check "$w: what they do not" said '^failed: ' get a.example.net
 	check "$w: the connection that was there has ended" said '^(closed|failed: .*(reset|closed|[Bb]roken pipe))' ask a.example.net
@@ -150,9 +150,9 @@ for w in $WHO; do
 	printf 'schemaVersion: 2\nkind: [' >"$D/p.yaml"
 	check "$w: nor a text that is broken" reload 125 'E_POLICY: .*p.yaml:[23]:'
 	rm "$D/p.yaml"
-	check "$w: nor one that is gone" reload 125 'p.yaml: is not there any more'
+	check "$w: nor one that is gone" reload 125 'p.yaml: no longer exists'
 	policy '        - {to: "a.example.net:80", by: [/usr/bin/none]}'
-	check "$w: nor programs be told apart" reload 125 'p.yaml:10:.*was not named when the run began'
+	check "$w: nor programs be told apart" reload 125 'p.yaml:10:.*was not in the rules when the run began'
 	check "$w: and still nothing has changed" said '^other.example.net /x$' get other.example.net
 
 	policy '        - {to: "a.example.net:80", http: [GET /x]}'

@@ -274,8 +274,8 @@ check 'sbx-policy why says so' said
 noted()
 {
 	tree
-	"$SBX" -v -- true 2>&1 | grep 'lies on fuse' &&
-		grep 'lies on fuse' "$(ls -td "$HOME"/.local/state/sbx-launch/runs/* | head -n 1)/run.json" &&
+	"$SBX" -v -- true 2>&1 | grep 'is on fuse' &&
+		grep 'is on fuse' "$(ls -td "$HOME"/.local/state/sbx-launch/runs/* | head -n 1)/run.json" &&
 		"$SBX" --doctor | grep "$M (fuse)"
 }
 check 'one line says that nothing can be known, and is recorded' noted

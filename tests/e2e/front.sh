@@ -87,7 +87,7 @@ check 'and says that it keeps no record' grep -q '^sbx-launch: E_AUDIT: .*ulimit
 # shellcheck disable=SC2016
 piped '-f 4' sh -c 'i=0; while [ $i -lt 300 ]; do : >f_$i; i=$((i + 1)); done; echo all; exit 4'
 check 'nor does a log that fills up to it end the command' [ "$status" -eq 4 ]
-check 'which is told once' [ "$(grep -c 'the run goes on without' "$TMP/err")" -eq 1 ]
+check 'which is told once' [ "$(grep -c 'the run continues without it' "$TMP/err")" -eq 1 ]
 rm -f f_*
 piped '-f 1' --audit-required touch ran
 check 'a hard one, the record required: refused' [ "$status" -eq 125 ]
@@ -96,7 +96,7 @@ check 'not run' [ ! -e ran ]
 piped '-Sn 8' sh -c 'ulimit -n'
 check 'a soft limit of open files is the command'\''s alone' grep -qx 8 "$TMP/out"
 piped '-n 8' touch ran
-check 'a hard one is refused by name' grep -q '^sbx-launch: E_LIMIT: only 8 files' "$TMP/err"
+check 'a hard one is refused by name' grep -q '^sbx-launch: E_LIMIT: a process may have only 8 files' "$TMP/err"
 check 'with 125' [ "$status" -eq 125 ]
 
 # Where exactly memory runs out is the C library's.
@@ -164,7 +164,7 @@ check 'a run too deep inside of others is a floor that cannot be had' \
 	grep -q '^sbx-launch: E_FLOOR: .*--best-effort --audit-level none' "$TMP/err"
 check 'one line of ours' [ "$(grep -c '^sbx-launch: E_' "$TMP/err")" -eq 1 ]
 launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --best-effort true
-check 'its record is the outer run'\''s' grep -q '^sbx-launch: E_AUDIT: .*: --audit-level none$' "$TMP/err"
+check 'its record is the outer run'\''s' grep -q '^sbx-launch: E_AUDIT: .*: use --audit-level none$' "$TMP/err"
 launch "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" --best-effort --audit-level none echo inner
 check 'the remedy works' grep -qx inner "$TMP/out"
 
@@ -172,8 +172,8 @@ check 'the remedy works' grep -qx inner "$TMP/out"
 
 launch -v sh -c 'for i in $(seq 22); do sleep 100 & done'
 check 'one line for each process left' \
-	[ "$(grep -cE '^sbx-launch: left running, now ended: [0-9]+ [a-z]+$' "$TMP/err")" -eq 20 ]
-check 'and the rest counted' grep -qx 'sbx-launch: left running, now ended: and 2 more' "$TMP/err"
+	[ "$(grep -cE '^sbx-launch: ended what was left running: [0-9]+ [a-z]+$' "$TMP/err")" -eq 20 ]
+check 'and the rest counted' grep -qx 'sbx-launch: ended what was left running: and 2 more' "$TMP/err"
 
 # ---- a workspace that holds our programs ----
 

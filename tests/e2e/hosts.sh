@@ -78,8 +78,8 @@ on '--no landlock' -q --best-effort -- sh -c 'grep -E "^(NoNewPrivs|Seccomp):" /
 check 'and filter and network hold' [ "$(grep -cE 'NoNewPrivs:.1|Seccomp:.2|^ *lo:' "$TMP/out")" = 3 ]
 
 # What such a kernel does not see, the broker does, for as long as a call can be held (Linux 5.19).
-refused 'ABI 1 without the broker: refused' '--abi 1 --no killable' 'EXDEV.*no broker sees to it: Linux .* lacks a call that the broker needs, or a filter refuses it: Linux 5.19'
-refused 'ABI 2 without the broker: refused' '--abi 2 --no listener' 'truncation.*no broker sees to it: no listener for system calls'
+refused 'ABI 1 without the broker: refused' '--abi 1 --no killable' 'EXDEV.*there is no broker to check it: Linux .* does not have a call that the broker needs, or a filter refuses it: Linux 5.19'
+refused 'ABI 2 without the broker: refused' '--abi 2 --no listener' 'truncation.*there is no broker to check it: no listener for system calls'
 for lack in '--abi 1 --no killable' '--abi 2 --no listener'; do
 	runs "$lack: best effort" "$lack" '"losses":\[.*nothing is recorded' --best-effort
 	holds "$lack: what remains holds" "$lack" --best-effort --no-shim
@@ -196,7 +196,7 @@ lacks_broker() # LACK CAUSE
 	holds "$1: what remains holds" "--no $1" --best-effort --no-shim
 	case $1 in listener*) ;; *) full || return ;; esac # all of it once
 	runs "$1: best effort" "--no $1" '"losses":\[.*the protected set' --best-effort
-	refused "$1: required" "--no $1" "broker: not on this host: $2" --require broker --best-effort
+	refused "$1: required" "--no $1" "broker: this host does not have it: $2" --require broker --best-effort
 	mkdir -p .git/hooks
 	on "--no $1" -q --best-effort -- sh -c '(echo x >.git/hooks/x) 2>/dev/null; echo y >out'
 	check "$1: the shim keeps the protected set" [ -e out -a ! -e .git/hooks/x ]
@@ -313,9 +313,9 @@ sed '/^fail_if/d' "$TMP/lax.toml" >"$TMP/strict.toml" && chmod 600 "$TMP/strict.
 on '--no namespaces' -q -- bash -c 'echo >/dev/tcp/127.0.0.1/1'
 check 'and there is no network' grep -qi 'permission denied\|not permitted\|not supported' "$TMP/err"
 
-refused 'required: landlock' '--no landlock' 'landlock: not on this host: .*lsm=' --require landlock --best-effort
-refused 'required: an ABI' '--abi 5' 'landlock=6: not on this host: Linux 6.12' --require landlock=6 --best-effort
-refused 'required: the shim' '--abi 2 --no listener' 'shim: not on this host: ' --require shim --best-effort
+refused 'required: landlock' '--no landlock' 'landlock: this host does not have it: .*lsm=' --require landlock --best-effort
+refused 'required: an ABI' '--abi 5' 'landlock=6: this host does not have it: Linux 6.12' --require landlock=6 --best-effort
+refused 'required: the shim' '--abi 2 --no listener' 'shim: this host does not have it: ' --require shim --best-effort
 remedy='allow user namespaces' # which helps no root: its namespaces are made without one
 [ "$(id -u)" != 0 ] || remedy='grant root CAP_SYS_ADMIN, start as an ordinary user'
 refused 'a document that relies on a /tmp of its own' '--no namespaces' "required: .*$remedy" -p "$TMP/strict.toml"
@@ -324,7 +324,7 @@ for need in $(first 1 network-namespace pid-namespace private-shm private-tmp); 
 		--require $need --best-effort
 done
 refused 'named by --isolate is required' '--no namespaces' 'required: pid-namespace: ' --isolate pid --best-effort
-refused 'a network namespace without network none' '--abi 7' 'network-namespace: the network is the host' \
+refused 'a network namespace without network none' '--abi 7' 'network-namespace: the command uses the host' \
 	--network host --require network-namespace
 runs 'a host that has all' '--abi 7' 'pid namespace' --require landlock --require landlock=6 --require broker \
 	--require network-namespace --require pid-namespace --require private-shm --require shim

@@ -91,7 +91,7 @@ if with true 2>/dev/null; then
 	done
 	check "root's group by number is refused at its place" eval \
 		'! with "$SBX" -p "$TMP/rootgroup.yaml" -- touch ran 2>"$TMP/err" &&
-		grep -qF "rootgroup.yaml:5:48: run as root-too: that is root, by number: name another group" "$TMP/err" ||
+		grep -qF "rootgroup.yaml:5:48: run as root-too: this number is root: name another group" "$TMP/err" ||
 		{ cat "$TMP/err"; false; }'
 else
 	skip 'a host with a user sandbox' 'no mounts here'

@@ -70,7 +70,7 @@ if [ "$(id -u)" -eq 0 ] && command -v unshare setpriv >/dev/null; then
 	fewer()
 	{
 		SBX="$TMP/fewer" apart none --network host -v &&
-			grep -q 'no IPC of its own' "$TMP/err"
+			grep -q 'no IPC namespace' "$TMP/err"
 	}
 	printf '#!/bin/sh\nexec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin %s "$@"\n' "$SBX" >"$TMP/fewer"
 	chmod 755 "$TMP/fewer"

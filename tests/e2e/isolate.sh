@@ -153,7 +153,7 @@ check 'nor of one that is ended' nothing_left --network none -- sh -c 'kill -TER
 left()
 {
 	launch -v -- sh -c "sleep 61.$$ & setsid sleep 61.$$ & exit 3"
-	[ "$status" = 3 ] && grep -q 'left running, now ended: .*sleep' "$TMP/err" && [ "$(sleepers 61.$$)" = 0 ]
+	[ "$status" = 3 ] && grep -q 'ended what was left running: .*sleep' "$TMP/err" && [ "$(sleepers 61.$$)" = 0 ]
 }
 check 'what is left running is ended and named' left
 
@@ -233,7 +233,7 @@ marked()
 }
 check 'the mark cannot be taken off' marked
 check 'where there is a limit already, it is told' bash -c \
-	'ulimit -x 1000 && "$1" -v --isolate none -- true 2>&1 | grep -q "limit: a supervisor killed by SIGKILL leaves processes: .*--isolate pid"' - "$SBX"
+	'ulimit -x 1000 && "$1" -v --isolate none -- true 2>&1 | grep -q "limit: if the supervisor is killed by SIGKILL, its processes survive: .*--isolate pid"' - "$SBX"
 if command -v bwrap >/dev/null && "$SBX" -q --backend bwrap --isolate none -- true 2>/dev/null; then
 	check 'nor below bubblewrap' guarded --backend bwrap --isolate none
 fi

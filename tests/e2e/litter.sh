@@ -34,7 +34,7 @@ cat >"$TMP/all" <<-'END'
 	"$SBX" -q -- true &
 	"$SBX" -q -- true & wait
 	SBX_PROFILE=default "$SBX" --print-env >env && (. ./env; sh -c 'echo x >"$TMPDIR/x"')
-	"$SBX" --doctor | grep -A9 '^Left by' >doctor
+	"$SBX" --doctor | grep -A9 '^Files that runs left' >doctor
 	"$SBX" --doctor --json | jq -r '.left[] | "\(.n) \(.in)"' >doctor.json
 	left /tmp >tmp; left /var/tmp >vartmp; left /dev/shm >shm
 	cp -r "$XDG_STATE_HOME" state

@@ -14,7 +14,7 @@ why() # TEXT OPTIONS...
 	w=$1
 	shift
 	launch --marked-calls "$@" -- true
-	grep -q -- "--marked-calls: all is performed by the broker: .*$w" "$TMP/err" || { cat "$TMP/err"; return 1; }
+	grep -q -- "--marked-calls has no effect, the broker performs all calls: .*$w" "$TMP/err" || { cat "$TMP/err"; return 1; }
 }
 world()
 {

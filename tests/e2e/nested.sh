@@ -39,7 +39,7 @@ refused() # STATUS WORDS-IN-STDERR
 
 if [ "$(id -u)" -eq 0 ]; then
 	inner -- --caps setuid -- true
-	check 'capabilities that the outer run has not' refused 125 '--caps: the outer run has fewer'
+	check 'capabilities that the outer run has not' refused 125 '--caps: the inner run gets only the capabilities'
 fi
 common || exit 0
 
@@ -49,7 +49,7 @@ check 'a run inside a run' says hello
 inner -- -- "$SBX" -q -- "$SBX" -q -- echo fourth
 check 'and inside that' says fourth
 inner -- -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- "$SBX" -q -- echo too-deep
-check 'to a depth' refused 125 'a run inside a run has no floor of its own, .* is the fourth inside another'
+check 'to a depth' refused 125 'a run inside a run needs the outer run to make it, .* is the fourth inside another'
 launch -q -- bash -c 'ulimit -f 4; ulimit -t 600; ulimit -s 256; exec "$SBX" -q -- bash -c "ulimit -Hf; ulimit -Ht; ulimit -Hs
 	for i in \$(seq 60); do mkdir e\$i; rmdir e\$i; done"'
 check 'its limits are of the command' says '4
@@ -145,12 +145,12 @@ have=$(cut -f2 "$TMP/out")
 inner -- --caps sys_admin,net_admin,sys_ptrace,setuid -- sh -c 'grep CapEff /proc/self/status | cut -f2'
 no_more() # refused, or without what the outer one lacks
 {
-	[ "$status" -eq 125 ] && grep -q 'the outer run has fewer' "$TMP/err" && return
+	[ "$status" -eq 125 ] && grep -q 'only the capabilities that the outer run has' "$TMP/err" && return
 	[ "$status" -eq 0 ] && [ -n "$have" ] && [ $((0x$(tail -1 "$TMP/out") & ~0x$have)) -eq 0 ]
 }
 check 'no capability that the outer run has not' no_more
 inner -- --allow debug -- true
-check '--allow that the outer run has not' refused 125 'the outer run has not'
+check '--allow that the outer run has not' refused 125 'the outer run was started without it'
 inner --allow debug -- --allow debug -- true
 check 'and that it has' [ "$status" -eq 0 ]
 inner -- --isolate none -- sh -c 'ls -d /proc/[0-9]* | wc -l'
@@ -181,7 +181,7 @@ check 'but one that both open' [ "$status" -eq 0 ]
 kill $host
 if [ "$E2E_INNER" = nobody ]; then
 	launch -q --allow namespaces -- unshare -Ur "$SBX" -q -- true
-	check 'who is in a user namespace of its own is not served' refused 125 'namespace of its own\|no floor'
+	check 'who is in a user namespace of its own is not served' refused 125 'in another .* namespace\|needs the outer run'
 fi
 
 # ---- hostile requests ----

@@ -75,7 +75,7 @@ check 'and what opens it does' [ "$status" -eq 0 -o "$(id -u)" -eq 0 ]
 # ---- doctor ----
 launch -q -- "$SBX" --doctor
 check 'doctor inside a run: its supervisor makes others' \
-	grep -q '^Inside a run of sbx-launch, whose supervisor makes the runs inside it: --strict holds' "$TMP/out"
+	grep -q '^Inside a run of sbx-launch, whose supervisor makes the runs inside it: --strict works' "$TMP/out"
 launch -q -- "$SBX" --doctor --json
 check 'as JSON' grep -q '"holds":true,"inside_a_run":true' "$TMP/out"
 launch -q --no-shim -- "$SBX" --no-shim -q -- echo began

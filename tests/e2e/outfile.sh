@@ -41,11 +41,11 @@ done
 rm -f res.json
 "$SBX" -q -- mkfifo res.json
 result res.json
-check 'a planted FIFO makes nobody wait for ever' refused 'nobody reads it'
+check 'a planted FIFO makes nobody wait for ever' refused 'no program has it open for reading'
 exec 7<>res.json
 result res.json
 exec 7>&-
-check 'nor is it written to' refused 'E_FLOOR.*res.json: a FIFO that the command may replace'
+check 'nor is it written to' refused 'E_FLOOR.*res.json: the command may replace this FIFO'
 
 # A link on the way.
 for opt in result-json audit-file; do

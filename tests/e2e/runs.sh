@@ -30,7 +30,7 @@ d = json.load(open(sys.argv[1])); assert d["run_id"] == sys.argv[2] and d["live"
 	"$TMP/out" "$id" "$pid"
 "$SBX" --wait "$id" --timeout 50ms 2>"$TMP/err"
 check 'waiting for it may have an end: 124' [ $? -eq 124 ]
-check 'which is told' grep -q 'has not ended within the time' "$TMP/err"
+check 'which is told' grep -q 'did not end within --timeout' "$TMP/err"
 check 'and leaves the run alone' kill -0 "$pid"
 "$SBX" --stop "$id"
 check 'it is stopped' [ $? -eq 0 ]

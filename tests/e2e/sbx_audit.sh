@@ -133,7 +133,7 @@ schema_is_made()
 
 no_key()
 {
-	$as mv "$state/sbx-launch/runs/.key" "$state/key" && audit 2 verify && grep -q 'the key of its chain is not here' "$state/err"
+	$as mv "$state/sbx-launch/runs/.key" "$state/key" && audit 2 verify && grep -q 'does not have the key of its chain' "$state/err"
 	rc=$?
 	$as mv "$state/key" "$state/sbx-launch/runs/.key"
 	return $rc
@@ -154,7 +154,7 @@ corrupt_line()
 	cp "$log" "$state/copy"
 	printf 'no json\n{"kind":"denied","path":"x"}\n' >>"$log"
 	audit 2 show --kind denied "$id" && out '/.ssh/id' && grep -q "audit.jsonl:[0-9]*: not JSON" "$state/err" &&
-		audit 0 "$id" && out 'corrupt   1 lines of the log are no events'
+		audit 0 "$id" && out 'corrupt   1 lines of the log are not events'
 	rc=$?
 	cat "$state/copy" >"$log"
 	return $rc

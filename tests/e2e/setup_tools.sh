@@ -89,7 +89,7 @@ check 'npm: what came later stays' [ "$(tail -n 2 "$HOME/.npmrc" | xargs)" = 'up
 echo 'script-shell = /bin/bash' >>"$HOME/.npmrc"
 cp "$HOME/.npmrc" "$TMP/npmrc"
 launch --setup npm
-check 'npm: a shell of the user is not replaced' [ "$status $(grep -c 'script-shell already' "$TMP/err") $(cmp "$HOME/.npmrc" "$TMP/npmrc" && echo same)" = '125 1 same' ]
+check 'npm: a shell of the user is not replaced' [ "$status $(grep -c 'already sets script-shell' "$TMP/err") $(cmp "$HOME/.npmrc" "$TMP/npmrc" && echo same)" = '125 1 same' ]
 rm "$HOME/.npmrc"
 
 # ---- make ----
@@ -112,7 +112,7 @@ rm -f made
 undone
 echo 'SHELL := $(shell which bash)' >Makefile
 launch --setup make
-check 'make: a computed shell is refused, with what to do' [ "$status $(grep -c 'run all of it inside: sbx-launch make' "$TMP/err")" = '125 1' ]
+check 'make: a computed shell is refused, with what to do' [ "$status $(grep -c 'run make itself inside: sbx-launch make' "$TMP/err")" = '125 1' ]
 rm Makefile
 launch --setup make
 check 'make: without a makefile' [ "$status $(ls)" = '125 ' ]
@@ -149,7 +149,7 @@ rm -f made
 undone --project
 git config core.hooksPath .husky
 launch --setup git --project
-check 'git: hooks that have a place already' [ "$status $(grep -c 'hookspath already' "$TMP/err")" = '125 1' ]
+check 'git: hooks that have a place already' [ "$status $(grep -c 'already sets hookspath' "$TMP/err")" = '125 1' ]
 
 # ---- cargo ----
 again
@@ -195,7 +195,7 @@ rm -f made
 undone
 printf 'defaults:\n  run:\n    shell: sh\n' >.github/workflows/c.yml
 launch --setup github
-check 'github: defaults of its own, and no file is changed' [ "$status $(grep -c 'c.yml: it has' "$TMP/err") $(cat .github/workflows/*.y* | grep -c sbx)" = '125 1 0' ]
+check 'github: defaults of its own, and no file is changed' [ "$status $(grep -c 'c.yml: it already has' "$TMP/err") $(cat .github/workflows/*.y* | grep -c sbx)" = '125 1 0' ]
 
 # ---- what holds for all ----
 again

@@ -78,8 +78,9 @@ static void end_caller(struct br_call *c, int err)
 		return;
 	syscall(SYS_tgkill, tgid, (pid_t)c->n.pid, SIGKILL);
 	dprintf(STDERR_FILENO,
-		"sbx-launch: E_FLOOR: broker: process %d was ended: the broker was stopped while "
-		"it answered, and an open came out as 0\n",
+		"sbx-launch: E_FLOOR: broker: process %d was killed: the host stopped the broker "
+		"during an open of this process, which would have continued with a wrong "
+		"descriptor\n",
 		(int)tgid);
 }
 

@@ -519,7 +519,7 @@ size_t lau_broker_filter(const struct lau_broker_plan *plan, struct sock_filter 
 static const char *remedy(int err)
 {
 	if (err == EBUSY)
-		return "another supervisor already listens to this process: run outside of it";
+		return "another program already supervises this process: run outside of it";
 	if (err == EINVAL)
 		return "needs Linux 5.19";
 	return "the kernel needs CONFIG_SECCOMP_FILTER, and no outer filter against it";

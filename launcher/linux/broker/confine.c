@@ -290,13 +290,14 @@ int lau_broker_greet(struct b_err *err)
 	struct lau_served f;
 
 	if (v < 0 && errno == ENOSYS)
-		return b_fail(err, B_FLOOR, errno, "the broker is gone before it has served");
+		return b_fail(err, B_FLOOR, errno, "the broker ended before the command began");
 	if (v < 0)
-		return b_fail(err, B_FLOOR, errno, "the broker is not reached: prctl(2): %s",
+		return b_fail(err, B_FLOOR, errno, "calls do not reach the broker: prctl(2): %s",
 			      strerror(errno));
 	if (!(v & REFUSED))
-		return close((int)v) == 0 ? 0
-					  : b_fail(err, B_FLOOR, errno, "the broker gave nothing");
+		return close((int)v) == 0
+			       ? 0
+			       : b_fail(err, B_FLOOR, errno, "the broker returned no descriptor");
 	f = (struct lau_served){.step = (enum lau_serving_step)(v >> STEP_SHIFT & STEP_MASK),
 				.acting = (int)(v >> ACTING_SHIFT & ACTING_MASK),
 				.sys = (int)(v & ERRNO_MASK)};

@@ -252,8 +252,8 @@ static int move_back(const struct br_move *m)
 	if (syscall(SYS_renameat2, m->to->at, m->to->name, m->to->at, aside, RENAME_NOREPLACE) < 0)
 		return -1;
 	dprintf(STDERR_FILENO,
-		"sbx-launch: E_FLOOR: broker: %s: may not be there, and its old name was taken "
-		"meanwhile: it is now %s, beside\n",
+		"sbx-launch: E_FLOOR: broker: %s: no rule allows this file here, and its old name "
+		"was taken meanwhile: it is now %s in the same directory\n",
 		m->to->path, aside);
 	return 0;
 }
@@ -277,8 +277,8 @@ static unsigned look_again(struct br_move *m)
 		refused = object_now(m, m->to, m->from);
 	if (refused && move_back(m) < 0)
 		dprintf(STDERR_FILENO,
-			"sbx-launch: E_FLOOR: broker: %s: moved, and could not be moved back: %s: "
-			"look at what is there now\n",
+			"sbx-launch: E_FLOOR: broker: %s: no rule allows this file here, and it "
+			"could not be moved back: %s: check what is there now\n",
 			m->to->path, strerror(errno));
 	return refused;
 }

@@ -125,7 +125,7 @@ static int take_slot(struct lau_movelock *l, struct b_err *err)
 			return b_fail_sys(err, B_FLOOR, errno, "the lock of moves");
 	}
 	if (l->slot == SLOTS)
-		return b_fail(err, B_LIMIT, 0, "%d runs of this user are going on: wait for one",
+		return b_fail(err, B_LIMIT, 0, "this user already has %d runs: wait until one ends",
 			      SLOTS);
 	clean(l->page, l->slot);
 	l->page->slot[l->slot].owner = getpid();
@@ -160,7 +160,7 @@ static int join_family(struct lau_movelock *l, unsigned family, struct b_err *er
 	if (count_family(l) <= LAU_MOVELOCK_INSIDE)
 		return 0;
 	l->page->slot[l->slot].family = 0;
-	b_fail(err, B_LIMIT, 0, "%d runs inside of one are going on: wait for one",
+	b_fail(err, B_LIMIT, 0, "this run already has %d runs inside: wait until one ends",
 	       LAU_MOVELOCK_INSIDE);
 	lau_movelock_release(l);
 	return -1;
@@ -188,7 +188,8 @@ static int use(struct lau_movelock *l, const char *name, struct b_err *err)
 	else if (!S_ISREG(st.st_mode) || st.st_uid != geteuid()) {
 		lau_movelock_release(l);
 		return b_fail(err, B_FLOOR, EPERM,
-			      "the lock of moves: %s/" NAME " is not a file of ours: remove it",
+			      "the lock of moves: %s/" NAME
+			      " is not a regular file of this user: remove it",
 			      name);
 	} else
 		rc = lau_os_reserve(l->fd, (off_t)sizeof *l->page);

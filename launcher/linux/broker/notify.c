@@ -62,8 +62,9 @@ static int locked(struct br_call *c, int rc, enum br_lock how, pid_t who)
 {
 	if (rc == -EBUSY && !atomic_exchange(&c->b->said_blocked, true))
 		dprintf(STDERR_FILENO,
-			"sbx-launch: E_FLOOR: broker: calls are refused (EBUSY): another run "
-			"stands still in the middle of one: continue or end it: process %d\n",
+			"sbx-launch: E_FLOOR: broker: calls are refused (EBUSY): the broker of "
+			"another run is stopped and holds the lock of moves: continue or end "
+			"process %d\n",
 			(int)who);
 	if (rc < 0)
 		return rc;
@@ -339,7 +340,7 @@ static bool is_over(int listener)
 static _Noreturn void give_up(int sys)
 {
 	dprintf(STDERR_FILENO,
-		"sbx-launch: E_FLOOR: broker: no call can be received: ioctl(2): %s\n",
+		"sbx-launch: E_FLOOR: broker: calls can no longer be received: ioctl(2): %s\n",
 		strerror(sys));
 	_exit(1);
 }
@@ -532,7 +533,7 @@ int lau_broker_serve(const struct lau_broker_plan *plan, int listener, struct b_
 
 		br_start_worker(b);
 		if (b->nworkers == before)
-			return b_fail_sys(err, B_FLOOR, errno, "broker: no thread");
+			return b_fail_sys(err, B_FLOOR, errno, "broker: no thread can be started");
 	}
 	main_loop(b);
 	end = b_now_ms() + END_MS;

@@ -102,9 +102,8 @@ static int check_version(const char *path, struct b_err *err)
 	text[n > 0 ? n : 0] = '\0';
 	if (parse_version(text, &major, &minor) < 0)
 		return b_fail(err, B_FLOOR, 0,
-			      "%s: does not say its version, expected %d.%d or "
-			      "later",
-			      path, OLDEST_MAJOR, OLDEST_MINOR);
+			      "%s: --version prints no version, expected %d.%d or later", path,
+			      OLDEST_MAJOR, OLDEST_MINOR);
 	if (major == OLDEST_MAJOR && minor < OLDEST_MINOR)
 		return b_fail(err, B_FLOOR, 0, "%s: too old: found %u.%u, need %d.%d or later",
 			      path, major, minor, OLDEST_MAJOR, OLDEST_MINOR);
@@ -125,7 +124,7 @@ static int find_asked(const char *asked, struct b_str *out, struct b_err *err)
 	else if (stat(real, &st) < 0 || !S_ISREG(st.st_mode))
 		why = "no program";
 	else if (!is_roots(real))
-		why = "not root's alone to change";
+		why = "users other than root can change it";
 	if (why)
 		return b_fail(
 			err, B_FLOOR, 0,
@@ -146,9 +145,11 @@ int lau_wrap_find(const char *asked, struct b_str *out, struct b_err *err)
 		if (access(places[i], X_OK) < 0)
 			continue;
 		if (!is_roots(places[i]))
-			return b_fail(err, B_FLOOR, 0,
-				      "%s: others than root could change it, or a directory above",
-				      places[i]);
+			return b_fail(
+				err, B_FLOOR, 0,
+				"%s: users other than root can change it, or a directory above it: "
+				"let only root change it, or use --backend landlock",
+				places[i]);
 		b_str_add(out, places[i]);
 		return check_version(places[i], err);
 	}
@@ -257,9 +258,10 @@ static void reap(pid_t pid)
 static int never_began(pid_t pid, struct b_err *err)
 {
 	reap(pid);
-	return b_fail(err, B_FLOOR, 0,
-		      "bubblewrap could not make the mounts or namespaces (it says why above): "
-		      "--backend landlock, or --isolate none where namespaces are refused");
+	return b_fail(
+		err, B_FLOOR, 0,
+		"bubblewrap could not make the mounts or namespaces (its own message is above): "
+		"use --backend landlock, or --isolate none if the host refuses namespaces");
 }
 
 static int wait_for_command(const struct start *s, struct lau_spawned *out, struct b_err *err)

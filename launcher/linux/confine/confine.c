@@ -262,10 +262,12 @@ static int become(const struct lau_identity *id, struct b_err *err)
 		return b_fail_sys(err, B_FLOOR, errno, "getresuid");
 	for (int i = 0; i < 3; i++)
 		if (u[i] != id->uid || g[i] != id->gid)
-			return b_fail(err, B_FLOOR, 0, "run as %u:%u: not taken on", id->uid,
-				      id->gid);
+			return b_fail(
+				err, B_FLOOR, 0,
+				"run as %u:%u: the kernel did not change all user and group ids",
+				id->uid, id->gid);
 	if (syscall(SYS_setuid, 0) == 0 || syscall(SYS_setgid, 0) == 0)
-		return b_fail(err, B_FLOOR, 0, "run as %u:%u: the way back to root is open",
+		return b_fail(err, B_FLOOR, 0, "run as %u:%u: the process could become root again",
 			      id->uid, id->gid);
 	return 0;
 }

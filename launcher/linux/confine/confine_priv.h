@@ -63,12 +63,10 @@ int lau_fd_receive(int sock);
 #define LAU_FD_KINDS(X)                                                                            \
 	X(FILE, "a file", "carries the bytes it was opened for", PASSES)                           \
 	X(PIPE, "a pipe", "carries bytes to its other end", PASSES)                                \
-	X(FIFO, "a named pipe", "carries bytes to whoever opens it", PASSES)                       \
+	X(FIFO, "a named pipe", "carries bytes to any program that opens it", PASSES)              \
 	X(TERMINAL, "a terminal", "carries bytes; TIOCSTI is refused", PASSES)                     \
 	X(MASTER, "the master of a terminal",                                                      \
-	  "what is written to it is typed at the terminal on its other side, "                     \
-	  "which is what a command is given",                                                      \
-	  REFUSED)                                                                                 \
+	  "its other side reads what is written to it as if a user typed it", REFUSED)             \
 	X(MEMORY, "a device without state", "/dev/null and the like", PASSES)                      \
 	X(COUNTER, "a counter", "an event, timer or signal descriptor carries numbers", PASSES)    \
 	X(UNIX, "a connected Unix socket", "carries bytes, and descriptors from its peer", PASSES) \
@@ -79,12 +77,12 @@ int lau_fd_receive(int sock);
 	X(INET_OPEN, "a socket of the network that is not connected, or of another kind than TCP", \
 	  "it reaches the host's network", NET_HOST)                                               \
 	X(SOCKET, "a socket of a special family", "it reaches the host's kernel", REFUSED)         \
-	X(DIRECTORY, "a directory", "its names can be listed whatever the rules say", REFUSED)     \
-	X(PATH, "an O_PATH descriptor", "it leads past directories that are closed", REFUSED)      \
+	X(DIRECTORY, "a directory", "its names can be listed against the rules", REFUSED)          \
+	X(PATH, "an O_PATH descriptor", "it leads to files below closed directories", REFUSED)     \
 	X(DEVICE, "a device", "its driver can be steered", REFUSED)                                \
 	X(DISK, "a block device", "all files on it can be read", REFUSED)                          \
-	X(KERNEL_FILE, "a file of the kernel that acts, or that its owner alone may read",          \
-	  "memory of processes and settings of the host are read or changed by it", REFUSED)       \
+	X(KERNEL_FILE, "a kernel file that acts when written, or that only its owner may read",    \
+	  "it reads or changes memory of processes or settings of the host", REFUSED)              \
 	X(NAMESPACE, "a namespace", "it leads to the host's", REFUSED)                             \
 	X(PIDFD, "a process descriptor", "its process can be signalled", REFUSED)                  \
 	X(KERNEL, "a kernel object", "it acts by itself (io_uring, perf, bpf, epoll, inotify)", REFUSED)

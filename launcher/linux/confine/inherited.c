@@ -210,7 +210,7 @@ int lau_inherited_check(const struct lau_inherited *in, struct b_err *err)
 		if (!passes(in, kinds[kind].fate))
 			return b_fail(err, B_FLOOR, 0,
 				      "%s (descriptor %d) is %s: %s: start the run with %s, or "
-				      "pass it on as it is with --keep-fd %d",
+				      "pass it unchanged with --keep-fd %d",
 				      names[fd], fd, kinds[kind].what, kinds[kind].can, instead[fd],
 				      fd);
 	}

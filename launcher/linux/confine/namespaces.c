@@ -150,7 +150,8 @@ static int spoiled(struct b_err *err)
 {
 	int sys = errno ? errno : EPERM;
 
-	b_fail(err, B_FLOOR, sys, "user namespace: its maps are refused: %s: %s", strerror(sys),
+	b_fail(err, B_FLOOR, sys,
+	       "user namespace: its user and group maps cannot be written: %s: %s", strerror(sys),
 	       remedy(EPERM));
 	return LAU_SPOILED;
 }
@@ -216,7 +217,7 @@ int lau_confine_namespaces(const struct lau_confine *c, struct b_err *err)
 		return lost | LAU_NET_FILTERED;
 	return refused(c->has_endpoints ? "rules on endpoints: no network namespace"
 					: "required: network-namespace",
-		       c->has_endpoints ? "--best-effort, which runs without a network"
+		       c->has_endpoints ? "--best-effort, which runs the command without a network"
 					: "--network host",
 		       errno, err);
 }
@@ -470,7 +471,7 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, int alone, p
 
 	*out_pid = 0;
 	if (getppid() != supervisor)
-		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
+		return b_fail(err, B_SYSTEM, 0, "the launcher has ended");
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return b_fail_sys(err, B_SYSTEM, errno, "pipe");
 	*out_pid = (pid_t)syscall(SYS_clone, CLONE_PARENT | SIGCHLD, NULL, NULL, NULL, 0);
@@ -486,6 +487,6 @@ int lau_confine_init(const struct lau_confine *c, pid_t supervisor, int alone, p
 		return -1;
 	/* It is armed now: a supervisor that died before is no longer our parent either. */
 	if (getppid() != supervisor)
-		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
+		return b_fail(err, B_SYSTEM, 0, "the launcher has ended");
 	return lau_grant_again(c, "/proc", err);
 }

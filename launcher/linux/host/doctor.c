@@ -31,30 +31,31 @@ static const struct row rows[] = {
 	    .remedy = "a kernel with CONFIG_SECCOMP_FILTER; in a container, a profile that allows "
 		      "seccomp(2)"),
 	ROW(net_ns,
-	    .gives =
-		    "--network none with a loopback of its own, and rules on endpoints (--connect)",
-	    .loses = "--network none refuses all network sockets, the loopback included; "
-		     "rules on endpoints are refused"),
+	    .gives = "a loopback interface for --network none, and rules on endpoints (--connect)",
+	    .loses = "--network none refuses all network sockets, also on the loopback; rules on "
+		     "endpoints are refused"),
 	ROW(user_ns, .gives = "namespaces without root",
 	    .loses = "an ordinary user has no network namespace"),
-	ROW(pid_ns, .gives = "processes of its own (--isolate pid), ended with the supervisor",
-	    .loses = "the process list stays the host's; a guard ends what a killed supervisor "
+	ROW(pid_ns,
+	    .gives = "a private process list (--isolate pid); the kernel ends the run with its "
+		     "supervisor",
+	    .loses = "the command sees the host's processes; a guard ends what a killed supervisor "
 		     "leaves"),
-	ROW(mount_ns, .gives = "/dev/shm and /tmp of its own (--isolate shm, tmp)",
+	ROW(mount_ns, .gives = "a private /dev/shm and /tmp (--isolate shm, tmp)",
 	    .loses =
 		    "/dev/shm is closed: POSIX shared memory and semaphores fail; --isolate tmp is "
 		    "refused"),
 	ROW(seccomp_notify,
-	    .gives = "the broker: denies inside what is allowed, patterns, Unix sockets by path",
-	    .loses = "rules inside writable directories will stay refused",
-	    .remedy = "Linux 5.0 or newer, not below another listener"),
+	    .gives = "the broker: denials inside what is allowed, patterns, Unix sockets by path",
+	    .loses = "strict runs refuse rules inside writable directories",
+	    .remedy = "Linux 5.0 or newer, and no seccomp listener around this process"),
 	ROW(openat2, .gives = "one system call per check in the shim",
 	    .loses = "the shim checks the slow way", .remedy = "Linux 5.6 or newer"),
 	ROW(pidfd, .gives = "signals without races",
 	    .loses = "sockets can be neither bound nor connected", .remedy = "Linux 5.3 or newer"),
 	ROW(cgroup, .gives = "--memory and --nproc for the run as a whole",
-	    .loses = "--memory holds for each process; --nproc does not hold for root",
-	    .remedy = "start below a delegated cgroup of version 2 with the controllers memory and "
+	    .loses = "--memory limits each process alone; --nproc does not limit root",
+	    .remedy = "start in a delegated cgroup of version 2 with the controllers memory and "
 		      "pids: systemd-run --user --scope; in a container, the engine's own limits "
 		      "(--memory, --pids-limit)"),
 };
@@ -81,9 +82,9 @@ static const char *remedy(const struct lau_host *h, const struct row *row)
 	case EPERM:
 	case EACCES:
 		if (h->apparmor_userns && !h->is_root)
-			return "the AppArmor profile libexec/sbx-launch/apparmor/sbx-launch below "
-			       "the prefix of the installation, which says how it is loaded; or "
-			       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+			return "load the AppArmor profile libexec/sbx-launch/apparmor/sbx-launch "
+			       "of the installation (the file says how); or sysctl "
+			       "kernel.apparmor_restrict_unprivileged_userns=0";
 		if (h->is_root)
 			return "in a container: grant CAP_SYS_ADMIN, or run as an ordinary user "
 			       "with a seccomp profile that allows unshare(2)";
@@ -168,8 +169,7 @@ static void show_broker(const struct lau_host *h, bool colour, struct b_str *out
 	static const char *const kin[LAU_KIN_COUNT] = {
 		[LAU_KIN_SIBLING] = "beside the command",
 		[LAU_KIN_PARENT] = "as the command's parent, which Yama asks for",
-		[LAU_KIN_OWN_NS] =
-			"in a user namespace of the run alone (--network none, --isolate)",
+		[LAU_KIN_OWN_NS] = "in a user namespace of the run (--network none, --isolate)",
 	};
 	b_auto(b_str_release) struct b_str why = {0};
 
@@ -180,7 +180,7 @@ static void show_broker(const struct lau_host *h, bool colour, struct b_str *out
 	}
 	lau_host_no_broker(h, &why);
 	b_str_addf(out,
-		   "%-15s denies inside what is allowed, patterns, Unix sockets by path\n"
+		   "%-15s denials inside what is allowed, patterns, Unix sockets by path\n"
 		   "%22serror: %s\n",
 		   "broker", "", b_str_c(&why));
 }
@@ -191,7 +191,7 @@ static void show_verdicts(const struct lau_host *h, bool colour, struct b_str *o
 
 	if (!h->has_verdicts)
 		return;
-	b_str_add(out, "Strict runs, as they are made in this directory:\n");
+	b_str_add(out, "Strict runs in this directory:\n");
 	for (int i = 0; i < LAU_VERDICTS; i++) {
 		const struct lau_verdict *v = &h->verdicts[i];
 
@@ -220,7 +220,7 @@ static void show_folding(void *ctx, const char *at, const char *type)
 
 	b_str_add(out, "Names that differ by case or form may be one on ");
 	b_str_add_visible(out, at, strlen(at));
-	b_str_addf(out, " (%s): what is denied there is denied in any.\n", type);
+	b_str_addf(out, " (%s): a denial there covers every case and form.\n", type);
 }
 
 static void show_linked(const struct lau_host *h, struct b_str *out)
@@ -248,8 +248,8 @@ static void show_left(void *ctx, const char *path, size_t n, const char *what)
 	struct b_str *out = l->out;
 
 	if (!l->any)
-		b_str_add(out, "Left by runs outside of the records (`sbx-audit prune` removes "
-			       "what none uses):\n");
+		b_str_add(out, "Files that runs left outside of the records (`sbx-audit prune` "
+			       "removes the unused ones):\n");
 	l->any = true;
 	b_str_addf(out, "  %4zu in ", n);
 	b_str_add_visible(out, path, strlen(path));
@@ -271,14 +271,14 @@ static void show_text(const struct lau_host *h, bool colour, struct b_str *out)
 	if (h->is_inside)
 		b_str_addf(out, "Inside a run of sbx-launch, %s.\n",
 			   h->is_served
-				   ? "whose supervisor makes the runs inside it: --strict holds"
+				   ? "whose supervisor makes the runs inside it: --strict works"
 				   : "that makes none inside it: --strict will refuse to run");
 	else
 		b_str_addf(out, "The floor %s.\n",
 			   !can_hold(h) ? "does not hold here: --strict will refuse to run"
 			   : is_no_workspace(h)
-				   ? "holds on this host, as far as could be tried in a directory "
-				     "that is no workspace: ask again in a project"
+				   ? "holds on this host, as far as the tests in this directory "
+				     "show; it is not a workspace: ask again in a project"
 				   : "holds here");
 	(void)pol_each_folding_mount(show_folding, out);
 	show_linked(h, out);

@@ -366,7 +366,7 @@ static void ask(const char *self, const char *const words[2], struct lau_verdict
 		return;
 	}
 	v->runs = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-	snprintf(v->why, sizeof v->why, "%s", v->runs ? "" : "a run ends without a word");
+	snprintf(v->why, sizeof v->why, "%s", v->runs ? "" : "the run failed without a message");
 	if (v->runs)
 		take_notes(text, v);
 	else

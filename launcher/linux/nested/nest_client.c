@@ -229,7 +229,8 @@ static int stand_for(struct client *c, struct lau_outcome *out, struct b_err *er
 	}
 	if (rc == 0)
 		return 1;
-	return b_fail(err, B_FLOOR, 0, "the outer run, which made this one, gave it up");
+	return b_fail(err, B_FLOOR, 0,
+		      "the outer run, which made this one, has ended it without a status");
 }
 
 static void release(struct client *c)
@@ -272,7 +273,8 @@ int lau_nest_ask(const struct lau_options *o, struct lau_outcome *out, struct b_
 			let_go_of_stdio();
 			rc = stand_for(&c, out, err);
 		} else {
-			b_fail_sys(err, B_FLOOR, errno, "the outer run does not take the request");
+			b_fail_sys(err, B_FLOOR, errno,
+				   "the outer run does not accept the request");
 		}
 		lau_signals_close(&c.signals);
 	}

@@ -139,7 +139,7 @@ static int take_descriptors(struct guest *t, struct b_err *err)
 		int to = t->rq.pipes[i];
 
 		if (lau_fd_kind(high[4 + i]) != LAU_FD_PIPE)
-			return b_fail(err, B_FORMAT, 0, "descriptor %d is no pipe", to);
+			return b_fail(err, B_FORMAT, 0, "descriptor %d is not a pipe", to);
 		t->run.pipes.v[i] = to;
 		dup2(high[4 + i], to);
 		close(high[4 + i]);
@@ -232,8 +232,8 @@ static int take_place(const struct guest *t, struct b_err *err)
 	if (fstat(fd, &asked) < 0 || !S_ISDIR(asked.st_mode) || *path != '/' || chdir(path) < 0 ||
 	    stat(".", &here) < 0 || here.st_dev != asked.st_dev || here.st_ino != asked.st_ino)
 		return b_fail(err, B_FLOOR, 0,
-			      "the current directory has no name outside of the run: change to "
-			      "another one");
+			      "the current directory is not the same directory outside of the run: "
+			      "change to another one");
 	return may_look(t, path, err);
 }
 
@@ -243,12 +243,13 @@ static int check_more(const struct guest *t, struct b_err *err)
 {
 	if (t->o.allow & ~t->outer->options->allow)
 		return b_fail(err, B_FLOOR, 0,
-			      "--allow: the outer run has not what the inner one asks for");
+			      "--allow: the outer run was started without it: start the outer run "
+			      "with it, too");
 	if (t->outer->cgroup >= 0 &&
 	    (t->o.bounds.v[LAU_BOUND_MEMORY] || t->o.bounds.v[LAU_BOUND_NPROC]))
 		return b_fail(err, B_USAGE, 0,
-			      "--memory and --nproc of the outer run hold for all inside of it: "
-			      "leave them out here");
+			      "--memory and --nproc of the outer run limit all runs inside it, "
+			      "too: leave them out here");
 	for (char **w = t->rq.workspaces; *w; w++) {
 		b_auto_free char *real = realpath(*w, NULL);
 
@@ -357,7 +358,7 @@ static int prepare(struct guest *t, struct b_err *err)
 	t->watch = (struct lau_watch){.fd = t->g->sock, .ready = hear, .stopped = tell_stopped};
 	news.value = t->is_apart;
 	return lau_nest_send(t->g->sock, &news, sizeof news) < 0
-		       ? b_fail(err, B_SYSTEM, errno, "the inner run has gone")
+		       ? b_fail(err, B_SYSTEM, errno, "the inner run has ended")
 		       : 0;
 }
 

@@ -141,15 +141,19 @@ int lau_nest_check(const struct lau_nest_server *s, pid_t pid, struct b_err *err
 	struct stat st;
 
 	if (fd < 0 || !is_of_run(s, pid))
-		return b_fail(err, B_FLOOR, 0, "who asks is no process of the run");
+		return b_fail(err, B_FLOOR, 0, "the process that asks does not belong to the run");
 	for (int i = 0; i < NKINDS; i++)
 		if (!look_ns(pid, i, &st) || st.st_dev != s->ns[i].dev || st.st_ino != s->ns[i].ino)
 			return b_fail(err, B_FLOOR, 0,
-				      "a run inside a run: in a %s namespace of its own", kinds[i]);
+				      "a run inside a run: the process that asks is in another %s "
+				      "namespace",
+				      kinds[i]);
 	if (!has_root(pid))
-		return b_fail(err, B_FLOOR, 0, "a run inside a run: in another root directory");
+		return b_fail(
+			err, B_FLOOR, 0,
+			"a run inside a run: the process that asks has another root directory");
 	if (syscall(SYS_pidfd_send_signal, fd, 0, NULL, 0) < 0)
-		return b_fail(err, B_FLOOR, errno, "who asks has ended");
+		return b_fail(err, B_FLOOR, errno, "the process that asks has ended");
 	return 0;
 }
 
@@ -390,8 +394,8 @@ int lau_nest_plan(const struct lau_nest_guest *g, const struct lau_options *o,
 		return -1;
 	if (plan->identity.is_set)
 		return b_fail(err, B_FLOOR, 0,
-			      "the policy names whom the command runs as, which a run inside a "
-			      "run cannot");
+			      "the policy names a user for the command, and a run inside a run "
+			      "cannot change the user");
 	/* else the host's processes would be seen where the outer run sees its own alone */
 	if (outer->isolate & LAU_ISOLATE_PID && !(g->outer->lost & LAU_NO_PID)) {
 		plan->isolate |= LAU_ISOLATE_PID;
@@ -417,8 +421,8 @@ static void limit_devices(const struct lau_plan *outer, struct lau_plan *plan)
 void lau_nest_limit(const struct lau_nest_guest *g, struct lau_plan *plan)
 {
 	if (plan->keep_caps & ~g->outer->plan->keep_caps)
-		lau_plan_loss(plan, "--caps: the outer run has fewer, and so has the inner one: "
-				    "give them to the outer run");
+		lau_plan_loss(plan, "--caps: the inner run gets only the capabilities that the "
+				    "outer run has: start the outer run with them");
 	plan->keep_caps &= g->outer->plan->keep_caps;
 	/* the inner run's mounts open them, and the outer run's closed the others */
 	limit_devices(g->outer->plan, plan);

@@ -61,8 +61,8 @@ int lau_limits_raise(struct lau_limits *l, struct b_err *err)
 	if (l->files.rlim_max >= LAU_FILES_NEEDED)
 		return 0;
 	return b_fail(err, B_LIMIT, EMFILE,
-		      "only %llu files may be open at once (ulimit -Hn), a run needs %d: raise the "
-		      "hard limit (limits.conf(5), or LimitNOFILE= of the service)",
+		      "a process may have only %llu files open (ulimit -Hn), and a run needs %d: "
+		      "raise the hard limit (limits.conf(5), or LimitNOFILE= of the service)",
 		      (unsigned long long)l->files.rlim_max, LAU_FILES_NEEDED);
 }
 
@@ -159,19 +159,19 @@ void lau_bounds_plan(const struct lau_options *o, const struct lau_host *host, u
 		if (o->bounds.v[b])
 			p->bounds.by[b] = cgroup >> b & 1 ? LAU_HELD_CGROUP : LAU_HELD_RLIMIT;
 	if (p->bounds.by[LAU_BOUND_MEMORY] == LAU_HELD_RLIMIT)
-		lau_plan_limit(p, "--memory: holds for each process, and for memory of its own "
-				  "that it can write to: the run as a whole is limited in a "
+		lau_plan_limit(p, "--memory: limits each process alone, and only its private "
+				  "writable memory: to limit the whole run, start it in a "
 				  "delegated cgroup (systemd-run --user --scope)");
 	if (p->bounds.by[LAU_BOUND_NPROC] != LAU_HELD_RLIMIT)
 		return;
 	if (!is_counted(host, p)) {
 		p->bounds.by[LAU_BOUND_NPROC] = LAU_HELD_NOT;
-		lau_plan_loss(p, "--nproc: the kernel counts no processes of root's: run as an "
-				 "ordinary user, or in a cgroup below one that has the controller "
-				 "pids");
+		lau_plan_loss(p,
+			      "--nproc: the kernel does not count root's processes: run as an "
+			      "ordinary user, or in a delegated cgroup with the controller pids");
 	} else if (!counts_run(host, p)) {
-		lau_plan_limit(p, "--nproc: all processes of the user count, not those of the run "
-				  "alone");
+		lau_plan_limit(p, "--nproc: the kernel counts all processes of the user, not only "
+				  "those of the run");
 	}
 }
 

@@ -96,7 +96,7 @@ static int run_helper(const char *program, const char *file, const char *key, st
 		return 0;
 	strip(&why);
 	return b_fail(err, B_POLICY, 0, "--require-bundle: %.*s", REASON_MAX,
-		      why.len ? why.s : "sbx-bundle did not end as it should");
+		      why.len ? why.s : "sbx-bundle failed without a result");
 }
 
 static int read_answer(struct lau_bundle *b, struct b_err *err)

@@ -24,9 +24,9 @@
 #define SHM "/dev/shm"
 
 const char lau_inside_text[] =
-	"a run inside a run has no floor of its own, and the outer one makes none (it lacks the "
-	"broker or the shim, or is the fourth inside another): --best-effort --audit-level none "
-	"keeps the inner policy by the shim, under the floor of the outer";
+	"a run inside a run needs the outer run to make it, and this one cannot (it has no broker "
+	"or no shim, or is the fourth inside another): with --best-effort --audit-level none the "
+	"shim alone enforces the inner policy, inside the outer run";
 
 void lau_plan_add(struct lau_plan *p, bool fatal, const char *text)
 {
@@ -54,11 +54,12 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 
 	if (!n || host->has_broker)
 		return n;
-	lau_plan_add(p, false,
-		     b_arena_printf(&p->arena,
-				    "%s lies in the workspace: without the broker (Linux 5.19) the "
-				    "command may replace it: run one installed elsewhere",
-				    own[n - 1]));
+	lau_plan_add(
+		p, false,
+		b_arena_printf(&p->arena,
+			       "%s lies in the workspace: without the broker (Linux 5.19) the "
+			       "command may replace it: use a copy that is installed elsewhere",
+			       own[n - 1]));
 	p->losses[p->nlosses - 1].is_note = true;
 	return 0;
 }
@@ -105,7 +106,7 @@ static const char *no_shm(const struct lau_options *o, const struct lau_host *ho
 	const char *what = needed_in_shm(o, dirs);
 
 	if (!host->has_shm)
-		return SHM " is no directory here: use --isolate none or pid";
+		return SHM " is not a directory here: use --isolate none or pid";
 	if (what)
 		return b_arena_printf(&p->arena,
 				      "%s lies in the host's " SHM ": use --isolate none or pid",
@@ -218,8 +219,8 @@ static void note_program(void *ctx, const struct pol_endpoint *r, const struct p
 
 	lau_plan_add(p, false,
 		     b_arena_printf(&p->arena,
-				    "network: rule `%s` is for the program %s, which the command "
-				    "may change",
+				    "network: rule `%s` is for the program %s, but the command may "
+				    "change that file",
 				    r->matched, program->text));
 	p->losses[p->nlosses - 1].is_note = true;
 }
@@ -236,8 +237,8 @@ static void plan_endpoints(struct lau_plan *p)
 	if (p->ends_tls && !p->engine->effect.scratch) {
 		p->ends_tls = false;
 		lau_plan_loss(p,
-			      "network: rules on requests: what is encrypted is refused, for there "
-			      "is no place for the run's certificates: scratch: true");
+			      "network: rules on requests: encrypted requests are refused, because "
+			      "the run has no directory for its certificates: set scratch: true");
 	}
 	p->want_net_ns = p->filter_inet = true;
 	p->floor.uses_broker = true;
@@ -258,9 +259,8 @@ static void plan_network(struct lau_plan *p)
 static void plan_proxy(const struct lau_options *o, struct lau_plan *p)
 {
 	if (o->proxy_env && !p->has_endpoints)
-		lau_plan_loss(p,
-			      "--proxy-env: there is no proxy where no rule says which endpoints "
-			      "are open: add --connect HOST:PORT");
+		lau_plan_loss(p, "--proxy-env: without rules on endpoints the run has no proxy: "
+				 "add --connect HOST:PORT");
 }
 
 /* What the relay would count, carry or ask another proxy for does not pass by it. */
@@ -268,8 +268,9 @@ static void plan_relayed(struct lau_plan *p)
 {
 	const struct pol_effect *e = &p->engine->effect;
 	bool is_limited = e->net_limits.connections || e->net_limits.bytes || e->net_limits.rate;
-	const char *why = e->network == POL_NET_HOST ? "the network is the host's"
-						     : "nothing carries connections here";
+	const char *why = e->network == POL_NET_HOST
+				  ? "the command uses the host's network directly"
+				  : "this host cannot relay connections";
 
 	if (p->has_endpoints || (e->network != POL_NET_HOST && !e->by_endpoint))
 		return;
@@ -294,12 +295,12 @@ static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 			     p->engine->effect.all_sockets
 				     ? "a denied Unix socket: it needs the broker (Linux 5.19): "
 				       "--unix none closes all of them"
-				     : "single Unix sockets: they need the broker (Linux 5.19): "
+				     : "rules on single Unix sockets need the broker (Linux 5.19): "
 				       "use --unix host");
 	if (p->engine->effect.unix_ == POL_UNIX_HOST)
 		lau_plan_add(p, false,
-			     "connect: --unix host opens each socket of the host, those in denied "
-			     "directories, too: --unix PATH opens single ones");
+			     "connect: --unix host opens all Unix sockets of the host, also in "
+			     "denied directories: --unix PATH opens a single one");
 }
 
 static void plan_filter(const struct lau_options *o, int abi, struct lau_plan *p)
@@ -341,8 +342,8 @@ static void plan_shim(const struct lau_options *o, const struct lau_host *host, 
 		p->use_shim = false;
 		lau_plan_add(
 			p, false,
-			"events: the files of the run are root's, and the command is not: only "
-			"what the broker refuses is recorded");
+			"events: the command runs as another user and cannot use the run's files, "
+			"which belong to root: only what the broker refuses is recorded");
 	}
 	if (!p->use_shim || abi >= POL_LL_ABI_TRUNCATE || abi == 0)
 		return;
@@ -482,7 +483,7 @@ void lau_plan_lost(struct lau_plan *p, int lost)
 						    lau_needs[rows[i].need].remedy));
 	if (lost & LAU_NO_IPC)
 		lau_plan_add(p, false,
-			     "no IPC of its own: System V IPC and POSIX message queues are "
+			     "no IPC namespace: System V IPC and POSIX message queues are "
 			     "refused: " LAU_NAMESPACES_REMEDY);
 	if (lost & LAU_NO_NODEV)
 		lau_plan_devices_lost(p);

@@ -109,24 +109,22 @@ void lau_plan_names(struct lau_plan *p)
 	for (size_t i = 0; i < rules->nworkspaces; i++) {
 		const char *ws = rules->workspaces[i], *type = pol_dir_unknown(ws);
 		const char *inside = b_arena_printf(&p->arena, "%s/.", strcmp(ws, "/") ? ws : "");
-		const char *why = "takes names for one that differ by case or form";
+		const char *why = "treats names that differ by case or form as the same";
 
 		if (!pol_path_folds(inside, strlen(inside), false))
 			continue;
 		if (type)
 			why = b_arena_printf(&p->arena,
-					     "lies on %s, and whether names that differ by case or "
-					     "form are one cannot be known",
+					     "is on %s, which may treat names that differ by case "
+					     "or form as the same",
 					     type);
 		lau_plan_add(p, p->is_wrapped,
-			     b_arena_printf(&p->arena,
-					    "%s %s: what is denied there is denied in any case and "
-					    "form%s",
-					    ws, why,
-					    p->is_wrapped
-						    ? ", which bwrap cannot enforce: --backend "
-						      "landlock"
-						    : ""));
+			     b_arena_printf(
+				     &p->arena,
+				     "%s %s: a denial there covers every case and form%s", ws, why,
+				     p->is_wrapped ? ", which bwrap cannot enforce: --backend "
+						     "landlock"
+						   : ""));
 	}
 }
 
@@ -144,7 +142,8 @@ void lau_plan_abi(struct lau_plan *p, const struct lau_host *host)
 		return; /* the mounts do without */
 	for (size_t i = 0; (text = pol_ll_lost(abi, beside(p, 0), i)); i++) {
 		if (fatal && i == 0 && abi > 0 && !p->is_wrapped)
-			text = b_arena_printf(&p->arena, "%s, and no broker sees to it: %s", text,
+			text = b_arena_printf(&p->arena,
+					      "%s, and there is no broker to check it: %s", text,
 					      p->no_broker ? p->no_broker : "");
 		if (i == 0 && abi == 0 && host->landlock_errno)
 			text = b_arena_printf(&p->arena, "%s (%s): %s", text,
@@ -204,9 +203,9 @@ void lau_plan_protected(struct lau_plan *p, const struct lau_host *host)
 		lau_plan_add(
 			p, false,
 			b_arena_printf(&p->arena,
-				       "the protected set holds for what is there: %u of its "
-				       "names can be made or moved, mounts cover no name that is "
-				       "free: --backend landlock",
+				       "the protected set covers only existing files: the command "
+				       "can create or move %u of its names, because a mount cannot "
+				       "cover a missing file: use --backend landlock",
 				       p->promises_open));
 		p->losses[p->nlosses - 1].is_note = true;
 	} else if (host->landlock_abi > 0) { /* else all is lost, and told */
@@ -251,16 +250,13 @@ void lau_plan_namespaces(const struct lau_options *o, const struct lau_host *hos
 	size_t before = p->nlosses;
 
 	if (o->allow & POL_SC_ALLOW_SETID && !host->has_broker)
-		lau_plan_add(p, true,
-			     "set-id files: they need the broker (Linux 5.19): leave out --allow "
-			     "setid");
+		lau_plan_add(p, true, "--allow setid needs the broker (Linux 5.19): leave it out");
 	if (!(o->allow & POL_SC_ALLOW_NAMESPACES))
 		return;
 	if (!host->has_broker)
-		lau_plan_add(
-			p, false,
-			"user namespaces can be made, but not mapped: /proc/PID/uid_map needs the "
-			"broker (Linux 5.19)");
+		lau_plan_add(p, false,
+			     "the command can make user namespaces, but cannot write their maps "
+			     "(/proc/PID/uid_map): that needs the broker (Linux 5.19)");
 	else if (host->is_root && !(p->keep_caps & LAU_CAP_SETFCAP))
 		lau_plan_add(p, false,
 			     "root cannot map itself in a user namespace without CAP_SETFCAP: "
@@ -290,8 +286,8 @@ void lau_plan_serving(struct lau_host *host, const struct lau_dirs *dirs, bool m
 	if (may_isolate && !p->is_wrapped && lau_host_settle_apart(host)) {
 		p->isolate |= LAU_ISOLATE_PID | LAU_ISOLATE_SHM;
 		lau_plan_add(p, false,
-			     "on this host the broker can serve in a user namespace of the run "
-			     "alone, where files of other users belong to nobody");
+			     "on this host the broker works only in a user namespace of the run, "
+			     "where files of other users appear as owned by nobody");
 		p->losses[p->nlosses - 1].is_note = true;
 	}
 	if (host->has_broker || p->is_wrapped)
@@ -311,8 +307,8 @@ void lau_plan_serving_failed(const struct lau_dirs *dirs, struct lau_plan *p)
  */
 
 static const char others[] =
-	"device nodes outside /dev are opened as other files are, where there are any (the root of "
-	"a container, /dev mounted elsewhere): as root that is a whole disk";
+	"device nodes outside /dev open like other files, if there are any (the root of a "
+	"container, /dev mounted elsewhere): for root that can be a whole disk";
 
 static bool is_known(const struct lau_plan *p, const char *path)
 {

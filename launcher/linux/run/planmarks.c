@@ -13,7 +13,7 @@ static const char *why_not(const struct lau_options *o, const struct lau_host *h
 			   const struct lau_plan *p)
 {
 	if (!p->floor.uses_broker)
-		return "no broker performs anything";
+		return "the run has no broker";
 	if (!p->use_shim)
 		return "only the shim marks calls";
 	if (host->landlock_abi < POL_LL_ABI_TRUNCATE)
@@ -21,9 +21,9 @@ static const char *why_not(const struct lau_options *o, const struct lau_host *h
 	if (p->floor.read_level == POL_READ_ALL)
 		return "a rule denies reading by a pattern";
 	if (p->engine->image.hdr->op[SBX_MODIFY].nlayers > 1)
-		return "several documents hold";
+		return "several policy documents are in force";
 	if (o->audit_required || o->audit_level == SBX_AUDIT_ALL)
-		return "the record is to have each change from the broker";
+		return "the record must have each change from the broker";
 	if (p->identity.is_set)
 		return "the command runs as another user";
 	if (p->engine->rules.own_tmp)
@@ -53,8 +53,10 @@ void lau_plan_marks(const struct lau_options *o, const struct lau_host *host, st
 		p->nclean = mark(p);
 	if (!why && p->nclean)
 		return;
-	lau_plan_add(p, false,
-		     b_arena_printf(&p->arena, "--marked-calls: all is performed by the broker: %s",
-				    why ? why : "no rule-free directory is there"));
+	lau_plan_add(
+		p, false,
+		b_arena_printf(&p->arena,
+			       "--marked-calls has no effect, the broker performs all calls: %s",
+			       why ? why : "every directory has paths with different verdicts"));
 	p->losses[p->nlosses - 1].is_note = true;
 }

@@ -31,8 +31,8 @@
 
 static const char me[] = "sbx-launch";
 static const char no_floor[] =
-	"preload-only: no kernel floor: static programs, raw system calls and "
-	"programs that drop the shim are neither held nor recorded";
+	"preload-only: the kernel enforces nothing: static programs, raw system calls and programs "
+	"that drop the shim are neither checked nor recorded";
 
 struct alone {
 	struct lau_options o; /* a copy: members point into the caller's, but for `policies` */
@@ -108,11 +108,12 @@ static int tell_losses(const struct alone *a, struct b_err *err)
 	}
 	if (lau_identity_is_asked(f))
 		b_str_addf(&lines,
-			   "%s: loss: the policy names whom the command runs as: it runs as "
-			   "who starts it\n",
+			   "%s: loss: the policy names a user for the command, but it runs as the "
+			   "user that starts it\n",
 			   me);
 	for (size_t i = 0; i < f->no_env.n; i++)
-		b_str_addf(&lines, "%s: loss: variable %s stays: unset it\n", me, f->no_env.v[i].s);
+		b_str_addf(&lines, "%s: loss: variable %s is not removed: unset it\n", me,
+			   f->no_env.v[i].s);
 	(void)b_write_all(STDERR_FILENO, b_str_c(&lines), lines.len);
 	return 0;
 }
@@ -311,13 +312,13 @@ static void add_unsets(struct alone *a, struct b_str *out)
 static int check_lengths(const struct alone *a, const struct b_str *channel, struct b_err *err)
 {
 	if (channel->len >= SBX_CHANNEL_MAX)
-		return b_fail(
-			err, B_SHIM, ENAMETOOLONG,
-			"--print-env: the directory of runs has too long a name for the shim: "
-			"set XDG_STATE_HOME to a shorter one");
+		return b_fail(err, B_SHIM, ENAMETOOLONG,
+			      "--print-env: the path of the directory of runs is too long for the "
+			      "shim: set XDG_STATE_HOME to a shorter one");
 	if (strlen(a->shim) >= SBX_CHANNEL_MAX)
 		return b_fail(err, B_SHIM, ENAMETOOLONG,
-			      "--print-env: the shim is in a directory with too long a name");
+			      "--print-env: the path of the shim is too long: install it in a "
+			      "directory with a shorter path");
 	return 0;
 }
 

@@ -103,8 +103,9 @@ static int step_policy(struct run *r, struct b_err *err)
 	if (lau_plan_policy(r->o, &r->host, &r->dirs, &r->plan, err) < 0)
 		return -1;
 	if (!r->host.is_inside && lau_channel_is_above_alone())
-		lau_plan_loss(&r->plan, "the policy of the --print-env environment around this run "
-					"would not hold for the command: start it outside of that");
+		lau_plan_loss(&r->plan,
+			      "the policy of the --print-env environment around this run would not "
+			      "be enforced for the command: start it outside of that environment");
 	return 0;
 }
 
@@ -144,8 +145,8 @@ static int step_program(struct run *r, struct b_err *err)
 
 		if (fd < 0 && errno == EACCES && stat(next, &st) == 0 && st.st_uid != 0)
 			return b_fail(err, B_NOEXEC, EACCES,
-				      "`%s` cannot be read, so what it starts cannot be judged: "
-				      "chmod u+r",
+				      "`%s` cannot be read, so the launcher cannot check what it "
+				      "starts: chmod u+r",
 				      next);
 		if (fd < 0 || lau_interp_read(fd, next) == LAU_INTERP_NONE ||
 		    access(next, F_OK) < 0)
@@ -198,9 +199,9 @@ static int step_floor(struct run *r, struct b_err *err)
 		lau_nest_limit(r->guest, &r->plan);
 	if (!r->plan.is_wrapped && !(r->plan.isolate & LAU_ISOLATE_PID) && !lau_guard_can())
 		lau_plan_limit(&r->plan,
-			       "a supervisor killed by SIGKILL leaves processes: they would be "
-			       "known by a limit on file locks, and there is one already "
-			       "(ulimit -x): --isolate pid, or take it off");
+			       "if the supervisor is killed by SIGKILL, its processes survive: "
+			       "their marker is the limit on file locks, which is already set "
+			       "(ulimit -x): use --isolate pid, or unset the limit");
 	return 0;
 }
 
@@ -285,8 +286,8 @@ static int step_record(struct run *r, struct b_err *err)
 		return -1;
 	b_str_add(&why, err->msg);
 	return b_fail(err, B_AUDIT, err->sys,
-		      "%s: the outer run, which records, keeps the logs closed: "
-		      "--audit-level none",
+		      "%s: this run cannot write a log, because the outer run closes that "
+		      "directory: use --audit-level none",
 		      why.s);
 }
 

@@ -50,8 +50,8 @@ int lau_run_check_cwd(const struct run *r, struct b_err *err)
 			return 0;
 	}
 	return b_fail(err, B_FLOOR, 0,
-		      "%s: the policy does not open the working directory, which bubblewrap would "
-		      "have to enter: --read ., --chdir to one that is open, or --backend landlock",
+		      "%s: the policy does not allow reading the working directory, which "
+		      "bubblewrap must enter: use --read ., --chdir DIR, or --backend landlock",
 		      cwd);
 }
 
@@ -117,9 +117,9 @@ int lau_run_lock(struct run *r, struct b_err *err)
 		return 0;
 	}
 	if (!r->dirs.locks)
-		lau_plan_loss(&r->plan, "other runs in the same directories could move one while "
-					"this run makes a file in it: there is no place for a "
-					"lock: make /dev/shm a tmpfs that may be written to");
+		lau_plan_loss(&r->plan, "no lock against other runs in the same directories, which "
+					"could move a directory while this run makes a file in it: "
+					"make /dev/shm a writable tmpfs");
 	return lau_movelock_open(r->dirs.locks, &r->lock, err);
 }
 
@@ -230,7 +230,7 @@ static void list_left(void *ctx, const char *list)
 
 	(void)ctx;
 	for (; *list; list += strcspn(list, "\n") + 1)
-		b_str_addf(&lines, "%s: left running, now ended: %.*s\n", me,
+		b_str_addf(&lines, "%s: ended what was left running: %.*s\n", me,
 			   (int)strcspn(list, "\n"), list);
 	say(&lines);
 }
@@ -294,8 +294,8 @@ static void tell_of_filter(const struct lau_outcome *o)
 	    (o->signal != SIGSYS && (o->signal || o->exit_code != 128 + SIGSYS)))
 		return;
 	b_str_addf(&line,
-		   "%s: note: SIGSYS is the filter's answer to system calls of another "
-		   "architecture: 32-bit programs do not run in the sandbox\n",
+		   "%s: note: the system-call filter kills (SIGSYS) programs that make calls of "
+		   "another architecture: 32-bit programs do not run in the sandbox\n",
 		   me);
 	say(&line);
 }

@@ -70,7 +70,8 @@ static const struct lau_placed *place(struct lau_reload *l, const void *data, si
 	p = b_calloc(1, sizeof *p);
 	if (!show(l, data, size, p)) {
 		b_fail(err, B_LIMIT, 0,
-		       "there is no room for yet another policy: start the run anew");
+		       "the run has reloaded too often and has no memory for another policy: start "
+		       "it again");
 		return NULL;
 	}
 	if (sbx_image_open(&p->image, p->image.base, size, true) != SBX_IMAGE_OK) {
@@ -127,7 +128,7 @@ static int change(struct lau_reload *l, struct egr_reloaded *out, struct b_err *
 static void note(const struct lau_reload *l, const struct egr_reloaded *said, struct b_err *err)
 {
 	b_fail(err, B_OK, 0,
-	       "the rules on endpoints were read again and hold: %u connections go on, %u ended",
+	       "the new rules on endpoints are in force: %u connections continue, %u were ended",
 	       said->kept, said->closed);
 	if (!l->run->o->quiet)
 		dprintf(STDERR_FILENO, "%s: note: %s\n", me, err->msg);
@@ -185,8 +186,8 @@ int lau_reload_prepare(struct run *r, struct lau_broker_plan **out, struct b_err
 		return 0;
 	if (!r->plan.has_endpoints)
 		return b_fail(err, B_USAGE, 0,
-			      "--reloadable: no rule says which endpoints are open, and nothing "
-			      "else can change: add one, or leave it out");
+			      "--reloadable: the policy has no rules on endpoints, and only they "
+			      "can change: add one, or leave it out");
 	if (make_room(l, err) < 0 || lau_documents_keep(&l->documents, r->o, &r->dirs, err) < 0)
 		return -1;
 	l->images = pol_reload_new(r->plan.engine, r->plan.ends_tls);

@@ -102,7 +102,7 @@ static int open_supervisor(struct found *f, struct b_err *err)
 		return 0;
 	pid = aud_run_int(&run, "pid", 0);
 	if (pid <= 0 || pid > INT_MAX)
-		return b_fail(err, B_SYSTEM, EAGAIN, "%s is only starting: try again", f->id);
+		return b_fail(err, B_SYSTEM, EAGAIN, "%s is still starting: try again", f->id);
 	f->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 	if (f->pidfd < 0 && errno != ESRCH)
 		return b_fail(err, B_SYSTEM, errno, "%s: pidfd_open: %s", f->id, strerror(errno));
@@ -154,7 +154,7 @@ static int wait_for(const struct found *f, uint64_t timeout_ms, bool stops, stru
 
 	if (rc <= 0)
 		return rc;
-	b_fail(&late, B_SYSTEM, 0, "%s has not ended within the time", f->id);
+	b_fail(&late, B_SYSTEM, 0, "%s did not end within --timeout", f->id);
 	(void)b_report(me, &late);
 	return STATUS_TIMEOUT;
 }
@@ -194,8 +194,7 @@ static int ask_to_reload(const struct found *f, const char *dir, struct b_err *e
 		return b_fail(err, B_SYSTEM, 0, "%s has ended", f->id);
 	if (!lau_reload_answered(dir, 0, &ignored))
 		return b_fail(err, B_USAGE, 0,
-			      "%s: it was not started with --reloadable, and would take the signal "
-			      "for a hang-up",
+			      "%s: it was not started with --reloadable: start it with that option",
 			      f->id);
 	if (syscall(SYS_pidfd_send_signal, f->pidfd, SIGHUP, NULL, 0) == 0)
 		return 0;
@@ -217,8 +216,7 @@ static int await_reload(const struct found *f, const char *dir, uint64_t timeout
 		if (poll(&p, 1, LOOK_MS) > 0)
 			return b_fail(out, B_SYSTEM, 0, "%s has ended", f->id);
 		if (b_now_ms() >= end)
-			return b_fail(out, B_SYSTEM, 0, "%s has not answered within the time",
-				      f->id);
+			return b_fail(out, B_SYSTEM, 0, "%s did not answer in time", f->id);
 	}
 	return out->kind == B_OK ? 0 : -1;
 }

@@ -42,7 +42,7 @@ int lau_spawn_die_with(pid_t parent, struct b_err *err)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
 		return b_fail_sys(err, B_SYSTEM, errno, "PR_SET_PDEATHSIG");
 	if (getppid() != parent)
-		return b_fail(err, B_SYSTEM, 0, "the launcher is gone");
+		return b_fail(err, B_SYSTEM, 0, "the launcher has ended");
 	return 0;
 }
 

@@ -50,7 +50,8 @@ static int make_words(const struct lau_options *o, const char *const *front, str
 	char own[4096];
 
 	if (!lau_os_own_path(own, sizeof own))
-		return b_fail(err, B_SYSTEM, 0, "/proc does not tell where sbx-launch lies");
+		return b_fail(err, B_SYSTEM, 0,
+			      "/proc does not show where sbx-launch is installed");
 	while (*front)
 		b_strlist_add(&out->v, *front++);
 	b_strlist_add(&out->v, b_arena_strndup(&out->arena, own, strlen(own)));
@@ -109,7 +110,7 @@ static int run_hook(char *const *words, struct b_err *err)
 	if (pid > 0 && wait_for(pid, ends[0], &answer) == 0 &&
 	    b_write_all(STDOUT_FILENO, b_str_c(&answer), answer.len) == 0)
 		return 0;
-	return b_fail(err, B_SYSTEM, 0, "--hook: no answer: the command is refused");
+	return b_fail(err, B_SYSTEM, 0, "--hook: sbx-adopt gave no answer: the command is refused");
 }
 
 int lau_hook(const struct lau_options *o)

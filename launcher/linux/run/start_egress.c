@@ -242,7 +242,7 @@ int lau_door_wait(struct lau_door *d, struct b_err *err)
 	if (n == 1)
 		return 0;
 	return b_fail(err, B_SYSTEM, n < 0 ? errno : 0,
-		      "sbx-egress ended before it had the run's certificates");
+		      "sbx-egress ended before it had made the run's certificates");
 }
 
 /* The broker has ended, or says that the run has: nobody needs it any more. */
@@ -362,7 +362,7 @@ int lau_door_reload(struct lau_door *d, const void *image, size_t size, struct e
 		return 0;
 	(void)kill(d->pid, SIGKILL);
 	return b_fail(err, B_SYSTEM, 0,
-		      "sbx-egress did not take the new rules, and was ended: every connection is "
+		      "sbx-egress did not accept the new rules and was ended: every connection is "
 		      "refused");
 }
 

@@ -69,9 +69,9 @@ Test(adopt_tools, a_makefile_keeps_its_shell_and_flags)
 
 Test(adopt_tools, what_a_file_cannot_say_is_refused)
 {
-	refuses("make", "--deny-read=a b", "", "a makefile cannot say `--deny-read=a b`");
-	refuses("make", "--deny-read=$x", "", "a makefile cannot say");
-	refuses("github", "--deny-read='x'", "", "a workflow cannot say");
+	refuses("make", "--deny-read=a b", "", "a makefile cannot express `--deny-read=a b`");
+	refuses("make", "--deny-read=$x", "", "a makefile cannot express");
+	refuses("github", "--deny-read='x'", "", "a workflow cannot express");
 	refuses("github", NULL, "on: push\ndefaults:\n", "defaults:");
 	refuses("github", NULL, "defaults:\n", "defaults:");
 }

@@ -97,7 +97,8 @@ Test(launcher_doctor, a_directory_that_is_no_workspace_is_not_the_hosts_fault)
 		h.verdicts[i].options = "";
 		strcpy(h.verdicts[i].why, "E_WORKSPACE: /root would be the workspace");
 	}
-	cr_expect(says(&h, "The floor holds on this host, as far as could be tried"));
+	cr_expect(says(&h,
+		       "The floor holds on this host, as far as the tests in this directory show"));
 	cr_expect_not(says(&h, "--strict will refuse"));
 	cr_expect(says(&h, "the same cause"));
 	h.has_broker = false; /* the protected set */
@@ -119,9 +120,9 @@ Test(launcher_doctor, without_landlock_the_broker_blames_no_kernel)
 	h.landlock_abi = 0;
 	h.landlock_errno = EPERM;
 	cr_expect(says(&h, "it was not tried, as it needs Landlock"));
-	cr_expect_not(says(&h, "lacks a call"));
+	cr_expect_not(says(&h, "does not have a call"));
 	h.landlock_abi = 1;
-	cr_expect(says(&h, "lacks a call that the broker needs"));
+	cr_expect(says(&h, "does not have a call that the broker needs"));
 }
 
 Test(launcher_doctor, without_a_cgroup_it_says_what_limits_are)
@@ -129,7 +130,7 @@ Test(launcher_doctor, without_a_cgroup_it_says_what_limits_are)
 	struct lau_host h = good;
 
 	h.cgroup = (struct lau_ability){false, EOPNOTSUPP};
-	cr_expect(says(&h, "--nproc does not hold for root"));
+	cr_expect(says(&h, "--nproc does not limit root"));
 	cr_expect(says(&h, "The floor holds here."));
 }
 

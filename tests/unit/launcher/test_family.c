@@ -26,7 +26,7 @@ Test(launcher_family, so_many_runs_and_no_more)
 	for (int i = 0; i < 3; i++) {
 		cr_assert_eq(lau_family_join(f, &room, &err), -1);
 		cr_assert_eq(err.kind, B_AUDIT);
-		cr_assert_not_null(strstr(err.msg, "start another outside"));
+		cr_assert_not_null(strstr(err.msg, "start another run outside"));
 	}
 	cr_assert_eq(f->runs, LAU_FAMILY_RUNS);
 	cr_assert_eq(f->bytes, LAU_FAMILY_RUNS * 1000ull);

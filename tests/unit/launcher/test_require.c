@@ -99,7 +99,8 @@ Test(launcher_require, without_the_broker_an_old_landlock_is_refused_with_kernel
 		for (size_t i = 0; i < plan.nlosses; i++)
 			if (plan.losses[i].fatal)
 				cr_expect(strstr(plan.losses[i].text,
-						 "Linux 5.15.0 lacks a call that the broker needs, "
+						 "Linux 5.15.0 does not have a call that the "
+						 "broker needs, "
 						 "or a filter refuses it: Linux 5.19"),
 					  "%s", plan.losses[i].text);
 		lau_plan_release(&plan);
