@@ -260,7 +260,7 @@ static int flush(struct aud_collector *c, struct b_err *err)
 	if (!c->told_failure) {
 		c->told_failure = true;
 		snprintf(text, sizeof text,
-			 "the audit log cannot be written: %s: the run goes on without",
+			 "the audit log cannot be written: %s: the run continues without it",
 			 strerror(c->log.error));
 		aud_person_say(&c->person, text);
 	}

@@ -468,7 +468,7 @@ int aud_entry_parse(const struct aud_line *line, struct aud_entry *e, const char
 	struct scan s;
 
 	f.seen = f.twins = 0;
-	*out_why = "longer than any line of a log";
+	*out_why = "longer than a line of a log can be";
 	if (line->too_long)
 		return -1;
 	if (e->room_size < line->len + SLACK) {

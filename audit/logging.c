@@ -43,10 +43,10 @@ static void note_full(struct aud_collector *c, bool of_words)
 		return;
 	*told = true;
 	snprintf(text, sizeof text,
-		 "the audit log is full (%llu MiB)%s: events are counted from here, not written",
+		 "the audit log is full (%llu MiB)%s: from here on events are counted, not written",
 		 (unsigned long long)(c->cfg.log_limit / (of_words ? 4 : 1) * (of_words ? 3 : 1)) >>
 			 20,
-		 of_words ? " of what programs say" : "");
+		 of_words ? " of events that programs report" : "");
 	aud_person_say(&c->person, text);
 }
 

@@ -321,12 +321,12 @@ static void list_temporary(void *ctx, const char *base)
 	b_str_addf(&kept, "%s/%s", base, aud_place_kept().s);
 	printed_dir(base, &printed);
 	list_dir(ctx, b_str_c(&kept), "empty, for the next runs");
-	list_dir(ctx, b_str_c(&printed), "TMPDIR of --print-env, as long as its record");
+	list_dir(ctx, b_str_c(&printed), "TMPDIR of --print-env, removed with its record");
 }
 
 static void list_channels(void *ctx, const char *path)
 {
-	list_dir(ctx, path, "channels of runs that go on, and the lock that they share");
+	list_dir(ctx, path, "channels of runs that have not ended, and their common lock");
 }
 
 void aud_left_each(void (*each)(void *ctx, const char *path, size_t n, const char *what), void *ctx)

@@ -134,7 +134,7 @@ static int load_info(const char *path, json_t **out, struct b_err *err)
 		return b_fail(err, B_FORMAT, 0, "%s: not a JSON object", path);
 	if (aud_json_int(json_object_get(*out, "schemaVersion"), 0) > AUD_SCHEMA_VERSION)
 		return b_fail(err, B_FORMAT, 0,
-			      "%s: of a newer version of this program: read it with that", path);
+			      "%s: written by a newer version: read it with that version", path);
 	return 0;
 }
 

@@ -89,7 +89,7 @@ static int check_owner(const char *path, struct b_err *err)
 		return b_fail(err, B_AUDIT, errno, "%s: %s", path, strerror(errno));
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		return b_fail(err, B_AUDIT, 0,
-			      "%s: not a directory of yours alone: chmod go-w it, or set "
+			      "%s: others can change this directory: chmod go-w it, or set "
 			      "XDG_STATE_HOME",
 			      path);
 	return 0;

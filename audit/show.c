@@ -133,7 +133,7 @@ static void add_judged(const struct aud_entry *e, struct b_str *out)
 	if (e->disagrees)
 		b_str_add(out, "  [the process reported the other verdict]");
 	if (e->unverified)
-		b_str_add(out, "  [of no process that was found in the run]");
+		b_str_add(out, "  [no process with this number was found in the run]");
 }
 
 static void add_reload(const struct aud_entry *e, struct b_str *out)
@@ -235,9 +235,9 @@ void aud_show_end(const struct aud_run *r, struct b_str *out)
 
 	if (status < 0) {
 		b_str_add(out, r->live		   ? "still running"
-			       : r->alone.is_alone ? "preload-only: nobody sees its end"
+			       : r->alone.is_alone ? "not recorded in preload-only mode"
 			       : r->info	   ? "unknown: sbx-launch was killed"
-						   : "unknown: nothing is recorded");
+						   : "unknown: the run has no record");
 		return;
 	}
 	if (json_is_true(aud_run_get(r, "exit.timed_out")))

@@ -324,7 +324,7 @@ static void add_groups(struct aud_tally *t, bool colour, struct b_str *out)
 		if (shown++ == GROUPS_SHOWN)
 			break;
 		b_str_addf(out, "  %s%s%s  x%" PRIu64 "%s\n", on, g->key, off, g->count,
-			   g->did_happen ? "  but a process did it" : "");
+			   g->did_happen ? "  but a process reported success" : "");
 	}
 	if (n > GROUPS_SHOWN || t->beyond)
 		b_str_addf(out, "  and %" PRIu64 " more: sbx-audit show --verdict denied\n",
@@ -345,7 +345,7 @@ void aud_tally_show(struct aud_tally *t, bool colour, struct b_str *out)
 	if (t->bad_lines)
 		b_str_addf(out,
 			   "%-10s%" PRIu64
-			   " lines of the log are no events, the first is %s:%" PRIu64 "\n",
+			   " lines of the log are not events, the first is %s:%" PRIu64 "\n",
 			   "corrupt", t->bad_lines, r->log, t->first_bad);
 	add_unseen_groups(t, out);
 	add_groups(t, colour, out);

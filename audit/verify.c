@@ -38,7 +38,7 @@ static const char *chain_of(const struct aud_line *line, size_t *out_text)
 static void explain(const struct aud_check *c, const struct aud_entry *e, char *why, size_t size)
 {
 	if (strcmp(e->kind, "run") == 0 && strcmp(e->run_id, c->run->id) != 0)
-		snprintf(why, size, "it is of another run");
+		snprintf(why, size, "it belongs to another run");
 	else if (e->seq == c->next + 1)
 		snprintf(why, size, "line %lld of the run is missing before it",
 			 (long long)c->next);
@@ -46,10 +46,10 @@ static void explain(const struct aud_check *c, const struct aud_entry *e, char *
 		snprintf(why, size, "lines %lld to %lld of the run are missing before it",
 			 (long long)c->next, (long long)e->seq - 1);
 	else if (e->seq < c->next)
-		snprintf(why, size, "line %lld of the run, out of its place or a second time",
+		snprintf(why, size, "it is line %lld of the run, misplaced or repeated",
 			 (long long)e->seq);
 	else
-		snprintf(why, size, "it was changed, or comes from elsewhere");
+		snprintf(why, size, "it was changed, or comes from another log");
 }
 
 /* The chain is taken up again as the line claims it goes on. */
@@ -82,7 +82,7 @@ static bool check_prev(struct aud_check *c, const struct aud_line *line, const s
 	if (strcmp(e->prev, c->chain.full) != 0)
 		snprintf(why, size, "its prev is not the hash of the line before");
 	else if (e->seq != c->next)
-		snprintf(why, size, "its seq does not follow");
+		snprintf(why, size, "its seq is not the next number");
 	else
 		holds = true;
 	c->next = e->seq < INT64_MAX ? e->seq + 1 : e->seq;
@@ -98,7 +98,8 @@ static int begin(struct aud_check *c, const struct aud_entry *e, struct b_err *e
 	c->v.is_keyless = c->version < 2;
 	if (c->version >= 2 && !c->has_key)
 		return b_fail(err, B_NOTFOUND, 0,
-			      "%s: the key of its chain is not here: verify where it ran",
+			      "%s: this machine does not have the key of its chain: verify it "
+			      "where it ran",
 			      c->run->id);
 	aud_chain_init(&c->chain, c->has_key ? c->key : NULL, c->run->id);
 	return 0;

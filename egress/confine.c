@@ -60,7 +60,7 @@ static int close_files(struct b_err *err)
 	b_auto_fd int ruleset = -1;
 
 	if (abi < 1)
-		return b_fail(err, B_FLOOR, errno, "landlock: %s: the network by name needs it",
+		return b_fail(err, B_FLOOR, errno, "landlock: %s: rules on endpoints need it",
 			      strerror(errno));
 	attr.fs = fs_of_abi[(size_t)abi < FS_ABIS ? (size_t)abi : FS_ABIS - 1];
 	attr.scoped = abi >= ABI_SCOPES ? SCOPES : 0;

@@ -36,16 +36,16 @@
 	X(LINE, 400, "a first line that is not METHOD TARGET HTTP/1.1")                            \
 	X(VERSION, 505, "a version other than HTTP/1.1 and HTTP/1.0")                              \
 	X(METHOD, 501, "a method that is not passed on")                                           \
-	X(STATUS, 400, "a status line that is none")                                               \
+	X(STATUS, 400, "a malformed status line")                                                  \
 	X(BYTE, 400, "a control character, or a line that does not end in CR and LF")              \
 	X(UTF8, 400, "bytes that are not UTF-8")                                                   \
 	X(FOLD, 400, "a line that goes on in the next")                                            \
 	X(FIELD, 400, "a line that is not NAME: VALUE")                                            \
 	X(MANY, 431, "more than 100 fields")                                                       \
 	X(LONG, 431, "a head of more than 16384 bytes")                                            \
-	X(HOST, 400, "not one Host that is a host")                                                \
-	X(LENGTH, 400, "not one Content-Length that is a number")                                  \
-	X(CODING, 501, "a Transfer-Encoding that is not chunked alone")                            \
+	X(HOST, 400, "no Host field, several, or one that is not a host")                          \
+	X(LENGTH, 400, "several Content-Length fields, or one that is not a number")               \
+	X(CODING, 501, "a Transfer-Encoding other than chunked")                                   \
 	X(BOTH, 400, "a Content-Length beside a Transfer-Encoding")                                \
 	X(CONNECTION, 400, "a Connection that names a field it may not")                           \
 	X(EXPECT, 417, "an Expect other than 100-continue")                                        \

@@ -165,7 +165,8 @@ static int open_sources(struct egr *e, const int fds[EGR_SOCKETS], struct b_err 
 			e->socket[i].fd = -1;
 	}
 	if (e->socket[EGR_DNS4].fd < 0 || e->socket[EGR_RELAY4].fd < 0)
-		return b_fail(err, B_SYSTEM, 0, "no sockets of the run's network were given");
+		return b_fail(err, B_SYSTEM, 0,
+			      "the launcher passed no sockets of the run's network");
 	return 0;
 }
 

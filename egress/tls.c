@@ -276,8 +276,8 @@ static void explain_caller(struct egr_tls *t, int how)
 		snprintf(t->why, sizeof t->why, "%s", t->hello);
 	else if (how == SSL_ERROR_SSL && is_distrust(reason))
 		snprintf(t->why, sizeof t->why,
-			 "the client does not trust the run's certificate (%s): it is pinned to "
-			 "another, or has a trust store of its own" STAYS,
+			 "the client does not trust the run's certificate (%s): it expects a fixed "
+			 "one, or uses its own trust store" STAYS,
 			 reason_text(how));
 	else
 		snprintf(t->why, sizeof t->why, "no TLS with the client: %s", reason_text(how));
@@ -289,12 +289,12 @@ static void explain_server(struct egr_tls *t, int how)
 	int reason = ERR_GET_REASON(ERR_peek_last_error());
 
 	if (how == SSL_ERROR_SSL && reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
-		snprintf(t->why, sizeof t->why, "the server's certificate is not good: %s",
+		snprintf(t->why, sizeof t->why, "the server's certificate cannot be verified: %s",
 			 X509_verify_cert_error_string(verified));
 	else if (t->asks_who)
 		snprintf(t->why, sizeof t->why,
-			 "the server asks for a client certificate (mutual TLS), which nobody has "
-			 "where TLS ends in between (%s)" STAYS,
+			 "the server asks for a client certificate (mutual TLS), which the "
+			 "inspecting relay does not have (%s)" STAYS,
 			 reason_text(how));
 	else
 		snprintf(t->why, sizeof t->why, "no TLS with the server: %s", reason_text(how));

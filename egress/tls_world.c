@@ -93,7 +93,7 @@ static int tell_launcher(struct b_err *err)
 {
 	return send(EGR_FD_LATER, "", 1, MSG_NOSIGNAL) == 1
 		       ? 0
-		       : b_fail(err, B_SYSTEM, errno, "the launcher is gone");
+		       : b_fail(err, B_SYSTEM, errno, "the launcher has ended");
 }
 
 /* ---- the whole ---- */

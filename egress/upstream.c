@@ -58,7 +58,7 @@ int egr_upstream_start(struct egr *e, struct b_err *err)
 	e->via = v;
 	if (v->is_known)
 		return 0;
-	return b_fail(err, B_SYSTEM, 0, "%s: the proxy upstream: nobody knows an address of it",
+	return b_fail(err, B_SYSTEM, 0, "%s: the proxy upstream: its name has no address",
 		      v->to.host);
 }
 

@@ -41,7 +41,7 @@ const struct st_outside *st_outside(void)
 	f = fopen(st_at("run/outside"), "re");
 	if (!f ||
 	    fscanf(f, "%d %lu %d %d %d", &pid, &o.marker, &o.secret_fd, &o.tcp, &o.udp) != 5) {
-		fprintf(stderr, "probe: no outside process\n");
+		fprintf(stderr, "probe: the process outside was not started\n");
 		exit(2);
 	}
 	fclose(f);

@@ -74,16 +74,16 @@ static int check_url(const struct ship_config *c, struct b_err *err)
 	if (!strcspn(strstr(url, "://") + 3, "/?"))
 		return b_fail(err, B_USAGE, 0, "--to: `%s` names no host", url);
 	if (names_user(url))
-		return b_fail(err, B_USAGE, 0,
-			      "--to: no user, password or token there, where every process of this "
-			      "host may read it: --credentials FILE, or SBX_SHIP_USER and "
-			      "SBX_SHIP_PASSWORD");
+		return b_fail(
+			err, B_USAGE, 0,
+			"--to: a user, password or token there is visible to every process of this "
+			"host: use --credentials FILE, or SBX_SHIP_USER and SBX_SHIP_PASSWORD");
 	if (has_parameter(url, "query"))
-		return b_fail(err, B_USAGE, 0, "--to: `query` is sbx-audit's own parameter");
+		return b_fail(err, B_USAGE, 0, "--to: `query` is set by sbx-audit: leave it out");
 	if (is_clear && !c->allow_http)
 		return b_fail(err, B_USAGE, 0,
-			      "--to: %s would send the record, and credentials, in clear: use "
-			      "https://, or say --allow-http",
+			      "--to: %s sends the record and the credentials unencrypted: use "
+			      "https://, or add --allow-http",
 			      url);
 	return 0;
 }
@@ -94,7 +94,7 @@ int ship_config_check(const struct ship_config *c, struct b_err *err)
 	size_t i;
 
 	if (!c->to)
-		return b_fail(err, B_USAGE, 0, "where to? --to URL");
+		return b_fail(err, B_USAGE, 0, "no destination: add --to URL");
 	if (check_url(c, err) < 0)
 		return -1;
 	for (i = 0; d[i] && (d[i] == '_' || (d[i] >= '0' && d[i] <= '9') ||
@@ -184,7 +184,9 @@ static int check_owner(const char *path, struct b_err *err)
 	if ((st.st_uid != 0 && st.st_uid != geteuid()) || st.st_mode & 037 ||
 	    (st.st_mode & 040 && (st.st_uid != 0 || st.st_gid != 0)))
 		return b_fail(err, B_USAGE, 0,
-			      "--credentials: %s: others may read or own it: chmod 600", path);
+			      "--credentials: %s: others can read it, or it is not yours: chown "
+			      "it, and chmod 600",
+			      path);
 	return 0;
 }
 
@@ -240,7 +242,7 @@ int ship_config_secret(struct ship_config *c, struct b_err *err)
 	if (*s->password && !*s->user)
 		return b_fail(err, B_USAGE, 0, "a password needs a user");
 	if (*s->token && *s->user)
-		return b_fail(err, B_USAGE, 0, "a token, or a user: not both");
+		return b_fail(err, B_USAGE, 0, "give a token or a user, not both");
 	return 0;
 }
 

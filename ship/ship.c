@@ -300,7 +300,8 @@ static int lock(const char *root, const char *name, struct b_err *err)
 	if (fd < 0)
 		return b_fail(err, B_AUDIT, errno, "%s: %s", path.s, strerror(errno));
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		b_fail(err, B_AUDIT, errno, "%s: another process sends to `%s`", path.s, name);
+		b_fail(err, B_AUDIT, errno, "%s: another process already sends to `%s`", path.s,
+		       name);
 		close(fd);
 		return -1;
 	}
@@ -338,7 +339,8 @@ int ship_all(const struct ship_config *c, const char *root, const atomic_int *st
 	if (atomic_load(stop))
 		rc = c->is_following ? 0
 				     : b_fail(err, B_NOTFOUND, 0,
-					      "interrupted: what was not acknowledged waits");
+					      "interrupted: events that were not acknowledged are "
+					      "sent the next time");
 	if (j.sender)
 		*out = (struct ship_result){.rows = ship_sender_rows(j.sender),
 					    .trouble = j.trouble};

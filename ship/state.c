@@ -109,8 +109,8 @@ int ship_state_load(const char *dir, const char *name, struct ship_state *out, s
 	if (!ship_state_read(b_str_c(&text), text.len, out))
 		return b_fail(
 			err, B_FORMAT, 0,
-			"%s: damaged: what the server has of this run is not known. Remove the "
-			"file to send the run from its beginning, and make the counts anew",
+			"%s: damaged: how much of this run the server has is not known: remove the "
+			"file to send the run again from its beginning, and rebuild the counts",
 			path.s);
 	return 0;
 }

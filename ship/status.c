@@ -279,9 +279,9 @@ static void show_json(const struct ship_status *s, const struct lag *l, const ch
 static void show_text(const struct ship_status *s, const struct lag *l, const char *name, bool runs,
 		      double seconds, struct b_str *out)
 {
-	b_str_addf(out, "%s: %s, %s\n", name, s->to ? s->to : "sent nowhere yet",
-		   runs ? "sending" : "nobody sends now");
-	b_str_addf(out, "runs     %llu: %llu there, %llu waiting, %llu going on, %llu damaged\n",
+	b_str_addf(out, "%s: %s, %s\n", name, s->to ? s->to : "nothing was sent yet",
+		   runs ? "sending" : "no process is sending");
+	b_str_addf(out, "runs     %llu: %llu sent, %llu waiting, %llu not ended, %llu damaged\n",
 		   (unsigned long long)l->runs, (unsigned long long)l->complete,
 		   (unsigned long long)l->waiting, (unsigned long long)l->open,
 		   (unsigned long long)l->damaged);
@@ -291,7 +291,7 @@ static void show_text(const struct ship_status *s, const struct lag *l, const ch
 		b_str_addf(out, "removed  %llu runs before they were sent\n",
 			   (unsigned long long)s->removed);
 	if (*s->error) {
-		b_str_add(out, "trouble  ");
+		b_str_add(out, "error    ");
 		b_str_add_visible(out, s->error, strlen(s->error));
 		b_str_addc(out, '\n');
 	}

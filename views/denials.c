@@ -213,14 +213,14 @@ static void add_group(const struct view *v, unsigned runs, const struct group *g
 	view_text(out, g->rule);
 	b_str_addc(out, ')');
 	if (*g->exe) {
-		b_str_add(out, ", by what calls itself ");
+		b_str_add(out, ", by a program that calls itself ");
 		view_text(out, g->exe);
 		if (g->programs > 1)
 			b_str_add(out, " and others");
 	}
 	if (g->is_watched)
-		b_str_add(out, "; passed, for the network is only watched");
-	b_str_add(out, g->did_happen ? "; but a process did it\n        " : "\n        ");
+		b_str_add(out, "; it passed, because the network is only watched");
+	b_str_add(out, g->did_happen ? "; but a process reported success\n        " : "\n        ");
 	before = out->len;
 	add_remedy(v, g, out);
 	if (out->len == before)

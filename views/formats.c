@@ -248,7 +248,8 @@ static void put_network(struct b_json *j, const struct class *c, const struct au
 static void put_reload(struct b_json *j, const struct aud_entry *e)
 {
 	put_str(j, "message",
-		*e->error ? "new rules on endpoints were refused" : "new rules on endpoints hold");
+		*e->error ? "new rules on endpoints were refused"
+			  : "new rules on endpoints are in force");
 	put_path(j, "status_detail", e->error);
 	put_object(j, "policy");
 	put_str(j, "name", "rules on endpoints");

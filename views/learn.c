@@ -391,7 +391,7 @@ static void write_policy(const struct view_learn *how, struct lesson *l, struct 
 			if (r->v[i].calls)
 				b_str_addf(out, " # %" PRIu64 "\n", r->v[i].calls);
 			else
-				b_str_add(out, " # to be modified\n");
+				b_str_add(out, " # needed for a modify rule\n");
 		}
 	}
 	view_endpoints_write(&l->endpoints, out);

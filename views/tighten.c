@@ -118,8 +118,8 @@ static int read_document(struct tightening *t, struct b_err *err)
 	if (t->grants)
 		return 0;
 	return b_fail(err, B_FORMAT, 0,
-		      "--from: %s: no grants that stand on lines of their own: write it in YAML, "
-		      "with sbx-policy convert",
+		      "--from: %s: it has no grants on lines of their own: convert it to YAML with "
+		      "sbx-policy convert",
 		      t->from);
 }
 

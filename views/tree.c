@@ -191,7 +191,7 @@ static int show(void *gathered, struct view *v, struct b_err *err)
 	}
 	if (is_claimed && !v->json)
 		b_str_add(v->out,
-			  "names, words and directories are what programs say of themselves\n");
+			  "names, words and directories are as the programs reported them\n");
 	return all->n > 0;
 }
 

@@ -300,15 +300,14 @@ static _Noreturn void refuse_to_start(const char *what)
 	/* not a table of pointers: each is a relocation, at every start of a program */
 	const char *text =
 		trouble == OTHER_USER
-			? "the policy of this environment is another user's, and programs "
-			  "of this one do not start in it: unset LD_PRELOAD and SBX_CHANNEL"
-		: trouble == NO_PATH
-			? "SBX_CHANNEL does not say where the policy of this environment is: "
-			  "set the environment up again"
-		: trouble == USURPED
-			? "preloaded before the shim, takes its calls, put it behind: "
-			: "the policy of this environment cannot be read, or is not its "
-			  "owner's alone: set the environment up again";
+			? "the policy of this environment belongs to another user, so no program "
+			  "of this user may start: unset LD_PRELOAD and SBX_CHANNEL"
+		: trouble == NO_PATH ? "SBX_CHANNEL does not name the policy of this environment: "
+				       "run --print-env again"
+		: trouble == USURPED ? "this library is preloaded before the shim and takes its "
+				       "calls, put it after the shim: "
+				     : "the policy of this environment cannot be read, or others "
+				       "can change it: run --print-env again";
 	static const char head[] = "sbx-launch: E_SHIM: ", end[] = "\n";
 	char *line = start_buf;
 	size_t n = 0;

@@ -41,7 +41,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	out=$(SBX_PROFILE=default bash -c 'eval "$(sbx-launch --print-env)"
 		exec setpriv --reuid=65534 --clear-groups cat /dev/null' 2>"$TMP/err")
 	check "another user's program does not start" [ "$?$out" = 126 ]
-	check 'and says why' grep -q "E_SHIM: the policy of this environment is another user's" "$TMP/err"
+	check 'and says why' grep -q "E_SHIM: the policy of this environment belongs to another user" "$TMP/err"
 fi
 common || exit 0
 
@@ -113,7 +113,7 @@ shim=${SBX%/*}/libsbx-shim.so
 for value in deny: deny:relative "deny:$long$long"; do
 	out=$(env LD_PRELOAD="$shim" SBX_CHANNEL="$value" cat file 2>"$TMP/err")
 	check "SBX_CHANNEL=${value:0:20}: no program starts" [ "$?$out" = 126 ]
-	check 'and says why' grep -q 'E_SHIM: SBX_CHANNEL does not say where' "$TMP/err"
+	check 'and says why' grep -q 'E_SHIM: SBX_CHANNEL does not name the policy' "$TMP/err"
 done
 run_sh "$(snippet 2 sh)"
 channel=$(dirname "$(log)")

@@ -137,7 +137,7 @@ follow()
 	"$audit" ship --to "$to" --allow-http --follow --interval 100ms 2>"$TMP/err" &
 	pid=$!
 	sleep 0.5
-	ship 2 --to "$to" --allow-http && says 'another process sends' || return 1
+	ship 2 --to "$to" --allow-http && says 'another process already sends' || return 1
 	wait $grower
 	for i in $(seq 100); do
 		shipped 65000 21 2>/dev/null && break

@@ -145,7 +145,7 @@ if command -v python3 >/dev/null; then
 		# shellcheck disable=SC2086
 		check "standard output is written to by its name, and no more $how" names 'open ' : $how --read "$TMP"
 		check "it is there as it was $how" [ "$(cat "$L")" = "$(printf 'earlier\nby name')" -a "$(ls "$TMP/logs")" = a.log ]
-		check "the line says why $how" grep -q 'denied modify .*a.log (.*builtin:stdio:1): a file that is given as standard output keeps its name$' "$TMP/err"
+		check "the line says why $how" grep -q 'denied modify .*a.log (.*builtin:stdio:1): a file that is the standard output of the command keeps its name$' "$TMP/err"
 		# shellcheck disable=SC2086
 		check "one that has left its name does not get it back $how" names '' 'mv "$L" "$TMP/logs/b.log"' $how --read "$TMP"
 		check "and nothing is there $how" [ "$(ls "$TMP/logs")" = b.log ]

@@ -57,7 +57,7 @@ check 'changes are JSON, too' json changes --json
 check 'denials of one kind are one' has '     3  modify ./.git/hooks/x' denials
 check 'with the rule' has 'rule .git/hooks/** (preset:protected:' denials
 check 'and the option that opens it' has "allow with --modify $WS/.git/hooks/x" denials
-check 'and the program, which says itself what it is' has ', by what calls itself /usr/bin/' denials
+check 'and the program, which says itself what it is' has ', by a program that calls itself /usr/bin/' denials
 check 'denials are JSON, too' json denials --json
 check 'where that is a claim, too' has '","claimed":["exe"],' denials --json
 opened()
@@ -89,7 +89,7 @@ check 'a name that is refused is opened by --connect' has 'allow with --connect 
 
 check 'the tree has words and counts' has 'cp new d/n  1 changed' tree "$first"
 check 'and who started whom' eval 'ask tree "$first" && grep -qE "^  [0-9]+  mkdir dd  1 changed" "$TMP/answer"'
-check 'whose word that is' says 'names, words and directories are what programs say of themselves' tree "$first"
+check 'whose word that is' says 'names, words and directories are as the programs reported them' tree "$first"
 check 'the tree is JSON, too' json tree --json "$first"
 check 'with what is claimed' has '"claimed":["path","argv","cwd"]' tree --json "$first"
 the_launchers_word()

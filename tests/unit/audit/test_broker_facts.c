@@ -320,7 +320,7 @@ Test(audit_broker_facts, a_log_full_of_words_has_room_for_the_broker, .fini = en
 	cr_expect_gt(w.counts.lost, 50);
 	cr_expect_eq(w.counts.broker_lost, 0);
 	cr_expect_eq(lines_that_imply(&ev, "./a", ""), 10);
-	cr_expect_not_null(strstr(w.told.s, "full (0 MiB) of what programs say"));
+	cr_expect_not_null(strstr(w.told.s, "full (0 MiB) of events that programs report"));
 }
 
 static int drain_with_loss(bool required, struct b_err *err)

@@ -374,7 +374,7 @@ Test(audit_chain, the_place_and_the_kind_are_told, .init = start, .fini = end)
 	at[4] = '8';
 	v = verify(s.s, s.len);
 	cr_expect_eq(v.broken_line, 9);
-	cr_expect_str_eq(v.why, "it was changed, or comes from elsewhere");
+	cr_expect_str_eq(v.why, "it was changed, or comes from another log");
 	cr_expect_eq(v.broken_more, 0);
 	v = verify(whole.s, whole.len - 1);
 	cr_expect_eq(v.broken_line, LINES + 1);
@@ -415,7 +415,7 @@ Test(audit_chain, lines_of_another_run_do_not_fit, .init = start, .fini = end)
 	cr_expect_eq(v.broken_line, 7);
 	v = verify(other.s, other.len);
 	cr_expect_eq(v.broken_line, 1);
-	cr_expect_str_eq(v.why, "it is of another run");
+	cr_expect_str_eq(v.why, "it belongs to another run");
 	b_str_release(&other);
 	b_str_release(&s);
 }

@@ -348,7 +348,7 @@ Test(audit_collector, a_log_that_cannot_be_written_is_told_once_and_counted, .fi
 	witness_end(&w);
 	cr_assert_eq(w.counts.lost, 3);
 	cr_assert_str_eq(w.told.s, "the audit log cannot be written: No space left on device: the "
-				   "run goes on without\n");
+				   "run continues without it\n");
 }
 
 Test(audit_collector, a_required_log_that_cannot_be_written_is_an_error, .fini = end)
