@@ -183,8 +183,10 @@ static int check(const char *name, const unsigned char *data, size_t size, struc
 	char sum[sizeof h.sha256] = {0};
 
 	if (size < sizeof h || memcmp(data, magic, sizeof magic) != 0)
-		return b_fail(err, B_FORMAT, 0,
-			      "%s: no compiled policy, expected one of sbx-policy compile", name);
+		return b_fail(
+			err, B_FORMAT, 0,
+			"%s: not a compiled policy, expected a file that sbx-policy compile made",
+			name);
 	memcpy(&h, data, sizeof h);
 	if (memcmp(h.version, version, sizeof version) != 0)
 		return b_fail(err, B_FORMAT, 0,
@@ -192,7 +194,7 @@ static int check(const char *name, const unsigned char *data, size_t size, struc
 			      ": compile it again",
 			      name);
 	if (h.size != size - sizeof h)
-		return b_fail(err, B_FORMAT, 0, "%s: cut short or grown: compile it again", name);
+		return b_fail(err, B_FORMAT, 0, "%s: its length is wrong: compile it again", name);
 	b_sha256_hex(data + sizeof h, size - sizeof h, sum);
 	if (memcmp(h.sha256, sum, sizeof sum) != 0)
 		return b_fail(err, B_FORMAT, 0, "%s: its checksum is wrong: compile it again",

@@ -114,7 +114,7 @@ static void tell_layers(struct pol_build *b)
 
 	if (pos)
 		pol_build_notice(
-			b, "what cannot be enforced is refused all the same: %s:%u:%u says so",
+			b, "--best-effort has no effect: %s:%u:%u requires strict enforcement",
 			pos->file, pos->line, pos->col);
 	for (size_t i = 0; i < b->layers->nnotices; i++)
 		pol_build_notice(b, "%s", b->layers->notices[i]);

@@ -131,10 +131,11 @@ static void tell_wishes(struct pol_layers *l)
 		const char *what = p->is_managed ? NULL : wishes(&l->arena, &p->doc, &l->effect);
 
 		if (what)
-			notice(l, b_arena_printf(&l->arena,
-						 "%s asks for %s: a project only tightens the "
-						 "policy: sbx-policy trust %s lets it say more",
-						 p->doc.files.v[0].s, what, p->doc.files.v[0].s));
+			notice(l,
+			       b_arena_printf(&l->arena,
+					      "%s asks for %s, but a project file can only tighten "
+					      "the policy: sbx-policy trust %s allows more",
+					      p->doc.files.v[0].s, what, p->doc.files.v[0].s));
 	}
 }
 
@@ -154,7 +155,7 @@ static void tell_narrowed(struct pol_layers *l, const struct pol_request *rq)
 
 			if (v->said && v->v < rq->said->v[rows[k].setting])
 				notice(l, b_arena_printf(&l->arena,
-							 "%s opens less than it says: %s:%u:%u "
+							 "%s opens less than it asks for: %s:%u:%u "
 							 "closes it (%s)",
 							 rows[k].option, p->doc.files.v[0].s,
 							 v->pos.line, v->pos.col, rows[k].key));
@@ -193,8 +194,8 @@ static int merge_project(struct pol_layers *l, struct project *p, struct b_err *
 	if (pol_doc_is_foreign(&l->main)) {
 		pol_doc_release(&doc);
 		notice(l, b_arena_printf(&l->arena,
-					 "%s is trusted, but a policy of %s merges with no other: "
-					 "it only tightens the policy",
+					 "%s is trusted, but a policy of %s cannot be merged with "
+					 "another: it only tightens the policy",
 					 p->path, pol_dialect_name(l->main.foreign.dialect)));
 		return add_project(l, p, err);
 	}
@@ -229,17 +230,16 @@ static int load_project(const char *const *workspaces, size_t n, struct project 
 	b_sha256_hex(p->text.s, p->text.len, hash);
 	p->trust = pol_trust_of(pol_config_dir(&l->arena), p->path, hash);
 	if (p->trust == POL_TRUST_CHANGED)
-		notice(l,
-		       b_arena_printf(&l->arena,
-				      "%s is not as it was when it was trusted: it only tightens "
-				      "the policy: sbx-policy trust %s",
-				      p->path, p->path));
+		notice(l, b_arena_printf(&l->arena,
+					 "%s has changed since it was trusted, and only tightens "
+					 "the policy: sbx-policy trust %s",
+					 p->path, p->path));
 	if (p->trust == POL_TRUSTED && n == 1)
 		return merge_project(l, p, err);
 	if (p->trust == POL_TRUSTED)
 		notice(l, b_arena_printf(&l->arena,
-					 "%s is trusted for a workspace alone: beside others it "
-					 "only tightens the policy",
+					 "%s is trusted only when its workspace is the only one: "
+					 "with several it only tightens the policy",
 					 p->path));
 	return add_project(l, p, err);
 }
@@ -285,7 +285,8 @@ static int take_whole(struct pol_doc *doc, const struct pol_preset *preset, stru
 		.name = preset->file, .text = preset->text, .len = preset->len};
 
 	if (doc->files.n > 0 || pol_doc_is_foreign(doc))
-		return b_fail(err, B_USAGE, 0, "it is a whole policy: give no other beside it");
+		return b_fail(err, B_USAGE, 0,
+			      "it is a whole policy: give no other policy with it");
 	pol_doc_release(doc);
 	return pol_front_parse(&in, doc, err);
 }
@@ -300,8 +301,8 @@ static int absorb(struct pol_doc *doc, const char *name, bool *taken, struct b_e
 	int rc;
 
 	if (!preset)
-		return b_fail(err, B_USAGE, 0,
-			      "no preset `%s`: sbx-policy presets names those there are", name);
+		return b_fail(err, B_USAGE, 0, "no preset `%s`: sbx-policy presets lists all",
+			      name);
 	if (taken[preset - pol_presets])
 		return 0;
 	if (!kind && pol_yaml_get(pol_preset_root(preset), "filesystem_policy")) {
@@ -399,8 +400,7 @@ static int choose(struct pol_layer *l, const char *run_profile, struct pol_effec
 			return pol_doc_effective(doc, run_profile, out, err);
 	if (doc->nprofiles > 1)
 		return b_fail(err, B_PROFILE, 0,
-			      "%s%s: no fsProfile `%s`, and several others: expected one of this "
-			      "name, or only one",
+			      "%s%s: no fsProfile `%s`: expected one of this name, or a single one",
 			      l->label, doc->name.pos.file, run_profile);
 	return pol_doc_effective(doc, doc->nprofiles ? doc->profiles[0].name.s : "unrestricted",
 				 out, err);

@@ -61,8 +61,8 @@ static int check_sockets(const struct pol_engine *was, const struct pol_engine *
 			continue;
 		if (r || s)
 			return b_fail(err, B_POLICY, 0,
-				      "%s: paths of sockets cannot change while a run lasts: put "
-				      "`%s` back as it was, or start the run anew",
+				      "%s: paths of sockets cannot change during a run: change "
+				      "`%s` back, or start the run again",
 				      (s ? s : r)->origin, (s ? s : r)->matched);
 	} while (r);
 	return 0;
@@ -80,8 +80,8 @@ static int check_layers(const struct pol_endpoints *was, const struct pol_endpoi
 			  was->layer[i].is_watched == is->layer[i].is_watched;
 	return is_same ? 0
 		       : b_fail(err, B_POLICY, 0,
-				"other documents speak of the network than when the run began: "
-				"start it anew");
+				"other documents have rules on the network than when the run "
+				"began: start it again");
 }
 
 static int check_tls(const struct pol_endpoints *is, struct b_err *err)
@@ -91,8 +91,8 @@ static int check_tls(const struct pol_endpoints *is, struct b_err *err)
 
 		if (e->requests && !e->requests->no_tls && (e->low != 80 || e->high != 80))
 			return b_fail(err, B_POLICY, 0,
-				      "%s: the run was started without certificates, for no rule "
-				      "looked into what is encrypted: start it anew",
+				      "%s: the run was started without certificates, because no "
+				      "rule inspected encrypted requests: start it again",
 				      e->origin);
 	}
 	return 0;

@@ -37,11 +37,11 @@ static int check_programs(const struct pol_past *p, const struct pol_endpoint *e
 {
 	for (size_t i = 0; i < e->by.n; i++)
 		if (pol_past_program(p, &e->by.v[i]) < 0)
-			return b_fail(err, B_POLICY, 0,
-				      "%s: the program `%s` was not named when the run began, and "
-				      "which programs are told apart cannot change: start the run "
-				      "anew",
-				      e->origin, e->by.v[i].text);
+			return b_fail(
+				err, B_POLICY, 0,
+				"%s: the program `%s` was not in the rules when the run began, and "
+				"reloading cannot add programs: start the run again",
+				e->origin, e->by.v[i].text);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ int pol_past_add(struct pol_past *p, const struct pol_endpoints *net, uint32_t *
 	if (p->n > POL_PAST_MAX) {
 		p->n = at;
 		return b_fail(err, B_LIMIT, 0,
-			      "more than %u rules on endpoints since the run began: start it anew",
+			      "more than %u rules on endpoints since the run began: start it again",
 			      POL_PAST_MAX);
 	}
 	for (size_t i = at; i < p->n; i++) {

@@ -84,8 +84,8 @@ static int fail(const struct pol_list *list, const char *file, const char *path,
 		continue;
 	b_str_add_visible(&shown, path, len);
 	return b_fail(err, B_POLICY, 0,
-		      "%s: `%s` opens %s, which `%s` (%s) denies: one document does not undo a "
-		      "denial of another: open less, or write the rule in that one",
+		      "%s: `%s` opens %s, which `%s` (%s) denies: a document cannot undo a denial "
+		      "of another: open less, or write the rule in the document that denies",
 		      list->v[root].origin, list->v[root].matched, b_str_c(&shown),
 		      list->v[deny].matched, list->v[deny].origin);
 }

@@ -424,9 +424,9 @@ int pol_store_add(const struct pol_store *store, struct b_arena *a, const char *
 	struct pol_doc doc = {0};
 
 	if (!store->dirs[USER])
-		return b_fail(err, B_SYSTEM, 0,
-			      "no home directory: XDG_CONFIG_HOME says where "
-			      "policies are kept");
+		return b_fail(
+			err, B_SYSTEM, 0,
+			"no home directory: set XDG_CONFIG_HOME to the directory of policies");
 	if (pol_policy_read(file, &text, err) < 0 ||
 	    pol_orbit_parse(file, b_str_c(&text), text.len, &doc, err) < 0)
 		return -1;

@@ -202,8 +202,8 @@ int pol_settings_enabled(const struct pol_settings *s, struct b_err *err)
 	if (!v->said || v->v)
 		return 0;
 	return b_fail(err, B_POLICY, 0,
-		      "%s:%u:%u: sandbox.enabled is false: nothing is run without a sandbox: "
-		      "remove the key, or start the command without sbx-launch",
+		      "%s:%u:%u: sandbox.enabled is false, but sbx-launch runs nothing without a "
+		      "sandbox: remove the key, or start the command without sbx-launch",
 		      v->pos.file, v->pos.line, v->pos.col);
 }
 

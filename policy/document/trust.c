@@ -80,7 +80,8 @@ int pol_trust_set(const char *config, const char *path, const char *hash, struct
 
 	if (!config)
 		return b_fail(err, B_SYSTEM, 0,
-			      "no home directory: XDG_CONFIG_HOME says where trust is kept");
+			      "no home directory: set XDG_CONFIG_HOME to the directory where trust "
+			      "is recorded");
 	if (strchr(path, '\n'))
 		return b_fail(err, B_USAGE, 0, "a path with a line break cannot be trusted");
 	pol_trust_list(config, &old);

@@ -79,10 +79,11 @@ static int deny_path(struct pol_front *f, const struct pol_ynode *item, const ch
 		     enum pol_root_list list)
 {
 	if (!*path || strcmp(path, "*") == 0 || strcmp(path, "**") == 0)
-		return pol_pos_fail(f->err, &item->pos,
-				    "permissions.deny: `%s` closes everything: no command could "
-				    "start, or --preset readonly is meant",
-				    item->s);
+		return pol_pos_fail(
+			f->err, &item->pos,
+			"permissions.deny: `%s` closes everything, and no command could start: to "
+			"make everything read-only, use --preset readonly",
+			item->s);
 	return add_path(f, item, path_of_rule(&f->doc->arena, path), list);
 }
 
@@ -96,8 +97,8 @@ static int take_denied(struct pol_front *f, const struct pol_ynode *item)
 	if (path)
 		return deny_path(f, item, path, POL_ROOTS_denyModify);
 	pol_foreign_note(f->doc, &item->pos,
-			 "permissions.deny: `%s` speaks of a tool or of a command's words: Claude "
-			 "Code keeps it, a sandbox cannot",
+			 "permissions.deny: `%s` is about a tool or the words of a command: Claude "
+			 "Code enforces it, a sandbox cannot",
 			 item->s);
 	return 0;
 }
@@ -208,7 +209,7 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 
 	if (pol_foreign_number(f, value, key->s, 1, 65535, &ignored) < 0)
 		return -1;
-	pol_foreign_loss(f->doc, &key->pos, "%s: nothing here leads to the proxy", key->s);
+	pol_foreign_loss(f->doc, &key->pos, "%s: sbx-launch does not use this proxy", key->s);
 	return 0;
 }
 
@@ -249,7 +250,7 @@ static int take_excluded(struct pol_front *f, const struct pol_ynode *key,
 		return -1;
 	if (value->n > 0)
 		pol_foreign_note(f->doc, &key->pos,
-				 "excludedCommands: they run in the sandbox like all others");
+				 "excludedCommands: these commands run in the sandbox, too");
 	return 0;
 }
 
@@ -362,8 +363,8 @@ static int take_mode(struct pol_front *f, const struct pol_ynode *root, int *out
 		return -1;
 	if (*out == FULL_ACCESS)
 		return pol_pos_fail(f->err, &mode->pos,
-				    "sandbox_mode is danger-full-access, but nothing is run "
-				    "without a sandbox");
+				    "sandbox_mode is danger-full-access, but sbx-launch runs "
+				    "nothing without a sandbox");
 	return 0;
 }
 
@@ -393,13 +394,13 @@ int pol_codex_take(const struct pol_ynode *root, struct pol_doc *doc, struct b_e
 
 	key = pol_yaml_get(root, "sandbox");
 	if (key)
-		return pol_pos_fail(err, &key->pos, "`sandbox` is no table of Codex's settings");
+		return pol_pos_fail(err, &key->pos, "Codex's settings have no table `sandbox`");
 	p = begin(doc, root, POL_DIALECT_codex);
 	for (const char *const *name = newer; *name; name++)
 		if ((key = pol_yaml_get(root, *name)))
 			return pol_pos_fail(err, &key->pos,
-					    "%s: permission profiles are not read: sandbox_mode "
-					    "and sandbox_workspace_write are",
+					    "%s: permission profiles are not supported: use "
+					    "sandbox_mode and sandbox_workspace_write",
 					    *name);
 	if (take_mode(&f, root, &mode) < 0)
 		return -1;

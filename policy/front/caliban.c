@@ -186,8 +186,8 @@ static int check_network(struct pol_front *f, const struct pol_ynode *net)
 	open_on_macos(f, "proxy:", proxy->s, proxy->pos);
 	pol_foreign_proxy(f, proxy);
 	pol_foreign_net_loss(f->doc, &proxy->pos,
-			     "%s: rules on the network are not enforced here: nothing leads to the "
-			     "proxy, and the command has no network",
+			     "%s: this rule is not enforced, because sbx-launch does not use this "
+			     "proxy: the command has no network",
 			     http ? "http_proxy_port" : "socks_proxy_port");
 	return 0;
 }
@@ -287,8 +287,9 @@ static int take_unsandboxed(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_texts(f, key, value) < 0)
 		return -1;
 	if (value->n > 0)
-		pol_foreign_note(f->doc, &value->pos,
-				 "allow_unsandboxed_commands: nothing is run without a sandbox");
+		pol_foreign_note(
+			f->doc, &value->pos,
+			"allow_unsandboxed_commands: sbx-launch runs nothing without a sandbox");
 	return 0;
 }
 

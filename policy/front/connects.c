@@ -24,11 +24,13 @@ static int check_socket(struct pol_front *f, struct entry *e)
 	if (to->s[0] == '.')
 		to->s = b_arena_printf(&f->doc->arena, "${WORKSPACE}/%s", to->s + 2);
 	if (e->c.by.n)
-		return pol_pos_fail(f->err, &e->c.by.v[0].pos,
-				    "%s: `by` is for endpoints: a socket is open to every program",
-				    e->key->s);
+		return pol_pos_fail(
+			f->err, &e->c.by.v[0].pos,
+			"%s: `by` works only with endpoints: a socket is open to every program",
+			e->key->s);
 	if (e->c.http)
-		return pol_pos_fail(f->err, &to->pos, "%s: `http` is for endpoints", e->key->s);
+		return pol_pos_fail(f->err, &to->pos, "%s: `http` works only with endpoints",
+				    e->key->s);
 	return pol_root_check(to, e->key->s, f->err);
 }
 
@@ -37,9 +39,7 @@ static int check_inspected(struct pol_front *f, const struct entry *e,
 			   const struct pol_endpoint *at)
 {
 	if (POL_ANY_PORT(at))
-		return pol_pos_fail(f->err, &e->c.to.pos,
-				    "%s: `http` needs the port at which requests are looked into: "
-				    "write `%s:443`",
+		return pol_pos_fail(f->err, &e->c.to.pos, "%s: `http` needs a port: write `%s:443`",
 				    e->key->s, e->c.to.s);
 	return 0;
 }
@@ -64,8 +64,8 @@ static int take_to(struct pol_front *f, struct entry *e, const struct pol_ynode 
 	if (*s == '!') {
 		if (!e->c.allow)
 			return pol_pos_fail(f->err, &value->pos,
-					    "%s: `%s`: what is denied here is not taken back: name "
-					    "it in `connect` and deny the others there, with `!`",
+					    "%s: `%s`: a denial here has no exceptions: name it in "
+					    "`connect` and deny the others there, with `!`",
 					    e->key->s, s);
 		e->c.allow = false;
 		s++;
@@ -95,7 +95,7 @@ static int take_by(struct pol_front *f, struct entry *e, const struct pol_ynode 
 		return -1;
 	if (value->n == 0)
 		return pol_pos_fail(f->err, &value->pos,
-				    "by: no program: leave it out, and every program is meant");
+				    "by: the list is empty: leave `by` out to mean every program");
 	for (size_t i = 0; i < value->n; i++)
 		if (take_program(f, e, value->v[i]) < 0)
 			return -1;
@@ -125,10 +125,10 @@ static int take_mapping(struct pol_front *f, struct entry *e, const struct pol_y
 	if (!http)
 		return 0;
 	if (!e->c.allow)
-		return pol_pos_fail(f->err, &http->pos,
-				    "%s: `http` is for what is opened: deny requests there, with "
-				    "`!`",
-				    e->key->s);
+		return pol_pos_fail(
+			f->err, &http->pos,
+			"%s: `http` belongs to rules that allow: deny requests there, with `!`",
+			e->key->s);
 	return pol_front_http(f, http, &e->c.http);
 }
 

@@ -325,9 +325,10 @@ static __attribute__((format(printf, 4, 5))) void add_text(struct pol_doc *doc,
 
 void pol_foreign_host_loss(struct pol_doc *doc, const struct pol_pos *pos, const char *key)
 {
-	add_text(doc, &doc->foreign.host_losses, pos,
-		 "%s: rules on the network are not enforced here, and the command has all of it",
-		 key);
+	add_text(
+		doc, &doc->foreign.host_losses, pos,
+		"%s: rules on the network are not enforced here: the command has the whole network",
+		key);
 }
 
 void pol_foreign_note(struct pol_doc *doc, const struct pol_pos *pos, const char *fmt, ...)

@@ -29,7 +29,7 @@ int pol_srt_domain(struct pol_front *f, const struct pol_ynode *item, bool allow
 	if (++f->nrules > POL_MAX_RULES)
 		return pol_pos_fail(f->err, &item->pos, "more than %d rules", POL_MAX_RULES);
 	if (strstr(item->s, "..")) {
-		pol_foreign_note(f->doc, &item->pos, "`%s` is the name of no host", item->s);
+		pol_foreign_note(f->doc, &item->pos, "`%s` is not the name of a host", item->s);
 		return 0;
 	}
 	if (strncmp(item->s, "*.", 2) == 0)
@@ -92,8 +92,8 @@ static bool take_programs(struct pol_front *f, const struct pol_ynode *binaries,
 				      (struct pol_text){.s = path->s, .pos = path->pos});
 		else
 			pol_foreign_note(f->doc, &path->pos,
-					 "binary `%s` is nobody: expected an absolute path with * "
-					 "and ? alone",
+					 "binary `%s`: expected an absolute path, with only * and "
+					 "? as wildcards",
 					 path->s);
 	}
 	return out->n > 0;
@@ -127,8 +127,8 @@ static const struct pol_http_rules *requests_of(struct pol_front *f, const char 
 	rules->name = policy;
 	if (rules->is_audit)
 		pol_foreign_note(f->doc, &endpoint->pos,
-				 "network policy `%s`: requests that no rule allows pass and are "
-				 "recorded: `enforcement: enforce` refuses them",
+				 "network policy `%s`: requests that no rule allows are recorded, "
+				 "but pass: `enforcement: enforce` refuses them",
 				 policy);
 	return rules;
 }
@@ -164,7 +164,7 @@ static void add_policy(struct pol_front *f, const struct pol_ynode *key,
 
 	if (!take_programs(f, pol_yaml_get(policy, "binaries"), &by)) {
 		pol_foreign_note(f->doc, &key->pos,
-				 "`%s` has no binaries: nobody may connect by it", key->s);
+				 "`%s` has no binaries: no program may connect by it", key->s);
 		return;
 	}
 	for (size_t i = 0; endpoints && endpoints->kind == POL_Y_SEQ && i < endpoints->n; i++)

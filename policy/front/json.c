@@ -54,7 +54,7 @@ static int escape_unicode(struct pol_cursor *c, struct b_str *out, const struct 
 						  : UINT32_MAX;
 	}
 	if (!pol_tree_add_char(out, v))
-		return pol_pos_fail(c->err, pos, "no character, expected \\u and four digits");
+		return pol_pos_fail(c->err, pos, "not a character, expected \\u and four digits");
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static int string(struct pol_cursor *c, struct pol_ynode **out)
 	struct pol_pos pos = pol_cursor_pos(c);
 
 	if (pol_cursor_peek(c, 0) == '\'')
-		return pol_pos_fail(c->err, &pos, "strings stand in \" quotes");
+		return pol_pos_fail(c->err, &pos, "strings need \" quotes");
 	(void)pol_cursor_next(c);
 	for (;;) {
 		int b = pol_cursor_peek(c, 0);
@@ -164,7 +164,7 @@ static int go_on(struct pol_cursor *c, char close, bool *out_more)
 	if (skip(c) < 0)
 		return -1;
 	if (pol_cursor_peek(c, 0) == close)
-		return pol_pos_fail(c->err, &pos, "a comma behind the last value: remove it");
+		return pol_pos_fail(c->err, &pos, "a comma after the last value: remove it");
 	return 0;
 }
 
@@ -209,7 +209,7 @@ static int object(struct pol_cursor *c, unsigned depth, struct pol_ynode **out)
 		if (string(c, &key) < 0 || skip(c) < 0)
 			return -1;
 		if (!pol_cursor_take(c, ":"))
-			return pol_cursor_expected(c, "`:` behind the key");
+			return pol_cursor_expected(c, "`:` after the key");
 		if (skip(c) < 0 || value(c, depth + 1, &item) < 0 ||
 		    pol_nodes_add_pair(c, &pairs, key, item) < 0 || go_on(c, '}', &more) < 0)
 			return -1;

@@ -89,7 +89,6 @@ int pol_openshell_middlewares(struct pol_front *f, const struct pol_ynode *key,
 	if (value->n > 0)
 		pol_foreign_loss(
 			f->doc, &key->pos,
-			"network middlewares: nothing here passes traffic through them yet: "
-			"the command has no network");
+			"network middlewares are not supported: the command has no network");
 	return 0;
 }

@@ -514,14 +514,13 @@ static void lose_policy(struct pol_front *f, const struct pol_ynode *name,
 	const struct pol_ynode *what = inspected(policy);
 
 	if (what)
-		pol_foreign_loss(
-			f->doc, &what->pos,
-			"network policy `%s`: requests of other protocols than rest, and those "
-			"that `tls: skip` leaves encrypted, are not looked into",
-			name->s);
+		pol_foreign_loss(f->doc, &what->pos,
+				 "network policy `%s`: requests of protocols other than rest, and "
+				 "those that `tls: skip` leaves encrypted, are not inspected",
+				 name->s);
 	pol_foreign_net_loss(f->doc, &name->pos,
-			     "network policy `%s`: rules on the network are not enforced here: "
-			     "the command has no network, or with --network host the whole of it",
+			     "network policy `%s`: rules on the network are not enforced here: the "
+			     "command has no network (with --network host: the whole network)",
 			     name->s);
 }
 

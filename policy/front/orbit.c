@@ -222,11 +222,10 @@ static int check_astray(struct pol_front *f, const struct pol_ynode *root)
 	for (size_t i = 0; i < root->n; i++)
 		for (size_t k = 0; k < sizeof inner / sizeof *inner; k++)
 			if (strcmp(root->v[2 * i]->s, inner[k]) == 0)
-				return pol_pos_fail(
-					f->err, &root->v[2 * i]->pos,
-					"`%s` stands beside spec, where nothing reads it: "
-					"indent it under spec",
-					inner[k]);
+				return pol_pos_fail(f->err, &root->v[2 * i]->pos,
+						    "`%s` is outside of spec, where it has no "
+						    "effect: indent it under spec",
+						    inner[k]);
 	return 0;
 }
 
@@ -497,9 +496,9 @@ static int check(struct pol_front *f)
 	const struct pol_setting_value *fallback = &f->doc->settings.value[POL_SET_allowFallback];
 
 	if (strict->said && fallback->said && strict->v == fallback->v)
-		return pol_pos_fail(f->err, &fallback->pos,
-				    "allowFallback says the opposite of strict, expected one of "
-				    "the two");
+		return pol_pos_fail(
+			f->err, &fallback->pos,
+			"allowFallback and strict contradict each other, expected one of them");
 	return 0;
 }
 

@@ -76,8 +76,8 @@ static int take_disabled(struct pol_front *f, const struct pol_ynode *key,
 		return -1;
 	if (off)
 		return pol_pos_fail(f->err, &value->pos,
-				    "filesystem.disabled is true, but nothing is run without a "
-				    "sandbox");
+				    "filesystem.disabled is true, but sbx-launch runs nothing "
+				    "without a sandbox");
 	return 0;
 }
 
@@ -170,8 +170,8 @@ static int check_domain(struct pol_front *f, const struct pol_ynode *item, bool 
 				    "`%s`: the port is not a number from 1 to 65535", item->s);
 	}
 	return pol_pos_fail(f->err, &item->pos,
-			    "`%s` is no domain, expected example.com, *.example.com or localhost, "
-			    "with or without a :port",
+			    "`%s` is not a domain, expected example.com, *.example.com or "
+			    "localhost, with or without a :port",
 			    item->s);
 }
 
@@ -195,11 +195,10 @@ static int take_domains(struct pol_front *f, const struct pol_ynode *key,
 	if (value->n > 0 && !is_allowed)
 		pol_foreign_host_loss(f->doc, &key->pos, key->s);
 	if (value->n > 0 && is_allowed)
-		pol_foreign_net_loss(
-			f->doc, &key->pos,
-			"%s: rules on the network are not enforced here: the command has "
-			"no network, or with --network host the whole of it",
-			key->s);
+		pol_foreign_net_loss(f->doc, &key->pos,
+				     "%s: rules on the network are not enforced here: the command "
+				     "has no network (with --network host: the whole network)",
+				     key->s);
 	return 0;
 }
 
@@ -211,8 +210,8 @@ static int take_port(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_number(f, value, key->s, 1, 65535, &ignored) < 0)
 		return -1;
 	pol_foreign_net_loss(f->doc, &key->pos,
-			     "%s: rules on the network are not enforced here: nothing leads to the "
-			     "proxy, and the command has no network",
+			     "%s: this rule is not enforced, because sbx-launch does not use this "
+			     "proxy: the command has no network",
 			     key->s);
 	return 0;
 }
@@ -270,7 +269,8 @@ static int take_later(struct pol_front *f, const struct pol_ynode *key,
 	if (value->kind == POL_Y_BOOL && value->s[0] == 'f')
 		return 0;
 	pol_foreign_loss(f->doc, &key->pos,
-			 "%s: the proxy it is for is not here yet: the command has no network",
+			 "%s: sbx-launch does not have the proxy that this is for: the command has "
+			 "no network",
 			 key->s);
 	return 0;
 }

@@ -143,14 +143,14 @@ static int expand(struct pol_front *f, struct entry *e, const char *done, const 
 	if (!open || !strchr(open, ']')) {
 		if (++e->n > MAX_EXPANDED)
 			return pol_pos_fail(f->err, &e->pos,
-					    "`%s`: its classes stand for more than %d names",
-					    e->text, MAX_EXPANDED);
+					    "`%s`: its classes match more than %d names", e->text,
+					    MAX_EXPANDED);
 		return add_expanded(f, e, b_arena_printf(a, "%s%s", done, rest));
 	}
 	if (!members(open, chars, &len))
 		return pol_pos_fail(f->err, &e->pos,
-				    "`%.*s`: a class that cannot be enforced, expected the "
-				    "characters it may be, like [a-z_]",
+				    "`%.*s`: this class cannot be enforced, expected a list of "
+				    "characters like [a-z_]",
 				    (int)len, open);
 	for (const char *c = chars; *c; c++)
 		if (expand(f, e, b_arena_printf(a, "%s%.*s%c", done, (int)(open - rest), rest, *c),
@@ -218,8 +218,8 @@ int pol_srt_path(struct pol_front *f, const struct pol_ynode *item, enum pol_roo
 		text = b_arena_printf(a, "${WORKSPACE}/**/%s", item->s);
 	if (list == POL_ROOTS_openModify && strpbrk(text, "*?"))
 		pol_foreign_note(f->doc, &item->pos,
-				 "`%s`: srt on Linux leaves patterns of allowWrite out; here it "
-				 "opens what it matches, as srt does on macOS",
+				 "`%s`: srt on Linux ignores patterns in allowWrite; here they "
+				 "open what they match, as on macOS",
 				 item->s);
 	if (expand(f, &e, "", text) < 0)
 		return -1;
@@ -247,8 +247,9 @@ static int take_mode(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_word(f, value, key->s, "deny|mask", &mask) < 0)
 		return -1;
 	if (mask)
-		pol_foreign_loss(f->doc, &value->pos,
-				 "credentials: nothing masks a credential here: it is closed");
+		pol_foreign_loss(
+			f->doc, &value->pos,
+			"credentials: sbx-launch does not mask credentials: the file is closed");
 	return 0;
 }
 
@@ -294,9 +295,10 @@ static int take_name(struct pol_front *f, const struct pol_ynode *key,
 	if (pol_foreign_string(f, key, value) < 0)
 		return -1;
 	if (!is_variable(value->s))
-		return pol_pos_fail(f->err, &value->pos,
-				    "`%s` is no name of a variable, expected letters, digits and _",
-				    value->s);
+		return pol_pos_fail(
+			f->err, &value->pos,
+			"`%s` is not the name of a variable, expected letters, digits and _",
+			value->s);
 	pol_texts_add(f->doc, &f->doc->foreign.no_env,
 		      (struct pol_text){.s = value->s, .pos = value->pos, .is_literal = true});
 	return 0;

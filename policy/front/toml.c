@@ -249,7 +249,7 @@ static int pair(struct pol_cursor *c, struct box *table, unsigned depth)
 	if (key_path(c, &path) < 0)
 		return -1;
 	if (!pol_cursor_take(c, "="))
-		return pol_cursor_expected(c, "`=` behind the key");
+		return pol_cursor_expected(c, "`=` after the key");
 	skip_blanks(c);
 	for (size_t i = 0; i + 1 < path.n; i++) {
 		table = step_into(c, table, path.v[i], false);
@@ -382,9 +382,9 @@ static int escape(struct pol_cursor *c, bool is_multi, struct b_str *out)
 	b = pol_cursor_next(c);
 	if (b == 'u' || b == 'U') {
 		if (!pol_tree_add_char(out, pol_cursor_hex(c, b == 'u' ? 4 : 8)))
-			return pol_pos_fail(c->err, &pos,
-					    "no character, expected \\u and four digits, or \\U "
-					    "and eight");
+			return pol_pos_fail(
+				c->err, &pos,
+				"not a character, expected \\u and four digits, or \\U and eight");
 		return 0;
 	}
 	p = b > 0 ? strchr(names, b) : NULL;
@@ -577,7 +577,7 @@ int pol_toml_word(struct pol_cursor *c, const struct pol_ynode **out)
 			text = &number;
 		} else if (!is_float(s.s) && !is_date(s.s)) {
 			return pol_pos_fail(c->err, &pos,
-					    "`%s` is no value, expected quotes around a string",
+					    "`%s` is not a value, expected quotes around a string",
 					    s.s);
 		}
 	}

@@ -284,7 +284,7 @@ int pol_front_map(struct pol_front *f, const struct pol_ynode *map, const char *
 		if (row ? row->take(f, key, map->v[2 * i + 1]) == 0 : !strict)
 			continue;
 		if (!row && f->passes_comments && (key->s[0] == '_' || key->s[0] == '$')) {
-			pol_foreign_note(f->doc, &key->pos, "`%s` is passed over", key->s);
+			pol_foreign_note(f->doc, &key->pos, "`%s` is ignored", key->s);
 			continue;
 		}
 		if (!row)

@@ -25,8 +25,8 @@ static bool may_change(const struct pol_ynode *key)
 static int refuse(const struct pol_ynode *at, const char *key, struct b_err *err)
 {
 	return pol_pos_fail(err, &at->pos,
-			    "`%s` has changed: while a run lasts only its rules on endpoints may: "
-			    "put it back, or start the run anew",
+			    "`%s` has changed: only rules on endpoints may change during a run: "
+			    "change it back, or start the run again",
 			    key);
 }
 

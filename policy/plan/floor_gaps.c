@@ -26,27 +26,27 @@ static const char why_read_glob[] = "a deny pattern inside a readable directory 
 static const char why_exec_glob[] =
 	"a deny pattern inside an executable directory needs the broker";
 static const char why_allow_glob[] = "files allowed by a pattern alone need the broker";
-static const char why_mixed[] = "its rules allow some of it in a way that only the broker can keep";
+static const char why_mixed[] = "its rules allow a part of it that only the broker can enforce";
 static const char why_missing[] = "it does not exist yet, and its directory may not be written to";
 static const char why_single[] =
 	"a single file can be written, but not created, replaced or removed";
 static const char why_new_files[] =
 	"entries made later directly in this carved directory cannot be opened until the next run";
-static const char why_new_static[] = "entries made later directly in this carved directory can be "
-				     "opened by witnessed programs only";
+static const char why_new_static[] =
+	"only programs with the shim can open entries made later directly in this carved directory";
 static const char why_too_many[] =
 	"too many entries to grant one by one: files directly in it cannot be opened";
 static const char why_names[] =
-	"names, never content, beneath carved directories can be listed, denied ones included";
+	"names (never contents) below carved directories can be listed, also denied ones";
 
 static const char why_movable[] = "it lies in a writable directory: the command cannot read it but "
 				  "can rename it, and the next run judges it by its new name";
 
 static const char remedy_movable[] = "deny modify as well, outside of writable directories";
-static const char remedy_modify[] = "deny outside of writable directories, or --best-effort: "
-				    "witnessed programs are still refused by the shim";
+static const char remedy_modify[] = "deny outside of writable directories, or --best-effort: the "
+				    "shim still refuses programs that load it";
 static const char remedy_glob[] = "name directories or files instead of a pattern, or "
-				  "--best-effort: witnessed programs are still refused by the shim";
+				  "--best-effort: the shim still refuses programs that load it";
 static const char remedy_allow[] = "allow a directory instead, or --best-effort: these files "
 				   "stay closed";
 static const char remedy_mixed[] = "simpler rules there, or --best-effort: it stays closed";

@@ -57,14 +57,14 @@ static const struct {
 	{2, POL_LL_BESIDE_BROKER, 0,
 	 "moving or linking between directories fails with EXDEV (Linux 5.19)"},
 	{2, 0, POL_LL_BESIDE_BROKER,
-	 "the broker has no Landlock domain of its own, which would forbid it moves between "
-	 "directories: its filter alone keeps it (Linux 5.19)"},
+	 "the broker has no Landlock domain of its own, because a domain would forbid moves "
+	 "between directories: only its filter confines it (Linux 5.19)"},
 	{3, POL_LL_BESIDE_BROKER, 0,
 	 "truncation is not seen: truncate(2), openat2(2) and O_RDONLY|O_TRUNC are refused "
 	 "everywhere (Linux 6.2)"},
 	{4, POL_LL_BESIDE_NET, 0,
-	 "no TCP rules: without a network namespace only the seccomp filter keeps sockets "
-	 "away (Linux 6.7)"},
+	 "no TCP rules: without a network namespace only the seccomp filter refuses sockets (Linux "
+	 "6.7)"},
 	{5, 0, 0,
 	 "ioctl(2) on device files is not limited to the granted nodes: one that may be read can "
 	 "be "

@@ -92,7 +92,7 @@ static void check_exec(struct plan *p, const struct pol_grant *g)
 	struct pol_gap gap = {.op = SBX_EXEC,
 			      .rule = g->path,
 			      .origin = "",
-			      .why = "a mount cannot forbid to execute what may be read",
+			      .why = "a mount cannot deny execution of a readable file",
 			      .remedy = "--backend landlock",
 			      .fatal = true};
 	struct pol_floor *f = p->floor;
@@ -299,15 +299,16 @@ static void explain(const struct plan *p, struct pol_gap *g)
 	static const struct {
 		const char *why, *remedy;
 	} texts[] = {
-		{"a mount cannot cover what is not there, or a directory without what is in it",
-		 "make it first, --backend landlock, or --best-effort: witnessed programs are "
-		 "still refused by the shim"},
+		{"a mount cannot cover a file that does not exist, or a directory without its "
+		 "contents",
+		 "create it first, use --backend landlock, or --best-effort: the shim still "
+		 "refuses programs that load it"},
 		{"a mount cannot cover a pattern",
 		 "--backend landlock, or --best-effort: witnessed programs are still refused by "
 		 "the shim"},
-		{"a mount covers a name that is there, in one spelling",
-		 "--backend landlock, or --best-effort: other spellings and new names are still "
-		 "refused by the shim"}};
+		{"a mount covers one spelling of an existing name",
+		 "use --backend landlock, or --best-effort: the shim still refuses other spellings "
+		 "and new names"}};
 	const struct pol_list *list = &p->rules->op[g->op];
 	bool is_glob = false, is_name = false;
 

@@ -124,20 +124,21 @@ static const char why_trace[] = "reads or steers other processes";
 static const char why_others[] = "limits and priorities of other processes";
 static const char why_mark[] = "the mark by which a guard ends what is left of the run";
 static const char why_ns[] = "a new namespace brings new privileges over the kernel";
-static const char why_setid[] = "a set-id file is a door for whoever runs it outside";
+static const char why_setid[] = "a set-id file gives its rights to programs outside";
 static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
 static const char why_inet[] = "no network";
-static const char why_endpoint[] = "rules on endpoints know TCP and UDP alone";
-static const char why_owner[] = "the kernel signals whom a descriptor names, and asks nobody";
-static const char why_ipc[] = "IPC of the host, where no namespace keeps it apart";
+static const char why_endpoint[] = "rules on endpoints cover only TCP and UDP";
+static const char why_owner[] =
+	"the kernel signals the owner that a descriptor names, without a check";
+static const char why_ipc[] = "IPC of the host, without an IPC namespace";
 static const char why_trunc[] = "Landlock below ABI 3 does not see truncation";
 static const char why_xattr[] = "metadata by a new call; callers fall back";
 static const char why_keys[] = "keyrings are shared with processes outside";
 static const char why_kernel[] = "administration of the kernel";
 static const char why_clock[] = "the system clock";
 static const char why_surface[] = "kernel surface that a command does not need";
-static const char why_handle[] = "opens files past every path check";
-static const char why_lease[] = "a lease keeps waiting whoever opens the file";
+static const char why_handle[] = "opens files without a path check";
+static const char why_lease[] = "a lease makes other programs wait when they open the file";
 static const char why_tty[] = "types into the terminal";
 static const char why_inode[] = "changes inodes through a read-only descriptor";
 static const char why_subvolume[] = "a snapshot shows denied files under names that are allowed, a "
@@ -182,7 +183,7 @@ static const struct pol_sc_rule rules[] = {
 	DENY("kcmp", why_trace),
 	/* From ADDR_NO_RANDOMIZE up, the query 0xffffffff included: a range with a hole is no
 	 * row, and who asks wants to set. */
-	ROW("personality", L_EPERM, "switches hardening off", WHEN(BETWEEN(0, 0x40000, LOW32)),
+	ROW("personality", L_EPERM, "disables hardening", WHEN(BETWEEN(0, 0x40000, LOW32)),
 	    .unless = POL_SC_ALLOW_DEBUG),
 	ROW("prlimit64", L_EPERM, why_others, WHEN2(SOME(0), NOT(2, 0)), .unless = POL_SC_BROKER),
 	ROW("prlimit64", L_EPERM, why_mark, WHEN2(IS(1, L_RLIMIT_LOCKS), NOT(2, 0))),
@@ -198,7 +199,7 @@ static const struct pol_sc_rule rules[] = {
 	OTHERS("sched_setscheduler", 0),
 	OTHERS("move_pages", 0),
 	OTHERS("migrate_pages", 0),
-	ROW("seccomp", L_EPERM, "a second listener would cut off ours",
+	ROW("seccomp", L_EPERM, "a second listener would replace the broker's",
 	    WHEN2(IS(0, L_SET_MODE_FILTER), BITS(1, L_NEW_LISTENER))),
 
 	/* files past Landlock */
@@ -262,7 +263,7 @@ static const struct pol_sc_rule rules[] = {
 	PASSES(0x402c542b, 0x402c542d, why_terminal), /* TCSETS2, TCSETSW2, TCSETSF2 */
 	PASSES(0x80045430, 0x80045440, why_terminal), /* TIOCGPTN to TIOCGEXCL */
 	PASSES(0x40045431, 0x40045436, why_terminal), /* TIOCSPTLCK, TIOCSIG */
-	PASSES(0x8901, 0x8970, "asks sockets and interfaces; to change them needs a capability"),
+	PASSES(0x8901, 0x8970, "queries sockets and interfaces; a change needs a capability"),
 	PASSES(0x80108906, 0x80108907, "asks sockets"), /* SIOCGSTAMP_NEW */
 	/* FICLONE and FICLONERANGE read from a descriptor that is open to read, and write to one
 	 * that is open to write: copy_file_range(2) does no more. */

@@ -92,12 +92,12 @@ static void flatten_rule(struct cv *c, enum sbx_op op, const struct pol_eff_rule
 	if (e->is_exception) {
 		cv_name(c, &as_written, "an exception to a deny");
 	} else if (!as_root(c, e, &t)) {
-		cv_name(c, &as_written, "one path without what is below it");
+		cv_name(c, &as_written, "it cannot name a path without its contents");
 	} else if (e->negated) {
 		*denied = true;
 		add(c, denies[op], &t);
 	} else if (*denied) {
-		cv_name(c, &as_written, "it opens what a rule before it denies");
+		cv_name(c, &as_written, "it opens again what an earlier rule denies");
 	} else if (strcmp(t.s, "${WORKSPACE}") == 0) {
 		*whole = true;
 	} else {
@@ -122,15 +122,15 @@ static void flatten_roots(struct cv *c, bool denied)
 			bool is_workspace = strcmp(t->s, "${WORKSPACE}") == 0;
 
 			if (t->is_final && roots[POL_ROOTS_allowRead].n)
-				cv_name(c, t, "what may be read again cannot leave it closed");
+				cv_name(c, t, "it cannot stay closed inside what allowRead opens");
 			if (t->is_exact)
-				cv_name(c, t, "one path without what is below it");
+				cv_name(c, t, "it cannot name a path without its contents");
 			else if (t->up)
 				cv_name(c, t, "a path above the workspace");
 			else if (t->only_named)
 				continue;
 			else if (denied && i < 2 && t->s[0] == '$')
-				cv_name(c, t, "it opens what a rule before it denies");
+				cv_name(c, t, "it opens again what an earlier rule denies");
 			else if (is_workspace && i < 2) {
 				c->reads_workspace = true;
 				c->modifies_workspace |= i == 1;
@@ -140,7 +140,8 @@ static void flatten_roots(struct cv *c, bool denied)
 		}
 	for (int list = POL_ROOTS_readRoots; list <= POL_ROOTS_sideRoots; list++)
 		for (size_t k = 0; k < roots[list].n; k++)
-			cv_name(c, &roots[list].v[k], "it opens what the sets close below it");
+			cv_name(c, &roots[list].v[k],
+				"it also opens what the preset sets close below it");
 }
 
 static void flatten_settings(struct cv *c)
@@ -156,7 +157,7 @@ static void flatten_settings(struct cv *c)
 			cv_name_key(c, &s->value[rows[i].key].pos, pol_setting_name(rows[i].key),
 				    "there is no such setting");
 	for (size_t i = 0; i < s->presets.n; i++)
-		cv_name(c, &s->presets.v[i], "a preset is ours alone");
+		cv_name(c, &s->presets.v[i], "it has no presets of sbx-launch");
 	if (cv_setting(c, POL_SET_network, POL_NET_NONE) == POL_NET_LOOPBACK)
 		cv_name_key(c, &s->value[POL_SET_network].pos, "network: loopback",
 			    "there is no such setting");
@@ -168,7 +169,7 @@ static void flatten_settings(struct cv *c)
 		cv_name_key(c, &c->doc->name.pos, "networkLimits", "there is no such setting");
 	if (cv_setting(c, POL_SET_network, POL_NET_NONE) == POL_NET_WATCH)
 		cv_name_key(c, &s->value[POL_SET_network].pos, "network: watch",
-			    "nothing there is only watched: the rules are enforced");
+			    "it cannot only watch: the rules are enforced");
 }
 
 static void flatten(struct cv *c, const struct pol_effective *eff)
@@ -222,9 +223,10 @@ static void put_roots(struct cv *c, int list, const char *key)
 
 	for (size_t i = 0; i < from->n; i++) {
 		if (from->v[i].is_final && c->doc->settings.roots[POL_ROOTS_allowRead].n)
-			cv_name(c, &from->v[i], "what may be read again cannot leave it closed");
+			cv_name(c, &from->v[i],
+				"it cannot stay closed inside what allowRead opens");
 		if (from->v[i].is_exact)
-			cv_name(c, &from->v[i], "one path without what is below it");
+			cv_name(c, &from->v[i], "it cannot name a path without its contents");
 		else if (from->v[i].up)
 			cv_name(c, &from->v[i], "a path above the workspace");
 		else if (from->v[i].is_literal && strpbrk(from->v[i].s, "*?"))
@@ -338,22 +340,22 @@ static void name_foreign(struct cv *c)
 	if (f->dialect == POL_DIALECT_srt)
 		for (size_t i = 0; i < c->doc->settings.roots[POL_ROOTS_sockets].n; i++)
 			cv_name(c, &c->doc->settings.roots[POL_ROOTS_sockets].v[i],
-				"srt opens it on macOS alone");
+				"srt opens it only on macOS");
 	if (c->to != POL_DIALECT_openshell && f->user.s)
-		cv_name(c, &f->user, "it cannot say whom the command runs as");
+		cv_name(c, &f->user, "it cannot name the user or group of the command");
 	if (c->to != POL_DIALECT_openshell && f->group.s)
-		cv_name(c, &f->group, "it cannot say whom the command runs as");
+		cv_name(c, &f->group, "it cannot name the user or group of the command");
 	if (c->to != POL_DIALECT_openshell && f->must_exist && f->listed.n)
 		cv_name_key(c, &f->listed.v[0].pos, "hard_requirement",
-			    "it cannot demand that paths are there");
+			    "it cannot require that paths exist");
 	if (f->bwrap.s &&
 	    (c->to == POL_DIALECT_srt ? f->must_have_bwrap : c->to != POL_DIALECT_caliban))
-		cv_name(c, &f->bwrap, "it cannot demand a program");
+		cv_name(c, &f->bwrap, "it cannot require a program");
 	if (c->to != POL_DIALECT_caliban && c->to != POL_DIALECT_srt && f->is_nested)
 		cv_name_key(c, &c->doc->name.pos, "enableWeakerNestedSandbox",
 			    "it cannot say that this is inside another sandbox");
 	for (size_t i = 0; c->to != POL_DIALECT_srt && i < f->no_env.n; i++)
-		cv_name(c, &f->no_env.v[i], "it cannot keep one variable from the command");
+		cv_name(c, &f->no_env.v[i], "it cannot remove a single variable");
 }
 
 /* Our own keys stand in what is written for Orbit; Orbit refuses them as it does `sandbox`. */
@@ -397,7 +399,7 @@ static void name_wide(struct cv *c)
 	for (size_t i = 0; i < open->n; i++)
 		if (is_wide(open->v[i].s))
 			cv_name(c, &open->v[i],
-				"what of /proc, /sys and /dev it does not open differs");
+				"the parts of /proc, /sys and /dev that stay closed differ");
 }
 
 int pol_convert(struct pol_doc *doc, const char *profile, enum pol_dialect to, struct b_str *out,

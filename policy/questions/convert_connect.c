@@ -91,9 +91,9 @@ static const char *beyond(const struct pol_connect *c)
 
 	b_arena_release(&arena);
 	if (!is_plain)
-		return "a wildcard as this cannot be written";
+		return "this wildcard cannot be written";
 	if (!has_words(c->http))
-		return "rules on requests that are audited, or as these, cannot be written";
+		return "these rules on requests cannot be written";
 	return c->has_places ? "allowed_ips cannot be written" : NULL;
 }
 

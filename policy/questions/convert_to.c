@@ -37,7 +37,7 @@ static void name_sockets(struct cv *c, bool knows_all)
 	for (size_t i = 0; i < s->roots[POL_ROOTS_sockets].n; i++)
 		cv_name(c, &s->roots[POL_ROOTS_sockets].v[i], "single sockets cannot be opened");
 	for (size_t i = 0; i < s->macos.n; i++)
-		cv_name(c, &s->macos.v[i], "what is open on macOS cannot be said");
+		cv_name(c, &s->macos.v[i], "rules for macOS cannot be written");
 	if (!knows_all && cv_setting(c, POL_SET_unixSockets, POL_UNIX_NONE) == POL_UNIX_HOST)
 		cv_name_key(c, &s->value[POL_SET_unixSockets].pos, "unixSockets: host",
 			    "sockets cannot be opened");
@@ -47,7 +47,7 @@ static void name_network(struct cv *c)
 {
 	if (cv_setting(c, POL_SET_network, POL_NET_NONE) == POL_NET_HOST)
 		cv_name_key(c, &c->doc->settings.value[POL_SET_network].pos, "network: host",
-			    "it always is behind a proxy there");
+			    "its network is always behind a proxy");
 }
 
 /* The others have one word for it, or none: all is passed on there, or all but logins. */
@@ -59,7 +59,7 @@ static void name_env(struct cv *c, bool knows_scrub)
 	if (env == POL_ENV_KEEP || (knows_scrub && env == POL_ENV_SCRUB))
 		return;
 	cv_name_key(c, &c->doc->settings.value[POL_SET_env].pos, names[env],
-		    "variables are passed on there");
+		    "it passes all variables, or all but logins");
 }
 
 static void name_reads(struct cv *c, const char *why)
@@ -83,7 +83,7 @@ static int strictness(const struct cv *c)
 static void name_unread_workspace(struct cv *c)
 {
 	if (!c->reads_workspace)
-		name_reads(c, "the workspace cannot be read less than the rest");
+		name_reads(c, "the workspace cannot be less readable than the rest");
 }
 
 /* Other names are told apart by case: what is left of these goes with the plain ones. */
@@ -92,7 +92,7 @@ static void tell_case(struct cv *c)
 	struct pol_texts *list = &c->list[CV_ANY_CASE];
 
 	for (size_t i = 0; i < list->n; i++) {
-		cv_name(c, &list->v[i], "names are told apart by case there");
+		cv_name(c, &list->v[i], "it distinguishes names by case");
 		if (!cv_has(&c->list[CV_NO_MODIFY], list->v[i].s))
 			pol_texts_add(c->doc, &c->list[CV_NO_MODIFY], list->v[i]);
 	}
@@ -106,11 +106,11 @@ enum { OPENSHELL_PATHS = 256 };
 static bool write_absolute(struct cv *c, const struct pol_text *t, struct b_str *out)
 {
 	if (t->s[0] != '/')
-		cv_name(c, t, "paths are absolute there");
+		cv_name(c, t, "its paths must be absolute");
 	else if (cv_is_wild(t))
-		cv_name(c, t, "there are no wildcards");
+		cv_name(c, t, "it has no wildcards");
 	else if (c->nwritten == OPENSHELL_PATHS)
-		cv_name(c, t, "more paths than there may be");
+		cv_name(c, t, "it allows fewer paths");
 	else
 		cv_quote(out, t->s);
 	c->nwritten += out->len > 0;
@@ -205,7 +205,7 @@ static bool write_srt(struct cv *c, const struct pol_text *t, struct b_str *out)
 		b_str_add(out, "\"~");
 		s += 7;
 	} else if (s[0] == '$') {
-		cv_name(c, t, "there are no such variables");
+		cv_name(c, t, "it does not have these variables");
 		return false;
 	}
 	if (out->len) {
@@ -283,12 +283,12 @@ static void check_nested(struct cv *c)
 
 		if (pol_srt_may_hold(t, &c->list[CV_MODIFY]) ||
 		    pol_srt_may_hold(t, &c->list[CV_REOPEN]))
-			cv_name(c, t, "of what lies in it or above, srt takes the deepest entry");
+			cv_name(c, t, "srt lets the deepest entry on a path decide");
 		else if (!cv_has(&c->list[CV_NO_MODIFY], t->s))
-			cv_name(c, t, "srt closes it for modifying, too");
+			cv_name(c, t, "srt also denies modifying it");
 	}
 	for (size_t i = 0; !is_same && i < c->list[CV_REOPEN].n; i++)
-		cv_name(c, &c->list[CV_REOPEN].v[i], "srt leaves closed what is named below it");
+		cv_name(c, &c->list[CV_REOPEN].v[i], "srt keeps entries below it closed");
 }
 
 static void check_spared(struct cv *c, unsigned depth)
@@ -300,7 +300,7 @@ static void check_spared(struct cv *c, unsigned depth)
 		if (strcmp(spares->v[i].s, "node_modules") == 0)
 			has_srts = true;
 		else
-			cv_name(c, &spares->v[i], "srt spares node_modules alone");
+			cv_name(c, &spares->v[i], "srt makes an exception only for node_modules");
 	if (depth > 1 && !has_srts)
 		cv_name_key(c, &c->doc->name.pos, "denyModifyAnyCase",
 			    "srt does not deny it below node_modules");
@@ -310,12 +310,12 @@ static void check_spared(struct cv *c, unsigned depth)
 static void check_srt_reads(struct cv *c)
 {
 	if (cv_setting(c, POL_SET_reads, POL_READS_BROAD) != POL_READS_BROAD)
-		name_reads(c, "everything may be read there but what is denied");
+		name_reads(c, "it allows reading everything that is not denied");
 	else
 		name_unread_workspace(c);
 	for (const char *const *dir = pol_caliban_readable; *dir; dir++)
 		drop(&c->list[CV_READ], *dir);
-	name_all(c, CV_READ, "what may be read cannot be listed there");
+	name_all(c, CV_READ, "it has no list of readable paths");
 }
 
 static void put_srt_sockets(struct cv *c)
@@ -403,7 +403,7 @@ void cv_srt(struct cv *c)
 static bool write_caliban(struct cv *c, const struct pol_text *t, struct b_str *out)
 {
 	if (cv_is_wild(t))
-		cv_name(c, t, "there are no wildcards");
+		cv_name(c, t, "it has no wildcards");
 	else
 		cv_quote(out, t->s);
 	return out->len > 0;
@@ -443,7 +443,7 @@ static void take_hidden(struct cv *c)
 			if (pol_srt_may_hold(t, &c->list[CV_MODIFY]))
 				cv_name(c, t, "caliban opens nothing that lies in it");
 		} else if (!cv_has(&c->list[CV_NO_MODIFY], t->s)) {
-			cv_name(c, t, "caliban closes it for modifying, too");
+			cv_name(c, t, "caliban also denies modifying it");
 		}
 		drop(&c->list[CV_NO_MODIFY], t->s);
 	}

@@ -71,7 +71,7 @@ static int ask(struct sbx_policy *p, enum sbx_policy_operation op, const char *p
 	if (!path)
 		return b_fail(err, B_USAGE, 0, "no path");
 	if ((unsigned)op >= SBX_OP_COUNT)
-		return b_fail(err, B_USAGE, 0, "no operation of number %d", (int)op);
+		return b_fail(err, B_USAGE, 0, "there is no operation %d", (int)op);
 	return (is_resolved ? pol_engine_check_resolved : pol_engine_check_in)(
 		p->engine, &p->answer, (enum sbx_op)op, path, out, err);
 }

@@ -89,7 +89,7 @@ static const char *why_allowed(const struct pol_floor *f, const struct carriers 
 		return c->grant->lax ? "shim only: needs the broker"
 				     : landlock(f, c->grant->path, strlen(c->grant->path));
 	if (c->is_brokered)
-		return is_itself ? "broker" : "broker, for witnessed programs";
+		return is_itself ? "broker" : "broker, for programs with the shim";
 	return is_itself && c->is_listed ? "landlock-carved" : "kernel refuses: needs the broker";
 }
 
@@ -195,8 +195,8 @@ void pol_explain_text(const struct pol_answer *a, const char *floor, struct b_st
 	if (a->overrode)
 		add_rule(", against ", a->overrode->matched, a->overrode->origin, out);
 	if (a->folded)
-		b_str_add(out, ", which denies another spelling of it: names are not told apart "
-			       "there");
+		b_str_add(out, ", which denies another spelling of it: that file system treats "
+			       "both as one name");
 	if (floor)
 		b_str_addf(out, "  [%s]", floor);
 	b_str_addc(out, '\n');
@@ -345,7 +345,7 @@ static void show_kind(const struct pol_opened_kind *k, struct b_str *out)
 static void show_opened(const struct pol_engine *e, struct b_str *out)
 {
 	if (e->nopened)
-		b_str_add(out, "\nopened, though programs outside run or obey it\n");
+		b_str_add(out, "\nopened, although programs outside run or obey it\n");
 	for (size_t i = 0; i < e->nopened; i++) {
 		const struct pol_opened *o = &e->opened[i];
 

@@ -287,7 +287,7 @@ static int check(const char *name, const struct pol_ynode *before,
 	if (is_same)
 		return 0;
 	return b_fail(err, B_POLICY, 0,
-		      "%s: cannot be formatted without changing what it says: simplify its layout",
+		      "%s: cannot be formatted without changing its meaning: simplify its layout",
 		      name);
 }
 
@@ -322,7 +322,8 @@ int pol_format(const char *name, const char *text, size_t len, struct b_str *out
 	b_arena_release(&a);
 	if (rc == 0 && (once.len != twice.len || memcmp(once.s, twice.s, once.len) != 0))
 		return b_fail(err, B_POLICY, 0,
-			      "%s: cannot be formatted: its comments have no settled place", name);
+			      "%s: cannot be formatted: the place of its comments is ambiguous",
+			      name);
 	if (rc == 0)
 		b_str_addn(out, once.s, once.len);
 	return rc;

@@ -295,7 +295,7 @@ static void lint_workspace(struct host_lint *h)
 		if (v.allowed)
 			pol_lint_add(h->lint, POL_LINT_SECRET, v.origin, names[i],
 				     "rule `%s` lets the command read ./%s, which looks like "
-				     "credentials: denyRead closes it",
+				     "credentials: close it with denyRead",
 				     v.matched, names[i]);
 	}
 }
@@ -319,7 +319,7 @@ static void lint_floor(struct host_lint *h, const struct pol_floor *floor)
 		if (g->fatal)
 			pol_lint_add(h->lint, POL_LINT_NOT_ENFORCED,
 				     *g->origin ? g->origin : h->engine->policy_name, g->rule,
-				     "%s rule `%s` cannot be held by this host: %s: %s",
+				     "%s rule `%s` cannot be enforced on this host: %s: %s",
 				     sbx_op_name(g->op), g->rule, g->why, g->remedy);
 	}
 }
@@ -433,8 +433,8 @@ static int meet_entry(void *arg, const char *name, char type)
 	(void)type;
 	if (strcmp(name, n->name) != 0 && strcmp(folded(n->lint, name), n->folded) == 0)
 		pol_lint_add(n->lint, POL_LINT_LOOKALIKE, n->rule->origin, n->rule->matched,
-			     "`%s` lies beside what rule `%s` denies and is the same name where "
-			     "case and form do not count",
+			     "`%s` is in the same directory as what rule `%s` denies, and is the "
+			     "same name on a file system that ignores case and form",
 			     name, n->rule->matched)
 			->is_exact = true;
 	return 0;
@@ -479,11 +479,10 @@ static void compare(struct pol_lint *l, const struct pol_list *list, size_t i)
 		const char *other = r->allow ? path : path_of(l, r);
 
 		if (strcmp(other, path) != 0 && strcmp(folded(l, other), text) == 0)
-			pol_lint_add(
-				l, POL_LINT_LOOKALIKE, list->v[i].origin, list->v[i].matched,
-				"rule `%s` allows what `%s` (%s) denies where case and form do "
-				"not count",
-				list->v[i].matched, r->matched, r->origin)
+			pol_lint_add(l, POL_LINT_LOOKALIKE, list->v[i].origin, list->v[i].matched,
+				     "rule `%s` allows what `%s` (%s) denies on a file system that "
+				     "ignores case and form",
+				     list->v[i].matched, r->matched, r->origin)
 				->is_exact = true;
 	}
 }

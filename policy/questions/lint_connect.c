@@ -158,7 +158,8 @@ static void tell(struct net_lint *l, const struct entry *e)
 				 e->c->to.s);
 	else if (e->shadowed + e->idle == e->lists)
 		f = pol_lint_add(l->out, POL_LINT_NO_EFFECT, b_str_c(&where), e->c->to.s,
-				 "without `%s` every endpoint is decided as it is", e->c->to.s);
+				 "`%s` changes nothing: without it every verdict is the same",
+				 e->c->to.s);
 	if (f)
 		f->is_exact = true;
 }
@@ -179,8 +180,8 @@ static void tell_suffix(struct net_lint *l, const struct pol_connect *c)
 		return;
 	f = pol_lint_add(l->out, POL_LINT_SUFFIX,
 			 b_arena_printf(&arena, "%s:%u:%u", pos->file, pos->line, pos->col),
-			 c->to.s, "`%s` opens hosts of whoever registers a name below %s", c->to.s,
-			 e.host);
+			 c->to.s, "`%s` opens hosts of anybody who registers a name below %s",
+			 c->to.s, e.host);
 	if (f)
 		f->is_exact = true;
 }

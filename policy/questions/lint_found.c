@@ -151,8 +151,8 @@ static void lint_temporary(struct pol_lint *l, const struct pol_doc *doc,
 	else
 		b_str_add(&where, e->policy_name);
 	pol_lint_add(l, POL_LINT_TEMPORARY, where.s, "",
-		     "no place for temporary files: the run has no directory of its own for them "
-		     "(scratch), and $TMPDIR, /tmp and /var/tmp may not be modified")
+		     "no place for temporary files: the run has no private one (scratch), and "
+		     "$TMPDIR, /tmp and /var/tmp may not be modified")
 		->is_exact = true;
 }
 
@@ -161,8 +161,8 @@ static void lint_temporary(struct pol_lint *l, const struct pol_doc *doc,
 static void tell_program(void *ctx, const struct pol_endpoint *r, const struct pol_program *p)
 {
 	pol_lint_add(ctx, POL_LINT_PROGRAM, r->origin, r->matched,
-		     "rule `%s` is for the program %s, which the command may change", r->matched,
-		     p->text)
+		     "rule `%s` is for the program %s, but the command may change that file",
+		     r->matched, p->text)
 		->is_exact = true;
 }
 

@@ -249,8 +249,7 @@ static int prove_dead(struct list_lint *l, const struct pol_eff_rule *e, const c
 		tell_shadowed(l, e, where, b_str_c(&any), any.len);
 	else
 		pol_lint_add(l->lint, POL_LINT_NEVER, where, e->rule,
-			     "%s rule `%s` matches no path that there can be", sbx_op_name(l->op),
-			     e->rule);
+			     "%s rule `%s` matches no possible path", sbx_op_name(l->op), e->rule);
 	return 0;
 }
 
@@ -406,8 +405,8 @@ static int examine_deny_read(struct list_lint *l, const struct pol_eff_rule *e, 
 	if (rc <= 0)
 		return rc;
 	f = pol_lint_add(l->lint, POL_LINT_DENY_READ, where.s, e->rule,
-			 "denyRead rule `%s` does not deny changes: %s may be overwritten or "
-			 "removed: repeat it in denyModify if that is not meant",
+			 "denyRead rule `%s` does not deny changes: the command may overwrite or "
+			 "remove %s: repeat the rule in denyModify if it must not",
 			 e->rule, shown(l->lint, path.s));
 	f->is_exact = true;
 	return 0;
@@ -450,8 +449,8 @@ static void lint_texts(struct pol_lint *l, const struct pol_texts *texts)
 		const struct pol_text *t = &texts->v[i];
 		b_auto(b_str_release) struct b_str where = {0};
 		const char *what = strchr(t->s, '\\')		   ? "a backslash is read as `/`"
-				   : has_pair(t->s, '[', "", ']')  ? "`[...]` stands for itself"
-				   : has_pair(t->s, '{', ",", '}') ? "`{...}` stands for itself"
+				   : has_pair(t->s, '[', "", ']')  ? "`[...]` is literal"
+				   : has_pair(t->s, '{', ",", '}') ? "`{...}` is literal"
 								   : NULL;
 
 		if (!what)

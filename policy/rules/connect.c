@@ -26,8 +26,9 @@ static void find_program(struct pol_build *b, const struct pol_text *text, const
 		out->dev = st.st_dev;
 		out->ino = st.st_ino;
 	} else if (!b_has_prefix(text->pos.file, "preset:")) {
-		pol_build_notice(b, "%s:%u:%u: no program at %s: nobody meets this part of `by`",
-				 text->pos.file, text->pos.line, text->pos.col, text->s);
+		pol_build_notice(
+			b, "%s:%u:%u: there is no program at %s: this part of `by` allows none",
+			text->pos.file, text->pos.line, text->pos.col, text->s);
 	}
 }
 
@@ -296,11 +297,11 @@ static int check_host(const struct pol_build *b, const struct pol_effective *eff
 	if (pol_doc_is_foreign(&b->layers->main))
 		c = NULL; /* its own language says what both together are */
 	if (c)
-		return b_fail(err, by_option ? B_USAGE : B_POLICY, 0,
-			      "%s:%u:%u: `%s` names an endpoint, and %s opens all of them: leave "
-			      "out one of the two",
-			      c->to.pos.file, c->to.pos.line, c->to.pos.col, c->to.s,
-			      by_option ? "--network host" : "network: host");
+		return b_fail(
+			err, by_option ? B_USAGE : B_POLICY, 0,
+			"%s:%u:%u: `%s` names an endpoint, but %s opens all: leave out one of them",
+			c->to.pos.file, c->to.pos.line, c->to.pos.col, c->to.s,
+			by_option ? "--network host" : "network: host");
 	if (r && by_option)
 		return b_fail(err, B_USAGE, 0,
 			      "%s %s names an endpoint, and --network host opens all of them: "
@@ -361,8 +362,8 @@ void pol_build_network_held(struct pol_build *b, const struct pol_effective *eff
 	const struct pol_connect *c = said_by(&doc->settings, eff, true);
 	const struct pol_cli_rule *r = cli_endpoint(b->rq, true);
 	bool is_watch = b->layers->effect.network == POL_NET_WATCH;
-	static const char why[] = "rules on endpoints are not enforced here, and the command has "
-				  "no network: --best-effort runs it so";
+	static const char why[] = "rules on endpoints are not enforced here: --best-effort runs "
+				  "the command without a network";
 
 	if (b->rq->with_endpoints) {
 		if (is_watch)
@@ -371,8 +372,8 @@ void pol_build_network_held(struct pol_build *b, const struct pol_effective *eff
 		return;
 	}
 	if (is_watch)
-		pol_build_loss(b, "network watch: nothing is watched here, and the command has no "
-				  "network: --best-effort runs it so");
+		pol_build_loss(b, "network watch does not work here: --best-effort runs the "
+				  "command without a network");
 	else if (c && !pol_doc_is_foreign(doc))
 		pol_build_loss(b, "%s:%u:%u: connect `%s`: %s", c->to.pos.file, c->to.pos.line,
 			       c->to.pos.col, c->to.s, why);

@@ -140,11 +140,10 @@ static void tell_linked(struct pol_build *b, const struct pol_eff_rule *ex, cons
 		const char *real = pol_canonical(&b->rs->arena, spelled);
 
 		if (strcmp(real, spelled) != 0)
-			pol_build_notice(
-				b,
-				"%s:%u:%u: `!%s` passes through a symlink to %s: nothing is "
-				"opened there",
-				ex->pos.file, ex->pos.line, ex->pos.col, ex->rule, real);
+			pol_build_notice(b,
+					 "%s:%u:%u: `!%s` passes through a symlink to %s and opens "
+					 "nothing there",
+					 ex->pos.file, ex->pos.line, ex->pos.col, ex->rule, real);
 	}
 }
 

@@ -53,10 +53,9 @@ static int check_listed(struct pol_build *b, const struct pol_foreign *f, struct
 				 t->pos.col, t->s, reason(why), strerror(why));
 	}
 	if (missing == f->listed.n && missing > 0)
-		pol_build_loss(b,
-			       "%s: no listed path is there: nothing outside the workspace may "
-			       "be read",
-			       f->listed.v[0].pos.file);
+		pol_build_loss(
+			b, "%s: no listed path exists: nothing outside the workspace may be read",
+			f->listed.v[0].pos.file);
 	return 0;
 }
 
@@ -76,7 +75,7 @@ static const char *distrust(const char *path)
 		*end = '\0';
 		if (stat(*real ? real : "/", &st) < 0 || st.st_uid != 0 ||
 		    st.st_mode & (S_IWGRP | S_IWOTH))
-			return "not root's alone to change";
+			return "users other than root can change it";
 	}
 	return NULL;
 }

@@ -390,8 +390,8 @@ static void too_many(struct runs *r, const char *at)
 {
 	if (r->b->late.kind == B_OK)
 		b_fail(&r->b->late, B_LIMIT, 0,
-		       "%s: too many or too deep directories to look for the configuration of "
-		       "submodules and worktrees: remove what no git command has made",
+		       "%s: too many or too deep directories to find the configuration of "
+		       "submodules and worktrees: remove directories that git did not make",
 		       at);
 }
 

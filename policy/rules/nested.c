@@ -215,7 +215,7 @@ static int find_below(struct nest *n, struct b_err *err)
 			if (strlen(o.glob) + strlen(c.glob) + 4 > POL_MAX_RULE_LEN ||
 			    n->patterns.n > POL_MAX_RULES)
 				return b_fail(err, B_LIMIT, 0,
-					      "%s and what is denied with wildcards make too many "
+					      "%s and the denials with wildcards make too many "
 					      "rules: expected fewer of either",
 					      o.what);
 			if (pol_is_at_or_below(o.place, c.place) ||
@@ -378,11 +378,10 @@ int pol_build_nested(struct pol_build *b, const struct pol_settings *s, struct b
 		open_named(&n, &n.literals.v[i]);
 	say_final(&n);
 	if (is_too_much(b))
-		return b_fail(
-			err, B_LIMIT, 0,
-			"%s: entries that lie in each other, times those with wildcards, make too "
-			"many rules: expected fewer of either",
-			n.literals.v[0].what);
+		return b_fail(err, B_LIMIT, 0,
+			      "%s: nested entries and entries with wildcards together make too "
+			      "many rules: expected fewer of either",
+			      n.literals.v[0].what);
 	return 0;
 }
 
@@ -466,7 +465,7 @@ int pol_build_spared(struct pol_build *b, struct b_err *err)
 		return 0;
 	layer.number = list->v[list->n - 1].layer + 1u;
 	if (layer.number >= POL_LAYERS_MAX)
-		return pol_pos_fail(err, &s->spares.v[0].pos, "too many documents beside this one");
+		return pol_pos_fail(err, &s->spares.v[0].pos, "too many documents with this one");
 	for (size_t i = 0; i < denied->n; i++)
 		if (pol_build_level(&denied->v[i]) > deepest)
 			deepest = pol_build_level(&denied->v[i]);

@@ -87,9 +87,10 @@ static void place_linked(struct finding *f, const struct pol_mark *m, const char
 		   pol_build_may_follow(f->b, &led)) {
 		place(f, *m, led.real);
 	} else if (f->tells && !m->is_implied) {
-		pol_build_notice(f->b,
-				 "%s passes through a symlink to %s: left out: name that itself",
-				 m->what, real);
+		pol_build_notice(
+			f->b,
+			"%s passes through a symlink to %s and is left out: name the target itself",
+			m->what, real);
 	}
 }
 
@@ -148,7 +149,7 @@ static void find_text(struct finding *f, const struct pol_text *t, enum pol_mark
 		if (dir)
 			find_at(f, t, m, dir);
 		else if (f->tells)
-			pol_build_notice(b, "%s: %.*s names nothing here: the rule is left out",
+			pol_build_notice(b, "%s: %.*s has no value here: the rule is left out",
 					 m.what, (int)pol_root_head(t->s), t->s);
 		return;
 	}
@@ -304,13 +305,13 @@ void pol_marks_find(struct pol_build *b, const struct pol_settings *s, bool tell
 	expand_roots(&f);
 	drop_implied(&f);
 	if (tells && f.nmissing == 1)
-		pol_build_notice(b, "%s is not there and stays closed: make it before the run",
+		pol_build_notice(b, "%s does not exist and stays closed: create it before the run",
 				 f.first_missing);
 	else if (tells && f.nmissing)
-		pol_build_notice(b,
-				 "%s and %zu more are not there and stay closed: make them before "
-				 "the run",
-				 f.first_missing, f.nmissing - 1);
+		pol_build_notice(
+			b,
+			"%s and %zu more do not exist and stay closed: create them before the run",
+			f.first_missing, f.nmissing - 1);
 	if (literals->n)
 		qsort(literals->v, literals->n, sizeof *literals->v, by_depth);
 	if (patterns->n)

@@ -366,11 +366,10 @@ static int close_entries(struct pol_build *b, const char *dir, const struct pol_
 		if (!pol_obeyed_is_entry(e))
 			continue;
 		if (++n > ENTRIES_MAX)
-			rc = b_fail(
-				err, B_LIMIT, 0,
-				"%s: more than %d directories, and git directories in them stay "
-				"closed: open some of them, one by one",
-				dir, ENTRIES_MAX);
+			rc = b_fail(err, B_LIMIT, 0,
+				    "%s: it has more than %d directories, so git directories in it "
+				    "stay closed: open single directories instead",
+				    dir, ENTRIES_MAX);
 		else
 			rc = close_git(b, pol_build_join(b, dir, e->d_name), grant, err);
 	}

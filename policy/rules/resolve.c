@@ -211,7 +211,7 @@ static void add_twin(struct pol_build *b, unsigned ops, const struct pol_rule *r
 				 "not followed%s",
 				 r->origin, r->matched, real,
 				 r->tier == POL_TIER_CLI || r->tier == POL_TIER_SIDE
-					 ? ": name that itself"
+					 ? ": name the target itself"
 					 : "");
 		return;
 	}
@@ -493,7 +493,7 @@ static int add_file(struct pol_build *b, const struct pol_cli_rule *c, struct b_
 	if (pol_build_is_planted(b, &led)) {
 		pol_build_notice(b,
 				 "%s: `%s` passes through a symlink out of the workspace to %s: "
-				 "not followed: name that itself",
+				 "not followed: name the target itself",
 				 t.origin, c->text, real.text);
 		return 0;
 	}

@@ -81,7 +81,7 @@ static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text
 			t->folds = true;
 		}
 	} else if (!b_has_prefix(t->origin, "preset:")) { /* those speak of any host */
-		pol_build_notice(b, "%s: %.*s names nothing here: the rule is left out", t->what,
+		pol_build_notice(b, "%s: %.*s has no value here: the rule is left out", t->what,
 				 (int)pol_root_head(text), text);
 	}
 }

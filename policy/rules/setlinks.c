@@ -53,8 +53,8 @@ static void close_target(struct pol_build *b, unsigned ops, const struct pol_rul
 	struct stat st;
 
 	if (why) {
-		pol_build_notice(b, "%s: %s leads to %s, %s: not closed there", r->origin, link,
-				 real, why);
+		pol_build_notice(b, "%s: the link %s leads to %s, %s, which stays open", r->origin,
+				 link, real, why);
 		return;
 	}
 	t.shape = stat(real, &st) == 0 && S_ISDIR(st.st_mode) ? POL_TREE : POL_EXACT;
@@ -231,7 +231,8 @@ static void setleads_close_target(struct leads *l, const char *link)
 	if (!walk(l, link, real))
 		return;
 	if (holds_workspace(l->b, real)) {
-		pol_build_notice(l->b, "%s: %s leads to %s, the workspace: not closed there",
+		pol_build_notice(l->b,
+				 "%s: the link %s leads to %s, the workspace, which stays open",
 				 l->rule->origin, link, *real ? real : "/");
 		return;
 	}
@@ -295,7 +296,7 @@ void pol_build_set_leads(struct pol_build *b, unsigned ops, const struct pol_rul
 		look_into(&l, d);
 	if (l.entries > SETLEADS_ENTRIES_MAX)
 		pol_build_notice(b,
-				 "%s: more than %d names below %s: where links among the rest lead "
-				 "is not closed",
+				 "%s: more than %d names below %s: targets of links among the "
+				 "others stay open",
 				 r->origin, SETLEADS_ENTRIES_MAX, r->base);
 }

@@ -18,7 +18,7 @@
 #include "policy/rules/obeyed_priv.h"
 #include "policy/rules/workspace.h"
 
-static const char programs[] = "whatever starts a program by its name",
+static const char programs[] = "any program that starts another one by its name",
 		  loader[] = "each program that is linked dynamically", git[] = "git",
 		  python[] = "python", node[] = "node and its package managers", perl[] = "perl",
 		  ruby[] = "ruby", shells[] = "shells", agents[] = "agents", java[] = "java",

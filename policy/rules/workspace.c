@@ -187,7 +187,7 @@ int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err
 	if (!top)
 		top = here;
 	if (strcmp(top, "/") == 0)
-		return refuse(top, "it is everything", err);
+		return refuse(top, "it is the whole file system", err);
 	homes = pol_own_homes(a, &n);
 	for (size_t i = 0; i < n; i++) {
 		home = homes[i];
@@ -199,10 +199,10 @@ int pol_workspace_default(struct b_arena *a, const char **out, struct b_err *err
 	if (stat(top, &st) < 0)
 		return b_fail(err, B_WORKSPACE, errno, "workspace %s: %s", top, strerror(errno));
 	if (geteuid() != 0 && st.st_uid != geteuid())
-		return refuse(top, "it belongs to somebody else", err);
+		return refuse(top, "another user owns it", err);
 	/* Somebody's `.git` in a shared directory must not make that a workspace. */
 	if (git.st_mode && git.st_uid != st.st_uid)
-		return refuse(top, "its .git belongs to somebody else", err);
+		return refuse(top, "another user owns its .git", err);
 	*out = top;
 	return 0;
 }

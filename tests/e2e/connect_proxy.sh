@@ -62,7 +62,7 @@ as_each 'a name that leads to the loopback interface' 0 '^403' --proxy-env --con
 as_each 'no request' 0 '^400' $A -- curl -sS -m 20 -o /dev/null -w '%{http_code}\n' --noproxy '*' http://$P/x
 as_each 'a head without an end' 0 '^431' $A -- curl -sS -m 20 -o /dev/null -w '%{http_code}\n' \
 	-H "X: $(printf '%09000d' 0)" http://a.example.net/
-check 'where there is no rule, strict refuses' sh -c '! "$1" --proxy-env true 2>"$2" && grep -q "proxy-env: there is no proxy" "$2"' \
+check 'where there is no rule, strict refuses' sh -c '! "$1" --proxy-env true 2>"$2" && grep -q "proxy-env: without rules on endpoints the run has no proxy" "$2"' \
 	sh "$SBX" "$TMP/err"
 cat >srt.json <<'J'
 {"network": {"allowedDomains": ["a.example.net"], "deniedDomains": []},

@@ -156,12 +156,12 @@ for w in $WHO; do
 	check "$w: and still nothing has changed" said '^other.example.net /x$' get other.example.net
 
 	policy '        - {to: "a.example.net:80", http: [GET /x]}'
-	check "$w: rules on requests come" reload 0 'hold'
+	check "$w: rules on requests come" reload 0 'in force'
 	check "$w: and hold" said '^a.example.net /x$' get a.example.net /x
 	check "$w: all of them" said '^failed: HTTP Error 403' get a.example.net /y
 	check "$w: a connection is looked into" said '^200$' hold a.example.net /x
 	policy '        - {to: "a.example.net:80", http: [GET /again]}'
-	check "$w: others take their place" reload 0 ' 1 connections go on, 0 ended'
+	check "$w: others take their place" reload 0 ' 1 connections continue, 0 were ended'
 	check "$w: from the next request on" said '^200$' ask a.example.net /again
 	check "$w: for all" said '^failed: HTTP Error 403' get a.example.net /x
 
@@ -242,7 +242,7 @@ begin --reloadable --best-effort -q
 openshell_reload_001()
 {
 	shell_policy b.example.net sandbox
-	reload 0 hold && said '^b.example.net /x$' get b.example.net && said '^failed' get a.example.net
+	reload 0 'in force' && said '^b.example.net /x$' get b.example.net && said '^failed' get a.example.net
 }
 openshell_reload_002()
 {

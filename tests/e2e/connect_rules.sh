@@ -81,7 +81,7 @@ check 'a top-level domain' refused 'top-level domain' '"*.com"'
 check 'userinfo' refused 'not a host name' 'u@example.org'
 check 'by of a socket' refused 'open to every program' '{to: /run/x, by: /bin/sh}'
 check 'an unknown field' refused 'unknown field `from`' '{to: a.b, from: x}'
-check 'no program at all' refused 'no program' '{to: a.b, by: []}'
+check 'no program at all' refused 'by: the list is empty' '{to: a.b, by: []}'
 write host.yaml 'network: host' github.com:443
 check 'network host beside endpoints' asks 2 'host.yaml:11:11: .*network: host' why -p host.yaml connect a.b:1
 check '--network host beside endpoints' asks 2 -- '--network host' why -p p.yaml --network host connect a.b:1

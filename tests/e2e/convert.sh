@@ -21,7 +21,7 @@ names() # FROM TO TEXT...: status 1, and each text stands in a line with the pla
 	"$ask" convert --to "$to" "$TMP/$from" >"$TMP/new.$to" 2>"$TMP/err"
 	[ $? -eq 1 ] || { cat "$TMP/err"; return 1; }
 	for text; do
-		grep -qE "^sbx-policy: not in [a-zA-Z]+: $TMP/$from:[0-9]+:[0-9]+: .*$text" "$TMP/err" ||
+		grep -qE "^sbx-policy: [a-zA-Z]+ cannot express: $TMP/$from:[0-9]+:[0-9]+: .*$text" "$TMP/err" ||
 			{ echo "no $text"; cat "$TMP/err"; return 1; }
 	done
 }
@@ -78,12 +78,12 @@ spec:
   sandbox: {denyModifyAnyCase: ["\${WORKSPACE}/keep", "\${WORKSPACE}/**/*.Lock"]}
 X
 check 'names in either case to itself' same_as case.yaml orbit
-check 'names in either case are named' names case.yaml srt '/keep`: names are told apart by case there'
+check 'names in either case are named' names case.yaml srt '/keep`: it distinguishes names by case'
 check 'srt to itself' same_as s.json srt
 check 'srt, orbit and back' round s.json orbit srt
 check 'what openshell cannot deny is named' names s.json openshell '`~/.ssh`: there are no denies' \
-	'f2.txt/\*\*`: there are no denies' 'unixSockets: host' '`~/out`: paths are absolute'
-check 'what caliban cannot say is named' names s.json caliban '\*\*/\*.lock/\*\*`: there are no wildcards' \
+	'f2.txt/\*\*`: there are no denies' 'unixSockets: host' '`~/out`: its paths must be absolute'
+check 'what caliban cannot say is named' names s.json caliban '\*\*/\*.lock/\*\*`: it has no wildcards' \
 	'known_hosts`: what is denied cannot be opened again'
 
 file c.toml <<X
@@ -114,8 +114,8 @@ X
 check 'a profile must be named' eval '! "$ask" convert --to srt "$TMP/o.yaml" 2>/dev/null'
 "$ask" convert --to orbit --profile work "$TMP/o.yaml" | file work.yaml
 check 'orbit to itself' eval '"$ask" diff --profile work "$TMP/o.yaml" "$TMP/work.yaml"'
-check 'exceptions and single paths are named' names work.yaml caliban '`docs`: one path' \
-	'auto/\*\*`: an exception' '\*\*/\*.pem`: there are no wildcards'
+check 'exceptions and single paths are named' names work.yaml caliban '`docs`: it cannot name a path without its contents' \
+	'auto/\*\*`: an exception' '\*\*/\*.pem`: it has no wildcards'
 cat <<X | file simple.yaml
 schemaVersion: 2
 kind: Policy
@@ -146,7 +146,7 @@ bwrap_path = "/usr/bin/bwrap"
 allow_read = ["/"]
 allow_write = ["${WORKSPACE}"]
 X
-check 'srt does not demand its bwrap' names must.toml srt '`/usr/bin/bwrap`: it cannot demand'
+check 'srt does not demand its bwrap' names must.toml srt '`/usr/bin/bwrap`: it cannot require'
 
 # ---- what neither a rule nor a setting says: diff sees it, convert keeps it or names it ----
 tells() # OLD NEW LINE...: they are not equal, and each line says why
@@ -217,4 +217,4 @@ check 'caliban keeps all' keeps all.toml caliban 'enabled = false' 'allow_local_
 	'passthrough = ["A"]' 'auto_allow_bash_if_sandboxed = true'
 check 'its domains are named to others' names all.toml srt 'denied_domains: rules' 'allowed_domains: rules' 'http_proxy_port'
 printf '[sandbox]\nenabled = true\n[sandbox.filesystem]\nallow_write = ["/"]\n' | file wide.toml
-check 'what a wide rule does not open is named' names wide.toml orbit '`/`: what of /proc'
+check 'what a wide rule does not open is named' names wide.toml orbit '`/`: the parts of /proc'

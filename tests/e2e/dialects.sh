@@ -87,7 +87,7 @@ X
 check 'openshell: every mistake is named' check_lists 5 bad.yaml
 check 'openshell: and nothing is run' refused '4 more' -p "$TMP/bad.yaml"
 { sed "s/: $hard/: hard_requirement/" "$TMP/open.yaml"; echo 'network_policies: {a: {endpoints: [{host: a.example.com, port: 443}]}}'; } | file net.yaml
-check 'openshell: who may connect is told' told '`a` has no binaries: nobody may connect by it' --best-effort \
+check 'openshell: who may connect is told' told '`a` has no binaries: no program may connect by it' --best-effort \
 	-p "$TMP/net.yaml" -- bash -c '[ "$(tail -n +3 /proc/net/dev | grep -vc " lo:")" -eq 0 ]'
 
 check 'openshell: nor does the shim alone take them' eval \
@@ -116,7 +116,7 @@ echo '{"network": {"allowedDomains": [],}}' | file comma.json
 check 'srt: and in either case' out 'no no ok' -p "$TMP/s.json" -- \
 	bash -c 'mkdir -p .CLAUDE; for f in .BashRC .CLAUDE/Commands .CLAUDE/ok; do (: >$f) 2>/dev/null && echo ok || echo no; done | xargs'
 check 'srt: a comma too many is refused with its place' refused \
-	'comma.json:1:34: a comma behind the last value' -p "$TMP/comma.json"
+	'comma.json:1:34: a comma after the last value' -p "$TMP/comma.json"
 sed 's/"allowedDomains": \[\]/"allowedDomains": ["a.example.com"]/' "$TMP/s.json" | file net.json
 check 'srt: no domain but those named' told 'denied connect b.example.com' -p "$TMP/net.json" -- \
 	bash -c '! getent ahosts b.example.com'
@@ -134,8 +134,8 @@ check 'srt: credentials are closed' out 'no 2' -p "$TMP/cred.json" -- \
 	bash -c 'echo $(cat key 2>/dev/null || echo no) $A_TOKEN $A_TOKENS'
 check 'srt: unless they are given' out 3 -p "$TMP/cred.json" --setenv A_TOKEN=3 -- bash -c 'echo $A_TOKEN'
 sed 's/"deny"}\], "env/"mask"}], "env/' "$TMP/cred.json" | file mask.json
-check 'srt: what is to be masked is refused' refused 'nothing masks a credential here' -p "$TMP/mask.json"
-check 'srt: or closed, and told of' told 'nothing masks a credential here' --best-effort -p "$TMP/mask.json" -- \
+check 'srt: what is to be masked is refused' refused 'sbx-launch does not mask credentials' -p "$TMP/mask.json"
+check 'srt: or closed, and told of' told 'sbx-launch does not mask credentials' --best-effort -p "$TMP/mask.json" -- \
 	bash -c '! cat key 2>/dev/null'
 check 'srt: who takes the shim alone is told' eval \
 	'"$SBX" --print-env -p "$TMP/cred.json" 2>&1 >/dev/null | grep -q "loss: variable A_TOKEN is not removed"'
@@ -163,7 +163,7 @@ check 'srt: a pattern that matches a directory closes what is in it' out 'no no'
 	bash -c "set -- nest/keys/k ~/.tool/z; $reads"
 check 'srt: what is read again is not written' out 'no no ok' -p "$TMP/nest.json" -- \
 	bash -c "set -- nest/secrets/open/o nest/secrets/s nest/note; $writes"
-check 'srt: a comment is passed over with a line' told '`_comment` is passed over' -p "$TMP/nest.json" -- true
+check 'srt: a comment is passed over with a line' told '`_comment` is ignored' -p "$TMP/nest.json" -- true
 check 'srt: packages are spared the mandatory denies' out 'ok ok no' -p "$TMP/nest.json" -- \
 	bash -c "mkdir -p node_modules/p/.vscode nest/.vscode 2>/dev/null; set -- node_modules/p/.vscode/s node_modules/p/.mcp.json nest/.vscode/s; $writes"
 check 'srt: which the command line opens' out 'ok no' -p "$TMP/nest.json" --modify nest/.vscode -- \
@@ -178,8 +178,8 @@ check 'srt: brackets of an absolute path may be a name' out 'no no ok' -p "$TMP/
 srt_doc missing.json '' '' '"./nest", "./not-there", "../not-there", "l*"' ''
 check 'srt: what is not there is not opened' out 'no ok' -p "$TMP/missing.json" -- \
 	bash -c "a=\$(mkdir not-there 2>/dev/null && echo ok || echo no); set -- nest/note; echo \$a \$($writes)"
-check 'srt: and that is said' told 'and 1 more are not there and stay closed' -p "$TMP/missing.json" -- true
-check 'srt: as is a pattern that opens' told 'srt on Linux leaves patterns of allowWrite out' -p "$TMP/missing.json" -- true
+check 'srt: and that is said' told 'and 1 more do not exist and stay closed' -p "$TMP/missing.json" -- true
+check 'srt: as is a pattern that opens' told 'srt on Linux ignores patterns in allowWrite' -p "$TMP/missing.json" -- true
 ln -s sub nest/dlink
 srt_doc linked.json '"nest/dlink"' '' '".", "nest/dlink"' ''
 check 'srt: a link closes where it leads to, and opens nothing' out 'no no' -p "$TMP/linked.json" -- \
@@ -269,7 +269,7 @@ check 'show --effective has the lists' eval '"$ask" show --effective "$TMP/open.
 	grep -qx "openRead:" "$TMP/out" && grep -qF "  /usr  ($TMP/open.yaml:4:15)" "$TMP/out" || { cat "$TMP/out"; false; }'
 printf 'version: 1\nfilesystem_policy: {read_only: [/nowhere/a]}\nlandlock: {compatibility: best_effort}\n' | file none.yaml
 check 'openshell: no path is there, and that is why' eval '! "$SBX" -p "$TMP/none.yaml" -- /bin/true 2>"$TMP/err" &&
-	grep -q "note: .*/nowhere/a is left out" "$TMP/err" && grep -q "loss: .*no listed path is there" "$TMP/err" || { cat "$TMP/err"; false; }'
+	grep -q "note: .*/nowhere/a is left out" "$TMP/err" && grep -q "loss: .*no listed path exists" "$TMP/err" || { cat "$TMP/err"; false; }'
 sed 's|"denyRead": \["~/data", "./.env"\]|"denyRead": [], "allowRead": ["."]|; s|^  "filesystem|  "credentials": {"files": [{"path": "op.c", "mode": "deny"}]},\n&|' \
 	"$TMP/s.json" | file again.json
 check 'srt: allowRead opens no credential' why 1 again.json read "$WS/op.c"

@@ -135,4 +135,4 @@ chmod 600 proxy.json
 "$SBX" -p "$PWD/proxy.json" --dry-run -- true >"$TMP/dry" 2>&1
 check 'srt: a proxy: as the run says' status_of "$([ "$(grep -c 'would be refused' "$TMP/dry")" -gt 0 ] && echo 1 || echo 0)" '' proxy.json
 "$SBX" -p "$PWD/l4.yaml" --network host --dry-run -- true >"$TMP/dry" 2>&1
-check 'a remedy names a value that --network has' grep -q 'with --network host the whole of it' "$TMP/dry"
+check 'a remedy names a value that --network has' grep -q 'with --network host: the whole network' "$TMP/dry"

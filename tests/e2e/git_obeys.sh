@@ -164,4 +164,4 @@ for f in prompts/x.md prompts/y.md prompts/free.md other/free; do echo good >$f;
 check 'where links in protected directories lead is closed' [ "$(grep -rl bad . | sort | tr '\n' ' ')" = './other/free ./prompts/free.md ./skills/two/f ' ]
 check 'and is there' [ "$(cat prompts/x.md prompts/y.md)" = 'good
 good' ]
-check 'one that leads to the workspace is told' grep -q 'hooks/top leads to .*the workspace: not closed' "$TMP/err"
+check 'one that leads to the workspace is told' grep -q 'hooks/top leads to .*the workspace, which stays open' "$TMP/err"

@@ -226,7 +226,7 @@ POLICY=$(dirname "$SBX")/sbx-policy
 "$POLICY" lint "$TMP/p.yaml" >"$TMP/out" 2>&1
 check 'lint names a document'\''s' grep -q 'p.yaml:6:.*rule .~/.config/\*\*. opens .*\[obeyed-outside\]' "$TMP/out"
 "$POLICY" show --policy "$TMP/p.yaml" >"$TMP/out" 2>"$TMP/err"
-check 'so does show' sh -c 'grep -q "^opened, though programs outside run or obey it" "$1" && grep -q "~/.config/.*run or obeyed outside by" "$1"' - "$TMP/out"
+check 'so does show' sh -c 'grep -q "^opened, although programs outside run or obey it" "$1" && grep -q "~/.config/.*run or obeyed outside by" "$1"' - "$TMP/out"
 # Places of the system, another project, documents of other systems; also where nobody wants denial lines.
 sed 's,~/.config,/etc/cron.d\, /usr/local/bin,' "$TMP/p.yaml" >"$TMP/system.yaml"
 chmod 600 "$TMP/system.yaml"

@@ -20,7 +20,7 @@ said() # GRANT NAME: the start and `show` name it
 	launch -q --modify "$1" -- true
 	grep -q "^sbx-launch: note: --modify .* opens .*$2.* run or obeyed outside by" "$TMP/err" || return 1
 	"$POLICY" show --modify "$1" >"$TMP/out" 2>&1
-	grep -A3 '^opened, though programs outside' "$TMP/out" | grep -q "$2"
+	grep -A3 '^opened, although programs outside' "$TMP/out" | grep -q "$2"
 }
 silent() # GRANT
 {

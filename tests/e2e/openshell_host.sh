@@ -58,7 +58,7 @@ check 'all missing, hard_requirement: refused' refused 'hard_requirement mode: /
 cp "$SBX" ./static # needs nothing that is not listed
 check 'all missing, best_effort: a loss, and what is left open runs' eval \
 	'"$SBX" -p "$TMP/best_effort-none.yaml" ./static --version >"$TMP/out" 2>"$TMP/err" &&
-	grep -q "^sbx-launch: loss: .*no listed path is there" "$TMP/err" && grep -q ^sbx-launch "$TMP/out"'
+	grep -q "^sbx-launch: loss: .*no listed path exists" "$TMP/err" && grep -q ^sbx-launch "$TMP/out"'
 check 'and nothing else does' eval '! "$SBX" -p "$TMP/best_effort-none.yaml" cat /etc/passwd 2>/dev/null'
 
 # ---- each cell: Landlock there or not, so many of the paths there, either word ----
@@ -74,7 +74,7 @@ cell() # with|without all|one|none COMPATIBILITY
 	hard_requirement-*) want=125 text='Landlock path unavailable in hard_requirement mode: /nowhere/x' ;;
 	best_effort-without-*) text='loss: no Landlock' ;;
 	best_effort-with-one) text='/nowhere/x is left out' ;;
-	best_effort-with-none) text='loss: .*no listed path is there' ;;
+	best_effort-with-none) text='loss: .*no listed path exists' ;;
 	esac
 	# shellcheck disable=SC2086
 	$host "$SBX" -p "$TMP/$3-$2.yaml" ./static --version >"$TMP/out" 2>"$TMP/err"

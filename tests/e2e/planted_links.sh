@@ -16,7 +16,7 @@ not_led() # TEXT NAME OPTIONS...: what is made at NAME does not come to be outsi
 	shift 2
 	launch "$@" -- sh -c "echo x >'$name'"
 	[ ! -e "$out/got" ] && grep -qF "passes through a symlink out of the workspace to $out" "$TMP/err" &&
-		grep -qF 'not followed: name that itself' "$TMP/err" && grep -qF "$text" "$TMP/err"
+		grep -qF 'not followed: name the target itself' "$TMP/err" && grep -qF "$text" "$TMP/err"
 }
 env_home() # COMMAND...: the workspace lies in the home
 {
@@ -31,7 +31,7 @@ check 'a relative one' not_led build build/got --modify build
 rm -f "$out/got"
 launch --deny-read "$out" --also-read f --read "$WS/build" -- cat f build/file
 check 'nor what is opened for reading' sh -c '[ "$1" -ne 0 ] && [ ! -s "$2" ]' - "$status" "$TMP/out"
-check 'and two lines say so' [ "$(grep -c 'not followed: name that itself' "$TMP/err")" -eq 2 ]
+check 'and two lines say so' [ "$(grep -c 'not followed: name the target itself' "$TMP/err")" -eq 2 ]
 
 # Another directory that the run may change is like a workspace.
 ln -s "$out/sub" "$out/mine/l"

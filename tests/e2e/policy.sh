@@ -73,7 +73,7 @@ check 'a link is judged where it leads' has 1 'by rule ~/.ssh/\*\* \(preset:secr
 	why read keys/id
 ln -s "$TMP" planted
 check 'a relative path is not followed out of the workspace, and told' \
-	has 1 'planted/\*\*. passes through a symlink .*not followed: name that itself' \
+	has 1 'planted/\*\*. passes through a symlink .*not followed: name the target itself' \
 	why --modify planted modify planted/x
 check 'a workspace that is a link out of here is told' \
 	has 0 '-w planted passes through a symlink out of the current directory' \

@@ -165,7 +165,7 @@ check 'lint --json' json "d[0]['file'] == 'odd.yaml' and d[0]['line'] and {x['co
 	lint --json odd.yaml
 rm .env
 sed -i 's/denyModify: .*/denyModify: []/; s/"dir".*]/"**"]/; s/"secret"/"secret\/**"/' odd.yaml
-check 'lint: read denied, modify not' has 1 'odd.yaml:5:14: .*may be overwritten.*\[deny-read-only\]' \
+check 'lint: read denied, modify not' has 1 'odd.yaml:5:14: .*may overwrite or remove.*\[deny-read-only\]' \
 	lint odd.yaml
 check 'lint: a broken document is trouble' has 2 'E_POLICY' lint /dev/null
 echo 'x: [' >broken.yaml

@@ -93,7 +93,7 @@ mkfifo "$TMP/fifo"
 onto() { ! "$POLICY" compile -o "$1" "$TMP/p.yaml" --profile writer 2>"$TMP/err" && [ -p "$1" ] && grep -q 'not a regular file' "$TMP/err"; }
 check 'nothing but a regular file is replaced' onto "$TMP/fifo"
 check 'a FIFO is refused, not waited for' refused 'not a regular file' --image "$TMP/fifo"
-check 'a document is no image' refused 'no compiled policy' --image "$TMP/p.yaml"
+check 'a document is no image' refused 'not a compiled policy' --image "$TMP/p.yaml"
 check '--image and --policy exclude each other' refused 'E_USAGE.*--policy' --image "$TMP/p.image" -p "$TMP/p.yaml"
 private() { [ "$(stat -c %a "$TMP/p.image")" = 600 ]; }
 check 'the file is private' private

@@ -68,7 +68,7 @@ P
 if launch --connect example.org:80 -- true && [ "$status" -eq 0 ]; then
 	launch --connect example.org:80 -- python3 protocols.py
 	check 'protocols beside TCP and UDP are refused' [ "$(xargs <"$TMP/out")" = '262 93 132 93 136 93 17 made 6 made' ]
-	check 'aloud' [ "$(grep -c 'denied socket (system-call filter): rules on endpoints know TCP and UDP alone' "$TMP/err")" -eq 1 ]
+	check 'aloud' [ "$(grep -c 'denied socket (system-call filter): rules on endpoints cover only TCP and UDP' "$TMP/err")" -eq 1 ]
 	check 'but not MPTCP' [ "$(grep -c '"call":"socket"' "$(runs | tail -n 1)/audit.jsonl")" -le 2 ]
 fi
 exit 0

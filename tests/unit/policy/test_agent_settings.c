@@ -154,9 +154,9 @@ Test(policy_agent_settings, a_profile_that_is_chosen_says_the_mode)
 	pol_doc_release(&doc);
 	refused("model = \"m\"\nprofile = \"x\"\n[profiles.x]\nsandbox_mode = "
 		"\"danger-full-access\"\n",
-		"nothing is run without a sandbox");
+		"runs nothing without a sandbox");
 	refused("sandbox_mode = \"open\"\n", "sandbox_mode");
-	refused("default_permissions = \":workspace\"\n", "permission profiles are not read");
+	refused("default_permissions = \":workspace\"\n", "permission profiles are not supported");
 	refused("sandbox_mode = \"workspace-write\"\n[sandbox_workspace_write]\nroots = []\n",
 		"roots");
 }

@@ -90,7 +90,7 @@ Test(policy_explain, with_a_broker_the_kernel_carries_what_it_grants)
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u", true), "broker");
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/src/a", true), "landlock-carved");
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/new", true),
-			 "broker, for witnessed programs");
+			 "broker, for programs with the shim");
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_READ, "/home/u/.ssh/id", false), "landlock");
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_MODIFY, "/w/.git/hooks", false), "broker");
 	cr_expect_str_eq(pol_explain_floor(&f, SBX_CONNECT, "/run/x", false), "broker");

@@ -78,8 +78,8 @@ Test(policy_http_rules, mistakes_have_a_place_and_a_remedy)
 		{"{to: a.example.net:80, http: [{to: GET /a, query: {a: \"{\"}}]}", "unclosed '{'"},
 		{"{to: a.example.net:80, http: read-only}", "expected a list"},
 		{"{to: a.example.net, http: [full]}", "write `a.example.net:443`"},
-		{"{to: \"!a.example.net:80\", http: [full]}", "is for what is opened"},
-		{"{to: ./sock, http: [full]}", "is for endpoints"},
+		{"{to: \"!a.example.net:80\", http: [full]}", "belongs to rules that allow"},
+		{"{to: ./sock, http: [full]}", "works only with endpoints"},
 		{"{to: a.example.net:80, https: [full]}", "expected to, by or http"},
 	};
 

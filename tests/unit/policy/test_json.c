@@ -48,18 +48,18 @@ Test(policy_json, values_are_read_with_their_places)
 
 Test(policy_json, what_is_not_json_is_refused_with_its_place)
 {
-	refused("{\"a\": [1,]}", "j:1:9: a comma behind the last value: remove it");
-	refused("{\"a\": 1,\n}", "j:1:8: a comma behind the last value");
+	refused("{\"a\": [1,]}", "j:1:9: a comma after the last value: remove it");
+	refused("{\"a\": 1,\n}", "j:1:8: a comma after the last value");
 	refused("{\"a\": 1 \"b\": 2}", "j:1:9: expected `,` or `}`, found `\"`");
 	refused("{a: 1}", "j:1:2: expected a key in \" quotes, found `a`");
 	refused("{\"a\": 1, \"a\": 2}", "j:1:10: key `a` is there already");
-	refused("{\"a\": 'x'}", "strings stand in \" quotes");
+	refused("{\"a\": 'x'}", "strings need \" quotes");
 	refused("[01]", "a number that begins with 0");
 	refused("[1.]", "expected a digit");
 	refused("[\"a\nb\"]", "j:1:4: expected a character or an escape");
 	refused("[\"\\x\"]", "j:1:3: unknown escape");
-	refused("[\"\\ud800\"]", "no character");
-	refused("[\"\\ud800\\u0041\"]", "no character");
+	refused("[\"\\ud800\"]", "not a character");
+	refused("[\"\\ud800\\u0041\"]", "not a character");
 	refused("[tru]", "expected a value, found `t`");
 	refused("[1] 2", "expected the end of the text");
 	refused("[1", "found the end of the text");

@@ -90,8 +90,8 @@ Test(policy_orbit, unknown_fields_are_told_with_those_there_are)
 		"p:4:8: unknown field `rules` in spec, expected one of description, denyRead, "
 		"denyModify, denyConnect, fsProfiles, created_at, updated_at, sandbox");
 	refused(HEAD "spec: {}\ndenyRead: [a]\n",
-		"p:5:1: `denyRead` stands beside spec, where nothing reads it: indent it under "
-		"spec");
+		"p:5:1: `denyRead` is outside of spec, where it has no effect: indent it "
+		"under spec");
 	refused(HEAD "spec: {deny_read: []}\n",
 		"p:4:8: unknown field `deny_read` in spec, did you mean `denyRead`?");
 	refused(HEAD "spec: {fsProfiles: {a: {Modify: []}}}\n",

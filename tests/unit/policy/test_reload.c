@@ -184,7 +184,7 @@ Test(policy_reload, programs_have_the_bits_of_the_first_image)
 	cr_expect(sbx_connect_host(&img, &host, 443, &two, &a));
 	cr_expect_not(sbx_connect_host(&img, &host, 443, &(struct sbx_programs){.bit = {1}}, &a));
 	refuses("{to: a.example.net:443, by: [/x/3]}", B_POLICY, "p.yaml:8:");
-	cr_expect(strstr(err.msg, "`/x/3` was not named"), "%s", err.msg);
+	cr_expect(strstr(err.msg, "`/x/3` was not in the rules"), "%s", err.msg);
 	free((void *)(uintptr_t)img.base);
 }
 

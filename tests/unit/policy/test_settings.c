@@ -59,7 +59,7 @@ Test(policy_settings, every_mistake_is_refused_with_its_place)
 	refused("{scratch: \"no\"}", "scratch is a string, expected a boolean");
 	refused("{scratch: no}", "scratch is a string, expected a boolean");
 	refused("{netwrk: none}", "unknown field `netwrk` in sandbox, did you mean `network`?");
-	refused("{strict: true, allowFallback: true}", "allowFallback says the opposite of strict");
+	refused("{strict: true, allowFallback: true}", "allowFallback and strict contradict each other");
 	refused("{sideRoots: /x}", "sideRoots is a string, expected a list");
 	refused("{sideRoots: [x]}", "`x`, expected a rule that begins with /, ~/ or a variable");
 	refused("{sideRoots: [\"!/x\"]}", "expected a rule that begins with /");
@@ -308,7 +308,7 @@ Test(policy_roots, planted_links_are_not_followed_and_the_hosts_are)
 	policy("{sideRoots: [\"${WORKSPACE}/link\", \"~/cfg\", /var/run/x]}");
 	cr_expect_not(ask(SBX_MODIFY, in(home, "mine/x")).allowed);
 	cr_expect_not(ask(SBX_MODIFY, "/etc/x").allowed);
-	cr_expect(noticed("not followed: name that itself"));
+	cr_expect(noticed("not followed: name the target itself"));
 	cr_expect(ask(SBX_MODIFY, "/run/x").allowed ||
 		  strcmp(pol_canonical(&arena, "/var/run"), "/run") != 0);
 }
@@ -326,12 +326,12 @@ Test(policy_roots, git_is_found_for_each_workspace)
 	policy("{sideRoots: [\"${GIT_COMMON_DIR}/hooks\", \"${GIT_DIR}/mine\"]}");
 	cr_expect(ask(SBX_MODIFY, in(ws, ".git/hooks/x")).allowed);
 	cr_expect(ask(SBX_MODIFY, in(ws, ".git/worktrees/wt/mine")).allowed);
-	cr_expect_not(noticed("names nothing here"));
+	cr_expect_not(noticed("has no value here"));
 	/* a gitfile without the back-pointer is nobody's */
 	run("rm -rf ../fake && mkdir ../fake && cp ../wt/.git ../fake/.git");
 	both[1] = in(top, "fake");
 	policy("{sideRoots: [\"${GIT_COMMON_DIR}/zzz\"]}");
-	cr_expect(noticed("${GIT_COMMON_DIR} names nothing here: the rule is left out"));
+	cr_expect(noticed("${GIT_COMMON_DIR} has no value here: the rule is left out"));
 }
 
 Test(policy_roots, a_later_document_overrides_settings_and_adds_rules)

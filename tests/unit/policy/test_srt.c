@@ -244,9 +244,9 @@ Test(policy_srt, a_class_is_all_its_members_or_refused)
 	cr_expect(may(SBX_MODIFY, "bc"));
 	cr_expect(!may(SBX_MODIFY, "sub/dir/f1.txt"));
 	close_engine();
-	srt_refused("", ", \"allowRead\": [\"[^a]\"]", "", "a class that cannot be enforced");
-	srt_refused("", ", \"allowRead\": [\"[!-~][!-~]\"]", "", "a class that cannot be enforced");
-	srt_refused("", ", \"allowRead\": [\"[a-z][a-z]\"]", "", "stand for more than 512 names");
+	srt_refused("", ", \"allowRead\": [\"[^a]\"]", "", "this class cannot be enforced");
+	srt_refused("", ", \"allowRead\": [\"[!-~][!-~]\"]", "", "this class cannot be enforced");
+	srt_refused("", ", \"allowRead\": [\"[a-z][a-z]\"]", "", "match more than 512 names");
 	cr_expect_eq(srt_parse_with("", ", \"allowRead\": [\"[a-c][a-c]\"]", "", &doc), 0, "%s",
 		     srt_err.msg);
 	cr_expect_eq(doc.settings.roots[POL_ROOTS_allowRead].n, 9);

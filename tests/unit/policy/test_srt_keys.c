@@ -101,7 +101,7 @@ Test(policy_srt_keys, settings_of_today_are_taken)
 	cr_expect(doc.foreign.is_nested && !doc.foreign.must_have_bwrap);
 	cr_expect_str_eq(doc.foreign.bwrap.s, "/opt/bwrap");
 	pol_doc_release(&doc);
-	srt_refused("", ", \"disabled\": true", "", "nothing is run without a sandbox");
+	srt_refused("", ", \"disabled\": true", "", "runs nothing without a sandbox");
 	srt_refused("", "", ", \"bwrapPath\": \"bwrap\"", "expected an absolute path");
 	srt_refused("", "", ", \"seccomp\": {\"bpfPath\": \"/x\"}",
 		    "unknown field `bpfPath` in seccomp");
@@ -201,7 +201,7 @@ Test(policy_srt_keys, credentials_are_closed)
 		    "path: empty");
 	srt_refused("", "",
 		    ", \"credentials\": {\"envVars\": [{\"name\": \"A=B\", \"mode\": \"deny\"}]}",
-		    "`A=B` is no name of a variable");
+		    "`A=B` is not the name of a variable");
 	srt_refused("", "",
 		    ", \"credentials\": {\"envVars\": [{\"name\": \"A\", \"mode\": \"hide\"}]}",
 		    "mode is `hide`, expected one of deny|mask");
