@@ -19,10 +19,10 @@ extern char **environ;
 
 enum { MAX_LINE = 16384, MAX_PASSWD = 16 << 20 };
 
-/* -1: it could not be started. Its complaints are nobody's. */
+/* Runs getent(1), and drops what it prints on standard error. -1: it could not be started. */
 static pid_t start(const char *program, char *database, char *key, int out)
 {
-	/* what it is asked for is no option of getent's, whatever it begins with */
+	/* getent must not take the name for an option, whatever it begins with */
 	char *argv[] = {(char[]){"getent"}, (char[]){"--"}, database, key, NULL};
 	posix_spawn_file_actions_t fa;
 	pid_t pid = -1;
@@ -62,7 +62,8 @@ static void ask(char *database, char *key, char line[MAX_LINE])
 	line[strcspn(line, "\n")] = '\0';
 }
 
-/* systemd answers from these (nss-systemd(8)); where none is, it knows root and nobody. */
+/* systemd answers from these directories (nss-systemd(8)). Without them it knows only root and
+ * nobody. */
 static bool has_userdb(void)
 {
 	static const char *const dirs[] = {"/run/systemd/userdb", "/run/userdb", "/etc/userdb",
@@ -94,7 +95,8 @@ bool b_account_asks_others(char *nsswitch)
 	return false; /* nsswitch.conf(5): files */
 }
 
-/* Two programs started cost more than the rest of a launch: not where the file is all there is. */
+/* Starting two programs takes longer than the rest of a launch. Skipped if /etc/passwd is the whole
+ * database. */
 static bool is_worth_asking(void)
 {
 	b_auto(b_str_release) struct b_str text = {0};

@@ -11,13 +11,15 @@
 
 struct b_str;
 
-/* Appends the absolute path of the user's home directory. False: nobody knows one. getent(1) is not
- * asked where /etc/passwd is all there is (nsswitch.conf(5)). */
+/* Appends the absolute path of the user's home directory. False: there is none. If /etc/passwd is
+ * the whole database (nsswitch.conf(5)), getent(1) is not run. */
 bool b_account_home(uid_t uid, struct b_str *out);
 /* Appends the line of passwd(5) or group(5) with this name or number. False: there is none. */
 bool b_account_line(const char *database, const char *key, struct b_str *out);
-/* Does this nsswitch.conf(5), which it cuts into pieces, name others for passwd than the file? */
+/* Whether this nsswitch.conf(5) names another source for passwd than the file. Writes NULs into the
+ * text. */
 bool b_account_asks_others(char *nsswitch);
-/* The home in a line of passwd(5), which it cuts into pieces; NULL = not the user's, or not sound.
+/* The home in a line of passwd(5); NULL if the line is malformed or of another user. Writes NULs
+ * into the line.
  */
 char *b_account_home_of(char *line, uid_t uid);

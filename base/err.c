@@ -95,7 +95,7 @@ _Noreturn void b_bug(const char *file, int line, const char *what)
 	int n = snprintf(text, sizeof text, "%s:%d: impossible: %s", file, line, what);
 	size_t len = settle(text, sizeof text, n);
 
-	text[len] = '\n'; /* takes the place of the NUL */
+	text[len] = '\n'; /* overwrites the NUL */
 	if (write(STDERR_FILENO, text, len + 1) < 0)
 		abort(); /* nobody reads it */
 	abort();

@@ -10,7 +10,7 @@
 
 struct sink {
 	char *out;
-	size_t room, len; /* what has been written, had there been room */
+	size_t room, len; /* the length that the text would have without a limit */
 };
 
 static void put(struct sink *s, const char *p, size_t n)
@@ -43,10 +43,10 @@ static void put_string(struct sink *s, const char *p, int precision)
 	put(s, p, precision < 0 ? strlen(p) : strnlen(p, (size_t)precision));
 }
 
-/* A conversion that is not known here: all of the text is the C library's. */
+/* A conversion that is not known here: the C library formats the whole text. */
 #define CONVERSION(text) (strncmp(fmt, (text), sizeof(text) - 1) == 0 && (fmt += sizeof(text) - 1))
 
-/* The va_list is the caller's own: passed as a pointer to what holds it, it moves on here. */
+/* The arguments advance in the caller's va_list, which is why it is passed by a pointer. */
 struct args {
 	va_list ap;
 };

@@ -50,7 +50,7 @@ uint32_t b_hash(const void *text, size_t len)
 	return (uint32_t)(h ^ h >> 32);
 }
 
-/* How a text lies in `texts`, from a whole unit on. */
+/* A text in `texts`; it begins at a multiple of the unit. */
 struct text {
 	uint32_t number, len;
 	char s[];
@@ -63,7 +63,7 @@ static struct text *text_at(const struct b_intern *t, uint32_t at)
 	return (struct text *)(void *)(t->texts + (size_t)(at - 1) * UNIT);
 }
 
-/* Where the text is, or would be. */
+/* The slot of the text, or the free slot where it belongs. */
 static struct b_intern_slot *slot_of(const struct b_intern *t, const void *text, size_t len,
 				     uint32_t hash)
 {

@@ -17,7 +17,7 @@ struct b_intern_slot {
 	uint32_t hash, at; /* at: place in `texts`, in units, from 1; 0 = free */
 };
 
-/* A lookup waits for memory, not for the processor: the slot, then the text with its number. */
+/* A lookup costs two cache misses: the slot, then the text, with its number beside it. */
 struct b_intern {
 	char *texts;
 	size_t used, room; /* bytes */

@@ -189,10 +189,10 @@ struct content {
 	size_t n;
 	unsigned mode;
 	bool durable;
-	const struct stat *owner; /* NULL = who we are */
+	const struct stat *owner; /* NULL = the user of this process */
 };
 
-/* Before the mode: what the owner may not, nobody else may. */
+/* Before the mode is set: with the old mode no other user gains access. */
 static int give(int fd, const struct stat *owner)
 {
 	struct stat st;
@@ -222,8 +222,8 @@ static int sync_dir(const char *dir)
 	return fd < 0 ? -1 : fsync(fd);
 }
 
-/* From the open temporary to the file in its place; the descriptor is closed in any case.
- * close(2) is looked at, since quota and network errors may show only there. */
+/* Moves the finished temporary file to its name. Closes the descriptor in any case, and checks
+ * close(2), because quota and network errors may show only there. */
 static int finish(int fd, const char *temp, const char *path, bool filled)
 {
 	int sys = errno;
@@ -244,7 +244,8 @@ static int write_file(const char *path, const struct content *c, struct b_err *e
 	b_auto(b_str_release) struct b_str temp = {0};
 	int fd, sys;
 
-	/* A short name of its own: the file's may already be as long as names can be. */
+	/* The temporary has a short name, because the file's name may already have the maximal
+	 * length. */
 	b_str_addn(&temp, path, dir_len);
 	b_str_add(&temp, ".sbx-XXXXXX");
 	fd = mkostemp(temp.s, O_CLOEXEC); /* 0600 until it is complete */
@@ -270,7 +271,7 @@ int b_write_file(const char *path, unsigned mode, const void *p, size_t n, bool 
 	return write_file(path, &c, err);
 }
 
-/* /dev/stdout that is a pipe has no path: it is written to, not replaced. */
+/* If /dev/stdout is a pipe it has no path: it is written to, not replaced. */
 static int write_nameless(const char *path, const struct content *c, struct b_err *err)
 {
 	b_auto_fd int fd = open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -332,8 +333,8 @@ int b_access(const char *path, int mode)
 {
 	int rc = faccessat(AT_FDCWD, path, mode, AT_EACCESS);
 
-	/* A filter may refuse faccessat2(2) with any errno. access(2) is of the real ids, which
-	 * most often are the same. */
+	/* A filter may refuse faccessat2(2) with any errno. access(2) uses the real ids, which are
+	 * usually the same. */
 	if (rc < 0 && geteuid() == getuid() && getegid() == getgid())
 		rc = access(path, mode);
 	return rc;
@@ -349,8 +350,8 @@ int b_report(const char *program, const struct b_err *err)
 	b_str_add(&line, ": ");
 	b_str_add_visible(&line, err->msg, strlen(err->msg));
 	b_str_addc(&line, '\n');
-	/* One write, so that lines of several processes do not mix. With descriptor 2 gone
-	 * there is nobody left to tell; the exit status still says it. */
+	/* One write, so that lines of several processes do not mix. If descriptor 2 is closed the
+	 * message is lost; the exit status still reports the error. */
 	(void)b_write_all(STDERR_FILENO, line.s, line.len);
 	b_str_release(&line);
 	return b_kind_status(err->kind);

@@ -38,7 +38,7 @@ int b_replace_file(const char *path, const unsigned *mode, const void *p, size_t
 
 uint64_t b_now_ms(void);      /* CLOCK_MONOTONIC [AS-safe] */
 uint64_t b_now_real_ns(void); /* CLOCK_REALTIME [AS-safe] */
-/* So much later than b_now_ms(); UINT64_MAX when that is beyond it. */
+/* b_now_ms() plus a duration; UINT64_MAX instead of an overflow. */
 uint64_t b_deadline_ms(uint64_t ms);
 
 /* access(2) for the effective ids, also where a container's filter refuses faccessat2(2), which the

@@ -95,8 +95,8 @@ static void add_bad(struct b_str *out, unsigned char c, enum bad_bytes how)
 	}
 }
 
-/* One byte or character that is not plain; gives the bytes used. What a terminal would act
- * upon goes out as \u, which means the same to a reader of JSON. */
+/* Writes one byte or character that is not plain, and returns its length. Characters that a
+ * terminal would act upon are written as \u, which is the same to a JSON reader. */
 static unsigned add_special(struct b_str *out, const unsigned char *p, size_t n, enum bad_bytes how)
 {
 	unsigned len = b_utf8_len(p, n);
@@ -162,7 +162,7 @@ static void add_rest(struct b_str *out, const unsigned char *p, size_t n, enum b
 	}
 }
 
-/* [,]"text"[:]; gives whether the text went out as it is. */
+/* Writes [,]"text"[:]. Returns whether the text was written unchanged. */
 static bool add_string(struct b_json *j, const void *bytes, size_t n, bool is_key,
 		       enum bad_bytes how)
 {

@@ -34,7 +34,7 @@ static _Noreturn void exhausted(void)
 	_exit(EXIT_OURS);
 }
 
-/* C leaves malloc(0) open; a valid pointer for everybody spares each caller the question. */
+/* C does not say what malloc(0) returns. Here it is always a valid pointer. */
 static size_t at_least_one(size_t size)
 {
 	return size ? size : 1;
@@ -93,7 +93,7 @@ static struct b_arena_block *block_new(size_t size)
 
 	if (__builtin_add_overflow(size, sizeof *b, &total))
 		exhausted();
-	/* Zeroed as it is handed out: what of a block is not used is not touched either. */
+	/* Cleared when it is handed out, so that unused memory of a block is never touched. */
 	b = b_malloc(total);
 	*b = (struct b_arena_block){.size = size};
 	return b;
@@ -145,7 +145,7 @@ char *b_arena_strndup(struct b_arena *a, const char *s, size_t n)
 	return copy;
 }
 
-/* Formatted once, into what the head has left; once more only where that is too little. */
+/* Formats into the free room of the head block, and a second time only if that is too small. */
 char *b_arena_printf(struct b_arena *a, const char *fmt, ...)
 {
 	struct b_arena_block *head = a->head;

@@ -332,7 +332,8 @@ const struct b_opt_use *b_opt_given(const struct b_opt *o, const struct b_opt_us
 	return last;
 }
 
-/* Of a list, the first entry (`name` or `name=value`) that is given; *out_n = its length. */
+/* The first entry of the list (`name` or `name=value`) that was given on the command line; *out_n =
+ * its length. */
 static const char *first_given(const struct parse *p, const char *list, size_t *out_n)
 {
 	for (; list && *list; list += *out_n + (list[*out_n] == '|')) {
@@ -348,7 +349,7 @@ static const char *first_given(const struct parse *p, const char *list, size_t *
 	return NULL;
 }
 
-/* a|b|c as `--a, --b or --c`, each that the table has. */
+/* a|b|c as `--a, --b or --c`, without options that the table does not have. */
 static void show_list(const struct parse *p, const char *list, struct b_str *out)
 {
 	for (size_t n; *list; list += n + (list[n] == '|')) {

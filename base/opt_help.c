@@ -103,7 +103,8 @@ void b_opt_help(const struct b_opt *table, size_t n, struct b_str *out)
 
 /* ---- completions ---- */
 
-/* What a value is: words the placeholder or the row names, and files where it says so. */
+/* The kind of a value: words that the placeholder or the row lists, or a file if the placeholder
+ * says so. */
 enum { IS_FILE = 1, IS_DIR = 2 };
 
 struct value {
@@ -183,7 +184,7 @@ static void bash_value(const struct b_opt *o, struct b_str *out)
 	b_str_release(&v.words);
 }
 
-/* Where the command begins, the options are its own. */
+/* The words after the command are the command's own options. */
 static void bash_command(const struct b_completion *c, struct b_str *out)
 {
 	b_str_add(out,

@@ -41,16 +41,16 @@ struct b_unpack {
 };
 
 struct b_unpack b_unpack_from(struct b_arena *, const void *data, size_t n);
-/* Bad where the number is above `max`; of a bad reader 0. */
+/* A number above `max` makes the reader bad. A bad reader returns 0. */
 uint64_t b_unpack_u64(struct b_unpack *, uint64_t max);
 /* A number of things that take at least `size` bytes each: never more than there is room for. */
 size_t b_unpack_count(struct b_unpack *, size_t size);
 /* Borrowed from the data; NULL where NULL was packed. */
 const void *b_unpack_bytes(struct b_unpack *, size_t *out_n);
 char *b_unpack_text_or_null(struct b_unpack *);
-/* NULL is bad; of a bad reader "". */
+/* NULL makes the reader bad. A bad reader returns "". */
 char *b_unpack_text(struct b_unpack *);
-/* NULL-terminated; of a bad reader an empty one. */
+/* NULL-terminated. A bad reader returns an empty list. */
 char **b_unpack_list(struct b_unpack *);
 /* Everything was read, and nothing was bad. */
 bool b_unpack_done(const struct b_unpack *);

@@ -11,7 +11,8 @@
 
 static const char by_profile[] = "in a container, a profile (seccomp, AppArmor) that allows it";
 
-/* `confined`: where a filter or a profile is around us; `free`: where none is. NULL: no cure known.
+/* `confined`: the remedy if this process runs under a filter or profile; `free`: the one without.
+ * NULL: none is known.
  */
 static const struct {
 	int sys;

@@ -19,8 +19,8 @@ void b_sha256_final(struct b_sha256 *, char out[B_SHA256_HEX]);
 /* At once. */
 void b_sha256_hex(const void *p, size_t n, char out[B_SHA256_HEX]);
 
-/* HMAC (RFC 2104) with SHA-256. The key's part is made once: a text then costs what its hash
- * does, and one block more. */
+/* HMAC (RFC 2104) with SHA-256. The key is prepared once. A text then costs its own hash and one
+ * more block. */
 #define B_HMAC_KEY 32 /* bytes */
 struct b_hmac {
 	struct b_sha256 inner, outer;

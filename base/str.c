@@ -29,8 +29,8 @@ void b_str_grow(struct b_str *s, size_t n)
 {
 	size_t need, cap = s->cap ? s->cap : FIRST_CAP;
 
-	/* Half the address space is never there: the sum below SIZE_MAX / 2 keeps the
-	 * doubling from wrapping, and b_realloc() dies on anything above. */
+	/* No process has half of the address space: a sum below SIZE_MAX / 2 cannot wrap when it is
+	 * doubled, and b_realloc() ends the process for anything above. */
 	if (__builtin_add_overflow(s->len, n, &need) || need >= SIZE_MAX / 2)
 		need = SIZE_MAX - 1;
 	need++;
@@ -146,7 +146,8 @@ char *b_str_take(struct b_str *s)
 	return text;
 }
 
-/* How many bytes are letters, digits, signs or spaces: nearly all of nearly all texts. */
+/* The number of leading bytes that are letters, digits, signs or spaces. Most texts consist of
+ * them. */
 static size_t plain_ascii(const unsigned char *p, const unsigned char *end)
 {
 	const unsigned char *from = p;

@@ -87,7 +87,7 @@ int b_tree_clear_at(int top, struct b_err *err)
 	struct stat st;
 	unsigned pass;
 
-	/* whatever happened to the descriptor: nothing else is made ours */
+	/* checked on the descriptor, so that no other object changes its mode */
 	if (fstat(top, &st) < 0 || !S_ISDIR(st.st_mode))
 		return b_fail(err, B_SYSTEM, ENOTDIR, "cannot empty a directory: %s",
 			      strerror(ENOTDIR));
@@ -96,11 +96,12 @@ int b_tree_clear_at(int top, struct b_err *err)
 	(void)fchmod(top, 0700);
 	for (pass = 0; pass < MAX_PASSES; pass++) {
 		unsigned before = r.hoists;
-		/* an offset of its own: a copy would share it, and see nothing the second time */
+		/* opened anew, because a copied descriptor shares the offset and would read nothing
+		 * the second time */
 		int again = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		int rc = again < 0 ? -1 : empty_dir(&r, again, 0);
 
-		/* What a pass hoisted lies at the root now: once more. */
+		/* The pass moved deep directories up to the root: they need another pass. */
 		if (rc == 0 && r.hoists == before)
 			return 0;
 		if (r.hoists == before)

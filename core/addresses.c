@@ -7,8 +7,8 @@ struct range {
 	uint8_t bits, class;
 };
 
-/* The first that has the address counts. IANA's registries of special addresses, and where clouds
- * answer for the machine itself. */
+/* IANA's registries of special addresses, and the metadata services of clouds. The first range with
+ * the address counts. */
 static const struct range v4[] = {
 	{{169, 254, 169, 254}, 32, SBX_ADDR_METADATA},
 	{{169, 254, 170, 2}, 32, SBX_ADDR_METADATA},
@@ -95,8 +95,8 @@ bool sbx_addr_inside(const struct sbx_addr *a, struct sbx_addr *out, bool *out_i
 	return false;
 }
 
-/* A network may put the IPv4 address elsewhere in its own NAT64 prefix (RFC 6052, 2.2): then the
- * end is zero, and nobody here knows what it leads to. */
+/* A network may put the IPv4 address elsewhere in its own NAT64 prefix (RFC 6052, 2.2). The end is
+ * then zero, and the address inside is not known. */
 static bool is_elsewhere(const struct sbx_addr *a)
 {
 	static const uint8_t local_nat64[] = {0x00, 0x64, 0xff, 0x9b, 0x00, 0x01};

@@ -4,7 +4,7 @@
 
 #include "core/path.h"
 
-/* The length of what led elsewhere, else 0. */
+/* The length of the path that the program gave, if it led to another one; else 0. */
 static size_t led(const struct sbx_named *n)
 {
 	size_t len = 0;

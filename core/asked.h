@@ -21,15 +21,15 @@ struct sbx_named {
 	const char *path, *asked;
 	size_t len;
 };
-/* The bytes of a second text that says what was asked for; 0: nothing led elsewhere, or it does not
- * fit. `n`: both paths, the second with len 0 where there is none. [AS-safe] [no-alloc] */
+/* The length of a second text with the paths that were asked for. 0: they are the judged ones, or
+ * do not fit. `n`: both paths; the second has len 0 if the call has one. [AS-safe] [no-alloc] */
 size_t sbx_asked_size(const struct sbx_named n[2]);
 /* Where that is not 0: flags the event, and gives its second text, which is n[0].asked, or `room`
  * (SBX_PATH_MAX bytes; may be NULL where there is one path). [AS-safe] [no-alloc] */
 const char *sbx_asked_put(struct sbx_event *, const struct sbx_named n[2], char *room);
 
-/* The parts of a second text: lengths, in order. Of an event without SBX_EVF_ASKED it is the second
- * path. The event may lie: no part is outside of the text. [AS-safe] */
+/* The parts of a second text: lengths, in order. Without SBX_EVF_ASKED the whole text is the second
+ * path. The event may lie, but no part is outside of the text. [AS-safe] */
 struct sbx_asked {
 	size_t path2, first, second;
 };

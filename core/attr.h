@@ -2,9 +2,10 @@
 /*
  * attr.h - which extended attributes are a file's content, and which belong to its metadata.
  *
- * The kernel asks for leave to read before it shows user.* (and for more before trusted.*). The
- * names of all, security.* (labels, capabilities) and system.* (access lists) it shows to who may
- * see the file's mode: they are as free as stat(2) is. xattr_permission() in fs/xattr.c.
+ * The kernel asks for leave to read before it shows user.* (and for more before trusted.*). It
+ * shows the names of all attributes, and the values of security.* (labels, capabilities) and
+ * system.* (access lists), to a process that may see the file's mode: these are as free as stat(2).
+ * xattr_permission() in fs/xattr.c.
  */
 #pragma once
 

@@ -9,8 +9,8 @@ static unsigned below(const struct sbx_image *img, enum sbx_op op, const char *p
 	return sbx_state_flags(img, op, sbx_step(img, op, sbx_walk(img, op, path, len), '/'));
 }
 
-/* The product of several documents may deny two names alike that one of them tells apart, and a
- * socket of the host could move from the one to the other. */
+/* Several documents together may deny two names alike although one document treats them
+ * differently. A socket of the host could then move from one name to the other. */
 static bool connects_nowhere(const struct sbx_image *img, const char *path, size_t len)
 {
 	const struct sbx_image_op *op = &img->hdr->op[SBX_CONNECT];

@@ -60,8 +60,8 @@ static uint32_t later(uint32_t a, uint32_t b)
 	return a > b ? a : b;
 }
 
-/* The last literal rule: the path itself, `*` in place of its last name, and what is below a tree.
- * Unlike a directory's, a tree's own path is not in it. */
+/* The last literal rule that matches: the path itself, the path with `*` for its last name, or a
+ * tree above. Unlike for files, a tree does not include its own path. */
 static uint32_t last_literal(const struct sbx_image *img, const struct sbx_image_layer *part,
 			     const char *path, size_t len, bool is_name)
 {
@@ -237,7 +237,7 @@ static uint32_t last_on_addr(struct asked *q, const struct sbx_image_net_layer *
 	return sbx_net_last(q, l);
 }
 
-/* May a rule of these facts lead to the address, where no rule on addresses says more? */
+/* Whether a rule with these facts may lead to the address if no rule on addresses decides it. */
 static bool class_opens(const struct sbx_image *img, const struct sbx_image_net_rule *r,
 			const struct sbx_addr *a)
 {
@@ -250,8 +250,8 @@ static bool class_opens(const struct sbx_image *img, const struct sbx_image_net_
 	       is_in(img, net->trusted, net->ntrusted, a);
 }
 
-/* One address, as it is or inside of another, of a name that `by_name` (from 1) allows; 0: of an
- * address that its outer form was asked for. */
+/* Judges one address, itself or embedded in another. `by_name`: the rule, counted from 1, that
+ * allows the name; 0: the question was about an address. */
 static bool layer_has_addr(struct asked *q, const struct sbx_image_net_layer *l, uint32_t by_name,
 			   const struct sbx_addr *a, struct sbx_connect_answer *out)
 {
@@ -273,7 +273,8 @@ static bool layer_has_addr(struct asked *q, const struct sbx_image_net_layer *l,
 	return refuse_addr(q->img, out, by_name, SBX_CONNECT_CLASS, a);
 }
 
-/* A v4-mapped address is judged as the one inside, another that leads to one as both. */
+/* A v4-mapped address is judged as the IPv4 address inside. Other addresses that embed one are
+ * judged as both. */
 static bool layer_has_both(struct asked *q, const struct sbx_image_net_layer *l, uint32_t by_name,
 			   const struct sbx_addr *a, struct sbx_connect_answer *out)
 {
@@ -286,7 +287,8 @@ static bool layer_has_both(struct asked *q, const struct sbx_image_net_layer *l,
 	       (is_mapped || layer_has_addr(q, l, by_name, a, out));
 }
 
-/* A literal address: a rule on addresses must open it, and what it leads to must not be closed. */
+/* A literal address: a rule on addresses must open it, and the embedded address must not be closed.
+ */
 static bool layer_opens_addr(struct asked *q, const struct sbx_image_net_layer *l,
 			     const struct sbx_addr *a, uint32_t *out_last,
 			     struct sbx_connect_answer *out)
@@ -443,7 +445,7 @@ bool sbx_connect_host(const struct sbx_image *img, const struct sbx_host *host, 
 	return sbx_net_answer(img, out, false, 0, SBX_CONNECT_BAD);
 }
 
-/* What a name leads to, where the layer allows the name or is watched. False: *out is the denial.
+/* Judges the addresses of a name that the layer allows or only watches. False: *out is the denial.
  */
 static bool layer_has_all(struct asked *q, const struct sbx_image_net_layer *l,
 			  const struct sbx_addr *addrs, size_t n, struct sbx_connect_answer *would,
@@ -495,7 +497,7 @@ bool sbx_connect_resolved(const struct sbx_image *img, const char *name, size_t 
 	return true;
 }
 
-/* The rule of the layer that lets a host pass which it lets pass; 0: none. */
+/* The rule of the layer that allows the host; 0: none. */
 static uint32_t rule_for(struct asked *q, const struct sbx_image_net_layer *l,
 			 const struct sbx_host *host)
 {

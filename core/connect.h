@@ -50,7 +50,7 @@ struct sbx_exe {
 	size_t path_len;
 };
 
-/* Does any rule name programs? If not, nobody need look for them. */
+/* Whether any rule names programs. If not, the caller need not find them. */
 bool sbx_connect_asks_programs(const struct sbx_image *);
 /* The patterns that one of these executables meets: the caller's and those of its ancestors. */
 void sbx_connect_programs(const struct sbx_image *, const struct sbx_exe *, size_t n,
@@ -83,8 +83,8 @@ const char *sbx_connect_why_text(enum sbx_connect_why);
 
 struct sbx_connect_answer {
 	bool allowed;
-	bool would_deny; /* allowed for want of enforcement (`network: watch`): what follows is why
-			    it would be denied */
+	bool would_deny; /* allowed only because of `network: watch`; the fields below say why it
+			    would be denied */
 	int rule; /* in the image's rule table, as sbx_attribute(); texts: sbx_explain_rule() with
 		     SBX_CONNECT. -1: none */
 	enum sbx_connect_why why;
@@ -93,8 +93,8 @@ struct sbx_connect_answer {
 				      address; else zero */
 };
 
-/* Whether the run has rules on endpoints, or is watched. If not, `network` alone says what there
- * is. */
+/* Whether the run has rules on endpoints, or is watched. If not, the setting `network` alone
+ * decides. */
 bool sbx_connect_is_said(const struct sbx_image *);
 
 /* A name (before it is resolved) or a literal address. `programs` NULL = none holds. Returns
@@ -104,8 +104,8 @@ bool sbx_connect_host(const struct sbx_image *, const struct sbx_host *, uint16_
 /* A literal address alone: what connect(2) was given. */
 bool sbx_connect_addr(const struct sbx_image *, const struct sbx_addr *, uint16_t port,
 		      const struct sbx_programs *, struct sbx_connect_answer *out);
-/* An address of the loopback interface: does a rule that says ports open it? Then what is meant is
- * the host's interface, else the run's own, which needs no rule. */
+/* Whether a rule with ports opens this address of the loopback interface. If so, the host's
+ * interface is meant; otherwise the run's own, which needs no rule. */
 bool sbx_connect_is_hosts(const struct sbx_image *, const struct sbx_addr *, uint16_t port,
 			  const struct sbx_programs *, struct sbx_connect_answer *out);
 /* A name (normal form) and all its addresses: the name is judged again, and one address that is
@@ -114,8 +114,8 @@ bool sbx_connect_resolved(const struct sbx_image *, const char *name, size_t len
 			  const struct sbx_addr *, size_t n, uint16_t port,
 			  const struct sbx_programs *, struct sbx_connect_answer *out);
 
-/* Sets of rules on requests (request.h) that a connection which is allowed must keep to, one at
- * most of each layer: how many. 0: nobody looks into it. */
+/* Finds the sets of rules on requests (request.h) for an allowed connection, at most one of each
+ * layer. Returns how many; 0: its requests are not inspected. */
 size_t sbx_connect_sets(const struct sbx_image *, const struct sbx_host *, uint16_t port,
 			const struct sbx_programs *, uint32_t out[SBX_LAYERS_MAX]);
 /* Is there a rule on requests that may come encrypted? Not where it is for port 80 alone. */

@@ -2,8 +2,8 @@
 /* connect_ask.c - may a name be asked for? For a resolver, which knows neither port nor program. */
 #include "core/connect_priv.h"
 
-/* Is there a choice of programs that the layer allows? The rule that a process meets is one for
- * everybody or one of a single `by`, so that no more than one of them need hold. */
+/* Whether the layer allows the name for some program. A rule applies to every program or to those
+ * of a single `by`, so it is enough to try each `by` by itself. */
 static uint32_t hoped_in_layer(struct asked *q, const struct sbx_image_net_layer *l)
 {
 	const struct sbx_image_net *net = &q->img->hdr->net;
@@ -70,7 +70,7 @@ bool sbx_connect_may_resolve(const struct sbx_image *img, const char *name, size
 	sbx_net_answer(img, out, false, 0, SBX_CONNECT_NO_RULE);
 	for (uint32_t i = 0; i < net->nports && (!out->allowed || out->would_deny); i++)
 		hoped_at(&q, ports[i], out);
-	if (out->would_deny) /* it will be asked for, whatever name it is */
+	if (out->would_deny) /* some program may ask for any name */
 		is_exact = true;
 	else if (out->allowed && out->rule >= 0)
 		is_exact = sbx_net_facts(img, (uint32_t)out->rule - net->first_rule)->flags &

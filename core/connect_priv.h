@@ -31,20 +31,20 @@ bool sbx_net_ask_name(struct asked *q, const char *name, size_t len);
 uint32_t sbx_net_last(struct asked *q, const struct sbx_image_net_layer *l);
 /* Does the rule, counted from 0, allow? */
 bool sbx_net_allows(const struct sbx_image *img, uint32_t rule);
-/* Fills *out and returns `allowed`; `last` counts from 1. */
+/* Fills *out and returns whether it is allowed; `last` counts from 1. */
 bool sbx_net_answer(const struct sbx_image *img, struct sbx_connect_answer *out, bool allowed,
 		    uint32_t last, enum sbx_connect_why why);
 /* Of the layers that allow, the main one is named. */
 void sbx_net_name_layer(uint32_t last, const struct sbx_image_net_layer *l, uint32_t *named);
-/* The layer refuses. Where it is only watched *would keeps that, and it passes; `a` (NULL: a name)
- * must not be of a class that is never open. */
+/* The layer refuses. A layer that is only watched records this in *would and lets it pass, unless
+ * `a` (NULL: a name) is of a class that is never open. */
 bool sbx_net_watched(const struct sbx_image *img, const struct sbx_image_net_layer *l,
 		     const struct sbx_addr *a, struct sbx_connect_answer *refused,
 		     struct sbx_connect_answer *would);
 /* All layers allow, or are watched. */
 bool sbx_net_finish(const struct sbx_image *img, struct sbx_connect_answer *out, uint32_t named,
 		    const struct sbx_connect_answer *would);
-/* What it is besides its text. */
+/* The properties of the rule besides its text. */
 const struct sbx_image_net_rule *sbx_net_facts(const struct sbx_image *img, uint32_t rule);
-/* Another port; the host must be put behind it anew, or be there already. */
+/* Sets another port. The host must follow, or be there already. */
 void sbx_net_put_port(struct asked *q, uint16_t port);

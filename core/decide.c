@@ -59,14 +59,14 @@ static bool is_canonical(const char *p, size_t len)
 	return true;
 }
 
-/* Keeps the compiler from adding up an address in another order than ours. */
+/* Keeps the compiler from changing the order in which an address is added up. */
 #define AS_IT_STANDS(x) __asm__("" : "+r"(x))
 
 /*
- * The loop of loops. A step is a load that waits for the one before, so nothing else may stand
- * in its way: the column of the byte is found meanwhile. Ends early in a state below `settled`.
- * `at` is scaled throughout; a damaged entry that is no multiple of the scale ends up in the
- * midst of a row, not out of bounds.
+ * The innermost loop. Each step is a load that depends on the one before, so that nothing else may
+ * delay it; the class of the byte is looked up meanwhile. Ends early in a state below `settled`.
+ * `at` is scaled throughout; a damaged entry that is no multiple of the scale ends up in the midst
+ * of a row, not out of bounds.
  */
 #define DEFINE_WALK(name, entry, rest)                                                             \
 	static uint32_t name(const struct sbx_image *img, const struct sbx_dfa *d,                 \

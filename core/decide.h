@@ -30,7 +30,7 @@ struct sbx_verdict {
 void sbx_explain(const struct sbx_image *, enum sbx_op, const char *path, size_t len,
 		 struct sbx_verdict *out);
 
-/* The texts of a rule, -1 = none matched; allowed is left alone. */
+/* Fills in the texts of a rule (-1: none matched). Does not change `allowed`. */
 void sbx_explain_rule(const struct sbx_image *, enum sbx_op, int rule, struct sbx_verdict *out);
 
 enum sbx_subtree {
@@ -71,7 +71,7 @@ unsigned sbx_state_flags(const struct sbx_image *, enum sbx_op, uint32_t state);
 #define SBX_MOVES_KEPT	 4u /* the old name stays */
 bool sbx_move_allowed(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		      size_t to_len, unsigned what, enum sbx_op *out_op);
-/* The same for who has no 4 KiB of stack: `room` is for the pairs, and of files is not touched. */
+/* The same without 4 KiB of stack: `room` holds the pairs. It is not used for files. */
 #define SBX_MOVE_ROOM (SBX_MOVE_BUDGET * 8 + 8)
 struct sbx_move_ends {
 	const char *from;
@@ -81,7 +81,7 @@ struct sbx_move_ends {
 };
 bool sbx_move_allowed_in(void *room, const struct sbx_image *, const struct sbx_move_ends *,
 			 unsigned what, enum sbx_op *out_op);
-/* Cheaper, and whatever moves: true = allowed, false = ask the above. */
+/* A cheap test for any kind of object. True: allowed. False: use the call above. */
 bool sbx_move_free(const struct sbx_image *, const char *from, size_t from_len, const char *to,
 		   size_t to_len);
 

@@ -4,7 +4,7 @@
 
 #include "core/image.h"
 
-#define SBX_NOWHERE UINT32_MAX /* where a damaged table leads: denied, and so is what follows */
+#define SBX_NOWHERE UINT32_MAX /* a damaged table leads here: denied from here on */
 
 /* The next entry, in the row of `at`, a scaled state. Rows begin at multiples of 1 << shift:
  * `rest` is what scaling left of the shift. The table has 256 entries to spare, so that no class

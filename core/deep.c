@@ -16,20 +16,21 @@ enum { ENTRIES_LEAST = 512, ENTRIES_MOST = 16384 };
 struct climb {
 	const struct sbx_deep_sys *sys;
 	char *room;
-	size_t pos;    /* the end of the path, as found so far, begins here; before it is free */
+	size_t pos;    /* the known end of the path begins here; the room before it is free */
 	unsigned left; /* of SBX_DEEP_WORK */
 };
 
 enum { ASKED_WORK = 8 };
 
-/* The broker looks while others wait: not for as long as somebody makes entries. */
+/* The other callers wait while the broker searches, so that a program that keeps creating entries
+ * must not prolong it. */
 static bool charge(struct climb *c, unsigned n)
 {
 	c->left = c->left > n ? c->left - n : 0;
 	return c->left > 0;
 }
 
-/* Where a number or a mount is not known, it says nothing. */
+/* An unknown inode number or mount is not compared. */
 static bool is_same(const struct sbx_deep_id *a, const struct sbx_deep_id *b)
 {
 	return a->ino == b->ino && a->dev == b->dev &&
@@ -41,8 +42,9 @@ static bool is_dots(const char *name)
 	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* Is it this entry? The number in a list is cheap to look at, but that of what a mount covers,
- * and on stacked filesystems any: the second look asks for each directory. */
+/* Whether the entry is the directory. The listed inode number is cheap, but it is the covered
+ * directory's under a mount, and may be any on a stacked file system: the second pass asks for each
+ * directory. */
 static bool is_entry(const struct climb *c, int up, const char *entry, const struct sbx_deep_id *id,
 		     bool by_number)
 {
@@ -58,7 +60,7 @@ static bool is_entry(const struct climb *c, int up, const char *entry, const str
 	return c->sys->identify(up, entry + ENTRY_NAME, &found) == 0 && is_same(&found, id);
 }
 
-/* 1: *out_name is it, in front of what is found; 0: it is not there; or -errno. */
+/* 1: *out_name is the name, written before the known part; 0: not found; or -errno. */
 static long look(struct climb *c, int up, const struct sbx_deep_id *id, bool by_number,
 		 const char **out_name)
 {
@@ -110,7 +112,8 @@ static long take_name(struct climb *c, int dir, int up)
 		return -ENAMETOOLONG;
 	if (here.dev == above.dev && here.mount == above.mount)
 		rc = look(c, up, &here, true, &name);
-	/* what has no name is not asked for by each (some file systems count none for any) */
+	/* the caller does not search for a directory without a name (some file systems report no
+	 * links for any) */
 	if (rc == 0 && !here.is_gone)
 		rc = look(c, up, &here, false, &name);
 	if (rc <= 0)
@@ -176,9 +179,8 @@ static bool leads_to(const struct climb *c, const char *path, size_t len,
 	return is_it;
 }
 
-/* Length of the kept path that is the directory's, 0: none. `level` counts from where we began:
- * the parent of what was kept last is asked for by who goes up, and by who goes on to its
- * neighbour. */
+/* Length of the cached path that leads to the directory, 0: none. `level` counts from where the
+ * search began. A program that goes up, or on to a sibling, asks for the parent of the last one. */
 static size_t recall(const struct climb *c, const struct sbx_deep_memo *memo, int here, int level)
 {
 	struct sbx_deep_id id;

@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SBX_DEEP_MAX  61440u /* the longest path that is looked at, without NUL */
-#define SBX_DEEP_ROOM 65536u /* it, and what is needed to find it */
+#define SBX_DEEP_MAX  61440u /* the longest path that is found, without NUL */
+#define SBX_DEEP_ROOM 65536u /* room for it, and for the search */
 
 struct sbx_deep_id {
 	uint64_t dev, ino, mount; /* mount 0: not known (STATX_MNT_ID, Linux 5.8) */
@@ -35,7 +35,7 @@ struct sbx_deep_sys {
 	int (*list)(int dir); /* opened for getdents64(2) */
 	long (*entries)(int list, void *buf, size_t size);
 	long (*text)(int fd, char *buf, size_t size); /* readlink(2) of /proc/self/fd/N */
-	/* No symlink is followed; "" is `at` itself. */
+	/* The calls follow no symlink; "" is `at` itself. */
 	int (*identify)(int at, const char *name, struct sbx_deep_id *out);
 	void (*close)(int fd);
 };
@@ -61,8 +61,8 @@ long sbx_deep_text(const struct sbx_deep_sys *, int dir, char *room, struct sbx_
 /* Appends "/name" at *len: false when it is too long. */
 bool sbx_deep_append(char *room, size_t *len, const char *name, size_t n);
 
-/* An event holds the beginning of a path only: who knows all of it finds the rule. For ev->rule,
- * from op, flags and aux. */
+/* The rule for ev->rule, from op, flags and aux. An event has only the beginning of a long path, so
+ * the writer, which has all of it, finds the rule. */
 struct sbx_event;
 struct sbx_image;
 uint32_t sbx_deep_rule(const struct sbx_image *, const struct sbx_event *, const char *path,

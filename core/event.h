@@ -62,7 +62,7 @@ enum sbx_event_kind {
 	SBX_EV_HELLO,  /* a new image has mapped the policy: path = its executable */
 	SBX_EV_EXIT,   /* the image ends: aux = its status */
 	SBX_EV_REPEAT, /* `count` more of an equal earlier event (folding) */
-	SBX_EV_LOSS,   /* the shim met something it cannot see through; path = what, aux = reason */
+	SBX_EV_LOSS,   /* calls may bypass the shim from here on; path = the cause, aux = reason */
 	SBX_EV_KIND_COUNT
 };
 
@@ -103,7 +103,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 /* with SBX_EVF_ENDPOINT and SBX_EVF_ALLOWED: the rules deny it (rule and aux say why), and it
  * passes, because the network is only watched */
 #define SBX_EVF_WATCHED 0x4000u
-#define SBX_EVF_QUERY	0x20u /* a question about the path: no rule speaks of it, no op */
+#define SBX_EVF_QUERY	0x20u /* a question about the path: no rule decides it, no op */
 /* without SBX_EVF_ENDPOINT: refused by a row of the system-call filter, aux; `path` is the process
  */
 #define SBX_EVF_FILTER	 SBX_EVF_WATCHED
@@ -138,7 +138,7 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 	  "preloaded-before") /* a library before the shim takes its calls, hands none on */       \
 	X(NO_SHIM,                                                                                 \
 	  "no-shim") /* a program was refused that would run without the shim; a shell runs so */  \
-	X(NO_FLOOR, "no-floor") /* preload-only mode: nothing but the shims holds the policy */
+	X(NO_FLOOR, "no-floor") /* preload-only mode: only shims enforce the policy */
 
 enum sbx_loss {
 #define X(name, text) SBX_LOSS_##name,

@@ -34,7 +34,7 @@ static bool is_dropped(uint32_t c)
 	return low < COUNT(dropped) && c >= dropped[low][0];
 }
 
-#define FOLD_CODES 4 /* that one becomes, at most */
+#define FOLD_CODES 4 /* the most code points that one becomes */
 
 static unsigned fold_far(uint32_t c, uint32_t out[FOLD_CODES])
 {
@@ -157,8 +157,8 @@ static void give_code(struct sbx_fold *f, uint32_t c)
 	give_byte(f, 0x80 | (c & 0x3f));
 }
 
-/* Follows the shape of a short name: six characters, `~` and a number, eight together; a dot and
- * three more. */
+/* Matches the form of a short name: up to eight characters that end in `~` and a number, then a dot
+ * and up to three more. */
 static void follow_short(struct sbx_fold *f, uint32_t c)
 {
 	if (f->part == PART_BASE && c == '~')

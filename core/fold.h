@@ -37,7 +37,7 @@ struct sbx_fold {
 	/* The name before the slash that was just given, or before the end, may be another name of
 	 * something: `GIT~1` of vfat, `:0067` for a letter. */
 	bool is_alias;
-	bool is_wild; /* so, where it is not UTF-8: its letters may be any */
+	bool is_wild; /* the same for a name that is not UTF-8: it may stand for any letters */
 	bool may_be_alias, is_broken;
 	uint8_t part, chars, digits, extension; /* of a short name */
 	uint8_t out[12], nout, given;
@@ -87,8 +87,8 @@ bool sbx_folded_same(const struct sbx_image *, enum sbx_op, const char *a, size_
 /* How names are compared. */
 enum sbx_fs {
 	SBX_FS_BYTES,	/* by their bytes */
-	SBX_FS_FLAGGED, /* so, but in directories that have FS_CASEFOLD_FL */
-	SBX_FS_XFS,	/* so, unless it was made with ascii-ci: its geometry says */
+	SBX_FS_FLAGGED, /* by bytes, except in directories with FS_CASEFOLD_FL */
+	SBX_FS_XFS,	/* by bytes, unless made with ascii-ci, which its geometry shows */
 	SBX_FS_FOLDS,	/* by case or form */
 	SBX_FS_DOS,	/* by case, and there are short names */
 	SBX_FS_UNKNOWN	/* a server or a program decides: unknown */

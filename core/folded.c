@@ -15,8 +15,8 @@ static void raise(uint32_t *to, uint32_t rule)
 	*to = rule > *to ? rule : *to;
 }
 
-/* May the name that just ended stand for another? One that is not UTF-8 is in another character
- * set: then for those of rules that have more than ASCII. */
+/* Whether the name that just ended may stand for another. A name that is not UTF-8 is in another
+ * character set, and may stand for any name in a rule that has more than ASCII. */
 static bool may_stand(const struct sbx_image_layer *l, const struct sbx_fold *f, unsigned how)
 {
 	return (f->is_alias && how & SBX_FOLDS_ALIAS) || (f->is_wild && l->folded.wide);
@@ -42,7 +42,8 @@ static const struct sbx_image_name *find_name(const struct sbx_image *img,
 	return &none;
 }
 
-/* At each end of a name: what directories above deny, and what such a name may stand for. */
+/* At the end of each name: adds what the directories above deny, and what the name may stand for.
+ */
 static void meet_names(const struct sbx_image *img, const struct sbx_image_layer *l,
 		       struct sbx_fold f, unsigned how, struct met *m)
 {
@@ -102,7 +103,7 @@ static void meet_group(const struct sbx_image *img, const struct sbx_image_layer
 
 /* ---- both ---- */
 
-/* The readings of a path that differ: bit n of the set for SBX_FOLD_* n. */
+/* The foldings of a path that differ: bit n of the set is SBX_FOLD_* n. */
 static unsigned readings(const char *path, size_t len)
 {
 	unsigned set = 1u;
@@ -181,7 +182,7 @@ int sbx_folded_near(const struct sbx_image *img, enum sbx_op op, const char *pat
 
 /* ---- two directories ---- */
 
-/* Behind the slash of a directory; `folds`: by its folded text. */
+/* The state after the slash of a directory; `folds`: for its folded text. */
 static uint32_t state_below(const struct sbx_image *img, const struct sbx_dfa *d, const char *path,
 			    size_t len, bool folds)
 {

@@ -53,7 +53,7 @@ static bool folded_ok(const struct sbx_image *img, const struct sbx_image_layer 
 	return true;
 }
 
-/* A list of its own, without folded rules. */
+/* Checks one list that has no folded rules. */
 static bool list_ok(const struct sbx_image *img, const struct sbx_image_layer *l)
 {
 	const struct sbx_dfa *groups;

@@ -77,7 +77,7 @@ struct sbx_image_layer {
 	uint32_t literals;  /* offset: struct sbx_image_literal[nliterals], a hash table */
 	uint32_t nliterals; /* a power of two, or 0 */
 	uint32_t seed;	    /* of sbx_literal_start() */
-	uint32_t is_main;   /* names what all layers allow */
+	uint32_t is_main;   /* this layer names the rule when all layers allow */
 	/* Rules that deny, once more, by their folded text (core/fold.h); nothing in an image that
 	 * was made where no file system folds names. */
 	struct {
@@ -255,7 +255,7 @@ struct sbx_image_net {
 	uint32_t programs, nprograms;
 	uint32_t bys, nbys;
 	uint32_t places, nplaces;   /* struct sbx_cidr[], of `allowed_ips` */
-	uint32_t trusted, ntrusted; /* struct sbx_cidr[]: as good as public */
+	uint32_t trusted, ntrusted; /* struct sbx_cidr[]: treated as public */
 	uint32_t ports, nports;	    /* uint16_t[]: where an answer may change; the first is 1 */
 	uint32_t nlayers;	    /* 0: nothing is open */
 	uint32_t pad;

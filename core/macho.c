@@ -146,7 +146,7 @@ static bool is_true(const char *p, size_t n, const char *key, size_t len)
 	return n >= sizeof yes - 1 && memcmp(p, yes, sizeof yes - 1) == 0;
 }
 
-/* A window at a time, each with the end of the one before. */
+/* Searches one window at a time. Each begins with the end of the one before. */
 static bool is_entitled(const struct file *f, uint64_t at, uint32_t len, const char *key)
 {
 	enum { WINDOW = 1024, OVERLAP = 160 };

@@ -54,7 +54,7 @@ static bool is_both_ways(enum sbx_op op)
 	return op == SBX_READ || op == SBX_MODIFY;
 }
 
-/* May what is answered so at the old place be answered so at the new one? */
+/* Whether an object with the first answer at the old place may have the second at the new one. */
 static bool answer_ok(bool both_ways, bool was_allowed, bool is_allowed)
 {
 	return was_allowed == is_allowed || (was_allowed && !both_ways);
@@ -115,7 +115,8 @@ bool sbx_move_beneath(const struct sbx_image *img, enum sbx_op op, uint32_t from
 	return below_ok(img, op, from, to, is_both_ways(op), &pairs);
 }
 
-/* The name itself. Leave to remove the one and to create the other is asked elsewhere. */
+/* Judges the name itself. The caller checks the permission to remove the old name and to create the
+ * new one. */
 static bool top_ok(const struct sbx_image *img, enum sbx_op op, uint32_t from, uint32_t to,
 		   unsigned what)
 {

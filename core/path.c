@@ -79,7 +79,7 @@ size_t sbx_path_join(char *buf, size_t size, const char *cwd, size_t cwd_len, co
 	if (path[0] != '/') {
 		if (!add_all(&j, cwd, cwd_len))
 			return 0;
-		j.flags = 0; /* the kernel gave cwd: no ".." in it is anybody's spelling */
+		j.flags = 0; /* the kernel reported cwd, so a ".." in it is not from the program */
 	}
 	if (!add_all(&j, path, n))
 		return 0;
@@ -110,7 +110,7 @@ size_t sbx_path_parent(const char *path, size_t len)
 	return len > 1 ? len - 1 : 1;
 }
 
-/* From the end: the names of both are the same as long as nothing led elsewhere. */
+/* Compares from the end: the names agree as long as no symlink was followed. */
 bool sbx_path_is_led(const char *asked, const char *path, size_t len)
 {
 	size_t n = 0;

@@ -19,7 +19,7 @@ static struct sbx_glob glob_at(const struct sbx_requests *r, uint32_t i)
 {
 	const struct sbx_request_glob *g = &r->glob[i];
 
-	/* an image without ranges has no table of them */
+	/* an image without ranges has no table for them */
 	return (struct sbx_glob){.op = g->nops ? r->op + g->first_op : NULL,
 				 .nops = g->nops,
 				 .separator = g->separator,

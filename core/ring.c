@@ -78,7 +78,7 @@ static bool claim(struct sbx_ring *r, uint64_t size, uint64_t need, uint64_t *ou
 	for (;;) {
 		/* acquire: the units before `tail` were made EMPTY before it was moved */
 		uint64_t tail = atomic_load_explicit(&r->tail, memory_order_acquire);
-		uint64_t used = head - tail; /* above size: stale head, or a lie */
+		uint64_t used = head - tail; /* above size: a stale head, or a forged one */
 
 		if (used <= size && size - used >= need) {
 			if (atomic_compare_exchange_weak_explicit(&r->head, &head, head + need,
@@ -93,7 +93,7 @@ static bool claim(struct sbx_ring *r, uint64_t size, uint64_t need, uint64_t *ou
 		head = atomic_load_explicit(&r->head, memory_order_relaxed);
 	}
 	*out_pos = head;
-	return head % SBX_RING_UNIT == 0; /* else a liar moved it; the reader repairs */
+	return head % SBX_RING_UNIT == 0; /* otherwise it was forged; the reader repairs it */
 }
 
 struct cursor {
@@ -159,8 +159,8 @@ bool sbx_ring_write(struct sbx_ring *r, uint64_t size, const struct sbx_event *e
 	empty = ring_empty(ring_lap(pos, size));
 	claimed = ring_word(ring_lap(pos, size), u.ev.pid, units, RING_CLAIMED);
 	state = ring_at(r, size, pos);
-	/* Fails when the reader gave us up between the two steps, or when `head` or `tail`
-	 * lied and this place is someone else's. */
+	/* Fails if the reader gave this writer up between the two steps, or if `head` or `tail` was
+	 * forged and another writer has this place. */
 	if (!atomic_compare_exchange_strong_explicit(state, &empty, claimed, memory_order_acquire,
 						     memory_order_relaxed))
 		return dropped(r);

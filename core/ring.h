@@ -105,8 +105,8 @@ bool sbx_ring_check(const struct sbx_ring *, size_t bytes, uint64_t *out_size);
 bool sbx_ring_write(struct sbx_ring *, uint64_t size, const struct sbx_event *, const char *path,
 		    const char *path2);
 
-/* Whether there is room for `more` bytes beside those that were written and not read yet. Only a
- * write takes room away. [AS-safe] */
+/* Whether `more` bytes fit beside those that were written and not read yet. Only writers use up
+ * room. [AS-safe] */
 bool sbx_ring_has_room(const struct sbx_ring *, uint64_t size, uint64_t more);
 
 /* Counts a failure inside a shim. [AS-safe] */

@@ -50,8 +50,8 @@ static inline _Atomic uint64_t *ring_at(struct sbx_ring *r, uint64_t size, uint6
 	return (_Atomic uint64_t *)(void *)(r->data + (pos & (size - 1)));
 }
 
-/* The sum of a frame begins with its state word when READY, whose lap no other frame of the
- * place has. Against accidents: who means to lie can as well write a whole frame. */
+/* The sum of a frame begins with its state word when READY, whose lap no other frame of the place
+ * has. It protects against accidents only: a hostile writer can write a whole frame. */
 static inline uint64_t ring_sum(uint64_t sum, uint64_t word)
 {
 	return (sum << 7 | sum >> 57) + word;

@@ -59,8 +59,8 @@ static bool restore64(uint64_t *at, uint64_t want)
 	return true;
 }
 
-/* Writers only add to it, and the reader's own repair is noted. What makes no sense at all is
- * left to repair_head(), which knows whether there are frames. */
+/* Checks that `head` only grows, apart from the reader's own repair. repair_head(), which knows
+ * whether there are frames, handles impossible values. */
 static bool head_went_back(struct sbx_ring_reader *rd)
 {
 	uint64_t head = atomic_load_explicit(&rd->ring->head, memory_order_relaxed);
@@ -235,15 +235,16 @@ static int repair_head(struct sbx_ring_reader *rd, uint64_t head)
 	return -1;
 }
 
-/* Tells writers of all that was given back: they wait for it when the ring is full. */
+/* Publishes the new tail. Writers wait for it when the ring is full. */
 static int nothing(struct sbx_ring_reader *rd)
 {
 	show_tail(rd);
 	return 0;
 }
 
-/* Nothing is claimed and yet the place is not as it was left: no writer could ever claim it. A
- * writer that comes between fails, which it counts, or has claimed the place: then it is right. */
+/* No frame is claimed, but the place was changed, so that no writer could ever claim it: resets it.
+ * A writer in between either fails, and counts it, or has claimed the place, which is then valid.
+ */
 static void clean_place(struct sbx_ring_reader *rd, uint64_t word)
 {
 	uint64_t want = word, empty = ring_empty(ring_lap(rd->tail, rd->size));
@@ -292,10 +293,10 @@ int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_m
 	unsigned tries;
 	int got;
 
-	for (tries = 0; tries < 4; tries++) { /* a word that changes more often is a liar's */
+	for (tries = 0; tries < 4; tries++) { /* a word that changes more often was forged */
 		uint64_t word = load(rd, rd->tail);
 
-		/* what is complete is taken whatever the header says */
+		/* complete frames are read whatever the header says */
 		if (is_frame(rd, word, RING_READY))
 			return take_frame(rd, buf, word, out_ev, out_path, out_path2);
 		if (is_frame(rd, word, RING_CLAIMED))
@@ -308,7 +309,7 @@ int sbx_ring_read(struct sbx_ring_reader *rd, unsigned char *buf, uint64_t now_m
 	return nothing(rd);
 }
 
-/* What a counter of the header has come to since the last look. */
+/* How much a counter of the header has grown since the last call. */
 static uint64_t take_count(struct sbx_ring_reader *rd, _Atomic uint64_t *counter, uint64_t *seen,
 			   uint64_t *total)
 {

@@ -59,10 +59,10 @@ static int unescape(const char *s, size_t n)
 
 struct writer {
 	struct sbx_target *out;
-	size_t segment;	   /* where the one begins that is written now, behind its '/' */
-	size_t piece;	   /* as segment, or behind the last "%2F" in it */
+	size_t segment;	   /* where the segment that is being written begins, after its '/' */
+	size_t piece;	   /* as `segment`, or after the last "%2F" in it */
 	bool has_slashes;  /* there is one */
-	unsigned char was; /* the escaped byte in front, 0: there was none */
+	unsigned char was; /* the escaped byte before, 0: none */
 };
 
 static enum sbx_target_kind put(struct writer *w, char c)
@@ -82,7 +82,7 @@ static enum sbx_target_kind put_escaped(struct writer *w, unsigned char c)
 	return put(w, digits[c & 15]);
 }
 
-/* Dots from `from` to the end of what is written: 1, 2; 0: it is another text. */
+/* Number of dots if only dots follow `from` in the output: 1 or 2; 0: other text. */
 static int dots(const struct writer *w, size_t from)
 {
 	size_t n = w->out->len - from;
@@ -93,7 +93,7 @@ static int dots(const struct writer *w, size_t from)
 	return n == 2 && s[0] == '.' && s[1] == '.' ? 2 : 0;
 }
 
-/* Up one level: what is written ends in a '/' again. */
+/* Goes up one level. The output ends in a '/' again. */
 static enum sbx_target_kind drop_parent(struct writer *w)
 {
 	size_t n = w->segment - 1; /* of the '/' in front of the dots */
@@ -106,7 +106,7 @@ static enum sbx_target_kind drop_parent(struct writer *w)
 	return SBX_TARGET_OK;
 }
 
-/* The segment is whole. Where another follows it, what is written ends in one '/'. */
+/* Ends a segment. If another follows, the output ends in one '/'. */
 static enum sbx_target_kind end_segment(struct writer *w, bool is_last)
 {
 	int ndots = dots(w, w->piece);
@@ -157,7 +157,7 @@ static enum sbx_target_kind put_unescaped(struct writer *w, unsigned char c, uns
 	return kind;
 }
 
-/* The rest of the segment behind a ';' at s[i]: judged, and left out. */
+/* Skips the rest of the segment after the ';' at s[i], and checks it. */
 static enum sbx_target_kind skip_params(const char *s, size_t len, size_t *i, unsigned flags)
 {
 	for (; *i < len && s[*i] != '/'; ++*i) {
@@ -340,7 +340,7 @@ static bool is_text(const char *s, size_t n)
 	return true;
 }
 
-/* Unescaped into room: its length, or -1. */
+/* Unescapes a text into `room`. Returns its length, or -1. */
 static long read_word(const char *s, size_t n, char *room)
 {
 	long out = 0;

@@ -14,7 +14,7 @@ struct places {
 	bool is_any;
 };
 
-/* A place, and those that need no character more. */
+/* Adds a place, and those that it reaches without a character. */
 static void add(struct places *p, uint32_t at)
 {
 	for (;;) {
@@ -26,7 +26,7 @@ static void add(struct places *p, uint32_t at)
 			return;
 		kind = SBX_GLOB_KIND(p->g->op[at]);
 		if (kind == SBX_GLOB_ENTRY)
-			add(p, at + 2); /* as deep as entries follow each other */
+			add(p, at + 2); /* the depth is bounded by consecutive entries */
 		else if (kind != SBX_GLOB_STAR && kind != SBX_GLOB_ALL)
 			return;
 		at++;
@@ -136,7 +136,8 @@ bool sbx_glob_match(const struct sbx_glob *g, const char *text, size_t len)
 	uint32_t at = 0;
 	size_t n;
 
-	/* most patterns begin with characters, and most texts do not fit them: no place is kept */
+	/* most patterns begin with characters, and most texts do not match them: this avoids the
+	 * set of places */
 	for (; at < g->nops && SBX_GLOB_KIND(g->op[at]) == SBX_GLOB_CHAR; at++) {
 		if (!len || read_char(s, len, &n) != SBX_GLOB_OPERAND(g->op[at]))
 			return false;
@@ -162,7 +163,7 @@ bool sbx_glob_check(const struct sbx_glob *g)
 		if (kind == SBX_GLOB_CLASS &&
 		    SBX_GLOB_CLASS_AT(op) + SBX_GLOB_CLASS_N(op) > g->nranges)
 			return false;
-		/* an entry has its INSIDE, which has no other way in */
+		/* an entry leads to its INSIDE, which nothing else reaches */
 		if ((kind == SBX_GLOB_ENTRY) !=
 		    (i + 1 < g->nops && SBX_GLOB_KIND(g->op[i + 1]) == SBX_GLOB_INSIDE))
 			return false;
