@@ -2,13 +2,13 @@
 /*
  * after.c - after the act: is it still what it was judged to be?
  *
- * The lock of moves (public.h) is one for the brokers of a user. It keeps away no broker of
- * another user, of a container, nor the host, which may move a directory while we make something in
- * it. Therefore there are two second looks, and one of them sees the other's act. A worker that
- * moves a directory waits a little, searches it again at its new place, and moves it back if a rule
- * objects (move.c). A worker that makes a name, and took longer than that wait, asks where the
- * directory is, and removes a name that may not be there. A quick worker need not ask: the other's
- * second look comes after its act.
+ * The lock of moves (public.h) is one for the brokers of a user. It does not stop brokers of other
+ * users or of containers, nor the host, which may move a directory while this broker creates
+ * something in it. Therefore there are two second looks, and one of them sees the other's act. A
+ * worker that moves a directory waits a little, searches it again at its new place, and moves it
+ * back if a rule objects (move.c). A worker that makes a name, and took longer than that wait, asks
+ * where the directory is, and removes a name that may not be there. A quick worker need not ask:
+ * the other's second look comes after its act.
  */
 #include "launcher/linux/broker/broker.h"
 
@@ -62,7 +62,7 @@ static bool is_removed(int dir)
 	return fstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && !st.st_nlink;
 }
 
-/* 0: where it was; 1: elsewhere, path and len say where; -1: nobody can say. */
+/* 0: it is where it was; 1: it is elsewhere, at path and len; -1: its place is not known. */
 static int look_where(struct br_call *c, struct br_end *e)
 {
 	size_t parent = sbx_path_parent(e->path, e->len), len, n;

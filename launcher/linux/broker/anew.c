@@ -41,7 +41,7 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* Somebody may still write to the original: no more than was allowed. */
+/* A process may still write to the original, which it was allowed to do before. */
 static int copy_content(int from, int to)
 {
 	b_auto_free char *buf = b_malloc(CHUNK);

@@ -69,7 +69,8 @@ static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
 
 /* The host has frozen or stopped the broker in the middle of an answer: the caller was answered 0
  * and has no descriptor of it. It must not go on with its standard input instead. EINPROGRESS: it
- * has not taken the answer yet; ENOENT: it has, or it is about to end, which is left alone. */
+ * has not taken the answer yet. ENOENT: it has taken it, or it is about to end; then nothing is
+ * done. */
 static void end_caller(struct br_call *c, int err)
 {
 	pid_t tgid = br_tgid(c);

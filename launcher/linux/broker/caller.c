@@ -41,9 +41,9 @@ void br_tasks_drop(struct br_worker *w)
 		drop(&w->tasks[i]);
 }
 
-/* Has the task not ended? While both live, it and the caller, which have one number, are one. By
- * the pidfd, which says so at the least price; before Linux 6.9 only of first threads, else by a
- * name that only the living have. */
+/* Whether the task is alive. If it is, its number still means the caller. The pidfd shows this at
+ * the lowest cost, but before Linux 6.9 only for first threads; otherwise a name in /proc that only
+ * a living task has shows it. */
 static bool lives(const struct br_task *t)
 {
 	struct pollfd p = {.fd = t->pidfd, .events = POLLIN};
@@ -53,7 +53,7 @@ static bool lives(const struct br_task *t)
 			     : fstatat(t->dir, "status", &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* Once a call: its caller waits, and nobody gets the number meanwhile. */
+/* Once for each call. The caller waits, so that no other process gets its number meanwhile. */
 int br_task_find(struct br_call *c)
 {
 	pid_t tid = (pid_t)c->n.pid;
@@ -309,7 +309,7 @@ long br_terminal_of(struct br_call *c)
 	n = b_read_full(fd, text, sizeof text - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	/* the name may hold anything: what follows its last ')' counts */
+	/* the name may contain any byte, so the fields begin after the last ')' */
 	end = strrchr(text, ')');
 	return end && sscanf(end + 1, " %*c %*d %*d %*d %ld", &nr) == 1 ? nr : 0;
 }

@@ -118,7 +118,7 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_execveat, BR_TRAP_ALWAYS, POL_TRAP_EXEC | POL_TRAP_PROGRAMS, execveat,
 		END(0, 1, BR_END_AT | BR_END_EMPTY), 4, NONE, br_exec),
 
-	/* What the broker remembers of its callers changes: they tell it by making the call. */
+	/* Calls that change what the broker remembers about its callers. */
 	TRAPROW(SYS_umask, BR_TRAP_ALWAYS, FILES, unknown, NO_END, NONE, NONE, br_umask),
 	TRAPROW(SYS_capset, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
 	TRAPROW(SYS_setuid, BR_TRAP_ALWAYS, 0, unknown, NO_END, NONE, NONE, br_credentials),
@@ -284,8 +284,9 @@ static unsigned of_namespace(struct trap *t, int nr)
 		    t->notify, t->pass);
 }
 
-/* A program that makes itself unreadable would be served no more. It keeps its belief: what it
- * fears, others looking into it, is refused to all but the broker. */
+/* The broker cannot serve a program that makes itself unreadable. The call therefore only appears
+ * to succeed. It protects against inspection by other processes, which the filter refuses anyway.
+ */
 static unsigned of_prctl(struct trap *t)
 {
 	unsigned node = lau_bpf_answer(&t->bpf, ANSWER(0));
@@ -330,8 +331,8 @@ static unsigned of_fastopen(struct trap *t, unsigned flags_arg)
 }
 
 /* Landlock and the relay know TCP; datagrams have nowhere to go but the run's resolver. MPTCP,
- * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are nobody's affair. Who asks for MPTCP takes TCP, and
- * nobody is told. */
+ * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are refused. A refused MPTCP socket is not reported,
+ * because programs then use TCP. */
 static unsigned of_socket(struct trap *t)
 {
 	unsigned absent = lau_bpf_answer(&t->bpf, ANSWER(EPROTONOSUPPORT)), no = t->notify;

@@ -229,7 +229,8 @@ struct br_answer br_truncate(struct br_call *c)
 	if (is_too_long(c))
 		return br_fail(EFBIG);
 	br_fd_path(name, e->fd);
-	/* as by a descriptor that was opened to write: what is freed keeps nobody waiting */
+	/* by a descriptor that was opened for writing, so that freeing the blocks does not delay
+	 * other callers */
 	br_unlock(c);
 	br_test_point(c->b, BR_POINT_UNLOCKED);
 	a = br_result(truncate(name, (off_t)br_arg(c, 1)));
@@ -244,8 +245,8 @@ static bool is_ring(const struct br_call *c, int fd)
 	       st.st_dev == ring.st_dev && st.st_ino == ring.st_ino;
 }
 
-/* Who could open a file to write may cut it, but for the ring. Done to the description, not left
- * to the kernel: another thread could put a second file under the number. */
+/* A caller that could open a file for writing may truncate it, except the ring. Done to the
+ * description, not left to the kernel: another thread could put a second file under the number. */
 struct br_answer br_ftruncate(struct br_call *c)
 {
 	b_auto_fd int fd = br_take_fd(c, (pid_t)c->n.pid, (int)br_arg(c, 0));

@@ -220,8 +220,8 @@ bool br_allowed(const struct br_call *c, enum sbx_op op, const char *path, size_
 	return sbx_decide(c->b->plan->image, op, path, len) && !br_fold_denies(c, op, path, len);
 }
 
-/* Reads that are allowed are not told: the shim tells them, and a log of every read of every
- * unwitnessed program would be of use to nobody. */
+/* Allowed reads are not reported here: the shim reports them, and a log of every read of programs
+ * without the shim would be too long to be useful. */
 static bool is_wanted(const struct br_broker *b, const struct br_told *t)
 {
 	if (!b->plan->ring || b->plan->level == SBX_AUDIT_NONE)
@@ -281,7 +281,7 @@ void br_give_place(struct br_call *c)
 	c->has_place = false;
 }
 
-/* What the caller asked for, where the path told is the one that it led to. */
+/* The path that the caller gave, if the reported path is the one that it led to. */
 static struct sbx_named named(const struct br_end *e, const char *path, size_t len)
 {
 	return (struct sbx_named){path, path == e->path && e->asked_len ? e->asked : NULL, len};
@@ -337,7 +337,8 @@ struct br_answer br_told_result(struct br_call *c, enum sbx_op op, struct br_ans
 	return a;
 }
 
-/* What has lost the name that led to it may have others: it is told by that one. */
+/* A file that has lost the name by which it was opened may have other names. It is reported by the
+ * lost one. */
 struct br_answer br_told_of_object(struct br_call *c, struct br_answer a)
 {
 	const struct br_end *e = &c->end[0];

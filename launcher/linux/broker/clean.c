@@ -21,7 +21,7 @@
 #include "launcher/linux/broker/compare.h"
 #include "launcher/linux/broker/names.h"
 
-/* By each document alone, as all that compares two names. */
+/* Asked of each document alone, as are all comparisons of two names. */
 static bool is_clean_below(struct br_call *c, const char *path, size_t len)
 {
 	for (size_t n = 0; n < br_image_count(c); n++)
@@ -44,7 +44,7 @@ static bool may_all(struct br_image i, const char *path, size_t len)
 	       !sbx_decide(i.img, SBX_CONNECT, path, len);
 }
 
-/* May whatever there is have the name, file or directory? */
+/* Whether any object, file or directory, may have the name. */
 static bool is_clean_name(struct br_call *c, const struct br_end *e)
 {
 	for (size_t n = 0; n < br_image_count(c); n++)

@@ -36,7 +36,7 @@ uint64_t br_file_caps(void)
 	       CAP(CAP_SYS_RESOURCE);
 }
 
-/* To look into callers of other credentials, and to take these on. */
+/* To inspect callers with other credentials, and to assume those. */
 uint64_t br_own_caps(void)
 {
 	return CAP(CAP_SYS_PTRACE) | CAP(CAP_SETUID) | CAP(CAP_SETGID);
@@ -158,7 +158,7 @@ static const int permitted[] = {
 	SYS_listen,
 	SYS_getsockopt,
 	SYS_socketpair,
-	SYS_sendto, /* to sbx-egress, from it, and no more to it */
+	SYS_sendto, /* to sbx-egress, from it, and the end of writing to it */
 	SYS_recvfrom,
 	SYS_shutdown,
 	SYS_chdir,
@@ -183,8 +183,8 @@ static const int permitted[] = {
 #define JUMP(code, k, jt, jf) ((struct sock_filter)BPF_JUMP((code), (k), (jt), (jf)))
 #define THREAD_FLAGS	      (CLONE_VM | CLONE_THREAD)
 
-/* Threads of its own, by clone(2), whose flags can be seen, but no process; unshare(2) of the
- * working directory alone; of ptrace(2) what lets nobody look or write (limits.c). */
+/* Allows threads by clone(2), whose flags the filter sees, but no processes; unshare(2) only of the
+ * working directory; and requests of ptrace(2) that neither read nor write memory (limits.c). */
 static size_t special(struct sock_filter *p)
 {
 	size_t n = 0;

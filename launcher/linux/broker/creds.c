@@ -24,7 +24,7 @@ static int put_on(struct br_worker *w, const struct br_credentials *cr)
 	w->is_other = true;
 	syscall(SYS_setfsgid, (long)cr->gid);
 	syscall(SYS_setfsuid, (long)cr->uid);
-	/* setfsuid(2) reports no failure: it tells the old value, so ask again */
+	/* setfsuid(2) reports no failure, only the old value: a second call returns what is set */
 	if ((uid_t)syscall(SYS_setfsuid, -1L) != cr->uid ||
 	    (gid_t)syscall(SYS_setfsgid, -1L) != cr->gid)
 		return -EACCES;
@@ -44,8 +44,8 @@ void br_become_self(struct br_worker *w)
 	w->is_other = false;
 }
 
-/* A process that has changed its user is "undumpable": its descriptors and what /proc says of them
- * are root's, for all but itself. What the caller is let do there we do as ourselves. */
+/* A process that has changed its user is "undumpable": for other processes, its descriptors in
+ * /proc belong to root. What the caller may do there, the broker does with its own credentials. */
 int br_openat_as_self(struct br_call *c, int dir, const char *name, int flags)
 {
 	struct br_worker *w = c->w;

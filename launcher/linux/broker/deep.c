@@ -72,7 +72,8 @@ static int identify(int at, const char *name, struct sbx_deep_id *out)
 	return 0;
 }
 
-/* Of the last directory that was asked for; who finds it taken does without. */
+/* The path of the last directory that was asked for. A worker that finds it in use searches without
+ * it. */
 static struct sbx_deep_memo memo;
 static pthread_mutex_t memo_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -239,8 +240,8 @@ static int understand(const struct br_call *c, struct br_end *e)
 	return e->len > SBX_DEEP_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* A regular file that may be read: the call is for a descriptor, and whoever has it knows no
- * more than the descriptor. What cannot be mapped stays without a path, and refused. */
+/* For a regular file that may be read: the caller gets a descriptor, which shows no more than it
+ * had. A file that cannot be mapped has no path here, and is refused. */
 static int by_mapping(const struct br_call *c, struct br_end *e)
 {
 	char name[32];
@@ -266,7 +267,8 @@ int br_text_of_object(struct br_call *c, struct br_end *e, bool is_as_asked)
 {
 	int rc;
 
-	/* No rule speaks of what has no name. What is only not found has one: refused. */
+	/* No rule is about a file without a name. A file whose name was only not found is refused.
+	 */
 	if (!e->st.st_nlink)
 		return -ENOENT;
 	rc = br_text_of_dir(c->b, e->fd, e->path, &e->len);

@@ -27,7 +27,8 @@ static int judge(struct br_call *c, struct br_end *e, struct br_answer *out)
 	return 0;
 }
 
-/* The answer to what no rule speaks of: a file that lies in memory alone, or has lost its name. */
+/* The answer for a file that no rule can name: one that exists only in memory, or has lost its
+ * name. */
 static struct br_answer run_pathless(struct br_call *c, const struct br_end *e)
 {
 	if (e->is_nameless && !br_may(c, SBX_EXEC, e))
@@ -136,6 +137,6 @@ bool br_may_name_program(const struct br_call *c, const struct stat *st, const s
 {
 	struct br_pair p = br_pair_of(from, to);
 
-	/* what could not be read before is no better hidden */
+	/* a file that could not be read before stays as hidden as it was */
 	return !concerns(c, st->st_mode, st->st_mode) || br_each_image(c, br_stays_read, &p);
 }

@@ -19,8 +19,8 @@ static int directory_refusal(const struct br_move *m, bool from_is_dir)
 	return says ? says : EPERM;
 }
 
-/* Whoever has the new name may read and write. What never had one (O_TMPFILE; the kernel gives none
- * to what has lost its last) was made in the run. */
+/* The new name allows reading and writing. An object that never had a name (O_TMPFILE) was made in
+ * the run; the kernel links no object that has lost its last name. */
 static bool may_name(const struct br_call *c, const struct br_end *from)
 {
 	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
@@ -30,7 +30,7 @@ static bool may_name(const struct br_call *c, const struct br_end *from)
 static bool may_keep(struct br_move *m, const struct stat *st)
 {
 	if (!br_move_hides(m->c, m->from, m->to))
-		/* of directories there are no links, says the kernel */
+		/* the kernel makes no hard links of directories */
 		return br_move_may(m, m->from, m->to,
 				   (br_move_what(st) & SBX_MOVES_SOCKET) | SBX_MOVES_KEPT);
 	m->against = SBX_READ;

@@ -15,8 +15,8 @@
 #define HOW_MAX	  4096u /* the kernel takes a page */
 #define LINKS_MAX 40	/* MAXSYMLINKS of the kernel */
 
-/* What goes together since there is openat2 (5.6), in whatever combination: nearly every call, as
- * the shim makes them. */
+/* Flags that have been valid together in every combination since openat2 exists (Linux 5.6). Nearly
+ * all calls use only these, as the shim does. */
 #define PLAIN_FLAGS                                                                                \
 	(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | \
 	 O_NOCTTY)
@@ -29,8 +29,8 @@ static bool is_plain(const struct open_how *how)
 	       !(how->resolve & ~(uint64_t)RESOLVE_NO_SYMLINKS);
 }
 
-/* Other flags that do not go together are the kernel's affair: with an empty path, which it looks
- * at last, it says what it thinks of them. */
+/* The kernel judges other combinations: with an empty path, which it checks last, it returns its
+ * error for the flags. */
 static int check(const struct open_how *how)
 {
 	if (is_plain(how))
@@ -175,7 +175,7 @@ static int find_restricted_parent(struct br_open_request *r, int base)
 
 /* ---- the object ---- */
 
-/* What ends in a slash is not made, nor opened by a call that would make it. */
+/* A path that ends in a slash is neither created, nor opened by a call that may create it. */
 static bool is_never_made(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
@@ -183,7 +183,7 @@ static bool is_never_made(const struct br_open_request *r)
 	return r->flags & O_CREAT && e->asked[e->asked_len - 1] == '/';
 }
 
-/* As br_find_object(), from the directory that the restrictions speak of. */
+/* As br_find_object(), but starts at the directory to which the restrictions apply. */
 static int find_from(struct br_open_request *r, int base)
 {
 	struct br_end *e = &r->c->end[0];
@@ -220,7 +220,7 @@ int br_find_restricted(struct br_open_request *r)
 	if (base < 0)
 		return base;
 	if (from_root && base != c->b->root)
-		return -EACCES; /* another root, and restrictions: nobody asks for that */
+		return -EACCES; /* another root together with restrictions does not occur */
 	rc = find_from(r, base);
 	if (!from_root)
 		close(base);

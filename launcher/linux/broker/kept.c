@@ -44,7 +44,7 @@ bool br_is_grant_root(struct br_call *c, const struct br_end *e)
 		return false;
 	parent -= parent == 1; /* of "/name" */
 	memcpy(c->text, e->path, parent);
-	/* the usual case first; what a pattern allows is no root, either */
+	/* the usual case first; a pattern does not grant a root either */
 	if (allows_name(c, parent, FRESH, "", ""))
 		return false;
 	name = e->path + parent + 1;
@@ -169,7 +169,7 @@ static size_t number_of(const char *name)
 
 /* Of the one broker of this process: the terminals of before the command. */
 static unsigned char outside[LAU_TERMINALS / 8];
-static dev_t pts_dev; /* of the file system that they are in; others hold none of ours */
+static dev_t pts_dev; /* of their file system; others contain none of them */
 
 void lau_terminals_find(unsigned char *out)
 {

@@ -63,7 +63,7 @@ struct leaving {
 
 struct br_lineage {
 	uint64_t uses;
-	bool is_partial; /* nobody's programs are known as a whole */
+	bool is_partial; /* the programs of no process are known completely */
 	struct known known[BUCKETS][WAYS];
 	struct leaving leaving[BUCKETS][WAYS];
 	struct leaving *unsettled[UNSETTLED]; /* what they became was not seen yet; NULL = free */
@@ -293,7 +293,7 @@ static void recall(struct br_call *c, const struct seen *s, const struct sbx_pro
 {
 	struct br_lineage *l = c->b->lineage;
 
-	if (!l) { /* the target, before it becomes the command: nobody else is there */
+	if (!l) { /* the process that becomes the command: no other exists yet */
 		l = c->b->lineage = b_calloc(1, sizeof *l);
 		l->is_partial = c->b->plan->is_started_inside || !draws_addresses(c);
 		*out = (struct sbx_programs){0};

@@ -199,8 +199,8 @@ struct br_answer br_removexattr(struct br_call *c)
 }
 
 /*
- * Extended attributes, read: those of users belong to what a file holds, and are read
- * by who may read it. core/attr.h
+ * Reads extended attributes. User attributes are content: a caller that may read the file may read
+ * them. core/attr.h
  *
  * Performed, not left to the kernel, which would read the path anew. The value goes to the
  * caller's memory by the number of a task that may end meanwhile: a new task of the same number

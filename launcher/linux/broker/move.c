@@ -145,7 +145,7 @@ static void name_below(struct br_end *e, const struct br_tree *t)
 	e->len += t->len;
 }
 
-/* What lies below the directory objects. SBX_EVF_*. */
+/* Something below the directory forbids the move. SBX_EVF_*. */
 static unsigned object_below(struct br_move *m, struct br_end *a, struct br_end *b,
 			     enum br_tree_answer answer)
 {
@@ -214,7 +214,7 @@ static unsigned by_names(struct br_move *m, struct br_end *a, struct br_end *b)
 	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
 }
 
-/* Of what has come from `a` to `b`. */
+/* Judges an object that came from `a` to `b`. */
 static unsigned object_now(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
@@ -227,8 +227,8 @@ static unsigned object_now(struct br_move *m, struct br_end *a, struct br_end *b
 	return answer == BR_TREE_MOVES ? 0 : object_below(m, a, b, answer);
 }
 
-/* What objects was made after the directory had come from a place where it may not be: it lies
- * where it may, and the way back would carry it to where it may not. `to` names it
+/* The object that forbids the move was made after the directory had moved. It is allowed where it
+ * is now, and moving the directory back would bring it to where it is denied. `to` names it
  * (object_below()). */
 static bool may_stay(const struct br_move *m, unsigned refused)
 {
@@ -237,7 +237,7 @@ static bool may_stay(const struct br_move *m, unsigned refused)
 	       !br_allowed(m->c, SBX_MODIFY, m->from->path, m->from->len);
 }
 
-/* Where the old name is taken by now, to one of which no rule speaks. */
+/* If the old name is taken by now, to a name that no rule is about. */
 static int move_back(const struct br_move *m)
 {
 	char aside[40];
@@ -365,7 +365,7 @@ static mode_t hold_replaced(const struct br_move *m)
 	return mode;
 }
 
-/* A directory replaces directories alone, and a file none (rename(2)). */
+/* A directory replaces only directories, and a file never replaces one (rename(2)). */
 static bool has_moved_dir(const struct br_move *m)
 {
 	if (m->replaced)
@@ -474,7 +474,7 @@ static struct br_answer place_copy(struct br_move *m, struct br_copy *copy)
 
 #define COPIES_MAX 8
 
-/* Judged anew after each copy, for which nobody was kept waiting. */
+/* Judged again after each copy, because the lock was not held while it was made. */
 static struct br_answer move_file_anew(struct br_move *m, struct br_copy *copy)
 {
 	struct br_answer out;

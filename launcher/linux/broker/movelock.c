@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Each broker counts in its own slot how many of its workers act. A worker that moves a directory
- * writes its slot's number into `mover`, then waits until every slot says 0. Who acts counts first
- * and looks at `mover` afterwards: one of the two always sees the other (both are sequentially
- * consistent), and the worker that acts steps back. So nothing but two atomic additions is on the
- * usual way.
+ * writes its slot's number into `mover`, then waits until every slot says 0. A worker that acts
+ * counts first and reads `mover` afterwards. One of the two always sees the other (both are
+ * sequentially consistent), and the worker that acts steps back. The usual case therefore costs two
+ * atomic additions.
  *
  * A broker that dies leaves its numbers behind. It also leaves the lock on its byte of the file
  * (F_OFD_SETLK, fcntl(2)), which the kernel releases. A worker that has waited for a while tries to
@@ -45,7 +45,7 @@ enum {
 	TURNS = 4	  /* of so many brokers */
 };
 
-/* Of one broker, on a line of the cache of its own. */
+/* The state of one broker, on a cache line of its own. */
 struct slot {
 	_Alignas(64) _Atomic uint32_t acting;
 	_Atomic uint32_t queued; /* that wait to act */
@@ -311,7 +311,7 @@ void lau_movelock_share_end(const struct lau_movelock *l)
 		wake(acting);
 }
 
-/* Those who waited while others moved go first, or many who move would keep them waiting. */
+/* Workers that waited during a move go first. Otherwise many movers could delay them for ever. */
 static void let_others_act(const struct lau_movelock *l)
 {
 	unsigned turns = 0;

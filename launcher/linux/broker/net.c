@@ -39,7 +39,7 @@
 #define WAIT_MS		1000
 #define DNS_PORT	53
 
-/* Where the caller wants to go. */
+/* The endpoint to which the caller connects. */
 struct target {
 	bool is_v4; /* as the socket sees it: not by a v4-mapped address */
 	struct sbx_addr addr;
@@ -165,7 +165,7 @@ static void name_target(const struct br_call *c, struct target *t)
 	if (t->host.len)
 		t->host.kind = SBX_HOST_NAME;
 	else
-		t->name = 0; /* of a name that nobody has asked for */
+		t->name = 0; /* of a name that no program has looked up */
 }
 
 /* ---- who asks ---- */
@@ -326,8 +326,8 @@ static int announce(struct br_call *c, const struct egr_ask *ask)
 	return n == (ssize_t)sizeof *ask ? 0 : n < 0 && errno == EINTR ? EINTR : ECONNREFUSED;
 }
 
-/* A caller that waits: the other end first, whose errno is the caller's. *out_is_asked: sbx-egress
- * was told, and may have begun, whatever becomes of the caller. */
+/* A caller that waits: the connection outside is made first, and its errno is the caller's.
+ * *out_is_asked: sbx-egress got the request, and may have begun, whatever happens to the caller. */
 static int connect_waiting(struct br_call *c, const struct target *t, struct egr_ask *ask, int fd,
 			   bool *out_is_asked)
 {
@@ -385,7 +385,7 @@ static struct br_answer go_through(struct br_call *c, const struct target *t, co
 	return err ? br_fail(err) : br_value(0);
 }
 
-/* Where it goes is said in it, and judged by sbx-egress. */
+/* The request itself names the destination; sbx-egress judges it. */
 static struct br_answer enter_proxy(struct br_call *c, const struct target *t,
 				    const struct who *who, int fd)
 {
@@ -416,8 +416,8 @@ static int number(int fd, int level, int name)
 	return getsockopt(fd, level, name, &value, &len) < 0 ? -1 : value;
 }
 
-/* A stream of TCP that is not connected, nor about to be: only such is judged. To all others the
- * kernel says what is wrong with them, or, datagrams, that nobody listens in the namespace. */
+/* Only a TCP stream that is neither connected nor connecting is judged. For all other sockets the
+ * kernel returns the error; for datagrams, that nothing listens in the namespace. */
 static bool is_to_be_judged(int fd)
 {
 	struct tcp_info info;
@@ -476,7 +476,7 @@ struct br_answer br_net_connect(struct br_call *c, const struct br_address *a, i
 	if (sbx_connect_host(c->b->plan->image, &t.host, t.port, &who.by, &said) &&
 	    !(said.would_deny && t.port == DNS_PORT))
 		return go_through(c, &t, &who, &said, fd);
-	/* whatever name server it is, the run's own answers there */
+	/* every name server address leads to the run's own resolver */
 	if (t.port == DNS_PORT)
 		return plainly(c, a, fd);
 	tell(c, &t, &who, &said, EACCES);

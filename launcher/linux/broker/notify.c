@@ -113,7 +113,7 @@ static struct br_answer serve(struct br_call *c)
 	unsigned row;
 	int rc;
 
-	if (br_refusal(c, &row)) { /* before anything that could let the kernel go on */
+	if (br_refusal(c, &row)) { /* before anything that could let the kernel continue the call */
 		c->row = &br_refused_row;
 		rc = br_take_place(c);
 		return rc < 0 ? br_fail(-rc) : c->row->handler(c);
@@ -367,7 +367,7 @@ static void *work(void *arg)
 				continue;
 			if (!is_over(b->listener))
 				give_up(errno);
-			break; /* nobody is left to be served */
+			break; /* no caller is left */
 		}
 		b->served++;
 		call_for_help(b);
@@ -404,7 +404,7 @@ static void main_loop(struct br_broker *b)
 		br_watch(b);
 		br_bury(b);
 		b->is_watched = false;
-		/* who became busy before the flag fell has woken nobody */
+		/* a worker that became busy before the flag was cleared has woken no other */
 		if (b->idle + b->parked < b->nworkers)
 			wake_main(b);
 	}

@@ -32,7 +32,7 @@ static bool is_tmpfile(unsigned flags)
 	return (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* Access mode 3 is an old way to say "for ioctl": neither reads nor writes, but needs both. */
+/* Access mode 3 is for ioctl(2) only: it neither reads nor writes, but needs both rights. */
 static bool wants_read(unsigned flags)
 {
 	return (flags & O_ACCMODE) != O_WRONLY;
@@ -53,7 +53,7 @@ static bool is_path(const char *a, const char *b)
 	return a && !strcmp(a, b);
 }
 
-/* What the shim needs of us. */
+/* Files that the shim needs from the broker. */
 static bool is_of_run(const struct br_call *c, unsigned flags, const char *path)
 {
 	const struct lau_broker_plan *p = c->b->plan;
@@ -89,7 +89,7 @@ static struct br_answer give(const struct br_open_request *r, int fd, const stru
 	};
 }
 
-/* As give(); without a descriptor (errno), or one that may not be given, the answer says so. */
+/* As give(). If there is no descriptor, or it must not be passed, the answer is the error. */
 static struct br_answer look_and_give(const struct br_open_request *r, int fd)
 {
 	struct stat st;
@@ -125,7 +125,7 @@ static int cut_now(const struct br_open_request *r, int fd)
 	return truncate(name, 0);
 }
 
-/* What was opened, or errno; told when it was to write. */
+/* The opened descriptor, or errno. Reports the call if it was for writing. */
 static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
 {
 	struct br_answer a;
@@ -156,7 +156,7 @@ static struct br_answer opened(struct br_open_request *r, int fd, bool is_new)
  * in and goes makes waiting writers die. */
 static unsigned without_waiting(unsigned flags)
 {
-	/* what must be new is no FIFO */
+	/* a file that must be new is not a FIFO */
 	if (is_exclusive(flags))
 		return flags;
 	return (flags & O_ACCMODE) == O_WRONLY ? flags | O_NONBLOCK : flags;
@@ -196,7 +196,7 @@ static int reopen(struct br_open_request *r)
 	int fd;
 
 	snprintf(name, sizeof name, "%d", e->fd);
-	/* open(2): what the kernel says when there is no memory for one more pipe */
+	/* open(2): the kernel's error when it has no memory for another pipe */
 	if (S_ISFIFO(e->st.st_mode) && !br_may_block(r->c) && !(flags & O_NONBLOCK)) {
 		errno = ENOMEM;
 		return -1;
@@ -263,7 +263,7 @@ static bool is_for_kernel(const struct br_open_request *r)
 	       (e->is_pathless && (S_ISFIFO(e->st.st_mode) || S_ISSOCK(e->st.st_mode)));
 }
 
-/* What the kernel would say of an object that is there, whatever the policy. */
+/* The kernel's error for an existing object, independent of the policy. */
 static int refusal(const struct br_open_request *r)
 {
 	const struct br_end *e = &r->c->end[0];
@@ -404,7 +404,7 @@ static struct br_answer create(struct br_open_request *r, bool *out_again)
 	return opened(r, fd, true);
 }
 
-/* What ends in a slash is not made by open(2), nor opened by one that would make it. */
+/* An open(2) that may create a file fails for a path that ends in a slash. */
 static bool slash_at_end(struct br_open_request *r, struct br_answer *out)
 {
 	int rc = br_find_parent(r->c, &r->c->end[0]);
@@ -590,7 +590,7 @@ struct br_answer br_openat2(struct br_call *c)
 	struct br_open_request r = {
 		.c = c, .flags = c->flags, .mode = c->mode, .resolve = c->resolve};
 
-	/* it asks for an answer from the cache alone, and takes a no for "not there" */
+	/* the caller wants an answer from the cache only; a failure means "not cached" */
 	if (r.resolve & RESOLVE_CACHED)
 		return br_fail(EAGAIN);
 	/* The kernel puts no O_PATH descriptor into another process (ADDFD: EBADF). Where it may

@@ -13,9 +13,9 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-/* Calls that the static filter would refuse as well, but in silence: who starts a
- * debugger, or a program that makes a sandbox of its own, should learn which option helps. They
- * are told as a change of what they would change. */
+/* Calls that the static filter would refuse as well, but without a message. A user who starts a
+ * debugger, or a program that makes its own sandbox, should learn which option helps. They are
+ * reported as a change of what they would change. */
 
 struct br_answer br_refuse_process(struct br_call *c, pid_t pid, const char *name)
 {

@@ -87,7 +87,7 @@ static bool is_any(br_handler *h, br_handler *const *v, size_t n)
 	return false;
 }
 
-/* The row of such a call; BR_PROCEED_COUNT: it is no such call. */
+/* The row of such a call; BR_PROCEED_COUNT: the call has none. */
 static enum br_proceed row_of(br_handler *h)
 {
 	static br_handler *const names[] = {br_mkdir,	br_mknod,  br_unlink, br_rmdir,
@@ -220,8 +220,8 @@ static const struct lau_given *find_given(const struct br_call *c, const struct 
 
 static const char deleted[] = " (deleted)";
 
-/* The path becomes its former one, for the record alone. A directory without a name is empty and
- * stays so; other things hold nothing either. */
+/* Sets the path to the former one, only for the record. A directory without a name is empty and
+ * stays so. */
 int br_look_at_nameless(struct br_call *c, struct br_end *e)
 {
 	e->given = find_given(c, &e->st);
@@ -251,8 +251,8 @@ bool br_may(const struct br_call *c, enum sbx_op op, const struct br_end *e)
 	return e->is_pathless || br_allowed(c, op, e->path, e->len);
 }
 
-/* Where a filter refuses memfd_create(2), nobody makes such files: what is none of a file system's
- * then is judged as what has lost its name. */
+/* If a filter refuses memfd_create(2), no such files exist. An object that is in no file system is
+ * then judged like one that has lost its name. */
 void br_find_memory(struct br_broker *b)
 {
 	b_auto_fd int fd = memfd_create("sbx-broker", MFD_CLOEXEC);

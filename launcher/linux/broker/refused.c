@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* refused.c - calls that no rule opens: rows of the static filter (policy/plan/seccomp.h) that the
- * broker answers in its place, so that each refusal has a line and an event. None is left to the
- * kernel, whatever is in memory: a row is of numbers alone. */
+ * broker answers in its place, so that each refusal has a line and an event. The kernel continues
+ * none of them. A row checks only registers, so that memory does not matter. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

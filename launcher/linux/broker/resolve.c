@@ -110,9 +110,9 @@ bool br_is_of_another(struct br_call *c, const char *path)
 	return owner && owner != br_tgid(c) && owner != (pid_t)c->n.pid;
 }
 
-/* We are of the same user as processes outside, whose user namespaces the kernel would let us map
- * as it lets the command map its own. What only a tracer may read tells them apart: Landlock lets
- * us look into our own domain and those within it. */
+/* The broker runs as the same user as processes outside, and the kernel would let it map their user
+ * namespaces as well. A file that only a tracer may read tells them apart: Landlock allows that
+ * only for processes of the broker's own domain and those within it. */
 bool br_is_foreign_map(const struct br_call *c, const char *path)
 {
 	char name[32], *end, none;
@@ -177,7 +177,7 @@ static int end_read(struct br_call *c, struct br_end *e)
 	return n < 0 ? (int)n : end_settle(c, e, (size_t)n);
 }
 
-/* Calls with two ends have two strings. What a symlink says is looked at before where it is. */
+/* Calls with two ends have two strings. The text of a symlink is checked before its place. */
 static int both_ends_read(struct br_call *c)
 {
 	struct br_end *e = c->end;
@@ -249,7 +249,7 @@ int br_open_plain(int base, const char *path, unsigned flags)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Where a path of the caller's starts; *is_ours = to be closed. */
+/* The directory where a path of the caller starts; *is_ours: the broker must close it. */
 static int base_of(struct br_call *c, int dirfd, const char *path, bool *is_ours)
 {
 	*is_ours = path[0] != '/';
@@ -311,7 +311,7 @@ int br_name_end(struct br_call *c, struct br_end *e)
 	return sbx_deep_append(e->path, &e->len, e->name, n) ? 0 : -ENAMETOOLONG;
 }
 
-/* Of a caller's cwd once a call. */
+/* The caller's working directory, read once for each call. */
 static const char *base_text(struct br_call *c, const struct br_end *e, char *room, size_t *len)
 {
 	if (e->dirfd != AT_FDCWD)
@@ -417,7 +417,7 @@ int br_find_parent(struct br_call *c, struct br_end *e)
 	fd = open_from(c, e, e->asked, O_DIRECTORY, true);
 	e->creates = creates;
 	*cut = saved;
-	/* what the walk noted of a missing parent is no parent of ours */
+	/* a missing parent that the walk noted is not the parent of this path */
 	if (e->at >= 0)
 		close(e->at);
 	e->at = fd < 0 ? -1 : fd;
@@ -447,8 +447,8 @@ int br_look_at(struct br_call *c, struct br_end *e, bool is_as_asked)
 	return br_is_own_proc(c, e->path, e->len) ? br_refuse_own(c, e->path, e->len, "") : 0;
 }
 
-/* By its text, which then is what it is known by: nothing needs reading back. false: there may be a
- * symlink on it, or whatever else the slow way says. */
+/* Opens the path by its text, which then is its canonical path, without reading it back. False: it
+ * may pass through a symlink, or fails otherwise; the slow way finds out. */
 static bool find_by_text(struct br_call *c, struct br_end *e)
 {
 	unsigned flags;

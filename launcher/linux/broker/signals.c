@@ -56,8 +56,8 @@ static struct br_answer proceed(const struct br_call *c)
 	return br_is_alive(c) ? br_proceed(c, BR_PROCEED_SIGNAL) : br_fail(EINTR);
 }
 
-/* The process of a pidfd is asked after the pidfd is had: were its number given away meanwhile, the
- * signal reaches nobody. */
+/* The process is checked after its pidfd was opened: if its number was reused meanwhile, the signal
+ * reaches no process. */
 static struct br_answer send_by(struct br_call *c, int pidfd, pid_t pid, int sig,
 				const siginfo_t *info, unsigned flags)
 {
@@ -167,7 +167,7 @@ struct br_answer br_tkill(struct br_call *c)
 			      : br_fail(EINTR);
 }
 
-/* What the kernel copies of the caller: 0 or an errno. */
+/* Copies from the caller's memory what the kernel would copy: 0 or an errno. */
 static int read_info(struct br_call *c, uint64_t addr, siginfo_t *info)
 {
 	int rc = br_read(c, addr, info, sizeof *info);
@@ -194,7 +194,7 @@ struct br_answer br_sigqueue(struct br_call *c)
 			    : send_to(c, pid, sig, &info);
 }
 
-/* Of a pidfd of ours; 0: it is none, or its process has been waited for. */
+/* The process of a pidfd; 0: it is not a pidfd, or its process was reaped. */
 static pid_t pid_of(const struct br_call *c, int pidfd)
 {
 	char name[48], text[1024];

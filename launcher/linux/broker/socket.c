@@ -115,7 +115,7 @@ static bool is_foreign(const struct br_call *c, int fd)
 	for (size_t i = 0; i < net->nkept; i++)
 		if (net->kept[i] == self)
 			return false;
-	/* no namespace: the filter lets nobody inside make one of the network */
+	/* not a namespace: the filter refuses sockets of the network */
 	if (c->b->plan->no_inet)
 		return domain != AF_UNIX;
 	return where != net->run && (!c->b->plan->foreign_roots || where == net->host);
@@ -394,8 +394,8 @@ static int give(const struct br_call *c, int fd, int flags)
 	return number < 0 ? -errno : number;
 }
 
-/* A pair of datagram sockets can send to any socket path by an address in memory. One of
- * SOCK_SEQPACKET keeps messages apart as well, and the kernel looks at no address. */
+/* A pair of datagram sockets can send to any socket path by an address in memory. A pair of
+ * SOCK_SEQPACKET also preserves message boundaries, and the kernel ignores addresses. */
 struct br_answer br_pair(struct br_call *c)
 {
 	int flags = (int)br_arg(c, 1) & ~SOCK_TYPE, protocol = (int)br_arg(c, 2);

@@ -17,7 +17,7 @@
 #include "core/tally.h"
 #include "egress/door.h"
 
-/* sbx-egress is gone: nobody waits for it any more. */
+/* sbx-egress has ended: stop waiting for it. */
 static void net_over(struct br_broker *b)
 {
 	struct egr_page *page = b->plan->door.page;
@@ -38,8 +38,8 @@ static bool would_deny(const struct br_broker *b, const struct egr_tell *t)
 	return !t->rule || (t->rule <= img->hdr->nrules && !rules[t->rule - 1].allow);
 }
 
-/* What sbx-egress refuses by itself: whose it is nobody knows, for a question comes by a datagram,
- * and a connection is another process's by now. */
+/* What sbx-egress itself refuses. Its process is not known: a query comes as a datagram, and a
+ * connection may have passed to another process. */
 static void tell_of(const struct br_broker *b, const struct egr_tell *t)
 {
 	struct sbx_event ev = {
@@ -110,8 +110,8 @@ void br_net_take(struct br_broker *b, const struct pollfd *p)
 		b->is_full = !net_told(b);
 }
 
-/* It holds its end until it has told what it began: what it could not tell it does not begin. What
- * comes too late the supervisor misses in the sums (struct egr_page). */
+/* It keeps its end open until it has reported everything that it began, and begins nothing that it
+ * could not report. The supervisor finds late reports missing in the sums (struct egr_page). */
 void br_net_finish(struct br_broker *b, uint64_t until_ms)
 {
 	uint64_t now;

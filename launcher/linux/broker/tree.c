@@ -36,7 +36,7 @@ struct pair {
 	uint32_t from, to;
 };
 
-/* What one image says of a directory. */
+/* The states of a directory in one image. */
 struct track {
 	struct pair at[SBX_OP_COUNT]; /* after its slash */
 	bool is_open[SBX_OP_COUNT];   /* the operation is not settled below it */
@@ -137,7 +137,7 @@ static enum sbx_op open_op(const struct look *l, const struct spot *dir)
 	return SBX_READ;
 }
 
-/* A directory below `dir`, with what the images say of it. */
+/* A directory below `dir`, with its states in the images. */
 static void push(struct look *l, struct spot *below, const struct spot *dir, const char *name)
 {
 	memcpy(below->rel, dir->rel, dir->len);
@@ -173,8 +173,8 @@ static bool may_lead(struct look *l, const struct spot *dir, int fd, const char 
 	return br_text_may_lead(l->c, link, (size_t)len, target);
 }
 
-/* A link is a directory to who follows it. Nobody looks where one leads whose name
- * stands for something protected. */
+/* A link counts as a directory for programs that follow it. The target of a link is not examined if
+ * its name may stand for a protected one. */
 static bool link_moves(struct look *l, enum sbx_op op, const struct spot *dir, int fd,
 		       const char *name)
 {

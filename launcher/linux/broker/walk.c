@@ -54,7 +54,7 @@ static int next(struct walk *w)
 	return 0;
 }
 
-/* What the link says, in front of what is left. */
+/* Puts the text of the link before the rest of the path. */
 static int prepend(struct walk *w, const char *link, size_t n)
 {
 	size_t left = strlen(w->rest);

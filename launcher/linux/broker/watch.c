@@ -30,7 +30,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 
-#define CALM_TICKS 50 /* nothing to serve for so many looks: no more, until there is */
+#define CALM_TICKS 50 /* after this many idle checks, stop until there is a call to serve */
 
 static _Thread_local struct br_worker *this_worker; /* the handler's */
 
@@ -220,7 +220,7 @@ static bool one_runs(const struct br_broker *b)
 	return false;
 }
 
-/* Until the next look, or until nobody is left. */
+/* Waits until the next check, or until no caller is left. */
 static bool is_over_meanwhile(struct br_broker *b)
 {
 	uint64_t now = b_now_ms(), end = now + BR_WATCH_MS;
