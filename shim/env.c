@@ -118,7 +118,7 @@ static char *put(char *to, const char *s)
 	return to + n;
 }
 
-/* What is wanted stands where the other was, or where it stood already. */
+/* The wanted entry replaces the other, or stays where it already was. */
 static void put_replaced(const struct shim_env *env, const char *old, char *to)
 {
 	bool has_wanted = has_entry(old, env->wanted);
@@ -163,7 +163,7 @@ static void put_preload(const struct shim_env *env, char *to)
 	put(to, env->wanted);
 }
 
-/* Whichever of them a loader takes, or a shell keeps. */
+/* Changes every copy, because loaders and shells choose different ones. */
 static void replace_all(const struct shim_env *env, char **to, const char *name, char *text)
 {
 	size_t i;

@@ -94,9 +94,10 @@ struct shim_program {
 /* Looks at what execveat(dirfd, path, .., flags) would start. `path` may be "" with
  * AT_EMPTY_PATH. */
 void shim_program_look(struct shim_program *, int dirfd, const char *path, int flags);
-/* Nothing was found to look at. */
+/* No program was found that could be classified. */
 void shim_program_missing(struct shim_program *);
-/* A program that only the child will find: told without a path, refused where the image says so. */
+/* A program that only the child will find. It is reported without a path, and refused if the image
+ * demands that. */
 void shim_program_unknown(struct shim_program *);
 /* Would the loader of such a program load the shim? */
 bool shim_program_is_witnessed(enum sbx_exec_class);

@@ -25,9 +25,8 @@
 
 enum { PLACES = 2048 };
 
-/* A place holds a 61-bit hash and what is known of its (operation, path): the verdict was
- * "allowed" when it is there at all. The hash is seeded by the kernel's random bytes, so that
- * no program can look for two paths that meet in it. */
+/* An entry has a 61-bit hash of (operation, path) and flags. Only allowed paths have an entry. The
+ * hash is seeded with the kernel's random bytes, so that no program can search for collisions. */
 #define TOLD_OK	  UINT64_C(1)
 #define TOLD_FAIL UINT64_C(2)
 #define KEY_MASK  (~UINT64_C(7))
@@ -83,8 +82,8 @@ static unsigned path_folds(const char *path, size_t len)
 	return sbx_path_folds(path, len, room, SBX_PATH_MAX, look, NULL);
 }
 
-/* Does a rule deny the path by another spelling, where that is the same name? A floor judges so by
- * itself; alone the shim has to. */
+/* Whether a rule denies the path by another spelling that is the same name there. The broker checks
+ * this itself; in preload-only mode the shim must. */
 static bool is_folded(enum sbx_op op, const char *path, size_t len)
 {
 	const struct sbx_image *img = &shim.image;
@@ -108,7 +107,7 @@ struct shim_verdict shim_judge(enum sbx_op op, const char *path, size_t len)
 	return v;
 }
 
-/* First time that this outcome of a remembered verdict is told? */
+/* Whether this outcome of a remembered verdict is reported for the first time. */
 static bool is_news(uint64_t key, int err)
 {
 	_Atomic uint64_t *place = place_of(key);
@@ -248,7 +247,8 @@ void shim_tell_exit(int status)
 	const struct shim_told t = {.aux = (unsigned)status & 0xff};
 	uint32_t pid = atomic_load_explicit(&shim.image_pid, memory_order_relaxed);
 
-	/* alone nobody reads it in time, and a line each would be half of the log */
+	/* in preload-only mode no reader folds them in time, and single lines would be half of the
+	 * log */
 	if (!shim.ring || shim.is_alone || !pid || shim_has_filter() || shim_ask_pid() != pid ||
 	    !atomic_compare_exchange_strong(&shim.image_pid, &pid, 0))
 		return;

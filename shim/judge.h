@@ -41,8 +41,8 @@ void shim_tell(const struct shim_told *, uint64_t key);
 /* Events of coverage, wanted at every level. `pid` 0 = this process, asked of the kernel. */
 void shim_tell_exec(enum sbx_event_kind, const struct shim_told *, uint32_t pid);
 
-/* The image that this process began with ends: tells its status, once. Nothing in a child of fork()
- * or vfork(), nor under a filter of the program's own. */
+/* Reports the status when the process image ends, once. Does nothing in a child of fork() or
+ * vfork(), or under a filter that the program has installed. */
 void shim_tell_exit(int status);
 
 /* The words as SBX_EVF_ARGV has them, as many as fit: their bytes, and whether words are missing.

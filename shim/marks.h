@@ -53,8 +53,8 @@ struct shim_once {
 #define SHIM_NOT_AT_ONCE (-1001)
 int shim_open_at_once(struct shim_once *);
 
-/* `plain`, unless the call `nr` on what the ends hold, marked, has an answer. `last`: what stands
- * behind the path of one end, or behind both. */
+/* The answer of the marked call `nr` on the ends, or of `plain` if the call cannot be marked.
+ * `last`: the arguments after the path of one end, or of both. */
 #ifdef __APPLE__
 #define MARKED(nr, last, plain)	    (plain)
 #define MARKED_TWO(nr, last, plain) (plain)

@@ -27,7 +27,7 @@ static bool stat_end(const struct shim_end *e, struct stat *st)
 	return look_at_end(e, st) == 0;
 }
 
-/* What the kernel would have said had we not been there; 0 = nothing against it. */
+/* The error that the kernel would have returned without the shim; 0 = none. */
 static int kernel_refusal(const struct shim_end *e, bool must_exist)
 {
 	struct stat st;
@@ -68,7 +68,8 @@ static enum shim_way refuse(struct shim_op *op, unsigned which)
 	return SHIM_REFUSE;
 }
 
-/* SBX_MOVES_*. What cannot be looked at may be anything: the stricter question. */
+/* SBX_MOVES_*. An object that cannot be examined may be of any kind, so it gets the stricter one.
+ */
 static unsigned what_moves(const struct shim_end *e)
 {
 	struct stat st;
@@ -104,7 +105,7 @@ static bool move_allowed(struct shim_op *op)
 	const struct shim_end *a = &op->end[0], *b = &op->end[1];
 	unsigned from, to = 0;
 
-	/* whatever it is; if a directory, the broker counts it */
+	/* for any kind of object; the broker counts directories */
 	if (op->moving == SHIM_MOVES && shim_has_broker() &&
 	    sbx_move_free(&shim.image, a->path, a->len, b->path, b->len))
 		return true;

@@ -252,8 +252,8 @@ static int find_open_deep(struct shim_end *e, const struct stat *st)
 	return unknown_or(rc);
 }
 
-/* The descriptor itself. What has no path (a pipe, a memfd), or none any more, no rule speaks
- * of: whoever holds it was judged when it was opened. */
+/* The descriptor itself. No rule is about an object that has no path (a pipe, a memfd) or has lost
+ * it: it was judged when it was opened. */
 static int find_open(struct shim_end *e)
 {
 	struct stat st;

@@ -24,7 +24,8 @@ struct shim_proc {
 	uint32_t on_error; /* of the image */
 	bool is_alone;	   /* preload-only mode: no supervisor, no floor */
 	bool marks;	   /* calls are marked, and openat2(2) is the broker's: shim/marks.h */
-	/* Of the process that said hello; 0 = it has told its end. Stays in a child of fork(). */
+	/* The process that reported its start; 0 = its end was reported. A child of fork() inherits
+	 * the value. */
 	_Atomic uint32_t image_pid;
 	uint32_t alias_first[8]; /* bit set: first letters of the image's aliases */
 	_Atomic bool is_ready;	 /* image and ring are mapped; false = inert, every call passes */
@@ -101,7 +102,7 @@ long shim_result(long ret);
 /* Does another preloaded library want to see open()? Looked up at the first open. */
 bool shim_is_open_foreign(void);
 
-/* Something failed inside the shim: counted; true = the image says deny. */
+/* Counts a failure inside the shim. True: the image demands the answer "deny". */
 bool shim_trouble(void);
 
 /* Wall-clock time without a system call, by the kernel's vdso. */

@@ -170,8 +170,9 @@ static inline bool sys_holds_something(int at, const char *name)
 	return n > 48;
 }
 
-/* Is it the call that is refused, and not what it asked for? The kernel and the broker say EINVAL
- * of this size, whatever the path; a kernel without the call ENOSYS, a filter of somebody's EPERM.
+/* Whether the call itself is refused, and not its arguments. For this size the kernel and the
+ * broker return EINVAL, whatever the path; a kernel without the call returns ENOSYS, and a foreign
+ * filter EPERM.
  */
 static inline bool sys_openat2_is_refused(void)
 {

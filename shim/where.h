@@ -94,6 +94,6 @@ bool shim_is_deep(int fd);
  * symlink is followed on demand; a slash at the end demands a directory, and follows. */
 #define SHIM_DEEP_UNKNOWN 1
 int shim_deep_find(struct shim_deep *, int dirfd, const char *path, bool follow);
-/* Of a directory that is held: room and len. As above. */
+/* The same for an open directory: room and len. */
 int shim_deep_text(struct shim_deep *, int dir);
 void shim_deep_release(struct shim_deep *);

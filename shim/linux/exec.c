@@ -63,7 +63,7 @@ static int refusal_without_shim(unsigned call, const struct shim_program *p)
 	return EACCES;
 }
 
-/* 0 = go on. A denial is told; the kernel's own refusals come out untold, as a search for a
+/* 0 = continue. Denials are reported. The kernel's own refusals are not, because a search for a
  * program meets many. */
 static int refusal(unsigned call, const struct shim_program *p)
 {
@@ -108,7 +108,7 @@ void shim_told_words(struct shim_told *t, char *buf, char *const *argv, bool is_
 	t->len2 += (size_t)cwd - 1;
 }
 
-/* Told before the call, for it does not return; a failure is told after it, so that the
+/* Reported before the call, because it does not return. A failure is reported after it, so that the
  * supervisor does not wait for a new image. */
 static void tell_start(unsigned call, struct shim_program *p, char *const *argv, uint32_t pid)
 {
@@ -353,8 +353,9 @@ static int spawn_path(const struct shim_spawn *s)
 	return spawn_judged(s, s->path, false, p);
 }
 
-/* The library searches in the child, unseen: the same search is made here first. Where a
- * denied candidate stands before an allowed one, the allowed one is started by its path. */
+/* The library would search in the child, where the shim does not see it, so the same search is made
+ * here first. If a denied candidate comes before an allowed one, the allowed one is started by its
+ * path. */
 static int spawn_search(const struct shim_spawn *s)
 {
 	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(CANDIDATE_MAX);
@@ -421,7 +422,7 @@ static size_t variables_len(const struct shim_env *env)
 	return n;
 }
 
-/* The shell would run without us, and whatever it starts. */
+/* The shell, and everything that it starts, would run without the shim. */
 static int shell_without_shim(unsigned call, const struct shim_program *sh)
 {
 	int err = refusal_without_shim(call, sh);

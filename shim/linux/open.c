@@ -70,7 +70,7 @@ static void tell(const struct shim_open *r, const struct shim_judged *j, int ret
 	shim_tell(&t, j->key);
 }
 
-/* A denial stands behind what the kernel would have said. */
+/* The kernel's own error takes precedence over a denial. */
 int shim_open_deny(const struct shim_open *r, const struct shim_judged *j, int kernel_says)
 {
 	if (!kernel_says || shim.level == SBX_AUDIT_ALL)
@@ -492,7 +492,7 @@ static int open_text(struct shim_open *r, struct shim_text t)
 		fd = open_relative(r, t, mode);
 	if (fd == -ELOOP)
 		return open_slowly(r, is_magic);
-	/* EPERM is also what the kernel says of immutable files and O_NOATIME */
+	/* the kernel also returns EPERM for immutable files and O_NOATIME */
 	if ((fd == -ENOSYS || fd == -EPERM) && sys_openat2_is_refused()) {
 		atomic_store(&shim.no_openat2, true);
 		return open_slowly(r, is_magic);

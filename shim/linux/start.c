@@ -247,7 +247,7 @@ static bool open_ring(void)
 	return true;
 }
 
-/* What it was started with; NULL: nobody knows. */
+/* The arguments of the program; NULL: not known. */
 static char *const *own_argv;
 
 static void hello(const char *path, size_t len)
@@ -258,7 +258,7 @@ static void hello(const char *path, size_t len)
 			      .path = path,
 			      .len = len};
 
-	/* alone nobody takes the secrets out */
+	/* in preload-only mode no collector removes the secrets */
 	if (own_argv && !shim.is_alone)
 		shim_told_words(&t, start_buf, own_argv, true);
 	shim_tell_exec(SBX_EV_HELLO, &t, 0);
@@ -294,7 +294,8 @@ static bool is_image_whole(void)
 	return !shim.is_alone || i->hdr->checksum == sbx_image_checksum(i->base, i->size);
 }
 
-/* Where the environment says so a program may not start without its policy, or unseen. */
+/* If the environment demands it, a program must not start without its policy or without being
+ * recorded. */
 static _Noreturn void refuse_to_start(const char *what)
 {
 	/* not a table of pointers: each is a relocation, at every start of a program */
@@ -333,7 +334,7 @@ static void look_before_us(void)
 
 	if (!library)
 		return;
-	shim.marks = false; /* it would look at our calls */
+	shim.marks = false; /* that library would see the marked calls */
 	t.len = strlen(library);
 	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 	trouble = USURPED;

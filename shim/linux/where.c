@@ -362,7 +362,7 @@ struct shim_text shim_text(char *buf, int dirfd, const char *path)
 
 enum { LINKS_MAX = 8, LINK_SIZE = 512, HOLD = O_PATH | O_CLOEXEC };
 
-/* The kernel resolves; /proc tells what it found. */
+/* The kernel resolves the path, and /proc shows the result. */
 static int hold_by_kernel(int dirfd, const char *path, char *buf, size_t *out_len)
 {
 	int fd = sys_openat(dirfd, path, HOLD, 0);
@@ -456,7 +456,7 @@ int shim_hold(int dirfd, const char *path, char *buf, size_t *out_len)
 	return hold_by_kernel(dirfd, path, buf, out_len);
 }
 
-/* What a directory does to names, asked of the kernel. */
+/* Asks the kernel how a directory treats names. */
 
 #define ALL (SBX_FOLDS_CASE | SBX_FOLDS_ALIAS)
 

@@ -236,8 +236,8 @@ static void tell_loss(enum sbx_loss why, const char *what)
 	shim_tell_exec(SBX_EV_LOSS, &t, 0);
 }
 
-/* What dlsym(3) finds by such a handle is the C library's own. Who only asks is told as well: what
- * is done with the handle cannot be seen. */
+/* dlsym(3) on such a handle returns the C library's own functions. Opening it is reported in any
+ * case, because the shim cannot see how the handle is used. */
 static bool is_libc(const char *path)
 {
 	const char *name = shim_basename(path);
@@ -286,7 +286,7 @@ SHIM_EXPORT int __close(int fd)
 	return NEXT(__close)(fd);
 }
 
-/* Of a stream the library closes the number by itself. */
+/* The library itself closes the descriptor of a stream. */
 SHIM_EXPORT int fclose(FILE *f)
 {
 	int saved = shim_get_errno();

@@ -41,7 +41,7 @@ SHIM_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *
 	return shim_exec(SBX_CALL_execveat, dirfd, path, argv, envp, flags);
 }
 
-/* What glibc refuses without asking the kernel stays glibc's. */
+/* glibc refuses these calls itself, without a system call. */
 SHIM_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	bool lacks = shim_is_no_pointer(argv) || shim_is_no_pointer(envp);

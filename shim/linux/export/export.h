@@ -133,17 +133,17 @@ ssize_t __readlinkat_chk(int, const char *, char *, size_t, size_t);
 char *__realpath_chk(const char *, char *, size_t);
 int __mq_open_2(const char *, int);
 
-/* What the wrapper of syscall() needs of the wrappers it stands for. */
+/* What the wrapper of syscall() needs from the wrappers of the named calls. */
 
 /* A filter of the program's own is about to be put in force: the last moment for system calls
  * the program would not make itself. */
 void shim_filter_comes(void);
-/* It did not: only where none had come before. */
+/* The filter was not installed: undoes the call above, unless an earlier filter is in force. */
 void shim_filter_failed(void);
 /* clone(2) with these flags is about to be made. */
 void shim_clone_comes(uint64_t flags);
 
-/* What the wrapper of syscall() needs of message queues. */
+/* What the wrapper of syscall() needs for message queues. */
 
 /* mq_open(2), mq_unlink(2): the library has taken the slash off the name. Result and errno are
  * those of syscall(2). */

@@ -43,7 +43,7 @@ static bool text_of(struct named *n, const char *dir, const char *name)
 	       shim_append(n->path, SBX_PATH_MAX, &n->told.len, name, len);
 }
 
-/* false = denied: told, errno is set. */
+/* False: denied; it was reported, and errno is set. */
 static bool may(struct named *n, unsigned call, bool reads, bool modifies)
 {
 	struct shim_verdict v = {.allowed = true};
@@ -228,8 +228,8 @@ SHIM_EXPORT int bind(int fd, const struct sockaddr *addr, socklen_t len)
 	return shim_end(&op, ret);
 }
 
-/* The image cannot know the sockets that were made in this run and are free; the floor can. So
- * an allowed path is told, another is left to the floor. */
+/* The image cannot know the sockets that were made in this run and are free; the floor can. An
+ * allowed path is therefore reported here, and any other is left to the broker. */
 SHIM_EXPORT int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	char *buf SHIM_GIVEN_BACK = SHIM_ROOM(SBX_PATH_MAX);

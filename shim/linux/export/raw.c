@@ -188,7 +188,7 @@ static bool brings_filter(long number, long what, long filter)
 	return what == 0 || (what == 1 && filter);
 }
 
-/* A filter that the kernel did not take binds nobody. */
+/* A filter that the kernel rejected has no effect. */
 static long raw_filter(ARGUMENTS)
 {
 	bool brings = brings_filter(number, a, c);
@@ -252,7 +252,7 @@ static void *decoded(long number)
 	}
 }
 
-/* Questions matter to the level `all` alone. */
+/* Queries are recorded only at the audit level `all`. */
 static void *decoded_query(long number)
 {
 	switch (number) {
@@ -267,7 +267,7 @@ static void *decoded_query(long number)
 	}
 }
 
-/* What a raw call changes of what we remember. */
+/* Updates the shim's state after a raw call. */
 static void forget(long number, const long a[6])
 {
 	switch (number) {

@@ -109,7 +109,7 @@ SHIM_EXPORT FILE *fopen(const char *path, const char *mode)
 	return do_fopen(path, mode, NEXT(fopen));
 }
 
-/* What programs built with very old C++ libraries call. */
+/* Names that programs built with very old C++ libraries call. */
 SHIM_EXPORT FILE *_IO_fopen(const char *path, const char *mode)
 {
 	return fopen(path, mode);
