@@ -108,7 +108,7 @@ struct pol_node {
 	uint8_t byte;
 	uint8_t to_any; /* bytes >= 0x80 that may come before an ANY; POL_FAR = none is near */
 };
-#define POL_FAR 4 /* more than a token may hold after its first byte */
+#define POL_FAR 4 /* more than the bytes that a token may have after its first */
 
 struct pol_nfa {
 	struct pol_node *v;
@@ -156,7 +156,7 @@ static inline bool pol_node_is_loop(const struct pol_node *n)
  * remaining nodes, small.
  */
 
-/* Where a state stands. From PENDING on: inside a character, PENDING + how far. */
+/* The position of a state in a character: PENDING + n, after n of its bytes. */
 enum { AT_MIDDLE, AT_SLASH, AT_PART, AT_PENDING };
 
 struct run { /* nodes of an emission that read one symbol */
@@ -266,7 +266,7 @@ struct pol_dense {
 	void *table;	 /* (nstates << shift) entries of `width` bytes */
 	uint32_t *label; /* by state; of a settled state: the label of what follows */
 	uint32_t *latch;
-	uint32_t *settled; /* label of whatever follows, or POL_MIXED */
+	uint32_t *settled; /* the label of every continuation, or POL_MIXED */
 	uint8_t *is_slash;
 };
 
@@ -286,7 +286,7 @@ void pol_dense_release(struct pol_dense *);
 
 struct pol_class {
 	uint32_t member;  /* a state of the class */
-	uint32_t settled; /* the label of whatever may follow, or POL_MIXED */
+	uint32_t settled; /* the label of every continuation, or POL_MIXED */
 };
 
 struct pol_classes {

@@ -169,8 +169,8 @@ static void drop_below(const struct build *b, uint32_t *v, size_t *n, uint32_t g
 }
 
 /*
- * Forgets what cannot matter: groups whose answer is the answer without them, as long as no
- * group before them says otherwise. Without any group left that says otherwise nothing matters.
+ * Drops groups that cannot change the answer: those with the default answer before which no group
+ * has another answer.
  */
 static uint32_t prune(struct build *b, uint32_t loops)
 {
@@ -426,7 +426,7 @@ uint32_t pol_automaton_next(const struct pol_automaton *a, uint32_t state, uint3
 	}
 }
 
-/* Where a pending state goes, all states it refers to being expanded. */
+/* The moves of a pending state. All states to which it refers are expanded. */
 static uint32_t pending_target(struct build *b, const struct key *k, uint32_t sym)
 {
 	uint8_t far = (uint8_t)(k->where - AT_PENDING), byte = b->sym[sym].byte, next;

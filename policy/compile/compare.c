@@ -54,7 +54,7 @@ static bool same_class(const struct product *p, unsigned a, unsigned b)
 
 static void add_byte(struct product *p, unsigned byte)
 {
-	/* The two bytes that canonical paths care for stand for themselves. */
+	/* The two bytes that matter in canonical paths have classes of their own. */
 	for (size_t i = 0; byte != '/' && byte != '.' && i < p->nbytes; i++)
 		if (p->bytes[i] != '/' && p->bytes[i] != '.' && same_class(p, byte, p->bytes[i]))
 			return;
@@ -147,7 +147,7 @@ static bool is_wanted(const struct product *p, const struct node *n)
 	return p->wanted >> verdicts & 1;
 }
 
-/* Can some path that goes on from here be one? Sides that are settled have said their verdict. */
+/* Whether a path that continues from here can differ. A settled side has a fixed verdict. */
 static bool is_hopeful(const struct product *p, const struct node *n)
 {
 	unsigned known = 0, verdicts = 0;
@@ -269,7 +269,7 @@ int pol_find_path(const struct pol_side *sides, size_t n, uint16_t where, struct
 	return pol_each_state(sides, n, where, take_first, out_path, err);
 }
 
-/* ---- automata of rules alone ---- */
+/* ---- automata without an image ---- */
 
 int pol_verdicts_of(const struct pol_list *list, struct pol_verdicts *out, struct b_err *err)
 {

@@ -55,7 +55,7 @@ static int parse_ports(const char *text, const char *s, struct pol_endpoint *out
 }
 
 /* Where the host ends: at the colon before the ports; an IPv6 address with ports is in brackets.
- * What is behind stays in *out_ports, NULL = none. */
+ * *out_ports = the text after it, NULL = none. */
 static int split(const char *text, size_t *out_len, const char **out_ports, struct b_err *err)
 {
 	const char *colon, *close;

@@ -30,10 +30,10 @@ enum pol_host_shape {
 	POL_HOST_NAME,	/* api.example.net */
 	POL_HOST_ONE,	/* *.example.net: one label in front */
 	POL_HOST_DEEP,	/* **.example.net: one or more */
-	POL_HOST_GLOB,	/* other wildcards, in or as labels; of dialects alone */
+	POL_HOST_GLOB,	/* other wildcards, in labels or as labels; only from other languages */
 	POL_HOST_RANGE, /* addresses */
 	POL_HOST_NAMES, /* any name; of dialects alone */
-	POL_HOST_ALL	/* any name and any address; of dialects alone */
+	POL_HOST_ALL	/* any name and any address; only from other languages */
 };
 
 /* A program of a rule's `by`: a file, or a pattern of paths (glob language of ruleset.h). */
@@ -61,7 +61,7 @@ struct pol_endpoint {
 	/* Not NULL: what a name resolves to must lie in one of these. */
 	const struct sbx_cidr *places;
 	size_t nplaces;
-	/* Not NULL: requests are looked into, and these rules hold for them. */
+	/* Not NULL: requests are inspected, and these rules decide them. */
 	const struct pol_http_rules *requests;
 	const char *matched, *origin; /* as in struct pol_rule */
 };

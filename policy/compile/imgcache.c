@@ -131,7 +131,7 @@ static bool map_image(struct pol_cached *c)
 {
 	struct stat st;
 
-	/* Shared by the runs that use it; drop_oldest() asks for it alone. */
+	/* A shared lock for the runs that use the image; drop_oldest() takes it exclusively. */
 	if (flock(c->fd, LOCK_SH | LOCK_NB) < 0 || fstat(c->fd, &st) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid() || st.st_nlink == 0 || st.st_size == 0)
 		return false;

@@ -107,7 +107,7 @@ static uint32_t new_class(struct work *w, uint32_t member)
 	return w->out->n++;
 }
 
-/* What a state shows before anything is read. */
+/* The properties of a state by itself, without its moves. */
 static uint64_t face(const struct work *w, uint32_t state)
 {
 	const struct pol_state *s = &w->a->states[state];
@@ -122,7 +122,7 @@ static bool faces_equal(const struct work *w, uint32_t x, uint32_t y)
 	       w->settled[x] == w->settled[y];
 }
 
-/* Settled states need no row: their face says it all. */
+/* Settled states need no row: their own properties are enough. */
 static bool same_class(const struct work *w, uint32_t x, uint32_t y)
 {
 	return faces_equal(w, x, y) && (w->settled[x] != POL_MIXED || rows_equal(w, x, y));
@@ -190,7 +190,7 @@ static void publish(struct work *w, uint32_t class)
 	put_class(w, at, key, class);
 }
 
-/* What `label` adds to what was `common` so far. */
+/* Combines `label` with the label that was common so far. */
 static uint32_t meet(uint32_t common, uint32_t label)
 {
 	if (label == OPEN || common == label)
@@ -208,8 +208,9 @@ static uint32_t meet_target(const struct work *w, uint32_t common, uint32_t to)
 	return meet(common, w->settled[to]);
 }
 
-/* The one answer of all that may follow `state`; what is still open (in the same cycle) says
- * nothing. A base speaks for its whole row: at worst a settled state passes for a mixed one. */
+/* The single answer of all continuations of `state`. States of the same cycle that are still open
+ * do not count. A base counts with its whole row: at worst a settled state is taken for a mixed
+ * one. */
 static uint32_t settle(const struct work *w, uint32_t state)
 {
 	const struct pol_state *s = &w->a->states[state];
@@ -219,7 +220,7 @@ static uint32_t settle(const struct work *w, uint32_t state)
 	common = s->base == POL_NONE ? meet_target(w, common, s->dflt)
 				     : meet(common, w->settled[s->base]);
 	for (uint32_t i = 0; i < s->nedges; i++)
-		if (!s->is_slash || e[i].sym != w->a->slash) /* a second slash is no path */
+		if (!s->is_slash || e[i].sym != w->a->slash) /* a second slash is not a path */
 			common = meet_target(w, common, e[i].to);
 	return common;
 }

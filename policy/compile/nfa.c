@@ -163,8 +163,8 @@ static uint32_t one(struct pol_nfa *nfa, char c, uint32_t next, uint32_t rule)
 	return node(nfa, POL_N_FOLD, (uint8_t)small, next, rule);
 }
 
-/* Pieces are found left to right and linked right to left: `kinds` holds one mark for each
- * byte of the pattern, 0 where a piece goes on. */
+/* Pieces are found left to right and linked right to left: `kinds` holds one mark for each byte of
+ * the pattern, 0 inside a piece. */
 static uint32_t pieces(struct pol_nfa *nfa, const char *p, size_t len, uint32_t next, uint32_t rule)
 {
 	uint8_t *kinds = b_calloc(len + 1, 1);

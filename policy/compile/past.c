@@ -53,7 +53,7 @@ static void put(struct pol_past *p, const char *matched, const char *origin, boo
 	p->v[p->n++] = (struct pol_past_rule){matched ? matched : "", origin ? origin : "", allow};
 }
 
-/* Behind what is there, in the order of an image's table; borrowed. */
+/* Appended, in the order of an image's table; borrowed. */
 static void put_all(struct pol_past *p, const struct pol_endpoints *net)
 {
 	for (size_t i = 0; i < net->n; i++)

@@ -43,13 +43,13 @@ struct pol_http_rule {
 	const char *matched, *origin; /* as in struct pol_rule */
 };
 
-/* What is said of an endpoint whose requests are judged. */
+/* The properties of an endpoint whose requests are judged. */
 struct pol_http_rules {
 	struct pol_http_rule *v;
 	size_t n, cap;
 	const char *name;   /* of the network policy it is of; NULL: it has none */
 	bool is_audit;	    /* what no rule allows is recorded, and passes */
-	bool keeps_slashes; /* "%2F" may stand in a path */
+	bool keeps_slashes; /* a path may have "%2F" */
 	bool no_tls;	    /* what is encrypted is not opened, and so refused */
 };
 

@@ -54,7 +54,7 @@ static void append_reach(struct pol_writer *w, const struct pol_dense *d, struct
 	out->reach = pol_writer_append(w, reach, d->nstates * sizeof *reach);
 }
 
-/* What states are to tell: two answers, the rule that matches, or also what lies ahead. */
+/* What states must distinguish: two answers, the matching rule, or also what may follow. */
 enum telling { VERDICTS, RULES, RULES_AHEAD };
 
 static void append_dfa(struct pol_writer *w, const struct pol_dense *d, enum telling telling,

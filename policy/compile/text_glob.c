@@ -26,7 +26,7 @@ static const char *class_end(const char *p)
 	return NULL;
 }
 
-/* Behind what stands at p, as a whole: an escape, a class, one byte. */
+/* The end of the unit at p: an escape, a class, or one byte. */
 static const char *skip_one(const char *p)
 {
 	if (*p == '\\')
@@ -34,7 +34,7 @@ static const char *skip_one(const char *p)
 	return *p == '[' ? class_end(p) : p + 1;
 }
 
-/* Behind the brace that closes the one at p. */
+/* The place after the brace that closes the one at p. */
 static const char *brace_end(const char *p)
 {
 	int depth = 0;

@@ -47,7 +47,7 @@ struct pol_globs {
 	size_t nranges, ranges_cap;
 };
 
-/* What is wrong with the pattern ("has unclosed '['"); NULL = nothing. */
+/* The error in the pattern ("has unclosed '['"); NULL = none. */
 const char *pol_glob_check(const char *pattern);
 /* Appends what the braces of the pattern make, one or more. B_POLICY. */
 int pol_globs_add(struct pol_globs *, const char *pattern, enum pol_glob_text, struct b_err *err);

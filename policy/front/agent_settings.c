@@ -103,7 +103,8 @@ static int take_denied(struct pol_front *f, const struct pol_ynode *item)
 	return 0;
 }
 
-/* What may be modified beside the workspace; other rules ask nobody, and open no file. */
+/* Paths outside the workspace that may be modified. Other `allow` rules only skip a question, and
+ * open no file. */
 static int take_allowed(struct pol_front *f, const struct pol_ynode *item)
 {
 	const char *path = path_for(&f->doc->arena, item, writers);

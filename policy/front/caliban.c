@@ -181,7 +181,7 @@ static int check_network(struct pol_front *f, const struct pol_ynode *net)
 	}
 	if (!proxy)
 		return 0;
-	/* With a proxy nothing else is open, whatever allow_all_outbound says. */
+	/* A proxy closes everything else, even with allow_all_outbound. */
 	pol_foreign_set(f->doc, POL_SET_network, POL_NET_NONE, proxy->pos);
 	open_on_macos(f, "proxy:", proxy->s, proxy->pos);
 	pol_foreign_proxy(f, proxy);
@@ -269,7 +269,8 @@ static int take_enabled(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* Left out, it would let the command run bare there; here only who says so gets less. */
+/* If the key is missing, caliban runs the command without a sandbox. Here only an explicit value
+ * weakens the run. */
 static int take_fail(struct pol_front *f, const struct pol_ynode *key,
 		     const struct pol_ynode *value)
 {
@@ -310,7 +311,7 @@ static int take_nested(struct pol_front *f, const struct pol_ynode *key,
 	return pol_foreign_bool(f, value, key->s, &f->doc->foreign.is_nested);
 }
 
-/* Nothing that a run does: sbx-policy approve asks for it. */
+/* A run does not use it; sbx-policy approve does. */
 static int take_auto_allow(struct pol_front *f, const struct pol_ynode *key,
 			   const struct pol_ynode *value)
 {

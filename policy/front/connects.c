@@ -34,7 +34,7 @@ static int check_socket(struct pol_front *f, struct entry *e)
 	return pol_root_check(to, e->key->s, f->err);
 }
 
-/* What is said at other ports may be anything but HTTP. */
+/* Connections to other ports may use any protocol. */
 static int check_inspected(struct pol_front *f, const struct entry *e,
 			   const struct pol_endpoint *at)
 {

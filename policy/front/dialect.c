@@ -85,8 +85,8 @@ static const char *skip_string(const char *p, const char *end)
 	return p < end ? p + 1 : end;
 }
 
-/* Of an object in braces: YAML knows those, too, so its keys decide. Loosely: who parses it says
- * what is wrong with it. */
+/* The language of an object in braces. YAML has those, too, so its keys decide. The test is loose:
+ * the parser reports errors. */
 static bool is_json(const char *p, const char *end)
 {
 	bool has_keys = false, comments;
@@ -115,7 +115,7 @@ static bool is_json(const char *p, const char *end)
 	return has_keys;
 }
 
-/* The first line that says something: `[table]`, or `key =`. */
+/* The first line with content: `[table]`, or `key =`. */
 static bool is_toml(const char *p, const char *end)
 {
 	const char *line_end;
@@ -148,7 +148,7 @@ enum pol_dialect pol_front_guess(const char *text, size_t len)
 	if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
 		p += 3;
 	if (memchr(p, '\0', (size_t)(end - p)))
-		return POL_DIALECT_auto; /* the reader of YAML says so */
+		return POL_DIALECT_auto; /* the reader of YAML reports it */
 	p = skip_blanks(p, end, &has_comments);
 	if (p < end && *p == '{' && (has_comments || is_json(p, end)))
 		return POL_DIALECT_srt;
@@ -249,7 +249,7 @@ struct pol_profile *pol_foreign_begin(struct pol_doc *doc, const struct pol_ynod
 	doc->foreign.dialect = dialect;
 	doc->foreign.tree = root;
 	doc->name = name;
-	/* The document says itself what may be written. */
+	/* The document itself lists what may be written. */
 	pol_foreign_set(doc, POL_SET_cache, false, root->pos);
 	return pol_doc_add_profile(doc, (struct pol_text){.s = "default", .pos = root->pos});
 }

@@ -66,7 +66,7 @@ void pol_foreign_proxy(struct pol_front *f, const struct pol_ynode *port)
 
 /* ---- OpenShell ---- */
 
-/* What is said of one endpoint, whatever its port. */
+/* The rules for one endpoint, for all its ports. */
 struct endpoint {
 	struct pol_connect c;
 	const char *host; /* "*": any */

@@ -57,7 +57,7 @@ static bool has_dotdot(const char *s)
 	return false;
 }
 
-/* Both may be wrong at once, and both are told. */
+/* Both may be wrong, and both are reported. */
 static int check_path(struct pol_front *f, const struct pol_ynode *item)
 {
 	if (item->len > MAX_PATH)
@@ -225,7 +225,7 @@ static int take_process(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, rows, 2);
 }
 
-/* Its own parser does not look at the number; there is no other version yet. */
+/* OpenShell's parser does not check the number; there is only one version yet. */
 static int take_version(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
@@ -265,7 +265,7 @@ static void add_listed(struct pol_front *f, enum pol_root_list list, const char 
 			      (struct pol_text){.s = path, .pos = pos, .is_literal = true});
 }
 
-/* Where there is a GPU, what its libraries use. */
+/* On a host with a GPU, the files that its libraries use. */
 static void add_gpu(struct pol_front *f, struct pol_pos pos)
 {
 	static const char *const written[] = {

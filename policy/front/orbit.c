@@ -439,7 +439,7 @@ static int take_presets(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* Names; `*` stands for any part of one. */
+/* Names; `*` matches any part of one. */
 static int take_pass_env(struct pol_front *f, const struct pol_ynode *key,
 			 const struct pol_ynode *value)
 {

@@ -29,7 +29,7 @@ struct pol_ycomment {
 	size_t at;
 	unsigned line, col;
 	const char *text; /* with its `#` */
-	bool is_trailing; /* something stands before it on the line */
+	bool is_trailing; /* another token is before it on the line */
 };
 
 struct pol_ysource_doc {

@@ -96,7 +96,7 @@ static int take_filesystem(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
 }
 
-/* What srt opens without a word in the document. */
+/* What srt opens without an entry in the document. */
 static int add_implied(struct pol_front *f, const char *dir, struct pol_pos pos)
 {
 	struct pol_texts *list = &f->doc->settings.roots[POL_ROOTS_openModify];
@@ -275,7 +275,7 @@ static int take_later(struct pol_front *f, const struct pol_ynode *key,
 	return 0;
 }
 
-/* What is said of a denial, each by the entry that denies. */
+/* Settings about denials; each is reported at its own entry. */
 static int take_reasons(struct pol_front *f, const struct pol_ynode *key,
 			const struct pol_ynode *value)
 {
@@ -390,7 +390,7 @@ static int take_seccomp(struct pol_front *f, const struct pol_ynode *key,
 	return pol_front_map(f, value, key->s, true, KEYS(rows));
 }
 
-/* Files keep their owners here, and git what it thinks of them. */
+/* In a run files keep their owners, so git's check of ownership works unchanged. */
 static int take_git(struct pol_front *f, const struct pol_ynode *key, const struct pol_ynode *value)
 {
 	static const struct pol_key rows[] = {

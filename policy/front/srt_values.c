@@ -55,7 +55,7 @@ static const char *folded(struct b_arena *a, const char *text, unsigned *out_up)
 	return s;
 }
 
-/* What a rule of ours begins with: the root, the home, or the workspace. */
+/* The beginning of a rule: the root, the home, or the workspace. */
 static const char *anchored(struct b_arena *a, const char *text, unsigned *out_up)
 {
 	*out_up = 0;
@@ -116,8 +116,8 @@ struct entry {
 	size_t n;	  /* rules that came of it */
 };
 
-/* What a pattern closes is closed with all below. What it opens for modifying, which srt leaves out
- * on Linux, is open alone. */
+/* A pattern that denies also covers everything below its matches. A pattern that allows modifying,
+ * which srt ignores on Linux, covers only its matches. */
 static int add_expanded(struct pol_front *f, const struct entry *e, const char *text)
 {
 	struct pol_texts *list = &f->doc->settings.roots[e->list];
@@ -180,7 +180,7 @@ static int add_bracketed(struct pol_front *f, const char *text, struct entry *e)
 	return add_literal(f, e, text);
 }
 
-/* srt takes the slash off a relative path alone. */
+/* srt removes the slash only from relative paths. */
 static bool is_slashed(const char *text)
 {
 	size_t n = strlen(text);

@@ -78,7 +78,7 @@ int pol_cursor_expected(struct pol_cursor *c, const char *what)
 
 	if (byte < 0)
 		return pol_pos_fail(c->err, &pos, "expected %s, found the end of the text", what);
-	/* a CR alone ends no line */
+	/* a single CR does not end a line */
 	if (byte == '\n' || (byte == '\r' && pol_cursor_peek(c, 1) == '\n'))
 		return pol_pos_fail(c->err, &pos, "expected %s, found the end of the line", what);
 	if (byte > ' ' && byte < 0x7f)

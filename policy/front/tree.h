@@ -115,7 +115,7 @@ int pol_cursor_init(struct pol_cursor *, struct b_arena *, const char *name, con
 int pol_cursor_peek(const struct pol_cursor *, size_t n);
 /* The byte here, which is passed; -1: the text is over. */
 int pol_cursor_next(struct pol_cursor *);
-/* Does the text go on with this? Then it is passed. */
+/* Whether the text continues with this. If so, skips it. */
 bool pol_cursor_take(struct pol_cursor *, const char *word);
 struct pol_pos pol_cursor_pos(const struct pol_cursor *);
 /* Fails at the cursor: "expected X, found Y"; -1. */
