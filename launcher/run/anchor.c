@@ -38,7 +38,7 @@ static _Noreturn void be_command(const char *command, const char *id, const char
 	_exit(127);
 }
 
-/* It may not keep the run from ending. */
+/* It must not delay the end of the run for ever. */
 static int wait_for(pid_t pid, const char *option, int most, struct b_err *err)
 {
 	uint64_t end = b_now_ms() + PATIENCE_MS;

@@ -41,8 +41,8 @@ static bool is_ours(const char *dir)
 	       (st.st_mode & 077) == 0;
 }
 
-/* A place where nobody else was first, or where it was us. In a run inside a run our own is
- * closed to us: open(2) says so, which stat(2) and access(2) do not (landlock(7)). */
+/* A place that was free, or that belongs to this user. In a run inside a run the user's own place
+ * is closed: open(2) shows that, and stat(2) and access(2) do not (landlock(7)). */
 static bool is_free(const char *dir)
 {
 	b_auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -102,7 +102,7 @@ int lau_channel_base(char **out, struct b_err *err)
 	dir = NULL;
 	if (lau_scratch_base(&dir, err) < 0)
 		return -1;
-	(void)find_name(dir, &path); /* else lau_channel_make_base() tells what is wrong */
+	(void)find_name(dir, &path); /* otherwise lau_channel_make_base() reports the error */
 	*out = b_str_take(&path);
 	return 0;
 }
@@ -255,7 +255,8 @@ int lau_channel_settle(struct lau_channel *ch, struct b_err *err)
 int lau_channel_new(const char *base, const struct lau_channel_image *image,
 		    enum sbx_audit_level level, struct lau_channel *out, struct b_err *err)
 {
-	/* Coverage alone needs little, and nobody may be there to read it. */
+	/* Counts of processes need little room, and in preload-only mode no reader empties the
+	 * ring. */
 	size_t data = level == SBX_AUDIT_NONE ? LAU_RING_COVERAGE : LAU_RING_DATA;
 
 	*out = (struct lau_channel){.lock_fd = -1,

@@ -38,7 +38,7 @@ struct b_arena;
 struct lau_identity;
 struct pol_ll_plan;
 
-/* What the run has for itself, beside the network. */
+/* What is private to the run besides the network. */
 #define LAU_ISOLATE_SHM 1u /* /dev/shm: an empty tmpfs, gone with the run */
 #define LAU_ISOLATE_PID 2u /* pid namespace and its /proc; with the supervisor all of it dies */
 #define LAU_ISOLATE_TMP 4u /* /tmp: likewise, but for what of the host's is to stay in it */
@@ -49,11 +49,11 @@ struct pol_ll_plan;
 
 #define LAU_DEVICES_MAX 16
 
-/* Pipes above 2 that came to us from who started us. */
+/* Pipes above 2 that the launcher inherited. */
 struct lau_pipes {
 	int *v;
 	size_t n, cap;
-	bool known; /* false: there is no /proc to tell */
+	bool known; /* false: there is no /proc that shows them */
 };
 /* Called while few descriptors are open: asking /proc for one costs microseconds. */
 void lau_pipes_find(struct lau_pipes *);
@@ -62,9 +62,9 @@ void lau_pipes_release(struct lau_pipes *);
 struct lau_confine {
 	/* 1 */
 	bool want_net_ns;
-	bool has_endpoints; /* rules say what of the network is open: only a namespace holds them */
-	unsigned isolate;   /* LAU_ISOLATE_* */
-	unsigned isolate_must; /* those whose lack is an error; the rest is told (LAU_NO_*) */
+	bool has_endpoints;    /* rules on endpoints, which need the namespace */
+	unsigned isolate;      /* LAU_ISOLATE_* */
+	unsigned isolate_must; /* the run fails without these; others are reported (LAU_NO_*) */
 	int lost;	       /* LAU_NO_* of an attempt before */
 	int no_userns; /* errno: maps of a user namespace were refused (LAU_SPOILED); 0 = no */
 	const char *shm_keep;	     /* this directory of the host's /dev/shm stays, NULL = none */

@@ -90,7 +90,7 @@ static void hide(void *ctx, const char *path)
 	d->hidden[d->nhidden++] = b_arena_strndup(&d->arena, path, strlen(path));
 }
 
-/* Where the log would be without variables. */
+/* The place of the log if no variable is set. */
 static void hide_usual_state(struct lau_dirs *d)
 {
 	b_auto(b_str_release) struct b_str account = {0}, path = {0};
@@ -351,7 +351,7 @@ struct links {
 	bool is_refused;
 };
 
-/* The names of /dev itself are closed, whatever the rules say of what they stand for. */
+/* The names of /dev itself stay closed, also where rules open the device. */
 static bool is_system(const char *link)
 {
 	return b_has_prefix(link, "/dev/") && !strchr(link + 5, '/');

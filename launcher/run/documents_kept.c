@@ -31,7 +31,7 @@ struct lau_document {
 	bool is_absent; /* it was not there, or is no file of its own (a signed policy) */
 };
 
-/* ---- what the documents say ---- */
+/* ---- the content of the documents ---- */
 
 static int read_one(const char *path, struct b_str *out, bool *out_absent, struct b_err *err)
 {

@@ -66,7 +66,7 @@ static bool take(struct b_arena *a, const char *top, const char *dir, struct lau
 	if (!has(a, dir, "HEAD"))
 		return false;
 	*out = (struct lau_repo){top, dir, common ? common : dir, is_unread};
-	/* of worktrees that share a configuration each says its own */
+	/* worktrees that share a configuration have entries of their own */
 	if (out->common == dir)
 		(void)pol_gitconfig_read(a, join(a, dir, "config"), take_worktree, &w);
 	(void)pol_gitconfig_read(a, join(a, dir, "config.worktree"), take_worktree, &w);
@@ -88,7 +88,7 @@ bool lau_repo_at(struct b_arena *a, const char *top, struct lau_repo *out)
 	return is_unread || (dir && take(a, top, dir, out));
 }
 
-/* What git takes for a bare repository. */
+/* Whether git takes the directory for a bare repository. */
 static bool is_bare(struct b_arena *a, const char *dir)
 {
 	return has(a, dir, "commondir") || (has(a, dir, "objects") && has(a, dir, "refs"));
@@ -134,7 +134,7 @@ enum {
 struct index {
 	const unsigned char *start, *at, *end;
 	uint32_t version, entries;
-	struct b_str name; /* of the entry before: version 4 says what of it stays */
+	struct b_str name; /* of the entry before, whose beginning version 4 reuses */
 	uint32_t *places;  /* where each entry begins; 0: not without the one before */
 };
 

@@ -43,9 +43,9 @@ static bool may_change(struct pol_engine *e, const char *real)
 	return v.allowed;
 }
 
-/* Follows `path` as the kernel does: true where the run may put something else in the place of a
- * link, a directory or the file itself; where what a link says depends on who asks, as in /proc;
- * and where it is not to be followed. */
+/* Follows `path` as the kernel does. True if the run may replace a link, a directory on the way or
+ * the file itself, if the text of a link depends on the reader, as in /proc, or if the path cannot
+ * be followed. */
 static bool may_lead_elsewhere(struct pol_engine *e, struct b_arena *a, const char *path)
 {
 	const char *real = "", *rest = path;
@@ -284,7 +284,7 @@ static void find_users(struct b_arena *a, char const *const *envp, const char *o
 }
 
 /* In the text of a shell: another directory may be in a repository that the command has made, whose
- * configuration nobody keeps closed. */
+ * configuration is not protected. */
 static bool changes_directory(char const *const *argv)
 {
 	for (; *argv; argv++) {

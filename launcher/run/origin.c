@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* origin.c - what the first line of the log says of a run, and what all its lines do: who, where,
- * on whose behalf. */
+/* origin.c - the fields of the first line of a log, and of all its lines: user, machine, place,
+ * context. */
 #include "launcher/run/origin.h"
 
 #include <string.h>

@@ -338,7 +338,7 @@ static void add_end(const struct lau_record *r, const struct lau_outcome *o,
 {
 	if (r->collector) {
 		aud_collector_counts(r->collector, &info->counts);
-		/* while the run goes on, what it says last is to come */
+		/* while the run lasts, its last line is still to come */
 		info->final_hash = o ? aud_collector_hash(r->collector) : NULL;
 	}
 	info->exit_status = -1;
@@ -361,7 +361,7 @@ static size_t list_limits(const struct lau_bounds *bounds, struct aud_limit out[
 	return n;
 }
 
-/* What the caller says that the run belongs to; NULL = nothing, or too much to be a name. */
+/* The tool call that the caller names for the run; NULL = none, or one that is too long. */
 static const char *context_of(char *const *vars)
 {
 	enum { CONTEXT_MAX = 512 };
@@ -441,7 +441,7 @@ static void tell_start(struct lau_record *r, const struct lau_spawned *spawned, 
 			      is_brokers ? LAU_INNER_PID(true) - 1 : 0, real, cls);
 }
 
-/* Where we know what a number in an event means out here. */
+/* Whether the numbers of processes in events are known outside of the run. */
 static void watch_ends(struct lau_record *r, const struct lau_spawned *spawned)
 {
 	if (spawned->wrap || (r->parent && !spawned->init))

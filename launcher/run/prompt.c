@@ -26,7 +26,7 @@ void lau_prompt_look(struct lau_prompt *p)
 		write_held(p);
 }
 
-/* A raw terminal does not return the carriage by itself. */
+/* A terminal in raw mode needs a carriage return for each line. */
 void lau_prompt_say(struct lau_prompt *p, const char *line)
 {
 	bool is_held = p->is_terminal && !p->has_ended && lau_os_is_screen_taken();

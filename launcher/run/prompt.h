@@ -17,7 +17,7 @@
 
 struct lau_prompt {
 	bool is_terminal; /* standard error */
-	bool has_ended;	  /* nobody has the screen any more */
+	bool has_ended;	  /* no program draws on the screen any more */
 	struct b_str held;
 	unsigned nheld, beyond; /* lines that wait; more than those, which are only counted */
 };

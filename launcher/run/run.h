@@ -153,5 +153,5 @@ void lau_family_free(struct lau_family *);
 /* One more run inside: *out_room is what its log may have, to be given back. B_AUDIT when there is
  * no room left. */
 int lau_family_join(struct lau_family *, uint64_t *out_room, struct b_err *err);
-/* Its log has `used` bytes, and gets no more. */
+/* Its log is complete and has `used` bytes. */
 void lau_family_leave(struct lau_family *, uint64_t room, uint64_t used);

@@ -87,7 +87,7 @@ static bool is_as_new(int fd)
 	return lau_os_is_plain_dir(fd) && fstat(fd, &st) == 0 && st.st_size <= KEPT_BYTES;
 }
 
-/* What is not as it was left is not handed on, nor left to be looked at again. */
+/* A directory that was changed meanwhile is neither reused nor kept. */
 static bool take_kept(int base, const char *name, struct lau_scratch *out)
 {
 	b_auto_fd int kept = aud_place_open(base, aud_place_kept().s);
@@ -105,7 +105,7 @@ static bool take_kept(int base, const char *name, struct lau_scratch *out)
 	return true;
 }
 
-/* Empty, and nobody is left who has rights on it. */
+/* It is empty, and no process with rights on it is left. */
 static bool leave_kept(const struct lau_scratch *s, const char *name)
 {
 	const struct aud_place_name place = aud_place_kept();
@@ -150,7 +150,7 @@ static bool take_slot(int base, const char *name, struct lau_scratch *out)
 	return false;
 }
 
-/* Somebody was first everywhere: a name nobody can know before. */
+/* All places are taken: uses a random name, which no other process can predict. */
 static void random_name(struct b_str *name)
 {
 	unsigned char raw[16] = {0};
@@ -222,8 +222,7 @@ int lau_scratch_lend(const struct lau_scratch *s, uid_t uid, gid_t gid, struct b
 	return 0;
 }
 
-/* By descriptors alone: the command may have had the directories of the path to itself, and put
- * others there. */
+/* Uses only descriptors: the command may have replaced the directories of the path. */
 void lau_scratch_release(struct lau_scratch *s)
 {
 	if (s->lock >= 0) {

@@ -26,9 +26,9 @@ struct loop {
 	bool has_ended;	      /* the command */
 	bool all_killed;      /* a pid namespace, the broker in it as well */
 	bool is_alone;	      /* the first process of the pid namespace */
-	uint64_t ended_ms;    /* the command has ended: told then, 0 = nothing to tell */
+	uint64_t ended_ms;    /* end of the command, not reported yet; 0 = nothing to report */
 	unsigned rounds;
-	uint64_t until_ms;	  /* the broker may take so long for what was begun */
+	uint64_t until_ms;	  /* the broker's time limit for calls that were begun */
 	int stop_signal;	  /* EV_STOPPED */
 	struct lau_signal signal; /* EV_SIGNAL */
 	int term_signal;	  /* what TERM is */
@@ -50,7 +50,7 @@ static void pass_on(struct loop *l)
 		l->swallow_cont = false;
 		return;
 	}
-	/* The terminal told the whole group, the command in it included. */
+	/* The terminal signals the whole group, which includes the command. */
 	if (sig->from_kernel && getpgid(l->s->command) == getpgrp())
 		return;
 	/* our own doing, as SIGXFSZ is when a log meets the limit of file sizes (setrlimit(2)) */
@@ -173,8 +173,8 @@ static void act(struct loop *l, unsigned doing)
 		arm(l, LAU_ROUND_MS);
 }
 
-/* Nobody is left but the broker, which does, and tells, what the last of them had asked for: as
- * the end of a process waits for what its other threads are doing. */
+/* Only the broker is left. It still performs and reports what the last processes asked for, as the
+ * end of a process waits for its other threads. */
 static bool is_finishing(const struct loop *l)
 {
 	return l->has_ended && l->servants.broker && b_now_ms() < l->until_ms &&
@@ -249,7 +249,7 @@ static void command_changed(struct loop *l, int status)
 	if (lau_processes_can_adopt())
 		l->servants.group = 0;
 	else if (l->s->is_contract)
-		(void)kill(l->to, SIGKILL); /* nobody will find them any more */
+		(void)kill(l->to, SIGKILL); /* no process will find them later */
 	if (l->state == LAU_ST_RUN)
 		l->deadline_ms = 0; /* it was kept, however long the rest takes to be found */
 	/* A broker that serves nobody else ends at once, and so does the first process of a pid
@@ -293,7 +293,8 @@ static void reap(struct loop *l)
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
 		if (pid == (l->s->wrap ? l->s->wrap : l->s->command)) {
-			/* twice of one that the broker left behind: it told of the end, too */
+			/* a process that the broker left behind is reported twice, because the
+			 * broker reported its end as well */
 			if (!l->has_ended)
 				command_changed(l, status);
 		} else if (pid == l->s->broker && !WIFSTOPPED(status))
@@ -436,7 +437,7 @@ static void take_watched(struct loop *l, struct lau_watch *w)
 	}
 }
 
-/* Signals, others, streams, or time: whatever comes first. */
+/* Waits for a signal, a request, a stream, or the next deadline. */
 static void wait_for_news(struct loop *l)
 {
 	enum { FIXED = 1 + LAU_WATCHES };

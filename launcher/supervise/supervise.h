@@ -122,7 +122,7 @@ enum lau_watched {
 	LAU_WATCH_SIGNAL,  /* for the command */
 	LAU_WATCH_CHANGED, /* the command: out->signo is its status, as wait(2) returns it */
 	LAU_WATCH_OVER,	   /* the run must end */
-	LAU_WATCH_ALONE	   /* the first process of the pid namespace is alone in it */
+	LAU_WATCH_ALONE	   /* the first process is the only one left in the pid namespace */
 };
 
 struct lau_watch {

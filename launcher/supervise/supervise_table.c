@@ -65,7 +65,8 @@ const struct lau_move lau_moves[LAU_STATE_COUNT][LAU_EVENT_COUNT] =
 				[LAU_EV_EMPTY] = {LAU_ST_DONE, LAU_DO_NOTHING},
 				[LAU_EV_STOPPED] = {LAU_ST_LEFT, LAU_DO_NOTHING},
 				[LAU_EV_SIGNAL] = {LAU_ST_LEFT, LAU_DO_NOTHING},
-				/* somebody is impatient, and the command is gone: no more grace */
+				/* the user signalled again, and the command has ended: no more
+				 * grace time */
 				[LAU_EV_END_SIGNAL] = {LAU_ST_LEFT_KILL,
 						       LAU_DO_KILL | LAU_DO_ARM_ROUND},
 				[LAU_EV_STOP] = {LAU_ST_LEFT_KILL, LAU_DO_KILL | LAU_DO_ARM_ROUND},

@@ -54,7 +54,7 @@ static int drain(int fd, size_t most, struct b_str *out)
 	return 0;
 }
 
-/* "sbx-bundle: E_POLICY: reason\n" as the reason alone. */
+/* Reduces "sbx-bundle: E_POLICY: reason\n" to the reason. */
 static void strip(struct b_str *text)
 {
 	const char *from = b_str_c(text);
@@ -70,7 +70,7 @@ static void strip(struct b_str *text)
 	*text = clean;
 }
 
-/* What it says to descriptor 2 is a line: it fits a pipe, and is read when it has ended. */
+/* It writes at most one line to descriptor 2. That fits a pipe, and is read after it has ended. */
 static int run_helper(const char *program, const char *file, const char *key, struct b_str *answer,
 		      struct b_err *err)
 {

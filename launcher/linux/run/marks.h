@@ -4,7 +4,7 @@
 #pragma once
 
 #ifdef SBX_MARKS
-/* What has been done since the mark before; `name` is a literal. */
+/* Ends a step of the start, which began at the last mark; `name` is a literal. */
 void lau_mark(const char *name);
 /* All of them as lines "NAME MICROSECONDS" on standard error. */
 void lau_marks_print(void);

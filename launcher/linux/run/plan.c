@@ -66,9 +66,10 @@ static size_t protect_own(const struct lau_host *host, const struct lau_dirs *di
 
 /* ---- what the run has for itself ---- */
 
-/* An ordinary user needs a user namespace for it, in which files of others belong to nobody (ssh(1)
- * refuses its own configuration there). So only where the network needs one already, where the
- * policy's own system has one always, or when asked for. In a run inside a run nothing can be had.
+/* An ordinary user needs a user namespace for it, in which files of other users belong to nobody
+ * (ssh(1) refuses its own configuration there). So the default uses one only where the network
+ * needs one anyway, or where the policy's own system always has one. A run inside a run cannot have
+ * any.
  */
 static unsigned isolate_auto(const struct lau_host *host, const struct lau_dirs *dirs)
 {
@@ -200,7 +201,7 @@ int lau_plan_policy(const struct lau_options *o, struct lau_host *host, struct l
 	/* Denies inside a writable tree: the broker's work, or by covers that of mounts, for what
 	 * is there. Without either they are refused, or the shim's alone. */
 	q.rq.with_protected = true;
-	/* A shim alone (--print-env) looks at no endpoint. */
+	/* In preload-only mode (--print-env) endpoints are not checked. */
 	q.rq.with_endpoints =
 		host->has_broker && !p->is_wrapped && !host->is_asked_as_macos && !o->print_env;
 	q.rq.with_id_maps = host->has_broker && o->allow & POL_SC_ALLOW_NAMESPACES;
@@ -225,8 +226,8 @@ static void note_program(void *ctx, const struct pol_endpoint *r, const struct p
 	p->losses[p->nlosses - 1].is_note = true;
 }
 
-/* By the broker, in a network namespace: each is a wall, and sbx-egress the only way out. Without
- * either the engine has said what is lost, and there is no network. */
+/* The broker and a network namespace enforce the rules, each by itself, and sbx-egress is the only
+ * way out. Without one of them the engine has reported the loss, and the command has no network. */
 static void plan_endpoints(struct lau_plan *p)
 {
 	p->has_endpoints = p->engine->effect.by_endpoint && p->engine->has_endpoints;
@@ -263,7 +264,7 @@ static void plan_proxy(const struct lau_options *o, struct lau_plan *p)
 				 "add --connect HOST:PORT");
 }
 
-/* What the relay would count, carry or ask another proxy for does not pass by it. */
+/* Reports settings of the relay that have no effect, because connections do not pass through it. */
 static void plan_relayed(struct lau_plan *p)
 {
 	const struct pol_effect *e = &p->engine->effect;
@@ -287,7 +288,7 @@ static bool judges_sockets(const struct lau_plan *p)
 	return p->engine->rules.op[SBX_CONNECT].n && p->engine->effect.unix_ != POL_UNIX_HOST;
 }
 
-/* Sockets by path are the broker's alone to judge. */
+/* Only the broker judges sockets by path. */
 static void plan_sockets(const struct lau_host *host, struct lau_plan *p)
 {
 	if (judges_sockets(p) && !host->has_broker)
@@ -406,7 +407,7 @@ static void plan_bounds(const struct lau_options *o, const struct lau_host *host
 	lau_bounds_plan(o, host, can, p);
 }
 
-/* What Landlock does not see on this kernel, the broker does, whatever the policy says. */
+/* The broker performs the calls that Landlock does not see on this kernel, under every policy. */
 static int make_floor(const struct lau_options *o, const struct lau_host *host, struct lau_plan *p,
 		      struct b_err *err)
 {

@@ -100,8 +100,8 @@ static unsigned beside(const struct lau_plan *p, int lost)
 	return mask;
 }
 
-/* What is known of the names in the workspaces. Under bwrap the kernel alone keeps what is denied,
- * by the names that are covered. */
+/* Reports workspaces on file systems that fold names. Under bwrap only the mounts enforce denials,
+ * by the names that they cover. */
 void lau_plan_names(struct lau_plan *p)
 {
 	const struct pol_ruleset *rules = &p->engine->rules;
@@ -153,7 +153,7 @@ void lau_plan_abi(struct lau_plan *p, const struct lau_host *host)
 	}
 }
 
-/* What a namespace would have kept that could not be had. */
+/* Reports what a namespace would have enforced that the run could not have. */
 void lau_plan_abi_lost(struct lau_plan *p, int lost)
 {
 	const char *text, *said;
@@ -180,8 +180,8 @@ static bool is_promise(const struct pol_gap *g)
 	return false;
 }
 
-/* By mounts they hold for what is there at the start, and without a broker where nothing around
- * them may be written; of the rest is told how much it is. */
+/* Mounts enforce them for files that exist at the start. Without a broker they are enforced where
+ * the directories around them may not be written. For the others the number is reported. */
 void lau_plan_take_promises(struct lau_plan *p)
 {
 	struct pol_floor *f = &p->floor;
@@ -208,7 +208,7 @@ void lau_plan_protected(struct lau_plan *p, const struct lau_host *host)
 				       "cover a missing file: use --backend landlock",
 				       p->promises_open));
 		p->losses[p->nlosses - 1].is_note = true;
-	} else if (host->landlock_abi > 0) { /* else all is lost, and told */
+	} else if (host->landlock_abi > 0) { /* else all is lost; reported elsewhere */
 		lau_plan_add(
 			p, true,
 			b_arena_printf(&p->arena,
@@ -225,7 +225,7 @@ bool lau_plan_takes_no_descriptor(const struct lau_host *host)
 	       host->serving.by[host->kinship].descriptor;
 }
 
-/* Stricter than the policy, and a riddle unless it is told. */
+/* The run is stricter than the policy here, and a user could not find out why without this line. */
 void lau_plan_sockets(struct lau_plan *p, const struct lau_host *host)
 {
 	bool opens_none = host->serving.pidfd_sys;
@@ -243,7 +243,7 @@ void lau_plan_sockets(struct lau_plan *p, const struct lau_host *host)
 	p->losses[p->nlosses - 1].is_note = true;
 }
 
-/* What --allow namespaces alone does not give. */
+/* Reports what --allow namespaces does not give by itself. */
 void lau_plan_namespaces(const struct lau_options *o, const struct lau_host *host,
 			 struct lau_plan *p)
 {
@@ -318,7 +318,7 @@ static bool is_known(const struct lau_plan *p, const char *path)
 	return false;
 }
 
-/* A rule that covers more than the node says nothing of devices. */
+/* A rule that covers more than the node does not open devices. */
 static bool names_device(const struct pol_rule *r)
 {
 	struct stat st;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* planmarks.c - --marked-calls: where the kernel decides alone (docs/adr/016), or why nowhere. */
+/* planmarks.c - --marked-calls: the directories in which only the kernel decides (docs/adr/016), or
+ * why there are none. */
 #include "base/mem.h"
 #include "launcher/options/options.h"
 #include "launcher/plan/plan.h"

@@ -18,7 +18,7 @@
 #include "policy/plan/seccomp.h"
 #include "policy/rules/fsview.h"
 
-/* What --keep-fd names of sockets is the run's as if it had made them. */
+/* Sockets that --keep-fd names count as made by the run. */
 static void note_network(struct run *r, struct lau_broker_net *net)
 {
 	uint64_t *kept;
@@ -35,7 +35,7 @@ static void note_network(struct run *r, struct lau_broker_net *net)
 	net->kept = kept;
 }
 
-/* What the rule for standard input and output alone opens for writing. */
+/* Files that only the rule for standard input and output opens for writing. */
 static void note_streams(struct run *r)
 {
 	static const char by[] = "builtin:stdio:";
@@ -94,12 +94,12 @@ static void add_proxy(struct run *r)
 		lau_environment_offer(&r->env, vars[i].name, vars[i].value);
 }
 
-/* Of a run whose policy has rules on endpoints. */
+/* For a run whose policy has rules on endpoints. */
 static int prepare_door(struct run *r, struct b_err *err)
 {
 	const struct lau_plan *p = &r->plan;
 
-	/* the run's resolver knows whole names alone: no search list (resolv.conf(5)) */
+	/* the run's resolver knows only whole names: no search list (resolv.conf(5)) */
 	lau_environment_set(&r->env, "LOCALDOMAIN", ".");
 	if (lau_door_prepare(&r->door, &r->broker.door, err) < 0 ||
 	    lau_door_settle(&r->door, &p->engine->effect, err) < 0)

@@ -48,7 +48,8 @@ struct alone {
 /* ---- the policy ---- */
 
 /* SBX_PROFILE names a profile of the documents given, or else a document, DOCUMENT:PROFILE, or
- * `default`, the built-in policy. Nothing named: a harness that forgot, not one that is free. */
+ * `default`, the built-in policy. Without any, the call fails: the harness forgot it, and must not
+ * run without a policy. */
 static int name_policy(struct alone *a, struct b_err *err)
 {
 	struct lau_policy_opts *p = &a->o.policy;
@@ -92,7 +93,7 @@ static int make_scratch(struct alone *a, struct b_err *err)
 	return 0;
 }
 
-/* What a policy of another system says and a shim alone cannot do. */
+/* Reports what a policy of another system asks for and a shim cannot do. */
 static int tell_losses(const struct alone *a, struct b_err *err)
 {
 	const struct pol_engine *e = a->plan.engine;
@@ -297,7 +298,8 @@ static void add_export(struct b_str *out, const char *name, const char *value)
 	b_str_add(out, "'\n");
 }
 
-/* What --env takes away. A shell can unset what it can name, and not what it keeps for itself. */
+/* Unsets what --env removes. A shell can unset only variables with valid names that it does not set
+ * itself. */
 static void add_unsets(struct alone *a, struct b_str *out)
 {
 	size_t n;
@@ -308,7 +310,7 @@ static void add_unsets(struct alone *a, struct b_str *out)
 			b_str_addf(out, "unset %s 2>/dev/null || :\n", names[i]);
 }
 
-/* What does not fit a shim would have no program start. */
+/* A value that does not fit the shim's buffers would keep every program from starting. */
 static int check_lengths(const struct alone *a, const struct b_str *channel, struct b_err *err)
 {
 	if (channel->len >= SBX_CHANNEL_MAX)

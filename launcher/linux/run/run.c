@@ -91,7 +91,7 @@ static int step_policy(struct run *r, struct b_err *err)
 	lau_host_quick(&r->host);
 	if (r->o->backend == LAU_BACKEND_BWRAP)
 		r->host.has_broker = false; /* no Landlock domain, and no process, outside */
-	/* before anything that the outer run would refuse with less to say */
+	/* before the outer run refuses something with a less helpful message */
 	if (r->host.is_inside && !r->o->dry_run && r->o->strictness != LAU_BEST_EFFORT)
 		return b_fail(err, B_FLOOR, 0, "cannot be enforced: %s", lau_inside_text);
 	if (r->guest)
@@ -135,7 +135,7 @@ static int step_program(struct run *r, struct b_err *err)
 	if (lau_program_find(r->guest ? r->guest->program : r->o->argv[0], value_of(r, "PATH"),
 			     &r->program, err) < 0 ||
 	    lau_parts_may_exec(r->plan.engine, r->program, err) < 0) {
-		/* why, where the policy opens less than it says */
+		/* the reason, where the policy opens less than it asks for */
 		lau_losses_foreign(r->o, &r->plan);
 		return -1;
 	}
@@ -265,7 +265,7 @@ static int step_channel(struct run *r, struct b_err *err)
 	if (r->o->is_shell)
 		lau_environment_set(&r->env, SBX_ENV_SHELL, r->channel.dir);
 	preload_shim(r);
-	/* a run inside would go on by the rules of its start */
+	/* a run inside would keep the rules of its start */
 	if (lau_nest_may(r->guest, &r->plan) && !r->o->reloadable)
 		(void)lau_nest_listen(r->channel.dir, &r->nest);
 	/* Exactly these files of ours: the command may fill the ring, not empty or replace it. */
@@ -351,7 +351,7 @@ static int dry_run(struct run *r, struct b_err *err)
 	return 0;
 }
 
-/* What nobody but this process sees. */
+/* State that only this process has. */
 static void forget(struct run *r)
 {
 	if (r->landlock.ruleset >= 0)

@@ -249,8 +249,8 @@ static void start_record(struct run *r)
 		(void)b_report(me, &err); /* the log goes on */
 }
 
-/* A process of ours in the namespaces of the command, which may be in others by now: it runs. Where
- * there is none the command, if it may make none. 0: nobody. */
+/* A process of the launcher in the namespaces of the run; the command may have left them by now. If
+ * there is none, the command itself, unless it may make namespaces. 0: none. */
 static pid_t stays_in_place(const struct run *r)
 {
 	if (r->spawned.broker)
@@ -260,7 +260,7 @@ static pid_t stays_in_place(const struct run *r)
 	return r->plan.seccomp_flags & POL_SC_ALLOW_NAMESPACES ? 0 : r->spawned.pid;
 }
 
-/* A listener of whom nothing is known would serve nobody. */
+/* A listener whose namespaces are not known could serve no run. */
 static struct lau_watch *serve_others(struct run *r)
 {
 	const struct lau_nest_outer outer = {
@@ -285,7 +285,7 @@ static struct lau_watch *serve_others(struct run *r)
 	return NULL;
 }
 
-/* The kernel says nothing of it, and a shell "Bad system call". */
+/* The kernel reports nothing about it, and a shell only "Bad system call". */
 static void tell_of_filter(const struct lau_outcome *o)
 {
 	b_auto(b_str_release) struct b_str line = {0};

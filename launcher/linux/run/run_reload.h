@@ -39,6 +39,6 @@ struct lau_reload {
 /* Before the broker is forked: *out is where it is to have its plan. B_USAGE: there are no rules on
  * endpoints. */
 int lau_reload_prepare(struct run *, struct lau_broker_plan **out, struct b_err *err);
-/* The command runs: what the supervisor's loop looks at, or NULL. */
+/* The hooks of the supervisor's loop while the command runs, or NULL. */
 struct lau_watch *lau_reload_watch(struct run *);
 void lau_reload_release(struct lau_reload *);

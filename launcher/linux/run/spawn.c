@@ -25,8 +25,8 @@
 #include "launcher/linux/process/process.h"
 #include "launcher/plan/program.h"
 
-/* What the child says. Nothing: all is well. The first byte alone: it is, but for what it names.
- * All of it: it failed. */
+/* The child's report. Nothing: success. Only the first byte: success, except for what it names. All
+ * of it: failure. */
 struct report {
 	char lost; /* LAU_NET_FILTERED, LAU_NO_* */
 	enum lau_spawn_step step;
@@ -100,7 +100,7 @@ static _Noreturn void give_up(const struct report *r, int out)
 	_exit(127);
 }
 
-/* From the launcher to the command, by whatever processes. */
+/* The stages from the launcher to the command. */
 struct way {
 	const struct lau_spawn *sp;
 	char **shell_argv;
@@ -146,8 +146,8 @@ static bool is_kept(const int keep[KEPT], int fd)
 	return false;
 }
 
-/* Its copies would keep pipes open, and it opens its own. Standard error stays, for its last
- * words. -1 in `keep` is nothing. */
+/* Closes its copies of descriptors, which would keep pipes open; the process opens its own.
+ * Standard error stays open for its error messages. -1 entries of `keep` are ignored. */
 static void let_go(const int keep[KEPT], int null)
 {
 	unsigned from = 3;
@@ -186,9 +186,9 @@ static _Noreturn void serve(struct lau_broker_plan *plan, int sock, int null)
 	_exit(b_report("sbx-launch", &err));
 }
 
-/* As a child of ours, with all that it leaves: only an ancestor may look into them. Or as one of
- * our parent (CLONE_PARENT), for which nothing changes: it waits, signals and stops with it as
- * without a broker. */
+/* Makes the command a child of the broker, if only an ancestor may look into a process. Otherwise
+ * it becomes a child of the supervisor (CLONE_PARENT), which waits for it and signals it as without
+ * a broker. */
 static pid_t start_command(const struct way *w, const struct lau_confine *c, int lost, int unwanted,
 			   struct report *r)
 {
@@ -241,7 +241,7 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));
 		give_up(r, w->out);
 	}
-	if (plan->no_inet) /* the filter lets nobody make a socket of the network */
+	if (plan->no_inet) /* the filter refuses every socket of the network */
 		plan->door.page = NULL;
 	if (plan->door.page && lau_door_open(plan->door.sockets, &plan->door.port,
 					     plan->door.is_published, &r->err) < 0)
@@ -381,8 +381,8 @@ static void reap(pid_t pid)
 		;
 }
 
-/* The first process of a namespace has not ended while any child of ours in it has not been waited
- * for, one too whose number was never told (pid_namespaces(7)). */
+/* The first process of a pid namespace cannot end before all of the launcher's children in it were
+ * reaped, also one whose number was never reported (pid_namespaces(7)). */
 static void end_all(struct lau_spawned *out)
 {
 	pid_t pid = 0;
@@ -418,8 +418,8 @@ static int wait_for_exec(int in, struct lau_spawned *out, struct b_err *err)
 	}
 	end_all(out);
 	out->step = LAU_SPAWN_CONFINE;
-	/* The broker, or the command, was killed before it said hello. There is no number to send
-	 * signals to: 0 would be everybody in our group (kill(2)). */
+	/* The broker or the command was killed before it reported its number. Signals must not go
+	 * to 0, which is every process of the launcher's group (kill(2)). */
 	if (n == 0)
 		return b_fail(err, B_SYSTEM, 0,
 			      "a process of the launcher was killed before the command began");
@@ -444,7 +444,7 @@ static int spawn_child(struct way *w, struct lau_spawned *out, struct b_err *err
 	return 0;
 }
 
-/* With a pipe by which its first process says that it is alone. */
+/* With a pipe by which its first process reports that it is the last one. */
 static int set_out_isolated(struct way *w, struct lau_spawned *out, struct b_err *err)
 {
 	int alone[2], rc;
@@ -520,7 +520,8 @@ static int spawn_less(const struct lau_spawn *sp, char **shell_argv, struct lau_
 	return spawn_once(&less, shell_argv, out, err);
 }
 
-/* The process that found it out is spoiled; another goes on as where there are no user namespaces.
+/* The process that found this out cannot be used any more. Another one continues as on a host
+ * without user namespaces.
  */
 static int spawn_without_userns(const struct lau_spawn *sp, char **shell_argv,
 				struct lau_spawned *out, struct b_err *err)

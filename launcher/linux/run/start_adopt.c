@@ -21,7 +21,7 @@ enum { HOOK_SECONDS = 8, ANSWER_MAX = 32 << 20 };
 
 static const char me[] = "sbx-launch";
 
-/* Options that say what is asked, and do not go on to the runs of commands. */
+/* Options of the question itself, which are not passed on to the runs of commands. */
 static bool is_asking(const char *name)
 {
 	static const char *const names[] = {"hook", "setup", "project", "undo", "dry-run"};

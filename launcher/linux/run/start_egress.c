@@ -162,7 +162,7 @@ static int start_with(struct lau_door *d, const int *more, int n, char **envp)
 	s.fds[2] = policy;
 	s.fds[3] = d->control[1];
 	memcpy(s.fds + BASE, more, (size_t)n * sizeof *more);
-	/* with CLONE_VFORK it has executed, or ended, when we go on */
+	/* with CLONE_VFORK it has executed or ended when this process continues */
 	d->pid = policy < 0 ? -1
 			    : clone(become_egress, stack + sizeof stack,
 				    CLONE_VM | CLONE_VFORK | SIGCHLD, &s);
@@ -172,7 +172,7 @@ static int start_with(struct lau_door *d, const int *more, int n, char **envp)
 	return s.err;
 }
 
-static char search_list[] = "LOCALDOMAIN=."; /* the run's resolver knows whole names alone */
+static char search_list[] = "LOCALDOMAIN=."; /* the run's resolver knows only whole names */
 
 static void start(struct lau_door *d)
 {
@@ -188,7 +188,7 @@ static void start(struct lau_door *d)
 
 /* ---- before the command ---- */
 
-/* Where the user has certificates: what this launcher was given, not what a run inside says. */
+/* The user's certificates, as this launcher got them; not as a run inside names them. */
 static void add_trust(struct b_arena *a, char **envp)
 {
 	static const char *const vars[] = {"SSL_CERT_DIR",
@@ -245,7 +245,7 @@ int lau_door_wait(struct lau_door *d, struct b_err *err)
 		      "sbx-egress ended before it had made the run's certificates");
 }
 
-/* The broker has ended, or says that the run has: nobody needs it any more. */
+/* The broker has ended, or reports that the run has: sbx-egress is no longer needed. */
 static bool is_over(const struct lau_door *d)
 {
 	char byte;

@@ -46,7 +46,7 @@ struct lau_door {
 	}
 /* clang-format on */
 
-/* *out: what the broker is told of it. */
+/* *out: the part of it that the broker gets. */
 int lau_door_prepare(struct lau_door *, struct lau_broker_door *out, struct b_err *err);
 enum { LAU_TLS_FILES = EGR_FD_TLS_END - EGR_FD_OWN };
 /* Before lau_spawn(): sbx-egress starts now, and writes its certificates to these files (of enum

@@ -22,7 +22,7 @@
 
 #define PLACE "/.sbx-tls-"
 
-/* Of enum egr_tls_fd, from EGR_FD_OWN on. */
+/* Descriptors of enum egr_tls_fd, from EGR_FD_OWN on. */
 static const char *const names[LAU_TLS_FILES] = {"ca.pem", "bundle.pem", "java.jks"};
 
 /* Others read it, whoever the command runs as. The names are new: what an earlier command has put
