@@ -181,7 +181,8 @@ static bool loader_is_sound(struct pol_engine *e, char const *const *envp, struc
 
 /* ---- git ---- */
 
-/* What the git of a command that only looks may be led to run. Signatures are %G in a format. */
+/* Configuration by which a read-only git command may run a program. Signatures are %G in a format.
+ */
 static bool runs_a_program(const char *section, const char *key, const char *value)
 {
 	static const struct {

@@ -4,7 +4,7 @@
  *
  * The lock of moves (public.h) is one for the brokers of a user. It does not stop brokers of other
  * users or of containers, nor the host, which may move a directory while this broker creates
- * something in it. Therefore there are two second looks, and one of them sees the other's act. A
+ * something in it. Therefore both check a second time, and one of the two sees the other's act. A
  * worker that moves a directory waits a little, searches it again at its new place, and moves it
  * back if a rule objects (move.c). A worker that makes a name, and took longer than that wait, asks
  * where the directory is, and removes a name that may not be there. A quick worker need not ask:
@@ -40,7 +40,7 @@ bool br_was_slow(const struct br_call *c)
 	return br_now_ns() - c->locked_ns >= QUICK_NS;
 }
 
-/* No signal is meant for what sleeps here but one of a caller that is gone. */
+/* The only signal that ends this sleep is the one for a caller that has ended. */
 void br_let_them_act(void)
 {
 	const uint64_t end = br_now_ns() + PATIENCE_NS;
@@ -53,8 +53,8 @@ void br_let_them_act(void)
 	}
 }
 
-/* Somebody has removed the directory, and so what was made in it: the act was done where it was
- * judged, and nothing of it is anywhere else. */
+/* Another process has removed the directory with what was made in it. The act was done where it was
+ * judged, and nothing of it is elsewhere. */
 static bool is_removed(int dir)
 {
 	struct stat st;
@@ -97,7 +97,8 @@ struct br_answer br_made(struct br_call *c, struct br_end *e, struct br_answer a
 	return br_told_result(c, SBX_MODIFY, a);
 }
 
-/* Made by us, or by somebody in the same second who has not written to it since. */
+/* The broker made it, or another process made it in the same second and has not written to it
+ * since. */
 static bool is_new_file(int fd)
 {
 	const uint64_t second = 1000000000u;
@@ -113,7 +114,7 @@ static bool is_new_file(int fd)
 	       st.stx_btime.tv_nsec == st.stx_mtime.tv_nsec && born + second > b_now_real_ns();
 }
 
-/* By the directory that its text names now, if it is there. */
+/* Judges by the directory that its path names now, if it exists. */
 static void take_away(const struct br_call *c, const struct br_end *e, int fd)
 {
 	size_t parent = sbx_path_parent(e->path, e->len);

@@ -67,7 +67,7 @@ static bool is_copied(const char *attribute)
 	return !strncmp(attribute, "user.", 5) || !strcmp(attribute, "system.posix_acl_access");
 }
 
-/* The calls by name: the broker's filter knows no others. */
+/* The extended-attribute calls by path: the broker's filter allows no others. */
 static int copy_attributes(const char *from, const char *to)
 {
 	b_auto_free char *names = b_malloc(XATTR_LIST_MAX), *value = b_malloc(XATTR_SIZE_MAX);
@@ -101,7 +101,7 @@ static int copy_metadata(int from, int to, const struct stat *st)
 	if ((made.st_uid != st->st_uid || made.st_gid != st->st_gid) &&
 	    fchownat(AT_FDCWD, new, st->st_uid, st->st_gid, 0) < 0)
 		return -errno;
-	/* set-id bits are nothing that a command may make */
+	/* a command may not make set-id bits */
 	if (fchmodat(AT_FDCWD, new, st->st_mode & 01777, 0) < 0)
 		return -errno;
 	rc = copy_attributes(old, new);
@@ -110,7 +110,7 @@ static int copy_metadata(int from, int to, const struct stat *st)
 	return rc;
 }
 
-/* The kernel's own answer to the rename, where there is one before anything is done. */
+/* The kernel's own error for the rename, if it can be known before anything is done. */
 static int refused_anyway(const struct br_end *from, const struct br_end *to, unsigned flags)
 {
 	const int how = AT_EMPTY_PATH | AT_NO_AUTOMOUNT;
@@ -133,7 +133,7 @@ static int refused_anyway(const struct br_end *from, const struct br_end *to, un
 	return S_ISDIR(b.st_mode) ? -EISDIR : 0;
 }
 
-/* Would the kernel take the name away? Asked before, as the name goes last. */
+/* Whether the kernel would remove the name. Checked first, because the name is removed last. */
 static int may_leave(const struct br_end *from, const struct stat *st)
 {
 	uid_t uid = (uid_t)setfsuid((uid_t)-1);
@@ -155,7 +155,7 @@ static int name_aside(char out[BR_COPY_NAME])
 	return 0;
 }
 
-/* Without a name, or with one where the file system has no other files. */
+/* Makes a file without a name, or with one if the file system has no others. */
 static int make_empty(struct br_copy *c, const struct br_end *to)
 {
 	int rc;
@@ -235,7 +235,8 @@ static int give_name(const struct br_copy *c, const struct br_end *to, const cha
 	return linkat(AT_FDCWD, nameless, to->at, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 }
 
-/* At once where nothing is there; else by way of a name beside, for one call. */
+/* Directly if the name is free; otherwise through a temporary name in the same directory, for one
+ * call. */
 static int put_in_place(struct br_copy *c, const struct br_end *to, unsigned flags, bool *out_new)
 {
 	int rc = c->name[0] ? -EEXIST : give_name(c, to, to->name);

@@ -21,8 +21,8 @@
 /* ---- copies that the caller may outrun ---- */
 
 /*
- * Two counts, of which one grows at a time: whoever waits makes the other one grow, then waits
- * until the first is 0. A worker that counted itself under the wrong one sees so, and counts again.
+ * Two counts, of which one is current. A waiter makes the other one current, then waits until the
+ * first is 0. A worker that used the wrong one notices, and counts itself again.
  */
 void br_lend(struct br_worker *w)
 {
@@ -63,7 +63,7 @@ void br_wait_lent(struct br_broker *b)
 
 static void answer_with(struct br_call *c, struct seccomp_notif_resp *resp)
 {
-	/* ENOENT: the caller is gone, or a fatal signal took it */
+	/* ENOENT: the caller has ended, or got a fatal signal */
 	(void)ioctl(c->b->listener, SECCOMP_IOCTL_NOTIF_SEND, resp);
 }
 
@@ -85,8 +85,8 @@ static void end_caller(struct br_call *c, int err)
 		(int)tgid);
 }
 
-/* Puts the descriptor into the caller and answers with its number: in one, unless somebody could
- * notice our copy. A pipe has no end while a writer is there. */
+/* Puts the descriptor into the caller and answers with its number. Does both at once, unless a
+ * program could notice the broker's copy: a pipe does not end while a writer has it open. */
 static void give_fd(struct br_call *c, const struct br_answer *a)
 {
 	struct seccomp_notif_addfd add = {

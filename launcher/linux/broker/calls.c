@@ -93,7 +93,7 @@ const struct br_row br_rows[] = {
 	ROW(SYS_llistxattr, listxattr, END(CWD, 0, BR_END_LAST), NO_END, NONE, NONE, br_listxattr),
 	ROW(SYS_flistxattr, listxattr, END(0, NONE, BR_END_FD), NO_END, NONE, NONE, br_listxattr),
 
-	/* it makes a name, whoever may be connected to */
+	/* binding creates a name, whichever connections are allowed */
 	TRAPROW(SYS_bind, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS | FILES, bind, NO_END, NONE, NONE,
 		br_bind),
 	TRAPROW(SYS_connect, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, connect, NO_END, NONE, NONE,
@@ -157,11 +157,11 @@ const struct br_row br_rows[] = {
 		NONE, br_pidfd_signal),
 
 	TRAPROW(SYS_prctl, BR_TRAP_PRCTL, 0, unknown, NO_END, NONE, NONE, br_greet),
-	/* A domain that a program puts on itself would bind it, not the broker that acts for it:
-	 * better it knows that it has none. */
+	/* A domain that a program puts on itself would not bind the broker, which acts for it. The
+	 * program is therefore told that the kernel has no Landlock. */
 	TRAPROW(SYS_landlock_create_ruleset, BR_TRAP_ABSENT, 0, unknown, NO_END, NONE, NONE, NULL),
 
-#ifdef SYS_open /* the calls that new machines do without */
+#ifdef SYS_open /* calls that new architectures do not have */
 	TRAPROW(SYS_open, BR_TRAP_OPEN, FILES, open, END(CWD, 0, BR_END_FOLLOW), 1, 2, br_open),
 	TRAPROW(SYS_creat, BR_TRAP_ALWAYS, FILES, creat, END(CWD, 0, BR_END_FOLLOW), NONE, 1,
 		br_creat),
@@ -214,8 +214,8 @@ const struct br_row *br_row_find(int nr)
  * calls, at run time, in a few microseconds.
  *
  * A binary tree over call numbers, because open and connect, whose arguments are tested, get no
- * help from the kernel's bitmap of constant answers. Foreign machines and x32 are passed on: the
- * static filter, which is asked as well and whose no outweighs our yes, kills or refuses them.
+ * help from the kernel's bitmap of constant answers. Foreign architectures and x32 pass here: the
+ * static filter also sees them, and its refusal takes precedence.
  */
 
 #if defined(__x86_64__)
@@ -267,8 +267,8 @@ static unsigned of_open(struct trap *t, unsigned flags_arg)
 	return when(t, BPF_JSET, LOW(flags_arg), O_PATH, t->pass, node);
 }
 
-/* Where Landlock grants the making of files, one with set-id bits would be made (docs/adr/016): the
- * mode lies in memory, too. */
+/* Where Landlock allows creating files, it would also allow set-id bits (docs/adr/016), and here
+ * the mode is in memory. */
 static unsigned of_openat2(struct trap *t)
 {
 	if (t->plan->read_level == POL_READ_ALL || t->plan->traps & POL_TRAP_TRUNCATE ||
@@ -479,7 +479,7 @@ static unsigned of_trapped(struct trap *t, const struct trapped *it)
 	return br_trap_refusals(&t->bpf, t->plan, it->nr, &leaf);
 }
 
-/* The calls that are trapped, and what lies between them. */
+/* The trapped calls, and the ranges between them. */
 static size_t make_runs(struct trap *t, struct lau_bpf_run *r)
 {
 	struct trapped all[BR_TRAPS_MAX];
@@ -515,7 +515,7 @@ size_t lau_broker_filter(const struct lau_broker_plan *plan, struct sock_filter 
 	return n;
 }
 
-/* The trap filter, put on. */
+/* Installs the trap filter. */
 
 static const char *remedy(int err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* change.c - what is made, removed or cut by one path. The parent is held, its path read under
- * the lock, the name judged below it, and the act done relative to what is held. */
+/* change.c - creates, removes and truncates by one path. The broker opens the parent, reads its
+ * path under the lock, judges the name below it, and acts relative to the open parent. */
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/names.h"
 
@@ -33,7 +33,7 @@ int br_kernel_says(const struct br_end *e, enum br_want want)
 	bool has_slash = name[n - 1] == '/';
 	struct stat st;
 
-	/* what is to be made is looked for without the slash that only a directory may have */
+	/* a new file is looked up without the trailing slash, which only a directory may have */
 	if (is_new && has_slash)
 		name[n - 1] = '\0';
 	if (fstatat(e->at, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -97,7 +97,8 @@ static int prepare(struct br_call *c, enum br_want want, struct br_answer *out)
 	return -1;
 }
 
-/* What is made has the caller's umask: on before the lock, for it may have to be read. */
+/* A new file gets the caller's umask. It is set before the lock is taken, because it may have to be
+ * read. */
 static int prepare_new(struct br_call *c, enum br_want want, struct br_answer *out)
 {
 	int rc = br_become_maker(c);
@@ -118,7 +119,7 @@ struct br_answer br_mkdir(struct br_call *c)
 	return br_made(c, &c->end[0], a, AT_REMOVEDIR);
 }
 
-/* Device nodes take a capability that no caller has, but the broker's may be another. */
+/* Making device nodes needs a capability that no caller has. The broker may have it. */
 struct br_answer br_mknod(struct br_call *c)
 {
 	unsigned dev_arg = c->row->mode_arg + 1u;
@@ -137,7 +138,7 @@ struct br_answer br_mknod(struct br_call *c)
 	return br_made(c, &c->end[0], a, 0);
 }
 
-/* Reported as a move that is refused: what a rule speaks of would come to be somewhere else. */
+/* Reported as a refused move: an object that a rule names would get another name. */
 static struct br_answer deny_link(struct br_call *c, int says)
 {
 	const struct br_end *e = &c->end[0];
@@ -197,7 +198,8 @@ struct br_answer br_symlink(struct br_call *c)
 	return br_made(c, &c->end[0], a, 0);
 }
 
-/* setrlimit(2): the caller's limit is not ours, and here the call is. */
+/* setrlimit(2): the caller's limit on file sizes does not apply to the broker, so it is checked
+ * here. */
 static bool is_too_long(const struct br_call *c)
 {
 	uint64_t max = c->b->plan->max_size;

@@ -20,9 +20,9 @@
 #include "launcher/linux/broker/broker.h"
 
 /*
- * What the kernel looks at before it looks at a path: flags, modes, times, the names of
- * attributes. A call that fails by these fails so whatever its path is, and what is read from the
- * caller's memory here is not read again.
+ * What the kernel looks at before it looks at a path: flags, modes, times, the names of attributes.
+ * A call that fails by these fails for every path. Data that is read from the caller's memory here
+ * is not read again.
  */
 
 static int flags_within(const struct br_call *c, unsigned known)
@@ -30,8 +30,8 @@ static int flags_within(const struct br_call *c, unsigned known)
 	return c->flags & ~known ? -EINVAL : 0;
 }
 
-/* Flags that go together or not by the kernel's version (O_CREAT|O_DIRECTORY: 6.4) are its own
- * affair: with an empty path it says what it thinks of them. */
+/* Some combinations of flags depend on the kernel's version (O_CREAT|O_DIRECTORY: 6.4). The kernel
+ * judges these: with an empty path it returns its error for them. */
 static int check_open(struct br_call *c)
 {
 	const unsigned tmpfile = O_TMPFILE & ~O_DIRECTORY;
@@ -198,7 +198,7 @@ int br_check(struct br_call *c)
  * never come to more than the ring. No call tells more than one event.
  */
 
-enum { PLACE_MS = 1 }; /* how often a call looks whether the ring has room again */
+enum { PLACE_MS = 1 }; /* how often a call checks whether the ring has room again */
 
 /* The rules are meant of a directory of the run's own, and this is the host's. */
 static bool is_not_ours(const struct lau_broker_plan *p, const char *path, size_t len)
@@ -268,7 +268,7 @@ static int wait_for_place(struct br_call *c)
 int br_take_place(struct br_call *c)
 {
 	if (!c->b->plan->ring || c->b->plan->level == SBX_AUDIT_NONE ||
-	    c->row->call == SBX_CALL_unknown) /* of which nothing is told */
+	    c->row->call == SBX_CALL_unknown) /* which are not reported */
 		return 0;
 	c->has_place = br_get_place(c->b);
 	return c->has_place ? 0 : wait_for_place(c);
@@ -316,8 +316,8 @@ void br_tell(struct br_call *c, const struct br_told *t)
 		ev.rule = sbx_deep_rule(c->b->plan->image, &ev, t->path, t->len, t->path2, t->len2);
 	if (sbx_asked_size(n))
 		text = sbx_asked_put(&ev, n, room);
-	/* it has its place; what could be lost all the same is counted, and ends a run that must be
-	 * recorded */
+	/* its room is reserved; a loss all the same is counted, and ends a run with
+	 * --audit-required */
 	(void)sbx_ring_write(c->b->plan->ring, c->b->plan->ring_size, &ev, t->path, text);
 }
 

@@ -71,7 +71,7 @@ bool br_image_allows(struct br_image i, enum sbx_op op, const char *path, size_t
 	return sbx_decide(i.img, op, path, len) && !folded_denies(i.img, op, path, len);
 }
 
-/* All that may be below the one may be below the other, for all that any rule says of names. */
+/* Whether every name that may be below one directory may be below the other. */
 static bool tree_may_move(const struct sbx_image *img, enum sbx_op op, const struct br_pair *p)
 {
 	if (sbx_folded_near(img, op, p->from, p->from_len) < 0 &&

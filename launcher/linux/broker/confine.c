@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * confine.c - what holds the broker itself.
+ * confine.c - the broker confines itself.
  *
  * Landlock before the target is forked: the target's domain is then inside the broker's, so that
  * the broker may inspect it. Capabilities and the filter after: the target must not inherit them.
@@ -78,13 +78,13 @@ int lau_broker_enter(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return b_fail_sys(err, B_FLOOR, errno, "broker: no_new_privs");
-	br_find_terminals(plan); /* before the domain, which may close them */
+	br_find_terminals(plan); /* opened before the domain, which may deny them */
 	if (plan->landlock_fd >= 0 && syscall(SYS_landlock_restrict_self, plan->landlock_fd, 0) < 0)
 		return b_fail_sys(err, B_FLOOR, errno, "broker: landlock");
 	return 0;
 }
 
-/* ---- the filter: what it never does, it cannot be made to do ---- */
+/* ---- the filter: the broker cannot be made to call what it never calls ---- */
 
 static const int permitted[] = {
 	/* the loop */
@@ -218,7 +218,7 @@ static size_t make_filter(struct sock_filter *p)
 	return n + special(p + n);
 }
 
-/* Before any thread: they all get it. */
+/* Before any thread is made, so that all threads get it. */
 int br_confine_threads(const struct lau_broker_plan *plan, struct b_err *err)
 {
 	uint64_t keep = plan->keep_caps & br_file_caps();
@@ -260,8 +260,8 @@ static struct br_answer refused(const struct lau_served *f)
 			(f->sys & ERRNO_MASK));
 }
 
-/* Answered once: later callers are programs, and the kernel knows no such option. So the descriptor
- * can be one of the broker's own: the command closes it at once. */
+/* Answered once. Later callers are programs, and for them the kernel has no such option. The
+ * descriptor may therefore be one of the broker's own: the command closes it at once. */
 struct br_answer br_greet(struct br_call *c)
 {
 	struct seccomp_notif_addfd add = {
@@ -281,7 +281,7 @@ struct br_answer br_greet(struct br_call *c)
 	return fd < 0 ? refused(&f) : br_value(fd);
 }
 
-/* A process that may not be looked into (prctl(2), PR_SET_DUMPABLE) becomes another by execve(2).
+/* execve(2) makes a process that forbade inspection (prctl(2), PR_SET_DUMPABLE) inspectable again.
  */
 int lau_broker_greet(struct b_err *err)
 {
@@ -306,8 +306,8 @@ int lau_broker_greet(struct b_err *err)
 
 /* ---- in the target: a step of launcher/run/confine.h ---- */
 
-/* The listener must not stay with those it listens to: they could answer themselves. The ring is
- * opened under the command's domain, without the right to truncate it. */
+/* The listener must not stay open in the processes that it serves, which could answer their own
+ * calls. The ring is opened under the command's domain, without the right to truncate it. */
 int lau_confine_trap(const struct lau_confine *c, struct b_err *err)
 {
 	int listener, rc, saved, ring;

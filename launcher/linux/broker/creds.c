@@ -14,9 +14,9 @@
 
 #include "base/io.h"
 
-/* ---- in its name, and in ours again ---- */
+/* ---- with the caller's credentials, and with the broker's again ---- */
 
-/* By the system calls themselves: the C library would change all threads. */
+/* Uses the system calls directly: the C library would change all threads. */
 static int put_on(struct br_worker *w, const struct br_credentials *cr)
 {
 	if (syscall(SYS_setgroups, (long)cr->ngroups, cr->groups) < 0 && w->b->uid == 0)
@@ -37,7 +37,7 @@ void br_become_self(struct br_worker *w)
 
 	if (!w->is_other)
 		return;
-	/* Groups stay as the last caller's: each next one brings its own. */
+	/* The groups of the last caller stay set: each caller sets its own. */
 	syscall(SYS_setfsuid, (long)own.uid);
 	syscall(SYS_setfsgid, (long)own.gid);
 	(void)br_set_effective(own.caps | br_own_caps());
@@ -158,7 +158,7 @@ static int parse_credentials(const char *status, struct br_credentials *out)
 		if (end == groups)
 			break;
 		if (out->ngroups == (int)(sizeof out->groups / sizeof *out->groups))
-			return -EACCES; /* not seen whole: nothing is done in its name */
+			return -EACCES; /* not read completely: refuse the caller */
 		out->groups[out->ngroups++] = (gid_t)g;
 		groups = end + strspn(end, " ");
 	}
@@ -225,12 +225,13 @@ static bool is_in_our_userns(struct br_call *c)
 	       memcmp(its, ours, (size_t)n) == 0;
 }
 
-/* Where they may differ from ours the credentials, and the umask to c->task if it is wanted. */
+/* Reads the credentials if they may differ from the broker's, and the umask into c->task if it is
+ * needed. */
 static int ask_caller(struct br_call *c, bool is_mixed, bool wants_umask,
 		      struct br_credentials *out)
 {
 	bool is_known = !is_mixed || ask_kernel(c, out);
-	unsigned age = c->b->creds_age; /* before: a call announced later makes this one stale */
+	unsigned age = c->b->creds_age; /* first: a call announced later makes this value stale */
 	char status[8192];
 	int rc;
 
@@ -310,8 +311,8 @@ static unsigned ids_of(int nr)
 	return 0;
 }
 
-/* Does the call leave a caller that is what we are as it is? make(1) has each of its children
- * drop what it never had. */
+/* Whether the call changes nothing for a caller with the broker's credentials. make(1) lets each
+ * child drop privileges that it never had. */
 static bool changes_nothing(const struct br_call *c)
 {
 	unsigned n = ids_of(c->n.data.nr);
@@ -325,13 +326,13 @@ static bool changes_nothing(const struct br_call *c)
 	return n > 0;
 }
 
-/* Within a run whose callers cannot change what they are but downwards, credentials are asked
- * for only once somebody did. */
+/* If callers of the run can only drop credentials, these are read only after the first caller has
+ * done so. */
 struct br_answer br_credentials(struct br_call *c)
 {
 	if (!changes_nothing(c))
 		c->b->creds_age++;
-	/* an ordinary user's processes can only become what they are */
+	/* processes of an ordinary user cannot change their ids */
 	if (c->b->uid == 0 && !changes_nothing(c))
 		c->b->mixed_creds = true;
 	return br_proceed(c, BR_PROCEED_CREDENTIALS);

@@ -113,8 +113,8 @@ static bool is_object(const struct br_end *e, int at, const char *name)
 	       there.dev == here.dev && there.ino == here.ino && there.mount == here.mount;
 }
 
-/* By what the caller asked for. Its last component may be a symlink, or have changed since: then
- * it is not the object. */
+/* Tries the path that the caller gave. Its last component may be a symlink, or may have changed:
+ * then it does not name the object. */
 static int by_name(struct br_call *c, struct br_end *e)
 {
 	int rc;
@@ -127,8 +127,8 @@ static int by_name(struct br_call *c, struct br_end *e)
 	return is_object(e, e->at, e->name) ? 0 : -ENOENT;
 }
 
-/* Does this text, without a symlink, lead to the object? Gone along in pieces that openat2(2)
- * takes. */
+/* Whether this path leads to the object without a symlink. Followed in pieces that openat2(2)
+ * accepts. */
 static bool leads_to(const struct br_end *e, int root, const char *path)
 {
 	char piece[PATH_MAX];
@@ -222,7 +222,8 @@ static bool ends_in(const char *path, const char *tail)
 	return n > t && !strcmp(path + n - t, tail);
 }
 
-/* From the kernel's text to the path: where it can mean two things, what it leads to decides. */
+/* Decodes the kernel's text of a path. If the text is ambiguous, the object that it leads to
+ * decides. */
 static int understand(const struct br_call *c, struct br_end *e)
 {
 	static const char deleted[] = " (deleted)";

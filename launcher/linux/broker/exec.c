@@ -56,8 +56,8 @@ static int find(struct br_call *c, struct br_end *e, struct br_answer *out)
 
 enum named { NAMES_NONE, NAMES_ONE, NAMES_UNREADABLE };
 
-/* What the file at `e` names, to be looked for as the caller would. A file that may be executed
- * and not read names nothing when it is root's; else the caller may have made it. */
+/* The interpreter that the file at `e` names, looked up as the caller would. A file of root that
+ * may be executed but not read is taken to name none; another one may be the caller's. */
 static enum named take_interpreter(const struct br_end *e, struct br_end *next)
 {
 	char name[32];

@@ -8,7 +8,8 @@
 #include "launcher/linux/broker/move.h"
 #include "launcher/linux/broker/names.h"
 
-/* Our own domain would answer EXDEV before the kernel says that directories have one name. */
+/* The broker's own domain would return EXDEV before the kernel's error for a link of a directory.
+ */
 static int directory_refusal(const struct br_move *m, bool from_is_dir)
 {
 	int says;
@@ -26,7 +27,7 @@ static bool may_name(const struct br_call *c, const struct br_end *from)
 	return br_may(c, SBX_MODIFY, from) && (from->st.st_nlink == 0 || br_may(c, SBX_READ, from));
 }
 
-/* The old name stays: both are read alike. */
+/* The old name stays, so both names must have the same verdict for reading. */
 static bool may_keep(struct br_move *m, const struct stat *st)
 {
 	if (!br_move_hides(m->c, m->from, m->to))
@@ -175,8 +176,8 @@ struct br_answer br_link(struct br_call *c)
 
 	int rc;
 
-	/* A file's new name changes the place of no directory, but the old one must not change
-	 * while both are judged. */
+	/* A new name of a file moves no directory, but the old name must not change while both are
+	 * judged. */
 	rc = br_lock_moves(c);
 	if (rc < 0)
 		return br_fail(-rc);

@@ -51,7 +51,7 @@ int br_read_how(struct br_call *c)
 		return -EINVAL;
 	if (size > HOW_MAX)
 		return -E2BIG;
-	/* with the path, nearly always; else each by itself, in the kernel's order */
+	/* usually together with the path; otherwise one by one, in the kernel's order */
 	c->has_text = br_read_with_text(c, addr, tail, size, c->end[0].asked, &c->text_len);
 	rc = c->has_text ? 0 : br_read(c, addr[0], tail, size);
 	if (rc < 0)
@@ -68,7 +68,7 @@ int br_read_how(struct br_call *c)
 
 /* ---- where a file would be made ---- */
 
-/* The path as far as it was followed: what is left of it is still under the caller's flags. */
+/* The path as far as it was followed. The caller's flags still apply to the rest. */
 struct trail {
 	struct br_open_request *r;
 	int base;
@@ -89,7 +89,7 @@ static bool leaves_mount(const struct trail *t)
 	       here.stx_mnt_id != root.stx_mnt_id;
 }
 
-/* The path with what the link at its end says instead of its last name. 0 or -errno. */
+/* Replaces the last name of the path by the text of the link there. 0 or -errno. */
 static int follow_last(struct trail *t, const char *link, size_t len)
 {
 	size_t keep = link[0] == '/' ? 0 : t->dir_len;
@@ -106,7 +106,7 @@ static int follow_last(struct trail *t, const char *link, size_t len)
 	return 0;
 }
 
-/* Takes the last name off. 0, or -errno: nothing is made of it. */
+/* Removes the last name. 0, or -errno: nothing can be created there. */
 static int split(struct trail *t, char name[NAME_MAX + 1])
 {
 	size_t end = strlen(t->path), start;
@@ -207,8 +207,8 @@ static int find_from(struct br_open_request *r, int base)
 	return br_look_at(r->c, e, !(r->resolve & RESOLVE_IN_ROOT));
 }
 
-/* The kernel keeps to the restrictions. Its /proc/self would be ours: magic links are refused,
- * and what lies in our own /proc is, too. */
+/* The kernel enforces the restrictions. /proc/self would be the broker's, so magic links and
+ * everything in the broker's own /proc are refused. */
 int br_find_restricted(struct br_open_request *r)
 {
 	struct br_call *c = r->c;

@@ -52,7 +52,7 @@ bool br_is_grant_root(struct br_call *c, const struct br_end *e)
 	       !allows_name(c, parent, FRESH, name, "") && !allows_name(c, parent, "", name, FRESH);
 }
 
-/* The caller opened it for its bytes, as it would have for a process that may not change more. */
+/* A file outside that the run got as a standard stream: it was opened only for its content. */
 bool br_is_stream(const struct br_call *c, const struct br_end *e)
 {
 	const struct lau_broker_plan *p = c->b->plan;
@@ -167,7 +167,7 @@ static size_t number_of(const char *name)
 	return b_parse_u64(name, LAU_TERMINALS - 1, &n) < 0 ? LAU_TERMINALS : (size_t)n;
 }
 
-/* Of the one broker of this process: the terminals of before the command. */
+/* The terminals that existed before the command. There is one broker in a process. */
 static unsigned char outside[LAU_TERMINALS / 8];
 static dev_t pts_dev; /* of their file system; others contain none of them */
 
@@ -209,7 +209,7 @@ size_t lau_given_find(struct lau_given *out)
 	return n;
 }
 
-/* Those that came since the launcher looked are not the command's either. */
+/* Terminals that appeared since the launcher listed them are not the command's either. */
 void br_find_terminals(const struct lau_broker_plan *plan)
 {
 	struct stat st;

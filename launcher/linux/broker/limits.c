@@ -48,7 +48,8 @@ static struct br_answer set_processors(const struct pinned *p)
 	return br_result(syscall(SYS_sched_setaffinity, p->number, p->size, p->to.mask));
 }
 
-/* The run is asked for again: the number may have been given away before it was the tracer's. */
+/* Checks again that the process is of the run: its number may have been reused before it was
+ * traced. */
 static void *act_pinned(void *arg)
 {
 	struct pinned *p = arg;
@@ -70,7 +71,7 @@ static void *act_pinned(void *arg)
 	return NULL;
 }
 
-/* A caller that is not what we are may do less than we may. */
+/* A caller with other credentials may do less than the broker. */
 struct br_answer br_limit_other(struct br_call *c, pid_t number)
 {
 	bool is_limit = c->n.data.nr == SYS_prlimit64;

@@ -34,7 +34,7 @@
 #include "launcher/linux/broker/broker.h"
 #include "launcher/linux/broker/integrity.h"
 
-/* Places for a value; the one that was used longest ago gives way. */
+/* Slots for a value; the least recently used one is replaced. */
 #define WAYS	  8
 #define BUCKETS	  2048
 #define UNSETTLED 64
@@ -147,7 +147,7 @@ static void look_at(const struct br_call *c, pid_t pid, struct seen *s)
 		s->image.ino = 0;
 }
 
-/* Is each image somewhere else? What is set for the run's first process holds for all. */
+/* Whether addresses are random. The setting of the run's first process applies to all. */
 static bool draws_addresses(struct br_call *c)
 {
 	b_auto_fd int kernel =
@@ -265,8 +265,8 @@ static void remember(struct br_lineage *l, const struct seen *s, const struct sb
 	k->by = *by;
 }
 
-/* What others have become meanwhile: they may end before what they started makes a call. With the
- * lock. */
+/* Looks at what other processes have become: they may end before a process that they started makes
+ * a call. With the lock. */
 static void settle(const struct br_call *c, struct br_lineage *l)
 {
 	struct seen s;

@@ -81,12 +81,12 @@ static int prepare(struct br_call *c, struct br_answer *out)
 		return -1;
 	if (!is_host_device(c, &c->end[0]) && !br_is_stream(c, &c->end[0]))
 		return 0;
-	*out = br_fail(EPERM); /* as to anybody but their owner */
+	*out = br_fail(EPERM); /* the error for a caller that is not the owner */
 	return -1;
 }
 
-/* A set-gid directory hands its group on to what is made in it; a set-id file is a door for whoever
- * runs it outside. */
+/* A set-gid directory hands its group on to what is made in it; a set-id file gives its rights to
+ * programs outside. */
 bool br_may_set_ids(const struct br_call *c, mode_t type, mode_t bits)
 {
 	return !(bits & (S_ISUID | S_ISGID)) || S_ISDIR(type) || c->b->plan->allows_setid;
@@ -97,7 +97,7 @@ struct br_answer br_deny_set_ids(struct br_call *c, const struct br_end *e)
 	return br_deny_name(c, e, SBX_EVF_SETID, 0);
 }
 
-/* It may be executed from here on: by nobody else, if the broker still has it open to write. */
+/* The file may be executed from here on, which fails while the broker has it open for writing. */
 static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answer a)
 {
 	if (a.kind != BR_KIND_VALUE || !S_ISREG(c->end[0].st.st_mode) ||
@@ -110,7 +110,7 @@ static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answ
 
 void br_find_fchmodat2(struct br_broker *b)
 {
-	/* a filter around us may say something else than ENOSYS */
+	/* an outer filter may return another error than ENOSYS */
 	b->has_fchmodat2 =
 		syscall(SYS_fchmodat2_nr, -1, "", 0, AT_EMPTY_PATH) < 0 && errno == EBADF;
 }
@@ -154,7 +154,7 @@ struct br_answer br_utimes(struct br_call *c)
 	bool is_now = !br_arg(c, br_after_object(c));
 	struct br_answer a;
 
-	/* "now" is for whoever may write */
+	/* a caller that may write may set the time to "now" */
 	if ((is_now ? br_hold_object(c, SBX_MODIFY, &a) : prepare(c, &a)) < 0)
 		return a;
 	return br_told_of_object(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* move.c - rename: two ends, judged together under the lock that nobody shares. */
+/* move.c - rename: two ends, judged together under the exclusive lock. */
 #include "launcher/linux/broker/move.h"
 
 #include <errno.h>
@@ -123,8 +123,8 @@ bool br_move_hides(const struct br_call *c, const struct br_end *a, const struct
 	return !br_each_image(c, br_stays_read, &p);
 }
 
-/* Whoever has it open would read what the host writes there later. A file is made anew; it was
- * asked where a symlink may lead. */
+/* A process that has the file open would read what the host writes there later. The file is
+ * therefore copied. The targets of symlinks were checked before. */
 static bool may_hide(struct br_move *m, const struct br_end *a, const struct br_end *b,
 		     const struct stat *st)
 {
@@ -157,7 +157,7 @@ static unsigned object_below(struct br_move *m, struct br_end *a, struct br_end 
 	return SBX_EVF_MOVE;
 }
 
-/* What the kernel has against the place of a directory: asked before it is looked through. */
+/* The kernel's error for the new place of a directory, checked before the directory is searched. */
 static int no_place(const struct br_move *m, const struct br_end *a, const struct br_end *b)
 {
 	char name[NAME_MAX + 1];
@@ -178,8 +178,8 @@ static int no_place(const struct br_move *m, const struct br_end *a, const struc
 	return !S_ISDIR(st.st_mode) ? ENOTDIR : br_holds_something(b->at, name) ? ENOTEMPTY : 0;
 }
 
-/* 0, or SBX_EVF_*: what lies below a directory is looked through when not every name there could
- * be may move. */
+/* 0, or SBX_EVF_*. Searches the directory if the rules do not allow the move for every possible
+ * name below it. */
 static unsigned by_names(struct br_move *m, struct br_end *a, struct br_end *b)
 {
 	enum br_tree_answer answer;
@@ -258,8 +258,9 @@ static int move_back(const struct br_move *m)
 	return 0;
 }
 
-/* After the move: somebody who does not know our lock may have made something in the directory, or
- * have moved the one it went to. 0: it stays; else it was moved back, and why. */
+/* Checks after the move: a process that does not use the lock may have created something in the
+ * directory, or moved the target directory. 0: it stays; otherwise it was moved back, and the value
+ * is the reason. */
 static unsigned look_again(struct br_move *m)
 {
 	size_t from_len = m->from->len, to_len = m->to->len;
@@ -398,7 +399,7 @@ static struct br_answer move_now(struct br_move *m)
 	return refused ? tell_undone(m, refused) : br_move_tell(m, br_value(0), SBX_EVF_ALLOWED);
 }
 
-/* Up to the act. 0: it may be done, the lock is held; else *out is the answer. */
+/* Everything before the act. 0: it may be done, and the lock is held; else *out is the answer. */
 static int judge_move(struct br_move *m, struct br_answer *out)
 {
 	struct br_call *c = m->c;

@@ -98,8 +98,8 @@ static void clean(struct lau_movepage *p, unsigned slot)
 		give_up_move(p);
 }
 
-/* If its broker is dead. One thread at a time: all have the same lock on the byte, and a new
- * broker takes the slot as soon as the first of them gives that back. */
+/* Cleans a slot whose broker is dead. Only one thread at a time: all threads share the lock on the
+ * byte, and a new broker takes the slot as soon as it is released. */
 static void bury(const struct lau_movelock *l, unsigned slot)
 {
 	static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
@@ -137,7 +137,8 @@ static int take_slot(struct lau_movelock *l, struct b_err *err)
 	return 0;
 }
 
-/* How many live that are inside of the same run. Who joins is counted by all that join with it. */
+/* The number of live brokers inside the same run. A broker that joins is already counted by the
+ * others that join at the same time. */
 static unsigned count_family(const struct lau_movelock *l)
 {
 	unsigned n = 0;
@@ -177,7 +178,7 @@ static int map(struct lau_movelock *l, int flags)
 	return l->page ? 0 : -1;
 }
 
-/* Its room is there from the beginning: a page that is missing later would be a SIGBUS. */
+/* The file gets its space at the start: a page that is missing later would cause SIGBUS. */
 static int use(struct lau_movelock *l, const char *name, struct b_err *err)
 {
 	struct stat st;
@@ -216,7 +217,7 @@ int lau_movelock_open(const char *dir, struct lau_movelock *out, struct b_err *e
 	return use(out, dir ? dir : NAME, err);
 }
 
-/* By its name in /proc: a descriptor that is shared shares its locks, too. */
+/* Opened by its name in /proc: a shared descriptor would share its locks, too. */
 int lau_movelock_join(const struct lau_movelock *outer, struct lau_movelock *out, struct b_err *err)
 {
 	char path[32];
@@ -273,7 +274,7 @@ static int after_sleep(const struct lau_movelock *l, int slept, unsigned slot, u
 	return b_now_ms() < end_ms ? 0 : -EBUSY;
 }
 
-/* Until the mover has done, or for a while. */
+/* Waits until the mover has finished, or for a limited time. */
 static int wait_for_mover(const struct lau_movelock *l, uint64_t end_ms, pid_t *out_who)
 {
 	_Atomic uint32_t *mover = &l->page->mover;

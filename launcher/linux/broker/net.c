@@ -222,8 +222,8 @@ static void tell(struct br_call *c, const struct target *t, const struct who *wh
 	br_tell(c, &told);
 }
 
-/* The host's name server may be at an address of loopback, where inside nobody listens. That comes
- * out with the first datagram: here an empty one, of which the kernel answers at once. */
+/* The host's name server may be at a loopback address, where nothing listens inside. An empty
+ * datagram shows this, because the kernel answers it at once. */
 static bool is_unheard(int fd)
 {
 	int type = 0, err = 0;
@@ -311,8 +311,8 @@ static uint64_t limit_ms(int fd)
 	return br_now_ns() / 1000000 + (uint64_t)tv.tv_sec * 1000 + (uint64_t)tv.tv_usec / 1000 + 1;
 }
 
-/* 0, or the errno: also of a caller that does not wait for the network, sbx-egress may be behind
- * with what others have asked. */
+/* 0, or the errno. A caller that does not wait for the network may still wait here for sbx-egress,
+ * which serves other callers first. */
 static int announce(struct br_call *c, const struct egr_ask *ask)
 {
 	int fd = c->b->plan->door.channel;
@@ -434,8 +434,8 @@ static struct br_answer plainly(struct br_call *c, const struct br_address *a, i
 {
 	struct target t;
 
-	/* The relay's port is for what was announced: whatever the socket has become by the time
-	 * that it is connected. */
+	/* The relay's port accepts only the announced connection, whatever the socket has become
+	 * until it is connected. */
 	read_target(a, &t);
 	if (t.port == c->b->plan->door.port)
 		return br_fail(ECONNREFUSED);

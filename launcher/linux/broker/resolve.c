@@ -38,9 +38,9 @@ static bool is_same_object(int fd, const char *path)
 	       a.st_ino == b.st_ino;
 }
 
-/* What the kernel calls deleted may be called just so, or be there again by its name (a file
- * system of the network looks names up anew). By another name it cannot be found; its former one
- * proves nothing, the directory having moved since. */
+/* A path that ends in "(deleted)" may be a real name, or exist again (network file systems look
+ * names up anew). A deleted object cannot be found by another name, and its former path proves
+ * nothing, because the directory may have moved. */
 static int judge_deleted(int fd, char *path, size_t *len)
 {
 	size_t whole = *len;
