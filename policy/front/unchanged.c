@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "policy/front/dialect.h"
 
-/* Whatever language it is: none has one of these keys for something else. */
+/* The same list serves all languages: none uses one of these keys for anything else. */
 static bool may_change(const struct pol_ynode *key)
 {
 	static const char *const keys[] = {

@@ -24,7 +24,7 @@ static inline bool is_tmpfile(int flags)
 	return (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* Access mode 3 is an old way to say "for ioctl": neither reads nor writes, but needs both. */
+/* Access mode 3 is for ioctl(2) only: it neither reads nor writes, but needs both rights. */
 static inline bool wants_read(int flags)
 {
 	return (flags & O_ACCMODE) != O_WRONLY;

@@ -55,7 +55,8 @@ static size_t note_read(const struct note *n, const char *text, uint32_t epoch, 
 	return atomic_load_explicit(&n->seq, memory_order_relaxed) == seq ? len : 0;
 }
 
-/* What was true before the lookup began: an event in between makes the note stale at birth. */
+/* The counters as they were before the lookup began: a change during the lookup makes the entry
+ * stale at once. */
 struct moment {
 	uint32_t epoch;
 	uint64_t moves;
