@@ -175,8 +175,8 @@ int lau_plan_policy(const struct lau_options *, struct lau_host *, struct lau_di
 int lau_plan_floor(const struct lau_options *, const struct lau_host *, struct lau_plan *,
 		   struct b_err *err);
 #define LAU_NO_LOOPBACK                                                                            \
-	"network loopback: this version cannot open the host's loopback alone: use --network "     \
-	"none (a loopback of its own) or --network host"
+	"network loopback: this version cannot open only the host's loopback: use --network "      \
+	"none (which has a private loopback) or --network host"
 /* Line `i` of what this system cannot enforce of a document, whatever the host and the options,
  * NULL = no more. */
 const char *lau_document_lost(const struct pol_settings *, size_t i);

@@ -76,8 +76,9 @@ const char *lau_document_lost(const struct pol_settings *s, size_t i)
 	} all[] = {
 		{v->said && v->v == POL_NET_LOOPBACK, LAU_NO_LOOPBACK},
 		{is_host && (l->connections || l->bytes || l->rate),
-		 "limits of the network: the network is the host's"},
-		{is_host && s->upstream.s, "the proxy upstream: the network is the host's"},
+		 "limits of the network: the command uses the host's network directly"},
+		{is_host && s->upstream.s,
+		 "the proxy upstream: the command uses the host's network directly"},
 	};
 
 	for (size_t k = 0; k < sizeof all / sizeof *all; k++)
