@@ -166,7 +166,7 @@ for row in 'two policies of one name:d["policies"] *= 2' 'a name that is a path:
 	'no policy:d["policies"] = []' 'five policies:d["policies"] = [dict(name="%d.yaml" % i, text="") for i in range(5)]' \
 	'a version that is text:d["version"] = "9"' 'a version below 1:d["version"] = 0' 'no expiry:del d["expires"]' \
 	'another schema:d["schemaVersion"] = 2' 'a NUL in a text:d["policies"][0]["text"] += "\0"'; do
-	crafted() { signed "${row#*:}" && kept 'nothing that this version understands'; }
+	crafted() { signed "${row#*:}" && kept 'this version does not understand'; }
 	check "signed, but ${row%%:*}" crafted
 done
 for how in fifo directory loop large zero; do
