@@ -96,7 +96,7 @@
 	X(image, "image", WORD, AUD_K(EXEC) | AUD_K(UNWITNESSED), AUD_K_NO, \
 	  "kind of program started: only `dynamic` programs load the shim") \
 	X(argv, "argv", LIST, AUD_K_NO, AUD_K(HELLO) | AUD_K(EXEC) | AUD_K(RUN), \
-	  "the words of the command, as far as they fit (2,048 bytes), without the values of secret variables and options, passwords of logins and URLs, and known tokens; of an exec where no hello will have them") \
+	  "the words of the command, up to 2,048 bytes, without the values of secret variables and options, passwords of logins and URLs, and known tokens; of an exec that no hello follows") \
 	X(argv_cut, "argv_cut", FLAG, AUD_K_NO, AUD_K(HELLO) | AUD_K(EXEC), \
 	  "argv was longer: its end is missing") \
 	X(status, "status", INT, AUD_K_NO, AUD_K(EXIT), \

@@ -349,7 +349,8 @@ static void add_root_remedy(struct b_str *line, const struct aud_denial *d)
 		return;
 	}
 	if (strstr(d->origin, "builtin:stdio:")) {
-		b_str_add(line, ": a file that is given as standard output keeps its name");
+		b_str_add(line,
+			  ": a file that is the standard output of the command keeps its name");
 		return;
 	}
 	b_str_add(line, ": a granted name stays where it is and cannot become a symlink");
@@ -390,7 +391,7 @@ static void add_endpoint_remedy(struct b_str *line, const struct aud_denial *d)
 	if (add_layer_remedy(line, d))
 		return;
 	if (strcmp(d->matched, "<limit>") == 0) {
-		b_str_add(line, ": the run has used what it may: allow more with "
+		b_str_add(line, ": the run has reached its limit: allow more with "
 				"--net-connections or --net-bytes");
 		return;
 	}
@@ -442,8 +443,8 @@ static void add_advice(struct b_str *line, const struct aud_denial *d)
 	else if (d->is_endpoint)
 		add_endpoint_remedy(line, d);
 	else if (d->is_unseen)
-		b_str_add(line, ": too much lies below to be looked through, or it cannot be "
-				"read: move it in parts");
+		b_str_add(line, ": the broker cannot check everything below it (too many files, or "
+				"unreadable ones): move it in parts");
 	else if (d->is_root)
 		add_root_remedy(line, d);
 	else if (d->is_git_link)

@@ -289,7 +289,7 @@ static void add_unseen_groups(struct aud_tally *t, struct b_str *out)
 
 /* A read that it refuses to getent(1) passes neither the broker nor a call that the shim takes; nor
  * does a signal to a process outside of the run. */
-#define LANDLOCKS "what Landlock refuses inside of the C library, and signals, are not seen"
+#define LANDLOCKS "refusals by Landlock inside the C library, and signals, are not seen"
 static bool has_landlock(const struct aud_run *r)
 {
 	const json_t *floor = aud_run_get(r, "floor");

@@ -377,8 +377,7 @@ const struct b_opt lau_policy_table[] = {
 		 "and those that make programs load code (scrub), a list of usual ones (pass), or "
 		 "PATH, HOME and LANG (clear)"},
 	{"unix", 0, "none|host|PATH", .where = BOTH, .group = GROUP, CALL(set_unix),
-	 .help = "open Unix sockets that exist outside: none (default), all of the host, or the "
-		 "one at PATH"},
+	 .help = "Unix sockets outside that are open: none (default), all of the host, or one"},
 };
 const size_t lau_policy_table_n = sizeof lau_policy_table / sizeof *lau_policy_table;
 #undef GROUP

@@ -303,9 +303,8 @@ static void explain(const struct plan *p, struct pol_gap *g)
 		 "contents",
 		 "create it first, use --backend landlock, or --best-effort: the shim still "
 		 "refuses programs that load it"},
-		{"a mount cannot cover a pattern",
-		 "--backend landlock, or --best-effort: witnessed programs are still refused by "
-		 "the shim"},
+		{"a mount cannot cover a pattern", "--backend landlock, or --best-effort: the shim "
+						   "still refuses programs that load it"},
 		{"a mount covers one spelling of an existing name",
 		 "use --backend landlock, or --best-effort: the shim still refuses other spellings "
 		 "and new names"}};

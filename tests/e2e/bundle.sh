@@ -145,7 +145,7 @@ mixed() { make_bundle "$TMP/other" 3 "$TMP/b.yaml" >/dev/null && python3 - "$TMP
 	X
 }
 mixed
-check 'the signature of another bundle of this version' kept 'the signature does not hold'
+check 'the signature of another bundle of this version' kept 'the signature is wrong'
 signed() # PAYLOAD of python: a bundle whose signature holds
 {
 	rm -f "$TMP/fleet.bundle"

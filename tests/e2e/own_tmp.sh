@@ -138,7 +138,7 @@ check 'or a fresh one; and neither leads to the host'"'"'s' fresher
 launch -- "$SBX" --isolate tmp true
 check 'not where the outer run has the host'"'"'s' eval '[ "$status" = 125 ] && grep -q "the outer run has the host" "$TMP/err"'
 own -- sh -c 'mkdir /tmp/here && cd /tmp/here && exec "$0" true' "$SBX"
-check 'a place that has no name outside is refused in words' eval '[ "$status" = 125 ] && grep -q "has no name outside of the run" "$TMP/err"'
+check 'a place that has no name outside is refused in words' eval '[ "$status" = 125 ] && grep -q "is not the same directory outside of the run" "$TMP/err"'
 
 # ---- where it comes from, and where not ----
 

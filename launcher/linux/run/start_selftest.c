@@ -29,7 +29,8 @@ int lau_selftest(int argc, char **argv, const struct lau_options *o)
 	if (lau_selftest_find(&program, &err) < 0)
 		return b_report(me, &err);
 	if (!lau_os_own_path(own, sizeof own)) {
-		b_fail(&err, B_SYSTEM, 0, "--selftest: /proc does not tell where sbx-launch lies");
+		b_fail(&err, B_SYSTEM, 0,
+		       "--selftest: /proc does not show where sbx-launch is installed");
 		return b_report(me, &err);
 	}
 	words[n++] = program;

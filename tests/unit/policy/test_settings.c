@@ -59,7 +59,8 @@ Test(policy_settings, every_mistake_is_refused_with_its_place)
 	refused("{scratch: \"no\"}", "scratch is a string, expected a boolean");
 	refused("{scratch: no}", "scratch is a string, expected a boolean");
 	refused("{netwrk: none}", "unknown field `netwrk` in sandbox, did you mean `network`?");
-	refused("{strict: true, allowFallback: true}", "allowFallback and strict contradict each other");
+	refused("{strict: true, allowFallback: true}",
+		"allowFallback and strict contradict each other");
 	refused("{sideRoots: /x}", "sideRoots is a string, expected a list");
 	refused("{sideRoots: [x]}", "`x`, expected a rule that begins with /, ~/ or a variable");
 	refused("{sideRoots: [\"!/x\"]}", "expected a rule that begins with /");
