@@ -182,7 +182,7 @@ for how in fifo directory loop large zero; do
 done
 rm -rf "$TMP/fleet.bundle"
 (cat "$TMP/good"; echo '{}') >"$TMP/fleet.bundle"
-check 'something behind its end' kept 'no bundle'
+check 'something behind its end' kept 'not a bundle'
 cp "$TMP/good" "$TMP/fleet.bundle"
 store=$HOME/.local/state/sbx-launch/runs
 hurt() # CONTENT: of the last good one
@@ -196,7 +196,7 @@ check 'the last good one is damaged: not taken for none' hurt '{}'
 unwritable()
 {
 	make_bundle "$TMP/fleet.bundle" 5 "$TMP/b.yaml" >/dev/null && chmod 500 "$store" &&
-		launch 125 --audit-level none true && says 'cannot be kept' &&
+		launch 125 --audit-level none true && says 'cannot be stored' &&
 		cp "$TMP/good" "$TMP/fleet.bundle" && launch 0 --audit-level none true
 	local rc=$?
 	chmod 700 "$store"
