@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include "audit/collect_priv.h"
 #include "base/io.h"
@@ -194,13 +194,16 @@ void aud_write_folds(struct aud_collector *c)
 	c->folded_at_ms = c->now_ms;
 }
 
-/* Is it the file that the log is written to (--audit-file)? */
-static bool is_own_log(const struct aud_collector *c, const char *path)
+/* Is it the file that the log is written to (--audit-file)? By its text alone: the command names
+ * what it likes, and a file system may keep who asks waiting. False where there is no /proc. */
+static bool is_own_log(const struct aud_collector *c, const char *path, size_t len)
 {
-	struct stat log, st;
+	char link[32], name[SBX_PATH_MAX];
+	ssize_t n;
 
-	return c->cfg.log_fd >= 0 && fstat(c->cfg.log_fd, &log) == 0 && S_ISREG(log.st_mode) &&
-	       stat(path, &st) == 0 && st.st_dev == log.st_dev && st.st_ino == log.st_ino;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", c->cfg.log_fd);
+	n = c->cfg.log_fd >= 0 ? readlink(link, name, sizeof name) : -1;
+	return n > 0 && (size_t)n == len && memcmp(name, path, len) == 0;
 }
 
 /* Reports a denial that a rule could open, on standard error and in the run's result. */
@@ -210,10 +213,11 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 	const struct sbx_event *ev = &it->ev;
 	bool move = ev->flags & SBX_EVF_MOVE && ev->aux < SBX_OP_COUNT;
 	const char *path = v->second ? it->path2 : it->path;
+	size_t path_len = v->second ? ev->path2_len : ev->path_len;
 	const struct aud_denial d = {
 		.op = (enum sbx_op)(move ? ev->aux : ev->op),
 		.path = path,
-		.path_len = v->second ? ev->path2_len : ev->path_len,
+		.path_len = path_len,
 		.matched = v->matched,
 		.origin = v->origin,
 		.call = ev->call,
@@ -223,7 +227,7 @@ static void note_denial(struct aud_collector *c, const struct aud_item *it,
 		.is_git_link = move && ev->flags & SBX_EVF_GIT_LINK,
 		.is_endpoint = ev->flags & SBX_EVF_ENDPOINT,
 		.is_watched = ev->flags & SBX_EVF_ENDPOINT && ev->flags & SBX_EVF_WATCHED,
-		.is_log = is_first && path[0] == '/' && is_own_log(c, path),
+		.is_log = is_first && is_own_log(c, path, path_len),
 		.workspaces = c->cfg.workspaces,
 		.nworkspaces = c->cfg.nworkspaces,
 		.address = ev->flags & SBX_EVF_ENDPOINT && !ev->pid && ev->path2_len ? it->path2

@@ -41,6 +41,7 @@ check 'neither leaves a run, nor does what is no program' [ "$run" = "$(ls -d "$
 launch --audit-file "$TMP/log" sh -c "echo x >made; echo forged >>'$TMP/log'"
 check 'a log elsewhere is written' grep -q '"path":"./made"' "$TMP/log"
 check 'and the command cannot' sh -c '! grep -qx forged "$1"' - "$TMP/log"
+check 'its line names no option, which would refuse the run' grep -q "denied modify $TMP/log (.*): the log of the run, no option opens it\$" "$TMP/err"
 check 'a forged line is refused and logged' grep -q '"allowed":false' "$TMP/log"
 launch sh -c 'cat "$HOME"/.local/state/sbx-launch/runs/*/audit.jsonl || ls "$SBX_CHANNEL"; rm -f "$SBX_CHANNEL/ring" && echo removed; : >"$SBX_CHANNEL/ring" && echo emptied'
 check 'the command reads no log, and neither removes nor empties the ring' [ ! -s "$TMP/out" ]
