@@ -16,7 +16,9 @@ QUOTED = re.compile(r"`[^`]*`")
 OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*)(?:[ =]((?!or\b|and\b|to\b|only\b|with\b|where\b|runs\b|keeps\b|opens\b"
                     r"|passes\b|closes\b|makes\b|that\b|for\b|is\b|are\b|names\b|says\b|in\b|on\b|its\b|gives\b|of\b)[A-Z]+\b|[a-z0-9]+(?![\w ]*`)|`[^`]+`|\.?/\S*|\.))?")
 # Options without a value.
-FLAGS = {"best-effort", "no-shim", "strict", "auto-allow", "audit-required", "keep-env", "no-scratch", "no-cache", "dry-run", "print-env"}
+FLAGS = {"best-effort", "no-shim", "strict", "auto-allow", "audit-required", "keep-env", "no-scratch", "no-cache", "dry-run", "print-env", "reloadable", "proxy-env"}
+# What an option is given where the advice leaves it to the reader.
+GIVEN = {"result-json": "/dev/null", "setup": "claude"}
 # Advice that nothing here can follow.
 ELSEWHERE = (
     ("install", "a package more"),
@@ -30,7 +32,7 @@ ELSEWHERE = (
     ("move it", "the place of the product"),
     ("systemd-run", "a session manager"),
 )
-ADVICE = re.compile(r"--[a-z]|\b(?:use|set|write|chmod|chown|cd to|leave out|add|did you mean|copy it|instead|quotes|run without|allow)\b")
+ADVICE = re.compile(r"--[a-z]|\b(?<!middlewares )(?:use|set|write|chmod|chown|cd to|leave out|add|did you mean|copy it|instead|quotes|run without|allow)\b")
 
 
 class Way:
@@ -59,7 +61,7 @@ def shape_of(message):
 
 
 def has_advice(message):
-    text = re.sub(r"see --help|expected one of .*|\(one of [^)]*\)|\((?:cli|builtin|preset):[^)]*\)", "", advice_of(message))
+    text = re.sub(r"see --help|expected one of .*|\(one of [^)]*\)|\((?:cli|builtin|preset):[^)]*\)|nothing is run without a sandbox", "", advice_of(message.replace(" (another kind: --dialect)", "")))
     return "did you mean" in text or ADVICE.search(QUOTED.sub("", text)) is not None
 
 
@@ -108,7 +110,7 @@ def _value(name, word, scratch):
 
 def _options(advice, way, first, scratch):
     less = set()
-    for m in re.finditer(r"\b(?:leave out|without|no|cannot be used with) ((?:--[a-z-]+(?: [a-z]+)?(?:,| or| and)? ?)+)", advice):
+    for m in re.finditer(r"\b(?:leave out|without|no|cannot be used with|not with) ((?:--[a-z-]+(?: [a-z]+)?(?:,| or| and)? ?)+)", advice):
         for name in re.findall(r"--([a-z-]+)", m.group(1)):
             less.add(name)
             shorter = without(way.argv, name)
@@ -133,6 +135,22 @@ def _options(advice, way, first, scratch):
 
 
 def _others(message, advice, way, scratch):
+    m = re.match(r"--([a-z-]+): ", message)
+    if m and advice.endswith("leave it out"):
+        found = way.but(f"without --{m.group(1)}")
+        found.argv = without(way.argv, m.group(1)) or way.argv
+        yield found
+    m = re.search(r"only together with --([a-z-]+)$", advice)
+    if m and m.group(1) in GIVEN:
+        found = way.but("with --" + m.group(1))
+        found.argv = ["--" + m.group(1), GIVEN[m.group(1)]] + way.argv
+        yield found
+    m = re.search(r"export it, and use --passenv (\w+)$", advice)
+    if m:
+        found = way.but(advice)
+        found.env[m.group(1)] = "x"
+        found.argv = ["--passenv", m.group(1)] + (without(way.argv, "setenv") or way.argv)
+        yield found
     m = re.search(r"\bset (XDG_[A-Z_]+)", advice)
     if m:
         found = way.but("set " + m.group(1))
