@@ -85,7 +85,6 @@ export FULL
 check: setup
 	$(Q)$(MAKE) -j$(JOBS) tests-build
 	$(Q)B=$(B) scripts/run-tests all tests/remedies/run.sh $(SHELL_TESTS) $(UNIT_BINS)
-	$(if $(FULL),$(Q)$(MAKE) check-remedies)
 # All advice that the scripts of tests/e2e are given is followed; `check` has some of it.
 check-remedies: export REMEDIES := all
 check-remedies: tests-build
