@@ -12,7 +12,7 @@ $(B)/gen-filters: $(B)/obj/launcher/linux/filters/gen-filters.o $(B)/obj/launche
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),)
 $(B)/gen/filters.c: $(B)/gen-filters | $$(@D)/.d
 	$(call say,GEN,$@)
-	$(Q)$(B)/gen-filters > $@.tmp && mv $@.tmp $@
+	$(Q)$(EMULATOR) $(B)/gen-filters > $@.tmp && mv $@.tmp $@
 DEPS += $(B)/obj/launcher/linux/filters/gen-filters.d
 
 # Attacks on the floor, static so that no preload stands before them (tests/escape/run.sh).

@@ -20,6 +20,8 @@ ifneq ($(filter default undefined,$(origin AR)),)
 AR := ar
 endif
 LD_R ?= ld
+# before programs of this build that the build runs: those of another machine (mk/arm64.mk)
+EMULATOR ?=
 OBJCOPY ?= objcopy
 ifneq ($(V),0)
 Q :=
@@ -65,6 +67,10 @@ endif
 # The shim runs inside other people's processes: no library, no stack protector, no fortify.
 SHIM_CFLAGS := -O2 -g -fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-builtin -ffreestanding \
 	-fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables
+# gcc and clang call libgcc for atomics of arm64 that might be of v8.1; there is no libgcc in it
+ifneq ($(filter aarch64%,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+SHIM_CFLAGS += -mno-outline-atomics
+endif
 
 # Libraries go in as archives where they sit on the launch path: each shared object more costs
 # every start about 60 us of ld.so time. ARCHIVES=no, the default where an archive is missing

@@ -21,9 +21,9 @@ install: all $(B)/sbx.pc
 	install -m 644 docs/lnav/sbx-launch.json $(DESTDIR)$(PREFIX)/share/sbx-launch/lnav.json
 	set -e; install -d $(DESTDIR)$(BASHCOMPDIR) $(DESTDIR)$(ZSHCOMPDIR) $(DESTDIR)$(FISHCOMPDIR); \
 	for p in $(PROGRAMS); do \
-		$(B)/$$p --completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p; \
-		$(B)/$$p --completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_$$p; \
-		$(B)/$$p --completion fish >$(DESTDIR)$(FISHCOMPDIR)/$$p.fish; done
+		$(EMULATOR) $(B)/$$p --completion bash >$(DESTDIR)$(BASHCOMPDIR)/$$p; \
+		$(EMULATOR) $(B)/$$p --completion zsh >$(DESTDIR)$(ZSHCOMPDIR)/_$$p; \
+		$(EMULATOR) $(B)/$$p --completion fish >$(DESTDIR)$(FISHCOMPDIR)/$$p.fish; done
 	set -e; for m in $(MANPAGES); do s=$${m##*.}; install -d $(DESTDIR)$(MANDIR)/man$$s; \
 		install -m 644 $$m $(DESTDIR)$(MANDIR)/man$$s; done
 

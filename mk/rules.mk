@@ -34,7 +34,7 @@ sbx-launch_PIE = $(if $(STATIC),-static-pie $(RELR))
 # RELR: relative relocations packed, two hundred kilobytes less of a program, where linker and C
 # library can: tried once.
 $(B)/relr.mk: scripts/probe-relr $(FLAGS) | $$(@D)/.d
-	$(Q)scripts/probe-relr '$(CC)' >$@
+	$(Q)scripts/probe-relr '$(CC)' $(EMULATOR) >$@
 ifeq ($(BUILDS_NOTHING),)
 -include $(B)/relr.mk
 endif

@@ -13,7 +13,7 @@ $(B)/gen-presets: $(B)/obj/policy/presets/gen-presets.o $(B)/obj/policy/front/ya
 	$(call link,$(filter %.o,$^),$(filter %.a,$^),$(LIBS_POLICY))
 $(B)/gen/presets.c: $(B)/gen-presets $(PRESETS) | $$(@D)/.d
 	$(call say,GEN,$@)
-	$(Q)$(B)/gen-presets $(PRESETS) > $@.tmp && mv $@.tmp $@
+	$(Q)$(EMULATOR) $(B)/gen-presets $(PRESETS) > $@.tmp && mv $@.tmp $@
 DEPS += $(B)/obj/policy/presets/gen-presets.d
 
 # The schemas, as strings.

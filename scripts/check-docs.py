@@ -56,7 +56,7 @@ def of_document(path):
         if name.split("/")[0] in TOP and not is_there(name) and not is_there(os.path.splitext(name)[0]) and \
                 not any(f.startswith(name + ".") for f in FILES):
             yield line, "`%s` does not exist" % name
-    for line, match in numbered(text, r"`make ([a-z][a-z-]*)"):
+    for line, match in numbered(text, r"`make ([a-z][a-z0-9-]*)"):
         if match.group(1) not in TARGETS:
             yield line, "`make %s`: not a target" % match.group(1)
 
