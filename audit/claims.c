@@ -269,6 +269,9 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	       const char *path2, unsigned *steps, struct aud_verdict *out)
 {
 	bool claimed = ev->flags & SBX_EVF_ALLOWED;
+	bool is_nameless = !ev->path_len && both_ends(ev); /* a file gets its first name */
+	const char *first = is_nameless ? path2 : path;
+	size_t len = is_nameless ? ev->path2_len : ev->path_len;
 	enum sbx_op op = (enum sbx_op)ev->op;
 	struct sbx_verdict v;
 
@@ -288,14 +291,14 @@ void aud_judge(const struct sbx_image *img, const struct sbx_event *ev, const ch
 	*out = (struct aud_verdict){.matched = "<supervisor>", .origin = "builtin:supervisor"};
 	if (ev->flags & SBX_EVF_SUPERVISOR && !claimed)
 		return;
-	sbx_explain(img, op, path, ev->path_len, &v);
+	sbx_explain(img, op, first, len, &v);
+	out->second = is_nameless && !v.allowed;
 	if (v.allowed && both_ends(ev) && !sbx_decide(img, op, path2, ev->path2_len)) {
 		out->second = true;
 		sbx_explain(img, op, path2, ev->path2_len, &v);
 	}
 	/* the writer has asked the file system, and the run is the stricter for it */
-	if (v.allowed && !claimed && !explain_folded(img, op, path, ev->path_len, &v) &&
-	    both_ends(ev))
+	if (v.allowed && !claimed && !explain_folded(img, op, first, len, &v) && both_ends(ev))
 		out->second = explain_folded(img, op, path2, ev->path2_len, &v);
 	out->allowed = v.allowed;
 	out->matched = v.matched;

@@ -30,7 +30,7 @@ for run in sorted(os.listdir(runs)):
         if "parent_run_id" not in info and e.get("context") != {"who": "outer"}:
             wrong.append("context: %r" % line)
         if e.get("layer") == "broker" and e["kind"] == "result" and e.get("allowed") and not e.get("errno"):
-            done.add(e["path"])
+            done.update((e["path"], e.get("path2")))
         # the shim alone refuses: a program that fills the ring drops the line, and the log reports a gap
         is_gap |= e["kind"] == "gap" and e["corrupt"] + e["lost"] + e["abandoned"] > 0
         if e["kind"] == "denied":

@@ -158,3 +158,29 @@ Test(audit_judge, of_moves_no_more_is_looked_for_than_there_are_steps)
 	cr_expect_lt(named, 20000);
 	free(data);
 }
+
+static void put_first_name(const char *name, uint16_t flags)
+{
+	witness_put(&w,
+		    (struct sbx_event){
+			    .pid = 10, .op = SBX_MODIFY, .call = SBX_CALL_linkat, .flags = flags},
+		    "", name);
+}
+
+/* open(2) with O_TMPFILE, then linkat(2): there is no path that it had before. */
+Test(audit_judge, a_file_without_a_name_is_judged_by_the_one_it_gets, .fini = end)
+{
+	witness_start(&w, SBX_AUDIT_ALL);
+	put_first_name("/ws/made", SBX_EVF_ALLOWED);
+	put_first_name("/ws/locked/made", 0);
+	put_first_name("/ws/locked/made", SBX_EVF_ALLOWED);
+	witness_end(&w);
+	cr_expect(flag(0, "allowed"));
+	cr_expect_not(flag(0, "shim_disagrees"));
+	cr_expect_not(flag(1, "allowed"));
+	cr_expect_not(flag(1, "shim_disagrees"));
+	cr_expect(flag(1, "of_path2"));
+	cr_expect_str_neq(witness_str(&w, 1, "matched_rule"), "<no matching rule>");
+	cr_expect_not(flag(2, "allowed"));
+	cr_expect(flag(2, "shim_disagrees"));
+}
