@@ -189,6 +189,7 @@ int lau_caps_parse(const char *list, uint64_t *out_mask, struct b_err *err);
 uint64_t lau_caps_after_exec(uint64_t keep);
 #define LAU_CAP_SETPCAP	      (UINT64_C(1) << 8)  /* and this */
 #define LAU_CAP_SETFCAP	      (UINT64_C(1) << 31) /* capabilities(7): CAP_SETFCAP */
+#define LAU_CAP_FSETID	      (UINT64_C(1) << 4)  /* CAP_FSETID */
 #define LAU_CAPS_DEFAULT_LIST "chown,dac_override,fowner,fsetid"
 
 /* A mask of LAU_NET_FILTERED and LAU_NO_*, -1, or LAU_SPOILED. With LAU_ISOLATE_PID the next child

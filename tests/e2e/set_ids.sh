@@ -22,6 +22,24 @@ command -v rsync >/dev/null &&
 same 'install -d and mkdir -m' "install -d -m 2775 a; mkdir -m 3775 b; $modes"
 same 'what is made in a shared directory' "mkdir -m 2775 d; mkdir d/e; touch d/f; stat -c '%n %a' d d/e d/f"
 
+# a program with somebody's rights is none any longer when it is opened to write
+for how in '>helper' '>>helper' '<>helper' 'mapped'; do
+	for bits in 4755 2755 6711; do
+		cp /bin/true helper && chmod $bits helper || exit 1
+		case $how in
+		mapped) launch -- python3 -c 'import mmap; f = open("helper", "r+b"); m = mmap.mmap(f.fileno(), 0); m[0:4] = b"evil"; m.flush()' ;;
+		*) launch -- sh -c "echo evil $how" ;;
+		esac
+		check "a set-id program is written to: $how, $bits" [ "$(stat -c %a helper)" = "${bits#?}" -a "$status" -eq 0 ]
+		rm -f helper
+	done
+done
+cp /bin/true helper && chmod 4755 helper && launch --allow setid -- sh -c ': >>helper'
+check 'where set-id bits are allowed they stay until it is written' [ "$(stat -c %a helper)" = 4755 ]
+launch -- sh -c 'cat helper >/dev/null; ./helper'
+check 'and where it is read, or run' [ "$status" -eq 0 -a "$(stat -c %a helper)" = 4755 ]
+rm -f helper
+
 command -v python3 >/dev/null || { skip 'each call' 'python3 is not installed'; exit 0; }
 cat >"$TMP/ids.py" <<'EOF'
 import ctypes, errno, os, stat, struct, sys

@@ -381,6 +381,8 @@ struct br_answer br_told_result(struct br_call *, enum sbx_op, struct br_answer)
 struct br_answer br_told_of_object(struct br_call *, struct br_answer);
 /* meta.c: may an object of this type have these bits? Refused by the filter's rules, aloud. */
 bool br_may_set_ids(const struct br_call *, mode_t type, mode_t bits);
+/* Of what is opened to write; false: not by us. */
+bool br_drop_set_ids(const struct br_call *, int fd, mode_t mode);
 struct br_answer br_deny_set_ids(struct br_call *, const struct br_end *);
 /* Refused by the policy, unless the kernel would have refused anyway. */
 struct br_answer br_deny(struct br_call *, enum sbx_op, const struct br_end *, int kernel_says);
@@ -573,11 +575,9 @@ int br_read_how(struct br_call *);
 /* br_find_object() under the caller's RESOLVE_* flags. */
 int br_find_restricted(struct br_open_request *);
 
-/* Shared by resolve.c and walk.c. Private to launcher/linux/broker. */
 /* Goes along `path` from `base` (borrowed). An O_PATH descriptor of what is there; -ENOENT with
- * e->at and e->name when only the last component is missing; else -errno. */
+ * e->at and e->name when only the last component is missing; else -errno. For resolve.c, walk.c. */
 int br_walk(struct br_call *, struct br_end *, int base, const char *path, bool follow);
-
 /* openat2(2), O_PATH, no symlinks: descriptor or -errno. */
 int br_open_plain(int base, const char *path, unsigned flags);
 /* path and len from at and name. */

@@ -97,6 +97,24 @@ struct br_answer br_deny_set_ids(struct br_call *c, const struct br_end *e)
 	return br_deny_name(c, e, SBX_EVF_SETID, 0);
 }
 
+static long set_mode(const struct br_call *c, int fd, mode_t mode)
+{
+	char name[32];
+
+	if (c->b->has_fchmodat2)
+		return syscall(SYS_fchmodat2_nr, fd, "", mode, AT_EMPTY_PATH);
+	br_fd_path(name, fd);
+	return chmod(name, mode);
+}
+
+/* The kernel would see to that when the file is written, but not for root, nor by way of a mapping.
+ */
+bool br_drop_set_ids(const struct br_call *c, int fd, mode_t mode)
+{
+	return br_may_set_ids(c, mode, mode) ||
+	       set_mode(c, fd, mode & 07777 & ~(mode_t)(S_ISUID | S_ISGID)) == 0;
+}
+
 /* The file may be executed from here on, which fails while the broker has it open for writing. */
 static struct br_answer with_bits(struct br_call *c, mode_t bits, struct br_answer a)
 {
@@ -115,16 +133,6 @@ void br_find_fchmodat2(struct br_broker *b)
 		syscall(SYS_fchmodat2_nr, -1, "", 0, AT_EMPTY_PATH) < 0 && errno == EBADF;
 }
 
-static long set_mode(const struct br_call *c)
-{
-	char name[32];
-
-	if (c->b->has_fchmodat2)
-		return syscall(SYS_fchmodat2_nr, c->end[0].fd, "", c->mode, AT_EMPTY_PATH);
-	br_fd_path(name, c->end[0].fd);
-	return chmod(name, c->mode);
-}
-
 struct br_answer br_chmod(struct br_call *c)
 {
 	struct br_answer a;
@@ -135,7 +143,8 @@ struct br_answer br_chmod(struct br_call *c)
 		return br_deny_set_ids(c, &c->end[0]);
 	if (!br_may_set_bits(c, &c->end[0], c->mode))
 		return br_deny(c, SBX_READ, &c->end[0], 0);
-	return with_bits(c, c->mode, br_told_of_object(c, br_result(set_mode(c))));
+	return with_bits(c, c->mode,
+			 br_told_of_object(c, br_result(set_mode(c, c->end[0].fd, c->mode))));
 }
 
 struct br_answer br_chown(struct br_call *c)

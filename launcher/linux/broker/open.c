@@ -100,10 +100,10 @@ static struct br_answer look_and_give(const struct br_open_request *r, int fd)
 	if (wants_write(r->flags))
 		br_lend(r->c->w);
 	err = fstat(fd, &st) < 0 || br_is_stray_device(r->c, &r->c->end[0], &st) ? EACCES : 0;
-	if (!err)
+	if (!err && (!wants_write(r->flags) || br_drop_set_ids(r->c, fd, st.st_mode)))
 		return give(r, fd, &st);
 	close(fd);
-	return br_fail(err);
+	return err ? br_fail(err) : br_deny_set_ids(r->c, &r->c->end[0]);
 }
 
 /* O_TRUNC frees what is large without the lock of moves: who has a file open to write may cut it,
