@@ -313,6 +313,34 @@ static void fill_and_move(struct ak_prog *p, struct ak_rng *r)
 	}
 }
 
+/* A link is there first, its text leads in a roundabout way, and what it leads to comes later. */
+static void lead_round(struct ak_prog *p, struct ak_rng *r)
+{
+	static const char *const to[] = {"ws/.claude", "ws/.cursor", "ws/.idea", "ws/.vscode",
+					 "ws/src/l2"};
+	static const char *const own[] = {"ws/src/newdir/settings.json", "ws/src/newdir/mcp.json",
+					  "ws/src/newdir/workspace.xml", "ws/src/newdir/hooks"};
+
+	p->flags = 0;
+	for (unsigned i = 0; i < 5; i++) {
+		struct ak_op *op = add(p, r, 0, ak_rnd(r, 2) ? "symlink" : "symlinkat");
+		unsigned at = ak_calls[op->call].name[7] ? 2 : 1;
+
+		op->v[0] = path(r, "ws/src/newdir");
+		if (ak_rnd(r, 4)) /* by /proc (spellings.c) */
+			op->v[0] = (op->v[0] & 0x00ffe0ffu) | 20u << 8 | ak_rnd(r, 3) << 24;
+		if (at == 2)
+			op->v[1] = ak_rnd(r, 2) ? 0 : any(r);
+		op->v[at] = path(r, to[ak_rnd(r, LEN(to))]);
+	}
+	with_paths(r, add(p, r, 0, "mkdir"), path(r, "ws/src/newdir"), 0);
+	for (unsigned i = 0; i < LEN(own); i++)
+		with_paths(r, add(p, r, 0, "creat"), path(r, own[i]), 0);
+	for (unsigned i = 0; i < 2; i++)
+		with_paths(r, add(p, r, 0, "rename"), path(r, "ws/src/l2"),
+			   path(r, to[ak_rnd(r, LEN(to))]));
+}
+
 /* Files with attributes and links are saved under names that are denied, and taken back from there.
  */
 static void save_and_link(struct ak_prog *p, struct ak_rng *r)
@@ -482,7 +510,7 @@ void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
 		swap_path,	 swap_path,	  swap_program,	   move_directory, swap_address,
 		swap_descriptor, swap_descriptor, make_restricted, fill_and_move,  save_and_link,
-		save_changing,	 swap_how,	  swap_link,	   swap_names};
+		save_changing,	 swap_how,	  swap_link,	   swap_names,	  lead_round};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);
