@@ -208,7 +208,7 @@ static void judge_move(const struct sbx_image *img, const struct sbx_event *ev, 
 		.op = ev->aux < SBX_OP_COUNT ? (enum sbx_op)ev->aux : SBX_MODIFY,
 	};
 	/* the name itself may not be moved: what speaks of it is the rule that allows the rest */
-	bool is_root = ev->flags & (SBX_EVF_ROOT | SBX_EVF_SETID);
+	bool is_root = ev->flags & (SBX_EVF_ROOT | SBX_EVF_SETID | SBX_EVF_STOOD_IN);
 	struct sbx_verdict v, to;
 
 	sbx_explain(img, w.op, path, ev->path_len, &v);

@@ -419,6 +419,7 @@ struct aud_denial {
 	bool is_root;	     /* the root of a grant, which keeps its place */
 	bool is_set_id;	     /* set-id bits of a file */
 	bool is_git_link;    /* a symlink in a git directory */
+	bool is_stood_in;    /* a directory that somebody outside is in */
 	bool is_endpoint;    /* of the network: host:port, or a name */
 	bool is_watched;     /* it passed all the same */
 	bool is_log;	     /* the run's own */

@@ -322,6 +322,8 @@ static const char *reason_of(const struct aud_record *r)
 		return "grant-root";
 	if (flags & SBX_EVF_SETID)
 		return "set-id";
+	if (flags & SBX_EVF_STOOD_IN)
+		return "current-directory";
 	return flags & SBX_EVF_GIT_LINK ? "git-link" : "move";
 }
 

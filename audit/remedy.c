@@ -447,6 +447,10 @@ static void add_advice(struct b_str *line, const struct aud_denial *d)
 				"unreadable ones): move it in parts");
 	else if (d->is_root)
 		add_root_remedy(line, d);
+	else if (d->is_stood_in)
+		b_str_add(line,
+			  ": the run began or works there, and programs outside stay in it when it "
+			  "moves: move it outside of the sandbox");
 	else if (d->is_git_link)
 		b_str_add(line,
 			  ": the git of the host would follow a symlink there: make it outside of "

@@ -57,6 +57,7 @@ static bool add_values(struct b_str *out, const char *key)
 		{"chain", "\"type\": \"string\", \"pattern\": \"^[0-9a-f]{32}$\""},
 		{"reason",
 		 "\"enum\": [\"move\", \"move-unseen\", \"grant-root\", \"git-link\", \"set-id\", "
+		 "\"current-directory\", "
 		 "\"supervisor\", \"filter\""},
 	};
 	bool more = false;

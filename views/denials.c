@@ -154,6 +154,7 @@ static void add_remedy(const struct view *v, const struct group *g, struct b_str
 		.is_root = strcmp(g->reason, "grant-root") == 0,
 		.is_set_id = strcmp(g->reason, "set-id") == 0,
 		.is_git_link = strcmp(g->reason, "git-link") == 0,
+		.is_stood_in = strcmp(g->reason, "current-directory") == 0,
 		.matched = g->matched,
 		.origin = g->rule,
 		.call = (unsigned)number_of(g->call, sbx_call_name, SBX_CALL_COUNT),

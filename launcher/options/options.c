@@ -60,6 +60,7 @@ void lau_options_release(struct lau_options *o)
 	b_opt_uses_release(&o->uses);
 	free(o->keep_fds);
 	free(o->sh_argv);
+	free(o->left);
 	lau_options_init(o);
 }
 
@@ -147,6 +148,8 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	/* A question about the host needs no policy. */
 	if (!out->argv)
 		return out->print_env ? lau_policy_settle(&out->policy, err) : 0;
+	if (out->chdir)
+		out->left = getcwd(NULL, 0);
 	if (lau_call_settle(out, err) < 0 || lau_parts_chdir(out, err) < 0 ||
 	    lau_mode_settle(out, err) < 0)
 		return -1;

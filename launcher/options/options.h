@@ -98,6 +98,7 @@ struct lau_options {
 	int capture_over; /* enum lau_over */
 	bool capture_joint;
 	const char *chdir;		  /* NULL = stay */
+	char *left;			  /* the directory that it leads away from; malloc'ed */
 	const char *command;		  /* for /bin/sh, NULL = the words are the command */
 	bool is_shell;			  /* started as sbx-shell, without options of ours */
 	const char *stop, *wait, *reload; /* RUN, NULL = not asked */

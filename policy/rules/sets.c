@@ -16,6 +16,7 @@
 struct here {
 	struct here *up;
 	const char *dir, *text; /* "/ws/a/b", "a/b/" */
+	bool is_bare;		/* a git directory */
 };
 
 /* One preset being placed. */
@@ -25,7 +26,6 @@ struct set {
 	const char *origin; /* NULL = the line of the preset */
 	const char *by;	    /* who runs or obeys what the row names; NULL = not said */
 	const struct here *here;
-	bool is_here; /* the row counts there, too */
 	enum pol_tier tier;
 	unsigned ops; /* POL_OPS() that are denied */
 	struct b_err *err;
@@ -186,10 +186,17 @@ static int place_listed(struct set *set, const char *dir, const char *head, cons
 	return rc;
 }
 
-static int place_here(struct set *set, const char *entry, const struct pol_pos *pos)
+static bool counts_here(enum section section)
+{
+	return section == IN_WORKSPACE || section == IN_PLAIN;
+}
+
+static int place_here(struct set *set, const char *entry, enum section section,
+		      const struct pol_pos *pos)
 {
 	for (const struct here *h = set->here; h; h = h->up)
-		if (place_listed(set, h->dir, "", entry, h->text, pos) < 0)
+		if (!(section == IN_PLAIN && h->is_bare) &&
+		    place_listed(set, h->dir, "", entry, h->text, pos) < 0)
 			return -1;
 	return 0;
 }
@@ -206,7 +213,7 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
 						&entry->pos) < 0)
 			return -1;
-	return section == IN_WORKSPACE && set->is_here ? place_here(set, path, &entry->pos) : 0;
+	return counts_here(section) ? place_here(set, path, section, &entry->pos) : 0;
 }
 
 /* A path, or a row of them that says who obeys. */
@@ -218,7 +225,6 @@ static int place_row(struct set *set, const struct pol_ynode *row, enum section 
 	if (!by)
 		return place(set, row, section);
 	set->by = by->s;
-	set->is_here = !pol_yaml_get(row, "at");
 	for (size_t i = 0; i < paths->n; i++)
 		if (place(set, paths->v[i], section) < 0)
 			return -1;
@@ -281,9 +287,9 @@ static int take_document(struct set *set, const struct pol_ynode *root)
 }
 
 /*
- * An agent or an editor that is started in a directory of the workspace obeys what lies there, and
- * above it: the rows of a workspace count in the current directory, and in each between it and the
- * workspace.
+ * An agent, an editor or a git that is started in a directory of the workspace obeys what lies
+ * there, and above it: the rows of a workspace count in the current directory, and in each between
+ * it and the workspace.
  */
 static const struct here *find_here(const struct pol_build *b)
 {
@@ -298,10 +304,12 @@ static const struct here *find_here(const struct pol_build *b)
 		size_t n = strlen(ws), len = strlen(here);
 
 		while (len > n && sbx_path_under(here, len, ws, n)) {
-			const char *dir = b_arena_strndup(a, here, len);
+			const char *dir = b_arena_strndup(a, here, len),
+				   *git = pol_git_inside(a, dir);
 
 			*last = b_arena_alloc(a, sizeof **last);
 			**last = (struct here){.dir = dir,
+					       .is_bare = git && strcmp(git, dir) == 0,
 					       .text = b_arena_printf(a, "%s/", dir + n + (n > 1))};
 			last = &(*last)->up;
 			while (here[--len] != '/')

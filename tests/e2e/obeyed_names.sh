@@ -69,8 +69,8 @@ check 'the user opens one by name, and is told who obeys' sh -c '[ "$(cat .pre-c
 # An agent that is started below the top of the repository obeys what lies where it is, and between.
 fresh
 git init -q . && mkdir -p app/web && cd app/web || exit 2
-# the rows of git and its kin are of the top: a repository can be made in a directory
-here=$(echo "$closed" | tr -s ' \n' '\n\n' | grep -v '^\.hg/\|^\.jj/\|^\.sl/\|^\.git/\|^\.pijul/\|^_darcs/' | tr '\n' ' ')
+# what lies in a repository that is not there cannot be tried
+here=$(echo "$closed" | tr -s ' \n' '\n\n' | grep -v '^\.jj/[^r]\|^\.git/' | tr '\n' ' ')
 launch -q -- python3 "$TMP/make.py" "$here"
 check 'also in the directory where the run begins' [ -z "$(spoilt "$here")" -a "$(cat "$TMP/out")" = tried ]
 spoilt "$here" | sed 's/^/# open: /'
@@ -78,7 +78,9 @@ launch -- sh -c 'echo x >../.mcp.json; mkdir ../.claude && echo x >../.claude/se
 check 'and between it and the top' [ ! -e ../.mcp.json -a ! -e ../.claude/settings.json -a -e ../../mcp.json ]
 check 'with the name as the workspace has it' grep -q 'denied modify .*/app/.mcp.json (rule app/.mcp.json, preset:protected:' "$TMP/err"
 launch -- git init -q .
-check 'a repository can be made there' [ "$status" -eq 0 -a -d .git/refs ]
+check 'no repository comes to be there' [ ! -e .git ]
+launch -- git init -q new
+check 'but below it' [ "$status" -eq 0 -a -d new/.git/refs ]
 rm -rf .git
 check 'sbx-policy why says the same' sh -c '"$1" why modify "$PWD/.claude/settings.json" | grep -q "^denied .*rule app/web/.claude/settings.json"' - "$(dirname "$SBX")/sbx-policy"
 launch --modify app/web/.vscode -- sh -c 'mkdir .vscode; echo x >.vscode/tasks.json'

@@ -63,6 +63,16 @@ bool br_is_stream(const struct br_call *c, const struct br_end *e)
 	return false;
 }
 
+bool br_is_stood_in(const struct br_call *c, const struct br_end *e)
+{
+	const struct lau_broker_plan *p = c->b->plan;
+
+	for (size_t i = 0; i < p->stands.n; i++)
+		if (sbx_path_under(p->stands.v[i], strlen(p->stands.v[i]), e->path, e->len))
+			return true;
+	return false;
+}
+
 bool br_is_kept_name(const struct br_call *c, const struct br_end *e)
 {
 	return br_is_device_name(c, e) || br_is_stream(c, e);

@@ -41,6 +41,8 @@ struct br_answer br_move_refuse(const struct br_move *m, unsigned flags, enum br
 
 	if (!says && to != BR_WANT_ANY)
 		says = br_kernel_says(m->to, to);
+	if (m->root && br_is_stood_in(m->c, m->root))
+		return br_deny_name(m->c, m->root, SBX_EVF_STOOD_IN, says);
 	if (m->root)
 		return br_deny_root(m->c, m->root, says);
 	if (m->git_link)
@@ -348,6 +350,10 @@ static void find_root(struct br_move *m)
 
 	if (br_is_kept_name(m->c, m->from) || br_is_kept_name(m->c, m->to))
 		m->root = br_is_kept_name(m->c, m->from) ? m->from : m->to;
+	else if (br_is_stood_in(m->c, m->from) && is_dir(m->from))
+		m->root = m->from;
+	else if (m->swaps && br_is_stood_in(m->c, m->to) && is_dir(m->to))
+		m->root = m->to;
 	else if (br_is_grant_root(m->c, m->from) &&
 		 (is_dir(m->from) || (m->swaps && S_ISLNK(br_move_mode(m->to, &st)))))
 		m->root = m->from;

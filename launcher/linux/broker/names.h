@@ -28,9 +28,11 @@ bool br_is_grant_root(struct br_call *, const struct br_end *);
 bool br_is_kept_name(const struct br_call *, const struct br_end *);
 /* Is it such a file? */
 bool br_is_stream(const struct br_call *, const struct br_end *);
+/* Does somebody outside stand in it, or below it? It does not move. */
+bool br_is_stood_in(const struct br_call *, const struct br_end *);
 /* Refused, unless the kernel would have refused anyway. */
 struct br_answer br_deny_root(struct br_call *, const struct br_end *, int kernel_says);
-/* The same for another reason: SBX_EVF_ROOT or SBX_EVF_GIT_LINK. */
+/* The same for another reason: SBX_EVF_ROOT, SBX_EVF_STOOD_IN or SBX_EVF_GIT_LINK. */
 struct br_answer br_deny_name(struct br_call *, const struct br_end *, unsigned why,
 			      int kernel_says);
 

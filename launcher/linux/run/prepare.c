@@ -59,6 +59,24 @@ static void note_streams(struct run *r)
 	r->broker.streams = (struct lau_names){v, n};
 }
 
+/* The caller's shell stays where it is when its directory moves: in the repository, say, that the
+ * command has put around it. An agent or an editor stands in the workspace. */
+static void note_stands(struct run *r)
+{
+	struct b_arena *a = &r->plan.arena;
+	const char **v = b_arena_alloc(a, (r->dirs.nworkspaces + 2) * sizeof *v);
+	b_auto_free char *here = getcwd(NULL, 0);
+	size_t n = 0;
+
+	for (; n < r->dirs.nworkspaces; n++)
+		v[n] = r->dirs.workspaces[n];
+	if (here)
+		v[n++] = b_arena_strndup(a, here, strlen(here));
+	if (r->o->left)
+		v[n++] = r->o->left;
+	r->broker.stands = (struct lau_names){v, n};
+}
+
 /* What is refused in words is refused in those of the document's system. */
 static void set_shape(struct run *r)
 {
@@ -161,6 +179,7 @@ static int prepare_broker(struct run *r, struct b_err *err)
 	if (p->ends_tls && lau_run_tls(r, err) < 0)
 		return -1;
 	note_streams(r);
+	note_stands(r);
 	if (r->guest)
 		lau_nest_inherit(&r->plan.arena, r->guest->outer->broker, &r->broker);
 	lau_plan_own_dirs(p, &own);

@@ -27,8 +27,8 @@ static void make(struct plans *p)
 	memset(&p->inner, 0x22, sizeof p->inner);
 	outer_marks[0] = 1, inner_marks[1] = 2;
 	p->outer.image = (const void *)"outer";
-	p->outer.streams = p->outer.devices = (struct lau_names){outer_names, 2};
-	p->inner.streams = p->inner.devices = (struct lau_names){inner_names, 2};
+	p->outer.streams = p->outer.stands = p->outer.devices = (struct lau_names){outer_names, 2};
+	p->inner.streams = p->inner.stands = p->inner.devices = (struct lau_names){inner_names, 2};
 	p->outer.terminals = outer_marks;
 	p->inner.terminals = inner_marks;
 	p->outer.given = p->inner.given = (struct lau_givens){0};
@@ -51,10 +51,15 @@ static bool is_of_both(const struct plans *p)
 	return p->inner.devices.n == 1 && !strcmp(p->inner.devices.v[0], "/both");
 }
 
+static bool are_of_either(const struct lau_names *names)
+{
+	return names->n == 3 && !strcmp(names->v[0], "/outer") && !strcmp(names->v[1], "/both") &&
+	       !strcmp(names->v[2], "/inner");
+}
+
 static bool is_of_either(const struct plans *p)
 {
-	return p->inner.streams.n == 3 && !strcmp(p->inner.streams.v[0], "/outer") &&
-	       !strcmp(p->inner.streams.v[1], "/both") && !strcmp(p->inner.streams.v[2], "/inner");
+	return are_of_either(&p->inner.streams) && are_of_either(&p->inner.stands);
 }
 
 static bool marks_of_either(const struct plans *p)
@@ -164,6 +169,7 @@ static const struct line {
 	[M_shim_path] = {own, "its channel"},
 	[M_ring_fd] = {own, "its channel"},
 	[M_streams] = {is_of_either, NULL},
+	[M_stands] = {is_of_either, NULL},
 	[M_given] = {given_to_either, NULL},
 	[M_terminals] = {marks_of_either, NULL},
 	[M_devices] = {is_of_both, NULL},
