@@ -95,8 +95,8 @@ const char *sbx_exec_class_name(enum sbx_exec_class);
 #define SBX_EVF_ROOT                                                                               \
 	0x40u /* with SBX_EVF_MOVE: a rule grants the name for itself, in its place                \
 	       */
-#define SBX_EVF_SUPERVISOR 0x80u  /* denied whatever the rules say: it is the broker's own */
-#define SBX_EVF_GIT_LINK   0x100u /* with SBX_EVF_MOVE: a symlink in a git directory */
+#define SBX_EVF_SUPERVISOR 0x80u   /* denied whatever the rules say: it is the broker's own */
+#define SBX_EVF_GIT_LINK   0x100u  /* with SBX_EVF_MOVE: a symlink in a git directory */
 #define SBX_EVF_STOOD_IN   0x8000u /* with SBX_EVF_MOVE: a directory that somebody outside is in */
 /* with SBX_CONNECT: `path` is host:port, `path2` the program, `rule` the deciding one + 1, aux an
  * enum sbx_connect_why (connect.h) */

@@ -126,7 +126,8 @@ struct lau_givens {
 	 * writing, and that no other rule opens: their bytes may change, not their name, mode,    \
 	 * owner, times and attributes. */                                                         \
 	X(EITHER_NAMES, struct lau_names streams, streams)                                         \
-	/* Directories that somebody outside stands in: neither they nor what they lie in moves. */ \
+	/* Directories that somebody outside stands in: neither they nor what they lie in moves.   \
+	 */                                                                                        \
 	X(EITHER_NAMES, struct lau_names stands, stands)                                           \
 	/* Opened anew, by /proc, for no more than they were given for. */                         \
 	X(EITHER_GIVEN, struct lau_givens given, given)                                            \

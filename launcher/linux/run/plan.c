@@ -438,8 +438,8 @@ int lau_plan_floor(const struct lau_options *o, const struct lau_host *host, str
 	p->keep_caps = lau_caps_after_exec(p->keep_caps);
 	if (make_floor(o, host, p, err) < 0)
 		return -1;
-	/* the broker takes set-id bits from what is opened to write; else the kernel does, when it is
-	 * written */
+	/* the broker takes set-id bits from what is opened to write; else the kernel does, when it
+	 * is written */
 	if (!o->caps && !p->floor.uses_broker)
 		p->keep_caps &= ~LAU_CAP_FSETID;
 	if (p->is_wrapped)

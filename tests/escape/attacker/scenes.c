@@ -510,7 +510,7 @@ void ak_make_scene(struct ak_prog *p, struct ak_rng *r)
 	static void (*const scenes[])(struct ak_prog *, struct ak_rng *) = {
 		swap_path,	 swap_path,	  swap_program,	   move_directory, swap_address,
 		swap_descriptor, swap_descriptor, make_restricted, fill_and_move,  save_and_link,
-		save_changing,	 swap_how,	  swap_link,	   swap_names,	  lead_round};
+		save_changing,	 swap_how,	  swap_link,	   swap_names,	   lead_round};
 
 	p->flags |= AK_RACE;
 	scenes[ak_rnd(r, LEN(scenes))](p, r);
