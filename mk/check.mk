@@ -71,6 +71,7 @@ help:
 	@echo 'make bench            measure against bare, bwrap, strace'
 	@echo 'make bench-steps      where the time of a start goes, step by step'
 	@echo 'make bench-peers      beside srt, codex, bwrap, firejail, plain Landlock, strace'
+	@echo 'make bench-inspect    requests judged inside of TLS, against TLS, mitmproxy and squid'
 	@echo 'make bench-tree       start and memory over 300,000 files, against none'
 	@echo 'make bench-record [BENCH_ARGS="EVENTS ROUNDS"]  how fast a record of a million events is written, asked, shown'
 	@echo 'make bench-ship       how fast a run of a million events is sent, and in how much memory'

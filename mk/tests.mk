@@ -89,7 +89,7 @@ check: setup
 check-remedies: export REMEDIES := all
 check-remedies: tests-build
 	$(Q)B=$(B) TEST_TIMEOUT=7200 AGAIN=no scripts/run-tests remedies tests/remedies/run.sh
-.PHONY: check-remedies
+.PHONY: bench-inspect check-remedies
 check-san: setup
 	$(Q)$(MAKE) -j$(JOBS) B=build-san CC=clang SAN=address,undefined WERROR=1 san-build
 	$(Q)B=build-san scripts/run-tests san $(UNIT_SRCS:%.c=build-san/%)
@@ -232,6 +232,11 @@ $(B)/tests/minimal_landlock: tests/bench/minimal_landlock.c | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) -static -o $@ $<
 .PHONY: bench-peers
+
+# Requests judged inside of TLS against TLS itself, mitmproxy and squid. BENCH_ARGS='ROUNDS SCALE'
+bench-inspect: setup
+	$(Q)$(MAKE) -j$(JOBS) all bench-build
+	$(Q)B=$(B) tests/bench/inspect.sh $(BENCH_ARGS)
 
 # Where the time of a start goes, step by step, in a build of its own.
 bench-steps: setup
