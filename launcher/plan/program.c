@@ -298,7 +298,12 @@ size_t lau_own_files(struct b_arena *a, const char *const *workspaces, size_t nw
 			out[n++] = path;
 	}
 	shim = look(SBX_SHIM_SONAME);
-	if (shim)
+	if (shim) {
 		out[n++] = b_arena_strndup(a, shim, strlen(shim));
+#ifdef SBX_SHIM_SIBLING
+		out[n++] = b_arena_printf(a, "%.*s/%s", (int)sbx_path_parent(shim, strlen(shim)),
+					  shim, SBX_SHIM_SIBLING);
+#endif
+	}
 	return n;
 }

@@ -59,7 +59,8 @@ for row in $(first 3 claude:.claude/projects/x codex:.codex/sessions/x gemini:.g
 done
 for row in $(first 3 .local/share/pnpm/pnpm .local/share/pnpm/global/5/x .qwen/settings.json .gradle/init.d/x .rustup/toolchains/x/bin/rustc \
 	.cargo/bin/rustc .m2/settings.xml .jupyter/jupyter_notebook_config.py .local/share/uv/tools/x .aider.conf.yml .cursor/hooks.json \
-	.config/opencode/plugins/x.js .local/share/opencode/snapshot/id/config .local/share/opencode/snapshot/a/b/hooks/post-checkout \
+	.config/opencode/plugins/x.js .local/share/opencode/storage/permission/p.json .local/share/opencode/storage/project/p.json \
+	.local/share/opencode/repos/r/.git/hooks/post-checkout .local/share/jupyter/nbsignatures.db .local/share/opencode/snapshot/id/config .local/share/opencode/snapshot/a/b/hooks/post-checkout \
 	.cache/node/corepack/v1/yarn/1/bin/yarn.js .cache/pypoetry/virtualenvs/e/bin/activate .cache/uv/environments-v2/e/bin/ruff .cache/pnpm/dlx/a/bin/x \
 	go/pkg/mod/golang.org/toolchain@v1/bin/go .gradle/native/a/linux-amd64/libnative-platform.so); do
 	mkdir -p "$HOME/$(dirname "$row")"
