@@ -211,8 +211,8 @@ const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfi
  * of core.hooksPath and the files of include.path, closed as the protected set is, origin
  * `builtin:git:N` of workspace N. The configuration itself is in that set, or closed here where a
  * variable puts it into a workspace, so what is read here is what the host's git will read: all
- * files of git-config(1), FILES, and GIT_CONFIG_COUNT. Commands (core.fsmonitor, filters) are not
- * taken apart.
+ * files of git-config(1), FILES, and GIT_CONFIG_COUNT. Of a command (core.fsmonitor, filters) each
+ * word with a slash in it is a file that git may run; what those run in turn is not known.
  */
 
 enum { REPOSITORIES_MAX = 4000, DEPTH_OF_NAMES = 16, SETTINGS_MAX = 1000 };
@@ -271,6 +271,60 @@ static const char *path_at(struct runs *r, const char *dir, const char *value)
 		       : pol_canonical(a, path);
 }
 
+/* git-config(1): keys whose values are commands. The shell gets most of them. */
+static bool is_command(const char *section, const char *key, const char *value)
+{
+	static const char *const keys[] = {"fsmonitor",
+					   "sshCommand",
+					   "editor",
+					   "pager",
+					   "askPass",
+					   "gitProxy",
+					   "clean",
+					   "smudge",
+					   "process",
+					   "textconv",
+					   "command",
+					   "driver",
+					   "helper",
+					   "cmd",
+					   "program",
+					   "external",
+					   "toCmd",
+					   "ccCmd",
+					   "vcs",
+					   "uploadpack",
+					   "receivepack",
+					   "diffFilter",
+					   "packObjectsHook",
+					   "alternateRefsCommand",
+					   "defaultKeyCommand",
+					   "smtpServer"};
+
+	if (strcasecmp(section, "alias") == 0)
+		return *value == '!';
+	if (strcasecmp(section, "pager") == 0)
+		return true;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcasecmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Whether they are there or not: what is missing now, the command could make. */
+static void close_words(struct runs *r, const char *value)
+{
+	static const char between[] = " \t\n\"'`!;&|()<>$=";
+	struct b_arena *a = &r->b->rs->arena;
+
+	for (const char *p = value; *(p += strspn(p, between)); p += strcspn(p, between)) {
+		const char *word = b_arena_strndup(a, p, strcspn(p, between));
+
+		if (strchr(word, '/') && !strstr(word, "://"))
+			close_at(r, POL_EXACT, path_at(r, r->top, word));
+	}
+}
+
 static void take(void *ctx, const char *file, const char *section, const char *key,
 		 const char *value)
 {
@@ -278,6 +332,8 @@ static void take(void *ctx, const char *file, const char *section, const char *k
 	struct b_arena *a = &r->b->rs->arena;
 	const char *path;
 
+	if (r->top && value && is_command(section, key, value))
+		close_words(r, value);
 	if (strcasecmp(section, "core") == 0 && strcasecmp(key, "hooksPath") == 0) {
 		path = path_at(r, r->top, value);
 		/* husky's are in `_`, and run those beside it */
@@ -317,10 +373,11 @@ static void read_settings(struct runs *r)
 		key = getenv(name);
 		snprintf(name, sizeof name, "GIT_CONFIG_VALUE_%d", i);
 		value = getenv(name);
-		if (key && value && *value && strcasecmp(key, "core.hooksPath") == 0)
-			take(r, "/", "core", "hooksPath", value);
-		else if (key && value && strcasecmp(key, "include.path") == 0)
+		if (key && value && strcasecmp(key, "include.path") == 0)
 			read_and_close(r, value);
+		else if (key && value && *value && strchr(key, '.'))
+			take(r, "/", b_arena_strndup(&r->b->rs->arena, key, strcspn(key, ".")),
+			     strrchr(key, '.') + 1, value);
 	}
 }
 

@@ -89,6 +89,16 @@ for way in $(first 5 local_path a_linked_hook of_xdg of_variables a_link_on_the_
 	check "git hooks, $way" obeys $way
 done
 
+# Programs of the workspace that the configuration names.
+fresh
+git init -q . && git commit -q --allow-empty -m i && mkdir tools && echo 'exit 0' | tee tools/{fs,clean,al,merge,free} >/dev/null && chmod +x tools/* || exit 1
+git config core.fsmonitor ./tools/fs && git config filter.x.clean 'sh -c "python3 tools/clean %f"' && git config alias.x '!"$PWD"/other; ./tools/al x' &&
+	git config --global merge.m.driver "$WS/tools/merge %O %A" && git config diff.d.command tools/later && git config core.excludesFile tools/free || exit 1
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=gpg.ssh.program GIT_CONFIG_VALUE_0=tools/gpg "$SBX" -q -- \
+	sh -c 'for f in fs clean al merge later gpg free; do echo evil >tools/$f; done; mv tools t' 2>"$TMP/err"
+check 'programs that the configuration names are closed, and what it reads is not' [ "$(cd tools && grep -l evil * | xargs)" = free ]
+check 'the line says so' grep -q 'denied modify .*/tools/fs (rule .*/tools/fs, builtin:git:1' "$TMP/err"
+
 # A linked worktree, with settings of its own; its hooks are run at its own top.
 fresh
 git init -q . && git commit -q --allow-empty -m i && git worktree add -q wt 2>/dev/null &&
