@@ -38,7 +38,7 @@
 	X(keyctl) X(add_key) X(request_key) X(init_module) X(finit_module) X(delete_module) \
 	X(kexec_load) X(kexec_file_load) X(reboot) X(swapon) X(swapoff) X(acct) X(quotactl) \
 	X(quotactl_fd) X(syslog) X(sethostname) X(setdomainname) X(settimeofday) X(clock_settime) \
-	X(adjtimex) X(clock_adjtime)
+	X(adjtimex) X(clock_adjtime) X(sendto) X(sendmsg) X(sendmmsg) X(setsockopt)
 /* clang-format on */
 
 enum sbx_call {

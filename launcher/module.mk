@@ -26,10 +26,11 @@ $(B)/tests/escape-probe: $(ESCAPE_SRCS) selftest/probes.h | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(ESCAPE_SRCS) -lpthread
 
-INHERIT_SRCS := tests/escape/inherit.c launcher/linux/confine/inherited.c $(launcher_PROBES)
+INHERIT_SRCS := tests/escape/inherit.c tests/escape/inherit_sockets.c \
+	launcher/linux/confine/inherited.c $(launcher_PROBES)
 # with base.a, and static: where that has no sanitizer in it
 EXTRA_TEST_BINS += $(if $(SAN),,$(B)/tests/inherit)
-$(B)/tests/inherit: $(INHERIT_SRCS) launcher/linux/confine/confine_priv.h selftest/probes.h \
+$(B)/tests/inherit: $(INHERIT_SRCS) tests/escape/inherit.h launcher/linux/confine/confine_priv.h selftest/probes.h \
 		$(B)/lib/base.a | $$(@D)/.d
 	$(call say,CC,$@)
 	$(Q)$(CC) $(BASE_CFLAGS) -O1 -g -static -o $@ $(INHERIT_SRCS) $(B)/lib/base.a -lpthread

@@ -20,8 +20,8 @@ $(B)/obj/launcher/linux/broker/%.o: override CFLAGS += -fprofile-instr-generate 
 override LDFLAGS += -fprofile-instr-generate -Wl,-u,__llvm_profile_runtime
 endif
 
-# All policies, with and without namespaces, as root and as an ordinary user, for so many seconds
-# in all. Less than 90 % of the broker's lines: nothing is shown (status 3).
+# All policies, with and without namespaces, as root and as an ordinary user, for so many seconds in all,
+# of which each combination gets an equal part. Less than 90 % of the broker's lines: nothing is shown (status 3).
 ATTACK_SECONDS ?= 3600
 attack: attack-build
 	$(Q)B=build-cov COUNT=1 tests/escape/attack $(ATTACK_SECONDS)

@@ -21,6 +21,10 @@
 #define L_O_TRUNC   01000
 #define L_O_TMPFILE 020000000
 
+#define L_MSG_FASTOPEN	       0x20000000
+#define L_IPPROTO_TCP	       6
+#define L_TCP_FASTOPEN_CONNECT 30
+
 #define L_PUNCH_HOLE  0x2
 #define L_MADV_REMOVE 9
 
@@ -47,6 +51,7 @@
 #define L_EINVAL	  22
 #define L_ENOTTY	  25
 #define L_ENOSYS	  38
+#define L_ENOPROTOOPT	  92
 #define L_EPROTONOSUPPORT 93
 #define L_EOPNOTSUPP	  95
 #define L_EAFNOSUPPORT	  97
@@ -102,6 +107,10 @@
 #define INET(f) ROW("socket", L_EACCES, why_inet, WHEN(IS(0, f)), .only = POL_SC_NO_INET)
 #define ENDPOINT(f)                                                                                \
 	ROW("socket", L_EPROTONOSUPPORT, why_endpoint, WHEN(IS(0, f)), .only = POL_SC_ENDPOINTS)
+/* The flag is an argument: what struct msghdr says of flags is for answers (sendmsg(2)). */
+#define FASTOPEN(c, f)                                                                             \
+	ROW(c, L_EOPNOTSUPP, why_fastopen, WHEN(BITS(f, L_MSG_FASTOPEN)),                          \
+	    .only = POL_SC_APART | POL_SC_ENDPOINTS, .is_told = true)
 /* The host's, where no namespace is made. Without a network namespace that was asked for there is
  * none of another kind, either. */
 #define IPC(c) ROW(c, L_EACCES, why_ipc, .only = POL_SC_NO_INET | POL_SC_NO_IPC)
@@ -128,6 +137,7 @@ static const char why_setid[] = "a set-id file gives its rights to programs outs
 static const char why_family[] = "socket family outside unix, inet, inet6 and netlink route";
 static const char why_inet[] = "no network";
 static const char why_endpoint[] = "rules on endpoints cover only TCP and UDP";
+static const char why_fastopen[] = "fast open connects without connect(2), which is what is judged";
 static const char why_owner[] =
 	"the kernel signals the owner that a descriptor names, without a check";
 static const char why_ipc[] = "IPC of the host, without an IPC namespace";
@@ -323,6 +333,13 @@ static const struct pol_sc_rule rules[] = {
 	/* of protocols that Landlock and the relay do not know: the broker's filter says which */
 	ENDPOINT(L_AF_INET),
 	ENDPOINT(L_AF_INET6),
+	FASTOPEN("sendto", 3),
+	FASTOPEN("sendmsg", 2),
+	FASTOPEN("sendmmsg", 3),
+	/* for MPTCP it is the same level */
+	ROW("setsockopt", L_ENOPROTOOPT, why_fastopen,
+	    WHEN2(IS(1, L_IPPROTO_TCP), IS(2, L_TCP_FASTOPEN_CONNECT)),
+	    .only = POL_SC_APART | POL_SC_ENDPOINTS, .is_told = true),
 	IPC("shmget"),
 	IPC("shmat"),
 	IPC("shmctl"),
@@ -386,7 +403,7 @@ bool pol_sc_is_told(const struct pol_sc_rule *rule, unsigned flags)
 {
 	if (!(flags & POL_SC_BROKER) || rule->only == POL_SC_NO_TRUNCATE)
 		return false;
-	return rule->err == L_EPERM || rule->err == L_EACCES || rule->err == L_EAFNOSUPPORT ||
+	return rule->is_told || rule->err == L_EPERM || rule->err == L_EACCES || rule->err == L_EAFNOSUPPORT ||
 	       rule->err == L_EPROTONOSUPPORT;
 }
 
@@ -429,7 +446,7 @@ const char *pol_sc_remedy(const struct pol_sc_rule *rule)
 		return "--allow debug";
 	if (rule->unless & POL_SC_UNIX_HOST)
 		return "--unix host";
-	return rule->only == POL_SC_NO_INET ? "--network host" : NULL;
+	return rule->only == POL_SC_NO_INET || rule->only & POL_SC_APART ? "--network host" : NULL;
 }
 
 static const char *err_text(int err)
@@ -444,6 +461,7 @@ static const char *err_text(int err)
 		{L_EINVAL, "EINVAL"},
 		{L_ENOTTY, "ENOTTY"},
 		{L_ENOSYS, "ENOSYS"},
+		{L_ENOPROTOOPT, "ENOPROTOOPT"},
 		{L_EPROTONOSUPPORT, "EPROTONOSUPPORT"},
 		{L_EOPNOTSUPP, "EOPNOTSUPP"},
 		{L_EAFNOSUPPORT, "EAFNOSUPPORT"},

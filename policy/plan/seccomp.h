@@ -13,7 +13,7 @@
  *
  * An answer is a refusal, which the broker gives and reports if there is one (pol_sc_is_told()), or
  * the answer of a kernel without the call (ENOSYS, ENOTTY, EINVAL, EOPNOTSUPP): callers do without
- * it, and nothing reports it.
+ * it, and nothing reports it unless the row says so.
  */
 #pragma once
 
@@ -40,6 +40,7 @@ struct b_str;
 #define POL_SC_ALLOW_SETID 0x100u /* files may be made set-id */
 #define POL_SC_ENDPOINTS   0x200u /* rules on endpoints: what they do not know is refused */
 #define POL_SC_SIGNALS	   0x400u /* no scope of Landlock's keeps signals inside */
+#define POL_SC_APART	   0x800u /* the network is not the host's: its sockets stay connected as they are */
 
 struct pol_sc_arg {
 	unsigned char index;
@@ -59,6 +60,7 @@ struct pol_sc_rule {
 	unsigned only; /* POL_SC_*: the row applies only when one of these is set; 0 = always */
 	const char *why;
 	const char *origin; /* "builtin:filter:LINE" of the table, as events name it */
+	bool is_told;		  /* although callers do without the call */
 	bool is_root; /* the kernel refuses it to all but root: reported only in root's runs */
 };
 const struct pol_sc_rule *pol_sc_rules(size_t *out_n);

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/e2e.sh"
 
 refuse=$(dirname "$SBX")/mkrefusals
-BROKER=0x20 NO_INET=0x28 NO_IPC=0xa0
+BROKER=0x820 NO_INET=0x828 NO_IPC=0xa0
 runs() { ls -d "$HOME"/.local/state/sbx-launch/runs/2*; }
 
 # Each row that was met is an event of this run, in the broker's word; what only root could do is told to root.

@@ -10,7 +10,8 @@
  *
  * DIR has the fixture and the process outside of probes.h.
  */
-#include <arpa/inet.h>
+#include "inherit.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -42,24 +43,12 @@
 
 /* ---- makers: what the caller of the launcher does ---- */
 
-static struct sockaddr_in service(int port)
-{
-	return (struct sockaddr_in){.sin_family = AF_INET,
-				    .sin_port = htons((uint16_t)port),
-				    .sin_addr = {htonl(INADDR_LOOPBACK)}};
-}
 static struct sockaddr_un at_path(const char *rel)
 {
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 
 	strncpy(un.sun_path, st_at(rel), sizeof un.sun_path - 1);
 	return un;
-}
-static int to_inet(int fd, int port)
-{
-	struct sockaddr_in sa = service(port);
-
-	return connect(fd, (struct sockaddr *)&sa, sizeof sa);
 }
 static int to_unix(int fd, const char *rel)
 {
@@ -141,26 +130,6 @@ static int g_datagram_pair(void)
 	int p[2];
 
 	return socketpair(AF_UNIX, SOCK_DGRAM, 0, p) < 0 ? -1 : p[0];
-}
-static int g_tcp(void)
-{
-	return socket(AF_INET, SOCK_STREAM, 0);
-}
-static int g_tcp_connected(void)
-{
-	int fd = g_tcp();
-
-	return fd < 0 || to_inet(fd, st_outside()->tcp) < 0 ? -1 : fd;
-}
-static int g_udp(void)
-{
-	return socket(AF_INET, SOCK_DGRAM, 0);
-}
-static int g_udp_connected(void)
-{
-	int fd = g_udp();
-
-	return fd < 0 || to_inet(fd, 9) < 0 ? -1 : fd;
 }
 static int g_netlink(void)
 {
@@ -326,44 +295,6 @@ static int u_status(int fd)
 
 	return fstat(fd, &st);
 }
-/* Free for another peer: the host's service. */
-static int u_reconnect(int fd)
-{
-	const struct sockaddr none = {.sa_family = AF_UNSPEC};
-
-	if (connect(fd, &none, sizeof none) < 0)
-		return -1;
-	return to_inet(fd, st_outside()->tcp);
-}
-static int u_relisten(int fd)
-{
-	const struct sockaddr none = {.sa_family = AF_UNSPEC};
-
-	(void)connect(fd, &none, sizeof none);
-	return listen(fd, 1);
-}
-static int u_rebind(int fd)
-{
-	const struct sockaddr none = {.sa_family = AF_UNSPEC};
-	struct sockaddr_in any = service(0);
-
-	(void)connect(fd, &none, sizeof none);
-	return bind(fd, (struct sockaddr *)&any, sizeof any);
-}
-static int u_connect(int fd)
-{
-	return to_inet(fd, st_outside()->tcp);
-}
-static int u_listen(int fd)
-{
-	return listen(fd, 1);
-}
-static int u_sendto(int fd)
-{
-	struct sockaddr_in sa = service(st_outside()->udp);
-
-	return sendto(fd, "x", 1, 0, (struct sockaddr *)&sa, sizeof sa) == 1 ? 0 : -1;
-}
 static int u_unix_connect(int fd)
 {
 	return to_unix(fd, "run/container.sock");
@@ -453,6 +384,13 @@ static const struct row {
 	{"tcp-connected", K(TCP), g_tcp_connected, u_reconnect},
 	{"tcp-connected-listen", K(TCP), g_tcp_connected, u_relisten},
 	{"tcp-connected-bind", K(TCP), g_tcp_connected, u_rebind},
+	{"tcp-nonblocking", K(TCP), g_tcp_nonblocking, u_sendto_again},
+	{"tcp-nonblocking-msg", K(TCP), g_tcp_nonblocking, u_sendmsg_again},
+	{"tcp-nonblocking-mmsg", K(TCP), g_tcp_nonblocking, u_sendmmsg_again},
+	{"mptcp-nonblocking", K(INET_OPEN), g_mptcp, u_sendto_again},
+	{"sctp", K(INET_OPEN), g_sctp, u_status},
+	{"vsock", K(SOCKET), g_vsock, u_status},
+	{"raw", K(RAW), g_raw, u_packet},
 	{"unix-unconnected", K(UNIX_OPEN), g_stream, u_unix_connect},
 	{"unix-datagrams", K(UNIX_OPEN), g_unix_datagrams, u_unix_sendto},
 	{"unix-datagram-pair", K(UNIX_OPEN), g_datagram_pair, u_unix_sendto},

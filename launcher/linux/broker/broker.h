@@ -450,7 +450,7 @@ unsigned br_after_object(const struct br_call *);
 #define BR_NOTHING_TO_DO 1
 int br_check(struct br_call *);
 
-/* ---- programs.c: what may not be read does not become a program ---- */
+/* ---- exec.c: what may not be read does not become a program ---- */
 
 /* May a new file at this end have these bits? */
 bool br_may_make_program(const struct br_call *, const struct br_end *, mode_t bits);

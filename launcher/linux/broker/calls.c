@@ -10,7 +10,6 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,9 +98,6 @@ const struct br_row br_rows[] = {
 	TRAPROW(SYS_connect, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, connect, NO_END, NONE, NONE,
 		br_connect),
 	TRAPROW(SYS_listen, BR_TRAP_ALWAYS, POL_TRAP_SOCKETS, listen, NO_END, NONE, NONE, br_listen),
-	TRAPROW(SYS_sendto, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
-	TRAPROW(SYS_sendmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 2, NONE, NULL),
-	TRAPROW(SYS_sendmmsg, BR_TRAP_FASTOPEN, POL_TRAP_ENDPOINTS, unknown, NO_END, 3, NONE, NULL),
 	TRAPROW(SYS_socket, BR_TRAP_SOCKET, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE,
 		br_no_socket),
 	TRAPROW(SYS_setsockopt, BR_TRAP_SETSOCKOPT, POL_TRAP_ENDPOINTS, unknown, NO_END, NONE, NONE,
@@ -323,13 +319,6 @@ static unsigned of_limit(struct trap *t, unsigned arg)
 	return when(t, BPF_JEQ, LOW(arg), 0, t->pass, node);
 }
 
-/* The flag is an argument: what struct msghdr says of flags is for answers (sendmsg(2)). */
-static unsigned of_fastopen(struct trap *t, unsigned flags_arg)
-{
-	return when(t, BPF_JSET, LOW(flags_arg), MSG_FASTOPEN,
-		    lau_bpf_answer(&t->bpf, ANSWER(EOPNOTSUPP)), t->pass);
-}
-
 /* Landlock and the relay know TCP; datagrams have nowhere to go but the run's resolver. MPTCP,
  * SCTP, DCCP, UDP-Lite, ICMP and raw sockets are refused. A refused MPTCP socket is not reported,
  * because programs then use TCP. */
@@ -360,7 +349,6 @@ static unsigned of_setsockopt(struct trap *t)
 		{IPPROTO_IPV6, IPV6_RTHDR},
 		{IPPROTO_IPV6, IPV6_2292RTHDR},
 		{IPPROTO_IPV6, IPV6_2292PKTOPTIONS},
-		{IPPROTO_TCP, TCP_FASTOPEN_CONNECT},
 	};
 	unsigned no = lau_bpf_answer(&t->bpf, ANSWER(ENOPROTOOPT)), node = t->pass;
 
@@ -391,8 +379,6 @@ static unsigned of_row(struct trap *t, const struct br_row *row)
 		return of_other(t, row->mode_arg);
 	case BR_TRAP_LIMIT:
 		return of_limit(t, row->mode_arg);
-	case BR_TRAP_FASTOPEN:
-		return of_fastopen(t, row->flags_arg);
 	case BR_TRAP_SOCKET:
 		return of_socket(t);
 	case BR_TRAP_SETSOCKOPT:

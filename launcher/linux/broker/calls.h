@@ -24,9 +24,8 @@ enum br_trap {
 	BR_TRAP_DATAGRAMS,  /* depends on the type of socketpair(2) */
 	BR_TRAP_OTHER,	    /* the thread of the mode argument is not 0, the caller */
 	BR_TRAP_LIMIT,	    /* and a limit is given, prlimit(2) */
-	BR_TRAP_FASTOPEN,   /* answered by the filter: data in place of connect(2) */
 	BR_TRAP_SOCKET,	    /* protocols beside TCP and UDP, which are refused */
-	BR_TRAP_SETSOCKOPT, /* answered by the filter: source routes, fast open */
+	BR_TRAP_SETSOCKOPT, /* answered by the filter: source routes */
 };
 
 /* How a path is meant. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exec.c - execve, trapped where a deny lies inside what the kernel lets be executed. Denied
  * files are refused, as programs, as interpreters of scripts and as loaders. The kernel starts an
- * allowed one, and reads its path again: programs.c says why a second thread that changes it gains
- * nothing. */
+ * allowed one, and reads its path again: what follows in this file says why a second thread that
+ * changes it gains nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -22,6 +22,8 @@ static unsigned flags_of(const struct lau_broker_plan *plan)
 		flags |= POL_SC_ENDPOINTS;
 	if (plan->traps & POL_TRAP_SIGNALS)
 		flags |= POL_SC_SIGNALS;
+	if (plan->traps & POL_TRAP_SOCKETS && plan->net.is_apart)
+		flags |= POL_SC_APART;
 	return flags;
 }
 
@@ -121,7 +123,7 @@ static struct br_answer refuse(struct br_call *c)
 		return br_fail(ENOSYS);
 	t.err = rule->err;
 	t.call = number_of(rule->call);
-	if (strcmp(rule->call, "socket") == 0)
+	if (t.call >= SBX_CALL_sendto || t.call == SBX_CALL_socket)
 		t.op = SBX_CONNECT;
 	if (!rule->is_root || c->b->uid == 0)
 		br_tell(c, &t);

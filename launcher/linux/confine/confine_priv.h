@@ -76,6 +76,8 @@ int lau_fd_receive(int sock);
 	  "it reaches other sockets of the host", UNIX_HOST)                                       \
 	X(INET_OPEN, "a socket of the network that is not connected, or of another kind than TCP", \
 	  "it reaches the host's network", NET_HOST)                                               \
+	X(RAW, "a raw socket of the network",                                                      \
+	  "it sees and forges packets of others, as no program inside can", REFUSED)               \
 	X(SOCKET, "a socket of a special family", "it reaches the host's kernel", REFUSED)         \
 	X(DIRECTORY, "a directory", "its names can be listed against the rules", REFUSED)          \
 	X(PATH, "an O_PATH descriptor", "it leads to files below closed directories", REFUSED)     \

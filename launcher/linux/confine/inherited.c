@@ -55,6 +55,8 @@ static enum lau_fd_kind socket_kind(int fd)
 		return has_peer && type != SOCK_DGRAM ? LAU_FD_UNIX : LAU_FD_UNIX_OPEN;
 	if (domain != AF_INET && domain != AF_INET6)
 		return LAU_FD_SOCKET;
+	if (type == SOCK_RAW)
+		return LAU_FD_RAW;
 	return has_peer && type == SOCK_STREAM && option(fd, SO_PROTOCOL) == IPPROTO_TCP
 		       ? LAU_FD_TCP
 		       : LAU_FD_INET_OPEN;

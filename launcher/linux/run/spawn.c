@@ -238,7 +238,10 @@ static _Noreturn void broker(const struct way *w, int lost, struct report *r)
 	plan->own_pids = w->in_pid_ns;
 	plan->net.run = plan->net.is_apart ? lau_net_cookie() : 0;
 	if (plan->net.is_apart && !plan->net.run) {
-		b_fail(&r->err, B_FLOOR, errno, "broker: SO_NETNS_COOKIE: %s", strerror(errno));
+		b_fail(&r->err, B_FLOOR, errno,
+		       "broker: SO_NETNS_COOKIE: %s: needs Linux 5.14, and no outer filter against "
+		       "getsockopt(2): --network host does without",
+		       strerror(errno));
 		give_up(r, w->out);
 	}
 	if (plan->no_inet) /* the filter refuses every socket of the network */

@@ -62,9 +62,7 @@ static uint32_t of_option(uint32_t level, uint32_t name)
 			(level == IPPROTO_IPV6 && (name == IPV6_RTHDR || name == IPV6_2292RTHDR ||
 						   name == IPV6_2292PKTOPTIONS));
 
-	return is_route || (level == IPPROTO_TCP && name == TCP_FASTOPEN_CONNECT)
-		       ? ERRNO(ENOPROTOOPT)
-		       : PASS;
+	return is_route ? ERRNO(ENOPROTOOPT) : PASS;
 }
 
 static const char *name_of(int nr)
@@ -91,6 +89,9 @@ static const struct pol_sc_rule *refusal_of(const struct lau_broker_plan *plan,
 
 	if (plan->traps & POL_TRAP_SIGNALS)
 		flags |= POL_SC_SIGNALS;
+	if (plan->traps & POL_TRAP_ENDPOINTS ||
+	    (plan->traps & POL_TRAP_SOCKETS && plan->net.is_apart))
+		flags |= POL_SC_APART;
 	for (size_t k = 0; k < 6; k++)
 		args[k] = d->args[k];
 	if (d->nr < 0 || d->nr >= 512)
@@ -136,8 +137,6 @@ static uint32_t trapped(const struct lau_broker_plan *plan, const struct seccomp
 	case BR_TRAP_DATAGRAMS:
 		a1 &= 0xf;
 		return a0 == AF_UNIX && (a1 == SOCK_DGRAM || a1 == SOCK_RAW) ? TRAP : PASS;
-	case BR_TRAP_FASTOPEN:
-		return d->args[row->flags_arg] & MSG_FASTOPEN ? ERRNO(EOPNOTSUPP) : PASS;
 	case BR_TRAP_SOCKET:
 		return of_socket(a0, a1, (uint32_t)d->args[2]);
 	case BR_TRAP_SETSOCKOPT:
@@ -272,7 +271,8 @@ Test(launcher_trapfilter, the_trap_filter_stops_what_its_rows_say)
 		for (size_t i = 0; i < 3; i++) {
 			struct lau_broker_plan plan = {.read_level = levels[i],
 						       .traps = traps,
-						       .filter_flags = flags_for(traps)};
+						       .filter_flags = flags_for(traps),
+						       .net.is_apart = traps / 3 % 2};
 			struct lau_filter f = {insn,
 					       (unsigned short)lau_broker_filter(&plan, insn)};
 			struct seccomp_data d = {.nr = __NR_openat, .arch = FOREIGN, .args = {0}};
