@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -424,25 +425,6 @@ static void read_repository(struct runs *r, const char *dir, const char *top)
 	read_users(r);
 }
 
-/* A linked worktree's settings, and those of all beside it: its hooks run at its own top. */
-static void read_worktree(struct runs *r, const char *common, const char *dir)
-{
-	b_auto(b_str_release) struct b_str text = {0};
-	struct b_err err;
-
-	if (b_read_file(pol_build_join(r->b, dir, "gitdir"), 1 << 14, &text, &err) < 0 ||
-	    !text.len || *text.s != '/')
-		return;
-	text.s[strcspn(text.s, "\n")] = '\0';
-	r->dir = dir;
-	r->top = pol_gitconfig_dir(&r->b->rs->arena, text.s);
-	if (!*r->top)
-		return;
-	gitruns_read_file(r, pol_build_join(r->b, dir, "config.worktree"));
-	gitruns_read_file(r, pol_build_join(r->b, common, "config"));
-	read_users(r);
-}
-
 static void too_many(struct runs *r, const char *at)
 {
 	if (r->b->late.kind == B_OK)
@@ -482,6 +464,60 @@ static void close_repository(struct runs *r, const char *dir, unsigned depth)
 		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));
 }
 
+/* The `.git` by which the host's git finds a repository that it enters by itself: the git directory
+ * that it names, or is, decides what is run. Closed, it keeps its directory where it is, for a move
+ * would open it. */
+static void close_git_of(struct runs *r, const char *top)
+{
+	const char *git = pol_build_join(r->b, top, ".git");
+	struct stat st;
+
+	if (!strcmp(top, r->b->rs->workspaces[r->ws]))
+		return;
+	close_at(r, POL_EXACT, git);
+	if (lstat(git, &st) < 0 || !S_ISDIR(st.st_mode))
+		return;
+	/* a submodule as it was made before 1.7.8, or by hand */
+	read_repository(r, git, top);
+	close_repository(r, git, ROWS_DEEP);
+}
+
+static void take_submodule(void *ctx, const char *file, const char *section, const char *key,
+			   const char *value)
+{
+	struct runs *r = ctx;
+	const char *ws = r->b->rs->workspaces[r->ws];
+
+	(void)file;
+	if (strcasecmp(section, "submodule") != 0 || strcasecmp(key, "path") != 0)
+		return;
+	if (++r->seen > REPOSITORIES_MAX)
+		too_many(r, ws);
+	else
+		close_git_of(r, pol_gitconfig_path(&r->b->rs->arena, ws, value));
+}
+
+/* A linked worktree's settings, and those of all beside it: its hooks run at its own top. */
+static void read_worktree(struct runs *r, const char *common, const char *dir)
+{
+	b_auto(b_str_release) struct b_str text = {0};
+	struct b_err err;
+
+	if (b_read_file(pol_build_join(r->b, dir, "gitdir"), 1 << 14, &text, &err) < 0 || !text.len)
+		return;
+	text.s[strcspn(text.s, "\n")] = '\0';
+	r->dir = dir;
+	/* relative to that file since 2.48 */
+	r->top = pol_gitconfig_dir(&r->b->rs->arena,
+				   pol_gitconfig_path(&r->b->rs->arena, dir, text.s));
+	if (!*r->top)
+		return;
+	close_git_of(r, r->top);
+	gitruns_read_file(r, pol_build_join(r->b, dir, "config.worktree"));
+	gitruns_read_file(r, pol_build_join(r->b, common, "config"));
+	read_users(r);
+}
+
 /* What git itself makes in a repository, and where no other one is. */
 static bool is_gits_own(const char *name)
 {
@@ -499,6 +535,8 @@ static void each(struct runs *r, const char *common, const char *at, unsigned de
  * and others may always lie below. */
 static void look_at(struct runs *r, const char *common, const char *dir, unsigned depth)
 {
+	const char *top;
+
 	if (common) {
 		read_worktree(r, common, dir);
 		/* its submodules, of which the rows know nothing */
@@ -507,7 +545,9 @@ static void look_at(struct runs *r, const char *common, const char *dir, unsigne
 	}
 	if (is_in_dir(r, dir, "config") || is_in_dir(r, dir, "HEAD")) {
 		read_repository(r, dir, r->b->rs->workspaces[r->ws]);
+		top = r->top;
 		close_repository(r, dir, depth);
+		close_git_of(r, top);
 	}
 	each(r, NULL, dir, depth + 1);
 }
@@ -546,6 +586,8 @@ void pol_build_git_runs(struct pol_build *b)
 		read_repository(&r, dir, ws);
 		each(&r, dir, pol_build_join(b, dir, "worktrees"), 0);
 		each(&r, NULL, pol_build_join(b, dir, "modules"), 0);
+		pol_gitconfig_read(&b->rs->arena, pol_build_join(b, ws, ".gitmodules"),
+				   take_submodule, &r);
 	}
 }
 
