@@ -313,8 +313,7 @@ bool pol_obeyed_is_there(struct pol_build *b, const char *dir, const char *name)
 	return lstat(pol_build_join(b, dir, name), &st) == 0;
 }
 
-/* gitrepository-layout(5): a repository, or the own directory of a worktree */
-static bool is_git(struct pol_build *b, const char *dir)
+bool pol_obeyed_is_git(struct pol_build *b, const char *dir)
 {
 	return pol_obeyed_is_there(b, dir, "HEAD") &&
 	       (pol_obeyed_is_there(b, dir, "objects") || pol_obeyed_is_there(b, dir, "commondir"));
@@ -325,9 +324,9 @@ static int close_git(struct pol_build *b, const char *dir, const struct pol_rule
 {
 	const char *below = pol_build_join(b, dir, ".git");
 
-	if (is_git(b, dir) && pol_build_git_closed(b, dir, grant->tier, err) < 0)
+	if (pol_obeyed_is_git(b, dir) && pol_build_git_closed(b, dir, grant->tier, err) < 0)
 		return -1;
-	return is_git(b, below) ? pol_build_git_closed(b, below, grant->tier, err) : 0;
+	return pol_obeyed_is_git(b, below) ? pol_build_git_closed(b, below, grant->tier, err) : 0;
 }
 
 /* No walk of the tree: those that the workspaces use, and what lies in the directory itself. */

@@ -46,6 +46,8 @@ void pol_obeyed_at(struct pol_build *, struct reached_list *, const char *dir, c
 		   const struct reached *row);
 enum meeting pol_obeyed_meet(const struct reached *row, const char *base);
 bool pol_obeyed_is_there(struct pol_build *, const char *dir, const char *name);
+/* gitrepository-layout(5): a repository, or the own directory of a worktree */
+bool pol_obeyed_is_git(struct pol_build *, const char *dir);
 /* Counts `path` as found, when the grant is what decides there. */
 void pol_obeyed_take(struct pol_build *, size_t grant, const char *path, const char *matched,
 		     const char *by, const char *origin, struct found *);

@@ -10,6 +10,7 @@ closed='.dir-locals.el .dir-locals-2.el a.code-workspace .code-workspace a.subli
 .idea/workspace.xml .run/a.run.xml .fleet/run.json .zed/tasks.json .helix/languages.toml .externalToolBuilders/a.launch .vs/tasks.vs.json
 .envrc .mise.toml mise.toml .mise/config.toml .config/mise/config.toml .tool-versions .pre-commit-config.yaml lefthook.yml .lefthook.yml
 .lefthook-local.yml .overcommit.yml .hg/hgrc .jj/repo/config.toml _darcs/prefs/defaults .Rprofile .irbrc .pryrc .ghci .pdbrc
+.envrc.local .iex.exs .ocamlinit .psysh.php jupyter_server_config.py jupyter_config.py
 .mcp.json .claude/settings.json .cursor/mcp.json .cursor/worktrees.json .gemini/settings.json .codex/config.toml .opencode/plugins/p.js
 .aider.conf.yml .windsurf/hooks.json .continue/config.yaml .clinerules/hooks/x .roo/mcp.json .qwen/settings.json .kiro/settings/mcp.json
 .grok/settings.json .github/hooks/h.json crush.json .junie/mcp/mcp.json
@@ -89,6 +90,18 @@ launch --setup claude --project
 cp .claude/settings.json "$TMP/hooked"
 launch -q -- sh -c 'echo {} >.claude/settings.json; rm -f .claude/settings.json; mv .claude c'
 check 'a command cannot take its own hook away' cmp -s .claude/settings.json "$TMP/hooked"
+
+# What is obeyed in the home, and an environment of python's anywhere outside.
+mkdir -p "$HOME/mine/bin" "$HOME/.vnc" "$HOME/bin" && : >"$HOME/mine/pyvenv.cfg" && : >"$HOME/mine/bin/activate"
+for f in .vnc/xstartup .xbindkeysrc .cpan/CPAN/MyConfig.pm .mongorc.js .fetchmailrc .config/conky/conky.conf .config/pipewire/pipewire.conf \
+	.pryrc .ghci .perldb .jdbrc .iex.exs .ocamlinit .psysh.php .envrc.local mine mine/bin/activate mine/lib/python3/site-packages; do
+	launch -q --modify "$HOME/$f" -- true
+	check "$f: a line" grep -q 'opens .*, run or obeyed outside by ' "$TMP/err"
+done
+: >"$HOME/bin/activate"
+launch -q --modify "$HOME/plain" -- true
+check 'a home with a program `activate` is none' [ ! -s "$TMP/err" ]
+rm -rf "$HOME/mine" "$HOME/bin" "$HOME/.vnc"
 
 # What another list of the document closes is not said to be open.
 fresh
