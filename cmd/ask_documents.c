@@ -251,6 +251,8 @@ static int compile(struct ask_opts *o, struct b_err *err)
 		return -1;
 	ask_notices(a.plan.engine);
 	lau_policy_request(&o->run.policy, &rq);
+	if (pol_refuse_led("--output", o->output, B_USAGE, err) < 0)
+		return -1;
 	if (pol_bundle_write(&rq, a.plan.engine, &file, err) < 0)
 		return -1;
 	return b_replace_file(o->output, NULL, b_str_c(&file), file.len, err);

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "views/views.h"
+#include "policy/rules/workspace.h"
 
 static const char me[] = "sbx-audit";
 
@@ -217,6 +218,8 @@ int audit_diff(const struct audit_options *o, const char *root)
 /* To --output, or to standard output. */
 static int put_output(const struct audit_options *o, const struct b_str *text, struct b_err *err)
 {
+	if (o->output && pol_refuse_led("--output", o->output, B_USAGE, err) < 0)
+		return -1;
 	if (o->output)
 		return b_replace_file(o->output, NULL, b_str_c(text), text->len, err);
 	return audit_put(text, err);

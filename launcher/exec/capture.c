@@ -118,6 +118,8 @@ static int find_target(const char *where, struct lau_capture *c, struct b_err *e
 
 static int read_stdin(const char *file, struct b_str *out, struct b_err *err)
 {
+	if (lau_infile_check("--stdin", file, err) < 0)
+		return -1;
 	if (b_read_file(file, STDIN_LIMIT, out, err) < 0)
 		return b_wrap(err, "--stdin");
 	return 0;

@@ -14,6 +14,7 @@
 #include "launcher/report/report.h"
 #include "launcher/run/confine.h"
 #include "launcher/run/run.h"
+#include "policy/rules/workspace.h"
 
 const char *const lau_agent_names[] = {NULL,  "claude", "codex", "gemini", "cursor", "opencode",
 				       "npm", "make",	"git",	 "cargo",  "github"};
@@ -150,8 +151,9 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 		return out->print_env ? lau_policy_settle(&out->policy, err) : 0;
 	if (out->chdir)
 		out->left = getcwd(NULL, 0);
-	if (lau_call_settle(out, err) < 0 || lau_parts_chdir(out, err) < 0 ||
-	    lau_mode_settle(out, err) < 0)
+	if (lau_call_settle(out, err) < 0 ||
+	    (out->chdir && pol_refuse_led("--chdir", out->chdir, B_WORKSPACE, err) < 0) ||
+	    lau_parts_chdir(out, err) < 0 || lau_mode_settle(out, err) < 0)
 		return -1;
 	return lau_policy_settle(&out->policy, err);
 }

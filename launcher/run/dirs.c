@@ -375,6 +375,11 @@ static bool is_good(void *arg, const char *link, size_t len)
 	return false;
 }
 
+int lau_infile_check(const char *option, const char *path, struct b_err *err)
+{
+	return pol_refuse_led(option, path, B_USAGE, err);
+}
+
 int lau_outfile_check(struct pol_engine *e, const char *option, const char *path,
 		      const char **out_real, struct b_err *err)
 {

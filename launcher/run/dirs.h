@@ -109,6 +109,10 @@ bool lau_outfile_is_plain(const char *path);
 int lau_outfile_check(struct pol_engine *, const char *option, const char *path,
 		      const char **out_real, struct b_err *err);
 
+/* One that the launcher reads for the command (--stdin): refused, B_USAGE, where a symlink that an
+ * earlier run may have made leads to it (policy/rules/workspace.h). */
+int lau_infile_check(const char *option, const char *path, struct b_err *err);
+
 /* The files that the command is given as its input, output and errors. */
 
 /* Regular files among descriptors 0 to 2 that still have their name, but for those in

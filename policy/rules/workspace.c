@@ -81,6 +81,8 @@ int pol_workspace_given(struct b_arena *a, const char *text, const char **out, s
 	if (!S_ISDIR(st.st_mode))
 		return b_fail(err, B_WORKSPACE, ENOTDIR,
 			      "workspace %s: not a directory, expected one", text);
+	if (pol_refuse_led("workspace", text, B_WORKSPACE, err) < 0)
+		return -1;
 	*out = b_arena_strndup(a, real, strlen(real));
 	return 0;
 }
@@ -240,6 +242,71 @@ size_t pol_workspace_above(struct b_arena *a, const char *ws, const char *out[PO
 			out[n++] = b_arena_strndup(a, up, strlen(up));
 	}
 	return n;
+}
+
+struct leading {
+	struct b_arena *a;
+	const char *real, *here;
+	const char *link, *out_of; /* what was found */
+};
+
+static bool holds_home(struct b_arena *a, const char *dir)
+{
+	size_t n;
+	const char **homes = pol_own_homes(a, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (is_above(dir, homes[i]))
+			return true;
+	return strcmp(dir, "/") == 0;
+}
+
+/* Could a run have had it as its workspace? */
+static bool was_workspace(const struct leading *l, const char *dir)
+{
+	struct stat st;
+
+	return (l->here && strcmp(dir, l->here) == 0) ||
+	       (lstat(dir, &st) == 0 && is_project(l->a, dir, st.st_uid));
+}
+
+static bool note_led(void *arg, const char *link, size_t len)
+{
+	struct leading *l = arg;
+	char *up = b_arena_strndup(l->a, link, len), *slash;
+
+	while ((slash = strrchr(up, '/')) && slash != up) {
+		*slash = '\0';
+		if (holds_home(l->a, up) || (geteuid() != 0 && pol_only_root_changes(up)))
+			return true;
+		if (!was_workspace(l, up) || is_above(up, l->real))
+			continue;
+		l->link = b_arena_strndup(l->a, link, len);
+		l->out_of = up;
+		return false;
+	}
+	return true;
+}
+
+int pol_refuse_led(const char *what, const char *text, enum b_kind kind, struct b_err *err)
+{
+	b_auto(b_arena_release) struct b_arena arena = {0};
+	const char *path = pol_given_path(&arena, text);
+	struct leading l = {.a = &arena};
+	char here[PATH_MAX]; /* the kernel's, without links */
+
+	if (!path)
+		return 0;
+	l.real = pol_canonical(&arena, path);
+	if (getcwd(here, sizeof here) && here[0] == '/')
+		l.here = here;
+	(void)pol_canonical_links(&arena, path, note_led, &l);
+	if (!l.link)
+		return 0;
+	return b_fail(err, kind, 0,
+		      "%s %s: the symlink %s leads out of %s, to %s, and an earlier run could have "
+		      "made it: name that itself",
+		      what, text, l.link, l.out_of, l.real);
 }
 
 static bool is_ours(const char *dir)

@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/err.h"
 #include "base/mem.h"
 
-struct b_err;
 struct pol_names;
 
 /* Absolute path with every symlink resolved and "." and ".." taken as the kernel does, as far as
@@ -52,8 +52,14 @@ bool pol_home_may_hold_secrets(const char *home);
 /* Absolute, links as they are: what the user names relative to the current directory, or with `~`.
  * NULL: no home directory. Arena. */
 const char *pol_given_path(struct b_arena *, const char *text);
-/* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed). */
+/* Canonical path of an existing directory given by the user (relative to cwd, `~` allowed), led by
+ * no planted link. */
 int pol_workspace_given(struct b_arena *, const char *text, const char **out, struct b_err *err);
+/* Refuses `text`, taken as by pol_given_path(), when it passes through a symlink that lies in the
+ * current directory or in a project, and leads out of it: an earlier run could have planted that
+ * (docs/adr/003). Links in homes, and above them, are the user's. `what` is the option. 0, or -1
+ * with `kind` and the remedy. */
+int pol_refuse_led(const char *what, const char *text, enum b_kind kind, struct b_err *err);
 /* Git toplevel of cwd, else cwd; refused when it is "/", the home or above it, or owned by
  * another user (root may use any, but a `.git` must belong to the directory's owner). B_WORKSPACE
  * names the remedy. */

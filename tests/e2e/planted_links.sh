@@ -40,8 +40,33 @@ check 'a link in what else is granted' [ ! -e "$out/sub/got" ]
 launch --modify "$out/mine/l" --modify "$out/mine" -- sh -c "echo x >'$out/sub/got'"
 check 'in either order' [ ! -e "$out/sub/got" ]
 
-launch -w "$WS/build" -- true
-check 'a workspace, too: it is told' grep -q -- "-w $WS/build passes through a symlink out of the current directory" "$TMP/err"
+# What the launcher itself enters, reads and writes. From the workspace, and where that is a repository from elsewhere.
+led() # OPTIONS...: refused, with what is to be named
+{
+	"$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	[ $? -ne 0 ] && grep -q "the symlink $WS/[a-z]* leads out of $WS, to $out[a-z/]*, and an earlier run could have made it: name that itself" "$TMP/err" && [ ! -s "$TMP/out" ]
+}
+at_root() { (cd / && "$@"); }
+check 'a workspace is not led' led "$SBX" -w "$WS/build" -- echo ran
+check 'nor is -w with a relative path' led "$SBX" -w build -- echo ran
+check 'nor the directory to begin in' led "$SBX" -C build -- echo ran
+check 'nor what is read as standard input' led "$SBX" --result-json 2 --stdin f -- cat
+check 'nor what sbx-policy is asked for' led "$(dirname "$SBX")/sbx-policy" why -w build modify x
+"$SBX" -q -- true
+check 'nor a report' led "$(dirname "$SBX")/sbx-audit" report -o f
+check 'nor one below a link' led "$(dirname "$SBX")/sbx-audit" report -o build/file
+check 'which is as it was' [ "$(cat "$out/file")" = secret ]
+check 'from elsewhere a directory is no workspace of a run' at_root "$SBX" -q -w "$WS/build" -- true
+mkdir .git && printf 'ref: refs/heads/x\n' >.git/HEAD
+for o in "-w $WS/build" "-C $WS/build" "--result-json 2 --stdin $WS/f"; do
+	# shellcheck disable=SC2086
+	check "from elsewhere out of a project: $o" led at_root "$SBX" $o -- cat
+done
+check 'what leads to a place of the same project works' at_root "$SBX" -q -w "$WS/link" -- true
+check 'and what is named itself' at_root "$SBX" -q -w "$out" -- true
+ln -s "$WS" "$out/../person" && check "a person's own link to a project works" at_root "$SBX" -q -w "$out/../person" -- true
+check 'and one in a home' env HOME="$out" sh -c 'ln -s "$0" "$1/home" && cd "$1" && exec "$2" -q -w ~/home -- true' "$WS" "$out" "$SBX"
+rm -rf .git
 
 # What works.
 launch --modify "$out/mine/l" -- sh -c "echo x >'$out/sub/got'"

@@ -145,6 +145,16 @@ wider=yes
 check 'one that widens more is found' sh -c 'grep -q "widens more" "$1"' - <(cures secrets ': >>~/.ssh/id_a' ': >>~/.ssh/id_b && echo written')
 wider=
 
+# A name that a rule gives is not one that was made up, however it looks.
+for f in .AbCdEf id.Ab12Cd tmp.AbCdEfGh12; do
+	fresh
+	launch --deny-modify $f -- sh -c "echo >$f"
+	check "$f: the remedy is the name itself" sh -c 'grep -q "allow with --modify $1\$" "$2" || { cat "$2"; exit 1; }' - "$WS/$f" "$TMP/err"
+done
+mkdir -p "$HOME/own"
+launch -- sh -c ': >"$HOME/own/.AbCdEf"'
+check 'nor is one before which nothing stands' sh -c '! grep -q "\.\*" "$1"' - "$TMP/err"
+
 # What the kernel refuses anyway has no line: a directory in use is not removed.
 fresh
 mkdir -p .git/hooks

@@ -99,6 +99,11 @@ Test(audit_person, the_remedy_is_one_that_helps)
 		 ": allow with --modify '/home/u/x.*'"},
 		{SBX_CALL_mkdirat, "/home/u/x.J7MehC", outside,
 		 ": allow with --modify '/home/u/x.*/**'"},
+		/* not where a rule gives the name, or where all hidden names would be open */
+		{SBX_CALL_openat, "/w/id.Ab12Cd", "cli:--deny-modify:1",
+		 ": allow with --modify /w/id.Ab12Cd"},
+		{SBX_CALL_openat, "/home/u/.AbC12f", outside,
+		 ": allow with --modify /home/u/.AbC12f"},
 		{SBX_CALL_mkdir, "/home/u/made", outside, ": allow with --modify /home/u/made"},
 		/* documents that must all allow */
 		{SBX_CALL_openat, "/home/u/f", "managed:/etc/sbx-launch/policy.yaml:3:4",
