@@ -161,7 +161,9 @@ static void add_process_remedy(struct b_str *line, const struct aud_denial *d, c
 
 	if (d->op == SBX_CONNECT && b_has_prefix(name, "fd/"))
 		b_str_add(line,
-			  ": a socket made outside of the run: --keep-fd passes it on as it is");
+			  ": a socket made outside of the run: --keep-fd passes on what the "
+			  "launcher was started with; what a process sends stays connected as it "
+			  "is");
 	for (i = 0; d->op == SBX_MODIFY && i < sizeof maps / sizeof *maps; i++)
 		if (strcmp(name, maps[i]) == 0)
 			b_str_add(line, ": mapping user namespaces needs --allow namespaces");
