@@ -403,8 +403,8 @@ bool pol_sc_is_told(const struct pol_sc_rule *rule, unsigned flags)
 {
 	if (!(flags & POL_SC_BROKER) || rule->only == POL_SC_NO_TRUNCATE)
 		return false;
-	return rule->is_told || rule->err == L_EPERM || rule->err == L_EACCES || rule->err == L_EAFNOSUPPORT ||
-	       rule->err == L_EPROTONOSUPPORT;
+	return rule->is_told || rule->err == L_EPERM || rule->err == L_EACCES ||
+	       rule->err == L_EAFNOSUPPORT || rule->err == L_EPROTONOSUPPORT;
 }
 
 static bool meets(const struct pol_sc_arg *a, uint64_t value)

@@ -40,7 +40,8 @@ struct b_str;
 #define POL_SC_ALLOW_SETID 0x100u /* files may be made set-id */
 #define POL_SC_ENDPOINTS   0x200u /* rules on endpoints: what they do not know is refused */
 #define POL_SC_SIGNALS	   0x400u /* no scope of Landlock's keeps signals inside */
-#define POL_SC_APART	   0x800u /* the network is not the host's: its sockets stay connected as they are */
+#define POL_SC_APART                                                                               \
+	0x800u /* the network is not the host's: its sockets stay connected as they are */
 
 struct pol_sc_arg {
 	unsigned char index;
@@ -60,7 +61,7 @@ struct pol_sc_rule {
 	unsigned only; /* POL_SC_*: the row applies only when one of these is set; 0 = always */
 	const char *why;
 	const char *origin; /* "builtin:filter:LINE" of the table, as events name it */
-	bool is_told;		  /* although callers do without the call */
+	bool is_told;	    /* although callers do without the call */
 	bool is_root; /* the kernel refuses it to all but root: reported only in root's runs */
 };
 const struct pol_sc_rule *pol_sc_rules(size_t *out_n);
