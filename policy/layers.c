@@ -18,7 +18,7 @@
 #include "policy/rules/build.h"
 #include "policy/rules/workspace.h"
 
-static void notice(struct pol_layers *l, const char *line)
+void pol_layers_tell(struct pol_layers *l, const char *line)
 {
 	b_grow(l->notices, l->nnotices, l->notices_cap);
 	l->notices[l->nnotices++] = line;
@@ -86,7 +86,8 @@ static int load_signed(const struct pol_request *rq, size_t nworkspaces, struct 
 		add_layer(l, &layer);
 	}
 	if (rq->signed_note)
-		notice(l, b_arena_strndup(&l->arena, rq->signed_note, strlen(rq->signed_note)));
+		pol_layers_tell(
+			l, b_arena_strndup(&l->arena, rq->signed_note, strlen(rq->signed_note)));
 	return 0;
 }
 
@@ -131,11 +132,12 @@ static void tell_wishes(struct pol_layers *l)
 		const char *what = p->is_managed ? NULL : wishes(&l->arena, &p->doc, &l->effect);
 
 		if (what)
-			notice(l,
-			       b_arena_printf(&l->arena,
-					      "%s asks for %s, but a project file can only tighten "
-					      "the policy: sbx-policy trust %s allows more",
-					      p->doc.files.v[0].s, what, p->doc.files.v[0].s));
+			pol_layers_tell(
+				l, b_arena_printf(
+					   &l->arena,
+					   "%s asks for %s, but a project file can only tighten "
+					   "the policy: sbx-policy trust %s allows more",
+					   p->doc.files.v[0].s, what, p->doc.files.v[0].s));
 	}
 }
 
@@ -154,11 +156,13 @@ static void tell_narrowed(struct pol_layers *l, const struct pol_request *rq)
 			const struct pol_setting_value *v = &p->doc.settings.value[rows[k].setting];
 
 			if (v->said && v->v < rq->said->v[rows[k].setting])
-				notice(l, b_arena_printf(&l->arena,
-							 "%s opens less than it asks for: %s:%u:%u "
-							 "closes it (%s)",
-							 rows[k].option, p->doc.files.v[0].s,
-							 v->pos.line, v->pos.col, rows[k].key));
+				pol_layers_tell(
+					l,
+					b_arena_printf(&l->arena,
+						       "%s opens less than it asks for: %s:%u:%u "
+						       "closes it (%s)",
+						       rows[k].option, p->doc.files.v[0].s,
+						       v->pos.line, v->pos.col, rows[k].key));
 		}
 }
 
@@ -193,10 +197,11 @@ static int merge_project(struct pol_layers *l, struct project *p, struct b_err *
 		return -1;
 	if (pol_doc_is_foreign(&l->main)) {
 		pol_doc_release(&doc);
-		notice(l, b_arena_printf(&l->arena,
-					 "%s is trusted, but a policy of %s cannot be merged with "
-					 "another: it only tightens the policy",
-					 p->path, pol_dialect_name(l->main.foreign.dialect)));
+		pol_layers_tell(
+			l, b_arena_printf(&l->arena,
+					  "%s is trusted, but a policy of %s cannot be merged with "
+					  "another: it only tightens the policy",
+					  p->path, pol_dialect_name(l->main.foreign.dialect)));
 		return add_project(l, p, err);
 	}
 	if (l->main.files.n == 0) {
@@ -230,17 +235,19 @@ static int load_project(const char *const *workspaces, size_t n, struct project 
 	b_sha256_hex(p->text.s, p->text.len, hash);
 	p->trust = pol_trust_of(pol_config_dir(&l->arena), p->path, hash);
 	if (p->trust == POL_TRUST_CHANGED)
-		notice(l, b_arena_printf(&l->arena,
-					 "%s has changed since it was trusted, and only tightens "
-					 "the policy: sbx-policy trust %s",
-					 p->path, p->path));
+		pol_layers_tell(
+			l, b_arena_printf(&l->arena,
+					  "%s has changed since it was trusted, and only tightens "
+					  "the policy: sbx-policy trust %s",
+					  p->path, p->path));
 	if (p->trust == POL_TRUSTED && n == 1)
 		return merge_project(l, p, err);
 	if (p->trust == POL_TRUSTED)
-		notice(l, b_arena_printf(&l->arena,
-					 "%s is trusted only when its workspace is the only one: "
-					 "with several it only tightens the policy",
-					 p->path));
+		pol_layers_tell(
+			l, b_arena_printf(&l->arena,
+					  "%s is trusted only when its workspace is the only one: "
+					  "with several it only tightens the policy",
+					  p->path));
 	return add_project(l, p, err);
 }
 

@@ -94,7 +94,7 @@ static bool begin(const struct lau_dirs *d, const struct agent *agent, struct co
 		is_used |= is_presets(&roots->v[i], agent);
 	if (!is_used || !d->scratch.path)
 		return false;
-	out->from = pol_var_dir(&out->arena, agent->root);
+	out->from = pol_var_place(&out->arena, agent->root, d->workspaces, d->nworkspaces);
 	out->to = copy_home(&out->arena, d, agent);
 	if (agent->below)
 		out->to = b_arena_printf(&out->arena, "%s/%s", out->to, agent->below);

@@ -146,6 +146,15 @@ static void find_locks(struct lau_dirs *d)
 		d->locks = b_take_ptr(&other);
 }
 
+static void find_cache(struct lau_dirs *d)
+{
+	b_auto_free char *why = NULL;
+
+	d->cache = lau_cache_dir(d->workspaces, d->nworkspaces, &why);
+	if (why)
+		pol_layers_tell(&d->layers, b_arena_strndup(&d->arena, why, strlen(why)));
+}
+
 int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
 	*d = (struct lau_dirs){.scratch = {.base = -1, .lock = -1}};
@@ -154,7 +163,7 @@ int lau_dirs_find(const struct lau_options *o, struct lau_dirs *d, struct b_err 
 	if (d->layers.effect.scratch && lau_scratch_take(!o->dry_run, &d->scratch, err) < 0)
 		return -1;
 	if (d->layers.effect.cache)
-		d->cache = lau_cache_dir(d->workspaces[0]);
+		find_cache(d);
 	if (!o->no_shim) {
 		if (lau_channel_base(&d->channels, err) < 0)
 			return -1;

@@ -51,8 +51,10 @@ void lau_scratch_others(const char *own, void (*each)(void *ctx, const char *pat
 /* TMPDIR, TMP, TEMP, and zsh's TMPPREFIX. */
 void lau_scratch_export(const char *path, struct lau_environment *);
 
-/* XDG_CACHE_HOME/sbx-launch/<hash of the workspace>, or NULL when there is no home. malloc'ed. */
-char *lau_cache_dir(const char *workspace);
+/* XDG_CACHE_HOME/sbx-launch/<hash of the first workspace>, canonical, or NULL when there is no
+ * home, or something there is not the user's: *out_why says so, else NULL. Both malloc'ed. */
+char *lau_cache_dir(const char *const *workspaces, size_t n, char **out_why);
+/* Makes it and what leads to it, and follows no link. False: it is not there, or not the user's. */
 bool lau_cache_make(const char *path);
 void lau_cache_export(const char *path, struct lau_environment *);
 

@@ -314,31 +314,96 @@ void lau_scratch_export(const char *path, struct lau_environment *env)
 	lau_environment_offer(env, "TMPPREFIX", prefix.s);
 }
 
-char *lau_cache_dir(const char *workspace)
+/* Below the directory of all caches nothing leads elsewhere: an earlier run, with that open, may
+ * have put a link in the place of any workspace's. */
+#define CACHES "sbx-launch"
+
+static bool is_ours(const struct stat *st)
 {
-	const char *xdg = getenv("XDG_CACHE_HOME");
+	return S_ISDIR(st->st_mode) && st->st_uid == geteuid();
+}
+
+/* Arena; NULL: there is no home. */
+static const char *caches_spelled(struct b_arena *a)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home;
+	struct stat st;
+
+	if (xdg && *xdg == '/')
+		return xdg;
+	home = pol_home_spelled(a);
+	if (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode))
+		return NULL; /* a home that does not exist is not made */
+	return b_arena_printf(a, "%s/.cache", home);
+}
+
+char *lau_cache_dir(const char *const *workspaces, size_t n, char **out_why)
+{
 	b_auto(b_arena_release) struct b_arena arena = {0};
-	b_auto(b_str_release) struct b_str path = {0};
+	b_auto(b_str_release) struct b_str path = {0}, why = {0};
+	const char *spelled = caches_spelled(&arena), *base, *link;
 	char hash[B_SHA256_HEX];
 	struct stat st;
 
-	if (xdg && *xdg == '/') {
-		b_str_add(&path, xdg);
-	} else {
-		const char *home = pol_home(&arena);
-
-		if (!home || stat(home, &st) < 0 || !S_ISDIR(st.st_mode))
-			return NULL; /* a home that does not exist is not made */
-		b_str_addf(&path, "%s/.cache", home);
+	*out_why = NULL;
+	if (!spelled)
+		return NULL;
+	base = pol_hosts_place(&arena, spelled, workspaces, n, &link);
+	if (!base) {
+		b_str_addf(&why,
+			   "no build cache: %s is a symlink that a run may have made: set "
+			   "XDG_CACHE_HOME to the place it leads to",
+			   link);
+		*out_why = b_str_take(&why);
+		return NULL;
 	}
-	b_sha256_hex(workspace, strlen(workspace), hash);
-	b_str_addf(&path, "/sbx-launch/%.16s", hash);
+	b_str_addf(&path, "%s/" CACHES, strcmp(base, "/") == 0 ? "" : base);
+	b_sha256_hex(workspaces[0], strlen(workspaces[0]), hash);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			b_str_addf(&path, "/%.16s", hash);
+		if (lstat(b_str_c(&path), &st) < 0 || is_ours(&st))
+			continue;
+		b_str_addf(&why, "no build cache: %s is %s: remove it", b_str_c(&path),
+			   S_ISLNK(st.st_mode) ? "a symlink, which a run may have made"
+					       : "not a directory of yours");
+		*out_why = b_str_take(&why);
+		return NULL;
+	}
 	return b_str_take(&path);
 }
 
+/* A directory in another, made if it is not there; closes `at`. */
+static int enter_dir(int at, const char *name)
+{
+	const int flags = LAU_O_SEARCH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(at, name, flags);
+
+	if (fd < 0 && errno == ENOENT && (mkdirat(at, name, 0700) == 0 || errno == EEXIST))
+		fd = openat(at, name, flags);
+	close(at);
+	return fd;
+}
+
+/* By descriptors, and without links: what a run may write could be exchanged for one meanwhile. */
 bool lau_cache_make(const char *path)
 {
-	return b_mkdirs(path, NULL) == 0;
+	b_auto_free char *copy = b_strdup(path);
+	char *save = NULL, *caches = strrchr(copy, '/') - strlen("/" CACHES);
+	int fd = open("/", LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st = {0};
+	bool is_made;
+
+	for (char *name = strtok_r(copy, "/", &save); name && fd >= 0;
+	     name = strtok_r(NULL, "/", &save)) {
+		fd = enter_dir(fd, name);
+		if (fd >= 0 && name > caches && (fstat(fd, &st) < 0 || !is_ours(&st)))
+			break;
+	}
+	is_made = fd >= 0 && is_ours(&st);
+	if (fd >= 0)
+		close(fd);
+	return is_made;
 }
 
 void lau_cache_export(const char *path, struct lau_environment *env)

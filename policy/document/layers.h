@@ -52,6 +52,8 @@ struct pol_layers {
 	size_t nnotices, notices_cap;
 };
 
+/* Appends a line for the person, which lives as long as the layers. */
+void pol_layers_tell(struct pol_layers *, const char *line);
 /* `workspaces` canonical. *out is released by pol_layers_release() on success. */
 int pol_layers_load(const struct pol_request *, const char *const *workspaces, size_t nworkspaces,
 		    struct pol_layers *out, struct b_err *err);

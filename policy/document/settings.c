@@ -373,15 +373,16 @@ static const char *from_environment(const char *name)
 	return s && s[0] == '/' && s[strspn(s, "/")] ? s : NULL;
 }
 
-static const char *host_dir(struct b_arena *a, const char *scratch, const struct var *v)
+/* As it is spelled: links are as they are. */
+static const char *host_spelled(struct b_arena *a, const char *scratch, const struct var *v)
 {
 	const char *dir = from_environment(v->name), *home;
 
 	if (v->where == IN_HOME)
-		return pol_home(a);
+		return pol_home_spelled(a);
 	/* where claude keeps files unless it was given a directory */
 	if (v->where == IN_BESIDE)
-		return from_environment("CLAUDE_CONFIG_DIR") ? NULL : pol_home(a);
+		return from_environment("CLAUDE_CONFIG_DIR") ? NULL : pol_home_spelled(a);
 	if (v->where == IN_TMP && scratch)
 		return scratch;
 	if (v->where == IN_TMP && !dir)
@@ -390,19 +391,52 @@ static const char *host_dir(struct b_arena *a, const char *scratch, const struct
 	if (!dir && strcmp(v->name, "GEMINI_DIR") == 0 && from_environment("GEMINI_CLI_HOME"))
 		dir = b_arena_printf(a, "%s/.gemini", from_environment("GEMINI_CLI_HOME"));
 	if (!dir && v->below_home) {
-		home = pol_home(a);
+		home = pol_home_spelled(a);
 		dir = home ? b_arena_printf(a, "%s/%s", home, v->below_home) : NULL;
 	}
+	return dir;
+}
+
+static const char *host_dir(struct b_arena *a, const char *scratch, const struct var *v)
+{
+	const char *dir = host_spelled(a, scratch, v);
+
 	dir = dir ? pol_canonical(a, dir) : NULL;
-	return dir && dir[1] ? dir : NULL; /* "/tmp/.." is no place either */
+	return dir && (dir[1] || v->where == IN_HOME) ? dir : NULL; /* "/tmp/.." is no place */
+}
+
+static const struct var *find_env(const char *name)
+{
+	for (int i = 0; i < NVARS; i++)
+		if (vars[i].where == IN_ENV && strcmp(vars[i].name, name) == 0)
+			return &vars[i];
+	return NULL;
 }
 
 const char *pol_var_dir(struct b_arena *a, const char *name)
 {
-	for (int i = 0; i < NVARS; i++)
-		if (vars[i].where == IN_ENV && strcmp(vars[i].name, name) == 0)
-			return host_dir(a, NULL, &vars[i]);
-	return NULL;
+	const struct var *v = find_env(name);
+
+	return v ? host_dir(a, NULL, v) : NULL;
+}
+
+const char *pol_var_place(struct b_arena *a, const char *name, const char *const *workspaces,
+			  size_t n)
+{
+	const struct var *v = find_env(name);
+	const char *dir = v ? host_spelled(a, NULL, v) : NULL, *link;
+
+	dir = dir ? pol_hosts_place(a, dir, workspaces, n, &link) : NULL;
+	return dir && dir[1] ? dir : NULL;
+}
+
+const char *pol_root_spelled(struct pol_build *b, const char *text)
+{
+	const struct var *v = find(text);
+
+	if (!v)
+		return *text == '~' ? pol_home_spelled(&b->rs->arena) : NULL;
+	return v->where > IN_GIT_COMMON ? host_spelled(&b->rs->arena, b->rq->scratch, v) : NULL;
 }
 
 const char *pol_root_dir(struct pol_build *b, const char *text, size_t w)

@@ -126,6 +126,12 @@ bool pol_root_is_local(const char *text);
 /* The canonical directory that it begins with, for workspace w; NULL: this host or workspace has
  * none. Arena of the ruleset. */
 const char *pol_root_dir(struct pol_build *, const char *text, size_t w);
+/* The same where environment or home say it, with links as they are; NULL: they do not. */
+const char *pol_root_spelled(struct pol_build *, const char *text);
 /* The canonical directory that a variable of the environment names, or its place below the home
  * when the environment says nothing of it; NULL: neither, or no such variable. */
 const char *pol_var_dir(struct b_arena *, const char *name);
+/* The same, for the launcher to make something there; NULL also where a link that a run may have
+ * made leads to it. */
+const char *pol_var_place(struct b_arena *, const char *name, const char *const *workspaces,
+			  size_t n);

@@ -51,6 +51,7 @@ struct pol_build {
 	struct b_err late;	   /* the first failure in a call that cannot report one */
 	struct pol_opened *opened; /* arena */
 	size_t nopened;
+	const char *led_head;	  /* of the last rule of which pol_build_is_led_away() has spoken */
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
 	struct pol_names names;	    /* in homes and workspaces */
@@ -97,12 +98,17 @@ struct pol_led {
 	const char *spelled, *real;
 	bool is_planted; /* by a link in a workspace, or in what else this run may change */
 	bool is_roots;	 /* by links that root alone can change, or none */
+	bool is_hosts;	 /* by such and those that lie in homes themselves */
 };
 void pol_build_lead(struct pol_build *, const char *spelled, struct pol_led *out);
 /* May an allow of a document be followed along it? */
 bool pol_build_may_follow(struct pol_build *, const struct pol_led *);
 /* Does it leave the workspaces by a link that an earlier run may have planted? */
 bool pol_build_is_planted(struct pol_build *, const struct pol_led *);
+/* The same of what environment or home name, which is followed along the host's links alone; with a
+ * notice: `what`, and the beginning of its text that stands for the place. */
+bool pol_build_is_led_away(struct pol_build *, const char *what, const char *head, size_t n,
+			   const char *spelled);
 /* conflicts.c: B_POLICY where a root opens what another document of the main layer denies. */
 int pol_build_check_undone(const struct pol_build *, struct b_err *err);
 uint8_t pol_build_layer_number(const struct pol_build *);

@@ -204,6 +204,56 @@ bool pol_only_root_changes(const char *dir)
 	       !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
+bool pol_link_is_hosts(const char *dir, const char *const *homes, size_t nhomes)
+{
+	bool is_of_home = false;
+
+	for (size_t i = 0; i < nhomes; i++) {
+		if (strcmp(dir, homes[i]) == 0)
+			return true;
+		is_of_home |= sbx_path_under(dir, strlen(dir), homes[i], strlen(homes[i]));
+	}
+	return !is_of_home && pol_only_root_changes(dir);
+}
+
+static bool is_below_any(const char *path, const char *const *dirs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sbx_path_under(path, strlen(path), dirs[i], strlen(dirs[i])))
+			return true;
+	return false;
+}
+
+struct placing {
+	struct b_arena *arena;
+	const char *const *workspaces;
+	size_t n;
+	const char *link; /* the first that is not the host's, or NULL */
+};
+
+static bool judge_link(void *arg, const char *link, size_t len)
+{
+	struct placing *p = arg;
+	size_t up = sbx_path_parent(link, len), nhomes;
+	const char *dir = b_arena_strndup(p->arena, link, up);
+	const char **homes = pol_own_homes(p->arena, &nhomes);
+
+	if (!p->link &&
+	    (is_below_any(dir, p->workspaces, p->n) || !pol_link_is_hosts(dir, homes, nhomes)))
+		p->link = b_arena_strndup(p->arena, link, len);
+	return true;
+}
+
+const char *pol_hosts_place(struct b_arena *a, const char *spelled, const char *const *workspaces,
+			    size_t n, const char **out_link)
+{
+	struct placing p = {a, workspaces, n, NULL};
+	const char *real = pol_canonical_links(a, spelled, judge_link, &p);
+
+	*out_link = p.link ? p.link : spelled;
+	return real && (!p.link || is_below_any(real, workspaces, n)) ? real : NULL;
+}
+
 bool pol_links_are_roots(struct b_arena *a, const char *path)
 {
 	size_t name = 1; /* where the component begins that is looked at; before it is no link */

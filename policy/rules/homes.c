@@ -78,12 +78,17 @@ static const char *env_home(struct b_arena *a)
 	return home && home[0] == '/' ? b_arena_strndup(a, home, strlen(home)) : NULL;
 }
 
-const char *pol_home(struct b_arena *a)
+const char *pol_home_spelled(struct b_arena *a)
 {
 	const char *home = env_home(a);
 
-	if (!home)
-		home = passwd_home(a, getuid());
+	return home ? home : passwd_home(a, getuid());
+}
+
+const char *pol_home(struct b_arena *a)
+{
+	const char *home = pol_home_spelled(a);
+
 	return home ? pol_canonical(a, home) : NULL;
 }
 

@@ -131,6 +131,13 @@ static void find_at(struct finding *f, const struct pol_text *t, struct pol_mark
 	}
 }
 
+static bool is_led_away(struct finding *f, const char *what, const char *text)
+{
+	const char *spelled = pol_root_spelled(f->b, text);
+
+	return spelled && pol_build_is_led_away(f->b, what, text, pol_root_head(text), spelled);
+}
+
 static void find_text(struct finding *f, const struct pol_text *t, enum pol_mark_kind kind)
 {
 	struct pol_build *b = f->b;
@@ -146,6 +153,8 @@ static void find_text(struct finding *f, const struct pol_text *t, enum pol_mark
 	m.text = t->s;
 	if (!pol_root_is_local(t->s)) {
 		dir = pol_root_dir(b, t->s, 0);
+		if (dir && kind != POL_MARK_CLOSES && is_led_away(f, m.what, t->s))
+			return;
 		if (dir)
 			find_at(f, t, m, dir);
 		else if (f->tells)

@@ -167,9 +167,35 @@ static bool is_workspaces(const struct pol_rule *r)
 	       r->matched[0] != '$';
 }
 
-static bool is_grant(const struct pol_rule *r)
+/* The build cache, wherever the environment has it. */
+static bool is_cache(const struct pol_build *b, const struct pol_rule *r)
 {
-	return r->layer == POL_LAYER_MAIN && r->allow && r->tier != POL_TIER_BASE;
+	return b->rq->cache && r->tier == POL_TIER_BASE && strcmp(r->base, b->rq->cache) == 0;
+}
+
+/* Where nobody obeys anything: nearly every start has its cache there. */
+static bool is_usual_cache(const struct pol_build *b, const struct pol_rule *r)
+{
+	for (size_t i = 0; i < b->nhomes; i++) {
+		size_t n = strlen(b->homes[i]);
+
+		if (r->base_len > n && memcmp(r->base, b->homes[i], n) == 0 &&
+		    b_has_prefix(r->base + n, "/.cache/sbx-launch/"))
+			return true;
+	}
+	return false;
+}
+
+static bool is_grant(const struct pol_build *b, const struct pol_rule *r)
+{
+	return r->layer == POL_LAYER_MAIN && r->allow &&
+	       (r->tier != POL_TIER_BASE || (is_cache(b, r) && !is_usual_cache(b, r)));
+}
+
+/* Not the user's own word. */
+static bool is_offered(const struct pol_build *b, const struct pol_rule *r)
+{
+	return is_presets(r) || is_cache(b, r);
 }
 
 /* Does a row begin with the name that the path below a home begins with? */
@@ -230,7 +256,7 @@ static bool any_near(const struct pol_build *b)
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
 
 	for (size_t i = 0; i < list->n; i++)
-		if (is_grant(&list->v[i]) && is_near(b, &list->v[i]))
+		if (is_grant(b, &list->v[i]) && is_near(b, &list->v[i]))
 			return true;
 	return false;
 }
@@ -245,10 +271,10 @@ static bool is_to_close(const struct pol_build *b, const struct reached *row)
 		const struct pol_rule *r = &list->v[i];
 		enum meeting m = APART;
 
-		if (is_grant(r) && (is_presets(r) || is_workspaces(r)))
+		if (is_grant(b, r) && (is_offered(b, r) || is_workspaces(r)))
 			m = reaches(r, row);
 		/* who works in his editor's settings has chosen to */
-		if (m == AROUND || (m == WITHIN && is_presets(r)))
+		if (m == AROUND || (m == WITHIN && is_offered(b, r)))
 			return true;
 	}
 	return false;
@@ -526,14 +552,14 @@ static void look_at(struct pol_build *b, size_t grant, struct looked *once, stru
 {
 	const struct pol_rule *g = &b->rs->op[SBX_MODIFY].v[grant];
 
-	if (!is_presets(g) && is_near(b, g)) {
+	if (!is_offered(b, g) && is_near(b, g)) {
 		if (!once->rows.n)
 			once->rows = find_rows(b);
 		look_at_rows(b, grant, &once->rows, f);
 	}
-	if (!is_presets(g))
+	if (!is_offered(b, g))
 		look_at_named(b, grant, pol_obeyed_leads(b), &once->rows, f);
-	if (!is_presets(g) && !is_workspaces(g)) {
+	if (!is_offered(b, g) && !is_workspaces(g)) {
 		look_at_list(b, grant, f);
 		pol_obeyed_projects(b, grant, f);
 	}
@@ -553,11 +579,11 @@ void pol_build_opened(struct pol_build *b)
 		const struct pol_rule *g = &list->v[i];
 		struct found f = {.n = 0};
 
-		if (!is_grant(g) || g->twin || b_has_prefix(g->origin, "builtin:worktree"))
+		if (!is_grant(b, g) || g->twin || b_has_prefix(g->origin, "builtin:worktree"))
 			continue;
 		look_at(b, i, &once, &f);
 		/* by its real path; what is found by both is one rule's, and said once */
-		if (i + 1 < list->n && g[1].twin && !g[1].saves && is_grant(&g[1]))
+		if (i + 1 < list->n && g[1].twin && !g[1].saves && is_grant(b, &g[1]))
 			look_at(b, i + 1, &once, &f);
 		if (f.n)
 			tell(b, g, &f);

@@ -156,6 +156,8 @@ static bool note_link(void *arg, const char *link, size_t len)
 
 	l->led->is_planted |= !is_nobodys(l->b, dir);
 	l->led->is_roots &= pol_only_root_changes(dir);
+	if (!pol_link_is_hosts(*dir ? dir : "/", l->b->homes, l->b->nhomes))
+		l->led->is_hosts = false;
 	return true;
 }
 
@@ -163,7 +165,7 @@ void pol_build_lead(struct pol_build *b, const char *spelled, struct pol_led *ou
 {
 	struct leading l = {b, out};
 
-	*out = (struct pol_led){.spelled = spelled, .is_roots = true};
+	*out = (struct pol_led){.spelled = spelled, .is_roots = true, .is_hosts = true};
 	out->real = pol_canonical_links(&b->rs->arena, spelled, note_link, &l);
 	if (!out->real)
 		out->real = spelled;
@@ -172,6 +174,26 @@ void pol_build_lead(struct pol_build *b, const char *spelled, struct pol_led *ou
 bool pol_build_is_planted(struct pol_build *b, const struct pol_led *led)
 {
 	return led->is_planted && !in_workspaces(b, led->real);
+}
+
+bool pol_build_is_led_away(struct pol_build *b, const char *what, const char *head, size_t n,
+			   const char *spelled)
+{
+	struct pol_led led;
+
+	if (strcmp(pol_canonical(&b->rs->arena, spelled), spelled) == 0)
+		return false;
+	pol_build_lead(b, spelled, &led);
+	if ((led.is_hosts && !led.is_planted) || in_workspaces(b, led.real))
+		return false;
+	if (b->led_head && strncmp(b->led_head, head, n) == 0)
+		return true;
+	b->led_head = head;
+	pol_build_notice(b,
+			 "%s: %.*s is %s, and passes through a symlink that a run may have made, "
+			 "to %s: what begins with it is not open: name that itself",
+			 what, (int)n, head, spelled, led.real);
+	return true;
 }
 
 /* *io_real: where it was found to lead, and then where it was judged to. */
@@ -520,6 +542,9 @@ int pol_build_cli(struct pol_build *b, struct b_err *err)
 		/* A relative text speaks of the workspace, where an earlier run may have planted a
 		 * link; an absolute one of the host, whose links are followed, but for such. */
 		t.twin = t.dir ? POL_TWIN_USERS : POL_TWIN_WORKSPACE;
+		if (t.allow && *c->text == '~' && *t.lead == '~' &&
+		    pol_build_is_led_away(b, t.what, "~", 1, pol_home_spelled(&b->rs->arena)))
+			continue;
 		if (t.dir) {
 			pol_build_absolute(b, &t);
 			continue;

@@ -64,10 +64,20 @@ static void open_way(struct pol_build *b, const struct pol_absolute *t)
 	}
 }
 
+/* What a grant begins with is the caller's, and an earlier run may have put a link there. */
+static bool is_led_away(struct pol_build *b, const char *what, const char *text)
+{
+	const char *spelled = pol_root_spelled(b, text);
+
+	return spelled && pol_build_is_led_away(b, what, text, pol_root_head(text), spelled);
+}
+
 static void add_at(struct pol_build *b, struct pol_absolute *t, const char *text, unsigned up,
 		   size_t w)
 {
 	t->dir = pol_root_dir(b, text, w);
+	if (t->dir && t->allow && is_led_away(b, t->what, text))
+		return;
 	if (t->dir && up)
 		t->dir = pol_build_up(b, t->dir, up);
 	if (t->dir) {
@@ -244,6 +254,8 @@ struct row {
 #define SYS(shape, path)	  ROW(path, NULL, R, shape, SYSTEM, POL_TWIN_ALWAYS, AT_PATH, true)
 #define NOT(shape, path, mode)	  ROW(path, NULL, R, shape, mode, POL_TWIN_NONE, AT_PATH, false)
 #define DYN(ops, allow, at, text) ROW(NULL, text, ops, POL_TREE, ANY, POL_TWIN_ALWAYS, at, allow)
+/* A directory that the launcher has found and made without links: a link there now is a run's. */
+#define OWN(at) ROW(NULL, NULL, R | M, POL_TREE, ANY, POL_TWIN_NONE, at, true)
 
 static const struct row rows[] = {
 	ROW("/", OUTSIDE, R | M, POL_TREE, ANY, POL_TWIN_NONE, AT_PATH, false),
@@ -290,8 +302,8 @@ static const struct row rows[] = {
 	NOT(POL_TREE, "/sys/kernel/debug", ANY),
 	NOT(POL_TREE, "/sys/kernel/tracing", ANY),
 	DYN(R | M, false, AT_WORKSPACES, ""), /* the sentinel of the profile's list */
-	DYN(R | M, true, AT_SCRATCH, NULL),
-	DYN(R | M, true, AT_CACHE, NULL),
+	OWN(AT_SCRATCH),
+	OWN(AT_CACHE),
 	DYN(R | M, false, AT_HIDDEN, NULL),
 	ROW("/dev/shm", NULL, R | M, POL_TREE, ANY, POL_TWIN_NONE, AT_SHM, true),
 };

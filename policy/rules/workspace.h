@@ -36,6 +36,8 @@ bool pol_is_missing_below(struct b_arena *, const char *dir, const char *path,
 /* Home of the invoking user: HOME if absolute, else passwd. NULL when there is none. Canonical,
  * like all that follows. Arena. */
 const char *pol_home(struct b_arena *);
+/* The same with links as they are. */
+const char *pol_home_spelled(struct b_arena *);
 /* $XDG_CONFIG_HOME/sbx-launch, else ~/.config/sbx-launch, which need not exist; NULL: no home.
  * Arena. */
 const char *pol_config_dir(struct b_arena *);
@@ -76,6 +78,16 @@ int pol_file_given(struct b_arena *, const char *text, const char **out, struct 
 /* Is every symlink on the way to `path` in a directory that only root can change? */
 bool pol_links_are_roots(struct b_arena *, const char *path);
 bool pol_only_root_changes(const char *dir);
+/*
+ * Does a link in this directory belong to the host, and not to a run that had some of it open? One
+ * in a home does, where the owner puts ~/.cache elsewhere, but none below it; outside of homes
+ * those that root alone can change. `dir` and homes are canonical; the caller knows the workspaces.
+ */
+bool pol_link_is_hosts(const char *dir, const char *const *homes, size_t nhomes);
+/* Where a path leads that the environment names: through links of the host alone, or into a
+ * workspace. NULL: *out_link may be an earlier run's. Arena. */
+const char *pol_hosts_place(struct b_arena *, const char *spelled, const char *const *workspaces,
+			    size_t n, const char **out_link);
 /* The repository that holds `dir`, all canonical, NULL where there is none or where it is not
  * ours: toplevel, its git directory, the one it shares with other worktrees. A gitfile counts only
  * with its back-pointer, as below. */
