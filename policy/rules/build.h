@@ -16,6 +16,7 @@ struct b_arena;
 struct pol_layer;
 struct pol_layers;
 struct pol_mounted;
+struct pol_move;
 struct reached_list;
 
 /*
@@ -54,6 +55,8 @@ struct pol_build {
 	const char *led_head;	  /* of the last rule of which pol_build_is_led_away() has spoken */
 	const char *const *homes; /* canonical, as the workspaces are */
 	size_t nhomes;
+	struct pol_move *moves; /* moved.c; `has_moves`: they have been looked up */
+	bool has_moves;
 	struct pol_names names;	    /* in homes and workspaces */
 	struct reached_list *leads; /* obeyed_links.c; NULL = not asked for yet */
 	/* The mounts of this process, read for the first denial; whether any two show the same
@@ -105,8 +108,8 @@ void pol_build_lead(struct pol_build *, const char *spelled, struct pol_led *out
 bool pol_build_may_follow(struct pol_build *, const struct pol_led *);
 /* Does it leave the workspaces by a link that an earlier run may have planted? */
 bool pol_build_is_planted(struct pol_build *, const struct pol_led *);
-/* The same of what environment or home name, which is followed along the host's links alone; with a
- * notice: `what`, and the beginning of its text that stands for the place. */
+/* The same of a place that the environment or the home names, which is followed along the host's
+ * links alone. If true, a notice names `what`, and the n bytes of its text that mean the place. */
 bool pol_build_is_led_away(struct pol_build *, const char *what, const char *head, size_t n,
 			   const char *spelled);
 /* conflicts.c: B_POLICY where a root opens what another document of the main layer denies. */
@@ -162,6 +165,19 @@ void pol_build_set_links(struct pol_build *, unsigned ops, const struct pol_rule
 /* setlinks.c: where links of what `r` protects lead is closed in the workspaces, with the links on
  * the way: those of its own name, and those in its directory. */
 void pol_build_set_leads(struct pol_build *, unsigned ops, const struct pol_rule *r);
+/* moved.c: calls each() for the places that variables of the environment put in the place of what
+ * `row` names below the home, until it answers not 0. */
+struct pol_moved {
+	const char *dir;  /* absolute; a file where `rest` is "" */
+	const char *rest; /* of the row, below it */
+	const char *text; /* "${NAME}/rest" */
+};
+typedef int pol_move_fn(void *ctx, const struct pol_moved *);
+int pol_moves_each(struct pol_build *, const char *row, pol_move_fn *each, void *ctx);
+/* moved.c: the same of one variable that names a file alone. */
+int pol_moves_named(struct pol_build *, const char *name, pol_move_fn *each, void *ctx);
+/* moved.c: does the rule lie above or below such a place? */
+bool pol_moves_are_near(struct pol_build *, const struct pol_rule *);
 /* sets.c: what a git directory runs and obeys is closed, behind what opens it. */
 int pol_build_git_closed(struct pol_build *, const char *dir, enum pol_tier, struct b_err *err);
 /* obeyed.c: what outsiders run or obey is closed behind what presets and workspaces open. */

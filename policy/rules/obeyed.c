@@ -236,7 +236,7 @@ static bool is_near_system(const struct pol_rule *r)
 }
 
 /* Most grants are of places that no row is near. */
-static bool is_near(const struct pol_build *b, const struct pol_rule *r)
+static bool is_near(struct pol_build *b, const struct pol_rule *r)
 {
 	if (is_presets(r) || r->base_len == 0 || is_near_system(r))
 		return true;
@@ -248,10 +248,10 @@ static bool is_near(const struct pol_build *b, const struct pol_rule *r)
 		     is_begun(r->base + n + 1)))
 			return true;
 	}
-	return pol_obeyed_near_moved(b, r);
+	return pol_moves_are_near(b, r);
 }
 
-static bool any_near(const struct pol_build *b)
+static bool any_near(struct pol_build *b)
 {
 	const struct pol_list *list = &b->rs->op[SBX_MODIFY];
 

@@ -59,7 +59,6 @@ void pol_obeyed_projects(struct pol_build *, size_t grant, struct found *);
  * workspaces. */
 void pol_obeyed_moved(struct pol_build *, struct reached_list *, const char *text,
 		      const struct reached *row);
-bool pol_obeyed_near_moved(const struct pol_build *, const struct pol_rule *);
 struct reached_list pol_obeyed_named(struct pol_build *);
 
 /* obeyed_links.c: the rows at the places where symlinks take their names in homes, and the links on

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -48,7 +49,9 @@ static const char *const root_dir[] = {"/"};
 	X(workspace, WORKSPACE, "")                                                                \
 	X(noRepository, PLAIN, "")                                                                 \
 	X(gitCommon, COMMON, ".git/")                                                              \
-	X(gitInside, INSIDE, "")
+	X(gitInside, INSIDE, "")                                                                   \
+	X(variables, VARIABLES, "$")                                                               \
+	X(perUser, PER_USER, "/")
 
 enum section {
 #define X(key, name, text) IN_##name,
@@ -94,6 +97,10 @@ static struct places places_of(const struct pol_build *b, enum section section)
 	case IN_INSIDE:
 		p = (struct places){b->inside_dirs, b->inside_dirs ? b->rs->nworkspaces : 0};
 		break;
+	case IN_VARIABLES:
+	case IN_PER_USER:
+		p.n = 0;
+		break;
 	case IN_ROOT:
 	case SECTION_COUNT:
 		break;
@@ -117,6 +124,34 @@ static bool take_pattern(struct set *set, const char *dir, const char *head, con
 	return true;
 }
 
+static int add_placed(struct set *set, struct pol_rule *r, const struct pol_pos *pos)
+{
+	struct pol_build *b = set->b;
+
+	r->origin = set->origin ? set->origin
+				: b_arena_printf(&b->rs->arena, "preset:%s:%u:%u", set->name,
+						 pos->line, pos->col);
+	pol_build_add(b, set->ops, r, POL_TWIN_ALWAYS);
+	if (set->ops & POL_OPS(SBX_READ))
+		pol_build_set_links(b, set->ops, r);
+	else
+		pol_build_set_leads(b, set->ops, r);
+	return 0;
+}
+
+/* That file, whatever characters its name has. */
+static int place_file(struct set *set, const char *path, const char *text,
+		      const struct pol_pos *pos)
+{
+	struct pol_rule r = {.tier = set->tier,
+			     .obeyed_by = set->by,
+			     .shape = POL_EXACT,
+			     .base = path,
+			     .matched = text};
+
+	return add_placed(set, &r, pos);
+}
+
 /* At one place: head is a name as it is, what follows has no wildcards but at its end. */
 static int place_at(struct set *set, const char *dir, const char *head, const char *rest,
 		    const char *text, const struct pol_pos *pos)
@@ -127,9 +162,10 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 	size_t len;
 	bool below;
 
-	if (pol_rule_is_subtree(rest, &len, &below) && len > 0) {
+	if (pol_rule_is_subtree(rest, &len, &below) && (len > 0 || below)) {
 		r.shape = below ? POL_TREE : POL_EXACT;
-		r.base = pol_build_join(b, dir, b_arena_printf(a, "%s%.*s", head, (int)len, rest));
+		r.base = b_arena_printf(a, "%s%.*s", head, (int)len, rest);
+		r.base = *r.base ? pol_build_join(b, dir, r.base) : dir;
 	} else if (!take_pattern(set, dir, head, rest, &r)) {
 		return pol_pos_fail(set->err, pos,
 				    "`%s` has wildcards, expected `path`, `path/**`, `a*b` or `*` "
@@ -137,15 +173,7 @@ static int place_at(struct set *set, const char *dir, const char *head, const ch
 				    rest);
 	}
 	r.matched = b_arena_printf(a, "%s%s%s", text, head, rest);
-	r.origin = set->origin
-			   ? set->origin
-			   : b_arena_printf(a, "preset:%s:%u:%u", set->name, pos->line, pos->col);
-	pol_build_add(b, set->ops, &r, POL_TWIN_ALWAYS);
-	if (set->ops & POL_OPS(SBX_READ))
-		pol_build_set_links(b, set->ops, &r);
-	else
-		pol_build_set_leads(b, set->ops, &r);
-	return 0;
+	return add_placed(set, &r, pos);
 }
 
 #define LISTED_MAX 1000
@@ -201,6 +229,87 @@ static int place_here(struct set *set, const char *entry, enum section section,
 	return 0;
 }
 
+/* ---- where the environment has it ---- */
+
+struct moving {
+	struct set *set;
+	const struct pol_pos *pos;
+};
+
+/* Closing what holds a home or a workspace would close all. */
+static bool holds_all(const struct pol_build *b, const char *dir)
+{
+	for (size_t i = 0; i < b->nhomes + b->rs->nworkspaces; i++) {
+		const char *in = i < b->nhomes ? b->homes[i] : b->rs->workspaces[i - b->nhomes];
+
+		if (sbx_path_under(in, strlen(in), dir, strlen(dir)))
+			return true;
+	}
+	return false;
+}
+
+static int place_moved(void *ctx, const struct pol_moved *at)
+{
+	struct set *set = ((struct moving *)ctx)->set;
+	const struct pol_pos *pos = ((struct moving *)ctx)->pos;
+	struct b_arena *a = &set->b->rs->arena;
+	struct stat st;
+	const char *text;
+
+	if (*at->rest && strcmp(at->rest, "**") != 0) {
+		text = b_arena_strndup(a, at->text, strlen(at->text) - strlen(at->rest));
+		return place_listed(set, at->dir, "", at->rest, text, pos);
+	}
+	if (holds_all(set->b, at->dir)) {
+		pol_build_notice(set->b,
+				 "%s is %s, which holds a home or a workspace: not closed there",
+				 at->text, at->dir);
+		return 0;
+	}
+	text = *at->rest ? b_arena_strndup(a, at->text, strlen(at->text) - 2)
+			 : b_arena_printf(a, "%s/", at->text);
+	if (*at->rest || (stat(at->dir, &st) == 0 && S_ISDIR(st.st_mode)))
+		return place_at(set, at->dir, "", "**", text, pos);
+	return place_file(set, at->dir, at->text, pos);
+}
+
+/* What lies in a place that has the number of its user in its name, where it is there. */
+static void place_of_user(struct set *set, const struct pol_ynode *entry, uid_t uid)
+{
+	const char *mark = strstr(entry->s, "UID");
+	const char *path = b_arena_printf(&set->b->rs->arena, "%.*s%u%s", (int)(mark - entry->s),
+					  entry->s, (unsigned)uid, mark + strlen("UID"));
+	struct stat st;
+
+	if (lstat(path, &st) == 0)
+		(void)place_file(set, path, entry->s, &entry->pos);
+}
+
+static void place_per_user(struct set *set, const struct pol_ynode *entry)
+{
+	const struct pol_build *b = set->b;
+	struct stat st;
+
+	if (!strstr(entry->s, "UID"))
+		return;
+	place_of_user(set, entry, geteuid());
+	for (size_t i = 0; i < b->nhomes && geteuid() == 0; i++)
+		if (stat(b->homes[i], &st) == 0 && st.st_uid != 0)
+			place_of_user(set, entry, st.st_uid);
+}
+
+static int place_by_environment(struct set *set, const struct pol_ynode *entry,
+				enum section section)
+{
+	struct moving m = {set, &entry->pos};
+
+	if (section == IN_PER_USER)
+		place_per_user(set, entry);
+	if (section == IN_VARIABLES)
+		return pol_moves_named(set->b, entry->s, place_moved, &m);
+	return section == IN_HOMES ? pol_moves_each(set->b, entry->s, place_moved, &m) : 0;
+}
+
 static int place(struct set *set, const struct pol_ynode *entry, enum section section)
 {
 	struct places places = places_of(set->b, section);
@@ -213,6 +322,8 @@ static int place(struct set *set, const struct pol_ynode *entry, enum section se
 		if (places.v[i] && place_listed(set, places.v[i], "", path, section_texts[section],
 						&entry->pos) < 0)
 			return -1;
+	if (place_by_environment(set, entry, section) < 0)
+		return -1;
 	return counts_here(section) ? place_here(set, path, section, &entry->pos) : 0;
 }
 

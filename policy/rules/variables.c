@@ -2,10 +2,11 @@
 /*
  * variables.c - what the caller's environment says of places that outsiders run or obey.
  *
- * A variable may put another directory in the place of one below the home: the rows `reached` hold
- * there as well. Others name places themselves, as PATH does. Places among them that outsiders obey
- * are not closed, because builds and active environments write there; the launcher reports a grant
- * that reaches one. Places inside a workspace are left out: its commands write them anyway.
+ * A variable may put another directory in the place of one below the home (moved.c): the rows
+ * `reached` apply there as well. Others name places themselves, as PATH does. Places among them
+ * that outsiders obey are not closed, because builds and active environments write there; the
+ * launcher reports a grant that reaches one. Places inside a workspace are left out: its commands
+ * write them anyway.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,6 @@
 #include "base/str.h"
 #include "core/path.h"
 #include "policy/compile/ruleset.h"
-#include "policy/document/settings.h"
 #include "policy/rules/build.h"
 #include "policy/rules/obeyed_priv.h"
 #include "policy/rules/workspace.h"
@@ -28,129 +28,105 @@ static const char programs[] = "any program that starts another one by its name"
 /* The places that a value names are separated by `:`. */
 static const struct {
 	const char *name;
-	const char *below_home; /* in the place of it; NULL: names places itself */
-	const char *by;		/* who obeys those */
+	const char *by; /* who obeys those */
 } variables[] = {
-	{"CLAUDE_CONFIG_DIR", ".claude/", NULL},
-	{"CODEX_HOME", ".codex/", NULL},
-	{"GEMINI_DIR", ".gemini/", NULL},
-	{"GROK_HOME", ".grok/", NULL},
-	{"QWEN_HOME", ".qwen/", NULL},
-	{"GRADLE_USER_HOME", ".gradle/", NULL},
-	{"CARGO_HOME", ".cargo/", NULL},
-	{"RUSTUP_HOME", ".rustup/", NULL},
-	{"GOPATH", "go/", NULL},
-	{"npm_config_cache", ".npm/", NULL},
-	{"XDG_CONFIG_HOME", ".config/", NULL},
-	{"XDG_DATA_HOME", ".local/share/", NULL},
-	{"PATH", NULL, programs},
-	{"LD_LIBRARY_PATH", NULL, loader},
-	{"LD_PRELOAD", NULL, loader},
-	{"LD_AUDIT", NULL, loader},
-	{"DYLD_LIBRARY_PATH", NULL, loader},
-	{"DYLD_INSERT_LIBRARIES", NULL, loader},
-	{"ZDOTDIR", NULL, shells},
-	{"BASH_ENV", NULL, shells},
-	{"ENV", NULL, shells},
-	{"INPUTRC", NULL, shells},
-	{"GIT_CONFIG_GLOBAL", NULL, git},
-	{"GIT_CONFIG_SYSTEM", NULL, git},
-	{"GIT_EXEC_PATH", NULL, git},
-	{"GIT_TEMPLATE_DIR", NULL, git},
-	{"GIT_SSH", NULL, git},
-	{"GIT_ASKPASS", NULL, git},
-	{"SSH_ASKPASS", NULL, others},
-	{"SUDO_ASKPASS", NULL, others},
-	{"EDITOR", NULL, others},
-	{"VISUAL", NULL, others},
-	{"PAGER", NULL, others},
-	{"BROWSER", NULL, others},
-	{"PYTHONPATH", NULL, python},
-	{"PYTHONSTARTUP", NULL, python},
-	{"PYTHONHOME", NULL, python},
-	{"PYTHONUSERBASE", NULL, python},
-	{"VIRTUAL_ENV", NULL, python},
-	{"CONDA_PREFIX", NULL, python},
-	{"PIP_CONFIG_FILE", NULL, python},
-	{"UV_CONFIG_FILE", NULL, python},
-	{"NODE_PATH", NULL, node},
-	{"NPM_CONFIG_PREFIX", NULL, node},
-	{"NPM_CONFIG_USERCONFIG", NULL, node},
-	{"npm_config_prefix", NULL, node},
-	{"npm_config_userconfig", NULL, node},
-	{"NVM_DIR", NULL, node},
-	{"PNPM_HOME", NULL, node},
-	{"BUN_INSTALL", NULL, node},
-	{"PERL5LIB", NULL, perl},
-	{"PERLLIB", NULL, perl},
-	{"RUBYLIB", NULL, ruby},
-	{"GEM_HOME", NULL, ruby},
-	{"GEM_PATH", NULL, ruby},
-	{"CLASSPATH", NULL, java},
-	{"JAVA_HOME", NULL, java},
-	{"R_PROFILE_USER", NULL, r_julia},
-	{"R_ENVIRON_USER", NULL, r_julia},
-	{"R_LIBS", NULL, r_julia},
-	{"R_LIBS_USER", NULL, r_julia},
-	{"JULIA_DEPOT_PATH", NULL, r_julia},
-	{"JULIA_LOAD_PATH", NULL, r_julia},
-	{"GOROOT", NULL, builders},
-	{"GOBIN", NULL, builders},
-	{"GOENV", NULL, builders},
-	{"RUSTC_WRAPPER", NULL, builders},
-	{"MAKEFILES", NULL, builders},
-	{"PKG_CONFIG_PATH", NULL, builders},
-	{"CMAKE_PREFIX_PATH", NULL, builders},
-	{"OPENCODE_CONFIG", NULL, agents},
-	{"OPENCODE_CONFIG_DIR", NULL, agents},
-	{"PI_CODING_AGENT_DIR", NULL, agents},
-	{"XDG_CONFIG_DIRS", NULL, others},
-	{"XDG_DATA_DIRS", NULL, others},
-	{"DOCKER_CONFIG", NULL, others},
-	{"KUBECONFIG", NULL, others},
-	{"AWS_CONFIG_FILE", NULL, others},
+	{"PATH", programs},
+	{"LD_LIBRARY_PATH", loader},
+	{"LD_PRELOAD", loader},
+	{"LD_AUDIT", loader},
+	{"DYLD_LIBRARY_PATH", loader},
+	{"DYLD_INSERT_LIBRARIES", loader},
+	{"ZDOTDIR", shells},
+	{"BASH_ENV", shells},
+	{"ENV", shells},
+	{"INPUTRC", shells},
+	{"GIT_CONFIG_GLOBAL", git},
+	{"GIT_CONFIG_SYSTEM", git},
+	{"GIT_EXEC_PATH", git},
+	{"GIT_TEMPLATE_DIR", git},
+	{"GIT_SSH", git},
+	{"GIT_ASKPASS", git},
+	{"SSH_ASKPASS", others},
+	{"SUDO_ASKPASS", others},
+	{"EDITOR", others},
+	{"VISUAL", others},
+	{"PAGER", others},
+	{"BROWSER", others},
+	{"PYTHONPATH", python},
+	{"PYTHONSTARTUP", python},
+	{"PYTHONHOME", python},
+	{"PYTHONUSERBASE", python},
+	{"VIRTUAL_ENV", python},
+	{"CONDA_PREFIX", python},
+	{"PIP_CONFIG_FILE", python},
+	{"UV_CONFIG_FILE", python},
+	{"NODE_PATH", node},
+	{"NPM_CONFIG_PREFIX", node},
+	{"NPM_CONFIG_USERCONFIG", node},
+	{"npm_config_prefix", node},
+	{"npm_config_userconfig", node},
+	{"NVM_DIR", node},
+	{"PNPM_HOME", node},
+	{"BUN_INSTALL", node},
+	{"PERL5LIB", perl},
+	{"PERLLIB", perl},
+	{"RUBYLIB", ruby},
+	{"GEM_HOME", ruby},
+	{"GEM_PATH", ruby},
+	{"CLASSPATH", java},
+	{"JAVA_HOME", java},
+	{"R_PROFILE_USER", r_julia},
+	{"R_ENVIRON_USER", r_julia},
+	{"R_LIBS", r_julia},
+	{"R_LIBS_USER", r_julia},
+	{"JULIA_DEPOT_PATH", r_julia},
+	{"JULIA_LOAD_PATH", r_julia},
+	{"GOROOT", builders},
+	{"GOBIN", builders},
+	{"GOENV", builders},
+	{"RUSTC_WRAPPER", builders},
+	{"MAKEFILES", builders},
+	{"PKG_CONFIG_PATH", builders},
+	{"CMAKE_PREFIX_PATH", builders},
+	{"OPENCODE_CONFIG", agents},
+	{"OPENCODE_CONFIG_DIR", agents},
+	{"PI_CODING_AGENT_DIR", agents},
+	{"XDG_CONFIG_DIRS", others},
+	{"XDG_DATA_DIRS", others},
+	{"DOCKER_CONFIG", others},
+	{"KUBECONFIG", others},
+	{"AWS_CONFIG_FILE", others},
 };
 
 enum { NVARIABLES = sizeof variables / sizeof *variables };
 
-/* ---- in the place of a directory below the home ---- */
+/* ---- in the place of a directory below the home: moved.c ---- */
 
-/* Where the environment says so; else it lies below the home, as the row is written. */
-static const char *moved_dir(const struct pol_build *b, size_t i)
+struct moving {
+	struct pol_build *b;
+	struct reached_list *list;
+	const struct reached *row;
+};
+
+static int add_moved(void *ctx, const struct pol_moved *at)
 {
-	const char *name = variables[i].name;
-	bool is_said =
-		variables[i].below_home &&
-		(getenv(name) || (strcmp(name, "GEMINI_DIR") == 0 && getenv("GEMINI_CLI_HOME")));
+	const struct moving *m = ctx;
+	struct reached r = *m->row;
 
-	return is_said ? pol_var_dir(&b->rs->arena, name) : NULL;
+	r.matched = at->text;
+	if (*at->rest)
+		pol_obeyed_at(m->b, m->list, at->dir, at->rest, &r);
+	else
+		pol_obeyed_at(m->b, m->list, "", at->dir + 1, &r);
+	return 0;
 }
 
 void pol_obeyed_moved(struct pol_build *b, struct reached_list *list, const char *text,
 		      const struct reached *row)
 {
-	for (size_t i = 0; i < NVARIABLES; i++) {
-		const char *below = variables[i].below_home, *dir;
-		struct reached r = *row;
+	struct moving m = {b, list, row};
 
-		if (!below || !b_has_prefix(text, below) || !(dir = moved_dir(b, i)))
-			continue;
-		r.matched = b_arena_printf(&b->rs->arena, "${%s}/%s", variables[i].name,
-					   text + strlen(below));
-		pol_obeyed_at(b, list, dir, text + strlen(below), &r);
-	}
-}
-
-bool pol_obeyed_near_moved(const struct pol_build *b, const struct pol_rule *r)
-{
-	for (size_t i = 0; i < NVARIABLES; i++) {
-		const char *dir = moved_dir(b, i);
-
-		if (dir && (sbx_path_under(r->base, r->base_len, dir, strlen(dir)) ||
-			    sbx_path_under(dir, strlen(dir), r->base, r->base_len)))
-			return true;
-	}
-	return false;
+	(void)pol_moves_each(b, text, add_moved, &m);
 }
 
 /* ---- named by the variable itself ---- */
@@ -172,7 +148,7 @@ struct reached_list pol_obeyed_named(struct pol_build *b)
 	struct reached_list list = {.n = 0};
 
 	for (size_t i = 0; i < NVARIABLES; i++) {
-		const char *at = variables[i].by ? getenv(variables[i].name) : NULL;
+		const char *at = getenv(variables[i].name);
 
 		for (size_t n; at && *at; at += n + (at[n] == ':')) {
 			const char *path;
