@@ -233,7 +233,7 @@ static int load_project(const char *const *workspaces, size_t n, struct project 
 	if (!is_there)
 		return 0;
 	b_sha256_hex(p->text.s, p->text.len, hash);
-	p->trust = pol_trust_of(pol_config_dir(&l->arena), p->path, hash);
+	p->trust = pol_trust_of(pol_trust_place(l, workspaces, n), p->path, hash);
 	if (p->trust == POL_TRUST_CHANGED)
 		pol_layers_tell(
 			l, b_arena_printf(&l->arena,

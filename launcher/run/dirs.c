@@ -117,6 +117,19 @@ static void hide_others(struct lau_dirs *d)
 	hide_usual_state(d);
 }
 
+/* Compiled policies decide for the run, and an earlier run that had its state elsewhere could write
+ * one here. */
+static bool is_of_runs(struct lau_dirs *d, const char *state)
+{
+	const char *link, *real;
+
+	real = pol_hosts_place(&d->arena, state, d->workspaces, d->nworkspaces, &link);
+	for (size_t i = 0; real && i < d->nworkspaces; i++)
+		if (lies_in(real, d->workspaces[i]))
+			return true;
+	return !real;
+}
+
 /* Logs of all runs and compiled policies: hidden also when this run keeps no log. */
 static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_err *err)
 {
@@ -128,7 +141,7 @@ static int find_state(const struct lau_options *o, struct lau_dirs *d, struct b_
 		return o->audit_level == SBX_AUDIT_NONE ? 0 : -1;
 	state = b_arena_strndup(&d->arena, d->runs, (size_t)(strrchr(d->runs, '/') - d->runs));
 	hide(d, state);
-	if (!o->dry_run) {
+	if (!o->dry_run && !is_of_runs(d, state)) {
 		b_str_addf(&images, "%s/images", state);
 		d->images = b_str_take(&images);
 	}

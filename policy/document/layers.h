@@ -54,6 +54,10 @@ struct pol_layers {
 
 /* Appends a line for the person, which lives as long as the layers. */
 void pol_layers_tell(struct pol_layers *, const char *line);
+/* trust.c: pol_config_dir(), where the list of what is trusted lies; NULL, with a line: in a
+ * workspace, or a link there leads to it, so that an earlier run that had its own elsewhere may
+ * have made it. */
+const char *pol_trust_place(struct pol_layers *, const char *const *workspaces, size_t n);
 /* `workspaces` canonical. *out is released by pol_layers_release() on success. */
 int pol_layers_load(const struct pol_request *, const char *const *workspaces, size_t nworkspaces,
 		    struct pol_layers *out, struct b_err *err);

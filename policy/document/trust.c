@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "core/path.h"
 #include "policy/document/layers.h"
 #include "policy/rules/build.h"
 #include "policy/rules/workspace.h"
@@ -52,6 +53,24 @@ static const char *next_line(const char **text, size_t *out_len)
 static bool is_about(const char *line, size_t n, const char *path)
 {
 	return n - PATH_AT == strlen(path) && memcmp(line + PATH_AT, path, n - PATH_AT) == 0;
+}
+
+const char *pol_trust_place(struct pol_layers *l, const char *const *workspaces, size_t n)
+{
+	const char *config = pol_config_dir(&l->arena), *link, *real;
+
+	real = config ? pol_hosts_place(&l->arena, config, workspaces, n, &link) : NULL;
+	for (size_t i = 0; real && i < n; i++)
+		if (sbx_path_under(real, strlen(real), workspaces[i], strlen(workspaces[i])))
+			real = NULL;
+	if (config && !real)
+		pol_layers_tell(
+			l, b_arena_printf(&l->arena,
+					  "%s lies in the workspace, or a symlink that a run may "
+					  "have made leads there: trust that it lists does not "
+					  "count",
+					  config));
+	return real ? config : NULL;
 }
 
 enum pol_trust pol_trust_of(const char *config, const char *path, const char hash[B_SHA256_HEX])

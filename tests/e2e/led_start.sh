@@ -99,6 +99,28 @@ check 'and one of the home' [ -s "$HOME/dot/x" -a ! -s "$TMP/err" ]
 npm_config_cache=$WS/.d/l "$POLICY" show --preset npm >"$TMP/out" 2>&1
 check 'show has the place it leads to' grep -q "$WS/.d/real" "$TMP/out"
 
+# Compiled policies and trust: an earlier run that had them elsewhere could write what this one would believe.
+launch true
+check 'compiled policies are stored' [ -d "$HOME/.local/state/sbx-launch/images" ]
+XDG_STATE_HOME=$WS/.state launch true
+check 'none that lies in the workspace is used' [ "$status" -eq 0 -a -d .state/sbx-launch/runs -a ! -e .state/sbx-launch/images ]
+cat >.sbx-launch.yaml <<X
+schemaVersion: 2
+kind: Policy
+metadata: {name: p}
+spec:
+  fsProfiles: {p: {read: ["**"], modify: ["**"]}}
+  sandbox: {sideRoots: ["$out/sub"]}
+X
+chmod 600 .sbx-launch.yaml
+mkdir -p .cfg/sbx-launch && echo "$(sha256sum <.sbx-launch.yaml | cut -c 1-64)  $WS/.sbx-launch.yaml" >.cfg/sbx-launch/trusted && chmod 600 .cfg/sbx-launch/trusted
+XDG_CONFIG_HOME=$WS/.cfg launch sh -c 'echo x >"$1/sub/got"' - "$out"
+check 'trust in the workspace does not count' sh -c '[ ! -e "$1/sub/got" ] && grep -q "trust that it lists does not count" "$2"' - "$out" "$TMP/err"
+mv .cfg "$TMP/cfg"
+XDG_CONFIG_HOME=$TMP/cfg launch sh -c 'echo x >"$1/sub/got"' - "$out"
+check 'elsewhere it does' [ -e "$out/sub/got" ]
+rm -rf .sbx-launch.yaml "$out/sub/got" .state
+
 # A cache where outsiders run or obey everything is closed.
 mkdir -p "$HOME/.config/fish/conf.d"
 XDG_CACHE_HOME=$HOME/.config/fish launch sh -c 'echo x >"$XDG_CACHE_HOME/x"'
