@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -385,15 +386,29 @@ static int enter_dir(int at, const char *name)
 	return fd;
 }
 
+/* As nearly every start finds it: no link led there when the kernel names it so. */
+static bool is_made_already(const char *path)
+{
+	b_auto_fd int fd = open(path, LAU_O_SEARCH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char real[PATH_MAX];
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && is_ours(&st) &&
+	       lau_os_fd_path(fd, real, sizeof real) && strcmp(real, path) == 0;
+}
+
 /* By descriptors, and without links: what a run may write could be exchanged for one meanwhile. */
 bool lau_cache_make(const char *path)
 {
 	b_auto_free char *copy = b_strdup(path);
 	char *save = NULL, *caches = strrchr(copy, '/') - strlen("/" CACHES);
-	int fd = open("/", LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st = {0};
 	bool is_made;
+	int fd;
 
+	if (is_made_already(path))
+		return true;
+	fd = open("/", LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC);
 	for (char *name = strtok_r(copy, "/", &save); name && fd >= 0;
 	     name = strtok_r(NULL, "/", &save)) {
 		fd = enter_dir(fd, name);
