@@ -33,8 +33,11 @@ static bool is_history(const struct aud_denial *d)
 	static const char end[] = "_history";
 	size_t n = sizeof end - 1;
 
-	return b_has_prefix(d->origin, "preset:secrets:") && d->path_len > n &&
-	       memcmp(d->path + d->path_len - n, end, n) == 0;
+	if (!b_has_prefix(d->origin, "preset:secrets:"))
+		return false;
+	if (strcmp(d->matched, "${HISTFILE}") == 0)
+		return true;
+	return d->path_len > n && memcmp(d->path + d->path_len - n, end, n) == 0;
 }
 
 void aud_person_denial(struct aud_person *p, const struct aud_denial *d, uint64_t now_ms)

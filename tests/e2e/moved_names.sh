@@ -72,6 +72,8 @@ open" ]
 	check 'without the variables nothing of it is closed' [ "$(cat "$TMP/out")" = SECRET ]
 	rm -rf "$place"
 done
+HISTFILE=$HOME/.zhist launch sh -c 'cat ~/.zhist; echo x >>~/.zhist'
+check 'a history is closed quietly wherever it is' sh -c '[ ! -e "$1" ] && ! grep -q "denied .*zhist" "$2"' - "$HOME/.zhist" "$TMP/err"
 KUBECONFIG=/dev/null HISTFILE=/dev/null NETRC='' AWS_CONFIG_FILE=relative launch sh -c 'echo x >/dev/null && cat /dev/null'
 check 'a value that is nowhere closes nothing' [ "$status" -eq 0 -a ! -s "$TMP/err" ]
 mkdir -p "$HOME/.config/gh" && echo SECRET >"$HOME/.config/gh/hosts.yml"
