@@ -230,6 +230,7 @@ struct runs {
 	const char *granted;
 	enum pol_tier tier;
 	unsigned seen;
+	bool is_entered; /* closed because it is there now (close_git_of()) */
 };
 
 /* Closed where it lies in a workspace, with where it leads; one that is a workspace, or above,
@@ -251,7 +252,9 @@ static void close_at(struct runs *r, enum pol_shape shape, const char *path)
 			     sbx_path_under(real, strlen(real), ws, strlen(ws));
 	}
 	rule.matched = shape == POL_TREE ? pol_build_join(b, path, "**") : path;
-	rule.origin = b_arena_printf(&b->rs->arena, "builtin:git:%zu", r->ws + 1);
+	rule.origin = b_arena_printf(&b->rs->arena,
+				     r->is_entered ? "builtin:git:%zu:entered" : "builtin:git:%zu",
+				     r->ws + 1);
 	if (is_inside)
 		pol_build_add(b, POL_OPS(SBX_MODIFY), &rule, POL_TWIN_ALWAYS);
 	pol_build_set_leads(b, POL_OPS(SBX_MODIFY), &rule);
@@ -275,41 +278,17 @@ static const char *path_at(struct runs *r, const char *dir, const char *value)
 /* git-config(1): keys whose values are commands. The shell gets most of them. */
 static bool is_command(const char *section, const char *key, const char *value)
 {
-	static const char *const keys[] = {"fsmonitor",
-					   "sshCommand",
-					   "editor",
-					   "pager",
-					   "askPass",
-					   "gitProxy",
-					   "clean",
-					   "smudge",
-					   "process",
-					   "textconv",
-					   "command",
-					   "driver",
-					   "helper",
-					   "cmd",
-					   "program",
-					   "external",
-					   "toCmd",
-					   "ccCmd",
-					   "vcs",
-					   "uploadpack",
-					   "receivepack",
-					   "diffFilter",
-					   "packObjectsHook",
-					   "alternateRefsCommand",
-					   "defaultKeyCommand",
-					   "smtpServer"};
+	static const char keys[] =
+		" fsmonitor sshCommand editor pager askPass gitProxy clean smudge process textconv "
+		"command driver helper cmd program external uploadpack receivepack diffFilter "
+		"packObjectsHook alternateRefsCommand defaultKeyCommand smtpServer ";
+	char word[40];
 
 	if (strcasecmp(section, "alias") == 0)
 		return *value == '!';
-	if (strcasecmp(section, "pager") == 0)
-		return true;
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (strcasecmp(key, keys[i]) == 0)
-			return true;
-	return false;
+	return strcasecmp(section, "pager") == 0 ||
+	       (snprintf(word, sizeof word, " %s ", key) < (int)sizeof word &&
+		strcasestr(keys, word));
 }
 
 /* Whether they are there or not: what is missing now, the command could make. */
@@ -474,12 +453,14 @@ static void close_git_of(struct runs *r, const char *top)
 
 	if (!strcmp(top, r->b->rs->workspaces[r->ws]))
 		return;
+	r->is_entered = true;
 	close_at(r, POL_EXACT, git);
-	if (lstat(git, &st) < 0 || !S_ISDIR(st.st_mode))
-		return;
-	/* a submodule as it was made before 1.7.8, or by hand */
-	read_repository(r, git, top);
-	close_repository(r, git, ROWS_DEEP);
+	if (lstat(git, &st) == 0 && S_ISDIR(st.st_mode)) {
+		/* a submodule as it was made before 1.7.8, or by hand */
+		read_repository(r, git, top);
+		close_repository(r, git, ROWS_DEEP);
+	}
+	r->is_entered = false;
 }
 
 static void take_submodule(void *ctx, const char *file, const char *section, const char *key,

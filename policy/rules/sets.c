@@ -27,6 +27,7 @@ struct set {
 	const char *origin; /* NULL = the line of the preset */
 	const char *by;	    /* who runs or obeys what the row names; NULL = not said */
 	const struct here *here;
+	bool is_new; /* counts there only if its first name is not there yet */
 	enum pol_tier tier;
 	unsigned ops; /* POL_OPS() that are denied */
 	struct b_err *err;
@@ -219,11 +220,20 @@ static bool counts_here(enum section section)
 	return section == IN_WORKSPACE || section == IN_PLAIN;
 }
 
+/* `.git/hooks` where there is a `.git`? */
+static bool has_first_name(const struct set *set, const char *dir, const char *entry)
+{
+	const char *first = b_arena_strndup(&set->b->rs->arena, entry, strcspn(entry, "/"));
+
+	return !pol_build_is_missing(set->b, pol_build_join(set->b, dir, first));
+}
+
 static int place_here(struct set *set, const char *entry, enum section section,
 		      const struct pol_pos *pos)
 {
 	for (const struct here *h = set->here; h; h = h->up)
 		if (!(section == IN_PLAIN && h->is_bare) &&
+		    !(set->is_new && has_first_name(set, h->dir, entry)) &&
 		    place_listed(set, h->dir, "", entry, h->text, pos) < 0)
 			return -1;
 	return 0;
@@ -336,10 +346,12 @@ static int place_row(struct set *set, const struct pol_ynode *row, enum section 
 	if (!by)
 		return place(set, row, section);
 	set->by = by->s;
+	set->is_new = pol_yaml_get(row, "here") != NULL;
 	for (size_t i = 0; i < paths->n; i++)
 		if (place(set, paths->v[i], section) < 0)
 			return -1;
 	set->by = NULL;
+	set->is_new = false;
 	return 0;
 }
 

@@ -56,5 +56,5 @@ check 'nor one of another kind' [ ! -e src/deep/.hg/hgrc ]
 rm -rf src/deep/.hg src/deep/objects src/deep/refs src/deep/config
 from src/deep sh -c 'git init -q new && cd new && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x'
 check 'one below it does' [ "$status" -eq 0 -a -d src/deep/new/.git ]
-git -C src/deep init -q && from src/deep -w "$top" -- sh -c 'git config core.fsmonitor ./h; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && echo done'
-check 'what is one already commits, and keeps its settings' eval '! git -C src/deep config core.fsmonitor && grep -qx done "$TMP/out"'
+git -C src/deep init -q && from src/deep -w "$top" -- sh -c 'git config x.y z; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && echo done'
+check 'one that is there is a nested one' eval 'git -C src/deep config x.y && grep -qx done "$TMP/out"'
