@@ -347,6 +347,17 @@ static void remove_run(const char *runs_root, const char *id)
 	rmdir(path.s);
 }
 
+/* The key of the chain (chain.c), by the name that it has while it is written: of a launcher that
+ * was killed. It takes no second to write. */
+static bool is_torn_key(int dirfd, const char *name)
+{
+	struct stat st;
+
+	return strncmp(name, ".sbx-", 5) == 0 &&
+	       fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       time(NULL) - st.st_mtime > 2;
+}
+
 /* Directories that never became a run, whose launcher was killed. */
 static void remove_hidden(const char *runs_root)
 {
@@ -354,7 +365,9 @@ static void remove_hidden(const char *runs_root)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)))
-		if (e->d_name[0] == '.' && aud_run_id_valid(e->d_name + 1))
+		if (is_torn_key(dirfd(dir), e->d_name))
+			unlinkat(dirfd(dir), e->d_name, 0);
+		else if (e->d_name[0] == '.' && aud_run_id_valid(e->d_name + 1))
 			remove_run(runs_root, e->d_name);
 	if (dir)
 		closedir(dir);
