@@ -43,6 +43,8 @@ static const struct {
 	 "directory"},
 	{BROKER, "Programs outside that write through symlinks",
 	 "they follow links that the command makes in the workspace"},
+	{BROKER, "Current directories of programs outside",
+	 "where the run does not begin or work they move with a directory that the command moves"},
 	{BROKER, "The names that outsiders run or obey",
 	 "they are a list (sbx-policy presets protected): a program that is not in it obeys files "
 	 "that a grant opens, and files that builds write in a workspace are open"},

@@ -176,7 +176,7 @@ check 'sbx-launch: missing command' line_of sbx-launch 125 E_USAGE 'no command' 
 cd "$HOME" || exit 1
 both 'the home as workspace' E_WORKSPACE 'it is your home directory'
 cd / || exit 1
-both 'everything as workspace' E_WORKSPACE 'it is everything'
+both 'everything as workspace' E_WORKSPACE 'it is the whole file system'
 cd "$WS" || exit 1
 
 check 'sbx-policy: no question' line_of sbx-policy 2 E_USAGE 'no question' "$POLICY"

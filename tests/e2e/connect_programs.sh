@@ -84,8 +84,8 @@ as_own() # PROGRAM: named by a start, and by lint
 {
 	"$SBX" -p of-own.yaml -- true 2>"$TMP/err"
 	"${SBX%/*}/sbx-policy" lint -p of-own.yaml >"$TMP/out" 2>&1
-	[ "$(grep -c "is for the program $1, which the command may change" "$TMP/err")" = 1 ] &&
-		[ "$(grep -c "is for the program $1, which the command may change \[program-changeable\]" "$TMP/out")" = 1 ]
+	[ "$(grep -c "is for the program $1, but the command may change that file" "$TMP/err")" = 1 ] &&
+		[ "$(grep -c "is for the program $1, but the command may change that file \[program-changeable\]" "$TMP/out")" = 1 ]
 }
 others() # POLICY: of which none is named
 {

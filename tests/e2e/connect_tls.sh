@@ -114,10 +114,10 @@ as_each 'and is trusted as before' 0 '^t.example.net /any$' $P -- curl -sS -m 20
 
 as_each 'a server whose authority nobody knows' 0 "^ 502" \
 	$P -- curl -sS -m 20 -w ' %{http_code}' https://self.example.net/
-as_each 'which is said' 0 'denied connect self.example.net:443 .*the server.s certificate is not good' $P -- curl -sS -m 20 https://self.example.net/
-as_each 'a certificate of another name' 0 'certificate is not good: (hostname|Hostname) mismatch' $P -- curl -sS -m 20 https://wrong.example.net/
+as_each 'which is said' 0 'denied connect self.example.net:443 .*the server.s certificate cannot be verified' $P -- curl -sS -m 20 https://self.example.net/
+as_each 'a certificate of another name' 0 'certificate cannot be verified: (hostname|Hostname) mismatch' $P -- curl -sS -m 20 https://wrong.example.net/
 as_each 'a server that asks who we are' 0 'asks for a client certificate \(mutual TLS\)' $P -- curl -sS -m 20 https://mutual.example.net/
-as_each 'a client that trusts another authority' 60 'denied connect s.example.net:443 .*does not trust the run.s certificate .*pinned' \
+as_each 'a client that trusts another authority' 60 'denied connect s.example.net:443 .*does not trust the run.s certificate .*expects a fixed' \
 	$P -- curl -sS -m 20 --cacert "$D/ca.pem" https://s.example.net/ok/x
 as_each 'an answer that breaks off' 56 'a part' $P -- curl -sS -m 20 https://cut.example.net/
 
@@ -134,7 +134,7 @@ c.verify_flags |= ssl.VERIFY_X509_STRICT
 print(urllib.request.urlopen("https://s.example.net/ok/x", timeout=20, context=c).status)'
 as_each 'without such rules nothing is set' 0 "^$D/ca.pem $" --connect s.example.net:443 -- sh -c 'echo "$SSL_CERT_FILE $CURL_CA_BUNDLE"'
 as_each 'nor for port 80' 0 "^$D/ca.pem $" --policy "$D/80.yaml" --profile dev -- sh -c 'echo "$SSL_CERT_FILE $CURL_CA_BUNDLE"'
-as_each 'without a place for them it is refused' 125 'no place for the run.s certificates' --policy "$D/bare.yaml" --profile dev -- true
+as_each 'without a place for them it is refused' 125 'the run has no directory for its certificates' --policy "$D/bare.yaml" --profile dev -- true
 
 # ---- what is recorded ----
 

@@ -11,7 +11,10 @@ victim=$E2E_ROOT/victim
 mkdir -p "$victim/sbx-launch-$me.0/deep" && chmod 700 "$victim/sbx-launch-$me.0"
 echo precious >"$victim/sbx-launch-$me.0/deep/file"
 mkdir tt
-TMPDIR=$WS/tt launch sh -c "touch \"\$TMPDIR/mine\"; mv tt tt.old && ln -s '$victim' tt"
+# by a link, which the host makes: the command may not
+(for _ in $(seq 1000); do [ -e tt ] || { ln -s "$victim" tt && break; }; sleep 0.01; done) &
+TMPDIR=$WS/tt launch sh -c "touch \"\$TMPDIR/mine\"; mv tt tt.old; ln -s '$victim' tt; for _ in \$(seq 500); do [ ! -L tt ] || break; sleep 0.02; done"
+wait $!
 check 'the parent was exchanged' [ -L tt ]
 check 'clearing follows no exchanged parent' [ -s "$victim/sbx-launch-$me.0/deep/file" ]
 check 'what was really ours is gone' [ ! -e "tt.old/sbx-launch-$me.0" ]

@@ -50,7 +50,7 @@ sed -i 's/"schemaVersion":2/"schemaVersion":3/' "$newer/run.json" "$newer/audit.
 says_newer() # VERB...
 {
 	"$AUDIT" "$@" >"$TMP/out" 2>"$TMP/err"
-	[ $? -eq 2 ] && grep -q 'of a newer version' "$TMP/err" || { cat "$TMP/out" "$TMP/err"; return 1; }
+	[ $? -eq 2 ] && grep -q 'by a newer version' "$TMP/err" || { cat "$TMP/out" "$TMP/err"; return 1; }
 }
 id=$(basename "$newer")
 for verb in show stats changes verify cat; do

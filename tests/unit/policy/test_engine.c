@@ -382,10 +382,7 @@ Test(policy_engine, a_relative_text_is_not_followed_out_of_the_workspace)
 	rq.nrules = 0;
 	rq.workspaces = planted;
 	rq.nworkspaces = 1;
-	make();
-	cr_assert_eq(engine->nnotices, 1);
-	cr_expect(strstr(engine->notices[0], "-w planted passes through a symlink"), "%s",
-		  engine->notices[0]);
+	fails(B_WORKSPACE, "an earlier run could have made it: name that itself");
 }
 
 Test(policy_engine, a_modify_option_opens_a_tree_for_reading_too)
