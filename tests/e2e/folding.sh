@@ -274,7 +274,7 @@ check 'sbx-policy why says so' said
 noted()
 {
 	tree
-	"$SBX" -v -- true 2>&1 | grep 'is on fuse' &&
+	[ "$("$SBX" -- true 2>&1 | grep -c '^sbx-launch: note: .* is on fuse')" = 1 ] && ! "$SBX" -q -- true 2>&1 | grep 'is on fuse' &&
 		grep 'is on fuse' "$(ls -td "$HOME"/.local/state/sbx-launch/runs/* | head -n 1)/run.json" &&
 		"$SBX" --doctor | grep "$M (fuse)"
 }

@@ -126,6 +126,7 @@ void lau_plan_names(struct lau_plan *p)
 				     p->is_wrapped ? ", which bwrap cannot enforce: --backend "
 						     "landlock"
 						   : ""));
+		p->losses[p->nlosses - 1].is_note = type && !p->is_wrapped;
 	}
 }
 
