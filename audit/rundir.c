@@ -355,7 +355,7 @@ static bool is_torn_key(int dirfd, const char *name)
 
 	return strncmp(name, ".sbx-", 5) == 0 &&
 	       fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-	       time(NULL) - st.st_mtime > 2;
+	       time(NULL) - st.st_mtim.tv_sec > 2;
 }
 
 /* Directories that never became a run, whose launcher was killed. */

@@ -407,7 +407,7 @@ static bool is_made_already(const char *path)
 bool lau_cache_make(const char *path)
 {
 	b_auto_free char *copy = b_strdup(path);
-	char *save = NULL, *caches = strrchr(copy, '/') - strlen("/" CACHES);
+	char *caches = strrchr(copy, '/') - strlen("/" CACHES);
 	struct stat st = {0};
 	bool is_made;
 	int fd;
@@ -415,8 +415,10 @@ bool lau_cache_make(const char *path)
 	if (is_made_already(path))
 		return true;
 	fd = open("/", LAU_O_SEARCH | O_DIRECTORY | O_CLOEXEC);
-	for (char *name = strtok_r(copy, "/", &save); name && fd >= 0;
-	     name = strtok_r(NULL, "/", &save)) {
+	for (char *name = copy, *end; fd >= 0 && *(name += strspn(name, "/")); name = end) {
+		end = name + strcspn(name, "/");
+		if (*end)
+			*end++ = '\0';
 		fd = enter_dir(fd, name);
 		if (fd >= 0 && name > caches && (fstat(fd, &st) < 0 || !is_ours(&st)))
 			break;

@@ -279,16 +279,19 @@ static const char *path_at(struct runs *r, const char *dir, const char *value)
 static bool is_command(const char *section, const char *key, const char *value)
 {
 	static const char keys[] =
-		" fsmonitor sshCommand editor pager askPass gitProxy clean smudge process textconv "
+		"fsmonitor sshCommand editor pager askPass gitProxy clean smudge process textconv "
 		"command driver helper cmd program external uploadpack receivepack diffFilter "
 		"packObjectsHook alternateRefsCommand defaultKeyCommand smtpServer ";
-	char word[40];
+	size_t n = strlen(key);
 
 	if (strcasecmp(section, "alias") == 0)
 		return *value == '!';
-	return strcasecmp(section, "pager") == 0 ||
-	       (snprintf(word, sizeof word, " %s ", key) < (int)sizeof word &&
-		strcasestr(keys, word));
+	if (strcasecmp(section, "pager") == 0)
+		return true;
+	for (const char *p = keys; *p; p += strcspn(p, " ") + 1)
+		if (n == strcspn(p, " ") && strncasecmp(p, key, n) == 0)
+			return true;
+	return false;
 }
 
 /* Whether they are there or not: what is missing now, the command could make. */

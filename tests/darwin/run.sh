@@ -155,7 +155,7 @@ for code in 64 65 66 71; do
 	ok $? "and nothing ran"
 done
 FAKE_INSIDE=1 status_is 125 "in a sandbox already" -- /bin/echo no
-says 'in a sandbox already'
+says 'already in a sandbox'
 FAKE_NO_SANDBOX_EXEC=1 status_is 125 "without sandbox-exec" -- /bin/echo no
 says '/usr/bin/sandbox-exec cannot be used'
 FAKE_NO_SANDBOX_EXEC=1 status_is 0 "the other back-end does without it" --backend init -- /bin/echo in
