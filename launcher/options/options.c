@@ -152,7 +152,9 @@ int lau_options_parse(int argc, char **argv, struct lau_options *out, struct b_e
 	if (out->chdir)
 		out->left = getcwd(NULL, 0);
 	if (lau_call_settle(out, err) < 0 ||
-	    (out->chdir && pol_refuse_led("--chdir", out->chdir, B_WORKSPACE, err) < 0) ||
+	    (out->chdir &&
+	     pol_refuse_led(out->is_call ? "cwd-not-in-workspace: --chdir" : "--chdir", out->chdir,
+			    B_WORKSPACE, err) < 0) ||
 	    lau_parts_chdir(out, err) < 0 || lau_mode_settle(out, err) < 0)
 		return -1;
 	return lau_policy_settle(&out->policy, err);

@@ -53,7 +53,7 @@ for w in $WHO; do
 done
 as_each 'the rule and its place' 0 '"rule":"[^"]*b.example.net","place":"cli:--deny-connect:1"' $A --deny-connect b.example.net -- \
 	curl -sS -m 20 http://b.example.net/
-as_each 'CONNECT that is denied' 56 'tunnel failed|403' $A -- curl -sS -m 20 -p http://a.example.net:8080/
+as_each 'CONNECT that is denied' 56 '^403$' $A -- curl -sS -w '%{http_connect}\n' -m 20 -p http://a.example.net:8080/
 as_each 'SOCKS that is denied' 97 '\(2\)|connect' $A -- curl -sS -m 20 -x socks5h://$P http://a.example.net:8080/
 as_each 'nobody listens there' 0 '^502' --proxy-env --connect a.example.net:81 -- \
 	curl -sS -m 20 -o /dev/null -w '%{http_code}\n' http://a.example.net:81/

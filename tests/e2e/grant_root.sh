@@ -21,26 +21,33 @@ fi
 common || exit 0
 
 out=$(dirname "$WS")/grants
-mkdir -p "$out/m/sub" "$out/victim" && echo 1 >"$out/m/f" && echo 1 >"$out/file"
+stand() # as it is before each try
+{
+	rm -rf "$out" "$WS/l" "$WS/m"
+	mkdir -p "$out/m/sub" "$out/victim" && echo 1 >"$out/m/f" && echo 1 >"$out/file"
+}
 for how in --no-shim ''; do
-	refused() # WHAT SCRIPT
+	refused() # WHAT NAME SCRIPT
 	{
+		stand
 		# shellcheck disable=SC2086
-		launch $how --modify "$out/m" --modify "$out/new" --modify "$out/file" sh -c "cd '$out' && $2"
-		check "$1 is refused $how" [ "$status" -ne 0 -a -d "$out/m/sub" -a ! -L "$out/m" -a ! -L "$out/new" -a ! -L "$out/file" ]
-		check "$1: the line says what helps $how" grep -qE "stays where it is and cannot become a symlink: allow (its directory )?with --modify '?$out" "$TMP/err"
+		launch $how --modify "$out/m" --modify "$out/new" --modify "$out/file" sh -c "cd '$out' && $3"
+		check "$1 is refused $how" [ "$status" -ne 0 -a -d "$out/m" -a ! -L "$out/m" -a ! -L "$out/new" -a ! -L "$out/file" ]
+		check "$1: the line says what helps $how" grep -qF "stays where it is and cannot become a symlink: allow with --modify '$out/$2*/**'" "$TMP/err"
+		stand
+		# shellcheck disable=SC2086
+		launch $how --modify "$out/m" --modify "$out/new" --modify "$out/file" --modify "$out/$2*/**" sh -c "cd '$out' && $3"
+		check "$1: and it does $how" [ "$status" -eq 0 ]
 	}
-	refused 'the directory moved away' "mv m '$WS/m'"
-	refused 'a symlink moved to a name that is not there' "ln -s victim '$WS/l' && mv '$WS/l' new"
-	rm -f "$WS/l"
-	refused 'one made there' 'ln -s victim new'
-	refused 'one in the place of a file' "ln -s victim '$WS/l' && mv -T '$WS/l' file"
-	rm -f "$WS/l"
-	refused 'an exchange' "ln -s '$out/victim' '$WS/l' && python3 -c '
+	refused 'the directory moved away' m "mv m '$WS/m'"
+	refused 'a symlink moved to a name that is not there' new "ln -s victim '$WS/l' && mv '$WS/l' new"
+	refused 'one made there' new 'ln -s victim new'
+	refused 'one in the place of a file' file "ln -s victim '$WS/l' && mv -T '$WS/l' file"
+	refused 'an exchange' m "ln -s '$out/victim' '$WS/l' && python3 -c '
 import ctypes, sys
 sys.exit(ctypes.CDLL(None).renameat2(-100, b\"m\", -100, b\"$WS/l\", 2) != 0)'"
-	rm -f "$WS/l"
-	refused 'the directory removed' 'rm -r m/* && rmdir m || { mkdir m/sub && echo 1 >m/f && false; }'
+	refused 'the directory removed' m 'rm -r m/* && rmdir m'
+	stand
 	# shellcheck disable=SC2086
 	launch -q $how --modify "$out/m" --modify "$out/new" --modify "$out/file" sh -c \
 		"cd '$out' && chmod 755 m && touch m && ln -s f m/l && rm m/l && mkdir new && echo 2 >'$WS/t' && mv '$WS/t' file"

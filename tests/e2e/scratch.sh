@@ -15,7 +15,7 @@ mkdir tt
 (for _ in $(seq 1000); do [ -e tt ] || { ln -s "$victim" tt && break; }; sleep 0.01; done) &
 TMPDIR=$WS/tt launch sh -c "touch \"\$TMPDIR/mine\"; mv tt tt.old; ln -s '$victim' tt; for _ in \$(seq 500); do [ ! -L tt ] || break; sleep 0.02; done"
 wait $!
-check 'the parent was exchanged' [ -L tt ]
+check 'the parent was exchanged, and not by the command' eval '[ -L tt ] && grep -q "denied modify .*/tt " "$TMP/err"'
 check 'clearing follows no exchanged parent' [ -s "$victim/sbx-launch-$me.0/deep/file" ]
 check 'what was really ours is gone' [ ! -e "tt.old/sbx-launch-$me.0" ]
 
