@@ -42,8 +42,7 @@ static bool may_change(struct pol_engine *e, const char *real)
 	struct sbx_verdict v;
 
 	sbx_explain(&e->image, SBX_MODIFY, real, strlen(real), &v);
-	return v.allowed ||
-	       (b_has_prefix(v.origin, "builtin:git:") && strstr(v.origin, ":entered"));
+	return v.allowed || pol_git_is_entered(v.origin);
 }
 
 /* Follows `path` as the kernel does. True if the run may replace a link, a directory on the way or

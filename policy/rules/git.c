@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* commands.c - what a git directory makes git run and read. */
+/* git.c - closes what the host's git runs and obeys in a workspace. */
 #include "policy/rules/build.h"
 
-#include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,193 +18,6 @@
 #include "core/path.h"
 #include "policy/rules/workspace.h"
 
-/* git goes as deep, and no deeper */
-enum { DEPTH_MAX = 10, FILES_MAX = 64, CONFIG_MAX = 1 << 20 };
-
-struct reader {
-	struct b_arena *a;
-	pol_gitconfig_take *take;
-	void *ctx;
-	unsigned files;	      /* read so far */
-	const char *left_out; /* the first file of which not all was read */
-};
-
-static bool read_file(struct reader *r, const char *file, unsigned depth);
-
-const char *pol_gitconfig_spelled(struct b_arena *a, const char *dir, const char *value)
-{
-	const char *home = strncmp(value, "~/", 2) == 0 ? pol_home(a) : NULL;
-
-	if (home)
-		return b_arena_printf(a, "%s%s", home, value + 1);
-	return *value == '/' ? value : b_arena_printf(a, "%s/%s", dir, value);
-}
-
-const char *pol_gitconfig_path(struct b_arena *a, const char *dir, const char *value)
-{
-	return pol_canonical(a, pol_gitconfig_spelled(a, dir, value));
-}
-
-const char *pol_gitconfig_dir(struct b_arena *a, const char *file)
-{
-	return b_arena_strndup(a, file, (size_t)(strrchr(file, '/') - file));
-}
-
-/* ---- the text, as git-config(1), Syntax has it ---- */
-
-/* The next character; an end of line is '\n', the end of the text '\0'. */
-static char next(const char **p)
-{
-	*p += (*p)[0] == '\r' && (*p)[1] == '\n';
-	return **p ? *(*p)++ : '\0';
-}
-
-/* Behind its '['. `[a "b"]`, and `[a.b]` as it was once written: "a". */
-static bool read_section(const char **p, struct b_str *section)
-{
-	bool is_first = true;
-	char c;
-
-	b_str_reset(section);
-	while ((c = next(p)) && !isspace((unsigned char)c) && c != ']') {
-		if (!isalnum((unsigned char)c) && c != '-' && c != '.')
-			return false;
-		is_first &= c != '.';
-		if (is_first)
-			b_str_addc(section, c);
-	}
-	if (c == ']')
-		return true;
-	while (c == ' ' || c == '\t')
-		c = next(p);
-	if (c != '"')
-		return false;
-	while ((c = next(p)) != '"')
-		if (!c || c == '\n' || (c == '\\' && ((c = next(p)) == '\0' || c == '\n')))
-			return false;
-	return next(p) == ']';
-}
-
-/* Behind its '='. */
-static bool read_value(const char **p, struct b_str *value)
-{
-	bool is_quoted = false;
-	size_t end = 0; /* blanks behind it are not quoted: dropped */
-	char c;
-
-	while ((c = next(p)) && c != '\n') {
-		if (!is_quoted && (c == '#' || c == ';')) {
-			*p += strcspn(*p, "\n");
-			continue;
-		}
-		if (c == '"') {
-			is_quoted = !is_quoted;
-			continue;
-		}
-		if (c == '\\') {
-			static const char from[] = "tbn\\\"", to[] = "\t\b\n\\\"";
-			const char *known;
-
-			c = next(p);
-			if (c == '\n')
-				continue;
-			known = c ? strchr(from, c) : NULL;
-			if (!known)
-				return false;
-			c = to[known - from];
-		} else if (!is_quoted && isspace((unsigned char)c)) {
-			if (end)
-				b_str_addc(value, ' ');
-			continue;
-		}
-		b_str_addc(value, c);
-		end = value->len;
-	}
-	if (value->len)
-		value->s[value->len = end] = '\0';
-	return !is_quoted;
-}
-
-static bool follow(struct reader *r, const char *file, const char *value, unsigned depth)
-{
-	if ((*value == '~' && value[1] != '/') || *value == '%')
-		return false; /* another's home, git's own directory */
-	/* a link stays one: what that file includes is relative to where git finds it; `value` is
-	 * not in the arena, and an absolute one comes back as it is */
-	value = pol_gitconfig_spelled(r->a, pol_gitconfig_dir(r->a, file), value);
-	return read_file(r, b_arena_strndup(r->a, value, strlen(value)), depth);
-}
-
-/* From its first letter on. */
-static bool read_setting(struct reader *r, const char *file, const char *section, const char **p,
-			 unsigned depth)
-{
-	b_auto(b_str_release) struct b_str key = {0}, value = {0};
-	char c;
-
-	while ((c = next(p)) && (isalnum((unsigned char)c) || c == '-'))
-		b_str_addc(&key, c);
-	while (c == ' ' || c == '\t')
-		c = next(p);
-	if (!c || c == '\n')
-		return true; /* a switch, on: none of those asked for is one */
-	if (c != '=' || !read_value(p, &value))
-		return false;
-	if (!value.len)
-		return true;
-	r->take(r->ctx, file, section, b_str_c(&key), b_str_c(&value));
-	if (strncasecmp(section, "include", 7) != 0 || strcasecmp(b_str_c(&key), "path") != 0)
-		return true;
-	if (!follow(r, file, b_str_c(&value), depth + 1) && !r->left_out)
-		r->left_out = file;
-	return true;
-}
-
-static bool read_text(struct reader *r, const char *file, const char *p, unsigned depth)
-{
-	b_auto(b_str_release) struct b_str section = {0};
-	bool is_good = true;
-
-	if (strncmp(p, "\xef\xbb\xbf", 3) == 0)
-		p += 3;
-	while (is_good) {
-		p += strspn(p, " \t\r\n\v\f");
-		if (!*p)
-			return true;
-		if (*p == '#' || *p == ';')
-			p += strcspn(p, "\n");
-		else if (*p == '[')
-			is_good = (p++, read_section(&p, &section));
-		else
-			is_good = isalpha((unsigned char)*p) &&
-				  read_setting(r, file, b_str_c(&section), &p, depth);
-	}
-	return false;
-}
-
-/* False: not all of it. */
-static bool read_file(struct reader *r, const char *file, unsigned depth)
-{
-	b_auto(b_str_release) struct b_str text = {0};
-	struct b_err err;
-
-	if (depth > DEPTH_MAX || r->files++ >= FILES_MAX)
-		return false;
-	if (b_read_file(file, CONFIG_MAX, &text, &err) < 0)
-		return err.sys == ENOENT || err.sys == ENOTDIR;
-	return text.len == 0 || (read_text(r, file, text.s, depth) && strlen(text.s) == text.len);
-}
-
-const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfig_take *take,
-			       void *ctx)
-{
-	struct reader r = {.a = a, .take = take, .ctx = ctx};
-
-	if (!read_file(&r, file, 0) && !r.left_out)
-		r.left_out = file;
-	return r.left_out;
-}
-
 /*
  * What the host's git configuration runs or includes out of a workspace: the directory
  * of core.hooksPath and the files of include.path, closed as the protected set is, origin
@@ -217,7 +28,8 @@ const char *pol_gitconfig_read(struct b_arena *a, const char *file, pol_gitconfi
  */
 
 enum { REPOSITORIES_MAX = 4000, DEPTH_OF_NAMES = 16, SETTINGS_MAX = 1000 };
-enum { ROWS_DEEP = 2 }; /* names of submodules that the rows of the protected set know */
+enum { NAMED_MAX = 10000 }; /* files that settings name: an earlier run may have written these */
+enum { ROWS_DEEP = 2 };	    /* names of submodules that the rows of the protected set know */
 enum { ROWS_LACK = 4 }; /* parts of a repository that they do not have: refs/remotes is not one */
 
 struct runs {
@@ -229,9 +41,12 @@ struct runs {
 	 */
 	const char *granted;
 	enum pol_tier tier;
-	unsigned seen;
+	unsigned seen, named;
 	bool is_entered; /* closed because it is there now (close_git_of()) */
 };
+
+#define ORIGIN	"builtin:git:"
+#define ENTERED ":entered"
 
 /* Closed where it lies in a workspace, with where it leads; one that is a workspace, or above,
  * would close it all. */
@@ -252,12 +67,25 @@ static void close_at(struct runs *r, enum pol_shape shape, const char *path)
 			     sbx_path_under(real, strlen(real), ws, strlen(ws));
 	}
 	rule.matched = shape == POL_TREE ? pol_build_join(b, path, "**") : path;
-	rule.origin = b_arena_printf(&b->rs->arena,
-				     r->is_entered ? "builtin:git:%zu:entered" : "builtin:git:%zu",
-				     r->ws + 1);
+	rule.origin = b_arena_printf(&b->rs->arena, ORIGIN "%zu%s", r->ws + 1,
+				     r->is_entered ? ENTERED : "");
 	if (is_inside)
 		pol_build_add(b, POL_OPS(SBX_MODIFY), &rule, POL_TWIN_ALWAYS);
 	pol_build_set_leads(b, POL_OPS(SBX_MODIFY), &rule);
+}
+
+/* The same for what a setting names. */
+static void close_named(struct runs *r, enum pol_shape shape, const char *path)
+{
+	if (r->named < NAMED_MAX) {
+		r->named++;
+		close_at(r, shape, path);
+	} else if (r->b->late.kind == B_OK) {
+		b_fail(&r->b->late, B_LIMIT, 0,
+		       "%s: the configuration of git names more than %d files here: look for "
+		       "repositories in it that you did not make",
+		       r->b->rs->workspaces[r->ws], NAMED_MAX);
+	}
 }
 
 /* The path `value`, relative to `dir`, with its links; in the arena. */
@@ -304,7 +132,7 @@ static void close_words(struct runs *r, const char *value)
 		const char *word = b_arena_strndup(a, p, strcspn(p, between));
 
 		if (strchr(word, '/') && !strstr(word, "://"))
-			close_at(r, POL_EXACT, path_at(r, r->top, word));
+			close_named(r, POL_EXACT, path_at(r, r->top, word));
 	}
 }
 
@@ -322,9 +150,9 @@ static void take(void *ctx, const char *file, const char *section, const char *k
 		/* husky's are in `_`, and run those beside it */
 		if (strlen(path) > 2 && strcmp(path + strlen(path) - 2, "/_") == 0)
 			path = pol_gitconfig_dir(a, path);
-		close_at(r, POL_TREE, path);
+		close_named(r, POL_TREE, path);
 	} else if (strncasecmp(section, "include", 7) == 0 && strcasecmp(key, "path") == 0) {
-		close_at(r, POL_EXACT, path_at(r, pol_gitconfig_dir(a, file), value));
+		close_named(r, POL_EXACT, path_at(r, pol_gitconfig_dir(a, file), value));
 	}
 }
 
@@ -444,6 +272,14 @@ static void close_repository(struct runs *r, const char *dir, unsigned depth)
 
 	for (size_t i = 0; i < n; i++)
 		close_at(r, parts[i].shape, pol_build_join(r->b, dir, parts[i].name));
+}
+
+bool pol_git_is_entered(const char *origin)
+{
+	size_t n = strlen(origin), len = sizeof ENTERED - 1;
+
+	return strncmp(origin, ORIGIN, sizeof ORIGIN - 1) == 0 && n > len &&
+	       strcmp(origin + n - len, ENTERED) == 0;
 }
 
 /* The `.git` by which the host's git finds a repository that it enters by itself: the git directory

@@ -16,16 +16,14 @@
 #define TMP	POL_OWN_TMP
 #define TMP_LEN (sizeof TMP - 1)
 
-static bool is_below(const char *path, const char *dir)
-{
-	size_t n = strlen(dir);
-
-	return strncmp(path, dir, n) == 0 && path[n] == '/';
-}
-
 static bool is_in(const char *path, const char *dir)
 {
-	return strcmp(path, dir) == 0 || is_below(path, dir);
+	return sbx_path_under(path, strlen(path), dir, strlen(dir));
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	return is_in(path, dir) && strcmp(path, dir) != 0;
 }
 
 bool pol_is_in_tmp(const char *path)

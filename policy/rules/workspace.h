@@ -102,6 +102,9 @@ void pol_worktree_dirs(struct b_arena *, const char *ws, const char *out[2], siz
  * itself if it is a bare repository; NULL: neither. Canonical. The call does not check whether it
  * is valid. */
 const char *pol_git_inside(struct b_arena *, const char *ws);
+/* Is it the origin of a rule that closes a repository which git enters by itself, because that is
+ * there at the start? An earlier run may have made it. */
+bool pol_git_is_entered(const char *origin);
 
 /*
  * Names in directories that many rules ask about, looked up once. A preset asks for eighty names

@@ -99,6 +99,13 @@ GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=gpg.ssh.program GIT_CONFIG_VALUE_0=tools/gpg
 check 'programs that the configuration names are closed, and what it reads is not' [ "$(cd tools && grep -l evil * | xargs)" = free ]
 check 'the line says so' grep -q 'denied modify .*/tools/fs (rule .*/tools/fs, builtin:git:1' "$TMP/err"
 
+# An earlier run may have written a configuration with very many names.
+fresh
+git init -q . && git init -q sub && printf '[submodule "s"]\n\tpath = sub\n\turl = x\n' >.gitmodules || exit 1
+{ printf '[alias]\n\tx = "!'; seq -f 'a/%g' -s ' ' 12000 | tr -d '\n'; echo '"'; } >>sub/.git/config
+"$SBX" -- true >"$TMP/out" 2>"$TMP/err"
+check 'too many are an error, with the cause' [ $? -eq 125 -a "$(grep -c '^sbx-launch: E_LIMIT: .*names more than 10000 files' "$TMP/err")" = 1 ]
+
 # A linked worktree, with settings of its own; its hooks are run at its own top.
 fresh
 git init -q . && git commit -q --allow-empty -m i && git worktree add -q wt 2>/dev/null &&
