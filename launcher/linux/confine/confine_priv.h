@@ -13,6 +13,9 @@ struct lau_confine;
 
 /* User namespaces as launcher/linux needs them. Private to launcher/linux. */
 
+/* `act` in a child that shares our memory, with the flags of clone(2) besides: it returns an errno,
+ * 0 = done. 0 or -1 with errno. [AS-safe] [no-alloc] */
+int lau_by_child(int (*act)(void *), void *ctx, int flags);
 /* Can we make a user namespace and map ourselves in it? Tried by a throw-away child. 0 or -1
  * with errno. [AS-safe] [no-alloc] */
 int lau_userns_try(void);

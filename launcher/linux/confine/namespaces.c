@@ -85,10 +85,10 @@ static int map_in_new_userns(void *unused)
 /* On a stack of its own in our memory: no copy of the page tables, and we stand still until it is
  * gone. Without an exit signal, because a caller that ignores SIGCHLD would leave nothing to wait
  * for. */
-int lau_userns_try(void)
+int lau_by_child(int (*act)(void *), void *ctx, int flags)
 {
 	_Alignas(16) char stack[16384];
-	pid_t pid = clone(map_in_new_userns, stack + sizeof stack, CLONE_VM | CLONE_VFORK, NULL);
+	pid_t pid = clone(act, stack + sizeof stack, CLONE_VM | CLONE_VFORK | flags, ctx);
 	int status;
 
 	if (pid < 0)
@@ -98,6 +98,11 @@ int lau_userns_try(void)
 			return -1;
 	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 	return errno ? -1 : 0;
+}
+
+int lau_userns_try(void)
+{
+	return lau_by_child(map_in_new_userns, NULL, 0);
 }
 
 /*

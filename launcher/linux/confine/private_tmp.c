@@ -12,14 +12,12 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -170,16 +168,7 @@ static int look(void *ctx)
 
 int lau_tmp_of(int userns, int mntns)
 {
-	_Alignas(16) char stack[16384];
 	struct look l = {userns, mntns, -1};
-	pid_t pid = clone(look, stack + sizeof stack, CLONE_VM | CLONE_VFORK | CLONE_FILES, &l);
-	int status;
 
-	if (pid < 0)
-		return -1;
-	while (waitpid(pid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return -1;
-	errno = WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
-	return l.tree;
+	return lau_by_child(look, &l, CLONE_FILES) < 0 ? -1 : l.tree;
 }
