@@ -16,6 +16,7 @@ from() # DIRECTORY OPTION... -- SCRIPT
 	launch "$@"
 	cd "$top" || return
 }
+ran() { grep -qx ran "$TMP/out"; } # the last word of the script
 stays() # NAME-OF-THE-DIRECTORY REASON
 {
 	[ -d "$1" ] && grep -q "denied modify .*: the run began or works there" "$TMP/err"
@@ -38,21 +39,21 @@ from src -C ../pkg -- sh -c 'mv ../src ../other/src'
 check 'nor the one that --chdir leads away from' stays src
 launch -w . -w other/sub -- sh -c 'mv other other2'
 check 'nor a second workspace' stays other
-from src "$SBX" -q -- sh -c 'mv ../src ../other/src'
-check 'nor in a run inside a run' [ -d src ]
+from src "$SBX" -q -- sh -c 'mv ../src ../other/src; echo ran'
+check 'nor in a run inside a run' eval 'ran && [ -d src ]'
 launch -- sh -c 'mv src src2 && mv src2 src && mv pkg/app pkg/app2 && mv pkg/app2 pkg/app'
 check 'others move' [ "$status" -eq 0 ]
 from src sh -c 'mv deep deep2 && mv deep2 ../deep && mv ../deep deep && mv ../pkg ../pkg3 && mv ../pkg3 ../pkg'
 check 'and what lies in it, or beside it' [ "$status" -eq 0 -a -d src/deep -a -d pkg/app ]
 
-from src/deep sh -c 'git init -q .; mkdir .git; echo "gitdir: ../../evil/.git" >.git'
-check 'no repository comes to be in it' [ ! -e src/deep/.git ]
-from src/deep sh -c 'cd .. && git init -q .'
-check 'nor in one between' [ ! -e src/.git ]
-from src/deep sh -c 'echo "ref: refs/heads/main" >HEAD; mkdir objects refs; echo "[core]" >config'
-check 'nor a bare one' [ ! -e src/deep/HEAD ]
-from src/deep sh -c 'mkdir -p .hg && echo x >.hg/hgrc'
-check 'nor one of another kind' [ ! -e src/deep/.hg/hgrc ]
+from src/deep sh -c 'git init -q .; mkdir .git; echo "gitdir: ../../evil/.git" >.git; echo ran'
+check 'no repository comes to be in it' eval 'ran && [ ! -e src/deep/.git ]'
+from src/deep sh -c 'cd .. && git init -q .; echo ran'
+check 'nor in one between' eval 'ran && [ ! -e src/.git ]'
+from src/deep sh -c 'echo "ref: refs/heads/main" >HEAD; mkdir objects refs; echo "[core]" >config; echo ran'
+check 'nor a bare one' eval 'ran && [ ! -e src/deep/HEAD ]'
+from src/deep sh -c 'mkdir -p .hg && echo x >.hg/hgrc; echo ran'
+check 'nor one of another kind' eval 'ran && [ ! -e src/deep/.hg/hgrc ]'
 rm -rf src/deep/.hg src/deep/objects src/deep/refs src/deep/config
 from src/deep sh -c 'git init -q new && cd new && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x'
 check 'one below it does' [ "$status" -eq 0 -a -d src/deep/new/.git ]

@@ -100,7 +100,10 @@ def more_than(line, words, answer):
         return found  # says of itself that it opens what a tool needs
     value = words[1] if len(words) > 1 else ""
     if words[0] == "--isolate" and value.endswith(",tmp"):  # a /tmp of the run's own opens nothing of the host's
-        return found if line.path.startswith("/tmp/") else [f"{value} is not what was refused"]
+        places = r"/tmp(/.*)?|/dev/shm(/.*)?"
+        return [f"{d['op']} {d['path']} ({d['before']['rule']})" for d in answer["differences"]
+                if d["change"] == "allowed" and not re.fullmatch(places, d["path"])] or (
+            found if line.path.startswith("/tmp/") else [f"{value} is not what was refused"])
     if line.path.startswith("@"):  # no path stands for it alone
         return found if value == "host" and answer["settings"] else [f"{value} is not what opens it"]
     address = re.search(r"it is (\S+), where no name", line.text)
