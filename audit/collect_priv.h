@@ -444,8 +444,8 @@ size_t aud_denial_before_random(const struct aud_denial *);
  * be; 0: there is none. An option opens such a directory whole, and its hooks, configuration and
  * pointers stay closed (sbx-policy(5)). */
 size_t aud_denial_in_git(const struct aud_denial *);
-/* What an option would open that names the first `n` bytes of the path, beside what was refused;
- * NULL = nothing. */
+/* The option names the first `n` bytes of the path. Returns words for what it would open besides
+ * the refused object; NULL: nothing. */
 const char *aud_denial_opens(const struct aud_denial *, size_t n);
 
 /* The line for the person, without its end: what was refused, by which rule, and what opens it. A
@@ -454,7 +454,7 @@ void aud_denial_line(const struct aud_denial *, struct b_str *out);
 /* The end of that line alone: "allow with --read X", or why no option opens it. Appends nothing
  * where there is nothing to say. */
 void aud_denial_remedy(const struct aud_denial *, struct b_str *out);
-/* What the line is about, not NUL-terminated: one line will do for all denials with the same. */
+/* The subject of the line, not NUL-terminated. Denials with the same subject need one line. */
 const char *aud_denial_topic(const struct aud_denial *, size_t *out_len);
 /* `n` more of this kind. */
 void aud_refusals_add(struct aud_refusals *, const struct aud_denial *, uint64_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* denial_notice.c - which refusals the person at the terminal is told of; see collect_priv.h. */
+/* denial_notice.c - chooses the refusals that the terminal shows; see collect_priv.h. */
 #include "audit/collect_priv.h"
 
 #include <string.h>

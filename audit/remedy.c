@@ -12,7 +12,8 @@
 #include "core/path.h"
 #include "policy/plan/seccomp.h"
 
-/* What re-opens each operation. A profile without an exec list execs what it may read. */
+/* The option that opens each operation. A profile without an exec list executes what it may read.
+ */
 static const char *const remedy[SBX_OP_COUNT] = {
 	[SBX_READ] = "--read",
 	[SBX_MODIFY] = "--modify",

@@ -70,7 +70,7 @@ static void add_given(const struct aud_entry *e, const char *by, const char *pat
 	b_str_addc(out, ')');
 }
 
-/* What concerns one name alone has it twice. */
+/* An event about one name has the same name twice. */
 static void add_paths(const struct aud_entry *e, struct b_str *out)
 {
 	bool is_unread = b_has_prefix(e->request, "- "); /* why follows */

@@ -47,7 +47,7 @@ void bun_payload_write(const struct bun_payload *, struct b_str *out);
 /* B_FORMAT: not what bun_payload_write() gives. *out is released by the caller on success. */
 int bun_payload_read(const void *p, size_t n, struct bun_payload *out, struct b_err *err);
 void bun_payload_release(struct bun_payload *);
-/* A policy of that name: each has one of its own, for a denial names it. */
+/* Whether it has a policy of that name. Names are unique, because denials quote them. */
 bool bun_payload_has(const struct bun_payload *, const char *name);
 
 void bun_file_write(const struct b_str *payload, const unsigned char signature[BUN_SIGNATURE],

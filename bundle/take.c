@@ -108,8 +108,8 @@ static void release(struct taking *t)
 	bun_payload_release(&t->last);
 }
 
-/* What is there and does not verify no longer protects from an older version: it is not taken for
- * none. */
+/* A kept bundle that does not verify is an error. If it counted as missing, an older bundle would
+ * be accepted. */
 static int read_last(struct taking *t, struct b_err *err)
 {
 	b_auto(b_str_release) struct b_str text = {0};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leads.c - where the text of a symlink leads those who follow it later.
+ * leads.c - finds where a program that follows a symlink later will arrive.
  *
- * Names that the command may not change are followed as they are: a link of the host's, or of
- * /proc, can lead back to where the command may make what it likes
- * (`/proc/self/root/WORKSPACE/evil`). From the first name that it may change, the text is judged as
- * it is: what comes to be there later, a link or a directory, is judged then. `..` behind such a
- * name leads nobody knows where.
+ * The broker follows names that the command cannot change: a link of the host, or of /proc, can
+ * lead back to where the command may make anything (`/proc/self/root/WORKSPACE/evil`). From the
+ * first name that the command can change, the broker judges the text: whatever the command makes at
+ * that name, it judges then. It refuses `..` behind such a name, because the target is not known
+ * yet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +28,10 @@
 #define LINKS 40 /* as the kernel follows (path_resolution(7)) */
 
 enum met {
-	MET_DIR,  /* go on */
-	MET_END,  /* `at` is all that is known */
-	MET_FILE, /* something that nobody finds anything below */
-	MET_WRONG /* a magic link, a loop, what cannot be looked at, `..` in the dark */
+	MET_DIR,  /* a directory: follow the rest */
+	MET_END,  /* the end: judge `at` */
+	MET_FILE, /* not a directory, and the command cannot replace it */
+	MET_WRONG /* refuse: a magic link, a loop, no permission, `..` behind a changeable name */
 };
 
 struct way {
@@ -90,7 +90,7 @@ static enum met add_rest(struct way *w)
 	}
 }
 
-/* Standard input, output and error of who follows it: /dev/stdout leads there. */
+/* Standard input, output or error of the program that follows the link: /dev/stdout leads there. */
 static bool is_stdio(const char *text)
 {
 	static const char fds[] = "/proc/self/fd/";
@@ -118,7 +118,7 @@ static enum met follow(struct way *w, int fd)
 	return is_stdio(text) ? MET_FILE : MET_DIR;
 }
 
-/* What has the name `at`. */
+/* Looks at the object with the name `at`. */
 static enum met look(struct way *w)
 {
 	b_auto_fd int fd = -1;
